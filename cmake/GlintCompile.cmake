@@ -1,0 +1,51 @@
+# Flags that every target of Glint shares, and the two ways to make one.
+include(GNUInstallDirs)
+find_program(GLINT_CCACHE ccache)
+if(GLINT_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${GLINT_CCACHE})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${GLINT_CCACHE})
+endif()
+
+add_library(glint_compile INTERFACE)
+target_include_directories(glint_compile INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+# Results are compared bit for bit between backends: no contraction into FMA unless the source says std::fma.
+target_compile_options(glint_compile INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off -Wall -Wextra -Wpedantic -Wno-psabi>)
+if(GLINT_WERROR)
+  target_compile_options(glint_compile INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
+endif()
+
+if(GLINT_SANITIZE STREQUAL "address")
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined>
+                      $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>
+                      $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)
+  add_link_options(-fsanitize=address,undefined)
+elseif(GLINT_SANITIZE STREQUAL "thread")
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=thread>)
+  add_link_options(-fsanitize=thread)
+elseif(GLINT_SANITIZE)
+  message(FATAL_ERROR "GLINT_SANITIZE: \"${GLINT_SANITIZE}\" is not one of address, thread or empty")
+endif()
+
+# glint_library(name SOURCES... ): the static library glint_<name>, known as glint::<name>.
+function(glint_library name)
+  add_library(glint_${name} STATIC ${ARGN})
+  add_library(glint::${name} ALIAS glint_${name})
+  set_target_properties(glint_${name} PROPERTIES EXPORT_NAME ${name})
+  target_link_libraries(glint_${name} PRIVATE $<BUILD_INTERFACE:glint_compile>)
+  target_include_directories(glint_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                                                  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/glint>)
+endfunction()
+
+# glint_test(name SOURCES sources... LIBS libraries... [LABELS labels...]): a GoogleTest binary, run as one CTest test.
+function(glint_test name)
+  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LIBS;LABELS;ENVIRONMENT" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE glint_compile ${arg_LIBS} GTest::gtest GTest::gmock GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 600)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${arg_ENVIRONMENT}"
+                       SKIP_REGULAR_EXPRESSION "GLINT_SKIP_ALL")
+endfunction()

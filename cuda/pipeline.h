@@ -1,0 +1,64 @@
+// The CUDA backend: one detector pipeline with its stream, pinned buffers and captured graphs. Equal, byte for byte, to
+// features/reference. A build without CUDA has the same functions; Create() then returns an error that says so.
+//
+// Thread-compatible: one call at a time per Pipeline; Pipelines share nothing. Device and pinned memory are taken for
+// the largest shape allowed in Create() or when a shape is first seen; a frame of a known (shape, options) allocates
+// nothing.
+#ifndef GLINT_CUDA_PIPELINE_H_
+#define GLINT_CUDA_PIPELINE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "features/options.h"
+#include "features/types.h"
+
+namespace glint::cuda {
+
+// How the host waits for the device.
+enum class Wait { kSpin, kYield, kBlock };
+
+struct PipelineOptions {
+  int device = 0;  // CUDA ordinal
+  Wait wait = Wait::kBlock;
+  int64_t max_image_pixels = kDefaultMaxImagePixels;
+  int sm_limit = 0;  // run on this many multiprocessors (a green context; CUDA 12.4+); 0 = all
+};
+
+class Pipeline {
+ public:
+  // FAILED_PRECONDITION: built without CUDA, no driver, no such device (the text says which, and what was found).
+  // RESOURCE_EXHAUSTED: out of device or pinned memory.
+  static absl::StatusOr<std::unique_ptr<Pipeline>> Create(const PipelineOptions& options);
+  ~Pipeline();
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+
+  // Arguments must be valid (ValidateOptions, ValidateImages); `image` and `mask` are host memory, pinned or not;
+  // `mask` may be empty. `times` may be null. RESOURCE_EXHAUSTED leaves the pipeline usable; after INTERNAL see
+  // fatal().
+  absl::Status Detect(const DetectorOptions& options, const ImageView& image, const ImageView& mask, Features* features,
+                      StageTimes* times);
+
+  // Not OK after a sticky CUDA error: this process can use the device no more.
+  const absl::Status& fatal() const;
+
+ private:
+  struct Impl;
+  explicit Pipeline(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// OK if device `ordinal` can run this build's kernels; otherwise FAILED_PRECONDITION with the driver's and the device's
+// state in words.
+absl::Status ProbeDevice(int ordinal);
+
+// "NVIDIA H200 (sm_90, 132 SMs), driver 13.0". Empty without a working device.
+std::string DeviceDescription(int ordinal);
+
+}  // namespace glint::cuda
+
+#endif  // GLINT_CUDA_PIPELINE_H_

@@ -1,0 +1,30 @@
+// Every error a user of Glint can see, by name. The text always says which field, which value and what is allowed.
+#ifndef GLINT_FEATURES_ERROR_H_
+#define GLINT_FEATURES_ERROR_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace glint {
+
+// "levels: 13 is not in 1..12"
+template <typename T, typename U>
+absl::Status OutOfRangeError(absl::string_view field, const T& value, const U& low, const U& high) {
+  return absl::InvalidArgumentError(absl::StrCat(field, ": ", value, " is not in ", low, "..", high));
+}
+
+// "preset: \"sift\" is not one of orb, oriented_fast"
+absl::Status NotOneOfError(absl::string_view field, absl::string_view value, absl::string_view allowed);
+
+// "image.stride: 10 is less than the row of 12 bytes": a value that contradicts another one.
+absl::Status ContradictionError(absl::string_view field, absl::string_view problem);
+
+// RESOURCE_EXHAUSTED: "image.pixels: 40000000 is over this server's limit of 33177600 (--max-image-pixels)"
+absl::Status LimitError(absl::string_view field, int64_t value, int64_t limit, absl::string_view flag);
+
+}  // namespace glint
+
+#endif  // GLINT_FEATURES_ERROR_H_

@@ -1,0 +1,32 @@
+// Every limit a user can meet, in one place. The server can tighten some of them by flags, never widen them.
+#ifndef GLINT_FEATURES_LIMITS_H_
+#define GLINT_FEATURES_LIMITS_H_
+
+#include <cstdint>
+
+namespace glint {
+
+inline constexpr int kMaxImageSide = 16384;                       // pixels; keeps level coordinates in 15 bits
+inline constexpr int64_t kMaxImagePixels = int64_t{1} << 27;      // 134 megapixels
+inline constexpr int64_t kDefaultMaxImagePixels = 7680LL * 4320;  // 8K, the server's default
+
+inline constexpr int kMinLevels = 1;
+inline constexpr int kMaxLevels = 12;
+inline constexpr float kMinScaleFactor = 1.05f;
+inline constexpr float kMaxScaleFactor = 2.0f;
+inline constexpr int kMinFastThreshold = 1;
+inline constexpr int kMaxFastThreshold = 254;  // at 255 no 8-bit pixel can differ by more
+inline constexpr int kMinArcLength = 9;
+inline constexpr int kMaxArcLength = 12;
+inline constexpr int kMinFeatures = 1;
+inline constexpr int kMaxFeatures = 65536;
+inline constexpr int kMinEdgeThreshold = 0;
+inline constexpr int kMaxEdgeThreshold = 255;
+inline constexpr int kMinPatchSize = 2;
+inline constexpr int kMaxPatchSize = 63;
+
+inline constexpr int kRbriefBytes = 32;
+
+}  // namespace glint
+
+#endif  // GLINT_FEATURES_LIMITS_H_

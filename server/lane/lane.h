@@ -1,0 +1,62 @@
+// A lane is one unit of concurrency: a backend's detector with everything it touches. It is the one virtual interface
+// between the server (and the tools) and the backends; whether it runs on CPU or GPU was decided when it was made.
+//
+// Thread-compatible: one call at a time. Different lanes share nothing and may run at the same time. After a frame with
+// the largest shape and options it will see, a lane allocates nothing.
+#ifndef GLINT_SERVER_LANE_LANE_H_
+#define GLINT_SERVER_LANE_LANE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "features/options.h"
+#include "features/types.h"
+
+namespace glint {
+
+enum class Backend { kAuto, kCpu, kCuda };
+enum class GpuWait { kSpin, kYield, kBlock };
+
+struct LaneOptions {
+  Backend backend = Backend::kAuto;  // kAuto: CUDA if a device works, else the CPU
+  int lanes = 0;                     // 0: one per processor (CPU), two (CUDA)
+  int threads_per_lane = 1;          // CPU: threads that share one frame, the lane's own included
+  GpuWait gpu_wait = GpuWait::kBlock;
+  int device = 0;  // CUDA ordinal
+  int64_t max_image_pixels = kDefaultMaxImagePixels;
+  int sm_limit = 0;  // CUDA: use this many multiprocessors only (benchmarks; 0 = all)
+};
+
+class Lane {
+ public:
+  virtual ~Lane() = default;
+
+  // Detects features in `image`. `options`, `image` and `mask` must be valid (ValidateOptions, ValidateImages). On
+  // error `features` is cleared and the lane remains usable, unless fatal() says otherwise afterwards.
+  virtual absl::Status Run(const DetectorOptions& options, const ImageView& image, const ImageView& mask,
+                           Features* features, StageTimes* times) = 0;
+
+  // Not OK once the device under the lane is lost for this process (a sticky CUDA error): no Run() will succeed again.
+  virtual absl::Status fatal() const = 0;
+
+  // "cpu", "cuda:0".
+  virtual const std::string& device() const = 0;
+};
+
+struct LaneSet {
+  std::vector<std::unique_ptr<Lane>> lanes;
+  Backend backend = Backend::kCpu;  // never kAuto
+  std::string device;               // in words: "AMD EPYC", "NVIDIA H200 (sm_90), driver 13.0"
+  std::string simd;                 // "AVX2"
+  std::string note;                 // why kAuto chose the CPU, else empty
+};
+
+// FAILED_PRECONDITION for kCuda without a working device; the text names driver and device state.
+absl::StatusOr<LaneSet> CreateLanes(const LaneOptions& options);
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_LANE_LANE_H_
