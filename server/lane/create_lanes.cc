@@ -1,0 +1,146 @@
+#include <sched.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "cpu/pipeline.h"
+#include "cuda/pipeline.h"
+#include "features/error.h"
+#include "server/lane/lane.h"
+
+namespace glint {
+namespace {
+
+// On a GPU one lane copies while the other computes; more lanes wait for the same multiprocessors.
+constexpr int kDefaultCudaLanes = 2;
+constexpr int kMaxLanes = 1024;
+constexpr int kMaxThreadsPerLane = 256;
+
+class CpuLane final : public Lane {
+ public:
+  explicit CpuLane(int threads) : pipeline_(threads) {}
+
+  absl::Status Run(const DetectorOptions& options, const ImageView& image, const ImageView& mask, Features* features,
+                   StageTimes* times) override {
+    absl::Status status = pipeline_.Detect(options, image, mask, features, times);
+    if (!status.ok()) features->Clear();
+    return status;
+  }
+  absl::Status fatal() const override { return absl::OkStatus(); }
+  const std::string& device() const override { return device_; }
+
+ private:
+  cpu::Pipeline pipeline_;
+  const std::string device_ = "cpu";
+};
+
+class CudaLane final : public Lane {
+ public:
+  CudaLane(std::unique_ptr<cuda::Pipeline> pipeline, int ordinal)
+      : pipeline_(std::move(pipeline)), device_(absl::StrCat("cuda:", ordinal)) {}
+
+  absl::Status Run(const DetectorOptions& options, const ImageView& image, const ImageView& mask, Features* features,
+                   StageTimes* times) override {
+    absl::Status status = pipeline_->Detect(options, image, mask, features, times);
+    if (!status.ok()) features->Clear();
+    return status;
+  }
+  absl::Status fatal() const override { return pipeline_->fatal(); }
+  const std::string& device() const override { return device_; }
+
+ private:
+  const std::unique_ptr<cuda::Pipeline> pipeline_;
+  const std::string device_;
+};
+
+// Processors that this process may use (cgroup cpusets and taskset are reflected in the affinity mask).
+int UsableProcessors() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+std::string ProcessorName() {
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  for (std::string line; std::getline(cpuinfo, line);) {
+    if (!absl::StartsWith(line, "model name")) continue;
+    const size_t colon = line.find(':');
+    if (colon != std::string::npos) return std::string(absl::StripAsciiWhitespace(line.substr(colon + 1)));
+  }
+#if defined(__aarch64__)
+  return "AArch64 processor";  // Linux names no model there
+#else
+  return "unnamed processor";
+#endif
+}
+
+cuda::Wait ToCudaWait(GpuWait wait) {
+  switch (wait) {
+    case GpuWait::kSpin:
+      return cuda::Wait::kSpin;
+    case GpuWait::kYield:
+      return cuda::Wait::kYield;
+    case GpuWait::kBlock:
+      break;
+  }
+  return cuda::Wait::kBlock;
+}
+
+absl::StatusOr<LaneSet> CreateCpuLanes(const LaneOptions& options) {
+  LaneSet set;
+  set.backend = Backend::kCpu;
+  set.device = ProcessorName();
+  const int lanes = options.lanes > 0 ? options.lanes : std::max(1, UsableProcessors() / options.threads_per_lane);
+  for (int i = 0; i < lanes; ++i) set.lanes.push_back(std::make_unique<CpuLane>(options.threads_per_lane));
+  return set;
+}
+
+absl::StatusOr<LaneSet> CreateCudaLanes(const LaneOptions& options) {
+  cuda::PipelineOptions pipeline_options;
+  pipeline_options.device = options.device;
+  pipeline_options.wait = ToCudaWait(options.gpu_wait);
+  pipeline_options.max_image_pixels = options.max_image_pixels;
+  pipeline_options.sm_limit = options.sm_limit;
+  LaneSet set;
+  set.backend = Backend::kCuda;
+  set.device = cuda::DeviceDescription(options.device);
+  const int lanes = options.lanes > 0 ? options.lanes : kDefaultCudaLanes;
+  for (int i = 0; i < lanes; ++i) {
+    auto pipeline = cuda::Pipeline::Create(pipeline_options);
+    if (!pipeline.ok()) return pipeline.status();
+    set.lanes.push_back(std::make_unique<CudaLane>(*std::move(pipeline), options.device));
+  }
+  return set;
+}
+
+}  // namespace
+
+absl::StatusOr<LaneSet> CreateLanes(const LaneOptions& options) {
+  if (options.lanes < 0 || options.lanes > kMaxLanes) return OutOfRangeError("lanes", options.lanes, 0, kMaxLanes);
+  if (options.threads_per_lane < 1 || options.threads_per_lane > kMaxThreadsPerLane) {
+    return OutOfRangeError("threads_per_lane", options.threads_per_lane, 1, kMaxThreadsPerLane);
+  }
+  // The CPU's SIMD level also serves CUDA lanes: it decodes.
+  if (absl::Status s = cpu::ValidateSimdTarget(); !s.ok()) return s;
+
+  std::string note;
+  Backend backend = options.backend;
+  if (backend == Backend::kAuto) {
+    const absl::Status probe = cuda::ProbeDevice(options.device);
+    backend = probe.ok() ? Backend::kCuda : Backend::kCpu;
+    if (!probe.ok()) note = std::string(probe.message());
+  }
+  absl::StatusOr<LaneSet> set = backend == Backend::kCuda ? CreateCudaLanes(options) : CreateCpuLanes(options);
+  if (!set.ok()) return set;
+  set->simd = cpu::SimdTarget();
+  set->note = std::move(note);
+  return set;
+}
+
+}  // namespace glint
