@@ -1,0 +1,108 @@
+// From the pixels or the file that a client sent to rows of grey bytes, written straight into memory that the caller
+// owns (a pinned buffer, a mapped segment, an Image).
+//
+// Two steps: an Inspect function checks everything that can be checked without touching pixels and returns the shape;
+// the caller then provides a destination of that shape, and a second function fills it. Every error is
+// INVALID_ARGUMENT with field, value and range, but for pictures over `max_pixels`, which are RESOURCE_EXHAUSTED.
+// Nothing here trusts its input: no size, offset or palette index in it is used before it was checked.
+#ifndef GLINT_SERVER_DECODE_DECODE_H_
+#define GLINT_SERVER_DECODE_DECODE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "features/limits.h"
+#include "features/types.h"
+
+namespace glint::decode {
+
+// Where grey rows go: row y is the `shape.width` bytes at data + y * stride; bytes between rows are left alone.
+struct Destination {
+  uint8_t* data = nullptr;
+  Shape shape;
+  ptrdiff_t stride = 0;  // bytes, >= shape.width
+
+  uint8_t* row(int y) const { return data + y * stride; }
+};
+
+inline Destination DestinationIn(Image* image) { return {image->row(0), image->shape(), image->stride()}; }
+
+// OK if both sides are in 1..kMaxImageSide and the area is at most max_pixels. Fields: image.width, image.height,
+// image.pixels.
+absl::Status CheckSize(uint64_t width, uint64_t height, int64_t max_pixels);
+
+// ---- Raw pixels. Pure functions; thread-safe.
+
+// The order of bytes in a pixel. The numbers are those of glint.v1.PixelFormat.
+enum class PixelFormat { kGray8 = 1, kBgr8 = 2, kRgb8 = 3, kBgra8 = 4, kRgba8 = 5 };
+
+int BytesPerPixel(PixelFormat format);
+
+// The header of a raw image, as it came off the wire: nothing in it is trusted.
+struct RawLayout {
+  int format = 0;  // a PixelFormat, or an error
+  uint32_t width = 0;
+  uint32_t height = 0;
+  uint32_t stride = 0;  // bytes; 0 = width * bytes per pixel
+};
+
+// A layout that was found good.
+struct RawPlan {
+  PixelFormat format = PixelFormat::kGray8;
+  Shape shape;
+  size_t row_bytes = 0;  // width * bytes per pixel
+  size_t stride = 0;     // bytes, >= row_bytes
+};
+
+// Checks format, sides, stride, and that `bytes` is stride * (height - 1) + row_bytes or stride * height. Fields:
+// image.format, image.width, image.height, image.stride, image.pixels, image.data.
+absl::StatusOr<RawPlan> InspectRaw(const RawLayout& layout, size_t bytes, int64_t max_pixels);
+
+// One row of `width` pixels to grey: GRAY8 is copied, the others become cv::cvtColor's grey (alpha is ignored).
+void RowToGray(PixelFormat format, const uint8_t* pixels, int width, uint8_t* gray);
+
+// All rows. `data` must have the number of bytes that InspectRaw accepted, and to.shape be plan.shape.
+void RawToGray(const RawPlan& plan, const uint8_t* data, const Destination& to);
+
+// ---- Encoded pictures.
+
+// The numbers are those of glint.v1.ImageEncoding.
+enum class Encoding { kDetect = 0, kJpeg = 1, kPng = 2 };
+
+// Decodes JPEG and PNG. Grey is what OpenCV makes of the file, orientation tags ignored:
+//  * JPEG, grey or colour, baseline or progressive: the luma channel, which is cv::imread(IMREAD_GRAYSCALE |
+//    IMREAD_IGNORE_ORIENTATION) of the same libjpeg-turbo. Four-component (CMYK) files are refused.
+//  * PNG of every colour type and depth, interlaced or not: 16-bit samples keep their high byte, palettes are looked
+//    up, transparency is ignored, then cv::cvtColor's grey of R, G, B. (cv::imread rounds a colour PNG's grey
+//    differently; cv::cvtColor of the colour cv::imread is the equal here.)
+// A file that ends early is an error even when its decoder could make up the rest, and so are wrong checksums and
+// trailing scans beyond any encoder's need.
+//
+// Thread-compatible. Holds the codecs' state from picture to picture; the codecs themselves take and give back some
+// memory for each (bounded by the checked shape: at most 8 bytes a pixel, for progressive JPEG).
+class Decoder {
+ public:
+  Decoder();
+  ~Decoder();
+  Decoder(Decoder&&) noexcept;
+  Decoder& operator=(Decoder&&) noexcept;
+
+  // Reads the header and no pixels. Fields: image.encoding, image.width, image.height, image.pixels, image.data.
+  absl::StatusOr<Shape> Inspect(Encoding encoding, absl::Span<const uint8_t> file, int64_t max_pixels);
+
+  // Fills `to`, whose shape must be the one that Inspect returned for the same file. On error its pixels are
+  // unspecified. Fields: image.encoding, image.data.
+  absl::Status DecodeInto(Encoding encoding, absl::Span<const uint8_t> file, const Destination& to);
+
+ private:
+  struct Codecs;
+  std::unique_ptr<Codecs> codecs_;
+};
+
+}  // namespace glint::decode
+
+#endif  // GLINT_SERVER_DECODE_DECODE_H_

@@ -1,0 +1,87 @@
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "features/error.h"
+#include "features/math.h"
+#include "server/decode/decode.h"
+
+namespace glint::decode {
+namespace {
+
+template <int kPixel, int kRed, int kBlue>
+void ColourRow(const uint8_t* pixels, int width, uint8_t* gray) {
+  for (int x = 0; x < width; ++x, pixels += kPixel) gray[x] = GrayFromRgb(pixels[kRed], pixels[1], pixels[kBlue]);
+}
+
+}  // namespace
+
+absl::Status CheckSize(uint64_t width, uint64_t height, int64_t max_pixels) {
+  if (width < 1 || width > kMaxImageSide) return OutOfRangeError("image.width", width, 1, kMaxImageSide);
+  if (height < 1 || height > kMaxImageSide) return OutOfRangeError("image.height", height, 1, kMaxImageSide);
+  const int64_t pixels = static_cast<int64_t>(width * height);
+  if (pixels > max_pixels) return LimitError("image.pixels", pixels, max_pixels, "--max-image-pixels");
+  return absl::OkStatus();
+}
+
+int BytesPerPixel(PixelFormat format) {
+  switch (format) {
+    case PixelFormat::kGray8:
+      return 1;
+    case PixelFormat::kBgr8:
+    case PixelFormat::kRgb8:
+      return 3;
+    case PixelFormat::kBgra8:
+    case PixelFormat::kRgba8:
+      return 4;
+  }
+  return 0;
+}
+
+absl::StatusOr<RawPlan> InspectRaw(const RawLayout& layout, size_t bytes, int64_t max_pixels) {
+  if (layout.format < static_cast<int>(PixelFormat::kGray8) || layout.format > static_cast<int>(PixelFormat::kRgba8)) {
+    return NotOneOfError("image.format", absl::StrCat(layout.format), "GRAY8, BGR8, RGB8, BGRA8, RGBA8");
+  }
+  if (auto s = CheckSize(layout.width, layout.height, max_pixels); !s.ok()) return s;
+
+  RawPlan plan;
+  plan.format = static_cast<PixelFormat>(layout.format);
+  plan.shape = {static_cast<int>(layout.width), static_cast<int>(layout.height)};
+  plan.row_bytes = static_cast<size_t>(layout.width) * static_cast<size_t>(BytesPerPixel(plan.format));
+  plan.stride = layout.stride == 0 ? plan.row_bytes : layout.stride;
+  if (plan.stride < plan.row_bytes) {
+    return ContradictionError("image.stride",
+                              absl::StrCat(layout.stride, " is less than the row of ", plan.row_bytes, " bytes"));
+  }
+  const size_t most = plan.stride * layout.height;
+  const size_t least = most - plan.stride + plan.row_bytes;
+  if (bytes != least && bytes != most) {
+    const std::string wanted = least == most ? absl::StrCat(most) : absl::StrCat(least, " or ", most);
+    return ContradictionError("image.data", absl::StrCat(bytes, " bytes, but ", layout.width, "x", layout.height,
+                                                         " with a stride of ", plan.stride, " is ", wanted));
+  }
+  return plan;
+}
+
+void RowToGray(PixelFormat format, const uint8_t* pixels, int width, uint8_t* gray) {
+  switch (format) {
+    case PixelFormat::kGray8:
+      std::memcpy(gray, pixels, static_cast<size_t>(width));
+      return;
+    case PixelFormat::kBgr8:
+      return ColourRow<3, 2, 0>(pixels, width, gray);
+    case PixelFormat::kRgb8:
+      return ColourRow<3, 0, 2>(pixels, width, gray);
+    case PixelFormat::kBgra8:
+      return ColourRow<4, 2, 0>(pixels, width, gray);
+    case PixelFormat::kRgba8:
+      return ColourRow<4, 0, 2>(pixels, width, gray);
+  }
+}
+
+void RawToGray(const RawPlan& plan, const uint8_t* data, const Destination& to) {
+  for (int y = 0; y < plan.shape.height; ++y) {
+    RowToGray(plan.format, data + static_cast<size_t>(y) * plan.stride, plan.shape.width, to.row(y));
+  }
+}
+
+}  // namespace glint::decode
