@@ -1,0 +1,32 @@
+#include "features/reference/gaussian.h"
+
+#include <vector>
+
+#include "features/math.h"
+
+namespace glint::reference {
+
+Image GaussianBlur(const ImageView& level) {
+  const int width = level.width;
+  std::vector<float> rows(static_cast<size_t>(level.shape().pixels()));
+  for (int y = 0; y < level.height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      uint8_t p[2 * kGaussianRadius + 1];
+      for (int i = 0; i < 7; ++i) p[i] = level.at(Reflect101(x + i - kGaussianRadius, width), y);
+      rows[static_cast<size_t>(y) * width + x] = GaussianRow(p);
+    }
+  }
+  Image out(width, level.height);
+  for (int y = 0; y < level.height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      float r[2 * kGaussianRadius + 1];
+      for (int i = 0; i < 7; ++i) {
+        r[i] = rows[static_cast<size_t>(Reflect101(y + i - kGaussianRadius, level.height)) * width + x];
+      }
+      out.row(y)[x] = GaussianColumn(r);
+    }
+  }
+  return out;
+}
+
+}  // namespace glint::reference

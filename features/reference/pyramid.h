@@ -1,0 +1,25 @@
+// The cascaded pyramid of cv::ORB (orb.cpp, detectAndCompute, OpenCV 4.6).
+#ifndef GLINT_FEATURES_REFERENCE_PYRAMID_H_
+#define GLINT_FEATURES_REFERENCE_PYRAMID_H_
+
+#include <vector>
+
+#include "features/options.h"
+#include "features/types.h"
+
+namespace glint::reference {
+
+// cv::resize with INTER_LINEAR_EXACT (resize.cpp, resize_bitExact). `to` is at most the image's shape, and not empty.
+Image Resize(const ImageView& image, Shape to);
+
+// plan.levels images. Level 0 is the image itself, each other level is resized from the one before. From the first
+// level with an empty shape on, all are empty. (cv::ORB throws on these; for Glint they have no keypoints.)
+std::vector<Image> BuildPyramid(const PyramidPlan& plan, const ImageView& image);
+
+// The same for a mask, where a pixel of level 1 and up is set only if everything it was mixed from is 255: after
+// resizing, what is below 255 becomes 0. At level 0 any value but 0 is set. Empty levels for an empty mask.
+std::vector<Image> BuildMaskPyramid(const PyramidPlan& plan, const ImageView& mask);
+
+}  // namespace glint::reference
+
+#endif  // GLINT_FEATURES_REFERENCE_PYRAMID_H_
