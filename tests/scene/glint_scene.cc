@@ -1,0 +1,171 @@
+// glint-scene: writes a rendered scene and its truth to a folder.
+//
+//   OUT/000000.png ...          frames (the left camera's)
+//   OUT/right/000000.png ...    --stereo: the right camera's
+//   OUT/truth/truth.json        --truth: camera, pose of each frame, homographies from frame 0 to each frame
+//   OUT/truth/depth_000000.pfm  --truth: distance along the optical axis, metres
+//   OUT/truth/disparity_000000.pfm  --truth --stereo: x in the left picture less x in the right one, pixels
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "features/error.h"
+#include "tests/scene/scene.h"
+#include "tests/scene/write_image.h"
+
+ABSL_FLAG(std::string, out, "", "folder to write to; made if it is not there");
+ABSL_FLAG(int, frames, 60, "number of frames, 1..999999");
+ABSL_FLAG(int, width, 640, "pixels, 16..7680");
+ABSL_FLAG(int, height, 480, "pixels, 16..7680");
+ABSL_FLAG(std::string, layout, "room", "room or plane");
+ABSL_FLAG(std::string, density, "dense", "dense (a city) or sparse (a dark sky)");
+ABSL_FLAG(std::string, motion, "walk", "still, pan, roll, zoom or walk");
+ABSL_FLAG(int, seed, 1, "another seed, another texture; 0 or more");
+ABSL_FLAG(double, baseline, 0.12, "--stereo: metres between the cameras");
+ABSL_FLAG(std::string, format, "png", "png or pnm (PGM, or PPM with --color)");
+ABSL_FLAG(bool, color, false, "RGB frames instead of grey ones");
+ABSL_FLAG(bool, stereo, false, "also the right camera of a rectified pair");
+ABSL_FLAG(bool, truth, false, "also poses, homographies, depth and disparity");
+
+namespace glint::scene {
+namespace {
+
+template <typename Enum>
+absl::Status Choose(const char* flag, const std::string& name, const std::vector<std::pair<const char*, Enum>>& choices,
+                    Enum* chosen) {
+  for (const auto& [known, value] : choices) {
+    if (name == known) {
+      *chosen = value;
+      return absl::OkStatus();
+    }
+  }
+  return NotOneOfError(flag, name, absl::StrJoin(choices, ", ", [](std::string* out, const auto& choice) {
+                         out->append(choice.first);
+                       }));
+}
+
+absl::Status Between(const char* flag, int value, int low, int high) {
+  return value < low || value > high ? OutOfRangeError(flag, value, low, high) : absl::OkStatus();
+}
+
+absl::Status SceneOptionsFromFlags(SceneOptions* options) {
+  options->shape = {absl::GetFlag(FLAGS_width), absl::GetFlag(FLAGS_height)};
+  options->seed = static_cast<uint32_t>(absl::GetFlag(FLAGS_seed));
+  options->stereo_baseline = absl::GetFlag(FLAGS_baseline);
+  absl::Status status = Between("--width", options->shape.width, 16, 7680);
+  status.Update(Between("--height", options->shape.height, 16, 7680));
+  status.Update(Between("--frames", absl::GetFlag(FLAGS_frames), 1, 999999));
+  status.Update(Choose<Layout>("--layout", absl::GetFlag(FLAGS_layout),
+                               {{"room", Layout::kRoom}, {"plane", Layout::kPlane}}, &options->layout));
+  status.Update(Choose<Density>("--density", absl::GetFlag(FLAGS_density),
+                                {{"dense", Density::kDense}, {"sparse", Density::kSparse}}, &options->density));
+  status.Update(Choose<Motion>("--motion", absl::GetFlag(FLAGS_motion),
+                               {{"still", Motion::kStill},
+                                {"pan", Motion::kPan},
+                                {"roll", Motion::kRoll},
+                                {"zoom", Motion::kZoom},
+                                {"walk", Motion::kWalk}},
+                               &options->motion));
+  return status;
+}
+
+absl::Status WritePicture(const Scene& scene, const Pose& pose, const std::string& stem) {
+  const bool color = absl::GetFlag(FLAGS_color);
+  const Image image = color ? scene.RenderRgb(pose) : scene.Render(pose);
+  const int channels = color ? 3 : 1;
+  if (absl::GetFlag(FLAGS_format) == "png") return WritePng(stem + ".png", image, channels);
+  return WritePnm(stem + (color ? ".ppm" : ".pgm"), image, channels);
+}
+
+std::string Numbers(const double* values, int count) {
+  std::vector<std::string> texts;
+  for (int i = 0; i < count; ++i) texts.push_back(absl::StrFormat("%.17g", values[i]));
+  return absl::StrCat("[", absl::StrJoin(texts, ", "), "]");
+}
+
+std::string Numbers(const Mat3& matrix) { return Numbers(matrix.m.data(), 9); }
+std::string Numbers(Vec3 v) {
+  const double values[] = {v.x, v.y, v.z};
+  return Numbers(values, 3);
+}
+
+// Matrices are row-major. X_world = rotation * X_camera + position; pixel_in_frame ~ homography * pixel_in_frame_0 on
+// the wall straight ahead.
+std::string TruthJson(const Scene& scene, int frames) {
+  const Camera& camera = scene.camera();
+  std::vector<std::string> rows;
+  for (int i = 0; i < frames; ++i) {
+    const Pose pose = scene.PoseAt(i);
+    rows.push_back(absl::StrCat("    {\"rotation\": ", Numbers(pose.rotation),
+                                ",\n     \"position\": ", Numbers(pose.position),
+                                ",\n     \"homography_from_0\": ", Numbers(scene.HomographyBetween(0, i)), "}"));
+  }
+  return absl::StrFormat(
+      "{\n  \"width\": %d, \"height\": %d, \"focal\": %.17g, \"cx\": %.17g, \"cy\": %.17g, \"baseline\": %.17g,\n"
+      "  \"frames\": [\n%s\n  ]\n}\n",
+      camera.width, camera.height, camera.focal, camera.cx, camera.cy, absl::GetFlag(FLAGS_baseline),
+      absl::StrJoin(rows, ",\n"));
+}
+
+absl::Status MakeFolder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  return error ? absl::InternalError(absl::StrCat(path, ": ", error.message())) : absl::OkStatus();
+}
+
+absl::Status Run() {
+  const std::string out = absl::GetFlag(FLAGS_out);
+  if (out.empty()) return absl::InvalidArgumentError("--out: a folder to write to is needed");
+  SceneOptions options;
+  absl::Status status = SceneOptionsFromFlags(&options);
+  const std::string format = absl::GetFlag(FLAGS_format);
+  if (format != "png" && format != "pnm") status.Update(NotOneOfError("--format", format, "png, pnm"));
+  if (!status.ok()) return status;
+
+  const int frames = absl::GetFlag(FLAGS_frames);
+  const bool stereo = absl::GetFlag(FLAGS_stereo), truth = absl::GetFlag(FLAGS_truth);
+  status.Update(MakeFolder(out));
+  if (stereo) status.Update(MakeFolder(out + "/right"));
+  if (truth) status.Update(MakeFolder(out + "/truth"));
+  const Scene scene(options);
+  for (int i = 0; i < frames && status.ok(); ++i) {
+    const Pose pose = scene.PoseAt(i);
+    const std::string name = absl::StrFormat("%06d", i);
+    status.Update(WritePicture(scene, pose, absl::StrCat(out, "/", name)));
+    if (stereo) status.Update(WritePicture(scene, scene.RightOf(pose), absl::StrCat(out, "/right/", name)));
+    if (truth) {
+      status.Update(WritePfm(absl::StrCat(out, "/truth/depth_", name, ".pfm"), scene.Depth(pose), options.shape));
+    }
+    if (truth && stereo) {
+      status.Update(
+          WritePfm(absl::StrCat(out, "/truth/disparity_", name, ".pfm"), scene.Disparity(pose), options.shape));
+    }
+  }
+  if (truth) status.Update(WriteText(out + "/truth/truth.json", TruthJson(scene, frames)));
+  return status;
+}
+
+}  // namespace
+}  // namespace glint::scene
+
+int main(int argc, char** argv) {
+  absl::SetProgramUsageMessage(
+      "Writes a rendered scene with known camera motion, depth and homographies.\n  glint-scene --out DIR [--frames N] "
+      "[--stereo] [--truth]");
+  const std::vector<char*> rest = absl::ParseCommandLine(argc, argv);
+  absl::Status status = rest.size() > 1
+                            ? absl::InvalidArgumentError(absl::StrCat(rest[1], ": an argument that is not a flag"))
+                            : glint::scene::Run();
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "glint-scene: %s\n", std::string(status.message()).c_str());
+  return 2;
+}
