@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "cuda/bench_hooks.h"
 #include "features/options.h"
 #include "features/types.h"
 
@@ -46,8 +47,15 @@ class Pipeline {
   // Not OK after a sticky CUDA error: this process can use the device no more.
   const absl::Status& fatal() const;
 
- private:
+  // For benchmarks, documented in cuda/bench_hooks.h. Same rules as Detect(); both wait for the device.
+  absl::StatusOr<DeviceTiming> TimeOnDevice(const DetectorOptions& options, const ImageView& image,
+                                            const ImageView& mask, int repeats);
+  absl::StatusOr<Floors> MeasureFloors(int64_t bytes_up, int64_t bytes_down, int repeats);
+
   struct Impl;
+
+ private:
+  friend class PipelineFactory;
   explicit Pipeline(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

@@ -1,0 +1,44 @@
+// The CUDA backend of a build without CUDA: every entry point says so.
+#include "cuda/bench_hooks.h"
+#include "cuda/pipeline.h"
+
+namespace glint::cuda {
+namespace {
+
+absl::Status BuiltWithoutCuda() {
+  return absl::FailedPreconditionError(
+      "built without CUDA: configure with GLINT_CUDA=ON and a CUDA toolkit to have the GPU backend");
+}
+
+}  // namespace
+
+struct Pipeline::Impl {
+  absl::Status status = BuiltWithoutCuda();
+};
+
+Pipeline::Pipeline(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Pipeline::~Pipeline() = default;
+
+absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Create(const PipelineOptions&) { return BuiltWithoutCuda(); }
+
+absl::Status Pipeline::Detect(const DetectorOptions&, const ImageView&, const ImageView&, Features*, StageTimes*) {
+  return impl_->status;
+}
+
+const absl::Status& Pipeline::fatal() const { return impl_->status; }
+
+absl::StatusOr<DeviceTiming> Pipeline::TimeOnDevice(const DetectorOptions&, const ImageView&, const ImageView&, int) {
+  return impl_->status;
+}
+
+absl::StatusOr<Floors> Pipeline::MeasureFloors(int64_t, int64_t, int) { return impl_->status; }
+
+absl::Status ProbeDevice(int) { return BuiltWithoutCuda(); }
+
+std::string DeviceDescription(int) { return ""; }
+
+absl::StatusOr<PinnedMemory> PinnedMemory::Allocate(size_t) { return BuiltWithoutCuda(); }
+
+PinnedMemory::~PinnedMemory() = default;
+
+}  // namespace glint::cuda
