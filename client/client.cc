@@ -1,0 +1,119 @@
+#include "client/client.h"
+
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/health.h"
+#include "client/stream_impl.h"
+#include "client/wire.h"
+#include "features/error.h"
+#include "glint/v1/feature_detection.grpc.pb.h"
+
+namespace glint::client {
+namespace {
+
+void SetTimeout(absl::Duration timeout, grpc::ClientContext* context) {
+  if (timeout < absl::InfiniteDuration()) context->set_deadline(absl::ToChronoTime(absl::Now() + timeout));
+}
+
+// OK once the channel is connected. A refusal is final unless the caller waits for the server.
+absl::Status WaitUntilConnected(grpc::Channel* channel, const std::string& address, const ClientOptions& options) {
+  const absl::Time deadline = absl::Now() + options.connect_timeout;
+  const std::chrono::system_clock::time_point deadline_point =
+      options.connect_timeout < absl::InfiniteDuration() ? absl::ToChronoTime(deadline)
+                                                         : std::chrono::system_clock::time_point::max();
+  for (;;) {
+    const grpc_connectivity_state state = channel->GetState(/*try_to_connect=*/true);
+    if (state == GRPC_CHANNEL_READY) return absl::OkStatus();
+    if (state == GRPC_CHANNEL_SHUTDOWN) break;
+    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE && !options.wait_for_server) break;
+    if (!channel->WaitForStateChange(state, deadline_point)) {
+      return absl::UnavailableError(absl::StrCat("no answer from ", address, " within ",
+                                                 absl::FormatDuration(options.connect_timeout)));
+    }
+  }
+  return absl::UnavailableError(absl::StrCat("cannot connect to ", address));
+}
+
+}  // namespace
+
+struct Client::Impl {
+  std::shared_ptr<grpc::ChannelInterface> channel;
+  std::unique_ptr<v1::FeatureDetection::Stub> stub;
+};
+
+absl::StatusOr<Client> Client::Connect(const std::string& address, const ClientOptions& options) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(options.max_message_bytes);
+  arguments.SetMaxSendMessageSize(options.max_message_bytes);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  // A server that is being started is tried again soon, not after gRPC's growing pauses of up to two minutes.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+  // Connections are not shared behind the caller's back: two clients are two connections.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  auto channel = grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  if (absl::Status status = WaitUntilConnected(channel.get(), address, options); !status.ok()) return status;
+  return Client(std::move(channel));
+}
+
+Client::Client(std::shared_ptr<grpc::ChannelInterface> channel) : impl_(std::make_unique<Impl>()) {
+  impl_->stub = v1::FeatureDetection::NewStub(channel);
+  impl_->channel = std::move(channel);
+}
+
+Client::Client(Client&&) noexcept = default;
+Client& Client::operator=(Client&&) noexcept = default;
+Client::~Client() = default;
+
+absl::StatusOr<Detection> Client::Detect(const DetectorOptions& options, const ImageInput& image,
+                                         const ImageInput& mask, absl::Duration timeout) const {
+  const absl::Time start = absl::Now();
+  v1::DetectRequest request;
+  ToWire(options, request.mutable_options());
+  if (absl::Status status = ToWire("image", image, request.mutable_image()); !status.ok()) return status;
+  if (mask.kind != ImageInput::Kind::kNone) {
+    if (absl::Status status = ToWire("mask", mask, request.mutable_mask()); !status.ok()) return status;
+  }
+  grpc::ClientContext context;
+  SetTimeout(timeout, &context);
+  v1::DetectResponse response;
+  if (grpc::Status status = impl_->stub->Detect(&context, request, &response); !status.ok()) return FromGrpc(status);
+  Detection detection;
+  if (absl::Status status = FromWire(response.features(), &detection.features); !status.ok()) return status;
+  FromWire(response.timings(), &detection.timings);
+  detection.round_trip = absl::Now() - start;
+  return detection;
+}
+
+absl::StatusOr<std::unique_ptr<DetectStream>> Client::OpenStream(const StreamOptions& options,
+                                                                 ResultCallback on_result) const {
+  if (options.in_flight < 1 || options.in_flight > 4096) {
+    return OutOfRangeError("in_flight", options.in_flight, 1, 4096);
+  }
+  auto impl = std::make_unique<DetectStream::Impl>(impl_->channel, options.in_flight, std::move(on_result));
+  SetTimeout(options.timeout, &impl->context);
+  if (absl::Status status = impl->Open(options.detector, options.mask); !status.ok()) return status;
+  return std::unique_ptr<DetectStream>(new DetectStream(std::move(impl)));
+}
+
+absl::StatusOr<ServerInfo> Client::GetServerInfo(absl::Duration timeout) const {
+  grpc::ClientContext context;
+  SetTimeout(timeout, &context);
+  v1::GetServerInfoResponse response;
+  const grpc::Status status = impl_->stub->GetServerInfo(&context, {}, &response);
+  if (!status.ok()) return FromGrpc(status);
+  return FromWire(response);
+}
+
+absl::StatusOr<Health> Client::CheckHealth(const std::string& service, absl::Duration timeout) const {
+  return client::CheckHealth(impl_->channel, service, timeout);
+}
+
+}  // namespace glint::client

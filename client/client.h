@@ -1,0 +1,75 @@
+// The client of a Glint server: one call, one answer. For many frames with the same options see client/stream.h.
+//
+//   auto client = glint::client::Client::Connect("127.0.0.1:7070");
+//   auto found = client->Detect(glint::DetectorOptions(), image);   // image: glint::ImageView
+//   if (found.ok()) Use(found->features);
+//
+// Errors are absl::Status with the codes of proto/glint/v1/feature_detection.proto. UNAVAILABLE: no server there, it
+// went away, or it is draining. DEADLINE_EXCEEDED: the call's timeout passed.
+#ifndef GLINT_CLIENT_CLIENT_H_
+#define GLINT_CLIENT_CLIENT_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/image.h"
+#include "client/result.h"
+#include "client/stream.h"
+#include "features/options.h"
+
+namespace grpc {
+class ChannelInterface;
+}
+
+namespace glint::client {
+
+struct ClientOptions {
+  absl::Duration connect_timeout = absl::Seconds(5);
+  // Keep trying until connect_timeout, for a server that is being started, instead of failing when refused.
+  bool wait_for_server = false;
+  // Largest message in either direction. The default holds an 8K frame in any format with a mask (7680 x 4320 x 5
+  // bytes). The server has a limit of its own.
+  int max_message_bytes = 256 << 20;
+};
+
+// Thread-safe: any number of threads may call any method of one Client at the same time; they share a connection,
+// which is opened again by itself after a failure. Move-only; must not be moved from or destroyed during a call.
+// Streams may outlive the client that opened them.
+class Client {
+ public:
+  // `address` is "host:port" or "unix:PATH". The connection is neither encrypted nor sent through an HTTP proxy.
+  // UNAVAILABLE when nothing answers there.
+  static absl::StatusOr<Client> Connect(const std::string& address, const ClientOptions& options = {});
+
+  // For channels made otherwise (TLS, a proxy, in-process): its message limits should be raised above 4 MiB.
+  explicit Client(std::shared_ptr<grpc::ChannelInterface> channel);
+
+  Client(Client&&) noexcept;
+  Client& operator=(Client&&) noexcept;
+  ~Client();
+
+  // Features of one image, where `mask` (GRAY8, of the image's size) is not 0.
+  absl::StatusOr<Detection> Detect(const DetectorOptions& options, const ImageInput& image, const ImageInput& mask = {},
+                                   absl::Duration timeout = absl::InfiniteDuration()) const;
+
+  // Opens a stream and sends its options. `on_result` gets one result per frame written; see client/stream.h.
+  // Options that the server refuses are reported by a later Write() or by Finish().
+  absl::StatusOr<std::unique_ptr<DetectStream>> OpenStream(const StreamOptions& options, ResultCallback on_result) const;
+
+  absl::StatusOr<ServerInfo> GetServerInfo(absl::Duration timeout = absl::Seconds(5)) const;
+
+  // `service` is empty for the server as a whole, or "glint.v1.FeatureDetection".
+  absl::StatusOr<Health> CheckHealth(const std::string& service = "",
+                                     absl::Duration timeout = absl::Seconds(5)) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace glint::client
+
+#endif  // GLINT_CLIENT_CLIENT_H_

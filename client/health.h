@@ -1,0 +1,23 @@
+// The standard health service's Check, in the two fields that it has. Internal to the library.
+#ifndef GLINT_CLIENT_HEALTH_H_
+#define GLINT_CLIENT_HEALTH_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/result.h"
+
+namespace grpc {
+class ChannelInterface;
+}
+
+namespace glint::client {
+
+absl::StatusOr<Health> CheckHealth(const std::shared_ptr<grpc::ChannelInterface>& channel, const std::string& service,
+                                   absl::Duration timeout);
+
+}  // namespace glint::client
+
+#endif  // GLINT_CLIENT_HEALTH_H_

@@ -1,0 +1,49 @@
+// What a client sends as a picture. Values; nothing here owns pixels.
+#ifndef GLINT_CLIENT_IMAGE_H_
+#define GLINT_CLIENT_IMAGE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+#include "features/types.h"
+
+namespace glint::client {
+
+// Bytes of a pixel in memory order. Colour is converted to grey by the server, as cv::cvtColor does; alpha is ignored.
+enum class PixelFormat { kGray8, kBgr8, kRgb8, kBgra8, kRgba8 };
+
+int BytesPerPixel(PixelFormat format);
+
+// A borrowed picture, raw or encoded; the bytes must live until the call that takes it returns, no longer. A default
+// one stands for "none", which is how an absent mask is passed.
+struct ImageInput {
+  enum class Kind { kNone, kRaw, kEncoded };
+  Kind kind = Kind::kNone;
+
+  // kRaw. Row y starts at data + y * stride; only its first width * BytesPerPixel(format) bytes are read and sent.
+  PixelFormat format = PixelFormat::kGray8;
+  const uint8_t* data = nullptr;
+  int width = 0;         // pixels
+  int height = 0;        // pixels
+  ptrdiff_t stride = 0;  // bytes; may be negative (rows stored bottom up)
+
+  // kEncoded: a whole JPEG or PNG file.
+  absl::string_view file;
+
+  ImageInput() = default;
+  ImageInput(const ImageView& gray)  // NOLINT(google-explicit-constructor): a view is already a picture
+      : kind(gray.empty() ? Kind::kNone : Kind::kRaw),
+        data(gray.data),
+        width(gray.width),
+        height(gray.height),
+        stride(gray.stride) {}
+  ImageInput(const Image& gray) : ImageInput(gray.view()) {}  // NOLINT(google-explicit-constructor)
+
+  static ImageInput Raw(PixelFormat format, const void* data, int width, int height, ptrdiff_t stride);
+  static ImageInput Encoded(absl::string_view jpeg_or_png_file);
+};
+
+}  // namespace glint::client
+
+#endif  // GLINT_CLIENT_IMAGE_H_

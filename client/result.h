@@ -1,0 +1,65 @@
+// What a client gets back: plain values, with the words of proto/glint/v1.
+#ifndef GLINT_CLIENT_RESULT_H_
+#define GLINT_CLIENT_RESULT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "features/types.h"
+
+namespace glint::client {
+
+// Where the time of one frame went on the server, in nanoseconds. The parts follow each other within `total`.
+struct Timings {
+  int64_t receive_ns = 0;   // message bytes into a parsed frame
+  int64_t queue_ns = 0;     // waiting for a lane
+  int64_t decode_ns = 0;    // encoded or colour pixels to grey ones
+  int64_t upload_ns = 0;    // to the device; 0 on the CPU
+  int64_t detect_ns = 0;    // all stages of the detector
+  int64_t download_ns = 0;  // back from the device, into the reply's layout
+  int64_t total_ns = 0;     // first byte of the frame parsed to reply handed to gRPC
+
+  int lane = 0;         // counted from 0
+  std::string device;   // "cpu", "cuda:0"
+  int queue_depth = 0;  // frames that were waiting when this one joined them
+};
+
+// The answer to one image. Every array of `features` has the same length.
+struct Detection {
+  Features features;
+  Timings timings;
+  absl::Duration round_trip;  // as the client saw it: from the call, or the Write(), to the answer
+};
+
+// The answer to one frame of a stream. Without OK, the frame failed and `detection` has no features; the stream lives
+// on.
+struct FrameResult {
+  uint64_t frame_id = 0;
+  absl::Status status;
+  Detection detection;
+};
+
+// GetServerInfoResponse: what the server is and what it accepts at most.
+struct ServerInfo {
+  std::string version;
+  std::string backend;  // "cpu" or "cuda"
+  std::string device;   // in words
+  std::string simd;     // "AVX2"
+  int lanes = 0;
+  int queue_capacity_frames = 0;
+  int64_t max_image_pixels = 0;
+  int max_features = 0;
+  int64_t max_message_bytes = 0;
+  int max_sessions = 0;
+  std::vector<std::string> presets;
+};
+
+// grpc.health.v1's answer. A server that does not know the service answers NOT_FOUND instead.
+enum class Health { kUnknown, kServing, kNotServing };
+
+}  // namespace glint::client
+
+#endif  // GLINT_CLIENT_RESULT_H_

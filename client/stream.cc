@@ -1,0 +1,154 @@
+#include "client/stream.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/stream_impl.h"
+#include "client/wire.h"
+
+namespace glint::client {
+
+DetectStream::Impl::Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, int window, ResultCallback callback)
+    : window(window), on_result(std::move(callback)), stub(v1::FeatureDetection::NewStub(channel)) {}
+
+DetectStream::Impl::~Impl() {
+  context.TryCancel();
+  if (reader.joinable()) reader.join();
+}
+
+absl::Status DetectStream::Impl::Open(const DetectorOptions& detector, const ImageInput& mask) {
+  v1::DetectStreamRequest first;
+  ToWire(detector, first.mutable_options()->mutable_detector());
+  if (mask.kind != ImageInput::Kind::kNone) {
+    if (absl::Status status = ToWire("options.mask", mask, first.mutable_options()->mutable_mask()); !status.ok()) {
+      return status;
+    }
+  }
+  stream = stub->DetectStream(&context);
+  if (!stream->Write(first)) {
+    const absl::Status status = FromGrpc(stream->Finish());
+    return status.ok() ? absl::InternalError("the server ended the stream before its first message") : status;
+  }
+  reader = std::thread([this] { ReadResults(); });
+  return absl::OkStatus();
+}
+
+absl::Status DetectStream::Impl::Write(uint64_t frame_id, const ImageInput& image, const ImageInput& mask) {
+  {
+    absl::MutexLock write_lock(&write_mu);
+    if (writing_over) return absl::FailedPreconditionError("Write() after Finish()");
+    v1::Frame* frame = request.mutable_frame();
+    frame->set_frame_id(frame_id);
+    if (absl::Status status = ToWire("image", image, frame->mutable_image()); !status.ok()) return status;
+    if (mask.kind == ImageInput::Kind::kNone) {
+      frame->clear_mask();
+    } else if (absl::Status status = ToWire("mask", mask, frame->mutable_mask()); !status.ok()) {
+      return status;
+    }
+    bool open;
+    {
+      absl::MutexLock lock(&mu);
+      mu.Await(absl::Condition(this, &Impl::RoomOrOver));
+      open = !reading_over;
+      if (open) sent.push_back({frame_id, absl::Now()});
+    }
+    if (open && stream->Write(request)) return absl::OkStatus();
+  }
+  const absl::Status status = WaitForEnd();
+  return status.ok() ? absl::UnavailableError("the server ended the stream") : status;
+}
+
+absl::Status DetectStream::Impl::Finish() {
+  {
+    absl::MutexLock write_lock(&write_mu);
+    if (!writing_over) {
+      writing_over = true;
+      stream->WritesDone();  // of no effect when the stream has ended, and WaitForEnd() tells
+    }
+  }
+  return WaitForEnd();
+}
+
+void DetectStream::Impl::Cancel() { context.TryCancel(); }
+
+absl::Status DetectStream::Impl::WaitForEnd() {
+  absl::MutexLock lock(&mu);
+  mu.Await(absl::Condition(&over));
+  return end;
+}
+
+void DetectStream::Impl::ReadResults() {
+  v1::DetectStreamResponse response;
+  FrameResult result;
+  absl::Status broken;
+  while (broken.ok() && stream->Read(&response)) broken = Deliver(response, &result);
+  if (!broken.ok()) {
+    context.TryCancel();
+    while (stream->Read(&response)) {
+    }
+  }
+  {
+    absl::MutexLock lock(&mu);
+    reading_over = true;
+  }
+  // A Write() that is under way fails now, since the call is over; Finish() of gRPC must come after it.
+  absl::Status status;
+  {
+    absl::MutexLock write_lock(&write_mu);
+    writing_over = true;
+    status = FromGrpc(stream->Finish());
+  }
+  absl::MutexLock lock(&mu);
+  if (!broken.ok()) {
+    status = broken;
+  } else if (status.ok() && !sent.empty()) {
+    status = absl::InternalError(absl::StrCat("the server ended the stream and left ", sent.size(),
+                                              " frames unanswered"));
+  }
+  end = status;
+  over = true;
+}
+
+absl::Status DetectStream::Impl::Deliver(const v1::DetectStreamResponse& response, FrameResult* result) {
+  Sent oldest;
+  {
+    absl::MutexLock lock(&mu);
+    if (sent.empty()) return absl::InternalError("the server sent a result without a frame");
+    oldest = sent.front();
+  }
+  if (response.frame_id() != oldest.frame_id) {
+    return absl::InternalError(absl::StrCat("the server answered frame ", response.frame_id(), " instead of ",
+                                            oldest.frame_id));
+  }
+  result->frame_id = response.frame_id();
+  result->detection.round_trip = absl::Now() - oldest.at;
+  result->status = absl::Status(static_cast<absl::StatusCode>(response.status().code()), response.status().message());
+  FromWire(response.timings(), &result->detection.timings);
+  if (result->status.ok()) {
+    if (absl::Status status = FromWire(response.features(), &result->detection.features); !status.ok()) return status;
+  } else {
+    result->detection.features.Clear();
+  }
+  if (on_result) on_result(*result);
+  absl::MutexLock lock(&mu);
+  sent.pop_front();
+  return absl::OkStatus();
+}
+
+DetectStream::DetectStream(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+DetectStream::~DetectStream() = default;
+
+absl::Status DetectStream::Write(uint64_t frame_id, const ImageInput& image, const ImageInput& mask) {
+  return impl_->Write(frame_id, image, mask);
+}
+
+absl::Status DetectStream::Finish() { return impl_->Finish(); }
+
+void DetectStream::Cancel() { impl_->Cancel(); }
+
+int DetectStream::in_flight() const {
+  absl::MutexLock lock(&impl_->mu);
+  return static_cast<int>(impl_->sent.size());
+}
+
+}  // namespace glint::client

@@ -1,0 +1,146 @@
+#include "client/wire.h"
+
+#include <string>
+
+#include "features/error.h"
+
+namespace glint::client {
+namespace {
+
+v1::PixelFormat ToWire(PixelFormat format) {
+  switch (format) {
+    case PixelFormat::kGray8:
+      return v1::PIXEL_FORMAT_GRAY8;
+    case PixelFormat::kBgr8:
+      return v1::PIXEL_FORMAT_BGR8;
+    case PixelFormat::kRgb8:
+      return v1::PIXEL_FORMAT_RGB8;
+    case PixelFormat::kBgra8:
+      return v1::PIXEL_FORMAT_BGRA8;
+    case PixelFormat::kRgba8:
+      return v1::PIXEL_FORMAT_RGBA8;
+  }
+  return v1::PIXEL_FORMAT_UNSPECIFIED;
+}
+
+template <typename Repeated, typename Vector>
+void Assign(const Repeated& from, Vector* to) {
+  to->assign(from.begin(), from.end());
+}
+
+}  // namespace
+
+absl::Status FromGrpc(const grpc::Status& status) {
+  if (status.ok()) return absl::OkStatus();
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+}
+
+void ToWire(const DetectorOptions& options, v1::DetectorOptions* wire) {
+  wire->Clear();
+  wire->set_preset("orb");
+  switch (options.pyramid) {
+    case Pyramid::kCascaded:
+      wire->set_pyramid(v1::PYRAMID_KIND_CASCADED);
+  }
+  wire->set_levels(options.levels);
+  wire->set_scale_factor(options.scale_factor);
+  switch (options.corner_test) {
+    case CornerTest::kFast:
+      wire->set_corner_test(v1::CORNER_TEST_FAST);
+  }
+  wire->set_fast_threshold(options.fast_threshold);
+  wire->set_arc_length(options.arc_length);
+  wire->set_score(options.score == Score::kHarris ? v1::SCORE_HARRIS : v1::SCORE_MAX_THRESHOLD);
+  switch (options.selection) {
+    case Selection::kTopN:
+      wire->set_selection(v1::SELECTION_TOP_N);
+  }
+  wire->set_ranking(options.ranking == Ranking::kHarris ? v1::RANKING_HARRIS : v1::RANKING_SCORE);
+  wire->set_max_features(options.max_features);
+  wire->set_edge_threshold(options.edge_threshold);
+  wire->set_orientation(options.orientation == Orientation::kNone ? v1::ORIENTATION_NONE
+                                                                  : v1::ORIENTATION_INTENSITY_CENTROID);
+  wire->set_descriptor_kind(options.descriptor == Descriptor::kNone ? v1::DESCRIPTOR_NONE : v1::DESCRIPTOR_RBRIEF);
+  wire->set_patch_size(options.patch_size);
+}
+
+absl::Status ToWire(absl::string_view field, const ImageInput& image, v1::Image* wire) {
+  if (image.kind == ImageInput::Kind::kNone) {
+    return ContradictionError(field, "no image was given");
+  }
+  if (image.kind == ImageInput::Kind::kEncoded) {
+    wire->mutable_encoded()->mutable_data()->assign(image.file.data(), image.file.size());
+    return absl::OkStatus();
+  }
+  if (image.data == nullptr || image.width < 1 || image.height < 1) {
+    return ContradictionError(field, absl::StrCat(image.width, " x ", image.height, " pixels at ",
+                                                  image.data == nullptr ? "no address" : "some address",
+                                                  " are not an image"));
+  }
+  v1::RawImage* raw = wire->mutable_raw();
+  raw->set_format(ToWire(image.format));
+  raw->set_width(static_cast<uint32_t>(image.width));
+  raw->set_height(static_cast<uint32_t>(image.height));
+  const size_t row = static_cast<size_t>(image.width) * BytesPerPixel(image.format);
+  const auto address = [&image](int y) { return reinterpret_cast<const char*>(image.data + y * image.stride); };
+  std::string* data = raw->mutable_data();
+  if (image.stride == static_cast<ptrdiff_t>(row)) {
+    data->assign(address(0), row * image.height);
+    return absl::OkStatus();
+  }
+  data->clear();
+  data->reserve(row * image.height);
+  for (int y = 0; y < image.height; ++y) data->append(address(y), row);
+  return absl::OkStatus();
+}
+
+absl::Status FromWire(const v1::Features& wire, Features* features) {
+  const int count = wire.x_size();
+  const size_t descriptor_bytes = static_cast<size_t>(count) * wire.descriptor_bytes();
+  if (wire.y_size() != count || wire.size_size() != count || wire.angle_size() != count ||
+      wire.response_size() != count || wire.octave_size() != count || wire.descriptors().size() != descriptor_bytes) {
+    features->Clear();
+    return absl::InternalError("features: the server's arrays differ in length");
+  }
+  Assign(wire.x(), &features->x);
+  Assign(wire.y(), &features->y);
+  Assign(wire.size(), &features->size);
+  Assign(wire.angle(), &features->angle);
+  Assign(wire.response(), &features->response);
+  Assign(wire.octave(), &features->octave);
+  Assign(wire.descriptors(), &features->descriptors);
+  features->descriptor_bytes = static_cast<int>(wire.descriptor_bytes());
+  features->truncated = wire.truncated();
+  return absl::OkStatus();
+}
+
+void FromWire(const v1::Timings& wire, Timings* timings) {
+  timings->receive_ns = wire.receive_ns();
+  timings->queue_ns = wire.queue_ns();
+  timings->decode_ns = wire.decode_ns();
+  timings->upload_ns = wire.upload_ns();
+  timings->detect_ns = wire.detect_ns();
+  timings->download_ns = wire.download_ns();
+  timings->total_ns = wire.total_ns();
+  timings->lane = wire.lane();
+  timings->device = wire.device();
+  timings->queue_depth = wire.queue_depth();
+}
+
+ServerInfo FromWire(const v1::GetServerInfoResponse& wire) {
+  ServerInfo info;
+  info.version = wire.version();
+  info.backend = wire.backend();
+  info.device = wire.device();
+  info.simd = wire.simd();
+  info.lanes = static_cast<int>(wire.lanes());
+  info.queue_capacity_frames = static_cast<int>(wire.queue_capacity_frames());
+  info.max_image_pixels = wire.limits().max_image_pixels();
+  info.max_features = wire.limits().max_features();
+  info.max_message_bytes = wire.limits().max_message_bytes();
+  info.max_sessions = wire.limits().max_sessions();
+  Assign(wire.presets(), &info.presets);
+  return info;
+}
+
+}  // namespace glint::client

@@ -1,0 +1,31 @@
+// Between the client's types and the wire's, both ways; the only file that knows both. Internal to the library.
+#ifndef GLINT_CLIENT_WIRE_H_
+#define GLINT_CLIENT_WIRE_H_
+
+#include <grpcpp/support/status.h>
+
+#include "absl/status/status.h"
+#include "client/image.h"
+#include "client/result.h"
+#include "features/options.h"
+#include "glint/v1/feature_detection.pb.h"
+
+namespace glint::client {
+
+absl::Status FromGrpc(const grpc::Status& status);
+
+// Every field is set, so that the server's presets cannot change what the caller asked for.
+void ToWire(const DetectorOptions& options, v1::DetectorOptions* wire);
+
+// Copies rows without the padding between them; keeps the memory that `wire` has. `field` names the image in errors.
+absl::Status ToWire(absl::string_view field, const ImageInput& image, v1::Image* wire);
+
+// INTERNAL when the arrays' lengths contradict each other. Keep the memory that the result has.
+absl::Status FromWire(const v1::Features& wire, Features* features);
+void FromWire(const v1::Timings& wire, Timings* timings);
+
+ServerInfo FromWire(const v1::GetServerInfoResponse& wire);
+
+}  // namespace glint::client
+
+#endif  // GLINT_CLIENT_WIRE_H_
