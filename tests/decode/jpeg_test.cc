@@ -1,0 +1,148 @@
+// JPEG against cv::imdecode, and what is refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <opencv2/imgcodecs.hpp>
+
+#include "tests/decode/files.h"
+
+namespace glint::decode {
+namespace {
+
+using testing::Bytes;
+using testing::Decode;
+using ::testing::HasSubstr;
+using testing::Picture;
+
+Bytes OpenCvGray(const Bytes& file) {
+  const cv::Mat gray = cv::imdecode(file, cv::IMREAD_GRAYSCALE | cv::IMREAD_IGNORE_ORIENTATION);
+  return Bytes(gray.datastart, gray.dataend);
+}
+
+Bytes Encode(int width, int height, int channels, const std::vector<int>& parameters) {
+  Bytes pixels = Picture(width, height, channels, 3);
+  const cv::Mat picture(height, width, CV_8UC(channels), pixels.data());
+  Bytes file;
+  cv::imencode(".jpg", picture, file, parameters);
+  return file;
+}
+
+TEST(Jpeg, EqualsOpenCvForEveryKindAndSize) {
+  Decoder decoder;  // one for all: state must not leak from file to file
+  const std::vector<std::vector<int>> kinds = {{},
+                                               {cv::IMWRITE_JPEG_QUALITY, 20},
+                                               {cv::IMWRITE_JPEG_QUALITY, 100},
+                                               {cv::IMWRITE_JPEG_PROGRESSIVE, 1},
+                                               {cv::IMWRITE_JPEG_OPTIMIZE, 1},
+                                               {cv::IMWRITE_JPEG_RST_INTERVAL, 2}};
+  const Shape shapes[] = {{1, 1}, {1, 17}, {17, 1}, {7, 7}, {8, 8}, {16, 16}, {31, 33}, {64, 48}, {131, 97}};
+  for (const Shape shape : shapes) {
+    for (const int channels : {1, 3}) {
+      for (const auto& kind : kinds) {
+        const Bytes file = Encode(shape.width, shape.height, channels, kind);
+        const auto decoded = Decode(&decoder, Encoding::kJpeg, file, shape.pixels());
+        ASSERT_TRUE(decoded.status.ok()) << decoded.status;
+        EXPECT_EQ(decoded.shape, shape);
+        EXPECT_EQ(decoded.pixels, OpenCvGray(file)) << shape.width << "x" << shape.height << "x" << channels;
+      }
+    }
+  }
+}
+
+TEST(Jpeg, EqualsOpenCvOnPhotographs) {
+  const char* folder = std::getenv("GLINT_TEST_DATA");
+  if (folder == nullptr) GTEST_SKIP() << "GLINT_TEST_DATA is not set";
+  Decoder decoder;
+  int files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() != ".jpg") continue;
+    std::ifstream stream(entry.path(), std::ios::binary);
+    const Bytes file{std::istreambuf_iterator<char>(stream), {}};
+    const auto decoded = Decode(&decoder, Encoding::kDetect, file);
+    ASSERT_TRUE(decoded.status.ok()) << entry.path() << decoded.status;
+    EXPECT_TRUE(decoded.pixels == OpenCvGray(file)) << entry.path();
+    ++files;
+  }
+  EXPECT_GT(files, 0) << folder << " holds no .jpg";
+}
+
+TEST(Jpeg, DecodesScansOneByOne) {
+  Decoder decoder;
+  const Bytes file = testing::WriteJpegWithScans(40, 30, 3);
+  const auto decoded = Decode(&decoder, Encoding::kJpeg, file);
+  ASSERT_TRUE(decoded.status.ok()) << decoded.status;
+  EXPECT_EQ(decoded.pixels, OpenCvGray(file));
+}
+
+std::string Refusal(Encoding encoding, const Bytes& file, int64_t max_pixels = kMaxImagePixels) {
+  Decoder decoder;
+  const auto decoded = Decode(&decoder, encoding, file, max_pixels);
+  EXPECT_FALSE(decoded.status.ok());
+  // The same decoder takes the next good file.
+  EXPECT_TRUE(Decode(&decoder, Encoding::kJpeg, Encode(9, 9, 3, {})).status.ok());
+  return decoded.status.ToString();
+}
+
+TEST(Jpeg, RefusesScansBeyondNeed) {
+  EXPECT_THAT(Refusal(Encoding::kJpeg, testing::WriteJpegWithScans(40, 30, 200)),
+              HasSubstr("INVALID_ARGUMENT: image.data: JPEG: more than 100 scans"));
+}
+
+TEST(Jpeg, RefusesPicturesOverTheLimitBeforeDecoding) {
+  EXPECT_THAT(Refusal(Encoding::kJpeg, Encode(40, 30, 3, {}), 1199),
+              HasSubstr("RESOURCE_EXHAUSTED: image.pixels: 1200 is over this server's limit of 1199"));
+  Bytes huge = Encode(40, 30, 1, {});
+  size_t frame = 0;  // the frame header: marker, length, precision, height, width
+  while (!(huge[frame] == 0xff && huge[frame + 1] == 0xc0)) ++frame;
+  for (int i = 5; i < 9; ++i) huge[frame + i] = 0xfe;
+  EXPECT_THAT(Refusal(Encoding::kJpeg, huge), HasSubstr("INVALID_ARGUMENT: image.width: 65278 is not in 1..16384"));
+}
+
+TEST(Jpeg, RefusesMissingRowsThatLibjpegWouldMakeUp) {
+  // A header that promises more rows than there are, with a good end marker.
+  Bytes file = Encode(40, 32, 1, {});
+  size_t frame = 0;
+  while (!(file[frame] == 0xff && file[frame + 1] == 0xc0)) ++frame;
+  file[frame + 6] = 64;  // low byte of the height
+  EXPECT_THAT(Refusal(Encoding::kJpeg, file), HasSubstr("JPEG: Corrupt JPEG data: premature end of data segment"));
+}
+
+TEST(Jpeg, RefusesWhatIsNotAJpeg) {
+  EXPECT_THAT(Refusal(Encoding::kJpeg, {}), HasSubstr("image.data: is empty"));
+  EXPECT_THAT(Refusal(Encoding::kJpeg, {1, 2, 3}), HasSubstr("image.data: is not a JPEG file"));
+  EXPECT_THAT(Refusal(Encoding::kDetect, {1, 2, 3}), HasSubstr("image.data: is neither a JPEG nor a PNG file"));
+  EXPECT_THAT(Refusal(static_cast<Encoding>(7), {1, 2, 3}),
+              HasSubstr("image.encoding: \"7\" is not one of UNSPECIFIED, JPEG, PNG"));
+  EXPECT_THAT(Refusal(Encoding::kPng, Encode(8, 8, 1, {})), HasSubstr("image.data: is not a PNG file"));
+}
+
+TEST(Jpeg, RefusesATwoComponentFile) {
+  // Removing a component from frame and scan header leaves a valid header with two components.
+  Bytes file = Encode(16, 16, 3, {});
+  size_t frame = 0;
+  while (!(file[frame] == 0xff && file[frame + 1] == 0xc0)) ++frame;
+  file[frame + 3] = 14;  // length
+  file[frame + 9] = 2;   // components
+  file.erase(file.begin() + static_cast<ptrdiff_t>(frame) + 16, file.begin() + static_cast<ptrdiff_t>(frame) + 19);
+  size_t scan = frame;
+  while (!(file[scan] == 0xff && file[scan + 1] == 0xda)) ++scan;
+  file[scan + 3] = 10;
+  file[scan + 4] = 2;
+  file.erase(file.begin() + static_cast<ptrdiff_t>(scan) + 9, file.begin() + static_cast<ptrdiff_t>(scan) + 11);
+  EXPECT_THAT(Refusal(Encoding::kJpeg, file), HasSubstr("JPEG: 2 components; only grey (1) and colour (3)"));
+}
+
+TEST(Jpeg, RefusesAFileThatChangedAfterItsInspection) {
+  Decoder decoder;
+  testing::GuardedImage image({8, 8}, 0);
+  const absl::Status status = decoder.DecodeInto(Encoding::kJpeg, Encode(8, 7, 1, {}), image.destination());
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("image.data: changed after its inspection"));
+}
+
+}  // namespace
+}  // namespace glint::decode

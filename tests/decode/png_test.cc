@@ -1,0 +1,153 @@
+// PNG of every kind against OpenCV's reader followed by its colour conversion, and what is refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <opencv2/imgcodecs.hpp>
+#include <opencv2/imgproc.hpp>
+
+#include "tests/decode/files.h"
+
+namespace glint::decode {
+namespace {
+
+using testing::Bytes;
+using testing::Decode;
+using ::testing::HasSubstr;
+using testing::PngSpec;
+using testing::WritePng;
+
+Bytes OpenCvGray(const Bytes& file) {
+  const cv::Mat colour = cv::imdecode(file, cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION);
+  cv::Mat gray;
+  if (!colour.empty()) cv::cvtColor(colour, gray, cv::COLOR_BGR2GRAY);
+  return Bytes(gray.datastart, gray.dataend);
+}
+
+TEST(Png, EqualsOpenCvForEveryKindAndSize) {
+  struct Kind {
+    int colour_type, depth;
+  };
+  constexpr Kind kKinds[] = {{0, 1}, {0, 2}, {0, 4}, {0, 8}, {0, 16}, {2, 8}, {2, 16}, {3, 1},
+                             {3, 2}, {3, 4}, {3, 8}, {4, 8}, {4, 16}, {6, 8}, {6, 16}};
+  const Shape shapes[] = {{1, 1}, {2, 3}, {5, 1}, {8, 8}, {17, 15}, {33, 31}, {67, 5}};
+  Decoder decoder;
+  for (const auto& [colour_type, depth] : kKinds) {
+    for (const Shape shape : shapes) {
+      for (const bool interlaced : {false, true}) {
+        PngSpec spec{shape.width, shape.height, colour_type, depth, interlaced, 0};
+        if (colour_type == 3) spec.palette_entries = depth == 8 ? 200 : 1 << depth;
+        const Bytes file = WritePng(spec, 11);
+        const auto decoded = Decode(&decoder, Encoding::kPng, file, shape.pixels());
+        ASSERT_TRUE(decoded.status.ok()) << decoded.status;
+        EXPECT_EQ(decoded.shape, shape);
+        EXPECT_EQ(decoded.pixels, OpenCvGray(file)) << "colour type " << colour_type << ", " << depth << " bits, "
+                                                    << shape.width << "x" << shape.height << " " << interlaced;
+      }
+    }
+  }
+}
+
+TEST(Png, EqualsOpenCvOnPhotographs) {
+  const char* folder = std::getenv("GLINT_TEST_DATA");
+  if (folder == nullptr) GTEST_SKIP() << "GLINT_TEST_DATA is not set";
+  Decoder decoder;
+  int files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() != ".png") continue;
+    std::ifstream stream(entry.path(), std::ios::binary);
+    const Bytes file{std::istreambuf_iterator<char>(stream), {}};
+    const auto decoded = Decode(&decoder, Encoding::kDetect, file);
+    ASSERT_TRUE(decoded.status.ok()) << entry.path() << decoded.status;
+    EXPECT_TRUE(decoded.pixels == OpenCvGray(file)) << entry.path();
+    ++files;
+  }
+  EXPECT_GT(files, 0) << folder << " holds no .png";
+}
+
+std::string Refusal(const Bytes& file, int64_t max_pixels = kMaxImagePixels) {
+  Decoder decoder;
+  const auto decoded = Decode(&decoder, Encoding::kPng, file, max_pixels);
+  EXPECT_FALSE(decoded.status.ok());
+  EXPECT_TRUE(Decode(&decoder, Encoding::kPng, WritePng({3, 3, 2, 8, false, 0}, 1)).status.ok());
+  return decoded.status.ToString();
+}
+
+constexpr ptrdiff_t kFirstChunk = 8;    // after the signature
+constexpr ptrdiff_t kAfterHeader = 33;  // signature and IHDR
+
+// A picture with another header's data in IHDR, its checksum right.
+Bytes WithHeader(Bytes file, uint32_t width, uint32_t height) {
+  Bytes data(file.begin() + kFirstChunk + 8, file.begin() + kFirstChunk + 21);
+  for (int i = 0; i < 4; ++i) {
+    data[i] = static_cast<uint8_t>(width >> (24 - 8 * i));
+    data[4 + i] = static_cast<uint8_t>(height >> (24 - 8 * i));
+  }
+  const Bytes chunk = testing::PngChunk("IHDR", data);
+  std::copy(chunk.begin(), chunk.end(), file.begin() + kFirstChunk);
+  return file;
+}
+
+TEST(Png, RefusesSizesBeforeDecoding) {
+  const Bytes file = WritePng({20, 10, 0, 8, false, 0}, 1);
+  EXPECT_THAT(Refusal(file, 199),
+              HasSubstr("RESOURCE_EXHAUSTED: image.pixels: 200 is over this server's limit of 199"));
+  EXPECT_THAT(Refusal(WithHeader(file, 2000000000, 2000000000)),
+              HasSubstr("INVALID_ARGUMENT: image.width: 2000000000 is not in 1..16384"));
+  EXPECT_THAT(Refusal(WithHeader(file, 20, 16385)), HasSubstr("image.height: 16385 is not in 1..16384"));
+  EXPECT_THAT(Refusal(WithHeader(file, 0, 10)), HasSubstr("image.data: PNG: "));
+}
+
+TEST(Png, RefusesMissingRows) {
+  for (const bool interlaced : {false, true}) {
+    const Bytes file = WritePng({20, 10, 2, 8, interlaced, 0}, 1);
+    EXPECT_THAT(Refusal(WithHeader(file, 20, 40)), HasSubstr("INVALID_ARGUMENT: image.data: PNG: "));
+  }
+}
+
+TEST(Png, ReadsAPaletteIndexPastItsEndAsOpenCvDoes) {
+  Bytes file = WritePng({20, 10, 3, 8, false, 200}, 1);
+  // The same pixels under a palette of one colour.
+  const Bytes palette = testing::PngChunk("PLTE", {1, 2, 3});
+  Bytes shorter(file.begin(), file.begin() + kAfterHeader);
+  shorter.insert(shorter.end(), palette.begin(), palette.end());
+  const ptrdiff_t after_palette = kAfterHeader + 12 + 3 * 200 + 12 + 200;
+  shorter.insert(shorter.end(), file.begin() + after_palette, file.end());
+  Decoder decoder;
+  const auto decoded = Decode(&decoder, Encoding::kPng, shorter);
+  ASSERT_TRUE(decoded.status.ok()) << decoded.status;
+  EXPECT_EQ(decoded.pixels, OpenCvGray(shorter));
+}
+
+TEST(Png, BoundsTheMemoryOfSideChunks) {
+  // A megabyte-sized profile that inflates to a gigabyte would pass unseen without a limit.
+  Bytes profile = {'x', 0, 0};
+  const Bytes packed = testing::Deflate(Bytes(size_t{64} << 20, 0));
+  profile.insert(profile.end(), packed.begin(), packed.end());
+  Bytes file = WritePng({20, 10, 0, 8, false, 0}, 1);
+  const Bytes chunk = testing::PngChunk("iCCP", profile);
+  file.insert(file.begin() + kAfterHeader, chunk.begin(), chunk.end());
+  EXPECT_THAT(Refusal(file), HasSubstr("INVALID_ARGUMENT: image.data: PNG: "));
+}
+
+TEST(Png, TakesOneDataChunkOfAnySize) {
+  Decoder decoder;
+  const Bytes file = WritePng({2000, 1500, 2, 8, false, 0}, 1);  // random: 9 MB in one chunk
+  const auto decoded = Decode(&decoder, Encoding::kPng, file);
+  ASSERT_TRUE(decoded.status.ok()) << decoded.status;
+  EXPECT_TRUE(decoded.pixels == OpenCvGray(file));
+}
+
+TEST(Png, RefusesAFileThatChangedAfterItsInspection) {
+  Decoder decoder;
+  testing::GuardedImage image({8, 8}, 0);
+  const absl::Status status =
+      decoder.DecodeInto(Encoding::kPng, WritePng({8, 7, 0, 8, false, 0}, 1), image.destination());
+  EXPECT_THAT(status.ToString(), HasSubstr("INVALID_ARGUMENT: image.data: changed after its inspection"));
+}
+
+}  // namespace
+}  // namespace glint::decode

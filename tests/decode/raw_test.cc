@@ -1,0 +1,132 @@
+// Raw pixels: the grey of every colour, layouts good and bad.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <opencv2/imgproc.hpp>
+
+#include "tests/decode/files.h"
+
+namespace glint::decode {
+namespace {
+
+using testing::Bytes;
+using testing::GuardedImage;
+using ::testing::HasSubstr;
+using testing::RandomBytes;
+
+struct Format {
+  PixelFormat format;
+  int code;  // cv::cvtColor's
+};
+constexpr Format kColours[] = {{PixelFormat::kBgr8, cv::COLOR_BGR2GRAY},
+                               {PixelFormat::kRgb8, cv::COLOR_RGB2GRAY},
+                               {PixelFormat::kBgra8, cv::COLOR_BGRA2GRAY},
+                               {PixelFormat::kRgba8, cv::COLOR_RGBA2GRAY}};
+
+Bytes OpenCvGray(const Bytes& pixels, int width, int height, int channels, int code) {
+  const cv::Mat in(height, width, CV_8UC(channels), const_cast<uint8_t*>(pixels.data()));
+  cv::Mat gray;
+  cv::cvtColor(in, gray, code);
+  return Bytes(gray.datastart, gray.dataend);
+}
+
+TEST(RawToGray, EqualsCvtColorForEveryColour) {
+  // All 2^24 colours as a 4096 x 4096 picture.
+  constexpr int kSide = 4096;
+  for (const auto& [format, code] : kColours) {
+    const int channels = BytesPerPixel(format);
+    Bytes pixels;
+    pixels.reserve(static_cast<size_t>(kSide) * kSide * channels);
+    for (uint32_t c = 0; c < 1u << 24; ++c) {
+      for (uint32_t b : {c, c >> 8, c >> 16}) pixels.push_back(static_cast<uint8_t>(b));
+      if (channels == 4) pixels.push_back(static_cast<uint8_t>(c * 7));
+    }
+    Bytes gray(static_cast<size_t>(kSide) * kSide);
+    for (int y = 0; y < kSide; ++y) {
+      RowToGray(format, pixels.data() + static_cast<size_t>(y) * kSide * channels, kSide, gray.data() + y * kSide);
+    }
+    EXPECT_TRUE(gray == OpenCvGray(pixels, kSide, kSide, channels, code)) << "format " << static_cast<int>(format);
+  }
+}
+
+TEST(RawToGray, EqualsCvtColorAtEveryWidthAndStride) {
+  for (int width = 1; width <= 70; ++width) {
+    for (const auto& [format, code] : kColours) {
+      const int channels = BytesPerPixel(format);
+      const size_t row = static_cast<size_t>(width) * channels;
+      for (size_t gap : {size_t{0}, size_t{1}, size_t{13}}) {
+        const int height = 3;
+        const Bytes tight = RandomBytes(row * height, static_cast<uint32_t>(width));
+        // Exactly stride * (height - 1) + row bytes, so that reading past the last pixel is seen.
+        std::unique_ptr<uint8_t[]> data(new uint8_t[(row + gap) * (height - 1) + row]);
+        for (int y = 0; y < height; ++y) {
+          std::copy_n(tight.data() + y * row, row, data.get() + y * (row + gap));
+        }
+        const auto plan = InspectRaw({static_cast<int>(format), static_cast<uint32_t>(width), height,
+                                      static_cast<uint32_t>(gap == 0 ? 0 : row + gap)},
+                                     (row + gap) * (height - 1) + row, kMaxImagePixels);
+        ASSERT_TRUE(plan.ok()) << plan.status();
+        GuardedImage image(plan->shape, 3);
+        RawToGray(*plan, data.get(), image.destination());
+        EXPECT_EQ(image.pixels(), OpenCvGray(tight, width, height, channels, code)) << width << " gap " << gap;
+        EXPECT_TRUE(image.guards_intact());
+      }
+    }
+  }
+}
+
+TEST(RawToGray, CopiesGray) {
+  const Bytes tight = RandomBytes(7 * 4, 1);
+  const auto plan = InspectRaw({static_cast<int>(PixelFormat::kGray8), 7, 4, 0}, tight.size(), 28);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  GuardedImage image(plan->shape, 9);
+  RawToGray(*plan, tight.data(), image.destination());
+  EXPECT_EQ(image.pixels(), tight);
+  EXPECT_TRUE(image.guards_intact());
+}
+
+TEST(InspectRaw, AcceptsDataWithAndWithoutTheLastRowsPadding) {
+  EXPECT_TRUE(InspectRaw({1, 5, 3, 8}, 21, 100).ok());
+  EXPECT_TRUE(InspectRaw({1, 5, 3, 8}, 24, 100).ok());
+  EXPECT_FALSE(InspectRaw({1, 5, 3, 8}, 22, 100).ok());
+}
+
+struct BadLayout {
+  RawLayout layout;
+  size_t bytes;
+  absl::StatusCode code;
+  const char* message;
+};
+
+TEST(InspectRaw, NamesFieldValueAndRangeOfWhatIsWrong) {
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  constexpr uint32_t kHuge = 0xffffffff;
+  const BadLayout cases[] = {
+      {{0, 4, 4, 0}, 16, kInvalid, "image.format: \"0\" is not one of GRAY8, BGR8, RGB8, BGRA8, RGBA8"},
+      {{6, 4, 4, 0}, 16, kInvalid, "image.format: \"6\" is not one of GRAY8, BGR8, RGB8, BGRA8, RGBA8"},
+      {{-1, 4, 4, 0}, 16, kInvalid, "image.format: \"-1\" is not one of GRAY8, BGR8, RGB8, BGRA8, RGBA8"},
+      {{1, 0, 4, 0}, 0, kInvalid, "image.width: 0 is not in 1..16384"},
+      {{1, 4, 0, 0}, 0, kInvalid, "image.height: 0 is not in 1..16384"},
+      {{1, 16385, 1, 0}, 16385, kInvalid, "image.width: 16385 is not in 1..16384"},
+      {{1, kHuge, kHuge, 0}, 1, kInvalid, "image.width: 4294967295 is not in 1..16384"},
+      {{1, 1, kHuge, kHuge}, 1, kInvalid, "image.height: 4294967295 is not in 1..16384"},
+      {{1, 101, 10, 0},
+       1010,
+       absl::StatusCode::kResourceExhausted,
+       "image.pixels: 1010 is over this server's limit of 1000 (--max-image-pixels)"},
+      {{1, 12, 4, 10}, 48, kInvalid, "image.stride: 10 is less than the row of 12 bytes"},
+      {{3, 4, 4, 11}, 48, kInvalid, "image.stride: 11 is less than the row of 12 bytes"},
+      {{1, 4, 4, 0}, 15, kInvalid, "image.data: 15 bytes, but 4x4 with a stride of 4 is 16"},
+      {{1, 4, 4, 0}, 17, kInvalid, "image.data: 17 bytes, but 4x4 with a stride of 4 is 16"},
+      {{5, 4, 4, 20}, 0, kInvalid, "image.data: 0 bytes, but 4x4 with a stride of 20 is 76 or 80"},
+      {{1, 4, 4, kHuge}, 16, kInvalid, "image.data: 16 bytes, but 4x4 with a stride of 4294967295 is 12884901889 or"},
+  };
+  for (const auto& c : cases) {
+    const absl::Status status = InspectRaw(c.layout, c.bytes, 1000).status();
+    EXPECT_EQ(status.code(), c.code) << c.message;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(c.message));
+  }
+}
+
+}  // namespace
+}  // namespace glint::decode
