@@ -1,0 +1,103 @@
+#include "tests/conformance/oracle.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <numeric>
+#include <set>
+#include <tuple>
+
+#include "opencv2/core/utility.hpp"
+#include "opencv2/features2d.hpp"
+#include "opencv2/imgcodecs.hpp"
+
+namespace glint::testing {
+
+cv::Mat MatOf(const ImageView& image) {
+  if (image.empty()) return {};
+  return cv::Mat(image.height, image.width, CV_8UC1, const_cast<uint8_t*>(image.data), image.stride);
+}
+
+Image ImageOf(const cv::Mat& gray) {
+  return Image::CopyOf({gray.data, gray.cols, gray.rows, static_cast<ptrdiff_t>(gray.step)});
+}
+
+std::optional<Features> OrbOf(const DetectorOptions& options, const ImageView& image, const ImageView& mask) {
+  const auto score = options.ranking == Ranking::kHarris ? cv::ORB::HARRIS_SCORE : cv::ORB::FAST_SCORE;
+  const auto orb = cv::ORB::create(options.max_features, options.scale_factor, options.levels, options.edge_threshold,
+                                   /*firstLevel=*/0, /*WTA_K=*/2, score, options.patch_size, options.fast_threshold);
+  std::vector<cv::KeyPoint> keypoints;
+  cv::Mat descriptors;
+  const bool describe = options.descriptor == Descriptor::kRbrief;
+  try {
+    if (describe) {
+      orb->detectAndCompute(MatOf(image), MatOf(mask), keypoints, descriptors);
+    } else {
+      orb->detectAndCompute(MatOf(image), MatOf(mask), keypoints, cv::noArray());
+    }
+  } catch (const cv::Exception&) {
+    return std::nullopt;
+  }
+
+  std::vector<size_t> order(keypoints.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto rank = [&](size_t i) {
+    const cv::KeyPoint& k = keypoints[i];
+    return std::make_tuple(k.octave, -k.response, k.pt.y, k.pt.x);
+  };
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return rank(a) < rank(b); });
+
+  Features features;
+  features.Resize(keypoints.size(), describe ? kRbriefBytes : 0);
+  for (size_t i = 0; i < order.size(); ++i) {
+    const cv::KeyPoint& k = keypoints[order[i]];
+    features.x[i] = k.pt.x;
+    features.y[i] = k.pt.y;
+    features.size[i] = k.size;
+    features.angle[i] = k.angle;
+    features.response[i] = k.response;
+    features.octave[i] = k.octave;
+    if (describe) {
+      const uint8_t* row = descriptors.ptr(static_cast<int>(order[i]));
+      std::copy(row, row + kRbriefBytes, features.descriptors.begin() + i * kRbriefBytes);
+    }
+  }
+  return features;
+}
+
+std::string WhyDescriptorsCannotBeCompared() {
+  if (cv::checkHardwareSupport(CV_CPU_AVX2) && cv::checkHardwareSupport(CV_CPU_FMA3)) return "";
+  return "OpenCV runs without AVX2 and FMA here; its blur then rounds otherwise, and descriptors differ";
+}
+
+Features WithoutDescriptors(Features features) {
+  features.descriptor_bytes = 0;
+  features.descriptors.clear();
+  return features;
+}
+
+Features Truncated(Features features, const DetectorOptions& options) {
+  const size_t capacity = static_cast<size_t>(OutputCapacity(options));
+  if (features.count() > capacity) {
+    features.Resize(capacity, features.descriptor_bytes);
+    features.truncated = true;
+  }
+  return features;
+}
+
+std::vector<std::string> TestImages() {
+  const char* const folder = std::getenv("GLINT_TEST_DATA");
+  if (folder == nullptr) return {};
+  const std::set<std::string> kExtensions = {".png", ".jpg", ".jpeg", ".pgm"};
+  std::vector<std::string> paths;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file() && kExtensions.count(entry.path().extension()) > 0) paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+Image LoadGray(const std::string& path) { return ImageOf(cv::imread(path, cv::IMREAD_GRAYSCALE)); }
+
+}  // namespace glint::testing
