@@ -38,6 +38,7 @@ function(glint_library name)
 endfunction()
 
 # glint_test(name SOURCES sources... LIBS libraries... [LABELS labels...]): a GoogleTest binary, run as one CTest test.
+# tests_<label> is a target that builds all tests with that label.
 function(glint_test name)
   cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LIBS;LABELS;ENVIRONMENT" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
@@ -48,4 +49,10 @@ function(glint_test name)
   endif()
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "${arg_ENVIRONMENT}"
                        SKIP_REGULAR_EXPRESSION "GLINT_SKIP_ALL")
+  foreach(label ${arg_LABELS})
+    if(NOT TARGET tests_${label})
+      add_custom_target(tests_${label})
+    endif()
+    add_dependencies(tests_${label} ${name})
+  endforeach()
 endfunction()

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Installs, through apt, the packages that are missing. Debian 12 and Ubuntu 24.04; as root or with sudo.
+#
+#   scripts/setup.sh [GROUP...]     default: build test
+#
+#   build  compilers and libraries of the server, the client and the benchmarks
+#   test   what the tests need on top
+#   ci     linters, a foreign gRPC client's runtime (Node.js), Prometheus and an AArch64 cross compiler and emulator;
+#          tests that want one of these skip without it. Note that Debian's prometheus package starts a service.
+#
+# Says nothing and takes no time when all is there.
+set -euo pipefail
+
+# "package", or "package:command" where any other source of that command will do.
+group_packages() {
+  case $1 in
+    build)
+      echo build-essential:g++ cmake:cmake ninja-build:ninja git:git ccache:ccache pkg-config:pkg-config \
+        libabsl-dev libgrpc++-dev libgrpc-dev libprotobuf-dev protobuf-compiler:protoc \
+        protobuf-compiler-grpc:grpc_cpp_plugin prometheus-cpp-dev libhwy-dev libopencv-dev libjpeg-dev libspng-dev \
+        libbenchmark-dev
+      ;;
+    test)
+      echo libgtest-dev libgmock-dev procps:ps
+      ;;
+    ci)
+      echo clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck nodejs:node npm:npm \
+        prometheus:prometheus prometheus:promtool curl:curl valgrind:valgrind \
+        g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ qemu-user-static:qemu-aarch64-static
+      ;;
+    *)
+      echo "setup.sh: $1: not one of build, test, ci" >&2
+      return 1
+      ;;
+  esac
+}
+
+installed() {
+  local package=${1%%:*} command=${1#*:}
+  if [[ $1 == *:* ]] && command -v "$command" >/dev/null; then return 0; fi
+  [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]]
+}
+
+[[ $# -gt 0 ]] || set -- build test
+wanted=()
+for group in "$@"; do
+  packages=$(group_packages "$group")
+  read -ra list <<<"$packages"
+  wanted+=("${list[@]}")
+done
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+  echo "setup.sh: no apt here; these packages (Debian's names) must be there already: ${wanted[*]%%:*}" >&2
+  exit 0
+fi
+
+missing=()
+for item in "${wanted[@]}"; do
+  installed "$item" || missing+=("${item%%:*}")
+done
+[[ ${#missing[@]} -gt 0 ]] || exit 0
+
+as_root=()
+if [[ $(id -u) -ne 0 ]]; then
+  if ! command -v sudo >/dev/null; then
+    echo "setup.sh: neither root nor sudo; as root: apt-get install ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+  [[ -t 0 ]] || as_root+=(-n)
+fi
+
+apt() {
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q "$@" </dev/null
+}
+
+echo "setup.sh: installing ${missing[*]}"
+apt update || { sleep 5 && apt update; }
+apt install -y --no-install-recommends "${missing[@]}"
