@@ -1,0 +1,22 @@
+# What `cmake --install` puts where: the programs, and the client library as a package for find_package(glint).
+include(CMakePackageConfigHelpers)
+
+install(TARGETS glint-server glint RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+install(TARGETS glint_client glint_proto glint_features EXPORT glint
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT glint NAMESPACE glint:: FILE glint-targets.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/glint)
+
+# Includes read as in the source tree ("client/client.h"); <prefix>/include/glint is on the path of glint::client.
+install(FILES client/client.h client/health.h client/image.h client/result.h client/stream.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/glint/client)
+install(FILES features/error.h features/limits.h features/options.h features/types.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/glint/features)
+install(DIRECTORY proto/glint DESTINATION ${CMAKE_INSTALL_DATADIR}/glint/proto FILES_MATCHING PATTERN *.proto)
+install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+configure_package_config_file(cmake/glint-config.cmake.in ${PROJECT_BINARY_DIR}/glint-config.cmake
+                              INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/glint)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/glint-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/glint-config.cmake ${PROJECT_BINARY_DIR}/glint-config-version.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/glint)

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# package_test.sh CMAKE BUILD-FOLDER OUTSIDE-PROJECT QUICKSTART.cc
+# Installs a build, builds a project that knows only the installed package, and runs it against the installed server.
+set -euo pipefail
+cmake=$1 build=$2 outside=$3 quickstart=$4
+
+work=$(mktemp -d)
+server=
+finish() {
+  [[ -z $server ]] || kill "$server" 2>/dev/null || true
+  rm -rf "$work"
+}
+trap finish EXIT
+
+"$cmake" --install "$build" --prefix "$work/prefix" >/dev/null
+cp -r "$outside" "$work/outside"
+cp "$quickstart" "$work/outside/quickstart.cc"
+"$cmake" -S "$work/outside" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_BUILD_TYPE=Debug
+"$cmake" --build "$work/build"
+
+socket=unix:$work/socket
+"$work/prefix/bin/glint-server" --listen "$socket" --backend cpu --lanes 1 &
+server=$!
+for ((tries = 0; tries < 300; ++tries)); do
+  if "$work/prefix/bin/glint" health --server "$socket" >/dev/null 2>&1; then break; fi
+  kill -0 "$server" || { echo "glint-server ended before it was ready" && exit 1; }
+  sleep 0.1
+done
+
+"$work/build/quickstart" "$socket" | tee "$work/output"
+grep -qE '^checkerboard: [1-9][0-9]* keypoints' "$work/output"
+
+kill -TERM "$server"
+wait "$server"
+server=
+echo "the outside project found, built and ran"
