@@ -1,8 +1,7 @@
 #include "client/cli/detector_flags.h"
 
-#include <opencv2/imgcodecs.hpp>
-
 #include "absl/strings/str_replace.h"
+#include "client/cli/source.h"
 
 namespace glint::cli {
 
@@ -56,9 +55,9 @@ absl::StatusOr<DetectorOptions> DetectorFlags::Options() const {
 
 absl::StatusOr<Image> DetectorFlags::Mask() const {
   if (mask.empty()) return Image();
-  const cv::Mat pixels = cv::imread(mask, cv::IMREAD_GRAYSCALE | cv::IMREAD_IGNORE_ORIENTATION);
-  if (pixels.empty()) return absl::NotFoundError(absl::StrCat(mask, ": cannot be read as an image"));
-  return Image::CopyOf({pixels.data, pixels.cols, pixels.rows, static_cast<ptrdiff_t>(pixels.step)});
+  const auto pixels = ReadGray(mask);
+  if (!pixels.ok()) return pixels.status();
+  return Image::CopyOf({pixels->data, pixels->cols, pixels->rows, static_cast<ptrdiff_t>(pixels->step)});
 }
 
 }  // namespace glint::cli

@@ -1,0 +1,84 @@
+#include "client/cli/connection.h"
+
+#include <grpcpp/channel.h>
+
+#include <cstdlib>
+#include <utility>
+
+#include "server/server.h"
+
+namespace glint::cli {
+namespace {
+
+constexpr char kDefaultServer[] = "127.0.0.1:50051";
+constexpr char kInside[] = "inproc";
+
+}  // namespace
+
+ConnectionFlags::ConnectionFlags() {
+  const char* from_environment = std::getenv("GLINT_SERVER");
+  server = from_environment != nullptr && *from_environment != '\0' ? from_environment : kDefaultServer;
+}
+
+void ConnectionFlags::AddTo(Flags* flags) {
+  flags->Section("Server");
+  flags->String("server", "ADDRESS",
+                absl::StrCat("host:port, unix:PATH, or inproc for a server inside this process. Default: $GLINT_SERVER, "
+                             "or ",
+                             kDefaultServer, "."),
+                &server);
+  flags->Choice("backend", {{"auto", Backend::kAuto}, {"cpu", Backend::kCpu}, {"cuda", Backend::kCuda}},
+                "Of --server inproc. auto (the default): CUDA if a device works, else the CPU.", &backend);
+  flags->Float("timeout", "SECONDS", "Longest wait for the connection (default 5) and for any answer (default: none).",
+               &timeout);
+}
+
+absl::Status ConnectionFlags::Validate() const {
+  if (timeout.has_value() && *timeout <= 0) {
+    return absl::InvalidArgumentError(absl::StrCat("option '--timeout': ", *timeout, " is not above 0"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Duration ConnectionFlags::timeout_or(absl::Duration otherwise) const {
+  return timeout.has_value() ? absl::Seconds(*timeout) : otherwise;
+}
+
+struct Connection::Inside {
+  std::unique_ptr<Server> server;
+};
+
+Connection::Connection() = default;
+Connection::Connection(Connection&&) noexcept = default;
+
+Connection::~Connection() {
+  client_.reset();  // its channel must not outlive the server
+}
+
+absl::StatusOr<Connection> Connection::Open(const ConnectionFlags& flags) {
+  Connection connection;
+  if (flags.server != kInside) {
+    client::ClientOptions options;
+    options.connect_timeout = flags.timeout_or(options.connect_timeout);
+    auto client = client::Client::Connect(flags.server, options);
+    if (!client.ok()) return client.status();
+    connection.client_ = std::make_unique<client::Client>(*std::move(client));
+    return connection;
+  }
+  ServerOptions options;
+  options.listen.clear();
+  options.metrics_listen.clear();
+  options.lanes.backend = flags.backend;
+  auto server = Server::Create(options);
+  if (!server.ok()) return server.status();
+  if (absl::Status status = (*server)->Start(); !status.ok()) return status;
+  if (!(*server)->WaitUntilServing(absl::InfiniteDuration())) {
+    return absl::UnavailableError("the server inside this process did not become ready");
+  }
+  connection.inside_ = std::make_unique<Inside>();
+  connection.inside_->server = *std::move(server);
+  connection.client_ = std::make_unique<client::Client>(connection.inside_->server->InProcessChannel());
+  return connection;
+}
+
+}  // namespace glint::cli

@@ -1,0 +1,59 @@
+// glint: the command-line client. Finds the subcommand and runs it; nothing else.
+#include <malloc.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <opencv2/core.hpp>
+#include <opencv2/core/utils/logger.hpp>
+
+#include "absl/strings/str_format.h"
+#include "client/cli/command.h"
+#include "client/cli/report.h"
+
+namespace glint::cli {
+namespace {
+
+const Command kCommands[] = {
+    {"detect", "find features in image files, one call each", RunDetect},
+    {"stream", "send a folder, a video or a camera through one stream", RunStream},
+    {"info", "what a server is and what it allows", RunInfo},
+    {"health", "whether a server is ready for frames", RunHealth},
+};
+
+std::string Help() {
+  std::string out =
+      "Usage: glint COMMAND [OPTION]... [OPERAND]...\n\n"
+      "Client of a Glint feature-detection server.\n\nCommands\n";
+  for (const Command& command : kCommands) absl::StrAppendFormat(&out, "  %-8s %s\n", command.name, command.summary);
+  return out +
+         "\n"
+         "'glint COMMAND --help' tells more; 'glint --version' the version.\n"
+         "Without a server at hand, try: glint detect --server inproc FILE\n";
+}
+
+int Run(const std::vector<std::string>& arguments) {
+  if (arguments.empty()) return UsageError("", "no command given");
+  const std::string& name = arguments.front();
+  if (name == "--help" || name == "-h" || name == "help") return Print("", Help());
+  if (name == "--version") return Print("", "glint " GLINT_VERSION "\n");
+  for (const Command& command : kCommands) {
+    if (command.name == name) return command.run({arguments.begin() + 1, arguments.end()});
+  }
+  return UsageError("", "unknown command '" + name + "'");
+}
+
+}  // namespace
+}  // namespace glint::cli
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a gone reader is an error of write(), so that videos can be closed first
+  glint::cli::CatchInterrupts();
+  // Frames are large and come one after the other: memory that is given back is only faulted in again.
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+  mallopt(M_TOP_PAD, 64 << 20);
+  mallopt(M_MMAP_THRESHOLD, 256 << 20);
+  // OpenCV's warnings about missing cameras and codecs are not this tool's messages.
+  cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
+  return glint::cli::Run({argv + 1, argv + argc});
+}

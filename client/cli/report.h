@@ -1,0 +1,77 @@
+// Everything that becomes of a result: a row or object of output, an annotated picture, the summary and the progress
+// line. What detect and stream have in common after the answer.
+#ifndef GLINT_CLIENT_CLI_REPORT_H_
+#define GLINT_CLIENT_CLI_REPORT_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/cli/draw.h"
+#include "client/cli/flags.h"
+#include "client/cli/output.h"
+#include "client/cli/progress.h"
+#include "client/cli/source.h"
+#include "client/cli/summary.h"
+
+namespace glint::cli {
+
+struct ReportFlags {
+  Format format;
+  std::string output;
+  std::string draw;
+  bool summary = true;
+  bool progress = true;
+
+  explicit ReportFlags(Format default_format) : format(default_format) {}
+  void AddTo(Flags* flags);
+};
+
+// Thread-compatible.
+class Report {
+ public:
+  // `descriptors`: rows have them. `total`: pictures to come, 0 if unknown. `rate`: of a video that is drawn.
+  static absl::StatusOr<std::unique_ptr<Report>> Open(const std::string& command, const ReportFlags& flags,
+                                                      bool descriptors, int64_t total, double rate);
+
+  // Whether Add() looks at the picture's pixels.
+  bool draws() const { return sink_ != nullptr; }
+
+  // Takes in one answer. An error is about an output, and final: CANCELLED when the reader of standard output has
+  // gone, DATA_LOSS or INVALID_ARGUMENT otherwise. A failed frame is no such error.
+  absl::Status Add(const Picture& picture, const absl::Status& status, const client::Detection& detection);
+  // A picture that could not be read, and so was not sent. The text names it.
+  void AddUnread(const absl::Status& status);
+
+  // Writes the summary; says which exit status the run deserves, given what else happened. Does not return when the
+  // reader of a pipe has gone: like any tool, the process ends by SIGPIPE.
+  int Close(const absl::Status& output_status);
+
+ private:
+  Report(const std::string& command, const ReportFlags& flags, OutputFile output, int64_t total);
+
+  const std::string command_;
+  const ReportFlags flags_;
+  OutputFile output_;
+  std::unique_ptr<Formatter> formatter_;
+  std::unique_ptr<DrawSink> sink_;
+  std::optional<Progress> progress_;
+  Summary summary_;
+  const absl::Time start_;
+  std::string text_;
+};
+
+// Complains about an output that cannot be opened or written; the exit status. A broken pipe ends the process by
+// SIGPIPE, quietly.
+int OutputError(const std::string& command, const absl::Status& status);
+
+// Writes to standard output; the exit status.
+int Print(const std::string& command, const std::string& text);
+
+}  // namespace glint::cli
+
+#endif  // GLINT_CLIENT_CLI_REPORT_H_

@@ -1,0 +1,213 @@
+#include "client/cli/source.h"
+
+#include <glob.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <opencv2/imgcodecs.hpp>
+#include <opencv2/imgproc.hpp>
+#include <opencv2/videoio.hpp>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+
+namespace glint::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kDefaultRate = 30;
+
+bool IsJpegOrPng(absl::string_view bytes) {
+  return absl::StartsWith(bytes, "\xff\xd8\xff") || absl::StartsWith(bytes, "\x89PNG\r\n\x1a\n");
+}
+
+// Pixels as stored, which is what the server sees, too. Empty if OpenCV cannot read them.
+cv::Mat Decode(const std::string& file, cv::ImreadModes mode) {
+  try {
+    const cv::Mat bytes(1, static_cast<int>(file.size()), CV_8U, const_cast<char*>(file.data()));
+    return cv::imdecode(bytes, mode | cv::IMREAD_IGNORE_ORIENTATION);
+  } catch (const cv::Exception&) {  // no bytes, or more pixels than OpenCV allows
+    return {};
+  }
+}
+
+absl::Status NotAnImage(const std::string& path) {
+  return absl::InvalidArgumentError(absl::StrCat(path, ": not an image that OpenCV can read"));
+}
+
+absl::Status ReadBytes(const std::string& path, std::string* bytes) {
+  std::FILE* file = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
+  if (file == nullptr) return absl::NotFoundError(absl::StrCat(path, ": ", std::strerror(errno)));
+  bytes->clear();
+  char buffer[1 << 16];
+  while (const size_t n = std::fread(buffer, 1, sizeof(buffer), file)) bytes->append(buffer, n);
+  const int error = std::ferror(file) ? errno : 0;
+  if (file != stdin) std::fclose(file);
+  if (error != 0) return absl::NotFoundError(absl::StrCat(path, ": ", std::strerror(error)));
+  return absl::OkStatus();
+}
+
+bool IsImageName(const fs::path& path) {
+  static constexpr absl::string_view kExtensions[] = {".jpg", ".jpeg", ".png", ".pgm", ".ppm",  ".pnm",
+                                                      ".bmp", ".tif",  ".tiff", ".webp", ".jp2"};
+  const std::string extension = absl::AsciiStrToLower(path.extension().string());
+  return std::find(std::begin(kExtensions), std::end(kExtensions), extension) != std::end(kExtensions);
+}
+
+class FileSource : public Source {
+ public:
+  FileSource(std::vector<std::string> files, SendFormat format) : files_(std::move(files)), format_(format) {}
+
+  absl::Status Next(Picture* picture) override {
+    if (next_ == files_.size()) return absl::OutOfRangeError("no more files");
+    return ReadPicture(files_[next_++], format_, picture);
+  }
+  absl::Status Rewind() override {
+    next_ = 0;
+    return absl::OkStatus();
+  }
+  int64_t count() const override { return static_cast<int64_t>(files_.size()); }
+  double rate() const override { return kDefaultRate; }
+
+ private:
+  const std::vector<std::string> files_;
+  const SendFormat format_;
+  size_t next_ = 0;
+};
+
+class VideoSource : public Source {
+ public:
+  VideoSource(std::string name, std::optional<int> camera, SendFormat format)
+      : name_(std::move(name)), camera_(camera), format_(format) {}
+
+  absl::Status Open() {
+    const bool open = camera_.has_value() ? capture_.open(*camera_) : capture_.open(name_);
+    number_ = 0;
+    if (open) return absl::OkStatus();
+    return absl::NotFoundError(absl::StrCat(name_, ": no folder, image, video, camera or stream can be opened there"));
+  }
+
+  absl::Status Next(Picture* picture) override {
+    if (!capture_.read(frame_) || frame_.empty()) return absl::OutOfRangeError("no more frames");
+    picture->name = absl::StrFormat("%s#%06d", name_, number_++);
+    picture->file.clear();
+    if (format_ == SendFormat::kGray && frame_.channels() == 3) {
+      cv::cvtColor(frame_, picture->pixels, cv::COLOR_BGR2GRAY);
+    } else {
+      frame_.copyTo(picture->pixels);
+    }
+    return absl::OkStatus();
+  }
+  absl::Status Rewind() override { return Open(); }
+  int64_t count() const override {
+    const double frames = capture_.get(cv::CAP_PROP_FRAME_COUNT);
+    return frames >= 1 && frames < 1e9 ? static_cast<int64_t>(frames) : 0;
+  }
+  double rate() const override {
+    const double rate = capture_.get(cv::CAP_PROP_FPS);
+    return rate >= 1 && rate <= 1000 ? rate : kDefaultRate;
+  }
+
+ private:
+  const std::string name_;
+  const std::optional<int> camera_;
+  const SendFormat format_;
+  cv::VideoCapture capture_;
+  cv::Mat frame_;
+  int64_t number_ = 0;
+};
+
+std::optional<int> CameraNumber(absl::string_view name) {
+  int number = 0;
+  absl::string_view digits = name;
+  if (!absl::ConsumePrefix(&digits, "camera:")) absl::ConsumePrefix(&digits, "/dev/video");
+  if (digits.empty() || !absl::SimpleAtoi(digits, &number) || number < 0) return std::nullopt;
+  return number;
+}
+
+std::vector<std::string> ImagesIn(const fs::path& folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (entry.is_regular_file(error) && IsImageName(entry.path())) files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<std::string> Matches(const std::string& pattern) {
+  glob_t found = {};
+  std::vector<std::string> files;
+  if (glob(pattern.c_str(), 0, nullptr, &found) == 0) files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  globfree(&found);
+  return files;
+}
+
+}  // namespace
+
+client::ImageInput Picture::input() const {
+  if (!file.empty()) return client::ImageInput::Encoded(file);
+  const auto format = pixels.channels() == 1 ? client::PixelFormat::kGray8 : client::PixelFormat::kBgr8;
+  return client::ImageInput::Raw(format, pixels.data, pixels.cols, pixels.rows, static_cast<ptrdiff_t>(pixels.step));
+}
+
+cv::Mat Picture::Canvas() const {
+  if (!file.empty()) return Decode(file, cv::IMREAD_COLOR);
+  cv::Mat canvas;
+  if (pixels.channels() == 1) {
+    cv::cvtColor(pixels, canvas, cv::COLOR_GRAY2BGR);
+  } else {
+    canvas = pixels.clone();
+  }
+  return canvas;
+}
+
+absl::Status ReadPicture(const std::string& path, SendFormat format, Picture* picture) {
+  picture->name = path;
+  picture->pixels.release();
+  if (absl::Status status = ReadBytes(path, &picture->file); !status.ok()) return status;
+  if (IsJpegOrPng(picture->file)) return absl::OkStatus();
+  picture->pixels = Decode(picture->file, format == SendFormat::kGray ? cv::IMREAD_GRAYSCALE : cv::IMREAD_COLOR);
+  picture->file.clear();
+  return picture->pixels.empty() ? NotAnImage(path) : absl::OkStatus();
+}
+
+absl::StatusOr<cv::Mat> ReadGray(const std::string& path) {
+  std::string file;
+  if (absl::Status status = ReadBytes(path, &file); !status.ok()) return status;
+  cv::Mat pixels = Decode(file, cv::IMREAD_GRAYSCALE);
+  if (pixels.empty()) return NotAnImage(path);
+  return pixels;
+}
+
+absl::StatusOr<std::unique_ptr<Source>> OpenSource(const std::string& name, SendFormat format) {
+  std::error_code error;
+  std::vector<std::string> files;
+  if (fs::is_directory(name, error)) {
+    files = ImagesIn(name);
+    if (files.empty()) return absl::NotFoundError(absl::StrCat(name, ": no images in this folder"));
+  } else if (fs::is_regular_file(name, error)) {
+    if (cv::haveImageReader(name)) files = {name};
+  } else if (name.find_first_of("*?[") != std::string::npos && !absl::StrContains(name, "://")) {
+    files = Matches(name);
+    if (files.empty()) return absl::NotFoundError(absl::StrCat(name, ": no file matches"));
+  }
+  if (!files.empty()) return std::make_unique<FileSource>(std::move(files), format);
+
+  auto video = std::make_unique<VideoSource>(name, CameraNumber(name), format);
+  if (absl::Status status = video->Open(); !status.ok()) return status;
+  return video;
+}
+
+}  // namespace glint::cli

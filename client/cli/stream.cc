@@ -1,0 +1,185 @@
+// glint stream: all frames of a source through one DetectStream.
+#include <deque>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "client/cli/command.h"
+#include "client/cli/connection.h"
+#include "client/cli/detector_flags.h"
+#include "client/cli/report.h"
+
+namespace glint::cli {
+namespace {
+
+constexpr char kName[] = "stream";
+
+struct StreamFlags {
+  SendFormat send = SendFormat::kGray;
+  std::optional<int> in_flight;
+  std::optional<int> max_frames;
+  bool loop = false;
+
+  void AddTo(Flags* flags) {
+    flags->Section("Stream");
+    flags->Choice("send", {{"gray", SendFormat::kGray}, {"color", SendFormat::kColor}},
+                  "How video frames travel. gray (the default) is converted here, color by the server; both as "
+                  "cv::cvtColor does, with the same keypoints, but gray needs a third of the bytes.",
+                  &send);
+    flags->Int("in-flight", "N", "Frames sent ahead of their results (1..4096, default 8).", &in_flight);
+    flags->Bool("loop", "Begin again at the end of SOURCE, until --max-frames or an interrupt.", &loop);
+    flags->Int("max-frames", "N", "Stop after N frames.", &max_frames);
+  }
+  absl::Status Validate() const {
+    if (in_flight.has_value() && (*in_flight < 1 || *in_flight > 4096)) {
+      return absl::InvalidArgumentError(absl::StrCat("option '--in-flight': ", *in_flight, " is not in 1..4096"));
+    }
+    if (max_frames.has_value() && *max_frames < 1) {
+      return absl::InvalidArgumentError(absl::StrCat("option '--max-frames': ", *max_frames, " is not above 0"));
+    }
+    return absl::OkStatus();
+  }
+  // Frames that will be sent from a source of `count` pictures; 0 if unknown.
+  int64_t Total(int64_t count) const {
+    if (!max_frames.has_value()) return loop ? 0 : count;
+    return loop || count == 0 ? *max_frames : std::min<int64_t>(*max_frames, count);
+  }
+};
+
+std::string Help(const Flags& flags) {
+  return "Usage: glint stream [OPTION]... SOURCE\n\n" +
+         Wrap("Sends all frames of SOURCE through one stream and reports where the time went. SOURCE is a folder (its "
+              "images in the order of their names), a pattern such as 'dir/*.png', an image or video file, a camera (a "
+              "number, /dev/video0 or camera:0), or a URL that OpenCV can open (rtsp://...). JPEG and PNG files are "
+              "sent as they are.",
+              0) +
+         flags.Help() +
+         "\nExit status\n"
+         "  0 all frames were answered; 1 some were not; 2 wrong command line;\n"
+         "  69 no server, or it went away; 74 an output cannot be written;\n"
+         "  130 interrupted: frames already sent were answered and written\n"
+         "\nExamples\n"
+         "  glint stream --server inproc video.mp4 --draw annotated.avi\n"
+         "  glint stream --server camera-box:50051 0 --format json | jq .count\n"
+         "  glint stream 'frames/*.png' --loop --max-frames 10000 --in-flight 16\n";
+}
+
+// Pictures that wait for their results. The two sides run on different threads.
+class Waiting {
+ public:
+  // Keeps what the report needs; the picture stays where it is until Pop().
+  const Picture& Push(Picture picture) {
+    absl::MutexLock lock(&mu_);
+    pictures_.push_back(std::move(picture));
+    return pictures_.back();
+  }
+  const Picture& Front() {
+    absl::MutexLock lock(&mu_);
+    return pictures_.front();
+  }
+  void Pop() {
+    absl::MutexLock lock(&mu_);
+    pictures_.pop_front();
+  }
+
+ private:
+  absl::Mutex mu_;
+  std::deque<Picture> pictures_ ABSL_GUARDED_BY(mu_);
+};
+
+// The report belongs to the reading thread while the stream is open; what the writing thread finds unreadable waits
+// until then.
+struct Outcome {
+  absl::Status stream;
+  absl::Status output;
+  std::vector<absl::Status> unread;
+};
+
+Outcome StreamAll(const client::Client& client, const client::StreamOptions& options, Source* source,
+                  const StreamFlags& flags, Report* report) {
+  Outcome outcome;
+  Waiting waiting;
+  client::DetectStream* open_stream = nullptr;
+  absl::Mutex output_mu;
+  const auto on_result = [&](const client::FrameResult& result) {
+    absl::MutexLock lock(&output_mu);
+    if (outcome.output.ok()) outcome.output = report->Add(waiting.Front(), result.status, result.detection);
+    waiting.Pop();
+    if (!outcome.output.ok()) open_stream->Cancel();
+  };
+  auto stream = client.OpenStream(options, on_result);
+  if (!stream.ok()) {
+    outcome.stream = stream.status();
+    return outcome;
+  }
+  open_stream = stream->get();
+
+  const int64_t limit = flags.max_frames.has_value() ? *flags.max_frames : std::numeric_limits<int64_t>::max();
+  bool any = false;  // in this round, so that a source without pictures is not asked for ever
+  for (int64_t id = 0; id < limit && outcome.stream.ok() && !Interrupted();) {
+    Picture picture;
+    const absl::Status next = source->Next(&picture);
+    if (next.ok()) {
+      any = true;
+      outcome.stream = (*stream)->Write(static_cast<uint64_t>(id++), waiting.Push(std::move(picture)).input());
+    } else if (!absl::IsOutOfRange(next)) {
+      outcome.unread.push_back(next);
+    } else if (!flags.loop || !any || !source->Rewind().ok()) {
+      break;
+    } else {
+      any = false;
+    }
+  }
+  const absl::Status finished = (*stream)->Finish();
+  if (outcome.stream.ok()) outcome.stream = finished;
+  return outcome;
+}
+
+}  // namespace
+
+int RunStream(const std::vector<std::string>& arguments) {
+  ConnectionFlags connection_flags;
+  DetectorFlags detector_flags;
+  StreamFlags stream_flags;
+  ReportFlags report_flags(Format::kNone);
+  Flags flags;
+  connection_flags.AddTo(&flags);
+  detector_flags.AddTo(&flags);
+  stream_flags.AddTo(&flags);
+  report_flags.AddTo(&flags);
+
+  const auto operands = flags.Parse(arguments);
+  if (!operands.ok()) return UsageError(kName, operands.status().message());
+  if (flags.help_wanted()) return Print(kName, Help(flags));
+  if (operands->size() != 1) return UsageError(kName, operands->empty() ? "no SOURCE given" : "more than one SOURCE");
+  for (const absl::Status& status : {connection_flags.Validate(), stream_flags.Validate()}) {
+    if (!status.ok()) return UsageError(kName, status.message());
+  }
+  const auto detector = detector_flags.Options();
+  if (!detector.ok()) return UsageError(kName, detector.status().message());
+  const auto mask = detector_flags.Mask();
+  if (!mask.ok()) return UsageError(kName, mask.status().message());
+  const auto source = OpenSource(operands->front(), stream_flags.send);
+  if (!source.ok()) {
+    Complain(kName, source.status().message());
+    return kFailed;
+  }
+
+  const auto connection = Connection::Open(connection_flags);
+  if (!connection.ok()) return CallError(kName, connection.status());
+  const auto report = Report::Open(kName, report_flags, detector->descriptor != Descriptor::kNone,
+                                   stream_flags.Total((*source)->count()), (*source)->rate());
+  if (!report.ok()) return OutputError(kName, report.status());
+
+  client::StreamOptions options;
+  options.detector = *detector;
+  options.mask = *mask;
+  options.in_flight = stream_flags.in_flight.value_or(options.in_flight);
+  options.timeout = connection_flags.timeout_or(absl::InfiniteDuration());
+  const Outcome outcome = StreamAll(connection->client(), options, source->get(), stream_flags, report->get());
+  for (const absl::Status& status : outcome.unread) (*report)->AddUnread(status);
+  const int status = (*report)->Close(outcome.output);
+  return outcome.output.ok() && !outcome.stream.ok() ? CallError(kName, outcome.stream) : status;
+}
+
+}  // namespace glint::cli
