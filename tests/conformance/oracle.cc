@@ -7,12 +7,34 @@
 #include <numeric>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "opencv2/core/utility.hpp"
 #include "opencv2/features2d.hpp"
 #include "opencv2/imgcodecs.hpp"
+#include "tests/support/features.h"
 
 namespace glint::testing {
+namespace {
+
+Features WithoutDescriptors(Features features) {
+  features.descriptor_bytes = 0;
+  features.descriptors.clear();
+  return features;
+}
+
+::testing::AssertionResult HasNoVanishedLevels(const DetectorOptions& options, Shape shape, const Features& actual) {
+  const PyramidPlan plan = PlanPyramid(options, shape);
+  int levels = 0;
+  while (levels < plan.levels && plan.level[levels].shape.pixels() > 0) ++levels;
+  if (levels == plan.levels) return ::testing::AssertionFailure() << "cv::ORB throws, and no level vanishes";
+  if (actual.count() > 0 && actual.octave.back() >= levels) {
+    return ::testing::AssertionFailure() << "keypoints in octave " << actual.octave.back() << ", which has no pixels";
+  }
+  return ::testing::AssertionSuccess();
+}
+
+}  // namespace
 
 cv::Mat MatOf(const ImageView& image) {
   if (image.empty()) return {};
@@ -71,19 +93,17 @@ std::string WhyDescriptorsCannotBeCompared() {
   return "OpenCV runs without AVX2 and FMA here; its blur then rounds otherwise, and descriptors differ";
 }
 
-Features WithoutDescriptors(Features features) {
-  features.descriptor_bytes = 0;
-  features.descriptors.clear();
-  return features;
-}
-
-Features Truncated(Features features, const DetectorOptions& options) {
+::testing::AssertionResult EqualsOrb(const DetectorOptions& options, const ImageView& image, const ImageView& mask,
+                                     const Features& actual) {
+  std::optional<Features> expected = OrbOf(options, image, mask);
+  if (!expected.has_value()) return HasNoVanishedLevels(options, image.shape(), actual);
   const size_t capacity = static_cast<size_t>(OutputCapacity(options));
-  if (features.count() > capacity) {
-    features.Resize(capacity, features.descriptor_bytes);
-    features.truncated = true;
+  if (expected->count() > capacity) {
+    expected->Resize(capacity, expected->descriptor_bytes);
+    expected->truncated = true;
   }
-  return features;
+  if (WhyDescriptorsCannotBeCompared().empty()) return SameFeatures(*expected, actual);
+  return SameFeatures(WithoutDescriptors(*std::move(expected)), WithoutDescriptors(actual));
 }
 
 std::vector<std::string> TestImages() {

@@ -8,6 +8,7 @@
 
 #include "features/options.h"
 #include "features/types.h"
+#include "gtest/gtest.h"
 #include "opencv2/core.hpp"
 
 namespace glint::testing {
@@ -24,11 +25,11 @@ std::optional<Features> OrbOf(const DetectorOptions& options, const ImageView& i
 // otherwise why descriptors cannot be compared, for GTEST_SKIP.
 std::string WhyDescriptorsCannotBeCompared();
 
-// Without descriptors: for machines on which they cannot be compared.
-Features WithoutDescriptors(Features features);
-
-// Glint's capacity applied to what OrbOf returned (which is in Glint's order).
-Features Truncated(Features features, const DetectorOptions& options);
+// Success if `actual`, which some Glint backend found, is what cv::ORB finds, up to OutputCapacity(options); without
+// descriptors on machines on which they cannot be compared. Where cv::ORB throws because a level vanishes, success if
+// there are no keypoints from that level on.
+::testing::AssertionResult EqualsOrb(const DetectorOptions& options, const ImageView& image, const ImageView& mask,
+                                     const Features& actual);
 
 // Paths of all images below the folder that the environment variable GLINT_TEST_DATA names, sorted; none if unset.
 std::vector<std::string> TestImages();
