@@ -21,12 +21,12 @@ group_packages() {
         libbenchmark-dev
       ;;
     test)
-      echo libgtest-dev libgmock-dev procps:ps
+      echo libgtest-dev libgmock-dev zlib1g-dev procps:ps
       ;;
     ci)
       echo clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck nodejs:node npm:npm \
         prometheus:prometheus prometheus:promtool curl:curl valgrind:valgrind \
-        g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ qemu-user-static:qemu-aarch64-static
+        g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ qemu-user:qemu-aarch64
       ;;
     *)
       echo "setup.sh: $1: not one of build, test, ci" >&2
