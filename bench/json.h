@@ -1,0 +1,43 @@
+// A writer of JSON text, just enough for reports. Thread-compatible.
+#ifndef GLINT_BENCH_JSON_H_
+#define GLINT_BENCH_JSON_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace glint::bench {
+
+// Values come one after the other; inside an object each is preceded by Key(). The caller closes what it opens.
+// Indented by two spaces.
+class JsonWriter {
+ public:
+  JsonWriter& BeginObject() { return Begin('{'); }
+  JsonWriter& EndObject() { return End('}'); }
+  JsonWriter& BeginArray() { return Begin('['); }
+  JsonWriter& EndArray() { return End(']'); }
+  JsonWriter& Key(absl::string_view key);
+  JsonWriter& String(absl::string_view value);
+  JsonWriter& Int(int64_t value);
+  JsonWriter& Number(double value);  // six significant digits; null if it is not finite
+  JsonWriter& Bool(bool value);
+
+  const std::string& text() const { return text_; }
+
+ private:
+  JsonWriter& Begin(char bracket);
+  JsonWriter& End(char bracket);
+  void Separate();
+  void Append(absl::string_view value);
+  void NewLine();
+
+  std::string text_;
+  std::vector<bool> has_members_;  // of each open bracket
+  bool after_key_ = false;
+};
+
+}  // namespace glint::bench
+
+#endif  // GLINT_BENCH_JSON_H_

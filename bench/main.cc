@@ -1,0 +1,127 @@
+// glint-bench: flags to options, run, print.
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "absl/strings/str_join.h"
+#include "bench/detector_bench.h"
+#include "bench/rounds.h"
+#include "features/error.h"
+#include "features/options.h"
+
+ABSL_FLAG(std::string, backend, "cpu", "cpu or cuda");
+ABSL_FLAG(std::string, preset, "orb", "orb or oriented_fast");
+ABSL_FLAG(std::string, image, "", "a PGM, PPM, PNG or JPEG file, or mirror4:FILE for four mirrored copies of it, 2x2");
+ABSL_FLAG(int, levels, 8, "pyramid levels");
+ABSL_FLAG(float, scale_factor, 1.2f, "from level to level");
+ABSL_FLAG(int, fast_threshold, 20, "grey levels");
+ABSL_FLAG(int, features, 2000, "keypoints to keep");
+ABSL_FLAG(bool, describe, false, "compute descriptors too");
+ABSL_FLAG(std::string, orientation, "intensity_centroid", "intensity_centroid or none");
+ABSL_FLAG(int, threads, 1, "CPU: threads that share a frame; the peer gets as many");
+ABSL_FLAG(int, device, 0, "CUDA: ordinal");
+ABSL_FLAG(bool, device_resident, false, "CUDA: time the GPU on a frame that is there already; default: host to host");
+ABSL_FLAG(bool, pageable, false, "CUDA: the host's frame lies in ordinary memory; default: pinned");
+ABSL_FLAG(int, sm_limit, 0, "CUDA: use that many multiprocessors; 0 = all");
+ABSL_FLAG(int, repeat, 100, "rounds; a third as many before them to warm up");
+ABSL_FLAG(std::string, peer, "none", "none or opencv: what to time in turns with Glint");
+ABSL_FLAG(bool, json, false, "print JSON instead of a table");
+
+namespace glint::bench {
+namespace {
+
+constexpr char kUsage[] =
+    "Measures Glint's detectors.\n\n"
+    "  glint-bench detector --image FILE [--backend cpu|cuda] [--preset orb|oriented_fast] [--levels 8]\n"
+    "      [--features 2000] [--describe] [--threads N] [--device-resident] [--sm-limit N] [--repeat N]\n"
+    "      [--peer opencv] [--json]\n";
+
+absl::StatusOr<DetectorOptions> DetectorFromFlags() {
+  auto detector = PresetOptions(absl::GetFlag(FLAGS_preset));
+  if (!detector.ok()) return detector.status();
+  detector->levels = absl::GetFlag(FLAGS_levels);
+  detector->scale_factor = absl::GetFlag(FLAGS_scale_factor);
+  detector->fast_threshold = absl::GetFlag(FLAGS_fast_threshold);
+  detector->max_features = absl::GetFlag(FLAGS_features);
+  const std::string orientation = absl::GetFlag(FLAGS_orientation);
+  if (orientation == "none") {
+    detector->orientation = Orientation::kNone;
+  } else if (orientation != "intensity_centroid") {
+    return NotOneOfError("orientation", orientation, "intensity_centroid, none");
+  }
+  detector->descriptor = absl::GetFlag(FLAGS_describe) ? Descriptor::kRbrief : Descriptor::kNone;
+  return detector;
+}
+
+absl::StatusOr<DetectorBenchOptions> OptionsFromFlags() {
+  DetectorBenchOptions options;
+  auto detector = DetectorFromFlags();
+  if (!detector.ok()) return detector.status();
+  options.detector = *detector;
+  options.preset = absl::GetFlag(FLAGS_preset);
+  options.picture = absl::GetFlag(FLAGS_image);
+  if (options.picture.empty()) return ContradictionError("image", "no file was given");
+  const std::string backend = absl::GetFlag(FLAGS_backend);
+  if (backend != "cpu" && backend != "cuda") return NotOneOfError("backend", backend, "cpu, cuda");
+  options.subject.device = backend == "cuda" ? Device::kCuda : Device::kCpu;
+  options.subject.threads = absl::GetFlag(FLAGS_threads);
+  options.subject.ordinal = absl::GetFlag(FLAGS_device);
+  options.subject.device_resident = absl::GetFlag(FLAGS_device_resident);
+  options.subject.pageable = absl::GetFlag(FLAGS_pageable);
+  options.subject.sm_limit = absl::GetFlag(FLAGS_sm_limit);
+  options.repeat = absl::GetFlag(FLAGS_repeat);
+  const std::string peer = absl::GetFlag(FLAGS_peer);
+  if (peer != "none" && peer != "opencv") return NotOneOfError("peer", peer, "none, opencv");
+  options.opencv_peer = peer == "opencv";
+  return options;
+}
+
+absl::StatusOr<std::string> RunDetector(const std::string& command) {
+  const auto options = OptionsFromFlags();
+  if (!options.ok()) return options.status();
+  const auto report = BenchDetector(*options);
+  if (!report.ok()) return report.status();
+  return absl::GetFlag(FLAGS_json) ? ToJson(*report, command) : ToTable(*report);
+}
+
+// Flags may be spelt with dashes, as is usual on a command line: Abseil knows the names with underscores only.
+std::vector<std::string> WithUnderscores(int argc, char** argv) {
+  std::vector<std::string> words(argv, argv + argc);
+  for (std::string& word : words) {
+    if (word.compare(0, 2, "--") != 0) continue;
+    const size_t end = std::min(word.find('='), word.size());
+    std::replace(word.begin() + 2, word.begin() + static_cast<ptrdiff_t>(end), '-', '_');
+  }
+  return words;
+}
+
+int Main(int argc, char** argv) {
+  const std::string command = absl::StrJoin(argv, argv + argc, " ");
+  absl::SetProgramUsageMessage(kUsage);
+  std::vector<std::string> arguments = WithUnderscores(argc, argv);
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  const std::vector<char*> words = absl::ParseCommandLine(argc, pointers.data());
+  if (words.size() != 2 || std::string(words[1]) != "detector") {
+    std::fputs(kUsage, stderr);
+    return 2;
+  }
+  KeepFreedMemory();
+  const auto text = RunDetector(command);
+  if (!text.ok()) {
+    std::fprintf(stderr, "glint-bench: %s\n", std::string(text.status().message()).c_str());
+    return absl::IsInvalidArgument(text.status()) ? 2 : 1;
+  }
+  std::fputs(text->c_str(), stdout);
+  return 0;
+}
+
+}  // namespace
+}  // namespace glint::bench
+
+int main(int argc, char** argv) { return glint::bench::Main(argc, argv); }

@@ -1,0 +1,145 @@
+#include "bench/opencv_peer.h"
+
+#include <cmath>
+#include <cstdint>
+#include <opencv2/core.hpp>
+#include <opencv2/features2d.hpp>
+#include <opencv2/imgproc.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace glint::bench {
+namespace {
+
+cv::Mat MatOf(const ImageView& image) {
+  return cv::Mat(image.height, image.width, CV_8UC1, const_cast<uint8_t*>(image.data),
+                 static_cast<size_t>(image.stride));
+}
+
+// OpenCV reports errors by exceptions; they end here.
+template <typename Function>
+absl::Status Guarded(const std::string& name, Function function) {
+  try {
+    function();
+    return absl::OkStatus();
+  } catch (const cv::Exception& e) {
+    return absl::InternalError(absl::StrCat(name, ": ", e.what()));
+  }
+}
+
+class OrbPeer final : public DetectorPeer {
+ public:
+  OrbPeer(const DetectorOptions& options, const ImageView& image)
+      : image_(MatOf(image)),
+        describe_(options.descriptor != Descriptor::kNone),
+        name_(describe_ ? "cv::ORB::detectAndCompute" : "cv::ORB::detect"),
+        orb_(cv::ORB::create(options.max_features, options.scale_factor, options.levels, options.edge_threshold, 0, 2,
+                             options.ranking == Ranking::kHarris ? cv::ORB::HARRIS_SCORE : cv::ORB::FAST_SCORE,
+                             options.patch_size, options.fast_threshold)) {}
+
+  const std::string& name() const override { return name_; }
+  absl::Status Run() override {
+    return Guarded(name_, [this] {
+      if (describe_) {
+        orb_->detectAndCompute(image_, cv::noArray(), keypoints_, descriptors_);
+      } else {
+        orb_->detect(image_, keypoints_);
+      }
+    });
+  }
+  size_t keypoints() const override { return keypoints_.size(); }
+  std::vector<KeypointKey> comparable() const override {
+    std::vector<KeypointKey> keys;
+    for (const cv::KeyPoint& k : keypoints_) keys.emplace_back(k.octave, k.response, k.pt.y, k.pt.x);
+    return keys;
+  }
+
+ private:
+  const cv::Mat image_;
+  const bool describe_;
+  const std::string name_;
+  const cv::Ptr<cv::ORB> orb_;
+  std::vector<cv::KeyPoint> keypoints_;
+  cv::Mat descriptors_;
+};
+
+constexpr int kHarrisMargin = 4;  // half of 7, and 1 for the Sobel filter
+
+// det - 0.04 trace^2 of the gradient products over 7x7, in cv::ORB's scale.
+float Harris(const uint8_t* centre, ptrdiff_t step) {
+  int xx = 0, yy = 0, xy = 0;
+  for (int dy = -3; dy <= 3; ++dy) {
+    for (int dx = -3; dx <= 3; ++dx) {
+      const uint8_t* p = centre + dy * step + dx;
+      const int gx = 2 * (p[1] - p[-1]) + (p[1 - step] - p[-1 - step]) + (p[1 + step] - p[-1 + step]);
+      const int gy = 2 * (p[step] - p[-step]) + (p[step - 1] - p[-step - 1]) + (p[step + 1] - p[-step + 1]);
+      xx += gx * gx;
+      yy += gy * gy;
+      xy += gx * gy;
+    }
+  }
+  const float scale = 1.f / (4 * 7 * 255.f);
+  const float a = static_cast<float>(xx), b = static_cast<float>(yy), c = static_cast<float>(xy);
+  return (a * b - c * c - 0.04f * (a + b) * (a + b)) * (scale * scale * scale * scale);
+}
+
+class FastHarrisPeer final : public DetectorPeer {
+ public:
+  FastHarrisPeer(const DetectorOptions& options, const ImageView& image)
+      : threshold_(options.fast_threshold), plan_(PlanPyramid(options, image.shape())), levels_(1, MatOf(image)) {
+    levels_.resize(static_cast<size_t>(plan_.levels));
+  }
+
+  const std::string& name() const override { return name_; }
+  absl::Status Run() override {
+    return Guarded(name_, [this] {
+      count_ = 0;
+      for (int l = 0; l < plan_.levels; ++l) {
+        const Shape shape = plan_.level[l].shape;
+        if (shape.width < 1 || shape.height < 1) break;
+        if (l > 0) {
+          cv::resize(levels_[l - 1], levels_[l], cv::Size(shape.width, shape.height), 0, 0, cv::INTER_LINEAR_EXACT);
+        }
+        RunLevel(levels_[l]);
+      }
+    });
+  }
+  size_t keypoints() const override { return count_; }
+  std::vector<KeypointKey> comparable() const override { return {}; }
+
+ private:
+  void RunLevel(const cv::Mat& level) {
+    cv::FAST(level, corners_, threshold_, false);
+    const ptrdiff_t step = static_cast<ptrdiff_t>(level.step[0]);
+    for (cv::KeyPoint& corner : corners_) {
+      const int x = static_cast<int>(corner.pt.x), y = static_cast<int>(corner.pt.y);
+      if (x < kHarrisMargin || y < kHarrisMargin || x >= level.cols - kHarrisMargin ||
+          y >= level.rows - kHarrisMargin) {
+        continue;
+      }
+      corner.response = Harris(level.ptr<uint8_t>(y) + x, step);
+    }
+    count_ += corners_.size();
+  }
+
+  const std::string name_ = "cv::FAST, then Harris at its corners";
+  const int threshold_;
+  const PyramidPlan plan_;
+  std::vector<cv::Mat> levels_;
+  std::vector<cv::KeyPoint> corners_;
+  size_t count_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DetectorPeer>> MakeOpenCvPeer(const DetectorOptions& options, const ImageView& image,
+                                                             int threads) {
+  cv::setNumThreads(threads);
+  if (options.score == Score::kHarris) return std::make_unique<FastHarrisPeer>(options, image);
+  return std::make_unique<OrbPeer>(options, image);
+}
+
+std::string OpenCvVersion() { return CV_VERSION; }
+
+}  // namespace glint::bench

@@ -1,0 +1,46 @@
+// What users run today, beside Glint in the same rounds. A build without OpenCV has the same functions, which say so.
+#ifndef GLINT_BENCH_OPENCV_PEER_H_
+#define GLINT_BENCH_OPENCV_PEER_H_
+
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "features/options.h"
+#include "features/types.h"
+
+namespace glint::bench {
+
+// A keypoint for comparison as a set: octave, response, y, x.
+using KeypointKey = std::tuple<int, float, float, float>;
+
+// One detector of OpenCV on one image. Thread-compatible.
+class DetectorPeer {
+ public:
+  virtual ~DetectorPeer() = default;
+  virtual const std::string& name() const = 0;
+  virtual absl::Status Run() = 0;
+
+  // Of the last Run().
+  virtual size_t keypoints() const = 0;
+  // The last Run()'s keypoints, if they should be Glint's; empty if this peer does other work.
+  virtual std::vector<KeypointKey> comparable() const = 0;
+};
+
+// The peer of `options`, on `image`, which must live on; `threads` as cv::setNumThreads takes it.
+//   score kMaxThreshold: cv::ORB, detect or detectAndCompute.
+//   score kHarris: at each level (cv::resize) cv::FAST without suppression, then cv::ORB's Harris measure in a plain
+//   loop over its corners; less than oriented_fast does, which goes on to suppress, select and orient.
+// FAILED_PRECONDITION without OpenCV.
+absl::StatusOr<std::unique_ptr<DetectorPeer>> MakeOpenCvPeer(const DetectorOptions& options, const ImageView& image,
+                                                             int threads);
+
+// "4.6.0"; empty without OpenCV.
+std::string OpenCvVersion();
+
+}  // namespace glint::bench
+
+#endif  // GLINT_BENCH_OPENCV_PEER_H_

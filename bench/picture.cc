@@ -1,0 +1,35 @@
+#include "bench/picture.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "server/decode/image_file.h"
+
+namespace glint::bench {
+namespace {
+
+constexpr char kMirror[] = "mirror4:";
+
+}  // namespace
+
+Image Mirrored2x2(const ImageView& image) {
+  const int width = image.width, height = image.height;
+  Image out(2 * width, 2 * height);
+  for (int y = 0; y < height; ++y) {
+    const uint8_t* in = image.row(y);
+    uint8_t* upper = out.row(y);
+    std::copy_n(in, width, upper);
+    std::reverse_copy(in, in + width, upper + width);
+    std::copy_n(upper, 2 * width, out.row(2 * height - 1 - y));
+  }
+  return out;
+}
+
+absl::StatusOr<Image> LoadPicture(const std::string& source) {
+  if (!absl::StartsWith(source, kMirror)) return decode::ReadImageFile(source);
+  auto image = decode::ReadImageFile(source.substr(sizeof kMirror - 1));
+  if (!image.ok()) return image.status();
+  return Mirrored2x2(*image);
+}
+
+}  // namespace glint::bench

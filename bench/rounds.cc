@@ -1,0 +1,55 @@
+#include "bench/rounds.h"
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace glint::bench {
+namespace {
+
+absl::Status RunOnce(size_t first, std::vector<Contestant>* contestants) {
+  const size_t count = contestants->size();
+  for (size_t i = 0; i < count; ++i) {
+    Contestant& contestant = (*contestants)[(first + i) % count];
+    if (absl::Status s = contestant.run(&contestant.us); !s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Contestant TimedByClock(std::string name, std::function<absl::Status()> run) {
+  return {std::move(name), [run = std::move(run)](std::vector<double>* us) {
+            const Stopwatch stopwatch;
+            absl::Status status = run();
+            us->push_back(stopwatch.us());
+            return status;
+          }};
+}
+
+absl::Status RunRounds(int rounds, std::vector<Contestant>* contestants) {
+  const int warm_up = std::max(1, rounds / 3);
+  for (int round = 0; round < warm_up; ++round) {
+    if (absl::Status s = RunOnce(static_cast<size_t>(round), contestants); !s.ok()) return s;
+  }
+  for (Contestant& contestant : *contestants) contestant.us.clear();
+  for (int round = 0; round < rounds; ++round) {
+    if (absl::Status s = RunOnce(static_cast<size_t>(round), contestants); !s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+void KeepFreedMemory() {
+#if defined(__GLIBC__)
+  constexpr int kLarge = 1 << 30;
+  mallopt(M_MMAP_THRESHOLD, kLarge);
+  mallopt(M_TRIM_THRESHOLD, kLarge);
+  mallopt(M_TOP_PAD, 64 << 20);
+#endif
+}
+
+}  // namespace glint::bench

@@ -1,0 +1,202 @@
+#include "bench/subject.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "bench/floors.h"
+#include "bench/machine.h"
+#include "bench/statistics.h"
+#include "cpu/pipeline.h"
+#include "cuda/bench_hooks.h"
+#include "cuda/pipeline.h"
+
+namespace glint::bench {
+namespace {
+
+constexpr int kReplaysPerRun = 10;
+
+struct StageField {
+  const char* name;
+  int64_t StageTimes::*ns;
+};
+constexpr StageField kStageFields[] = {{"upload", &StageTimes::upload_ns},     {"detect", &StageTimes::detect_ns},
+                                       {"download", &StageTimes::download_ns}, {"pyramid", &StageTimes::pyramid_ns},
+                                       {"corners", &StageTimes::corners_ns},   {"select", &StageTimes::select_ns},
+                                       {"orient", &StageTimes::orient_ns},     {"describe", &StageTimes::describe_ns}};
+
+// Medians, without the stages that are 0 throughout: those were not measured.
+std::vector<NamedTime> MedianStages(const std::vector<StageTimes>& runs) {
+  std::vector<NamedTime> stages;
+  for (const StageField& field : kStageFields) {
+    std::vector<double> us;
+    for (const StageTimes& run : runs) us.push_back(static_cast<double>(run.*field.ns) / 1e3);
+    const double median = Summarize(us).median;
+    if (median > 0) stages.push_back({field.name, median});
+  }
+  return stages;
+}
+
+class CpuSubject final : public Subject {
+ public:
+  CpuSubject(const SubjectOptions& options, const DetectorOptions& detector, const ImageView& image)
+      : pipeline_(options.threads), detector_(detector), image_(Image::CopyOf(image)) {}
+
+  Contestant contestant() override {
+    return TimedByClock("glint", [this] {
+      StageTimes times;
+      absl::Status status = pipeline_.Detect(detector_, image_, {}, &features_, &times);
+      times_.push_back(times);
+      return status;
+    });
+  }
+  std::vector<NamedTime> Stages() const override { return MedianStages(times_); }
+  absl::StatusOr<std::vector<NamedTime>> Floors(int repeats) override {
+    std::vector<Contestant> passes = {ReadPass(image_)};
+    if (absl::Status s = RunRounds(repeats, &passes); !s.ok()) return s;
+    return std::vector<NamedTime>{{passes[0].name, Summarize(passes[0].us).median}};
+  }
+  size_t keypoints() const override { return features_.count(); }
+  const Features* features() const override { return &features_; }
+  int launches() const override { return 0; }
+  std::string device() const override { return absl::StrCat(Processor(), ", ", cpu::SimdTarget()); }
+
+ private:
+  cpu::Pipeline pipeline_;
+  const DetectorOptions detector_;
+  const Image image_;
+  Features features_;
+  std::vector<StageTimes> times_;
+};
+
+// The bytes that leave the device for `features`: five floats, the octave and the descriptor of each.
+int64_t ResultBytes(size_t keypoints, const DetectorOptions& detector) {
+  const int64_t descriptor = detector.descriptor == Descriptor::kRbrief ? kRbriefBytes : 0;
+  return static_cast<int64_t>(keypoints) * (6 * 4 + descriptor);
+}
+
+// What both ways of timing the GPU share.
+class CudaSubject : public Subject {
+ public:
+  CudaSubject(std::unique_ptr<cuda::Pipeline> pipeline, int ordinal, const DetectorOptions& detector)
+      : pipeline_(std::move(pipeline)), ordinal_(ordinal), detector_(detector) {}
+
+  std::vector<NamedTime> Stages() const override { return MedianStages(times_); }
+  absl::StatusOr<std::vector<NamedTime>> Floors(int repeats) override {
+    const auto floors = pipeline_->MeasureFloors(view().shape().pixels(), ResultBytes(keypoints(), detector_), repeats);
+    if (!floors.ok()) return floors.status();
+    return std::vector<NamedTime>{{"empty_graph", floors->empty_graph_us},
+                                  {"pinned_upload", floors->upload_us},
+                                  {"pinned_download", floors->download_us}};
+  }
+  std::string device() const override { return cuda::DeviceDescription(ordinal_); }
+
+ protected:
+  virtual ImageView view() const = 0;
+
+  const std::unique_ptr<cuda::Pipeline> pipeline_;
+  const int ordinal_;
+  const DetectorOptions detector_;
+  std::vector<StageTimes> times_;
+};
+
+class CudaHostSubject final : public CudaSubject {
+ public:
+  // `pinned`, if given, has room for the image.
+  CudaHostSubject(std::unique_ptr<cuda::Pipeline> pipeline, int ordinal, const DetectorOptions& detector,
+                  const ImageView& image, std::optional<cuda::PinnedMemory> pinned)
+      : CudaSubject(std::move(pipeline), ordinal, detector), pinned_(std::move(pinned)) {
+    if (!pinned_.has_value()) {
+      pageable_ = Image::CopyOf(image);
+      view_ = pageable_;
+      return;
+    }
+    for (int y = 0; y < image.height; ++y) {
+      std::memcpy(pinned_->data() + y * static_cast<ptrdiff_t>(image.width), image.row(y),
+                  static_cast<size_t>(image.width));
+    }
+    view_ = {pinned_->data(), image.width, image.height, image.width};
+  }
+
+  Contestant contestant() override {
+    return TimedByClock("glint", [this] {
+      StageTimes times;
+      absl::Status status = pipeline_->Detect(detector_, view_, {}, &features_, &times);
+      times_.push_back(times);
+      return status;
+    });
+  }
+  size_t keypoints() const override { return features_.count(); }
+  const Features* features() const override { return &features_; }
+  int launches() const override { return 0; }
+
+ private:
+  ImageView view() const override { return view_; }
+
+  std::optional<cuda::PinnedMemory> pinned_;
+  Image pageable_;
+  ImageView view_;
+  Features features_;
+};
+
+class CudaResidentSubject final : public CudaSubject {
+ public:
+  CudaResidentSubject(std::unique_ptr<cuda::Pipeline> pipeline, int ordinal, const DetectorOptions& detector,
+                      const ImageView& image)
+      : CudaSubject(std::move(pipeline), ordinal, detector), image_(Image::CopyOf(image)) {}
+
+  Contestant contestant() override {
+    return {"glint", [this](std::vector<double>* us) {
+              const auto timing = pipeline_->TimeOnDevice(detector_, image_, {}, kReplaysPerRun);
+              if (!timing.ok()) return timing.status();
+              us->insert(us->end(), timing->replay_us.begin(), timing->replay_us.end());
+              times_.push_back(timing->stages);
+              keypoints_ = static_cast<size_t>(timing->keypoints);
+              launches_ = timing->launches;
+              return absl::OkStatus();
+            }};
+  }
+  size_t keypoints() const override { return keypoints_; }
+  const Features* features() const override { return nullptr; }
+  int launches() const override { return launches_; }
+
+ private:
+  ImageView view() const override { return image_; }
+
+  const Image image_;
+  size_t keypoints_ = 0;
+  int launches_ = 0;
+};
+
+absl::StatusOr<std::unique_ptr<Subject>> MakeCudaSubject(const SubjectOptions& options, const DetectorOptions& detector,
+                                                         const ImageView& image) {
+  cuda::PipelineOptions pipeline_options;
+  pipeline_options.device = options.ordinal;
+  pipeline_options.wait = cuda::Wait::kSpin;  // the least latency: what is measured is not how a thread wakes up
+  pipeline_options.max_image_pixels = image.shape().pixels();
+  pipeline_options.sm_limit = options.sm_limit;
+  auto pipeline = cuda::Pipeline::Create(pipeline_options);
+  if (!pipeline.ok()) return pipeline.status();
+  if (options.device_resident) {
+    return std::make_unique<CudaResidentSubject>(*std::move(pipeline), options.ordinal, detector, image);
+  }
+  std::optional<cuda::PinnedMemory> pinned;
+  if (!options.pageable) {
+    auto memory = cuda::PinnedMemory::Allocate(static_cast<size_t>(image.shape().pixels()));
+    if (!memory.ok()) return memory.status();
+    pinned = *std::move(memory);
+  }
+  return std::make_unique<CudaHostSubject>(*std::move(pipeline), options.ordinal, detector, image, std::move(pinned));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Subject>> MakeSubject(const SubjectOptions& options, const DetectorOptions& detector,
+                                                     const ImageView& image) {
+  if (options.device == Device::kCuda) return MakeCudaSubject(options, detector, image);
+  if (absl::Status s = cpu::ValidateSimdTarget(); !s.ok()) return s;
+  return std::make_unique<CpuSubject>(options, detector, image);
+}
+
+}  // namespace glint::bench

@@ -1,0 +1,60 @@
+// Glint's own side of a benchmark: one backend's pipeline with one picture, ready to be run again and again.
+#ifndef GLINT_BENCH_SUBJECT_H_
+#define GLINT_BENCH_SUBJECT_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bench/rounds.h"
+#include "features/options.h"
+#include "features/types.h"
+
+namespace glint::bench {
+
+enum class Device { kCpu, kCuda };
+
+struct SubjectOptions {
+  Device device = Device::kCpu;
+  int threads = 1;               // CPU: that share a frame
+  int ordinal = 0;               // CUDA
+  bool device_resident = false;  // CUDA: GPU time of a frame that is on the device already; else host to host
+  bool pageable = false;         // CUDA, host to host: the frame lies in ordinary memory, not in pinned
+  int sm_limit = 0;              // CUDA: 0 = all
+};
+
+struct NamedTime {
+  std::string name;
+  double us;
+};
+
+// Thread-compatible.
+class Subject {
+ public:
+  virtual ~Subject() = default;
+
+  // The run to be timed; refers to this object.
+  virtual Contestant contestant() = 0;
+
+  // After runs: medians of the stages that the backend could tell apart, the physical floors, and what was found.
+  virtual std::vector<NamedTime> Stages() const = 0;
+  virtual absl::StatusOr<std::vector<NamedTime>> Floors(int repeats) = 0;
+  virtual size_t keypoints() const = 0;
+  // Null where a run does not bring its features to the host.
+  virtual const Features* features() const = 0;
+  virtual int launches() const = 0;  // kernels a frame; 0 = not known
+
+  virtual std::string device() const = 0;  // in words
+};
+
+// `detector` must be valid; the subject keeps its own copy of `image`. FAILED_PRECONDITION without the device, in its
+// backend's words.
+absl::StatusOr<std::unique_ptr<Subject>> MakeSubject(const SubjectOptions& options, const DetectorOptions& detector,
+                                                     const ImageView& image);
+
+}  // namespace glint::bench
+
+#endif  // GLINT_BENCH_SUBJECT_H_
