@@ -38,12 +38,13 @@ function(glint_library name)
 endfunction()
 
 # glint_test(name SOURCES sources... LIBS libraries... [LABELS labels...]): a GoogleTest binary, run as one CTest test.
-# tests_<label> is a target that builds all tests with that label.
+# The labels in GLINT_TEST_LABELS are added. tests_<label> is a target that builds all tests with that label.
 function(glint_test name)
   cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LIBS;LABELS;ENVIRONMENT" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE glint_compile ${arg_LIBS} GTest::gtest GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
+  list(APPEND arg_LABELS ${GLINT_TEST_LABELS})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 600)
   endif()
