@@ -1,0 +1,140 @@
+// Gaussian 7x7, sigma 2, in floats as cv::ORB's blur (GaussianRow, GaussianColumn), where descriptors will look.
+//
+// Keypoints crowd together: the union of their patches is much less than their sum, and never more than the level. So
+// the level is blurred in strips of columns, row by row through a ring of row results that stays in the first-level
+// cache, and in each row only the runs of blocks that some patch covers. Each result depends on its pixel alone: which
+// others are computed does not change it.
+//
+// Pixels become floats one row before they are used: a vector that spans two just-written ones would have to wait for
+// both stores.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/blur.cc"
+#include "cpu/targets.h"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+// After foreach_target.
+#include <algorithm>
+
+#include "cpu/simd-inl.h"
+#include "cpu/stages.h"
+#include "features/math.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace glint::cpu::HWY_NAMESPACE {
+
+using DF8 = hn::Rebind<uint8_t, DF>;  // as many bytes as a vector has floats
+
+constexpr int kRing = 8;          // a power of two, at least 7
+constexpr int kPixelMargin = 16;  // floats left of a strip's first column
+
+// f(begin, end) for each run of set bits, in columns of the strip.
+template <class F>
+HWY_INLINE void ForRuns(uint32_t bits, const F& f) {
+  int at = 0;
+  uint64_t rest = bits;
+  while (rest != 0) {
+    const int skip = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero64(rest));
+    at += skip;
+    rest >>= skip;
+    const int length = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero64(~rest));
+    f(at * kBlurBlock, (at + length) * kBlurBlock);
+    at += length;
+    rest >>= length;
+  }
+}
+
+// line[kPixelMargin + x] = pixel x of the strip for x in [begin - 3, end + 3), reflected at the image's sides.
+void LoadPixels(const ImageView& image, int y, int strip_x, int begin, int end, float* HWY_RESTRICT line) {
+  const DF d;
+  const hn::Rebind<int32_t, DF> di;
+  const DF8 d8;
+  constexpr int kLanes = static_cast<int>(HWY_LANES(float));
+  const int first = begin - kGaussianRadius;
+  const int count = end - begin + 2 * kGaussianRadius;
+  const uint8_t* row = image.row(Reflect101(y, image.height));
+  const uint8_t* from = row + strip_x + first;
+  uint8_t reflected[kBlurStrip + 32];
+  if (HWY_UNLIKELY(strip_x + first < 0 || strip_x + first + count + kLanes > image.width)) {
+    for (int i = 0; i < count; ++i) reflected[i] = row[Reflect101(strip_x + first + i, image.width)];
+    std::fill(reflected + count, reflected + count + kLanes, uint8_t{0});
+    from = reflected;
+  }
+  float* to = line + kPixelMargin + first;
+  for (int i = 0; i < count; i += kLanes) {
+    hn::StoreU(hn::ConvertTo(d, hn::PromoteTo(di, hn::LoadU(d8, from + i))), d, to + i);
+  }
+}
+
+HWY_INLINE void BlurRow(const float* HWY_RESTRICT line, int begin, int end, float* HWY_RESTRICT out) {
+  const DF d;
+  VF weight[4];
+  for (int i = 0; i < 4; ++i) weight[i] = hn::Set(d, GaussianWeight(i));
+  for (int x = begin; x < end; x += static_cast<int>(HWY_LANES(float))) {
+    const float* p = line + kPixelMargin + x - kGaussianRadius;
+    VF sum = hn::Mul(weight[0], hn::LoadU(d, p));
+    sum = FusedMulAdd(weight[1], hn::LoadU(d, p + 1), sum);
+    sum = FusedMulAdd(weight[2], hn::LoadU(d, p + 2), sum);
+    sum = FusedMulAdd(weight[3], hn::LoadU(d, p + 3), sum);
+    sum = FusedMulAdd(weight[2], hn::LoadU(d, p + 4), sum);
+    sum = FusedMulAdd(weight[1], hn::LoadU(d, p + 5), sum);
+    sum = FusedMulAdd(weight[0], hn::LoadU(d, p + 6), sum);
+    hn::Store(sum, d, out + x);
+  }
+}
+
+// rows: the results of BlurRow for y - 3 .. y + 3.
+HWY_INLINE void BlurColumn(const float* const* rows, int begin, int end, uint8_t* HWY_RESTRICT out) {
+  const DF d;
+  const DF8 d8;
+  VF weight[4];
+  for (int i = 0; i < 4; ++i) weight[i] = hn::Set(d, GaussianWeight(i));
+  for (int x = begin; x < end; x += static_cast<int>(HWY_LANES(float))) {
+    const auto pair = [&](int k)
+                          HWY_ATTR { return hn::Add(hn::Load(d, rows[3 + k] + x), hn::Load(d, rows[3 - k] + x)); };
+    VF sum = hn::Mul(weight[3], hn::Load(d, rows[3] + x));
+    sum = FusedMulAdd(weight[2], pair(1), sum);
+    sum = FusedMulAdd(weight[1], pair(2), sum);
+    sum = FusedMulAdd(weight[0], pair(3), sum);
+    hn::StoreU(hn::DemoteTo(d8, hn::NearestInt(sum)), d8, out + x);
+  }
+}
+
+void Blur(const BlurJob& job, float* scratch) {
+  const int strip_x = job.strip * kBlurStrip;
+  float* ring[kRing];
+  for (int i = 0; i < kRing; ++i) ring[i] = scratch + static_cast<size_t>(i) * kBlurPitch;
+  float* lines[2] = {scratch + kRing * kBlurPitch, scratch + (kRing + 1) * kBlurPitch};
+
+  // Blocks of input row y that some output row uses.
+  const auto used = [&job](int y) {
+    uint32_t bits = 0;
+    for (int v = std::max(y - kGaussianRadius, job.y0); v < std::min(y + kGaussianRadius + 1, job.y1); ++v) {
+      bits |= job.needed[v];
+    }
+    return bits;
+  };
+  const auto load = [&](int y) {
+    ForRuns(used(y), [&](int begin, int end) { LoadPixels(job.image, y, strip_x, begin, end, lines[y & 1]); });
+  };
+  load(job.y0 - kGaussianRadius);
+  for (int y = job.y0 - kGaussianRadius; y < job.y1 + kGaussianRadius; ++y) {
+    load(y + 1);
+    ForRuns(used(y), [&](int begin, int end) HWY_ATTR { BlurRow(lines[y & 1], begin, end, ring[y & (kRing - 1)]); });
+    const int done = y - kGaussianRadius;
+    if (done < job.y0 || job.needed[done] == 0) continue;
+    const float* rows[7];
+    for (int i = 0; i < 7; ++i) rows[i] = ring[(done - kGaussianRadius + i) & (kRing - 1)];
+    uint8_t* out = job.out + done * job.out_stride + strip_x;
+    ForRuns(job.needed[done], [&](int begin, int end) HWY_ATTR { BlurColumn(rows, begin, end, out); });
+  }
+}
+
+void AddBlur(Stages* stages) { stages->blur = &Blur; }
+
+}  // namespace glint::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace glint::cpu {
+GLINT_CPU_EXPORT_STAGE(AddBlur)
+}  // namespace glint::cpu
+#endif

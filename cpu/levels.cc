@@ -1,0 +1,86 @@
+#include "cpu/levels.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "features/math.h"
+
+namespace glint::cpu {
+namespace {
+
+constexpr int kMinBandRows = 32;  // a band computes two more rows of scores than its own
+
+// `image`, or a copy of it in `plane` if stages could not read whole vectors of it.
+ImageView WithMargin(const ImageView& image, Plane* plane) {
+  if (image.empty() || image.width >= kWideImage) return image;
+  plane->Resize(image.shape());
+  for (int y = 0; y < image.height; ++y) {
+    std::memcpy(plane->row(y), image.row(y), static_cast<size_t>(image.width));
+  }
+  return plane->view;
+}
+
+// Splits the region among the threads and makes room for what they find.
+void PrepareBands(const DetectorOptions& options, int threads, Level* level) {
+  const Rect region = level->CornerRegion(options.edge_threshold);
+  level->bands.clear();
+  level->count = 0;
+  if (region.empty()) return;
+  const int rows = region.y1 - region.y0;
+  const int bands = threads == 1 ? 1 : std::clamp(rows / kMinBandRows, 1, 2 * threads);
+  size_t room = 0;
+  for (int b = 0; b < bands; ++b) {
+    Band band;
+    band.region = region;
+    band.region.y0 = region.y0 + rows * b / bands;
+    band.region.y1 = region.y0 + rows * (b + 1) / bands;
+    band.first = room;
+    room += MaxSuppressedCorners(band.region);
+    level->bands.push_back(band);
+  }
+  level->where.Reserve(room);
+  level->response.Reserve(room);
+  if (options.score == Score::kMaxThreshold) level->score.Reserve(room);
+}
+
+}  // namespace
+
+void Plane::Resize(Shape shape) {
+  const size_t stride = (static_cast<size_t>(shape.width) + 63) / 64 * 64 + kReadMargin;
+  memory.Grow(stride * static_cast<size_t>(shape.height));
+  view = {memory.data(), shape.width, shape.height, static_cast<ptrdiff_t>(stride)};
+}
+
+Rect Level::CornerRegion(int edge_threshold) const {
+  const int border = std::max(edge_threshold, kFastRadius);
+  return {border, border, image.width - border, image.height - border};
+}
+
+void Levels::Prepare(const DetectorOptions& options, const ImageView& image, const ImageView& mask, int threads) {
+  const PyramidPlan plan = PlanPyramid(options, image.shape());
+  for (count_ = 0; count_ < plan.levels && plan.level[count_].shape.pixels() != 0; ++count_) {
+    const LevelPlan& planned = plan.level[count_];
+    Level& level = levels_[count_];
+    level.scale = planned.scale;
+    level.share = planned.max_features;
+    level.mask = {};
+    if (count_ == 0) {
+      level.image = WithMargin(image, &level.pixels);
+      level.mask = WithMargin(mask, &level.mask_pixels);
+    } else {
+      const Shape from = levels_[count_ - 1].image.shape();
+      if (level.resize.from != from || level.resize.to != planned.shape) {
+        MakeResizeTables(from, planned.shape, &level.resize);
+      }
+      level.pixels.Resize(planned.shape);
+      level.image = level.pixels.view;
+      if (!mask.empty()) {
+        level.mask_pixels.Resize(planned.shape);
+        level.mask = level.mask_pixels.view;
+      }
+    }
+    PrepareBands(options, threads, &level);
+  }
+}
+
+}  // namespace glint::cpu

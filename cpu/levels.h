@@ -1,0 +1,78 @@
+// The pyramid's levels with everything that is kept of each while a frame passes, and the plan of who works on what.
+#ifndef GLINT_CPU_LEVELS_H_
+#define GLINT_CPU_LEVELS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "cpu/buffer.h"
+#include "cpu/stages.h"
+#include "features/options.h"
+#include "features/types.h"
+
+namespace glint::cpu {
+
+// An image whose rows have kReadMargin readable bytes after them.
+struct Plane {
+  Buffer<uint8_t> memory;
+  ImageView view;
+
+  // The pixels are unspecified afterwards, but every byte was written once.
+  void Resize(Shape shape);
+  uint8_t* row(int y) { return memory.data() + y * view.stride; }
+};
+
+// Rows of a level in which one task looks for corners, and where it puts them.
+struct Band {
+  Rect region;
+  size_t first = 0;  // in the level's lists
+  size_t count = 0;
+};
+
+struct Level {
+  ImageView image;
+  ImageView mask;  // empty without one
+  Plane pixels;    // of levels above 0, and of a narrow level 0
+  Plane mask_pixels;
+  ResizeTables resize;  // from the level before
+  float scale = 1.0f;
+  int share = 0;  // of max_features
+
+  std::vector<Band> bands;
+  // Corners, later keypoints, in raster order.
+  size_t count = 0;
+  Buffer<uint32_t> where;
+  Buffer<uint8_t> score;
+  Buffer<float> response;
+  Buffer<float> angle;
+  Buffer<uint32_t> slot;      // place in the output order of the level
+  size_t first_output = 0;    // of the level's keypoints in Features
+  Buffer<uint32_t> bit_keys;  // scratch of selection
+  Buffer<uint64_t> sort_keys;
+
+  Plane blurred;
+  Buffer<uint32_t> needed;  // as BlurJob wants it, strip after strip
+
+  Rect CornerRegion(int edge_threshold) const;
+};
+
+// The levels of one detector. Memory and tables are kept from frame to frame.
+class Levels {
+ public:
+  // Makes the levels ready for a frame: shapes, tables, bands, room. Level 0 is the image itself, or a copy with a
+  // margin if it is narrow. The pixels of other levels are not yet there. `threads` is how many share a level.
+  void Prepare(const DetectorOptions& options, const ImageView& image, const ImageView& mask, int threads);
+
+  int count() const { return count_; }  // up to the first that vanishes
+  Level& operator[](int l) { return levels_[static_cast<size_t>(l)]; }
+
+ private:
+  std::array<Level, kMaxLevels> levels_;
+  int count_ = 0;
+};
+
+}  // namespace glint::cpu
+
+#endif  // GLINT_CPU_LEVELS_H_

@@ -1,0 +1,121 @@
+// What every stage file needs from Google Highway: which targets are compiled, and a few helpers on vectors. Included
+// once per target, inside each stage's own re-inclusion, hence the unusual guard.
+#if defined(GLINT_CPU_SIMD_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef GLINT_CPU_SIMD_INL_H_
+#undef GLINT_CPU_SIMD_INL_H_
+#else
+#define GLINT_CPU_SIMD_INL_H_
+#endif
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "cpu/targets.h"
+// After the choice of targets.
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace glint::cpu::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Whole vectors of bytes, and vectors of the same number of bits.
+using D8 = hn::ScalableTag<uint8_t>;
+using D16 = hn::ScalableTag<int16_t>;
+using D32 = hn::ScalableTag<int32_t>;
+using DF = hn::ScalableTag<float>;
+using V8 = hn::Vec<D8>;
+using VF = hn::Vec<DF>;
+
+// Bit i is lane i of a mask of bytes.
+template <class D>
+HWY_INLINE uint64_t MaskBits(D d, hn::Mask<D> mask) {
+  uint64_t bits = 0;
+  hn::StoreMaskBits(d, mask, reinterpret_cast<uint8_t*>(&bits));
+  return bits;
+}
+
+HWY_INLINE bool IsZero(V8 v) {
+  const D8 d;
+  return hn::AllTrue(d, hn::Eq(v, hn::Zero(d)));
+}
+
+// fma(a, b, c), rounded once on every target. Those without the instruction ask the C library, lane by lane.
+HWY_INLINE VF FusedMulAdd(VF a, VF b, VF c) {
+#if HWY_NATIVE_FMA
+  return hn::MulAdd(a, b, c);
+#else
+  const DF d;
+  HWY_ALIGN float x[HWY_LANES(float)];
+  HWY_ALIGN float y[HWY_LANES(float)];
+  HWY_ALIGN float z[HWY_LANES(float)];
+  hn::Store(a, d, x);
+  hn::Store(b, d, y);
+  hn::Store(c, d, z);
+  for (size_t i = 0; i < HWY_LANES(float); ++i) z[i] = std::fma(x[i], y[i], z[i]);
+  return hn::Load(d, z);
+#endif
+}
+
+// Sums of neighbouring pairs of products, in 32 bits.
+HWY_INLINE hn::Vec<D32> MultiplyPairs(hn::Vec<D16> a, hn::Vec<D16> b) {
+#if HWY_TARGET <= HWY_SSE4 && HWY_ARCH_X86
+  // One instruction; the second accumulator stays zero on x86.
+  const D32 d;
+  hn::Vec<D32> unused = hn::Zero(d);
+  return hn::ReorderWidenMulAccumulate(d, a, b, hn::Zero(d), unused);
+#else
+  const D32 d;
+  const auto a32 = hn::BitCast(d, a);
+  const auto b32 = hn::BitCast(d, b);
+  const auto even = hn::Mul(hn::ShiftRight<16>(hn::ShiftLeft<16>(a32)), hn::ShiftRight<16>(hn::ShiftLeft<16>(b32)));
+  const auto odd = hn::Mul(hn::ShiftRight<16>(a32), hn::ShiftRight<16>(b32));
+  return hn::Add(even, odd);
+#endif
+}
+
+// Sums of neighbouring pairs of products of bytes, less 32768. The weights of a pair add up to 256.
+HWY_INLINE hn::Vec<D16> MixPairs(V8 pixels, V8 weights) {
+  const D16 d;
+#if HWY_TARGET == HWY_AVX2
+  // The instruction takes signed pixels: less 128 each, which makes the sum less by 256 * 128.
+  const V8 centred = hn::Xor(pixels, hn::Set(D8(), 0x80));
+  return hn::Vec<D16>{_mm256_maddubs_epi16(weights.raw, centred.raw)};
+#elif HWY_ARCH_X86 && HWY_TARGET < HWY_AVX2
+  const V8 centred = hn::Xor(pixels, hn::Set(D8(), 0x80));
+  return hn::Vec<D16>{_mm512_maddubs_epi16(weights.raw, centred.raw)};
+#else
+  const hn::RebindToUnsigned<D16> du;
+  const auto p = hn::BitCast(du, pixels);
+  const auto w = hn::BitCast(du, weights);
+  const auto low = hn::Set(du, 0xff);
+  const auto sum =
+      hn::Add(hn::Mul(hn::And(p, low), hn::And(w, low)), hn::Mul(hn::ShiftRight<8>(p), hn::ShiftRight<8>(w)));
+  return hn::BitCast(d, hn::Xor(sum, hn::Set(du, 0x8000)));
+#endif
+}
+
+}  // namespace glint::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+// Defines Add(target, stages): lets the stage file's functions for that target take their places in the table.
+#if HWY_ONCE && !defined(GLINT_CPU_EXPORT_STAGE)
+#if HWY_IDE || ((HWY_TARGETS & (HWY_TARGETS - 1)) == 0)
+#define GLINT_CPU_TABLE_INDEX(target) (static_cast<void>(target), 0)
+#else
+#define GLINT_CPU_TABLE_INDEX(target) ::glint::cpu::TableIndex(target)
+#endif
+#define GLINT_CPU_EXPORT_STAGE(Add) \
+  HWY_EXPORT(Add);                  \
+  void Add(int64_t target, Stages* stages) { HWY_DISPATCH_TABLE(Add)[GLINT_CPU_TABLE_INDEX(target)](stages); }
+namespace glint::cpu {
+inline size_t TableIndex(int64_t target) {
+  hwy::ChosenTarget chosen;
+  chosen.Update(target);
+  return chosen.GetIndex();
+}
+}  // namespace glint::cpu
+#endif
+
+#endif  // per-target guard

@@ -1,0 +1,170 @@
+// The stages of the CPU backend as a table of functions, one table per SIMD target. Internal to Glint: Pipeline strings
+// them together, tests compare each with features/reference, and benchmarks time each on its own:
+//   const Stages stages = StagesFor(BestSimdTarget());
+//   stages.fast_raw(job, where)                 cv::FAST without suppression
+//   stages.fast_suppressed(job, scratch, ...)   cv::FAST with suppression
+//
+// Every image given to a stage is at least kWideImage pixels wide, or has kReadMargin readable bytes after each row:
+// only then may a stage read whole vectors. No stage allocates. All are pure functions: thread-safe.
+#ifndef GLINT_CPU_STAGES_H_
+#define GLINT_CPU_STAGES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "features/patch.h"
+#include "features/types.h"
+
+namespace glint::cpu {
+
+inline constexpr int kWideImage = 128;  // pixels: the widest vector of bytes, 64, and any stage's surroundings
+inline constexpr int kReadMargin = 64;  // bytes
+
+// Half-open: x0 <= x < x1, y0 <= y < y1.
+struct Rect {
+  int x0 = 0;
+  int y0 = 0;
+  int x1 = 0;
+  int y1 = 0;
+  bool empty() const { return x0 >= x1 || y0 >= y1; }
+};
+
+// A pixel of a level in 32 bits; their order is raster order.
+inline uint32_t PackPoint(int x, int y) { return static_cast<uint32_t>(y) << 16 | static_cast<uint32_t>(x); }
+inline int PointX(uint32_t point) { return static_cast<int>(point & 0xffff); }
+inline int PointY(uint32_t point) { return static_cast<int>(point >> 16); }
+
+// ---- FAST
+
+struct FastJob {
+  ImageView image;
+  Rect region;    // of the corners to report; at least kFastRadius inside the image
+  int threshold;  // 1..254
+  int arc;        // 9..12
+};
+
+// The most corners that survive suppression in a region: neighbours cannot both.
+inline size_t MaxSuppressedCorners(Rect r) {
+  return r.empty() ? 0 : static_cast<size_t>((r.x1 - r.x0 + 1) / 2) * static_cast<size_t>((r.y1 - r.y0 + 1) / 2);
+}
+
+// Three rows of scores, each with a margin of zeros on both sides.
+inline constexpr size_t kFastScratchMargin = 64;
+inline size_t FastScratchPitch(int width) {
+  return (static_cast<size_t>(width) + 63) / 64 * 64 + 2 * kFastScratchMargin;
+}
+inline size_t FastScratchBytes(int width) { return 3 * FastScratchPitch(width); }
+
+// ---- resizing
+
+// How 8 neighbouring pixels of an output row are mixed: bytes from[0..15] of the input row are shuffled into 8 pairs,
+// which are weighted and added.
+struct ResizeGroup {
+  uint8_t shuffle[16];
+  uint8_t weight[16];  // of each pair; they add up to 256
+};
+struct ResizeTables {
+  Shape from;
+  Shape to;
+  bool vectors = false;             // whether every group fits 16 bytes
+  std::vector<ResizeGroup> groups;  // of an output row
+  std::vector<int32_t> from_x;      // of each group
+  std::vector<int32_t> at_x;        // per output column, and the next ones' weight: for `vectors` == false
+  std::vector<uint16_t> weight_x;
+  std::vector<int32_t> at_y;  // per output row
+  std::vector<uint16_t> weight_y;
+};
+// Fills the tables for a pair of shapes, `to` at most `from` on both axes; allocates only beyond the largest so far.
+void MakeResizeTables(Shape from, Shape to, ResizeTables* tables);
+
+// Two rows of horizontally mixed pixels.
+inline size_t ResizeScratchPitch(int to_width) { return (static_cast<size_t>(to_width) + 63) / 64 * 64; }
+inline size_t ResizeScratchElements(int to_width) { return 2 * ResizeScratchPitch(to_width); }
+
+// ---- orientation
+
+// The disc as 16-bit masks, a row of kLanes per |v|: all ones inside the disc, 0 outside. Column u of -16..15 is lane
+// u + 16.
+struct CentroidTable {
+  static constexpr int kMaxHalf = 15;  // beyond, sums need more than 16 bits: use the scalar loop
+  static constexpr int kLanes = 32;
+  int half = 0;
+  alignas(64) int16_t inside[kMaxHalf + 1][kLanes] = {};
+  PatchDisc disc;
+};
+CentroidTable MakeCentroidTable(const PatchDisc& disc);
+
+// ---- blur
+
+// Which pixels of a level descriptors read: bit b of row y of strip s stands for the kBlurBlock pixels from
+// s * kBlurStrip + b * kBlurBlock. A strip's rows of intermediate floats fit the first-level cache.
+inline constexpr int kBlurBlock = 16;
+inline constexpr int kBlurStrip = 32 * kBlurBlock;
+inline int BlurStrips(int width) { return (width + kBlurStrip - 1) / kBlurStrip; }
+
+struct BlurJob {
+  ImageView image;
+  const uint32_t* needed;  // image.height rows of the strip
+  int strip;
+  int y0;  // rows [y0, y1)
+  int y1;
+  uint8_t* out;  // the whole level's, written where needed; a multiple of kBlurBlock wide
+  ptrdiff_t out_stride;
+};
+// A ring of 8 rows of row-pass results, and two rows of pixels as floats, with margins.
+inline constexpr size_t kBlurPitch = kBlurStrip + 64;
+inline constexpr size_t kBlurScratchFloats = 10 * kBlurPitch;
+
+// ---- descriptors
+
+// The pattern's coordinates as floats, the first and the second points of the pairs.
+struct PatternTable {
+  alignas(64) float x[2][kRbriefBits];
+  alignas(64) float y[2][kRbriefBits];
+  int reach = 0;  // the most that a turned point can be away in x or y, rounded; at most 46
+};
+PatternTable MakePatternTable(const RbriefPattern& pattern);
+
+// ---- the table
+
+struct Stages {
+  // Corners without suppression, in raster order; `where` has room for all pixels of the region. Returns their number.
+  size_t (*fast_raw)(const FastJob& job, uint32_t* where);
+
+  // Corners with 3x3 suppression by score, in raster order, and their scores. `scratch`: FastScratchBytes(image.width),
+  // 64-byte aligned. `where` and `score` have room for MaxSuppressedCorners(region).
+  size_t (*fast_suppressed)(const FastJob& job, uint8_t* scratch, uint32_t* where, uint8_t* score);
+
+  // Rows [y0, y1) of `image` resized. `out` rows have room for 64 more bytes. `scratch`:
+  // ResizeScratchElements(to.width)
+  void (*resize)(const ResizeTables& tables, const ImageView& image, int y0, int y1, uint8_t* out, ptrdiff_t out_stride,
+                 int16_t* scratch);
+
+  // HarrisResponse of each point; reads reflections outside the image.
+  void (*harris)(const ImageView& image, const uint32_t* where, size_t count, float* response);
+
+  // Degrees; reads reflections outside the image.
+  void (*centroid)(const ImageView& image, const CentroidTable& table, const uint32_t* where, size_t count,
+                   float* angle);
+
+  // Gaussian 7x7, sigma 2, where needed. `scratch`: kBlurScratchFloats, 64-byte aligned.
+  void (*blur)(const BlurJob& job, float* scratch);
+
+  // One descriptor, kRbriefBytes, around the pixel `centre` of an image whose pixels within the pattern's reach are
+  // all there.
+  void (*describe)(const PatternTable& pattern, const uint8_t* centre, ptrdiff_t stride, float angle,
+                   uint8_t* descriptor);
+};
+
+// The targets that this build has and this processor can run, best first: bits as in Highway's HWY_TARGETS.
+std::vector<int64_t> SimdTargets();
+const char* SimdTargetName(int64_t target);
+// The best, or the one that GLINT_SIMD names if there is such a one.
+int64_t BestSimdTarget();
+
+Stages StagesFor(int64_t target);
+
+}  // namespace glint::cpu
+
+#endif  // GLINT_CPU_STAGES_H_
