@@ -1,0 +1,151 @@
+// glint-bench as a user runs it, on a small picture.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "absl/strings/numbers.h"
+#include "tests/bench/json_reader.h"
+
+namespace glint::bench {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Outcome {
+  int exit_code;
+  std::string out;  // standard output, and standard error if asked for
+};
+
+std::string Tool() {
+  const char* elsewhere = std::getenv("GLINT_BENCH_TOOL");
+  return elsewhere != nullptr ? elsewhere : GLINT_BENCH_BUILT_AT;
+}
+
+Outcome RunTool(const std::string& arguments) {
+  Outcome outcome;
+  FILE* pipe = popen(("'" + Tool() + "' " + arguments).c_str(), "r");
+  if (pipe == nullptr) return {-1, "popen failed"};
+  char buffer[4096];
+  for (size_t n; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) outcome.out.append(buffer, n);
+  const int status = pclose(pipe);
+  outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return outcome;
+}
+
+// Blocks of 8 pixels of changing brightness: hundreds of corners.
+std::string PictureFile() {
+  const std::string path = ::testing::TempDir() + "/glint_bench_tool_test.pgm";
+  std::ofstream file(path, std::ios::binary);
+  file << "P5 160 120 255\n";
+  for (int y = 0; y < 120; ++y) {
+    for (int x = 0; x < 160; ++x) file.put(static_cast<char>((x / 8 * 89 + y / 8 * 151) % 256));
+  }
+  return path;
+}
+
+double NumberAt(const std::map<std::string, std::string>& json, const std::string& path) {
+  const auto found = json.find(path);
+  double value = -1;
+  if (found == json.end() || !absl::SimpleAtod(found->second, &value)) ADD_FAILURE() << path << " is no number";
+  return value;
+}
+
+TEST(GlintBench, PrintsEveryFieldAsJson) {
+  const std::string arguments = "detector --backend cpu --preset orb --image " + PictureFile() +
+                                " --levels 3 --features 100 --describe --repeat 3 --json";
+  const Outcome outcome = RunTool(arguments);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.out;
+  auto json = testing::ReadJson(outcome.out);
+  ASSERT_TRUE(json.has_value()) << outcome.out;
+  EXPECT_THAT((*json)["command"], HasSubstr(arguments));
+  for (const char* field : {"commit", "processor", "device"}) EXPECT_NE((*json)[field], "") << field;
+  EXPECT_EQ((*json)["backend"], "cpu");
+  EXPECT_EQ((*json)["timing"], "call");
+  EXPECT_EQ((*json)["image.width"], "160");
+  EXPECT_EQ((*json)["image.height"], "120");
+  EXPECT_EQ((*json)["options.preset"], "orb");
+  EXPECT_EQ((*json)["options.levels"], "3");
+  EXPECT_EQ((*json)["options.features"], "100");
+  EXPECT_EQ((*json)["options.describe"], "true");
+  EXPECT_EQ((*json)["samples"], "3");
+  EXPECT_GT(NumberAt(*json, "keypoints"), 0);
+  EXPECT_GT(NumberAt(*json, "floors_us.read_pass"), 0);
+  EXPECT_GT(NumberAt(*json, "stages_us.detect"), 0);
+  const double median = NumberAt(*json, "time_us.median");
+  EXPECT_LE(NumberAt(*json, "time_us.min"), NumberAt(*json, "time_us.p10"));
+  EXPECT_LE(NumberAt(*json, "time_us.p10"), median);
+  EXPECT_LE(median, NumberAt(*json, "time_us.p90"));
+}
+
+TEST(GlintBench, ComparesWithOpenCv) {
+  const std::string file = PictureFile();
+  for (const std::string preset : {"orb", "oriented_fast"}) {
+    const Outcome outcome =
+        RunTool("detector --image mirror4:" + file + " --preset " + preset + " --repeat 2 --peer opencv --json 2>&1");
+    if (outcome.exit_code != 0) {
+      ASSERT_THAT(outcome.out, HasSubstr("built without OpenCV"));
+      GTEST_SKIP() << outcome.out;
+    }
+    auto json = testing::ReadJson(outcome.out);
+    ASSERT_TRUE(json.has_value()) << outcome.out;
+    EXPECT_EQ((*json)["image.width"], "320");
+    EXPECT_THAT((*json)["peers.0.name"], HasSubstr(preset == "orb" ? "cv::ORB" : "cv::FAST"));
+    EXPECT_GT(NumberAt(*json, "peers.0.keypoints"), 0);
+    EXPECT_NEAR(NumberAt(*json, "peers.0.ratio"),
+                NumberAt(*json, "peers.0.time_us.median") / NumberAt(*json, "time_us.median"), 1e-3);
+    EXPECT_EQ(json->count("peers.0.same_keypoints"), preset == "orb" ? 1u : 0u);
+    if (preset == "orb") {
+      EXPECT_EQ((*json)["peers.0.same_keypoints"], "true");
+    }
+  }
+}
+
+TEST(GlintBench, PrintsATableForPeople) {
+  const Outcome outcome = RunTool("detector --image " + PictureFile() + " --repeat 1");
+  ASSERT_EQ(outcome.exit_code, 0);
+  for (const char* word : {"median", "p10", "p90", "keypoints", "floor: read_pass", "160x120"}) {
+    EXPECT_THAT(outcome.out, HasSubstr(word));
+  }
+}
+
+TEST(GlintBench, SaysWhatIsWrong) {
+  const std::string image = " --image " + PictureFile() + " ";
+  const struct {
+    std::string arguments;
+    int exit_code;
+    const char* message;
+  } cases[] = {
+      {"", 2, "glint-bench detector --image FILE"},
+      {"unheard-of", 2, "glint-bench detector --image FILE"},
+      {"detector", 2, "glint-bench: image: no file was given"},
+      {"detector --image /nowhere.png", 1, "glint-bench: /nowhere.png: No such file or directory"},
+      {"detector --backend tpu" + image, 2, "glint-bench: backend: \"tpu\" is not one of cpu, cuda"},
+      {"detector --preset sift" + image, 2, "preset: \"sift\" is not one of"},
+      {"detector --levels 0" + image, 2, "levels: 0 is not in 1..12"},
+      {"detector --repeat 0" + image, 2, "repeat: 0 is not in 1..1000000"},
+      {"detector --threads 0" + image, 2, "threads: 0 is not in 1..256"},
+      {"detector --peer vlfeat" + image, 2, "peer: \"vlfeat\" is not one of none, opencv"},
+      {"detector --orientation up" + image, 2, "orientation: \"up\" is not one of intensity_centroid, none"},
+      {"detector --device-resident" + image, 2, "device-resident: needs --backend cuda"},
+      {"detector --sm-limit 8" + image, 2, "sm-limit: needs --backend cuda"},
+  };
+  for (const auto& c : cases) {
+    const Outcome outcome = RunTool(c.arguments + " 2>&1");
+    EXPECT_EQ(outcome.exit_code, c.exit_code) << c.arguments;
+    EXPECT_THAT(outcome.out, HasSubstr(c.message)) << c.arguments;
+  }
+}
+
+TEST(GlintBench, NamesTheStateOfAMissingDevice) {
+  const Outcome outcome = RunTool("detector --backend cuda --device 99 --image " + PictureFile() + " 2>&1");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("CUDA"));
+}
+
+}  // namespace
+}  // namespace glint::bench
