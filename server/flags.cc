@@ -1,0 +1,239 @@
+#include "server/flags.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "features/error.h"
+
+namespace glint {
+namespace {
+
+constexpr int kMaxFlagFileDepth = 8;
+
+struct Flag {
+  const char* name;
+  const char* value;  // what it takes, for --help
+  const char* help;
+  // Sets the flag; a list starts anew where `first`, the first mention in one source, is true.
+  absl::Status (*set)(absl::string_view name, absl::string_view value, bool first, ServerOptions* options);
+  std::string (*show)(const ServerOptions& options);  // the default, for --help
+};
+
+// Not a number at all is an error here; a number out of range is ValidateServerOptions()'s.
+template <typename T>
+absl::Status SetInt(absl::string_view name, absl::string_view value, T* out) {
+  if (!absl::SimpleAtoi(value, out)) {
+    return absl::InvalidArgumentError(absl::StrCat(name, ": \"", value, "\" is not a whole number in range"));
+  }
+  return absl::OkStatus();
+}
+
+template <typename T>
+struct Choice {
+  const char* name;
+  T value;
+};
+
+template <typename T, size_t kCount>
+absl::Status SetChoice(absl::string_view name, absl::string_view value, const Choice<T> (&choices)[kCount], T* out) {
+  for (const Choice<T>& choice : choices) {
+    if (value == choice.name) {
+      *out = choice.value;
+      return absl::OkStatus();
+    }
+  }
+  return NotOneOfError(name, value, absl::StrJoin(choices, ", ", [](std::string* to, const Choice<T>& choice) {
+                         to->append(choice.name);
+                       }));
+}
+
+template <typename T, size_t kCount>
+std::string ShowChoice(const Choice<T> (&choices)[kCount], T value) {
+  for (const Choice<T>& choice : choices) {
+    if (value == choice.value) return choice.name;
+  }
+  return "";
+}
+
+constexpr Choice<Backend> kBackends[] = {{"auto", Backend::kAuto}, {"cpu", Backend::kCpu}, {"cuda", Backend::kCuda}};
+constexpr Choice<GpuWait> kGpuWaits[] = {
+    {"spin", GpuWait::kSpin}, {"yield", GpuWait::kYield}, {"block", GpuWait::kBlock}};
+constexpr Choice<LogFormat> kLogFormats[] = {{"text", LogFormat::kText}, {"json", LogFormat::kJson}};
+
+// A plain integer field of ServerOptions (or of its lanes).
+#define GLINT_INT_FLAG(name, field, help)                                             \
+  {                                                                                   \
+    name, "N", help,                                                                  \
+        [](absl::string_view flag, absl::string_view value, bool, ServerOptions* o) { \
+          return SetInt(flag, value, &o->field);                                      \
+        },                                                                            \
+        [](const ServerOptions& o) { return absl::StrCat(o.field); }                  \
+  }
+
+const Flag kFlags[] = {
+    {"listen", "ADDRESS[,ADDRESS...]", "HOST:PORT (port 0: any) or unix:PATH; may be repeated",
+     [](absl::string_view, absl::string_view value, bool first, ServerOptions* o) {
+       if (first) o->listen.clear();
+       for (const absl::string_view address : absl::StrSplit(value, ',')) o->listen.emplace_back(address);
+       return absl::OkStatus();
+     },
+     [](const ServerOptions& o) { return absl::StrJoin(o.listen, ","); }},
+    {"metrics-listen", "HOST:PORT", "where /metrics, /healthz and /readyz are; empty: nowhere",
+     [](absl::string_view, absl::string_view value, bool, ServerOptions* o) {
+       o->metrics_listen = std::string(value);
+       return absl::OkStatus();
+     },
+     [](const ServerOptions& o) { return o.metrics_listen; }},
+    {"backend", "auto|cpu|cuda", "auto: CUDA if a device works, else the CPU",
+     [](absl::string_view name, absl::string_view value, bool, ServerOptions* o) {
+       return SetChoice(name, value, kBackends, &o->lanes.backend);
+     },
+     [](const ServerOptions& o) { return ShowChoice(kBackends, o.lanes.backend); }},
+    GLINT_INT_FLAG("device", lanes.device, "CUDA device, counted from 0"),
+    GLINT_INT_FLAG("lanes", lanes.lanes, "frames worked on at the same time; 0: one per processor (CPU), two (CUDA)"),
+    GLINT_INT_FLAG("threads-per-lane", lanes.threads_per_lane, "CPU threads that share one frame"),
+    {"gpu-wait", "spin|yield|block", "how a lane's thread waits for the GPU",
+     [](absl::string_view name, absl::string_view value, bool, ServerOptions* o) {
+       return SetChoice(name, value, kGpuWaits, &o->lanes.gpu_wait);
+     },
+     [](const ServerOptions& o) { return ShowChoice(kGpuWaits, o.lanes.gpu_wait); }},
+    GLINT_INT_FLAG("queue-capacity", queue_capacity, "frames that may wait for a lane"),
+    GLINT_INT_FLAG("max-image-pixels", lanes.max_image_pixels, "width * height of a picture at most"),
+    GLINT_INT_FLAG("max-features", max_features, "keypoints that a client may ask for at most"),
+    GLINT_INT_FLAG("max-message-bytes", max_message_bytes, "size of a message at most"),
+    GLINT_INT_FLAG("max-sessions", max_sessions, "streams open at the same time at most"),
+    GLINT_INT_FLAG("max-in-flight", max_in_flight, "unanswered frames of one stream that are read at most"),
+    {"drain-timeout", "DURATION", "how long SIGTERM waits for frames that were taken, for example 2.5s or 500ms",
+     [](absl::string_view name, absl::string_view value, bool, ServerOptions* o) {
+       if (absl::ParseDuration(value, &o->drain_timeout)) return absl::OkStatus();
+       return absl::InvalidArgumentError(absl::StrCat(name, ": \"", value, "\" is not a duration like 10s or 500ms"));
+     },
+     [](const ServerOptions& o) { return absl::FormatDuration(o.drain_timeout); }},
+    {"log-format", "text|json", "of the log on standard error",
+     [](absl::string_view name, absl::string_view value, bool, ServerOptions* o) {
+       return SetChoice(name, value, kLogFormats, &o->log_format);
+     },
+     [](const ServerOptions& o) { return ShowChoice(kLogFormats, o.log_format); }},
+};
+#undef GLINT_INT_FLAG
+
+const Flag* FindFlag(absl::string_view name) {
+  const auto* const found =
+      std::find_if(std::begin(kFlags), std::end(kFlags), [name](const Flag& flag) { return name == flag.name; });
+  return found == std::end(kFlags) ? nullptr : found;
+}
+
+std::string EnvironmentName(absl::string_view flag) {
+  return absl::StrCat("GLINT_", absl::AsciiStrToUpper(absl::StrReplaceAll(flag, {{"-", "_"}})));
+}
+
+absl::Status In(absl::string_view source, const absl::Status& status) {
+  return status.ok() ? status : absl::Status(status.code(), absl::StrCat(source, ": ", status.message()));
+}
+
+class Parser {
+ public:
+  // `listen` may be repeated within one source, and replaces what an earlier source said.
+  absl::Status Arguments(const std::vector<std::string>& arguments) {
+    std::vector<absl::string_view> seen;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      absl::string_view rest = arguments[i];
+      if (rest == "-h") rest = "--help";
+      if (!absl::ConsumePrefix(&rest, "--")) {
+        return absl::InvalidArgumentError(absl::StrCat("\"", arguments[i], "\" is not a flag; see --help"));
+      }
+      const std::pair<absl::string_view, absl::string_view> split = absl::StrSplit(rest, absl::MaxSplits('=', 1));
+      const absl::string_view name = split.first;
+      absl::string_view value = split.second;
+      if (name == "help" || name == "version") {
+        (name == "help" ? result.help : result.version) = true;
+        continue;
+      }
+      if (name != "flagfile" && FindFlag(name) == nullptr) return Unknown(name);
+      if (!absl::StrContains(rest, '=')) {
+        if (++i == arguments.size()) return absl::InvalidArgumentError(absl::StrCat(name, ": needs a value"));
+        value = arguments[i];
+      }
+      if (name == "flagfile") {
+        if (absl::Status s = File(std::string(value)); !s.ok()) return s;
+        continue;
+      }
+      const bool first = std::find(seen.begin(), seen.end(), name) == seen.end();
+      seen.push_back(name);
+      if (absl::Status s = FindFlag(name)->set(name, value, first, &result.options); !s.ok()) return s;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Environment(const std::function<const char*(const char*)>& environment) {
+    for (const Flag& flag : kFlags) {
+      const std::string variable = EnvironmentName(flag.name);
+      const char* const value = environment(variable.c_str());
+      if (value == nullptr) continue;
+      if (absl::Status s = flag.set(flag.name, value, true, &result.options); !s.ok()) return In(variable, s);
+    }
+    return absl::OkStatus();
+  }
+
+  CommandLine result;
+
+ private:
+  static absl::Status Unknown(absl::string_view name) {
+    return absl::InvalidArgumentError(absl::StrCat("there is no flag --", name, "; see --help"));
+  }
+
+  absl::Status File(const std::string& path) {
+    if (++depth_ > kMaxFlagFileDepth) return absl::InvalidArgumentError(absl::StrCat("flagfile: ", path, " nests"));
+    std::ifstream file(path);
+    if (!file) return absl::InvalidArgumentError(absl::StrCat("flagfile: cannot read ", path));
+    std::vector<std::string> arguments;
+    for (std::string line; std::getline(file, line);) {
+      const absl::string_view text = absl::StripAsciiWhitespace(line);
+      if (text.empty() || text[0] == '#') continue;
+      arguments.push_back(absl::StrCat(absl::StartsWith(text, "--") ? "" : "--", text));
+    }
+    const absl::Status status = In(path, Arguments(arguments));
+    --depth_;
+    return status;
+  }
+
+  int depth_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<CommandLine> ParseFlags(const std::vector<std::string>& arguments,
+                                       const std::function<const char*(const char*)>& environment) {
+  Parser parser;
+  if (absl::Status s = parser.Environment(environment); !s.ok()) return s;
+  if (absl::Status s = parser.Arguments(arguments); !s.ok()) return s;
+  if (absl::Status s = ValidateServerOptions(parser.result.options); !s.ok()) return s;
+  return std::move(parser.result);
+}
+
+std::string FlagsHelp() {
+  std::string text =
+      "Usage: glint-server [FLAGS]\n\n"
+      "Finds features in the frames that clients send over gRPC.\n\nFlags, each with its default:\n";
+  const ServerOptions defaults;
+  for (const Flag& flag : kFlags) {
+    absl::StrAppendFormat(&text, "  --%s=%s (%s)\n      %s\n", flag.name, flag.value, flag.show(defaults), flag.help);
+  }
+  absl::StrAppend(&text,
+                  "  --flagfile=PATH\n      more flags, one a line\n  --version\n  --help\n\n"
+                  "Each flag can also be set by an environment variable, for example GLINT_MAX_SESSIONS.\n");
+  return text;
+}
+
+}  // namespace glint

@@ -1,0 +1,67 @@
+#include "server/health.h"
+
+#include <utility>
+
+#include "absl/time/clock.h"
+
+namespace glint {
+
+void Health::LaneIsWarm() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  --cold_lanes_;
+  ChangedLocked();
+}
+
+void Health::StartDraining() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  draining_ = true;
+  ChangedLocked();
+}
+
+void Health::Fail(const absl::Status& why) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  failure_.Update(why);
+  ChangedLocked();
+}
+
+bool Health::serving() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return ServingLocked();
+}
+
+absl::Status Health::failure() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return failure_;
+}
+
+bool Health::WaitUntilServing(absl::Duration timeout) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait_until(lock, absl::ToChronoTime(absl::Now() + timeout),
+                      [this] { return cold_lanes_ == 0 || draining_ || !failure_.ok(); });
+  return ServingLocked();
+}
+
+void Health::Publish(std::function<void(bool)> publish) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  publish_ = std::move(publish);
+  ChangedLocked();
+}
+
+absl::Status Health::WaitForEnd() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [this] { return shutdown_requested_ || !failure_.ok(); });
+  return failure_;
+}
+
+void Health::RequestShutdown() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  shutdown_requested_ = true;
+  ChangedLocked();
+}
+
+void Health::ChangedLocked() {
+  if (publish_) publish_(ServingLocked());
+  changed_.notify_all();
+}
+
+}  // namespace glint

@@ -1,0 +1,52 @@
+// Whether frames are being served: NOT_SERVING until each lane has passed a warm-up frame, while draining, and once a
+// device is lost.
+#ifndef GLINT_SERVER_HEALTH_H_
+#define GLINT_SERVER_HEALTH_H_
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+namespace glint {
+
+// Thread-safe.
+class Health {
+ public:
+  explicit Health(int lanes) : cold_lanes_(lanes) {}
+
+  void LaneIsWarm();
+  void StartDraining();
+  // The first failure is kept.
+  void Fail(const absl::Status& why);
+
+  bool serving() const;
+  absl::Status failure() const;
+  // False after `timeout`, or at once when it can't become true any more.
+  bool WaitUntilServing(absl::Duration timeout);
+
+  // `publish` is called now and at every change of serving(), one call at a time. It must not call back.
+  void Publish(std::function<void(bool serving)> publish);
+
+  // Blocks until RequestShutdown() (OK) or Fail().
+  absl::Status WaitForEnd();
+  void RequestShutdown();
+
+ private:
+  bool ServingLocked() const { return cold_lanes_ == 0 && !draining_ && failure_.ok(); }
+  void ChangedLocked();
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  int cold_lanes_;
+  bool draining_ = false;
+  bool shutdown_requested_ = false;
+  absl::Status failure_;
+  std::function<void(bool)> publish_;
+};
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_HEALTH_H_

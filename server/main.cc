@@ -1,0 +1,100 @@
+// glint-server: flags -> Options -> Server::Create -> Wait.
+#include <malloc.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "server/flags.h"
+#include "server/log.h"
+#include "server/server.h"
+
+namespace {
+
+constexpr int kExitFailure = 1;  // could not start, or lost its device
+constexpr int kExitUsage = 2;
+constexpr int kExitSignal = 128;  // plus the signal's number
+
+// gRPC takes and gives back a frame's worth of memory for every message. By default glibc returns that to the kernel
+// each time and faults it in again, which costs more than everything else between socket and lane.
+void KeepMemory() {
+  constexpr int kLargestHeapBlock = 32 << 20;  // glibc's limit; larger blocks are always mapped
+  mallopt(M_MMAP_THRESHOLD, kLargestHeapBlock);
+  mallopt(M_TRIM_THRESHOLD, 512 << 20);
+  mallopt(M_TOP_PAD, 64 << 20);
+}
+
+// First SIGTERM or SIGINT: drain. Second: leave at once.
+void HandleSignals(sigset_t signals, glint::Server* server, glint::Logger* logger) {
+  int signal = 0;
+  sigwait(&signals, &signal);
+  logger->Log(glint::Severity::kInfo, "draining", {{"signal", strsignal(signal)}});
+  server->RequestShutdown();
+  sigwait(&signals, &signal);
+  _exit(kExitSignal + signal);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  auto flags = glint::ParseFlags(std::vector<std::string>(argv + 1, argv + argc),
+                                 [](const char* name) { return static_cast<const char*>(std::getenv(name)); });
+  if (!flags.ok()) {
+    std::fprintf(stderr, "glint-server: %s\n", std::string(flags.status().message()).c_str());
+    return kExitUsage;
+  }
+  if (flags->help || flags->version) {
+    std::fputs(flags->help ? glint::FlagsHelp().c_str() : absl::StrCat(glint::ServerVersion(), "\n").c_str(), stdout);
+    return 0;
+  }
+  KeepMemory();
+
+  // Blocked before the first thread starts, so that all inherit it and one thread alone waits for them.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+
+  glint::Logger logger(flags->options.log_format, stderr);
+  const absl::Duration drain_timeout = flags->options.drain_timeout;
+  const auto fail = [&logger](const absl::Status& status) {
+    logger.Log(glint::Severity::kError, "failed", {{"error", std::string(status.message())}});
+    return kExitFailure;
+  };
+  auto created = glint::Server::Create(std::move(flags->options));
+  if (!created.ok()) return fail(created.status());
+  glint::Server& server = **created;
+  if (absl::Status s = server.Start(); !s.ok()) return fail(s);
+
+  const glint::LaneSet& lanes = server.lanes();
+  logger.Log(glint::Severity::kInfo, "serving",
+             {{"version", glint::ServerVersion()},
+              {"backend", lanes.backend == glint::Backend::kCuda ? "cuda" : "cpu"},
+              {"device", lanes.device},
+              {"lanes", absl::StrCat(lanes.lanes.size())},
+              {"simd", lanes.simd},
+              {"listen", absl::StrJoin(server.addresses(), ",")},
+              {"metrics", server.metrics_address()},
+              {"note", lanes.note}});
+
+  std::thread(HandleSignals, signals, &server, &logger).detach();
+  const absl::Status why = server.Wait();
+  const absl::Status drained = server.Shutdown(drain_timeout);
+  if (!drained.ok()) {
+    logger.Log(glint::Severity::kWarning, "cut off", {{"reason", std::string(drained.message())}});
+  }
+  if (!why.ok()) return fail(why);
+  logger.Log(glint::Severity::kInfo, "stopped");
+  // The signal thread may be using what static destructors would take away.
+  std::fflush(nullptr);
+  _exit(0);
+}

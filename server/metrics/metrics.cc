@@ -1,0 +1,161 @@
+#include "server/metrics/metrics.h"
+
+#include <prometheus/text_serializer.h>
+
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "server/metrics/process.h"
+
+namespace glint {
+namespace {
+
+using prometheus::Counter;
+using prometheus::Family;
+using prometheus::Gauge;
+using prometheus::Histogram;
+
+// Seconds. Five steps a decade and finer from 50 us to 1 s, where frames live.
+const Histogram::BucketBoundaries& SecondsBuckets() {
+  static const auto* const kBuckets = new Histogram::BucketBoundaries{
+      10e-6,  25e-6,  50e-6,  75e-6,  100e-6, 150e-6, 200e-6, 300e-6, 400e-6, 500e-6, 750e-6, 1e-3,
+      1.5e-3, 2e-3,   3e-3,   4e-3,   5e-3,   7.5e-3, 10e-3,  15e-3,  20e-3,  30e-3,  40e-3,  50e-3,
+      75e-3,  100e-3, 150e-3, 200e-3, 300e-3, 400e-3, 500e-3, 750e-3, 1.0,    2.5,    5.0,    10.0};
+  return *kBuckets;
+}
+
+// Streams live long.
+const Histogram::BucketBoundaries& CallSecondsBuckets() {
+  static const auto* const kBuckets = [] {
+    auto* buckets = new Histogram::BucketBoundaries(SecondsBuckets());
+    for (const double bound : {60.0, 600.0, 3600.0, 86400.0}) buckets->push_back(bound);
+    return buckets;
+  }();
+  return *kBuckets;
+}
+
+Histogram::BucketBoundaries KeypointBuckets() {
+  return {0, 10, 25, 50, 100, 200, 300, 400, 500, 750, 1000, 1500, 2000, 3000, 5000, 10000, 20000, 50000, 100000};
+}
+
+Family<Counter>& Counters(prometheus::Registry* registry, const metric::Name& name) {
+  return prometheus::BuildCounter().Name(name.name).Help(name.help).Register(*registry);
+}
+Family<Gauge>& Gauges(prometheus::Registry* registry, const metric::Name& name) {
+  return prometheus::BuildGauge().Name(name.name).Help(name.help).Register(*registry);
+}
+Family<Histogram>& Histograms(prometheus::Registry* registry, const metric::Name& name) {
+  return prometheus::BuildHistogram().Name(name.name).Help(name.help).Register(*registry);
+}
+
+double Seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+size_t Index(absl::StatusCode code) {
+  const int index = static_cast<int>(code);
+  return static_cast<size_t>(index >= 0 && index < kStatusCodeCount ? index : 2);  // 2: UNKNOWN
+}
+
+}  // namespace
+
+const char* StatusCodeName(absl::StatusCode code) {
+  static constexpr const char* kNames[kStatusCodeCount] = {
+      "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
+      "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
+      "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
+      "DATA_LOSS", "UNAUTHENTICATED"};
+  return kNames[Index(code)];
+}
+
+Metrics::Metrics(const BuildInfo& info, std::function<int()> queue_frames) : queue_frames_(std::move(queue_frames)) {
+  AddCalls();
+  AddFrames();
+  queue_gauge_ = &Gauges(&registry_, metric::kQueueFrames).Add({});
+  Gauges(&registry_, metric::kQueueCapacity).Add({}).Set(info.queue_capacity);
+  sessions_ = &Gauges(&registry_, metric::kSessions).Add({});
+  Gauges(&registry_, metric::kLanes).Add({}).Set(info.lanes);
+  lanes_busy_ = &Gauges(&registry_, metric::kLanesBusy).Add({});
+  Gauges(&registry_, metric::kBuildInfo)
+      .Add({{"version", info.version}, {"backend", info.backend}, {"device", info.device}, {"simd", info.simd}})
+      .Set(1);
+}
+
+void Metrics::AddCalls() {
+  auto& started = Counters(&registry_, metric::kGrpcStarted);
+  auto& handled = Counters(&registry_, metric::kGrpcHandled);
+  auto& received = Counters(&registry_, metric::kGrpcMessagesReceived);
+  auto& sent = Counters(&registry_, metric::kGrpcMessagesSent);
+  auto& seconds = Histograms(&registry_, metric::kGrpcHandlingSeconds);
+  const std::array<std::pair<const char*, const char*>, kMethodCount> methods = {
+      {{"Detect", "unary"}, {"DetectStream", "bidi_stream"}, {"GetServerInfo", "unary"}}};
+  for (size_t m = 0; m < methods.size(); ++m) {
+    prometheus::Labels labels = {{"grpc_service", "glint.v1.FeatureDetection"},
+                                 {"grpc_method", methods[m].first},
+                                 {"grpc_type", methods[m].second}};
+    calls_[m].started = &started.Add(labels);
+    calls_[m].received = &received.Add(labels);
+    calls_[m].sent = &sent.Add(labels);
+    calls_[m].seconds = &seconds.Add(labels, CallSecondsBuckets());
+    for (int code = 0; code < kStatusCodeCount; ++code) {
+      labels["grpc_code"] = StatusCodeName(static_cast<absl::StatusCode>(code));
+      calls_[m].handled[static_cast<size_t>(code)] = &handled.Add(labels);
+    }
+  }
+}
+
+void Metrics::AddFrames() {
+  // One operation so far; the label is there so that dashboards survive the next one.
+  const std::string operation = "detect";
+  auto& frames = Counters(&registry_, metric::kFrames);
+  for (int code = 0; code < kStatusCodeCount; ++code) {
+    frames_[static_cast<size_t>(code)] =
+        &frames.Add({{"operation", operation}, {"result", StatusCodeName(static_cast<absl::StatusCode>(code))}});
+  }
+  frame_seconds_ = &Histograms(&registry_, metric::kFrameDuration).Add({{"operation", operation}}, SecondsBuckets());
+  auto& stages = Histograms(&registry_, metric::kStageDuration);
+  const auto stage = [&](const char* name) { return &stages.Add({{"stage", name}}, SecondsBuckets()); };
+  stage_seconds_ = {stage("receive"), stage("queue"),  stage("decode"),
+                    stage("upload"),  stage("detect"), stage("download")};
+  keypoints_ = &Histograms(&registry_, metric::kKeypoints).Add({}, KeypointBuckets());
+  auto& bytes = Counters(&registry_, metric::kFrameBytes);
+  const std::array<const char*, kFrameEncodingCount> encodings = {"raw", "jpeg", "png", "unknown"};
+  for (size_t e = 0; e < encodings.size(); ++e) frame_bytes_[e] = &bytes.Add({{"encoding", encodings[e]}});
+}
+
+void Metrics::CallStarted(Method method) { calls_[Index(method)].started->Increment(); }
+
+void Metrics::CallEnded(Method method, absl::StatusCode code, int64_t duration_ns) {
+  calls_[Index(method)].handled[glint::Index(code)]->Increment();
+  calls_[Index(method)].seconds->Observe(Seconds(duration_ns));
+}
+
+void Metrics::FrameReceived(FrameEncoding encoding, size_t bytes) {
+  frame_bytes_[static_cast<size_t>(encoding)]->Increment(static_cast<double>(bytes));
+}
+
+void Metrics::FrameSucceeded(const FrameTimes& times, int64_t total_ns, size_t keypoints) {
+  frames_[0]->Increment();
+  frame_seconds_->Observe(Seconds(total_ns));
+  stage_seconds_.receive->Observe(Seconds(times.receive_ns));
+  stage_seconds_.queue->Observe(Seconds(times.queue_ns));
+  stage_seconds_.decode->Observe(Seconds(times.decode_ns));
+  stage_seconds_.upload->Observe(Seconds(times.stages.upload_ns));
+  stage_seconds_.detect->Observe(Seconds(times.stages.detect_ns));
+  stage_seconds_.download->Observe(Seconds(times.stages.download_ns));
+  keypoints_->Observe(static_cast<double>(keypoints));
+}
+
+void Metrics::FrameFailed(absl::StatusCode code, int64_t total_ns) {
+  frames_[glint::Index(code)]->Increment();
+  frame_seconds_->Observe(Seconds(total_ns));
+}
+
+std::string Metrics::Page() {
+  queue_gauge_->Set(queue_frames_());
+  std::vector<prometheus::MetricFamily> families = registry_.Collect();
+  std::vector<prometheus::MetricFamily> process = CollectProcessMetrics();
+  families.insert(families.end(), std::make_move_iterator(process.begin()), std::make_move_iterator(process.end()));
+  return prometheus::TextSerializer().Serialize(families);
+}
+
+}  // namespace glint

@@ -1,0 +1,54 @@
+// Everything about a server that its user chooses. The flags of glint-server (server/flags.h) are these fields.
+#ifndef GLINT_SERVER_OPTIONS_H_
+#define GLINT_SERVER_OPTIONS_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "features/limits.h"
+#include "server/lane/lane.h"
+
+namespace glint {
+
+enum class LogFormat { kText, kJson };
+
+struct ServerOptions {
+  // "HOST:PORT" (port 0: any free one) or "unix:PATH". May be empty: then only InProcessChannel() reaches the server.
+  std::vector<std::string> listen = {"127.0.0.1:50051"};
+  // "HOST:PORT" of /metrics, /healthz and /readyz; empty: none.
+  std::string metrics_listen = "127.0.0.1:9464";
+
+  LaneOptions lanes;  // lanes.max_image_pixels is the limit for pictures
+  // Frames that wait for a lane, over all streams and calls, >= 1. Streams stop being read when it is reached; calls
+  // of Detect are refused.
+  int queue_capacity = 64;
+  int max_features = kMaxFeatures;  // of one frame, 1..kMaxFeatures
+  // One serialized message, in and out. The default holds an 8K frame with four bytes a pixel.
+  int max_message_bytes = 128 << 20;
+  int max_sessions = 64;  // streams open at the same time
+  int max_in_flight = 8;  // frames of one stream that were read and not answered yet
+  absl::Duration drain_timeout = absl::Seconds(10);
+  LogFormat log_format = LogFormat::kText;
+
+  // Makes the lanes. Tests put lanes of their own here.
+  std::function<absl::StatusOr<LaneSet>(const LaneOptions&)> create_lanes = CreateLanes;
+};
+
+inline constexpr int kMaxQueueCapacity = 1 << 16;
+inline constexpr int kMaxMaxSessions = 1 << 16;
+inline constexpr int kMaxMaxInFlight = 1 << 12;
+inline constexpr int kMinMaxMessageBytes = 1 << 10;
+
+// This build's version, "0.1.0".
+const char* ServerVersion();
+
+// OK, or INVALID_ARGUMENT that names the flag, its value and its range.
+absl::Status ValidateServerOptions(const ServerOptions& options);
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_OPTIONS_H_

@@ -1,0 +1,43 @@
+// What all calls have in common.
+//
+// A call is an object that deletes itself: it holds one reference for each operation that gRPC has yet to complete and
+// for each frame that a lane has yet to hand back, and goes when the last is gone. Completions arrive on the threads
+// of the service, frames on those of the lanes; each call has one mutex, which is never held while a frame is parsed,
+// decoded or worked on.
+#ifndef GLINT_SERVER_RPC_CALL_H_
+#define GLINT_SERVER_RPC_CALL_H_
+
+namespace glint {
+
+class Call {
+ public:
+  virtual ~Call() = default;
+  // The server stops: take no more frames, end when those taken are answered. Called at most once, while the call is
+  // registered with its service.
+  virtual void Drain() = 0;
+};
+
+// What gRPC hands back when an operation completes.
+class Tag {
+ public:
+  virtual void Run(bool ok) = 0;
+
+ protected:
+  ~Tag() = default;
+};
+
+// Calls a method of a call.
+template <typename C>
+class MethodTag final : public Tag {
+ public:
+  MethodTag(C* call, void (C::*method)(bool ok)) : call_(call), method_(method) {}
+  void Run(bool ok) override { (call_->*method_)(ok); }
+
+ private:
+  C* const call_;
+  void (C::*const method_)(bool);
+};
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_RPC_CALL_H_

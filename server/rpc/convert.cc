@@ -1,0 +1,193 @@
+#include "server/rpc/convert.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "features/error.h"
+#include "server/schedule/stream_mask.h"
+
+namespace glint {
+namespace {
+
+// A wire enum that has only one value besides UNSPECIFIED, which every preset chooses: any other is an error.
+absl::Status CheckOnly(absl::string_view field, int value, int only, absl::string_view name) {
+  if (value == 0 || value == only) return absl::OkStatus();
+  return NotOneOfError(field, absl::StrCat(value), absl::StrCat("UNSPECIFIED, ", name));
+}
+
+// Puts `first` or `second` into `*out` for the wire's 1 or 2, and leaves it alone for UNSPECIFIED.
+template <typename T>
+absl::Status Choose(absl::string_view field, int value, T first, T second, absl::string_view names, T* out) {
+  switch (value) {
+    case 0:
+      return absl::OkStatus();
+    case 1:
+      *out = first;
+      return absl::OkStatus();
+    case 2:
+      *out = second;
+      return absl::OkStatus();
+    default:
+      return NotOneOfError(field, absl::StrCat(value), absl::StrCat("UNSPECIFIED, ", names));
+  }
+}
+
+absl::Status ChooseStages(const v1::DetectorOptions& proto, DetectorOptions* options) {
+  if (auto s = CheckOnly("pyramid", proto.pyramid(), v1::PYRAMID_KIND_CASCADED, "CASCADED"); !s.ok()) return s;
+  if (auto s = CheckOnly("corner_test", proto.corner_test(), v1::CORNER_TEST_FAST, "FAST"); !s.ok()) return s;
+  if (auto s = CheckOnly("selection", proto.selection(), v1::SELECTION_TOP_N, "TOP_N"); !s.ok()) return s;
+  static_assert(v1::SCORE_MAX_THRESHOLD == 1 && v1::SCORE_HARRIS == 2, "Choose() counts on it");
+  static_assert(v1::RANKING_SCORE == 1 && v1::RANKING_HARRIS == 2, "Choose() counts on it");
+  static_assert(v1::ORIENTATION_NONE == 1 && v1::ORIENTATION_INTENSITY_CENTROID == 2, "Choose() counts on it");
+  static_assert(v1::DESCRIPTOR_NONE == 1 && v1::DESCRIPTOR_RBRIEF == 2, "Choose() counts on it");
+  if (auto s = Choose("score", proto.score(), Score::kMaxThreshold, Score::kHarris, "MAX_THRESHOLD, HARRIS",
+                      &options->score);
+      !s.ok()) {
+    return s;
+  }
+  if (auto s =
+          Choose("ranking", proto.ranking(), Ranking::kScore, Ranking::kHarris, "SCORE, HARRIS", &options->ranking);
+      !s.ok()) {
+    return s;
+  }
+  if (auto s = Choose("orientation", proto.orientation(), Orientation::kNone, Orientation::kIntensityCentroid,
+                      "NONE, INTENSITY_CENTROID", &options->orientation);
+      !s.ok()) {
+    return s;
+  }
+  return Choose("descriptor", proto.descriptor_kind(), Descriptor::kNone, Descriptor::kRbrief, "NONE, RBRIEF",
+                &options->descriptor);
+}
+
+absl::Span<const uint8_t> BytesSpan(const std::string& bytes) {
+  return {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+absl::StatusOr<DetectorOptions> FromProto(const v1::DetectorOptions& proto, int max_features) {
+  auto preset = PresetOptions(proto.preset().empty() ? "orb" : proto.preset());
+  if (!preset.ok()) return preset.status();
+  DetectorOptions options = *preset;
+  options.max_features = std::min(options.max_features, max_features);
+  if (auto s = ChooseStages(proto, &options); !s.ok()) return s;
+  if (proto.has_levels()) options.levels = proto.levels();
+  if (proto.has_scale_factor()) options.scale_factor = proto.scale_factor();
+  if (proto.has_fast_threshold()) options.fast_threshold = proto.fast_threshold();
+  if (proto.has_arc_length()) options.arc_length = proto.arc_length();
+  if (proto.has_max_features()) options.max_features = proto.max_features();
+  if (proto.has_edge_threshold()) options.edge_threshold = proto.edge_threshold();
+  if (proto.has_patch_size()) options.patch_size = proto.patch_size();
+  if (auto s = ValidateOptions(options); !s.ok()) return s;
+  if (options.max_features > max_features) {
+    return LimitError("max_features", options.max_features, max_features, "--max-features");
+  }
+  return options;
+}
+
+absl::StatusOr<ImageSource> FromProto(const v1::Image& proto, int64_t max_pixels) {
+  ImageSource source;
+  switch (proto.content_case()) {
+    case v1::Image::CONTENT_NOT_SET:
+      return ContradictionError("image", "neither raw nor encoded is set");
+    case v1::Image::kRaw: {
+      const v1::RawImage& raw = proto.raw();
+      decode::RawLayout layout;
+      layout.format = raw.format();
+      layout.width = raw.width();
+      layout.height = raw.height();
+      layout.stride = raw.stride();
+      const auto plan = decode::InspectRaw(layout, raw.data().size(), max_pixels);
+      if (!plan.ok()) return plan.status();
+      source.kind = ImageSource::Kind::kRaw;
+      source.raw = *plan;
+      source.bytes = BytesSpan(raw.data());
+      return source;
+    }
+    case v1::Image::kEncoded:
+      source.kind = ImageSource::Kind::kEncoded;
+      source.encoding = static_cast<decode::Encoding>(proto.encoded().encoding());
+      source.bytes = BytesSpan(proto.encoded().data());
+      return source;
+  }
+  return source;
+}
+
+absl::StatusOr<ImageSource> MaskFromProto(const v1::Image& proto, int64_t max_pixels) {
+  auto source = FromProto(proto, max_pixels);
+  if (!source.ok()) {
+    if (proto.content_case() == v1::Image::CONTENT_NOT_SET) {
+      return ContradictionError("mask", "neither raw nor encoded is set");
+    }
+    return AboutMask(source.status());
+  }
+  if (source->kind == ImageSource::Kind::kRaw && source->raw.format != decode::PixelFormat::kGray8) {
+    return NotOneOfError("mask.format", absl::StrCat(proto.raw().format()), "GRAY8");
+  }
+  return source;
+}
+
+FrameEncoding EncodingOf(const v1::Image& proto) {
+  if (proto.has_raw()) return FrameEncoding::kRaw;
+  if (!proto.has_encoded()) return FrameEncoding::kUnknown;
+  switch (proto.encoded().encoding()) {
+    case v1::IMAGE_ENCODING_JPEG:
+      return FrameEncoding::kJpeg;
+    case v1::IMAGE_ENCODING_PNG:
+      return FrameEncoding::kPng;
+    default:
+      break;
+  }
+  // As the decoder will: a JPEG file starts with ff, a PNG file with 89.
+  const std::string& data = proto.encoded().data();
+  if (data.empty()) return FrameEncoding::kUnknown;
+  if (data[0] == '\xff') return FrameEncoding::kJpeg;
+  return data[0] == '\x89' ? FrameEncoding::kPng : FrameEncoding::kUnknown;
+}
+
+size_t BytesOf(const v1::Image& proto) {
+  return proto.has_raw() ? proto.raw().data().size() : proto.encoded().data().size();
+}
+
+void ToProto(const Features& features, v1::Features* proto) {
+  const auto copy = [](const auto& from, auto* to) {
+    to->Clear();
+    to->Add(from.begin(), from.end());
+  };
+  copy(features.x, proto->mutable_x());
+  copy(features.y, proto->mutable_y());
+  copy(features.size, proto->mutable_size());
+  copy(features.angle, proto->mutable_angle());
+  copy(features.response, proto->mutable_response());
+  copy(features.octave, proto->mutable_octave());
+  proto->mutable_descriptors()->assign(reinterpret_cast<const char*>(features.descriptors.data()),
+                                       features.descriptors.size());
+  proto->set_descriptor_bytes(static_cast<uint32_t>(features.descriptor_bytes));
+  proto->set_truncated(features.truncated);
+}
+
+void ToProto(const FrameJob& job, int64_t total_ns, v1::Timings* proto) {
+  const FrameTimes& times = job.times;
+  proto->set_receive_ns(times.receive_ns);
+  proto->set_queue_ns(times.queue_ns);
+  proto->set_decode_ns(times.decode_ns);
+  proto->set_upload_ns(times.stages.upload_ns);
+  proto->set_detect_ns(times.stages.detect_ns);
+  proto->set_download_ns(times.stages.download_ns);
+  proto->set_total_ns(total_ns);
+  proto->set_lane(job.lane);
+  if (job.device != nullptr) {
+    proto->set_device(*job.device);
+  } else {
+    proto->clear_device();
+  }
+  proto->set_queue_depth(job.queue_depth);
+}
+
+grpc::Status ToGrpc(const absl::Status& status) {
+  if (status.ok()) return grpc::Status::OK;
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
+}
+
+}  // namespace glint

@@ -1,0 +1,116 @@
+#include "server/rpc/detect_call.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/rpc/convert.h"
+
+namespace glint {
+
+void DetectCall::Request(Service* service, grpc::ServerCompletionQueue* queue) {
+  auto* const call = new DetectCall(service, queue);
+  call->context_.AsyncNotifyWhenDone(&call->ended_);
+  service->async()->RequestDetect(&call->context_, &call->request_, &call->writer_, queue, queue, &call->arrived_);
+}
+
+DetectCall::DetectCall(Service* service, grpc::ServerCompletionQueue* queue)
+    : service_(service), env_(service->env()), queue_(queue), writer_(&context_) {}
+
+void DetectCall::OnArrived(bool ok) {
+  if (!ok) {  // the server stops; ended_ never comes
+    delete this;
+    return;
+  }
+  Request(service_, queue_);
+  arrived_at_ = MonotonicNs();
+  env_->metrics.CallStarted(Method::kDetect);
+  env_->metrics.MessageReceived(Method::kDetect);
+  references_ = 3;  // ended_, the frame's way, and this function
+  const bool welcome = service_->Register(this);
+  const absl::Status status = welcome ? Submit() : Service::DrainingError();
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (!status.ok()) {
+    if (frame_ != nullptr) env_->metrics.FrameFailed(status.code(), MonotonicNs() - arrived_at_);
+    Finish(status);
+    --references_;
+  }
+  Drop(std::move(lock));
+}
+
+absl::Status DetectCall::Submit() {
+  frame_ = service_->frames()->Take();
+  Frame* const frame = frame_.get();
+  frame->times.received_at = MonotonicNs();
+  const v1::DetectRequest& message = frame->detect_request;
+  if (!Parse(&request_, &frame->detect_request)) {
+    return absl::InvalidArgumentError("request: not a serialized glint.v1.DetectRequest");
+  }
+  env_->metrics.FrameReceived(EncodingOf(message.image()), BytesOf(message.image()));
+  const auto options = FromProto(message.options(), env_->options.max_features);
+  if (!options.ok()) return options.status();
+  frame->options = *options;
+  frame->sink = this;
+  if (absl::Status s = frame->SetPixels(message.image(), message.has_mask() ? &message.mask() : nullptr,
+                                        env_->options.lanes.max_image_pixels);
+      !s.ok()) {
+    return s;
+  }
+  frame->times.queued_at = MonotonicNs();
+  frame->times.receive_ns = frame->times.queued_at - frame->times.received_at;
+  switch (env_->queue.Push(service_->detect_flow(), frame, FrameQueue::WhenFull::kReject)) {
+    case FrameQueue::Admission::kQueued:
+    case FrameQueue::Admission::kWaiting:
+      return absl::OkStatus();
+    case FrameQueue::Admission::kRejected:
+      return absl::ResourceExhaustedError(
+          absl::StrCat("queue: its ", env_->queue.capacity(), " frames (--queue-capacity) are taken; try again later"));
+    case FrameQueue::Admission::kClosed:
+      break;
+  }
+  return Service::DrainingError();
+}
+
+void DetectCall::OnFrameDone(FrameJob*, const Features& features) {
+  if (frame_->status.ok()) frame_->PackFeatures(features, &frame_->detect_response);
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (frame_->status.ok()) {
+    ++references_;
+    writer_.Finish(frame_->FinishReply(&frame_->detect_response, &env_->metrics), grpc::Status::OK, &finished_);
+  } else {
+    env_->metrics.FrameFailed(frame_->status.code(), MonotonicNs() - frame_->times.received_at);
+    Finish(frame_->status);
+  }
+  Drop(std::move(lock));
+}
+
+void DetectCall::OnFinished(bool ok) {
+  if (ok && code_ == absl::StatusCode::kOk) env_->metrics.MessageSent(Method::kDetect);
+  Drop(std::unique_lock<std::mutex>(mutex_));
+}
+
+void DetectCall::OnEnded(bool) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (context_.IsCancelled()) {
+    code_ = absl::StatusCode::kCancelled;
+    if (frame_ != nullptr) frame_->cancelled = true;
+  }
+  Drop(std::move(lock));
+}
+
+void DetectCall::Finish(const absl::Status& status) {
+  ++references_;
+  code_ = status.code();
+  writer_.FinishWithError(ToGrpc(status), &finished_);
+}
+
+void DetectCall::Drop(std::unique_lock<std::mutex> lock) {
+  if (--references_ > 0) return;
+  env_->metrics.CallEnded(Method::kDetect, code_, MonotonicNs() - arrived_at_);
+  lock.unlock();
+  if (frame_ != nullptr) service_->frames()->Return(std::move(frame_));
+  service_->Unregister(this);
+  delete this;
+}
+
+}  // namespace glint

@@ -1,0 +1,58 @@
+// Detect: one image, one answer.
+#ifndef GLINT_SERVER_RPC_DETECT_CALL_H_
+#define GLINT_SERVER_RPC_DETECT_CALL_H_
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/async_unary_call.h>
+
+#include <memory>
+#include <mutex>
+
+#include "absl/status/status.h"
+#include "server/rpc/call.h"
+#include "server/rpc/service.h"
+
+namespace glint {
+
+class DetectCall final : public Call, public FrameSink {
+ public:
+  // Waits for the next such call on `queue`.
+  static void Request(Service* service, grpc::ServerCompletionQueue* queue);
+
+  void Drain() override {}  // its frame is taken; the answer is the end
+  void OnFrameAdmitted(FrameJob*) override {}
+  void OnFrameDone(FrameJob* job, const Features& features) override;
+
+ private:
+  DetectCall(Service* service, grpc::ServerCompletionQueue* queue);
+
+  void OnArrived(bool ok);
+  void OnFinished(bool ok);
+  void OnEnded(bool ok);  // AsyncNotifyWhenDone
+
+  // OK: a lane will answer.
+  absl::Status Submit();
+  // With mutex_.
+  void Finish(const absl::Status& status);
+  void Drop(std::unique_lock<std::mutex> lock);  // a reference
+
+  Service* const service_;
+  ServerEnv* const env_;
+  grpc::ServerCompletionQueue* const queue_;
+  grpc::ServerContext context_;
+  grpc::ServerAsyncResponseWriter<grpc::ByteBuffer> writer_;
+  grpc::ByteBuffer request_;
+  MethodTag<DetectCall> arrived_{this, &DetectCall::OnArrived};
+  MethodTag<DetectCall> finished_{this, &DetectCall::OnFinished};
+  MethodTag<DetectCall> ended_{this, &DetectCall::OnEnded};
+  int64_t arrived_at_ = 0;
+  std::unique_ptr<Frame> frame_;
+
+  std::mutex mutex_;
+  int references_ = 0;
+  absl::StatusCode code_ = absl::StatusCode::kOk;
+};
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_RPC_DETECT_CALL_H_

@@ -1,0 +1,59 @@
+#include "server/rpc/info_call.h"
+
+#include "features/options.h"
+#include "server/rpc/convert.h"
+
+namespace glint {
+namespace {
+
+v1::GetServerInfoResponse Describe(const ServerEnv& env) {
+  v1::GetServerInfoResponse info;
+  info.set_version(ServerVersion());
+  info.set_backend(BackendName(env.lanes.backend));
+  info.set_device(env.lanes.device);
+  info.set_simd(env.lanes.simd);
+  info.set_lanes(static_cast<uint32_t>(env.lanes.lanes.size()));
+  info.set_queue_capacity_frames(static_cast<uint32_t>(env.options.queue_capacity));
+  info.mutable_limits()->set_max_image_pixels(env.options.lanes.max_image_pixels);
+  info.mutable_limits()->set_max_features(env.options.max_features);
+  info.mutable_limits()->set_max_message_bytes(env.options.max_message_bytes);
+  info.mutable_limits()->set_max_sessions(env.options.max_sessions);
+  for (const std::string& name : PresetNames()) info.add_presets(name);
+  return info;
+}
+
+}  // namespace
+
+void InfoCall::Request(Service* service, grpc::ServerCompletionQueue* queue) {
+  auto* const call = new InfoCall(service, queue);
+  service->async()->RequestGetServerInfo(&call->context_, &call->request_, &call->writer_, queue, queue,
+                                         &call->arrived_);
+}
+
+InfoCall::InfoCall(Service* service, grpc::ServerCompletionQueue* queue)
+    : service_(service), queue_(queue), writer_(&context_) {}
+
+void InfoCall::OnArrived(bool ok) {
+  if (!ok) {
+    delete this;
+    return;
+  }
+  Request(service_, queue_);
+  arrived_at_ = MonotonicNs();
+  Metrics& metrics = service_->env()->metrics;
+  metrics.CallStarted(Method::kGetServerInfo);
+  metrics.MessageReceived(Method::kGetServerInfo);
+  service_->Register(this);  // answered even while draining
+  writer_.Finish(Describe(*service_->env()), grpc::Status::OK, &finished_);
+}
+
+void InfoCall::OnFinished(bool ok) {
+  Metrics& metrics = service_->env()->metrics;
+  if (ok) metrics.MessageSent(Method::kGetServerInfo);
+  metrics.CallEnded(Method::kGetServerInfo, ok ? absl::StatusCode::kOk : absl::StatusCode::kCancelled,
+                    MonotonicNs() - arrived_at_);
+  service_->Unregister(this);
+  delete this;
+}
+
+}  // namespace glint

@@ -1,0 +1,127 @@
+#include "server/rpc/listen.h"
+
+#include <netdb.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "features/error.h"
+
+namespace glint {
+namespace {
+
+constexpr absl::string_view kUnix = "unix:";
+
+class Socket {
+ public:
+  Socket(int family) : fd_(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {}
+  ~Socket() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+  int fd() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
+absl::Status CannotListen(const std::string& address, absl::string_view why) {
+  return absl::UnavailableError(absl::StrCat("listen: cannot listen on ", address, ": ", why));
+}
+
+absl::Status CheckUnixFree(const std::string& address) {
+  const std::string path = address.substr(kUnix.size());
+  struct stat info;
+  if (lstat(path.c_str(), &info) != 0) return absl::OkStatus();
+  if (!S_ISSOCK(info.st_mode)) return CannotListen(address, "a file of that name exists and is not a socket");
+  sockaddr_un name = {};
+  name.sun_family = AF_UNIX;
+  std::strncpy(name.sun_path, path.c_str(), sizeof(name.sun_path) - 1);
+  const Socket probe(AF_UNIX);
+  if (probe.fd() >= 0 && connect(probe.fd(), reinterpret_cast<const sockaddr*>(&name), sizeof(name)) == 0) {
+    return CannotListen(address, std::strerror(EADDRINUSE));
+  }
+  return absl::OkStatus();
+}
+
+// Splits at the last colon, which in "[::1]:80" is the one before the port.
+bool SplitHostPort(absl::string_view address, std::string* host, std::string* port) {
+  const size_t colon = address.rfind(':');
+  if (colon == absl::string_view::npos) return false;
+  absl::string_view name = address.substr(0, colon);
+  if (absl::ConsumePrefix(&name, "[")) {
+    if (!absl::ConsumeSuffix(&name, "]")) return false;
+  } else if (absl::StrContains(name, ":")) {
+    return false;
+  }
+  *host = std::string(name);
+  *port = std::string(address.substr(colon + 1));
+  return !host->empty();
+}
+
+}  // namespace
+
+bool IsUnixAddress(absl::string_view address) { return absl::StartsWith(address, kUnix); }
+
+absl::Status CheckTcpAddress(absl::string_view flag, absl::string_view address) {
+  std::string host, port;
+  int number = -1;
+  if (!SplitHostPort(address, &host, &port) || !absl::SimpleAtoi(port, &number) || number < 0 || number > 65535 ||
+      !absl::ascii_isdigit(static_cast<unsigned char>(port[0]))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(flag, ": \"", address, "\" is not HOST:PORT with a port in 0..65535"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckListenAddress(absl::string_view flag, absl::string_view address) {
+  if (!IsUnixAddress(address)) return CheckTcpAddress(flag, address);
+  const size_t length = address.size() - kUnix.size();
+  const size_t longest = sizeof(sockaddr_un::sun_path) - 1;
+  if (length == 0 || length > longest) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(flag, ": \"", address, "\" is not unix:PATH with a path of 1..", longest, " bytes"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckCanListen(const std::string& address) {
+  if (IsUnixAddress(address)) return CheckUnixFree(address);
+  std::string host, port;
+  SplitHostPort(address, &host, &port);
+  addrinfo hints = {};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE;
+  addrinfo* found = nullptr;
+  if (const int error = getaddrinfo(host.c_str(), port.c_str(), &hints, &found); error != 0) {
+    return CannotListen(address, gai_strerror(error));
+  }
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, &freeaddrinfo);
+  int error = 0;
+  for (const addrinfo* a = found; a != nullptr; a = a->ai_next) {
+    const Socket probe(a->ai_family);
+    const int yes = 1;
+    if (probe.fd() < 0) continue;
+    setsockopt(probe.fd(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+    if (bind(probe.fd(), a->ai_addr, a->ai_addrlen) == 0) return absl::OkStatus();
+    error = errno;
+  }
+  return CannotListen(address, std::strerror(error));
+}
+
+std::string WithPort(const std::string& address, int port) {
+  return absl::StrCat(address.substr(0, address.rfind(':')), ":", port);
+}
+
+}  // namespace glint

@@ -1,0 +1,168 @@
+#include "server/rpc/service.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server_builder.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "server/rpc/detect_call.h"
+#include "server/rpc/info_call.h"
+#include "server/rpc/listen.h"
+#include "server/rpc/stream_call.h"
+
+namespace glint {
+namespace {
+
+// A thread parses about as fast as a lane detects small frames; few suffice.
+constexpr unsigned kMinThreads = 2;
+constexpr unsigned kMaxThreads = 8;
+constexpr unsigned kProcessorsPerThread = 4;
+// Calls of each method that may arrive at one thread before it looks.
+constexpr int kRequestedCalls = 4;
+// What remains when all calls have ended are watchers of health and users of reflection: they get this long.
+constexpr absl::Duration kGoodbye = absl::Milliseconds(50);
+// A client whose machine vanished is noticed after the sum of these.
+constexpr int kKeepaliveMs = 30000;
+constexpr int kKeepaliveTimeoutMs = 10000;
+// Clients may ping as often as this, with or without calls.
+constexpr int kMinPingIntervalMs = 5000;
+
+unsigned ThreadCount() {
+  return std::clamp(std::thread::hardware_concurrency() / kProcessorsPerThread, kMinThreads, kMaxThreads);
+}
+
+// gRPC keeps both as process-wide registrations that its builders pick up.
+void EnableStandardServices() {
+  static const bool once = [] {
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    return true;
+  }();
+  (void)once;
+}
+
+void RunTags(grpc::ServerCompletionQueue* queue) {
+  void* tag = nullptr;
+  bool ok = false;
+  while (queue->Next(&tag, &ok)) static_cast<Tag*>(tag)->Run(ok);
+}
+
+}  // namespace
+
+absl::Status Service::DrainingError() { return absl::UnavailableError("the server is draining"); }
+
+Service::Service(ServerEnv* env)
+    : env_(env), frames_(env->lanes.lanes.size() + static_cast<size_t>(env->options.queue_capacity)) {}
+
+absl::StatusOr<std::unique_ptr<Service>> Service::Start(ServerEnv* env) {
+  EnableStandardServices();
+  std::unique_ptr<Service> service(new Service(env));
+  if (absl::Status s = service->Listen(); !s.ok()) return s;
+
+  grpc::HealthCheckServiceInterface* const health = service->server_->GetHealthCheckService();
+  env->health.Publish([health](bool serving) {
+    health->SetServingStatus(serving);  // "", the server as a whole
+    health->SetServingStatus(v1::FeatureDetection::service_full_name(), serving);
+  });
+  for (const auto& queue : service->queues_) {
+    for (int i = 0; i < kRequestedCalls; ++i) service->RequestCalls(queue.get());
+    service->threads_.emplace_back(RunTags, queue.get());
+  }
+  return service;
+}
+
+absl::Status Service::Listen() {
+  const ServerOptions& options = env_->options;
+  grpc::ServerBuilder builder;
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // else two servers share a port and no one notices
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMinPingIntervalMs);
+  builder.SetMaxReceiveMessageSize(options.max_message_bytes);
+  builder.SetMaxSendMessageSize(options.max_message_bytes);
+  builder.RegisterService(&async_);
+  for (unsigned i = 0; i < ThreadCount(); ++i) queues_.push_back(builder.AddCompletionQueue());
+
+  std::vector<int> ports(options.listen.size(), 0);
+  for (size_t i = 0; i < options.listen.size(); ++i) {
+    if (absl::Status s = CheckCanListen(options.listen[i]); !s.ok()) return s;
+    builder.AddListeningPort(options.listen[i], grpc::InsecureServerCredentials(), &ports[i]);
+  }
+  server_ = builder.BuildAndStart();
+  if (server_ == nullptr) {
+    const size_t bad = static_cast<size_t>(std::find(ports.begin(), ports.end(), 0) - ports.begin());
+    return absl::UnavailableError(
+        absl::StrCat("listen: cannot listen on ", bad < ports.size() ? options.listen[bad] : "any address"));
+  }
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const std::string& address = options.listen[i];
+    addresses_.push_back(IsUnixAddress(address) ? address : WithPort(address, ports[i]));
+  }
+  return absl::OkStatus();
+}
+
+Service::~Service() = default;
+
+void Service::RequestCalls(grpc::ServerCompletionQueue* queue) {
+  DetectCall::Request(this, queue);
+  StreamCall::Request(this, queue);
+  InfoCall::Request(this, queue);
+}
+
+std::shared_ptr<grpc::Channel> Service::InProcessChannel() {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(-1);
+  arguments.SetMaxSendMessageSize(-1);
+  return server_->InProcessChannel(arguments);
+}
+
+bool Service::Register(Call* call) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  calls_.insert(call);
+  return !draining_;
+}
+
+void Service::Unregister(Call* call) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  calls_.erase(call);
+  if (calls_.empty()) idle_.notify_all();
+}
+
+int Service::calls() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return static_cast<int>(calls_.size());
+}
+
+void Service::StartDraining() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (std::exchange(draining_, true)) return;
+  for (Call* call : calls_) call->Drain();
+}
+
+bool Service::WaitUntilIdle(absl::Time deadline) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!calls_.empty()) {
+    const absl::Duration left = deadline - absl::Now();
+    if (left <= absl::ZeroDuration()) return false;
+    // In steps, since an infinite deadline is more than condition variables take.
+    idle_.wait_for(lock, absl::ToChronoNanoseconds(std::min(left, absl::Hours(1))));
+  }
+  return true;
+}
+
+void Service::Stop() {
+  server_->Shutdown(absl::ToChronoTime(absl::Now() + kGoodbye));
+  WaitUntilIdle(absl::InfiniteFuture());  // lanes hold frames of cancelled calls, and write to their queues
+  env_->health.Publish(nullptr);
+  for (const auto& queue : queues_) queue->Shutdown();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+}  // namespace glint

@@ -1,0 +1,84 @@
+// The gRPC side of a server: sockets, completion queues with threads of their own, and the calls that are open.
+//
+// Threads of our own, because those of gRPC 1.51's callback API sleep for up to 100 ms once there was silence.
+#ifndef GLINT_SERVER_RPC_SERVICE_H_
+#define GLINT_SERVER_RPC_SERVICE_H_
+
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/server.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_set>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "glint/v1/feature_detection.grpc.pb.h"
+#include "server/env.h"
+#include "server/rpc/call.h"
+#include "server/rpc/frame.h"
+
+namespace glint {
+
+class Service {
+ public:
+  // Frames arrive as bytes, so that parsing is ours to time and, one day, to replace.
+  using Async = v1::FeatureDetection::WithRawMethod_Detect<v1::FeatureDetection::WithRawMethod_DetectStream<
+      v1::FeatureDetection::WithAsyncMethod_GetServerInfo<v1::FeatureDetection::Service>>>;
+
+  // Listens and serves. `env` must outlive the service. UNAVAILABLE names the address and the reason.
+  static absl::StatusOr<std::unique_ptr<Service>> Start(ServerEnv* env);
+  // Stop() must have been called.
+  ~Service();
+
+  const std::vector<std::string>& addresses() const { return addresses_; }
+  std::shared_ptr<grpc::Channel> InProcessChannel();
+
+  // Refuses new calls and lets the open ones end.
+  void StartDraining();
+  // False if calls are still open at `deadline`.
+  bool WaitUntilIdle(absl::Time deadline);
+  // Cancels what is left, stops listening and joins the threads. Frames still on lanes are waited for.
+  void Stop();
+
+  int calls() const;
+
+  // For calls.
+  ServerEnv* env() { return env_; }
+  Async* async() { return &async_; }
+  FramePool* frames() { return &frames_; }
+  // Where frames of Detect wait: all of its calls together have one stream's turn.
+  FrameFlow* detect_flow() { return &detect_flow_; }
+  // False while draining; the call must then end itself with DrainingError(). Registered either way.
+  bool Register(Call* call);
+  void Unregister(Call* call);
+  static absl::Status DrainingError();
+
+ private:
+  explicit Service(ServerEnv* env);
+  absl::Status Listen();
+  void RequestCalls(grpc::ServerCompletionQueue* queue);
+
+  ServerEnv* const env_;
+  Async async_;
+  FramePool frames_;
+  FrameFlow detect_flow_;
+  std::vector<std::string> addresses_;
+  std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues_;
+  std::unique_ptr<grpc::Server> server_;
+  std::vector<std::thread> threads_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable idle_;
+  std::unordered_set<Call*> calls_;
+  bool draining_ = false;
+};
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_RPC_SERVICE_H_

@@ -1,0 +1,249 @@
+#include "server/rpc/stream_call.h"
+
+#include <utility>
+
+#include "features/error.h"
+#include "server/rpc/convert.h"
+
+namespace glint {
+
+void StreamCall::Request(Service* service, grpc::ServerCompletionQueue* queue) {
+  auto* const call = new StreamCall(service, queue);
+  call->context_.AsyncNotifyWhenDone(&call->ended_);
+  service->async()->RequestDetectStream(&call->context_, &call->stream_, queue, queue, &call->arrived_);
+}
+
+StreamCall::StreamCall(Service* service, grpc::ServerCompletionQueue* queue)
+    : service_(service),
+      env_(service->env()),
+      queue_(queue),
+      stream_(&context_),
+      session_(env_->options.max_in_flight) {}
+
+void StreamCall::OnArrived(bool ok) {
+  if (!ok) {  // the server stops; ended_ never comes
+    delete this;
+    return;
+  }
+  Request(service_, queue_);
+  arrived_at_ = MonotonicNs();
+  env_->metrics.CallStarted(Method::kDetectStream);
+  references_ = 2;  // ended_, and this function
+  const bool welcome = service_->Register(this);
+  std::unique_lock<std::mutex> lock(mutex_);
+  const int sessions = ++env_->sessions;
+  env_->metrics.SessionsAre(sessions);
+  if (!welcome) {
+    End(Service::DrainingError());
+  } else if (sessions > env_->options.max_sessions) {
+    End(LimitError("sessions", sessions, env_->options.max_sessions, "--max-sessions"));
+  }
+  Advance();
+  Drop(std::move(lock));
+}
+
+void StreamCall::Drain() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  End(Service::DrainingError());
+  Advance();
+}
+
+void StreamCall::OnRead(bool ok) {
+  bool wanted;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    wanted = !end_.has_value() && !broken_;
+    if (!ok) End(absl::OkStatus());  // half-closed, or gone
+  }
+  if (ok && wanted) {
+    env_->metrics.MessageReceived(Method::kDetectStream);
+    if (session_.configured()) {
+      ReadFrame();
+    } else if (absl::Status s = ReadOptions(); !s.ok()) {
+      std::lock_guard<std::mutex> lock(mutex_);
+      End(s);
+    }
+  }
+  std::unique_lock<std::mutex> lock(mutex_);
+  reading_ = false;
+  read_buffer_.Clear();
+  Advance();
+  Drop(std::move(lock));
+}
+
+absl::Status StreamCall::ReadOptions() {
+  v1::DetectStreamRequest message;
+  if (!Parse(&read_buffer_, &message)) {
+    return absl::InvalidArgumentError("message: not a serialized glint.v1.DetectStreamRequest");
+  }
+  if (!message.has_options()) {
+    return absl::FailedPreconditionError("options: missing; the first message of a stream carries them");
+  }
+  const auto options = FromProto(message.options().detector(), env_->options.max_features);
+  if (!options.ok()) return options.status();
+  std::unique_ptr<StreamMask> mask;
+  if (message.options().has_mask()) {
+    const auto source = MaskFromProto(message.options().mask(), env_->options.lanes.max_image_pixels);
+    if (!source.ok()) return source.status();
+    mask = std::make_unique<StreamMask>(*source);
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  session_.Configure(*options, std::move(mask));
+  return absl::OkStatus();
+}
+
+void StreamCall::ReadFrame() {
+  std::unique_ptr<Frame> owned = service_->frames()->Take();
+  owned->times.received_at = MonotonicNs();
+  const bool parsed = Parse(&read_buffer_, &owned->stream_request);
+  const v1::DetectStreamRequest& message = owned->stream_request;
+  if (!parsed || !message.has_frame()) {
+    absl::Status status = absl::InvalidArgumentError("message: neither options nor frame is set");
+    if (!parsed) status = absl::InvalidArgumentError("message: not a serialized glint.v1.DetectStreamRequest");
+    if (parsed && message.has_options()) {
+      status = absl::FailedPreconditionError("options: sent twice; only the first message of a stream carries them");
+    }
+    service_->frames()->Return(std::move(owned));
+    std::lock_guard<std::mutex> lock(mutex_);
+    End(status);
+    return;
+  }
+  const v1::Frame& proto = message.frame();
+  env_->metrics.FrameReceived(EncodingOf(proto.image()), BytesOf(proto.image()));
+  owned->stream_response.set_frame_id(proto.frame_id());
+  owned->options = session_.options();
+  owned->sink = this;
+  owned->stream_mask = session_.mask();
+  owned->status =
+      owned->SetPixels(proto.image(), proto.has_mask() ? &proto.mask() : nullptr, env_->options.lanes.max_image_pixels);
+  owned->times.queued_at = MonotonicNs();
+  owned->times.receive_ns = owned->times.queued_at - owned->times.received_at;
+
+  std::lock_guard<std::mutex> lock(mutex_);
+  Frame* const frame = owned.release();  // the session's, until ReleaseFirst()
+  session_.Add(frame);
+  if (broken_) frame->status = absl::CancelledError("the client has gone");
+  if (frame->status.ok()) {
+    switch (env_->queue.Push(&flow_, frame, FrameQueue::WhenFull::kWait)) {
+      case FrameQueue::Admission::kWaiting:
+        waiting_ = true;
+        ++references_;
+        return;
+      case FrameQueue::Admission::kQueued:
+        ++references_;
+        return;
+      case FrameQueue::Admission::kRejected:
+      case FrameQueue::Admission::kClosed:
+        frame->status = Service::DrainingError();
+    }
+  }
+  frame->done = true;
+}
+
+void StreamCall::OnFrameAdmitted(FrameJob*) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  waiting_ = false;
+  Advance();
+}
+
+void StreamCall::OnFrameDone(FrameJob* job, const Features& features) {
+  auto* const frame = static_cast<Frame*>(job);
+  if (frame->status.ok() && !frame->cancelled) frame->PackFeatures(features, &frame->stream_response);
+  std::unique_lock<std::mutex> lock(mutex_);
+  frame->done = true;
+  Advance();
+  Drop(std::move(lock));
+}
+
+void StreamCall::OnWritten(bool ok) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    writing_ = false;
+    if (ok) {
+      env_->metrics.MessageSent(Method::kDetectStream);
+      ReleaseFirst();
+    }
+  }
+  if (!ok) Break();
+  std::unique_lock<std::mutex> lock(mutex_);
+  Advance();
+  Drop(std::move(lock));
+}
+
+void StreamCall::OnFinished(bool) { Drop(std::unique_lock<std::mutex>(mutex_)); }
+
+void StreamCall::OnEnded(bool) {
+  if (context_.IsCancelled()) Break();
+  std::unique_lock<std::mutex> lock(mutex_);
+  Advance();
+  Drop(std::move(lock));
+}
+
+void StreamCall::Break() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    broken_ = true;
+    End(absl::CancelledError("the client has gone"));
+    session_.CancelAll();
+  }
+  FrameList removed = env_->queue.Remove(&flow_);
+  std::lock_guard<std::mutex> lock(mutex_);
+  while (FrameJob* job = removed.PopFront()) {
+    job->status = absl::CancelledError("the client has gone");
+    job->done = true;
+    --references_;  // not the last: the caller holds one
+  }
+}
+
+void StreamCall::End(const absl::Status& status) {
+  if (!end_.has_value()) end_ = status;
+}
+
+// Starts whatever can start now.
+void StreamCall::Advance() {
+  if (broken_) {
+    while (!writing_ && session_.NextReply() != nullptr) {
+      env_->metrics.FrameFailed(absl::StatusCode::kCancelled, MonotonicNs() - session_.NextReply()->times.received_at);
+      ReleaseFirst();
+    }
+    return;
+  }
+  if (auto* const frame = static_cast<Frame*>(session_.NextReply()); frame != nullptr && !writing_) {
+    if (!frame->status.ok()) {
+      frame->stream_response.mutable_status()->set_code(static_cast<int>(frame->status.code()));
+      frame->stream_response.mutable_status()->set_message(std::string(frame->status.message()));
+      frame->reply = ToSlice(frame->stream_response);
+    }
+    writing_ = true;
+    ++references_;
+    stream_.Write(frame->FinishReply(&frame->stream_response, &env_->metrics), &written_);
+  }
+  if (!reading_ && !waiting_ && !end_.has_value() && !session_.full()) {
+    reading_ = true;
+    ++references_;
+    stream_.Read(&read_buffer_, &read_);
+  }
+  if (end_.has_value() && !finishing_ && session_.empty()) {
+    finishing_ = true;
+    ++references_;
+    stream_.Finish(ToGrpc(*end_), &finished_);
+  }
+}
+
+void StreamCall::ReleaseFirst() {
+  std::unique_ptr<Frame> frame(static_cast<Frame*>(session_.NextReply()));
+  session_.PopFront();
+  service_->frames()->Return(std::move(frame));
+}
+
+void StreamCall::Drop(std::unique_lock<std::mutex> lock) {
+  if (--references_ > 0) return;
+  env_->metrics.SessionsAre(--env_->sessions);
+  const absl::StatusCode code = broken_ && !finishing_ ? absl::StatusCode::kCancelled : end_->code();
+  env_->metrics.CallEnded(Method::kDetectStream, code, MonotonicNs() - arrived_at_);
+  lock.unlock();
+  service_->Unregister(this);
+  delete this;
+}
+
+}  // namespace glint

@@ -1,0 +1,78 @@
+// DetectStream: options first, then frames, a reply for each in order.
+#ifndef GLINT_SERVER_RPC_STREAM_CALL_H_
+#define GLINT_SERVER_RPC_STREAM_CALL_H_
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/async_stream.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "server/rpc/call.h"
+#include "server/rpc/service.h"
+#include "server/schedule/frame_queue.h"
+#include "server/session/session.h"
+
+namespace glint {
+
+// Flow control: no message is read while max_in_flight frames are unanswered or one waits for room in the queue, so
+// gRPC's and then the client's buffers fill, and the client blocks.
+class StreamCall final : public Call, public FrameSink {
+ public:
+  // Waits for the next such call on `queue`.
+  static void Request(Service* service, grpc::ServerCompletionQueue* queue);
+
+  void Drain() override;
+  void OnFrameAdmitted(FrameJob* job) override;
+  void OnFrameDone(FrameJob* job, const Features& features) override;
+
+ private:
+  StreamCall(Service* service, grpc::ServerCompletionQueue* queue);
+
+  void OnArrived(bool ok);
+  void OnRead(bool ok);
+  void OnWritten(bool ok);
+  void OnFinished(bool ok);
+  void OnEnded(bool ok);  // AsyncNotifyWhenDone: the client has gone, or has its status
+
+  // Without mutex_.
+  absl::Status ReadOptions();
+  void ReadFrame();
+  void Break();
+
+  // With mutex_.
+  void End(const absl::Status& status);
+  void Advance();
+  void ReleaseFirst();
+  void Drop(std::unique_lock<std::mutex> lock);  // a reference
+
+  Service* const service_;
+  ServerEnv* const env_;
+  grpc::ServerCompletionQueue* const queue_;
+  grpc::ServerContext context_;
+  grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer> stream_;
+  grpc::ByteBuffer read_buffer_;
+  MethodTag<StreamCall> arrived_{this, &StreamCall::OnArrived};
+  MethodTag<StreamCall> read_{this, &StreamCall::OnRead};
+  MethodTag<StreamCall> written_{this, &StreamCall::OnWritten};
+  MethodTag<StreamCall> finished_{this, &StreamCall::OnFinished};
+  MethodTag<StreamCall> ended_{this, &StreamCall::OnEnded};
+  FrameFlow flow_;
+  int64_t arrived_at_ = 0;
+
+  std::mutex mutex_;
+  Session session_;
+  int references_ = 0;
+  bool reading_ = false;             // a Read is outstanding, or its message is being parsed
+  bool waiting_ = false;             // the last frame waits for room in the queue
+  bool writing_ = false;             // the reply of the session's first frame is being written
+  bool finishing_ = false;           // Finish has been called
+  bool broken_ = false;              // nothing reaches the client any more
+  std::optional<absl::Status> end_;  // set: no more frames; this is what the stream will end with
+};
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_RPC_STREAM_CALL_H_

@@ -1,0 +1,80 @@
+// One frame on its way from a client to a lane and back.
+#ifndef GLINT_SERVER_SCHEDULE_FRAME_JOB_H_
+#define GLINT_SERVER_SCHEDULE_FRAME_JOB_H_
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "features/options.h"
+#include "features/types.h"
+#include "server/decode/decode.h"
+
+namespace glint {
+
+struct FrameJob;
+class FrameFlow;
+class StreamMask;
+
+// Pixels as a client sent them, borrowed. A raw source was inspected; an encoded one has yet to be.
+struct ImageSource {
+  enum class Kind { kNone, kRaw, kEncoded };
+  Kind kind = Kind::kNone;
+  decode::RawPlan raw;
+  decode::Encoding encoding = decode::Encoding::kDetect;
+  absl::Span<const uint8_t> bytes;
+};
+
+// Where the time of one frame went, in nanoseconds. `stages` is the lane's part.
+struct FrameTimes {
+  int64_t received_at = 0;  // MonotonicNs() when parsing began
+  int64_t queued_at = 0;    // ... when it was submitted
+  int64_t receive_ns = 0;
+  int64_t queue_ns = 0;
+  int64_t decode_ns = 0;
+  StageTimes stages;
+};
+
+// Who submitted a job, and gets it back exactly once.
+class FrameSink {
+ public:
+  virtual ~FrameSink() = default;
+  // The job, which waited for room in the queue, has got it. On a lane's thread, before OnFrameDone() for this job.
+  virtual void OnFrameAdmitted(FrameJob* job) = 0;
+  // `job->status` says how it went. If OK, `features` are the lane's and only valid during the call; otherwise empty.
+  // On a lane's thread.
+  virtual void OnFrameDone(FrameJob* job, const Features& features) = 0;
+};
+
+struct FrameJob {
+  FrameSink* sink = nullptr;
+
+  // In.
+  DetectorOptions options;  // valid
+  ImageSource image;
+  ImageSource mask;                   // or
+  StreamMask* stream_mask = nullptr;  // shared by the frames of a stream; may be null
+  // Set by the submitter at any time: a lane that has not begun returns the job as CANCELLED.
+  std::atomic<bool> cancelled{false};
+
+  // Out.
+  absl::Status status;
+  FrameTimes times;
+  int queue_depth = 0;  // frames that waited when this one joined them
+  int lane = 0;
+  const std::string* device = nullptr;  // the lane's; null if no lane has run this job
+
+  bool done = false;  // the submitter's: OnFrameDone() has been, or the job never went to a lane
+
+  // FrameQueue's.
+  FrameFlow* flow = nullptr;
+  FrameJob* next = nullptr;
+};
+
+int64_t MonotonicNs();
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_SCHEDULE_FRAME_JOB_H_

@@ -1,0 +1,100 @@
+#include "server/schedule/lane_threads.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/schedule/stream_mask.h"
+
+namespace glint {
+namespace {
+
+constexpr Shape kWarmUpShape = {640, 480};
+
+// Squares of changing brightness: corners for every stage to work on.
+Image WarmUpImage() {
+  Image image(kWarmUpShape.width, kWarmUpShape.height);
+  for (int y = 0; y < image.height(); ++y) {
+    for (int x = 0; x < image.width(); ++x) {
+      image.row(y)[x] = static_cast<uint8_t>((x / 24 + y / 24) % 2 == 0 ? 40 : 120 + (x + 3 * y) % 97);
+    }
+  }
+  return image;
+}
+
+// What one lane's thread reuses from frame to frame.
+struct Scratch {
+  decode::Decoder decoder;
+  Image image;
+  Image mask;
+  Features features;
+};
+
+absl::StatusOr<ImageView> MaskView(const FrameJob& job, int64_t max_pixels, Scratch* scratch) {
+  auto view = job.mask.kind == ImageSource::Kind::kNone && job.stream_mask != nullptr
+                  ? job.stream_mask->View(&scratch->decoder, max_pixels)
+                  : GrayView(job.mask, &scratch->decoder, max_pixels, &scratch->mask);
+  if (!view.ok()) return AboutMask(view.status());
+  return view;
+}
+
+absl::Status RunJob(Lane* lane, int64_t max_pixels, Scratch* scratch, FrameJob* job) {
+  scratch->features.Clear();
+  job->times.stages = StageTimes();
+  const int64_t started_at = MonotonicNs();
+  job->times.queue_ns = started_at - job->times.queued_at;
+  job->times.decode_ns = 0;
+  if (job->cancelled.load(std::memory_order_relaxed)) return absl::CancelledError("the client has gone");
+
+  const auto image = GrayView(job->image, &scratch->decoder, max_pixels, &scratch->image);
+  if (!image.ok()) return image.status();
+  const auto mask = MaskView(*job, max_pixels, scratch);
+  if (!mask.ok()) return mask.status();
+  job->times.decode_ns = MonotonicNs() - started_at;
+  if (absl::Status s = ValidateImages(*image, *mask, max_pixels); !s.ok()) return s;
+  return lane->Run(job->options, *image, *mask, &scratch->features, &job->times.stages);
+}
+
+}  // namespace
+
+LaneThreads::LaneThreads(FrameQueue* queue, LaneSet* lanes, int64_t max_image_pixels, Events events)
+    : queue_(queue), lanes_(lanes), max_image_pixels_(max_image_pixels), events_(std::move(events)) {
+  threads_.reserve(lanes_->lanes.size());
+  for (size_t i = 0; i < lanes_->lanes.size(); ++i) {
+    threads_.emplace_back(&LaneThreads::Main, this, static_cast<int>(i));
+  }
+}
+
+LaneThreads::~LaneThreads() {
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void LaneThreads::Main(int index) {
+  Lane* const lane = lanes_->lanes[static_cast<size_t>(index)].get();
+  Scratch scratch;
+  bool failed = false;
+  StageTimes times;
+  if (absl::Status s = lane->Run(*PresetOptions("orb"), WarmUpImage(), {}, &scratch.features, &times); s.ok()) {
+    events_.warm();
+  } else {
+    failed = true;
+    events_.failed(absl::Status(
+        s.code(), absl::StrCat("lane ", index, " on ", lane->device(), ": the warm-up frame failed: ", s.message())));
+  }
+  while (FrameJob* job = queue_->Pop()) {
+    events_.busy(true);
+    job->lane = index;
+    job->device = &lane->device();
+    job->status = RunJob(lane, max_image_pixels_, &scratch, job);
+    if (!job->status.ok()) scratch.features.Clear();
+    job->sink->OnFrameDone(job, scratch.features);
+    events_.busy(false);
+    if (absl::Status fatal = lane->fatal(); !fatal.ok() && !failed) {
+      failed = true;
+      events_.failed(absl::Status(fatal.code(), absl::StrCat("lane ", index, " on ", lane->device(),
+                                                             ": the device is lost: ", fatal.message())));
+    }
+  }
+}
+
+}  // namespace glint

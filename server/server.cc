@@ -1,0 +1,142 @@
+#include "server/server.h"
+
+#include <grpcpp/channel.h>
+
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "features/error.h"
+#include "server/env.h"
+#include "server/metrics/http.h"
+#include "server/rpc/listen.h"
+#include "server/rpc/service.h"
+#include "server/schedule/lane_threads.h"
+
+namespace glint {
+
+const char* ServerVersion() { return GLINT_VERSION; }
+
+absl::Status ValidateServerOptions(const ServerOptions& o) {
+  for (const std::string& address : o.listen) {
+    if (absl::Status s = CheckListenAddress("listen", address); !s.ok()) return s;
+  }
+  if (!o.metrics_listen.empty()) {
+    if (absl::Status s = CheckTcpAddress("metrics-listen", o.metrics_listen); !s.ok()) return s;
+  }
+  const auto check = [](absl::string_view flag, int64_t value, int64_t low, int64_t high) {
+    return value >= low && value <= high ? absl::OkStatus() : OutOfRangeError(flag, value, low, high);
+  };
+  for (const absl::Status& s :
+       {check("lanes", o.lanes.lanes, 0, 1024), check("threads-per-lane", o.lanes.threads_per_lane, 1, 256),
+        check("device", o.lanes.device, 0, 1023), check("queue-capacity", o.queue_capacity, 1, kMaxQueueCapacity),
+        check("max-image-pixels", o.lanes.max_image_pixels, 1, kMaxImagePixels),
+        check("max-features", o.max_features, kMinFeatures, kMaxFeatures),
+        check("max-message-bytes", o.max_message_bytes, kMinMaxMessageBytes, INT32_MAX),
+        check("max-sessions", o.max_sessions, 1, kMaxMaxSessions),
+        check("max-in-flight", o.max_in_flight, 1, kMaxMaxInFlight)}) {
+    if (!s.ok()) return s;
+  }
+  if (o.drain_timeout < absl::ZeroDuration() || o.drain_timeout > absl::Hours(24)) {
+    return OutOfRangeError("drain-timeout", absl::FormatDuration(o.drain_timeout), absl::string_view("0"),
+                           absl::string_view("24h"));
+  }
+  return absl::OkStatus();
+}
+
+struct Server::Impl {
+  Impl(ServerOptions options, LaneSet lanes) : env(std::move(options), std::move(lanes)) {}
+
+  // In order of construction: what is below uses what is above.
+  ServerEnv env;
+  std::unique_ptr<LaneThreads> lane_threads;
+  std::unique_ptr<Service> service;
+  std::unique_ptr<HttpEndpoint> http;
+
+  std::mutex shutdown_mutex;
+  std::optional<absl::Status> shutdown_result;
+};
+
+Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Server::~Server() { Shutdown(absl::ZeroDuration()).IgnoreError(); }
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Create(ServerOptions options) {
+  if (absl::Status s = ValidateServerOptions(options); !s.ok()) return s;
+  auto lanes = options.create_lanes(options.lanes);
+  if (!lanes.ok()) return lanes.status();
+  return std::unique_ptr<Server>(new Server(std::make_unique<Impl>(std::move(options), *std::move(lanes))));
+}
+
+absl::Status Server::Start() {
+  ServerEnv& env = impl_->env;
+  if (!env.options.metrics_listen.empty()) {
+    auto http = HttpEndpoint::Create(env.options.metrics_listen,
+                                     {[&env] { return env.metrics.Page(); }, [&env] { return env.health.serving(); }});
+    if (!http.ok()) return http.status();
+    impl_->http = *std::move(http);
+  }
+  auto service = Service::Start(&env);
+  if (!service.ok()) return service.status();
+  impl_->service = *std::move(service);
+
+  LaneThreads::Events events;
+  events.warm = [&env] { env.health.LaneIsWarm(); };
+  events.failed = [&env](const absl::Status& why) {
+    env.logger.Log(Severity::kError, "failed", {{"error", std::string(why.message())}});
+    env.health.Fail(why);
+  };
+  events.busy = [&env](bool busy) { env.metrics.LaneBusy(busy); };
+  impl_->lane_threads =
+      std::make_unique<LaneThreads>(&env.queue, &env.lanes, env.options.lanes.max_image_pixels, std::move(events));
+  return absl::OkStatus();
+}
+
+std::vector<std::string> Server::addresses() const {
+  return impl_->service == nullptr ? std::vector<std::string>() : impl_->service->addresses();
+}
+
+std::string Server::metrics_address() const { return impl_->http == nullptr ? "" : impl_->http->address(); }
+
+const LaneSet& Server::lanes() const { return impl_->env.lanes; }
+
+std::shared_ptr<grpc::Channel> Server::InProcessChannel() { return impl_->service->InProcessChannel(); }
+
+bool Server::WaitUntilServing(absl::Duration timeout) { return impl_->env.health.WaitUntilServing(timeout); }
+
+bool Server::serving() const { return impl_->env.health.serving(); }
+
+int Server::sessions() const { return impl_->env.sessions; }
+
+int Server::calls() const { return impl_->service == nullptr ? 0 : impl_->service->calls(); }
+
+void Server::RequestShutdown() { impl_->env.health.RequestShutdown(); }
+
+absl::Status Server::Wait() { return impl_->env.health.WaitForEnd(); }
+
+absl::Status Server::Shutdown(absl::Duration drain_timeout) {
+  std::lock_guard<std::mutex> lock(impl_->shutdown_mutex);
+  if (impl_->shutdown_result.has_value()) return *impl_->shutdown_result;
+  const absl::Time deadline = absl::Now() + drain_timeout;
+  absl::Status result;
+  impl_->env.health.StartDraining();
+  if (impl_->service != nullptr) {
+    impl_->service->StartDraining();
+    if (!impl_->service->WaitUntilIdle(deadline)) {
+      result = absl::DeadlineExceededError(
+          absl::StrCat(impl_->service->calls(), " calls had not ended after ", absl::FormatDuration(drain_timeout)));
+    }
+    impl_->service->Stop();
+  }
+  impl_->env.queue.Close();
+  impl_->lane_threads.reset();
+  impl_->http.reset();
+  impl_->env.health.RequestShutdown();
+  impl_->shutdown_result = result;
+  return result;
+}
+
+}  // namespace glint

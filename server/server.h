@@ -1,0 +1,76 @@
+// The server as an object: several can live in one process. glint-server is this and flags; `glint --server inproc` and
+// the tests make their own.
+//
+//   auto server = glint::Server::Create(options);
+//   if (absl::Status s = (*server)->Start(); !s.ok()) ...
+//   absl::Status why = (*server)->Wait();                // until RequestShutdown() or a lost device
+//   (*server)->Shutdown(absl::Seconds(10));
+#ifndef GLINT_SERVER_SERVER_H_
+#define GLINT_SERVER_SERVER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "server/options.h"
+
+namespace grpc {
+class Channel;
+}
+
+namespace glint {
+
+// Thread-safe, apart from destruction.
+class Server {
+ public:
+  // Validates the options and makes the lanes. INVALID_ARGUMENT names the flag; errors of CreateLanes().
+  static absl::StatusOr<std::unique_ptr<Server>> Create(ServerOptions options);
+  // Shutdown(absl::ZeroDuration()) if that was not done.
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  // Listens and starts the lanes' threads; each lane takes a warm-up frame, and when all have, the server is SERVING.
+  // Once. UNAVAILABLE: an address is in use or cannot be listened on; the text says which and why.
+  absl::Status Start();
+
+  // Addresses that clients can use, as in ServerOptions::listen with the real ports. After Start().
+  std::vector<std::string> addresses() const;
+  // "HOST:PORT" of the metrics page; empty if there is none.
+  std::string metrics_address() const;
+  // What the lanes run on.
+  const LaneSet& lanes() const;
+
+  // A channel that needs no socket, without limits on messages. After Start(); must not outlive the server.
+  std::shared_ptr<grpc::Channel> InProcessChannel();
+
+  // True once SERVING; false after `timeout`, or when that can happen no more.
+  bool WaitUntilServing(absl::Duration timeout);
+  bool serving() const;
+
+  // Streams that are open, and calls of any kind that have not ended.
+  int sessions() const;
+  int calls() const;
+
+  // Makes Wait() return. Does not block.
+  void RequestShutdown();
+  // Returns OK after RequestShutdown(), or the error when a device under the lanes is lost for this process; the
+  // caller then shuts down either way.
+  absl::Status Wait();
+  // Reports NOT_SERVING, takes no more frames (UNAVAILABLE), answers those it has taken, ends all calls, stops
+  // listening and joins all threads. DEADLINE_EXCEEDED: calls that had not ended after `drain_timeout` were cancelled.
+  // Calls after the first return its result.
+  absl::Status Shutdown(absl::Duration drain_timeout);
+
+ private:
+  struct Impl;
+  explicit Server(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_SERVER_H_
