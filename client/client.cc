@@ -1,5 +1,6 @@
 #include "client/client.h"
 
+#include <grpc/grpc.h>
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>
@@ -21,20 +22,27 @@ void SetTimeout(absl::Duration timeout, grpc::ClientContext* context) {
   if (timeout < absl::InfiniteDuration()) context->set_deadline(absl::ToChronoTime(absl::Now() + timeout));
 }
 
+// gRPC 1.51 stops its threads with the last object that uses it, and then waits for a helper of its sockets that sleeps
+// for up to 10 s after large writes. One reference that is never given back spares programs that wait at their end.
+void KeepGrpcRunning() {
+  static const bool kept = (grpc_init(), true);
+  (void)kept;
+}
+
 // OK once the channel is connected. A refusal is final unless the caller waits for the server.
 absl::Status WaitUntilConnected(grpc::Channel* channel, const std::string& address, const ClientOptions& options) {
   const absl::Time deadline = absl::Now() + options.connect_timeout;
-  const std::chrono::system_clock::time_point deadline_point =
-      options.connect_timeout < absl::InfiniteDuration() ? absl::ToChronoTime(deadline)
-                                                         : std::chrono::system_clock::time_point::max();
+  const std::chrono::system_clock::time_point deadline_point = options.connect_timeout < absl::InfiniteDuration()
+                                                                   ? absl::ToChronoTime(deadline)
+                                                                   : std::chrono::system_clock::time_point::max();
   for (;;) {
     const grpc_connectivity_state state = channel->GetState(/*try_to_connect=*/true);
     if (state == GRPC_CHANNEL_READY) return absl::OkStatus();
     if (state == GRPC_CHANNEL_SHUTDOWN) break;
     if (state == GRPC_CHANNEL_TRANSIENT_FAILURE && !options.wait_for_server) break;
     if (!channel->WaitForStateChange(state, deadline_point)) {
-      return absl::UnavailableError(absl::StrCat("no answer from ", address, " within ",
-                                                 absl::FormatDuration(options.connect_timeout)));
+      return absl::UnavailableError(
+          absl::StrCat("no answer from ", address, " within ", absl::FormatDuration(options.connect_timeout)));
     }
   }
   return absl::UnavailableError(absl::StrCat("cannot connect to ", address));
@@ -64,6 +72,7 @@ absl::StatusOr<Client> Client::Connect(const std::string& address, const ClientO
 }
 
 Client::Client(std::shared_ptr<grpc::ChannelInterface> channel) : impl_(std::make_unique<Impl>()) {
+  KeepGrpcRunning();
   impl_->stub = v1::FeatureDetection::NewStub(channel);
   impl_->channel = std::move(channel);
 }

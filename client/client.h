@@ -57,13 +57,13 @@ class Client {
 
   // Opens a stream and sends its options. `on_result` gets one result per frame written; see client/stream.h.
   // Options that the server refuses are reported by a later Write() or by Finish().
-  absl::StatusOr<std::unique_ptr<DetectStream>> OpenStream(const StreamOptions& options, ResultCallback on_result) const;
+  absl::StatusOr<std::unique_ptr<DetectStream>> OpenStream(const StreamOptions& options,
+                                                           ResultCallback on_result) const;
 
   absl::StatusOr<ServerInfo> GetServerInfo(absl::Duration timeout = absl::Seconds(5)) const;
 
   // `service` is empty for the server as a whole, or "glint.v1.FeatureDetection".
-  absl::StatusOr<Health> CheckHealth(const std::string& service = "",
-                                     absl::Duration timeout = absl::Seconds(5)) const;
+  absl::StatusOr<Health> CheckHealth(const std::string& service = "", absl::Duration timeout = absl::Seconds(5)) const;
 
  private:
   struct Impl;

@@ -61,10 +61,13 @@ absl::Status DetectStream::Impl::Write(uint64_t frame_id, const ImageInput& imag
 absl::Status DetectStream::Impl::Finish() {
   {
     absl::MutexLock write_lock(&write_mu);
-    if (!writing_over) {
-      writing_over = true;
-      stream->WritesDone();  // of no effect when the stream has ended, and WaitForEnd() tells
+    bool open;
+    {
+      absl::MutexLock lock(&mu);
+      open = !reading_over;
     }
+    if (open && !writing_over) stream->WritesDone();  // fails when the call has ended; WaitForEnd() tells why
+    writing_over = true;
   }
   return WaitForEnd();
 }
@@ -91,19 +94,18 @@ void DetectStream::Impl::ReadResults() {
     absl::MutexLock lock(&mu);
     reading_over = true;
   }
-  // A Write() that is under way fails now, since the call is over; Finish() of gRPC must come after it.
+  // A write that is under way fails now, since the call is over, and no other begins; gRPC's Finish() comes after it.
   absl::Status status;
   {
     absl::MutexLock write_lock(&write_mu);
-    writing_over = true;
     status = FromGrpc(stream->Finish());
   }
   absl::MutexLock lock(&mu);
   if (!broken.ok()) {
     status = broken;
   } else if (status.ok() && !sent.empty()) {
-    status = absl::InternalError(absl::StrCat("the server ended the stream and left ", sent.size(),
-                                              " frames unanswered"));
+    status =
+        absl::InternalError(absl::StrCat("the server ended the stream and left ", sent.size(), " frames unanswered"));
   }
   end = status;
   over = true;
@@ -117,8 +119,8 @@ absl::Status DetectStream::Impl::Deliver(const v1::DetectStreamResponse& respons
     oldest = sent.front();
   }
   if (response.frame_id() != oldest.frame_id) {
-    return absl::InternalError(absl::StrCat("the server answered frame ", response.frame_id(), " instead of ",
-                                            oldest.frame_id));
+    return absl::InternalError(
+        absl::StrCat("the server answered frame ", response.frame_id(), " instead of ", oldest.frame_id));
   }
   result->frame_id = response.frame_id();
   result->detection.round_trip = absl::Now() - oldest.at;

@@ -50,12 +50,12 @@ struct DetectStream::Impl {
 
   mutable absl::Mutex write_mu;
   v1::DetectStreamRequest request ABSL_GUARDED_BY(write_mu);  // kept for its memory
-  bool writing_over ABSL_GUARDED_BY(write_mu) = false;
+  bool writing_over ABSL_GUARDED_BY(write_mu) = false;        // by the caller's wish
 
   mutable absl::Mutex mu ABSL_ACQUIRED_AFTER(write_mu);
-  std::deque<Sent> sent ABSL_GUARDED_BY(mu);  // frames without a delivered result, oldest first
-  bool reading_over ABSL_GUARDED_BY(mu) = false;
-  bool over ABSL_GUARDED_BY(mu) = false;       // `end` is known
+  std::deque<Sent> sent ABSL_GUARDED_BY(mu);      // frames without a delivered result, oldest first
+  bool reading_over ABSL_GUARDED_BY(mu) = false;  // nothing may be written any more
+  bool over ABSL_GUARDED_BY(mu) = false;          // `end` is known
   absl::Status end ABSL_GUARDED_BY(mu);
 
   std::thread reader;

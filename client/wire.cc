@@ -73,9 +73,9 @@ absl::Status ToWire(absl::string_view field, const ImageInput& image, v1::Image*
     return absl::OkStatus();
   }
   if (image.data == nullptr || image.width < 1 || image.height < 1) {
-    return ContradictionError(field, absl::StrCat(image.width, " x ", image.height, " pixels at ",
-                                                  image.data == nullptr ? "no address" : "some address",
-                                                  " are not an image"));
+    return ContradictionError(field,
+                              absl::StrCat(image.width, " x ", image.height, " pixels at ",
+                                           image.data == nullptr ? "no address" : "some address", " are not an image"));
   }
   v1::RawImage* raw = wire->mutable_raw();
   raw->set_format(ToWire(image.format));

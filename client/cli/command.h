@@ -13,10 +13,10 @@ namespace glint::cli {
 // Exit status of glint, as the help texts promise it. 64 and above are sysexits.h's.
 enum ExitStatus : int {
   kOk = 0,
-  kFailed = 1,        // some frames failed or some input could not be read
-  kUsage = 2,         // the command line is wrong
-  kUnavailable = 69,  // the server cannot be reached, or went away
-  kCannotWrite = 74,  // an output file, or standard output
+  kFailed = 1,         // some frames failed or some input could not be read
+  kUsage = 2,          // the command line is wrong
+  kUnavailable = 69,   // the server cannot be reached, or went away
+  kCannotWrite = 74,   // an output file, or standard output
   kInterrupted = 130,  // SIGINT or SIGTERM, after finishing what was begun
 };
 

@@ -22,11 +22,12 @@ ConnectionFlags::ConnectionFlags() {
 
 void ConnectionFlags::AddTo(Flags* flags) {
   flags->Section("Server");
-  flags->String("server", "ADDRESS",
-                absl::StrCat("host:port, unix:PATH, or inproc for a server inside this process. Default: $GLINT_SERVER, "
-                             "or ",
-                             kDefaultServer, "."),
-                &server);
+  flags->String(
+      "server", "ADDRESS",
+      absl::StrCat("host:port, unix:PATH, or inproc for a server inside this process. Default: $GLINT_SERVER, "
+                   "or ",
+                   kDefaultServer, "."),
+      &server);
   flags->Choice("backend", {{"auto", Backend::kAuto}, {"cpu", Backend::kCpu}, {"cuda", Backend::kCuda}},
                 "Of --server inproc. auto (the default): CUDA if a device works, else the CPU.", &backend);
   flags->Float("timeout", "SECONDS", "Longest wait for the connection (default 5) and for any answer (default: none).",

@@ -11,10 +11,11 @@ constexpr char kName[] = "detect";
 
 std::string Help(const Flags& flags) {
   return "Usage: glint detect [OPTION]... FILE...\n\n" +
-         Wrap("Finds the features of images, one call for each. FILE is an image; '-' is standard input. JPEG and PNG "
-              "files are sent as they are and decoded by the server; other formats are decoded here, by OpenCV, to "
-              "grey pixels.",
-              0) +
+         Wrap(
+             "Finds the features of images, one call for each. FILE is an image; '-' is standard input. JPEG and PNG "
+             "files are sent as they are and decoded by the server; other formats are decoded here, by OpenCV, to "
+             "grey pixels.",
+             0) +
          flags.Help() +
          "\nExit status\n"
          "  0 all images were answered; 1 some were not; 2 wrong command line;\n"
@@ -37,8 +38,7 @@ absl::Status DetectAll(const client::Client& client, const std::vector<std::stri
     }
     const auto found = client.Detect(options, picture.input(), mask_input, timeout);
     if (absl::IsUnavailable(found.status())) return found.status();
-    const absl::Status written =
-        report->Add(picture, found.status(), found.ok() ? *found : client::Detection());
+    const absl::Status written = report->Add(picture, found.status(), found.ok() ? *found : client::Detection());
     if (!written.ok()) return written;
   }
   return absl::OkStatus();

@@ -24,9 +24,7 @@ constexpr int kSubpixelBits = 4;  // OpenCV's drawing takes fixed-point places
 const cv::Scalar kOctaveColors[] = {{80, 220, 60},  {60, 230, 150}, {40, 230, 220}, {30, 180, 255},
                                     {40, 120, 255}, {60, 60, 255},  {150, 60, 250}, {230, 70, 210}};
 
-cv::Point Fixed(double x, double y) {
-  return {cvRound(x * (1 << kSubpixelBits)), cvRound(y * (1 << kSubpixelBits))};
-}
+cv::Point Fixed(double x, double y) { return {cvRound(x * (1 << kSubpixelBits)), cvRound(y * (1 << kSubpixelBits))}; }
 
 absl::Status CannotWrite(const std::string& path) {
   return absl::DataLossError(absl::StrCat(path, ": cannot be written"));

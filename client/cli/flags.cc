@@ -164,8 +164,8 @@ std::string Flags::Help() const {
   std::string out;
   for (const Flag& flag : flags_) {
     if (!flag.section.empty()) absl::StrAppend(&out, "\n", flag.section, "\n");
-    absl::StrAppend(&out, "  --", flag.set_bool ? "[no-]" : "", flag.name,
-                    flag.placeholder.empty() ? "" : " ", flag.placeholder, "\n", Wrap(flag.help, kHelpIndent));
+    absl::StrAppend(&out, "  --", flag.set_bool ? "[no-]" : "", flag.name, flag.placeholder.empty() ? "" : " ",
+                    flag.placeholder, "\n", Wrap(flag.help, kHelpIndent));
   }
   return out;
 }

@@ -61,9 +61,9 @@ class Flags {
     std::string name;
     std::string placeholder;  // empty: takes no value
     std::string help;
-    Setter set;                         // of options with a value
+    Setter set;                          // of options with a value
     std::function<void(bool)> set_bool;  // of the others
-    std::string section;                // heading to print first
+    std::string section;                 // heading to print first
   };
 
   void Add(absl::string_view name, absl::string_view placeholder, absl::string_view help, Setter set);

@@ -117,11 +117,10 @@ class TableFormatter : public Formatter {
       absl::StrAppendFormat(out, "%-36s %s\n", image, Describe(status));
       return;
     }
-    absl::StrAppendFormat(out, "%-36s %8d%s %10.3f %9.3f %9.3f\n", image, detection.features.count(),
-                          detection.features.truncated ? "+" : " ",
-                          static_cast<double>(detection.timings.detect_ns) * 1e-6,
-                          static_cast<double>(detection.timings.total_ns) * 1e-6,
-                          absl::ToDoubleMilliseconds(detection.round_trip));
+    absl::StrAppendFormat(
+        out, "%-36s %8d%s %10.3f %9.3f %9.3f\n", image, detection.features.count(),
+        detection.features.truncated ? "+" : " ", static_cast<double>(detection.timings.detect_ns) * 1e-6,
+        static_cast<double>(detection.timings.total_ns) * 1e-6, absl::ToDoubleMilliseconds(detection.round_trip));
   }
 };
 

@@ -14,8 +14,7 @@ namespace glint::cli {
 void ReportFlags::AddTo(Flags* flags) {
   flags->Section("Output");
   flags->Choice(
-      "format",
-      {{"table", Format::kTable}, {"json", Format::kJson}, {"csv", Format::kCsv}, {"none", Format::kNone}},
+      "format", {{"table", Format::kTable}, {"json", Format::kJson}, {"csv", Format::kCsv}, {"none", Format::kNone}},
       absl::StrCat("table: a line for each image. json: an object for each image, one a line. csv: a line for each "
                    "keypoint, with the header image,x,y,size,angle,response,octave and, with descriptors, ,descriptor "
                    "(hexadecimal). Floats have the fewest digits that read back the same. none: the summary alone. "

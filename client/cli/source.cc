@@ -59,7 +59,7 @@ absl::Status ReadBytes(const std::string& path, std::string* bytes) {
 }
 
 bool IsImageName(const fs::path& path) {
-  static constexpr absl::string_view kExtensions[] = {".jpg", ".jpeg", ".png", ".pgm", ".ppm",  ".pnm",
+  static constexpr absl::string_view kExtensions[] = {".jpg", ".jpeg", ".png",  ".pgm",  ".ppm", ".pnm",
                                                       ".bmp", ".tif",  ".tiff", ".webp", ".jp2"};
   const std::string extension = absl::AsciiStrToLower(path.extension().string());
   return std::find(std::begin(kExtensions), std::end(kExtensions), extension) != std::end(kExtensions);

@@ -20,9 +20,9 @@ enum class SendFormat { kGray, kColor };
 
 // One picture, with all that sending and drawing need. Reusable; keeps its memory.
 struct Picture {
-  std::string name;      // of the file; "video.mp4#000012" for a frame
-  std::string file;      // a JPEG or PNG as it was read; else empty
-  cv::Mat pixels;        // 8-bit grey or BGR, of everything else
+  std::string name;  // of the file; "video.mp4#000012" for a frame
+  std::string file;  // a JPEG or PNG as it was read; else empty
+  cv::Mat pixels;    // 8-bit grey or BGR, of everything else
 
   client::ImageInput input() const;
   // In colour, decoded if need be; empty if that is not possible.

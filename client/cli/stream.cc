@@ -48,11 +48,12 @@ struct StreamFlags {
 
 std::string Help(const Flags& flags) {
   return "Usage: glint stream [OPTION]... SOURCE\n\n" +
-         Wrap("Sends all frames of SOURCE through one stream and reports where the time went. SOURCE is a folder (its "
-              "images in the order of their names), a pattern such as 'dir/*.png', an image or video file, a camera (a "
-              "number, /dev/video0 or camera:0), or a URL that OpenCV can open (rtsp://...). JPEG and PNG files are "
-              "sent as they are.",
-              0) +
+         Wrap(
+             "Sends all frames of SOURCE through one stream and reports where the time went. SOURCE is a folder (its "
+             "images in the order of their names), a pattern such as 'dir/*.png', an image or video file, a camera (a "
+             "number, /dev/video0 or camera:0), or a URL that OpenCV can open (rtsp://...). JPEG and PNG files are "
+             "sent as they are.",
+             0) +
          flags.Help() +
          "\nExit status\n"
          "  0 all frames were answered; 1 some were not; 2 wrong command line;\n"

@@ -56,14 +56,9 @@ void Summary::AddOk(const client::Detection& detection) {
   ++ok_;
   keypoints_ += static_cast<int64_t>(detection.features.count());
   const client::Timings& t = detection.timings;
-  const int64_t values[kStages] = {t.receive_ns,
-                                   t.queue_ns,
-                                   t.decode_ns,
-                                   t.upload_ns,
-                                   t.detect_ns,
-                                   t.download_ns,
-                                   t.total_ns,
-                                   absl::ToInt64Nanoseconds(detection.round_trip)};
+  const int64_t values[kStages] = {
+      t.receive_ns, t.queue_ns,    t.decode_ns, t.upload_ns,
+      t.detect_ns,  t.download_ns, t.total_ns,  absl::ToInt64Nanoseconds(detection.round_trip)};
   for (int i = 0; i < kStages; ++i) stages_[static_cast<size_t>(i)].Add(values[i]);
 }
 

@@ -1,0 +1,80 @@
+#include "tests/client/fake_server.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+namespace glint::client {
+
+FakeServer::FakeServer() {
+  std::string folder = ::testing::TempDir() + "glint-fake-XXXXXX";
+  folder_ = mkdtemp(folder.data());
+  address_ = "unix:" + folder_ + "/socket";
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::ServerBuilder builder;
+  builder.SetMaxReceiveMessageSize(-1);
+  builder.AddListeningPort(address_, grpc::InsecureServerCredentials());
+  builder.RegisterService(this);
+  server_ = builder.BuildAndStart();
+}
+
+FakeServer::~FakeServer() {
+  server_->Shutdown(std::chrono::system_clock::now());
+  server_->Wait();
+  std::remove((folder_ + "/socket").c_str());
+  rmdir(folder_.c_str());
+}
+
+Client FakeServer::Connect() {
+  auto client = Client::Connect(address_);
+  EXPECT_TRUE(client.ok()) << client.status();
+  return *std::move(client);
+}
+
+grpc::Status FakeServer::GetServerInfo(grpc::ServerContext*, const v1::GetServerInfoRequest*,
+                                       v1::GetServerInfoResponse* response) {
+  response->set_version("1.2.3");
+  response->set_backend("cpu");
+  response->set_device("a processor");
+  response->set_simd("AVX2");
+  response->set_lanes(2);
+  response->set_queue_capacity_frames(3);
+  response->mutable_limits()->set_max_image_pixels(4);
+  response->mutable_limits()->set_max_features(5);
+  response->mutable_limits()->set_max_message_bytes(6);
+  response->mutable_limits()->set_max_sessions(7);
+  response->add_presets("orb");
+  response->add_presets("oriented_fast");
+  return grpc::Status::OK;
+}
+
+grpc::Status AnswerFrames(FakeServer::Stream* stream, int keypoints) {
+  v1::DetectStreamRequest request;
+  if (!stream->Read(&request)) return grpc::Status::CANCELLED;  // the client was quicker
+  EXPECT_TRUE(request.has_options());
+  v1::DetectStreamResponse response;
+  SetKeypoints(keypoints, response.mutable_features());
+  while (stream->Read(&request)) {
+    response.set_frame_id(request.frame().frame_id());
+    if (!stream->Write(response)) break;
+  }
+  return grpc::Status::OK;
+}
+
+void SetKeypoints(int count, v1::Features* features) {
+  for (int i = 0; i < count; ++i) {
+    const float value = static_cast<float>(i);
+    features->add_x(value + 0.1f);
+    features->add_y(value + 0.2f);
+    features->add_size(value + 0.3f);
+    features->add_angle(value + 0.4f);
+    features->add_response(value + 0.5f);
+    features->add_octave(i);
+  }
+  features->set_descriptor_bytes(32);
+  features->set_descriptors(std::string(static_cast<size_t>(count) * 32, '\x5a'));
+}
+
+}  // namespace glint::client

@@ -1,0 +1,56 @@
+// A FeatureDetection server that does what a test tells it, over a unix socket (so with real flow control).
+#ifndef GLINT_TESTS_CLIENT_FAKE_SERVER_H_
+#define GLINT_TESTS_CLIENT_FAKE_SERVER_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "client/client.h"
+#include "glint/v1/feature_detection.grpc.pb.h"
+#include "gtest/gtest.h"
+
+namespace glint::client {
+
+class FakeServer : public v1::FeatureDetection::Service {
+ public:
+  using Stream = grpc::ServerReaderWriter<v1::DetectStreamResponse, v1::DetectStreamRequest>;
+
+  // Starts at once; `on_*` may be set until the first call.
+  FakeServer();
+  ~FakeServer() override;
+
+  const std::string& address() const { return address_; }
+  grpc::Server* server() { return server_.get(); }
+  Client Connect();
+
+  std::function<grpc::Status(const v1::DetectRequest&, v1::DetectResponse*)> on_detect;
+  std::function<grpc::Status(grpc::ServerContext*, Stream*)> on_stream;
+
+ private:
+  grpc::Status Detect(grpc::ServerContext*, const v1::DetectRequest* request, v1::DetectResponse* response) override {
+    return on_detect(*request, response);
+  }
+  grpc::Status DetectStream(grpc::ServerContext* context, Stream* stream) override {
+    return on_stream(context, stream);
+  }
+  grpc::Status GetServerInfo(grpc::ServerContext*, const v1::GetServerInfoRequest*,
+                             v1::GetServerInfoResponse* response) override;
+
+  std::string folder_;
+  std::string address_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+// Reads the options, then answers every frame with `keypoints` keypoints, one after the other, until the client is
+// done.
+grpc::Status AnswerFrames(FakeServer::Stream* stream, int keypoints = 1);
+
+// `count` keypoints in every array of the message.
+void SetKeypoints(int count, v1::Features* features);
+
+}  // namespace glint::client
+
+#endif  // GLINT_TESTS_CLIENT_FAKE_SERVER_H_
