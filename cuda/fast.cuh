@@ -1,0 +1,174 @@
+// FAST on packed data: the early and the full segment test for four pixels in a register, and the exact score of one.
+//
+// A pixel is a corner if `kArc` contiguous ring pixels are all > p + t or all < p - t (Rosten, Drummond 2006).
+//
+// The tests here work on halved pixels, q = p >> 1, four to a word, each byte with its top bit set, so that one
+// subtraction compares four pairs: the top bit of (q | 0x80) - b says q >= b for any b in 0..128. Halving makes them
+// conservative: they pass every corner and a few pixels that miss by one grey level; the score then decides exactly.
+#ifndef GLINT_CUDA_FAST_CUH_
+#define GLINT_CUDA_FAST_CUH_
+
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+#include "cuda/device.cuh"
+#include "features/math.h"
+
+namespace glint::cuda {
+
+inline constexpr uint32_t kTopBits = 0x80808080u;
+
+__device__ __forceinline__ uint32_t HalvePixels(uint32_t four) { return ((four >> 1) & 0x7f7f7f7fu) | kTopBits; }
+
+// Bounds on the halved ring pixels, derived from four halved centres.
+struct SegmentBounds {
+  uint32_t bright;  // at least this: brighter than the centre by more than t; 1..128
+  uint32_t dark;    // less than this: darker by more than t; 0..127
+
+  // margin = (t + 1) >> 1 in each byte.
+  __device__ __forceinline__ SegmentBounds(uint32_t centre, uint32_t margin) {
+    const uint32_t sum = (centre ^ kTopBits) + margin;  // 1..254
+    const uint32_t over = sum & kTopBits;
+    bright = sum & ~(over - (over >> 7));  // at most 128, which nothing reaches
+    const uint32_t difference = centre - margin + 0x01010101u;
+    const uint32_t positive = difference & kTopBits;
+    dark = difference & (positive - (positive >> 7));  // at least 0, which nothing is below
+  }
+};
+
+// The halved ring of four neighbouring pixels.
+struct Ring {
+  uint32_t pixel[16];
+};
+
+// Top bit of each byte: an arc of kArc marks in a row exists. marks[i]: top bits, ring pixel i passes.
+template <int kArc>
+__device__ __forceinline__ uint32_t HasArc(const uint32_t marks[16]) {
+  // Arcs that start at ring pixels i and i + 1 share a core of kArc - 1 pixels; i even.
+  uint32_t two[16], four[16];
+#pragma unroll
+  for (int i = 0; i < 16; ++i) two[i] = marks[i] & marks[(i + 1) & 15];
+#pragma unroll
+  for (int i = 0; i < 16; ++i) four[i] = two[i] & two[(i + 2) & 15];
+  uint32_t found = 0;
+#pragma unroll
+  for (int i = 0; i < 16; i += 2) {
+    const int core = i + 1;
+    uint32_t all = four[core & 15] & four[(core + 4) & 15];
+    if (kArc > 9) all &= four[(core + kArc - 5) & 15];
+    found |= all & (marks[i] | marks[(i + kArc) & 15]);
+  }
+  return found;
+}
+
+// Top bit of each byte: this pixel may be a corner. The ring must be complete; `bounds` belong to its centres.
+// `wanted`: top bits of the pixels that matter. All lanes of the warp must call; `any_early` tells them whether any
+// pixel of the warp passed the early test.
+template <int kArc>
+__device__ __forceinline__ uint32_t SegmentTest(const Ring& ring, const SegmentBounds& bounds, uint32_t wanted) {
+  // An arc of nine or more holds a pixel of every opposite pair; four pairs are tested.
+  uint32_t bright_marks[8], not_dark_marks[8];
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    bright_marks[i] = ring.pixel[2 * i] - bounds.bright;
+    not_dark_marks[i] = ring.pixel[2 * i] - bounds.dark;
+  }
+  uint32_t bright = wanted & kTopBits;
+  uint32_t not_dark = ~bright;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    bright &= bright_marks[i] | bright_marks[i + 4];
+    not_dark |= not_dark_marks[i] & not_dark_marks[i + 4];
+  }
+  const uint32_t dark = ~not_dark;  // top bits alone, as `bright`
+  if (__any_sync(kFullWarp, (bright | dark) != 0) == 0) return 0;
+
+  // Each pixel is tested for one polarity: dark ones as bright ones of the complemented image. The few that may be
+  // either are tested again.
+  const auto test = [&](uint32_t as_dark) {
+    const uint32_t low_bits = as_dark - (as_dark >> 7);
+    const uint32_t all_bits = low_bits | as_dark;
+    const uint32_t bound = (bounds.bright & ~all_bits) | ((kTopBits - bounds.dark) & all_bits);
+    uint32_t marks[16];
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      marks[2 * i] = (bright_marks[i] & ~as_dark) | (~not_dark_marks[i] & as_dark);
+      marks[2 * i + 1] = (ring.pixel[2 * i + 1] ^ low_bits) - bound;
+    }
+    return HasArc<kArc>(marks);
+  };
+  uint32_t found = test(dark & ~bright) & (bright | dark);
+  const uint32_t either = bright & dark;
+  if (__any_sync(kFullWarp, either != 0) != 0) found |= test(either) & either;
+  return found;
+}
+
+// ---- score
+
+// Minimum and maximum of two unsigned 16-bit halves below 2^15.
+__device__ __forceinline__ uint32_t Min2(uint32_t a, uint32_t b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800 && __CUDA_ARCH__ < 900
+  // As half floats, small integers are denormals, which compare like the integers and are not flushed.
+  const __half2 r = __hmin2(*reinterpret_cast<__half2*>(&a), *reinterpret_cast<__half2*>(&b));
+  return *reinterpret_cast<const uint32_t*>(&r);
+#else
+  return __vminu2(a, b);
+#endif
+}
+__device__ __forceinline__ uint32_t Max2(uint32_t a, uint32_t b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800 && __CUDA_ARCH__ < 900
+  const __half2 r = __hmax2(*reinterpret_cast<__half2*>(&a), *reinterpret_cast<__half2*>(&b));
+  return *reinterpret_cast<const uint32_t*>(&r);
+#else
+  return __vmaxu2(a, b);
+#endif
+}
+__device__ __forceinline__ uint32_t Min3(uint32_t a, uint32_t b, uint32_t c) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  return __vimin3_u16x2(a, b, c);
+#else
+  return Min2(Min2(a, b), c);
+#endif
+}
+__device__ __forceinline__ uint32_t Max3(uint32_t a, uint32_t b, uint32_t c) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  return __vimax3_u16x2(a, b, c);
+#else
+  return Max2(Max2(a, b), c);
+#endif
+}
+
+// FastScore() of the pixel at `centre` in an image of row pitch kPitch: the ring in the low halves, its complement to
+// 255 in the high ones, so that one pass of minima and maxima finds the best bright and the best dark arc.
+template <int kArc, int kPitch>
+__device__ __forceinline__ int PackedFastScore(const uint8_t* centre) {
+  uint32_t ring[16];
+#pragma unroll
+  for (int i = 0; i < 16; ++i) {
+    const uint32_t p = centre[FastRingY(i) * kPitch + FastRingX(i)];
+    ring[i] = p * (1u - 65536u) + (255u << 16);
+  }
+  uint32_t two[16], four[16];
+#pragma unroll
+  for (int i = 0; i < 16; ++i) two[i] = Min2(ring[i], ring[(i + 1) & 15]);
+#pragma unroll
+  for (int i = 0; i < 16; ++i) four[i] = Min2(two[i], two[(i + 2) & 15]);
+  uint32_t arcs[8];
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    const int core = 2 * i + 1;  // as in HasArc
+    const uint32_t ends = Max2(ring[2 * i], ring[(2 * i + kArc) & 15]);
+    arcs[i] = Min3(four[core & 15], four[(core + 4) & 15], ends);
+    if (kArc > 9) arcs[i] = Min2(arcs[i], four[(core + kArc - 5) & 15]);
+  }
+  const uint32_t best = Max3(Max3(arcs[0], arcs[1], arcs[2]), Max3(arcs[3], arcs[4], arcs[5]), Max2(arcs[6], arcs[7]));
+  const int brightest = best & 0xffff;
+  const int darkest = 255 - static_cast<int>(best >> 16);
+  const int p = *centre;
+  return Max(brightest - p, p - darkest) - 1;
+}
+
+}  // namespace glint::cuda
+
+#endif  // GLINT_CUDA_FAST_CUH_

@@ -1,0 +1,528 @@
+#include "cuda/pipeline.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <list>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "cuda/pipeline_factory.h"
+#include "cuda/plan.h"
+#include "cuda/runtime/api.h"
+#include "cuda/runtime/error.h"
+#include "cuda/runtime/owners.h"
+#include "cuda/stages.h"
+
+namespace glint::cuda {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Graphs kept, least recently used first out: more shapes than a client changes between, few enough to be small.
+constexpr size_t kMaxPlans = 16;
+// Pageable rows are copied to pinned memory in bands, so that the device receives one while the next is copied.
+constexpr size_t kBandBytes = 256 * 1024;
+// Launches that keep the device busy while the ones to be timed are enqueued.
+constexpr int kWarmUpReplays = 8;
+constexpr int kReplaysPerBatch = 32;
+
+int64_t Nanoseconds(Clock::duration d) { return std::chrono::duration_cast<std::chrono::nanoseconds>(d).count(); }
+
+float Median(std::vector<float> v) {
+  if (v.empty()) return 0;
+  std::nth_element(v.begin(), v.begin() + v.size() / 2, v.end());
+  return v[v.size() / 2];
+}
+
+// OK if the device exists and this build has code for it.
+absl::Status CheckDevice(Api* api, int ordinal, cudaDeviceProp* properties) {
+  int count = 0;
+  if (const cudaError_t error = api->GetDeviceCount(&count); error != cudaSuccess) {
+    api->GetLastError();
+    int driver = 0;
+    api->DriverGetVersion(&driver);
+    const std::string state = driver == 0 ? "no NVIDIA driver found"
+                                          : absl::StrCat("driver for CUDA ", driver / 1000, ".", driver % 1000 / 10);
+    return absl::FailedPreconditionError(absl::StrCat("no usable CUDA device: ", state, "; ", cudaGetErrorName(error),
+                                                      " (", cudaGetErrorString(error), ")"));
+  }
+  if (ordinal < 0 || ordinal >= count) {
+    return absl::FailedPreconditionError(absl::StrCat("no CUDA device ", ordinal, ": the driver has ", count));
+  }
+  GLINT_RETURN_IF_ERROR(ToStatus(api->GetDeviceProperties(properties, ordinal), "asking for the device's properties"));
+  GLINT_RETURN_IF_ERROR(ToStatus(api->SetDevice(ordinal), absl::StrCat("choosing CUDA device ", ordinal)));
+  absl::Status prepared = PrepareCorners(api);
+  if (prepared.ok()) prepared = PrepareDescribe(api);
+  if (!prepared.ok()) {
+    api->GetLastError();
+    return absl::FailedPreconditionError(absl::StrCat("this build cannot run on ", properties->name, " (sm_",
+                                                      properties->major, properties->minor, "): ", prepared.message()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+struct Pipeline::Impl {
+  // One set of options and shape, ready to run.
+  struct Prepared {
+    explicit Prepared(const PlanKey& key) : plan(key) {}
+    Plan plan;
+    DeviceBuffer tables;
+    Frame frame{};
+    GraphExec graph;
+  };
+
+  explicit Impl(const PipelineOptions& pipeline_options, Api* pipeline_api)
+      : options(pipeline_options), api(pipeline_api) {}
+
+  absl::Status Initialize();
+  absl::StatusOr<Prepared*> Prepare(const PlanKey& key);
+  absl::Status MakeRoom(const Plan& plan);
+  absl::Status Detect(const DetectorOptions& detector, const ImageView& image, const ImageView& mask,
+                      Features* features, StageTimes* times);
+  absl::Status Enqueue(const Prepared& prepared, cudaEvent_t* stage_events = nullptr);
+  absl::Status UploadAll(const Prepared& prepared, const ImageView& image, const ImageView& mask);
+  absl::Status Upload(const ImageView& image, int pitch, uint8_t* staging, uint8_t* device);
+  bool IsPinned(const void* data);
+  absl::Status Record(const Event& event);
+  absl::Status WaitFor(const Event& event);
+  absl::Status ClearCounters();
+  absl::StatusOr<float> Microseconds(const Event& from, const Event& to);
+  void ReadResult(const Plan& plan, Features* features);
+  void Recover();
+
+  absl::StatusOr<DeviceTiming> TimeOnDevice(const PlanKey& key, const ImageView& image, const ImageView& mask,
+                                            int repeats);
+  absl::Status TimeStages(const Prepared& prepared, int repeats, StageTimes* stages);
+  absl::StatusOr<Floors> MeasureFloors(int64_t bytes_up, int64_t bytes_down, int repeats);
+
+  const PipelineOptions options;
+  Api* const api;
+  cudaDeviceProp device{};
+  int multiprocessors = 0;
+  Stream stream;
+  Event begun, uploaded, done;
+  absl::Status fatal;
+
+  // Memory that all plans share; grows to the largest one's need, which drops the plans made before.
+  DeviceBuffer counters;
+  DeviceBuffer scratch;
+  MappedBuffer staging;  // image, then mask, with the plan's pitch
+  MappedBuffer result;
+  std::list<Prepared> plans;  // most recently used first
+  // A frame did not run to its end: the counters may not be zero.
+  bool counters_dirty = false;
+};
+
+absl::Status Pipeline::Impl::Initialize() {
+  GLINT_RETURN_IF_ERROR(CheckDevice(api, options.device, &device));
+  multiprocessors = device.multiProcessorCount;
+  if (options.sm_limit > 0) multiprocessors = std::min(multiprocessors, options.sm_limit);
+  auto made = Stream::Create(api, options.device, options.sm_limit);
+  GLINT_RETURN_IF_ERROR(made.status());
+  stream = *std::move(made);
+  const unsigned blocking = options.wait == Wait::kBlock ? cudaEventBlockingSync : cudaEventDefault;
+  for (auto [event, flags] : {std::pair{&begun, 0u}, std::pair{&uploaded, 0u}, std::pair{&done, blocking}}) {
+    auto created = CreateEvent(api, flags);
+    GLINT_RETURN_IF_ERROR(created.status());
+    *event = *std::move(created);
+  }
+  auto cleared = DeviceBuffer::Create(stream.view(), sizeof(Counters));
+  GLINT_RETURN_IF_ERROR(cleared.status());
+  counters = *std::move(cleared);
+  return ToStatus(api->StreamSynchronize(stream.view().stream), "starting the device");
+}
+
+absl::Status Pipeline::Impl::MakeRoom(const Plan& plan) {
+  const size_t images = plan.image_bytes() * (plan.key().masked ? 2 : 1);
+  if (plan.scratch_bytes() > scratch.bytes()) {
+    plans.clear();
+    scratch = DeviceBuffer();
+    auto made = DeviceBuffer::Create(stream.view(), plan.scratch_bytes());
+    GLINT_RETURN_IF_ERROR(made.status());
+    scratch = *std::move(made);
+  }
+  for (auto [buffer, bytes] : {std::pair{&staging, images}, std::pair{&result, plan.result_bytes()}}) {
+    if (bytes <= buffer->bytes()) continue;
+    plans.clear();
+    *buffer = MappedBuffer();
+    auto made = MappedBuffer::Create(api, bytes);
+    GLINT_RETURN_IF_ERROR(made.status());
+    *buffer = *std::move(made);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Pipeline::Impl::Prepared*> Pipeline::Impl::Prepare(const PlanKey& key) {
+  for (auto it = plans.begin(); it != plans.end(); ++it) {
+    if (!(it->plan.key() == key)) continue;
+    plans.splice(plans.begin(), plans, it);
+    return &plans.front();
+  }
+  Prepared prepared(key);
+  const Plan& plan = prepared.plan;
+  GLINT_RETURN_IF_ERROR(MakeRoom(plan));
+  auto tables = DeviceBuffer::Create(stream.view(), std::max<size_t>(plan.tables().size(), 1));
+  GLINT_RETURN_IF_ERROR(tables.status());
+  prepared.tables = *std::move(tables);
+  GLINT_RETURN_IF_ERROR(ToStatus(api->MemcpyAsync(prepared.tables.data(), plan.tables().data(), plan.tables().size(),
+                                                  cudaMemcpyHostToDevice, stream.view().stream),
+                                 "copying tables to the device"));
+  GLINT_RETURN_IF_ERROR(ToStatus(api->StreamSynchronize(stream.view().stream), "waiting for tables"));
+  PlanMemory memory;
+  memory.scratch = scratch.data();
+  memory.tables = prepared.tables.data();
+  memory.counters = reinterpret_cast<Counters*>(counters.data());
+  memory.result = result.device_data();
+  if (device.integrated) {
+    memory.image = staging.device_data();
+    memory.mask = staging.device_data() + plan.image_bytes();
+  }
+  prepared.frame = plan.Place(memory);
+  auto graph = CaptureGraph(stream.view(), [&](StreamView) { return Enqueue(prepared); });
+  GLINT_RETURN_IF_ERROR(graph.status());
+  prepared.graph = *std::move(graph);
+  if (plans.size() >= kMaxPlans) plans.pop_back();
+  plans.push_front(std::move(prepared));
+  return &plans.front();
+}
+
+// The stages of a frame. stage_events, if not null, are recorded before the first stage and after the pyramid, the
+// corners, the ranking and the end: five.
+absl::Status Pipeline::Impl::Enqueue(const Prepared& prepared, cudaEvent_t* stage_events) {
+  const DetectorOptions& detector = prepared.plan.key().options;
+  const Frame& frame = prepared.frame;
+  const bool harris = detector.score == Score::kHarris;
+  const auto mark = [&] {
+    if (stage_events == nullptr) return absl::OkStatus();
+    return ToStatus(api->EventRecord(*stage_events++, stream.view().stream), "recording an event");
+  };
+  GLINT_RETURN_IF_ERROR(mark());
+  for (int l = 1; l < frame.levels; ++l) GLINT_RETURN_IF_ERROR(BuildLevel(stream.view(), frame, l));
+  GLINT_RETURN_IF_ERROR(mark());
+  GLINT_RETURN_IF_ERROR(FindCorners(stream.view(), frame, detector.arc_length, harris));
+  GLINT_RETURN_IF_ERROR(mark());
+  GLINT_RETURN_IF_ERROR(Shortlist(stream.view(), frame, detector.ranking == Ranking::kHarris, harris, multiprocessors));
+  GLINT_RETURN_IF_ERROR(RankAndOrient(stream.view(), frame, multiprocessors));
+  GLINT_RETURN_IF_ERROR(WriteResult(stream.view(), frame, multiprocessors));
+  GLINT_RETURN_IF_ERROR(mark());
+  if (detector.descriptor == Descriptor::kRbrief) {
+    GLINT_RETURN_IF_ERROR(Describe(stream.view(), frame, multiprocessors));
+  }
+  return mark();
+}
+
+bool Pipeline::Impl::IsPinned(const void* data) {
+  cudaPointerAttributes attributes{};
+  if (api->PointerGetAttributes(&attributes, data) != cudaSuccess) {
+    api->GetLastError();  // pageable memory is an error to some drivers, and none to us
+    return false;
+  }
+  return attributes.type == cudaMemoryTypeHost;
+}
+
+absl::Status Pipeline::Impl::Upload(const ImageView& image, int pitch, uint8_t* staging_image, uint8_t* device_image) {
+  const auto width = static_cast<size_t>(image.width);
+  const auto height = static_cast<size_t>(image.height);
+  const auto to_pitch = static_cast<size_t>(pitch);
+  const cudaStream_t s = stream.view().stream;
+  if (!device.integrated && IsPinned(image.data)) {
+    const auto from_pitch = static_cast<size_t>(image.stride);
+    const bool contiguous = from_pitch == to_pitch && from_pitch == width;
+    const cudaError_t error =
+        contiguous ? api->MemcpyAsync(device_image, image.data, width * height, cudaMemcpyHostToDevice, s)
+                   : api->Memcpy2DAsync(device_image, to_pitch, image.data, from_pitch, width, height,
+                                        cudaMemcpyHostToDevice, s);
+    return ToStatus(error, "copying pinned pixels to the device");
+  }
+  const size_t band_rows = std::max<size_t>(1, kBandBytes / to_pitch);
+  for (size_t first = 0; first < height; first += band_rows) {
+    const size_t rows = std::min(band_rows, height - first);
+    uint8_t* band = staging_image + first * to_pitch;
+    if (image.stride == pitch && width == to_pitch) {
+      std::memcpy(band, image.row(static_cast<int>(first)), rows * width);
+    } else {
+      for (size_t y = 0; y < rows; ++y) {
+        std::memcpy(band + y * to_pitch, image.row(static_cast<int>(first + y)), width);
+      }
+    }
+    if (device.integrated) continue;
+    GLINT_RETURN_IF_ERROR(
+        ToStatus(api->MemcpyAsync(device_image + first * to_pitch, band, rows * to_pitch, cudaMemcpyHostToDevice, s),
+                 "copying pixels to the device"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Pipeline::Impl::UploadAll(const Prepared& prepared, const ImageView& image, const ImageView& mask) {
+  const Plan& plan = prepared.plan;
+  const Level& level = prepared.frame.level[0];
+  GLINT_RETURN_IF_ERROR(Upload(image, plan.pitch(), staging.data(), level.image));
+  if (!plan.key().masked) return absl::OkStatus();
+  return Upload(mask, plan.pitch(), staging.data() + plan.image_bytes(), level.mask);
+}
+
+absl::Status Pipeline::Impl::Record(const Event& event) {
+  return ToStatus(api->EventRecord(event.get(), stream.view().stream), "recording an event");
+}
+
+absl::Status Pipeline::Impl::WaitFor(const Event& event) {
+  if (options.wait == Wait::kBlock) return ToStatus(api->EventSynchronize(event.get()), "waiting for the device");
+  for (;;) {
+    const cudaError_t state = api->EventQuery(event.get());
+    if (state != cudaErrorNotReady) return ToStatus(state, "waiting for the device");
+    if (options.wait == Wait::kYield) sched_yield();
+  }
+}
+
+absl::Status Pipeline::Impl::ClearCounters() {
+  if (!counters_dirty) return absl::OkStatus();
+  GLINT_RETURN_IF_ERROR(
+      ToStatus(api->MemsetAsync(counters.data(), 0, sizeof(Counters), stream.view().stream), "clearing counters"));
+  counters_dirty = false;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<float> Pipeline::Impl::Microseconds(const Event& from, const Event& to) {
+  float milliseconds = 0;
+  GLINT_RETURN_IF_ERROR(ToStatus(api->EventElapsedTime(&milliseconds, from.get(), to.get()), "reading an event"));
+  return milliseconds * 1000;
+}
+
+void Pipeline::Impl::ReadResult(const Plan& plan, Features* features) {
+  ResultHeader header;
+  std::memcpy(&header, result.data(), sizeof(header));
+  const auto capacity = static_cast<size_t>(OutputCapacity(plan.key().options));
+  const size_t count = std::min<size_t>(header.count, capacity);
+  const int descriptor_bytes = plan.key().options.descriptor == Descriptor::kRbrief ? kRbriefBytes : 0;
+  features->Resize(count, descriptor_bytes);
+  features->truncated = header.truncated != 0;
+  const uint8_t* from = result.data() + sizeof(header);
+  void* const arrays[kResultArrays] = {features->x.data(),     features->y.data(),        features->size.data(),
+                                       features->angle.data(), features->response.data(), features->octave.data()};
+  static_assert(sizeof(float) == sizeof(int32_t), "all arrays have elements of one size");
+  for (void* to : arrays) {
+    if (count > 0) std::memcpy(to, from, count * sizeof(float));
+    from += capacity * sizeof(float);
+  }
+  if (count > 0 && descriptor_bytes > 0) std::memcpy(features->descriptors.data(), from, features->descriptors.size());
+}
+
+// After an error: nothing of the frame runs any more, and either the next one can, or fatal says why not.
+void Pipeline::Impl::Recover() {
+  api->GetLastError();
+  const cudaError_t state = api->StreamSynchronize(stream.view().stream);
+  if (IsSticky(state)) fatal = absl::InternalError(ToStatus(state, "the device is lost to this process").message());
+  counters_dirty = true;
+}
+
+absl::Status Pipeline::Impl::Detect(const DetectorOptions& detector, const ImageView& image, const ImageView& mask,
+                                    Features* features, StageTimes* times) {
+  const Clock::time_point start = Clock::now();
+  GLINT_RETURN_IF_ERROR(ToStatus(api->SetDevice(options.device), "choosing the device"));
+  auto prepared = Prepare({detector, image.shape(), !mask.empty()});
+  GLINT_RETURN_IF_ERROR(prepared.status());
+  GLINT_RETURN_IF_ERROR(ClearCounters());
+  if (times != nullptr) GLINT_RETURN_IF_ERROR(Record(begun));
+  GLINT_RETURN_IF_ERROR(UploadAll(**prepared, image, mask));
+  if (times != nullptr) GLINT_RETURN_IF_ERROR(Record(uploaded));
+  GLINT_RETURN_IF_ERROR(
+      ToStatus(api->GraphLaunch((*prepared)->graph.get(), stream.view().stream), "launching the frame's graph"));
+  GLINT_RETURN_IF_ERROR(Record(done));
+  GLINT_RETURN_IF_ERROR(WaitFor(done));
+  ReadResult((*prepared)->plan, features);
+  if (times == nullptr) return absl::OkStatus();
+  const auto upload = Microseconds(begun, uploaded);
+  GLINT_RETURN_IF_ERROR(upload.status());
+  const auto detect = Microseconds(uploaded, done);
+  GLINT_RETURN_IF_ERROR(detect.status());
+  *times = StageTimes();
+  times->upload_ns = static_cast<int64_t>(*upload * 1000);
+  times->detect_ns = static_cast<int64_t>(*detect * 1000);
+  times->download_ns = std::max<int64_t>(0, Nanoseconds(Clock::now() - start) - times->upload_ns - times->detect_ns);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<DeviceTiming> Pipeline::Impl::TimeOnDevice(const PlanKey& key, const ImageView& image,
+                                                          const ImageView& mask, int repeats) {
+  GLINT_RETURN_IF_ERROR(ToStatus(api->SetDevice(options.device), "choosing the device"));
+  auto prepared = Prepare(key);
+  GLINT_RETURN_IF_ERROR(prepared.status());
+  GLINT_RETURN_IF_ERROR(ClearCounters());
+  GLINT_RETURN_IF_ERROR(UploadAll(**prepared, image, mask));
+  const cudaStream_t s = stream.view().stream;
+  const auto replay = [&] {
+    return ToStatus(api->GraphLaunch((*prepared)->graph.get(), s), "launching the frame's graph");
+  };
+  std::vector<Event> events;
+  for (int i = 0; i <= kReplaysPerBatch; ++i) {
+    auto event = CreateEvent(api, cudaEventDefault);
+    GLINT_RETURN_IF_ERROR(event.status());
+    events.push_back(*std::move(event));
+  }
+  DeviceTiming timing;
+  while (static_cast<int>(timing.replay_us.size()) < repeats) {
+    for (int i = 0; i < kWarmUpReplays; ++i) GLINT_RETURN_IF_ERROR(replay());
+    for (int i = 0; i <= kReplaysPerBatch; ++i) {
+      GLINT_RETURN_IF_ERROR(Record(events[i]));
+      if (i < kReplaysPerBatch) GLINT_RETURN_IF_ERROR(replay());
+    }
+    GLINT_RETURN_IF_ERROR(ToStatus(api->StreamSynchronize(s), "waiting for the device"));
+    for (int i = 0; i < kReplaysPerBatch && static_cast<int>(timing.replay_us.size()) < repeats; ++i) {
+      const auto us = Microseconds(events[i], events[i + 1]);
+      GLINT_RETURN_IF_ERROR(us.status());
+      timing.replay_us.push_back(*us);
+    }
+  }
+  ResultHeader header;
+  std::memcpy(&header, result.data(), sizeof(header));
+  timing.keypoints = static_cast<int>(header.count);
+  const bool describes = key.options.descriptor == Descriptor::kRbrief;
+  for (const Level& level : (*prepared)->frame.level) timing.launches += level.width > 0 ? 1 : 0;
+  timing.launches += 3 + (describes ? 1 : 0);  // level 0 needs no launch, the corner stage takes its place
+  GLINT_RETURN_IF_ERROR(TimeStages(**prepared, std::min(repeats, kReplaysPerBatch), &timing.stages));
+  return timing;
+}
+
+absl::Status Pipeline::Impl::TimeStages(const Prepared& prepared, int repeats, StageTimes* stages) {
+  constexpr int kMarks = 5;
+  std::vector<Event> events;
+  cudaEvent_t handles[kMarks];
+  for (cudaEvent_t& handle : handles) {
+    auto event = CreateEvent(api, cudaEventDefault);
+    GLINT_RETURN_IF_ERROR(event.status());
+    handle = event->get();
+    events.push_back(*std::move(event));
+  }
+  std::vector<float> us[kMarks - 1];
+  for (int i = 0; i < repeats; ++i) {
+    for (int k = 0; k < kWarmUpReplays; ++k) {
+      GLINT_RETURN_IF_ERROR(ToStatus(api->GraphLaunch(prepared.graph.get(), stream.view().stream), "launching"));
+    }
+    GLINT_RETURN_IF_ERROR(Enqueue(prepared, handles));
+    GLINT_RETURN_IF_ERROR(ToStatus(api->StreamSynchronize(stream.view().stream), "waiting for the device"));
+    for (int k = 0; k + 1 < kMarks; ++k) {
+      const auto stage = Microseconds(events[k], events[k + 1]);
+      GLINT_RETURN_IF_ERROR(stage.status());
+      us[k].push_back(*stage);
+    }
+  }
+  int64_t* const fields[kMarks - 1] = {&stages->pyramid_ns, &stages->corners_ns, &stages->select_ns,
+                                       &stages->describe_ns};
+  for (int k = 0; k + 1 < kMarks; ++k) *fields[k] = static_cast<int64_t>(Median(us[k]) * 1000);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Floors> Pipeline::Impl::MeasureFloors(int64_t bytes_up, int64_t bytes_down, int repeats) {
+  GLINT_RETURN_IF_ERROR(ToStatus(api->SetDevice(options.device), "choosing the device"));
+  const StreamView view = stream.view();
+  auto host = MappedBuffer::Create(api, static_cast<size_t>(std::max({bytes_up, bytes_down, int64_t{1}})));
+  GLINT_RETURN_IF_ERROR(host.status());
+  auto memory = DeviceBuffer::Create(view, host->bytes());
+  GLINT_RETURN_IF_ERROR(memory.status());
+  auto nothing = CaptureGraph(view, LaunchNothing);
+  GLINT_RETURN_IF_ERROR(nothing.status());
+  const auto median = [&](auto enqueue) -> absl::StatusOr<float> {
+    std::vector<float> us;
+    for (int i = 0; i < repeats + kWarmUpReplays; ++i) {
+      const Clock::time_point start = Clock::now();
+      GLINT_RETURN_IF_ERROR(ToStatus(enqueue(), "measuring a floor"));
+      GLINT_RETURN_IF_ERROR(Record(done));
+      GLINT_RETURN_IF_ERROR(WaitFor(done));
+      if (i >= kWarmUpReplays) us.push_back(static_cast<float>(Nanoseconds(Clock::now() - start)) / 1000);
+    }
+    return Median(us);
+  };
+  Floors floors;
+  const auto graph = median([&] { return api->GraphLaunch(nothing->get(), view.stream); });
+  GLINT_RETURN_IF_ERROR(graph.status());
+  const auto up = median([&] {
+    return api->MemcpyAsync(memory->data(), host->data(), static_cast<size_t>(bytes_up), cudaMemcpyHostToDevice,
+                            view.stream);
+  });
+  GLINT_RETURN_IF_ERROR(up.status());
+  const auto down = median([&] {
+    return api->MemcpyAsync(host->data(), memory->data(), static_cast<size_t>(bytes_down), cudaMemcpyDeviceToHost,
+                            view.stream);
+  });
+  GLINT_RETURN_IF_ERROR(down.status());
+  floors.empty_graph_us = *graph;
+  floors.upload_us = *up;
+  floors.download_us = *down;
+  return floors;
+}
+
+absl::StatusOr<std::unique_ptr<Pipeline>> PipelineFactory::Create(const PipelineOptions& options, Api* api) {
+  auto impl = std::make_unique<Pipeline::Impl>(options, api);
+  if (absl::Status status = impl->Initialize(); !status.ok()) {
+    api->GetLastError();
+    return status;
+  }
+  return std::unique_ptr<Pipeline>(new Pipeline(std::move(impl)));
+}
+
+Pipeline::Pipeline(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Pipeline::~Pipeline() = default;
+
+absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Create(const PipelineOptions& options) {
+  return PipelineFactory::Create(options, &CudaApi());
+}
+
+absl::Status Pipeline::Detect(const DetectorOptions& options, const ImageView& image, const ImageView& mask,
+                              Features* features, StageTimes* times) {
+  if (!impl_->fatal.ok()) return impl_->fatal;
+  absl::Status status = impl_->Detect(options, image, mask, features, times);
+  if (!status.ok()) {
+    features->Clear();
+    impl_->Recover();
+  }
+  return status;
+}
+
+const absl::Status& Pipeline::fatal() const { return impl_->fatal; }
+
+absl::StatusOr<DeviceTiming> Pipeline::TimeOnDevice(const DetectorOptions& options, const ImageView& image,
+                                                    const ImageView& mask, int repeats) {
+  if (!impl_->fatal.ok()) return impl_->fatal;
+  auto timing = impl_->TimeOnDevice({options, image.shape(), !mask.empty()}, image, mask, repeats);
+  if (!timing.ok()) impl_->Recover();
+  return timing;
+}
+
+absl::StatusOr<Floors> Pipeline::MeasureFloors(int64_t bytes_up, int64_t bytes_down, int repeats) {
+  if (!impl_->fatal.ok()) return impl_->fatal;
+  auto floors = impl_->MeasureFloors(bytes_up, bytes_down, repeats);
+  if (!floors.ok()) impl_->Recover();
+  return floors;
+}
+
+absl::Status ProbeDevice(int ordinal) {
+  cudaDeviceProp properties{};
+  return CheckDevice(&CudaApi(), ordinal, &properties);
+}
+
+std::string DeviceDescription(int ordinal) {
+  cudaDeviceProp properties{};
+  if (!CheckDevice(&CudaApi(), ordinal, &properties).ok()) return "";
+  int driver = 0;
+  if (CudaApi().DriverGetVersion(&driver) != cudaSuccess) return "";
+  return absl::StrCat(properties.name, " (sm_", properties.major, properties.minor, ", ",
+                      properties.multiProcessorCount, " SMs), driver ", driver / 1000, ".", driver % 1000 / 10);
+}
+
+absl::StatusOr<PinnedMemory> PinnedMemory::Allocate(size_t bytes) {
+  void* data = nullptr;
+  GLINT_RETURN_IF_ERROR(ToStatus(CudaApi().HostAlloc(&data, bytes, cudaHostAllocPortable),
+                                 absl::StrCat("allocating ", bytes, " bytes of pinned memory")));
+  return PinnedMemory(static_cast<uint8_t*>(data));
+}
+
+PinnedMemory::~PinnedMemory() {
+  if (data_ != nullptr) CudaApi().FreeHost(data_);
+}
+
+}  // namespace glint::cuda

@@ -1,0 +1,73 @@
+// Everything about a frame that follows from its options and shape: level sizes, tiles, shares, the tables that the
+// kernels read, and where in the pipeline's memory each array lies. Made once per (options, shape, mask present).
+#ifndef GLINT_CUDA_PLAN_H_
+#define GLINT_CUDA_PLAN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "cuda/frame.h"
+#include "features/options.h"
+#include "features/types.h"
+
+namespace glint::cuda {
+
+struct PlanKey {
+  DetectorOptions options;
+  Shape shape;
+  bool masked = false;
+
+  friend bool operator==(const PlanKey& a, const PlanKey& b) {
+    return a.options == b.options && a.shape == b.shape && a.masked == b.masked;
+  }
+};
+
+// Where the plan's arrays are to be.
+struct PlanMemory {
+  uint8_t* scratch = nullptr;  // Plan::scratch_bytes, device
+  uint8_t* tables = nullptr;   // Plan::tables.size(), device
+  Counters* counters = nullptr;
+  uint8_t* result = nullptr;  // Plan::result_bytes
+  uint8_t* image = nullptr;   // level 0; null: in scratch
+  uint8_t* mask = nullptr;    // level 0's mask; null: in scratch
+};
+
+class Plan {
+ public:
+  explicit Plan(const PlanKey& key);
+
+  const PlanKey& key() const { return key_; }
+  size_t scratch_bytes() const { return scratch_bytes_; }
+  size_t result_bytes() const { return result_bytes_; }
+  const std::vector<uint8_t>& tables() const { return tables_; }
+  int pitch() const { return frame_.level[0].pitch; }  // of the image and the mask, bytes
+  // Bytes from the first row to the end of the last one's slack.
+  size_t image_bytes() const;
+
+  // The frame with all pointers set.
+  Frame Place(const PlanMemory& memory) const;
+
+ private:
+  size_t AddScratch(size_t bytes);
+  template <typename T>
+  size_t AddTable(const std::vector<T>& table);
+  void PlanLevels();
+  void PlanTiles();
+
+  struct Offsets {
+    size_t image = 0, mask = 0, candidates = 0, shortlist = 0, ranked = 0;  // in scratch
+    size_t column_taps = 0, row_taps = 0;                                   // in tables
+  };
+  PlanKey key_;
+  Frame frame_{};  // without pointers
+  Offsets level_offsets_[kMaxLevels];
+  size_t pattern_offset_ = 0;
+  std::vector<uint8_t> tables_;
+  size_t scratch_bytes_ = 0;
+  size_t result_bytes_ = 0;
+};
+
+}  // namespace glint::cuda
+
+#endif  // GLINT_CUDA_PLAN_H_

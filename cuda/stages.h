@@ -1,0 +1,48 @@
+// Table of contents of the CUDA backend: the launchers of all stages, in the order in which a frame runs them.
+//
+// A launcher enqueues on the stream and returns; it neither allocates nor waits. Errors are those of a kernel launch,
+// by ToStatus(). All read the one Frame, which must outlive nothing: it travels by value.
+#ifndef GLINT_CUDA_STAGES_H_
+#define GLINT_CUDA_STAGES_H_
+
+#include "absl/status/status.h"
+#include "cuda/frame.h"
+#include "cuda/runtime/owners.h"
+
+namespace glint::cuda {
+
+// pyramid.cu: level[index].image, and .mask if there is one, from the level before. 1 <= index < levels.
+absl::Status BuildLevel(StreamView stream, const Frame& frame, int index);
+
+// corners.cu: candidates of all levels and the histogram of their keys. FAST, its score (or Harris at every corner),
+// suppression, border, mask.
+struct CornerTiling {
+  int tested_width, tested_height;  // pixels that a tile tests
+  int width, height;                // pixels of the level that it answers for
+  int margin_x, margin_y;           // from the first tested pixel to the first one answered for
+  int alignment;                    // of the first tested column
+};
+CornerTiling GetCornerTiling();
+absl::Status PrepareCorners(Api* api);  // once per device, before the first FindCorners
+absl::Status FindCorners(StreamView stream, const Frame& frame, int arc_length, bool harris);
+
+// shortlist.cu: the best of the candidates by the first ranking, exactly, ties included. With `rescore`, their keys
+// become the Harris response; otherwise they keep their keys, FAST scores or (`harris_keys`) Harris responses.
+absl::Status Shortlist(StreamView stream, const Frame& frame, bool rescore, bool harris_keys, int multiprocessors);
+
+// rank.cu: each shortlisted corner's place among its level's by the final ranking, and the angle of those kept.
+absl::Status RankAndOrient(StreamView stream, const Frame& frame, int multiprocessors);
+
+// result.cu: header and arrays of the result, all levels together, in order.
+absl::Status WriteResult(StreamView stream, const Frame& frame, int multiprocessors);
+
+// describe.cu: rBRIEF descriptors into the result.
+absl::Status PrepareDescribe(Api* api);  // once per device, before the first Describe
+absl::Status Describe(StreamView stream, const Frame& frame, int multiprocessors);
+
+// result.cu: a kernel that does nothing, the floor of a launch.
+absl::Status LaunchNothing(StreamView stream);
+
+}  // namespace glint::cuda
+
+#endif  // GLINT_CUDA_STAGES_H_
