@@ -14,13 +14,14 @@ int MixRow(const ImageView& image, ResizeTap tap, int y) {
 }  // namespace
 
 Image Resize(const ImageView& image, Shape to) {
+  std::vector<ResizeTap> across(to.width);
+  for (int x = 0; x < to.width; ++x) across[x] = MakeResizeTap(x, image.width, to.width);
   Image out(to.width, to.height);
   for (int y = 0; y < to.height; ++y) {
     const ResizeTap down = MakeResizeTap(y, image.height, to.height);
     for (int x = 0; x < to.width; ++x) {
-      const ResizeTap across = MakeResizeTap(x, image.width, to.width);
-      const int at = MixRow(image, across, down.at);
-      const int next = down.next_weight == 0 ? at : MixRow(image, across, down.at + 1);
+      const int at = MixRow(image, across[x], down.at);
+      const int next = down.next_weight == 0 ? at : MixRow(image, across[x], down.at + 1);
       out.row(y)[x] = ResizeColumn(down.next_weight, at, next);
     }
   }

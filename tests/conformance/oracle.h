@@ -2,7 +2,6 @@
 #ifndef GLINT_TESTS_CONFORMANCE_ORACLE_H_
 #define GLINT_TESTS_CONFORMANCE_ORACLE_H_
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,19 +16,25 @@ namespace glint::testing {
 cv::Mat MatOf(const ImageView& image);
 Image ImageOf(const cv::Mat& gray);
 
-// What cv::ORB finds for `options`, which must be orb's stages (score kMaxThreshold, arc length 9, an orientation), in
-// Glint's order and without truncation. Nothing if cv::ORB throws, as it does when a level vanishes.
-std::optional<Features> OrbOf(const DetectorOptions& options, const ImageView& image, const ImageView& mask = {});
+// What cv::ORB says.
+struct OrbAnswer {
+  // In Glint's order, cut to OutputCapacity(options).
+  Features features;
+  // cv::ORB throws when a level has no pixels left; `features` is then empty.
+  bool threw = false;
+  int levels = 0;  // how many have pixels
+};
+
+// `options` must have orb's stages: score kMaxThreshold, arc length 9, an orientation.
+OrbAnswer AskOrb(const DetectorOptions& options, const ImageView& image, const ImageView& mask = {});
 
 // OpenCV's blur has the rounding that Glint pins only where it runs with AVX2 and FMA. Empty if it does here;
 // otherwise why descriptors cannot be compared, for GTEST_SKIP.
 std::string WhyDescriptorsCannotBeCompared();
 
-// Success if `actual`, which some Glint backend found, is what cv::ORB finds, up to OutputCapacity(options); without
-// descriptors on machines on which they cannot be compared. Where cv::ORB throws because a level vanishes, success if
-// there are no keypoints from that level on.
-::testing::AssertionResult EqualsOrb(const DetectorOptions& options, const ImageView& image, const ImageView& mask,
-                                     const Features& actual);
+// Success if `actual`, which some Glint backend found, is what cv::ORB finds; without descriptors on machines on which
+// they cannot be compared. Where cv::ORB throws, success if there are no keypoints from the first vanished level on.
+::testing::AssertionResult EqualsOrb(const OrbAnswer& orb, const Features& actual);
 
 // Paths of all images below the folder that the environment variable GLINT_TEST_DATA names, sorted; none if unset.
 std::vector<std::string> TestImages();
