@@ -348,6 +348,23 @@ TEST(DescriptorRule, HoldsForRandomAnglesAndEveryPatchSize) {
   }
 }
 
+// cv::ORB looks beyond a region of interest at level 0 alone; Glint equals cv::ORB on a copy of the region.
+TEST(MarginRule, OfARegionOfInterestIsItsSurroundings) {
+  const Image surroundings = Texture({240, 200}, 15);
+  const cv::Mat region = MatOf(surroundings)(cv::Rect(50, 40, 120, 100));
+  const cv::Mat copy = region.clone();
+  const auto responses = [](const cv::Mat& image, int edge) {
+    std::vector<cv::KeyPoint> keypoints;
+    cv::ORB::create(20000, 1.2f, 2, edge)->detect(image, keypoints);
+    std::vector<float> all;
+    for (const cv::KeyPoint& k : keypoints) all.push_back(k.response);
+    return all;
+  };
+  EXPECT_NE(responses(region, 0), responses(copy, 0));
+  EXPECT_EQ(responses(region, 4), responses(copy, 4));  // Harris reads 4 pixels around a corner
+  EXPECT_FALSE(responses(region, 4).empty());
+}
+
 // Harris responses of noise hardly ever tie, so that each level returns exactly its share if it has enough corners.
 TEST(ShareRule, HoldsForManyPyramids) {
   const Image image = Noise({400, 300}, 13);
