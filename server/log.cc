@@ -38,7 +38,7 @@ bool NeedsQuotes(absl::string_view value) {
   for (const char c : value) {
     if (static_cast<unsigned char>(c) <= ' ' || c == '"' || c == '\\' || c == '=' || c == 0x7f) return true;
   }
-  return value.empty();
+  return false;
 }
 
 }  // namespace
@@ -49,11 +49,14 @@ std::string FormatLogLine(LogFormat format, absl::Time time, Severity severity, 
   if (format == LogFormat::kJson) {
     std::string line =
         absl::StrCat("{\"time\":\"", when, "\",\"severity\":\"", Name(severity), "\",\"event\":", Quoted(event));
-    for (const LogField& field : fields) absl::StrAppend(&line, ",", Quoted(field.name), ":", Quoted(field.value));
+    for (const LogField& field : fields) {
+      if (!field.value.empty()) absl::StrAppend(&line, ",", Quoted(field.name), ":", Quoted(field.value));
+    }
     return line + "}";
   }
   std::string line = absl::StrCat(when, " ", Name(severity), " ", event);
   for (const LogField& field : fields) {
+    if (field.value.empty()) continue;
     absl::StrAppend(&line, " ", field.name, "=", NeedsQuotes(field.value) ? Quoted(field.value) : field.value);
   }
   return line;

@@ -22,7 +22,7 @@ struct LogField {
 };
 
 // One line without its newline. Text: time, severity, event, then name=value, with values quoted where they have to be.
-// JSON: an object with "time", "severity", "event" and the fields as strings.
+// JSON: an object with "time", "severity", "event" and the fields as strings. Fields without a value are left out.
 std::string FormatLogLine(LogFormat format, absl::Time time, Severity severity, absl::string_view event,
                           std::initializer_list<LogField> fields);
 

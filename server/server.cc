@@ -133,7 +133,6 @@ absl::Status Server::Shutdown(absl::Duration drain_timeout) {
   }
   impl_->env.queue.Close();
   impl_->lane_threads.reset();
-  impl_->http.reset();
   impl_->env.health.RequestShutdown();
   impl_->shutdown_result = result;
   return result;

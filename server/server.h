@@ -61,8 +61,8 @@ class Server {
   // caller then shuts down either way.
   absl::Status Wait();
   // Reports NOT_SERVING, takes no more frames (UNAVAILABLE), answers those it has taken, ends all calls, stops
-  // listening and joins all threads. DEADLINE_EXCEEDED: calls that had not ended after `drain_timeout` were cancelled.
-  // Calls after the first return its result.
+  // listening and joins all threads but those of the metrics page, which answers until the end. DEADLINE_EXCEEDED:
+  // calls that had not ended after `drain_timeout` were cancelled. Calls after the first return its result.
   absl::Status Shutdown(absl::Duration drain_timeout);
 
  private:

@@ -1,0 +1,306 @@
+// FrameQueue, Session, StreamMask, LaneThreads: what is between the network and the lanes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <deque>
+#include <thread>
+#include <vector>
+
+#include "server/schedule/frame_queue.h"
+#include "server/schedule/lane_threads.h"
+#include "server/schedule/stream_mask.h"
+#include "server/session/session.h"
+#include "tests/server/fake_lane.h"
+
+namespace glint {
+namespace {
+
+using Admission = FrameQueue::Admission;
+using WhenFull = FrameQueue::WhenFull;
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+using ::testing::IsEmpty;
+
+class RecordingSink : public FrameSink {
+ public:
+  void OnFrameAdmitted(FrameJob* job) override { admitted.push_back(job); }
+  void OnFrameDone(FrameJob* job, const Features&) override { done.push_back(job); }
+  std::vector<FrameJob*> admitted;
+  std::vector<FrameJob*> done;
+};
+
+class FrameQueueTest : public ::testing::Test {
+ protected:
+  FrameJob* NewJob() {
+    jobs_.emplace_back();
+    jobs_.back().sink = &sink_;
+    return &jobs_.back();
+  }
+  std::vector<FrameJob*> NewJobs(int count) {
+    std::vector<FrameJob*> jobs;
+    for (int i = 0; i < count; ++i) jobs.push_back(NewJob());
+    return jobs;
+  }
+  static std::vector<FrameJob*> Drain(FrameList list) {
+    std::vector<FrameJob*> jobs;
+    while (FrameJob* job = list.PopFront()) jobs.push_back(job);
+    return jobs;
+  }
+  static std::vector<FrameJob*> CloseAndPopAll(FrameQueue* queue) {
+    queue->Close();
+    std::vector<FrameJob*> jobs;
+    while (FrameJob* job = queue->Pop()) jobs.push_back(job);
+    return jobs;
+  }
+
+  RecordingSink sink_;
+  std::deque<FrameJob> jobs_;
+};
+
+TEST_F(FrameQueueTest, KeepsTheOrderOfOneFlow) {
+  FrameQueue queue(8);
+  FrameFlow flow;
+  const auto jobs = NewJobs(5);
+  for (FrameJob* job : jobs) EXPECT_EQ(queue.Push(&flow, job, WhenFull::kReject), Admission::kQueued);
+  EXPECT_EQ(queue.size(), 5);
+  EXPECT_THAT(CloseAndPopAll(&queue), ElementsAreArray(jobs));
+  EXPECT_EQ(queue.size(), 0);
+}
+
+TEST_F(FrameQueueTest, TakesOneOfEachFlowInTurn) {
+  FrameQueue queue(16);
+  FrameFlow flood, a, b;
+  const auto f = NewJobs(4);
+  for (FrameJob* job : f) queue.Push(&flood, job, WhenFull::kReject);
+  const auto x = NewJobs(2), y = NewJobs(1);
+  queue.Push(&a, x[0], WhenFull::kReject);
+  queue.Push(&a, x[1], WhenFull::kReject);
+  queue.Push(&b, y[0], WhenFull::kReject);
+  EXPECT_THAT(CloseAndPopAll(&queue), ElementsAre(f[0], x[0], y[0], f[1], x[1], f[2], f[3]));
+}
+
+TEST_F(FrameQueueTest, AFlowThatComesBackJoinsTheEndOfTheRound) {
+  FrameQueue queue(16);
+  FrameFlow a, b;
+  const auto x = NewJobs(3), y = NewJobs(2);
+  queue.Push(&a, x[0], WhenFull::kReject);
+  queue.Push(&b, y[0], WhenFull::kReject);
+  queue.Push(&b, y[1], WhenFull::kReject);
+  EXPECT_EQ(queue.Pop(), x[0]);  // a leaves
+  queue.Push(&a, x[1], WhenFull::kReject);
+  EXPECT_THAT(CloseAndPopAll(&queue), ElementsAre(y[0], x[1], y[1]));
+}
+
+TEST_F(FrameQueueTest, RefusesBeyondItsCapacity) {
+  FrameQueue queue(2);
+  FrameFlow flow;
+  const auto jobs = NewJobs(3);
+  EXPECT_EQ(queue.Push(&flow, jobs[0], WhenFull::kReject), Admission::kQueued);
+  EXPECT_EQ(queue.Push(&flow, jobs[1], WhenFull::kReject), Admission::kQueued);
+  EXPECT_EQ(jobs[1]->queue_depth, 1);
+  EXPECT_EQ(queue.Push(&flow, jobs[2], WhenFull::kReject), Admission::kRejected);
+  EXPECT_EQ(queue.size(), 2);
+  EXPECT_THAT(CloseAndPopAll(&queue), ElementsAre(jobs[0], jobs[1]));
+}
+
+TEST_F(FrameQueueTest, AdmitsThoseWhoWaitFirstComeFirstServed) {
+  FrameQueue queue(1);
+  FrameFlow a, b, c;
+  const auto jobs = NewJobs(4);
+  EXPECT_EQ(queue.Push(&a, jobs[0], WhenFull::kWait), Admission::kQueued);
+  EXPECT_EQ(queue.Push(&b, jobs[1], WhenFull::kWait), Admission::kWaiting);
+  EXPECT_EQ(queue.Push(&c, jobs[2], WhenFull::kWait), Admission::kWaiting);
+  EXPECT_EQ(queue.size(), 1);
+  EXPECT_THAT(sink_.admitted, IsEmpty());
+  EXPECT_EQ(queue.Pop(), jobs[0]);
+  EXPECT_THAT(sink_.admitted, ElementsAre(jobs[1]));
+  // The room went to the waiter: it is full for everyone else.
+  EXPECT_EQ(queue.Push(&a, jobs[3], WhenFull::kReject), Admission::kRejected);
+  EXPECT_EQ(queue.Pop(), jobs[1]);
+  EXPECT_EQ(queue.Pop(), jobs[2]);
+  EXPECT_THAT(sink_.admitted, ElementsAre(jobs[1], jobs[2]));
+  EXPECT_EQ(queue.size(), 0);
+}
+
+TEST_F(FrameQueueTest, RemoveTakesQueuedAndWaitingJobsAndAdmitsOthers) {
+  FrameQueue queue(2);
+  FrameFlow leaving, staying;
+  const auto x = NewJobs(3), y = NewJobs(1);
+  queue.Push(&leaving, x[0], WhenFull::kWait);
+  queue.Push(&leaving, x[1], WhenFull::kWait);
+  queue.Push(&leaving, x[2], WhenFull::kWait);
+  EXPECT_EQ(queue.Push(&staying, y[0], WhenFull::kWait), Admission::kWaiting);
+  EXPECT_THAT(Drain(queue.Remove(&leaving)), ElementsAreArray(x));
+  EXPECT_THAT(sink_.admitted, ElementsAre(y[0]));
+  EXPECT_THAT(Drain(queue.Remove(&leaving)), IsEmpty());
+  EXPECT_THAT(CloseAndPopAll(&queue), ElementsAre(y[0]));
+}
+
+TEST_F(FrameQueueTest, RemoveKeepsTheRoundOfTheOthers) {
+  FrameQueue queue(8);
+  FrameFlow a, b, c;
+  const auto jobs = NewJobs(3);
+  queue.Push(&a, jobs[0], WhenFull::kReject);
+  queue.Push(&b, jobs[1], WhenFull::kReject);
+  queue.Push(&c, jobs[2], WhenFull::kReject);
+  queue.Remove(&c);  // the end of the ring
+  queue.Remove(&a);  // its beginning
+  EXPECT_EQ(queue.Pop(), jobs[1]);
+  EXPECT_EQ(queue.size(), 0);
+}
+
+TEST_F(FrameQueueTest, IsClosedToNewJobsAndHandsOutTheRest) {
+  FrameQueue queue(2);
+  FrameFlow flow;
+  const auto jobs = NewJobs(2);
+  queue.Push(&flow, jobs[0], WhenFull::kWait);
+  queue.Close();
+  EXPECT_EQ(queue.Push(&flow, jobs[1], WhenFull::kWait), Admission::kClosed);
+  EXPECT_EQ(queue.Pop(), jobs[0]);
+  EXPECT_EQ(queue.Pop(), nullptr);
+}
+
+// Every job comes out once, whoever pushes, pops and removes at the same time.
+TEST_F(FrameQueueTest, LosesAndDoublesNothingUnderContention) {
+  constexpr int kFlows = 4, kPoppers = 3, kJobs = 2000;
+  struct Producer : FrameSink {
+    void OnFrameAdmitted(FrameJob*) override { waiting = false; }
+    void OnFrameDone(FrameJob*, const Features&) override {}
+    std::atomic<bool> waiting{false};
+    FrameFlow flow;
+    std::vector<FrameJob> jobs{kJobs};
+  };
+  FrameQueue queue(3);
+  std::vector<Producer> producers(kFlows);
+  std::atomic<int> came_out{0};
+  std::vector<std::thread> poppers, pushers;
+  for (int i = 0; i < kPoppers; ++i) {
+    poppers.emplace_back([&] {
+      while (FrameJob* job = queue.Pop()) {
+        EXPECT_FALSE(job->cancelled.exchange(true)) << "twice";
+        ++came_out;
+      }
+    });
+  }
+  for (Producer& p : producers) {
+    pushers.emplace_back([&] {
+      for (int i = 0; i < kJobs; ++i) {
+        p.jobs[static_cast<size_t>(i)].sink = &p;
+        p.waiting = true;
+        if (queue.Push(&p.flow, &p.jobs[static_cast<size_t>(i)], WhenFull::kWait) == Admission::kQueued) {
+          p.waiting = false;
+        }
+        if (i % 7 == 0) {
+          for (FrameJob* job : Drain(queue.Remove(&p.flow))) {
+            EXPECT_FALSE(job->cancelled.exchange(true)) << "twice";
+            ++came_out;
+            if (job == &p.jobs[static_cast<size_t>(i)]) p.waiting = false;
+          }
+        }
+        while (p.waiting) std::this_thread::yield();
+      }
+    });
+  }
+  for (std::thread& thread : pushers) thread.join();
+  queue.Close();
+  for (std::thread& thread : poppers) thread.join();
+  EXPECT_EQ(came_out, kFlows * kJobs);
+  EXPECT_EQ(queue.size(), 0);
+}
+
+TEST(SessionTest, RepliesInTheOrderOfArrival) {
+  Session session(3);
+  std::deque<FrameJob> jobs(3);
+  EXPECT_TRUE(session.empty());
+  for (FrameJob& job : jobs) session.Add(&job);
+  EXPECT_TRUE(session.full());
+  jobs[1].done = true;
+  EXPECT_EQ(session.NextReply(), nullptr);
+  jobs[0].done = true;
+  EXPECT_EQ(session.NextReply(), &jobs[0]);
+  session.PopFront();
+  EXPECT_EQ(session.NextReply(), &jobs[1]);
+  session.PopFront();
+  EXPECT_EQ(session.NextReply(), nullptr);
+  // Around the ring, and Add() forgets what a reused job was.
+  jobs[0].done = true;
+  session.Add(&jobs[0]);
+  jobs[2].done = true;
+  session.PopFront();
+  EXPECT_EQ(session.NextReply(), nullptr);
+  session.CancelAll();
+  EXPECT_TRUE(jobs[0].cancelled);
+  EXPECT_FALSE(jobs[1].cancelled);
+}
+
+TEST(StreamMaskTest, KeepsItsOwnBytes) {
+  std::vector<uint8_t> bytes(12, 255);
+  ImageSource source;
+  source.kind = ImageSource::Kind::kRaw;
+  source.raw = *decode::InspectRaw({1, 4, 3, 0}, bytes.size(), 100);
+  source.bytes = bytes;
+  StreamMask mask(source);
+  bytes.assign(12, 0);
+  decode::Decoder decoder;
+  const auto view = mask.View(&decoder, 100);
+  ASSERT_TRUE(view.ok());
+  EXPECT_EQ(view->shape(), (Shape{4, 3}));
+  EXPECT_EQ(view->at(3, 2), 255);
+}
+
+TEST(LaneThreadsTest, ReportWarmUpsAndKeepGoingAfterErrors) {
+  testing::LaneControl control;
+  LaneOptions options;
+  options.lanes = 2;
+  LaneSet lanes = *testing::FakeLanes(&control)(options);
+  FrameQueue queue(8);
+  std::atomic<int> warm{0}, failures{0};
+  LaneThreads::Events events;
+  events.warm = [&] { ++warm; };
+  events.failed = [&](const absl::Status& why) {
+    ++failures;
+    EXPECT_EQ(why.message().find("lane "), 0u) << why;
+  };
+  events.busy = [](bool) {};
+  struct CountingSink : FrameSink {
+    void OnFrameAdmitted(FrameJob*) override {}
+    void OnFrameDone(FrameJob* job, const Features& features) override {
+      ++(job->status.ok() && features.count() == 1 ? good : bad);
+    }
+    std::atomic<int> good{0}, bad{0};
+  } sink;
+  std::deque<FrameJob> jobs(4);
+  const std::vector<uint8_t> pixels(16, 1);
+  for (FrameJob& job : jobs) {
+    job.sink = &sink;
+    job.image.kind = ImageSource::Kind::kRaw;
+    job.image.raw = *decode::InspectRaw({1, 4, 4, 0}, 16, 100);
+    job.image.bytes = pixels;
+  }
+  jobs[3].cancelled = true;
+  FrameFlow flow;
+  {
+    LaneThreads threads(&queue, &lanes, 100, events);
+    while (warm < 2) std::this_thread::yield();
+    control.Fail(absl::ResourceExhaustedError("no memory"));
+    queue.Push(&flow, &jobs[0], WhenFull::kReject);
+    while (sink.bad < 1) std::this_thread::yield();
+    EXPECT_EQ(jobs[0].status, absl::ResourceExhaustedError("no memory"));
+    control.Fail(absl::OkStatus());
+    queue.Push(&flow, &jobs[1], WhenFull::kReject);
+    while (sink.good < 1) std::this_thread::yield();
+    queue.Push(&flow, &jobs[3], WhenFull::kReject);
+    while (sink.bad < 2) std::this_thread::yield();
+    EXPECT_EQ(jobs[3].status.code(), absl::StatusCode::kCancelled);
+    EXPECT_EQ(failures, 0);
+    control.Fail(absl::InternalError("sticky"), absl::InternalError("sticky"));
+    queue.Push(&flow, &jobs[2], WhenFull::kReject);
+    while (failures < 1) std::this_thread::yield();
+    queue.Close();
+  }
+  EXPECT_EQ(control.runs(), 5);  // two warm-ups, three frames; not the cancelled one
+}
+
+}  // namespace
+}  // namespace glint
