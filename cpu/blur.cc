@@ -13,6 +13,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // After foreach_target.
 #include <algorithm>
+#include <cstring>
 
 #include "cpu/simd-inl.h"
 #include "cpu/stages.h"
@@ -54,7 +55,11 @@ void LoadPixels(const ImageView& image, int y, int strip_x, int begin, int end, 
   const uint8_t* from = row + strip_x + first;
   uint8_t reflected[kBlurStrip + 32];
   if (HWY_UNLIKELY(strip_x + first < 0 || strip_x + first + count + kLanes > image.width)) {
-    for (int i = 0; i < count; ++i) reflected[i] = row[Reflect101(strip_x + first + i, image.width)];
+    const int inside0 = std::max(-(strip_x + first), 0);
+    const int inside1 = std::max(std::min(image.width - (strip_x + first), count), inside0);
+    for (int i = 0; i < inside0; ++i) reflected[i] = row[Reflect101(strip_x + first + i, image.width)];
+    std::memcpy(reflected + inside0, from + inside0, static_cast<size_t>(inside1 - inside0));
+    for (int i = inside1; i < count; ++i) reflected[i] = row[Reflect101(strip_x + first + i, image.width)];
     std::fill(reflected + count, reflected + count + kLanes, uint8_t{0});
     from = reflected;
   }

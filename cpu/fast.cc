@@ -22,64 +22,63 @@
 HWY_BEFORE_NAMESPACE();
 namespace glint::cpu::HWY_NAMESPACE {
 
-// The 16 ring pixels of a vector of centres, r[i] as FastRingX(i), FastRingY(i).
-struct Ring {
-  V8 r[16];
-};
+// Pointers to the pixels above, at and below a vector of centres, and its ring.
+struct Window {
+  const uint8_t* row[7];  // row[3] is the centres' own
 
-// Pointers to the pixels above, at and below a centre; index 3 is its own row.
-struct RowWindow {
-  const uint8_t* row[7];
-  RowWindow(const ImageView& image, int y) {
+  Window(const ImageView& image, int y) {
     for (int i = 0; i < 7; ++i) row[i] = image.row(y - 3 + i);
+  }
+  template <int kIndex>
+  HWY_INLINE V8 Ring(ptrdiff_t x) const {
+    return hn::LoadU(D8(), row[3 + FastRingY(kIndex)] + x + FastRingX(kIndex));
   }
 };
 
-HWY_INLINE void LoadHalfRing0(const RowWindow& w, size_t x, Ring* ring) {
-  const D8 d;
-  ring->r[0] = hn::LoadU(d, w.row[6] + x);
-  ring->r[8] = hn::LoadU(d, w.row[0] + x);
-  ring->r[4] = hn::LoadU(d, w.row[3] + x + 3);
-  ring->r[12] = hn::LoadU(d, w.row[3] + x - 3);
-  ring->r[2] = hn::LoadU(d, w.row[5] + x + 2);
-  ring->r[10] = hn::LoadU(d, w.row[1] + x - 2);
-  ring->r[6] = hn::LoadU(d, w.row[1] + x + 2);
-  ring->r[14] = hn::LoadU(d, w.row[5] + x - 2);
+// Over the opposite pairs kFirst, kFirst + 2, kFirst + 4, kFirst + 6: the least of their maxima, the most of their
+// minima.
+template <int kFirst>
+HWY_INLINE void TestPairs(const Window& w, ptrdiff_t x, V8* least_maximum, V8* most_minimum) {
+  const V8 a0 = w.Ring<kFirst>(x);
+  const V8 a1 = w.Ring<kFirst + 8>(x);
+  const V8 b0 = w.Ring<kFirst + 2>(x);
+  const V8 b1 = w.Ring<kFirst + 10>(x);
+  const V8 c0 = w.Ring<kFirst + 4>(x);
+  const V8 c1 = w.Ring<kFirst + 12>(x);
+  const V8 d0 = w.Ring<kFirst + 6>(x);
+  const V8 d1 = w.Ring<kFirst + 14 - (kFirst + 14) / 16 * 16>(x);
+  *least_maximum = hn::Min(hn::Min(hn::Max(a0, a1), hn::Max(b0, b1)), hn::Min(hn::Max(c0, c1), hn::Max(d0, d1)));
+  *most_minimum = hn::Max(hn::Max(hn::Min(a0, a1), hn::Min(b0, b1)), hn::Max(hn::Min(c0, c1), hn::Min(d0, d1)));
 }
 
-HWY_INLINE void LoadHalfRing1(const RowWindow& w, size_t x, Ring* ring) {
-  const D8 d;
-  ring->r[1] = hn::LoadU(d, w.row[6] + x + 1);
-  ring->r[9] = hn::LoadU(d, w.row[0] + x - 1);
-  ring->r[3] = hn::LoadU(d, w.row[4] + x + 3);
-  ring->r[11] = hn::LoadU(d, w.row[2] + x - 3);
-  ring->r[5] = hn::LoadU(d, w.row[2] + x + 3);
-  ring->r[13] = hn::LoadU(d, w.row[4] + x - 3);
-  ring->r[7] = hn::LoadU(d, w.row[0] + x + 1);
-  ring->r[15] = hn::LoadU(d, w.row[6] + x - 1);
-}
-
-// Over the opposite pairs first, first + 2, first + 4, first + 6: the least of their maxima, the most of their minima.
-HWY_INLINE V8 LeastPairMaximum(const Ring& g, int first) {
-  const auto pair = [&g](int k) HWY_ATTR { return hn::Max(g.r[k], g.r[k + 8]); };
-  return hn::Min(hn::Min(pair(first), pair(first + 2)), hn::Min(pair(first + 4), pair(first + 6)));
-}
-HWY_INLINE V8 MostPairMinimum(const Ring& g, int first) {
-  const auto pair = [&g](int k) HWY_ATTR { return hn::Min(g.r[k], g.r[k + 8]); };
-  return hn::Max(hn::Max(pair(first), pair(first + 2)), hn::Max(pair(first + 4), pair(first + 6)));
-}
-
-// Max over the 16 arcs of 9 of the arc's minimum.
-HWY_INLINE V8 BestArcOf9(const Ring& g) {
-  const V8* r = g.r;
-  const V8 a0 = hn::Min(r[0], r[1]);
-  const V8 a2 = hn::Min(r[2], r[3]);
-  const V8 a4 = hn::Min(r[4], r[5]);
-  const V8 a6 = hn::Min(r[6], r[7]);
-  const V8 a8 = hn::Min(r[8], r[9]);
-  const V8 a10 = hn::Min(r[10], r[11]);
-  const V8 a12 = hn::Min(r[12], r[13]);
-  const V8 a14 = hn::Min(r[14], r[15]);
+// Max over the 16 arcs of 9 of the arc's minimum, of the ring complemented where `flip` is set.
+HWY_INLINE V8 BestArcOf9(const Window& w, ptrdiff_t x, V8 flip) {
+  const V8 r0 = hn::Xor(flip, w.Ring<0>(x));
+  const V8 r1 = hn::Xor(flip, w.Ring<1>(x));
+  const V8 r2 = hn::Xor(flip, w.Ring<2>(x));
+  const V8 r3 = hn::Xor(flip, w.Ring<3>(x));
+  const V8 r4 = hn::Xor(flip, w.Ring<4>(x));
+  const V8 r5 = hn::Xor(flip, w.Ring<5>(x));
+  const V8 r6 = hn::Xor(flip, w.Ring<6>(x));
+  const V8 r7 = hn::Xor(flip, w.Ring<7>(x));
+  const V8 r8 = hn::Xor(flip, w.Ring<8>(x));
+  const V8 r9 = hn::Xor(flip, w.Ring<9>(x));
+  const V8 r10 = hn::Xor(flip, w.Ring<10>(x));
+  const V8 r11 = hn::Xor(flip, w.Ring<11>(x));
+  const V8 r12 = hn::Xor(flip, w.Ring<12>(x));
+  const V8 r13 = hn::Xor(flip, w.Ring<13>(x));
+  const V8 r14 = hn::Xor(flip, w.Ring<14>(x));
+  const V8 r15 = hn::Xor(flip, w.Ring<15>(x));
+  // Pairs from each even place on, then fours. Windows of 8 are pairs of fours; each with the better of its two
+  // neighbours is the better of two arcs of 9.
+  const V8 a0 = hn::Min(r0, r1);
+  const V8 a2 = hn::Min(r2, r3);
+  const V8 a4 = hn::Min(r4, r5);
+  const V8 a6 = hn::Min(r6, r7);
+  const V8 a8 = hn::Min(r8, r9);
+  const V8 a10 = hn::Min(r10, r11);
+  const V8 a12 = hn::Min(r12, r13);
+  const V8 a14 = hn::Min(r14, r15);
   const V8 b0 = hn::Min(a0, a2);
   const V8 b2 = hn::Min(a2, a4);
   const V8 b4 = hn::Min(a4, a6);
@@ -88,22 +87,23 @@ HWY_INLINE V8 BestArcOf9(const Ring& g) {
   const V8 b10 = hn::Min(a10, a12);
   const V8 b12 = hn::Min(a12, a14);
   const V8 b14 = hn::Min(a14, a0);
-  // Window of 8 from i, and the better of its two neighbours.
-  const auto arcs = [r](V8 low, V8 high, int before, int after)
-                        HWY_ATTR { return hn::Min(hn::Min(low, high), hn::Max(r[before], r[after])); };
-  const V8 c0 = hn::Max(arcs(b0, b4, 15, 8), arcs(b2, b6, 1, 10));
-  const V8 c4 = hn::Max(arcs(b4, b8, 3, 12), arcs(b6, b10, 5, 14));
-  const V8 c8 = hn::Max(arcs(b8, b12, 7, 0), arcs(b10, b14, 9, 2));
-  const V8 c12 = hn::Max(arcs(b12, b0, 11, 4), arcs(b14, b2, 13, 6));
+  const auto arcs = [](V8 low, V8 high, V8 before, V8 after)
+                        HWY_ATTR { return hn::Min(hn::Min(low, high), hn::Max(before, after)); };
+  const V8 c0 = hn::Max(arcs(b0, b4, r15, r8), arcs(b2, b6, r1, r10));
+  const V8 c4 = hn::Max(arcs(b4, b8, r3, r12), arcs(b6, b10, r5, r14));
+  const V8 c8 = hn::Max(arcs(b8, b12, r7, r0), arcs(b10, b14, r9, r2));
+  const V8 c12 = hn::Max(arcs(b12, b0, r11, r4), arcs(b14, b2, r13, r6));
   return hn::Max(hn::Max(c0, c4), hn::Max(c8, c12));
 }
 
 // The same for arcs of 10..12.
-HWY_NOINLINE V8 BestArc(const Ring& g, int arc) {
+HWY_NOINLINE V8 BestArc(const Window& w, ptrdiff_t x, V8 flip, int arc) {
+  V8 ring[16];
   V8 pairs[16];
   V8 fours[16];
   V8 eights[16];
-  for (int i = 0; i < 16; ++i) pairs[i] = hn::Min(g.r[i], g.r[(i + 1) & 15]);
+  for (int i = 0; i < 16; ++i) ring[i] = hn::Xor(flip, hn::LoadU(D8(), w.row[3 + FastRingY(i)] + x + FastRingX(i)));
+  for (int i = 0; i < 16; ++i) pairs[i] = hn::Min(ring[i], ring[(i + 1) & 15]);
   for (int i = 0; i < 16; ++i) fours[i] = hn::Min(pairs[i], pairs[(i + 2) & 15]);
   for (int i = 0; i < 16; ++i) eights[i] = hn::Min(fours[i], fours[(i + 4) & 15]);
   V8 best = hn::Zero(D8());
@@ -116,95 +116,132 @@ struct FastConstants {
   V8 threshold;
   V8 least_best;  // threshold + 1
   int arc;
+
+  explicit FastConstants(const FastJob& job)
+      : threshold(hn::Set(D8(), static_cast<uint8_t>(job.threshold))),
+        least_best(hn::Set(D8(), static_cast<uint8_t>(job.threshold + 1))),
+        arc(job.arc) {}
 };
 
-// FAST score + 1 of the vector of centres at x, 0 where there is no corner. False if there is none at all.
+// FAST score + 1 of the vector of centres at x, 0 where there is no corner. False if no lane can be one; then *best is
+// not set.
 template <bool kNine>
-HWY_INLINE bool ScoreVector(const RowWindow& w, size_t x, const FastConstants& k, V8* best) {
+HWY_INLINE bool ScoreVector(const Window& w, ptrdiff_t x, const FastConstants& k, V8* best) {
   const D8 d;
-  Ring ring;
-  LoadHalfRing0(w, x, &ring);
+  V8 least;
+  V8 most;
+  TestPairs<0>(w, x, &least, &most);
   const V8 centre = hn::LoadU(d, w.row[3] + x);
   const V8 high = hn::SaturatedAdd(centre, k.threshold);
   const V8 low = hn::SaturatedSub(centre, k.threshold);
-  const V8 least = LeastPairMaximum(ring, 0);
-  const V8 most = MostPairMinimum(ring, 0);
   V8 bright = hn::SaturatedSub(least, high);
   V8 dark = hn::SaturatedSub(low, most);
   if (HWY_LIKELY(IsZero(hn::Or(bright, dark)))) return false;
-  LoadHalfRing1(w, x, &ring);
-  if (!IsZero(hn::Min(bright, dark))) {
+  if (HWY_UNLIKELY(!IsZero(hn::Min(bright, dark)))) {
     // Some lane passed as both. All eight pairs leave at most one side that can be a corner.
-    bright = hn::SaturatedSub(hn::Min(least, LeastPairMaximum(ring, 1)), high);
-    dark = hn::SaturatedSub(low, hn::Max(most, MostPairMinimum(ring, 1)));
+    V8 least1;
+    V8 most1;
+    TestPairs<1>(w, x, &least1, &most1);
+    dark = hn::Min(dark, hn::SaturatedSub(low, most1));
   }
   const V8 flip = hn::VecFromMask(d, hn::Ne(dark, hn::Zero(d)));
-  for (V8& r : ring.r) r = hn::Xor(r, flip);
-  const V8 arc_best = kNine ? BestArcOf9(ring) : BestArc(ring, k.arc);
+  const V8 arc_best = kNine ? BestArcOf9(w, x, flip) : BestArc(w, x, flip, k.arc);
   const V8 over = hn::SaturatedSub(arc_best, hn::Xor(centre, flip));
-  const auto corner = hn::Eq(hn::Max(over, k.least_best), over);
-  *best = hn::IfThenElseZero(corner, over);
-  return !hn::AllFalse(d, corner);
+  *best = hn::IfThenElseZero(hn::Eq(hn::Max(over, k.least_best), over), over);
+  return true;
 }
 
-// Visits [x0, x1) in whole vectors: the last one is moved back to end at x1, or, in a narrower range, has fewer valid
-// lanes. f(x, lanes) with the vector's first pixel and its number of valid lanes.
-template <class F>
-HWY_INLINE void ForVectors(int x0, int x1, const F& f) {
-  const int lanes = static_cast<int>(hn::Lanes(D8()));
-  if (x1 - x0 < lanes) {
-    if (x1 > x0) f(x0, x1 - x0);
-    return;
+// How [x0, x1) is visited in whole vectors: the last one is moved back to end at x1. In a range narrower than a vector,
+// only the first lanes of the one there is are valid.
+struct Span {
+  static constexpr ptrdiff_t kLanes = static_cast<ptrdiff_t>(HWY_LANES(uint8_t));
+  ptrdiff_t first;
+  ptrdiff_t last;
+  V8 valid;  // all ones in valid lanes
+
+  Span(int x0, int x1) : first(x0), last(std::max(x1 - kLanes, first)) {
+    const D8 d;
+    valid = hn::VecFromMask(d, hn::FirstN(d, static_cast<size_t>(x1 - last)));
   }
-  int x = x0;
-  for (; x + lanes <= x1; x += lanes) f(x, lanes);
-  if (x < x1) f(x1 - lanes, lanes);
-}
+  ptrdiff_t After(ptrdiff_t x) const { return std::min(x + kLanes, last); }
+};
 
-// scores[x] for x in [x0, x1). False if the row has no corner; then nothing but zeros was written.
+// scores[x] for x in the span. False if the row has no corner; then nothing but zeros was written.
 template <bool kNine>
-bool ScoreRow(const ImageView& image, int y, int x0, int x1, const FastConstants& k, uint8_t* HWY_RESTRICT scores) {
+bool ScoreRow(const ImageView& image, int y, const Span& span, const FastConstants& k, uint8_t* HWY_RESTRICT scores) {
   const D8 d;
-  const RowWindow w(image, y);
+  const Window w(image, y);
   bool any = false;
-  ForVectors(x0, x1, [&](int x, int lanes) HWY_ATTR {
-    V8 best;
-    if (HWY_LIKELY(!ScoreVector<kNine>(w, static_cast<size_t>(x), k, &best))) {
-      hn::StoreU(hn::Zero(d), d, scores + x);
-      return;
-    }
-    if (HWY_UNLIKELY(lanes < static_cast<int>(hn::Lanes(d)))) {
-      best = hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(lanes)), best);
+  for (ptrdiff_t x = span.first;; x = span.After(x)) {
+    V8 best = hn::Zero(d);
+    if (ScoreVector<kNine>(w, x, k, &best)) {
+      best = hn::And(best, span.valid);
+      any = true;
     }
     hn::StoreU(best, d, scores + x);
-    any = true;
-  });
-  return any;
+    if (x == span.last) return any;
+  }
 }
 
-// Appends the corners of row y, x in [x0, x1), whose score is above all 8 neighbours'.
-HWY_INLINE size_t SuppressRow(const uint8_t* above, const uint8_t* row, const uint8_t* below, int y, int x0, int x1,
-                              uint32_t* where, uint8_t* score) {
+// A row of bits, one per pixel from column x0 on. Rows of corners are collected as bits first, so that listing them can
+// go by 64 pixels at a time with few surprises for branch prediction.
+class RowBits {
+ public:
+  RowBits(uint8_t* memory, int x0) : memory_(memory), x0_(x0) {}
+
+  // The vector's bits, which start `at` pixels, a multiple of a vector, after x0.
+  HWY_INLINE void Set(ptrdiff_t at, uint64_t bits) { std::memcpy(memory_ + at / 8, &bits, Span::kLanes / 8); }
+
+  // f(place, x) for each set bit below `width`, and some more that do not count: place 0, 1, ... in the list, up to
+  // kListSlack - 1 places beyond the number of bits, which is returned.
+  template <class F>
+  HWY_INLINE size_t List(int width, const F& f) const {
+    size_t count = 0;
+    for (int at = 0; at < width; at += 64) {
+      uint64_t bits;
+      std::memcpy(&bits, memory_ + at / 8, sizeof(bits));
+      if (width - at < 64) bits &= (uint64_t{1} << (width - at)) - 1;
+      const size_t end = count + static_cast<size_t>(hwy::PopCount(bits));
+      while (count < end) {
+        for (size_t i = 0; i < kListSlack / 2; ++i) {
+          // Once all bits are used up, column 63 again.
+          const size_t bit = hwy::Num0BitsBelowLS1Bit_Nonzero64(bits | uint64_t{1} << 63);
+          f(count + i, x0_ + at + static_cast<int>(bit));
+          bits &= bits - 1;
+        }
+        count += kListSlack / 2;
+      }
+      count = end;
+    }
+    return count;
+  }
+
+ private:
+  uint8_t* memory_;
+  int x0_;
+};
+
+// Appends the corners of row y, x in [x0, x1), whose score is above all 8 neighbours'. Returns their number.
+size_t SuppressRow(const uint8_t* HWY_RESTRICT above, const uint8_t* HWY_RESTRICT row,
+                   const uint8_t* HWY_RESTRICT below, int y, int x0, int x1, RowBits maxima,
+                   uint32_t* HWY_RESTRICT where, uint8_t* HWY_RESTRICT score) {
   const D8 d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  size_t count = 0;
-  for (int x = x0; x < x1; x += lanes) {
+  for (ptrdiff_t x = x0; x < x1; x += Span::kLanes) {
     const V8 centre = hn::LoadU(d, row + x);
-    if (IsZero(centre)) continue;
+    if (IsZero(centre)) {
+      maxima.Set(x - x0, 0);
+      continue;
+    }
     const V8 up = hn::Max(hn::Max(hn::LoadU(d, above + x - 1), hn::LoadU(d, above + x + 1)), hn::LoadU(d, above + x));
     const V8 down = hn::Max(hn::Max(hn::LoadU(d, below + x - 1), hn::LoadU(d, below + x + 1)), hn::LoadU(d, below + x));
     const V8 beside = hn::Max(hn::LoadU(d, row + x - 1), hn::LoadU(d, row + x + 1));
-    const V8 above_all = hn::SaturatedSub(centre, hn::Max(hn::Max(up, down), beside));
-    uint64_t bits = MaskBits(d, hn::Ne(above_all, hn::Zero(d)));
-    if (x1 - x < lanes) bits &= (uint64_t{1} << (x1 - x)) - 1;
-    for (; bits != 0; bits &= bits - 1) {
-      const int at = x + static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero64(bits));
-      where[count] = PackPoint(at, y);
-      score[count] = static_cast<uint8_t>(row[at] - 1);
-      ++count;
-    }
+    const V8 excess = hn::SaturatedSub(centre, hn::Max(hn::Max(up, down), beside));
+    maxima.Set(x - x0, MaskBits(d, hn::Ne(excess, hn::Zero(d))));
   }
-  return count;
+  return maxima.List(x1 - x0, [&](size_t place, int x) HWY_ATTR {
+    where[place] = PackPoint(x, y);
+    score[place] = static_cast<uint8_t>(row[x] - 1);
+  });
 }
 
 template <bool kNine>
@@ -212,30 +249,32 @@ size_t DetectSuppressed(const FastJob& job, uint8_t* scratch, uint32_t* where, u
   const Rect r = job.region;
   const ImageView& image = job.image;
   // Neighbours of the region's corners take part in suppression.
-  const int x0 = std::max(r.x0 - 1, kFastRadius);
-  const int x1 = std::min(r.x1 + 1, image.width - kFastRadius);
   const int y0 = std::max(r.y0 - 1, kFastRadius);
   const int y1 = std::min(r.y1 + 1, image.height - kFastRadius);
+  const Span span(std::max(r.x0 - 1, kFastRadius), std::min(r.x1 + 1, image.width - kFastRadius));
+  const FastConstants k(job);
+
   const size_t pitch = FastScratchPitch(image.width);
-  uint8_t* rows[3] = {scratch + kFastScratchMargin, scratch + kFastScratchMargin + pitch,
-                      scratch + kFastScratchMargin + 2 * pitch};
   std::memset(scratch, 0, 3 * pitch);
-  bool any[3] = {false, false, false};
-  const FastConstants k = {hn::Set(D8(), static_cast<uint8_t>(job.threshold)),
-                           hn::Set(D8(), static_cast<uint8_t>(job.threshold + 1)), job.arc};
+  struct Row {
+    uint8_t* scores;
+    bool any;  // any score but 0
+  };
+  uint8_t* first = scratch + kFastScratchMargin;
+  Row rows[3] = {{first, false}, {first + pitch, false}, {first + 2 * pitch, false}};  // y - 2, y - 1, y
+  const RowBits maxima(scratch + 3 * pitch, r.x0);
   size_t count = 0;
-  // rows[0], rows[1], rows[2] are the scores of y - 2, y - 1 and y.
   for (int y = std::min(y0, r.y0); y <= r.y1; ++y) {
     std::rotate(rows, rows + 1, rows + 3);
-    std::rotate(any, any + 1, any + 3);
     if (y >= y0 && y < y1) {
-      any[2] = ScoreRow<kNine>(image, y, x0, x1, k, rows[2]);
+      rows[2].any = ScoreRow<kNine>(image, y, span, k, rows[2].scores);
     } else {
-      std::memset(rows[2] - kFastScratchMargin, 0, pitch);
-      any[2] = false;
+      std::memset(rows[2].scores - kFastScratchMargin, 0, pitch);
+      rows[2].any = false;
     }
-    if (y > r.y0 && any[1]) {
-      count += SuppressRow(rows[0], rows[1], rows[2], y - 1, r.x0, r.x1, where + count, score + count);
+    if (y > r.y0 && rows[1].any) {
+      count += SuppressRow(rows[0].scores, rows[1].scores, rows[2].scores, y - 1, r.x0, r.x1, maxima, where + count,
+                           score + count);
     }
   }
   return count;
@@ -247,34 +286,37 @@ size_t FastSuppressed(const FastJob& job, uint8_t* scratch, uint32_t* where, uin
 }
 
 template <bool kNine>
-size_t DetectRaw(const FastJob& job, uint32_t* where) {
+size_t DetectRaw(const FastJob& job, uint8_t* scratch, uint32_t* where) {
   const D8 d;
   const Rect r = job.region;
-  const FastConstants k = {hn::Set(d, static_cast<uint8_t>(job.threshold)),
-                           hn::Set(d, static_cast<uint8_t>(job.threshold + 1)), job.arc};
-  const int all = static_cast<int>(hn::Lanes(d));
+  const FastConstants k(job);
+  const Span span(r.x0, r.x1);
+  RowBits corners(scratch, r.x0);
   size_t count = 0;
   for (int y = r.y0; y < r.y1; ++y) {
-    const RowWindow w(job.image, y);
-    int next = r.x0;  // the first pixel not yet reported: the last vector overlaps the one before it
-    ForVectors(r.x0, r.x1, [&](int x, int lanes) HWY_ATTR {
+    const Window w(job.image, y);
+    bool any = false;
+    ptrdiff_t next = span.first;  // the first pixel whose bit is not yet set
+    for (ptrdiff_t x = span.first;; x = span.After(x)) {
+      uint64_t bits = 0;
       V8 best;
-      if (ScoreVector<kNine>(w, static_cast<size_t>(x), k, &best)) {
-        uint64_t bits = MaskBits(d, hn::Ne(best, hn::Zero(d)));
-        bits = (bits >> (next - x)) << (next - x);
-        if (lanes < all) bits &= (uint64_t{1} << lanes) - 1;
-        for (; bits != 0; bits &= bits - 1) {
-          where[count++] = PackPoint(x + static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero64(bits)), y);
-        }
+      if (ScoreVector<kNine>(w, x, k, &best)) {
+        bits = MaskBits(d, hn::Ne(best, hn::Zero(d)));
+        any = true;
       }
-      next = x + lanes;
-    });
+      corners.Set(next - span.first, bits >> (next - x));
+      if (x == span.last) break;
+      next = x + Span::kLanes;
+    }
+    if (!any) continue;
+    uint32_t* end = where + count;
+    count += corners.List(r.x1 - r.x0, [end, y](size_t place, int x) { end[place] = PackPoint(x, y); });
   }
   return count;
 }
 
-size_t FastRaw(const FastJob& job, uint32_t* where) {
-  return job.arc == 9 ? DetectRaw<true>(job, where) : DetectRaw<false>(job, where);
+size_t FastRaw(const FastJob& job, uint8_t* scratch, uint32_t* where) {
+  return job.arc == 9 ? DetectRaw<true>(job, scratch, where) : DetectRaw<false>(job, scratch, where);
 }
 
 void AddFast(Stages* stages) {

@@ -17,8 +17,8 @@ void Forget(Row* row) {
   row->count = 0;
 }
 
-void Fill(const Stages& stages, const FastJob& job, Row* row) {
-  row->count = stages.fast_raw(job, row->where.data());
+void Fill(const Stages& stages, const FastJob& job, uint8_t* bits, Row* row) {
+  row->count = stages.fast_raw(job, bits, row->where.data());
   stages.harris(job.image, row->where.data(), row->count, row->response.data());
   for (size_t i = 0; i < row->count; ++i) row->at[PointX(row->where[i]) + 1] = row->response[i];
 }
@@ -34,9 +34,10 @@ bool IsMaximum(float response, const float* above, const float* row, const float
 void HarrisScratch::Prepare(int image_width) {
   if (image_width <= width) return;
   width = image_width;
+  fast.Grow(FastScratchBytes(width));
   const size_t columns = static_cast<size_t>(width);
   for (Row& row : rows) {
-    row.where.Reserve(columns);
+    row.where.Reserve(columns + kListSlack);
     row.response.Reserve(columns);
     std::fill_n(row.at.Reserve(columns + 2), columns + 2, kNoCorner);
     row.count = 0;
@@ -62,7 +63,7 @@ size_t HarrisCorners(const Stages& stages, const FastJob& job, HarrisScratch* sc
     if (y >= y0 && y < y1) {
       row_job.region.y0 = y;
       row_job.region.y1 = y + 1;
-      Fill(stages, row_job, rows[2]);
+      Fill(stages, row_job, scratch->fast.data(), rows[2]);
     }
     if (y <= r.y0) continue;
     for (size_t i = 0; i < rows[1]->count; ++i) {

@@ -19,6 +19,7 @@ struct HarrisScratch {
     size_t count = 0;
   };
   Row rows[3];
+  Buffer<uint8_t> fast;
   int width = 0;
 
   // Must be called before use; allocates only beyond the largest width so far.

@@ -35,7 +35,7 @@ void PrepareBands(const DetectorOptions& options, int threads, Level* level) {
     band.region.y0 = region.y0 + rows * b / bands;
     band.region.y1 = region.y0 + rows * (b + 1) / bands;
     band.first = room;
-    room += MaxSuppressedCorners(band.region);
+    room += MaxSuppressedCorners(band.region) + kListSlack;
     level->bands.push_back(band);
   }
   level->where.Reserve(room);

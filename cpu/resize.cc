@@ -34,35 +34,18 @@ HWY_INLINE V8 LoadBlocks(const uint8_t* p, const int32_t* at) {
 #endif
 }
 
-// The shuffles and weights of neighbouring groups, side by side.
-HWY_INLINE void LoadGroups(const ResizeGroup* g, V8* shuffle, V8* weight) {
-  const D8x16 d;
-#if HWY_MAX_BYTES == 16
-  *shuffle = hn::LoadU(d, g->shuffle);
-  *weight = hn::LoadU(d, g->weight);
-#elif HWY_MAX_BYTES == 32
-  *shuffle = hn::Combine(D8(), hn::LoadU(d, g[1].shuffle), hn::LoadU(d, g[0].shuffle));
-  *weight = hn::Combine(D8(), hn::LoadU(d, g[1].weight), hn::LoadU(d, g[0].weight));
-#else
-  const hn::Half<D8> half;
-  *shuffle = hn::Combine(D8(), hn::Combine(half, hn::LoadU(d, g[3].shuffle), hn::LoadU(d, g[2].shuffle)),
-                         hn::Combine(half, hn::LoadU(d, g[1].shuffle), hn::LoadU(d, g[0].shuffle)));
-  *weight = hn::Combine(D8(), hn::Combine(half, hn::LoadU(d, g[3].weight), hn::LoadU(d, g[2].weight)),
-                        hn::Combine(half, hn::LoadU(d, g[1].weight), hn::LoadU(d, g[0].weight)));
-#endif
-}
-
 // mixed[x] = ResizeRow of output column x, less 32768.
 void MixAcross(const ResizeTables& t, const uint8_t* row, int16_t* HWY_RESTRICT mixed) {
   if (t.vectors) {
     const D16 d;
-    const size_t blocks = HWY_LANES(uint8_t) / 16;
-    for (size_t g = 0; g * 8 < static_cast<size_t>(t.to.width); g += blocks) {
-      V8 shuffle;
-      V8 weight;
-      LoadGroups(&t.groups[g], &shuffle, &weight);
-      const V8 pairs = hn::TableLookupBytes(LoadBlocks(row, &t.from_x[g]), shuffle);
-      hn::StoreU(MixPairs(pairs, weight), d, mixed + g * 8);
+    const D8 d8;
+    const size_t groups = (static_cast<size_t>(t.to.width) + 7) / 8;
+    const int32_t* from_x = t.from_x.data();
+    const uint8_t* shuffle = t.shuffle.data();
+    const uint8_t* weight = t.weight.data();
+    for (size_t g = 0; g < groups; g += HWY_LANES(uint8_t) / 16) {
+      const V8 pairs = hn::TableLookupBytes(LoadBlocks(row, from_x + g), hn::LoadU(d8, shuffle + g * 16));
+      hn::StoreU(MixPairs(pairs, hn::LoadU(d8, weight + g * 16)), d, mixed + g * 8);
     }
     return;
   }
@@ -126,25 +109,26 @@ GLINT_CPU_EXPORT_STAGE(AddResize)
 
 namespace {
 
-// False if the group's pixels span more than 16 bytes.
-bool MakeGroup(const ResizeTables& t, int first, ResizeGroup* group, int32_t* from_x) {
-  const int count = std::min(8, t.to.width - first);
-  const auto last_read = [&](int x) { return t.at_x[x] + (t.weight_x[x] != 0); };
-  const int low = t.at_x[first];
+// The tables of the group whose first output column is `first`. False if its pixels span more than 16 bytes.
+bool MakeGroup(size_t group, int first, ResizeTables* t) {
+  const int count = std::min(8, t->to.width - first);
+  const auto last_read = [t](int x) { return t->at_x[x] + (t->weight_x[x] != 0); };
   // The 16 bytes must not pass the end of a row that is long enough to hold them.
-  const int from = std::max(std::min(low, t.from.width - 16), 0);
-  *from_x = from;
+  const int from = std::max(std::min(t->at_x[first], t->from.width - 16), 0);
+  t->from_x[group] = from;
   if (last_read(first + count - 1) - from > 15) return false;
+  uint8_t* shuffle = &t->shuffle[group * 16];
+  uint8_t* weights = &t->weight[group * 16];
   for (int i = 0; i < 8; ++i) {
     const int x = first + std::min(i, count - 1);
-    const int at = t.at_x[x] - from;
-    const int weight = t.weight_x[x];
+    const int at = t->at_x[x] - from;
+    const int weight = t->weight_x[x];
     const bool one_pixel = weight == 0 || weight == 256;
     const int pixel = weight == 256 ? at + 1 : at;
-    group->shuffle[2 * i] = static_cast<uint8_t>(pixel);
-    group->shuffle[2 * i + 1] = static_cast<uint8_t>(one_pixel ? pixel : at + 1);
-    group->weight[2 * i] = static_cast<uint8_t>(one_pixel ? 255 : 256 - weight);
-    group->weight[2 * i + 1] = static_cast<uint8_t>(one_pixel ? 1 : weight);
+    shuffle[2 * i] = static_cast<uint8_t>(pixel);
+    shuffle[2 * i + 1] = static_cast<uint8_t>(one_pixel ? pixel : at + 1);
+    weights[2 * i] = static_cast<uint8_t>(one_pixel ? 255 : 256 - weight);
+    weights[2 * i + 1] = static_cast<uint8_t>(one_pixel ? 1 : weight);
   }
   return true;
 }
@@ -168,12 +152,13 @@ void MakeResizeTables(Shape from, Shape to, ResizeTables* t) {
   // Whole vectors of groups: the last is repeated.
   const size_t groups = (static_cast<size_t>(to.width) + 7) / 8;
   const size_t padded = (groups + 3) / 4 * 4;
-  t->groups.resize(padded);
   t->from_x.resize(padded);
+  t->shuffle.resize(padded * 16);
+  t->weight.resize(padded * 16);
   t->vectors = true;
   for (size_t g = 0; g < padded; ++g) {
     const int first = static_cast<int>(std::min(g, groups - 1)) * 8;
-    t->vectors = MakeGroup(*t, first, &t->groups[g], &t->from_x[g]) && t->vectors;
+    t->vectors = MakeGroup(g, first, t) && t->vectors;
   }
 }
 

@@ -1,7 +1,7 @@
 // The stages of the CPU backend as a table of functions, one table per SIMD target. Internal to Glint: Pipeline strings
 // them together, tests compare each with features/reference, and benchmarks time each on its own:
 //   const Stages stages = StagesFor(BestSimdTarget());
-//   stages.fast_raw(job, where)                 cv::FAST without suppression
+//   stages.fast_raw(job, scratch, where)        cv::FAST without suppression
 //   stages.fast_suppressed(job, scratch, ...)   cv::FAST with suppression
 //
 // Every image given to a stage is at least kWideImage pixels wide, or has kReadMargin readable bytes after each row:
@@ -44,6 +44,9 @@ struct FastJob {
   int arc;        // 9..12
 };
 
+// Lists of corners are written in short fixed runs, of which only the first elements may count.
+inline constexpr size_t kListSlack = 8;
+
 // The most corners that survive suppression in a region: neighbours cannot both.
 inline size_t MaxSuppressedCorners(Rect r) {
   return r.empty() ? 0 : static_cast<size_t>((r.x1 - r.x0 + 1) / 2) * static_cast<size_t>((r.y1 - r.y0 + 1) / 2);
@@ -54,23 +57,21 @@ inline constexpr size_t kFastScratchMargin = 64;
 inline size_t FastScratchPitch(int width) {
   return (static_cast<size_t>(width) + 63) / 64 * 64 + 2 * kFastScratchMargin;
 }
-inline size_t FastScratchBytes(int width) { return 3 * FastScratchPitch(width); }
+// The scores, and a row of bits.
+inline size_t FastScratchBytes(int width) { return 4 * FastScratchPitch(width); }
 
 // ---- resizing
 
-// How 8 neighbouring pixels of an output row are mixed: bytes from[0..15] of the input row are shuffled into 8 pairs,
-// which are weighted and added.
-struct ResizeGroup {
-  uint8_t shuffle[16];
-  uint8_t weight[16];  // of each pair; they add up to 256
-};
+// Across, 8 neighbouring output pixels are a group: bytes from_x[group] + 0..15 of the input row are shuffled into 8
+// pairs, which are weighted (each pair's weights add up to 256) and added.
 struct ResizeTables {
   Shape from;
   Shape to;
-  bool vectors = false;             // whether every group fits 16 bytes
-  std::vector<ResizeGroup> groups;  // of an output row
-  std::vector<int32_t> from_x;      // of each group
-  std::vector<int32_t> at_x;        // per output column, and the next ones' weight: for `vectors` == false
+  bool vectors = false;          // whether every group fits 16 bytes; otherwise only at_x and weight_x are of use
+  std::vector<int32_t> from_x;   // per group
+  std::vector<uint8_t> shuffle;  // 16 per group
+  std::vector<uint8_t> weight;   // 16 per group
+  std::vector<int32_t> at_x;     // per output column: the first pixel, and the weight of the next
   std::vector<uint16_t> weight_x;
   std::vector<int32_t> at_y;  // per output row
   std::vector<uint16_t> weight_y;
@@ -118,10 +119,10 @@ inline constexpr size_t kBlurScratchFloats = 10 * kBlurPitch;
 
 // ---- descriptors
 
-// The pattern's coordinates as floats, the first and the second points of the pairs.
+// The pattern's coordinates as floats, the two points of each pair side by side.
 struct PatternTable {
-  alignas(64) float x[2][kRbriefBits];
-  alignas(64) float y[2][kRbriefBits];
+  alignas(64) float x[2 * kRbriefBits];
+  alignas(64) float y[2 * kRbriefBits];
   int reach = 0;  // the most that a turned point can be away in x or y, rounded; at most 46
 };
 PatternTable MakePatternTable(const RbriefPattern& pattern);
@@ -129,11 +130,13 @@ PatternTable MakePatternTable(const RbriefPattern& pattern);
 // ---- the table
 
 struct Stages {
-  // Corners without suppression, in raster order; `where` has room for all pixels of the region. Returns their number.
-  size_t (*fast_raw)(const FastJob& job, uint32_t* where);
+  // Corners without suppression, in raster order. Returns their number. `where` has room for kListSlack more than
+  // there are pixels in the region.
+  // `scratch`: FastScratchBytes(image.width), 64-byte aligned.
+  size_t (*fast_raw)(const FastJob& job, uint8_t* scratch, uint32_t* where);
 
-  // Corners with 3x3 suppression by score, in raster order, and their scores. `scratch`: FastScratchBytes(image.width),
-  // 64-byte aligned. `where` and `score` have room for MaxSuppressedCorners(region).
+  // Corners with 3x3 suppression by score, in raster order, and their scores. `scratch` as above. `where` and `score`
+  // have room for kListSlack more than MaxSuppressedCorners(region).
   size_t (*fast_suppressed)(const FastJob& job, uint8_t* scratch, uint32_t* where, uint8_t* score);
 
   // Rows [y0, y1) of `image` resized. `out` rows have room for 64 more bytes. `scratch`:
