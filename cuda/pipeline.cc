@@ -474,12 +474,12 @@ absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Create(const PipelineOptions
 
 absl::Status Pipeline::Detect(const DetectorOptions& options, const ImageView& image, const ImageView& mask,
                               Features* features, StageTimes* times) {
-  if (!impl_->fatal.ok()) return impl_->fatal;
-  absl::Status status = impl_->Detect(options, image, mask, features, times);
-  if (!status.ok()) {
-    features->Clear();
-    impl_->Recover();
+  absl::Status status = impl_->fatal;
+  if (status.ok()) {
+    status = impl_->Detect(options, image, mask, features, times);
+    if (!status.ok()) impl_->Recover();
   }
+  if (!status.ok()) features->Clear();
   return status;
 }
 

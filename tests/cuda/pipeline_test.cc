@@ -1,0 +1,267 @@
+// The CUDA pipeline against the scalar reference, byte for byte. Skips without a usable GPU and says why.
+#include "cuda/pipeline.h"
+
+#include <cstring>
+#include <iostream>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "features/reference/reference.h"
+#include "gtest/gtest.h"
+#include "tests/support/features.h"
+#include "tests/support/images.h"
+#include "tests/support/options.h"
+#include "tests/support/random.h"
+
+namespace glint::cuda {
+namespace {
+
+using ::glint::testing::OrbOptions;
+using ::glint::testing::OrientedFastOptions;
+using ::glint::testing::Random;
+using ::glint::testing::SameFeatures;
+using ::glint::testing::ToString;
+
+class CudaPipelineTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    device_ = new absl::Status(ProbeDevice(0));
+    if (!device_->ok()) std::cout << "GLINT_SKIP_ALL: " << device_->message() << std::endl;
+  }
+  static void TearDownTestSuite() { delete device_; }
+
+  void SetUp() override {
+    if (!device_->ok()) GTEST_SKIP() << device_->message();
+    auto pipeline = Pipeline::Create({});
+    ASSERT_TRUE(pipeline.ok()) << pipeline.status();
+    pipeline_ = *std::move(pipeline);
+  }
+
+  ::testing::AssertionResult Equal(const DetectorOptions& options, const ImageView& image, const ImageView& mask = {}) {
+    const Features expected = reference::Detect(options, image, mask);
+    Features actual;
+    const absl::Status status = pipeline_->Detect(options, image, mask, &actual, nullptr);
+    if (!status.ok()) return ::testing::AssertionFailure() << status;
+    return SameFeatures(expected, actual)
+           << "\n"
+           << image.width << "x" << image.height << (mask.empty() ? "" : " masked, ") << ToString(options);
+  }
+
+  std::unique_ptr<Pipeline> pipeline_;
+
+ private:
+  static absl::Status* device_;
+};
+absl::Status* CudaPipelineTest::device_ = nullptr;
+
+std::vector<DetectorOptions> Presets() { return {OrbOptions(), OrientedFastOptions()}; }
+
+TEST_F(CudaPipelineTest, SmallAndOddSizes) {
+  std::vector<Shape> shapes;
+  for (int side : {1, 2, 3, 6, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 70}) {
+    shapes.push_back({side, side});
+    shapes.push_back({side, 50});
+    shapes.push_back({90, side});
+  }
+  shapes.push_back({631, 479});
+  shapes.push_back({127, 193});
+  uint32_t seed = 1;
+  for (DetectorOptions options : Presets()) {
+    for (Shape shape : shapes) {
+      for (int edge : {0, 3, 4, 31}) {
+        options.edge_threshold = edge;
+        const Image image = seed % 2 == 0 ? testing::Noise(shape, seed) : testing::Texture(shape, seed);
+        ++seed;
+        EXPECT_TRUE(Equal(options, image));
+      }
+    }
+  }
+}
+
+TEST_F(CudaPipelineTest, RandomOptionsMasksAndStrides) {
+  Random random(7);
+  for (int i = 0; i < testing::Repetitions(200); ++i) {
+    const Shape shape{random.Uniform(1, random.OneIn(4) ? 900 : 300), random.Uniform(1, random.OneIn(4) ? 700 : 300)};
+    const DetectorOptions options =
+        testing::RandomOptions(&random, random.OneIn(2) ? OrbOptions() : OrientedFastOptions());
+    ASSERT_TRUE(ValidateOptions(options).ok());
+    const Image image = testing::RandomImage(&random, shape);
+    const testing::StridedImage strided(image, shape.width + random.Uniform(0, 70));
+    const Image mask = testing::RandomMask(&random, shape);
+    EXPECT_TRUE(Equal(options, strided, random.OneIn(3) ? mask.view() : ImageView{})) << "round " << i;
+  }
+}
+
+TEST_F(CudaPipelineTest, EveryArcLengthAndThreshold) {
+  const Image image = testing::Texture({320, 240}, 11);
+  for (DetectorOptions options : Presets()) {
+    for (int arc = kMinArcLength; arc <= kMaxArcLength; ++arc) {
+      for (int threshold : {1, 2, 3, 19, 20, 21, 100, 253, 254}) {
+        options.arc_length = arc;
+        options.fast_threshold = threshold;
+        EXPECT_TRUE(Equal(options, image));
+      }
+    }
+  }
+}
+
+TEST_F(CudaPipelineTest, EveryPatchSize) {
+  const Image image = testing::Texture({200, 150}, 5);
+  for (int patch = kMinPatchSize; patch <= kMaxPatchSize; ++patch) {
+    DetectorOptions options = OrbOptions();
+    options.patch_size = patch;
+    for (int edge : {0, 31}) {
+      options.edge_threshold = edge;
+      EXPECT_TRUE(Equal(options, image));
+    }
+  }
+}
+
+TEST_F(CudaPipelineTest, FlatDenseAndTyingImages) {
+  for (DetectorOptions options : Presets()) {
+    for (int features : {1, 8, 500, 3000}) {
+      options.max_features = features;
+      EXPECT_TRUE(Equal(options, testing::Flat({640, 480}, 128)));
+      EXPECT_TRUE(Equal(options, testing::Noise({640, 480}, 3)));
+      EXPECT_TRUE(Equal(options, testing::Speckle({640, 480}, 3)));
+      EXPECT_TRUE(Equal(options, testing::Checkerboard({640, 480}, 5)));
+      EXPECT_TRUE(Equal(options, testing::TieGrid({640, 480})));
+    }
+  }
+}
+
+// More ties than the output holds: the first ones in raster order are reported, and the cut is.
+TEST_F(CudaPipelineTest, MoreTiesThanTheOutputHolds) {
+  for (DetectorOptions options : Presets()) {
+    for (int levels : {1, 3}) {
+      options.levels = levels;
+      options.max_features = 10;
+      const Image image = testing::TieGrid({1600, 1200});
+      EXPECT_TRUE(Equal(options, image));
+      Features features;
+      ASSERT_TRUE(pipeline_->Detect(options, image, {}, &features, nullptr).ok());
+      EXPECT_TRUE(features.truncated);
+    }
+  }
+}
+
+TEST_F(CudaPipelineTest, ManyFeatures) {
+  const Image image = testing::Noise({1300, 900}, 9);
+  for (DetectorOptions options : Presets()) {
+    for (int features : {10000, kMaxFeatures}) {
+      options.max_features = features;
+      EXPECT_TRUE(Equal(options, image));
+    }
+  }
+}
+
+TEST_F(CudaPipelineTest, LargeImage) {
+  DetectorOptions options = OrbOptions();
+  options.max_features = 2000;
+  EXPECT_TRUE(Equal(options, testing::Texture({3840, 2160}, 1)));
+}
+
+TEST_F(CudaPipelineTest, PinnedInputOfAnyStride) {
+  const Image image = testing::Texture({333, 222}, 4);
+  for (int stride : {333, 336, 400}) {
+    auto pinned = PinnedMemory::Allocate(static_cast<size_t>(stride) * 222);
+    ASSERT_TRUE(pinned.ok()) << pinned.status();
+    for (int y = 0; y < 222; ++y) std::memcpy(pinned->data() + y * stride, image.row(y), 333);
+    EXPECT_TRUE(Equal(OrbOptions(), ImageView{pinned->data(), 333, 222, stride}));
+  }
+}
+
+TEST_F(CudaPipelineTest, TheSameFrameAThousandTimes) {
+  const Image image = testing::Noise({640, 480}, 2);
+  for (DetectorOptions options : Presets()) {
+    options.max_features = 2000;
+    const Features expected = reference::Detect(options, image);
+    for (int i = 0; i < 500; ++i) {
+      Features actual;
+      ASSERT_TRUE(pipeline_->Detect(options, image, {}, &actual, nullptr).ok());
+      ASSERT_TRUE(SameFeatures(expected, actual)) << "run " << i;
+    }
+  }
+}
+
+// More shapes than graphs are kept, each seen again after it was dropped.
+TEST_F(CudaPipelineTest, ChangingShapes) {
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 20; ++i) {
+      EXPECT_TRUE(Equal(OrbOptions(), testing::Texture({100 + 7 * i, 220 - 5 * i}, 3)));
+    }
+  }
+}
+
+TEST_F(CudaPipelineTest, PipelinesSideBySide) {
+  constexpr int kThreads = 4;
+  std::vector<std::thread> threads;
+  std::vector<::testing::AssertionResult> results(kThreads, ::testing::AssertionSuccess());
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([t, &results] {
+      PipelineOptions pipeline_options;
+      pipeline_options.wait = t % 3 == 0 ? Wait::kSpin : t % 3 == 1 ? Wait::kYield : Wait::kBlock;
+      auto pipeline = Pipeline::Create(pipeline_options);
+      if (!pipeline.ok()) {
+        results[t] = ::testing::AssertionFailure() << pipeline.status();
+        return;
+      }
+      const Image image = testing::Texture({400 + 16 * t, 300}, static_cast<uint32_t>(t));
+      const DetectorOptions options = t % 2 == 0 ? OrbOptions() : OrientedFastOptions();
+      const Features expected = reference::Detect(options, image);
+      for (int i = 0; i < 100 && results[t]; ++i) {
+        Features actual;
+        StageTimes times;
+        const absl::Status status = (*pipeline)->Detect(options, image, {}, &actual, &times);
+        results[t] = status.ok() ? SameFeatures(expected, actual) : ::testing::AssertionFailure() << status;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& result : results) EXPECT_TRUE(result);
+}
+
+TEST_F(CudaPipelineTest, StageTimesAddUp) {
+  Features features;
+  StageTimes times;
+  ASSERT_TRUE(pipeline_->Detect(OrbOptions(), testing::Noise({640, 480}, 1), {}, &features, &times).ok());
+  EXPECT_GT(times.upload_ns, 0);
+  EXPECT_GT(times.detect_ns, 0);
+  EXPECT_GE(times.download_ns, 0);
+}
+
+TEST_F(CudaPipelineTest, TimesReplaysAndFloors) {
+  const Image image = testing::Noise({640, 480}, 1);
+  const auto timing = pipeline_->TimeOnDevice(OrbOptions(), image, {}, 40);
+  ASSERT_TRUE(timing.ok()) << timing.status();
+  EXPECT_EQ(timing->replay_us.size(), 40u);
+  Features features;
+  ASSERT_TRUE(pipeline_->Detect(OrbOptions(), image, {}, &features, nullptr).ok());
+  EXPECT_EQ(timing->keypoints, static_cast<int>(features.count()));
+  EXPECT_GT(timing->stages.corners_ns, 0);
+  EXPECT_TRUE(pipeline_->MeasureFloors(1000, 1000, 10).ok());
+  EXPECT_TRUE(Equal(OrbOptions(), image));
+}
+
+TEST_F(CudaPipelineTest, OnFewMultiprocessors) {
+  PipelineOptions few;
+  few.sm_limit = 8;
+  auto limited = Pipeline::Create(few);
+  if (limited.status().code() == absl::StatusCode::kFailedPrecondition) GTEST_SKIP() << limited.status();
+  ASSERT_TRUE(limited.ok()) << limited.status();
+  pipeline_ = *std::move(limited);
+  EXPECT_TRUE(Equal(OrbOptions(), testing::Noise({640, 480}, 6)));
+}
+
+TEST_F(CudaPipelineTest, NamesAMissingDevice) {
+  PipelineOptions missing;
+  missing.device = 99;
+  const auto pipeline = Pipeline::Create(missing);
+  EXPECT_EQ(pipeline.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(pipeline.status().message().find("no CUDA device 99"), absl::string_view::npos) << pipeline.status();
+}
+
+}  // namespace
+}  // namespace glint::cuda

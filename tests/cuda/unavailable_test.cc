@@ -1,0 +1,19 @@
+// A build without CUDA says so, wherever it is asked.
+#include "cuda/pipeline.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace glint::cuda {
+namespace {
+
+TEST(CudaUnavailable, EveryEntryPointSaysSo) {
+  const auto pipeline = Pipeline::Create({});
+  EXPECT_EQ(pipeline.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(pipeline.status().message(), ::testing::HasSubstr("built without CUDA"));
+  EXPECT_EQ(ProbeDevice(0).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(PinnedMemory::Allocate(1).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(DeviceDescription(0), "");
+}
+
+}  // namespace
+}  // namespace glint::cuda
