@@ -1,0 +1,431 @@
+// The glint command as its users meet it: a process with arguments, files, pipes and an exit status.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <opencv2/imgcodecs.hpp>
+#include <opencv2/imgproc.hpp>
+#include <opencv2/videoio.hpp>
+#include <thread>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "features/reference/reference.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/server.h"
+#include "tests/support/features.h"
+#include "tests/support/images.h"
+#include "tests/support/options.h"
+
+namespace glint {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+namespace fs = std::filesystem;
+
+constexpr int kUsage = 2;
+constexpr int kUnavailable = 69;
+constexpr int kCannotWrite = 74;
+constexpr int kInterrupted = 130;
+
+std::string ReadFile(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+struct Outcome {
+  int status = -1;  // exit status, or 128 + signal
+  std::string out;
+  std::string err;
+};
+
+// One server for all tests of this file, on a unix socket.
+class CliTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    std::string folder = ::testing::TempDir() + "glint-cli-XXXXXX";
+    folder_ = new fs::path(mkdtemp(folder.data()));
+    ServerOptions options;
+    address_ = new std::string("unix:" + (*folder_ / "socket").string());
+    options.listen = {*address_};
+    options.metrics_listen.clear();
+    options.lanes.backend = Backend::kCpu;
+    options.lanes.lanes = 1;
+    server_ = Server::Create(options).value().release();
+    ASSERT_TRUE(server_->Start().ok());
+    ASSERT_TRUE(server_->WaitUntilServing(absl::Minutes(1)));
+  }
+  static void TearDownTestSuite() {
+    delete server_;
+    fs::remove_all(*folder_);
+    delete address_;
+    delete folder_;
+  }
+
+  static std::string Path(const std::string& name) { return (*folder_ / name).string(); }
+
+  static std::string WriteImage(const std::string& name, const ImageView& image) {
+    const cv::Mat pixels(image.height, image.width, CV_8U, const_cast<uint8_t*>(image.data),
+                         static_cast<size_t>(image.stride));
+    EXPECT_TRUE(cv::imwrite(Path(name), pixels));
+    return Path(name);
+  }
+
+  // Starts glint with the test's server; its standard output and error go to files.
+  static pid_t Start(std::vector<std::string> arguments) {
+    for (const char* name : {"out", "err"}) std::ofstream(Path(name));
+    const pid_t child = fork();
+    if (child != 0) return child;
+    const std::pair<const char*, int> redirections[] = {{"out", STDOUT_FILENO}, {"err", STDERR_FILENO}};
+    for (const auto& [name, descriptor] : redirections) {
+      dup2(open(Path(name).c_str(), O_WRONLY), descriptor);
+    }
+    setenv("GLINT_SERVER", address_->c_str(), 1);
+    arguments.insert(arguments.begin(), GLINT_CLI);
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    execv(argv[0], argv.data());
+    _exit(127);
+  }
+
+  static Outcome Wait(pid_t child) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), ReadFile(Path("out")),
+            ReadFile(Path("err"))};
+  }
+
+  static Outcome Glint(const std::vector<std::string>& arguments) { return Wait(Start(arguments)); }
+
+  static Outcome Shell(const std::string& command) {
+    const std::string all =
+        absl::StrCat("set -o pipefail; export GLINT_SERVER='", *address_, "'; glint() { ", GLINT_CLI, " \"$@\"; }; { ",
+                     command, "; } >", Path("out"), " 2>", Path("err"));
+    const int status = std::system(absl::StrCat("bash -c '", absl::StrReplaceAll(all, {{"'", "'\\''"}}), "'").c_str());
+    return {WEXITSTATUS(status), ReadFile(Path("out")), ReadFile(Path("err"))};
+  }
+
+  static Server* server_;
+  static fs::path* folder_;
+  static std::string* address_;
+};
+Server* CliTest::server_;
+fs::path* CliTest::folder_;
+std::string* CliTest::address_;
+
+// The CSV of one image as features again.
+Features ParseCsv(const std::string& csv, const std::string& image) {
+  const std::vector<std::string> lines = absl::StrSplit(csv, '\n', absl::SkipEmpty());
+  EXPECT_FALSE(lines.empty());
+  const bool descriptors = lines[0] == "image,x,y,size,angle,response,octave,descriptor";
+  EXPECT_THAT(lines[0], StartsWith("image,x,y,size,angle,response,octave"));
+  Features features;
+  features.Resize(lines.size() - 1, descriptors ? 32 : 0);
+  for (size_t i = 0; i + 1 < lines.size(); ++i) {
+    const std::vector<std::string> fields = absl::StrSplit(lines[i + 1], ',');
+    EXPECT_EQ(fields.size(), descriptors ? 8u : 7u);
+    EXPECT_EQ(fields[0], image);
+    size_t field = 1;
+    for (auto* values : {&features.x, &features.y, &features.size, &features.angle, &features.response}) {
+      (*values)[i] = std::strtof(fields[field++].c_str(), nullptr);
+    }
+    EXPECT_TRUE(absl::SimpleAtoi(fields[6], &features.octave[i]));
+    if (descriptors) {
+      EXPECT_EQ(fields[7].size(), 64u);
+      for (size_t b = 0; b < 32; ++b) {
+        const char* digits = fields[7].data() + 2 * b;
+        std::from_chars(digits, digits + 2, features.descriptors[i * 32 + b], 16);
+      }
+    }
+  }
+  return features;
+}
+
+TEST_F(CliTest, CsvReadsBackAsTheReferencesFeatures) {
+  const Image image = testing::Texture({320, 240}, 1);
+  for (const std::string name : {"csv.png", "csv.pgm"}) {
+    const std::string path = WriteImage(name, image);
+    DetectorOptions options = testing::OrbOptions();
+    const Outcome orb = Glint({"detect", "--format", "csv", path});
+    EXPECT_EQ(orb.status, 0) << orb.err;
+    EXPECT_TRUE(testing::SameFeatures(reference::Detect(options, image), ParseCsv(orb.out, path)));
+
+    options.max_features = 77;
+    options.levels = 3;
+    options.scale_factor = 1.5f;
+    options.fast_threshold = 11;
+    options.edge_threshold = 20;
+    options.patch_size = 25;
+    options.arc_length = 10;
+    options.ranking = Ranking::kScore;
+    options.descriptor = Descriptor::kNone;
+    const Outcome other = Glint({"stream", path, "--features=77", "--levels=3", "--scale-factor=1.5",
+                                 "--fast-threshold=11", "--edge-threshold=20", "--patch-size=25", "--arc-length=10",
+                                 "--ranking=score", "--no-descriptors", "--format=csv"});
+    EXPECT_EQ(other.status, 0) << other.err;
+    EXPECT_TRUE(testing::SameFeatures(reference::Detect(options, image), ParseCsv(other.out, path)));
+  }
+}
+
+TEST_F(CliTest, OrientedFastAndTheServerInsideAgreeWithTheReference) {
+  const Image image = testing::Texture({200, 150}, 2);
+  const std::string path = WriteImage("inside.png", image);
+  const Outcome outcome = Glint({"detect", "--server", "inproc", "--backend", "cpu", "--detector", "oriented_fast",
+                                 "--descriptors", "--format", "csv", path});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  DetectorOptions options = testing::OrientedFastOptions();
+  options.descriptor = Descriptor::kRbrief;
+  EXPECT_TRUE(testing::SameFeatures(reference::Detect(options, image), ParseCsv(outcome.out, path)));
+}
+
+TEST_F(CliTest, MaskLeavesKeypointsOnlyWhereItIsNotBlack) {
+  const Image image = testing::Texture({320, 240}, 3);
+  Image mask = testing::Flat({320, 240}, 0);
+  for (int y = 0; y < 240; ++y) std::memset(mask.row(y), 255, 160);
+  const std::string path = WriteImage("masked.png", image);
+  const std::string mask_path = WriteImage("mask.png", mask);
+  const Features expected = reference::Detect(testing::OrbOptions(), image, mask);
+  ASSERT_GT(expected.count(), 0u);
+  for (const char* command : {"detect", "stream"}) {
+    const Outcome outcome = Glint({command, "--mask", mask_path, "--format", "csv", path});
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_TRUE(testing::SameFeatures(expected, ParseCsv(outcome.out, path)));
+  }
+  const Outcome missing = Glint({"detect", "--mask", Path("no.png"), path});
+  EXPECT_EQ(missing.status, kUsage);
+  EXPECT_THAT(missing.err, HasSubstr("no.png: No such file"));
+}
+
+TEST_F(CliTest, BadFramesFailAloneAndTheExitStatusSaysSo) {
+  const fs::path folder = *folder_ / "mixed";
+  fs::create_directory(folder);
+  WriteImage("mixed/1.png", testing::Texture({100, 80}, 1));
+  std::ofstream(folder / "2.png") << "\x89PNG\r\n\x1a\n and nothing else";
+  std::ofstream(folder / "3.pgm") << "no image at all";
+  WriteImage("mixed/4.png", testing::Texture({100, 80}, 2));
+  const Outcome stream = Glint({"stream", "--format", "json", folder.string()});
+  EXPECT_EQ(stream.status, 1);
+  EXPECT_THAT(stream.out, HasSubstr("1.png\",\"status\":\"OK\""));
+  EXPECT_THAT(stream.out, HasSubstr("2.png\",\"status\":\"INVALID_ARGUMENT\""));
+  EXPECT_THAT(stream.out, HasSubstr("4.png\",\"status\":\"OK\""));
+  EXPECT_THAT(stream.err, AllOf(HasSubstr("glint stream: "), HasSubstr("2.png: INVALID_ARGUMENT"),
+                                HasSubstr("3.pgm: not an image"), HasSubstr("4 frames"), HasSubstr("2 failed")));
+
+  const Outcome detect = Glint({"detect", (folder / "none.png").string(), (folder / "1.png").string()});
+  EXPECT_EQ(detect.status, 1);
+  EXPECT_THAT(detect.err, HasSubstr("none.png: No such file or directory"));
+  EXPECT_THAT(detect.out, HasSubstr("1.png"));
+}
+
+TEST_F(CliTest, WrongCommandLinesAreUsageErrors) {
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{}, "glint: no command given"},
+      {{"detekt"}, "glint: unknown command 'detekt'"},
+      {{"detect"}, "glint detect: no FILE given"},
+      {{"stream"}, "glint stream: no SOURCE given"},
+      {{"stream", "a", "b"}, "glint stream: more than one SOURCE"},
+      {{"info", "x"}, "glint info: takes no operand: 'x'"},
+      {{"detect", "--feature", "3", "x"}, "glint detect: unknown option '--feature'; did you mean '--features'?"},
+      {{"detect", "--features", "0", "x"}, "glint detect: option '--features': 0 is not in 1..65536"},
+      {{"detect", "--scale-factor", "3", "x"}, "glint detect: option '--scale-factor': 3 is not in 1.05..2"},
+      {{"detect", "--detector", "sift", "x"}, "glint detect: option '--detector': \"sift\" is not one of orb"},
+      {{"stream", "--in-flight", "0", "x"}, "glint stream: option '--in-flight': 0 is not in 1..4096"},
+      {{"stream", "--max-frames", "0", "x"}, "glint stream: option '--max-frames': 0 is not above 0"},
+      {{"health", "--timeout", "0"}, "glint health: option '--timeout': 0 is not above 0"},
+  };
+  for (const auto& [arguments, message] : cases) {
+    const Outcome outcome = Glint(arguments);
+    EXPECT_EQ(outcome.status, kUsage) << message;
+    EXPECT_THAT(outcome.err, AllOf(StartsWith(message), HasSubstr("--help'.\n")));
+    EXPECT_THAT(outcome.out, IsEmpty());
+  }
+}
+
+TEST_F(CliTest, HelpAndVersionGoToStandardOutput) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"--help"}, {"detect", "--help"}, {"stream", "-h"}, {"info", "--help"}, {"health", "--help"}}) {
+    const Outcome outcome = Glint(arguments);
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_THAT(outcome.out, StartsWith("Usage: glint"));
+    EXPECT_THAT(outcome.err, IsEmpty());
+    for (const absl::string_view line : absl::StrSplit(outcome.out, '\n')) EXPECT_LE(line.size(), 80u) << line;
+  }
+  EXPECT_THAT(Glint({"--version"}).out, ::testing::MatchesRegex("glint [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+}
+
+TEST_F(CliTest, UnreachableServerIsSaidWithItsAddress) {
+  const std::string path = WriteImage("lonely.png", testing::Texture({64, 64}, 1));
+  for (std::vector<std::string> arguments :
+       std::vector<std::vector<std::string>>{{"detect", path}, {"stream", path}, {"info"}, {"health"}}) {
+    const std::string command = arguments[0];
+    arguments.insert(arguments.end(), {"--server", "unix:" + Path("nobody")});
+    const Outcome outcome = Glint(arguments);
+    EXPECT_EQ(outcome.status, kUnavailable);
+    EXPECT_EQ(outcome.err,
+              absl::StrCat("glint ", command, ": UNAVAILABLE: cannot connect to unix:", Path("nobody"), "\n"));
+  }
+}
+
+TEST_F(CliTest, InfoAndHealthTellAboutTheServer) {
+  EXPECT_THAT(Glint({"info"}).out, AllOf(HasSubstr("backend               cpu"), HasSubstr("orb, oriented_fast")));
+  const Outcome json = Glint({"info", "--format", "json"});
+  EXPECT_THAT(json.out, AllOf(HasSubstr("\"backend\":\"cpu\""), HasSubstr("\"presets\":[\"orb\",\"oriented_fast\"]}")));
+  const Outcome health = Glint({"health"});
+  EXPECT_EQ(health.out, "SERVING\n");
+  EXPECT_EQ(health.status, 0);
+  EXPECT_EQ(Glint({"health", "--service", "glint.v1.FeatureDetection"}).status, 0);
+  EXPECT_NE(Glint({"health", "--service", "no.such.Service"}).status, 0);
+}
+
+TEST_F(CliTest, PipesAreQuiet) {
+  const std::string path = WriteImage("pipe.png", testing::Texture({640, 480}, 1));
+  const Outcome reader_gone = Shell(
+      absl::StrCat("glint stream --loop --max-frames 100000 --format csv --features 5000 '", path, "' | head -n 1"));
+  EXPECT_EQ(reader_gone.status, 128 + SIGPIPE);
+  EXPECT_EQ(reader_gone.out, "image,x,y,size,angle,response,octave,descriptor\n");
+  EXPECT_THAT(reader_gone.err, IsEmpty());
+
+  const Outcome piped = Shell(absl::StrCat("glint stream --loop --max-frames 50 '", path, "' 2>&1 | cat"));
+  EXPECT_EQ(piped.status, 0);
+  EXPECT_THAT(piped.out, AllOf(StartsWith("50 frames in"), Not(HasSubstr("\r")), Not(HasSubstr("ETA"))));
+
+  const Outcome standard_input = Shell(absl::StrCat("glint detect --format json - <'", path, "'"));
+  EXPECT_EQ(standard_input.status, 0) << standard_input.err;
+  EXPECT_THAT(standard_input.out, StartsWith("{\"image\":\"-\",\"status\":\"OK\""));
+}
+
+TEST_F(CliTest, OutputThatCannotBeWrittenIsAnError) {
+  const std::string path = WriteImage("full.png", testing::Texture({320, 240}, 1));
+  const Outcome full = Shell(absl::StrCat("glint detect --format csv '", path, "' >/dev/full"));
+  EXPECT_EQ(full.status, kCannotWrite);
+  EXPECT_THAT(full.err, HasSubstr("No space left on device"));
+  const Outcome nowhere = Glint({"detect", "--output", Path("no/such/folder"), path});
+  EXPECT_EQ(nowhere.status, kCannotWrite);
+  EXPECT_THAT(nowhere.err, HasSubstr("No such file or directory"));
+  EXPECT_EQ(Glint({"detect", "--draw", Path("no/such/picture.png"), path}).status, kCannotWrite);
+  EXPECT_EQ(Glint({"detect", "--draw", Path("picture.what"), path}).status, kUsage);
+  EXPECT_EQ(Glint({"detect", "--draw", Path("picture"), path}).status, kUsage);
+}
+
+TEST_F(CliTest, OutputGoesToTheFile) {
+  const std::string path = WriteImage("to-file.png", testing::Texture({320, 240}, 1));
+  const Outcome outcome = Glint({"detect", "--format", "csv", "--output", Path("rows.csv"), path});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, IsEmpty());
+  EXPECT_EQ(ReadFile(Path("rows.csv")), Glint({"detect", "--format", "csv", path}).out);
+}
+
+// Twelve frames of a moving texture in colour.
+std::string MakeVideo(const std::string& path) {
+  cv::VideoWriter writer(path, cv::VideoWriter::fourcc('M', 'J', 'P', 'G'), 10, {160, 120});
+  const Image texture = testing::Texture({200, 120}, 5);
+  const cv::Mat gray(120, 200, CV_8U, const_cast<uint8_t*>(texture.row(0)), static_cast<size_t>(texture.stride()));
+  for (int i = 0; i < 12; ++i) {
+    cv::Mat color;
+    cv::applyColorMap(gray(cv::Rect(i, 0, 160, 120)), color, cv::COLORMAP_JET);
+    writer.write(color);
+  }
+  return path;
+}
+
+TEST_F(CliTest, VideoGoesInAndAnAnnotatedOneComesOut) {
+  const std::string video = MakeVideo(Path("in.avi"));
+  const Outcome outcome = Glint({"stream", video, "--format", "csv", "--draw", Path("drawn.avi")});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("12 frames"));
+  cv::VideoCapture source(video);
+  cv::VideoCapture drawn(Path("drawn.avi"));
+  EXPECT_EQ(drawn.get(cv::CAP_PROP_FRAME_COUNT), 12);
+  EXPECT_EQ(drawn.get(cv::CAP_PROP_FPS), 10);
+  cv::Mat before;
+  cv::Mat after;
+  ASSERT_TRUE(source.read(before) && drawn.read(after));
+  ASSERT_EQ(after.size(), before.size());
+
+  cv::Mat gray;
+  cv::cvtColor(before, gray, cv::COLOR_BGR2GRAY);
+  const Features expected = reference::Detect(
+      testing::OrbOptions(), ImageView{gray.data, gray.cols, gray.rows, static_cast<ptrdiff_t>(gray.step)});
+  std::string first_frame = "image,x,y,size,angle,response,octave,descriptor\n";
+  for (const absl::string_view line : absl::StrSplit(outcome.out, '\n')) {
+    if (absl::StartsWith(line, video + "#000000,")) absl::StrAppend(&first_frame, line, "\n");
+  }
+  ASSERT_GT(expected.count(), 0u);
+  EXPECT_TRUE(testing::SameFeatures(expected, ParseCsv(first_frame, video + "#000000")));
+
+  // The server's grey of the same colours.
+  EXPECT_EQ(Glint({"stream", video, "--format", "csv", "--send", "color"}).out, outcome.out);
+}
+
+TEST_F(CliTest, PicturesAreDrawn) {
+  const Image image = testing::Texture({320, 240}, 7);
+  const std::string one = WriteImage("draw-1.png", image);
+  const std::string two = WriteImage("draw-2.jpg", image);
+  EXPECT_EQ(Glint({"detect", one, "--draw", Path("annotated.png")}).status, 0);
+  const cv::Mat annotated = cv::imread(Path("annotated.png"));
+  ASSERT_EQ(annotated.size(), cv::Size(320, 240));
+  cv::Mat channels[3];
+  cv::split(annotated, channels);
+  EXPECT_GT(cv::countNonZero(channels[0] != channels[1]), 1000) << "no colour was drawn on the grey picture";
+
+  EXPECT_EQ(Glint({"detect", one, two, "--draw", Path("drawn") + "/"}).status, 0);
+  EXPECT_TRUE(fs::exists(Path("drawn/draw-1.png")));
+  EXPECT_TRUE(fs::exists(Path("drawn/draw-2.jpg.png")));
+}
+
+TEST_F(CliTest, SourcesAreFoldersPatternsAndFiles) {
+  fs::create_directory(*folder_ / "frames");
+  for (int i = 0; i < 3; ++i) WriteImage(absl::StrCat("frames/", i, ".png"), testing::Texture({100, 80}, 1));
+  std::ofstream(*folder_ / "frames" / "notes.txt") << "not a frame";
+  EXPECT_THAT(Glint({"stream", Path("frames")}).out, StartsWith("3 frames"));
+  EXPECT_THAT(Glint({"stream", Path("frames/[12].png")}).out, StartsWith("2 frames"));
+  EXPECT_THAT(Glint({"stream", Path("frames"), "--loop", "--max-frames", "7"}).out, StartsWith("7 frames"));
+  for (const char* missing : {"frames/*.jpg", "no-such-file", "frames/notes.txt"}) {
+    const Outcome outcome = Glint({"stream", Path(missing)});
+    EXPECT_EQ(outcome.status, 1) << missing;
+    EXPECT_THAT(outcome.err, AllOf(StartsWith("glint stream: "), HasSubstr(missing)));
+  }
+}
+
+TEST_F(CliTest, InterruptFinishesWhatWasSent) {
+  const std::string path = WriteImage("interrupt.png", testing::Texture({320, 240}, 1));
+  const pid_t child = Start({"stream", path, "--loop", "--format", "json"});
+  while (fs::file_size(Path("out")) == 0) absl::SleepFor(absl::Milliseconds(5));
+  kill(child, SIGINT);
+  const Outcome outcome = Wait(child);
+  EXPECT_EQ(outcome.status, kInterrupted);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("frames/s"), HasSubstr("0 failed")));
+  EXPECT_EQ(outcome.out.substr(outcome.out.size() - 3), "}}\n") << "the last object is whole";
+}
+
+TEST_F(CliTest, LeavesNoSessionBehind) {
+  const std::string path = WriteImage("killed.png", testing::Texture({320, 240}, 1));
+  for (int i = 0; i < 3; ++i) {
+    const pid_t child = Start({"stream", path, "--loop", "--format", "json"});
+    while (fs::file_size(Path("out")) == 0) absl::SleepFor(absl::Milliseconds(5));
+    kill(child, SIGKILL);
+    EXPECT_EQ(Wait(child).status, 128 + SIGKILL);
+  }
+  while (server_->sessions() > 0) absl::SleepFor(absl::Milliseconds(5));
+  EXPECT_EQ(Glint({"detect", path}).status, 0);
+}
+
+}  // namespace
+}  // namespace glint

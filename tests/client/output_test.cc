@@ -1,0 +1,171 @@
+// Rows, numbers and percentiles: what the command-line tool prints, without the tool.
+#include "client/cli/output.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "client/cli/draw.h"
+#include "client/cli/progress.h"
+#include "client/cli/summary.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/random.h"
+
+namespace glint::cli {
+namespace {
+
+using ::glint::testing::Random;
+using ::testing::HasSubstr;
+
+std::string Digits(float value) {
+  std::string out;
+  AppendFloat(value, &out);
+  return out;
+}
+
+TEST(FloatTest, ReadsBackTheSame) {
+  Random random(1);
+  for (int i = 0; i < 100000; ++i) {
+    const uint32_t bits = random.Bits();
+    float value;
+    std::memcpy(&value, &bits, sizeof(value));
+    if (!std::isfinite(value)) continue;
+    EXPECT_EQ(std::strtof(Digits(value).c_str(), nullptr), value);
+  }
+}
+
+TEST(FloatTest, HasTheFewestDigits) {
+  EXPECT_EQ(Digits(0.1f), "0.1");
+  EXPECT_EQ(Digits(31), "31");
+  EXPECT_EQ(Digits(-1), "-1");
+  EXPECT_EQ(Digits(37.2f), "37.2");
+  EXPECT_EQ(Digits(16777216), "16777216");
+}
+
+client::Detection TwoKeypoints() {
+  client::Detection d;
+  d.features.Resize(2, 2);
+  d.features.x = {1.5f, 2};
+  d.features.y = {3, 4.25f};
+  d.features.size = {31, 37.2f};
+  d.features.angle = {-1, 359.5f};
+  d.features.response = {0.001f, 1e-9f};
+  d.features.octave = {0, 1};
+  d.features.descriptors = {0x00, 0xff, 0x1a, 0x2b};
+  d.timings.detect_ns = 2500000;
+  d.timings.total_ns = 3500000;
+  d.timings.device = "cpu";
+  d.round_trip = absl::Milliseconds(4);
+  return d;
+}
+
+std::string Rows(Format format, bool descriptors, absl::string_view image, const absl::Status& status,
+                 const client::Detection& detection) {
+  const auto formatter = Formatter::Make(format, descriptors);
+  std::string out;
+  formatter->AppendHeader(&out);
+  formatter->Append(image, status, detection, &out);
+  return out;
+}
+
+TEST(CsvTest, OneLineForEachKeypoint) {
+  EXPECT_EQ(Rows(Format::kCsv, true, "a.png", absl::OkStatus(), TwoKeypoints()),
+            "image,x,y,size,angle,response,octave,descriptor\n"
+            "a.png,1.5,3,31,-1,0.001,0,00ff\n"
+            "a.png,2,4.25,37.2,359.5,1e-09,1,1a2b\n");
+  client::Detection plain = TwoKeypoints();
+  plain.features.descriptors.clear();
+  plain.features.descriptor_bytes = 0;
+  EXPECT_EQ(Rows(Format::kCsv, false, "a,\"b\".png", absl::OkStatus(), plain),
+            "image,x,y,size,angle,response,octave\n"
+            "\"a,\"\"b\"\".png\",1.5,3,31,-1,0.001,0\n"
+            "\"a,\"\"b\"\".png\",2,4.25,37.2,359.5,1e-09,1\n");
+}
+
+TEST(JsonTest, OneObjectForEachImage) {
+  EXPECT_EQ(
+      Rows(Format::kJson, true, "a\\\"\n", absl::OkStatus(), TwoKeypoints()),
+      "{\"image\":\"a\\\\\\\"\\u000a\",\"status\":\"OK\",\"count\":2,\"truncated\":false,\"keypoints\":["
+      "{\"x\":1.5,\"y\":3,\"size\":31,\"angle\":-1,\"response\":0.001,\"octave\":0,\"descriptor\":\"00ff\"},"
+      "{\"x\":2,\"y\":4.25,\"size\":37.2,\"angle\":359.5,\"response\":1e-09,\"octave\":1,\"descriptor\":\"1a2b\"}],"
+      "\"timings\":{\"receive_ns\":0,\"queue_ns\":0,\"decode_ns\":0,\"upload_ns\":0,\"detect_ns\":2500000,"
+      "\"download_ns\":0,\"total_ns\":3500000,\"round_trip_ns\":4000000,\"lane\":0,\"device\":\"cpu\","
+      "\"queue_depth\":0}}\n");
+  EXPECT_EQ(Rows(Format::kJson, true, "b", absl::InvalidArgumentError("no \"image\""), {}),
+            "{\"image\":\"b\",\"status\":\"INVALID_ARGUMENT\",\"message\":\"no \\\"image\\\"\"}\n");
+}
+
+TEST(TableTest, OneLineForEachImage) {
+  const std::string rows = Rows(Format::kTable, true, "a.png", absl::OkStatus(), TwoKeypoints());
+  EXPECT_THAT(rows, ::testing::ContainsRegex("a\\.png +2 +2\\.500 +3\\.500 +4\\.000\n"));
+  EXPECT_THAT(Rows(Format::kTable, true, "a.png", absl::InvalidArgumentError("bad"), {}),
+              HasSubstr("INVALID_ARGUMENT: bad\n"));
+}
+
+TEST(LatenciesTest, PercentilesAreExactToOnePart128) {
+  Random random(2);
+  Latencies latencies;
+  std::vector<int64_t> values;
+  for (int i = 0; i < 20000; ++i) {
+    values.push_back(static_cast<int64_t>(random.Bits()) >> random.Uniform(0, 31));
+    latencies.Add(values.back());
+  }
+  std::sort(values.begin(), values.end());
+  for (const double share : {0.01, 0.5, 0.95, 0.99, 1.0}) {
+    const int64_t exact = values[static_cast<size_t>(std::ceil(share * 20000)) - 1];
+    EXPECT_LE(latencies.Percentile(share), exact);
+    EXPECT_GE(latencies.Percentile(share), exact - exact / 128) << share;
+  }
+  EXPECT_EQ(latencies.max(), values.back());
+}
+
+TEST(LatenciesTest, TakesEveryValue) {
+  Latencies latencies;
+  EXPECT_EQ(latencies.Percentile(0.5), 0);
+  latencies.Add(-5);
+  EXPECT_EQ(latencies.Percentile(1), 0);
+  latencies.Add(std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(latencies.max(), std::numeric_limits<int64_t>::max());
+  EXPECT_GT(latencies.Percentile(1), std::numeric_limits<int64_t>::max() / 256 * 255);
+}
+
+TEST(SummaryTest, CountsAndMeasures) {
+  Summary summary;
+  EXPECT_EQ(summary.Text(absl::Seconds(1)), "0 frames in 1.00 s: 0.0 frames/s, 0 failed\n");
+  for (int i = 0; i < 3; ++i) summary.AddOk(TwoKeypoints());
+  summary.AddFailed();
+  EXPECT_EQ(summary.frames(), 4);
+  EXPECT_EQ(summary.failed(), 1);
+  const std::string text = summary.Text(absl::Seconds(2));
+  EXPECT_THAT(text, HasSubstr("4 frames in 2.00 s: 2.0 frames/s, 1 failed, 2.0 keypoints a frame\n"));
+  EXPECT_THAT(text, HasSubstr("p50"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("detect +2\\.4[89][0-9] +2\\.4[89][0-9] +2\\.4[89][0-9] +2\\.500\n"));
+}
+
+TEST(ProgressTest, SaysHowFarAndHowLong) {
+  EXPECT_EQ(ProgressText(50, 200, absl::Seconds(10)), "[######..................]  25%  50/200  5.0/s  ETA 0:30");
+  EXPECT_EQ(ProgressText(0, 200, absl::Seconds(1)), "[........................]   0%  0/200  0.0/s  ETA -:--");
+  EXPECT_EQ(ProgressText(7200, 0, absl::Seconds(7200)), "7200 frames  1.0/s  2:00:00");
+}
+
+TEST(DrawTest, MarksEachKeypointWhereItIs) {
+  cv::Mat canvas(100, 200, CV_8UC3, cv::Scalar::all(0));
+  Features features;
+  features.Resize(1, 0);
+  features.x = {60};
+  features.y = {50};
+  features.size = {40};
+  features.angle = {90};  // y points down
+  DrawFeatures(features, &canvas);
+  const auto lit = [&canvas](int x, int y) { return canvas.at<cv::Vec3b>(y, x)[1] > 100; };
+  EXPECT_TRUE(lit(80, 50)) << "the circle's right end";
+  EXPECT_TRUE(lit(60, 30)) << "its top";
+  EXPECT_TRUE(lit(60, 60)) << "the line that points down";
+  EXPECT_FALSE(lit(60, 40)) << "nothing points up";
+  EXPECT_FALSE(lit(120, 50));
+}
+
+}  // namespace
+}  // namespace glint::cli
