@@ -12,22 +12,10 @@
 namespace glint::bench {
 namespace {
 
-constexpr int kMaxRepeat = 1'000'000;
-constexpr int kMaxThreads = 256;
-
 absl::Status Validate(const DetectorBenchOptions& options) {
-  const SubjectOptions& subject = options.subject;
   if (options.repeat < 1 || options.repeat > kMaxRepeat)
     return OutOfRangeError("repeat", options.repeat, 1, kMaxRepeat);
-  if (subject.threads < 1 || subject.threads > kMaxThreads) {
-    return OutOfRangeError("threads", subject.threads, 1, kMaxThreads);
-  }
-  if (subject.sm_limit < 0) return ContradictionError("sm-limit", "is negative");
-  if (subject.device == Device::kCpu) {
-    if (subject.device_resident) return ContradictionError("device-resident", "needs --backend cuda");
-    if (subject.sm_limit != 0) return ContradictionError("sm-limit", "needs --backend cuda");
-    if (subject.pageable) return ContradictionError("pageable", "needs --backend cuda");
-  }
+  if (absl::Status s = ValidateSubject(options.subject); !s.ok()) return s;
   return ValidateOptions(options.detector);
 }
 
@@ -75,7 +63,7 @@ absl::StatusOr<DetectorReport> BenchDetector(const DetectorBenchOptions& options
     auto made = MakeOpenCvPeer(options.detector, *picture, options.subject.threads);
     if (!made.ok()) return made.status();
     peer = *std::move(made);
-    contestants.push_back(TimedByClock(peer->name(), [&peer] { return peer->Run(); }));
+    contestants.push_back(Timed(peer->name(), options.subject.clock, [&peer] { return peer->Run(); }));
   }
   if (absl::Status s = RunRounds(options.repeat, &contestants); !s.ok()) return s;
   auto floors = (*subject)->Floors(options.repeat);

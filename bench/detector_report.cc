@@ -19,12 +19,6 @@ const char* OrientationName(Orientation orientation) {
   return orientation == Orientation::kNone ? "none" : "intensity_centroid";
 }
 
-void Write(const Summary& us, JsonWriter* json) {
-  json->BeginObject();
-  json->Key("median").Number(us.median).Key("p10").Number(us.p10).Key("p90").Number(us.p90).Key("min").Number(us.min);
-  json->EndObject();
-}
-
 void Write(const std::vector<NamedTime>& times, JsonWriter* json) {
   json->BeginObject();
   for (const NamedTime& time : times) json->Key(time.name).Number(time.us);
@@ -47,7 +41,7 @@ void Write(const PeerReport& peer, JsonWriter* json) {
   json->BeginObject();
   json->Key("name").String(peer.name);
   json->Key("time_us");
-  Write(peer.us, json);
+  WriteSummary(peer.us, json);
   json->Key("keypoints").Int(static_cast<int64_t>(peer.keypoints));
   json->Key("ratio").Number(peer.ratio);
   json->Key("ratio_p10").Number(peer.ratio_p10);
@@ -72,6 +66,7 @@ std::string ToJson(const DetectorReport& report, const std::string& command) {
   json.Key("opencv").String(OpenCvVersion());
   json.Key("backend").String(subject.device == Device::kCuda ? "cuda" : "cpu");
   json.Key("timing").String(TimingName(subject));
+  json.Key("clock").String(ClockName(subject.clock));
   json.Key("threads").Int(subject.threads);
   json.Key("sm_limit").Int(subject.sm_limit);
   json.Key("image").BeginObject();
@@ -84,7 +79,7 @@ std::string ToJson(const DetectorReport& report, const std::string& command) {
   json.Key("rounds").Int(report.options.repeat);
   json.Key("samples").Int(report.samples);
   json.Key("time_us");
-  Write(report.us, &json);
+  WriteSummary(report.us, &json);
   json.Key("keypoints").Int(static_cast<int64_t>(report.keypoints));
   if (report.launches > 0) json.Key("launches").Int(report.launches);
   json.Key("stages_us");
@@ -101,10 +96,11 @@ std::string ToJson(const DetectorReport& report, const std::string& command) {
 std::string ToTable(const DetectorReport& report) {
   const DetectorBenchOptions& options = report.options;
   std::string text = absl::StrFormat(
-      "%s  %dx%d  %s, %d levels of %g, %d features%s\n%s, %s, %d rounds\n\n%-40s %10s %10s %10s\n", options.picture,
-      report.shape.width, report.shape.height, options.preset, options.detector.levels, options.detector.scale_factor,
-      options.detector.max_features, options.detector.descriptor != Descriptor::kNone ? ", described" : "",
-      report.device, TimingName(options.subject), options.repeat, "microseconds", "median", "p10", "p90");
+      "%s  %dx%d  %s, %d levels of %g, %d features%s\n%s, %s, %s time, %d rounds\n\n%-40s %10s %10s %10s\n",
+      options.picture, report.shape.width, report.shape.height, options.preset, options.detector.levels,
+      options.detector.scale_factor, options.detector.max_features,
+      options.detector.descriptor != Descriptor::kNone ? ", described" : "", report.device, TimingName(options.subject),
+      ClockName(options.subject.clock), options.repeat, "microseconds", "median", "p10", "p90");
   const std::string launches = report.launches > 0 ? absl::StrFormat(", %d launches", report.launches) : "";
   absl::StrAppend(&text, Row("glint", report.us, absl::StrFormat("%d keypoints%s", report.keypoints, launches)));
   for (const NamedTime& stage : report.stages) absl::StrAppendFormat(&text, "  %-38s %10.1f\n", stage.name, stage.us);

@@ -9,7 +9,7 @@ namespace glint::bench {
 
 // Reads every pixel of the image once, as fast as plain C++ can, and does next to nothing with it. The pixels must live
 // on.
-Contestant ReadPass(const ImageView& image);
+Contestant ReadPass(const ImageView& image, Clock clock);
 
 }  // namespace glint::bench
 

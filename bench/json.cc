@@ -80,4 +80,11 @@ void JsonWriter::NewLine() {
   text_.append(2 * has_members_.size(), ' ');
 }
 
+void WriteSummary(const Summary& summary, JsonWriter* json) {
+  json->BeginObject();
+  json->Key("median").Number(summary.median).Key("p10").Number(summary.p10);
+  json->Key("p90").Number(summary.p90).Key("min").Number(summary.min);
+  json->EndObject();
+}
+
 }  // namespace glint::bench

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "bench/statistics.h"
 
 namespace glint::bench {
 
@@ -37,6 +38,9 @@ class JsonWriter {
   std::vector<bool> has_members_;  // of each open bracket
   bool after_key_ = false;
 };
+
+// {"median": ..., "p10": ..., "p90": ..., "min": ...}
+void WriteSummary(const Summary& summary, JsonWriter* json);
 
 }  // namespace glint::bench
 

@@ -2,15 +2,20 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "bench/detector_bench.h"
+#include "bench/lanes_bench.h"
 #include "bench/rounds.h"
+#include "bench/stage_bench.h"
 #include "features/error.h"
 #include "features/options.h"
 
@@ -29,7 +34,11 @@ ABSL_FLAG(bool, device_resident, false, "CUDA: time the GPU on a frame that is t
 ABSL_FLAG(bool, pageable, false, "CUDA: the host's frame lies in ordinary memory; default: pinned");
 ABSL_FLAG(int, sm_limit, 0, "CUDA: use that many multiprocessors; 0 = all");
 ABSL_FLAG(int, repeat, 100, "rounds; a third as many before them to warm up");
+ABSL_FLAG(std::string, clock, "wall",
+          "wall, or cpu: the process's own time, for one thread on a machine with other work");
 ABSL_FLAG(std::string, peer, "none", "none or opencv: what to time in turns with Glint");
+ABSL_FLAG(std::vector<std::string>, lane_counts, std::vector<std::string>({"1", "2", "4", "8"}),
+          "lanes: how many work at the same time, one measurement each");
 ABSL_FLAG(bool, json, false, "print JSON instead of a table");
 
 namespace glint::bench {
@@ -39,7 +48,12 @@ constexpr char kUsage[] =
     "Measures Glint's detectors.\n\n"
     "  glint-bench detector --image FILE [--backend cpu|cuda] [--preset orb|oriented_fast] [--levels 8]\n"
     "      [--features 2000] [--describe] [--threads N] [--device-resident] [--sm-limit N] [--repeat N]\n"
-    "      [--peer opencv] [--json]\n";
+    "      [--peer opencv] [--json]\n"
+    "    A detector on a picture: median, p10, p90, stages, the machine's floors, and a peer in turns with it.\n\n"
+    "  glint-bench stages --image FILE [--repeat N] [--peer opencv] [--json]\n"
+    "    Each stage of the CPU backend on its own.\n\n"
+    "  glint-bench lanes --image FILE [--backend cpu|cuda] [--lane-counts 1,2,4,8] [--repeat N] [--json]\n"
+    "    Frames a second with several lanes at work.\n";
 
 absl::StatusOr<DetectorOptions> DetectorFromFlags() {
   auto detector = PresetOptions(absl::GetFlag(FLAGS_preset));
@@ -58,35 +72,98 @@ absl::StatusOr<DetectorOptions> DetectorFromFlags() {
   return detector;
 }
 
-absl::StatusOr<DetectorBenchOptions> OptionsFromFlags() {
-  DetectorBenchOptions options;
-  auto detector = DetectorFromFlags();
-  if (!detector.ok()) return detector.status();
-  options.detector = *detector;
-  options.preset = absl::GetFlag(FLAGS_preset);
-  options.picture = absl::GetFlag(FLAGS_image);
-  if (options.picture.empty()) return ContradictionError("image", "no file was given");
+absl::StatusOr<std::string> PictureFromFlags() {
+  const std::string picture = absl::GetFlag(FLAGS_image);
+  if (picture.empty()) return ContradictionError("image", "no file was given");
+  return picture;
+}
+
+absl::StatusOr<Clock> ClockFromFlags() {
+  const std::string clock = absl::GetFlag(FLAGS_clock);
+  if (clock != "wall" && clock != "cpu") return NotOneOfError("clock", clock, "wall, cpu");
+  return clock == "wall" ? Clock::kWall : Clock::kProcessor;
+}
+
+absl::StatusOr<SubjectOptions> SubjectFromFlags() {
   const std::string backend = absl::GetFlag(FLAGS_backend);
   if (backend != "cpu" && backend != "cuda") return NotOneOfError("backend", backend, "cpu, cuda");
-  options.subject.device = backend == "cuda" ? Device::kCuda : Device::kCpu;
-  options.subject.threads = absl::GetFlag(FLAGS_threads);
-  options.subject.ordinal = absl::GetFlag(FLAGS_device);
-  options.subject.device_resident = absl::GetFlag(FLAGS_device_resident);
-  options.subject.pageable = absl::GetFlag(FLAGS_pageable);
-  options.subject.sm_limit = absl::GetFlag(FLAGS_sm_limit);
-  options.repeat = absl::GetFlag(FLAGS_repeat);
+  const auto clock = ClockFromFlags();
+  if (!clock.ok()) return clock.status();
+  SubjectOptions subject;
+  subject.clock = *clock;
+  subject.device = backend == "cuda" ? Device::kCuda : Device::kCpu;
+  subject.threads = absl::GetFlag(FLAGS_threads);
+  subject.ordinal = absl::GetFlag(FLAGS_device);
+  subject.device_resident = absl::GetFlag(FLAGS_device_resident);
+  subject.pageable = absl::GetFlag(FLAGS_pageable);
+  subject.sm_limit = absl::GetFlag(FLAGS_sm_limit);
+  return subject;
+}
+
+absl::StatusOr<bool> OpenCvPeerFromFlags() {
   const std::string peer = absl::GetFlag(FLAGS_peer);
   if (peer != "none" && peer != "opencv") return NotOneOfError("peer", peer, "none, opencv");
-  options.opencv_peer = peer == "opencv";
-  return options;
+  return peer == "opencv";
+}
+
+// The flags that detectors and lanes share, into either's options.
+template <typename Options>
+absl::Status FillFromFlags(Options* options) {
+  auto picture = PictureFromFlags();
+  if (!picture.ok()) return picture.status();
+  auto detector = DetectorFromFlags();
+  if (!detector.ok()) return detector.status();
+  auto subject = SubjectFromFlags();
+  if (!subject.ok()) return subject.status();
+  options->picture = *picture;
+  options->preset = absl::GetFlag(FLAGS_preset);
+  options->detector = *detector;
+  options->subject = *subject;
+  options->repeat = absl::GetFlag(FLAGS_repeat);
+  return absl::OkStatus();
+}
+
+template <typename Report>
+absl::StatusOr<std::string> Print(const absl::StatusOr<Report>& report, const std::string& command) {
+  if (!report.ok()) return report.status();
+  return absl::GetFlag(FLAGS_json) ? ToJson(*report, command) : ToTable(*report);
 }
 
 absl::StatusOr<std::string> RunDetector(const std::string& command) {
-  const auto options = OptionsFromFlags();
-  if (!options.ok()) return options.status();
-  const auto report = BenchDetector(*options);
-  if (!report.ok()) return report.status();
-  return absl::GetFlag(FLAGS_json) ? ToJson(*report, command) : ToTable(*report);
+  DetectorBenchOptions options;
+  if (absl::Status s = FillFromFlags(&options); !s.ok()) return s;
+  const auto peer = OpenCvPeerFromFlags();
+  if (!peer.ok()) return peer.status();
+  options.opencv_peer = *peer;
+  return Print(BenchDetector(options), command);
+}
+
+absl::StatusOr<std::string> RunStages(const std::string& command) {
+  const auto picture = PictureFromFlags();
+  if (!picture.ok()) return picture.status();
+  const auto peer = OpenCvPeerFromFlags();
+  if (!peer.ok()) return peer.status();
+  const auto clock = ClockFromFlags();
+  if (!clock.ok()) return clock.status();
+  StageBenchOptions options;
+  options.clock = *clock;
+  options.picture = *picture;
+  options.fast_threshold = absl::GetFlag(FLAGS_fast_threshold);
+  options.repeat = absl::GetFlag(FLAGS_repeat);
+  options.opencv_peer = *peer;
+  return Print(BenchStages(options), command);
+}
+
+absl::StatusOr<std::string> RunLanes(const std::string& command) {
+  LanesBenchOptions options;
+  if (absl::Status s = FillFromFlags(&options); !s.ok()) return s;
+  options.lane_counts.clear();
+  for (const std::string& word : absl::GetFlag(FLAGS_lane_counts)) {
+    int lanes = 0;
+    if (!absl::SimpleAtoi(word, &lanes)) return ContradictionError("lane-counts", absl::StrCat(word, " is no number"));
+    options.lane_counts.push_back(lanes);
+  }
+  return Print(BenchLanes(options), command);
 }
 
 // Flags may be spelt with dashes, as is usual on a command line: Abseil knows the names with underscores only.
@@ -107,12 +184,15 @@ int Main(int argc, char** argv) {
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   const std::vector<char*> words = absl::ParseCommandLine(argc, pointers.data());
-  if (words.size() != 2 || std::string(words[1]) != "detector") {
+  const std::map<std::string, absl::StatusOr<std::string> (*)(const std::string&)> commands = {
+      {"detector", RunDetector}, {"stages", RunStages}, {"lanes", RunLanes}};
+  const auto run = commands.find(words.size() == 2 ? words[1] : "");
+  if (run == commands.end()) {
     std::fputs(kUsage, stderr);
     return 2;
   }
   KeepFreedMemory();
-  const auto text = RunDetector(command);
+  const auto text = run->second(command);
   if (!text.ok()) {
     std::fprintf(stderr, "glint-bench: %s\n", std::string(text.status().message()).c_str());
     return absl::IsInvalidArgument(text.status()) ? 2 : 1;

@@ -2,10 +2,19 @@
 #include "bench/opencv_peer.h"
 
 namespace glint::bench {
+namespace {
 
-absl::StatusOr<std::unique_ptr<DetectorPeer>> MakeOpenCvPeer(const DetectorOptions&, const ImageView&, int) {
+absl::Status BuiltWithout() {
   return absl::FailedPreconditionError("--peer opencv: this glint-bench was built without OpenCV");
 }
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DetectorPeer>> MakeOpenCvPeer(const DetectorOptions&, const ImageView&, int) {
+  return BuiltWithout();
+}
+
+absl::StatusOr<std::vector<StagePeer>> MakeOpenCvStagePeers(const ImageView&, int, Shape) { return BuiltWithout(); }
 
 std::string OpenCvVersion() { return ""; }
 

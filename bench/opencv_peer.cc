@@ -84,6 +84,17 @@ float Harris(const uint8_t* centre, ptrdiff_t step) {
   return (a * b - c * c - 0.04f * (a + b) * (a + b)) * (scale * scale * scale * scale);
 }
 
+void MeasureHarris(const cv::Mat& level, std::vector<cv::KeyPoint>* corners) {
+  const ptrdiff_t step = static_cast<ptrdiff_t>(level.step[0]);
+  for (cv::KeyPoint& corner : *corners) {
+    const int x = static_cast<int>(corner.pt.x), y = static_cast<int>(corner.pt.y);
+    if (x < kHarrisMargin || y < kHarrisMargin || x >= level.cols - kHarrisMargin || y >= level.rows - kHarrisMargin) {
+      continue;
+    }
+    corner.response = Harris(level.ptr<uint8_t>(y) + x, step);
+  }
+}
+
 class FastHarrisPeer final : public DetectorPeer {
  public:
   FastHarrisPeer(const DetectorOptions& options, const ImageView& image)
@@ -111,15 +122,7 @@ class FastHarrisPeer final : public DetectorPeer {
  private:
   void RunLevel(const cv::Mat& level) {
     cv::FAST(level, corners_, threshold_, false);
-    const ptrdiff_t step = static_cast<ptrdiff_t>(level.step[0]);
-    for (cv::KeyPoint& corner : corners_) {
-      const int x = static_cast<int>(corner.pt.x), y = static_cast<int>(corner.pt.y);
-      if (x < kHarrisMargin || y < kHarrisMargin || x >= level.cols - kHarrisMargin ||
-          y >= level.rows - kHarrisMargin) {
-        continue;
-      }
-      corner.response = Harris(level.ptr<uint8_t>(y) + x, step);
-    }
+    MeasureHarris(level, &corners_);
     count_ += corners_.size();
   }
 
@@ -138,6 +141,49 @@ absl::StatusOr<std::unique_ptr<DetectorPeer>> MakeOpenCvPeer(const DetectorOptio
   cv::setNumThreads(threads);
   if (options.score == Score::kHarris) return std::make_unique<FastHarrisPeer>(options, image);
   return std::make_unique<OrbPeer>(options, image);
+}
+
+absl::StatusOr<std::vector<StagePeer>> MakeOpenCvStagePeers(const ImageView& image, int fast_threshold,
+                                                            Shape next_level) {
+  cv::setNumThreads(1);
+  struct State {
+    cv::Mat image;
+    cv::Mat framed;  // the image inside a margin, which sends cv::GaussianBlur down the way that cv::ORB goes
+    cv::Mat resized;
+    cv::Mat blurred;
+    std::vector<cv::KeyPoint> raw;
+    std::vector<cv::KeyPoint> suppressed;
+  };
+  const auto state = std::make_shared<State>();
+  state->image = MatOf(image);
+  constexpr int kMargin = 32;
+  cv::copyMakeBorder(state->image, state->framed, kMargin, kMargin, kMargin, kMargin, cv::BORDER_REFLECT_101);
+  cv::FAST(state->image, state->suppressed, fast_threshold, true);
+
+  const auto guarded = [](const char* name, std::function<void()> run) {
+    return [name, run = std::move(run)] { return Guarded(name, run); };
+  };
+  const auto none = [] { return size_t{0}; };
+  const auto suppressed = [state] { return state->suppressed.size(); };
+  const cv::Size next(next_level.width, next_level.height);
+  return std::vector<StagePeer>{
+      {"fast_raw", "cv::FAST", guarded("cv::FAST", [=] { cv::FAST(state->image, state->raw, fast_threshold, false); }),
+       [state] { return state->raw.size(); }},
+      {"fast_suppressed", "cv::FAST",
+       guarded("cv::FAST", [=] { cv::FAST(state->image, state->suppressed, fast_threshold, true); }), suppressed},
+      {"resize", "cv::resize",
+       guarded("cv::resize", [=] { cv::resize(state->image, state->resized, next, 0, 0, cv::INTER_LINEAR_EXACT); }),
+       none},
+      {"blur", "cv::GaussianBlur",
+       guarded("cv::GaussianBlur",
+               [=] {
+                 const cv::Rect inside(kMargin, kMargin, state->image.cols, state->image.rows);
+                 cv::GaussianBlur(state->framed(inside), state->blurred, {7, 7}, 2, 2, cv::BORDER_REFLECT_101);
+               }),
+       none},
+      {"harris", "Harris in a plain loop", guarded("Harris", [=] { MeasureHarris(state->image, &state->suppressed); }),
+       suppressed},
+  };
 }
 
 std::string OpenCvVersion() { return CV_VERSION; }

@@ -2,6 +2,7 @@
 #ifndef GLINT_BENCH_OPENCV_PEER_H_
 #define GLINT_BENCH_OPENCV_PEER_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -37,6 +38,19 @@ class DetectorPeer {
 // FAILED_PRECONDITION without OpenCV.
 absl::StatusOr<std::unique_ptr<DetectorPeer>> MakeOpenCvPeer(const DetectorOptions& options, const ImageView& image,
                                                              int threads);
+
+// One stage of OpenCV's on one picture.
+struct StagePeer {
+  std::string stage;  // the name of the stage of Glint's that it stands beside
+  std::string name;
+  std::function<absl::Status()> run;
+  std::function<size_t()> items;  // corners that the last run found or worked on; 0 for stages on pixels
+};
+
+// cv::FAST without and with suppression, cv::resize to `next_level`, the blur as cv::ORB calls it, and its Harris
+// measure in a plain loop over the suppressed corners. `image` must live on. FAILED_PRECONDITION without OpenCV.
+absl::StatusOr<std::vector<StagePeer>> MakeOpenCvStagePeers(const ImageView& image, int fast_threshold,
+                                                            Shape next_level);
 
 // "4.6.0"; empty without OpenCV.
 std::string OpenCvVersion();

@@ -4,6 +4,8 @@
 #include <malloc.h>
 #endif
 
+#include <time.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <utility>
@@ -22,9 +24,15 @@ absl::Status RunOnce(size_t first, std::vector<Contestant>* contestants) {
 
 }  // namespace
 
-Contestant TimedByClock(std::string name, std::function<absl::Status()> run) {
-  return {std::move(name), [run = std::move(run)](std::vector<double>* us) {
-            const Stopwatch stopwatch;
+double Stopwatch::Now() const {
+  timespec now = {};
+  clock_gettime(clock_ == Clock::kWall ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID, &now);
+  return 1e6 * static_cast<double>(now.tv_sec) + 1e-3 * static_cast<double>(now.tv_nsec);
+}
+
+Contestant Timed(std::string name, Clock clock, std::function<absl::Status()> run) {
+  return {std::move(name), [clock, run = std::move(run)](std::vector<double>* us) {
+            const Stopwatch stopwatch(clock);
             absl::Status status = run();
             us->push_back(stopwatch.us());
             return status;

@@ -3,7 +3,6 @@
 #ifndef GLINT_BENCH_ROUNDS_H_
 #define GLINT_BENCH_ROUNDS_H_
 
-#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -20,8 +19,15 @@ struct Contestant {
   std::vector<double> us = {};  // one series of all rounds
 };
 
-// A contestant that is timed from outside, by the steady clock.
-Contestant TimedByClock(std::string name, std::function<absl::Status()> run);
+// What a contestant's time is. On a machine that others use as well, the processor's time is the fairer one; it counts
+// all threads of the process and no waiting, so it is for one thread on the CPU.
+enum class Clock { kWall, kProcessor };
+inline const char* ClockName(Clock clock) { return clock == Clock::kWall ? "wall" : "cpu"; }
+
+// A contestant that is timed from outside.
+Contestant Timed(std::string name, Clock clock, std::function<absl::Status()> run);
+
+inline constexpr int kMaxRepeat = 1'000'000;  // rounds that a user may ask for
 
 // A third of `rounds`, at least one, to warm up (not kept), then `rounds` rounds. Each round starts with another
 // contestant, so that none always inherits the same caches. Stops at the first error.
@@ -34,12 +40,14 @@ void KeepFreedMemory();
 
 class Stopwatch {
  public:
-  double us() const {
-    return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start_).count();
-  }
+  explicit Stopwatch(Clock clock = Clock::kWall) : clock_(clock), start_(Now()) {}
+  double us() const { return Now() - start_; }
 
  private:
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  double Now() const;
+
+  const Clock clock_;
+  const double start_;
 };
 
 }  // namespace glint::bench

@@ -11,11 +11,13 @@
 #include "cpu/pipeline.h"
 #include "cuda/bench_hooks.h"
 #include "cuda/pipeline.h"
+#include "features/error.h"
 
 namespace glint::bench {
 namespace {
 
 constexpr int kReplaysPerRun = 10;
+constexpr int kMaxThreads = 256;
 
 struct StageField {
   const char* name;
@@ -41,10 +43,10 @@ std::vector<NamedTime> MedianStages(const std::vector<StageTimes>& runs) {
 class CpuSubject final : public Subject {
  public:
   CpuSubject(const SubjectOptions& options, const DetectorOptions& detector, const ImageView& image)
-      : pipeline_(options.threads), detector_(detector), image_(Image::CopyOf(image)) {}
+      : clock_(options.clock), pipeline_(options.threads), detector_(detector), image_(Image::CopyOf(image)) {}
 
   Contestant contestant() override {
-    return TimedByClock("glint", [this] {
+    return Timed("glint", clock_, [this] {
       StageTimes times;
       absl::Status status = pipeline_.Detect(detector_, image_, {}, &features_, &times);
       times_.push_back(times);
@@ -53,7 +55,7 @@ class CpuSubject final : public Subject {
   }
   std::vector<NamedTime> Stages() const override { return MedianStages(times_); }
   absl::StatusOr<std::vector<NamedTime>> Floors(int repeats) override {
-    std::vector<Contestant> passes = {ReadPass(image_)};
+    std::vector<Contestant> passes = {ReadPass(image_, clock_)};
     if (absl::Status s = RunRounds(repeats, &passes); !s.ok()) return s;
     return std::vector<NamedTime>{{passes[0].name, Summarize(passes[0].us).median}};
   }
@@ -63,6 +65,7 @@ class CpuSubject final : public Subject {
   std::string device() const override { return absl::StrCat(Processor(), ", ", cpu::SimdTarget()); }
 
  private:
+  const Clock clock_;
   cpu::Pipeline pipeline_;
   const DetectorOptions detector_;
   const Image image_;
@@ -120,7 +123,7 @@ class CudaHostSubject final : public CudaSubject {
   }
 
   Contestant contestant() override {
-    return TimedByClock("glint", [this] {
+    return Timed("glint", Clock::kWall, [this] {
       StageTimes times;
       absl::Status status = pipeline_->Detect(detector_, view_, {}, &features_, &times);
       times_.push_back(times);
@@ -191,6 +194,21 @@ absl::StatusOr<std::unique_ptr<Subject>> MakeCudaSubject(const SubjectOptions& o
 }
 
 }  // namespace
+
+absl::Status ValidateSubject(const SubjectOptions& options) {
+  if (options.threads < 1 || options.threads > kMaxThreads) {
+    return OutOfRangeError("threads", options.threads, 1, kMaxThreads);
+  }
+  if (options.sm_limit < 0) return ContradictionError("sm-limit", "is negative");
+  if (options.clock == Clock::kProcessor && (options.device == Device::kCuda || options.threads > 1)) {
+    return ContradictionError("clock", "cpu needs --backend cpu --threads 1");
+  }
+  if (options.device == Device::kCuda) return absl::OkStatus();
+  if (options.device_resident) return ContradictionError("device-resident", "needs --backend cuda");
+  if (options.sm_limit != 0) return ContradictionError("sm-limit", "needs --backend cuda");
+  if (options.pageable) return ContradictionError("pageable", "needs --backend cuda");
+  return absl::OkStatus();
+}
 
 absl::StatusOr<std::unique_ptr<Subject>> MakeSubject(const SubjectOptions& options, const DetectorOptions& detector,
                                                      const ImageView& image) {

@@ -20,6 +20,7 @@ enum class Device { kCpu, kCuda };
 struct SubjectOptions {
   Device device = Device::kCpu;
   int threads = 1;               // CPU: that share a frame
+  Clock clock = Clock::kWall;    // kProcessor: CPU with one thread only
   int ordinal = 0;               // CUDA
   bool device_resident = false;  // CUDA: GPU time of a frame that is on the device already; else host to host
   bool pageable = false;         // CUDA, host to host: the frame lies in ordinary memory, not in pinned
@@ -50,8 +51,11 @@ class Subject {
   virtual std::string device() const = 0;  // in words
 };
 
-// `detector` must be valid; the subject keeps its own copy of `image`. FAILED_PRECONDITION without the device, in its
-// backend's words.
+// Threads in range, and no choice that the device cannot have.
+absl::Status ValidateSubject(const SubjectOptions& options);
+
+// Both arguments must be valid; the subject keeps its own copy of `image`. FAILED_PRECONDITION without the device, in
+// its backend's words.
 absl::StatusOr<std::unique_ptr<Subject>> MakeSubject(const SubjectOptions& options, const DetectorOptions& detector,
                                                      const ImageView& image);
 

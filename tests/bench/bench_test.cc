@@ -55,8 +55,8 @@ TEST(RunRounds, TakesTurnsAndForgetsTheWarmUp) {
 
 TEST(RunRounds, StopsAtTheFirstError) {
   int runs = 0;
-  std::vector<Contestant> contestants = {
-      TimedByClock("fails", [&runs] { return ++runs < 3 ? absl::OkStatus() : absl::InternalError("third run"); })};
+  std::vector<Contestant> contestants = {Timed(
+      "fails", Clock::kWall, [&runs] { return ++runs < 3 ? absl::OkStatus() : absl::InternalError("third run"); })};
   EXPECT_EQ(RunRounds(9, &contestants).message(), "third run");
   EXPECT_EQ(runs, 3);
 }

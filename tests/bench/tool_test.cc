@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <string>
 
 #include "absl/strings/numbers.h"
@@ -105,6 +106,49 @@ TEST(GlintBench, ComparesWithOpenCv) {
   }
 }
 
+TEST(GlintBench, TimesEveryStage) {
+  const Outcome outcome = RunTool("stages --image mirror4:" + PictureFile() + " --repeat 2 --clock cpu --json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.out;
+  auto json = testing::ReadJson(outcome.out);
+  ASSERT_TRUE(json.has_value()) << outcome.out;
+  EXPECT_EQ((*json)["clock"], "cpu");
+  EXPECT_GT(NumberAt(*json, "floors_us.read_pass"), 0);
+  const char* stages[] = {"fast_raw", "fast_suppressed", "resize", "blur", "harris", "orientation", "descriptor"};
+  for (size_t i = 0; i < std::size(stages); ++i) {
+    const std::string path = "stages." + std::to_string(i) + ".";
+    EXPECT_EQ((*json)[path + "name"], stages[i]);
+    EXPECT_GT(NumberAt(*json, path + "time_us.median"), 0);
+  }
+  EXPECT_GT(NumberAt(*json, "stages.0.items"), NumberAt(*json, "stages.1.items"));
+}
+
+TEST(GlintBench, FindsTheSameCornersAsOpenCv) {
+  const Outcome outcome = RunTool("stages --image mirror4:" + PictureFile() + " --repeat 1 --peer opencv --json 2>&1");
+  if (outcome.exit_code != 0) {
+    ASSERT_THAT(outcome.out, HasSubstr("built without OpenCV"));
+    GTEST_SKIP() << outcome.out;
+  }
+  auto json = testing::ReadJson(outcome.out);
+  ASSERT_TRUE(json.has_value()) << outcome.out;
+  for (const char* stage : {"stages.0.", "stages.1."}) {
+    EXPECT_EQ((*json)[stage + std::string("peer")], "cv::FAST");
+    EXPECT_EQ((*json)[stage + std::string("peer_items")], (*json)[stage + std::string("items")]);
+  }
+}
+
+TEST(GlintBench, CountsFramesOfSeveralLanes) {
+  const Outcome outcome = RunTool("lanes --image " + PictureFile() + " --lane-counts 1,3 --repeat 4 --json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.out;
+  auto json = testing::ReadJson(outcome.out);
+  ASSERT_TRUE(json.has_value()) << outcome.out;
+  EXPECT_EQ((*json)["lanes.0.lanes"], "1");
+  EXPECT_EQ((*json)["lanes.1.lanes"], "3");
+  EXPECT_GT(NumberAt(*json, "lanes.0.frames_per_second"), 0);
+  EXPECT_GT(NumberAt(*json, "lanes.1.frames_per_second"), 0);
+  EXPECT_EQ((*json)["floor"], "read_pass");
+  EXPECT_GT(NumberAt(*json, "floor_per_second"), 0);
+}
+
 TEST(GlintBench, PrintsATableForPeople) {
   const Outcome outcome = RunTool("detector --image " + PictureFile() + " --repeat 1");
   ASSERT_EQ(outcome.exit_code, 0);
@@ -131,6 +175,12 @@ TEST(GlintBench, SaysWhatIsWrong) {
       {"detector --threads 0" + image, 2, "threads: 0 is not in 1..256"},
       {"detector --peer vlfeat" + image, 2, "peer: \"vlfeat\" is not one of none, opencv"},
       {"detector --orientation up" + image, 2, "orientation: \"up\" is not one of intensity_centroid, none"},
+      {"detector --clock sun" + image, 2, "clock: \"sun\" is not one of wall, cpu"},
+      {"detector --clock cpu --threads 2" + image, 2, "clock: cpu needs --backend cpu --threads 1"},
+      {"stages --fast-threshold 0" + image, 2, "fast_threshold: 0 is not in 1..254"},
+      {"stages", 2, "glint-bench: image: no file was given"},
+      {"lanes --lane-counts 0" + image, 2, "lane-counts: 0 is not in 1..256"},
+      {"lanes --lane-counts many" + image, 2, "lane-counts: many is no number"},
       {"detector --device-resident" + image, 2, "device-resident: needs --backend cuda"},
       {"detector --sm-limit 8" + image, 2, "sm-limit: needs --backend cuda"},
   };

@@ -1,0 +1,107 @@
+#include "bench/cpu_stages.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "features/limits.h"
+#include "features/math.h"
+#include "features/options.h"
+#include "features/patch.h"
+
+namespace glint::bench {
+namespace {
+
+constexpr int kPatchSize = 31;
+
+cpu::Rect Inside(Shape shape, int margin) { return {margin, margin, shape.width - margin, shape.height - margin}; }
+
+ptrdiff_t PaddedStride(int width) { return (width + 127) / 64 * 64; }
+
+}  // namespace
+
+Shape NextLevel(Shape shape) {
+  DetectorOptions options;
+  options.levels = 2;
+  return PlanPyramid(options, shape).level[1].shape;
+}
+
+CpuStages::CpuStages(const ImageView& image, int fast_threshold)
+    : image_(image),
+      stages_(cpu::StagesFor(cpu::BestSimdTarget())),
+      fast_{image, Inside(image.shape(), kFastRadius), fast_threshold, 9},
+      centroid_(cpu::MakeCentroidTable(MakePatchDisc(kPatchSize))),
+      pattern_(cpu::MakePatternTable(MakeRbriefPattern(kPatchSize))) {
+  const Shape shape = image.shape();
+  fast_scratch_.Grow(cpu::FastScratchBytes(shape.width));
+  raw_.Grow(static_cast<size_t>(shape.pixels()) + cpu::kListSlack);
+  corners_.Grow(cpu::MaxSuppressedCorners(fast_.region) + cpu::kListSlack);
+  scores_.Grow(cpu::MaxSuppressedCorners(fast_.region) + cpu::kListSlack);
+
+  const Shape next = NextLevel(shape);
+  cpu::MakeResizeTables(shape, next, &resize_tables_);
+  resize_scratch_.Grow(cpu::ResizeScratchElements(next.width));
+  resized_.Grow(static_cast<size_t>(PaddedStride(next.width)) * static_cast<size_t>(next.height));
+
+  blur_scratch_.Grow(cpu::kBlurScratchFloats);
+  blurred_.Grow(static_cast<size_t>(PaddedStride(shape.width)) * static_cast<size_t>(shape.height));
+  const int blocks = (shape.width + cpu::kBlurBlock - 1) / cpu::kBlurBlock;
+  for (int strip = 0; strip < cpu::BlurStrips(shape.width); ++strip) {
+    const int in_strip = std::min(blocks - strip * 32, 32);
+    needed_.emplace_back(static_cast<size_t>(shape.height), ~uint32_t{0} >> (32 - in_strip));
+  }
+
+  FindCorners();
+  const cpu::Rect inner = Inside(shape, RbriefReach(kPatchSize));
+  std::copy_if(corners_.data(), corners_.data() + corner_count_, std::back_inserter(inner_), [&](uint32_t point) {
+    const int x = cpu::PointX(point), y = cpu::PointY(point);
+    return x >= inner.x0 && x < inner.x1 && y >= inner.y0 && y < inner.y1;
+  });
+  responses_.Grow(corner_count_);
+  angles_.Grow(corner_count_);
+  stages_.centroid(image_, centroid_, inner_.data(), inner_.size(), angles_.data());
+  descriptors_.resize(kRbriefBytes);
+}
+
+void CpuStages::FindCorners() {
+  corner_count_ = stages_.fast_suppressed(fast_, fast_scratch_.data(), corners_.data(), scores_.data());
+}
+
+void CpuStages::RunBlur() {
+  for (int strip = 0; strip < static_cast<int>(needed_.size()); ++strip) {
+    const cpu::BlurJob job = {image_,          needed_[strip].data(),     strip, 0, image_.height,
+                              blurred_.data(), PaddedStride(image_.width)};
+    stages_.blur(job, blur_scratch_.data());
+  }
+}
+
+std::vector<CpuStages::Stage> CpuStages::List() {
+  const auto none = [] { return size_t{0}; };
+  const auto corners = [this] { return corner_count_; };
+  const auto inner = [this] { return inner_.size(); };
+  return {
+      {"fast_raw", [this] { raw_count_ = stages_.fast_raw(fast_, fast_scratch_.data(), raw_.data()); },
+       [this] { return raw_count_; }},
+      {"fast_suppressed", [this] { FindCorners(); }, corners},
+      {"resize",
+       [this] {
+         const Shape to = resize_tables_.to;
+         stages_.resize(resize_tables_, image_, 0, to.height, resized_.data(), PaddedStride(to.width),
+                        resize_scratch_.data());
+       },
+       none},
+      {"blur", [this] { RunBlur(); }, none},
+      {"harris", [this] { stages_.harris(image_, corners_.data(), corner_count_, responses_.data()); }, corners},
+      {"orientation", [this] { stages_.centroid(image_, centroid_, inner_.data(), inner_.size(), angles_.data()); },
+       inner},
+      {"descriptor",
+       [this] {
+         for (size_t i = 0; i < inner_.size(); ++i) {
+           const uint8_t* centre = image_.row(cpu::PointY(inner_[i])) + cpu::PointX(inner_[i]);
+           stages_.describe(pattern_, centre, image_.stride, angles_[i], descriptors_.data());
+         }
+       },
+       inner},
+  };
+}
+
+}  // namespace glint::bench
