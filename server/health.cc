@@ -44,7 +44,8 @@ bool Health::WaitUntilServing(absl::Duration timeout) {
 void Health::Publish(std::function<void(bool)> publish) {
   std::lock_guard<std::mutex> lock(mutex_);
   publish_ = std::move(publish);
-  ChangedLocked();
+  published_ = ServingLocked();
+  if (publish_) publish_(published_);
 }
 
 absl::Status Health::WaitForEnd() {
@@ -60,7 +61,10 @@ void Health::RequestShutdown() {
 }
 
 void Health::ChangedLocked() {
-  if (publish_) publish_(ServingLocked());
+  if (const bool serving = ServingLocked(); serving != published_ && publish_) {
+    published_ = serving;
+    publish_(serving);
+  }
   changed_.notify_all();
 }
 

@@ -45,6 +45,7 @@ class Health {
   bool shutdown_requested_ = false;
   absl::Status failure_;
   std::function<void(bool)> publish_;
+  bool published_ = false;
 };
 
 }  // namespace glint

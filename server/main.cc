@@ -92,9 +92,8 @@ int main(int argc, char** argv) {
   if (!drained.ok()) {
     logger.Log(glint::Severity::kWarning, "cut off", {{"reason", std::string(drained.message())}});
   }
-  if (!why.ok()) return fail(why);
-  logger.Log(glint::Severity::kInfo, "stopped");
-  // The signal thread may be using what static destructors would take away.
+  if (why.ok()) logger.Log(glint::Severity::kInfo, "stopped");
   std::fflush(nullptr);
-  _exit(0);
+  // Without destructors: the signal thread may be using what they would take away.
+  _exit(why.ok() ? 0 : fail(why));
 }

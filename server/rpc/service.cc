@@ -1,5 +1,6 @@
 #include "server/rpc/service.h"
 
+#include <grpc/grpc.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/security/server_credentials.h>
@@ -37,9 +38,12 @@ unsigned ThreadCount() {
   return std::clamp(std::thread::hardware_concurrency() / kProcessorsPerThread, kMinThreads, kMaxThreads);
 }
 
-// gRPC keeps both as process-wide registrations that its builders pick up.
-void EnableStandardServices() {
+// Once in a process. gRPC keeps health and reflection as registrations that its builders pick up.
+void PrepareGrpc() {
   static const bool once = [] {
+    // Never matched by a grpc_shutdown(): the last one of a process waits for a poll of gRPC's own that lasts up to ten
+    // seconds, so every now and then the end of the last server would take that long.
+    grpc_init();
     grpc::EnableDefaultHealthCheckService(true);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     return true;
@@ -61,7 +65,7 @@ Service::Service(ServerEnv* env)
     : env_(env), frames_(env->lanes.lanes.size() + static_cast<size_t>(env->options.queue_capacity)) {}
 
 absl::StatusOr<std::unique_ptr<Service>> Service::Start(ServerEnv* env) {
-  EnableStandardServices();
+  PrepareGrpc();
   std::unique_ptr<Service> service(new Service(env));
   if (absl::Status s = service->Listen(); !s.ok()) return s;
 

@@ -1,0 +1,76 @@
+#include "tests/blackbox/server_process.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace glint::testing {
+
+std::string ServerBinary() { return GLINT_SERVER_BINARY; }
+
+ServerProcess::ServerProcess(const std::vector<std::string>& flags) {
+  std::vector<std::string> arguments = {ServerBinary(), "--listen=127.0.0.1:0", "--metrics-listen=", "--backend=cpu"};
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  int pipe_fds[2];
+  if (pipe(pipe_fds) != 0) return;
+  pid_ = fork();
+  if (pid_ == 0) {
+    dup2(pipe_fds[1], STDERR_FILENO);
+    close(pipe_fds[0]);
+    close(pipe_fds[1]);
+    execv(argv[0], argv.data());
+    _exit(127);
+  }
+  close(pipe_fds[1]);
+  log_fd_ = pipe_fds[0];
+  const std::string log = LogUntil("serving");
+  const size_t at = log.find(" listen=");
+  if (at != std::string::npos) {
+    const size_t begin = at + 8;
+    address_ = log.substr(begin, log.find_first_of(" ,\n", begin) - begin);
+  }
+}
+
+ServerProcess::~ServerProcess() {
+  if (!code_.has_value()) {
+    Signal(SIGKILL);
+    Join();
+  }
+  close(log_fd_);
+}
+
+void ServerProcess::Signal(int signal) {
+  if (pid_ > 0) kill(pid_, signal);
+}
+
+int ServerProcess::Join() {
+  if (!code_.has_value()) {
+    int status = 0;
+    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) continue;
+    code_ = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+  return *code_;
+}
+
+std::string ServerProcess::LogUntil(const std::string& text) {
+  // Only whole lines count.
+  const auto found = [&] {
+    const size_t at = text.empty() ? std::string::npos : log_.find(text);
+    return at != std::string::npos && log_.find('\n', at) != std::string::npos;
+  };
+  char buffer[4096];
+  while (!found()) {
+    const ssize_t n = read(log_fd_, buffer, sizeof(buffer));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    log_.append(buffer, static_cast<size_t>(n));
+  }
+  return log_;
+}
+
+}  // namespace glint::testing

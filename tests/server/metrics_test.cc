@@ -1,0 +1,210 @@
+// The metrics page: what is on it, that it counts, and the pages beside it.
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "tests/server/harness.h"
+
+namespace glint::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// The whole HTTP response.
+std::string Http(const std::string& address, const std::string& request_line) {
+  const std::vector<std::string> parts = absl::StrSplit(address, ':');
+  sockaddr_in name = {};
+  name.sin_family = AF_INET;
+  name.sin_port = htons(static_cast<uint16_t>(std::stoi(parts.at(1))));
+  inet_pton(AF_INET, parts[0].c_str(), &name.sin_addr);
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  std::string response;
+  if (connect(fd, reinterpret_cast<const sockaddr*>(&name), sizeof(name)) == 0) {
+    const std::string request = absl::StrCat(request_line, " HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n");
+    send(fd, request.data(), request.size(), MSG_NOSIGNAL);
+    char buffer[4096];
+    for (ssize_t n = 0; (n = recv(fd, buffer, sizeof(buffer), 0)) > 0;) response.append(buffer, static_cast<size_t>(n));
+  }
+  close(fd);
+  return response;
+}
+
+// The value of a sample, by its name and labels as they stand on the page; NaN if it is not there.
+double Sample(const std::string& page, const std::string& name) {
+  for (const absl::string_view line : absl::StrSplit(page, '\n')) {
+    const size_t space = line.rfind(' ');  // labels may hold spaces
+    double value = 0;
+    if (line.substr(0, space) == name && absl::SimpleAtod(line.substr(space + 1), &value)) return value;
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+class MetricsTest : public ::testing::Test {
+ protected:
+  MetricsTest() : server_(Options(), &control_) {}
+  static ServerOptions Options() {
+    ServerOptions options = TestOptions();
+    options.metrics_listen = "127.0.0.1:0";
+    options.queue_capacity = 9;
+    options.lanes.lanes = 2;
+    return options;
+  }
+  std::string Get(const std::string& path) { return Http(server_->metrics_address(), "GET " + path); }
+
+  LaneControl control_;
+  TestServer server_;
+};
+
+TEST_F(MetricsTest, HasEveryNameFromTheStart) {
+  const std::string page = Get("/metrics");
+  EXPECT_THAT(page, StartsWith("HTTP/1.1 200 OK"));
+  EXPECT_THAT(page, HasSubstr("Content-Type: text/plain; version=0.0.4"));
+  for (const char* name : {"grpc_server_started_total",
+                           "grpc_server_handled_total",
+                           "grpc_server_handling_seconds",
+                           "grpc_server_msg_received_total",
+                           "grpc_server_msg_sent_total",
+                           "glint_frames_total",
+                           "glint_frame_duration_seconds",
+                           "glint_stage_duration_seconds",
+                           "glint_keypoints_per_frame",
+                           "glint_frame_bytes_total",
+                           "glint_queue_frames",
+                           "glint_queue_capacity_frames",
+                           "glint_sessions",
+                           "glint_lanes",
+                           "glint_lanes_busy",
+                           "glint_build_info",
+                           "process_cpu_seconds_total",
+                           "process_resident_memory_bytes",
+                           "process_virtual_memory_bytes",
+                           "process_open_fds",
+                           "process_max_fds",
+                           "process_threads",
+                           "process_start_time_seconds"}) {
+    EXPECT_THAT(page, HasSubstr(absl::StrCat("# TYPE ", name, " ")));
+    EXPECT_THAT(page, HasSubstr(absl::StrCat("# HELP ", name, " ")));
+  }
+  EXPECT_EQ(Sample(page, "glint_queue_capacity_frames"), 9);
+  EXPECT_EQ(Sample(page, "glint_lanes"), 2);
+  EXPECT_EQ(Sample(page, absl::StrCat("glint_build_info{backend=\"cpu\",device=\"a fake\",simd=\"NONE\",version=\"",
+                                      ServerVersion(), "\"}")),
+            1);
+  EXPECT_GT(Sample(page, "process_resident_memory_bytes"), 1e6);
+  EXPECT_GT(Sample(page, "process_open_fds"), 3);
+  EXPECT_NEAR(Sample(page, "process_start_time_seconds"), absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()), 3600);
+}
+
+TEST_F(MetricsTest, BucketsResolveFiftyMicrosecondsToOneSecond) {
+  std::vector<double> bounds;
+  const std::string start = "glint_frame_duration_seconds_bucket{operation=\"detect\",le=\"";
+  for (const absl::string_view line : absl::StrSplit(Get("/metrics"), '\n')) {
+    double bound = 0;
+    if (absl::StartsWith(line, start) &&
+        absl::SimpleAtod(line.substr(start.size(), line.find('"', start.size()) - start.size()), &bound)) {
+      bounds.push_back(bound);
+    }
+  }
+  ASSERT_GT(bounds.size(), 20u);
+  EXPECT_LE(bounds.front(), 50e-6);
+  for (size_t i = 1; i < bounds.size(); ++i) {
+    if (bounds[i] > 50e-6 && bounds[i] <= 1.0) {
+      EXPECT_LE(bounds[i] / bounds[i - 1], 1.55) << bounds[i];
+    }
+  }
+}
+
+TEST_F(MetricsTest, CountsCallsFramesAndBytes) {
+  for (int i = 0; i < 3; ++i) {
+    grpc::ClientContext context;
+    v1::DetectResponse response;
+    server_.stub()->Detect(&context, i == 2 ? GrayRequest(0, 0) : GrayRequest(64, 48), &response);
+  }
+  {
+    TestStream stream(server_.stub());
+    stream.Write(OptionsMessage());
+    stream.Write(FrameMessage(1, 10, 10));
+    stream.Write(FrameMessage(2, 0, 0));
+    stream.Read();
+    stream.Read();
+    EXPECT_EQ(Sample(Get("/metrics"), "glint_sessions"), 1);
+    stream.WritesDone();
+    stream.Finish();
+  }
+  ASSERT_TRUE(Eventually([&] { return server_->calls() == 0; }));
+  const std::string page = Get("/metrics");
+  const auto calls = [&](const char* metric, const char* labels) {
+    return Sample(page, absl::StrCat(metric, "{", labels, "}"));
+  };
+  constexpr char kDetect[] = "grpc_method=\"Detect\",grpc_service=\"glint.v1.FeatureDetection\",grpc_type=\"unary\"";
+  constexpr char kStream[] =
+      "grpc_method=\"DetectStream\",grpc_service=\"glint.v1.FeatureDetection\",grpc_type=\"bidi_stream\"";
+  EXPECT_EQ(calls("grpc_server_started_total", kDetect), 3);
+  EXPECT_EQ(calls("grpc_server_started_total", kStream), 1);
+  EXPECT_EQ(calls("grpc_server_handling_seconds_count", kDetect), 3);
+  EXPECT_EQ(calls("grpc_server_msg_received_total", kStream), 3);
+  EXPECT_EQ(calls("grpc_server_msg_sent_total", kStream), 2);
+  EXPECT_EQ(calls("grpc_server_handled_total", absl::StrCat("grpc_code=\"OK\",", kDetect).c_str()), 2);
+  EXPECT_EQ(calls("grpc_server_handled_total", absl::StrCat("grpc_code=\"INVALID_ARGUMENT\",", kDetect).c_str()), 1);
+  EXPECT_EQ(calls("grpc_server_handled_total", absl::StrCat("grpc_code=\"OK\",", kStream).c_str()), 1);
+  EXPECT_EQ(Sample(page, "glint_frames_total{operation=\"detect\",result=\"OK\"}"), 3);
+  EXPECT_EQ(Sample(page, "glint_frames_total{operation=\"detect\",result=\"INVALID_ARGUMENT\"}"), 2);
+  EXPECT_EQ(Sample(page, "glint_frame_duration_seconds_count{operation=\"detect\"}"), 5);
+  EXPECT_EQ(Sample(page, "glint_stage_duration_seconds_count{stage=\"detect\"}"), 3);
+  EXPECT_EQ(Sample(page, "glint_keypoints_per_frame_sum"), 3);
+  EXPECT_EQ(Sample(page, "glint_frame_bytes_total{encoding=\"raw\"}"), 2 * 64 * 48 + 100);
+  EXPECT_EQ(Sample(page, "glint_sessions"), 0);
+}
+
+TEST_F(MetricsTest, QueueAndBusyLanesAreSeen) {
+  ASSERT_TRUE(server_->WaitUntilServing(absl::Seconds(10)));
+  control_.Hold(true);
+  TestStream stream(server_.stub());
+  stream.Write(OptionsMessage());
+  for (uint64_t id = 1; id <= 5; ++id) stream.Write(FrameMessage(id));
+  control_.WaitUntilRunning(2);
+  EXPECT_TRUE(Eventually([&] { return Sample(Get("/metrics"), "glint_queue_frames") == 3; }));
+  EXPECT_EQ(Sample(Get("/metrics"), "glint_lanes_busy"), 2);
+  control_.Hold(false);
+  EXPECT_TRUE(Eventually([&] { return Sample(Get("/metrics"), "glint_lanes_busy") == 0; }));
+  EXPECT_EQ(Sample(Get("/metrics"), "glint_queue_frames"), 0);
+}
+
+TEST_F(MetricsTest, ReadinessFollowsHealthAndOtherPathsAreNotFound) {
+  ASSERT_TRUE(server_->WaitUntilServing(absl::Seconds(10)));
+  EXPECT_THAT(Get("/readyz"), StartsWith("HTTP/1.1 200 OK"));
+  EXPECT_THAT(Get("/healthz"), StartsWith("HTTP/1.1 200 OK"));
+  EXPECT_THAT(Get("/"), StartsWith("HTTP/1.1 404 Not Found"));
+  EXPECT_THAT(Get("/etc/passwd"), StartsWith("HTTP/1.1 404 Not Found"));
+  EXPECT_THAT(Get("/../../etc/passwd"), ::testing::Not(HasSubstr("root:")));
+  EXPECT_THAT(Http(server_->metrics_address(), "POST /metrics"), StartsWith("HTTP/1.1 405 Method Not Allowed"));
+  EXPECT_TRUE(server_->Shutdown(absl::Seconds(10)).ok());
+  EXPECT_THAT(Get("/readyz"), StartsWith("HTTP/1.1 503 Service Unavailable"));
+  EXPECT_THAT(Get("/healthz"), StartsWith("HTTP/1.1 200 OK"));
+}
+
+TEST_F(MetricsTest, APortInUseIsAnError) {
+  ServerOptions options = Options();
+  options.metrics_listen = server_->metrics_address();
+  options.create_lanes = FakeLanes(&control_);
+  auto second = Server::Create(options);
+  ASSERT_TRUE(second.ok());
+  const absl::Status status = (*second)->Start();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("metrics-listen: cannot listen on " + options.metrics_listen));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("Address already in use"));
+}
+
+}  // namespace
+}  // namespace glint::testing
