@@ -177,6 +177,8 @@ TEST(Detect, TraceFollowsTheStages) {
       EXPECT_GE(t.maxima.size(), t.inside.size());
       EXPECT_GE(t.inside.size(), t.ranked.size());
       EXPECT_GE(t.ranked.size(), t.keypoints.size());
+      const size_t shortlist = plan.level[l].max_features * (options.ranking == Ranking::kHarris ? 2 : 1);
+      EXPECT_GE(t.ranked.size(), std::min(shortlist, t.inside.size()));
       EXPECT_EQ(t.angles.size(), t.keypoints.size());
       EXPECT_EQ(t.blurred.width() > 0, options.descriptor == Descriptor::kRbrief);
       total += t.keypoints.size();

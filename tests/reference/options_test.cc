@@ -164,6 +164,19 @@ TEST(PlanPyramid, HalvesRoundToEvenAndCanVanish) {
   EXPECT_EQ(plan.level[3].shape, (Shape{1, 0}));
 }
 
+TEST(PlanPyramid, SharesFallBySidesNotByAreas) {
+  DetectorOptions options = OrbOptions();
+  options.scale_factor = 2;
+  options.levels = 4;
+  options.max_features = 100;
+  const PyramidPlan plan = PlanPyramid(options, {640, 480});
+  // 53.3, 26.7, 13.3, and what is left.
+  EXPECT_EQ(plan.level[0].max_features, 53);
+  EXPECT_EQ(plan.level[1].max_features, 27);
+  EXPECT_EQ(plan.level[2].max_features, 13);
+  EXPECT_EQ(plan.level[3].max_features, 7);
+}
+
 // Rounding can give the levels before the last more than there is.
 TEST(PlanPyramid, SharesAreNeverNegative) {
   DetectorOptions options = OrbOptions();
