@@ -68,14 +68,15 @@ struct Level {
   RankedCorner* ranked;  // output_capacity elements
 };
 
-// The result, in memory that the host reads: this header, then arrays of `capacity` elements each: x, y, size, angle,
-// response (float), octave (int32), then descriptors of kRbriefBytes each.
+// The result, in memory that the host reads: this header, then arrays of ResultStride(capacity) elements each: x, y,
+// size, angle, response (float), octave (int32), then descriptors of kRbriefBytes each.
 struct ResultHeader {
   uint32_t count;      // written
   uint32_t truncated;  // 1 if more were found
   uint32_t reserved[14];
 };
 inline constexpr int kResultArrays = 6;
+constexpr size_t ResultStride(int capacity) { return (static_cast<size_t>(capacity) + 15) / 16 * 16; }
 
 struct Frame {
   int levels;

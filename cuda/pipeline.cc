@@ -307,7 +307,7 @@ void Pipeline::Impl::ReadResult(const Plan& plan, Features* features) {
   static_assert(sizeof(float) == sizeof(int32_t), "all arrays have elements of one size");
   for (void* to : arrays) {
     if (count > 0) std::memcpy(to, from, count * sizeof(float));
-    from += capacity * sizeof(float);
+    from += ResultStride(OutputCapacity(plan.key().options)) * sizeof(float);
   }
   if (count > 0 && descriptor_bytes > 0) std::memcpy(features->descriptors.data(), from, features->descriptors.size());
 }

@@ -26,7 +26,7 @@ struct PipelineOptions {
   int device = 0;  // CUDA ordinal
   Wait wait = Wait::kBlock;
   int64_t max_image_pixels = kDefaultMaxImagePixels;
-  int sm_limit = 0;  // run on this many multiprocessors (a green context; CUDA 12.4+); 0 = all
+  int sm_limit = 0;  // run on this many multiprocessors (a green context; CUDA 12.5+); 0 = all
 };
 
 class Pipeline {

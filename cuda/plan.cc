@@ -83,7 +83,7 @@ Plan::Plan(const PlanKey& key) : key_(key) {
     for (int u = 0; u <= disc.half_width[v]; ++u) frame_.half_height[u] = static_cast<uint8_t>(v);
   }
   const bool describe = options.descriptor == Descriptor::kRbrief;
-  result_bytes_ = sizeof(ResultHeader) + static_cast<size_t>(frame_.output_capacity) *
+  result_bytes_ = sizeof(ResultHeader) + ResultStride(frame_.output_capacity) *
                                              (kResultArrays * sizeof(float) + (describe ? kRbriefBytes : 0));
   if (describe) {
     const RbriefPattern pattern = MakeRbriefPattern(options.patch_size);

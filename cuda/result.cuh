@@ -8,8 +8,7 @@
 namespace glint::cuda {
 
 __device__ __forceinline__ float* ResultFloats(const Frame& frame, int array) {
-  return reinterpret_cast<float*>(frame.result + sizeof(ResultHeader)) +
-         static_cast<size_t>(array) * frame.output_capacity;
+  return reinterpret_cast<float*>(frame.result + sizeof(ResultHeader)) + array * ResultStride(frame.output_capacity);
 }
 __device__ __forceinline__ int32_t* ResultOctaves(const Frame& frame) {
   return reinterpret_cast<int32_t*>(ResultFloats(frame, 5));

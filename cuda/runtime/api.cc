@@ -1,23 +1,19 @@
 #include "cuda/runtime/api.h"
 
-#if CUDART_VERSION >= 12040
+#if CUDART_VERSION >= 12050
 #include <cuda.h>
 #endif
 
 namespace glint::cuda {
 namespace {
 
-#if CUDART_VERSION >= 12040
+#if CUDART_VERSION >= 12050
 // A function of the driver, found at run time so that no binary needs libcuda to start.
 template <typename Function>
 Function DriverFunction(const char* name) {
   void* address = nullptr;
   cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-#if CUDART_VERSION >= 12050
-  const cudaError_t error = cudaGetDriverEntryPointByVersion(name, &address, 12040, cudaEnableDefault, &found);
-#else
-  const cudaError_t error = cudaGetDriverEntryPoint(name, &address, cudaEnableDefault, &found);
-#endif
+  const cudaError_t error = cudaGetDriverEntryPointByVersion(name, &address, CUDART_VERSION, cudaEnableDefault, &found);
   if (error != cudaSuccess || found != cudaDriverEntryPointSuccess) return nullptr;
   return reinterpret_cast<Function>(address);
 }
@@ -109,7 +105,7 @@ class RuntimeApi final : public Api {
     return cudaEventElapsedTime(milliseconds, from, to);
   }
 
-#if CUDART_VERSION >= 12040
+#if CUDART_VERSION >= 12050
   cudaError_t GreenStreamCreate(cudaStream_t* s, void** context, int device, int multiprocessors) override {
     const auto get_resource = DriverFunction<decltype(&cuDeviceGetDevResource)>("cuDeviceGetDevResource");
     const auto split = DriverFunction<decltype(&cuDevSmResourceSplitByCount)>("cuDevSmResourceSplitByCount");

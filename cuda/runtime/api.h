@@ -62,7 +62,7 @@ class Api {
   virtual cudaError_t EventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) = 0;
 
   // A stream confined to `multiprocessors` of the device (rounded up to what the device can partition), in a green
-  // context that lives as long as the stream. cudaErrorNotSupported before CUDA 12.4.
+  // context that lives as long as the stream. cudaErrorNotSupported before CUDA 12.5.
   virtual cudaError_t GreenStreamCreate(cudaStream_t* s, void** context, int device, int multiprocessors) = 0;
   virtual cudaError_t GreenContextDestroy(void* context) = 0;
 };
