@@ -21,7 +21,7 @@ group_packages() {
         libbenchmark-dev
       ;;
     test)
-      echo libgtest-dev libgmock-dev zlib1g-dev procps:ps
+      echo libgtest-dev libgmock-dev zlib1g-dev python3:python3 procps:ps
       ;;
     ci)
       echo clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck nodejs:node npm:npm \
