@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""alerts_test.py GLINT-SERVER GLINT [SVG]
+
+A real Prometheus with the delivered rules watches a real server. Load and faults are applied to it; every alert fires,
+and clears when the fault is over; every query of the dashboard finds data. The rules' durations are shortened sixtyfold.
+"""
+
+import contextlib
+import json
+import os
+import socket
+import sys
+import tempfile
+import time
+
+from stack import ROOT, FrozenThread, Load, Prometheus, Server, need, shortened, wait_for, write_png
+
+FASTER = 60
+
+
+def panels():
+    """(title, query, unit) of each query of the dashboard, as Grafana would send them."""
+    with open(os.path.join(ROOT, "deploy/grafana/glint.json")) as f:
+        dashboard = json.load(f)
+    for panel in dashboard["panels"]:
+        for target in panel.get("targets", []):
+            query = target["expr"].replace("$__rate_interval", "5s").replace("$instance", ".*")
+            assert "$" not in query, query
+            yield panel["title"], query
+
+
+class AlertsTest:
+    def __init__(self, server, prometheus, folder):
+        self.server, self.prometheus, self.folder = server, prometheus, folder
+        self.seen = set()
+
+    def expect(self, *alerts):
+        """All of these fire, sooner or later."""
+        for alert in alerts:
+            wait_for(alert + " fires", lambda: alert in self.prometheus.firing())
+            print(f"{time.monotonic() - self.began:6.1f} s  {alert} fires")
+            self.seen.add(alert)
+
+    def expect_clear(self, *alerts):
+        for alert in alerts:
+            wait_for(alert + " clears", lambda: alert not in self.prometheus.firing())
+            print(f"{time.monotonic() - self.began:6.1f} s  {alert} clears")
+
+    def stream(self, source, *more):
+        return (self.server.glint, "stream", "--server", self.server.address, "--loop", *more,
+                os.path.join(self.folder, source))
+
+    def detect(self, picture, *more):
+        return (self.server.glint, "detect", "--server", self.server.address, *more,
+                os.path.join(self.folder, picture))
+
+    def run(self):
+        self.began = time.monotonic()
+        self.dashboard_finds_data()
+        self.bad_input()
+        self.overload_and_stall()
+        self.too_many_streams()
+        self.file_descriptors()
+        self.no_target()
+        self.down_and_restarting()
+
+    def dashboard_finds_data(self):
+        with Load(*self.stream("good", "--in-flight", "1"), copies=1), Load(*self.detect("good/0.png"), pause=0.5):
+            queries = list(panels())
+            for title, query in queries:
+                wait_for(f"'{title}' finds data: {query}", lambda: self.prometheus.query(query))
+            print(f"{len(queries)} queries of the dashboard find data")
+            assert len(queries) > 30
+            quiet = {"GlintDown", "GlintAbsent", "GlintErrors", "GlintBadInput", "GlintDeviceStalled", "GlintRefusing",
+                     "GlintFileDescriptorsLow"}
+            assert not quiet & self.prometheus.firing(), self.prometheus.firing()
+
+    def bad_input(self):
+        with Load(*self.stream("half-bad")):
+            self.expect("GlintBadInput")
+        self.expect_clear("GlintBadInput")
+
+    def overload_and_stall(self):
+        crowd = ("GlintQueueSaturated", "GlintLanesExhausted", "GlintLatencyBudgetBurnsFast",
+                 "GlintLatencyBudgetBurnsSlowly")
+        with contextlib.ExitStack() as load:
+            load.enter_context(Load(*self.stream("large", "--in-flight", "8"), copies=3))
+            self.expect(*crowd)
+            self.freeze_a_busy_lane(load)
+            load.enter_context(Load(*self.detect("good/0.png", "--timeout", "1"), copies=2))
+            self.expect("GlintDeviceStalled", "GlintErrors")
+        self.expect_clear("GlintDeviceStalled", "GlintErrors", *crowd)
+
+    def freeze_a_busy_lane(self, stack):
+        def busy():
+            with contextlib.ExitStack() as attempt:
+                attempt.enter_context(FrozenThread(self.server.process.pid))
+                if self.server.metric("glint_lanes_busy") != 1:
+                    return False
+                stack.push(attempt.pop_all())
+                return True
+
+        wait_for("a lane is held while it works", busy)
+
+    def too_many_streams(self):
+        with Load(*self.stream("good", "--in-flight", "1"), copies=6):
+            self.expect("GlintRefusing")
+        self.expect_clear("GlintRefusing")
+
+    def file_descriptors(self):
+        limit = int(self.server.metric("process_max_fds"))
+        with contextlib.ExitStack() as connections:
+            for _ in range(limit * 9 // 10 - int(self.server.metric("process_open_fds"))):
+                connections.enter_context(socket.create_connection(("127.0.0.1", self.server.port)))
+            self.expect("GlintFileDescriptorsLow")
+        self.expect_clear("GlintFileDescriptorsLow")
+
+    def no_target(self):
+        self.prometheus.watch([])
+        self.expect("GlintAbsent")
+        self.prometheus.watch([f"127.0.0.1:{self.server.metrics_port}"])
+        self.expect_clear("GlintAbsent")
+
+    def down_and_restarting(self):
+        self.server.kill()
+        self.expect("GlintDown")
+        for _ in range(2):
+            self.server.start()
+            wait_for("the new process is scraped", lambda: self.prometheus.query('up{job="glint"} == 1'))
+            time.sleep(1)
+            self.server.kill()
+        self.server.start()
+        self.expect_clear("GlintDown")
+        self.expect("GlintRestarting")
+        self.expect_clear("GlintRestarting")
+        assert self.server.stop() == 0
+
+
+def main():
+    glint_server, glint = sys.argv[1:3]
+    need("prometheus", "prlimit")
+    with open(os.path.join(ROOT, "deploy/prometheus/glint.rules.yml")) as f:
+        rules = f.read()
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as cleanup:
+        for name in ("good", "half-bad", "large"):
+            os.mkdir(os.path.join(folder, name))
+        write_png(os.path.join(folder, "good/0.png"), 320, 240, 1)
+        write_png(os.path.join(folder, "half-bad/0.png"), 320, 240, 2)
+        with open(os.path.join(folder, "half-bad/1.png"), "wb") as f:
+            f.write(b"\x89PNG\r\n\x1a\nnot a picture")
+        write_png(os.path.join(folder, "large/0.png"), 1600, 1200, 3)
+
+        server = Server(glint_server, glint,
+                        ["--backend", "cpu", "--lanes", "1", "--queue-capacity", "4", "--max-sessions", "4"],
+                        max_files=256)
+        server.start()
+        cleanup.callback(lambda: server.kill())
+        prometheus = Prometheus(folder, shortened(rules, FASTER), [f"127.0.0.1:{server.metrics_port}"])
+        cleanup.callback(prometheus.stop)
+        test = AlertsTest(server, prometheus, folder)
+        test.run()
+        delivered = {line.split()[-1] for line in rules.splitlines() if "- alert:" in line}
+        assert test.seen == delivered, f"not seen: {delivered - test.seen}"
+    print(f"{len(delivered)} alerts fired and cleared")
+
+
+if __name__ == "__main__":
+    main()
