@@ -90,6 +90,8 @@ HWY_INLINE void BlurRow(const float* HWY_RESTRICT line, int begin, int end, floa
 HWY_INLINE void BlurColumn(const float* const* rows, int begin, int end, uint8_t* HWY_RESTRICT out) {
   const DF d;
   const DF8 d8;
+  const hn::RebindToUnsigned<D32> du;
+  const auto low_byte = hn::Set(D32(), 0xff);
   VF weight[4];
   for (int i = 0; i < 4; ++i) weight[i] = hn::Set(d, GaussianWeight(i));
   for (int x = begin; x < end; x += static_cast<int>(HWY_LANES(float))) {
@@ -99,7 +101,8 @@ HWY_INLINE void BlurColumn(const float* const* rows, int begin, int end, uint8_t
     sum = FusedMulAdd(weight[2], pair(1), sum);
     sum = FusedMulAdd(weight[1], pair(2), sum);
     sum = FusedMulAdd(weight[0], pair(3), sum);
-    hn::StoreU(hn::DemoteTo(d8, hn::NearestInt(sum)), d8, out + x);
+    const auto rounded = hn::BitCast(du, hn::And(RoundedPlusMagicBits(sum), low_byte));  // 0..255: weights add up to 1
+    hn::StoreU(hn::U8FromU32(rounded), d8, out + x);
   }
 }
 

@@ -132,19 +132,21 @@ HWY_INLINE bool ScoreVector(const Window& w, ptrdiff_t x, const FastConstants& k
   V8 most;
   TestPairs<0>(w, x, &least, &most);
   const V8 centre = hn::LoadU(d, w.row[3] + x);
-  const V8 high = hn::SaturatedAdd(centre, k.threshold);
-  const V8 low = hn::SaturatedSub(centre, k.threshold);
-  V8 bright = hn::SaturatedSub(least, high);
-  V8 dark = hn::SaturatedSub(low, most);
-  if (HWY_LIKELY(IsZero(hn::Or(bright, dark)))) return false;
-  if (HWY_UNLIKELY(!IsZero(hn::Min(bright, dark)))) {
-    // Some lane passed as both. All eight pairs leave at most one side that can be a corner.
-    V8 least1;
+  // By how much every pair has a pixel brighter, or darker, than the centre.
+  const V8 bright = hn::SaturatedSub(least, centre);
+  V8 dark = hn::SaturatedSub(centre, most);
+  if (HWY_LIKELY(IsZero(hn::SaturatedSub(hn::Max(bright, dark), k.threshold)))) return false;
+  if (HWY_UNLIKELY(!IsZero(hn::SaturatedSub(hn::Min(bright, dark), k.threshold)))) {
+    // Some lane passed as both. All eight pairs leave at most one side that can be a corner: if each holds a dark
+    // pixel, no nine in a row are bright.
     V8 most1;
+    V8 least1;
     TestPairs<1>(w, x, &least1, &most1);
-    dark = hn::Min(dark, hn::SaturatedSub(low, most1));
+    const V8 all_dark = hn::SaturatedSub(centre, hn::Max(most, most1));
+    const auto is_dark = hn::Ne(hn::SaturatedSub(all_dark, k.threshold), hn::Zero(d));
+    dark = hn::IfThenElse(is_dark, hn::Set(d, 255), hn::Zero(d));
   }
-  const V8 flip = hn::VecFromMask(d, hn::Ne(dark, hn::Zero(d)));
+  const V8 flip = hn::VecFromMask(d, hn::Ne(hn::SaturatedSub(dark, bright), hn::Zero(d)));
   const V8 arc_best = kNine ? BestArcOf9(w, x, flip) : BestArc(w, x, flip, k.arc);
   const V8 over = hn::SaturatedSub(arc_best, hn::Xor(centre, flip));
   *best = hn::IfThenElseZero(hn::Eq(hn::Max(over, k.least_best), over), over);
@@ -166,82 +168,79 @@ struct Span {
   ptrdiff_t After(ptrdiff_t x) const { return std::min(x + kLanes, last); }
 };
 
-// scores[x] for x in the span. False if the row has no corner; then nothing but zeros was written.
+// scores[x] for x in the span; active[...]: where the vectors begin that hold a corner, in order. Returns their number.
 template <bool kNine>
-bool ScoreRow(const ImageView& image, int y, const Span& span, const FastConstants& k, uint8_t* HWY_RESTRICT scores) {
+size_t ScoreRow(const ImageView& image, int y, const Span& span, const FastConstants& k, uint8_t* HWY_RESTRICT scores,
+                uint16_t* HWY_RESTRICT active) {
   const D8 d;
   const Window w(image, y);
-  bool any = false;
+  size_t count = 0;
   for (ptrdiff_t x = span.first;; x = span.After(x)) {
     V8 best = hn::Zero(d);
     if (ScoreVector<kNine>(w, x, k, &best)) {
       best = hn::And(best, span.valid);
-      any = true;
+      active[count++] = static_cast<uint16_t>(x);
     }
     hn::StoreU(best, d, scores + x);
-    if (x == span.last) return any;
+    if (x == span.last) return count;
   }
 }
 
-// A row of bits, one per pixel from column x0 on. Rows of corners are collected as bits first, so that listing them can
-// go by 64 pixels at a time with few surprises for branch prediction.
-class RowBits {
- public:
-  RowBits(uint8_t* memory, int x0) : memory_(memory), x0_(x0) {}
-
-  // The vector's bits, which start `at` pixels, a multiple of a vector, after x0.
-  HWY_INLINE void Set(ptrdiff_t at, uint64_t bits) { std::memcpy(memory_ + at / 8, &bits, Span::kLanes / 8); }
-
-  // f(place, x) for each set bit below `width`, and some more that do not count: place 0, 1, ... in the list, up to
-  // kListSlack - 1 places beyond the number of bits, which is returned.
-  template <class F>
-  HWY_INLINE size_t List(int width, const F& f) const {
-    size_t count = 0;
-    for (int at = 0; at < width; at += 64) {
-      uint64_t bits;
-      std::memcpy(&bits, memory_ + at / 8, sizeof(bits));
-      if (width - at < 64) bits &= (uint64_t{1} << (width - at)) - 1;
-      const size_t end = count + static_cast<size_t>(hwy::PopCount(bits));
-      while (count < end) {
-        for (size_t i = 0; i < kListSlack / 2; ++i) {
-          // Once all bits are used up, column 63 again.
-          const size_t bit = hwy::Num0BitsBelowLS1Bit_Nonzero64(bits | uint64_t{1} << 63);
-          f(count + i, x0_ + at + static_cast<int>(bit));
-          bits &= bits - 1;
-        }
-        count += kListSlack / 2;
-      }
-      count = end;
+// Calls f(place, bit) for place = 0, 1, ... and the bits that are set, upwards, four at a time: with few surprises for
+// branch prediction, but the last calls may be for places beyond the number of bits, which is returned.
+template <class F>
+HWY_INLINE size_t ForBits(uint64_t bits, const F& f) {
+  constexpr size_t kRun = kListSlack / 2;
+  const size_t count = static_cast<size_t>(hwy::PopCount(bits));
+  size_t place = 0;
+  do {
+    for (size_t i = 0; i < kRun; ++i) {
+      // Once all bits are used up, the highest again.
+      f(place + i, static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero64(bits | uint64_t{1} << 63)));
+      bits &= bits - 1;
     }
-    return count;
-  }
+    place += kRun;
+  } while (HWY_UNLIKELY(place < count));
+  return count;
+}
 
- private:
-  uint8_t* memory_;
-  int x0_;
+// Bits low..high-1, for low and high in any range.
+HWY_INLINE uint64_t BitRange(ptrdiff_t low, ptrdiff_t high) {
+  const uint64_t below_high = high >= 64 ? ~uint64_t{0} : (uint64_t{1} << std::max<ptrdiff_t>(high, 0)) - 1;
+  return low <= 0 ? below_high : below_high & (~uint64_t{0} << low);
+}
+
+// Scores of a row, and which vectors of them are not all zero.
+struct ScoredRow {
+  uint8_t* scores;
+  uint16_t* active;
+  size_t active_count;
 };
 
 // Appends the corners of row y, x in [x0, x1), whose score is above all 8 neighbours'. Returns their number.
-size_t SuppressRow(const uint8_t* HWY_RESTRICT above, const uint8_t* HWY_RESTRICT row,
-                   const uint8_t* HWY_RESTRICT below, int y, int x0, int x1, RowBits maxima,
-                   uint32_t* HWY_RESTRICT where, uint8_t* HWY_RESTRICT score) {
+HWY_INLINE size_t SuppressRow(const ScoredRow& above, const ScoredRow& row, const ScoredRow& below, int y, int x0,
+                              int x1, uint32_t* HWY_RESTRICT where, uint8_t* HWY_RESTRICT score) {
   const D8 d;
-  for (ptrdiff_t x = x0; x < x1; x += Span::kLanes) {
-    const V8 centre = hn::LoadU(d, row + x);
-    if (IsZero(centre)) {
-      maxima.Set(x - x0, 0);
-      continue;
-    }
-    const V8 up = hn::Max(hn::Max(hn::LoadU(d, above + x - 1), hn::LoadU(d, above + x + 1)), hn::LoadU(d, above + x));
-    const V8 down = hn::Max(hn::Max(hn::LoadU(d, below + x - 1), hn::LoadU(d, below + x + 1)), hn::LoadU(d, below + x));
-    const V8 beside = hn::Max(hn::LoadU(d, row + x - 1), hn::LoadU(d, row + x + 1));
-    const V8 excess = hn::SaturatedSub(centre, hn::Max(hn::Max(up, down), beside));
-    maxima.Set(x - x0, MaskBits(d, hn::Ne(excess, hn::Zero(d))));
+  size_t count = 0;
+  ptrdiff_t next = x0;  // pixels before it are done, or not asked for
+  for (size_t i = 0; i < row.active_count; ++i) {
+    const ptrdiff_t x = row.active[i];
+    const uint8_t* at = row.scores + x;
+    const uint8_t* up = above.scores + x;
+    const uint8_t* down = below.scores + x;
+    const V8 upper = hn::Max(hn::Max(hn::LoadU(d, up - 1), hn::LoadU(d, up + 1)), hn::LoadU(d, up));
+    const V8 lower = hn::Max(hn::Max(hn::LoadU(d, down - 1), hn::LoadU(d, down + 1)), hn::LoadU(d, down));
+    const V8 beside = hn::Max(hn::LoadU(d, at - 1), hn::LoadU(d, at + 1));
+    const V8 excess = hn::SaturatedSub(hn::LoadU(d, at), hn::Max(hn::Max(upper, lower), beside));
+    const uint64_t bits = MaskBits(d, hn::Ne(excess, hn::Zero(d))) & BitRange(next - x, x1 - x);
+    next = std::max<ptrdiff_t>(next, x + Span::kLanes);
+    const uint32_t origin = PackPoint(static_cast<int>(x), y);
+    count += ForBits(bits, [&](size_t place, int bit) HWY_ATTR {
+      where[count + place] = origin + static_cast<uint32_t>(bit);
+      score[count + place] = static_cast<uint8_t>(at[bit] - 1);
+    });
   }
-  return maxima.List(x1 - x0, [&](size_t place, int x) HWY_ATTR {
-    where[place] = PackPoint(x, y);
-    score[place] = static_cast<uint8_t>(row[x] - 1);
-  });
+  return count;
 }
 
 template <bool kNine>
@@ -256,25 +255,22 @@ size_t DetectSuppressed(const FastJob& job, uint8_t* scratch, uint32_t* where, u
 
   const size_t pitch = FastScratchPitch(image.width);
   std::memset(scratch, 0, 3 * pitch);
-  struct Row {
-    uint8_t* scores;
-    bool any;  // any score but 0
-  };
-  uint8_t* first = scratch + kFastScratchMargin;
-  Row rows[3] = {{first, false}, {first + pitch, false}, {first + 2 * pitch, false}};  // y - 2, y - 1, y
-  const RowBits maxima(scratch + 3 * pitch, r.x0);
+  ScoredRow rows[3];  // y - 2, y - 1, y
+  for (size_t i = 0; i < 3; ++i) {
+    uint16_t* active = reinterpret_cast<uint16_t*>(scratch + 3 * pitch) + i * pitch / 16;
+    rows[i] = {scratch + i * pitch + kFastScratchMargin, active, 0};
+  }
   size_t count = 0;
   for (int y = std::min(y0, r.y0); y <= r.y1; ++y) {
     std::rotate(rows, rows + 1, rows + 3);
     if (y >= y0 && y < y1) {
-      rows[2].any = ScoreRow<kNine>(image, y, span, k, rows[2].scores);
+      rows[2].active_count = ScoreRow<kNine>(image, y, span, k, rows[2].scores, rows[2].active);
     } else {
       std::memset(rows[2].scores - kFastScratchMargin, 0, pitch);
-      rows[2].any = false;
+      rows[2].active_count = 0;
     }
-    if (y > r.y0 && rows[1].any) {
-      count += SuppressRow(rows[0].scores, rows[1].scores, rows[2].scores, y - 1, r.x0, r.x1, maxima, where + count,
-                           score + count);
+    if (y > r.y0) {
+      count += SuppressRow(rows[0], rows[1], rows[2], y - 1, r.x0, r.x1, where + count, score + count);
     }
   }
   return count;
@@ -291,7 +287,8 @@ size_t DetectRaw(const FastJob& job, uint8_t* scratch, uint32_t* where) {
   const Rect r = job.region;
   const FastConstants k(job);
   const Span span(r.x0, r.x1);
-  RowBits corners(scratch, r.x0);
+  // A row's corners as bits, one per pixel from x0 on, so that they are listed 64 pixels at a time.
+  uint8_t* row_bits = scratch;
   size_t count = 0;
   for (int y = r.y0; y < r.y1; ++y) {
     const Window w(job.image, y);
@@ -301,16 +298,23 @@ size_t DetectRaw(const FastJob& job, uint8_t* scratch, uint32_t* where) {
       uint64_t bits = 0;
       V8 best;
       if (ScoreVector<kNine>(w, x, k, &best)) {
-        bits = MaskBits(d, hn::Ne(best, hn::Zero(d)));
+        bits = MaskBits(d, hn::Ne(best, hn::Zero(d))) >> (next - x);
         any = true;
       }
-      corners.Set(next - span.first, bits >> (next - x));
+      std::memcpy(row_bits + (next - span.first) / 8, &bits, Span::kLanes / 8);
       if (x == span.last) break;
       next = x + Span::kLanes;
     }
     if (!any) continue;
-    uint32_t* end = where + count;
-    count += corners.List(r.x1 - r.x0, [end, y](size_t place, int x) { end[place] = PackPoint(x, y); });
+    for (int x = r.x0; x < r.x1; x += 64) {
+      uint64_t bits;
+      std::memcpy(&bits, row_bits + (x - r.x0) / 8, sizeof(bits));
+      bits &= BitRange(0, r.x1 - x);
+      if (bits == 0) continue;
+      uint32_t* end = where + count;
+      const uint32_t origin = PackPoint(x, y);
+      count += ForBits(bits, [&](size_t place, int bit) { end[place] = origin + static_cast<uint32_t>(bit); });
+    }
   }
   return count;
 }

@@ -18,22 +18,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace glint::cpu::HWY_NAMESPACE {
 
-using D8x16 = hn::CappedTag<uint8_t, 16>;
-
-// Blocks of 16 bytes from p + at[0], p + at[1], ... side by side.
-HWY_INLINE V8 LoadBlocks(const uint8_t* p, const int32_t* at) {
-  const D8x16 d;
-#if HWY_MAX_BYTES == 16
-  return hn::LoadU(d, p + at[0]);
-#elif HWY_MAX_BYTES == 32
-  return hn::Combine(D8(), hn::LoadU(d, p + at[1]), hn::LoadU(d, p + at[0]));
-#else
-  const hn::Half<D8> half;
-  return hn::Combine(D8(), hn::Combine(half, hn::LoadU(d, p + at[3]), hn::LoadU(d, p + at[2])),
-                     hn::Combine(half, hn::LoadU(d, p + at[1]), hn::LoadU(d, p + at[0])));
-#endif
-}
-
 // mixed[x] = ResizeRow of output column x, less 32768.
 void MixAcross(const ResizeTables& t, const uint8_t* row, int16_t* HWY_RESTRICT mixed) {
   if (t.vectors) {
@@ -43,8 +27,9 @@ void MixAcross(const ResizeTables& t, const uint8_t* row, int16_t* HWY_RESTRICT 
     const int32_t* from_x = t.from_x.data();
     const uint8_t* shuffle = t.shuffle.data();
     const uint8_t* weight = t.weight.data();
-    for (size_t g = 0; g < groups; g += HWY_LANES(uint8_t) / 16) {
-      const V8 pairs = hn::TableLookupBytes(LoadBlocks(row, from_x + g), hn::LoadU(d8, shuffle + g * 16));
+    for (size_t g = 0; g < groups; g += kBlocks) {
+      const V8 pairs = hn::TableLookupBytes(LoadBlocks([&](size_t i) { return row + from_x[g + i]; }),
+                                            hn::LoadU(d8, shuffle + g * 16));
       hn::StoreU(MixPairs(pairs, hn::LoadU(d8, weight + g * 16)), d, mixed + g * 8);
     }
     return;

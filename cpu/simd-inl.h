@@ -37,8 +37,14 @@ HWY_INLINE uint64_t MaskBits(D d, hn::Mask<D> mask) {
 }
 
 HWY_INLINE bool IsZero(V8 v) {
+#if HWY_TARGET == HWY_AVX2
+  return _mm256_testz_si256(v.raw, v.raw) != 0;
+#elif HWY_TARGET == HWY_SSE4
+  return _mm_testz_si128(v.raw, v.raw) != 0;
+#else
   const D8 d;
   return hn::AllTrue(d, hn::Eq(v, hn::Zero(d)));
+#endif
 }
 
 // fma(a, b, c), rounded once on every target. Those without the instruction ask the C library, lane by lane.
@@ -94,6 +100,50 @@ HWY_INLINE hn::Vec<D16> MixPairs(V8 pixels, V8 weights) {
       hn::Add(hn::Mul(hn::And(p, low), hn::And(w, low)), hn::Mul(hn::ShiftRight<8>(p), hn::ShiftRight<8>(w)));
   return hn::BitCast(d, hn::Xor(sum, hn::Set(du, 0x8000)));
 #endif
+}
+
+// Sums of neighbouring pairs of products of unsigned and signed bytes; none may leave 16 bits.
+template <class V>
+HWY_INLINE auto MultiplyPairsOfBytes(V pixels, hn::Vec<hn::RebindToSigned<hn::DFromV<V>>> weights) {
+  const hn::Repartition<int16_t, hn::DFromV<V>> d;
+#if HWY_ARCH_X86 && HWY_TARGET == HWY_AVX2
+  return hn::Vec<decltype(d)>{_mm256_maddubs_epi16(pixels.raw, weights.raw)};
+#elif HWY_ARCH_X86 && HWY_TARGET < HWY_AVX2 && HWY_MAX_BYTES == 64
+  static_assert(hn::MaxLanes(hn::DFromV<V>()) == 32, "the only width in use");
+  return hn::Vec<decltype(d)>{_mm256_maddubs_epi16(pixels.raw, weights.raw)};
+#else
+  const auto p = hn::BitCast(d, pixels);
+  const auto w = hn::BitCast(d, weights);
+  const auto even = hn::Mul(hn::And(p, hn::Set(d, 0xff)), hn::ShiftRight<8>(hn::ShiftLeft<8>(w)));
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const auto odd = hn::Mul(hn::BitCast(d, hn::ShiftRight<8>(hn::BitCast(du, p))), hn::ShiftRight<8>(w));
+  return hn::Add(even, odd);
+#endif
+}
+
+// Blocks of 16 bytes side by side, one for each 128 bits of a vector; block i is at address(i).
+template <class F>
+HWY_INLINE V8 LoadBlocks(const F& address) {
+  const hn::CappedTag<uint8_t, 16> d;
+#if HWY_MAX_BYTES == 16
+  return hn::LoadU(d, address(0));
+#elif HWY_MAX_BYTES == 32
+  return hn::Combine(D8(), hn::LoadU(d, address(1)), hn::LoadU(d, address(0)));
+#else
+  const hn::Half<D8> half;
+  return hn::Combine(D8(), hn::Combine(half, hn::LoadU(d, address(3)), hn::LoadU(d, address(2))),
+                     hn::Combine(half, hn::LoadU(d, address(1)), hn::LoadU(d, address(0))));
+#endif
+}
+constexpr size_t kBlocks = HWY_MAX_BYTES / 16;
+
+// RoundHalfEven, in the low bits of integers whose other bits are always the same: rounding's magic number, itself a
+// float, is what its sum with a small number looks like but for the last bits.
+constexpr float kRoundMagic = 12582912.0f;
+constexpr int32_t kRoundMagicBits = 0x4b400000;
+HWY_INLINE hn::Vec<D32> RoundedPlusMagicBits(VF v) {
+  const DF d;
+  return hn::BitCast(D32(), hn::Add(v, hn::Set(d, kRoundMagic)));
 }
 
 }  // namespace glint::cpu::HWY_NAMESPACE

@@ -57,7 +57,7 @@ inline constexpr size_t kFastScratchMargin = 64;
 inline size_t FastScratchPitch(int width) {
   return (static_cast<size_t>(width) + 63) / 64 * 64 + 2 * kFastScratchMargin;
 }
-// The scores, and a row of bits.
+// The scores, and for each row where the vectors begin that hold one.
 inline size_t FastScratchBytes(int width) { return 4 * FastScratchPitch(width); }
 
 // ---- resizing
@@ -85,13 +85,20 @@ inline size_t ResizeScratchElements(int to_width) { return 2 * ResizeScratchPitc
 
 // ---- orientation
 
-// The disc as 16-bit masks, a row of kLanes per |v|: all ones inside the disc, 0 outside. Column u of -16..15 is lane
-// u + 16.
+// The disc as weights of bytes, one pair per column and |v|: the first of a pair is for the pixel in row v, the second
+// for the one in row -v (in row 0, only the first counts). Outside the disc both are 0. Columns are -16..15, in the
+// order in which interleaving two rows leaves them: as they are in vectors of 16 bytes; in vectors of 32, whose halves
+// are interleaved each on its own, by eights in the order 0, 2, 1, 3.
 struct CentroidTable {
   static constexpr int kMaxHalf = 15;  // beyond, sums need more than 16 bits: use the scalar loop
   static constexpr int kLanes = 32;
+  struct Weights {
+    alignas(64) int8_t sum[kMaxHalf + 1][kLanes][2] = {};         // 1, 1
+    alignas(64) int8_t difference[kMaxHalf + 1][kLanes][2] = {};  // v, -v
+  };
   int half = 0;
-  alignas(64) int16_t inside[kMaxHalf + 1][kLanes] = {};
+  Weights by_16;
+  Weights by_32;
   PatchDisc disc;
 };
 CentroidTable MakeCentroidTable(const PatchDisc& disc);
@@ -119,10 +126,10 @@ inline constexpr size_t kBlurScratchFloats = 10 * kBlurPitch;
 
 // ---- descriptors
 
-// The pattern's coordinates as floats, the two points of each pair side by side.
+// The pattern's coordinates as floats: the first points of all pairs, then the second.
 struct PatternTable {
-  alignas(64) float x[2 * kRbriefBits];
-  alignas(64) float y[2 * kRbriefBits];
+  alignas(64) float x[2][kRbriefBits];
+  alignas(64) float y[2][kRbriefBits];
   int reach = 0;  // the most that a turned point can be away in x or y, rounded; at most 46
 };
 PatternTable MakePatternTable(const RbriefPattern& pattern);
@@ -155,7 +162,7 @@ struct Stages {
   void (*blur)(const BlurJob& job, float* scratch);
 
   // One descriptor, kRbriefBytes, around the pixel `centre` of an image whose pixels within the pattern's reach are
-  // all there.
+  // all there, and 3 readable bytes after each.
   void (*describe)(const PatternTable& pattern, const uint8_t* centre, ptrdiff_t stride, float angle,
                    uint8_t* descriptor);
 };
