@@ -6,14 +6,17 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "server/canary.h"
 #include "server/flags.h"
 #include "server/log.h"
+#include "server/notify.h"
 #include "server/server.h"
 
 namespace {
@@ -87,7 +90,25 @@ int main(int argc, char** argv) {
               {"note", lanes.note}});
 
   std::thread(HandleSignals, signals, &server, &logger).detach();
+  const glint::ServiceManager manager = glint::ServiceManager::FromEnvironment();
+  const auto notify = [&](absl::string_view state) {
+    const absl::Status s = glint::Notify(manager.address, state);
+    if (!s.ok()) logger.Log(glint::Severity::kWarning, "not notified", {{"reason", std::string(s.message())}});
+  };
+  auto canary = std::make_unique<glint::Canary>(server.InProcessChannel());
+  std::unique_ptr<glint::Watchdog> watchdog;
+  if (server.WaitUntilServing(absl::InfiniteDuration())) {
+    notify("READY=1");
+    watchdog = std::make_unique<glint::Watchdog>(
+        manager, [&canary](absl::Duration timeout) { return canary->Send(timeout); },
+        [&logger](const absl::Status& s) {
+          logger.Log(glint::Severity::kError, "watchdog not fed", {{"reason", std::string(s.message())}});
+        });
+  }
   const absl::Status why = server.Wait();
+  notify("STOPPING=1");
+  watchdog = nullptr;
+  canary = nullptr;
   const absl::Status drained = server.Shutdown(drain_timeout);
   if (!drained.ok()) {
     logger.Log(glint::Severity::kWarning, "cut off", {{"reason", std::string(drained.message())}});

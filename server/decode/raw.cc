@@ -2,19 +2,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
-#include "features/math.h"
 #include "server/decode/decode.h"
+#include "server/decode/gray_row.h"
 
 namespace glint::decode {
-namespace {
-
-template <int kPixel, int kRed, int kBlue>
-void ColourRow(const uint8_t* pixels, int width, uint8_t* gray) {
-  for (int x = 0; x < width; ++x, pixels += kPixel) gray[x] = GrayFromRgb(pixels[kRed], pixels[1], pixels[kBlue]);
-}
-
-}  // namespace
-
 absl::Status CheckSize(uint64_t width, uint64_t height, int64_t max_pixels) {
   if (width < 1 || width > kMaxImageSide) return OutOfRangeError("image.width", width, 1, kMaxImageSide);
   if (height < 1 || height > kMaxImageSide) return OutOfRangeError("image.height", height, 1, kMaxImageSide);
@@ -63,19 +54,12 @@ absl::StatusOr<RawPlan> InspectRaw(const RawLayout& layout, size_t bytes, int64_
 }
 
 void RowToGray(PixelFormat format, const uint8_t* pixels, int width, uint8_t* gray) {
-  switch (format) {
-    case PixelFormat::kGray8:
-      std::memcpy(gray, pixels, static_cast<size_t>(width));
-      return;
-    case PixelFormat::kBgr8:
-      return ColourRow<3, 2, 0>(pixels, width, gray);
-    case PixelFormat::kRgb8:
-      return ColourRow<3, 0, 2>(pixels, width, gray);
-    case PixelFormat::kBgra8:
-      return ColourRow<4, 2, 0>(pixels, width, gray);
-    case PixelFormat::kRgba8:
-      return ColourRow<4, 0, 2>(pixels, width, gray);
+  if (format == PixelFormat::kGray8) {
+    std::memcpy(gray, pixels, static_cast<size_t>(width));
+    return;
   }
+  const bool blue_first = format == PixelFormat::kBgr8 || format == PixelFormat::kBgra8;
+  GrayRow(pixels, BytesPerPixel(format), blue_first, width, gray);
 }
 
 void RawToGray(const RawPlan& plan, const uint8_t* data, const Destination& to) {
