@@ -162,7 +162,8 @@ GLINT_HD inline SinCos SteeringSinCos(float degrees) {
   constexpr double kTwoOverPi = 0x1.45f306dc9c883p-1;
   constexpr double kHalfPi = 0x1.921fb54442d18p0;
   const double angle = degrees * kRadians;
-  const int quadrant = static_cast<int>(angle * kTwoOverPi + 0.5);
+  const int quadrant =
+      static_cast<int>(angle * kTwoOverPi + 0.5);  // NOLINT(bugprone-incorrect-roundings): not negative
   const double x = angle - quadrant * kHalfPi;
   const double x2 = x * x;
   const double x3 = x * x2;

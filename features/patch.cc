@@ -116,6 +116,9 @@ RbriefPattern MakeRbriefPattern(int patch_size) {
   return pattern;
 }
 
-int RbriefReach(int patch_size) { return static_cast<int>(std::ceil((patch_size / 2) * std::sqrt(2.0))); }
+int RbriefReach(int patch_size) {
+  const int half = patch_size / 2;
+  return static_cast<int>(std::ceil(half * std::sqrt(2.0)));
+}
 
 }  // namespace glint

@@ -31,6 +31,7 @@ std::vector<Corner> RetainBest(const std::vector<Corner>& corners, int n) {
   if (static_cast<size_t>(n) >= corners.size()) return corners;
   if (n == 0) return {};
   std::vector<float> responses;
+  responses.reserve(corners.size());
   for (const Corner& c : corners) responses.push_back(c.response);
   std::nth_element(responses.begin(), responses.begin() + n - 1, responses.end(), std::greater<float>());
   return KeepIf(corners, [worst = responses[n - 1]](const Corner& c) { return c.response >= worst; });
