@@ -35,7 +35,7 @@ absl::Status DetectStream::Impl::Open(const DetectorOptions& detector, const Ima
 
 absl::Status DetectStream::Impl::Write(uint64_t frame_id, const ImageInput& image, const ImageInput& mask) {
   {
-    absl::MutexLock write_lock(&write_mu);
+    std::lock_guard<std::mutex> write_lock(write_mu);
     if (writing_over) return absl::FailedPreconditionError("Write() after Finish()");
     v1::Frame* frame = request.mutable_frame();
     frame->set_frame_id(frame_id);
@@ -47,8 +47,8 @@ absl::Status DetectStream::Impl::Write(uint64_t frame_id, const ImageInput& imag
     }
     bool open;
     {
-      absl::MutexLock lock(&mu);
-      mu.Await(absl::Condition(this, &Impl::RoomOrOver));
+      std::unique_lock<std::mutex> lock(mu);
+      changed.wait(lock, [this] { return reading_over || static_cast<int>(sent.size()) < window; });
       open = !reading_over;
       if (open) sent.push_back({frame_id, absl::Now()});
     }
@@ -60,10 +60,10 @@ absl::Status DetectStream::Impl::Write(uint64_t frame_id, const ImageInput& imag
 
 absl::Status DetectStream::Impl::Finish() {
   {
-    absl::MutexLock write_lock(&write_mu);
+    std::lock_guard<std::mutex> write_lock(write_mu);
     bool open;
     {
-      absl::MutexLock lock(&mu);
+      std::lock_guard<std::mutex> lock(mu);
       open = !reading_over;
     }
     if (open && !writing_over) stream->WritesDone();  // fails when the call has ended; WaitForEnd() tells why
@@ -75,8 +75,8 @@ absl::Status DetectStream::Impl::Finish() {
 void DetectStream::Impl::Cancel() { context.TryCancel(); }
 
 absl::Status DetectStream::Impl::WaitForEnd() {
-  absl::MutexLock lock(&mu);
-  mu.Await(absl::Condition(&over));
+  std::unique_lock<std::mutex> lock(mu);
+  changed.wait(lock, [this] { return over; });
   return end;
 }
 
@@ -91,16 +91,17 @@ void DetectStream::Impl::ReadResults() {
     }
   }
   {
-    absl::MutexLock lock(&mu);
+    std::lock_guard<std::mutex> lock(mu);
     reading_over = true;
+    changed.notify_all();
   }
   // A write that is under way fails now, since the call is over, and no other begins; gRPC's Finish() comes after it.
   absl::Status status;
   {
-    absl::MutexLock write_lock(&write_mu);
+    std::lock_guard<std::mutex> write_lock(write_mu);
     status = FromGrpc(stream->Finish());
   }
-  absl::MutexLock lock(&mu);
+  std::lock_guard<std::mutex> lock(mu);
   if (!broken.ok()) {
     status = broken;
   } else if (status.ok() && !sent.empty()) {
@@ -109,12 +110,13 @@ void DetectStream::Impl::ReadResults() {
   }
   end = status;
   over = true;
+  changed.notify_all();
 }
 
 absl::Status DetectStream::Impl::Deliver(const v1::DetectStreamResponse& response, FrameResult* result) {
   Sent oldest;
   {
-    absl::MutexLock lock(&mu);
+    std::lock_guard<std::mutex> lock(mu);
     if (sent.empty()) return absl::InternalError("the server sent a result without a frame");
     oldest = sent.front();
   }
@@ -132,8 +134,9 @@ absl::Status DetectStream::Impl::Deliver(const v1::DetectStreamResponse& respons
     result->detection.features.Clear();
   }
   if (on_result) on_result(*result);
-  absl::MutexLock lock(&mu);
+  std::lock_guard<std::mutex> lock(mu);
   sent.pop_front();
+  changed.notify_all();
   return absl::OkStatus();
 }
 
@@ -149,7 +152,7 @@ absl::Status DetectStream::Finish() { return impl_->Finish(); }
 void DetectStream::Cancel() { impl_->Cancel(); }
 
 int DetectStream::in_flight() const {
-  absl::MutexLock lock(&impl_->mu);
+  std::lock_guard<std::mutex> lock(impl_->mu);
   return static_cast<int>(impl_->sent.size());
 }
 

@@ -4,12 +4,12 @@
 
 #include <grpcpp/client_context.h>
 
+#include <condition_variable>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <thread>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "client/stream.h"
 #include "glint/v1/feature_detection.grpc.pb.h"
 
@@ -17,7 +17,8 @@ namespace glint::client {
 
 // Two locks, taken in the order write_mu, mu. write_mu is held while a message is written, which can take as long as
 // the server likes; mu only for a moment. The reading thread needs write_mu just once, when the reading is over, and by
-// then nothing that holds write_mu waits any more.
+// then nothing that holds write_mu waits any more. The standard's mutexes, since the thread sanitizer understands them
+// where Abseil is a packaged library.
 struct DetectStream::Impl {
   Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, int window, ResultCallback callback);
   ~Impl();
@@ -38,25 +39,23 @@ struct DetectStream::Impl {
 
   void ReadResults();
   absl::Status Deliver(const v1::DetectStreamResponse& response, FrameResult* result);
-  absl::Status WaitForEnd() ABSL_LOCKS_EXCLUDED(mu);
-  bool RoomOrOver() const ABSL_SHARED_LOCKS_REQUIRED(mu) {
-    return reading_over || static_cast<int>(sent.size()) < window;
-  }
+  absl::Status WaitForEnd();
 
   const int window;
   const ResultCallback on_result;
   const std::unique_ptr<v1::FeatureDetection::Stub> stub;
   std::unique_ptr<grpc::ClientReaderWriter<v1::DetectStreamRequest, v1::DetectStreamResponse>> stream;
 
-  mutable absl::Mutex write_mu;
-  v1::DetectStreamRequest request ABSL_GUARDED_BY(write_mu);  // kept for its memory
-  bool writing_over ABSL_GUARDED_BY(write_mu) = false;        // by the caller's wish
+  std::mutex write_mu;              // guards the next two
+  v1::DetectStreamRequest request;  // kept for its memory
+  bool writing_over = false;        // by the caller's wish
 
-  mutable absl::Mutex mu ABSL_ACQUIRED_AFTER(write_mu);
-  std::deque<Sent> sent ABSL_GUARDED_BY(mu);      // frames without a delivered result, oldest first
-  bool reading_over ABSL_GUARDED_BY(mu) = false;  // nothing may be written any more
-  bool over ABSL_GUARDED_BY(mu) = false;          // `end` is known
-  absl::Status end ABSL_GUARDED_BY(mu);
+  mutable std::mutex mu;            // guards the rest
+  std::condition_variable changed;  // any of them
+  std::deque<Sent> sent;            // frames without a delivered result, oldest first
+  bool reading_over = false;        // nothing may be written any more
+  bool over = false;                // `end` is known
+  absl::Status end;
 
   std::thread reader;
 };

@@ -33,7 +33,8 @@ absl::Status DetectAll(const client::Client& client, const std::vector<std::stri
   for (const std::string& file : files) {
     if (Interrupted()) break;
     if (absl::Status status = ReadPicture(file, SendFormat::kGray, &picture); !status.ok()) {
-      report->AddUnread(status);
+      Complain(kName, status.message());
+      report->AddUnread(1);
       continue;
     }
     const auto found = client.Detect(options, picture.input(), mask_input, timeout);

@@ -1,9 +1,9 @@
 // glint stream: all frames of a source through one DetectStream.
 #include <deque>
+#include <limits>
+#include <mutex>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "client/cli/command.h"
 #include "client/cli/connection.h"
 #include "client/cli/detector_flags.h"
@@ -70,30 +70,29 @@ class Waiting {
  public:
   // Keeps what the report needs; the picture stays where it is until Pop().
   const Picture& Push(Picture picture) {
-    absl::MutexLock lock(&mu_);
+    std::lock_guard<std::mutex> lock(mu_);
     pictures_.push_back(std::move(picture));
     return pictures_.back();
   }
   const Picture& Front() {
-    absl::MutexLock lock(&mu_);
+    std::lock_guard<std::mutex> lock(mu_);
     return pictures_.front();
   }
   void Pop() {
-    absl::MutexLock lock(&mu_);
+    std::lock_guard<std::mutex> lock(mu_);
     pictures_.pop_front();
   }
 
  private:
-  absl::Mutex mu_;
-  std::deque<Picture> pictures_ ABSL_GUARDED_BY(mu_);
+  std::mutex mu_;  // guards pictures_
+  std::deque<Picture> pictures_;
 };
 
-// The report belongs to the reading thread while the stream is open; what the writing thread finds unreadable waits
-// until then.
+// The report belongs to the reading thread while the stream is open; so the writing thread counts here.
 struct Outcome {
   absl::Status stream;
   absl::Status output;
-  std::vector<absl::Status> unread;
+  int64_t unread = 0;
 };
 
 Outcome StreamAll(const client::Client& client, const client::StreamOptions& options, Source* source,
@@ -101,9 +100,7 @@ Outcome StreamAll(const client::Client& client, const client::StreamOptions& opt
   Outcome outcome;
   Waiting waiting;
   client::DetectStream* open_stream = nullptr;
-  absl::Mutex output_mu;
   const auto on_result = [&](const client::FrameResult& result) {
-    absl::MutexLock lock(&output_mu);
     if (outcome.output.ok()) outcome.output = report->Add(waiting.Front(), result.status, result.detection);
     waiting.Pop();
     if (!outcome.output.ok()) open_stream->Cancel();
@@ -124,7 +121,8 @@ Outcome StreamAll(const client::Client& client, const client::StreamOptions& opt
       any = true;
       outcome.stream = (*stream)->Write(static_cast<uint64_t>(id++), waiting.Push(std::move(picture)).input());
     } else if (!absl::IsOutOfRange(next)) {
-      outcome.unread.push_back(next);
+      Complain(kName, next.message());
+      ++outcome.unread;
     } else if (!flags.loop || !any || !source->Rewind().ok()) {
       break;
     } else {
@@ -178,7 +176,7 @@ int RunStream(const std::vector<std::string>& arguments) {
   options.in_flight = stream_flags.in_flight.value_or(options.in_flight);
   options.timeout = connection_flags.timeout_or(absl::InfiniteDuration());
   const Outcome outcome = StreamAll(connection->client(), options, source->get(), stream_flags, report->get());
-  for (const absl::Status& status : outcome.unread) (*report)->AddUnread(status);
+  (*report)->AddUnread(outcome.unread);
   const int status = (*report)->Close(outcome.output);
   return outcome.output.ok() && !outcome.stream.ok() ? CallError(kName, outcome.stream) : status;
 }

@@ -31,7 +31,7 @@ class Latencies {
 class Summary {
  public:
   void AddOk(const client::Detection& detection);
-  void AddFailed() { ++failed_; }
+  void AddFailed(int64_t frames) { failed_ += frames; }
 
   int64_t frames() const { return ok_ + failed_; }
   int64_t failed() const { return failed_; }

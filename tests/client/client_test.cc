@@ -1,10 +1,10 @@
 // The client library's calls against a server that a test controls: what goes over the wire, and what errors become of.
 #include "client/client.h"
 
+#include <future>
 #include <thread>
 #include <vector>
 
-#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -215,15 +215,15 @@ TEST(ClientTest, PassesErrorsOn) {
 
 TEST(ClientTest, CallEndsAtItsTimeout) {
   FakeServer server;
-  absl::Notification done;
+  std::promise<void> done;
   server.on_detect = [&done](const v1::DetectRequest&, v1::DetectResponse*) {
-    done.WaitForNotification();
+    done.get_future().wait();
     return grpc::Status::OK;
   };
   const Client client = server.Connect();
   EXPECT_TRUE(
       absl::IsDeadlineExceeded(client.Detect({}, Noise({8, 8}, 1), /*mask=*/{}, absl::Milliseconds(50)).status()));
-  done.Notify();
+  done.set_value();
 }
 
 TEST(ClientTest, DescribesTheServer) {

@@ -135,7 +135,7 @@ TEST(SummaryTest, CountsAndMeasures) {
   Summary summary;
   EXPECT_EQ(summary.Text(absl::Seconds(1)), "0 frames in 1.00 s: 0.0 frames/s, 0 failed\n");
   for (int i = 0; i < 3; ++i) summary.AddOk(TwoKeypoints());
-  summary.AddFailed();
+  summary.AddFailed(1);
   EXPECT_EQ(summary.frames(), 4);
   EXPECT_EQ(summary.failed(), 1);
   const std::string text = summary.Text(absl::Seconds(2));

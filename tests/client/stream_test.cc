@@ -2,12 +2,11 @@
 #include "client/stream.h"
 
 #include <atomic>
+#include <future>
 #include <optional>
 #include <thread>
 #include <vector>
 
-#include "absl/synchronization/mutex.h"
-#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -310,14 +309,15 @@ TEST(StreamTest, CallbackMayCancel) {
   FakeServer server;
   server.on_stream = [](grpc::ServerContext*, FakeServer::Stream* stream) { return AnswerFrames(stream); };
   const Client client = server.Connect();
-  absl::Notification opened;
+  std::promise<void> opened;
+  const std::shared_future<void> is_open = opened.get_future().share();
   DetectStream* opened_stream = nullptr;
   const auto stream = Open(client, {}, [&](const FrameResult&) {
-    opened.WaitForNotification();
+    is_open.wait();
     opened_stream->Cancel();
   });
   opened_stream = stream.get();
-  opened.Notify();
+  opened.set_value();
   absl::Status written;
   for (uint64_t id = 0; written.ok(); ++id) written = stream->Write(id, Flat({4, 4}, 1));
   EXPECT_TRUE(absl::IsCancelled(written)) << written;
