@@ -2,7 +2,7 @@
 #include "absl/time/clock.h"
 #include "client/cli/command.h"
 #include "client/cli/connection.h"
-#include "client/cli/report.h"
+#include "client/cli/output.h"
 
 namespace glint::cli {
 namespace {

@@ -4,7 +4,6 @@
 #include "client/cli/command.h"
 #include "client/cli/connection.h"
 #include "client/cli/output.h"
-#include "client/cli/report.h"
 
 namespace glint::cli {
 namespace {

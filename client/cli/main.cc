@@ -4,19 +4,23 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#ifdef GLINT_PICTURES
 #include <opencv2/core.hpp>
 #include <opencv2/core/utils/logger.hpp>
+#endif
 
 #include "absl/strings/str_format.h"
 #include "client/cli/command.h"
-#include "client/cli/report.h"
+#include "client/cli/output.h"
 
 namespace glint::cli {
 namespace {
 
 const Command kCommands[] = {
+#ifdef GLINT_PICTURES
     {"detect", "find features in image files, one call each", RunDetect},
     {"stream", "send a folder, a video or a camera through one stream", RunStream},
+#endif
     {"info", "what a server is and what it allows", RunInfo},
     {"health", "whether a server is ready for frames", RunHealth},
 };
@@ -53,7 +57,9 @@ int main(int argc, char** argv) {
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
   mallopt(M_TOP_PAD, 64 << 20);
   mallopt(M_MMAP_THRESHOLD, 256 << 20);
+#ifdef GLINT_PICTURES
   // OpenCV's warnings about missing cameras and codecs are not this tool's messages.
   cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
+#endif
   return glint::cli::Run({argv + 1, argv + argc});
 }

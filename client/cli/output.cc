@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstring>
 #include <utility>
 
@@ -197,6 +198,23 @@ std::unique_ptr<Formatter> Formatter::Make(Format format, bool descriptors) {
       return std::make_unique<CsvFormatter>(descriptors);
   }
   return nullptr;
+}
+
+int OutputError(const std::string& command, const absl::Status& status) {
+  if (absl::IsCancelled(status)) {
+    std::signal(SIGPIPE, SIG_DFL);
+    std::raise(SIGPIPE);
+  }
+  if (absl::IsInvalidArgument(status)) return UsageError(command, status.message());
+  Complain(command, status.message());
+  return kCannotWrite;
+}
+
+int Print(const std::string& command, const std::string& text) {
+  auto output = OutputFile::Open("");
+  absl::Status status = output->Write(text);
+  if (status.ok()) status = output->Flush();
+  return status.ok() ? kOk : OutputError(command, status);
 }
 
 }  // namespace glint::cli

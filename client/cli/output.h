@@ -56,6 +56,13 @@ class Formatter {
                       std::string* out) const = 0;
 };
 
+// Complains about an output that cannot be opened or written; the exit status. A broken pipe ends the process by
+// SIGPIPE, quietly.
+int OutputError(const std::string& command, const absl::Status& status);
+
+// Writes to standard output; the exit status.
+int Print(const std::string& command, const std::string& text);
+
 }  // namespace glint::cli
 
 #endif  // GLINT_CLIENT_CLI_OUTPUT_H_

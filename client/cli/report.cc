@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 #include <utility>
 
@@ -64,7 +63,7 @@ absl::Status Report::Add(const Picture& picture, const absl::Status& status, con
   if (status.ok()) {
     summary_.AddOk(detection);
   } else {
-    summary_.AddFailed();
+    summary_.AddFailed(1);
     Complain(command_, absl::StrCat(picture.name, ": ", Describe(status)));
   }
   if (formatter_ != nullptr) {
@@ -81,11 +80,6 @@ absl::Status Report::Add(const Picture& picture, const absl::Status& status, con
   }
   progress_->Update(summary_.frames());
   return absl::OkStatus();
-}
-
-void Report::AddUnread(const absl::Status& status) {
-  summary_.AddFailed();
-  Complain(command_, status.message());
 }
 
 int Report::Close(const absl::Status& output_status) {
@@ -105,23 +99,6 @@ int Report::Close(const absl::Status& output_status) {
   if (!status.ok()) return OutputError(command_, status);
   if (Interrupted()) return kInterrupted;
   return summary_.failed() > 0 ? kFailed : kOk;
-}
-
-int OutputError(const std::string& command, const absl::Status& status) {
-  if (absl::IsCancelled(status)) {
-    std::signal(SIGPIPE, SIG_DFL);
-    std::raise(SIGPIPE);
-  }
-  if (absl::IsInvalidArgument(status)) return UsageError(command, status.message());
-  Complain(command, status.message());
-  return kCannotWrite;
-}
-
-int Print(const std::string& command, const std::string& text) {
-  auto output = OutputFile::Open("");
-  absl::Status status = output->Write(text);
-  if (status.ok()) status = output->Flush();
-  return status.ok() ? kOk : OutputError(command, status);
 }
 
 }  // namespace glint::cli

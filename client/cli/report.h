@@ -38,14 +38,11 @@ class Report {
   static absl::StatusOr<std::unique_ptr<Report>> Open(const std::string& command, const ReportFlags& flags,
                                                       bool descriptors, int64_t total, double rate);
 
-  // Whether Add() looks at the picture's pixels.
-  bool draws() const { return sink_ != nullptr; }
-
   // Takes in one answer. An error is about an output, and final: CANCELLED when the reader of standard output has
   // gone, DATA_LOSS or INVALID_ARGUMENT otherwise. A failed frame is no such error.
   absl::Status Add(const Picture& picture, const absl::Status& status, const client::Detection& detection);
-  // A picture that could not be read, and so was not sent. The text names it.
-  void AddUnread(const absl::Status& status);
+  // Pictures that could not be read, and so were not sent.
+  void AddUnread(int64_t pictures) { summary_.AddFailed(pictures); }
 
   // Writes the summary; says which exit status the run deserves, given what else happened. Does not return when the
   // reader of a pipe has gone: like any tool, the process ends by SIGPIPE.
@@ -64,13 +61,6 @@ class Report {
   const absl::Time start_;
   std::string text_;
 };
-
-// Complains about an output that cannot be opened or written; the exit status. A broken pipe ends the process by
-// SIGPIPE, quietly.
-int OutputError(const std::string& command, const absl::Status& status);
-
-// Writes to standard output; the exit status.
-int Print(const std::string& command, const std::string& text);
 
 }  // namespace glint::cli
 
