@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cpu/need_map.h"
 #include "features/math.h"
 
 namespace glint::cpu {
@@ -20,11 +21,13 @@ ImageView WithMargin(const ImageView& image, Plane* plane) {
   return plane->view;
 }
 
-// Splits the region among the threads and makes room for what they find.
+// Splits the region among the threads and makes room for what they could find, so that what an image shows does not
+// decide whether memory must grow.
 void PrepareBands(const DetectorOptions& options, int threads, Level* level) {
   const Rect region = level->CornerRegion(options.edge_threshold);
   level->bands.clear();
   level->count = 0;
+  level->found = 0;
   if (region.empty()) return;
   const int rows = region.y1 - region.y0;
   const int bands = threads == 1 ? 1 : std::clamp(rows / kMinBandRows, 1, 2 * threads);
@@ -41,6 +44,11 @@ void PrepareBands(const DetectorOptions& options, int threads, Level* level) {
   level->where.Reserve(room);
   level->response.Reserve(room);
   if (options.score == Score::kMaxThreshold) level->score.Reserve(room);
+  level->bit_keys.Reserve(room);
+  const size_t capacity = static_cast<size_t>(OutputCapacity(options));
+  level->slot.Reserve(capacity);
+  level->angle.Reserve(capacity);
+  level->sort_keys.Reserve(2 * capacity);
 }
 
 }  // namespace
@@ -80,6 +88,10 @@ void Levels::Prepare(const DetectorOptions& options, const ImageView& image, con
       }
     }
     PrepareBands(options, threads, &level);
+    if (options.descriptor == Descriptor::kRbrief) {
+      level.blurred.Resize(planned.shape);
+      level.needed.Reserve(NeedMapElements(planned.shape));
+    }
   }
 }
 

@@ -43,6 +43,7 @@ struct Level {
   std::vector<Band> bands;
   // Corners, later keypoints, in raster order.
   size_t count = 0;
+  size_t found = 0;  // keypoints, with those that no output has room for
   Buffer<uint32_t> where;
   Buffer<uint8_t> score;
   Buffer<float> response;

@@ -19,11 +19,12 @@ void SpreadDown(uint32_t* rows, size_t pitch, int back) {
 
 }  // namespace
 
-void MarkNeeded(const uint32_t* where, size_t count, Shape shape, int reach, Buffer<uint32_t>* map) {
+size_t NeedMapElements(Shape shape) { return StripPitch(shape.height) * static_cast<size_t>(BlurStrips(shape.width)); }
+
+void MarkNeeded(const uint32_t* where, size_t count, Shape shape, int reach, uint32_t* map) {
   const int strips = BlurStrips(shape.width);
   const size_t pitch = StripPitch(shape.height);
-  uint32_t* rows = map->Reserve(pitch * static_cast<size_t>(strips));
-  std::memset(rows, 0, pitch * static_cast<size_t>(strips) * sizeof(uint32_t));
+  std::memset(map, 0, NeedMapElements(shape) * sizeof(uint32_t));
   // Each point marks its topmost row only...
   for (size_t i = 0; i < count; ++i) {
     const int first = std::max(PointX(where[i]) - reach, 0) / kBlurBlock;
@@ -33,13 +34,13 @@ void MarkNeeded(const uint32_t* where, size_t count, Shape shape, int reach, Buf
       const int low = std::max(first - strip * 32, 0);
       const int high = std::min(last - strip * 32, 31);
       const uint32_t bits = (~uint32_t{0} >> (31 - (high - low))) << low;
-      rows[static_cast<size_t>(strip) * pitch + top] |= bits;
+      map[static_cast<size_t>(strip) * pitch + top] |= bits;
     }
   }
   // ... which then spreads over 2 * reach + 1 rows, doubling what it covers.
   const int wanted = 2 * reach + 1;
   for (int strip = 0; strip < strips; ++strip) {
-    uint32_t* of_strip = rows + static_cast<size_t>(strip) * pitch;
+    uint32_t* of_strip = map + static_cast<size_t>(strip) * pitch;
     for (int covered = 1; covered < wanted;) {
       const int back = std::min(covered, wanted - covered);
       SpreadDown(of_strip, pitch, back);
@@ -48,8 +49,8 @@ void MarkNeeded(const uint32_t* where, size_t count, Shape shape, int reach, Buf
   }
 }
 
-const uint32_t* NeededRows(const Buffer<uint32_t>& map, int height, int strip) {
-  return map.data() + static_cast<size_t>(strip) * StripPitch(height) + kPad;
+const uint32_t* NeededRows(const uint32_t* map, int height, int strip) {
+  return map + static_cast<size_t>(strip) * StripPitch(height) + kPad;
 }
 
 }  // namespace glint::cpu

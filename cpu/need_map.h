@@ -5,16 +5,17 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/buffer.h"
 #include "features/types.h"
 
 namespace glint::cpu {
 
-// Marks the squares of side 2 * reach + 1 around the points. reach in 1..46.
-void MarkNeeded(const uint32_t* where, size_t count, Shape shape, int reach, Buffer<uint32_t>* map);
+size_t NeedMapElements(Shape shape);
+
+// Marks the squares of side 2 * reach + 1 around the points. reach in 0..46. `map` has NeedMapElements(shape).
+void MarkNeeded(const uint32_t* where, size_t count, Shape shape, int reach, uint32_t* map);
 
 // BlurJob::needed of a strip.
-const uint32_t* NeededRows(const Buffer<uint32_t>& map, int height, int strip);
+const uint32_t* NeededRows(const uint32_t* map, int height, int strip);
 
 }  // namespace glint::cpu
 

@@ -55,6 +55,7 @@ struct Pipeline::Impl {
       : stages(StagesFor(BestSimdTarget())), pool(threads), workers(static_cast<size_t>(pool.threads())) {}
 
   void Prepare(const DetectorOptions& new_options, const ImageView& image, const ImageView& mask);
+  size_t MostTasks();
   void FindCorners(StageTimes* times);
   void FindCornersInBand(Level* level, Band* band, Worker* worker);
   void ResizeBand(int l, int y0, int y1, Worker* worker);
@@ -114,6 +115,18 @@ void Pipeline::Impl::Prepare(const DetectorOptions& new_options, const ImageView
     worker.pyramid_ns = 0;
     worker.corners_ns = 0;
   }
+  tasks.reserve(MostTasks());
+}
+
+// No stage has more tasks than this, whatever the image shows.
+size_t Pipeline::Impl::MostTasks() {
+  const size_t of_keypoints = static_cast<size_t>(OutputCapacity(options)) / kKeypointsPerTask + kMaxLevels;
+  size_t of_blur = 0;
+  for (int l = 0; l < levels.count(); ++l) {
+    const Shape shape = levels[l].image.shape();
+    of_blur += static_cast<size_t>(BlurStrips(shape.width)) * static_cast<size_t>(shape.height / kBlurTaskRows + 1);
+  }
+  return std::max(of_keypoints, of_blur);
 }
 
 void Pipeline::Impl::FindCornersInBand(Level* level, Band* band, Worker* worker) {
@@ -198,8 +211,9 @@ void Pipeline::Impl::Select(Level* level) {
     count = KeepBestScores(where, level->score.data(), count, again ? 2 * share : share, response);
     if (again) stages.harris(level->image, where, count, response);
   }
-  level->count = KeepBestResponses(where, response, count, share, &level->bit_keys);
-  OutputOrder(response, level->count, &level->sort_keys, level->slot.Reserve(level->count));
+  level->found = KeepBestResponses(where, response, count, share, &level->bit_keys);
+  level->count = TrimTies(where, response, level->found, static_cast<size_t>(OutputCapacity(options)));
+  OutputOrder(response, level->count, &level->sort_keys, level->slot.data());
 }
 
 // Decides where each level's keypoints go, drops those that do not fit, and writes what is known of the others.
@@ -210,7 +224,7 @@ void Pipeline::Impl::Place(Features* features) {
     Level& level = levels[l];
     const size_t room = capacity - std::min(found, capacity);
     level.first_output = std::min(found, capacity);
-    found += level.count;
+    found += level.found;
     if (level.count <= room) continue;
     size_t kept = 0;
     for (size_t i = 0; i < level.count; ++i) {
@@ -245,7 +259,6 @@ void Pipeline::Impl::Place(Features* features) {
 }
 
 void Pipeline::Impl::Orient(Features* features) {
-  for (int l = 0; l < levels.count(); ++l) levels[l].angle.Reserve(levels[l].count);
   MakeKeypointTasks();
   ForEachTask([&](const Task& task, Worker*) {
     Level& level = levels[task.level];
@@ -261,8 +274,7 @@ void Pipeline::Impl::Blur() {
     if (level.count == 0) return;
     const int height = level.image.height;
     const int strips = BlurStrips(level.image.width);
-    level.blurred.Resize(level.image.shape());
-    MarkNeeded(level.where.data(), level.count, level.image.shape(), pattern.reach, &level.needed);
+    MarkNeeded(level.where.data(), level.count, level.image.shape(), pattern.reach, level.needed.data());
     const int rows = pool.threads() == 1 ? height : kBlurTaskRows;
     for (int strip = 0; strip < strips; ++strip) {
       for (int y = 0; y < height; y += rows) tasks.push_back({l, strip, y, std::min(y + rows, height)});
@@ -272,7 +284,7 @@ void Pipeline::Impl::Blur() {
     Level& level = levels[task.level];
     BlurJob job;
     job.image = level.image;
-    job.needed = NeededRows(level.needed, level.image.height, task.strip);
+    job.needed = NeededRows(level.needed.data(), level.image.height, task.strip);
     job.strip = task.strip;
     job.y0 = task.begin;
     job.y1 = task.end;

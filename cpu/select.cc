@@ -103,6 +103,25 @@ size_t KeepBestResponses(uint32_t* where, float* response, size_t count, size_t 
   return kept;
 }
 
+size_t TrimTies(uint32_t* where, float* response, size_t count, size_t limit) {
+  if (count <= limit) return count;
+  const float worst = *std::min_element(response, response + count);
+  const size_t tied = static_cast<size_t>(std::count(response, response + count, worst));
+  size_t room = tied - (count - limit);  // for those that tie
+  size_t kept = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const float r = response[i];
+    if (r == worst) {
+      if (room == 0) continue;
+      --room;
+    }
+    where[kept] = where[i];
+    response[kept] = r;
+    ++kept;
+  }
+  return kept;
+}
+
 void OutputOrder(const float* response, size_t count, Buffer<uint64_t>* scratch, uint32_t* slot) {
   if (count == 0) return;
   uint64_t* keys = scratch->Reserve(2 * count);

@@ -14,6 +14,10 @@ namespace glint::cpu {
 size_t KeepBestScores(uint32_t* where, const uint8_t* score, size_t count, size_t n, float* response);
 size_t KeepBestResponses(uint32_t* where, float* response, size_t count, size_t n, Buffer<uint32_t>* scratch);
 
+// Leaves at most `limit` elements: of those that tie for the last place, the first in their order. Fewer than `limit`
+// may be better than those. Returns how many are left.
+size_t TrimTies(uint32_t* where, float* response, size_t count, size_t limit);
+
 // slot[i]: the place of element i in the order of response descending, then index ascending.
 void OutputOrder(const float* response, size_t count, Buffer<uint64_t>* scratch, uint32_t* slot);
 

@@ -1,78 +1,141 @@
-// The CPU pipeline against the reference, byte for byte, at every SIMD target.
+// The CPU pipeline against the reference, bit for bit, at every SIMD target: options, contents, strides, masks,
+// threads.
 #include "cpu/pipeline.h"
 
-#include <cstdlib>
+#include <map>
 #include <memory>
-#include <random>
 #include <string>
-#include <vector>
 
 #include "features/reference/reference.h"
 #include "gtest/gtest.h"
-#include "tests/cpu/images.h"
 #include "tests/cpu/simd.h"
+#include "tests/support/features.h"
+#include "tests/support/images.h"
+#include "tests/support/options.h"
 
 namespace glint {
 namespace {
 
-using testing::Content;
-using testing::ExactImage;
-using testing::kContents;
-using testing::MakeImage;
+using testing::OrbOptions;
+using testing::OrientedFastOptions;
+using testing::Random;
+using testing::SameFeatures;
+using testing::StridedImage;
+using testing::ToString;
 
-DetectorOptions Preset(const std::string& name) { return *PresetOptions(name); }
-
-// Bytes, not values: a zero of the other sign would differ.
-template <typename T>
-::testing::AssertionResult SameBytes(const char* what, const std::vector<T>& got, const std::vector<T>& want) {
-  if (got.size() != want.size()) {
-    return ::testing::AssertionFailure() << what << ": " << got.size() << " elements, not " << want.size();
-  }
-  for (size_t i = 0; i < got.size(); ++i) {
-    if (std::memcmp(&got[i], &want[i], sizeof(T)) != 0) {
-      return ::testing::AssertionFailure() << what << "[" << i << "] is " << +got[i] << ", not " << +want[i];
-    }
-  }
-  return ::testing::AssertionSuccess();
-}
-
-::testing::AssertionResult Same(const Features& got, const Features& want) {
-  if (got.truncated != want.truncated) return ::testing::AssertionFailure() << "truncated: " << got.truncated;
-  if (got.descriptor_bytes != want.descriptor_bytes) return ::testing::AssertionFailure() << "descriptor_bytes";
-  for (const auto& result :
-       {SameBytes("octave", got.octave, want.octave), SameBytes("x", got.x, want.x), SameBytes("y", got.y, want.y),
-        SameBytes("response", got.response, want.response), SameBytes("size", got.size, want.size),
-        SameBytes("angle", got.angle, want.angle), SameBytes("descriptors", got.descriptors, want.descriptors)}) {
-    if (!result) return result;
-  }
-  return ::testing::AssertionSuccess();
-}
-
-class PipelineTest : public ::testing::TestWithParam<std::string> {
- protected:
-  std::unique_ptr<cpu::Pipeline> Make(int threads = 1) const {
-    const testing::ForcedSimd forced(GetParam());
-    return std::make_unique<cpu::Pipeline>(threads);
-  }
-};
+class PipelineTest : public testing::SimdTest {};
 INSTANTIATE_TEST_SUITE_P(Simd, PipelineTest, ::testing::ValuesIn(testing::TargetNames()), testing::ParamName);
 
-void ExpectSame(cpu::Pipeline* pipeline, const DetectorOptions& options, const ImageView& image,
-                const ImageView& mask = {}) {
-  Features got;
-  ASSERT_TRUE(pipeline->Detect(options, image, mask, &got, nullptr).ok());
-  EXPECT_TRUE(Same(got, reference::Detect(options, image, mask))) << image.width << "x" << image.height;
+Features DetectOnCpu(cpu::Pipeline* pipeline, const DetectorOptions& options, const ImageView& image,
+                     const ImageView& mask = {}) {
+  Features features;
+  EXPECT_TRUE(pipeline->Detect(options, image, mask, &features, nullptr).ok());
+  return features;
 }
 
-TEST_P(PipelineTest, Presets) {
-  const auto pipeline = Make();
-  for (const std::string& preset : PresetNames()) {
-    for (const Content content : kContents) {
-      for (const Shape shape : {Shape{631, 479}, Shape{200, 131}, Shape{1100, 150}}) {
-        SCOPED_TRACE(preset + " content " + std::to_string(static_cast<int>(content)));
-        ExpectSame(pipeline.get(), Preset(preset), MakeImage(shape, shape.width, content, 1).view());
+TEST_P(PipelineTest, PresetsOnATexture) {
+  const auto pipeline = MakePipeline();
+  const Image image = testing::Texture({631, 479}, 1);
+  for (const DetectorOptions& options : {OrbOptions(), OrientedFastOptions()}) {
+    const Features expected = reference::Detect(options, image);
+    ASSERT_GT(expected.count(), 100u);
+    EXPECT_TRUE(SameFeatures(expected, DetectOnCpu(pipeline.get(), options, image))) << ToString(options);
+  }
+}
+
+TEST_P(PipelineTest, RandomOptionsImagesStridesAndMasks) {
+  // One pipeline for all: what one frame leaves in its scratch must not matter to the next.
+  const auto pipeline = MakePipeline();
+  Random random(7);
+  for (int i = 0; i < testing::Repetitions(60); ++i) {
+    const Shape shape = {random.Uniform(1, 400), random.Uniform(1, 300)};
+    const DetectorOptions options =
+        testing::RandomOptions(&random, random.OneIn(3) ? OrientedFastOptions() : OrbOptions());
+    const Image image = testing::RandomImage(&random, shape);
+    const StridedImage strided(image, shape.width + random.Uniform(0, 70), random.Bits());
+    const Image mask = testing::RandomMask(&random, shape);
+    const StridedImage strided_mask(mask, shape.width + random.Uniform(0, 70), random.Bits());
+    const ImageView mask_view = random.OneIn(3) ? strided_mask.view() : ImageView{};
+    EXPECT_TRUE(SameFeatures(reference::Detect(options, image, mask_view),
+                             DetectOnCpu(pipeline.get(), options, strided, mask_view)))
+        << shape.width << "x" << shape.height << " " << ToString(options);
+  }
+}
+
+TEST_P(PipelineTest, EmptyFlatAndTruncatingImages) {
+  const auto pipeline = MakePipeline();
+  const Image flat = testing::Flat({300, 200}, 77);
+  EXPECT_EQ(DetectOnCpu(pipeline.get(), OrbOptions(), flat).count(), 0u);
+
+  // Thousands of corners that all tie.
+  DetectorOptions options = OrbOptions();
+  options.levels = 2;
+  options.edge_threshold = 3;
+  const Image grid = testing::TieGrid({640, 400});
+  for (options.max_features = 1; options.max_features < 10000; options.max_features *= 7) {
+    const Features expected = reference::Detect(options, grid);
+    EXPECT_TRUE(SameFeatures(expected, DetectOnCpu(pipeline.get(), options, grid))) << ToString(options);
+    EXPECT_TRUE(expected.truncated || options.max_features > 1);
+  }
+
+  for (const Image& image : {testing::Checkerboard({333, 222}, 6), testing::Speckle({333, 222}, 3)}) {
+    EXPECT_TRUE(SameFeatures(reference::Detect(OrbOptions(), image), DetectOnCpu(pipeline.get(), OrbOptions(), image)));
+  }
+}
+
+TEST_P(PipelineTest, ManyWidthsAcrossStrips) {
+  // The blur's strips are 512 pixels wide; descriptors reach across, and to the last pixel.
+  const auto pipeline = MakePipeline();
+  DetectorOptions options = OrbOptions();
+  options.levels = 1;
+  options.edge_threshold = 0;
+  options.fast_threshold = 10;
+  for (const int width : {127, 128, 129, 143, 500, 511, 512, 513, 527, 529, 1023, 1025, 1553}) {
+    const Image image = testing::Texture({width, 45}, static_cast<uint32_t>(width));
+    const StridedImage exact(image, width);
+    EXPECT_TRUE(SameFeatures(reference::Detect(options, image), DetectOnCpu(pipeline.get(), options, exact))) << width;
+  }
+}
+
+TEST_P(PipelineTest, AnyNumberOfThreads) {
+  const Image image = testing::Texture({620, 410}, 5);
+  Random random(3);
+  const Image mask = testing::RandomMask(&random, image.shape());
+  for (const DetectorOptions& options : {OrbOptions(), OrientedFastOptions()}) {
+    const Features expected = reference::Detect(options, image, mask);
+    for (int threads = 1; threads <= 4; ++threads) {
+      const auto pipeline = MakePipeline(threads);
+      for (int repeat = 0; repeat < 3; ++repeat) {
+        EXPECT_TRUE(SameFeatures(expected, DetectOnCpu(pipeline.get(), options, image, mask)))
+            << threads << " threads, " << ToString(options);
       }
     }
+  }
+}
+
+TEST_P(PipelineTest, TimesOfStagesAddUp) {
+  const auto pipeline = MakePipeline();
+  const Image image = testing::Texture({300, 200}, 9);
+  Features features;
+  StageTimes times;
+  ASSERT_TRUE(pipeline->Detect(OrbOptions(), image, {}, &features, &times).ok());
+  EXPECT_EQ(times.upload_ns, 0);
+  const int64_t stages = times.pyramid_ns + times.corners_ns + times.select_ns + times.orient_ns + times.describe_ns;
+  EXPECT_GT(stages, 0);
+  EXPECT_LE(stages, times.detect_ns);
+}
+
+TEST_P(PipelineTest, LargeImages) {
+  const auto pipeline = MakePipeline(2);
+  DetectorOptions options = OrbOptions();
+  options.max_features = 3000;
+  for (const Shape shape : {Shape{1920, 1080}, Shape{16384, 48}, Shape{48, 16384}}) {
+    const Image image = testing::Texture(shape, 2);
+    // The reference takes its time: once for all targets.
+    static auto* const expected = new std::map<int, Features>();
+    if (expected->count(shape.width) == 0) (*expected)[shape.width] = reference::Detect(options, image);
+    EXPECT_TRUE(SameFeatures((*expected)[shape.width], DetectOnCpu(pipeline.get(), options, image)))
+        << shape.width << "x" << shape.height;
   }
 }
 

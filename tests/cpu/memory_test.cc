@@ -1,0 +1,65 @@
+// Nothing is allocated on the frame path once the largest frame was seen. Every operator new of this program counts.
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "cpu/pipeline.h"
+#include "gtest/gtest.h"
+#include "tests/support/images.h"
+#include "tests/support/options.h"
+
+namespace {
+std::atomic<int> allocations{0};
+
+void* Allocate(size_t bytes, size_t alignment) {
+  ++allocations;
+  const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  void* p = std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
+  if (p == nullptr) std::abort();
+  return p;
+}
+}  // namespace
+
+void* operator new(size_t bytes) { return Allocate(bytes, alignof(std::max_align_t)); }
+void* operator new[](size_t bytes) { return Allocate(bytes, alignof(std::max_align_t)); }
+void* operator new(size_t bytes, std::align_val_t alignment) { return Allocate(bytes, static_cast<size_t>(alignment)); }
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete(void* p, size_t) noexcept { std::free(p); }
+void operator delete[](void* p, size_t) noexcept { std::free(p); }
+void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, size_t, std::align_val_t) noexcept { std::free(p); }
+
+namespace glint {
+namespace {
+
+class MemoryTest : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Threads, MemoryTest, ::testing::Values(1, 2));
+
+TEST_P(MemoryTest, NoAllocationAfterWarmUp) {
+  cpu::Pipeline pipeline(GetParam());
+  testing::Random random(1);
+  const Image full = testing::Texture({640, 480}, 1);
+  const Image calm = testing::Texture({640, 480}, 2, 6);
+  const Image noise = testing::Noise({640, 480}, 3);
+  const Image mask = testing::RandomMask(&random, {640, 480});
+  for (const DetectorOptions& options : {testing::OrbOptions(), testing::OrientedFastOptions()}) {
+    Features features;
+    StageTimes times;
+    const auto detect = [&](const Image& image, const ImageView& m) {
+      ASSERT_TRUE(pipeline.Detect(options, image, m, &features, &times).ok());
+    };
+    detect(calm, mask);
+    const int before = allocations;
+    // The largest shape was seen, its hardest content was not.
+    for (int i = 0; i < 3; ++i) {
+      detect(full, {});
+      detect(noise, mask);
+      detect(calm, mask);
+    }
+    EXPECT_EQ(allocations - before, 0) << testing::ToString(options);
+  }
+}
+
+}  // namespace
+}  // namespace glint
