@@ -10,6 +10,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace glint::decode::HWY_NAMESPACE {
 
+#if HWY_TARGET != HWY_SCALAR
 namespace hn = hwy::HWY_NAMESPACE;
 
 using D8 = hn::ScalableTag<uint8_t>;
@@ -39,7 +40,8 @@ HWY_INLINE V8 Gray8(V8 r, V8 g, V8 b) {
   return hn::BitCast(d8, hn::Or(gray_even, hn::ShiftLeft<8>(gray_odd)));
 }
 
-void GrayRow(const uint8_t* pixels, int channels, bool blue_first, int width, uint8_t* gray) {
+// As many pixels as whole vectors hold; returns their number.
+int GrayVectors(const uint8_t* pixels, int channels, bool blue_first, int width, uint8_t* gray) {
   const D8 d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   int x = 0;
@@ -52,7 +54,14 @@ void GrayRow(const uint8_t* pixels, int channels, bool blue_first, int width, ui
     }
     hn::StoreU(blue_first ? Gray8(last, green, first) : Gray8(first, green, last), d, gray + x);
   }
-  for (; x < width; ++x) {
+  return x;
+}
+#else
+int GrayVectors(const uint8_t*, int, bool, int, uint8_t*) { return 0; }
+#endif
+
+void GrayRow(const uint8_t* pixels, int channels, bool blue_first, int width, uint8_t* gray) {
+  for (int x = GrayVectors(pixels, channels, blue_first, width, gray); x < width; ++x) {
     const uint8_t* p = pixels + channels * static_cast<ptrdiff_t>(x);
     gray[x] = blue_first ? GrayFromRgb(p[2], p[1], p[0]) : GrayFromRgb(p[0], p[1], p[2]);
   }

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <opencv2/imgproc.hpp>
+#include <string>
+#include <vector>
 
+#include "hwy/highway.h"
 #include "tests/decode/files.h"
 
 namespace glint::decode {
@@ -30,16 +33,38 @@ Bytes OpenCvGray(const Bytes& pixels, int width, int height, int channels, int c
   return Bytes(gray.datastart, gray.dataend);
 }
 
-TEST(RawToGray, EqualsCvtColorForEveryColour) {
+// Runs with every SIMD target that this build and this processor have.
+class AtEverySimdTarget : public ::testing::TestWithParam<int64_t> {
+ protected:
+  void SetUp() override { Use(GetParam()); }
+  void TearDown() override { Use(0); }
+
+ private:
+  static void Use(int64_t target) {
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  }
+};
+
+std::vector<int64_t> SimdTargets() {
+  std::vector<int64_t> targets;
+  for (int64_t left = hwy::SupportedTargets() & HWY_TARGETS; left != 0; left &= left - 1)
+    targets.push_back(left & -left);
+  return targets;
+}
+
+INSTANTIATE_TEST_SUITE_P(RawToGray, AtEverySimdTarget, ::testing::ValuesIn(SimdTargets()),
+                         [](const auto& info) { return std::string(hwy::TargetName(info.param)); });
+
+TEST_P(AtEverySimdTarget, EqualsCvtColorForEveryColour) {
   // All 2^24 colours as a 4096 x 4096 picture.
   constexpr int kSide = 4096;
   for (const auto& [format, code] : kColours) {
     const int channels = BytesPerPixel(format);
-    Bytes pixels;
-    pixels.reserve(static_cast<size_t>(kSide) * kSide * channels);
+    Bytes pixels(static_cast<size_t>(kSide) * kSide * channels);
     for (uint32_t c = 0; c < 1u << 24; ++c) {
-      for (uint32_t b : {c, c >> 8, c >> 16}) pixels.push_back(static_cast<uint8_t>(b));
-      if (channels == 4) pixels.push_back(static_cast<uint8_t>(c * 7));
+      uint8_t* p = pixels.data() + static_cast<size_t>(c) * channels;
+      for (int i = 0; i < channels; ++i) p[i] = static_cast<uint8_t>(c >> (8 * i % 24));
     }
     Bytes gray(static_cast<size_t>(kSide) * kSide);
     for (int y = 0; y < kSide; ++y) {
@@ -49,7 +74,7 @@ TEST(RawToGray, EqualsCvtColorForEveryColour) {
   }
 }
 
-TEST(RawToGray, EqualsCvtColorAtEveryWidthAndStride) {
+TEST_P(AtEverySimdTarget, EqualsCvtColorAtEveryWidthAndStride) {
   for (int width = 1; width <= 70; ++width) {
     for (const auto& [format, code] : kColours) {
       const int channels = BytesPerPixel(format);
