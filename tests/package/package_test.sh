@@ -19,13 +19,9 @@ cp "$quickstart" "$work/outside/quickstart.cc"
 "$cmake" --build "$work/build"
 
 socket=unix:$work/socket
-"$work/prefix/bin/glint-server" --listen "$socket" --backend cpu --lanes 1 &
+"$work/prefix/bin/glint-server" --listen "$socket" --metrics-listen= --backend cpu --lanes 1 &
 server=$!
-for ((tries = 0; tries < 300; ++tries)); do
-  if "$work/prefix/bin/glint" health --server "$socket" >/dev/null 2>&1; then break; fi
-  kill -0 "$server" || { echo "glint-server ended before it was ready" && exit 1; }
-  sleep 0.1
-done
+"$work/prefix/bin/glint" health --server "$socket" --wait 60 --timeout 1
 
 "$work/build/quickstart" "$socket" | tee "$work/output"
 grep -qE '^checkerboard: [1-9][0-9]* keypoints' "$work/output"
