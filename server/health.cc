@@ -37,7 +37,7 @@ absl::Status Health::failure() const {
 bool Health::WaitUntilServing(absl::Duration timeout) {
   std::unique_lock<std::mutex> lock(mutex_);
   changed_.wait_until(lock, absl::ToChronoTime(absl::Now() + timeout),
-                      [this] { return cold_lanes_ == 0 || draining_ || !failure_.ok(); });
+                      [this] { return cold_lanes_ == 0 || draining_ || shutdown_requested_ || !failure_.ok(); });
   return ServingLocked();
 }
 

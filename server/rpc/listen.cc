@@ -24,7 +24,7 @@ constexpr absl::string_view kUnix = "unix:";
 
 class Socket {
  public:
-  Socket(int family) : fd_(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {}
+  explicit Socket(int family) : fd_(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {}
   ~Socket() {
     if (fd_ >= 0) close(fd_);
   }
@@ -49,10 +49,10 @@ absl::Status CheckUnixFree(const std::string& address) {
   name.sun_family = AF_UNIX;
   std::strncpy(name.sun_path, path.c_str(), sizeof(name.sun_path) - 1);
   const Socket probe(AF_UNIX);
-  if (probe.fd() >= 0 && connect(probe.fd(), reinterpret_cast<const sockaddr*>(&name), sizeof(name)) == 0) {
-    return CannotListen(address, std::strerror(EADDRINUSE));
-  }
-  return absl::OkStatus();
+  // EAGAIN: someone listens and is too busy to accept.
+  const bool taken =
+      connect(probe.fd(), reinterpret_cast<const sockaddr*>(&name), sizeof(name)) == 0 || errno == EAGAIN;
+  return taken ? CannotListen(address, std::strerror(EADDRINUSE)) : absl::OkStatus();
 }
 
 // Splits at the last colon, which in "[::1]:80" is the one before the port.
