@@ -125,7 +125,7 @@ __device__ __forceinline__ int FindLevel(const Frame& frame, int tile) {
 }
 
 template <int kArc, bool kHarris>
-__global__ void __launch_bounds__(kThreads, kHarris ? 2 : 3) FindCornersKernel(GLINT_KERNEL_ARGUMENT Frame frame) {
+__global__ void __launch_bounds__(kThreads, kHarris ? 2 : 4) FindCornersKernel(GLINT_KERNEL_ARGUMENT Frame frame) {
   extern __shared__ __align__(16) uint8_t memory[];
   auto& tile = *reinterpret_cast<Tile<kHarris>*>(memory);
   using Response = typename Tile<kHarris>::Response;
@@ -232,7 +232,7 @@ __global__ void __launch_bounds__(kThreads, kHarris ? 2 : 3) FindCornersKernel(G
     const int score = PackedFastScore<kArc, kPitch>(centre);
     if (score < frame.threshold) continue;
     if constexpr (kHarris) {
-      tile.response[row][column] = OrderedKey(HarrisInTile(centre));
+      tile.response[row][column] = OrderedKey(__float_as_uint(HarrisInTile(centre)));
     } else {
       tile.response[row][column] = static_cast<uint8_t>(score);
     }
@@ -272,13 +272,13 @@ __global__ void __launch_bounds__(kThreads, kHarris ? 2 : 3) FindCornersKernel(G
   }
   if (kept == 0) return;
   uint32_t base = 0;
-  if (lane == 0) base = atomicAdd(&frame.counters->candidates[l], kept);
+  if (lane == 0) base = atomicAdd(&frame.counters->candidates, kept);
   base = __shfl_sync(kFullWarp, base, 0);
   for (int i = lane; i < kept; i += kWarp) {
     const int row = warp * kRowsPerWarp + (list[i] >> 7);
     const int column = list[i] & 127;
     const uint32_t key = tile.response[row][column];
-    level.candidates[base + i] = {static_cast<uint32_t>(y0 + row) << 16 | static_cast<uint32_t>(x0 + column), key};
+    frame.candidates[base + i] = {PackPosition(l, x0 + column, y0 + row), key};
     atomicAdd(&frame.counters->histogram[l][kHarris ? HarrisBin(key) : key], 1u);
   }
 }

@@ -8,7 +8,7 @@
 //
 // Shared memory, dynamic: (2 reach + 7)^2 floats for pixels, (2 reach + 7)(2 reach + 1) floats, (2 reach + 1)^2 bytes:
 // 16 KiB for the reach of 18 that patch_size 31 has.
-#include "cuda/result.cuh"
+#include "cuda/chunks.cuh"
 #include "cuda/runtime/error.h"
 #include "cuda/stages.h"
 
@@ -49,14 +49,18 @@ __global__ void __launch_bounds__(kThreads) DescribeKernel(GLINT_KERNEL_ARGUMENT
   RbriefPair pairs[kRbriefBits / kThreads];
   for (int k = 0; k < kRbriefBits / kThreads; ++k) pairs[k] = frame.pattern[k * kThreads + threadIdx.x];
   WaitForPredecessor();
-  const RankedLists lists(frame);
+  const LevelSequence corners(frame.levels, [&](int l) {
+    const uint32_t kept = frame.counters->kept[l];
+    const auto room = static_cast<uint32_t>(frame.level[l].ranked_capacity);
+    return kept < room ? kept : room;
+  });
   const int runs = (side.blurred + kRun - 1) / kRun;
-  for (uint32_t i = blockIdx.x; i < lists.count; i += gridDim.x) {
-    const LevelLists::Place at = lists.Find(i);
+  for (uint32_t i = blockIdx.x; i < corners.total(); i += gridDim.x) {
+    const LevelSequence::Place at = corners.Find(i);
     const Level& level = frame.level[at.level];
     const RankedCorner corner = level.ranked[at.index];
-    const int x0 = static_cast<int>(corner.position & 0xffff) - side.loaded / 2;
-    const int y0 = static_cast<int>(corner.position >> 16) - side.loaded / 2;
+    const int x0 = XOf(corner.position) - side.loaded / 2;
+    const int y0 = YOf(corner.position) - side.loaded / 2;
     const bool inside = x0 >= 0 && y0 >= 0 && x0 + side.loaded <= level.width && y0 + side.loaded <= level.height;
 
     for (int k = threadIdx.x; k < side.loaded * side.loaded; k += kThreads) {
@@ -101,8 +105,8 @@ __global__ void __launch_bounds__(kThreads) DescribeKernel(GLINT_KERNEL_ARGUMENT
       const int v = SteeredY(px, py, turn);
       const int centre = side.blurred / 2;
       if (!inside) {
-        const int x = static_cast<int>(corner.position & 0xffff) + u;
-        const int y = static_cast<int>(corner.position >> 16) + v;
+        const int x = XOf(corner.position) + u;
+        const int y = YOf(corner.position) + v;
         if (x < 0 || y < 0 || x >= level.width || y >= level.height) {
           return static_cast<int>(pixels[(v + centre + kGaussianRadius) * side.loaded + u + centre + kGaussianRadius]);
         }
@@ -117,7 +121,7 @@ __global__ void __launch_bounds__(kThreads) DescribeKernel(GLINT_KERNEL_ARGUMENT
     }
     __syncthreads();
     if (threadIdx.x < kRbriefBytes / sizeof(uint4)) {
-      reinterpret_cast<uint4*>(ResultDescriptors(frame) + static_cast<size_t>(i) * kRbriefBytes)[threadIdx.x] =
+      reinterpret_cast<uint4*>(level.descriptors + static_cast<size_t>(at.index) * kRbriefBytes)[threadIdx.x] =
           reinterpret_cast<const uint4*>(words)[threadIdx.x];
     }
   }

@@ -45,15 +45,6 @@ __device__ __forceinline__ int WarpSum(int v) {
 #endif
 }
 
-// Orders as the float does (no NaN), and OrderedKey(-0) < OrderedKey(0) never matters: no response is -0.
-__device__ __forceinline__ uint32_t OrderedKey(float v) {
-  const uint32_t bits = __float_as_uint(v);
-  return bits ^ (static_cast<int32_t>(bits) < 0 ? 0xffffffffu : 0x80000000u);
-}
-__device__ __forceinline__ float FromOrderedKey(uint32_t key) {
-  return __uint_as_float(key ^ (static_cast<int32_t>(key) < 0 ? 0x80000000u : 0xffffffffu));
-}
-
 // Bin of a Harris key, monotonic: 32 bins an octave below 1.0, the largest possible response; the rest falls into the
 // first or last bin.
 __device__ __forceinline__ int HarrisBin(uint32_t key) {
@@ -62,22 +53,9 @@ __device__ __forceinline__ int HarrisBin(uint32_t key) {
   return Clamp(static_cast<int>(key >> kShift) - (kOne + 32 - kBins), 0, kBins - 1);
 }
 
-// Appends to list number `which` the calling lanes with `take`; returns the place. All lanes of the warp must call.
-__device__ __forceinline__ uint32_t AppendPlace(uint32_t* counts, int which, bool take) {
-  const unsigned below = (1u << (threadIdx.x % kWarp)) - 1;
-  uint32_t place = 0;
-  unsigned waiting = __ballot_sync(kFullWarp, take);
-  while (waiting != 0) {
-    const int leader = __ffs(waiting) - 1;
-    const int list = __shfl_sync(kFullWarp, which, leader);
-    const unsigned same = __ballot_sync(kFullWarp, take && which == list);
-    uint32_t base = 0;
-    if (static_cast<int>(threadIdx.x % kWarp) == leader) base = atomicAdd(&counts[list], __popc(same));
-    base = __shfl_sync(kFullWarp, base, leader);
-    if (take && which == list) place = base + __popc(same & below);
-    waiting &= ~same;
-  }
-  return place;
+// A corner as one number that is larger the earlier the corner is in output order. Never 0.
+__device__ __forceinline__ uint64_t Precedence(Candidate c) {
+  return static_cast<uint64_t>(c.key) << 32 | static_cast<uint32_t>(~c.position);
 }
 
 }  // namespace glint::cuda

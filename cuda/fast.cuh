@@ -63,8 +63,8 @@ __device__ __forceinline__ uint32_t HasArc(const uint32_t marks[16]) {
 }
 
 // Top bit of each byte: this pixel may be a corner. The ring must be complete; `bounds` belong to its centres.
-// `wanted`: top bits of the pixels that matter. All lanes of the warp must call; `any_early` tells them whether any
-// pixel of the warp passed the early test.
+// `wanted`: top bits of the pixels that matter. All lanes of the warp must call: it stops early if none has a
+// candidate.
 template <int kArc>
 __device__ __forceinline__ uint32_t SegmentTest(const Ring& ring, const SegmentBounds& bounds, uint32_t wanted) {
   // An arc of nine or more holds a pixel of every opposite pair; four pairs are tested.
@@ -85,23 +85,19 @@ __device__ __forceinline__ uint32_t SegmentTest(const Ring& ring, const SegmentB
   if (__any_sync(kFullWarp, (bright | dark) != 0) == 0) return 0;
 
   // Each pixel is tested for one polarity: dark ones as bright ones of the complemented image. The few that may be
-  // either are tested again.
-  const auto test = [&](uint32_t as_dark) {
-    const uint32_t low_bits = as_dark - (as_dark >> 7);
-    const uint32_t all_bits = low_bits | as_dark;
-    const uint32_t bound = (bounds.bright & ~all_bits) | ((kTopBits - bounds.dark) & all_bits);
-    uint32_t marks[16];
+  // either pass untested: the score decides.
+  uint32_t as_dark = dark & ~bright;
+  asm("" : "+r"(as_dark));  // one register: the selections below are then one instruction each
+  const uint32_t low_bits = as_dark - (as_dark >> 7);
+  const uint32_t all_bits = low_bits | as_dark;
+  const uint32_t bound = (bounds.bright & ~all_bits) | ((kTopBits - bounds.dark) & all_bits);
+  uint32_t marks[16];
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      marks[2 * i] = (bright_marks[i] & ~as_dark) | (~not_dark_marks[i] & as_dark);
-      marks[2 * i + 1] = (ring.pixel[2 * i + 1] ^ low_bits) - bound;
-    }
-    return HasArc<kArc>(marks);
-  };
-  uint32_t found = test(dark & ~bright) & (bright | dark);
-  const uint32_t either = bright & dark;
-  if (__any_sync(kFullWarp, either != 0) != 0) found |= test(either) & either;
-  return found;
+  for (int i = 0; i < 8; ++i) {
+    marks[2 * i] = (bright_marks[i] & ~as_dark) | (~not_dark_marks[i] & as_dark);
+    marks[2 * i + 1] = (ring.pixel[2 * i + 1] ^ low_bits) - bound;
+  }
+  return (HasArc<kArc>(marks) & (bright | dark)) | (bright & dark);
 }
 
 // ---- score

@@ -3,10 +3,13 @@
 #ifndef GLINT_CUDA_FRAME_H_
 #define GLINT_CUDA_FRAME_H_
 
+#include <vector_types.h>
+
 #include <cstddef>
 #include <cstdint>
 
 #include "features/limits.h"
+#include "features/math.h"
 #include "features/patch.h"
 
 namespace glint::cuda {
@@ -14,29 +17,41 @@ namespace glint::cuda {
 // A corner on its way through the stages. `key` orders by response: an unsigned integer that is larger for the better
 // corner (the FAST score itself, or OrderedKey() of a float).
 struct Candidate {
-  uint32_t position;  // y << 16 | x, level coordinates: compares in raster order
+  uint32_t position;  // PackPosition(): within a level, compares in raster order
   uint32_t key;
 };
 
-struct RankedCorner {
+// A kept corner, at its place in the output of its level.
+struct alignas(16) RankedCorner {
   uint32_t position;
   uint32_t key;
   float angle;
+  uint32_t unused;
 };
+
+// Level coordinates have 14 bits (kMaxImageSide), levels 4.
+GLINT_HD inline uint32_t PackPosition(int level, int x, int y) {
+  return static_cast<uint32_t>(level) << 28 | static_cast<uint32_t>(y) << 14 | static_cast<uint32_t>(x);
+}
+GLINT_HD inline int LevelOf(uint32_t position) { return static_cast<int>(position >> 28); }
+GLINT_HD inline int YOf(uint32_t position) { return static_cast<int>(position >> 14 & 0x3fff); }
+GLINT_HD inline int XOf(uint32_t position) { return static_cast<int>(position & 0x3fff); }
+
+// An integer that orders as the float's bits `bits` do; no NaN, no -0.
+GLINT_HD inline uint32_t OrderedKey(uint32_t bits) { return bits ^ (bits >> 31 != 0 ? 0xffffffffu : 0x80000000u); }
+GLINT_HD inline uint32_t FromOrderedKey(uint32_t key) { return key ^ (key >> 31 != 0 ? 0x80000000u : 0xffffffffu); }
 
 // Histogram of keys, finest where it matters: FAST scores have a bin each; Harris keys are binned logarithmically.
 inline constexpr int kBins = 1024;
 
 // Written with atomics; only sums and sets come out of them, never an order. All zero before a frame: the corner
-// stage clears the second half, which it does not use, the ranking stage clears the first, which it is done with.
+// stage clears the second half, which it does not use, the orientation stage clears the first, which is done with.
 struct Counters {
-  uint32_t candidates[kMaxLevels];
   uint32_t histogram[kMaxLevels][kBins];
+  uint32_t candidates;
 
   uint32_t shortlisted[kMaxLevels];
   uint32_t kept[kMaxLevels];
-  uint32_t dropped[kMaxLevels];  // keypoints of a level that cannot fit into the output, whatever the other levels hold
-  uint32_t finished_blocks;
 };
 
 // at | next_weight << 16, see ResizeTap.
@@ -63,36 +78,36 @@ struct Level {
   int first_share;  // corners to shortlist by the first ranking
   float scale;
 
-  Candidate* candidates;
   Candidate* shortlist;
-  RankedCorner* ranked;  // output_capacity elements
+  // Places of the level's kept corners: room for all, or for output_capacity if that is less.
+  int ranked_capacity;
+  RankedCorner* ranked;
+  RankedCorner* result;  // the same, in memory that the host reads
+  uint8_t* descriptors;  // kRbriefBytes for each, there too; null without descriptors
 };
 
-// The result, in memory that the host reads: this header, then arrays of ResultStride(capacity) elements each: x, y,
-// size, angle, response (float), octave (int32), then descriptors of kRbriefBytes each.
-struct ResultHeader {
-  uint32_t count;      // written
-  uint32_t truncated;  // 1 if more were found
-  uint32_t reserved[14];
+// The beginning of the memory that the host reads; each level's corners and descriptors follow.
+struct alignas(64) ResultHeader {
+  uint32_t kept[kMaxLevels];  // corners of the level; those beyond Level::ranked_capacity are counted but not there
 };
-inline constexpr int kResultArrays = 6;
-constexpr size_t ResultStride(int capacity) { return (static_cast<size_t>(capacity) + 15) / 16 * 16; }
 
 struct Frame {
   int levels;
   int tiles;
   int threshold;
   int edge;
-  int patch_size;
   int half_patch;
   bool orient;
-  bool key_is_response;  // the response is the key itself (a FAST score), not a float's OrderedKey()
-  int output_capacity;
-  int descriptor_reach;                    // farthest turned point of the pattern, pixels
-  uint8_t half_height[kMaxHalfPatch + 1];  // of the disc's column u, at element |u|
-  const RbriefPair* pattern;               // kRbriefBits, null without descriptors
+  uint8_t half_width[kMaxHalfPatch + 1];  // of the disc's row v, at element |v|
+  // The disc as byte masks over rows of `disc_vectors` 8-byte vectors, for each of the 8 columns of a vector in which a
+  // row may begin: [8][2 * half_patch + 1][disc_vectors].
+  int disc_vectors;
+  const uint2* disc_masks;
+  int descriptor_reach;       // farthest turned point of the pattern, pixels
+  const RbriefPair* pattern;  // kRbriefBits, null without descriptors
   Counters* counters;
-  uint8_t* result;
+  Candidate* candidates;  // of all levels
+  ResultHeader* result;
   Level level[kMaxLevels];
 };
 

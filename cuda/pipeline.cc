@@ -207,8 +207,8 @@ absl::Status Pipeline::Impl::Enqueue(const Prepared& prepared, cudaEvent_t* stag
   GLINT_RETURN_IF_ERROR(FindCorners(stream.view(), frame, detector.arc_length, harris));
   GLINT_RETURN_IF_ERROR(mark());
   GLINT_RETURN_IF_ERROR(Shortlist(stream.view(), frame, detector.ranking == Ranking::kHarris, harris, multiprocessors));
-  GLINT_RETURN_IF_ERROR(RankAndOrient(stream.view(), frame, multiprocessors));
-  GLINT_RETURN_IF_ERROR(WriteResult(stream.view(), frame, multiprocessors));
+  GLINT_RETURN_IF_ERROR(SortChunks(stream.view(), frame, multiprocessors));
+  GLINT_RETURN_IF_ERROR(Orient(stream.view(), frame, multiprocessors));
   GLINT_RETURN_IF_ERROR(mark());
   if (detector.descriptor == Descriptor::kRbrief) {
     GLINT_RETURN_IF_ERROR(Describe(stream.view(), frame, multiprocessors));
@@ -294,22 +294,39 @@ absl::StatusOr<float> Pipeline::Impl::Microseconds(const Event& from, const Even
 }
 
 void Pipeline::Impl::ReadResult(const Plan& plan, Features* features) {
-  ResultHeader header;
-  std::memcpy(&header, result.data(), sizeof(header));
-  const auto capacity = static_cast<size_t>(OutputCapacity(plan.key().options));
-  const size_t count = std::min<size_t>(header.count, capacity);
-  const int descriptor_bytes = plan.key().options.descriptor == Descriptor::kRbrief ? kRbriefBytes : 0;
-  features->Resize(count, descriptor_bytes);
-  features->truncated = header.truncated != 0;
-  const uint8_t* from = result.data() + sizeof(header);
-  void* const arrays[kResultArrays] = {features->x.data(),     features->y.data(),        features->size.data(),
-                                       features->angle.data(), features->response.data(), features->octave.data()};
-  static_assert(sizeof(float) == sizeof(int32_t), "all arrays have elements of one size");
-  for (void* to : arrays) {
-    if (count > 0) std::memcpy(to, from, count * sizeof(float));
-    from += ResultStride(OutputCapacity(plan.key().options)) * sizeof(float);
+  const DetectorOptions& detector = plan.key().options;
+  // The frame as the host sees it.
+  PlanMemory memory;
+  memory.result = result.data();
+  const Frame frame = plan.Place(memory);
+  size_t found = 0;
+  for (int l = 0; l < frame.levels; ++l) found += frame.result->kept[l];
+  const auto capacity = static_cast<size_t>(OutputCapacity(detector));
+  const bool describes = detector.descriptor == Descriptor::kRbrief;
+  features->Resize(std::min(found, capacity), describes ? kRbriefBytes : 0);
+  features->truncated = found > capacity;
+  const bool is_float = detector.score == Score::kHarris || detector.ranking == Ranking::kHarris;
+  size_t out = 0;
+  for (int l = 0; l < frame.levels; ++l) {
+    const Level& level = frame.level[l];
+    const size_t count = std::min<size_t>(frame.result->kept[l], features->count() - out);
+    const float size = static_cast<float>(detector.patch_size) * level.scale;
+    for (size_t i = 0; i < count; ++i) {
+      const RankedCorner& corner = level.result[i];
+      features->x[out + i] = static_cast<float>(XOf(corner.position)) * level.scale;
+      features->y[out + i] = static_cast<float>(YOf(corner.position)) * level.scale;
+      features->size[out + i] = size;
+      features->angle[out + i] = corner.angle;
+      const uint32_t bits = FromOrderedKey(corner.key);
+      std::memcpy(&features->response[out + i], &bits, sizeof(bits));
+      if (!is_float) features->response[out + i] = static_cast<float>(corner.key);
+      features->octave[out + i] = l;
+    }
+    if (describes && count > 0) {
+      std::memcpy(features->descriptors.data() + out * kRbriefBytes, level.descriptors, count * kRbriefBytes);
+    }
+    out += count;
   }
-  if (count > 0 && descriptor_bytes > 0) std::memcpy(features->descriptors.data(), from, features->descriptors.size());
 }
 
 // After an error: nothing of the frame runs any more, and either the next one can, or fatal says why not.
@@ -378,9 +395,9 @@ absl::StatusOr<DeviceTiming> Pipeline::Impl::TimeOnDevice(const PlanKey& key, co
       timing.replay_us.push_back(*us);
     }
   }
-  ResultHeader header;
-  std::memcpy(&header, result.data(), sizeof(header));
-  timing.keypoints = static_cast<int>(header.count);
+  Features features;
+  ReadResult((*prepared)->plan, &features);
+  timing.keypoints = static_cast<int>(features.count());
   const bool describes = key.options.descriptor == Descriptor::kRbrief;
   for (const Level& level : (*prepared)->frame.level) timing.launches += level.width > 0 ? 1 : 0;
   timing.launches += 3 + (describes ? 1 : 0);  // level 0 needs no launch, the corner stage takes its place

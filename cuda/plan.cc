@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 #include "cuda/stages.h"
@@ -35,6 +36,25 @@ bool AreNarrow(const std::vector<PackedTap>& taps) {
     if (static_cast<int>(taps[i + 3] & 0xffff) - static_cast<int>(taps[i] & 0xffff) > kMostApart) return false;
   }
   return true;
+}
+
+// See Frame::disc_masks.
+std::vector<uint64_t> MakeDiscMasks(const PatchDisc& disc, int* vectors) {
+  constexpr int kVector = 8;
+  const int side = 2 * disc.half + 1;
+  *vectors = DivideUp(side + kVector - 1, kVector);
+  std::vector<uint64_t> masks;
+  for (int skew = 0; skew < kVector; ++skew) {
+    for (int v = -disc.half; v <= disc.half; ++v) {
+      const int half_width = disc.half_width[std::abs(v)];
+      for (int column = 0; column < *vectors * kVector; ++column) {
+        if (column % kVector == 0) masks.push_back(0);
+        const int u = column - skew - disc.half;
+        if (std::abs(u) <= half_width) masks.back() |= uint64_t{0xff} << (8 * (column % kVector));
+      }
+    }
+  }
+  return masks;
 }
 
 // The farthest that a turned point of the pattern can be from the keypoint along an axis, after rounding; at least 2,
@@ -73,18 +93,12 @@ Plan::Plan(const PlanKey& key) : key_(key) {
   frame_.levels = options.levels;
   frame_.threshold = options.fast_threshold;
   frame_.edge = options.edge_threshold;
-  frame_.patch_size = options.patch_size;
   frame_.orient = options.orientation == Orientation::kIntensityCentroid;
-  frame_.key_is_response = options.score == Score::kMaxThreshold && options.ranking == Ranking::kScore;
-  frame_.output_capacity = OutputCapacity(options);
   const PatchDisc disc = MakePatchDisc(options.patch_size);
   frame_.half_patch = disc.half;
-  for (int v = 0; v <= disc.half; ++v) {
-    for (int u = 0; u <= disc.half_width[v]; ++u) frame_.half_height[u] = static_cast<uint8_t>(v);
-  }
+  std::copy_n(disc.half_width.begin(), disc.half + 1, frame_.half_width);
+  disc_offset_ = AddTable(MakeDiscMasks(disc, &frame_.disc_vectors));
   const bool describe = options.descriptor == Descriptor::kRbrief;
-  result_bytes_ = sizeof(ResultHeader) + ResultStride(frame_.output_capacity) *
-                                             (kResultArrays * sizeof(float) + (describe ? kRbriefBytes : 0));
   if (describe) {
     const RbriefPattern pattern = MakeRbriefPattern(options.patch_size);
     frame_.descriptor_reach = PatternReach(pattern);
@@ -97,6 +111,8 @@ Plan::Plan(const PlanKey& key) : key_(key) {
 void Plan::PlanLevels() {
   const PyramidPlan pyramid = PlanPyramid(key_.options, key_.shape);
   const int border = std::max(key_.options.edge_threshold, kFastRadius);
+  size_t candidates = 0;
+  result_bytes_ = sizeof(ResultHeader);
   for (int l = 0; l < frame_.levels; ++l) {
     Level& level = frame_.level[l];
     Offsets& offsets = level_offsets_[l];
@@ -123,10 +139,18 @@ void Plan::PlanLevels() {
     // Suppression leaves at most one corner in each square of 2 x 2.
     const size_t most = static_cast<size_t>(DivideUp(std::max(shape.width - 2 * border, 0), 2)) *
                         static_cast<size_t>(DivideUp(std::max(shape.height - 2 * border, 0), 2));
-    offsets.candidates = AddScratch(most * sizeof(Candidate));
+    candidates += most;
     offsets.shortlist = AddScratch(most * sizeof(Candidate));
-    offsets.ranked = AddScratch(std::min(most, static_cast<size_t>(frame_.output_capacity)) * sizeof(RankedCorner));
+    level.ranked_capacity = static_cast<int>(std::min(most, static_cast<size_t>(OutputCapacity(key_.options))));
+    offsets.ranked = AddScratch(level.ranked_capacity * sizeof(RankedCorner));
+    offsets.result = result_bytes_;
+    result_bytes_ += level.ranked_capacity * sizeof(RankedCorner);
+    if (key_.options.descriptor == Descriptor::kRbrief) {
+      offsets.descriptors = result_bytes_;
+      result_bytes_ += static_cast<size_t>(level.ranked_capacity) * kRbriefBytes;
+    }
   }
+  candidates_offset_ = AddScratch(candidates * sizeof(Candidate));
 }
 
 void Plan::PlanTiles() {
@@ -150,18 +174,20 @@ void Plan::PlanTiles() {
 Frame Plan::Place(const PlanMemory& memory) const {
   Frame frame = frame_;
   frame.counters = memory.counters;
-  frame.result = memory.result;
-  if (key_.options.descriptor == Descriptor::kRbrief) {
-    frame.pattern = reinterpret_cast<const RbriefPair*>(memory.tables + pattern_offset_);
-  }
+  frame.result = reinterpret_cast<ResultHeader*>(memory.result);
+  frame.candidates = reinterpret_cast<Candidate*>(memory.scratch + candidates_offset_);
+  frame.disc_masks = reinterpret_cast<const uint2*>(memory.tables + disc_offset_);
+  const bool describe = key_.options.descriptor == Descriptor::kRbrief;
+  if (describe) frame.pattern = reinterpret_cast<const RbriefPair*>(memory.tables + pattern_offset_);
   for (int l = 0; l < frame.levels; ++l) {
     Level& level = frame.level[l];
     const Offsets& offsets = level_offsets_[l];
     level.image = memory.scratch + offsets.image;
     if (key_.masked) level.mask = memory.scratch + offsets.mask;
-    level.candidates = reinterpret_cast<Candidate*>(memory.scratch + offsets.candidates);
     level.shortlist = reinterpret_cast<Candidate*>(memory.scratch + offsets.shortlist);
     level.ranked = reinterpret_cast<RankedCorner*>(memory.scratch + offsets.ranked);
+    level.result = reinterpret_cast<RankedCorner*>(memory.result + offsets.result);
+    if (describe) level.descriptors = memory.result + offsets.descriptors;
     level.column_taps = reinterpret_cast<const PackedTap*>(memory.tables + offsets.column_taps);
     level.row_taps = reinterpret_cast<const PackedTap*>(memory.tables + offsets.row_taps);
   }

@@ -56,12 +56,15 @@ class Plan {
   void PlanTiles();
 
   struct Offsets {
-    size_t image = 0, mask = 0, candidates = 0, shortlist = 0, ranked = 0;  // in scratch
-    size_t column_taps = 0, row_taps = 0;                                   // in tables
+    size_t image = 0, mask = 0, shortlist = 0, ranked = 0;  // in scratch
+    size_t column_taps = 0, row_taps = 0;                   // in tables
+    size_t result = 0, descriptors = 0;                     // in the result
   };
   PlanKey key_;
   Frame frame_{};  // without pointers
   Offsets level_offsets_[kMaxLevels];
+  size_t candidates_offset_ = 0;
+  size_t disc_offset_ = 0;
   size_t pattern_offset_ = 0;
   std::vector<uint8_t> tables_;
   size_t scratch_bytes_ = 0;

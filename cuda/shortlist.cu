@@ -1,15 +1,12 @@
 // The first cut: of each level's candidates, the best `first_share` by key and all that tie with the last of them
 // (cv::KeyPointsFilter::retainBest), exactly for FAST scores, whose histogram has a bin per score; for Harris keys the
-// bin in which the cut falls stays whole, which the ranking stage then resolves. cv::ORB's order of stages then scores
-// what is left by Harris.
+// bin in which the cut falls stays whole, which the ranking resolves. cv::ORB's order of stages then scores what is
+// left by Harris.
 //
-// A block takes an equal part of all levels' candidates, cuts, lists what stays, and scores the list with 8 lanes per
-// corner, each with one column of the window. Shared memory 5 KiB.
-//
-// On an image with masses of equal responses the shortlist can be far longer than the share. The last block to finish
-// then reduces it to what the output can hold, by radix selection; slow, bounded, and rare.
+// A block takes an equal part of the candidates, and queues what stays. Its places in the shortlists, one atomic per
+// block and level, are on their way while the queue is scored with 8 lanes per corner, each with one column of the
+// window. Shared memory 13 KiB.
 #include "cuda/device.cuh"
-#include "cuda/level_lists.cuh"
 #include "cuda/runtime/error.h"
 #include "cuda/stages.h"
 
@@ -17,19 +14,25 @@ namespace glint::cuda {
 namespace {
 
 constexpr int kThreads = 256;
+constexpr int kWarps = kThreads / kWarp;
 constexpr int kHarrisLanes = 8;  // 7 columns of the window
-// A shortlist up to this long beyond 3 shares is ranked as it is: ranking takes time in proportion to its square.
-constexpr uint32_t kSpareRanked = 4096;
+constexpr int kQueue = 4 * kThreads;
 
 // The smallest bin that stays, by the calling warp; kBins if nothing does.
-__device__ int FindCut(const uint32_t* histogram, int bins, uint32_t wanted) {
+template <int kCount>
+__device__ int FindCut(const uint32_t* histogram, uint32_t wanted) {
   if (wanted == 0) return kBins;
+  constexpr int kPerLane = 8;
   const int lane = threadIdx.x % kWarp;
   uint32_t above = 0;  // in the bins already passed
-  for (int high = bins; high > 0; high -= 4 * kWarp) {
-    const int bin = high - 4 * (lane + 1);  // lane 0 has the highest four
-    const uint4 v = *reinterpret_cast<const uint4*>(histogram + bin);
-    const uint32_t mine = v.x + v.y + v.z + v.w;
+  for (int high = kCount; high > 0; high -= kPerLane * kWarp) {
+    const int low = high - kPerLane * (lane + 1);  // lane 0 has the highest
+    const uint4 a = *reinterpret_cast<const uint4*>(histogram + low);
+    const uint4 b = *reinterpret_cast<const uint4*>(histogram + low + 4);
+    const uint32_t bins[kPerLane] = {a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w};
+    uint32_t mine = 0;
+#pragma unroll
+    for (int i = 0; i < kPerLane; ++i) mine += bins[i];
     uint32_t upto = mine;
 #pragma unroll
     for (int step = 1; step < kWarp; step *= 2) {
@@ -39,17 +42,14 @@ __device__ int FindCut(const uint32_t* histogram, int bins, uint32_t wanted) {
     upto += above;
     const unsigned reached = __ballot_sync(kFullWarp, upto >= wanted);
     if (reached != 0) {
-      const int first = __ffs(static_cast<int>(reached)) - 1;
       uint32_t sum = upto - mine;
-      int cut = bin;
-      if ((sum += v.w) >= wanted) {
-        cut = bin + 3;
-      } else if ((sum += v.z) >= wanted) {
-        cut = bin + 2;
-      } else if (sum + v.y >= wanted) {
-        cut = bin + 1;
+      int cut = low;
+#pragma unroll
+      for (int i = kPerLane - 1; i >= 0; --i) {
+        if (sum < wanted) cut = low + i;
+        sum += bins[i];
       }
-      return __shfl_sync(kFullWarp, cut, first);
+      return __shfl_sync(kFullWarp, cut, __ffs(static_cast<int>(reached)) - 1);
     }
     above = __shfl_sync(kFullWarp, upto, kWarp - 1);
   }
@@ -101,164 +101,91 @@ __device__ float HarrisByGroup(const Level& level, int x, int y, int column) {
   return HarrisResponse(xx, yy, xy);
 }
 
-// Radix selection by the calling block: the value v among those `value(i)` of i < count with `member(i)` such that
-// `rank` of them are smaller or, less than one digit short, equal. `bins` is scratch of 256.
-template <typename Value, typename Member>
-__device__ uint32_t SelectSmallest(uint32_t count, uint32_t rank, Value value, Member member, uint32_t* bins,
-                                   uint32_t* shared_digit) {
-  uint32_t prefix = 0;
-  for (int shift = 24; shift >= 0; shift -= 8) {
-    bins[threadIdx.x] = 0;
-    __syncthreads();
-    for (uint32_t i = threadIdx.x; i < count; i += kThreads) {
-      const uint32_t v = value(i);
-      const bool same_prefix = shift == 24 || (v >> (shift + 8)) == (prefix >> (shift + 8));
-      if (member(i) && same_prefix) atomicAdd(&bins[v >> shift & 255], 1u);
-    }
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      uint32_t digit = 0;
-      while (digit < 255 && rank >= bins[digit]) rank -= bins[digit++];
-      shared_digit[0] = digit;
-      shared_digit[1] = rank;
-    }
-    __syncthreads();
-    prefix |= shared_digit[0] << shift;
-    rank = shared_digit[1];
-    __syncthreads();
-  }
-  return prefix;
-}
+struct Queue {
+  Candidate corner[kQueue];
+  uint16_t place[kQueue];  // among the queue's corners of the same level
+  uint32_t length;
+  uint32_t per_level[kMaxLevels];
+  uint32_t base[kMaxLevels];  // of the queue's corners in the shortlist
+};
 
-// Reduces an overlong shortlist to the level's share with ties, and that to what the output can hold in output order.
-__device__ void ReduceShortlist(const Frame& frame, int l, uint32_t* bins, uint32_t* scratch) {
-  const Level& level = frame.level[l];
-  Counters& counters = *frame.counters;
-  // Other blocks wrote these: read past this multiprocessor's cache.
-  volatile Candidate* list = level.shortlist;
-  const uint32_t count = *static_cast<volatile uint32_t*>(&counters.shortlisted[l]);
-  const uint32_t share = level.share;
-  const uint32_t capacity = frame.output_capacity;
-  if (count <= 3 * share + kSpareRanked) return;
-
-  const auto descending = [&](uint32_t i) { return ~list[i].key; };
-  const auto position = [&](uint32_t i) { return static_cast<uint32_t>(list[i].position); };
-  const auto all = [](uint32_t) { return true; };
-  const uint32_t worst = ~SelectSmallest(count, share - 1, descending, all, bins, scratch);
-  const auto ties = [&](uint32_t i) { return list[i].key == worst; };
-
-  if (threadIdx.x < 2) scratch[threadIdx.x] = 0;
+// Moves the queue to the shortlists. All threads of the block must call.
+template <bool kRescore>
+__device__ void Flush(const Frame& frame, Queue& queue) {
   __syncthreads();
-  for (uint32_t i = threadIdx.x; i < count; i += kThreads) {
-    const uint32_t key = list[i].key;
-    if (key > worst) atomicAdd(&scratch[0], 1u);
-    if (key == worst) atomicAdd(&scratch[1], 1u);
+  const int length = queue.length;
+  if (threadIdx.x < kMaxLevels) queue.per_level[threadIdx.x] = 0;
+  __syncthreads();
+  for (int i = threadIdx.x; i < length; i += kThreads) {
+    queue.place[i] = static_cast<uint16_t>(atomicAdd(&queue.per_level[LevelOf(queue.corner[i].position)], 1u));
   }
   __syncthreads();
-  const uint32_t better = scratch[0];
-  const uint32_t tied = scratch[1];
+  if (threadIdx.x < kMaxLevels && queue.per_level[threadIdx.x] != 0) {
+    queue.base[threadIdx.x] = atomicAdd(&frame.counters->shortlisted[threadIdx.x], queue.per_level[threadIdx.x]);
+  }
+  if (kRescore) {
+    constexpr int kPerWarp = kWarp / kHarrisLanes;
+    const int lane = threadIdx.x % kWarp;
+    for (int first = threadIdx.x / kWarp * kPerWarp; first < length; first += kWarps * kPerWarp) {
+      const int i = Min(first + lane / kHarrisLanes, length - 1);
+      const uint32_t position = queue.corner[i].position;
+      const float response =
+          HarrisByGroup(frame.level[LevelOf(position)], XOf(position), YOf(position), lane % kHarrisLanes);
+      if (lane % kHarrisLanes == 0) queue.corner[i].key = OrderedKey(__float_as_uint(response));
+    }
+  }
   __syncthreads();
-  uint32_t last_position = 0xffffffffu;
-  const uint32_t room = capacity - better;  // better < share <= capacity
-  if (tied > room) last_position = SelectSmallest(count, room - 1, position, ties, bins, scratch);
-
-  if (threadIdx.x == 0) scratch[0] = 0;
-  for (uint32_t first = 0; first < count; first += kThreads) {
-    const uint32_t i = first + threadIdx.x;
-    Candidate c{};
-    bool keep = false;
-    if (i < count) {
-      c.position = list[i].position;
-      c.key = list[i].key;
-      keep = c.key > worst || (c.key == worst && c.position <= last_position);
-    }
-    __syncthreads();  // all of this stretch is read, and no place beyond it is written
-    if (keep) {
-      const uint32_t place = atomicAdd(&scratch[0], 1u);
-      list[place].position = c.position;
-      list[place].key = c.key;
-    }
-    __syncthreads();
+  for (int i = threadIdx.x; i < length; i += kThreads) {
+    const int l = LevelOf(queue.corner[i].position);
+    frame.level[l].shortlist[queue.base[l] + queue.place[i]] = queue.corner[i];
   }
-  if (threadIdx.x == 0) {
-    counters.shortlisted[l] = scratch[0];
-    counters.dropped[l] = better + tied - scratch[0];
-  }
+  __syncthreads();
+  if (threadIdx.x == 0) queue.length = 0;
   __syncthreads();
 }
 
 template <bool kRescore, bool kHarrisKeys>
 __global__ void __launch_bounds__(kThreads) ShortlistKernel(GLINT_KERNEL_ARGUMENT Frame frame) {
   __shared__ int cut[kMaxLevels];
-  __shared__ uint32_t queue[kThreads];  // position
-  __shared__ uint8_t queue_level[kThreads];
-  __shared__ uint32_t queued;
-  __shared__ uint32_t scratch[2];
-  __shared__ bool is_last;
+  __shared__ Queue queue;
 
+  if (threadIdx.x == 0) queue.length = 0;
   AllowSuccessor();
   WaitForPredecessor();
-  Counters& counters = *frame.counters;
+  const Counters& counters = *frame.counters;
   const int warp = threadIdx.x / kWarp;
-  const LevelLists lists(counters.candidates, frame.levels);
-  const uint32_t begin = static_cast<uint64_t>(lists.total) * blockIdx.x / gridDim.x;
-  const uint32_t end = static_cast<uint64_t>(lists.total) * (blockIdx.x + 1) / gridDim.x;
-
-  if (begin < end) {
-    const int first_level = lists.Find(begin).level;
-    const int last_level = lists.Find(end - 1).level;
-    for (int l = first_level + warp; l <= last_level; l += kThreads / kWarp) {
-      const int found = FindCut(counters.histogram[l], kHarrisKeys ? kBins : 256, frame.level[l].first_share);
-      if (threadIdx.x % kWarp == 0) cut[l] = found;
-    }
+  const int lane = threadIdx.x % kWarp;
+  const uint32_t total = counters.candidates;
+  const uint32_t begin = static_cast<uint32_t>(static_cast<uint64_t>(total) * blockIdx.x / gridDim.x);
+  const uint32_t end = static_cast<uint32_t>(static_cast<uint64_t>(total) * (blockIdx.x + 1) / gridDim.x);
+  if (begin == end) return;
+  Candidate next{};  // loaded ahead, while the cuts are found
+  if (begin + threadIdx.x < end) next = frame.candidates[begin + threadIdx.x];
+  for (int l = warp; l < frame.levels; l += kWarps) {
+    const int found = FindCut < kHarrisKeys ? kBins : 256 > (counters.histogram[l], frame.level[l].first_share);
+    if (lane == 0) cut[l] = found;
   }
+  __syncthreads();
   for (uint32_t first = begin; first < end; first += kThreads) {
-    if (threadIdx.x == 0) queued = 0;
-    __syncthreads();
-    const uint32_t i = first + threadIdx.x;
-    bool keep = false;
-    int l = 0;
-    Candidate c{};
-    if (i < end) {
-      const LevelLists::Place place = lists.Find(i);
-      l = place.level;
-      c = frame.level[l].candidates[place.index];
-      keep = (kHarrisKeys ? HarrisBin(c.key) : static_cast<int>(c.key)) >= cut[l];
+    const Candidate c = next;
+    const bool exists = first + threadIdx.x < end;
+    if (first + kThreads + threadIdx.x < end) next = frame.candidates[first + kThreads + threadIdx.x];
+    const int bin = kHarrisKeys ? HarrisBin(c.key) : static_cast<int>(c.key);
+    const bool keep = exists && bin >= cut[LevelOf(c.position)];
+    const unsigned kept = __ballot_sync(kFullWarp, keep);
+    uint32_t base = 0;
+    if (kept != 0 && lane == 0) base = atomicAdd(&queue.length, __popc(kept));
+    base = __shfl_sync(kFullWarp, base, 0);
+    if (keep) queue.corner[base + __popc(kept & ((1u << lane) - 1))] = c;
+    // The same decision in all threads: between barriers, before anyone can add more.
+    if (first + kThreads < end) {
+      __syncthreads();
+      const bool full = queue.length > kQueue - kThreads;
+      __syncthreads();
+      if (full) Flush<kRescore>(frame, queue);
     }
-    if (!kRescore) {
-      const uint32_t place = AppendPlace(counters.shortlisted, l, keep);
-      if (keep) frame.level[l].shortlist[place] = c;
-      continue;
-    }
-    if (keep) {
-      const uint32_t place = atomicAdd(&queued, 1u);
-      queue[place] = c.position;
-      queue_level[place] = static_cast<uint8_t>(l);
-    }
-    __syncthreads();
-    constexpr int kGroups = kThreads / kHarrisLanes;
-    for (uint32_t base = 0; base < queued; base += kGroups) {
-      const uint32_t mine = base + threadIdx.x / kHarrisLanes;
-      const bool active = mine < queued;
-      const uint32_t item = active ? mine : 0;
-      const uint32_t position = queue[item];
-      const int item_level = queue_level[item];
-      const float response = HarrisByGroup(frame.level[item_level], static_cast<int>(position & 0xffff),
-                                           static_cast<int>(position >> 16), threadIdx.x % kHarrisLanes);
-      const bool append = active && threadIdx.x % kHarrisLanes == 0;
-      const uint32_t place = AppendPlace(counters.shortlisted, item_level, append);
-      if (append) frame.level[item_level].shortlist[place] = {position, OrderedKey(response)};
-    }
-    __syncthreads();
   }
-
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0) is_last = atomicAdd(&counters.finished_blocks, 1u) == gridDim.x - 1;
-  __syncthreads();
-  if (!is_last) return;
-  __threadfence();
-  for (int l = 0; l < frame.levels; ++l) ReduceShortlist(frame, l, queue, scratch);
+  Flush<kRescore>(frame, queue);
 }
 
 }  // namespace

@@ -30,17 +30,18 @@ absl::Status FindCorners(StreamView stream, const Frame& frame, int arc_length, 
 // become the Harris response; otherwise they keep their keys, FAST scores or (`harris_keys`) Harris responses.
 absl::Status Shortlist(StreamView stream, const Frame& frame, bool rescore, bool harris_keys, int multiprocessors);
 
-// rank.cu: each shortlisted corner's place among its level's by the final ranking, and the angle of those kept.
-absl::Status RankAndOrient(StreamView stream, const Frame& frame, int multiprocessors);
+// sort.cu: each chunk of each shortlist in output order.
+absl::Status SortChunks(StreamView stream, const Frame& frame, int multiprocessors);
 
-// result.cu: header and arrays of the result, all levels together, in order.
-absl::Status WriteResult(StreamView stream, const Frame& frame, int multiprocessors);
+// orient.cu: each shortlisted corner's place among its level's by the final ranking; the angle of those kept; both into
+// the result.
+absl::Status Orient(StreamView stream, const Frame& frame, int multiprocessors);
 
 // describe.cu: rBRIEF descriptors into the result.
 absl::Status PrepareDescribe(Api* api);  // once per device, before the first Describe
 absl::Status Describe(StreamView stream, const Frame& frame, int multiprocessors);
 
-// result.cu: a kernel that does nothing, the floor of a launch.
+// orient.cu: a kernel that does nothing, the floor of a launch.
 absl::Status LaunchNothing(StreamView stream);
 
 }  // namespace glint::cuda
