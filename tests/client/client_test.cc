@@ -125,6 +125,21 @@ TEST(ClientTest, SendsFilesAndMasksAsTheyAre) {
   EXPECT_EQ(seen.mask().raw().data().size(), 12u);
 }
 
+TEST(ClientTest, SendsAnEightKFrameOfFourBytesAPixelWithItsMask) {
+  FakeServer server;
+  size_t seen = 0;
+  server.on_detect = [&seen](const v1::DetectRequest& request, v1::DetectResponse*) {
+    seen = request.image().raw().data().size() + request.mask().raw().data().size();
+    return grpc::Status::OK;
+  };
+  const std::vector<uint8_t> pixels(size_t{7680} * 4320 * 4);
+  const ImageInput image = ImageInput::Raw(PixelFormat::kBgra8, pixels.data(), 7680, 4320, 7680 * 4);
+  const ImageInput mask = ImageInput::Raw(PixelFormat::kGray8, pixels.data(), 7680, 4320, 7680);
+  const auto found = server.Connect().Detect({}, image, mask);
+  EXPECT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(seen, size_t{7680} * 4320 * 5);
+}
+
 TEST(ClientTest, RefusesWhatIsNoImage) {
   FakeServer server;
   const Client client = server.Connect();
