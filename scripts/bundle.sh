@@ -5,7 +5,7 @@
 #
 #   scripts/bundle.sh [--build DIR] [--no-build] [--cuda-archs LIST] [--output FILE]
 #
-#   --build       build tree; default: build/bundle, configured here: release, command-line tool without video
+#   --build       build tree; default: build/bundle, configured here: release, glint without pictures (info and health)
 #   --no-build    pack DIR as it is
 #   --cuda-archs  as GLINT_CUDA_ARCHS; default: ALL
 #   --output      default: build/glint-VERSION-ARCHITECTURE.tar.gz
@@ -37,7 +37,7 @@ done
 command -v patchelf >/dev/null || { echo "bundle.sh: patchelf is missing (apt-get install patchelf)" >&2 && exit 1; }
 
 if [[ $configure -eq 1 ]]; then
-  cmake --preset release -B "$build" -DGLINT_CUDA_ARCHS="$archs" -DGLINT_CLIENT_VIDEO=OFF
+  cmake --preset release -B "$build" -DGLINT_CUDA_ARCHS="$archs" -DGLINT_PICTURES=OFF
   cmake --build "$build" --parallel "$(nproc)"
 fi
 
