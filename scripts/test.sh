@@ -35,17 +35,17 @@ ctest --test-dir "$build" --output-on-failure --parallel "$jobs" ${label:+--labe
 # CTest counts programs; what GoogleTest says about the cases in each is in the output that the results hold. A program
 # that says nothing of the kind counts as one case.
 awk '
-  /^\t<testcase /                { fail = /status="fail"/; omitted = counted = failures = 0 }
+  /^\t<testcase /                { fail = /status="fail"/; omitted = counted = failures = 0; all = "no reason given" }
   /<skipped message="SKIP_/      { omitted = 1 }
   /<skipped message="/ && !/"SKIP_/ { fail = 1 }
   /\[  PASSED  \] [0-9]+ test/   { passed += $4; counted = 1 }
   /\[  SKIPPED \] [0-9]+ test/   { skipped += $4; counted = 1 }
   /\[  FAILED  \] [0-9]+ test/   { failed += $4; failures = counted = 1 }
   /: Skipped$/                   { getline reason; why[reason]++ }
-  /GLINT_SKIP_ALL/               { sub(/.*GLINT_SKIP_ALL[: ]*/, ""); why[$0]++ }
+  /GLINT_SKIP_ALL/               { all = $0; sub(/.*GLINT_SKIP_ALL[: ]*/, "", all) }
   /^\t<\/testcase>/ {
     if (fail && !failures) failed++
-    else if (omitted && !counted) skipped++
+    else if (omitted && !counted) { skipped++; why[all]++ }
     else if (!counted) passed++
   }
   END {
