@@ -35,20 +35,15 @@ struct Window {
   }
 };
 
-// Over the opposite pairs kFirst, kFirst + 2, kFirst + 4, kFirst + 6: the least of their maxima, the most of their
-// minima.
+// Over the opposite pairs kFirst and kFirst + 4: the lesser of their maxima, the greater of their minima.
 template <int kFirst>
 HWY_INLINE void TestPairs(const Window& w, ptrdiff_t x, V8* least_maximum, V8* most_minimum) {
   const V8 a0 = w.Ring<kFirst>(x);
   const V8 a1 = w.Ring<kFirst + 8>(x);
-  const V8 b0 = w.Ring<kFirst + 2>(x);
-  const V8 b1 = w.Ring<kFirst + 10>(x);
-  const V8 c0 = w.Ring<kFirst + 4>(x);
-  const V8 c1 = w.Ring<kFirst + 12>(x);
-  const V8 d0 = w.Ring<kFirst + 6>(x);
-  const V8 d1 = w.Ring<kFirst + 14 - (kFirst + 14) / 16 * 16>(x);
-  *least_maximum = hn::Min(hn::Min(hn::Max(a0, a1), hn::Max(b0, b1)), hn::Min(hn::Max(c0, c1), hn::Max(d0, d1)));
-  *most_minimum = hn::Max(hn::Max(hn::Min(a0, a1), hn::Min(b0, b1)), hn::Max(hn::Min(c0, c1), hn::Min(d0, d1)));
+  const V8 b0 = w.Ring<kFirst + 4>(x);
+  const V8 b1 = w.Ring<kFirst + 12>(x);
+  *least_maximum = hn::Min(hn::Max(a0, a1), hn::Max(b0, b1));
+  *most_minimum = hn::Max(hn::Min(a0, a1), hn::Min(b0, b1));
 }
 
 // Max over the 16 arcs of 9 of the arc's minimum, of the ring complemented where `flip` is set.
@@ -128,21 +123,28 @@ struct FastConstants {
 template <bool kNine>
 HWY_INLINE bool ScoreVector(const Window& w, ptrdiff_t x, const FastConstants& k, V8* best) {
   const D8 d;
+  const V8 centre = hn::LoadU(d, w.row[3] + x);
   V8 least;
   V8 most;
   TestPairs<0>(w, x, &least, &most);
-  const V8 centre = hn::LoadU(d, w.row[3] + x);
-  // By how much every pair has a pixel brighter, or darker, than the centre.
-  const V8 bright = hn::SaturatedSub(least, centre);
+  // By how much every pair so far has a pixel brighter, or darker, than the centre.
+  V8 bright = hn::SaturatedSub(least, centre);
   V8 dark = hn::SaturatedSub(centre, most);
   if (HWY_LIKELY(IsZero(hn::SaturatedSub(hn::Max(bright, dark), k.threshold)))) return false;
+  V8 least2;
+  V8 most2;
+  TestPairs<2>(w, x, &least2, &most2);
+  bright = hn::Min(bright, hn::SaturatedSub(least2, centre));
+  dark = hn::Min(dark, hn::SaturatedSub(centre, most2));
+  if (IsZero(hn::SaturatedSub(hn::Max(bright, dark), k.threshold))) return false;
   if (HWY_UNLIKELY(!IsZero(hn::SaturatedSub(hn::Min(bright, dark), k.threshold)))) {
     // Some lane passed as both. All eight pairs leave at most one side that can be a corner: if each holds a dark
     // pixel, no nine in a row are bright.
     V8 most1;
-    V8 least1;
-    TestPairs<1>(w, x, &least1, &most1);
-    const V8 all_dark = hn::SaturatedSub(centre, hn::Max(most, most1));
+    V8 most3;
+    TestPairs<1>(w, x, &least2, &most1);
+    TestPairs<3>(w, x, &least2, &most3);
+    const V8 all_dark = hn::Min(dark, hn::SaturatedSub(centre, hn::Max(most1, most3)));
     const auto is_dark = hn::Ne(hn::SaturatedSub(all_dark, k.threshold), hn::Zero(d));
     dark = hn::IfThenElse(is_dark, hn::Set(d, 255), hn::Zero(d));
   }
@@ -319,9 +321,112 @@ size_t DetectRaw(const FastJob& job, uint8_t* scratch, uint32_t* where) {
   return count;
 }
 
+#if HWY_MAX_BYTES == 64
+
+// Without scores, with AVX-512: comparisons give masks of 64 bits, which are cheaper to combine than bytes. Eight
+// vectors of centres make planes of 512 bits, one for each place on the ring and side, and nine neighbouring planes are
+// combined three by three.
+class RingPlanes {
+ public:
+  // Bits of 64 centres from x on, less the first `shift`, into column `column`.
+  HWY_INLINE void Fill(const Window& w, ptrdiff_t x, ptrdiff_t shift, const FastConstants& k, size_t column) {
+    const V8 centre = hn::LoadU(D8(), w.row[3] + x);
+    const V8 high = hn::SaturatedAdd(centre, k.threshold);
+    const V8 low = hn::SaturatedSub(centre, k.threshold);
+    FillFrom<0>(w, x, shift, high, low, column);
+  }
+
+  // One word for each column: a bit for each corner.
+  HWY_INLINE void Corners(uint64_t* words) const {
+    const __m512i any = _mm512_or_si512(NineInARow(planes_[0]), NineInARow(planes_[1]));
+    _mm512_store_si512(words, any);
+  }
+
+ private:
+  template <int kIndex>
+  HWY_INLINE void FillFrom(const Window& w, ptrdiff_t x, ptrdiff_t shift, V8 high, V8 low, size_t column) {
+    const V8 ring = w.Ring<kIndex>(x);
+    planes_[0][kIndex][column] = MaskBits(D8(), hn::Gt(ring, high)) >> shift;
+    planes_[1][kIndex][column] = MaskBits(D8(), hn::Gt(low, ring)) >> shift;
+    if constexpr (kIndex < 15) FillFrom<kIndex + 1>(w, x, shift, high, low, column);
+  }
+
+  static HWY_INLINE __m512i NineInARow(const uint64_t (*planes)[8]) {
+    constexpr int kAnd = 0x80;  // truth tables of three inputs
+    constexpr int kAnyOf = 0xfe;
+    __m512i threes[16];
+    for (int i = 0; i < 16; ++i) {
+      threes[i] = _mm512_ternarylogic_epi64(_mm512_load_si512(planes[i]), _mm512_load_si512(planes[(i + 1) & 15]),
+                                            _mm512_load_si512(planes[(i + 2) & 15]), kAnd);
+    }
+    const auto nine = [&threes](int i) HWY_ATTR {
+      return _mm512_ternarylogic_epi64(threes[i], threes[(i + 3) & 15], threes[(i + 6) & 15], kAnd);
+    };
+    __m512i any = nine(0);
+    for (int i = 1; i < 15; i += 2) any = _mm512_ternarylogic_epi64(any, nine(i), nine(i + 1), kAnyOf);
+    return _mm512_or_si512(any, nine(15));
+  }
+
+  alignas(64) uint64_t planes_[2][16][8] = {};
+};
+
+// False if no lane can be a corner: two opposite pairs say so.
+HWY_INLINE bool MayHoldCorner(const Window& w, ptrdiff_t x, const FastConstants& k) {
+  const V8 centre = hn::LoadU(D8(), w.row[3] + x);
+  V8 least;
+  V8 most;
+  TestPairs<0>(w, x, &least, &most);
+  const V8 excess = hn::Max(hn::SaturatedSub(least, centre), hn::SaturatedSub(centre, most));
+  return !IsZero(hn::SaturatedSub(excess, k.threshold));
+}
+
+size_t DetectRawOf9(const FastJob& job, uint32_t* where) {
+  constexpr ptrdiff_t kColumns = 8;
+  const Rect r = job.region;
+  const FastConstants k(job);
+  const Span span(r.x0, r.x1);
+  RingPlanes planes;
+  size_t count = 0;
+  for (int y = r.y0; y < r.y1; ++y) {
+    const Window w(job.image, y);
+    for (ptrdiff_t x0 = r.x0; x0 < r.x1; x0 += kColumns * Span::kLanes) {
+      size_t columns[kColumns];  // that may hold a corner
+      size_t used = 0;
+      for (ptrdiff_t column = 0; column < kColumns; ++column) {
+        const ptrdiff_t start = x0 + column * Span::kLanes;
+        if (start >= r.x1) break;
+        const ptrdiff_t x = std::min(start, span.last);
+        if (!MayHoldCorner(w, x, k)) continue;
+        planes.Fill(w, x, start - x, k, static_cast<size_t>(column));
+        columns[used++] = static_cast<size_t>(column);
+      }
+      if (used == 0) continue;
+      alignas(64) uint64_t words[kColumns];
+      planes.Corners(words);
+      for (size_t i = 0; i < used; ++i) {
+        const ptrdiff_t start = x0 + static_cast<ptrdiff_t>(columns[i]) * Span::kLanes;
+        const uint64_t bits = words[columns[i]] & BitRange(0, r.x1 - start);
+        if (bits == 0) continue;
+        uint32_t* end = where + count;
+        const uint32_t origin = PackPoint(static_cast<int>(start), y);
+        count += ForBits(bits, [&](size_t place, int bit) { end[place] = origin + static_cast<uint32_t>(bit); });
+      }
+    }
+  }
+  return count;
+}
+
+size_t FastRaw(const FastJob& job, uint8_t* scratch, uint32_t* where) {
+  return job.arc == 9 ? DetectRawOf9(job, where) : DetectRaw<false>(job, scratch, where);
+}
+
+#else
+
 size_t FastRaw(const FastJob& job, uint8_t* scratch, uint32_t* where) {
   return job.arc == 9 ? DetectRaw<true>(job, scratch, where) : DetectRaw<false>(job, scratch, where);
 }
+
+#endif
 
 void AddFast(Stages* stages) {
   stages->fast_suppressed = &FastSuppressed;
