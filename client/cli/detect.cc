@@ -39,7 +39,7 @@ absl::Status DetectAll(const client::Client& client, const std::vector<std::stri
     }
     const auto found = client.Detect(options, picture.input(), mask_input, timeout);
     if (absl::IsUnavailable(found.status())) return found.status();
-    const absl::Status written = report->Add(picture, found.status(), found.ok() ? *found : client::Detection());
+    absl::Status written = report->Add(picture, found.status(), found.ok() ? *found : client::Detection());
     if (!written.ok()) return written;
   }
   return absl::OkStatus();
