@@ -29,6 +29,17 @@ void KeepGrpcRunning() {
   (void)kept;
 }
 
+// gRPC's own balancing, health checking and retries; a call is tried again as long as no answer to it has begun.
+constexpr char kBalancedServiceConfig[] = R"json({
+  "loadBalancingConfig": [{"round_robin": {}}],
+  "healthCheckConfig": {"serviceName": ""},
+  "methodConfig": [{
+    "name": [{"service": "glint.v1.FeatureDetection"}],
+    "retryPolicy": {"maxAttempts": 4, "initialBackoff": "0.05s", "maxBackoff": "1s", "backoffMultiplier": 2,
+                    "retryableStatusCodes": ["UNAVAILABLE"]}
+  }]
+})json";
+
 // OK once the channel is connected. A refusal is final unless the caller waits for the server.
 absl::Status WaitUntilConnected(grpc::Channel* channel, const std::string& address, const ClientOptions& options) {
   const absl::Time deadline = absl::Now() + options.connect_timeout;
@@ -62,8 +73,8 @@ absl::StatusOr<Client> Client::Connect(const std::string& address, const ClientO
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   // A server that is being started is tried again soon, not after gRPC's growing pauses of up to two minutes.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+  if (options.balance) arguments.SetServiceConfigJSON(kBalancedServiceConfig);
   // Connections are not shared behind the caller's back: two clients are two connections.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   auto channel = grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
