@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <string>
 #include <thread>
 
 #include "tests/server/harness.h"
@@ -31,7 +32,7 @@ TEST(Canary, NoticesALaneThatHangsAndOneThatRecovers) {
   control.Hold(true);
   const absl::Status stuck = canary.Send(absl::Milliseconds(50));
   EXPECT_EQ(stuck.code(), absl::StatusCode::kDeadlineExceeded) << stuck;
-  EXPECT_THAT(stuck.message(), ::testing::StartsWith("canary frame: "));
+  EXPECT_THAT(std::string(stuck.message()), ::testing::StartsWith("canary frame: "));
 
   control.Hold(false);
   const absl::Status again = canary.Send(absl::Seconds(30));
