@@ -33,6 +33,9 @@ struct ClientOptions {
   // Largest message in either direction. The default holds an 8K frame in any format with a mask (7680 x 4320 x 5
   // bytes). The server has a limit of its own.
   int max_message_bytes = 256 << 20;
+  // `address` stands for several equal servers ("dns:///NAME:PORT", or "ipv4:A:PORT,B:PORT"): streams and calls go to
+  // them in turn, to those only whose health service says SERVING, and calls that no server has seen are tried again.
+  bool balance = false;
 };
 
 // Thread-safe: any number of threads may call any method of one Client at the same time; they share a connection,
