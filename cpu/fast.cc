@@ -1,10 +1,11 @@
 // FAST corners (Rosten, Drummond 2006) on whole vectors of bytes, with OpenCV's score and 3x3 suppression.
 //
 // A contiguous arc of at least 9 of 16 ring pixels holds both ends of at least one of any opposite pair, so a bright
-// corner has max(r[k], r[k+8]) > centre + t for every k, and a dark one min(...) < centre - t. Four pairs in this test
-// dismiss most vectors. What is left is scored a vector at a time: no lane can be a bright and a dark corner at once,
-// so dark lanes are complemented and one side suffices. Its score is the best arc's darkest pixel, found from windows
-// of 2, 4, 8 pixels; arcs of 9 that share a window of 8 differ in one neighbour, which makes 47 minima and maxima.
+// corner has max(r[k], r[k+8]) > centre + t for every k, and a dark one min(...) < centre - t. Two pairs, then two
+// more, dismiss most vectors. What is left is scored a vector at a time: no lane can be a bright and a dark corner at
+// once, so dark lanes are complemented and one side suffices. Its score is the best arc's darkest pixel, found from
+// windows of 2, 4, 8 pixels; arcs of 9 that share a window of 8 differ in one neighbour, which makes 47 minima and
+// maxima.
 //
 // Rows of scores complete one by one; a row is suppressed as soon as the next is there, while all three are in cache.
 #undef HWY_TARGET_INCLUDE
