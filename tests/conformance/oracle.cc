@@ -11,7 +11,7 @@
 
 #include "opencv2/core/utility.hpp"
 #include "opencv2/features2d.hpp"
-#include "opencv2/imgcodecs.hpp"
+#include "server/decode/image_file.h"
 #include "tests/support/features.h"
 
 namespace glint::testing {
@@ -117,6 +117,13 @@ std::vector<std::string> TestImages() {
   return paths;
 }
 
-Image LoadGray(const std::string& path) { return ImageOf(cv::imread(path, cv::IMREAD_GRAYSCALE)); }
+Image LoadGray(const std::string& path) {
+  absl::StatusOr<Image> image = decode::ReadImageFile(path);
+  if (!image.ok()) {
+    ADD_FAILURE() << image.status();
+    return Image();
+  }
+  return *std::move(image);
+}
 
 }  // namespace glint::testing

@@ -38,7 +38,7 @@ std::string WhyDescriptorsCannotBeCompared();
 
 // Paths of all images below the folder that the environment variable GLINT_TEST_DATA names, sorted; none if unset.
 std::vector<std::string> TestImages();
-// As cv::imread, IMREAD_GRAYSCALE.
+// As the server reads it; a test failure and an empty image if it cannot be read.
 Image LoadGray(const std::string& path);
 
 }  // namespace glint::testing
