@@ -203,7 +203,7 @@ class Parser {
       if (text.empty() || text[0] == '#') continue;
       arguments.push_back(absl::StrCat(absl::StartsWith(text, "--") ? "" : "--", text));
     }
-    const absl::Status status = In(path, Arguments(arguments));
+    absl::Status status = In(path, Arguments(arguments));
     --depth_;
     return status;
   }
