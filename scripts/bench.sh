@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Measures the tables of the performance pages: one JSON file per cell and a summary.
 #
-#   scripts/bench.sh [--bench PROGRAM] [--scene PROGRAM] [--data DIR] [--out DIR] [--repeat N] [cpu] [gpu]
+#   scripts/bench.sh [--bench PROGRAM] [--scene PROGRAM] [--data DIR] [--out DIR] [--repeat N]
+#                    [--clock wall|cpu] [cpu] [gpu]
 #
 #   --bench   glint-bench; default: build/dev/bench/glint-bench
 #   --scene   glint-scene, which renders the pictures when there are no photographs; default: in the same build
 #   --data    folder with photos/ and hut_long/; default: GLINT_TEST_DATA
 #   --out     default: build/bench-results
 #   --repeat  rounds for each cell; default 100
+#   --clock   of the one-thread tables; cpu for machines with other work, default wall
 #   cpu, gpu  which tables; default: cpu, and gpu if glint-bench finds a device
 set -euo pipefail
 
@@ -16,6 +18,7 @@ scene=
 data=${GLINT_TEST_DATA:-}
 out=build/bench-results
 repeat=100
+clock=wall
 tables=()
 while [[ $# -gt 0 ]]; do
   case $1 in
@@ -24,8 +27,9 @@ while [[ $# -gt 0 ]]; do
     --data) data=${2:?} && shift 2 ;;
     --out) out=${2:?} && shift 2 ;;
     --repeat) repeat=${2:?} && shift 2 ;;
+    --clock) clock=${2:?} && shift 2 ;;
     cpu | gpu) tables+=("$1") && shift ;;
-    -h | --help) sed -n '2,12s/^# \{0,1\}//p' "$0" && exit 0 ;;
+    -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0" && exit 0 ;;
     *) echo "bench.sh: $1: unknown" >&2 && exit 2 ;;
   esac
 done
@@ -74,12 +78,13 @@ cell() {
 }
 
 cpu_tables() { # SUFFIX
-  local image
+  local image peer=(--peer opencv --clock "$clock")
   for image in vga small dense sparse; do
-    cell "cpu_stages_${image}$1" stages --image "${picture[$image]}" --peer opencv
-    cell "cpu_orb_detect_${image}$1" detector --image "${picture[$image]}" --peer opencv
-    cell "cpu_orb_describe_${image}$1" detector --image "${picture[$image]}" --peer opencv --describe
-    cell "cpu_oriented_fast_${image}$1" detector --image "${picture[$image]}" --preset oriented_fast --features 10000 --peer opencv
+    cell "cpu_stages_${image}$1" stages --image "${picture[$image]}" "${peer[@]}"
+    cell "cpu_orb_detect_${image}$1" detector --image "${picture[$image]}" "${peer[@]}"
+    cell "cpu_orb_describe_${image}$1" detector --image "${picture[$image]}" "${peer[@]}" --describe
+    cell "cpu_oriented_fast_${image}$1" detector --image "${picture[$image]}" --preset oriented_fast --features 10000 \
+      "${peer[@]}"
   done
   for image in dense sparse; do
     cell "cpu_orb_detect_${image}_2threads$1" detector --image "${picture[$image]}" --threads 2
