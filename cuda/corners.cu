@@ -6,8 +6,8 @@
 // the 8 rows of its warp with the ring's rows in registers; it loads and aligns each row once. Survivors are marked in
 // one bit per pixel, 8 rows x 4 pixels to a register, then listed per warp, so that scoring runs with full warps.
 //
-// Shared memory, dynamic: the tile as loaded (pitch 144); the tile halved (fast.cuh), later the lists; the responses:
-// 34 KiB, with Harris 59 KiB.
+// Shared memory, dynamic: the tile as loaded (pitch 144); the tile halved (fast.cuh), later the lists; the responses; a
+// histogram: 35 KiB, with Harris 63 KiB.
 #include <cstddef>
 #include <type_traits>
 
@@ -46,6 +46,9 @@ struct Tile {
     uint16_t list[kWarps][kListed];             // afterwards: row of the warp << 7 | column
   };
   Response response[kTestedRows][kTestedColumns];  // 0: not a corner
+  // Of the tile's candidates: on dense images, adding each to the level's histogram would queue up at its few lines.
+  static constexpr int kTileBins = kHarris ? kBins : 256;
+  uint32_t histogram[kTileBins];
 };
 
 // HarrisResponse() of the pixel at `centre`: sliding down the window, each row's differences and sums computed once.
@@ -145,6 +148,7 @@ __global__ void __launch_bounds__(kThreads, kHarris ? 2 : 4) FindCornersKernel(G
   for (int i = threadIdx.x; i < static_cast<int>(sizeof(tile.response) / sizeof(uint4)); i += kThreads) {
     responses[i] = make_uint4(0, 0, 0, 0);
   }
+  for (int i = threadIdx.x; i < Tile<kHarris>::kTileBins; i += kThreads) tile.histogram[i] = 0;
   if (blockIdx.x == 0) {
     auto* clear = frame.counters->shortlisted;
     constexpr int kClear = (sizeof(Counters) - offsetof(Counters, shortlisted)) / sizeof(uint32_t);
@@ -270,16 +274,20 @@ __global__ void __launch_bounds__(kThreads, kHarris ? 2 : 4) FindCornersKernel(G
     kept += __popc(kept_lanes);
     __syncwarp();
   }
-  if (kept == 0) return;
   uint32_t base = 0;
-  if (lane == 0) base = atomicAdd(&frame.counters->candidates, kept);
+  if (lane == 0 && kept > 0) base = atomicAdd(&frame.counters->candidates, kept);
   base = __shfl_sync(kFullWarp, base, 0);
   for (int i = lane; i < kept; i += kWarp) {
     const int row = warp * kRowsPerWarp + (list[i] >> 7);
     const int column = list[i] & 127;
     const uint32_t key = tile.response[row][column];
     frame.candidates[base + i] = {PackPosition(l, x0 + column, y0 + row), key};
-    atomicAdd(&frame.counters->histogram[l][kHarris ? HarrisBin(key) : key], 1u);
+    atomicAdd(&tile.histogram[kHarris ? HarrisBin(key) : key], 1u);
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < Tile<kHarris>::kTileBins; i += kThreads) {
+    const uint32_t n = tile.histogram[i];
+    if (n != 0) atomicAdd(&frame.counters->histogram[l][i], n);
   }
 }
 

@@ -94,7 +94,7 @@ __device__ __forceinline__ Ranking Rank(const Frame& frame, int l, uint32_t inde
   const uint32_t count = frame.counters->shortlisted[l];
   const auto share = static_cast<uint32_t>(level.share);
   const uint32_t chunk = index / kChunk;
-  Ranking r;
+  Ranking r{};
   r.rank = index % kChunk;
   if (count > kChunk) r.rank += CountAboveInChunks(level.shortlist, count, Precedence(own), chunk);
   if (r.rank + 1 < (share < count ? share : count)) {
@@ -102,11 +102,17 @@ __device__ __forceinline__ Ranking Rank(const Frame& frame, int l, uint32_t inde
     return r;
   }
   // On the edge, or beyond it: what ties with the corner decides.
-  constexpr uint32_t kNoChunk = 0xffffffffu;
-  const uint64_t key = static_cast<uint64_t>(own.key) << 32;
-  const uint32_t better = CountAboveInChunks(level.shortlist, count, key | 0xffffffffu, kNoChunk);
-  r.kept = better < share;
-  if (r.kept && r.rank + 1 == CountAboveInChunks(level.shortlist, count, key, kNoChunk)) {
+  bool is_last;
+  if (count <= kChunk) {
+    r.kept = r.rank < share || own.key == level.shortlist[share - 1].key;
+    is_last = r.rank + 1 == count || own.key != level.shortlist[r.rank + 1].key;
+  } else {
+    constexpr uint32_t kNoChunk = 0xffffffffu;
+    const uint64_t key = static_cast<uint64_t>(own.key) << 32;
+    r.kept = CountAboveInChunks(level.shortlist, count, key | 0xffffffffu, kNoChunk) < share;
+    is_last = r.rank + 1 == CountAboveInChunks(level.shortlist, count, key, kNoChunk);
+  }
+  if (r.kept && is_last) {
     frame.counters->kept[l] = r.rank + 1;
     frame.result->kept[l] = r.rank + 1;
   }

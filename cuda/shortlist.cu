@@ -17,6 +17,7 @@ constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / kWarp;
 constexpr int kHarrisLanes = 8;  // 7 columns of the window
 constexpr int kQueue = 4 * kThreads;
+constexpr int kBlocksPerMultiprocessor = 4;
 
 // The smallest bin that stays, by the calling warp; kBins if nothing does.
 template <int kCount>
@@ -196,7 +197,7 @@ absl::Status Shortlist(StreamView stream, const Frame& frame, bool rescore, bool
                   : harris_keys ? reinterpret_cast<const void*>(&ShortlistKernel<false, true>)
                                 : reinterpret_cast<const void*>(&ShortlistKernel<false, false>);
   launch.block = dim3(kThreads);
-  launch.grid = dim3(2 * multiprocessors);
+  launch.grid = dim3(kBlocksPerMultiprocessor * multiprocessors);
   launch.overlaps_predecessor = true;
   void* arguments[] = {const_cast<Frame*>(&frame)};
   return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the shortlist stage");

@@ -7,25 +7,29 @@
 namespace glint::cuda {
 namespace {
 
-// In stages k = 2, 4 .. kChunk of the network, with exchanges over distances k/2 .. 1.
+// Stages 2, 4 .. kChunk of the network, each with exchanges over half that distance down to 1.
 __device__ __forceinline__ uint64_t SortChunk(uint64_t mine, uint32_t length, uint64_t (*buffer)[kChunk]) {
   const uint32_t i = threadIdx.x;
-  int side = 0;
-  // What lies beyond the elements is 0, hence last: stages on zeros alone can be left out, if all threads do.
-  uint32_t size = 2;
-  while (size < length) size *= 2;
-  for (uint32_t k = 2; k <= size; k *= 2) {
+#pragma unroll
+  for (uint32_t k = 2; k <= kChunk; k *= 2) {
+    // What lies beyond the elements is 0, hence last: the first stage as long as the chunk is the final one.
+    if (k / 2 >= length && k > 2) break;
+    const bool is_last = k >= length;
+#pragma unroll
     for (uint32_t j = k / 2; j > 0; j /= 2) {
       uint64_t other;
       if (j >= kWarp) {
-        buffer[side][i] = mine;
+        // Steps that go through memory take turns with the two buffers (512, 128 and 32 use the second), so that one
+        // barrier each is enough.
+        uint64_t* shared = buffer[(j & 0x2a0) != 0];
+        if (j == k / 2) __syncthreads();
+        shared[i] = mine;
         __syncthreads();
-        other = buffer[side][i ^ j];
-        side ^= 1;
+        other = shared[i ^ j];
       } else {
         other = __shfl_xor_sync(kFullWarp, mine, j);
       }
-      const bool larger_first = (i & k) == 0 || k == size;
+      const bool larger_first = is_last || (i & k) == 0;
       const bool first = (i & j) == 0;
       if ((mine < other) == (larger_first == first)) mine = other;
     }
