@@ -1,0 +1,60 @@
+# `cpack` makes a Debian package of the programs: server, client, unit, manual pages, shell completions.
+# Only where the programs can run, for their manual pages come from them.
+if(CMAKE_CROSSCOMPILING OR GLINT_SANITIZE)
+  return()
+endif()
+set(glint_extras ${PROJECT_BINARY_DIR}/package)
+file(MAKE_DIRECTORY ${glint_extras})
+
+# The manual pages are the programs' own help texts, so that they cannot differ from the programs.
+find_program(GLINT_GZIP gzip)
+set(pages "")
+foreach(program glint-server glint)
+  set(page ${glint_extras}/${program}.1)
+  add_custom_command(OUTPUT ${page}.gz
+    COMMAND ${CMAKE_COMMAND} -E env ${PROJECT_SOURCE_DIR}/deploy/package/manual-page.sh $<TARGET_FILE:${program}>
+            ${PROJECT_VERSION} ${page}
+    COMMAND ${GLINT_GZIP} -9nf ${page}
+    DEPENDS ${program} ${PROJECT_SOURCE_DIR}/deploy/package/manual-page.sh VERBATIM)
+  list(APPEND pages ${page}.gz)
+endforeach()
+add_custom_target(glint_manual_pages ALL DEPENDS ${pages})
+
+set(part COMPONENT server)
+install(TARGETS glint-server glint RUNTIME DESTINATION bin ${part} EXCLUDE_FROM_ALL)
+install(FILES ${pages} DESTINATION share/man/man1 ${part} EXCLUDE_FROM_ALL)
+install(FILES ${PROJECT_SOURCE_DIR}/deploy/systemd/glint-server.service DESTINATION lib/systemd/system ${part}
+        EXCLUDE_FROM_ALL)
+install(FILES ${PROJECT_SOURCE_DIR}/deploy/systemd/glint-server.service.d/gpu.conf
+        DESTINATION share/doc/glint/examples/glint-server.service.d ${part} EXCLUDE_FROM_ALL)
+install(FILES ${PROJECT_SOURCE_DIR}/deploy/prometheus/glint.rules.yml ${PROJECT_SOURCE_DIR}/deploy/grafana/glint.json
+        DESTINATION share/doc/glint/examples ${part} EXCLUDE_FROM_ALL)
+install(FILES ${PROJECT_SOURCE_DIR}/deploy/systemd/glint-server.flags DESTINATION /etc/glint ${part} EXCLUDE_FROM_ALL)
+install(FILES ${PROJECT_SOURCE_DIR}/deploy/package/glint.bash DESTINATION share/bash-completion/completions
+        RENAME glint ${part} EXCLUDE_FROM_ALL)
+install(FILES ${PROJECT_SOURCE_DIR}/deploy/package/glint.bash DESTINATION share/bash-completion/completions
+        RENAME glint-server ${part} EXCLUDE_FROM_ALL)
+install(FILES ${PROJECT_SOURCE_DIR}/deploy/package/copyright DESTINATION share/doc/glint ${part} EXCLUDE_FROM_ALL)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_COMPONENTS_ALL server)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_PACKAGE_NAME glint)
+set(CPACK_PACKAGE_VENDOR Glint)
+set(CPACK_PACKAGE_CONTACT "Glint maintainers <maintainers@glint.invalid>")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
+    WORLD_READ WORLD_EXECUTE)
+set(CPACK_DEBIAN_SERVER_PACKAGE_NAME glint)
+set(CPACK_DEBIAN_SERVER_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_SERVER_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_SERVER_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_SERVER_PACKAGE_DEPENDS "passwd")
+set(CPACK_DEBIAN_SERVER_DESCRIPTION "feature-detection server for the edge, and its client
+ Cameras and robots stream frames to it over gRPC, and it answers with keypoints
+ and descriptors: exactly those of cv::ORB, on a CPU or an NVIDIA GPU.")
+set(CPACK_DEBIAN_SERVER_PACKAGE_CONTROL_EXTRA
+    "${PROJECT_SOURCE_DIR}/deploy/package/postinst;${PROJECT_SOURCE_DIR}/deploy/package/prerm;${PROJECT_SOURCE_DIR}/deploy/package/postrm;${PROJECT_SOURCE_DIR}/deploy/package/conffiles")
+set(CPACK_DEBIAN_SERVER_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+include(CPack)

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# Installs the Debian package of a build in a clean Debian 12 root, runs it there, and removes it again.
+#
+#   scripts/test-deb.sh [BUILD-FOLDER]     default: build/dev, configured with -DGLINT_PACKAGE=ON and built
+#
+# Needs root, mmdebstrap and a Debian mirror. Takes about 3 minutes, most of it for the libraries that the client's
+# OpenCV brings along.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=$(realpath "${1:-build/dev}")
+
+work=$(mktemp -d)
+root=$work/root
+server=
+finish() {
+  set +e
+  [[ -z $server ]] || kill -KILL "$server" 2>/dev/null
+  umount "$root/proc" "$root/dev" 2>/dev/null
+  rm -rf --one-file-system "$work"
+}
+trap finish EXIT
+say() { printf '%4d s  %s\n' "$SECONDS" "$*"; }
+fail() { echo "test-deb.sh: $*" >&2 && exit 1; }
+inside() { DEBIAN_FRONTEND=noninteractive chroot "$root" "$@"; }
+
+(cd "$work" && cpack --config "$build/CPackConfig.cmake" -B "$work" >cpack.log) || { cat "$work/cpack.log" && fail cpack; }
+deb=$(echo "$work"/*.deb)
+say "$(basename "$deb"): $(stat -c %s "$deb") bytes; $(dpkg-deb -f "$deb" Depends)"
+for file in ./usr/bin/glint-server ./usr/bin/glint ./lib/systemd/system/glint-server.service \
+  ./usr/share/man/man1/glint.1.gz ./usr/share/man/man1/glint-server.1.gz ./etc/glint/glint-server.flags \
+  ./usr/share/bash-completion/completions/glint; do
+  dpkg-deb --fsys-tarfile "$deb" | tar -t "$file" >/dev/null 2>&1 || dpkg-deb -c "$deb" | grep -q " ${file#.}$\| $file$" ||
+    fail "$file is not in the package"
+done
+
+mmdebstrap --quiet --variant=minbase bookworm "$root"
+mount -t proc proc "$root/proc"
+mount --rbind --make-rslave /dev "$root/dev" 2>/dev/null || mount --bind /dev "$root/dev"
+cp /etc/resolv.conf "$root/etc/resolv.conf"
+cp "$deb" "$root/tmp/glint.deb"
+inside apt-get -q update >"$work/apt.log"
+inside apt-get -q install -y --no-install-recommends /tmp/glint.deb bash-completion man-db >>"$work/apt.log" 2>&1 ||
+  { tail -20 "$work/apt.log" && fail 'it does not install'; }
+say 'installed'
+
+inside getent passwd glint | grep -q /usr/sbin/nologin || fail 'user glint is missing'
+inside man --pager=cat glint-server | grep -q -- --drain-timeout || fail 'the manual page of glint-server'
+inside man --pager=cat glint | grep -q 'GLINT STREAM' || fail 'the manual page of glint'
+# shellcheck disable=SC2016  # expanded inside
+complete='. /usr/share/bash-completion/bash_completion; . /usr/share/bash-completion/completions/glint
+  COMP_WORDS=($1 "") COMP_CWORD=$2; [[ $1 != *-- ]] || { COMP_WORDS=($1); COMP_CWORD=$(($2 - 1)); }
+  _glint; echo " ${COMPREPLY[*]} "'
+inside bash -c "$complete" - glint 1 | grep -q ' stream ' || fail 'completion of commands'
+inside bash -c "$complete" - 'glint-server --' 2 | grep -q ' --max-sessions ' || fail 'completion of flags'
+inside bash -c "$complete" - 'glint-server --backend' 2 | grep -q ' cuda ' || fail 'completion of values'
+
+inside install -d -o glint -g glint -m 750 /run/glint
+echo '--listen=unix:/run/glint/glint.sock' >>"$root/etc/glint/glint-server.flags"
+sed -i 's/^--listen=127.0.0.1:50051$//; s/^--metrics-listen=.*/--metrics-listen=/' "$root/etc/glint/glint-server.flags"
+# What the unit would start, as its user.
+# shellcheck disable=SC2046  # words
+chroot --userspec=glint:glint "$root" $(sed -n 's/^ExecStart=//p' "$root/lib/systemd/system/glint-server.service") \
+  2>"$work/server.log" &
+server=$!
+inside glint health --server unix:/run/glint/glint.sock --wait 60 >/dev/null || { cat "$work/server.log" && fail 'it does not serve'; }
+python3 - "$root/tmp" <<'PYTHON'
+import sys
+sys.path.insert(0, "tests/deploy")
+sys.dont_write_bytecode = True
+from stack import write_png
+write_png(f"{sys.argv[1]}/picture.png", 640, 480, 1)
+PYTHON
+inside glint detect --server unix:/run/glint/glint.sock --format csv /tmp/picture.png | awk 'END { exit NR < 100 }' ||
+  fail 'no keypoints'
+kill -TERM "$server"
+wait "$server" || fail "exit status $?"
+server=
+say 'served, and stopped with exit status 0'
+
+inside apt-get -q purge -y glint >>"$work/apt.log" 2>&1 || { tail -20 "$work/apt.log" && fail 'it does not go away'; }
+[[ ! -e $root/usr/bin/glint-server ]] || fail 'purge left glint-server behind'
+say 'purged'
