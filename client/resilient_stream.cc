@@ -1,0 +1,130 @@
+#include "client/resilient_stream.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+
+namespace glint::client {
+namespace {
+
+// Whether a new stream could fare better. Servers and proxies that go away end streams in many ways.
+bool WorthAnotherTry(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kAborted:
+    case absl::StatusCode::kCancelled:
+    case absl::StatusCode::kInternal:
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kUnknown:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The picture with its bytes in `bytes`, rows without gaps.
+ImageInput Copy(const ImageInput& image, std::string* bytes) {
+  if (image.kind != ImageInput::Kind::kRaw) {
+    bytes->assign(image.file.data(), image.file.size());
+    return image.kind == ImageInput::Kind::kNone ? image : ImageInput::Encoded(*bytes);
+  }
+  const size_t row = static_cast<size_t>(std::max(0, image.width)) * static_cast<size_t>(BytesPerPixel(image.format));
+  bytes->reserve(row * static_cast<size_t>(std::max(0, image.height)));
+  for (int y = 0; y < image.height; ++y) {
+    bytes->append(reinterpret_cast<const char*>(image.data + y * image.stride), row);
+  }
+  return ImageInput::Raw(image.format, bytes->data(), image.width, image.height, static_cast<ptrdiff_t>(row));
+}
+
+}  // namespace
+
+ResilientStream::ResilientStream(const Client* client, const StreamOptions& options, const RetryOptions& retry,
+                                 ResultCallback on_result)
+    : client_(client), options_(options), retry_(retry), on_result_(std::move(on_result)) {}
+
+ResilientStream::~ResilientStream() = default;
+
+absl::Status ResilientStream::Write(uint64_t frame_id, const ImageInput& image) {
+  const Kept* kept;
+  bool refused;
+  {
+    absl::MutexLock lock(&mu_);
+    refused = refused_;
+    kept_.emplace_back();
+    Kept& back = kept_.back();
+    back.frame_id = frame_id;
+    back.image = Copy(image, &back.bytes);
+    kept = &back;
+  }
+  if (stream_ == nullptr) return Reopen(absl::OkStatus());
+  if (refused) return Reopen(absl::UnavailableError("the server drains"));
+  const absl::Status status = stream_->Write(frame_id, kept->image);
+  if (absl::IsInvalidArgument(status)) {
+    // Not sent, and not worth sending; if it is how the stream ended, the next call says so again.
+    absl::MutexLock lock(&mu_);
+    kept_.pop_back();
+  }
+  return status.ok() ? status : Reopen(status);
+}
+
+absl::Status ResilientStream::Finish() {
+  if (stream_ == nullptr) return absl::OkStatus();
+  for (;;) {
+    absl::Status status = stream_->Finish();
+    {
+      absl::MutexLock lock(&mu_);
+      if (kept_.empty()) return absl::OkStatus();
+    }
+    if (status.ok()) status = absl::UnavailableError("the server drains");
+    if (status = Reopen(status); !status.ok()) return status;
+  }
+}
+
+void ResilientStream::Deliver(const FrameResult& result) {
+  {
+    absl::MutexLock lock(&mu_);
+    if (absl::IsUnavailable(result.status)) refused_ = true;
+    if (refused_) return;
+  }
+  if (on_result_) on_result_(result);
+  absl::MutexLock lock(&mu_);
+  kept_.pop_front();
+  answered_ = absl::Now();
+}
+
+absl::Status ResilientStream::Reopen(absl::Status why) {
+  const absl::Time began = absl::Now();
+  absl::Duration pause = absl::ZeroDuration();
+  for (;;) {
+    if (!why.ok() && !WorthAnotherTry(why)) return why;
+    absl::SleepFor(pause);
+    pause = std::min(std::max(retry_.pause, 2 * pause), retry_.max_pause);
+    if (why = OpenOnce(); why.ok()) return why;
+    absl::MutexLock lock(&mu_);
+    if (absl::Now() - std::max(began, answered_) > retry_.patience) return why;
+  }
+}
+
+absl::Status ResilientStream::OpenOnce() {
+  stream_ = nullptr;  // its callback runs no more
+  std::vector<const Kept*> again;
+  {
+    absl::MutexLock lock(&mu_);
+    refused_ = false;
+    for (const Kept& kept : kept_) again.push_back(&kept);
+  }
+  auto opened = client_->OpenStream(options_, [this](const FrameResult& result) { Deliver(result); });
+  if (!opened.ok()) return opened.status();
+  stream_ = *std::move(opened);
+  ++opened_;
+  // Answers take frames from the front meanwhile, but only frames that were written before.
+  for (const Kept* kept : again) {
+    if (absl::Status status = stream_->Write(kept->frame_id, kept->image); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace glint::client
