@@ -178,7 +178,7 @@ TEST_F(CudaPipelineTest, TheSameFrameAThousandTimes) {
   for (DetectorOptions options : Presets()) {
     options.max_features = 2000;
     const Features expected = reference::Detect(options, image);
-    for (int i = 0; i < 500; ++i) {
+    for (int i = 0; i < 1000; ++i) {
       Features actual;
       ASSERT_TRUE(pipeline_->Detect(options, image, {}, &actual, nullptr).ok());
       ASSERT_TRUE(SameFeatures(expected, actual)) << "run " << i;
