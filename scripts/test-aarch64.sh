@@ -5,7 +5,7 @@
 #   scripts/test-aarch64.sh [CTEST-ARGUMENT...]
 #
 # The libraries for AArch64 are the distribution's own, unpacked below build/aarch64: the machine's packages and its
-# list of architectures stay as they are.
+# list of architectures stay as they are. On Ubuntu, GLINT_ARM64_MIRROR names the mirror that has them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -36,10 +36,11 @@ if [[ ! -e $sysroot/complete ]]; then
   apt=(apt-get --quiet -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Dir::State::Lists="$sysroot/lists"
     -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= -o APT::Sandbox::User=)
   if [[ $distribution == ubuntu* ]]; then
-    # Ubuntu keeps other architectures than x86 apart.
+    # Ubuntu keeps other architectures than x86 on mirrors of their own, which no x86 machine is set up for.
+    mirror=${GLINT_ARM64_MIRROR:?test-aarch64.sh: set GLINT_ARM64_MIRROR to the URL of an Ubuntu ports mirror}
     keys=/usr/share/keyrings/ubuntu-archive-keyring.gpg
     for suite in noble noble-updates noble-security; do
-      echo "deb [signed-by=$keys] http://ports.ubuntu.com/ubuntu-ports $suite main universe"
+      echo "deb [signed-by=$keys] $mirror $suite main universe"
     done >"$sysroot/sources.list"
     apt+=(-o Dir::Etc::sourcelist="$sysroot/sources.list" -o Dir::Etc::sourceparts=-)
   fi
