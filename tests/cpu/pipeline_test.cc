@@ -1,5 +1,4 @@
-// The CPU pipeline against the reference, bit for bit, at every SIMD target: options, contents, strides, masks,
-// threads.
+// The CPU pipeline against the reference, bit for bit, at every SIMD target: options, contents, strides, masks.
 #include "cpu/pipeline.h"
 
 #include <map>
@@ -94,22 +93,6 @@ TEST_P(PipelineTest, ManyWidthsAcrossStrips) {
     const Image image = testing::Texture({width, 45}, static_cast<uint32_t>(width));
     const StridedImage exact(image, width);
     EXPECT_TRUE(SameFeatures(reference::Detect(options, image), DetectOnCpu(pipeline.get(), options, exact))) << width;
-  }
-}
-
-TEST_P(PipelineTest, AnyNumberOfThreads) {
-  const Image image = testing::Texture({620, 410}, 5);
-  Random random(3);
-  const Image mask = testing::RandomMask(&random, image.shape());
-  for (const DetectorOptions& options : {OrbOptions(), OrientedFastOptions()}) {
-    const Features expected = reference::Detect(options, image, mask);
-    for (int threads = 1; threads <= 4; ++threads) {
-      const auto pipeline = MakePipeline(threads);
-      for (int repeat = 0; repeat < 3; ++repeat) {
-        EXPECT_TRUE(SameFeatures(expected, DetectOnCpu(pipeline.get(), options, image, mask)))
-            << threads << " threads, " << ToString(options);
-      }
-    }
   }
 }
 
