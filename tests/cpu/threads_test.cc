@@ -1,5 +1,5 @@
-// One frame shared by several threads: the reference's bytes, at every SIMD target. Apart from the other pipeline tests so
-// that it can run under the thread sanitizer, where those would take many minutes.
+// One frame shared by several threads: the reference's bytes, at every SIMD target. Apart from the other pipeline tests
+// so that it can run under the thread sanitizer, where those would take many minutes.
 #include "cpu/pipeline.h"
 #include "features/reference/reference.h"
 #include "gtest/gtest.h"
