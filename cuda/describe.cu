@@ -1,13 +1,14 @@
 // Steered BRIEF (Rublee et al. 2011, section 4) on the Gaussian-blurred level, with the blur computed only where it is
 // looked at: around each keypoint.
 //
-// A block takes one keypoint at a time: it loads the patch that the turned pattern can reach and three pixels more,
-// blurs it by rows into floats, then by columns into bytes (GaussianRow, GaussianColumn: cv::GaussianBlur's own float
-// arithmetic with FMA), and compares the 256 pairs, two per thread, a warp's ballot giving 32 bits at once. Outside the
-// level the pattern reads the reflection of the level before blurring, as in cv::ORB.
+// A warp takes one keypoint at a time: it loads the patch that the turned pattern can reach and three pixels more,
+// blurs it (the arithmetic of GaussianRow and GaussianColumn: cv::GaussianBlur's own floats with FMA) and compares the
+// 256 pairs, eight per lane, a ballot giving 32 bits at once. A lane blurs a block of 4 columns and 13 rows, going down
+// row by row with the last seven results of the row pass in registers; 30 such blocks cover the 37 x 37 pixels of
+// patch_size 31. Outside the level the pattern reads the reflection of the level before blurring, as in cv::ORB.
 //
-// Shared memory, dynamic: (2 reach + 7)^2 floats for pixels, (2 reach + 7)(2 reach + 1) floats, (2 reach + 1)^2 bytes:
-// 16 KiB for the reach of 18 that patch_size 31 has.
+// Shared memory: 4 KiB for the pattern in floats, and for each warp the patch's bytes before and after blurring, 4.4 KB
+// with patch_size 31.
 #include "cuda/chunks.cuh"
 #include "cuda/runtime/error.h"
 #include "cuda/stages.h"
@@ -16,133 +17,204 @@ namespace glint::cuda {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kBlocksPerMultiprocessor = 12;
-constexpr int kRun = 5;  // results that a thread makes in a row from kRun + 6 inputs
+constexpr int kBlocksPerMultiprocessor = 6;
+constexpr int kColumns = 4;  // that a lane blurs: a word of bytes
+constexpr int kRows = 13;
+constexpr int kTaps = 2 * kGaussianRadius + 1;
+constexpr int kVector = sizeof(uint4);
+constexpr int kVectorsInFlight = 6;  // loads of a lane before the first use
 
-struct PatchSides {
-  int blurred;  // side of the patch that the pattern reads
-  int loaded;   // and of what the blur reads
+// The two images of a patch in shared memory. Those before blurring begin at any byte of their first vector; both have
+// rows to spare, so that lanes blur whole blocks.
+struct PatchShape {
+  int blurred;        // side of the patch that the pattern reads, pixels
+  int loaded;         // and of what the blur reads
+  int block_columns;  // blocks that lanes blur, side by side
+  int blocks;
+  int pitch;  // bytes from row to row before blurring, a multiple of kVector
+  int blurred_pitch;
+  int pixel_bytes;
+  int bytes;  // of a warp
 
-  GLINT_HD explicit PatchSides(int reach) : blurred(2 * reach + 1), loaded(2 * reach + 1 + 2 * kGaussianRadius) {}
-  GLINT_HD int SharedBytes() const {
-    return (loaded * loaded + loaded * blurred) * static_cast<int>(sizeof(float)) + blurred * blurred;
+  GLINT_HD explicit PatchShape(int reach)
+      : blurred(2 * reach + 1),
+        loaded(blurred + 2 * kGaussianRadius),
+        block_columns((blurred + kColumns - 1) / kColumns) {
+    const int block_rows = (blurred + kRows - 1) / kRows;
+    blocks = block_columns * block_rows;
+    // A lane reads four words, of which the first is up to three words from the row's beginning.
+    pitch = ((block_columns + 6) * 4 + kVector - 1) / kVector * kVector;
+    blurred_pitch = block_columns * kColumns;
+    pixel_bytes = (block_rows * kRows + 2 * kGaussianRadius) * pitch;
+    bytes = (pixel_bytes + block_rows * kRows * blurred_pitch + kVector - 1) / kVector * kVector;
   }
+  GLINT_HD int SharedBytes() const { return kThreads / kWarp * bytes; }
 };
+
+// Byte i of a word, as a float: 2^23 + byte has the byte for its lowest bits.
+__device__ __forceinline__ float ByteAsFloat(uint32_t word, int i) {
+  return __uint_as_float(__byte_perm(word, 0x4b000000u, 0x7650u | i)) - 8388608.0f;
+}
+
+// RoundHalfEven(v) + kRounded, without a conversion. |v| < 2^21.
+constexpr uint32_t kRounded = 0x4b400000;
+__device__ __forceinline__ uint32_t RoundedBits(float v) { return __float_as_uint(v + 12582912.0f); }
 
 // GaussianRow() of seven pixels that are floats already.
 __device__ __forceinline__ float BlurRow(const float* p) {
   float sum = GaussianWeight(0) * p[0];
 #pragma unroll
-  for (int i = 1; i < 7; ++i) sum = fmaf(GaussianWeight(i), p[i], sum);
+  for (int i = 1; i < kTaps; ++i) sum = fmaf(GaussianWeight(i), p[i], sum);
   return sum;
 }
 
-__global__ void __launch_bounds__(kThreads) DescribeKernel(GLINT_KERNEL_ARGUMENT Frame frame) {
+// A number whose lowest byte is GaussianColumn() of rows first, first + 1, ... (modulo kTaps) of column j. The sum is
+// within 0..255.5, so that it needs no clamp.
+__device__ __forceinline__ uint32_t BlurColumn(const float (&rows)[kTaps][kColumns], int first, int j) {
+  const auto row = [&](int i) { return rows[(first + i) % kTaps][j]; };
+  float sum = GaussianWeight(3) * row(3);
+#pragma unroll
+  for (int k = 1; k < 4; ++k) sum = fmaf(GaussianWeight(3 + k), row(3 + k) + row(3 - k), sum);
+  return RoundedBits(sum);
+}
+
+// Blurs a block. The pixel at its upper left, less the blur's radius, is `skew` bits into the word at `from`.
+__device__ __forceinline__ void BlurBlock(const uint8_t* from, int pitch, int skew, uint8_t* to, int to_pitch) {
+  float rows[kTaps][kColumns];
+#pragma unroll
+  for (int v = 0; v < kRows + kTaps - 1; ++v) {
+    const auto* words = reinterpret_cast<const uint32_t*>(from + v * pitch);
+    float p[12];
+#pragma unroll
+    for (int k = 0; k < 3; ++k) {
+      const uint32_t word = __funnelshift_r(words[k], words[k + 1], skew);
+#pragma unroll
+      for (int j = 0; j < 4; ++j) p[4 * k + j] = ByteAsFloat(word, j);
+    }
+#pragma unroll
+    for (int j = 0; j < kColumns; ++j) rows[v % kTaps][j] = BlurRow(p + j);
+    if (v < kTaps - 1) continue;
+    const int first = v - (kTaps - 1);
+    const uint32_t low = __byte_perm(BlurColumn(rows, first, 0), BlurColumn(rows, first, 1), 0x0040);
+    const uint32_t high = __byte_perm(BlurColumn(rows, first, 2), BlurColumn(rows, first, 3), 0x0040);
+    *reinterpret_cast<uint32_t*>(to + first * to_pitch) = __byte_perm(low, high, 0x5410);
+  }
+}
+
+__global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
+    DescribeKernel(GLINT_KERNEL_ARGUMENT Frame frame) {
   extern __shared__ __align__(16) uint8_t memory[];
-  __shared__ __align__(16) uint32_t words[kRbriefBits / kWarp];
-  const PatchSides side(frame.descriptor_reach);
-  auto* pixels = reinterpret_cast<float*>(memory);
-  float* rows = pixels + side.loaded * side.loaded;
-  auto* blurred = reinterpret_cast<uint8_t*>(rows + side.loaded * side.blurred);
+  __shared__ float4 pattern[kRbriefBits];
+  const PatchShape patch(frame.descriptor_reach);
+  const int lane = threadIdx.x % kWarp;
+  uint8_t* pixels = memory + threadIdx.x / kWarp * patch.bytes;
+  uint8_t* blurred = pixels + patch.pixel_bytes;
 
   AllowSuccessor();
-  RbriefPair pairs[kRbriefBits / kThreads];
-  for (int k = 0; k < kRbriefBits / kThreads; ++k) pairs[k] = frame.pattern[k * kThreads + threadIdx.x];
+  for (int k = threadIdx.x; k < kRbriefBits; k += kThreads) {
+    const RbriefPair pair = frame.pattern[k];
+    pattern[k] = make_float4(pair.x0, pair.y0, pair.x1, pair.y1);
+  }
+  __syncthreads();
+  // The part of every patch that a lane loads.
+  const int row_vectors = patch.pitch / kVector;
+  const int row_step = kWarp / row_vectors;
+  const int first_row = lane / row_vectors;
+  const int vector = lane - first_row * row_vectors;
+
   WaitForPredecessor();
   const LevelSequence corners(frame.levels, [&](int l) {
     const uint32_t kept = frame.counters->kept[l];
     const auto room = static_cast<uint32_t>(frame.level[l].ranked_capacity);
     return kept < room ? kept : room;
   });
-  const int runs = (side.blurred + kRun - 1) / kRun;
-  for (uint32_t i = blockIdx.x; i < corners.total(); i += gridDim.x) {
+  constexpr uint32_t kWarps = kThreads / kWarp;
+  for (uint32_t i = blockIdx.x * kWarps + threadIdx.x / kWarp; i < corners.total(); i += gridDim.x * kWarps) {
     const LevelSequence::Place at = corners.Find(i);
     const Level& level = frame.level[at.level];
     const RankedCorner corner = level.ranked[at.index];
-    const int x0 = XOf(corner.position) - side.loaded / 2;
-    const int y0 = YOf(corner.position) - side.loaded / 2;
-    const bool inside = x0 >= 0 && y0 >= 0 && x0 + side.loaded <= level.width && y0 + side.loaded <= level.height;
-
-    for (int k = threadIdx.x; k < side.loaded * side.loaded; k += kThreads) {
-      const int v = k / side.loaded;
-      int x = x0 + k - v * side.loaded;
-      int y = y0 + v;
-      if (!inside) {
-        x = Reflect101(x, level.width);
-        y = Reflect101(y, level.height);
+    const int x0 = XOf(corner.position) - patch.loaded / 2;
+    const int y0 = YOf(corner.position) - patch.loaded / 2;
+    const bool inside = x0 >= 0 && y0 >= 0 && x0 + patch.loaded <= level.width && y0 + patch.loaded <= level.height;
+    const int skew = inside ? x0 % kVector : 0;  // bytes before the patch in its first vector
+    if (inside) {
+      const uint8_t* from = level.image + static_cast<size_t>(y0) * level.pitch + (x0 - skew) + vector * kVector;
+      const bool takes_part = first_row < row_step && vector * kVector < skew + patch.loaded;
+      for (int first = first_row; first < patch.loaded; first += kVectorsInFlight * row_step) {
+        uint4 v[kVectorsInFlight];
+#pragma unroll
+        for (int k = 0; k < kVectorsInFlight; ++k) {
+          const int y = first + k * row_step;
+          if (takes_part && y < patch.loaded) v[k] = *reinterpret_cast<const uint4*>(from + y * level.pitch);
+        }
+#pragma unroll
+        for (int k = 0; k < kVectorsInFlight; ++k) {
+          const int y = first + k * row_step;
+          if (takes_part && y < patch.loaded)
+            *reinterpret_cast<uint4*>(pixels + y * patch.pitch + vector * kVector) = v[k];
+        }
       }
-      pixels[k] = static_cast<float>(level.image[static_cast<size_t>(y) * level.pitch + x]);
+    } else {
+      for (int y = 0; y < patch.loaded; ++y) {
+        const uint8_t* from = level.image + static_cast<size_t>(Reflect101(y0 + y, level.height)) * level.pitch;
+        for (int x = lane; x < patch.loaded; x += kWarp) {
+          pixels[y * patch.pitch + x] = from[Reflect101(x0 + x, level.width)];
+        }
+      }
     }
-    __syncthreads();
-    for (int k = threadIdx.x; k < side.loaded * runs; k += kThreads) {
-      const int v = k / runs;
-      // The last run may overlap the one before rather than leave the row.
-      const int u = Min((k - v * runs) * kRun, side.blurred - kRun);
-      const float* from = pixels + v * side.loaded + u;
-      float p[kRun + 6];
-#pragma unroll
-      for (int j = 0; j < kRun + 6; ++j) p[j] = from[j];
-#pragma unroll
-      for (int j = 0; j < kRun; ++j) rows[v * side.blurred + u + j] = BlurRow(p + j);
+    __syncwarp();
+    for (int k = lane; k < patch.blocks; k += kWarp) {
+      const int v = k / patch.block_columns * kRows;
+      const int u = k % patch.block_columns * kColumns;
+      BlurBlock(pixels + v * patch.pitch + skew / 4 * 4 + u, patch.pitch, skew % 4 * 8,
+                blurred + v * patch.blurred_pitch + u, patch.blurred_pitch);
     }
-    __syncthreads();
-    for (int k = threadIdx.x; k < side.blurred * runs; k += kThreads) {
-      const int run = k / side.blurred;
-      const int u = k - run * side.blurred;
-      const int v = Min(run * kRun, side.blurred - kRun);
-      const float* from = rows + v * side.blurred + u;
-      float p[kRun + 6];
-#pragma unroll
-      for (int j = 0; j < kRun + 6; ++j) p[j] = from[j * side.blurred];
-#pragma unroll
-      for (int j = 0; j < kRun; ++j) blurred[(v + j) * side.blurred + u] = GaussianColumn(p + j);
-    }
-    __syncthreads();
+    __syncwarp();
 
     const SinCos turn = SteeringSinCos(corner.angle);
-    const auto pixel = [&](int px, int py) -> int {
-      const int u = SteeredX(px, py, turn);
-      const int v = SteeredY(px, py, turn);
-      const int centre = side.blurred / 2;
+    const int centre = patch.blurred / 2;
+    const auto pixel = [&](float px, float py) -> int {
+      // SteeredX() and SteeredY() of floats.
+      const int u = static_cast<int>(RoundedBits(px * turn.cos - py * turn.sin) - kRounded);
+      const int v = static_cast<int>(RoundedBits(px * turn.sin + py * turn.cos) - kRounded);
       if (!inside) {
         const int x = XOf(corner.position) + u;
         const int y = YOf(corner.position) + v;
         if (x < 0 || y < 0 || x >= level.width || y >= level.height) {
-          return static_cast<int>(pixels[(v + centre + kGaussianRadius) * side.loaded + u + centre + kGaussianRadius]);
+          return pixels[(v + centre + kGaussianRadius) * patch.pitch + u + centre + kGaussianRadius];
         }
       }
-      return blurred[(v + centre) * side.blurred + u + centre];
+      return blurred[(v + centre) * patch.blurred_pitch + u + centre];
     };
+    uint32_t word = 0;  // of the descriptor, in lanes 0..7
 #pragma unroll
-    for (int k = 0; k < kRbriefBits / kThreads; ++k) {
-      const bool darker = pixel(pairs[k].x0, pairs[k].y0) < pixel(pairs[k].x1, pairs[k].y1);
-      const unsigned bits = __ballot_sync(kFullWarp, darker);
-      if (threadIdx.x % kWarp == 0) words[(k * kThreads + threadIdx.x) / kWarp] = bits;
+    for (int k = 0; k < kRbriefBits / kWarp; ++k) {
+      const float4 pair = pattern[k * kWarp + lane];
+      const unsigned bits = __ballot_sync(kFullWarp, pixel(pair.x, pair.y) < pixel(pair.z, pair.w));
+      if (lane == k) word = bits;
     }
-    __syncthreads();
-    if (threadIdx.x < kRbriefBytes / sizeof(uint4)) {
-      reinterpret_cast<uint4*>(level.descriptors + static_cast<size_t>(at.index) * kRbriefBytes)[threadIdx.x] =
-          reinterpret_cast<const uint4*>(words)[threadIdx.x];
+    if (lane < kRbriefBits / kWarp) {
+      reinterpret_cast<uint32_t*>(level.descriptors + static_cast<size_t>(at.index) * kRbriefBytes)[lane] = word;
     }
+    __syncwarp();
   }
 }
 
 }  // namespace
 
 absl::Status PrepareDescribe(Api* api) {
-  const PatchSides largest(RbriefReach(kMaxPatchSize));
+  const PatchShape largest(RbriefReach(kMaxPatchSize));
   return ToStatus(api->FuncSetSharedBytes(reinterpret_cast<const void*>(&DescribeKernel), largest.SharedBytes()),
                   "reserving shared memory for the descriptor stage");
 }
 
 absl::Status Describe(StreamView stream, const Frame& frame, int multiprocessors) {
-  const PatchSides side(frame.descriptor_reach);
-  if (side.blurred < kRun || frame.pattern == nullptr) return absl::InternalError("descriptor stage: pattern");
+  if (frame.pattern == nullptr) return absl::InternalError("descriptor stage: pattern");
   KernelLaunch launch;
   launch.kernel = reinterpret_cast<const void*>(&DescribeKernel);
   launch.block = dim3(kThreads);
   launch.grid = dim3(kBlocksPerMultiprocessor * multiprocessors);
-  launch.shared_bytes = side.SharedBytes();
+  launch.shared_bytes = PatchShape(frame.descriptor_reach).SharedBytes();
   launch.overlaps_predecessor = true;
   void* arguments[] = {const_cast<Frame*>(&frame)};
   return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the descriptor stage");
