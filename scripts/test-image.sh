@@ -4,8 +4,8 @@
 #
 #   scripts/test-image.sh GLINT      GLINT: a `glint` on this machine that can stream
 #
-# Needs root, buildah, mmdebstrap, iproute2 and a Debian mirror. Takes about 5 minutes on two free cores; the base image is
-# kept as localhost/debian:bookworm-slim.
+# JOBS in the environment: compilers at the same time. Needs root, buildah, mmdebstrap, iproute2 and a Debian mirror. The
+# base image is kept as localhost/debian:bookworm-slim, and what was compiled by buildah.
 set -euo pipefail
 glint=$(realpath "${1:?test-image.sh GLINT}")
 cd "$(dirname "$0")/.."
@@ -46,7 +46,7 @@ done
 
 read -ra arguments <<<"$(scripts/image-args.sh cpu)"
 buildah bud --isolation chroot --format docker --layers --quiet "${arguments[@]}" --build-arg "BASE_BUILD=$base" \
-  --build-arg "BASE_RUN=$base" --tag "$image" --file docker/Dockerfile . >"$work/build.log" 2>&1 ||
+  --build-arg "BASE_RUN=$base" --build-arg "JOBS=${JOBS:-}" --tag "$image" --file docker/Dockerfile . >"$work/build.log" 2>&1 ||
   { tail -50 "$work/build.log" && fail 'the image does not build'; }
 say "image built: $(buildah images --format '{{.Size}}' "$image")"
 
