@@ -1,5 +1,4 @@
 // glint-server: flags -> Options -> Server::Create -> Wait.
-#include <malloc.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "server/canary.h"
 #include "server/flags.h"
+#include "server/keep_memory.h"
 #include "server/log.h"
 #include "server/notify.h"
 #include "server/server.h"
@@ -24,15 +24,6 @@ namespace {
 constexpr int kExitFailure = 1;  // could not start, or lost its device
 constexpr int kExitUsage = 2;
 constexpr int kExitSignal = 128;  // plus the signal's number
-
-// gRPC takes and gives back a frame's worth of memory for every message. By default glibc returns that to the kernel
-// each time and faults it in again, which costs more than everything else between socket and lane.
-void KeepMemory() {
-  constexpr int kLargestHeapBlock = 32 << 20;  // glibc's limit; larger blocks are always mapped
-  mallopt(M_MMAP_THRESHOLD, kLargestHeapBlock);
-  mallopt(M_TRIM_THRESHOLD, 512 << 20);
-  mallopt(M_TOP_PAD, 64 << 20);
-}
 
 // First SIGTERM or SIGINT: drain. Second: leave at once.
 void HandleSignals(sigset_t signals, glint::Server* server, glint::Logger* logger) {
@@ -57,7 +48,7 @@ int main(int argc, char** argv) {
     std::fputs(flags->help ? glint::FlagsHelp().c_str() : absl::StrCat(glint::ServerVersion(), "\n").c_str(), stdout);
     return 0;
   }
-  KeepMemory();
+  glint::KeepFreedMemory();
 
   // Blocked before the first thread starts, so that all inherit it and one thread alone waits for them.
   sigset_t signals;

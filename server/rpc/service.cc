@@ -16,27 +16,15 @@
 #include "server/rpc/info_call.h"
 #include "server/rpc/listen.h"
 #include "server/rpc/stream_call.h"
+#include "server/rpc/transport.h"
 
 namespace glint {
 namespace {
 
-// A thread parses about as fast as a lane detects small frames; few suffice.
-constexpr unsigned kMinThreads = 2;
-constexpr unsigned kMaxThreads = 8;
-constexpr unsigned kProcessorsPerThread = 4;
 // Calls of each method that may arrive at one thread before it looks.
 constexpr int kRequestedCalls = 4;
 // What remains when all calls have ended are watchers of health and users of reflection: they get this long.
 constexpr absl::Duration kGoodbye = absl::Milliseconds(50);
-// A client whose machine vanished is noticed after the sum of these.
-constexpr int kKeepaliveMs = 30000;
-constexpr int kKeepaliveTimeoutMs = 10000;
-// Clients may ping as often as this, with or without calls.
-constexpr int kMinPingIntervalMs = 5000;
-
-unsigned ThreadCount() {
-  return std::clamp(std::thread::hardware_concurrency() / kProcessorsPerThread, kMinThreads, kMaxThreads);
-}
 
 // Once in a process. gRPC keeps health and reflection as registrations that its builders pick up.
 void PrepareGrpc() {
@@ -84,15 +72,9 @@ absl::StatusOr<std::unique_ptr<Service>> Service::Start(ServerEnv* env) {
 absl::Status Service::Listen() {
   const ServerOptions& options = env_->options;
   grpc::ServerBuilder builder;
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // else two servers share a port and no one notices
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMinPingIntervalMs);
-  builder.SetMaxReceiveMessageSize(options.max_message_bytes);
-  builder.SetMaxSendMessageSize(options.max_message_bytes);
+  ConfigureTransport(options.max_message_bytes, &builder);
   builder.RegisterService(&async_);
-  for (unsigned i = 0; i < ThreadCount(); ++i) queues_.push_back(builder.AddCompletionQueue());
+  for (unsigned i = 0; i < CompletionThreads(); ++i) queues_.push_back(builder.AddCompletionQueue());
 
   std::vector<int> ports(options.listen.size(), 0);
   for (size_t i = 0; i < options.listen.size(); ++i) {
