@@ -48,19 +48,16 @@ ResilientStream::ResilientStream(const Client* client, const StreamOptions& opti
 ResilientStream::~ResilientStream() = default;
 
 absl::Status ResilientStream::Write(uint64_t frame_id, const ImageInput& image) {
+  if (absl::Status status = Renew(); !status.ok()) return status;
   const Kept* kept;
-  bool refused;
   {
     absl::MutexLock lock(&mu_);
-    refused = refused_;
     kept_.emplace_back();
     Kept& back = kept_.back();
     back.frame_id = frame_id;
-    back.image = Copy(image, &back.bytes);
+    back.image = retry_.patience > absl::ZeroDuration() ? Copy(image, &back.bytes) : image;
     kept = &back;
   }
-  if (stream_ == nullptr) return Reopen(absl::OkStatus());
-  if (refused) return Reopen(absl::UnavailableError("the server drains"));
   const absl::Status status = stream_->Write(frame_id, kept->image);
   if (absl::IsInvalidArgument(status)) {
     // Not sent, and not worth sending; if it is how the stream ended, the next call says so again.
@@ -76,17 +73,38 @@ absl::Status ResilientStream::Finish() {
     absl::Status status = stream_->Finish();
     {
       absl::MutexLock lock(&mu_);
-      if (kept_.empty()) return absl::OkStatus();
+      if (cancelled_) return absl::CancelledError();
+      // How a stream ended does not matter once all is answered, unless there is to be one stream only.
+      if (kept_.empty()) return retry_.patience > absl::ZeroDuration() ? absl::OkStatus() : status;
     }
     if (status.ok()) status = absl::UnavailableError("the server drains");
     if (status = Reopen(status); !status.ok()) return status;
   }
 }
 
+void ResilientStream::Cancel() {
+  absl::MutexLock lock(&mu_);
+  cancelled_ = true;
+  if (open_ != nullptr) open_->Cancel();
+}
+
+absl::Status ResilientStream::Renew() {
+  if (stream_ == nullptr) return Reopen(absl::OkStatus());
+  bool refused;
+  {
+    absl::MutexLock lock(&mu_);
+    refused = refused_;
+  }
+  if (refused) return Reopen(absl::UnavailableError("the server drains"));
+  if (absl::Now() - opened_at_ < retry_.max_age) return absl::OkStatus();
+  absl::Status status = Finish();
+  return status.ok() ? Reopen(absl::OkStatus()) : status;
+}
+
 void ResilientStream::Deliver(const FrameResult& result) {
   {
     absl::MutexLock lock(&mu_);
-    if (absl::IsUnavailable(result.status)) refused_ = true;
+    if (absl::IsUnavailable(result.status) && retry_.patience > absl::ZeroDuration()) refused_ = true;
     if (refused_) return;
   }
   if (on_result_) on_result_(result);
@@ -99,8 +117,15 @@ absl::Status ResilientStream::Reopen(absl::Status why) {
   const absl::Time began = absl::Now();
   absl::Duration pause = absl::ZeroDuration();
   for (;;) {
-    if (!why.ok() && !WorthAnotherTry(why)) return why;
-    absl::SleepFor(pause);
+    {
+      absl::MutexLock lock(&mu_);
+      mu_.AwaitWithTimeout(absl::Condition(&cancelled_), pause);
+      if (cancelled_) return absl::CancelledError();
+    }
+    if (!why.ok()) {
+      const bool again = retry_.patience > absl::ZeroDuration() && WorthAnotherTry(why);
+      if (!again || (retry_.stop && retry_.stop())) return why;
+    }
     pause = std::min(std::max(retry_.pause, 2 * pause), retry_.max_pause);
     if (why = OpenOnce(); why.ok()) return why;
     absl::MutexLock lock(&mu_);
@@ -109,8 +134,12 @@ absl::Status ResilientStream::Reopen(absl::Status why) {
 }
 
 absl::Status ResilientStream::OpenOnce() {
-  stream_ = nullptr;  // its callback runs no more
   std::vector<const Kept*> again;
+  {
+    absl::MutexLock lock(&mu_);
+    open_ = nullptr;
+  }
+  stream_ = nullptr;  // its callback runs no more
   {
     absl::MutexLock lock(&mu_);
     refused_ = false;
@@ -120,6 +149,12 @@ absl::Status ResilientStream::OpenOnce() {
   if (!opened.ok()) return opened.status();
   stream_ = *std::move(opened);
   ++opened_;
+  opened_at_ = absl::Now();
+  {
+    absl::MutexLock lock(&mu_);
+    open_ = stream_.get();
+    if (cancelled_) open_->Cancel();
+  }
   // Answers take frames from the front meanwhile, but only frames that were written before.
   for (const Kept* kept : again) {
     if (absl::Status status = stream_->Write(kept->frame_id, kept->image); !status.ok()) return status;

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -26,15 +27,20 @@
 namespace glint::client {
 
 struct RetryOptions {
-  // Given up when no frame was answered for so long since the stream broke.
+  // Given up when no frame was answered for so long since the stream broke. Zero: one stream, and no other after it.
   absl::Duration patience = absl::Seconds(30);
   // Between attempts: doubled each time, up to the second.
   absl::Duration pause = absl::Milliseconds(20);
   absl::Duration max_pause = absl::Seconds(1);
+  // A stream of this age is finished and followed by a new one, so that servers which joined or came back get their
+  // share of long-lived streams. Costs one answer's wait each time.
+  absl::Duration max_age = absl::InfiniteDuration();
+  // If set, asked before each attempt to open another stream; true gives up at once.
+  std::function<bool()> stop;
 };
 
-// Thread-compatible: Write() and Finish() by one thread at a time. Results come on a reading thread, as in
-// DetectStream.
+// Thread-compatible: Write() and Finish() by one thread at a time; Cancel() by any. Results come on a reading thread,
+// as in DetectStream. A stream that breaks is noticed, and another one opened, by the next Write() or Finish().
 class ResilientStream {
  public:
   // `client` must outlive this. The mask's pixels in `options` must live as long, too.
@@ -44,26 +50,32 @@ class ResilientStream {
   ResilientStream(const ResilientStream&) = delete;
   ResilientStream& operator=(const ResilientStream&) = delete;
 
-  // As DetectStream::Write(); keeps a copy of the frame until it is answered. Errors that another attempt would not
-  // change, such as bad options, and the last error after `patience`.
+  // As DetectStream::Write(); keeps a copy of the frame until it is answered. INVALID_ARGUMENT: the image cannot be
+  // sent, the stream lives on. Other errors, such as bad options, are those that another attempt would not change, and
+  // the last one after `patience`.
   absl::Status Write(uint64_t frame_id, const ImageInput& image);
 
   // Waits until all frames are answered.
   absl::Status Finish();
 
-  // Streams opened after the first. For the thread that writes.
+  // Ends it at once: Write() and Finish() return CANCELLED. Does not wait. May be called by the callback.
+  void Cancel() ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Streams opened after the first, for whatever reason. For the thread that writes.
   int reopened() const { return opened_ > 0 ? opened_ - 1 : 0; }
 
  private:
   struct Kept {
     uint64_t frame_id;
     std::string bytes;
-    ImageInput image;  // of `bytes`
+    ImageInput image;  // of `bytes`, or of the caller's and not looked at again
   };
 
   void Deliver(const FrameResult& result) ABSL_LOCKS_EXCLUDED(mu_);
   // Opens a stream and sends the frames kept, again and again while that helps; `why` is how the last one ended.
   absl::Status Reopen(absl::Status why) ABSL_LOCKS_EXCLUDED(mu_);
+  // Makes sure that there is a stream which takes frames, young enough.
+  absl::Status Renew() ABSL_LOCKS_EXCLUDED(mu_);
   absl::Status OpenOnce() ABSL_LOCKS_EXCLUDED(mu_);
 
   const Client* const client_;
@@ -71,11 +83,14 @@ class ResilientStream {
   const RetryOptions retry_;
   const ResultCallback on_result_;
   int opened_ = 0;
+  absl::Time opened_at_ = absl::InfinitePast();
 
   mutable absl::Mutex mu_;
   std::deque<Kept> kept_ ABSL_GUARDED_BY(mu_);  // not answered, oldest first; never moved by either end's changes
   bool refused_ ABSL_GUARDED_BY(mu_) = false;   // the server drains: what else this stream says is not an answer
   absl::Time answered_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
+  bool cancelled_ ABSL_GUARDED_BY(mu_) = false;
+  DetectStream* open_ ABSL_GUARDED_BY(mu_) = nullptr;  // stream_, while Cancel() may reach for it
 
   std::unique_ptr<DetectStream> stream_;  // last: its reading thread uses the others
 };

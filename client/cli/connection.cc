@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "server/server.h"
 
 namespace glint::cli {
@@ -24,8 +25,8 @@ void ConnectionFlags::AddTo(Flags* flags) {
   flags->Section("Server");
   flags->String(
       "server", "ADDRESS",
-      absl::StrCat("host:port, unix:PATH, or inproc for a server inside this process. Default: $GLINT_SERVER, "
-                   "or ",
+      absl::StrCat("host:port, unix:PATH, or inproc for a server inside this process; dns:///NAME:PORT or "
+                   "ipv4:HOST:PORT,HOST:PORT... for equal servers that are taken in turn. Default: $GLINT_SERVER, or ",
                    kDefaultServer, "."),
       &server);
   flags->Choice("backend", {{"auto", Backend::kAuto}, {"cpu", Backend::kCpu}, {"cuda", Backend::kCuda}},
@@ -61,6 +62,8 @@ absl::StatusOr<Connection> Connection::Open(const ConnectionFlags& flags) {
   if (flags.server != kInside) {
     client::ClientOptions options;
     options.connect_timeout = flags.timeout_or(options.connect_timeout);
+    options.balance = absl::StartsWith(flags.server, "dns:") || absl::StartsWith(flags.server, "ipv4:") ||
+                      absl::StartsWith(flags.server, "ipv6:");
     auto client = client::Client::Connect(flags.server, options);
     if (!client.ok()) return client.status();
     connection.client_ = std::make_unique<client::Client>(*std::move(client));

@@ -1,4 +1,4 @@
-// glint stream: all frames of a source through one DetectStream.
+// glint stream: all frames of a source through one stream, or through one after the other where servers go away.
 #include <deque>
 #include <limits>
 #include <mutex>
@@ -8,6 +8,7 @@
 #include "client/cli/connection.h"
 #include "client/cli/detector_flags.h"
 #include "client/cli/report.h"
+#include "client/resilient_stream.h"
 
 namespace glint::cli {
 namespace {
@@ -18,6 +19,7 @@ struct StreamFlags {
   SendFormat send = SendFormat::kGray;
   std::optional<int> in_flight;
   std::optional<int> max_frames;
+  std::optional<float> retry;  // seconds
   bool loop = false;
 
   void AddTo(Flags* flags) {
@@ -29,6 +31,10 @@ struct StreamFlags {
     flags->Int("in-flight", "N", "Frames sent ahead of their results (1..4096, default 8).", &in_flight);
     flags->Bool("loop", "Begin again at the end of SOURCE, until --max-frames or an interrupt.", &loop);
     flags->Int("max-frames", "N", "Stop after N frames.", &max_frames);
+    flags->Float("retry", "SECONDS",
+                 "When the server goes away, open another stream and send again what was not answered; give up when no "
+                 "frame was answered for so long (default 0: at once).",
+                 &retry);
   }
   absl::Status Validate() const {
     if (in_flight.has_value() && (*in_flight < 1 || *in_flight > 4096)) {
@@ -36,6 +42,9 @@ struct StreamFlags {
     }
     if (max_frames.has_value() && *max_frames < 1) {
       return absl::InvalidArgumentError(absl::StrCat("option '--max-frames': ", *max_frames, " is not above 0"));
+    }
+    if (retry.has_value() && *retry < 0) {
+      return absl::InvalidArgumentError(absl::StrCat("option '--retry': ", *retry, " is below 0"));
     }
     return absl::OkStatus();
   }
@@ -99,18 +108,16 @@ Outcome StreamAll(const client::Client& client, const client::StreamOptions& opt
                   const StreamFlags& flags, Report* report) {
   Outcome outcome;
   Waiting waiting;
-  client::DetectStream* open_stream = nullptr;
-  const auto on_result = [&](const client::FrameResult& result) {
+  client::RetryOptions retry;
+  retry.patience = absl::Seconds(flags.retry.value_or(0));
+  retry.stop = Interrupted;
+  client::ResilientStream* open_stream = nullptr;
+  client::ResilientStream stream(&client, options, retry, [&](const client::FrameResult& result) {
     if (outcome.output.ok()) outcome.output = report->Add(waiting.Front(), result.status, result.detection);
     waiting.Pop();
     if (!outcome.output.ok()) open_stream->Cancel();
-  };
-  auto stream = client.OpenStream(options, on_result);
-  if (!stream.ok()) {
-    outcome.stream = stream.status();
-    return outcome;
-  }
-  open_stream = stream->get();
+  });
+  open_stream = &stream;
 
   const int64_t limit = flags.max_frames.has_value() ? *flags.max_frames : std::numeric_limits<int64_t>::max();
   bool any = false;  // in this round, so that a source without pictures is not asked for ever
@@ -119,7 +126,7 @@ Outcome StreamAll(const client::Client& client, const client::StreamOptions& opt
     const absl::Status next = source->Next(&picture);
     if (next.ok()) {
       any = true;
-      outcome.stream = (*stream)->Write(static_cast<uint64_t>(id++), waiting.Push(std::move(picture)).input());
+      outcome.stream = stream.Write(static_cast<uint64_t>(id++), waiting.Push(std::move(picture)).input());
     } else if (!absl::IsOutOfRange(next)) {
       Complain(kName, next.message());
       ++outcome.unread;
@@ -129,7 +136,7 @@ Outcome StreamAll(const client::Client& client, const client::StreamOptions& opt
       any = false;
     }
   }
-  const absl::Status finished = (*stream)->Finish();
+  const absl::Status finished = stream.Finish();
   if (outcome.stream.ok()) outcome.stream = finished;
   return outcome;
 }

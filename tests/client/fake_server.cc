@@ -12,6 +12,10 @@ FakeServer::FakeServer() {
   std::string folder = ::testing::TempDir() + "glint-fake-XXXXXX";
   folder_ = mkdtemp(folder.data());
   address_ = "unix:" + folder_ + "/socket";
+  Start();
+}
+
+void FakeServer::Start() {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(-1);
@@ -20,9 +24,14 @@ FakeServer::FakeServer() {
   server_ = builder.BuildAndStart();
 }
 
-FakeServer::~FakeServer() {
+void FakeServer::Stop() {
   server_->Shutdown(std::chrono::system_clock::now());
   server_->Wait();
+  server_ = nullptr;
+}
+
+FakeServer::~FakeServer() {
+  if (server_ != nullptr) Stop();
   std::remove((folder_ + "/socket").c_str());
   rmdir(folder_.c_str());
 }

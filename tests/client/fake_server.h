@@ -18,12 +18,15 @@ class FakeServer : public v1::FeatureDetection::Service {
  public:
   using Stream = grpc::ServerReaderWriter<v1::DetectStreamResponse, v1::DetectStreamRequest>;
 
-  // Starts at once; `on_*` may be set until the first call.
+  // Started; `on_*` may be set until the first call.
   FakeServer();
   ~FakeServer() override;
 
   const std::string& address() const { return address_; }
   grpc::Server* server() { return server_.get(); }
+  // Breaks all calls off and listens no more, as one that was killed; and comes back at the same address.
+  void Stop();
+  void Start();
   Client Connect();
 
   std::function<grpc::Status(const v1::DetectRequest&, v1::DetectResponse*)> on_detect;
