@@ -11,12 +11,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "features/limits.h"
 #include "features/types.h"
+#include "server/decode/pieces.h"
 
 namespace glint::decode {
 
@@ -65,8 +67,9 @@ absl::StatusOr<RawPlan> InspectRaw(const RawLayout& layout, size_t bytes, int64_
 // One row of `width` pixels to grey: GRAY8 is copied, the others become cv::cvtColor's grey (alpha is ignored).
 void RowToGray(PixelFormat format, const uint8_t* pixels, int width, uint8_t* gray);
 
-// All rows. `data` must have the number of bytes that InspectRaw accepted, and to.shape be plan.shape.
-void RawToGray(const RawPlan& plan, const uint8_t* data, const Destination& to);
+// All rows. `data` must have the number of bytes that InspectRaw accepted, and to.shape be plan.shape. Rows of
+// colour that lie in more than one piece are put together in `*scratch`, which keeps its memory from call to call.
+void RawToGray(const RawPlan& plan, Pieces data, const Destination& to, std::vector<uint8_t>* scratch);
 
 // ---- Encoded pictures.
 

@@ -64,7 +64,9 @@ absl::StatusOr<Image> DecodePnm(absl::Span<const uint8_t> file, int64_t max_pixe
   const auto plan = InspectRaw(layout, file.size() - at, max_pixels);
   if (!plan.ok()) return plan.status();
   Image image(plan->shape.width, plan->shape.height);
-  RawToGray(*plan, file.data() + at, DestinationIn(&image));
+  const absl::Span<const uint8_t> data = file.subspan(at);
+  std::vector<uint8_t> scratch;
+  RawToGray(*plan, {&data, 1}, DestinationIn(&image), &scratch);
   return image;
 }
 

@@ -1,4 +1,5 @@
 #include <cstring>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
@@ -62,9 +63,16 @@ void RowToGray(PixelFormat format, const uint8_t* pixels, int width, uint8_t* gr
   GrayRow(pixels, BytesPerPixel(format), blue_first, width, gray);
 }
 
-void RawToGray(const RawPlan& plan, const uint8_t* data, const Destination& to) {
+void RawToGray(const RawPlan& plan, Pieces data, const Destination& to, std::vector<uint8_t>* scratch) {
+  PieceReader reader(data);
   for (int y = 0; y < plan.shape.height; ++y) {
-    RowToGray(plan.format, data + static_cast<size_t>(y) * plan.stride, plan.shape.width, to.row(y));
+    if (y > 0) reader.Skip(plan.stride - plan.row_bytes);
+    if (plan.format == PixelFormat::kGray8) {
+      reader.Read(plan.row_bytes, to.row(y));
+      continue;
+    }
+    if (scratch->size() < plan.row_bytes) scratch->resize(plan.row_bytes);
+    RowToGray(plan.format, reader.Next(plan.row_bytes, scratch->data()), plan.shape.width, to.row(y));
   }
 }
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
-#include "server/schedule/stream_mask.h"
+#include "server/schedule/gray_view.h"
 
 namespace glint {
 namespace {
@@ -86,7 +86,7 @@ absl::StatusOr<DetectorOptions> FromProto(const v1::DetectorOptions& proto, int 
   return options;
 }
 
-absl::StatusOr<ImageSource> FromProto(const v1::Image& proto, int64_t max_pixels) {
+absl::StatusOr<ImageSource> FromProto(const v1::Image& proto, int64_t max_pixels, absl::Span<const uint8_t>* bytes) {
   ImageSource source;
   switch (proto.content_case()) {
     case v1::Image::CONTENT_NOT_SET:
@@ -102,20 +102,23 @@ absl::StatusOr<ImageSource> FromProto(const v1::Image& proto, int64_t max_pixels
       if (!plan.ok()) return plan.status();
       source.kind = ImageSource::Kind::kRaw;
       source.raw = *plan;
-      source.bytes = BytesSpan(raw.data());
+      *bytes = BytesSpan(raw.data());
+      source.bytes = {bytes, 1};
       return source;
     }
     case v1::Image::kEncoded:
       source.kind = ImageSource::Kind::kEncoded;
       source.encoding = static_cast<decode::Encoding>(proto.encoded().encoding());
-      source.bytes = BytesSpan(proto.encoded().data());
+      *bytes = BytesSpan(proto.encoded().data());
+      source.bytes = {bytes, 1};
       return source;
   }
   return source;
 }
 
-absl::StatusOr<ImageSource> MaskFromProto(const v1::Image& proto, int64_t max_pixels) {
-  auto source = FromProto(proto, max_pixels);
+absl::StatusOr<ImageSource> MaskFromProto(const v1::Image& proto, int64_t max_pixels,
+                                          absl::Span<const uint8_t>* bytes) {
+  auto source = FromProto(proto, max_pixels, bytes);
   if (!source.ok()) {
     if (proto.content_case() == v1::Image::CONTENT_NOT_SET) {
       return ContradictionError("mask", "neither raw nor encoded is set");

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "features/options.h"
 #include "features/types.h"
 #include "glint/v1/feature_detection.pb.h"
@@ -20,12 +21,12 @@ namespace glint {
 // own max_features is lowered to that limit without complaint.
 absl::StatusOr<DetectorOptions> FromProto(const v1::DetectorOptions& proto, int max_features);
 
-// Borrows the bytes of `proto`. INVALID_ARGUMENT or RESOURCE_EXHAUSTED as in decode.h; an encoded picture's bytes are
-// not looked at yet.
-absl::StatusOr<ImageSource> FromProto(const v1::Image& proto, int64_t max_pixels);
+// Borrows the bytes of `proto`, through `*bytes`. INVALID_ARGUMENT or RESOURCE_EXHAUSTED as in decode.h; an encoded
+// picture's bytes are not looked at yet.
+absl::StatusOr<ImageSource> FromProto(const v1::Image& proto, int64_t max_pixels, absl::Span<const uint8_t>* bytes);
 
 // The same for a mask, whose format must be GRAY8; fields are called "mask...."
-absl::StatusOr<ImageSource> MaskFromProto(const v1::Image& proto, int64_t max_pixels);
+absl::StatusOr<ImageSource> MaskFromProto(const v1::Image& proto, int64_t max_pixels, absl::Span<const uint8_t>* bytes);
 
 FrameEncoding EncodingOf(const v1::Image& proto);
 size_t BytesOf(const v1::Image& proto);

@@ -9,11 +9,11 @@
 namespace glint {
 
 absl::Status Frame::SetPixels(const v1::Image& image_proto, const v1::Image* mask_proto, int64_t max_pixels) {
-  auto source = FromProto(image_proto, max_pixels);
+  auto source = FromProto(image_proto, max_pixels, &image_bytes);
   if (!source.ok()) return source.status();
   image = *source;
   if (mask_proto == nullptr) return absl::OkStatus();
-  source = MaskFromProto(*mask_proto, max_pixels);
+  source = MaskFromProto(*mask_proto, max_pixels, &mask_bytes);
   if (!source.ok()) return source.status();
   mask = *source;
   return absl::OkStatus();

@@ -21,6 +21,7 @@ struct Frame : FrameJob {
   // One of these two came in; the job borrows its bytes.
   v1::DetectRequest detect_request;
   v1::DetectStreamRequest stream_request;
+  absl::Span<const uint8_t> image_bytes, mask_bytes;
   // One of these two goes out.
   v1::DetectResponse detect_response;
   v1::DetectStreamResponse stream_response;

@@ -83,7 +83,8 @@ absl::Status StreamCall::ReadOptions() {
   if (!options.ok()) return options.status();
   std::unique_ptr<StreamMask> mask;
   if (message.options().has_mask()) {
-    const auto source = MaskFromProto(message.options().mask(), env_->options.lanes.max_image_pixels);
+    absl::Span<const uint8_t> bytes;
+    const auto source = MaskFromProto(message.options().mask(), env_->options.lanes.max_image_pixels, &bytes);
     if (!source.ok()) return source.status();
     mask = std::make_unique<StreamMask>(*source);
   }

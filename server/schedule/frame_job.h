@@ -7,10 +7,10 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/types/span.h"
 #include "features/options.h"
 #include "features/types.h"
 #include "server/decode/decode.h"
+#include "server/decode/pieces.h"
 
 namespace glint {
 
@@ -18,13 +18,14 @@ struct FrameJob;
 class FrameFlow;
 class StreamMask;
 
-// Pixels as a client sent them, borrowed. A raw source was inspected; an encoded one has yet to be.
+// Pixels as a client sent them, borrowed like the array of their pieces. A raw source was inspected; an encoded one has
+// yet to be.
 struct ImageSource {
   enum class Kind { kNone, kRaw, kEncoded };
   Kind kind = Kind::kNone;
   decode::RawPlan raw;
   decode::Encoding encoding = decode::Encoding::kDetect;
-  absl::Span<const uint8_t> bytes;
+  decode::Pieces bytes;
 };
 
 // Where the time of one frame went, in nanoseconds. `stages` is the lane's part.

@@ -25,8 +25,8 @@ Image WarmUpImage() {
 // What one lane's thread reuses from frame to frame.
 struct Scratch {
   decode::Decoder decoder;
-  Image image;
-  Image mask;
+  PixelScratch image;
+  PixelScratch mask;
   Features features;
 };
 

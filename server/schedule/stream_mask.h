@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "features/types.h"
 #include "server/schedule/frame_job.h"
+#include "server/schedule/gray_view.h"
 
 namespace glint {
 
@@ -23,18 +25,12 @@ class StreamMask {
 
  private:
   std::vector<uint8_t> bytes_;
-  ImageSource source_;  // of bytes_
+  absl::Span<const uint8_t> piece_;  // bytes_
+  ImageSource source_;               // of piece_
   std::once_flag decoded_;
-  Image pixels_;
+  PixelScratch scratch_;
   absl::StatusOr<ImageView> view_;
 };
-
-// The grey pixels of `source`: a view of its own bytes if they are GRAY8, otherwise of `*pixels`, filled here.
-absl::StatusOr<ImageView> GrayView(const ImageSource& source, decode::Decoder* decoder, int64_t max_pixels,
-                                   Image* pixels);
-
-// `status` with the field "image" renamed: decoders speak of "image.width", here it was the mask's.
-absl::Status AboutMask(const absl::Status& status);
 
 }  // namespace glint
 

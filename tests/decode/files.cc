@@ -185,6 +185,12 @@ Bytes WriteJpegWithScans(int width, int height, int repeats) {
   return file;
 }
 
+std::vector<absl::Span<const uint8_t>> Cut(absl::Span<const uint8_t> bytes, size_t size) {
+  std::vector<absl::Span<const uint8_t>> pieces(1);
+  for (size_t at = 0; at < bytes.size(); at += size) pieces.push_back(bytes.subspan(at, size));
+  return pieces;
+}
+
 GuardedImage::GuardedImage(Shape shape, int gap)
     : shape_(shape),
       stride_(static_cast<size_t>(shape.width + gap)),

@@ -40,6 +40,9 @@ Bytes Deflate(const Bytes& data);
 // A colour JPEG without progression whose components come in three scans, of which the last is there `repeats` times.
 Bytes WriteJpegWithScans(int width, int height, int repeats);
 
+// `bytes` in pieces of `size`, and an empty one in front.
+std::vector<absl::Span<const uint8_t>> Cut(absl::Span<const uint8_t> bytes, size_t size);
+
 // A destination with a guard of kGuard around and between its rows, in an allocation of exactly the size it needs.
 class GuardedImage {
  public:

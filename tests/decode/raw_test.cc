@@ -13,6 +13,7 @@ namespace glint::decode {
 namespace {
 
 using testing::Bytes;
+using testing::Cut;
 using testing::GuardedImage;
 using ::testing::HasSubstr;
 using testing::RandomBytes;
@@ -71,6 +72,7 @@ TEST_P(AtEverySimdTarget, EqualsCvtColorForEveryColour) {
 }
 
 TEST_P(AtEverySimdTarget, EqualsCvtColorAtEveryWidthAndStride) {
+  std::vector<uint8_t> scratch;
   for (int width = 1; width <= 70; ++width) {
     for (const auto& [format, code] : kColours) {
       const int channels = BytesPerPixel(format);
@@ -88,9 +90,12 @@ TEST_P(AtEverySimdTarget, EqualsCvtColorAtEveryWidthAndStride) {
                                      (row + gap) * (height - 1) + row, kMaxImagePixels);
         ASSERT_TRUE(plan.ok()) << plan.status();
         GuardedImage image(plan->shape, 3);
-        RawToGray(*plan, data.get(), image.destination());
-        EXPECT_EQ(image.pixels(), OpenCvGray(tight, width, height, channels, code)) << width << " gap " << gap;
-        EXPECT_TRUE(image.guards_intact());
+        const absl::Span<const uint8_t> all(data.get(), (row + gap) * (height - 1) + row);
+        for (const size_t piece : {all.size(), row + 3, size_t{2}}) {
+          RawToGray(*plan, Cut(all, piece), image.destination(), &scratch);
+          EXPECT_EQ(image.pixels(), OpenCvGray(tight, width, height, channels, code)) << width << " gap " << gap;
+          EXPECT_TRUE(image.guards_intact());
+        }
       }
     }
   }
@@ -101,7 +106,8 @@ TEST(RawToGray, CopiesGray) {
   const auto plan = InspectRaw({static_cast<int>(PixelFormat::kGray8), 7, 4, 0}, tight.size(), 28);
   ASSERT_TRUE(plan.ok()) << plan.status();
   GuardedImage image(plan->shape, 9);
-  RawToGray(*plan, tight.data(), image.destination());
+  std::vector<uint8_t> scratch;
+  RawToGray(*plan, Cut(tight, 5), image.destination(), &scratch);
   EXPECT_EQ(image.pixels(), tight);
   EXPECT_TRUE(image.guards_intact());
 }

@@ -239,7 +239,8 @@ TEST(StreamMaskTest, KeepsItsOwnBytes) {
   ImageSource source;
   source.kind = ImageSource::Kind::kRaw;
   source.raw = *decode::InspectRaw({1, 4, 3, 0}, bytes.size(), 100);
-  source.bytes = bytes;
+  const absl::Span<const uint8_t> piece = bytes;
+  source.bytes = {&piece, 1};
   StreamMask mask(source);
   bytes.assign(12, 0);
   decode::Decoder decoder;
@@ -272,11 +273,12 @@ TEST(LaneThreadsTest, ReportWarmUpsAndKeepGoingAfterErrors) {
   } sink;
   std::deque<FrameJob> jobs(4);
   const std::vector<uint8_t> pixels(16, 1);
+  const absl::Span<const uint8_t> piece = pixels;
   for (FrameJob& job : jobs) {
     job.sink = &sink;
     job.image.kind = ImageSource::Kind::kRaw;
     job.image.raw = *decode::InspectRaw({1, 4, 4, 0}, 16, 100);
-    job.image.bytes = pixels;
+    job.image.bytes = {&piece, 1};
   }
   jobs[3].cancelled = true;
   FrameFlow flow;
