@@ -60,10 +60,6 @@ absl::Status ChooseStages(const v1::DetectorOptions& proto, DetectorOptions* opt
                 &options->descriptor);
 }
 
-absl::Span<const uint8_t> BytesSpan(const std::string& bytes) {
-  return {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()};
-}
-
 }  // namespace
 
 absl::StatusOr<DetectorOptions> FromProto(const v1::DetectorOptions& proto, int max_features) {
@@ -86,55 +82,83 @@ absl::StatusOr<DetectorOptions> FromProto(const v1::DetectorOptions& proto, int 
   return options;
 }
 
-absl::StatusOr<ImageSource> FromProto(const v1::Image& proto, int64_t max_pixels, absl::Span<const uint8_t>* bytes) {
+absl::StatusOr<DetectorOptions> OptionsFromWire(decode::Pieces serialized, int max_features) {
+  const size_t bytes = decode::TotalBytes(serialized);
+  if (bytes > kMaxOptionsBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("options: ", bytes, " bytes are more than ", kMaxOptionsBytes));
+  }
+  std::vector<uint8_t> scratch;
+  v1::DetectorOptions proto;
+  if (!proto.ParseFromArray(decode::Contiguous(serialized, &scratch).data(), static_cast<int>(bytes))) {
+    return absl::InvalidArgumentError("options: not a serialized glint.v1.DetectorOptions");
+  }
+  return FromProto(proto, max_features);
+}
+
+WireImage ToWire(const v1::Image& proto, absl::Span<const uint8_t>* piece) {
+  WireImage image;
+  const std::string* bytes = nullptr;
+  if (proto.has_raw()) {
+    image.content = WireImage::Content::kRaw;
+    image.format = proto.raw().format();
+    image.width = proto.raw().width();
+    image.height = proto.raw().height();
+    image.stride = proto.raw().stride();
+    bytes = &proto.raw().data();
+  } else if (proto.has_encoded()) {
+    image.content = WireImage::Content::kEncoded;
+    image.encoding = proto.encoded().encoding();
+    bytes = &proto.encoded().data();
+  } else {
+    return image;
+  }
+  *piece = {reinterpret_cast<const uint8_t*>(bytes->data()), bytes->size()};
+  image.data.size = bytes->size();
+  return image;
+}
+
+absl::StatusOr<ImageSource> FromWire(const WireImage& image, decode::Pieces message, int64_t max_pixels,
+                                     std::vector<absl::Span<const uint8_t>>* pieces) {
   ImageSource source;
-  switch (proto.content_case()) {
-    case v1::Image::CONTENT_NOT_SET:
+  switch (image.content) {
+    case WireImage::Content::kNone:
       return ContradictionError("image", "neither raw nor encoded is set");
-    case v1::Image::kRaw: {
-      const v1::RawImage& raw = proto.raw();
-      decode::RawLayout layout;
-      layout.format = raw.format();
-      layout.width = raw.width();
-      layout.height = raw.height();
-      layout.stride = raw.stride();
-      const auto plan = decode::InspectRaw(layout, raw.data().size(), max_pixels);
+    case WireImage::Content::kRaw: {
+      const decode::RawLayout layout = {image.format, image.width, image.height, image.stride};
+      const auto plan = decode::InspectRaw(layout, image.data.size, max_pixels);
       if (!plan.ok()) return plan.status();
       source.kind = ImageSource::Kind::kRaw;
       source.raw = *plan;
-      *bytes = BytesSpan(raw.data());
-      source.bytes = {bytes, 1};
-      return source;
+      break;
     }
-    case v1::Image::kEncoded:
+    case WireImage::Content::kEncoded:
       source.kind = ImageSource::Kind::kEncoded;
-      source.encoding = static_cast<decode::Encoding>(proto.encoded().encoding());
-      *bytes = BytesSpan(proto.encoded().data());
-      source.bytes = {bytes, 1};
-      return source;
+      source.encoding = static_cast<decode::Encoding>(image.encoding);
+      break;
   }
+  pieces->clear();
+  AppendPieces(message, image.data, pieces);
+  source.bytes = *pieces;
   return source;
 }
 
-absl::StatusOr<ImageSource> MaskFromProto(const v1::Image& proto, int64_t max_pixels,
-                                          absl::Span<const uint8_t>* bytes) {
-  auto source = FromProto(proto, max_pixels, bytes);
+absl::StatusOr<ImageSource> MaskFromWire(const WireImage& mask, decode::Pieces message, int64_t max_pixels,
+                                         std::vector<absl::Span<const uint8_t>>* pieces) {
+  auto source = FromWire(mask, message, max_pixels, pieces);
   if (!source.ok()) {
-    if (proto.content_case() == v1::Image::CONTENT_NOT_SET) {
-      return ContradictionError("mask", "neither raw nor encoded is set");
-    }
+    if (mask.content == WireImage::Content::kNone) return ContradictionError("mask", "neither raw nor encoded is set");
     return AboutMask(source.status());
   }
   if (source->kind == ImageSource::Kind::kRaw && source->raw.format != decode::PixelFormat::kGray8) {
-    return NotOneOfError("mask.format", absl::StrCat(proto.raw().format()), "GRAY8");
+    return NotOneOfError("mask.format", absl::StrCat(mask.format), "GRAY8");
   }
   return source;
 }
 
-FrameEncoding EncodingOf(const v1::Image& proto) {
-  if (proto.has_raw()) return FrameEncoding::kRaw;
-  if (!proto.has_encoded()) return FrameEncoding::kUnknown;
-  switch (proto.encoded().encoding()) {
+FrameEncoding EncodingOf(const WireImage& image, decode::Pieces message) {
+  if (image.content == WireImage::Content::kRaw) return FrameEncoding::kRaw;
+  if (image.content != WireImage::Content::kEncoded) return FrameEncoding::kUnknown;
+  switch (image.encoding) {
     case v1::IMAGE_ENCODING_JPEG:
       return FrameEncoding::kJpeg;
     case v1::IMAGE_ENCODING_PNG:
@@ -143,31 +167,12 @@ FrameEncoding EncodingOf(const v1::Image& proto) {
       break;
   }
   // As the decoder will: a JPEG file starts with ff, a PNG file with 89.
-  const std::string& data = proto.encoded().data();
-  if (data.empty()) return FrameEncoding::kUnknown;
-  if (data[0] == '\xff') return FrameEncoding::kJpeg;
-  return data[0] == '\x89' ? FrameEncoding::kPng : FrameEncoding::kUnknown;
-}
-
-size_t BytesOf(const v1::Image& proto) {
-  return proto.has_raw() ? proto.raw().data().size() : proto.encoded().data().size();
-}
-
-void ToProto(const Features& features, v1::Features* proto) {
-  const auto copy = [](const auto& from, auto* to) {
-    to->Clear();
-    to->Add(from.begin(), from.end());
-  };
-  copy(features.x, proto->mutable_x());
-  copy(features.y, proto->mutable_y());
-  copy(features.size, proto->mutable_size());
-  copy(features.angle, proto->mutable_angle());
-  copy(features.response, proto->mutable_response());
-  copy(features.octave, proto->mutable_octave());
-  proto->mutable_descriptors()->assign(reinterpret_cast<const char*>(features.descriptors.data()),
-                                       features.descriptors.size());
-  proto->set_descriptor_bytes(static_cast<uint32_t>(features.descriptor_bytes));
-  proto->set_truncated(features.truncated);
+  if (image.data.size == 0) return FrameEncoding::kUnknown;
+  decode::PieceReader reader(message.subspan(image.data.piece));
+  reader.Skip(image.data.begin);
+  const uint8_t first = reader.Rest()[0];
+  if (first == 0xff) return FrameEncoding::kJpeg;
+  return first == 0x89 ? FrameEncoding::kPng : FrameEncoding::kUnknown;
 }
 
 void ToProto(const FrameJob& job, int64_t total_ns, v1::Timings* proto) {

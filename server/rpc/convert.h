@@ -4,15 +4,17 @@
 
 #include <grpcpp/support/status.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "features/options.h"
-#include "features/types.h"
 #include "glint/v1/feature_detection.pb.h"
 #include "server/metrics/metrics.h"
+#include "server/rpc/frame_parser.h"
 #include "server/schedule/frame_job.h"
 
 namespace glint {
@@ -21,18 +23,25 @@ namespace glint {
 // own max_features is lowered to that limit without complaint.
 absl::StatusOr<DetectorOptions> FromProto(const v1::DetectorOptions& proto, int max_features);
 
-// Borrows the bytes of `proto`, through `*bytes`. INVALID_ARGUMENT or RESOURCE_EXHAUSTED as in decode.h; an encoded
-// picture's bytes are not looked at yet.
-absl::StatusOr<ImageSource> FromProto(const v1::Image& proto, int64_t max_pixels, absl::Span<const uint8_t>* bytes);
+// The same for the options of a DetectRequest, serialized; INVALID_ARGUMENT beyond kMaxOptionsBytes.
+inline constexpr size_t kMaxOptionsBytes = 1 << 16;
+absl::StatusOr<DetectorOptions> OptionsFromWire(decode::Pieces serialized, int max_features);
+
+// Where the generated classes hold an image that frames' parser would have located: its bytes become `*piece`, of which
+// the result speaks.
+WireImage ToWire(const v1::Image& proto, absl::Span<const uint8_t>* piece);
+
+// Borrows the bytes of `image`, which are pieces of `message`, through `*pieces`. INVALID_ARGUMENT or
+// RESOURCE_EXHAUSTED as in decode.h; an encoded picture's bytes are not looked at yet.
+absl::StatusOr<ImageSource> FromWire(const WireImage& image, decode::Pieces message, int64_t max_pixels,
+                                     std::vector<absl::Span<const uint8_t>>* pieces);
 
 // The same for a mask, whose format must be GRAY8; fields are called "mask...."
-absl::StatusOr<ImageSource> MaskFromProto(const v1::Image& proto, int64_t max_pixels, absl::Span<const uint8_t>* bytes);
+absl::StatusOr<ImageSource> MaskFromWire(const WireImage& mask, decode::Pieces message, int64_t max_pixels,
+                                         std::vector<absl::Span<const uint8_t>>* pieces);
 
-FrameEncoding EncodingOf(const v1::Image& proto);
-size_t BytesOf(const v1::Image& proto);
+FrameEncoding EncodingOf(const WireImage& image, decode::Pieces message);
 
-// Reuses the memory of `proto`.
-void ToProto(const Features& features, v1::Features* proto);
 void ToProto(const FrameJob& job, int64_t total_ns, v1::Timings* proto);
 
 grpc::Status ToGrpc(const absl::Status& status);

@@ -42,16 +42,16 @@ absl::Status DetectCall::Submit() {
   frame_ = service_->frames()->Take();
   Frame* const frame = frame_.get();
   frame->times.received_at = MonotonicNs();
-  const v1::DetectRequest& message = frame->detect_request;
-  if (!Parse(&request_, &frame->detect_request)) {
+  const WireDetectRequest& request = frame->detect_request;
+  if (!frame->Receive(&request_) || !ParseDetectRequest(frame->message_pieces, &frame->detect_request)) {
     return absl::InvalidArgumentError("request: not a serialized glint.v1.DetectRequest");
   }
-  env_->metrics.FrameReceived(EncodingOf(message.image()), BytesOf(message.image()));
-  const auto options = FromProto(message.options(), env_->options.max_features);
+  env_->metrics.FrameReceived(EncodingOf(request.image, frame->message_pieces), request.image.data.size);
+  const auto options = OptionsFromWire(request.options, env_->options.max_features);
   if (!options.ok()) return options.status();
   frame->options = *options;
   frame->sink = this;
-  if (absl::Status s = frame->SetPixels(message.image(), message.has_mask() ? &message.mask() : nullptr,
+  if (absl::Status s = frame->SetPixels(request.image, request.has_mask ? &request.mask : nullptr,
                                         env_->options.lanes.max_image_pixels);
       !s.ok()) {
     return s;
@@ -72,7 +72,8 @@ absl::Status DetectCall::Submit() {
 }
 
 void DetectCall::OnFrameDone(FrameJob*, const Features& features) {
-  if (frame_->status.ok()) frame_->PackFeatures(features, &frame_->detect_response);
+  if (frame_->status.ok()) frame_->PackReply(features);
+  frame_->ReleaseMessage();
   std::unique_lock<std::mutex> lock(mutex_);
   if (frame_->status.ok()) {
     ++references_;

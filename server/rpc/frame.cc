@@ -5,26 +5,53 @@
 #include <utility>
 
 #include "server/rpc/convert.h"
+#include "server/rpc/reply.h"
 
 namespace glint {
 
-absl::Status Frame::SetPixels(const v1::Image& image_proto, const v1::Image* mask_proto, int64_t max_pixels) {
-  auto source = FromProto(image_proto, max_pixels, &image_bytes);
+bool Frame::Receive(grpc::ByteBuffer* bytes) {
+  message.Swap(bytes);
+  grpc::ProtoBufferReader reader(&message);
+  const void* data;
+  int size;
+  while (reader.status().ok() && reader.Next(&data, &size)) {
+    message_pieces.emplace_back(static_cast<const uint8_t*>(data), static_cast<size_t>(size));
+  }
+  return reader.status().ok();
+}
+
+void Frame::ReleaseMessage() {
+  image = ImageSource();
+  mask = ImageSource();
+  message_pieces.clear();
+  image_pieces.clear();
+  mask_pieces.clear();
+  detect_request.options.clear();
+  message.Clear();
+}
+
+absl::Status Frame::SetPixels(const WireImage& wire_image, const WireImage* wire_mask, int64_t max_pixels) {
+  auto source = FromWire(wire_image, message_pieces, max_pixels, &image_pieces);
   if (!source.ok()) return source.status();
   image = *source;
-  if (mask_proto == nullptr) return absl::OkStatus();
-  source = MaskFromProto(*mask_proto, max_pixels, &mask_bytes);
+  if (wire_mask == nullptr) return absl::OkStatus();
+  source = MaskFromWire(*wire_mask, message_pieces, max_pixels, &mask_pieces);
   if (!source.ok()) return source.status();
   mask = *source;
   return absl::OkStatus();
 }
 
-template <typename Response>
-void Frame::PackFeatures(const Features& features, Response* response) {
+void Frame::PackReply(const Features& features) {
   const int64_t begin = MonotonicNs();
   keypoints = features.count();
-  ToProto(features, response->mutable_features());
-  reply = ToSlice(*response);
+  reply = SerializeReply(features);
+  times.stages.download_ns += MonotonicNs() - begin;
+}
+
+void Frame::PackStreamReply(const Features& features) {
+  const int64_t begin = MonotonicNs();
+  keypoints = features.count();
+  reply = SerializeStreamReply(stream_request.frame.frame_id, features);
   times.stages.download_ns += MonotonicNs() - begin;
 }
 
@@ -42,15 +69,12 @@ grpc::ByteBuffer Frame::FinishReply(Response* response, Metrics* metrics) {
   return grpc::ByteBuffer(slices, 2);
 }
 
-template void Frame::PackFeatures(const Features&, v1::DetectResponse*);
-template void Frame::PackFeatures(const Features&, v1::DetectStreamResponse*);
 template grpc::ByteBuffer Frame::FinishReply(v1::DetectResponse*, Metrics*);
 template grpc::ByteBuffer Frame::FinishReply(v1::DetectStreamResponse*, Metrics*);
 
 void Frame::Reset() {
   sink = nullptr;
-  image = ImageSource();
-  mask = ImageSource();
+  ReleaseMessage();
   stream_mask = nullptr;
   cancelled = false;
   status = absl::OkStatus();
@@ -60,8 +84,6 @@ void Frame::Reset() {
   device = nullptr;
   keypoints = 0;
   reply = grpc::Slice();
-  detect_request.Clear();
-  stream_request.Clear();
   detect_response.Clear();
   stream_response.Clear();
 }

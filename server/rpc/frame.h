@@ -1,5 +1,5 @@
-// A frame as the RPC layer handles it: the job, the message its pixels are in, and the reply. Frames are pooled, so
-// that their messages keep the memory they have grown.
+// A frame as the RPC layer handles it: the job, the message its pixels lie in, and the reply. Frames are pooled, so
+// that what they have grown is kept.
 #ifndef GLINT_SERVER_RPC_FRAME_H_
 #define GLINT_SERVER_RPC_FRAME_H_
 
@@ -11,18 +11,22 @@
 #include <mutex>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "glint/v1/feature_detection.pb.h"
 #include "server/metrics/metrics.h"
+#include "server/rpc/frame_parser.h"
 #include "server/schedule/frame_job.h"
 
 namespace glint {
 
 struct Frame : FrameJob {
-  // One of these two came in; the job borrows its bytes.
-  v1::DetectRequest detect_request;
-  v1::DetectStreamRequest stream_request;
-  absl::Span<const uint8_t> image_bytes, mask_bytes;
-  // One of these two goes out.
+  // What came in, where gRPC left it: the job's pixels are in there until a lane has them.
+  grpc::ByteBuffer message;
+  std::vector<absl::Span<const uint8_t>> message_pieces, image_pieces, mask_pieces;
+  // One of these was read from it.
+  WireDetectRequest detect_request;
+  WireStreamRequest stream_request;
+  // One of these two goes out, its features apart.
   v1::DetectResponse detect_response;
   v1::DetectStreamResponse stream_response;
   // The reply but for its timings, which are serialized last and follow it: protobuf reads concatenated messages as
@@ -34,12 +38,18 @@ struct Frame : FrameJob {
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
 
-  // Takes the job's pixels from `image` and `mask`, which must live as long as it. Errors of convert.h.
-  absl::Status SetPixels(const v1::Image& image, const v1::Image* mask, int64_t max_pixels);
+  // Takes the bytes, `*bytes` is empty afterwards. False if gRPC lost them.
+  bool Receive(grpc::ByteBuffer* bytes);
+  // Gives them back, and with them the job's pixels.
+  void ReleaseMessage();
 
-  // Fills features and reply, and adds the time this takes to the job's download. Response is one of the two above.
-  template <typename Response>
-  void PackFeatures(const Features& features, Response* response);
+  // Locates the job's pixels in the message. Errors of convert.h.
+  absl::Status SetPixels(const WireImage& image, const WireImage* mask, int64_t max_pixels);
+
+  // Make what a lane found into the reply to a Detect or to a frame of a stream; the time this takes is added to the
+  // job's download.
+  void PackReply(const Features& features);
+  void PackStreamReply(const Features& features);
   template <typename Response>
   grpc::ByteBuffer FinishReply(Response* response, Metrics* metrics);
 

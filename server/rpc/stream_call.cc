@@ -84,7 +84,9 @@ absl::Status StreamCall::ReadOptions() {
   std::unique_ptr<StreamMask> mask;
   if (message.options().has_mask()) {
     absl::Span<const uint8_t> bytes;
-    const auto source = MaskFromProto(message.options().mask(), env_->options.lanes.max_image_pixels, &bytes);
+    std::vector<absl::Span<const uint8_t>> pieces;
+    const WireImage image = ToWire(message.options().mask(), &bytes);
+    const auto source = MaskFromWire(image, {&bytes, 1}, env_->options.lanes.max_image_pixels, &pieces);
     if (!source.ok()) return source.status();
     mask = std::make_unique<StreamMask>(*source);
   }
@@ -96,12 +98,13 @@ absl::Status StreamCall::ReadOptions() {
 void StreamCall::ReadFrame() {
   std::unique_ptr<Frame> owned = service_->frames()->Take();
   owned->times.received_at = MonotonicNs();
-  const bool parsed = Parse(&read_buffer_, &owned->stream_request);
-  const v1::DetectStreamRequest& message = owned->stream_request;
-  if (!parsed || !message.has_frame()) {
+  const WireStreamRequest& request = owned->stream_request;
+  const bool parsed =
+      owned->Receive(&read_buffer_) && ParseStreamRequest(owned->message_pieces, &owned->stream_request);
+  if (!parsed || request.content != WireStreamRequest::Content::kFrame) {
     absl::Status status = absl::InvalidArgumentError("message: neither options nor frame is set");
     if (!parsed) status = absl::InvalidArgumentError("message: not a serialized glint.v1.DetectStreamRequest");
-    if (parsed && message.has_options()) {
+    if (parsed && request.content == WireStreamRequest::Content::kOptions) {
       status = absl::FailedPreconditionError("options: sent twice; only the first message of a stream carries them");
     }
     service_->frames()->Return(std::move(owned));
@@ -109,14 +112,13 @@ void StreamCall::ReadFrame() {
     End(status);
     return;
   }
-  const v1::Frame& proto = message.frame();
-  env_->metrics.FrameReceived(EncodingOf(proto.image()), BytesOf(proto.image()));
-  owned->stream_response.set_frame_id(proto.frame_id());
+  const WireFrame& wire = request.frame;
+  env_->metrics.FrameReceived(EncodingOf(wire.image, owned->message_pieces), wire.image.data.size);
   owned->options = session_.options();
   owned->sink = this;
   owned->stream_mask = session_.mask();
   owned->status =
-      owned->SetPixels(proto.image(), proto.has_mask() ? &proto.mask() : nullptr, env_->options.lanes.max_image_pixels);
+      owned->SetPixels(wire.image, wire.has_mask ? &wire.mask : nullptr, env_->options.lanes.max_image_pixels);
   owned->times.queued_at = MonotonicNs();
   owned->times.receive_ns = owned->times.queued_at - owned->times.received_at;
 
@@ -149,7 +151,8 @@ void StreamCall::OnFrameAdmitted(FrameJob*) {
 
 void StreamCall::OnFrameDone(FrameJob* job, const Features& features) {
   auto* const frame = static_cast<Frame*>(job);
-  if (frame->status.ok() && !frame->cancelled) frame->PackFeatures(features, &frame->stream_response);
+  if (frame->status.ok() && !frame->cancelled) frame->PackStreamReply(features);
+  frame->ReleaseMessage();
   std::unique_lock<std::mutex> lock(mutex_);
   frame->done = true;
   Advance();
@@ -211,6 +214,7 @@ void StreamCall::Advance() {
   }
   if (auto* const frame = static_cast<Frame*>(session_.NextReply()); frame != nullptr && !writing_) {
     if (!frame->status.ok()) {
+      frame->stream_response.set_frame_id(frame->stream_request.frame.frame_id);
       frame->stream_response.mutable_status()->set_code(static_cast<int>(frame->status.code()));
       frame->stream_response.mutable_status()->set_message(std::string(frame->status.message()));
       frame->reply = ToSlice(frame->stream_response);

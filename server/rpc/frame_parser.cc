@@ -1,0 +1,171 @@
+#include "server/rpc/frame_parser.h"
+
+namespace glint {
+namespace {
+
+constexpr uint32_t VarintTag(uint32_t field) { return WireTag(field, WireType::kVarint); }
+constexpr uint32_t BytesTag(uint32_t field) { return WireTag(field, WireType::kBytes); }
+
+// A oneof's content: begins anew unless it is the one that is there, whose fields stay to be merged with.
+void SwitchTo(WireImage::Content content, WireImage* image) {
+  if (image->content == content) return;
+  *image = WireImage();
+  image->content = content;
+}
+
+void ReadRaw(WireReader* in, WireImage* image) {
+  SwitchTo(WireImage::Content::kRaw, image);
+  in->Message([&](uint32_t tag) {
+    switch (tag) {
+      case VarintTag(1):
+        image->format = static_cast<int32_t>(in->Varint());
+        break;
+      case VarintTag(2):
+        image->width = static_cast<uint32_t>(in->Varint());
+        break;
+      case VarintTag(3):
+        image->height = static_cast<uint32_t>(in->Varint());
+        break;
+      case VarintTag(4):
+        image->stride = static_cast<uint32_t>(in->Varint());
+        break;
+      case BytesTag(5):
+        image->data = in->Bytes();
+        break;
+      default:
+        in->Unknown(tag);
+    }
+  });
+}
+
+void ReadEncoded(WireReader* in, WireImage* image) {
+  SwitchTo(WireImage::Content::kEncoded, image);
+  in->Message([&](uint32_t tag) {
+    switch (tag) {
+      case VarintTag(1):
+        image->encoding = static_cast<int32_t>(in->Varint());
+        break;
+      case BytesTag(2):
+        image->data = in->Bytes();
+        break;
+      default:
+        in->Unknown(tag);
+    }
+  });
+}
+
+void ReadImage(WireReader* in, WireImage* image) {
+  in->Message([&](uint32_t tag) {
+    switch (tag) {
+      case BytesTag(1):
+        ReadRaw(in, image);
+        break;
+      case BytesTag(2):
+        ReadEncoded(in, image);
+        break;
+      default:
+        in->Unknown(tag);
+    }
+  });
+}
+
+void ReadFrame(WireReader* in, WireFrame* frame) {
+  in->Message([&](uint32_t tag) {
+    switch (tag) {
+      case VarintTag(1):
+        frame->frame_id = in->Varint();
+        break;
+      case BytesTag(2):
+        frame->has_image = true;
+        ReadImage(in, &frame->image);
+        break;
+      case BytesTag(3):
+        frame->has_mask = true;
+        ReadImage(in, &frame->mask);
+        break;
+      default:
+        in->Unknown(tag);
+    }
+  });
+}
+
+// For whoever parses the options: their fields have no message inside them, and one string.
+void CheckDetectorOptions(WireReader* in) {
+  in->Message([&](uint32_t tag) {
+    if (tag == BytesTag(1)) {
+      in->String();
+    } else {
+      in->Unknown(tag);
+    }
+  });
+}
+
+void CheckStreamOptions(WireReader* in) {
+  in->Message([&](uint32_t tag) {
+    WireImage mask;
+    switch (tag) {
+      case BytesTag(1):
+        CheckDetectorOptions(in);
+        break;
+      case BytesTag(2):
+        ReadImage(in, &mask);
+        break;
+      default:
+        in->Unknown(tag);
+    }
+  });
+}
+
+}  // namespace
+
+bool ParseStreamRequest(decode::Pieces message, WireStreamRequest* request) {
+  using Content = WireStreamRequest::Content;
+  *request = WireStreamRequest();
+  WireReader in(message);
+  while (const uint32_t tag = in.NextField()) {
+    switch (tag) {
+      case BytesTag(1):
+        request->content = Content::kOptions;
+        CheckStreamOptions(&in);
+        break;
+      case BytesTag(2):
+        if (request->content != Content::kFrame) request->frame = WireFrame();
+        request->content = Content::kFrame;
+        ReadFrame(&in, &request->frame);
+        break;
+      default:
+        in.Unknown(tag);
+    }
+  }
+  return in.ok();
+}
+
+bool ParseDetectRequest(decode::Pieces message, WireDetectRequest* request) {
+  request->options.clear();
+  request->has_image = request->has_mask = false;
+  request->image = request->mask = WireImage();
+  WireReader in(message);
+  while (const uint32_t tag = in.NextField()) {
+    switch (tag) {
+      case BytesTag(1): {
+        WireReader again = in;
+        CheckDetectorOptions(&in);
+        if (in.ok()) AppendPieces(message, again.Bytes(), &request->options);
+        break;
+      }
+      case BytesTag(2):
+        request->has_image = true;
+        ReadImage(&in, &request->image);
+        break;
+      case BytesTag(3):
+        request->has_mask = true;
+        ReadImage(&in, &request->mask);
+        break;
+      default:
+        in.Unknown(tag);
+    }
+  }
+  return in.ok();
+}
+
+}  // namespace glint

@@ -1,0 +1,63 @@
+// The requests that carry frames, read where they lie: numbers are taken, pixels are located. For every message the
+// result is what the generated classes would hold: fields in any order, repeated, unknown; the last content of a oneof
+// wins, messages that come twice are merged.
+#ifndef GLINT_SERVER_RPC_FRAME_PARSER_H_
+#define GLINT_SERVER_RPC_FRAME_PARSER_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "server/decode/pieces.h"
+#include "server/rpc/wire_reader.h"
+
+namespace glint {
+
+// glint.v1.Image.
+struct WireImage {
+  enum class Content { kNone, kRaw, kEncoded };
+  Content content = Content::kNone;
+  // RawImage
+  int32_t format = 0;
+  uint32_t width = 0;
+  uint32_t height = 0;
+  uint32_t stride = 0;
+  // EncodedImage
+  int32_t encoding = 0;
+  // Of either.
+  WireBytes data;
+};
+
+// glint.v1.Frame.
+struct WireFrame {
+  uint64_t frame_id = 0;
+  bool has_image = false;
+  WireImage image;
+  bool has_mask = false;
+  WireImage mask;
+};
+
+// glint.v1.DetectStreamRequest.
+struct WireStreamRequest {
+  enum class Content { kNone, kOptions, kFrame };
+  Content content = Content::kNone;  // what options hold is not looked at here
+  WireFrame frame;
+};
+
+// glint.v1.DetectRequest.
+struct WireDetectRequest {
+  // The serialized options: all that came, side by side, which is their merger.
+  std::vector<absl::Span<const uint8_t>> options;
+  bool has_image = false;
+  WireImage image;
+  bool has_mask = false;
+  WireImage mask;
+};
+
+// False if `message` is not a serialized message of that type. `*request` is overwritten and keeps its memory.
+bool ParseStreamRequest(decode::Pieces message, WireStreamRequest* request);
+bool ParseDetectRequest(decode::Pieces message, WireDetectRequest* request);
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_RPC_FRAME_PARSER_H_

@@ -1,0 +1,21 @@
+// The features of a reply, serialized straight into memory of the exact size: the bytes that the generated classes
+// would write. Thread-safe.
+#ifndef GLINT_SERVER_RPC_REPLY_H_
+#define GLINT_SERVER_RPC_REPLY_H_
+
+#include <grpcpp/support/slice.h>
+
+#include <cstdint>
+
+#include "features/types.h"
+
+namespace glint {
+
+// A glint.v1.DetectStreamResponse with frame_id and features.
+grpc::Slice SerializeStreamReply(uint64_t frame_id, const Features& features);
+// A glint.v1.DetectResponse with features.
+grpc::Slice SerializeReply(const Features& features);
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_RPC_REPLY_H_

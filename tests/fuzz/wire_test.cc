@@ -1,0 +1,185 @@
+// The frames' parser and protobuf's must agree about every message: whether it is good, and every field of it.
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/stubs/logging.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "glint/v1/feature_detection.pb.h"
+#include "server/rpc/frame_parser.h"
+#include "tests/fuzz/wire_messages.h"
+
+namespace glint {
+namespace {
+
+using Bytes = absl::Span<const uint8_t>;
+using testing::Random;
+
+// A message in random pieces, each in an allocation of exactly its size, so that a sanitizer sees every byte too far.
+class Pieces {
+ public:
+  Pieces(const std::string& message, Random* random) {
+    for (size_t at = 0; at < message.size();) {
+      size_t size = static_cast<size_t>(random->OneIn(3) ? random->Uniform(0, 3) : random->Uniform(1, 200));
+      size = std::min(size, message.size() - at);
+      owned_.emplace_back(new uint8_t[size]);
+      std::copy_n(message.data() + at, size, owned_.back().get());
+      spans_.emplace_back(owned_.back().get(), size);
+      at += size;
+    }
+  }
+  decode::Pieces spans() const { return spans_; }
+
+  std::string Gather(const WireBytes& bytes) const {
+    std::vector<Bytes> pieces;
+    AppendPieces(spans_, bytes, &pieces);
+    return Join(pieces);
+  }
+  static std::string Join(const std::vector<Bytes>& pieces) {
+    std::string out;
+    for (const Bytes piece : pieces) out.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+    return out;
+  }
+
+ private:
+  std::vector<std::unique_ptr<uint8_t[]>> owned_;
+  std::vector<Bytes> spans_;
+};
+
+bool Parse(const std::string& bytes, int block, google::protobuf::Message* message) {
+  google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()), block);
+  return message->ParseFromZeroCopyStream(&stream);
+}
+
+void ExpectSameImage(const WireImage& wire, const v1::Image& proto, const Pieces& pieces) {
+  using Content = WireImage::Content;
+  ASSERT_EQ(wire.content == Content::kRaw, proto.has_raw());
+  ASSERT_EQ(wire.content == Content::kEncoded, proto.has_encoded());
+  if (proto.has_raw()) {
+    EXPECT_EQ(wire.format, static_cast<int>(proto.raw().format()));
+    EXPECT_EQ(wire.width, proto.raw().width());
+    EXPECT_EQ(wire.height, proto.raw().height());
+    EXPECT_EQ(wire.stride, proto.raw().stride());
+    EXPECT_EQ(pieces.Gather(wire.data), proto.raw().data());
+  }
+  if (proto.has_encoded()) {
+    EXPECT_EQ(wire.encoding, static_cast<int>(proto.encoded().encoding()));
+    EXPECT_EQ(pieces.Gather(wire.data), proto.encoded().data());
+  }
+}
+
+// Counts what was compared, so that a generator that makes bad messages only is noticed.
+struct Tally {
+  int good = 0;
+  int bad = 0;
+  int raw = 0;
+  int encoded = 0;
+  int options = 0;
+};
+
+void CompareStreamRequest(const std::string& bytes, Random* random, Tally* tally) {
+  v1::DetectStreamRequest proto;
+  const bool good = Parse(bytes, random->Uniform(1, 100), &proto);
+  const Pieces pieces(bytes, random);
+  WireStreamRequest wire;
+  ASSERT_EQ(ParseStreamRequest(pieces.spans(), &wire), good);
+  ++(good ? tally->good : tally->bad);
+  if (!good) return;
+  using Content = WireStreamRequest::Content;
+  ASSERT_EQ(wire.content == Content::kOptions, proto.has_options());
+  ASSERT_EQ(wire.content == Content::kFrame, proto.has_frame());
+  tally->options += proto.has_options();
+  if (!proto.has_frame()) return;
+  EXPECT_EQ(wire.frame.frame_id, proto.frame().frame_id());
+  ASSERT_EQ(wire.frame.has_image, proto.frame().has_image());
+  ASSERT_EQ(wire.frame.has_mask, proto.frame().has_mask());
+  ExpectSameImage(wire.frame.image, proto.frame().image(), pieces);
+  ExpectSameImage(wire.frame.mask, proto.frame().mask(), pieces);
+  tally->raw += proto.frame().image().has_raw();
+  tally->encoded += proto.frame().image().has_encoded();
+}
+
+void CompareDetectRequest(const std::string& bytes, Random* random, Tally* tally) {
+  v1::DetectRequest proto;
+  const bool good = Parse(bytes, random->Uniform(1, 100), &proto);
+  const Pieces pieces(bytes, random);
+  WireDetectRequest wire;
+  wire.has_image = wire.has_mask = random->OneIn(2);  // what an earlier message left
+  wire.image.width = random->Bits();
+  ASSERT_EQ(ParseDetectRequest(pieces.spans(), &wire), good);
+  ++(good ? tally->good : tally->bad);
+  if (!good) return;
+  ASSERT_EQ(wire.has_image, proto.has_image());
+  ASSERT_EQ(wire.has_mask, proto.has_mask());
+  ExpectSameImage(wire.image, proto.image(), pieces);
+  ExpectSameImage(wire.mask, proto.mask(), pieces);
+  v1::DetectorOptions options;
+  ASSERT_TRUE(options.ParseFromString(Pieces::Join(wire.options)));
+  EXPECT_EQ(options.SerializeAsString(), proto.options().SerializeAsString());
+  tally->raw += proto.image().has_raw();
+  tally->encoded += proto.image().has_encoded();
+  tally->options += proto.options().ByteSizeLong() > 0;
+}
+
+// Messages per type. GLINT_FUZZ_MESSAGES: how many, for longer runs; GLINT_FUZZ_SEED: others than usual.
+int Number(const char* variable, int otherwise) {
+  const char* const value = std::getenv(variable);
+  return value == nullptr ? otherwise : std::atoi(value);
+}
+
+template <typename Compare>
+void Fuzz(const google::protobuf::Descriptor& type, Compare compare) {
+  const google::protobuf::LogSilencer quiet;  // it reports each string that is not UTF-8
+  Random random(static_cast<uint32_t>(Number("GLINT_FUZZ_SEED", 1)));
+  Tally tally;
+  const int count = Number("GLINT_FUZZ_MESSAGES", 200000);
+  for (int i = 0; i < count; ++i) {
+    std::string message = testing::RandomMessage(type, &random);
+    if (random.OneIn(2)) testing::Damage(&message, &random);
+    compare(message, &random, &tally);
+    if (::testing::Test::HasFailure()) {
+      std::string hex;
+      for (const char c : message) absl::StrAppend(&hex, absl::Hex(static_cast<uint8_t>(c), absl::kZeroPad2));
+      FAIL() << "message " << i << ": " << hex;
+    }
+  }
+  // Of everything a good part.
+  for (const int seen : {tally.good, tally.bad, tally.raw, tally.encoded, tally.options}) EXPECT_GT(seen, count / 100);
+  std::cout << count << " messages, " << tally.good << " good, raw " << tally.raw << ", encoded " << tally.encoded
+            << ", options " << tally.options << "\n";
+}
+
+TEST(WireFuzz, StreamRequests) { Fuzz(*v1::DetectStreamRequest::descriptor(), CompareStreamRequest); }
+
+TEST(WireFuzz, DetectRequests) { Fuzz(*v1::DetectRequest::descriptor(), CompareDetectRequest); }
+
+TEST(WireLimits, NestingIsLimitedAsInProtobuf) {
+  Random random(1);
+  Tally tally;
+  for (int levels = 90; levels <= 110; ++levels) {
+    for (int messages = 0; messages <= 3; ++messages) {
+      CompareStreamRequest(testing::Nested(levels, 2, messages), &random, &tally);
+      CompareDetectRequest(testing::Nested(levels, 1, messages), &random, &tally);
+      CompareDetectRequest(testing::Nested(levels, 2, messages), &random, &tally);
+    }
+  }
+  EXPECT_GT(tally.good, 0);
+  EXPECT_GT(tally.bad, 0);
+}
+
+// A field added to one of these messages has to be read by the parser and compared above.
+TEST(WireFuzz, KnowsEveryField) {
+  EXPECT_EQ(v1::DetectStreamRequest::descriptor()->field_count(), 2);
+  EXPECT_EQ(v1::DetectRequest::descriptor()->field_count(), 3);
+  EXPECT_EQ(v1::Frame::descriptor()->field_count(), 3);
+  EXPECT_EQ(v1::Image::descriptor()->field_count(), 2);
+  EXPECT_EQ(v1::RawImage::descriptor()->field_count(), 5);
+  EXPECT_EQ(v1::EncodedImage::descriptor()->field_count(), 2);
+}
+
+}  // namespace
+}  // namespace glint
