@@ -1,9 +1,15 @@
-// fleet_client ADDRESS STREAMS SECONDS: sends frames through resilient streams, checks that each is answered exactly
-// once, in order and correctly, and prints one line of JSON about them. For scripts/test-fleet.sh and the tests.
+// fleet_client ADDRESS proxy|grpc STREAMS RATE MAX-AGE FRAMES-FILE: sends RATE frames a second through each of STREAMS
+// resilient streams until SIGTERM, and moves each to another stream every MAX-AGE seconds. ADDRESS is a proxy's, and
+// each stream has a connection of its own; or it stands for several servers, which gRPC takes in turn. Checks that each
+// frame is answered exactly once, in order and correctly. FRAMES-FILE gets a line for each answer,
+// "unix-time-of-the-write milliseconds"; standard output one line of JSON. For scripts/test-fleet.sh.
+#include <signal.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,56 +20,94 @@
 
 namespace {
 
-constexpr int kWidth = 640;
-constexpr int kHeight = 480;
-constexpr absl::Duration kPeriod = absl::Milliseconds(50);
+constexpr int kWidth = 320;
+constexpr int kHeight = 240;
+constexpr uint64_t kPictures = 5;
 
-// Squares at places that depend on the frame's number.
-glint::Image Picture(uint64_t frame_id) {
+std::atomic<bool> stop{false};
+
+struct Arguments {
+  std::string address;
+  bool balance;  // over the addresses, by gRPC, on one connection to each; else a connection for each stream
+  int streams;
+  double rate;             // frames a second, of each stream
+  absl::Duration max_age;  // of a stream
+  const char* file;
+};
+
+// Squares at places that depend on the picture's number.
+glint::Image Picture(uint64_t number) {
   glint::Image image(kWidth, kHeight);
   for (int y = 0; y < kHeight; ++y) {
     for (int x = 0; x < kWidth; ++x) {
-      const int square = (x / 24) * 7 + (y / 24) * 13 + static_cast<int>(frame_id % 5);
+      const int square = (x / 24) * 7 + (y / 24) * 13 + static_cast<int>(number);
       image.row(y)[x] = static_cast<uint8_t>(square * 97 % 256);
     }
   }
   return image;
 }
 
-struct Outcome {
-  absl::Status status;
-  std::vector<double> milliseconds;  // from the first Write() of a frame to its answer
-  int sent = 0, answered = 0, wrong = 0, reopened = 0;
+template <typename T>
+void Mix(const std::vector<T>& values, uint64_t* hash) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(values.data());
+  for (size_t i = 0; i < values.size() * sizeof(T); ++i) *hash = (*hash ^ bytes[i]) * 0x100000001b3;  // FNV-1a
+}
+
+uint64_t Hash(const glint::Features& f) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const auto* values : {&f.x, &f.y, &f.size, &f.angle, &f.response}) Mix(*values, &hash);
+  Mix(f.octave, &hash);
+  Mix(f.descriptors, &hash);
+  return hash;
+}
+
+struct Answer {
+  absl::Time written;
+  double milliseconds;  // from the first Write() of the frame
 };
 
-Outcome RunStream(const std::string& address, absl::Time end) {
+struct Outcome {
+  absl::Status status;
+  std::vector<Answer> answers;
+  uint64_t sent = 0;
+  int wrong = 0, reopened = 0;
+};
+
+absl::StatusOr<glint::client::Client> Connect(const Arguments& arguments) {
+  glint::client::ClientOptions options;
+  options.wait_for_server = true;
+  options.balance = arguments.balance;
+  options.connect_timeout = absl::Seconds(30);
+  return glint::client::Client::Connect(arguments.address, options);
+}
+
+Outcome RunStream(const Arguments& arguments, const glint::client::Client& client, int number) {
   Outcome outcome;
-  glint::client::ClientOptions client_options;
-  client_options.wait_for_server = true;
-  client_options.balance = true;
-  auto client = glint::client::Client::Connect(address, client_options);
-  if (!client.ok()) {
-    outcome.status = client.status();
-    return outcome;
-  }
   std::vector<glint::Image> pictures;
-  for (uint64_t i = 0; i < 5; ++i) pictures.push_back(Picture(i));
-  std::vector<absl::Time> written(static_cast<size_t>((end - absl::Now()) / kPeriod) + 2);
-  std::vector<size_t> keypoints(pictures.size(), 0);  // equal pictures have equal answers, from any server
-  glint::client::ResilientStream stream(&*client, {}, {}, [&](const glint::client::FrameResult& result) {
-    size_t& expected = keypoints[result.frame_id % keypoints.size()];
-    const size_t found = result.detection.features.count();
-    if (expected == 0) expected = found;
-    const bool good = result.status.ok() && found > 0 && found == expected;
-    if (!good || result.frame_id != static_cast<uint64_t>(outcome.answered)) ++outcome.wrong;
-    ++outcome.answered;
-    outcome.milliseconds.push_back(absl::ToDoubleMilliseconds(absl::Now() - written[result.frame_id]));
+  for (uint64_t i = 0; i < kPictures; ++i) pictures.push_back(Picture(i));
+  std::vector<uint64_t> expected(kPictures, 0);  // equal pictures have equal answers, from any server
+  // Written by this thread before the frame that its reader reads: the stream is in between.
+  std::vector<absl::Time> written(1 << 20);
+  glint::client::RetryOptions retry;
+  retry.max_age = arguments.max_age;
+  glint::client::ResilientStream stream(&client, {}, retry, [&](const glint::client::FrameResult& result) {
+    const uint64_t hash = Hash(result.detection.features);
+    uint64_t& first = expected[result.frame_id % kPictures];
+    if (first == 0) first = hash;
+    const bool good = result.status.ok() && result.detection.features.count() > 0 && hash == first;
+    if (!good || result.frame_id != outcome.answers.size()) ++outcome.wrong;
+    const absl::Time at = written[result.frame_id];
+    outcome.answers.push_back({at, absl::ToDoubleMilliseconds(absl::Now() - at)});
   });
-  for (uint64_t id = 0; id < written.size() && absl::Now() < end && outcome.status.ok(); ++id) {
-    written[id] = absl::Now();
+  const absl::Duration period = absl::Seconds(1 / arguments.rate);
+  // Streams do not begin, and later do not move, all at once.
+  absl::Time due = absl::Now() + arguments.max_age * number / arguments.streams;
+  while (!stop && outcome.status.ok() && outcome.sent < written.size()) {
+    absl::SleepFor(due - absl::Now());
+    due = std::max(due + period, absl::Now() - absl::Seconds(1));
+    written[outcome.sent] = absl::Now();
+    outcome.status = stream.Write(outcome.sent, pictures[outcome.sent % kPictures]);
     ++outcome.sent;
-    outcome.status = stream.Write(id, pictures[id % pictures.size()]);
-    absl::SleepFor(written[id] + kPeriod - absl::Now());
   }
   const absl::Status finished = stream.Finish();
   if (outcome.status.ok()) outcome.status = finished;
@@ -71,41 +115,65 @@ Outcome RunStream(const std::string& address, absl::Time end) {
   return outcome;
 }
 
+std::vector<Outcome> RunAll(const Arguments& arguments) {
+  std::vector<Outcome> outcomes(static_cast<size_t>(arguments.streams));
+  std::vector<absl::StatusOr<glint::client::Client>> clients;
+  const int connections = arguments.balance ? 1 : arguments.streams;
+  for (int i = 0; i < connections; ++i) {
+    clients.push_back(Connect(arguments));
+    if (!clients.back().ok()) {
+      outcomes[0].status = clients.back().status();
+      return outcomes;
+    }
+  }
+  std::vector<std::thread> threads;
+  for (int i = 0; i < arguments.streams; ++i) {
+    const auto& client = clients[static_cast<size_t>(i % connections)];
+    threads.emplace_back([&, i] { outcomes[static_cast<size_t>(i)] = RunStream(arguments, *client, i); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return outcomes;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: fleet_client ADDRESS STREAMS SECONDS\n");
+  if (argc != 7) {
+    std::fprintf(stderr, "usage: fleet_client ADDRESS proxy|grpc STREAMS RATE MAX-AGE FRAMES-FILE\n");
     return 2;
   }
-  const absl::Time end = absl::Now() + absl::Seconds(std::atoi(argv[3]));
-  std::vector<Outcome> outcomes(static_cast<size_t>(std::atoi(argv[2])));
-  std::vector<std::thread> threads;
-  for (Outcome& outcome : outcomes) {
-    threads.emplace_back([&outcome, &argv, end] { outcome = RunStream(argv[1], end); });
-  }
-  for (std::thread& thread : threads) thread.join();
+  struct sigaction action = {};
+  action.sa_handler = [](int) { stop = true; };
+  sigaction(SIGTERM, &action, nullptr);
+  const Arguments arguments = {argv[1],
+                               std::strcmp(argv[2], "grpc") == 0,
+                               std::atoi(argv[3]),
+                               std::atof(argv[4]),
+                               absl::Seconds(std::atof(argv[5])),
+                               argv[6]};
+  const std::vector<Outcome> outcomes = RunAll(arguments);
 
-  Outcome all;
-  for (const Outcome& outcome : outcomes) {
-    if (!outcome.status.ok()) {
-      all.status = outcome.status;
-      std::fprintf(stderr, "fleet_client: %s\n", outcome.status.ToString().c_str());
-    }
-    all.sent += outcome.sent;
-    all.answered += outcome.answered;
-    all.wrong += outcome.wrong;
-    all.reopened += outcome.reopened;
-    all.milliseconds.insert(all.milliseconds.end(), outcome.milliseconds.begin(), outcome.milliseconds.end());
+  std::FILE* const file = std::fopen(arguments.file, "w");
+  if (file == nullptr) {
+    std::perror(arguments.file);
+    return 2;
   }
-  std::sort(all.milliseconds.begin(), all.milliseconds.end());
-  const auto percentile = [&](double p) {
-    if (all.milliseconds.empty()) return 0.0;
-    return all.milliseconds[static_cast<size_t>(p * static_cast<double>(all.milliseconds.size() - 1))];
-  };
-  std::printf(
-      "{\"sent\": %d, \"lost\": %d, \"wrong\": %d, \"reopened\": %d, \"p50_ms\": %.1f, \"p99_ms\": %.1f, "
-      "\"max_ms\": %.1f}\n",
-      all.sent, all.sent - all.answered, all.wrong, all.reopened, percentile(0.5), percentile(0.99), percentile(1));
-  return all.status.ok() && all.sent > 0 && all.sent == all.answered && all.wrong == 0 ? 0 : 1;
+  bool good = true;
+  uint64_t sent = 0, answered = 0;
+  int wrong = 0, reopened = 0;
+  for (const Outcome& outcome : outcomes) {
+    if (!outcome.status.ok()) std::fprintf(stderr, "fleet_client: %s\n", outcome.status.ToString().c_str());
+    good = good && outcome.status.ok() && outcome.sent > 0 && outcome.sent == outcome.answers.size();
+    sent += outcome.sent;
+    answered += outcome.answers.size();
+    wrong += outcome.wrong;
+    reopened += outcome.reopened;
+    for (const Answer& answer : outcome.answers) {
+      std::fprintf(file, "%.6f %.3f\n", absl::ToDoubleSeconds(answer.written - absl::UnixEpoch()), answer.milliseconds);
+    }
+  }
+  good = std::fclose(file) == 0 && good && wrong == 0;
+  std::printf("{\"sent\": %llu, \"answered\": %llu, \"wrong\": %d, \"reopened\": %d}\n",
+              static_cast<unsigned long long>(sent), static_cast<unsigned long long>(answered), wrong, reopened);
+  return good ? 0 : 1;
 }
