@@ -16,8 +16,8 @@ namespace glint::client {
 struct Timings {
   int64_t receive_ns = 0;   // message bytes into a parsed frame
   int64_t queue_ns = 0;     // waiting for a lane
-  int64_t decode_ns = 0;    // encoded or colour pixels to grey ones
-  int64_t upload_ns = 0;    // to the device; 0 on the CPU
+  int64_t decode_ns = 0;    // encoded pixels to grey ones
+  int64_t upload_ns = 0;    // out of the message to the device, or to the CPU lane's memory; colours become grey
   int64_t detect_ns = 0;    // all stages of the detector
   int64_t download_ns = 0;  // back from the device, into the reply's layout
   int64_t total_ns = 0;     // first byte of the frame parsed to reply handed to gRPC

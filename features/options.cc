@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_join.h"
 #include "features/error.h"
+#include "features/pixels.h"
 
 namespace glint {
 namespace {
@@ -74,18 +75,12 @@ absl::Status ValidateShape(Shape shape, int64_t max_pixels) {
 }
 
 absl::Status ValidateImages(const ImageView& image, const ImageView& mask, int64_t max_pixels) {
-  if (image.empty()) return ContradictionError("image", "has no pixels");
-  if (auto s = ValidateShape(image.shape(), max_pixels); !s.ok()) return s;
+  if (auto s = ValidatePixels(image, mask, max_pixels); !s.ok()) return s;
   if (image.stride < image.width) {
     return ContradictionError("image.stride",
                               absl::StrCat(image.stride, " is less than the row of ", image.width, " bytes"));
   }
-  if (mask.empty()) return absl::OkStatus();
-  if (mask.shape() != image.shape()) {
-    return ContradictionError(
-        "mask", absl::StrCat(mask.width, "x", mask.height, " is not the image's ", image.width, "x", image.height));
-  }
-  if (mask.stride < mask.width) {
+  if (!mask.empty() && mask.stride < mask.width) {
     return ContradictionError("mask.stride",
                               absl::StrCat(mask.stride, " is less than the row of ", mask.width, " bytes"));
   }

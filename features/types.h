@@ -132,7 +132,7 @@ struct Features {
 // below `detect` are a breakdown for backends that can tell (0 = not measured on its own, for example inside a fused
 // kernel).
 struct StageTimes {
-  int64_t upload_ns = 0;    // host memory to the device; 0 on the CPU
+  int64_t upload_ns = 0;    // host memory to where the pipeline works on it
   int64_t detect_ns = 0;    // every stage of the pipeline
   int64_t download_ns = 0;  // device to host, and packing into Features
 

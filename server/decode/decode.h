@@ -67,9 +67,10 @@ absl::StatusOr<RawPlan> InspectRaw(const RawLayout& layout, size_t bytes, int64_
 // One row of `width` pixels to grey: GRAY8 is copied, the others become cv::cvtColor's grey (alpha is ignored).
 void RowToGray(PixelFormat format, const uint8_t* pixels, int width, uint8_t* gray);
 
-// All rows. `data` must have the number of bytes that InspectRaw accepted, and to.shape be plan.shape. Rows of
-// colour that lie in more than one piece are put together in `*scratch`, which keeps its memory from call to call.
-void RawToGray(const RawPlan& plan, Pieces data, const Destination& to, std::vector<uint8_t>* scratch);
+// The rows from `first` on, as many as to.shape has, which is of the plan's width. `data` must have the number of bytes
+// that InspectRaw accepted. Rows of colour that lie in more than one piece are put together in `*scratch`, which keeps
+// its memory from call to call.
+void RawToGray(const RawPlan& plan, Pieces data, int first, const Destination& to, std::vector<uint8_t>* scratch);
 
 // ---- Encoded pictures.
 

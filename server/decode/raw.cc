@@ -63,9 +63,10 @@ void RowToGray(PixelFormat format, const uint8_t* pixels, int width, uint8_t* gr
   GrayRow(pixels, BytesPerPixel(format), blue_first, width, gray);
 }
 
-void RawToGray(const RawPlan& plan, Pieces data, const Destination& to, std::vector<uint8_t>* scratch) {
+void RawToGray(const RawPlan& plan, Pieces data, int first, const Destination& to, std::vector<uint8_t>* scratch) {
   PieceReader reader(data);
-  for (int y = 0; y < plan.shape.height; ++y) {
+  reader.Skip(static_cast<size_t>(first) * plan.stride);
+  for (int y = 0; y < to.shape.height; ++y) {
     if (y > 0) reader.Skip(plan.stride - plan.row_bytes);
     if (plan.format == PixelFormat::kGray8) {
       reader.Read(plan.row_bytes, to.row(y));

@@ -1,6 +1,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -26,9 +27,14 @@ class CpuLane final : public Lane {
  public:
   explicit CpuLane(int threads) : pipeline_(threads) {}
 
-  absl::Status Run(const DetectorOptions& options, const ImageView& image, const ImageView& mask, Features* features,
+  absl::Status Run(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                    StageTimes* times) override {
-    absl::Status status = pipeline_.Detect(options, image, mask, features, times);
+    const Clock::time_point start = Clock::now();
+    const ImageView image_view = ViewOf(image, &image_);
+    const ImageView mask_view = ViewOf(mask, &mask_);
+    const Clock::time_point copied = Clock::now();
+    absl::Status status = pipeline_.Detect(options, image_view, mask_view, features, times);
+    times->upload_ns += std::chrono::nanoseconds(copied - start).count();
     if (!status.ok()) features->Clear();
     return status;
   }
@@ -36,7 +42,10 @@ class CpuLane final : public Lane {
   const std::string& device() const override { return device_; }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   cpu::Pipeline pipeline_;
+  Image image_, mask_;  // for pixels that do not lie side by side
   const std::string device_ = "cpu";
 };
 
@@ -45,9 +54,9 @@ class CudaLane final : public Lane {
   CudaLane(std::unique_ptr<cuda::Pipeline> pipeline, int ordinal)
       : pipeline_(std::move(pipeline)), device_(absl::StrCat("cuda:", ordinal)) {}
 
-  absl::Status Run(const DetectorOptions& options, const ImageView& image, const ImageView& mask, Features* features,
+  absl::Status Run(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                    StageTimes* times) override {
-    absl::Status status = pipeline_->Detect(options, image, mask, features, times);
+    absl::Status status = pipeline_->Detect(options, ViewOf(image, &image_), ViewOf(mask, &mask_), features, times);
     if (!status.ok()) features->Clear();
     return status;
   }
@@ -56,6 +65,7 @@ class CudaLane final : public Lane {
 
  private:
   const std::unique_ptr<cuda::Pipeline> pipeline_;
+  Image image_, mask_;
   const std::string device_;
 };
 

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "features/options.h"
+#include "features/pixels.h"
 #include "features/types.h"
 
 namespace glint {
@@ -34,10 +35,11 @@ class Lane {
  public:
   virtual ~Lane() = default;
 
-  // Detects features in `image`. `options`, `image` and `mask` must be valid (ValidateOptions, ValidateImages). On
-  // error `features` is cleared and the lane remains usable, unless fatal() says otherwise afterwards.
-  virtual absl::Status Run(const DetectorOptions& options, const ImageView& image, const ImageView& mask,
-                           Features* features, StageTimes* times) = 0;
+  // Detects features in `image`. `options`, `image` and `mask` must be valid (ValidateOptions, ValidatePixels; strides
+  // of views at least their width). Rows are written straight into memory of the lane's own, once, which is part of the
+  // upload. On error `features` is cleared and the lane remains usable, unless fatal() says otherwise afterwards.
+  virtual absl::Status Run(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
+                           StageTimes* times) = 0;
 
   // Not OK once the device under the lane is lost for this process (a sticky CUDA error): no Run() will succeed again.
   virtual absl::Status fatal() const = 0;

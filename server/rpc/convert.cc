@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
-#include "server/schedule/gray_view.h"
+#include "server/schedule/job_pixels.h"
 
 namespace glint {
 namespace {

@@ -34,7 +34,7 @@ struct FrameTimes {
   int64_t queued_at = 0;    // ... when it was submitted
   int64_t receive_ns = 0;
   int64_t queue_ns = 0;
-  int64_t decode_ns = 0;
+  int64_t decode_ns = 0;  // of encoded pictures
   StageTimes stages;
 };
 

@@ -30,12 +30,15 @@ struct Scratch {
   Features features;
 };
 
-absl::StatusOr<ImageView> MaskView(const FrameJob& job, int64_t max_pixels, Scratch* scratch) {
-  auto view = job.mask.kind == ImageSource::Kind::kNone && job.stream_mask != nullptr
-                  ? job.stream_mask->View(&scratch->decoder, max_pixels)
-                  : GrayView(job.mask, &scratch->decoder, max_pixels, &scratch->mask);
-  if (!view.ok()) return AboutMask(view.status());
-  return view;
+absl::StatusOr<Pixels> MaskOf(const FrameJob& job, int64_t max_pixels, Scratch* scratch) {
+  if (job.mask.kind == ImageSource::Kind::kNone && job.stream_mask != nullptr) {
+    const auto view = job.stream_mask->View(&scratch->decoder, max_pixels);
+    if (!view.ok()) return AboutMask(view.status());
+    return Pixels(*view);
+  }
+  auto pixels = PixelsOf(job.mask, &scratch->decoder, max_pixels, &scratch->mask);
+  if (!pixels.ok()) return AboutMask(pixels.status());
+  return pixels;
 }
 
 absl::Status RunJob(Lane* lane, int64_t max_pixels, Scratch* scratch, FrameJob* job) {
@@ -46,12 +49,12 @@ absl::Status RunJob(Lane* lane, int64_t max_pixels, Scratch* scratch, FrameJob* 
   job->times.decode_ns = 0;
   if (job->cancelled.load(std::memory_order_relaxed)) return absl::CancelledError("the client has gone");
 
-  const auto image = GrayView(job->image, &scratch->decoder, max_pixels, &scratch->image);
+  const auto image = PixelsOf(job->image, &scratch->decoder, max_pixels, &scratch->image);
   if (!image.ok()) return image.status();
-  const auto mask = MaskView(*job, max_pixels, scratch);
+  const auto mask = MaskOf(*job, max_pixels, scratch);
   if (!mask.ok()) return mask.status();
   job->times.decode_ns = MonotonicNs() - started_at;
-  if (absl::Status s = ValidateImages(*image, *mask, max_pixels); !s.ok()) return s;
+  if (absl::Status s = ValidatePixels(*image, *mask, max_pixels); !s.ok()) return s;
   return lane->Run(job->options, *image, *mask, &scratch->features, &job->times.stages);
 }
 

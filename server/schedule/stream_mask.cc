@@ -9,7 +9,14 @@ StreamMask::StreamMask(const ImageSource& source)
 }
 
 absl::StatusOr<ImageView> StreamMask::View(decode::Decoder* decoder, int64_t max_pixels) {
-  std::call_once(decoded_, [&] { view_ = GrayView(source_, decoder, max_pixels, &scratch_); });
+  std::call_once(decoded_, [&] {
+    const auto pixels = PixelsOf(source_, decoder, max_pixels, &scratch_);
+    if (pixels.ok()) {
+      view_ = ViewOf(*pixels, &scratch_.decoded);
+    } else {
+      view_ = pixels.status();
+    }
+  });
   return view_;
 }
 

@@ -10,7 +10,7 @@
 #include "absl/types/span.h"
 #include "features/types.h"
 #include "server/schedule/frame_job.h"
-#include "server/schedule/gray_view.h"
+#include "server/schedule/job_pixels.h"
 
 namespace glint {
 

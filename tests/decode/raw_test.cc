@@ -92,7 +92,7 @@ TEST_P(AtEverySimdTarget, EqualsCvtColorAtEveryWidthAndStride) {
         GuardedImage image(plan->shape, 3);
         const absl::Span<const uint8_t> all(data.get(), (row + gap) * (height - 1) + row);
         for (const size_t piece : {all.size(), row + 3, size_t{2}}) {
-          RawToGray(*plan, Cut(all, piece), image.destination(), &scratch);
+          RawToGray(*plan, Cut(all, piece), 0, image.destination(), &scratch);
           EXPECT_EQ(image.pixels(), OpenCvGray(tight, width, height, channels, code)) << width << " gap " << gap;
           EXPECT_TRUE(image.guards_intact());
         }
@@ -107,8 +107,11 @@ TEST(RawToGray, CopiesGray) {
   ASSERT_TRUE(plan.ok()) << plan.status();
   GuardedImage image(plan->shape, 9);
   std::vector<uint8_t> scratch;
-  RawToGray(*plan, Cut(tight, 5), image.destination(), &scratch);
+  RawToGray(*plan, Cut(tight, 5), 0, image.destination(), &scratch);
   EXPECT_EQ(image.pixels(), tight);
+  GuardedImage band({7, 2}, 4);
+  RawToGray(*plan, Cut(tight, 5), 1, band.destination(), &scratch);
+  EXPECT_EQ(band.pixels(), Bytes(tight.begin() + 7, tight.begin() + 21));
   EXPECT_TRUE(image.guards_intact());
 }
 

@@ -68,8 +68,10 @@ class FakeLane final : public Lane {
  public:
   explicit FakeLane(LaneControl* control) : control_(control) {}
 
-  absl::Status Run(const DetectorOptions&, const ImageView& image, const ImageView& mask, Features* features,
+  absl::Status Run(const DetectorOptions&, const Pixels& image_pixels, const Pixels& mask_pixels, Features* features,
                    StageTimes* times) override {
+    const ImageView image = ViewOf(image_pixels, &image_);
+    const ImageView mask = ViewOf(mask_pixels, &mask_);
     const absl::Status status = control_->Enter();
     if (!status.ok()) {
       features->Clear();
@@ -92,6 +94,7 @@ class FakeLane final : public Lane {
 
  private:
   LaneControl* const control_;
+  Image image_, mask_;
   const std::string device_ = "fake:0";
 };
 

@@ -105,7 +105,7 @@ TEST(ServerTest, TimingsAreCompleteAndInOrder) {
   EXPECT_GT(t.receive_ns(), 0);
   EXPECT_GT(t.queue_ns(), 0);
   EXPECT_GE(t.decode_ns(), 0);
-  EXPECT_EQ(t.upload_ns(), 0);  // a CPU lane
+  EXPECT_GT(t.upload_ns(), 0);  // a CPU lane
   EXPECT_GT(t.detect_ns(), 0);
   EXPECT_GT(t.download_ns(), 0);
   EXPECT_GE(t.total_ns(),

@@ -1,0 +1,52 @@
+// Pixels on their way to a detector that need not lie anywhere as an image yet.
+#ifndef GLINT_FEATURES_PIXELS_H_
+#define GLINT_FEATURES_PIXELS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "features/limits.h"
+#include "features/types.h"
+
+namespace glint {
+
+// Grey pixels that can be written to wherever they are needed: from the pieces of a message, say, or from colours. So
+// a backend gets them straight into the memory that its device reads, a band of rows at a time.
+class PixelRows {
+ public:
+  virtual ~PixelRows() = default;
+  virtual Shape shape() const = 0;
+  // Writes the `count` rows from `first` on, shape().width bytes each, `stride` bytes apart. Thread-compatible.
+  virtual void CopyRows(int first, int count, uint8_t* to, ptrdiff_t stride) const = 0;
+};
+
+// An image or a mask as a detector's caller has it; nothing at all stands for an absent mask. Borrowed.
+struct Pixels {
+  ImageView view;                   // where the pixels lie, or empty
+  const PixelRows* rows = nullptr;  // who can write them, or null; with both, the taker chooses
+
+  Pixels() = default;
+  Pixels(const ImageView& image) : view(image) {}            // NOLINT(google-explicit-constructor)
+  Pixels(const Image& image) : view(image.view()) {}         // NOLINT(google-explicit-constructor)
+  Pixels(const PixelRows* image_rows) : rows(image_rows) {}  // NOLINT(google-explicit-constructor)
+
+  bool empty() const { return view.empty() && rows == nullptr; }
+  Shape shape() const { return view.empty() && rows != nullptr ? rows->shape() : view.shape(); }
+};
+
+// Pixels that lie somewhere: where they do, or else in `*memory`, written here.
+inline ImageView ViewOf(const Pixels& pixels, Image* memory) {
+  if (!pixels.view.empty() || pixels.rows == nullptr) return pixels.view;
+  memory->Resize(pixels.shape());
+  pixels.rows->CopyRows(0, memory->height(), memory->row(0), memory->stride());
+  return memory->view();
+}
+
+// OK if `image` has 1..max_pixels pixels with sides of 1..kMaxImageSide, and `mask` is empty or has its shape. Strides
+// are not looked at.
+absl::Status ValidatePixels(const Pixels& image, const Pixels& mask, int64_t max_pixels = kMaxImagePixels);
+
+}  // namespace glint
+
+#endif  // GLINT_FEATURES_PIXELS_H_

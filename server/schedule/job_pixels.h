@@ -1,0 +1,51 @@
+// From pixels as a client sent them to what a lane takes.
+#ifndef GLINT_SERVER_SCHEDULE_JOB_PIXELS_H_
+#define GLINT_SERVER_SCHEDULE_JOB_PIXELS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "features/pixels.h"
+#include "server/decode/decode.h"
+#include "server/schedule/frame_job.h"
+
+namespace glint {
+
+// Raw pixels in a message, to be written as grey rows. Keeps its memory from picture to picture.
+class RawRows final : public PixelRows {
+ public:
+  // `source` is of kind kRaw and outlives the use of this.
+  void Use(const ImageSource& source) { source_ = &source; }
+
+  Shape shape() const override { return source_->raw.shape; }
+  void CopyRows(int first, int count, uint8_t* to, ptrdiff_t stride) const override;
+
+  // Bytes of pixels read so far, by which every byte of a picture should have been read once.
+  int64_t copied_bytes() const { return copied_bytes_; }
+
+ private:
+  const ImageSource* source_ = nullptr;
+  mutable std::vector<uint8_t> row_;  // of colours, when it is in several pieces
+  mutable int64_t copied_bytes_ = 0;
+};
+
+// Memory for one picture at a time; grows to the largest seen.
+struct PixelScratch {
+  RawRows rows;
+  Image decoded;
+  std::vector<uint8_t> file;  // that came in pieces
+};
+
+// The pixels of `source`, for as long as `source` and the scratch are left alone. Raw ones are not touched: rows write
+// them, and if they are GRAY8 in one piece there is a view, too. Encoded ones are decoded here. Empty if it has none.
+absl::StatusOr<Pixels> PixelsOf(const ImageSource& source, decode::Decoder* decoder, int64_t max_pixels,
+                                PixelScratch* scratch);
+
+// `status` with the field "image" renamed: decoders speak of "image.width", here it was the mask's.
+absl::Status AboutMask(const absl::Status& status);
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_SCHEDULE_JOB_PIXELS_H_
