@@ -76,6 +76,7 @@ void JsonWriter::Append(absl::string_view value) {
 }
 
 void JsonWriter::NewLine() {
+  if (layout_ == Layout::kOneLine) return;
   text_ += '\n';
   text_.append(2 * has_members_.size(), ' ');
 }

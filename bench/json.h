@@ -12,9 +12,12 @@
 namespace glint::bench {
 
 // Values come one after the other; inside an object each is preceded by Key(). The caller closes what it opens.
-// Indented by two spaces.
+// Indented by two spaces, or all on one line.
 class JsonWriter {
  public:
+  enum class Layout { kIndented, kOneLine };
+  explicit JsonWriter(Layout layout = Layout::kIndented) : layout_(layout) {}
+
   JsonWriter& BeginObject() { return Begin('{'); }
   JsonWriter& EndObject() { return End('}'); }
   JsonWriter& BeginArray() { return Begin('['); }
@@ -34,6 +37,7 @@ class JsonWriter {
   void Append(absl::string_view value);
   void NewLine();
 
+  const Layout layout_;
   std::string text_;
   std::vector<bool> has_members_;  // of each open bracket
   bool after_key_ = false;

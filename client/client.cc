@@ -119,7 +119,7 @@ absl::StatusOr<std::unique_ptr<DetectStream>> Client::OpenStream(const StreamOpt
   }
   auto impl = std::make_unique<DetectStream::Impl>(impl_->channel, options.in_flight, std::move(on_result));
   SetTimeout(options.timeout, &impl->context);
-  if (absl::Status status = impl->Open(options.detector, options.mask); !status.ok()) return status;
+  if (absl::Status status = impl->Open(options); !status.ok()) return status;
   return std::unique_ptr<DetectStream>(new DetectStream(std::move(impl)));
 }
 

@@ -16,14 +16,9 @@ DetectStream::Impl::~Impl() {
   if (reader.joinable()) reader.join();
 }
 
-absl::Status DetectStream::Impl::Open(const DetectorOptions& detector, const ImageInput& mask) {
+absl::Status DetectStream::Impl::Open(const StreamOptions& options) {
   v1::DetectStreamRequest first;
-  ToWire(detector, first.mutable_options()->mutable_detector());
-  if (mask.kind != ImageInput::Kind::kNone) {
-    if (absl::Status status = ToWire("options.mask", mask, first.mutable_options()->mutable_mask()); !status.ok()) {
-      return status;
-    }
-  }
+  if (absl::Status status = ToWire(options, first.mutable_options()); !status.ok()) return status;
   stream = stub->DetectStream(&context);
   if (!stream->Write(first)) {
     const absl::Status status = FromGrpc(stream->Finish());

@@ -23,7 +23,7 @@ struct DetectStream::Impl {
   Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, int window, ResultCallback callback);
   ~Impl();
 
-  absl::Status Open(const DetectorOptions& detector, const ImageInput& mask);
+  absl::Status Open(const StreamOptions& options);
   absl::Status Write(uint64_t frame_id, const ImageInput& image, const ImageInput& mask);
   absl::Status Finish();
   void Cancel();

@@ -64,6 +64,12 @@ void ToWire(const DetectorOptions& options, v1::DetectorOptions* wire) {
   wire->set_patch_size(options.patch_size);
 }
 
+absl::Status ToWire(const StreamOptions& options, v1::StreamOptions* wire) {
+  ToWire(options.detector, wire->mutable_detector());
+  if (options.mask.kind == ImageInput::Kind::kNone) return absl::OkStatus();
+  return ToWire("options.mask", options.mask, wire->mutable_mask());
+}
+
 absl::Status ToWire(absl::string_view field, const ImageInput& image, v1::Image* wire) {
   if (image.kind == ImageInput::Kind::kNone) {
     return ContradictionError(field, "no image was given");

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "client/image.h"
 #include "client/result.h"
+#include "client/stream.h"
 #include "features/options.h"
 #include "glint/v1/feature_detection.pb.h"
 
@@ -16,6 +17,9 @@ absl::Status FromGrpc(const grpc::Status& status);
 
 // Every field is set, so that the server's presets cannot change what the caller asked for.
 void ToWire(const DetectorOptions& options, v1::DetectorOptions* wire);
+
+// The stream's first message, mask included; `in_flight` and `timeout` are not the server's business.
+absl::Status ToWire(const StreamOptions& options, v1::StreamOptions* wire);
 
 // Copies rows without the padding between them; keeps the memory that `wire` has. `field` names the image in errors.
 absl::Status ToWire(absl::string_view field, const ImageInput& image, v1::Image* wire);

@@ -5,7 +5,7 @@
 #
 #   scripts/bundle.sh [--build DIR] [--no-build] [--cuda-archs LIST] [--output FILE]
 #
-#   --build       build tree; default: build/bundle, configured here: release, glint without pictures (info and health)
+#   --build       build tree; default: build/bundle, configured here: release, glint without pictures (info, health, bench)
 #   --no-build    pack DIR as it is
 #   --cuda-archs  as GLINT_CUDA_ARCHS; default: ALL
 #   --output      default: build/glint-VERSION-ARCHITECTURE.tar.gz

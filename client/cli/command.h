@@ -30,6 +30,8 @@ int RunDetect(const std::vector<std::string>& arguments);
 int RunStream(const std::vector<std::string>& arguments);
 int RunInfo(const std::vector<std::string>& arguments);
 int RunHealth(const std::vector<std::string>& arguments);
+int RunBench(const std::vector<std::string>& arguments);
+int RunEchoServer(const std::vector<std::string>& arguments);
 
 // "glint detect: message" on standard error.
 void Complain(absl::string_view command, absl::string_view message);

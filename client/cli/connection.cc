@@ -21,8 +21,15 @@ ConnectionFlags::ConnectionFlags() {
   server = from_environment != nullptr && *from_environment != '\0' ? from_environment : kDefaultServer;
 }
 
-void ConnectionFlags::AddTo(Flags* flags) {
+void ConnectionFlags::AddTo(Flags* flags, bool inside) {
   flags->Section("Server");
+  if (!inside) {
+    flags->String("server", "ADDRESS",
+                  absl::StrCat("host:port or unix:PATH. Default: $GLINT_SERVER, or ", kDefaultServer, "."), &server);
+    flags->Float("timeout", "SECONDS", "Longest wait for the connection and for the last answers (default 10).",
+                 &timeout);
+    return;
+  }
   flags->String(
       "server", "ADDRESS",
       absl::StrCat("host:port, unix:PATH, or inproc for a server inside this process; dns:///NAME:PORT or "

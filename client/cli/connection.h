@@ -19,7 +19,8 @@ struct ConnectionFlags {
   std::optional<float> timeout;  // seconds
 
   ConnectionFlags();
-  void AddTo(Flags* flags);
+  // `inside`: 'inproc' is a choice.
+  void AddTo(Flags* flags, bool inside = true);
   absl::Status Validate() const;
   absl::Duration timeout_or(absl::Duration otherwise) const;
 };

@@ -63,7 +63,7 @@ int RunDetect(const std::vector<std::string>& arguments) {
   if (absl::Status status = connection_flags.Validate(); !status.ok()) return UsageError(kName, status.message());
   const auto options = detector_flags.Options();
   if (!options.ok()) return UsageError(kName, options.status().message());
-  const auto mask = detector_flags.Mask();
+  const auto mask = ReadMask(detector_flags.mask);
   if (!mask.ok()) return UsageError(kName, mask.status().message());
 
   const auto connection = Connection::Open(connection_flags);

@@ -1,7 +1,6 @@
 #include "client/cli/detector_flags.h"
 
 #include "absl/strings/str_replace.h"
-#include "client/cli/source.h"
 
 namespace glint::cli {
 
@@ -51,13 +50,6 @@ absl::StatusOr<DetectorOptions> DetectorFlags::Options() const {
     return absl::InvalidArgumentError(absl::StrCat("option '--", name, "'", message.substr(colon)));
   }
   return options;
-}
-
-absl::StatusOr<Image> DetectorFlags::Mask() const {
-  if (mask.empty()) return Image();
-  const auto pixels = ReadGray(mask);
-  if (!pixels.ok()) return pixels.status();
-  return Image::CopyOf({pixels->data, pixels->cols, pixels->rows, static_cast<ptrdiff_t>(pixels->step)});
 }
 
 }  // namespace glint::cli

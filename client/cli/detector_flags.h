@@ -8,7 +8,6 @@
 #include "absl/status/statusor.h"
 #include "client/cli/flags.h"
 #include "features/options.h"
-#include "features/types.h"
 
 namespace glint::cli {
 
@@ -18,13 +17,11 @@ struct DetectorFlags {
   std::optional<float> scale_factor;
   std::optional<Ranking> ranking;
   std::optional<bool> descriptors;
-  std::string mask;
+  std::string mask;  // path
 
   void AddTo(Flags* flags);
   // INVALID_ARGUMENT names the option as it is written on the command line.
   absl::StatusOr<DetectorOptions> Options() const;
-  // The mask's pixels in grey; without --mask an empty image.
-  absl::StatusOr<Image> Mask() const;
 };
 
 }  // namespace glint::cli

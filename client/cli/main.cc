@@ -1,6 +1,4 @@
 // glint: the command-line client. Finds the subcommand and runs it; nothing else.
-#include <malloc.h>
-
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "client/cli/command.h"
 #include "client/cli/output.h"
+#include "server/keep_memory.h"
 
 namespace glint::cli {
 namespace {
@@ -23,13 +22,15 @@ const Command kCommands[] = {
 #endif
     {"info", "what a server is and what it allows", RunInfo},
     {"health", "whether a server is ready for frames", RunHealth},
+    {"bench", "load a server and measure it", RunBench},
+    {"echo-server", "a bare gRPC server, to compare one with", RunEchoServer},
 };
 
 std::string Help() {
   std::string out =
       "Usage: glint COMMAND [OPTION]... [OPERAND]...\n\n"
       "Client of a Glint feature-detection server.\n\nCommands\n";
-  for (const Command& command : kCommands) absl::StrAppendFormat(&out, "  %-8s %s\n", command.name, command.summary);
+  for (const Command& command : kCommands) absl::StrAppendFormat(&out, "  %-12s %s\n", command.name, command.summary);
   return out +
          "\n"
          "'glint COMMAND --help' tells more; 'glint --version' the version.\n"
@@ -53,10 +54,7 @@ int Run(const std::vector<std::string>& arguments) {
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a gone reader is an error of write(), so that videos can be closed first
   glint::cli::CatchInterrupts();
-  // Frames are large and come one after the other: memory that is given back is only faulted in again.
-  mallopt(M_TRIM_THRESHOLD, 256 << 20);
-  mallopt(M_TOP_PAD, 64 << 20);
-  mallopt(M_MMAP_THRESHOLD, 256 << 20);
+  glint::KeepFreedMemory();
 #ifdef GLINT_PICTURES
   // OpenCV's warnings about missing cameras and codecs are not this tool's messages.
   cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);

@@ -191,6 +191,13 @@ absl::StatusOr<cv::Mat> ReadGray(const std::string& path) {
   return pixels;
 }
 
+absl::StatusOr<Image> ReadMask(const std::string& path) {
+  if (path.empty()) return Image();
+  const auto pixels = ReadGray(path);
+  if (!pixels.ok()) return pixels.status();
+  return Image::CopyOf({pixels->data, pixels->cols, pixels->rows, static_cast<ptrdiff_t>(pixels->step)});
+}
+
 absl::StatusOr<std::unique_ptr<Source>> OpenSource(const std::string& name, SendFormat format) {
   std::error_code error;
   std::vector<std::string> files;

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/image.h"
+#include "features/types.h"
 
 namespace glint::cli {
 
@@ -35,6 +36,8 @@ absl::Status ReadPicture(const std::string& path, SendFormat format, Picture* pi
 
 // The pixels of an image file in grey, as stored (EXIF orientation is not applied).
 absl::StatusOr<cv::Mat> ReadGray(const std::string& path);
+// The same as an image of its own; empty for an empty path.
+absl::StatusOr<Image> ReadMask(const std::string& path);
 
 // Thread-compatible.
 class Source {

@@ -163,7 +163,7 @@ int RunStream(const std::vector<std::string>& arguments) {
   }
   const auto detector = detector_flags.Options();
   if (!detector.ok()) return UsageError(kName, detector.status().message());
-  const auto mask = detector_flags.Mask();
+  const auto mask = ReadMask(detector_flags.mask);
   if (!mask.ok()) return UsageError(kName, mask.status().message());
   const auto source = OpenSource(operands->front(), stream_flags.send);
   if (!source.ok()) {

@@ -7,7 +7,7 @@ _glint() {
   local program=${COMP_WORDS[0]} command=
   if [[ $(basename "$program") == glint ]]; then
     if ((COMP_CWORD == 1)); then
-      help=$("$program" --help 2>/dev/null | sed -n '/^Commands$/,/^$/s/^  \([a-z]*\) .*/\1/p')
+      help=$("$program" --help 2>/dev/null | sed -n '/^Commands$/,/^$/s/^  \([a-z-]*\) .*/\1/p')
       mapfile -t COMPREPLY < <(compgen -W "$help --help --version" -- "$cur")
       return
     fi

@@ -14,7 +14,7 @@ verbatim() {
 case $name in
   glint-server) summary='feature-detection server' commands='' ;;
   *) summary='client of a Glint feature-detection server'
-    commands=$("$program" --help | sed -n '/^Commands$/,/^$/s/^  \([a-z]*\) .*/\1/p') ;;
+    commands=$("$program" --help | sed -n '/^Commands$/,/^$/s/^  \([a-z-]*\) .*/\1/p') ;;
 esac
 
 {

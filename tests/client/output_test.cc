@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "client/cli/draw.h"
 #include "client/cli/progress.h"
@@ -102,33 +101,6 @@ TEST(TableTest, OneLineForEachImage) {
   EXPECT_THAT(rows, ::testing::ContainsRegex("a\\.png +2 +2\\.500 +3\\.500 +4\\.000\n"));
   EXPECT_THAT(Rows(Format::kTable, true, "a.png", absl::InvalidArgumentError("bad"), {}),
               HasSubstr("INVALID_ARGUMENT: bad\n"));
-}
-
-TEST(LatenciesTest, PercentilesAreExactToOnePart128) {
-  Random random(2);
-  Latencies latencies;
-  std::vector<int64_t> values;
-  for (int i = 0; i < 20000; ++i) {
-    values.push_back(static_cast<int64_t>(random.Bits()) >> random.Uniform(0, 31));
-    latencies.Add(values.back());
-  }
-  std::sort(values.begin(), values.end());
-  for (const double share : {0.01, 0.5, 0.95, 0.99, 1.0}) {
-    const int64_t exact = values[static_cast<size_t>(std::ceil(share * 20000)) - 1];
-    EXPECT_LE(latencies.Percentile(share), exact);
-    EXPECT_GE(latencies.Percentile(share), exact - exact / 128) << share;
-  }
-  EXPECT_EQ(latencies.max(), values.back());
-}
-
-TEST(LatenciesTest, TakesEveryValue) {
-  Latencies latencies;
-  EXPECT_EQ(latencies.Percentile(0.5), 0);
-  latencies.Add(-5);
-  EXPECT_EQ(latencies.Percentile(1), 0);
-  latencies.Add(std::numeric_limits<int64_t>::max());
-  EXPECT_EQ(latencies.max(), std::numeric_limits<int64_t>::max());
-  EXPECT_GT(latencies.Percentile(1), std::numeric_limits<int64_t>::max() / 256 * 255);
 }
 
 TEST(SummaryTest, CountsAndMeasures) {

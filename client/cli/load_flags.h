@@ -1,0 +1,41 @@
+// The options of glint bench that say what to send, how, and what to make of it.
+#ifndef GLINT_CLIENT_CLI_LOAD_FLAGS_H_
+#define GLINT_CLIENT_CLI_LOAD_FLAGS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/cli/flags.h"
+#include "client/image.h"
+#include "client/load/frames.h"
+#include "client/load/report.h"
+
+namespace glint::cli {
+
+struct LoadFlags {
+  std::string size;                                                         // WxH
+  std::optional<client::PixelFormat> format = client::PixelFormat::kGray8;  // nothing: files as they are
+  std::optional<int> streams, in_flight, rounds;
+  std::optional<float> rate, warm_up, duration;
+  bool echo = false;
+  std::string echo_at;
+  bool json = false;
+  std::string output;
+
+  void AddTo(Flags* flags);
+  // INVALID_ARGUMENT names the option.
+  absl::Status Validate(const std::string& server, const std::vector<std::string>& files) const;
+
+  int Rounds() const;
+  load::RunOptions Run(absl::Duration patience) const;
+  // The frames to send, and in `report` what they are.
+  absl::StatusOr<std::vector<load::FrameBody>> Frames(const std::vector<std::string>& files,
+                                                      load::BenchReport* report) const;
+};
+
+}  // namespace glint::cli
+
+#endif  // GLINT_CLIENT_CLI_LOAD_FLAGS_H_

@@ -1,0 +1,97 @@
+#include "client/load/frames.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "client/wire.h"
+#include "glint/v1/feature_detection.pb.h"
+
+namespace glint::load {
+namespace {
+
+using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedOutputStream;
+
+// Of a DetectStreamRequest with a frame up to the frame's image: two tags, a length and a number, ten bytes at most
+// each.
+constexpr size_t kMaxHeaderBytes = 2 + 5 + 10;
+
+// Serializes the start of a DetectStreamRequest whose frame is `frame_id` and `body_bytes` more; its length.
+size_t WriteHeader(uint64_t frame_id, size_t body_bytes, uint8_t* header) {
+  constexpr uint32_t kFrame =
+      WireFormatLite::MakeTag(v1::DetectStreamRequest::kFrameFieldNumber, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+  constexpr uint32_t kId = WireFormatLite::MakeTag(v1::Frame::kFrameIdFieldNumber, WireFormatLite::WIRETYPE_VARINT);
+  const size_t frame_bytes = 1 + CodedOutputStream::VarintSize64(frame_id) + body_bytes;
+  uint8_t* end = CodedOutputStream::WriteTagToArray(kFrame, header);
+  end = CodedOutputStream::WriteVarint32ToArray(static_cast<uint32_t>(frame_bytes), end);
+  end = CodedOutputStream::WriteTagToArray(kId, end);
+  end = CodedOutputStream::WriteVarint64ToArray(frame_id, end);
+  return static_cast<size_t>(end - header);
+}
+
+}  // namespace
+
+Image SyntheticPicture(Shape shape, uint32_t seed) {
+  std::mt19937 random(seed);
+  const auto below = [&random](int limit) { return static_cast<int>(random() % static_cast<uint32_t>(limit)); };
+  Image image(shape.width, shape.height);
+  for (int y = 0; y < shape.height; ++y) std::fill_n(image.row(y), shape.width, uint8_t{128});
+  const int64_t rectangles = shape.pixels() / 600;
+  for (int64_t i = 0; i < rectangles; ++i) {
+    const int width = 3 + below(1 << (2 + below(5))), height = 3 + below(1 << (2 + below(5)));
+    const int left = below(shape.width), top = below(shape.height);
+    const auto shade = static_cast<uint8_t>(8 + below(240));
+    for (int y = top; y < std::min(top + height, shape.height); ++y) {
+      std::fill(image.row(y) + left, image.row(y) + std::min(left + width, shape.width), shade);
+    }
+  }
+  for (int y = 0; y < shape.height; ++y) {
+    for (int x = 0; x < shape.width; ++x) image.row(y)[x] = static_cast<uint8_t>(image.row(y)[x] + below(7) - 3);
+  }
+  return image;
+}
+
+std::string InFormat(const ImageView& gray, client::PixelFormat format) {
+  const int bytes = client::BytesPerPixel(format);
+  std::string pixels;
+  pixels.reserve(static_cast<size_t>(gray.width) * static_cast<size_t>(gray.height) * static_cast<size_t>(bytes));
+  for (int y = 0; y < gray.height; ++y) {
+    for (int x = 0; x < gray.width; ++x) pixels.append(static_cast<size_t>(bytes), static_cast<char>(gray.row(y)[x]));
+  }
+  return pixels;
+}
+
+absl::StatusOr<std::string> SerializeOptions(const client::StreamOptions& options) {
+  v1::DetectStreamRequest message;
+  if (absl::Status s = client::ToWire(options, message.mutable_options()); !s.ok()) return s;
+  return message.SerializeAsString();
+}
+
+absl::StatusOr<FrameBody> FrameBody::Of(const client::ImageInput& image) {
+  v1::Frame frame;
+  if (absl::Status s = client::ToWire("image", image, frame.mutable_image()); !s.ok()) return s;
+  FrameBody body;
+  body.image_ = frame.SerializeAsString();
+  return body;
+}
+
+grpc::ByteBuffer FrameBody::Message(uint64_t frame_id, int64_t* copied) const {
+  uint8_t header[kMaxHeaderBytes];
+  const size_t header_bytes = WriteHeader(frame_id, image_.size(), header);
+  *copied += static_cast<int64_t>(header_bytes);
+  const grpc::Slice slices[] = {grpc::Slice(header, header_bytes),
+                                grpc::Slice(image_.data(), image_.size(), grpc::Slice::STATIC_SLICE)};
+  return grpc::ByteBuffer(slices, 2);
+}
+
+size_t FrameBody::size() const {
+  uint8_t header[kMaxHeaderBytes];
+  return WriteHeader(0, image_.size(), header) + image_.size();
+}
+
+}  // namespace glint::load

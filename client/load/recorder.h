@@ -1,0 +1,69 @@
+// What a load generator measures.
+#ifndef GLINT_CLIENT_LOAD_RECORDER_H_
+#define GLINT_CLIENT_LOAD_RECORDER_H_
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+#include "client/load/latencies.h"
+#include "client/load/reply.h"
+
+namespace glint::load {
+
+// Parts of the server's time as its replies tell them, in the order in which they follow each other.
+struct Stage {
+  const char* name;
+  int64_t (v1::Timings::*ns)() const;
+};
+inline constexpr Stage kStages[] = {
+    {"receive", &v1::Timings::receive_ns}, {"queue", &v1::Timings::queue_ns},   {"decode", &v1::Timings::decode_ns},
+    {"upload", &v1::Timings::upload_ns},   {"detect", &v1::Timings::detect_ns}, {"download", &v1::Timings::download_ns},
+};
+
+// Of the frames that were due while recording. Plain values.
+struct Measurement {
+  // From the moment when a frame was due to its answer; of unanswered frames, to when they were given up. Failed frames
+  // count as well.
+  Latencies latency;
+  // Of frames that succeeded: the server's stages and total, the lane's part (upload, detect, download), and what
+  // latency has beyond the server's total.
+  std::array<Latencies, std::size(kStages)> stages;
+  Latencies server, lane, outside;
+  // Open loop: how late this process was to send a frame that nothing else kept from going out.
+  Latencies late;
+
+  int64_t ok = 0;
+  std::map<int, int64_t> failed;  // by canonical status code
+  int64_t unanswered = 0;
+  int64_t keypoints = 0;
+  int64_t reply_bytes = 0;   // of answered frames
+  int64_t copied_bytes = 0;  // by this process, to make messages out of the frames; of all that were answered or not
+
+  int64_t frames() const { return latency.count(); }
+  int64_t answered() const { return frames() - unanswered; }
+  void Merge(const Measurement& other);
+};
+
+// Thread-safe.
+class Recorder {
+ public:
+  void Answered(int64_t latency_ns, const Reply& reply, size_t reply_bytes, int64_t now_ns);
+  void Echoed(int64_t latency_ns, size_t reply_bytes, int64_t now_ns);
+  void Unanswered(int64_t latency_ns);
+  void Late(int64_t late_ns);
+  void Copied(int64_t bytes);
+
+  // What was recorded, which is forgotten; and when the last answer came, 0 without one.
+  Measurement Take(int64_t* last_answer_ns);
+
+ private:
+  std::mutex mutex_;
+  Measurement measured_;
+  int64_t last_answer_ns_ = 0;
+};
+
+}  // namespace glint::load
+
+#endif  // GLINT_CLIENT_LOAD_RECORDER_H_

@@ -1,0 +1,34 @@
+// What both forms of the report have in common. Internal to it.
+#ifndef GLINT_CLIENT_LOAD_REPORT_PARTS_H_
+#define GLINT_CLIENT_LOAD_REPORT_PARTS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "client/load/latencies.h"
+
+namespace glint::load {
+
+struct Share {
+  double share;
+  const char* column;
+  const char* key;
+};
+inline constexpr Share kShares[] = {
+    {0.5, "p50", "p50_ns"}, {0.9, "p90", "p90_ns"}, {0.99, "p99", "p99_ns"}, {0.999, "p99.9", "p99_9_ns"}};
+
+// A percentile that no value lies above would be the maximum by another name.
+inline bool Known(const Latencies& latencies, double share) {
+  return static_cast<double>(latencies.count()) * (1 - share) >= 1 - 1e-9;
+}
+
+inline double PerFrame(int64_t total, int64_t frames) {
+  return frames > 0 ? static_cast<double>(total) / static_cast<double>(frames) : 0;
+}
+
+inline std::string CodeName(int code) { return absl::StatusCodeToString(static_cast<absl::StatusCode>(code)); }
+
+}  // namespace glint::load
+
+#endif  // GLINT_CLIENT_LOAD_REPORT_PARTS_H_
