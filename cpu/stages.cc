@@ -13,7 +13,8 @@
 namespace glint::cpu {
 
 // Each in the file of its stage.
-void AddFast(int64_t target, Stages* stages);
+void AddFastRaw(int64_t target, Stages* stages);
+void AddFastSuppressed(int64_t target, Stages* stages);
 void AddResize(int64_t target, Stages* stages);
 void AddHarris(int64_t target, Stages* stages);
 void AddCentroid(int64_t target, Stages* stages);
@@ -64,7 +65,8 @@ absl::Status ValidateSimdTarget() {
 
 Stages StagesFor(int64_t target) {
   Stages stages;
-  for (const auto add : {&AddFast, &AddResize, &AddHarris, &AddCentroid, &AddBlur, &AddDescribe}) add(target, &stages);
+  for (const auto add : {&AddFastRaw, &AddFastSuppressed, &AddResize, &AddHarris, &AddCentroid, &AddBlur, &AddDescribe})
+    add(target, &stages);
   return stages;
 }
 

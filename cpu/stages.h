@@ -45,20 +45,23 @@ struct FastJob {
 };
 
 // Lists of corners are written in short fixed runs, of which only the first elements may count.
-inline constexpr size_t kListSlack = 8;
+inline constexpr size_t kListSlack = 16;
 
 // The most corners that survive suppression in a region: neighbours cannot both.
 inline size_t MaxSuppressedCorners(Rect r) {
   return r.empty() ? 0 : static_cast<size_t>((r.x1 - r.x0 + 1) / 2) * static_cast<size_t>((r.y1 - r.y0 + 1) / 2);
 }
 
-// Three rows of scores, each with a margin of zeros on both sides.
+// Scratch: three rows of scores, each with margins of zeros, or a word for each vector of a row; and six lists of the
+// vectors of a row, with one element to spare.
 inline constexpr size_t kFastScratchMargin = 64;
 inline size_t FastScratchPitch(int width) {
-  return (static_cast<size_t>(width) + 63) / 64 * 64 + 2 * kFastScratchMargin;
+  return (static_cast<size_t>(width) + 63) / 64 * 64 + 3 * kFastScratchMargin;
 }
-// The scores, and for each row where the vectors begin that hold one.
-inline size_t FastScratchBytes(int width) { return 4 * FastScratchPitch(width); }
+inline size_t FastListElements(int width) { return static_cast<size_t>(width) / 16 + 2; }
+inline size_t FastScratchBytes(int width) {
+  return 3 * FastScratchPitch(width) + 6 * FastListElements(width) * sizeof(uint16_t);
+}
 
 // ---- resizing
 
