@@ -22,7 +22,7 @@ struct ServerEnv {
       : options(std::move(server_options)),
         logger(options.log_format, stderr),
         lanes(std::move(lane_set)),
-        queue(options.queue_capacity),
+        queue({options.queue_capacity, options.max_pending_bytes, static_cast<int>(lanes.lanes.size())}),
         health(static_cast<int>(lanes.lanes.size())),
         metrics({ServerVersion(), BackendName(lanes.backend), lanes.device, lanes.simd,
                  static_cast<int>(lanes.lanes.size()), options.queue_capacity},

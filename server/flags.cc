@@ -112,6 +112,7 @@ const Flag kFlags[] = {
     GLINT_INT_FLAG("max-image-pixels", lanes.max_image_pixels, "width * height of a picture at most"),
     GLINT_INT_FLAG("max-features", max_features, "keypoints that a client may ask for at most"),
     GLINT_INT_FLAG("max-message-bytes", max_message_bytes, "size of a message at most"),
+    GLINT_INT_FLAG("max-pending-bytes", max_pending_bytes, "messages whose frames wait or are worked on at most"),
     GLINT_INT_FLAG("max-sessions", max_sessions, "streams open at the same time at most"),
     GLINT_INT_FLAG("max-in-flight", max_in_flight, "unanswered frames of one stream that are read at most"),
     {"drain-timeout", "DURATION", "how long SIGTERM waits for frames that were taken, for example 2.5s or 500ms",

@@ -26,6 +26,9 @@ struct ServerOptions {
   // Frames that wait for a lane, over all streams and calls, >= 1. Streams stop being read when it is reached; calls
   // of Detect are refused.
   int queue_capacity = 64;
+  // Bytes of messages whose frames wait for a lane or are worked on, >= max_message_bytes. What happens when it is
+  // reached is the same as for queue_capacity.
+  int64_t max_pending_bytes = int64_t{1} << 30;
   int max_features = kMaxFeatures;  // of one frame, 1..kMaxFeatures
   // One serialized message, in and out. The default holds an 8K frame with four bytes a pixel.
   int max_message_bytes = 128 << 20;

@@ -36,6 +36,7 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
         check("max-image-pixels", o.lanes.max_image_pixels, 1, kMaxImagePixels),
         check("max-features", o.max_features, kMinFeatures, kMaxFeatures),
         check("max-message-bytes", o.max_message_bytes, kMinMaxMessageBytes, INT32_MAX),
+        check("max-pending-bytes", o.max_pending_bytes, o.max_message_bytes, INT64_MAX),
         check("max-sessions", o.max_sessions, 1, kMaxMaxSessions),
         check("max-in-flight", o.max_in_flight, 1, kMaxMaxInFlight)}) {
     if (!s.ok()) return s;

@@ -60,6 +60,29 @@ absl::Status ChooseStages(const v1::DetectorOptions& proto, DetectorOptions* opt
                 &options->descriptor);
 }
 
+constexpr int64_t kMaxMaxAgeNs = int64_t{24} * 3600 * 1'000'000'000;
+
+absl::Status CheckMaxAge(int64_t max_age_ns) {
+  if (max_age_ns >= 0 && max_age_ns <= kMaxMaxAgeNs) return absl::OkStatus();
+  return OutOfRangeError("max_age_ns", max_age_ns, int64_t{0}, kMaxMaxAgeNs);
+}
+
+absl::StatusOr<OverloadPolicy> PolicyFromProto(int policy) {
+  switch (policy) {
+    case v1::OVERLOAD_POLICY_UNSPECIFIED:
+    case v1::OVERLOAD_POLICY_BLOCK:
+      return OverloadPolicy::kBlock;
+    case v1::OVERLOAD_POLICY_DROP_OLDEST:
+      return OverloadPolicy::kDropOldest;
+    case v1::OVERLOAD_POLICY_LATEST:
+      return OverloadPolicy::kLatest;
+    case v1::OVERLOAD_POLICY_REJECT:
+      return OverloadPolicy::kReject;
+    default:
+      return NotOneOfError("overload_policy", absl::StrCat(policy), "UNSPECIFIED, BLOCK, DROP_OLDEST, LATEST, REJECT");
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<DetectorOptions> FromProto(const v1::DetectorOptions& proto, int max_features) {
@@ -80,6 +103,31 @@ absl::StatusOr<DetectorOptions> FromProto(const v1::DetectorOptions& proto, int 
     return LimitError("max_features", options.max_features, max_features, "--max-features");
   }
   return options;
+}
+
+absl::StatusOr<SessionOptions> FromProto(const v1::StreamOptions& proto, const ServerOptions& server) {
+  SessionOptions options;
+  const auto detector = FromProto(proto.detector(), server.max_features);
+  if (!detector.ok()) return detector.status();
+  options.detector = *detector;
+  const auto policy = PolicyFromProto(proto.overload_policy());
+  if (!policy.ok()) return policy.status();
+  options.policy = *policy;
+  options.max_in_flight = server.max_in_flight;
+  if (proto.max_in_flight() > static_cast<uint32_t>(server.max_in_flight)) {
+    return LimitError("max_in_flight", proto.max_in_flight(), server.max_in_flight, "--max-in-flight");
+  }
+  if (proto.max_in_flight() > 0) options.max_in_flight = static_cast<int>(proto.max_in_flight());
+  if (absl::Status s = CheckMaxAge(proto.max_age_ns()); !s.ok()) return s;
+  options.max_age_ns = proto.max_age_ns();
+  return options;
+}
+
+absl::Status SetExpiry(int64_t max_age_ns, int64_t stream_max_age_ns, FrameJob* job) {
+  if (absl::Status s = CheckMaxAge(max_age_ns); !s.ok()) return s;
+  const int64_t age = max_age_ns > 0 ? max_age_ns : stream_max_age_ns;
+  job->expires_at_ns = age > 0 ? job->times.received_at + age : 0;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<DetectorOptions> OptionsFromWire(decode::Pieces serialized, int max_features) {
@@ -191,6 +239,13 @@ void ToProto(const FrameJob& job, int64_t total_ns, v1::Timings* proto) {
     proto->clear_device();
   }
   proto->set_queue_depth(job.queue_depth);
+}
+
+void ToProto(const FrameJob& job, v1::FrameStatus* proto) {
+  proto->set_code(static_cast<int>(job.status.code()));
+  proto->set_message(std::string(job.status.message()));
+  proto->set_drop_reason(static_cast<v1::DropReason>(job.drop));
+  proto->set_retry_after_ns(job.retry_after_ns);
 }
 
 grpc::Status ToGrpc(const absl::Status& status) {

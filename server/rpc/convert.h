@@ -14,14 +14,23 @@
 #include "features/options.h"
 #include "glint/v1/feature_detection.pb.h"
 #include "server/metrics/metrics.h"
+#include "server/options.h"
 #include "server/rpc/frame_parser.h"
 #include "server/schedule/frame_job.h"
+#include "server/session/session.h"
 
 namespace glint {
 
 // Valid options. INVALID_ARGUMENT names the field; RESOURCE_EXHAUSTED: max_features over `max_features`. A preset's
 // own max_features is lowered to that limit without complaint.
 absl::StatusOr<DetectorOptions> FromProto(const v1::DetectorOptions& proto, int max_features);
+
+// A stream's first message but for its mask. The same errors; RESOURCE_EXHAUSTED: max_in_flight over the server's.
+absl::StatusOr<SessionOptions> FromProto(const v1::StreamOptions& proto, const ServerOptions& server);
+
+// Sets when a frame, received and not older than `max_age_ns` or, if that is 0, the stream's, expires.
+// INVALID_ARGUMENT: max_age_ns.
+absl::Status SetExpiry(int64_t max_age_ns, int64_t stream_max_age_ns, FrameJob* job);
 
 // The same for the options of a DetectRequest, serialized; INVALID_ARGUMENT beyond kMaxOptionsBytes.
 inline constexpr size_t kMaxOptionsBytes = 1 << 16;
@@ -43,6 +52,8 @@ absl::StatusOr<ImageSource> MaskFromWire(const WireImage& mask, decode::Pieces m
 FrameEncoding EncodingOf(const WireImage& image, decode::Pieces message);
 
 void ToProto(const FrameJob& job, int64_t total_ns, v1::Timings* proto);
+// The job's status, which is not OK, and why it was dropped if it was.
+void ToProto(const FrameJob& job, v1::FrameStatus* proto);
 
 grpc::Status ToGrpc(const absl::Status& status);
 

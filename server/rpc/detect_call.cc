@@ -42,6 +42,7 @@ absl::Status DetectCall::Submit() {
   frame_ = service_->frames()->Take();
   Frame* const frame = frame_.get();
   frame->times.received_at = MonotonicNs();
+  frame->bytes = static_cast<int64_t>(request_.Length());
   const WireDetectRequest& request = frame->detect_request;
   if (!frame->Receive(&request_) || !ParseDetectRequest(frame->message_pieces, &frame->detect_request)) {
     return absl::InvalidArgumentError("request: not a serialized glint.v1.DetectRequest");
@@ -56,6 +57,7 @@ absl::Status DetectCall::Submit() {
       !s.ok()) {
     return s;
   }
+  frame->pixels = ExpectedPixels(frame->image, frame->bytes);
   frame->times.queued_at = MonotonicNs();
   frame->times.receive_ns = frame->times.queued_at - frame->times.received_at;
   switch (env_->queue.Push(service_->detect_flow(), frame, FrameQueue::WhenFull::kReject)) {
@@ -63,8 +65,9 @@ absl::Status DetectCall::Submit() {
     case FrameQueue::Admission::kWaiting:
       return absl::OkStatus();
     case FrameQueue::Admission::kRejected:
-      return absl::ResourceExhaustedError(
-          absl::StrCat("queue: its ", env_->queue.capacity(), " frames (--queue-capacity) are taken; try again later"));
+      // What gRPC's own retries heed.
+      context_.AddTrailingMetadata("grpc-retry-pushback-ms", absl::StrCat(env_->queue.ExpectedWaitNs() / 1'000'000));
+      return absl::ResourceExhaustedError("queue: full (--queue-capacity or --max-pending-bytes); try again later");
     case FrameQueue::Admission::kClosed:
       break;
   }
@@ -72,6 +75,7 @@ absl::Status DetectCall::Submit() {
 }
 
 void DetectCall::OnFrameDone(FrameJob*, const Features& features) {
+  if (frame_->cancelled) frame_->status.Update(absl::CancelledError("the client has gone"));
   if (frame_->status.ok()) frame_->PackReply(features);
   frame_->ReleaseMessage();
   std::unique_lock<std::mutex> lock(mutex_);
@@ -91,10 +95,16 @@ void DetectCall::OnFinished(bool ok) {
 }
 
 void DetectCall::OnEnded(bool) {
+  const bool cancelled = context_.IsCancelled();
+  if (cancelled && frame_ != nullptr) frame_->cancelled = true;
+  // Else a lane has it, or has had it.
+  const bool taken_back = cancelled && frame_ != nullptr && env_->queue.Remove(frame_.get());
   std::unique_lock<std::mutex> lock(mutex_);
-  if (context_.IsCancelled()) {
-    code_ = absl::StatusCode::kCancelled;
-    if (frame_ != nullptr) frame_->cancelled = true;
+  if (cancelled) code_ = absl::StatusCode::kCancelled;
+  if (taken_back) {
+    env_->metrics.FrameFailed(absl::StatusCode::kCancelled, MonotonicNs() - frame_->times.received_at);
+    Finish(absl::CancelledError("the client has gone"));
+    --references_;  // the queue's; Finish() has one
   }
   Drop(std::move(lock));
 }

@@ -76,14 +76,20 @@ void Frame::Reset() {
   sink = nullptr;
   ReleaseMessage();
   stream_mask = nullptr;
+  pixels = 0;
+  bytes = 0;
+  expires_at_ns = 0;
   cancelled = false;
   status = absl::OkStatus();
+  drop = DropReason::kNone;
+  retry_after_ns = 0;
   times = FrameTimes();
   queue_depth = 0;
   lane = 0;
   device = nullptr;
   keypoints = 0;
   reply = grpc::Slice();
+  flow = nullptr;
   detect_response.Clear();
   stream_response.Clear();
 }

@@ -83,6 +83,9 @@ void ReadFrame(WireReader* in, WireFrame* frame) {
         frame->has_mask = true;
         ReadImage(in, &frame->mask);
         break;
+      case VarintTag(5):
+        frame->max_age_ns = static_cast<int64_t>(in->Varint());
+        break;
       default:
         in->Unknown(tag);
     }

@@ -35,6 +35,7 @@ struct WireFrame {
   WireImage image;
   bool has_mask = false;
   WireImage mask;
+  int64_t max_age_ns = 0;
 };
 
 // glint.v1.DetectStreamRequest.

@@ -17,8 +17,7 @@ StreamCall::StreamCall(Service* service, grpc::ServerCompletionQueue* queue)
     : service_(service),
       env_(service->env()),
       queue_(queue),
-      stream_(&context_),
-      session_(env_->options.max_in_flight) {}
+      stream_(&context_) {}
 
 void StreamCall::OnArrived(bool ok) {
   if (!ok) {  // the server stops; ended_ never comes
@@ -79,7 +78,7 @@ absl::Status StreamCall::ReadOptions() {
   if (!message.has_options()) {
     return absl::FailedPreconditionError("options: missing; the first message of a stream carries them");
   }
-  const auto options = FromProto(message.options().detector(), env_->options.max_features);
+  const auto options = FromProto(message.options(), env_->options);
   if (!options.ok()) return options.status();
   std::unique_ptr<StreamMask> mask;
   if (message.options().has_mask()) {
@@ -98,6 +97,7 @@ absl::Status StreamCall::ReadOptions() {
 void StreamCall::ReadFrame() {
   std::unique_ptr<Frame> owned = service_->frames()->Take();
   owned->times.received_at = MonotonicNs();
+  owned->bytes = static_cast<int64_t>(read_buffer_.Length());
   const WireStreamRequest& request = owned->stream_request;
   const bool parsed =
       owned->Receive(&read_buffer_) && ParseStreamRequest(owned->message_pieces, &owned->stream_request);
@@ -114,33 +114,16 @@ void StreamCall::ReadFrame() {
   }
   const WireFrame& wire = request.frame;
   env_->metrics.FrameReceived(EncodingOf(wire.image, owned->message_pieces), wire.image.data.size);
-  owned->options = session_.options();
+  owned->options = session_.options().detector;
   owned->sink = this;
   owned->stream_mask = session_.mask();
   owned->status =
       owned->SetPixels(wire.image, wire.has_mask ? &wire.mask : nullptr, env_->options.lanes.max_image_pixels);
+  owned->pixels = ExpectedPixels(owned->image, owned->bytes);
+  owned->status.Update(SetExpiry(wire.max_age_ns, session_.options().max_age_ns, owned.get()));
   owned->times.queued_at = MonotonicNs();
   owned->times.receive_ns = owned->times.queued_at - owned->times.received_at;
-
-  std::lock_guard<std::mutex> lock(mutex_);
-  Frame* const frame = owned.release();  // the session's, until ReleaseFirst()
-  session_.Add(frame);
-  if (broken_) frame->status = absl::CancelledError("the client has gone");
-  if (frame->status.ok()) {
-    switch (env_->queue.Push(&flow_, frame, FrameQueue::WhenFull::kWait)) {
-      case FrameQueue::Admission::kWaiting:
-        waiting_ = true;
-        ++references_;
-        return;
-      case FrameQueue::Admission::kQueued:
-        ++references_;
-        return;
-      case FrameQueue::Admission::kRejected:
-      case FrameQueue::Admission::kClosed:
-        frame->status = Service::DrainingError();
-    }
-  }
-  frame->done = true;
+  Admit(std::move(owned));
 }
 
 void StreamCall::OnFrameAdmitted(FrameJob*) {
@@ -168,7 +151,7 @@ void StreamCall::OnWritten(bool ok) {
       ReleaseFirst();
     }
   }
-  if (!ok) Break();
+  ok ? AdmitHeld() : Break();
   std::unique_lock<std::mutex> lock(mutex_);
   Advance();
   Drop(std::move(lock));
@@ -189,12 +172,14 @@ void StreamCall::Break() {
     broken_ = true;
     End(absl::CancelledError("the client has gone"));
     session_.CancelAll();
+    if (session_.held() != nullptr) {
+      session_.Drop(session_.held(), DropReason::kNone, absl::CancelledError("the client has gone"));
+    }
   }
   FrameList removed = env_->queue.Remove(&flow_);
   std::lock_guard<std::mutex> lock(mutex_);
   while (FrameJob* job = removed.PopFront()) {
-    job->status = absl::CancelledError("the client has gone");
-    job->done = true;
+    session_.Drop(job, DropReason::kNone, absl::CancelledError("the client has gone"));
     --references_;  // not the last: the caller holds one
   }
 }
@@ -215,8 +200,7 @@ void StreamCall::Advance() {
   if (auto* const frame = static_cast<Frame*>(session_.NextReply()); frame != nullptr && !writing_) {
     if (!frame->status.ok()) {
       frame->stream_response.set_frame_id(frame->stream_request.frame.frame_id);
-      frame->stream_response.mutable_status()->set_code(static_cast<int>(frame->status.code()));
-      frame->stream_response.mutable_status()->set_message(std::string(frame->status.message()));
+      ToProto(*frame, frame->stream_response.mutable_status());
       frame->reply = ToSlice(frame->stream_response);
     }
     writing_ = true;

@@ -17,8 +17,9 @@
 
 namespace glint {
 
-// Flow control: no message is read while max_in_flight frames are unanswered or one waits for room in the queue, so
-// gRPC's and then the client's buffers fill, and the client blocks.
+// Flow control, under OverloadPolicy::kBlock: no message is read while max_in_flight frames are unanswered or one waits
+// for room in the queue, so gRPC's and then the client's buffers fill, and the client blocks. Under the other policies
+// reading goes on, and frames are dropped, until the client takes no replies (see Session).
 class StreamCall final : public Call, public FrameSink {
  public:
   // Waits for the next such call on `queue`.
@@ -41,11 +42,18 @@ class StreamCall final : public Call, public FrameSink {
   absl::Status ReadOptions();
   void ReadFrame();
   void Break();
+  void Admit(std::unique_ptr<Frame> frame);
+  void AdmitOrWait(Frame* frame);
+  void AdmitOrReject(Frame* frame);
+  void AdmitNewest(Frame* frame);
+  void AdmitHeld();
+  void PushNewest(Frame* frame, int displace, bool must_displace);
 
   // With mutex_.
   void End(const absl::Status& status);
   void Advance();
   void ReleaseFirst();
+  void Supersede(FrameJob* job);
   void Drop(std::unique_lock<std::mutex> lock);  // a reference
 
   Service* const service_;

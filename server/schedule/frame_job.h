@@ -28,6 +28,10 @@ struct ImageSource {
   decode::Pieces bytes;
 };
 
+// Why a frame that could have been worked on was not. The numbers are those of glint.v1.DropReason.
+enum class DropReason { kNone = 0, kSuperseded = 1, kExpired = 2, kRejected = 3 };
+inline constexpr int kDropReasonCount = 4;
+
 // Where the time of one frame went, in nanoseconds. `stages` is the lane's part.
 struct FrameTimes {
   int64_t received_at = 0;  // MonotonicNs() when parsing began
@@ -57,24 +61,39 @@ struct FrameJob {
   ImageSource image;
   ImageSource mask;                   // or
   StreamMask* stream_mask = nullptr;  // shared by the frames of a stream; may be null
+  int64_t pixels = 0;                 // of the image; of an encoded one a guess, until it has been decoded
+  int64_t bytes = 0;                  // of the message that holds the pixels: what the job keeps from being freed
+  int64_t expires_at_ns = 0;          // MonotonicNs() from which on no lane need begin; 0: never
   // Set by the submitter at any time: a lane that has not begun returns the job as CANCELLED.
   std::atomic<bool> cancelled{false};
 
   // Out.
   absl::Status status;
+  DropReason drop = DropReason::kNone;  // else `status` is not OK
+  int64_t retry_after_ns = 0;           // of kRejected: when trying again makes sense
   FrameTimes times;
   int queue_depth = 0;  // frames that waited when this one joined them
   int lane = 0;
   const std::string* device = nullptr;  // the lane's; null if no lane has run this job
 
-  bool done = false;  // the submitter's: OnFrameDone() has been, or the job never went to a lane
+  // The submitter's.
+  bool done = false;  // OnFrameDone() has been, or the job never went to a lane
+  bool live = false;  // see Session
 
   // FrameQueue's.
   FrameFlow* flow = nullptr;
   FrameJob* next = nullptr;
+  int64_t cost = 0;  // pixels that its flow was charged
+
+  bool Expired(int64_t now) const { return expires_at_ns != 0 && now >= expires_at_ns; }
 };
 
 int64_t MonotonicNs();
+
+// Pixels that a frame's stream is charged with before its picture has been decoded: files have about a bit per pixel.
+inline int64_t ExpectedPixels(const ImageSource& image, int64_t message_bytes) {
+  return image.kind == ImageSource::Kind::kRaw ? image.raw.shape.pixels() : 8 * message_bytes;
+}
 
 }  // namespace glint
 

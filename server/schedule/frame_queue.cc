@@ -2,7 +2,21 @@
 
 #include <time.h>
 
+#include <algorithm>
+#include <chrono>
+
 namespace glint {
+namespace {
+
+constexpr int64_t kMinWaitNs = 1'000'000;
+constexpr int64_t kMeanWeight = 8;  // of what the mean was, against 1 of what is new
+
+int64_t CostOf(const FrameJob& job, int64_t now) {
+  if (job.cancelled.load(std::memory_order_relaxed) || job.Expired(now)) return 0;
+  return std::max(job.pixels, FrameQueue::kQuantumPixels);
+}
+
+}  // namespace
 
 int64_t MonotonicNs() {
   timespec now;
@@ -22,47 +36,218 @@ FrameJob* FrameList::PopFront() {
   return job;
 }
 
+bool FrameList::Remove(FrameJob* job) {
+  FrameJob* before = nullptr;
+  for (FrameJob* at = head_; at != nullptr; before = at, at = at->next) {
+    if (at != job) continue;
+    (before == nullptr ? head_ : before->next) = job->next;
+    if (tail_ == job) tail_ = before;
+    return true;
+  }
+  return false;
+}
+
+void FrameList::Replace(FrameJob* old, FrameJob* job) {
+  job->next = old->next;
+  if (tail_ == old) tail_ = job;
+  FrameJob** link = &head_;
+  while (*link != old) link = &(*link)->next;
+  *link = job;
+}
+
+// ---- Pushing.
+
 FrameQueue::Admission FrameQueue::Push(FrameFlow* flow, FrameJob* job, WhenFull when_full) {
   job->flow = flow;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (closed_) return Admission::kClosed;
     job->queue_depth = size_;
-    if (size_ >= capacity_) {
+    if (!Fits(*job)) {
       if (when_full == WhenFull::kReject) return Admission::kRejected;
       waiting_.PushBack(job);
       return Admission::kWaiting;
     }
-    ++size_;
-    Append(job);
+    Add(job);
   }
   not_empty_.notify_one();
   return Admission::kQueued;
 }
 
+FrameQueue::Admission FrameQueue::PushNewest(FrameFlow* flow, FrameJob* job, int displace, bool must_displace,
+                                             FrameList* displaced) {
+  job->flow = flow;
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (closed_) return Admission::kClosed;
+  FrameJob* outside = waiting_.front();
+  while (outside != nullptr && outside->flow != flow) outside = outside->next;
+  if (must_displace && outside == nullptr && flow->jobs_.empty()) return Admission::kRejected;
+
+  job->queue_depth = size_;
+  // The flow stays in the ring meanwhile, so that it keeps its turn however often its frames are replaced.
+  for (; displace > 0 && !flow->jobs_.empty(); --displace) displaced->PushBack(TakeFirst(flow));
+  Admission admission = Admission::kQueued;
+  if (outside != nullptr) {
+    waiting_.Replace(outside, job);
+    displaced->PushBack(outside);
+    admission = Admission::kWaiting;
+  } else {
+    while (!Fits(*job) && !flow->jobs_.empty()) displaced->PushBack(TakeFirst(flow));
+    if (Fits(*job)) {
+      Add(job);
+      not_empty_.notify_one();
+    } else {
+      waiting_.PushBack(job);
+      admission = Admission::kWaiting;
+    }
+  }
+  UnlinkIfEmpty(flow);
+  AdmitWaiting(&lock);
+  return admission;
+}
+
+void FrameQueue::AdmitWaiting(std::unique_lock<std::mutex>* lock) {
+  while (!waiting_.empty() && Fits(*waiting_.front())) {
+    FrameJob* const job = waiting_.PopFront();
+    ++size_;
+    bytes_ += job->bytes;
+    // Its sink hears of it before the job can be popped, hence be finished and gone; until then it is in no list.
+    lock->unlock();
+    job->sink->OnFrameAdmitted(job);
+    lock->lock();
+    --size_;
+    bytes_ -= job->bytes;
+    Add(job);
+    not_empty_.notify_one();
+  }
+}
+
+void FrameQueue::Add(FrameJob* job) {
+  ++size_;
+  bytes_ += job->bytes;
+  const int64_t now = MonotonicNs();
+  if (const int64_t cost = CostOf(*job, now); cost > 0) recent_.Add(cost, now);
+  Link(job->flow);
+  job->flow->jobs_.PushBack(job);
+}
+
+void FrameQueue::Link(FrameFlow* flow) {
+  if (flow->next_ != nullptr) return;
+  if (ring_tail_ == nullptr) {
+    flow->next_ = flow;
+  } else {
+    flow->next_ = ring_tail_->next_;
+    ring_tail_->next_ = flow;
+  }
+  ring_tail_ = flow;
+}
+
+// ---- Popping.
+
 FrameJob* FrameQueue::Pop() {
   std::unique_lock<std::mutex> lock(mutex_);
-  not_empty_.wait(lock, [this] { return ring_tail_ != nullptr || closed_; });
-  if (ring_tail_ == nullptr) return nullptr;
-  FrameFlow* const flow = ring_tail_->next_;
-  FrameJob* const job = flow->jobs_.PopFront();
-  if (flow->jobs_.empty()) {
-    Unlink(flow);
-  } else {
-    ring_tail_ = flow;  // to the end of the round
+  ++idle_;
+  FrameJob* job = nullptr;
+  for (;;) {
+    if (ring_tail_ != nullptr && (job = TryPop()) != nullptr) break;
+    if (ring_tail_ != nullptr) {
+      // What waits is kept from this lane, which may be over before anything else happens.
+      not_empty_.wait_for(lock, std::chrono::nanoseconds(RecentCosts::kWindowNs / 4));
+    } else if (closed_) {
+      break;
+    } else {
+      not_empty_.wait(lock);
+    }
   }
-  --size_;
-  AdmitWaiting(&lock);
+  --idle_;
+  if (job != nullptr) AdmitWaiting(&lock);
   return job;
+}
+
+FrameJob* FrameQueue::TryPop() {
+  const int64_t now = MonotonicNs();
+  FrameFlow* const flow = NextFlow(now);
+  if (flow == nullptr) return nullptr;
+  FrameJob* const job = flow->jobs_.PopFront();
+  job->cost = CostOf(*job, now);
+  flow->credit_ -= job->cost;
+  --size_;
+  UnlinkIfEmpty(flow);
+  return job;
+}
+
+// The flow whose first job goes next; null if all of them are kept from the last idle lane. Flows that can't afford
+// theirs go to the end of the ring.
+FrameFlow* FrameQueue::NextFlow(int64_t now) {
+  for (;;) {
+    int64_t missing = std::numeric_limits<int64_t>::max();  // of the flow that misses least
+    const FrameFlow* const first = ring_tail_->next_;
+    do {
+      FrameFlow* const flow = ring_tail_->next_;
+      const int64_t cost = CostOf(*flow->jobs_.front(), now);
+      if (MayStart(cost, now)) {
+        if (!flow->in_turn_) flow->credit_ += kQuantumPixels;
+        flow->in_turn_ = true;
+        if (flow->credit_ >= cost) return flow;
+        missing = std::min(missing, cost - flow->credit_);
+      }
+      flow->in_turn_ = false;
+      ring_tail_ = flow;
+    } while (ring_tail_->next_ != first);
+    if (missing == std::numeric_limits<int64_t>::max()) return nullptr;
+    // The rounds in which no flow could go, but for the last, at once.
+    const int64_t credit = (missing - 1) / kQuantumPixels * kQuantumPixels;
+    FrameFlow* flow = ring_tail_;
+    do {
+      if (MayStart(CostOf(*flow->jobs_.front(), now), now)) flow->credit_ += credit;
+      flow = flow->next_;
+    } while (flow != ring_tail_);
+  }
+}
+
+bool FrameQueue::MayStart(int64_t cost, int64_t now) {
+  return idle_ > 1 || lanes_ < 2 || closed_ || cost <= kQuantumPixels ||
+         recent_.CountMuchCheaper(cost, now) < kSteadyFrames;
+}
+
+void FrameQueue::CorrectPixels(const FrameJob& job, int64_t pixels) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  job.flow->credit_ -= std::max(pixels, kQuantumPixels) - job.cost;
+}
+
+void FrameQueue::Release(int64_t bytes, int64_t lane_ns) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  bytes_ -= bytes;
+  mean_lane_ns_ += (lane_ns - mean_lane_ns_) / (mean_lane_ns_ == 0 ? 1 : kMeanWeight);
+  AdmitWaiting(&lock);
+}
+
+void FrameQueue::LaneLeaves() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    --lanes_;
+  }
+  not_empty_.notify_all();
+}
+
+// ---- Taking back.
+
+FrameJob* FrameQueue::TakeFirst(FrameFlow* flow) {
+  FrameJob* const job = flow->jobs_.PopFront();
+  Took(*job);
+  return job;
+}
+
+void FrameQueue::Took(const FrameJob& job) {
+  --size_;
+  bytes_ -= job.bytes;
 }
 
 FrameList FrameQueue::Remove(FrameFlow* flow) {
   std::unique_lock<std::mutex> lock(mutex_);
-  FrameList removed = flow->jobs_;
-  flow->jobs_ = FrameList();
-  if (!removed.empty()) Unlink(flow);
-  for (const FrameJob* job = removed.front(); job != nullptr; job = job->next) --size_;
-
+  FrameList removed;
+  while (!flow->jobs_.empty()) removed.PushBack(TakeFirst(flow));
+  UnlinkIfEmpty(flow);
   FrameList others;
   while (FrameJob* job = waiting_.PopFront()) (job->flow == flow ? removed : others).PushBack(job);
   waiting_ = others;
@@ -70,39 +255,29 @@ FrameList FrameQueue::Remove(FrameFlow* flow) {
   return removed;
 }
 
-void FrameQueue::AdmitWaiting(std::unique_lock<std::mutex>* lock) {
-  while (size_ < capacity_ && !waiting_.empty()) {
-    FrameJob* const job = waiting_.PopFront();
-    ++size_;
-    // Its sink hears of it before the job can be popped, hence be finished and gone; until then it is in no list.
-    lock->unlock();
-    job->sink->OnFrameAdmitted(job);
-    lock->lock();
-    Append(job);
-    not_empty_.notify_one();
-  }
-}
-
-void FrameQueue::Append(FrameJob* job) {
+bool FrameQueue::Remove(FrameJob* job) {
+  std::unique_lock<std::mutex> lock(mutex_);
   FrameFlow* const flow = job->flow;
-  if (flow->jobs_.empty()) {
-    if (ring_tail_ == nullptr) {
-      flow->next_ = flow;
-    } else {
-      flow->next_ = ring_tail_->next_;
-      ring_tail_->next_ = flow;
-    }
-    ring_tail_ = flow;
+  if (flow == nullptr) return false;
+  if (flow->jobs_.Remove(job)) {
+    Took(*job);
+    UnlinkIfEmpty(flow);
+  } else if (!waiting_.Remove(job)) {
+    return false;
   }
-  flow->jobs_.PushBack(job);
+  AdmitWaiting(&lock);
+  return true;
 }
 
-void FrameQueue::Unlink(FrameFlow* flow) {
+void FrameQueue::UnlinkIfEmpty(FrameFlow* flow) {
+  if (flow->next_ == nullptr || !flow->jobs_.empty()) return;
   FrameFlow* before = ring_tail_;
   while (before->next_ != flow) before = before->next_;
   before->next_ = flow->next_;
   if (ring_tail_ == flow) ring_tail_ = before == flow ? nullptr : before;
   flow->next_ = nullptr;
+  flow->in_turn_ = false;
+  flow->credit_ = std::min<int64_t>(flow->credit_, 0);  // what was not used is not saved, what was overdrawn stays
 }
 
 void FrameQueue::Close() {
@@ -116,6 +291,16 @@ void FrameQueue::Close() {
 int FrameQueue::size() const {
   std::lock_guard<std::mutex> lock(mutex_);
   return size_;
+}
+
+int64_t FrameQueue::bytes() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return bytes_;
+}
+
+int64_t FrameQueue::ExpectedWaitNs() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return std::max(kMinWaitNs, mean_lane_ns_ * (size_ + 1) / std::max(lanes_, 1));
 }
 
 }  // namespace glint

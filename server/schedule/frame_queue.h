@@ -1,13 +1,22 @@
-// Frames that wait for a lane: bounded, and fair between streams. Every stream is a flow with a first-in, first-out
-// list of its own; lanes take one frame of each flow in turn, so a stream with many frames waiting delays another
-// stream by one frame at most.
+// Frames that wait for a lane: bounded in number and bytes, and fair between streams.
+//
+// Every stream is a flow with a first-in, first-out list of its own. Flows take turns by deficit round robin (Shreedhar
+// and Varghese, "Efficient fair queuing using deficit round robin", 1995): at each turn a flow is credited
+// kQuantumPixels and its frames go out as long as the credit covers their pixels. So while several flows have frames
+// waiting, each gets the same share of pixels, whatever the size of its pictures.
+//
+// Lanes finish what they have begun, so fairness alone would let a small frame find all lanes busy with large ones. So
+// the last idle lane is kept from frames that are much larger than frames which kept coming during the past second.
 #ifndef GLINT_SERVER_SCHEDULE_FRAME_QUEUE_H_
 #define GLINT_SERVER_SCHEDULE_FRAME_QUEUE_H_
 
 #include <condition_variable>
+#include <cstdint>
+#include <limits>
 #include <mutex>
 
 #include "server/schedule/frame_job.h"
+#include "server/schedule/recent_costs.h"
 
 namespace glint {
 
@@ -18,6 +27,10 @@ class FrameList {
   FrameJob* front() const { return head_; }
   void PushBack(FrameJob* job);
   FrameJob* PopFront();
+  // False if it is not in the list.
+  bool Remove(FrameJob* job);
+  // Puts `job` where `old` was, which must be in the list.
+  void Replace(FrameJob* old, FrameJob* job);
 
  private:
   FrameJob* head_ = nullptr;
@@ -34,13 +47,27 @@ class FrameFlow {
  private:
   friend class FrameQueue;
   FrameList jobs_;
-  FrameFlow* next_ = nullptr;  // in the ring of flows that have jobs
+  FrameFlow* next_ = nullptr;  // in the ring of flows that have jobs; null outside it
+  int64_t credit_ = 0;         // pixels
+  bool in_turn_ = false;       // has been credited and is the ring's head
 };
 
-// Thread-safe. Allocates nothing. OnFrameAdmitted() is called without a lock held, from Pop() and Remove().
+// Thread-safe. Allocates nothing. OnFrameAdmitted() is called without a lock held, from any function but size().
 class FrameQueue {
  public:
-  explicit FrameQueue(int capacity) : capacity_(capacity) {}
+  // The credit of one turn, and what a smaller picture counts as: a 640x480 frame. Then flows of such frames take one
+  // each in turn.
+  static constexpr int64_t kQuantumPixels = 640 * 480;
+  // Frames within the past second, much smaller than another, for whose sake a lane is kept from that one.
+  static constexpr int kSteadyFrames = 4;
+
+  struct Limits {
+    int frames = 1;                                         // that wait
+    int64_t bytes = std::numeric_limits<int64_t>::max();  // FrameJob::bytes of those that wait or are worked on
+    int lanes = 1;                                          // threads that call Pop()
+  };
+  // limits.bytes must not be less than those of any frame.
+  explicit FrameQueue(const Limits& limits) : limits_(limits), lanes_(limits.lanes) {}
   FrameQueue(const FrameQueue&) = delete;
   FrameQueue& operator=(const FrameQueue&) = delete;
 
@@ -48,36 +75,67 @@ class FrameQueue {
   enum class Admission {
     kQueued,
     kWaiting,   // outside the queue, first come first served, until OnFrameAdmitted()
-    kRejected,  // full; the job is the caller's again
+    kRejected,  // no room; the job is the caller's again
     kClosed,    // likewise
   };
   // `flow` must live until it has no jobs here. A flow with a waiting job must push no more until it is admitted.
   Admission Push(FrameFlow* flow, FrameJob* job, WhenFull when_full);
 
-  // The next frame in turn; blocks while there is none. Null once closed and empty.
+  // For flows whose newest frame matters most. First takes back the `displace` oldest of the flow's jobs that no lane
+  // has popped, and when there is no room, more of them. One that waits outside the queue gives `job` its place there.
+  // kRejected, with nothing changed, if `must_displace` and there is none to take back.
+  Admission PushNewest(FrameFlow* flow, FrameJob* job, int displace, bool must_displace, FrameList* displaced);
+
+  // The next frame in turn; blocks while there is none. A frame that was cancelled or has expired costs nothing. Null
+  // once closed and empty.
   FrameJob* Pop();
+  // The popped frame had that many pixels after all. On the thread that popped it, before it is handed back.
+  void CorrectPixels(const FrameJob& job, int64_t pixels);
+  // A popped frame's bytes are free again; `lane_ns` is how long it was on its lane.
+  void Release(int64_t bytes, int64_t lane_ns);
+  // One thread less calls Pop().
+  void LaneLeaves();
 
   // Takes back the flow's jobs that no lane has popped and that are not being admitted at this moment.
   FrameList Remove(FrameFlow* flow);
+  // The same for one job. False if it is too late.
+  bool Remove(FrameJob* job);
 
   // No more pushes; Pop() hands out what is left.
   void Close();
 
   int size() const;
-  int capacity() const { return capacity_; }
+  int64_t bytes() const;
+  const Limits& limits() const { return limits_; }
+  // When a frame that came now could begin, by what the past ones took; at least a millisecond.
+  int64_t ExpectedWaitNs() const;
 
  private:
   // These hold mutex_.
+  bool Fits(const FrameJob& job) const {
+    return size_ < limits_.frames && bytes_ <= limits_.bytes - job.bytes;
+  }
+  void Add(FrameJob* job);
+  FrameJob* TakeFirst(FrameFlow* flow);
+  void Took(const FrameJob& job);
+  void Link(FrameFlow* flow);
+  void UnlinkIfEmpty(FrameFlow* flow);
   void AdmitWaiting(std::unique_lock<std::mutex>* lock);
-  void Append(FrameJob* job);
-  void Unlink(FrameFlow* flow);
+  bool MayStart(int64_t cost, int64_t now);
+  FrameFlow* NextFlow(int64_t now);
+  FrameJob* TryPop();
 
-  const int capacity_;
+  const Limits limits_;
   mutable std::mutex mutex_;
   std::condition_variable not_empty_;
   FrameFlow* ring_tail_ = nullptr;  // circular list; its head is ring_tail_->next_
-  FrameList waiting_;               // without room; one job of a flow at most
+  FrameList waiting_;               // without room
   int size_ = 0;                    // jobs of all flows, and those that are being admitted
+  int64_t bytes_ = 0;               // of these and of those on lanes
+  int lanes_;
+  int idle_ = 0;  // lanes inside Pop()
+  RecentCosts recent_;
+  int64_t mean_lane_ns_ = 0;  // weighted towards the latest
   bool closed_ = false;
 };
 

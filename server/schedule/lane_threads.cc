@@ -41,20 +41,33 @@ absl::StatusOr<Pixels> MaskOf(const FrameJob& job, int64_t max_pixels, Scratch* 
   return pixels;
 }
 
-absl::Status RunJob(Lane* lane, int64_t max_pixels, Scratch* scratch, FrameJob* job) {
+// Whether anyone still waits for the frame.
+absl::Status CheckWanted(FrameJob* job) {
+  if (job->cancelled.load(std::memory_order_relaxed)) return absl::CancelledError("the client has gone");
+  if (job->expires_at_ns == 0) return absl::OkStatus();
+  const int64_t now = MonotonicNs();
+  if (!job->Expired(now)) return absl::OkStatus();
+  job->drop = DropReason::kExpired;
+  return absl::DeadlineExceededError(absl::StrCat("max_age_ns: expired after waiting for ",
+                                                  (now - job->times.received_at) / 1000, " us"));
+}
+
+absl::Status RunJob(Lane* lane, int64_t max_pixels, FrameQueue* queue, Scratch* scratch, FrameJob* job) {
   scratch->features.Clear();
   job->times.stages = StageTimes();
   const int64_t started_at = MonotonicNs();
   job->times.queue_ns = started_at - job->times.queued_at;
   job->times.decode_ns = 0;
-  if (job->cancelled.load(std::memory_order_relaxed)) return absl::CancelledError("the client has gone");
+  if (absl::Status s = CheckWanted(job); !s.ok()) return s;
 
   const auto image = PixelsOf(job->image, &scratch->decoder, max_pixels, &scratch->image);
   if (!image.ok()) return image.status();
+  if (image->shape().pixels() != job->pixels) queue->CorrectPixels(*job, image->shape().pixels());
   const auto mask = MaskOf(*job, max_pixels, scratch);
   if (!mask.ok()) return mask.status();
   job->times.decode_ns = MonotonicNs() - started_at;
   if (absl::Status s = ValidatePixels(*image, *mask, max_pixels); !s.ok()) return s;
+  if (absl::Status s = CheckWanted(job); !s.ok()) return s;
   return lane->Run(job->options, *image, *mask, &scratch->features, &job->times.stages);
 }
 
@@ -88,9 +101,12 @@ void LaneThreads::Main(int index) {
     events_.busy(true);
     job->lane = index;
     job->device = &lane->device();
-    job->status = RunJob(lane, max_image_pixels_, &scratch, job);
+    const int64_t bytes = job->bytes;
+    const int64_t begun_at = MonotonicNs();
+    job->status = RunJob(lane, max_image_pixels_, queue_, &scratch, job);
     if (!job->status.ok()) scratch.features.Clear();
-    job->sink->OnFrameDone(job, scratch.features);
+    job->sink->OnFrameDone(job, scratch.features);  // and frees its message
+    queue_->Release(bytes, MonotonicNs() - begun_at);
     events_.busy(false);
     if (absl::Status fatal = lane->fatal(); !fatal.ok() && !failed) {
       failed = true;

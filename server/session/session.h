@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "features/options.h"
@@ -14,50 +13,65 @@
 
 namespace glint {
 
-// Thread-compatible. Allocates in the constructor and Configure() only; owns no jobs.
+// What happens to frames that come faster than they are answered. The numbers are those of glint.v1.OverloadPolicy.
+enum class OverloadPolicy { kBlock = 1, kDropOldest = 2, kLatest = 3, kReject = 4 };
+
+struct SessionOptions {
+  DetectorOptions detector;
+  OverloadPolicy policy = OverloadPolicy::kBlock;
+  int max_in_flight = 1;  // frames that are unanswered and not dropped
+  int64_t max_age_ns = 0;  // of frames without one of their own; 0: any
+};
+
+// Thread-compatible. Allocates in Configure() only; owns no jobs.
+//
+// A frame is live from Add() until its reply has been sent, unless it is held or dropped. Replies to dropped frames
+// hold no pixels and no features, so the window has room for many of them; when that is full too, because the client
+// takes no replies, no frame is read any more, whatever the policy.
 class Session {
  public:
-  explicit Session(int max_in_flight) : window_(static_cast<size_t>(max_in_flight)) {}
+  static constexpr size_t kDroppedReplies = 256;
 
   // The stream's first message. `mask` may be null. Once.
-  void Configure(const DetectorOptions& options, std::unique_ptr<StreamMask> mask) {
-    options_ = options;
-    mask_ = std::move(mask);
-    configured_ = true;
-  }
+  void Configure(const SessionOptions& options, std::unique_ptr<StreamMask> mask);
   bool configured() const { return configured_; }
-  const DetectorOptions& options() const { return options_; }
+  const SessionOptions& options() const { return options_; }
   StreamMask* mask() const { return mask_.get(); }
 
   // Frames go out in the order of Add(). Must not be full.
-  void Add(FrameJob* job) {
-    job->done = false;
-    window_[(first_ + count_) % window_.size()] = job;
-    ++count_;
-  }
-  bool full() const { return count_ == window_.size(); }
+  void Add(FrameJob* job);
+  bool full() const { return configured_ && count_ == window_.size(); }
   bool empty() const { return count_ == 0; }
+  // More frames are live than may be.
+  bool overloaded() const { return live_ > options_.max_in_flight; }
+
+  // The one frame that was added and has to wait, outside every queue, until others are answered; null if there is
+  // none. Held frames are not live.
+  FrameJob* held() const { return held_; }
+  void Hold(FrameJob* job);
+  // Live again, if there is a held frame and room for it; else null.
+  FrameJob* TakeHeld();
+
+  // Gives up a frame, held or live, that no lane has: it is done.
+  void Drop(FrameJob* job, DropReason reason, absl::Status status);
 
   // The oldest frame if it is done, that is, whose reply is next; else null.
   FrameJob* NextReply() const { return count_ > 0 && window_[first_]->done ? window_[first_] : nullptr; }
   // Forgets the oldest frame.
-  void PopFront() {
-    first_ = (first_ + 1) % window_.size();
-    --count_;
-  }
+  void PopFront();
 
   // Lanes that have not begun one of the frames need not.
-  void CancelAll() {
-    for (size_t i = 0; i < count_; ++i) window_[(first_ + i) % window_.size()]->cancelled = true;
-  }
+  void CancelAll();
 
  private:
   bool configured_ = false;
-  DetectorOptions options_;
+  SessionOptions options_;
   std::unique_ptr<StreamMask> mask_;
   std::vector<FrameJob*> window_;  // a ring
   size_t first_ = 0;
   size_t count_ = 0;
+  int live_ = 0;
+  FrameJob* held_ = nullptr;
 };
 
 }  // namespace glint

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <deque>
 #include <thread>
 #include <vector>
@@ -21,6 +22,13 @@ using WhenFull = FrameQueue::WhenFull;
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::testing::IsEmpty;
+
+FrameQueue::Limits Frames(int frames, int lanes = 1) {
+  FrameQueue::Limits limits;
+  limits.frames = frames;
+  limits.lanes = lanes;
+  return limits;
+}
 
 class RecordingSink : public FrameSink {
  public:
@@ -59,7 +67,7 @@ class FrameQueueTest : public ::testing::Test {
 };
 
 TEST_F(FrameQueueTest, KeepsTheOrderOfOneFlow) {
-  FrameQueue queue(8);
+  FrameQueue queue(Frames(8));
   FrameFlow flow;
   const auto jobs = NewJobs(5);
   for (FrameJob* job : jobs) EXPECT_EQ(queue.Push(&flow, job, WhenFull::kReject), Admission::kQueued);
@@ -69,7 +77,7 @@ TEST_F(FrameQueueTest, KeepsTheOrderOfOneFlow) {
 }
 
 TEST_F(FrameQueueTest, TakesOneOfEachFlowInTurn) {
-  FrameQueue queue(16);
+  FrameQueue queue(Frames(16));
   FrameFlow flood, a, b;
   const auto f = NewJobs(4);
   for (FrameJob* job : f) queue.Push(&flood, job, WhenFull::kReject);
@@ -81,7 +89,7 @@ TEST_F(FrameQueueTest, TakesOneOfEachFlowInTurn) {
 }
 
 TEST_F(FrameQueueTest, AFlowThatComesBackJoinsTheEndOfTheRound) {
-  FrameQueue queue(16);
+  FrameQueue queue(Frames(16));
   FrameFlow a, b;
   const auto x = NewJobs(3), y = NewJobs(2);
   queue.Push(&a, x[0], WhenFull::kReject);
@@ -93,7 +101,7 @@ TEST_F(FrameQueueTest, AFlowThatComesBackJoinsTheEndOfTheRound) {
 }
 
 TEST_F(FrameQueueTest, RefusesBeyondItsCapacity) {
-  FrameQueue queue(2);
+  FrameQueue queue(Frames(2));
   FrameFlow flow;
   const auto jobs = NewJobs(3);
   EXPECT_EQ(queue.Push(&flow, jobs[0], WhenFull::kReject), Admission::kQueued);
@@ -105,7 +113,7 @@ TEST_F(FrameQueueTest, RefusesBeyondItsCapacity) {
 }
 
 TEST_F(FrameQueueTest, AdmitsThoseWhoWaitFirstComeFirstServed) {
-  FrameQueue queue(1);
+  FrameQueue queue(Frames(1));
   FrameFlow a, b, c;
   const auto jobs = NewJobs(4);
   EXPECT_EQ(queue.Push(&a, jobs[0], WhenFull::kWait), Admission::kQueued);
@@ -124,7 +132,7 @@ TEST_F(FrameQueueTest, AdmitsThoseWhoWaitFirstComeFirstServed) {
 }
 
 TEST_F(FrameQueueTest, RemoveTakesQueuedAndWaitingJobsAndAdmitsOthers) {
-  FrameQueue queue(2);
+  FrameQueue queue(Frames(2));
   FrameFlow leaving, staying;
   const auto x = NewJobs(3), y = NewJobs(1);
   queue.Push(&leaving, x[0], WhenFull::kWait);
@@ -138,7 +146,7 @@ TEST_F(FrameQueueTest, RemoveTakesQueuedAndWaitingJobsAndAdmitsOthers) {
 }
 
 TEST_F(FrameQueueTest, RemoveKeepsTheRoundOfTheOthers) {
-  FrameQueue queue(8);
+  FrameQueue queue(Frames(8));
   FrameFlow a, b, c;
   const auto jobs = NewJobs(3);
   queue.Push(&a, jobs[0], WhenFull::kReject);
@@ -151,7 +159,7 @@ TEST_F(FrameQueueTest, RemoveKeepsTheRoundOfTheOthers) {
 }
 
 TEST_F(FrameQueueTest, IsClosedToNewJobsAndHandsOutTheRest) {
-  FrameQueue queue(2);
+  FrameQueue queue(Frames(2));
   FrameFlow flow;
   const auto jobs = NewJobs(2);
   queue.Push(&flow, jobs[0], WhenFull::kWait);
@@ -159,6 +167,219 @@ TEST_F(FrameQueueTest, IsClosedToNewJobsAndHandsOutTheRest) {
   EXPECT_EQ(queue.Push(&flow, jobs[1], WhenFull::kWait), Admission::kClosed);
   EXPECT_EQ(queue.Pop(), jobs[0]);
   EXPECT_EQ(queue.Pop(), nullptr);
+}
+
+TEST_F(FrameQueueTest, GivesFlowsTheSameShareOfPixels) {
+  constexpr int64_t k4K = 3840 * 2160, kHd = 1920 * 1080, kVga = 640 * 480;
+  FrameQueue queue(Frames(4096));
+  FrameFlow flows[3];
+  const int64_t pixels[3] = {k4K, kHd, kVga};
+  const int frames[3] = {20, 80, 600};
+  for (int f = 0; f < 3; ++f) {
+    for (FrameJob* job : NewJobs(frames[f])) {
+      job->pixels = pixels[f];
+      queue.Push(&flows[f], job, WhenFull::kReject);
+    }
+  }
+  // As long as all of them have frames waiting, no flow is ahead of another by more than a large frame and a turn.
+  int64_t served[3] = {};
+  for (int left[3] = {20, 80, 600}; left[0] > 0 && left[1] > 0 && left[2] > 0;) {
+    const FrameJob* const job = queue.Pop();
+    const auto f = static_cast<size_t>(job->flow - flows);
+    served[f] += pixels[f];
+    --left[f];
+    for (const int64_t other : served) ASSERT_LE(std::abs(served[f] - other), k4K + FrameQueue::kQuantumPixels);
+  }
+  EXPECT_GT(served[0], 15 * k4K);
+  CloseAndPopAll(&queue);
+}
+
+TEST_F(FrameQueueTest, AFloodOfLargeFramesDelaysASmallOneByOneOfThem) {
+  FrameQueue queue(Frames(64));
+  FrameFlow flood, camera;
+  for (FrameJob* job : NewJobs(30)) {
+    job->pixels = 3840 * 2160;
+    queue.Push(&flood, job, WhenFull::kReject);
+  }
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(queue.Pop()->flow, &flood);
+    FrameJob* const small = NewJob();
+    small->pixels = 640 * 480;
+    queue.Push(&camera, small, WhenFull::kReject);
+    EXPECT_EQ(queue.Pop(), small);
+  }
+  CloseAndPopAll(&queue);
+}
+
+TEST_F(FrameQueueTest, ChargesWhatAnEncodedFrameTurnedOutToBe) {
+  FrameQueue queue(Frames(64));
+  FrameFlow encoded, raw;
+  for (FrameJob* job : NewJobs(3)) {
+    job->pixels = 1000;  // a guess by the file's size
+    queue.Push(&encoded, job, WhenFull::kReject);
+  }
+  for (FrameJob* job : NewJobs(30)) {
+    job->pixels = FrameQueue::kQuantumPixels;
+    queue.Push(&raw, job, WhenFull::kReject);
+  }
+  FrameJob* const first = queue.Pop();
+  ASSERT_EQ(first->flow, &encoded);
+  queue.CorrectPixels(*first, 10 * FrameQueue::kQuantumPixels);
+  for (int i = 0; i < 9; ++i) EXPECT_EQ(queue.Pop()->flow, &raw) << i;
+  EXPECT_EQ(queue.Pop()->flow, &raw);
+  EXPECT_EQ(queue.Pop()->flow, &encoded);
+  CloseAndPopAll(&queue);
+}
+
+TEST_F(FrameQueueTest, CancelledAndExpiredFramesCostNothing) {
+  FrameQueue queue(Frames(8));
+  FrameFlow a, b;
+  const auto x = NewJobs(3), y = NewJobs(1);
+  for (FrameJob* job : x) job->pixels = 3840 * 2160;
+  x[0]->expires_at_ns = 1;  // long ago
+  x[1]->cancelled = true;
+  for (FrameJob* job : x) queue.Push(&a, job, WhenFull::kReject);
+  queue.Push(&b, y[0], WhenFull::kReject);
+  EXPECT_THAT(CloseAndPopAll(&queue), ElementsAre(x[0], x[1], y[0], x[2]));
+}
+
+// With two lanes, one is kept for a steady flow of small frames: while nothing but large ones wait, it is idle.
+TEST_F(FrameQueueTest, KeepsTheLastIdleLaneFromMuchLargerFrames) {
+  FrameQueue queue(Frames(64, 2));
+  FrameFlow flood, camera;
+  for (int i = 0; i < FrameQueue::kSteadyFrames; ++i) {
+    queue.Push(&camera, NewJob(), WhenFull::kReject);
+    queue.Pop();
+  }
+  const auto large = NewJobs(2);
+  for (FrameJob* job : large) {
+    job->pixels = 3840 * 2160;
+    queue.Push(&flood, job, WhenFull::kReject);
+  }
+  // Lanes: the second idles in Pop() while the first takes a large frame; then the second gets none.
+  std::atomic<FrameJob*> first{nullptr}, second{nullptr};
+  std::atomic<int> popped{0};
+  const auto lane = [&](std::atomic<FrameJob*>* got) {
+    *got = queue.Pop();
+    ++popped;
+  };
+  FrameJob* const small = NewJob();
+  std::thread one(lane, &first);
+  std::thread two(lane, &second);
+  // Whichever lane comes alone waits; both together start one large frame, and the other lane waits.
+  while (popped < 1) std::this_thread::yield();
+  EXPECT_EQ(queue.size(), 1);
+  queue.Push(&camera, small, WhenFull::kReject);
+  one.join();
+  two.join();
+  EXPECT_THAT((std::vector<FrameJob*>{first, second}), ::testing::UnorderedElementsAre(large[0], small));
+  // When the camera has been silent for a second, a lane that is alone takes what there is.
+  EXPECT_EQ(queue.Pop(), large[1]);
+}
+
+TEST_F(FrameQueueTest, IsBoundedInBytesOfWaitingAndRunningFrames) {
+  FrameQueue::Limits limits = Frames(8);
+  limits.bytes = 100;
+  FrameQueue queue(limits);
+  FrameFlow a, b;
+  const auto jobs = NewJobs(3);
+  for (FrameJob* job : jobs) job->bytes = 40;
+  EXPECT_EQ(queue.Push(&a, jobs[0], WhenFull::kReject), Admission::kQueued);
+  EXPECT_EQ(queue.Push(&a, jobs[1], WhenFull::kReject), Admission::kQueued);
+  EXPECT_EQ(queue.Push(&b, jobs[2], WhenFull::kReject), Admission::kRejected);
+  EXPECT_EQ(queue.Push(&b, jobs[2], WhenFull::kWait), Admission::kWaiting);
+  EXPECT_EQ(queue.bytes(), 80);
+  EXPECT_EQ(queue.Pop(), jobs[0]);
+  EXPECT_THAT(sink_.admitted, IsEmpty());  // the lane holds its bytes
+  queue.Release(40, 1000);
+  EXPECT_THAT(sink_.admitted, ElementsAre(jobs[2]));
+  EXPECT_EQ(queue.bytes(), 80);
+  CloseAndPopAll(&queue);
+  queue.Release(40, 1000);
+  queue.Release(40, 1000);
+  EXPECT_EQ(queue.bytes(), 0);
+}
+
+class NewestTest : public FrameQueueTest {
+ protected:
+  Admission Push(FrameQueue* queue, FrameFlow* flow, FrameJob* job, int displace, bool must = false) {
+    FrameList displaced;
+    const Admission admission = queue->PushNewest(flow, job, displace, must, &displaced);
+    displaced_ = Drain(displaced);
+    return admission;
+  }
+  std::vector<FrameJob*> displaced_;
+};
+
+TEST_F(NewestTest, DisplacesTheOldest) {
+  FrameQueue queue(Frames(8));
+  FrameFlow flow;
+  const auto x = NewJobs(5);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Push(&queue, &flow, x[static_cast<size_t>(i)], 0), Admission::kQueued);
+  EXPECT_EQ(Push(&queue, &flow, x[3], 1, true), Admission::kQueued);
+  EXPECT_THAT(displaced_, ElementsAre(x[0]));
+  EXPECT_EQ(Push(&queue, &flow, x[4], 100), Admission::kQueued);
+  EXPECT_THAT(displaced_, ElementsAre(x[1], x[2], x[3]));
+  EXPECT_THAT(CloseAndPopAll(&queue), ElementsAre(x[4]));
+}
+
+TEST_F(NewestTest, IsRefusedWhereItMustDisplaceAndCannot) {
+  FrameQueue queue(Frames(8));
+  FrameFlow flow;
+  const auto x = NewJobs(1);
+  EXPECT_EQ(Push(&queue, &flow, x[0], 1, true), Admission::kRejected);
+  EXPECT_EQ(queue.size(), 0);
+}
+
+TEST_F(NewestTest, KeepsItsTurnHoweverOftenItIsReplaced) {
+  FrameQueue queue(Frames(8));
+  FrameFlow live, a, b;
+  const auto x = NewJobs(4), y = NewJobs(2);
+  Push(&queue, &live, x[0], 1);
+  queue.Push(&a, y[0], WhenFull::kReject);
+  queue.Push(&b, y[1], WhenFull::kReject);
+  for (size_t i = 1; i < 4; ++i) Push(&queue, &live, x[i], 1);
+  EXPECT_THAT(CloseAndPopAll(&queue), ElementsAre(x[3], y[0], y[1]));
+}
+
+TEST_F(NewestTest, DisplacesItsOwnWhenTheQueueIsFull) {
+  FrameQueue queue(Frames(2));
+  FrameFlow live, other;
+  const auto x = NewJobs(2), y = NewJobs(1);
+  Push(&queue, &live, x[0], 0);
+  queue.Push(&other, y[0], WhenFull::kReject);
+  EXPECT_EQ(Push(&queue, &live, x[1], 0), Admission::kQueued);
+  EXPECT_THAT(displaced_, ElementsAre(x[0]));
+  EXPECT_EQ(queue.size(), 2);
+  CloseAndPopAll(&queue);
+}
+
+TEST_F(NewestTest, KeepsItsPlaceOutsideAFullQueue) {
+  FrameQueue queue(Frames(1));
+  FrameFlow taker, live, other;
+  const auto t = NewJobs(1), x = NewJobs(2), y = NewJobs(1);
+  queue.Push(&taker, t[0], WhenFull::kReject);
+  EXPECT_EQ(Push(&queue, &live, x[0], 0), Admission::kWaiting);
+  EXPECT_EQ(queue.Push(&other, y[0], WhenFull::kWait), Admission::kWaiting);
+  EXPECT_EQ(Push(&queue, &live, x[1], 1, true), Admission::kWaiting);
+  EXPECT_THAT(displaced_, ElementsAre(x[0]));
+  EXPECT_EQ(queue.Pop(), t[0]);
+  EXPECT_THAT(sink_.admitted, ElementsAre(x[1]));
+  EXPECT_EQ(queue.Pop(), x[1]);
+  EXPECT_EQ(queue.Pop(), y[0]);
+}
+
+TEST_F(NewestTest, OneJobCanBeTakenBackUntilItIsPopped) {
+  FrameQueue queue(Frames(2));
+  FrameFlow flow;
+  const auto x = NewJobs(3);
+  for (FrameJob* job : x) queue.Push(&flow, job, WhenFull::kWait);
+  EXPECT_TRUE(queue.Remove(x[1]));
+  EXPECT_THAT(sink_.admitted, ElementsAre(x[2]));
+  EXPECT_EQ(queue.Pop(), x[0]);
+  EXPECT_FALSE(queue.Remove(x[0]));
+  EXPECT_TRUE(queue.Remove(x[2]));
+  EXPECT_EQ(queue.size(), 0);
 }
 
 // Every job comes out once, whoever pushes, pops and removes at the same time.
@@ -171,7 +392,7 @@ TEST_F(FrameQueueTest, LosesAndDoublesNothingUnderContention) {
     FrameFlow flow;
     std::vector<FrameJob> jobs{kJobs};
   };
-  FrameQueue queue(3);
+  FrameQueue queue(Frames(3));
   std::vector<Producer> producers(kFlows);
   std::atomic<int> came_out{0};
   std::vector<std::thread> poppers, pushers;
@@ -209,8 +430,17 @@ TEST_F(FrameQueueTest, LosesAndDoublesNothingUnderContention) {
   EXPECT_EQ(queue.size(), 0);
 }
 
+Session NewSession(OverloadPolicy policy, int max_in_flight) {
+  Session session;
+  SessionOptions options;
+  options.policy = policy;
+  options.max_in_flight = max_in_flight;
+  session.Configure(options, nullptr);
+  return session;
+}
+
 TEST(SessionTest, RepliesInTheOrderOfArrival) {
-  Session session(3);
+  Session session = NewSession(OverloadPolicy::kBlock, 3);
   std::deque<FrameJob> jobs(3);
   EXPECT_TRUE(session.empty());
   for (FrameJob& job : jobs) session.Add(&job);
@@ -234,6 +464,39 @@ TEST(SessionTest, RepliesInTheOrderOfArrival) {
   EXPECT_FALSE(jobs[1].cancelled);
 }
 
+TEST(SessionTest, DroppedAndHeldFramesLeaveRoomForOthers) {
+  Session session = NewSession(OverloadPolicy::kLatest, 1);
+  std::deque<FrameJob> jobs(Session::kDroppedReplies + 1);
+  session.Add(&jobs[0]);
+  EXPECT_FALSE(session.overloaded());
+  session.Add(&jobs[1]);
+  EXPECT_TRUE(session.overloaded());
+  session.Hold(&jobs[1]);
+  EXPECT_FALSE(session.overloaded());
+  EXPECT_EQ(session.TakeHeld(), nullptr);  // no room yet
+  session.Drop(session.held(), DropReason::kSuperseded, absl::AbortedError("late"));
+  EXPECT_EQ(session.held(), nullptr);
+  EXPECT_TRUE(jobs[1].done);
+  session.Add(&jobs[2]);
+  session.Hold(&jobs[2]);
+  // Replies that no one takes fill the window in the end.
+  for (size_t i = 3; i < jobs.size(); ++i) {
+    ASSERT_FALSE(session.full());
+    session.Add(&jobs[i]);
+    session.Drop(&jobs[i], DropReason::kRejected, absl::ResourceExhaustedError("full"));
+  }
+  EXPECT_TRUE(session.full());
+  jobs[0].done = true;
+  ASSERT_EQ(session.NextReply(), &jobs[0]);
+  session.PopFront();
+  EXPECT_EQ(session.NextReply(), &jobs[1]);
+  EXPECT_EQ(session.TakeHeld(), &jobs[2]);
+  session.PopFront();  // a dropped one: the other is still live
+  EXPECT_EQ(session.TakeHeld(), nullptr);
+  session.Add(&jobs[0]);
+  EXPECT_TRUE(session.overloaded());
+}
+
 TEST(StreamMaskTest, KeepsItsOwnBytes) {
   std::vector<uint8_t> bytes(12, 255);
   ImageSource source;
@@ -255,7 +518,7 @@ TEST(LaneThreadsTest, ReportWarmUpsAndKeepGoingAfterErrors) {
   LaneOptions options;
   options.lanes = 2;
   LaneSet lanes = *testing::FakeLanes(&control)(options);
-  FrameQueue queue(8);
+  FrameQueue queue(Frames(8));
   std::atomic<int> warm{0}, failures{0};
   LaneThreads::Events events;
   events.warm = [&] { ++warm; };
@@ -279,6 +542,7 @@ TEST(LaneThreadsTest, ReportWarmUpsAndKeepGoingAfterErrors) {
     job.image.kind = ImageSource::Kind::kRaw;
     job.image.raw = *decode::InspectRaw({1, 4, 4, 0}, 16, 100);
     job.image.bytes = {&piece, 1};
+    job.pixels = 16;
   }
   jobs[3].cancelled = true;
   FrameFlow flow;

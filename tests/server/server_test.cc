@@ -348,7 +348,7 @@ TEST(DetectTest, IsRefusedWhenTheQueueIsFull) {
   v1::DetectResponse response;
   refused = server.stub()->Detect(&context, GrayRequest(), &response);
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_EQ(refused.error_message(), "queue: its 1 frames (--queue-capacity) are taken; try again later");
+  EXPECT_EQ(refused.error_message(), "queue: full (--queue-capacity or --max-pending-bytes); try again later");
   control.Hold(false);
   for (std::thread& client : clients) client.join();
   EXPECT_EQ(good, 2);
