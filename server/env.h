@@ -34,7 +34,8 @@ struct ServerEnv {
   FrameQueue queue;
   Health health;
   Metrics metrics;
-  std::atomic<int> sessions{0};  // streams that are open
+  std::atomic<int> sessions{0};          // streams that are open
+  std::atomic<int> frames_in_flight{0};  // read and not answered
 };
 
 }  // namespace glint

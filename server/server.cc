@@ -114,6 +114,10 @@ int Server::sessions() const { return impl_->env.sessions; }
 
 int Server::calls() const { return impl_->service == nullptr ? 0 : impl_->service->calls(); }
 
+int Server::frames_in_flight() const { return impl_->env.frames_in_flight; }
+
+int Server::frames_waiting() const { return impl_->env.queue.size(); }
+
 void Server::RequestShutdown() { impl_->env.health.RequestShutdown(); }
 
 absl::Status Server::Wait() { return impl_->env.health.WaitForEnd(); }

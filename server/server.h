@@ -54,6 +54,10 @@ class Server {
   // Streams that are open, and calls of any kind that have not ended.
   int sessions() const;
   int calls() const;
+  // Frames that were read, by streams and calls, and not answered yet.
+  int frames_in_flight() const;
+  // Of these, the ones in the queue for a lane.
+  int frames_waiting() const;
 
   // Makes Wait() return. Does not block.
   void RequestShutdown();

@@ -29,6 +29,7 @@ void DetectCall::OnArrived(bool ok) {
   references_ = 3;  // ended_, the frame's way, and this function
   const bool welcome = service_->Register(this);
   const absl::Status status = welcome ? Submit() : Service::DrainingError();
+  if (frame_ != nullptr) ++env_->frames_in_flight;
   std::unique_lock<std::mutex> lock(mutex_);
   if (!status.ok()) {
     if (frame_ != nullptr) env_->metrics.FrameFailed(status.code(), MonotonicNs() - arrived_at_);
@@ -119,7 +120,10 @@ void DetectCall::Drop(std::unique_lock<std::mutex> lock) {
   if (--references_ > 0) return;
   env_->metrics.CallEnded(Method::kDetect, code_, MonotonicNs() - arrived_at_);
   lock.unlock();
-  if (frame_ != nullptr) service_->frames()->Return(std::move(frame_));
+  if (frame_ != nullptr) {
+    --env_->frames_in_flight;
+    service_->frames()->Return(std::move(frame_));
+  }
   service_->Unregister(this);
   delete this;
 }

@@ -10,7 +10,11 @@
 namespace glint {
 
 void StreamCall::Admit(std::unique_ptr<Frame> owned) {
-  Frame* const frame = owned.release();  // the session's, until ReleaseFirst()
+  AdmitByPolicy(owned.release());  // the session's, until ReleaseFirst()
+  ++env_->frames_in_flight;        // ReleaseFirst() comes later: it runs on this thread, or after it has seen a Break()
+}
+
+void StreamCall::AdmitByPolicy(Frame* frame) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     session_.Add(frame);
@@ -101,8 +105,7 @@ void StreamCall::AdmitHeld() {
 // The caller has counted the reference that the queue is to hold.
 void StreamCall::PushNewest(Frame* frame, int displace, bool must_displace) {
   FrameList displaced;
-  const FrameQueue::Admission admission =
-      env_->queue.PushNewest(&flow_, frame, displace, must_displace, &displaced);
+  const FrameQueue::Admission admission = env_->queue.PushNewest(&flow_, frame, displace, must_displace, &displaced);
   std::lock_guard<std::mutex> lock(mutex_);
   while (FrameJob* job = displaced.PopFront()) {
     Supersede(job);

@@ -14,10 +14,7 @@ void StreamCall::Request(Service* service, grpc::ServerCompletionQueue* queue) {
 }
 
 StreamCall::StreamCall(Service* service, grpc::ServerCompletionQueue* queue)
-    : service_(service),
-      env_(service->env()),
-      queue_(queue),
-      stream_(&context_) {}
+    : service_(service), env_(service->env()), queue_(queue), stream_(&context_) {}
 
 void StreamCall::OnArrived(bool ok) {
   if (!ok) {  // the server stops; ended_ never comes
@@ -222,6 +219,7 @@ void StreamCall::Advance() {
 void StreamCall::ReleaseFirst() {
   std::unique_ptr<Frame> frame(static_cast<Frame*>(session_.NextReply()));
   session_.PopFront();
+  --env_->frames_in_flight;
   service_->frames()->Return(std::move(frame));
 }
 

@@ -43,6 +43,7 @@ class StreamCall final : public Call, public FrameSink {
   void ReadFrame();
   void Break();
   void Admit(std::unique_ptr<Frame> frame);
+  void AdmitByPolicy(Frame* frame);
   void AdmitOrWait(Frame* frame);
   void AdmitOrReject(Frame* frame);
   void AdmitNewest(Frame* frame);

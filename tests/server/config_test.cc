@@ -58,10 +58,11 @@ TEST(FlagsTest, DefaultsAreThoseOfServerOptions) {
 }
 
 TEST(FlagsTest, EveryFlagArrives) {
-  const auto parsed = Parse({"--listen=0.0.0.0:1", "--listen", "unix:/a,[::1]:2", "--metrics-listen=", "--backend=cuda",
-                             "--device=3", "--lanes=4", "--threads-per-lane=5", "--gpu-wait=spin", "--queue-capacity=6",
-                             "--max-image-pixels=7", "--max-features=8", "--max-message-bytes=9999",
-                             "--max-sessions=10", "--max-in-flight=11", "--drain-timeout=1.5s", "--log-format=json"});
+  const auto parsed =
+      Parse({"--listen=0.0.0.0:1", "--listen", "unix:/a,[::1]:2", "--metrics-listen=", "--backend=cuda", "--device=3",
+             "--lanes=4", "--threads-per-lane=5", "--gpu-wait=spin", "--queue-capacity=6", "--max-image-pixels=7",
+             "--max-features=8", "--max-message-bytes=9999", "--max-pending-bytes=12345", "--max-sessions=10",
+             "--max-in-flight=11", "--drain-timeout=1.5s", "--log-format=json"});
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   const ServerOptions& o = parsed->options;
   EXPECT_THAT(o.listen, ElementsAre("0.0.0.0:1", "unix:/a", "[::1]:2"));
@@ -75,6 +76,7 @@ TEST(FlagsTest, EveryFlagArrives) {
   EXPECT_EQ(o.lanes.max_image_pixels, 7);
   EXPECT_EQ(o.max_features, 8);
   EXPECT_EQ(o.max_message_bytes, 9999);
+  EXPECT_EQ(o.max_pending_bytes, 12345);
   EXPECT_EQ(o.max_sessions, 10);
   EXPECT_EQ(o.max_in_flight, 11);
   EXPECT_EQ(o.drain_timeout, absl::Milliseconds(1500));
@@ -101,6 +103,8 @@ TEST(FlagsTest, BadValuesAreNamed) {
   EXPECT_EQ(ErrorOf({"--max-features=65537"}), "max-features: 65537 is not in 1..65536");
   EXPECT_EQ(ErrorOf({"--queue-capacity=0"}), "queue-capacity: 0 is not in 1..65536");
   EXPECT_EQ(ErrorOf({"--max-message-bytes=1"}), "max-message-bytes: 1 is not in 1024..2147483647");
+  EXPECT_EQ(ErrorOf({"--max-pending-bytes=2000", "--max-message-bytes=2001"}),
+            "max-pending-bytes: 2000 is not in 2001..9223372036854775807");
   EXPECT_EQ(ErrorOf({"--backend=gpu"}), "backend: \"gpu\" is not one of auto, cpu, cuda");
   EXPECT_EQ(ErrorOf({"--drain-timeout=soon"}), "drain-timeout: \"soon\" is not a duration like 10s or 500ms");
   EXPECT_EQ(ErrorOf({"--drain-timeout=-1s"}), "drain-timeout: -1s is not in 0..24h");
@@ -135,9 +139,10 @@ TEST(FlagsTest, HelpNamesEveryFlagAndItsDefault) {
   EXPECT_TRUE(Parse({"-h"})->help);
   EXPECT_TRUE(Parse({"--version"})->version);
   const std::string help = FlagsHelp();
-  for (const char* flag : {"listen", "metrics-listen", "backend", "device", "lanes", "threads-per-lane", "gpu-wait",
-                           "queue-capacity", "max-image-pixels", "max-features", "max-message-bytes", "max-sessions",
-                           "max-in-flight", "drain-timeout", "log-format", "flagfile"}) {
+  for (const char* flag :
+       {"listen", "metrics-listen", "backend", "device", "lanes", "threads-per-lane", "gpu-wait", "queue-capacity",
+        "max-image-pixels", "max-features", "max-message-bytes", "max-pending-bytes", "max-sessions", "max-in-flight",
+        "drain-timeout", "log-format", "flagfile"}) {
     EXPECT_THAT(help, HasSubstr(absl::StrCat("  --", flag, "=")));
   }
   EXPECT_THAT(help, HasSubstr("--drain-timeout=DURATION (10s)"));
