@@ -62,9 +62,9 @@ class FrameQueue {
   static constexpr int kSteadyFrames = 4;
 
   struct Limits {
-    int frames = 1;                                         // that wait
+    int frames = 1;                                       // that wait
     int64_t bytes = std::numeric_limits<int64_t>::max();  // FrameJob::bytes of those that wait or are worked on
-    int lanes = 1;                                          // threads that call Pop()
+    int lanes = 1;                                        // threads that call Pop()
   };
   // limits.bytes must not be less than those of any frame.
   explicit FrameQueue(const Limits& limits) : limits_(limits), lanes_(limits.lanes) {}
@@ -112,9 +112,7 @@ class FrameQueue {
 
  private:
   // These hold mutex_.
-  bool Fits(const FrameJob& job) const {
-    return size_ < limits_.frames && bytes_ <= limits_.bytes - job.bytes;
-  }
+  bool Fits(const FrameJob& job) const { return size_ < limits_.frames && bytes_ <= limits_.bytes - job.bytes; }
   void Add(FrameJob* job);
   FrameJob* TakeFirst(FrameFlow* flow);
   void Took(const FrameJob& job);

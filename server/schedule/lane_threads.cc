@@ -48,8 +48,8 @@ absl::Status CheckWanted(FrameJob* job) {
   const int64_t now = MonotonicNs();
   if (!job->Expired(now)) return absl::OkStatus();
   job->drop = DropReason::kExpired;
-  return absl::DeadlineExceededError(absl::StrCat("max_age_ns: expired after waiting for ",
-                                                  (now - job->times.received_at) / 1000, " us"));
+  return absl::DeadlineExceededError(
+      absl::StrCat("max_age_ns: expired after waiting for ", (now - job->times.received_at) / 1000, " us"));
 }
 
 absl::Status RunJob(Lane* lane, int64_t max_pixels, FrameQueue* queue, Scratch* scratch, FrameJob* job) {

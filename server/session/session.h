@@ -19,7 +19,7 @@ enum class OverloadPolicy { kBlock = 1, kDropOldest = 2, kLatest = 3, kReject = 
 struct SessionOptions {
   DetectorOptions detector;
   OverloadPolicy policy = OverloadPolicy::kBlock;
-  int max_in_flight = 1;  // frames that are unanswered and not dropped
+  int max_in_flight = 1;   // frames that are unanswered and not dropped
   int64_t max_age_ns = 0;  // of frames without one of their own; 0: any
 };
 

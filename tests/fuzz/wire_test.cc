@@ -95,6 +95,7 @@ void CompareStreamRequest(const std::string& bytes, Random* random, Tally* tally
   tally->options += proto.has_options();
   if (!proto.has_frame()) return;
   EXPECT_EQ(wire.frame.frame_id, proto.frame().frame_id());
+  EXPECT_EQ(wire.frame.max_age_ns, proto.frame().max_age_ns());
   ASSERT_EQ(wire.frame.has_image, proto.frame().has_image());
   ASSERT_EQ(wire.frame.has_mask, proto.frame().has_mask());
   ExpectSameImage(wire.frame.image, proto.frame().image(), pieces);
@@ -175,7 +176,7 @@ TEST(WireLimits, NestingIsLimitedAsInProtobuf) {
 TEST(WireFuzz, KnowsEveryField) {
   EXPECT_EQ(v1::DetectStreamRequest::descriptor()->field_count(), 2);
   EXPECT_EQ(v1::DetectRequest::descriptor()->field_count(), 3);
-  EXPECT_EQ(v1::Frame::descriptor()->field_count(), 3);
+  EXPECT_EQ(v1::Frame::descriptor()->field_count(), 4);
   EXPECT_EQ(v1::Image::descriptor()->field_count(), 2);
   EXPECT_EQ(v1::RawImage::descriptor()->field_count(), 5);
   EXPECT_EQ(v1::EncodedImage::descriptor()->field_count(), 2);
