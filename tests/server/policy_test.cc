@@ -284,9 +284,9 @@ TEST_F(PolicyTest, RefusedCallsAreToldWhenToTryAgain) {
 class SlowLane final : public Lane {
  public:
   explicit SlowLane(std::vector<int>* widths) : widths_(widths) {}
-  absl::Status Run(const DetectorOptions&, const ImageView& image, const ImageView&, Features* features,
+  absl::Status Run(const DetectorOptions&, const Pixels& image, const Pixels&, Features* features,
                    StageTimes*) override {
-    widths_->push_back(image.width);
+    widths_->push_back(image.shape().width);
     absl::SleepFor(absl::Nanoseconds(4 * image.shape().pixels()));  // 33 ms for 4K
     features->Clear();
     return absl::OkStatus();
