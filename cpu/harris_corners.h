@@ -10,16 +10,22 @@
 
 namespace glint::cpu {
 
-// Three rows of corners at a time.
+// Corners of a few rows, and three rows of responses by column.
 struct HarrisScratch {
-  struct Row {
-    Buffer<uint32_t> where;
-    Buffer<float> response;
-    Buffer<float> at;  // response by column, least of all floats where there is no corner; from column -1
-    size_t count = 0;
+  static constexpr int kRows = 16;  // that FAST and Harris take at a time, while their pixels are in cache
+
+  struct Columns {
+    Buffer<float> response;  // from column -1; least of all floats where there is no corner
+    Buffer<uint16_t> set;    // the columns that have a corner
+    size_t set_count = 0;
   };
-  Row rows[3];
+
   Buffer<uint8_t> fast;
+  Buffer<uint32_t> where;
+  Buffer<float> response;
+  Buffer<uint32_t> last_where;  // of the last row before those
+  Buffer<float> last_response;
+  Columns columns[3];
   int width = 0;
 
   // Must be called before use; allocates only beyond the largest width so far.
@@ -27,7 +33,7 @@ struct HarrisScratch {
 };
 
 // The corners of job.region whose measure is greater than that of every neighbour that is a corner, in raster order.
-// `where` and `response` have room for MaxSuppressedCorners(region). Returns their number.
+// `where` and `response` have room for kListSlack more than MaxSuppressedCorners(region). Returns their number.
 size_t HarrisCorners(const Stages& stages, const FastJob& job, HarrisScratch* scratch, uint32_t* where,
                      float* response);
 

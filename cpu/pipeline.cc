@@ -269,12 +269,16 @@ void Pipeline::Impl::Orient(Features* features) {
 }
 
 void Pipeline::Impl::Blur() {
+  pool.ForEach(levels.count(), [this](int l, int) {
+    const Level& level = levels[l];
+    if (level.count == 0) return;
+    MarkNeeded(level.where.data(), level.count, level.image.shape(), pattern.reach, levels[l].needed.data());
+  });
   MakeTasks([this](int l) {
     Level& level = levels[l];
     if (level.count == 0) return;
     const int height = level.image.height;
     const int strips = BlurStrips(level.image.width);
-    MarkNeeded(level.where.data(), level.count, level.image.shape(), pattern.reach, level.needed.data());
     const int rows = pool.threads() == 1 ? height : kBlurTaskRows;
     for (int strip = 0; strip < strips; ++strip) {
       for (int y = 0; y < height; y += rows) tasks.push_back({l, strip, y, std::min(y + rows, height)});

@@ -101,7 +101,7 @@ TEST_P(StagesTest, HarrisCorners) {
     const Image image = testing::RandomImage(&random, shape);
     const StridedImage exact(image, shape.width, 1);
     const cpu::Rect region = Inside(shape, random.Uniform(kFastRadius, 6));
-    std::vector<uint32_t> where(cpu::MaxSuppressedCorners(region));
+    std::vector<uint32_t> where(cpu::MaxSuppressedCorners(region) + cpu::kListSlack);
     std::vector<float> response(where.size());
     scratch.Prepare(shape.width);
     const size_t count = cpu::HarrisCorners(stages_, {exact, region, 12, 9}, &scratch, where.data(), response.data());
