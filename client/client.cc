@@ -77,7 +77,11 @@ absl::StatusOr<Client> Client::Connect(const std::string& address, const ClientO
   if (options.balance) arguments.SetServiceConfigJSON(kBalancedServiceConfig);
   // Connections are not shared behind the caller's back: two clients are two connections.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  auto channel = grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
+  if (options.tls.has_value()) {
+    credentials = grpc::SslCredentials({options.tls->server_ca, options.tls->key, options.tls->certificate});
+  }
+  auto channel = grpc::CreateCustomChannel(address, credentials, arguments);
   if (absl::Status status = WaitUntilConnected(channel.get(), address, options); !status.ok()) return status;
   return Client(std::move(channel));
 }

@@ -10,6 +10,7 @@
 #define GLINT_CLIENT_CLIENT_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -26,6 +27,12 @@ class ChannelInterface;
 
 namespace glint::client {
 
+// PEM texts, not file names.
+struct TlsOptions {
+  std::string server_ca;         // of authorities whose servers are believed; empty: the system's
+  std::string certificate, key;  // of this client, if the server asks for one; both or neither
+};
+
 struct ClientOptions {
   absl::Duration connect_timeout = absl::Seconds(5);
   // Keep trying until connect_timeout, for a server that is being started, instead of failing when refused.
@@ -36,6 +43,8 @@ struct ClientOptions {
   // `address` stands for several equal servers ("dns:///NAME:PORT", or "ipv4:A:PORT,B:PORT"): streams and calls go to
   // them in turn, to those only whose health service says SERVING, and calls that no server has seen are tried again.
   bool balance = false;
+  // Unless set, the connection is neither encrypted nor authenticated.
+  std::optional<TlsOptions> tls;
 };
 
 // Thread-safe: any number of threads may call any method of one Client at the same time; they share a connection,
@@ -43,7 +52,7 @@ struct ClientOptions {
 // Streams may outlive the client that opened them.
 class Client {
  public:
-  // `address` is "host:port" or "unix:PATH". The connection is neither encrypted nor sent through an HTTP proxy.
+  // `address` is "host:port" or "unix:PATH". The connection is not sent through an HTTP proxy.
   // UNAVAILABLE when nothing answers there.
   static absl::StatusOr<Client> Connect(const std::string& address, const ClientOptions& options = {});
 

@@ -26,9 +26,12 @@ install(FILES ${pages} DESTINATION share/man/man1 ${part} EXCLUDE_FROM_ALL)
 install(FILES ${PROJECT_SOURCE_DIR}/deploy/systemd/glint-server.service DESTINATION lib/systemd/system ${part}
         EXCLUDE_FROM_ALL)
 install(FILES ${PROJECT_SOURCE_DIR}/deploy/systemd/glint-server.service.d/gpu.conf
-        DESTINATION share/doc/glint/examples/glint-server.service.d ${part} EXCLUDE_FROM_ALL)
-install(FILES ${PROJECT_SOURCE_DIR}/deploy/prometheus/glint.rules.yml ${PROJECT_SOURCE_DIR}/deploy/grafana/glint.json
-        DESTINATION share/doc/glint/examples ${part} EXCLUDE_FROM_ALL)
+        DESTINATION share/glint/systemd ${part} EXCLUDE_FROM_ALL)
+install(FILES ${PROJECT_SOURCE_DIR}/deploy/prometheus/glint.rules.yml
+              ${PROJECT_SOURCE_DIR}/deploy/prometheus/prometheus.yml
+        DESTINATION share/glint/prometheus ${part} EXCLUDE_FROM_ALL)
+install(FILES ${PROJECT_SOURCE_DIR}/deploy/grafana/glint.json DESTINATION share/glint/grafana ${part} EXCLUDE_FROM_ALL)
+install(FILES ${PROJECT_SOURCE_DIR}/deploy/haproxy/haproxy.cfg DESTINATION share/glint/haproxy ${part} EXCLUDE_FROM_ALL)
 install(FILES ${PROJECT_SOURCE_DIR}/deploy/systemd/glint-server.flags DESTINATION /etc/glint ${part} EXCLUDE_FROM_ALL)
 install(FILES ${PROJECT_SOURCE_DIR}/deploy/package/glint.bash DESTINATION share/bash-completion/completions
         RENAME glint ${part} EXCLUDE_FROM_ALL)

@@ -81,6 +81,16 @@ constexpr Choice<LogFormat> kLogFormats[] = {{"text", LogFormat::kText}, {"json"
         [](const ServerOptions& o) { return absl::StrCat(o.field); }                  \
   }
 
+#define GLINT_FILE_FLAG(name, field, help)                                       \
+  {                                                                              \
+    name, "FILE", help,                                                          \
+        [](absl::string_view, absl::string_view value, bool, ServerOptions* o) { \
+          o->field = std::string(value);                                         \
+          return absl::OkStatus();                                               \
+        },                                                                       \
+        [](const ServerOptions& o) { return o.field; }                           \
+  }
+
 const Flag kFlags[] = {
     {"listen", "ADDRESS[,ADDRESS...]", "HOST:PORT (port 0: any) or unix:PATH; may be repeated",
      [](absl::string_view, absl::string_view value, bool first, ServerOptions* o) {
@@ -95,6 +105,10 @@ const Flag kFlags[] = {
        return absl::OkStatus();
      },
      [](const ServerOptions& o) { return o.metrics_listen; }},
+    GLINT_FILE_FLAG("tls-certificate", tls.certificate,
+                    "PEM file: serve TCP addresses by TLS; read again when it changes"),
+    GLINT_FILE_FLAG("tls-key", tls.key, "PEM file with the certificate's private key"),
+    GLINT_FILE_FLAG("tls-client-ca", tls.client_ca, "PEM file: clients must have a certificate of this authority"),
     {"backend", "auto|cpu|cuda", "auto: CUDA if a device works, else the CPU",
      [](absl::string_view name, absl::string_view value, bool, ServerOptions* o) {
        return SetChoice(name, value, kBackends, &o->lanes.backend);
@@ -128,6 +142,7 @@ const Flag kFlags[] = {
      [](const ServerOptions& o) { return ShowChoice(kLogFormats, o.log_format); }},
 };
 #undef GLINT_INT_FLAG
+#undef GLINT_FILE_FLAG
 
 const Flag* FindFlag(absl::string_view name) {
   const auto* const found =
@@ -221,6 +236,14 @@ absl::StatusOr<CommandLine> ParseFlags(const std::vector<std::string>& arguments
   if (absl::Status s = parser.Arguments(arguments); !s.ok()) return s;
   if (absl::Status s = ValidateServerOptions(parser.result.options); !s.ok()) return s;
   return std::move(parser.result);
+}
+
+std::vector<std::string> FlagsThatDiffer(const ServerOptions& a, const ServerOptions& b) {
+  std::vector<std::string> names;
+  for (const Flag& flag : kFlags) {
+    if (flag.show(a) != flag.show(b)) names.emplace_back(flag.name);
+  }
+  return names;
 }
 
 std::string FlagsHelp() {

@@ -25,6 +25,9 @@ struct CommandLine {
 absl::StatusOr<CommandLine> ParseFlags(const std::vector<std::string>& arguments,
                                        const std::function<const char*(const char*)>& environment);
 
+// The names of the flags in which the two differ.
+std::vector<std::string> FlagsThatDiffer(const ServerOptions& a, const ServerOptions& b);
+
 // What --help prints.
 std::string FlagsHelp();
 

@@ -17,6 +17,7 @@
 #include "server/keep_memory.h"
 #include "server/log.h"
 #include "server/notify.h"
+#include "server/reload.h"
 #include "server/server.h"
 
 namespace {
@@ -25,21 +26,29 @@ constexpr int kExitFailure = 1;  // could not start, or lost its device
 constexpr int kExitUsage = 2;
 constexpr int kExitSignal = 128;  // plus the signal's number
 
-// First SIGTERM or SIGINT: drain. Second: leave at once.
-void HandleSignals(sigset_t signals, glint::Server* server, glint::Logger* logger) {
-  int signal = 0;
-  sigwait(&signals, &signal);
-  logger->Log(glint::Severity::kInfo, "draining", {{"signal", strsignal(signal)}});
-  server->RequestShutdown();
-  sigwait(&signals, &signal);
-  _exit(kExitSignal + signal);
+// SIGHUP: read the flags again. First SIGTERM or SIGINT: drain. Second: leave at once.
+void HandleSignals(sigset_t signals, glint::Server* server, glint::Reloader* reloader, glint::Logger* logger) {
+  for (bool draining = false;;) {
+    int signal = 0;
+    sigwait(&signals, &signal);
+    if (signal == SIGHUP) {
+      reloader->Reload();
+      continue;
+    }
+    if (draining) _exit(kExitSignal + signal);
+    draining = true;
+    logger->Log(glint::Severity::kInfo, "draining", {{"signal", strsignal(signal)}});
+    server->RequestShutdown();
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  auto flags = glint::ParseFlags(std::vector<std::string>(argv + 1, argv + argc),
-                                 [](const char* name) { return static_cast<const char*>(std::getenv(name)); });
+  const auto parse = [arguments = std::vector<std::string>(argv + 1, argv + argc)] {
+    return glint::ParseFlags(arguments, [](const char* name) { return static_cast<const char*>(std::getenv(name)); });
+  };
+  auto flags = parse();
   if (!flags.ok()) {
     std::fprintf(stderr, "glint-server: %s\n", std::string(flags.status().message()).c_str());
     return kExitUsage;
@@ -55,11 +64,12 @@ int main(int argc, char** argv) {
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
   glint::Logger logger(flags->options.log_format, stderr);
-  const absl::Duration drain_timeout = flags->options.drain_timeout;
+  glint::Reloader reloader(flags->options, parse, &logger);
   const auto fail = [&logger](const absl::Status& status) {
     logger.Log(glint::Severity::kError, "failed", {{"error", std::string(status.message())}});
     return kExitFailure;
@@ -80,7 +90,7 @@ int main(int argc, char** argv) {
               {"metrics", server.metrics_address()},
               {"note", lanes.note}});
 
-  std::thread(HandleSignals, signals, &server, &logger).detach();
+  std::thread(HandleSignals, signals, &server, &reloader, &logger).detach();
   const glint::ServiceManager manager = glint::ServiceManager::FromEnvironment();
   const auto notify = [&](absl::string_view state) {
     const absl::Status s = glint::Notify(manager.address, state);
@@ -100,7 +110,7 @@ int main(int argc, char** argv) {
   notify("STOPPING=1");
   watchdog = nullptr;
   canary = nullptr;
-  const absl::Status drained = server.Shutdown(drain_timeout);
+  const absl::Status drained = server.Shutdown(reloader.drain_timeout());
   if (!drained.ok()) {
     logger.Log(glint::Severity::kWarning, "cut off", {{"reason", std::string(drained.message())}});
   }

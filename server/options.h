@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "features/limits.h"
 #include "server/lane/lane.h"
+#include "server/tls/tls.h"
 
 namespace glint {
 
@@ -21,6 +22,8 @@ struct ServerOptions {
   std::vector<std::string> listen = {"127.0.0.1:50051"};
   // "HOST:PORT" of /metrics, /healthz and /readyz; empty: none.
   std::string metrics_listen = "127.0.0.1:9464";
+
+  TlsFiles tls;  // of the TCP addresses in `listen`
 
   LaneOptions lanes;  // lanes.max_image_pixels is the limit for pictures
   // Frames that wait for a lane, over all streams and calls, >= 1. Streams stop being read when it is reached; calls

@@ -27,6 +27,7 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
   if (!o.metrics_listen.empty()) {
     if (absl::Status s = CheckTcpAddress("metrics-listen", o.metrics_listen); !s.ok()) return s;
   }
+  if (absl::Status s = ValidateTlsFiles(o.tls); !s.ok()) return s;
   const auto check = [](absl::string_view flag, int64_t value, int64_t low, int64_t high) {
     return value >= low && value <= high ? absl::OkStatus() : OutOfRangeError(flag, value, low, high);
   };
@@ -75,8 +76,9 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Create(ServerOptions options) {
 absl::Status Server::Start() {
   ServerEnv& env = impl_->env;
   if (!env.options.metrics_listen.empty()) {
-    auto http = HttpEndpoint::Create(env.options.metrics_listen,
-                                     {[&env] { return env.metrics.Page(); }, [&env] { return env.health.serving(); }});
+    auto http = HttpEndpoint::Create(
+        env.options.metrics_listen,
+        {[&env] { return env.metrics.Page() + TlsMetrics(env.options.tls); }, [&env] { return env.health.serving(); }});
     if (!http.ok()) return http.status();
     impl_->http = *std::move(http);
   }

@@ -3,6 +3,8 @@
 #include <grpcpp/channel.h>
 
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -40,17 +42,40 @@ void ConnectionFlags::AddTo(Flags* flags, bool inside) {
                 "Of --server inproc. auto (the default): CUDA if a device works, else the CPU.", &backend);
   flags->Float("timeout", "SECONDS", "Longest wait for the connection (default 5) and for any answer (default: none).",
                &timeout);
+  flags->Bool("tls", "Encrypt the connection; implied by the three below.", &tls);
+  flags->String("tls-ca", "FILE", "PEM file of authorities whose servers are believed. Default: the system's.",
+                &tls_ca);
+  flags->String("tls-certificate", "FILE", "PEM file of this client's certificate, if the server asks for one.",
+                &tls_certificate);
+  flags->String("tls-key", "FILE", "PEM file of that certificate's private key.", &tls_key);
 }
 
 absl::Status ConnectionFlags::Validate() const {
   if (timeout.has_value() && *timeout <= 0) {
     return absl::InvalidArgumentError(absl::StrCat("option '--timeout': ", *timeout, " is not above 0"));
   }
+  if (tls_certificate.empty() != tls_key.empty()) {
+    return absl::InvalidArgumentError("options '--tls-certificate' and '--tls-key': neither goes without the other");
+  }
   return absl::OkStatus();
 }
 
 absl::Duration ConnectionFlags::timeout_or(absl::Duration otherwise) const {
   return timeout.has_value() ? absl::Seconds(*timeout) : otherwise;
+}
+
+absl::StatusOr<std::optional<client::TlsOptions>> ConnectionFlags::Tls() const {
+  if (!tls && tls_ca.empty() && tls_certificate.empty()) return std::nullopt;
+  client::TlsOptions options;
+  for (const auto& [path, text] :
+       {std::pair(&tls_ca, &options.server_ca), std::pair(&tls_certificate, &options.certificate),
+        std::pair(&tls_key, &options.key)}) {
+    if (path->empty()) continue;
+    std::ifstream file(*path, std::ios::binary);
+    if (!file) return absl::InvalidArgumentError(absl::StrCat("cannot read ", *path));
+    text->assign(std::istreambuf_iterator<char>(file), {});
+  }
+  return options;
 }
 
 struct Connection::Inside {
@@ -71,6 +96,9 @@ absl::StatusOr<Connection> Connection::Open(const ConnectionFlags& flags) {
     options.connect_timeout = flags.timeout_or(options.connect_timeout);
     options.balance = absl::StartsWith(flags.server, "dns:") || absl::StartsWith(flags.server, "ipv4:") ||
                       absl::StartsWith(flags.server, "ipv6:");
+    auto tls = flags.Tls();
+    if (!tls.ok()) return tls.status();
+    options.tls = *std::move(tls);
     auto client = client::Client::Connect(flags.server, options);
     if (!client.ok()) return client.status();
     connection.client_ = std::make_unique<client::Client>(*std::move(client));

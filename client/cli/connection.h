@@ -17,11 +17,15 @@ struct ConnectionFlags {
   std::string server;
   Backend backend = Backend::kAuto;
   std::optional<float> timeout;  // seconds
+  bool tls = false;
+  std::string tls_ca, tls_certificate, tls_key;  // file names
 
   ConnectionFlags();
   // `inside`: 'inproc' is a choice.
   void AddTo(Flags* flags, bool inside = true);
   absl::Status Validate() const;
+  // What the TLS options name, read; empty without --tls.
+  absl::StatusOr<std::optional<client::TlsOptions>> Tls() const;
   absl::Duration timeout_or(absl::Duration otherwise) const;
 };
 

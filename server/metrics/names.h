@@ -34,6 +34,9 @@ inline constexpr Name kLanes = {"glint_lanes", "Frames that can be worked on at 
 inline constexpr Name kLanesBusy = {"glint_lanes_busy", "Lanes that work on a frame."};
 inline constexpr Name kBuildInfo = {"glint_build_info", "Always 1; the labels say what runs here."};
 
+inline constexpr Name kTlsCertificateExpiry = {"glint_tls_certificate_expiry_timestamp_seconds",
+                                               "End of the certificate's validity, Unix time; only with TLS."};
+
 inline constexpr Name kProcessCpu = {"process_cpu_seconds_total", "User and system processor time."};
 inline constexpr Name kProcessResident = {"process_resident_memory_bytes", "Resident memory."};
 inline constexpr Name kProcessVirtual = {"process_virtual_memory_bytes", "Virtual memory."};

@@ -76,10 +76,16 @@ absl::Status Service::Listen() {
   builder.RegisterService(&async_);
   for (unsigned i = 0; i < CompletionThreads(); ++i) queues_.push_back(builder.AddCompletionQueue());
 
+  std::shared_ptr<grpc::ServerCredentials> tcp = grpc::InsecureServerCredentials();
+  if (options.tls.enabled()) {
+    if (absl::Status s = CheckTlsFiles(options.tls, absl::Now()); !s.ok()) return s;
+    tcp = TlsCredentials(options.tls);
+  }
   std::vector<int> ports(options.listen.size(), 0);
   for (size_t i = 0; i < options.listen.size(); ++i) {
     if (absl::Status s = CheckCanListen(options.listen[i]); !s.ok()) return s;
-    builder.AddListeningPort(options.listen[i], grpc::InsecureServerCredentials(), &ports[i]);
+    builder.AddListeningPort(options.listen[i],
+                             IsUnixAddress(options.listen[i]) ? grpc::InsecureServerCredentials() : tcp, &ports[i]);
   }
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) {

@@ -14,6 +14,7 @@ import tempfile
 import time
 
 from stack import ROOT, FrozenThread, Load, Prometheus, Server, need, shortened, wait_for, write_png
+from tls import Authority, TlsServer, replace
 
 FASTER = 60
 
@@ -61,6 +62,7 @@ class AlertsTest:
         self.overload_and_stall()
         self.too_many_streams()
         self.file_descriptors()
+        self.certificate()
         self.no_target()
         self.down_and_restarting()
 
@@ -115,10 +117,23 @@ class AlertsTest:
             self.expect("GlintFileDescriptorsLow")
         self.expect_clear("GlintFileDescriptorsLow")
 
+    def certificate(self):
+        authority = Authority(self.folder, "authority")
+        certificate, key = authority.issue("short", 10)
+        with TlsServer(self.server.binary, self.server.glint, ["--tls-certificate", certificate, "--tls-key", key]) as tls:
+            self.prometheus.watch([self.server.metrics_address, tls.metrics_address])
+            self.expect("GlintCertificateExpiring")
+            long, long_key = authority.issue("long", 60)
+            replace(long_key, key)
+            replace(long, certificate)
+            self.expect_clear("GlintCertificateExpiring")
+            self.prometheus.watch([self.server.metrics_address])
+            wait_for("it is forgotten", lambda: len(self.prometheus.query('up{job="glint"}')) == 1)
+
     def no_target(self):
         self.prometheus.watch([])
         self.expect("GlintAbsent")
-        self.prometheus.watch([f"127.0.0.1:{self.server.metrics_port}"])
+        self.prometheus.watch([self.server.metrics_address])
         self.expect_clear("GlintAbsent")
 
     def down_and_restarting(self):
@@ -138,7 +153,7 @@ class AlertsTest:
 
 def main():
     glint_server, glint = sys.argv[1:3]
-    need("prometheus", "prlimit")
+    need("prometheus", "prlimit", "openssl")
     with open(os.path.join(ROOT, "deploy/prometheus/glint.rules.yml")) as f:
         rules = f.read()
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as cleanup:
@@ -155,7 +170,7 @@ def main():
                         max_files=256)
         server.start()
         cleanup.callback(lambda: server.kill())
-        prometheus = Prometheus(folder, shortened(rules, FASTER), [f"127.0.0.1:{server.metrics_port}"])
+        prometheus = Prometheus(folder, shortened(rules, FASTER), [server.metrics_address])
         cleanup.callback(prometheus.stop)
         test = AlertsTest(server, prometheus, folder)
         test.run()

@@ -83,10 +83,10 @@ class Server:
     """glint-server with the given flags, on ports that stay the same over restarts."""
 
     def __init__(self, binary, glint, flags, max_files=None):
+        self.binary, self.glint = binary, glint
         self.command = [binary, *flags]
-        self.glint = glint
         self.port, self.metrics_port = free_port(), free_port()
-        self.command += ["--listen", self.address, "--metrics-listen", f"127.0.0.1:{self.metrics_port}"]
+        self.command += ["--listen", self.address, "--metrics-listen", self.metrics_address]
         if max_files is not None:
             self.command = ["prlimit", f"--nofile={max_files}", *self.command]
         self.process = None
@@ -94,6 +94,17 @@ class Server:
     @property
     def address(self):
         return f"127.0.0.1:{self.port}"
+
+    @property
+    def metrics_address(self):
+        return f"127.0.0.1:{self.metrics_port}"
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
 
     def start(self):
         self.process = subprocess.Popen(self.command)
@@ -113,7 +124,7 @@ class Server:
         return self.process.wait(timeout=PATIENCE)
 
     def metric(self, name):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}/metrics", timeout=10) as page:
+        with urllib.request.urlopen(f"http://{self.metrics_address}/metrics", timeout=10) as page:
             for line in page.read().decode().splitlines():
                 if line.startswith(name + " "):
                     return float(line.split()[-1])

@@ -1,0 +1,36 @@
+// What SIGHUP does: the flags are read again.
+#ifndef GLINT_SERVER_RELOAD_H_
+#define GLINT_SERVER_RELOAD_H_
+
+#include <functional>
+#include <mutex>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "server/flags.h"
+#include "server/log.h"
+
+namespace glint {
+
+// Applies what can change while the server runs, which is --drain-timeout, and names in the log what cannot.
+// Certificates are followed without this (server/tls/tls.h), and looked at here so that the log says what is wrong with
+// them. Flags that are not good change nothing. Thread-safe.
+class Reloader {
+ public:
+  // `parse` reads the flags from where they were read at the start. `logger` must outlive this.
+  Reloader(ServerOptions running, std::function<absl::StatusOr<CommandLine>()> parse, Logger* logger);
+
+  void Reload();
+  absl::Duration drain_timeout() const;
+
+ private:
+  const ServerOptions running_;
+  const std::function<absl::StatusOr<CommandLine>()> parse_;
+  Logger* const logger_;
+  mutable std::mutex mutex_;
+  absl::Duration drain_timeout_;  // guarded by mutex_
+};
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_RELOAD_H_

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""The Dockerfile, as far as can be said without building it: every variant has all arguments and the same stages, the shell
+in it is sound, the context holds what is built, and the runtime stage is as it should be. scripts/test-image.sh builds it."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+from stack import ROOT
+
+INSTRUCTIONS = {"ARG", "FROM", "ENV", "RUN", "COPY", "LABEL", "USER", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK", "ENTRYPOINT",
+                "CMD", "SHELL", "WORKDIR"}
+BASES = {"BASE_BUILD", "BASE_RUN"}
+
+
+def read(path):
+    with open(os.path.join(ROOT, path)) as f:
+        return f.read()
+
+
+def parse(text):
+    """(instruction, words) with continued lines joined and comments left out."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    joined = re.sub(r"\\\n", " ", "\n".join(lines))
+    for line in joined.splitlines():
+        instruction, _, rest = line.partition(" ")
+        assert instruction in INSTRUCTIONS, f"{instruction} is no instruction"
+        yield instruction, rest.strip()
+
+
+def stages(instructions):
+    """{stage: (what it comes from, its instructions)}, and the arguments before the first."""
+    found, arguments, current = {}, {}, None
+    for instruction, rest in instructions:
+        if instruction == "FROM":
+            base, name = re.fullmatch(r"(\S+) AS (\w+)", rest).groups()
+            current = found[name] = (base, [])
+        elif current is None:
+            assert instruction == "ARG", f"{instruction} before the first stage"
+            name, _, default = rest.partition("=")
+            arguments[name] = default
+        else:
+            current[1].append((instruction, rest))
+    return found, arguments
+
+
+def check_stages(found, arguments):
+    assert list(found) == ["tools", "grpc", "build", "run"], list(found)
+    assert set(arguments) == BASES and all(arguments.values())
+    for name, (base, instructions) in found.items():
+        assert base in ("${BASE_BUILD}", "${BASE_RUN}") or base in found, f"stage {name} comes from {base}"
+        declared = {rest.partition("=")[0] for instruction, rest in instructions if instruction == "ARG"}
+        for instruction, rest in instructions:
+            if instruction in ("RUN", "LABEL", "COPY"):
+                used = set(re.findall(r"\$\{([A-Z_]+)(?::[^}]*)?\}", rest))
+                assert used <= declared, f"stage {name} uses {used - declared} without ARG"
+            if instruction == "COPY" and "--from=" in rest:
+                assert re.search(r"--from=(\w+)", rest)[1] in found
+    assert found["build"][0] == "grpc" and found["grpc"][0] == "tools" and found["tools"][0] == "${BASE_BUILD}"
+
+
+def check_runtime(base, instructions):
+    assert base == "${BASE_RUN}"
+    by_name = {}
+    for instruction, rest in instructions:
+        by_name.setdefault(instruction, []).append(rest)
+    assert by_name["USER"] == ["65532:65532"] and by_name["STOPSIGNAL"] == ["SIGTERM"]
+    assert '"/usr/bin/glint", "health"' in by_name["HEALTHCHECK"][0]
+    assert [copy for copy in by_name["COPY"] if "--from=build" not in copy] == [], "sources go into the runtime stage"
+    for label in ("title", "description", "licenses", "version", "revision"):
+        assert f"org.opencontainers.image.{label}=" in by_name["LABEL"][0], label
+    for name in ("cmake", "g++", "git", "-dev"):
+        assert not any(name in run for run in by_name["RUN"]), f"{name} in the runtime stage"
+    order = [instruction for instruction, _ in instructions]
+    assert order.index("USER") > max(i for i, name in enumerate(order) if name in ("RUN", "COPY"))
+    text = " ".join(rest for _, rest in instructions).lower()
+    assert not re.search(r"password|secret|token|private", text), "a secret"
+
+
+def check_variants(found):
+    """Each variant gives a value to all that the file asks for; only bases and architectures may be its own."""
+    asked = BASES | {rest.partition("=")[0] for _, instructions in found.values() for instruction, rest in instructions
+                     if instruction == "ARG"} - {"GRPC_VERSION", "JOBS"}
+    script = os.path.join(ROOT, "scripts/image-args.sh")
+    names = subprocess.run([script, "--list"], check=True, capture_output=True, text=True).stdout.split()
+    assert {"cpu", "cuda", "l4t-r35", "l4t-r36", "l4t-r38", "l4t-r39"} <= set(names), names
+    for name in names:
+        text = subprocess.run([script, name], check=True, capture_output=True, text=True).stdout
+        given = dict(re.fullmatch(r"--build-arg=(\w+)=(.*)", word).groups() for word in text.split())
+        assert set(given) == asked, f"{name}: {set(given) ^ asked}"
+        assert given["GRPC_FROM"] in ("apt", "source"), name
+        assert re.fullmatch(r"(ALL|(\d+-real(;\d+-real)*))?", given["CUDA_ARCHS"]), name
+        assert bool(given["CUDA_ARCHS"]) == (name != "cpu"), name
+        for base in BASES:
+            assert re.fullmatch(r"[a-z0-9./-]+:[\w.-]+", given[base]), f"{name}: {given[base]}"
+        ubuntu = given["GRPC_FROM"] == "source"
+        assert not ubuntu or "24.04" not in given["BASE_BUILD"], f"{name}: Ubuntu 24.04 has a gRPC"
+    return names
+
+
+def check_context():
+    """.dockerignore lets in every folder that the build reads, and nothing else."""
+    allowed = {line[1:] for line in read(".dockerignore").splitlines() if line.startswith("!")}
+    for path in allowed:
+        assert os.path.exists(os.path.join(ROOT, path)), f".dockerignore lets in {path}, which is not there"
+    built = {folder.split("/")[0] for folder in re.findall(r"^\s*add_subdirectory\(([\w/]+)\)", read("CMakeLists.txt"),
+                                                           re.MULTILINE)} - {"bench", "tests"}
+    assert built <= allowed, f".dockerignore keeps out {built - allowed}"
+    assert {"CMakeLists.txt", "cmake", "docker", "LICENSE"} <= allowed
+
+
+def check_shell(found):
+    if shutil.which("shellcheck") is None:
+        print("shellcheck is not installed: the shell is not looked at")
+        return
+    for name, (_, instructions) in found.items():
+        for instruction, rest in instructions:
+            if instruction != "RUN":
+                continue
+            with tempfile.NamedTemporaryFile("w", suffix=".sh") as f:
+                # Arguments come from the engine.
+                variables = set(re.findall(r"\$\{([A-Z_]+)", rest))
+                f.write("#!/bin/sh\n" + "".join(f"{variable}=x\n" for variable in sorted(variables)))
+                f.write(re.sub(r"^--mount=\S+\s+", "", rest) + "\n")
+                f.flush()
+                done = subprocess.run(["shellcheck", "--shell=sh", "--exclude=SC2086", f.name], capture_output=True,
+                                      text=True)
+                assert done.returncode == 0, f"stage {name}: {done.stdout}"
+
+
+def main():
+    found, arguments = stages(parse(read("docker/Dockerfile")))
+    check_stages(found, arguments)
+    check_runtime(*found["run"])
+    names = check_variants(found)
+    check_context()
+    check_shell(found)
+    print(f"{len(names)} variants of {len(found)} stages")
+
+
+if __name__ == "__main__":
+    main()
