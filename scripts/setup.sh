@@ -6,7 +6,8 @@
 #   build  compilers and libraries of the server, the client and the benchmarks
 #   test   what the tests need on top
 #   ci     linters, a foreign gRPC client's runtime (Node.js), Prometheus and an AArch64 cross compiler and emulator;
-#          tests that want one of these skip without it. Note that Debian's prometheus package starts a service.
+#          tests that want one of these skip without it. Note that Debian's packages prometheus and haproxy start
+#          a service.
 #
 # Says nothing and takes no time when all is there.
 set -euo pipefail
@@ -25,7 +26,8 @@ group_packages() {
       ;;
     ci)
       echo clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck nodejs:node npm:npm \
-        prometheus:prometheus prometheus:promtool curl:curl valgrind:valgrind \
+        prometheus:prometheus prometheus:promtool curl:curl valgrind:valgrind haproxy:haproxy iproute2:ip \
+        systemd:systemd-analyze openssl:openssl python3-yaml \
         g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ qemu-user:qemu-aarch64
       ;;
     *)

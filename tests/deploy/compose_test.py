@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""The Compose file hangs together with the files beside it: what is mounted is there, what is scraped has that name, each
+profile has one Glint, images are variants that exist. `docker compose config` looks at it too, where that is installed."""
+
+import os
+import shutil
+import subprocess
+
+from stack import ROOT, skip
+
+try:
+    import yaml
+except ImportError:
+    skip("PyYAML is not installed")
+
+FOLDER = os.path.join(ROOT, "deploy/compose")
+# What the Compose specification calls them; a misspelled key would be an unknown one.
+SERVICE = {"image", "build", "profiles", "restart", "read_only", "tmpfs", "cap_drop", "security_opt", "stop_grace_period",
+           "ports", "networks", "deploy", "runtime", "volumes", "environment"}
+
+
+def load(*path):
+    with open(os.path.join(*path)) as f:
+        return yaml.safe_load(f)
+
+
+def variants():
+    with open(os.path.join(ROOT, "docker/variants")) as f:
+        return {line.split()[0] for line in f if line.strip() and not line.startswith("#")}
+
+
+def check_glint(name, service, drain_seconds=10):
+    repository, tag = service["image"].split(":")
+    assert repository == "glint" and tag in variants(), f"{name}: {service['image']}"
+    assert service["read_only"] and service["cap_drop"] == ["ALL"], name
+    assert service["security_opt"] == ["no-new-privileges:true"], name
+    assert int(service["stop_grace_period"].rstrip("s")) > drain_seconds, name
+    assert "glint" in service["networks"]["default"]["aliases"], name
+    for port in service["ports"]:
+        assert port.startswith("127.0.0.1:"), f"{name}: {port} is open to the network"
+
+
+def main():
+    compose = load(FOLDER, "compose.yaml")
+    services = compose["services"]
+    for name, service in services.items():
+        assert set(service) <= SERVICE, f"{name}: {set(service) - SERVICE}"
+        for volume in service.get("volumes", []):
+            source, target, *mode = volume.split(":")
+            assert target.startswith("/"), volume
+            if source.startswith("."):
+                assert os.path.exists(os.path.join(FOLDER, source)) and mode == ["ro"], f"{name}: {volume}"
+            else:
+                assert source in compose["volumes"], f"{name}: {volume}"
+
+    glints = {name: service for name, service in services.items() if service["image"].startswith("glint:")}
+    assert sorted(service["profiles"][0] for service in glints.values()) == ["cpu", "gpu", "jetson"]
+    for name, service in glints.items():
+        check_glint(name, service)
+    assert services["glint-jetson"]["runtime"] == "nvidia"
+    assert services["glint-gpu"]["deploy"]["resources"]["reservations"]["devices"][0]["driver"] == "nvidia"
+    build = services["glint-cpu"]["build"]
+    assert os.path.exists(os.path.join(FOLDER, build["context"], build["dockerfile"]))
+
+    # Prometheus scrapes the alias; Grafana asks that Prometheus, and finds the dashboard where it is mounted.
+    (job,) = load(ROOT, "deploy/prometheus/prometheus.yml")["scrape_configs"]
+    assert job["job_name"] == "glint" and job["static_configs"][0]["targets"] == ["glint:9464"]
+    (source,) = load(FOLDER, "grafana/provisioning/datasources/prometheus.yaml")["datasources"]
+    assert source["url"] == "http://prometheus:9090" and "prometheus" in services
+    (provider,) = load(FOLDER, "grafana/provisioning/dashboards/glint.yaml")["providers"]
+    mounts = dict(volume.split(":")[1::-1] for volume in services["grafana"]["volumes"])
+    assert mounts[provider["options"]["path"]] == "../grafana"
+    dashboard = load(ROOT, "deploy/grafana/glint.json")
+    used = {panel["datasource"]["uid"] for panel in dashboard["panels"] if "datasource" in panel}
+    assert all(uid == source["uid"] or uid.startswith("$") for uid in used), used
+    rules = [volume for volume in services["prometheus"]["volumes"] if "glint.rules.yml" in volume]
+    assert len(rules) == 1 and rules[0].split(":")[1] == "/etc/prometheus/glint.rules.yml"
+
+    docker = shutil.which("docker")
+    if docker and subprocess.run([docker, "compose", "version"], capture_output=True).returncode == 0:
+        for profile in ("cpu", "gpu", "jetson"):
+            subprocess.run([docker, "compose", "-f", os.path.join(FOLDER, "compose.yaml"), "--profile", profile, "config",
+                            "--quiet"], check=True)
+        print("docker compose accepts it")
+    print(f"{len(services)} services")
+
+
+if __name__ == "__main__":
+    main()
