@@ -2,6 +2,7 @@
 # Run by scripts/test-systemd.sh in the machine, after the guide: what systemd does for the server.
 { set +x; } 2>/dev/null
 set -o pipefail
+trap 'echo "== FAILED: $BASH_COMMAND"' ERR
 passed() { echo "== $*"; }
 property() { systemctl show --property="$1" --value glint-server; }
 until_pid_is_not() {
@@ -46,7 +47,7 @@ passed 'reloaded, without a restart'
 
 sed -i 's/^# --listen=unix/--listen=unix/' /etc/glint/glint-server.flags
 systemctl restart glint-server
-[[ $(stat -c %U:%G:%a /run/glint/glint.sock) == glint:glint:660 ]]
+[[ $(stat -c %U:%G:%a /run/glint/glint.sock) == glint:glint:770 ]]
 [[ $(stat -c %U:%a /run/glint) == glint:750 ]]
 glint health --server unix:/run/glint/glint.sock
 if setpriv --reuid=65534 --regid=65534 --clear-groups glint health --server unix:/run/glint/glint.sock --timeout 2; then
