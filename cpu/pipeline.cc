@@ -59,6 +59,7 @@ struct Pipeline::Impl {
   void FindCorners(StageTimes* times);
   void FindCornersInBand(Level* level, Band* band, Worker* worker);
   void ResizeBand(int l, int y0, int y1, Worker* worker);
+  size_t Gather(Level* level);
   void Select(Level* level);
   void Place(Features* features);
   void Orient(Features* features);
@@ -187,10 +188,15 @@ void Pipeline::Impl::FindCorners(StageTimes* times) {
   times->corners_ns = wall - times->pyramid_ns;
 }
 
-void Pipeline::Impl::Select(Level* level) {
+// Brings the bands' corners together, less those that the mask hides. Returns their number.
+size_t Pipeline::Impl::Gather(Level* level) {
   const bool by_score = options.score == Score::kMaxThreshold;
   size_t count = 0;
   for (const Band& band : level->bands) {
+    if (level->mask.empty() && band.first == count) {
+      count += band.count;
+      continue;
+    }
     for (size_t i = band.first; i < band.first + band.count; ++i) {
       const uint32_t where = level->where[i];
       if (!level->mask.empty() && level->mask.at(PointX(where), PointY(where)) == 0) continue;
@@ -203,6 +209,12 @@ void Pipeline::Impl::Select(Level* level) {
       ++count;
     }
   }
+  return count;
+}
+
+void Pipeline::Impl::Select(Level* level) {
+  const bool by_score = options.score == Score::kMaxThreshold;
+  size_t count = Gather(level);
   const size_t share = static_cast<size_t>(level->share);
   uint32_t* where = level->where.data();
   float* response = level->response.data();
