@@ -2,7 +2,7 @@
 """docs_test.py GLINT-SERVER GLINT
 
 The documents say what the programs do: every flag of --help and every metric of the page is in docs/server.md, and nothing
-else is; every command of docs/operations is run by a test, or says why not. Those marked "run: here" are run here, with a
+else is; every command of the README, the guides and docs/operations is run by a test, or says why not. Those marked "run: here" are run here, with a
 server at the default addresses, in a network of their own.
 """
 
@@ -56,7 +56,8 @@ def check_metrics():
 
 
 def documents():
-    return sorted(os.path.relpath(path, ROOT) for path in glob.glob(os.path.join(ROOT, "docs/operations/*.md")))
+    guides = ["README.md", "CONTRIBUTING.md", "docs/server.md", "docs/client.md"]
+    return guides + sorted(os.path.relpath(path, ROOT) for path in glob.glob(os.path.join(ROOT, "docs/operations/*.md")))
 
 
 def run_commands(environment, folder):
@@ -105,12 +106,15 @@ def main():
             os.symlink(program, f"{folder}/bin/{os.path.basename(program)}")
         for name in ("deploy", "docker", "scripts", "tests", "cmake", "CMakeLists.txt"):
             os.symlink(os.path.join(ROOT, name), f"{folder}/{name}")
-        write_png(f"{folder}/picture.png", 640, 480, 1)
+        os.mkdir(f"{folder}/frames")
+        for name in ("picture.png", "frames/0.png", "frames/1.png"):
+            write_png(f"{folder}/{name}", 640, 480, 1)
         environment = {**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}:/usr/sbin", "HOME": folder}
         process = subprocess.Popen([server, "--backend", "cpu"], stderr=subprocess.DEVNULL)
         try:
             subprocess.run([glint, "health", "--wait", str(PATIENCE)], check=True, stdout=subprocess.DEVNULL)
-            subprocess.run([glint, "detect", f"{folder}/picture.png"], check=True, stdout=subprocess.DEVNULL)
+            for command in (["detect", "picture.png", "--draw", "photo.jpg"], ["stream", "frames", "--draw", "video.mp4"]):
+                subprocess.run([glint, *command], cwd=folder, check=True, stdout=subprocess.DEVNULL)
             check_metrics()
             run_commands(environment, folder)
         finally:
