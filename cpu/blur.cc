@@ -2,7 +2,7 @@
 //
 // Keypoints crowd together: the union of their patches is much less than their sum, and never more than the level. So
 // the level is blurred in strips of columns, row by row through a ring of row results that stays in the first-level
-// cache, and in each row only the runs of blocks that some patch covers. Each result depends on its pixel alone: which
+// cache, and in each row only the blocks that some patch covers. Each result depends on its pixel alone: which
 // others are computed does not change it.
 //
 // Pixels become floats one row before they are used: a vector that spans two just-written ones would have to wait for
@@ -26,6 +26,17 @@ using DF8 = hn::Rebind<uint8_t, DF>;  // as many bytes as a vector has floats
 
 constexpr int kRing = 8;          // a power of two, at least 7
 constexpr int kPixelMargin = 16;  // floats left of a strip's first column
+
+constexpr int kFloats = static_cast<int>(HWY_LANES(float));
+static_assert(kBlurBlock % kFloats == 0, "blocks are whole vectors");
+
+// f(x) for each set bit, where x is the block's first column of the strip.
+template <class F>
+HWY_INLINE void ForBlocks(uint32_t bits, const F& f) {
+  for (uint64_t rest = bits; rest != 0; rest &= rest - 1) {
+    f(static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero64(rest)) * kBlurBlock);
+  }
+}
 
 // f(begin, end) for each run of set bits, in columns of the strip.
 template <class F>
@@ -69,40 +80,49 @@ void LoadPixels(const ImageView& image, int y, int strip_x, int begin, int end, 
   }
 }
 
-HWY_INLINE void BlurRow(const float* HWY_RESTRICT line, int begin, int end, float* HWY_RESTRICT out) {
+struct Weights {
+  VF of[4];
+
+  Weights() {
+    for (int i = 0; i < 4; ++i) of[i] = hn::Set(DF(), GaussianWeight(i));
+  }
+};
+
+// The block at x of a row: line[kPixelMargin + x] is pixel x of the strip.
+HWY_INLINE void BlurRow(const Weights& weights, const float* HWY_RESTRICT line, int x, float* HWY_RESTRICT out) {
   const DF d;
-  VF weight[4];
-  for (int i = 0; i < 4; ++i) weight[i] = hn::Set(d, GaussianWeight(i));
-  for (int x = begin; x < end; x += static_cast<int>(HWY_LANES(float))) {
-    const float* p = line + kPixelMargin + x - kGaussianRadius;
-    VF sum = hn::Mul(weight[0], hn::LoadU(d, p));
-    sum = FusedMulAdd(weight[1], hn::LoadU(d, p + 1), sum);
-    sum = FusedMulAdd(weight[2], hn::LoadU(d, p + 2), sum);
-    sum = FusedMulAdd(weight[3], hn::LoadU(d, p + 3), sum);
-    sum = FusedMulAdd(weight[2], hn::LoadU(d, p + 4), sum);
-    sum = FusedMulAdd(weight[1], hn::LoadU(d, p + 5), sum);
-    sum = FusedMulAdd(weight[0], hn::LoadU(d, p + 6), sum);
-    hn::Store(sum, d, out + x);
+  const VF* w = weights.of;
+#pragma GCC unroll 4
+  for (int i = 0; i < kBlurBlock; i += kFloats) {
+    const float* p = line + kPixelMargin + x + i - kGaussianRadius;
+    VF sum = hn::Mul(w[0], hn::LoadU(d, p));
+    sum = FusedMulAdd(w[1], hn::LoadU(d, p + 1), sum);
+    sum = FusedMulAdd(w[2], hn::LoadU(d, p + 2), sum);
+    sum = FusedMulAdd(w[3], hn::LoadU(d, p + 3), sum);
+    sum = FusedMulAdd(w[2], hn::LoadU(d, p + 4), sum);
+    sum = FusedMulAdd(w[1], hn::LoadU(d, p + 5), sum);
+    sum = FusedMulAdd(w[0], hn::LoadU(d, p + 6), sum);
+    hn::Store(sum, d, out + x + i);
   }
 }
 
-// rows: the results of BlurRow for y - 3 .. y + 3.
-HWY_INLINE void BlurColumn(const float* const* rows, int begin, int end, uint8_t* HWY_RESTRICT out) {
+// The block at x of an output row; rows: the results of BlurRow for y - 3 .. y + 3.
+HWY_INLINE void BlurColumn(const Weights& weights, const float* const* rows, int x, uint8_t* HWY_RESTRICT out) {
   const DF d;
   const DF8 d8;
   const hn::RebindToUnsigned<D32> du;
   const auto low_byte = hn::Set(D32(), 0xff);
-  VF weight[4];
-  for (int i = 0; i < 4; ++i) weight[i] = hn::Set(d, GaussianWeight(i));
-  for (int x = begin; x < end; x += static_cast<int>(HWY_LANES(float))) {
+  const VF* w = weights.of;
+#pragma GCC unroll 4
+  for (int i = x; i < x + kBlurBlock; i += kFloats) {
     const auto pair = [&](int k)
-                          HWY_ATTR { return hn::Add(hn::Load(d, rows[3 + k] + x), hn::Load(d, rows[3 - k] + x)); };
-    VF sum = hn::Mul(weight[3], hn::Load(d, rows[3] + x));
-    sum = FusedMulAdd(weight[2], pair(1), sum);
-    sum = FusedMulAdd(weight[1], pair(2), sum);
-    sum = FusedMulAdd(weight[0], pair(3), sum);
+                          HWY_ATTR { return hn::Add(hn::Load(d, rows[3 + k] + i), hn::Load(d, rows[3 - k] + i)); };
+    VF sum = hn::Mul(w[3], hn::Load(d, rows[3] + i));
+    sum = FusedMulAdd(w[2], pair(1), sum);
+    sum = FusedMulAdd(w[1], pair(2), sum);
+    sum = FusedMulAdd(w[0], pair(3), sum);
     const auto rounded = hn::BitCast(du, hn::And(RoundedPlusMagicBits(sum), low_byte));  // 0..255: weights add up to 1
-    hn::StoreU(hn::U8FromU32(rounded), d8, out + x);
+    hn::StoreU(hn::U8FromU32(rounded), d8, out + i);
   }
 }
 
@@ -111,6 +131,7 @@ void Blur(const BlurJob& job, float* scratch) {
   float* ring[kRing];
   for (int i = 0; i < kRing; ++i) ring[i] = scratch + static_cast<size_t>(i) * kBlurPitch;
   float* lines[2] = {scratch + kRing * kBlurPitch, scratch + (kRing + 1) * kBlurPitch};
+  const Weights weights;
 
   // Blocks of input row y that some output row uses.
   const auto used = [&job](int y) {
@@ -120,19 +141,24 @@ void Blur(const BlurJob& job, float* scratch) {
     }
     return bits;
   };
-  const auto load = [&](int y) {
-    ForRuns(used(y), [&](int begin, int end) { LoadPixels(job.image, y, strip_x, begin, end, lines[y & 1]); });
+  const auto load = [&](int y, uint32_t bits) {
+    ForRuns(bits, [&](int begin, int end) { LoadPixels(job.image, y, strip_x, begin, end, lines[y & 1]); });
   };
-  load(job.y0 - kGaussianRadius);
+  uint32_t next = used(job.y0 - kGaussianRadius);
+  load(job.y0 - kGaussianRadius, next);
   for (int y = job.y0 - kGaussianRadius; y < job.y1 + kGaussianRadius; ++y) {
-    load(y + 1);
-    ForRuns(used(y), [&](int begin, int end) HWY_ATTR { BlurRow(lines[y & 1], begin, end, ring[y & (kRing - 1)]); });
+    const uint32_t bits = next;
+    next = used(y + 1);
+    load(y + 1, next);
+    const float* line = lines[y & 1];
+    float* row = ring[y & (kRing - 1)];
+    ForBlocks(bits, [&](int x) HWY_ATTR { BlurRow(weights, line, x, row); });
     const int done = y - kGaussianRadius;
     if (done < job.y0 || job.needed[done] == 0) continue;
     const float* rows[7];
     for (int i = 0; i < 7; ++i) rows[i] = ring[(done - kGaussianRadius + i) & (kRing - 1)];
     uint8_t* out = job.out + done * job.out_stride + strip_x;
-    ForRuns(job.needed[done], [&](int begin, int end) HWY_ATTR { BlurColumn(rows, begin, end, out); });
+    ForBlocks(job.needed[done], [&](int x) HWY_ATTR { BlurColumn(weights, rows, x, out); });
   }
 }
 

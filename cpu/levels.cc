@@ -30,7 +30,7 @@ void PrepareBands(const DetectorOptions& options, int threads, Level* level) {
   level->found = 0;
   if (region.empty()) return;
   const int rows = region.y1 - region.y0;
-  const int bands = threads == 1 ? 1 : std::clamp(rows / kMinBandRows, 1, 2 * threads);
+  const int bands = threads == 1 ? 1 : std::clamp(rows / kMinBandRows, 1, kTasksPerThread * threads);
   size_t room = 0;
   for (int b = 0; b < bands; ++b) {
     Band band;

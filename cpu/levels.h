@@ -14,6 +14,9 @@
 
 namespace glint::cpu {
 
+// How many parts each thread's share of a level is split into: they take different times.
+inline constexpr int kTasksPerThread = 4;
+
 // An image whose rows have kReadMargin readable bytes after them.
 struct Plane {
   Buffer<uint8_t> memory;

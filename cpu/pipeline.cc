@@ -164,9 +164,10 @@ void Pipeline::Impl::FindCorners(StageTimes* times) {
     Level& level = levels[l];
     const int bands = static_cast<int>(level.bands.size());
     const int next_rows = l + 1 < levels.count() ? levels[l + 1].image.height : 0;
-    const int resizes = next_rows == 0        ? 0
-                        : pool.threads() == 1 ? 1
-                                              : std::clamp(next_rows / kResizeBandRows, 1, 2 * pool.threads());
+    const int resizes = next_rows == 0 ? 0
+                        : pool.threads() == 1
+                            ? 1
+                            : std::clamp(next_rows / kResizeBandRows, 1, kTasksPerThread * pool.threads());
     pool.ForEach(resizes + bands, [&](int i, int w) {
       Worker* worker = &workers[static_cast<size_t>(w)];
       if (i < resizes) {
