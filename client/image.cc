@@ -5,7 +5,12 @@ namespace glint::client {
 int BytesPerPixel(PixelFormat format) {
   switch (format) {
     case PixelFormat::kGray8:
+    case PixelFormat::kNv12:
+    case PixelFormat::kBayerRggb8:
       return 1;
+    case PixelFormat::kYuyv:
+    case PixelFormat::kGray16:
+      return 2;
     case PixelFormat::kBgr8:
     case PixelFormat::kRgb8:
       return 3;
@@ -15,6 +20,8 @@ int BytesPerPixel(PixelFormat format) {
   }
   return 0;
 }
+
+int RowsOf(PixelFormat format, int height) { return format == PixelFormat::kNv12 ? height + height / 2 : height; }
 
 ImageInput ImageInput::Raw(PixelFormat format, const void* data, int width, int height, ptrdiff_t stride) {
   ImageInput image;

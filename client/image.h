@@ -10,10 +10,24 @@
 
 namespace glint::client {
 
-// Bytes of a pixel in memory order. Colour is converted to grey by the server, as cv::cvtColor does; alpha is ignored.
-enum class PixelFormat { kGray8, kBgr8, kRgb8, kBgra8, kRgba8 };
+// What the bytes of a row are. The server converts to grey, as cv::cvtColor does; proto/glint/v1/image.proto has the
+// details of each.
+enum class PixelFormat {
+  kGray8,
+  kBgr8,
+  kRgb8,
+  kBgra8,
+  kRgba8,
+  kNv12,       // sides are even
+  kYuyv,       // YUY2
+  kGray16,     // little-endian; the upper byte counts
+  kBayerRggb8  // a mosaic
+};
 
+// Of NV12's luma rows.
 int BytesPerPixel(PixelFormat format);
+// Rows in memory: NV12 has height / 2 of chroma after those of its luma, at the same stride.
+int RowsOf(PixelFormat format, int height);
 
 // A borrowed picture, raw or encoded; the bytes must live until the call that takes it returns, no longer. A default
 // one stands for "none", which is how an absent mask is passed.
@@ -21,14 +35,15 @@ struct ImageInput {
   enum class Kind { kNone, kRaw, kEncoded };
   Kind kind = Kind::kNone;
 
-  // kRaw. Row y starts at data + y * stride; only its first width * BytesPerPixel(format) bytes are read and sent.
+  // kRaw. Row y of RowsOf() starts at data + y * stride; only its first width * BytesPerPixel(format) bytes are read
+  // and sent.
   PixelFormat format = PixelFormat::kGray8;
   const uint8_t* data = nullptr;
   int width = 0;         // pixels
   int height = 0;        // pixels
   ptrdiff_t stride = 0;  // bytes; may be negative (rows stored bottom up)
 
-  // kEncoded: a whole JPEG or PNG file.
+  // kEncoded: a whole JPEG or PNG file, or a frame of an MJPEG video.
   absl::string_view file;
 
   ImageInput() = default;

@@ -32,8 +32,9 @@ ImageInput Copy(const ImageInput& image, std::string* bytes) {
     return image.kind == ImageInput::Kind::kNone ? image : ImageInput::Encoded(*bytes);
   }
   const size_t row = static_cast<size_t>(std::max(0, image.width)) * static_cast<size_t>(BytesPerPixel(image.format));
-  bytes->reserve(row * static_cast<size_t>(std::max(0, image.height)));
-  for (int y = 0; y < image.height; ++y) {
+  const int rows = RowsOf(image.format, image.height);
+  bytes->reserve(row * static_cast<size_t>(std::max(0, rows)));
+  for (int y = 0; y < rows; ++y) {
     bytes->append(reinterpret_cast<const char*>(image.data + y * image.stride), row);
   }
   return ImageInput::Raw(image.format, bytes->data(), image.width, image.height, static_cast<ptrdiff_t>(row));

@@ -19,6 +19,14 @@ v1::PixelFormat ToWire(PixelFormat format) {
       return v1::PIXEL_FORMAT_BGRA8;
     case PixelFormat::kRgba8:
       return v1::PIXEL_FORMAT_RGBA8;
+    case PixelFormat::kNv12:
+      return v1::PIXEL_FORMAT_NV12;
+    case PixelFormat::kYuyv:
+      return v1::PIXEL_FORMAT_YUYV;
+    case PixelFormat::kGray16:
+      return v1::PIXEL_FORMAT_GRAY16;
+    case PixelFormat::kBayerRggb8:
+      return v1::PIXEL_FORMAT_BAYER_RGGB8;
   }
   return v1::PIXEL_FORMAT_UNSPECIFIED;
 }
@@ -89,14 +97,15 @@ absl::Status ToWire(absl::string_view field, const ImageInput& image, v1::Image*
   raw->set_height(static_cast<uint32_t>(image.height));
   const size_t row = static_cast<size_t>(image.width) * BytesPerPixel(image.format);
   const auto address = [&image](int y) { return reinterpret_cast<const char*>(image.data + y * image.stride); };
+  const int rows = RowsOf(image.format, image.height);
   std::string* data = raw->mutable_data();
   if (image.stride == static_cast<ptrdiff_t>(row)) {
-    data->assign(address(0), row * image.height);
+    data->assign(address(0), row * rows);
     return absl::OkStatus();
   }
   data->clear();
-  data->reserve(row * image.height);
-  for (int y = 0; y < image.height; ++y) data->append(address(y), row);
+  data->reserve(row * rows);
+  for (int y = 0; y < rows; ++y) data->append(address(y), row);
   return absl::OkStatus();
 }
 

@@ -30,8 +30,10 @@ constexpr float kDefaultWarmUp = 1, kDefaultDuration = 10;
 
 const std::vector<std::pair<std::string, std::optional<PixelFormat>>>& Formats() {
   static const auto* const formats = new std::vector<std::pair<std::string, std::optional<PixelFormat>>>{
-      {"gray8", PixelFormat::kGray8}, {"bgr8", PixelFormat::kBgr8},   {"rgb8", PixelFormat::kRgb8},
-      {"bgra8", PixelFormat::kBgra8}, {"rgba8", PixelFormat::kRgba8}, {"file", std::nullopt}};
+      {"gray8", PixelFormat::kGray8}, {"bgr8", PixelFormat::kBgr8},     {"rgb8", PixelFormat::kRgb8},
+      {"bgra8", PixelFormat::kBgra8}, {"rgba8", PixelFormat::kRgba8},   {"nv12", PixelFormat::kNv12},
+      {"yuyv", PixelFormat::kYuyv},   {"gray16", PixelFormat::kGray16}, {"bayer_rggb8", PixelFormat::kBayerRggb8},
+      {"file", std::nullopt}};
   return *formats;
 }
 

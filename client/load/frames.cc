@@ -57,12 +57,19 @@ Image SyntheticPicture(Shape shape, uint32_t seed) {
 }
 
 std::string InFormat(const ImageView& gray, client::PixelFormat format) {
-  const int bytes = client::BytesPerPixel(format);
+  const size_t bytes = static_cast<size_t>(client::BytesPerPixel(format));
+  const size_t row = static_cast<size_t>(gray.width) * bytes;
+  constexpr char kNoColour = '\x80';  // of chroma
   std::string pixels;
-  pixels.reserve(static_cast<size_t>(gray.width) * static_cast<size_t>(gray.height) * static_cast<size_t>(bytes));
+  pixels.reserve(row * static_cast<size_t>(client::RowsOf(format, gray.height)));
   for (int y = 0; y < gray.height; ++y) {
-    for (int x = 0; x < gray.width; ++x) pixels.append(static_cast<size_t>(bytes), static_cast<char>(gray.row(y)[x]));
+    for (int x = 0; x < gray.width; ++x) {
+      const char value = static_cast<char>(gray.row(y)[x]);
+      pixels.append(bytes, value);
+      if (format == client::PixelFormat::kYuyv) pixels.back() = kNoColour;
+    }
   }
+  pixels.resize(row * static_cast<size_t>(client::RowsOf(format, gray.height)), kNoColour);
   return pixels;
 }
 

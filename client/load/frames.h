@@ -20,7 +20,8 @@ namespace glint::load {
 // for a given area as in a photograph of buildings. A function of its arguments alone.
 Image SyntheticPicture(Shape shape, uint32_t seed);
 
-// The pixels of `gray` in memory order of `format`, rows without gaps; colours are shades of grey.
+// The pixels of `gray` in memory order of `format`, rows without gaps; colours are shades of grey, so that the server
+// gets `gray` back. Of a Bayer mosaic the samples are `gray`, which the conversion blurs.
 std::string InFormat(const ImageView& gray, client::PixelFormat format);
 
 // The first message of a stream.

@@ -31,11 +31,14 @@ absl::StatusOr<Encoding> Resolve(Encoding encoding, absl::Span<const uint8_t> fi
     case Encoding::kJpeg:
       if (jpeg) return Encoding::kJpeg;
       return ContradictionError("image.data", "is not a JPEG file");
+    case Encoding::kMjpeg:
+      if (jpeg) return Encoding::kJpeg;
+      return ContradictionError("image.data", "is not a frame of an MJPEG video");
     case Encoding::kPng:
       if (png) return Encoding::kPng;
       return ContradictionError("image.data", "is not a PNG file");
   }
-  return NotOneOfError("image.encoding", absl::StrCat(static_cast<int>(encoding)), "UNSPECIFIED, JPEG, PNG");
+  return NotOneOfError("image.encoding", absl::StrCat(static_cast<int>(encoding)), "UNSPECIFIED, JPEG, PNG, MJPEG");
 }
 
 }  // namespace

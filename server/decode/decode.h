@@ -39,10 +39,23 @@ absl::Status CheckSize(uint64_t width, uint64_t height, int64_t max_pixels);
 
 // ---- Raw pixels. Pure functions; thread-safe.
 
-// The order of bytes in a pixel. The numbers are those of glint.v1.PixelFormat.
-enum class PixelFormat { kGray8 = 1, kBgr8 = 2, kRgb8 = 3, kBgra8 = 4, kRgba8 = 5 };
+// What the bytes of a row are; glint/v1/image.proto says it for each. The numbers are those of glint.v1.PixelFormat.
+enum class PixelFormat {
+  kGray8 = 1,
+  kBgr8 = 2,
+  kRgb8 = 3,
+  kBgra8 = 4,
+  kRgba8 = 5,
+  kNv12 = 6,
+  kYuyv = 7,
+  kGray16 = 8,
+  kBayerRggb8 = 9
+};
 
+// Of NV12's luma rows.
 int BytesPerPixel(PixelFormat format);
+// True if grey is found in memory as it is: row y at y * stride.
+inline bool IsGrayInPlace(PixelFormat format) { return format == PixelFormat::kGray8 || format == PixelFormat::kNv12; }
 
 // The header of a raw image, as it came off the wire: nothing in it is trusted.
 struct RawLayout {
@@ -60,26 +73,36 @@ struct RawPlan {
   size_t stride = 0;     // bytes, >= row_bytes
 };
 
-// Checks format, sides, stride, and that `bytes` is stride * (height - 1) + row_bytes or stride * height. Fields:
-// image.format, image.width, image.height, image.stride, image.pixels, image.data.
+// Checks format, sides and stride. Fields: image.format, image.width, image.height, image.stride, image.pixels.
+absl::StatusOr<RawPlan> InspectLayout(const RawLayout& layout, int64_t max_pixels);
+
+// From the first byte to the last: stride * (rows - 1) + row_bytes, where NV12 has height / 2 rows of chroma after
+// those of its luma.
+size_t BytesOf(const RawPlan& plan);
+
+// Checks the layout, and that `bytes` is BytesOf() or with the last row's padding as well. Fields: image.format,
+// image.width, image.height, image.stride, image.pixels, image.data.
 absl::StatusOr<RawPlan> InspectRaw(const RawLayout& layout, size_t bytes, int64_t max_pixels);
 
-// One row of `width` pixels to grey: GRAY8 is copied, the others become cv::cvtColor's grey (alpha is ignored).
+// One row of `width` pixels to grey, of every format but Bayer, whose rows need their neighbours.
 void RowToGray(PixelFormat format, const uint8_t* pixels, int width, uint8_t* gray);
 
-// The rows from `first` on, as many as to.shape has, which is of the plan's width. `data` must have the number of bytes
-// that InspectRaw accepted. Rows of colour that lie in more than one piece are put together in `*scratch`, which keeps
-// its memory from call to call.
-void RawToGray(const RawPlan& plan, Pieces data, int first, const Destination& to, std::vector<uint8_t>* scratch);
+// The grey of the rectangle of to.shape's size whose top left pixel is (x, y), all of it within plan.shape: what is
+// there after converting the whole picture. `data` must have the number of bytes that InspectRaw accepted. Rows that
+// are converted and lie in more than one piece are put together in `*scratch`, which keeps its memory from call to
+// call.
+void RawToGray(const RawPlan& plan, Pieces data, int x, int y, const Destination& to, std::vector<uint8_t>* scratch);
 
 // ---- Encoded pictures.
 
 // The numbers are those of glint.v1.ImageEncoding.
-enum class Encoding { kDetect = 0, kJpeg = 1, kPng = 2 };
+enum class Encoding { kDetect = 0, kJpeg = 1, kPng = 2, kMjpeg = 3 };
 
 // Decodes JPEG and PNG. Grey is what OpenCV makes of the file, orientation tags ignored:
 //  * JPEG, grey or colour, baseline or progressive: the luma channel, which is cv::imread(IMREAD_GRAYSCALE |
 //    IMREAD_IGNORE_ORIENTATION) of the same libjpeg-turbo. Four-component (CMYK) files are refused.
+//  * MJPEG, a frame of a motion-JPEG video: a JPEG that may lack its Huffman tables, in place of which those of the
+//    standard's annex K are meant, and that may be followed by padding. (So may what is sent as JPEG.)
 //  * PNG of every colour type and depth, interlaced or not: 16-bit samples keep their high byte, palettes are looked
 //    up, transparency is ignored, then cv::cvtColor's grey of R, G, B. (cv::imread rounds a colour PNG's grey
 //    differently; cv::cvtColor of the colour cv::imread is the equal here.)

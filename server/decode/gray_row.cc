@@ -56,14 +56,33 @@ int GrayVectors(const uint8_t* pixels, int channels, bool blue_first, int width,
   }
   return x;
 }
+
+int PairVectors(const uint8_t* pairs, int which, int width, uint8_t* bytes) {
+  const D8 d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  int x = 0;
+  for (; x + lanes <= width; x += lanes) {
+    V8 first, second;
+    hn::LoadInterleaved2(d, pairs + 2 * static_cast<ptrdiff_t>(x), first, second);
+    hn::StoreU(which == 0 ? first : second, d, bytes + x);
+  }
+  return x;
+}
 #else
 int GrayVectors(const uint8_t*, int, bool, int, uint8_t*) { return 0; }
+int PairVectors(const uint8_t*, int, int, uint8_t*) { return 0; }
 #endif
 
 void GrayRow(const uint8_t* pixels, int channels, bool blue_first, int width, uint8_t* gray) {
   for (int x = GrayVectors(pixels, channels, blue_first, width, gray); x < width; ++x) {
     const uint8_t* p = pixels + channels * static_cast<ptrdiff_t>(x);
     gray[x] = blue_first ? GrayFromRgb(p[2], p[1], p[0]) : GrayFromRgb(p[0], p[1], p[2]);
+  }
+}
+
+void ByteOfPairs(const uint8_t* pairs, int which, int width, uint8_t* bytes) {
+  for (int x = PairVectors(pairs, which, width, bytes); x < width; ++x) {
+    bytes[x] = pairs[2 * static_cast<ptrdiff_t>(x) + which];
   }
 }
 
@@ -74,9 +93,14 @@ HWY_AFTER_NAMESPACE();
 namespace glint::decode {
 
 HWY_EXPORT(GrayRow);
+HWY_EXPORT(ByteOfPairs);
 
 void GrayRow(const uint8_t* pixels, int channels, bool blue_first, int width, uint8_t* gray) {
   HWY_DYNAMIC_DISPATCH(GrayRow)(pixels, channels, blue_first, width, gray);
+}
+
+void ByteOfPairs(const uint8_t* pairs, int which, int width, uint8_t* bytes) {
+  HWY_DYNAMIC_DISPATCH(ByteOfPairs)(pairs, which, width, bytes);
 }
 
 }  // namespace glint::decode

@@ -10,6 +10,9 @@ namespace glint::decode {
 // alone.
 void GrayRow(const uint8_t* pixels, int channels, bool blue_first, int width, uint8_t* gray);
 
+// Byte `which`, 0 or 1, of each of `width` pairs of bytes.
+void ByteOfPairs(const uint8_t* pairs, int which, int width, uint8_t* bytes);
+
 }  // namespace glint::decode
 
 #endif  // GLINT_SERVER_DECODE_GRAY_ROW_H_

@@ -66,7 +66,7 @@ absl::StatusOr<Image> DecodePnm(absl::Span<const uint8_t> file, int64_t max_pixe
   Image image(plan->shape.width, plan->shape.height);
   const absl::Span<const uint8_t> data = file.subspan(at);
   std::vector<uint8_t> scratch;
-  RawToGray(*plan, {&data, 1}, 0, DestinationIn(&image), &scratch);
+  RawToGray(*plan, {&data, 1}, 0, 0, DestinationIn(&image), &scratch);
   return image;
 }
 

@@ -113,8 +113,10 @@ bool JpegDecoder::State::Create(State* state) {
 }
 
 bool JpegDecoder::State::ReadHeader(State* state, const uint8_t* file, size_t size) {
+  // From scratch: libjpeg would keep the tables of the file before for one that has none.
+  jpeg_destroy_decompress(&state->info);
+  if (!Create(state)) return false;
   if (setjmp(state->escape) != 0) return false;
-  jpeg_abort_decompress(&state->info);
   state->source.next_input_byte = file;
   state->source.bytes_in_buffer = size;
   jpeg_read_header(&state->info, TRUE);

@@ -208,6 +208,7 @@ FrameEncoding EncodingOf(const WireImage& image, decode::Pieces message) {
   if (image.content != WireImage::Content::kEncoded) return FrameEncoding::kUnknown;
   switch (image.encoding) {
     case v1::IMAGE_ENCODING_JPEG:
+    case v1::IMAGE_ENCODING_MJPEG:
       return FrameEncoding::kJpeg;
     case v1::IMAGE_ENCODING_PNG:
       return FrameEncoding::kPng;

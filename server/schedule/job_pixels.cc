@@ -6,7 +6,7 @@
 namespace glint {
 
 void RawRows::CopyRows(int first, int count, uint8_t* to, ptrdiff_t stride) const {
-  decode::RawToGray(source_->raw, source_->bytes, first, {to, {source_->raw.shape.width, count}, stride}, &row_);
+  decode::RawToGray(source_->raw, source_->bytes, 0, first, {to, {source_->raw.shape.width, count}, stride}, &row_);
   copied_bytes_ += static_cast<int64_t>(source_->raw.row_bytes) * count;
 }
 
@@ -18,7 +18,7 @@ absl::StatusOr<Pixels> PixelsOf(const ImageSource& source, decode::Decoder* deco
     case ImageSource::Kind::kRaw: {
       scratch->rows.Use(source);
       Pixels pixels(&scratch->rows);
-      if (source.raw.format == decode::PixelFormat::kGray8 && source.bytes.size() == 1) {
+      if (decode::IsGrayInPlace(source.raw.format) && source.bytes.size() == 1) {
         pixels.view = {source.bytes[0].data(), source.raw.shape.width, source.raw.shape.height,
                        static_cast<ptrdiff_t>(source.raw.stride)};
       }

@@ -83,18 +83,19 @@ TEST_P(ClientFormatTest, SendsRowsWithoutWhatLiesBetweenThem) {
   };
   const Client client = server.Connect();
   const int row = 5 * format.bytes;
-  std::vector<uint8_t> memory(static_cast<size_t>(row + 3) * 4);
+  const int rows = format.format == PixelFormat::kNv12 ? 6 : 4;
+  std::vector<uint8_t> memory(static_cast<size_t>(row + 3) * static_cast<size_t>(rows));
   for (size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<uint8_t>(i);
 
   for (const int stride : {row, row + 3, -(row + 3)}) {
-    const uint8_t* top = stride > 0 ? memory.data() : memory.data() + 3 * (row + 3);
+    const uint8_t* top = stride > 0 ? memory.data() : memory.data() + (rows - 1) * (row + 3);
     ASSERT_TRUE(client.Detect({}, ImageInput::Raw(format.format, top, 5, 4, stride)).ok());
     EXPECT_EQ(seen.raw().format(), format.wire);
     EXPECT_EQ(seen.raw().width(), 5u);
     EXPECT_EQ(seen.raw().height(), 4u);
     EXPECT_EQ(seen.raw().stride(), 0u);
     std::string expected;
-    for (int y = 0; y < 4; ++y) expected.append(reinterpret_cast<const char*>(top + y * stride), row);
+    for (int y = 0; y < rows; ++y) expected.append(reinterpret_cast<const char*>(top + y * stride), row);
     EXPECT_EQ(seen.raw().data(), expected) << "stride " << stride;
   }
 }
@@ -104,7 +105,11 @@ INSTANTIATE_TEST_SUITE_P(Formats, ClientFormatTest,
                                            FormatCase{PixelFormat::kBgr8, v1::PIXEL_FORMAT_BGR8, 3},
                                            FormatCase{PixelFormat::kRgb8, v1::PIXEL_FORMAT_RGB8, 3},
                                            FormatCase{PixelFormat::kBgra8, v1::PIXEL_FORMAT_BGRA8, 4},
-                                           FormatCase{PixelFormat::kRgba8, v1::PIXEL_FORMAT_RGBA8, 4}));
+                                           FormatCase{PixelFormat::kRgba8, v1::PIXEL_FORMAT_RGBA8, 4},
+                                           FormatCase{PixelFormat::kNv12, v1::PIXEL_FORMAT_NV12, 1},
+                                           FormatCase{PixelFormat::kYuyv, v1::PIXEL_FORMAT_YUYV, 2},
+                                           FormatCase{PixelFormat::kGray16, v1::PIXEL_FORMAT_GRAY16, 2},
+                                           FormatCase{PixelFormat::kBayerRggb8, v1::PIXEL_FORMAT_BAYER_RGGB8, 1}));
 
 TEST(ClientTest, SendsFilesAndMasksAsTheyAre) {
   FakeServer server;

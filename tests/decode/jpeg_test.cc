@@ -78,6 +78,50 @@ TEST(Jpeg, DecodesScansOneByOne) {
   EXPECT_EQ(decoded.pixels, OpenCvGray(file));
 }
 
+// Without its Huffman tables, as cameras send their frames.
+Bytes WithoutHuffmanTables(const Bytes& file) {
+  Bytes out(file.begin(), file.begin() + 2);
+  for (size_t at = 2; at + 4 <= file.size();) {
+    const bool scan = file[at + 1] == 0xda;
+    const size_t end = scan ? file.size() : at + 2 + static_cast<size_t>(file[at + 2] * 256 + file[at + 3]);
+    if (file[at + 1] != 0xc4)
+      out.insert(out.end(), file.begin() + static_cast<ptrdiff_t>(at), file.begin() + static_cast<ptrdiff_t>(end));
+    at = end;
+  }
+  return out;
+}
+
+TEST(Jpeg, DecodesMjpegFramesWhateverCameBefore) {
+  Decoder decoder;
+  const Bytes whole = Encode(40, 30, 3, {});
+  const Bytes frame = WithoutHuffmanTables(whole);
+  ASSERT_LT(frame.size() + 400, whole.size());
+  for (const Encoding encoding : {Encoding::kMjpeg, Encoding::kDetect, Encoding::kJpeg}) {
+    // Its tables, quantisation and Huffman, are other ones.
+    ASSERT_TRUE(Decode(&decoder, Encoding::kJpeg, Encode(64, 48, 3, {cv::IMWRITE_JPEG_OPTIMIZE, 1})).status.ok());
+    for (const size_t padding : {size_t{0}, size_t{1}, size_t{4096}}) {
+      for (const uint8_t fill : {uint8_t{0}, uint8_t{0xff}}) {
+        Bytes padded = frame;
+        padded.resize(frame.size() + padding, fill);
+        const auto decoded = Decode(&decoder, encoding, padded);
+        ASSERT_TRUE(decoded.status.ok()) << decoded.status;
+        EXPECT_EQ(decoded.pixels, OpenCvGray(whole)) << padding;
+      }
+    }
+  }
+  EXPECT_TRUE(Decode(&decoder, Encoding::kMjpeg, whole).status.ok());
+}
+
+TEST(Jpeg, KeepsNoQuantisationTableForTheNextFile) {
+  Bytes file = Encode(16, 16, 1, {});
+  size_t tables = 0;
+  while (!(file[tables] == 0xff && file[tables + 1] == 0xdb)) ++tables;
+  file.erase(file.begin() + static_cast<ptrdiff_t>(tables), file.begin() + static_cast<ptrdiff_t>(tables) + 2 + 67);
+  Decoder decoder;
+  ASSERT_TRUE(Decode(&decoder, Encoding::kJpeg, Encode(16, 16, 1, {})).status.ok());
+  EXPECT_THAT(Decode(&decoder, Encoding::kJpeg, file).status.ToString(), HasSubstr("Quantization table"));
+}
+
 std::string Refusal(Encoding encoding, const Bytes& file, int64_t max_pixels = kMaxImagePixels) {
   Decoder decoder;
   const auto decoded = Decode(&decoder, encoding, file, max_pixels);
@@ -115,8 +159,9 @@ TEST(Jpeg, RefusesWhatIsNotAJpeg) {
   EXPECT_THAT(Refusal(Encoding::kJpeg, {}), HasSubstr("image.data: is empty"));
   EXPECT_THAT(Refusal(Encoding::kJpeg, {1, 2, 3}), HasSubstr("image.data: is not a JPEG file"));
   EXPECT_THAT(Refusal(Encoding::kDetect, {1, 2, 3}), HasSubstr("image.data: is neither a JPEG nor a PNG file"));
+  EXPECT_THAT(Refusal(Encoding::kMjpeg, {1, 2, 3}), HasSubstr("image.data: is not a frame of an MJPEG video"));
   EXPECT_THAT(Refusal(static_cast<Encoding>(7), {1, 2, 3}),
-              HasSubstr("image.encoding: \"7\" is not one of UNSPECIFIED, JPEG, PNG"));
+              HasSubstr("image.encoding: \"7\" is not one of UNSPECIFIED, JPEG, PNG, MJPEG"));
   EXPECT_THAT(Refusal(Encoding::kPng, Encode(8, 8, 1, {})), HasSubstr("image.data: is not a PNG file"));
 }
 

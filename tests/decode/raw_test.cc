@@ -6,17 +6,19 @@
 #include <string>
 #include <vector>
 
-#include "hwy/highway.h"
 #include "tests/decode/files.h"
+#include "tests/decode/simd_targets.h"
 
 namespace glint::decode {
 namespace {
 
+using testing::AtEverySimdTarget;
 using testing::Bytes;
 using testing::Cut;
 using testing::GuardedImage;
 using ::testing::HasSubstr;
 using testing::RandomBytes;
+using testing::SimdTargets;
 
 struct Format {
   PixelFormat format;
@@ -32,26 +34,6 @@ Bytes OpenCvGray(const Bytes& pixels, int width, int height, int channels, int c
   cv::Mat gray;
   cv::cvtColor(in, gray, code);
   return Bytes(gray.datastart, gray.dataend);
-}
-
-// Runs with every SIMD target that this build and this processor have.
-class AtEverySimdTarget : public ::testing::TestWithParam<int64_t> {
- protected:
-  void SetUp() override { Use(GetParam()); }
-  void TearDown() override { Use(0); }
-
- private:
-  static void Use(int64_t target) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-};
-
-std::vector<int64_t> SimdTargets() {
-  std::vector<int64_t> targets;
-  for (int64_t left = hwy::SupportedTargets() & HWY_TARGETS; left != 0; left &= left - 1)
-    targets.push_back(left & -left);
-  return targets;
 }
 
 INSTANTIATE_TEST_SUITE_P(RawToGray, AtEverySimdTarget, ::testing::ValuesIn(SimdTargets()),
@@ -92,7 +74,7 @@ TEST_P(AtEverySimdTarget, EqualsCvtColorAtEveryWidthAndStride) {
         GuardedImage image(plan->shape, 3);
         const absl::Span<const uint8_t> all(data.get(), (row + gap) * (height - 1) + row);
         for (const size_t piece : {all.size(), row + 3, size_t{2}}) {
-          RawToGray(*plan, Cut(all, piece), 0, image.destination(), &scratch);
+          RawToGray(*plan, Cut(all, piece), 0, 0, image.destination(), &scratch);
           EXPECT_EQ(image.pixels(), OpenCvGray(tight, width, height, channels, code)) << width << " gap " << gap;
           EXPECT_TRUE(image.guards_intact());
         }
@@ -107,10 +89,10 @@ TEST(RawToGray, CopiesGray) {
   ASSERT_TRUE(plan.ok()) << plan.status();
   GuardedImage image(plan->shape, 9);
   std::vector<uint8_t> scratch;
-  RawToGray(*plan, Cut(tight, 5), 0, image.destination(), &scratch);
+  RawToGray(*plan, Cut(tight, 5), 0, 0, image.destination(), &scratch);
   EXPECT_EQ(image.pixels(), tight);
   GuardedImage band({7, 2}, 4);
-  RawToGray(*plan, Cut(tight, 5), 1, band.destination(), &scratch);
+  RawToGray(*plan, Cut(tight, 5), 0, 1, band.destination(), &scratch);
   EXPECT_EQ(band.pixels(), Bytes(tight.begin() + 7, tight.begin() + 21));
   EXPECT_TRUE(image.guards_intact());
 }
@@ -132,9 +114,18 @@ TEST(InspectRaw, NamesFieldValueAndRangeOfWhatIsWrong) {
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
   constexpr uint32_t kHuge = 0xffffffff;
   const BadLayout cases[] = {
-      {{0, 4, 4, 0}, 16, kInvalid, "image.format: \"0\" is not one of GRAY8, BGR8, RGB8, BGRA8, RGBA8"},
-      {{6, 4, 4, 0}, 16, kInvalid, "image.format: \"6\" is not one of GRAY8, BGR8, RGB8, BGRA8, RGBA8"},
-      {{-1, 4, 4, 0}, 16, kInvalid, "image.format: \"-1\" is not one of GRAY8, BGR8, RGB8, BGRA8, RGBA8"},
+      {{0, 4, 4, 0},
+       16,
+       kInvalid,
+       "image.format: \"0\" is not one of GRAY8, BGR8, RGB8, BGRA8, RGBA8, NV12, YUYV, GRAY16, BAYER_RGGB8"},
+      {{10, 4, 4, 0},
+       16,
+       kInvalid,
+       "image.format: \"10\" is not one of GRAY8, BGR8, RGB8, BGRA8, RGBA8, NV12, YUYV, GRAY16, BAYER_RGGB8"},
+      {{-1, 4, 4, 0},
+       16,
+       kInvalid,
+       "image.format: \"-1\" is not one of GRAY8, BGR8, RGB8, BGRA8, RGBA8, NV12, YUYV, GRAY16, BAYER_RGGB8"},
       {{1, 0, 4, 0}, 0, kInvalid, "image.width: 0 is not in 1..16384"},
       {{1, 4, 0, 0}, 0, kInvalid, "image.height: 0 is not in 1..16384"},
       {{1, 16385, 1, 0}, 16385, kInvalid, "image.width: 16385 is not in 1..16384"},
@@ -146,6 +137,12 @@ TEST(InspectRaw, NamesFieldValueAndRangeOfWhatIsWrong) {
        "image.pixels: 1010 is over this server's limit of 1000 (--max-image-pixels)"},
       {{1, 12, 4, 10}, 48, kInvalid, "image.stride: 10 is less than the row of 12 bytes"},
       {{3, 4, 4, 11}, 48, kInvalid, "image.stride: 11 is less than the row of 12 bytes"},
+      {{6, 5, 4, 0}, 30, kInvalid, "image.width: 5 is odd; sides of NV12 are even"},
+      {{6, 4, 5, 0}, 30, kInvalid, "image.height: 5 is odd; sides of NV12 are even"},
+      {{6, 4, 4, 0}, 16, kInvalid, "image.data: 16 bytes, but 4x4 with a stride of 4 is 24"},
+      {{6, 4, 4, 6}, 35, kInvalid, "image.data: 35 bytes, but 4x4 with a stride of 6 is 34 or 36"},
+      {{7, 5, 4, 0}, 20, kInvalid, "image.data: 20 bytes, but 5x4 with a stride of 10 is 40"},
+      {{8, 4, 4, 7}, 32, kInvalid, "image.stride: 7 is less than the row of 8 bytes"},
       {{1, 4, 4, 0}, 15, kInvalid, "image.data: 15 bytes, but 4x4 with a stride of 4 is 16"},
       {{1, 4, 4, 0}, 17, kInvalid, "image.data: 17 bytes, but 4x4 with a stride of 4 is 16"},
       {{5, 4, 4, 20}, 0, kInvalid, "image.data: 0 bytes, but 4x4 with a stride of 20 is 76 or 80"},

@@ -64,8 +64,11 @@ TEST(LoadFlagsTest, CutsTheDurationIntoRounds) {
 }
 
 TEST(LoadFlagsTest, MakesUpAPictureOfAnyFormat) {
-  for (const auto& [format, bytes] : std::vector<std::pair<client::PixelFormat, size_t>>{
-           {client::PixelFormat::kGray8, 1}, {client::PixelFormat::kRgb8, 3}, {client::PixelFormat::kBgra8, 4}}) {
+  for (const auto& [format, bytes] :
+       std::vector<std::pair<client::PixelFormat, size_t>>{{client::PixelFormat::kGray8, 1},
+                                                           {client::PixelFormat::kRgb8, 3},
+                                                           {client::PixelFormat::kBgra8, 4},
+                                                           {client::PixelFormat::kGray16, 2}}) {
     LoadFlags flags;
     flags.size = "40x30";
     flags.format = format;
