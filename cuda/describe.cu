@@ -9,7 +9,7 @@
 //
 // Shared memory: 4 KiB for the pattern in floats, and for each warp the patch's bytes before and after blurring, 4.4 KB
 // with patch_size 31.
-#include "cuda/chunks.cuh"
+#include "cuda/level_sequence.cuh"
 #include "cuda/runtime/error.h"
 #include "cuda/stages.h"
 

@@ -69,10 +69,11 @@ struct Level {
   const PackedTap* row_taps;
   bool narrow_taps;  // any four neighbouring output columns lie within eight input columns
 
-  // Tiles of the corner stage: the numbers of all levels follow each other.
-  int first_tile;
-  int tiles_x;
-  int tile_x0;  // leftmost column tested by the leftmost tile
+  // Strips of the corner stage, a whole number of blocks: the blocks of all levels follow each other.
+  int first_block;
+  int strips;
+  int strips_x;  // side by side
+  int strip_x0;  // leftmost column tested by the leftmost strip
 
   int share;        // keypoints wanted
   int first_share;  // corners to shortlist by the first ranking
@@ -93,7 +94,8 @@ struct alignas(64) ResultHeader {
 
 struct Frame {
   int levels;
-  int tiles;
+  int corner_blocks;
+  int strip_steps;  // height of a strip, see CornerTiling
   int threshold;
   int edge;
   int half_patch;

@@ -1,26 +1,30 @@
-// The final ranking and the angles. A warp takes a few corners of the sorted chunks: first a lane finds each one's
-// place and whether it stays, then the whole warp finds the angle of each that does and writes it to its place, in
-// device memory and straight into memory that the host reads: only what was found crosses the bus, and no copy is set
-// up.
+// The final ranking, the angles and the result. A block takes some corners of one level: it finds each one's place
+// among the level's (rank.cuh) and whether it stays; then half a warp each finds the angles of those that do and writes
+// them to their places, in device memory and straight into memory that the host reads: only what was found crosses the
+// bus, and no copy is set up.
 //
 // A corner stays if fewer than the level's share have a larger response (cv::KeyPointsFilter::retainBest keeps ties).
 //
 // Orientation is the intensity centroid of the disc (Rosin 1999; Rublee et al. 2011, section 3.2),
 //   m10 = sum u * I,  m01 = sum v * I,  angle = fastAtan2(m01, m10).
-// Lanes read vectors of 8 pixels, several rows at a time (6 for patch_size 31), cut the disc out with byte masks and
+// Lanes read vectors of 8 pixels, several rows at a time (3 for patch_size 31), cut the disc out with byte masks and
 // sum with dp4a.
+//
+// Shared memory 24 KiB.
 #include <cstddef>
 
-#include "cuda/chunks.cuh"
+#include "cuda/rank.cuh"
 #include "cuda/runtime/error.h"
 #include "cuda/stages.h"
 
 namespace glint::cuda {
 namespace {
 
-constexpr int kThreads = 128;
-constexpr int kBlocksPerMultiprocessor = 12;
-constexpr int kRowsInFlight = 6;  // loads of a lane before the first use
+constexpr int kBlocksPerMultiprocessor = 3;
+constexpr int kOwn = 4;                // corners that a thread ranks at once
+constexpr int kGroup = 16;             // lanes that find an angle
+constexpr int kRowsInFlight = 6;       // loads of a lane before the first use
+constexpr uint32_t kSmallestPart = 8;  // corners of a block
 
 // What a lane reads of every disc.
 struct DiscLane {
@@ -29,15 +33,21 @@ struct DiscLane {
   int vector;
 
   __device__ __forceinline__ explicit DiscLane(const Frame& frame) {
-    const int lane = threadIdx.x % kWarp;
-    row_step = kWarp / frame.disc_vectors;
+    const int lane = threadIdx.x % kGroup;
+    row_step = kGroup / frame.disc_vectors;
     first_row = lane / frame.disc_vectors;
     vector = lane - first_row * frame.disc_vectors;
     if (first_row >= row_step) first_row = 2 * frame.half_patch + 1;
   }
 };
 
-// By a warp; valid in all lanes.
+__device__ __forceinline__ int GroupSum(int v) {
+#pragma unroll
+  for (int step = kGroup / 2; step > 0; step /= 2) v += __shfl_xor_sync(kFullWarp, v, step);
+  return v;
+}
+
+// By kGroup lanes; valid in all of them. All lanes of the warp must call.
 __device__ float CentroidAngle(const Frame& frame, const Level& level, const DiscLane& mine, int x, int y) {
   const int half = frame.half_patch;
   int moment_x = 0;
@@ -71,7 +81,7 @@ __device__ float CentroidAngle(const Frame& frame, const Level& level, const Dis
     }
     moment_x = ramp + sum * (8 * mine.vector - skew - half);
   } else {
-    for (int v = static_cast<int>(threadIdx.x % kWarp) - half; v <= half; v += kWarp) {
+    for (int v = static_cast<int>(threadIdx.x % kGroup) - half; v <= half; v += kGroup) {
       const int half_width = frame.half_width[v < 0 ? -v : v];
       const uint8_t* row = level.image + static_cast<size_t>(Reflect101(y + v, level.height)) * level.pitch;
       for (int u = -half_width; u <= half_width; ++u) {
@@ -81,85 +91,101 @@ __device__ float CentroidAngle(const Frame& frame, const Level& level, const Dis
       }
     }
   }
-  return FastAtan2(static_cast<float>(WarpSum(moment_y)), static_cast<float>(WarpSum(moment_x)));
+  return FastAtan2(static_cast<float>(GroupSum(moment_y)), static_cast<float>(GroupSum(moment_x)));
 }
 
-// A corner's place among its level's, and whether it is kept. The level's last kept corner tells how many there are.
-struct Ranking {
+struct Kept {
+  Candidate corner;
   uint32_t rank;
-  bool kept;
 };
-__device__ __forceinline__ Ranking Rank(const Frame& frame, int l, uint32_t index, Candidate own) {
+
+struct Memory {
+  union {
+    RankMemory ranking;
+    Kept kept[kOwn * kRankThreads];
+  };
+  uint32_t kept_count;
+};
+
+// Lists a corner of level l, whose shortlist has `count`, if it stays. The level's last one tells how many do.
+__device__ __forceinline__ void List(const Frame& frame, int l, uint32_t count, const Ranked& r, Memory& memory) {
   const Level& level = frame.level[l];
-  const uint32_t count = frame.counters->shortlisted[l];
   const auto share = static_cast<uint32_t>(level.share);
-  const uint32_t chunk = index / kChunk;
-  Ranking r{};
-  r.rank = index % kChunk;
-  if (count > kChunk) r.rank += CountAboveInChunks(level.shortlist, count, Precedence(own), chunk);
-  if (r.rank + 1 < (share < count ? share : count)) {
-    r.kept = true;
-    return r;
+  if (r.better >= share) return;
+  if (r.preceding + 1 == r.not_worse && (r.not_worse >= share || r.not_worse == count)) {
+    frame.counters->kept[l] = r.not_worse;
+    frame.result->kept[l] = r.not_worse;
   }
-  // On the edge, or beyond it: what ties with the corner decides.
-  bool is_last;
-  if (count <= kChunk) {
-    r.kept = r.rank < share || own.key == level.shortlist[share - 1].key;
-    is_last = r.rank + 1 == count || own.key != level.shortlist[r.rank + 1].key;
-  } else {
-    constexpr uint32_t kNoChunk = 0xffffffffu;
-    const uint64_t key = static_cast<uint64_t>(own.key) << 32;
-    r.kept = CountAboveInChunks(level.shortlist, count, key | 0xffffffffu, kNoChunk) < share;
-    is_last = r.rank + 1 == CountAboveInChunks(level.shortlist, count, key, kNoChunk);
-  }
-  if (r.kept && is_last) {
-    frame.counters->kept[l] = r.rank + 1;
-    frame.result->kept[l] = r.rank + 1;
-  }
-  return r;
+  if (r.preceding >= static_cast<uint32_t>(level.ranked_capacity)) return;
+  memory.kept[atomicAdd(&memory.kept_count, 1u)] = {r.corner, r.preceding};
 }
 
-__global__ void __launch_bounds__(kThreads) OrientKernel(GLINT_KERNEL_ARGUMENT Frame frame) {
+template <bool kHarrisKeys>
+__global__ void __launch_bounds__(kRankThreads, kBlocksPerMultiprocessor)
+    OrientKernel(GLINT_KERNEL_ARGUMENT Frame frame) {
+  __shared__ Memory memory;
   AllowSuccessor();
   const DiscLane disc(frame);
   WaitForPredecessor();
   Counters& counters = *frame.counters;
-  const uint32_t thread = blockIdx.x * kThreads + threadIdx.x;
-  const uint32_t threads = gridDim.x * kThreads;
+  const uint32_t thread = blockIdx.x * kRankThreads + threadIdx.x;
   // The shortlist stage is done with these.
   auto* clear = reinterpret_cast<uint32_t*>(&counters);
   constexpr uint32_t kClear = offsetof(Counters, shortlisted) / sizeof(uint32_t);
-  for (uint32_t i = thread; i < kClear; i += threads) clear[i] = 0;
+  for (uint32_t i = thread; i < kClear; i += gridDim.x * kRankThreads) clear[i] = 0;
   if (thread < kMaxLevels && counters.shortlisted[thread] == 0) frame.result->kept[thread] = 0;
 
-  const uint32_t* counts = counters.shortlisted;
-  const LevelSequence corners(frame.levels, [=](int l) { return counts[l]; });
-  const uint64_t total = corners.total();
-  const uint32_t begin = static_cast<uint32_t>(total * (thread / kWarp) / (threads / kWarp));
-  const uint32_t end = static_cast<uint32_t>(total * (thread / kWarp + 1) / (threads / kWarp));
-  const uint32_t lane = threadIdx.x % kWarp;
-  for (uint32_t first = begin; first < end; first += kWarp) {
-    Candidate own{};
-    Ranking ranking{0, false};
-    if (first + lane < end) {
-      const LevelSequence::Place at = corners.Find(first + lane);
-      own = frame.level[at.level].shortlist[at.index];
-      ranking = Rank(frame, at.level, at.index, own);
-      ranking.kept = ranking.kept && ranking.rank < static_cast<uint32_t>(frame.level[at.level].ranked_capacity);
+  // Each level's shortlist in parts of equal length, no more of them than there are blocks. A lane per level.
+  const int lane = threadIdx.x % kWarp;
+  const uint32_t mine = lane < frame.levels ? counters.shortlisted[lane] : 0;
+  const auto total = static_cast<uint32_t>(WarpSum(static_cast<int>(mine)));
+  const uint32_t blocks = gridDim.x - frame.levels;
+  const uint32_t even = (total + blocks - 1) / blocks;
+  const uint32_t part = even > kSmallestPart ? even : kSmallestPart;
+  const uint32_t parts = (mine + part - 1) / part;
+  uint32_t upto = parts;
+#pragma unroll
+  for (int step = 1; step < kWarp; step *= 2) {
+    const uint32_t other = __shfl_up_sync(kFullWarp, upto, step);
+    if (lane >= step) upto += other;
+  }
+  const int l = __popc(__ballot_sync(kFullWarp, blockIdx.x >= upto));
+  if (l >= frame.levels) return;
+  const uint32_t index = blockIdx.x - __shfl_sync(kFullWarp, upto - parts, l);
+  const uint32_t count = __shfl_sync(kFullWarp, mine, l);
+  const Level& level = frame.level[l];
+  const uint32_t end = (index + 1) * part < count ? (index + 1) * part : count;
+
+  for (uint32_t first = index * part; first < end; first += kOwn * kRankThreads) {
+    Ranked own[kOwn];
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      const uint32_t k = first + i * kRankThreads + threadIdx.x;
+      own[i] = Ranked{};
+      if (k < end) own[i].corner = level.shortlist[k];
     }
-    unsigned waiting = __ballot_sync(kFullWarp, ranking.kept);
-    while (waiting != 0) {
-      const int from = __ffs(static_cast<int>(waiting)) - 1;
-      waiting &= waiting - 1;
-      const uint32_t position = __shfl_sync(kFullWarp, own.position, from);
-      const uint32_t key = __shfl_sync(kFullWarp, own.key, from);
-      const uint32_t rank = __shfl_sync(kFullWarp, ranking.rank, from);
-      const Level& level = frame.level[LevelOf(position)];
+    RankByBlock<kHarrisKeys>(level.shortlist, count, static_cast<uint32_t>(level.share), level.height, memory.ranking,
+                             own);
+    __syncthreads();
+    if (threadIdx.x == 0) memory.kept_count = 0;
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      if (own[i].not_worse > 0) List(frame, l, count, own[i], memory);
+    }
+    __syncthreads();
+    const uint32_t kept = memory.kept_count;
+    constexpr uint32_t kGroups = kRankThreads / kGroup;
+    for (uint32_t i = threadIdx.x / kGroup; i < (kept + 1) / 2 * 2; i += kGroups) {
+      const Kept mine = memory.kept[i < kept ? i : kept - 1];
+      const uint32_t position = mine.corner.position;
       const float angle = frame.orient ? CentroidAngle(frame, level, disc, XOf(position), YOf(position)) : -1.0f;
-      const uint4 record = {position, key, __float_as_uint(angle), 0};
-      if (lane == 0) *reinterpret_cast<uint4*>(&level.result[rank]) = record;
-      if (lane == 1) *reinterpret_cast<uint4*>(&level.ranked[rank]) = record;
+      if (i >= kept) continue;
+      const uint4 record = {position, mine.corner.key, __float_as_uint(angle), 0};
+      if (threadIdx.x % kGroup == 0) *reinterpret_cast<uint4*>(&level.result[mine.rank]) = record;
+      if (threadIdx.x % kGroup == 1) *reinterpret_cast<uint4*>(&level.ranked[mine.rank]) = record;
     }
+    __syncthreads();
   }
 }
 
@@ -167,11 +193,12 @@ __global__ void NothingKernel() {}
 
 }  // namespace
 
-absl::Status Orient(StreamView stream, const Frame& frame, int multiprocessors) {
+absl::Status Orient(StreamView stream, const Frame& frame, bool harris_keys, int multiprocessors) {
   KernelLaunch launch;
-  launch.kernel = reinterpret_cast<const void*>(&OrientKernel);
-  launch.block = dim3(kThreads);
-  launch.grid = dim3(kBlocksPerMultiprocessor * multiprocessors);
+  launch.kernel = harris_keys ? reinterpret_cast<const void*>(&OrientKernel<true>)
+                              : reinterpret_cast<const void*>(&OrientKernel<false>);
+  launch.block = dim3(kRankThreads);
+  launch.grid = dim3(Max(kBlocksPerMultiprocessor * multiprocessors, 2 * kMaxLevels));
   launch.overlaps_predecessor = true;
   void* arguments[] = {const_cast<Frame*>(&frame)};
   return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the orientation stage");

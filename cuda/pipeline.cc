@@ -69,7 +69,7 @@ absl::Status CheckDevice(Api* api, int ordinal, cudaDeviceProp* properties) {
 struct Pipeline::Impl {
   // One set of options and shape, ready to run.
   struct Prepared {
-    explicit Prepared(const PlanKey& key) : plan(key) {}
+    Prepared(const PlanKey& key, int multiprocessors) : plan(key, multiprocessors) {}
     Plan plan;
     DeviceBuffer tables;
     Frame frame{};
@@ -163,7 +163,7 @@ absl::StatusOr<Pipeline::Impl::Prepared*> Pipeline::Impl::Prepare(const PlanKey&
     plans.splice(plans.begin(), plans, it);
     return &plans.front();
   }
-  Prepared prepared(key);
+  Prepared prepared(key, multiprocessors);
   const Plan& plan = prepared.plan;
   GLINT_RETURN_IF_ERROR(MakeRoom(plan));
   auto tables = DeviceBuffer::Create(stream.view(), std::max<size_t>(plan.tables().size(), 1));
@@ -202,13 +202,15 @@ absl::Status Pipeline::Impl::Enqueue(const Prepared& prepared, cudaEvent_t* stag
     return ToStatus(api->EventRecord(*stage_events++, stream.view().stream), "recording an event");
   };
   GLINT_RETURN_IF_ERROR(mark());
-  for (int l = 1; l < frame.levels; ++l) GLINT_RETURN_IF_ERROR(BuildLevel(stream.view(), frame, l));
+  for (int l = 1; l < frame.levels; ++l) {
+    GLINT_RETURN_IF_ERROR(BuildLevel(stream.view(), frame, l, multiprocessors));
+  }
   GLINT_RETURN_IF_ERROR(mark());
-  GLINT_RETURN_IF_ERROR(FindCorners(stream.view(), frame, detector.arc_length, harris));
+  GLINT_RETURN_IF_ERROR(FindCorners(stream.view(), frame, detector.arc_length, harris, multiprocessors));
   GLINT_RETURN_IF_ERROR(mark());
-  GLINT_RETURN_IF_ERROR(Shortlist(stream.view(), frame, detector.ranking == Ranking::kHarris, harris, multiprocessors));
-  GLINT_RETURN_IF_ERROR(SortChunks(stream.view(), frame, multiprocessors));
-  GLINT_RETURN_IF_ERROR(Orient(stream.view(), frame, multiprocessors));
+  const bool rescore = detector.ranking == Ranking::kHarris;
+  GLINT_RETURN_IF_ERROR(Shortlist(stream.view(), frame, rescore, harris, multiprocessors));
+  GLINT_RETURN_IF_ERROR(Orient(stream.view(), frame, rescore || harris, multiprocessors));
   GLINT_RETURN_IF_ERROR(mark());
   if (detector.descriptor == Descriptor::kRbrief) {
     GLINT_RETURN_IF_ERROR(Describe(stream.view(), frame, multiprocessors));
@@ -400,7 +402,7 @@ absl::StatusOr<DeviceTiming> Pipeline::Impl::TimeOnDevice(const PlanKey& key, co
   timing.keypoints = static_cast<int>(features.count());
   const bool describes = key.options.descriptor == Descriptor::kRbrief;
   for (const Level& level : (*prepared)->frame.level) timing.launches += level.width > 0 ? 1 : 0;
-  timing.launches += 3 + (describes ? 1 : 0);  // level 0 needs no launch, the corner stage takes its place
+  timing.launches += 2 + (describes ? 1 : 0);  // level 0 needs no launch, the corner stage takes its place
   GLINT_RETURN_IF_ERROR(TimeStages(**prepared, std::min(repeats, kReplaysPerBatch), &timing.stages));
   return timing;
 }

@@ -14,7 +14,9 @@ namespace {
 
 constexpr size_t kAlignment = 256;    // of arrays: whole cache lines
 constexpr size_t kRowAlignment = 16;  // of image rows: vector loads; rows of most cameras then need no padding
-constexpr size_t kSlack = 64;         // bytes after an image that kernels may read
+constexpr int kMaxStripSteps = 8;
+constexpr int kBlocksPerMultiprocessor = 14;  // of the corner stage, wanted
+constexpr size_t kSlack = 64;                 // bytes after an image that kernels may read
 
 size_t RoundUp(size_t n, size_t to) { return (n + to - 1) / to * to; }
 int DivideUp(int n, int by) { return (n + by - 1) / by; }
@@ -88,7 +90,7 @@ size_t Plan::image_bytes() const {
   return static_cast<size_t>(frame_.level[0].pitch) * frame_.level[0].height + kSlack;
 }
 
-Plan::Plan(const PlanKey& key) : key_(key) {
+Plan::Plan(const PlanKey& key, int multiprocessors) : key_(key) {
   const DetectorOptions& options = key.options;
   frame_.levels = options.levels;
   frame_.threshold = options.fast_threshold;
@@ -105,7 +107,10 @@ Plan::Plan(const PlanKey& key) : key_(key) {
     pattern_offset_ = AddTable(std::vector<RbriefPair>(pattern.begin(), pattern.end()));
   }
   PlanLevels();
-  PlanTiles();
+  // The highest strips of which there are enough for all warps: each tests two rows more than it answers for.
+  const int enough = kBlocksPerMultiprocessor * multiprocessors;
+  int steps = kMaxStripSteps;
+  for (PlanStrips(steps); steps > 1 && frame_.corner_blocks < enough; PlanStrips(steps)) --steps;
 }
 
 void Plan::PlanLevels() {
@@ -153,21 +158,24 @@ void Plan::PlanLevels() {
   candidates_offset_ = AddScratch(candidates * sizeof(Candidate));
 }
 
-void Plan::PlanTiles() {
+// Divides the levels into strips of `steps` steps.
+void Plan::PlanStrips(int steps) {
   const CornerTiling tiling = GetCornerTiling();
   const int border = std::max(key_.options.edge_threshold, kFastRadius);
+  frame_.strip_steps = steps;
+  frame_.corner_blocks = 0;
   for (int l = 0; l < frame_.levels; ++l) {
     Level& level = frame_.level[l];
-    level.first_tile = frame_.tiles;
-    level.tile_x0 = (border - tiling.margin_x) & ~(tiling.alignment - 1);
-    const int columns = level.width - border - (level.tile_x0 + tiling.margin_x);
+    level.first_block = frame_.corner_blocks;
+    level.strip_x0 = (border - tiling.margin_x) & ~3;
+    const int columns = level.width - border - (level.strip_x0 + tiling.margin_x);
     const int rows = level.height - 2 * border;
     const bool any = level.width > 2 * border && rows > 0;
-    level.tiles_x = any ? DivideUp(columns, tiling.width) : 1;
-    int tiles = any ? level.tiles_x * DivideUp(rows, tiling.height) : 0;
+    level.strips_x = any ? DivideUp(columns, tiling.width) : 1;
+    level.strips = any ? level.strips_x * DivideUp(rows, steps * tiling.step_rows - 2) : 0;
+    frame_.corner_blocks += DivideUp(level.strips, tiling.strips_per_block);
     // The corner stage runs in any case, if only to clear counters.
-    if (l == 0) tiles = std::max(tiles, 1);
-    frame_.tiles += tiles;
+    if (l == 0) frame_.corner_blocks = std::max(frame_.corner_blocks, 1);
   }
 }
 

@@ -35,7 +35,8 @@ struct PlanMemory {
 
 class Plan {
  public:
-  explicit Plan(const PlanKey& key);
+  // `multiprocessors`: how many the frame runs on.
+  Plan(const PlanKey& key, int multiprocessors);
 
   const PlanKey& key() const { return key_; }
   size_t scratch_bytes() const { return scratch_bytes_; }
@@ -53,7 +54,7 @@ class Plan {
   template <typename T>
   size_t AddTable(const std::vector<T>& table);
   void PlanLevels();
-  void PlanTiles();
+  void PlanStrips(int steps);
 
   struct Offsets {
     size_t image = 0, mask = 0, shortlist = 0, ranked = 0;  // in scratch

@@ -1,4 +1,4 @@
-// One level of the cascaded pyramid from the one before: cv::resize, INTER_LINEAR_EXACT.
+// The cascaded pyramid, each level from the one before: cv::resize, INTER_LINEAR_EXACT.
 //
 //   h(y, x) = (256 - cx) * p(y, sx) + cx * p(y, sx + 1)                      16 bits, exact
 //   out     = ((256 - cy) * h(sy, x) + cy * h(sy + 1, x) + 2^15) >> 16
@@ -15,11 +15,11 @@
 namespace glint::cuda {
 namespace {
 
-constexpr int kColumns = 4;     // a thread's: one output word
-constexpr int kRows = 4;        // a thread's: enough loads in flight to cover their latency
-constexpr int kBlockWarps = 4;  // small blocks, so that small levels spread over the device
+constexpr int kColumns = 4;      // a thread's: one output word
+constexpr int kRowsAtOnce = 4;   // enough loads in flight to cover their latency
+constexpr int kManyBlocks = 30;  // per multiprocessor: three times what fits
+constexpr int kBlockWarps = 4;   // small blocks, so that small levels spread over the device
 constexpr int kTileColumns = kWarp * kColumns;
-constexpr int kTileRows = kBlockWarps * kRows;
 
 __device__ __forceinline__ int At(PackedTap tap) { return static_cast<int>(tap & 0xffff); }
 __device__ __forceinline__ int Weight(PackedTap tap) { return static_cast<int>(tap >> 16); }
@@ -64,7 +64,40 @@ __device__ void MixSlowly(const uint8_t* from, const Level& before, const Level&
 // Each byte 255 if it is 255, else 0.
 __device__ __forceinline__ uint32_t CutMaskBytes(uint32_t v) { return __vcmpeq4(v, 0xffffffffu); }
 
-// Grid: x and y over tiles of the level, z: 0 the image, 1 the mask. No shared memory; 56 registers (nvcc 13, sm_90).
+// Where four neighbouring output columns lie in the input row, and how it is mixed.
+struct Columns {
+  RowPass pass;
+  int word;  // the first one read of an input row that begins at column 0
+
+  __device__ __forceinline__ explicit Columns(uint4 taps) {
+    const PackedTap tap[kColumns] = {taps.x, taps.y, taps.z, taps.w};
+    const int base = At(tap[0]);
+    word = base / 4;
+    pass.shift = (base & 3) * 8;
+#pragma unroll
+    for (int i = 0; i < kColumns; ++i) {
+      pass.weights[i] = static_cast<uint32_t>(256 - Weight(tap[i])) | (tap[i] & 0xffff0000u);
+    }
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const uint32_t a = At(tap[2 * i]) - base;
+      const uint32_t b = At(tap[2 * i + 1]) - base;
+      pass.pairs[i] = a | (a + 1) << 4 | b << 8 | (b + 1) << 12;
+    }
+  }
+};
+
+// The column pass.
+__device__ __forceinline__ uint32_t MixRows(const uint32_t top[kColumns], const uint32_t bottom[kColumns],
+                                            uint32_t weight) {
+  uint32_t mixed[kColumns];
+#pragma unroll
+  for (int i = 0; i < kColumns; ++i) mixed[i] = (256 - weight) * top[i] + weight * bottom[i] + (1u << 15);
+  return __byte_perm(__byte_perm(mixed[0], mixed[1], 0x0062), __byte_perm(mixed[2], mixed[3], 0x0062), 0x5410);
+}
+
+// Grid: x and y over tiles of the level, z: 0 the image, 1 the mask. A thread makes kRows rows.
+template <int kRows>
 __global__ void __launch_bounds__(kWarp* kBlockWarps) BuildLevelKernel(GLINT_KERNEL_ARGUMENT Frame frame, int index) {
   AllowSuccessor();
   const Level& before = frame.level[index - 1];
@@ -76,24 +109,14 @@ __global__ void __launch_bounds__(kWarp* kBlockWarps) BuildLevelKernel(GLINT_KER
   const int y0 = (blockIdx.y * kBlockWarps + threadIdx.y) * kRows;
   const bool inside = x0 < level.width && y0 < level.height;
 
-  RowPass pass;
+  uint4 taps = {};
   PackedTap rows[kRows];
-  int word0 = 0;
   if (inside) {
-    const uint4 taps = *reinterpret_cast<const uint4*>(level.column_taps + x0);  // the table is padded
-    const PackedTap tap[kColumns] = {taps.x, taps.y, taps.z, taps.w};
-    const int base = At(tap[0]);
-    word0 = base / 4;
-    pass.shift = (base & 3) * 8;
-    for (int i = 0; i < kColumns; ++i)
-      pass.weights[i] = static_cast<uint32_t>(256 - Weight(tap[i])) | (tap[i] & 0xffff0000u);
-    for (int i = 0; i < 2; ++i) {
-      const uint32_t a = At(tap[2 * i]) - base;
-      const uint32_t b = At(tap[2 * i + 1]) - base;
-      pass.pairs[i] = a | (a + 1) << 4 | b << 8 | (b + 1) << 12;
-    }
+    taps = *reinterpret_cast<const uint4*>(level.column_taps + x0);  // the table is padded
+#pragma unroll
     for (int r = 0; r < kRows; ++r) rows[r] = level.row_taps[Min(y0 + r, level.height - 1)];
   }
+  const Columns columns(taps);
   WaitForPredecessor();
   if (!inside) return;
   if (!level.narrow_taps) {
@@ -101,41 +124,62 @@ __global__ void __launch_bounds__(kWarp* kBlockWarps) BuildLevelKernel(GLINT_KER
     return;
   }
 
-  Window windows[kRows][2];
+  const auto* words = reinterpret_cast<const uint32_t*>(from) + columns.word;
+  const auto load = [&](int y, Window& window) {
+    const uint32_t* line = words + static_cast<size_t>(y) * (before.pitch / 4);
+    for (int i = 0; i < 3; ++i) window.word[i] = line[i];
+  };
+  // The upper input row of an output row is most often the lower one of the output row above it. That saves work, and
+  // waiting for a decision costs time: it pays where there is enough other work.
+  const auto begins_anew = [&](int r) {
+    return kRows == kRowsAtOnce || r % kRowsAtOnce == 0 || At(rows[r]) != At(rows[r - 1]) + 1;
+  };
 #pragma unroll
-  for (int r = 0; r < kRows; ++r) {
+  for (int first = 0; first < kRows; first += kRowsAtOnce) {
+    if (y0 + first >= level.height) break;
+    Window upper[kRowsAtOnce], lower[kRowsAtOnce];
 #pragma unroll
-    for (int next = 0; next < 2; ++next) {
-      const int y = Min(At(rows[r]) + next, before.height - 1);
-      const auto* line = reinterpret_cast<const uint32_t*>(from + static_cast<size_t>(y) * before.pitch) + word0;
-      for (int i = 0; i < 3; ++i) windows[r][next].word[i] = line[i];
+    for (int i = 0; i < kRowsAtOnce; ++i) {
+      const int r = first + i;
+      if (begins_anew(r)) load(At(rows[r]), upper[i]);
+      load(Min(At(rows[r]) + 1, before.height - 1), lower[i]);
     }
-  }
+    uint32_t top[kColumns], bottom[kColumns];
 #pragma unroll
-  for (int r = 0; r < kRows; ++r) {
-    if (y0 + r >= level.height) break;
-    uint32_t top[kColumns], bottom[kColumns], mixed[kColumns];
-    pass.Run(windows[r][0], top);
-    pass.Run(windows[r][1], bottom);
-    const uint32_t weight = Weight(rows[r]);
-    for (int i = 0; i < kColumns; ++i) mixed[i] = (256 - weight) * top[i] + weight * bottom[i] + (1u << 15);
-    uint32_t out =
-        __byte_perm(__byte_perm(mixed[0], mixed[1], 0x0062), __byte_perm(mixed[2], mixed[3], 0x0062), 0x5410);
-    if (is_mask) out = CutMaskBytes(out);
-    *reinterpret_cast<uint32_t*>(to + static_cast<size_t>(y0 + r) * level.pitch + x0) = out;
+    for (int i = 0; i < kRowsAtOnce; ++i) {
+      const int r = first + i;
+      if (y0 + r >= level.height) break;
+      if (begins_anew(r)) {
+        columns.pass.Run(upper[i], top);
+      } else {
+        for (int k = 0; k < kColumns; ++k) top[k] = bottom[k];
+      }
+      columns.pass.Run(lower[i], bottom);
+      uint32_t out = MixRows(top, bottom, Weight(rows[r]));
+      if (is_mask) out = CutMaskBytes(out);
+      *reinterpret_cast<uint32_t*>(to + static_cast<size_t>(y0 + r) * level.pitch + x0) = out;
+    }
   }
 }
 
 }  // namespace
 
-absl::Status BuildLevel(StreamView stream, const Frame& frame, int index) {
+absl::Status BuildLevel(StreamView stream, const Frame& frame, int index, int multiprocessors) {
   const Level& level = frame.level[index];
   if (level.width == 0 || level.height == 0) return absl::OkStatus();
+  const auto blocks = [&](int rows) {
+    return dim3((level.width + kTileColumns - 1) / kTileColumns,
+                (level.height + kBlockWarps * rows - 1) / (kBlockWarps * rows), level.mask != nullptr ? 2 : 1);
+  };
   KernelLaunch launch;
-  launch.kernel = reinterpret_cast<const void*>(&BuildLevelKernel);
+  launch.kernel = reinterpret_cast<const void*>(&BuildLevelKernel<kRowsAtOnce>);
   launch.block = dim3(kWarp, kBlockWarps);
-  launch.grid = dim3((level.width + kTileColumns - 1) / kTileColumns, (level.height + kTileRows - 1) / kTileRows,
-                     level.mask != nullptr ? 2 : 1);
+  launch.grid = blocks(kRowsAtOnce);
+  // Where there is enough work, fewer threads with more rows each spend less on getting ready.
+  if (static_cast<int>(launch.grid.x * launch.grid.y) > kManyBlocks * multiprocessors) {
+    launch.kernel = reinterpret_cast<const void*>(&BuildLevelKernel<2 * kRowsAtOnce>);
+    launch.grid = blocks(2 * kRowsAtOnce);
+  }
   launch.overlaps_predecessor = true;
   void* arguments[] = {const_cast<Frame*>(&frame), &index};
   return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the pyramid stage");

@@ -3,9 +3,8 @@
 // bin in which the cut falls stays whole, which the ranking resolves. cv::ORB's order of stages then scores what is
 // left by Harris.
 //
-// A block takes an equal part of the candidates, and queues what stays. Its places in the shortlists, one atomic per
-// block and level, are on their way while the queue is scored with 8 lanes per corner, each with one column of the
-// window. Shared memory 13 KiB.
+// A block queues what stays of its candidates. The queue's places in the shortlists, one atomic per level, are on their
+// way while it is scored with 8 lanes per corner, each with one column of the window. Shared memory 10 KiB.
 #include "cuda/device.cuh"
 #include "cuda/runtime/error.h"
 #include "cuda/stages.h"
@@ -60,27 +59,36 @@ __device__ int FindCut(const uint32_t* histogram, uint32_t wanted) {
 // The Harris response at (x, y) by the kHarrisLanes lanes of a group, lane `column` of it; valid in all of them. Pixels
 // outside the level are its reflection.
 __device__ float HarrisByGroup(const Level& level, int x, int y, int column) {
-  int left = x - kHarrisRadius + column;  // of the three columns that this lane reads
-  int middle = left + 1;
-  int right = left + 2;
-  if (x < kHarrisRadius || x >= level.width - kHarrisRadius) {
-    left = Reflect101(left, level.width);
-    middle = Reflect101(middle, level.width);
-    right = Reflect101(right, level.width);
-  }
-  const bool reflect_rows = y < kHarrisRadius || y >= level.height - kHarrisRadius;
   int difference[2 * kHarrisRadius + 1];
   int sum[2 * kHarrisRadius + 1];
-#pragma unroll
-  for (int v = 0; v <= 2 * kHarrisRadius; ++v) {
-    int row = y - kHarrisRadius + v;
-    if (reflect_rows) row = Reflect101(row, level.height);
-    const uint8_t* line = level.image + static_cast<size_t>(row) * level.pitch;
-    const int a = line[left];
-    const int b = line[middle];
-    const int c = line[right];
+  const auto take = [&](int v, int a, int b, int c) {
     difference[v] = c - a;
     sum[v] = a + 2 * b + c;
+  };
+  int left = x - kHarrisRadius + column;  // of the three columns that this lane reads
+  if (x >= kHarrisRadius && x < level.width - kHarrisRadius && y >= kHarrisRadius && y < level.height - kHarrisRadius) {
+    // The last lane's columns, which nobody needs, may leave the row: it reads its neighbour's.
+    left = Min(left, x - kHarrisRadius + kHarrisBlock - 1);
+    const uint8_t* pixel = level.image + static_cast<size_t>(y - kHarrisRadius) * level.pitch + left;
+    uint8_t p[2 * kHarrisRadius + 1][3];  // all loaded before the first is used
+#pragma unroll
+    for (int v = 0; v <= 2 * kHarrisRadius; ++v) {
+#pragma unroll
+      for (int u = 0; u < 3; ++u) p[v][u] = pixel[u];
+      pixel += level.pitch;
+    }
+#pragma unroll
+    for (int v = 0; v <= 2 * kHarrisRadius; ++v) take(v, p[v][0], p[v][1], p[v][2]);
+  } else {
+    const int middle = Reflect101(left + 1, level.width);
+    const int right = Reflect101(left + 2, level.width);
+    left = Reflect101(left, level.width);
+#pragma unroll
+    for (int v = 0; v <= 2 * kHarrisRadius; ++v) {
+      const int row = Reflect101(y - kHarrisRadius + v, level.height);
+      const uint8_t* line = level.image + static_cast<size_t>(row) * level.pitch;
+      take(v, line[left], line[middle], line[right]);
+    }
   }
   int xx = 0, yy = 0, xy = 0;
   if (column < kHarrisBlock) {
@@ -115,19 +123,14 @@ template <bool kRescore>
 __device__ void Flush(const Frame& frame, Queue& queue) {
   __syncthreads();
   const int length = queue.length;
-  if (threadIdx.x < kMaxLevels) queue.per_level[threadIdx.x] = 0;
-  __syncthreads();
-  for (int i = threadIdx.x; i < length; i += kThreads) {
-    queue.place[i] = static_cast<uint16_t>(atomicAdd(&queue.per_level[LevelOf(queue.corner[i].position)], 1u));
-  }
-  __syncthreads();
   if (threadIdx.x < kMaxLevels && queue.per_level[threadIdx.x] != 0) {
     queue.base[threadIdx.x] = atomicAdd(&frame.counters->shortlisted[threadIdx.x], queue.per_level[threadIdx.x]);
   }
   if (kRescore) {
     constexpr int kPerWarp = kWarp / kHarrisLanes;
     const int lane = threadIdx.x % kWarp;
-    for (int first = threadIdx.x / kWarp * kPerWarp; first < length; first += kWarps * kPerWarp) {
+    // The last warp first: the first one waits for the atomics.
+    for (int first = (kWarps - 1 - threadIdx.x / kWarp) * kPerWarp; first < length; first += kWarps * kPerWarp) {
       const int i = Min(first + lane / kHarrisLanes, length - 1);
       const uint32_t position = queue.corner[i].position;
       const float response =
@@ -141,45 +144,57 @@ __device__ void Flush(const Frame& frame, Queue& queue) {
     frame.level[l].shortlist[queue.base[l] + queue.place[i]] = queue.corner[i];
   }
   __syncthreads();
+  if (threadIdx.x < kMaxLevels) queue.per_level[threadIdx.x] = 0;
   if (threadIdx.x == 0) queue.length = 0;
   __syncthreads();
 }
 
 template <bool kRescore, bool kHarrisKeys>
-__global__ void __launch_bounds__(kThreads) ShortlistKernel(GLINT_KERNEL_ARGUMENT Frame frame) {
+__global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
+    ShortlistKernel(GLINT_KERNEL_ARGUMENT Frame frame) {
   __shared__ int cut[kMaxLevels];
   __shared__ Queue queue;
 
+  if (threadIdx.x < kMaxLevels) queue.per_level[threadIdx.x] = 0;
   if (threadIdx.x == 0) queue.length = 0;
   AllowSuccessor();
   WaitForPredecessor();
   const Counters& counters = *frame.counters;
   const int warp = threadIdx.x / kWarp;
   const int lane = threadIdx.x % kWarp;
+  // The blocks take turns, so that all get their share of the good ones.
   const uint32_t total = counters.candidates;
-  const uint32_t begin = static_cast<uint32_t>(static_cast<uint64_t>(total) * blockIdx.x / gridDim.x);
-  const uint32_t end = static_cast<uint32_t>(static_cast<uint64_t>(total) * (blockIdx.x + 1) / gridDim.x);
-  if (begin == end) return;
+  const uint32_t even = (total + gridDim.x - 1) / gridDim.x;
+  const uint32_t turn = even < kThreads ? even : kThreads;  // candidates
+  const uint32_t step = gridDim.x * turn;
+  uint32_t at = threadIdx.x < turn ? blockIdx.x * turn + threadIdx.x : total;
+  if (blockIdx.x * turn >= total) return;
   Candidate next{};  // loaded ahead, while the cuts are found
-  if (begin + threadIdx.x < end) next = frame.candidates[begin + threadIdx.x];
+  if (at < total) next = frame.candidates[at];
   for (int l = warp; l < frame.levels; l += kWarps) {
     const int found = FindCut < kHarrisKeys ? kBins : 256 > (counters.histogram[l], frame.level[l].first_share);
     if (lane == 0) cut[l] = found;
   }
   __syncthreads();
-  for (uint32_t first = begin; first < end; first += kThreads) {
+  for (uint32_t first = blockIdx.x * turn; first < total; first += step) {
     const Candidate c = next;
-    const bool exists = first + threadIdx.x < end;
-    if (first + kThreads + threadIdx.x < end) next = frame.candidates[first + kThreads + threadIdx.x];
+    const bool exists = at < total;
+    if (exists) at += step;
+    if (at < total) next = frame.candidates[at];
     const int bin = kHarrisKeys ? HarrisBin(c.key) : static_cast<int>(c.key);
-    const bool keep = exists && bin >= cut[LevelOf(c.position)];
+    const int l = LevelOf(c.position);
+    const bool keep = exists && bin >= cut[l];
     const unsigned kept = __ballot_sync(kFullWarp, keep);
     uint32_t base = 0;
     if (kept != 0 && lane == 0) base = atomicAdd(&queue.length, __popc(kept));
     base = __shfl_sync(kFullWarp, base, 0);
-    if (keep) queue.corner[base + __popc(kept & ((1u << lane) - 1))] = c;
+    if (keep) {
+      const uint32_t i = base + __popc(kept & ((1u << lane) - 1));
+      queue.corner[i] = c;
+      queue.place[i] = static_cast<uint16_t>(atomicAdd(&queue.per_level[l], 1u));
+    }
     // The same decision in all threads: between barriers, before anyone can add more.
-    if (first + kThreads < end) {
+    if (first + step < total) {
       __syncthreads();
       const bool full = queue.length > kQueue - kThreads;
       __syncthreads();

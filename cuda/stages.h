@@ -12,30 +12,27 @@
 namespace glint::cuda {
 
 // pyramid.cu: level[index].image, and .mask if there is one, from the level before. 1 <= index < levels.
-absl::Status BuildLevel(StreamView stream, const Frame& frame, int index);
+absl::Status BuildLevel(StreamView stream, const Frame& frame, int index, int multiprocessors);
 
 // corners.cu: candidates of all levels and the histogram of their keys. FAST, its score (or Harris at every corner),
 // suppression, border, mask.
 struct CornerTiling {
-  int tested_width, tested_height;  // pixels that a tile tests
-  int width, height;                // pixels of the level that it answers for
-  int margin_x, margin_y;           // from the first tested pixel to the first one answered for
-  int alignment;                    // of the first tested column
+  int strips_per_block;
+  int width;      // pixels of the level that a strip answers for
+  int margin_x;   // columns tested beyond those, at each side; of rows, one
+  int step_rows;  // a strip tests a whole number of these
 };
 CornerTiling GetCornerTiling();
 absl::Status PrepareCorners(Api* api);  // once per device, before the first FindCorners
-absl::Status FindCorners(StreamView stream, const Frame& frame, int arc_length, bool harris);
+absl::Status FindCorners(StreamView stream, const Frame& frame, int arc_length, bool harris, int multiprocessors);
 
 // shortlist.cu: the best of the candidates by the first ranking, exactly, ties included. With `rescore`, their keys
 // become the Harris response; otherwise they keep their keys, FAST scores or (`harris_keys`) Harris responses.
 absl::Status Shortlist(StreamView stream, const Frame& frame, bool rescore, bool harris_keys, int multiprocessors);
 
-// sort.cu: each chunk of each shortlist in output order.
-absl::Status SortChunks(StreamView stream, const Frame& frame, int multiprocessors);
-
 // orient.cu: each shortlisted corner's place among its level's by the final ranking; the angle of those kept; both into
-// the result.
-absl::Status Orient(StreamView stream, const Frame& frame, int multiprocessors);
+// the result. `harris_keys`: the shortlist's keys are Harris responses.
+absl::Status Orient(StreamView stream, const Frame& frame, bool harris_keys, int multiprocessors);
 
 // describe.cu: rBRIEF descriptors into the result.
 absl::Status PrepareDescribe(Api* api);  // once per device, before the first Describe

@@ -1,0 +1,109 @@
+// What a warp of the corner stage has of its strip: in shared memory, and in registers.
+#ifndef GLINT_CUDA_STRIP_CUH_
+#define GLINT_CUDA_STRIP_CUH_
+
+#include <type_traits>
+
+#include "cuda/device.cuh"
+#include "cuda/fast.cuh"
+
+namespace glint::cuda {
+
+// Rows tested at a time: as many as stay in registers, so that each has a fixed place there.
+inline constexpr int kStep = 2 * kFastRadius + 1;
+inline constexpr int kTestedColumns = kWarp * 4;
+inline constexpr int kMarginX = 2;  // tested but not answered for; the next strip begins at a whole word
+inline constexpr int kColumns = kTestedColumns - 2 * kMarginX;
+inline constexpr int kVector = 16;      // bytes that a lane loads at once
+inline constexpr int kRowVectors = 10;  // the tested columns, 4 more at each side, and up to 12 to begin at a vector
+inline constexpr int kPitch = 11 * kVector;  // of a row in shared memory; so that rows begin at different banks
+inline constexpr int kRowsPerLoad = kWarp / kRowVectors;
+inline constexpr int kListed = (kStep + 1) * kTestedColumns;
+inline constexpr int kFound = 2 * kWarp;
+
+// kHarris: responses are OrderedKeys of Harris measures, and the rows are there that those read.
+template <bool kHarris>
+struct Strip {
+  using Response = std::conditional_t<kHarris, uint32_t, uint8_t>;
+  static constexpr int kPad = kHarris ? kHarrisRadius : kFastRadius;  // rows held beyond the kStep tested
+  static constexpr int kHeld = kStep + 2 * kPad;
+  static constexpr int kResponses = kStep + 2;
+
+  alignas(16) uint8_t pixels[kHeld][kPitch];
+  alignas(16) Response response[kResponses][kTestedColumns];  // 0: not a corner; row 0 is two above the first tested
+  uint16_t list[kListed];  // corners of the row above, then of the rows tested: (1 + row) << 7 | column
+  alignas(8) Candidate found[kFound];
+};
+
+// HarrisResponse() of the pixel at `centre`: sliding down the window, each row's differences and sums computed once.
+__device__ float HarrisInStrip(const uint8_t* centre) {
+  int difference[3][kHarrisBlock];  // p(x + 1) - p(x - 1), of the last three rows
+  int sum[3][kHarrisBlock];         // p(x - 1) + 2 p(x) + p(x + 1)
+  int xx = 0, yy = 0, xy = 0;
+#pragma unroll
+  for (int v = 0; v <= 2 * kHarrisRadius; ++v) {
+    const uint8_t* row = centre + (v - kHarrisRadius) * kPitch - kHarrisRadius;
+    int p[kHarrisBlock + 2];
+#pragma unroll
+    for (int u = 0; u < kHarrisBlock + 2; ++u) p[u] = row[u];
+#pragma unroll
+    for (int u = 0; u < kHarrisBlock; ++u) {
+      difference[v % 3][u] = p[u + 2] - p[u];
+      sum[v % 3][u] = p[u] + 2 * p[u + 1] + p[u + 2];
+    }
+    if (v < 2) continue;
+#pragma unroll
+    for (int u = 0; u < kHarrisBlock; ++u) {
+      const int gx = difference[(v + 1) % 3][u] + 2 * difference[(v + 2) % 3][u] + difference[v % 3][u];
+      const int gy = sum[v % 3][u] - sum[(v + 1) % 3][u];
+      xx += gx * gx;
+      yy += gy * gy;
+      xy += gx * gy;
+    }
+  }
+  return HarrisResponse(xx, yy, xy);
+}
+
+// What the test needs of the last kStep rows, quartered: row j of the strip is at place (j + 3) % kStep.
+struct Window {
+  uint32_t centre[kStep], left2[kStep], right2[kStep], left3[kStep], right3[kStep];
+
+  __device__ __forceinline__ void Load(int place, const uint8_t* pixels) {
+    const auto* word = reinterpret_cast<const uint32_t*>(pixels);
+    const uint32_t before = QuarterPixels(word[-1]);
+    const uint32_t here = QuarterPixels(word[0]);
+    const uint32_t after = QuarterPixels(word[1]);
+    centre[place] = here;
+    left2[place] = __funnelshift_l(before, here, 16);
+    right2[place] = __funnelshift_r(here, after, 16);
+    left3[place] = __funnelshift_l(before, here, 24);
+    right3[place] = __funnelshift_r(here, after, 24);
+  }
+
+  // Of the row at `place`, when the three below it are the last ones loaded.
+  __device__ __forceinline__ uint32_t Test(int place, uint32_t margin) const {
+    const auto at = [place](int rows) { return (place + rows + kStep) % kStep; };
+    const Compass ring = {{centre[at(3)], right2[at(2)], right3[place], right2[at(-2)]},
+                          {centre[at(-3)], left2[at(-2)], left3[place], left2[at(2)]}};
+    return CompassTest(ring, centre[place], margin);
+  }
+};
+
+// Bytes of a word of columns x..x+3 that lie in low..high-1, as 0xff each.
+__device__ __forceinline__ uint32_t ColumnMask(int x, int low, int high) {
+  uint32_t mask = 0;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) mask |= x + i >= low && x + i < high ? 0xffu << (8 * i) : 0u;
+  return mask;
+}
+
+// Bits r of each byte for which y + r is in low..high-1.
+__device__ __forceinline__ uint32_t RowMask(int y, int low, int high) {
+  const int first = Clamp(low - y, 0, 8);
+  const int last = Clamp(high - y, 0, 8);
+  return (((1u << last) - 1) & ~((1u << first) - 1)) * 0x01010101u;
+}
+
+}  // namespace glint::cuda
+
+#endif  // GLINT_CUDA_STRIP_CUH_
