@@ -36,10 +36,11 @@ struct Band {
 
 struct Level {
   ImageView image;
-  ImageView mask;  // empty without one
+  ImageView mask;  // empty without one, and above level 0 unless levels are cascaded
   Plane pixels;    // of levels above 0, and of a narrow level 0
   Plane mask_pixels;
-  ResizeTables resize;  // from the level before
+  ImageView source;     // what the level is resized from; empty at level 0
+  ResizeTables resize;  // from there
   float scale = 1.0f;
   int share = 0;  // of max_features
 
@@ -58,8 +59,9 @@ struct Level {
 
   Plane blurred;
   Buffer<uint32_t> needed;  // as BlurJob wants it, strip after strip
+  Buffer<uint32_t> integral;
 
-  Rect CornerRegion(int edge_threshold) const;
+  Rect CornerRegion(const DetectorOptions& options) const;
 };
 
 // The levels of one detector. Memory and tables are kept from frame to frame.
@@ -70,11 +72,14 @@ class Levels {
   void Prepare(const DetectorOptions& options, const ImageView& image, const ImageView& mask, int threads);
 
   int count() const { return count_; }  // up to the first that vanishes
+  // Room in the lists of all levels.
+  size_t room() const { return room_; }
   Level& operator[](int l) { return levels_[static_cast<size_t>(l)]; }
 
  private:
   std::array<Level, kMaxLevels> levels_;
   int count_ = 0;
+  size_t room_ = 0;
 };
 
 }  // namespace glint::cpu

@@ -6,14 +6,20 @@
 #include <cstring>
 #include <vector>
 
+#include "cpu/bfrost.h"
 #include "cpu/buffer.h"
+#include "cpu/cells.h"
+#include "cpu/dense_corners.h"
 #include "cpu/harris_corners.h"
 #include "cpu/levels.h"
 #include "cpu/need_map.h"
 #include "cpu/patch_copy.h"
+#include "cpu/scored_corners.h"
 #include "cpu/select.h"
 #include "cpu/stages.h"
 #include "cpu/worker_pool.h"
+#include "features/arc.h"
+#include "features/bfrost.h"
 #include "features/math.h"
 #include "features/patch.h"
 
@@ -34,6 +40,10 @@ constexpr int kBlurTaskRows = 128;        // each recomputes 6 rows
 struct Worker {
   Buffer<uint8_t> fast;
   HarrisScratch harris;
+  ScoredScratch scored;
+  Buffer<int32_t> dense_harris;
+  Buffer<uint32_t> columns;
+  float most = 0;  // of the responses this thread has seen
   Buffer<int16_t> resize;
   Buffer<float> blur;
   int64_t pyramid_ns = 0;
@@ -59,12 +69,17 @@ struct Pipeline::Impl {
   void FindCorners(StageTimes* times);
   void FindCornersInBand(Level* level, Band* band, Worker* worker);
   void ResizeBand(int l, int y0, int y1, Worker* worker);
-  size_t Gather(Level* level);
+  void FindDenseCorners();
+  bool IsMasked(const Level& level, uint32_t where);
+  void Gather(Level* level);
   void Select(Level* level);
+  void SelectAcrossLevels();
+  void Order(Level* level);
   void Place(Features* features);
   void Orient(Features* features);
   void Blur();
   void Describe(Features* features);
+  void DescribeByRegions(Features* features);
   void DescribeAtBorder(const Level& level, int x, int y, float angle, uint8_t* descriptor);
 
   template <typename Add>
@@ -94,6 +109,12 @@ struct Pipeline::Impl {
   std::vector<Task> tasks;
 
   DetectorOptions options;
+  bool orb_kind = true;  // IsOrbKind(options)
+  CellSelection cells;
+  Plane smooth;             // of CornerTest::kEveryPixel
+  Buffer<float> responses;  // likewise: the map
+  float bfrost_scale = 0;   // that the pattern is for
+  BfrostPattern bfrost;
   int patch_size = 0;  // that the tables below are for
   CentroidTable centroid;
   PatternTable pattern;
@@ -102,16 +123,32 @@ struct Pipeline::Impl {
 
 void Pipeline::Impl::Prepare(const DetectorOptions& new_options, const ImageView& image, const ImageView& mask) {
   options = new_options;
+  orb_kind = IsOrbKind(options);
+  const bool dense = options.corner_test == CornerTest::kEveryPixel;
+  if (bfrost_scale != options.bfrost_scale) {
+    bfrost_scale = options.bfrost_scale;
+    bfrost = MakeBfrostPattern(bfrost_scale);
+  }
   if (patch_size != options.patch_size) {
     patch_size = options.patch_size;
     centroid = MakeCentroidTable(MakePatchDisc(patch_size));
     pattern = MakePatternTable(MakeRbriefPattern(patch_size));
   }
   levels.Prepare(options, image, mask, pool.threads());
+  if (options.selection != Selection::kTopN) cells.Prepare(options, image.shape(), levels.room());
+  if (dense) {
+    responses.Reserve(DenseHarrisPitch(image.width) * static_cast<size_t>(image.height));
+    if (options.smooth) smooth.Resize(image.shape());
+  }
   for (Worker& worker : workers) {
     worker.fast.Grow(FastScratchBytes(image.width));
     worker.resize.Grow(ResizeScratchElements(image.width));
-    if (options.score == Score::kHarris) worker.harris.Prepare(image.width);
+    if (orb_kind && options.score == Score::kHarris) worker.harris.Prepare(image.width);
+    if (!orb_kind && !dense) worker.scored.Prepare(image.width);
+    if (dense) {
+      worker.dense_harris.Grow(DenseHarrisScratchElements(image.width));
+      worker.columns.Reserve(static_cast<size_t>(image.width) + 1);
+    }
     if (options.descriptor == Descriptor::kRbrief) worker.blur.Grow(kBlurScratchFloats);
     worker.pyramid_ns = 0;
     worker.corners_ns = 0;
@@ -134,7 +171,9 @@ void Pipeline::Impl::FindCornersInBand(Level* level, Band* band, Worker* worker)
   const auto start = Clock::now();
   const FastJob job = {level->image, band->region, options.fast_threshold, options.arc_length};
   uint32_t* where = level->where.data() + band->first;
-  if (options.score == Score::kHarris) {
+  if (!orb_kind) {
+    band->count = ScoredCorners(stages, options, job, &worker->scored, where, level->response.data() + band->first);
+  } else if (options.score == Score::kHarris) {
     band->count = HarrisCorners(stages, job, &worker->harris, where, level->response.data() + band->first);
   } else {
     band->count = stages.fast_suppressed(job, worker->fast.data(), where, level->score.data() + band->first);
@@ -145,10 +184,10 @@ void Pipeline::Impl::FindCornersInBand(Level* level, Band* band, Worker* worker)
 void Pipeline::Impl::ResizeBand(int l, int y0, int y1, Worker* worker) {
   const auto start = Clock::now();
   Level& to = levels[l];
-  Level& from = levels[l - 1];
-  stages.resize(to.resize, from.image, y0, y1, to.pixels.memory.data(), to.pixels.view.stride, worker->resize.data());
+  stages.resize(to.resize, to.source, y0, y1, to.pixels.memory.data(), to.pixels.view.stride, worker->resize.data());
   if (!to.mask.empty()) {
-    stages.resize(to.resize, from.mask, y0, y1, to.mask_pixels.memory.data(), to.mask.stride, worker->resize.data());
+    stages.resize(to.resize, levels[l - 1].mask, y0, y1, to.mask_pixels.memory.data(), to.mask.stride,
+                  worker->resize.data());
     for (int y = y0; y < y1; ++y) {
       uint8_t* row = to.mask_pixels.row(y);
       for (int x = 0; x < to.mask.width; ++x) row[x] = CutMask(row[x]);
@@ -160,6 +199,11 @@ void Pipeline::Impl::ResizeBand(int l, int y0, int y1, Worker* worker) {
 // Corners of each level, and beside them, while its pixels are in cache, the next level.
 void Pipeline::Impl::FindCorners(StageTimes* times) {
   const auto start = Clock::now();
+  if (options.corner_test == CornerTest::kEveryPixel) {
+    FindDenseCorners();
+    times->corners_ns = NanosecondsSince(start);
+    return;
+  }
   for (int l = 0; l < levels.count(); ++l) {
     Level& level = levels[l];
     const int bands = static_cast<int>(level.bands.size());
@@ -189,18 +233,62 @@ void Pipeline::Impl::FindCorners(StageTimes* times) {
   times->corners_ns = wall - times->pyramid_ns;
 }
 
-// Brings the bands' corners together, less those that the mask hides. Returns their number.
-size_t Pipeline::Impl::Gather(Level* level) {
-  const bool by_score = options.score == Score::kMaxThreshold;
+// The only level's corners when every pixel is asked.
+void Pipeline::Impl::FindDenseCorners() {
+  Level& level = levels[0];
+  const int height = level.image.height;
+  const int bands = pool.threads() == 1 ? 1 : std::clamp(height / kResizeBandRows, 1, 2 * pool.threads());
+  const auto in_bands = [&](auto run) {
+    pool.ForEach(bands, [&](int i, int w) {
+      run(height * i / bands, height * (i + 1) / bands, &workers[static_cast<size_t>(w)]);
+    });
+  };
+  ImageView image = level.image;
+  if (options.smooth) {
+    in_bands([&](int y0, int y1, Worker* worker) {
+      stages.smooth(level.image, y0, y1, reinterpret_cast<int16_t*>(worker->dense_harris.data()), smooth.memory.data(),
+                    smooth.view.stride);
+    });
+    image = smooth.view;
+  }
+  const ResponseMap map = {responses.data(), DenseHarrisPitch(image.width), image.shape()};
+  for (Worker& worker : workers) worker.most = 0;
+  in_bands([&](int y0, int y1, Worker* worker) {
+    const DenseHarrisJob job = {image, options.harris_block, options.harris_k, y0, y1};
+    worker->most =
+        std::max(worker->most, stages.dense_harris(job, worker->dense_harris.data(), responses.data(), map.pitch));
+  });
+  float most = 0;
+  for (const Worker& worker : workers) most = std::max(most, worker.most);
+  const float threshold = AbsoluteThreshold(options, most);
+  pool.ForEach(static_cast<int>(level.bands.size()), [&](int i, int w) {
+    Band& band = level.bands[static_cast<size_t>(i)];
+    band.count = DenseCorners(stages, map, band.region, threshold, options.suppression_radius,
+                              workers[static_cast<size_t>(w)].columns.data(), level.where.data() + band.first,
+                              level.response.data() + band.first);
+  });
+}
+
+bool Pipeline::Impl::IsMasked(const Level& level, uint32_t where) {
+  const ImageView& mask = levels[0].mask;
+  if (mask.empty()) return false;
+  if (!level.mask.empty()) return level.mask.at(PointX(where), PointY(where)) == 0;
+  return mask.at(ImagePosition(PointX(where), level.scale, mask.width),
+                 ImagePosition(PointY(where), level.scale, mask.height)) == 0;
+}
+
+// The bands' corners at which there is no mask, in one list.
+void Pipeline::Impl::Gather(Level* level) {
+  const bool by_score = orb_kind && options.score == Score::kMaxThreshold;
   size_t count = 0;
   for (const Band& band : level->bands) {
-    if (level->mask.empty() && band.first == count) {
+    if (levels[0].mask.empty() && band.first == count) {
       count += band.count;
       continue;
     }
     for (size_t i = band.first; i < band.first + band.count; ++i) {
       const uint32_t where = level->where[i];
-      if (!level->mask.empty() && level->mask.at(PointX(where), PointY(where)) == 0) continue;
+      if (IsMasked(*level, where)) continue;
       level->where[count] = where;
       if (by_score) {
         level->score[count] = level->score[i];
@@ -210,21 +298,52 @@ size_t Pipeline::Impl::Gather(Level* level) {
       ++count;
     }
   }
-  return count;
+  level->count = count;
 }
 
+// Selection::kTopN.
 void Pipeline::Impl::Select(Level* level) {
-  const bool by_score = options.score == Score::kMaxThreshold;
-  size_t count = Gather(level);
+  Gather(level);
   const size_t share = static_cast<size_t>(level->share);
+  const bool again = options.ranking == Ranking::kHarris;
+  const size_t first_cut = again ? 2 * share : share;
   uint32_t* where = level->where.data();
   float* response = level->response.data();
-  if (by_score) {
-    const bool again = options.ranking == Ranking::kHarris;
-    count = KeepBestScores(where, level->score.data(), count, again ? 2 * share : share, response);
-    if (again) stages.harris(level->image, where, count, response);
+  size_t count = level->count;
+  if (orb_kind && options.score == Score::kMaxThreshold) {
+    count = KeepBestScores(where, level->score.data(), count, first_cut, response);
+  } else if (again) {
+    count = KeepBestResponses(where, response, count, first_cut, &level->bit_keys);
   }
+  if (again) stages.harris(level->image, where, count, response);
   level->found = KeepBestResponses(where, response, count, share, &level->bit_keys);
+  Order(level);
+}
+
+// Any other selection.
+void Pipeline::Impl::SelectAcrossLevels() {
+  LevelList lists[kMaxLevels];
+  const int count = levels.count();
+  for (int l = 0; l < count; ++l) {
+    Level& level = levels[l];
+    Gather(&level);
+    lists[l] = {level.where.data(), level.response.data(), level.count, level.scale, level.image.shape()};
+    if (options.selection == Selection::kPyca) cells.CullLevel(options, &lists[l]);
+  }
+  const Shape image = levels[0].image.shape();
+  if (options.selection == Selection::kGrid) cells.BestOfGrid(options, image, lists, count);
+  if (options.selection == Selection::kPyca) cells.Aggregate(options, image, lists, count);
+  cells.KeepBest(options.max_features, lists, count);
+  for (int l = 0; l < count; ++l) {
+    levels[l].found = lists[l].count;
+    Order(&levels[l]);
+  }
+}
+
+// Cuts what no output has room for and finds the others' places.
+void Pipeline::Impl::Order(Level* level) {
+  uint32_t* where = level->where.data();
+  float* response = level->response.data();
   level->count = TrimTies(where, response, level->found, static_cast<size_t>(OutputCapacity(options)));
   OutputOrder(response, level->count, &level->sort_keys, level->slot.data());
 }
@@ -249,7 +368,7 @@ void Pipeline::Impl::Place(Features* features) {
     }
     level.count = kept;
   }
-  const bool describe = options.descriptor == Descriptor::kRbrief;
+  const bool describe = options.descriptor != Descriptor::kNone;
   for (auto* v : {&features->x, &features->y, &features->size, &features->angle, &features->response}) {
     v->reserve(capacity);
   }
@@ -275,8 +394,12 @@ void Pipeline::Impl::Orient(Features* features) {
   MakeKeypointTasks();
   ForEachTask([&](const Task& task, Worker*) {
     Level& level = levels[task.level];
-    stages.centroid(level.image, centroid, level.where.data() + task.begin, static_cast<size_t>(task.end - task.begin),
-                    level.angle.data() + task.begin);
+    const size_t count = static_cast<size_t>(task.end - task.begin);
+    if (options.orientation == Orientation::kArcMidpoint) {
+      ArcMidpoints(level.image, options, level.where.data() + task.begin, count, level.angle.data() + task.begin);
+    } else {
+      stages.centroid(level.image, centroid, level.where.data() + task.begin, count, level.angle.data() + task.begin);
+    }
     for (int i = task.begin; i < task.end; ++i) features->angle[level.first_output + level.slot[i]] = level.angle[i];
   });
 }
@@ -346,6 +469,23 @@ void Pipeline::Impl::Describe(Features* features) {
   });
 }
 
+// Descriptor::kBfrost.
+void Pipeline::Impl::DescribeByRegions(Features* features) {
+  pool.ForEach(levels.count(), [this](int l, int) {
+    if (levels[l].count > 0) MakeIntegral(levels[l].image, levels[l].integral.data());
+  });
+  MakeKeypointTasks();
+  ForEachTask([&](const Task& task, Worker*) {
+    const Level& level = levels[task.level];
+    const IntegralView integral = {level.integral.data(), IntegralPitch(level.image.width), level.image.shape()};
+    for (int i = task.begin; i < task.end; ++i) {
+      DescribeBfrost(integral, bfrost, PointX(level.where[i]), PointY(level.where[i]),
+                     RoundHalfEven(level.angle[i] / kDegreesPerArcStep),
+                     features->descriptors.data() + (level.first_output + level.slot[i]) * kBfrostBytes);
+    }
+  });
+}
+
 Pipeline::Pipeline(int threads) : impl_(std::make_unique<Impl>(std::max(threads, 1))) {}
 Pipeline::~Pipeline() = default;
 
@@ -362,17 +502,25 @@ absl::Status Pipeline::Detect(const DetectorOptions& options, const ImageView& i
     stage_start = Clock::now();
     return ns;
   };
-  impl_->pool.ForEach(impl_->levels.count(), [this](int l, int) { impl_->Select(&impl_->levels[l]); });
+  if (options.selection == Selection::kTopN) {
+    impl_->pool.ForEach(impl_->levels.count(), [this](int l, int) { impl_->Select(&impl_->levels[l]); });
+  } else {
+    impl_->SelectAcrossLevels();
+  }
   t.select_ns = lap();
   impl_->Place(features);
   t.download_ns = lap();
-  if (options.orientation == Orientation::kIntensityCentroid) {
+  if (options.orientation != Orientation::kNone) {
     impl_->Orient(features);
     t.orient_ns = lap();
   }
   if (options.descriptor == Descriptor::kRbrief) {
     impl_->Blur();
     impl_->Describe(features);
+    t.describe_ns = lap();
+  }
+  if (options.descriptor == Descriptor::kBfrost) {
+    impl_->DescribeByRegions(features);
     t.describe_ns = lap();
   }
   t.detect_ns = NanosecondsSince(start) - t.download_ns;

@@ -17,6 +17,7 @@ void AddFastRaw(int64_t target, Stages* stages);
 void AddFastSuppressed(int64_t target, Stages* stages);
 void AddResize(int64_t target, Stages* stages);
 void AddHarris(int64_t target, Stages* stages);
+void AddDenseHarris(int64_t target, Stages* stages);
 void AddCentroid(int64_t target, Stages* stages);
 void AddBlur(int64_t target, Stages* stages);
 void AddDescribe(int64_t target, Stages* stages);
@@ -65,8 +66,10 @@ absl::Status ValidateSimdTarget() {
 
 Stages StagesFor(int64_t target) {
   Stages stages;
-  for (const auto add : {&AddFastRaw, &AddFastSuppressed, &AddResize, &AddHarris, &AddCentroid, &AddBlur, &AddDescribe})
+  for (const auto add : {&AddFastRaw, &AddFastSuppressed, &AddResize, &AddHarris, &AddDenseHarris, &AddCentroid,
+                         &AddBlur, &AddDescribe}) {
     add(target, &stages);
+  }
   return stages;
 }
 

@@ -137,6 +137,27 @@ struct PatternTable {
 };
 PatternTable MakePatternTable(const RbriefPattern& pattern);
 
+// ---- Harris measure at every pixel
+
+struct DenseHarrisJob {
+  ImageView image;
+  int block;  // 3..15, odd
+  float k;
+  int y0;  // rows [y0, y1)
+  int y1;
+};
+// Elements of a scratch row, with margins on both sides; also of a row of the map.
+inline constexpr size_t kDenseHarrisMargin = 64;
+inline size_t DenseHarrisPitch(int width) {
+  return (static_cast<size_t>(width) + 63) / 64 * 64 + 2 * kDenseHarrisMargin;
+}
+// Rows of gradients that are kept: those of the widest window, and the one that leaves it.
+inline constexpr int kDenseHarrisRing = kMaxHarrisBlock + 1;
+// Three rows of 32-bit sums; two rows and a ring of pairs of rows of 16 bits.
+inline size_t DenseHarrisScratchElements(int width) {
+  return (3 + 1 + static_cast<size_t>(kDenseHarrisRing)) * DenseHarrisPitch(width);
+}
+
 // ---- the table
 
 struct Stages {
@@ -156,6 +177,14 @@ struct Stages {
 
   // HarrisResponse of each point; reads reflections outside the image.
   void (*harris)(const ImageView& image, const uint32_t* where, size_t count, float* response);
+
+  // HarrisResponse of each pixel of the job's rows, at map + y * map_pitch, and the greatest of them. Products of
+  // gradients are reflected outside the image. `scratch`: DenseHarrisScratchElements, zero at first.
+  float (*dense_harris)(const DenseHarrisJob& job, int32_t* scratch, float* map, size_t map_pitch);
+  // The columns of a row that are over the threshold, and their number. `columns` has room for one more than `width`.
+  size_t (*list_over)(const float* row, int width, float threshold, uint32_t* columns);
+  // Rows [y0, y1) smoothed by 1 2 1 both ways. `out` rows have room for 64 more bytes. `scratch`: DenseHarrisPitch.
+  void (*smooth)(const ImageView& image, int y0, int y1, int16_t* scratch, uint8_t* out, ptrdiff_t out_stride);
 
   // Degrees; reads reflections outside the image.
   void (*centroid)(const ImageView& image, const CentroidTable& table, const uint32_t* where, size_t count,

@@ -18,6 +18,16 @@ inline constexpr int kMinFastThreshold = 1;
 inline constexpr int kMaxFastThreshold = 254;  // at 255 no 8-bit pixel can differ by more
 inline constexpr int kMinArcLength = 9;
 inline constexpr int kMaxArcLength = 12;
+inline constexpr int kMaxSuppressionRadius = 4;
+inline constexpr int kMinHarrisBlock = 3;
+inline constexpr int kMaxHarrisBlock = 15;
+inline constexpr float kMaxHarrisK = 0.25f;           // from here on no window has a positive measure
+inline constexpr float kMaxResponseThreshold = 1.0f;  // no window of 8-bit pixels reaches more than 0.25
+inline constexpr int kMinCell = 8;
+inline constexpr int kMaxCell = 512;
+inline constexpr int kMaxAggregationWindow = 15;
+inline constexpr float kMinBfrostScale = 0.25f;
+inline constexpr float kMaxBfrostScale = 4.0f;
 inline constexpr int kMinFeatures = 1;
 inline constexpr int kMaxFeatures = 65536;
 inline constexpr int kMinEdgeThreshold = 0;
@@ -26,6 +36,7 @@ inline constexpr int kMinPatchSize = 2;
 inline constexpr int kMaxPatchSize = 63;
 
 inline constexpr int kRbriefBytes = 32;
+inline constexpr int kBfrostBytes = 32;
 
 }  // namespace glint
 

@@ -75,6 +75,16 @@ GLINT_HD inline uint8_t ResizeColumn(int next_weight, int at, int next) {
   return static_cast<uint8_t>(((256 - next_weight) * at + next_weight * next + (1 << 15)) >> 16);
 }
 
+// A level of half the size (Pyramid::kHalf): the mean of 2x2 pixels, halves up.
+GLINT_HD inline uint8_t MeanOfFour(int a, int b, int c, int d) {
+  return static_cast<uint8_t>((a + b + c + d + 2) >> 2);
+}
+
+// Where pixel `at` of an axis of a level with this scale lies in the image, whose axis has `size` pixels.
+GLINT_HD inline int ImagePosition(int at, float scale, int size) {
+  return Min(RoundHalfEven(static_cast<float>(at) * scale), size - 1);
+}
+
 // A mask's levels hold only 255 and 0: what interpolation made smaller is cut (cv::threshold 254, THRESH_TOZERO).
 GLINT_HD inline uint8_t CutMask(uint8_t v) { return v == 255 ? 255 : 0; }
 
@@ -113,15 +123,25 @@ GLINT_HD inline int FastScore(int centre, const uint8_t ring[16], int arc) {
 constexpr int kHarrisBlock = 7;                      // pixels, side of the window of gradients
 constexpr int kHarrisRadius = kHarrisBlock / 2 + 1;  // pixels read around the corner: window and 3x3 Sobel
 
+// The fourth power of what cv::cornerHarris scales derivatives by: 3x3 Sobel, `block` pixels a side, 8 bits.
+GLINT_HD inline float HarrisScale4(int block) {
+  const float scale = 1.0f / (4 * block * 255.0f);
+  return scale * scale * scale * scale;
+}
+
 // From the window's sums of Ix*Ix, Iy*Iy and Ix*Iy, where Ix and Iy are unscaled 3x3 Sobel derivatives.
-GLINT_HD inline float HarrisResponse(int xx, int yy, int xy) {
-  constexpr float kK = 0.04f;
-  constexpr float kScale = 1.0f / (4 * kHarrisBlock * 255.0f);
-  constexpr float kScale4 = kScale * kScale * kScale * kScale;
+GLINT_HD inline float HarrisResponse(int xx, int yy, int xy, float k, float scale4) {
   const float a = static_cast<float>(xx);
   const float b = static_cast<float>(yy);
   const float c = static_cast<float>(xy);
-  return (a * b - c * c - kK * (a + b) * (a + b)) * kScale4;
+  return (a * b - c * c - k * (a + b) * (a + b)) * scale4;
+}
+
+// As cv::ORB has it.
+GLINT_HD inline float HarrisResponse(int xx, int yy, int xy) {
+  constexpr float kScale = 1.0f / (4 * kHarrisBlock * 255.0f);
+  constexpr float kScale4 = kScale * kScale * kScale * kScale;
+  return HarrisResponse(xx, yy, xy, 0.04f, kScale4);
 }
 
 // ---- orientation

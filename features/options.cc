@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 #include "absl/strings/str_join.h"
+#include "features/arc.h"
 #include "features/error.h"
 #include "features/pixels.h"
 
@@ -12,14 +14,59 @@ namespace glint {
 namespace {
 
 auto AsTuple(const DetectorOptions& o) {
-  return std::tie(o.pyramid, o.levels, o.scale_factor, o.corner_test, o.fast_threshold, o.arc_length, o.score,
-                  o.selection, o.ranking, o.max_features, o.edge_threshold, o.orientation, o.descriptor, o.patch_size);
+  return std::tie(o.pyramid, o.levels, o.scale_factor, o.corner_test, o.fast_threshold, o.arc_length, o.max_arc,
+                  o.score, o.suppression_radius, o.smooth, o.harris_block, o.harris_k, o.selection, o.ranking,
+                  o.max_features, o.edge_threshold, o.cell_width, o.cell_height, o.aggregation_window,
+                  o.response_threshold, o.threshold_unit, o.orientation, o.descriptor, o.patch_size, o.bfrost_scale);
 }
 
 template <typename T>
 absl::Status CheckRange(absl::string_view field, T value, T low, T high) {
   // Written so that NaN fails.
   return value >= low && value <= high ? absl::OkStatus() : OutOfRangeError(field, value, low, high);
+}
+
+// Choices that contradict each other.
+absl::Status CheckChoices(const DetectorOptions& o) {
+  const bool dense = o.corner_test == CornerTest::kEveryPixel;
+  if (o.max_arc < o.arc_length) {
+    return ContradictionError("max_arc", absl::StrCat(o.max_arc, " is less than arc_length ", o.arc_length));
+  }
+  for (const auto& [field, side] :
+       {std::pair{"harris_block", o.harris_block}, std::pair{"aggregation_window", o.aggregation_window}}) {
+    if (side % 2 == 0) return ContradictionError(field, absl::StrCat(side, " is even; a window has a middle pixel"));
+  }
+  if (o.pyramid == Pyramid::kHalf && o.scale_factor != 2) {
+    return ContradictionError("scale_factor", absl::StrCat(o.scale_factor, ", but pyramid HALF has 2"));
+  }
+  if (o.score == Score::kHarris && o.ranking == Ranking::kHarris) {
+    return ContradictionError("ranking", "HARRIS re-ranks another score; with score HARRIS it must be SCORE");
+  }
+  if (o.selection != Selection::kTopN && o.ranking == Ranking::kHarris) {
+    return ContradictionError("ranking", "HARRIS needs selection TOP_N");
+  }
+  if (dense && o.score != Score::kHarris) {
+    return ContradictionError("score", "corner_test EVERY_PIXEL needs score HARRIS");
+  }
+  if (dense && (o.selection != Selection::kThreshold || o.levels != 1)) {
+    return ContradictionError("corner_test", "EVERY_PIXEL needs selection THRESHOLD and levels 1");
+  }
+  if (o.selection == Selection::kGrid && o.pyramid != Pyramid::kHalf && o.levels != 1) {
+    return ContradictionError("selection", "GRID needs pyramid HALF or levels 1");
+  }
+  if (o.selection == Selection::kPyca && o.score == Score::kHarris) {
+    return ContradictionError("selection", "PYCA adds scores up; score must be MAX_THRESHOLD, SAD_CIRCLE or SAD_ARC");
+  }
+  if (o.orientation == Orientation::kArcMidpoint && dense) {
+    return ContradictionError("orientation", "ARC_MIDPOINT needs corner_test FAST");
+  }
+  if (o.descriptor == Descriptor::kRbrief && o.orientation == Orientation::kNone) {
+    return ContradictionError("descriptor", "RBRIEF needs an orientation; orientation is NONE");
+  }
+  if (o.descriptor == Descriptor::kBfrost && o.orientation != Orientation::kArcMidpoint) {
+    return ContradictionError("descriptor", "BFROST needs orientation ARC_MIDPOINT");
+  }
+  return absl::OkStatus();
 }
 
 // OpenCV's cvRound: to nearest, halves to even.
@@ -30,7 +77,8 @@ int RoundToInt(float value) { return static_cast<int>(std::lrint(value)); }
 bool operator==(const DetectorOptions& a, const DetectorOptions& b) { return AsTuple(a) == AsTuple(b); }
 
 const std::vector<std::string>& PresetNames() {
-  static const auto* const kNames = new std::vector<std::string>{"orb", "oriented_fast"};
+  static const auto* const kNames =
+      new std::vector<std::string>{"orb", "oriented_fast", "fast_grid", "pyca", "bfrost", "harris"};
   return *kNames;
 }
 
@@ -45,6 +93,49 @@ absl::StatusOr<DetectorOptions> PresetOptions(absl::string_view name) {
     options.ranking = Ranking::kScore;
     return options;
   }
+  options.ranking = Ranking::kScore;
+  options.max_features = 10000;
+  if (name == "fast_grid") {
+    options.pyramid = Pyramid::kHalf;
+    options.levels = 4;
+    options.scale_factor = 2;
+    options.fast_threshold = 10;
+    options.arc_length = 10;
+    options.score = Score::kSadCircle;
+    options.selection = Selection::kGrid;
+    options.edge_threshold = 3;
+    options.orientation = Orientation::kNone;
+    options.patch_size = 7;
+    return options;
+  }
+  if (name == "pyca") {
+    options.pyramid = Pyramid::kDirect;
+    options.max_arc = 13;
+    options.score = Score::kSadCircle;
+    options.suppression_radius = 0;
+    options.selection = Selection::kPyca;
+    options.descriptor = Descriptor::kRbrief;
+    return options;
+  }
+  if (name == "bfrost") {
+    options.levels = 1;
+    options.selection = Selection::kThreshold;
+    options.orientation = Orientation::kArcMidpoint;
+    options.descriptor = Descriptor::kBfrost;
+    return options;
+  }
+  if (name == "harris") {
+    options.levels = 1;
+    options.corner_test = CornerTest::kEveryPixel;
+    options.score = Score::kHarris;
+    options.selection = Selection::kThreshold;
+    options.response_threshold = 0.01f;
+    options.threshold_unit = ThresholdUnit::kFractionOfMax;
+    options.edge_threshold = 0;
+    options.orientation = Orientation::kNone;
+    options.patch_size = 7;
+    return options;
+  }
   return NotOneOfError("preset", name, absl::StrJoin(PresetNames(), ", "));
 }
 
@@ -54,16 +145,19 @@ absl::Status ValidateOptions(const DetectorOptions& o) {
         CheckRange("scale_factor", o.scale_factor, kMinScaleFactor, kMaxScaleFactor),
         CheckRange("fast_threshold", o.fast_threshold, kMinFastThreshold, kMaxFastThreshold),
         CheckRange("arc_length", o.arc_length, kMinArcLength, kMaxArcLength),
+        CheckRange("max_arc", o.max_arc, kMinArcLength, kFastRing),
+        CheckRange("suppression_radius", o.suppression_radius, 0, kMaxSuppressionRadius),
+        CheckRange("harris_block", o.harris_block, kMinHarrisBlock, kMaxHarrisBlock),
+        CheckRange("harris_k", o.harris_k, 0.0f, kMaxHarrisK),
+        CheckRange("cell_width", o.cell_width, kMinCell, kMaxCell),
+        CheckRange("cell_height", o.cell_height, kMinCell, kMaxCell),
+        CheckRange("aggregation_window", o.aggregation_window, 1, kMaxAggregationWindow),
+        CheckRange("response_threshold", o.response_threshold, 0.0f, kMaxResponseThreshold),
+        CheckRange("bfrost_scale", o.bfrost_scale, kMinBfrostScale, kMaxBfrostScale),
         CheckRange("max_features", o.max_features, kMinFeatures, kMaxFeatures),
         CheckRange("edge_threshold", o.edge_threshold, kMinEdgeThreshold, kMaxEdgeThreshold),
-        CheckRange("patch_size", o.patch_size, kMinPatchSize, kMaxPatchSize)}) {
+        CheckRange("patch_size", o.patch_size, kMinPatchSize, kMaxPatchSize), CheckChoices(o)}) {
     if (!status.ok()) return status;
-  }
-  if (o.score == Score::kHarris && o.ranking == Ranking::kHarris) {
-    return ContradictionError("ranking", "HARRIS re-ranks another score; with score HARRIS it must be SCORE");
-  }
-  if (o.descriptor == Descriptor::kRbrief && o.orientation == Orientation::kNone) {
-    return ContradictionError("descriptor", "RBRIEF needs an orientation; orientation is NONE");
   }
   return absl::OkStatus();
 }
@@ -93,6 +187,13 @@ int OutputCapacity(const DetectorOptions& options) {
   return options.max_features + std::max(options.max_features, 4096);
 }
 
+bool IsOrbKind(const DetectorOptions& o) {
+  return o.pyramid == Pyramid::kCascaded && o.corner_test == CornerTest::kFast && o.max_arc == kFastRing &&
+         (o.score == Score::kMaxThreshold || o.score == Score::kHarris) && o.suppression_radius == 1 &&
+         o.selection == Selection::kTopN && o.orientation != Orientation::kArcMidpoint &&
+         o.descriptor != Descriptor::kBfrost;
+}
+
 PyramidPlan PlanPyramid(const DetectorOptions& options, Shape shape) {
   PyramidPlan plan;
   plan.levels = options.levels;
@@ -100,6 +201,10 @@ PyramidPlan PlanPyramid(const DetectorOptions& options, Shape shape) {
   for (int l = 0; l < options.levels; ++l) {
     LevelPlan& level = plan.level[l];
     level.scale = static_cast<float>(std::pow(scale_factor, static_cast<double>(l)));
+    if (options.pyramid == Pyramid::kHalf) {
+      level.shape = {shape.width >> l, shape.height >> l};
+      continue;
+    }
     const float inverse = 1.0f / level.scale;
     level.shape = {RoundToInt(static_cast<float>(shape.width) * inverse),
                    RoundToInt(static_cast<float>(shape.height) * inverse)};
@@ -117,5 +222,7 @@ PyramidPlan PlanPyramid(const DetectorOptions& options, Shape shape) {
   plan.level[options.levels - 1].max_features = std::max(options.max_features - sum, 0);
   return plan;
 }
+
+int LevelCell(int cell, float scale) { return std::max(1, RoundToInt(static_cast<float>(cell) * (1.0f / scale))); }
 
 }  // namespace glint

@@ -17,18 +17,28 @@ namespace glint {
 
 enum class Pyramid {
   kCascaded,  // each level from the one before, exactly as cv::ORB
+  kDirect,    // each level from the image itself, with the same interpolation
+  kHalf,      // each level from the one before: means of 2x2 pixels, halves up; scale_factor is 2
 };
 enum class CornerTest {
-  kFast,  // arc_length contiguous ring pixels all > p + threshold or all < p - threshold (strictly, as cv::FAST)
+  // The longest run of ring pixels that are all > p + threshold, or all < p - threshold (strictly, as cv::FAST), has
+  // arc_length..max_arc pixels.
+  kFast,
+  kEveryPixel,
 };
 enum class Score {
   kMaxThreshold,  // the largest threshold at which the pixel is still a corner (cv::FAST's response)
   kHarris,        // Harris measure, at every corner found, before suppression
+  kSadCircle,     // sum of |ring - centre| over the 16 ring pixels
+  kSadArc,        // the same over the longest run that makes the pixel a corner
 };
 enum class Selection {
   kTopN,  // the N best of each level's share; all that tie with the N-th are kept (cv::KeyPointsFilter::retainBest)
+  kGrid,  // the best of each cell of the image, over all levels (Nagy, Foehn, Scaramuzza 2020)
+  kPyca,  // the best of each cell of each level, then aggregation over the levels (Kumar, Park, Behera 2023)
+  kThreshold,  // all; those over response_threshold when the score is Harris
 };
-// What kTopN ranks by.
+// What Selection::kTopN ranks by.
 enum class Ranking {
   kScore,   // the score that suppression used
   kHarris,  // first 2N by score, then N of those by Harris (cv::ORB with HARRIS_SCORE)
@@ -36,10 +46,18 @@ enum class Ranking {
 enum class Orientation {
   kNone,               // angle is -1
   kIntensityCentroid,  // direction from the corner to the centroid of the circular patch (cv::ORB)
+  kArcMidpoint,        // direction to the middle of the run that makes the pixel a corner, multiples of 11.25 (BFROST)
 };
 enum class Descriptor {
   kNone,
   kRbrief,  // 256 bit, steered by the angle, on the Gaussian-blurred level (cv::ORB with WTA_K 2)
+  kBfrost,  // 256 bit, comparisons of the means of 64 square regions, turned by whole and half steps
+            // (features/bfrost.h)
+};
+// What response_threshold is a multiple of.
+enum class ThresholdUnit {
+  kAbsolute,       // 1: the response itself
+  kFractionOfMax,  // the greatest response in the level
 };
 
 struct DetectorOptions {
@@ -50,24 +68,44 @@ struct DetectorOptions {
   CornerTest corner_test = CornerTest::kFast;
   int fast_threshold = 20;  // kMinFastThreshold..kMaxFastThreshold, grey levels
   int arc_length = 9;       // kMinArcLength..kMaxArcLength, ring pixels out of 16
+  int max_arc = 16;         // arc_length..16: longer runs are no corners (bounded rectification); 16 = no such limit
 
   Score score = Score::kMaxThreshold;
+  int suppression_radius = 1;  // 0..kMaxSuppressionRadius: a corner must exceed all others of (2r+1)x(2r+1) pixels
+
+  // For CornerTest::kEveryPixel.
+  bool smooth = false;     // a Gaussian of 3x3 first: 1 2 1 by 1 2 1
+  int harris_block = 7;    // kMinHarrisBlock..kMaxHarrisBlock, odd, pixels: side of the window of gradients
+  float harris_k = 0.04f;  // 0..kMaxHarrisK
 
   Selection selection = Selection::kTopN;
   Ranking ranking = Ranking::kHarris;  // kScore when score is kHarris
-  int max_features = 500;              // N, kMinFeatures..kMaxFeatures, over all levels
-  int edge_threshold = 31;  // kMinEdgeThreshold..kMaxEdgeThreshold, pixels of the level left free at each side
+  // N, kMinFeatures..kMaxFeatures, over all levels. Selections other than kTopN are cut to the N best of the whole
+  // image by response, ties kept.
+  int max_features = 500;
+  int edge_threshold = 31;       // kMinEdgeThreshold..kMaxEdgeThreshold, pixels of the level left free at each side
+  int cell_width = 32;           // kMinCell..kMaxCell, pixels of the image; for kGrid and kPyca
+  int cell_height = 32;          // likewise
+  int aggregation_window = 3;    // odd, 1..kMaxAggregationWindow, pixels of the image: side of kPyca's last suppression
+  float response_threshold = 0;  // >= 0, for kThreshold with Score::kHarris
+  ThresholdUnit threshold_unit = ThresholdUnit::kAbsolute;
 
   Orientation orientation = Orientation::kIntensityCentroid;
   Descriptor descriptor = Descriptor::kNone;
-  int patch_size = 31;  // kMinPatchSize..kMaxPatchSize, pixels; of orientation and descriptor
+  int patch_size = 31;        // kMinPatchSize..kMaxPatchSize, pixels; of orientation and descriptor
+  float bfrost_scale = 1.0f;  // kMinBfrostScale..kMaxBfrostScale, of the pattern of Descriptor::kBfrost
 
   friend bool operator==(const DetectorOptions& a, const DetectorOptions& b);
   friend bool operator!=(const DetectorOptions& a, const DetectorOptions& b) { return !(a == b); }
 };
 
-// The options of a preset: "orb" (cv::ORB's stages in cv::ORB's order, 500 features) or "oriented_fast" (arXiv
-// 2506.07164: Harris at every FAST corner, suppression on Harris, top-N). INVALID_ARGUMENT names the presets.
+// The options of a preset. INVALID_ARGUMENT names the presets.
+//   orb            cv::ORB's stages in cv::ORB's order, 500 features
+//   oriented_fast  arXiv 2506.07164: Harris at every FAST corner, suppression on Harris, top-N
+//   fast_grid      Nagy et al. 2020: the best FAST corner of each cell over levels of half the size
+//   pyca           Kumar et al. 2023: bounded FAST, the best of each cell of each level, aggregation over the levels
+//   bfrost         FAST with arc-midpoint orientation and a descriptor from region means
+//   harris         Harris measure at every pixel, suppression, threshold
 absl::StatusOr<DetectorOptions> PresetOptions(absl::string_view name);
 const std::vector<std::string>& PresetNames();
 
@@ -85,6 +123,10 @@ absl::Status ValidateImages(const ImageView& image, const ImageView& mask, int64
 // Features::truncated.
 int OutputCapacity(const DetectorOptions& options);
 
+// True if the detector is cv::ORB's kind: cascaded levels, FAST without a longest arc, 3x3 suppression, the best N of
+// each level. Backends have a faster way for these; all other detectors go by way of a map of scores.
+bool IsOrbKind(const DetectorOptions& options);
+
 // Facts that follow from options and shape, the same for every backend.
 struct LevelPlan {
   Shape shape;           // cvRound(side * (1 / scale)); 0 when the level vanishes
@@ -95,8 +137,13 @@ struct PyramidPlan {
   int levels = 0;
   std::array<LevelPlan, kMaxLevels> level;
 };
-// cv::ORB's level sizes and feature shares (orb.cpp, detectAndCompute and computeKeyPoints, OpenCV 4.6).
+// cv::ORB's level sizes and feature shares (orb.cpp, detectAndCompute and computeKeyPoints, OpenCV 4.6); for
+// Pyramid::kHalf sizes are halved and rounded down instead. The shares are for Selection::kTopN.
 PyramidPlan PlanPyramid(const DetectorOptions& options, Shape shape);
+
+// The side of a cell of Selection::kPyca on a level, pixels of the level: the image's cell, scaled and rounded, at
+// least 1.
+int LevelCell(int cell, float scale);
 
 }  // namespace glint
 

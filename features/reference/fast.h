@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "features/arc.h"
+#include "features/options.h"
 #include "features/reference/corner.h"
 #include "features/types.h"
 
@@ -14,9 +16,16 @@ namespace glint::reference {
 // TYPE_9_16, without suppression, but for the response, which cv::FAST then leaves at 0.
 std::vector<Corner> DetectFast(const ImageView& level, int threshold, int arc);
 
-// The corners whose response is strictly greater than that of each of the 8 neighbours that are corners too. Where two
-// neighbours tie, neither survives. Order is kept; `corners` must be in raster order.
-std::vector<Corner> SuppressNonMaxima(const std::vector<Corner>& corners, Shape shape);
+// The same without the corners whose run is longer than `max_arc`. Response: by `score`, which is not kHarris; the
+// score kMaxThreshold knows no longest run.
+std::vector<Corner> DetectBoundedFast(const ImageView& level, int threshold, int arc, int max_arc, Score score);
+
+// The run that makes (x, y) a corner; both must be kFastRadius or more away from each side.
+ArcRun ArcAt(const ImageView& level, int x, int y, int threshold, int arc, int max_arc);
+
+// The corners whose response is strictly greater than that of each other corner within `radius` pixels in x and y.
+// Where two of them tie, neither survives. Order is kept; no two corners may share a pixel.
+std::vector<Corner> SuppressNonMaxima(const std::vector<Corner>& corners, Shape shape, int radius = 1);
 
 }  // namespace glint::reference
 

@@ -28,25 +28,52 @@ Image Resize(const ImageView& image, Shape to) {
   return out;
 }
 
-std::vector<Image> BuildPyramid(const PyramidPlan& plan, const ImageView& image) {
+Image Halve(const ImageView& image) {
+  Image out(image.width / 2, image.height / 2);
+  for (int y = 0; y < out.height(); ++y) {
+    const uint8_t* const top = image.row(2 * y);
+    const uint8_t* const bottom = image.row(2 * y + 1);
+    for (int x = 0; x < out.width(); ++x) {
+      out.row(y)[x] = MeanOfFour(top[2 * x], top[2 * x + 1], bottom[2 * x], bottom[2 * x + 1]);
+    }
+  }
+  return out;
+}
+
+std::vector<Image> BuildPyramid(Pyramid kind, const PyramidPlan& plan, const ImageView& image) {
   std::vector<Image> levels(plan.levels);
   levels[0] = Image::CopyOf(image);
   for (int l = 1; l < plan.levels; ++l) {
-    if (plan.level[l].shape.pixels() == 0) break;
-    levels[l] = Resize(levels[l - 1], plan.level[l].shape);
+    const Shape shape = plan.level[l].shape;
+    if (shape.pixels() == 0) break;
+    if (kind == Pyramid::kHalf) {
+      levels[l] = Halve(levels[l - 1]);
+    } else {
+      levels[l] = Resize(kind == Pyramid::kDirect ? levels[0] : levels[l - 1], shape);
+    }
   }
   return levels;
 }
 
-std::vector<Image> BuildMaskPyramid(const PyramidPlan& plan, const ImageView& mask) {
+std::vector<Image> BuildMaskPyramid(Pyramid kind, const PyramidPlan& plan, const ImageView& mask) {
   if (mask.empty()) return std::vector<Image>(plan.levels);
   std::vector<Image> levels(plan.levels);
   levels[0] = Image::CopyOf(mask);
   for (int l = 1; l < plan.levels; ++l) {
-    if (plan.level[l].shape.pixels() == 0) break;
-    levels[l] = Resize(levels[l - 1], plan.level[l].shape);
-    for (int y = 0; y < levels[l].height(); ++y) {
-      for (int x = 0; x < levels[l].width(); ++x) levels[l].row(y)[x] = CutMask(levels[l].row(y)[x]);
+    const LevelPlan& level = plan.level[l];
+    if (level.shape.pixels() == 0) break;
+    levels[l] =
+        kind == Pyramid::kCascaded ? Resize(levels[l - 1], level.shape) : Image(level.shape.width, level.shape.height);
+    for (int y = 0; y < level.shape.height; ++y) {
+      for (int x = 0; x < level.shape.width; ++x) {
+        uint8_t& pixel = levels[l].row(y)[x];
+        if (kind == Pyramid::kCascaded) {
+          pixel = CutMask(pixel);
+        } else {
+          const int v = ImagePosition(y, level.scale, mask.height);
+          pixel = mask.at(ImagePosition(x, level.scale, mask.width), v) != 0 ? 255 : 0;
+        }
+      }
     }
   }
   return levels;

@@ -61,6 +61,25 @@ TEST_P(PipelineTest, RandomOptionsImagesStridesAndMasks) {
   }
 }
 
+TEST_P(PipelineTest, OtherDetectors) {
+  const auto pipeline = MakePipeline();
+  const auto threaded = MakePipeline(3);
+  Random random(8);
+  for (int i = 0; i < testing::Repetitions(120); ++i) {
+    const Shape shape = {random.Uniform(1, 330), random.Uniform(1, 260)};
+    const DetectorOptions options = testing::RandomDetector(&random);
+    const Image image = testing::RandomImage(&random, shape);
+    const StridedImage strided(image, shape.width + random.Uniform(0, 70), random.Bits());
+    const Image mask = testing::RandomMask(&random, shape);
+    const ImageView mask_view = random.OneIn(3) ? mask.view() : ImageView{};
+    const Features expected = reference::Detect(options, image, mask_view);
+    EXPECT_TRUE(SameFeatures(expected, DetectOnCpu(pipeline.get(), options, strided, mask_view)))
+        << shape.width << "x" << shape.height << " " << ToString(options);
+    EXPECT_TRUE(SameFeatures(expected, DetectOnCpu(threaded.get(), options, strided, mask_view)))
+        << shape.width << "x" << shape.height << " threads " << ToString(options);
+  }
+}
+
 TEST_P(PipelineTest, EmptyFlatAndTruncatingImages) {
   const auto pipeline = MakePipeline();
   const Image flat = testing::Flat({300, 200}, 77);

@@ -45,13 +45,14 @@ TEST(Presets, OrientedFastRanksByHarrisFromTheStart) {
 }
 
 TEST(Presets, AreNamedAndValid) {
-  EXPECT_THAT(PresetNames(), ElementsAre("orb", "oriented_fast"));
+  EXPECT_THAT(PresetNames(), ElementsAre("orb", "oriented_fast", "fast_grid", "pyca", "bfrost", "harris"));
   for (const std::string& name : PresetNames()) {
     ASSERT_TRUE(PresetOptions(name).ok()) << name;
     EXPECT_TRUE(ValidateOptions(*PresetOptions(name)).ok()) << name;
   }
-  EXPECT_EQ(PresetOptions("sift").status(),
-            absl::InvalidArgumentError("preset: \"sift\" is not one of orb, oriented_fast"));
+  EXPECT_EQ(
+      PresetOptions("sift").status(),
+      absl::InvalidArgumentError("preset: \"sift\" is not one of orb, oriented_fast, fast_grid, pyca, bfrost, harris"));
 }
 
 // What `change` makes of the orb preset is refused with exactly `message`.
@@ -78,6 +79,10 @@ TEST(ValidateOptions, EveryIntegerHasItsRange) {
   const std::vector<IntField> fields = {{&DetectorOptions::levels, "levels", 1, 12},
                                         {&DetectorOptions::fast_threshold, "fast_threshold", 1, 254},
                                         {&DetectorOptions::arc_length, "arc_length", 9, 12},
+                                        {&DetectorOptions::max_arc, "max_arc", 9, 16},
+                                        {&DetectorOptions::suppression_radius, "suppression_radius", 0, 4},
+                                        {&DetectorOptions::cell_width, "cell_width", 8, 512},
+                                        {&DetectorOptions::cell_height, "cell_height", 8, 512},
                                         {&DetectorOptions::max_features, "max_features", 1, 65536},
                                         {&DetectorOptions::edge_threshold, "edge_threshold", 0, 255},
                                         {&DetectorOptions::patch_size, "patch_size", 2, 63}};
@@ -111,6 +116,60 @@ TEST(ValidateOptions, StagesMustFitTogether) {
     o->orientation = Orientation::kNone;
     o->descriptor = Descriptor::kNone;
   });
+}
+
+// The same for another preset.
+void ExpectRefusedOf(const std::string& preset, const std::function<void(DetectorOptions*)>& change,
+                     const std::string& message) {
+  DetectorOptions options = PresetOptions(preset).value();
+  change(&options);
+  EXPECT_EQ(ValidateOptions(options), absl::InvalidArgumentError(message));
+}
+
+TEST(ValidateOptions, StagesOfOtherDetectorsMustFitTogether) {
+  ExpectRefusedOf(
+      "pyca", [](DetectorOptions* o) { o->arc_length = 12, o->max_arc = 11; },
+      "max_arc: 11 is less than arc_length 12");
+  ExpectRefusedOf(
+      "harris", [](DetectorOptions* o) { o->harris_block = 8; },
+      "harris_block: 8 is even; a window has a middle pixel");
+  ExpectRefusedOf(
+      "harris", [](DetectorOptions* o) { o->harris_k = 0.3f; }, "harris_k: 0.3 is not in 0..0.25");
+  ExpectRefusedOf(
+      "harris", [](DetectorOptions* o) { o->response_threshold = -1; }, "response_threshold: -1 is not in 0..1");
+  ExpectRefusedOf(
+      "harris", [](DetectorOptions* o) { o->score = Score::kSadArc; },
+      "score: corner_test EVERY_PIXEL needs score HARRIS");
+  ExpectRefusedOf(
+      "harris", [](DetectorOptions* o) { o->levels = 2; },
+      "corner_test: EVERY_PIXEL needs selection THRESHOLD and levels 1");
+  ExpectRefusedOf(
+      "harris", [](DetectorOptions* o) { o->orientation = Orientation::kArcMidpoint; },
+      "orientation: ARC_MIDPOINT needs corner_test FAST");
+  ExpectRefusedOf(
+      "fast_grid", [](DetectorOptions* o) { o->scale_factor = 1.5f; }, "scale_factor: 1.5, but pyramid HALF has 2");
+  ExpectRefusedOf(
+      "fast_grid", [](DetectorOptions* o) { o->pyramid = Pyramid::kDirect; },
+      "selection: GRID needs pyramid HALF or levels 1");
+  ExpectRefusedOf(
+      "fast_grid", [](DetectorOptions* o) { o->ranking = Ranking::kHarris; }, "ranking: HARRIS needs selection TOP_N");
+  ExpectRefusedOf(
+      "pyca", [](DetectorOptions* o) { o->score = Score::kHarris; },
+      "selection: PYCA adds scores up; score must be MAX_THRESHOLD, SAD_CIRCLE or SAD_ARC");
+  ExpectRefusedOf(
+      "pyca", [](DetectorOptions* o) { o->aggregation_window = 4; },
+      "aggregation_window: 4 is even; a window has a middle pixel");
+  ExpectRefusedOf(
+      "bfrost", [](DetectorOptions* o) { o->orientation = Orientation::kIntensityCentroid; },
+      "descriptor: BFROST needs orientation ARC_MIDPOINT");
+  ExpectRefusedOf(
+      "bfrost", [](DetectorOptions* o) { o->bfrost_scale = 5; }, "bfrost_scale: 5 is not in 0.25..4");
+}
+
+TEST(IsOrbKind, IsTrueOfTheFirstTwoPresetsOnly) {
+  for (const std::string& name : PresetNames()) {
+    EXPECT_EQ(IsOrbKind(PresetOptions(name).value()), name == "orb" || name == "oriented_fast") << name;
+  }
 }
 
 TEST(ValidateShape, NamesTheSide) {

@@ -69,7 +69,7 @@ TEST(BuildPyramid, CascadesAndStopsWhereALevelVanishes) {
   options.levels = 5;
   const Image image = Noise({40, 3}, 2);
   const PyramidPlan plan = PlanPyramid(options, image.shape());
-  const std::vector<Image> levels = BuildPyramid(plan, image);
+  const std::vector<Image> levels = BuildPyramid(Pyramid::kCascaded, plan, image);
   ASSERT_EQ(levels.size(), 5u);
   EXPECT_TRUE(SamePixels(levels[0], image));
   EXPECT_TRUE(SamePixels(levels[1], Resize(levels[0], {20, 2})));
@@ -85,7 +85,7 @@ TEST(BuildMaskPyramid, OnlyWholeCellsSurvive) {
   Image mask = Flat({8, 4}, 255);
   mask.row(0)[0] = 254;
   mask.row(3)[6] = 0;
-  const std::vector<Image> levels = BuildMaskPyramid(PlanPyramid(options, mask.shape()), mask);
+  const std::vector<Image> levels = BuildMaskPyramid(Pyramid::kCascaded, PlanPyramid(options, mask.shape()), mask);
   EXPECT_TRUE(SamePixels(levels[0], mask));
   Image expected = Flat({4, 2}, 255);
   expected.row(1)[3] = 0;

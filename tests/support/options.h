@@ -16,6 +16,9 @@ DetectorOptions OrientedFastOptions();
 // stages themselves are `base`'s; for score kMaxThreshold the ranking is either.
 DetectorOptions RandomOptions(Random* random, const DetectorOptions& base);
 
+// Valid options of detectors that are not of cv::ORB's kind (IsOrbKind): a preset with several choices changed.
+DetectorOptions RandomDetector(Random* random);
+
 // One line, for messages of failed tests.
 std::string ToString(const DetectorOptions& options);
 
