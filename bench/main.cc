@@ -20,7 +20,7 @@
 #include "features/options.h"
 
 ABSL_FLAG(std::string, backend, "cpu", "cpu or cuda");
-ABSL_FLAG(std::string, preset, "orb", "orb or oriented_fast");
+ABSL_FLAG(std::string, preset, "orb", "a preset of features/options.h");
 ABSL_FLAG(std::string, image, "", "a PGM, PPM, PNG or JPEG file, or mirror4:FILE for four mirrored copies of it, 2x2");
 ABSL_FLAG(int, levels, 8, "pyramid levels");
 ABSL_FLAG(float, scale_factor, 1.2f, "from level to level");
@@ -46,7 +46,7 @@ namespace {
 
 constexpr char kUsage[] =
     "Measures Glint's detectors.\n\n"
-    "  glint-bench detector --image FILE [--backend cpu|cuda] [--preset orb|oriented_fast] [--levels 8]\n"
+    "  glint-bench detector --image FILE [--backend cpu|cuda] [--preset NAME] [--levels 8]\n"
     "      [--features 2000] [--describe] [--threads N] [--device-resident] [--sm-limit N] [--repeat N]\n"
     "      [--peer opencv] [--json]\n"
     "    A detector on a picture: median, p10, p90, stages, the machine's floors, and a peer in turns with it.\n\n"

@@ -43,33 +43,36 @@ absl::Status FromGrpc(const grpc::Status& status) {
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
 }
 
-void ToWire(const DetectorOptions& options, v1::DetectorOptions* wire) {
+void ToWire(const DetectorOptions& o, v1::DetectorOptions* wire) {
   wire->Clear();
   wire->set_preset("orb");
-  switch (options.pyramid) {
-    case Pyramid::kCascaded:
-      wire->set_pyramid(v1::PYRAMID_KIND_CASCADED);
-  }
-  wire->set_levels(options.levels);
-  wire->set_scale_factor(options.scale_factor);
-  switch (options.corner_test) {
-    case CornerTest::kFast:
-      wire->set_corner_test(v1::CORNER_TEST_FAST);
-  }
-  wire->set_fast_threshold(options.fast_threshold);
-  wire->set_arc_length(options.arc_length);
-  wire->set_score(options.score == Score::kHarris ? v1::SCORE_HARRIS : v1::SCORE_MAX_THRESHOLD);
-  switch (options.selection) {
-    case Selection::kTopN:
-      wire->set_selection(v1::SELECTION_TOP_N);
-  }
-  wire->set_ranking(options.ranking == Ranking::kHarris ? v1::RANKING_HARRIS : v1::RANKING_SCORE);
-  wire->set_max_features(options.max_features);
-  wire->set_edge_threshold(options.edge_threshold);
-  wire->set_orientation(options.orientation == Orientation::kNone ? v1::ORIENTATION_NONE
-                                                                  : v1::ORIENTATION_INTENSITY_CENTROID);
-  wire->set_descriptor_kind(options.descriptor == Descriptor::kNone ? v1::DESCRIPTOR_NONE : v1::DESCRIPTOR_RBRIEF);
-  wire->set_patch_size(options.patch_size);
+  // The wire's enums count from 1.
+  const auto number = [](auto choice) { return static_cast<int>(choice) + 1; };
+  wire->set_pyramid(static_cast<v1::PyramidKind>(number(o.pyramid)));
+  wire->set_levels(o.levels);
+  wire->set_scale_factor(o.scale_factor);
+  wire->set_corner_test(static_cast<v1::CornerTest>(number(o.corner_test)));
+  wire->set_fast_threshold(o.fast_threshold);
+  wire->set_arc_length(o.arc_length);
+  wire->set_max_arc(o.max_arc);
+  wire->set_score(static_cast<v1::Score>(number(o.score)));
+  wire->set_suppression_radius(o.suppression_radius);
+  wire->set_smooth(o.smooth);
+  wire->set_harris_block(o.harris_block);
+  wire->set_harris_k(o.harris_k);
+  wire->set_selection(static_cast<v1::Selection>(number(o.selection)));
+  wire->set_ranking(static_cast<v1::Ranking>(number(o.ranking)));
+  wire->set_max_features(o.max_features);
+  wire->set_edge_threshold(o.edge_threshold);
+  wire->set_cell_width(o.cell_width);
+  wire->set_cell_height(o.cell_height);
+  wire->set_aggregation_window(o.aggregation_window);
+  wire->set_response_threshold(o.response_threshold);
+  wire->set_threshold_unit(static_cast<v1::ThresholdUnit>(number(o.threshold_unit)));
+  wire->set_orientation(static_cast<v1::Orientation>(number(o.orientation)));
+  wire->set_descriptor_kind(static_cast<v1::Descriptor>(number(o.descriptor)));
+  wire->set_patch_size(o.patch_size);
+  wire->set_bfrost_scale(o.bfrost_scale);
 }
 
 absl::Status ToWire(const StreamOptions& options, v1::StreamOptions* wire) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "features/arc.h"
 #include "features/error.h"
+#include "features/option_fields.h"
 #include "features/pixels.h"
 
 namespace glint {
@@ -140,26 +141,11 @@ absl::StatusOr<DetectorOptions> PresetOptions(absl::string_view name) {
 }
 
 absl::Status ValidateOptions(const DetectorOptions& o) {
-  for (const absl::Status& status :
-       {CheckRange("levels", o.levels, kMinLevels, kMaxLevels),
-        CheckRange("scale_factor", o.scale_factor, kMinScaleFactor, kMaxScaleFactor),
-        CheckRange("fast_threshold", o.fast_threshold, kMinFastThreshold, kMaxFastThreshold),
-        CheckRange("arc_length", o.arc_length, kMinArcLength, kMaxArcLength),
-        CheckRange("max_arc", o.max_arc, kMinArcLength, kFastRing),
-        CheckRange("suppression_radius", o.suppression_radius, 0, kMaxSuppressionRadius),
-        CheckRange("harris_block", o.harris_block, kMinHarrisBlock, kMaxHarrisBlock),
-        CheckRange("harris_k", o.harris_k, 0.0f, kMaxHarrisK),
-        CheckRange("cell_width", o.cell_width, kMinCell, kMaxCell),
-        CheckRange("cell_height", o.cell_height, kMinCell, kMaxCell),
-        CheckRange("aggregation_window", o.aggregation_window, 1, kMaxAggregationWindow),
-        CheckRange("response_threshold", o.response_threshold, 0.0f, kMaxResponseThreshold),
-        CheckRange("bfrost_scale", o.bfrost_scale, kMinBfrostScale, kMaxBfrostScale),
-        CheckRange("max_features", o.max_features, kMinFeatures, kMaxFeatures),
-        CheckRange("edge_threshold", o.edge_threshold, kMinEdgeThreshold, kMaxEdgeThreshold),
-        CheckRange("patch_size", o.patch_size, kMinPatchSize, kMaxPatchSize), CheckChoices(o)}) {
-    if (!status.ok()) return status;
-  }
-  return absl::OkStatus();
+  absl::Status first;
+  ForEachNumber([&](absl::string_view name, auto member, auto low, auto high) {
+    if (first.ok()) first = CheckRange(name, o.*member, low, high);
+  });
+  return first.ok() ? CheckChoices(o) : first;
 }
 
 absl::Status ValidateShape(Shape shape, int64_t max_pixels) {

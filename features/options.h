@@ -36,7 +36,7 @@ enum class Selection {
   kTopN,  // the N best of each level's share; all that tie with the N-th are kept (cv::KeyPointsFilter::retainBest)
   kGrid,  // the best of each cell of the image, over all levels (Nagy, Foehn, Scaramuzza 2020)
   kPyca,  // the best of each cell of each level, then aggregation over the levels (Kumar, Park, Behera 2023)
-  kThreshold,  // all; those over response_threshold when the score is Harris
+  kThreshold,  // all; with CornerTest::kEveryPixel those over response_threshold
 };
 // What Selection::kTopN ranks by.
 enum class Ranking {

@@ -54,11 +54,15 @@ int RunDetect(const std::vector<std::string>& arguments) {
   Flags flags;
   connection_flags.AddTo(&flags);
   detector_flags.AddTo(&flags);
+  bool list_detectors = false;
+  flags.Bool("list-detectors", "Print what each detector consists of, with the ranges of its options, and exit.",
+             &list_detectors);
   report_flags.AddTo(&flags);
 
   const auto files = flags.Parse(arguments);
   if (!files.ok()) return UsageError(kName, files.status().message());
   if (flags.help_wanted()) return Print(kName, Help(flags));
+  if (list_detectors) return Print(kName, DetectorTable());
   if (files->empty()) return UsageError(kName, "no FILE given");
   if (absl::Status status = connection_flags.Validate(); !status.ok()) return UsageError(kName, status.message());
   const auto options = detector_flags.Options();

@@ -1,55 +1,171 @@
 #include "client/cli/detector_flags.h"
 
+#include <algorithm>
+#include <map>
+#include <type_traits>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "features/option_fields.h"
 
 namespace glint::cli {
+namespace {
+
+// "max_features" is --features, "suppression_radius" is --suppression-radius.
+std::string FlagName(absl::string_view field) {
+  if (field == "max_features") return "features";
+  return absl::StrReplaceAll(field, {{"_", "-"}});
+}
+std::string ChoiceName(absl::string_view name) {
+  return absl::StrReplaceAll(absl::AsciiStrToLower(name), {{"_", "-"}});
+}
+
+// What a field is, for --help; its range and orb's value follow.
+const char* Meaning(absl::string_view field) {
+  static const auto* const kMeanings = new std::map<absl::string_view, const char*>{
+      {"pyramid", "How levels are made: each from the one before as cv::ORB does, each from the image, or by halves."},
+      {"corner_test", "Which pixels can be corners: those that pass FAST's segment test, or all."},
+      {"score", "What suppression compares."},
+      {"selection",
+       "The best N of each level, the best of each cell of the image, PyCA's cells and aggregation, or all."},
+      {"ranking", "What top-n chooses by: Harris measure, or the score."},
+      {"threshold_unit", "What --response-threshold is a multiple of."},
+      {"orientation", "How a keypoint gets its angle."},
+      {"descriptor", "Which descriptor is computed, 32 bytes each."},
+      {"levels", "Pyramid levels"},
+      {"scale_factor", "From each level to the next"},
+      {"fast_threshold", "FAST threshold in grey levels"},
+      {"arc_length", "Ring pixels in a row, of 16, that make a corner"},
+      {"max_arc", "Longest such run allowed"},
+      {"suppression_radius", "Pixels around a corner within which none may be as strong"},
+      {"harris_block", "With every-pixel: side of the window of gradients, odd, in pixels"},
+      {"harris_k", "With every-pixel: the measure's k"},
+      {"max_features", "Keypoints to return, over all levels"},
+      {"edge_threshold", "Pixels of each level left free at each side"},
+      {"cell_width", "With grid and pyca: width of a cell in pixels of the image"},
+      {"cell_height", "With grid and pyca: height of a cell"},
+      {"aggregation_window", "With pyca: side of the last suppression's window, odd, in pixels"},
+      {"response_threshold", "With every-pixel: least response"},
+      {"patch_size", "Diameter of the patch of angle and descriptor, in pixels"},
+      {"bfrost_scale", "With bfrost descriptors: size of the pattern"},
+      {"smooth", "With every-pixel: a 3x3 Gaussian first."},
+  };
+  return kMeanings->at(field);
+}
+
+DetectorOptions Preset(const std::string& name) { return PresetOptions(name).value(); }
+
+template <typename T>
+std::string ValueText(T value) {
+  if constexpr (std::is_enum_v<T>) {
+    return ChoiceName(ChoiceNames<T>()[static_cast<size_t>(value)]);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return value ? "yes" : "no";
+  } else {
+    return absl::StrCat(value);
+  }
+}
+
+}  // namespace
 
 void DetectorFlags::AddTo(Flags* flags) {
   flags->Section("Detector");
-  flags->String("detector", "orb|oriented_fast",
-                "orb (the default) finds exactly what cv::ORB of OpenCV 4.6 finds. oriented_fast ranks every FAST "
-                "corner by its Harris measure before suppression.",
-                &detector);
-  flags->Int("features", "N", "Keypoints to return, over all levels (1..65536, default 500).", &features);
-  flags->Int("levels", "L", "Pyramid levels (1..12, default 8).", &levels);
-  flags->Float("scale-factor", "F", "From each level to the next (1.05..2, default 1.2).", &scale_factor);
-  flags->Int("fast-threshold", "T", "FAST threshold in grey levels (1..254, default 20).", &fast_threshold);
-  flags->Int("arc-length", "N", "Ring pixels in a row that make a corner (9..12 of 16, default 9).", &arc_length);
-  flags->Int("edge-threshold", "N", "Pixels of each level left free at each side (0..255, default 31).",
-             &edge_threshold);
-  flags->Int("patch-size", "N", "Diameter of the patch of angle and descriptor, in pixels (2..63, default 31).",
-             &patch_size);
-  flags->Choice("ranking", {{"harris", std::optional(Ranking::kHarris)}, {"score", std::optional(Ranking::kScore)}},
-                "What the best keypoints are chosen by: Harris measure (orb's default) or the FAST score.", &ranking);
-  flags->Bool("descriptors", "Compute rotated BRIEF descriptors, 32 bytes each (default: for orb).",
-              [this](bool on) { descriptors = on; });
+  flags->String("detector", absl::StrJoin(PresetNames(), "|"),
+                "A choice for each of the following; glint detect --list-detectors shows them. orb (the default) finds "
+                "exactly what cv::ORB of OpenCV 4.6 finds.",
+                &detector_);
+  const DetectorOptions orb = Preset("orb");
+  ForEachNumber([&](absl::string_view name, auto field, auto low, auto high) {
+    using T = std::decay_t<decltype(orb.*field)>;
+    auto& entry = given<T>().emplace_back(Given<T>{field, {}});
+    const std::string help = absl::StrCat(Meaning(name), " (", low, "..", high, "; orb: ", orb.*field, ").");
+    if constexpr (std::is_same_v<T, int>) {
+      flags->Int(FlagName(name), "N", help, &entry.value);
+    } else {
+      flags->Float(FlagName(name), "F", help, &entry.value);
+    }
+  });
+  ForEachChoice([&](absl::string_view name, auto field) {
+    using T = std::decay_t<decltype(orb.*field)>;
+    auto& entry = given<T>().emplace_back(Given<T>{field, {}});
+    std::vector<std::pair<std::string, std::optional<T>>> choices;
+    for (size_t i = 0; i < ChoiceNames<T>().size(); ++i) {
+      choices.emplace_back(ChoiceName(ChoiceNames<T>()[i]), static_cast<T>(i));
+    }
+    flags->Choice(FlagName(name), std::move(choices), Meaning(name), &entry.value);
+  });
+  ForEachSwitch([&](absl::string_view name, auto field) {
+    auto& entry = given<bool>().emplace_back(Given<bool>{field, {}});
+    flags->Bool(FlagName(name), Meaning(name), [&entry](bool on) { entry.value = on; });
+  });
+  flags->Bool("descriptors",
+              "Compute descriptors: the detector's own, or rotated BRIEF where it has none (default: for orb, pyca and "
+              "bfrost).",
+              [this](bool on) { describe_ = on; });
   flags->String("mask", "FILE", "Keep keypoints only where this image, of the frames' size, is not black.", &mask);
 }
 
 absl::StatusOr<DetectorOptions> DetectorFlags::Options() const {
-  absl::StatusOr<DetectorOptions> preset = PresetOptions(detector);
+  absl::StatusOr<DetectorOptions> preset = PresetOptions(detector_);
   if (!preset.ok()) {
     return absl::InvalidArgumentError(
         absl::StrReplaceAll(preset.status().message(), {{"preset:", "option '--detector':"}}));
   }
   DetectorOptions options = *preset;
-  options.max_features = features.value_or(options.max_features);
-  options.levels = levels.value_or(options.levels);
-  options.scale_factor = scale_factor.value_or(options.scale_factor);
-  options.fast_threshold = fast_threshold.value_or(options.fast_threshold);
-  options.arc_length = arc_length.value_or(options.arc_length);
-  options.edge_threshold = edge_threshold.value_or(options.edge_threshold);
-  options.patch_size = patch_size.value_or(options.patch_size);
-  options.ranking = ranking.value_or(options.ranking);
-  if (descriptors.has_value()) options.descriptor = *descriptors ? Descriptor::kRbrief : Descriptor::kNone;
+  if (describe_ == false) options.descriptor = Descriptor::kNone;
+  if (describe_ == true && options.descriptor == Descriptor::kNone) options.descriptor = Descriptor::kRbrief;
+  std::apply(
+      [&options](const auto&... of_type) {
+        const auto apply = [&options](const auto& entries) {
+          for (const auto& entry : entries) options.*entry.field = entry.value.value_or(options.*entry.field);
+        };
+        (apply(of_type), ...);
+      },
+      given_);
   if (absl::Status status = ValidateOptions(options); !status.ok()) {
     // "max_features: 0 is not in ..." becomes "option '--features': 0 is not in ..."
     const std::string message(status.message());
     const size_t colon = message.find(':');
-    std::string name = absl::StrReplaceAll(message.substr(0, colon), {{"_", "-"}, {"max_", ""}});
-    return absl::InvalidArgumentError(absl::StrCat("option '--", name, "'", message.substr(colon)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("option '--", FlagName(message.substr(0, colon)), "'", message.substr(colon)));
   }
   return options;
+}
+
+std::string DetectorTable() {
+  std::vector<std::vector<std::string>> rows = {{"option"}};
+  for (const std::string& name : PresetNames()) rows[0].push_back(name);
+  rows[0].push_back("range");
+  const auto add = [&rows](absl::string_view name, auto field, std::string range) {
+    std::vector<std::string> row = {absl::StrCat("--", FlagName(name))};
+    for (const std::string& preset : PresetNames()) row.push_back(ValueText(Preset(preset).*field));
+    row.push_back(std::move(range));
+    rows.push_back(std::move(row));
+  };
+  ForEachChoice([&](absl::string_view name, auto field) {
+    using T = std::decay_t<decltype(DetectorOptions().*field)>;
+    add(name, field, ChoiceName(absl::StrJoin(ChoiceNames<T>(), "|")));
+  });
+  ForEachNumber([&](absl::string_view name, auto field, auto low, auto high) {
+    add(name, field, absl::StrCat(low, "..", high));
+  });
+  ForEachSwitch([&](absl::string_view name, auto field) { add(name, field, "yes|no"); });
+
+  std::vector<size_t> widths(rows[0].size(), 0);
+  for (const auto& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string table;
+  for (const auto& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) {
+      const bool last = i + 1 == row.size();
+      absl::StrAppend(&table, row[i], last ? "\n" : std::string(widths[i] - row[i].size() + 2, ' '));
+    }
+  }
+  return table;
 }
 
 }  // namespace glint::cli

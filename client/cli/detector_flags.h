@@ -2,8 +2,11 @@
 #ifndef GLINT_CLIENT_CLI_DETECTOR_FLAGS_H_
 #define GLINT_CLIENT_CLI_DETECTOR_FLAGS_H_
 
+#include <deque>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "client/cli/flags.h"
@@ -11,18 +14,44 @@
 
 namespace glint::cli {
 
-struct DetectorFlags {
-  std::string detector = "orb";
-  std::optional<int> features, levels, fast_threshold, arc_length, edge_threshold, patch_size;
-  std::optional<float> scale_factor;
-  std::optional<Ranking> ranking;
-  std::optional<bool> descriptors;
-  std::string mask;  // path
+class DetectorFlags {
+ public:
+  DetectorFlags() = default;
+  DetectorFlags(const DetectorFlags&) = delete;
+  DetectorFlags& operator=(const DetectorFlags&) = delete;
 
+  // One option for each field of DetectorOptions. This object must live as long as `flags` parses.
   void AddTo(Flags* flags);
   // INVALID_ARGUMENT names the option as it is written on the command line.
   absl::StatusOr<DetectorOptions> Options() const;
+
+  std::string mask;  // path; empty: none
+
+ private:
+  // What was given for the fields of one type. A deque, because Flags keeps the addresses of the values.
+  template <typename T>
+  struct Given {
+    T DetectorOptions::*field;
+    std::optional<T> value;
+  };
+  template <typename T>
+  using AllGiven = std::deque<Given<T>>;
+
+  template <typename T>
+  AllGiven<T>& given() {
+    return std::get<AllGiven<T>>(given_);
+  }
+
+  std::string detector_ = "orb";
+  std::optional<bool> describe_;
+  std::tuple<AllGiven<int>, AllGiven<float>, AllGiven<bool>, AllGiven<Pyramid>, AllGiven<CornerTest>, AllGiven<Score>,
+             AllGiven<Selection>, AllGiven<Ranking>, AllGiven<ThresholdUnit>, AllGiven<Orientation>,
+             AllGiven<Descriptor>>
+      given_;
 };
+
+// The choices and numbers of every preset, and their ranges, as a table for people.
+std::string DetectorTable();
 
 }  // namespace glint::cli
 

@@ -19,6 +19,7 @@ const Command kCommands[] = {
 #ifdef GLINT_PICTURES
     {"detect", "find features in image files, one call each", RunDetect},
     {"stream", "send a folder, a video or a camera through one stream", RunStream},
+    {"compare", "two detectors, backends or sets of options on the same images", RunCompare},
 #endif
     {"info", "what a server is and what it allows", RunInfo},
     {"health", "whether a server is ready for frames", RunHealth},

@@ -2,62 +2,60 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "features/error.h"
+#include "features/option_fields.h"
 #include "server/schedule/job_pixels.h"
 
 namespace glint {
 namespace {
 
-// A wire enum that has only one value besides UNSPECIFIED, which every preset chooses: any other is an error.
-absl::Status CheckOnly(absl::string_view field, int value, int only, absl::string_view name) {
-  if (value == 0 || value == only) return absl::OkStatus();
-  return NotOneOfError(field, absl::StrCat(value), absl::StrCat("UNSPECIFIED, ", name));
-}
-
-// Puts `first` or `second` into `*out` for the wire's 1 or 2, and leaves it alone for UNSPECIFIED.
+// The wire's enums count their values as ChoiceNames() does, from 1; UNSPECIFIED leaves the preset's choice alone.
 template <typename T>
-absl::Status Choose(absl::string_view field, int value, T first, T second, absl::string_view names, T* out) {
-  switch (value) {
-    case 0:
-      return absl::OkStatus();
-    case 1:
-      *out = first;
-      return absl::OkStatus();
-    case 2:
-      *out = second;
-      return absl::OkStatus();
-    default:
-      return NotOneOfError(field, absl::StrCat(value), absl::StrCat("UNSPECIFIED, ", names));
+absl::Status Choose(absl::string_view field, int value, T* out) {
+  const std::vector<std::string>& names = ChoiceNames<T>();
+  if (value == 0) return absl::OkStatus();
+  if (value < 0 || value > static_cast<int>(names.size())) {
+    return NotOneOfError(field, absl::StrCat(value), absl::StrCat("UNSPECIFIED, ", absl::StrJoin(names, ", ")));
   }
+  *out = static_cast<T>(value - 1);
+  return absl::OkStatus();
 }
 
-absl::Status ChooseStages(const v1::DetectorOptions& proto, DetectorOptions* options) {
-  if (auto s = CheckOnly("pyramid", proto.pyramid(), v1::PYRAMID_KIND_CASCADED, "CASCADED"); !s.ok()) return s;
-  if (auto s = CheckOnly("corner_test", proto.corner_test(), v1::CORNER_TEST_FAST, "FAST"); !s.ok()) return s;
-  if (auto s = CheckOnly("selection", proto.selection(), v1::SELECTION_TOP_N, "TOP_N"); !s.ok()) return s;
-  static_assert(v1::SCORE_MAX_THRESHOLD == 1 && v1::SCORE_HARRIS == 2, "Choose() counts on it");
-  static_assert(v1::RANKING_SCORE == 1 && v1::RANKING_HARRIS == 2, "Choose() counts on it");
-  static_assert(v1::ORIENTATION_NONE == 1 && v1::ORIENTATION_INTENSITY_CENTROID == 2, "Choose() counts on it");
-  static_assert(v1::DESCRIPTOR_NONE == 1 && v1::DESCRIPTOR_RBRIEF == 2, "Choose() counts on it");
-  if (auto s = Choose("score", proto.score(), Score::kMaxThreshold, Score::kHarris, "MAX_THRESHOLD, HARRIS",
-                      &options->score);
-      !s.ok()) {
-    return s;
+absl::Status ChooseStages(const v1::DetectorOptions& proto, DetectorOptions* o) {
+  for (const absl::Status& status :
+       {Choose("pyramid", proto.pyramid(), &o->pyramid), Choose("corner_test", proto.corner_test(), &o->corner_test),
+        Choose("score", proto.score(), &o->score), Choose("selection", proto.selection(), &o->selection),
+        Choose("ranking", proto.ranking(), &o->ranking),
+        Choose("threshold_unit", proto.threshold_unit(), &o->threshold_unit),
+        Choose("orientation", proto.orientation(), &o->orientation),
+        Choose("descriptor", proto.descriptor_kind(), &o->descriptor)}) {
+    if (!status.ok()) return status;
   }
-  if (auto s =
-          Choose("ranking", proto.ranking(), Ranking::kScore, Ranking::kHarris, "SCORE, HARRIS", &options->ranking);
-      !s.ok()) {
-    return s;
-  }
-  if (auto s = Choose("orientation", proto.orientation(), Orientation::kNone, Orientation::kIntensityCentroid,
-                      "NONE, INTENSITY_CENTROID", &options->orientation);
-      !s.ok()) {
-    return s;
-  }
-  return Choose("descriptor", proto.descriptor_kind(), Descriptor::kNone, Descriptor::kRbrief, "NONE, RBRIEF",
-                &options->descriptor);
+  return absl::OkStatus();
+}
+
+void SetNumbers(const v1::DetectorOptions& proto, DetectorOptions* o) {
+  if (proto.has_levels()) o->levels = proto.levels();
+  if (proto.has_scale_factor()) o->scale_factor = proto.scale_factor();
+  if (proto.has_fast_threshold()) o->fast_threshold = proto.fast_threshold();
+  if (proto.has_arc_length()) o->arc_length = proto.arc_length();
+  if (proto.has_max_arc()) o->max_arc = proto.max_arc();
+  if (proto.has_suppression_radius()) o->suppression_radius = proto.suppression_radius();
+  if (proto.has_smooth()) o->smooth = proto.smooth();
+  if (proto.has_harris_block()) o->harris_block = proto.harris_block();
+  if (proto.has_harris_k()) o->harris_k = proto.harris_k();
+  if (proto.has_max_features()) o->max_features = proto.max_features();
+  if (proto.has_edge_threshold()) o->edge_threshold = proto.edge_threshold();
+  if (proto.has_cell_width()) o->cell_width = proto.cell_width();
+  if (proto.has_cell_height()) o->cell_height = proto.cell_height();
+  if (proto.has_aggregation_window()) o->aggregation_window = proto.aggregation_window();
+  if (proto.has_response_threshold()) o->response_threshold = proto.response_threshold();
+  if (proto.has_patch_size()) o->patch_size = proto.patch_size();
+  if (proto.has_bfrost_scale()) o->bfrost_scale = proto.bfrost_scale();
 }
 
 constexpr int64_t kMaxMaxAgeNs = int64_t{24} * 3600 * 1'000'000'000;
@@ -91,13 +89,7 @@ absl::StatusOr<DetectorOptions> FromProto(const v1::DetectorOptions& proto, int 
   DetectorOptions options = *preset;
   options.max_features = std::min(options.max_features, max_features);
   if (auto s = ChooseStages(proto, &options); !s.ok()) return s;
-  if (proto.has_levels()) options.levels = proto.levels();
-  if (proto.has_scale_factor()) options.scale_factor = proto.scale_factor();
-  if (proto.has_fast_threshold()) options.fast_threshold = proto.fast_threshold();
-  if (proto.has_arc_length()) options.arc_length = proto.arc_length();
-  if (proto.has_max_features()) options.max_features = proto.max_features();
-  if (proto.has_edge_threshold()) options.edge_threshold = proto.edge_threshold();
-  if (proto.has_patch_size()) options.patch_size = proto.patch_size();
+  SetNumbers(proto, &options);
   if (auto s = ValidateOptions(options); !s.ok()) return s;
   if (options.max_features > max_features) {
     return LimitError("max_features", options.max_features, max_features, "--max-features");

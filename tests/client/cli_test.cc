@@ -17,6 +17,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
@@ -158,6 +159,42 @@ Features ParseCsv(const std::string& csv, const std::string& image) {
   return features;
 }
 
+TEST_F(CliTest, ListsDetectors) {
+  const Outcome outcome = Glint({"detect", "--list-detectors"});
+  EXPECT_EQ(outcome.status, 0);
+  for (const std::string& name : PresetNames()) EXPECT_THAT(outcome.out, HasSubstr(name));
+  EXPECT_THAT(outcome.out, HasSubstr("max-threshold|harris|sad-circle|sad-arc"));
+}
+
+TEST_F(CliTest, EveryPresetAnswersWhatTheReferenceFinds) {
+  const Image image = testing::Texture({320, 240}, 3);
+  const std::string file = WriteImage("presets.png", image);
+  for (const std::string& name : PresetNames()) {
+    const Outcome outcome = Glint({"detect", "--detector", name, "--features", "200", "--format", "csv", file});
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    DetectorOptions options = PresetOptions(name).value();
+    options.max_features = 200;
+    const Features expected = reference::Detect(options, image);
+    ASSERT_GT(expected.count(), 0u) << name;
+    EXPECT_TRUE(testing::SameFeatures(expected, ParseCsv(outcome.out, file))) << name;
+  }
+}
+
+TEST_F(CliTest, ComparesDetectors) {
+  const std::string file = WriteImage("compare.png", testing::Texture({320, 240}, 4));
+  const Outcome outcome = Glint({"compare", "--rotate", "90", "--keep", "100", "--repeat", "1", "--format", "csv",
+                                 "orb", "bfrost:bfrost-scale=0.5", file});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 1 + 2 + 3 * 2) << outcome.out;
+  EXPECT_THAT(outcome.out, HasSubstr("turned 270,orb,"));
+
+  EXPECT_THAT(Glint({"compare", "orb", "orb", file, "--repeat", "1"}).out, HasSubstr("1.000"));
+  const Outcome bad = Glint({"compare", "orb:levels=99", "orb", file});
+  EXPECT_EQ(bad.status, kUsage);
+  EXPECT_THAT(bad.err, HasSubstr("'orb:levels=99': option '--levels': 99 is not in 1..12"));
+  EXPECT_EQ(Glint({"compare", "orb", file}).status, kUsage);
+}
+
 TEST_F(CliTest, CsvReadsBackAsTheReferencesFeatures) {
   const Image image = testing::Texture({320, 240}, 1);
   for (const std::string name : {"csv.png", "csv.pgm"}) {
@@ -284,9 +321,12 @@ TEST_F(CliTest, UnreachableServerIsSaidWithItsAddress) {
 }
 
 TEST_F(CliTest, InfoAndHealthTellAboutTheServer) {
-  EXPECT_THAT(Glint({"info"}).out, AllOf(HasSubstr("backend               cpu"), HasSubstr("orb, oriented_fast")));
+  EXPECT_THAT(Glint({"info"}).out,
+              AllOf(HasSubstr("backend               cpu"), HasSubstr(absl::StrJoin(PresetNames(), ", "))));
   const Outcome json = Glint({"info", "--format", "json"});
-  EXPECT_THAT(json.out, AllOf(HasSubstr("\"backend\":\"cpu\""), HasSubstr("\"presets\":[\"orb\",\"oriented_fast\"]}")));
+  EXPECT_THAT(json.out,
+              AllOf(HasSubstr("\"backend\":\"cpu\""),
+                    HasSubstr(absl::StrCat("\"presets\":[\"", absl::StrJoin(PresetNames(), "\",\""), "\"]}"))));
   const Outcome health = Glint({"health"});
   EXPECT_EQ(health.out, "SERVING\n");
   EXPECT_EQ(health.status, 0);

@@ -164,8 +164,10 @@ TEST(LogTest, OneLineForPeopleOrMachines) {
 TEST(ConvertTest, AbsentOptionsAreThePreset) {
   EXPECT_EQ(*FromProto(v1::DetectorOptions(), kMaxFeatures), *PresetOptions("orb"));
   v1::DetectorOptions proto;
-  proto.set_preset("oriented_fast");
-  EXPECT_EQ(*FromProto(proto, kMaxFeatures), *PresetOptions("oriented_fast"));
+  for (const std::string& name : PresetNames()) {
+    proto.set_preset(name);
+    EXPECT_EQ(*FromProto(proto, kMaxFeatures), *PresetOptions(name)) << name;
+  }
 }
 
 TEST(ConvertTest, APresetIsLoweredToTheServersLimit) {
@@ -201,6 +203,39 @@ TEST(ConvertTest, EveryFieldReplacesThePresets) {
   expected.orientation = Orientation::kNone;
   expected.descriptor = Descriptor::kNone;
   expected.patch_size = 21;
+  const auto options = FromProto(proto, kMaxFeatures);
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ(*options, expected);
+}
+
+TEST(ConvertTest, EveryFieldOfTheOtherDetectorsReplacesThePresets) {
+  v1::DetectorOptions proto;
+  proto.set_preset("harris");
+  proto.set_pyramid(v1::PYRAMID_KIND_DIRECT);
+  proto.set_max_arc(13);
+  proto.set_suppression_radius(3);
+  proto.set_smooth(true);
+  proto.set_harris_block(9);
+  proto.set_harris_k(0.06f);
+  proto.set_cell_width(40);
+  proto.set_cell_height(50);
+  proto.set_aggregation_window(5);
+  proto.set_response_threshold(0.002f);
+  proto.set_threshold_unit(v1::THRESHOLD_UNIT_ABSOLUTE);
+  proto.set_bfrost_scale(2);
+  DetectorOptions expected = *PresetOptions("harris");
+  expected.pyramid = Pyramid::kDirect;
+  expected.max_arc = 13;
+  expected.suppression_radius = 3;
+  expected.smooth = true;
+  expected.harris_block = 9;
+  expected.harris_k = 0.06f;
+  expected.cell_width = 40;
+  expected.cell_height = 50;
+  expected.aggregation_window = 5;
+  expected.response_threshold = 0.002f;
+  expected.threshold_unit = ThresholdUnit::kAbsolute;
+  expected.bfrost_scale = 2;
   const auto options = FromProto(proto, kMaxFeatures);
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_EQ(*options, expected);

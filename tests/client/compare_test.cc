@@ -1,0 +1,104 @@
+// The measures of glint compare on keypoints with known answers.
+#include <cmath>
+#include <vector>
+
+#include "client/cli/compare_metrics.h"
+#include "client/cli/compare_table.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace glint::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+// Keypoints at these places; descriptor i is `first_descriptor` + i in its first byte.
+Features At(const std::vector<Place>& places, int first_descriptor = 0) {
+  Features f;
+  f.Resize(places.size(), 32);
+  for (size_t i = 0; i < places.size(); ++i) {
+    f.x[i] = static_cast<float>(places[i].x);
+    f.y[i] = static_cast<float>(places[i].y);
+    f.response[i] = static_cast<float>(i);
+    f.descriptors[32 * i] = static_cast<uint8_t>(1 << (first_descriptor + static_cast<int>(i)));
+  }
+  return f;
+}
+
+constexpr Homography kShift = {1, 0, 10, 0, 1, 0, 0, 0, 1};
+
+TEST(Homography, InverseUndoesIt) {
+  const Homography h = {1.2, 0.1, 5, -0.2, 0.9, 7, 0.001, 0.0005, 1};
+  const Place there = Apply(h, 30, 40);
+  const Place back = Apply(Inverse(h), there.x, there.y);
+  EXPECT_NEAR(back.x, 30, 1e-9);
+  EXPECT_NEAR(back.y, 40, 1e-9);
+  EXPECT_EQ(Inverse({1, 2, 3, 2, 4, 6, 0, 0, 1}), Homography{});
+}
+
+TEST(Compare, CountsOnlyWhatBothImagesShow) {
+  // The last keypoint leaves the second image on the right.
+  const Features first = At({{20, 20}, {50, 50}, {95, 10}});
+  const Features second = At({{30, 20}, {60, 50}});
+  const Agreement a = Compare(first, {100, 100}, second, {100, 100}, kShift, 1);
+  EXPECT_EQ(a.first, 2u);
+  EXPECT_EQ(a.second, 2u);
+  EXPECT_EQ(a.repeated, 2u);
+  EXPECT_EQ(a.matched, 2u);
+  EXPECT_EQ(a.correct, 2u);
+  EXPECT_EQ(a.repeatability(), 1);
+}
+
+TEST(Compare, PairsAreMutuallyNearestAndWithinTheTolerance) {
+  const Features first = At({{20, 20}, {21, 20}, {60, 60}});
+  const Features second = At({{20.4, 20}, {62.1, 60}});
+  const Agreement a = Compare(first, {100, 100}, second, {100, 100}, kSamePlace, 2);
+  EXPECT_EQ(a.repeated, 1u) << "one of the two on the left; the pair on the right is 2.1 pixels apart";
+  EXPECT_EQ(a.repeatability(), 0.5);
+}
+
+TEST(Compare, AMatchIsCorrectWhereTheHomographySaysSo) {
+  const Features first = At({{20, 20}, {60, 60}});
+  Features second = At({{60, 60}, {20, 20}});  // the descriptors are swapped
+  EXPECT_EQ(Compare(first, {100, 100}, second, {100, 100}, kSamePlace, 2).matched, 2u);
+  EXPECT_EQ(Compare(first, {100, 100}, second, {100, 100}, kSamePlace, 2).precision(), 0);
+  second.Resize(2, 0);
+  EXPECT_EQ(Compare(first, {100, 100}, second, {100, 100}, kSamePlace, 2).matched, 0u);
+}
+
+TEST(Compare, OfNothingIsNothing) {
+  const Agreement a = Compare({}, {10, 10}, At({{1, 1}}), {10, 10}, kSamePlace, 3);
+  EXPECT_EQ(a.repeatability(), 0);
+  EXPECT_EQ(a.precision(), 0);
+}
+
+TEST(MutualMatches, TakeTheFirstOfEquals) {
+  EXPECT_THAT(MutualMatches(At({{0, 0}, {1, 0}}), At({{0, 0}, {1, 0}, {2, 0}}, 1)),
+              ElementsAre(Pair(0, 2), Pair(1, 0)));
+}
+
+TEST(Strongest, KeepsOrder) {
+  const Features f = Strongest(At({{1, 1}, {2, 2}, {3, 3}}), 2);
+  EXPECT_THAT(f.x, ElementsAre(2, 3));
+  EXPECT_EQ(f.descriptors[32], 4);
+}
+
+TEST(CompareTable, LeavesUnknownCellsEmpty) {
+  CompareTable table;
+  CompareRow row;
+  row.image = "a,b.png";
+  row.detector = "orb";
+  row.keypoints = 7;
+  row.microseconds = 12.34;
+  table.Add(row);
+  EXPECT_EQ(table.Print(TableFormat::kCsv),
+            "image,view,detector,keypoints,overlap,repeatability,matching_score,precision,us\n"
+            "\"a,b.png\",,orb,7,,,,,12.3\n");
+  EXPECT_EQ(table.Print(TableFormat::kJson),
+            "{\"image\":\"a,b.png\",\"view\":\"\",\"detector\":\"orb\",\"keypoints\":7,\"overlap\":null,"
+            "\"repeatability\":null,\"matching_score\":null,\"precision\":null,\"us\":12.3}\n");
+}
+
+}  // namespace
+}  // namespace glint::cli
