@@ -342,9 +342,6 @@ void Pipeline::Impl::Recover() {
 absl::Status Pipeline::Impl::Detect(const DetectorOptions& detector, const ImageView& image, const ImageView& mask,
                                     Features* features, StageTimes* times) {
   const Clock::time_point start = Clock::now();
-  if (!IsOrbKind(detector)) {
-    return absl::UnimplementedError("detector: backend cuda has the stages of presets orb and oriented_fast only");
-  }
   GLINT_RETURN_IF_ERROR(ToStatus(api->SetDevice(options.device), "choosing the device"));
   auto prepared = Prepare({detector, image.shape(), !mask.empty()});
   GLINT_RETURN_IF_ERROR(prepared.status());

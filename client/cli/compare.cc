@@ -17,6 +17,7 @@
 #include "client/cli/connection.h"
 #include "client/cli/detector_flags.h"
 #include "client/cli/draw.h"
+#include "client/cli/output.h"
 #include "client/cli/source.h"
 
 namespace glint::cli {

@@ -56,6 +56,9 @@ class CudaLane final : public Lane {
 
   absl::Status Run(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                    StageTimes* times) override {
+    if (!IsOrbKind(options)) {
+      return absl::UnimplementedError("detector: backend cuda has the stages of presets orb and oriented_fast only");
+    }
     absl::Status status = pipeline_->Detect(options, ViewOf(image, &image_), ViewOf(mask, &mask_), features, times);
     if (!status.ok()) features->Clear();
     return status;

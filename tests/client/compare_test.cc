@@ -73,9 +73,9 @@ TEST(Compare, OfNothingIsNothing) {
   EXPECT_EQ(a.precision(), 0);
 }
 
-TEST(MutualMatches, TakeTheFirstOfEquals) {
-  EXPECT_THAT(MutualMatches(At({{0, 0}, {1, 0}}), At({{0, 0}, {1, 0}, {2, 0}}, 1)),
-              ElementsAre(Pair(0, 2), Pair(1, 0)));
+TEST(MutualMatches, AreNearestBothWays) {
+  // The first one's nearest, the first of three that are equally far, has a nearer one itself.
+  EXPECT_THAT(MutualMatches(At({{0, 0}, {1, 0}}), At({{0, 0}, {1, 0}, {2, 0}}, 1)), ElementsAre(Pair(1, 0)));
 }
 
 TEST(Strongest, KeepsOrder) {
