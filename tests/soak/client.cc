@@ -1,0 +1,232 @@
+#include "tests/soak/client.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "glint/v1/feature_detection.grpc.pb.h"
+
+namespace glint::soak {
+namespace {
+
+using grpc::StatusCode;
+using testing::Random;
+
+constexpr size_t kMaxBlame = 20;
+
+struct Sent {
+  uint64_t id;
+  bool good;
+};
+
+// What is wrong with an answer; empty if nothing is.
+std::string Judge(const Sent& sent, const v1::StreamOptions& options, const v1::DetectStreamResponse& reply) {
+  const int code = reply.status().code();
+  const std::string what = absl::StrCat("frame ", sent.id, " (", sent.good ? "good" : "bad", "): code ", code,
+                                        ", drop ", reply.status().drop_reason(), ", ", reply.status().message());
+  if (reply.frame_id() != sent.id) return absl::StrCat(what, ": answered as ", reply.frame_id());
+  if ((code == 0) != reply.has_features()) return what + ": features and status disagree";
+  switch (reply.status().drop_reason()) {
+    case v1::DROP_REASON_UNSPECIFIED:
+      if (sent.good) return code == 0 ? "" : what;
+      return code == StatusCode::INVALID_ARGUMENT || code == StatusCode::RESOURCE_EXHAUSTED ? "" : what;
+    case v1::DROP_REASON_EXPIRED:
+      return code == StatusCode::DEADLINE_EXCEEDED && options.max_age_ns() > 0 ? "" : what;
+    case v1::DROP_REASON_REJECTED:
+      return code == StatusCode::RESOURCE_EXHAUSTED && options.overload_policy() == v1::OVERLOAD_POLICY_REJECT ? ""
+                                                                                                               : what;
+    case v1::DROP_REASON_SUPERSEDED:
+      return code == StatusCode::ABORTED && (options.overload_policy() == v1::OVERLOAD_POLICY_DROP_OLDEST ||
+                                             options.overload_policy() == v1::OVERLOAD_POLICY_LATEST)
+                 ? ""
+                 : what;
+    default:
+      return what;
+  }
+}
+
+class Client {
+ public:
+  Client(const std::string& address, const Files& files, uint32_t seed, Tally* tally)
+      : files_(files), random_(seed), tally_(tally) {
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxReceiveMessageSize(-1);
+    arguments.SetMaxSendMessageSize(-1);
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    stub_ = v1::FeatureDetection::NewStub(
+        grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));
+  }
+
+  void Stream(bool cancel);
+  void Call(bool cancel);
+  // A stream that breaks the protocol, and must end with the error for that.
+  void BreakRules();
+  bool OneIn(int n) { return random_.OneIn(n); }
+
+ private:
+  bool FillFrame(v1::Frame* frame) {
+    frame->Clear();
+    GoodImage(files_, &random_, frame->mutable_image());
+    if (!random_.OneIn(8)) return true;
+    Spoil(&random_, frame);
+    return false;
+  }
+
+  const Files& files_;
+  Random random_;
+  Tally* const tally_;
+  std::unique_ptr<v1::FeatureDetection::Stub> stub_;
+};
+
+void Client::Stream(bool cancel) {
+  grpc::ClientContext context;
+  const auto stream = stub_->DetectStream(&context);
+  v1::DetectStreamRequest request;
+  const v1::StreamOptions options = AnyOptions(&random_);
+  *request.mutable_options() = options;
+  stream->Write(request);
+  ++tally_->streams;
+  if (cancel) ++tally_->cancelled_streams;
+
+  std::mutex mutex;
+  std::deque<Sent> unanswered;
+  int64_t ok = 0, bad = 0, dropped = 0;
+  std::thread reader([&] {
+    v1::DetectStreamResponse reply;
+    while (stream->Read(&reply)) {
+      ++tally_->answers;
+      Sent sent;
+      {
+        std::lock_guard<std::mutex> lock(mutex);
+        if (unanswered.empty()) return tally_->Blame("an answer without a frame");
+        sent = unanswered.front();
+        unanswered.pop_front();
+      }
+      const std::string wrong = Judge(sent, options, reply);
+      if (!wrong.empty()) tally_->Blame(wrong);
+      ++(reply.status().code() == 0 ? ok : reply.status().drop_reason() != v1::DROP_REASON_UNSPECIFIED ? dropped : bad);
+    }
+  });
+  const int frames = random_.Uniform(1, 30);
+  const int cancel_after = cancel ? random_.Uniform(0, frames) : frames;
+  int written = 0;
+  for (; written < cancel_after; ++written) {
+    v1::Frame* const frame = request.mutable_frame();
+    const bool good = FillFrame(frame);
+    frame->set_frame_id(uint64_t{random_.Bits()} << 32 | static_cast<uint64_t>(written));
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      unanswered.push_back({frame->frame_id(), good});
+    }
+    if (!stream->Write(request)) break;
+    ++tally_->sent;
+    if (random_.OneIn(10)) std::this_thread::sleep_for(std::chrono::milliseconds(random_.Uniform(1, 20)));
+  }
+  if (cancel) {
+    if (random_.OneIn(2)) std::this_thread::sleep_for(std::chrono::milliseconds(random_.Uniform(0, 10)));
+    context.TryCancel();
+  } else {
+    stream->WritesDone();
+  }
+  reader.join();
+  const grpc::Status status = stream->Finish();
+  if (cancel) return;
+  if (!status.ok()) {
+    tally_->Blame(absl::StrCat("a stream ended with ", status.error_code(), ": ", status.error_message()));
+    return;
+  }
+  if (written != frames || !unanswered.empty() || ok + bad + dropped != frames) {
+    tally_->Blame(absl::StrCat(frames, " frames, ", written, " written, ", ok + bad + dropped, " answered"));
+  }
+  tally_->written += written;
+  tally_->ok += ok;
+  tally_->bad += bad;
+  tally_->dropped += dropped;
+}
+
+void Client::Call(bool cancel) {
+  v1::Frame frame;
+  const bool good = FillFrame(&frame);
+  v1::DetectRequest request;
+  *request.mutable_image() = frame.image();
+  if (frame.has_mask()) *request.mutable_mask() = frame.mask();
+  grpc::ClientContext context;
+  if (cancel) {
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::microseconds(random_.Uniform(0, 5000)));
+  }
+  v1::DetectResponse reply;
+  const grpc::Status status = stub_->Detect(&context, request, &reply);
+  ++tally_->calls;
+  if (cancel) {
+    ++tally_->cancelled_calls;
+    return;
+  }
+  const StatusCode code = status.error_code();
+  const bool refused = code == StatusCode::RESOURCE_EXHAUSTED;  // a full queue, or too large
+  if (!refused && (good ? code != StatusCode::OK : code != StatusCode::INVALID_ARGUMENT)) {
+    tally_->Blame(absl::StrCat("Detect (", good ? "good" : "bad", "): ", code, ": ", status.error_message()));
+  }
+}
+
+void Client::BreakRules() {
+  grpc::ClientContext context;
+  const auto stream = stub_->DetectStream(&context);
+  v1::DetectStreamRequest request;
+  StatusCode expected = StatusCode::FAILED_PRECONDITION;
+  switch (random_.Uniform(0, 2)) {
+    case 0:  // a frame before the options
+      FillFrame(request.mutable_frame());
+      stream->Write(request);
+      break;
+    case 1:  // options twice
+      request.mutable_options();
+      stream->Write(request);
+      stream->Write(request);
+      break;
+    default:
+      request.mutable_options()->mutable_detector()->set_levels(99);
+      stream->Write(request);
+      expected = StatusCode::INVALID_ARGUMENT;
+  }
+  ++tally_->refused_streams;
+  v1::DetectStreamResponse reply;
+  while (stream->Read(&reply)) tally_->Blame("a reply to a broken stream");
+  const grpc::Status status = stream->Finish();
+  if (status.error_code() != expected) {
+    tally_->Blame(absl::StrCat("a broken stream ended with ", status.error_code(), ": ", status.error_message()));
+  }
+}
+
+}  // namespace
+
+void Tally::Blame(const std::string& what) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (blame_.size() < kMaxBlame) blame_.push_back(what);
+}
+
+std::vector<std::string> Tally::TakeBlame() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return std::move(blame_);
+}
+
+void RunClient(const std::string& address, const Files& files, uint32_t seed, bool cancels,
+               const std::atomic<bool>& stop, Tally* tally) {
+  std::unique_ptr<Client> client;
+  for (uint32_t round = 0; !stop; ++round) {
+    if (client == nullptr || client->OneIn(20)) client = std::make_unique<Client>(address, files, seed + round, tally);
+    const bool cancel = cancels && client->OneIn(3);
+    if (client->OneIn(12)) {
+      client->BreakRules();
+    } else if (cancels && client->OneIn(5)) {
+      client->Call(cancel);
+    } else {
+      client->Stream(cancel);
+    }
+  }
+}
+
+}  // namespace glint::soak

@@ -1,0 +1,38 @@
+// A client that behaves in every way that clients do, and holds the server to its word.
+#ifndef GLINT_TESTS_SOAK_CLIENT_H_
+#define GLINT_TESTS_SOAK_CLIENT_H_
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "tests/soak/frames.h"
+
+namespace glint::soak {
+
+// What all clients did together. Thread-safe.
+struct Tally {
+  std::atomic<int64_t> streams{0}, cancelled_streams{0}, refused_streams{0}, calls{0}, cancelled_calls{0};
+  // Of streams and calls that were not cancelled: frames written, and how they were answered.
+  std::atomic<int64_t> written{0}, ok{0}, bad{0}, dropped{0};
+  // Of all.
+  std::atomic<int64_t> sent{0}, answers{0};
+
+  void Blame(const std::string& what);
+  std::vector<std::string> TakeBlame();
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> blame_;  // what went wrong, up to a limit
+};
+
+// Opens streams at `address`, one after the other, until `stop`; `cancels`: also single calls, and some of both are
+// broken off.
+void RunClient(const std::string& address, const Files& files, uint32_t seed, bool cancels,
+               const std::atomic<bool>& stop, Tally* tally);
+
+}  // namespace glint::soak
+
+#endif  // GLINT_TESTS_SOAK_CLIENT_H_
