@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,12 +23,17 @@
 ABSL_FLAG(std::string, backend, "cpu", "cpu or cuda");
 ABSL_FLAG(std::string, preset, "orb", "a preset of features/options.h");
 ABSL_FLAG(std::string, image, "", "a PGM, PPM, PNG or JPEG file, or mirror4:FILE for four mirrored copies of it, 2x2");
-ABSL_FLAG(int, levels, 8, "pyramid levels");
-ABSL_FLAG(float, scale_factor, 1.2f, "from level to level");
-ABSL_FLAG(int, fast_threshold, 20, "grey levels");
-ABSL_FLAG(int, features, 2000, "keypoints to keep");
-ABSL_FLAG(bool, describe, false, "compute descriptors too");
-ABSL_FLAG(std::string, orientation, "intensity_centroid", "intensity_centroid or none");
+ABSL_FLAG(std::optional<int>, levels, std::nullopt, "pyramid levels; default: the preset's");
+ABSL_FLAG(std::optional<float>, scale_factor, std::nullopt, "from level to level; default: the preset's");
+ABSL_FLAG(std::optional<int>, fast_threshold, std::nullopt, "grey levels; default: the preset's");
+ABSL_FLAG(std::optional<int>, features, std::nullopt,
+          "keypoints to keep; default: 2000 for orb and oriented_fast, otherwise the preset's");
+ABSL_FLAG(bool, describe, false, "compute descriptors too: the preset's, or rBRIEF if it has none");
+ABSL_FLAG(std::string, orientation, "", "intensity_centroid or none; default: the preset's");
+ABSL_FLAG(std::string, score, "", "max_threshold, harris, sad_circle or sad_arc; default: the preset's");
+ABSL_FLAG(std::optional<int>, suppression_radius, std::nullopt, "pixels; default: the preset's");
+ABSL_FLAG(std::optional<int>, harris_block, std::nullopt,
+          "side of dense Harris' window, pixels; default: the preset's");
 ABSL_FLAG(int, threads, 1, "CPU: threads that share a frame; the peer gets as many");
 ABSL_FLAG(int, device, 0, "CUDA: ordinal");
 ABSL_FLAG(bool, device_resident, false, "CUDA: time the GPU on a frame that is there already; default: host to host");
@@ -55,20 +61,49 @@ constexpr char kUsage[] =
     "  glint-bench lanes --image FILE [--backend cpu|cuda] [--lane-counts 1,2,4,8] [--repeat N] [--json]\n"
     "    Frames a second with several lanes at work.\n";
 
+template <typename T>
+void Override(const std::optional<T>& flag, T* option) {
+  if (flag.has_value()) *option = *flag;
+}
+
+absl::StatusOr<Score> ScoreNamed(const std::string& name) {
+  const std::map<std::string, Score> scores = {{"max_threshold", Score::kMaxThreshold},
+                                               {"harris", Score::kHarris},
+                                               {"sad_circle", Score::kSadCircle},
+                                               {"sad_arc", Score::kSadArc}};
+  const auto found = scores.find(name);
+  if (found == scores.end()) return NotOneOfError("score", name, "max_threshold, harris, sad_circle, sad_arc");
+  return found->second;
+}
+
 absl::StatusOr<DetectorOptions> DetectorFromFlags() {
   auto detector = PresetOptions(absl::GetFlag(FLAGS_preset));
   if (!detector.ok()) return detector.status();
-  detector->levels = absl::GetFlag(FLAGS_levels);
-  detector->scale_factor = absl::GetFlag(FLAGS_scale_factor);
-  detector->fast_threshold = absl::GetFlag(FLAGS_fast_threshold);
-  detector->max_features = absl::GetFlag(FLAGS_features);
+  if (IsOrbKind(*detector)) detector->max_features = 2000;
+  Override(absl::GetFlag(FLAGS_levels), &detector->levels);
+  Override(absl::GetFlag(FLAGS_scale_factor), &detector->scale_factor);
+  Override(absl::GetFlag(FLAGS_fast_threshold), &detector->fast_threshold);
+  Override(absl::GetFlag(FLAGS_features), &detector->max_features);
+  Override(absl::GetFlag(FLAGS_suppression_radius), &detector->suppression_radius);
+  Override(absl::GetFlag(FLAGS_harris_block), &detector->harris_block);
   const std::string orientation = absl::GetFlag(FLAGS_orientation);
   if (orientation == "none") {
     detector->orientation = Orientation::kNone;
-  } else if (orientation != "intensity_centroid") {
+  } else if (orientation == "intensity_centroid") {
+    detector->orientation = Orientation::kIntensityCentroid;
+  } else if (!orientation.empty()) {
     return NotOneOfError("orientation", orientation, "intensity_centroid, none");
   }
-  detector->descriptor = absl::GetFlag(FLAGS_describe) ? Descriptor::kRbrief : Descriptor::kNone;
+  if (const std::string name = absl::GetFlag(FLAGS_score); !name.empty()) {
+    const auto score = ScoreNamed(name);
+    if (!score.ok()) return score.status();
+    detector->score = *score;
+  }
+  if (!absl::GetFlag(FLAGS_describe)) {
+    detector->descriptor = Descriptor::kNone;
+  } else if (detector->descriptor == Descriptor::kNone) {
+    detector->descriptor = Descriptor::kRbrief;
+  }
   return detector;
 }
 
@@ -148,7 +183,7 @@ absl::StatusOr<std::string> RunStages(const std::string& command) {
   StageBenchOptions options;
   options.clock = *clock;
   options.picture = *picture;
-  options.fast_threshold = absl::GetFlag(FLAGS_fast_threshold);
+  Override(absl::GetFlag(FLAGS_fast_threshold), &options.fast_threshold);
   options.repeat = absl::GetFlag(FLAGS_repeat);
   options.opencv_peer = *peer;
   return Print(BenchStages(options), command);

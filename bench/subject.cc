@@ -75,7 +75,7 @@ class CpuSubject final : public Subject {
 
 // The bytes that leave the device for `features`: five floats, the octave and the descriptor of each.
 int64_t ResultBytes(size_t keypoints, const DetectorOptions& detector) {
-  const int64_t descriptor = detector.descriptor == Descriptor::kRbrief ? kRbriefBytes : 0;
+  const int64_t descriptor = detector.descriptor == Descriptor::kNone ? 0 : kRbriefBytes;
   return static_cast<int64_t>(keypoints) * (6 * 4 + descriptor);
 }
 

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cuda/map_pipeline.h"
+#include "cuda/map_stages.h"
 #include "cuda/pipeline_factory.h"
 #include "cuda/plan.h"
 #include "cuda/runtime/api.h"
@@ -55,6 +57,7 @@ absl::Status CheckDevice(Api* api, int ordinal, cudaDeviceProp* properties) {
   GLINT_RETURN_IF_ERROR(ToStatus(api->GetDeviceProperties(properties, ordinal), "asking for the device's properties"));
   GLINT_RETURN_IF_ERROR(ToStatus(api->SetDevice(ordinal), absl::StrCat("choosing CUDA device ", ordinal)));
   absl::Status prepared = PrepareCorners(api);
+  if (prepared.ok()) prepared = PrepareMapCorners(api);
   if (prepared.ok()) prepared = PrepareDescribe(api);
   if (!prepared.ok()) {
     api->GetLastError();
@@ -72,7 +75,9 @@ struct Pipeline::Impl {
     Prepared(const PlanKey& key, int multiprocessors) : plan(key, multiprocessors) {}
     Plan plan;
     DeviceBuffer tables;
+    DeviceBuffer state;  // of the map, if there is one
     Frame frame{};
+    MapFrame map{};
     GraphExec graph;
   };
 
@@ -85,6 +90,7 @@ struct Pipeline::Impl {
   absl::Status Detect(const DetectorOptions& detector, const ImageView& image, const ImageView& mask,
                       Features* features, StageTimes* times);
   absl::Status Enqueue(const Prepared& prepared, cudaEvent_t* stage_events = nullptr);
+  int CountLaunches(const Prepared& prepared) const;
   absl::Status UploadAll(const Prepared& prepared, const ImageView& image, const ImageView& mask);
   absl::Status Upload(const ImageView& image, int pitch, uint8_t* staging, uint8_t* device);
   bool IsPinned(const void* data);
@@ -183,12 +189,27 @@ absl::StatusOr<Pipeline::Impl::Prepared*> Pipeline::Impl::Prepare(const PlanKey&
     memory.mask = staging.device_data() + plan.image_bytes();
   }
   prepared.frame = plan.Place(memory);
+  if (plan.map().has_value()) {
+    auto state = DeviceBuffer::Create(stream.view(), plan.map()->state_bytes());
+    GLINT_RETURN_IF_ERROR(state.status());
+    prepared.state = *std::move(state);
+    prepared.map = plan.map()->Place(prepared.frame, memory.scratch, memory.tables, prepared.state.data());
+  }
   auto graph = CaptureGraph(stream.view(), [&](StreamView) { return Enqueue(prepared); });
   GLINT_RETURN_IF_ERROR(graph.status());
   prepared.graph = *std::move(graph);
   if (plans.size() >= kMaxPlans) plans.pop_back();
   plans.push_front(std::move(prepared));
   return &plans.front();
+}
+
+int Pipeline::Impl::CountLaunches(const Prepared& prepared) const {
+  const DetectorOptions& detector = prepared.plan.key().options;
+  if (prepared.plan.map().has_value()) return CountMapLaunches(detector, prepared.frame, prepared.map);
+  int launches = 2 + (detector.descriptor == Descriptor::kNone ? 0 : 1);
+  // Level 0 needs none, the corner stage takes its place.
+  for (const Level& level : prepared.frame.level) launches += level.width > 0 ? 1 : 0;
+  return launches;
 }
 
 // The stages of a frame. stage_events, if not null, are recorded before the first stage and after the pyramid, the
@@ -202,6 +223,10 @@ absl::Status Pipeline::Impl::Enqueue(const Prepared& prepared, cudaEvent_t* stag
     return ToStatus(api->EventRecord(*stage_events++, stream.view().stream), "recording an event");
   };
   GLINT_RETURN_IF_ERROR(mark());
+  if (prepared.plan.map().has_value()) {
+    GLINT_RETURN_IF_ERROR(EnqueueMap(stream.view(), detector, frame, prepared.map, multiprocessors, mark));
+    return mark();
+  }
   for (int l = 1; l < frame.levels; ++l) {
     GLINT_RETURN_IF_ERROR(BuildLevel(stream.view(), frame, l, multiprocessors));
   }
@@ -304,10 +329,12 @@ void Pipeline::Impl::ReadResult(const Plan& plan, Features* features) {
   size_t found = 0;
   for (int l = 0; l < frame.levels; ++l) found += frame.result->kept[l];
   const auto capacity = static_cast<size_t>(OutputCapacity(detector));
-  const bool describes = detector.descriptor == Descriptor::kRbrief;
+  const bool describes = detector.descriptor != Descriptor::kNone;
   features->Resize(std::min(found, capacity), describes ? kRbriefBytes : 0);
   features->truncated = found > capacity;
-  const bool is_float = detector.score == Score::kHarris || detector.ranking == Ranking::kHarris;
+  const bool is_float =
+      plan.map().has_value() || detector.score == Score::kHarris || detector.ranking == Ranking::kHarris;
+  const float response_scale = plan.map().has_value() ? plan.map()->response_scale() : 1.0f;
   size_t out = 0;
   for (int l = 0; l < frame.levels; ++l) {
     const Level& level = frame.level[l];
@@ -321,6 +348,7 @@ void Pipeline::Impl::ReadResult(const Plan& plan, Features* features) {
       features->angle[out + i] = corner.angle;
       const uint32_t bits = FromOrderedKey(corner.key);
       std::memcpy(&features->response[out + i], &bits, sizeof(bits));
+      features->response[out + i] *= response_scale;
       if (!is_float) features->response[out + i] = static_cast<float>(corner.key);
       features->octave[out + i] = l;
     }
@@ -337,6 +365,7 @@ void Pipeline::Impl::Recover() {
   const cudaError_t state = api->StreamSynchronize(stream.view().stream);
   if (IsSticky(state)) fatal = absl::InternalError(ToStatus(state, "the device is lost to this process").message());
   counters_dirty = true;
+  plans.clear();  // as may be what they keep zero between frames
 }
 
 absl::Status Pipeline::Impl::Detect(const DetectorOptions& detector, const ImageView& image, const ImageView& mask,
@@ -400,9 +429,7 @@ absl::StatusOr<DeviceTiming> Pipeline::Impl::TimeOnDevice(const PlanKey& key, co
   Features features;
   ReadResult((*prepared)->plan, &features);
   timing.keypoints = static_cast<int>(features.count());
-  const bool describes = key.options.descriptor == Descriptor::kRbrief;
-  for (const Level& level : (*prepared)->frame.level) timing.launches += level.width > 0 ? 1 : 0;
-  timing.launches += 2 + (describes ? 1 : 0);  // level 0 needs no launch, the corner stage takes its place
+  timing.launches = CountLaunches(**prepared);
   GLINT_RETURN_IF_ERROR(TimeStages(**prepared, std::min(repeats, kReplaysPerBatch), &timing.stages));
   return timing;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 #include "cuda/stages.h"
 #include "features/math.h"
@@ -111,11 +112,24 @@ Plan::Plan(const PlanKey& key, int multiprocessors) : key_(key) {
   const int enough = kBlocksPerMultiprocessor * multiprocessors;
   int steps = kMaxStripSteps;
   for (PlanStrips(steps); steps > 1 && frame_.corner_blocks < enough; PlanStrips(steps)) --steps;
+  if (IsOrbKind(options)) return;
+  map_.emplace(
+      options, frame_, [this](size_t bytes) { return AddScratch(bytes); },
+      [this](const std::vector<uint8_t>& table) { return AddTable(table); });
+}
+
+// What suppression can leave of level `index`.
+size_t Plan::MaxCorners(const PyramidPlan& pyramid, int index) const {
+  if (!IsOrbKind(key_.options)) return MaxMapCorners(key_.options, pyramid, index);
+  const int border = std::max(key_.options.edge_threshold, kFastRadius);
+  const Shape shape = pyramid.level[index].shape;
+  // At most one corner in each square of 2 x 2.
+  return static_cast<size_t>(DivideUp(std::max(shape.width - 2 * border, 0), 2)) *
+         static_cast<size_t>(DivideUp(std::max(shape.height - 2 * border, 0), 2));
 }
 
 void Plan::PlanLevels() {
   const PyramidPlan pyramid = PlanPyramid(key_.options, key_.shape);
-  const int border = std::max(key_.options.edge_threshold, kFastRadius);
   size_t candidates = 0;
   result_bytes_ = sizeof(ResultHeader);
   for (int l = 0; l < frame_.levels; ++l) {
@@ -130,27 +144,27 @@ void Plan::PlanLevels() {
     level.scale = pyramid.level[l].scale;
     level.share = pyramid.level[l].max_features;
     level.first_share = key_.options.ranking == Ranking::kHarris ? 2 * level.share : level.share;
+    // Where levels do not have shares, what reaches the shortlist stays.
+    if (key_.options.selection != Selection::kTopN) level.share = std::numeric_limits<int>::max();
 
     const size_t bytes = static_cast<size_t>(level.pitch) * level.height + kSlack;
     offsets.image = AddScratch(bytes);
     if (key_.masked) offsets.mask = AddScratch(bytes);
     if (l > 0) {
-      const Level& before = frame_.level[l - 1];
+      const Level& before = frame_.level[key_.options.pyramid == Pyramid::kDirect ? 0 : l - 1];
       const std::vector<PackedTap> columns = MakeTaps(before.width, level.width);
       level.narrow_taps = AreNarrow(columns);
       offsets.column_taps = AddTable(columns);
       offsets.row_taps = AddTable(MakeTaps(before.height, level.height));
     }
-    // Suppression leaves at most one corner in each square of 2 x 2.
-    const size_t most = static_cast<size_t>(DivideUp(std::max(shape.width - 2 * border, 0), 2)) *
-                        static_cast<size_t>(DivideUp(std::max(shape.height - 2 * border, 0), 2));
+    const size_t most = MaxCorners(pyramid, l);
     candidates += most;
     offsets.shortlist = AddScratch(most * sizeof(Candidate));
     level.ranked_capacity = static_cast<int>(std::min(most, static_cast<size_t>(OutputCapacity(key_.options))));
     offsets.ranked = AddScratch(level.ranked_capacity * sizeof(RankedCorner));
     offsets.result = result_bytes_;
     result_bytes_ += level.ranked_capacity * sizeof(RankedCorner);
-    if (key_.options.descriptor == Descriptor::kRbrief) {
+    if (key_.options.descriptor != Descriptor::kNone) {
       offsets.descriptors = result_bytes_;
       result_bytes_ += static_cast<size_t>(level.ranked_capacity) * kRbriefBytes;
     }
@@ -185,8 +199,8 @@ Frame Plan::Place(const PlanMemory& memory) const {
   frame.result = reinterpret_cast<ResultHeader*>(memory.result);
   frame.candidates = reinterpret_cast<Candidate*>(memory.scratch + candidates_offset_);
   frame.disc_masks = reinterpret_cast<const uint2*>(memory.tables + disc_offset_);
-  const bool describe = key_.options.descriptor == Descriptor::kRbrief;
-  if (describe) frame.pattern = reinterpret_cast<const RbriefPair*>(memory.tables + pattern_offset_);
+  const bool describe = key_.options.descriptor != Descriptor::kNone;
+  if (frame.descriptor_reach > 0) frame.pattern = reinterpret_cast<const RbriefPair*>(memory.tables + pattern_offset_);
   for (int l = 0; l < frame.levels; ++l) {
     Level& level = frame.level[l];
     const Offsets& offsets = level_offsets_[l];

@@ -5,9 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "cuda/frame.h"
+#include "cuda/map_plan.h"
 #include "features/options.h"
 #include "features/types.h"
 
@@ -46,6 +48,9 @@ class Plan {
   // Bytes from the first row to the end of the last one's slack.
   size_t image_bytes() const;
 
+  // For detectors that are not of cv::ORB's kind.
+  const std::optional<MapPlan>& map() const { return map_; }
+
   // The frame with all pointers set.
   Frame Place(const PlanMemory& memory) const;
 
@@ -53,6 +58,7 @@ class Plan {
   size_t AddScratch(size_t bytes);
   template <typename T>
   size_t AddTable(const std::vector<T>& table);
+  size_t MaxCorners(const PyramidPlan& pyramid, int index) const;
   void PlanLevels();
   void PlanStrips(int steps);
 
@@ -67,6 +73,7 @@ class Plan {
   size_t candidates_offset_ = 0;
   size_t disc_offset_ = 0;
   size_t pattern_offset_ = 0;
+  std::optional<MapPlan> map_;
   std::vector<uint8_t> tables_;
   size_t scratch_bytes_ = 0;
   size_t result_bytes_ = 0;

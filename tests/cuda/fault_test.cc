@@ -160,7 +160,8 @@ class FakeApi final : public Api {
 };
 
 // What one client sees, from the first call to the end of a frame. The first error, if any.
-absl::Status OneFrame(FakeApi* api, std::unique_ptr<Pipeline>* pipeline, const PipelineOptions& options, bool masked) {
+absl::Status OneFrame(FakeApi* api, std::unique_ptr<Pipeline>* pipeline, const PipelineOptions& options, bool masked,
+                      const char* preset = "orb") {
   if (*pipeline == nullptr) {
     auto created = PipelineFactory::Create(options, api);
     if (!created.ok()) return created.status();
@@ -172,7 +173,7 @@ absl::Status OneFrame(FakeApi* api, std::unique_ptr<Pipeline>* pipeline, const P
   features.Resize(3, 0);
   StageTimes times;
   const absl::Status status =
-      (*pipeline)->Detect(OrbOptions(), image, masked ? mask.view() : ImageView{}, &features, &times);
+      (*pipeline)->Detect(PresetOptions(preset).value(), image, masked ? mask.view() : ImageView{}, &features, &times);
   EXPECT_TRUE(status.ok() || features.count() == 0);
   return status;
 }
@@ -181,9 +182,13 @@ struct Setting {
   Wait wait;
   bool integrated, pinned, masked;
   int sm_limit;
+  const char* preset;
 };
 const Setting kSettings[] = {
-    {Wait::kBlock, false, false, false, 0}, {Wait::kSpin, false, true, true, 0}, {Wait::kYield, true, false, true, 2}};
+    {Wait::kBlock, false, false, false, 0, "orb"},  {Wait::kSpin, false, true, true, 0, "oriented_fast"},
+    {Wait::kYield, true, false, true, 2, "orb"},    {Wait::kBlock, false, false, true, 0, "fast_grid"},
+    {Wait::kBlock, false, false, false, 0, "pyca"}, {Wait::kSpin, false, true, false, 0, "bfrost"},
+    {Wait::kBlock, true, false, true, 0, "harris"}};
 
 // Every call up to the end of a second frame fails once. The error is clean, nothing leaks, and the next frame works.
 TEST(CudaFaults, EveryCallFailsOnce) {
@@ -200,8 +205,8 @@ TEST(CudaFaults, EveryCallFailsOnce) {
       api.fail_at = n;
       api.error = cudaErrorMemoryAllocation;
       std::unique_ptr<Pipeline> pipeline;
-      absl::Status status = OneFrame(&api, &pipeline, options, setting.masked);
-      if (status.ok()) status = OneFrame(&api, &pipeline, options, setting.masked);
+      absl::Status status = OneFrame(&api, &pipeline, options, setting.masked, setting.preset);
+      if (status.ok()) status = OneFrame(&api, &pipeline, options, setting.masked, setting.preset);
       const bool reached = api.calls > n;
       if (!status.ok()) {
         ++failures;
@@ -210,7 +215,7 @@ TEST(CudaFaults, EveryCallFailsOnce) {
             << status;
         EXPECT_THAT(status.message(), ::testing::HasSubstr("cudaErrorMemoryAllocation"));
         EXPECT_TRUE(pipeline == nullptr || pipeline->fatal().ok());
-        EXPECT_TRUE(OneFrame(&api, &pipeline, options, setting.masked).ok());
+        EXPECT_TRUE(OneFrame(&api, &pipeline, options, setting.masked, setting.preset).ok());
       }
       pipeline.reset();
       EXPECT_EQ(api.live, 0);

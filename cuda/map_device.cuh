@@ -1,0 +1,106 @@
+// Device-side helpers of the stages of cuda/map_stages.h.
+#ifndef GLINT_CUDA_MAP_DEVICE_CUH_
+#define GLINT_CUDA_MAP_DEVICE_CUH_
+
+#include "cuda/device.cuh"
+#include "cuda/map_frame.h"
+
+namespace glint::cuda {
+
+__device__ __forceinline__ int LanesBelow(unsigned lanes) {
+  return __popc(lanes & ((1u << (threadIdx.x % kWarp)) - 1));
+}
+
+__device__ __forceinline__ void AtomicMax(uint64_t* at, uint64_t v) {
+  using Wide = unsigned long long;  // NOLINT(google-runtime-int): atomicMax's type
+  atomicMax(reinterpret_cast<Wide*>(at), static_cast<Wide>(v));
+}
+
+// A candidate's key from a score, see MapFrame.
+__device__ __forceinline__ uint32_t KeyOf(const MapFrame& map, uint32_t raw) {
+  if (map.score == Score::kHarris) return raw;
+  return OrderedKey(__float_as_uint(static_cast<float>(raw) * map.key_scale));
+}
+
+// Which of the cuts a candidate takes part in.
+__device__ __forceinline__ int GroupOf(const MapFrame& map, uint32_t position) {
+  return map.cut_by_level ? LevelOf(position) : 0;
+}
+__device__ __forceinline__ uint32_t WantedOf(const Frame& frame, const MapFrame& map, int group) {
+  return map.cut_by_level ? static_cast<uint32_t>(frame.level[group].first_share) : map.wanted;
+}
+
+// Appends to the shortlist of its level. All lanes of the warp must call; `has`: this lane has a corner.
+__device__ __forceinline__ void AppendToShortlist(const Frame& frame, bool has, Candidate c) {
+  unsigned waiting = __ballot_sync(kFullWarp, has);
+  const int lane = threadIdx.x % kWarp;
+  while (waiting != 0) {
+    const int leader = __ffs(static_cast<int>(waiting)) - 1;
+    const int l = __shfl_sync(kFullWarp, LevelOf(c.position), leader);
+    const unsigned same = __ballot_sync(kFullWarp, has && LevelOf(c.position) == l);
+    uint32_t base = 0;
+    if (lane == leader) base = atomicAdd(&frame.counters->shortlisted[l], static_cast<uint32_t>(__popc(same)));
+    base = __shfl_sync(kFullWarp, base, leader);
+    if ((same >> lane & 1) != 0) frame.level[l].shortlist[base + LanesBelow(same)] = c;
+    waiting &= ~same;
+  }
+}
+
+// Appends to the candidates; the histogram is the caller's. All lanes of the warp must call.
+__device__ __forceinline__ void AppendCandidate(const Frame& frame, bool has, Candidate c) {
+  const unsigned lanes = __ballot_sync(kFullWarp, has);
+  if (lanes == 0) return;
+  uint32_t base = 0;
+  if (threadIdx.x % kWarp == 0) {
+    base = atomicAdd(&frame.counters->candidates, static_cast<uint32_t>(__popc(lanes)));
+  }
+  base = __shfl_sync(kFullWarp, base, 0);
+  if (has) frame.candidates[base + LanesBelow(lanes)] = c;
+}
+
+// To where the frame's next stage looks for it. All lanes of the warp must call.
+__device__ __forceinline__ void EmitWinner(const Frame& frame, const MapFrame& map, bool has, Candidate c) {
+  if (!map.cut) {
+    AppendToShortlist(frame, has, c);
+    return;
+  }
+  AppendCandidate(frame, has, c);
+  if (has) atomicAdd(&frame.counters->histogram[GroupOf(map, c.position)][HarrisBin(c.key)], 1u);
+}
+
+// HarrisResponse() at a pixel of a level; reflections outside.
+__device__ __forceinline__ float HarrisAt(const Level& level, int x, int y) {
+  int xx = 0, yy = 0, xy = 0;
+  int difference[3][kHarrisBlock];
+  int sum[3][kHarrisBlock];
+  int column[kHarrisBlock + 2];
+#pragma unroll
+  for (int u = 0; u < kHarrisBlock + 2; ++u) column[u] = Reflect101(x - kHarrisRadius + u, level.width);
+#pragma unroll
+  for (int v = 0; v <= 2 * kHarrisRadius; ++v) {
+    const uint8_t* row =
+        level.image + static_cast<size_t>(Reflect101(y - kHarrisRadius + v, level.height)) * level.pitch;
+    int p[kHarrisBlock + 2];
+#pragma unroll
+    for (int u = 0; u < kHarrisBlock + 2; ++u) p[u] = row[column[u]];
+#pragma unroll
+    for (int u = 0; u < kHarrisBlock; ++u) {
+      difference[v % 3][u] = p[u + 2] - p[u];
+      sum[v % 3][u] = p[u] + 2 * p[u + 1] + p[u + 2];
+    }
+    if (v < 2) continue;
+#pragma unroll
+    for (int u = 0; u < kHarrisBlock; ++u) {
+      const int gx = difference[(v + 1) % 3][u] + 2 * difference[(v + 2) % 3][u] + difference[v % 3][u];
+      const int gy = sum[v % 3][u] - sum[(v + 1) % 3][u];
+      xx += gx * gx;
+      yy += gy * gy;
+      xy += gx * gy;
+    }
+  }
+  return HarrisResponse(xx, yy, xy);
+}
+
+}  // namespace glint::cuda
+
+#endif  // GLINT_CUDA_MAP_DEVICE_CUH_

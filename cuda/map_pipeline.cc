@@ -1,0 +1,83 @@
+#include "cuda/map_pipeline.h"
+
+#include <algorithm>
+
+#include "cuda/map_stages.h"
+#include "cuda/runtime/error.h"
+#include "cuda/stages.h"
+
+namespace glint::cuda {
+namespace {
+
+absl::Status EnqueuePyramid(StreamView stream, const DetectorOptions& options, const Frame& frame, const MapFrame& map,
+                            int multiprocessors) {
+  switch (options.pyramid) {
+    case Pyramid::kCascaded:
+      for (int l = 1; l < frame.levels; ++l) GLINT_RETURN_IF_ERROR(BuildLevel(stream, frame, l, multiprocessors));
+      return absl::OkStatus();
+    case Pyramid::kDirect:
+      return BuildDirectLevels(stream, frame, map);
+    case Pyramid::kHalf:
+      for (int l = 0; l + 1 < frame.levels; l += 3) GLINT_RETURN_IF_ERROR(BuildHalfLevels(stream, frame, l));
+      return absl::OkStatus();
+  }
+  return absl::InternalError("pyramid stage: kind");
+}
+
+// From corners to shortlists.
+absl::Status EnqueueSelection(StreamView stream, const DetectorOptions& options, const Frame& frame,
+                              const MapFrame& map, int multiprocessors) {
+  switch (map.sink) {
+    case Sink::kList:
+      break;
+    case Sink::kImageCells:
+      GLINT_RETURN_IF_ERROR(CollectCells(stream, frame, map, multiprocessors));
+      break;
+    case Sink::kLevelCells:
+      GLINT_RETURN_IF_ERROR(Aggregate(stream, frame, map, multiprocessors));
+      break;
+  }
+  if (map.cut) GLINT_RETURN_IF_ERROR(CutCandidates(stream, frame, map, multiprocessors));
+  if (options.ranking != Ranking::kHarris) return absl::OkStatus();
+  return RescoreShortlists(stream, frame, multiprocessors);
+}
+
+}  // namespace
+
+absl::Status EnqueueMap(StreamView stream, const DetectorOptions& options, const Frame& frame, const MapFrame& map,
+                        int multiprocessors, const std::function<absl::Status()>& mark) {
+  GLINT_RETURN_IF_ERROR(EnqueuePyramid(stream, options, frame, map, multiprocessors));
+  GLINT_RETURN_IF_ERROR(mark());
+  GLINT_RETURN_IF_ERROR(map.is_dense ? FindDenseHarris(stream, frame, map) : FindMapCorners(stream, frame, map));
+  GLINT_RETURN_IF_ERROR(mark());
+  GLINT_RETURN_IF_ERROR(EnqueueSelection(stream, options, frame, map, multiprocessors));
+  GLINT_RETURN_IF_ERROR(Orient(stream, frame, /*harris_keys=*/true, multiprocessors));
+  GLINT_RETURN_IF_ERROR(mark());
+  if (options.descriptor == Descriptor::kBfrost) {
+    GLINT_RETURN_IF_ERROR(BuildIntegrals(stream, frame, map));
+    return DescribeBfrost(stream, frame, map, multiprocessors);
+  }
+  if (options.orientation == Orientation::kArcMidpoint) {
+    GLINT_RETURN_IF_ERROR(FindArcMidpoints(stream, frame, map, multiprocessors));
+  }
+  if (options.descriptor == Descriptor::kRbrief) return Describe(stream, frame, multiprocessors);
+  return absl::OkStatus();
+}
+
+int CountMapLaunches(const DetectorOptions& options, const Frame& frame, const MapFrame& map) {
+  int levels = 0;  // made from others
+  for (int l = 1; l < frame.levels; ++l) levels += frame.level[l].width > 0 ? 1 : 0;
+  int launches = options.pyramid == Pyramid::kCascaded ? levels
+                 : options.pyramid == Pyramid::kHalf   ? (levels + 2) / 3
+                                                       : std::min(levels, 1);
+  launches += 1 + (map.smooth != nullptr ? 1 : 0);
+  launches += map.sink == Sink::kLevelCells ? 2 : map.sink == Sink::kImageCells ? 1 : 0;
+  launches += map.cut ? 2 : 0;
+  launches += options.ranking == Ranking::kHarris ? 1 : 0;
+  launches += 1;
+  if (options.descriptor == Descriptor::kBfrost) return launches + 3;
+  launches += options.orientation == Orientation::kArcMidpoint ? 1 : 0;
+  return launches + (options.descriptor == Descriptor::kRbrief ? 1 : 0);
+}
+
+}  // namespace glint::cuda

@@ -1,0 +1,55 @@
+// The launchers of the detectors that are not of cv::ORB's kind, in the order in which a frame runs them, as
+// cuda/stages.h has them for those that are. Corner stages feed either the candidates, which are cut, or cells, whose
+// winners become candidates; from the shortlists on the stages are those of cuda/stages.h.
+#ifndef GLINT_CUDA_MAP_STAGES_H_
+#define GLINT_CUDA_MAP_STAGES_H_
+
+#include "absl/status/status.h"
+#include "cuda/frame.h"
+#include "cuda/map_frame.h"
+#include "cuda/runtime/owners.h"
+
+namespace glint::cuda {
+
+// map_pyramid.cu: levels of Pyramid::kDirect and kHalf; kCascaded has BuildLevel().
+absl::Status BuildDirectLevels(StreamView stream, const Frame& frame, const MapFrame& map);
+// Three levels from level `from` on.
+absl::Status BuildHalfLevels(StreamView stream, const Frame& frame, int from);
+
+// map_corners.cu: FAST with bounded arcs, any score, suppression of any radius, border, mask, into the sink.
+struct MapTiling {
+  int width, height;  // pixels that a tile tests
+  int margin_x;       // columns that it tests but does not answer for, at each side; rows: the suppression's radius
+  int alignment;      // of the first tested column
+};
+MapTiling GetMapTiling();
+absl::Status PrepareMapCorners(Api* api);  // once per device
+absl::Status FindMapCorners(StreamView stream, const Frame& frame, const MapFrame& map);
+
+// dense_harris.cu: maxima of the Harris measure at every pixel into the candidates, and the greatest measure.
+absl::Status FindDenseHarris(StreamView stream, const Frame& frame, const MapFrame& map);
+// Columns that a strip answers for.
+int DenseHarrisColumns(int block_radius, int radius);
+
+// cells.cu: the cells' corners into the candidates, or into the shortlists if all are wanted.
+absl::Status CollectCells(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors);
+// Aggregation over levels: the cells' corners into the table of image pixels, and those that survive its suppression
+// into candidates or shortlists.
+absl::Status Aggregate(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors);
+
+// cut.cu: the best of the candidates into the shortlists, exactly, ties included; those over the response threshold if
+// there is one.
+absl::Status CutCandidates(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors);
+// The shortlists' keys become Harris measures.
+absl::Status RescoreShortlists(StreamView stream, const Frame& frame, int multiprocessors);
+
+// bfrost.cu: after Orient(): angles of Orientation::kArcMidpoint.
+absl::Status FindArcMidpoints(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors);
+// Before DescribeBfrost(), any time after the pyramid.
+absl::Status BuildIntegrals(StreamView stream, const Frame& frame, const MapFrame& map);
+// After Orient(): angles and descriptors.
+absl::Status DescribeBfrost(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors);
+
+}  // namespace glint::cuda
+
+#endif  // GLINT_CUDA_MAP_STAGES_H_

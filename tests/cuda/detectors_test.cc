@@ -1,0 +1,242 @@
+// Detectors that are not of cv::ORB's kind on the CUDA pipeline, against the scalar reference, byte for byte. Skips
+// without a usable GPU and says why.
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cuda/pipeline.h"
+#include "features/reference/reference.h"
+#include "gtest/gtest.h"
+#include "tests/support/features.h"
+#include "tests/support/images.h"
+#include "tests/support/options.h"
+#include "tests/support/random.h"
+
+namespace glint::cuda {
+namespace {
+
+using ::glint::testing::Random;
+using ::glint::testing::SameFeatures;
+using ::glint::testing::ToString;
+
+class CudaDetectorsTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    device_ = new absl::Status(ProbeDevice(0));
+    if (!device_->ok()) std::cout << "GLINT_SKIP_ALL: " << device_->message() << std::endl;
+  }
+  static void TearDownTestSuite() { delete device_; }
+
+  void SetUp() override {
+    if (!device_->ok()) GTEST_SKIP() << device_->message();
+    auto pipeline = Pipeline::Create({});
+    ASSERT_TRUE(pipeline.ok()) << pipeline.status();
+    pipeline_ = *std::move(pipeline);
+  }
+
+  ::testing::AssertionResult Equal(const DetectorOptions& options, const ImageView& image, const ImageView& mask = {}) {
+    const absl::Status valid = ValidateOptions(options);
+    if (!valid.ok()) return ::testing::AssertionFailure() << valid;
+    const Features expected = reference::Detect(options, image, mask);
+    found_ += expected.count();
+    Features actual;
+    const absl::Status status = pipeline_->Detect(options, image, mask, &actual, nullptr);
+    if (!status.ok()) return ::testing::AssertionFailure() << status;
+    return SameFeatures(expected, actual)
+           << "\n"
+           << image.width << "x" << image.height << (mask.empty() ? "" : " masked, ") << ToString(options);
+  }
+
+  std::unique_ptr<Pipeline> pipeline_;
+  size_t found_ = 0;  // by the reference, in all
+
+ private:
+  static absl::Status* device_;
+};
+absl::Status* CudaDetectorsTest::device_ = nullptr;
+
+DetectorOptions Preset(const std::string& name) { return PresetOptions(name).value(); }
+std::vector<DetectorOptions> Presets() {
+  return {Preset("fast_grid"), Preset("pyca"), Preset("bfrost"), Preset("harris")};
+}
+
+TEST_F(CudaDetectorsTest, RandomDetectorsMasksAndStrides) {
+  Random random(8);
+  for (int i = 0; i < testing::Repetitions(300); ++i) {
+    const bool large = random.OneIn(6);
+    const Shape shape = {random.Uniform(1, large ? 900 : 330), random.Uniform(1, large ? 600 : 260)};
+    const DetectorOptions options = testing::RandomDetector(&random);
+    const Image image = testing::RandomImage(&random, shape);
+    const testing::StridedImage strided(image, shape.width + random.Uniform(0, 70), random.Bits());
+    const Image mask = testing::RandomMask(&random, shape);
+    EXPECT_TRUE(Equal(options, strided, random.OneIn(3) ? mask.view() : ImageView{})) << "round " << i;
+  }
+  EXPECT_GT(found_, 10000u);
+}
+
+TEST_F(CudaDetectorsTest, SmallAndOddSizes) {
+  uint32_t seed = 1;
+  for (DetectorOptions options : Presets()) {
+    for (int side : {1, 2, 3, 6, 7, 8, 15, 16, 17, 31, 33, 64, 65}) {
+      for (Shape shape : {Shape{side, side}, Shape{side, 50}, Shape{90, side}}) {
+        for (int edge : {0, 3}) {
+          options.edge_threshold = edge;
+          EXPECT_TRUE(Equal(options, testing::Texture(shape, ++seed)));
+        }
+      }
+    }
+  }
+}
+
+TEST_F(CudaDetectorsTest, EveryArcScoreAndRadius) {
+  const Image image = testing::Texture({200, 150}, 11, 1);
+  for (DetectorOptions options : {Preset("fast_grid"), Preset("pyca"), Preset("bfrost")}) {
+    for (Score score : {Score::kMaxThreshold, Score::kHarris, Score::kSadCircle, Score::kSadArc}) {
+      if (score == Score::kHarris && options.selection == Selection::kPyca) continue;
+      options.score = score;
+      for (int arc = kMinArcLength; arc <= kMaxArcLength; ++arc) {
+        for (int max_arc : {arc, 14, 16}) {
+          options.arc_length = arc;
+          options.max_arc = max_arc;
+          options.suppression_radius = (arc + max_arc) % (kMaxSuppressionRadius + 1);
+          options.fast_threshold = 5 + arc;
+          EXPECT_TRUE(Equal(options, image));
+        }
+      }
+    }
+  }
+  EXPECT_GT(found_, 1000u);
+}
+
+// The cut by score must be exact, whatever ties.
+TEST_F(CudaDetectorsTest, FlatDenseAndTyingImages) {
+  const Shape shape = {500, 400};
+  for (DetectorOptions options : Presets()) {
+    for (int features : {1, 37, 700, 10000}) {
+      options.max_features = features;
+      options.cell_width = options.cell_height = 8;
+      options.edge_threshold = 3;
+      EXPECT_TRUE(Equal(options, testing::Flat(shape, 128)));
+      EXPECT_TRUE(Equal(options, testing::Noise(shape, 3)));
+      EXPECT_TRUE(Equal(options, testing::Speckle(shape, 3)));
+      EXPECT_TRUE(Equal(options, testing::Checkerboard(shape, 5)));
+      EXPECT_TRUE(Equal(options, testing::TieGrid(shape)));
+    }
+  }
+}
+
+TEST_F(CudaDetectorsTest, SharesOfLevels) {
+  const Image image = testing::Noise({400, 300}, 5);
+  DetectorOptions options = Preset("pyca");
+  options.selection = Selection::kTopN;
+  for (Pyramid pyramid : {Pyramid::kDirect, Pyramid::kHalf, Pyramid::kCascaded}) {
+    options.pyramid = pyramid;
+    options.scale_factor = pyramid == Pyramid::kHalf ? 2.0f : 1.3f;
+    for (Ranking ranking : {Ranking::kScore, Ranking::kHarris}) {
+      options.ranking = ranking;
+      for (int features : {1, 50, 3000}) {
+        options.max_features = features;
+        EXPECT_TRUE(Equal(options, image));
+      }
+    }
+  }
+}
+
+TEST_F(CudaDetectorsTest, EveryHarrisWindow) {
+  DetectorOptions options = Preset("harris");
+  for (int block = kMinHarrisBlock; block <= kMaxHarrisBlock; block += 2) {
+    options.harris_block = block;
+    for (int radius = 0; radius <= kMaxSuppressionRadius; ++radius) {
+      options.suppression_radius = radius;
+      options.smooth = radius % 2 == 0;
+      options.threshold_unit = radius < 2 ? ThresholdUnit::kFractionOfMax : ThresholdUnit::kAbsolute;
+      options.response_threshold = radius < 2 ? 0.02f : 1e-5f;
+      for (Shape shape : {Shape{1, 9}, Shape{2, 2}, Shape{9, 1}, Shape{5, 40}, Shape{203, 117}}) {
+        EXPECT_TRUE(Equal(options, testing::Texture(shape, 20 + block)));
+      }
+    }
+  }
+  EXPECT_GT(found_, 1000u);
+}
+
+TEST_F(CudaDetectorsTest, PyramidsOfEveryDepth) {
+  const Image image = testing::Texture({413, 299}, 31);
+  for (int levels = 1; levels <= kMaxLevels; ++levels) {
+    for (DetectorOptions options : {Preset("fast_grid"), Preset("pyca")}) {
+      options.levels = levels;
+      options.fast_threshold = 8;
+      options.edge_threshold = 3;
+      EXPECT_TRUE(Equal(options, image));
+    }
+  }
+}
+
+TEST_F(CudaDetectorsTest, BfrostOfEveryScale) {
+  const Image image = testing::Texture({300, 200}, 9);
+  DetectorOptions options = Preset("bfrost");
+  options.pyramid = Pyramid::kHalf;
+  options.scale_factor = 2;
+  for (float scale : {0.25f, 0.5f, 1.0f, 1.7f, 4.0f}) {
+    for (int levels : {1, 3}) {
+      options.bfrost_scale = scale;
+      options.levels = levels;
+      options.edge_threshold = levels == 1 ? 3 : 31;
+      EXPECT_TRUE(Equal(options, image));
+    }
+  }
+}
+
+TEST_F(CudaDetectorsTest, LargeImages) {
+  for (const DetectorOptions& options : Presets()) {
+    EXPECT_TRUE(Equal(options, testing::Texture({1920, 1080}, 2)));
+    EXPECT_TRUE(Equal(options, testing::Noise({1300, 900}, 9)));
+  }
+}
+
+// What one frame leaves behind must not matter to the next, of whatever detector and shape.
+TEST_F(CudaDetectorsTest, DetectorsInTurn) {
+  const Image a = testing::Texture({640, 480}, 1);
+  const Image b = testing::Noise({500, 300}, 2);
+  std::vector<DetectorOptions> all = Presets();
+  all.push_back(testing::OrbOptions());
+  for (DetectorOptions& options : all) options.max_features = std::min(options.max_features, 1000);
+  std::vector<Features> expected;
+  for (const DetectorOptions& options : all) {
+    expected.push_back(reference::Detect(options, a));
+    expected.push_back(reference::Detect(options, b));
+  }
+  for (int round = 0; round < 100; ++round) {
+    for (size_t i = 0; i < expected.size(); ++i) {
+      Features actual;
+      ASSERT_TRUE(pipeline_->Detect(all[i / 2], i % 2 == 0 ? a : b, {}, &actual, nullptr).ok());
+      ASSERT_TRUE(SameFeatures(expected[i], actual)) << "round " << round << ", " << ToString(all[i / 2]);
+    }
+  }
+}
+
+TEST_F(CudaDetectorsTest, TimesReplays) {
+  const Image image = testing::Texture({640, 480}, 1);
+  for (const DetectorOptions& options : Presets()) {
+    const auto timing = pipeline_->TimeOnDevice(options, image, {}, 40);
+    ASSERT_TRUE(timing.ok()) << timing.status();
+    EXPECT_EQ(timing->keypoints, static_cast<int>(reference::Detect(options, image).count()));
+    EXPECT_GT(timing->launches, 2);
+    EXPECT_TRUE(Equal(options, image));
+  }
+}
+
+TEST_F(CudaDetectorsTest, OnFewMultiprocessors) {
+  PipelineOptions few;
+  few.sm_limit = 8;
+  auto limited = Pipeline::Create(few);
+  if (limited.status().code() == absl::StatusCode::kFailedPrecondition) GTEST_SKIP() << limited.status();
+  ASSERT_TRUE(limited.ok()) << limited.status();
+  pipeline_ = *std::move(limited);
+  for (const DetectorOptions& options : Presets()) EXPECT_TRUE(Equal(options, testing::Noise({640, 480}, 6)));
+}
+
+}  // namespace
+}  // namespace glint::cuda
