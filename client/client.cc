@@ -102,6 +102,7 @@ absl::StatusOr<Detection> Client::Detect(const DetectorOptions& options, const I
   v1::DetectRequest request;
   ToWire(options, request.mutable_options());
   if (absl::Status status = ToWire("image", image, request.mutable_image()); !status.ok()) return status;
+  if (image.region.wanted()) ToWire(image.region, request.mutable_region());
   if (mask.kind != ImageInput::Kind::kNone) {
     if (absl::Status status = ToWire("mask", mask, request.mutable_mask()); !status.ok()) return status;
   }

@@ -29,6 +29,16 @@ int BytesPerPixel(PixelFormat format);
 // Rows in memory: NV12 has height / 2 of chroma after those of its luma, at the same stride.
 int RowsOf(PixelFormat format, int height);
 
+// A rectangle of an image, in its pixels: without one (no width), the whole image.
+struct Region {
+  int x = 0;
+  int y = 0;
+  int width = 0;
+  int height = 0;
+
+  bool wanted() const { return width != 0 || height != 0; }
+};
+
 // A borrowed picture, raw or encoded; the bytes must live until the call that takes it returns, no longer. A default
 // one stands for "none", which is how an absent mask is passed.
 struct ImageInput {
@@ -45,6 +55,10 @@ struct ImageInput {
 
   // kEncoded: a whole JPEG or PNG file, or a frame of an MJPEG video.
   absl::string_view file;
+
+  // Where the detector looks, in place of the stream's region; coordinates of keypoints are those in the whole image.
+  // Not of masks, which are cut down like their image.
+  Region region;
 
   ImageInput() = default;
   ImageInput(const ImageView& gray)  // NOLINT(google-explicit-constructor): a view is already a picture

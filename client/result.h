@@ -34,11 +34,18 @@ struct Detection {
   absl::Duration round_trip;  // as the client saw it: from the call, or the Write(), to the answer
 };
 
+// kSuperseded: by a newer frame (ABORTED). kExpired: older than max_age (DEADLINE_EXCEEDED). kRejected: there was no
+// room (RESOURCE_EXHAUSTED).
+enum class DropReason { kNone, kSuperseded, kExpired, kRejected };
+
 // The answer to one frame of a stream. Without OK, the frame failed and `detection` has no features; the stream lives
 // on.
 struct FrameResult {
   uint64_t frame_id = 0;
   absl::Status status;
+  // Of a good frame that the server dropped, as the stream's options asked for.
+  DropReason drop_reason = DropReason::kNone;
+  absl::Duration retry_after;  // of kRejected: when it might be taken
   Detection detection;
 };
 

@@ -35,6 +35,11 @@ absl::Status DetectStream::Impl::Write(uint64_t frame_id, const ImageInput& imag
     v1::Frame* frame = request.mutable_frame();
     frame->set_frame_id(frame_id);
     if (absl::Status status = ToWire("image", image, frame->mutable_image()); !status.ok()) return status;
+    if (image.region.wanted()) {
+      ToWire(image.region, frame->mutable_region());
+    } else {
+      frame->clear_region();
+    }
     if (mask.kind == ImageInput::Kind::kNone) {
       frame->clear_mask();
     } else if (absl::Status status = ToWire("mask", mask, frame->mutable_mask()); !status.ok()) {
@@ -122,6 +127,8 @@ absl::Status DetectStream::Impl::Deliver(const v1::DetectStreamResponse& respons
   result->frame_id = response.frame_id();
   result->detection.round_trip = absl::Now() - oldest.at;
   result->status = absl::Status(static_cast<absl::StatusCode>(response.status().code()), response.status().message());
+  result->drop_reason = static_cast<DropReason>(response.status().drop_reason());
+  result->retry_after = absl::Nanoseconds(response.status().retry_after_ns());
   FromWire(response.timings(), &result->detection.timings);
   if (result->status.ok()) {
     if (absl::Status status = FromWire(response.features(), &result->detection.features); !status.ok()) return status;

@@ -21,10 +21,26 @@
 
 namespace glint::client {
 
+// What the server does with frames that come faster than they are answered. Frames that it drops have a result, too:
+// with FrameResult::drop_reason.
+enum class OverloadPolicy {
+  kBlock,       // drops none: Write() blocks in the end
+  kDropOldest,  // the oldest frame that waits makes room for the new one
+  kLatest,      // only the newest frame waits: for live cameras
+  kReject       // refuses the new one
+};
+
 struct StreamOptions {
   DetectorOptions detector;
   // GRAY8 of the frames' size; for frames without a mask of their own. Read by OpenStream() only.
   ImageInput mask;
+  // Of interest when in_flight is above what the server takes from a stream (its --max-in-flight): with a smaller
+  // window Write() blocks before the server has to do anything.
+  OverloadPolicy overload_policy = OverloadPolicy::kBlock;
+  // Frames that no lane has begun so long after the server received them are dropped; 0: never.
+  absl::Duration max_age = absl::ZeroDuration();
+  // Where the detector looks in frames that have no region of their own.
+  Region region;
   // Frames written whose result has not been delivered: 1..4096. One hides nothing of the way there and back; enough
   // of them keep all lanes of the server busy.
   int in_flight = 8;

@@ -31,6 +31,20 @@ v1::PixelFormat ToWire(PixelFormat format) {
   return v1::PIXEL_FORMAT_UNSPECIFIED;
 }
 
+v1::OverloadPolicy ToWire(OverloadPolicy policy) {
+  switch (policy) {
+    case OverloadPolicy::kBlock:
+      return v1::OVERLOAD_POLICY_BLOCK;
+    case OverloadPolicy::kDropOldest:
+      return v1::OVERLOAD_POLICY_DROP_OLDEST;
+    case OverloadPolicy::kLatest:
+      return v1::OVERLOAD_POLICY_LATEST;
+    case OverloadPolicy::kReject:
+      return v1::OVERLOAD_POLICY_REJECT;
+  }
+  return v1::OVERLOAD_POLICY_UNSPECIFIED;
+}
+
 template <typename Repeated, typename Vector>
 void Assign(const Repeated& from, Vector* to) {
   to->assign(from.begin(), from.end());
@@ -75,8 +89,18 @@ void ToWire(const DetectorOptions& o, v1::DetectorOptions* wire) {
   wire->set_bfrost_scale(o.bfrost_scale);
 }
 
+void ToWire(const Region& region, v1::Region* wire) {
+  wire->set_x(static_cast<uint32_t>(region.x));
+  wire->set_y(static_cast<uint32_t>(region.y));
+  wire->set_width(static_cast<uint32_t>(region.width));
+  wire->set_height(static_cast<uint32_t>(region.height));
+}
+
 absl::Status ToWire(const StreamOptions& options, v1::StreamOptions* wire) {
   ToWire(options.detector, wire->mutable_detector());
+  if (options.region.wanted()) ToWire(options.region, wire->mutable_region());
+  wire->set_overload_policy(ToWire(options.overload_policy));
+  wire->set_max_age_ns(absl::ToInt64Nanoseconds(options.max_age));
   if (options.mask.kind == ImageInput::Kind::kNone) return absl::OkStatus();
   return ToWire("options.mask", options.mask, wire->mutable_mask());
 }

@@ -21,6 +21,9 @@ void ToWire(const DetectorOptions& options, v1::DetectorOptions* wire);
 // The stream's first message, mask included; `in_flight` and `timeout` are not the server's business.
 absl::Status ToWire(const StreamOptions& options, v1::StreamOptions* wire);
 
+// A side below 0 becomes one that every server refuses, by its name.
+void ToWire(const Region& region, v1::Region* wire);
+
 // Copies rows without the padding between them; keeps the memory that `wire` has. `field` names the image in errors.
 absl::Status ToWire(absl::string_view field, const ImageInput& image, v1::Image* wire);
 

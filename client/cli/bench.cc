@@ -99,7 +99,7 @@ int Bench(const ConnectionFlags& connection, const LoadFlags& load_flags, const 
   if (!status.ok()) return CallError(kName, status);
   if (Interrupted()) return kInterrupted;
   const load::Measurement& m = report->server.measured;
-  return m.ok == m.frames() && m.ok > 0 ? kOk : kFailed;
+  return m.failed.empty() && m.unanswered == 0 && m.ok > 0 ? kOk : kFailed;
 }
 
 }  // namespace
@@ -134,6 +134,9 @@ int RunBench(const std::vector<std::string>& arguments) {
   }
   client::StreamOptions options;
   options.detector = *detector;
+  options.region = detector_flags.region;
+  options.overload_policy = load_flags.policy;
+  options.max_age = absl::Milliseconds(load_flags.max_age_ms.value_or(0));
   Image mask;
   if (!detector_flags.mask.empty()) {
     auto read = decode::ReadImageFile(detector_flags.mask);

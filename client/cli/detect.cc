@@ -27,7 +27,8 @@ std::string Help(const Flags& flags) {
 }
 
 absl::Status DetectAll(const client::Client& client, const std::vector<std::string>& files,
-                       const DetectorOptions& options, const Image& mask, absl::Duration timeout, Report* report) {
+                       const DetectorOptions& options, const client::Region& region, const Image& mask,
+                       absl::Duration timeout, Report* report) {
   const client::ImageInput mask_input(mask);
   Picture picture;
   for (const std::string& file : files) {
@@ -37,7 +38,9 @@ absl::Status DetectAll(const client::Client& client, const std::vector<std::stri
       report->AddUnread(1);
       continue;
     }
-    const auto found = client.Detect(options, picture.input(), mask_input, timeout);
+    client::ImageInput input = picture.input();
+    input.region = region;
+    const auto found = client.Detect(options, input, mask_input, timeout);
     if (absl::IsUnavailable(found.status())) return found.status();
     absl::Status written = report->Add(picture, found.status(), found.ok() ? *found : client::Detection());
     if (!written.ok()) return written;
@@ -75,7 +78,7 @@ int RunDetect(const std::vector<std::string>& arguments) {
   const auto report = Report::Open(kName, report_flags, options->descriptor != Descriptor::kNone,
                                    static_cast<int64_t>(files->size()), 1);
   if (!report.ok()) return OutputError(kName, report.status());
-  const absl::Status status = DetectAll(connection->client(), *files, *options, *mask,
+  const absl::Status status = DetectAll(connection->client(), *files, *options, detector_flags.region, *mask,
                                         connection_flags.timeout_or(absl::InfiniteDuration()), report->get());
   if (absl::IsUnavailable(status)) return CallError(kName, status);
   return (*report)->Close(status);

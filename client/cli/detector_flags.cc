@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "features/option_fields.h"
 
 namespace glint::cli {
@@ -69,6 +71,16 @@ std::string ValueText(T value) {
   }
 }
 
+absl::Status ParseRegion(absl::string_view text, client::Region* region) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(text, absl::ByAnyChar("x+"));
+  const bool good = parts.size() == 4 && absl::SimpleAtoi(parts[0], &region->width) &&
+                    absl::SimpleAtoi(parts[1], &region->height) && absl::SimpleAtoi(parts[2], &region->x) &&
+                    absl::SimpleAtoi(parts[3], &region->y) && region->width > 0 && region->height > 0 &&
+                    region->x >= 0 && region->y >= 0;
+  if (good) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not WIDTHxHEIGHT+X+Y"));
+}
+
 }  // namespace
 
 void DetectorFlags::AddTo(Flags* flags) {
@@ -106,6 +118,10 @@ void DetectorFlags::AddTo(Flags* flags) {
               "bfrost).",
               [this](bool on) { describe_ = on; });
   flags->String("mask", "FILE", "Keep keypoints only where this image, of the frames' size, is not black.", &mask);
+  flags->Parsed("region", "WxH+X+Y",
+                "Look only at W x H pixels, of which the top left one is (X, Y); coordinates stay those of the whole "
+                "image.",
+                [this](absl::string_view text) { return ParseRegion(text, &region); });
 }
 
 absl::StatusOr<DetectorOptions> DetectorFlags::Options() const {

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "client/cli/flags.h"
+#include "client/image.h"
 #include "features/options.h"
 
 namespace glint::cli {
@@ -26,6 +27,7 @@ class DetectorFlags {
   absl::StatusOr<DetectorOptions> Options() const;
 
   std::string mask;  // path; empty: none
+  client::Region region;
 
  private:
   // What was given for the fields of one type. A deque, because Flags keeps the addresses of the values.

@@ -28,6 +28,10 @@ class Flags {
   void Float(absl::string_view name, absl::string_view placeholder, absl::string_view help,
              std::optional<float>* value);
   void String(absl::string_view name, absl::string_view placeholder, absl::string_view help, std::string* value);
+  // Whatever `set` makes of the text; its error is about the text alone.
+  void Parsed(absl::string_view name, absl::string_view placeholder, absl::string_view help, Setter set) {
+    Add(name, placeholder, help, std::move(set));
+  }
   void Bool(absl::string_view name, absl::string_view help, std::function<void(bool)> set);
   void Bool(absl::string_view name, absl::string_view help, bool* value) {
     Bool(name, help, [value](bool on) { *value = on; });

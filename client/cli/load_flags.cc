@@ -79,6 +79,13 @@ void LoadFlags::AddTo(Flags* flags) {
                "Open loop: frames a second over all streams, evenly spaced, whatever the server does. Latency counts "
                "from the moment when a frame was due, sent or not.",
                &rate);
+  flags->Choice("policy",
+                {{"block", client::OverloadPolicy::kBlock},
+                 {"drop_oldest", client::OverloadPolicy::kDropOldest},
+                 {"latest", client::OverloadPolicy::kLatest},
+                 {"reject", client::OverloadPolicy::kReject}},
+                "What the server does with frames that come faster than it answers. Default: block.", &policy);
+  flags->Float("max-age", "MS", "The server drops frames that have waited for so long (default: never).", &max_age_ms);
   flags->String("size", "WxH", absl::StrCat("Of the picture, without a FILE (default ", kDefaultSize, ")."), &size);
   flags->Choice("pixel-format", Formats(),
                 "What the picture's grey is sent as; file: FILEs as they are. Default: gray8.", &format);
@@ -100,7 +107,8 @@ absl::Status LoadFlags::Validate(const std::string& server, const std::vector<st
   for (const absl::Status& status :
        {CheckRange("streams", streams, 1, kMaxStreams), CheckRange("in-flight", in_flight, 1, kMaxInFlight),
         CheckRange("rounds", rounds, 1, kMaxRounds), CheckRange("rate", rate, 1 / kMaxSeconds, kMaxRate),
-        CheckRange("warm-up", warm_up, 0.0f, kMaxSeconds), CheckRange("duration", duration, 0.01f, kMaxSeconds)}) {
+        CheckRange("max-age", max_age_ms, 1e-6f, 86400000.0f), CheckRange("warm-up", warm_up, 0.0f, kMaxSeconds),
+        CheckRange("duration", duration, 0.01f, kMaxSeconds)}) {
     if (!status.ok()) return status;
   }
   if (rate.has_value() && in_flight.has_value()) {

@@ -12,6 +12,7 @@
 #include "client/image.h"
 #include "client/load/frames.h"
 #include "client/load/report.h"
+#include "client/stream.h"
 
 namespace glint::cli {
 
@@ -19,7 +20,8 @@ struct LoadFlags {
   std::string size;                                                         // WxH
   std::optional<client::PixelFormat> format = client::PixelFormat::kGray8;  // nothing: files as they are
   std::optional<int> streams, in_flight, rounds;
-  std::optional<float> rate, warm_up, duration;
+  std::optional<float> rate, warm_up, duration, max_age_ms;
+  client::OverloadPolicy policy = client::OverloadPolicy::kBlock;
   bool echo = false;
   std::string echo_at;
   bool json = false;

@@ -179,6 +179,7 @@ int RunStream(const std::vector<std::string>& arguments) {
 
   client::StreamOptions options;
   options.detector = *detector;
+  options.region = detector_flags.region;
   options.mask = *mask;
   options.in_flight = stream_flags.in_flight.value_or(options.in_flight);
   options.timeout = connection_flags.timeout_or(absl::InfiniteDuration());

@@ -82,6 +82,7 @@ absl::StatusOr<std::string> SerializeOptions(const client::StreamOptions& option
 absl::StatusOr<FrameBody> FrameBody::Of(const client::ImageInput& image) {
   v1::Frame frame;
   if (absl::Status s = client::ToWire("image", image, frame.mutable_image()); !s.ok()) return s;
+  if (image.region.wanted()) client::ToWire(image.region, frame.mutable_region());
   FrameBody body;
   body.image_ = frame.SerializeAsString();
   return body;

@@ -11,9 +11,11 @@ void Measurement::Merge(const Measurement& other) {
   server.Merge(other.server);
   lane.Merge(other.lane);
   outside.Merge(other.outside);
+  overhead.Merge(other.overhead);
   late.Merge(other.late);
   ok += other.ok;
   for (const auto& [code, count] : other.failed) failed[code] += count;
+  for (const auto& [reason, count] : other.dropped) dropped[reason] += count;
   unanswered += other.unanswered;
   keypoints += other.keypoints;
   reply_bytes += other.reply_bytes;
@@ -26,7 +28,8 @@ void Recorder::Answered(int64_t latency_ns, const Reply& reply, size_t reply_byt
   measured_.reply_bytes += static_cast<int64_t>(reply_bytes);
   last_answer_ns_ = std::max(last_answer_ns_, now_ns);
   if (reply.status.code() != 0) {
-    ++measured_.failed[reply.status.code()];
+    const bool dropped = reply.status.drop_reason() != v1::DROP_REASON_UNSPECIFIED;
+    ++(dropped ? measured_.dropped[reply.status.drop_reason()] : measured_.failed[reply.status.code()]);
     return;
   }
   ++measured_.ok;
@@ -34,7 +37,9 @@ void Recorder::Answered(int64_t latency_ns, const Reply& reply, size_t reply_byt
   const v1::Timings& t = reply.timings;
   for (size_t i = 0; i < std::size(kStages); ++i) measured_.stages[i].Add((t.*kStages[i].ns)());
   measured_.server.Add(t.total_ns());
-  measured_.lane.Add(t.upload_ns() + t.detect_ns() + t.download_ns());
+  const int64_t lane_ns = t.upload_ns() + t.detect_ns() + t.download_ns();
+  measured_.lane.Add(lane_ns);
+  measured_.overhead.Add(latency_ns - lane_ns);
   measured_.outside.Add(latency_ns - t.total_ns());
 }
 

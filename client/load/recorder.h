@@ -28,14 +28,15 @@ struct Measurement {
   // count as well.
   Latencies latency;
   // Of frames that succeeded: the server's stages and total, the lane's part (upload, detect, download), and what
-  // latency has beyond the server's total.
+  // latency has beyond the server's total; and all of the latency but the lane's part.
   std::array<Latencies, std::size(kStages)> stages;
-  Latencies server, lane, outside;
+  Latencies server, lane, outside, overhead;
   // Open loop: how late this process was to send a frame that nothing else kept from going out.
   Latencies late;
 
   int64_t ok = 0;
-  std::map<int, int64_t> failed;  // by canonical status code
+  std::map<int, int64_t> failed;   // by canonical status code
+  std::map<int, int64_t> dropped;  // by v1::DropReason; not among the failed
   int64_t unanswered = 0;
   int64_t keypoints = 0;
   int64_t reply_bytes = 0;   // of answered frames

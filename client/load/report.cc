@@ -35,6 +35,8 @@ void AppendSide(const char* name, const BenchReport& report, const Side& side, s
   absl::StrAppendFormat(out, "\n%s, %s: %d frames answered, %.1f frames/s, %.0f bytes a reply", name, side.address,
                         m.answered(), side.frames_per_s(), PerFrame(m.reply_bytes, m.answered()));
   for (const auto& [code, count] : m.failed) absl::StrAppendFormat(out, ", %d %s", count, CodeName(code));
+  for (const auto& [reason, count] : m.dropped)
+    absl::StrAppendFormat(out, ", %d dropped (%s)", count, ReasonName(reason));
   if (m.unanswered > 0) absl::StrAppendFormat(out, ", %d never answered", m.unanswered);
   if (m.keypoints > 0) absl::StrAppendFormat(out, ", %.1f keypoints a frame", PerFrame(m.keypoints, m.ok));
   absl::StrAppendFormat(out, "\n%-26s", "us");

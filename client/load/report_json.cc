@@ -38,6 +38,9 @@ void WriteSide(const BenchReport& report, const Side& side, JsonWriter* json) {
   json->Key("failed").BeginObject();
   for (const auto& [code, count] : m.failed) json->Key(CodeName(code)).Int(count);
   json->EndObject();
+  json->Key("dropped").BeginObject();
+  for (const auto& [reason, count] : m.dropped) json->Key(ReasonName(reason)).Int(count);
+  json->EndObject();
   json->Key("unanswered").Int(m.unanswered);
   json->Key("seconds").Number(side.seconds).Key("frames_per_s").Number(side.frames_per_s());
   json->Key("generator_cpu_seconds").Number(side.cpu_seconds);
@@ -60,6 +63,8 @@ void WriteSide(const BenchReport& report, const Side& side, JsonWriter* json) {
     WriteLatencies(m.server, false, json);
     json->Key("server_lane");
     WriteLatencies(m.lane, false, json);
+    json->Key("overhead");
+    WriteLatencies(m.overhead, false, json);
     json->Key("server_stages").BeginObject();
     for (size_t i = 0; i < m.stages.size(); ++i) {
       json->Key(kStages[i].name);

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "client/load/latencies.h"
+#include "glint/v1/feature_detection.pb.h"
 
 namespace glint::load {
 
@@ -28,6 +29,12 @@ inline double PerFrame(int64_t total, int64_t frames) {
 }
 
 inline std::string CodeName(int code) { return absl::StatusCodeToString(static_cast<absl::StatusCode>(code)); }
+
+// "SUPERSEDED", "EXPIRED", "REJECTED".
+inline std::string ReasonName(int reason) {
+  const std::string& name = v1::DropReason_Name(static_cast<v1::DropReason>(reason));
+  return name.substr(sizeof("DROP_REASON_") - 1);
+}
 
 }  // namespace glint::load
 

@@ -105,6 +105,10 @@ absl::StatusOr<SessionOptions> FromProto(const v1::StreamOptions& proto, const S
   const auto policy = PolicyFromProto(proto.overload_policy());
   if (!policy.ok()) return policy.status();
   options.policy = *policy;
+  if (proto.has_region()) {
+    const v1::Region& region = proto.region();
+    options.region = {true, region.x(), region.y(), region.width(), region.height()};
+  }
   options.max_in_flight = server.max_in_flight;
   if (proto.max_in_flight() > static_cast<uint32_t>(server.max_in_flight)) {
     return LimitError("max_in_flight", proto.max_in_flight(), server.max_in_flight, "--max-in-flight");

@@ -53,12 +53,13 @@ absl::Status DetectCall::Submit() {
   if (!options.ok()) return options.status();
   frame->options = *options;
   frame->sink = this;
+  frame->region = request.region;
   if (absl::Status s = frame->SetPixels(request.image, request.has_mask ? &request.mask : nullptr,
                                         env_->options.lanes.max_image_pixels);
       !s.ok()) {
     return s;
   }
-  frame->pixels = ExpectedPixels(frame->image, frame->bytes);
+  frame->pixels = ExpectedPixels(frame->image, frame->region, frame->bytes);
   frame->times.queued_at = MonotonicNs();
   frame->times.receive_ns = frame->times.queued_at - frame->times.received_at;
   switch (env_->queue.Push(service_->detect_flow(), frame, FrameQueue::WhenFull::kReject)) {

@@ -69,6 +69,28 @@ void ReadImage(WireReader* in, WireImage* image) {
   });
 }
 
+void ReadRegion(WireReader* in, Region* region) {
+  region->wanted = true;
+  in->Message([&](uint32_t tag) {
+    switch (tag) {
+      case VarintTag(1):
+        region->x = static_cast<uint32_t>(in->Varint());
+        break;
+      case VarintTag(2):
+        region->y = static_cast<uint32_t>(in->Varint());
+        break;
+      case VarintTag(3):
+        region->width = static_cast<uint32_t>(in->Varint());
+        break;
+      case VarintTag(4):
+        region->height = static_cast<uint32_t>(in->Varint());
+        break;
+      default:
+        in->Unknown(tag);
+    }
+  });
+}
+
 void ReadFrame(WireReader* in, WireFrame* frame) {
   in->Message([&](uint32_t tag) {
     switch (tag) {
@@ -82,6 +104,9 @@ void ReadFrame(WireReader* in, WireFrame* frame) {
       case BytesTag(3):
         frame->has_mask = true;
         ReadImage(in, &frame->mask);
+        break;
+      case BytesTag(4):
+        ReadRegion(in, &frame->region);
         break;
       case VarintTag(5):
         frame->max_age_ns = static_cast<int64_t>(in->Varint());
@@ -106,12 +131,16 @@ void CheckDetectorOptions(WireReader* in) {
 void CheckStreamOptions(WireReader* in) {
   in->Message([&](uint32_t tag) {
     WireImage mask;
+    Region region;
     switch (tag) {
       case BytesTag(1):
         CheckDetectorOptions(in);
         break;
       case BytesTag(2):
         ReadImage(in, &mask);
+        break;
+      case BytesTag(3):
+        ReadRegion(in, &region);
         break;
       default:
         in->Unknown(tag);
@@ -147,6 +176,7 @@ bool ParseDetectRequest(decode::Pieces message, WireDetectRequest* request) {
   request->options.clear();
   request->has_image = request->has_mask = false;
   request->image = request->mask = WireImage();
+  request->region = Region();
   WireReader in(message);
   while (const uint32_t tag = in.NextField()) {
     switch (tag) {
@@ -163,6 +193,9 @@ bool ParseDetectRequest(decode::Pieces message, WireDetectRequest* request) {
       case BytesTag(3):
         request->has_mask = true;
         ReadImage(&in, &request->mask);
+        break;
+      case BytesTag(4):
+        ReadRegion(&in, &request->region);
         break;
       default:
         in.Unknown(tag);

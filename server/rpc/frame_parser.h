@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "server/decode/pieces.h"
 #include "server/rpc/wire_reader.h"
+#include "server/schedule/frame_job.h"
 
 namespace glint {
 
@@ -35,6 +36,7 @@ struct WireFrame {
   WireImage image;
   bool has_mask = false;
   WireImage mask;
+  Region region;
   int64_t max_age_ns = 0;
 };
 
@@ -53,6 +55,7 @@ struct WireDetectRequest {
   WireImage image;
   bool has_mask = false;
   WireImage mask;
+  Region region;
 };
 
 // False if `message` is not a serialized message of that type. `*request` is overwritten and keeps its memory.

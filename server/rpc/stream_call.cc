@@ -114,9 +114,10 @@ void StreamCall::ReadFrame() {
   owned->options = session_.options().detector;
   owned->sink = this;
   owned->stream_mask = session_.mask();
+  owned->region = wire.region.wanted ? wire.region : session_.options().region;
   owned->status =
       owned->SetPixels(wire.image, wire.has_mask ? &wire.mask : nullptr, env_->options.lanes.max_image_pixels);
-  owned->pixels = ExpectedPixels(owned->image, owned->bytes);
+  owned->pixels = ExpectedPixels(owned->image, owned->region, owned->bytes);
   owned->status.Update(SetExpiry(wire.max_age_ns, session_.options().max_age_ns, owned.get()));
   owned->times.queued_at = MonotonicNs();
   owned->times.receive_ns = owned->times.queued_at - owned->times.received_at;

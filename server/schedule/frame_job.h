@@ -2,6 +2,7 @@
 #ifndef GLINT_SERVER_SCHEDULE_FRAME_JOB_H_
 #define GLINT_SERVER_SCHEDULE_FRAME_JOB_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -32,6 +33,12 @@ struct ImageSource {
 enum class DropReason { kNone = 0, kSuperseded = 1, kExpired = 2, kRejected = 3 };
 inline constexpr int kDropReasonCount = 4;
 
+// The part of an image to work on, as a client asked for it: nothing in it is trusted.
+struct Region {
+  bool wanted = false;  // else the whole image
+  uint32_t x = 0, y = 0, width = 0, height = 0;
+};
+
 // Where the time of one frame went, in nanoseconds. `stages` is the lane's part.
 struct FrameTimes {
   int64_t received_at = 0;  // MonotonicNs() when parsing began
@@ -61,9 +68,10 @@ struct FrameJob {
   ImageSource image;
   ImageSource mask;                   // or
   StreamMask* stream_mask = nullptr;  // shared by the frames of a stream; may be null
-  int64_t pixels = 0;                 // of the image; of an encoded one a guess, until it has been decoded
-  int64_t bytes = 0;                  // of the message that holds the pixels: what the job keeps from being freed
-  int64_t expires_at_ns = 0;          // MonotonicNs() from which on no lane need begin; 0: never
+  Region region;
+  int64_t pixels = 0;         // of the image; of an encoded one a guess, until it has been decoded
+  int64_t bytes = 0;          // of the message that holds the pixels: what the job keeps from being freed
+  int64_t expires_at_ns = 0;  // MonotonicNs() from which on no lane need begin; 0: never
   // Set by the submitter at any time: a lane that has not begun returns the job as CANCELLED.
   std::atomic<bool> cancelled{false};
 
@@ -91,7 +99,12 @@ struct FrameJob {
 int64_t MonotonicNs();
 
 // Pixels that a frame's stream is charged with before its picture has been decoded: files have about a bit per pixel.
-inline int64_t ExpectedPixels(const ImageSource& image, int64_t message_bytes) {
+inline int64_t ExpectedPixels(const ImageSource& image, const Region& region, int64_t message_bytes) {
+  if (image.kind == ImageSource::Kind::kRaw && region.wanted) {
+    const Shape& whole = image.raw.shape;
+    return std::max<int64_t>(
+        1, std::min<int64_t>(region.width, whole.width) * std::min<int64_t>(region.height, whole.height));
+  }
   return image.kind == ImageSource::Kind::kRaw ? image.raw.shape.pixels() : 8 * message_bytes;
 }
 

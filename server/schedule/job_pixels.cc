@@ -2,12 +2,35 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "features/error.h"
 
 namespace glint {
 
+absl::StatusOr<Part> PartOf(const Region& region, Shape whole) {
+  const auto inside = [](const char* origin_name, uint32_t origin, const char* extent_name, uint32_t extent, int side) {
+    const auto limit = static_cast<uint32_t>(side);
+    if (origin >= limit) return OutOfRangeError(origin_name, origin, 0u, limit - 1);
+    if (extent < 1 || extent > limit - origin) return OutOfRangeError(extent_name, extent, 1u, limit - origin);
+    return absl::OkStatus();
+  };
+  if (auto s = inside("region.x", region.x, "region.width", region.width, whole.width); !s.ok()) return s;
+  if (auto s = inside("region.y", region.y, "region.height", region.height, whole.height); !s.ok()) return s;
+  return Part{static_cast<int>(region.x),
+              static_cast<int>(region.y),
+              {static_cast<int>(region.width), static_cast<int>(region.height)}};
+}
+
 void RawRows::CopyRows(int first, int count, uint8_t* to, ptrdiff_t stride) const {
-  decode::RawToGray(source_->raw, source_->bytes, 0, first, {to, {source_->raw.shape.width, count}, stride}, &row_);
-  copied_bytes_ += static_cast<int64_t>(source_->raw.row_bytes) * count;
+  decode::RawToGray(source_->raw, source_->bytes, part_.x, part_.y + first, {to, {part_.shape.width, count}, stride},
+                    &row_);
+  copied_bytes_ += int64_t{part_.shape.width} * decode::BytesPerPixel(source_->raw.format) * count;
+}
+
+void CropTo(const Part& part, PixelScratch* scratch, Pixels* pixels) {
+  if (!pixels->view.empty()) {
+    pixels->view = {pixels->view.row(part.y) + part.x, part.shape.width, part.shape.height, pixels->view.stride};
+  }
+  if (pixels->rows == &scratch->rows) scratch->rows.CropTo(part);
 }
 
 absl::StatusOr<Pixels> PixelsOf(const ImageSource& source, decode::Decoder* decoder, int64_t max_pixels,

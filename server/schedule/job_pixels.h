@@ -13,13 +13,29 @@
 
 namespace glint {
 
+// A rectangle within an image.
+struct Part {
+  int x = 0;
+  int y = 0;
+  Shape shape;
+};
+
+// INVALID_ARGUMENT names the field of `region` that leads out of an image of shape `whole`.
+absl::StatusOr<Part> PartOf(const Region& region, Shape whole);
+
 // Raw pixels in a message, to be written as grey rows. Keeps its memory from picture to picture.
 class RawRows final : public PixelRows {
  public:
   // `source` is of kind kRaw and outlives the use of this.
-  void Use(const ImageSource& source) { source_ = &source; }
+  void Use(const ImageSource& source) {
+    source_ = &source;
+    part_ = {0, 0, source.raw.shape};
+  }
 
-  Shape shape() const override { return source_->raw.shape; }
+  // Writes, and has, only a part of the picture from here on.
+  void CropTo(const Part& part) { part_ = part; }
+
+  Shape shape() const override { return part_.shape; }
   void CopyRows(int first, int count, uint8_t* to, ptrdiff_t stride) const override;
 
   // Bytes of pixels read so far, by which every byte of a picture should have been read once.
@@ -27,6 +43,7 @@ class RawRows final : public PixelRows {
 
  private:
   const ImageSource* source_ = nullptr;
+  Part part_;
   mutable std::vector<uint8_t> row_;  // of colours, when it is in several pieces
   mutable int64_t copied_bytes_ = 0;
 };
@@ -42,6 +59,9 @@ struct PixelScratch {
 // them, and if they are GRAY8 in one piece there is a view, too. Encoded ones are decoded here. Empty if it has none.
 absl::StatusOr<Pixels> PixelsOf(const ImageSource& source, decode::Decoder* decoder, int64_t max_pixels,
                                 PixelScratch* scratch);
+
+// Leaves of `pixels`, which are a view or came with `scratch` from PixelsOf(), the part that lies within them.
+void CropTo(const Part& part, PixelScratch* scratch, Pixels* pixels);
 
 // `status` with the field "image" renamed: decoders speak of "image.width", here it was the mask's.
 absl::Status AboutMask(const absl::Status& status);

@@ -41,6 +41,12 @@ absl::StatusOr<Pixels> MaskOf(const FrameJob& job, int64_t max_pixels, Scratch* 
   return pixels;
 }
 
+// From coordinates in a part of an image to those in the whole.
+void Shift(const Part& part, Features* features) {
+  for (float& x : features->x) x += static_cast<float>(part.x);
+  for (float& y : features->y) y += static_cast<float>(part.y);
+}
+
 // Whether anyone still waits for the frame.
 absl::Status CheckWanted(FrameJob* job) {
   if (job->cancelled.load(std::memory_order_relaxed)) return absl::CancelledError("the client has gone");
@@ -60,15 +66,26 @@ absl::Status RunJob(Lane* lane, int64_t max_pixels, FrameQueue* queue, Scratch* 
   job->times.decode_ns = 0;
   if (absl::Status s = CheckWanted(job); !s.ok()) return s;
 
-  const auto image = PixelsOf(job->image, &scratch->decoder, max_pixels, &scratch->image);
+  auto image = PixelsOf(job->image, &scratch->decoder, max_pixels, &scratch->image);
   if (!image.ok()) return image.status();
-  if (image->shape().pixels() != job->pixels) queue->CorrectPixels(*job, image->shape().pixels());
-  const auto mask = MaskOf(*job, max_pixels, scratch);
+  // The whole picture, whatever its region: it had to be decoded.
+  if (job->image.kind == ImageSource::Kind::kEncoded) queue->CorrectPixels(*job, image->shape().pixels());
+  auto mask = MaskOf(*job, max_pixels, scratch);
   if (!mask.ok()) return mask.status();
   job->times.decode_ns = MonotonicNs() - started_at;
   if (absl::Status s = ValidatePixels(*image, *mask, max_pixels); !s.ok()) return s;
+  Part part = {0, 0, image->shape()};
+  if (job->region.wanted) {
+    const auto wanted = PartOf(job->region, image->shape());
+    if (!wanted.ok()) return wanted.status();
+    part = *wanted;
+    CropTo(part, &scratch->image, &*image);
+    CropTo(part, &scratch->mask, &*mask);
+  }
   if (absl::Status s = CheckWanted(job); !s.ok()) return s;
-  return lane->Run(job->options, *image, *mask, &scratch->features, &job->times.stages);
+  const absl::Status status = lane->Run(job->options, *image, *mask, &scratch->features, &job->times.stages);
+  Shift(part, &scratch->features);
+  return status;
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ struct SessionOptions {
   DetectorOptions detector;
   OverloadPolicy policy = OverloadPolicy::kBlock;
   int max_in_flight = 1;   // frames that are unanswered and not dropped
+  Region region;           // of frames without one of their own
   int64_t max_age_ns = 0;  // of frames without one of their own; 0: any
 };
 

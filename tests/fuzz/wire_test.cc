@@ -72,6 +72,14 @@ void ExpectSameImage(const WireImage& wire, const v1::Image& proto, const Pieces
   }
 }
 
+void ExpectSameRegion(const Region& wire, bool wanted, const v1::Region& proto) {
+  EXPECT_EQ(wire.wanted, wanted);
+  EXPECT_EQ(wire.x, proto.x());
+  EXPECT_EQ(wire.y, proto.y());
+  EXPECT_EQ(wire.width, proto.width());
+  EXPECT_EQ(wire.height, proto.height());
+}
+
 // Counts what was compared, so that a generator that makes bad messages only is noticed.
 struct Tally {
   int good = 0;
@@ -100,6 +108,7 @@ void CompareStreamRequest(const std::string& bytes, Random* random, Tally* tally
   ASSERT_EQ(wire.frame.has_mask, proto.frame().has_mask());
   ExpectSameImage(wire.frame.image, proto.frame().image(), pieces);
   ExpectSameImage(wire.frame.mask, proto.frame().mask(), pieces);
+  ExpectSameRegion(wire.frame.region, proto.frame().has_region(), proto.frame().region());
   tally->raw += proto.frame().image().has_raw();
   tally->encoded += proto.frame().image().has_encoded();
 }
@@ -118,6 +127,7 @@ void CompareDetectRequest(const std::string& bytes, Random* random, Tally* tally
   ASSERT_EQ(wire.has_mask, proto.has_mask());
   ExpectSameImage(wire.image, proto.image(), pieces);
   ExpectSameImage(wire.mask, proto.mask(), pieces);
+  ExpectSameRegion(wire.region, proto.has_region(), proto.region());
   v1::DetectorOptions options;
   ASSERT_TRUE(options.ParseFromString(Pieces::Join(wire.options)));
   EXPECT_EQ(options.SerializeAsString(), proto.options().SerializeAsString());
@@ -175,8 +185,9 @@ TEST(WireLimits, NestingIsLimitedAsInProtobuf) {
 // A field added to one of these messages has to be read by the parser and compared above.
 TEST(WireFuzz, KnowsEveryField) {
   EXPECT_EQ(v1::DetectStreamRequest::descriptor()->field_count(), 2);
-  EXPECT_EQ(v1::DetectRequest::descriptor()->field_count(), 3);
-  EXPECT_EQ(v1::Frame::descriptor()->field_count(), 4);
+  EXPECT_EQ(v1::DetectRequest::descriptor()->field_count(), 4);
+  EXPECT_EQ(v1::Frame::descriptor()->field_count(), 5);
+  EXPECT_EQ(v1::Region::descriptor()->field_count(), 4);
   EXPECT_EQ(v1::Image::descriptor()->field_count(), 2);
   EXPECT_EQ(v1::RawImage::descriptor()->field_count(), 5);
   EXPECT_EQ(v1::EncodedImage::descriptor()->field_count(), 2);
