@@ -8,12 +8,15 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "client/health.h"
 #include "client/stream_impl.h"
 #include "client/wire.h"
 #include "features/error.h"
 #include "glint/v1/feature_detection.grpc.pb.h"
+#include "proto/handoff.h"
 
 namespace glint::client {
 namespace {
@@ -62,6 +65,7 @@ absl::Status WaitUntilConnected(grpc::Channel* channel, const std::string& addre
 }  // namespace
 
 struct Client::Impl {
+  std::string address;  // empty: the caller made the channel
   std::shared_ptr<grpc::ChannelInterface> channel;
   std::unique_ptr<v1::FeatureDetection::Stub> stub;
 };
@@ -83,7 +87,9 @@ absl::StatusOr<Client> Client::Connect(const std::string& address, const ClientO
   }
   auto channel = grpc::CreateCustomChannel(address, credentials, arguments);
   if (absl::Status status = WaitUntilConnected(channel.get(), address, options); !status.ok()) return status;
-  return Client(std::move(channel));
+  Client client(std::move(channel));
+  client.impl_->address = address;
+  return client;
 }
 
 Client::Client(std::shared_ptr<grpc::ChannelInterface> channel) : impl_(std::make_unique<Impl>()) {
@@ -126,6 +132,25 @@ absl::StatusOr<std::unique_ptr<DetectStream>> Client::OpenStream(const StreamOpt
   SetTimeout(options.timeout, &impl->context);
   if (absl::Status status = impl->Open(options); !status.ok()) return status;
   return std::unique_ptr<DetectStream>(new DetectStream(std::move(impl)));
+}
+
+absl::StatusOr<std::unique_ptr<SharedMemoryRing>> Client::ShareMemory(const RingOptions& options) const {
+  std::string socket = options.socket;
+  if (socket.empty()) {
+    absl::string_view path = impl_->address;
+    if (!absl::ConsumePrefix(&path, "unix:")) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("shared memory: needs a server at unix:PATH, not at \"", impl_->address, "\""));
+    }
+    if (absl::StartsWith(path, "//")) path.remove_prefix(2);  // unix:///PATH
+    socket = absl::StrCat(path, kHandoffSuffix);
+  }
+  const auto info = GetServerInfo();
+  if (!info.ok()) return info.status();
+  if (info->shared_memory_socket.empty()) {
+    return absl::FailedPreconditionError("shared memory: this server shares none (--shared-memory)");
+  }
+  return SharedMemoryRing::Create(impl_->channel, socket, options);
 }
 
 absl::StatusOr<ServerInfo> Client::GetServerInfo(absl::Duration timeout) const {

@@ -18,6 +18,7 @@
 #include "absl/time/time.h"
 #include "client/image.h"
 #include "client/result.h"
+#include "client/shared_memory.h"
 #include "client/stream.h"
 #include "features/options.h"
 
@@ -71,6 +72,11 @@ class Client {
   // Options that the server refuses are reported by a later Write() or by Finish().
   absl::StatusOr<std::unique_ptr<DetectStream>> OpenStream(const StreamOptions& options,
                                                            ResultCallback on_result) const;
+
+  // Memory that the server reads pixels from in place. FAILED_PRECONDITION: the client was not connected to a unix
+  // socket, or the server shares no memory. RESOURCE_EXHAUSTED: more than the server takes. UNAVAILABLE: the memory
+  // cannot be had or handed over. The ring may outlive the client.
+  absl::StatusOr<std::unique_ptr<SharedMemoryRing>> ShareMemory(const RingOptions& options) const;
 
   absl::StatusOr<ServerInfo> GetServerInfo(absl::Duration timeout = absl::Seconds(5)) const;
 

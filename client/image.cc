@@ -1,5 +1,7 @@
 #include "client/image.h"
 
+#include <utility>
+
 namespace glint::client {
 
 int BytesPerPixel(PixelFormat format) {
@@ -31,6 +33,13 @@ ImageInput ImageInput::Raw(PixelFormat format, const void* data, int width, int 
   image.width = width;
   image.height = height;
   image.stride = stride;
+  return image;
+}
+
+ImageInput ImageInput::Shared(SharedSlot slot, PixelFormat format, int width, int height, ptrdiff_t stride) {
+  ImageInput image = Raw(format, slot.empty() ? nullptr : slot.data(), width, height, stride);
+  image.kind = Kind::kShared;
+  image.slot = std::move(slot);
   return image;
 }
 

@@ -1,4 +1,4 @@
-// What a client sends as a picture. Values; nothing here owns pixels.
+// What a client sends as a picture. Values; nothing here owns pixels, except that a slot of shared memory is kept.
 #ifndef GLINT_CLIENT_IMAGE_H_
 #define GLINT_CLIENT_IMAGE_H_
 
@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "absl/strings/string_view.h"
+#include "client/shared_memory.h"
 #include "features/types.h"
 
 namespace glint::client {
@@ -39,10 +40,10 @@ struct Region {
   bool wanted() const { return width != 0 || height != 0; }
 };
 
-// A borrowed picture, raw or encoded; the bytes must live until the call that takes it returns, no longer. A default
-// one stands for "none", which is how an absent mask is passed.
+// A borrowed picture, raw or encoded; the bytes must live until the call that takes it returns, no longer. Or one in
+// shared memory. A default one stands for "none", which is how an absent mask is passed.
 struct ImageInput {
-  enum class Kind { kNone, kRaw, kEncoded };
+  enum class Kind { kNone, kRaw, kEncoded, kShared };
   Kind kind = Kind::kNone;
 
   // kRaw. Row y of RowsOf() starts at data + y * stride; only its first width * BytesPerPixel(format) bytes are read
@@ -55,6 +56,9 @@ struct ImageInput {
 
   // kEncoded: a whole JPEG or PNG file, or a frame of an MJPEG video.
   absl::string_view file;
+
+  // kShared: rows of `format` from the slot's beginning on, `stride` bytes apart, which must not be negative.
+  SharedSlot slot;
 
   // Where the detector looks, in place of the stream's region; coordinates of keypoints are those in the whole image.
   // Not of masks, which are cut down like their image.
@@ -70,6 +74,7 @@ struct ImageInput {
   ImageInput(const Image& gray) : ImageInput(gray.view()) {}  // NOLINT(google-explicit-constructor)
 
   static ImageInput Raw(PixelFormat format, const void* data, int width, int height, ptrdiff_t stride);
+  static ImageInput Shared(SharedSlot slot, PixelFormat format, int width, int height, ptrdiff_t stride);
   static ImageInput Encoded(absl::string_view jpeg_or_png_file);
 };
 

@@ -27,6 +27,7 @@ bool WorthAnotherTry(const absl::Status& status) {
 
 // The picture with its bytes in `bytes`, rows without gaps.
 ImageInput Copy(const ImageInput& image, std::string* bytes) {
+  if (image.kind == ImageInput::Kind::kShared) return image;
   if (image.kind != ImageInput::Kind::kRaw) {
     bytes->assign(image.file.data(), image.file.size());
     return image.kind == ImageInput::Kind::kNone ? image : ImageInput::Encoded(*bytes);

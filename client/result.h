@@ -62,6 +62,7 @@ struct ServerInfo {
   int64_t max_message_bytes = 0;
   int max_sessions = 0;
   std::vector<std::string> presets;
+  std::string shared_memory_socket;  // its path on the server; empty: no shared memory
 };
 
 // grpc.health.v1's answer. A server that does not know the service answers NOT_FOUND instead.

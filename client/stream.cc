@@ -50,7 +50,7 @@ absl::Status DetectStream::Impl::Write(uint64_t frame_id, const ImageInput& imag
       std::unique_lock<std::mutex> lock(mu);
       changed.wait(lock, [this] { return reading_over || static_cast<int>(sent.size()) < window; });
       open = !reading_over;
-      if (open) sent.push_back({frame_id, absl::Now()});
+      if (open) sent.push_back({frame_id, absl::Now(), image.slot, mask.slot});
     }
     if (open && stream->Write(request)) return absl::OkStatus();
   }
@@ -108,6 +108,7 @@ void DetectStream::Impl::ReadResults() {
     status =
         absl::InternalError(absl::StrCat("the server ended the stream and left ", sent.size(), " frames unanswered"));
   }
+  for (Sent& frame : sent) frame.image_slot = frame.mask_slot = SharedSlot();
   end = status;
   over = true;
   changed.notify_all();

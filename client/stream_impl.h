@@ -35,6 +35,7 @@ struct DetectStream::Impl {
   struct Sent {
     uint64_t frame_id;
     absl::Time at;
+    SharedSlot image_slot, mask_slot;  // the server's until then
   };
 
   void ReadResults();

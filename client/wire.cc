@@ -1,5 +1,6 @@
 #include "client/wire.h"
 
+#include <limits>
 #include <string>
 
 #include "features/error.h"
@@ -43,6 +44,31 @@ v1::OverloadPolicy ToWire(OverloadPolicy policy) {
       return v1::OVERLOAD_POLICY_REJECT;
   }
   return v1::OVERLOAD_POLICY_UNSPECIFIED;
+}
+
+template <typename Wire>
+void SetLayout(const ImageInput& image, Wire* wire) {
+  wire->set_format(ToWire(image.format));
+  wire->set_width(static_cast<uint32_t>(image.width));
+  wire->set_height(static_cast<uint32_t>(image.height));
+}
+
+// Pixels that the server reads where they are; `row` is the bytes of one row.
+absl::Status ToWire(absl::string_view field, const ImageInput& image, size_t row, v1::SharedImage* wire) {
+  if (image.stride < static_cast<ptrdiff_t>(row) || image.stride > std::numeric_limits<uint32_t>::max()) {
+    return ContradictionError(field, absl::StrCat("a stride of ", image.stride, " does not fit shared rows of ", row));
+  }
+  const size_t bytes =
+      static_cast<size_t>(image.stride) * static_cast<size_t>(RowsOf(image.format, image.height) - 1) + row;
+  if (bytes > image.slot.bytes()) {
+    return ContradictionError(field,
+                              absl::StrCat("its ", bytes, " bytes are more than the slot's ", image.slot.bytes()));
+  }
+  SetLayout(image, wire);
+  wire->set_stride(static_cast<uint32_t>(image.stride));
+  wire->set_region(image.slot.region());
+  wire->set_offset(image.slot.offset());
+  return absl::OkStatus();
 }
 
 template <typename Repeated, typename Vector>
@@ -118,11 +144,10 @@ absl::Status ToWire(absl::string_view field, const ImageInput& image, v1::Image*
                               absl::StrCat(image.width, " x ", image.height, " pixels at ",
                                            image.data == nullptr ? "no address" : "some address", " are not an image"));
   }
-  v1::RawImage* raw = wire->mutable_raw();
-  raw->set_format(ToWire(image.format));
-  raw->set_width(static_cast<uint32_t>(image.width));
-  raw->set_height(static_cast<uint32_t>(image.height));
   const size_t row = static_cast<size_t>(image.width) * BytesPerPixel(image.format);
+  if (image.kind == ImageInput::Kind::kShared) return ToWire(field, image, row, wire->mutable_shared());
+  v1::RawImage* raw = wire->mutable_raw();
+  SetLayout(image, raw);
   const auto address = [&image](int y) { return reinterpret_cast<const char*>(image.data + y * image.stride); };
   const int rows = RowsOf(image.format, image.height);
   std::string* data = raw->mutable_data();
@@ -182,6 +207,7 @@ ServerInfo FromWire(const v1::GetServerInfoResponse& wire) {
   info.max_message_bytes = wire.limits().max_message_bytes();
   info.max_sessions = wire.limits().max_sessions();
   Assign(wire.presets(), &info.presets);
+  info.shared_memory_socket = wire.shared_memory_socket();
   return info;
 }
 

@@ -9,7 +9,7 @@ install(EXPORT glint NAMESPACE glint:: FILE glint-targets.cmake DESTINATION ${CM
 
 # Includes read as in the source tree ("client/client.h"); <prefix>/include/glint is on the path of glint::client.
 install(FILES client/client.h client/health.h client/image.h client/resilient_stream.h client/result.h
-        client/stream.h
+        client/shared_memory.h client/stream.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/glint/client)
 install(FILES features/error.h features/limits.h features/options.h features/types.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/glint/features)

@@ -12,6 +12,7 @@
 #include "server/metrics/metrics.h"
 #include "server/options.h"
 #include "server/schedule/frame_queue.h"
+#include "server/shm/shared_memory.h"
 
 namespace glint {
 
@@ -22,6 +23,7 @@ struct ServerEnv {
       : options(std::move(server_options)),
         logger(options.log_format, stderr),
         lanes(std::move(lane_set)),
+        shared_memory(options.shared_memory),
         queue({options.queue_capacity, options.max_pending_bytes, static_cast<int>(lanes.lanes.size())}),
         health(static_cast<int>(lanes.lanes.size())),
         metrics({ServerVersion(), BackendName(lanes.backend), lanes.device, lanes.simd,
@@ -31,6 +33,7 @@ struct ServerEnv {
   const ServerOptions options;
   Logger logger;
   LaneSet lanes;
+  SharedMemory shared_memory;
   FrameQueue queue;
   Health health;
   Metrics metrics;

@@ -66,6 +66,10 @@ std::string ShowChoice(const Choice<T> (&choices)[kCount], T value) {
   return "";
 }
 
+// What a flag takes that can stand alone for true.
+constexpr char kSwitch[] = "true|false";
+
+constexpr Choice<bool> kBooleans[] = {{"true", true}, {"false", false}};
 constexpr Choice<Backend> kBackends[] = {{"auto", Backend::kAuto}, {"cpu", Backend::kCpu}, {"cuda", Backend::kCuda}};
 constexpr Choice<GpuWait> kGpuWaits[] = {
     {"spin", GpuWait::kSpin}, {"yield", GpuWait::kYield}, {"block", GpuWait::kBlock}};
@@ -129,6 +133,13 @@ const Flag kFlags[] = {
     GLINT_INT_FLAG("max-pending-bytes", max_pending_bytes, "messages whose frames wait or are worked on at most"),
     GLINT_INT_FLAG("max-sessions", max_sessions, "streams open at the same time at most"),
     GLINT_INT_FLAG("max-in-flight", max_in_flight, "unanswered frames of one stream that are read at most"),
+    {"shared-memory", kSwitch, "take frames from memory that clients of the unix socket share",
+     [](absl::string_view name, absl::string_view value, bool, ServerOptions* o) {
+       return SetChoice(name, value, kBooleans, &o->shared_memory.enabled);
+     },
+     [](const ServerOptions& o) { return ShowChoice(kBooleans, o.shared_memory.enabled); }},
+    GLINT_INT_FLAG("shared-memory-max-bytes", shared_memory.max_bytes, "size of all shared memory at most"),
+    GLINT_INT_FLAG("shared-memory-max-regions", shared_memory.max_regions, "pieces of shared memory at most"),
     {"drain-timeout", "DURATION", "how long SIGTERM waits for frames that were taken, for example 2.5s or 500ms",
      [](absl::string_view name, absl::string_view value, bool, ServerOptions* o) {
        if (absl::ParseDuration(value, &o->drain_timeout)) return absl::OkStatus();
@@ -177,7 +188,9 @@ class Parser {
         continue;
       }
       if (name != "flagfile" && FindFlag(name) == nullptr) return Unknown(name);
-      if (!absl::StrContains(rest, '=')) {
+      if (!absl::StrContains(rest, '=') && name != "flagfile" && FindFlag(name)->value == kSwitch) {
+        value = "true";
+      } else if (!absl::StrContains(rest, '=')) {
         if (++i == arguments.size()) return absl::InvalidArgumentError(absl::StrCat(name, ": needs a value"));
         value = arguments[i];
       }

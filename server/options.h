@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "features/limits.h"
 #include "server/lane/lane.h"
+#include "server/shm/shared_memory.h"
 #include "server/tls/tls.h"
 
 namespace glint {
@@ -35,8 +36,9 @@ struct ServerOptions {
   int max_features = kMaxFeatures;  // of one frame, 1..kMaxFeatures
   // One serialized message, in and out. The default holds an 8K frame with four bytes a pixel.
   int max_message_bytes = 128 << 20;
-  int max_sessions = 64;  // streams open at the same time
-  int max_in_flight = 8;  // frames of one stream that were read and not answered yet
+  int max_sessions = 64;              // streams open at the same time
+  int max_in_flight = 8;              // frames of one stream that were read and not answered yet
+  SharedMemoryOptions shared_memory;  // needs a unix:PATH in `listen`
   absl::Duration drain_timeout = absl::Seconds(10);
   LogFormat log_format = LogFormat::kText;
 
@@ -48,6 +50,8 @@ inline constexpr int kMaxQueueCapacity = 1 << 16;
 inline constexpr int kMaxMaxSessions = 1 << 16;
 inline constexpr int kMaxMaxInFlight = 1 << 12;
 inline constexpr int kMinMaxMessageBytes = 1 << 10;
+inline constexpr int64_t kMaxSharedMemoryBytes = int64_t{1} << 44;
+inline constexpr int kMaxSharedMemoryRegions = 1 << 12;
 
 // This build's version, "0.1.0".
 const char* ServerVersion();

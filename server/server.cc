@@ -2,6 +2,7 @@
 
 #include <grpcpp/channel.h>
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -19,6 +20,26 @@
 namespace glint {
 
 const char* ServerVersion() { return GLINT_VERSION; }
+
+namespace {
+
+absl::Status ValidateSharedMemory(const ServerOptions& o) {
+  const SharedMemoryOptions& shared = o.shared_memory;
+  if (shared.max_bytes < 1 || shared.max_bytes > kMaxSharedMemoryBytes) {
+    return OutOfRangeError("shared-memory-max-bytes", shared.max_bytes, int64_t{1}, kMaxSharedMemoryBytes);
+  }
+  if (shared.max_regions < 1 || shared.max_regions > kMaxSharedMemoryRegions) {
+    return OutOfRangeError("shared-memory-max-regions", shared.max_regions, 1, kMaxSharedMemoryRegions);
+  }
+  if (!shared.enabled) return absl::OkStatus();
+  const auto address = std::find_if(o.listen.begin(), o.listen.end(), IsUnixAddress);
+  if (address == o.listen.end()) {
+    return ContradictionError("shared-memory", "needs a unix:PATH in --listen, since only its clients can use it");
+  }
+  return CheckListenAddress("shared-memory", absl::StrCat("unix:", HandoffPath(*address)));
+}
+
+}  // namespace
 
 absl::Status ValidateServerOptions(const ServerOptions& o) {
   for (const std::string& address : o.listen) {
@@ -42,6 +63,7 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
         check("max-in-flight", o.max_in_flight, 1, kMaxMaxInFlight)}) {
     if (!s.ok()) return s;
   }
+  if (absl::Status s = ValidateSharedMemory(o); !s.ok()) return s;
   if (o.drain_timeout < absl::ZeroDuration() || o.drain_timeout > absl::Hours(24)) {
     return OutOfRangeError("drain-timeout", absl::FormatDuration(o.drain_timeout), absl::string_view("0"),
                            absl::string_view("24h"));

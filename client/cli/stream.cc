@@ -8,6 +8,7 @@
 #include "client/cli/connection.h"
 #include "client/cli/detector_flags.h"
 #include "client/cli/report.h"
+#include "client/cli/shared_frames.h"
 #include "client/resilient_stream.h"
 
 namespace glint::cli {
@@ -20,6 +21,7 @@ struct StreamFlags {
   std::optional<int> in_flight;
   std::optional<int> max_frames;
   std::optional<float> retry;  // seconds
+  bool shared_memory = false;
   bool loop = false;
 
   void AddTo(Flags* flags) {
@@ -35,6 +37,10 @@ struct StreamFlags {
                  "When the server goes away, open another stream and send again what was not answered; give up when no "
                  "frame was answered for so long (default 0: at once).",
                  &retry);
+    flags->Bool("shared-memory",
+                "Hand pixels over in memory that is shared with the server, which must be at unix:PATH and have been "
+                "started with --shared-memory. JPEG and PNG files travel as always.",
+                &shared_memory);
   }
   absl::Status Validate() const {
     if (in_flight.has_value() && (*in_flight < 1 || *in_flight > 4096)) {
@@ -45,6 +51,10 @@ struct StreamFlags {
     }
     if (retry.has_value() && *retry < 0) {
       return absl::InvalidArgumentError(absl::StrCat("option '--retry': ", *retry, " is below 0"));
+    }
+    if (shared_memory && retry.value_or(0) > 0) {
+      return absl::InvalidArgumentError(
+          "option '--shared-memory': memory is shared with one server, so not with --retry");
     }
     return absl::OkStatus();
   }
@@ -108,6 +118,7 @@ Outcome StreamAll(const client::Client& client, const client::StreamOptions& opt
                   const StreamFlags& flags, Report* report) {
   Outcome outcome;
   Waiting waiting;
+  SharedFrames shared_frames(&client, options.in_flight);
   client::RetryOptions retry;
   retry.patience = absl::Seconds(flags.retry.value_or(0));
   retry.stop = Interrupted;
@@ -126,7 +137,9 @@ Outcome StreamAll(const client::Client& client, const client::StreamOptions& opt
     const absl::Status next = source->Next(&picture);
     if (next.ok()) {
       any = true;
-      outcome.stream = stream.Write(static_cast<uint64_t>(id++), waiting.Push(std::move(picture)).input());
+      absl::StatusOr<client::ImageInput> input = waiting.Push(std::move(picture)).input();
+      if (flags.shared_memory) input = shared_frames.Put(*input);
+      outcome.stream = input.ok() ? stream.Write(static_cast<uint64_t>(id++), *input) : input.status();
     } else if (!absl::IsOutOfRange(next)) {
       Complain(kName, next.message());
       ++outcome.unread;

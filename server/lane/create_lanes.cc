@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -23,6 +24,10 @@ constexpr int kDefaultCudaLanes = 2;
 constexpr int kMaxLanes = 1024;
 constexpr int kMaxThreadsPerLane = 256;
 
+using Clock = std::chrono::steady_clock;
+
+int64_t NanosecondsSince(Clock::time_point start) { return std::chrono::nanoseconds(Clock::now() - start).count(); }
+
 class CpuLane final : public Lane {
  public:
   explicit CpuLane(int threads) : pipeline_(threads) {}
@@ -32,9 +37,9 @@ class CpuLane final : public Lane {
     const Clock::time_point start = Clock::now();
     const ImageView image_view = ViewOf(image, &image_);
     const ImageView mask_view = ViewOf(mask, &mask_);
-    const Clock::time_point copied = Clock::now();
+    const int64_t copied_ns = NanosecondsSince(start);
     absl::Status status = pipeline_.Detect(options, image_view, mask_view, features, times);
-    times->upload_ns += std::chrono::nanoseconds(copied - start).count();
+    times->upload_ns += copied_ns;
     if (!status.ok()) features->Clear();
     return status;
   }
@@ -42,11 +47,34 @@ class CpuLane final : public Lane {
   const std::string& device() const override { return device_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   cpu::Pipeline pipeline_;
   Image image_, mask_;  // for pixels that do not lie side by side
   const std::string device_ = "cpu";
+};
+
+// Where rows are written for the device to take them: pinned, so that the pipeline need not copy them again.
+class PinnedImage {
+ public:
+  // Pixels that lie somewhere: where they do, or else here. RESOURCE_EXHAUSTED: no more pinned memory.
+  absl::StatusOr<ImageView> Hold(const Pixels& pixels) {
+    if (!pixels.view.empty() || pixels.rows == nullptr) return pixels.view;
+    const Shape shape = pixels.shape();
+    const size_t bytes = static_cast<size_t>(shape.pixels());
+    if (bytes > capacity_) {
+      memory_.reset();
+      capacity_ = 0;
+      auto made = cuda::PinnedMemory::Allocate(bytes);
+      if (!made.ok()) return made.status();
+      memory_.emplace(*std::move(made));
+      capacity_ = bytes;
+    }
+    pixels.rows->CopyRows(0, shape.height, memory_->data(), shape.width);
+    return ImageView{memory_->data(), shape.width, shape.height, shape.width};
+  }
+
+ private:
+  std::optional<cuda::PinnedMemory> memory_;
+  size_t capacity_ = 0;
 };
 
 class CudaLane final : public Lane {
@@ -61,7 +89,7 @@ class CudaLane final : public Lane {
       return absl::UnimplementedError(
           "detector: CUDA lanes serve presets orb and oriented_fast only; use --backend cpu");
     }
-    absl::Status status = pipeline_->Detect(options, ViewOf(image, &image_), ViewOf(mask, &mask_), features, times);
+    absl::Status status = Detect(options, image, mask, features, times);
     if (!status.ok()) features->Clear();
     return status;
   }
@@ -69,8 +97,21 @@ class CudaLane final : public Lane {
   const std::string& device() const override { return device_; }
 
  private:
+  absl::Status Detect(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
+                      StageTimes* times) {
+    const Clock::time_point start = Clock::now();
+    const auto image_view = image_.Hold(image);
+    if (!image_view.ok()) return image_view.status();
+    const auto mask_view = mask_.Hold(mask);
+    if (!mask_view.ok()) return mask_view.status();
+    const int64_t copied_ns = NanosecondsSince(start);
+    absl::Status status = pipeline_->Detect(options, *image_view, *mask_view, features, times);
+    times->upload_ns += copied_ns;
+    return status;
+  }
+
   const std::unique_ptr<cuda::Pipeline> pipeline_;
-  Image image_, mask_;
+  PinnedImage image_, mask_;
   const std::string device_;
 };
 

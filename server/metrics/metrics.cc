@@ -86,8 +86,11 @@ void Metrics::AddCalls() {
   auto& received = Counters(&registry_, metric::kGrpcMessagesReceived);
   auto& sent = Counters(&registry_, metric::kGrpcMessagesSent);
   auto& seconds = Histograms(&registry_, metric::kGrpcHandlingSeconds);
-  const std::array<std::pair<const char*, const char*>, kMethodCount> methods = {
-      {{"Detect", "unary"}, {"DetectStream", "bidi_stream"}, {"GetServerInfo", "unary"}}};
+  const std::array<std::pair<const char*, const char*>, kMethodCount> methods = {{{"Detect", "unary"},
+                                                                                  {"DetectStream", "bidi_stream"},
+                                                                                  {"GetServerInfo", "unary"},
+                                                                                  {"RegisterSharedMemory", "unary"},
+                                                                                  {"UnregisterSharedMemory", "unary"}}};
   for (size_t m = 0; m < methods.size(); ++m) {
     prometheus::Labels labels = {{"grpc_service", "glint.v1.FeatureDetection"},
                                  {"grpc_method", methods[m].first},
@@ -118,7 +121,8 @@ void Metrics::AddFrames() {
                     stage("upload"),  stage("detect"), stage("download")};
   keypoints_ = &Histograms(&registry_, metric::kKeypoints).Add({}, KeypointBuckets());
   auto& bytes = Counters(&registry_, metric::kFrameBytes);
-  const std::array<const char*, kFrameEncodingCount> encodings = {"raw", "jpeg", "png", "unknown"};
+  const std::array<const char*, kFrameEncodingCount> encodings = {"raw", "shared", "jpeg", "png", "unknown"};
+  copied_bytes_ = &Counters(&registry_, metric::kCopiedBytes).Add({});
   for (size_t e = 0; e < encodings.size(); ++e) frame_bytes_[e] = &bytes.Add({{"encoding", encodings[e]}});
 }
 

@@ -21,12 +21,12 @@
 
 namespace glint {
 
-enum class Method { kDetect, kDetectStream, kGetServerInfo };
-inline constexpr int kMethodCount = 3;
+enum class Method { kDetect, kDetectStream, kGetServerInfo, kRegisterSharedMemory, kUnregisterSharedMemory };
+inline constexpr int kMethodCount = 5;
 
 // What a frame's bytes were.
-enum class FrameEncoding { kRaw, kJpeg, kPng, kUnknown };
-inline constexpr int kFrameEncodingCount = 4;
+enum class FrameEncoding { kRaw, kShared, kJpeg, kPng, kUnknown };
+inline constexpr int kFrameEncodingCount = 5;
 
 inline constexpr int kStatusCodeCount = 17;  // gRPC's 0..16
 
@@ -47,6 +47,7 @@ class Metrics {
   void MessageSent(Method method) { calls_[Index(method)].sent->Increment(); }
 
   void FrameReceived(FrameEncoding encoding, size_t bytes);
+  void PixelsCopied(int64_t bytes) { copied_bytes_->Increment(static_cast<double>(bytes)); }
   // One good frame's time and yield.
   void FrameSucceeded(const FrameTimes& times, int64_t total_ns, size_t keypoints);
   void FrameFailed(absl::StatusCode code, int64_t total_ns);
@@ -76,6 +77,7 @@ class Metrics {
   std::array<CallChildren, kMethodCount> calls_;
   std::array<prometheus::Counter*, kStatusCodeCount> frames_;
   std::array<prometheus::Counter*, kFrameEncodingCount> frame_bytes_;
+  prometheus::Counter* copied_bytes_;
   prometheus::Histogram* frame_seconds_;
   struct {
     prometheus::Histogram *receive, *queue, *decode, *upload, *detect, *download;

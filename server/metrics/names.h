@@ -27,6 +27,8 @@ inline constexpr Name kStageDuration = {
     "Time of good frames in each stage: receive, queue, decode, upload, detect, download."};
 inline constexpr Name kKeypoints = {"glint_keypoints_per_frame", "Keypoints in each good frame."};
 inline constexpr Name kFrameBytes = {"glint_frame_bytes_total", "Bytes of pixels or picture files, by encoding."};
+inline constexpr Name kCopiedBytes = {"glint_frame_copied_bytes_total",
+                                      "Bytes of raw pixels copied on their way from a message to a lane's memory."};
 inline constexpr Name kQueueFrames = {"glint_queue_frames", "Frames that wait for a lane."};
 inline constexpr Name kQueueCapacity = {"glint_queue_capacity_frames", "Frames that may wait for a lane."};
 inline constexpr Name kSessions = {"glint_sessions", "Streams that are open."};

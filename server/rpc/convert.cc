@@ -81,6 +81,31 @@ absl::StatusOr<OverloadPolicy> PolicyFromProto(int policy) {
   }
 }
 
+// The `needed` bytes of a region that `image` speaks of.
+absl::Status FindShared(const WireImage& image, decode::Pieces message, size_t needed, const ImageRules& rules,
+                        ImageBytes* bytes) {
+  char name[kMaxRegionName];
+  if (image.data.size > sizeof(name)) {
+    return ContradictionError("image.region", absl::StrCat("has more than ", sizeof(name), " bytes"));
+  }
+  if (image.data.size > 0) {
+    decode::PieceReader reader(message.subspan(image.data.piece));
+    reader.Skip(image.data.begin);
+    reader.Read(image.data.size, reinterpret_cast<uint8_t*>(name));
+  }
+  auto region = rules.shared_memory->Find(absl::string_view(name, image.data.size), rules.local);
+  if (!region.ok()) return region.status();
+  const absl::Span<const uint8_t> memory = (*region)->bytes();
+  if (image.offset > memory.size() || needed > memory.size() - image.offset) {
+    return ContradictionError(
+        "image.offset", absl::StrCat(image.offset, " and the ", needed, " bytes of a ", image.width, "x", image.height,
+                                     " image go beyond the region's ", memory.size(), " bytes"));
+  }
+  bytes->pieces.push_back(memory.subspan(image.offset, needed));
+  bytes->region = *std::move(region);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<DetectorOptions> FromProto(const v1::DetectorOptions& proto, int max_features) {
@@ -153,6 +178,14 @@ WireImage ToWire(const v1::Image& proto, absl::Span<const uint8_t>* piece) {
     image.content = WireImage::Content::kEncoded;
     image.encoding = proto.encoded().encoding();
     bytes = &proto.encoded().data();
+  } else if (proto.has_shared()) {
+    image.content = WireImage::Content::kShared;
+    image.format = proto.shared().format();
+    image.width = proto.shared().width();
+    image.height = proto.shared().height();
+    image.stride = proto.shared().stride();
+    image.offset = proto.shared().offset();
+    bytes = &proto.shared().region();
   } else {
     return image;
   }
@@ -161,36 +194,47 @@ WireImage ToWire(const v1::Image& proto, absl::Span<const uint8_t>* piece) {
   return image;
 }
 
-absl::StatusOr<ImageSource> FromWire(const WireImage& image, decode::Pieces message, int64_t max_pixels,
-                                     std::vector<absl::Span<const uint8_t>>* pieces) {
+absl::StatusOr<ImageSource> FromWire(const WireImage& image, decode::Pieces message, const ImageRules& rules,
+                                     ImageBytes* bytes) {
   ImageSource source;
+  const decode::RawLayout layout = {image.format, image.width, image.height, image.stride};
+  bytes->Release();
   switch (image.content) {
     case WireImage::Content::kNone:
-      return ContradictionError("image", "neither raw nor encoded is set");
+      return ContradictionError("image", "neither raw nor encoded nor shared is set");
     case WireImage::Content::kRaw: {
-      const decode::RawLayout layout = {image.format, image.width, image.height, image.stride};
-      const auto plan = decode::InspectRaw(layout, image.data.size, max_pixels);
+      const auto plan = decode::InspectRaw(layout, image.data.size, rules.max_pixels);
       if (!plan.ok()) return plan.status();
       source.kind = ImageSource::Kind::kRaw;
       source.raw = *plan;
+      AppendPieces(message, image.data, &bytes->pieces);
+      break;
+    }
+    case WireImage::Content::kShared: {
+      const auto plan = decode::InspectLayout(layout, rules.max_pixels);
+      if (!plan.ok()) return plan.status();
+      source.kind = ImageSource::Kind::kRaw;
+      source.raw = *plan;
+      if (absl::Status s = FindShared(image, message, decode::BytesOf(*plan), rules, bytes); !s.ok()) return s;
       break;
     }
     case WireImage::Content::kEncoded:
       source.kind = ImageSource::Kind::kEncoded;
       source.encoding = static_cast<decode::Encoding>(image.encoding);
+      AppendPieces(message, image.data, &bytes->pieces);
       break;
   }
-  pieces->clear();
-  AppendPieces(message, image.data, pieces);
-  source.bytes = *pieces;
+  source.bytes = bytes->pieces;
   return source;
 }
 
-absl::StatusOr<ImageSource> MaskFromWire(const WireImage& mask, decode::Pieces message, int64_t max_pixels,
-                                         std::vector<absl::Span<const uint8_t>>* pieces) {
-  auto source = FromWire(mask, message, max_pixels, pieces);
+absl::StatusOr<ImageSource> MaskFromWire(const WireImage& mask, decode::Pieces message, const ImageRules& rules,
+                                         ImageBytes* bytes) {
+  auto source = FromWire(mask, message, rules, bytes);
   if (!source.ok()) {
-    if (mask.content == WireImage::Content::kNone) return ContradictionError("mask", "neither raw nor encoded is set");
+    if (mask.content == WireImage::Content::kNone) {
+      return ContradictionError("mask", "neither raw nor encoded nor shared is set");
+    }
     return AboutMask(source.status());
   }
   if (source->kind == ImageSource::Kind::kRaw && source->raw.format != decode::PixelFormat::kGray8) {
@@ -201,6 +245,7 @@ absl::StatusOr<ImageSource> MaskFromWire(const WireImage& mask, decode::Pieces m
 
 FrameEncoding EncodingOf(const WireImage& image, decode::Pieces message) {
   if (image.content == WireImage::Content::kRaw) return FrameEncoding::kRaw;
+  if (image.content == WireImage::Content::kShared) return FrameEncoding::kShared;
   if (image.content != WireImage::Content::kEncoded) return FrameEncoding::kUnknown;
   switch (image.encoding) {
     case v1::IMAGE_ENCODING_JPEG:

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,6 +19,7 @@
 #include "server/rpc/frame_parser.h"
 #include "server/schedule/frame_job.h"
 #include "server/session/session.h"
+#include "server/shm/shared_memory.h"
 
 namespace glint {
 
@@ -40,14 +42,32 @@ absl::StatusOr<DetectorOptions> OptionsFromWire(decode::Pieces serialized, int m
 // the result speaks.
 WireImage ToWire(const v1::Image& proto, absl::Span<const uint8_t>* piece);
 
-// Borrows the bytes of `image`, which are pieces of `message`, through `*pieces`. INVALID_ARGUMENT or
-// RESOURCE_EXHAUSTED as in decode.h; an encoded picture's bytes are not looked at yet.
-absl::StatusOr<ImageSource> FromWire(const WireImage& image, decode::Pieces message, int64_t max_pixels,
-                                     std::vector<absl::Span<const uint8_t>>* pieces);
+// Where the pixels of an image are; what an ImageSource borrows.
+struct ImageBytes {
+  std::vector<absl::Span<const uint8_t>> pieces;
+  std::shared_ptr<const SharedRegion> region;  // that they are in, or null
+
+  void Release() {
+    pieces.clear();
+    region = nullptr;
+  }
+};
+
+// What images may refer to and how large they may be.
+struct ImageRules {
+  int64_t max_pixels = 0;
+  const SharedMemory* shared_memory = nullptr;
+  bool local = false;  // the client came through a unix socket
+};
+
+// Borrows the bytes of `image`, which are pieces of `message` or shared, through `*bytes`. INVALID_ARGUMENT or
+// RESOURCE_EXHAUSTED as in decode.h, errors of SharedMemory::Find(); an encoded picture's bytes are not looked at yet.
+absl::StatusOr<ImageSource> FromWire(const WireImage& image, decode::Pieces message, const ImageRules& rules,
+                                     ImageBytes* bytes);
 
 // The same for a mask, whose format must be GRAY8; fields are called "mask...."
-absl::StatusOr<ImageSource> MaskFromWire(const WireImage& mask, decode::Pieces message, int64_t max_pixels,
-                                         std::vector<absl::Span<const uint8_t>>* pieces);
+absl::StatusOr<ImageSource> MaskFromWire(const WireImage& mask, decode::Pieces message, const ImageRules& rules,
+                                         ImageBytes* bytes);
 
 FrameEncoding EncodingOf(const WireImage& image, decode::Pieces message);
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/rpc/convert.h"
+#include "server/rpc/listen.h"
 
 namespace glint {
 
@@ -48,17 +49,15 @@ absl::Status DetectCall::Submit() {
   if (!frame->Receive(&request_) || !ParseDetectRequest(frame->message_pieces, &frame->detect_request)) {
     return absl::InvalidArgumentError("request: not a serialized glint.v1.DetectRequest");
   }
-  env_->metrics.FrameReceived(EncodingOf(request.image, frame->message_pieces), request.image.data.size);
+  const absl::Status pixels = frame->SetPixels(request.image, request.has_mask ? &request.mask : nullptr,
+                                               service_->image_rules(IsUnixPeer(context_.peer())));
+  env_->metrics.FrameReceived(EncodingOf(request.image, frame->message_pieces), frame->BytesOf(request.image));
   const auto options = OptionsFromWire(request.options, env_->options.max_features);
   if (!options.ok()) return options.status();
+  if (!pixels.ok()) return pixels;
   frame->options = *options;
   frame->sink = this;
   frame->region = request.region;
-  if (absl::Status s = frame->SetPixels(request.image, request.has_mask ? &request.mask : nullptr,
-                                        env_->options.lanes.max_image_pixels);
-      !s.ok()) {
-    return s;
-  }
   frame->pixels = ExpectedPixels(frame->image, frame->region, frame->bytes);
   frame->times.queued_at = MonotonicNs();
   frame->times.receive_ns = frame->times.queued_at - frame->times.received_at;
@@ -83,7 +82,7 @@ void DetectCall::OnFrameDone(FrameJob*, const Features& features) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (frame_->status.ok()) {
     ++references_;
-    writer_.Finish(frame_->FinishReply(&frame_->detect_response, &env_->metrics), grpc::Status::OK, &finished_);
+    writer_.Finish(frame_->FinishReply<v1::DetectResponse>(&env_->metrics), grpc::Status::OK, &finished_);
   } else {
     env_->metrics.FrameFailed(frame_->status.code(), MonotonicNs() - frame_->times.received_at);
     Finish(frame_->status);

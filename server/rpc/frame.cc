@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "server/rpc/convert.h"
 #include "server/rpc/reply.h"
 
 namespace glint {
@@ -24,21 +23,26 @@ void Frame::ReleaseMessage() {
   image = ImageSource();
   mask = ImageSource();
   message_pieces.clear();
-  image_pieces.clear();
-  mask_pieces.clear();
+  image_bytes.Release();
+  mask_bytes.Release();
   detect_request.options.clear();
   message.Clear();
 }
 
-absl::Status Frame::SetPixels(const WireImage& wire_image, const WireImage* wire_mask, int64_t max_pixels) {
-  auto source = FromWire(wire_image, message_pieces, max_pixels, &image_pieces);
+absl::Status Frame::SetPixels(const WireImage& wire_image, const WireImage* wire_mask, const ImageRules& rules) {
+  auto source = FromWire(wire_image, message_pieces, rules, &image_bytes);
   if (!source.ok()) return source.status();
   image = *source;
   if (wire_mask == nullptr) return absl::OkStatus();
-  source = MaskFromWire(*wire_mask, message_pieces, max_pixels, &mask_pieces);
+  source = MaskFromWire(*wire_mask, message_pieces, rules, &mask_bytes);
   if (!source.ok()) return source.status();
   mask = *source;
   return absl::OkStatus();
+}
+
+size_t Frame::BytesOf(const WireImage& wire_image) const {
+  return wire_image.content == WireImage::Content::kShared ? decode::TotalBytes(image_bytes.pieces)
+                                                           : wire_image.data.size;
 }
 
 void Frame::PackReply(const Features& features) {
@@ -56,11 +60,11 @@ void Frame::PackStreamReply(const Features& features) {
 }
 
 template <typename Response>
-grpc::ByteBuffer Frame::FinishReply(Response* response, Metrics* metrics) {
+grpc::ByteBuffer Frame::FinishReply(Metrics* metrics) {
   const int64_t total_ns = MonotonicNs() - times.received_at;
-  response->Clear();
-  ToProto(*this, total_ns, response->mutable_timings());
-  const grpc::Slice slices[] = {std::move(reply), ToSlice(*response)};
+  ToProto(*this, total_ns, &timings);
+  metrics->PixelsCopied(copied_bytes);
+  const grpc::Slice slices[] = {std::move(reply), SerializeTimings(Response::kTimingsFieldNumber, timings)};
   if (status.ok()) {
     metrics->FrameSucceeded(times, total_ns, keypoints);
   } else {
@@ -69,8 +73,8 @@ grpc::ByteBuffer Frame::FinishReply(Response* response, Metrics* metrics) {
   return grpc::ByteBuffer(slices, 2);
 }
 
-template grpc::ByteBuffer Frame::FinishReply(v1::DetectResponse*, Metrics*);
-template grpc::ByteBuffer Frame::FinishReply(v1::DetectStreamResponse*, Metrics*);
+template grpc::ByteBuffer Frame::FinishReply<v1::DetectResponse>(Metrics*);
+template grpc::ByteBuffer Frame::FinishReply<v1::DetectStreamResponse>(Metrics*);
 
 void Frame::Reset() {
   sink = nullptr;
@@ -85,12 +89,12 @@ void Frame::Reset() {
   retry_after_ns = 0;
   times = FrameTimes();
   queue_depth = 0;
+  copied_bytes = 0;
   lane = 0;
   device = nullptr;
   keypoints = 0;
   reply = grpc::Slice();
   flow = nullptr;
-  detect_response.Clear();
   stream_response.Clear();
 }
 

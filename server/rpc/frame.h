@@ -14,6 +14,7 @@
 #include "absl/types/span.h"
 #include "glint/v1/feature_detection.pb.h"
 #include "server/metrics/metrics.h"
+#include "server/rpc/convert.h"
 #include "server/rpc/frame_parser.h"
 #include "server/schedule/frame_job.h"
 
@@ -22,13 +23,15 @@ namespace glint {
 struct Frame : FrameJob {
   // What came in, where gRPC left it: the job's pixels are in there until a lane has them.
   grpc::ByteBuffer message;
-  std::vector<absl::Span<const uint8_t>> message_pieces, image_pieces, mask_pieces;
+  std::vector<absl::Span<const uint8_t>> message_pieces;
+  ImageBytes image_bytes, mask_bytes;
   // One of these was read from it.
   WireDetectRequest detect_request;
   WireStreamRequest stream_request;
-  // One of these two goes out, its features apart.
-  v1::DetectResponse detect_response;
+  // What goes out, without the features; of the response, only when the frame failed. (A response that is cleared
+  // deletes its timings.)
   v1::DetectStreamResponse stream_response;
+  v1::Timings timings;
   // The reply but for its timings, which are serialized last and follow it: protobuf reads concatenated messages as
   // one. So `total` and `download` include the serialization of the features.
   grpc::Slice reply;
@@ -43,15 +46,18 @@ struct Frame : FrameJob {
   // Gives them back, and with them the job's pixels.
   void ReleaseMessage();
 
-  // Locates the job's pixels in the message. Errors of convert.h.
-  absl::Status SetPixels(const WireImage& image, const WireImage* mask, int64_t max_pixels);
+  // Locates the job's pixels in the message or in shared memory. Errors of convert.h.
+  absl::Status SetPixels(const WireImage& image, const WireImage* mask, const ImageRules& rules);
+  // After it: how many bytes the image has, in whatever encoding.
+  size_t BytesOf(const WireImage& image) const;
 
   // Make what a lane found into the reply to a Detect or to a frame of a stream; the time this takes is added to the
   // job's download.
   void PackReply(const Features& features);
   void PackStreamReply(const Features& features);
+  // `Response` is a v1::DetectResponse or v1::DetectStreamResponse.
   template <typename Response>
-  grpc::ByteBuffer FinishReply(Response* response, Metrics* metrics);
+  grpc::ByteBuffer FinishReply(Metrics* metrics);
 
   void Reset();
 };

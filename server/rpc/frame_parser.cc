@@ -13,27 +13,49 @@ void SwitchTo(WireImage::Content content, WireImage* image) {
   image->content = content;
 }
 
+// The fields that RawImage and SharedImage have in common.
+void ReadLayoutField(uint32_t tag, WireReader* in, WireImage* image) {
+  switch (tag) {
+    case VarintTag(1):
+      image->format = static_cast<int32_t>(in->Varint());
+      break;
+    case VarintTag(2):
+      image->width = static_cast<uint32_t>(in->Varint());
+      break;
+    case VarintTag(3):
+      image->height = static_cast<uint32_t>(in->Varint());
+      break;
+    case VarintTag(4):
+      image->stride = static_cast<uint32_t>(in->Varint());
+      break;
+    default:
+      in->Unknown(tag);
+  }
+}
+
 void ReadRaw(WireReader* in, WireImage* image) {
   SwitchTo(WireImage::Content::kRaw, image);
   in->Message([&](uint32_t tag) {
+    if (tag == BytesTag(5)) {
+      image->data = in->Bytes();
+    } else {
+      ReadLayoutField(tag, in, image);
+    }
+  });
+}
+
+void ReadShared(WireReader* in, WireImage* image) {
+  SwitchTo(WireImage::Content::kShared, image);
+  in->Message([&](uint32_t tag) {
     switch (tag) {
-      case VarintTag(1):
-        image->format = static_cast<int32_t>(in->Varint());
-        break;
-      case VarintTag(2):
-        image->width = static_cast<uint32_t>(in->Varint());
-        break;
-      case VarintTag(3):
-        image->height = static_cast<uint32_t>(in->Varint());
-        break;
-      case VarintTag(4):
-        image->stride = static_cast<uint32_t>(in->Varint());
-        break;
       case BytesTag(5):
-        image->data = in->Bytes();
+        image->data = in->String();
+        break;
+      case VarintTag(6):
+        image->offset = in->Varint();
         break;
       default:
-        in->Unknown(tag);
+        ReadLayoutField(tag, in, image);
     }
   });
 }
@@ -62,6 +84,9 @@ void ReadImage(WireReader* in, WireImage* image) {
         break;
       case BytesTag(2):
         ReadEncoded(in, image);
+        break;
+      case BytesTag(3):
+        ReadShared(in, image);
         break;
       default:
         in->Unknown(tag);

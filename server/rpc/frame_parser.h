@@ -16,16 +16,18 @@ namespace glint {
 
 // glint.v1.Image.
 struct WireImage {
-  enum class Content { kNone, kRaw, kEncoded };
+  enum class Content { kNone, kRaw, kEncoded, kShared };
   Content content = Content::kNone;
-  // RawImage
+  // RawImage, SharedImage
   int32_t format = 0;
   uint32_t width = 0;
   uint32_t height = 0;
   uint32_t stride = 0;
   // EncodedImage
   int32_t encoding = 0;
-  // Of either.
+  // SharedImage
+  uint64_t offset = 0;
+  // The pixels, the file, or the name of the shared region.
   WireBytes data;
 };
 

@@ -6,7 +6,7 @@
 namespace glint {
 namespace {
 
-v1::GetServerInfoResponse Describe(const ServerEnv& env) {
+v1::GetServerInfoResponse Describe(const ServerEnv& env, const std::string& shared_memory_socket) {
   v1::GetServerInfoResponse info;
   info.set_version(ServerVersion());
   info.set_backend(BackendName(env.lanes.backend));
@@ -19,6 +19,7 @@ v1::GetServerInfoResponse Describe(const ServerEnv& env) {
   info.mutable_limits()->set_max_message_bytes(env.options.max_message_bytes);
   info.mutable_limits()->set_max_sessions(env.options.max_sessions);
   for (const std::string& name : PresetNames()) info.add_presets(name);
+  info.set_shared_memory_socket(shared_memory_socket);
   return info;
 }
 
@@ -44,7 +45,7 @@ void InfoCall::OnArrived(bool ok) {
   metrics.CallStarted(Method::kGetServerInfo);
   metrics.MessageReceived(Method::kGetServerInfo);
   service_->Register(this);  // answered even while draining
-  writer_.Finish(Describe(*service_->env()), grpc::Status::OK, &finished_);
+  writer_.Finish(Describe(*service_->env(), service_->shared_memory_socket()), grpc::Status::OK, &finished_);
 }
 
 void InfoCall::OnFinished(bool ok) {

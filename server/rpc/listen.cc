@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "features/error.h"
+#include "proto/handoff.h"
 
 namespace glint {
 namespace {
@@ -74,6 +75,8 @@ bool SplitHostPort(absl::string_view address, std::string* host, std::string* po
 
 bool IsUnixAddress(absl::string_view address) { return absl::StartsWith(address, kUnix); }
 
+bool IsUnixPeer(absl::string_view peer) { return absl::StartsWith(peer, kUnix); }
+
 absl::Status CheckTcpAddress(absl::string_view flag, absl::string_view address) {
   std::string host, port;
   int number = -1;
@@ -94,6 +97,10 @@ absl::Status CheckListenAddress(absl::string_view flag, absl::string_view addres
         absl::StrCat(flag, ": \"", address, "\" is not unix:PATH with a path of 1..", longest, " bytes"));
   }
   return absl::OkStatus();
+}
+
+std::string HandoffPath(absl::string_view unix_address) {
+  return absl::StrCat(unix_address.substr(kUnix.size()), kHandoffSuffix);
 }
 
 absl::Status CheckCanListen(const std::string& address) {

@@ -19,6 +19,10 @@ absl::Status CheckListenAddress(absl::string_view flag, absl::string_view addres
 absl::Status CheckCanListen(const std::string& address);
 
 bool IsUnixAddress(absl::string_view address);
+// Whether a peer, in gRPC's words, came through a unix socket.
+bool IsUnixPeer(absl::string_view peer);
+// Beside a "unix:PATH": the path of the socket where clients hand memory over.
+std::string HandoffPath(absl::string_view unix_address);
 // "HOST:PORT" with another port.
 std::string WithPort(const std::string& address, int port);
 

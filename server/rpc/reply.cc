@@ -29,6 +29,7 @@ size_t VarintFieldSize(uint64_t value) { return value == 0 ? 0 : kTagSize + Vari
 class Writer {
  public:
   explicit Writer(uint8_t* to) : to_(to) {}
+  uint8_t* at() const { return to_; }
 
   void Tag(uint32_t field, WireType type) { *to_++ = static_cast<uint8_t>(WireTag(field, type)); }
   void Varint(uint64_t value) {
@@ -93,11 +94,14 @@ class FeaturesWriter {
   size_t size_ = 0;
 };
 
+// The slice is new and not shared: its bytes are const only to readers.
+uint8_t* BytesOf(const grpc::Slice& slice) { return const_cast<uint8_t*>(slice.begin()); }
+
 grpc::Slice Serialize(uint32_t id_field, uint64_t id, uint32_t features_field, const Features& features) {
   const FeaturesWriter body(features);
   const size_t header = kTagSize + VarintSize(body.size());  // there even if the message is empty
   grpc::Slice slice(VarintFieldSize(id) + header + body.size());
-  Writer out(const_cast<uint8_t*>(slice.begin()));  // the slice is new and not shared: const only to readers
+  Writer out(BytesOf(slice));
   out.VarintField(id_field, id);
   out.Tag(features_field, WireType::kBytes);
   out.Varint(body.size());
@@ -115,6 +119,16 @@ grpc::Slice SerializeStreamReply(uint64_t frame_id, const Features& features) {
 grpc::Slice SerializeReply(const Features& features) {
   constexpr uint32_t kNoField = 1;
   return Serialize(kNoField, 0, v1::DetectResponse::kFeaturesFieldNumber, features);
+}
+
+grpc::Slice SerializeTimings(uint32_t field, const v1::Timings& timings) {
+  const size_t bytes = timings.ByteSizeLong();
+  grpc::Slice slice(kTagSize + VarintSize(bytes) + bytes);
+  Writer out(BytesOf(slice));
+  out.Tag(field, WireType::kBytes);
+  out.Varint(bytes);
+  timings.SerializeWithCachedSizesToArray(out.at());
+  return slice;
 }
 
 }  // namespace glint

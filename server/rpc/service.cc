@@ -15,6 +15,7 @@
 #include "server/rpc/detect_call.h"
 #include "server/rpc/info_call.h"
 #include "server/rpc/listen.h"
+#include "server/rpc/memory_call.h"
 #include "server/rpc/stream_call.h"
 #include "server/rpc/transport.h"
 
@@ -97,6 +98,16 @@ absl::Status Service::Listen() {
     const std::string& address = options.listen[i];
     addresses_.push_back(IsUnixAddress(address) ? address : WithPort(address, ports[i]));
   }
+  return ListenForMemory();
+}
+
+absl::Status Service::ListenForMemory() {
+  const ServerOptions& options = env_->options;
+  if (!options.shared_memory.enabled) return absl::OkStatus();
+  const auto address = std::find_if(options.listen.begin(), options.listen.end(), IsUnixAddress);
+  auto handoff = Handoff::Start(HandoffPath(*address), options.shared_memory.max_regions, &env_->shared_memory);
+  if (!handoff.ok()) return handoff.status();
+  handoff_ = *std::move(handoff);
   return absl::OkStatus();
 }
 
@@ -106,6 +117,8 @@ void Service::RequestCalls(grpc::ServerCompletionQueue* queue) {
   DetectCall::Request(this, queue);
   StreamCall::Request(this, queue);
   InfoCall::Request(this, queue);
+  RegisterCall::Request(this, queue);
+  UnregisterCall::Request(this, queue);
 }
 
 std::shared_ptr<grpc::Channel> Service::InProcessChannel() {
@@ -152,6 +165,7 @@ bool Service::WaitUntilIdle(absl::Time deadline) {
 void Service::Stop() {
   server_->Shutdown(absl::ToChronoTime(absl::Now() + kGoodbye));
   WaitUntilIdle(absl::InfiniteFuture());  // lanes hold frames of cancelled calls, and write to their queues
+  handoff_ = nullptr;
   env_->health.Publish(nullptr);
   for (const auto& queue : queues_) queue->Shutdown();
   for (std::thread& thread : threads_) thread.join();

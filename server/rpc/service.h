@@ -22,6 +22,7 @@
 #include "server/env.h"
 #include "server/rpc/call.h"
 #include "server/rpc/frame.h"
+#include "server/shm/handoff.h"
 
 namespace glint {
 
@@ -29,7 +30,8 @@ class Service {
  public:
   // Frames arrive as bytes, so that parsing is ours to time and, one day, to replace.
   using Async = v1::FeatureDetection::WithRawMethod_Detect<v1::FeatureDetection::WithRawMethod_DetectStream<
-      v1::FeatureDetection::WithAsyncMethod_GetServerInfo<v1::FeatureDetection::Service>>>;
+      v1::FeatureDetection::WithAsyncMethod_GetServerInfo<v1::FeatureDetection::WithAsyncMethod_RegisterSharedMemory<
+          v1::FeatureDetection::WithAsyncMethod_UnregisterSharedMemory<v1::FeatureDetection::Service>>>>>;
 
   // Listens and serves. `env` must outlive the service. UNAVAILABLE names the address and the reason.
   static absl::StatusOr<std::unique_ptr<Service>> Start(ServerEnv* env);
@@ -47,11 +49,14 @@ class Service {
   void Stop();
 
   int calls() const;
+  // Where memory is handed over; empty if it is not shared.
+  std::string shared_memory_socket() const { return handoff_ == nullptr ? "" : handoff_->path(); }
 
   // For calls.
   ServerEnv* env() { return env_; }
   Async* async() { return &async_; }
   FramePool* frames() { return &frames_; }
+  ImageRules image_rules(bool local) { return {env_->options.lanes.max_image_pixels, &env_->shared_memory, local}; }
   // Where frames of Detect wait: all of its calls together have one stream's turn.
   FrameFlow* detect_flow() { return &detect_flow_; }
   // False while draining; the call must then end itself with DrainingError(). Registered either way.
@@ -62,6 +67,7 @@ class Service {
  private:
   explicit Service(ServerEnv* env);
   absl::Status Listen();
+  absl::Status ListenForMemory();
   void RequestCalls(grpc::ServerCompletionQueue* queue);
 
   ServerEnv* const env_;
@@ -69,6 +75,7 @@ class Service {
   FramePool frames_;
   FrameFlow detect_flow_;
   std::vector<std::string> addresses_;
+  std::unique_ptr<Handoff> handoff_;
   std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::thread> threads_;

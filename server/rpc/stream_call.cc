@@ -4,6 +4,7 @@
 
 #include "features/error.h"
 #include "server/rpc/convert.h"
+#include "server/rpc/listen.h"
 
 namespace glint {
 
@@ -23,6 +24,7 @@ void StreamCall::OnArrived(bool ok) {
   }
   Request(service_, queue_);
   arrived_at_ = MonotonicNs();
+  local_ = IsUnixPeer(context_.peer());
   env_->metrics.CallStarted(Method::kDetectStream);
   references_ = 2;  // ended_, and this function
   const bool welcome = service_->Register(this);
@@ -80,9 +82,9 @@ absl::Status StreamCall::ReadOptions() {
   std::unique_ptr<StreamMask> mask;
   if (message.options().has_mask()) {
     absl::Span<const uint8_t> bytes;
-    std::vector<absl::Span<const uint8_t>> pieces;
+    ImageBytes mask_bytes;
     const WireImage image = ToWire(message.options().mask(), &bytes);
-    const auto source = MaskFromWire(image, {&bytes, 1}, env_->options.lanes.max_image_pixels, &pieces);
+    const auto source = MaskFromWire(image, {&bytes, 1}, service_->image_rules(local_), &mask_bytes);
     if (!source.ok()) return source.status();
     mask = std::make_unique<StreamMask>(*source);
   }
@@ -110,13 +112,12 @@ void StreamCall::ReadFrame() {
     return;
   }
   const WireFrame& wire = request.frame;
-  env_->metrics.FrameReceived(EncodingOf(wire.image, owned->message_pieces), wire.image.data.size);
   owned->options = session_.options().detector;
   owned->sink = this;
   owned->stream_mask = session_.mask();
   owned->region = wire.region.wanted ? wire.region : session_.options().region;
-  owned->status =
-      owned->SetPixels(wire.image, wire.has_mask ? &wire.mask : nullptr, env_->options.lanes.max_image_pixels);
+  owned->status = owned->SetPixels(wire.image, wire.has_mask ? &wire.mask : nullptr, service_->image_rules(local_));
+  env_->metrics.FrameReceived(EncodingOf(wire.image, owned->message_pieces), owned->BytesOf(wire.image));
   owned->pixels = ExpectedPixels(owned->image, owned->region, owned->bytes);
   owned->status.Update(SetExpiry(wire.max_age_ns, session_.options().max_age_ns, owned.get()));
   owned->times.queued_at = MonotonicNs();
@@ -203,7 +204,7 @@ void StreamCall::Advance() {
     }
     writing_ = true;
     ++references_;
-    stream_.Write(frame->FinishReply(&frame->stream_response, &env_->metrics), &written_);
+    stream_.Write(frame->FinishReply<v1::DetectStreamResponse>(&env_->metrics), &written_);
   }
   if (!reading_ && !waiting_ && !end_.has_value() && !session_.full()) {
     reading_ = true;

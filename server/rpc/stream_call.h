@@ -70,6 +70,7 @@ class StreamCall final : public Call, public FrameSink {
   MethodTag<StreamCall> ended_{this, &StreamCall::OnEnded};
   FrameFlow flow_;
   int64_t arrived_at_ = 0;
+  bool local_ = false;  // the client came through a unix socket
 
   std::mutex mutex_;
   Session session_;

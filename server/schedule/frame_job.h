@@ -80,7 +80,8 @@ struct FrameJob {
   DropReason drop = DropReason::kNone;  // else `status` is not OK
   int64_t retry_after_ns = 0;           // of kRejected: when trying again makes sense
   FrameTimes times;
-  int queue_depth = 0;  // frames that waited when this one joined them
+  int queue_depth = 0;       // frames that waited when this one joined them
+  int64_t copied_bytes = 0;  // of raw pixels, read from where they came in and written to where a lane needs them
   int lane = 0;
   const std::string* device = nullptr;  // the lane's; null if no lane has run this job
 

@@ -35,11 +35,11 @@ void CropTo(const Part& part, PixelScratch* scratch, Pixels* pixels) {
 
 absl::StatusOr<Pixels> PixelsOf(const ImageSource& source, decode::Decoder* decoder, int64_t max_pixels,
                                 PixelScratch* scratch) {
+  scratch->rows.Use(source);
   switch (source.kind) {
     case ImageSource::Kind::kNone:
       break;
     case ImageSource::Kind::kRaw: {
-      scratch->rows.Use(source);
       Pixels pixels(&scratch->rows);
       if (decode::IsGrayInPlace(source.raw.format) && source.bytes.size() == 1) {
         pixels.view = {source.bytes[0].data(), source.raw.shape.width, source.raw.shape.height,

@@ -26,10 +26,11 @@ absl::StatusOr<Part> PartOf(const Region& region, Shape whole);
 // Raw pixels in a message, to be written as grey rows. Keeps its memory from picture to picture.
 class RawRows final : public PixelRows {
  public:
-  // `source` is of kind kRaw and outlives the use of this.
+  // `source` outlives the use of this; its rows are there if it is of kind kRaw.
   void Use(const ImageSource& source) {
     source_ = &source;
     part_ = {0, 0, source.raw.shape};
+    copied_bytes_ = 0;
   }
 
   // Writes, and has, only a part of the picture from here on.
@@ -38,7 +39,7 @@ class RawRows final : public PixelRows {
   Shape shape() const override { return part_.shape; }
   void CopyRows(int first, int count, uint8_t* to, ptrdiff_t stride) const override;
 
-  // Bytes of pixels read so far, by which every byte of a picture should have been read once.
+  // Bytes of the source's pixels that were read.
   int64_t copied_bytes() const { return copied_bytes_; }
 
  private:

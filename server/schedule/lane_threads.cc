@@ -31,6 +31,7 @@ struct Scratch {
 };
 
 absl::StatusOr<Pixels> MaskOf(const FrameJob& job, int64_t max_pixels, Scratch* scratch) {
+  scratch->mask.rows.Use(job.mask);
   if (job.mask.kind == ImageSource::Kind::kNone && job.stream_mask != nullptr) {
     const auto view = job.stream_mask->View(&scratch->decoder, max_pixels);
     if (!view.ok()) return AboutMask(view.status());
@@ -85,6 +86,7 @@ absl::Status RunJob(Lane* lane, int64_t max_pixels, FrameQueue* queue, Scratch* 
   if (absl::Status s = CheckWanted(job); !s.ok()) return s;
   const absl::Status status = lane->Run(job->options, *image, *mask, &scratch->features, &job->times.stages);
   Shift(part, &scratch->features);
+  job->copied_bytes = scratch->image.rows.copied_bytes() + scratch->mask.rows.copied_bytes();
   return status;
 }
 

@@ -207,7 +207,7 @@ TEST_F(BlackboxTest, AStreamAnswersEveryFrameInOrder) {
       EXPECT_EQ(reply.features().SerializeAsString(), expected);
     } else {
       EXPECT_EQ(reply.status().code(), static_cast<int>(StatusCode::INVALID_ARGUMENT));
-      EXPECT_EQ(reply.status().message(), "image: neither raw nor encoded is set");
+      EXPECT_EQ(reply.status().message(), "image: neither raw nor encoded nor shared is set");
     }
   }
   writer.join();

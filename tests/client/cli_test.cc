@@ -68,6 +68,7 @@ class CliTest : public ::testing::Test {
     options.metrics_listen.clear();
     options.lanes.backend = Backend::kCpu;
     options.lanes.lanes = 1;
+    options.shared_memory.enabled = true;
     server_ = Server::Create(options).value().release();
     ASSERT_TRUE(server_->Start().ok());
     ASSERT_TRUE(server_->WaitUntilServing(absl::Minutes(1)));
@@ -383,6 +384,30 @@ std::string MakeVideo(const std::string& path) {
     writer.write(color);
   }
   return path;
+}
+
+TEST_F(CliTest, SharedMemoryChangesNothingButTheWay) {
+  const std::string video = MakeVideo(Path("shared.avi"));
+  for (const char* send : {"gray", "color"}) {
+    const Outcome sent = Glint({"stream", video, "--format", "csv", "--send", send});
+    const Outcome shared = Glint({"stream", video, "--format", "csv", "--send", send, "--shared-memory"});
+    EXPECT_EQ(shared.status, 0) << shared.err;
+    EXPECT_EQ(shared.out, sent.out);
+    EXPECT_THAT(shared.out, HasSubstr("#000011,"));
+  }
+  // Pictures that grow, with files that travel as they are between them.
+  const std::string folder = Path("grows");
+  fs::create_directory(folder);
+  for (int i = 0; i < 6; ++i) {
+    WriteImage(absl::StrCat("grows/", i, i % 3 == 2 ? ".png" : ".pgm"), testing::Texture({200 + 40 * i, 200}, 3));
+  }
+  const Outcome grown = Glint({"stream", folder, "--format", "csv", "--in-flight", "2", "--shared-memory"});
+  EXPECT_EQ(grown.status, 0) << grown.err;
+  EXPECT_EQ(grown.out, Glint({"stream", folder, "--format", "csv"}).out);
+
+  EXPECT_EQ(Glint({"stream", folder, "--shared-memory", "--retry", "3"}).status, kUsage);
+  EXPECT_THAT(Glint({"stream", folder, "--shared-memory", "--server", "inproc", "--backend", "cpu"}).err,
+              HasSubstr("unix:PATH"));
 }
 
 TEST_F(CliTest, VideoGoesInAndAnAnnotatedOneComesOut) {

@@ -66,6 +66,15 @@ void ExpectSameImage(const WireImage& wire, const v1::Image& proto, const Pieces
     EXPECT_EQ(wire.stride, proto.raw().stride());
     EXPECT_EQ(pieces.Gather(wire.data), proto.raw().data());
   }
+  ASSERT_EQ(wire.content == Content::kShared, proto.has_shared());
+  if (proto.has_shared()) {
+    EXPECT_EQ(wire.format, static_cast<int>(proto.shared().format()));
+    EXPECT_EQ(wire.width, proto.shared().width());
+    EXPECT_EQ(wire.height, proto.shared().height());
+    EXPECT_EQ(wire.stride, proto.shared().stride());
+    EXPECT_EQ(wire.offset, proto.shared().offset());
+    EXPECT_EQ(pieces.Gather(wire.data), proto.shared().region());
+  }
   if (proto.has_encoded()) {
     EXPECT_EQ(wire.encoding, static_cast<int>(proto.encoded().encoding()));
     EXPECT_EQ(pieces.Gather(wire.data), proto.encoded().data());
@@ -188,7 +197,8 @@ TEST(WireFuzz, KnowsEveryField) {
   EXPECT_EQ(v1::DetectRequest::descriptor()->field_count(), 4);
   EXPECT_EQ(v1::Frame::descriptor()->field_count(), 5);
   EXPECT_EQ(v1::Region::descriptor()->field_count(), 4);
-  EXPECT_EQ(v1::Image::descriptor()->field_count(), 2);
+  EXPECT_EQ(v1::Image::descriptor()->field_count(), 3);
+  EXPECT_EQ(v1::SharedImage::descriptor()->field_count(), 6);
   EXPECT_EQ(v1::RawImage::descriptor()->field_count(), 5);
   EXPECT_EQ(v1::EncodedImage::descriptor()->field_count(), 2);
 }

@@ -46,7 +46,7 @@ std::string TruncatedJpeg() { return std::string("\xff\xd8\xff\xe0\0\x10JFIF\0\1
 // Bad images: a call fails with the error, a frame of a stream gets it as its result.
 const std::vector<Case>& ImageCases() {
   static const auto* const kCases = new std::vector<Case>{
-      {"NoImage", StatusCode::INVALID_ARGUMENT, "image: neither raw nor encoded is set",
+      {"NoImage", StatusCode::INVALID_ARGUMENT, "image: neither raw nor encoded nor shared is set",
        [](auto* r) { r->clear_image(); }},
       {"ZeroWidth", StatusCode::INVALID_ARGUMENT, "image.width: 0 is not in 1..16384",
        [](auto* r) { Raw(r)->set_width(0); }},
@@ -101,7 +101,7 @@ const std::vector<Case>& ImageCases() {
          SetGray(64, 48, 1, r->mutable_mask());
          r->mutable_mask()->mutable_raw()->set_data("x");
        }},
-      {"EmptyMask", StatusCode::INVALID_ARGUMENT, "mask: neither raw nor encoded is set",
+      {"EmptyMask", StatusCode::INVALID_ARGUMENT, "mask: neither raw nor encoded nor shared is set",
        [](auto* r) { r->mutable_mask(); }},
       {"MaskFileThatIsNone", StatusCode::INVALID_ARGUMENT, "mask.data: is neither a JPEG nor a PNG file",
        [](auto* r) { r->mutable_mask()->mutable_encoded()->set_data("GIF89a"); }},

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "tests/server/harness.h"
+#include "tests/server/memory_client.h"
 
 namespace glint::testing {
 namespace {
@@ -66,6 +67,53 @@ class MetricsTest : public ::testing::Test {
   TestServer server_;
 };
 
+// Grey pixels are copied once between what gRPC received and what a lane works on, whatever they came through.
+TEST(CopiesTest, OneForEachByteOfAFrameAndNoneOfSharedMemory) {
+  ServerOptions options = TestOptions();
+  options.metrics_listen = "127.0.0.1:0";
+  options.listen.push_back("127.0.0.1:0");
+  options.shared_memory.enabled = true;
+  TestServer server(options);
+  constexpr int kWidth = 1920, kHeight = 1080, kFrames = 5;
+  Memory memory(size_t{kWidth} * kHeight);
+  HandoffClient client(server->addresses().at(0).substr(5) + kHandoffSuffix);
+  v1::RegisterSharedMemoryRequest request;
+  request.set_token(client.HandOver(memory));
+  request.set_name("r");
+  {
+    grpc::ClientContext context;
+    v1::RegisterSharedMemoryResponse response;
+    ASSERT_TRUE(server.stub()->RegisterSharedMemory(&context, request, &response).ok());
+  }
+  v1::DetectStreamRequest shared;
+  shared.mutable_frame()->mutable_image()->mutable_shared()->set_format(v1::PIXEL_FORMAT_GRAY8);
+  shared.mutable_frame()->mutable_image()->mutable_shared()->set_width(kWidth);
+  shared.mutable_frame()->mutable_image()->mutable_shared()->set_height(kHeight);
+  shared.mutable_frame()->mutable_image()->mutable_shared()->set_region("r");
+  struct Way {
+    std::shared_ptr<grpc::Channel> channel;
+    v1::DetectStreamRequest frame;
+    double copied;  // of each of its bytes
+  };
+  const v1::DetectStreamRequest gray = FrameMessage(0, kWidth, kHeight);
+  const auto tcp = Dial(server->addresses().at(1));
+  for (const Way& way : {Way{server.channel(), gray, 1}, Way{tcp, gray, 1}, Way{server.channel(), shared, 0}}) {
+    const auto copied = [&] {
+      return Sample(Http(server->metrics_address(), "GET /metrics"), "glint_frame_copied_bytes_total");
+    };
+    const double before = copied();
+    const auto stub = v1::FeatureDetection::NewStub(way.channel);
+    TestStream stream(stub.get());
+    stream.Write(OptionsMessage());
+    for (int i = 0; i < kFrames; ++i) {
+      stream.Write(way.frame);
+      ASSERT_EQ(stream.Read().status().code(), 0);
+    }
+    const size_t bytes = way.frame.frame().image().raw().data().size();
+    EXPECT_EQ(copied() - before, way.copied * kFrames * static_cast<double>(bytes));
+  }
+}
+
 TEST_F(MetricsTest, HasEveryNameFromTheStart) {
   const std::string page = Get("/metrics");
   EXPECT_THAT(page, StartsWith("HTTP/1.1 200 OK"));
@@ -80,6 +128,7 @@ TEST_F(MetricsTest, HasEveryNameFromTheStart) {
                            "glint_stage_duration_seconds",
                            "glint_keypoints_per_frame",
                            "glint_frame_bytes_total",
+                           "glint_frame_copied_bytes_total",
                            "glint_queue_frames",
                            "glint_queue_capacity_frames",
                            "glint_sessions",

@@ -59,6 +59,18 @@ TEST(Reply, IsWhatTheGeneratedClassesWrite) {
   }
 }
 
+TEST(Reply, TimingsFollow) {
+  v1::DetectStreamResponse response;
+  response.mutable_timings()->set_detect_ns(123456789);
+  response.mutable_timings()->set_device("cuda:1");
+  const auto written = [&] {
+    return Bytes(SerializeTimings(v1::DetectStreamResponse::kTimingsFieldNumber, response.timings()));
+  };
+  EXPECT_EQ(written(), response.SerializeAsString());
+  response.mutable_timings()->Clear();
+  EXPECT_EQ(written(), response.SerializeAsString());
+}
+
 // A field added to the message has to be written above, too.
 TEST(Reply, KnowsEveryField) { EXPECT_EQ(v1::Features::descriptor()->field_count(), 9); }
 

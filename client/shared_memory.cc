@@ -1,0 +1,213 @@
+#include "client/shared_memory.h"
+
+#include <fcntl.h>
+#include <grpcpp/client_context.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "client/wire.h"
+#include "features/error.h"
+#include "glint/v1/feature_detection.grpc.pb.h"
+#include "proto/handoff.h"
+
+namespace glint::client {
+namespace {
+
+constexpr int kMaxSlots = 4096;
+constexpr size_t kPage = 4096;
+constexpr int kHandoffSeconds = 5;
+constexpr absl::Duration kCallTimeout = absl::Seconds(5);
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+absl::Status SystemError(absl::string_view what) {
+  const int error = errno;
+  return absl::UnavailableError(absl::StrCat("shared memory: ", what, ": ", std::strerror(error)));
+}
+
+// A connection to the server's socket for shared memory.
+absl::StatusOr<Descriptor> Connect(const std::string& path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof(address.sun_path)) {
+    return ContradictionError("socket", absl::StrCat("\"", path, "\" is not the path of a socket"));
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  Descriptor connection(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  const timeval patience = {kHandoffSeconds, 0};
+  if (connection.get() < 0 || setsockopt(connection.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) != 0 ||
+      setsockopt(connection.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) != 0) {
+    return SystemError("socket");
+  }
+  if (connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    return SystemError(absl::StrCat("no server takes any at ", path));
+  }
+  return connection;
+}
+
+// Hands the memory over; the token that the server answered.
+absl::StatusOr<std::string> HandOver(int connection, int memory, size_t bytes) {
+  HandoffRequest request = {};
+  std::memcpy(request.magic, kHandoffMagic, sizeof(request.magic));
+  request.bytes = bytes;
+  iovec data = {&request, sizeof(request)};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message = {};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  cmsghdr* const rights = CMSG_FIRSTHDR(&message);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(rights), &memory, sizeof(int));
+  // A server that has no room answers and closes without reading: its answer is there all the same.
+  const bool sent = sendmsg(connection, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(request));
+  HandoffReply reply = {};
+  if (recv(connection, &reply, sizeof(reply), 0) != static_cast<ssize_t>(sizeof(reply)) ||
+      std::memcmp(reply.magic, kHandoffMagic, sizeof(reply.magic)) != 0) {
+    return SystemError(sent ? "no answer from the server" : "handing it to the server");
+  }
+  reply.message[sizeof(reply.message) - 1] = '\0';
+  if (reply.code != 0) return absl::Status(static_cast<absl::StatusCode>(reply.code), reply.message);
+  return std::string(reinterpret_cast<const char*>(reply.token), kTokenBytes);
+}
+
+// A name that no other client has.
+absl::StatusOr<std::string> NewName() {
+  char random[16];
+  if (getrandom(random, sizeof(random), 0) != sizeof(random)) return SystemError("random bytes");
+  return absl::StrCat("ring-", absl::BytesToHexString(absl::string_view(random, sizeof(random))));
+}
+
+}  // namespace
+
+struct SharedMemoryRing::State {
+  ~State() {
+    if (data != nullptr) munmap(data, slot_bytes * static_cast<size_t>(slots));
+  }
+
+  int slots = 0;
+  size_t slot_bytes = 0;
+  uint8_t* data = nullptr;
+  std::string name;
+  Descriptor connection;  // the server keeps the memory while it is open
+
+  std::mutex mutex;
+  std::condition_variable freed;
+  std::vector<int> free;
+};
+
+struct SharedSlot::Lease {
+  ~Lease() {
+    {
+      std::lock_guard<std::mutex> lock(ring->mutex);
+      ring->free.push_back(index);  // has room for all
+    }
+    ring->freed.notify_one();
+  }
+  size_t offset() const { return ring->slot_bytes * static_cast<size_t>(index); }
+
+  std::shared_ptr<SharedMemoryRing::State> ring;
+  int index;
+};
+
+uint8_t* SharedSlot::data() const { return lease_->ring->data + lease_->offset(); }
+size_t SharedSlot::bytes() const { return lease_->ring->slot_bytes; }
+const std::string& SharedSlot::region() const { return lease_->ring->name; }
+size_t SharedSlot::offset() const { return lease_->offset(); }
+
+absl::StatusOr<std::unique_ptr<SharedMemoryRing>> SharedMemoryRing::Create(
+    const std::shared_ptr<grpc::ChannelInterface>& channel, const std::string& socket, const RingOptions& options) {
+  if (options.slots < 1 || options.slots > kMaxSlots) return OutOfRangeError("slots", options.slots, 1, kMaxSlots);
+  constexpr size_t kMost = size_t{1} << 40;
+  if (options.slot_bytes < 1 || options.slot_bytes > kMost) {
+    return OutOfRangeError("slot_bytes", options.slot_bytes, size_t{1}, kMost);
+  }
+  auto state = std::make_shared<State>();
+  state->slots = options.slots;
+  state->slot_bytes = (options.slot_bytes + kPage - 1) / kPage * kPage;
+  const size_t bytes = state->slot_bytes * static_cast<size_t>(options.slots);
+
+  const Descriptor memory(memfd_create("glint-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (memory.get() < 0 || ftruncate(memory.get(), static_cast<off_t>(bytes)) != 0 ||
+      fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    return SystemError(absl::StrCat("making ", bytes, " bytes"));
+  }
+  void* const data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
+  if (data == MAP_FAILED) return SystemError("mapping it");
+  state->data = static_cast<uint8_t*>(data);
+
+  auto connection = Connect(socket);
+  if (!connection.ok()) return connection.status();
+  const auto token = HandOver(connection->get(), memory.get(), bytes);
+  if (!token.ok()) return token.status();
+  state->connection = *std::move(connection);
+  auto name = NewName();
+  if (!name.ok()) return name.status();
+
+  grpc::ClientContext context;
+  context.set_deadline(absl::ToChronoTime(absl::Now() + kCallTimeout));
+  v1::RegisterSharedMemoryRequest request;
+  request.set_token(*token);
+  request.set_name(*name);
+  v1::RegisterSharedMemoryResponse response;
+  const auto stub = v1::FeatureDetection::NewStub(channel);
+  if (const grpc::Status s = stub->RegisterSharedMemory(&context, request, &response); !s.ok()) return FromGrpc(s);
+  state->name = *std::move(name);
+  for (int i = options.slots; i-- > 0;) state->free.push_back(i);
+  return std::unique_ptr<SharedMemoryRing>(new SharedMemoryRing(std::move(state)));
+}
+
+SharedMemoryRing::SharedMemoryRing(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+SharedMemoryRing::~SharedMemoryRing() = default;
+
+SharedSlot SharedMemoryRing::Acquire(absl::Duration timeout) {
+  const absl::Time deadline = absl::Now() + timeout;
+  std::unique_lock<std::mutex> lock(state_->mutex);
+  while (state_->free.empty()) {
+    const absl::Duration left = deadline - absl::Now();
+    if (left <= absl::ZeroDuration()) return SharedSlot();
+    // In steps, since an infinite deadline is more than condition variables take.
+    state_->freed.wait_for(lock, absl::ToChronoNanoseconds(std::min(left, absl::Hours(1))));
+  }
+  SharedSlot slot;
+  slot.lease_ = std::make_shared<SharedSlot::Lease>();
+  slot.lease_->ring = state_;
+  slot.lease_->index = state_->free.back();
+  state_->free.pop_back();
+  return slot;
+}
+
+size_t SharedMemoryRing::slot_bytes() const { return state_->slot_bytes; }
+
+}  // namespace glint::client

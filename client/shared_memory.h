@@ -1,0 +1,78 @@
+// Memory shared with a server on the same machine: pixels are written once, where the server reads them.
+//
+//   auto ring = client.ShareMemory({});                             // on a unix socket, of a server with
+//   --shared-memory SharedSlot slot = (*ring)->Acquire();                           // waits until one is free
+//   camera.ReadInto(slot.data());
+//   stream->Write(id, ImageInput::Shared(std::move(slot), PixelFormat::kGray8, width, height, stride));
+//
+// A slot is the server's from Write() until its result has been delivered, and then free again; whoever writes to it in
+// between makes the features of that frame unspecified, and nothing else.
+#ifndef GLINT_CLIENT_SHARED_MEMORY_H_
+#define GLINT_CLIENT_SHARED_MEMORY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace grpc {
+class ChannelInterface;
+}
+
+namespace glint::client {
+
+struct RingOptions {
+  int slots = 9;                    // 1..4096: those of a stream's default window, and one to fill
+  size_t slot_bytes = 1920 * 1080;  // at least 1; rounded up to whole pages
+  // The server's socket for shared memory, where it is not what the client's address is with ".shm" behind it.
+  std::string socket;
+};
+
+// One slot of a ring. Copies mean the same slot; when the last is gone, it is free. Empty by default. Outlives its
+// ring.
+class SharedSlot {
+ public:
+  SharedSlot() = default;
+
+  bool empty() const { return lease_ == nullptr; }
+  uint8_t* data() const;  // page-aligned
+  size_t bytes() const;
+  // What the server calls it: a region, and the bytes from its beginning to the slot.
+  const std::string& region() const;
+  size_t offset() const;
+
+ private:
+  friend class SharedMemoryRing;
+  struct Lease;
+  std::shared_ptr<Lease> lease_;
+};
+
+// Thread-safe. Made by Client::ShareMemory(). The server forgets the memory when this is destroyed and the last slot is
+// gone.
+class SharedMemoryRing {
+ public:
+  // For Client. `channel` reaches the server whose socket for shared memory is at `socket`.
+  static absl::StatusOr<std::unique_ptr<SharedMemoryRing>> Create(
+      const std::shared_ptr<grpc::ChannelInterface>& channel, const std::string& socket, const RingOptions& options);
+  ~SharedMemoryRing();
+  SharedMemoryRing(const SharedMemoryRing&) = delete;
+  SharedMemoryRing& operator=(const SharedMemoryRing&) = delete;
+
+  // A slot with whatever is in it; empty if none became free in time.
+  SharedSlot Acquire(absl::Duration timeout = absl::InfiniteDuration());
+
+  size_t slot_bytes() const;
+
+ private:
+  friend class SharedSlot;
+  struct State;
+  explicit SharedMemoryRing(std::shared_ptr<State> state);
+  const std::shared_ptr<State> state_;
+};
+
+}  // namespace glint::client
+
+#endif  // GLINT_CLIENT_SHARED_MEMORY_H_

@@ -1,0 +1,192 @@
+#include "server/shm/handoff.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "proto/handoff.h"
+
+namespace glint {
+namespace {
+
+// For a client to send its request once it is connected.
+constexpr absl::Duration kPatience = absl::Seconds(5);
+// Until a descriptor may be free again, in a process that has none left.
+constexpr absl::Duration kBreath = absl::Milliseconds(50);
+constexpr int kBacklog = 16;
+
+sockaddr_un AddressOf(const std::string& path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+  return address;
+}
+
+absl::Status CannotListen(const std::string& path, absl::string_view why) {
+  return absl::UnavailableError(absl::StrCat("listen: cannot take memory at ", path, ": ", why));
+}
+
+// Removes a socket that nobody listens on.
+absl::Status MakeRoom(const std::string& path, const sockaddr_un& address) {
+  struct stat info;
+  if (lstat(path.c_str(), &info) != 0) return absl::OkStatus();
+  if (!S_ISSOCK(info.st_mode)) return CannotListen(path, "a file of that name exists and is not a socket");
+  const int probe = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const int connected = connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+  const int error = connected == 0 ? EADDRINUSE : errno;
+  close(probe);
+  if (error != ECONNREFUSED) return CannotListen(path, std::strerror(error));
+  unlink(path.c_str());
+  return absl::OkStatus();
+}
+
+void Reply(int fd, const absl::StatusOr<std::string>& token) {
+  HandoffReply reply = {};
+  std::memcpy(reply.magic, kHandoffMagic, sizeof(reply.magic));
+  reply.code = static_cast<int32_t>(token.status().code());
+  if (token.ok()) {
+    std::memcpy(reply.token, token->data(), kTokenBytes);
+  } else {
+    const absl::string_view text = token.status().message();
+    std::memcpy(reply.message, text.data(), std::min(text.size(), sizeof(reply.message) - 1));
+  }
+  // A client that does not take it has lost it, and its region with the connection.
+  send(fd, &reply, sizeof(reply), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+// One message and the descriptor that came with it, which is the caller's; -1: none.
+struct Received {
+  ssize_t bytes = 0;
+  HandoffRequest request = {};
+  int fd = -1;
+};
+
+Received Receive(int connection) {
+  Received received;
+  iovec data = {&received.request, sizeof(received.request)};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];  // the kernel closes what has no room
+  msghdr message = {};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  received.bytes = recvmsg(connection, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  if (received.bytes < 0) return received;
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS && part->cmsg_len == CMSG_LEN(sizeof(int))) {
+      std::memcpy(&received.fd, CMSG_DATA(part), sizeof(int));
+    }
+  }
+  if ((message.msg_flags & MSG_TRUNC) != 0) received.bytes = sizeof(received.request) + 1;
+  return received;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Handoff>> Handoff::Start(const std::string& path, int max_connections,
+                                                        SharedMemory* memory) {
+  const sockaddr_un address = AddressOf(path);
+  if (absl::Status s = MakeRoom(path, address); !s.ok()) return s;
+  const int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (listener < 0 || bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
+      listen(listener, kBacklog) != 0) {
+    const absl::Status status = CannotListen(path, std::strerror(errno));
+    if (listener >= 0) close(listener);
+    return status;
+  }
+  const int stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  return std::unique_ptr<Handoff>(new Handoff(path, listener, stop, max_connections, memory));
+}
+
+Handoff::Handoff(std::string path, int listener, int stop, int max_connections, SharedMemory* memory)
+    : path_(std::move(path)),
+      listener_(listener),
+      stop_(stop),
+      max_connections_(static_cast<size_t>(max_connections)),
+      memory_(memory),
+      thread_(&Handoff::Main, this) {}
+
+Handoff::~Handoff() {
+  const uint64_t one = 1;
+  (void)!write(stop_, &one, sizeof(one));
+  thread_.join();
+  close(listener_);
+  close(stop_);
+  unlink(path_.c_str());
+}
+
+void Handoff::Main() {
+  std::vector<pollfd> polled;
+  for (;;) {
+    polled.assign({{stop_, POLLIN, 0}, {listener_, POLLIN, 0}});
+    absl::Time next = absl::InfiniteFuture();
+    for (const Connection& connection : connections_) {
+      polled.push_back({connection.fd, POLLIN, 0});
+      if (connection.token.empty()) next = std::min(next, connection.deadline);
+    }
+    const int wait =
+        next == absl::InfiniteFuture()
+            ? -1
+            : static_cast<int>(std::clamp<int64_t>(absl::ToInt64Milliseconds(next - absl::Now()) + 1, 0, 60000));
+    if (poll(polled.data(), polled.size(), wait) < 0 && errno != EINTR) break;
+    if (polled[0].revents != 0) break;
+    const absl::Time now = absl::Now();
+    for (size_t i = connections_.size(); i-- > 0;) {
+      Connection& connection = connections_[i];
+      const bool late = connection.token.empty() && now >= connection.deadline;
+      if (polled[i + 2].revents != 0 ? Serve(&connection) : !late) continue;
+      Close(&connection);
+      connections_.erase(connections_.begin() + static_cast<ptrdiff_t>(i));
+    }
+    if (polled[1].revents != 0) Accept();
+  }
+  for (Connection& connection : connections_) Close(&connection);
+}
+
+void Handoff::Accept() {
+  const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (fd < 0) {
+    if (errno == EMFILE || errno == ENFILE) absl::SleepFor(kBreath);
+    return;
+  }
+  if (connections_.size() >= max_connections_) {
+    Reply(fd, absl::ResourceExhaustedError(absl::StrCat("memory.regions: all ", max_connections_,
+                                                        " of this server are taken (--shared-memory-max-regions)")));
+    close(fd);
+    return;
+  }
+  connections_.push_back({fd, absl::Now() + kPatience, ""});
+}
+
+bool Handoff::Serve(Connection* connection) {
+  const Received received = Receive(connection->fd);
+  if (received.bytes < 0) return errno == EAGAIN || errno == EINTR;
+  absl::StatusOr<std::string> token = absl::InvalidArgumentError("memory: not a request of Glint's with one memfd");
+  const bool good = received.bytes == sizeof(received.request) && received.fd >= 0 &&
+                    std::memcmp(received.request.magic, kHandoffMagic, sizeof(kHandoffMagic)) == 0;
+  // Whoever has handed over has nothing more to say, and ends by closing.
+  const bool first = connection->token.empty();
+  if (good && first) token = memory_->Take(received.fd, received.request.bytes);
+  if (received.fd >= 0) close(received.fd);
+  if (received.bytes == 0) return false;
+  if (first && token.ok()) connection->token = *token;
+  Reply(connection->fd, token);
+  return token.ok();
+}
+
+void Handoff::Close(Connection* connection) {
+  if (!connection->token.empty()) memory_->Drop(connection->token);
+  close(connection->fd);
+}
+
+}  // namespace glint

@@ -1,0 +1,74 @@
+// The regions of memory that clients share with this server: who has them, under which names, and how much there is.
+#ifndef GLINT_SERVER_SHM_SHARED_MEMORY_H_
+#define GLINT_SERVER_SHM_SHARED_MEMORY_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "server/shm/shared_region.h"
+
+namespace glint {
+
+// Names are 1..kMaxRegionName letters, digits, '.', '_' and '-'.
+inline constexpr size_t kMaxRegionName = 64;
+
+struct SharedMemoryOptions {
+  bool enabled = false;
+  int64_t max_bytes = int64_t{1} << 30;  // of all regions together
+  int max_regions = 64;
+};
+
+// A region belongs to whoever knows its token. It is here from Take() to Drop(), and mapped for as long as a frame
+// still uses it. Thread-safe.
+class SharedMemory {
+ public:
+  explicit SharedMemory(const SharedMemoryOptions& options) : options_(options), usage_(std::make_shared<Usage>()) {}
+
+  bool enabled() const { return options_.enabled; }
+
+  // Maps a region (errors of SharedRegion::Map(), RESOURCE_EXHAUSTED beyond the limits) and returns its token.
+  absl::StatusOr<std::string> Take(int fd, uint64_t bytes);
+  void Drop(const std::string& token);
+
+  // Gives a region its name and returns its size. NOT_FOUND: no such token. ALREADY_EXISTS: another region has the
+  // name. FAILED_PRECONDITION: the region has a name.
+  absl::StatusOr<size_t> Register(const std::string& token, const std::string& name);
+  // Takes its name away. NOT_FOUND: no such token, or no name.
+  absl::Status Unregister(const std::string& token);
+
+  // Allocates nothing unless it fails. `local`: the client came through a unix socket; others get FAILED_PRECONDITION,
+  // as everybody does where this is off. NOT_FOUND: no region of that name. Errors are about the field `image`.
+  absl::StatusOr<std::shared_ptr<const SharedRegion>> Find(absl::string_view name, bool local) const;
+
+  // Of regions that are mapped.
+  int64_t bytes() const;
+
+ private:
+  struct Usage {
+    std::mutex mutex;
+    int64_t bytes = 0;
+    int regions = 0;
+  };
+  struct Owned {
+    std::shared_ptr<const SharedRegion> region;
+    std::string name;  // empty: none
+  };
+  using Names = std::map<std::string, std::shared_ptr<const SharedRegion>, std::less<>>;
+
+  const SharedMemoryOptions options_;
+  const std::shared_ptr<Usage> usage_;  // of the regions, too, which may be mapped for longer than they are here
+
+  mutable std::mutex mutex_;
+  std::map<std::string, Owned> owned_;  // by token
+  Names names_;
+};
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_SHM_SHARED_MEMORY_H_

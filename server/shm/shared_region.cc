@@ -1,0 +1,55 @@
+#include "server/shm/shared_region.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "features/error.h"
+
+namespace glint {
+namespace {
+
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+absl::Status CheckFile(int fd, uint64_t bytes, int64_t max_bytes) {
+  struct stat file = {};
+  struct statfs filesystem = {};
+  if (fstat(fd, &file) != 0 || fstatfs(fd, &filesystem) != 0 || !S_ISREG(file.st_mode)) {
+    return ContradictionError("memory", "the descriptor is not a memfd's");
+  }
+  // Not huge pages: one that cannot be had would end in SIGBUS, sealed or not.
+  if (filesystem.f_type != TMPFS_MAGIC) return ContradictionError("memory", "is not a memfd of ordinary pages");
+  const int seals = fcntl(fd, F_GET_SEALS);
+  if (seals < 0 || (seals & kSeals) != kSeals) {
+    return ContradictionError("memory", "is not sealed with F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_SEAL");
+  }
+  // The size is final from here on.
+  if (file.st_size < 1 || static_cast<uint64_t>(file.st_size) != bytes) {
+    return ContradictionError("memory", absl::StrCat("has ", file.st_size, " bytes, but ", bytes, " were announced"));
+  }
+  if (file.st_size > max_bytes) {
+    return LimitError("memory.bytes", file.st_size, max_bytes, "--shared-memory-max-bytes");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SharedRegion>> SharedRegion::Map(int fd, uint64_t bytes, int64_t max_bytes) {
+  if (absl::Status s = CheckFile(fd, bytes, max_bytes); !s.ok()) return s;
+  void* const data = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, 0);
+  if (data == MAP_FAILED) {
+    return ContradictionError("memory", absl::StrCat("cannot be mapped for reading: ", std::strerror(errno)));
+  }
+  return std::unique_ptr<SharedRegion>(new SharedRegion(static_cast<const uint8_t*>(data), bytes));
+}
+
+SharedRegion::~SharedRegion() { munmap(const_cast<uint8_t*>(data_), size_); }
+
+}  // namespace glint

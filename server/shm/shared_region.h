@@ -1,0 +1,36 @@
+// A client's memory, mapped for reading. What is in it is the client's at all times: it may change while it is read.
+#ifndef GLINT_SERVER_SHM_SHARED_REGION_H_
+#define GLINT_SERVER_SHM_SHARED_REGION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+namespace glint {
+
+// Unmaps when destroyed. Thread-safe.
+class SharedRegion {
+ public:
+  // Maps the memfd `fd`, which stays the caller's. It must have `bytes` bytes, at least one and at most `max_bytes`,
+  // and be sealed against shrinking, growing and other seals: so no page of it can be taken away and reading it cannot
+  // end in SIGBUS. INVALID_ARGUMENT says what is missing; RESOURCE_EXHAUSTED beyond `max_bytes`.
+  static absl::StatusOr<std::unique_ptr<SharedRegion>> Map(int fd, uint64_t bytes, int64_t max_bytes);
+  ~SharedRegion();
+  SharedRegion(const SharedRegion&) = delete;
+  SharedRegion& operator=(const SharedRegion&) = delete;
+
+  absl::Span<const uint8_t> bytes() const { return {data_, size_}; }
+
+ private:
+  SharedRegion(const uint8_t* data, size_t size) : data_(data), size_(size) {}
+
+  const uint8_t* const data_;
+  const size_t size_;
+};
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_SHM_SHARED_REGION_H_

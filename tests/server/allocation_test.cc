@@ -1,0 +1,181 @@
+// Once a stream has warmed up, the server's own code takes no memory for a frame. Every call of malloc is looked at: it
+// counts as ours if the first function on the stack that is neither the C nor the C++ library's is in this program,
+// which links Glint statically and gRPC, protobuf and Abseil dynamically. What those take for a message is theirs.
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "tests/server/harness.h"
+#include "tests/support/images.h"
+
+extern "C" {
+void* __libc_malloc(size_t bytes);
+void* __libc_calloc(size_t count, size_t bytes);
+void* __libc_realloc(void* memory, size_t bytes);
+void* __libc_memalign(size_t alignment, size_t bytes);
+}
+
+namespace {
+
+constexpr int kDepth = 24;
+
+struct Counts {
+  std::atomic<bool> on{false};
+  std::atomic<int> all{0};
+  std::atomic<int> ours{0};
+  std::atomic<size_t> largest{0};  // of all
+  void* first_of_ours[kDepth];
+  std::atomic<int> depth{0};
+} counts;
+
+thread_local bool ignored = false;  // this thread is the client's, or is counting
+
+bool IsStandardLibrary(const char* file) {
+  for (const char* name : {"libc.so", "libstdc++.so", "libm.so", "ld-linux"}) {
+    if (std::strstr(file, name) != nullptr) return true;
+  }
+  return false;
+}
+
+// Not inlined, so that the two frames on top are always this and the allocation function.
+__attribute__((noinline)) void Count(size_t bytes) {
+  if (!counts.on.load(std::memory_order_relaxed) || ignored) return;
+  ignored = true;
+  static const char* const program = [] {
+    Dl_info info = {};
+    dladdr(reinterpret_cast<void*>(&Count), &info);
+    return info.dli_fname;
+  }();
+  ++counts.all;
+  size_t largest = counts.largest;
+  while (bytes > largest && !counts.largest.compare_exchange_weak(largest, bytes)) {
+  }
+  void* stack[kDepth];
+  const int depth = backtrace(stack, kDepth);
+  for (int i = 2; i < depth; ++i) {
+    Dl_info info = {};
+    if (dladdr(stack[i], &info) == 0 || IsStandardLibrary(info.dli_fname)) continue;
+    if (std::strcmp(info.dli_fname, program) == 0 && ++counts.ours == 1) {
+      std::memcpy(counts.first_of_ours, stack, sizeof(stack));
+      counts.depth = depth;
+    }
+    break;
+  }
+  ignored = false;
+}
+
+}  // namespace
+
+extern "C" {
+void* malloc(size_t bytes) {
+  Count(bytes);
+  return __libc_malloc(bytes);
+}
+void* calloc(size_t count, size_t bytes) {
+  Count(count * bytes);
+  return __libc_calloc(count, bytes);
+}
+void* realloc(void* memory, size_t bytes) {
+  Count(bytes);
+  return __libc_realloc(memory, bytes);
+}
+void* aligned_alloc(size_t alignment, size_t bytes) {
+  Count(bytes);
+  return __libc_memalign(alignment, bytes);
+}
+}
+
+namespace glint::testing {
+namespace {
+
+// The frames of one stream, one after the other.
+class Frames {
+ public:
+  Frames(v1::FeatureDetection::Stub* stub, int width, int height) : stream_(stub) {
+    stream_.Write(OptionsMessage());
+    message_ = FrameMessage(0, width, height);
+    const Image image = Noise({width, height}, 1);
+    std::string* const pixels = message_.mutable_frame()->mutable_image()->mutable_raw()->mutable_data();
+    for (int y = 0; y < height; ++y) {
+      std::memcpy(&(*pixels)[static_cast<size_t>(y) * static_cast<size_t>(width)], image.row(y),
+                  static_cast<size_t>(width));
+    }
+  }
+  void Run(int count) {
+    for (int i = 0; i < count; ++i) {
+      message_.mutable_frame()->set_frame_id(++id_);
+      ASSERT_TRUE(stream_.Write(message_));
+      const v1::DetectStreamResponse reply = stream_.Read();
+      ASSERT_EQ(reply.status().code(), 0) << reply.status().message();
+      ASSERT_GT(reply.features().x_size(), 0);
+    }
+  }
+
+ private:
+  TestStream stream_;
+  v1::DetectStreamRequest message_;
+  uint64_t id_ = 0;
+};
+
+class AllocationTest : public ::testing::Test {
+ protected:
+  AllocationTest() {
+    ignored = true;
+    void* stack[1];
+    backtrace(stack, 1);  // loads what it needs
+  }
+  static ServerOptions Options() {
+    ServerOptions options = TestOptions();
+    options.listen = {"127.0.0.1:0"};
+    return options;
+  }
+  void CountDuring(const std::function<void()>& run) {
+    counts.all = counts.ours = 0;
+    counts.largest = 0;
+    counts.on = true;
+    run();
+    counts.on = false;
+  }
+
+  TestServer server_{Options()};
+};
+
+// Two sizes in turn, so that what is kept for one is not lost to the other.
+TEST_F(AllocationTest, AFrameTakesNoMemoryOfOurs) {
+  constexpr int kFrames = 100;
+  Frames small(server_.stub(), 640, 480), large(server_.stub(), 1280, 720);
+  const auto run = [&](int count) {
+    for (int i = 0; i < count; i += 10) {
+      small.Run(10);
+      large.Run(10);
+    }
+  };
+  run(kFrames / 2);
+  CountDuring([&] { run(kFrames); });
+  EXPECT_EQ(counts.ours, 0) << "of " << 2 * kFrames << " frames; the first one's stack follows";
+  if (counts.ours > 0) backtrace_symbols_fd(counts.first_of_ours, counts.depth, 2);
+  EXPECT_GT(counts.all, 0);  // gRPC's: the test sees allocations at all
+  // Nobody puts a frame together: the largest piece is a part of what the socket had.
+  std::cout << "per frame " << counts.all / (2.0 * kFrames) << " allocations of gRPC, the largest of " << counts.largest
+            << " bytes\n";
+}
+
+// The test can fail: a server's code that does take memory is seen.
+TEST_F(AllocationTest, SeesOurs) {
+  CountDuring([&] {
+    v1::GetServerInfoResponse info;
+    grpc::ClientContext context;
+    ASSERT_TRUE(server_.stub()->GetServerInfo(&context, {}, &info).ok());
+  });
+  EXPECT_GT(counts.ours, 0);
+}
+
+}  // namespace
+}  // namespace glint::testing
