@@ -14,13 +14,22 @@ namespace glint::client {
 
 // Where the time of one frame went on the server, in nanoseconds. The parts follow each other within `total`.
 struct Timings {
-  int64_t receive_ns = 0;   // message bytes into a parsed frame
-  int64_t queue_ns = 0;     // waiting for a lane
-  int64_t decode_ns = 0;    // encoded pixels to grey ones
-  int64_t upload_ns = 0;    // out of the message to the device, or to the CPU lane's memory; colours become grey
-  int64_t detect_ns = 0;    // all stages of the detector
-  int64_t download_ns = 0;  // back from the device, into the reply's layout
-  int64_t total_ns = 0;     // first byte of the frame parsed to reply handed to gRPC
+  int64_t receive_ns = 0;    // message bytes into a parsed frame
+  int64_t queue_ns = 0;      // waiting for a lane
+  int64_t decode_ns = 0;     // encoded pixels to grey ones
+  int64_t upload_ns = 0;     // out of the message to the device, or to the CPU lane's memory; colours become grey
+  int64_t detect_ns = 0;     // all stages of the detector
+  int64_t download_ns = 0;   // back from the device, and into arrays
+  int64_t serialize_ns = 0;  // features into the reply's bytes
+  int64_t order_ns = 0;      // waiting for the replies of earlier frames of the stream
+  int64_t total_ns = 0;      // all of these: first byte of the frame parsed to reply handed to gRPC
+
+  // What detect_ns is made of; 0 is not measured apart.
+  int64_t pyramid_ns = 0;
+  int64_t corners_ns = 0;  // test, score, suppression
+  int64_t select_ns = 0;   // ranking and ordering
+  int64_t orient_ns = 0;
+  int64_t describe_ns = 0;  // blur and descriptor
 
   int lane = 0;         // counted from 0
   std::string device;   // "cpu", "cuda:0"
@@ -61,6 +70,8 @@ struct ServerInfo {
   int max_features = 0;
   int64_t max_message_bytes = 0;
   int max_sessions = 0;
+  std::vector<std::string> devices;  // "cpu", or "cuda:0", "cuda:1"
+  int64_t memory_bound_bytes = 0;    // host memory that its limits allow it to take
   std::vector<std::string> presets;
   std::string shared_memory_socket;  // its path on the server; empty: no shared memory
 };

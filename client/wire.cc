@@ -188,7 +188,14 @@ void FromWire(const v1::Timings& wire, Timings* timings) {
   timings->upload_ns = wire.upload_ns();
   timings->detect_ns = wire.detect_ns();
   timings->download_ns = wire.download_ns();
+  timings->serialize_ns = wire.serialize_ns();
+  timings->order_ns = wire.order_ns();
   timings->total_ns = wire.total_ns();
+  timings->pyramid_ns = wire.pyramid_ns();
+  timings->corners_ns = wire.corners_ns();
+  timings->select_ns = wire.select_ns();
+  timings->orient_ns = wire.orient_ns();
+  timings->describe_ns = wire.describe_ns();
   timings->lane = wire.lane();
   timings->device = wire.device();
   timings->queue_depth = wire.queue_depth();
@@ -206,6 +213,8 @@ ServerInfo FromWire(const v1::GetServerInfoResponse& wire) {
   info.max_features = wire.limits().max_features();
   info.max_message_bytes = wire.limits().max_message_bytes();
   info.max_sessions = wire.limits().max_sessions();
+  Assign(wire.devices(), &info.devices);
+  info.memory_bound_bytes = wire.memory_bound_bytes();
   Assign(wire.presets(), &info.presets);
   info.shared_memory_socket = wire.shared_memory_socket();
   return info;

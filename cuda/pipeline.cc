@@ -8,6 +8,7 @@
 #include <list>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "cuda/map_pipeline.h"
 #include "cuda/map_stages.h"
@@ -549,6 +550,19 @@ absl::StatusOr<Floors> Pipeline::MeasureFloors(int64_t bytes_up, int64_t bytes_d
 absl::Status ProbeDevice(int ordinal) {
   cudaDeviceProp properties{};
   return CheckDevice(&CudaApi(), ordinal, &properties);
+}
+
+int DeviceCount() {
+  int count = 0;
+  return CudaApi().GetDeviceCount(&count) == cudaSuccess ? count : 0;
+}
+
+std::string DevicePciBusId(int ordinal) {
+  cudaDeviceProp properties{};
+  if (!CheckDevice(&CudaApi(), ordinal, &properties).ok()) return "";
+  return absl::AsciiStrToUpper(absl::StrCat(absl::Hex(properties.pciDomainID, absl::kZeroPad8), ":",
+                                            absl::Hex(properties.pciBusID, absl::kZeroPad2), ":",
+                                            absl::Hex(properties.pciDeviceID, absl::kZeroPad2), ".0"));
 }
 
 std::string DeviceDescription(int ordinal) {

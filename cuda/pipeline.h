@@ -64,6 +64,12 @@ class Pipeline {
 // state in words.
 absl::Status ProbeDevice(int ordinal);
 
+// Devices that the driver shows to this process; 0 without a driver.
+int DeviceCount();
+
+// Where a device is, "00000000:1B:00.0", for tools that count devices otherwise. Empty without a working device.
+std::string DevicePciBusId(int ordinal);
+
 // "NVIDIA H200 (sm_90, 132 SMs), driver 13.0". Empty without a working device.
 std::string DeviceDescription(int ordinal);
 

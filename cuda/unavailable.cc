@@ -35,6 +35,10 @@ absl::StatusOr<Floors> Pipeline::MeasureFloors(int64_t, int64_t, int) { return i
 
 absl::Status ProbeDevice(int) { return BuiltWithoutCuda(); }
 
+int DeviceCount() { return 0; }
+
+std::string DevicePciBusId(int) { return ""; }
+
 std::string DeviceDescription(int) { return ""; }
 
 absl::StatusOr<PinnedMemory> PinnedMemory::Allocate(size_t) { return BuiltWithoutCuda(); }

@@ -10,6 +10,9 @@
 
 namespace glint {
 
+// Payload of a status that a GPU's runtime caused: the error's name there, for example "cudaErrorIllegalAddress".
+inline constexpr char kDeviceErrorPayload[] = "glint/device-error";
+
 // "levels: 13 is not in 1..12"
 template <typename T, typename U>
 absl::Status OutOfRangeError(absl::string_view field, const T& value, const U& low, const U& high) {

@@ -9,6 +9,7 @@
 #include "server/health.h"
 #include "server/lane/lane.h"
 #include "server/log.h"
+#include "server/memory_bound.h"
 #include "server/metrics/metrics.h"
 #include "server/options.h"
 #include "server/schedule/frame_queue.h"
@@ -26,9 +27,9 @@ struct ServerEnv {
         shared_memory(options.shared_memory),
         queue({options.queue_capacity, options.max_pending_bytes, static_cast<int>(lanes.lanes.size())}),
         health(static_cast<int>(lanes.lanes.size())),
-        metrics({ServerVersion(), BackendName(lanes.backend), lanes.device, lanes.simd,
-                 static_cast<int>(lanes.lanes.size()), options.queue_capacity},
-                [this] { return queue.size(); }) {}
+        memory_bound(ComputeMemoryBound(options, static_cast<int>(lanes.lanes.size()))),
+        metrics(Describe(*this), {[this] { return queue.size(); }, [this] { return frames_in_flight.load(); },
+                                  [this] { return queue.bytes(); }}) {}
 
   const ServerOptions options;
   Logger logger;
@@ -36,9 +37,25 @@ struct ServerEnv {
   SharedMemory shared_memory;
   FrameQueue queue;
   Health health;
-  Metrics metrics;
+  const MemoryBound memory_bound;
   std::atomic<int> sessions{0};          // streams that are open
   std::atomic<int> frames_in_flight{0};  // read and not answered
+  Metrics metrics;
+
+ private:
+  static Metrics::BuildInfo Describe(const ServerEnv& env) {
+    Metrics::BuildInfo info;
+    info.version = ServerVersion();
+    info.backend = BackendName(env.lanes.backend);
+    info.device = env.lanes.device;
+    info.simd = env.lanes.simd;
+    info.queue_capacity = env.options.queue_capacity;
+    info.pool_limit = env.options.max_pending_bytes;
+    info.memory_bound = env.memory_bound.total();
+    for (const auto& lane : env.lanes.lanes) info.lanes.push_back(lane->device());
+    info.gpus = env.lanes.gpus;
+    return info;
+  }
 };
 
 }  // namespace glint

@@ -95,6 +95,19 @@ constexpr Choice<LogFormat> kLogFormats[] = {{"text", LogFormat::kText}, {"json"
         [](const ServerOptions& o) { return o.field; }                           \
   }
 
+absl::Status SetDevices(absl::string_view name, absl::string_view value, bool, ServerOptions* o) {
+  o->lanes.devices.clear();
+  if (value == "all") return absl::OkStatus();
+  for (const absl::string_view device : absl::StrSplit(value, ',')) {
+    int ordinal = 0;
+    if (!absl::SimpleAtoi(device, &ordinal)) {
+      return absl::InvalidArgumentError(absl::StrCat(name, ": \"", value, "\" is neither all nor numbers like 0,1"));
+    }
+    o->lanes.devices.push_back(ordinal);
+  }
+  return absl::OkStatus();
+}
+
 const Flag kFlags[] = {
     {"listen", "ADDRESS[,ADDRESS...]", "HOST:PORT (port 0: any) or unix:PATH; may be repeated",
      [](absl::string_view, absl::string_view value, bool first, ServerOptions* o) {
@@ -118,8 +131,10 @@ const Flag kFlags[] = {
        return SetChoice(name, value, kBackends, &o->lanes.backend);
      },
      [](const ServerOptions& o) { return ShowChoice(kBackends, o.lanes.backend); }},
-    GLINT_INT_FLAG("device", lanes.device, "CUDA device, counted from 0"),
-    GLINT_INT_FLAG("lanes", lanes.lanes, "frames worked on at the same time; 0: one per processor (CPU), two (CUDA)"),
+    {"devices", "all|N[,N...]", "CUDA devices, counted from 0; all: those that work", SetDevices,
+     [](const ServerOptions& o) { return o.lanes.devices.empty() ? "all" : absl::StrJoin(o.lanes.devices, ","); }},
+    GLINT_INT_FLAG("lanes", lanes.lanes,
+                   "frames worked on at the same time by each device; 0: one per processor (CPU), two (CUDA)"),
     GLINT_INT_FLAG("threads-per-lane", lanes.threads_per_lane, "CPU threads that share one frame"),
     {"gpu-wait", "spin|yield|block", "how a lane's thread waits for the GPU",
      [](absl::string_view name, absl::string_view value, bool, ServerOptions* o) {

@@ -12,6 +12,12 @@ void Health::LaneIsWarm() {
   ChangedLocked();
 }
 
+void Health::LaneLeaves(bool warm) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!warm) --cold_lanes_;
+  ChangedLocked();
+}
+
 void Health::StartDraining() {
   std::lock_guard<std::mutex> lock(mutex_);
   draining_ = true;

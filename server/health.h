@@ -18,6 +18,8 @@ class Health {
   explicit Health(int lanes) : cold_lanes_(lanes) {}
 
   void LaneIsWarm();
+  // `warm`: it was. Not the last one: then see Fail().
+  void LaneLeaves(bool warm);
   void StartDraining();
   // The first failure is kept.
   void Fail(const absl::Status& why);

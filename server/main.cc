@@ -88,6 +88,7 @@ int main(int argc, char** argv) {
               {"simd", lanes.simd},
               {"listen", absl::StrJoin(server.addresses(), ",")},
               {"metrics", server.metrics_address()},
+              {"memory_bound_mib", absl::StrCat(server.memory_bound_bytes() >> 20)},
               {"note", lanes.note}});
 
   std::thread(HandleSignals, signals, &server, &reloader, &logger).detach();

@@ -46,6 +46,7 @@ struct ServerOptions {
   std::function<absl::StatusOr<LaneSet>(const LaneOptions&)> create_lanes = CreateLanes;
 };
 
+inline constexpr int kMaxDevice = 1023;
 inline constexpr int kMaxQueueCapacity = 1 << 16;
 inline constexpr int kMaxMaxSessions = 1 << 16;
 inline constexpr int kMaxMaxInFlight = 1 << 12;

@@ -54,7 +54,7 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
   };
   for (const absl::Status& s :
        {check("lanes", o.lanes.lanes, 0, 1024), check("threads-per-lane", o.lanes.threads_per_lane, 1, 256),
-        check("device", o.lanes.device, 0, 1023), check("queue-capacity", o.queue_capacity, 1, kMaxQueueCapacity),
+        check("queue-capacity", o.queue_capacity, 1, kMaxQueueCapacity),
         check("max-image-pixels", o.lanes.max_image_pixels, 1, kMaxImagePixels),
         check("max-features", o.max_features, kMinFeatures, kMaxFeatures),
         check("max-message-bytes", o.max_message_bytes, kMinMaxMessageBytes, INT32_MAX),
@@ -62,6 +62,12 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
         check("max-sessions", o.max_sessions, 1, kMaxMaxSessions),
         check("max-in-flight", o.max_in_flight, 1, kMaxMaxInFlight)}) {
     if (!s.ok()) return s;
+  }
+  for (const int device : o.lanes.devices) {
+    if (absl::Status s = check("devices", device, 0, kMaxDevice); !s.ok()) return s;
+    if (std::count(o.lanes.devices.begin(), o.lanes.devices.end(), device) > 1) {
+      return ContradictionError("devices", absl::StrCat(device, " is there twice"));
+    }
   }
   if (absl::Status s = ValidateSharedMemory(o); !s.ok()) return s;
   if (o.drain_timeout < absl::ZeroDuration() || o.drain_timeout > absl::Hours(24)) {
@@ -110,9 +116,14 @@ absl::Status Server::Start() {
 
   LaneThreads::Events events;
   events.warm = [&env] { env.health.LaneIsWarm(); };
-  events.failed = [&env](const absl::Status& why) {
-    env.logger.Log(Severity::kError, "failed", {{"error", std::string(why.message())}});
-    env.health.Fail(why);
+  events.done = [&env](const FrameJob& job) { env.metrics.LaneDone(job); };
+  events.left = [&env](const std::string& device, bool warm) {
+    env.health.LaneLeaves(warm);
+    env.metrics.LaneLeft(device);
+  };
+  events.lost = [&env](const absl::Status& why, bool last) {
+    env.logger.Log(Severity::kError, last ? "failed" : "device lost", {{"error", std::string(why.message())}});
+    if (last) env.health.Fail(why);
   };
   events.busy = [&env](bool busy) { env.metrics.LaneBusy(busy); };
   impl_->lane_threads =
@@ -127,6 +138,8 @@ std::vector<std::string> Server::addresses() const {
 std::string Server::metrics_address() const { return impl_->http == nullptr ? "" : impl_->http->address(); }
 
 const LaneSet& Server::lanes() const { return impl_->env.lanes; }
+
+int64_t Server::memory_bound_bytes() const { return impl_->env.memory_bound.total(); }
 
 std::shared_ptr<grpc::Channel> Server::InProcessChannel() { return impl_->service->InProcessChannel(); }
 

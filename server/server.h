@@ -8,6 +8,7 @@
 #ifndef GLINT_SERVER_SERVER_H_
 #define GLINT_SERVER_SERVER_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,6 +44,8 @@ class Server {
   std::string metrics_address() const;
   // What the lanes run on.
   const LaneSet& lanes() const;
+  // Host memory that the options allow.
+  int64_t memory_bound_bytes() const;
 
   // A channel that needs no socket, without limits on messages. After Start(); must not outlive the server.
   std::shared_ptr<grpc::Channel> InProcessChannel();

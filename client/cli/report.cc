@@ -59,9 +59,12 @@ absl::StatusOr<std::unique_ptr<Report>> Report::Open(const std::string& command,
   return report;
 }
 
-absl::Status Report::Add(const Picture& picture, const absl::Status& status, const client::Detection& detection) {
+absl::Status Report::Add(const Picture& picture, const absl::Status& status, const client::Detection& detection,
+                         bool dropped) {
   if (status.ok()) {
     summary_.AddOk(detection);
+  } else if (dropped) {
+    summary_.AddDropped();
   } else {
     summary_.AddFailed(1);
     Complain(command_, absl::StrCat(picture.name, ": ", Describe(status)));

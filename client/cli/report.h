@@ -39,8 +39,10 @@ class Report {
                                                       bool descriptors, int64_t total, double rate);
 
   // Takes in one answer. An error is about an output, and final: CANCELLED when the reader of standard output has
-  // gone, DATA_LOSS or INVALID_ARGUMENT otherwise. A failed frame is no such error.
-  absl::Status Add(const Picture& picture, const absl::Status& status, const client::Detection& detection);
+  // gone, DATA_LOSS or INVALID_ARGUMENT otherwise. A failed frame is no such error,
+  // and one that the server dropped is no failure.
+  absl::Status Add(const Picture& picture, const absl::Status& status, const client::Detection& detection,
+                   bool dropped = false);
   // Pictures that could not be read, and so were not sent.
   void AddUnread(int64_t pictures) { summary_.AddFailed(pictures); }
 

@@ -15,12 +15,16 @@ namespace glint::cli {
 namespace {
 
 constexpr char kName[] = "stream";
+// More than any server holds of a stream, so that it is the server that drops and not the client that waits.
+constexpr int kInFlightWithDrops = 1024;
 
 struct StreamFlags {
   SendFormat send = SendFormat::kGray;
   std::optional<int> in_flight;
   std::optional<int> max_frames;
-  std::optional<float> retry;  // seconds
+  std::optional<float> retry;    // seconds
+  std::optional<float> max_age;  // milliseconds
+  client::OverloadPolicy policy = client::OverloadPolicy::kBlock;
   bool shared_memory = false;
   bool loop = false;
 
@@ -30,7 +34,21 @@ struct StreamFlags {
                   "How video frames travel. gray (the default) is converted here, color by the server; both as "
                   "cv::cvtColor does, with the same keypoints, but gray needs a third of the bytes.",
                   &send);
-    flags->Int("in-flight", "N", "Frames sent ahead of their results (1..4096, default 8).", &in_flight);
+    flags->Int("in-flight", "N",
+               "Frames sent ahead of their results (1..4096, default 8, or 1024 where the server drops frames).",
+               &in_flight);
+    flags->Choice("policy",
+                  {{"block", client::OverloadPolicy::kBlock},
+                   {"drop-oldest", client::OverloadPolicy::kDropOldest},
+                   {"latest", client::OverloadPolicy::kLatest},
+                   {"reject", client::OverloadPolicy::kReject}},
+                  "When frames come faster than they are answered: block (the default) waits; the others have the "
+                  "server drop the oldest frame that waits, all but the latest, or the new one. Dropped frames are "
+                  "counted and are no failures.",
+                  &policy);
+    flags->Float("max-age", "MS",
+                 "Have the server drop frames that no lane has begun this long after they arrived (default 0: never).",
+                 &max_age);
     flags->Bool("loop", "Begin again at the end of SOURCE, until --max-frames or an interrupt.", &loop);
     flags->Int("max-frames", "N", "Stop after N frames.", &max_frames);
     flags->Float("retry", "SECONDS",
@@ -48,6 +66,9 @@ struct StreamFlags {
     }
     if (max_frames.has_value() && *max_frames < 1) {
       return absl::InvalidArgumentError(absl::StrCat("option '--max-frames': ", *max_frames, " is not above 0"));
+    }
+    if (max_age.has_value() && (*max_age < 0 || *max_age > 86400e3f)) {
+      return absl::InvalidArgumentError(absl::StrCat("option '--max-age': ", *max_age, " is not in 0..86400000"));
     }
     if (retry.has_value() && *retry < 0) {
       return absl::InvalidArgumentError(absl::StrCat("option '--retry': ", *retry, " is below 0"));
@@ -124,7 +145,9 @@ Outcome StreamAll(const client::Client& client, const client::StreamOptions& opt
   retry.stop = Interrupted;
   client::ResilientStream* open_stream = nullptr;
   client::ResilientStream stream(&client, options, retry, [&](const client::FrameResult& result) {
-    if (outcome.output.ok()) outcome.output = report->Add(waiting.Front(), result.status, result.detection);
+    if (outcome.output.ok())
+      outcome.output = report->Add(waiting.Front(), result.status, result.detection,
+                                   result.drop_reason != client::DropReason::kNone);
     waiting.Pop();
     if (!outcome.output.ok()) open_stream->Cancel();
   });
@@ -194,7 +217,10 @@ int RunStream(const std::vector<std::string>& arguments) {
   options.detector = *detector;
   options.region = detector_flags.region;
   options.mask = *mask;
-  options.in_flight = stream_flags.in_flight.value_or(options.in_flight);
+  const bool drops = stream_flags.policy != client::OverloadPolicy::kBlock;
+  options.in_flight = stream_flags.in_flight.value_or(drops ? kInFlightWithDrops : options.in_flight);
+  options.overload_policy = stream_flags.policy;
+  options.max_age = absl::Milliseconds(stream_flags.max_age.value_or(0));
   options.timeout = connection_flags.timeout_or(absl::InfiniteDuration());
   const Outcome outcome = StreamAll(connection->client(), options, source->get(), stream_flags, report->get());
   (*report)->AddUnread(outcome.unread);

@@ -17,8 +17,10 @@ class Summary {
  public:
   void AddOk(const client::Detection& detection);
   void AddFailed(int64_t frames) { failed_ += frames; }
+  // Dropped by the server, as the stream's policy or deadline wants it.
+  void AddDropped() { ++dropped_; }
 
-  int64_t frames() const { return ok_ + failed_; }
+  int64_t frames() const { return ok_ + failed_ + dropped_; }
   int64_t failed() const { return failed_; }
 
   // Some lines of text; `elapsed` is the time that the frames took together.
@@ -29,6 +31,7 @@ class Summary {
 
   int64_t ok_ = 0;
   int64_t failed_ = 0;
+  int64_t dropped_ = 0;
   int64_t keypoints_ = 0;
   std::array<load::Latencies, kStages> stages_;
 };

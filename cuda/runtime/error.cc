@@ -1,15 +1,17 @@
 #include "cuda/runtime/error.h"
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "features/error.h"
 
 namespace glint::cuda {
 
-absl::Status ToStatus(cudaError_t error, absl::string_view doing) {
-  if (error == cudaSuccess) return absl::OkStatus();
-  const std::string text = absl::StrCat(doing, ": ", cudaGetErrorName(error), " (", cudaGetErrorString(error), ")");
+namespace {
+
+absl::StatusCode CodeOf(cudaError_t error) {
   switch (error) {
     case cudaErrorMemoryAllocation:
-      return absl::ResourceExhaustedError(text);
+      return absl::StatusCode::kResourceExhausted;
     case cudaErrorNoDevice:
     case cudaErrorInvalidDevice:
     case cudaErrorInsufficientDriver:
@@ -20,10 +22,20 @@ absl::Status ToStatus(cudaError_t error, absl::string_view doing) {
     case cudaErrorSystemDriverMismatch:
     case cudaErrorStubLibrary:
     case cudaErrorNotSupported:
-      return absl::FailedPreconditionError(text);
+      return absl::StatusCode::kFailedPrecondition;
     default:
-      return absl::InternalError(text);
+      return absl::StatusCode::kInternal;
   }
+}
+
+}  // namespace
+
+absl::Status ToStatus(cudaError_t error, absl::string_view doing) {
+  if (error == cudaSuccess) return absl::OkStatus();
+  const char* const name = cudaGetErrorName(error);
+  absl::Status status(CodeOf(error), absl::StrCat(doing, ": ", name, " (", cudaGetErrorString(error), ")"));
+  status.SetPayload(kDeviceErrorPayload, absl::Cord(name));
+  return status;
 }
 
 bool IsSticky(cudaError_t error) {

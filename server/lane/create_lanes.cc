@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -157,20 +158,48 @@ absl::StatusOr<LaneSet> CreateCpuLanes(const LaneOptions& options) {
   return set;
 }
 
-absl::StatusOr<LaneSet> CreateCudaLanes(const LaneOptions& options) {
+// The devices to use: those that were named, all of which must work, or those that work.
+absl::StatusOr<std::vector<int>> CudaDevices(const LaneOptions& options, std::string* note) {
+  if (!options.devices.empty()) {
+    for (const int ordinal : options.devices) {
+      if (absl::Status s = cuda::ProbeDevice(ordinal); !s.ok()) return s;
+    }
+    return options.devices;
+  }
+  const int count = cuda::DeviceCount();
+  absl::Status why = count == 0 ? cuda::ProbeDevice(0) : absl::OkStatus();
+  std::vector<int> devices;
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    if (absl::Status probe = cuda::ProbeDevice(ordinal); probe.ok()) {
+      devices.push_back(ordinal);
+    } else {
+      absl::StrAppend(note, note->empty() ? "" : "; ", "without device ", ordinal, ": ", probe.message());
+      why = std::move(probe);
+    }
+  }
+  if (devices.empty()) return why;
+  return devices;
+}
+
+absl::StatusOr<LaneSet> CreateCudaLanes(const LaneOptions& options, const std::vector<int>& devices) {
   cuda::PipelineOptions pipeline_options;
-  pipeline_options.device = options.device;
   pipeline_options.wait = ToCudaWait(options.gpu_wait);
   pipeline_options.max_image_pixels = options.max_image_pixels;
   pipeline_options.sm_limit = options.sm_limit;
   LaneSet set;
   set.backend = Backend::kCuda;
-  set.device = cuda::DeviceDescription(options.device);
+  for (const int ordinal : devices) {
+    absl::StrAppend(&set.device, set.device.empty() ? "" : ", ", cuda::DeviceDescription(ordinal));
+    set.gpus.push_back({absl::StrCat("cuda:", ordinal), cuda::DevicePciBusId(ordinal)});
+  }
   const int lanes = options.lanes > 0 ? options.lanes : kDefaultCudaLanes;
   for (int i = 0; i < lanes; ++i) {
-    auto pipeline = cuda::Pipeline::Create(pipeline_options);
-    if (!pipeline.ok()) return pipeline.status();
-    set.lanes.push_back(std::make_unique<CudaLane>(*std::move(pipeline), options.device));
+    for (const int ordinal : devices) {
+      pipeline_options.device = ordinal;
+      auto pipeline = cuda::Pipeline::Create(pipeline_options);
+      if (!pipeline.ok()) return pipeline.status();
+      set.lanes.push_back(std::make_unique<CudaLane>(*std::move(pipeline), ordinal));
+    }
   }
   return set;
 }
@@ -186,13 +215,18 @@ absl::StatusOr<LaneSet> CreateLanes(const LaneOptions& options) {
   if (absl::Status s = cpu::ValidateSimdTarget(); !s.ok()) return s;
 
   std::string note;
-  Backend backend = options.backend;
-  if (backend == Backend::kAuto) {
-    const absl::Status probe = cuda::ProbeDevice(options.device);
-    backend = probe.ok() ? Backend::kCuda : Backend::kCpu;
-    if (!probe.ok()) note = std::string(probe.message());
+  std::vector<int> devices;
+  if (options.backend != Backend::kCpu) {
+    auto found = CudaDevices(options, &note);
+    if (found.ok()) {
+      devices = *std::move(found);
+    } else if (options.backend == Backend::kCuda) {
+      return found.status();
+    } else {
+      note = std::string(found.status().message());
+    }
   }
-  absl::StatusOr<LaneSet> set = backend == Backend::kCuda ? CreateCudaLanes(options) : CreateCpuLanes(options);
+  absl::StatusOr<LaneSet> set = devices.empty() ? CreateCpuLanes(options) : CreateCudaLanes(options, devices);
   if (!set.ok()) return set;
   set->simd = cpu::SimdTarget();
   set->note = std::move(note);

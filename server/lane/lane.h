@@ -23,10 +23,10 @@ enum class GpuWait { kSpin, kYield, kBlock };
 
 struct LaneOptions {
   Backend backend = Backend::kAuto;  // kAuto: CUDA if a device works, else the CPU
-  int lanes = 0;                     // 0: one per processor (CPU), two (CUDA)
+  int lanes = 0;                     // of each device; 0: one per processor (CPU), two (CUDA)
   int threads_per_lane = 1;          // CPU: threads that share one frame, the lane's own included
   GpuWait gpu_wait = GpuWait::kBlock;
-  int device = 0;  // CUDA ordinal
+  std::vector<int> devices;  // CUDA ordinals, `lanes` on each; empty: all that work
   int64_t max_image_pixels = kDefaultMaxImagePixels;
   int sm_limit = 0;  // CUDA: use this many multiprocessors only (benchmarks; 0 = all)
 };
@@ -37,7 +37,8 @@ class Lane {
 
   // Detects features in `image`. `options`, `image` and `mask` must be valid (ValidateOptions, ValidatePixels; strides
   // of views at least their width). Rows are written straight into memory of the lane's own, once, which is part of the
-  // upload. On error `features` is cleared and the lane remains usable, unless fatal() says otherwise afterwards.
+  // upload. On error, which has kDeviceErrorPayload if the device caused it, `features` is cleared and the lane remains
+  // usable, unless fatal() says otherwise afterwards.
   virtual absl::Status Run(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                            StageTimes* times) = 0;
 
@@ -51,9 +52,14 @@ class Lane {
 struct LaneSet {
   std::vector<std::unique_ptr<Lane>> lanes;
   Backend backend = Backend::kCpu;  // never kAuto
-  std::string device;               // in words: "AMD EPYC", "NVIDIA H200 (sm_90), driver 13.0"
-  std::string simd;                 // "AVX2"
-  std::string note;                 // why kAuto chose the CPU, else empty
+  std::string device;               // in words: "AMD EPYC", "NVIDIA H200 (sm_90), driver 13.0"; several with ", "
+  struct Gpu {
+    std::string device;      // as Lane::device()
+    std::string pci_bus_id;  // "00000000:1B:00.0"
+  };
+  std::vector<Gpu> gpus;  // that the lanes run on
+  std::string simd;       // "AVX2"
+  std::string note;       // why kAuto chose the CPU, or left a device out; else empty
 };
 
 // FAILED_PRECONDITION for kCuda without a working device; the text names driver and device state.

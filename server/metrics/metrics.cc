@@ -6,6 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "features/error.h"
+#include "server/metrics/allocations.h"
 #include "server/metrics/process.h"
 
 namespace glint {
@@ -67,17 +70,36 @@ const char* StatusCodeName(absl::StatusCode code) {
   return kNames[Index(code)];
 }
 
-Metrics::Metrics(const BuildInfo& info, std::function<int()> queue_frames) : queue_frames_(std::move(queue_frames)) {
+Metrics::Metrics(const BuildInfo& info, Sources sources) : sources_(std::move(sources)), gpu_sensors_(info.gpus) {
   AddCalls();
   AddFrames();
-  queue_gauge_ = &Gauges(&registry_, metric::kQueueFrames).Add({});
-  Gauges(&registry_, metric::kQueueCapacity).Add({}).Set(info.queue_capacity);
-  sessions_ = &Gauges(&registry_, metric::kSessions).Add({});
-  Gauges(&registry_, metric::kLanes).Add({}).Set(info.lanes);
-  lanes_busy_ = &Gauges(&registry_, metric::kLanesBusy).Add({});
+  AddDevices(info);
+  const auto gauge = [this](const metric::Name& name) { return &Gauges(&registry_, name).Add({}); };
+  queue_gauge_ = gauge(metric::kQueueFrames);
+  gauge(metric::kQueueCapacity)->Set(info.queue_capacity);
+  frames_in_flight_ = gauge(metric::kFramesInFlight);
+  pool_bytes_ = gauge(metric::kPoolBytes);
+  gauge(metric::kPoolLimit)->Set(static_cast<double>(info.pool_limit));
+  gauge(metric::kMemoryBound)->Set(static_cast<double>(info.memory_bound));
+  allocations_ = frame_path_allocations.counted ? &Counters(&registry_, metric::kAllocations).Add({}) : nullptr;
+  sessions_ = gauge(metric::kSessions);
+  lanes_busy_ = gauge(metric::kLanesBusy);
   Gauges(&registry_, metric::kBuildInfo)
       .Add({{"version", info.version}, {"backend", info.backend}, {"device", info.device}, {"simd", info.simd}})
       .Set(1);
+}
+
+void Metrics::AddDevices(const BuildInfo& info) {
+  lanes_ = &Gauges(&registry_, metric::kLanes).Add({});
+  lanes_->Set(static_cast<double>(info.lanes.size()));
+  last_device_frame_ = &Gauges(&registry_, metric::kLastDeviceFrame);
+  auto& lanes = Gauges(&registry_, metric::kDeviceLanes);
+  for (const std::string& device : info.lanes) {
+    DeviceChildren& children = devices_[device];
+    if (children.lanes == nullptr) children.lanes = &lanes.Add({{"device", device}});
+    children.lanes->Increment();
+  }
+  cuda_errors_ = &Counters(&registry_, metric::kCudaErrors);
 }
 
 void Metrics::AddCalls() {
@@ -117,8 +139,14 @@ void Metrics::AddFrames() {
   frame_seconds_ = &Histograms(&registry_, metric::kFrameDuration).Add({{"operation", operation}}, SecondsBuckets());
   auto& stages = Histograms(&registry_, metric::kStageDuration);
   const auto stage = [&](const char* name) { return &stages.Add({{"stage", name}}, SecondsBuckets()); };
-  stage_seconds_ = {stage("receive"), stage("queue"),  stage("decode"),
-                    stage("upload"),  stage("detect"), stage("download")};
+  stage_seconds_ = {stage("receive"), stage("queue"),    stage("decode"),    stage("upload"),
+                    stage("detect"),  stage("download"), stage("serialize"), stage("order")};
+  auto& dropped = Counters(&registry_, metric::kFramesDropped);
+  const std::pair<DropReason, const char*> reasons[] = {
+      {DropReason::kSuperseded, "superseded"}, {DropReason::kExpired, "expired"}, {DropReason::kRejected, "rejected"}};
+  for (const auto& [reason, name] : reasons) {
+    frames_dropped_[static_cast<size_t>(reason)] = &dropped.Add({{"reason", name}});
+  }
   keypoints_ = &Histograms(&registry_, metric::kKeypoints).Add({}, KeypointBuckets());
   auto& bytes = Counters(&registry_, metric::kFrameBytes);
   const std::array<const char*, kFrameEncodingCount> encodings = {"raw", "shared", "jpeg", "png", "unknown"};
@@ -146,6 +174,8 @@ void Metrics::FrameSucceeded(const FrameTimes& times, int64_t total_ns, size_t k
   stage_seconds_.upload->Observe(Seconds(times.stages.upload_ns));
   stage_seconds_.detect->Observe(Seconds(times.stages.detect_ns));
   stage_seconds_.download->Observe(Seconds(times.stages.download_ns));
+  stage_seconds_.serialize->Observe(Seconds(times.serialize_ns));
+  stage_seconds_.order->Observe(Seconds(times.order_ns));
   keypoints_->Observe(static_cast<double>(keypoints));
 }
 
@@ -154,11 +184,35 @@ void Metrics::FrameFailed(absl::StatusCode code, int64_t total_ns) {
   frame_seconds_->Observe(Seconds(total_ns));
 }
 
+void Metrics::LaneDone(const FrameJob& job) {
+  if (job.status.ok()) {
+    devices_.at(*job.device).last_frame = absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch());
+  } else if (const auto name = job.status.GetPayload(kDeviceErrorPayload); name.has_value()) {
+    cuda_errors_->Add({{"code", std::string(*name)}}).Increment();
+  }
+}
+
+void Metrics::LaneLeft(const std::string& device) {
+  lanes_->Decrement();
+  devices_.at(device).lanes->Decrement();
+}
+
 std::string Metrics::Page() {
-  queue_gauge_->Set(queue_frames_());
+  queue_gauge_->Set(sources_.queue_frames());
+  frames_in_flight_->Set(sources_.frames_in_flight());
+  pool_bytes_->Set(static_cast<double>(sources_.pool_bytes()));
+  for (const auto& [device, children] : devices_) {
+    if (children.last_frame > 0) last_device_frame_->Add({{"device", device}}).Set(children.last_frame);
+  }
+  if (allocations_ != nullptr) {
+    allocations_->Increment(static_cast<double>(frame_path_allocations.count) - allocations_->Value());
+  }
   std::vector<prometheus::MetricFamily> families = registry_.Collect();
   std::vector<prometheus::MetricFamily> process = CollectProcessMetrics();
-  families.insert(families.end(), std::make_move_iterator(process.begin()), std::make_move_iterator(process.end()));
+  std::vector<prometheus::MetricFamily> gpus = ToMetrics(gpu_sensors_.Read());
+  for (auto* more : {&process, &gpus}) {
+    families.insert(families.end(), std::make_move_iterator(more->begin()), std::make_move_iterator(more->end()));
+  }
   return prometheus::TextSerializer().Serialize(families);
 }
 

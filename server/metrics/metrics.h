@@ -8,14 +8,19 @@
 #include <prometheus/registry.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "server/lane/lane.h"
+#include "server/metrics/gpu.h"
 #include "server/metrics/names.h"
 #include "server/schedule/frame_job.h"
 
@@ -35,11 +40,19 @@ class Metrics {
  public:
   struct BuildInfo {
     std::string version, backend, device, simd;
-    int lanes = 0;
     int queue_capacity = 0;
+    int64_t pool_limit = 0;
+    int64_t memory_bound = 0;
+    std::vector<std::string> lanes;  // each lane's device
+    std::vector<LaneSet::Gpu> gpus;
   };
-  // `queue_frames` is asked whenever the page is made.
-  Metrics(const BuildInfo& info, std::function<int()> queue_frames);
+  // Asked whenever the page is made.
+  struct Sources {
+    std::function<int()> queue_frames;
+    std::function<int()> frames_in_flight;
+    std::function<int64_t()> pool_bytes;
+  };
+  Metrics(const BuildInfo& info, Sources sources);
 
   void CallStarted(Method method);
   void CallEnded(Method method, absl::StatusCode code, int64_t duration_ns);
@@ -51,6 +64,11 @@ class Metrics {
   // One good frame's time and yield.
   void FrameSucceeded(const FrameTimes& times, int64_t total_ns, size_t keypoints);
   void FrameFailed(absl::StatusCode code, int64_t total_ns);
+  // In addition to FrameFailed().
+  void FrameDropped(DropReason reason) { frames_dropped_[static_cast<size_t>(reason)]->Increment(); }
+  // A lane has ended this frame, well or not.
+  void LaneDone(const FrameJob& job);
+  void LaneLeft(const std::string& device);
 
   void SessionsAre(int sessions) { sessions_->Set(sessions); }
   void LaneBusy(bool busy) { busy ? lanes_busy_->Increment() : lanes_busy_->Decrement(); }
@@ -70,9 +88,11 @@ class Metrics {
 
   void AddCalls();
   void AddFrames();
+  void AddDevices(const BuildInfo& info);
 
   prometheus::Registry registry_;
-  const std::function<int()> queue_frames_;
+  const Sources sources_;
+  const GpuSensors gpu_sensors_;
 
   std::array<CallChildren, kMethodCount> calls_;
   std::array<prometheus::Counter*, kStatusCodeCount> frames_;
@@ -80,10 +100,22 @@ class Metrics {
   prometheus::Counter* copied_bytes_;
   prometheus::Histogram* frame_seconds_;
   struct {
-    prometheus::Histogram *receive, *queue, *decode, *upload, *detect, *download;
+    prometheus::Histogram *receive, *queue, *decode, *upload, *detect, *download, *serialize, *order;
   } stage_seconds_;
   prometheus::Histogram* keypoints_;
+  struct DeviceChildren {
+    std::atomic<double> last_frame{0};  // Unix time; 0: none yet
+    prometheus::Gauge* lanes = nullptr;
+  };
+  std::array<prometheus::Counter*, kDropReasonCount> frames_dropped_{};  // none for kNone
+  std::map<std::string, DeviceChildren> devices_;
+  prometheus::Family<prometheus::Gauge>* last_device_frame_;
+  prometheus::Family<prometheus::Counter>* cuda_errors_;
+  prometheus::Counter* allocations_;  // null: not counted
   prometheus::Gauge* queue_gauge_;
+  prometheus::Gauge* frames_in_flight_;
+  prometheus::Gauge* pool_bytes_;
+  prometheus::Gauge* lanes_;
   prometheus::Gauge* sessions_;
   prometheus::Gauge* lanes_busy_;
 };

@@ -20,17 +20,36 @@ inline constexpr Name kGrpcMessagesSent = {"grpc_server_msg_sent_total", "Messag
 
 inline constexpr Name kFrames = {"glint_frames_total",
                                  "Frames answered or given up, by operation and result (a gRPC status code)."};
+inline constexpr Name kFramesDropped = {
+    "glint_frames_dropped_total", "Good frames that were not worked on, by reason: superseded, expired, rejected."};
+inline constexpr Name kFramesInFlight = {"glint_frames_in_flight", "Frames that were read and not answered yet."};
 inline constexpr Name kFrameDuration = {"glint_frame_duration_seconds",
                                         "Time from a frame's message to its reply handed to gRPC, by operation."};
 inline constexpr Name kStageDuration = {
     "glint_stage_duration_seconds",
-    "Time of good frames in each stage: receive, queue, decode, upload, detect, download."};
+    "Time of good frames in each stage: receive, queue, decode, upload, detect, download, serialize, order."};
 inline constexpr Name kKeypoints = {"glint_keypoints_per_frame", "Keypoints in each good frame."};
 inline constexpr Name kFrameBytes = {"glint_frame_bytes_total", "Bytes of pixels or picture files, by encoding."};
 inline constexpr Name kCopiedBytes = {"glint_frame_copied_bytes_total",
                                       "Bytes of raw pixels copied on their way from a message to a lane's memory."};
 inline constexpr Name kQueueFrames = {"glint_queue_frames", "Frames that wait for a lane."};
 inline constexpr Name kQueueCapacity = {"glint_queue_capacity_frames", "Frames that may wait for a lane."};
+inline constexpr Name kPoolBytes = {"glint_pool_bytes",
+                                    "Messages whose frames wait for a lane or are worked on, in bytes."};
+inline constexpr Name kPoolLimit = {"glint_pool_limit_bytes", "What glint_pool_bytes may be at most."};
+inline constexpr Name kMemoryBound = {"glint_memory_bound_bytes",
+                                      "Host memory that the server's limits allow it to take."};
+inline constexpr Name kAllocations = {"glint_frame_path_allocations_total",
+                                      "Allocations while frames were worked on; stays as it is once warm."};
+inline constexpr Name kLastDeviceFrame = {"glint_last_device_frame_timestamp_seconds",
+                                          "Unix time of the last good frame, by device."};
+inline constexpr Name kDeviceLanes = {"glint_device_lanes", "Lanes that work, by device; 0 once it is lost."};
+inline constexpr Name kCudaErrors = {"glint_cuda_errors_total", "Frames that failed by a CUDA error, by its name."};
+inline constexpr Name kGpuUtilization = {"glint_gpu_utilization_ratio", "Load of the GPU, 0 to 1."};
+inline constexpr Name kGpuMemoryUsed = {"glint_gpu_memory_used_bytes", "Memory in use on the GPU, by any process."};
+inline constexpr Name kGpuMemoryTotal = {"glint_gpu_memory_total_bytes", "Memory of the GPU."};
+inline constexpr Name kGpuTemperature = {"glint_gpu_temperature_celsius", "Temperature of the GPU."};
+inline constexpr Name kGpuPower = {"glint_gpu_power_watts", "Power that the GPU draws."};
 inline constexpr Name kSessions = {"glint_sessions", "Streams that are open."};
 inline constexpr Name kLanes = {"glint_lanes", "Frames that can be worked on at the same time."};
 inline constexpr Name kLanesBusy = {"glint_lanes_busy", "Lanes that work on a frame."};

@@ -273,6 +273,13 @@ void ToProto(const FrameJob& job, int64_t total_ns, v1::Timings* proto) {
   proto->set_upload_ns(times.stages.upload_ns);
   proto->set_detect_ns(times.stages.detect_ns);
   proto->set_download_ns(times.stages.download_ns);
+  proto->set_order_ns(times.order_ns);
+  proto->set_serialize_ns(times.serialize_ns);
+  proto->set_pyramid_ns(times.stages.pyramid_ns);
+  proto->set_corners_ns(times.stages.corners_ns);
+  proto->set_select_ns(times.stages.select_ns);
+  proto->set_orient_ns(times.stages.orient_ns);
+  proto->set_describe_ns(times.stages.describe_ns);
   proto->set_total_ns(total_ns);
   proto->set_lane(job.lane);
   if (job.device != nullptr) {

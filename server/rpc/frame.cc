@@ -46,22 +46,22 @@ size_t Frame::BytesOf(const WireImage& wire_image) const {
 }
 
 void Frame::PackReply(const Features& features) {
-  const int64_t begin = MonotonicNs();
   keypoints = features.count();
   reply = SerializeReply(features);
-  times.stages.download_ns += MonotonicNs() - begin;
+  times.serialize_ns = MonotonicNs() - times.done_at;
 }
 
 void Frame::PackStreamReply(const Features& features) {
-  const int64_t begin = MonotonicNs();
   keypoints = features.count();
   reply = SerializeStreamReply(stream_request.frame.frame_id, features);
-  times.stages.download_ns += MonotonicNs() - begin;
+  times.serialize_ns = MonotonicNs() - times.done_at;
 }
 
 template <typename Response>
 grpc::ByteBuffer Frame::FinishReply(Metrics* metrics) {
-  const int64_t total_ns = MonotonicNs() - times.received_at;
+  const int64_t now = MonotonicNs();
+  const int64_t total_ns = now - times.received_at;
+  if (times.done_at != 0) times.order_ns = now - times.done_at - times.serialize_ns;
   ToProto(*this, total_ns, &timings);
   metrics->PixelsCopied(copied_bytes);
   const grpc::Slice slices[] = {std::move(reply), SerializeTimings(Response::kTimingsFieldNumber, timings)};
@@ -69,6 +69,7 @@ grpc::ByteBuffer Frame::FinishReply(Metrics* metrics) {
     metrics->FrameSucceeded(times, total_ns, keypoints);
   } else {
     metrics->FrameFailed(status.code(), total_ns);
+    if (drop != DropReason::kNone) metrics->FrameDropped(drop);
   }
   return grpc::ByteBuffer(slices, 2);
 }

@@ -20,6 +20,10 @@
 
 namespace glint {
 
+// A message arrives in as many pieces as the network cut it into, 2 to 64 KB each: more on a busy machine. So many take
+// no memory of a frame; beyond, it grows.
+inline constexpr size_t kUsualPieces = 1024;
+
 struct Frame : FrameJob {
   // What came in, where gRPC left it: the job's pixels are in there until a lane has them.
   grpc::ByteBuffer message;
@@ -33,11 +37,14 @@ struct Frame : FrameJob {
   v1::DetectStreamResponse stream_response;
   v1::Timings timings;
   // The reply but for its timings, which are serialized last and follow it: protobuf reads concatenated messages as
-  // one. So `total` and `download` include the serialization of the features.
+  // one. So `total` includes the serialization of the features.
   grpc::Slice reply;
   size_t keypoints = 0;
 
-  Frame() = default;
+  Frame() {
+    message_pieces.reserve(kUsualPieces);
+    image_bytes.pieces.reserve(kUsualPieces);
+  }
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
 
@@ -51,8 +58,7 @@ struct Frame : FrameJob {
   // After it: how many bytes the image has, in whatever encoding.
   size_t BytesOf(const WireImage& image) const;
 
-  // Make what a lane found into the reply to a Detect or to a frame of a stream; the time this takes is added to the
-  // job's download.
+  // Make what a lane found into the reply to a Detect or to a frame of a stream.
   void PackReply(const Features& features);
   void PackStreamReply(const Features& features);
   // `Response` is a v1::DetectResponse or v1::DetectStreamResponse.

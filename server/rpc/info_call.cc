@@ -1,5 +1,7 @@
 #include "server/rpc/info_call.h"
 
+#include <algorithm>
+
 #include "features/options.h"
 #include "server/rpc/convert.h"
 
@@ -18,6 +20,11 @@ v1::GetServerInfoResponse Describe(const ServerEnv& env, const std::string& shar
   info.mutable_limits()->set_max_features(env.options.max_features);
   info.mutable_limits()->set_max_message_bytes(env.options.max_message_bytes);
   info.mutable_limits()->set_max_sessions(env.options.max_sessions);
+  for (const auto& lane : env.lanes.lanes) {
+    const auto& devices = info.devices();
+    if (std::find(devices.begin(), devices.end(), lane->device()) == devices.end()) info.add_devices(lane->device());
+  }
+  info.set_memory_bound_bytes(env.memory_bound.total());
   for (const std::string& name : PresetNames()) info.add_presets(name);
   info.set_shared_memory_socket(shared_memory_socket);
   return info;

@@ -47,6 +47,9 @@ struct FrameTimes {
   int64_t queue_ns = 0;
   int64_t decode_ns = 0;  // of encoded pictures
   StageTimes stages;
+  int64_t done_at = 0;       // MonotonicNs() when its lane had ended it; 0: none has
+  int64_t serialize_ns = 0;  // features into the reply
+  int64_t order_ns = 0;      // waiting for the replies before it
 };
 
 // Who submitted a job, and gets it back exactly once.

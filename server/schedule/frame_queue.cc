@@ -144,11 +144,11 @@ void FrameQueue::Link(FrameFlow* flow) {
 
 // ---- Popping.
 
-FrameJob* FrameQueue::Pop() {
+FrameJob* FrameQueue::Pop(const std::atomic<bool>* stop) {
   std::unique_lock<std::mutex> lock(mutex_);
   ++idle_;
   FrameJob* job = nullptr;
-  for (;;) {
+  while (stop == nullptr || !*stop) {
     if (ring_tail_ != nullptr && (job = TryPop()) != nullptr) break;
     if (ring_tail_ != nullptr) {
       // What waits is kept from this lane, which may be over before anything else happens.
@@ -160,6 +160,7 @@ FrameJob* FrameQueue::Pop() {
     }
   }
   --idle_;
+  if (job == nullptr) not_empty_.notify_one();  // which this one may have been told
   if (job != nullptr) AdmitWaiting(&lock);
   return job;
 }
@@ -220,6 +221,11 @@ void FrameQueue::Release(int64_t bytes, int64_t lane_ns) {
   bytes_ -= bytes;
   mean_lane_ns_ += (lane_ns - mean_lane_ns_) / (mean_lane_ns_ == 0 ? 1 : kMeanWeight);
   AdmitWaiting(&lock);
+}
+
+void FrameQueue::WakeLanes() {
+  { std::lock_guard<std::mutex> lock(mutex_); }  // else a call could be between its look and its wait
+  not_empty_.notify_all();
 }
 
 void FrameQueue::LaneLeaves() {

@@ -10,6 +10,7 @@
 #ifndef GLINT_SERVER_SCHEDULE_FRAME_QUEUE_H_
 #define GLINT_SERVER_SCHEDULE_FRAME_QUEUE_H_
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <limits>
@@ -88,7 +89,9 @@ class FrameQueue {
 
   // The next frame in turn; blocks while there is none. A frame that was cancelled or has expired costs nothing. Null
   // once closed and empty.
-  FrameJob* Pop();
+  // Null, too, once `*stop` is true, if that is given: WakeLanes() makes all calls look at it.
+  FrameJob* Pop(const std::atomic<bool>* stop = nullptr);
+  void WakeLanes();
   // The popped frame had that many pixels after all. On the thread that popped it, before it is handed back.
   void CorrectPixels(const FrameJob& job, int64_t pixels);
   // A popped frame's bytes are free again; `lane_ns` is how long it was on its lane.

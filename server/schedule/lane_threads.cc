@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/metrics/allocations.h"
 #include "server/schedule/stream_mask.h"
 
 namespace glint {
@@ -94,6 +95,11 @@ absl::Status RunJob(Lane* lane, int64_t max_pixels, FrameQueue* queue, Scratch* 
 
 LaneThreads::LaneThreads(FrameQueue* queue, LaneSet* lanes, int64_t max_image_pixels, Events events)
     : queue_(queue), lanes_(lanes), max_image_pixels_(max_image_pixels), events_(std::move(events)) {
+  for (const auto& lane : lanes_->lanes) {
+    if (DeviceOf(*lane) != nullptr) continue;
+    devices_.push_back(std::make_unique<Device>());
+    devices_.back()->name = lane->device();
+  }
   threads_.reserve(lanes_->lanes.size());
   for (size_t i = 0; i < lanes_->lanes.size(); ++i) {
     threads_.emplace_back(&LaneThreads::Main, this, static_cast<int>(i));
@@ -104,35 +110,62 @@ LaneThreads::~LaneThreads() {
   for (std::thread& thread : threads_) thread.join();
 }
 
+LaneThreads::Device* LaneThreads::DeviceOf(const Lane& lane) {
+  for (const auto& device : devices_) {
+    if (device->name == lane.device()) return device.get();
+  }
+  return nullptr;
+}
+
+bool LaneThreads::Lose(Device* device, const absl::Status& why) {
+  std::lock_guard<std::mutex> lock(lose_mutex_);
+  if (device->lost.exchange(true)) return false;  // another lane of it was first
+  bool last = true;
+  for (const auto& other : devices_) last = last && other->lost;
+  events_.lost(why, last);
+  queue_->WakeLanes();
+  return last;
+}
+
 void LaneThreads::Main(int index) {
   Lane* const lane = lanes_->lanes[static_cast<size_t>(index)].get();
+  Device* const device = DeviceOf(*lane);
   Scratch scratch;
-  bool failed = false;
   StageTimes times;
-  if (absl::Status s = lane->Run(*PresetOptions("orb"), WarmUpImage(), {}, &scratch.features, &times); s.ok()) {
+  absl::Status lost = lane->Run(*PresetOptions("orb"), WarmUpImage(), {}, &scratch.features, &times);
+  const bool warm = lost.ok();
+  if (warm) {
     events_.warm();
   } else {
-    failed = true;
-    events_.failed(absl::Status(
-        s.code(), absl::StrCat("lane ", index, " on ", lane->device(), ": the warm-up frame failed: ", s.message())));
+    lost = absl::Status(lost.code(), absl::StrCat("lane ", index, " on ", lane->device(),
+                                                  ": the warm-up frame failed: ", lost.message()));
   }
-  while (FrameJob* job = queue_->Pop()) {
+  bool stays = !lost.ok() && Lose(device, lost);
+  while (FrameJob* job = lost.ok() || stays ? queue_->Pop(stays ? nullptr : &device->lost) : nullptr) {
     events_.busy(true);
     job->lane = index;
     job->device = &lane->device();
     const int64_t bytes = job->bytes;
     const int64_t begun_at = MonotonicNs();
-    job->status = RunJob(lane, max_image_pixels_, queue_, &scratch, job);
+    {
+      FramePathScope frame_path;
+      job->status = stays ? lost : RunJob(lane, max_image_pixels_, queue_, &scratch, job);
+      if (!job->status.ok()) frame_path.Discard();
+    }
     if (!job->status.ok()) scratch.features.Clear();
+    job->times.done_at = MonotonicNs();
+    events_.done(*job);
     job->sink->OnFrameDone(job, scratch.features);  // and frees its message
     queue_->Release(bytes, MonotonicNs() - begun_at);
     events_.busy(false);
-    if (absl::Status fatal = lane->fatal(); !fatal.ok() && !failed) {
-      failed = true;
-      events_.failed(absl::Status(fatal.code(), absl::StrCat("lane ", index, " on ", lane->device(),
-                                                             ": the device is lost: ", fatal.message())));
+    if (absl::Status fatal = lane->fatal(); !fatal.ok() && lost.ok()) {
+      lost = absl::Status(fatal.code(), absl::StrCat("lane ", index, " on ", lane->device(),
+                                                     ": the device is lost: ", fatal.message()));
+      stays = Lose(device, lost);
     }
   }
+  queue_->LaneLeaves();
+  events_.left(lane->device(), warm);
 }
 
 }  // namespace glint

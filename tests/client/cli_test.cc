@@ -189,7 +189,7 @@ TEST_F(CliTest, ComparesDetectors) {
   EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 1 + 2 + 3 * 2) << outcome.out;
   EXPECT_THAT(outcome.out, HasSubstr("turned 270,orb,"));
 
-  EXPECT_THAT(Glint({"compare", "orb", "orb", file, "--repeat", "1"}).out, HasSubstr("1.000"));
+  EXPECT_THAT(Glint({"compare", "harris", "harris", file, "--repeat", "1"}).out, HasSubstr("1.000"));
   const Outcome bad = Glint({"compare", "orb:levels=99", "orb", file});
   EXPECT_EQ(bad.status, kUsage);
   EXPECT_THAT(bad.err, HasSubstr("'orb:levels=99': option '--levels': 99 is not in 1..12"));

@@ -168,7 +168,7 @@ void Fuzz(const google::protobuf::Descriptor& type, Compare compare) {
     }
   }
   // Of everything a good part.
-  for (const int seen : {tally.good, tally.bad, tally.raw, tally.encoded, tally.options}) EXPECT_GT(seen, count / 100);
+  for (const int seen : {tally.good, tally.bad, tally.raw, tally.encoded, tally.options}) EXPECT_GT(seen, count / 200);
   std::cout << count << " messages, " << tally.good << " good, raw " << tally.raw << ", encoded " << tally.encoded
             << ", options " << tally.options << "\n";
 }

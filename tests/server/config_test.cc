@@ -59,16 +59,16 @@ TEST(FlagsTest, DefaultsAreThoseOfServerOptions) {
 
 TEST(FlagsTest, EveryFlagArrives) {
   const auto parsed =
-      Parse({"--listen=0.0.0.0:1", "--listen", "unix:/a,[::1]:2", "--metrics-listen=", "--backend=cuda", "--device=3",
-             "--lanes=4", "--threads-per-lane=5", "--gpu-wait=spin", "--queue-capacity=6", "--max-image-pixels=7",
-             "--max-features=8", "--max-message-bytes=9999", "--max-pending-bytes=12345", "--max-sessions=10",
-             "--max-in-flight=11", "--drain-timeout=1.5s", "--log-format=json"});
+      Parse({"--listen=0.0.0.0:1", "--listen", "unix:/a,[::1]:2", "--metrics-listen=", "--backend=cuda",
+             "--devices=3,1", "--lanes=4", "--threads-per-lane=5", "--gpu-wait=spin", "--queue-capacity=6",
+             "--max-image-pixels=7", "--max-features=8", "--max-message-bytes=9999", "--max-pending-bytes=12345",
+             "--max-sessions=10", "--max-in-flight=11", "--drain-timeout=1.5s", "--log-format=json"});
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   const ServerOptions& o = parsed->options;
   EXPECT_THAT(o.listen, ElementsAre("0.0.0.0:1", "unix:/a", "[::1]:2"));
   EXPECT_EQ(o.metrics_listen, "");
   EXPECT_EQ(o.lanes.backend, Backend::kCuda);
-  EXPECT_EQ(o.lanes.device, 3);
+  EXPECT_THAT(o.lanes.devices, ElementsAre(3, 1));
   EXPECT_EQ(o.lanes.lanes, 4);
   EXPECT_EQ(o.lanes.threads_per_lane, 5);
   EXPECT_EQ(o.lanes.gpu_wait, GpuWait::kSpin);
@@ -105,6 +105,9 @@ TEST(FlagsTest, BadValuesAreNamed) {
   EXPECT_EQ(ErrorOf({"--max-message-bytes=1"}), "max-message-bytes: 1 is not in 1024..2147483647");
   EXPECT_EQ(ErrorOf({"--max-pending-bytes=2000", "--max-message-bytes=2001"}),
             "max-pending-bytes: 2000 is not in 2001..9223372036854775807");
+  EXPECT_EQ(ErrorOf({"--devices=0,x"}), "devices: \"0,x\" is neither all nor numbers like 0,1");
+  EXPECT_EQ(ErrorOf({"--devices=-1"}), "devices: -1 is not in 0..1023");
+  EXPECT_EQ(ErrorOf({"--devices=1,1"}), "devices: 1 is there twice");
   EXPECT_EQ(ErrorOf({"--backend=gpu"}), "backend: \"gpu\" is not one of auto, cpu, cuda");
   EXPECT_EQ(ErrorOf({"--drain-timeout=soon"}), "drain-timeout: \"soon\" is not a duration like 10s or 500ms");
   EXPECT_EQ(ErrorOf({"--drain-timeout=-1s"}), "drain-timeout: -1s is not in 0..24h");
@@ -140,7 +143,7 @@ TEST(FlagsTest, HelpNamesEveryFlagAndItsDefault) {
   EXPECT_TRUE(Parse({"--version"})->version);
   const std::string help = FlagsHelp();
   for (const char* flag :
-       {"listen", "metrics-listen", "backend", "device", "lanes", "threads-per-lane", "gpu-wait", "queue-capacity",
+       {"listen", "metrics-listen", "backend", "devices", "lanes", "threads-per-lane", "gpu-wait", "queue-capacity",
         "max-image-pixels", "max-features", "max-message-bytes", "max-pending-bytes", "max-sessions", "max-in-flight",
         "drain-timeout", "log-format", "flagfile"}) {
     EXPECT_THAT(help, HasSubstr(absl::StrCat("  --", flag, "=")));

@@ -66,7 +66,8 @@ class LaneControl {
 
 class FakeLane final : public Lane {
  public:
-  explicit FakeLane(LaneControl* control) : control_(control) {}
+  explicit FakeLane(LaneControl* control, std::string device = "fake:0")
+      : control_(control), device_(std::move(device)) {}
 
   absl::Status Run(const DetectorOptions&, const Pixels& image_pixels, const Pixels& mask_pixels, Features* features,
                    StageTimes* times) override {
@@ -95,7 +96,7 @@ class FakeLane final : public Lane {
  private:
   LaneControl* const control_;
   Image image_, mask_;
-  const std::string device_ = "fake:0";
+  const std::string device_;
 };
 
 // For ServerOptions::create_lanes. `control` must outlive the server.

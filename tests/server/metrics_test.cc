@@ -9,10 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "features/error.h"
 #include "tests/server/harness.h"
 #include "tests/server/memory_client.h"
 
@@ -125,6 +127,12 @@ TEST_F(MetricsTest, HasEveryNameFromTheStart) {
                            "grpc_server_msg_sent_total",
                            "glint_frames_total",
                            "glint_frame_duration_seconds",
+                           "glint_frames_dropped_total",
+                           "glint_frames_in_flight",
+                           "glint_pool_bytes",
+                           "glint_pool_limit_bytes",
+                           "glint_memory_bound_bytes",
+                           "glint_device_lanes",
                            "glint_stage_duration_seconds",
                            "glint_keypoints_per_frame",
                            "glint_frame_bytes_total",
@@ -214,6 +222,46 @@ TEST_F(MetricsTest, CountsCallsFramesAndBytes) {
   EXPECT_EQ(Sample(page, "glint_keypoints_per_frame_sum"), 3);
   EXPECT_EQ(Sample(page, "glint_frame_bytes_total{encoding=\"raw\"}"), 2 * 64 * 48 + 100);
   EXPECT_EQ(Sample(page, "glint_sessions"), 0);
+}
+
+TEST_F(MetricsTest, GpuMetricsAndAllocationsAreAbsentWhereNothingCountsThem) {
+  const std::string page = Get("/metrics");
+  EXPECT_THAT(page, ::testing::Not(HasSubstr("glint_gpu_")));
+  EXPECT_THAT(page, ::testing::Not(HasSubstr("glint_frame_path_allocations_total")));
+}
+
+TEST_F(MetricsTest, DropsDevicesAndErrorsAreCounted) {
+  ASSERT_TRUE(server_->WaitUntilServing(absl::Seconds(10)));
+  TestStream stream(server_.stub());
+  v1::DetectStreamRequest options = OptionsMessage();
+  options.mutable_options()->set_overload_policy(v1::OVERLOAD_POLICY_REJECT);
+  options.mutable_options()->set_max_in_flight(1);
+  stream.Write(options);
+  control_.Hold(true);
+  stream.Write(FrameMessage(1, 100, 100));
+  control_.WaitUntilRunning(1);
+  stream.Write(FrameMessage(2));
+  EXPECT_TRUE(Eventually([&] { return Sample(Get("/metrics"), "glint_frames_in_flight") == 2; }));
+  EXPECT_GT(Sample(Get("/metrics"), "glint_pool_bytes"), 100 * 100);  // the rejected one's are free
+  EXPECT_LT(Sample(Get("/metrics"), "glint_pool_bytes"), 100 * 100 + 100);
+  control_.Hold(false);
+  stream.Read();
+  stream.Read();
+  absl::Status broken = absl::InternalError("an illegal memory access");
+  broken.SetPayload(kDeviceErrorPayload, absl::Cord("cudaErrorIllegalAddress"));
+  control_.Fail(broken);
+  stream.Write(FrameMessage(3));
+  stream.Read();
+  const std::string page = Get("/metrics");
+  EXPECT_EQ(Sample(page, "glint_frames_dropped_total{reason=\"rejected\"}"), 1);
+  EXPECT_EQ(Sample(page, "glint_frames_dropped_total{reason=\"expired\"}"), 0);
+  EXPECT_EQ(Sample(page, "glint_cuda_errors_total{code=\"cudaErrorIllegalAddress\"}"), 1);
+  EXPECT_EQ(Sample(page, "glint_device_lanes{device=\"fake:0\"}"), 2);
+  EXPECT_NEAR(Sample(page, "glint_last_device_frame_timestamp_seconds{device=\"fake:0\"}"),
+              absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()), 60);
+  EXPECT_TRUE(Eventually([&] { return Sample(Get("/metrics"), "glint_pool_bytes") == 0; }));
+  EXPECT_EQ(Sample(page, "glint_pool_limit_bytes"), 1 << 30);
+  EXPECT_EQ(Sample(page, "glint_memory_bound_bytes"), static_cast<double>(server_->memory_bound_bytes()));
 }
 
 TEST_F(MetricsTest, QueueAndBusyLanesAreSeen) {

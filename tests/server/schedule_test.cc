@@ -522,8 +522,16 @@ TEST(LaneThreadsTest, ReportWarmUpsAndKeepGoingAfterErrors) {
   std::atomic<int> warm{0}, failures{0};
   LaneThreads::Events events;
   events.warm = [&] { ++warm; };
-  events.failed = [&](const absl::Status& why) {
+  std::atomic<int> left{0};
+  events.done = [](const FrameJob&) {};
+  events.left = [&](const std::string& device, bool was_warm) {
+    EXPECT_EQ(device, "fake:0");
+    EXPECT_TRUE(was_warm);
+    ++left;
+  };
+  events.lost = [&](const absl::Status& why, bool last) {
     ++failures;
+    EXPECT_TRUE(last);
     EXPECT_EQ(why.message().find("lane "), 0u) << why;
   };
   events.busy = [](bool) {};
@@ -562,9 +570,16 @@ TEST(LaneThreadsTest, ReportWarmUpsAndKeepGoingAfterErrors) {
     EXPECT_EQ(failures, 0);
     control.Fail(absl::InternalError("sticky"), absl::InternalError("sticky"));
     queue.Push(&flow, &jobs[2], WhenFull::kReject);
-    while (failures < 1) std::this_thread::yield();
+    while (failures < 1 || left < 1) std::this_thread::yield();
+    // The other lane has left. The one that found out refuses what comes.
+    while (sink.bad < 3) std::this_thread::yield();
+    queue.Push(&flow, &jobs[0], WhenFull::kReject);
+    while (sink.bad < 4) std::this_thread::yield();
+    EXPECT_EQ(jobs[0].status.message(),
+              "lane " + std::to_string(jobs[0].lane) + " on fake:0: the device is lost: sticky");
     queue.Close();
   }
+  EXPECT_EQ(left, 2);
   EXPECT_EQ(control.runs(), 5);  // two warm-ups, three frames; not the cancelled one
 }
 

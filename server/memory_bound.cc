@@ -1,0 +1,17 @@
+#include "server/memory_bound.h"
+
+namespace glint {
+
+MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes) {
+  const int64_t sessions = options.max_sessions;
+  MemoryBound bound;
+  bound.pending = options.max_pending_bytes;
+  bound.receipt = sessions * 2 * options.max_message_bytes;
+  bound.replies = sessions * options.max_in_flight * options.max_features * kReplyBytesPerFeature;
+  bound.masks = sessions * (options.max_message_bytes + options.lanes.max_image_pixels);
+  bound.lanes =
+      lanes * (options.lanes.max_image_pixels * kLaneBytesPerPixel + options.max_features * kLaneBytesPerFeature);
+  return bound;
+}
+
+}  // namespace glint

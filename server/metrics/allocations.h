@@ -1,0 +1,49 @@
+// Counts what the frame path allocates: nothing, once the server has seen its largest frames.
+//
+// A lane's thread says with a FramePathScope that it works on a frame; a program that replaces operator new by one that
+// calls CountAllocation(), as glint-server does, has the number of calls within such scopes. What C libraries take
+// (codecs, gRPC for messages in and out) is not counted.
+#ifndef GLINT_SERVER_METRICS_ALLOCATIONS_H_
+#define GLINT_SERVER_METRICS_ALLOCATIONS_H_
+
+#include <atomic>
+#include <cstdint>
+
+namespace glint {
+
+struct FramePathAllocations {
+  std::atomic<int64_t> count{0};
+  std::atomic<bool> counted{false};  // this program counts
+};
+inline FramePathAllocations frame_path_allocations;
+
+// One at a time in a thread.
+class FramePathScope {
+ public:
+  FramePathScope() {
+    allocations_ = 0;
+    active_ = true;
+  }
+  ~FramePathScope() {
+    active_ = false;
+    if (allocations_ > 0) frame_path_allocations.count.fetch_add(allocations_, std::memory_order_relaxed);
+  }
+  FramePathScope(const FramePathScope&) = delete;
+  FramePathScope& operator=(const FramePathScope&) = delete;
+
+  // The frame has failed, and its error has a text.
+  void Discard() { allocations_ = 0; }
+
+ private:
+  friend void CountAllocation();
+  static inline thread_local bool active_ = false;
+  static inline thread_local int64_t allocations_ = 0;
+};
+
+inline void CountAllocation() {
+  if (FramePathScope::active_) ++FramePathScope::allocations_;
+}
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_METRICS_ALLOCATIONS_H_

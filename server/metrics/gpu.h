@@ -1,0 +1,54 @@
+// What GPUs say of themselves: load, memory, temperature, power. From NVML, the library of NVIDIA's driver, where there
+// is one; on Jetson, which has none, from sysfs. What cannot be read is absent.
+#ifndef GLINT_SERVER_METRICS_GPU_H_
+#define GLINT_SERVER_METRICS_GPU_H_
+
+#include <prometheus/metric_family.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/lane/lane.h"
+
+namespace glint {
+
+struct GpuReading {
+  std::string device;                               // "cuda:0"
+  std::optional<double> utilization;                // 0..1
+  std::optional<double> memory_used, memory_total;  // bytes
+  std::optional<double> temperature;                // degrees Celsius
+  std::optional<double> power;                      // watts
+};
+
+// Thread-safe.
+class GpuSensors {
+ public:
+  struct Paths {
+    std::string nvml = "libnvidia-ml.so.1";  // for dlopen()
+    std::string sysfs = "/sys";
+  };
+
+  // Of the GPUs that lanes run on; none, and nothing is opened, without them.
+  explicit GpuSensors(const std::vector<LaneSet::Gpu>& gpus) : GpuSensors(gpus, Paths()) {}
+  GpuSensors(const std::vector<LaneSet::Gpu>& gpus, const Paths& paths);
+  ~GpuSensors();
+  GpuSensors(const GpuSensors&) = delete;
+  GpuSensors& operator=(const GpuSensors&) = delete;
+
+  std::vector<GpuReading> Read() const;
+
+ private:
+  struct Nvml;
+  const std::vector<LaneSet::Gpu> gpus_;
+  const std::string sysfs_;
+  std::unique_ptr<Nvml> nvml_;  // null: not there
+};
+
+// The families that have a value.
+std::vector<prometheus::MetricFamily> ToMetrics(const std::vector<GpuReading>& readings);
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_METRICS_GPU_H_
