@@ -17,6 +17,9 @@ from stack import ROOT, FrozenThread, Load, Prometheus, Server, need, shortened,
 from tls import Authority, TlsServer, replace
 
 FASTER = 60
+# Their rules are tested by promtool alone: what would make them fire is not here.
+NOT_HERE = {"GlintGpuHot": "a GPU", "GlintDropping": "a client that lets frames be dropped",
+            "GlintPoolExhausted": "frames that fill the pool before the queue"}
 
 
 def panels():
@@ -68,7 +71,7 @@ class AlertsTest:
 
     def dashboard_finds_data(self):
         with Load(*self.stream("good", "--in-flight", "1"), copies=1), Load(*self.detect("good/0.png"), pause=0.5):
-            queries = list(panels())
+            queries = [(title, query) for title, query in panels() if "glint_gpu_" not in query]
             for title, query in queries:
                 wait_for(f"'{title}' finds data: {query}", lambda: self.prometheus.query(query))
             print(f"{len(queries)} queries of the dashboard find data")
@@ -175,8 +178,8 @@ def main():
         test = AlertsTest(server, prometheus, folder)
         test.run()
         delivered = {line.split()[-1] for line in rules.splitlines() if "- alert:" in line}
-        assert test.seen == delivered, f"not seen: {delivered - test.seen}"
-    print(f"{len(delivered)} alerts fired and cleared")
+        assert test.seen == delivered - set(NOT_HERE), f"not seen: {delivered - test.seen}"
+    print(f"{len(test.seen)} alerts fired and cleared; not here: {', '.join(NOT_HERE)}")
 
 
 if __name__ == "__main__":
