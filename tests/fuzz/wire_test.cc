@@ -95,6 +95,7 @@ struct Tally {
   int bad = 0;
   int raw = 0;
   int encoded = 0;
+  int shared = 0;
   int options = 0;
 };
 
@@ -120,6 +121,7 @@ void CompareStreamRequest(const std::string& bytes, Random* random, Tally* tally
   ExpectSameRegion(wire.frame.region, proto.frame().has_region(), proto.frame().region());
   tally->raw += proto.frame().image().has_raw();
   tally->encoded += proto.frame().image().has_encoded();
+  tally->shared += proto.frame().image().has_shared();
 }
 
 void CompareDetectRequest(const std::string& bytes, Random* random, Tally* tally) {
@@ -142,6 +144,7 @@ void CompareDetectRequest(const std::string& bytes, Random* random, Tally* tally
   EXPECT_EQ(options.SerializeAsString(), proto.options().SerializeAsString());
   tally->raw += proto.image().has_raw();
   tally->encoded += proto.image().has_encoded();
+  tally->shared += proto.image().has_shared();
   tally->options += proto.options().ByteSizeLong() > 0;
 }
 
@@ -168,7 +171,8 @@ void Fuzz(const google::protobuf::Descriptor& type, Compare compare) {
     }
   }
   // Of everything a good part.
-  for (const int seen : {tally.good, tally.bad, tally.raw, tally.encoded, tally.options}) EXPECT_GT(seen, count / 200);
+  for (const int seen : {tally.good, tally.bad, tally.raw, tally.encoded, tally.shared, tally.options})
+    EXPECT_GT(seen, count / 200);
   std::cout << count << " messages, " << tally.good << " good, raw " << tally.raw << ", encoded " << tally.encoded
             << ", options " << tally.options << "\n";
 }
