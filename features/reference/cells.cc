@@ -45,6 +45,7 @@ std::vector<LevelCorner> BestOfCells(const std::vector<LevelCorner>& corners, in
 
 std::vector<Corner> CullCells(const std::vector<Corner>& corners, int cell_width, int cell_height) {
   std::vector<LevelCorner> placed;
+  placed.reserve(corners.size());
   for (const Corner& c : corners) placed.push_back({0, c, c.x, c.y});
   std::vector<Corner> out;
   for (const LevelCorner& c : BestOfCells(placed, cell_width, cell_height)) out.push_back(c.corner);

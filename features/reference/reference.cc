@@ -88,6 +88,7 @@ void SelectAcrossLevels(const DetectorOptions& options, const PyramidPlan& plan,
   if (options.selection == Selection::kPyca) all = Aggregate(all, options.aggregation_window);
 
   std::vector<Corner> best;
+  best.reserve(all.size());
   for (const LevelCorner& c : all) best.push_back(c.corner);
   best = RetainBest(best, options.max_features);
   float least = std::numeric_limits<float>::infinity();

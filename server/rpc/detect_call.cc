@@ -49,7 +49,7 @@ absl::Status DetectCall::Submit() {
   if (!frame->Receive(&request_) || !ParseDetectRequest(frame->message_pieces, &frame->detect_request)) {
     return absl::InvalidArgumentError("request: not a serialized glint.v1.DetectRequest");
   }
-  const absl::Status pixels = frame->SetPixels(request.image, request.has_mask ? &request.mask : nullptr,
+  absl::Status pixels = frame->SetPixels(request.image, request.has_mask ? &request.mask : nullptr,
                                                service_->image_rules(IsUnixPeer(context_.peer())));
   env_->metrics.FrameReceived(EncodingOf(request.image, frame->message_pieces), frame->BytesOf(request.image));
   const auto options = OptionsFromWire(request.options, env_->options.max_features);

@@ -85,7 +85,7 @@ absl::Status RunJob(Lane* lane, int64_t max_pixels, FrameQueue* queue, Scratch* 
     CropTo(part, &scratch->mask, &*mask);
   }
   if (absl::Status s = CheckWanted(job); !s.ok()) return s;
-  const absl::Status status = lane->Run(job->options, *image, *mask, &scratch->features, &job->times.stages);
+  absl::Status status = lane->Run(job->options, *image, *mask, &scratch->features, &job->times.stages);
   Shift(part, &scratch->features);
   job->copied_bytes = scratch->image.rows.copied_bytes() + scratch->mask.rows.copied_bytes();
   return status;
