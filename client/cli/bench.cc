@@ -65,12 +65,17 @@ absl::Status RunRounds(const load::Target& target, const std::string& echo_addre
   return server.given_up() ? absl::OkStatus() : server.Close(report->run.patience);
 }
 
-int Bench(const ConnectionFlags& connection, const LoadFlags& load_flags, const std::vector<load::FrameBody>& frames,
+int Bench(const ConnectionFlags& connection, const LoadFlags& load_flags, const std::vector<std::string>& files,
           const std::string& first_message, load::BenchReport* report) {
   client::ClientOptions client_options;
   client_options.connect_timeout = connection.timeout_or(client_options.connect_timeout);
   const auto client = client::Client::Connect(connection.server, client_options);
   if (!client.ok()) return CallError(kName, client.status());
+  const auto frames = load_flags.Frames(files, &*client, report);
+  if (!frames.ok()) {
+    Complain(kName, frames.status().message());
+    return kFailed;
+  }
   const auto info = client->GetServerInfo(connection.timeout_or(absl::Seconds(5)));
   if (!info.ok()) return CallError(kName, info.status());
   report->server_info = *info;
@@ -88,7 +93,7 @@ int Bench(const ConnectionFlags& connection, const LoadFlags& load_flags, const 
   load::Target target;
   target.address = connection.server;
   target.first = first_message;
-  const absl::Status status = RunRounds(target, echo_address, load_flags.Rounds(), frames, report);
+  const absl::Status status = RunRounds(target, echo_address, load_flags.Rounds(), *frames, report);
   if (report->server.measured.frames() > 0 || status.ok()) {
     auto output = OutputFile::Open(load_flags.output);
     absl::Status written = output.status();
@@ -127,11 +132,6 @@ int RunBench(const std::vector<std::string>& arguments) {
   report.detector = *detector;
   report.streams = load_flags.streams.value_or(1);
   report.run = load_flags.Run(connection.timeout_or(absl::Seconds(10)));
-  const auto frames = load_flags.Frames(*operands, &report);
-  if (!frames.ok()) {
-    Complain(kName, frames.status().message());
-    return kFailed;
-  }
   client::StreamOptions options;
   options.detector = *detector;
   options.region = detector_flags.region;
@@ -146,7 +146,7 @@ int RunBench(const std::vector<std::string>& arguments) {
   }
   const auto first_message = load::SerializeOptions(options);
   if (!first_message.ok()) return UsageError(kName, first_message.status().message());
-  return Bench(connection, load_flags, *frames, *first_message, &report);
+  return Bench(connection, load_flags, *operands, *first_message, &report);
 }
 
 }  // namespace glint::cli

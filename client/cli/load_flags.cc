@@ -6,10 +6,12 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "client/cli/command.h"
+#include "client/cli/shared_frames.h"
 #include "client/load/echo_process.h"
 #include "features/limits.h"
 #include "server/decode/image_file.h"
@@ -89,6 +91,10 @@ void LoadFlags::AddTo(Flags* flags) {
   flags->String("size", "WxH", absl::StrCat("Of the picture, without a FILE (default ", kDefaultSize, ")."), &size);
   flags->Choice("pixel-format", Formats(),
                 "What the picture's grey is sent as; file: FILEs as they are. Default: gray8.", &format);
+  flags->Bool("shared-memory",
+              "Each picture is put once into memory that is shared with the server, which must be at unix:PATH and "
+              "have been started with --shared-memory; frames say where it is.",
+              &shared_memory);
   flags->Float("warm-up", "SECONDS", "Not measured, before each round (default 1).", &warm_up);
   flags->Float("duration", "SECONDS", "Measured, over all rounds (default 10).", &duration);
   flags->Section("Comparison");
@@ -117,6 +123,10 @@ absl::Status LoadFlags::Validate(const std::string& server, const std::vector<st
   if (!size.empty() && !files.empty()) return Bad("size", "FILEs have a size of their own");
   if (auto shape = ParseSize(size.empty() ? kDefaultSize : size); !shape.ok()) return shape.status();
   if (!format.has_value() && files.empty()) return Bad("pixel-format", "file: no FILE given");
+  if (shared_memory && !absl::StartsWith(server, "unix:")) {
+    return Bad("shared-memory", absl::StrCat(server, " is not unix:PATH"));
+  }
+  if (shared_memory && !format.has_value()) return Bad("shared-memory", "is for pixels, not for files as they are");
   if (echo && !echo_at.empty()) return Bad("echo-at", "is in place of --echo");
   if (echo && !load::IsLocalAddress(server)) {
     return Bad("echo", absl::StrCat(server,
@@ -141,11 +151,15 @@ load::RunOptions LoadFlags::Run(absl::Duration patience) const {
 }
 
 absl::StatusOr<std::vector<load::FrameBody>> LoadFlags::Frames(const std::vector<std::string>& files,
+                                                               const client::Client* client,
                                                                load::BenchReport* report) const {
   std::vector<load::FrameBody> frames;
   double bytes = 0;
-  const auto add = [&](const client::ImageInput& input) -> absl::Status {
-    auto frame = load::FrameBody::Of(input);
+  SharedFrames shared(client, static_cast<int>(files.size()));  // a slot more
+  const auto add = [&](const client::ImageInput& pixels) -> absl::Status {
+    const absl::StatusOr<client::ImageInput> input = shared_memory ? shared.Put(pixels) : pixels;
+    if (!input.ok()) return input.status();
+    auto frame = load::FrameBody::Of(*input);
     if (!frame.ok()) return frame.status();
     bytes += static_cast<double>(frame->size());
     frames.push_back(*std::move(frame));
@@ -186,6 +200,7 @@ absl::StatusOr<std::vector<load::FrameBody>> LoadFlags::Frames(const std::vector
   for (const auto& [name, value] : Formats()) {
     if (value == format) report->format = name;
   }
+  if (shared_memory) absl::StrAppend(&report->format, " in shared memory");
   return frames;
 }
 

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cli/flags.h"
+#include "client/client.h"
 #include "client/image.h"
 #include "client/load/frames.h"
 #include "client/load/report.h"
@@ -22,6 +23,7 @@ struct LoadFlags {
   std::optional<int> streams, in_flight, rounds;
   std::optional<float> rate, warm_up, duration, max_age_ms;
   client::OverloadPolicy policy = client::OverloadPolicy::kBlock;
+  bool shared_memory = false;
   bool echo = false;
   std::string echo_at;
   bool json = false;
@@ -33,9 +35,10 @@ struct LoadFlags {
 
   int Rounds() const;
   load::RunOptions Run(absl::Duration patience) const;
-  // The frames to send, and in `report` what they are.
+  // The frames to send, and in `report` what they are. With shared_memory, raw ones are put where the server of
+  // `client` reads them; else nobody is asked, and it may be null.
   absl::StatusOr<std::vector<load::FrameBody>> Frames(const std::vector<std::string>& files,
-                                                      load::BenchReport* report) const;
+                                                      const client::Client* client, load::BenchReport* report) const;
 };
 
 }  // namespace glint::cli

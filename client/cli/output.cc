@@ -98,6 +98,7 @@ class JsonFormatter : public Formatter {
     absl::StrAppend(out, "],\"timings\":{\"receive_ns\":", t.receive_ns, ",\"queue_ns\":", t.queue_ns);
     absl::StrAppend(out, ",\"decode_ns\":", t.decode_ns, ",\"upload_ns\":", t.upload_ns);
     absl::StrAppend(out, ",\"detect_ns\":", t.detect_ns, ",\"download_ns\":", t.download_ns);
+    absl::StrAppend(out, ",\"serialize_ns\":", t.serialize_ns, ",\"order_ns\":", t.order_ns);
     absl::StrAppend(out, ",\"total_ns\":", t.total_ns);
     absl::StrAppend(out, ",\"round_trip_ns\":", absl::ToInt64Nanoseconds(detection.round_trip));
     absl::StrAppend(out, ",\"lane\":", t.lane, ",\"device\":");

@@ -7,8 +7,8 @@
 namespace glint::cli {
 namespace {
 
-constexpr const char* kStageNames[] = {"receive", "queue",    "decode",        "upload",
-                                       "detect",  "download", "server, total", "round trip"};
+constexpr const char* kStageNames[] = {"receive",  "queue",     "decode", "upload",        "detect",
+                                       "download", "serialize", "order",  "server, total", "round trip"};
 
 }  // namespace
 
@@ -17,8 +17,8 @@ void Summary::AddOk(const client::Detection& detection) {
   keypoints_ += static_cast<int64_t>(detection.features.count());
   const client::Timings& t = detection.timings;
   const int64_t values[kStages] = {
-      t.receive_ns, t.queue_ns,    t.decode_ns, t.upload_ns,
-      t.detect_ns,  t.download_ns, t.total_ns,  absl::ToInt64Nanoseconds(detection.round_trip)};
+      t.receive_ns,  t.queue_ns,     t.decode_ns, t.upload_ns, t.detect_ns,
+      t.download_ns, t.serialize_ns, t.order_ns,  t.total_ns,  absl::ToInt64Nanoseconds(detection.round_trip)};
   for (int i = 0; i < kStages; ++i) stages_[static_cast<size_t>(i)].Add(values[i]);
 }
 

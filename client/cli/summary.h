@@ -27,7 +27,7 @@ class Summary {
   std::string Text(absl::Duration elapsed) const;
 
  private:
-  static constexpr int kStages = 8;
+  static constexpr int kStages = 10;
 
   int64_t ok_ = 0;
   int64_t failed_ = 0;

@@ -85,6 +85,7 @@ absl::StatusOr<FrameBody> FrameBody::Of(const client::ImageInput& image) {
   if (image.region.wanted()) client::ToWire(image.region, frame.mutable_region());
   FrameBody body;
   body.image_ = frame.SerializeAsString();
+  body.slot_ = image.slot;
   return body;
 }
 

@@ -28,7 +28,7 @@ std::string InFormat(const ImageView& gray, client::PixelFormat format);
 absl::StatusOr<std::string> SerializeOptions(const client::StreamOptions& options);
 
 // One frame but for its number. Every message made of it refers to the same bytes; so this must outlive them, and
-// making one copies its few bytes of header only.
+// making one copies its few bytes of header only. Pixels in shared memory stay where they are, and as they are.
 class FrameBody {
  public:
   // Errors of DetectStream::Write().
@@ -41,6 +41,7 @@ class FrameBody {
 
  private:
   std::string image_;  // of a v1::Frame with nothing else
+  client::SharedSlot slot_;
 };
 
 }  // namespace glint::load

@@ -18,8 +18,10 @@ struct Stage {
   int64_t (v1::Timings::*ns)() const;
 };
 inline constexpr Stage kStages[] = {
-    {"receive", &v1::Timings::receive_ns}, {"queue", &v1::Timings::queue_ns},   {"decode", &v1::Timings::decode_ns},
-    {"upload", &v1::Timings::upload_ns},   {"detect", &v1::Timings::detect_ns}, {"download", &v1::Timings::download_ns},
+    {"receive", &v1::Timings::receive_ns},     {"queue", &v1::Timings::queue_ns},
+    {"decode", &v1::Timings::decode_ns},       {"upload", &v1::Timings::upload_ns},
+    {"detect", &v1::Timings::detect_ns},       {"download", &v1::Timings::download_ns},
+    {"serialize", &v1::Timings::serialize_ns}, {"order", &v1::Timings::order_ns},
 };
 
 // Of the frames that were due while recording. Plain values.

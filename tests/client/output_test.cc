@@ -90,7 +90,8 @@ TEST(JsonTest, OneObjectForEachImage) {
       "{\"x\":1.5,\"y\":3,\"size\":31,\"angle\":-1,\"response\":0.001,\"octave\":0,\"descriptor\":\"00ff\"},"
       "{\"x\":2,\"y\":4.25,\"size\":37.2,\"angle\":359.5,\"response\":1e-09,\"octave\":1,\"descriptor\":\"1a2b\"}],"
       "\"timings\":{\"receive_ns\":0,\"queue_ns\":0,\"decode_ns\":0,\"upload_ns\":0,\"detect_ns\":2500000,"
-      "\"download_ns\":0,\"total_ns\":3500000,\"round_trip_ns\":4000000,\"lane\":0,\"device\":\"cpu\","
+      "\"download_ns\":0,\"serialize_ns\":0,\"order_ns\":0,\"total_ns\":3500000,\"round_trip_ns\":4000000,\"lane\":0,"
+      "\"device\":\"cpu\","
       "\"queue_depth\":0}}\n");
   EXPECT_EQ(Rows(Format::kJson, true, "b", absl::InvalidArgumentError("no \"image\""), {}),
             "{\"image\":\"b\",\"status\":\"INVALID_ARGUMENT\",\"message\":\"no \\\"image\\\"\"}\n");

@@ -36,6 +36,7 @@ class BenchCommandTest : public ::testing::Test {
     options.metrics_listen.clear();
     options.lanes.backend = Backend::kCpu;
     options.lanes.lanes = 1;
+    options.shared_memory.enabled = true;
     server_ = Server::Create(options).value().release();
     ASSERT_TRUE(server_->Start().ok());
     ASSERT_TRUE(server_->WaitUntilServing(absl::Minutes(1)));
@@ -168,6 +169,29 @@ TEST_F(BenchCommandTest, SendsFilesAsPixelsOrAsTheyAre) {
   const Outcome as_it_is = Bench("--duration 0.2 --warm-up 0 --pixel-format file " + path);
   EXPECT_EQ(as_it_is.status, 1);
   EXPECT_THAT(as_it_is.out, HasSubstr(" INVALID_ARGUMENT"));
+}
+
+TEST_F(BenchCommandTest, PutsPicturesIntoSharedMemory) {
+  const std::string small = Path("small.pgm"), large = Path("large.pgm");
+  for (const auto& [path, side] : {std::pair(small, 100), std::pair(large, 300)}) {
+    std::ofstream file(path, std::ios::binary);
+    file << "P5 " << side << " " << side << " 255\n";
+    for (int i = 0; i < side * side; ++i) file.put(static_cast<char>(i * i % 251));
+  }
+  const std::string arguments = "--duration 0.4 --warm-up 0.1 --echo --rounds 1 --json " + small + " " + large;
+  const auto sent = bench::testing::ReadJson(Bench(arguments).out);
+  const Outcome outcome = Bench("--shared-memory " + arguments);
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const auto shared = bench::testing::ReadJson(outcome.out);
+  ASSERT_TRUE(sent.has_value() && shared.has_value()) << outcome.out;
+  EXPECT_EQ(shared->at("frames.format"), "gray8 in shared memory");
+  EXPECT_GT(Number(*sent, "frames.bytes_per_frame"), 100 * 100);
+  EXPECT_LT(Number(*shared, "frames.bytes_per_frame"), 100);
+  EXPECT_GT(Number(*shared, "server.keypoints_per_frame"), 100);
+  EXPECT_NEAR(Number(*shared, "server.keypoints_per_frame"), Number(*sent, "server.keypoints_per_frame"),
+              0.2 * Number(*sent, "server.keypoints_per_frame"));
+  ExpectLatencies(*shared, "server.server_stages.serialize");
+  ExpectLatencies(*shared, "echo.latency");
 }
 
 TEST_F(BenchCommandTest, ExitStatusTellsWhatWentWrong) {

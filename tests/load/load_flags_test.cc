@@ -40,6 +40,10 @@ TEST(LoadFlagsTest, RefusesWhatMakesNoSense) {
   }
   EXPECT_THAT(std::string(Check({"--echo"}, "192.0.2.1:50051").message()),
               HasSubstr("option '--echo': 192.0.2.1:50051 is not known to be this machine"));
+  EXPECT_THAT(std::string(Check({"--shared-memory"}).message()),
+              HasSubstr("option '--shared-memory': 127.0.0.1:50051 is not unix:PATH"));
+  EXPECT_THAT(std::string(Check({"--shared-memory", "--pixel-format", "file", "a.png"}, "unix:/run/s").message()),
+              HasSubstr("option '--shared-memory': is for pixels"));
   EXPECT_THAT(std::string(Check({}, "inproc").message()), HasSubstr("inproc has no connection to measure"));
 }
 
@@ -73,7 +77,7 @@ TEST(LoadFlagsTest, MakesUpAPictureOfAnyFormat) {
     flags.size = "40x30";
     flags.format = format;
     load::BenchReport report;
-    const auto frames = flags.Frames({}, &report);
+    const auto frames = flags.Frames({}, nullptr, &report);
     ASSERT_TRUE(frames.ok()) << frames.status();
     ASSERT_EQ(frames->size(), 1u);
     EXPECT_GT(report.frame_bytes, static_cast<double>(40 * 30 * bytes));
