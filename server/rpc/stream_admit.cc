@@ -17,9 +17,8 @@ void StreamCall::Admit(std::unique_ptr<Frame> owned) {
 void StreamCall::AdmitByPolicy(Frame* frame) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    session_.Add(frame);
     if (broken_) frame->status = absl::CancelledError("the client has gone");
-    frame->done = !frame->status.ok();
+    session_.Add(frame, !frame->status.ok());
     if (frame->done) {
       frame->ReleaseMessage();
       return;

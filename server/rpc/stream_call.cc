@@ -52,8 +52,10 @@ void StreamCall::OnRead(bool ok) {
     std::lock_guard<std::mutex> lock(mutex_);
     wanted = !end_.has_value() && !broken_;
     if (!ok) End(absl::OkStatus());  // half-closed, or gone
+    wanted = wanted && ok;
+    parsing_ = wanted;
   }
-  if (ok && wanted) {
+  if (wanted) {
     env_->metrics.MessageReceived(Method::kDetectStream);
     if (session_.configured()) {
       ReadFrame();
@@ -64,6 +66,7 @@ void StreamCall::OnRead(bool ok) {
   }
   std::unique_lock<std::mutex> lock(mutex_);
   reading_ = false;
+  parsing_ = false;
   read_buffer_.Clear();
   Advance();
   Drop(std::move(lock));
@@ -211,7 +214,7 @@ void StreamCall::Advance() {
     ++references_;
     stream_.Read(&read_buffer_, &read_);
   }
-  if (end_.has_value() && !finishing_ && session_.empty()) {
+  if (end_.has_value() && !finishing_ && !parsing_ && session_.empty()) {
     finishing_ = true;
     ++references_;
     stream_.Finish(ToGrpc(*end_), &finished_);

@@ -76,6 +76,7 @@ class StreamCall final : public Call, public FrameSink {
   Session session_;
   int references_ = 0;
   bool reading_ = false;             // a Read is outstanding, or its message is being parsed
+  bool parsing_ = false;             // its message is being parsed: another frame may come
   bool waiting_ = false;             // the last frame waits for room in the queue
   bool writing_ = false;             // the reply of the session's first frame is being written
   bool finishing_ = false;           // Finish has been called

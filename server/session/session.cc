@@ -12,12 +12,12 @@ void Session::Configure(const SessionOptions& options, std::unique_ptr<StreamMas
   configured_ = true;
 }
 
-void Session::Add(FrameJob* job) {
-  job->done = false;
-  job->live = true;
+void Session::Add(FrameJob* job, bool done) {
+  job->done = done;
+  job->live = !done;
   window_[(first_ + count_) % window_.size()] = job;
   ++count_;
-  ++live_;
+  if (job->live) ++live_;
 }
 
 void Session::Hold(FrameJob* job) {

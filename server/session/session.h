@@ -26,7 +26,7 @@ struct SessionOptions {
 
 // Thread-compatible. Allocates in Configure() only; owns no jobs.
 //
-// A frame is live from Add() until its reply has been sent, unless it is held or dropped. Replies to dropped frames
+// A frame is live from Add() until its reply has been sent, unless it is held, dropped, or failed when it was added. Replies to dropped frames
 // hold no pixels and no features, so the window has room for many of them; when that is full too, because the client
 // takes no replies, no frame is read any more, whatever the policy.
 class Session {
@@ -39,8 +39,9 @@ class Session {
   const SessionOptions& options() const { return options_; }
   StreamMask* mask() const { return mask_.get(); }
 
-  // Frames go out in the order of Add(). Must not be full.
-  void Add(FrameJob* job);
+  // Frames go out in the order of Add(). Must not be full. One that is done already is not live: its reply may have to
+  // wait for that of a held frame, which waits for live ones.
+  void Add(FrameJob* job, bool done);
   bool full() const { return configured_ && count_ == window_.size(); }
   bool empty() const { return count_ == 0; }
   // More frames are live than may be.

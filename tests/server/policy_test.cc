@@ -105,6 +105,30 @@ TEST_F(PolicyTest, LatestKeepsOnlyTheNewestWaiting) {
   EXPECT_EQ(control_.runs(), 3);  // with the warm-up
 }
 
+// The reply to a bad frame comes after that to the held one before it, so it must not keep that one waiting.
+TEST_F(PolicyTest, BadFrameBehindAHeldOne) {
+  for (const v1::OverloadPolicy policy : {v1::OVERLOAD_POLICY_LATEST, v1::OVERLOAD_POLICY_DROP_OLDEST}) {
+    SCOPED_TRACE(policy);
+    TestStream stream(server_.stub());
+    ASSERT_TRUE(stream.Write(PolicyMessage(policy, 1)));
+    for (uint64_t id = 1; id <= 3; ++id) {
+      v1::DetectStreamRequest message = FrameMessage(id);
+      if (id == 3) message.mutable_frame()->clear_image();
+      ASSERT_TRUE(stream.Write(message));
+      if (id == 1) control_.WaitUntilRunning(1);
+      WaitUntilRead(static_cast<int>(id));
+    }
+    control_.Hold(false);
+    EXPECT_EQ(Fate(stream.Read()), "ok");
+    EXPECT_EQ(Fate(stream.Read()), "ok");
+    EXPECT_THAT(Fate(stream.Read()), HasSubstr("image"));
+    stream.WritesDone();
+    stream.Read();
+    EXPECT_TRUE(stream.Finish().ok());
+    control_.Hold(true);
+  }
+}
+
 TEST_F(PolicyTest, LatestWithOneInFlight) {
   EXPECT_THAT(Run(PolicyMessage(v1::OVERLOAD_POLICY_LATEST, 1)), ElementsAreArray(Fates({1, 10}, "superseded")));
 }

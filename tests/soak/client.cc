@@ -51,8 +51,8 @@ std::string Judge(const Sent& sent, const v1::StreamOptions& options, const v1::
 
 class Client {
  public:
-  Client(const std::string& address, const Files& files, uint32_t seed, Tally* tally)
-      : files_(files), random_(seed), tally_(tally) {
+  Client(const std::string& address, const Files& files, uint32_t seed, Doing* doing, Tally* tally)
+      : files_(files), random_(seed), doing_(doing), tally_(tally) {
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(-1);
     arguments.SetMaxSendMessageSize(-1);
@@ -71,6 +71,7 @@ class Client {
   bool FillFrame(v1::Frame* frame) {
     frame->Clear();
     GoodImage(files_, &random_, frame->mutable_image());
+    if (random_.OneIn(6)) AnyRegion(&random_, frame);
     if (!random_.OneIn(8)) return true;
     Spoil(&random_, frame);
     return false;
@@ -78,6 +79,7 @@ class Client {
 
   const Files& files_;
   Random random_;
+  Doing* const doing_;
   Tally* const tally_;
   std::unique_ptr<v1::FeatureDetection::Stub> stub_;
 };
@@ -88,6 +90,7 @@ void Client::Stream(bool cancel) {
   v1::DetectStreamRequest request;
   const v1::StreamOptions options = AnyOptions(&random_);
   *request.mutable_options() = options;
+  doing_->what = "opens a stream";
   stream->Write(request);
   ++tally_->streams;
   if (cancel) ++tally_->cancelled_streams;
@@ -99,6 +102,7 @@ void Client::Stream(bool cancel) {
     v1::DetectStreamResponse reply;
     while (stream->Read(&reply)) {
       ++tally_->answers;
+      ++doing_->answered;
       Sent sent;
       {
         std::lock_guard<std::mutex> lock(mutex);
@@ -114,6 +118,10 @@ void Client::Stream(bool cancel) {
   const int frames = random_.Uniform(1, 30);
   const int cancel_after = cancel ? random_.Uniform(0, frames) : frames;
   int written = 0;
+  doing_->frames = cancel_after;
+  doing_->written = 0;
+  doing_->answered = 0;
+  doing_->what = cancel ? "writes a stream that it will cancel" : "writes a stream";
   for (; written < cancel_after; ++written) {
     v1::Frame* const frame = request.mutable_frame();
     const bool good = FillFrame(frame);
@@ -124,6 +132,7 @@ void Client::Stream(bool cancel) {
     }
     if (!stream->Write(request)) break;
     ++tally_->sent;
+    ++doing_->written;
     if (random_.OneIn(10)) std::this_thread::sleep_for(std::chrono::milliseconds(random_.Uniform(1, 20)));
   }
   if (cancel) {
@@ -132,7 +141,9 @@ void Client::Stream(bool cancel) {
   } else {
     stream->WritesDone();
   }
+  doing_->what = cancel ? "awaits the end of a cancelled stream" : "awaits the answers of a stream";
   reader.join();
+  doing_->what = "awaits the status of a stream";
   const grpc::Status status = stream->Finish();
   if (cancel) return;
   if (!status.ok()) {
@@ -159,6 +170,7 @@ void Client::Call(bool cancel) {
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::microseconds(random_.Uniform(0, 5000)));
   }
   v1::DetectResponse reply;
+  doing_->what = cancel ? "calls Detect with a deadline" : "calls Detect";
   const grpc::Status status = stub_->Detect(&context, request, &reply);
   ++tally_->calls;
   if (cancel) {
@@ -193,6 +205,7 @@ void Client::BreakRules() {
       expected = StatusCode::INVALID_ARGUMENT;
   }
   ++tally_->refused_streams;
+  doing_->what = "awaits the end of a stream that broke the rules";
   v1::DetectStreamResponse reply;
   while (stream->Read(&reply)) tally_->Blame("a reply to a broken stream");
   const grpc::Status status = stream->Finish();
@@ -214,10 +227,13 @@ std::vector<std::string> Tally::TakeBlame() {
 }
 
 void RunClient(const std::string& address, const Files& files, uint32_t seed, bool cancels,
-               const std::atomic<bool>& stop, Tally* tally) {
+               const std::atomic<bool>& stop, Doing* doing, Tally* tally) {
   std::unique_ptr<Client> client;
   for (uint32_t round = 0; !stop; ++round) {
-    if (client == nullptr || client->OneIn(20)) client = std::make_unique<Client>(address, files, seed + round, tally);
+    if (client == nullptr || client->OneIn(20)) {
+      doing->what = "connects";
+      client = std::make_unique<Client>(address, files, seed + round, doing, tally);
+    }
     const bool cancel = cancels && client->OneIn(3);
     if (client->OneIn(12)) {
       client->BreakRules();
@@ -227,6 +243,7 @@ void RunClient(const std::string& address, const Files& files, uint32_t seed, bo
       client->Stream(cancel);
     }
   }
+  doing->what = "nothing";
 }
 
 }  // namespace glint::soak

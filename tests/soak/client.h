@@ -28,10 +28,16 @@ struct Tally {
   std::vector<std::string> blame_;  // what went wrong, up to a limit
 };
 
+// What a client is in the middle of, for who wonders why it does not end. Thread-safe.
+struct Doing {
+  std::atomic<const char*> what{"nothing"};
+  std::atomic<int64_t> frames{0}, written{0}, answered{0};  // of its present stream
+};
+
 // Opens streams at `address`, one after the other, until `stop`; `cancels`: also single calls, and some of both are
 // broken off.
 void RunClient(const std::string& address, const Files& files, uint32_t seed, bool cancels,
-               const std::atomic<bool>& stop, Tally* tally);
+               const std::atomic<bool>& stop, Doing* doing, Tally* tally);
 
 }  // namespace glint::soak
 

@@ -66,6 +66,18 @@ void GoodImage(const Files& files, Random* random, v1::Image* image) {
   SetRaw(kLayouts[random->Uniform(0, 7)], shape[0], shape[1], random, image->mutable_raw());
 }
 
+void AnyRegion(Random* random, v1::Frame* frame) {
+  if (!frame->image().has_raw()) return;
+  const int width = static_cast<int>(frame->image().raw().width());
+  const int height = static_cast<int>(frame->image().raw().height());
+  v1::Region* const region = frame->mutable_region();
+  const int x = random->Uniform(0, width - 1), y = random->Uniform(0, height - 1);
+  region->set_x(static_cast<uint32_t>(x));
+  region->set_y(static_cast<uint32_t>(y));
+  region->set_width(static_cast<uint32_t>(random->Uniform(1, width - x)));
+  region->set_height(static_cast<uint32_t>(random->Uniform(1, height - y)));
+}
+
 void Spoil(Random* random, v1::Frame* frame) {
   v1::Image* const image = frame->mutable_image();
   const int kind = random->Uniform(0, 5);

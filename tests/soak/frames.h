@@ -25,6 +25,9 @@ class Files {
 // Replaces `image` by a picture of any shape up to 1280x720, of any format, raw or a file.
 void GoodImage(const Files& files, testing::Random* random, v1::Image* image);
 
+// Looks at a part of the frame's image, if its shape is known.
+void AnyRegion(testing::Random* random, v1::Frame* frame);
+
 // Makes a good frame (with or without a mask) one that fails with INVALID_ARGUMENT.
 void Spoil(testing::Random* random, v1::Frame* frame);
 

@@ -3,8 +3,10 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <sstream>
 
@@ -18,6 +20,8 @@ std::string Get(const std::string& address) {
   to.sin_port = htons(static_cast<uint16_t>(std::atoi(address.c_str() + colon + 1)));
   inet_pton(AF_INET, address.substr(0, colon).c_str(), &to.sin_addr);
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  const timeval patience = {10, 0};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   std::string reply;
   if (connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0) {
     const std::string request = "GET /metrics HTTP/1.0\r\n\r\n";
@@ -56,6 +60,12 @@ double Page::Sum(const std::string& name, const std::string& labels) const {
     if (IsOf(series, name) && series.find(labels) != std::string::npos) sum += value;
   }
   return sum;
+}
+
+void Page::Print(const std::string& prefix) const {
+  for (const auto& [series, value] : series_) {
+    if (series.compare(0, prefix.size(), prefix) == 0) std::printf("%s %g\n", series.c_str(), value);
+  }
 }
 
 bool Page::Has(const std::string& name) const {

@@ -16,6 +16,8 @@ class Page {
 
   // Over all series of the name whose labels contain `labels`; 0 without any.
   double Sum(const std::string& name, const std::string& labels = "") const;
+  // All series whose names begin like that.
+  void Print(const std::string& prefix) const;
   bool Has(const std::string& name) const;
 
  private:

@@ -21,6 +21,7 @@
 #include "tests/blackbox/server_process.h"
 #include "tests/soak/client.h"
 #include "tests/soak/page.h"
+#include "tests/soak/watchdog.h"
 
 namespace glint::soak {
 namespace {
@@ -31,7 +32,7 @@ constexpr double kMayGrowBytes = 32e6;  // at least
 constexpr int kMoreDescriptors = 2;     // a connection of this program's that the server has not noticed the end of
 
 struct Rest {
-  double resident = 0, descriptors = 0, threads = 0;
+  double resident = 0, descriptors = 0, allocations = 0;
 };
 
 class Soak {
@@ -54,8 +55,9 @@ class Soak {
       if (counted != wrote)
         Wrong("round %d: clients wrote %.0f frames, the server counted %.0f", round, wrote, counted);
       std::printf(
-          "round %2d: %7.0f frames without cancels, counted on both sides; %5.1f MB resident, %.0f descriptors\n",
-          round, counted, rest.resident * 1e-6, rest.descriptors);
+          "round %2d: %7.0f frames without cancels, counted on both sides; %5.1f MB resident, %.0f descriptors, %.0f "
+          "allocations\n",
+          round, counted, rest.resident * 1e-6, rest.descriptors, rest.allocations);
       std::fflush(stdout);
       Compare(round, rounds, rest);
     }
@@ -87,13 +89,23 @@ class Soak {
 
   void Load(double seconds, int clients, uint32_t seed, bool cancels) {
     std::atomic<bool> stop{false};
+    std::vector<Doing> doing(static_cast<size_t>(clients));
     std::vector<std::thread> threads;
     for (int i = 0; i < clients; ++i) {
-      threads.emplace_back(
-          [&, i] { RunClient(address_, files_, seed + static_cast<uint32_t>(i) * 131u, cancels, stop, &tally_); });
+      threads.emplace_back([&, i] {
+        const uint32_t own_seed = seed + static_cast<uint32_t>(i) * 131u;
+        RunClient(address_, files_, own_seed, cancels, stop, &doing[static_cast<size_t>(i)], &tally_);
+      });
     }
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
     stop = true;
+    const Watchdog watchdog([&] {
+      for (const Doing& d : doing) {
+        std::printf("a client %s: %lld frames, %lld written, %lld answered\n", d.what.load(), Number(d.frames),
+                    Number(d.written), Number(d.answered));
+      }
+      if (const auto page = Page::Fetch(metrics_); page.has_value()) page->Print("glint_");
+    });
     for (std::thread& thread : threads) thread.join();
   }
 
@@ -113,8 +125,9 @@ class Soak {
           page->Sum("glint_lanes_busy") == 0 && page->Sum("glint_frames_in_flight") == 0) {
         std::this_thread::sleep_for(std::chrono::milliseconds(300));  // for sockets to be closed
         page = Page::Fetch(metrics_);
+        if (!page.has_value()) continue;
         return {page->Sum("process_resident_memory_bytes"), page->Sum("process_open_fds"),
-                page->Sum("process_threads")};
+                page->Sum("glint_frame_path_allocations_total")};
       }
     }
     Wrong("round %d: the server does not come to rest", round);
@@ -152,9 +165,10 @@ int Main(double seconds, int clients, uint32_t seed) {
   soak.Run(seconds, clients, seed);
   bool good = soak.Report();
   server.Signal(SIGTERM);
-  log.join();
+  const Watchdog watchdog([] { std::printf("the server has not ended\n"); });
   const int code = server.Join();
   if (code != 0) std::printf("WRONG: the server ended with %d\n", code);
+  log.join();
   good = good && code == 0;
   std::printf(good ? "all well\n" : "NOT well\n");
   return good ? 0 : 1;
