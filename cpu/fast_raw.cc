@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cpu/fast-inl.h"
+#include "cpu/fast_score-inl.h"
 #include "cpu/simd-inl.h"
 #include "cpu/stages.h"
 

@@ -1,0 +1,112 @@
+// The steps of Pipeline that make the pyramid and find corners.
+#include <algorithm>
+
+#include "cpu/dense_corners.h"
+#include "cpu/pipeline_impl.h"
+#include "features/math.h"
+
+namespace glint::cpu {
+
+void Pipeline::Impl::FindCornersInBand(Level* level, Band* band, Worker* worker) {
+  const auto start = Clock::now();
+  const FastJob job = {level->image, band->region, options.fast_threshold, options.arc_length};
+  uint32_t* where = level->where.data() + band->first;
+  if (!orb_kind) {
+    band->count = ScoredCorners(stages, options, job, &worker->scored, where, level->response.data() + band->first);
+  } else if (options.score == Score::kHarris) {
+    band->count = HarrisCorners(stages, job, &worker->harris, where, level->response.data() + band->first);
+  } else {
+    band->count = stages.fast_suppressed(job, worker->fast.data(), where, level->score.data() + band->first);
+  }
+  worker->corners_ns += NanosecondsSince(start);
+}
+
+void Pipeline::Impl::ResizeBand(int l, int y0, int y1, Worker* worker) {
+  const auto start = Clock::now();
+  Level& to = levels[l];
+  stages.resize(to.resize, to.source, y0, y1, to.pixels.memory.data(), to.pixels.view.stride, worker->resize.data());
+  if (!to.mask.empty()) {
+    stages.resize(to.resize, levels[l - 1].mask, y0, y1, to.mask_pixels.memory.data(), to.mask.stride,
+                  worker->resize.data());
+    for (int y = y0; y < y1; ++y) {
+      uint8_t* row = to.mask_pixels.row(y);
+      for (int x = 0; x < to.mask.width; ++x) row[x] = CutMask(row[x]);
+    }
+  }
+  worker->pyramid_ns += NanosecondsSince(start);
+}
+
+// Corners of each level, and beside them, while its pixels are in cache, the next level.
+void Pipeline::Impl::FindCorners(StageTimes* times) {
+  const auto start = Clock::now();
+  if (options.corner_test == CornerTest::kEveryPixel) {
+    FindDenseCorners();
+    times->corners_ns = NanosecondsSince(start);
+    return;
+  }
+  for (int l = 0; l < levels.count(); ++l) {
+    Level& level = levels[l];
+    const int bands = static_cast<int>(level.bands.size());
+    const int next_rows = l + 1 < levels.count() ? levels[l + 1].image.height : 0;
+    const int resizes = next_rows == 0 ? 0
+                        : pool.threads() == 1
+                            ? 1
+                            : std::clamp(next_rows / kResizeBandRows, 1, kTasksPerThread * pool.threads());
+    pool.ForEach(resizes + bands, [&](int i, int w) {
+      Worker* worker = &workers[static_cast<size_t>(w)];
+      if (i < resizes) {
+        ResizeBand(l + 1, next_rows * i / resizes, next_rows * (i + 1) / resizes, worker);
+      } else {
+        FindCornersInBand(&level, &level.bands[static_cast<size_t>(i - resizes)], worker);
+      }
+    });
+  }
+  // Several threads' times add up to more than the clock's: give each stage its part of it.
+  const int64_t wall = NanosecondsSince(start);
+  double pyramid = 0;
+  double corners = 0;
+  for (const Worker& worker : workers) {
+    pyramid += static_cast<double>(worker.pyramid_ns);
+    corners += static_cast<double>(worker.corners_ns);
+  }
+  times->pyramid_ns = static_cast<int64_t>(static_cast<double>(wall) * pyramid / std::max(pyramid + corners, 1.0));
+  times->corners_ns = wall - times->pyramid_ns;
+}
+
+// The only level's corners when every pixel is asked.
+void Pipeline::Impl::FindDenseCorners() {
+  Level& level = levels[0];
+  const int height = level.image.height;
+  const int bands = pool.threads() == 1 ? 1 : std::clamp(height / kResizeBandRows, 1, 2 * pool.threads());
+  const auto in_bands = [&](auto run) {
+    pool.ForEach(bands, [&](int i, int w) {
+      run(height * i / bands, height * (i + 1) / bands, &workers[static_cast<size_t>(w)]);
+    });
+  };
+  ImageView image = level.image;
+  if (options.smooth) {
+    in_bands([&](int y0, int y1, Worker* worker) {
+      stages.smooth(level.image, y0, y1, reinterpret_cast<int16_t*>(worker->dense_harris.data()), smooth.memory.data(),
+                    smooth.view.stride);
+    });
+    image = smooth.view;
+  }
+  const ResponseMap map = {responses.data(), DenseHarrisPitch(image.width), image.shape()};
+  for (Worker& worker : workers) worker.most = 0;
+  in_bands([&](int y0, int y1, Worker* worker) {
+    const DenseHarrisJob job = {image, options.harris_block, options.harris_k, y0, y1};
+    worker->most =
+        std::max(worker->most, stages.dense_harris(job, worker->dense_harris.data(), responses.data(), map.pitch));
+  });
+  float most = 0;
+  for (const Worker& worker : workers) most = std::max(most, worker.most);
+  const float threshold = AbsoluteThreshold(options, most);
+  pool.ForEach(static_cast<int>(level.bands.size()), [&](int i, int w) {
+    Band& band = level.bands[static_cast<size_t>(i)];
+    band.count = DenseCorners(stages, map, band.region, threshold, options.suppression_radius,
+                              workers[static_cast<size_t>(w)].columns.data(), level.where.data() + band.first,
+                              level.response.data() + band.first);
+  });
+}
+
+}  // namespace glint::cpu

@@ -1,0 +1,118 @@
+// What a Pipeline holds and the steps of a frame, in the order of their files: pipeline.cc makes ready and places
+// keypoints, pipeline_corners.cc finds corners, pipeline_select.cc selects among them, pipeline_describe.cc orients and
+// describes. Included by these alone.
+#ifndef GLINT_CPU_PIPELINE_IMPL_H_
+#define GLINT_CPU_PIPELINE_IMPL_H_
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "cpu/buffer.h"
+#include "cpu/cells.h"
+#include "cpu/harris_corners.h"
+#include "cpu/levels.h"
+#include "cpu/pipeline.h"
+#include "cpu/scored_corners.h"
+#include "cpu/stages.h"
+#include "cpu/worker_pool.h"
+#include "features/bfrost.h"
+
+namespace glint::cpu {
+
+using Clock = std::chrono::steady_clock;
+
+inline int64_t NanosecondsSince(Clock::time_point start) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
+}
+
+inline constexpr int kResizeBandRows = 32;       // at least, for one task
+inline constexpr size_t kKeypointsPerTask = 64;  // orientation and descriptors
+inline constexpr int kBlurTaskRows = 128;        // each recomputes 6 rows
+
+// Scratch that one thread uses at a time.
+struct Worker {
+  Buffer<uint8_t> fast;
+  HarrisScratch harris;
+  ScoredScratch scored;
+  Buffer<int32_t> dense_harris;
+  Buffer<uint32_t> columns;
+  float most = 0;  // of the responses this thread has seen
+  Buffer<int16_t> resize;
+  Buffer<float> blur;
+  int64_t pyramid_ns = 0;
+  int64_t corners_ns = 0;
+};
+
+// A part of one level: rows or keypoints [begin, end), or a band.
+struct Task {
+  int level = 0;
+  int strip = 0;
+  int begin = 0;
+  int end = 0;
+};
+
+struct Pipeline::Impl {
+  explicit Impl(int threads)
+      : stages(StagesFor(BestSimdTarget())), pool(threads), workers(static_cast<size_t>(pool.threads())) {}
+
+  void Prepare(const DetectorOptions& new_options, const ImageView& image, const ImageView& mask);
+  size_t MostTasks();
+  void FindCorners(StageTimes* times);
+  void FindCornersInBand(Level* level, Band* band, Worker* worker);
+  void ResizeBand(int l, int y0, int y1, Worker* worker);
+  void FindDenseCorners();
+  bool IsMasked(const Level& level, uint32_t where);
+  void Gather(Level* level);
+  void Select(Level* level);
+  void SelectAcrossLevels();
+  void Order(Level* level);
+  void Place(Features* features);
+  void Orient(Features* features);
+  void Blur();
+  void Describe(Features* features);
+  void DescribeByRegions(Features* features);
+  void DescribeAtBorder(const Level& level, int x, int y, float angle, uint8_t* descriptor);
+
+  template <typename Add>
+  void MakeTasks(Add add) {
+    tasks.clear();
+    for (int l = 0; l < levels.count(); ++l) add(l);
+  }
+  // Tasks of at most `size` keypoints.
+  void MakeKeypointTasks() {
+    MakeTasks([this](int l) {
+      for (size_t i = 0; i < levels[l].count; i += kKeypointsPerTask) {
+        tasks.push_back(
+            {l, 0, static_cast<int>(i), static_cast<int>(std::min(i + kKeypointsPerTask, levels[l].count))});
+      }
+    });
+  }
+  template <typename Run>
+  void ForEachTask(Run run) {
+    pool.ForEach(static_cast<int>(tasks.size()), [this, &run](int i, int worker) {
+      run(tasks[static_cast<size_t>(i)], &workers[static_cast<size_t>(worker)]);
+    });
+  }
+
+  const Stages stages;
+  WorkerPool pool;
+  std::vector<Worker> workers;
+  std::vector<Task> tasks;
+
+  DetectorOptions options;
+  bool orb_kind = true;  // IsOrbKind(options)
+  CellSelection cells;
+  Plane smooth;             // of CornerTest::kEveryPixel
+  Buffer<float> responses;  // likewise: the map
+  float bfrost_scale = 0;   // that the pattern is for
+  BfrostPattern bfrost;
+  int patch_size = 0;  // that the tables below are for
+  CentroidTable centroid;
+  PatternTable pattern;
+  Levels levels;
+};
+
+}  // namespace glint::cpu
+
+#endif  // GLINT_CPU_PIPELINE_IMPL_H_

@@ -1,0 +1,87 @@
+// The steps of Pipeline that choose keypoints among corners.
+#include "cpu/pipeline_impl.h"
+#include "cpu/select.h"
+#include "features/math.h"
+
+namespace glint::cpu {
+
+bool Pipeline::Impl::IsMasked(const Level& level, uint32_t where) {
+  const ImageView& mask = levels[0].mask;
+  if (mask.empty()) return false;
+  if (!level.mask.empty()) return level.mask.at(PointX(where), PointY(where)) == 0;
+  return mask.at(ImagePosition(PointX(where), level.scale, mask.width),
+                 ImagePosition(PointY(where), level.scale, mask.height)) == 0;
+}
+
+// The bands' corners at which there is no mask, in one list.
+void Pipeline::Impl::Gather(Level* level) {
+  const bool by_score = orb_kind && options.score == Score::kMaxThreshold;
+  size_t count = 0;
+  for (const Band& band : level->bands) {
+    if (levels[0].mask.empty() && band.first == count) {
+      count += band.count;
+      continue;
+    }
+    for (size_t i = band.first; i < band.first + band.count; ++i) {
+      const uint32_t where = level->where[i];
+      if (IsMasked(*level, where)) continue;
+      level->where[count] = where;
+      if (by_score) {
+        level->score[count] = level->score[i];
+      } else {
+        level->response[count] = level->response[i];
+      }
+      ++count;
+    }
+  }
+  level->count = count;
+}
+
+// Selection::kTopN.
+void Pipeline::Impl::Select(Level* level) {
+  Gather(level);
+  const size_t share = static_cast<size_t>(level->share);
+  const bool again = options.ranking == Ranking::kHarris;
+  const size_t first_cut = again ? 2 * share : share;
+  uint32_t* where = level->where.data();
+  float* response = level->response.data();
+  size_t count = level->count;
+  if (orb_kind && options.score == Score::kMaxThreshold) {
+    count = KeepBestScores(where, level->score.data(), count, first_cut, response);
+  } else if (again) {
+    count = KeepBestResponses(where, response, count, first_cut, &level->bit_keys);
+  }
+  if (again) stages.harris(level->image, where, count, response);
+  level->found = KeepBestResponses(where, response, count, share, &level->bit_keys);
+  Order(level);
+}
+
+// Any other selection.
+void Pipeline::Impl::SelectAcrossLevels() {
+  LevelList lists[kMaxLevels];
+  const int count = levels.count();
+  for (int l = 0; l < count; ++l) {
+    Level& level = levels[l];
+    Gather(&level);
+    lists[l] = {level.where.data(), level.response.data(), level.count, level.scale, level.image.shape()};
+    if (options.selection == Selection::kPyca) cells.CullLevel(options, &lists[l]);
+  }
+  const Shape image = levels[0].image.shape();
+  if (options.selection == Selection::kGrid) cells.BestOfGrid(options, image, lists, count);
+  if (options.selection == Selection::kPyca) cells.Aggregate(options, image, lists, count);
+  cells.KeepBest(options.max_features, lists, count);
+  for (int l = 0; l < count; ++l) {
+    levels[l].found = lists[l].count;
+    Order(&levels[l]);
+  }
+}
+
+// Cuts what no output has room for and finds the others' places.
+void Pipeline::Impl::Order(Level* level) {
+  uint32_t* where = level->where.data();
+  float* response = level->response.data();
+  level->count = TrimTies(where, response, level->found, static_cast<size_t>(OutputCapacity(options)));
+  OutputOrder(response, level->count, &level->sort_keys, level->slot.data());
+}
+
+}  // namespace glint::cpu
