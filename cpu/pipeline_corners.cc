@@ -12,7 +12,13 @@ void Pipeline::Impl::FindCornersInBand(Level* level, Band* band, Worker* worker)
   const FastJob job = {level->image, band->region, options.fast_threshold, options.arc_length};
   uint32_t* where = level->where.data() + band->first;
   if (!orb_kind) {
-    band->count = ScoredCorners(stages, options, job, &worker->scored, where, level->response.data() + band->first);
+    // Cells are culled while they are found where nothing else comes between: their corners need no list.
+    Shape cell;
+    if (options.selection == Selection::kPyca && options.suppression_radius == 0 && levels[0].mask.empty()) {
+      cell = {LevelCell(options.cell_width, level->scale), LevelCell(options.cell_height, level->scale)};
+    }
+    band->count =
+        ScoredCorners(stages, options, job, cell, &worker->scored, where, level->response.data() + band->first);
   } else if (options.score == Score::kHarris) {
     band->count = HarrisCorners(stages, job, &worker->harris, where, level->response.data() + band->first);
   } else {

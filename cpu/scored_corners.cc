@@ -38,27 +38,12 @@ bool RunIsTooLong(int centre, const Ring& ring, const FastJob& job, int max_arc)
           Runs(DarkerBits(centre, ring.pixels, job.threshold), max_arc + 1)) != 0;
 }
 
-float ScoreOf(Score score, const FastJob& job, int centre, const Ring& ring) {
-  switch (score) {
-    case Score::kSadCircle:
-      return static_cast<float>(SumOfDifferences(centre, ring.pixels, {0, kFastRing}));
-    case Score::kSadArc:
-      return static_cast<float>(
-          SumOfDifferences(centre, ring.pixels, FindArc(centre, ring.pixels, job.threshold, job.arc, kFastRing)));
-    case Score::kMaxThreshold:
-      return static_cast<float>(FastScore(centre, ring.pixels, job.arc));
-    case Score::kHarris:
-      break;
-  }
-  return 0;  // Harris comes for a whole row
-}
-
 void Forget(Row* row, int radius) {
   for (size_t i = 0; i < row->count; ++i) row->at[static_cast<size_t>(PointX(row->where[i]) + radius)] = kNoCorner;
   row->count = 0;
 }
 
-// The row's corners and their scores.
+// The row's corners and their Harris measures.
 void Fill(const Stages& stages, const DetectorOptions& options, const FastJob& job, uint8_t* bits, Row* row) {
   const size_t listed = stages.fast_raw(job, bits, row->where.data());
   size_t count = 0;
@@ -67,12 +52,10 @@ void Fill(const Stages& stages, const DetectorOptions& options, const FastJob& j
     const uint8_t* const centre = job.image.row(PointY(where)) + PointX(where);
     const Ring ring = RingAround(centre, job.image.stride);
     if (RunIsTooLong(*centre, ring, job, options.max_arc)) continue;
-    row->where[count] = where;
-    row->response[count] = ScoreOf(options.score, job, *centre, ring);
-    ++count;
+    row->where[count++] = where;
   }
   row->count = count;
-  if (options.score == Score::kHarris) stages.harris(job.image, row->where.data(), count, row->response.data());
+  stages.harris(job.image, row->where.data(), count, row->response.data());
   const int radius = options.suppression_radius;
   for (size_t i = 0; i < count; ++i) row->at[static_cast<size_t>(PointX(row->where[i]) + radius)] = row->response[i];
 }
@@ -89,29 +72,9 @@ bool IsMaximum(float response, int x, int radius, Row* const* rows) {
   return true;
 }
 
-}  // namespace
-
-void ScoredScratch::Prepare(int image_width) {
-  if (image_width <= width) return;
-  width = image_width;
-  fast.Grow(FastScratchBytes(width));
-  const size_t columns = static_cast<size_t>(width);
-  for (Row& row : rows) {
-    row.where.Reserve(columns + kListSlack);
-    row.response.Reserve(columns + kListSlack);
-    const size_t with_margins = columns + 2 * kMaxSuppressionRadius;
-    std::fill_n(row.at.Reserve(with_margins), with_margins, kNoCorner);
-    row.count = 0;
-  }
-}
-
-size_t MaxScoredCorners(const DetectorOptions& options, Rect region) {
-  if (options.suppression_radius > 0 || region.empty()) return MaxSuppressedCorners(region);
-  return static_cast<size_t>(region.x1 - region.x0) * static_cast<size_t>(region.y1 - region.y0);
-}
-
-size_t ScoredCorners(const Stages& stages, const DetectorOptions& options, const FastJob& job, ScoredScratch* scratch,
-                     uint32_t* where, float* response) {
+// The list of corners with Harris measures, which are floats.
+size_t HarrisScored(const Stages& stages, const DetectorOptions& options, const FastJob& job, ScoredScratch* scratch,
+                    uint32_t* where, float* response) {
   const Rect r = job.region;
   const int radius = options.suppression_radius;
   // Neighbours of the region's corners take part in suppression.
@@ -149,6 +112,34 @@ size_t ScoredCorners(const Stages& stages, const DetectorOptions& options, const
     }
   }
   return count;
+}
+
+}  // namespace
+
+void ScoredScratch::Prepare(int image_width) {
+  if (image_width <= width) return;
+  width = image_width;
+  fast.Grow(std::max(FastScratchBytes(width), ScoredScratchBytes(width)));
+  const size_t columns = static_cast<size_t>(width);
+  for (Row& row : rows) {
+    row.where.Reserve(columns + kListSlack);
+    row.response.Reserve(columns + kListSlack);
+    const size_t with_margins = columns + 2 * kMaxSuppressionRadius;
+    std::fill_n(row.at.Reserve(with_margins), with_margins, kNoCorner);
+    row.count = 0;
+  }
+}
+
+size_t MaxScoredCorners(const DetectorOptions& options, Rect region) {
+  if (options.suppression_radius > 0 || region.empty()) return MaxSuppressedCorners(region);
+  return static_cast<size_t>(region.x1 - region.x0) * static_cast<size_t>(region.y1 - region.y0);
+}
+
+size_t ScoredCorners(const Stages& stages, const DetectorOptions& options, const FastJob& job, Shape cell,
+                     ScoredScratch* scratch, uint32_t* where, float* response) {
+  if (options.score == Score::kHarris) return HarrisScored(stages, options, job, scratch, where, response);
+  const ScoredJob scored = {job, options.score, options.max_arc, options.suppression_radius, cell.width, cell.height};
+  return stages.fast_scored(scored, scratch->fast.data(), where, response);
 }
 
 void ArcMidpoints(const ImageView& image, const DetectorOptions& options, const uint32_t* where, size_t count,

@@ -1,5 +1,6 @@
-// FAST corners of any detector: with a longest arc, any score and any radius of suppression. Works on lists of corners,
-// a row at a time; the detectors of cv::ORB's kind have faster ways (Stages::fast_suppressed, HarrisCorners).
+// FAST corners of any detector: with a longest arc, any score and any radius of suppression. Stages::fast_scored does
+// it for scores that are integers; with Harris' measure this works on lists of corners, a row at a time. The detectors
+// of cv::ORB's kind have faster ways (Stages::fast_suppressed, HarrisCorners).
 #ifndef GLINT_CPU_SCORED_CORNERS_H_
 #define GLINT_CPU_SCORED_CORNERS_H_
 
@@ -32,10 +33,11 @@ struct ScoredScratch {
 // The most corners of a region that are left.
 size_t MaxScoredCorners(const DetectorOptions& options, Rect region);
 
-// The corners of job.region, in raster order, that are greater than every other corner within the radius. `where` and
-// `response` have room for MaxScoredCorners(). Returns their number.
-size_t ScoredCorners(const Stages& stages, const DetectorOptions& options, const FastJob& job, ScoredScratch* scratch,
-                     uint32_t* where, float* response);
+// The corners of job.region, in raster order, that are greater than every other corner within the radius; if `cell` is
+// not empty, only the first of the greatest of each cell of that size, which needs radius 0 and an integer score.
+// `where` and `response` have room for MaxScoredCorners(). Returns their number.
+size_t ScoredCorners(const Stages& stages, const DetectorOptions& options, const FastJob& job, Shape cell,
+                     ScoredScratch* scratch, uint32_t* where, float* response);
 
 // BFROST's orientation of corners, in degrees.
 void ArcMidpoints(const ImageView& image, const DetectorOptions& options, const uint32_t* where, size_t count,

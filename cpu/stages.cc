@@ -15,6 +15,7 @@ namespace glint::cpu {
 // Each in the file of its stage.
 void AddFastRaw(int64_t target, Stages* stages);
 void AddFastSuppressed(int64_t target, Stages* stages);
+void AddFastScored(int64_t target, Stages* stages);
 void AddResize(int64_t target, Stages* stages);
 void AddHarris(int64_t target, Stages* stages);
 void AddDenseHarris(int64_t target, Stages* stages);
@@ -66,8 +67,8 @@ absl::Status ValidateSimdTarget() {
 
 Stages StagesFor(int64_t target) {
   Stages stages;
-  for (const auto add : {&AddFastRaw, &AddFastSuppressed, &AddResize, &AddHarris, &AddDenseHarris, &AddCentroid,
-                         &AddBlur, &AddDescribe}) {
+  for (const auto add : {&AddFastRaw, &AddFastSuppressed, &AddFastScored, &AddResize, &AddHarris, &AddDenseHarris,
+                         &AddCentroid, &AddBlur, &AddDescribe}) {
     add(target, &stages);
   }
   return stages;

@@ -3,6 +3,7 @@
 //   const Stages stages = StagesFor(BestSimdTarget());
 //   stages.fast_raw(job, scratch, where)        cv::FAST without suppression
 //   stages.fast_suppressed(job, scratch, ...)   cv::FAST with suppression
+//   stages.fast_scored(job, scratch, ...)       FAST with other scores and suppression in other squares
 //
 // Every image given to a stage is at least kWideImage pixels wide, or has kReadMargin readable bytes after each row:
 // only then may a stage read whole vectors. No stage allocates. All are pure functions: thread-safe.
@@ -13,6 +14,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "features/limits.h"
+#include "features/options.h"
 #include "features/patch.h"
 #include "features/types.h"
 
@@ -63,6 +66,23 @@ inline size_t FastScratchBytes(int width) {
   return 3 * FastScratchPitch(width) + 6 * FastListElements(width) * sizeof(uint16_t);
 }
 
+struct ScoredJob {
+  FastJob fast;
+  Score score;          // any but kHarris
+  int max_arc;          // fast.arc..16
+  int radius;           // 0..kMaxSuppressionRadius
+  int cell_width = 0;   // more than 0, only without suppression: keep the best of each cell of the job's rows
+  int cell_height = 0;  // likewise
+};
+
+// Scratch: a key for each column; bytes of scores; two rows for cells, and rows of 16-bit scores; lists of the vectors
+// of a row.
+inline size_t ScoredScratchBytes(int width) {
+  constexpr size_t kRows = 2 * static_cast<size_t>(kMaxSuppressionRadius) + 1;
+  return FastScratchPitch(width) * (sizeof(uint64_t) + 1 + (kRows + 2) * sizeof(int16_t)) +
+         (kRows + 3) * FastListElements(width) * sizeof(uint16_t);
+}
+
 // ---- resizing
 
 // Across, 8 neighbouring output pixels are a group: bytes from_x[group] + 0..15 of the input row are shuffled into 8
@@ -74,7 +94,7 @@ struct ResizeTables {
   std::vector<int32_t> from_x;   // per group
   std::vector<uint8_t> shuffle;  // 16 per group
   std::vector<uint8_t> weight;   // 16 per group
-  std::vector<int32_t> at_x;     // per output column: the first pixel, and the weight of the next
+  std::vector<int32_t> at_x;        // per output column: the first pixel, and the weight of the next
   std::vector<uint16_t> weight_x;
   std::vector<int32_t> at_y;  // per output row
   std::vector<uint16_t> weight_y;
@@ -169,6 +189,11 @@ struct Stages {
   // Corners with 3x3 suppression by score, in raster order, and their scores. `scratch` as above. `where` and `score`
   // have room for kListSlack more than MaxSuppressedCorners(region).
   size_t (*fast_suppressed)(const FastJob& job, uint8_t* scratch, uint32_t* where, uint8_t* score);
+
+  // Corners that are greater than every other within the radius, or the first of the greatest of each cell, in raster
+  // order. `scratch`: ScoredScratchBytes(image.width), 64-byte aligned. `where` and `response` have room for what can
+  // survive.
+  size_t (*fast_scored)(const ScoredJob& job, uint8_t* scratch, uint32_t* where, float* response);
 
   // Rows [y0, y1) of `image` resized. `out` rows have room for 64 more bytes. `scratch`:
   // ResizeScratchElements(to.width)

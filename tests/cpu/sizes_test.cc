@@ -10,6 +10,7 @@
 #include "tests/support/features.h"
 #include "tests/support/images.h"
 #include "tests/support/options.h"
+#include "tests/support/random.h"
 
 namespace glint {
 namespace {
@@ -50,6 +51,21 @@ TEST_P(SizesTest, EveryWidthAndHeight) {
       ASSERT_TRUE(testing::SameFeatures(reference::Detect(options, image), features))
           << width << "x" << height << " " << testing::ToString(options);
     }
+  }
+}
+
+TEST_P(SizesTest, OtherDetectors) {
+  const auto pipeline = MakePipeline();
+  testing::Random random(static_cast<uint32_t>(GetParam().size()));
+  for (int i = 0; i < testing::Repetitions(150); ++i) {
+    const Shape shape = {random.Uniform(1, 2 * kMaxSide), random.Uniform(1, kMaxSide)};
+    const DetectorOptions options = testing::RandomDetector(&random);
+    const Image image = testing::RandomImage(&random, shape);
+    const testing::StridedImage exact(image, shape.width, random.Bits());
+    Features features;
+    ASSERT_TRUE(pipeline->Detect(options, exact, {}, &features, nullptr).ok());
+    ASSERT_TRUE(testing::SameFeatures(reference::Detect(options, image), features))
+        << shape.width << "x" << shape.height << " " << testing::ToString(options);
   }
 }
 
