@@ -1,7 +1,8 @@
 // cv::resize with INTER_LINEAR_EXACT, downwards: rows first, then columns, exactly as ResizeRow and ResizeColumn.
 //
 // Across: 8 output pixels come from at most 16 neighbouring input bytes for factors up to 2, so one shuffle brings the
-// 8 pairs together and one multiply-add mixes them (a weight of 256 with 0 becomes 255 and 1 of the same pixel).
+// 8 pairs together and one multiply-add mixes them (a weight of 256 with 0 becomes 255 and 1 of the same pixel). Up to
+// factors of 4.6, 4 output pixels do, and two shuffles bring together 4 pairs each.
 // Results are 16 bits less 32768, which makes them signed. An input row is mixed once and serves the one or two output
 // rows that need it. Down: one multiply-add of interleaved rows in 32 bits.
 #undef HWY_TARGET_INCLUDE
@@ -18,22 +19,26 @@
 HWY_BEFORE_NAMESPACE();
 namespace glint::cpu::HWY_NAMESPACE {
 
+template <int kLoads>
+HWY_INLINE void MixGroups(const ResizeTables& t, const uint8_t* row, int16_t* HWY_RESTRICT mixed) {
+  const D8 d8;
+  const size_t groups = (static_cast<size_t>(t.to.width) + 7) / 8;
+  const auto bytes = [&](int load, size_t g) HWY_ATTR {
+    const int32_t* from_x = t.from_x[load].data() + g;
+    return hn::TableLookupBytesOr0(LoadBlocks([&](size_t i) { return row + from_x[i]; }),
+                                   hn::LoadU(d8, t.shuffle[load].data() + g * 16));
+  };
+  for (size_t g = 0; g < groups; g += kBlocks) {
+    V8 pairs = bytes(0, g);
+    if (kLoads == 2) pairs = hn::Or(pairs, bytes(1, g));
+    hn::StoreU(MixPairs(pairs, hn::LoadU(d8, t.weight.data() + g * 16)), D16(), mixed + g * 8);
+  }
+}
+
 // mixed[x] = ResizeRow of output column x, less 32768.
 void MixAcross(const ResizeTables& t, const uint8_t* row, int16_t* HWY_RESTRICT mixed) {
-  if (t.vectors) {
-    const D16 d;
-    const D8 d8;
-    const size_t groups = (static_cast<size_t>(t.to.width) + 7) / 8;
-    const int32_t* from_x = t.from_x.data();
-    const uint8_t* shuffle = t.shuffle.data();
-    const uint8_t* weight = t.weight.data();
-    for (size_t g = 0; g < groups; g += kBlocks) {
-      const V8 pairs = hn::TableLookupBytes(LoadBlocks([&](size_t i) { return row + from_x[g + i]; }),
-                                            hn::LoadU(d8, shuffle + g * 16));
-      hn::StoreU(MixPairs(pairs, hn::LoadU(d8, weight + g * 16)), d, mixed + g * 8);
-    }
-    return;
-  }
+  if (t.loads == 1) return MixGroups<1>(t, row, mixed);
+  if (t.loads == 2) return MixGroups<2>(t, row, mixed);
   for (int x = 0; x < t.to.width; ++x) {
     const uint8_t* p = row + t.at_x[x];
     const int next_weight = t.weight_x[x];
@@ -94,28 +99,41 @@ GLINT_CPU_EXPORT_STAGE(AddResize)
 
 namespace {
 
-// The tables of the group whose first output column is `first`. False if its pixels span more than 16 bytes.
-bool MakeGroup(size_t group, int first, ResizeTables* t) {
+constexpr uint8_t kNoByte = 0x80;  // in a shuffle: zero
+
+// Where to read the 16 bytes for output columns from `first` on: not past the end of a row that is long enough.
+int FirstByte(const ResizeTables& t, int first) { return std::max(std::min(t.at_x[first], t.from.width - 16), 0); }
+
+// Whether the pixels for every `count` neighbouring output columns are among 16 bytes.
+bool Fits(const ResizeTables& t, int count) {
+  for (int first = 0; first < t.to.width; first += count) {
+    const int last = std::min(first + count, t.to.width) - 1;
+    if (t.at_x[last] + (t.weight_x[last] != 0) - FirstByte(t, first) > 15) return false;
+  }
+  return true;
+}
+
+// The tables of the group whose first output column is `first`.
+void MakeGroup(size_t group, int first, ResizeTables* t) {
   const int count = std::min(8, t->to.width - first);
-  const auto last_read = [t](int x) { return t->at_x[x] + (t->weight_x[x] != 0); };
-  // The 16 bytes must not pass the end of a row that is long enough to hold them.
-  const int from = std::max(std::min(t->at_x[first], t->from.width - 16), 0);
-  t->from_x[group] = from;
-  if (last_read(first + count - 1) - from > 15) return false;
-  uint8_t* shuffle = &t->shuffle[group * 16];
-  uint8_t* weights = &t->weight[group * 16];
+  const int per_load = 8 / t->loads;
   for (int i = 0; i < 8; ++i) {
     const int x = first + std::min(i, count - 1);
+    const int load = i / per_load;
+    const int from = FirstByte(*t, first + std::min(load * per_load, count - 1));
     const int at = t->at_x[x] - from;
     const int weight = t->weight_x[x];
     const bool one_pixel = weight == 0 || weight == 256;
     const int pixel = weight == 256 ? at + 1 : at;
-    shuffle[2 * i] = static_cast<uint8_t>(pixel);
-    shuffle[2 * i + 1] = static_cast<uint8_t>(one_pixel ? pixel : at + 1);
-    weights[2 * i] = static_cast<uint8_t>(one_pixel ? 255 : 256 - weight);
-    weights[2 * i + 1] = static_cast<uint8_t>(one_pixel ? 1 : weight);
+    t->from_x[load][group] = from;
+    for (int l = 0; l < t->loads; ++l) {
+      uint8_t* const shuffle = &t->shuffle[l][group * 16];
+      shuffle[2 * i] = l == load ? static_cast<uint8_t>(pixel) : kNoByte;
+      shuffle[2 * i + 1] = l == load ? static_cast<uint8_t>(one_pixel ? pixel : at + 1) : kNoByte;
+    }
+    t->weight[group * 16 + 2 * i] = static_cast<uint8_t>(one_pixel ? 255 : 256 - weight);
+    t->weight[group * 16 + 2 * i + 1] = static_cast<uint8_t>(one_pixel ? 1 : weight);
   }
-  return true;
 }
 
 }  // namespace
@@ -137,14 +155,14 @@ void MakeResizeTables(Shape from, Shape to, ResizeTables* t) {
   // Whole vectors of groups: the last is repeated.
   const size_t groups = (static_cast<size_t>(to.width) + 7) / 8;
   const size_t padded = (groups + 3) / 4 * 4;
-  t->from_x.resize(padded);
-  t->shuffle.resize(padded * 16);
-  t->weight.resize(padded * 16);
-  t->vectors = true;
-  for (size_t g = 0; g < padded; ++g) {
-    const int first = static_cast<int>(std::min(g, groups - 1)) * 8;
-    t->vectors = MakeGroup(g, first, t) && t->vectors;
+  t->loads = Fits(*t, 8) ? 1 : Fits(*t, 4) ? 2 : 0;
+  if (t->loads == 0) return;
+  for (int load = 0; load < t->loads; ++load) {
+    t->from_x[load].resize(padded);
+    t->shuffle[load].resize(padded * 16);
   }
+  t->weight.resize(padded * 16);
+  for (size_t g = 0; g < padded; ++g) MakeGroup(g, static_cast<int>(std::min(g, groups - 1)) * 8, t);
 }
 
 }  // namespace glint::cpu

@@ -85,15 +85,16 @@ inline size_t ScoredScratchBytes(int width) {
 
 // ---- resizing
 
-// Across, 8 neighbouring output pixels are a group: bytes from_x[group] + 0..15 of the input row are shuffled into 8
-// pairs, which are weighted (each pair's weights add up to 256) and added.
+// Across, 8 neighbouring output pixels are a group: bytes from_x[0][group] + 0..15 of the input row are shuffled into 8
+// pairs, which are weighted (each pair's weights add up to 256) and added. Where 16 bytes do not hold all pairs, the
+// last 4 are shuffled from bytes from_x[1][group] + 0..15.
 struct ResizeTables {
   Shape from;
   Shape to;
-  bool vectors = false;          // whether every group fits 16 bytes; otherwise only at_x and weight_x are of use
-  std::vector<int32_t> from_x;   // per group
-  std::vector<uint8_t> shuffle;  // 16 per group
-  std::vector<uint8_t> weight;   // 16 per group
+  int loads = 0;                    // of 16 bytes per group, 1 or 2; 0: only at_x and weight_x are of use
+  std::vector<int32_t> from_x[2];   // per group
+  std::vector<uint8_t> shuffle[2];  // 16 per group
+  std::vector<uint8_t> weight;      // 16 per group
   std::vector<int32_t> at_x;        // per output column: the first pixel, and the weight of the next
   std::vector<uint16_t> weight_x;
   std::vector<int32_t> at_y;  // per output row
