@@ -24,8 +24,14 @@ inline size_t IntegralPitch(int width) { return static_cast<size_t>(width) + 1; 
 // Fills (height + 1) * IntegralPitch(width) elements.
 IntegralView MakeIntegral(const ImageView& image, uint32_t* data);
 
+struct BfrostTable {
+  BfrostPattern pattern;
+  int reach = 0;  // no region touches pixels further away in x or y
+};
+BfrostTable MakeBfrostTable(float scale);
+
 // `step` is the keypoint's orientation (features/arc.h).
-void DescribeBfrost(const IntegralView& integral, const BfrostPattern& pattern, int x, int y, int step,
+void DescribeBfrost(const IntegralView& integral, const BfrostTable& table, int x, int y, int step,
                     uint8_t* descriptor);
 
 }  // namespace glint::cpu

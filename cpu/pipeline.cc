@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "cpu/bfrost.h"
 #include "cpu/pipeline_impl.h"
 #include "features/math.h"
 
@@ -14,7 +13,7 @@ void Pipeline::Impl::Prepare(const DetectorOptions& new_options, const ImageView
   const bool dense = options.corner_test == CornerTest::kEveryPixel;
   if (bfrost_scale != options.bfrost_scale) {
     bfrost_scale = options.bfrost_scale;
-    bfrost = MakeBfrostPattern(bfrost_scale);
+    bfrost = MakeBfrostTable(bfrost_scale);
   }
   if (patch_size != options.patch_size) {
     patch_size = options.patch_size;

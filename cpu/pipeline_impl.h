@@ -8,6 +8,7 @@
 #include <chrono>
 #include <vector>
 
+#include "cpu/bfrost.h"
 #include "cpu/buffer.h"
 #include "cpu/cells.h"
 #include "cpu/harris_corners.h"
@@ -16,7 +17,6 @@
 #include "cpu/scored_corners.h"
 #include "cpu/stages.h"
 #include "cpu/worker_pool.h"
-#include "features/bfrost.h"
 
 namespace glint::cpu {
 
@@ -106,7 +106,7 @@ struct Pipeline::Impl {
   Plane smooth;             // of CornerTest::kEveryPixel
   Buffer<float> responses;  // likewise: the map
   float bfrost_scale = 0;   // that the pattern is for
-  BfrostPattern bfrost;
+  BfrostTable bfrost;
   int patch_size = 0;  // that the tables below are for
   CentroidTable centroid;
   PatternTable pattern;
