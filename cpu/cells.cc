@@ -38,7 +38,10 @@ uint32_t ImagePixel(const LevelList& list, size_t i, Shape image) {
 void CellSelection::Prepare(const DetectorOptions& options, Shape image, size_t corners) {
   responses_.Reserve(corners);
   if (options.selection == Selection::kGrid) {
-    cells_.Reserve(CellsOf(image, options.cell_width, options.cell_height));
+    const size_t cells = CellsOf(image, options.cell_width, options.cell_height);
+    cells_.Reserve(cells);
+    winners_.Reserve(cells);
+    column_cells_.Reserve(static_cast<size_t>(image.width));
   }
   if (options.selection != Selection::kPyca) return;
   const PyramidPlan plan = PlanPyramid(options, image);
@@ -68,20 +71,36 @@ void CellSelection::Offer(size_t cell, float response, int level, size_t index) 
 
 void CellSelection::BestOfGrid(const DetectorOptions& options, Shape image, LevelList* lists, int levels) {
   const size_t across = CellsAcross(image.width, options.cell_width);
-  const auto cell_of = [&](const LevelList& list, size_t i) {
-    const uint32_t pixel = ImagePixel(list, i, image);
-    return static_cast<size_t>(PointY(pixel) / options.cell_height) * across +
-           static_cast<size_t>(PointX(pixel) / options.cell_width);
-  };
-  ClearCells(CellsOf(image, options.cell_width, options.cell_height));
+  const size_t cells = CellsOf(image, options.cell_width, options.cell_height);
+  ClearCells(cells);
   for (int l = 0; l < levels; ++l) {
-    for (size_t i = 0; i < lists[l].count; ++i) Offer(cell_of(lists[l], i), lists[l].response[i], l, i);
+    const LevelList& list = lists[l];
+    for (int x = 0; x < list.shape.width; ++x) {
+      const int column = ImagePosition(x, list.scale, image.width) / options.cell_width;
+      column_cells_[static_cast<size_t>(x)] = static_cast<uint32_t>(column);
+    }
+    int y = -1;
+    size_t row_cell = 0;
+    for (size_t i = 0; i < list.count; ++i) {
+      if (PointY(list.where[i]) != y) {
+        y = PointY(list.where[i]);
+        row_cell = static_cast<size_t>(ImagePosition(y, list.scale, image.height) / options.cell_height) * across;
+      }
+      Offer(row_cell + column_cells_[static_cast<size_t>(PointX(list.where[i]))], list.response[i], l, i);
+    }
   }
+  // Few corners are left of many: the cells say which.
   for (int l = 0; l < levels; ++l) {
-    Compact(&lists[l], [&](size_t i) {
-      const Best& best = cells_[cell_of(lists[l], i)];
-      return best.level == static_cast<uint32_t>(l) + 1 && best.index == i;
-    });
+    size_t count = 0;
+    for (size_t c = 0; c < cells; ++c) {
+      if (cells_[c].level == static_cast<uint32_t>(l) + 1) winners_[count++] = cells_[c].index;
+    }
+    std::sort(winners_.data(), winners_.data() + count);
+    for (size_t i = 0; i < count; ++i) {
+      lists[l].where[i] = lists[l].where[winners_[i]];
+      lists[l].response[i] = lists[l].response[winners_[i]];
+    }
+    lists[l].count = count;
   }
 }
 

@@ -56,7 +56,9 @@ class CellSelection {
   bool Survives(const Gathered& at, int reach);
 
   Buffer<Best> cells_;
-  Buffer<Gathered> pixels_;  // open addressing, a power of two of slots
+  Buffer<uint32_t> column_cells_;  // of a level's columns
+  Buffer<uint32_t> winners_;       // indices in a level's list
+  Buffer<Gathered> pixels_;        // open addressing, a power of two of slots
   size_t slots_ = 0;
   Buffer<float> responses_;
 };
