@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Measures what the service adds to gRPC and the detector, and prints the tables of docs/performance/service.md.
 #
-#   scripts/bench-service.sh [--build DIR] [--seconds S] [--rounds N] [latency] [overhead] [silence] [fairness]
+#   scripts/bench-service.sh [--build DIR] [--seconds S] [--rounds N]
+#                            [latency] [paced] [overhead] [silence] [fairness]
 #
 #   --build    with glint-server, glint, glint-silence and glint-scene; default: build/release
 #   --seconds  measured for each figure and side; default 10
 #   --rounds   into which they are cut, in turn with what they are compared with; default 10
 #   latency    one frame in flight by TCP, unix socket and shared memory, beside echo and detector
-#   overhead   what is left without the detector, through shared memory, by size
+#   paced      the same at 30 frames a second: server and echo have slept for as long when a frame comes
+#   overhead   what is left without the detector, through shared memory, by size, 20 frames a second
 #   silence    the first frame after 1 to 2 s of silence: 8 servers, 504 frames, two minutes
 #   fairness   three cameras, without and with a stream that floods the server with 4K
 #
@@ -21,12 +23,12 @@ while [[ $# -gt 0 ]]; do
     --build) build=${2:?} && shift 2 ;;
     --seconds) seconds=${2:?} && shift 2 ;;
     --rounds) rounds=${2:?} && shift 2 ;;
-    latency | overhead | silence | fairness) tables+=("$1") && shift ;;
-    -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0" && exit 0 ;;
+    latency | paced | overhead | silence | fairness) tables+=("$1") && shift ;;
+    -h | --help) sed -n '2,17s/^# \{0,1\}//p' "$0" && exit 0 ;;
     *) echo "bench-service.sh: $1: unknown" >&2 && exit 2 ;;
   esac
 done
-[[ ${#tables[@]} -gt 0 ]] || tables=(latency overhead silence fairness)
+[[ ${#tables[@]} -gt 0 ]] || tables=(latency paced overhead silence fairness)
 glint=$build/client/glint
 tcp=127.0.0.1:50917
 work=$(mktemp -d)
@@ -87,25 +89,29 @@ for warning in report["warnings"]:
 PYTHON
 }
 
-latency() {
-  local size transport name server flags
+# beside_floor NAME FLAG...: all sizes and transports.
+beside_floor() {
+  local name=$1 size transport run server flags
+  shift
   echo '| size | by | p50 | p99 | echo p50 | echo p99 | detector p50 | detector p99 | p50 / sum | of the rounds | p99 / sum |'
   echo '|---|---|---|---|---|---|---|---|---|---|---|'
   start "$work/socket" --listen="$tcp" --lanes=1 --shared-memory
   for size in 640x480 1920x1080; do
     for transport in TCP 'unix socket' 'shared memory'; do
-      name=latency-$size-${transport// /-}
-      server=unix:$work/socket flags=()
+      run=$name-$size-${transport// /-}
+      server=unix:$work/socket flags=("$@")
       [[ $transport != TCP ]] || server=$tcp
-      [[ $transport != 'shared memory' ]] || flags=(--shared-memory)
-      bench "$name" --server "$server" --echo --rounds "$rounds" ${flags[@]+"${flags[@]}"} "$(picture "$size")"
-      printf '| %s | %s | %s |\n' "$size" "$transport" "$(row "$name" server.latency.p50_ns server.latency.p99_ns \
+      [[ $transport != 'shared memory' ]] || flags+=(--shared-memory)
+      bench "$run" --server "$server" --echo --rounds "$rounds" ${flags[@]+"${flags[@]}"} "$(picture "$size")"
+      printf '| %s | %s | %s |\n' "$size" "$transport" "$(row "$run" server.latency.p50_ns server.latency.p99_ns \
         echo.latency.p50_ns echo.latency.p99_ns server.server_lane.p50_ns server.server_lane.p99_ns \
         ratio.p50 ratio.round_p50 ratio.p99)"
     done
   done
   stop
 }
+latency() { beside_floor latency; }
+paced() { beside_floor paced --rate 30; }
 
 overhead() {
   local size
@@ -113,7 +119,8 @@ overhead() {
   echo '|---|---|---|---|---|---|'
   start "$work/socket" --lanes=1 --shared-memory
   for size in 640x480 1280x720 1920x1080 3840x2160; do
-    bench "overhead-$size" --server "unix:$work/socket" --shared-memory --echo --rounds "$rounds" "$(picture "$size")"
+    bench "overhead-$size" --server "unix:$work/socket" --shared-memory --rate 20 --echo --rounds "$rounds" \
+      "$(picture "$size")"
     printf '| %s | %s |\n' "$size" "$(row "overhead-$size" server.latency.p50_ns server.server_lane.p50_ns \
       server.overhead.p50_ns server.outside_server.p50_ns echo.latency.p50_ns)"
   done
