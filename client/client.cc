@@ -17,12 +17,23 @@
 #include "features/error.h"
 #include "glint/v1/feature_detection.grpc.pb.h"
 #include "proto/handoff.h"
+#include "proto/traceparent.h"
 
 namespace glint::client {
 namespace {
 
 void SetTimeout(absl::Duration timeout, grpc::ClientContext* context) {
   if (timeout < absl::InfiniteDuration()) context->set_deadline(absl::ToChronoTime(absl::Now() + timeout));
+}
+
+absl::Status SetTraceparent(const std::string& traceparent, grpc::ClientContext* context) {
+  if (traceparent.empty()) return absl::OkStatus();
+  if (!ParseTraceparent(traceparent).has_value()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("traceparent: \"", traceparent, "\" is none of W3C Trace Context, 00-<32>-<16>-<2 hex digits>"));
+  }
+  context->AddMetadata(kTraceparentKey, traceparent);
+  return absl::OkStatus();
 }
 
 // gRPC 1.51 stops its threads with the last object that uses it, and then waits for a helper of its sockets that sleeps
@@ -103,7 +114,8 @@ Client& Client::operator=(Client&&) noexcept = default;
 Client::~Client() = default;
 
 absl::StatusOr<Detection> Client::Detect(const DetectorOptions& options, const ImageInput& image,
-                                         const ImageInput& mask, absl::Duration timeout) const {
+                                         const ImageInput& mask, absl::Duration timeout,
+                                         const std::string& traceparent) const {
   const absl::Time start = absl::Now();
   v1::DetectRequest request;
   ToWire(options, request.mutable_options());
@@ -114,6 +126,7 @@ absl::StatusOr<Detection> Client::Detect(const DetectorOptions& options, const I
   }
   grpc::ClientContext context;
   SetTimeout(timeout, &context);
+  if (absl::Status status = SetTraceparent(traceparent, &context); !status.ok()) return status;
   v1::DetectResponse response;
   if (grpc::Status status = impl_->stub->Detect(&context, request, &response); !status.ok()) return FromGrpc(status);
   Detection detection;
@@ -130,6 +143,7 @@ absl::StatusOr<std::unique_ptr<DetectStream>> Client::OpenStream(const StreamOpt
   }
   auto impl = std::make_unique<DetectStream::Impl>(impl_->channel, options.in_flight, std::move(on_result));
   SetTimeout(options.timeout, &impl->context);
+  if (absl::Status status = SetTraceparent(options.traceparent, &impl->context); !status.ok()) return status;
   if (absl::Status status = impl->Open(options); !status.ok()) return status;
   return std::unique_ptr<DetectStream>(new DetectStream(std::move(impl)));
 }

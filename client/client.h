@@ -64,9 +64,10 @@ class Client {
   Client& operator=(Client&&) noexcept;
   ~Client();
 
-  // Features of one image, where `mask` (GRAY8, of the image's size) is not 0.
+  // Features of one image, where `mask` (GRAY8, of the image's size) is not 0. `traceparent`: as StreamOptions'.
   absl::StatusOr<Detection> Detect(const DetectorOptions& options, const ImageInput& image, const ImageInput& mask = {},
-                                   absl::Duration timeout = absl::InfiniteDuration()) const;
+                                   absl::Duration timeout = absl::InfiniteDuration(),
+                                   const std::string& traceparent = "") const;
 
   // Opens a stream and sends its options. `on_result` gets one result per frame written; see client/stream.h.
   // Options that the server refuses are reported by a later Write() or by Finish().

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -44,6 +45,9 @@ struct StreamOptions {
   // Frames written whose result has not been delivered: 1..4096. One hides nothing of the way there and back; enough
   // of them keep all lanes of the server busy.
   int in_flight = 8;
+  // W3C Trace Context: "00-<trace id>-<parent id>-<flags>". The server's log of the stream has the trace id. Empty:
+  // none.
+  std::string traceparent;
   // Of the whole stream.
   absl::Duration timeout = absl::InfiniteDuration();
 };

@@ -146,6 +146,7 @@ const Flag kFlags[] = {
     GLINT_INT_FLAG("max-features", max_features, "keypoints that a client may ask for at most"),
     GLINT_INT_FLAG("max-message-bytes", max_message_bytes, "size of a message at most"),
     GLINT_INT_FLAG("max-pending-bytes", max_pending_bytes, "messages whose frames wait or are worked on at most"),
+    GLINT_INT_FLAG("max-detect-calls", max_detect_calls, "calls of Detect received, worked on or answered at most"),
     GLINT_INT_FLAG("max-sessions", max_sessions, "streams open at the same time at most"),
     GLINT_INT_FLAG("max-in-flight", max_in_flight, "unanswered frames of one stream that are read at most"),
     {"shared-memory", kSwitch, "take frames from memory that clients of the unix socket share",

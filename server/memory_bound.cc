@@ -7,6 +7,8 @@ MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes) {
   MemoryBound bound;
   bound.pending = options.max_pending_bytes;
   bound.receipt = sessions * 2 * options.max_message_bytes;
+  bound.detect =
+      options.max_detect_calls * (options.max_message_bytes + int64_t{options.max_features} * kReplyBytesPerFeature);
   bound.replies = sessions * options.max_in_flight * options.max_features * kReplyBytesPerFeature;
   bound.masks = sessions * (options.max_message_bytes + options.lanes.max_image_pixels);
   bound.lanes =

@@ -11,11 +11,12 @@ namespace glint {
 struct MemoryBound {
   int64_t pending = 0;  // messages whose frames wait in the queue or are on lanes: --max-pending-bytes
   int64_t receipt = 0;  // of each stream: a message that is being received, and one that waits outside the queue
+  int64_t detect = 0;   // of each call of Detect: its message, and its reply
   int64_t replies = 0;  // of each stream: replies that wait for the client
   int64_t masks = 0;    // of each stream: as it came, and as pixels
   int64_t lanes = 0;    // each lane's pixels, pyramid and results
 
-  int64_t total() const { return pending + receipt + replies + masks + lanes; }
+  int64_t total() const { return pending + receipt + detect + replies + masks + lanes; }
 };
 
 // Bytes that a lane takes for each pixel of the largest picture, at most: decoded and grey pixels, the codec's

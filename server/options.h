@@ -32,11 +32,12 @@ struct ServerOptions {
   int queue_capacity = 64;
   // Bytes of messages whose frames wait for a lane or are worked on, >= max_message_bytes. What happens when it is
   // reached is the same as for queue_capacity.
-  int64_t max_pending_bytes = int64_t{1} << 30;
+  int64_t max_pending_bytes = int64_t{1} << 29;
   int max_features = kMaxFeatures;  // of one frame, 1..kMaxFeatures
-  // One serialized message, in and out. The default holds an 8K frame with four bytes a pixel.
-  int max_message_bytes = 128 << 20;
-  int max_sessions = 64;              // streams open at the same time
+  // One serialized message, in and out. The default holds an 8K frame with a byte a pixel, or a 4K one with four.
+  int max_message_bytes = 34 << 20;
+  int max_detect_calls = 32;          // calls of Detect from their arrival to their end
+  int max_sessions = 32;              // streams open at the same time
   int max_in_flight = 8;              // frames of one stream that were read and not answered yet
   SharedMemoryOptions shared_memory;  // needs a unix:PATH in `listen`
   absl::Duration drain_timeout = absl::Seconds(10);
@@ -48,6 +49,7 @@ struct ServerOptions {
 
 inline constexpr int kMaxDevice = 1023;
 inline constexpr int kMaxQueueCapacity = 1 << 16;
+inline constexpr int kMaxMaxDetectCalls = 1 << 16;
 inline constexpr int kMaxMaxSessions = 1 << 16;
 inline constexpr int kMaxMaxInFlight = 1 << 12;
 inline constexpr int kMinMaxMessageBytes = 1 << 10;

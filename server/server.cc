@@ -59,6 +59,7 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
         check("max-features", o.max_features, kMinFeatures, kMaxFeatures),
         check("max-message-bytes", o.max_message_bytes, kMinMaxMessageBytes, INT32_MAX),
         check("max-pending-bytes", o.max_pending_bytes, o.max_message_bytes, INT64_MAX),
+        check("max-detect-calls", o.max_detect_calls, 1, kMaxMaxDetectCalls),
         check("max-sessions", o.max_sessions, 1, kMaxMaxSessions),
         check("max-in-flight", o.max_in_flight, 1, kMaxMaxInFlight)}) {
     if (!s.ok()) return s;

@@ -82,6 +82,7 @@ Metrics::Metrics(const BuildInfo& info, Sources sources) : sources_(std::move(so
   gauge(metric::kPoolLimit)->Set(static_cast<double>(info.pool_limit));
   gauge(metric::kMemoryBound)->Set(static_cast<double>(info.memory_bound));
   allocations_ = frame_path_allocations.counted ? &Counters(&registry_, metric::kAllocations).Add({}) : nullptr;
+  traceparent_ignored_ = &Counters(&registry_, metric::kTraceparentIgnored).Add({});
   sessions_ = gauge(metric::kSessions);
   lanes_busy_ = gauge(metric::kLanesBusy);
   Gauges(&registry_, metric::kBuildInfo)

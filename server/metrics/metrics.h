@@ -70,6 +70,7 @@ class Metrics {
   void LaneDone(const FrameJob& job);
   void LaneLeft(const std::string& device);
 
+  void TraceparentIgnored() { traceparent_ignored_->Increment(); }
   void SessionsAre(int sessions) { sessions_->Set(sessions); }
   void LaneBusy(bool busy) { busy ? lanes_busy_->Increment() : lanes_busy_->Decrement(); }
 
@@ -112,6 +113,7 @@ class Metrics {
   prometheus::Family<prometheus::Gauge>* last_device_frame_;
   prometheus::Family<prometheus::Counter>* cuda_errors_;
   prometheus::Counter* allocations_;  // null: not counted
+  prometheus::Counter* traceparent_ignored_;
   prometheus::Gauge* queue_gauge_;
   prometheus::Gauge* frames_in_flight_;
   prometheus::Gauge* pool_bytes_;

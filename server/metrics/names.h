@@ -53,6 +53,8 @@ inline constexpr Name kGpuPower = {"glint_gpu_power_watts", "Power that the GPU 
 inline constexpr Name kSessions = {"glint_sessions", "Streams that are open."};
 inline constexpr Name kLanes = {"glint_lanes", "Frames that can be worked on at the same time."};
 inline constexpr Name kLanesBusy = {"glint_lanes_busy", "Lanes that work on a frame."};
+inline constexpr Name kTraceparentIgnored = {"glint_traceparent_ignored_total",
+                                             "Calls whose traceparent was invalid, or there twice."};
 inline constexpr Name kBuildInfo = {"glint_build_info", "Always 1; the labels say what runs here."};
 
 inline constexpr Name kTlsCertificateExpiry = {"glint_tls_certificate_expiry_timestamp_seconds",

@@ -12,11 +12,11 @@ namespace glint {
 void DetectCall::Request(Service* service, grpc::ServerCompletionQueue* queue) {
   auto* const call = new DetectCall(service, queue);
   call->context_.AsyncNotifyWhenDone(&call->ended_);
-  service->async()->RequestDetect(&call->context_, &call->request_, &call->writer_, queue, queue, &call->arrived_);
+  service->async()->RequestDetect(&call->context_, &call->stream_, queue, &call->arrived_);
 }
 
 DetectCall::DetectCall(Service* service, grpc::ServerCompletionQueue* queue)
-    : service_(service), env_(service->env()), queue_(queue), writer_(&context_) {}
+    : service_(service), env_(service->env()), queue_(queue), stream_(&context_) {}
 
 void DetectCall::OnArrived(bool ok) {
   if (!ok) {  // the server stops; ended_ never comes
@@ -26,22 +26,49 @@ void DetectCall::OnArrived(bool ok) {
   Request(service_, queue_);
   arrived_at_ = MonotonicNs();
   env_->metrics.CallStarted(Method::kDetect);
-  env_->metrics.MessageReceived(Method::kDetect);
-  references_ = 3;  // ended_, the frame's way, and this function
+  trace_.Begin(env_, &context_);
   const bool welcome = service_->Register(this);
-  const absl::Status status = welcome ? Submit() : Service::DrainingError();
-  if (frame_ != nullptr) ++env_->frames_in_flight;
+  counted_ = welcome && service_->TakeDetectCall();
+  std::unique_lock<std::mutex> lock(mutex_);
+  references_ = 2;  // ended_, and what begins here
+  if (counted_) {
+    stream_.Read(&request_, &read_);
+  } else {
+    Finish(welcome ? Busy("calls: too many of Detect (--max-detect-calls)") : Service::DrainingError());
+    --references_;  // Finish() has one
+  }
+}
+
+void DetectCall::OnRead(bool ok) {
+  absl::Status status = absl::InvalidArgumentError("request: missing");
+  if (gone_) status = absl::CancelledError("the client has gone");
+  const bool wanted = ok && !gone_;
+  if (wanted) {
+    env_->metrics.MessageReceived(Method::kDetect);
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      ++references_;  // the frame's way
+    }
+    status = Submit();
+  }
   std::unique_lock<std::mutex> lock(mutex_);
   if (!status.ok()) {
     if (frame_ != nullptr) env_->metrics.FrameFailed(status.code(), MonotonicNs() - arrived_at_);
     Finish(status);
-    --references_;
+    if (wanted) --references_;
   }
   Drop(std::move(lock));
 }
 
+// What gRPC's own retries heed goes into the trailer.
+absl::Status DetectCall::Busy(const char* what) {
+  context_.AddTrailingMetadata("grpc-retry-pushback-ms", absl::StrCat(env_->queue.ExpectedWaitNs() / 1'000'000));
+  return absl::ResourceExhaustedError(absl::StrCat(what, "; try again later"));
+}
+
 absl::Status DetectCall::Submit() {
   frame_ = service_->frames()->Take();
+  ++env_->frames_in_flight;  // until the end
   Frame* const frame = frame_.get();
   frame->times.received_at = MonotonicNs();
   frame->bytes = static_cast<int64_t>(request_.Length());
@@ -50,7 +77,7 @@ absl::Status DetectCall::Submit() {
     return absl::InvalidArgumentError("request: not a serialized glint.v1.DetectRequest");
   }
   absl::Status pixels = frame->SetPixels(request.image, request.has_mask ? &request.mask : nullptr,
-                                               service_->image_rules(IsUnixPeer(context_.peer())));
+                                         service_->image_rules(IsUnixPeer(context_.peer())));
   env_->metrics.FrameReceived(EncodingOf(request.image, frame->message_pieces), frame->BytesOf(request.image));
   const auto options = OptionsFromWire(request.options, env_->options.max_features);
   if (!options.ok()) return options.status();
@@ -66,9 +93,7 @@ absl::Status DetectCall::Submit() {
     case FrameQueue::Admission::kWaiting:
       return absl::OkStatus();
     case FrameQueue::Admission::kRejected:
-      // What gRPC's own retries heed.
-      context_.AddTrailingMetadata("grpc-retry-pushback-ms", absl::StrCat(env_->queue.ExpectedWaitNs() / 1'000'000));
-      return absl::ResourceExhaustedError("queue: full (--queue-capacity or --max-pending-bytes); try again later");
+      return Busy("queue: full (--queue-capacity or --max-pending-bytes)");
     case FrameQueue::Admission::kClosed:
       break;
   }
@@ -82,7 +107,8 @@ void DetectCall::OnFrameDone(FrameJob*, const Features& features) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (frame_->status.ok()) {
     ++references_;
-    writer_.Finish(frame_->FinishReply<v1::DetectResponse>(&env_->metrics), grpc::Status::OK, &finished_);
+    stream_.WriteAndFinish(frame_->FinishReply<v1::DetectResponse>(&env_->metrics), grpc::WriteOptions(),
+                           grpc::Status::OK, &finished_);
   } else {
     env_->metrics.FrameFailed(frame_->status.code(), MonotonicNs() - frame_->times.received_at);
     Finish(frame_->status);
@@ -91,17 +117,18 @@ void DetectCall::OnFrameDone(FrameJob*, const Features& features) {
 }
 
 void DetectCall::OnFinished(bool ok) {
-  if (ok && code_ == absl::StatusCode::kOk) env_->metrics.MessageSent(Method::kDetect);
+  if (ok && status_.ok()) env_->metrics.MessageSent(Method::kDetect);
   Drop(std::unique_lock<std::mutex>(mutex_));
 }
 
 void DetectCall::OnEnded(bool) {
   const bool cancelled = context_.IsCancelled();
+  gone_ = cancelled;
   if (cancelled && frame_ != nullptr) frame_->cancelled = true;
   // Else a lane has it, or has had it.
   const bool taken_back = cancelled && frame_ != nullptr && env_->queue.Remove(frame_.get());
   std::unique_lock<std::mutex> lock(mutex_);
-  if (cancelled) code_ = absl::StatusCode::kCancelled;
+  if (cancelled) status_ = absl::CancelledError("the client has gone");
   if (taken_back) {
     env_->metrics.FrameFailed(absl::StatusCode::kCancelled, MonotonicNs() - frame_->times.received_at);
     Finish(absl::CancelledError("the client has gone"));
@@ -112,18 +139,21 @@ void DetectCall::OnEnded(bool) {
 
 void DetectCall::Finish(const absl::Status& status) {
   ++references_;
-  code_ = status.code();
-  writer_.FinishWithError(ToGrpc(status), &finished_);
+  status_ = status;
+  stream_.Finish(ToGrpc(status), &finished_);
 }
 
 void DetectCall::Drop(std::unique_lock<std::mutex> lock) {
   if (--references_ > 0) return;
-  env_->metrics.CallEnded(Method::kDetect, code_, MonotonicNs() - arrived_at_);
+  const int64_t duration_ns = MonotonicNs() - arrived_at_;
+  env_->metrics.CallEnded(Method::kDetect, status_.code(), duration_ns);
+  trace_.End("Detect", status_, duration_ns);
   lock.unlock();
   if (frame_ != nullptr) {
     --env_->frames_in_flight;
     service_->frames()->Return(std::move(frame_));
   }
+  if (counted_) service_->GiveBackDetectCall();
   service_->Unregister(this);
   delete this;
 }

@@ -1,15 +1,15 @@
-// Detect: one image, one answer.
+// Detect: one image, one answer. Its message is received only once there is room for it (--max-detect-calls).
 #ifndef GLINT_SERVER_RPC_DETECT_CALL_H_
 #define GLINT_SERVER_RPC_DETECT_CALL_H_
 
 #include <grpcpp/server_context.h>
-#include <grpcpp/support/async_unary_call.h>
 
 #include <memory>
 #include <mutex>
 
 #include "absl/status/status.h"
 #include "server/rpc/call.h"
+#include "server/rpc/call_trace.h"
 #include "server/rpc/service.h"
 
 namespace glint {
@@ -19,7 +19,7 @@ class DetectCall final : public Call, public FrameSink {
   // Waits for the next such call on `queue`.
   static void Request(Service* service, grpc::ServerCompletionQueue* queue);
 
-  void Drain() override {}  // its frame is taken; the answer is the end
+  void Drain() override {}  // the answer is the end
   void OnFrameAdmitted(FrameJob*) override {}
   void OnFrameDone(FrameJob* job, const Features& features) override;
 
@@ -27,11 +27,13 @@ class DetectCall final : public Call, public FrameSink {
   DetectCall(Service* service, grpc::ServerCompletionQueue* queue);
 
   void OnArrived(bool ok);
+  void OnRead(bool ok);
   void OnFinished(bool ok);
   void OnEnded(bool ok);  // AsyncNotifyWhenDone
 
   // OK: a lane will answer.
   absl::Status Submit();
+  absl::Status Busy(const char* what);
   // With mutex_.
   void Finish(const absl::Status& status);
   void Drop(std::unique_lock<std::mutex> lock);  // a reference
@@ -40,17 +42,22 @@ class DetectCall final : public Call, public FrameSink {
   ServerEnv* const env_;
   grpc::ServerCompletionQueue* const queue_;
   grpc::ServerContext context_;
-  grpc::ServerAsyncResponseWriter<grpc::ByteBuffer> writer_;
+  AsyncService::Bytes stream_;
   grpc::ByteBuffer request_;
   MethodTag<DetectCall> arrived_{this, &DetectCall::OnArrived};
+  MethodTag<DetectCall> read_{this, &DetectCall::OnRead};
   MethodTag<DetectCall> finished_{this, &DetectCall::OnFinished};
   MethodTag<DetectCall> ended_{this, &DetectCall::OnEnded};
   int64_t arrived_at_ = 0;
+  // Those of the completion queue's thread.
+  bool counted_ = false;  // among the service's calls of Detect
+  bool gone_ = false;     // the client
   std::unique_ptr<Frame> frame_;
 
   std::mutex mutex_;
+  CallTrace trace_;
   int references_ = 0;
-  absl::StatusCode code_ = absl::StatusCode::kOk;
+  absl::Status status_;
 };
 
 }  // namespace glint

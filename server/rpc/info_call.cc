@@ -34,8 +34,7 @@ v1::GetServerInfoResponse Describe(const ServerEnv& env, const std::string& shar
 
 void InfoCall::Request(Service* service, grpc::ServerCompletionQueue* queue) {
   auto* const call = new InfoCall(service, queue);
-  service->async()->RequestGetServerInfo(&call->context_, &call->request_, &call->writer_, queue, queue,
-                                         &call->arrived_);
+  service->async()->RequestGetServerInfo(&call->context_, &call->request_, &call->writer_, queue, &call->arrived_);
 }
 
 InfoCall::InfoCall(Service* service, grpc::ServerCompletionQueue* queue)

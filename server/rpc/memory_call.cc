@@ -19,7 +19,7 @@ absl::Status UnregisterRpc::Run(SharedMemory* memory, const Request& request, Re
 template <typename Rpc>
 void MemoryCall<Rpc>::Request(Service* service, grpc::ServerCompletionQueue* queue) {
   auto* const call = new MemoryCall(service, queue);
-  (service->async()->*Rpc::kRequest)(&call->context_, &call->request_, &call->writer_, queue, queue, &call->arrived_);
+  (service->async()->*Rpc::kRequest)(&call->context_, &call->request_, &call->writer_, queue, &call->arrived_);
 }
 
 template <typename Rpc>

@@ -42,7 +42,7 @@ struct RegisterRpc {
   using Request = v1::RegisterSharedMemoryRequest;
   using Response = v1::RegisterSharedMemoryResponse;
   static constexpr Method kMethod = Method::kRegisterSharedMemory;
-  static constexpr auto kRequest = &Service::Async::RequestRegisterSharedMemory;
+  static constexpr auto kRequest = &AsyncService::RequestRegisterSharedMemory;
   static absl::Status Run(SharedMemory* memory, const Request& request, Response* response);
 };
 
@@ -50,7 +50,7 @@ struct UnregisterRpc {
   using Request = v1::UnregisterSharedMemoryRequest;
   using Response = v1::UnregisterSharedMemoryResponse;
   static constexpr Method kMethod = Method::kUnregisterSharedMemory;
-  static constexpr auto kRequest = &Service::Async::RequestUnregisterSharedMemory;
+  static constexpr auto kRequest = &AsyncService::RequestUnregisterSharedMemory;
   static absl::Status Run(SharedMemory* memory, const Request& request, Response* response);
 };
 

@@ -145,6 +145,12 @@ int Service::calls() const {
   return static_cast<int>(calls_.size());
 }
 
+bool Service::TakeDetectCall() {
+  if (++detect_calls_ <= env_->options.max_detect_calls) return true;
+  --detect_calls_;
+  return false;
+}
+
 void Service::StartDraining() {
   std::lock_guard<std::mutex> lock(mutex_);
   if (std::exchange(draining_, true)) return;

@@ -7,6 +7,7 @@
 #include <grpcpp/completion_queue.h>
 #include <grpcpp/server.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -20,6 +21,7 @@
 #include "absl/time/time.h"
 #include "glint/v1/feature_detection.grpc.pb.h"
 #include "server/env.h"
+#include "server/rpc/async_service.h"
 #include "server/rpc/call.h"
 #include "server/rpc/frame.h"
 #include "server/shm/handoff.h"
@@ -28,11 +30,6 @@ namespace glint {
 
 class Service {
  public:
-  // Frames arrive as bytes, so that parsing is ours to time and, one day, to replace.
-  using Async = v1::FeatureDetection::WithRawMethod_Detect<v1::FeatureDetection::WithRawMethod_DetectStream<
-      v1::FeatureDetection::WithAsyncMethod_GetServerInfo<v1::FeatureDetection::WithAsyncMethod_RegisterSharedMemory<
-          v1::FeatureDetection::WithAsyncMethod_UnregisterSharedMemory<v1::FeatureDetection::Service>>>>>;
-
   // Listens and serves. `env` must outlive the service. UNAVAILABLE names the address and the reason.
   static absl::StatusOr<std::unique_ptr<Service>> Start(ServerEnv* env);
   // Stop() must have been called.
@@ -54,7 +51,7 @@ class Service {
 
   // For calls.
   ServerEnv* env() { return env_; }
-  Async* async() { return &async_; }
+  AsyncService* async() { return &async_; }
   FramePool* frames() { return &frames_; }
   ImageRules image_rules(bool local) { return {env_->options.lanes.max_image_pixels, &env_->shared_memory, local}; }
   // Where frames of Detect wait: all of its calls together have one stream's turn.
@@ -63,6 +60,9 @@ class Service {
   bool Register(Call* call);
   void Unregister(Call* call);
   static absl::Status DrainingError();
+  // Whether there is room for one more call of Detect, which then must give it back.
+  bool TakeDetectCall();
+  void GiveBackDetectCall() { --detect_calls_; }
 
  private:
   explicit Service(ServerEnv* env);
@@ -71,9 +71,10 @@ class Service {
   void RequestCalls(grpc::ServerCompletionQueue* queue);
 
   ServerEnv* const env_;
-  Async async_;
+  AsyncService async_;
   FramePool frames_;
   FrameFlow detect_flow_;
+  std::atomic<int> detect_calls_{0};
   std::vector<std::string> addresses_;
   std::unique_ptr<Handoff> handoff_;
   std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues_;

@@ -11,7 +11,7 @@ namespace glint {
 void StreamCall::Request(Service* service, grpc::ServerCompletionQueue* queue) {
   auto* const call = new StreamCall(service, queue);
   call->context_.AsyncNotifyWhenDone(&call->ended_);
-  service->async()->RequestDetectStream(&call->context_, &call->stream_, queue, queue, &call->arrived_);
+  service->async()->RequestDetectStream(&call->context_, &call->stream_, queue, &call->arrived_);
 }
 
 StreamCall::StreamCall(Service* service, grpc::ServerCompletionQueue* queue)
@@ -26,6 +26,7 @@ void StreamCall::OnArrived(bool ok) {
   arrived_at_ = MonotonicNs();
   local_ = IsUnixPeer(context_.peer());
   env_->metrics.CallStarted(Method::kDetectStream);
+  trace_.Begin(env_, &context_);
   references_ = 2;  // ended_, and this function
   const bool welcome = service_->Register(this);
   std::unique_lock<std::mutex> lock(mutex_);
@@ -223,6 +224,7 @@ void StreamCall::Advance() {
 
 void StreamCall::ReleaseFirst() {
   std::unique_ptr<Frame> frame(static_cast<Frame*>(session_.NextReply()));
+  trace_.Frame(frame->stream_request.frame.frame_id, frame->status);
   session_.PopFront();
   --env_->frames_in_flight;
   service_->frames()->Return(std::move(frame));
@@ -231,8 +233,10 @@ void StreamCall::ReleaseFirst() {
 void StreamCall::Drop(std::unique_lock<std::mutex> lock) {
   if (--references_ > 0) return;
   env_->metrics.SessionsAre(--env_->sessions);
-  const absl::StatusCode code = broken_ && !finishing_ ? absl::StatusCode::kCancelled : end_->code();
-  env_->metrics.CallEnded(Method::kDetectStream, code, MonotonicNs() - arrived_at_);
+  const absl::Status status = broken_ && !finishing_ ? absl::CancelledError("the client has gone") : *end_;
+  const int64_t duration_ns = MonotonicNs() - arrived_at_;
+  env_->metrics.CallEnded(Method::kDetectStream, status.code(), duration_ns);
+  trace_.End("DetectStream", status, duration_ns);
   lock.unlock();
   service_->Unregister(this);
   delete this;

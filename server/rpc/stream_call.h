@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "server/rpc/call.h"
+#include "server/rpc/call_trace.h"
 #include "server/rpc/service.h"
 #include "server/schedule/frame_queue.h"
 #include "server/session/session.h"
@@ -74,6 +75,7 @@ class StreamCall final : public Call, public FrameSink {
 
   std::mutex mutex_;
   Session session_;
+  CallTrace trace_;
   int references_ = 0;
   bool reading_ = false;             // a Read is outstanding, or its message is being parsed
   bool parsing_ = false;             // its message is being parsed: another frame may come

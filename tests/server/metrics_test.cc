@@ -1,9 +1,6 @@
 // The metrics page: what is on it, that it counts, and the pages beside it.
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <limits>
 #include <string>
@@ -16,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "features/error.h"
 #include "tests/server/harness.h"
+#include "tests/server/http_page.h"
 #include "tests/server/memory_client.h"
 
 namespace glint::testing {
@@ -23,35 +21,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-// The whole HTTP response.
-std::string Http(const std::string& address, const std::string& request_line) {
-  const std::vector<std::string> parts = absl::StrSplit(address, ':');
-  sockaddr_in name = {};
-  name.sin_family = AF_INET;
-  name.sin_port = htons(static_cast<uint16_t>(std::stoi(parts.at(1))));
-  inet_pton(AF_INET, parts[0].c_str(), &name.sin_addr);
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  std::string response;
-  if (connect(fd, reinterpret_cast<const sockaddr*>(&name), sizeof(name)) == 0) {
-    const std::string request = absl::StrCat(request_line, " HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n");
-    send(fd, request.data(), request.size(), MSG_NOSIGNAL);
-    char buffer[4096];
-    for (ssize_t n = 0; (n = recv(fd, buffer, sizeof(buffer), 0)) > 0;) response.append(buffer, static_cast<size_t>(n));
-  }
-  close(fd);
-  return response;
-}
-
-// The value of a sample, by its name and labels as they stand on the page; NaN if it is not there.
-double Sample(const std::string& page, const std::string& name) {
-  for (const absl::string_view line : absl::StrSplit(page, '\n')) {
-    const size_t space = line.rfind(' ');  // labels may hold spaces
-    double value = 0;
-    if (line.substr(0, space) == name && absl::SimpleAtod(line.substr(space + 1), &value)) return value;
-  }
-  return std::numeric_limits<double>::quiet_NaN();
-}
 
 class MetricsTest : public ::testing::Test {
  protected:
@@ -132,6 +101,7 @@ TEST_F(MetricsTest, HasEveryNameFromTheStart) {
                            "glint_pool_bytes",
                            "glint_pool_limit_bytes",
                            "glint_memory_bound_bytes",
+                           "glint_traceparent_ignored_total",
                            "glint_device_lanes",
                            "glint_stage_duration_seconds",
                            "glint_keypoints_per_frame",
@@ -260,7 +230,7 @@ TEST_F(MetricsTest, DropsDevicesAndErrorsAreCounted) {
   EXPECT_NEAR(Sample(page, "glint_last_device_frame_timestamp_seconds{device=\"fake:0\"}"),
               absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()), 60);
   EXPECT_TRUE(Eventually([&] { return Sample(Get("/metrics"), "glint_pool_bytes") == 0; }));
-  EXPECT_EQ(Sample(page, "glint_pool_limit_bytes"), 1 << 30);
+  EXPECT_EQ(Sample(page, "glint_pool_limit_bytes"), static_cast<double>(ServerOptions().max_pending_bytes));
   EXPECT_EQ(Sample(page, "glint_memory_bound_bytes"), static_cast<double>(server_->memory_bound_bytes()));
 }
 

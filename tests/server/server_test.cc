@@ -376,7 +376,7 @@ TEST(DetectTest, IsRefusedWhenTheQueueIsFull) {
   }
   grpc::Status refused;
   // Until the second is queued there is room.
-  ASSERT_TRUE(Eventually([&] { return server->calls() == 2; }));
+  ASSERT_TRUE(Eventually([&] { return server->frames_waiting() == 1; }));
   grpc::ClientContext context;
   v1::DetectResponse response;
   refused = server.stub()->Detect(&context, GrayRequest(), &response);
@@ -385,6 +385,31 @@ TEST(DetectTest, IsRefusedWhenTheQueueIsFull) {
   control.Hold(false);
   for (std::thread& client : clients) client.join();
   EXPECT_EQ(good, 2);
+}
+
+TEST(DetectTest, MoreThanMaxDetectCallsAreRefusedUnread) {
+  LaneControl control;
+  ServerOptions options = TestOptions();
+  options.max_detect_calls = 1;
+  TestServer server(options, &control);
+  ASSERT_TRUE(server->WaitUntilServing(absl::Seconds(10)));
+  auto silent = std::make_unique<RawCall>(Dial(server->addresses().at(0)), "/glint.v1.FeatureDetection/Detect");
+  ASSERT_TRUE(Eventually([&] { return server->calls() == 1; }));
+  const auto detect = [&](grpc::ClientContext* context, int side) {
+    v1::DetectResponse response;
+    return server.stub()->Detect(context, GrayRequest(side, side), &response);
+  };
+  grpc::ClientContext refused_context;
+  const grpc::Status refused = detect(&refused_context, 2000);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(refused.error_message(), "calls: too many of Detect (--max-detect-calls); try again later");
+  EXPECT_EQ(refused_context.GetServerTrailingMetadata().count("grpc-retry-pushback-ms"), 1u);
+  silent.reset();
+  ASSERT_TRUE(Eventually([&] { return server->calls() == 0; }));
+  for (int i = 0; i < 3; ++i) {
+    grpc::ClientContext context;
+    EXPECT_TRUE(detect(&context, 2000).ok());
+  }
 }
 
 TEST(DetectTest, ALaneErrorFailsOneFrameOnly) {

@@ -212,6 +212,24 @@ TEST_F(SharedMemoryTest, MemoryMustBeSealedAndOfItsSize) {
   EXPECT_FALSE(client.HandOver(all).empty());
 }
 
+TEST_F(SharedMemoryTest, ConnectionsThatSayNothingAreClosed) {
+  // They take every place there is.
+  std::vector<std::unique_ptr<HandoffClient>> silent;
+  for (int i = 0; i < SharingOptions().shared_memory.max_regions; ++i) {
+    silent.push_back(std::make_unique<HandoffClient>(socket_));
+    ASSERT_TRUE(silent.back()->connected());
+  }
+  for (const auto& connection : silent) EXPECT_EQ(connection->Receive().code, -1);  // closed, without an answer
+  HandoffClient next(socket_);
+  const Memory memory(kMiB);
+  const std::string token = next.HandOver(memory);
+  ASSERT_EQ(token.size(), static_cast<size_t>(kTokenBytes));
+  // Who has handed over may be silent for as long as it likes.
+  HandoffClient late(socket_);
+  EXPECT_EQ(late.Receive().code, -1);
+  EXPECT_TRUE(Register(token, "camera").ok());
+}
+
 TEST_F(SharedMemoryTest, RegionsAndTheirBytesAreLimitedAndComeBack) {
   const Memory half(32 * kMiB), small(4096);
   for (int round = 0; round < 3; ++round) {
@@ -404,7 +422,7 @@ TEST(SharedMemoryScribbling, ChangesNothingButTheFeatures) {
       }
     }
   });
-  for (const char* preset : {"orb", "oriented_fast"}) {
+  for (const std::string& preset : PresetNames()) {
     TestStream stream(server.stub());
     v1::DetectStreamRequest options = OptionsMessage();
     options.mutable_options()->mutable_detector()->set_preset(preset);
@@ -426,6 +444,21 @@ TEST(SharedMemoryScribbling, ChangesNothingButTheFeatures) {
   }
   stop = true;
   scribbler.join();
+  // The server is as it was.
+  const Image noise = Noise({kWidth, kHeight}, 3);
+  for (int y = 0; y < kHeight; ++y) std::memcpy(memory.data() + y * kWidth, noise.row(y), kWidth);
+  v1::DetectRequest shared, sent;
+  SetShared("r", kWidth, kHeight, shared.mutable_image());
+  SetGray(kWidth, kHeight, 0, sent.mutable_image());
+  sent.mutable_image()->mutable_raw()->mutable_data()->assign(reinterpret_cast<const char*>(memory.data()),
+                                                              memory.bytes());
+  v1::DetectResponse answers[2];
+  for (int i = 0; i < 2; ++i) {
+    grpc::ClientContext call;
+    ASSERT_TRUE(server.stub()->Detect(&call, i == 0 ? shared : sent, &answers[i]).ok());
+  }
+  EXPECT_GT(answers[0].features().x_size(), 100);
+  EXPECT_EQ(answers[0].features().SerializeAsString(), answers[1].features().SerializeAsString());
 }
 
 }  // namespace
