@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "proto/traceparent.h"
 #include "server/server.h"
 
 namespace glint::cli {
@@ -50,7 +51,17 @@ void ConnectionFlags::AddTo(Flags* flags, bool inside) {
   flags->String("tls-key", "FILE", "PEM file of that certificate's private key.", &tls_key);
 }
 
+void ConnectionFlags::AddTraceparentTo(Flags* flags) {
+  flags->String("traceparent", "ID",
+                "W3C Trace Context, 00-TRACE-PARENT-FLAGS: the server's log of the calls has the trace id.",
+                &traceparent);
+}
+
 absl::Status ConnectionFlags::Validate() const {
+  if (!traceparent.empty() && !ParseTraceparent(traceparent).has_value()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("option '--traceparent': '", traceparent, "' is not 00-<32>-<16>-<2 hex digits>"));
+  }
   if (timeout.has_value() && *timeout <= 0) {
     return absl::InvalidArgumentError(absl::StrCat("option '--timeout': ", *timeout, " is not above 0"));
   }

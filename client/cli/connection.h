@@ -18,11 +18,14 @@ struct ConnectionFlags {
   Backend backend = Backend::kAuto;
   std::optional<float> timeout;  // seconds
   bool tls = false;
+  std::string traceparent;
   std::string tls_ca, tls_certificate, tls_key;  // file names
 
   ConnectionFlags();
   // `inside`: 'inproc' is a choice.
   void AddTo(Flags* flags, bool inside = true);
+  // For commands whose calls can belong to a trace.
+  void AddTraceparentTo(Flags* flags);
   absl::Status Validate() const;
   // What the TLS options name, read; empty without --tls.
   absl::StatusOr<std::optional<client::TlsOptions>> Tls() const;

@@ -7,13 +7,11 @@
 #include <utility>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "client/cli/command.h"
+#include "client/cli/raw_flags.h"
 #include "client/cli/shared_frames.h"
 #include "client/load/echo_process.h"
-#include "features/limits.h"
 #include "server/decode/image_file.h"
 
 namespace glint::cli {
@@ -31,11 +29,12 @@ constexpr int kDefaultEchoRounds = 5;
 constexpr float kDefaultWarmUp = 1, kDefaultDuration = 10;
 
 const std::vector<std::pair<std::string, std::optional<PixelFormat>>>& Formats() {
-  static const auto* const formats = new std::vector<std::pair<std::string, std::optional<PixelFormat>>>{
-      {"gray8", PixelFormat::kGray8}, {"bgr8", PixelFormat::kBgr8},     {"rgb8", PixelFormat::kRgb8},
-      {"bgra8", PixelFormat::kBgra8}, {"rgba8", PixelFormat::kRgba8},   {"nv12", PixelFormat::kNv12},
-      {"yuyv", PixelFormat::kYuyv},   {"gray16", PixelFormat::kGray16}, {"bayer_rggb8", PixelFormat::kBayerRggb8},
-      {"file", std::nullopt}};
+  static const auto* const formats = [] {
+    auto* all = new std::vector<std::pair<std::string, std::optional<PixelFormat>>>;
+    for (const auto& [name, value] : PixelFormatNames()) all->emplace_back(name, value);
+    all->emplace_back("file", std::nullopt);
+    return all;
+  }();
   return *formats;
 }
 
@@ -47,16 +46,6 @@ template <typename T>
 absl::Status CheckRange(absl::string_view option, const std::optional<T>& value, T low, T high) {
   if (!value.has_value() || (*value >= low && *value <= high)) return absl::OkStatus();
   return Bad(option, absl::StrCat(*value, " is not in ", low, "..", high));
-}
-
-absl::StatusOr<Shape> ParseSize(const std::string& text) {
-  const std::vector<std::string> sides = absl::StrSplit(text, 'x');
-  Shape shape;
-  if (sides.size() != 2 || !absl::SimpleAtoi(sides[0], &shape.width) || !absl::SimpleAtoi(sides[1], &shape.height) ||
-      shape.width < 1 || shape.width > kMaxImageSide || shape.height < 1 || shape.height > kMaxImageSide) {
-    return Bad("size", absl::StrCat("'", text, "' is not WIDTHxHEIGHT with sides in 1..", kMaxImageSide));
-  }
-  return shape;
 }
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
@@ -121,7 +110,7 @@ absl::Status LoadFlags::Validate(const std::string& server, const std::vector<st
     return Bad("rate", "an open loop has no --in-flight: it sends what is due");
   }
   if (!size.empty() && !files.empty()) return Bad("size", "FILEs have a size of their own");
-  if (auto shape = ParseSize(size.empty() ? kDefaultSize : size); !shape.ok()) return shape.status();
+  if (auto shape = ParseSize("size", size.empty() ? kDefaultSize : size); !shape.ok()) return shape.status();
   if (!format.has_value() && files.empty()) return Bad("pixel-format", "file: no FILE given");
   if (shared_memory && !absl::StartsWith(server, "unix:")) {
     return Bad("shared-memory", absl::StrCat(server, " is not unix:PATH"));
@@ -175,7 +164,7 @@ absl::StatusOr<std::vector<load::FrameBody>> LoadFlags::Frames(const std::vector
                                        static_cast<ptrdiff_t>(gray.width()) * client::BytesPerPixel(*format)));
   };
   if (files.empty()) {
-    const auto shape = ParseSize(size.empty() ? kDefaultSize : size);
+    const auto shape = ParseSize("size", size.empty() ? kDefaultSize : size);
     if (!shape.ok()) return shape.status();
     if (absl::Status s = add_gray(load::SyntheticPicture(*shape, 1)); !s.ok()) return s;
     report->picture = absl::StrCat("a made-up picture of ", shape->width, "x", shape->height);

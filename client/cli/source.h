@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <memory>
 #include <opencv2/core.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "client/cli/raw_flags.h"
 #include "client/image.h"
 #include "features/types.h"
 
@@ -21,9 +23,10 @@ enum class SendFormat { kGray, kColor };
 
 // One picture, with all that sending and drawing need. Reusable; keeps its memory.
 struct Picture {
-  std::string name;  // of the file; "video.mp4#000012" for a frame
-  std::string file;  // a JPEG or PNG as it was read; else empty
-  cv::Mat pixels;    // 8-bit grey or BGR, of everything else
+  std::string name;              // of the file; "video.mp4#000012" for a frame
+  std::string file;              // a JPEG or PNG, or raw pixels, as they were read; else empty
+  std::optional<RawLayout> raw;  // of these pixels
+  cv::Mat pixels;                // 8-bit grey or BGR, of everything else
 
   client::ImageInput input() const;
   // In colour, decoded if need be; empty if that is not possible.
@@ -33,6 +36,8 @@ struct Picture {
 // Reads an image file; "-" is standard input. JPEG and PNG are kept as they are, whatever is in them, for the server to
 // judge; other formats are decoded by OpenCV. NOT_FOUND or INVALID_ARGUMENT begins with the name.
 absl::Status ReadPicture(const std::string& path, SendFormat format, Picture* picture);
+// Reads a file of raw pixels, which must have as many as one picture has.
+absl::Status ReadRawPicture(const std::string& path, const RawLayout& layout, Picture* picture);
 
 // The pixels of an image file in grey, as stored (EXIF orientation is not applied).
 absl::StatusOr<cv::Mat> ReadGray(const std::string& path);
@@ -57,6 +62,8 @@ class Source {
 // `name` is a folder, a pattern (*?[), an image or video file, a camera (a number, /dev/videoN or camera:N), or a URL
 // that OpenCV's video capture understands (rtsp://, http://). NOT_FOUND says what was tried.
 absl::StatusOr<std::unique_ptr<Source>> OpenSource(const std::string& name, SendFormat format);
+// A file of raw pictures, one after the other; "-" is standard input.
+absl::StatusOr<std::unique_ptr<Source>> OpenRawSource(const std::string& name, const RawLayout& layout);
 
 }  // namespace glint::cli
 

@@ -92,7 +92,9 @@ std::string Help(const Flags& flags) {
              "Sends all frames of SOURCE through one stream and reports where the time went. SOURCE is a folder (its "
              "images in the order of their names), a pattern such as 'dir/*.png', an image or video file, a camera (a "
              "number, /dev/video0 or camera:0), or a URL that OpenCV can open (rtsp://...). JPEG and PNG files are "
-             "sent as they are.",
+             "sent as they are. With --pixel-format it is a file of raw pictures, one after the other, or '-', "
+             "standard "
+             "input.",
              0) +
          flags.Help() +
          "\nExit status\n"
@@ -102,6 +104,7 @@ std::string Help(const Flags& flags) {
          "\nExamples\n"
          "  glint stream --server inproc video.mp4 --draw annotated.avi\n"
          "  glint stream --server camera-box:50051 0 --format json | jq .count\n"
+         "  v4l2-ctl ... --stream-to=- | glint stream --pixel-format yuyv --size 640x480 -\n"
          "  glint stream 'frames/*.png' --loop --max-frames 10000 --in-flight 16\n";
 }
 
@@ -183,11 +186,14 @@ int RunStream(const std::vector<std::string>& arguments) {
   ConnectionFlags connection_flags;
   DetectorFlags detector_flags;
   StreamFlags stream_flags;
+  RawFlags raw_flags;
   ReportFlags report_flags(Format::kNone);
   Flags flags;
   connection_flags.AddTo(&flags);
+  connection_flags.AddTraceparentTo(&flags);
   detector_flags.AddTo(&flags);
   stream_flags.AddTo(&flags);
+  raw_flags.AddTo(&flags);
   report_flags.AddTo(&flags);
 
   const auto operands = flags.Parse(arguments);
@@ -201,7 +207,10 @@ int RunStream(const std::vector<std::string>& arguments) {
   if (!detector.ok()) return UsageError(kName, detector.status().message());
   const auto mask = ReadMask(detector_flags.mask);
   if (!mask.ok()) return UsageError(kName, mask.status().message());
-  const auto source = OpenSource(operands->front(), stream_flags.send);
+  const auto layout = raw_flags.Layout();
+  if (!layout.ok()) return UsageError(kName, layout.status().message());
+  const auto source = layout->has_value() ? OpenRawSource(operands->front(), **layout)
+                                          : OpenSource(operands->front(), stream_flags.send);
   if (!source.ok()) {
     Complain(kName, source.status().message());
     return kFailed;
@@ -221,6 +230,7 @@ int RunStream(const std::vector<std::string>& arguments) {
   options.in_flight = stream_flags.in_flight.value_or(drops ? kInFlightWithDrops : options.in_flight);
   options.overload_policy = stream_flags.policy;
   options.max_age = absl::Milliseconds(stream_flags.max_age.value_or(0));
+  options.traceparent = connection_flags.traceparent;
   options.timeout = connection_flags.timeout_or(absl::InfiniteDuration());
   const Outcome outcome = StreamAll(connection->client(), options, source->get(), stream_flags, report->get());
   (*report)->AddUnread(outcome.unread);

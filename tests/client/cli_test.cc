@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -158,6 +159,51 @@ Features ParseCsv(const std::string& csv, const std::string& image) {
     }
   }
   return features;
+}
+
+TEST_F(CliTest, RawPicturesAreThoseOfTheirFormat) {
+  const Image gray = testing::Noise({160, 120}, 5);
+  std::string nv12(160 * 120 * 3 / 2, '\x80'), gray16;
+  for (int y = 0; y < 120; ++y) {
+    for (int x = 0; x < 160; ++x) {
+      nv12[static_cast<size_t>(y * 160 + x)] = static_cast<char>(gray.row(y)[x]);
+      gray16 += {static_cast<char>(x), static_cast<char>(gray.row(y)[x])};
+    }
+  }
+  const std::string png = WriteImage("raw.png", gray);
+  for (const auto& [name, bytes] : {std::pair("nv12", nv12), std::pair("gray16", gray16)}) {
+    std::ofstream(Path(name), std::ios::binary) << bytes;
+    std::ofstream(Path("three"), std::ios::binary) << bytes << bytes << bytes << "x";
+    const std::vector<std::string> raw = {"--pixel-format", name, "--size", "160x120"};
+    const auto rows = [&](const Outcome& outcome, const std::string& image) {
+      return absl::StrReplaceAll(outcome.out, {{image + ",", "i,"}});
+    };
+    const Outcome whole = Glint({"detect", "--format", "csv", png});
+    const Outcome one = Glint({"detect", "--format", "csv", raw[0], raw[1], raw[2], raw[3], Path(name)});
+    ASSERT_EQ(one.status, 0) << one.err;
+    EXPECT_GT(std::count(one.out.begin(), one.out.end(), '\n'), 10);
+    EXPECT_EQ(rows(one, Path(name)), rows(whole, png)) << name;
+    // A file of several, the last of them cut off.
+    const Outcome three = Glint(
+        {"stream", "--format", "csv", "--draw", Path("drawn") + "/", raw[0], raw[1], raw[2], raw[3], Path("three")});
+    EXPECT_EQ(three.status, 1);
+    EXPECT_THAT(three.err, HasSubstr("three#000003: ends after 1 of "));
+    EXPECT_THAT(three.out, AllOf(HasSubstr("three#000000,"), HasSubstr("three#000002,"), Not(HasSubstr("#000003"))));
+    EXPECT_EQ(Shell(absl::StrCat("cat ", Path("three"), " | glint stream --pixel-format ", name,
+                                 " --size 160x120 --max-frames 2 -"))
+                  .status,
+              0);
+  }
+  const Outcome short_file = Glint({"detect", "--pixel-format", "gray8", "--size", "9x9", Path("nv12")});
+  EXPECT_EQ(short_file.status, 1);
+  EXPECT_THAT(short_file.err, HasSubstr("has 28800 bytes instead of 81"));
+  for (const std::vector<std::string>& bad : {std::vector<std::string>{"--pixel-format", "nv12"},
+                                              {"--size", "4x4"},
+                                              {"--size", "4x5", "--pixel-format", "nv12"}}) {
+    std::vector<std::string> arguments = {"detect", Path("nv12")};
+    arguments.insert(arguments.end(), bad.begin(), bad.end());
+    EXPECT_EQ(Glint(arguments).status, kUsage);
+  }
 }
 
 TEST_F(CliTest, ListsDetectors) {
