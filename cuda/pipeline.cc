@@ -14,6 +14,7 @@
 #include "cuda/map_stages.h"
 #include "cuda/pipeline_factory.h"
 #include "cuda/plan.h"
+#include "cuda/range.h"
 #include "cuda/runtime/api.h"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/owners.h"
@@ -228,17 +229,27 @@ absl::Status Pipeline::Impl::Enqueue(const Prepared& prepared, cudaEvent_t* stag
     GLINT_RETURN_IF_ERROR(EnqueueMap(stream.view(), detector, frame, prepared.map, multiprocessors, mark));
     return mark();
   }
-  for (int l = 1; l < frame.levels; ++l) {
-    GLINT_RETURN_IF_ERROR(BuildLevel(stream.view(), frame, l, multiprocessors));
+  {
+    const Range range("pyramid");
+    for (int l = 1; l < frame.levels; ++l) {
+      GLINT_RETURN_IF_ERROR(BuildLevel(stream.view(), frame, l, multiprocessors));
+    }
   }
   GLINT_RETURN_IF_ERROR(mark());
-  GLINT_RETURN_IF_ERROR(FindCorners(stream.view(), frame, detector.arc_length, harris, multiprocessors));
+  {
+    const Range range("corners");
+    GLINT_RETURN_IF_ERROR(FindCorners(stream.view(), frame, detector.arc_length, harris, multiprocessors));
+  }
   GLINT_RETURN_IF_ERROR(mark());
-  const bool rescore = detector.ranking == Ranking::kHarris;
-  GLINT_RETURN_IF_ERROR(Shortlist(stream.view(), frame, rescore, harris, multiprocessors));
-  GLINT_RETURN_IF_ERROR(Orient(stream.view(), frame, rescore || harris, multiprocessors));
+  {
+    const Range range("select, orient");
+    const bool rescore = detector.ranking == Ranking::kHarris;
+    GLINT_RETURN_IF_ERROR(Shortlist(stream.view(), frame, rescore, harris, multiprocessors));
+    GLINT_RETURN_IF_ERROR(Orient(stream.view(), frame, rescore || harris, multiprocessors));
+  }
   GLINT_RETURN_IF_ERROR(mark());
   if (detector.descriptor == Descriptor::kRbrief) {
+    const Range range("describe");
     GLINT_RETURN_IF_ERROR(Describe(stream.view(), frame, multiprocessors));
   }
   return mark();
@@ -377,13 +388,25 @@ absl::Status Pipeline::Impl::Detect(const DetectorOptions& detector, const Image
   GLINT_RETURN_IF_ERROR(prepared.status());
   GLINT_RETURN_IF_ERROR(ClearCounters());
   if (times != nullptr) GLINT_RETURN_IF_ERROR(Record(begun));
-  GLINT_RETURN_IF_ERROR(UploadAll(**prepared, image, mask));
+  {
+    const Range range("upload");
+    GLINT_RETURN_IF_ERROR(UploadAll(**prepared, image, mask));
+  }
   if (times != nullptr) GLINT_RETURN_IF_ERROR(Record(uploaded));
-  GLINT_RETURN_IF_ERROR(
-      ToStatus(api->GraphLaunch((*prepared)->graph.get(), stream.view().stream), "launching the frame's graph"));
-  GLINT_RETURN_IF_ERROR(Record(done));
-  GLINT_RETURN_IF_ERROR(WaitFor(done));
-  ReadResult((*prepared)->plan, features);
+  {
+    const Range range("launch");
+    GLINT_RETURN_IF_ERROR(
+        ToStatus(api->GraphLaunch((*prepared)->graph.get(), stream.view().stream), "launching the frame's graph"));
+    GLINT_RETURN_IF_ERROR(Record(done));
+  }
+  {
+    const Range range("wait");
+    GLINT_RETURN_IF_ERROR(WaitFor(done));
+  }
+  {
+    const Range range("read");
+    ReadResult((*prepared)->plan, features);
+  }
   if (times == nullptr) return absl::OkStatus();
   const auto upload = Microseconds(begun, uploaded);
   GLINT_RETURN_IF_ERROR(upload.status());

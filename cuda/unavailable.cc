@@ -1,6 +1,7 @@
 // The CUDA backend of a build without CUDA: every entry point says so.
 #include "cuda/bench_hooks.h"
 #include "cuda/pipeline.h"
+#include "cuda/range.h"
 
 namespace glint::cuda {
 namespace {
@@ -44,5 +45,8 @@ std::string DeviceDescription(int) { return ""; }
 absl::StatusOr<PinnedMemory> PinnedMemory::Allocate(size_t) { return BuiltWithoutCuda(); }
 
 PinnedMemory::~PinnedMemory() = default;
+
+Range::Range(const char*) {}
+Range::~Range() = default;
 
 }  // namespace glint::cuda

@@ -14,6 +14,7 @@
 #include "absl/strings/strip.h"
 #include "cpu/pipeline.h"
 #include "cuda/pipeline.h"
+#include "cuda/range.h"
 #include "features/error.h"
 #include "server/lane/lane.h"
 
@@ -100,6 +101,7 @@ class CudaLane final : public Lane {
  private:
   absl::Status Detect(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                       StageTimes* times) {
+    const cuda::Range range("lane");
     const Clock::time_point start = Clock::now();
     const auto image_view = image_.Hold(image);
     if (!image_view.ok()) return image_view.status();
