@@ -1,5 +1,6 @@
 #include "server/schedule/lane_threads.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -74,7 +75,6 @@ absl::Status RunJob(Lane* lane, int64_t max_pixels, FrameQueue* queue, Scratch* 
   if (job->image.kind == ImageSource::Kind::kEncoded) queue->CorrectPixels(*job, image->shape().pixels());
   auto mask = MaskOf(*job, max_pixels, scratch);
   if (!mask.ok()) return mask.status();
-  job->times.decode_ns = MonotonicNs() - started_at;
   if (absl::Status s = ValidatePixels(*image, *mask, max_pixels); !s.ok()) return s;
   Part part = {0, 0, image->shape()};
   if (job->region.wanted) {
@@ -85,8 +85,13 @@ absl::Status RunJob(Lane* lane, int64_t max_pixels, FrameQueue* queue, Scratch* 
     CropTo(part, &scratch->mask, &*mask);
   }
   if (absl::Status s = CheckWanted(job); !s.ok()) return s;
-  absl::Status status = lane->Run(job->options, *image, *mask, &scratch->features, &job->times.stages);
+  const int64_t run_at = MonotonicNs();
+  job->times.decode_ns = run_at - started_at;
+  StageTimes& stages = job->times.stages;
+  absl::Status status = lane->Run(job->options, *image, *mask, &scratch->features, &stages);
   Shift(part, &scratch->features);
+  // What lies between the stages, the thread's waits for a core among it, counts as the last one's.
+  stages.download_ns = std::max(stages.download_ns, MonotonicNs() - run_at - stages.upload_ns - stages.detect_ns);
   job->copied_bytes = scratch->image.rows.copied_bytes() + scratch->mask.rows.copied_bytes();
   return status;
 }

@@ -41,7 +41,7 @@ class Session {
 
   // Frames go out in the order of Add(). Must not be full. One that is done already is not live: its reply may have to
   // wait for that of a held frame, which waits for live ones.
-  void Add(FrameJob* job, bool done);
+  void Add(FrameJob* job, bool done = false);
   bool full() const { return configured_ && count_ == window_.size(); }
   bool empty() const { return count_ == 0; }
   // More frames are live than may be.

@@ -497,6 +497,24 @@ TEST(SessionTest, DroppedAndHeldFramesLeaveRoomForOthers) {
   EXPECT_TRUE(session.overloaded());
 }
 
+// Else a held frame would wait for a reply that comes after its own.
+TEST(SessionTest, FramesThatFailedAtOnceLeaveRoomForHeldOnes) {
+  Session session = NewSession(OverloadPolicy::kLatest, 1);
+  std::deque<FrameJob> jobs(3);
+  session.Add(&jobs[0]);
+  session.Add(&jobs[1]);
+  session.Hold(&jobs[1]);
+  session.Add(&jobs[2], true);
+  EXPECT_TRUE(jobs[2].done);
+  jobs[0].done = true;
+  session.PopFront();
+  EXPECT_EQ(session.NextReply(), nullptr);
+  EXPECT_EQ(session.TakeHeld(), &jobs[1]);
+  jobs[1].done = true;
+  session.PopFront();
+  EXPECT_EQ(session.NextReply(), &jobs[2]);
+}
+
 TEST(StreamMaskTest, KeepsItsOwnBytes) {
   std::vector<uint8_t> bytes(12, 255);
   ImageSource source;
