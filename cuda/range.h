@@ -1,5 +1,5 @@
 // A range of this thread on the timeline of NVIDIA's profilers (NVTX): from construction to destruction. Costs next to
-// nothing unless a profiler is attached; without CUDA nothing at all.
+// nothing unless a profiler is attached; without CUDA, or without the headers of NVTX, nothing at all.
 #ifndef GLINT_CUDA_RANGE_H_
 #define GLINT_CUDA_RANGE_H_
 
