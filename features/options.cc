@@ -52,6 +52,14 @@ absl::Status CheckChoices(const DetectorOptions& o) {
   if (dense && (o.selection != Selection::kThreshold || o.levels != 1)) {
     return ContradictionError("corner_test", "EVERY_PIXEL needs selection THRESHOLD and levels 1");
   }
+  if (dense && o.max_arc != kFastRing) {
+    return ContradictionError("max_arc", absl::StrCat(o.max_arc, ", but corner_test EVERY_PIXEL has no arcs"));
+  }
+  if (!dense && o.smooth) return ContradictionError("smooth", "needs corner_test EVERY_PIXEL");
+  if (!dense && o.response_threshold != 0) {
+    return ContradictionError("response_threshold",
+                              absl::StrCat(o.response_threshold, ", but corner_test FAST has only fast_threshold"));
+  }
   if (o.selection == Selection::kGrid && o.pyramid != Pyramid::kHalf && o.levels != 1) {
     return ContradictionError("selection", "GRID needs pyramid HALF or levels 1");
   }

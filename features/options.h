@@ -87,7 +87,7 @@ struct DetectorOptions {
   int cell_width = 32;           // kMinCell..kMaxCell, pixels of the image; for kGrid and kPyca
   int cell_height = 32;          // likewise
   int aggregation_window = 3;    // odd, 1..kMaxAggregationWindow, pixels of the image: side of kPyca's last suppression
-  float response_threshold = 0;  // >= 0, for kThreshold with Score::kHarris
+  float response_threshold = 0;  // >= 0, for CornerTest::kEveryPixel
   ThresholdUnit threshold_unit = ThresholdUnit::kAbsolute;
 
   Orientation orientation = Orientation::kIntensityCentroid;

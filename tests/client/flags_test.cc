@@ -1,5 +1,10 @@
 #include "client/cli/flags.h"
 
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/cli/detector_flags.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -8,6 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 enum class Fruit { kApple, kPear };
 
@@ -80,6 +86,38 @@ TEST(WrapTest, BreaksBetweenWordsAtTheEdge) {
   EXPECT_EQ(Wrap(word + " " + word + " y", 0), word + " " + word + "\ny\n");
   EXPECT_EQ(Wrap(word + " " + word, 2), "  " + word + "\n  " + word + "\n");
   EXPECT_EQ(Wrap("a\nb", 1), " a\n b\n");
+}
+
+TEST(DetectorFlags, RefuseDetectorsThatMakeNoSense) {
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{"fast_grid", "--pyramid", "direct"}, "'--selection': GRID needs pyramid HALF or levels 1"},
+      {{"fast_grid", "--cell-width", "7"}, "'--cell-width': 7 is not in 8..512"},
+      {{"fast_grid", "--suppression-radius", "5"}, "'--suppression-radius': 5 is not in 0..4"},
+      {{"fast_grid", "--descriptors"}, "'--descriptor': RBRIEF needs an orientation; orientation is NONE"},
+      {{"fast_grid", "--levels", "0"}, "'--levels': 0 is not in 1..12"},
+      {{"pyca", "--score", "harris"}, "'--selection': PYCA adds scores up; score must be MAX_THRESHOLD, SAD_CIRCLE"},
+      {{"pyca", "--aggregation-window", "2"}, "'--aggregation-window': 2 is even"},
+      {{"pyca", "--arc-length", "12", "--max-arc", "11"}, "'--max-arc': 11 is less than arc_length 12"},
+      {{"bfrost", "--orientation", "none"}, "'--descriptor': BFROST needs orientation ARC_MIDPOINT"},
+      {{"bfrost", "--response-threshold", "0.5"}, "'--response-threshold': 0.5, but corner_test FAST has only"},
+      {{"bfrost", "--bfrost-scale", "9"}, "'--bfrost-scale': 9 is not in 0.25..4"},
+      {{"harris", "--levels", "3"}, "'--corner-test': EVERY_PIXEL needs selection THRESHOLD and levels 1"},
+      {{"harris", "--harris-block", "17"}, "'--harris-block': 17 is not in 3..15"},
+      {{"orb", "--smooth"}, "'--smooth': needs corner_test EVERY_PIXEL"},
+      {{"orb", "--score", "harris"}, "'--ranking': HARRIS re-ranks another score; with score HARRIS it must be SCORE"},
+      {{"orb", "--score", "best"}, "'--score': 'best'"},
+  };
+  for (const auto& [arguments, message] : cases) {
+    Flags flags;
+    DetectorFlags detector;
+    detector.AddTo(&flags);
+    std::vector<std::string> all = {"--detector"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    const auto parsed = flags.Parse(all);
+    const absl::Status status = parsed.ok() ? detector.Options().status() : parsed.status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << message;
+    EXPECT_THAT(std::string(status.message()), StartsWith("option " + message));
+  }
 }
 
 }  // namespace

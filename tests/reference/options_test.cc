@@ -147,6 +147,13 @@ TEST(ValidateOptions, StagesOfOtherDetectorsMustFitTogether) {
       "harris", [](DetectorOptions* o) { o->orientation = Orientation::kArcMidpoint; },
       "orientation: ARC_MIDPOINT needs corner_test FAST");
   ExpectRefusedOf(
+      "harris", [](DetectorOptions* o) { o->max_arc = 13; }, "max_arc: 13, but corner_test EVERY_PIXEL has no arcs");
+  ExpectRefusedOf(
+      "bfrost", [](DetectorOptions* o) { o->smooth = true; }, "smooth: needs corner_test EVERY_PIXEL");
+  ExpectRefusedOf(
+      "bfrost", [](DetectorOptions* o) { o->response_threshold = 0.5f; },
+      "response_threshold: 0.5, but corner_test FAST has only fast_threshold");
+  ExpectRefusedOf(
       "fast_grid", [](DetectorOptions* o) { o->scale_factor = 1.5f; }, "scale_factor: 1.5, but pyramid HALF has 2");
   ExpectRefusedOf(
       "fast_grid", [](DetectorOptions* o) { o->pyramid = Pyramid::kDirect; },

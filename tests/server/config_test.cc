@@ -194,6 +194,7 @@ TEST(ConvertTest, EveryFieldReplacesThePresets) {
   proto.set_edge_threshold(0);
   proto.set_orientation(v1::ORIENTATION_NONE);
   proto.set_descriptor_kind(v1::DESCRIPTOR_NONE);
+  proto.set_max_arc(14);
   proto.set_patch_size(21);
   DetectorOptions expected;
   expected.levels = 3;
@@ -206,6 +207,7 @@ TEST(ConvertTest, EveryFieldReplacesThePresets) {
   expected.edge_threshold = 0;
   expected.orientation = Orientation::kNone;
   expected.descriptor = Descriptor::kNone;
+  expected.max_arc = 14;
   expected.patch_size = 21;
   const auto options = FromProto(proto, kMaxFeatures);
   ASSERT_TRUE(options.ok()) << options.status();
@@ -216,7 +218,6 @@ TEST(ConvertTest, EveryFieldOfTheOtherDetectorsReplacesThePresets) {
   v1::DetectorOptions proto;
   proto.set_preset("harris");
   proto.set_pyramid(v1::PYRAMID_KIND_DIRECT);
-  proto.set_max_arc(13);
   proto.set_suppression_radius(3);
   proto.set_smooth(true);
   proto.set_harris_block(9);
@@ -229,7 +230,6 @@ TEST(ConvertTest, EveryFieldOfTheOtherDetectorsReplacesThePresets) {
   proto.set_bfrost_scale(2);
   DetectorOptions expected = *PresetOptions("harris");
   expected.pyramid = Pyramid::kDirect;
-  expected.max_arc = 13;
   expected.suppression_radius = 3;
   expected.smooth = true;
   expected.harris_block = 9;

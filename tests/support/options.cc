@@ -54,7 +54,8 @@ void ChangeChoices(Random* random, DetectorOptions* o) {
   if (random->OneIn(2)) o->max_arc = random->Uniform(o->arc_length, 16);
   if (o->corner_test == CornerTest::kFast && random->OneIn(2)) o->score = static_cast<Score>(random->Uniform(0, 3));
   if (random->OneIn(2)) o->suppression_radius = random->Uniform(0, kMaxSuppressionRadius);
-  o->smooth = random->OneIn(2);
+  const bool dense = o->corner_test == CornerTest::kEveryPixel;
+  o->smooth = dense && random->OneIn(2);
   o->harris_block = 2 * random->Uniform(1, 7) + 1;
   o->harris_k = random->OneIn(2) ? 0.04f : random->Uniform(0.0f, kMaxHarrisK);
   if (random->OneIn(3)) o->selection = static_cast<Selection>(random->Uniform(0, 3));
@@ -64,7 +65,7 @@ void ChangeChoices(Random* random, DetectorOptions* o) {
   o->cell_width = random->OneIn(2) ? 32 : random->Uniform(kMinCell, 70);
   o->cell_height = random->OneIn(2) ? 32 : random->Uniform(kMinCell, 70);
   o->aggregation_window = 2 * random->Uniform(0, 7) + 1;
-  if (random->OneIn(2)) o->response_threshold = random->Uniform(0.0f, 0.02f);
+  if (dense && random->OneIn(2)) o->response_threshold = random->Uniform(0.0f, 0.02f);
   if (random->OneIn(2)) o->threshold_unit = static_cast<ThresholdUnit>(random->Uniform(0, 1));
   if (random->OneIn(3)) o->orientation = static_cast<Orientation>(random->Uniform(0, 2));
   if (random->OneIn(3)) o->descriptor = static_cast<Descriptor>(random->Uniform(0, 2));
