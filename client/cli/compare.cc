@@ -1,9 +1,5 @@
 // glint compare: two detectors on the same images.
 #include <algorithm>
-#include <cmath>
-#include <fstream>
-#include <opencv2/calib3d.hpp>
-#include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 #include <optional>
 
@@ -12,11 +8,12 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "client/cli/command.h"
+#include "client/cli/compare_contender.h"
 #include "client/cli/compare_metrics.h"
 #include "client/cli/compare_table.h"
-#include "client/cli/connection.h"
-#include "client/cli/detector_flags.h"
+#include "client/cli/compare_views.h"
 #include "client/cli/draw.h"
+#include "client/cli/flags.h"
 #include "client/cli/output.h"
 #include "client/cli/source.h"
 
@@ -24,7 +21,7 @@ namespace glint::cli {
 namespace {
 
 constexpr char kName[] = "compare";
-constexpr int kFeaturesToEstimateWith = 2000;
+constexpr char kEstimator[] = "orb:features=2000";
 
 std::string Help(const Flags& flags) {
   return "Usage: glint compare [OPTION]... A B IMAGE...\n\n" +
@@ -33,56 +30,15 @@ std::string Help(const Flags& flags) {
              "many are found again in another view and matched, and the time. A and B are "
              "DETECTOR[:OPTION=VALUE,...][@SERVER], with the options of glint detect (a bare OPTION is a switch), for "
              "example fast_grid:cell-width=16,score=max-threshold@cuda. SERVER is cpu or cuda, for a server inside "
-             "this process, or an address; the default is cpu.",
+             "this process, opencv, for cv::ORB itself, or an address; the default is cpu.",
              0) +
          flags.Help() +
          "\nExamples\n"
          "  glint compare orb pyca *.png\n"
          "  glint compare orb@cpu orb@cuda photo.png\n"
+         "  glint compare orb orb@opencv photo.png\n"
          "  glint compare --rotate 5 --keep 500 orb bfrost photo.png --format csv\n"
          "  glint compare --homography H12,H13 orb pyca:max-arc=16 1.png 2.png 3.png\n";
-}
-
-// One side of the comparison.
-struct Contender {
-  std::string label;  // as the user wrote it
-  DetectorOptions options;
-  std::unique_ptr<Connection> connection;
-};
-
-absl::StatusOr<Contender> OpenContender(const std::string& spec) {
-  Contender contender;
-  contender.label = spec;
-  const std::vector<std::string> at = absl::StrSplit(spec, absl::MaxSplits('@', 1));
-  const std::vector<std::string> parts = absl::StrSplit(at[0], absl::MaxSplits(':', 1));
-  std::vector<std::string> arguments = {"--detector", parts[0]};
-  if (parts.size() == 2) {
-    for (const absl::string_view option : absl::StrSplit(parts[1], ',', absl::SkipEmpty())) {
-      arguments.push_back(absl::StrCat("--", option));
-    }
-  }
-  Flags flags;
-  DetectorFlags detector;
-  detector.AddTo(&flags);
-  if (auto operands = flags.Parse(arguments); !operands.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("'", spec, "': ", operands.status().message()));
-  }
-  auto options = detector.Options();
-  if (!options.ok()) return absl::InvalidArgumentError(absl::StrCat("'", spec, "': ", options.status().message()));
-  contender.options = *options;
-
-  ConnectionFlags where;
-  where.server = "inproc";
-  const std::string server = at.size() == 2 ? at[1] : "cpu";
-  if (server == "cpu" || server == "cuda") {
-    where.backend = server == "cpu" ? Backend::kCpu : Backend::kCuda;
-  } else {
-    where.server = server;
-  }
-  auto connection = Connection::Open(where);
-  if (!connection.ok()) return connection.status();
-  contender.connection = std::make_unique<Connection>(*std::move(connection));
-  return contender;
 }
 
 struct CompareFlags {
@@ -122,97 +78,40 @@ struct CompareFlags {
   }
 };
 
-// What a detector finds in an image, and the median of its times.
-struct Found {
-  Features features;
-  double microseconds = 0;
-};
+Shape ShapeOf(const cv::Mat& image) { return {image.cols, image.rows}; }
 
-absl::StatusOr<Found> Detect(const Contender& contender, const cv::Mat& gray, const CompareFlags& flags) {
-  const ImageView view = {gray.data, gray.cols, gray.rows, static_cast<ptrdiff_t>(gray.step)};
+// What a detector finds, in the median of its times.
+absl::StatusOr<Found> Detect(const Contender& contender, const cv::Mat& gray, const cv::Mat& mask,
+                             const CompareFlags& flags) {
   Found found;
-  std::vector<int64_t> times;
+  std::vector<double> times;
   for (int i = 0; i < flags.repeat.value_or(5); ++i) {
-    auto answer = contender.connection->client().Detect(contender.options, view);
+    auto answer = contender.Detect(gray, mask);
     if (!answer.ok()) return answer.status();
-    times.push_back(answer->timings.upload_ns + answer->timings.detect_ns + answer->timings.download_ns);
+    times.push_back(answer->microseconds);
     found.features = std::move(answer->features);
   }
   std::nth_element(times.begin(), times.begin() + static_cast<ptrdiff_t>(times.size() / 2), times.end());
-  found.microseconds = static_cast<double>(times[times.size() / 2]) / 1000;
+  found.microseconds = times[times.size() / 2];
   if (flags.keep.has_value()) found.features = Strongest(found.features, static_cast<size_t>(*flags.keep));
   return found;
 }
 
-Shape ShapeOf(const cv::Mat& image) { return {image.cols, image.rows}; }
-
-absl::StatusOr<Homography> ReadHomography(const std::string& path) {
-  std::ifstream file(path);
-  Homography h;
-  for (double& v : h) {
-    if (!(file >> v)) return absl::InvalidArgumentError(absl::StrCat(path, ": not a file of nine numbers"));
-  }
-  return h;
-}
-
-absl::StatusOr<Homography> EstimateHomography(const Contender& contender, const cv::Mat& first, const cv::Mat& second) {
-  DetectorOptions orb = PresetOptions("orb").value();
-  orb.max_features = kFeaturesToEstimateWith;
-  const auto detect = [&](const cv::Mat& gray) {
-    return contender.connection->client().Detect(
-        orb, ImageView{gray.data, gray.cols, gray.rows, static_cast<ptrdiff_t>(gray.step)});
-  };
-  const auto a = detect(first);
-  if (!a.ok()) return a.status();
-  const auto b = detect(second);
-  if (!b.ok()) return b.status();
-  std::vector<cv::Point2f> from;
-  std::vector<cv::Point2f> to;
-  for (const auto& [i, j] : MutualMatches(a->features, b->features)) {
-    from.emplace_back(a->features.x[i], a->features.y[i]);
-    to.emplace_back(b->features.x[j], b->features.y[j]);
-  }
-  constexpr size_t kFewest = 12;
-  const cv::Mat h = from.size() < kFewest ? cv::Mat() : cv::findHomography(from, to, cv::RANSAC, 3);
-  if (h.empty()) return absl::NotFoundError("no homography fits the matches of orb");
-  Homography out;
-  std::copy(h.begin<double>(), h.end<double>(), out.begin());
-  return out;
-}
-
-// The image turned about its middle, on a canvas that holds all of it, and how its pixels move.
-cv::Mat Turn(const cv::Mat& image, double degrees, Homography* h) {
-  const double radians = degrees * CV_PI / 180;
-  const int width = static_cast<int>(
-      std::ceil(std::abs(image.cols * std::cos(radians)) + std::abs(image.rows * std::sin(radians)) - 1e-9));
-  const int height = static_cast<int>(
-      std::ceil(std::abs(image.cols * std::sin(radians)) + std::abs(image.rows * std::cos(radians)) - 1e-9));
-  cv::Mat map = cv::getRotationMatrix2D({(image.cols - 1) / 2.0f, (image.rows - 1) / 2.0f}, -degrees, 1);
-  map.at<double>(0, 2) += (width - image.cols) / 2.0;
-  map.at<double>(1, 2) += (height - image.rows) / 2.0;
-  cv::Mat turned;
-  cv::warpAffine(image, turned, map, {width, height}, cv::INTER_LINEAR, cv::BORDER_REFLECT_101);
-  *h = {map.at<double>(0, 0),
-        map.at<double>(0, 1),
-        map.at<double>(0, 2),
-        map.at<double>(1, 0),
-        map.at<double>(1, 1),
-        map.at<double>(1, 2),
-        0,
-        0,
-        1};
-  return turned;
-}
+struct Side {
+  std::string label;  // as the user wrote it
+  std::unique_ptr<Contender> contender;
+};
 
 // The comparison itself, row by row.
 class Comparison {
  public:
-  Comparison(std::vector<Contender>* contenders, const CompareFlags& flags)
-      : contenders_(*contenders), flags_(flags), tolerance_(flags.tolerance.value_or(3)) {}
+  // `estimator` finds what homographies are estimated from; null if they are not. References must outlive this.
+  Comparison(const std::vector<Side>& sides, const Contender* estimator, const CompareFlags& flags)
+      : sides_(sides), estimator_(estimator), flags_(flags), tolerance_(flags.tolerance.value_or(3)) {}
 
   absl::Status Run(const std::vector<std::string>& files) {
     std::vector<std::string> homographies = absl::StrSplit(flags_.homographies, ',', absl::SkipEmpty());
-    const bool views = !homographies.empty() || flags_.estimate;
+    const bool views = !homographies.empty() || estimator_ != nullptr;
     if (!homographies.empty() && homographies.size() + 1 != files.size()) {
       return absl::InvalidArgumentError(absl::StrCat("option '--homography': ", homographies.size(), " files for ",
                                                      files.size(), " images; one for each but the first is needed"));
@@ -227,8 +126,7 @@ class Comparison {
         if (absl::Status s = Draw(*gray); !s.ok()) return s;
         of_first_ = of_image_;
       } else if (views) {
-        const auto h =
-            flags_.estimate ? EstimateHomography(contenders_[0], first, *gray) : ReadHomography(homographies[i - 1]);
+        const auto h = estimator_ != nullptr ? Estimate(first, *gray) : ReadHomography(homographies[i - 1]);
         if (!h.ok()) return h.status();
         AddView(files[i], absl::StrCat("from ", files[0]), ShapeOf(first), of_first_, ShapeOf(*gray), of_image_, *h);
       }
@@ -242,10 +140,18 @@ class Comparison {
   std::string Print() const { return table_.Print(flags_.format); }
 
  private:
-  absl::Status DetectAll(const cv::Mat& gray, std::vector<Found>* found) {
+  absl::StatusOr<Homography> Estimate(const cv::Mat& first, const cv::Mat& second) const {
+    const auto a = estimator_->Detect(first, {});
+    if (!a.ok()) return a.status();
+    const auto b = estimator_->Detect(second, {});
+    if (!b.ok()) return b.status();
+    return EstimateHomography(a->features, b->features);
+  }
+
+  absl::Status DetectAll(const cv::Mat& gray, const cv::Mat& mask, std::vector<Found>* found) const {
     found->clear();
-    for (const Contender& contender : contenders_) {
-      auto one = Detect(contender, gray, flags_);
+    for (const Side& side : sides_) {
+      auto one = Detect(*side.contender, gray, mask, flags_);
       if (!one.ok()) return one.status();
       found->push_back(*std::move(one));
     }
@@ -254,13 +160,13 @@ class Comparison {
 
   // Counts, overlap and time.
   absl::Status AddImage(const std::string& file, const cv::Mat& gray) {
-    if (absl::Status s = DetectAll(gray, &of_image_); !s.ok()) return s;
+    if (absl::Status s = DetectAll(gray, {}, &of_image_); !s.ok()) return s;
     const Shape shape = ShapeOf(gray);
     const Agreement both = Compare(of_image_[0].features, shape, of_image_[1].features, shape, kSamePlace, tolerance_);
-    for (size_t i = 0; i < contenders_.size(); ++i) {
+    for (size_t i = 0; i < sides_.size(); ++i) {
       CompareRow row;
       row.image = file;
-      row.detector = contenders_[i].label;
+      row.detector = sides_[i].label;
       row.keypoints = of_image_[i].features.count();
       if (row.keypoints > 0) row.overlap = static_cast<double>(both.repeated) / static_cast<double>(row.keypoints);
       row.microseconds = of_image_[i].microseconds;
@@ -271,11 +177,11 @@ class Comparison {
 
   void AddView(const std::string& file, const std::string& view, Shape from_shape, const std::vector<Found>& from,
                Shape to_shape, const std::vector<Found>& to, const Homography& h) {
-    for (size_t i = 0; i < contenders_.size(); ++i) {
+    for (size_t i = 0; i < sides_.size(); ++i) {
       CompareRow row;
       row.image = file;
       row.view = view;
-      row.detector = contenders_[i].label;
+      row.detector = sides_[i].label;
       row.keypoints = to[i].features.count();
       row.agreement = Compare(from[i].features, from_shape, to[i].features, to_shape, h, tolerance_);
       row.has_descriptors = from[i].features.descriptor_bytes > 0;
@@ -287,11 +193,11 @@ class Comparison {
     const std::vector<Found> upright = of_image_;
     const double step = *flags_.rotate;
     for (int i = 1; step * i < 360 && !Interrupted(); ++i) {
-      Homography h;
-      const cv::Mat turned = Turn(gray, step * i, &h);
+      const Turned turned = Turn(gray, step * i);
       std::vector<Found> found;
-      if (absl::Status s = DetectAll(turned, &found); !s.ok()) return s;
-      AddView(file, absl::StrFormat("turned %g", step * i), ShapeOf(gray), upright, ShapeOf(turned), found, h);
+      if (absl::Status s = DetectAll(turned.image, turned.mask, &found); !s.ok()) return s;
+      AddView(file, absl::StrFormat("turned %g", step * i), ShapeOf(gray), upright, ShapeOf(turned.image), found,
+              turned.from);
     }
     return absl::OkStatus();
   }
@@ -311,7 +217,8 @@ class Comparison {
     return (*sink)->Write("compare", both);
   }
 
-  const std::vector<Contender>& contenders_;
+  const std::vector<Side>& sides_;
+  const Contender* const estimator_;
   const CompareFlags& flags_;
   const double tolerance_;
   std::vector<Found> of_first_;
@@ -331,14 +238,21 @@ int RunCompare(const std::vector<std::string>& arguments) {
   if (operands->size() < 3) return UsageError(kName, "two detectors and an IMAGE are needed");
   if (absl::Status s = compare_flags.Validate(); !s.ok()) return UsageError(kName, s.message());
 
-  std::vector<Contender> contenders;
+  std::vector<Side> sides;
   for (int i = 0; i < 2; ++i) {
-    auto contender = OpenContender((*operands)[static_cast<size_t>(i)]);
+    const std::string& spec = (*operands)[static_cast<size_t>(i)];
+    auto contender = OpenContender(spec);
     if (absl::IsInvalidArgument(contender.status())) return UsageError(kName, contender.status().message());
     if (!contender.ok()) return CallError(kName, contender.status());
-    contenders.push_back(*std::move(contender));
+    sides.push_back({spec, *std::move(contender)});
   }
-  Comparison comparison(&contenders, compare_flags);
+  std::unique_ptr<Contender> estimator;
+  if (compare_flags.estimate) {
+    auto orb = OpenContender(kEstimator);
+    if (!orb.ok()) return CallError(kName, orb.status());
+    estimator = *std::move(orb);
+  }
+  Comparison comparison(sides, estimator.get(), compare_flags);
   if (absl::Status s = comparison.Run({operands->begin() + 2, operands->end()}); !s.ok()) return CallError(kName, s);
   const int printed = Print(kName, comparison.Print());
   return printed != kOk ? printed : Interrupted() ? kInterrupted : kOk;

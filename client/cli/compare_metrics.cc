@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 namespace glint::cli {
@@ -14,7 +15,7 @@ constexpr size_t kNone = std::numeric_limits<size_t>::max();
 
 bool Inside(Place p, Shape shape) { return p.x >= 0 && p.y >= 0 && p.x <= shape.width - 1 && p.y <= shape.height - 1; }
 
-// Places of one image, for the nearest of them to a point. A grid whose cells are as wide as the tolerance.
+// Places of one image, for those of them near a point. A grid whose cells are as wide as the tolerance.
 class PlaceGrid {
  public:
   PlaceGrid(const std::vector<Place>& places, Shape shape, double tolerance)
@@ -26,10 +27,9 @@ class PlaceGrid {
     for (size_t i = 0; i < places.size(); ++i) cells_[CellOf(Column(places[i].x), Row(places[i].y))].push_back(i);
   }
 
-  // The nearest no farther than the tolerance; among equals the first. kNone if there is none.
-  size_t Nearest(Place p, double tolerance) const {
-    size_t nearest = kNone;
-    double least = tolerance * tolerance;
+  // Calls visit(index, square of the distance) for every place no farther than the tolerance.
+  template <typename Visit>
+  void ForEachNear(Place p, double tolerance, Visit visit) const {
     for (int row = Row(p.y) - 1; row <= Row(p.y) + 1; ++row) {
       for (int column = Column(p.x) - 1; column <= Column(p.x) + 1; ++column) {
         if (row < 0 || column < 0 || row >= down_ || column >= across_) continue;
@@ -37,14 +37,10 @@ class PlaceGrid {
           const double dx = places_[i].x - p.x;
           const double dy = places_[i].y - p.y;
           const double distance = dx * dx + dy * dy;
-          if (distance < least || (distance == least && i < nearest)) {
-            least = distance;
-            nearest = i;
-          }
+          if (distance <= tolerance * tolerance) visit(i, distance);
         }
       }
     }
-    return nearest;
   }
 
  private:
@@ -61,6 +57,32 @@ class PlaceGrid {
   const int down_;
   std::vector<std::vector<size_t>> cells_;
 };
+
+// How many pairs no farther apart than the tolerance there are, the nearest first, each place in one pair at most.
+size_t CountPairs(const std::vector<Place>& first, const std::vector<Place>& second, Shape shape, double tolerance) {
+  struct Pair {
+    double distance;
+    size_t first;
+    size_t second;
+  };
+  std::vector<Pair> pairs;
+  const PlaceGrid of_second(second, shape, tolerance);
+  for (size_t i = 0; i < first.size(); ++i) {
+    of_second.ForEachNear(first[i], tolerance, [&](size_t j, double distance) { pairs.push_back({distance, i, j}); });
+  }
+  std::sort(pairs.begin(), pairs.end(), [](const Pair& a, const Pair& b) {
+    return std::tie(a.distance, a.first, a.second) < std::tie(b.distance, b.first, b.second);
+  });
+  std::vector<bool> first_taken(first.size());
+  std::vector<bool> second_taken(second.size());
+  size_t count = 0;
+  for (const Pair& pair : pairs) {
+    if (first_taken[pair.first] || second_taken[pair.second]) continue;
+    first_taken[pair.first] = second_taken[pair.second] = true;
+    ++count;
+  }
+  return count;
+}
 
 int Hamming(const uint8_t* a, const uint8_t* b, int bytes) {
   int distance = 0;
@@ -164,12 +186,7 @@ Agreement Compare(const Features& all_first, Shape first_shape, const Features& 
   std::vector<Place> found;
   for (size_t i = 0; i < first.count(); ++i) projected.push_back(Apply(homography, first.x[i], first.y[i]));
   for (size_t i = 0; i < second.count(); ++i) found.push_back({second.x[i], second.y[i]});
-  const PlaceGrid of_first(projected, second_shape, tolerance);
-  const PlaceGrid of_second(found, second_shape, tolerance);
-  for (size_t i = 0; i < projected.size(); ++i) {
-    const size_t j = of_second.Nearest(projected[i], tolerance);
-    if (j != kNone && of_first.Nearest(found[j], tolerance) == i) ++agreement.repeated;
-  }
+  agreement.repeated = CountPairs(projected, found, second_shape, tolerance);
   for (const auto& [i, j] : MutualMatches(first, second)) {
     ++agreement.matched;
     if (std::hypot(projected[i].x - found[j].x, projected[i].y - found[j].y) <= tolerance) ++agreement.correct;

@@ -26,7 +26,7 @@ Homography Inverse(const Homography& h);
 struct Agreement {
   size_t first = 0;     // keypoints of the first image that the second image shows
   size_t second = 0;    // and the other way round
-  size_t repeated = 0;  // pairs of them, each the other's nearest, no farther apart than the tolerance
+  size_t repeated = 0;  // pairs of them no farther apart than the tolerance, nearest first, each keypoint in one only
   size_t matched = 0;   // pairs whose descriptors are each other's nearest by Hamming distance
   size_t correct = 0;   // of those, no farther apart than the tolerance
 

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 #include <opencv2/videoio.hpp>
@@ -211,6 +212,23 @@ TEST_F(CliTest, ListsDetectors) {
   EXPECT_EQ(outcome.status, 0);
   for (const std::string& name : PresetNames()) EXPECT_THAT(outcome.out, HasSubstr(name));
   EXPECT_THAT(outcome.out, HasSubstr("max-threshold|harris|sad-circle|sad-arc"));
+  // A row a field: its value in each preset, then its range.
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"--selection", "top-n top-n grid pyca threshold threshold top-n|grid|pyca|threshold"},
+      {"--levels", "8 8 4 8 1 1 1..12"},
+      {"--arc-length", "9 9 10 9 9 9 9..12"},
+      {"--max-arc", "16 16 16 13 16 16 9..16"},
+      {"--features", "500 500 10000 10000 10000 10000 1..65536"},
+      {"--smooth", "no no no no no no yes|no"},
+  };
+  std::map<std::string, std::string> printed;
+  for (const absl::string_view line : absl::StrSplit(outcome.out, '\n', absl::SkipEmpty())) {
+    const std::vector<std::string> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
+    printed[words[0]] = absl::StrJoin(words.begin() + 1, words.end(), " ");
+  }
+  EXPECT_EQ(printed["option"], absl::StrCat(absl::StrJoin(PresetNames(), " "), " range"));
+  for (const auto& [option, values] : rows) EXPECT_EQ(printed[option], values) << option;
+  EXPECT_EQ(printed.size(), 1 + 25u) << "DetectorOptions has 25 fields";
 }
 
 TEST_F(CliTest, EveryPresetAnswersWhatTheReferenceFinds) {
@@ -240,6 +258,30 @@ TEST_F(CliTest, ComparesDetectors) {
   EXPECT_EQ(bad.status, kUsage);
   EXPECT_THAT(bad.err, HasSubstr("'orb:levels=99': option '--levels': 99 is not in 1..12"));
   EXPECT_EQ(Glint({"compare", "orb", file}).status, kUsage);
+}
+
+TEST_F(CliTest, ComparesOrbWithOpenCv) {
+  const std::string file = WriteImage("opencv.png", testing::Texture({320, 240}, 4));
+  const Outcome outcome = Glint({"compare", "--rotate", "120", "--repeat", "1", "--format", "csv", "orb:no-descriptors",
+                                 "orb:no-descriptors@opencv", file});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  // Of the image itself all keypoints overlap; of the turned ones everything but the label is the same.
+  const std::vector<std::string> lines = absl::StrSplit(outcome.out, '\n', absl::SkipEmpty());
+  ASSERT_EQ(lines.size(), 1u + 2 + 2 * 2) << outcome.out;
+  const std::vector<std::string> first = absl::StrSplit(lines[1], ',');
+  EXPECT_EQ(first[4], "1.000");
+  for (size_t i = 3; i < lines.size(); i += 2) {
+    std::vector<std::string> mine = absl::StrSplit(lines[i], ',');
+    std::vector<std::string> opencvs = absl::StrSplit(lines[i + 1], ',');
+    EXPECT_EQ(mine[2], "orb:no-descriptors");
+    EXPECT_EQ(opencvs[2], "orb:no-descriptors@opencv");
+    mine.erase(mine.begin() + 2);
+    opencvs.erase(opencvs.begin() + 2);
+    EXPECT_EQ(mine, opencvs);
+  }
+  const Outcome other = Glint({"compare", "orb", "orb:arc-length=10@opencv", file});
+  EXPECT_EQ(other.status, kUsage);
+  EXPECT_THAT(other.err, HasSubstr("'orb:arc-length=10@opencv': arc_length: "));
 }
 
 TEST_F(CliTest, CsvReadsBackAsTheReferencesFeatures) {

@@ -1,9 +1,13 @@
 // The measures of glint compare on keypoints with known answers.
 #include <cmath>
+#include <fstream>
+#include <opencv2/core.hpp>
+#include <string>
 #include <vector>
 
 #include "client/cli/compare_metrics.h"
 #include "client/cli/compare_table.h"
+#include "client/cli/compare_views.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -50,12 +54,24 @@ TEST(Compare, CountsOnlyWhatBothImagesShow) {
   EXPECT_EQ(a.repeatability(), 1);
 }
 
-TEST(Compare, PairsAreMutuallyNearestAndWithinTheTolerance) {
+TEST(Compare, PairsAreWithinTheToleranceAndEachKeypointIsInOneOnly) {
   const Features first = At({{20, 20}, {21, 20}, {60, 60}});
   const Features second = At({{20.4, 20}, {62.1, 60}});
   const Agreement a = Compare(first, {100, 100}, second, {100, 100}, kSamePlace, 2);
   EXPECT_EQ(a.repeated, 1u) << "one of the two on the left; the pair on the right is 2.1 pixels apart";
   EXPECT_EQ(a.repeatability(), 0.5);
+}
+
+TEST(Compare, PairsTheNearestFirst) {
+  // Taken in the order of the keypoints, the first would take what the second is nearest to.
+  const Features first = At({{20, 20}, {22, 20}});
+  EXPECT_EQ(Compare(first, {100, 100}, At({{21.5, 20}, {23.5, 20}}), {100, 100}, kSamePlace, 2).repeated, 1u);
+  EXPECT_EQ(Compare(first, {100, 100}, At({{20.5, 20}, {22.5, 20}}), {100, 100}, kSamePlace, 2).repeated, 2u);
+}
+
+TEST(Compare, KeypointsOfSeveralLevelsOnOnePlaceAreFoundAgain) {
+  const Features f = At({{20, 20}, {20, 20}, {20, 20}, {60, 60}});
+  EXPECT_EQ(Compare(f, {100, 100}, f, {100, 100}, kSamePlace, 2).repeatability(), 1);
 }
 
 TEST(Compare, AMatchIsCorrectWhereTheHomographySaysSo) {
@@ -82,6 +98,52 @@ TEST(Strongest, KeepsOrder) {
   const Features f = Strongest(At({{1, 1}, {2, 2}, {3, 3}}), 2);
   EXPECT_THAT(f.x, ElementsAre(2, 3));
   EXPECT_EQ(f.descriptors[32], 4);
+}
+
+TEST(EstimateHomography, BearsWrongMatches) {
+  Features first;
+  Features second;
+  constexpr size_t kCount = 100;
+  for (Features* f : {&first, &second}) f->Resize(kCount, 32);
+  for (size_t i = 0; i < kCount; ++i) {
+    first.x[i] = static_cast<float>(20 * (i % 10));
+    first.y[i] = static_cast<float>(15 * (i / 10));
+    const Place there = Apply({0.9, 0.1, 5, -0.1, 1.1, 7, 0, 0.0002, 1}, first.x[i], first.y[i]);
+    const bool wrong = i % 4 == 0;
+    second.x[i] = static_cast<float>(wrong ? (37 * i) % 200 : there.x);
+    second.y[i] = static_cast<float>(wrong ? (53 * i) % 150 : there.y);
+    first.descriptors[32 * i] = second.descriptors[32 * i] = static_cast<uint8_t>(i);  // all different
+  }
+  const auto h = EstimateHomography(first, second);
+  ASSERT_TRUE(h.ok()) << h.status();
+  const Place there = Apply(*h, 110, 70);
+  const Place expected = Apply({0.9, 0.1, 5, -0.1, 1.1, 7, 0, 0.0002, 1}, 110, 70);
+  EXPECT_LT(std::hypot(there.x - expected.x, there.y - expected.y), 0.1);
+  EXPECT_TRUE(absl::IsNotFound(EstimateHomography(At({{1, 1}}), At({{1, 1}})).status()));
+}
+
+TEST(ReadHomography, NamesTheFile) {
+  const std::string path = ::testing::TempDir() + "homography";
+  std::ofstream(path) << "1 0 10\n0 1 0\n0 0 1\n";
+  const auto h = ReadHomography(path);
+  ASSERT_TRUE(h.ok()) << h.status();
+  EXPECT_EQ(*h, kShift);
+  std::ofstream(path) << "1 2 three";
+  EXPECT_EQ(ReadHomography(path).status(), absl::InvalidArgumentError(path + ": not a file of nine numbers"));
+}
+
+TEST(Turn, MovesPixelsAsItSays) {
+  cv::Mat image(60, 100, CV_8U, cv::Scalar(0));
+  image(cv::Rect(79, 19, 3, 3)) = 255;
+  for (const double degrees : {30.0, 90.0, 215.0}) {
+    const Turned turned = Turn(image, degrees);
+    EXPECT_EQ(turned.mask.size(), turned.image.size());
+    const Place spot = Apply(turned.from, 80, 20);
+    EXPECT_EQ(turned.image.at<uint8_t>(static_cast<int>(std::lround(spot.y)), static_cast<int>(std::lround(spot.x))),
+              255);
+    EXPECT_NEAR(cv::countNonZero(turned.mask), 60 * 100, 200) << degrees << ": as many pixels as the image has";
+  }
+  EXPECT_EQ(Turn(image, 90).image.size(), cv::Size(60, 100));
 }
 
 TEST(CompareTable, LeavesUnknownCellsEmpty) {
