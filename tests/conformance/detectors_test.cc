@@ -2,8 +2,10 @@
 // Gaussian, halving.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -60,18 +62,43 @@ TEST(BoundedFast, WithoutABoundEqualsCvFast) {
   }
 }
 
-TEST(FastGrid, WinnersAreSuppressedCornersOfCvFast) {
+// Of each cell, the corner of cv::FAST with suppression, on any of the levels, that has the greatest response: one of
+// these and nothing else is the grid's keypoint.
+TEST(FastGrid, WinnersAreTheBestSuppressedCornersOfCvFast) {
   DetectorOptions options = PresetOptions("fast_grid").value();
-  options.levels = 1;
   options.arc_length = 9;
   options.score = Score::kMaxThreshold;
+  options.max_features = kMaxFeatures;
   for (const Image& image : Images()) {
-    for (options.fast_threshold = 10; options.fast_threshold < 60; options.fast_threshold *= 3) {
-      const Found oracle = AskFast(image, options.fast_threshold, true);
+    for (const auto& [levels, threshold, width, height] :
+         {std::make_tuple(1, 10, 32, 32), std::make_tuple(1, 40, 8, 13), std::make_tuple(5, 20, 32, 16),
+          std::make_tuple(3, 10, 100, 8)}) {
+      options.levels = levels;
+      options.fast_threshold = threshold;
+      options.cell_width = width;
+      options.cell_height = height;
+      std::vector<Found> oracle;
+      std::map<std::pair<int, int>, float> best;
+      cv::Mat level = MatOf(image);
+      for (int l = 0; l < levels; ++l) {
+        oracle.push_back(AskFast(ImageOf(level), threshold, true));
+        for (const auto& [x, y, response] : oracle.back()) {
+          float& of_cell = best[{(x << l) / width, (y << l) / height}];
+          of_cell = std::max(of_cell, response);
+        }
+        const cv::Size half(level.cols / 2, level.rows / 2);
+        cv::Mat smaller;
+        cv::resize(level(cv::Rect(0, 0, 2 * half.width, 2 * half.height)), smaller, half, 0, 0, cv::INTER_AREA);
+        level = smaller;
+      }
       const Features f = reference::Detect(options, image);
-      EXPECT_EQ(f.count() > 0, !oracle.empty());
+      ASSERT_EQ(f.count(), best.size());
       for (size_t i = 0; i < f.count(); ++i) {
-        EXPECT_EQ(oracle.count({static_cast<int>(f.x[i]), static_cast<int>(f.y[i]), f.response[i]}), 1u);
+        const int x = static_cast<int>(f.x[i]);
+        const int y = static_cast<int>(f.y[i]);
+        const int l = f.octave[i];
+        ASSERT_EQ(oracle[static_cast<size_t>(l)].count({x >> l, y >> l, f.response[i]}), 1u);
+        ASSERT_EQ(f.response[i], (best[{x / width, y / height}]));
       }
     }
   }
