@@ -140,7 +140,7 @@ silence() {
   stop
   echo '| | p50, of the 8 pairs | p99 | max of all 504 |'
   echo '|---|---|---|---|'
-  awk '/^busy|^after/ { round = $1 == "busy" ? "busy" : "after silence" }
+  awk '/^busy|^after/ { round = $1 ~ /^busy/ ? "busy" : "after silence" }
     /p50/ {
       name = round ($1 == "of" ? ", outside the server" : ", round trip")
       if (!(name in most)) { order[++names] = name; low50[name] = low99[name] = 1e9 }
