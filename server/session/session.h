@@ -26,9 +26,9 @@ struct SessionOptions {
 
 // Thread-compatible. Allocates in Configure() only; owns no jobs.
 //
-// A frame is live from Add() until its reply has been sent, unless it is held, dropped, or failed when it was added. Replies to dropped frames
-// hold no pixels and no features, so the window has room for many of them; when that is full too, because the client
-// takes no replies, no frame is read any more, whatever the policy.
+// A frame is live from Add() until its reply has been sent, unless it is held, dropped, or failed when it was added.
+// Replies to dropped frames hold no pixels and no features, so the window has room for many of them; when that is full
+// too, because the client takes no replies, no frame is read any more, whatever the policy.
 class Session {
  public:
   static constexpr size_t kDroppedReplies = 256;

@@ -73,7 +73,7 @@ class FakeLane final : public Lane {
                    StageTimes* times) override {
     const ImageView image = ViewOf(image_pixels, &image_);
     const ImageView mask = ViewOf(mask_pixels, &mask_);
-    const absl::Status status = control_->Enter();
+    absl::Status status = control_->Enter();
     if (!status.ok()) {
       features->Clear();
       return status;
