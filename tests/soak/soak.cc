@@ -4,7 +4,8 @@
 // The time is cut into rounds. In three quarters of a round clients also break calls off; in its last quarter they do
 // not, and then what they wrote, what they got answered and what the server counted must be the same number. After each
 // round, with no client there, the server must have nothing in flight, and as many descriptors as after the first one;
-// its memory may not grow in the second half of the run, since until then the heap reaches its height, which is kept.
+// its memory may not grow in the second half of the run, since until then the heap reaches its height, which is kept;
+// nor may the frame path allocate any more then.
 // Exit status 1 if anything was wrong.
 #include <grpc/grpc.h>
 #include <unistd.h>
@@ -29,6 +30,7 @@ namespace {
 constexpr double kRoundSeconds = 12;
 constexpr double kMayGrow = 1.10;       // resident memory, in the second half
 constexpr double kMayGrowBytes = 32e6;  // at least
+constexpr double kMayAllocate = 100;    // times, in the second half: the largest frames may still be to come
 constexpr int kMoreDescriptors = 2;     // a connection of this program's that the server has not noticed the end of
 
 struct Rest {
@@ -142,6 +144,10 @@ class Soak {
     }
     if (round > rounds / 2 && rest.resident > std::max(kMayGrow * half_.resident, half_.resident + kMayGrowBytes)) {
       Wrong("round %d: %.0f bytes resident, at half time %.0f", round, rest.resident, half_.resident);
+    }
+    if (round > rounds / 2 && rest.allocations > half_.allocations + kMayAllocate) {
+      Wrong("round %d: %.0f allocations on the frame path, at half time %.0f", round, rest.allocations,
+            half_.allocations);
     }
   }
 
