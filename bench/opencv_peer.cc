@@ -134,11 +134,38 @@ class FastHarrisPeer final : public DetectorPeer {
   size_t count_ = 0;
 };
 
+class CornerHarrisPeer final : public DetectorPeer {
+ public:
+  CornerHarrisPeer(const DetectorOptions& options, const ImageView& image) : options_(options), image_(MatOf(image)) {}
+
+  const std::string& name() const override { return name_; }
+  absl::Status Run() override {
+    return Guarded(name_, [this] {
+      cv::Mat image = image_;
+      if (options_.smooth) {
+        cv::GaussianBlur(image_, smooth_, {3, 3}, 0, 0, cv::BORDER_REFLECT_101);
+        image = smooth_;
+      }
+      cv::cornerHarris(image, map_, options_.harris_block, 3, options_.harris_k, cv::BORDER_REFLECT_101);
+    });
+  }
+  size_t keypoints() const override { return 0; }
+  std::vector<KeypointKey> comparable() const override { return {}; }
+
+ private:
+  const std::string name_ = "cv::cornerHarris, the map alone";
+  const DetectorOptions options_;
+  const cv::Mat image_;
+  cv::Mat smooth_;
+  cv::Mat map_;
+};
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<DetectorPeer>> MakeOpenCvPeer(const DetectorOptions& options, const ImageView& image,
                                                              int threads) {
   cv::setNumThreads(threads);
+  if (options.corner_test == CornerTest::kEveryPixel) return std::make_unique<CornerHarrisPeer>(options, image);
   if (options.score == Score::kHarris) return std::make_unique<FastHarrisPeer>(options, image);
   return std::make_unique<OrbPeer>(options, image);
 }
