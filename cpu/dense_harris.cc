@@ -1,8 +1,8 @@
 // Harris measure at every pixel: 3x3 Sobel gradients, sums of their products over a square window, in integers.
 //
 // A row of gradients is computed once and kept while a window covers it. For each column the sums of products over the
-// window's rows slide down: the row that enters is added, the row that leaves is subtracted. A window is then as many
-// neighbouring column sums as it is wide.
+// window's rows slide down: the row that enters is added, the row that leaves is subtracted, both by one multiply-add
+// of their interleaved gradients. A window is then as many neighbouring column sums as it is wide.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/dense_harris.cc"
 #include "cpu/targets.h"
@@ -69,49 +69,84 @@ HWY_INLINE void MixDown(const ImageView& image, int y, int16_t* smooth, int16_t*
   }
 }
 
+// Puts lanes in an order in which interleaving within blocks of 128 bits leaves their neighbours together: the lower
+// halves of all blocks hold the first half of the lanes.
+class BlockOrder {
+ public:
+  BlockOrder() {
+    constexpr int kWords = static_cast<int>(HWY_LANES(int32_t));
+    HWY_ALIGN int32_t from[kWords];
+    for (int i = 0; i < kWords; ++i) from[i] = i / 4 * 2 + i % 2 + (i % 4 < 2 ? 0 : kWords / 2);
+    indices_ = hn::SetTableIndices(D32(), from);
+  }
+  HWY_INLINE hn::Vec<D16> operator()(hn::Vec<D16> v) const {
+    return hn::BitCast(D16(), hn::TableLookupLanes(hn::BitCast(D32(), v), indices_));
+  }
+
+ private:
+  decltype(hn::SetTableIndices(D32(), static_cast<const int32_t*>(nullptr))) indices_;
+};
+
 HWY_INLINE void Gradients(const ImageView& image, int y, const Rows& rows) {
   const D16 d;
+  const BlockOrder in_order;
   MixDown(image, y, rows.smooth, rows.difference);
   ReflectEnds(rows.smooth, image.width, 1);
   ReflectEnds(rows.difference, image.width, 1);
   int16_t* const dx = rows.dx(y);
   int16_t* const dy = rows.dy(y);
   for (int x = 0; x < image.width; x += static_cast<int>(hn::Lanes(d))) {
-    hn::StoreU(hn::Sub(hn::LoadU(d, rows.smooth + x + 1), hn::LoadU(d, rows.smooth + x - 1)), d, dx + x);
+    const auto across = hn::Sub(hn::LoadU(d, rows.smooth + x + 1), hn::LoadU(d, rows.smooth + x - 1));
+    hn::StoreU(in_order(across), d, dx + x);
     const auto centre = hn::LoadU(d, rows.difference + x);
     const auto sides = hn::Add(hn::LoadU(d, rows.difference + x - 1), hn::LoadU(d, rows.difference + x + 1));
-    hn::StoreU(hn::Add(sides, hn::Add(centre, centre)), d, dy + x);
+    hn::StoreU(in_order(hn::Add(sides, hn::Add(centre, centre))), d, dy + x);
   }
 }
 
-// Adds (kSign 1) or subtracts (-1) a row's products.
-template <int kSign>
-HWY_INLINE void AddProducts(const Rows& rows, int y, int width) {
-  const D32 d;
-  const hn::Rebind<int16_t, D32> d16;
-  const int16_t* const dx = rows.dx(y);
-  const int16_t* const dy = rows.dy(y);
-  const auto add = [&](int32_t* sum, hn::Vec<D32> product) HWY_ATTR {
-    const auto before = hn::LoadU(d, sum);
-    hn::StoreU(kSign > 0 ? hn::Add(before, product) : hn::Sub(before, product), d, sum);
-  };
-  for (int x = 0; x < width; x += static_cast<int>(hn::Lanes(d))) {
-    const auto gx = hn::PromoteTo(d, hn::LoadU(d16, dx + x));
-    const auto gy = hn::PromoteTo(d, hn::LoadU(d16, dy + x));
-    add(rows.sums[0] + x, hn::Mul(gx, gx));
-    add(rows.sums[1] + x, hn::Mul(gy, gy));
-    add(rows.sums[2] + x, hn::Mul(gx, gy));
+// Adds the products of row `enters` to the sums; if kLeaves, subtracts those of row `leaves`.
+template <bool kLeaves>
+HWY_INLINE void Slide(const Rows& rows, int enters, int leaves, int width) {
+  const D16 d;
+  const D32 d32;
+  const auto add = [&](int32_t* sum, hn::Vec<D16> a, hn::Vec<D16> b)
+                       HWY_ATTR { hn::StoreU(hn::Add(hn::LoadU(d32, sum), MultiplyPairs(a, b)), d32, sum); };
+  const int half = static_cast<int>(hn::Lanes(d32));
+  for (int x = 0; x < width; x += 2 * half) {
+    const auto dx = hn::LoadU(d, rows.dx(enters) + x);
+    const auto dy = hn::LoadU(d, rows.dy(enters) + x);
+    const auto old_dx = kLeaves ? hn::LoadU(d, rows.dx(leaves) + x) : hn::Zero(d);
+    const auto old_dy = kLeaves ? hn::LoadU(d, rows.dy(leaves) + x) : hn::Zero(d);
+    const auto less_dx = hn::Neg(old_dx);
+    const auto less_dy = hn::Neg(old_dy);
+    const auto low_x = hn::InterleaveLower(d, dx, old_dx);
+    const auto low_y = hn::InterleaveLower(d, dy, old_dy);
+    const auto low_less_y = hn::InterleaveLower(d, dy, less_dy);
+    add(rows.sums[0] + x, low_x, hn::InterleaveLower(d, dx, less_dx));
+    add(rows.sums[1] + x, low_y, low_less_y);
+    add(rows.sums[2] + x, low_x, low_less_y);
+    const auto high_x = hn::InterleaveUpper(d, dx, old_dx);
+    const auto high_y = hn::InterleaveUpper(d, dy, old_dy);
+    const auto high_less_y = hn::InterleaveUpper(d, dy, less_dy);
+    add(rows.sums[0] + x + half, high_x, hn::InterleaveUpper(d, dx, less_dx));
+    add(rows.sums[1] + x + half, high_y, high_less_y);
+    add(rows.sums[2] + x + half, high_x, high_less_y);
   }
 }
 
+// kRadius is 0 where it is not known when this is compiled.
+template <int kRadius>
 HWY_INLINE hn::Vec<D32> WindowSum(const int32_t* sums, int radius) {
   const D32 d;
   auto sum = hn::LoadU(d, sums);
-  for (int i = 1; i <= radius; ++i) sum = hn::Add(sum, hn::Add(hn::LoadU(d, sums - i), hn::LoadU(d, sums + i)));
+  const int reach = kRadius > 0 ? kRadius : radius;
+#pragma GCC unroll 3
+  for (int i = 1; i <= reach; ++i) sum = hn::Add(sum, hn::Add(hn::LoadU(d, sums - i), hn::LoadU(d, sums + i)));
   return sum;
 }
 
 // As HarrisResponse; returns the greatest.
+template <int kRadius>
 HWY_INLINE float ResponseRow(const DenseHarrisJob& job, const Rows& rows, float* out) {
   const D32 d32;
   const DF d;
@@ -121,9 +156,9 @@ HWY_INLINE float ResponseRow(const DenseHarrisJob& job, const Rows& rows, float*
   const int width = job.image.width;
   for (int32_t* const sums : rows.sums) ReflectEnds(sums, width, radius);
   for (int x = 0; x < width; x += static_cast<int>(hn::Lanes(d32))) {
-    const VF a = hn::ConvertTo(d, WindowSum(rows.sums[0] + x, radius));
-    const VF b = hn::ConvertTo(d, WindowSum(rows.sums[1] + x, radius));
-    const VF c = hn::ConvertTo(d, WindowSum(rows.sums[2] + x, radius));
+    const VF a = hn::ConvertTo(d, WindowSum<kRadius>(rows.sums[0] + x, radius));
+    const VF b = hn::ConvertTo(d, WindowSum<kRadius>(rows.sums[1] + x, radius));
+    const VF c = hn::ConvertTo(d, WindowSum<kRadius>(rows.sums[2] + x, radius));
     const VF trace = hn::Add(a, b);
     const VF determinant = hn::Sub(hn::Mul(a, b), hn::Mul(c, c));
     hn::StoreU(hn::Mul(hn::Sub(determinant, hn::Mul(hn::Mul(k, trace), trace)), scale), d, out + x);
@@ -138,7 +173,8 @@ HWY_INLINE float ResponseRow(const DenseHarrisJob& job, const Rows& rows, float*
   return most;
 }
 
-float DenseHarris(const DenseHarrisJob& job, int32_t* scratch, float* map, size_t map_pitch) {
+template <int kRadius>
+float Responses(const DenseHarrisJob& job, int32_t* scratch, float* map, size_t map_pitch) {
   const Rows rows(job, scratch);
   const int width = job.image.width;
   const int height = job.image.height;
@@ -153,17 +189,28 @@ float DenseHarris(const DenseHarrisJob& job, int32_t* scratch, float* map, size_
   };
   // What reflects upwards at the image's end must not find its row replaced: look at the last one first.
   row_at(std::min(job.y0 + radius, height - 1));
-  for (int y = job.y0 - radius; y <= job.y0 + radius; ++y) AddProducts<1>(rows, row_at(y), width);
+  for (int y = job.y0 - radius; y <= job.y0 + radius; ++y) Slide<false>(rows, row_at(y), 0, width);
   float most = 0;
   for (int y = job.y0; y < job.y1; ++y) {
     if (y > job.y0) {
-      AddProducts<-1>(rows, row_at(y - radius - 1), width);
-      AddProducts<1>(rows, row_at(y + radius), width);
+      const int leaves = row_at(y - radius - 1);
+      Slide<true>(rows, row_at(y + radius), leaves, width);
     }
-    const float of_row = ResponseRow(job, rows, map + static_cast<size_t>(y) * map_pitch);
+    const float of_row = ResponseRow<kRadius>(job, rows, map + static_cast<size_t>(y) * map_pitch);
     most = y == job.y0 ? of_row : std::max(most, of_row);
   }
   return most;
+}
+
+float DenseHarris(const DenseHarrisJob& job, int32_t* scratch, float* map, size_t map_pitch) {
+  switch (job.block) {
+    case 3:
+      return Responses<1>(job, scratch, map, map_pitch);
+    case 7:
+      return Responses<3>(job, scratch, map, map_pitch);
+    default:
+      return Responses<0>(job, scratch, map, map_pitch);
+  }
 }
 
 // Columns of the row that are over the threshold.
