@@ -33,7 +33,12 @@ size_t DenseCorners(const Stages& stages, const ResponseMap& map, Rect region, f
   size_t count = 0;
   for (int y = region.y0; y < region.y1; ++y) {
     const float* const row = map.row(y);
-    const size_t listed = stages.list_over(row + region.x0, region.x1 - region.x0, threshold, columns);
+    // At the map's upper and lower end, the row on the other side twice.
+    const int last = map.shape.height - 1;
+    const bool compare = radius > 0 && last > 0;
+    const float* const above = compare ? map.row(y > 0 ? y - 1 : 1) + region.x0 : nullptr;
+    const float* const below = compare ? map.row(y < last ? y + 1 : last - 1) + region.x0 : nullptr;
+    const size_t listed = stages.list_over(row + region.x0, above, below, region.x1 - region.x0, threshold, columns);
     for (size_t i = 0; i < listed; ++i) {
       const int x = region.x0 + static_cast<int>(columns[i]);
       if (!IsMaximum(map, x, y, radius)) continue;

@@ -213,24 +213,36 @@ float DenseHarris(const DenseHarrisJob& job, int32_t* scratch, float* map, size_
   }
 }
 
-// Columns of the row that are over the threshold.
-size_t ListOver(const float* row, int width, float threshold, uint32_t* columns) {
+size_t ListOver(const float* row, const float* above, const float* below, int width, float threshold,
+                uint32_t* columns) {
   const DF d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   const VF limit = hn::Set(d, threshold);
   size_t count = 0;
-  int x = 0;
-  for (; x + lanes <= width; x += lanes) {
-    if (HWY_LIKELY(hn::AllFalse(d, hn::Gt(hn::LoadU(d, row + x), limit)))) continue;
-    for (int i = 0; i < lanes; ++i) {
-      columns[count] = static_cast<uint32_t>(x + i);
-      count += row[x + i] > threshold;
-    }
-  }
-  for (; x < width; ++x) {
+  const auto one = [&](int x) {
     columns[count] = static_cast<uint32_t>(x);
     count += row[x] > threshold;
+  };
+  int x = 0;
+  if (width > 0) one(x++);
+  for (; x + lanes < width; x += lanes) {
+    const VF centre = hn::LoadU(d, row + x);
+    auto listed = hn::Gt(centre, limit);
+    if (HWY_LIKELY(hn::AllFalse(d, listed))) continue;
+    if (above != nullptr) {
+      const VF beside = hn::Max(hn::LoadU(d, row + x - 1), hn::LoadU(d, row + x + 1));
+      const VF upper = hn::Max(hn::LoadU(d, above + x - 1), hn::LoadU(d, above + x + 1));
+      const VF lower = hn::Max(hn::LoadU(d, below + x - 1), hn::LoadU(d, below + x + 1));
+      const VF middle = hn::Max(hn::LoadU(d, above + x), hn::LoadU(d, below + x));
+      listed = hn::And(listed, hn::Gt(centre, hn::Max(hn::Max(beside, middle), hn::Max(upper, lower))));
+    }
+    uint64_t bits = 0;
+    hn::StoreMaskBits(d, listed, reinterpret_cast<uint8_t*>(&bits));
+    for (; bits != 0; bits &= bits - 1) {
+      columns[count++] = static_cast<uint32_t>(x) + static_cast<uint32_t>(hwy::Num0BitsBelowLS1Bit_Nonzero64(bits));
+    }
   }
+  for (; x < width; ++x) one(x);
   return count;
 }
 

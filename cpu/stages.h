@@ -207,8 +207,10 @@ struct Stages {
   // HarrisResponse of each pixel of the job's rows, at map + y * map_pitch, and the greatest of them. Products of
   // gradients are reflected outside the image. `scratch`: DenseHarrisScratchElements, zero at first.
   float (*dense_harris)(const DenseHarrisJob& job, int32_t* scratch, float* map, size_t map_pitch);
-  // The columns of a row that are over the threshold, and their number. `columns` has room for one more than `width`.
-  size_t (*list_over)(const float* row, int width, float threshold, uint32_t* columns);
+  // The columns of a row that are over the threshold, and their number. If the rows above and below are given, those
+  // that are not above their neighbours there and beside may be left out. `columns` has room for one more than `width`.
+  size_t (*list_over)(const float* row, const float* above, const float* below, int width, float threshold,
+                      uint32_t* columns);
   // Rows [y0, y1) smoothed by 1 2 1 both ways. `out` rows have room for 64 more bytes. `scratch`: DenseHarrisPitch.
   void (*smooth)(const ImageView& image, int y0, int y1, int16_t* scratch, uint8_t* out, ptrdiff_t out_stride);
 

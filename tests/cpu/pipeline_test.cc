@@ -102,8 +102,9 @@ TEST_P(PipelineTest, EmptyFlatAndTruncatingImages) {
 }
 
 TEST_P(PipelineTest, ManyWidthsAcrossStrips) {
-  // The blur's strips are 512 pixels wide; descriptors reach across, and to the last pixel.
+  // The strips of blur are 512 pixels wide; descriptors reach across, and to the last pixel.
   const auto pipeline = MakePipeline();
+  DetectorOptions harris = PresetOptions("harris").value();
   DetectorOptions options = OrbOptions();
   options.levels = 1;
   options.edge_threshold = 0;
@@ -112,6 +113,8 @@ TEST_P(PipelineTest, ManyWidthsAcrossStrips) {
     const Image image = testing::Texture({width, 45}, static_cast<uint32_t>(width));
     const StridedImage exact(image, width);
     EXPECT_TRUE(SameFeatures(reference::Detect(options, image), DetectOnCpu(pipeline.get(), options, exact))) << width;
+    harris.harris_block = 3 + width % 7 * 2;
+    EXPECT_TRUE(SameFeatures(reference::Detect(harris, image), DetectOnCpu(pipeline.get(), harris, exact))) << width;
   }
 }
 
