@@ -107,8 +107,6 @@ class ScoredRows {
       : job_(job),
         span_(span),
         k_(job.fast),
-        first_lanes_(span.NewLanes(span.first, job.fast.region.x0, job.fast.region.x1)),
-        last_lanes_(span.NewLanes(span.last, job.fast.region.x0, job.fast.region.x1)),
         // Scores + 1 are what FAST's own score is made of; sums of differences are never 0.
         bias_(job.score == Score::kMaxThreshold ? 1 : 0),
         side_(2 * job.radius + 1),
@@ -155,8 +153,8 @@ class ScoredRows {
     for (size_t i = 0; i < row.active_count; ++i) {
       const ptrdiff_t x = row.active[i];
       uint64_t bits = Maxima(x) | Maxima(x + kLanes16) << kLanes16;
-      if (x == span_.first) bits &= first_lanes_;
-      if (x == span_.last) bits &= last_lanes_;
+      if (bits == 0) continue;
+      bits &= span_.NewLanes(x, job_.fast.region.x0, job_.fast.region.x1);
       const uint32_t origin = PackPoint(static_cast<int>(x), y);
       for (; bits != 0; bits &= bits - 1) {
         const size_t bit = hwy::Num0BitsBelowLS1Bit_Nonzero64(bits);
@@ -272,8 +270,6 @@ class ScoredRows {
   const ScoredJob& job_;
   const Span& span_;
   const FastConstants k_;
-  const uint64_t first_lanes_;
-  const uint64_t last_lanes_;
   const int bias_;
   const int side_;
   const size_t pitch_;
