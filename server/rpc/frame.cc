@@ -2,6 +2,7 @@
 
 #include <grpcpp/support/proto_buffer_reader.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "server/rpc/reply.h"
@@ -111,6 +112,11 @@ bool Parse(grpc::ByteBuffer* bytes, google::protobuf::MessageLite* message) {
   const bool parsed = reader.status().ok() && message->ParseFromZeroCopyStream(&reader) && reader.status().ok();
   bytes->Clear();
   return parsed;
+}
+
+FramePool::FramePool(size_t keep) : keep_(keep) {
+  free_.reserve(keep);
+  for (size_t i = 0; i < std::min(keep, kReady); ++i) free_.push_back(std::make_unique<Frame>());
 }
 
 std::unique_ptr<Frame> FramePool::Take() {

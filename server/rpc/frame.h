@@ -77,13 +77,16 @@ bool Parse(grpc::ByteBuffer* bytes, google::protobuf::MessageLite* message);
 // Thread-safe.
 class FramePool {
  public:
-  // Keeps at most `keep` frames that are not in use.
-  explicit FramePool(size_t keep) : keep_(keep) { free_.reserve(keep); }
+  // Keeps at most `keep` frames that are not in use, and has as many from the start, up to kReady: how many frames of
+  // how many streams overlap is a matter of chance, and no frame shall wait for the heap.
+  explicit FramePool(size_t keep);
 
   std::unique_ptr<Frame> Take();
   void Return(std::unique_ptr<Frame> frame);
 
  private:
+  static constexpr size_t kReady = 64;
+
   const size_t keep_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Frame>> free_;
