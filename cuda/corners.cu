@@ -72,8 +72,8 @@ __global__ void __launch_bounds__(kThreads, WarpsWanted(kArc, kHarris, kFewStrip
   __syncthreads();
 
   const int warp = threadIdx.x / kWarp;
-  const int strip = (blockIdx.x - level.first_block) * kWarps + warp;
-  if (strip < level.strips) {
+  const int strip = level.first_strip + (blockIdx.x - level.first_block) * kWarps + warp;
+  if (strip < level.end_strip) {
     const int across = strip % level.strips_x;
     const int down = strip / level.strips_x;
     const int border = Max(frame.edge, kFastRadius);
@@ -115,7 +115,7 @@ int SharedBytes(bool harris) { return static_cast<int>(harris ? sizeof(Block<tru
 
 }  // namespace
 
-CornerTiling GetCornerTiling() { return {kWarps, kColumns, kMarginX, kStep}; }
+CornerTiling GetCornerTiling() { return {kWarps, kColumns, kMarginX, kStep, Strip<true>::kPad}; }
 
 absl::Status PrepareCorners(Api* api) {
   for (int arc = kMinArcLength; arc <= kMaxArcLength; ++arc) {

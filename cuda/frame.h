@@ -68,10 +68,13 @@ struct Level {
   const PackedTap* column_taps;
   const PackedTap* row_taps;
   bool narrow_taps;  // any four neighbouring output columns lie within eight input columns
+  int first_row;     // what to make of it: all, unless the image comes in parts
+  int end_row;
 
   // Strips of the corner stage, a whole number of blocks: the blocks of all levels follow each other.
   int first_block;
-  int strips;
+  int first_strip;  // which to search, likewise
+  int end_strip;
   int strips_x;  // side by side
   int strip_x0;  // leftmost column tested by the leftmost strip
 

@@ -15,6 +15,7 @@
 #include "cuda/pipeline_factory.h"
 #include "cuda/plan.h"
 #include "cuda/range.h"
+#include "cuda/result.h"
 #include "cuda/runtime/api.h"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/owners.h"
@@ -29,6 +30,10 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kMaxPlans = 16;
 // Pageable rows are copied to pinned memory in bands, so that the device receives one while the next is copied.
 constexpr size_t kBandBytes = 256 * 1024;
+// Images of so many pixels come in parts: worked on while the rest is on its way, which pays when that takes longer than
+// the launches of a part.
+constexpr int64_t kPixelsInParts = 1'000'000;
+constexpr int kParts = 2;
 // Launches that keep the device busy while the ones to be timed are enqueued.
 constexpr int kWarmUpReplays = 8;
 constexpr int kReplaysPerBatch = 32;
@@ -78,9 +83,12 @@ struct Pipeline::Impl {
     Plan plan;
     DeviceBuffer tables;
     DeviceBuffer state;  // of the map, if there is one
-    Frame frame{};
+    std::vector<Frame> parts;  // see Plan::part_end; most often one
+    Frame host{};              // as the host sees it: the result alone
     MapFrame map{};
-    GraphExec graph;
+    std::vector<GraphExec> graphs;  // of each part
+
+    const Frame& frame() const { return parts.back(); }
   };
 
   explicit Impl(const PipelineOptions& pipeline_options, Api* pipeline_api)
@@ -91,16 +99,21 @@ struct Pipeline::Impl {
   absl::Status MakeRoom(const Plan& plan);
   absl::Status Detect(const DetectorOptions& detector, const ImageView& image, const ImageView& mask,
                       Features* features, StageTimes* times);
-  absl::Status Enqueue(const Prepared& prepared, cudaEvent_t* stage_events = nullptr);
+  absl::Status Enqueue(const Prepared& prepared, int part, cudaEvent_t* stage_events = nullptr);
   int CountLaunches(const Prepared& prepared) const;
+  int PartsOf(const DetectorOptions& detector, const ImageView& image, const ImageView& mask) const;
+  absl::Status Run(const Prepared& prepared, const ImageView& image, const ImageView& mask, bool timed);
+  absl::Status RunInParts(const Prepared& prepared, const ImageView& image, bool timed);
+  absl::Status Launch(const Prepared& prepared, int part);
   absl::Status UploadAll(const Prepared& prepared, const ImageView& image, const ImageView& mask);
-  absl::Status Upload(const ImageView& image, int pitch, uint8_t* staging, uint8_t* device);
+  absl::Status Upload(cudaStream_t s, const ImageView& image, int pitch, uint8_t* staging, uint8_t* device);
   bool IsPinned(const void* data);
-  absl::Status Record(const Event& event);
+  absl::Status Record(const Event& event, StreamView on);
+  absl::Status Record(const Event& event) { return Record(event, stream.view()); }
   absl::Status WaitFor(const Event& event);
   absl::Status ClearCounters();
   absl::StatusOr<float> Microseconds(const Event& from, const Event& to);
-  void ReadResult(const Plan& plan, Features* features);
+  void Read(const Prepared& prepared, Features* features);
   void Recover();
 
   absl::StatusOr<DeviceTiming> TimeOnDevice(const PlanKey& key, const ImageView& image, const ImageView& mask,
@@ -113,7 +126,9 @@ struct Pipeline::Impl {
   cudaDeviceProp device{};
   int multiprocessors = 0;
   Stream stream;
+  Stream upload_stream;  // of frames in parts
   Event begun, uploaded, done;
+  std::vector<Event> part_uploaded;
   absl::Status fatal;
 
   // Memory that all plans share; grows to the largest one's need, which drops the plans made before.
@@ -133,6 +148,14 @@ absl::Status Pipeline::Impl::Initialize() {
   auto made = Stream::Create(api, options.device, options.sm_limit);
   GLINT_RETURN_IF_ERROR(made.status());
   stream = *std::move(made);
+  auto made_upload = Stream::Create(api, options.device, /*multiprocessors=*/0);
+  GLINT_RETURN_IF_ERROR(made_upload.status());
+  upload_stream = *std::move(made_upload);
+  for (int part = 0; part < kParts; ++part) {
+    auto created = CreateEvent(api, cudaEventDisableTiming);
+    GLINT_RETURN_IF_ERROR(created.status());
+    part_uploaded.push_back(*std::move(created));
+  }
   const unsigned blocking = options.wait == Wait::kBlock ? cudaEventBlockingSync : cudaEventDefault;
   for (auto [event, flags] : {std::pair{&begun, 0u}, std::pair{&uploaded, 0u}, std::pair{&done, blocking}}) {
     auto created = CreateEvent(api, flags);
@@ -190,16 +213,21 @@ absl::StatusOr<Pipeline::Impl::Prepared*> Pipeline::Impl::Prepare(const PlanKey&
     memory.image = staging.device_data();
     memory.mask = staging.device_data() + plan.image_bytes();
   }
-  prepared.frame = plan.Place(memory);
+  for (int part = 0; part < key.parts; ++part) prepared.parts.push_back(plan.Place(memory, part));
+  PlanMemory host_memory;
+  host_memory.result = result.data();
+  prepared.host = plan.Place(host_memory);
   if (plan.map().has_value()) {
     auto state = DeviceBuffer::Create(stream.view(), plan.map()->state_bytes());
     GLINT_RETURN_IF_ERROR(state.status());
     prepared.state = *std::move(state);
-    prepared.map = plan.map()->Place(prepared.frame, memory.scratch, memory.tables, prepared.state.data());
+    prepared.map = plan.map()->Place(prepared.frame(), memory.scratch, memory.tables, prepared.state.data());
   }
-  auto graph = CaptureGraph(stream.view(), [&](StreamView) { return Enqueue(prepared); });
-  GLINT_RETURN_IF_ERROR(graph.status());
-  prepared.graph = *std::move(graph);
+  for (int part = 0; part < key.parts; ++part) {
+    auto graph = CaptureGraph(stream.view(), [&](StreamView) { return Enqueue(prepared, part); });
+    GLINT_RETURN_IF_ERROR(graph.status());
+    prepared.graphs.push_back(*std::move(graph));
+  }
   if (plans.size() >= kMaxPlans) plans.pop_back();
   plans.push_front(std::move(prepared));
   return &plans.front();
@@ -207,18 +235,18 @@ absl::StatusOr<Pipeline::Impl::Prepared*> Pipeline::Impl::Prepare(const PlanKey&
 
 int Pipeline::Impl::CountLaunches(const Prepared& prepared) const {
   const DetectorOptions& detector = prepared.plan.key().options;
-  if (prepared.plan.map().has_value()) return CountMapLaunches(detector, prepared.frame, prepared.map);
+  if (prepared.plan.map().has_value()) return CountMapLaunches(detector, prepared.frame(), prepared.map);
   int launches = 2 + (detector.descriptor == Descriptor::kNone ? 0 : 1);
   // Level 0 needs none, the corner stage takes its place.
-  for (const Level& level : prepared.frame.level) launches += level.width > 0 ? 1 : 0;
+  for (const Level& level : prepared.frame().level) launches += level.width > 0 ? 1 : 0;
   return launches;
 }
 
-// The stages of a frame. stage_events, if not null, are recorded before the first stage and after the pyramid, the
+// The stages of a part of a frame; the last one ends it. stage_events, if not null, are recorded before the first stage and after the pyramid, the
 // corners, the ranking and the end: five.
-absl::Status Pipeline::Impl::Enqueue(const Prepared& prepared, cudaEvent_t* stage_events) {
+absl::Status Pipeline::Impl::Enqueue(const Prepared& prepared, int part, cudaEvent_t* stage_events) {
   const DetectorOptions& detector = prepared.plan.key().options;
-  const Frame& frame = prepared.frame;
+  const Frame& frame = prepared.parts[part];
   const bool harris = detector.score == Score::kHarris;
   const auto mark = [&] {
     if (stage_events == nullptr) return absl::OkStatus();
@@ -240,6 +268,7 @@ absl::Status Pipeline::Impl::Enqueue(const Prepared& prepared, cudaEvent_t* stag
     const Range range("corners");
     GLINT_RETURN_IF_ERROR(FindCorners(stream.view(), frame, detector.arc_length, harris, multiprocessors));
   }
+  if (part + 1 < prepared.plan.key().parts) return absl::OkStatus();
   GLINT_RETURN_IF_ERROR(mark());
   {
     const Range range("select, orient");
@@ -264,11 +293,11 @@ bool Pipeline::Impl::IsPinned(const void* data) {
   return attributes.type == cudaMemoryTypeHost;
 }
 
-absl::Status Pipeline::Impl::Upload(const ImageView& image, int pitch, uint8_t* staging_image, uint8_t* device_image) {
+absl::Status Pipeline::Impl::Upload(cudaStream_t s, const ImageView& image, int pitch, uint8_t* staging_image,
+                                    uint8_t* device_image) {
   const auto width = static_cast<size_t>(image.width);
   const auto height = static_cast<size_t>(image.height);
   const auto to_pitch = static_cast<size_t>(pitch);
-  const cudaStream_t s = stream.view().stream;
   if (!device.integrated && IsPinned(image.data)) {
     const auto from_pitch = static_cast<size_t>(image.stride);
     const bool contiguous = from_pitch == to_pitch && from_pitch == width;
@@ -299,14 +328,64 @@ absl::Status Pipeline::Impl::Upload(const ImageView& image, int pitch, uint8_t* 
 
 absl::Status Pipeline::Impl::UploadAll(const Prepared& prepared, const ImageView& image, const ImageView& mask) {
   const Plan& plan = prepared.plan;
-  const Level& level = prepared.frame.level[0];
-  GLINT_RETURN_IF_ERROR(Upload(image, plan.pitch(), staging.data(), level.image));
+  const Level& level = prepared.frame().level[0];
+  const cudaStream_t s = stream.view().stream;
+  GLINT_RETURN_IF_ERROR(Upload(s, image, plan.pitch(), staging.data(), level.image));
   if (!plan.key().masked) return absl::OkStatus();
-  return Upload(mask, plan.pitch(), staging.data() + plan.image_bytes(), level.mask);
+  return Upload(s, mask, plan.pitch(), staging.data() + plan.image_bytes(), level.mask);
 }
 
-absl::Status Pipeline::Impl::Record(const Event& event) {
-  return ToStatus(api->EventRecord(event.get(), stream.view().stream), "recording an event");
+int Pipeline::Impl::PartsOf(const DetectorOptions& detector, const ImageView& image, const ImageView& mask) const {
+  const bool in_parts =
+      IsOrbKind(detector) && mask.empty() && !device.integrated && image.shape().pixels() >= kPixelsInParts;
+  return in_parts ? kParts : 1;
+}
+
+absl::Status Pipeline::Impl::Launch(const Prepared& prepared, int part) {
+  const Range range("launch");
+  return ToStatus(api->GraphLaunch(prepared.graphs[part].get(), stream.view().stream), "launching the frame's graph");
+}
+
+// Everything up to `done`. `timed`: records the other events.
+absl::Status Pipeline::Impl::Run(const Prepared& prepared, const ImageView& image, const ImageView& mask, bool timed) {
+  if (prepared.plan.key().parts > 1) return RunInParts(prepared, image, timed);
+  if (timed) GLINT_RETURN_IF_ERROR(Record(begun));
+  {
+    const Range range("upload");
+    GLINT_RETURN_IF_ERROR(UploadAll(prepared, image, mask));
+  }
+  if (timed) GLINT_RETURN_IF_ERROR(Record(uploaded));
+  GLINT_RETURN_IF_ERROR(Launch(prepared, 0));
+  return Record(done);
+}
+
+absl::Status Pipeline::Impl::RunInParts(const Prepared& prepared, const ImageView& image, bool timed) {
+  const Plan& plan = prepared.plan;
+  const StreamView up = upload_stream.view();
+  if (timed) GLINT_RETURN_IF_ERROR(Record(begun, up));
+  int first = 0;
+  for (int part = 0; part < plan.key().parts; ++part) {
+    const int end = plan.part_end(part);
+    const size_t offset = static_cast<size_t>(first) * plan.pitch();
+    const ImageView rows = {image.row(first), image.width, end - first, image.stride};
+    {
+      const Range range("upload");
+      GLINT_RETURN_IF_ERROR(Upload(up.stream, rows, plan.pitch(), staging.data() + offset,
+                                   prepared.frame().level[0].image + offset));
+    }
+    const bool is_last = part + 1 == plan.key().parts;
+    if (is_last && timed) GLINT_RETURN_IF_ERROR(Record(uploaded, up));
+    GLINT_RETURN_IF_ERROR(Record(part_uploaded[part], up));
+    GLINT_RETURN_IF_ERROR(ToStatus(api->StreamWaitEvent(stream.view().stream, part_uploaded[part].get()),
+                                   "waiting for a part of the image"));
+    GLINT_RETURN_IF_ERROR(Launch(prepared, part));
+    first = end;
+  }
+  return Record(done);
+}
+
+absl::Status Pipeline::Impl::Record(const Event& event, StreamView on) {
+  return ToStatus(api->EventRecord(event.get(), on.stream), "recording an event");
 }
 
 absl::Status Pipeline::Impl::WaitFor(const Event& event) {
@@ -332,48 +411,18 @@ absl::StatusOr<float> Pipeline::Impl::Microseconds(const Event& from, const Even
   return milliseconds * 1000;
 }
 
-void Pipeline::Impl::ReadResult(const Plan& plan, Features* features) {
+void Pipeline::Impl::Read(const Prepared& prepared, Features* features) {
+  const Plan& plan = prepared.plan;
   const DetectorOptions& detector = plan.key().options;
-  // The frame as the host sees it.
-  PlanMemory memory;
-  memory.result = result.data();
-  const Frame frame = plan.Place(memory);
-  size_t found = 0;
-  for (int l = 0; l < frame.levels; ++l) found += frame.result->kept[l];
-  const auto capacity = static_cast<size_t>(OutputCapacity(detector));
-  const bool describes = detector.descriptor != Descriptor::kNone;
-  features->Resize(std::min(found, capacity), describes ? kRbriefBytes : 0);
-  features->truncated = found > capacity;
-  const bool is_float =
-      plan.map().has_value() || detector.score == Score::kHarris || detector.ranking == Ranking::kHarris;
-  const float response_scale = plan.map().has_value() ? plan.map()->response_scale() : 1.0f;
-  size_t out = 0;
-  for (int l = 0; l < frame.levels; ++l) {
-    const Level& level = frame.level[l];
-    const size_t count = std::min<size_t>(frame.result->kept[l], features->count() - out);
-    const float size = static_cast<float>(detector.patch_size) * level.scale;
-    for (size_t i = 0; i < count; ++i) {
-      const RankedCorner& corner = level.result[i];
-      features->x[out + i] = static_cast<float>(XOf(corner.position)) * level.scale;
-      features->y[out + i] = static_cast<float>(YOf(corner.position)) * level.scale;
-      features->size[out + i] = size;
-      features->angle[out + i] = corner.angle;
-      const uint32_t bits = FromOrderedKey(corner.key);
-      std::memcpy(&features->response[out + i], &bits, sizeof(bits));
-      features->response[out + i] *= response_scale;
-      if (!is_float) features->response[out + i] = static_cast<float>(corner.key);
-      features->octave[out + i] = l;
-    }
-    if (describes && count > 0) {
-      std::memcpy(features->descriptors.data() + out * kRbriefBytes, level.descriptors, count * kRbriefBytes);
-    }
-    out += count;
-  }
+  const bool is_map = plan.map().has_value();
+  const bool integer_keys = !is_map && detector.score != Score::kHarris && detector.ranking != Ranking::kHarris;
+  ReadResult(prepared.host, detector, integer_keys, is_map ? plan.map()->response_scale() : 1.0f, features);
 }
 
 // After an error: nothing of the frame runs any more, and either the next one can, or fatal says why not.
 void Pipeline::Impl::Recover() {
   api->GetLastError();
+  api->StreamSynchronize(upload_stream.view().stream);
   const cudaError_t state = api->StreamSynchronize(stream.view().stream);
   if (IsSticky(state)) fatal = absl::InternalError(ToStatus(state, "the device is lost to this process").message());
   counters_dirty = true;
@@ -384,28 +433,17 @@ absl::Status Pipeline::Impl::Detect(const DetectorOptions& detector, const Image
                                     Features* features, StageTimes* times) {
   const Clock::time_point start = Clock::now();
   GLINT_RETURN_IF_ERROR(ToStatus(api->SetDevice(options.device), "choosing the device"));
-  auto prepared = Prepare({detector, image.shape(), !mask.empty()});
+  auto prepared = Prepare({detector, image.shape(), !mask.empty(), PartsOf(detector, image, mask)});
   GLINT_RETURN_IF_ERROR(prepared.status());
   GLINT_RETURN_IF_ERROR(ClearCounters());
-  if (times != nullptr) GLINT_RETURN_IF_ERROR(Record(begun));
-  {
-    const Range range("upload");
-    GLINT_RETURN_IF_ERROR(UploadAll(**prepared, image, mask));
-  }
-  if (times != nullptr) GLINT_RETURN_IF_ERROR(Record(uploaded));
-  {
-    const Range range("launch");
-    GLINT_RETURN_IF_ERROR(
-        ToStatus(api->GraphLaunch((*prepared)->graph.get(), stream.view().stream), "launching the frame's graph"));
-    GLINT_RETURN_IF_ERROR(Record(done));
-  }
+  GLINT_RETURN_IF_ERROR(Run(**prepared, image, mask, times != nullptr));
   {
     const Range range("wait");
     GLINT_RETURN_IF_ERROR(WaitFor(done));
   }
   {
     const Range range("read");
-    ReadResult((*prepared)->plan, features);
+    Read(**prepared, features);
   }
   if (times == nullptr) return absl::OkStatus();
   const auto upload = Microseconds(begun, uploaded);
@@ -427,9 +465,7 @@ absl::StatusOr<DeviceTiming> Pipeline::Impl::TimeOnDevice(const PlanKey& key, co
   GLINT_RETURN_IF_ERROR(ClearCounters());
   GLINT_RETURN_IF_ERROR(UploadAll(**prepared, image, mask));
   const cudaStream_t s = stream.view().stream;
-  const auto replay = [&] {
-    return ToStatus(api->GraphLaunch((*prepared)->graph.get(), s), "launching the frame's graph");
-  };
+  const auto replay = [&] { return Launch(**prepared, 0); };
   std::vector<Event> events;
   for (int i = 0; i <= kReplaysPerBatch; ++i) {
     auto event = CreateEvent(api, cudaEventDefault);
@@ -451,7 +487,7 @@ absl::StatusOr<DeviceTiming> Pipeline::Impl::TimeOnDevice(const PlanKey& key, co
     }
   }
   Features features;
-  ReadResult((*prepared)->plan, &features);
+  Read(**prepared, &features);
   timing.keypoints = static_cast<int>(features.count());
   timing.launches = CountLaunches(**prepared);
   GLINT_RETURN_IF_ERROR(TimeStages(**prepared, std::min(repeats, kReplaysPerBatch), &timing.stages));
@@ -471,9 +507,9 @@ absl::Status Pipeline::Impl::TimeStages(const Prepared& prepared, int repeats, S
   std::vector<float> us[kMarks - 1];
   for (int i = 0; i < repeats; ++i) {
     for (int k = 0; k < kWarmUpReplays; ++k) {
-      GLINT_RETURN_IF_ERROR(ToStatus(api->GraphLaunch(prepared.graph.get(), stream.view().stream), "launching"));
+      GLINT_RETURN_IF_ERROR(Launch(prepared, 0));
     }
-    GLINT_RETURN_IF_ERROR(Enqueue(prepared, handles));
+    GLINT_RETURN_IF_ERROR(Enqueue(prepared, 0, handles));
     GLINT_RETURN_IF_ERROR(ToStatus(api->StreamSynchronize(stream.view().stream), "waiting for the device"));
     for (int k = 0; k + 1 < kMarks; ++k) {
       const auto stage = Microseconds(events[k], events[k + 1]);

@@ -71,6 +71,18 @@ int PatternReach(const RbriefPattern& pattern) {
   return std::max(2, static_cast<int>(longest + kRounding));
 }
 
+// Blocks of the corner stage for the frame's strips.
+void PlanBlocks(Frame* frame) {
+  frame->corner_blocks = 0;
+  for (int l = 0; l < frame->levels; ++l) {
+    Level& level = frame->level[l];
+    level.first_block = frame->corner_blocks;
+    frame->corner_blocks += DivideUp(level.end_strip - level.first_strip, GetCornerTiling().strips_per_block);
+    // The corner stage runs in any case, if only to clear counters.
+    if (l == 0) frame->corner_blocks = std::max(frame->corner_blocks, 1);
+  }
+}
+
 }  // namespace
 
 size_t Plan::AddScratch(size_t bytes) {
@@ -112,6 +124,7 @@ Plan::Plan(const PlanKey& key, int multiprocessors) : key_(key) {
   const int enough = kBlocksPerMultiprocessor * multiprocessors;
   int steps = kMaxStripSteps;
   for (PlanStrips(steps); steps > 1 && frame_.corner_blocks < enough; PlanStrips(steps)) --steps;
+  for (int part = 0; part < key.parts; ++part) parts_.push_back(MakePart(part));
   if (IsOrbKind(options)) return;
   map_.emplace(
       options, frame_, [this](size_t bytes) { return AddScratch(bytes); },
@@ -141,6 +154,7 @@ void Plan::PlanLevels() {
     level.width = shape.width;
     level.height = shape.height;
     level.pitch = static_cast<int>(RoundUp(static_cast<size_t>(shape.width), kRowAlignment));
+    level.end_row = shape.height;
     level.scale = pyramid.level[l].scale;
     level.share = pyramid.level[l].max_features;
     level.first_share = key_.options.ranking == Ranking::kHarris ? 2 * level.share : level.share;
@@ -177,24 +191,61 @@ void Plan::PlanStrips(int steps) {
   const CornerTiling tiling = GetCornerTiling();
   const int border = std::max(key_.options.edge_threshold, kFastRadius);
   frame_.strip_steps = steps;
-  frame_.corner_blocks = 0;
   for (int l = 0; l < frame_.levels; ++l) {
     Level& level = frame_.level[l];
-    level.first_block = frame_.corner_blocks;
     level.strip_x0 = (border - tiling.margin_x) & ~3;
     const int columns = level.width - border - (level.strip_x0 + tiling.margin_x);
-    const int rows = level.height - 2 * border;
-    const bool any = level.width > 2 * border && rows > 0;
-    level.strips_x = any ? DivideUp(columns, tiling.width) : 1;
-    level.strips = any ? level.strips_x * DivideUp(rows, steps * tiling.step_rows - 2) : 0;
-    frame_.corner_blocks += DivideUp(level.strips, tiling.strips_per_block);
-    // The corner stage runs in any case, if only to clear counters.
-    if (l == 0) frame_.corner_blocks = std::max(frame_.corner_blocks, 1);
+    level.strips_x = level.width > 2 * border ? DivideUp(columns, tiling.width) : 0;
+    level.end_strip = StripsIn(level, level.height);
   }
+  PlanBlocks(&frame_);
 }
 
-Frame Plan::Place(const PlanMemory& memory) const {
-  Frame frame = frame_;
+// Strips of a level that lie within its first `rows` rows, with all that they read.
+int Plan::StripsIn(const Level& level, int rows) const {
+  const CornerTiling tiling = GetCornerTiling();
+  const int border = std::max(key_.options.edge_threshold, kFastRadius);
+  const int answered = frame_.strip_steps * tiling.step_rows - 2;  // rows of a strip
+  const int all = DivideUp(std::max(level.height - 2 * border, 0), answered);
+  const int room = rows - border - tiling.reach - 1;  // for answered rows, and one more
+  const int down = rows == level.height ? all : std::min(std::max(room, 0) / answered, all);
+  return level.strips_x * down;
+}
+
+int Plan::part_end(int part) const {
+  const int height = frame_.level[0].height;
+  return part + 1 == key_.parts ? height : height * (part + 1) / key_.parts;
+}
+
+Frame Plan::MakePart(int part) const {
+  Frame made = frame_;
+  // Of each level, what is there before the part and after it.
+  int before = part > 0 ? part_end(part - 1) : 0;
+  int after = part_end(part);
+  for (int l = 0; l < made.levels; ++l) {
+    Level& level = made.level[l];
+    if (l > 0) {
+      const int from = made.level[l - 1].height;
+      const int from_before = before;
+      const int from_after = after;
+      before = after = 0;
+      for (int y = 0; y < level.height; ++y) {
+        const int last = std::min(MakeResizeTap(y, from, level.height).at + 1, from - 1);
+        if (last < from_before) before = y + 1;
+        if (last < from_after) after = y + 1;
+      }
+    }
+    level.first_row = before;
+    level.end_row = after;
+    level.first_strip = part > 0 ? StripsIn(level, before) : 0;
+    level.end_strip = StripsIn(level, after);
+  }
+  PlanBlocks(&made);
+  return made;
+}
+
+Frame Plan::Place(const PlanMemory& memory, int part) const {
+  Frame frame = parts_[part];
   frame.counters = memory.counters;
   frame.result = reinterpret_cast<ResultHeader*>(memory.result);
   frame.candidates = reinterpret_cast<Candidate*>(memory.scratch + candidates_offset_);

@@ -19,9 +19,10 @@ struct PlanKey {
   DetectorOptions options;
   Shape shape;
   bool masked = false;
+  int parts = 1;  // in which the image comes, see Plan::part_end
 
   friend bool operator==(const PlanKey& a, const PlanKey& b) {
-    return a.options == b.options && a.shape == b.shape && a.masked == b.masked;
+    return a.options == b.options && a.shape == b.shape && a.masked == b.masked && a.parts == b.parts;
   }
 };
 
@@ -51,8 +52,13 @@ class Plan {
   // For detectors that are not of cv::ORB's kind.
   const std::optional<MapPlan>& map() const { return map_; }
 
-  // The frame with all pointers set.
-  Frame Place(const PlanMemory& memory) const;
+  // Part p, 0 <= p < key().parts, of a frame of cv::ORB's kind is what can be done of its pyramid and corners when rows
+  // 0..part_end(p)-1 of the image are there, and could not before.
+  int part_end(int part) const;
+
+  // The frame with all pointers set, as of the last part.
+  Frame Place(const PlanMemory& memory) const { return Place(memory, key_.parts - 1); }
+  Frame Place(const PlanMemory& memory, int part) const;
 
  private:
   size_t AddScratch(size_t bytes);
@@ -61,6 +67,8 @@ class Plan {
   size_t MaxCorners(const PyramidPlan& pyramid, int index) const;
   void PlanLevels();
   void PlanStrips(int steps);
+  int StripsIn(const Level& level, int rows) const;
+  Frame MakePart(int part) const;
 
   struct Offsets {
     size_t image = 0, mask = 0, shortlist = 0, ranked = 0;  // in scratch
@@ -69,6 +77,7 @@ class Plan {
   };
   PlanKey key_;
   Frame frame_{};  // without pointers
+  std::vector<Frame> parts_;
   Offsets level_offsets_[kMaxLevels];
   size_t candidates_offset_ = 0;
   size_t disc_offset_ = 0;

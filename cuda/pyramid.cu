@@ -106,8 +106,8 @@ __global__ void __launch_bounds__(kWarp* kBlockWarps) BuildLevelKernel(GLINT_KER
   const uint8_t* from = is_mask ? before.mask : before.image;
   uint8_t* to = is_mask ? level.mask : level.image;
   const int x0 = (blockIdx.x * kWarp + threadIdx.x) * kColumns;
-  const int y0 = (blockIdx.y * kBlockWarps + threadIdx.y) * kRows;
-  const bool inside = x0 < level.width && y0 < level.height;
+  const int y0 = level.first_row + (blockIdx.y * kBlockWarps + threadIdx.y) * kRows;
+  const bool inside = x0 < level.width && y0 < level.end_row;
 
   uint4 taps = {};
   PackedTap rows[kRows];
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(kWarp* kBlockWarps) BuildLevelKernel(GLINT_KER
   WaitForPredecessor();
   if (!inside) return;
   if (!level.narrow_taps) {
-    for (int y = y0; y < Min(y0 + kRows, level.height); ++y) MixSlowly(from, before, level, to, x0, y, is_mask);
+    for (int y = y0; y < Min(y0 + kRows, level.end_row); ++y) MixSlowly(from, before, level, to, x0, y, is_mask);
     return;
   }
 
@@ -136,7 +136,7 @@ __global__ void __launch_bounds__(kWarp* kBlockWarps) BuildLevelKernel(GLINT_KER
   };
 #pragma unroll
   for (int first = 0; first < kRows; first += kRowsAtOnce) {
-    if (y0 + first >= level.height) break;
+    if (y0 + first >= level.end_row) break;
     Window upper[kRowsAtOnce], lower[kRowsAtOnce];
 #pragma unroll
     for (int i = 0; i < kRowsAtOnce; ++i) {
@@ -148,7 +148,7 @@ __global__ void __launch_bounds__(kWarp* kBlockWarps) BuildLevelKernel(GLINT_KER
 #pragma unroll
     for (int i = 0; i < kRowsAtOnce; ++i) {
       const int r = first + i;
-      if (y0 + r >= level.height) break;
+      if (y0 + r >= level.end_row) break;
       if (begins_anew(r)) {
         columns.pass.Run(upper[i], top);
       } else {
@@ -166,10 +166,11 @@ __global__ void __launch_bounds__(kWarp* kBlockWarps) BuildLevelKernel(GLINT_KER
 
 absl::Status BuildLevel(StreamView stream, const Frame& frame, int index, int multiprocessors) {
   const Level& level = frame.level[index];
-  if (level.width == 0 || level.height == 0) return absl::OkStatus();
+  const int height = level.end_row - level.first_row;
+  if (level.width == 0 || height == 0) return absl::OkStatus();
   const auto blocks = [&](int rows) {
     return dim3((level.width + kTileColumns - 1) / kTileColumns,
-                (level.height + kBlockWarps * rows - 1) / (kBlockWarps * rows), level.mask != nullptr ? 2 : 1);
+                (height + kBlockWarps * rows - 1) / (kBlockWarps * rows), level.mask != nullptr ? 2 : 1);
   };
   KernelLaunch launch;
   launch.kernel = reinterpret_cast<const void*>(&BuildLevelKernel<kRowsAtOnce>);

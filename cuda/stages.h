@@ -11,16 +11,18 @@
 
 namespace glint::cuda {
 
-// pyramid.cu: level[index].image, and .mask if there is one, from the level before. 1 <= index < levels.
+// pyramid.cu: the frame's rows of level[index].image, and of .mask if there is one, from the level before.
+// 1 <= index < levels.
 absl::Status BuildLevel(StreamView stream, const Frame& frame, int index, int multiprocessors);
 
-// corners.cu: candidates of all levels and the histogram of their keys. FAST, its score (or Harris at every corner),
-// suppression, border, mask.
+// corners.cu: candidates of the frame's strips of all levels and the histogram of their keys. FAST, its score (or Harris
+// at every corner), suppression, border, mask.
 struct CornerTiling {
   int strips_per_block;
   int width;      // pixels of the level that a strip answers for
   int margin_x;   // columns tested beyond those, at each side; of rows, one
   int step_rows;  // a strip tests a whole number of these
+  int reach;      // rows read beyond those tested, at each side
 };
 CornerTiling GetCornerTiling();
 absl::Status PrepareCorners(Api* api);  // once per device, before the first FindCorners

@@ -77,6 +77,7 @@ class RuntimeApi final : public Api {
   cudaError_t StreamCreate(cudaStream_t* s) override { return cudaStreamCreateWithFlags(s, cudaStreamNonBlocking); }
   cudaError_t StreamDestroy(cudaStream_t s) override { return cudaStreamDestroy(s); }
   cudaError_t StreamSynchronize(cudaStream_t s) override { return cudaStreamSynchronize(s); }
+  cudaError_t StreamWaitEvent(cudaStream_t s, cudaEvent_t event) override { return cudaStreamWaitEvent(s, event, 0); }
   cudaError_t StreamBeginCapture(cudaStream_t s) override {
     return cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal);
   }

@@ -47,6 +47,7 @@ class Api {
   virtual cudaError_t StreamCreate(cudaStream_t* s) = 0;
   virtual cudaError_t StreamDestroy(cudaStream_t s) = 0;
   virtual cudaError_t StreamSynchronize(cudaStream_t s) = 0;
+  virtual cudaError_t StreamWaitEvent(cudaStream_t s, cudaEvent_t event) = 0;
   virtual cudaError_t StreamBeginCapture(cudaStream_t s) = 0;
   virtual cudaError_t StreamEndCapture(cudaStream_t s, cudaGraph_t* graph) = 0;
   virtual cudaError_t GraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph) = 0;

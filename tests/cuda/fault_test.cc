@@ -87,6 +87,7 @@ class FakeApi final : public Api {
   cudaError_t StreamCreate(cudaStream_t* s) override { return Create(s); }
   cudaError_t StreamDestroy(cudaStream_t) override { return Destroy(); }
   cudaError_t StreamSynchronize(cudaStream_t) override { return Call(); }
+  cudaError_t StreamWaitEvent(cudaStream_t, cudaEvent_t) override { return Call(); }
   cudaError_t StreamBeginCapture(cudaStream_t) override {
     EXPECT_FALSE(capturing_);
     const cudaError_t e = Call();
@@ -161,14 +162,14 @@ class FakeApi final : public Api {
 
 // What one client sees, from the first call to the end of a frame. The first error, if any.
 absl::Status OneFrame(FakeApi* api, std::unique_ptr<Pipeline>* pipeline, const PipelineOptions& options, bool masked,
-                      const char* preset = "orb") {
+                      const char* preset = "orb", Shape shape = {100, 80}) {
   if (*pipeline == nullptr) {
     auto created = PipelineFactory::Create(options, api);
     if (!created.ok()) return created.status();
     *pipeline = *std::move(created);
   }
-  const Image image = testing::Noise({100, 80}, 1);
-  const Image mask = testing::Flat({100, 80}, 255);
+  const Image image = testing::Flat(shape, 1);
+  const Image mask = testing::Flat(shape, 255);
   Features features;
   features.Resize(3, 0);
   StageTimes times;
@@ -183,12 +184,16 @@ struct Setting {
   bool integrated, pinned, masked;
   int sm_limit;
   const char* preset;
+  Shape shape = {100, 80};
 };
 const Setting kSettings[] = {
     {Wait::kBlock, false, false, false, 0, "orb"},  {Wait::kSpin, false, true, true, 0, "oriented_fast"},
     {Wait::kYield, true, false, true, 2, "orb"},    {Wait::kBlock, false, false, true, 0, "fast_grid"},
     {Wait::kBlock, false, false, false, 0, "pyca"}, {Wait::kSpin, false, true, false, 0, "bfrost"},
-    {Wait::kBlock, true, false, true, 0, "harris"}};
+    {Wait::kBlock, true, false, true, 0, "harris"},
+    // Large enough to come in parts.
+    {Wait::kBlock, false, false, false, 0, "orb", {1280, 800}},
+    {Wait::kSpin, false, true, false, 2, "oriented_fast", {1280, 800}}};
 
 // Every call up to the end of a second frame fails once. The error is clean, nothing leaks, and the next frame works.
 TEST(CudaFaults, EveryCallFailsOnce) {
@@ -205,8 +210,8 @@ TEST(CudaFaults, EveryCallFailsOnce) {
       api.fail_at = n;
       api.error = cudaErrorMemoryAllocation;
       std::unique_ptr<Pipeline> pipeline;
-      absl::Status status = OneFrame(&api, &pipeline, options, setting.masked, setting.preset);
-      if (status.ok()) status = OneFrame(&api, &pipeline, options, setting.masked, setting.preset);
+      absl::Status status = OneFrame(&api, &pipeline, options, setting.masked, setting.preset, setting.shape);
+      if (status.ok()) status = OneFrame(&api, &pipeline, options, setting.masked, setting.preset, setting.shape);
       const bool reached = api.calls > n;
       if (!status.ok()) {
         ++failures;
@@ -215,7 +220,7 @@ TEST(CudaFaults, EveryCallFailsOnce) {
             << status;
         EXPECT_THAT(status.message(), ::testing::HasSubstr("cudaErrorMemoryAllocation"));
         EXPECT_TRUE(pipeline == nullptr || pipeline->fatal().ok());
-        EXPECT_TRUE(OneFrame(&api, &pipeline, options, setting.masked, setting.preset).ok());
+        EXPECT_TRUE(OneFrame(&api, &pipeline, options, setting.masked, setting.preset, setting.shape).ok());
       }
       pipeline.reset();
       EXPECT_EQ(api.live, 0);

@@ -163,6 +163,26 @@ TEST_F(CudaPipelineTest, LargeImage) {
   EXPECT_TRUE(Equal(options, testing::Texture({3840, 2160}, 1)));
 }
 
+// So large that they come in parts, down to levels that have next to nothing in the first of them.
+TEST_F(CudaPipelineTest, ImagesInParts) {
+  uint32_t seed = 1;
+  for (Shape shape : {Shape{1000, 1000}, {1920, 1080}, {1283, 811}, {16000, 65}, {16001, 77}, {67, 15999}, {2500, 401}}) {
+    for (DetectorOptions options : Presets()) {
+      for (int edge : {3, 31}) {
+        options.edge_threshold = edge;
+        options.max_features = 2000;
+        EXPECT_TRUE(Equal(options, testing::Texture(shape, ++seed)));
+      }
+      options.levels = 1;
+      EXPECT_TRUE(Equal(options, testing::Noise(shape, ++seed)));
+    }
+  }
+  // One after the other, with those that come whole between them.
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(Equal(OrbOptions(), testing::Texture(i % 3 == 0 ? Shape{320, 240} : Shape{1280, 800 + i}, ++seed)));
+  }
+}
+
 TEST_F(CudaPipelineTest, PinnedInputOfAnyStride) {
   const Image image = testing::Texture({333, 222}, 4);
   for (int stride : {333, 336, 400}) {
@@ -170,6 +190,13 @@ TEST_F(CudaPipelineTest, PinnedInputOfAnyStride) {
     ASSERT_TRUE(pinned.ok()) << pinned.status();
     for (int y = 0; y < 222; ++y) std::memcpy(pinned->data() + y * stride, image.row(y), 333);
     EXPECT_TRUE(Equal(OrbOptions(), ImageView{pinned->data(), 333, 222, stride}));
+  }
+  const Image large = testing::Texture({1201, 901}, 4);
+  for (int stride : {1201, 1216, 1300}) {
+    auto pinned = PinnedMemory::Allocate(static_cast<size_t>(stride) * 901);
+    ASSERT_TRUE(pinned.ok()) << pinned.status();
+    for (int y = 0; y < 901; ++y) std::memcpy(pinned->data() + y * stride, large.row(y), 1201);
+    EXPECT_TRUE(Equal(OrbOptions(), ImageView{pinned->data(), 1201, 901, stride}));
   }
 }
 
