@@ -30,9 +30,9 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kMaxPlans = 16;
 // Pageable rows are copied to pinned memory in bands, so that the device receives one while the next is copied.
 constexpr size_t kBandBytes = 256 * 1024;
-// Images of so many pixels come in parts: worked on while the rest is on its way, which pays when that takes longer than
-// the launches of a part.
-constexpr int64_t kPixelsInParts = 1'000'000;
+// Images of so many pixels come in parts: worked on while the rest is on its way. At 2 megapixels the launches of a
+// part take as long as that saves.
+constexpr int64_t kPixelsInParts = 4'000'000;
 constexpr int kParts = 2;
 // Launches that keep the device busy while the ones to be timed are enqueued.
 constexpr int kWarmUpReplays = 8;
@@ -82,7 +82,7 @@ struct Pipeline::Impl {
     Prepared(const PlanKey& key, int multiprocessors) : plan(key, multiprocessors) {}
     Plan plan;
     DeviceBuffer tables;
-    DeviceBuffer state;  // of the map, if there is one
+    DeviceBuffer state;        // of the map, if there is one
     std::vector<Frame> parts;  // see Plan::part_end; most often one
     Frame host{};              // as the host sees it: the result alone
     MapFrame map{};
@@ -242,8 +242,8 @@ int Pipeline::Impl::CountLaunches(const Prepared& prepared) const {
   return launches;
 }
 
-// The stages of a part of a frame; the last one ends it. stage_events, if not null, are recorded before the first stage and after the pyramid, the
-// corners, the ranking and the end: five.
+// The stages of a part of a frame; the last one ends it. stage_events, if not null, are recorded before the first stage
+// and after the pyramid, the corners, the ranking and the end: five.
 absl::Status Pipeline::Impl::Enqueue(const Prepared& prepared, int part, cudaEvent_t* stage_events) {
   const DetectorOptions& detector = prepared.plan.key().options;
   const Frame& frame = prepared.parts[part];
@@ -370,8 +370,8 @@ absl::Status Pipeline::Impl::RunInParts(const Prepared& prepared, const ImageVie
     const ImageView rows = {image.row(first), image.width, end - first, image.stride};
     {
       const Range range("upload");
-      GLINT_RETURN_IF_ERROR(Upload(up.stream, rows, plan.pitch(), staging.data() + offset,
-                                   prepared.frame().level[0].image + offset));
+      GLINT_RETURN_IF_ERROR(
+          Upload(up.stream, rows, plan.pitch(), staging.data() + offset, prepared.frame().level[0].image + offset));
     }
     const bool is_last = part + 1 == plan.key().parts;
     if (is_last && timed) GLINT_RETURN_IF_ERROR(Record(uploaded, up));

@@ -15,8 +15,8 @@ namespace glint::cuda {
 // 1 <= index < levels.
 absl::Status BuildLevel(StreamView stream, const Frame& frame, int index, int multiprocessors);
 
-// corners.cu: candidates of the frame's strips of all levels and the histogram of their keys. FAST, its score (or Harris
-// at every corner), suppression, border, mask.
+// corners.cu: candidates of the frame's strips of all levels and the histogram of their keys. FAST, its score (or
+// Harris at every corner), suppression, border, mask.
 struct CornerTiling {
   int strips_per_block;
   int width;      // pixels of the level that a strip answers for
