@@ -27,9 +27,11 @@ elseif(GLINT_SANITIZE)
   message(FATAL_ERROR "GLINT_SANITIZE: \"${GLINT_SANITIZE}\" is not one of address, thread or empty")
 endif()
 
-# glint_library(name SOURCES... ): the static library glint_<name>, known as glint::<name>.
+# glint_library(name SOURCES... ): the library glint_<name>, known as glint::<name>; static unless
+# GLINT_LIBRARY_TYPE says SHARED.
+set(GLINT_LIBRARY_TYPE STATIC)
 function(glint_library name)
-  add_library(glint_${name} STATIC ${ARGN})
+  add_library(glint_${name} ${GLINT_LIBRARY_TYPE} ${ARGN})
   add_library(glint::${name} ALIAS glint_${name})
   set_target_properties(glint_${name} PROPERTIES EXPORT_NAME ${name})
   target_link_libraries(glint_${name} PRIVATE $<BUILD_INTERFACE:glint_compile>)

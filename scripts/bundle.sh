@@ -37,7 +37,7 @@ done
 command -v patchelf >/dev/null || { echo "bundle.sh: patchelf is missing (apt-get install patchelf)" >&2 && exit 1; }
 
 if [[ $configure -eq 1 ]]; then
-  cmake --preset release -B "$build" -DGLINT_CUDA_ARCHS="$archs" -DGLINT_PICTURES=OFF
+  cmake --preset release -B "$build" -DGLINT_CUDA_ARCHS="$archs" -DGLINT_PICTURES=OFF -DGLINT_CUDA_SHARED=ON
   cmake --build "$build" --parallel "$(nproc)"
 fi
 
