@@ -1,5 +1,6 @@
 // The CUDA backend of a build without CUDA: every entry point says so.
 #include "cuda/bench_hooks.h"
+#include "cuda/host_region.h"
 #include "cuda/pipeline.h"
 #include "cuda/range.h"
 
@@ -45,6 +46,12 @@ std::string DeviceDescription(int) { return ""; }
 absl::StatusOr<PinnedMemory> PinnedMemory::Allocate(size_t) { return BuiltWithoutCuda(); }
 
 PinnedMemory::~PinnedMemory() = default;
+
+bool CopiesFromHostRegions(int) { return false; }
+
+absl::Status LockHostRegion(int, const void*, size_t) { return BuiltWithoutCuda(); }
+
+absl::Status UnlockHostRegion(int, const void*) { return BuiltWithoutCuda(); }
 
 Range::Range(const char*) {}
 Range::~Range() = default;

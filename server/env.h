@@ -24,7 +24,11 @@ struct ServerEnv {
       : options(std::move(server_options)),
         logger(options.log_format, stderr),
         lanes(std::move(lane_set)),
-        shared_memory(options.shared_memory),
+        shared_memory(
+            options.shared_memory, &lanes.pinning,
+            [this](const absl::Status& why) {
+              logger.Log(Severity::kWarning, "shared memory not pinned", {{"reason", std::string(why.message())}});
+            }),
         queue({options.queue_capacity, options.max_pending_bytes, static_cast<int>(lanes.lanes.size())}),
         health(static_cast<int>(lanes.lanes.size())),
         memory_bound(ComputeMemoryBound(options, static_cast<int>(lanes.lanes.size()))),

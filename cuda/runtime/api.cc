@@ -35,6 +35,10 @@ class RuntimeApi final : public Api {
     return cudaHostAlloc(pointer, bytes, flags);
   }
   cudaError_t FreeHost(void* pointer) override { return cudaFreeHost(pointer); }
+  cudaError_t HostRegister(void* pointer, size_t bytes, unsigned flags) override {
+    return cudaHostRegister(pointer, bytes, flags);
+  }
+  cudaError_t HostUnregister(void* pointer) override { return cudaHostUnregister(pointer); }
   cudaError_t HostGetDevicePointer(void** device, void* host) override {
     return cudaHostGetDevicePointer(device, host, 0);
   }

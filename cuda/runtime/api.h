@@ -33,6 +33,8 @@ class Api {
   virtual cudaError_t Free(void* pointer) = 0;
   virtual cudaError_t HostAlloc(void** pointer, size_t bytes, unsigned flags) = 0;
   virtual cudaError_t FreeHost(void* pointer) = 0;
+  virtual cudaError_t HostRegister(void* pointer, size_t bytes, unsigned flags) = 0;
+  virtual cudaError_t HostUnregister(void* pointer) = 0;
   virtual cudaError_t HostGetDevicePointer(void** device, void* host) = 0;
   virtual cudaError_t PointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) = 0;
 

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "cpu/pipeline.h"
+#include "cuda/host_region.h"
 #include "cuda/pipeline.h"
 #include "cuda/range.h"
 #include "features/error.h"
@@ -183,6 +184,11 @@ absl::StatusOr<std::vector<int>> CudaDevices(const LaneOptions& options, std::st
   return devices;
 }
 
+MemoryPinning PinningBy(int ordinal) {
+  return {[ordinal](absl::Span<const uint8_t> m) { return cuda::LockHostRegion(ordinal, m.data(), m.size()); },
+          [ordinal](absl::Span<const uint8_t> m) { return cuda::UnlockHostRegion(ordinal, m.data()); }};
+}
+
 absl::StatusOr<LaneSet> CreateCudaLanes(const LaneOptions& options, const std::vector<int>& devices) {
   cuda::PipelineOptions pipeline_options;
   pipeline_options.wait = ToCudaWait(options.gpu_wait);
@@ -193,6 +199,8 @@ absl::StatusOr<LaneSet> CreateCudaLanes(const LaneOptions& options, const std::v
   for (const int ordinal : devices) {
     absl::StrAppend(&set.device, set.device.empty() ? "" : ", ", cuda::DeviceDescription(ordinal));
     set.gpus.push_back({absl::StrCat("cuda:", ordinal), cuda::DevicePciBusId(ordinal)});
+    // One device's is all of them's.
+    if (set.pinning.pin == nullptr && cuda::CopiesFromHostRegions(ordinal)) set.pinning = PinningBy(ordinal);
   }
   const int lanes = options.lanes > 0 ? options.lanes : kDefaultCudaLanes;
   for (int i = 0; i < lanes; ++i) {

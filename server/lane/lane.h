@@ -6,12 +6,15 @@
 #ifndef GLINT_SERVER_LANE_LANE_H_
 #define GLINT_SERVER_LANE_LANE_H_
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "features/options.h"
 #include "features/pixels.h"
 #include "features/types.h"
@@ -49,6 +52,14 @@ class Lane {
   virtual const std::string& device() const = 0;
 };
 
+// Page-locks memory that frames will lie in, so that devices read it, and only read it, without a copy in between. To
+// be undone after the last such frame, before the memory is unmapped; if that fails, the memory must stay mapped.
+// Thread-safe.
+struct MemoryPinning {
+  std::function<absl::Status(absl::Span<const uint8_t>)> pin;  // null: these lanes gain nothing by it
+  std::function<absl::Status(absl::Span<const uint8_t>)> unpin;
+};
+
 struct LaneSet {
   std::vector<std::unique_ptr<Lane>> lanes;
   Backend backend = Backend::kCpu;  // never kAuto
@@ -59,7 +70,8 @@ struct LaneSet {
   };
   std::vector<Gpu> gpus;  // that the lanes run on
   std::string simd;       // "AVX2"
-  std::string note;       // why kAuto chose the CPU, or left a device out; else empty
+  MemoryPinning pinning;
+  std::string note;  // why kAuto chose the CPU, or left a device out; else empty
 };
 
 // FAILED_PRECONDITION for kCuda without a working device; the text names driver and device state.

@@ -58,6 +58,7 @@ absl::StatusOr<std::string> SharedMemory::Take(int fd, uint64_t bytes) {
     forget();
     return mapped.ok() ? token.status() : mapped.status();
   }
+  PinOrTell(mapped->get());
   const auto unmap = [forget](const SharedRegion* region) {
     delete region;
     forget();
@@ -66,6 +67,11 @@ absl::StatusOr<std::string> SharedMemory::Take(int fd, uint64_t bytes) {
   std::lock_guard<std::mutex> lock(mutex_);
   owned_[*token] = {region, ""};
   return token;
+}
+
+void SharedMemory::PinOrTell(SharedRegion* region) {
+  if (pinning_->pin == nullptr) return;
+  if (absl::Status s = region->Pin(pinning_); !s.ok()) std::call_once(told_, [&] { not_pinned_(s); });
 }
 
 void SharedMemory::Drop(const std::string& token) {

@@ -3,10 +3,12 @@
 #define GLINT_SERVER_SHM_SHARED_MEMORY_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -28,7 +30,11 @@ struct SharedMemoryOptions {
 // still uses it. Thread-safe.
 class SharedMemory {
  public:
-  explicit SharedMemory(const SharedMemoryOptions& options) : options_(options), usage_(std::make_shared<Usage>()) {}
+  // Regions are pinned if `pinning` can; `not_pinned` hears why one could not be, the first time. `pinning` must
+  // outlive this and all frames.
+  SharedMemory(const SharedMemoryOptions& options, const MemoryPinning* pinning,
+               std::function<void(const absl::Status&)> not_pinned)
+      : options_(options), pinning_(pinning), not_pinned_(std::move(not_pinned)), usage_(std::make_shared<Usage>()) {}
 
   bool enabled() const { return options_.enabled; }
 
@@ -61,7 +67,12 @@ class SharedMemory {
   };
   using Names = std::map<std::string, std::shared_ptr<const SharedRegion>, std::less<>>;
 
+  void PinOrTell(SharedRegion* region);
+
   const SharedMemoryOptions options_;
+  const MemoryPinning* const pinning_;
+  const std::function<void(const absl::Status&)> not_pinned_;
+  std::once_flag told_;
   const std::shared_ptr<Usage> usage_;  // of the regions, too, which may be mapped for longer than they are here
 
   mutable std::mutex mutex_;

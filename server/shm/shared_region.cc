@@ -50,6 +50,16 @@ absl::StatusOr<std::unique_ptr<SharedRegion>> SharedRegion::Map(int fd, uint64_t
   return std::unique_ptr<SharedRegion>(new SharedRegion(static_cast<const uint8_t*>(data), bytes));
 }
 
-SharedRegion::~SharedRegion() { munmap(const_cast<uint8_t*>(data_), size_); }
+absl::Status SharedRegion::Pin(const MemoryPinning* pinning) {
+  absl::Status status = pinning->pin(bytes());
+  if (status.ok()) pinned_ = pinning;
+  return status;
+}
+
+SharedRegion::~SharedRegion() {
+  // What is still pinned keeps its addresses: the device would read this client's pages where another's are mapped.
+  if (pinned_ != nullptr && !pinned_->unpin(bytes()).ok()) return;
+  munmap(const_cast<uint8_t*>(data_), size_);
+}
 
 }  // namespace glint

@@ -1,4 +1,5 @@
-// A client's memory, mapped for reading. What is in it is the client's at all times: it may change while it is read.
+// A client's memory, mapped for reading, and known to the lanes' devices if they want that. What is in it is the
+// client's at all times: it may change while it is read.
 #ifndef GLINT_SERVER_SHM_SHARED_REGION_H_
 #define GLINT_SERVER_SHM_SHARED_REGION_H_
 
@@ -6,8 +7,10 @@
 #include <cstdint>
 #include <memory>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "server/lane/lane.h"
 
 namespace glint {
 
@@ -18,6 +21,9 @@ class SharedRegion {
   // and be sealed against shrinking, growing and other seals: so no page of it can be taken away and reading it cannot
   // end in SIGBUS. INVALID_ARGUMENT says what is missing; RESOURCE_EXHAUSTED beyond `max_bytes`.
   static absl::StatusOr<std::unique_ptr<SharedRegion>> Map(int fd, uint64_t bytes, int64_t max_bytes);
+  // Pins it for as long as it is mapped; `pinning` must live until then. On error the region is as good, and its pixels
+  // are copied once more on their way.
+  absl::Status Pin(const MemoryPinning* pinning);
   ~SharedRegion();
   SharedRegion(const SharedRegion&) = delete;
   SharedRegion& operator=(const SharedRegion&) = delete;
@@ -29,6 +35,7 @@ class SharedRegion {
 
   const uint8_t* const data_;
   const size_t size_;
+  const MemoryPinning* pinned_ = nullptr;  // null: it is not
 };
 
 }  // namespace glint

@@ -1,4 +1,5 @@
 // A build without CUDA says so, wherever it is asked.
+#include "cuda/host_region.h"
 #include "cuda/pipeline.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -13,6 +14,9 @@ TEST(CudaUnavailable, EveryEntryPointSaysSo) {
   EXPECT_EQ(ProbeDevice(0).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(PinnedMemory::Allocate(1).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(DeviceDescription(0), "");
+  EXPECT_FALSE(CopiesFromHostRegions(0));
+  EXPECT_EQ(LockHostRegion(0, nullptr, 1).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(UnlockHostRegion(0, nullptr).code(), absl::StatusCode::kFailedPrecondition);
 }
 
 }  // namespace
