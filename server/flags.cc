@@ -85,6 +85,17 @@ constexpr Choice<LogFormat> kLogFormats[] = {{"text", LogFormat::kText}, {"json"
         [](const ServerOptions& o) { return absl::StrCat(o.field); }                  \
   }
 
+#define GLINT_DURATION_FLAG(name, field, help)                                              \
+  {                                                                                         \
+    name, "DURATION", help,                                                                 \
+        [](absl::string_view flag, absl::string_view value, bool, ServerOptions* o) {       \
+          if (absl::ParseDuration(value, &o->field)) return absl::OkStatus();               \
+          return absl::InvalidArgumentError(                                                \
+              absl::StrCat(flag, ": \"", value, "\" is not a duration like 10s or 500ms")); \
+        },                                                                                  \
+        [](const ServerOptions& o) { return absl::FormatDuration(o.field); }                \
+  }
+
 #define GLINT_FILE_FLAG(name, field, help)                                       \
   {                                                                              \
     name, "FILE", help,                                                          \
@@ -147,6 +158,8 @@ const Flag kFlags[] = {
     GLINT_INT_FLAG("max-message-bytes", max_message_bytes, "size of a message at most"),
     GLINT_INT_FLAG("max-pending-bytes", max_pending_bytes, "messages whose frames wait or are worked on at most"),
     GLINT_INT_FLAG("max-detect-calls", max_detect_calls, "calls of Detect received, worked on or answered at most"),
+    GLINT_DURATION_FLAG("detect-receive-timeout", detect_receive_timeout,
+                        "how long a call of Detect may take until its message is there as a whole"),
     GLINT_INT_FLAG("max-sessions", max_sessions, "streams open at the same time at most"),
     GLINT_INT_FLAG("max-in-flight", max_in_flight, "unanswered frames of one stream that are read at most"),
     {"shared-memory", kSwitch, "take frames from memory that clients of the unix socket share",
@@ -156,12 +169,8 @@ const Flag kFlags[] = {
      [](const ServerOptions& o) { return ShowChoice(kBooleans, o.shared_memory.enabled); }},
     GLINT_INT_FLAG("shared-memory-max-bytes", shared_memory.max_bytes, "size of all shared memory at most"),
     GLINT_INT_FLAG("shared-memory-max-regions", shared_memory.max_regions, "pieces of shared memory at most"),
-    {"drain-timeout", "DURATION", "how long SIGTERM waits for frames that were taken, for example 2.5s or 500ms",
-     [](absl::string_view name, absl::string_view value, bool, ServerOptions* o) {
-       if (absl::ParseDuration(value, &o->drain_timeout)) return absl::OkStatus();
-       return absl::InvalidArgumentError(absl::StrCat(name, ": \"", value, "\" is not a duration like 10s or 500ms"));
-     },
-     [](const ServerOptions& o) { return absl::FormatDuration(o.drain_timeout); }},
+    GLINT_DURATION_FLAG("drain-timeout", drain_timeout,
+                        "how long SIGTERM waits for frames that were taken, for example 2.5s or 500ms"),
     {"log-format", "text|json", "of the log on standard error",
      [](absl::string_view name, absl::string_view value, bool, ServerOptions* o) {
        return SetChoice(name, value, kLogFormats, &o->log_format);
@@ -169,6 +178,7 @@ const Flag kFlags[] = {
      [](const ServerOptions& o) { return ShowChoice(kLogFormats, o.log_format); }},
 };
 #undef GLINT_INT_FLAG
+#undef GLINT_DURATION_FLAG
 #undef GLINT_FILE_FLAG
 
 const Flag* FindFlag(absl::string_view name) {

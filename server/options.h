@@ -36,8 +36,9 @@ struct ServerOptions {
   int max_features = kMaxFeatures;  // of one frame, 1..kMaxFeatures
   // One serialized message, in and out. The default holds an 8K frame with a byte a pixel, or a 4K one with four.
   int max_message_bytes = 34 << 20;
-  int max_detect_calls = 32;          // calls of Detect from their arrival to their end
-  int max_sessions = 32;              // streams open at the same time
+  int max_detect_calls = 32;                                  // calls of Detect from their arrival to their end
+  absl::Duration detect_receive_timeout = absl::Seconds(10);  // from such a call's arrival to that of all its message
+  int max_sessions = 32;                                      // streams open at the same time
   int max_in_flight = 8;              // frames of one stream that were read and not answered yet
   SharedMemoryOptions shared_memory;  // needs a unix:PATH in `listen`
   absl::Duration drain_timeout = absl::Seconds(10);

@@ -71,11 +71,13 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
     }
   }
   if (absl::Status s = ValidateSharedMemory(o); !s.ok()) return s;
-  if (o.drain_timeout < absl::ZeroDuration() || o.drain_timeout > absl::Hours(24)) {
-    return OutOfRangeError("drain-timeout", absl::FormatDuration(o.drain_timeout), absl::string_view("0"),
-                           absl::string_view("24h"));
-  }
-  return absl::OkStatus();
+  const auto check_duration = [](absl::string_view flag, absl::Duration value, absl::Duration low) {
+    if (value >= low && value <= absl::Hours(24)) return absl::OkStatus();
+    return OutOfRangeError(flag, absl::FormatDuration(value), absl::FormatDuration(low), std::string("24h"));
+  };
+  absl::Status s = check_duration("detect-receive-timeout", o.detect_receive_timeout, absl::Milliseconds(1));
+  s.Update(check_duration("drain-timeout", o.drain_timeout, absl::ZeroDuration()));
+  return s;
 }
 
 struct Server::Impl {

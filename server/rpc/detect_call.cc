@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "server/rpc/convert.h"
 #include "server/rpc/listen.h"
 
@@ -32,6 +34,8 @@ void DetectCall::OnArrived(bool ok) {
   std::unique_lock<std::mutex> lock(mutex_);
   references_ = 2;  // ended_, and what begins here
   if (counted_) {
+    ++references_;
+    alarm_.Set(queue_, absl::ToChronoTime(absl::Now() + env_->options.detect_receive_timeout), &alarmed_);
     stream_.Read(&request_, &read_);
   } else {
     Finish(welcome ? Busy("calls: too many of Detect (--max-detect-calls)") : Service::DrainingError());
@@ -39,7 +43,22 @@ void DetectCall::OnArrived(bool ok) {
   }
 }
 
+// On the thread that OnRead() comes to: one of them is first, and ends the call or has a lane do so.
+void DetectCall::OnLate(bool ok) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (ok && !read_done_) {
+    late_ = true;
+    Finish(absl::DeadlineExceededError(absl::StrCat("request: not received within ",
+                                                    absl::FormatDuration(env_->options.detect_receive_timeout),
+                                                    " (--detect-receive-timeout)")));
+  }
+  Drop(std::move(lock));
+}
+
 void DetectCall::OnRead(bool ok) {
+  read_done_ = true;
+  alarm_.Cancel();
+  if (late_) return Drop(std::unique_lock<std::mutex>(mutex_));
   absl::Status status = absl::InvalidArgumentError("request: missing");
   if (gone_) status = absl::CancelledError("the client has gone");
   const bool wanted = ok && !gone_;

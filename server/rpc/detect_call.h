@@ -1,7 +1,9 @@
-// Detect: one image, one answer. Its message is received only once there is room for it (--max-detect-calls).
+// Detect: one image, one answer. Its message is received only once there is room for it (--max-detect-calls), and must
+// come while that is kept for it (--detect-receive-timeout).
 #ifndef GLINT_SERVER_RPC_DETECT_CALL_H_
 #define GLINT_SERVER_RPC_DETECT_CALL_H_
 
+#include <grpcpp/alarm.h>
 #include <grpcpp/server_context.h>
 
 #include <memory>
@@ -28,6 +30,7 @@ class DetectCall final : public Call, public FrameSink {
 
   void OnArrived(bool ok);
   void OnRead(bool ok);
+  void OnLate(bool ok);  // the alarm; not ok: cancelled
   void OnFinished(bool ok);
   void OnEnded(bool ok);  // AsyncNotifyWhenDone
 
@@ -44,14 +47,18 @@ class DetectCall final : public Call, public FrameSink {
   grpc::ServerContext context_;
   AsyncService::Bytes stream_;
   grpc::ByteBuffer request_;
+  grpc::Alarm alarm_;
   MethodTag<DetectCall> arrived_{this, &DetectCall::OnArrived};
   MethodTag<DetectCall> read_{this, &DetectCall::OnRead};
+  MethodTag<DetectCall> alarmed_{this, &DetectCall::OnLate};
   MethodTag<DetectCall> finished_{this, &DetectCall::OnFinished};
   MethodTag<DetectCall> ended_{this, &DetectCall::OnEnded};
   int64_t arrived_at_ = 0;
   // Those of the completion queue's thread.
   bool counted_ = false;  // among the service's calls of Detect
   bool gone_ = false;     // the client
+  bool read_done_ = false;
+  bool late_ = false;  // the call has ended without its message
   std::unique_ptr<Frame> frame_;
 
   std::mutex mutex_;

@@ -58,11 +58,26 @@ TEST(FlagsTest, DefaultsAreThoseOfServerOptions) {
 }
 
 TEST(FlagsTest, EveryFlagArrives) {
-  const auto parsed = Parse(
-      {"--listen=0.0.0.0:1", "--listen", "unix:/a,[::1]:2", "--metrics-listen=", "--backend=cuda", "--devices=3,1",
-       "--lanes=4", "--threads-per-lane=5", "--gpu-wait=spin", "--queue-capacity=6", "--max-image-pixels=7",
-       "--max-features=8", "--max-message-bytes=9999", "--max-pending-bytes=12345", "--max-sessions=10",
-       "--max-in-flight=11", "--max-detect-calls=12", "--drain-timeout=1.5s", "--log-format=json"});
+  const auto parsed = Parse({"--listen=0.0.0.0:1",
+                             "--listen",
+                             "unix:/a,[::1]:2",
+                             "--metrics-listen=",
+                             "--backend=cuda",
+                             "--devices=3,1",
+                             "--lanes=4",
+                             "--threads-per-lane=5",
+                             "--gpu-wait=spin",
+                             "--queue-capacity=6",
+                             "--max-image-pixels=7",
+                             "--max-features=8",
+                             "--max-message-bytes=9999",
+                             "--max-pending-bytes=12345",
+                             "--max-sessions=10",
+                             "--max-in-flight=11",
+                             "--max-detect-calls=12",
+                             "--detect-receive-timeout=250ms",
+                             "--drain-timeout=1.5s",
+                             "--log-format=json"});
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   const ServerOptions& o = parsed->options;
   EXPECT_THAT(o.listen, ElementsAre("0.0.0.0:1", "unix:/a", "[::1]:2"));
@@ -80,6 +95,7 @@ TEST(FlagsTest, EveryFlagArrives) {
   EXPECT_EQ(o.max_sessions, 10);
   EXPECT_EQ(o.max_in_flight, 11);
   EXPECT_EQ(o.max_detect_calls, 12);
+  EXPECT_EQ(o.detect_receive_timeout, absl::Milliseconds(250));
   EXPECT_EQ(o.drain_timeout, absl::Milliseconds(1500));
   EXPECT_EQ(o.log_format, LogFormat::kJson);
 }
@@ -112,6 +128,7 @@ TEST(FlagsTest, BadValuesAreNamed) {
   EXPECT_EQ(ErrorOf({"--backend=gpu"}), "backend: \"gpu\" is not one of auto, cpu, cuda");
   EXPECT_EQ(ErrorOf({"--drain-timeout=soon"}), "drain-timeout: \"soon\" is not a duration like 10s or 500ms");
   EXPECT_EQ(ErrorOf({"--drain-timeout=-1s"}), "drain-timeout: -1s is not in 0..24h");
+  EXPECT_EQ(ErrorOf({"--detect-receive-timeout=0"}), "detect-receive-timeout: 0 is not in 1ms..24h");
   EXPECT_EQ(ErrorOf({"--listen=50051"}), "listen: \"50051\" is not HOST:PORT with a port in 0..65535");
   EXPECT_EQ(ErrorOf({"--listen=localhost:http"}),
             "listen: \"localhost:http\" is not HOST:PORT with a port in 0..65535");
@@ -146,7 +163,7 @@ TEST(FlagsTest, HelpNamesEveryFlagAndItsDefault) {
   for (const char* flag :
        {"listen", "metrics-listen", "backend", "devices", "lanes", "threads-per-lane", "gpu-wait", "queue-capacity",
         "max-image-pixels", "max-features", "max-message-bytes", "max-pending-bytes", "max-detect-calls",
-        "max-sessions", "max-in-flight", "drain-timeout", "log-format", "flagfile"}) {
+        "detect-receive-timeout", "max-sessions", "max-in-flight", "drain-timeout", "log-format", "flagfile"}) {
     EXPECT_THAT(help, HasSubstr(absl::StrCat("  --", flag, "=")));
   }
   EXPECT_THAT(help, HasSubstr("--drain-timeout=DURATION (10s)"));
