@@ -18,6 +18,7 @@
 #include "server/log.h"
 #include "server/notify.h"
 #include "server/reload.h"
+#include "server/rpc/transport.h"
 #include "server/server.h"
 
 namespace {
@@ -58,6 +59,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   glint::KeepFreedMemory();
+  glint::ChoosePolling();
 
   // Blocked before the first thread starts, so that all inherit it and one thread alone waits for them.
   sigset_t signals;

@@ -6,6 +6,7 @@
 #include "client/cli/command.h"
 #include "client/cli/flags.h"
 #include "client/cli/output.h"
+#include "server/rpc/transport.h"
 
 namespace glint::cli {
 namespace {
@@ -31,6 +32,7 @@ int RunEchoServer(const std::vector<std::string>& arguments) {
                      flags.Help() + "\nExit status\n  2 wrong command line; 69 cannot listen; 130 interrupted\n");
   }
   if (!operands->empty()) return UsageError(kName, "takes no operand: '" + operands->front() + "'");
+  ChoosePolling();
   const auto echo = load::EchoServer::Start(listen);
   if (!echo.ok()) return CallError(kName, echo.status());
   if (const int status = Print(kName, (*echo)->address() + "\n"); status != kOk) return status;

@@ -1,6 +1,7 @@
 #include "server/rpc/transport.h"
 
 #include <grpc/grpc.h>
+#include <stdlib.h>
 
 #include <algorithm>
 #include <thread>
@@ -19,6 +20,8 @@ constexpr int kKeepaliveTimeoutMs = 10000;
 constexpr int kMinPingIntervalMs = 5000;
 
 }  // namespace
+
+void ChoosePolling() { setenv("GRPC_POLL_STRATEGY", "poll", 0); }
 
 void ConfigureTransport(int max_message_bytes, grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // else two servers share a port and no one notices

@@ -7,6 +7,11 @@
 
 namespace glint {
 
+// Each thread that waits for calls is woken by their sockets itself (poll). By default one thread of the process waits
+// for all sockets (epoll1), passes that on to another with each event, and wakes the one whose call it is: two threads
+// woken for each message. GRPC_POLL_STRATEGY, if set, stays. Before gRPC is used and other threads run.
+void ChoosePolling();
+
 // Ports are not shared with another process, keepalive in both directions, and the limit for messages, in and out.
 void ConfigureTransport(int max_message_bytes, grpc::ServerBuilder* builder);
 
