@@ -1,13 +1,15 @@
 // Counts what the frame path allocates: nothing, once the server has seen its largest frames.
 //
-// A lane's thread says with a FramePathScope that it works on a frame; a program that replaces operator new by one that
-// calls CountAllocation(), as glint-server does, has the number of calls within such scopes. What C libraries take
-// (codecs, gRPC for messages in and out) is not counted.
+// A thread says with a FramePathScope that it is on it: while it parses a frame of a stream, while its lane works on a
+// frame, while it serializes a reply. A program that replaces operator new by one that calls CountAllocation(), as
+// glint-server does, has the number of calls within such scopes. What C libraries take (codecs, gRPC for messages in
+// and out) is not counted, nor are the options that each call of Detect brings.
 #ifndef GLINT_SERVER_METRICS_ALLOCATIONS_H_
 #define GLINT_SERVER_METRICS_ALLOCATIONS_H_
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 namespace glint {
 
@@ -35,9 +37,22 @@ class FramePathScope {
   void Discard() { allocations_ = 0; }
 
  private:
+  friend class FramePathPause;
   friend void CountAllocation();
   static inline thread_local bool active_ = false;
   static inline thread_local int64_t allocations_ = 0;
+};
+
+// Within a scope: what gRPC takes, some of it by operator new, is not counted.
+class FramePathPause {
+ public:
+  FramePathPause() : was_active_(std::exchange(FramePathScope::active_, false)) {}
+  ~FramePathPause() { FramePathScope::active_ = was_active_; }
+  FramePathPause(const FramePathPause&) = delete;
+  FramePathPause& operator=(const FramePathPause&) = delete;
+
+ private:
+  const bool was_active_;
 };
 
 inline void CountAllocation() {

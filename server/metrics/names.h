@@ -40,7 +40,8 @@ inline constexpr Name kPoolLimit = {"glint_pool_limit_bytes", "What glint_pool_b
 inline constexpr Name kMemoryBound = {"glint_memory_bound_bytes",
                                       "Host memory that the server's limits allow it to take."};
 inline constexpr Name kAllocations = {"glint_frame_path_allocations_total",
-                                      "Allocations while frames were worked on; stays as it is once warm."};
+                                      "Calls of operator new while streams' frames were parsed, lanes worked and "
+                                      "replies were serialized, but for failed frames; constant once warm."};
 inline constexpr Name kLastDeviceFrame = {"glint_last_device_frame_timestamp_seconds",
                                           "Unix time of the last good frame, by device."};
 inline constexpr Name kDeviceLanes = {"glint_device_lanes", "Lanes that work, by device; 0 once it is lost."};

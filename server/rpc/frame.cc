@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/metrics/allocations.h"
 #include "server/rpc/reply.h"
 
 namespace glint {
@@ -47,12 +48,14 @@ size_t Frame::BytesOf(const WireImage& wire_image) const {
 }
 
 void Frame::PackReply(const Features& features) {
+  const FramePathScope frame_path;
   keypoints = features.count();
   reply = SerializeReply(features);
   times.serialize_ns = MonotonicNs() - times.done_at;
 }
 
 void Frame::PackStreamReply(const Features& features) {
+  const FramePathScope frame_path;
   keypoints = features.count();
   reply = SerializeStreamReply(stream_request.frame.frame_id, features);
   times.serialize_ns = MonotonicNs() - times.done_at;
@@ -60,6 +63,7 @@ void Frame::PackStreamReply(const Features& features) {
 
 template <typename Response>
 grpc::ByteBuffer Frame::FinishReply(Metrics* metrics) {
+  const FramePathScope frame_path;
   const int64_t now = MonotonicNs();
   const int64_t total_ns = now - times.received_at;
   if (times.done_at != 0) times.order_ns = now - times.done_at - times.serialize_ns;
@@ -72,6 +76,7 @@ grpc::ByteBuffer Frame::FinishReply(Metrics* metrics) {
     metrics->FrameFailed(status.code(), total_ns);
     if (drop != DropReason::kNone) metrics->FrameDropped(drop);
   }
+  const FramePathPause pause;
   return grpc::ByteBuffer(slices, 2);
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "glint/v1/feature_detection.pb.h"
+#include "server/metrics/allocations.h"
 #include "server/rpc/wire_reader.h"
 
 namespace glint {
@@ -94,13 +95,19 @@ class FeaturesWriter {
   size_t size_ = 0;
 };
 
+// Memory of gRPC's.
+grpc::Slice NewSlice(size_t bytes) {
+  const FramePathPause pause;
+  return grpc::Slice(bytes);
+}
+
 // The slice is new and not shared: its bytes are const only to readers.
 uint8_t* BytesOf(const grpc::Slice& slice) { return const_cast<uint8_t*>(slice.begin()); }
 
 grpc::Slice Serialize(uint32_t id_field, uint64_t id, uint32_t features_field, const Features& features) {
   const FeaturesWriter body(features);
   const size_t header = kTagSize + VarintSize(body.size());  // there even if the message is empty
-  grpc::Slice slice(VarintFieldSize(id) + header + body.size());
+  grpc::Slice slice = NewSlice(VarintFieldSize(id) + header + body.size());
   Writer out(BytesOf(slice));
   out.VarintField(id_field, id);
   out.Tag(features_field, WireType::kBytes);
@@ -123,7 +130,7 @@ grpc::Slice SerializeReply(const Features& features) {
 
 grpc::Slice SerializeTimings(uint32_t field, const v1::Timings& timings) {
   const size_t bytes = timings.ByteSizeLong();
-  grpc::Slice slice(kTagSize + VarintSize(bytes) + bytes);
+  grpc::Slice slice = NewSlice(kTagSize + VarintSize(bytes) + bytes);
   Writer out(BytesOf(slice));
   out.Tag(field, WireType::kBytes);
   out.Varint(bytes);

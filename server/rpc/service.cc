@@ -24,6 +24,8 @@ namespace {
 
 // Calls of each method that may arrive at one thread before it looks.
 constexpr int kRequestedCalls = 4;
+// Frames that are kept for use: as many as can be unanswered and not dropped at the same time, some 34 KB each, up to
+constexpr int64_t kMaxKeptFrames = 1024;
 // What remains when all calls have ended are watchers of health and users of reflection: they get this long.
 constexpr absl::Duration kGoodbye = absl::Milliseconds(50);
 
@@ -51,7 +53,10 @@ void RunTags(grpc::ServerCompletionQueue* queue) {
 absl::Status Service::DrainingError() { return absl::UnavailableError("the server is draining"); }
 
 Service::Service(ServerEnv* env)
-    : env_(env), frames_(env->lanes.lanes.size() + static_cast<size_t>(env->options.queue_capacity)) {}
+    : env_(env),
+      frames_(static_cast<size_t>(std::min<int64_t>(
+          kMaxKeptFrames,
+          env->options.max_detect_calls + int64_t{env->options.max_sessions} * env->options.max_in_flight))) {}
 
 absl::StatusOr<std::unique_ptr<Service>> Service::Start(ServerEnv* env) {
   PrepareGrpc();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "features/error.h"
+#include "server/metrics/allocations.h"
 #include "server/rpc/convert.h"
 #include "server/rpc/listen.h"
 
@@ -98,6 +99,11 @@ absl::Status StreamCall::ReadOptions() {
 }
 
 void StreamCall::ReadFrame() {
+  if (std::unique_ptr<Frame> frame = ParseFrame(); frame != nullptr) Admit(std::move(frame));
+}
+
+std::unique_ptr<Frame> StreamCall::ParseFrame() {
+  FramePathScope frame_path;
   std::unique_ptr<Frame> owned = service_->frames()->Take();
   owned->times.received_at = MonotonicNs();
   owned->bytes = static_cast<int64_t>(read_buffer_.Length());
@@ -110,10 +116,11 @@ void StreamCall::ReadFrame() {
     if (parsed && request.content == WireStreamRequest::Content::kOptions) {
       status = absl::FailedPreconditionError("options: sent twice; only the first message of a stream carries them");
     }
+    frame_path.Discard();
     service_->frames()->Return(std::move(owned));
     std::lock_guard<std::mutex> lock(mutex_);
     End(status);
-    return;
+    return nullptr;
   }
   const WireFrame& wire = request.frame;
   owned->options = session_.options().detector;
@@ -126,7 +133,8 @@ void StreamCall::ReadFrame() {
   owned->status.Update(SetExpiry(wire.max_age_ns, session_.options().max_age_ns, owned.get()));
   owned->times.queued_at = MonotonicNs();
   owned->times.receive_ns = owned->times.queued_at - owned->times.received_at;
-  Admit(std::move(owned));
+  if (!owned->status.ok()) frame_path.Discard();
+  return owned;
 }
 
 void StreamCall::OnFrameAdmitted(FrameJob*) {

@@ -42,6 +42,7 @@ class StreamCall final : public Call, public FrameSink {
   // Without mutex_.
   absl::Status ReadOptions();
   void ReadFrame();
+  std::unique_ptr<Frame> ParseFrame();  // null: the stream has to end
   void Break();
   void Admit(std::unique_ptr<Frame> frame);
   void AdmitByPolicy(Frame* frame);
