@@ -20,13 +20,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
+#include "client/cli/raw_source.h"
 
 namespace glint::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr double kDefaultRate = 30;
 
 bool IsJpegOrPng(absl::string_view bytes) {
   return absl::StartsWith(bytes, "\xff\xd8\xff") || absl::StartsWith(bytes, "\x89PNG\r\n\x1a\n");
@@ -44,18 +43,6 @@ cv::Mat Decode(const std::string& file, cv::ImreadModes mode) {
 
 absl::Status NotAnImage(const std::string& path) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": not an image that OpenCV can read"));
-}
-
-absl::Status ReadBytes(const std::string& path, std::string* bytes) {
-  std::FILE* file = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
-  if (file == nullptr) return absl::NotFoundError(absl::StrCat(path, ": ", std::strerror(errno)));
-  bytes->clear();
-  char buffer[1 << 16];
-  while (const size_t n = std::fread(buffer, 1, sizeof(buffer), file)) bytes->append(buffer, n);
-  const int error = std::ferror(file) ? errno : 0;
-  if (file != stdin) std::fclose(file);
-  if (error != 0) return absl::NotFoundError(absl::StrCat(path, ": ", std::strerror(error)));
-  return absl::OkStatus();
 }
 
 bool IsImageName(const fs::path& path) {
@@ -128,88 +115,6 @@ class VideoSource : public Source {
   int64_t number_ = 0;
 };
 
-class RawSource : public Source {
- public:
-  RawSource(std::string name, const RawLayout& layout) : name_(std::move(name)), layout_(layout) {}
-  ~RawSource() override {
-    if (file_ != nullptr && file_ != stdin) std::fclose(file_);
-  }
-
-  absl::Status Open() {
-    file_ = name_ == "-" ? stdin : std::fopen(name_.c_str(), "rb");
-    return file_ != nullptr ? absl::OkStatus() : absl::NotFoundError(absl::StrCat(name_, ": ", std::strerror(errno)));
-  }
-
-  absl::Status Next(Picture* picture) override {
-    picture->name = absl::StrFormat("%s#%06d", name_, number_);
-    picture->raw = layout_;
-    picture->file.resize(layout_.bytes());
-    const size_t read = std::fread(picture->file.data(), 1, picture->file.size(), file_);
-    if (read == 0) return absl::OutOfRangeError("no more frames");
-    ++number_;
-    if (read == picture->file.size()) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat(picture->name, ": ends after ", read, " of ", picture->file.size(), " bytes"));
-  }
-  absl::Status Rewind() override {
-    number_ = 0;
-    if (std::fseek(file_, 0, SEEK_SET) == 0) return absl::OkStatus();
-    return absl::UnimplementedError(absl::StrCat(name_, ": ", std::strerror(errno)));
-  }
-  int64_t count() const override {
-    std::error_code error;
-    const uintmax_t bytes = fs::is_regular_file(name_, error) ? fs::file_size(name_, error) : 0;
-    return error ? 0 : static_cast<int64_t>(bytes / layout_.bytes());
-  }
-  double rate() const override { return kDefaultRate; }
-
- private:
-  const std::string name_;
-  const RawLayout layout_;
-  std::FILE* file_ = nullptr;
-  int number_ = 0;
-};
-
-// In colour, for drawing.
-cv::Mat ToColour(const RawLayout& layout, const std::string& bytes) {
-  using client::PixelFormat;
-  const int channels = client::BytesPerPixel(layout.format);
-  const cv::Mat pixels(client::RowsOf(layout.format, layout.shape.height), layout.shape.width, CV_8UC(channels),
-                       const_cast<char*>(bytes.data()));
-  cv::Mat gray, colour;
-  switch (layout.format) {
-    case PixelFormat::kGray8:
-      cv::cvtColor(pixels, colour, cv::COLOR_GRAY2BGR);
-      break;
-    case PixelFormat::kBgr8:
-      colour = pixels.clone();
-      break;
-    case PixelFormat::kRgb8:
-      cv::cvtColor(pixels, colour, cv::COLOR_RGB2BGR);
-      break;
-    case PixelFormat::kBgra8:
-      cv::cvtColor(pixels, colour, cv::COLOR_BGRA2BGR);
-      break;
-    case PixelFormat::kRgba8:
-      cv::cvtColor(pixels, colour, cv::COLOR_RGBA2BGR);
-      break;
-    case PixelFormat::kNv12:
-      cv::cvtColor(pixels, colour, cv::COLOR_YUV2BGR_NV12);
-      break;
-    case PixelFormat::kYuyv:
-      cv::cvtColor(pixels, colour, cv::COLOR_YUV2BGR_YUY2);
-      break;
-    case PixelFormat::kGray16:
-      cv::extractChannel(pixels, gray, 1);  // the upper bytes
-      cv::cvtColor(gray, colour, cv::COLOR_GRAY2BGR);
-      break;
-    case PixelFormat::kBayerRggb8:
-      cv::cvtColor(pixels, colour, cv::COLOR_BayerRGGB2BGR);
-      break;
-  }
-  return colour;
-}
-
 std::optional<int> CameraNumber(absl::string_view name) {
   int number = 0;
   absl::string_view digits = name;
@@ -238,6 +143,18 @@ std::vector<std::string> Matches(const std::string& pattern) {
 
 }  // namespace
 
+absl::Status ReadBytes(const std::string& path, std::string* bytes) {
+  std::FILE* file = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
+  if (file == nullptr) return absl::NotFoundError(absl::StrCat(path, ": ", std::strerror(errno)));
+  bytes->clear();
+  char buffer[1 << 16];
+  while (const size_t n = std::fread(buffer, 1, sizeof(buffer), file)) bytes->append(buffer, n);
+  const int error = std::ferror(file) ? errno : 0;
+  if (file != stdin) std::fclose(file);
+  if (error != 0) return absl::NotFoundError(absl::StrCat(path, ": ", std::strerror(error)));
+  return absl::OkStatus();
+}
+
 client::ImageInput Picture::input() const {
   if (raw.has_value()) {
     return client::ImageInput::Raw(raw->format, file.data(), raw->shape.width, raw->shape.height,
@@ -249,7 +166,7 @@ client::ImageInput Picture::input() const {
 }
 
 cv::Mat Picture::Canvas() const {
-  if (raw.has_value()) return ToColour(*raw, file);
+  if (raw.has_value()) return RawToColour(*raw, file);
   if (!file.empty()) return Decode(file, cv::IMREAD_COLOR);
   cv::Mat canvas;
   if (pixels.channels() == 1) {
@@ -269,15 +186,6 @@ absl::Status ReadPicture(const std::string& path, SendFormat format, Picture* pi
   picture->pixels = Decode(picture->file, format == SendFormat::kGray ? cv::IMREAD_GRAYSCALE : cv::IMREAD_COLOR);
   picture->file.clear();
   return picture->pixels.empty() ? NotAnImage(path) : absl::OkStatus();
-}
-
-absl::Status ReadRawPicture(const std::string& path, const RawLayout& layout, Picture* picture) {
-  picture->name = path;
-  picture->raw = layout;
-  if (absl::Status status = ReadBytes(path, &picture->file); !status.ok()) return status;
-  if (picture->file.size() == layout.bytes()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(path, ": has ", picture->file.size(), " bytes instead of ", layout.bytes()));
 }
 
 absl::StatusOr<cv::Mat> ReadGray(const std::string& path) {
@@ -312,12 +220,6 @@ absl::StatusOr<std::unique_ptr<Source>> OpenSource(const std::string& name, Send
   auto video = std::make_unique<VideoSource>(name, CameraNumber(name), format);
   if (absl::Status status = video->Open(); !status.ok()) return status;
   return video;
-}
-
-absl::StatusOr<std::unique_ptr<Source>> OpenRawSource(const std::string& name, const RawLayout& layout) {
-  auto source = std::make_unique<RawSource>(name, layout);
-  if (absl::Status status = source->Open(); !status.ok()) return status;
-  return source;
 }
 
 }  // namespace glint::cli

@@ -17,6 +17,9 @@
 
 namespace glint::cli {
 
+// Of a video that is recorded of pictures without a rate of their own, frames per second.
+inline constexpr double kDefaultRate = 30;
+
 // How video frames and decoded pictures travel. Grey is cv::cvtColor's, which the server's own conversion equals, so
 // the keypoints are the same; it needs a third of the bytes.
 enum class SendFormat { kGray, kColor };
@@ -36,8 +39,8 @@ struct Picture {
 // Reads an image file; "-" is standard input. JPEG and PNG are kept as they are, whatever is in them, for the server to
 // judge; other formats are decoded by OpenCV. NOT_FOUND or INVALID_ARGUMENT begins with the name.
 absl::Status ReadPicture(const std::string& path, SendFormat format, Picture* picture);
-// Reads a file of raw pixels, which must have as many as one picture has.
-absl::Status ReadRawPicture(const std::string& path, const RawLayout& layout, Picture* picture);
+// The bytes of a file; "-" is standard input. NOT_FOUND begins with the name.
+absl::Status ReadBytes(const std::string& path, std::string* bytes);
 
 // The pixels of an image file in grey, as stored (EXIF orientation is not applied).
 absl::StatusOr<cv::Mat> ReadGray(const std::string& path);
@@ -62,8 +65,6 @@ class Source {
 // `name` is a folder, a pattern (*?[), an image or video file, a camera (a number, /dev/videoN or camera:N), or a URL
 // that OpenCV's video capture understands (rtsp://, http://). NOT_FOUND says what was tried.
 absl::StatusOr<std::unique_ptr<Source>> OpenSource(const std::string& name, SendFormat format);
-// A file of raw pictures, one after the other; "-" is standard input.
-absl::StatusOr<std::unique_ptr<Source>> OpenRawSource(const std::string& name, const RawLayout& layout);
 
 }  // namespace glint::cli
 

@@ -7,6 +7,7 @@
 #include "client/cli/command.h"
 #include "client/cli/connection.h"
 #include "client/cli/detector_flags.h"
+#include "client/cli/raw_source.h"
 #include "client/cli/report.h"
 #include "client/cli/shared_frames.h"
 #include "client/resilient_stream.h"
