@@ -372,6 +372,8 @@ TEST_F(CliTest, WrongCommandLinesAreUsageErrors) {
       {{"detect", "--features", "0", "x"}, "glint detect: option '--features': 0 is not in 1..65536"},
       {{"detect", "--scale-factor", "3", "x"}, "glint detect: option '--scale-factor': 3 is not in 1.05..2"},
       {{"detect", "--detector", "sift", "x"}, "glint detect: option '--detector': \"sift\" is not one of orb"},
+      {{"detect", "--traceparent", "00-0-0-01", "x"},
+       "glint detect: option '--traceparent': '00-0-0-01' is not 00-<32>-<16>-<2 hex digits>"},
       {{"stream", "--in-flight", "0", "x"}, "glint stream: option '--in-flight': 0 is not in 1..4096"},
       {{"stream", "--max-frames", "0", "x"}, "glint stream: option '--max-frames': 0 is not above 0"},
       {{"health", "--timeout", "0"}, "glint health: option '--timeout': 0 is not above 0"},
@@ -382,6 +384,24 @@ TEST_F(CliTest, WrongCommandLinesAreUsageErrors) {
     EXPECT_THAT(outcome.err, AllOf(StartsWith(message), HasSubstr("--help'.\n")));
     EXPECT_THAT(outcome.out, IsEmpty());
   }
+}
+
+// The server's log has the trace ids of the calls.
+TEST_F(CliTest, TraceparentGoesToTheServer) {
+  const std::string image = WriteImage("traced.png", testing::Noise({64, 48}, 1));
+  ::testing::internal::CaptureStderr();
+  for (const char* command : {"detect", "stream"}) {
+    const std::string trace_id(32, command[0] == 'd' ? 'd' : 'e');
+    const Outcome outcome =
+        Glint({command, "--traceparent", "00-" + trace_id + "-b7ad6b7169203331-01", "--output", Path("traced"), image});
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+  }
+  EXPECT_EQ(Glint({"detect", image}).status, 0);
+  while (server_->calls() > 0) absl::SleepFor(absl::Milliseconds(1));
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("call ended trace_id=" + std::string(32, 'd') + " method=Detect code=OK"));
+  EXPECT_THAT(log, HasSubstr("call ended trace_id=" + std::string(32, 'e') + " method=DetectStream code=OK"));
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 2) << log;
 }
 
 TEST_F(CliTest, HelpAndVersionGoToStandardOutput) {
