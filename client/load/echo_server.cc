@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "client/load/stream.h"
 #include "server/options.h"
 #include "server/rpc/call.h"
 #include "server/rpc/listen.h"
@@ -22,21 +23,22 @@ constexpr int kRequestedCalls = 4;  // that may arrive at one thread before it l
 // One call. Deletes itself when no operation is outstanding.
 class EchoCall {
  public:
-  static void Request(grpc::AsyncGenericService* service, grpc::ServerCompletionQueue* queue, int window) {
-    auto* const call = new EchoCall(service, queue, window);
+  static void Request(grpc::AsyncGenericService* service, grpc::ServerCompletionQueue* queue, int window,
+                      int64_t work_ns) {
+    auto* const call = new EchoCall(service, queue, window, work_ns);
     service->RequestCall(&call->context_, &call->stream_, queue, queue, &call->arrived_);
   }
 
  private:
-  EchoCall(grpc::AsyncGenericService* service, grpc::ServerCompletionQueue* queue, int window)
-      : service_(service), queue_(queue), window_(window), stream_(&context_) {}
+  EchoCall(grpc::AsyncGenericService* service, grpc::ServerCompletionQueue* queue, int window, int64_t work_ns)
+      : service_(service), queue_(queue), window_(window), work_ns_(work_ns), stream_(&context_) {}
 
   void OnArrived(bool ok) {
     if (!ok) {
       delete this;
       return;
     }
-    Request(service_, queue_, window_);
+    Request(service_, queue_, window_, work_ns_);
     std::unique_lock<std::mutex> lock(mutex_);
     Advance();
     Drop(std::move(lock));
@@ -53,6 +55,7 @@ class EchoCall {
       reply_ = grpc::ByteBuffer(&slice, 1);
     } else {
       ++owed_;
+      for (const int64_t end = MonotonicNs() + work_ns_; work_ns_ > 0 && MonotonicNs() < end;) continue;
     }
     incoming_.Clear();
     Advance();
@@ -98,6 +101,7 @@ class EchoCall {
   grpc::AsyncGenericService* const service_;
   grpc::ServerCompletionQueue* const queue_;
   const int window_;  // messages without a reply, at most
+  const int64_t work_ns_;
   grpc::GenericServerContext context_;
   grpc::GenericServerAsyncReaderWriter stream_;
   MethodTag<EchoCall> arrived_{this, &EchoCall::OnArrived};
@@ -124,7 +128,7 @@ void RunTags(grpc::ServerCompletionQueue* queue) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<EchoServer>> EchoServer::Start(const std::string& listen) {
+absl::StatusOr<std::unique_ptr<EchoServer>> EchoServer::Start(const std::string& listen, absl::Duration work) {
   if (absl::Status s = CheckListenAddress("listen", listen); !s.ok()) return s;
   if (absl::Status s = CheckCanListen(listen); !s.ok()) return s;
   std::unique_ptr<EchoServer> echo(new EchoServer);
@@ -139,7 +143,9 @@ absl::StatusOr<std::unique_ptr<EchoServer>> EchoServer::Start(const std::string&
   echo->address_ = IsUnixAddress(listen) ? listen : WithPort(listen, port);
   const int window = ServerOptions().max_in_flight;
   for (const auto& queue : echo->queues_) {
-    for (int i = 0; i < kRequestedCalls; ++i) EchoCall::Request(&echo->service_, queue.get(), window);
+    for (int i = 0; i < kRequestedCalls; ++i) {
+      EchoCall::Request(&echo->service_, queue.get(), window, absl::ToInt64Nanoseconds(work));
+    }
     echo->threads_.emplace_back(RunTags, queue.get());
   }
   return echo;

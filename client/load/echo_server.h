@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
 namespace glint::load {
 
@@ -22,8 +23,10 @@ inline constexpr char kEchoMethod[] = "/glint.Echo/Stream";
 // completion queues are those of a Glint server; messages are neither copied nor looked at. Thread-safe.
 class EchoServer {
  public:
-  // `listen` as --listen of a server. UNAVAILABLE when that is not to be had.
-  static absl::StatusOr<std::unique_ptr<EchoServer>> Start(const std::string& listen);
+  // `listen` as --listen of a server. UNAVAILABLE when that is not to be had. A thread computes for `work` before each
+  // reply.
+  static absl::StatusOr<std::unique_ptr<EchoServer>> Start(const std::string& listen,
+                                                           absl::Duration work = absl::ZeroDuration());
   ~EchoServer();  // ends all calls
   EchoServer(const EchoServer&) = delete;
   EchoServer& operator=(const EchoServer&) = delete;

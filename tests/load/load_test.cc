@@ -306,5 +306,16 @@ TEST_F(LoadTest, EchoServerAnswersWithTheFirstMessage) {
   EXPECT_EQ(EchoServer::Start("nowhere").status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+TEST_F(LoadTest, EchoServerWorksAsLongAsItIsTold) {
+  const auto echo = EchoServer::Start("127.0.0.1:0", absl::Milliseconds(20));
+  ASSERT_TRUE(echo.ok()) << echo.status();
+  Load load({(*echo)->address(), kEchoMethod, false, "reply"}, 1, &frames_);
+  const auto result = load.Run(Short());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_GT(result->measured.ok, 0);
+  EXPECT_GE(result->measured.latency.min(), 20'000'000);
+  EXPECT_TRUE(load.Close(absl::Seconds(10)).ok());
+}
+
 }  // namespace
 }  // namespace glint::load
