@@ -1,15 +1,16 @@
 // Harris measure at every pixel: 3x3 Sobel gradients, sums of their products over a square window, in integers.
 //
-// A row of gradients is computed once and kept while a window covers it. For each column the sums of products over the
-// window's rows slide down: the row that enters is added, the row that leaves is subtracted, both by one multiply-add
-// of their interleaved gradients. A window is then as many neighbouring column sums as it is wide.
+// Row by row. A multiply-add of neighbouring gradients gives the sum of a pair of products, and the windows of two
+// neighbouring pixels share all pairs but the outermost: so a row's sums are made for two columns at a time, apart for
+// even and odd ones. Down, they are added up from the first row on, modulo 2^32; a window's sum is the difference of
+// two such rows, as far from one another as the window is high.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/dense_harris.cc"
 #include "cpu/targets.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // After foreach_target.
 #include <algorithm>
-#include <cstring>
+#include <limits>
 
 #include "cpu/simd-inl.h"
 #include "cpu/stages.h"
@@ -23,214 +24,221 @@ using DH = hn::Rebind<uint8_t, D16>;  // as many bytes as there are 16-bit lanes
 // Offsets of a scratch row's pixel 0: room for reflections on the left.
 constexpr size_t kMargin = kDenseHarrisMargin;
 
+using V16 = hn::Vec<D16>;
+using V32 = hn::Vec<D32>;
+constexpr ptrdiff_t kLanes32 = static_cast<ptrdiff_t>(HWY_LANES(int32_t));
+constexpr int kDenseStep = 2 * static_cast<int>(kLanes32);  // columns that are worked on at a time
+
 struct Rows {
-  explicit Rows(const DenseHarrisJob& job, int32_t* scratch)
-      : pitch(DenseHarrisPitch(job.image.width)),
-        sums{scratch + kMargin, scratch + pitch + kMargin, scratch + 2 * pitch + kMargin},
-        smooth(reinterpret_cast<int16_t*>(scratch + 3 * pitch) + kMargin),
+  Rows(const DenseHarrisJob& job, int32_t* scratch)
+      : block(job.block),
+        pitch(DenseHarrisPitch(job.image.width)),
+        smooth(reinterpret_cast<int16_t*>(scratch) + kMargin),
         difference(smooth + pitch),
-        ring(difference + pitch) {}
+        dx(difference + pitch),
+        dy(dx + pitch),
+        ring(scratch + 2 * pitch) {}
 
-  int16_t* dx(int y) const { return ring + 2 * static_cast<size_t>(y % kDenseHarrisRing) * pitch; }
-  int16_t* dy(int y) const { return dx(y) + pitch; }
+  // Sums up to row y, which is at least -block: for each two vectors of columns xx of the even ones, xx of the odd
+  // ones, yy and xy likewise.
+  int32_t* SumsTo(int y) const { return ring + static_cast<size_t>((y + 2 * block) % block) * 3 * pitch; }
 
+  const int block;
   const size_t pitch;         // elements
-  int32_t* const sums[3];     // of dx * dx, dy * dy, dx * dy for each column
   int16_t* const smooth;      // p(-1) + 2 p(0) + p(+1), down
   int16_t* const difference;  // p(+1) - p(-1), down
-  int16_t* const ring;
+  int16_t* const dx;
+  int16_t* const dy;
+  int32_t* const ring;
 };
 
 // Elements -reach..-1 and width..width + reach - 1 of a row, from those inside.
 template <typename T>
 HWY_INLINE void ReflectEnds(T* row, int width, int reach) {
+  T* const last = row + width - 1;
   for (int i = 1; i <= reach; ++i) {
-    row[-i] = row[Reflect101(-i, width)];
-    row[width - 1 + i] = row[Reflect101(width - 1 + i, width)];
+    // Of a wide image, what Reflect101 says too.
+    row[-i] = row[HWY_LIKELY(reach < width) ? i : Reflect101(-i, width)];
+    last[i] = HWY_LIKELY(reach < width) ? last[-i] : row[Reflect101(width - 1 + i, width)];
   }
 }
 
 // Both passes over three rows down; 16 bits each.
-HWY_INLINE void MixDown(const ImageView& image, int y, int16_t* smooth, int16_t* difference) {
+HWY_INLINE void MixDown(const ImageView& image, int y, int16_t* HWY_RESTRICT smooth, int16_t* HWY_RESTRICT difference) {
   const D16 d;
   const DH bytes;
   const uint8_t* const above = image.row(Reflect101(y - 1, image.height));
   const uint8_t* const at = image.row(y);
   const uint8_t* const below = image.row(Reflect101(y + 1, image.height));
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  for (int begin = 0; begin < image.width; begin += lanes) {
-    // The last vector ends with the row, or reads the margin of a narrow image.
-    const int x = std::min(begin, std::max(image.width - lanes, 0));
+  const auto mix = [&](int x) HWY_ATTR {
     const auto a = hn::PromoteTo(d, hn::LoadU(bytes, above + x));
     const auto b = hn::PromoteTo(d, hn::LoadU(bytes, at + x));
     const auto c = hn::PromoteTo(d, hn::LoadU(bytes, below + x));
     hn::StoreU(hn::Add(hn::Add(a, c), hn::Add(b, b)), d, smooth + x);
     if (difference != nullptr) hn::StoreU(hn::Sub(c, a), d, difference + x);
-  }
+  };
+  // The last vector ends with the row, or reads the margin of a narrow image.
+  const int last = std::max(image.width - static_cast<int>(hn::Lanes(d)), 0);
+  for (int x = 0; x < last; x += static_cast<int>(hn::Lanes(d))) mix(x);
+  mix(last);
 }
 
-// Puts lanes in an order in which interleaving within blocks of 128 bits leaves their neighbours together: the lower
-// halves of all blocks hold the first half of the lanes.
-class BlockOrder {
- public:
-  BlockOrder() {
-    constexpr int kWords = static_cast<int>(HWY_LANES(int32_t));
-    HWY_ALIGN int32_t from[kWords];
-    for (int i = 0; i < kWords; ++i) from[i] = i / 4 * 2 + i % 2 + (i % 4 < 2 ? 0 : kWords / 2);
-    indices_ = hn::SetTableIndices(D32(), from);
+HWY_INLINE void Gradients(const ImageView& image, int y, int reach, const Rows& rows) {
+  const D16 d;
+  const int width = image.width;
+  MixDown(image, y, rows.smooth, rows.difference);
+  ReflectEnds(rows.smooth, width, 1);
+  ReflectEnds(rows.difference, width, 1);
+  for (int x = 0; x < width; x += static_cast<int>(hn::Lanes(d))) {
+    const auto across = hn::Sub(hn::LoadU(d, rows.smooth + x + 1), hn::LoadU(d, rows.smooth + x - 1));
+    hn::Store(across, d, rows.dx + x);
+    const auto centre = hn::Load(d, rows.difference + x);
+    const auto sides = hn::Add(hn::LoadU(d, rows.difference + x - 1), hn::LoadU(d, rows.difference + x + 1));
+    hn::Store(hn::Add(sides, hn::Add(centre, centre)), d, rows.dy + x);
   }
-  HWY_INLINE hn::Vec<D16> operator()(hn::Vec<D16> v) const {
-    return hn::BitCast(D16(), hn::TableLookupLanes(hn::BitCast(D32(), v), indices_));
-  }
+  ReflectEnds(rows.dx, width, reach);
+  ReflectEnds(rows.dy, width, reach);
+}
 
- private:
-  decltype(hn::SetTableIndices(D32(), static_cast<const int32_t*>(nullptr))) indices_;
+// Sums of products of gradients.
+struct Products {
+  V32 xx;
+  V32 yy;
+  V32 xy;
+
+  // Of pairs of neighbours; left_* are dx and dy, or those of them that count.
+  static HWY_INLINE Products OfPairs(V16 left_dx, V16 left_dy, V16 dx, V16 dy) {
+    return {MultiplyPairs(left_dx, dx), MultiplyPairs(left_dy, dy), MultiplyPairs(left_dx, dy)};
+  }
+  HWY_INLINE Products operator+(const Products& other) const {
+    return {hn::Add(xx, other.xx), hn::Add(yy, other.yy), hn::Add(xy, other.xy)};
+  }
 };
 
-HWY_INLINE void Gradients(const ImageView& image, int y, const Rows& rows) {
+struct EvenAndOdd {
+  Products even;
+  Products odd;
+};
+
+// Over the 2 * radius + 1 pixels of a row around each of the columns x, x + 1, ... of two vectors.
+HWY_INLINE EvenAndOdd SumAcross(const Rows& rows, int x, int radius) {
   const D16 d;
-  const BlockOrder in_order;
-  MixDown(image, y, rows.smooth, rows.difference);
-  ReflectEnds(rows.smooth, image.width, 1);
-  ReflectEnds(rows.difference, image.width, 1);
-  int16_t* const dx = rows.dx(y);
-  int16_t* const dy = rows.dy(y);
-  for (int x = 0; x < image.width; x += static_cast<int>(hn::Lanes(d))) {
-    const auto across = hn::Sub(hn::LoadU(d, rows.smooth + x + 1), hn::LoadU(d, rows.smooth + x - 1));
-    hn::StoreU(in_order(across), d, dx + x);
-    const auto centre = hn::LoadU(d, rows.difference + x);
-    const auto sides = hn::Add(hn::LoadU(d, rows.difference + x - 1), hn::LoadU(d, rows.difference + x + 1));
-    hn::StoreU(in_order(hn::Add(sides, hn::Add(centre, centre))), d, dy + x);
-  }
+  const V16 first_of_pair = hn::BitCast(d, hn::Set(D32(), 0xffff));
+  const auto pairs = [&](int at) HWY_ATTR {
+    const V16 dx = hn::LoadU(d, rows.dx + x + at);
+    const V16 dy = hn::LoadU(d, rows.dy + x + at);
+    return Products::OfPairs(dx, dy, dx, dy);
+  };
+  // The pairs that even and odd columns share lie between -ends and ends.
+  const int ends = (radius + 1) / 2 * 2;
+  Products sum = pairs(2 - ends);
+#pragma GCC unroll 8
+  for (int at = 4 - ends; at < ends; at += 2) sum = sum + pairs(at);
+  const V16 left_dx = hn::LoadU(d, rows.dx + x - ends);
+  const V16 left_dy = hn::LoadU(d, rows.dy + x - ends);
+  const V16 right_dx = hn::LoadU(d, rows.dx + x + ends);
+  const V16 right_dy = hn::LoadU(d, rows.dy + x + ends);
+  const Products left = Products::OfPairs(hn::AndNot(first_of_pair, left_dx), hn::AndNot(first_of_pair, left_dy),  //
+                                          left_dx, left_dy);
+  const Products right = Products::OfPairs(hn::And(first_of_pair, right_dx), hn::And(first_of_pair, right_dy),  //
+                                           right_dx, right_dy);
+  if (radius % 2 != 0) return {sum + left, sum + right};
+  return {sum + pairs(-ends) + right, sum + left + pairs(ends)};
 }
 
-// Adds the products of row `enters` to the sums; if kLeaves, subtracts those of row `leaves`.
-template <bool kLeaves>
-HWY_INLINE void Slide(const Rows& rows, int enters, int leaves, int width) {
-  const D16 d;
-  const D32 d32;
-  const auto add = [&](int32_t* sum, hn::Vec<D16> a, hn::Vec<D16> b)
-                       HWY_ATTR { hn::StoreU(hn::Add(hn::LoadU(d32, sum), MultiplyPairs(a, b)), d32, sum); };
-  const int half = static_cast<int>(hn::Lanes(d32));
-  for (int x = 0; x < width; x += 2 * half) {
-    const auto dx = hn::LoadU(d, rows.dx(enters) + x);
-    const auto dy = hn::LoadU(d, rows.dy(enters) + x);
-    const auto old_dx = kLeaves ? hn::LoadU(d, rows.dx(leaves) + x) : hn::Zero(d);
-    const auto old_dy = kLeaves ? hn::LoadU(d, rows.dy(leaves) + x) : hn::Zero(d);
-    const auto less_dx = hn::Neg(old_dx);
-    const auto less_dy = hn::Neg(old_dy);
-    const auto low_x = hn::InterleaveLower(d, dx, old_dx);
-    const auto low_y = hn::InterleaveLower(d, dy, old_dy);
-    const auto low_less_y = hn::InterleaveLower(d, dy, less_dy);
-    add(rows.sums[0] + x, low_x, hn::InterleaveLower(d, dx, less_dx));
-    add(rows.sums[1] + x, low_y, low_less_y);
-    add(rows.sums[2] + x, low_x, low_less_y);
-    const auto high_x = hn::InterleaveUpper(d, dx, old_dx);
-    const auto high_y = hn::InterleaveUpper(d, dy, old_dy);
-    const auto high_less_y = hn::InterleaveUpper(d, dy, less_dy);
-    add(rows.sums[0] + x + half, high_x, hn::InterleaveUpper(d, dx, less_dx));
-    add(rows.sums[1] + x + half, high_y, high_less_y);
-    add(rows.sums[2] + x + half, high_x, high_less_y);
-  }
+HWY_INLINE V32 SlideDown(V32 entering, const int32_t* before, int32_t* at) {
+  const D32 d;
+  const V32 leaving = hn::Load(d, at);
+  const V32 sum = hn::Add(hn::Load(d, before), entering);
+  hn::Store(sum, d, at);
+  return hn::Sub(sum, leaving);
+}
+
+// Adds a row's sums to those up to the row before, and returns the window's.
+HWY_INLINE EvenAndOdd SlideDown(const EvenAndOdd& entering, const int32_t* before, int32_t* at) {
+  EvenAndOdd window;
+  window.even.xx = SlideDown(entering.even.xx, before, at);
+  window.odd.xx = SlideDown(entering.odd.xx, before + kLanes32, at + kLanes32);
+  window.even.yy = SlideDown(entering.even.yy, before + 2 * kLanes32, at + 2 * kLanes32);
+  window.odd.yy = SlideDown(entering.odd.yy, before + 3 * kLanes32, at + 3 * kLanes32);
+  window.even.xy = SlideDown(entering.even.xy, before + 4 * kLanes32, at + 4 * kLanes32);
+  window.odd.xy = SlideDown(entering.odd.xy, before + 5 * kLanes32, at + 5 * kLanes32);
+  return window;
+}
+
+// As HarrisResponse.
+HWY_INLINE VF Response(const Products& sums, VF k, VF scale) {
+  const DF d;
+  const VF a = hn::ConvertTo(d, sums.xx);
+  const VF b = hn::ConvertTo(d, sums.yy);
+  const VF c = hn::ConvertTo(d, sums.xy);
+  const VF trace = hn::Add(a, b);
+  const VF determinant = hn::Sub(hn::Mul(a, b), hn::Mul(c, c));
+  return hn::Mul(hn::Sub(determinant, hn::Mul(hn::Mul(k, trace), trace)), scale);
 }
 
 // kRadius is 0 where it is not known when this is compiled.
 template <int kRadius>
-HWY_INLINE hn::Vec<D32> WindowSum(const int32_t* sums, int radius) {
-  const D32 d;
-  auto sum = hn::LoadU(d, sums);
-  const int reach = kRadius > 0 ? kRadius : radius;
-#pragma GCC unroll 3
-  for (int i = 1; i <= reach; ++i) sum = hn::Add(sum, hn::Add(hn::LoadU(d, sums - i), hn::LoadU(d, sums + i)));
-  return sum;
-}
-
-// As HarrisResponse; returns the greatest.
-template <int kRadius>
-HWY_INLINE float ResponseRow(const DenseHarrisJob& job, const Rows& rows, float* out) {
-  const D32 d32;
+HWY_INLINE void Enter(const DenseHarrisJob& job, int y, int32_t* scratch, DenseRow* out) {
   const DF d;
-  const int radius = job.block / 2;
-  const VF k = hn::Set(d, job.k);
-  const VF scale = hn::Set(d, HarrisScale4(job.block));
-  const int width = job.image.width;
-  for (int32_t* const sums : rows.sums) ReflectEnds(sums, width, radius);
-  for (int x = 0; x < width; x += static_cast<int>(hn::Lanes(d32))) {
-    const VF a = hn::ConvertTo(d, WindowSum<kRadius>(rows.sums[0] + x, radius));
-    const VF b = hn::ConvertTo(d, WindowSum<kRadius>(rows.sums[1] + x, radius));
-    const VF c = hn::ConvertTo(d, WindowSum<kRadius>(rows.sums[2] + x, radius));
-    const VF trace = hn::Add(a, b);
-    const VF determinant = hn::Sub(hn::Mul(a, b), hn::Mul(c, c));
-    hn::StoreU(hn::Mul(hn::Sub(determinant, hn::Mul(hn::Mul(k, trace), trace)), scale), d, out + x);
-  }
-  VF greatest = hn::Set(d, out[0]);
-  int x = 0;
-  for (; x + static_cast<int>(hn::Lanes(d)) <= width; x += static_cast<int>(hn::Lanes(d))) {
-    greatest = hn::Max(greatest, hn::LoadU(d, out + x));
-  }
-  float most = hn::GetLane(hn::MaxOfLanes(d, greatest));
-  for (; x < width; ++x) most = std::max(most, out[x]);
-  return most;
-}
-
-template <int kRadius>
-float Responses(const DenseHarrisJob& job, int32_t* scratch, float* map, size_t map_pitch) {
   const Rows rows(job, scratch);
   const int width = job.image.width;
-  const int height = job.image.height;
-  const int radius = job.block / 2;
-  for (int32_t* const sums : rows.sums) std::memset(sums, 0, static_cast<size_t>(width) * sizeof(int32_t));
-  // Rows of gradients up to here are in the ring.
-  int done = std::max(job.y0 - radius - 1, 0) - 1;
-  const auto row_at = [&](int y) {
-    const int inside = Reflect101(y, height);
-    for (; done < inside; ++done) Gradients(job.image, done + 1, rows);
-    return inside;
-  };
-  // What reflects upwards at the image's end must not find its row replaced: look at the last one first.
-  row_at(std::min(job.y0 + radius, height - 1));
-  for (int y = job.y0 - radius; y <= job.y0 + radius; ++y) Slide<false>(rows, row_at(y), 0, width);
-  float most = 0;
-  for (int y = job.y0; y < job.y1; ++y) {
-    if (y > job.y0) {
-      const int leaves = row_at(y - radius - 1);
-      Slide<true>(rows, row_at(y + radius), leaves, width);
-    }
-    const float of_row = ResponseRow<kRadius>(job, rows, map + static_cast<size_t>(y) * map_pitch);
-    most = y == job.y0 ? of_row : std::max(most, of_row);
+  const int radius = kRadius > 0 ? kRadius : job.block / 2;
+  Gradients(job.image, Reflect101(y, job.image.height), radius, rows);
+  const int32_t* const before = rows.SumsTo(y - 1);
+  int32_t* const at = rows.SumsTo(y);
+  if (out == nullptr) {
+    for (int x = 0; x < width; x += kDenseStep) SlideDown(SumAcross(rows, x, radius), before + 3 * x, at + 3 * x);
+    return;
   }
-  return most;
+  float* HWY_RESTRICT responses = out->responses;
+  uint16_t* HWY_RESTRICT active = out->active;
+  size_t active_count = 0;
+  const VF k = hn::Set(d, job.k);
+  const VF scale = hn::Set(d, HarrisScale4(job.block));
+  const VF threshold = hn::Set(d, job.threshold);
+  VF greatest = hn::Set(d, -std::numeric_limits<float>::infinity());
+  for (int x = 0; x < width; x += kDenseStep) {
+    const EvenAndOdd window = SlideDown(SumAcross(rows, x, radius), before + 3 * x, at + 3 * x);
+    VF even = Response(window.even, k, scale);
+    VF odd = Response(window.odd, k, scale);
+    hn::StoreInterleaved2(even, odd, d, responses + x);
+    if (HWY_UNLIKELY(x + kDenseStep > width)) {
+      // Beyond the row, the greatest so far once more.
+      even = hn::IfThenElse(hn::FirstN(d, static_cast<size_t>(width - x + 1) / 2), even, greatest);
+      odd = hn::IfThenElse(hn::FirstN(d, static_cast<size_t>(width - x) / 2), odd, greatest);
+    }
+    const VF most = hn::Max(even, odd);
+    greatest = hn::Max(greatest, most);
+    active[active_count] = static_cast<uint16_t>(x);
+    active_count += hn::AllFalse(d, hn::Gt(most, threshold)) ? 0 : 1;
+  }
+  responses[-1] = responses[width] = -std::numeric_limits<float>::infinity();
+  out->active_count = active_count;
+  out->most = hn::GetLane(hn::MaxOfLanes(d, greatest));
 }
 
-float DenseHarris(const DenseHarrisJob& job, int32_t* scratch, float* map, size_t map_pitch) {
+void DenseHarris(const DenseHarrisJob& job, int y, int32_t* scratch, DenseRow* out) {
   switch (job.block) {
     case 3:
-      return Responses<1>(job, scratch, map, map_pitch);
+      return Enter<1>(job, y, scratch, out);
     case 7:
-      return Responses<3>(job, scratch, map, map_pitch);
+      return Enter<3>(job, y, scratch, out);
     default:
-      return Responses<0>(job, scratch, map, map_pitch);
+      return Enter<0>(job, y, scratch, out);
   }
 }
 
-size_t ListOver(const float* row, const float* above, const float* below, int width, float threshold,
-                uint32_t* columns) {
+size_t DenseMaxima(const DenseRow& row, const float* above, const float* below, int x0, int x1, float threshold,
+                   uint32_t* columns) {
   const DF d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
   const VF limit = hn::Set(d, threshold);
-  size_t count = 0;
-  const auto one = [&](int x) {
-    columns[count] = static_cast<uint32_t>(x);
-    count += row[x] > threshold;
-  };
-  int x = 0;
-  if (width > 0) one(x++);
-  for (; x + lanes < width; x += lanes) {
-    const VF centre = hn::LoadU(d, row + x);
+  const auto maxima = [&](int x) HWY_ATTR {
+    const float* const at = row.responses + x;
+    const VF centre = hn::LoadU(d, at);
     auto listed = hn::Gt(centre, limit);
-    if (HWY_LIKELY(hn::AllFalse(d, listed))) continue;
     if (above != nullptr) {
-      const VF beside = hn::Max(hn::LoadU(d, row + x - 1), hn::LoadU(d, row + x + 1));
+      const VF beside = hn::Max(hn::LoadU(d, at - 1), hn::LoadU(d, at + 1));
       const VF upper = hn::Max(hn::LoadU(d, above + x - 1), hn::LoadU(d, above + x + 1));
       const VF lower = hn::Max(hn::LoadU(d, below + x - 1), hn::LoadU(d, below + x + 1));
       const VF middle = hn::Max(hn::LoadU(d, above + x), hn::LoadU(d, below + x));
@@ -238,11 +246,17 @@ size_t ListOver(const float* row, const float* above, const float* below, int wi
     }
     uint64_t bits = 0;
     hn::StoreMaskBits(d, listed, reinterpret_cast<uint8_t*>(&bits));
+    return bits;
+  };
+  size_t count = 0;
+  for (size_t i = 0; i < row.active_count; ++i) {
+    const int x = row.active[i];
+    uint64_t bits = maxima(x) | maxima(x + kDenseStep / 2) << (kDenseStep / 2);
+    if (x < x0 || x + kDenseStep > x1) bits &= BitRange(x0 - x, x1 - x);
     for (; bits != 0; bits &= bits - 1) {
       columns[count++] = static_cast<uint32_t>(x) + static_cast<uint32_t>(hwy::Num0BitsBelowLS1Bit_Nonzero64(bits));
     }
   }
-  for (; x < width; ++x) one(x);
   return count;
 }
 
@@ -264,7 +278,7 @@ void Smooth3x3(const ImageView& image, int y0, int y1, int16_t* scratch, uint8_t
 
 void AddDenseHarris(Stages* stages) {
   stages->dense_harris = &DenseHarris;
-  stages->list_over = &ListOver;
+  stages->dense_maxima = &DenseMaxima;
   stages->smooth = &Smooth3x3;
 }
 

@@ -61,12 +61,6 @@ struct FastConstants {
 // Lanes where `over` is more than the threshold.
 HWY_INLINE hn::Mask<D8> Exceeds(V8 over, const FastConstants& k) { return hn::Eq(hn::Max(over, k.least), over); }
 
-// Bits low..high-1, for low and high in any range.
-HWY_INLINE uint64_t BitRange(ptrdiff_t low, ptrdiff_t high) {
-  const uint64_t below_high = high >= 64 ? ~uint64_t{0} : (uint64_t{1} << std::max<ptrdiff_t>(high, 0)) - 1;
-  return low <= 0 ? below_high : below_high & (~uint64_t{0} << low);
-}
-
 // How [x0, x1) is visited in whole vectors: the last one is moved back to end at x1. In a range narrower than a vector,
 // only the first lanes of the one there is are of the range.
 struct Span {

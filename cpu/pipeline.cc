@@ -22,19 +22,14 @@ void Pipeline::Impl::Prepare(const DetectorOptions& new_options, const ImageView
   }
   levels.Prepare(options, image, mask, pool.threads());
   if (options.selection != Selection::kTopN) cells.Prepare(options, image.shape(), levels.room());
-  if (dense) {
-    responses.Reserve(DenseHarrisPitch(image.width) * static_cast<size_t>(image.height));
-    if (options.smooth) smooth.Resize(image.shape());
-  }
+  if (options.smooth) smooth.Resize(image.shape());
   for (Worker& worker : workers) {
     worker.fast.Grow(FastScratchBytes(image.width));
     worker.resize.Grow(ResizeScratchElements(image.width));
     if (orb_kind && options.score == Score::kHarris) worker.harris.Prepare(image.width);
     if (!orb_kind && !dense) worker.scored.Prepare(image.width);
-    if (dense) {
-      worker.dense_harris.Grow(DenseHarrisScratchElements(image.width));
-      worker.columns.Reserve(static_cast<size_t>(image.width) + 1);
-    }
+    if (dense) worker.dense.Prepare(options, image.width);
+    if (options.smooth) worker.smooth.Grow(DenseHarrisPitch(image.width));
     if (options.descriptor == Descriptor::kRbrief) worker.blur.Grow(kBlurScratchFloats);
     worker.pyramid_ns = 0;
     worker.corners_ns = 0;

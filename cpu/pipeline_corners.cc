@@ -83,36 +83,33 @@ void Pipeline::Impl::FindCorners(StageTimes* times) {
 void Pipeline::Impl::FindDenseCorners() {
   Level& level = levels[0];
   const int height = level.image.height;
-  const int bands = pool.threads() == 1 ? 1 : std::clamp(height / kResizeBandRows, 1, 2 * pool.threads());
-  const auto in_bands = [&](auto run) {
-    pool.ForEach(bands, [&](int i, int w) {
-      run(height * i / bands, height * (i + 1) / bands, &workers[static_cast<size_t>(w)]);
-    });
-  };
   ImageView image = level.image;
   if (options.smooth) {
-    in_bands([&](int y0, int y1, Worker* worker) {
-      stages.smooth(level.image, y0, y1, reinterpret_cast<int16_t*>(worker->dense_harris.data()), smooth.memory.data(),
+    const int tasks = pool.threads() == 1 ? 1 : std::clamp(height / kResizeBandRows, 1, 2 * pool.threads());
+    pool.ForEach(tasks, [&](int i, int w) {
+      int16_t* const scratch = workers[static_cast<size_t>(w)].smooth.data();
+      stages.smooth(level.image, height * i / tasks, height * (i + 1) / tasks, scratch, smooth.memory.data(),
                     smooth.view.stride);
     });
     image = smooth.view;
   }
-  const ResponseMap map = {responses.data(), DenseHarrisPitch(image.width), image.shape()};
   for (Worker& worker : workers) worker.most = 0;
-  in_bands([&](int y0, int y1, Worker* worker) {
-    const DenseHarrisJob job = {image, options.harris_block, options.harris_k, y0, y1};
-    worker->most =
-        std::max(worker->most, stages.dense_harris(job, worker->dense_harris.data(), responses.data(), map.pitch));
+  const int bands = static_cast<int>(level.bands.size());
+  pool.ForEach(bands, [&](int i, int w) {
+    Worker& worker = workers[static_cast<size_t>(w)];
+    Band& band = level.bands[static_cast<size_t>(i)];
+    const DenseJob job = {image, band.region, i == 0 ? 0 : band.region.y0, i + 1 == bands ? height : band.region.y1};
+    const DenseList list = DenseCorners(stages, options, job, &worker.dense, level.where.data() + band.first,
+                                        level.response.data() + band.first);
+    band.count = list.count;
+    worker.most = std::max(worker.most, list.most);
   });
   float most = 0;
   for (const Worker& worker : workers) most = std::max(most, worker.most);
   const float threshold = AbsoluteThreshold(options, most);
-  pool.ForEach(static_cast<int>(level.bands.size()), [&](int i, int w) {
-    Band& band = level.bands[static_cast<size_t>(i)];
-    band.count = DenseCorners(stages, map, band.region, threshold, options.suppression_radius,
-                              workers[static_cast<size_t>(w)].columns.data(), level.where.data() + band.first,
-                              level.response.data() + band.first);
-  });
+  for (Band& band : level.bands) {
+    band.count = KeepOver(threshold, band.count, level.where.data() + band.first, level.response.data() + band.first);
+  }
 }
 
 }  // namespace glint::cpu

@@ -11,6 +11,7 @@
 #include "cpu/bfrost.h"
 #include "cpu/buffer.h"
 #include "cpu/cells.h"
+#include "cpu/dense_corners.h"
 #include "cpu/harris_corners.h"
 #include "cpu/levels.h"
 #include "cpu/pipeline.h"
@@ -35,8 +36,8 @@ struct Worker {
   Buffer<uint8_t> fast;
   HarrisScratch harris;
   ScoredScratch scored;
-  Buffer<int32_t> dense_harris;
-  Buffer<uint32_t> columns;
+  DenseScratch dense;
+  Buffer<int16_t> smooth;
   float most = 0;  // of the responses this thread has seen
   Buffer<int16_t> resize;
   Buffer<float> blur;
@@ -103,9 +104,8 @@ struct Pipeline::Impl {
   DetectorOptions options;
   bool orb_kind = true;  // IsOrbKind(options)
   CellSelection cells;
-  Plane smooth;             // of CornerTest::kEveryPixel
-  Buffer<float> responses;  // likewise: the map
-  float bfrost_scale = 0;   // that the pattern is for
+  Plane smooth;            // of CornerTest::kEveryPixel
+  float bfrost_scale = 0;  // that the pattern is for
   BfrostTable bfrost;
   int patch_size = 0;  // that the tables below are for
   CentroidTable centroid;

@@ -7,6 +7,7 @@
 #define GLINT_CPU_SIMD_INL_H_
 #endif
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -34,6 +35,12 @@ HWY_INLINE uint64_t MaskBits(D d, hn::Mask<D> mask) {
   uint64_t bits = 0;
   hn::StoreMaskBits(d, mask, reinterpret_cast<uint8_t*>(&bits));
   return bits;
+}
+
+// Bits low..high-1, for low and high in any range.
+HWY_INLINE uint64_t BitRange(ptrdiff_t low, ptrdiff_t high) {
+  const uint64_t below_high = high >= 64 ? ~uint64_t{0} : (uint64_t{1} << std::max<ptrdiff_t>(high, 0)) - 1;
+  return low <= 0 ? below_high : below_high & (~uint64_t{0} << low);
 }
 
 HWY_INLINE bool IsZero(V8 v) {

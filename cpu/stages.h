@@ -164,19 +164,23 @@ struct DenseHarrisJob {
   ImageView image;
   int block;  // 3..15, odd
   float k;
-  int y0;  // rows [y0, y1)
-  int y1;
+  float threshold;
 };
 // Elements of a scratch row, with margins on both sides; also of a row of the map.
 inline constexpr size_t kDenseHarrisMargin = 64;
 inline size_t DenseHarrisPitch(int width) {
   return (static_cast<size_t>(width) + 63) / 64 * 64 + 2 * kDenseHarrisMargin;
 }
-// Rows of gradients that are kept: those of the widest window, and the one that leaves it.
-inline constexpr int kDenseHarrisRing = kMaxHarrisBlock + 1;
-// Three rows of 32-bit sums; two rows and a ring of pairs of rows of 16 bits.
-inline size_t DenseHarrisScratchElements(int width) {
-  return (3 + 1 + static_cast<size_t>(kDenseHarrisRing)) * DenseHarrisPitch(width);
+struct DenseRow {
+  float* responses;  // DenseHarrisPitch() from -kDenseHarrisMargin on; least of all floats on both sides of the row
+  uint16_t* active;  // DenseActiveElements(): where blocks of columns begin that may be over the threshold
+  size_t active_count;
+  float most;  // the greatest
+};
+inline size_t DenseActiveElements(int width) { return static_cast<size_t>(width) / 8 + 2; }
+// Four rows of 16 bits; of 32 bits three for each row of a window.
+inline size_t DenseHarrisScratchElements(int width, int block) {
+  return (2 + 3 * static_cast<size_t>(block)) * DenseHarrisPitch(width);
 }
 
 // ---- the table
@@ -204,13 +208,16 @@ struct Stages {
   // HarrisResponse of each point; reads reflections outside the image.
   void (*harris)(const ImageView& image, const uint32_t* where, size_t count, float* response);
 
-  // HarrisResponse of each pixel of the job's rows, at map + y * map_pitch, and the greatest of them. Products of
-  // gradients are reflected outside the image. `scratch`: DenseHarrisScratchElements, zero at first.
-  float (*dense_harris)(const DenseHarrisJob& job, int32_t* scratch, float* map, size_t map_pitch);
-  // The columns of a row that are over the threshold, and their number. If the rows above and below are given, those
-  // that are not above their neighbours there and beside may be left out. `columns` has room for one more than `width`.
-  size_t (*list_over)(const float* row, const float* above, const float* below, int width, float threshold,
-                      uint32_t* columns);
+  // Lets row y enter the window, and once it has all of its rows, of which y is the last, computes HarrisResponse of
+  // each pixel of the row in the middle, y - block / 2; until then, `out` is null. Rows must enter one after another,
+  // from -block / 2 at the least to height - 1 + block / 2 at the most: those outside the image are reflections, as are
+  // columns outside, of products of gradients. `scratch`: DenseHarrisScratchElements, 64-byte aligned, zero when it was
+  // new.
+  void (*dense_harris)(const DenseHarrisJob& job, int y, int32_t* scratch, DenseRow* out);
+  // The columns of [x0, x1) that are over the threshold, and their number. If the responses above and below are given,
+  // only those that are above their neighbours there and beside. `columns` has room for x1 - x0.
+  size_t (*dense_maxima)(const DenseRow& row, const float* above, const float* below, int x0, int x1, float threshold,
+                         uint32_t* columns);
   // Rows [y0, y1) smoothed by 1 2 1 both ways. `out` rows have room for 64 more bytes. `scratch`: DenseHarrisPitch.
   void (*smooth)(const ImageView& image, int y0, int y1, int16_t* scratch, uint8_t* out, ptrdiff_t out_stride);
 
