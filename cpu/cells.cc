@@ -15,6 +15,9 @@ size_t CellsOf(Shape shape, int width, int height) {
   return CellsAcross(shape.width, width) * CellsAcross(shape.height, height);
 }
 
+// Of rows of bits, one for each pixel: how many 64-bit words a row has.
+size_t BitPitch(int width) { return (static_cast<size_t>(width) + 63) / 64; }
+
 // Drops what `keep(i)` is false for, in order.
 template <typename Keep>
 void Compact(LevelList* list, Keep keep) {
@@ -58,6 +61,7 @@ void CellSelection::Prepare(const DetectorOptions& options, Shape image, size_t 
   slots_ = 64;
   while (slots_ < 2 * sum) slots_ *= 2;
   pixels_.Reserve(slots_);
+  occupied_.Reserve(BitPitch(image.width) * static_cast<size_t>(image.height));
 }
 
 void CellSelection::ClearCells(size_t count) { std::fill_n(cells_.data(), count, Best{0, 0, 0}); }
@@ -124,11 +128,17 @@ CellSelection::Gathered* CellSelection::Find(uint32_t pixel) {
 }
 
 // As the reference: more levels, then the greater sum, then the smaller y, then x.
-bool CellSelection::Survives(const Gathered& at, int reach) {
-  for (int y = std::max(PointY(at.pixel) - reach, 0); y <= PointY(at.pixel) + reach; ++y) {
-    for (int x = std::max(PointX(at.pixel) - reach, 0); x <= PointX(at.pixel) + reach; ++x) {
+bool CellSelection::Survives(const Gathered& at, int reach, Shape image) {
+  const int x0 = std::max(PointX(at.pixel) - reach, 0);
+  const int x1 = std::min(PointX(at.pixel) + reach, image.width - 1);
+  const int y1 = std::min(PointY(at.pixel) + reach, image.height - 1);
+  for (int y = std::max(PointY(at.pixel) - reach, 0); y <= y1; ++y) {
+    const uint64_t* const row = occupied_.data() + static_cast<size_t>(y) * BitPitch(image.width);
+    for (int x = x0; x <= x1; ++x) {
+      // Nearly all are not.
+      if ((row[x / 64] >> (x % 64) & 1) == 0) continue;
       const Gathered& other = *Find(PackPoint(x, y));
-      if (other.levels == 0 || other.pixel == at.pixel) continue;
+      if (other.pixel == at.pixel) continue;
       if (other.levels != at.levels ? other.levels > at.levels
           : other.sum != at.sum     ? other.sum > at.sum
                                     : other.pixel < at.pixel) {
@@ -146,6 +156,8 @@ void CellSelection::Aggregate(const DetectorOptions& options, Shape image, Level
   slots_ = 64;
   while (slots_ < 2 * corners) slots_ *= 2;
   std::fill_n(pixels_.data(), slots_, Gathered{0, 0, 0, {0, 0, 0}});
+  const size_t bit_pitch = BitPitch(image.width);
+  std::fill_n(occupied_.data(), bit_pitch * static_cast<size_t>(image.height), uint64_t{0});
   for (int l = 0; l < levels; ++l) {
     for (size_t i = 0; i < lists[l].count; ++i) {
       const uint32_t pixel = ImagePixel(lists[l], i, image);
@@ -155,6 +167,8 @@ void CellSelection::Aggregate(const DetectorOptions& options, Shape image, Level
         at->best = {response, static_cast<uint32_t>(l) + 1, static_cast<uint32_t>(i)};
       }
       at->pixel = pixel;
+      const size_t x = static_cast<size_t>(PointX(pixel));
+      occupied_[static_cast<size_t>(PointY(pixel)) * bit_pitch + x / 64] |= uint64_t{1} << (x % 64);
       ++at->levels;
       at->sum += response;
     }
@@ -165,7 +179,7 @@ void CellSelection::Aggregate(const DetectorOptions& options, Shape image, Level
     size_t count = 0;
     for (size_t i = 0; i < list.count; ++i) {
       const Gathered& at = *Find(ImagePixel(list, i, image));
-      if (at.best.level != static_cast<uint32_t>(l) + 1 || at.best.index != i || !Survives(at, reach)) continue;
+      if (at.best.level != static_cast<uint32_t>(l) + 1 || at.best.index != i || !Survives(at, reach, image)) continue;
       list.where[count] = list.where[i];
       list.response[count] = at.sum;
       ++count;

@@ -53,13 +53,14 @@ class CellSelection {
   void ClearCells(size_t count);
   void Offer(size_t cell, float response, int level, size_t index);
   Gathered* Find(uint32_t pixel);
-  bool Survives(const Gathered& at, int reach);
+  bool Survives(const Gathered& at, int reach, Shape image);
 
   Buffer<Best> cells_;
   Buffer<uint32_t> column_cells_;  // of a level's columns
   Buffer<uint32_t> winners_;       // indices in a level's list
   Buffer<Gathered> pixels_;        // open addressing, a power of two of slots
   size_t slots_ = 0;
+  Buffer<uint64_t> occupied_;  // a bit for each pixel of the image that has gathered something, row by row
   Buffer<float> responses_;
 };
 
