@@ -81,6 +81,25 @@ struct Span {
   }
 };
 
+// Calls f(place, bit) for place = 0, 1, ... and the bits that are set, upwards, a few at a time: with few surprises for
+// branch prediction, but the last calls may be for places beyond the number of bits, which is returned.
+template <class F>
+HWY_INLINE size_t ForBits(uint64_t bits, const F& f) {
+  constexpr size_t kRun = std::max<size_t>(kFastLanes / 16, 2);
+  const size_t count = static_cast<size_t>(hwy::PopCount(bits));
+  size_t place = 0;
+  do {
+#pragma GCC unroll 8
+    for (size_t i = 0; i < kRun; ++i) {
+      // Once all bits are used up, the highest again.
+      f(place + i, static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero64(bits | uint64_t{1} << 63)));
+      bits &= bits - 1;
+    }
+    place += kRun;
+  } while (HWY_UNLIKELY(place < count));
+  return count;
+}
+
 // By how much each of some pairs of opposite pixels has one brighter, or darker, than the centre.
 struct Margins {
   V8 bright;

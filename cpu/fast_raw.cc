@@ -149,7 +149,7 @@ size_t RawOfArc9(const FastJob& job, const Span& span, Candidates* candidates, u
 
 #endif
 
-template <bool kNine>
+template <int kArc>
 size_t RawByScore(const FastJob& job, const Span& span, Candidates* candidates, uint16_t* scratch, uint64_t* corners,
                   uint32_t* where) {
   const D8 d;
@@ -161,7 +161,7 @@ size_t RawByScore(const FastJob& job, const Span& span, Candidates* candidates, 
     size_t n;
     const uint16_t* list = candidates->InRow(w, y, k, &n);
     if (n == 0) continue;
-    ScoreCandidates<kNine>(w, k, list, n, scratch, [&](size_t i, V8 excess, bool again) HWY_ATTR {
+    ScoreCandidates<kArc>(w, k, list, n, scratch, [&](size_t i, V8 excess, V8, bool again) HWY_ATTR {
       const uint64_t bits = MaskBits(d, Exceeds(excess, k));
       corners[i] = again ? corners[i] | bits : bits;
     });
@@ -182,9 +182,9 @@ size_t FastRaw(const FastJob& job, uint8_t* scratch, uint32_t* where) {
 #if HWY_MAX_BYTES == 64
   if (job.arc == 9) return RawOfArc9(job, span, &candidates, where);
 #else
-  if (job.arc == 9) return RawByScore<true>(job, span, &candidates, lists + 2 * room, corners, where);
+  if (job.arc == 9) return RawByScore<9>(job, span, &candidates, lists + 2 * room, corners, where);
 #endif
-  return RawByScore<false>(job, span, &candidates, lists + 2 * room, corners, where);
+  return RawByScore<0>(job, span, &candidates, lists + 2 * room, corners, where);
 }
 
 void AddFastRaw(Stages* stages) { stages->fast_raw = &FastRaw; }

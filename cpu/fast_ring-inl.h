@@ -25,31 +25,46 @@ HWY_INLINE V16 Widened(const uint8_t* bytes) { return hn::PromoteTo(D16(), hn::L
 
 HWY_INLINE const uint8_t* RingRow(const Window& w, int i) { return w.row[3 + FastRingY(i)] + FastRingX(i); }
 
-// Of the lanes that are corners: those that are dark ones. Only they have a dark pixel in every opposite pair.
-inline HWY_NOINLINE V8 DarkCorners(const Window& w, ptrdiff_t x, V8 centre, const FastConstants& k) {
+// Whether some of the corners may have a run of more than max_arc pixels; dark ones are flipped.
+HWY_INLINE bool MayHaveLongRuns(const Window& w, ptrdiff_t x, V8 corners, V8 flip, const FastConstants& k,
+                                int max_arc) {
+  if (max_arc < 12) return true;
+  // A run of 13 or more leaves out one at most of every fourth pixel: the darkest but one must be in it.
+  const V8 a = hn::Xor(w.Ring<0>(x), flip);
+  const V8 b = hn::Xor(w.Ring<4>(x), flip);
+  const V8 c = hn::Xor(w.Ring<8>(x), flip);
+  const V8 d = hn::Xor(w.Ring<12>(x), flip);
+  const V8 second = hn::Min(hn::Min(hn::Max(a, b), hn::Max(c, d)), hn::Max(hn::Min(a, b), hn::Min(c, d)));
+  const V8 over = hn::SaturatedSub(second, hn::Xor(w.Centre(x), flip));
+  return !IsZero(hn::IfThenElseZero(Exceeds(over, k), corners));
+}
+
+// `corners` without those.
+HWY_INLINE V8 WithoutLongRuns(const Window& w, ptrdiff_t x, V8 corners, V8 flip, const FastConstants& k, int max_arc) {
+  const V8 longer = hn::SaturatedSub(BestArc(w, x, flip, max_arc + 1), hn::Xor(w.Centre(x), flip));
+  return hn::IfThenZeroElse(Exceeds(longer, k), corners);
+}
+
+// SumOfDifferences over the whole ring where there is a corner, 0 elsewhere.
+HWY_INLINE void SumsOfCircle(const Window& w, ptrdiff_t x, V8 corners, int16_t* sums) {
   const D8 d;
-  V8 most = hn::Zero(d);
-  for (int i = 0; i < 8; ++i) {
-    most = hn::Max(most, hn::Min(hn::LoadU(d, RingRow(w, i) + x), hn::LoadU(d, RingRow(w, i + 8) + x)));
-  }
-  return hn::VecFromMask(d, Exceeds(hn::SaturatedSub(centre, most), k));
-}
-
-// `excess` without the corners that have a run of more than max_arc pixels.
-HWY_INLINE V8 WithoutLongRuns(const Window& w, ptrdiff_t x, V8 excess, const FastConstants& k, int max_arc) {
+  const D16 d16;
+  const hn::RebindToUnsigned<D16> du16;
   const V8 centre = w.Centre(x);
-  const V8 flip = DarkCorners(w, x, centre, k);
-  const V8 longer = hn::SaturatedSub(BestArc(w, x, flip, max_arc + 1), hn::Xor(centre, flip));
-  return hn::IfThenZeroElse(Exceeds(longer, k), excess);
-}
-
-// SumOfDifferences over the whole ring.
-HWY_INLINE V16 SumOfCircle(const Window& w, ptrdiff_t x) {
-  const V16 centre = Widened(w.row[3] + x);
-  V16 sum = hn::Zero(D16());
+  // Of pairs of lanes as 16 bits, and of the second of each alone. The former leave out what does not fit.
+  V16 both = hn::Zero(d16);
+  V16 odd = hn::Zero(d16);
 #pragma GCC unroll 16
-  for (int i = 0; i < kFastRing; ++i) sum = hn::Add(sum, hn::Abs(hn::Sub(Widened(RingRow(w, i) + x), centre)));
-  return sum;
+  for (int i = 0; i < kFastRing; ++i) {
+    const V8 pixel = InRegister(hn::LoadU(d, RingRow(w, i) + x));
+    const V8 difference = hn::Or(hn::SaturatedSub(pixel, centre), hn::SaturatedSub(centre, pixel));
+    both = hn::Add(both, hn::BitCast(d16, difference));
+    odd = hn::Add(odd, hn::BitCast(d16, hn::ShiftRight<8>(hn::BitCast(du16, difference))));
+  }
+  const V16 even = hn::Sub(both, hn::ShiftLeft<8>(odd));
+  const V16 is_corner = hn::BitCast(d16, hn::VecFromMask(d, hn::Ne(corners, hn::Zero(d))));
+  hn::StoreInterleaved2(hn::And(even, hn::ShiftRight<8>(hn::ShiftLeft<8>(is_corner))),
+                        hn::And(odd, hn::ShiftRight<8>(is_corner)), d16, sums);
 }
 
 // SumOfDifferences over the run of a corner's lane: runs of nine or more are made of runs of exactly nine.

@@ -2,7 +2,7 @@
 //
 // No lane can be a bright and a dark corner at once, so dark lanes are complemented and one side suffices. Its score is
 // the best arc's darkest pixel, found from windows of 2, 4, 8 pixels; arcs of 9 that share a window of 8 differ in one
-// neighbour, which makes 47 minima and maxima.
+// neighbour, which makes 47 minima and maxima (arcs of 10 likewise, 55).
 #if defined(GLINT_CPU_FAST_SCORE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef GLINT_CPU_FAST_SCORE_INL_H_
 #undef GLINT_CPU_FAST_SCORE_INL_H_
@@ -76,43 +76,49 @@ HWY_INLINE V8 MinByComparison(V8 a, V8 b) {
 HWY_INLINE V8 MinByComparison(V8 a, V8 b) { return hn::Min(a, b); }
 #endif
 
-// Max over the 16 arcs of 9 of the arc's minimum.
-HWY_INLINE V8 BestArcOf9(const Rings& r) {
-  // Pairs from each even place on, and of the two neighbours of each window of 8 the better. Each pixel is in one of
-  // both, and in this order only two are needed at a time.
+// Max over the 16 arcs of 9, or of 10, of the arc's minimum.
+template <int kArc>
+HWY_INLINE V8 BestArcOf(const Rings& r) {
+  static_assert(kArc == 9 || kArc == 10, "what two arcs that share eight pixels from an even place on differ by");
+  // Pairs from each even place on, and what makes each window of 8 the better of two arcs: of the pixels before and
+  // after it the better, or also the first one after it. Each pixel is in one of both, and in this order only two pairs
+  // are needed at a time.
+  const auto rest = [](V8 before, V8 after, V8 second_after) HWY_ATTR {
+    return kArc == 9 ? hn::Max(before, after) : hn::Min(after, hn::Max(before, second_after));
+  };
   const V8 r0 = r.Get<0>();
   const V8 r1 = r.Get<1>();
   const V8 a0 = MinByComparison(r0, r1);
   const V8 r10 = r.Get<10>();
-  const V8 n2 = hn::Max(r1, r10);
   const V8 r11 = r.Get<11>();
+  const V8 n2 = rest(r1, r10, r11);
   const V8 a10 = MinByComparison(r10, r11);
   const V8 r4 = r.Get<4>();
-  const V8 n12 = hn::Max(r11, r4);
   const V8 r5 = r.Get<5>();
+  const V8 n12 = rest(r11, r4, r5);
   const V8 a4 = MinByComparison(r4, r5);
   const V8 r14 = r.Get<14>();
-  const V8 n6 = hn::Max(r5, r14);
   const V8 r15 = r.Get<15>();
+  const V8 n6 = rest(r5, r14, r15);
   const V8 a14 = MinByComparison(r14, r15);
   const V8 r8 = r.Get<8>();
-  const V8 n0 = hn::Max(r15, r8);
   const V8 r9 = r.Get<9>();
+  const V8 n0 = rest(r15, r8, r9);
   const V8 a8 = MinByComparison(r8, r9);
   const V8 r2 = r.Get<2>();
-  const V8 n10 = hn::Max(r9, r2);
   const V8 r3 = r.Get<3>();
+  const V8 n10 = rest(r9, r2, r3);
   const V8 a2 = MinByComparison(r2, r3);
   const V8 r12 = r.Get<12>();
-  const V8 n4 = hn::Max(r3, r12);
   const V8 r13 = r.Get<13>();
+  const V8 n4 = rest(r3, r12, r13);
   const V8 a12 = MinByComparison(r12, r13);
   const V8 r6 = r.Get<6>();
-  const V8 n14 = hn::Max(r13, r6);
   const V8 r7 = r.Get<7>();
+  const V8 n14 = rest(r13, r6, r7);
   const V8 a6 = MinByComparison(r6, r7);
-  const V8 n8 = hn::Max(r7, r0);
-  // Fours. Windows of 8 are pairs of fours, each with a neighbour the best of two arcs of 9.
+  const V8 n8 = rest(r7, r0, r1);
+  // Fours. Windows of 8 are pairs of fours, each with the rest the best of two arcs.
   const V8 b0 = hn::Min(a0, a2);
   const V8 b2 = hn::Min(a2, a4);
   const V8 b4 = hn::Min(a4, a6);
@@ -121,7 +127,7 @@ HWY_INLINE V8 BestArcOf9(const Rings& r) {
   const V8 b10 = hn::Min(a10, a12);
   const V8 b12 = hn::Min(a12, a14);
   const V8 b14 = hn::Min(a14, a0);
-  const auto arcs = [](V8 low, V8 high, V8 neighbour) HWY_ATTR { return hn::Min(hn::Min(low, high), neighbour); };
+  const auto arcs = [](V8 low, V8 high, V8 others) HWY_ATTR { return hn::Min(hn::Min(low, high), others); };
   const V8 c0 = hn::Max(arcs(b0, b4, n0), arcs(b12, b0, n12));
   const V8 c4 = hn::Max(arcs(b4, b8, n4), arcs(b8, b12, n8));
   const V8 c2 = hn::Max(arcs(b2, b6, n2), arcs(b14, b2, n14));
@@ -131,7 +137,7 @@ HWY_INLINE V8 BestArcOf9(const Rings& r) {
 
 #endif
 
-// The same for arcs of 9..12.
+// The same for arcs of 9..16.
 inline HWY_NOINLINE V8 BestArc(const Window& w, ptrdiff_t x, V8 flip, int arc) {
   V8 ring[16];
   V8 pairs[16];
@@ -146,21 +152,25 @@ inline HWY_NOINLINE V8 BestArc(const Window& w, ptrdiff_t x, V8 flip, int arc) {
   return best;
 }
 
-// By how much the best arc's darkest pixel is above the complemented centre.
-template <bool kNine>
+// By how much the best arc's darkest pixel is above the complemented centre. kArc is 0 where only k has it.
+template <int kArc>
 HWY_INLINE V8 Excess(const Window& w, ptrdiff_t x, V8 centre, const Rings& rings, const FastConstants& k) {
-#if HWY_TARGET == HWY_EMU128
-  const V8 best = BestArc(w, x, rings.flip, k.arc);  // a tenth of the time to compile
-#else
-  const V8 best = kNine ? BestArcOf9(rings) : BestArc(w, x, rings.flip, k.arc);
+  V8 best;
+#if HWY_TARGET != HWY_EMU128  // there, it would take ten times as long to compile
+  if constexpr (kArc != 0) {
+    best = BestArcOf<kArc>(rings);
+  } else
 #endif
+  {
+    best = BestArc(w, x, rings.flip, k.arc);
+  }
   return hn::SaturatedSub(best, hn::Xor(centre, rings.flip));
 }
 
-// Calls f(i, excess, again) for each i in 0..count-1: FAST score + 1 of the vector of centres at candidate i where it
-// is more than the threshold; elsewhere there is no corner. Some are scored again later: then the greater of both
-// counts. `scratch` has room for count + 1.
-template <bool kNine, class F>
+// Calls f(i, excess, flip, again) for each i in 0..count-1: FAST score + 1 of the vector of centres at candidate i
+// where it is more than the threshold; elsewhere there is no corner. Of corners, `flip` is set where they are dark.
+// Some are scored again later: then the greater of both counts. `scratch` has room for count + 1.
+template <int kArc, class F>
 HWY_INLINE void ScoreCandidates(const Window& w, const FastConstants& k, const uint16_t* HWY_RESTRICT candidates,
                                 size_t count, uint16_t* HWY_RESTRICT scratch, const F& f) {
 #if HWY_MAX_BYTES == 64
@@ -170,7 +180,7 @@ HWY_INLINE void ScoreCandidates(const Window& w, const FastConstants& k, const u
     const V8 centre = w.Centre(x);
     Rings rings(w, x);
     rings.flip = rings.DarkLanes(centre, k);
-    f(i, Excess<kNine>(w, x, centre, rings, k), false);
+    f(i, Excess<kArc>(w, x, centre, rings, k), rings.flip, false);
   }
 #else
   // Two pairs tell dark from bright corners in most lanes. Vectors with others are scored again, those lanes bright.
@@ -183,7 +193,7 @@ HWY_INLINE void ScoreCandidates(const Window& w, const FastConstants& k, const u
     ambiguous += IsZero(hn::SaturatedSub(hn::Min(m.bright, m.dark), k.threshold)) ? 0 : 1;
     Rings rings(w, x);
     rings.flip = hn::VecFromMask(D8(), Exceeds(m.dark, k));
-    f(i, Excess<kNine>(w, x, centre, rings, k), false);
+    f(i, Excess<kArc>(w, x, centre, rings, k), rings.flip, false);
   }
   for (size_t a = 0; a < ambiguous; ++a) {
     const size_t i = scratch[a];
@@ -192,7 +202,7 @@ HWY_INLINE void ScoreCandidates(const Window& w, const FastConstants& k, const u
     const Margins m = TestPairs(w, x, centre);
     Rings rings(w, x);
     rings.flip = hn::VecFromMask(D8(), hn::AndNot(Exceeds(m.bright, k), Exceeds(m.dark, k)));
-    f(i, Excess<kNine>(w, x, centre, rings, k), true);
+    f(i, Excess<kArc>(w, x, centre, rings, k), rings.flip, true);
   }
 #endif
 }

@@ -24,25 +24,6 @@ struct ScoredRow {
   size_t active_count;
 };
 
-// Calls f(place, bit) for place = 0, 1, ... and the bits that are set, upwards, a few at a time: with few surprises for
-// branch prediction, but the last calls may be for places beyond the number of bits, which is returned.
-template <class F>
-HWY_INLINE size_t ForBits(uint64_t bits, const F& f) {
-  constexpr size_t kRun = std::max<size_t>(kFastLanes / 16, 2);
-  const size_t count = static_cast<size_t>(hwy::PopCount(bits));
-  size_t place = 0;
-  do {
-#pragma GCC unroll 8
-    for (size_t i = 0; i < kRun; ++i) {
-      // Once all bits are used up, the highest again.
-      f(place + i, static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero64(bits | uint64_t{1} << 63)));
-      bits &= bits - 1;
-    }
-    place += kRun;
-  } while (HWY_UNLIKELY(place < count));
-  return count;
-}
-
 // Lanes of the vector `at` that are greater than all 8 neighbours, as bits.
 HWY_INLINE uint64_t Maxima(const uint8_t* up, const uint8_t* at, const uint8_t* down) {
   const D8 d;
@@ -63,7 +44,7 @@ HWY_INLINE uint64_t Maxima(const uint8_t* up, const uint8_t* at, const uint8_t* 
 }
 
 // Rows of scores that follow one another, and what is reused from row to row.
-template <bool kNine>
+template <int kArc>
 class Suppressor {
  public:
   Suppressor(const FastJob& job, const Span& span, uint8_t* scratch)
@@ -98,7 +79,7 @@ class Suppressor {
     const uint16_t* HWY_RESTRICT list = candidates_.InRow(w, y, k, &count);
     const V8 valid = hn::VecFromMask(d, hn::FirstN(d, static_cast<size_t>(span_.end - span_.last)));
     uint8_t* HWY_RESTRICT scores = row.scores;
-    ScoreCandidates<kNine>(w, k, list, count, scratch_list_, [&](size_t i, V8 excess, bool again) HWY_ATTR {
+    ScoreCandidates<kArc>(w, k, list, count, scratch_list_, [&](size_t i, V8 excess, V8, bool again) HWY_ATTR {
       V8 score = hn::And(hn::IfThenElseZero(Exceeds(excess, k), excess), valid);
       if (again) score = hn::Max(score, hn::LoadU(d, scores + list[i]));
       hn::StoreU(score, d, scores + list[i]);
@@ -149,7 +130,7 @@ class Suppressor {
   ScoredRow rows_[3];  // y - 2, y - 1, y
 };
 
-template <bool kNine>
+template <int kArc>
 size_t DetectSuppressed(const FastJob& job, uint8_t* scratch, uint32_t* where, uint8_t* score) {
   const Rect r = job.region;
   if (r.empty()) return 0;
@@ -157,7 +138,7 @@ size_t DetectSuppressed(const FastJob& job, uint8_t* scratch, uint32_t* where, u
   const int y0 = std::max(r.y0 - 1, kFastRadius);
   const int y1 = std::min(r.y1 + 1, job.image.height - kFastRadius);
   const Span span(std::max(r.x0 - 1, kFastRadius), std::min(r.x1 + 1, job.image.width - kFastRadius));
-  Suppressor<kNine> rows(job, span, scratch);
+  Suppressor<kArc> rows(job, span, scratch);
   size_t count = 0;
   for (int y = std::min(y0, r.y0); y <= r.y1; ++y) {
     rows.Next(y, y >= y0 && y < y1);
@@ -167,8 +148,8 @@ size_t DetectSuppressed(const FastJob& job, uint8_t* scratch, uint32_t* where, u
 }
 
 size_t FastSuppressed(const FastJob& job, uint8_t* scratch, uint32_t* where, uint8_t* score) {
-  return job.arc == 9 ? DetectSuppressed<true>(job, scratch, where, score)
-                      : DetectSuppressed<false>(job, scratch, where, score);
+  return job.arc == 9 ? DetectSuppressed<9>(job, scratch, where, score)
+                      : DetectSuppressed<0>(job, scratch, where, score);
 }
 
 void AddFastSuppressed(Stages* stages) { stages->fast_suppressed = &FastSuppressed; }

@@ -75,12 +75,12 @@ struct ScoredJob {
   int cell_height = 0;  // likewise
 };
 
-// Scratch: a key for each column; bytes of scores; two rows for cells, and rows of 16-bit scores; lists of the vectors
-// of a row.
+// Scratch: a key for each column; bytes of scores, and whether they are of dark corners; two rows for cells, and rows
+// of 16-bit scores; lists of the vectors of a row.
 inline size_t ScoredScratchBytes(int width) {
   constexpr size_t kRows = 2 * static_cast<size_t>(kMaxSuppressionRadius) + 1;
-  return FastScratchPitch(width) * (sizeof(uint64_t) + 1 + (kRows + 2) * sizeof(int16_t)) +
-         (kRows + 3) * FastListElements(width) * sizeof(uint16_t);
+  return FastScratchPitch(width) * (sizeof(uint64_t) + 2 + (kRows + 2) * sizeof(int16_t)) +
+         (kRows + 4) * FastListElements(width) * sizeof(uint16_t);
 }
 
 // ---- resizing
@@ -196,8 +196,8 @@ struct Stages {
   size_t (*fast_suppressed)(const FastJob& job, uint8_t* scratch, uint32_t* where, uint8_t* score);
 
   // Corners that are greater than every other within the radius, or the first of the greatest of each cell, in raster
-  // order. `scratch`: ScoredScratchBytes(image.width), 64-byte aligned. `where` and `response` have room for what can
-  // survive.
+  // order. `scratch`: ScoredScratchBytes(image.width), 64-byte aligned. `where` and `response` have room for
+  // kListSlack more than what can survive.
   size_t (*fast_scored)(const ScoredJob& job, uint8_t* scratch, uint32_t* where, float* response);
 
   // Rows [y0, y1) of `image` resized. `out` rows have room for 64 more bytes. `scratch`:
