@@ -87,11 +87,6 @@ class CudaLane final : public Lane {
 
   absl::Status Run(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                    StageTimes* times) override {
-    // The pipeline has the other detectors, too, but their latest build has not run on a device yet.
-    if (!IsOrbKind(options)) {
-      return absl::UnimplementedError(
-          "detector: CUDA lanes serve presets orb and oriented_fast only; use --backend cpu");
-    }
     absl::Status status = Detect(options, image, mask, features, times);
     if (!status.ok()) features->Clear();
     return status;
