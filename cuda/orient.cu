@@ -5,14 +5,10 @@
 //
 // A corner stays if fewer than the level's share have a larger response (cv::KeyPointsFilter::retainBest keeps ties).
 //
-// Orientation is the intensity centroid of the disc (Rosin 1999; Rublee et al. 2011, section 3.2),
-//   m10 = sum u * I,  m01 = sum v * I,  angle = fastAtan2(m01, m10).
-// Lanes read vectors of 8 pixels, several rows at a time (3 for patch_size 31), cut the disc out with byte masks and
-// sum with dp4a.
-//
 // Shared memory 24 KiB.
 #include <cstddef>
 
+#include "cuda/centroid.cuh"
 #include "cuda/rank.cuh"
 #include "cuda/runtime/error.h"
 #include "cuda/stages.h"
@@ -22,77 +18,7 @@ namespace {
 
 constexpr int kBlocksPerMultiprocessor = 3;
 constexpr int kOwn = 4;                // corners that a thread ranks at once
-constexpr int kGroup = 16;             // lanes that find an angle
-constexpr int kRowsInFlight = 6;       // loads of a lane before the first use
 constexpr uint32_t kSmallestPart = 8;  // corners of a block
-
-// What a lane reads of every disc.
-struct DiscLane {
-  int first_row;  // past the last one if the lane is left over
-  int row_step;
-  int vector;
-
-  __device__ __forceinline__ explicit DiscLane(const Frame& frame) {
-    const int lane = threadIdx.x % kGroup;
-    row_step = kGroup / frame.disc_vectors;
-    first_row = lane / frame.disc_vectors;
-    vector = lane - first_row * frame.disc_vectors;
-    if (first_row >= row_step) first_row = 2 * frame.half_patch + 1;
-  }
-};
-
-__device__ __forceinline__ int GroupSum(int v) {
-#pragma unroll
-  for (int step = kGroup / 2; step > 0; step /= 2) v += __shfl_xor_sync(kFullWarp, v, step);
-  return v;
-}
-
-// By kGroup lanes; valid in all of them. All lanes of the warp must call.
-__device__ float CentroidAngle(const Frame& frame, const Level& level, const DiscLane& mine, int x, int y) {
-  const int half = frame.half_patch;
-  int moment_x = 0;
-  int moment_y = 0;
-  if (x >= half && x < level.width - half && y >= half && y < level.height - half) {
-    const int rows = 2 * half + 1;
-    const int skew = (x - half) & 7;
-    const uint8_t* pixels =
-        level.image + static_cast<size_t>(y - half) * level.pitch + (x - half - skew) + 8 * mine.vector;
-    const uint2* masks = frame.disc_masks + skew * rows * frame.disc_vectors + mine.vector;
-    int sum = 0;
-    int ramp = 0;  // sum of column within the vector * pixel
-    for (int first = mine.first_row; first < rows; first += kRowsInFlight * mine.row_step) {
-      uint2 p[kRowsInFlight], mask[kRowsInFlight];
-#pragma unroll
-      for (int i = 0; i < kRowsInFlight; ++i) {
-        const int v = first + i * mine.row_step;
-        const bool exists = v < rows;
-        p[i] = exists ? *reinterpret_cast<const uint2*>(pixels + v * level.pitch) : make_uint2(0, 0);
-        mask[i] = exists ? masks[v * frame.disc_vectors] : make_uint2(0, 0);
-      }
-#pragma unroll
-      for (int i = 0; i < kRowsInFlight; ++i) {
-        const uint32_t a = p[i].x & mask[i].x;
-        const uint32_t b = p[i].y & mask[i].y;
-        const int row_sum = __dp4a(b, 0x01010101u, __dp4a(a, 0x01010101u, 0u));
-        ramp = __dp4a(b, 0x07060504u, __dp4a(a, 0x03020100u, static_cast<unsigned>(ramp)));
-        sum += row_sum;
-        moment_y += (first + i * mine.row_step - half) * row_sum;
-      }
-    }
-    moment_x = ramp + sum * (8 * mine.vector - skew - half);
-  } else {
-    for (int v = static_cast<int>(threadIdx.x % kGroup) - half; v <= half; v += kGroup) {
-      const int half_width = frame.half_width[v < 0 ? -v : v];
-      const uint8_t* row = level.image + static_cast<size_t>(Reflect101(y + v, level.height)) * level.pitch;
-      for (int u = -half_width; u <= half_width; ++u) {
-        const int p = row[Reflect101(x + u, level.width)];
-        moment_x += u * p;
-        moment_y += v * p;
-      }
-    }
-  }
-  return FastAtan2(static_cast<float>(GroupSum(moment_y)), static_cast<float>(GroupSum(moment_x)));
-}
 
 struct Kept {
   Candidate corner;
@@ -175,15 +101,15 @@ __global__ void __launch_bounds__(kRankThreads, kBlocksPerMultiprocessor)
     }
     __syncthreads();
     const uint32_t kept = memory.kept_count;
-    constexpr uint32_t kGroups = kRankThreads / kGroup;
-    for (uint32_t i = threadIdx.x / kGroup; i < (kept + 1) / 2 * 2; i += kGroups) {
+    constexpr uint32_t kGroups = kRankThreads / kAngleLanes;
+    for (uint32_t i = threadIdx.x / kAngleLanes; i < (kept + 1) / 2 * 2; i += kGroups) {
       const Kept mine = memory.kept[i < kept ? i : kept - 1];
       const uint32_t position = mine.corner.position;
       const float angle = frame.orient ? CentroidAngle(frame, level, disc, XOf(position), YOf(position)) : -1.0f;
       if (i >= kept) continue;
       const uint4 record = {position, mine.corner.key, __float_as_uint(angle), 0};
-      if (threadIdx.x % kGroup == 0) *reinterpret_cast<uint4*>(&level.result[mine.rank]) = record;
-      if (threadIdx.x % kGroup == 1) *reinterpret_cast<uint4*>(&level.ranked[mine.rank]) = record;
+      if (threadIdx.x % kAngleLanes == 0) *reinterpret_cast<uint4*>(&level.result[mine.rank]) = record;
+      if (threadIdx.x % kAngleLanes == 1) *reinterpret_cast<uint4*>(&level.ranked[mine.rank]) = record;
     }
     __syncthreads();
   }
