@@ -58,13 +58,6 @@ __device__ Cut FindCut(const uint32_t* histogram, uint32_t wanted) {
   return {__shfl_sync(kFullWarp, cut.bin, from), __shfl_sync(kFullWarp, cut.above, from)};
 }
 
-// The response threshold of a dense detector, as reference::OverThreshold has it.
-__device__ __forceinline__ float ThresholdOf(const MapFrame& map) {
-  float threshold = map.response_threshold;
-  if (map.is_fraction) threshold *= __uint_as_float(FromOrderedKey(map.counters->greatest));
-  return threshold > 0 ? threshold : 0;
-}
-
 __global__ void __launch_bounds__(kThreads)
     CutKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT MapFrame map) {
   __shared__ int cut[kMaxLevels];
@@ -79,18 +72,16 @@ __global__ void __launch_bounds__(kThreads)
     if (threadIdx.x % kWarp == 0) cut[g] = found.bin;
   }
   __syncthreads();
-  const float threshold = map.is_dense ? ThresholdOf(map) : 0;
   for (uint32_t first = blockIdx.x * kThreads; first < total; first += gridDim.x * kThreads) {
     const uint32_t i = first + threadIdx.x;
     Candidate c = {0, 0};
-    bool exists = i < total;
+    const bool exists = i < total;
     if (exists) c = frame.candidates[i];
-    if (map.is_dense) exists = exists && __uint_as_float(FromOrderedKey(c.key)) > threshold;
-    const int group = GroupOf(map, c.position);
+    const int g = GroupOf(map, LevelOf(c.position));
     const int bin = HarrisBin(c.key);
-    AppendToShortlist(frame, exists && bin > cut[group], c);
-    if (exists && bin == cut[group]) {
-      map.edges[map.level[group].first_edge + atomicAdd(&map.counters->edges[group], 1u)] = c;
+    AppendToShortlist(frame, frame.counters->shortlisted, exists && bin > cut[g], c);
+    if (exists && bin == cut[g]) {
+      map.edges[map.level[g].first_edge + atomicAdd(&map.counters->edges[g], 1u)] = c;
     }
   }
 }
@@ -151,13 +142,10 @@ __global__ void __launch_bounds__(kEdgeThreads)
     const uint32_t i = first + threadIdx.x;
     Candidate c = {0, 0};
     if (i < count) c = edges[i];
-    AppendToShortlist(frame, i < count && c.key >= least, c);
+    AppendToShortlist(frame, frame.counters->shortlisted, i < count && c.key >= least, c);
   }
   __syncthreads();
-  if (threadIdx.x == 0) {
-    map.counters->edges[group] = 0;
-    if (group == 0) map.counters->greatest = 0;
-  }
+  if (threadIdx.x == 0) map.counters->edges[group] = 0;
 }
 
 __global__ void __launch_bounds__(kThreads) RescoreKernel(GLINT_KERNEL_ARGUMENT Frame frame) {

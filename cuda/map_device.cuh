@@ -11,6 +11,16 @@ __device__ __forceinline__ int LanesBelow(unsigned lanes) {
   return __popc(lanes & ((1u << (threadIdx.x % kWarp)) - 1));
 }
 
+// As CopyAsync16(), 8 bytes.
+__device__ __forceinline__ void CopyAsync8(void* shared, const void* global) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  const auto to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(to), "l"(global) : "memory");
+#else
+  *static_cast<uint2*>(shared) = *static_cast<const uint2*>(global);
+#endif
+}
+
 __device__ __forceinline__ void AtomicMax(uint64_t* at, uint64_t v) {
   using Wide = unsigned long long;  // NOLINT(google-runtime-int): atomicMax's type
   atomicMax(reinterpret_cast<Wide*>(at), static_cast<Wide>(v));
@@ -23,15 +33,33 @@ __device__ __forceinline__ uint32_t KeyOf(const MapFrame& map, uint32_t raw) {
 }
 
 // Which of the cuts a candidate takes part in.
-__device__ __forceinline__ int GroupOf(const MapFrame& map, uint32_t position) {
-  return map.cut_by_level ? LevelOf(position) : 0;
-}
+__device__ __forceinline__ int GroupOf(const MapFrame& map, int level) { return map.cut_by_level ? level : 0; }
 __device__ __forceinline__ uint32_t WantedOf(const Frame& frame, const MapFrame& map, int group) {
   return map.cut_by_level ? static_cast<uint32_t>(frame.level[group].first_share) : map.wanted;
 }
 
-// Appends to the shortlist of its level. All lanes of the warp must call; `has`: this lane has a corner.
-__device__ __forceinline__ void AppendToShortlist(const Frame& frame, bool has, Candidate c) {
+// This frame's turn, for the corner stage, which must call it with all threads: whose cells and list may be added to.
+// Clears what the next frame will use, and the table of Sink::kLevelCells.
+__device__ __forceinline__ uint32_t BeginTurn(const MapFrame& map) {
+  const uint32_t turn = map.counters->next_turn;
+  const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
+  const uint32_t threads = gridDim.x * blockDim.x;
+  uint64_t* next = map.cells + (turn ^ 1) * map.cell_count;
+#pragma unroll 1
+  for (uint32_t i = thread; i < map.cell_count; i += threads) next[i] = 0;
+#pragma unroll 1
+  for (uint32_t i = thread; i < map.slot_count; i += threads) {
+    *reinterpret_cast<uint4*>(&map.slots[i]) = make_uint4(0, 0, 0, 0);
+  }
+  if (thread == 0) map.counters->turn = turn;
+  auto* list = reinterpret_cast<uint32_t*>(&map.counters->list[turn ^ 1]);
+  if (thread < sizeof(MapList) / sizeof(uint32_t)) list[thread] = 0;
+  return turn;
+}
+
+// Appends to the shortlist of its level, of which there are counts[level]. All lanes of the warp must call; `has`: this
+// lane has a corner.
+__device__ __forceinline__ void AppendToShortlist(const Frame& frame, uint32_t* counts, bool has, Candidate c) {
   unsigned waiting = __ballot_sync(kFullWarp, has);
   const int lane = threadIdx.x % kWarp;
   while (waiting != 0) {
@@ -39,15 +67,15 @@ __device__ __forceinline__ void AppendToShortlist(const Frame& frame, bool has, 
     const int l = __shfl_sync(kFullWarp, LevelOf(c.position), leader);
     const unsigned same = __ballot_sync(kFullWarp, has && LevelOf(c.position) == l);
     uint32_t base = 0;
-    if (lane == leader) base = atomicAdd(&frame.counters->shortlisted[l], static_cast<uint32_t>(__popc(same)));
+    if (lane == leader) base = atomicAdd(&counts[l], static_cast<uint32_t>(__popc(same)));
     base = __shfl_sync(kFullWarp, base, leader);
     if ((same >> lane & 1) != 0) frame.level[l].shortlist[base + LanesBelow(same)] = c;
     waiting &= ~same;
   }
 }
 
-// Appends to the candidates; the histogram is the caller's. All lanes of the warp must call.
-__device__ __forceinline__ void AppendCandidate(const Frame& frame, bool has, Candidate c) {
+// Appends to the candidates and their histogram. All lanes of the warp must call; `has`: this lane has a corner.
+__device__ __forceinline__ void AppendCandidate(const Frame& frame, const MapFrame& map, bool has, Candidate c) {
   const unsigned lanes = __ballot_sync(kFullWarp, has);
   if (lanes == 0) return;
   uint32_t base = 0;
@@ -55,17 +83,9 @@ __device__ __forceinline__ void AppendCandidate(const Frame& frame, bool has, Ca
     base = atomicAdd(&frame.counters->candidates, static_cast<uint32_t>(__popc(lanes)));
   }
   base = __shfl_sync(kFullWarp, base, 0);
-  if (has) frame.candidates[base + LanesBelow(lanes)] = c;
-}
-
-// To where the frame's next stage looks for it. All lanes of the warp must call.
-__device__ __forceinline__ void EmitWinner(const Frame& frame, const MapFrame& map, bool has, Candidate c) {
-  if (!map.cut) {
-    AppendToShortlist(frame, has, c);
-    return;
-  }
-  AppendCandidate(frame, has, c);
-  if (has) atomicAdd(&frame.counters->histogram[GroupOf(map, c.position)][HarrisBin(c.key)], 1u);
+  if (!has) return;
+  frame.candidates[base + LanesBelow(lanes)] = c;
+  atomicAdd(&frame.counters->histogram[GroupOf(map, LevelOf(c.position))][HarrisBin(c.key)], 1u);
 }
 
 // HarrisResponse() at a pixel of a level; reflections outside.

@@ -34,10 +34,20 @@ GLINT_HD inline uint64_t CellEntry(uint32_t position, uint32_t raw) {
 GLINT_HD inline uint32_t RawOf(uint64_t entry) { return static_cast<uint32_t>(entry >> 32); }
 GLINT_HD inline uint32_t PositionOf(uint64_t entry) { return ~static_cast<uint32_t>(entry); }
 
-// Written with atomics, as Counters. All zero before a frame; the cut's second half clears them.
+// The candidates of a detector with MapFrame::ranks; they are in the levels' shortlists.
+struct MapList {
+  uint32_t count[kMaxLevels];
+  uint32_t greatest;  // OrderedKey of the level's greatest Harris measure, if it is positive; else 0
+};
+
+// Written with atomics, as Counters.
 struct MapCounters {
-  uint32_t edges[kMaxLevels];  // candidates in the bin in which a group's cut falls
-  uint32_t greatest;           // OrderedKey of the level's greatest Harris measure
+  uint32_t edges[kMaxLevels];  // candidates in the bin in which a group's cut falls; zero between frames
+  // Frames take turns, 0 and 1: each has cells and a list of its own, which the corner stage of the one before clears.
+  // The corner stage reads next_turn and sets turn to it; the last stage that needs them does the opposite.
+  uint32_t turn;
+  uint32_t next_turn;
+  MapList list[2];
 };
 
 // x / cell is the high word of x * CellReciprocal(cell), for x < 2^14 and cell <= 2^9: the product is too large by less
@@ -58,7 +68,7 @@ struct MapLevel {
   uint32_t cell_width_reciprocal;  // see CellReciprocal()
   uint32_t cell_height_reciprocal;
 
-  uint32_t first_edge;  // of its group, see MapFrame::edges
+  uint32_t first_edge;  // see MapFrame::edges
   int first_block;      // of this level in a launch over all levels: direct pyramid, integral image
 
   // Integral image in bands of kBandRows rows. sums: of the pixels at or above and left of each, in its band;
@@ -70,6 +80,9 @@ struct MapLevel {
 };
 inline constexpr int kBandRows = 16;
 
+inline constexpr int kRankBits = 11;               // of the ranking's bins
+inline constexpr uint32_t kKeyOfOne = 0xbf800000;  // OrderedKey() of 1.0
+
 // Keys of candidates are OrderedKey()s of floats: Harris measures, or integer scores times key_scale, a power of 2 that
 // brings them below 1, where HarrisBin() tells them apart.
 struct MapFrame {
@@ -77,14 +90,17 @@ struct MapFrame {
   Pyramid pyramid;
   Score score;
   bool is_dense;      // CornerTest::kEveryPixel
+  bool ranks;         // by RankMap(); else the candidates are cut, then ranked as cv::ORB's are
   bool cut_by_level;  // else by image
-  bool cut;           // there may be more candidates than are wanted
   int tiles;
   int max_arc;
   int arc_length;
   int radius;       // of suppression
   int reach;        // of the aggregation's suppression, pixels of the image
   uint32_t wanted;  // of the image
+  uint32_t most;    // cells or candidates there can be
+  int level_bits;   // the ranking has 2^level_bits bins for each level, and
+  int rank_shift;   // takes a key's bits from this one on
   float key_scale;
   uint32_t cell_count;
   uint32_t slot_count;  // a power of 2, or 0
@@ -104,7 +120,7 @@ struct MapFrame {
   uint8_t* smooth;              // null if it is not smoothed
 
   MapCounters* counters;
-  uint64_t* cells;  // CellEntry()s, 0: empty; zero between frames
+  uint64_t* cells;  // CellEntry()s, 0: empty; cell_count for each turn
   Gathered* slots;
   Candidate* edges;
   const BfrostRegion* bfrost;  // of pattern half h, region i: at element h * kBfrostRegions + i

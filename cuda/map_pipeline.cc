@@ -24,22 +24,14 @@ absl::Status EnqueuePyramid(StreamView stream, const DetectorOptions& options, c
   return absl::InternalError("pyramid stage: kind");
 }
 
-// From corners to shortlists.
+// From corners to the result.
 absl::Status EnqueueSelection(StreamView stream, const DetectorOptions& options, const Frame& frame,
                               const MapFrame& map, int multiprocessors) {
-  switch (map.sink) {
-    case Sink::kList:
-      break;
-    case Sink::kImageCells:
-      GLINT_RETURN_IF_ERROR(CollectCells(stream, frame, map, multiprocessors));
-      break;
-    case Sink::kLevelCells:
-      GLINT_RETURN_IF_ERROR(Aggregate(stream, frame, map, multiprocessors));
-      break;
-  }
-  if (map.cut) GLINT_RETURN_IF_ERROR(CutCandidates(stream, frame, map, multiprocessors));
-  if (options.ranking != Ranking::kHarris) return absl::OkStatus();
-  return RescoreShortlists(stream, frame, multiprocessors);
+  if (map.sink == Sink::kLevelCells) GLINT_RETURN_IF_ERROR(Aggregate(stream, frame, map, multiprocessors));
+  if (map.ranks) return RankMap(stream, frame, map, multiprocessors);
+  GLINT_RETURN_IF_ERROR(CutCandidates(stream, frame, map, multiprocessors));
+  if (options.ranking == Ranking::kHarris) GLINT_RETURN_IF_ERROR(RescoreShortlists(stream, frame, multiprocessors));
+  return Orient(stream, frame, /*harris_keys=*/true, multiprocessors);
 }
 
 }  // namespace
@@ -48,10 +40,10 @@ absl::Status EnqueueMap(StreamView stream, const DetectorOptions& options, const
                         int multiprocessors, const std::function<absl::Status()>& mark) {
   GLINT_RETURN_IF_ERROR(EnqueuePyramid(stream, options, frame, map, multiprocessors));
   GLINT_RETURN_IF_ERROR(mark());
-  GLINT_RETURN_IF_ERROR(map.is_dense ? FindDenseHarris(stream, frame, map) : FindMapCorners(stream, frame, map));
+  GLINT_RETURN_IF_ERROR(map.is_dense ? FindDenseHarris(stream, frame, map)
+                                     : FindMapCorners(stream, frame, map, multiprocessors));
   GLINT_RETURN_IF_ERROR(mark());
   GLINT_RETURN_IF_ERROR(EnqueueSelection(stream, options, frame, map, multiprocessors));
-  GLINT_RETURN_IF_ERROR(Orient(stream, frame, /*harris_keys=*/true, multiprocessors));
   GLINT_RETURN_IF_ERROR(mark());
   if (options.descriptor == Descriptor::kBfrost) {
     GLINT_RETURN_IF_ERROR(BuildIntegrals(stream, frame, map));
@@ -71,10 +63,8 @@ int CountMapLaunches(const DetectorOptions& options, const Frame& frame, const M
                  : options.pyramid == Pyramid::kHalf   ? (levels + 2) / 3
                                                        : std::min(levels, 1);
   launches += 1 + (map.smooth != nullptr ? 1 : 0);
-  launches += map.sink == Sink::kLevelCells ? 2 : map.sink == Sink::kImageCells ? 1 : 0;
-  launches += map.cut ? 2 : 0;
-  launches += options.ranking == Ranking::kHarris ? 1 : 0;
-  launches += 1;
+  launches += map.sink == Sink::kLevelCells ? 2 : 0;
+  launches += map.ranks ? 1 : options.ranking == Ranking::kHarris ? 4 : 3;
   if (options.descriptor == Descriptor::kBfrost) return launches + 3;
   launches += options.orientation == Orientation::kArcMidpoint ? 1 : 0;
   return launches + (options.descriptor == Descriptor::kRbrief ? 1 : 0);

@@ -11,7 +11,7 @@ namespace glint::cuda {
 namespace {
 
 constexpr size_t kAlignment = 256;
-constexpr int kDenseStripRows = 16;
+constexpr int kDenseStripRows = 10;
 
 int DivideUp(int n, int by) { return (n + by - 1) / by; }
 size_t RoundUp(size_t n, size_t to) { return (n + to - 1) / to * to; }
@@ -96,7 +96,7 @@ MapPlan::MapPlan(const DetectorOptions& options, const Frame& frame, const AddSc
     PlanTiles(options, frame);
   }
   PlanCells(options, frame);
-  PlanCut(options, frame, add_scratch);
+  PlanRanking(options, frame, add_scratch);
   if (options.descriptor == Descriptor::kBfrost) PlanIntegrals(options, frame, add_scratch, add_table);
 }
 
@@ -141,22 +141,36 @@ void MapPlan::PlanCells(const DetectorOptions& options, const Frame& frame) {
     if (by_level || l == 0) cells += CellsOf(shape, cell_width, cell_height);
   }
   map_.cell_count = static_cast<uint32_t>(cells);
-  cells_offset_ = AddState(cells * sizeof(uint64_t));
+  cells_offset_ = AddState(2 * cells * sizeof(uint64_t));
   if (map_.sink != Sink::kLevelCells) return;
   map_.slot_count = 64;
   while (map_.slot_count < 2 * cells) map_.slot_count *= 2;
   slots_offset_ = AddState(map_.slot_count * sizeof(Gathered));
 }
 
-void MapPlan::PlanCut(const DetectorOptions& options, const Frame& frame, const AddScratch& add_scratch) {
+void MapPlan::PlanRanking(const DetectorOptions& options, const Frame& frame, const AddScratch& add_scratch) {
   const PyramidPlan plan = PlanPyramid(options, {frame.level[0].width, frame.level[0].height});
   size_t candidates = 0;
   for (int l = 0; l < frame.levels; ++l) {
     map_.level[l].first_edge = static_cast<uint32_t>(candidates);
     if (frame.level[l].width > 0) candidates += MaxMapCorners(options, plan, l);
   }
-  map_.cut = map_.sink == Sink::kList || std::min<size_t>(candidates, map_.cell_count) > map_.wanted;
-  if (map_.cut) edges_offset_ = add_scratch(candidates * sizeof(Candidate));
+  // To rank everything by sorting it in every block pays as long as most of it stays; cells and dense Harris, which
+  // knows its threshold, bring little else.
+  map_.ranks = options.selection == Selection::kGrid || map_.is_dense ||
+               (!map_.cut_by_level && candidates <= size_t{2} * map_.wanted);
+  if (!map_.ranks) {
+    edges_offset_ = add_scratch(candidates * sizeof(Candidate));
+    return;
+  }
+  map_.most = map_.sink == Sink::kImageCells ? map_.cell_count : static_cast<uint32_t>(candidates);
+  // The levels share the bins where their corners are mixed.
+  map_.level_bits = kRankBits;
+  for (int slots = 1; map_.sink == Sink::kImageCells && slots < frame.levels; slots *= 2) --map_.level_bits;
+  // Integer scores and fractions of the greatest measure span few octaves, measures many.
+  const int octave_bits = options.score == Score::kHarris && !map_.is_fraction ? 5 : 3;
+  constexpr int kMantissaBits = 23;
+  map_.rank_shift = kMantissaBits + octave_bits - map_.level_bits;
 }
 
 void MapPlan::PlanDense(const DetectorOptions& options, const Frame& frame, const AddScratch& add_scratch) {

@@ -38,7 +38,7 @@ class MapPlan {
  private:
   void PlanTiles(const DetectorOptions& options, const Frame& frame);
   void PlanCells(const DetectorOptions& options, const Frame& frame);
-  void PlanCut(const DetectorOptions& options, const Frame& frame, const AddScratch& add_scratch);
+  void PlanRanking(const DetectorOptions& options, const Frame& frame, const AddScratch& add_scratch);
   void PlanDense(const DetectorOptions& options, const Frame& frame, const AddScratch& add_scratch);
   void PlanIntegrals(const DetectorOptions& options, const Frame& frame, const AddScratch& add_scratch,
                      const AddTable& add_table);

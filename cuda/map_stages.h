@@ -1,6 +1,5 @@
 // The launchers of the detectors that are not of cv::ORB's kind, in the order in which a frame runs them, as
-// cuda/stages.h has them for those that are. Corner stages feed either the candidates, which are cut, or cells, whose
-// winners become candidates; from the shortlists on the stages are those of cuda/stages.h.
+// cuda/stages.h has them for those that are. Corner stages feed the candidates or cells.
 #ifndef GLINT_CUDA_MAP_STAGES_H_
 #define GLINT_CUDA_MAP_STAGES_H_
 
@@ -24,21 +23,21 @@ struct MapTiling {
 };
 MapTiling GetMapTiling();
 absl::Status PrepareMapCorners(Api* api);  // once per device
-absl::Status FindMapCorners(StreamView stream, const Frame& frame, const MapFrame& map);
+absl::Status FindMapCorners(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors);
 
-// dense_harris.cu: maxima of the Harris measure at every pixel into the candidates, and the greatest measure.
+// dense_harris.cu: maxima of the Harris measure at every pixel into the shortlist, and the greatest measure.
 absl::Status FindDenseHarris(StreamView stream, const Frame& frame, const MapFrame& map);
 // Columns that a strip answers for.
 int DenseHarrisColumns(int block_radius, int radius);
 
-// cells.cu: the cells' corners into the candidates, or into the shortlists if all are wanted.
-absl::Status CollectCells(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors);
-// Aggregation over levels: the cells' corners into the table of image pixels, and those that survive its suppression
-// into candidates or shortlists.
+// cells.cu: aggregation over levels: the cells' corners into the table of image pixels, and those that survive its
+// suppression into the shortlists or, without MapFrame::ranks, the candidates.
 absl::Status Aggregate(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors);
 
-// cut.cu: the best of the candidates into the shortlists, exactly, ties included; those over the response threshold if
-// there is one.
+// map_rank.cu: with MapFrame::ranks, from the cells or the shortlists to the result.
+absl::Status RankMap(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors);
+
+// cut.cu: else, before Orient(): the best of the candidates into the shortlists, exactly, ties included.
 absl::Status CutCandidates(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors);
 // The shortlists' keys become Harris measures.
 absl::Status RescoreShortlists(StreamView stream, const Frame& frame, int multiprocessors);

@@ -1,0 +1,251 @@
+// A warp that finds the Harris measure of a strip of the image, its maxima within the suppression's radius, and the
+// greatest measure.
+//
+// It walks down a strip of 128 columns, four neighbouring ones per lane: the last three rows' differences and sums
+// give the gradients of the row before; products enter and leave the columns' sums, in registers, as their row enters
+// and leaves the window, whose gradients wait in shared memory; neighbouring lanes' sums, by shuffles, make the
+// window's. Suppression by one pixel compares with the two rows before in registers; by another radius it keeps 16 rows
+// of measures in shared memory. Outside the image the products of gradients are reflected: the gradients of a reflected
+// image are those of the pixel that it mirrors but for their sign, which is put right.
+//
+// The loop over rows is short on purpose: unrolled over the window it would not fit the instruction cache.
+//
+// Shared memory for a warp: 0.5 KiB for each row of the window; what was found, 2 KiB; measures, 8 KiB.
+#ifndef GLINT_CUDA_DENSE_WALKER_CUH_
+#define GLINT_CUDA_DENSE_WALKER_CUH_
+
+#include "cuda/dense_strip.cuh"
+#include "cuda/dense_window.cuh"
+#include "cuda/map_device.cuh"
+
+namespace glint::cuda {
+
+// A warp on its way down a strip.
+template <int kRadius, bool kByOne>
+struct Walker {
+  static constexpr int kSide = 2 * kRadius + 1;
+
+  const Frame& frame;
+  const MapFrame& map;
+  const Level& level;
+  Strip<kRadius, kByOne>& strip;
+  MapList& list;
+  int lane;
+  int x;                     // of the lane's leftmost column
+  bool inside_x;             // the strip does not leave the image
+  int column[kLaneColumns];  // where the lane's pixels are
+  bool mirrored[kLaneColumns];
+  float cap[kLaneColumns];  // kOutside if the column's measure does not exist
+  int found = 0;
+  uint32_t known;  // OrderedKey() of the greatest measure that the warp knows of
+  uint32_t seen;   // of what all have found, at the last look
+  float least;     // a measure must be greater
+
+  __device__ __forceinline__ Walker(const Frame& f, const MapFrame& m, Strip<kRadius, kByOne>& s, MapList& to,
+                                    int strip_x)
+      : frame(f),
+        map(m),
+        level(f.level[0]),
+        strip(s),
+        list(to),
+        lane(threadIdx.x % kWarp),
+        x(strip_x + kLaneColumns * lane),
+        inside_x(strip_x >= 0 && strip_x + kStripColumns <= level.width) {
+#pragma unroll
+    for (int k = 0; k < kLaneColumns; ++k) {
+      column[k] = inside_x ? x + k : Reflect101(x + k, level.width);
+      mirrored[k] = !inside_x && IsMirrored(x + k, level.width);
+      const int at = kLaneColumns * lane + k;
+      const bool exists = at > kRadius && at < kStripColumns - 1 - kRadius && x + k >= 0 && x + k < level.width;
+      cap[k] = exists ? kInside : kOutside;
+    }
+  }
+
+  // With `mirrors` false, row and columns are inside the image.
+  __device__ __forceinline__ uint32_t Load(int y, bool mirrors) const {
+    if (!mirrors) {
+      return *reinterpret_cast<const uint32_t*>(map.harris_image + static_cast<size_t>(y) * level.pitch + x);
+    }
+    const uint8_t* row = map.harris_image + static_cast<size_t>(Reflect101(y, level.height)) * level.pitch;
+    if (inside_x) return *reinterpret_cast<const uint32_t*>(row + x);
+    uint32_t pixels = 0;
+#pragma unroll
+    for (int k = 0; k < kLaneColumns; ++k) pixels |= static_cast<uint32_t>(row[column[k]]) << (8 * k);
+    return pixels;
+  }
+
+  __device__ __forceinline__ void Flush() {
+    MoveFound(strip.found, found, OrderedKey(__float_as_uint(least)), &list.count[0], level.shortlist);
+    found = 0;
+  }
+
+  // What is not over the threshold of the greatest measure so far will not be over that of the greatest. All lanes must
+  // call, with the greatest that each has seen.
+  __device__ __forceinline__ void RaiseLeast(float greatest) {
+    if (!map.is_fraction) return;
+    const uint32_t own = WarpMax(OrderedKey(__float_as_uint(greatest)));
+    known = max(known, seen);
+    if (own > known && lane == 0) atomicMax(&list.greatest, own);
+    known = max(known, own);
+    least = fmaxf(map.response_threshold * __uint_as_float(FromOrderedKey(known)), 0.0f);
+    seen = *static_cast<volatile const uint32_t*>(&list.greatest);  // on its way until the next call
+  }
+
+  // Appends maxima of row y, one per lane at most. All lanes must call.
+  __device__ __forceinline__ void Append(bool keep, int px, int y, float response) {
+    if (__any_sync(kFullWarp, keep) == 0) return;
+    if (keep && level.mask != nullptr) keep = level.mask[static_cast<size_t>(y) * level.pitch + px] != 0;
+    const unsigned lanes = __ballot_sync(kFullWarp, keep);
+    if (keep) {
+      strip.found[found + LanesBelow(lanes)] = {PackPosition(0, px, y), OrderedKey(__float_as_uint(response))};
+    }
+    found += __popc(lanes);
+  }
+
+  // Row y's maxima, when the rows around it are in shared memory.
+  __device__ __forceinline__ void Suppress(int y, int x_low, int x_high) {
+    const int radius = map.radius;
+#pragma unroll 1
+    for (int k = 0; k < kLaneColumns; ++k) {
+      const int at = kLaneColumns * lane + k;
+      const float own = strip.response[y & (kHeldRows - 1)][at];
+      bool keep = x + k >= x_low && x + k < x_high && own > least;
+      if (keep) {
+        float most = kOutside;
+        for (int v = -radius; v <= radius; ++v) {
+          const float* row = &strip.response[(y + v) & (kHeldRows - 1)][at];
+          for (int u = -radius; u <= radius; ++u) {
+            if (u != 0 || v != 0) most = fmaxf(most, row[u]);
+          }
+        }
+        keep = own > most;
+      }
+      Append(keep, x + k, y, own);
+    }
+  }
+
+  // The same by one pixel, as rows come: the row before, of which the upper neighbours are known.
+  struct Row {
+    float own[kLaneColumns];
+    float all[kLaneColumns];   // the greatest of each measure and those left and right of it
+    float best[kLaneColumns];  // the greatest of the neighbours above, left and right, and of what is too little
+  };
+  __device__ __forceinline__ void SuppressByOne(int y, int x_low, int x_high, const float (&response)[kLaneColumns],
+                                                bool answers, Row* before) {
+    const float left = __shfl_up_sync(kFullWarp, response[kLaneColumns - 1], 1);
+    const float right = __shfl_down_sync(kFullWarp, response[0], 1);
+    float side[kLaneColumns], all[kLaneColumns];
+    bool keep[kLaneColumns];
+#pragma unroll
+    for (int k = 0; k < kLaneColumns; ++k) {
+      side[k] = fmaxf(k == 0 ? left : response[k - 1], k + 1 == kLaneColumns ? right : response[k + 1]);
+      all[k] = fmaxf(side[k], response[k]);
+      keep[k] = before->own[k] > fmaxf(before->best[k], all[k]);
+    }
+    if (answers && __any_sync(kFullWarp, keep[0] || keep[1] || keep[2] || keep[3]) != 0) {
+      // Neighbours are never both maxima.
+#pragma unroll
+      for (int k = 0; k < kLaneColumns; k += 2) {
+        const int px = keep[k] ? x + k : x + k + 1;
+        Append((keep[k] || keep[k + 1]) && px >= x_low && px < x_high, px, y,
+               keep[k] ? before->own[k] : before->own[k + 1]);
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < kLaneColumns; ++k) {
+      before->best[k] = fmaxf(fmaxf(side[k], before->all[k]), least);
+      before->own[k] = response[k];
+      before->all[k] = all[k];
+    }
+  }
+
+  // Answers for columns x0..x1 - 1 and rows y0..y1 - 1 of the image.
+  __device__ __forceinline__ void Walk(int x0, int x1, int y0, int y1) {
+    const int radius = kByOne ? 1 : map.radius;
+    const int x_low = Max(x0, frame.edge);
+    const int x_high = Min(x1, level.width - frame.edge);
+    const int y_low = Max(y0, frame.edge);
+    const int y_high = Min(y1, level.height - frame.edge);
+    known = seen = 0x80000000u;  // of 0
+    least = map.is_fraction ? 0.0f : fmaxf(map.response_threshold, 0.0f);
+    float greatest = kOutside;
+    int xx[kLaneColumns] = {}, yy[kLaneColumns] = {}, xy[kLaneColumns] = {};  // sums of the columns
+    Row before;
+#pragma unroll
+    for (int k = 0; k < kLaneColumns; ++k) before.own[k] = before.all[k] = before.best[k] = kOutside;
+
+    const int first = y0 - radius - kRadius;  // row of gradients
+    const int last = y1 - 1 + radius + kRadius;
+    const bool mirrors = !inside_x || first < 1 || last >= level.height - 2;
+    PixelRow above(Load(first - 1, mirrors));
+    PixelRow at(Load(first, mirrors));
+    uint32_t next = Load(first + 1, mirrors);
+    uint32_t after = Load(first + 2, mirrors);
+    int slot = 0;
+#pragma unroll 2
+    for (int v = first; v <= last; ++v) {
+      const PixelRow below(next);
+      next = after;
+      after = Load(Min(v + 3, last + 1), mirrors);
+      const bool mirrored_y = mirrors && IsMirrored(v, level.height);
+      uint32_t old[kLaneColumns] = {};
+      if (v >= first + kSide) {
+        const uint4 gone = strip.gradient[slot][lane];
+        old[0] = gone.x, old[1] = gone.y, old[2] = gone.z, old[3] = gone.w;
+      }
+      uint32_t gradient[kLaneColumns];
+#pragma unroll
+      for (int k = 0; k < kLaneColumns; ++k) {
+        int dx = above.difference[k] + 2 * at.difference[k] + below.difference[k];
+        const int dy = below.sum[k] - above.sum[k];
+        if (mirrors && mirrored[k] != mirrored_y) dx = -dx;
+        const int old_dx = static_cast<int>(old[k]) >> 16;
+        const int old_dy = static_cast<int16_t>(old[k] & 0xffff);
+        xx[k] += dx * dx - old_dx * old_dx;
+        yy[k] += dy * dy - old_dy * old_dy;
+        xy[k] += dx * dy - old_dx * old_dy;
+        gradient[k] = __byte_perm(dy, dx, 0x5410);
+      }
+      strip.gradient[slot][lane] = make_uint4(gradient[0], gradient[1], gradient[2], gradient[3]);
+      slot = slot + 1 == kSide ? 0 : slot + 1;
+      above = at;
+      at = below;
+
+      const int y = v - kRadius;  // row of responses
+      if (y < y0 - radius) continue;
+      int sum_xx[kLaneColumns], sum_yy[kLaneColumns], sum_xy[kLaneColumns];
+#pragma unroll
+      for (int k = 0; k < kLaneColumns; ++k) sum_xx[k] = xx[k], sum_yy[k] = yy[k], sum_xy[k] = xy[k];
+      WindowSums<kRadius>(sum_xx);
+      WindowSums<kRadius>(sum_yy);
+      WindowSums<kRadius>(sum_xy);
+      float response[kLaneColumns];
+#pragma unroll
+      for (int k = 0; k < kLaneColumns; ++k) {
+        response[k] = fminf(HarrisResponse(sum_xx[k], sum_yy[k], sum_xy[k], map.harris_k, map.harris_scale4), cap[k]);
+        if (mirrors && (y < 0 || y >= level.height)) response[k] = kOutside;
+        greatest = fmaxf(greatest, response[k]);
+      }
+      if (y % kRowsBetweenLooks == 0) RaiseLeast(greatest);
+      if (found > kFound - kStripColumns) Flush();
+      const int centre = y - radius;  // row of which all neighbours are known now
+      const bool answers = centre >= y_low && centre < y_high;
+      if (kByOne) {
+        SuppressByOne(centre, x_low, x_high, response, answers, &before);
+        continue;
+      }
+      auto* held = reinterpret_cast<float4*>(strip.response[kByOne ? 0 : y & (kHeldRows - 1)]);
+      held[lane] = make_float4(response[0], response[1], response[2], response[3]);
+      __syncwarp();
+      if (answers) Suppress(centre, x_low, x_high);
+      __syncwarp();
+    }
+    RaiseLeast(greatest);
+    RaiseLeast(greatest);
+    if (found > 0) Flush();
+  }
+};
+
+}  // namespace glint::cuda
+
+#endif  // GLINT_CUDA_DENSE_WALKER_CUH_

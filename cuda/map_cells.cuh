@@ -1,0 +1,74 @@
+// What becomes of a corner: whether it is a maximum and unmasked, and its cell.
+#ifndef GLINT_CUDA_MAP_CELLS_CUH_
+#define GLINT_CUDA_MAP_CELLS_CUH_
+
+#include <cstddef>
+
+#include "cuda/map_device.cuh"
+#include "cuda/map_tile.cuh"
+
+namespace glint::cuda {
+
+__device__ __forceinline__ bool IsUnmasked(const Frame& frame, const MapFrame& map, const Level& level, int x, int y) {
+  if (level.mask == nullptr) return true;
+  if (map.pyramid == Pyramid::kCascaded) return level.mask[static_cast<size_t>(y) * level.pitch + x] != 0;
+  const Level& image = frame.level[0];
+  const int image_y = ImagePosition(y, level.scale, image.height);
+  return image.mask[static_cast<size_t>(image_y) * image.pitch + ImagePosition(x, level.scale, image.width)] != 0;
+}
+
+template <typename Response>
+__device__ __forceinline__ bool IsMaximum(const Response* own, int radius) {
+  Response neighbours = Response{0};
+  if (radius == 1) {
+#pragma unroll
+    for (int v = -1; v <= 1; ++v) {
+#pragma unroll
+      for (int u = -1; u <= 1; ++u) {
+        if (u != 0 || v != 0) neighbours = max(neighbours, own[v * kTestedColumns + u]);
+      }
+    }
+    return *own > neighbours;
+  }
+#pragma unroll 1
+  for (int v = -radius; v <= radius; ++v) {
+#pragma unroll 1
+    for (int u = -radius; u <= radius; ++u) {
+      if (u != 0 || v != 0) neighbours = max(neighbours, own[v * kTestedColumns + u]);
+    }
+  }
+  return *own > neighbours;
+}
+
+__device__ __forceinline__ int DivideByCell(int at, uint32_t reciprocal) {
+  return reciprocal == 0 ? at : static_cast<int>(__umulhi(static_cast<uint32_t>(at), reciprocal));
+}
+
+__device__ __forceinline__ uint32_t CellAt(const Frame& frame, const MapFrame& map, int l, int x, int y) {
+  const MapLevel& cells = map.level[l];
+  if (map.sink == Sink::kImageCells) {
+    x = ImagePosition(x, frame.level[l].scale, frame.level[0].width);
+    y = ImagePosition(y, frame.level[l].scale, frame.level[0].height);
+  }
+  return static_cast<uint32_t>(cells.first_cell + DivideByCell(y, cells.cell_height_reciprocal) * cells.cells_x +
+                               DivideByCell(x, cells.cell_width_reciprocal));
+}
+
+// Offers corners to cells. All lanes of the warp must call; `has`: this lane has one.
+__device__ __forceinline__ void OfferToCells(uint64_t* cells, bool has, uint32_t cell, uint32_t raw,
+                                             uint32_t position) {
+  const unsigned lanes = __ballot_sync(kFullWarp, has);
+  if (!has) return;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  const unsigned same = __match_any_sync(lanes, cell);
+  const uint32_t most = __reduce_max_sync(same, raw);
+  const uint32_t first = __reduce_max_sync(same, raw == most ? ~position : 0u);
+  if (raw != most || ~position != first) return;
+#endif
+  (void)lanes;
+  AtomicMax(&cells[cell], CellEntry(position, raw));
+}
+
+}  // namespace glint::cuda
+
+#endif  // GLINT_CUDA_MAP_CELLS_CUH_

@@ -1,0 +1,101 @@
+// Which entries stay: the key from which on they do.
+#ifndef GLINT_CUDA_MAP_CUT_CUH_
+#define GLINT_CUDA_MAP_CUT_CUH_
+
+#include "cuda/map_sort.cuh"
+
+namespace glint::cuda {
+
+// Calls `f` with each key of the cells or of all shortlists, which the warps share out.
+template <bool kCells, typename F>
+__device__ __forceinline__ void ForEachKey(const Frame& frame, const Lists& list, Source<kCells> source, F f) {
+  static_assert(kMapRankWarps >= kMaxLevels);
+  const int lists = kCells ? 1 : frame.levels;
+  const int warps = kMapRankWarps / lists;
+  const int l = static_cast<int>(threadIdx.x) / kWarp / warps;
+  if (l >= lists) return;
+  if (!kCells) {
+    source.entries = reinterpret_cast<const uint64_t*>(frame.level[l].shortlist);
+    source.count = list.Count(l);
+  }
+  const uint32_t threads = warps * kWarp;
+#pragma unroll 1
+  for (uint32_t first = threadIdx.x - l * threads; first < source.count; first += kLoads * threads) {
+    uint64_t entry[kLoads];
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) entry[i] = source.Load(first + i * threads);
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      const uint64_t order = source.OrderOf(entry[i]);
+      if (order != 0) f(KeyIn(order));
+    }
+  }
+}
+
+// The digit in which the wanted-th largest falls, from memory.above, which it clears; `wanted` becomes how many of
+// those with that digit are. All threads must call.
+__device__ __forceinline__ Digit FindDigit(uint32_t total, uint32_t* wanted, Memory& memory) {
+  for (int bin = threadIdx.x; bin < kRankBins; bin += kMapRankThreads) {
+    const uint32_t upto = memory.From(bin, total);
+    if (memory.above[bin] >= *wanted || upto < *wanted) continue;
+    memory.digit = {static_cast<uint32_t>(bin), upto == *wanted};
+    memory.needed = *wanted - memory.above[bin];
+  }
+  __syncthreads();
+  *wanted = memory.needed;
+  const Digit digit = memory.digit;
+  ClearBins(memory);
+  __syncthreads();
+  return digit;
+}
+
+// The least key that stays if `wanted` of the image do, and all that tie with the last of them: first the bin that it
+// is in, then its other bits. `bin_of`: of one level. All threads must call; memory.above is 0 before and after.
+template <bool kCells>
+__device__ __forceinline__ uint32_t FindLeast(const Frame& frame, const Lists& list, const Source<kCells>& source,
+                                              const Binning& bin_of, uint32_t wanted, Memory& memory) {
+  ForEachKey(frame, list, source, [&](uint32_t key) { atomicAdd(&memory.above[bin_of.OfKey(key)], 1u); });
+  __syncthreads();
+  const uint32_t total = SumBinsAbove(memory);
+  __syncthreads();
+  if (total <= wanted) {
+    ClearBins(memory);
+    __syncthreads();
+    return source.least;
+  }
+  Digit found = FindDigit(total, &wanted, memory);
+  const auto bin = static_cast<int>(found.value);
+  // A bin's keys have their leading bits in common; but the first and the last bin hold all that is beyond them.
+  const bool open = bin == 0 || bin == kRankBins - 1;
+  uint32_t least = open ? 0 : static_cast<uint32_t>(bin_of.top - (kRankBins - 1) + bin) << bin_of.shift;
+  uint32_t known = open ? 0 : ~0u << bin_of.shift;  // bits of it
+  bool done = !open && found.all;
+  for (int high = open ? 32 : bin_of.shift; high > 0 && !done; high -= kRankBits) {
+    const int shift = Max(high - kRankBits, 0);
+    const uint32_t digits = (1u << (high - shift)) - 1;
+    ForEachKey(frame, list, source, [&](uint32_t key) {
+      if (bin_of.OfKey(key) == bin && ((key ^ least) & known) == 0) atomicAdd(&memory.above[key >> shift & digits], 1u);
+    });
+    __syncthreads();
+    const uint32_t same = SumBinsAbove(memory);
+    __syncthreads();
+    found = FindDigit(same, &wanted, memory);
+    least |= found.value << shift;
+    known |= digits << shift;
+    done = found.all;
+  }
+  // What the last bin's keys have in common may be more than the bits known when all of them stayed.
+  if (bin == kRankBins - 1) least = max(least, static_cast<uint32_t>(bin_of.top) << bin_of.shift);
+  return max(least, source.least);
+}
+
+// The key from which on a dense detector's measures are over its threshold, as reference::OverThreshold has it.
+__device__ __forceinline__ uint32_t LeastOver(const MapFrame& map, uint32_t greatest) {
+  float threshold = map.response_threshold;
+  if (map.is_fraction) threshold *= __uint_as_float(FromOrderedKey(greatest));
+  return OrderedKey(__float_as_uint(threshold > 0 ? threshold : 0)) + 1;
+}
+
+}  // namespace glint::cuda
+
+#endif  // GLINT_CUDA_MAP_CUT_CUH_
