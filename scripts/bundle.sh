@@ -8,7 +8,7 @@
 #   --build       build tree; default: build/bundle, configured here: release, glint without pictures (info, health, bench)
 #   --no-build    pack DIR as it is
 #   --cuda-archs  as GLINT_CUDA_ARCHS; default: ALL
-#   --output      default: build/glint-VERSION-ARCHITECTURE.tar.gz
+#   --output      default: build/glint-VERSION-ARCHITECTURE.tar.xz; a name that ends in .tar.gz needs no xz to unpack
 #
 # Needs patchelf. Programs that use OpenCV's file or video codecs are left out, and named: what those codecs need is
 # three times the size of everything else.
@@ -43,7 +43,7 @@ fi
 
 version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build/CMakeCache.txt")
 name=glint-$version-$(uname -m)
-output=${output:-build/$name.tar.gz}
+output=${output:-build/$name.tar.xz}
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 root=$stage/$name
@@ -110,7 +110,9 @@ echo "$name, commit $(git describe --always --dirty --abbrev=12 2>/dev/null || e
   "$(source /etc/os-release && echo "$PRETTY_NAME")" >"$root/VERSION"
 
 mkdir -p "$(dirname "$output")"
-tar --sort=name --owner=0 --group=0 --numeric-owner -C "$stage" -c "$name" | gzip -9n >"$output"
+compress=(xz -6)
+[[ $output != *.tar.gz ]] || compress=(gzip -9n)
+tar --sort=name --owner=0 --group=0 --numeric-owner -C "$stage" -c "$name" | "${compress[@]}" >"$output"
 bytes=$(stat -c %s "$output")
 echo "$output: $((bytes / 1000)) kB; unpacked $(du -sm "$root" | cut -f 1) MB," \
   "$(find "$root/tests" -type f | wc -l) tests, $(find "$root/lib" -type f | wc -l) libraries"
