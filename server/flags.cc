@@ -145,7 +145,8 @@ const Flag kFlags[] = {
     {"devices", "all|N[,N...]", "CUDA devices, counted from 0; all: those that work", SetDevices,
      [](const ServerOptions& o) { return o.lanes.devices.empty() ? "all" : absl::StrJoin(o.lanes.devices, ","); }},
     GLINT_INT_FLAG("lanes", lanes.lanes,
-                   "frames worked on at the same time by each device; 0: one per processor (CPU), two (CUDA)"),
+                   "frames worked on at the same time by each device; 0: one per processor (CPU), one per two of them, "
+                   "2 to 8 (CUDA)"),
     GLINT_INT_FLAG("threads-per-lane", lanes.threads_per_lane, "CPU threads that share one frame"),
     {"gpu-wait", "spin|yield|block", "how a lane's thread waits for the GPU",
      [](absl::string_view name, absl::string_view value, bool, ServerOptions* o) {

@@ -22,8 +22,9 @@
 namespace glint {
 namespace {
 
-// On a GPU one lane copies while the other computes; more lanes wait for the same multiprocessors.
-constexpr int kDefaultCudaLanes = 2;
+// Of a device: a lane's thread copies pixels that came by a socket, which takes longer than the device does.
+constexpr int kFewestCudaLanes = 2;
+constexpr int kMostCudaLanes = 8;  // more share what the bus carries
 constexpr int kMaxLanes = 1024;
 constexpr int kMaxThreadsPerLane = 256;
 
@@ -197,7 +198,8 @@ absl::StatusOr<LaneSet> CreateCudaLanes(const LaneOptions& options, const std::v
     // One device's is all of them's.
     if (set.pinning.pin == nullptr && cuda::CopiesFromHostRegions(ordinal)) set.pinning = PinningBy(ordinal);
   }
-  const int lanes = options.lanes > 0 ? options.lanes : kDefaultCudaLanes;
+  const int lanes =
+      options.lanes > 0 ? options.lanes : std::clamp(UsableProcessors() / 2, kFewestCudaLanes, kMostCudaLanes);
   for (int i = 0; i < lanes; ++i) {
     for (const int ordinal : devices) {
       pipeline_options.device = ordinal;

@@ -26,7 +26,7 @@ enum class GpuWait { kSpin, kYield, kBlock };
 
 struct LaneOptions {
   Backend backend = Backend::kAuto;  // kAuto: CUDA if a device works, else the CPU
-  int lanes = 0;                     // of each device; 0: one per processor (CPU), two (CUDA)
+  int lanes = 0;                     // of each device; 0: one per processor (CPU), one per two of them, 2 to 8 (CUDA)
   int threads_per_lane = 1;          // CPU: threads that share one frame, the lane's own included
   GpuWait gpu_wait = GpuWait::kBlock;
   std::vector<int> devices;  // CUDA ordinals, `lanes` on each; empty: all that work
