@@ -31,7 +31,7 @@ done
 mkdir -p "$out/log"
 out=$(cd "$out" && pwd)
 export GLINT_BENCH_TOOL=$here/bin/glint-bench GLINT_SCENE_TOOL=$here/bin/glint-scene
-export GLINT_SERVER=$here/bin/glint-server GLINT_CLI=$here/bin/glint TEST_TMPDIR=${TEST_TMPDIR:-$out/tmp}
+export GLINT_SERVER_TOOL=$here/bin/glint-server GLINT_CLI_TOOL=$here/bin/glint TEST_TMPDIR=${TEST_TMPDIR:-$out/tmp}
 mkdir -p "$TEST_TMPDIR"
 failed=0
 

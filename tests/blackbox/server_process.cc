@@ -5,10 +5,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 
 namespace glint::testing {
 
-std::string ServerBinary() { return GLINT_SERVER_BINARY; }
+std::string ServerBinary() {
+  const char* elsewhere = std::getenv("GLINT_SERVER_TOOL");
+  return elsewhere != nullptr ? elsewhere : GLINT_SERVER_BINARY;
+}
 
 ServerProcess::ServerProcess(const std::vector<std::string>& flags) {
   std::vector<std::string> arguments = {ServerBinary(), "--listen=127.0.0.1:0", "--metrics-listen=", "--backend=cpu"};

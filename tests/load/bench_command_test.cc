@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -25,6 +26,11 @@ struct Outcome {
   std::string out;
   std::string err;
 };
+
+std::string Cli() {
+  const char* elsewhere = std::getenv("GLINT_CLI_TOOL");
+  return elsewhere != nullptr ? elsewhere : GLINT_CLI;
+}
 
 class BenchCommandTest : public ::testing::Test {
  protected:
@@ -52,7 +58,7 @@ class BenchCommandTest : public ::testing::Test {
   static Outcome Bench(const std::string& arguments, size_t address = 0) {
     const std::string errors = Path("err");
     FILE* const pipe = popen(absl::StrCat("GLINT_SERVER='", server_->addresses()[address], "' TMPDIR='",
-                                          folder_->string(), "' " GLINT_CLI " bench ", arguments, " 2>", errors)
+                                          folder_->string(), "' '", Cli(), "' bench ", arguments, " 2>", errors)
                                  .c_str(),
                              "r");
     Outcome outcome;
