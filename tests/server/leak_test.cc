@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
+#include <algorithm>
 #include <fstream>
 #include <random>
 #include <string>
@@ -161,7 +162,9 @@ TEST_F(LeakTest, DescriptorsAndMemoryReturnToTheStart) {
       << OpenDescriptors() << " file descriptors, " << descriptors << " before";
   // 25 rounds made 400 streams, some 3 KiB each here alone, over 200 connections, some 10 KiB each, and sent over 700
   // frames of 64 KiB: losing any of these in one of eight places would be seen.
-  EXPECT_TRUE(Eventually([&] { return BytesInUse() < bytes + (192 << 10); }))
+  // gRPC starts threads by processors, whose caches fill at their own time.
+  const size_t allowance = (176 << 10) + (8 << 10) * std::max(std::thread::hardware_concurrency(), 1u);
+  EXPECT_TRUE(Eventually([&] { return BytesInUse() < bytes + allowance; }))
       << BytesInUse() << " bytes in use, " << bytes << " before";
 }
 
