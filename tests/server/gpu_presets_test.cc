@@ -2,9 +2,8 @@
 // without a usable GPU and says why.
 #include <gtest/gtest.h>
 
-#include <iostream>
-
 #include "features/options.h"
+#include "tests/server/gpu_lanes.h"
 #include "tests/server/harness.h"
 #include "tests/support/images.h"
 
@@ -24,13 +23,7 @@ std::string Ask(Backend backend, const v1::DetectRequest& request) {
 }
 
 TEST(GpuPresets, AnswerAsOnTheCpu) {
-  LaneOptions lanes;
-  lanes.backend = Backend::kCuda;
-  lanes.lanes = 1;
-  if (const auto set = CreateLanes(lanes); !set.ok()) {
-    std::cout << "GLINT_SKIP_ALL: " << set.status().message() << std::endl;
-    GTEST_SKIP() << set.status().message();
-  }
+  if (const auto set = OneGpuLane(); !set.ok()) GTEST_SKIP() << set.status().message();
   const Image picture = Texture({641, 479}, 3);
   v1::DetectRequest request;
   SetGray(picture.width(), picture.height(), 0, request.mutable_image());

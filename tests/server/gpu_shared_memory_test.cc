@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <iostream>
 #include <optional>
 
+#include "tests/server/gpu_lanes.h"
 #include "tests/server/harness.h"
 #include "tests/server/memory_client.h"
 #include "tests/support/images.h"
@@ -67,14 +67,10 @@ Answers Ask(Backend backend, const Memory& memory) {
 }
 
 TEST(GpuSharedMemory, IsReadWhereItIs) {
-  LaneOptions lanes;
-  lanes.backend = Backend::kCuda;
-  lanes.lanes = 1;
-  if (const auto set = CreateLanes(lanes); !set.ok()) {
-    std::cout << "GLINT_SKIP_ALL: " << set.status().message() << std::endl;
+  if (const auto set = OneGpuLane(); !set.ok()) {
     GTEST_SKIP() << set.status().message();
   } else if (set->pinning.pin == nullptr) {
-    std::cout << "GLINT_SKIP_ALL: " << set->device << " has the machine's memory for its own" << std::endl;
+    TellSkipped(set->device + " has the machine's memory for its own");
     GTEST_SKIP();
   }
   const Memory memory(kSlots * kSlotBytes);
