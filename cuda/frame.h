@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cuda/cascade.h"
 #include "features/limits.h"
 #include "features/math.h"
 #include "features/patch.h"
@@ -70,6 +71,13 @@ struct Level {
   bool narrow_taps;  // any four neighbouring output columns lie within eight input columns
   int first_row;     // what to make of it: all, unless the image comes in parts
   int end_row;
+
+  // The same for BuildLevel(), see cascade_plan.h; null unless `narrow_taps`.
+  const ColumnGroup* column_groups;
+  const RowMix* row_steps;
+  bool one_window;
+  int first_step;  // rows of the level before from which the rows to make come, as upper ones
+  int end_step;
 
   // Strips of the corner stage, a whole number of blocks: the blocks of all levels follow each other.
   int first_block;

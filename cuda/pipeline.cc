@@ -85,6 +85,7 @@ struct Pipeline::Impl {
     DeviceBuffer state;        // of the map, if there is one
     std::vector<Frame> parts;  // see Plan::part_end; most often one
     Frame host{};              // as the host sees it: the result alone
+    std::vector<Tail> tails;   // likewise
     MapFrame map{};
     std::vector<GraphExec> graphs;  // of each part
 
@@ -213,7 +214,10 @@ absl::StatusOr<Pipeline::Impl::Prepared*> Pipeline::Impl::Prepare(const PlanKey&
     memory.image = staging.device_data();
     memory.mask = staging.device_data() + plan.image_bytes();
   }
-  for (int part = 0; part < key.parts; ++part) prepared.parts.push_back(plan.Place(memory, part));
+  for (int part = 0; part < key.parts; ++part) {
+    prepared.parts.push_back(plan.Place(memory, part));
+    prepared.tails.push_back(plan.PlaceTail(memory, part));
+  }
   PlanMemory host_memory;
   host_memory.result = result.data();
   prepared.host = plan.Place(host_memory);
@@ -239,7 +243,7 @@ int Pipeline::Impl::CountLaunches(const Prepared& prepared) const {
   int launches = 2 + (detector.descriptor == Descriptor::kNone ? 0 : 1);
   // Level 0 needs none, the corner stage takes its place.
   for (const Level& level : prepared.frame().level) launches += level.width > 0 ? 1 : 0;
-  return launches;
+  return launches - std::max(0, prepared.tails.back().levels - 1);
 }
 
 // The stages of a part of a frame; the last one ends it. stage_events, if not null, are recorded before the first stage
@@ -259,9 +263,11 @@ absl::Status Pipeline::Impl::Enqueue(const Prepared& prepared, int part, cudaEve
   }
   {
     const Range range("pyramid");
-    for (int l = 1; l < frame.levels; ++l) {
+    const Tail& tail = prepared.tails[part];
+    for (int l = 1; l < (tail.levels > 0 ? tail.first : frame.levels); ++l) {
       GLINT_RETURN_IF_ERROR(BuildLevel(stream.view(), frame, l, multiprocessors));
     }
+    if (tail.levels > 0) GLINT_RETURN_IF_ERROR(BuildTail(stream.view(), frame, tail));
   }
   GLINT_RETURN_IF_ERROR(mark());
   {

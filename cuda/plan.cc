@@ -22,25 +22,6 @@ constexpr size_t kSlack = 64;                 // bytes after an image that kerne
 size_t RoundUp(size_t n, size_t to) { return (n + to - 1) / to * to; }
 int DivideUp(int n, int by) { return (n + by - 1) / by; }
 
-// The taps of an axis, the last one repeated to a whole vector of four.
-std::vector<PackedTap> MakeTaps(int from, int to) {
-  std::vector<PackedTap> taps;
-  for (int i = 0; i < to; ++i) {
-    const ResizeTap tap = MakeResizeTap(i, from, to);
-    taps.push_back(static_cast<PackedTap>(tap.at) | static_cast<PackedTap>(tap.next_weight) << 16);
-  }
-  while (taps.size() % 4 != 0) taps.push_back(taps.back());
-  return taps;
-}
-
-bool AreNarrow(const std::vector<PackedTap>& taps) {
-  constexpr int kMostApart = 6;  // then the last output's second pixel is the eighth
-  for (size_t i = 0; i < taps.size(); i += 4) {
-    if (static_cast<int>(taps[i + 3] & 0xffff) - static_cast<int>(taps[i] & 0xffff) > kMostApart) return false;
-  }
-  return true;
-}
-
 // See Frame::disc_masks.
 std::vector<uint64_t> MakeDiscMasks(const PatchDisc& disc, int* vectors) {
   constexpr int kVector = 8;
@@ -124,7 +105,10 @@ Plan::Plan(const PlanKey& key, int multiprocessors) : key_(key) {
   const int enough = kBlocksPerMultiprocessor * multiprocessors;
   int steps = kMaxStripSteps;
   for (PlanStrips(steps); steps > 1 && frame_.corner_blocks < enough; PlanStrips(steps)) --steps;
-  for (int part = 0; part < key.parts; ++part) parts_.push_back(MakePart(part));
+  for (int part = 0; part < key.parts; ++part) {
+    parts_.push_back(MakePart(part));
+    tails_.push_back(MakeTail(parts_.back(), multiprocessors));
+  }
   if (IsOrbKind(options)) return;
   map_.emplace(
       options, frame_, [this](size_t bytes) { return AddScratch(bytes); },
@@ -166,10 +150,16 @@ void Plan::PlanLevels() {
     if (key_.masked) offsets.mask = AddScratch(bytes);
     if (l > 0) {
       const Level& before = frame_.level[key_.options.pyramid == Pyramid::kDirect ? 0 : l - 1];
-      const std::vector<PackedTap> columns = MakeTaps(before.width, level.width);
-      level.narrow_taps = AreNarrow(columns);
-      offsets.column_taps = AddTable(columns);
-      offsets.row_taps = AddTable(MakeTaps(before.height, level.height));
+      column_taps_[l] = MakeAxisTaps(before.width, level.width);
+      row_taps_[l] = MakeAxisTaps(before.height, level.height);
+      level.narrow_taps = AreNarrow(column_taps_[l]);
+      offsets.column_taps = AddTable(column_taps_[l].taps);
+      offsets.row_taps = AddTable(row_taps_[l].taps);
+      if (level.narrow_taps && key_.options.pyramid == Pyramid::kCascaded) {
+        level.one_window = FitOneWindow(column_taps_[l]);
+        offsets.column_groups = AddTable(MakeColumnGroups(column_taps_[l], level.one_window));
+        offsets.row_steps = AddTable(MakeRowSteps(row_taps_[l]));
+      }
     }
     const size_t most = MaxCorners(pyramid, l);
     candidates += most;
@@ -237,11 +227,39 @@ Frame Plan::MakePart(int part) const {
     }
     level.first_row = before;
     level.end_row = after;
+    if (l > 0 && before < after) {
+      level.first_step = row_taps_[l].At(before);
+      level.end_step = row_taps_[l].At(after - 1) + 1;
+    }
     level.first_strip = part > 0 ? StripsIn(level, before) : 0;
     level.end_strip = StripsIn(level, after);
   }
   PlanBlocks(&made);
   return made;
+}
+
+Plan::PlacedTail Plan::MakeTail(const Frame& part, int multiprocessors) {
+  PlacedTail placed;
+  if (key_.options.pyramid != Pyramid::kCascaded || !IsOrbKind(key_.options)) return placed;
+  const TailPlan plan = PlanTail(part, column_taps_, row_taps_, multiprocessors);
+  placed.tail = plan.tail;
+  placed.columns = AddTable(plan.columns);
+  placed.rows = AddTable(plan.rows);
+  return placed;
+}
+
+Tail Plan::PlaceTail(const PlanMemory& memory, int part) const {
+  const Frame frame = Place(memory, part);
+  Tail tail = tails_[part].tail;
+  tail.column_tables = reinterpret_cast<const uint4*>(memory.tables + tails_[part].columns);
+  tail.row_tables = reinterpret_cast<const uint4*>(memory.tables + tails_[part].rows);
+  for (int l = 0; l < tail.levels; ++l) {
+    const Level& level = frame.level[tail.first + l];
+    tail.level[l].image = level.image;
+    tail.level[l].mask = level.mask;
+    tail.level[l].pitch = level.pitch;
+  }
+  return tail;
 }
 
 Frame Plan::Place(const PlanMemory& memory, int part) const {
@@ -263,6 +281,10 @@ Frame Plan::Place(const PlanMemory& memory, int part) const {
     if (describe) level.descriptors = memory.result + offsets.descriptors;
     level.column_taps = reinterpret_cast<const PackedTap*>(memory.tables + offsets.column_taps);
     level.row_taps = reinterpret_cast<const PackedTap*>(memory.tables + offsets.row_taps);
+    if (offsets.row_steps > 0) {
+      level.column_groups = reinterpret_cast<const ColumnGroup*>(memory.tables + offsets.column_groups);
+      level.row_steps = reinterpret_cast<const RowMix*>(memory.tables + offsets.row_steps);
+    }
   }
   if (memory.image != nullptr) frame.level[0].image = memory.image;
   if (key_.masked && memory.mask != nullptr) frame.level[0].mask = memory.mask;

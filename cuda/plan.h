@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "cuda/cascade_plan.h"
 #include "cuda/frame.h"
 #include "cuda/map_plan.h"
 #include "features/options.h"
@@ -60,7 +61,15 @@ class Plan {
   Frame Place(const PlanMemory& memory) const { return Place(memory, key_.parts - 1); }
   Frame Place(const PlanMemory& memory, int part) const;
 
+  // The levels of a part that BuildTail() makes, likewise.
+  Tail PlaceTail(const PlanMemory& memory, int part) const;
+
  private:
+  struct PlacedTail {
+    Tail tail{};                   // without pointers
+    size_t columns = 0, rows = 0;  // in tables
+  };
+
   size_t AddScratch(size_t bytes);
   template <typename T>
   size_t AddTable(const std::vector<T>& table);
@@ -69,11 +78,12 @@ class Plan {
   void PlanStrips(int steps);
   int StripsIn(const Level& level, int rows) const;
   Frame MakePart(int part) const;
+  PlacedTail MakeTail(const Frame& part, int multiprocessors);
 
   struct Offsets {
-    size_t image = 0, mask = 0, shortlist = 0, ranked = 0;  // in scratch
-    size_t column_taps = 0, row_taps = 0;                   // in tables
-    size_t result = 0, descriptors = 0;                     // in the result
+    size_t image = 0, mask = 0, shortlist = 0, ranked = 0;                   // in scratch
+    size_t column_taps = 0, row_taps = 0, column_groups = 0, row_steps = 0;  // in tables
+    size_t result = 0, descriptors = 0;                                      // in the result
   };
   PlanKey key_;
   Frame frame_{};  // without pointers
@@ -83,6 +93,8 @@ class Plan {
   size_t disc_offset_ = 0;
   size_t pattern_offset_ = 0;
   std::optional<MapPlan> map_;
+  AxisTaps column_taps_[kMaxLevels], row_taps_[kMaxLevels];
+  std::vector<PlacedTail> tails_;  // of each part
   std::vector<uint8_t> tables_;
   size_t scratch_bytes_ = 0;
   size_t result_bytes_ = 0;

@@ -5,9 +5,13 @@
 //
 // The taps (sx, cx), (sy, cy) are computed on the host in double, once per shape.
 //
-// A thread makes 4 columns x 4 rows. Four neighbouring outputs read within eight input bytes, so each input row costs
-// three aligned word loads, two funnel shifts, two byte permutes and four dot products (dp2a) for four results of the
-// row pass. All loads are issued before the first use.
+// A thread makes eight columns and walks down the input: each row goes through the row pass once, and is mixed with the
+// one above it where an output row lies between them, which the table of steps says. At factors below 4/3 eight outputs
+// read within 15 bytes of an aligned word, so that a row costs four loads, three funnel shifts, four byte permutes and
+// eight dot products (dp2a).
+#include <algorithm>
+
+#include "cuda/cascade.cuh"
 #include "cuda/device.cuh"
 #include "cuda/runtime/error.h"
 #include "cuda/stages.h"
@@ -15,174 +19,199 @@
 namespace glint::cuda {
 namespace {
 
-constexpr int kColumns = 4;      // a thread's: one output word
-constexpr int kRowsAtOnce = 4;   // enough loads in flight to cover their latency
-constexpr int kManyBlocks = 30;  // per multiprocessor: three times what fits
-constexpr int kBlockWarps = 4;   // small blocks, so that small levels spread over the device
-constexpr int kTileColumns = kWarp * kColumns;
+constexpr int kBlock = 128;           // small blocks, so that small levels spread over the device
+constexpr int kColumns = 2 * kGroup;  // a thread's
 
-__device__ __forceinline__ int At(PackedTap tap) { return static_cast<int>(tap & 0xffff); }
-__device__ __forceinline__ int Weight(PackedTap tap) { return static_cast<int>(tap >> 16); }
+// What a launch needs of its two levels.
+struct LevelJob {
+  const uint8_t* from[2];  // image, mask
+  uint8_t* to[2];
+  const ColumnGroup* columns;
+  const RowMix* steps;
+  int from_words;  // from row to row
+  int from_height;
+  int to_pitch;
+  int groups;        // of eight columns
+  uint32_t inverse;  // of `groups`, see Divided()
+  int first_step;    // input rows
+  int end_step;
+  int first_row;  // output rows
+  int rows;
+  int batches;  // of kBatch input rows a thread
+};
 
+template <bool kOneWindow>
 struct Window {
-  uint32_t word[3];  // twelve input bytes from an aligned address
-};
+  uint32_t word[kOneWindow ? 4 : 6];
 
-// The row pass for four outputs of one input row.
-struct RowPass {
-  uint32_t weights[kColumns];  // 256 - cx in the low half, cx in the high one
-  uint32_t pairs[2];           // byte selectors: input bytes of outputs 0, 1 and of 2, 3
-  int shift;                   // bits from the aligned word to the first input byte
-
-  __device__ __forceinline__ void Run(const Window& w, uint32_t h[kColumns]) const {
-    const uint32_t low = __funnelshift_r(w.word[0], w.word[1], shift);
-    const uint32_t high = __funnelshift_r(w.word[1], w.word[2], shift);
-    const uint32_t first = __byte_perm(low, high, pairs[0]);
-    const uint32_t second = __byte_perm(low, high, pairs[1]);
-    h[0] = __dp2a_lo(weights[0], first, 0u);
-    h[1] = __dp2a_hi(weights[1], first, 0u);
-    h[2] = __dp2a_lo(weights[2], second, 0u);
-    h[3] = __dp2a_hi(weights[3], second, 0u);
+  __device__ __forceinline__ void Load(const uint32_t* left, const uint32_t* right) {
+#pragma unroll
+    for (int i = 0; i < 3; ++i) word[i] = left[i];
+    if (kOneWindow) {
+      word[3] = left[3];
+    } else {
+#pragma unroll
+      for (int i = 0; i < 3; ++i) word[3 + i] = right[i];
+    }
   }
 };
 
-// Four outputs a pixel at a time: for steps so long that they do not fit a window, which only tiny levels have.
-__device__ void MixSlowly(const uint8_t* from, const Level& before, const Level& level, uint8_t* to, int x0, int y,
-                          bool is_mask) {
-  for (int x = x0; x < Min(x0 + kColumns, level.width); ++x) {
-    const PackedTap cx = level.column_taps[x];
-    const PackedTap cy = level.row_taps[y];
-    const int next_x = Min(At(cx) + 1, before.width - 1);
-    const uint8_t* top = from + static_cast<size_t>(At(cy)) * before.pitch;
-    const uint8_t* bottom = from + static_cast<size_t>(Min(At(cy) + 1, before.height - 1)) * before.pitch;
-    const uint8_t v = ResizeColumn(Weight(cy), ResizeRow(Weight(cx), top[At(cx)], top[next_x]),
-                                   ResizeRow(Weight(cx), bottom[At(cx)], bottom[next_x]));
-    to[static_cast<size_t>(y) * level.pitch + x] = is_mask ? CutMask(v) : v;
-  }
-}
-
-// Each byte 255 if it is 255, else 0.
-__device__ __forceinline__ uint32_t CutMaskBytes(uint32_t v) { return __vcmpeq4(v, 0xffffffffu); }
-
-// Where four neighbouring output columns lie in the input row, and how it is mixed.
+// Eight neighbouring output columns: `right` reads from where `left` does, four bytes on, or has a window of its own.
+template <bool kOneWindow>
 struct Columns {
-  RowPass pass;
-  int word;  // the first one read of an input row that begins at column 0
+  ColumnGroup left, right;
 
-  __device__ __forceinline__ explicit Columns(uint4 taps) {
-    const PackedTap tap[kColumns] = {taps.x, taps.y, taps.z, taps.w};
-    const int base = At(tap[0]);
-    word = base / 4;
-    pass.shift = (base & 3) * 8;
-#pragma unroll
-    for (int i = 0; i < kColumns; ++i) {
-      pass.weights[i] = static_cast<uint32_t>(256 - Weight(tap[i])) | (tap[i] & 0xffff0000u);
-    }
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      const uint32_t a = At(tap[2 * i]) - base;
-      const uint32_t b = At(tap[2 * i + 1]) - base;
-      pass.pairs[i] = a | (a + 1) << 4 | b << 8 | (b + 1) << 12;
+  __device__ __forceinline__ void Run(const Window<kOneWindow>& w, uint32_t h[kColumns]) const {
+    const uint32_t a = __funnelshift_r(w.word[0], w.word[1], left.shift);
+    const uint32_t b = __funnelshift_r(w.word[1], w.word[2], left.shift);
+    PassRow(a, b, left.weights, left.pairs, h);
+    if (kOneWindow) {
+      const uint32_t c = __funnelshift_r(w.word[2], w.word[3], left.shift);
+      PassRow(b, c, right.weights, right.pairs, h + kGroup);
+    } else {
+      const uint32_t c = __funnelshift_r(w.word[3], w.word[4], right.shift);
+      const uint32_t d = __funnelshift_r(w.word[4], w.word[5], right.shift);
+      PassRow(c, d, right.weights, right.pairs, h + kGroup);
     }
   }
 };
 
-// The column pass.
-__device__ __forceinline__ uint32_t MixRows(const uint32_t top[kColumns], const uint32_t bottom[kColumns],
-                                            uint32_t weight) {
-  uint32_t mixed[kColumns];
-#pragma unroll
-  for (int i = 0; i < kColumns; ++i) mixed[i] = (256 - weight) * top[i] + weight * bottom[i] + (1u << 15);
-  return __byte_perm(__byte_perm(mixed[0], mixed[1], 0x0062), __byte_perm(mixed[2], mixed[3], 0x0062), 0x5410);
-}
-
-// Grid: x and y over tiles of the level, z: 0 the image, 1 the mask. A thread makes kRows rows.
-template <int kRows>
-__global__ void __launch_bounds__(kWarp* kBlockWarps) BuildLevelKernel(GLINT_KERNEL_ARGUMENT Frame frame, int index) {
+// blockIdx.z: 0 the image, 1 the mask. Neighbouring threads make neighbouring columns, then the next rows.
+template <int kBatch, bool kOneWindow>
+__global__ void __launch_bounds__(kBlock) BuildLevelKernel(GLINT_KERNEL_ARGUMENT LevelJob job) {
   AllowSuccessor();
-  const Level& before = frame.level[index - 1];
-  const Level& level = frame.level[index];
-  const bool is_mask = blockIdx.z == 1;
-  const uint8_t* from = is_mask ? before.mask : before.image;
-  uint8_t* to = is_mask ? level.mask : level.image;
-  const int x0 = (blockIdx.x * kWarp + threadIdx.x) * kColumns;
-  const int y0 = level.first_row + (blockIdx.y * kBlockWarps + threadIdx.y) * kRows;
-  const bool inside = x0 < level.width && y0 < level.end_row;
-
-  uint4 taps = {};
-  PackedTap rows[kRows];
-  if (inside) {
-    taps = *reinterpret_cast<const uint4*>(level.column_taps + x0);  // the table is padded
+  int group;
+  const int strip = Divided(blockIdx.x * kBlock + threadIdx.x, job.groups, job.inverse, &group);
+  int step = job.first_step + strip * job.batches * kBatch;
+  const bool inside = step < job.end_step;
+  Columns<kOneWindow> columns = {};
+  RowMix mix[kBatch] = {};
+  const auto load_steps = [&] {
 #pragma unroll
-    for (int r = 0; r < kRows; ++r) rows[r] = level.row_taps[Min(y0 + r, level.height - 1)];
+    for (int i = 0; i < kBatch; i += 2) {
+      const uint4 two = *reinterpret_cast<const uint4*>(job.steps + step + i);
+      mix[i] = {static_cast<int>(two.x), __uint_as_float(two.y)};
+      mix[i + 1] = {static_cast<int>(two.z), __uint_as_float(two.w)};
+    }
+  };
+  if (inside) {
+    columns.left = job.columns[2 * group];
+    columns.right = job.columns[2 * group + 1];
+    load_steps();
   }
-  const Columns columns(taps);
   WaitForPredecessor();
   if (!inside) return;
-  if (!level.narrow_taps) {
-    for (int y = y0; y < Min(y0 + kRows, level.end_row); ++y) MixSlowly(from, before, level, to, x0, y, is_mask);
-    return;
-  }
 
-  const auto* words = reinterpret_cast<const uint32_t*>(from) + columns.word;
-  const auto load = [&](int y, Window& window) {
-    const uint32_t* line = words + static_cast<size_t>(y) * (before.pitch / 4);
-    for (int i = 0; i < 3; ++i) window.word[i] = line[i];
+  const bool is_mask = blockIdx.z == 1;
+  const auto* from = reinterpret_cast<const uint32_t*>(is_mask ? job.from[1] : job.from[0]);
+  uint8_t* to = (is_mask ? job.to[1] : job.to[0]) + group * kColumns;
+  const uint32_t* left = from + columns.left.word;
+  const uint32_t* right = from + columns.right.word;
+  const auto load = [&](int y, Window<kOneWindow>& window) {
+    const int offset = Min(y, job.from_height - 1) * job.from_words;
+    window.Load(left + offset, right + offset);
   };
-  // The upper input row of an output row is most often the lower one of the output row above it. That saves work, and
-  // waiting for a decision costs time: it pays where there is enough other work.
-  const auto begins_anew = [&](int r) {
-    return kRows == kRowsAtOnce || r % kRowsAtOnce == 0 || At(rows[r]) != At(rows[r - 1]) + 1;
-  };
+  uint32_t h[2][kColumns];  // of the input row above and of this one, in turns
+  Window<kOneWindow> window[kBatch + 1];
+  load(step, window[kBatch]);
 #pragma unroll
-  for (int first = 0; first < kRows; first += kRowsAtOnce) {
-    if (y0 + first >= level.end_row) break;
-    Window upper[kRowsAtOnce], lower[kRowsAtOnce];
+  for (int i = 0; i < kBatch; ++i) load(step + 1 + i, window[i]);
+  columns.Run(window[kBatch], h[0]);
+  for (int batch = job.batches;;) {
 #pragma unroll
-    for (int i = 0; i < kRowsAtOnce; ++i) {
-      const int r = first + i;
-      if (begins_anew(r)) load(At(rows[r]), upper[i]);
-      load(Min(At(rows[r]) + 1, before.height - 1), lower[i]);
+    for (int i = 0; i < kBatch; ++i) {
+      uint32_t* const top = h[i % 2];
+      uint32_t* const bottom = h[(i + 1) % 2];
+      columns.Run(window[i], bottom);
+      const int row = mix[i].row - job.first_row;
+      if (static_cast<uint32_t>(row) >= static_cast<uint32_t>(job.rows)) continue;
+      const float upper = 256.0f - mix[i].lower;
+      uint2 out = {MixRows(top, bottom, upper, mix[i].lower),
+                   MixRows(top + kGroup, bottom + kGroup, upper, mix[i].lower)};
+      if (is_mask) out = {CutMaskBytes(out.x), CutMaskBytes(out.y)};
+      *reinterpret_cast<uint2*>(to + static_cast<size_t>(mix[i].row) * job.to_pitch) = out;
     }
-    uint32_t top[kColumns], bottom[kColumns];
+    step += kBatch;
+    if (--batch == 0 || step >= job.end_step) break;
 #pragma unroll
-    for (int i = 0; i < kRowsAtOnce; ++i) {
-      const int r = first + i;
-      if (y0 + r >= level.end_row) break;
-      if (begins_anew(r)) {
-        columns.pass.Run(upper[i], top);
-      } else {
-        for (int k = 0; k < kColumns; ++k) top[k] = bottom[k];
-      }
-      columns.pass.Run(lower[i], bottom);
-      uint32_t out = MixRows(top, bottom, Weight(rows[r]));
-      if (is_mask) out = CutMaskBytes(out);
-      *reinterpret_cast<uint32_t*>(to + static_cast<size_t>(y0 + r) * level.pitch + x0) = out;
-    }
+    for (int i = 0; i < kBatch; ++i) load(step + 1 + i, window[i]);
+    load_steps();
   }
+}
+
+// A pixel at a time: for steps so long that four columns do not lie within eight input columns.
+__global__ void __launch_bounds__(kBlock)
+    BuildLevelSlowlyKernel(GLINT_KERNEL_ARGUMENT Level before, GLINT_KERNEL_ARGUMENT Level level) {
+  AllowSuccessor();
+  WaitForPredecessor();
+  const int x = blockIdx.x * kBlock + threadIdx.x;
+  const int y = level.first_row + blockIdx.y;
+  if (x >= level.width) return;
+  const bool is_mask = blockIdx.z == 1;
+  const uint8_t* from = is_mask ? before.mask : before.image;
+  const PackedTap column = level.column_taps[x];
+  const PackedTap row = level.row_taps[y];
+  const int left = column & 0xffff;
+  const int right = Min(left + 1, before.width - 1);
+  const int upper = row & 0xffff;
+  const uint8_t* top = from + static_cast<size_t>(upper) * before.pitch;
+  const uint8_t* bottom = from + static_cast<size_t>(Min(upper + 1, before.height - 1)) * before.pitch;
+  const uint8_t v = ResizeColumn(static_cast<int>(row >> 16), ResizeRow(column >> 16, top[left], top[right]),
+                                 ResizeRow(column >> 16, bottom[left], bottom[right]));
+  (is_mask ? level.mask : level.image)[static_cast<size_t>(y) * level.pitch + x] = is_mask ? CutMask(v) : v;
+}
+
+int DivideUp(int n, int by) { return (n + by - 1) / by; }
+
+template <int kBatch>
+const void* KernelFor(bool one_window) {
+  return one_window ? reinterpret_cast<const void*>(&BuildLevelKernel<kBatch, true>)
+                    : reinterpret_cast<const void*>(&BuildLevelKernel<kBatch, false>);
 }
 
 }  // namespace
 
 absl::Status BuildLevel(StreamView stream, const Frame& frame, int index, int multiprocessors) {
   const Level& level = frame.level[index];
+  const Level& before = frame.level[index - 1];
   const int height = level.end_row - level.first_row;
   if (level.width == 0 || height == 0) return absl::OkStatus();
-  const auto blocks = [&](int rows) {
-    return dim3((level.width + kTileColumns - 1) / kTileColumns,
-                (height + kBlockWarps * rows - 1) / (kBlockWarps * rows), level.mask != nullptr ? 2 : 1);
-  };
+  const unsigned images = level.mask != nullptr ? 2 : 1;
   KernelLaunch launch;
-  launch.kernel = reinterpret_cast<const void*>(&BuildLevelKernel<kRowsAtOnce>);
-  launch.block = dim3(kWarp, kBlockWarps);
-  launch.grid = blocks(kRowsAtOnce);
-  // Where there is enough work, fewer threads with more rows each spend less on getting ready.
-  if (static_cast<int>(launch.grid.x * launch.grid.y) > kManyBlocks * multiprocessors) {
-    launch.kernel = reinterpret_cast<const void*>(&BuildLevelKernel<2 * kRowsAtOnce>);
-    launch.grid = blocks(2 * kRowsAtOnce);
-  }
   launch.overlaps_predecessor = true;
-  void* arguments[] = {const_cast<Frame*>(&frame), &index};
+  launch.block = dim3(kBlock);
+  if (level.column_groups == nullptr) {
+    launch.kernel = reinterpret_cast<const void*>(&BuildLevelSlowlyKernel);
+    launch.grid = dim3(DivideUp(level.width, kBlock), height, images);
+    void* arguments[] = {const_cast<Level*>(&before), const_cast<Level*>(&level)};
+    return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the pyramid stage");
+  }
+  LevelJob job = {};
+  job.from[0] = before.image;
+  job.from[1] = before.mask;
+  job.to[0] = level.image;
+  job.to[1] = level.mask;
+  job.columns = level.column_groups;
+  job.steps = level.row_steps;
+  job.from_words = before.pitch / 4;
+  job.from_height = before.height;
+  job.to_pitch = level.pitch;
+  job.groups = DivideUp(level.width, kColumns);
+  job.inverse = 0xffffffffu / job.groups;
+  job.first_step = level.first_step & ~3;
+  job.end_step = level.end_step;
+  job.first_row = level.first_row;
+  job.rows = height;
+  const int steps = job.end_step - job.first_step;
+  const auto threads = [&](int rows) { return job.groups * DivideUp(steps, rows); };
+  const auto is_enough = [&](int rows, int warps) { return threads(rows) >= warps * kWarp * multiprocessors; };
+  // Where there is enough work, fewer threads with more rows each spend less on getting ready.
+  const int rows = is_enough(16, 48) ? 16 : is_enough(8, 16) ? 8 : is_enough(4, 12) ? 4 : 2;
+  const int batch = std::min(rows, 4);
+  job.batches = rows / batch;
+  launch.kernel = batch == 2 ? KernelFor<2>(level.one_window) : KernelFor<4>(level.one_window);
+  launch.grid = dim3(DivideUp(threads(rows), kBlock), 1, images);
+  void* arguments[] = {&job};
   return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the pyramid stage");
 }
 

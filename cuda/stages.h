@@ -15,6 +15,9 @@ namespace glint::cuda {
 // 1 <= index < levels.
 absl::Status BuildLevel(StreamView stream, const Frame& frame, int index, int multiprocessors);
 
+// tail.cu: the frame's rows of the tail's levels, likewise, in one launch.
+absl::Status BuildTail(StreamView stream, const Frame& frame, const Tail& tail);
+
 // corners.cu: candidates of the frame's strips of all levels and the histogram of their keys. FAST, its score (or
 // Harris at every corner), suppression, border, mask.
 struct CornerTiling {

@@ -1,0 +1,53 @@
+// Four neighbouring columns of a level, from words of the level before; see pyramid.cu for the equations.
+#ifndef GLINT_CUDA_CASCADE_CUH_
+#define GLINT_CUDA_CASCADE_CUH_
+
+#include "cuda/cascade.h"
+#include "cuda/device.cuh"
+
+namespace glint::cuda {
+
+inline constexpr int kGroup = 4;  // columns of a ColumnGroup
+
+// number / divisor, with `inverse` = (2^32 - 1) / divisor; the rest into `rest`.
+__device__ __forceinline__ int Divided(uint32_t number, int divisor, uint32_t inverse, int* rest) {
+  int quotient = static_cast<int>(__umulhi(number, inverse));  // or one less
+  *rest = static_cast<int>(number) - quotient * divisor;
+  if (*rest >= divisor) {
+    *rest -= divisor;
+    ++quotient;
+  }
+  return quotient;
+}
+
+// The row pass of four columns, plus 128, which rounds the column pass: 2^15 after weights of 256 together.
+__device__ __forceinline__ void PassRow(uint32_t low, uint32_t high, const uint32_t weights[kGroup],
+                                        const uint32_t pairs[2], uint32_t h[kGroup]) {
+  constexpr uint32_t kHalf = 128;
+  const uint32_t first = __byte_perm(low, high, pairs[0]);
+  const uint32_t second = __byte_perm(low, high, pairs[1]);
+  h[0] = __dp2a_lo(weights[0], first, kHalf);
+  h[1] = __dp2a_hi(weights[1], first, kHalf);
+  h[2] = __dp2a_lo(weights[2], second, kHalf);
+  h[3] = __dp2a_hi(weights[3], second, kHalf);
+}
+
+// The column pass. Integers below 2^24 are the bits of floats that count in units of 2^-149, the smallest one: a float
+// times an integer is exact there, and float units are twice as many as integer multipliers.
+__device__ __forceinline__ uint32_t MixRows(const uint32_t top[kGroup], const uint32_t bottom[kGroup], float upper,
+                                            float lower) {
+  uint32_t mixed[kGroup];
+#pragma unroll
+  for (int i = 0; i < kGroup; ++i) {
+    const float sum = __fmaf_rn(__uint_as_float(bottom[i]), lower, __fmul_rn(__uint_as_float(top[i]), upper));
+    mixed[i] = __float_as_uint(sum);
+  }
+  return __byte_perm(__byte_perm(mixed[0], mixed[1], 0x0062), __byte_perm(mixed[2], mixed[3], 0x0062), 0x5410);
+}
+
+// Each byte 255 if it is 255, else 0.
+__device__ __forceinline__ uint32_t CutMaskBytes(uint32_t v) { return __vcmpeq4(v, 0xffffffffu); }
+
+}  // namespace glint::cuda
+
+#endif  // GLINT_CUDA_CASCADE_CUH_
