@@ -7,8 +7,6 @@
 
 namespace glint::cuda {
 
-inline constexpr int kGroup = 4;  // columns of a ColumnGroup
-
 // number / divisor, with `inverse` = (2^32 - 1) / divisor; the rest into `rest`.
 __device__ __forceinline__ int Divided(uint32_t number, int divisor, uint32_t inverse, int* rest) {
   int quotient = static_cast<int>(__umulhi(number, inverse));  // or one less

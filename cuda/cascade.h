@@ -10,6 +10,8 @@
 
 namespace glint::cuda {
 
+inline constexpr int kGroup = 4;  // columns of a ColumnGroup
+
 // How four neighbouring columns of a level come from a row of the level before. They lie within eight bytes.
 struct alignas(16) ColumnGroup {
   uint32_t weights[4];  // of the left pixel in the low half, of the right one in the high half; together 256

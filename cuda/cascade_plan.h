@@ -27,22 +27,15 @@ bool AreNarrow(const AxisTaps& axis);
 // Whether of any eight outputs, whole groups of four, the second four lie within the eight inputs from the fourth on.
 bool FitOneWindow(const AxisTaps& axis);
 
+// Columns first..first + 3; byte `base` of an input row is the first one read, or before it.
+ColumnGroup MakeColumnGroup(const AxisTaps& axis, int first, int base);
+
 // For BuildLevel(): groups of columns, of which there is a whole number of pairs; with `one_window`, the second one of
 // a pair reads the first one's window, a word on.
 std::vector<ColumnGroup> MakeColumnGroups(const AxisTaps& axis, bool one_window);
 
 // Each input row's output row, whose upper input row it is; row -1 if none is. Padded.
 std::vector<RowMix> MakeRowSteps(const AxisTaps& axis);
-
-// A tail, its tables not in place yet.
-struct TailPlan {
-  Tail tail{};
-  std::vector<uint8_t> columns;
-  std::vector<uint8_t> rows;
-};
-// The longest tail of the frame's levels that is worth its launch on so many multiprocessors. columns[l] and rows[l]:
-// how level l is made.
-TailPlan PlanTail(const Frame& frame, const AxisTaps* columns, const AxisTaps* rows, int multiprocessors);
 
 }  // namespace glint::cuda
 

@@ -11,6 +11,7 @@
 #include "cuda/cascade_plan.h"
 #include "cuda/frame.h"
 #include "cuda/map_plan.h"
+#include "cuda/tail_plan.h"
 #include "features/options.h"
 #include "features/types.h"
 
