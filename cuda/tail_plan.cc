@@ -200,8 +200,10 @@ TailPlan PlanTail(const Frame& frame, const AxisTaps* columns, const AxisTaps* r
     --begin;
   }
   for (; end - begin >= 2; ++begin) {
-    const Tiling tiling =
-        ChooseTiling(&frame.level[begin], &columns[begin], &rows[begin], end - begin, multiprocessors);
+    const Level& level = frame.level[begin];
+    const auto words = static_cast<int64_t>(DivideUp(level.width, kGroup)) * (level.end_step - level.first_step);
+    if (words > int64_t{kMostSteps} * kTailBlock * multiprocessors) continue;
+    const Tiling tiling = ChooseTiling(&level, &columns[begin], &rows[begin], end - begin, multiprocessors);
     if (tiling.cost == kNever || tiling.tail.level[0].steps_per_thread > kMostSteps) continue;
     plan.tail = tiling.tail;
     plan.tail.first = begin;
