@@ -195,7 +195,7 @@ TailPlan PlanTail(const Frame& frame, const AxisTaps* columns, const AxisTaps* r
   int end = frame.levels;  // levels that vanish are no part of it
   while (end > 1 && frame.level[end - 1].first_row >= frame.level[end - 1].end_row) --end;
   int begin = end;
-  while (begin > 1 && frame.level[begin - 1].narrow_taps &&
+  while (begin > 1 && frame.level[begin - 1].one_window &&
          frame.level[begin - 1].first_row < frame.level[begin - 1].end_row) {
     --begin;
   }

@@ -17,7 +17,7 @@ struct TailPlan {
   std::vector<uint8_t> rows;
 };
 // The longest tail of the frame's levels that is worth its launch on so many multiprocessors. columns[l] and rows[l]:
-// how level l is made.
+// how level l is made. At factors of 4/3 and more, where there are few levels, there is none.
 TailPlan PlanTail(const Frame& frame, const AxisTaps* columns, const AxisTaps* rows, int multiprocessors);
 
 }  // namespace glint::cuda
