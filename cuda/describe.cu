@@ -7,8 +7,11 @@
 // row by row with the last seven results of the row pass in registers; 30 such blocks cover the 37 x 37 pixels of
 // patch_size 31. Outside the level the pattern reads the reflection of the level before blurring, as in cv::ORB.
 //
-// Shared memory: 4 KiB for the pattern in floats, and for each warp the patch's bytes before and after blurring, 4.4 KB
-// with patch_size 31.
+// What it needs of its next keypoints, their angles' sines and cosines in doubles above all, its lanes find at once, one
+// keypoint each.
+//
+// Shared memory: 4 KiB for the pattern in floats, 2 KiB for the next keypoints, and for each warp the patch's bytes
+// before and after blurring, 4.4 KB with patch_size 31.
 #include "cuda/level_sequence.cuh"
 #include "cuda/runtime/error.h"
 #include "cuda/stages.h"
@@ -101,10 +104,18 @@ __device__ __forceinline__ void BlurBlock(const uint8_t* from, int pitch, int sk
   }
 }
 
+// A keypoint that a warp is to describe.
+struct alignas(16) Corner {
+  uint32_t position;
+  uint32_t index;  // in its level's output
+  float sine, cosine;
+};
+
 __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     DescribeKernel(GLINT_KERNEL_ARGUMENT Frame frame) {
   extern __shared__ __align__(16) uint8_t memory[];
   __shared__ float4 pattern[kRbriefBits];
+  __shared__ Corner corner_batch[kThreads / kWarp][kWarp];
   const PatchShape patch(frame.descriptor_reach);
   const int lane = threadIdx.x % kWarp;
   uint8_t* pixels = memory + threadIdx.x / kWarp * patch.bytes;
@@ -123,18 +134,38 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   const int vector = lane - first_row * row_vectors;
 
   WaitForPredecessor();
-  const LevelSequence corners(frame.levels, [&](int l) {
-    const uint32_t kept = frame.counters->kept[l];
-    const auto room = static_cast<uint32_t>(frame.level[l].ranked_capacity);
-    return kept < room ? kept : room;
-  });
+  // Made anew when it is needed, rather than held in registers.
+  const auto corners = [&] {
+    return LevelSequence(frame.levels, [&](int l) {
+      const uint32_t kept = frame.counters->kept[l];
+      const auto room = static_cast<uint32_t>(frame.level[l].ranked_capacity);
+      return kept < room ? kept : room;
+    });
+  };
+  uint32_t total = 0;
   constexpr uint32_t kWarps = kThreads / kWarp;
-  for (uint32_t i = blockIdx.x * kWarps + threadIdx.x / kWarp; i < corners.total(); i += gridDim.x * kWarps) {
-    const LevelSequence::Place at = corners.Find(i);
-    const Level& level = frame.level[at.level];
-    const RankedCorner corner = level.ranked[at.index];
-    const int x0 = XOf(corner.position) - patch.loaded / 2;
-    const int y0 = YOf(corner.position) - patch.loaded / 2;
+  const uint32_t warps = gridDim.x * kWarps;
+  Corner* const batch = corner_batch[threadIdx.x / kWarp];  // the warp's next corners, each by one lane
+  uint32_t taken = 0;
+  for (uint32_t i = blockIdx.x * kWarps + threadIdx.x / kWarp;; i += warps, ++taken) {
+    if (taken % kWarp == 0) {
+      const LevelSequence sequence = corners();
+      total = sequence.total();
+      if (i + lane * warps < total) {
+        const LevelSequence::Place place = sequence.Find(i + lane * warps);
+        const RankedCorner corner = frame.level[place.level].ranked[place.index];
+        const SinCos turn = SteeringSinCos(corner.angle);
+        batch[lane] = {corner.position, place.index, turn.sin, turn.cos};
+      }
+      __syncwarp();
+    }
+    if (i >= total) break;
+    const Corner& corner = batch[taken % kWarp];
+    const Level& level = frame.level[LevelOf(corner.position)];
+    const int x = XOf(corner.position);
+    const int y = YOf(corner.position);
+    const int x0 = x - patch.loaded / 2;
+    const int y0 = y - patch.loaded / 2;
     const bool inside = x0 >= 0 && y0 >= 0 && x0 + patch.loaded <= level.width && y0 + patch.loaded <= level.height;
     const int skew = inside ? x0 % kVector : 0;  // bytes before the patch in its first vector
     if (inside) {
@@ -171,30 +202,39 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     }
     __syncwarp();
 
-    const SinCos turn = SteeringSinCos(corner.angle);
+    const float sine = corner.sine;
+    const float cosine = corner.cosine;
+    // SteeredX() and SteeredY() of floats, each with kRounded added.
+    const auto turned_x = [&](float px, float py) { return RoundedBits(px * cosine - py * sine); };
+    const auto turned_y = [&](float px, float py) { return RoundedBits(px * sine + py * cosine); };
     const int centre = patch.blurred / 2;
-    const auto pixel = [&](float px, float py) -> int {
-      // SteeredX() and SteeredY() of floats.
-      const int u = static_cast<int>(RoundedBits(px * turn.cos - py * turn.sin) - kRounded);
-      const int v = static_cast<int>(RoundedBits(px * turn.sin + py * turn.cos) - kRounded);
-      if (!inside) {
-        const int x = XOf(corner.position) + u;
-        const int y = YOf(corner.position) + v;
-        if (x < 0 || y < 0 || x >= level.width || y >= level.height) {
+    uint32_t word = 0;  // of the descriptor, in lanes 0..7
+    const auto compare_pairs = [&](auto pixel) {
+#pragma unroll
+      for (int k = 0; k < kRbriefBits / kWarp; ++k) {
+        const float4 pair = pattern[k * kWarp + lane];
+        const unsigned bits = __ballot_sync(kFullWarp, pixel(pair.x, pair.y) < pixel(pair.z, pair.w));
+        if (lane == k) word = bits;
+      }
+    };
+    if (inside) {
+      const auto pitch = static_cast<uint32_t>(patch.blurred_pitch);
+      const uint32_t to_centre = (centre - kRounded) * (pitch + 1);
+      compare_pairs([&](float px, float py) -> int {
+        return blurred[turned_y(px, py) * pitch + (turned_x(px, py) + to_centre)];
+      });
+    } else {
+      compare_pairs([&](float px, float py) -> int {
+        const int u = static_cast<int>(turned_x(px, py) - kRounded);
+        const int v = static_cast<int>(turned_y(px, py) - kRounded);
+        if (x + u < 0 || y + v < 0 || x + u >= level.width || y + v >= level.height) {
           return pixels[(v + centre + kGaussianRadius) * patch.pitch + u + centre + kGaussianRadius];
         }
-      }
-      return blurred[(v + centre) * patch.blurred_pitch + u + centre];
-    };
-    uint32_t word = 0;  // of the descriptor, in lanes 0..7
-#pragma unroll
-    for (int k = 0; k < kRbriefBits / kWarp; ++k) {
-      const float4 pair = pattern[k * kWarp + lane];
-      const unsigned bits = __ballot_sync(kFullWarp, pixel(pair.x, pair.y) < pixel(pair.z, pair.w));
-      if (lane == k) word = bits;
+        return blurred[(v + centre) * patch.blurred_pitch + u + centre];
+      });
     }
     if (lane < kRbriefBits / kWarp) {
-      reinterpret_cast<uint32_t*>(level.descriptors + static_cast<size_t>(at.index) * kRbriefBytes)[lane] = word;
+      reinterpret_cast<uint32_t*>(level.descriptors + static_cast<size_t>(corner.index) * kRbriefBytes)[lane] = word;
     }
     __syncwarp();
   }
