@@ -22,6 +22,14 @@ struct Candidate {
   uint32_t key;
 };
 
+// An entry of a shortlist of cv::ORB's kind of detector; its key is in an array of its own.
+struct alignas(8) Listed {
+  uint32_t position;
+  float angle;  // if the shortlist stage found it
+};
+// Entries of a shortlist that may be read before it is known how many there are.
+inline constexpr int kListedAhead = 1024;
+
 // A kept corner, at its place in the output of its level.
 struct alignas(16) RankedCorner {
   uint32_t position;
@@ -90,7 +98,9 @@ struct Level {
   int first_share;  // corners to shortlist by the first ranking
   float scale;
 
-  Candidate* shortlist;
+  Candidate* shortlist;   // of other detectors than cv::ORB's kind; room for kListedAhead at least
+  uint32_t* listed_keys;  // of cv::ORB's kind, likewise
+  Listed* listed;
   // Places of the level's kept corners: room for all, or for output_capacity if that is less.
   int ranked_capacity;
   RankedCorner* ranked;
@@ -111,6 +121,7 @@ struct Frame {
   int edge;
   int half_patch;
   bool orient;
+  bool orient_early;  // angles of all of the shortlist, beside its scores, instead of those kept alone
   uint8_t half_width[kMaxHalfPatch + 1];  // of the disc's row v, at element |v|
   // The disc as byte masks over rows of `disc_vectors` 8-byte vectors, for each of the 8 columns of a vector in which a
   // row may begin: [8][2 * half_patch + 1][disc_vectors].
@@ -120,6 +131,7 @@ struct Frame {
   const RbriefPair* pattern;  // kRbriefBits, null without descriptors
   Counters* counters;
   Candidate* candidates;  // of all levels
+  uint32_t candidate_room;
   ResultHeader* result;
   Level level[kMaxLevels];
 };

@@ -1,11 +1,11 @@
-// The final ranking, the angles and the result. A block takes some corners of one level: it finds each one's place
-// among the level's (rank.cuh) and whether it stays; then half a warp each finds the angles of those that do and writes
-// them to their places, in device memory and straight into memory that the host reads: only what was found crosses the
-// bus, and no copy is set up.
+// The final ranking, the angles that the shortlist stage has not found, and the result. A block takes some places of
+// one level: it finds the corners at them (rank.cuh) and whether they stay, and writes those that do, in device memory
+// and straight into memory that the host reads: only what was found crosses the bus, and no copy is set up.
+// Neighbouring places are written by neighbouring lanes, so that they share packets on the bus.
 //
 // A corner stays if fewer than the level's share have a larger response (cv::KeyPointsFilter::retainBest keeps ties).
 //
-// Shared memory 24 KiB.
+// Shared memory 40 KiB.
 #include <cstddef>
 
 #include "cuda/centroid.cuh"
@@ -17,24 +17,29 @@ namespace glint::cuda {
 namespace {
 
 constexpr int kBlocksPerMultiprocessor = 3;
-constexpr int kOwn = 4;                // corners that a thread ranks at once
-constexpr uint32_t kSmallestPart = 8;  // corners of a block
+// Wanted for each multiprocessor. Each counts its level's whole shortlist, so that few are better unless they have
+// angles to find.
+constexpr int kRankingBlocks = 2;
+constexpr int kOrientingBlocks = 4;
+constexpr int kSmallestPart = 8;  // entries of the shortlist for a block
 
-struct Kept {
-  Candidate corner;
-  uint32_t rank;
+// The blocks of level l are first[l]..first[l + 1]-1, one at least.
+struct LevelBlocks {
+  int first[kMaxLevels + 1];
 };
 
-struct Memory {
-  union {
-    RankMemory ranking;
-    Kept kept[kOwn * kRankThreads];
-  };
-  uint32_t kept_count;
-};
+__device__ __forceinline__ void Write(const Level& level, uint64_t precedence, float angle, uint32_t place) {
+  const auto key = static_cast<uint32_t>(precedence >> 32);
+  const uint4 record = {~static_cast<uint32_t>(precedence), key, __float_as_uint(angle), 0};
+  *reinterpret_cast<uint4*>(&level.result[place]) = record;
+  *reinterpret_cast<uint4*>(&level.ranked[place]) = record;
+}
 
-// Lists a corner of level l, whose shortlist has `count`, if it stays. The level's last one tells how many do.
-__device__ __forceinline__ void List(const Frame& frame, int l, uint32_t count, const Ranked& r, Memory& memory) {
+// Writes the corner memory.precedence[slot] if it stays, or lists it if its angle (kOrient) is yet to be found. The
+// level's last one tells how many do.
+template <bool kOrient>
+__device__ __forceinline__ void Keep(const Frame& frame, int l, uint32_t count, const Rank& r, uint32_t slot,
+                                     float angle, RankMemory& memory) {
   const Level& level = frame.level[l];
   const auto share = static_cast<uint32_t>(level.share);
   if (r.better >= share) return;
@@ -43,90 +48,159 @@ __device__ __forceinline__ void List(const Frame& frame, int l, uint32_t count, 
     frame.result->kept[l] = r.not_worse;
   }
   if (r.preceding >= static_cast<uint32_t>(level.ranked_capacity)) return;
-  memory.kept[atomicAdd(&memory.kept_count, 1u)] = {r.corner, r.preceding};
+  if (kOrient) {
+    memory.angle[slot] = __uint_as_float(r.preceding);
+    memory.kept_slot[atomicAdd(&memory.kept_count, 1u)] = slot;
+  } else {
+    Write(level, memory.precedence[slot], angle, r.preceding);
+  }
 }
 
-template <bool kHarrisKeys>
-__global__ void __launch_bounds__(kRankThreads, kBlocksPerMultiprocessor)
-    OrientKernel(GLINT_KERNEL_ARGUMENT Frame frame) {
-  __shared__ Memory memory;
-  AllowSuccessor();
+// Finds the angles of what Keep() listed, half a warp each. All threads must call.
+__device__ __forceinline__ void OrientKept(const Frame& frame, const Level& level, RankMemory& memory) {
   const DiscLane disc(frame);
+  __syncthreads();
+  const uint32_t kept = memory.kept_count;
+  for (uint32_t i = threadIdx.x / kAngleLanes; i < (kept + 1) / 2 * 2; i += kRankThreads / kAngleLanes) {
+    const uint32_t slot = memory.kept_slot[i < kept ? i : kept - 1];
+    const uint64_t precedence = memory.precedence[slot];
+    const uint32_t position = ~static_cast<uint32_t>(precedence);
+    const float angle = CentroidAngle(frame, level, disc, XOf(position), YOf(position));
+    if (i < kept && threadIdx.x % kAngleLanes == 0) {
+      Write(level, precedence, angle, __float_as_uint(memory.angle[slot]));
+    }
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) memory.kept_count = 0;
+  __syncthreads();
+}
+
+// Where more tie than memory.precedence holds: compares each corner with all. Apart from the kernel, whose registers it
+// would take.
+template <bool kHarrisKeys, bool kOrient, bool kOrb>
+__device__ __noinline__ void RankTies(const Frame& frame, int l, uint32_t count, uint32_t first, uint32_t end,
+                                      RankMemory& memory) {
+  const Level& level = frame.level[l];
+  const LevelRanking<kHarrisKeys, kOrb> ranking(level, count, memory);
+  for (uint32_t from = 0; from < count; from += kRankThreads) {
+    Candidate corner{};
+    float angle = 0;
+    Rank rank{};
+    bool is_own = false;
+    if (!ranking.RankByAll(from + threadIdx.x, first, end, &corner, &angle, &rank, &is_own)) continue;
+    if (is_own) {
+      memory.precedence[threadIdx.x] = Precedence(corner);
+      Keep<kOrient>(frame, l, count, rank, threadIdx.x, angle, memory);
+    }
+    if (kOrient) OrientKept(frame, level, memory);
+    __syncthreads();
+  }
+}
+
+__device__ __forceinline__ void ClearTaken(RankMemory& memory) {
+  for (int i = 4 * threadIdx.x; i < kRankBins; i += 4 * kRankThreads) {
+    *reinterpret_cast<uint4*>(&memory.taken[i]) = make_uint4(0, 0, 0, 0);
+  }
+}
+
+template <bool kHarrisKeys, bool kOrient, bool kOrb>
+__global__ void __launch_bounds__(kRankThreads, kBlocksPerMultiprocessor)
+    OrientKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT LevelBlocks blocks) {
+  __shared__ RankMemory memory;
+  AllowSuccessor();
+  for (int i = 4 * threadIdx.x; i < kRankBins; i += 4 * kRankThreads) {
+    *reinterpret_cast<uint4*>(&memory.above[i]) = make_uint4(0, 0, 0, 0);
+  }
+  ClearTaken(memory);
+  if (threadIdx.x == 0) memory.kept_count = 0;
+  int l = 0;
+  while (l + 1 < frame.levels && static_cast<int>(blockIdx.x) >= blocks.first[l + 1]) ++l;
+  const Level& level = frame.level[l];
+  __syncthreads();
   WaitForPredecessor();
   Counters& counters = *frame.counters;
-  const uint32_t thread = blockIdx.x * kRankThreads + threadIdx.x;
+  // Loaded before it is known whether there are so many.
+  ListWindow<kHarrisKeys, kOrb> head{};
+  Listed listed[kListedPerThread] = {};
+  if (level.width > 0) {
+    head.Load(level, 0);
+    LoadListed<kOrb>(level, listed);
+  }
+  const uint32_t count = counters.shortlisted[l];
   // The shortlist stage is done with these.
   auto* clear = reinterpret_cast<uint32_t*>(&counters);
   constexpr uint32_t kClear = offsetof(Counters, shortlisted) / sizeof(uint32_t);
-  for (uint32_t i = thread; i < kClear; i += gridDim.x * kRankThreads) clear[i] = 0;
-  if (thread < kMaxLevels && counters.shortlisted[thread] == 0) frame.result->kept[thread] = 0;
+  for (uint32_t i = blockIdx.x * kRankThreads + threadIdx.x; i < kClear; i += gridDim.x * kRankThreads) clear[i] = 0;
 
-  // Each level's shortlist in parts of equal length, no more of them than there are blocks. A lane per level.
-  const int lane = threadIdx.x % kWarp;
-  const uint32_t mine = lane < frame.levels ? counters.shortlisted[lane] : 0;
-  const auto total = static_cast<uint32_t>(WarpSum(static_cast<int>(mine)));
-  const uint32_t blocks = gridDim.x - frame.levels;
-  const uint32_t even = (total + blocks - 1) / blocks;
-  const uint32_t part = even > kSmallestPart ? even : kSmallestPart;
-  const uint32_t parts = (mine + part - 1) / part;
-  uint32_t upto = parts;
-#pragma unroll
-  for (int step = 1; step < kWarp; step *= 2) {
-    const uint32_t other = __shfl_up_sync(kFullWarp, upto, step);
-    if (lane >= step) upto += other;
-  }
-  const int l = __popc(__ballot_sync(kFullWarp, blockIdx.x >= upto));
-  if (l >= frame.levels) return;
-  const uint32_t index = blockIdx.x - __shfl_sync(kFullWarp, upto - parts, l);
-  const uint32_t count = __shfl_sync(kFullWarp, mine, l);
-  const Level& level = frame.level[l];
-  const uint32_t end = (index + 1) * part < count ? (index + 1) * part : count;
+  const uint32_t parts = blocks.first[l + 1] - blocks.first[l];
+  const uint32_t part = (count + parts - 1) / parts;
+  const uint32_t begin = (blockIdx.x - blocks.first[l]) * part;
+  if (count == 0 && static_cast<int>(blockIdx.x) == blocks.first[l] && threadIdx.x == 0) frame.result->kept[l] = 0;
+  if (begin >= count) return;
+  const uint32_t end = begin + part < count ? begin + part : count;
 
-  for (uint32_t first = index * part; first < end; first += kOwn * kRankThreads) {
-    Ranked own[kOwn];
-#pragma unroll
-    for (int i = 0; i < kOwn; ++i) {
-      const uint32_t k = first + i * kRankThreads + threadIdx.x;
-      own[i] = Ranked{};
-      if (k < end) own[i].corner = level.shortlist[k];
-    }
-    RankByBlock<kHarrisKeys>(level.shortlist, count, static_cast<uint32_t>(level.share), level.height, memory.ranking,
-                             own);
+  LevelRanking<kHarrisKeys, kOrb> ranking(level, count, memory);
+  ranking.CountBins(head);
+  for (uint32_t first = begin; first < end; first += kRankPlaces) {
+    const uint32_t last = first + kRankPlaces < end ? first + kRankPlaces : end;
+    ranking.FindBins(first, last);
     __syncthreads();
-    if (threadIdx.x == 0) memory.kept_count = 0;
-    __syncthreads();
-#pragma unroll
-    for (int i = 0; i < kOwn; ++i) {
-      if (own[i].not_worse > 0) List(frame, l, count, own[i], memory);
+    const uint32_t length = memory.end - memory.begin;
+    if (kHarrisKeys && memory.begin >= static_cast<uint32_t>(level.share)) return;
+    if (length <= kRankRoom) {
+      ranking.Collect(head, listed, first, last);
+      __syncthreads();
+      for (uint32_t slot = threadIdx.x; slot < length; slot += kRankThreads) {
+        const float angle = memory.angle[slot];
+        if (angle == kNotOwn) continue;
+        Keep<kOrient>(frame, l, count, ranking.RankOf(memory.precedence[slot]), slot, angle, memory);
+      }
+      if (kOrient) OrientKept(frame, level, memory);
+    } else {
+      RankTies<kHarrisKeys, kOrient, kOrb>(frame, l, count, first, last, memory);
     }
+    if (last == end) return;
     __syncthreads();
-    const uint32_t kept = memory.kept_count;
-    constexpr uint32_t kGroups = kRankThreads / kAngleLanes;
-    for (uint32_t i = threadIdx.x / kAngleLanes; i < (kept + 1) / 2 * 2; i += kGroups) {
-      const Kept mine = memory.kept[i < kept ? i : kept - 1];
-      const uint32_t position = mine.corner.position;
-      const float angle = frame.orient ? CentroidAngle(frame, level, disc, XOf(position), YOf(position)) : -1.0f;
-      if (i >= kept) continue;
-      const uint4 record = {position, mine.corner.key, __float_as_uint(angle), 0};
-      if (threadIdx.x % kAngleLanes == 0) *reinterpret_cast<uint4*>(&level.result[mine.rank]) = record;
-      if (threadIdx.x % kAngleLanes == 1) *reinterpret_cast<uint4*>(&level.ranked[mine.rank]) = record;
-    }
+    ClearTaken(memory);
+    // Again, rather than to hold them in registers all the while.
+    head.Load(level, 0);
+    LoadListed<kOrb>(level, listed);
+    ranking.LoadSums();
     __syncthreads();
   }
 }
 
 __global__ void NothingKernel() {}
 
+template <bool kHarrisKeys, bool kOrb>
+const void* KernelFor(bool orient) {
+  return orient ? reinterpret_cast<const void*>(&OrientKernel<kHarrisKeys, true, kOrb>)
+                : reinterpret_cast<const void*>(&OrientKernel<kHarrisKeys, false, kOrb>);
+}
+
+int DivideUp(int n, int by) { return (n + by - 1) / by; }
+
 }  // namespace
 
 absl::Status Orient(StreamView stream, const Frame& frame, bool harris_keys, int multiprocessors) {
+  const bool orient = frame.orient && !frame.orient_early;
+  const int blocks_wanted = (orient ? kOrientingBlocks : kRankingBlocks) * multiprocessors;
+  int total = 0;
+  for (int l = 0; l < frame.levels; ++l) total += frame.level[l].first_share;
+  const int part = Max(DivideUp(total, blocks_wanted), kSmallestPart);
+  LevelBlocks blocks{};
+  for (int l = 0; l < frame.levels; ++l) {
+    blocks.first[l + 1] = blocks.first[l] + Max(DivideUp(frame.level[l].first_share, part), 1);
+  }
   KernelLaunch launch;
-  launch.kernel = harris_keys ? reinterpret_cast<const void*>(&OrientKernel<true>)
-                              : reinterpret_cast<const void*>(&OrientKernel<false>);
+  const bool orb = frame.level[0].listed != nullptr;
+  launch.kernel = !harris_keys ? KernelFor<false, true>(orient)
+                  : orb        ? KernelFor<true, true>(orient)
+                               : KernelFor<true, false>(orient);
   launch.block = dim3(kRankThreads);
-  launch.grid = dim3(Max(kBlocksPerMultiprocessor * multiprocessors, 2 * kMaxLevels));
+  launch.grid = dim3(blocks.first[frame.levels]);
   launch.overlaps_predecessor = true;
-  void* arguments[] = {const_cast<Frame*>(&frame)};
+  void* arguments[] = {const_cast<Frame*>(&frame), &blocks};
   return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the orientation stage");
 }
 

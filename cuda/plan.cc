@@ -17,7 +17,10 @@ constexpr size_t kAlignment = 256;    // of arrays: whole cache lines
 constexpr size_t kRowAlignment = 16;  // of image rows: vector loads; rows of most cameras then need no padding
 constexpr int kMaxStripSteps = 8;
 constexpr int kBlocksPerMultiprocessor = 14;  // of the corner stage, wanted
-constexpr size_t kSlack = 64;                 // bytes after an image that kernels may read
+// Of the shortlist, for each multiprocessor: with no more, to find all angles beside the scores ends sooner than to
+// find those of the kept half after the ranking.
+constexpr int kOrientedEarly = 200;
+constexpr size_t kSlack = 64;  // bytes after an image that kernels may read
 
 size_t RoundUp(size_t n, size_t to) { return (n + to - 1) / to * to; }
 int DivideUp(int n, int by) { return (n + by - 1) / by; }
@@ -101,6 +104,9 @@ Plan::Plan(const PlanKey& key, int multiprocessors) : key_(key) {
     pattern_offset_ = AddTable(std::vector<RbriefPair>(pattern.begin(), pattern.end()));
   }
   PlanLevels();
+  int64_t shortlisted = 0;
+  for (const Level& level : frame_.level) shortlisted += level.first_share;
+  frame_.orient_early = frame_.orient && IsOrbKind(options) && shortlisted <= int64_t{kOrientedEarly} * multiprocessors;
   // The highest strips of which there are enough for all warps: each tests two rows more than it answers for.
   const int enough = kBlocksPerMultiprocessor * multiprocessors;
   int steps = kMaxStripSteps;
@@ -163,7 +169,13 @@ void Plan::PlanLevels() {
     }
     const size_t most = MaxCorners(pyramid, l);
     candidates += most;
-    offsets.shortlist = AddScratch(most * sizeof(Candidate));
+    const size_t room = std::max(most, static_cast<size_t>(kListedAhead));
+    if (IsOrbKind(key_.options)) {
+      offsets.shortlist = AddScratch(room * sizeof(Listed));
+      offsets.listed_keys = AddScratch(room * sizeof(uint32_t));
+    } else {
+      offsets.shortlist = AddScratch(room * sizeof(Candidate));
+    }
     level.ranked_capacity = static_cast<int>(std::min(most, static_cast<size_t>(OutputCapacity(key_.options))));
     offsets.ranked = AddScratch(level.ranked_capacity * sizeof(RankedCorner));
     offsets.result = result_bytes_;
@@ -174,6 +186,7 @@ void Plan::PlanLevels() {
     }
   }
   candidates_offset_ = AddScratch(candidates * sizeof(Candidate));
+  frame_.candidate_room = static_cast<uint32_t>(candidates);
 }
 
 // Divides the levels into strips of `steps` steps.
@@ -275,7 +288,12 @@ Frame Plan::Place(const PlanMemory& memory, int part) const {
     const Offsets& offsets = level_offsets_[l];
     level.image = memory.scratch + offsets.image;
     if (key_.masked) level.mask = memory.scratch + offsets.mask;
-    level.shortlist = reinterpret_cast<Candidate*>(memory.scratch + offsets.shortlist);
+    if (IsOrbKind(key_.options)) {
+      level.listed = reinterpret_cast<Listed*>(memory.scratch + offsets.shortlist);
+      level.listed_keys = reinterpret_cast<uint32_t*>(memory.scratch + offsets.listed_keys);
+    } else {
+      level.shortlist = reinterpret_cast<Candidate*>(memory.scratch + offsets.shortlist);
+    }
     level.ranked = reinterpret_cast<RankedCorner*>(memory.scratch + offsets.ranked);
     level.result = reinterpret_cast<RankedCorner*>(memory.result + offsets.result);
     if (describe) level.descriptors = memory.result + offsets.descriptors;

@@ -1,150 +1,239 @@
-// The final ranking, by a block: how many of a level's shortlist precede each of some corners.
+// The final ranking, by a block: places first..end-1 of a level's shortlist, best first.
 //
-// The block takes the shortlist a window at a time and sorts the window by bins of the key: counts, sums up, and puts
-// each corner at its bin's next place. A corner then has to be compared with those of its own bin alone, a handful
-// unless they tie.
+// The block counts the whole shortlist by bins of the key and sums up. That tells which bins its places fall into; it
+// takes the corners of those alone into shared memory, sorted by bin. A corner then has to be compared with those of
+// its own bin, a handful unless they tie. Where a bin is shared with the blocks of the places before or after, its
+// corners are divided among them by their index in the shortlist.
 #ifndef GLINT_CUDA_RANK_CUH_
 #define GLINT_CUDA_RANK_CUH_
 
-#include "cuda/device.cuh"
+#include "cuda/rank_bins.cuh"
 
 namespace glint::cuda {
 
-inline constexpr int kRankThreads = 256;
-inline constexpr int kRankWindow = 2048;
-inline constexpr int kRankBins = 2048;
+// All threads of the block must call what follows; `level` is the one ranked, `count` the length of its shortlist.
+template <bool kHarrisKeys, bool kOrb>
+class LevelRanking {
+ public:
+  using Window = cuda::ListWindow<kHarrisKeys, kOrb>;
 
-struct RankMemory {
-  uint64_t corner[kRankWindow];  // Precedence(), by descending bin
-  uint32_t above[kRankBins];     // corners of the window in higher bins; before that, in the bin itself
-  uint32_t warp_sum[kRankThreads / kWarp];
-};
+  __device__ __forceinline__ LevelRanking(const Level& level, uint32_t count, RankMemory& memory)
+      : level_(level), count_(count), memory_(memory), scale_(1.0f / static_cast<float>(count)) {}
 
-// A corner being ranked: how many of its level precede it, have a larger key, have a key as large or larger.
-struct Ranked {
-  Candidate corner;
-  uint32_t preceding;
-  uint32_t better;
-  uint32_t not_worse;
-};
-
-// Monotonic in Precedence(). Harris responses are at most 1: above 0 there are 64 bins an octave, below it, where few
-// are kept, 16. FAST scores, of which many tie, get a bin for each quarter of the level's height.
-template <bool kHarrisKeys>
-__device__ __forceinline__ int RankBin(Candidate c, int height) {
-  if (kHarrisKeys) {
-    constexpr int kNegative = 512;
-    constexpr int kPositive = kRankBins - kNegative;
-    if (c.key >= 0x80000000u)
-      return kNegative +
-             Clamp(static_cast<int>(c.key >> 17) - static_cast<int>(0xbf800000u >> 17) + kPositive, 0, kPositive - 1);
-    return Clamp(static_cast<int>(c.key >> 19) - static_cast<int>(0x40800000u >> 19), 0, kNegative - 1);
-  }
-  const int y4 = 4 * YOf(c.position);
-  return static_cast<int>(c.key) * 4 + 3 - ((y4 >= height) + (y4 >= 2 * height) + (y4 >= 3 * height));
-}
-
-// memory.above from counts to sums. All threads must call.
-__device__ __forceinline__ void SumBinsAbove(RankMemory& memory) {
-  constexpr int kPerThread = kRankBins / kRankThreads;
-  const int lane = threadIdx.x % kWarp;
-  const int warp = threadIdx.x / kWarp;
-  const int high = kRankBins - kPerThread * threadIdx.x;  // thread 0 has the highest bins
-  uint32_t bins[kPerThread];
-  uint32_t mine = 0;
-#pragma unroll
-  for (int i = 0; i < kPerThread; i += 4) {
-    const uint4 four = *reinterpret_cast<const uint4*>(&memory.above[high - kPerThread + i]);
-    bins[i] = four.x, bins[i + 1] = four.y, bins[i + 2] = four.z, bins[i + 3] = four.w;
-    mine += four.x + four.y + four.z + four.w;
-  }
-  uint32_t sum = mine;
-#pragma unroll
-  for (int step = 1; step < kWarp; step *= 2) {
-    const uint32_t other = __shfl_up_sync(kFullWarp, sum, step);
-    if (lane >= step) sum += other;
-  }
-  if (lane == kWarp - 1) memory.warp_sum[warp] = sum;
-  __syncthreads();
-  uint32_t before = 0;
-#pragma unroll
-  for (int w = 0; w < kRankThreads / kWarp; ++w) before += w < warp ? memory.warp_sum[w] : 0;
-  uint32_t above = before + sum - mine;
-#pragma unroll
-  for (int i = kPerThread - 4; i >= 0; i -= 4) {
-    const uint32_t z = above + bins[i + 3];
-    const uint32_t y = z + bins[i + 2];
-    const uint32_t x = y + bins[i + 1];
-    *reinterpret_cast<uint4*>(&memory.above[high - kPerThread + i]) = make_uint4(x, y, z, above);
-    above = x + bins[i];
-  }
-}
-
-// Ranks the thread's corners, of which those with key 0 at position 0 are none, among all of a shortlist. If `share` or
-// more are better than a corner, it only finds that out. All threads of the block must call; `memory` is free to be
-// used again after a __syncthreads().
-template <bool kHarrisKeys, int kOwn>
-__device__ __forceinline__ void RankByBlock(const Candidate* shortlist, uint32_t count, uint32_t share, int height,
-                                            RankMemory& memory, Ranked (&own)[kOwn]) {
-  constexpr int kPerThread = kRankWindow / kRankThreads;
-  for (uint32_t first = 0; first < count; first += kRankWindow) {
-    const uint32_t length = count - first < kRankWindow ? count - first : kRankWindow;
-    Candidate corner[kPerThread];
-#pragma unroll
-    for (int i = 0; i < kPerThread; ++i) {
-      const uint32_t at = threadIdx.x + i * kRankThreads;
-      if (at < length) corner[i] = shortlist[first + at];
+  // memory.above is zero before; `head`: the first window.
+  __device__ __forceinline__ void CountBins(Window& head) {
+    CountWindow(head, 0);
+    if (count_ > kListedAhead) {
+      ForTheRest([&](const Window& w, uint32_t first) { CountWindow(w, first); });
+      head.Load(level_, 0);  // again, rather than to hold it in registers all the while
     }
     __syncthreads();
-    for (int i = 4 * threadIdx.x; i < kRankBins; i += 4 * kRankThreads) {
-      *reinterpret_cast<uint4*>(&memory.above[i]) = make_uint4(0, 0, 0, 0);
-    }
-    __syncthreads();
-    uint32_t place[kPerThread];
+    SumBins();
+  }
+
+  // memory.begin and .end for places first..end-1. A __syncthreads() must follow.
+  __device__ __forceinline__ void FindBins(uint32_t first, uint32_t end) {
 #pragma unroll
-    for (int i = 0; i < kPerThread; ++i) {
-      if (threadIdx.x + i * kRankThreads >= length) continue;
-      place[i] = atomicAdd(&memory.above[RankBin<kHarrisKeys>(corner[i], height)], 1u);
+    for (int i = 0; i < kRankBinsPerThread; ++i) {
+      if (begin_[i] <= first && first < begin_[i + 1]) memory_.begin = begin_[i];
+      if (begin_[i] < end && end <= begin_[i + 1]) memory_.end = begin_[i + 1];
     }
-    __syncthreads();
-    SumBinsAbove(memory);
-    __syncthreads();
+  }
+
+  // What FindBins() needs, from memory.above.
+  __device__ __forceinline__ void LoadSums() {
+    const int high = kRankBins - kRankBinsPerThread * threadIdx.x;
 #pragma unroll
-    for (int i = 0; i < kPerThread; ++i) {
-      if (threadIdx.x + i * kRankThreads >= length) continue;
-      memory.corner[memory.above[RankBin<kHarrisKeys>(corner[i], height)] + place[i]] = Precedence(corner[i]);
+    for (int i = 0; i < kRankBinsPerThread; ++i) begin_[i] = memory_.above[high - 1 - i];
+    begin_[kRankBinsPerThread] = EndOf(high - kRankBinsPerThread);
+  }
+
+  // Fills memory.precedence and .angle with the bins found; memory.taken is zero before.
+  __device__ __forceinline__ void Collect(const Window& head, const Listed (&head_listed)[kListedPerThread],
+                                          uint32_t first, uint32_t end) {
+    if (count_ <= kListedAhead) {
+      CollectWindow(head, head_listed, 0, first, end);
+      return;
     }
+    CollectWindow(head, nullptr, 0, first, end);
+    ForTheRest([&](const Window& w, uint32_t from) { CollectWindow(w, nullptr, from, first, end); });
     __syncthreads();
-#pragma unroll
-    for (int i = 0; i < kOwn; ++i) {
-      Ranked& r = own[i];
-      if ((r.corner.key == 0 && r.corner.position == 0) || r.better >= share) continue;
-      const uint64_t precedence = Precedence(r.corner);
-      const int bin = RankBin<kHarrisKeys>(r.corner, height);
-      const auto end_of = [&](int b) { return b > 0 ? memory.above[b - 1] : length; };
-      const uint32_t begin = memory.above[bin];
-      const uint32_t end = end_of(bin);
-      r.preceding += begin;
-      if (kHarrisKeys) {
-        r.better += begin;
-        r.not_worse += begin;
-      } else {
-        const int lowest = static_cast<int>(r.corner.key) * 4;  // of the bins of this key
-        r.better += memory.above[lowest + 3];
-        r.not_worse += end_of(lowest);
+    for (uint32_t slot = threadIdx.x; slot < memory_.end - memory_.begin; slot += kRankThreads) {
+      const uint64_t key_and_index = memory_.precedence[slot];
+      const Listed listed = ListedAt<kOrb>(level_, static_cast<uint32_t>(key_and_index));
+      memory_.precedence[slot] = Precedence({listed.position, static_cast<uint32_t>(key_and_index >> 32)});
+      if (memory_.angle[slot] != kNotOwn) memory_.angle[slot] = listed.angle;
+    }
+  }
+
+  // Of one of memory.precedence.
+  __device__ __forceinline__ Rank RankOf(uint64_t precedence) const {
+    const Candidate c = CornerOf(precedence);
+    const int bin = BinOf(c);
+    const uint32_t begin = memory_.above[bin];
+    const uint32_t end = EndOf(bin);
+    Rank r = {begin, begin, begin};
+    if (!kHarrisKeys) {
+      const int lowest = static_cast<int>(c.key) * 4;  // of the bins of this key
+      r.better = memory_.above[lowest + 3];
+      r.not_worse = EndOf(lowest);
+    }
+    for (uint32_t k = begin - memory_.begin; k < end - memory_.begin; ++k) {
+      const uint64_t other = memory_.precedence[k];
+      r.preceding += other > precedence ? 1 : 0;
+      if (!kHarrisKeys) continue;
+      const auto key = static_cast<uint32_t>(other >> 32);
+      r.better += key > c.key ? 1 : 0;
+      r.not_worse += key >= c.key ? 1 : 0;
+    }
+    return r;
+  }
+
+  // Where more tie than memory.precedence holds: the rank of entry `index` of the shortlist by comparing it with all.
+  // False if no thread's entry is one of the block's; else `is_own` says whether this thread's is.
+  __device__ __forceinline__ bool RankByAll(uint32_t index, uint32_t first, uint32_t end, Candidate* corner,
+                                            float* angle, Rank* rank, bool* is_own) const {
+    if (index < count_) {
+      *corner = CornerAt<kOrb>(level_, index);
+      *angle = ListedAt<kOrb>(level_, index).angle;
+      const int bin = BinOf(*corner);
+      const uint32_t begin = memory_.above[bin];
+      *is_own = IsWanted(begin) && IsOwn(index, begin, EndOf(bin), first, end);
+    }
+    if (__syncthreads_or(*is_own ? 1 : 0) == 0) return false;
+    const uint64_t precedence = Precedence(*corner);
+    for (uint32_t from = 0; from < count_; from += kRankRoom) {
+      const uint32_t length = count_ - from < kRankRoom ? count_ - from : kRankRoom;
+      for (uint32_t k = threadIdx.x; k < length; k += kRankThreads) {
+        memory_.precedence[k] = Precedence(CornerAt<kOrb>(level_, from + k));
       }
-      if (r.better >= share) continue;
-      for (uint32_t k = begin; k < end; ++k) {
-        const uint64_t other = memory.corner[k];
-        r.preceding += other > precedence ? 1 : 0;
-        if (!kHarrisKeys) continue;
+      __syncthreads();
+      for (uint32_t k = 0; *is_own && k < length; ++k) {
+        const uint64_t other = memory_.precedence[k];
         const auto key = static_cast<uint32_t>(other >> 32);
-        r.better += key > r.corner.key ? 1 : 0;
-        r.not_worse += key >= r.corner.key ? 1 : 0;
+        rank->preceding += other > precedence ? 1 : 0;
+        rank->better += key > corner->key ? 1 : 0;
+        rank->not_worse += key >= corner->key ? 1 : 0;
+      }
+      __syncthreads();
+    }
+    return true;
+  }
+
+  static __device__ __forceinline__ Candidate CornerOf(uint64_t precedence) {
+    return {~static_cast<uint32_t>(precedence), static_cast<uint32_t>(precedence >> 32)};
+  }
+
+ private:
+  __device__ __forceinline__ int BinOf(Candidate c) const { return RankBin<kHarrisKeys>(c, level_.height); }
+  __device__ __forceinline__ uint32_t EndOf(int bin) const { return bin > 0 ? memory_.above[bin - 1] : count_; }
+  __device__ __forceinline__ bool IsWanted(uint32_t begin) const {
+    return begin >= memory_.begin && begin < memory_.end;
+  }
+  // Entry `index` stands for a place of its bin, begin..end-1, the later the larger the index.
+  __device__ __forceinline__ bool IsOwn(uint32_t index, uint32_t begin, uint32_t end, uint32_t first,
+                                        uint32_t last) const {
+    const uint32_t n = end - begin;
+    const auto offset = static_cast<uint32_t>(static_cast<float>(index) * scale_ * static_cast<float>(n));
+    const uint32_t place = begin + (offset < n ? offset : n - 1);
+    return place >= first && place < last;
+  }
+
+  // Calls `use` for all windows but the first, of which some are loaded at a time.
+  template <typename Use>
+  __device__ __forceinline__ void ForTheRest(Use use) {
+    constexpr int kAtATime = kHarrisKeys ? 3 : 1;
+    for (uint32_t first = kListedAhead; first < count_; first += kAtATime * kListedAhead) {
+      Window w[kAtATime];
+#pragma unroll
+      for (int k = 0; k < kAtATime; ++k) {
+        const uint32_t from = first + k * kListedAhead;
+        if (from + kListedPerThread * threadIdx.x < count_) w[k].Load(level_, from);
+      }
+#pragma unroll
+      for (int k = 0; k < kAtATime; ++k) {
+        if (first + k * kListedAhead < count_) use(w[k], first + k * kListedAhead);
       }
     }
   }
-}
+
+  __device__ __forceinline__ void CountWindow(const Window& w, uint32_t first) {
+#pragma unroll
+    for (int j = 0; j < kListedPerThread; ++j) {
+      if (first + kListedPerThread * threadIdx.x + j < count_) atomicAdd(&memory_.above[BinOf(w.corner[j])], 1u);
+    }
+  }
+
+  // `listed`: what the window's entries say, or null: then a corner's index is left in place of its position, and 0 in
+  // place of its angle. In steps, so that the thread's corners do not wait for each other.
+  __device__ __forceinline__ void CollectWindow(const Window& w, const Listed* listed, uint32_t from, uint32_t first,
+                                                uint32_t end) {
+    int bin[kListedPerThread];
+    uint32_t begin[kListedPerThread];
+    bool wanted[kListedPerThread];
+    uint32_t place[kListedPerThread];
+#pragma unroll
+    for (int j = 0; j < kListedPerThread; ++j) {
+      const bool exists = from + kListedPerThread * threadIdx.x + j < count_;
+      bin[j] = exists ? BinOf(w.corner[j]) : 0;
+      begin[j] = memory_.above[bin[j]];
+      wanted[j] = exists && IsWanted(begin[j]);
+    }
+#pragma unroll
+    for (int j = 0; j < kListedPerThread; ++j) place[j] = wanted[j] ? atomicAdd(&memory_.taken[bin[j]], 1u) : 0;
+#pragma unroll
+    for (int j = 0; j < kListedPerThread; ++j) {
+      if (!wanted[j]) continue;
+      const uint32_t index = from + kListedPerThread * threadIdx.x + j;
+      const uint32_t slot = begin[j] - memory_.begin + place[j];
+      const uint32_t key = w.corner[j].key;
+      memory_.precedence[slot] =
+          listed != nullptr ? Precedence({listed[j].position, key}) : static_cast<uint64_t>(key) << 32 | index;
+      const float angle = listed != nullptr ? listed[j].angle : 0.0f;
+      memory_.angle[slot] = IsOwn(index, begin[j], EndOf(bin[j]), first, end) ? angle : kNotOwn;
+    }
+  }
+
+  // memory.above from counts to sums.
+  __device__ __forceinline__ void SumBins() {
+    const int lane = threadIdx.x % kWarp;
+    const int warp = threadIdx.x / kWarp;
+    const int high = kRankBins - kRankBinsPerThread * threadIdx.x;  // thread 0 has the highest bins
+    uint32_t bins[kRankBinsPerThread];
+    uint32_t mine = 0;
+#pragma unroll
+    for (int i = 0; i < kRankBinsPerThread; i += 4) {
+      const uint4 four = *reinterpret_cast<const uint4*>(&memory_.above[high - kRankBinsPerThread + i]);
+      bins[i] = four.x, bins[i + 1] = four.y, bins[i + 2] = four.z, bins[i + 3] = four.w;
+      mine += four.x + four.y + four.z + four.w;
+    }
+    uint32_t sum = mine;
+#pragma unroll
+    for (int step = 1; step < kWarp; step *= 2) {
+      const uint32_t other = __shfl_up_sync(kFullWarp, sum, step);
+      if (lane >= step) sum += other;
+    }
+    if (lane == kWarp - 1) memory_.warp_sum[warp] = sum;
+    __syncthreads();
+    uint32_t before = 0;
+#pragma unroll
+    for (int w = 0; w < kRankThreads / kWarp; ++w) before += w < warp ? memory_.warp_sum[w] : 0;
+    begin_[0] = before + sum - mine;
+#pragma unroll
+    for (int i = 0; i < kRankBinsPerThread; ++i) begin_[i + 1] = begin_[i] + bins[kRankBinsPerThread - 1 - i];
+#pragma unroll
+    for (int i = 0; i < kRankBinsPerThread; i += 4) {
+      *reinterpret_cast<uint4*>(&memory_.above[high - 4 - i]) =
+          make_uint4(begin_[i + 3], begin_[i + 2], begin_[i + 1], begin_[i]);
+    }
+  }
+
+  const Level& level_;
+  const uint32_t count_;
+  RankMemory& memory_;
+  const float scale_;                       // 1 / count
+  uint32_t begin_[kRankBinsPerThread + 1];  // of the thread's bins, highest first, and the last one's end
+};
 
 }  // namespace glint::cuda
 
