@@ -6,32 +6,6 @@
 
 namespace glint::cuda {
 
-// Calls `f` with each key of the cells or of all shortlists, which the warps share out.
-template <bool kCells, typename F>
-__device__ __forceinline__ void ForEachKey(const Frame& frame, const Lists& list, Source<kCells> source, F f) {
-  static_assert(kMapRankWarps >= kMaxLevels);
-  const int lists = kCells ? 1 : frame.levels;
-  const int warps = kMapRankWarps / lists;
-  const int l = static_cast<int>(threadIdx.x) / kWarp / warps;
-  if (l >= lists) return;
-  if (!kCells) {
-    source.entries = reinterpret_cast<const uint64_t*>(frame.level[l].shortlist);
-    source.count = list.Count(l);
-  }
-  const uint32_t threads = warps * kWarp;
-#pragma unroll 1
-  for (uint32_t first = threadIdx.x - l * threads; first < source.count; first += kLoads * threads) {
-    uint64_t entry[kLoads];
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i) entry[i] = source.Load(first + i * threads);
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i) {
-      const uint64_t order = source.OrderOf(entry[i]);
-      if (order != 0) f(KeyIn(order));
-    }
-  }
-}
-
 // The digit in which the wanted-th largest falls, from memory.above, which it clears; `wanted` becomes how many of
 // those with that digit are. All threads must call.
 __device__ __forceinline__ Digit FindDigit(uint32_t total, uint32_t* wanted, Memory& memory) {
@@ -49,19 +23,17 @@ __device__ __forceinline__ Digit FindDigit(uint32_t total, uint32_t* wanted, Mem
   return digit;
 }
 
-// The least key that stays if `wanted` of the image do, and all that tie with the last of them: first the bin that it
-// is in, then its other bits. `bin_of`: of one level. All threads must call; memory.above is 0 before and after.
+// The least key that stays if `wanted` of the image do, of `total`, which are more, and all that tie with the last of
+// them: first the bin that it is in, then its other bits. `bin_of`: of one level; memory.above are its sums, if
+// `counted`, else 0; it is 0 afterwards. All threads must call.
 template <bool kCells>
-__device__ __forceinline__ uint32_t FindLeast(const Frame& frame, const Lists& list, const Source<kCells>& source,
-                                              const Binning& bin_of, uint32_t wanted, Memory& memory) {
-  ForEachKey(frame, list, source, [&](uint32_t key) { atomicAdd(&memory.above[bin_of.OfKey(key)], 1u); });
-  __syncthreads();
-  const uint32_t total = SumBinsAbove(memory);
-  __syncthreads();
-  if (total <= wanted) {
-    ClearBins(memory);
+__device__ __forceinline__ uint32_t FindLeast(const Source<kCells>& source, const Binning& bin_of, bool counted,
+                                              uint32_t total, uint32_t wanted, Memory& memory) {
+  if (!counted) {
+    source.ForEach([&](uint64_t order) { atomicAdd(&memory.above[bin_of.OfKey(KeyIn(order))], 1u); });
     __syncthreads();
-    return source.least;
+    SumBinsAbove(memory);
+    __syncthreads();
   }
   Digit found = FindDigit(total, &wanted, memory);
   const auto bin = static_cast<int>(found.value);
@@ -73,7 +45,8 @@ __device__ __forceinline__ uint32_t FindLeast(const Frame& frame, const Lists& l
   for (int high = open ? 32 : bin_of.shift; high > 0 && !done; high -= kRankBits) {
     const int shift = Max(high - kRankBits, 0);
     const uint32_t digits = (1u << (high - shift)) - 1;
-    ForEachKey(frame, list, source, [&](uint32_t key) {
+    source.ForEach([&](uint64_t order) {
+      const uint32_t key = KeyIn(order);
       if (bin_of.OfKey(key) == bin && ((key ^ least) & known) == 0) atomicAdd(&memory.above[key >> shift & digits], 1u);
     });
     __syncthreads();

@@ -140,6 +140,7 @@ void MapPlan::PlanCells(const DetectorOptions& options, const Frame& frame) {
     level.first_cell = by_level ? static_cast<int>(cells) : 0;
     if (by_level || l == 0) cells += CellsOf(shape, cell_width, cell_height);
   }
+  cells += cells % 2;  // for vectors of two
   map_.cell_count = static_cast<uint32_t>(cells);
   cells_offset_ = AddState(2 * cells * sizeof(uint64_t));
   if (map_.sink != Sink::kLevelCells) return;
@@ -155,7 +156,7 @@ void MapPlan::PlanRanking(const DetectorOptions& options, const Frame& frame, co
     map_.level[l].first_edge = static_cast<uint32_t>(candidates);
     if (frame.level[l].width > 0) candidates += MaxMapCorners(options, plan, l);
   }
-  // To rank everything by sorting it in every block pays as long as most of it stays; cells and dense Harris, which
+  // To rank everything by counting it in every block pays as long as most of it stays; cells and dense Harris, which
   // knows its threshold, bring little else.
   map_.ranks = options.selection == Selection::kGrid || map_.is_dense ||
                (!map_.cut_by_level && candidates <= size_t{2} * map_.wanted);
@@ -164,9 +165,9 @@ void MapPlan::PlanRanking(const DetectorOptions& options, const Frame& frame, co
     return;
   }
   map_.most = map_.sink == Sink::kImageCells ? map_.cell_count : static_cast<uint32_t>(candidates);
-  // The levels share the bins where their corners are mixed.
+  // The levels share the bins.
   map_.level_bits = kRankBits;
-  for (int slots = 1; map_.sink == Sink::kImageCells && slots < frame.levels; slots *= 2) --map_.level_bits;
+  for (int slots = 1; slots < frame.levels; slots *= 2) --map_.level_bits;
   // Integer scores and fractions of the greatest measure span few octaves, measures many.
   const int octave_bits = options.score == Score::kHarris && !map_.is_fraction ? 5 : 3;
   constexpr int kMantissaBits = 23;

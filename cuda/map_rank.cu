@@ -2,12 +2,14 @@
 // that fewer than the wanted number exceed, cv::KeyPointsFilter::retainBest), their places among those of their level,
 // their angles.
 //
-// Every block sorts all entries, in windows and by bins of level and key, into shared memory; each then finds the
-// places of its own share of them: an entry has to be compared with those of its own bin alone. What is sorted by all
-// is little beside what a launch costs that would do it once. If more are found than wanted, the blocks find the least
-// key that stays first, by digits of 11 bits.
+// Every block counts all entries by bins of level and key, which tells how many precede each bin. It then fills a range
+// of places: the entries of the bins that begin there, a handful each, are put in the bins' order in shared memory, and
+// an entry has to be compared with those of its own bin alone. So neighbours in the result are written together. What
+// is counted by all is little beside what a launch costs that would do it once. Bins in which very many tie are left
+// for the end: blocks share out their entries, and compare them with all. If more are found than wanted, the blocks
+// find the least key that stays first, by digits of 11 bits.
 //
-// Shared memory 42 KiB.
+// Shared memory 40 KiB.
 #include "cuda/centroid.cuh"
 #include "cuda/map_cut.cuh"
 #include "cuda/map_sort.cuh"
@@ -17,151 +19,183 @@
 namespace glint::cuda {
 namespace {
 
-constexpr int kBlocksPerMultiprocessor = 2;
-constexpr uint32_t kSmallestShare = 64;  // entries of a block
+constexpr uint32_t kSmallestShare = 64;  // places of a block
+constexpr int kAnglesAtOnce = kMapRankThreads / kAngleLanes;
 
-__device__ __forceinline__ void Write(const Level& level, uint64_t order, uint32_t place, float angle) {
+// `place`: in the order of all levels.
+__device__ __forceinline__ void Write(const Frame& frame, const Binning& bin_of, const Memory& memory, uint64_t order,
+                                      uint32_t place, float angle) {
   const Candidate c = CornerOf(order);
+  const Level& level = frame.level[LevelOf(c.position)];
+  place -= memory.above[((bin_of.SlotOf(order) + 1) << bin_of.level_bits) - 1];
+  if (place >= static_cast<uint32_t>(level.ranked_capacity)) return;
   const uint4 record = {c.position, c.key, __float_as_uint(angle), 0};
   *reinterpret_cast<uint4*>(&level.result[place]) = record;
   *reinterpret_cast<uint4*>(&level.ranked[place]) = record;
 }
 
-// Finds the angles of memory.kept, half a warp each, and empties it. All threads must call.
-__device__ __forceinline__ void OrientKept(const Frame& frame, Memory& memory) {
-  const DiscLane disc(frame);
-  const uint32_t listed = memory.kept_count;
-  for (uint32_t i = threadIdx.x / kAngleLanes; i < (listed + 1) / 2 * 2; i += kMapRankThreads / kAngleLanes) {
-    const Kept mine = memory.kept[i < listed ? i : listed - 1];
-    const uint32_t position = CornerOf(mine.order).position;
-    const Level& level = frame.level[LevelOf(position)];
-    const float angle = CentroidAngle(frame, level, disc, XOf(position), YOf(position));
-    if (i < listed && threadIdx.x % kAngleLanes == 0) Write(level, mine.order, mine.place, angle);
-  }
-  __syncthreads();
-  if (threadIdx.x == 0) memory.kept_count = 0;
-  __syncthreads();
+// By half a warp, valid in its lanes; all lanes of the warp must call.
+__device__ __forceinline__ float AngleOf(const Frame& frame, const DiscLane& disc, uint64_t order) {
+  const uint32_t position = CornerOf(order).position;
+  return CentroidAngle(frame, frame.level[LevelOf(position)], disc, XOf(position), YOf(position));
 }
 
-// What a block has to do.
-struct Share {
-  int level;  // of the shortlist; 0 for cells
-  uint32_t begin, end;
-};
-
-// The shortlists in parts of equal length, no more of them than there are blocks. All lanes of the warp must call.
-__device__ __forceinline__ Share ShareOfLists(const Frame& frame, const Lists& list) {
-  const int lane = threadIdx.x % kWarp;
-  const uint32_t mine = lane < frame.levels ? list.Count(lane) : 0;
-  const auto total = static_cast<uint32_t>(WarpSum(static_cast<int>(mine)));
-  const uint32_t blocks = gridDim.x - frame.levels;
-  const uint32_t even = (total + blocks - 1) / blocks;
-  const uint32_t part = even > kSmallestShare ? even : kSmallestShare;
-  const uint32_t parts = (mine + part - 1) / part;
-  uint32_t upto = parts;
+// Fills places that entries of bins that are not large have. All threads must call.
+template <bool kCells>
+__device__ __forceinline__ void FillRange(const Frame& frame, const Source<kCells>& source, const Binning& bin_of,
+                                          PlaceRange range, uint32_t total, Memory& memory) {
+  const uint32_t count = range.end - range.first;
+  source.ForEach([&](uint64_t order) {
+    const int bin = bin_of(order);
+    if (bin < range.low || bin > range.high) return;
+    memory.entry[memory.above[bin] - range.first + atomicAdd(&memory.taken[bin], 1u)] = order;
+  });
+  __syncthreads();
+  constexpr int kOwn = kRangeEntries / kMapRankThreads;
+  uint64_t own[kOwn];
+  uint32_t place[kOwn];
 #pragma unroll
-  for (int step = 1; step < kWarp; step *= 2) {
-    const uint32_t other = __shfl_up_sync(kFullWarp, upto, step);
-    if (lane >= step) upto += other;
+  for (int i = 0; i < kOwn; ++i) {
+    const uint32_t at = threadIdx.x + i * kMapRankThreads;
+    if (at >= count) continue;
+    own[i] = memory.entry[at];
+    const int bin = bin_of(own[i]);
+    const uint32_t end = memory.From(bin, total) - range.first;
+    place[i] = memory.above[bin] - range.first;
+    for (uint32_t k = place[i]; k < end; ++k) place[i] += memory.entry[k] > own[i] ? 1 : 0;
   }
-  const int l = __popc(__ballot_sync(kFullWarp, blockIdx.x >= upto));
-  if (l >= frame.levels) return {l, 0, 0};
-  const uint32_t begin = (blockIdx.x - __shfl_sync(kFullWarp, upto - parts, l)) * part;
-  const uint32_t count = __shfl_sync(kFullWarp, mine, l);
-  return {l, begin, begin + part < count ? begin + part : count};
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < kOwn; ++i) {
+    if (threadIdx.x + i * kMapRankThreads < count) memory.entry[place[i]] = own[i];
+  }
+  __syncthreads();
+  if (frame.orient) {
+    const DiscLane disc(frame);
+    for (uint32_t i = threadIdx.x / kAngleLanes; i < (count + 1) / 2 * 2; i += kAnglesAtOnce) {
+      const float angle = AngleOf(frame, disc, memory.entry[i < count ? i : count - 1]);
+      if (i < count && threadIdx.x % kAngleLanes == 0) memory.angle[i] = angle;
+    }
+    __syncthreads();
+  }
+  for (uint32_t i = threadIdx.x; i < count; i += kMapRankThreads) {
+    Write(frame, bin_of, memory, memory.entry[i], range.first + i, frame.orient ? memory.angle[i] : -1.0f);
+  }
 }
 
-__device__ __forceinline__ Share ShareOfCells(uint32_t cells) {
-  const uint32_t even = (cells + gridDim.x - 1) / gridDim.x;
-  const uint32_t share = even > kSmallestShare ? even : kSmallestShare;
-  const uint32_t begin = blockIdx.x * share;
-  return {0, begin, begin + share < cells ? begin + share : cells};
+// Ranks the entries of the large bins: a block a chunk of them at a time, which all its warps compare with a share of
+// all entries. All threads must call.
+template <bool kCells>
+__device__ __noinline__ void RankLargeBins(const Frame& frame, const MapFrame& map, uint32_t least, Binning bin_of,
+                                           uint32_t total, Memory& memory) {
+  Source<kCells> source(frame, map);
+  source.least = least;
+  const uint32_t warp = threadIdx.x / kWarp;
+  const uint32_t lane = threadIdx.x % kWarp;
+  for (uint32_t chunk = blockIdx.x; chunk < source.chunks; chunk += gridDim.x) {
+    const uint4 both = source.Load(chunk);
+    const uint64_t own[2] = {source.OrderOf(both.x, both.y), source.OrderOf(both.z, both.w)};
+    int bin[2];
+    bool large[2];
+    uint32_t preceding[2] = {};
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      bin[i] = own[i] != 0 ? bin_of(own[i]) : 0;
+      large[i] = own[i] != 0 && memory.From(bin[i], total) - memory.above[bin[i]] > kLargestShare;
+      if (warp == 0) memory.taken[i * kWarp + lane] = large[i] ? memory.above[bin[i]] : 0;
+    }
+#pragma unroll 1
+    for (uint32_t first = 0; first < source.chunks; first += kMapRankWarps) {
+      const uint4 others = source.Load(first + warp);
+      __syncthreads();
+      memory.entry[2 * threadIdx.x] = source.OrderOf(others.x, others.y);
+      memory.entry[2 * threadIdx.x + 1] = source.OrderOf(others.z, others.w);
+      __syncthreads();
+      if (__any_sync(kFullWarp, large[0] || large[1]) == 0) continue;
+#pragma unroll 1
+      for (uint32_t k = warp; k < kRangeEntries; k += kMapRankWarps) {
+        const uint64_t other = memory.entry[k];
+        if (other == 0) continue;
+        const int its_bin = bin_of(other);
+#pragma unroll
+        for (int i = 0; i < 2; ++i) preceding[i] += its_bin == bin[i] && other > own[i] ? 1 : 0;
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      if (large[i] && preceding[i] > 0) atomicAdd(&memory.taken[i * kWarp + lane], preceding[i]);
+    }
+    __syncthreads();
+    if (warp == 0) {
+#pragma unroll
+      for (int i = 0; i < 2; ++i) memory.entry[i * kWarp + lane] = large[i] ? own[i] : 0;
+    }
+    __syncthreads();
+    static_assert(kAnglesAtOnce >= static_cast<int>(kChunk));
+    const uint32_t i = threadIdx.x / kAngleLanes;
+    const uint64_t order = memory.entry[i];
+    const uint64_t neighbour = memory.entry[i ^ 1];
+    if ((order | neighbour) != 0) {
+      const float angle = frame.orient ? AngleOf(frame, DiscLane(frame), order != 0 ? order : neighbour) : -1.0f;
+      if (order != 0 && threadIdx.x % kAngleLanes == 0) Write(frame, bin_of, memory, order, memory.taken[i], angle);
+    }
+    __syncthreads();
+  }
 }
 
-__device__ __forceinline__ void WriteKept(const Frame& frame, int level, uint32_t kept) {
+// memory.above's sums to counts of the levels.
+__device__ __forceinline__ void WriteKept(const Frame& frame, const Binning& bin_of, uint32_t total,
+                                          const Memory& memory) {
+  const auto level = static_cast<int>(threadIdx.x);
+  if (level >= frame.levels) return;
+  const int low = (15 - level - bin_of.lowest_level) << bin_of.level_bits;
+  const uint32_t kept = memory.From(low, total) - memory.above[low + (1 << bin_of.level_bits) - 1];
   frame.counters->kept[level] = kept;
   frame.result->kept[level] = kept;
 }
 
 template <bool kCells>
-__global__ void __launch_bounds__(kMapRankThreads, kBlocksPerMultiprocessor)
+__global__ void __launch_bounds__(kMapRankThreads)
     RankMapKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT MapFrame map) {
   __shared__ Memory memory;
   AllowSuccessor();
   ClearBins(memory);
-  if (threadIdx.x == 0) memory.pending = memory.kept_count = 0;
+  *reinterpret_cast<uint2*>(&memory.taken[2 * threadIdx.x]) = make_uint2(0, 0);
   __syncthreads();
   WaitForPredecessor();
+  const uint32_t greatest = map.is_fraction ? Lists{map.counters->list}.Greatest() : 0;
+  Source<kCells> source(frame, map);
+  // Block 0 counts what there is, even if that is nothing.
+  if (blockIdx.x > 0 && blockIdx.x >= source.chunks) return;
   if (blockIdx.x == 0 && threadIdx.x == 0) map.counters->next_turn = map.counters->turn ^ 1;
-  const Lists list{map.counters->list};
-  const int lane = threadIdx.x % kWarp;
-  const auto thread_level = static_cast<int>(threadIdx.x);
-  const Share share = kCells ? ShareOfCells(map.cell_count) : ShareOfLists(frame, list);
-  if (!kCells && blockIdx.x == 0 && thread_level < frame.levels && list.Count(thread_level) == 0) {
-    WriteKept(frame, thread_level, 0);
-  }
-  // Block 0 counts what is in the cells, even if that is nothing.
-  if (share.begin >= share.end && (!kCells || blockIdx.x > 0)) return;
 
-  const uint32_t greatest = map.is_fraction ? list.Greatest() : 0;
-  Source<kCells> source{map, map.cells, map.cell_count, map.cell_count, map.is_dense ? LeastOver(map, greatest) : 0};
-  uint32_t total = map.cell_count;
-  if (!kCells) total = static_cast<uint32_t>(WarpSum(static_cast<int>(lane < frame.levels ? list.Count(lane) : 0)));
+  if (map.is_dense) source.least = LeastOver(map, greatest);
   const uint32_t top = map.is_fraction ? greatest : kKeyOfOne;
+  // Level 0 has the highest bins.
+  const Binning bin_of = {map.level_bits, 16 - (kRankBins >> map.level_bits), map.rank_shift,
+                          static_cast<int>(top >> map.rank_shift)};
+  uint32_t total = CountBins(source, bin_of, memory);
   if (total > map.wanted) {
+    const bool one_level = map.level_bits == kRankBits;
+    if (!one_level) {
+      ClearBins(memory);
+      __syncthreads();
+    }
     const int shift = map.rank_shift + map.level_bits - kRankBits;
     const Binning bins_of_one = {kRankBits, 0, shift, static_cast<int>(top >> shift)};
-    source.least = FindLeast(frame, list, source, bins_of_one, map.wanted, memory);
+    source.least = FindLeast(source, bins_of_one, one_level, total, map.wanted, memory);
+    total = CountBins(source, bin_of, memory);
   }
-  if (!kCells) {
-    source.entries = reinterpret_cast<const uint64_t*>(frame.level[share.level].shortlist);
-    source.count = list.Count(share.level);
-  }
-  // Of cells, with levels mixed, level 0 has the highest bins.
-  const Binning bin_of = {map.level_bits, kCells ? 16 - (kRankBins >> map.level_bits) : 15 - share.level,
-                          map.rank_shift, static_cast<int>(top >> map.rank_shift)};
-
-  uint32_t kept = 0;  // of the level that the thread's number names; of lists, of theirs
-  for (uint32_t own_first = share.begin; own_first == share.begin || own_first < share.end;
-       own_first += kMapRankThreads) {
-    const uint32_t at = own_first + threadIdx.x;
-    const uint64_t own = at < share.end ? source.Load(at) : 0;
-    uint32_t place = 0;
-    for (uint32_t first = 0; first < source.count;) {
-      first = Fill(source, first, memory);
-      const uint32_t count = memory.pending;
-      SortWindow(bin_of, count, memory);
-      const uint64_t order = source.OrderOf(own);
-      if (order != 0) place += Preceding(bin_of, order, count, memory);
-      if (own_first == share.begin) {
-        if (!kCells) {
-          kept += count;
-        } else if (thread_level < frame.levels) {
-          const int low = (15 - thread_level - bin_of.lowest_level) << bin_of.level_bits;
-          kept += memory.From(low, count) - memory.above[low + (1 << bin_of.level_bits) - 1];
-        }
-      }
-      __syncthreads();
-      ClearBins(memory);
-      if (threadIdx.x == 0) memory.pending = 0;
-      __syncthreads();
-    }
-    const uint64_t order = source.OrderOf(own);
-    if (order != 0) {
-      const Level& level = frame.level[LevelOf(CornerOf(order).position)];
-      const bool fits = place < static_cast<uint32_t>(level.ranked_capacity);
-      if (fits && frame.orient) memory.kept[atomicAdd(&memory.kept_count, 1u)] = {order, place};
-      if (fits && !frame.orient) Write(level, order, place, -1.0f);
-    }
-    if (!frame.orient) continue;
+  if (blockIdx.x == 0) WriteKept(frame, bin_of, total, memory);
+  const uint32_t even = (total + gridDim.x - 1) / gridDim.x;
+  const uint32_t rounds = (even + kLargestShare - 1) / kLargestShare;
+  const uint32_t share = max(rounds > 1 ? (even + rounds - 1) / rounds : even, kSmallestShare);
+  for (uint32_t begin = blockIdx.x * share; begin < total; begin += gridDim.x * share) {
+    const PlaceRange range = FindRange(begin, begin + share, total, memory);
+    if (range.first < range.end) FillRange(frame, source, bin_of, range, total, memory);
     __syncthreads();
-    OrientKept(frame, memory);
   }
-  if (kCells) {
-    if (blockIdx.x == 0 && thread_level < frame.levels) WriteKept(frame, thread_level, kept);
-  } else if (share.begin == 0 && threadIdx.x == 0) {
-    WriteKept(frame, share.level, kept);
-  }
+  if (memory.has_large) RankLargeBins<kCells>(frame, map, source.least, bin_of, total, memory);
 }
 
 }  // namespace
@@ -173,9 +207,7 @@ absl::Status RankMap(StreamView stream, const Frame& frame, const MapFrame& map,
                         : reinterpret_cast<const void*>(&RankMapKernel<false>);
   launch.block = dim3(kMapRankThreads);
   const uint32_t enough = (map.most + kSmallestShare - 1) / kSmallestShare;
-  // Each level's shortlist may have a last part that is not full.
-  launch.grid =
-      dim3(Clamp(static_cast<int>(enough), 1, kBlocksPerMultiprocessor * multiprocessors) + (cells ? 0 : frame.levels));
+  launch.grid = dim3(Clamp(static_cast<int>(enough), 1, multiprocessors));
   launch.overlaps_predecessor = true;
   void* arguments[] = {const_cast<Frame*>(&frame), const_cast<MapFrame*>(&map)};
   return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the ranking");

@@ -1,5 +1,5 @@
-// Sorting what is to be ranked, by a block: entries come from cells or a shortlist, a window of them at a time, and are
-// put in the order of bins of level and key in shared memory.
+// What is to be ranked, as every block of the ranking sees it: entries of cells or of shortlists, and how many of them
+// are in higher bins of level and key than each of the bins.
 #ifndef GLINT_CUDA_MAP_SORT_CUH_
 #define GLINT_CUDA_MAP_SORT_CUH_
 
@@ -7,13 +7,14 @@
 
 namespace glint::cuda {
 
-inline constexpr int kMapRankThreads = 512;
+inline constexpr int kMapRankThreads = 1024;
 inline constexpr int kMapRankWarps = kMapRankThreads / kWarp;
-inline constexpr int kLoads = 8;                             // of a thread before the first use
-inline constexpr uint32_t kStep = kLoads * kMapRankThreads;  // entries
-inline constexpr uint32_t kWindow = kStep;                   // entries
-inline constexpr int kPerThread = kWindow / kMapRankThreads;
 inline constexpr int kRankBins = 1 << kRankBits;
+inline constexpr uint32_t kChunk = 2 * kWarp;                   // entries that a warp loads at once, 16 bytes a lane
+inline constexpr int kLoads = 4;                                // of a warp before the first use
+inline constexpr uint32_t kLargestShare = 1024;                 // places that a block fills at once
+inline constexpr uint32_t kRangeEntries = 2 * kMapRankThreads;  // see FindRange()
+static_assert(kRangeEntries >= 2 * kLargestShare && kRangeEntries == kMapRankWarps * kChunk);
 
 // A corner as a number that is larger the earlier it is in the output: 15 - level, key, ~position within the level.
 // 0: none.
@@ -35,24 +36,79 @@ struct Lists {
   __device__ __forceinline__ uint32_t Greatest() const { return list[0].greatest | list[1].greatest; }
 };
 
-// Entries of cells or of a shortlist, 8 bytes each.
+// The cells or all shortlists in chunks, each of one level's shortlist.
 template <bool kCells>
 struct Source {
+  const Frame& frame;
   const MapFrame& map;
-  const uint64_t* entries;
-  size_t other;  // of cells: entries of the other turn, which are all 0, begin there
-  uint32_t count;
-  uint32_t least;  // entries with smaller keys do not take part
+  const uint64_t* cells;
+  uint32_t count;   // of cells; of the shortlist of the level that the lane's number names
+  uint32_t upto;    // chunks of that level and those before it
+  uint32_t chunks;  // of all
+  uint32_t least;   // entries with smaller keys do not take part
 
-  __device__ __forceinline__ uint64_t Load(uint32_t i) const {
-    if (i >= count) return 0;
-    return kCells ? entries[i] | entries[other + i] : entries[i];
+  // All lanes must call.
+  __device__ __forceinline__ Source(const Frame& f, const MapFrame& m) : frame(f), map(m), cells(m.cells), least(0) {
+    if (kCells) {
+      // The other turn's cells are all 0: few are read rather than waiting for the turn's number.
+      count = 2 * map.cell_count;
+      if (count > kLoads * kRangeEntries) {
+        cells += map.counters->turn * map.cell_count;
+        count = map.cell_count;
+      }
+      upto = chunks = (count + kChunk - 1) / kChunk;
+      return;
+    }
+    const int lane = threadIdx.x % kWarp;
+    count = lane < frame.levels ? Lists{map.counters->list}.Count(lane) : 0;
+    upto = (count + kChunk - 1) / kChunk;
+#pragma unroll
+    for (int step = 1; step < kWarp; step *= 2) {
+      const uint32_t other = __shfl_up_sync(kFullWarp, upto, step);
+      if (lane >= step) upto += other;
+    }
+    chunks = __shfl_sync(kFullWarp, upto, kWarp - 1);
   }
-  __device__ __forceinline__ uint64_t OrderOf(uint64_t entry) const {
-    const auto high = static_cast<uint32_t>(entry >> 32);
-    const auto low = static_cast<uint32_t>(entry);
+
+  // The lane's two entries of a chunk, which may be beyond the last. All lanes must call, with the same chunk.
+  __device__ __forceinline__ uint4 Load(uint32_t chunk) const {
+    const uint32_t lane2 = threadIdx.x % kWarp * 2;
+    const uint4 none = make_uint4(0, 0, 0, 0);
+    if (kCells) {
+      const uint32_t i = chunk * kChunk + lane2;
+      return i < count ? *reinterpret_cast<const uint4*>(&cells[i]) : none;
+    }
+    if (chunk >= chunks) return none;
+    const int l = __popc(__ballot_sync(kFullWarp, chunk >= upto));
+    const uint32_t before = __shfl_sync(kFullWarp, upto - (count + kChunk - 1) / kChunk, l);
+    const uint32_t end = __shfl_sync(kFullWarp, count, l);
+    const uint32_t i = (chunk - before) * kChunk + lane2;
+    const Candidate* at = frame.level[l].shortlist + i;
+    if (i + 1 < end) return *reinterpret_cast<const uint4*>(at);
+    return i < end ? make_uint4(at->position, at->key, 0, 0) : none;
+  }
+
+  __device__ __forceinline__ uint64_t OrderOf(uint32_t low, uint32_t high) const {
     const Candidate c = kCells ? Candidate{~low, KeyOf(map, high)} : Candidate{low, high};
     return high != 0 && c.key >= least ? Order(c) : 0;
+  }
+
+  // Calls `f` with each entry's order; the block's warps share them out.
+  template <typename F>
+  __device__ __forceinline__ void ForEach(F f) const {
+#pragma unroll 1
+    for (uint32_t first = threadIdx.x / kWarp; first < chunks; first += kLoads * kMapRankWarps) {
+      uint4 both[kLoads];
+#pragma unroll
+      for (int i = 0; i < kLoads; ++i) both[i] = Load(first + i * kMapRankWarps);
+#pragma unroll
+      for (int i = 0; i < kLoads; ++i) {
+        const uint64_t one = OrderOf(both[i].x, both[i].y);
+        const uint64_t two = OrderOf(both[i].z, both[i].w);
+        if (one != 0) f(one);
+        if (two != 0) f(two);
+      }
+    }
   }
 };
 
@@ -74,45 +130,46 @@ struct Binning {
   }
 };
 
-struct Kept {
-  uint64_t order;
-  uint32_t place;
-};
-
 // See FindLeast().
 struct Digit {
   uint32_t value;
   bool all;  // those with it stay all
 };
 
+// Bins low to high, whose entries have the places from `first` to `end` - 1 in the order of all levels.
+struct PlaceRange {
+  int low, high;
+  uint32_t first, end;
+};
+
 struct Memory {
-  union {
-    uint64_t window[kWindow];
-    Kept kept[kMapRankThreads];
-  };
-  alignas(16) uint32_t above[kRankBins];  // entries of the window in higher bins; before that, in the bin itself
+  alignas(16) uint32_t above[kRankBins];  // entries in higher bins; before that, in the bin itself
+  uint32_t taken[kRankBins];              // entries of the bin that are in `entry`
+  alignas(16) uint64_t entry[kRangeEntries];
+  float angle[kRangeEntries];
   uint32_t warp_sum[kMapRankWarps];
-  uint32_t pending;  // in the window
-  uint32_t kept_count;
+  PlaceRange range;
+  bool has_large;  // bins of more than kLargestShare entries
   Digit digit;
   uint32_t needed;
 
-  // Entries of the window in this bin and higher ones.
+  // Entries in this bin and higher ones.
   __device__ __forceinline__ uint32_t From(int bin, uint32_t total) const { return bin > 0 ? above[bin - 1] : total; }
 };
 
 __device__ __forceinline__ void ClearBins(Memory& memory) {
-  static_assert(kRankBins == 4 * kMapRankThreads);
-  *reinterpret_cast<uint4*>(&memory.above[4 * threadIdx.x]) = make_uint4(0, 0, 0, 0);
+  static_assert(kRankBins == 2 * kMapRankThreads);
+  *reinterpret_cast<uint2*>(&memory.above[2 * threadIdx.x]) = make_uint2(0, 0);
 }
 
 // memory.above from counts to sums; returns the sum of all. All threads must call.
 __device__ __forceinline__ uint32_t SumBinsAbove(Memory& memory) {
   const int lane = threadIdx.x % kWarp;
   const int warp = threadIdx.x / kWarp;
-  auto* own = reinterpret_cast<uint4*>(&memory.above[kRankBins - 4 - 4 * threadIdx.x]);  // thread 0 has the highest
-  const uint4 bins = *own;
-  const uint32_t mine = bins.x + bins.y + bins.z + bins.w;
+  auto* own = reinterpret_cast<uint2*>(&memory.above[kRankBins - 2 - 2 * threadIdx.x]);  // thread 0 has the highest
+  const uint2 bins = *own;
+  const uint32_t mine = bins.x + bins.y;
+  if (max(bins.x, bins.y) > kLargestShare) memory.has_large = true;
   uint32_t sum = mine;
 #pragma unroll
   for (int step = 1; step < kWarp; step *= 2) {
@@ -121,88 +178,46 @@ __device__ __forceinline__ uint32_t SumBinsAbove(Memory& memory) {
   }
   if (lane == kWarp - 1) memory.warp_sum[warp] = sum;
   __syncthreads();
-  uint32_t before = 0;
-  uint32_t all = 0;
-#pragma unroll
-  for (int w = 0; w < kMapRankWarps; ++w) {
-    const uint32_t n = memory.warp_sum[w];
-    before += w < warp ? n : 0;
-    all += n;
-  }
-  const uint32_t w = before + sum - mine;
-  const uint32_t z = w + bins.w;
-  const uint32_t y = z + bins.z;
-  *own = make_uint4(y + bins.y, y, z, w);
-  return all;
+  static_assert(kMapRankWarps == kWarp);
+  const auto of_warp = static_cast<int>(memory.warp_sum[lane]);
+  const auto before = static_cast<uint32_t>(WarpSum(lane < warp ? of_warp : 0));
+  const uint32_t above = before + sum - mine;
+  *own = make_uint2(above + bins.y, above);
+  return static_cast<uint32_t>(WarpSum(of_warp));
 }
 
-// Fills the window from entry `first` on; returns the entry after the last one looked at. All threads must call;
-// memory.pending is 0 before.
+// Fills memory.above; returns the number of entries. All threads must call; memory.above is 0 before.
 template <bool kCells>
-__device__ __forceinline__ uint32_t Fill(const Source<kCells>& source, uint32_t first, Memory& memory) {
-  for (;;) {
-    uint64_t order[kLoads];
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i) order[i] = source.Load(first + i * kMapRankThreads + threadIdx.x);
-    uint32_t mine = 0;
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i) {
-      order[i] = source.OrderOf(order[i]);
-      mine += order[i] != 0 ? 1 : 0;
-    }
-    uint32_t place = mine;
-#pragma unroll
-    for (int step = 1; step < kWarp; step *= 2) {
-      const uint32_t other = __shfl_up_sync(kFullWarp, place, step);
-      if (static_cast<int>(threadIdx.x % kWarp) >= step) place += other;
-    }
-    uint32_t base = 0;
-    if (threadIdx.x % kWarp == kWarp - 1 && place > 0) base = atomicAdd(&memory.pending, place);
-    place += __shfl_sync(kFullWarp, base, kWarp - 1) - mine;
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i) {
-      if (order[i] != 0) memory.window[place++] = order[i];
-    }
-    first += kStep;
-    __syncthreads();
-    const uint32_t pending = memory.pending;
-    if (first >= source.count || pending + kStep > kWindow) return first;
-    __syncthreads();  // before anyone adds more
-  }
+__device__ __forceinline__ uint32_t CountBins(const Source<kCells>& source, const Binning& bin_of, Memory& memory) {
+  if (threadIdx.x == 0) memory.has_large = false;
+  source.ForEach([&](uint64_t order) { atomicAdd(&memory.above[bin_of(order)], 1u); });
+  __syncthreads();
+  const uint32_t total = SumBinsAbove(memory);
+  __syncthreads();
+  return total;
 }
 
-// Orders the window's `count` entries by descending bin. All threads must call; memory.above is 0 before.
-__device__ __forceinline__ void SortWindow(const Binning& bin_of, uint32_t count, Memory& memory) {
-  uint64_t order[kPerThread];
-  uint32_t bin_place[kPerThread];
+// The bins that begin at the places begin..end - 1, less than `total` of which there are; without a last one of more
+// than kLargestShare entries, which leaves less than kRangeEntries. All threads must call.
+__device__ __forceinline__ PlaceRange FindRange(uint32_t begin, uint32_t end, uint32_t total, Memory& memory) {
+  end = end < total ? end : total;
 #pragma unroll
-  for (int i = 0; i < kPerThread; ++i) {
-    const uint32_t at = threadIdx.x + i * kMapRankThreads;
-    if (at >= count) continue;
-    order[i] = memory.window[at];
-    const int bin = bin_of(order[i]);
-    bin_place[i] = static_cast<uint32_t>(bin) << 16 | atomicAdd(&memory.above[bin], 1u);
+  for (int i = 0; i < kRankBins / kMapRankThreads; ++i) {
+    const int bin = threadIdx.x + i * kMapRankThreads;
+    const uint32_t from = memory.above[bin];
+    const uint32_t to = memory.From(bin, total);
+    if (from <= begin && begin < to) {
+      memory.range.high = from == begin ? bin : bin - 1;
+      memory.range.first = from == begin ? from : to;
+    }
+    if (from < end && end <= to) {
+      const bool large = to - from > kLargestShare;
+      memory.range.low = large ? bin + 1 : bin;
+      memory.range.end = large ? from : to;
+    }
   }
   __syncthreads();
-  SumBinsAbove(memory);
-  __syncthreads();
-#pragma unroll
-  for (int i = 0; i < kPerThread; ++i) {
-    if (threadIdx.x + i * kMapRankThreads >= count) continue;
-    memory.window[memory.above[bin_place[i] >> 16] + (bin_place[i] & 0xffff)] = order[i];
-  }
-  __syncthreads();
-}
-
-// How many of the window are of the entry's level and precede it.
-__device__ __forceinline__ uint32_t Preceding(const Binning& bin_of, uint64_t order, uint32_t count,
-                                              const Memory& memory) {
-  const int bin = bin_of(order);
-  const uint32_t begin = memory.above[bin];
-  const uint32_t end = memory.From(bin, count);
-  uint32_t preceding = begin - memory.above[((bin_of.SlotOf(order) + 1) << bin_of.level_bits) - 1];
-  for (uint32_t k = begin; k < end; ++k) preceding += memory.window[k] > order ? 1 : 0;
-  return preceding;
+  return memory.range;
 }
 
 }  // namespace glint::cuda
