@@ -1,6 +1,11 @@
-// Aggregation over levels (Kumar, Park, Behera 2023): gathers corners by the pixel of the image that they fall on, in a
-// hash table with open addressing: the slot is claimed by compare and swap; counts, sums and the strongest corner are
-// atomic sums and maxima, so that the outcome does not depend on order. The table was cleared by the corner stage.
+// Aggregation over levels (Kumar, Park, Behera 2023): the corners that the levels' cells kept, gathered by the pixel of
+// the image that they fall on; a pixel survives if none of its window precedes it.
+//
+// Eight lanes, or two, take a cell. Where the corners of a level can be that fall into the window around this cell's
+// corner, is known: most often in a single cell of the level. So each lane looks through a level or some, and the
+// window's pixels gather in shared memory what it finds there; a pixel is answered for by its strongest corner. No
+// order of any kind can be seen in the outcome, and nothing is kept from frame to frame.
+#include "cuda/map_cells.cuh"
 #include "cuda/map_device.cuh"
 #include "cuda/map_stages.h"
 #include "cuda/runtime/error.h"
@@ -9,130 +14,160 @@ namespace glint::cuda {
 namespace {
 
 constexpr int kThreads = 256;
+constexpr int kLanes = 8;     // that take a cell
+constexpr int kFewLanes = 2;  // where there is more than enough to do
+constexpr int kMostWindowBytes = 48 * 1024 - 2048;
+// Of a pixel's total: the number of its corners is above, the sum of their scores, of at most kMaxLevels * 4080, below.
+constexpr int kTotalShift = 20;
 
-__device__ __forceinline__ uint32_t FirstSlot(const MapFrame& map, uint32_t pixel) {
-  return (pixel * 0x9e3779b1u >> 7) & (map.slot_count - 1);
-}
-
-__global__ void __launch_bounds__(kThreads)
-    GatherKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT MapFrame map) {
-  AllowSuccessor();
-  WaitForPredecessor();
-  const Level& image = frame.level[0];
-  const uint32_t turn = map.counters->turn;
-  const uint64_t* cells = map.cells + turn * map.cell_count;
-  if (blockIdx.x == 0 && threadIdx.x == 0) map.counters->next_turn = turn ^ 1;
-  for (uint32_t i = blockIdx.x * kThreads + threadIdx.x; i < map.cell_count; i += gridDim.x * kThreads) {
-    const uint64_t entry = cells[i];
-    if (entry == 0) continue;
-    const uint32_t position = PositionOf(entry);
-    const float scale = frame.level[LevelOf(position)].scale;
-    const uint32_t pixel = PackPosition(0, ImagePosition(XOf(position), scale, image.width),
-                                        ImagePosition(YOf(position), scale, image.height)) +
-                           1;
-    uint32_t slot = FirstSlot(map, pixel);
-    for (;; slot = (slot + 1) & (map.slot_count - 1)) {
-      const uint32_t found = atomicCAS(&map.slots[slot].pixel, 0u, pixel);
-      if (found == 0 || found == pixel) break;
-    }
-    atomicAdd(&map.slots[slot].total, (1u << kTotalShift) + RawOf(entry));
-    AtomicMax(&map.slots[slot].best, entry);
-  }
-}
-
-// Where the search for a pixel begins, and what is there.
-struct Probe {
-  uint32_t pixel;  // 0: none
-  uint32_t slot;
-  uint2 found;  // pixel and total
+// A level's cells, in shared memory because lanes look at different ones.
+struct alignas(16) Grid {
+  float scale, inverse_scale;
+  int width, height;  // of the level
+  int first_cell;
+  int cells_x;
+  uint32_t cell_width_reciprocal, cell_height_reciprocal;
 };
 
-// Pixel i of the window around (x, y), row by row; nothing for the middle one and those outside the image.
-__device__ __forceinline__ Probe ProbeAt(const Frame& frame, const MapFrame& map, int x, int y, int i) {
-  const int side = 2 * map.reach + 1;
-  const int v = i / side;
-  const int at_y = y + v - map.reach;
-  const int at_x = x + i - v * side - map.reach;
+// Pixels first to last of an axis.
+struct Span {
+  int first, last;
+};
+
+// Pixels of a level that fall on pixels low..high of the image, and perhaps some beside them. `image`, `size`: how many
+// there are in the image and in the level.
+__device__ __forceinline__ Span PixelsOn(int low, int high, float inverse_scale, int image, int size) {
+  // ImagePosition() rounds to the nearest: half a pixel of the image is left for errors.
+  const int first = __float2int_rd(static_cast<float>(low - 1) * inverse_scale);
+  const int last = __float2int_rd(static_cast<float>(high + 1) * inverse_scale);
+  return {Clamp(first, 0, size - 1), high >= image - 1 ? size - 1 : Min(last, size - 1)};
+}
+
+// Gathers into the window around pixel (x, y) of the image what a level has there; returns the greatest entry on the
+// pixel itself.
+__device__ __forceinline__ uint64_t GatherLevel(const Frame& frame, const Grid& grid, const uint64_t* cells, int x,
+                                                int y, int reach, uint32_t* window) {
   const Level& image = frame.level[0];
-  if (i >= side * side || at_x < 0 || at_x >= image.width || at_y < 0 || at_y >= image.height) return {};
-  if (at_x == x && at_y == y) return {};
-  Probe probe;
-  probe.pixel = PackPosition(0, at_x, at_y) + 1;
-  probe.slot = FirstSlot(map, probe.pixel);
-  probe.found = *reinterpret_cast<const uint2*>(&map.slots[probe.slot]);
-  return probe;
-}
-
-// The total at the pixel, 0 if no corner fell on it.
-__device__ __forceinline__ uint32_t TotalOf(const MapFrame& map, Probe probe) {
-  while (probe.found.x != probe.pixel) {
-    if (probe.found.x == 0) return 0;
-    probe.slot = (probe.slot + 1) & (map.slot_count - 1);
-    probe.found = *reinterpret_cast<const uint2*>(&map.slots[probe.slot]);
-  }
-  return probe.found.y;
-}
-
-// More levels precede, then the greater sum, then the smaller y, then x.
-__device__ bool Survives(const Frame& frame, const MapFrame& map, uint32_t pixel, uint32_t total) {
-  constexpr int kInFlight = 9;  // all of the smallest window
-  const int x = XOf(pixel - 1);
-  const int y = YOf(pixel - 1);
-  const int side = 2 * map.reach + 1;
-  for (int first = 0; first < side * side; first += kInFlight) {
-    Probe probe[kInFlight];
+  const int side = 2 * reach + 1;
+  const Span across = PixelsOn(x - reach, x + reach, grid.inverse_scale, image.width, grid.width);
+  const Span down = PixelsOn(y - reach, y + reach, grid.inverse_scale, image.height, grid.height);
+  const int u_first = DivideByCell(across.first, grid.cell_width_reciprocal);
+  const int u_last = DivideByCell(across.last, grid.cell_width_reciprocal);
+  const int v_last = DivideByCell(down.last, grid.cell_height_reciprocal);
+  uint64_t best = 0;
+  // Two by two cells at once; most often there is one.
+#pragma unroll 1
+  for (int v = DivideByCell(down.first, grid.cell_height_reciprocal); v <= v_last; v += 2) {
+#pragma unroll 1
+    for (int u = u_first; u <= u_last; u += 2) {
+      const uint64_t* at = cells + grid.first_cell + v * grid.cells_x + u;
+      const bool right = u < u_last;
+      const bool below = v < v_last;
+      const uint64_t entry[4] = {at[0], right ? at[1] : 0, below ? at[grid.cells_x] : 0,
+                                 right && below ? at[grid.cells_x + 1] : 0};
 #pragma unroll
-    for (int i = 0; i < kInFlight; ++i) probe[i] = ProbeAt(frame, map, x, y, first + i);
-#pragma unroll
-    for (int i = 0; i < kInFlight; ++i) {
-      if (probe[i].pixel == 0) continue;
-      const uint32_t other = TotalOf(map, probe[i]);
-      if (other > total || (other == total && probe[i].pixel < pixel)) return false;
+      for (int i = 0; i < 4; ++i) {
+        if (entry[i] == 0) continue;
+        const int its_x = XOf(PositionOf(entry[i]));
+        const int its_y = YOf(PositionOf(entry[i]));
+        if (its_x < across.first || its_x > across.last || its_y < down.first || its_y > down.last) continue;
+        const int dx = ImagePosition(its_x, grid.scale, image.width) - x + reach;
+        const int dy = ImagePosition(its_y, grid.scale, image.height) - y + reach;
+        if (dx < 0 || dx >= side || dy < 0 || dy >= side) continue;
+        atomicAdd(&window[dy * side + dx], (1u << kTotalShift) + RawOf(entry[i]));
+        if (dx == reach && dy == reach) best = entry[i] > best ? entry[i] : best;
+      }
     }
   }
-  return true;
+  return best;
 }
 
+template <int kLanesPerCell>
 __global__ void __launch_bounds__(kThreads)
-    SurvivorsKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT MapFrame map) {
+    AggregateKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT MapFrame map) {
+  constexpr int kCells = kThreads / kLanesPerCell;
+  extern __shared__ uint32_t windows[];
+  __shared__ Candidate survivor[kCells];
+  __shared__ Grid grids[kMaxLevels];
   AllowSuccessor();
+  const int group = threadIdx.x / kLanesPerCell;
+  const int lane = threadIdx.x % kLanesPerCell;
+  const int side = 2 * map.reach + 1;
+  uint32_t* window = windows + group * side * side;
+  for (int i = lane; i < side * side; i += kLanesPerCell) window[i] = 0;
+  if (lane == 0) survivor[group] = {0, 0};
+  if (static_cast<int>(threadIdx.x) < frame.levels) {
+    const Level& level = frame.level[threadIdx.x];
+    const MapLevel& cells = map.level[threadIdx.x];
+    grids[threadIdx.x] = {level.scale,
+                          1.0f / level.scale,
+                          level.width,
+                          level.height,
+                          cells.first_cell,
+                          cells.cells_x,
+                          cells.cell_width_reciprocal,
+                          cells.cell_height_reciprocal};
+  }
+  __syncthreads();
   WaitForPredecessor();
-  uint32_t* counts = map.counters->list[map.counters->turn].count;
-  // Whole warps go round together.
-  for (uint32_t first = blockIdx.x * kThreads; first < map.slot_count; first += gridDim.x * kThreads) {
-    const uint32_t i = first + threadIdx.x;
-    Gathered at = {0, 0, 0};
-    if (i < map.slot_count) at = map.slots[i];
-    const bool survives = at.pixel != 0 && Survives(frame, map, at.pixel, at.total);
-    const uint32_t sum = at.total & ((1u << kTotalShift) - 1);
-    const Candidate c = {PositionOf(at.best), KeyOf(map, sum)};
-    if (map.ranks) {
-      AppendToShortlist(frame, counts, survives, c);
-    } else {
-      AppendCandidate(frame, map, survives, c);
+  const uint32_t turn = map.counters->turn;
+  if (blockIdx.x == 0 && threadIdx.x == 0) map.counters->next_turn = turn ^ 1;
+  const uint32_t cell = blockIdx.x * kCells + group;
+  // The other turn's cells are all 0.
+  const uint64_t own = cell < map.cell_count ? map.cells[cell] | map.cells[map.cell_count + cell] : 0;
+  uint64_t best = 0;
+  if (own != 0) {
+    const uint32_t position = PositionOf(own);
+    const float scale = grids[LevelOf(position)].scale;
+    const int x = ImagePosition(XOf(position), scale, frame.level[0].width);
+    const int y = ImagePosition(YOf(position), scale, frame.level[0].height);
+#pragma unroll 1
+    for (int l = lane; l < frame.levels; l += kLanesPerCell) {
+      const Grid grid = grids[l];
+      if (grid.width == 0 || grid.height == 0) continue;
+      const uint64_t found = GatherLevel(frame, grid, map.cells + turn * map.cell_count, x, y, map.reach, window);
+      best = found > best ? found : best;
     }
   }
-}
-
-absl::Status Launch(StreamView stream, const Frame& frame, const MapFrame& map, const void* kernel, uint32_t elements,
-                    int multiprocessors) {
-  constexpr int kBlocksPerMultiprocessor = 4;
-  KernelLaunch launch;
-  launch.kernel = kernel;
-  launch.block = dim3(kThreads);
-  launch.grid = dim3(
-      Clamp(static_cast<int>((elements + kThreads - 1) / kThreads), 1, kBlocksPerMultiprocessor * multiprocessors));
-  launch.overlaps_predecessor = true;
-  void* arguments[] = {const_cast<Frame*>(&frame), const_cast<MapFrame*>(&map)};
-  return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the cell stage");
+  __syncwarp();
+  // More levels precede, then the greater sum, then the smaller y, then x.
+  const int centre = side * side / 2;
+  const uint32_t total = window[centre];
+  bool goes_on = own != 0 && best <= own;
+  for (int i = lane; i < side * side; i += kLanesPerCell) {
+    goes_on = goes_on && window[i] <= total && (window[i] != total || i >= centre);
+  }
+  const unsigned group_lanes = ((1u << kLanesPerCell) - 1) << (threadIdx.x % kWarp / kLanesPerCell * kLanesPerCell);
+  const bool survives = (__ballot_sync(kFullWarp, goes_on) & group_lanes) == group_lanes;
+  if (survives && lane == 0) survivor[group] = {PositionOf(own), KeyOf(map, total & ((1u << kTotalShift) - 1))};
+  __syncthreads();
+  if (threadIdx.x >= kCells) return;
+  const Candidate c = survivor[threadIdx.x];
+  if (map.ranks) {
+    AppendToShortlist(frame, map.counters->list[turn].count, c.key != 0, c);
+  } else {
+    AppendCandidate(frame, map, c.key != 0, c);
+  }
 }
 
 }  // namespace
 
 absl::Status Aggregate(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors) {
-  GLINT_RETURN_IF_ERROR(
-      Launch(stream, frame, map, reinterpret_cast<const void*>(&GatherKernel), map.cell_count, multiprocessors));
-  return Launch(stream, frame, map, reinterpret_cast<const void*>(&SurvivorsKernel), map.slot_count, multiprocessors);
+  constexpr uint32_t kThreadsPerMultiprocessor = 2048;
+  const int side = 2 * map.reach + 1;
+  const int window_bytes = side * side * static_cast<int>(sizeof(uint32_t));
+  const bool few = map.cell_count * kLanes > multiprocessors * kThreadsPerMultiprocessor &&
+                   kThreads / kFewLanes * window_bytes <= kMostWindowBytes;
+  const int cells = kThreads / (few ? kFewLanes : kLanes);  // of a block
+  KernelLaunch launch;
+  launch.kernel = few ? reinterpret_cast<const void*>(&AggregateKernel<kFewLanes>)
+                      : reinterpret_cast<const void*>(&AggregateKernel<kLanes>);
+  launch.block = dim3(kThreads);
+  launch.grid = dim3((static_cast<int>(map.cell_count) + cells - 1) / cells);
+  launch.shared_bytes = cells * window_bytes;
+  launch.overlaps_predecessor = true;
+  void* arguments[] = {const_cast<Frame*>(&frame), const_cast<MapFrame*>(&map)};
+  return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the aggregation");
 }
 
 }  // namespace glint::cuda

@@ -39,7 +39,7 @@ __device__ __forceinline__ uint32_t WantedOf(const Frame& frame, const MapFrame&
 }
 
 // This frame's turn, for the corner stage, which must call it with all threads: whose cells and list may be added to.
-// Clears what the next frame will use, and the table of Sink::kLevelCells.
+// Clears what the next frame will use.
 __device__ __forceinline__ uint32_t BeginTurn(const MapFrame& map) {
   const uint32_t turn = map.counters->next_turn;
   const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
@@ -47,10 +47,6 @@ __device__ __forceinline__ uint32_t BeginTurn(const MapFrame& map) {
   uint64_t* next = map.cells + (turn ^ 1) * map.cell_count;
 #pragma unroll 1
   for (uint32_t i = thread; i < map.cell_count; i += threads) next[i] = 0;
-#pragma unroll 1
-  for (uint32_t i = thread; i < map.slot_count; i += threads) {
-    *reinterpret_cast<uint4*>(&map.slots[i]) = make_uint4(0, 0, 0, 0);
-  }
   if (thread == 0) map.counters->turn = turn;
   auto* list = reinterpret_cast<uint32_t*>(&map.counters->list[turn ^ 1]);
   if (thread < sizeof(MapList) / sizeof(uint32_t)) list[thread] = 0;

@@ -18,14 +18,6 @@ enum class Sink {
   kLevelCells,  // in the cells of their level, likewise (Selection::kPyca)
 };
 
-// An image pixel that corners of any level fall on (Selection::kPyca): an entry of a hash table. All zero: free.
-struct Gathered {
-  uint32_t pixel;  // its y << 14 | x, plus 1
-  uint32_t total;  // number of corners << kTotalShift | sum of their scores; larger precedes
-  uint64_t best;   // CellEntry() of the strongest corner
-};
-inline constexpr int kTotalShift = 20;
-
 // A corner as a number that is larger the earlier it is preferred: by raw score, lower octave, smaller y, smaller x.
 // Never 0.
 GLINT_HD inline uint64_t CellEntry(uint32_t position, uint32_t raw) {
@@ -103,8 +95,7 @@ struct MapFrame {
   int rank_shift;   // takes a key's bits from this one on
   float key_scale;
   uint32_t cell_count;
-  uint32_t slot_count;  // a power of 2, or 0
-  int bands;            // of the integral images of all levels
+  int bands;  // of the integral images of all levels
   int direct_blocks;
 
   // Dense Harris.
@@ -121,7 +112,6 @@ struct MapFrame {
 
   MapCounters* counters;
   uint64_t* cells;  // CellEntry()s, 0: empty; cell_count for each turn
-  Gathered* slots;
   Candidate* edges;
   const BfrostRegion* bfrost;  // of pattern half h, region i: at element h * kBfrostRegions + i
   MapLevel level[kMaxLevels];

@@ -63,7 +63,7 @@ int CountMapLaunches(const DetectorOptions& options, const Frame& frame, const M
                  : options.pyramid == Pyramid::kHalf   ? (levels + 2) / 3
                                                        : std::min(levels, 1);
   launches += 1 + (map.smooth != nullptr ? 1 : 0);
-  launches += map.sink == Sink::kLevelCells ? 2 : 0;
+  launches += map.sink == Sink::kLevelCells ? 1 : 0;
   launches += map.ranks ? 1 : options.ranking == Ranking::kHarris ? 4 : 3;
   if (options.descriptor == Descriptor::kBfrost) return launches + 3;
   launches += options.orientation == Orientation::kArcMidpoint ? 1 : 0;

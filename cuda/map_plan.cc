@@ -143,10 +143,6 @@ void MapPlan::PlanCells(const DetectorOptions& options, const Frame& frame) {
   cells += cells % 2;  // for vectors of two
   map_.cell_count = static_cast<uint32_t>(cells);
   cells_offset_ = AddState(2 * cells * sizeof(uint64_t));
-  if (map_.sink != Sink::kLevelCells) return;
-  map_.slot_count = 64;
-  while (map_.slot_count < 2 * cells) map_.slot_count *= 2;
-  slots_offset_ = AddState(map_.slot_count * sizeof(Gathered));
 }
 
 void MapPlan::PlanRanking(const DetectorOptions& options, const Frame& frame, const AddScratch& add_scratch) {
@@ -213,7 +209,6 @@ MapFrame MapPlan::Place(const Frame& frame, uint8_t* scratch, uint8_t* tables, u
   MapFrame map = map_;
   map.counters = reinterpret_cast<MapCounters*>(state + counters_offset_);
   map.cells = reinterpret_cast<uint64_t*>(state + cells_offset_);
-  map.slots = reinterpret_cast<Gathered*>(state + slots_offset_);
   map.edges = reinterpret_cast<Candidate*>(scratch + edges_offset_);
   map.bfrost = reinterpret_cast<const BfrostRegion*>(tables + bfrost_offset_);
   map.smooth = smooth_ ? scratch + smooth_offset_ : nullptr;

@@ -50,7 +50,7 @@ class MapPlan {
   bool integrals_ = false;
   size_t state_bytes_ = 0;
   // In the state.
-  size_t counters_offset_ = 0, cells_offset_ = 0, slots_offset_ = 0;
+  size_t counters_offset_ = 0, cells_offset_ = 0;
   // In scratch.
   size_t edges_offset_ = 0, smooth_offset_ = 0, sums_offset_[kMaxLevels] = {}, bands_offset_[kMaxLevels] = {};
   size_t bfrost_offset_ = 0;  // in tables

@@ -30,8 +30,8 @@ absl::Status FindDenseHarris(StreamView stream, const Frame& frame, const MapFra
 // Columns that a strip answers for.
 int DenseHarrisColumns(int block_radius, int radius);
 
-// cells.cu: aggregation over levels: the cells' corners into the table of image pixels, and those that survive its
-// suppression into the shortlists or, without MapFrame::ranks, the candidates.
+// cells.cu: aggregation over levels: those of the cells' corners that survive it into the shortlists or, without
+// MapFrame::ranks, the candidates.
 absl::Status Aggregate(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors);
 
 // map_rank.cu: with MapFrame::ranks, from the cells or the shortlists to the result.
