@@ -30,7 +30,7 @@ template <bool kCells>
 __device__ __forceinline__ uint32_t FindLeast(const Source<kCells>& source, const Binning& bin_of, bool counted,
                                               uint32_t total, uint32_t wanted, Memory& memory) {
   if (!counted) {
-    source.ForEach([&](uint64_t order) { atomicAdd(&memory.above[bin_of.OfKey(KeyIn(order))], 1u); });
+    source.ForEach([&](Candidate c) { atomicAdd(&memory.above[bin_of.OfKey(c.key)], 1u); });
     __syncthreads();
     SumBinsAbove(memory);
     __syncthreads();
@@ -45,9 +45,9 @@ __device__ __forceinline__ uint32_t FindLeast(const Source<kCells>& source, cons
   for (int high = open ? 32 : bin_of.shift; high > 0 && !done; high -= kRankBits) {
     const int shift = Max(high - kRankBits, 0);
     const uint32_t digits = (1u << (high - shift)) - 1;
-    source.ForEach([&](uint64_t order) {
-      const uint32_t key = KeyIn(order);
-      if (bin_of.OfKey(key) == bin && ((key ^ least) & known) == 0) atomicAdd(&memory.above[key >> shift & digits], 1u);
+    source.ForEach([&](Candidate c) {
+      if (bin_of.OfKey(c.key) != bin || ((c.key ^ least) & known) != 0) return;
+      atomicAdd(&memory.above[c.key >> shift & digits], 1u);
     });
     __syncthreads();
     const uint32_t same = SumBinsAbove(memory);

@@ -27,7 +27,7 @@ __device__ __forceinline__ void Write(const Frame& frame, const Binning& bin_of,
                                       uint32_t place, float angle) {
   const Candidate c = CornerOf(order);
   const Level& level = frame.level[LevelOf(c.position)];
-  place -= memory.above[((bin_of.SlotOf(order) + 1) << bin_of.level_bits) - 1];
+  place -= memory.above[bin_of.Highest(LevelOf(c.position))];
   if (place >= static_cast<uint32_t>(level.ranked_capacity)) return;
   const uint4 record = {c.position, c.key, __float_as_uint(angle), 0};
   *reinterpret_cast<uint4*>(&level.result[place]) = record;
@@ -45,10 +45,10 @@ template <bool kCells>
 __device__ __forceinline__ void FillRange(const Frame& frame, const Source<kCells>& source, const Binning& bin_of,
                                           PlaceRange range, uint32_t total, Memory& memory) {
   const uint32_t count = range.end - range.first;
-  source.ForEach([&](uint64_t order) {
-    const int bin = bin_of(order);
+  source.ForEach([&](Candidate c) {
+    const int bin = bin_of(c);
     if (bin < range.low || bin > range.high) return;
-    memory.entry[memory.above[bin] - range.first + atomicAdd(&memory.taken[bin], 1u)] = order;
+    memory.entry[memory.above[bin] - range.first + atomicAdd(&memory.taken[bin], 1u)] = Order(c);
   });
   __syncthreads();
   constexpr int kOwn = kRangeEntries / kMapRankThreads;
@@ -59,7 +59,7 @@ __device__ __forceinline__ void FillRange(const Frame& frame, const Source<kCell
     const uint32_t at = threadIdx.x + i * kMapRankThreads;
     if (at >= count) continue;
     own[i] = memory.entry[at];
-    const int bin = bin_of(own[i]);
+    const int bin = bin_of(CornerOf(own[i]));
     const uint32_t end = memory.From(bin, total) - range.first;
     place[i] = memory.above[bin] - range.first;
     for (uint32_t k = place[i]; k < end; ++k) place[i] += memory.entry[k] > own[i] ? 1 : 0;
@@ -100,7 +100,7 @@ __device__ __noinline__ void RankLargeBins(const Frame& frame, const MapFrame& m
     uint32_t preceding[2] = {};
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      bin[i] = own[i] != 0 ? bin_of(own[i]) : 0;
+      bin[i] = own[i] != 0 ? bin_of(CornerOf(own[i])) : 0;
       large[i] = own[i] != 0 && memory.From(bin[i], total) - memory.above[bin[i]] > kLargestShare;
       if (warp == 0) memory.taken[i * kWarp + lane] = large[i] ? memory.above[bin[i]] : 0;
     }
@@ -116,7 +116,7 @@ __device__ __noinline__ void RankLargeBins(const Frame& frame, const MapFrame& m
       for (uint32_t k = warp; k < kRangeEntries; k += kMapRankWarps) {
         const uint64_t other = memory.entry[k];
         if (other == 0) continue;
-        const int its_bin = bin_of(other);
+        const int its_bin = bin_of(CornerOf(other));
 #pragma unroll
         for (int i = 0; i < 2; ++i) preceding[i] += its_bin == bin[i] && other > own[i] ? 1 : 0;
       }
@@ -148,8 +148,7 @@ __device__ __forceinline__ void WriteKept(const Frame& frame, const Binning& bin
                                           const Memory& memory) {
   const auto level = static_cast<int>(threadIdx.x);
   if (level >= frame.levels) return;
-  const int low = (15 - level - bin_of.lowest_level) << bin_of.level_bits;
-  const uint32_t kept = memory.From(low, total) - memory.above[low + (1 << bin_of.level_bits) - 1];
+  const uint32_t kept = memory.From(bin_of.Lowest(level), total) - memory.above[bin_of.Highest(level)];
   frame.counters->kept[level] = kept;
   frame.result->kept[level] = kept;
 }
@@ -172,7 +171,7 @@ __global__ void __launch_bounds__(kMapRankThreads)
   if (map.is_dense) source.least = LeastOver(map, greatest);
   const uint32_t top = map.is_fraction ? greatest : kKeyOfOne;
   // Level 0 has the highest bins.
-  const Binning bin_of = {map.level_bits, 16 - (kRankBins >> map.level_bits), map.rank_shift,
+  const Binning bin_of = {map.level_bits, (kRankBins >> map.level_bits) - 1, map.rank_shift,
                           static_cast<int>(top >> map.rank_shift)};
   uint32_t total = CountBins(source, bin_of, memory);
   if (total > map.wanted) {

@@ -88,12 +88,18 @@ struct Source {
     return i < end ? make_uint4(at->position, at->key, 0, 0) : none;
   }
 
+  // The corner of an entry; key 0: none, or one that does not take part.
+  __device__ __forceinline__ Candidate CornerIn(uint32_t low, uint32_t high) const {
+    Candidate c = kCells ? Candidate{~low, KeyOf(map, high)} : Candidate{low, high};
+    if (high == 0 || c.key < least) c.key = 0;
+    return c;
+  }
   __device__ __forceinline__ uint64_t OrderOf(uint32_t low, uint32_t high) const {
-    const Candidate c = kCells ? Candidate{~low, KeyOf(map, high)} : Candidate{low, high};
-    return high != 0 && c.key >= least ? Order(c) : 0;
+    const Candidate c = CornerIn(low, high);
+    return c.key != 0 ? Order(c) : 0;
   }
 
-  // Calls `f` with each entry's order; the block's warps share them out.
+  // Calls `f` with each corner; the block's warps share them out.
   template <typename F>
   __device__ __forceinline__ void ForEach(F f) const {
 #pragma unroll 1
@@ -103,10 +109,11 @@ struct Source {
       for (int i = 0; i < kLoads; ++i) both[i] = Load(first + i * kMapRankWarps);
 #pragma unroll
       for (int i = 0; i < kLoads; ++i) {
-        const uint64_t one = OrderOf(both[i].x, both[i].y);
-        const uint64_t two = OrderOf(both[i].z, both[i].w);
-        if (one != 0) f(one);
-        if (two != 0) f(two);
+        if (first + i * kMapRankWarps >= chunks) break;
+        const Candidate one = CornerIn(both[i].x, both[i].y);
+        const Candidate two = CornerIn(both[i].z, both[i].w);
+        if (one.key != 0) f(one);
+        if (two.key != 0) f(two);
       }
     }
   }
@@ -115,19 +122,18 @@ struct Source {
 // Bins are monotonic in Order(): each level's are its keys' leading bits from `top` downwards, what is less in the
 // last.
 struct Binning {
-  int level_bits;    // of the bins of one level
-  int lowest_level;  // 15 - the level whose bins are the lowest
+  int level_bits;  // of the bins of one level
+  int last_level;  // whose bins are the lowest
   int shift;
   int top;  // the best bin's leading bits
 
-  __device__ __forceinline__ int SlotOf(uint64_t order) const { return static_cast<int>(order >> 60) - lowest_level; }
+  __device__ __forceinline__ int Lowest(int level) const { return (last_level - level) << level_bits; }
+  __device__ __forceinline__ int Highest(int level) const { return Lowest(level - 1) - 1; }
   __device__ __forceinline__ int OfKey(uint32_t key) const {
     const int last = (1 << level_bits) - 1;
     return Clamp(static_cast<int>(key >> shift) - top + last, 0, last);
   }
-  __device__ __forceinline__ int operator()(uint64_t order) const {
-    return (SlotOf(order) << level_bits) + OfKey(KeyIn(order));
-  }
+  __device__ __forceinline__ int operator()(Candidate c) const { return Lowest(LevelOf(c.position)) + OfKey(c.key); }
 };
 
 // See FindLeast().
@@ -190,7 +196,7 @@ __device__ __forceinline__ uint32_t SumBinsAbove(Memory& memory) {
 template <bool kCells>
 __device__ __forceinline__ uint32_t CountBins(const Source<kCells>& source, const Binning& bin_of, Memory& memory) {
   if (threadIdx.x == 0) memory.has_large = false;
-  source.ForEach([&](uint64_t order) { atomicAdd(&memory.above[bin_of(order)], 1u); });
+  source.ForEach([&](Candidate c) { atomicAdd(&memory.above[bin_of(c)], 1u); });
   __syncthreads();
   const uint32_t total = SumBinsAbove(memory);
   __syncthreads();
