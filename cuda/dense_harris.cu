@@ -8,14 +8,15 @@ namespace glint::cuda {
 namespace {
 
 template <int kRadius, bool kByOne>
-__global__ void __launch_bounds__(WarpsOf(kByOne) * kWarp)
+__global__ void __launch_bounds__(StripsAtOnce<kRadius, kByOne>() * kWarp)
     DenseHarrisKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT MapFrame map) {
-  __shared__ Strip<kRadius, kByOne> strips[WarpsOf(kByOne)];
+  constexpr int kWarps = StripsAtOnce<kRadius, kByOne>();
+  __shared__ Strip<kRadius, kByOne> strips[kWarps];
   AllowSuccessor();
   MapList& list = map.counters->list[BeginTurn(map)];
   WaitForPredecessor();
   const int warp = threadIdx.x / kWarp;
-  const int number = blockIdx.x * WarpsOf(kByOne) + warp;
+  const int number = blockIdx.x * kWarps + warp;
   if (number >= map.strips) return;
   const Level& level = frame.level[0];
   const int side = SideColumns(kRadius, map.radius);
@@ -26,13 +27,18 @@ __global__ void __launch_bounds__(WarpsOf(kByOne) * kWarp)
   walker.Walk(x0, Min(x0 + answered, level.width), y0, Min(y0 + map.strip_rows, level.height));
 }
 
+struct Kernel {
+  const void* function;
+  int warps;
+};
+
 template <int kRadius>
-const void* KernelFor(bool by_one) {
-  return by_one ? reinterpret_cast<const void*>(&DenseHarrisKernel<kRadius, true>)
-                : reinterpret_cast<const void*>(&DenseHarrisKernel<kRadius, false>);
+Kernel KernelFor(bool by_one) {
+  if (by_one) return {reinterpret_cast<const void*>(&DenseHarrisKernel<kRadius, true>), StripsAtOnce<kRadius, true>()};
+  return {reinterpret_cast<const void*>(&DenseHarrisKernel<kRadius, false>), StripsAtOnce<kRadius, false>()};
 }
 
-const void* KernelFor(int block_radius, bool by_one) {
+Kernel KernelFor(int block_radius, bool by_one) {
   switch (block_radius) {
     case 1:
       return KernelFor<1>(by_one);
@@ -86,10 +92,10 @@ absl::Status FindDenseHarris(StreamView stream, const Frame& frame, const MapFra
     GLINT_RETURN_IF_ERROR(
         ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the smoothing"));
   }
-  const int warps = WarpsOf(map.radius == 1);
-  launch.kernel = KernelFor(map.block_radius, map.radius == 1);
-  launch.block = dim3(warps * kWarp);
-  launch.grid = dim3((map.strips + warps - 1) / warps);
+  const Kernel kernel = KernelFor(map.block_radius, map.radius == 1);
+  launch.kernel = kernel.function;
+  launch.block = dim3(kernel.warps * kWarp);
+  launch.grid = dim3((map.strips + kernel.warps - 1) / kernel.warps);
   return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the Harris measure");
 }
 

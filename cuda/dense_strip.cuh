@@ -2,6 +2,8 @@
 #ifndef GLINT_CUDA_DENSE_STRIP_CUH_
 #define GLINT_CUDA_DENSE_STRIP_CUH_
 
+#include <cstddef>
+
 #include "cuda/dense_window.cuh"
 #include "cuda/map_device.cuh"
 
@@ -15,14 +17,21 @@ inline constexpr int kRowsBetweenLooks = 4;       // at the greatest measure so 
 inline constexpr float kInside = 3.0e38f;
 
 // kByOne: a radius of suppression of 1.
-__host__ __device__ constexpr int WarpsOf(bool by_one) { return by_one ? 4 : 2; }
-
 template <int kRadius, bool kByOne>
 struct Strip {
-  uint4 gradient[2 * kRadius + 1][kWarp];  // dx << 16 | dy & 0xffff of the lane's columns
+  float4 dx[2 * kRadius + 1][kWarp];  // gradients of the lane's columns
+  float4 dy[2 * kRadius + 1][kWarp];
   Candidate found[kFound];
   float response[kByOne ? 1 : kHeldRows][kByOne ? 1 : kStripColumns];
 };
+
+// Warps of a block.
+template <int kRadius, bool kByOne>
+constexpr int StripsAtOnce() {
+  constexpr size_t kMost = 48 * 1024;
+  constexpr size_t kBytes = sizeof(Strip<kRadius, kByOne>);
+  return kByOne && 4 * kBytes <= kMost ? 4 : 2 * kBytes <= kMost ? 2 : 1;
+}
 
 // Columns at each side that are not answered for: gradient, window and suppression; whole lanes, for aligned loads.
 __host__ __device__ constexpr int SideColumns(int block_radius, int radius) {
@@ -38,22 +47,67 @@ __device__ __forceinline__ bool IsMirrored(int i, int n) {
   return (lap & 1) != 0;
 }
 
-// A row's differences p(x + 1) - p(x - 1) and sums p(x - 1) + 2 p(x) + p(x + 1) at a lane's columns.
+// Byte `k` of a word as a float, plus 2^15: integers up to 2^24 / 2^15 times that stay exact.
+__device__ __forceinline__ float PixelOver(uint32_t word, int k) {
+  return __uint_as_float(__byte_perm(word, 0x47000000u, 0x7504u | static_cast<unsigned>(k) << 4));
+}
+
+// A row's differences p(x + 1) - p(x - 1) and sums p(x - 1) + 2 p(x) + p(x + 1), plus 2^17, at a lane's columns.
 struct PixelRow {
-  int difference[kLaneColumns];
-  int sum[kLaneColumns];
+  float difference[kLaneColumns];
+  float sum[kLaneColumns];
 
   __device__ __forceinline__ explicit PixelRow(uint32_t pixels) {
-    int p[kLaneColumns + 2];
-    p[0] = static_cast<int>(__shfl_up_sync(kFullWarp, pixels, 1) >> 24);
-    p[kLaneColumns + 1] = static_cast<int>(__shfl_down_sync(kFullWarp, pixels, 1) & 0xff);
+    float p[kLaneColumns + 2];
+    p[0] = PixelOver(__shfl_up_sync(kFullWarp, pixels, 1), kLaneColumns - 1);
+    p[kLaneColumns + 1] = PixelOver(__shfl_down_sync(kFullWarp, pixels, 1), 0);
 #pragma unroll
-    for (int k = 0; k < kLaneColumns; ++k) p[k + 1] = static_cast<int>(pixels >> (8 * k) & 0xff);
+    for (int k = 0; k < kLaneColumns; ++k) p[k + 1] = PixelOver(pixels, k);
 #pragma unroll
     for (int k = 0; k < kLaneColumns; ++k) {
       difference[k] = p[k + 2] - p[k];
-      sum[k] = p[k] + 2 * p[k + 1] + p[k + 2];
+      sum[k] = fmaf(2.0f, p[k + 1], p[k]) + p[k + 2];
     }
+  }
+};
+
+// The sum of a column's products of gradients, as a float, because floats have twice the integers' throughput: products
+// are at most 1020^2, and 16 of them below 2^24. Up to 8 rows they are kept over 2^23, or products of both gradients,
+// which are within 585225, over 1.5 * 2^23: then the float's bits are the integer's, but for a bias.
+template <int kRadius>
+struct ColumnSums {
+  static constexpr bool kOver = kRadius <= 3;
+  static constexpr int kBias = kOver ? 0x4b000000 : 0;
+  static constexpr int kMixedBias = kOver ? 0x4b400000 : 0;
+
+  float xx[kLaneColumns], yy[kLaneColumns], xy[kLaneColumns];
+
+  __device__ __forceinline__ ColumnSums() {
+#pragma unroll
+    for (int k = 0; k < kLaneColumns; ++k) {
+      xx[k] = yy[k] = kOver ? 0x1p23f : 0.0f;
+      xy[k] = kOver ? 0x1.8p23f : 0.0f;
+    }
+  }
+  __device__ __forceinline__ void Add(int k, float dx, float dy) {
+    xx[k] = fmaf(dx, dx, xx[k]);
+    yy[k] = fmaf(dy, dy, yy[k]);
+    xy[k] = fmaf(dx, dy, xy[k]);
+  }
+  __device__ __forceinline__ void Subtract(int k, float dx, float dy) {
+    xx[k] = fmaf(-dx, dx, xx[k]);
+    yy[k] = fmaf(-dy, dy, yy[k]);
+    xy[k] = fmaf(-dx, dy, xy[k]);
+  }
+  // The sums over the window of columns.
+  __device__ __forceinline__ static void OfWindow(const float (&column)[kLaneColumns], int bias,
+                                                  int (&sum)[kLaneColumns]) {
+#pragma unroll
+    for (int k = 0; k < kLaneColumns; ++k) {
+      sum[k] = kOver ? __float_as_int(column[k]) : static_cast<int>(column[k]);
+    }
+    constexpr unsigned kColumns = 2 * kRadius + 1;
+    WindowSums<kRadius>(static_cast<int>(kColumns * static_cast<unsigned>(bias)), sum);
   }
 };
 

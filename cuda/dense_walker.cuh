@@ -169,7 +169,7 @@ struct Walker {
     known = seen = 0x80000000u;  // of 0
     least = map.is_fraction ? 0.0f : fmaxf(map.response_threshold, 0.0f);
     float greatest = kOutside;
-    int xx[kLaneColumns] = {}, yy[kLaneColumns] = {}, xy[kLaneColumns] = {};  // sums of the columns
+    ColumnSums<kRadius> columns;
     Row before;
 #pragma unroll
     for (int k = 0; k < kLaneColumns; ++k) before.own[k] = before.all[k] = before.best[k] = kOutside;
@@ -177,6 +177,7 @@ struct Walker {
     const int first = y0 - radius - kRadius;  // row of gradients
     const int last = y1 - 1 + radius + kRadius;
     const bool mirrors = !inside_x || first < 1 || last >= level.height - 2;
+    const bool mirrors_once = level.height > radius + kRadius;
     PixelRow above(Load(first - 1, mirrors));
     PixelRow at(Load(first, mirrors));
     uint32_t next = Load(first + 1, mirrors);
@@ -187,26 +188,29 @@ struct Walker {
       const PixelRow below(next);
       next = after;
       after = Load(Min(v + 3, last + 1), mirrors);
-      const bool mirrored_y = mirrors && IsMirrored(v, level.height);
-      uint32_t old[kLaneColumns] = {};
-      if (v >= first + kSide) {
-        const uint4 gone = strip.gradient[slot][lane];
-        old[0] = gone.x, old[1] = gone.y, old[2] = gone.z, old[3] = gone.w;
-      }
-      uint32_t gradient[kLaneColumns];
+      float dx[kLaneColumns], dy[kLaneColumns];
 #pragma unroll
       for (int k = 0; k < kLaneColumns; ++k) {
-        int dx = above.difference[k] + 2 * at.difference[k] + below.difference[k];
-        const int dy = below.sum[k] - above.sum[k];
-        if (mirrors && mirrored[k] != mirrored_y) dx = -dx;
-        const int old_dx = static_cast<int>(old[k]) >> 16;
-        const int old_dy = static_cast<int16_t>(old[k] & 0xffff);
-        xx[k] += dx * dx - old_dx * old_dx;
-        yy[k] += dy * dy - old_dy * old_dy;
-        xy[k] += dx * dy - old_dx * old_dy;
-        gradient[k] = __byte_perm(dy, dx, 0x5410);
+        dx[k] = fmaf(2.0f, at.difference[k], above.difference[k]) + below.difference[k];
+        dy[k] = below.sum[k] - above.sum[k];
       }
-      strip.gradient[slot][lane] = make_uint4(gradient[0], gradient[1], gradient[2], gradient[3]);
+      if (mirrors) {
+        const bool mirrored_y = mirrors_once ? v < 0 || v >= level.height : IsMirrored(v, level.height);
+#pragma unroll
+        for (int k = 0; k < kLaneColumns; ++k) dx[k] = mirrored[k] != mirrored_y ? -dx[k] : dx[k];
+      }
+      if (v >= first + kSide) {
+        const float4 x = strip.dx[slot][lane];
+        const float4 y = strip.dy[slot][lane];
+        columns.Subtract(0, x.x, y.x);
+        columns.Subtract(1, x.y, y.y);
+        columns.Subtract(2, x.z, y.z);
+        columns.Subtract(3, x.w, y.w);
+      }
+#pragma unroll
+      for (int k = 0; k < kLaneColumns; ++k) columns.Add(k, dx[k], dy[k]);
+      strip.dx[slot][lane] = make_float4(dx[0], dx[1], dx[2], dx[3]);
+      strip.dy[slot][lane] = make_float4(dy[0], dy[1], dy[2], dy[3]);
       slot = slot + 1 == kSide ? 0 : slot + 1;
       above = at;
       at = below;
@@ -214,11 +218,9 @@ struct Walker {
       const int y = v - kRadius;  // row of responses
       if (y < y0 - radius) continue;
       int sum_xx[kLaneColumns], sum_yy[kLaneColumns], sum_xy[kLaneColumns];
-#pragma unroll
-      for (int k = 0; k < kLaneColumns; ++k) sum_xx[k] = xx[k], sum_yy[k] = yy[k], sum_xy[k] = xy[k];
-      WindowSums<kRadius>(sum_xx);
-      WindowSums<kRadius>(sum_yy);
-      WindowSums<kRadius>(sum_xy);
+      columns.OfWindow(columns.xx, columns.kBias, sum_xx);
+      columns.OfWindow(columns.yy, columns.kBias, sum_yy);
+      columns.OfWindow(columns.xy, columns.kMixedBias, sum_xy);
       float response[kLaneColumns];
 #pragma unroll
       for (int k = 0; k < kLaneColumns; ++k) {

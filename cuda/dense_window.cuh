@@ -8,10 +8,10 @@ namespace glint::cuda {
 
 inline constexpr int kLaneColumns = 4;
 
-// From each column's value to the sum over those at most kRadius away. The first and the last kRadius columns of the
-// warp get something else.
+// From each column's value to the sum over those at most kRadius away, less `bias`. The first and the last kRadius
+// columns of the warp get something else.
 template <int kRadius>
-__device__ __forceinline__ void WindowSums(int (&column)[kLaneColumns]) {
+__device__ __forceinline__ void WindowSums(int bias, int (&column)[kLaneColumns]) {
   // Of the lane's first and last n columns.
   int prefix[kLaneColumns + 1], suffix[kLaneColumns + 1];
   prefix[0] = suffix[0] = 0;
@@ -21,6 +21,7 @@ __device__ __forceinline__ void WindowSums(int (&column)[kLaneColumns]) {
     suffix[n + 1] = suffix[n] + column[kLaneColumns - 1 - n];
   }
   const int all = prefix[kLaneColumns];
+  const int all_less_bias = all - bias;
   // Whole lanes at each side: those that the window of every column of this lane holds, and one that some do.
   constexpr int kWhole = kRadius / kLaneColumns;
   int left_whole[kWhole + 1], right_whole[kWhole + 1];
@@ -36,13 +37,13 @@ __device__ __forceinline__ void WindowSums(int (&column)[kLaneColumns]) {
     const int right = kRadius + j - (kLaneColumns - 1);  // and right of them
     // The lane's own: all but those that are too far.
     if (left >= 0 && right >= 0) {
-      sum[j] = all;
+      sum[j] = all_less_bias;
     } else if (left >= 0) {
-      sum[j] = prefix[kLaneColumns + right];
+      sum[j] = prefix[kLaneColumns + right] - bias;
     } else if (right >= 0) {
-      sum[j] = suffix[kLaneColumns + left];
+      sum[j] = suffix[kLaneColumns + left] - bias;
     } else {
-      sum[j] = prefix[kLaneColumns + right] - prefix[-left];
+      sum[j] = prefix[kLaneColumns + right] - prefix[-left] - bias;
     }
 #pragma unroll
     for (int i = 0; i < kWhole; ++i) {

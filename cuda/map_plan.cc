@@ -11,7 +11,7 @@ namespace glint::cuda {
 namespace {
 
 constexpr size_t kAlignment = 256;
-constexpr int kDenseStripRows = 10;
+constexpr int kDenseStripRows = 13;
 
 int DivideUp(int n, int by) { return (n + by - 1) / by; }
 size_t RoundUp(size_t n, size_t to) { return (n + to - 1) / to * to; }
