@@ -163,10 +163,9 @@ __device__ __forceinline__ uint32_t KeptOf(const Frame& frame, int l) {
   return kept < room ? kept : room;
 }
 
-__device__ __forceinline__ void SetAngle(const Level& level, uint32_t i, int step) {
-  const float angle = kDegreesPerArcStep * static_cast<float>(step);
-  level.ranked[i].angle = angle;
-  level.result[i].angle = angle;
+// The result's record of a corner, once its angle is known.
+__device__ __forceinline__ uint4 RecordOf(RankedCorner corner, int step) {
+  return make_uint4(corner.position, corner.key, __float_as_uint(kDegreesPerArcStep * static_cast<float>(step)), 0);
 }
 
 __global__ void __launch_bounds__(kThreads)
@@ -177,8 +176,11 @@ __global__ void __launch_bounds__(kThreads)
     const Level& level = frame.level[l];
     const uint32_t kept = KeptOf(frame, l);
     for (uint32_t i = blockIdx.x * kThreads + threadIdx.x; i < kept; i += gridDim.x * kThreads) {
-      const uint32_t position = level.ranked[i].position;
-      SetAngle(level, i, ArcStepAt(frame, map, level, XOf(position), YOf(position)));
+      const RankedCorner corner = level.ranked[i];
+      const int step = ArcStepAt(frame, map, level, XOf(corner.position), YOf(corner.position));
+      const uint4 record = RecordOf(corner, step);
+      *reinterpret_cast<uint4*>(&level.ranked[i]) = record;
+      *reinterpret_cast<uint4*>(&level.result[i]) = record;
     }
   }
 }
@@ -194,11 +196,11 @@ __global__ void __launch_bounds__(kThreads)
     const Level& level = frame.level[l];
     const uint32_t kept = KeptOf(frame, l);
     for (uint32_t i = blockIdx.x * kWarps + warp; i < kept; i += gridDim.x * kWarps) {
-      const uint32_t position = level.ranked[i].position;
-      const int x = XOf(position);
-      const int y = YOf(position);
+      const RankedCorner corner = level.ranked[i];
+      const int x = XOf(corner.position);
+      const int y = YOf(corner.position);
       const int step = ArcStepAt(frame, map, level, x, y);
-      if (lane == 0) SetAngle(level, i, step);
+      if (lane == 0) *reinterpret_cast<uint4*>(&level.result[i]) = RecordOf(corner, step);
       const BfrostRegion* regions = map.bfrost + step % 2 * kBfrostRegions;
 #pragma unroll
       for (int k = 0; k < kBfrostRegions; k += kWarp) {
@@ -225,7 +227,8 @@ absl::Status Launch(StreamView stream, const Frame& frame, const MapFrame& map, 
   launch.kernel = kernel;
   launch.block = dim3(threads);
   launch.grid = grid;
-  launch.overlaps_predecessor = true;
+  // Not overlapping its predecessor: blocks would be placed where there is room while that runs, on few
+  // multiprocessors.
   void* arguments[] = {const_cast<Frame*>(&frame), const_cast<MapFrame*>(&map)};
   return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching a stage of BFROST");
 }
