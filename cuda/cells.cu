@@ -89,7 +89,6 @@ __global__ void __launch_bounds__(kThreads)
   extern __shared__ uint32_t windows[];
   __shared__ Candidate survivor[kCells];
   __shared__ Grid grids[kMaxLevels];
-  AllowSuccessor();
   const int group = threadIdx.x / kLanesPerCell;
   const int lane = threadIdx.x % kLanesPerCell;
   const int side = 2 * map.reach + 1;
@@ -141,6 +140,7 @@ __global__ void __launch_bounds__(kThreads)
   const bool survives = (__ballot_sync(kFullWarp, goes_on) & group_lanes) == group_lanes;
   if (survives && lane == 0) survivor[group] = {PositionOf(own), KeyOf(map, total & ((1u << kTotalShift) - 1))};
   __syncthreads();
+  AllowSuccessor();  // not before: its blocks would be placed where there is room now, unevenly
   if (threadIdx.x >= kCells) return;
   const Candidate c = survivor[threadIdx.x];
   if (map.ranks) {

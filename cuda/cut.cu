@@ -58,14 +58,19 @@ __device__ Cut FindCut(const uint32_t* histogram, uint32_t wanted) {
   return {__shfl_sync(kFullWarp, cut.bin, from), __shfl_sync(kFullWarp, cut.above, from)};
 }
 
+// Of the shortlists: of cv::ORB's kind if they are ranked so.
+__device__ __forceinline__ uint32_t* CountsOf(const Frame& frame, const MapFrame& map) {
+  return map.cut_by_level ? frame.counters->shortlisted : map.counters->list[map.counters->turn].count;
+}
+
 __global__ void __launch_bounds__(kThreads)
     CutKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT MapFrame map) {
   __shared__ int cut[kMaxLevels];
-  AllowSuccessor();
   WaitForPredecessor();
   const int warp = threadIdx.x / kWarp;
   const uint32_t total = frame.counters->candidates;
   if (blockIdx.x * kThreads >= total) return;
+  uint32_t* counts = CountsOf(frame, map);
   const int groups = map.cut_by_level ? frame.levels : 1;
   for (int g = warp; g < groups; g += kThreads / kWarp) {
     const Cut found = FindCut(frame.counters->histogram[g], WantedOf(frame, map, g));
@@ -79,11 +84,12 @@ __global__ void __launch_bounds__(kThreads)
     if (exists) c = frame.candidates[i];
     const int g = GroupOf(map, LevelOf(c.position));
     const int bin = HarrisBin(c.key);
-    AppendToShortlist(frame, frame.counters->shortlisted, exists && bin > cut[g], c);
+    AppendToShortlist(frame, counts, exists && bin > cut[g], c);
     if (exists && bin == cut[g]) {
       map.edges[map.level[g].first_edge + atomicAdd(&map.counters->edges[g], 1u)] = c;
     }
   }
+  AllowSuccessor();  // not before: its blocks would be placed where there is room now, unevenly
 }
 
 __global__ void __launch_bounds__(kEdgeThreads)
@@ -95,6 +101,7 @@ __global__ void __launch_bounds__(kEdgeThreads)
   const int group = blockIdx.x;
   const uint32_t wanted = WantedOf(frame, map, group);
   const uint32_t count = map.counters->edges[group];
+  uint32_t* counts = CountsOf(frame, map);
   const Candidate* edges = map.edges + map.level[group].first_edge;
   if (threadIdx.x < kWarp) {
     const Cut cut = FindCut(frame.counters->histogram[group], wanted);
@@ -142,7 +149,7 @@ __global__ void __launch_bounds__(kEdgeThreads)
     const uint32_t i = first + threadIdx.x;
     Candidate c = {0, 0};
     if (i < count) c = edges[i];
-    AppendToShortlist(frame, frame.counters->shortlisted, i < count && c.key >= least, c);
+    AppendToShortlist(frame, counts, i < count && c.key >= least, c);
   }
   __syncthreads();
   if (threadIdx.x == 0) map.counters->edges[group] = 0;

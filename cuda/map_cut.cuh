@@ -8,9 +8,9 @@ namespace glint::cuda {
 
 // The digit in which the wanted-th largest falls, from memory.above, which it clears; `wanted` becomes how many of
 // those with that digit are. All threads must call.
-__device__ __forceinline__ Digit FindDigit(uint32_t total, uint32_t* wanted, Memory& memory) {
+__device__ __forceinline__ Digit FindDigit(uint32_t* wanted, Memory& memory) {
   for (int bin = threadIdx.x; bin < kRankBins; bin += kMapRankThreads) {
-    const uint32_t upto = memory.From(bin, total);
+    const uint32_t upto = memory.From(bin);
     if (memory.above[bin] >= *wanted || upto < *wanted) continue;
     memory.digit = {static_cast<uint32_t>(bin), upto == *wanted};
     memory.needed = *wanted - memory.above[bin];
@@ -23,19 +23,19 @@ __device__ __forceinline__ Digit FindDigit(uint32_t total, uint32_t* wanted, Mem
   return digit;
 }
 
-// The least key that stays if `wanted` of the image do, of `total`, which are more, and all that tie with the last of
+// The least key that stays if `wanted` of the image do, of more, and all that tie with the last of
 // them: first the bin that it is in, then its other bits. `bin_of`: of one level; memory.above are its sums, if
 // `counted`, else 0; it is 0 afterwards. All threads must call.
 template <bool kCells>
 __device__ __forceinline__ uint32_t FindLeast(const Source<kCells>& source, const Binning& bin_of, bool counted,
-                                              uint32_t total, uint32_t wanted, Memory& memory) {
+                                              uint32_t wanted, Memory& memory) {
   if (!counted) {
     source.ForEach([&](Candidate c) { atomicAdd(&memory.above[bin_of.OfKey(c.key)], 1u); });
     __syncthreads();
     SumBinsAbove(memory);
     __syncthreads();
   }
-  Digit found = FindDigit(total, &wanted, memory);
+  Digit found = FindDigit(&wanted, memory);
   const auto bin = static_cast<int>(found.value);
   // A bin's keys have their leading bits in common; but the first and the last bin hold all that is beyond them.
   const bool open = bin == 0 || bin == kRankBins - 1;
@@ -50,9 +50,9 @@ __device__ __forceinline__ uint32_t FindLeast(const Source<kCells>& source, cons
       atomicAdd(&memory.above[c.key >> shift & digits], 1u);
     });
     __syncthreads();
-    const uint32_t same = SumBinsAbove(memory);
+    SumBinsAbove(memory);
     __syncthreads();
-    found = FindDigit(same, &wanted, memory);
+    found = FindDigit(&wanted, memory);
     least |= found.value << shift;
     known |= digits << shift;
     done = found.all;

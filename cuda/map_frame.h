@@ -26,7 +26,7 @@ GLINT_HD inline uint64_t CellEntry(uint32_t position, uint32_t raw) {
 GLINT_HD inline uint32_t RawOf(uint64_t entry) { return static_cast<uint32_t>(entry >> 32); }
 GLINT_HD inline uint32_t PositionOf(uint64_t entry) { return ~static_cast<uint32_t>(entry); }
 
-// The candidates of a detector with MapFrame::ranks; they are in the levels' shortlists.
+// What RankMap() ranks if that is not cells; it is in the levels' shortlists.
 struct MapList {
   uint32_t count[kMaxLevels];
   uint32_t greatest;  // OrderedKey of the level's greatest Harris measure, if it is positive; else 0
@@ -82,7 +82,7 @@ struct MapFrame {
   Pyramid pyramid;
   Score score;
   bool is_dense;      // CornerTest::kEveryPixel
-  bool ranks;         // by RankMap(); else the candidates are cut, then ranked as cv::ORB's are
+  bool ranks;         // by RankMap() alone; else the candidates are cut first
   bool cut_by_level;  // else by image
   int tiles;
   int max_arc;
@@ -92,7 +92,9 @@ struct MapFrame {
   uint32_t wanted;  // of the image
   uint32_t most;    // cells or candidates there can be
   int level_bits;   // the ranking has 2^level_bits bins for each level, and
-  int rank_shift;   // takes a key's bits from this one on
+  int rank_shift;   // takes a key's bits from this one on;
+  bool by_score;    // or whole scores below 256, and for each 2^tie_bits bins of rows, of 2^tie_shift rows,
+  int tie_bits, tie_shift;
   float key_scale;
   uint32_t cell_count;
   int bands;  // of the integral images of all levels

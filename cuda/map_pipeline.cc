@@ -30,6 +30,7 @@ absl::Status EnqueueSelection(StreamView stream, const DetectorOptions& options,
   if (map.sink == Sink::kLevelCells) GLINT_RETURN_IF_ERROR(Aggregate(stream, frame, map, multiprocessors));
   if (map.ranks) return RankMap(stream, frame, map, multiprocessors);
   GLINT_RETURN_IF_ERROR(CutCandidates(stream, frame, map, multiprocessors));
+  if (!map.cut_by_level) return RankMap(stream, frame, map, multiprocessors);
   if (options.ranking == Ranking::kHarris) GLINT_RETURN_IF_ERROR(RescoreShortlists(stream, frame, multiprocessors));
   return Orient(stream, frame, /*harris_keys=*/true, multiprocessors);
 }
@@ -43,7 +44,11 @@ absl::Status EnqueueMap(StreamView stream, const DetectorOptions& options, const
   GLINT_RETURN_IF_ERROR(map.is_dense ? FindDenseHarris(stream, frame, map)
                                      : FindMapCorners(stream, frame, map, multiprocessors));
   GLINT_RETURN_IF_ERROR(mark());
-  GLINT_RETURN_IF_ERROR(EnqueueSelection(stream, options, frame, map, multiprocessors));
+  const bool finds_arcs = options.descriptor == Descriptor::kBfrost || options.orientation == Orientation::kArcMidpoint;
+  Frame selection = frame;
+  // Where angles come later, so does the result, which is then written once.
+  for (Level& level : selection.level) level.result = finds_arcs ? level.ranked : level.result;
+  GLINT_RETURN_IF_ERROR(EnqueueSelection(stream, options, selection, map, multiprocessors));
   GLINT_RETURN_IF_ERROR(mark());
   if (options.descriptor == Descriptor::kBfrost) {
     GLINT_RETURN_IF_ERROR(BuildIntegrals(stream, frame, map));

@@ -156,10 +156,7 @@ void MapPlan::PlanRanking(const DetectorOptions& options, const Frame& frame, co
   // knows its threshold, bring little else.
   map_.ranks = options.selection == Selection::kGrid || map_.is_dense ||
                (!map_.cut_by_level && candidates <= size_t{2} * map_.wanted);
-  if (!map_.ranks) {
-    edges_offset_ = add_scratch(candidates * sizeof(Candidate));
-    return;
-  }
+  if (!map_.ranks) edges_offset_ = add_scratch(candidates * sizeof(Candidate));
   map_.most = map_.sink == Sink::kImageCells ? map_.cell_count : static_cast<uint32_t>(candidates);
   // The levels share the bins.
   map_.level_bits = kRankBits;
@@ -168,6 +165,12 @@ void MapPlan::PlanRanking(const DetectorOptions& options, const Frame& frame, co
   const int octave_bits = options.score == Score::kHarris && !map_.is_fraction ? 5 : 3;
   constexpr int kMantissaBits = 23;
   map_.rank_shift = kMantissaBits + octave_bits - map_.level_bits;
+  constexpr int kScoreBits = 8;
+  map_.by_score =
+      options.score == Score::kMaxThreshold && map_.sink != Sink::kLevelCells && map_.level_bits >= kScoreBits;
+  if (!map_.by_score) return;
+  map_.tie_bits = map_.level_bits - kScoreBits;
+  while (frame.level[0].height > 1 << (map_.tie_shift + map_.tie_bits)) ++map_.tie_shift;
 }
 
 void MapPlan::PlanDense(const DetectorOptions& options, const Frame& frame, const AddScratch& add_scratch) {

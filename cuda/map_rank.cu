@@ -22,6 +22,11 @@ namespace {
 constexpr uint32_t kSmallestShare = 64;  // places of a block
 constexpr int kAnglesAtOnce = kMapRankThreads / kAngleLanes;
 
+// No key is greater.
+__device__ __forceinline__ uint32_t GreatestKey(const MapFrame& map) {
+  return map.is_fraction ? Lists{map.counters->list}.Greatest() : kKeyOfOne;
+}
+
 // `place`: in the order of all levels.
 __device__ __forceinline__ void Write(const Frame& frame, const Binning& bin_of, const Memory& memory, uint64_t order,
                                       uint32_t place, float angle) {
@@ -43,7 +48,7 @@ __device__ __forceinline__ float AngleOf(const Frame& frame, const DiscLane& dis
 // Fills places that entries of bins that are not large have. All threads must call.
 template <bool kCells>
 __device__ __forceinline__ void FillRange(const Frame& frame, const Source<kCells>& source, const Binning& bin_of,
-                                          PlaceRange range, uint32_t total, Memory& memory) {
+                                          PlaceRange range, Memory& memory) {
   const uint32_t count = range.end - range.first;
   source.ForEach([&](Candidate c) {
     const int bin = bin_of(c);
@@ -60,7 +65,7 @@ __device__ __forceinline__ void FillRange(const Frame& frame, const Source<kCell
     if (at >= count) continue;
     own[i] = memory.entry[at];
     const int bin = bin_of(CornerOf(own[i]));
-    const uint32_t end = memory.From(bin, total) - range.first;
+    const uint32_t end = memory.From(bin) - range.first;
     place[i] = memory.above[bin] - range.first;
     for (uint32_t k = place[i]; k < end; ++k) place[i] += memory.entry[k] > own[i] ? 1 : 0;
   }
@@ -86,69 +91,72 @@ __device__ __forceinline__ void FillRange(const Frame& frame, const Source<kCell
 // Ranks the entries of the large bins: a block a chunk of them at a time, which all its warps compare with a share of
 // all entries. All threads must call.
 template <bool kCells>
-__device__ __noinline__ void RankLargeBins(const Frame& frame, const MapFrame& map, uint32_t least, Binning bin_of,
-                                           uint32_t total, Memory& memory) {
+__device__ __noinline__ void RankLargeBins(const Frame& frame, const MapFrame& map, uint32_t least, Memory& memory) {
   Source<kCells> source(frame, map);
   source.least = least;
+  const Binning bin_of = BinsOf(map, GreatestKey(map));
   const uint32_t warp = threadIdx.x / kWarp;
   const uint32_t lane = threadIdx.x % kWarp;
   for (uint32_t chunk = blockIdx.x; chunk < source.chunks; chunk += gridDim.x) {
     const uint4 both = source.Load(chunk);
-    const uint64_t own[2] = {source.OrderOf(both.x, both.y), source.OrderOf(both.z, both.w)};
+    uint64_t own[2] = {source.OrderOf(both.x, both.y), source.OrderOf(both.z, both.w)};  // 0: not of a large bin
     int bin[2];
-    bool large[2];
     uint32_t preceding[2] = {};
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       bin[i] = own[i] != 0 ? bin_of(CornerOf(own[i])) : 0;
-      large[i] = own[i] != 0 && memory.From(bin[i], total) - memory.above[bin[i]] > kLargestShare;
-      if (warp == 0) memory.taken[i * kWarp + lane] = large[i] ? memory.above[bin[i]] : 0;
+      const uint32_t above = memory.above[bin[i]];
+      if (memory.From(bin[i]) - above <= kLargestShare) own[i] = 0;
+      if (warp == 0) memory.taken[i * kWarp + lane] = above;
     }
 #pragma unroll 1
     for (uint32_t first = 0; first < source.chunks; first += kMapRankWarps) {
       const uint4 others = source.Load(first + warp);
       __syncthreads();
-      memory.entry[2 * threadIdx.x] = source.OrderOf(others.x, others.y);
-      memory.entry[2 * threadIdx.x + 1] = source.OrderOf(others.z, others.w);
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const Candidate c = source.CornerIn(i == 0 ? others.x : others.z, i == 0 ? others.y : others.w);
+        memory.entry[2 * threadIdx.x + i] = Order(c);
+        memory.bin[2 * threadIdx.x + i] = c.key != 0 ? bin_of(c) : -1;
+      }
       __syncthreads();
-      if (__any_sync(kFullWarp, large[0] || large[1]) == 0) continue;
+      if (__any_sync(kFullWarp, (own[0] | own[1]) != 0) == 0) continue;
 #pragma unroll 1
       for (uint32_t k = warp; k < kRangeEntries; k += kMapRankWarps) {
         const uint64_t other = memory.entry[k];
-        if (other == 0) continue;
-        const int its_bin = bin_of(CornerOf(other));
+        const int its_bin = memory.bin[k];
 #pragma unroll
         for (int i = 0; i < 2; ++i) preceding[i] += its_bin == bin[i] && other > own[i] ? 1 : 0;
       }
     }
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      if (large[i] && preceding[i] > 0) atomicAdd(&memory.taken[i * kWarp + lane], preceding[i]);
+      if (own[i] != 0 && preceding[i] > 0) atomicAdd(&memory.taken[i * kWarp + lane], preceding[i]);
     }
     __syncthreads();
     if (warp == 0) {
 #pragma unroll
-      for (int i = 0; i < 2; ++i) memory.entry[i * kWarp + lane] = large[i] ? own[i] : 0;
+      for (int i = 0; i < 2; ++i) memory.entry[i * kWarp + lane] = own[i];
     }
     __syncthreads();
     static_assert(kAnglesAtOnce >= static_cast<int>(kChunk));
     const uint32_t i = threadIdx.x / kAngleLanes;
-    const uint64_t order = memory.entry[i];
     const uint64_t neighbour = memory.entry[i ^ 1];
-    if ((order | neighbour) != 0) {
-      const float angle = frame.orient ? AngleOf(frame, DiscLane(frame), order != 0 ? order : neighbour) : -1.0f;
-      if (order != 0 && threadIdx.x % kAngleLanes == 0) Write(frame, bin_of, memory, order, memory.taken[i], angle);
+    float angle = -1;
+    if (frame.orient && (memory.entry[i] | neighbour) != 0) {
+      angle = AngleOf(frame, DiscLane(frame), memory.entry[i] != 0 ? memory.entry[i] : neighbour);
     }
+    const uint64_t order = memory.entry[i];
+    if (order != 0 && threadIdx.x % kAngleLanes == 0) Write(frame, bin_of, memory, order, memory.taken[i], angle);
     __syncthreads();
   }
 }
 
 // memory.above's sums to counts of the levels.
-__device__ __forceinline__ void WriteKept(const Frame& frame, const Binning& bin_of, uint32_t total,
-                                          const Memory& memory) {
+__device__ __forceinline__ void WriteKept(const Frame& frame, const Binning& bin_of, const Memory& memory) {
   const auto level = static_cast<int>(threadIdx.x);
   if (level >= frame.levels) return;
-  const uint32_t kept = memory.From(bin_of.Lowest(level), total) - memory.above[bin_of.Highest(level)];
+  const uint32_t kept = memory.From(bin_of.Lowest(level)) - memory.above[bin_of.Highest(level)];
   frame.counters->kept[level] = kept;
   frame.result->kept[level] = kept;
 }
@@ -162,39 +170,43 @@ __global__ void __launch_bounds__(kMapRankThreads)
   *reinterpret_cast<uint2*>(&memory.taken[2 * threadIdx.x]) = make_uint2(0, 0);
   __syncthreads();
   WaitForPredecessor();
-  const uint32_t greatest = map.is_fraction ? Lists{map.counters->list}.Greatest() : 0;
+  const uint32_t greatest = GreatestKey(map);
   Source<kCells> source(frame, map);
   // Block 0 counts what there is, even if that is nothing.
   if (blockIdx.x > 0 && blockIdx.x >= source.chunks) return;
   if (blockIdx.x == 0 && threadIdx.x == 0) map.counters->next_turn = map.counters->turn ^ 1;
 
   if (map.is_dense) source.least = LeastOver(map, greatest);
-  const uint32_t top = map.is_fraction ? greatest : kKeyOfOne;
-  // Level 0 has the highest bins.
-  const Binning bin_of = {map.level_bits, (kRankBins >> map.level_bits) - 1, map.rank_shift,
-                          static_cast<int>(top >> map.rank_shift)};
-  uint32_t total = CountBins(source, bin_of, memory);
-  if (total > map.wanted) {
-    const bool one_level = map.level_bits == kRankBits;
-    if (!one_level) {
+  const Binning bin_of = BinsOf(map, greatest);
+  CountBins(source, bin_of, memory);
+  if (map.ranks && memory.total > map.wanted) {
+    const bool counted = map.level_bits == kRankBits && !map.by_score;
+    if (!counted) {
       ClearBins(memory);
       __syncthreads();
     }
     const int shift = map.rank_shift + map.level_bits - kRankBits;
-    const Binning bins_of_one = {kRankBits, 0, shift, static_cast<int>(top >> shift)};
-    source.least = FindLeast(source, bins_of_one, one_level, total, map.wanted, memory);
-    total = CountBins(source, bin_of, memory);
+    const Binning bins_of_one = {kRankBits, shift, static_cast<int>(greatest >> shift), 0, 0, 0};
+    source.least = FindLeast(source, bins_of_one, counted, map.wanted, memory);
+    CountBins(source, bin_of, memory);
   }
-  if (blockIdx.x == 0) WriteKept(frame, bin_of, total, memory);
+  if (blockIdx.x == 0 && !map.ranks) {
+    // The cut is done with these.
+    static_assert(kBins == kMapRankThreads);
+    frame.counters->histogram[0][threadIdx.x] = 0;
+    if (threadIdx.x == 0) frame.counters->candidates = 0;
+  }
+  if (blockIdx.x == 0) WriteKept(frame, bin_of, memory);
+  const uint32_t total = memory.total;
   const uint32_t even = (total + gridDim.x - 1) / gridDim.x;
   const uint32_t rounds = (even + kLargestShare - 1) / kLargestShare;
   const uint32_t share = max(rounds > 1 ? (even + rounds - 1) / rounds : even, kSmallestShare);
   for (uint32_t begin = blockIdx.x * share; begin < total; begin += gridDim.x * share) {
-    const PlaceRange range = FindRange(begin, begin + share, total, memory);
-    if (range.first < range.end) FillRange(frame, source, bin_of, range, total, memory);
+    const PlaceRange range = FindRange(begin, begin + share, memory);
+    if (range.first < range.end) FillRange(frame, source, bin_of, range, memory);
     __syncthreads();
   }
-  if (memory.has_large) RankLargeBins<kCells>(frame, map, source.least, bin_of, total, memory);
+  if (memory.has_large) RankLargeBins<kCells>(frame, map, source.least, memory);
 }
 
 }  // namespace

@@ -120,21 +120,33 @@ struct Source {
 };
 
 // Bins are monotonic in Order(): each level's are its keys' leading bits from `top` downwards, what is less in the
-// last.
+// last; or scores, many of which tie, and rows.
 struct Binning {
   int level_bits;  // of the bins of one level
-  int last_level;  // whose bins are the lowest
   int shift;
-  int top;  // the best bin's leading bits
+  int top;          // the best bin's leading bits
+  float per_score;  // see MapFrame::by_score; 0 without it
+  int tie_bits, tie_shift;
 
-  __device__ __forceinline__ int Lowest(int level) const { return (last_level - level) << level_bits; }
+  __device__ __forceinline__ int Lowest(int level) const { return kRankBins - ((level + 1) << level_bits); }
   __device__ __forceinline__ int Highest(int level) const { return Lowest(level - 1) - 1; }
   __device__ __forceinline__ int OfKey(uint32_t key) const {
     const int last = (1 << level_bits) - 1;
     return Clamp(static_cast<int>(key >> shift) - top + last, 0, last);
   }
-  __device__ __forceinline__ int operator()(Candidate c) const { return Lowest(LevelOf(c.position)) + OfKey(c.key); }
+  __device__ __forceinline__ int operator()(Candidate c) const {
+    const int low = Lowest(LevelOf(c.position));
+    if (per_score == 0) return low + OfKey(c.key);
+    const int score = __float2int_rz(__uint_as_float(FromOrderedKey(c.key)) * per_score);
+    return low + ((score + 1) << tie_bits) - 1 - (YOf(c.position) >> tie_shift);
+  }
 };
+
+// The bins of all levels, of which level 0 has the highest; `top`: no key is greater.
+__device__ __forceinline__ Binning BinsOf(const MapFrame& map, uint32_t top) {
+  return {map.level_bits, map.rank_shift, static_cast<int>(top >> map.rank_shift), map.by_score ? 1 / map.key_scale : 0,
+          map.tie_bits,   map.tie_shift};
+}
 
 // See FindLeast().
 struct Digit {
@@ -152,15 +164,19 @@ struct Memory {
   alignas(16) uint32_t above[kRankBins];  // entries in higher bins; before that, in the bin itself
   uint32_t taken[kRankBins];              // entries of the bin that are in `entry`
   alignas(16) uint64_t entry[kRangeEntries];
-  float angle[kRangeEntries];
+  union {
+    float angle[kRangeEntries];
+    int bin[kRangeEntries];  // of `entry`, where large bins are ranked
+  };
   uint32_t warp_sum[kMapRankWarps];
+  uint32_t total;  // of all bins
   PlaceRange range;
   bool has_large;  // bins of more than kLargestShare entries
   Digit digit;
   uint32_t needed;
 
   // Entries in this bin and higher ones.
-  __device__ __forceinline__ uint32_t From(int bin, uint32_t total) const { return bin > 0 ? above[bin - 1] : total; }
+  __device__ __forceinline__ uint32_t From(int bin) const { return bin > 0 ? above[bin - 1] : total; }
 };
 
 __device__ __forceinline__ void ClearBins(Memory& memory) {
@@ -168,8 +184,8 @@ __device__ __forceinline__ void ClearBins(Memory& memory) {
   *reinterpret_cast<uint2*>(&memory.above[2 * threadIdx.x]) = make_uint2(0, 0);
 }
 
-// memory.above from counts to sums; returns the sum of all. All threads must call.
-__device__ __forceinline__ uint32_t SumBinsAbove(Memory& memory) {
+// memory.above from counts to sums, and their total; they are there after a __syncthreads(). All threads must call.
+__device__ __forceinline__ void SumBinsAbove(Memory& memory) {
   const int lane = threadIdx.x % kWarp;
   const int warp = threadIdx.x / kWarp;
   auto* own = reinterpret_cast<uint2*>(&memory.above[kRankBins - 2 - 2 * threadIdx.x]);  // thread 0 has the highest
@@ -189,29 +205,28 @@ __device__ __forceinline__ uint32_t SumBinsAbove(Memory& memory) {
   const auto before = static_cast<uint32_t>(WarpSum(lane < warp ? of_warp : 0));
   const uint32_t above = before + sum - mine;
   *own = make_uint2(above + bins.y, above);
-  return static_cast<uint32_t>(WarpSum(of_warp));
+  if (threadIdx.x == kMapRankThreads - 1) memory.total = before + sum;  // the lowest bins
 }
 
-// Fills memory.above; returns the number of entries. All threads must call; memory.above is 0 before.
+// Fills memory.above. All threads must call; memory.above is 0 before.
 template <bool kCells>
-__device__ __forceinline__ uint32_t CountBins(const Source<kCells>& source, const Binning& bin_of, Memory& memory) {
+__device__ __forceinline__ void CountBins(const Source<kCells>& source, const Binning& bin_of, Memory& memory) {
   if (threadIdx.x == 0) memory.has_large = false;
   source.ForEach([&](Candidate c) { atomicAdd(&memory.above[bin_of(c)], 1u); });
   __syncthreads();
-  const uint32_t total = SumBinsAbove(memory);
+  SumBinsAbove(memory);
   __syncthreads();
-  return total;
 }
 
-// The bins that begin at the places begin..end - 1, less than `total` of which there are; without a last one of more
+// The bins that begin at the places begin..end - 1, the first of which is filled; without a last one of more
 // than kLargestShare entries, which leaves less than kRangeEntries. All threads must call.
-__device__ __forceinline__ PlaceRange FindRange(uint32_t begin, uint32_t end, uint32_t total, Memory& memory) {
-  end = end < total ? end : total;
+__device__ __forceinline__ PlaceRange FindRange(uint32_t begin, uint32_t end, Memory& memory) {
+  end = end < memory.total ? end : memory.total;
 #pragma unroll
   for (int i = 0; i < kRankBins / kMapRankThreads; ++i) {
     const int bin = threadIdx.x + i * kMapRankThreads;
     const uint32_t from = memory.above[bin];
-    const uint32_t to = memory.From(bin, total);
+    const uint32_t to = memory.From(bin);
     if (from <= begin && begin < to) {
       memory.range.high = from == begin ? bin : bin - 1;
       memory.range.first = from == begin ? from : to;

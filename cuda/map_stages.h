@@ -34,19 +34,20 @@ int DenseHarrisColumns(int block_radius, int radius);
 // MapFrame::ranks, the candidates.
 absl::Status Aggregate(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors);
 
-// map_rank.cu: with MapFrame::ranks, from the cells or the shortlists to the result.
+// map_rank.cu: from the cells or the shortlists to the result. Without MapFrame::ranks after a cut by image.
 absl::Status RankMap(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors);
 
-// cut.cu: else, before Orient(): the best of the candidates into the shortlists, exactly, ties included.
+// cut.cu: before RankMap() or, if it is by level, Orient(): the best of the candidates into the shortlists, exactly,
+// ties included.
 absl::Status CutCandidates(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors);
 // The shortlists' keys become Harris measures.
 absl::Status RescoreShortlists(StreamView stream, const Frame& frame, int multiprocessors);
 
-// bfrost.cu: after Orient(): angles of Orientation::kArcMidpoint.
+// bfrost.cu: after the ranking, which leaves the result to these: angles of Orientation::kArcMidpoint.
 absl::Status FindArcMidpoints(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors);
 // Before DescribeBfrost(), any time after the pyramid.
 absl::Status BuildIntegrals(StreamView stream, const Frame& frame, const MapFrame& map);
-// After Orient(): angles and descriptors.
+// After the ranking: angles and descriptors.
 absl::Status DescribeBfrost(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors);
 
 }  // namespace glint::cuda
