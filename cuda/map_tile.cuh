@@ -12,45 +12,73 @@
 
 namespace glint::cuda {
 
-inline constexpr int kTestedRows = 32;
 inline constexpr int kTestedColumns = kWarp * 4;
 inline constexpr int kMarginX = 4;  // tested but not answered for: one word
 static_assert(kMarginX >= kMaxSuppressionRadius);
 inline constexpr int kColumns = kTestedColumns - 2 * kMarginX;
 inline constexpr int kPadX = 8;  // columns loaded beyond the tested ones, at each side: a vector load
 inline constexpr int kPitch = kTestedColumns + 2 * kPadX;
-inline constexpr int kLoadedRows = kTestedRows + 2 * kFastRadius;
-inline constexpr int kListed = kTestedRows * kTestedColumns;
-template <Score kScore>
+
+// Rows of a warp: usually as many as a byte has bits. Fewer, and tiles that are lower, where there is not a tile for
+// each multiprocessor.
+inline constexpr int kUsualRows = 8;
+inline constexpr int kFewRows = 2;
+constexpr int TestedRows(int rows_per_warp) { return rows_per_warp == kFewRows ? 24 : 32; }
+
+// The polarity in which a listed pixel is to be tested: darker neighbours instead of brighter ones, or those if it is
+// no corner with brighter ones.
+inline constexpr int kDark = 1;
+inline constexpr int kAlsoDark = 2;
+// Whether a pixel is tested in one polarity at a time. For that score and arc, both at once are no slower, and the
+// first test passes more pixels in both.
+template <int kArc, Score kScore>
+inline constexpr bool kOnePolarity = kArc != 9 || kScore != Score::kMaxThreshold;
+// Arcs of nine may leave room for four even pixels of the other polarity.
+template <int kArc, Score kScore>
+inline constexpr bool kMayBeBoth = kArc == 9 && kOnePolarity<kArc, kScore>;
+
+template <Score kScore, int kRowsPerWarp>
 struct Tile {
+  static constexpr int kTestedRows = TestedRows(kRowsPerWarp);
+  static constexpr int kWarps = kTestedRows / kRowsPerWarp;
   // Harris: OrderedKeys.
   using Response = std::conditional_t<kScore == Score::kHarris, uint32_t, uint16_t>;
-  alignas(16) uint8_t pixels[kLoadedRows][kPitch];
+
+  alignas(16) uint8_t pixels[kTestedRows + 2 * kFastRadius][kPitch];
   alignas(16) Response response[kTestedRows][kTestedColumns];  // 0: not a corner
-  // What is marked: warp << 10 | lane << 5 | column of the lane << 3 | row of the warp; later row << 7 | column.
-  uint16_t list[kListed];
+  // What is marked: warp << 12 | lane << 7 | column of the lane << 5 | row of the warp << 2 | kAlsoDark | kDark; later
+  // row << 7 | column.
+  uint16_t list[kTestedRows * kTestedColumns];
   uint32_t listed;
   uint32_t histogram[kBins];  // of the tile's candidates; last: not with MapFrame::ranks
 };
 
-// The score of the pixel at `centre`, 0 if it is no corner.
+// The score of the pixel at `centre`, 0 if it is no corner: with kOnePolarity, with brighter or, `dark`, darker
+// neighbours.
 template <int kArc, Score kScore>
-__device__ __forceinline__ uint32_t ScoreAt(const uint8_t* centre, int threshold, int max_arc) {
-  if (kScore == Score::kMaxThreshold) {
+__device__ __forceinline__ uint32_t ScoreAt(const uint8_t* centre, bool dark, int threshold, int max_arc) {
+  if (!kOnePolarity<kArc, kScore>) {
     const int score = PackedFastScore<kArc, kPitch>(centre);
     if (score < threshold) return 0;
-    if (max_arc < kFastRing && RingAt<kPitch>(centre).HasRun(threshold, max_arc + 1)) return 0;
+    if (max_arc < kFastRing && (Runs(Ring::At<kPitch>(centre, false).Beyond(threshold), max_arc + 1) |
+                                Runs(Ring::At<kPitch>(centre, true).Beyond(threshold), max_arc + 1)) != 0) {
+      return 0;
+    }
     return static_cast<uint32_t>(score);
   }
-  const RingPixels ring = RingAt<kPitch>(centre);
-  const RingBits brighter = ring.Brighter(threshold);
-  const RingBits darker = ring.Darker(threshold);
-  const uint32_t bright = Runs(brighter, kArc);
-  const uint32_t dark = Runs(darker, kArc);
-  if ((bright | dark) == 0) return 0;
-  if (max_arc < kFastRing && (Runs(brighter, max_arc + 1) | Runs(darker, max_arc + 1)) != 0) return 0;
+  const Ring ring = Ring::At<kPitch>(centre, dark);
+  if (kScore == Score::kMaxThreshold) {
+    const int score = ring.MaxThreshold<kArc>();
+    if (score < threshold) return 0;
+    if (max_arc < kFastRing && Runs(ring.Beyond(threshold), max_arc + 1) != 0) return 0;
+    return static_cast<uint32_t>(score);
+  }
+  const RingBits beyond = ring.Beyond(threshold);
+  const uint32_t runs = Runs(beyond, kArc);
+  if (runs == 0) return 0;
+  if (max_arc < kFastRing && Runs(beyond, max_arc + 1) != 0) return 0;
   if (kScore == Score::kSadCircle) return ring.SumOfDifferences();
-  if (kScore == Score::kSadArc) return ring.SumOfDifferences(Cover(bright | dark, kArc));
+  if (kScore == Score::kSadArc) return ring.SumOfDifferences(Cover(runs, kArc));
   return 1;  // Harris follows
 }
 
@@ -80,11 +108,11 @@ struct AlignedRows {
 };
 
 // What may be a corner among a lane's four columns of kRows rows, at the first of which `pixels` points: bit r of each
-// byte for row r. columns: those that matter, as ColumnMask().
+// byte for row r.
 template <int kArc, int kRows>
-__device__ __forceinline__ uint32_t MarkRows(const uint8_t* pixels, int threshold, uint32_t columns) {
-  const uint32_t margin = static_cast<uint32_t>((threshold + 1) >> 1) * 0x01010101u;
-  uint32_t marks = 0;
+__device__ __forceinline__ SegmentMarks MarkRows(const uint8_t* pixels, int threshold) {
+  const SegmentMargins margins(threshold);
+  SegmentMarks marks = {0, 0};
   AlignedRows<kRows> rows;
 #pragma unroll
   for (int q = 0; q < 2 * kFastRadius; ++q) rows.Load(pixels, q);
@@ -92,29 +120,80 @@ __device__ __forceinline__ uint32_t MarkRows(const uint8_t* pixels, int threshol
   for (int r = 0; r < kRows; ++r) {
     const int q = r + kFastRadius;
     rows.Load(pixels, q + kFastRadius);
-    const SegmentBounds bounds(rows.centre[q], margin);
-    marks |= (SegmentTest<kArc>(rows.RingOf(q), bounds) & columns & kTopBits) >> (7 - r);
+    const SegmentMarks row = SegmentTest<kArc>(rows.RingOf(q), SegmentBounds(rows.centre[q], margins));
+    marks.bright = marks.bright >> 1 | (row.bright & kTopBits);
+    marks.dark = marks.dark >> 1 | (row.dark & kTopBits);
   }
-  return marks;
+  return {marks.bright >> (8 - kRows), marks.dark >> (8 - kRows)};
 }
 
-// Pixels from (x0, y0) on, x0 a multiple of 8; where the tile leaves the level they do not matter.
-template <int kThreads>
-__device__ __forceinline__ void LoadTile(const Level& level, int x0, int y0, uint8_t (&pixels)[kLoadedRows][kPitch]) {
+// The sum over this lane and those below it, in its warp.
+__device__ __forceinline__ int SumUpTo(int v) {
+  const int lane = threadIdx.x % kWarp;
+#pragma unroll
+  for (int step = 1; step < kWarp; step *= 2) {
+    const int other = __shfl_up_sync(kFullWarp, v, step);
+    if (lane >= step) v += other;
+  }
+  return v;
+}
+
+// Adds what is marked in a warp's rows to the tile's list; with kMayBeBoth, what is marked in both polarities once for
+// each or, if a warp has very many of those, once with kAlsoDark, so that there is room for all.
+template <int kArc, Score kScore, int kRowsPerWarp>
+__device__ __forceinline__ void ListMarked(const SegmentMarks& marks, Tile<kScore, kRowsPerWarp>& tile) {
+  const int warp = threadIdx.x / kWarp;
+  const int lane = threadIdx.x % kWarp;
+  uint32_t any = marks.bright | marks.dark;
+  uint32_t both = kMayBeBoth<kArc, kScore> ? marks.bright & marks.dark : 0;
+  const uint32_t dark = kOnePolarity<kArc, kScore> ? marks.dark & ~marks.bright : 0;
+  uint32_t flagged = 0;
+  int own = __popc(any) + __popc(both);
+  int sum = SumUpTo(own);
+  int all = __shfl_sync(kFullWarp, sum, kWarp - 1);
+  if (kMayBeBoth<kArc, kScore> && all > kRowsPerWarp * kTestedColumns) {
+    flagged = both;
+    both = 0;
+    own = __popc(any);
+    sum = SumUpTo(own);
+    all = __shfl_sync(kFullWarp, sum, kWarp - 1);
+  }
+  uint32_t base = 0;
+  if (lane == 0) base = atomicAdd(&tile.listed, static_cast<uint32_t>(all));
+  uint16_t* to = tile.list + __shfl_sync(kFullWarp, base, 0) + sum - own;
+  const uint32_t word = static_cast<uint32_t>(warp << 12 | lane << 7);
+#pragma unroll 4
+  while (any != 0) {
+    const int bit = kWarp - 1 - __clz(static_cast<int>(any));
+    any ^= 1u << bit;
+    uint32_t flags = dark >> bit & kDark;
+    if (kMayBeBoth<kArc, kScore>) flags += (flagged >> bit & 1) * kAlsoDark;
+    *to++ = static_cast<uint16_t>(word + 4 * bit + flags);
+  }
+#pragma unroll 1
+  while (both != 0) {
+    const int bit = kWarp - 1 - __clz(static_cast<int>(both));
+    both ^= 1u << bit;
+    *to++ = static_cast<uint16_t>(word + 4 * bit + kDark);
+  }
+}
+
+// Begins to load the pixels from (x0, y0) on, x0 a multiple of 8; where the tile leaves the level they do not matter.
+template <int kThreads, int kRows>
+__device__ __forceinline__ void LoadTile(const Level& level, int x0, int y0, uint8_t (&pixels)[kRows][kPitch]) {
   constexpr int kVectors = kPitch / 8;
   constexpr int kRowsAtOnce = kThreads / kVectors;
   const int vector = threadIdx.x % kVectors;
   const uint8_t* column = level.image + Clamp(x0 + 8 * vector, 0, level.pitch - 8);
   if (static_cast<int>(threadIdx.x) < kRowsAtOnce * kVectors) {
 #pragma unroll
-    for (int first = 0; first < kLoadedRows; first += kRowsAtOnce) {
+    for (int first = 0; first < kRows; first += kRowsAtOnce) {
       const int row = first + static_cast<int>(threadIdx.x) / kVectors;
-      if (row >= kLoadedRows) break;
+      if (row >= kRows) break;
       const int y = Clamp(y0 + row, 0, level.height - 1);
       CopyAsync8(&pixels[row][8 * vector], column + static_cast<size_t>(y) * level.pitch);
     }
   }
-  WaitForCopies();
 }
 
 }  // namespace glint::cuda

@@ -1,5 +1,5 @@
-// FAST's ring, four pixels to a register, and as bits: which of its pixels are brighter or darker, and the runs that
-// they form.
+// FAST's ring of one pixel, in one polarity, two ring pixels to a register: which differ by more than the threshold,
+// the runs that they form, and the scores.
 #ifndef GLINT_CUDA_RING_CUH_
 #define GLINT_CUDA_RING_CUH_
 
@@ -31,83 +31,93 @@ __device__ __forceinline__ uint32_t Cover(uint32_t runs, int length) {
   return (all | all >> kFastRing) & 0xffffu;
 }
 
-// Top bit of each byte: a > b, unsigned; other bits are arbitrary.
-__device__ __forceinline__ uint32_t Greater4(uint32_t a, uint32_t b) {
-  const uint32_t not_greater = (b | kTopBits) - (a & ~kTopBits);  // of the lower seven bits
-  return (a & ~b) | ((a | ~b) & ~not_greater);
-}
-
-struct RingPixels {
-  static constexpr int kWords = kFastRing / 4;
-
-  uint32_t centre;        // in each byte
-  uint32_t word[kWords];  // ring pixels k, 4 + k, 8 + k and 12 + k, from the highest byte down
-
-  __device__ __forceinline__ RingBits Brighter(int threshold) const {
-    const uint32_t bound = static_cast<uint32_t>(Min(static_cast<int>(centre & 0xff) + threshold, 255)) * 0x01010101u;
-    uint32_t marks[kWords];
+// The ring around a pixel that is to be a corner with brighter or, `dark`, with darker neighbours.
+class Ring {
+ public:
+  template <int kPitch>
+  __device__ __forceinline__ static Ring At(const uint8_t* centre, bool dark) {
+    Ring ring;
+    ring.dark_ = dark;
+    ring.centre_ = *centre;
 #pragma unroll
-    for (int k = 0; k < kWords; ++k) marks[k] = Greater4(word[k], bound);
-    return Gather(marks);
+    for (int i = 0; i < kPairs; ++i) {
+      const uint32_t first = centre[FastRingY(i) * kPitch + FastRingX(i)];
+      const uint32_t second = centre[FastRingY(i + kPairs) * kPitch + FastRingX(i + kPairs)];
+      ring.pair_[i] = first << 16 | second;
+    }
+    return ring;
   }
-  __device__ __forceinline__ RingBits Darker(int threshold) const {
-    const uint32_t bound = static_cast<uint32_t>(Max(static_cast<int>(centre & 0xff) - threshold, 0)) * 0x01010101u;
-    uint32_t marks[kWords];
+
+  // What differs by more than the threshold.
+  __device__ __forceinline__ RingBits Beyond(int threshold) const {
+    // Bit 8 of a pixel, or of its complement to 255, plus the bound says so.
+    const int bound = Max(static_cast<int>(dark_ ? centre_ : 255 - centre_) - threshold, 0);
+    const uint32_t bounds = (static_cast<uint32_t>(bound) + (dark_ ? 255u : 0u)) * 0x00010001u;
+    uint32_t bits = 0;
 #pragma unroll
-    for (int k = 0; k < kWords; ++k) marks[k] = Greater4(bound, word[k]);
-    return Gather(marks);
+    for (int i = 0; i < kPairs; ++i) bits = 2 * bits + ((pair_[i] * Sign() + bounds) & 0x01000100u);
+    return __byte_perm(bits, 0, 0x3131);
   }
-  // Some run of at least `length` exists.
-  __device__ __forceinline__ bool HasRun(int threshold, int length) const {
-    return (Runs(Brighter(threshold), length) | Runs(Darker(threshold), length)) != 0;
-  }
+
   __device__ __forceinline__ uint32_t SumOfDifferences() const {
     uint32_t sum = 0;
 #pragma unroll
-    for (int k = 0; k < kWords; ++k) sum += __vsadu4(word[k], centre);
+    for (int k = 0; k < kFours; ++k) sum += __vsadu4(Four(k), centre_ * 0x01010101u);
     return sum;
   }
   // Over the pixels whose bits are set, of 0..15 as Cover() has them.
   __device__ __forceinline__ uint32_t SumOfDifferences(uint32_t bits) const {
     uint32_t sum = 0;
 #pragma unroll
-    for (int k = 0; k < kWords; ++k) {
+    for (int k = 0; k < kFours; ++k) {
       // Bits 3, 7, 11 and 15, moved to the lowest of a byte each.
       const uint32_t nibbles = bits >> (3 - k) & 0x1111u;
       const uint32_t bytes = (nibbles | nibbles << 8) & 0x00110011u;
       const uint32_t mask = ((bytes | bytes << 4) & 0x01010101u) * 0xffu;
-      sum += __vsadu4(word[k] & mask, centre & mask);
+      sum += __vsadu4(Four(k) & mask, centre_ * 0x01010101u & mask);
     }
     return sum;
   }
 
- private:
-  // From the top bits of the words' bytes.
-  __device__ __forceinline__ static RingBits Gather(const uint32_t marks[kWords]) {
-    constexpr uint32_t kPairs = 0xc0c0c0c0u;
-    const uint32_t a = (marks[0] & kTopBits) | (marks[1] >> 1 & ~kTopBits);  // the highest two bits count
-    const uint32_t b = (marks[2] & kTopBits) | (marks[3] >> 1 & ~kTopBits);
-    const uint32_t nibbles = ((a & kPairs) | (b >> 2 & ~kPairs)) & 0xf0f0f0f0u;
-    // Bytes 3 and 1 have all of it now, twice.
-    return __byte_perm(nibbles | nibbles << 4, 0, 0x3131);
+  // FastScore() if this is a corner, else something less than the threshold.
+  template <int kArc>
+  __device__ __forceinline__ int MaxThreshold() const {
+    uint32_t pixels[kPairs], two[kPairs], four[kPairs], arcs[kPairs / 2];
+#pragma unroll
+    for (int i = 0; i < kPairs; ++i) pixels[i] = pair_[i] * Sign() + (dark_ ? 0x00ff00ffu : 0u);
+#pragma unroll
+    for (int i = 0; i < kPairs; ++i) two[i] = Min2(pixels[i], Turned(pixels, i + 1));
+#pragma unroll
+    for (int i = 0; i < kPairs; ++i) four[i] = Min2(two[i], Turned(two, i + 2));
+#pragma unroll
+    for (int i = 0; i < kPairs / 2; ++i) {
+      const int core = 2 * i + 1;  // as in HasArc
+      const uint32_t ends = Max2(pixels[2 * i], Turned(pixels, 2 * i + kArc));
+      arcs[i] = Min3(Turned(four, core), Turned(four, core + 4), ends);
+      if (kArc > 9) arcs[i] = Min2(arcs[i], Turned(four, core + kArc - 5));
+    }
+    const uint32_t best = Max3(arcs[0], arcs[1], Max2(arcs[2], arcs[3]));
+    return Max(static_cast<int>(best & 0xffff), static_cast<int>(best >> 16)) -
+           static_cast<int>(dark_ ? 255 - centre_ : centre_) - 1;
   }
-};
 
-template <int kPitch>
-__device__ __forceinline__ RingPixels RingAt(const uint8_t* centre) {
-  uint32_t pixel[kFastRing];
-#pragma unroll
-  for (int i = 0; i < kFastRing; ++i) pixel[i] = centre[FastRingY(i) * kPitch + FastRingX(i)];
-  RingPixels ring;
-  ring.centre = *centre * 0x01010101u;
-#pragma unroll
-  for (int k = 0; k < RingPixels::kWords; ++k) {
-    const uint32_t low = __byte_perm(pixel[12 + k], pixel[8 + k], 0x0040);
-    const uint32_t high = __byte_perm(pixel[4 + k], pixel[k], 0x0040);
-    ring.word[k] = __byte_perm(low, high, 0x5410);
+ private:
+  static constexpr int kPairs = kFastRing / 2;
+  static constexpr int kFours = kFastRing / 4;
+
+  __device__ __forceinline__ uint32_t Sign() const { return dark_ ? ~0u : 1u; }
+  // Ring pixels k, 4 + k, 8 + k and 12 + k, from the highest byte down.
+  __device__ __forceinline__ uint32_t Four(int k) const { return pair_[k] << 8 | pair_[k + kFours]; }
+  // What begins at ring pixel i, in the high half, and at the opposite one.
+  __device__ __forceinline__ static uint32_t Turned(const uint32_t pairs[kPairs], int i) {
+    const uint32_t pair = pairs[i % kPairs];
+    return i / kPairs % 2 == 0 ? pair : __byte_perm(pair, 0, 0x1032);
   }
-  return ring;
-}
+
+  bool dark_;
+  uint32_t centre_;
+  uint32_t pair_[kPairs];  // ring pixel i in the high half, 8 + i in the low one
+};
 
 }  // namespace glint::cuda
 
