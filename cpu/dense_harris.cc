@@ -27,7 +27,6 @@ constexpr size_t kMargin = kDenseHarrisMargin;
 using V16 = hn::Vec<D16>;
 using V32 = hn::Vec<D32>;
 constexpr ptrdiff_t kLanes32 = static_cast<ptrdiff_t>(HWY_LANES(int32_t));
-constexpr int kDenseStep = 2 * static_cast<int>(kLanes32);  // columns that are worked on at a time
 
 struct Rows {
   Rows(const DenseHarrisJob& job, int32_t* scratch)
@@ -188,7 +187,7 @@ HWY_INLINE void Enter(const DenseHarrisJob& job, int y, int32_t* scratch, DenseR
   const int32_t* const before = rows.SumsTo(y - 1);
   int32_t* const at = rows.SumsTo(y);
   if (out == nullptr) {
-    for (int x = 0; x < width; x += kDenseStep) SlideDown(SumAcross(rows, x, radius), before + 3 * x, at + 3 * x);
+    for (int x = 0; x < width; x += kDenseBlock) SlideDown(SumAcross(rows, x, radius), before + 3 * x, at + 3 * x);
     return;
   }
   float* HWY_RESTRICT responses = out->responses;
@@ -198,12 +197,12 @@ HWY_INLINE void Enter(const DenseHarrisJob& job, int y, int32_t* scratch, DenseR
   const VF scale = hn::Set(d, HarrisScale4(job.block));
   const VF threshold = hn::Set(d, job.threshold);
   VF greatest = hn::Set(d, -std::numeric_limits<float>::infinity());
-  for (int x = 0; x < width; x += kDenseStep) {
+  for (int x = 0; x < width; x += kDenseBlock) {
     const EvenAndOdd window = SlideDown(SumAcross(rows, x, radius), before + 3 * x, at + 3 * x);
     VF even = Response(window.even, k, scale);
     VF odd = Response(window.odd, k, scale);
     hn::StoreInterleaved2(even, odd, d, responses + x);
-    if (HWY_UNLIKELY(x + kDenseStep > width)) {
+    if (HWY_UNLIKELY(x + kDenseBlock > width)) {
       // Beyond the row, the greatest so far once more.
       even = hn::IfThenElse(hn::FirstN(d, static_cast<size_t>(width - x + 1) / 2), even, greatest);
       odd = hn::IfThenElse(hn::FirstN(d, static_cast<size_t>(width - x) / 2), odd, greatest);
@@ -229,37 +228,6 @@ void DenseHarris(const DenseHarrisJob& job, int y, int32_t* scratch, DenseRow* o
   }
 }
 
-size_t DenseMaxima(const DenseRow& row, const float* above, const float* below, int x0, int x1, float threshold,
-                   uint32_t* columns) {
-  const DF d;
-  const VF limit = hn::Set(d, threshold);
-  const auto maxima = [&](int x) HWY_ATTR {
-    const float* const at = row.responses + x;
-    const VF centre = hn::LoadU(d, at);
-    auto listed = hn::Gt(centre, limit);
-    if (above != nullptr) {
-      const VF beside = hn::Max(hn::LoadU(d, at - 1), hn::LoadU(d, at + 1));
-      const VF upper = hn::Max(hn::LoadU(d, above + x - 1), hn::LoadU(d, above + x + 1));
-      const VF lower = hn::Max(hn::LoadU(d, below + x - 1), hn::LoadU(d, below + x + 1));
-      const VF middle = hn::Max(hn::LoadU(d, above + x), hn::LoadU(d, below + x));
-      listed = hn::And(listed, hn::Gt(centre, hn::Max(hn::Max(beside, middle), hn::Max(upper, lower))));
-    }
-    uint64_t bits = 0;
-    hn::StoreMaskBits(d, listed, reinterpret_cast<uint8_t*>(&bits));
-    return bits;
-  };
-  size_t count = 0;
-  for (size_t i = 0; i < row.active_count; ++i) {
-    const int x = row.active[i];
-    uint64_t bits = maxima(x) | maxima(x + kDenseStep / 2) << (kDenseStep / 2);
-    if (x < x0 || x + kDenseStep > x1) bits &= BitRange(x0 - x, x1 - x);
-    for (; bits != 0; bits &= bits - 1) {
-      columns[count++] = static_cast<uint32_t>(x) + static_cast<uint32_t>(hwy::Num0BitsBelowLS1Bit_Nonzero64(bits));
-    }
-  }
-  return count;
-}
-
 void Smooth3x3(const ImageView& image, int y0, int y1, int16_t* scratch, uint8_t* out, ptrdiff_t out_stride) {
   const D16 d;
   const DH bytes;
@@ -278,7 +246,6 @@ void Smooth3x3(const ImageView& image, int y0, int y1, int16_t* scratch, uint8_t
 
 void AddDenseHarris(Stages* stages) {
   stages->dense_harris = &DenseHarris;
-  stages->dense_maxima = &DenseMaxima;
   stages->smooth = &Smooth3x3;
 }
 

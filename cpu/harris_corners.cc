@@ -17,8 +17,6 @@ struct Row {
   size_t count;
 };
 
-using Columns = HarrisScratch::Columns;
-
 // Corners with their responses, row by row: those of HarrisScratch::kRows rows are found when the first is asked for.
 class CornerRows {
  public:
@@ -26,24 +24,16 @@ class CornerRows {
       : stages_(stages), job_(job), end_(job.region.y1), scratch_(scratch) {
     job_.region.y1 = job.region.y0;  // none found yet
   }
-  // Makes `row` row y and `before` what `row` was. Rows must be asked for one after another; those outside the region
-  // have no corners.
-  void Next(int y) {
-    before = row;
+  // Row y, until the next is asked for: rows must be, one after another. Those outside the region have no corners.
+  Row Next(int y) {
     if (y == job_.region.y1 && y < end_) Find();
     const size_t first = at_;
     while (at_ < count_ && PointY(scratch_->where[at_]) == y) ++at_;
-    row = {scratch_->where.data() + first, scratch_->response.data() + first, at_ - first};
+    return {scratch_->where.data() + first, scratch_->response.data() + first, at_ - first};
   }
-  Row before = {nullptr, nullptr, 0};
-  Row row = {nullptr, nullptr, 0};
 
  private:
   void Find() {
-    // What comes takes the place of the row before.
-    std::copy_n(before.where, before.count, scratch_->last_where.data());
-    std::copy_n(before.response, before.count, scratch_->last_response.data());
-    before = {scratch_->last_where.data(), scratch_->last_response.data(), before.count};
     job_.region.y0 = job_.region.y1;
     job_.region.y1 = std::min(job_.region.y0 + HarrisScratch::kRows, end_);
     count_ = stages_.fast_raw(job_, scratch_->fast.data(), scratch_->where.data());
@@ -59,22 +49,6 @@ class CornerRows {
   size_t at_ = 0;
 };
 
-void Set(const Row& row, Columns* columns) {
-  for (size_t i = 0; i < columns->set_count; ++i) columns->response[columns->set[i] + 1u] = kNoCorner;
-  for (size_t i = 0; i < row.count; ++i) {
-    const size_t x = static_cast<size_t>(PointX(row.where[i]));
-    columns->response[x + 1] = row.response[i];
-    columns->set[i] = static_cast<uint16_t>(x);
-  }
-  columns->set_count = row.count;
-}
-
-bool IsMaximum(float response, const float* above, const float* row, const float* below) {
-  const float upper = std::max(std::max(above[-1], above[0]), above[1]);
-  const float lower = std::max(std::max(below[-1], below[0]), below[1]);
-  return response > std::max(std::max(upper, lower), std::max(row[-1], row[1]));
-}
-
 }  // namespace
 
 void HarrisScratch::Prepare(int image_width) {
@@ -84,12 +58,11 @@ void HarrisScratch::Prepare(int image_width) {
   const size_t pixels = static_cast<size_t>(width);
   where.Reserve(kRows * pixels + kListSlack);
   response.Reserve(kRows * pixels);
-  last_where.Reserve(pixels);
-  last_response.Reserve(pixels);
+  listed.Reserve(pixels);
   for (Columns& row : columns) {
-    std::fill_n(row.response.Reserve(pixels + 2), pixels + 2, kNoCorner);
-    row.set.Reserve(pixels);
-    row.set_count = 0;
+    const size_t pitch = DenseHarrisPitch(width);
+    std::fill_n(row.response.Reserve(pitch), pitch, kNoCorner);
+    row.view = {row.response.data() + kDenseHarrisMargin, row.active.Reserve(DenseActiveElements(width)), 0, 0};
   }
 }
 
@@ -104,22 +77,22 @@ size_t HarrisCorners(const Stages& stages, const FastJob& job, HarrisScratch* sc
   wider.region.y0 = std::max(r.y0 - 1, kFastRadius);
   wider.region.y1 = std::min(r.y1 + 1, job.image.height - kFastRadius);
   CornerRows corners(stages, wider, scratch);
-  Columns* rows[3] = {&scratch->columns[0], &scratch->columns[1], &scratch->columns[2]};  // y - 2, y - 1, y
-  for (Columns* row : rows) Set({nullptr, nullptr, 0}, row);
+  DenseRow* rows[3] = {&scratch->columns[0].view, &scratch->columns[1].view, &scratch->columns[2].view};
+  for (DenseRow* row : rows) stages.dense_scatter(nullptr, nullptr, 0, row);
+  uint32_t* const listed = scratch->listed.data();
   size_t count = 0;
   for (int y = std::min(wider.region.y0, r.y0); y <= r.y1; ++y) {
-    std::rotate(rows, rows + 1, rows + 3);
-    corners.Next(y);
-    Set(corners.row, rows[2]);
+    std::rotate(rows, rows + 1, rows + 3);  // y - 2, y - 1, y
+    const Row found = corners.Next(y);
+    stages.dense_scatter(found.where, found.response, found.count, rows[2]);
     if (y <= r.y0) continue;
-    for (size_t i = 0; i < corners.before.count; ++i) {
-      const int x = PointX(corners.before.where[i]);
-      const float value = corners.before.response[i];
-      where[count] = corners.before.where[i];
-      response[count] = value;
-      const bool is_maximum =
-          IsMaximum(value, &rows[0]->response[x + 1], &rows[1]->response[x + 1], &rows[2]->response[x + 1]);
-      count += is_maximum & (x >= r.x0) & (x < r.x1) ? 1 : 0;
+    const DenseRow& row = *rows[1];
+    const size_t maxima =
+        stages.dense_maxima(row, rows[0]->responses, rows[2]->responses, r.x0, r.x1, kNoCorner, listed);
+    for (size_t i = 0; i < maxima; ++i) {
+      where[count] = PackPoint(static_cast<int>(listed[i]), y - 1);
+      response[count] = row.responses[listed[i]];
+      ++count;
     }
   }
   return count;

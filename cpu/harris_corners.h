@@ -15,17 +15,16 @@ struct HarrisScratch {
   static constexpr int kRows = 16;  // that FAST and Harris take at a time, while their pixels are in cache
 
   struct Columns {
-    Buffer<float> response;  // from column -1; least of all floats where there is no corner
-    Buffer<uint16_t> set;    // the columns that have a corner
-    size_t set_count = 0;
+    Buffer<float> response;  // least of all floats where there is no corner
+    Buffer<uint16_t> active;
+    DenseRow view;  // of these
   };
 
   Buffer<uint8_t> fast;
   Buffer<uint32_t> where;
   Buffer<float> response;
-  Buffer<uint32_t> last_where;  // of the last row before those
-  Buffer<float> last_response;
   Columns columns[3];
+  Buffer<uint32_t> listed;  // columns
   int width = 0;
 
   // Must be called before use; allocates only beyond the largest width so far.

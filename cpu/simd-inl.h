@@ -29,6 +29,9 @@ using DF = hn::ScalableTag<float>;
 using V8 = hn::Vec<D8>;
 using VF = hn::Vec<DF>;
 
+// Columns of a block that DenseRow::active names: two vectors of floats.
+constexpr int kDenseBlock = 2 * static_cast<int>(HWY_LANES(float));
+
 // Bit i is lane i of a mask of bytes.
 template <class D>
 HWY_INLINE uint64_t MaskBits(D d, hn::Mask<D> mask) {

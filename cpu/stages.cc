@@ -19,6 +19,7 @@ void AddFastScored(int64_t target, Stages* stages);
 void AddResize(int64_t target, Stages* stages);
 void AddHarris(int64_t target, Stages* stages);
 void AddDenseHarris(int64_t target, Stages* stages);
+void AddDenseMaxima(int64_t target, Stages* stages);
 void AddCentroid(int64_t target, Stages* stages);
 void AddBlur(int64_t target, Stages* stages);
 void AddDescribe(int64_t target, Stages* stages);
@@ -68,7 +69,7 @@ absl::Status ValidateSimdTarget() {
 Stages StagesFor(int64_t target) {
   Stages stages;
   for (const auto add : {&AddFastRaw, &AddFastSuppressed, &AddFastScored, &AddResize, &AddHarris, &AddDenseHarris,
-                         &AddCentroid, &AddBlur, &AddDescribe}) {
+                         &AddDenseMaxima, &AddCentroid, &AddBlur, &AddDescribe}) {
     add(target, &stages);
   }
   return stages;

@@ -214,10 +214,13 @@ struct Stages {
   // columns outside, of products of gradients. `scratch`: DenseHarrisScratchElements, 64-byte aligned, zero when it was
   // new.
   void (*dense_harris)(const DenseHarrisJob& job, int y, int32_t* scratch, DenseRow* out);
-  // The columns of [x0, x1) that are over the threshold, and their number. If the responses above and below are given,
-  // only those that are above their neighbours there and beside. `columns` has room for x1 - x0.
+  // The columns of [x0, x1) in active blocks that are over the threshold, and their number. If the responses above and
+  // below are given, only those that are above their neighbours there and beside. `columns` has room for x1 - x0.
   size_t (*dense_maxima)(const DenseRow& row, const float* above, const float* below, int x0, int x1, float threshold,
                          uint32_t* columns);
+  // Makes a row of points of the same y, in order: at their columns the responses, elsewhere least of all floats, which
+  // the row must have been before outside its active blocks.
+  void (*dense_scatter)(const uint32_t* where, const float* response, size_t count, DenseRow* row);
   // Rows [y0, y1) smoothed by 1 2 1 both ways. `out` rows have room for 64 more bytes. `scratch`: DenseHarrisPitch.
   void (*smooth)(const ImageView& image, int y0, int y1, int16_t* scratch, uint8_t* out, ptrdiff_t out_stride);
 
