@@ -65,18 +65,26 @@ HWY_INLINE hn::Mask<D8> Exceeds(V8 over, const FastConstants& k) { return hn::Eq
 // only the first lanes of the one there is are of the range.
 struct Span {
   ptrdiff_t first;
+  ptrdiff_t second;  // the others follow it
   ptrdiff_t last;
   ptrdiff_t end;
   size_t vectors;
 
-  Span(int x0, int x1)
+  Span(int x0, int x1) : Span(x0, x1, x0 + kFastLanes) {}
+  // `from` is where the second vector begins, at most a vector after x0.
+  Span(int x0, int x1, ptrdiff_t from)
       : first(x0),
+        second(from),
         last(std::max(x1 - kFastLanes, first)),
         end(x1),
-        vectors(static_cast<size_t>((last - first + kFastLanes - 1) / kFastLanes) + 1) {}
+        vectors(last == first ? 1 : static_cast<size_t>((last - second + kFastLanes - 1) / kFastLanes) + 2) {}
+  ptrdiff_t At(size_t vector) const {
+    if (vector == 0) return first;
+    return std::min(second + static_cast<ptrdiff_t>(vector - 1) * kFastLanes, last);
+  }
   // Of the vector at x: lanes that no vector before it holds, in columns [x0, x1).
   uint64_t NewLanes(ptrdiff_t x, ptrdiff_t x0, ptrdiff_t x1) const {
-    const ptrdiff_t before = x == last ? first + static_cast<ptrdiff_t>(vectors - 1) * kFastLanes : x;
+    const ptrdiff_t before = x == last && vectors > 1 ? second + static_cast<ptrdiff_t>(vectors - 2) * kFastLanes : x;
     return BitRange(std::max(before, x0) - x, std::min(end, x1) - x);
   }
 };
@@ -152,9 +160,7 @@ class Candidates {
  public:
   // `all` and `some` have room for span.vectors + 1.
   Candidates(const Span& span, uint16_t* all, uint16_t* some) : span_(span), all_(all), some_(some) {
-    for (size_t i = 0; i < span.vectors; ++i) {
-      all[i] = static_cast<uint16_t>(std::min(span.first + static_cast<ptrdiff_t>(i) * kFastLanes, span.last));
-    }
+    for (size_t i = 0; i < span.vectors; ++i) all[i] = static_cast<uint16_t>(span.At(i));
   }
   // Where they begin, in order, of which there are *count. Must be called for one row after another.
   HWY_INLINE const uint16_t* InRow(const Window& w, int y, const FastConstants& k, size_t* count) {
@@ -179,7 +185,8 @@ class Candidates {
       some[count] = static_cast<uint16_t>(x);
       count += dismissed ? 0 : 1;
     };
-    ptrdiff_t x = span.first;
+    if (span.first < span.last) list(span.first, IsDismissed(Dismissed(w, span.first, k)));
+    ptrdiff_t x = span.second;
     for (; x + kFastLanes < span.last; x += 2 * kFastLanes) {
       const auto a = Dismissed(w, x, k);
       const auto b = Dismissed(w, x + kFastLanes, k);

@@ -22,6 +22,9 @@ void Pipeline::Impl::Prepare(const DetectorOptions& new_options, const ImageView
   }
   levels.Prepare(options, image, mask, pool.threads());
   if (options.selection != Selection::kTopN) cells.Prepare(options, image.shape(), levels.room());
+  // Corners that a mask hides must not compete.
+  best_of_grid = options.selection == Selection::kGrid && options.score == Score::kSadCircle && mask.empty();
+  best_of_pyca = options.selection == Selection::kPyca && options.suppression_radius == 0 && mask.empty();
   if (options.smooth) smooth.Resize(image.shape());
   for (Worker& worker : workers) {
     worker.fast.Grow(FastScratchBytes(image.width));

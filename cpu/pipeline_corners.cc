@@ -7,14 +7,18 @@
 
 namespace glint::cpu {
 
-void Pipeline::Impl::FindCornersInBand(Level* level, Band* band, Worker* worker) {
+void Pipeline::Impl::FindCornersInBand(int l, Band* band, Worker* worker) {
   const auto start = Clock::now();
+  Level* const level = &levels[l];
   const FastJob job = {level->image, band->region, options.fast_threshold, options.arc_length};
   uint32_t* where = level->where.data() + band->first;
-  if (!orb_kind) {
+  if (best_of_grid) {
+    const CellsJob cells_job = {job, options.max_arc, options.suppression_radius, &cells.OfLevel(l), cells.floor()};
+    band->count = stages.fast_cells(cells_job, worker->scored.fast.data(), where, level->response.data() + band->first);
+  } else if (!orb_kind) {
     // Cells are culled while they are found where nothing else comes between: their corners need no list.
     Shape cell;
-    if (options.selection == Selection::kPyca && options.suppression_radius == 0 && levels[0].mask.empty()) {
+    if (best_of_pyca) {
       cell = {LevelCell(options.cell_width, level->scale), LevelCell(options.cell_height, level->scale)};
     }
     band->count =
@@ -42,7 +46,25 @@ void Pipeline::Impl::ResizeBand(int l, int y0, int y1, Worker* worker) {
   worker->pyramid_ns += NanosecondsSince(start);
 }
 
-// Corners of each level, and beside them, while its pixels are in cache, the next level.
+// What follows from the pixels of level l: its corners, and beside them, while it is in cache, the next level.
+void Pipeline::Impl::MakeLevel(int l, bool next, bool corners) {
+  Level& level = levels[l];
+  const int bands = corners ? static_cast<int>(level.bands.size()) : 0;
+  const int next_rows = next && l + 1 < levels.count() ? levels[l + 1].image.height : 0;
+  const int resizes = next_rows == 0 ? 0
+                      : pool.threads() == 1
+                          ? 1
+                          : std::clamp(next_rows / kResizeBandRows, 1, kTasksPerThread * pool.threads());
+  pool.ForEach(resizes + bands, [&](int i, int w) {
+    Worker* worker = &workers[static_cast<size_t>(w)];
+    if (i < resizes) {
+      ResizeBand(l + 1, next_rows * i / resizes, next_rows * (i + 1) / resizes, worker);
+    } else {
+      FindCornersInBand(l, &level.bands[static_cast<size_t>(i - resizes)], worker);
+    }
+  });
+}
+
 void Pipeline::Impl::FindCorners(StageTimes* times) {
   const auto start = Clock::now();
   if (options.corner_test == CornerTest::kEveryPixel) {
@@ -50,22 +72,19 @@ void Pipeline::Impl::FindCorners(StageTimes* times) {
     times->corners_ns = NanosecondsSince(start);
     return;
   }
-  for (int l = 0; l < levels.count(); ++l) {
-    Level& level = levels[l];
-    const int bands = static_cast<int>(level.bands.size());
-    const int next_rows = l + 1 < levels.count() ? levels[l + 1].image.height : 0;
-    const int resizes = next_rows == 0 ? 0
-                        : pool.threads() == 1
-                            ? 1
-                            : std::clamp(next_rows / kResizeBandRows, 1, kTasksPerThread * pool.threads());
-    pool.ForEach(resizes + bands, [&](int i, int w) {
-      Worker* worker = &workers[static_cast<size_t>(w)];
-      if (i < resizes) {
-        ResizeBand(l + 1, next_rows * i / resizes, next_rows * (i + 1) / resizes, worker);
-      } else {
-        FindCornersInBand(&level, &level.bands[static_cast<size_t>(i - resizes)], worker);
+  const int count = levels.count();
+  if (best_of_grid) {
+    // From the smallest level on: its corners are soon found, and few of the larger levels' are better.
+    for (int l = 0; l + 1 < count; ++l) MakeLevel(l, true, false);
+    cells.ClearFloor();
+    for (int l = count - 1; l >= 0; --l) {
+      MakeLevel(l, false, true);
+      for (const Band& band : levels[l].bands) {
+        cells.RaiseFloor(l, levels[l].where.data() + band.first, levels[l].response.data() + band.first, band.count);
       }
-    });
+    }
+  } else {
+    for (int l = 0; l < count; ++l) MakeLevel(l, true, true);
   }
   // Several threads' times add up to more than the clock's: give each stage its part of it.
   const int64_t wall = NanosecondsSince(start);

@@ -60,7 +60,8 @@ struct Pipeline::Impl {
   void Prepare(const DetectorOptions& new_options, const ImageView& image, const ImageView& mask);
   size_t MostTasks();
   void FindCorners(StageTimes* times);
-  void FindCornersInBand(Level* level, Band* band, Worker* worker);
+  void MakeLevel(int l, bool next, bool corners);
+  void FindCornersInBand(int l, Band* band, Worker* worker);
   void ResizeBand(int l, int y0, int y1, Worker* worker);
   void FindDenseCorners();
   bool IsMasked(const Level& level, uint32_t where);
@@ -103,6 +104,9 @@ struct Pipeline::Impl {
 
   DetectorOptions options;
   bool orb_kind = true;  // IsOrbKind(options)
+  // Of each band's corners, the best of each cell are all that is listed: of the image, of the level.
+  bool best_of_grid = false;
+  bool best_of_pyca = false;
   CellSelection cells;
   Plane smooth;            // of CornerTest::kEveryPixel
   float bfrost_scale = 0;  // that the pattern is for

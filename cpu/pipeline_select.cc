@@ -63,12 +63,12 @@ void Pipeline::Impl::SelectAcrossLevels() {
   for (int l = 0; l < count; ++l) {
     Level& level = levels[l];
     Gather(&level);
-    lists[l] = {level.where.data(), level.response.data(), level.count, level.scale, level.image.shape()};
-    if (options.selection == Selection::kPyca) cells.CullLevel(options, &lists[l]);
+    lists[l] = {level.where.data(), level.response.data(), level.count, level.scale};
+    const bool culled = best_of_pyca && level.bands.size() == 1;
+    if (options.selection == Selection::kPyca && !culled) cells.CullLevel(l, &lists[l]);
   }
-  const Shape image = levels[0].image.shape();
-  if (options.selection == Selection::kGrid) cells.BestOfGrid(options, image, lists, count);
-  if (options.selection == Selection::kPyca) cells.Aggregate(options, image, lists, count);
+  if (options.selection == Selection::kGrid) cells.BestOfGrid(lists, count);
+  if (options.selection == Selection::kPyca) cells.Aggregate(lists, count);
   cells.KeepBest(options.max_features, lists, count);
   for (int l = 0; l < count; ++l) {
     levels[l].found = lists[l].count;

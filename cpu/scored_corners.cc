@@ -119,7 +119,7 @@ size_t HarrisScored(const Stages& stages, const DetectorOptions& options, const 
 void ScoredScratch::Prepare(int image_width) {
   if (image_width <= width) return;
   width = image_width;
-  fast.Grow(std::max(FastScratchBytes(width), ScoredScratchBytes(width)));
+  fast.Grow(std::max({FastScratchBytes(width), ScoredScratchBytes(width), CellsScratchBytes(width)}));
   const size_t columns = static_cast<size_t>(width);
   for (Row& row : rows) {
     row.where.Reserve(columns + kListSlack);

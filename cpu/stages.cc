@@ -16,6 +16,7 @@ namespace glint::cpu {
 void AddFastRaw(int64_t target, Stages* stages);
 void AddFastSuppressed(int64_t target, Stages* stages);
 void AddFastScored(int64_t target, Stages* stages);
+void AddFastCells(int64_t target, Stages* stages);
 void AddResize(int64_t target, Stages* stages);
 void AddHarris(int64_t target, Stages* stages);
 void AddDenseHarris(int64_t target, Stages* stages);
@@ -68,7 +69,7 @@ absl::Status ValidateSimdTarget() {
 
 Stages StagesFor(int64_t target) {
   Stages stages;
-  for (const auto add : {&AddFastRaw, &AddFastSuppressed, &AddFastScored, &AddResize, &AddHarris, &AddDenseHarris,
+  for (const auto add : {&AddFastRaw, &AddFastSuppressed, &AddFastScored, &AddFastCells, &AddResize, &AddHarris, &AddDenseHarris,
                          &AddDenseMaxima, &AddCentroid, &AddBlur, &AddDescribe}) {
     add(target, &stages);
   }

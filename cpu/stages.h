@@ -4,6 +4,7 @@
 //   stages.fast_raw(job, scratch, where)        cv::FAST without suppression
 //   stages.fast_suppressed(job, scratch, ...)   cv::FAST with suppression
 //   stages.fast_scored(job, scratch, ...)       FAST with other scores and suppression in other squares
+//   stages.fast_cells(job, scratch, ...)        the best FAST corner of each cell
 //
 // Every image given to a stage is at least kWideImage pixels wide, or has kReadMargin readable bytes after each row:
 // only then may a stage read whole vectors. No stage allocates. All are pure functions: thread-safe.
@@ -75,12 +76,46 @@ struct ScoredJob {
   int cell_height = 0;  // likewise
 };
 
-// Scratch: a key for each column; bytes of scores, and whether they are of dark corners; two rows for cells, and rows
-// of 16-bit scores; lists of the vectors of a row.
-inline size_t ScoredScratchBytes(int width) {
+// Scratch: bytes of scores, whether they are of dark corners, by how much they are above limits; rows of 16-bit scores;
+// lists of the vectors of a row. Then, for cells, a key for each column and two rows.
+inline size_t ScoredRowsBytes(int width) {
   constexpr size_t kRows = 2 * static_cast<size_t>(kMaxSuppressionRadius) + 1;
-  return FastScratchPitch(width) * (sizeof(uint64_t) + 2 + (kRows + 2) * sizeof(int16_t)) +
-         (kRows + 4) * FastListElements(width) * sizeof(uint16_t);
+  const size_t bytes = FastScratchPitch(width) * (3 + kRows * sizeof(int16_t)) +
+                       (kRows + 5) * FastListElements(width) * sizeof(uint16_t);
+  return (bytes + 63) / 64 * 64;
+}
+inline size_t ScoredScratchBytes(int width) {
+  return ScoredRowsBytes(width) + FastScratchPitch(width) * (sizeof(uint64_t) + 2 * sizeof(int16_t));
+}
+
+// Which cells a level's pixels are in: those of a cell are a rectangle, which may be empty.
+struct CellMap {
+  std::vector<uint16_t> of_column;     // the number of a column's cells in their row
+  std::vector<uint16_t> of_row;        // of a row's cells
+  std::vector<uint16_t> first_column;  // of each cell of a row, and the level's width
+  size_t across = 0;                   // cells in a row
+
+  size_t Cell(uint32_t where) const {
+    return of_row[static_cast<size_t>(PointY(where))] * across + of_column[static_cast<size_t>(PointX(where))];
+  }
+};
+
+struct CellsJob {
+  FastJob fast;
+  int max_arc;  // fast.arc..16
+  int radius;   // of suppression, 0..kMaxSuppressionRadius
+  const CellMap* cells;
+  const uint16_t* floor;  // of each cell, row after row: only greater sums take part
+
+  static constexpr size_t kAlive = kMaxSuppressionRadius + 1;
+};
+
+// Scratch: that of scored corners; for each column a key, a corner and its score, a limit, and for rows of cells a
+// place and a sum.
+inline size_t CellsScratchBytes(int width) {
+  return ScoredScratchBytes(width) +
+         FastScratchPitch(width) * (sizeof(uint64_t) + sizeof(uint32_t) + sizeof(float) + 1 +
+                                    CellsJob::kAlive * (sizeof(uint32_t) + sizeof(uint16_t)));
 }
 
 // ---- resizing
@@ -199,6 +234,11 @@ struct Stages {
   // order. `scratch`: ScoredScratchBytes(image.width), 64-byte aligned. `where` and `response` have room for
   // kListSlack more than what can survive.
   size_t (*fast_scored)(const ScoredJob& job, uint8_t* scratch, uint32_t* where, float* response);
+
+  // Of the corners that are greater than every other within the radius by Score::kSadCircle, the first of the greatest
+  // of each cell, as far as its pixels are in the region, in raster order. `scratch`: CellsScratchBytes(image.width),
+  // 64-byte aligned. `where` and `response` as above.
+  size_t (*fast_cells)(const CellsJob& job, uint8_t* scratch, uint32_t* where, float* response);
 
   // Rows [y0, y1) of `image` resized. `out` rows have room for 64 more bytes. `scratch`:
   // ResizeScratchElements(to.width)

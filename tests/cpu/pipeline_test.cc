@@ -80,6 +80,30 @@ TEST_P(PipelineTest, OtherDetectors) {
   }
 }
 
+TEST_P(PipelineTest, BestOfCells) {
+  // Cells of all sizes beside the squares of suppression, rows of cells of one row and less, ties.
+  const auto pipeline = MakePipeline();
+  const auto threaded = MakePipeline(3);
+  Random random(9);
+  for (int i = 0; i < testing::Repetitions(60); ++i) {
+    const Shape shape = {random.Uniform(30, 400), random.Uniform(30, 300)};
+    DetectorOptions options = PresetOptions(random.OneIn(4) ? "pyca" : "fast_grid").value();
+    options.levels = random.Uniform(1, 6);
+    options.fast_threshold = random.Uniform(1, 40);
+    options.arc_length = random.Uniform(9, 12);
+    options.max_arc = random.OneIn(2) ? 16 : random.Uniform(options.arc_length, 16);
+    options.suppression_radius = random.OneIn(2) ? 1 : random.Uniform(0, 4);
+    options.cell_width = random.OneIn(3) ? 32 : random.Uniform(8, 70);
+    options.cell_height = random.OneIn(3) ? 32 : random.Uniform(8, 70);
+    options.edge_threshold = random.Uniform(0, 12);
+    const Image image = random.OneIn(5) ? testing::TieGrid(shape) : testing::RandomImage(&random, shape);
+    const StridedImage exact(image, shape.width);
+    const Features expected = reference::Detect(options, image);
+    EXPECT_TRUE(SameFeatures(expected, DetectOnCpu(pipeline.get(), options, exact))) << ToString(options);
+    EXPECT_TRUE(SameFeatures(expected, DetectOnCpu(threaded.get(), options, exact))) << "threads " << ToString(options);
+  }
+}
+
 TEST_P(PipelineTest, EmptyFlatAndTruncatingImages) {
   const auto pipeline = MakePipeline();
   const Image flat = testing::Flat({300, 200}, 77);
