@@ -69,8 +69,8 @@ absl::Status ValidateSimdTarget() {
 
 Stages StagesFor(int64_t target) {
   Stages stages;
-  for (const auto add : {&AddFastRaw, &AddFastSuppressed, &AddFastScored, &AddFastCells, &AddResize, &AddHarris, &AddDenseHarris,
-                         &AddDenseMaxima, &AddCentroid, &AddBlur, &AddDescribe}) {
+  for (const auto add : {&AddFastRaw, &AddFastSuppressed, &AddFastScored, &AddFastCells, &AddResize, &AddHarris,
+                         &AddDenseHarris, &AddDenseMaxima, &AddCentroid, &AddBlur, &AddDescribe}) {
     add(target, &stages);
   }
   return stages;

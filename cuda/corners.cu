@@ -127,15 +127,21 @@ absl::Status PrepareCorners(Api* api) {
   return absl::OkStatus();
 }
 
+bool HasFewStrips(const Frame& frame, int multiprocessors) {
+  return frame.corner_blocks * kWarps <= kFewWarps * multiprocessors;
+}
+
 absl::Status FindCorners(StreamView stream, const Frame& frame, int arc_length, bool harris, int multiprocessors) {
   if (arc_length < kMinArcLength || arc_length > kMaxArcLength) return absl::InternalError("corner stage: arc length");
   KernelLaunch launch;
-  const bool few_strips = frame.corner_blocks * kWarps <= kFewWarps * multiprocessors;
+  const bool few_strips = HasFewStrips(frame, multiprocessors);
   launch.kernel = KernelFor(arc_length, harris, few_strips);
   launch.block = dim3(kThreads);
   launch.grid = dim3(frame.corner_blocks);
   launch.shared_bytes = SharedBytes(harris);
-  launch.overlaps_predecessor = true;
+  // Beside the pyramid's last blocks, blocks that come early are placed unevenly, which a few strips do not make up
+  // for.
+  launch.overlaps_predecessor = !few_strips;
   void* arguments[] = {const_cast<Frame*>(&frame)};
   return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the corner stage");
 }

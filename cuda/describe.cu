@@ -7,8 +7,8 @@
 // row by row with the last seven results of the row pass in registers; 30 such blocks cover the 37 x 37 pixels of
 // patch_size 31. Outside the level the pattern reads the reflection of the level before blurring, as in cv::ORB.
 //
-// What it needs of its next keypoints, their angles' sines and cosines in doubles above all, its lanes find at once, one
-// keypoint each.
+// What it needs of its next keypoints, their angles' sines and cosines in doubles above all, its lanes find at once,
+// one keypoint each.
 //
 // Shared memory: 4 KiB for the pattern in floats, 2 KiB for the next keypoints, and for each warp the patch's bytes
 // before and after blurring, 4.4 KB with patch_size 31.

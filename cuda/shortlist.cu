@@ -246,7 +246,8 @@ absl::Status Shortlist(StreamView stream, const Frame& frame, bool rescore, bool
   const int threads = Threads(frame.orient_early);
   launch.block = dim3(threads);
   launch.grid = dim3(kThreadsPerMultiprocessor / threads * multiprocessors);
-  launch.overlaps_predecessor = true;
+  // Blocks that wait where strips could run cost more than they save, unless there are few strips.
+  launch.overlaps_predecessor = HasFewStrips(frame, multiprocessors);
   void* arguments[] = {const_cast<Frame*>(&frame)};
   return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the shortlist stage");
 }

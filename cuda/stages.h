@@ -30,6 +30,8 @@ struct CornerTiling {
 CornerTiling GetCornerTiling();
 absl::Status PrepareCorners(Api* api);  // once per device, before the first FindCorners
 absl::Status FindCorners(StreamView stream, const Frame& frame, int arc_length, bool harris, int multiprocessors);
+// Whether the frame's strips leave most of the device idle, so that each has to be quick.
+bool HasFewStrips(const Frame& frame, int multiprocessors);
 
 // shortlist.cu: the best of the candidates by the first ranking, exactly, ties included. With `rescore`, their keys
 // become the Harris response; otherwise they keep their keys, FAST scores or (`harris_keys`) Harris responses.
