@@ -72,7 +72,7 @@ struct PixelRow {
 };
 
 // The sum of a column's products of gradients, as a float, because floats have twice the integers' throughput: products
-// are at most 1020^2, and 16 of them below 2^24. Up to 8 rows they are kept over 2^23, or products of both gradients,
+// are at most 1020^2, and 16 of them below 2^24. Up to 7 rows they are kept over 2^23, or products of both gradients,
 // which are within 585225, over 1.5 * 2^23: then the float's bits are the integer's, but for a bias.
 template <int kRadius>
 struct ColumnSums {
