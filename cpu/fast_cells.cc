@@ -15,6 +15,7 @@
 #include <cstring>
 #include <vector>
 
+#include "cpu/arc_runs.h"
 #include "cpu/fast-inl.h"
 #include "cpu/fast_ring-inl.h"
 #include "cpu/fast_rows-inl.h"
@@ -43,15 +44,6 @@ HWY_INLINE hn::Vec<Sums> SumsAt(const Window& w, int x) {
     odd = hn::Add(odd, hn::Abs(hn::Sub(pixels(i + 1), centre)));
   }
   return hn::Add(even, odd);
-}
-
-// Where `length` neighbouring bits of the ring are set: bit i stands for those from i on. length 9..16.
-inline uint32_t Runs(uint32_t bits, int length) {
-  const uint32_t twice = bits | bits << kFastRing;
-  const uint32_t two = twice & twice >> 1;
-  const uint32_t four = two & two >> 2;
-  const uint32_t eight = four & four >> 4;
-  return eight & eight >> (length - 8) & 0xffffu;
 }
 
 // A region of a level on its way to the best of its cells.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "cpu/arc_runs.h"
 #include "features/arc.h"
 #include "features/math.h"
 
@@ -20,15 +21,6 @@ Ring RingAround(const uint8_t* centre, ptrdiff_t stride) {
   Ring ring;
   for (int i = 0; i < kFastRing; ++i) ring.pixels[i] = centre[FastRingY(i) * stride + FastRingX(i)];
   return ring;
-}
-
-// Where `length` neighbouring bits of the ring are set: bit i stands for those from i on. length 9..16.
-uint32_t Runs(uint32_t bits, int length) {
-  const uint32_t twice = bits | bits << kFastRing;
-  const uint32_t two = twice & twice >> 1;
-  const uint32_t four = two & two >> 2;
-  const uint32_t eight = four & four >> 4;
-  return eight & eight >> (length - 8) & 0xffffu;
 }
 
 // The corner has a run of more than max_arc pixels.
