@@ -88,6 +88,7 @@ struct Pipeline::Impl {
     std::vector<Tail> tails;   // likewise
     MapFrame map{};
     std::vector<GraphExec> graphs;  // of each part
+    LevelCounts counts;             // of the last frame
 
     const Frame& frame() const { return parts.back(); }
   };
@@ -114,7 +115,7 @@ struct Pipeline::Impl {
   absl::Status WaitFor(const Event& event);
   absl::Status ClearCounters();
   absl::StatusOr<float> Microseconds(const Event& from, const Event& to);
-  void Read(const Prepared& prepared, Features* features);
+  void Read(Prepared* prepared, Features* features);
   void Recover();
 
   absl::StatusOr<DeviceTiming> TimeOnDevice(const PlanKey& key, const ImageView& image, const ImageView& mask,
@@ -417,12 +418,14 @@ absl::StatusOr<float> Pipeline::Impl::Microseconds(const Event& from, const Even
   return milliseconds * 1000;
 }
 
-void Pipeline::Impl::Read(const Prepared& prepared, Features* features) {
-  const Plan& plan = prepared.plan;
+// After FillByLevel() with Prepared::counts.
+void Pipeline::Impl::Read(Prepared* prepared, Features* features) {
+  const Plan& plan = prepared->plan;
   const DetectorOptions& detector = plan.key().options;
   const bool is_map = plan.map().has_value();
   const bool integer_keys = !is_map && detector.score != Score::kHarris && detector.ranking != Ranking::kHarris;
-  ReadResult(prepared.host, detector, integer_keys, is_map ? plan.map()->response_scale() : 1.0f, features);
+  prepared->counts = ReadResult(prepared->host, detector, integer_keys, is_map ? plan.map()->response_scale() : 1.0f,
+                                prepared->counts, features);
 }
 
 // After an error: nothing of the frame runs any more, and either the next one can, or fatal says why not.
@@ -439,17 +442,21 @@ absl::Status Pipeline::Impl::Detect(const DetectorOptions& detector, const Image
                                     Features* features, StageTimes* times) {
   const Clock::time_point start = Clock::now();
   GLINT_RETURN_IF_ERROR(ToStatus(api->SetDevice(options.device), "choosing the device"));
-  auto prepared = Prepare({detector, image.shape(), !mask.empty(), PartsOf(detector, image, mask)});
-  GLINT_RETURN_IF_ERROR(prepared.status());
+  const auto found = Prepare({detector, image.shape(), !mask.empty(), PartsOf(detector, image, mask)});
+  GLINT_RETURN_IF_ERROR(found.status());
+  Prepared* const prepared = *found;
   GLINT_RETURN_IF_ERROR(ClearCounters());
-  GLINT_RETURN_IF_ERROR(Run(**prepared, image, mask, times != nullptr));
+  GLINT_RETURN_IF_ERROR(Run(*prepared, image, mask, times != nullptr));
+  // While the device works. Frames of a stream often have as many corners on each level as the one before: what is
+  // asked for.
+  FillByLevel(prepared->host, detector, prepared->counts, features);
   {
     const Range range("wait");
     GLINT_RETURN_IF_ERROR(WaitFor(done));
   }
   {
     const Range range("read");
-    Read(**prepared, features);
+    Read(prepared, features);
   }
   if (times == nullptr) return absl::OkStatus();
   const auto upload = Microseconds(begun, uploaded);
@@ -493,7 +500,7 @@ absl::StatusOr<DeviceTiming> Pipeline::Impl::TimeOnDevice(const PlanKey& key, co
     }
   }
   Features features;
-  Read(**prepared, &features);
+  FillByLevel((*prepared)->host, key.options, CountsOf((*prepared)->host), &features);
   timing.keypoints = static_cast<int>(features.count());
   timing.launches = CountLaunches(**prepared);
   GLINT_RETURN_IF_ERROR(TimeStages(**prepared, std::min(repeats, kReplaysPerBatch), &timing.stages));

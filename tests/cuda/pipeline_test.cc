@@ -198,6 +198,34 @@ TEST_F(CudaPipelineTest, PinnedInputOfAnyStride) {
   }
 }
 
+// Frames of different pinned images, whose counts of corners differ, too, as a lane sees them.
+TEST_F(CudaPipelineTest, PinnedImagesInTurns) {
+  PipelineOptions spinning;
+  spinning.wait = Wait::kSpin;
+  auto pipeline = Pipeline::Create(spinning);
+  ASSERT_TRUE(pipeline.ok()) << pipeline.status();
+  constexpr Shape kShape{640, 480};
+  const Image images[] = {testing::Texture(kShape, 1), testing::Flat(kShape, 9), testing::Noise(kShape, 2)};
+  std::vector<PinnedMemory> pinned;
+  for (const Image& image : images) {
+    auto memory = PinnedMemory::Allocate(static_cast<size_t>(kShape.pixels()));
+    ASSERT_TRUE(memory.ok()) << memory.status();
+    for (int y = 0; y < kShape.height; ++y) std::memcpy(memory->data() + y * kShape.width, image.row(y), kShape.width);
+    pinned.push_back(*std::move(memory));
+  }
+  for (const DetectorOptions& options : Presets()) {
+    std::vector<Features> expected;
+    for (const Image& image : images) expected.push_back(reference::Detect(options, image));
+    Features actual;
+    for (int i = 0; i < 600; ++i) {
+      const int which = i * 7 / 5 % 3;  // now and then the same again
+      const ImageView view{pinned[which].data(), kShape.width, kShape.height, kShape.width};
+      ASSERT_TRUE((*pipeline)->Detect(options, view, {}, &actual, nullptr).ok());
+      ASSERT_TRUE(SameFeatures(expected[which], actual)) << "frame " << i;
+    }
+  }
+}
+
 TEST_F(CudaPipelineTest, TheSameFrameAThousandTimes) {
   const Image image = testing::Noise({640, 480}, 2);
   for (DetectorOptions options : Presets()) {
