@@ -18,7 +18,7 @@ struct Timings {
   int64_t queue_ns = 0;      // waiting for a lane
   int64_t decode_ns = 0;     // encoded pixels to grey ones
   int64_t upload_ns = 0;     // out of the message to the device, or to the CPU lane's memory; colours become grey
-  int64_t detect_ns = 0;     // all stages of the detector
+  int64_t detect_ns = 0;     // all stages of the detector; on a GPU upload + detect is exact, their parts are not
   int64_t download_ns = 0;   // back from the device, and into arrays
   int64_t serialize_ns = 0;  // features into the reply's bytes
   int64_t order_ns = 0;      // waiting for the replies of earlier frames of the stream

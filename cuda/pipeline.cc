@@ -34,6 +34,11 @@ constexpr size_t kBandBytes = 256 * 1024;
 // part take as long as that saves.
 constexpr int64_t kPixelsInParts = 4'000'000;
 constexpr int kParts = 2;
+// Of so many frames of a plan, one records the events that tell upload from detection, which take 8 us; its first two,
+// too. The smaller of the last two uploads is what the frames between take theirs for, as one may have been
+// interrupted.
+constexpr int64_t kFramesPerSample = 64;
+constexpr int64_t kFirstSamples = 2;
 // Launches that keep the device busy while the ones to be timed are enqueued.
 constexpr int kWarmUpReplays = 8;
 constexpr int kReplaysPerBatch = 32;
@@ -89,6 +94,8 @@ struct Pipeline::Impl {
     MapFrame map{};
     std::vector<GraphExec> graphs;  // of each part
     LevelCounts counts;             // of the last frame
+    int64_t timed_frames = 0;       // whose caller wants times
+    int64_t upload_ns[2] = {};      // of the last two frames with events
 
     const Frame& frame() const { return parts.back(); }
   };
@@ -105,6 +112,7 @@ struct Pipeline::Impl {
   int CountLaunches(const Prepared& prepared) const;
   int PartsOf(const DetectorOptions& detector, const ImageView& image, const ImageView& mask) const;
   absl::Status Run(const Prepared& prepared, const ImageView& image, const ImageView& mask, bool timed);
+  const Event& EndOf(bool timed) const { return timed ? done : finished; }
   absl::Status RunInParts(const Prepared& prepared, const ImageView& image, bool timed);
   absl::Status Launch(const Prepared& prepared, int part);
   absl::Status UploadAll(const Prepared& prepared, const ImageView& image, const ImageView& mask);
@@ -115,6 +123,7 @@ struct Pipeline::Impl {
   absl::Status WaitFor(const Event& event);
   absl::Status ClearCounters();
   absl::StatusOr<float> Microseconds(const Event& from, const Event& to);
+  absl::StatusOr<StageTimes> TimesOf(Prepared* prepared, int64_t to_result, bool timed);
   void Read(Prepared* prepared, Features* features);
   void Recover();
 
@@ -130,6 +139,7 @@ struct Pipeline::Impl {
   Stream stream;
   Stream upload_stream;  // of frames in parts
   Event begun, uploaded, done;
+  Event finished;  // as `done`, of frames without times
   std::vector<Event> part_uploaded;
   absl::Status fatal;
 
@@ -159,7 +169,8 @@ absl::Status Pipeline::Impl::Initialize() {
     part_uploaded.push_back(*std::move(created));
   }
   const unsigned blocking = options.wait == Wait::kBlock ? cudaEventBlockingSync : cudaEventDefault;
-  for (auto [event, flags] : {std::pair{&begun, 0u}, std::pair{&uploaded, 0u}, std::pair{&done, blocking}}) {
+  for (auto [event, flags] : {std::pair{&begun, 0u}, std::pair{&uploaded, 0u}, std::pair{&done, blocking},
+                              std::pair{&finished, blocking | cudaEventDisableTiming}}) {
     auto created = CreateEvent(api, flags);
     GLINT_RETURN_IF_ERROR(created.status());
     *event = *std::move(created);
@@ -353,7 +364,7 @@ absl::Status Pipeline::Impl::Launch(const Prepared& prepared, int part) {
   return ToStatus(api->GraphLaunch(prepared.graphs[part].get(), stream.view().stream), "launching the frame's graph");
 }
 
-// Everything up to `done`. `timed`: records the other events.
+// Everything up to EndOf(timed). `timed`: records the other events.
 absl::Status Pipeline::Impl::Run(const Prepared& prepared, const ImageView& image, const ImageView& mask, bool timed) {
   if (prepared.plan.key().parts > 1) return RunInParts(prepared, image, timed);
   if (timed) GLINT_RETURN_IF_ERROR(Record(begun));
@@ -363,7 +374,7 @@ absl::Status Pipeline::Impl::Run(const Prepared& prepared, const ImageView& imag
   }
   if (timed) GLINT_RETURN_IF_ERROR(Record(uploaded));
   GLINT_RETURN_IF_ERROR(Launch(prepared, 0));
-  return Record(done);
+  return Record(EndOf(timed));
 }
 
 absl::Status Pipeline::Impl::RunInParts(const Prepared& prepared, const ImageView& image, bool timed) {
@@ -388,7 +399,7 @@ absl::Status Pipeline::Impl::RunInParts(const Prepared& prepared, const ImageVie
     GLINT_RETURN_IF_ERROR(Launch(prepared, part));
     first = end;
   }
-  return Record(done);
+  return Record(EndOf(timed));
 }
 
 absl::Status Pipeline::Impl::Record(const Event& event, StreamView on) {
@@ -416,6 +427,25 @@ absl::StatusOr<float> Pipeline::Impl::Microseconds(const Event& from, const Even
   float milliseconds = 0;
   GLINT_RETURN_IF_ERROR(ToStatus(api->EventElapsedTime(&milliseconds, from.get(), to.get()), "reading an event"));
   return milliseconds * 1000;
+}
+
+// But download_ns. `to_result`: from the call until the device was done.
+absl::StatusOr<StageTimes> Pipeline::Impl::TimesOf(Prepared* prepared, int64_t to_result, bool timed) {
+  StageTimes times;
+  int64_t(&uploads)[2] = prepared->upload_ns;
+  if (!timed) {
+    times.upload_ns = std::min({uploads[0], uploads[1], to_result});
+    times.detect_ns = to_result - times.upload_ns;
+    return times;
+  }
+  const auto upload = Microseconds(begun, uploaded);
+  GLINT_RETURN_IF_ERROR(upload.status());
+  const auto detect = Microseconds(uploaded, done);
+  GLINT_RETURN_IF_ERROR(detect.status());
+  times.upload_ns = static_cast<int64_t>(*upload * 1000);
+  times.detect_ns = static_cast<int64_t>(*detect * 1000);
+  uploads[0] = std::exchange(uploads[1], times.upload_ns);
+  return times;
 }
 
 // After FillByLevel() with Prepared::counts.
@@ -446,26 +476,25 @@ absl::Status Pipeline::Impl::Detect(const DetectorOptions& detector, const Image
   GLINT_RETURN_IF_ERROR(found.status());
   Prepared* const prepared = *found;
   GLINT_RETURN_IF_ERROR(ClearCounters());
-  GLINT_RETURN_IF_ERROR(Run(*prepared, image, mask, times != nullptr));
+  const int64_t number = times != nullptr ? prepared->timed_frames++ : -1;
+  const bool timed = number >= 0 && (number < kFirstSamples || number % kFramesPerSample == 0);
+  GLINT_RETURN_IF_ERROR(Run(*prepared, image, mask, timed));
   // While the device works. Frames of a stream often have as many corners on each level as the one before: what is
   // asked for.
   FillByLevel(prepared->host, detector, prepared->counts, features);
   {
     const Range range("wait");
-    GLINT_RETURN_IF_ERROR(WaitFor(done));
+    GLINT_RETURN_IF_ERROR(WaitFor(EndOf(timed)));
   }
+  const Clock::time_point waited = Clock::now();
   {
     const Range range("read");
     Read(prepared, features);
   }
   if (times == nullptr) return absl::OkStatus();
-  const auto upload = Microseconds(begun, uploaded);
-  GLINT_RETURN_IF_ERROR(upload.status());
-  const auto detect = Microseconds(uploaded, done);
-  GLINT_RETURN_IF_ERROR(detect.status());
-  *times = StageTimes();
-  times->upload_ns = static_cast<int64_t>(*upload * 1000);
-  times->detect_ns = static_cast<int64_t>(*detect * 1000);
+  const auto found_times = TimesOf(prepared, Nanoseconds(waited - start), timed);
+  GLINT_RETURN_IF_ERROR(found_times.status());
+  *times = *found_times;
   times->download_ns = std::max<int64_t>(0, Nanoseconds(Clock::now() - start) - times->upload_ns - times->detect_ns);
   return absl::OkStatus();
 }

@@ -1,6 +1,7 @@
 // The host side of the CUDA backend over a runtime that can be told to fail.
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "cuda/pipeline.h"
 #include "cuda/pipeline_factory.h"
@@ -144,6 +145,28 @@ TEST(CudaFaults, NoDriverIsNamed) {
   EXPECT_EQ(pipeline.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(pipeline.status().message(), ::testing::HasSubstr("no usable CUDA device"));
   EXPECT_THAT(pipeline.status().message(), ::testing::HasSubstr("13.0"));
+}
+
+// Of the frames whose times are wanted, the first two and one in 64 are measured by events; the others make fewer
+// calls.
+TEST(CudaFaults, FewFramesAreTimedByEvents) {
+  FakeApi api;
+  std::unique_ptr<Pipeline> pipeline;
+  std::vector<int> calls;
+  for (int i = 0; i < 140; ++i) {
+    const int before = api.calls;
+    ASSERT_TRUE(OneFrame(&api, &pipeline, {}, false).ok());
+    calls.push_back(api.calls - before);
+  }
+  for (int i = 2; i < 140; ++i) {
+    SCOPED_TRACE(i);
+    if (i % 64 == 0) {
+      EXPECT_EQ(calls[i], calls[1]);
+    } else {
+      EXPECT_EQ(calls[i], calls[2]);
+    }
+  }
+  EXPECT_LT(calls[2], calls[1]);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The CUDA pipeline against the scalar reference, byte for byte. Skips without a usable GPU and says why.
 #include "cuda/pipeline.h"
 
+#include <chrono>
 #include <cstring>
 #include <iostream>
 #include <memory>
@@ -283,6 +284,25 @@ TEST_F(CudaPipelineTest, StageTimesAddUp) {
   EXPECT_GT(times.upload_ns, 0);
   EXPECT_GT(times.detect_ns, 0);
   EXPECT_GE(times.download_ns, 0);
+}
+
+// Whether measured by events or taken over from other frames: no time is negative, and together they are the call.
+TEST_F(CudaPipelineTest, StageTimesOfEveryFrameAddUp) {
+  using Clock = std::chrono::steady_clock;
+  const Image images[] = {testing::Noise({640, 480}, 1), testing::Flat({640, 480}, 7), testing::Noise({2560, 1600}, 2)};
+  Features features;
+  for (int i = 0; i < 300; ++i) {
+    SCOPED_TRACE(i);
+    StageTimes times;
+    const Clock::time_point start = Clock::now();
+    ASSERT_TRUE(pipeline_->Detect(OrbOptions(), images[i % 3], {}, &features, &times).ok());
+    const int64_t wall_ns = std::chrono::nanoseconds(Clock::now() - start).count();
+    EXPECT_GE(times.upload_ns, 0);
+    EXPECT_GE(times.detect_ns, 0);
+    EXPECT_GE(times.download_ns, 0);
+    EXPECT_GT(times.upload_ns + times.detect_ns, 0);
+    EXPECT_LE(times.upload_ns + times.detect_ns + times.download_ns, wall_ns);
+  }
 }
 
 TEST_F(CudaPipelineTest, TimesReplaysAndFloors) {
