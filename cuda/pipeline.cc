@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <list>
@@ -30,9 +31,9 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kMaxPlans = 16;
 // Pageable rows are copied to pinned memory in bands, so that the device receives one while the next is copied.
 constexpr size_t kBandBytes = 256 * 1024;
-// Images of so many pixels come in parts: worked on while the rest is on its way. At 2 megapixels the launches of a
-// part take as long as that saves.
-constexpr int64_t kPixelsInParts = 4'000'000;
+// Images of so many pixels come in parts, worked on while the rest is on its way, unless the device has other frames to
+// work on meanwhile: parts take less time, but more work. Smaller ones arrive before a part's launches are done.
+constexpr int64_t kPixelsInParts = 2'000'000;
 constexpr int kParts = 2;
 // Of so many frames of a plan, one records the events that tell upload from detection, which take 8 us; its first two,
 // too. The smaller of the last two uploads is what the frames between take theirs for, as one may have been
@@ -42,6 +43,28 @@ constexpr int64_t kFirstSamples = 2;
 // Launches that keep the device busy while the ones to be timed are enqueued.
 constexpr int kWarmUpReplays = 8;
 constexpr int kReplaysPerBatch = 32;
+
+// A frame of any of the process's pipelines, as long as this is there. Devices beyond the last counter share them,
+// which can make images come whole that need not.
+class FrameUnderWay {
+ public:
+  explicit FrameUnderWay(int device)
+      : frames_(&frames_on_device_[device % kDevices]), alone_(frames_->fetch_add(1, std::memory_order_relaxed) == 0) {}
+  ~FrameUnderWay() { frames_->fetch_sub(1, std::memory_order_relaxed); }
+  FrameUnderWay(const FrameUnderWay&) = delete;
+  FrameUnderWay& operator=(const FrameUnderWay&) = delete;
+
+  // The only one of its device when it began.
+  bool alone() const { return alone_; }
+
+ private:
+  static constexpr int kDevices = 64;
+  static std::atomic<int> frames_on_device_[kDevices];
+
+  std::atomic<int>* const frames_;
+  const bool alone_;
+};
+std::atomic<int> FrameUnderWay::frames_on_device_[kDevices];
 
 int64_t Nanoseconds(Clock::duration d) { return std::chrono::duration_cast<std::chrono::nanoseconds>(d).count(); }
 
@@ -110,7 +133,9 @@ struct Pipeline::Impl {
                       Features* features, StageTimes* times);
   absl::Status Enqueue(const Prepared& prepared, int part, cudaEvent_t* stage_events = nullptr);
   int CountLaunches(const Prepared& prepared) const;
-  int PartsOf(const DetectorOptions& detector, const ImageView& image, const ImageView& mask) const;
+  bool CanComeInParts(const DetectorOptions& detector, const ImageView& image, const ImageView& mask) const;
+  absl::StatusOr<Prepared*> PrepareFor(const DetectorOptions& detector, const ImageView& image, const ImageView& mask,
+                                       bool alone);
   absl::Status Run(const Prepared& prepared, const ImageView& image, const ImageView& mask, bool timed);
   const Event& EndOf(bool timed) const { return timed ? done : finished; }
   absl::Status RunInParts(const Prepared& prepared, const ImageView& image, bool timed);
@@ -353,10 +378,22 @@ absl::Status Pipeline::Impl::UploadAll(const Prepared& prepared, const ImageView
   return Upload(s, mask, plan.pitch(), staging.data() + plan.image_bytes(), level.mask);
 }
 
-int Pipeline::Impl::PartsOf(const DetectorOptions& detector, const ImageView& image, const ImageView& mask) const {
-  const bool in_parts =
-      IsOrbKind(detector) && mask.empty() && !device.integrated && image.shape().pixels() >= kPixelsInParts;
-  return in_parts ? kParts : 1;
+bool Pipeline::Impl::CanComeInParts(const DetectorOptions& detector, const ImageView& image,
+                                    const ImageView& mask) const {
+  return IsOrbKind(detector) && mask.empty() && !device.integrated && image.shape().pixels() >= kPixelsInParts;
+}
+
+absl::StatusOr<Pipeline::Impl::Prepared*> Pipeline::Impl::PrepareFor(const DetectorOptions& detector,
+                                                                     const ImageView& image, const ImageView& mask,
+                                                                     bool alone) {
+  PlanKey key{detector, image.shape(), !mask.empty()};
+  if (CanComeInParts(detector, image, mask)) {
+    // The other plan, too, so that it is there when other frames come or go.
+    key.parts = alone ? 1 : kParts;
+    GLINT_RETURN_IF_ERROR(Prepare(key).status());
+    key.parts = alone ? kParts : 1;
+  }
+  return Prepare(key);
 }
 
 absl::Status Pipeline::Impl::Launch(const Prepared& prepared, int part) {
@@ -471,8 +508,9 @@ void Pipeline::Impl::Recover() {
 absl::Status Pipeline::Impl::Detect(const DetectorOptions& detector, const ImageView& image, const ImageView& mask,
                                     Features* features, StageTimes* times) {
   const Clock::time_point start = Clock::now();
+  const FrameUnderWay under_way(options.device);
   GLINT_RETURN_IF_ERROR(ToStatus(api->SetDevice(options.device), "choosing the device"));
-  const auto found = Prepare({detector, image.shape(), !mask.empty(), PartsOf(detector, image, mask)});
+  const auto found = PrepareFor(detector, image, mask, under_way.alone());
   GLINT_RETURN_IF_ERROR(found.status());
   Prepared* const prepared = *found;
   GLINT_RETURN_IF_ERROR(ClearCounters());

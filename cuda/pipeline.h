@@ -1,9 +1,9 @@
 // The CUDA backend: one detector pipeline with its stream, pinned buffers and captured graphs. Equal, byte for byte, to
 // features/reference. A build without CUDA has the same functions; Create() then returns an error that says so.
 //
-// Thread-compatible: one call at a time per Pipeline; Pipelines share nothing. Device and pinned memory are taken for
-// the largest shape allowed in Create() or when a shape is first seen; a frame of a known (shape, options) allocates
-// nothing.
+// Thread-compatible: one call at a time per Pipeline; Pipelines share nothing but a count of the frames under way.
+// Device and pinned memory are taken for the largest shape allowed in Create() or when a shape is first seen; a frame
+// of a known (shape, options) allocates nothing.
 #ifndef GLINT_CUDA_PIPELINE_H_
 #define GLINT_CUDA_PIPELINE_H_
 

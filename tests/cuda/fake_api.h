@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -25,6 +26,8 @@ class FakeApi final : public Api {
   int live = 0;                       // handles, allocations and registrations not given back
   int device = -1;                    // the last one chosen
   const void* copied_from = nullptr;  // by the last copy to the device
+  int copies_to_device = 0;
+  std::function<void()> launched;  // called by each launch of a graph
   std::map<const void*, size_t> registered;
   unsigned register_flags = 0;  // of the last registration
 
@@ -77,14 +80,14 @@ class FakeApi final : public Api {
     return Call();
   }
   cudaError_t MemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t) override {
-    if (kind == cudaMemcpyHostToDevice) copied_from = from;
+    NoteCopy(from, kind);
     const cudaError_t e = Call();
     if (e == cudaSuccess) std::memcpy(to, from, bytes);
     return e;
   }
   cudaError_t Memcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
                             cudaMemcpyKind kind, cudaStream_t) override {
-    if (kind == cudaMemcpyHostToDevice) copied_from = from;
+    NoteCopy(from, kind);
     const cudaError_t e = Call();
     for (size_t y = 0; e == cudaSuccess && y < height; ++y) {
       std::memcpy(static_cast<char*>(to) + y * to_pitch, static_cast<const char*>(from) + y * from_pitch, width);
@@ -123,6 +126,7 @@ class FakeApi final : public Api {
   cudaError_t GraphExecDestroy(cudaGraphExec_t) override { return Destroy(); }
   cudaError_t GraphLaunch(cudaGraphExec_t, cudaStream_t) override {
     EXPECT_FALSE(capturing_);
+    if (launched) launched();
     return Call();
   }
   cudaError_t EventCreate(cudaEvent_t* event, unsigned) override { return Create(event); }
@@ -145,6 +149,11 @@ class FakeApi final : public Api {
   cudaError_t GreenContextDestroy(void*) override { return Destroy(); }
 
  private:
+  void NoteCopy(const void* from, cudaMemcpyKind kind) {
+    if (kind != cudaMemcpyHostToDevice) return;
+    copied_from = from;
+    ++copies_to_device;
+  }
   bool IsRegistered(const void* pointer) const {
     auto after = registered.upper_bound(pointer);
     if (after == registered.begin()) return false;

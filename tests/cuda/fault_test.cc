@@ -50,7 +50,7 @@ const Setting kSettings[] = {{Wait::kBlock, false, false, false, 0, "orb"},
                              {Wait::kSpin, false, true, false, 0, "bfrost"},
                              {Wait::kBlock, true, false, true, 0, "harris"},
                              // Large enough to come in parts.
-                             {Wait::kBlock, false, false, false, 0, "orb", {2560, 1600}}};
+                             {Wait::kBlock, false, false, false, 0, "orb", {1920, 1080}}};
 
 // Every call up to the end of a second frame fails once. The error is clean, nothing leaks, and the next frame works.
 TEST(CudaFaults, EveryCallFailsOnce) {
@@ -167,6 +167,32 @@ TEST(CudaFaults, FewFramesAreTimedByEvents) {
     }
   }
   EXPECT_LT(calls[2], calls[1]);
+}
+
+// An image that comes in parts comes whole while another pipeline has a frame on the device, which takes fewer copies.
+// Neither is prepared anew when it is its turn.
+TEST(CudaFaults, LargeImagesComeInPartsToAnIdleDevice) {
+  constexpr Shape kLarge{1920, 1080};
+  FakeApi api, other_api;
+  api.pinned = other_api.pinned = true;
+  std::unique_ptr<Pipeline> pipeline, other;
+  const auto copies_of_a_frame = [&] {
+    const int before = api.copies_to_device;
+    EXPECT_TRUE(OneFrame(&api, &pipeline, {}, false, "orb", kLarge).ok());
+    return api.copies_to_device - before;
+  };
+  copies_of_a_frame();
+  const int live = api.live;
+  EXPECT_EQ(copies_of_a_frame(), 2);
+  bool launched = false;
+  other_api.launched = [&] {
+    launched = true;
+    EXPECT_EQ(copies_of_a_frame(), 1);
+  };
+  ASSERT_TRUE(OneFrame(&other_api, &other, {}, false).ok());
+  EXPECT_TRUE(launched);
+  EXPECT_EQ(copies_of_a_frame(), 2);
+  EXPECT_EQ(api.live, live);
 }
 
 }  // namespace

@@ -182,6 +182,29 @@ TEST_F(CudaPipelineTest, ImagesInParts) {
   }
 }
 
+// Of several pipelines, the one that finds the device idle takes its image in parts, the others whole.
+TEST_F(CudaPipelineTest, ImagesInPartsAndWholeSideBySide) {
+  const Image image = testing::Texture({1920, 1080}, 3);
+  const Features expected = reference::Detect(OrbOptions(), image);
+  const auto detect = [&] {
+    auto pipeline = Pipeline::Create({});
+    ASSERT_TRUE(pipeline.ok()) << pipeline.status();
+    auto pinned = PinnedMemory::Allocate(static_cast<size_t>(image.shape().pixels()));
+    ASSERT_TRUE(pinned.ok()) << pinned.status();
+    for (int y = 0; y < 1080; ++y) std::memcpy(pinned->data() + y * 1920, image.row(y), 1920);
+    Features actual;
+    for (int i = 0; i < 100; ++i) {
+      const ImageView view = i % 4 == 0 ? image.view() : ImageView{pinned->data(), 1920, 1080, 1920};
+      ASSERT_TRUE((*pipeline)->Detect(OrbOptions(), view, {}, &actual, nullptr).ok());
+      ASSERT_TRUE(SameFeatures(expected, actual)) << "frame " << i;
+    }
+  };
+  detect();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) threads.emplace_back(detect);
+  for (std::thread& thread : threads) thread.join();
+}
+
 TEST_F(CudaPipelineTest, PinnedInputOfAnyStride) {
   const Image image = testing::Texture({333, 222}, 4);
   for (int stride : {333, 336, 400}) {
