@@ -1,0 +1,106 @@
+// What a Pipeline has, and what it does with it: pipeline.cc takes a frame from call to return, pipeline_prepare.cc
+// makes plans and their graphs, pipeline_run.cc gets a frame to the device, pipeline_timing.cc measures.
+#ifndef GLINT_CUDA_PIPELINE_IMPL_H_
+#define GLINT_CUDA_PIPELINE_IMPL_H_
+
+#include <chrono>
+#include <cstdint>
+#include <list>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "cuda/map_stages.h"
+#include "cuda/pipeline.h"
+#include "cuda/plan.h"
+#include "cuda/result.h"
+#include "cuda/runtime/api.h"
+#include "cuda/runtime/owners.h"
+#include "cuda/stages.h"
+
+namespace glint::cuda {
+
+struct Pipeline::Impl {
+  using Clock = std::chrono::steady_clock;
+  static constexpr int kParts = 2;  // of an image that comes in parts
+
+  static int64_t Nanoseconds(Clock::duration d) {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(d).count();
+  }
+
+  // One set of options and shape, ready to run.
+  struct Prepared {
+    Prepared(const PlanKey& key, int multiprocessors) : plan(key, multiprocessors) {}
+    Plan plan;
+    DeviceBuffer tables;
+    DeviceBuffer state;        // of the map, if there is one
+    std::vector<Frame> parts;  // see Plan::part_end; most often one
+    Frame host{};              // as the host sees it: the result alone
+    std::vector<Tail> tails;   // likewise
+    MapFrame map{};
+    std::vector<GraphExec> graphs;  // of each part
+    LevelCounts counts;             // of the last frame
+    int64_t timed_frames = 0;       // whose caller wants times
+    int64_t upload_ns[2] = {};      // of the last two frames with events
+
+    const Frame& frame() const { return parts.back(); }
+  };
+
+  explicit Impl(const PipelineOptions& pipeline_options, Api* pipeline_api)
+      : options(pipeline_options), api(pipeline_api) {}
+
+  absl::Status Initialize();
+  absl::StatusOr<Prepared*> Prepare(const PlanKey& key);
+  absl::Status MakeRoom(const Plan& plan);
+  absl::Status Detect(const DetectorOptions& detector, const ImageView& image, const ImageView& mask,
+                      Features* features, StageTimes* times);
+  absl::Status Enqueue(const Prepared& prepared, int part, cudaEvent_t* stage_events = nullptr);
+  int CountLaunches(const Prepared& prepared) const;
+  bool CanComeInParts(const DetectorOptions& detector, const ImageView& image, const ImageView& mask) const;
+  absl::StatusOr<Prepared*> PrepareFor(const DetectorOptions& detector, const ImageView& image, const ImageView& mask,
+                                       bool alone);
+  absl::Status Run(const Prepared& prepared, const ImageView& image, const ImageView& mask, bool timed);
+  const Event& EndOf(bool timed) const { return timed ? done : finished; }
+  absl::Status RunInParts(const Prepared& prepared, const ImageView& image, bool timed);
+  absl::Status Launch(const Prepared& prepared, int part);
+  absl::Status UploadAll(const Prepared& prepared, const ImageView& image, const ImageView& mask);
+  absl::Status Upload(cudaStream_t s, const ImageView& image, int pitch, uint8_t* staging, uint8_t* device);
+  bool IsPinned(const void* data);
+  absl::Status Record(const Event& event, StreamView on);
+  absl::Status Record(const Event& event) { return Record(event, stream.view()); }
+  absl::Status WaitFor(const Event& event);
+  absl::Status ClearCounters();
+  absl::StatusOr<float> Microseconds(const Event& from, const Event& to);
+  absl::StatusOr<StageTimes> TimesOf(Prepared* prepared, int64_t to_result, bool timed);
+  void Read(Prepared* prepared, Features* features);
+  void Recover();
+
+  absl::StatusOr<DeviceTiming> TimeOnDevice(const PlanKey& key, const ImageView& image, const ImageView& mask,
+                                            int repeats);
+  absl::Status TimeStages(const Prepared& prepared, int repeats, StageTimes* stages);
+  absl::StatusOr<Floors> MeasureFloors(int64_t bytes_up, int64_t bytes_down, int repeats);
+
+  const PipelineOptions options;
+  Api* const api;
+  cudaDeviceProp device{};
+  int multiprocessors = 0;
+  Stream stream;
+  Stream upload_stream;  // of frames in parts
+  Event begun, uploaded, done;
+  Event finished;  // as `done`, of frames without times
+  std::vector<Event> part_uploaded;
+  absl::Status fatal;
+
+  // Memory that all plans share; grows to the largest one's need, which drops the plans made before.
+  DeviceBuffer counters;
+  DeviceBuffer scratch;
+  MappedBuffer staging;  // image, then mask, with the plan's pitch
+  MappedBuffer result;
+  std::list<Prepared> plans;  // most recently used first
+  // A frame did not run to its end: the counters may not be zero.
+  bool counters_dirty = false;
+};
+
+}  // namespace glint::cuda
+
+#endif  // GLINT_CUDA_PIPELINE_IMPL_H_

@@ -1,0 +1,189 @@
+// Plans, their memory, and their graphs.
+#include <algorithm>
+#include <utility>
+
+#include "cuda/devices.h"
+#include "cuda/map_pipeline.h"
+#include "cuda/pipeline_impl.h"
+#include "cuda/range.h"
+#include "cuda/runtime/error.h"
+
+namespace glint::cuda {
+namespace {
+
+// Graphs kept, least recently used first out: more shapes than a client changes between, few enough to be small.
+constexpr size_t kMaxPlans = 16;
+// Images of so many pixels come in parts, worked on while the rest is on its way, unless the device has other frames to
+// work on meanwhile: parts take less time, but more work. Smaller ones arrive before a part's launches are done.
+constexpr int64_t kPixelsInParts = 2'000'000;
+
+}  // namespace
+
+absl::Status Pipeline::Impl::Initialize() {
+  GLINT_RETURN_IF_ERROR(CheckDevice(api, options.device, &device));
+  multiprocessors = device.multiProcessorCount;
+  if (options.sm_limit > 0) multiprocessors = std::min(multiprocessors, options.sm_limit);
+  auto made = Stream::Create(api, options.device, options.sm_limit);
+  GLINT_RETURN_IF_ERROR(made.status());
+  stream = *std::move(made);
+  auto made_upload = Stream::Create(api, options.device, /*multiprocessors=*/0);
+  GLINT_RETURN_IF_ERROR(made_upload.status());
+  upload_stream = *std::move(made_upload);
+  for (int part = 0; part < kParts; ++part) {
+    auto created = CreateEvent(api, cudaEventDisableTiming);
+    GLINT_RETURN_IF_ERROR(created.status());
+    part_uploaded.push_back(*std::move(created));
+  }
+  const unsigned blocking = options.wait == Wait::kBlock ? cudaEventBlockingSync : cudaEventDefault;
+  for (auto [event, flags] : {std::pair{&begun, 0u}, std::pair{&uploaded, 0u}, std::pair{&done, blocking},
+                              std::pair{&finished, blocking | cudaEventDisableTiming}}) {
+    auto created = CreateEvent(api, flags);
+    GLINT_RETURN_IF_ERROR(created.status());
+    *event = *std::move(created);
+  }
+  auto cleared = DeviceBuffer::Create(stream.view(), sizeof(Counters));
+  GLINT_RETURN_IF_ERROR(cleared.status());
+  counters = *std::move(cleared);
+  return ToStatus(api->StreamSynchronize(stream.view().stream), "starting the device");
+}
+
+absl::Status Pipeline::Impl::MakeRoom(const Plan& plan) {
+  const size_t images = plan.image_bytes() * (plan.key().masked ? 2 : 1);
+  if (plan.scratch_bytes() > scratch.bytes()) {
+    plans.clear();
+    scratch = DeviceBuffer();
+    auto made = DeviceBuffer::Create(stream.view(), plan.scratch_bytes());
+    GLINT_RETURN_IF_ERROR(made.status());
+    scratch = *std::move(made);
+  }
+  for (auto [buffer, bytes] : {std::pair{&staging, images}, std::pair{&result, plan.result_bytes()}}) {
+    if (bytes <= buffer->bytes()) continue;
+    plans.clear();
+    *buffer = MappedBuffer();
+    auto made = MappedBuffer::Create(api, bytes);
+    GLINT_RETURN_IF_ERROR(made.status());
+    *buffer = *std::move(made);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Pipeline::Impl::Prepared*> Pipeline::Impl::Prepare(const PlanKey& key) {
+  for (auto it = plans.begin(); it != plans.end(); ++it) {
+    if (!(it->plan.key() == key)) continue;
+    plans.splice(plans.begin(), plans, it);
+    return &plans.front();
+  }
+  Prepared prepared(key, multiprocessors);
+  const Plan& plan = prepared.plan;
+  GLINT_RETURN_IF_ERROR(MakeRoom(plan));
+  auto tables = DeviceBuffer::Create(stream.view(), std::max<size_t>(plan.tables().size(), 1));
+  GLINT_RETURN_IF_ERROR(tables.status());
+  prepared.tables = *std::move(tables);
+  GLINT_RETURN_IF_ERROR(ToStatus(api->MemcpyAsync(prepared.tables.data(), plan.tables().data(), plan.tables().size(),
+                                                  cudaMemcpyHostToDevice, stream.view().stream),
+                                 "copying tables to the device"));
+  GLINT_RETURN_IF_ERROR(ToStatus(api->StreamSynchronize(stream.view().stream), "waiting for tables"));
+  PlanMemory memory;
+  memory.scratch = scratch.data();
+  memory.tables = prepared.tables.data();
+  memory.counters = reinterpret_cast<Counters*>(counters.data());
+  memory.result = result.device_data();
+  if (device.integrated) {
+    memory.image = staging.device_data();
+    memory.mask = staging.device_data() + plan.image_bytes();
+  }
+  for (int part = 0; part < key.parts; ++part) {
+    prepared.parts.push_back(plan.Place(memory, part));
+    prepared.tails.push_back(plan.PlaceTail(memory, part));
+  }
+  PlanMemory host_memory;
+  host_memory.result = result.data();
+  prepared.host = plan.Place(host_memory);
+  if (plan.map().has_value()) {
+    auto state = DeviceBuffer::Create(stream.view(), plan.map()->state_bytes());
+    GLINT_RETURN_IF_ERROR(state.status());
+    prepared.state = *std::move(state);
+    prepared.map = plan.map()->Place(prepared.frame(), memory.scratch, memory.tables, prepared.state.data());
+  }
+  for (int part = 0; part < key.parts; ++part) {
+    auto graph = CaptureGraph(stream.view(), [&](StreamView) { return Enqueue(prepared, part); });
+    GLINT_RETURN_IF_ERROR(graph.status());
+    prepared.graphs.push_back(*std::move(graph));
+  }
+  if (plans.size() >= kMaxPlans) plans.pop_back();
+  plans.push_front(std::move(prepared));
+  return &plans.front();
+}
+
+bool Pipeline::Impl::CanComeInParts(const DetectorOptions& detector, const ImageView& image,
+                                    const ImageView& mask) const {
+  return IsOrbKind(detector) && mask.empty() && !device.integrated && image.shape().pixels() >= kPixelsInParts;
+}
+
+absl::StatusOr<Pipeline::Impl::Prepared*> Pipeline::Impl::PrepareFor(const DetectorOptions& detector,
+                                                                     const ImageView& image, const ImageView& mask,
+                                                                     bool alone) {
+  PlanKey key{detector, image.shape(), !mask.empty()};
+  if (CanComeInParts(detector, image, mask)) {
+    // The other plan, too, so that it is there when other frames come or go.
+    key.parts = alone ? 1 : kParts;
+    GLINT_RETURN_IF_ERROR(Prepare(key).status());
+    key.parts = alone ? kParts : 1;
+  }
+  return Prepare(key);
+}
+
+int Pipeline::Impl::CountLaunches(const Prepared& prepared) const {
+  const DetectorOptions& detector = prepared.plan.key().options;
+  if (prepared.plan.map().has_value()) return CountMapLaunches(detector, prepared.frame(), prepared.map);
+  int launches = 2 + (detector.descriptor == Descriptor::kNone ? 0 : 1);
+  // Level 0 needs none, the corner stage takes its place.
+  for (const Level& level : prepared.frame().level) launches += level.width > 0 ? 1 : 0;
+  return launches - std::max(0, prepared.tails.back().levels - 1);
+}
+
+// The stages of a part of a frame; the last one ends it. stage_events, if not null, are recorded before the first stage
+// and after the pyramid, the corners, the ranking and the end: five.
+absl::Status Pipeline::Impl::Enqueue(const Prepared& prepared, int part, cudaEvent_t* stage_events) {
+  const DetectorOptions& detector = prepared.plan.key().options;
+  const Frame& frame = prepared.parts[part];
+  const bool harris = detector.score == Score::kHarris;
+  const auto mark = [&] {
+    if (stage_events == nullptr) return absl::OkStatus();
+    return ToStatus(api->EventRecord(*stage_events++, stream.view().stream), "recording an event");
+  };
+  GLINT_RETURN_IF_ERROR(mark());
+  if (prepared.plan.map().has_value()) {
+    GLINT_RETURN_IF_ERROR(EnqueueMap(stream.view(), detector, frame, prepared.map, multiprocessors, mark));
+    return mark();
+  }
+  {
+    const Range range("pyramid");
+    const Tail& tail = prepared.tails[part];
+    for (int l = 1; l < (tail.levels > 0 ? tail.first : frame.levels); ++l) {
+      GLINT_RETURN_IF_ERROR(BuildLevel(stream.view(), frame, l, multiprocessors));
+    }
+    if (tail.levels > 0) GLINT_RETURN_IF_ERROR(BuildTail(stream.view(), frame, tail));
+  }
+  GLINT_RETURN_IF_ERROR(mark());
+  {
+    const Range range("corners");
+    GLINT_RETURN_IF_ERROR(FindCorners(stream.view(), frame, detector.arc_length, harris, multiprocessors));
+  }
+  if (part + 1 < prepared.plan.key().parts) return absl::OkStatus();
+  GLINT_RETURN_IF_ERROR(mark());
+  {
+    const Range range("select, orient");
+    const bool rescore = detector.ranking == Ranking::kHarris;
+    GLINT_RETURN_IF_ERROR(Shortlist(stream.view(), frame, rescore, harris, multiprocessors));
+    GLINT_RETURN_IF_ERROR(Orient(stream.view(), frame, rescore || harris, multiprocessors));
+  }
+  GLINT_RETURN_IF_ERROR(mark());
+  if (detector.descriptor == Descriptor::kRbrief) {
+    const Range range("describe");
+    GLINT_RETURN_IF_ERROR(Describe(stream.view(), frame, multiprocessors));
+  }
+  return mark();
+}
+
+}  // namespace glint::cuda
