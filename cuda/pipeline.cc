@@ -119,7 +119,13 @@ absl::Status Pipeline::Impl::Detect(const DetectorOptions& detector, const Image
   GLINT_RETURN_IF_ERROR(ClearCounters());
   const int64_t number = times != nullptr ? prepared->timed_frames++ : -1;
   const bool timed = number >= 0 && (number < kFirstSamples || number % kFramesPerSample == 0);
-  GLINT_RETURN_IF_ERROR(Run(*prepared, image, mask, timed));
+  // Where frames of others keep the device busy, nothing is gained, and copies of their own let those overlap.
+  if (!timed && under_way.alone() && UploadsInGraph(*prepared, image)) {
+    GLINT_RETURN_IF_ERROR(LaunchWithUpload(prepared, image));
+    GLINT_RETURN_IF_ERROR(Record(finished));
+  } else {
+    GLINT_RETURN_IF_ERROR(Run(*prepared, image, mask, timed));
+  }
   // While the device works. Frames of a stream often have as many corners on each level as the one before: what is
   // asked for.
   FillByLevel(prepared->host, detector, prepared->counts, features);

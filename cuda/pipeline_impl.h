@@ -39,9 +39,14 @@ struct Pipeline::Impl {
     std::vector<Tail> tails;   // likewise
     MapFrame map{};
     std::vector<GraphExec> graphs;  // of each part
-    LevelCounts counts;             // of the last frame
-    int64_t timed_frames = 0;       // whose caller wants times
-    int64_t upload_ns[2] = {};      // of the last two frames with events
+    // The frame with the copy of its image, for images that come whole, pinned and without gaps; else null.
+    Graph upload_graph;
+    cudaGraphNode_t upload_node = nullptr;  // in it
+    GraphExec upload_frame;
+    const uint8_t* source = nullptr;  // of the copy
+    LevelCounts counts;               // of the last frame
+    int64_t timed_frames = 0;         // whose caller wants times
+    int64_t upload_ns[2] = {};        // of the last two frames with events
 
     const Frame& frame() const { return parts.back(); }
   };
@@ -52,20 +57,23 @@ struct Pipeline::Impl {
   absl::Status Initialize();
   absl::StatusOr<Prepared*> Prepare(const PlanKey& key);
   absl::Status MakeRoom(const Plan& plan);
+  absl::Status PrepareUpload(Prepared* prepared);
   absl::Status Detect(const DetectorOptions& detector, const ImageView& image, const ImageView& mask,
                       Features* features, StageTimes* times);
   absl::Status Enqueue(const Prepared& prepared, int part, cudaEvent_t* stage_events = nullptr);
   int CountLaunches(const Prepared& prepared) const;
-  bool CanComeInParts(const DetectorOptions& detector, const ImageView& image, const ImageView& mask) const;
+  bool CanComeInParts(const PlanKey& key) const;
   absl::StatusOr<Prepared*> PrepareFor(const DetectorOptions& detector, const ImageView& image, const ImageView& mask,
                                        bool alone);
+  bool UploadsInGraph(const Prepared& prepared, const ImageView& image);
+  absl::Status LaunchWithUpload(Prepared* prepared, const ImageView& image);
   absl::Status Run(const Prepared& prepared, const ImageView& image, const ImageView& mask, bool timed);
   const Event& EndOf(bool timed) const { return timed ? done : finished; }
   absl::Status RunInParts(const Prepared& prepared, const ImageView& image, bool timed);
   absl::Status Launch(const Prepared& prepared, int part);
   absl::Status UploadAll(const Prepared& prepared, const ImageView& image, const ImageView& mask);
   absl::Status Upload(cudaStream_t s, const ImageView& image, int pitch, uint8_t* staging, uint8_t* device);
-  bool IsPinned(const void* data);
+  cudaPointerAttributes AttributesOf(const void* data);
   absl::Status Record(const Event& event, StreamView on);
   absl::Status Record(const Event& event) { return Record(event, stream.view()); }
   absl::Status WaitFor(const Event& event);

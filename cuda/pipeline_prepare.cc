@@ -108,23 +108,43 @@ absl::StatusOr<Pipeline::Impl::Prepared*> Pipeline::Impl::Prepare(const PlanKey&
   for (int part = 0; part < key.parts; ++part) {
     auto graph = CaptureGraph(stream.view(), [&](StreamView) { return Enqueue(prepared, part); });
     GLINT_RETURN_IF_ERROR(graph.status());
-    prepared.graphs.push_back(*std::move(graph));
+    auto executable = Instantiate(api, *graph);
+    GLINT_RETURN_IF_ERROR(executable.status());
+    prepared.graphs.push_back(*std::move(executable));
+  }
+  if (!device.integrated && !key.masked && !CanComeInParts(key) && plan.pitch() == key.shape.width) {
+    GLINT_RETURN_IF_ERROR(PrepareUpload(&prepared));
   }
   if (plans.size() >= kMaxPlans) plans.pop_back();
   plans.push_front(std::move(prepared));
   return &plans.front();
 }
 
-bool Pipeline::Impl::CanComeInParts(const DetectorOptions& detector, const ImageView& image,
-                                    const ImageView& mask) const {
-  return IsOrbKind(detector) && mask.empty() && !device.integrated && image.shape().pixels() >= kPixelsInParts;
+// A launch that copies takes less than a copy and a launch, and the device goes on sooner.
+absl::Status Pipeline::Impl::PrepareUpload(Prepared* prepared) {
+  auto graph = CaptureGraph(stream.view(), [&](StreamView) { return Enqueue(*prepared, 0); });
+  GLINT_RETURN_IF_ERROR(graph.status());
+  const auto bytes = static_cast<size_t>(prepared->plan.key().shape.pixels());
+  GLINT_RETURN_IF_ERROR(ToStatus(api->GraphAddUpload(&prepared->upload_node, graph->get(),
+                                                     prepared->frame().level[0].image, staging.data(), bytes),
+                                 "adding a copy to a graph"));
+  auto executable = Instantiate(api, *graph);
+  GLINT_RETURN_IF_ERROR(executable.status());
+  prepared->upload_graph = *std::move(graph);
+  prepared->upload_frame = *std::move(executable);
+  prepared->source = staging.data();
+  return absl::OkStatus();
+}
+
+bool Pipeline::Impl::CanComeInParts(const PlanKey& key) const {
+  return IsOrbKind(key.options) && !key.masked && !device.integrated && key.shape.pixels() >= kPixelsInParts;
 }
 
 absl::StatusOr<Pipeline::Impl::Prepared*> Pipeline::Impl::PrepareFor(const DetectorOptions& detector,
                                                                      const ImageView& image, const ImageView& mask,
                                                                      bool alone) {
   PlanKey key{detector, image.shape(), !mask.empty()};
-  if (CanComeInParts(detector, image, mask)) {
+  if (CanComeInParts(key)) {
     // The other plan, too, so that it is there when other frames come or go.
     key.parts = alone ? 1 : kParts;
     GLINT_RETURN_IF_ERROR(Prepare(key).status());

@@ -14,13 +14,11 @@ constexpr size_t kBandBytes = 256 * 1024;
 
 }  // namespace
 
-bool Pipeline::Impl::IsPinned(const void* data) {
+cudaPointerAttributes Pipeline::Impl::AttributesOf(const void* data) {
   cudaPointerAttributes attributes{};
-  if (api->PointerGetAttributes(&attributes, data) != cudaSuccess) {
-    api->GetLastError();  // pageable memory is an error to some drivers, and none to us
-    return false;
-  }
-  return attributes.type == cudaMemoryTypeHost;
+  if (api->PointerGetAttributes(&attributes, data) == cudaSuccess) return attributes;
+  api->GetLastError();  // pageable memory is an error to some drivers, and none to us
+  return {};
 }
 
 absl::Status Pipeline::Impl::Upload(cudaStream_t s, const ImageView& image, int pitch, uint8_t* staging_image,
@@ -28,7 +26,7 @@ absl::Status Pipeline::Impl::Upload(cudaStream_t s, const ImageView& image, int 
   const auto width = static_cast<size_t>(image.width);
   const auto height = static_cast<size_t>(image.height);
   const auto to_pitch = static_cast<size_t>(pitch);
-  if (!device.integrated && IsPinned(image.data)) {
+  if (!device.integrated && AttributesOf(image.data).type == cudaMemoryTypeHost) {
     const auto from_pitch = static_cast<size_t>(image.stride);
     const bool contiguous = from_pitch == to_pitch && from_pitch == width;
     const cudaError_t error =
@@ -68,6 +66,27 @@ absl::Status Pipeline::Impl::UploadAll(const Prepared& prepared, const ImageView
 absl::Status Pipeline::Impl::Launch(const Prepared& prepared, int part) {
   const Range range("launch");
   return ToStatus(api->GraphLaunch(prepared.graphs[part].get(), stream.view().stream), "launching the frame's graph");
+}
+
+bool Pipeline::Impl::UploadsInGraph(const Prepared& prepared, const ImageView& image) {
+  if (prepared.upload_frame.get() == nullptr || image.stride != image.width) return false;
+  // Asked for each frame, as the graph would go on to read what is not there any more. With an address of its own on
+  // the device, memory could change that and keep the host's.
+  const cudaPointerAttributes attributes = AttributesOf(image.data);
+  return attributes.type == cudaMemoryTypeHost && attributes.devicePointer == image.data;
+}
+
+absl::Status Pipeline::Impl::LaunchWithUpload(Prepared* prepared, const ImageView& image) {
+  const cudaGraphExec_t frame = prepared->upload_frame.get();
+  if (prepared->source != image.data) {
+    const auto bytes = static_cast<size_t>(image.shape().pixels());
+    GLINT_RETURN_IF_ERROR(ToStatus(
+        api->GraphExecSetUpload(frame, prepared->upload_node, prepared->frame().level[0].image, image.data, bytes),
+        "changing a graph's copy"));
+    prepared->source = image.data;
+  }
+  const Range range("launch");
+  return ToStatus(api->GraphLaunch(frame, stream.view().stream), "launching the frame's graph");
 }
 
 // Everything up to EndOf(timed). `timed`: records the other events.

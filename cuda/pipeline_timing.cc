@@ -98,6 +98,8 @@ absl::StatusOr<Floors> Pipeline::Impl::MeasureFloors(int64_t bytes_up, int64_t b
   GLINT_RETURN_IF_ERROR(memory.status());
   auto nothing = CaptureGraph(view, LaunchNothing);
   GLINT_RETURN_IF_ERROR(nothing.status());
+  auto empty = Instantiate(api, *nothing);
+  GLINT_RETURN_IF_ERROR(empty.status());
   const auto median = [&](auto enqueue) -> absl::StatusOr<float> {
     std::vector<float> us;
     for (int i = 0; i < repeats + kWarmUpReplays; ++i) {
@@ -110,7 +112,7 @@ absl::StatusOr<Floors> Pipeline::Impl::MeasureFloors(int64_t bytes_up, int64_t b
     return Median(us);
   };
   Floors floors;
-  const auto graph = median([&] { return api->GraphLaunch(nothing->get(), view.stream); });
+  const auto graph = median([&] { return api->GraphLaunch(empty->get(), view.stream); });
   GLINT_RETURN_IF_ERROR(graph.status());
   const auto up = median([&] {
     return api->MemcpyAsync(memory->data(), host->data(), static_cast<size_t>(bytes_up), cudaMemcpyHostToDevice,

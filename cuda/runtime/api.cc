@@ -86,6 +86,27 @@ class RuntimeApi final : public Api {
     return cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal);
   }
   cudaError_t StreamEndCapture(cudaStream_t s, cudaGraph_t* graph) override { return cudaStreamEndCapture(s, graph); }
+  cudaError_t GraphAddUpload(cudaGraphNode_t* node, cudaGraph_t graph, void* to, const void* from,
+                             size_t bytes) override {
+    size_t roots = 0;
+    cudaError_t error = cudaGraphGetRootNodes(graph, nullptr, &roots);
+    if (error != cudaSuccess) return error;
+    if (roots != 1) return cudaErrorInvalidValue;
+    cudaGraphNode_t root{};
+    error = cudaGraphGetRootNodes(graph, &root, &roots);
+    if (error != cudaSuccess) return error;
+    error = cudaGraphAddMemcpyNode1D(node, graph, nullptr, 0, to, from, bytes, cudaMemcpyHostToDevice);
+    if (error != cudaSuccess) return error;
+#if CUDART_VERSION >= 13000
+    return cudaGraphAddDependencies(graph, node, &root, nullptr, 1);
+#else
+    return cudaGraphAddDependencies(graph, node, &root, 1);
+#endif
+  }
+  cudaError_t GraphExecSetUpload(cudaGraphExec_t executable, cudaGraphNode_t node, void* to, const void* from,
+                                 size_t bytes) override {
+    return cudaGraphExecMemcpyNodeSetParams1D(executable, node, to, from, bytes, cudaMemcpyHostToDevice);
+  }
   cudaError_t GraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph) override {
 #if CUDART_VERSION >= 12000
     return cudaGraphInstantiate(executable, graph, 0);

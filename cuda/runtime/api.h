@@ -52,6 +52,12 @@ class Api {
   virtual cudaError_t StreamWaitEvent(cudaStream_t s, cudaEvent_t event) = 0;
   virtual cudaError_t StreamBeginCapture(cudaStream_t s) = 0;
   virtual cudaError_t StreamEndCapture(cudaStream_t s, cudaGraph_t* graph) = 0;
+  // Puts a copy to the device in front of the graph's one root.
+  virtual cudaError_t GraphAddUpload(cudaGraphNode_t* node, cudaGraph_t graph, void* to, const void* from,
+                                     size_t bytes) = 0;
+  // What that copy takes from now on; the graph must still be there.
+  virtual cudaError_t GraphExecSetUpload(cudaGraphExec_t executable, cudaGraphNode_t node, void* to, const void* from,
+                                         size_t bytes) = 0;
   virtual cudaError_t GraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph) = 0;
   virtual cudaError_t GraphDestroy(cudaGraph_t graph) = 0;
   virtual cudaError_t GraphExecDestroy(cudaGraphExec_t executable) = 0;

@@ -55,17 +55,19 @@ absl::Status BeginCapture(StreamView stream) {
   return ToStatus(stream.api->StreamBeginCapture(stream.stream), "beginning a graph");
 }
 
-absl::StatusOr<GraphExec> EndCapture(StreamView stream, const absl::Status& enqueued) {
-  cudaGraph_t graph = nullptr;
-  const cudaError_t ended = stream.api->StreamEndCapture(stream.stream, &graph);
-  cudaGraphExec_t executable = nullptr;
-  cudaError_t instantiated = cudaSuccess;
-  if (ended == cudaSuccess && enqueued.ok()) instantiated = stream.api->GraphInstantiate(&executable, graph);
-  if (graph != nullptr) stream.api->GraphDestroy(graph);
+absl::StatusOr<Graph> EndCapture(StreamView stream, const absl::Status& enqueued) {
+  cudaGraph_t captured = nullptr;
+  const cudaError_t ended = stream.api->StreamEndCapture(stream.stream, &captured);
+  Graph graph(stream.api, captured);
   GLINT_RETURN_IF_ERROR(enqueued);
   GLINT_RETURN_IF_ERROR(ToStatus(ended, "ending a graph"));
-  GLINT_RETURN_IF_ERROR(ToStatus(instantiated, "instantiating a graph"));
-  return GraphExec(stream.api, executable);
+  return graph;
+}
+
+absl::StatusOr<GraphExec> Instantiate(Api* api, const Graph& graph) {
+  cudaGraphExec_t executable = nullptr;
+  GLINT_RETURN_IF_ERROR(ToStatus(api->GraphInstantiate(&executable, graph.get()), "instantiating a graph"));
+  return GraphExec(api, executable);
 }
 
 }  // namespace glint::cuda

@@ -43,6 +43,7 @@ class Owner {
 
 using GreenContext = Owner<void*, &Api::GreenContextDestroy>;
 using Event = Owner<cudaEvent_t, &Api::EventDestroy>;
+using Graph = Owner<cudaGraph_t, &Api::GraphDestroy>;
 using GraphExec = Owner<cudaGraphExec_t, &Api::GraphExecDestroy>;
 using StreamHandle = Owner<cudaStream_t, &Api::StreamDestroy>;
 using DeviceMemory = Owner<void*, &Api::Free>;
@@ -91,15 +92,17 @@ class MappedBuffer {
 
 absl::Status BeginCapture(StreamView stream);
 // Ends the capture in any case; `enqueued` is what became of the launches.
-absl::StatusOr<GraphExec> EndCapture(StreamView stream, const absl::Status& enqueued);
+absl::StatusOr<Graph> EndCapture(StreamView stream, const absl::Status& enqueued);
 
 // Captures what `enqueue(stream)` launches. Its error wins over the capture's.
 template <typename Enqueue>
-absl::StatusOr<GraphExec> CaptureGraph(StreamView stream, Enqueue enqueue) {
+absl::StatusOr<Graph> CaptureGraph(StreamView stream, Enqueue enqueue) {
   absl::Status begun = BeginCapture(stream);
   if (!begun.ok()) return begun;
   return EndCapture(stream, enqueue(stream));
 }
+
+absl::StatusOr<GraphExec> Instantiate(Api* api, const Graph& graph);
 
 }  // namespace glint::cuda
 

@@ -77,6 +77,7 @@ class FakeApi final : public Api {
   }
   cudaError_t PointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) override {
     attributes->type = pinned || IsRegistered(pointer) ? cudaMemoryTypeHost : cudaMemoryTypeUnregistered;
+    attributes->devicePointer = const_cast<void*>(pointer);
     return Call();
   }
   cudaError_t MemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t) override {
@@ -120,6 +121,15 @@ class FakeApi final : public Api {
     EXPECT_TRUE(capturing_);
     capturing_ = false;
     return Create(graph);
+  }
+  cudaError_t GraphAddUpload(cudaGraphNode_t* node, cudaGraph_t, void*, const void*, size_t) override {
+    *node = reinterpret_cast<cudaGraphNode_t>(this);
+    return Call();
+  }
+  cudaError_t GraphExecSetUpload(cudaGraphExec_t, cudaGraphNode_t node, void*, const void* from, size_t) override {
+    EXPECT_EQ(node, reinterpret_cast<cudaGraphNode_t>(this));
+    NoteCopy(from, cudaMemcpyHostToDevice);
+    return Call();
   }
   cudaError_t GraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t) override { return Create(executable); }
   cudaError_t GraphDestroy(cudaGraph_t) override { return Destroy(); }
