@@ -30,16 +30,17 @@ __device__ __forceinline__ void PassRow(uint32_t low, uint32_t high, const uint3
   h[3] = __dp2a_hi(weights[3], second, kHalf);
 }
 
-// The column pass. Integers below 2^24 are the bits of floats that count in units of 2^-149, the smallest one: a float
-// times an integer is exact there, and float units are twice as many as integer multipliers.
+// The column pass; the pixel is the third byte. Integers below 2^24 are the bits of floats that count in units of
+// 2^-149, the smallest one: a float times an integer is exact there, and float units are twice as many as integer
+// multipliers.
+__device__ __forceinline__ uint32_t MixPixel(uint32_t top, uint32_t bottom, float upper, float lower) {
+  return __float_as_uint(__fmaf_rn(__uint_as_float(bottom), lower, __fmul_rn(__uint_as_float(top), upper)));
+}
 __device__ __forceinline__ uint32_t MixRows(const uint32_t top[kGroup], const uint32_t bottom[kGroup], float upper,
                                             float lower) {
   uint32_t mixed[kGroup];
 #pragma unroll
-  for (int i = 0; i < kGroup; ++i) {
-    const float sum = __fmaf_rn(__uint_as_float(bottom[i]), lower, __fmul_rn(__uint_as_float(top[i]), upper));
-    mixed[i] = __float_as_uint(sum);
-  }
+  for (int i = 0; i < kGroup; ++i) mixed[i] = MixPixel(top[i], bottom[i], upper, lower);
   return __byte_perm(__byte_perm(mixed[0], mixed[1], 0x0062), __byte_perm(mixed[2], mixed[3], 0x0062), 0x5410);
 }
 

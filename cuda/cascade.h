@@ -26,6 +26,20 @@ struct alignas(8) RowMix {
   float lower;  // weight of the lower input row, 0..256; the upper one has the rest
 };
 
+// Two neighbouring columns, of whatever factor.
+struct alignas(16) ColumnPair {
+  uint32_t weights[2];  // as ColumnGroup's
+  uint32_t select;      // byte selectors within two words: the pixels of column 0, those of column 1
+  uint32_t words;       // the first one read of a row for column 0; << 16: for column 1
+};
+
+// An input row on the way down that makes a level by pairs, in the order in which they are needed.
+struct alignas(8) RowStep {
+  uint16_t from;
+  int16_t row;  // made of the step before and this one, or -1
+  float lower;  // weight of this one
+};
+
 inline constexpr int kTailBlock = 512;  // threads
 inline constexpr int kTailBatch = 6;    // most input rows that a thread asks about at once, an even number
 

@@ -63,9 +63,6 @@ struct Counters {
   uint32_t kept[kMaxLevels];
 };
 
-// at | next_weight << 16, see ResizeTap.
-using PackedTap = uint32_t;
-
 struct Level {
   uint8_t* image;
   uint8_t* mask;  // null without a mask
@@ -73,18 +70,18 @@ struct Level {
   int height;
   int pitch;  // bytes from row to row, a multiple of 16; rows may be read up to 16 bytes beyond
 
-  // How to make it from the level before: `width` and `height` taps.
-  const PackedTap* column_taps;
-  const PackedTap* row_taps;
-  bool narrow_taps;  // any four neighbouring output columns lie within eight input columns
-  int first_row;     // what to make of it: all, unless the image comes in parts
+  int first_row;  // what to make of it: all, unless the image comes in parts
   int end_row;
 
-  // The same for BuildLevel(), see cascade_plan.h; null unless `narrow_taps`.
+  // How to make it from the level before or the image, see cascade_plan.h. FitOneWindow(): by groups of columns.
+  bool one_window;
   const ColumnGroup* column_groups;
   const RowMix* row_steps;
-  bool one_window;
-  int first_step;  // rows of the level before from which the rows to make come, as upper ones
+  // Otherwise by pairs.
+  bool pair_windows;  // FitPairWindows()
+  const ColumnPair* column_pairs;
+  const RowStep* pair_steps;
+  int first_step;  // of row_steps or pair_steps, those that complete the rows to make
   int end_step;
 
   // Strips of the corner stage, a whole number of blocks: the blocks of all levels follow each other.

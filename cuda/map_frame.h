@@ -61,7 +61,6 @@ struct MapLevel {
   uint32_t cell_height_reciprocal;
 
   uint32_t first_edge;  // see MapFrame::edges
-  int first_block;      // of this level in a launch over all levels: direct pyramid, integral image
 
   // Integral image in bands of kBandRows rows. sums: of the pixels at or above and left of each, in its band;
   // bands: of those in the bands above. Null without Descriptor::kBfrost.
@@ -98,7 +97,6 @@ struct MapFrame {
   float key_scale;
   uint32_t cell_count;
   int bands;  // of the integral images of all levels
-  int direct_blocks;
 
   // Dense Harris.
   int block_radius;

@@ -9,14 +9,14 @@
 namespace glint::cuda {
 namespace {
 
-absl::Status EnqueuePyramid(StreamView stream, const DetectorOptions& options, const Frame& frame, const MapFrame& map,
+absl::Status EnqueuePyramid(StreamView stream, const DetectorOptions& options, const Frame& frame,
                             int multiprocessors) {
   switch (options.pyramid) {
     case Pyramid::kCascaded:
       for (int l = 1; l < frame.levels; ++l) GLINT_RETURN_IF_ERROR(BuildLevel(stream, frame, l, multiprocessors));
       return absl::OkStatus();
     case Pyramid::kDirect:
-      return BuildDirectLevels(stream, frame, map);
+      return BuildDirectLevels(stream, frame, multiprocessors);
     case Pyramid::kHalf:
       for (int l = 0; l + 1 < frame.levels; l += 3) GLINT_RETURN_IF_ERROR(BuildHalfLevels(stream, frame, l));
       return absl::OkStatus();
@@ -39,7 +39,7 @@ absl::Status EnqueueSelection(StreamView stream, const DetectorOptions& options,
 
 absl::Status EnqueueMap(StreamView stream, const DetectorOptions& options, const Frame& frame, const MapFrame& map,
                         int multiprocessors, const std::function<absl::Status()>& mark) {
-  GLINT_RETURN_IF_ERROR(EnqueuePyramid(stream, options, frame, map, multiprocessors));
+  GLINT_RETURN_IF_ERROR(EnqueuePyramid(stream, options, frame, multiprocessors));
   GLINT_RETURN_IF_ERROR(mark());
   GLINT_RETURN_IF_ERROR(map.is_dense ? FindDenseHarris(stream, frame, map)
                                      : FindMapCorners(stream, frame, map, multiprocessors));

@@ -82,14 +82,6 @@ MapPlan::MapPlan(const DetectorOptions& options, const Frame& frame, const AddSc
   // Harris measures replace the keys that the first ranking used.
   response_scale_ = options.ranking == Ranking::kHarris ? 1 : 1 / map_.key_scale;
   counters_offset_ = AddState(sizeof(MapCounters));
-  for (int l = 1; l < frame.levels; ++l) {
-    map_.level[l].first_block = map_.direct_blocks;
-    const Level& level = frame.level[l];
-    constexpr int kTileColumns = 128;
-    constexpr int kTileRows = 16;
-    if (options.pyramid != Pyramid::kDirect || level.width == 0) continue;
-    map_.direct_blocks += DivideUp(level.width, kTileColumns) * DivideUp(level.height, kTileRows);
-  }
   if (map_.is_dense) {
     PlanDense(options, frame, add_scratch);
   } else {

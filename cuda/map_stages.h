@@ -10,9 +10,7 @@
 
 namespace glint::cuda {
 
-// map_pyramid.cu: levels of Pyramid::kDirect and kHalf; kCascaded has BuildLevel().
-absl::Status BuildDirectLevels(StreamView stream, const Frame& frame, const MapFrame& map);
-// Three levels from level `from` on.
+// map_pyramid.cu: three levels of Pyramid::kHalf from level `from` on. kDirect and kCascaded: see stages.h.
 absl::Status BuildHalfLevels(StreamView stream, const Frame& frame, int from);
 
 // map_corners.cu: FAST with bounded arcs, any score, suppression of any radius, border, mask, into the sink.

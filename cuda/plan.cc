@@ -158,13 +158,14 @@ void Plan::PlanLevels() {
       const Level& before = frame_.level[key_.options.pyramid == Pyramid::kDirect ? 0 : l - 1];
       column_taps_[l] = MakeAxisTaps(before.width, level.width);
       row_taps_[l] = MakeAxisTaps(before.height, level.height);
-      level.narrow_taps = AreNarrow(column_taps_[l]);
-      offsets.column_taps = AddTable(column_taps_[l].taps);
-      offsets.row_taps = AddTable(row_taps_[l].taps);
-      if (level.narrow_taps && key_.options.pyramid == Pyramid::kCascaded) {
-        level.one_window = FitOneWindow(column_taps_[l]);
-        offsets.column_groups = AddTable(MakeColumnGroups(column_taps_[l], level.one_window));
-        offsets.row_steps = AddTable(MakeRowSteps(row_taps_[l]));
+      level.one_window = key_.options.pyramid == Pyramid::kCascaded && FitOneWindow(column_taps_[l]);
+      level.pair_windows = FitPairWindows(column_taps_[l]);
+      if (level.one_window) {
+        offsets.columns = AddTable(MakeColumnGroups(column_taps_[l]));
+        offsets.steps = AddTable(MakeRowSteps(row_taps_[l]));
+      } else if (key_.options.pyramid != Pyramid::kHalf) {
+        offsets.columns = AddTable(MakeColumnPairs(column_taps_[l], level.pair_windows));
+        offsets.steps = AddTable(MakePairSteps(row_taps_[l]));
       }
     }
     const size_t most = MaxCorners(pyramid, l);
@@ -241,8 +242,9 @@ Frame Plan::MakePart(int part) const {
     level.first_row = before;
     level.end_row = after;
     if (l > 0 && before < after) {
-      level.first_step = row_taps_[l].At(before);
-      level.end_step = row_taps_[l].At(after - 1) + 1;
+      const auto step_of = [&](int y) { return level.one_window ? row_taps_[l].At(y) : PairStepOf(row_taps_[l], y); };
+      level.first_step = step_of(before);
+      level.end_step = step_of(after - 1) + 1;
     }
     level.first_strip = part > 0 ? StripsIn(level, before) : 0;
     level.end_strip = StripsIn(level, after);
@@ -297,12 +299,10 @@ Frame Plan::Place(const PlanMemory& memory, int part) const {
     level.ranked = reinterpret_cast<RankedCorner*>(memory.scratch + offsets.ranked);
     level.result = reinterpret_cast<RankedCorner*>(memory.result + offsets.result);
     if (describe) level.descriptors = memory.result + offsets.descriptors;
-    level.column_taps = reinterpret_cast<const PackedTap*>(memory.tables + offsets.column_taps);
-    level.row_taps = reinterpret_cast<const PackedTap*>(memory.tables + offsets.row_taps);
-    if (offsets.row_steps > 0) {
-      level.column_groups = reinterpret_cast<const ColumnGroup*>(memory.tables + offsets.column_groups);
-      level.row_steps = reinterpret_cast<const RowMix*>(memory.tables + offsets.row_steps);
-    }
+    level.column_groups = reinterpret_cast<const ColumnGroup*>(memory.tables + offsets.columns);
+    level.row_steps = reinterpret_cast<const RowMix*>(memory.tables + offsets.steps);
+    level.column_pairs = reinterpret_cast<const ColumnPair*>(memory.tables + offsets.columns);
+    level.pair_steps = reinterpret_cast<const RowStep*>(memory.tables + offsets.steps);
   }
   if (memory.image != nullptr) frame.level[0].image = memory.image;
   if (key_.masked && memory.mask != nullptr) frame.level[0].mask = memory.mask;

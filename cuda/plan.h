@@ -83,7 +83,7 @@ class Plan {
 
   struct Offsets {
     size_t image = 0, mask = 0, shortlist = 0, listed_keys = 0, ranked = 0;  // in scratch
-    size_t column_taps = 0, row_taps = 0, column_groups = 0, row_steps = 0;  // in tables
+    size_t columns = 0, steps = 0;                                           // in tables
     size_t result = 0, descriptors = 0;                                      // in the result
   };
   PlanKey key_;

@@ -40,51 +40,32 @@ struct LevelJob {
   int batches;  // of kBatch input rows a thread
 };
 
-template <bool kOneWindow>
 struct Window {
-  uint32_t word[kOneWindow ? 4 : 6];
-
-  __device__ __forceinline__ void Load(const uint32_t* left, const uint32_t* right) {
-#pragma unroll
-    for (int i = 0; i < 3; ++i) word[i] = left[i];
-    if (kOneWindow) {
-      word[3] = left[3];
-    } else {
-#pragma unroll
-      for (int i = 0; i < 3; ++i) word[3 + i] = right[i];
-    }
-  }
+  uint32_t word[4];
 };
 
-// Eight neighbouring output columns: `right` reads from where `left` does, four bytes on, or has a window of its own.
-template <bool kOneWindow>
+// Eight neighbouring output columns: `right` reads from where `left` does, four bytes on.
 struct Columns {
   ColumnGroup left, right;
 
-  __device__ __forceinline__ void Run(const Window<kOneWindow>& w, uint32_t h[kColumns]) const {
+  __device__ __forceinline__ void Run(const Window& w, uint32_t h[kColumns]) const {
     const uint32_t a = __funnelshift_r(w.word[0], w.word[1], left.shift);
     const uint32_t b = __funnelshift_r(w.word[1], w.word[2], left.shift);
+    const uint32_t c = __funnelshift_r(w.word[2], w.word[3], left.shift);
     PassRow(a, b, left.weights, left.pairs, h);
-    if (kOneWindow) {
-      const uint32_t c = __funnelshift_r(w.word[2], w.word[3], left.shift);
-      PassRow(b, c, right.weights, right.pairs, h + kGroup);
-    } else {
-      const uint32_t c = __funnelshift_r(w.word[3], w.word[4], right.shift);
-      const uint32_t d = __funnelshift_r(w.word[4], w.word[5], right.shift);
-      PassRow(c, d, right.weights, right.pairs, h + kGroup);
-    }
+    PassRow(b, c, right.weights, right.pairs, h + kGroup);
   }
 };
 
 // blockIdx.z: 0 the image, 1 the mask. Neighbouring threads make neighbouring columns, then the next rows.
-template <int kBatch, bool kOneWindow>
+template <int kBatch>
 __global__ void __launch_bounds__(kBlock) BuildLevelKernel(GLINT_KERNEL_ARGUMENT LevelJob job) {
   AllowSuccessor();
   int group;
   const int strip = Divided(blockIdx.x * kBlock + threadIdx.x, job.groups, job.inverse, &group);
   int step = job.first_step + strip * job.batches * kBatch;
   const bool inside = step < job.end_step;
-  Columns<kOneWindow> columns = {};
+  Columns columns = {};
   RowMix mix[kBatch] = {};
   const auto load_steps = [&] {
 #pragma unroll
@@ -106,13 +87,13 @@ __global__ void __launch_bounds__(kBlock) BuildLevelKernel(GLINT_KERNEL_ARGUMENT
   const auto* from = reinterpret_cast<const uint32_t*>(is_mask ? job.from[1] : job.from[0]);
   uint8_t* to = (is_mask ? job.to[1] : job.to[0]) + group * kColumns;
   const uint32_t* left = from + columns.left.word;
-  const uint32_t* right = from + columns.right.word;
-  const auto load = [&](int y, Window<kOneWindow>& window) {
-    const int offset = Min(y, job.from_height - 1) * job.from_words;
-    window.Load(left + offset, right + offset);
+  const auto load = [&](int y, Window& window) {
+    const uint32_t* words = left + Min(y, job.from_height - 1) * job.from_words;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) window.word[i] = words[i];
   };
   uint32_t h[2][kColumns];  // of the input row above and of this one, in turns
-  Window<kOneWindow> window[kBatch + 1];
+  Window window[kBatch + 1];
   load(step, window[kBatch]);
 #pragma unroll
   for (int i = 0; i < kBatch; ++i) load(step + 1 + i, window[i]);
@@ -139,35 +120,7 @@ __global__ void __launch_bounds__(kBlock) BuildLevelKernel(GLINT_KERNEL_ARGUMENT
   }
 }
 
-// A pixel at a time: for steps so long that four columns do not lie within eight input columns.
-__global__ void __launch_bounds__(kBlock)
-    BuildLevelSlowlyKernel(GLINT_KERNEL_ARGUMENT Level before, GLINT_KERNEL_ARGUMENT Level level) {
-  AllowSuccessor();
-  WaitForPredecessor();
-  const int x = blockIdx.x * kBlock + threadIdx.x;
-  const int y = level.first_row + blockIdx.y;
-  if (x >= level.width) return;
-  const bool is_mask = blockIdx.z == 1;
-  const uint8_t* from = is_mask ? before.mask : before.image;
-  const PackedTap column = level.column_taps[x];
-  const PackedTap row = level.row_taps[y];
-  const int left = column & 0xffff;
-  const int right = Min(left + 1, before.width - 1);
-  const int upper = row & 0xffff;
-  const uint8_t* top = from + static_cast<size_t>(upper) * before.pitch;
-  const uint8_t* bottom = from + static_cast<size_t>(Min(upper + 1, before.height - 1)) * before.pitch;
-  const uint8_t v = ResizeColumn(static_cast<int>(row >> 16), ResizeRow(column >> 16, top[left], top[right]),
-                                 ResizeRow(column >> 16, bottom[left], bottom[right]));
-  (is_mask ? level.mask : level.image)[static_cast<size_t>(y) * level.pitch + x] = is_mask ? CutMask(v) : v;
-}
-
 int DivideUp(int n, int by) { return (n + by - 1) / by; }
-
-template <int kBatch>
-const void* KernelFor(bool one_window) {
-  return one_window ? reinterpret_cast<const void*>(&BuildLevelKernel<kBatch, true>)
-                    : reinterpret_cast<const void*>(&BuildLevelKernel<kBatch, false>);
-}
 
 }  // namespace
 
@@ -176,16 +129,11 @@ absl::Status BuildLevel(StreamView stream, const Frame& frame, int index, int mu
   const Level& before = frame.level[index - 1];
   const int height = level.end_row - level.first_row;
   if (level.width == 0 || height == 0) return absl::OkStatus();
+  if (!level.one_window) return BuildLevelByPairs(stream, frame, index, multiprocessors);
   const unsigned images = level.mask != nullptr ? 2 : 1;
   KernelLaunch launch;
   launch.overlaps_predecessor = true;
   launch.block = dim3(kBlock);
-  if (level.column_groups == nullptr) {
-    launch.kernel = reinterpret_cast<const void*>(&BuildLevelSlowlyKernel);
-    launch.grid = dim3(DivideUp(level.width, kBlock), height, images);
-    void* arguments[] = {const_cast<Level*>(&before), const_cast<Level*>(&level)};
-    return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the pyramid stage");
-  }
   LevelJob job = {};
   job.from[0] = before.image;
   job.from[1] = before.mask;
@@ -209,7 +157,8 @@ absl::Status BuildLevel(StreamView stream, const Frame& frame, int index, int mu
   const int rows = is_enough(16, 48) ? 16 : is_enough(8, 16) ? 8 : is_enough(4, 12) ? 4 : 2;
   const int batch = std::min(rows, 4);
   job.batches = rows / batch;
-  launch.kernel = batch == 2 ? KernelFor<2>(level.one_window) : KernelFor<4>(level.one_window);
+  launch.kernel = batch == 2 ? reinterpret_cast<const void*>(&BuildLevelKernel<2>)
+                             : reinterpret_cast<const void*>(&BuildLevelKernel<4>);
   launch.grid = dim3(DivideUp(threads(rows), kBlock), 1, images);
   void* arguments[] = {&job};
   return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the pyramid stage");

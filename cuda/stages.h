@@ -15,6 +15,11 @@ namespace glint::cuda {
 // 1 <= index < levels.
 absl::Status BuildLevel(StreamView stream, const Frame& frame, int index, int multiprocessors);
 
+// pyramid_pairs.cu: the same, for BuildLevel() to call where Level::one_window is not set; all levels of
+// Pyramid::kDirect, images alone.
+absl::Status BuildLevelByPairs(StreamView stream, const Frame& frame, int index, int multiprocessors);
+absl::Status BuildDirectLevels(StreamView stream, const Frame& frame, int multiprocessors);
+
 // tail.cu: the frame's rows of the tail's levels, likewise, in one launch.
 absl::Status BuildTail(StreamView stream, const Frame& frame, const Tail& tail);
 
