@@ -9,12 +9,11 @@
 namespace glint::cuda {
 namespace {
 
-absl::Status EnqueuePyramid(StreamView stream, const DetectorOptions& options, const Frame& frame,
+absl::Status EnqueuePyramid(StreamView stream, const DetectorOptions& options, const Frame& frame, const Tail& tail,
                             int multiprocessors) {
   switch (options.pyramid) {
     case Pyramid::kCascaded:
-      for (int l = 1; l < frame.levels; ++l) GLINT_RETURN_IF_ERROR(BuildLevel(stream, frame, l, multiprocessors));
-      return absl::OkStatus();
+      return BuildCascade(stream, frame, tail, multiprocessors);
     case Pyramid::kDirect:
       return BuildDirectLevels(stream, frame, multiprocessors);
     case Pyramid::kHalf:
@@ -37,9 +36,9 @@ absl::Status EnqueueSelection(StreamView stream, const DetectorOptions& options,
 
 }  // namespace
 
-absl::Status EnqueueMap(StreamView stream, const DetectorOptions& options, const Frame& frame, const MapFrame& map,
-                        int multiprocessors, const std::function<absl::Status()>& mark) {
-  GLINT_RETURN_IF_ERROR(EnqueuePyramid(stream, options, frame, multiprocessors));
+absl::Status EnqueueMap(StreamView stream, const DetectorOptions& options, const Frame& frame, const Tail& tail,
+                        const MapFrame& map, int multiprocessors, const std::function<absl::Status()>& mark) {
+  GLINT_RETURN_IF_ERROR(EnqueuePyramid(stream, options, frame, tail, multiprocessors));
   GLINT_RETURN_IF_ERROR(mark());
   GLINT_RETURN_IF_ERROR(map.is_dense ? FindDenseHarris(stream, frame, map)
                                      : FindMapCorners(stream, frame, map, multiprocessors));
@@ -61,10 +60,10 @@ absl::Status EnqueueMap(StreamView stream, const DetectorOptions& options, const
   return absl::OkStatus();
 }
 
-int CountMapLaunches(const DetectorOptions& options, const Frame& frame, const MapFrame& map) {
+int CountMapLaunches(const DetectorOptions& options, const Frame& frame, const Tail& tail, const MapFrame& map) {
   int levels = 0;  // made from others
   for (int l = 1; l < frame.levels; ++l) levels += frame.level[l].width > 0 ? 1 : 0;
-  int launches = options.pyramid == Pyramid::kCascaded ? levels
+  int launches = options.pyramid == Pyramid::kCascaded ? levels - std::max(0, tail.levels - 1)
                  : options.pyramid == Pyramid::kHalf   ? (levels + 2) / 3
                                                        : std::min(levels, 1);
   launches += 1 + (map.smooth != nullptr ? 1 : 0);

@@ -13,11 +13,11 @@
 namespace glint::cuda {
 
 // Enqueues all stages; calls `mark` after the pyramid, the corners and the ranking.
-absl::Status EnqueueMap(StreamView stream, const DetectorOptions& options, const Frame& frame, const MapFrame& map,
-                        int multiprocessors, const std::function<absl::Status()>& mark);
+absl::Status EnqueueMap(StreamView stream, const DetectorOptions& options, const Frame& frame, const Tail& tail,
+                        const MapFrame& map, int multiprocessors, const std::function<absl::Status()>& mark);
 
 // Kernels that EnqueueMap() launches.
-int CountMapLaunches(const DetectorOptions& options, const Frame& frame, const MapFrame& map);
+int CountMapLaunches(const DetectorOptions& options, const Frame& frame, const Tail& tail, const MapFrame& map);
 
 }  // namespace glint::cuda
 

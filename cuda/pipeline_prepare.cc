@@ -155,11 +155,12 @@ absl::StatusOr<Pipeline::Impl::Prepared*> Pipeline::Impl::PrepareFor(const Detec
 
 int Pipeline::Impl::CountLaunches(const Prepared& prepared) const {
   const DetectorOptions& detector = prepared.plan.key().options;
-  if (prepared.plan.map().has_value()) return CountMapLaunches(detector, prepared.frame(), prepared.map);
+  const Tail& tail = prepared.tails.back();
+  if (prepared.plan.map().has_value()) return CountMapLaunches(detector, prepared.frame(), tail, prepared.map);
   int launches = 2 + (detector.descriptor == Descriptor::kNone ? 0 : 1);
   // Level 0 needs none, the corner stage takes its place.
   for (const Level& level : prepared.frame().level) launches += level.width > 0 ? 1 : 0;
-  return launches - std::max(0, prepared.tails.back().levels - 1);
+  return launches - std::max(0, tail.levels - 1);
 }
 
 // The stages of a part of a frame; the last one ends it. stage_events, if not null, are recorded before the first stage
@@ -174,16 +175,13 @@ absl::Status Pipeline::Impl::Enqueue(const Prepared& prepared, int part, cudaEve
   };
   GLINT_RETURN_IF_ERROR(mark());
   if (prepared.plan.map().has_value()) {
-    GLINT_RETURN_IF_ERROR(EnqueueMap(stream.view(), detector, frame, prepared.map, multiprocessors, mark));
+    GLINT_RETURN_IF_ERROR(
+        EnqueueMap(stream.view(), detector, frame, prepared.tails[part], prepared.map, multiprocessors, mark));
     return mark();
   }
   {
     const Range range("pyramid");
-    const Tail& tail = prepared.tails[part];
-    for (int l = 1; l < (tail.levels > 0 ? tail.first : frame.levels); ++l) {
-      GLINT_RETURN_IF_ERROR(BuildLevel(stream.view(), frame, l, multiprocessors));
-    }
-    if (tail.levels > 0) GLINT_RETURN_IF_ERROR(BuildTail(stream.view(), frame, tail));
+    GLINT_RETURN_IF_ERROR(BuildCascade(stream.view(), frame, prepared.tails[part], multiprocessors));
   }
   GLINT_RETURN_IF_ERROR(mark());
   {

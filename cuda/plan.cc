@@ -255,7 +255,7 @@ Frame Plan::MakePart(int part) const {
 
 Plan::PlacedTail Plan::MakeTail(const Frame& part, int multiprocessors) {
   PlacedTail placed;
-  if (key_.options.pyramid != Pyramid::kCascaded || !IsOrbKind(key_.options)) return placed;
+  if (key_.options.pyramid != Pyramid::kCascaded) return placed;
   const TailPlan plan = PlanTail(part, column_taps_, row_taps_, multiprocessors);
   placed.tail = plan.tail;
   placed.columns = AddTable(plan.columns);

@@ -23,6 +23,9 @@ absl::Status BuildDirectLevels(StreamView stream, const Frame& frame, int multip
 // tail.cu: the frame's rows of the tail's levels, likewise, in one launch.
 absl::Status BuildTail(StreamView stream, const Frame& frame, const Tail& tail);
 
+// pyramid.cu: those of all levels but the first; `tail`: the smallest ones, if any.
+absl::Status BuildCascade(StreamView stream, const Frame& frame, const Tail& tail, int multiprocessors);
+
 // corners.cu: candidates of the frame's strips of all levels and the histogram of their keys. FAST, its score (or
 // Harris at every corner), suppression, border, mask.
 struct CornerTiling {
