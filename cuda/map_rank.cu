@@ -50,7 +50,7 @@ template <bool kCells>
 __device__ __forceinline__ void FillRange(const Frame& frame, const Source<kCells>& source, const Binning& bin_of,
                                           PlaceRange range, Memory& memory) {
   const uint32_t count = range.end - range.first;
-  source.ForEach([&](Candidate c) {
+  source.ForEachOf(bin_of.LevelOfBin(range.high), bin_of.LevelOfBin(range.low), [&](Candidate c) {
     const int bin = bin_of(c);
     if (bin < range.low || bin > range.high) return;
     memory.entry[memory.above[bin] - range.first + atomicAdd(&memory.taken[bin], 1u)] = Order(c);

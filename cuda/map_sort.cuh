@@ -102,14 +102,31 @@ struct Source {
   // Calls `f` with each corner; the block's warps share them out.
   template <typename F>
   __device__ __forceinline__ void ForEach(F f) const {
+    ForEachIn(0, chunks, f);
+  }
+
+  // Likewise; of shortlists those of the levels low..high alone. All lanes must call.
+  template <typename F>
+  __device__ __forceinline__ void ForEachOf(int low, int high, F f) const {
+    if (kCells) {
+      ForEach(f);
+    } else {
+      const uint32_t before = __shfl_sync(kFullWarp, upto - (count + kChunk - 1) / kChunk, low);
+      ForEachIn(before, __shfl_sync(kFullWarp, upto, high), f);
+    }
+  }
+
+  // Of chunks begin..end - 1.
+  template <typename F>
+  __device__ __forceinline__ void ForEachIn(uint32_t begin, uint32_t end, F f) const {
 #pragma unroll 1
-    for (uint32_t first = threadIdx.x / kWarp; first < chunks; first += kLoads * kMapRankWarps) {
+    for (uint32_t first = begin + threadIdx.x / kWarp; first < end; first += kLoads * kMapRankWarps) {
       uint4 both[kLoads];
 #pragma unroll
       for (int i = 0; i < kLoads; ++i) both[i] = Load(first + i * kMapRankWarps);
 #pragma unroll
       for (int i = 0; i < kLoads; ++i) {
-        if (first + i * kMapRankWarps >= chunks) break;
+        if (first + i * kMapRankWarps >= end) break;
         const Candidate one = CornerIn(both[i].x, both[i].y);
         const Candidate two = CornerIn(both[i].z, both[i].w);
         if (one.key != 0) f(one);
@@ -130,6 +147,7 @@ struct Binning {
 
   __device__ __forceinline__ int Lowest(int level) const { return kRankBins - ((level + 1) << level_bits); }
   __device__ __forceinline__ int Highest(int level) const { return Lowest(level - 1) - 1; }
+  __device__ __forceinline__ int LevelOfBin(int bin) const { return (kRankBins - 1 - bin) >> level_bits; }
   __device__ __forceinline__ int OfKey(uint32_t key) const {
     const int last = (1 << level_bits) - 1;
     return Clamp(static_cast<int>(key >> shift) - top + last, 0, last);
