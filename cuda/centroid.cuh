@@ -1,7 +1,7 @@
 // The angle of a corner: the intensity centroid of the disc (Rosin 1999; Rublee et al. 2011, section 3.2),
 //   m10 = sum u * I,  m01 = sum v * I,  angle = fastAtan2(m01, m10).
-// Lanes read vectors of 8 pixels, several rows at a time (3 for patch_size 31), cut the disc out with byte masks and
-// sum with dp4a.
+// Lanes read vectors of 8 pixels, several rows at a time (3 for patch_size 31), cut the disc out with masks of a bit
+// for each byte, which are loaded for several rows at once, and sum with dp4a.
 #ifndef GLINT_CUDA_CENTROID_CUH_
 #define GLINT_CUDA_CENTROID_CUH_
 
@@ -10,9 +10,6 @@
 #include "cuda/device.cuh"
 
 namespace glint::cuda {
-
-inline constexpr int kAngleLanes = 16;   // that find an angle
-inline constexpr int kRowsInFlight = 6;  // loads of a lane before the first use
 
 // What a lane reads of every disc.
 struct DiscLane {
@@ -35,6 +32,13 @@ __device__ __forceinline__ int AngleLanesSum(int v) {
   return v;
 }
 
+// Bytes 0xff where the sign bits are set, else 0.
+__device__ __forceinline__ uint32_t SignsToBytes(uint32_t v) {
+  uint32_t bytes;
+  asm("prmt.b32 %0, %1, %1, 0xba98;" : "=r"(bytes) : "r"(v));
+  return bytes;
+}
+
 // By kAngleLanes lanes; valid in all of them. All lanes of the warp must call.
 __device__ __forceinline__ float CentroidAngle(const Frame& frame, const Level& level, const DiscLane& mine, int x,
                                                int y) {
@@ -46,22 +50,23 @@ __device__ __forceinline__ float CentroidAngle(const Frame& frame, const Level& 
     const int skew = (x - half) & 7;
     const uint8_t* pixels =
         level.image + static_cast<size_t>(y - half) * level.pitch + (x - half - skew) + 8 * mine.vector;
-    const uint2* masks = frame.disc_masks + skew * rows * frame.disc_vectors + mine.vector;
+    const uint2* masks = frame.disc_masks + skew * frame.disc_batches * kAngleLanes + threadIdx.x % kAngleLanes;
     int sum = 0;
     int ramp = 0;  // sum of column within the vector * pixel
     for (int first = mine.first_row; first < rows; first += kRowsInFlight * mine.row_step) {
-      uint2 p[kRowsInFlight], mask[kRowsInFlight];
+      const uint2 mask = *masks;
+      masks += kAngleLanes;
+      uint2 p[kRowsInFlight];
 #pragma unroll
       for (int i = 0; i < kRowsInFlight; ++i) {
         const int v = first + i * mine.row_step;
         const bool exists = v < rows;
         p[i] = exists ? *reinterpret_cast<const uint2*>(pixels + v * level.pitch) : make_uint2(0, 0);
-        mask[i] = exists ? masks[v * frame.disc_vectors] : make_uint2(0, 0);
       }
 #pragma unroll
       for (int i = 0; i < kRowsInFlight; ++i) {
-        const uint32_t a = p[i].x & mask[i].x;
-        const uint32_t b = p[i].y & mask[i].y;
+        const uint32_t a = p[i].x & SignsToBytes(mask.x << i);
+        const uint32_t b = p[i].y & SignsToBytes(mask.y << i);
         const int row_sum = __dp4a(b, 0x01010101u, __dp4a(a, 0x01010101u, 0u));
         ramp = __dp4a(b, 0x07060504u, __dp4a(a, 0x03020100u, static_cast<unsigned>(ramp)));
         sum += row_sum;

@@ -53,6 +53,9 @@ GLINT_HD inline uint32_t FromOrderedKey(uint32_t key) { return key ^ (key >> 31 
 // Histogram of keys, finest where it matters: FAST scores have a bin each; Harris keys are binned logarithmically.
 inline constexpr int kBins = 1024;
 
+inline constexpr int kAngleLanes = 16;   // that find an angle
+inline constexpr int kRowsInFlight = 6;  // loads of such a lane before the first use, at most 8
+
 // Written with atomics; only sums and sets come out of them, never an order. All zero before a frame: the corner
 // stage clears the second half, which it does not use, the orientation stage clears the first, which is done with.
 struct Counters {
@@ -120,9 +123,11 @@ struct Frame {
   bool orient;
   bool orient_early;  // angles of all of the shortlist, beside its scores, instead of those kept alone
   uint8_t half_width[kMaxHalfPatch + 1];  // of the disc's row v, at element |v|
-  // The disc as byte masks over rows of `disc_vectors` 8-byte vectors, for each of the 8 columns of a vector in which a
-  // row may begin: [8][2 * half_patch + 1][disc_vectors].
+  // The disc, whose rows are `disc_vectors` vectors of 8 bytes, as a bit for each byte, for each of the 8 columns of a
+  // vector in which a row may begin and each batch of rows: [8][disc_batches][kAngleLanes]. A lane has one vector of
+  // every (kAngleLanes / disc_vectors)-th row; its i-th row of a batch is bit 7 - i of the mask's bytes.
   int disc_vectors;
+  int disc_batches;
   const uint2* disc_masks;
   int descriptor_reach;       // farthest turned point of the pattern, pixels
   const RbriefPair* pattern;  // kRbriefBits, null without descriptors

@@ -26,18 +26,21 @@ size_t RoundUp(size_t n, size_t to) { return (n + to - 1) / to * to; }
 int DivideUp(int n, int by) { return (n + by - 1) / by; }
 
 // See Frame::disc_masks.
-std::vector<uint64_t> MakeDiscMasks(const PatchDisc& disc, int* vectors) {
+std::vector<uint64_t> MakeDiscMasks(const PatchDisc& disc, int* vectors, int* batches) {
   constexpr int kVector = 8;
   const int side = 2 * disc.half + 1;
   *vectors = DivideUp(side + kVector - 1, kVector);
-  std::vector<uint64_t> masks;
+  const int row_step = kAngleLanes / *vectors;
+  *batches = DivideUp(DivideUp(side, row_step), kRowsInFlight);
+  std::vector<uint64_t> masks(static_cast<size_t>(kVector * *batches * kAngleLanes));
   for (int skew = 0; skew < kVector; ++skew) {
-    for (int v = -disc.half; v <= disc.half; ++v) {
-      const int half_width = disc.half_width[std::abs(v)];
+    for (int row = 0; row < side; ++row) {
+      const int half_width = disc.half_width[std::abs(row - disc.half)];
+      const int of_lane = row / row_step;
+      const int first = (skew * *batches + of_lane / kRowsInFlight) * kAngleLanes + row % row_step * *vectors;
       for (int column = 0; column < *vectors * kVector; ++column) {
-        if (column % kVector == 0) masks.push_back(0);
-        const int u = column - skew - disc.half;
-        if (std::abs(u) <= half_width) masks.back() |= uint64_t{0xff} << (8 * (column % kVector));
+        if (std::abs(column - skew - disc.half) > half_width) continue;
+        masks[first + column / kVector] |= uint64_t{0x80} >> (of_lane % kRowsInFlight) << (8 * (column % kVector));
       }
     }
   }
@@ -96,7 +99,7 @@ Plan::Plan(const PlanKey& key, int multiprocessors) : key_(key) {
   const PatchDisc disc = MakePatchDisc(options.patch_size);
   frame_.half_patch = disc.half;
   std::copy_n(disc.half_width.begin(), disc.half + 1, frame_.half_width);
-  disc_offset_ = AddTable(MakeDiscMasks(disc, &frame_.disc_vectors));
+  disc_offset_ = AddTable(MakeDiscMasks(disc, &frame_.disc_vectors, &frame_.disc_batches));
   const bool describe = options.descriptor == Descriptor::kRbrief;
   if (describe) {
     const RbriefPattern pattern = MakeRbriefPattern(options.patch_size);
