@@ -32,6 +32,10 @@ struct alignas(16) Grid {
 // Pixels first to last of an axis.
 struct Span {
   int first, last;
+
+  __device__ __forceinline__ bool Has(int i) const {
+    return static_cast<uint32_t>(i - first) <= static_cast<uint32_t>(last - first);
+  }
 };
 
 // Pixels of a level that fall on pixels low..high of the image, and perhaps some beside them. `image`, `size`: how many
@@ -43,39 +47,65 @@ __device__ __forceinline__ Span PixelsOn(int low, int high, float inverse_scale,
   return {Clamp(first, 0, size - 1), high >= image - 1 ? size - 1 : Min(last, size - 1)};
 }
 
-// Gathers into the window around pixel (x, y) of the image what a level has there; returns the greatest entry on the
-// pixel itself.
-__device__ __forceinline__ uint64_t GatherLevel(const Frame& frame, const Grid& grid, const uint64_t* cells, int x,
-                                                int y, int reach, uint32_t* window) {
+// What a level has where its pixels fall into the window around a pixel of the image.
+struct Look {
+  Span across, down;    // pixels of the level
+  int u_first, u_last;  // cells
+  int v_first, v_last;
+  uint64_t entry[4];  // of two by two cells; most often there is one
+};
+
+// `cells`: of the frame.
+__device__ __forceinline__ void LoadEntries(const uint64_t* cells, const Grid& grid, int u, int v, Look& look) {
+  const uint64_t* at = cells + grid.first_cell + v * grid.cells_x + u;
+  const bool right = u < look.u_last;
+  const bool below = v < look.v_last;
+  look.entry[0] = at[0];
+  look.entry[1] = right ? at[1] : 0;
+  look.entry[2] = below ? at[grid.cells_x] : 0;
+  look.entry[3] = right && below ? at[grid.cells_x + 1] : 0;
+}
+
+__device__ __forceinline__ Look LookAt(const Frame& frame, const Grid& grid, const uint64_t* cells, int x, int y,
+                                       int reach) {
+  const Level& image = frame.level[0];
+  Look look;
+  look.across = PixelsOn(x - reach, x + reach, grid.inverse_scale, image.width, grid.width);
+  look.down = PixelsOn(y - reach, y + reach, grid.inverse_scale, image.height, grid.height);
+  look.u_first = DivideByCell(look.across.first, grid.cell_width_reciprocal);
+  look.u_last = DivideByCell(look.across.last, grid.cell_width_reciprocal);
+  look.v_first = DivideByCell(look.down.first, grid.cell_height_reciprocal);
+  look.v_last = DivideByCell(look.down.last, grid.cell_height_reciprocal);
+  LoadEntries(cells, grid, look.u_first, look.v_first, look);
+  return look;
+}
+
+// Gathers what is there into the window around pixel (x, y) of the image; returns the greatest entry on the pixel
+// itself.
+__device__ __forceinline__ uint64_t Gather(const Frame& frame, const Grid& grid, const uint64_t* cells, Look& look,
+                                           int x, int y, int reach, uint32_t* window) {
   const Level& image = frame.level[0];
   const int side = 2 * reach + 1;
-  const Span across = PixelsOn(x - reach, x + reach, grid.inverse_scale, image.width, grid.width);
-  const Span down = PixelsOn(y - reach, y + reach, grid.inverse_scale, image.height, grid.height);
-  const int u_first = DivideByCell(across.first, grid.cell_width_reciprocal);
-  const int u_last = DivideByCell(across.last, grid.cell_width_reciprocal);
-  const int v_last = DivideByCell(down.last, grid.cell_height_reciprocal);
   uint64_t best = 0;
-  // Two by two cells at once; most often there is one.
 #pragma unroll 1
-  for (int v = DivideByCell(down.first, grid.cell_height_reciprocal); v <= v_last; v += 2) {
+  for (int v = look.v_first; v <= look.v_last; v += 2) {
 #pragma unroll 1
-    for (int u = u_first; u <= u_last; u += 2) {
-      const uint64_t* at = cells + grid.first_cell + v * grid.cells_x + u;
-      const bool right = u < u_last;
-      const bool below = v < v_last;
-      const uint64_t entry[4] = {at[0], right ? at[1] : 0, below ? at[grid.cells_x] : 0,
-                                 right && below ? at[grid.cells_x + 1] : 0};
+    for (int u = look.u_first; u <= look.u_last; u += 2) {
+      if (u > look.u_first || v > look.v_first) LoadEntries(cells, grid, u, v, look);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        if (entry[i] == 0) continue;
-        const int its_x = XOf(PositionOf(entry[i]));
-        const int its_y = YOf(PositionOf(entry[i]));
-        if (its_x < across.first || its_x > across.last || its_y < down.first || its_y > down.last) continue;
+        if (look.entry[i] == 0) continue;
+        const int its_x = XOf(PositionOf(look.entry[i]));
+        const int its_y = YOf(PositionOf(look.entry[i]));
+        if (!look.across.Has(its_x) || !look.down.Has(its_y)) continue;
         const int dx = ImagePosition(its_x, grid.scale, image.width) - x + reach;
         const int dy = ImagePosition(its_y, grid.scale, image.height) - y + reach;
-        if (dx < 0 || dx >= side || dy < 0 || dy >= side) continue;
-        atomicAdd(&window[dy * side + dx], (1u << kTotalShift) + RawOf(entry[i]));
-        if (dx == reach && dy == reach) best = entry[i] > best ? entry[i] : best;
+        if (static_cast<uint32_t>(dx) >= static_cast<uint32_t>(side) ||
+            static_cast<uint32_t>(dy) >= static_cast<uint32_t>(side)) {
+          continue;
+        }
+        atomicAdd(&window[dy * side + dx], (1u << kTotalShift) + RawOf(look.entry[i]));
+        if (dx == reach && dy == reach) best = look.entry[i] > best ? look.entry[i] : best;
       }
     }
   }
@@ -86,6 +116,7 @@ template <int kLanesPerCell>
 __global__ void __launch_bounds__(kThreads)
     AggregateKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT MapFrame map) {
   constexpr int kCells = kThreads / kLanesPerCell;
+  constexpr int kAtOnce = kLanesPerCell == kFewLanes ? 2 : 1;  // levels of a lane
   extern __shared__ uint32_t windows[];
   __shared__ Candidate survivor[kCells];
   __shared__ Grid grids[kMaxLevels];
@@ -120,12 +151,23 @@ __global__ void __launch_bounds__(kThreads)
     const float scale = grids[LevelOf(position)].scale;
     const int x = ImagePosition(XOf(position), scale, frame.level[0].width);
     const int y = ImagePosition(YOf(position), scale, frame.level[0].height);
+    const uint64_t* cells = map.cells + turn * map.cell_count;
 #pragma unroll 1
-    for (int l = lane; l < frame.levels; l += kLanesPerCell) {
-      const Grid grid = grids[l];
-      if (grid.width == 0 || grid.height == 0) continue;
-      const uint64_t found = GatherLevel(frame, grid, map.cells + turn * map.cell_count, x, y, map.reach, window);
-      best = found > best ? found : best;
+    for (int first = lane; first < frame.levels; first += kAtOnce * kLanesPerCell) {
+      Look look[kAtOnce];
+      bool exists[kAtOnce];
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        const int l = first + i * kLanesPerCell;
+        exists[i] = l < frame.levels && grids[l].width > 0;
+        if (exists[i]) look[i] = LookAt(frame, grids[l], cells, x, y, map.reach);
+      }
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        if (!exists[i]) continue;
+        const uint64_t found = Gather(frame, grids[first + i * kLanesPerCell], cells, look[i], x, y, map.reach, window);
+        best = found > best ? found : best;
+      }
     }
   }
   __syncwarp();
