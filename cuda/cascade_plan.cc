@@ -71,7 +71,7 @@ bool FitPairWindows(const AxisTaps& axis) {
 
 std::vector<ColumnPair> MakeColumnPairs(const AxisTaps& axis, bool one_window) {
   std::vector<ColumnPair> pairs;
-  for (int first = 0; first < axis.to || pairs.size() % 2 != 0; first += 2) {
+  for (int first = 0; first < axis.to || pairs.size() % 4 != 0; first += 2) {
     ColumnPair pair{};
     uint32_t word = 0;
     for (int i = 0; i < 2; ++i) {

@@ -41,7 +41,7 @@ std::vector<RowMix> MakeRowSteps(const AxisTaps& axis);
 // Whether the pixels of any pair of columns lie within two words.
 bool FitPairWindows(const AxisTaps& axis);
 
-// For a level by pairs: an even number of pairs. With `one_window` both columns read column 0's words.
+// For a level by pairs: whole fours of them. With `one_window` both columns read column 0's words.
 std::vector<ColumnPair> MakeColumnPairs(const AxisTaps& axis, bool one_window);
 
 // The input rows that are needed. Padded.

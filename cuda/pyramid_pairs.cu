@@ -1,11 +1,12 @@
 // Levels whose columns lie too far apart for pyramid.cu: those of Pyramid::kDirect, of which each comes from the image
 // itself, all in one launch; and cascaded ones at large factors. The equations are those of pyramid.cu.
 //
-// A thread makes two pairs of neighbouring columns, half a row apart, so that at any factor neighbouring threads read
-// and write what lies close together: what such a level costs is the lines of the cache that its loads touch. It walks
-// down the input rows that are needed, as the table of steps has them: each goes through the row pass once, and is
-// mixed with the one before where an output row lies between them. A pair whose four pixels lie within two words costs
-// a row two loads, a byte permute and two dot products; if they do not, each of its columns has a window of its own.
+// A thread makes two pairs of neighbouring columns, half a row apart, or four, so that at any factor neighbouring
+// threads read and write what lies close together: what such a level costs is the lines of the cache that its loads
+// touch. It walks down the input rows that are needed, as the table of steps has them: each goes through the row pass
+// once, and is mixed with the one before where an output row lies between them. A pair whose four pixels lie within two
+// words costs a row two loads, a byte permute and two dot products; if they do not, each of its columns has a window of
+// its own.
 #include <algorithm>
 
 #include "cuda/cascade.cuh"
@@ -17,7 +18,8 @@ namespace glint::cuda {
 namespace {
 
 constexpr int kBlock = 128;
-constexpr int kPairs = 2;  // a thread's
+constexpr int kFewPairs = 2;   // a thread's
+constexpr int kManyPairs = 4;  // where there is more than enough to do
 
 struct PairLevel {
   const uint8_t* from[2];  // image, mask
@@ -26,6 +28,7 @@ struct PairLevel {
   const RowStep* steps;
   int from_words;  // from row to row
   int to_pitch;
+  int width;
   int groups;        // threads side by side
   uint32_t inverse;  // of `groups`, see Divided()
   int first_step;
@@ -80,7 +83,7 @@ struct Pair {
 };
 
 // `count` steps of a thread from `step` on; none if it is beyond the last.
-template <bool kOneWindow, int kBatch>
+template <int kPairs, bool kOneWindow, int kBatch>
 __device__ __forceinline__ void WalkDown(const PairLevel& level, int count, int group, int step, bool is_mask) {
   const bool inside = step < level.end_step;
   ColumnPair tables[kPairs] = {};
@@ -155,7 +158,9 @@ __device__ __forceinline__ void WalkDown(const PairLevel& level, int count, int 
 }
 
 // blockIdx.z: 0 the image, 1 the mask. Neighbouring threads make neighbouring pairs, then the next rows.
-__global__ void __launch_bounds__(kBlock) BuildPairsKernel(GLINT_KERNEL_ARGUMENT PairLevels levels) {
+template <int kPairs>
+__global__ void __launch_bounds__(kBlock, kPairs == kManyPairs ? 7 : 1)
+    BuildPairsKernel(GLINT_KERNEL_ARGUMENT PairLevels levels) {
   AllowSuccessor();
   int l = 0;
   while (l + 1 < levels.count && static_cast<int>(blockIdx.x) >= levels.level[l + 1].first_block) ++l;
@@ -165,9 +170,9 @@ __global__ void __launch_bounds__(kBlock) BuildPairsKernel(GLINT_KERNEL_ARGUMENT
       Divided((blockIdx.x - level.first_block) * kBlock + threadIdx.x, level.groups, level.inverse, &group);
   const int step = level.first_step + strip * levels.steps;
   if (level.one_window) {
-    WalkDown<true, 4>(level, levels.steps, group, step, blockIdx.z == 1);
+    WalkDown<kPairs, true, kPairs == kFewPairs ? 4 : 2>(level, levels.steps, group, step, blockIdx.z == 1);
   } else {
-    WalkDown<false, 2>(level, levels.steps, group, step, blockIdx.z == 1);
+    WalkDown<kPairs, false, 2>(level, levels.steps, group, step, blockIdx.z == 1);
   }
 }
 
@@ -179,12 +184,11 @@ PairLevel MakePairLevel(const Level& from, const Level& level) {
   made.from[1] = from.mask;
   made.to[0] = level.image;
   made.to[1] = level.mask;
+  made.width = level.width;
   made.pairs = level.column_pairs;
   made.steps = level.pair_steps;
   made.from_words = from.pitch / 4;
   made.to_pitch = level.pitch;
-  made.groups = DivideUp(level.width, 2 * kPairs);
-  made.inverse = 0xffffffffu / made.groups;
   made.first_step = level.first_step & ~1;
   made.end_step = level.end_step;
   made.first_row = level.first_row;
@@ -194,25 +198,32 @@ PairLevel MakePairLevel(const Level& from, const Level& level) {
 }
 
 absl::Status Launch(StreamView stream, PairLevels* levels, unsigned images, int multiprocessors) {
-  const auto threads = [&](const PairLevel& level, int steps) {
+  const auto threads = [](const PairLevel& level, int steps) {
     return level.groups * DivideUp(level.end_step - level.first_step, steps);
   };
-  const auto is_enough = [&](int steps) {
-    constexpr int kWarpsPerMultiprocessor = 24;
+  // Divides the levels among threads; returns whether there are `warps` for each multiprocessor.
+  const auto divide = [&](int pairs, int steps, int warps) {
     int64_t sum = 0;
-    for (int i = 0; i < levels->count; ++i) sum += threads(levels->level[i], steps);
-    return sum >= int64_t{kWarpsPerMultiprocessor} * kWarp * multiprocessors;
+    levels->steps = steps;
+    for (int i = 0; i < levels->count; ++i) {
+      PairLevel& level = levels->level[i];
+      level.groups = DivideUp(level.width, 2 * pairs);
+      level.inverse = 0xffffffffu / level.groups;
+      sum += threads(level, steps);
+    }
+    return sum >= int64_t{warps} * kWarp * multiprocessors;
   };
-  // Where there is enough work, fewer threads with more rows each spend less on getting ready.
-  levels->steps = 32;
-  while (levels->steps > 4 && !is_enough(levels->steps)) levels->steps /= 2;
+  // Where there is enough work, fewer threads with more of it spend less on getting ready.
+  const bool many = divide(kManyPairs, 32, 96) || divide(kManyPairs, 16, 30);
+  if (!many && !divide(kFewPairs, 16, 24) && !divide(kFewPairs, 8, 24)) divide(kFewPairs, 4, 0);
   int blocks = 0;
   for (int i = 0; i < levels->count; ++i) {
     levels->level[i].first_block = blocks;
     blocks += DivideUp(threads(levels->level[i], levels->steps), kBlock);
   }
   KernelLaunch launch;
-  launch.kernel = reinterpret_cast<const void*>(&BuildPairsKernel);
+  launch.kernel = many ? reinterpret_cast<const void*>(&BuildPairsKernel<kManyPairs>)
+                       : reinterpret_cast<const void*>(&BuildPairsKernel<kFewPairs>);
   launch.block = dim3(kBlock);
   launch.grid = dim3(blocks, 1, images);
   launch.overlaps_predecessor = true;

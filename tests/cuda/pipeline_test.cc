@@ -205,6 +205,16 @@ TEST_F(CudaPipelineTest, ImagesInPartsAndWholeSideBySide) {
   for (std::thread& thread : threads) thread.join();
 }
 
+TEST_F(CudaPipelineTest, LevelsOfLargeFactorsInParts) {
+  uint32_t seed = 1;
+  for (float factor : {1.4f, 1.7f, 2.0f}) {
+    DetectorOptions options = OrbOptions();
+    options.scale_factor = factor;
+    options.edge_threshold = 9;
+    EXPECT_TRUE(Equal(options, testing::Texture({2003, 1999}, ++seed)));
+  }
+}
+
 TEST_F(CudaPipelineTest, PinnedInputOfAnyStride) {
   const Image image = testing::Texture({333, 222}, 4);
   for (int stride : {333, 336, 400}) {
