@@ -7,8 +7,12 @@
 namespace glint::cuda {
 namespace {
 
+// Blocks that a multiprocessor has room for: at most 96 registers a thread. Those of larger windows lack shared memory.
+template <int kRadius>
+constexpr int kBlocks = kRadius <= 3 ? 5 : 1;
+
 template <int kRadius, bool kByOne>
-__global__ void __launch_bounds__(StripsAtOnce<kRadius, kByOne>() * kWarp)
+__global__ void __launch_bounds__(StripsAtOnce<kRadius, kByOne>() * kWarp, kBlocks<kRadius>)
     DenseHarrisKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT MapFrame map) {
   constexpr int kWarps = StripsAtOnce<kRadius, kByOne>();
   __shared__ Strip<kRadius, kByOne> strips[kWarps];
@@ -19,12 +23,12 @@ __global__ void __launch_bounds__(StripsAtOnce<kRadius, kByOne>() * kWarp)
   const int number = blockIdx.x * kWarps + warp;
   if (number >= map.strips) return;
   const Level& level = frame.level[0];
-  const int side = SideColumns(kRadius, map.radius);
-  const int answered = kStripColumns - 2 * side;
-  const int x0 = number % map.strips_x * answered;
+  const StripSpan span = SpanOf(kRadius, kByOne ? 1 : map.radius);
+  const int x = number % map.strips_x * span.columns - LeadOf(span);
+  const int x0 = x + span.first;
   const int y0 = number / map.strips_x * map.strip_rows;
-  Walker<kRadius, kByOne> walker(frame, map, strips[warp], list, x0 - side);
-  walker.Walk(x0, Min(x0 + answered, level.width), y0, Min(y0 + map.strip_rows, level.height));
+  Walker<kRadius, kByOne> walker(frame, map, strips[warp], list, x);
+  walker.Walk(x0, Min(x0 + span.columns, level.width), y0, Min(y0 + map.strip_rows, level.height));
 }
 
 struct Kernel {
@@ -77,7 +81,10 @@ __global__ void __launch_bounds__(256)
 
 }  // namespace
 
-int DenseHarrisColumns(int block_radius, int radius) { return kStripColumns - 2 * SideColumns(block_radius, radius); }
+int DenseHarrisStrips(int width, int block_radius, int radius) {
+  const StripSpan span = SpanOf(block_radius, radius);
+  return (width + LeadOf(span) - span.first + span.columns - 1) / span.columns;
+}
 
 absl::Status FindDenseHarris(StreamView stream, const Frame& frame, const MapFrame& map) {
   const Level& level = frame.level[0];

@@ -14,7 +14,8 @@ inline constexpr int kHeldRows = 16;              // of responses; a power of 2,
 inline constexpr int kFound = 2 * kStripColumns;  // a row can bring kStripColumns
 inline constexpr float kOutside = -3.0e38f;       // less than any measure
 inline constexpr int kRowsBetweenLooks = 4;       // at the greatest measure so far
-inline constexpr float kInside = 3.0e38f;
+inline constexpr int kTableRows = kMostStripRows + 32;  // strip, window and suppression
+inline constexpr uint32_t kMirroredRow = 0x80000000u;
 
 // kByOne: a radius of suppression of 1.
 template <int kRadius, bool kByOne>
@@ -22,6 +23,7 @@ struct Strip {
   float4 dx[2 * kRadius + 1][kWarp];  // gradients of the lane's columns
   float4 dy[2 * kRadius + 1][kWarp];
   Candidate found[kFound];
+  uint32_t row[kTableRows];  // where the image's rows begin, from the one above the first of gradients
   float response[kByOne ? 1 : kHeldRows][kByOne ? 1 : kStripColumns];
 };
 
@@ -33,9 +35,20 @@ constexpr int StripsAtOnce() {
   return kByOne && 4 * kBytes <= kMost ? 4 : 2 * kBytes <= kMost ? 2 : 1;
 }
 
-// Columns at each side that are not answered for: gradient, window and suppression; whole lanes, for aligned loads.
-__host__ __device__ constexpr int SideColumns(int block_radius, int radius) {
-  return (1 + block_radius + radius + kLaneColumns - 1) / kLaneColumns * kLaneColumns;
+// Columns of a strip that answer, in whole lanes for aligned loads: all but those that gradient, window and suppression
+// need at each side.
+struct StripSpan {
+  int first;  // of those that answer
+  int columns;
+};
+__host__ __device__ constexpr StripSpan SpanOf(int block_radius, int radius) {
+  const int side = 1 + block_radius + radius;
+  return {side, (kStripColumns - 2 * side) / kLaneColumns * kLaneColumns};
+}
+
+// Columns of the first strip left of the image.
+__host__ __device__ constexpr int LeadOf(StripSpan span) {
+  return (span.first + kLaneColumns - 1) / kLaneColumns * kLaneColumns;
 }
 
 // Whether Reflect101(i, n) runs backwards at i: gradients along the axis then have the other sign. Where it turns they
@@ -68,6 +81,46 @@ struct PixelRow {
       difference[k] = p[k + 2] - p[k];
       sum[k] = fmaf(2.0f, p[k + 1], p[k]) + p[k + 2];
     }
+  }
+};
+
+// Where a lane's pixels of a row are: in a word, or two if the strip leaves the image and they are reflections.
+struct LanePixels {
+  bool inside;            // the strip does not leave the image
+  int word;               // the first, as an offset in the row
+  uint32_t selector;      // of the pixels from both
+  uint32_t mirrored = 0;  // bit k: column k is, see IsMirrored()
+
+  // `x`: the lane's leftmost column.
+  __device__ __forceinline__ LanePixels(const Level& level, int x, bool is_inside)
+      : inside(is_inside), word(x), selector(0x3210) {
+    if (inside) return;
+    // Neighbouring columns reflected are at most as far apart as they were.
+    int column[kLaneColumns];
+#pragma unroll
+    for (int k = 0; k < kLaneColumns; ++k) {
+      column[k] = Reflect101(x + k, level.width);
+      mirrored |= IsMirrored(x + k, level.width) ? 1u << k : 0u;
+      word = k == 0 ? column[k] : Min(word, column[k]);
+    }
+    word = Min(word / kLaneColumns * kLaneColumns, level.pitch - 2 * kLaneColumns);
+    selector = 0;
+#pragma unroll
+    for (int k = 0; k < kLaneColumns; ++k) selector |= static_cast<uint32_t>(column[k] - word) << (4 * k);
+  }
+
+  // On their way to the lane; `row`: of Strip::row.
+  struct Loaded {
+    uint32_t first, second;
+  };
+  __device__ __forceinline__ Loaded Load(const uint8_t* image, uint32_t row) const {
+    const auto* at = reinterpret_cast<const uint32_t*>(image + ((row & ~kMirroredRow) + word));
+    Loaded loaded = {at[0], 0};
+    if (!inside) loaded.second = at[1];
+    return loaded;
+  }
+  __device__ __forceinline__ PixelRow RowOf(Loaded loaded) const {
+    return PixelRow(__byte_perm(loaded.first, loaded.second, selector));
   }
 };
 

@@ -8,9 +8,11 @@
 // of measures in shared memory. Outside the image the products of gradients are reflected: the gradients of a reflected
 // image are those of the pixel that it mirrors but for their sign, which is put right.
 //
-// The loop over rows is short on purpose: unrolled over the window it would not fit the instruction cache.
+// The loop over rows is short on purpose, and the image's border adds little to it: warps wait for instructions if it
+// does not fit the cache next to their scheduler. So where reflections are is worked out before the loop: for columns,
+// in which of two words a lane's pixels are; for rows, where they begin, in a table.
 //
-// Shared memory for a warp: 0.5 KiB for each row of the window; what was found, 2 KiB; measures, 8 KiB.
+// Shared memory for a warp: 1 KiB for each row of the window; what was found, 2 KiB; measures, 8 KiB; the table.
 #ifndef GLINT_CUDA_DENSE_WALKER_CUH_
 #define GLINT_CUDA_DENSE_WALKER_CUH_
 
@@ -31,11 +33,9 @@ struct Walker {
   Strip<kRadius, kByOne>& strip;
   MapList& list;
   int lane;
-  int x;                     // of the lane's leftmost column
-  bool inside_x;             // the strip does not leave the image
-  int column[kLaneColumns];  // where the lane's pixels are
-  bool mirrored[kLaneColumns];
-  float cap[kLaneColumns];  // kOutside if the column's measure does not exist
+  int x;  // of the lane's leftmost column
+  LanePixels pixels;
+  bool exists[kLaneColumns];  // the column's measure
   int found = 0;
   uint32_t known;  // OrderedKey() of the greatest measure that the warp knows of
   uint32_t seen;   // of what all have found, at the last look
@@ -50,28 +50,12 @@ struct Walker {
         list(to),
         lane(threadIdx.x % kWarp),
         x(strip_x + kLaneColumns * lane),
-        inside_x(strip_x >= 0 && strip_x + kStripColumns <= level.width) {
+        pixels(level, x, strip_x >= 0 && strip_x + kStripColumns <= level.width) {
 #pragma unroll
     for (int k = 0; k < kLaneColumns; ++k) {
-      column[k] = inside_x ? x + k : Reflect101(x + k, level.width);
-      mirrored[k] = !inside_x && IsMirrored(x + k, level.width);
       const int at = kLaneColumns * lane + k;
-      const bool exists = at > kRadius && at < kStripColumns - 1 - kRadius && x + k >= 0 && x + k < level.width;
-      cap[k] = exists ? kInside : kOutside;
+      exists[k] = at > kRadius && at < kStripColumns - 1 - kRadius && x + k >= 0 && x + k < level.width;
     }
-  }
-
-  // With `mirrors` false, row and columns are inside the image.
-  __device__ __forceinline__ uint32_t Load(int y, bool mirrors) const {
-    if (!mirrors) {
-      return *reinterpret_cast<const uint32_t*>(map.harris_image + static_cast<size_t>(y) * level.pitch + x);
-    }
-    const uint8_t* row = map.harris_image + static_cast<size_t>(Reflect101(y, level.height)) * level.pitch;
-    if (inside_x) return *reinterpret_cast<const uint32_t*>(row + x);
-    uint32_t pixels = 0;
-#pragma unroll
-    for (int k = 0; k < kLaneColumns; ++k) pixels |= static_cast<uint32_t>(row[column[k]]) << (8 * k);
-    return pixels;
   }
 
   __device__ __forceinline__ void Flush() {
@@ -91,10 +75,13 @@ struct Walker {
     seen = *static_cast<volatile const uint32_t*>(&list.greatest);  // on its way until the next call
   }
 
+  __device__ __forceinline__ bool IsMasked(int px, int y) const {
+    return level.mask != nullptr && level.mask[static_cast<size_t>(y) * level.pitch + px] == 0;
+  }
+
   // Appends maxima of row y, one per lane at most. All lanes must call.
   __device__ __forceinline__ void Append(bool keep, int px, int y, float response) {
-    if (__any_sync(kFullWarp, keep) == 0) return;
-    if (keep && level.mask != nullptr) keep = level.mask[static_cast<size_t>(y) * level.pitch + px] != 0;
+    if (keep && IsMasked(px, y)) keep = false;
     const unsigned lanes = __ballot_sync(kFullWarp, keep);
     if (keep) {
       strip.found[found + LanesBelow(lanes)] = {PackPosition(0, px, y), OrderedKey(__float_as_uint(response))};
@@ -176,18 +163,23 @@ struct Walker {
 
     const int first = y0 - radius - kRadius;  // row of gradients
     const int last = y1 - 1 + radius + kRadius;
-    const bool mirrors = !inside_x || first < 1 || last >= level.height - 2;
-    const bool mirrors_once = level.height > radius + kRadius;
-    PixelRow above(Load(first - 1, mirrors));
-    PixelRow at(Load(first, mirrors));
-    uint32_t next = Load(first + 1, mirrors);
-    uint32_t after = Load(first + 2, mirrors);
-    int slot = 0;
-#pragma unroll 2
-    for (int v = first; v <= last; ++v) {
-      const PixelRow below(next);
+    const bool mirrors = !pixels.inside || first < 0 || last >= level.height;
+    for (int i = lane; i < last - first + 5; i += kWarp) {
+      const int y = Min(first - 1 + i, last + 1);
+      strip.row[i] = static_cast<uint32_t>(Reflect101(y, level.height) * level.pitch) |
+                     (IsMirrored(y, level.height) ? kMirroredRow : 0u);
+    }
+    __syncwarp();
+    const uint32_t* row = strip.row;
+    PixelRow above = pixels.RowOf(pixels.Load(map.harris_image, row[0]));
+    PixelRow at = pixels.RowOf(pixels.Load(map.harris_image, row[1]));
+    LanePixels::Loaded next = pixels.Load(map.harris_image, row[2]);
+    LanePixels::Loaded after = pixels.Load(map.harris_image, row[3]);
+    // The next row of gradients enters the window; in the slot it waits until it leaves.
+    const auto enter = [&](int slot) {
+      const PixelRow below = pixels.RowOf(next);
       next = after;
-      after = Load(Min(v + 3, last + 1), mirrors);
+      after = pixels.Load(map.harris_image, row[4]);
       float dx[kLaneColumns], dy[kLaneColumns];
 #pragma unroll
       for (int k = 0; k < kLaneColumns; ++k) {
@@ -195,28 +187,35 @@ struct Walker {
         dy[k] = below.sum[k] - above.sum[k];
       }
       if (mirrors) {
-        const bool mirrored_y = mirrors_once ? v < 0 || v >= level.height : IsMirrored(v, level.height);
+        const uint32_t flipped = (row[1] & kMirroredRow) != 0 ? ~pixels.mirrored : pixels.mirrored;
 #pragma unroll
-        for (int k = 0; k < kLaneColumns; ++k) dx[k] = mirrored[k] != mirrored_y ? -dx[k] : dx[k];
-      }
-      if (v >= first + kSide) {
-        const float4 x = strip.dx[slot][lane];
-        const float4 y = strip.dy[slot][lane];
-        columns.Subtract(0, x.x, y.x);
-        columns.Subtract(1, x.y, y.y);
-        columns.Subtract(2, x.z, y.z);
-        columns.Subtract(3, x.w, y.w);
+        for (int k = 0; k < kLaneColumns; ++k) dx[k] = (flipped >> k & 1) != 0 ? -dx[k] : dx[k];
       }
 #pragma unroll
       for (int k = 0; k < kLaneColumns; ++k) columns.Add(k, dx[k], dy[k]);
       strip.dx[slot][lane] = make_float4(dx[0], dx[1], dx[2], dx[3]);
       strip.dy[slot][lane] = make_float4(dy[0], dy[1], dy[2], dy[3]);
-      slot = slot + 1 == kSide ? 0 : slot + 1;
+      ++row;
       above = at;
       at = below;
+    };
+    // The window fills, all but its last row, in whose place are zeros to leave first.
+#pragma unroll 1
+    for (int slot = 0; slot < kSide - 1; ++slot) enter(slot);
+    int slot = kSide - 1;
+    strip.dx[slot][lane] = strip.dy[slot][lane] = make_float4(0, 0, 0, 0);
+#pragma unroll 1
+    for (int v = first + kSide - 1; v <= last; ++v) {
+      const float4 old_dx = strip.dx[slot][lane];
+      const float4 old_dy = strip.dy[slot][lane];
+      columns.Subtract(0, old_dx.x, old_dy.x);
+      columns.Subtract(1, old_dx.y, old_dy.y);
+      columns.Subtract(2, old_dx.z, old_dy.z);
+      columns.Subtract(3, old_dx.w, old_dy.w);
+      enter(slot);
+      slot = slot + 1 == kSide ? 0 : slot + 1;
 
       const int y = v - kRadius;  // row of responses
-      if (y < y0 - radius) continue;
       int sum_xx[kLaneColumns], sum_yy[kLaneColumns], sum_xy[kLaneColumns];
       columns.OfWindow(columns.xx, columns.kBias, sum_xx);
       columns.OfWindow(columns.yy, columns.kBias, sum_yy);
@@ -224,8 +223,8 @@ struct Walker {
       float response[kLaneColumns];
 #pragma unroll
       for (int k = 0; k < kLaneColumns; ++k) {
-        response[k] = fminf(HarrisResponse(sum_xx[k], sum_yy[k], sum_xy[k], map.harris_k, map.harris_scale4), cap[k]);
-        if (mirrors && (y < 0 || y >= level.height)) response[k] = kOutside;
+        const float measure = HarrisResponse(sum_xx[k], sum_yy[k], sum_xy[k], map.harris_k, map.harris_scale4);
+        response[k] = exists[k] && y >= 0 && y < level.height ? measure : kOutside;
         greatest = fmaxf(greatest, response[k]);
       }
       if (y % kRowsBetweenLooks == 0) RaiseLeast(greatest);

@@ -73,6 +73,7 @@ inline constexpr int kBandRows = 16;
 
 inline constexpr int kRankBits = 11;               // of the ranking's bins
 inline constexpr uint32_t kKeyOfOne = 0xbf800000;  // OrderedKey() of 1.0
+inline constexpr int kMostStripRows = 64;          // of dense Harris
 
 // Keys of candidates are OrderedKey()s of floats: Harris measures, or integer scores times key_scale, a power of 2 that
 // brings them below 1, where HarrisBin() tells them apart.

@@ -173,7 +173,7 @@ void MapPlan::PlanDense(const DetectorOptions& options, const Frame& frame, cons
   map_.response_threshold = options.response_threshold;
   map_.is_fraction = options.threshold_unit == ThresholdUnit::kFractionOfMax;
   map_.strip_rows = kDenseStripRows;
-  map_.strips_x = DivideUp(level.width, DenseHarrisColumns(map_.block_radius, map_.radius));
+  map_.strips_x = DenseHarrisStrips(level.width, map_.block_radius, map_.radius);
   map_.strips = map_.strips_x * DivideUp(level.height, map_.strip_rows);
   smooth_ = options.smooth;
   if (smooth_) smooth_offset_ = add_scratch(static_cast<size_t>(level.pitch) * level.height);

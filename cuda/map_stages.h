@@ -25,8 +25,8 @@ absl::Status FindMapCorners(StreamView stream, const Frame& frame, const MapFram
 
 // dense_harris.cu: maxima of the Harris measure at every pixel into the shortlist, and the greatest measure.
 absl::Status FindDenseHarris(StreamView stream, const Frame& frame, const MapFrame& map);
-// Columns that a strip answers for.
-int DenseHarrisColumns(int block_radius, int radius);
+// Strips side by side that answer for all columns.
+int DenseHarrisStrips(int width, int block_radius, int radius);
 
 // cells.cu: aggregation over levels: those of the cells' corners that survive it into the shortlists or, without
 // MapFrame::ranks, the candidates.
