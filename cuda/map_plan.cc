@@ -1,7 +1,9 @@
 #include "cuda/map_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "cuda/map_stages.h"
 #include "features/bfrost.h"
@@ -11,7 +13,6 @@ namespace glint::cuda {
 namespace {
 
 constexpr size_t kAlignment = 256;
-constexpr int kDenseStripRows = 13;
 
 int DivideUp(int n, int by) { return (n + by - 1) / by; }
 size_t RoundUp(size_t n, size_t to) { return (n + to - 1) / to * to; }
@@ -30,6 +31,27 @@ Sink SinkOf(const DetectorOptions& options) {
 size_t CellsOf(Shape shape, int cell_width, int cell_height) {
   return static_cast<size_t>(DivideUp(shape.width, cell_width)) *
          static_cast<size_t>(DivideUp(shape.height, cell_height));
+}
+
+// Rows that a strip of dense Harris answers for. With more, less of what strips compute is their neighbours', too; with
+// fewer, more warps hide each other's latency. `strips_x`: strips side by side.
+int StripRows(int strips_x, int height, int multiprocessors) {
+  constexpr int kLeast = 6;
+  constexpr int kOverhead = 8;    // rows' worth of a strip: window, suppression, beginning and end
+  constexpr float kResident = 5;  // blocks of a multiprocessor, of 4 strips each
+  int best = kLeast;
+  float least = std::numeric_limits<float>::max();
+  for (int rows = kLeast; rows <= kMostStripRows; ++rows) {
+    const float blocks = static_cast<float>(strips_x * DivideUp(height, rows)) / (4.0f * multiprocessors);
+    const float most = std::ceil(1.1f * blocks);  // they are not spread quite evenly
+    // What a row takes, from measurements: latency, instructions, beyond one wave a tail.
+    const float row = most <= kResident ? 0.35f + 0.15f * most : 0.4f + 0.22f * blocks;
+    const float time = row * static_cast<float>(rows + kOverhead);
+    if (time >= least) continue;
+    least = time;
+    best = rows;
+  }
+  return best;
 }
 
 // What brings all scores below 1.
@@ -66,7 +88,7 @@ size_t MapPlan::AddState(size_t bytes) {
   return offset;
 }
 
-MapPlan::MapPlan(const DetectorOptions& options, const Frame& frame, const AddScratch& add_scratch,
+MapPlan::MapPlan(const DetectorOptions& options, const Frame& frame, int multiprocessors, const AddScratch& add_scratch,
                  const AddTable& add_table) {
   map_.sink = SinkOf(options);
   map_.pyramid = options.pyramid;
@@ -83,7 +105,7 @@ MapPlan::MapPlan(const DetectorOptions& options, const Frame& frame, const AddSc
   response_scale_ = options.ranking == Ranking::kHarris ? 1 : 1 / map_.key_scale;
   counters_offset_ = AddState(sizeof(MapCounters));
   if (map_.is_dense) {
-    PlanDense(options, frame, add_scratch);
+    PlanDense(options, frame, multiprocessors, add_scratch);
   } else {
     PlanTiles(options, frame);
   }
@@ -165,15 +187,16 @@ void MapPlan::PlanRanking(const DetectorOptions& options, const Frame& frame, co
   while (frame.level[0].height > 1 << (map_.tie_shift + map_.tie_bits)) ++map_.tie_shift;
 }
 
-void MapPlan::PlanDense(const DetectorOptions& options, const Frame& frame, const AddScratch& add_scratch) {
+void MapPlan::PlanDense(const DetectorOptions& options, const Frame& frame, int multiprocessors,
+                        const AddScratch& add_scratch) {
   const Level& level = frame.level[0];
   map_.block_radius = options.harris_block / 2;
   map_.harris_k = options.harris_k;
   map_.harris_scale4 = HarrisScale4(options.harris_block);
   map_.response_threshold = options.response_threshold;
   map_.is_fraction = options.threshold_unit == ThresholdUnit::kFractionOfMax;
-  map_.strip_rows = kDenseStripRows;
   map_.strips_x = DenseHarrisStrips(level.width, map_.block_radius, map_.radius);
+  map_.strip_rows = StripRows(map_.strips_x, level.height, multiprocessors);
   map_.strips = map_.strips_x * DivideUp(level.height, map_.strip_rows);
   smooth_ = options.smooth;
   if (smooth_) smooth_offset_ = add_scratch(static_cast<size_t>(level.pitch) * level.height);

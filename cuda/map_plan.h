@@ -23,8 +23,9 @@ class MapPlan {
   using AddScratch = std::function<size_t(size_t bytes)>;
   using AddTable = std::function<size_t(const std::vector<uint8_t>& table)>;
 
-  // `frame`: with its levels' shapes and scales.
-  MapPlan(const DetectorOptions& options, const Frame& frame, const AddScratch& add_scratch, const AddTable& add_table);
+  // `frame`: with its levels' shapes and scales. `multiprocessors`: how many it runs on.
+  MapPlan(const DetectorOptions& options, const Frame& frame, int multiprocessors, const AddScratch& add_scratch,
+          const AddTable& add_table);
 
   // Device memory of the plan's own that is zero before its first frame.
   size_t state_bytes() const { return state_bytes_; }
@@ -39,7 +40,8 @@ class MapPlan {
   void PlanTiles(const DetectorOptions& options, const Frame& frame);
   void PlanCells(const DetectorOptions& options, const Frame& frame);
   void PlanRanking(const DetectorOptions& options, const Frame& frame, const AddScratch& add_scratch);
-  void PlanDense(const DetectorOptions& options, const Frame& frame, const AddScratch& add_scratch);
+  void PlanDense(const DetectorOptions& options, const Frame& frame, int multiprocessors,
+                 const AddScratch& add_scratch);
   void PlanIntegrals(const DetectorOptions& options, const Frame& frame, const AddScratch& add_scratch,
                      const AddTable& add_table);
   size_t AddState(size_t bytes);

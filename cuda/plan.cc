@@ -120,7 +120,7 @@ Plan::Plan(const PlanKey& key, int multiprocessors) : key_(key) {
   }
   if (IsOrbKind(options)) return;
   map_.emplace(
-      options, frame_, [this](size_t bytes) { return AddScratch(bytes); },
+      options, frame_, multiprocessors, [this](size_t bytes) { return AddScratch(bytes); },
       [this](const std::vector<uint8_t>& table) { return AddTable(table); });
 }
 
