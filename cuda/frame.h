@@ -28,7 +28,7 @@ struct alignas(8) Listed {
   float angle;  // if the shortlist stage found it
 };
 // Entries of a shortlist that may be read before it is known how many there are.
-inline constexpr int kListedAhead = 1024;
+inline constexpr int kListedAhead = 2048;
 
 // A kept corner, at its place in the output of its level.
 struct alignas(16) RankedCorner {

@@ -16,11 +16,13 @@
 namespace glint::cuda {
 namespace {
 
-constexpr int kBlocksPerMultiprocessor = 3;
+// At once, of those of kRankThreads and of kWideRankThreads.
+constexpr int BlocksPerMultiprocessor(int threads) { return threads == kRankThreads ? 3 : 1; }
 // Wanted for each multiprocessor. Each counts its level's whole shortlist, so that few are better unless they have
 // angles to find.
 constexpr int kRankingBlocks = 2;
 constexpr int kOrientingBlocks = 4;
+constexpr int kWideRankingBlocks = 1;
 constexpr int kSmallestPart = 8;  // entries of the shortlist for a block
 
 // The blocks of level l are first[l]..first[l + 1]-1, one at least.
@@ -57,11 +59,12 @@ __device__ __forceinline__ void Keep(const Frame& frame, int l, uint32_t count, 
 }
 
 // Finds the angles of what Keep() listed, half a warp each. All threads must call.
+template <int kThreads>
 __device__ __forceinline__ void OrientKept(const Frame& frame, const Level& level, RankMemory& memory) {
   const DiscLane disc(frame);
   __syncthreads();
   const uint32_t kept = memory.kept_count;
-  for (uint32_t i = threadIdx.x / kAngleLanes; i < (kept + 1) / 2 * 2; i += kRankThreads / kAngleLanes) {
+  for (uint32_t i = threadIdx.x / kAngleLanes; i < (kept + 1) / 2 * 2; i += kThreads / kAngleLanes) {
     const uint32_t slot = memory.kept_slot[i < kept ? i : kept - 1];
     const uint64_t precedence = memory.precedence[slot];
     const uint32_t position = ~static_cast<uint32_t>(precedence);
@@ -77,12 +80,12 @@ __device__ __forceinline__ void OrientKept(const Frame& frame, const Level& leve
 
 // Where more tie than memory.precedence holds: compares each corner with all. Apart from the kernel, whose registers it
 // would take.
-template <bool kHarrisKeys, bool kOrient, bool kOrb>
+template <bool kHarrisKeys, bool kOrient, bool kOrb, int kThreads>
 __device__ __noinline__ void RankTies(const Frame& frame, int l, uint32_t count, uint32_t first, uint32_t end,
                                       RankMemory& memory) {
   const Level& level = frame.level[l];
-  const LevelRanking<kHarrisKeys, kOrb> ranking(level, count, memory);
-  for (uint32_t from = 0; from < count; from += kRankThreads) {
+  const LevelRanking<kHarrisKeys, kOrb, kThreads> ranking(level, count, memory);
+  for (uint32_t from = 0; from < count; from += kThreads) {
     Candidate corner{};
     float angle = 0;
     Rank rank{};
@@ -92,26 +95,27 @@ __device__ __noinline__ void RankTies(const Frame& frame, int l, uint32_t count,
       memory.precedence[threadIdx.x] = Precedence(corner);
       Keep<kOrient>(frame, l, count, rank, threadIdx.x, angle, memory);
     }
-    if (kOrient) OrientKept(frame, level, memory);
+    if (kOrient) OrientKept<kThreads>(frame, level, memory);
     __syncthreads();
   }
 }
 
+template <int kThreads>
 __device__ __forceinline__ void ClearTaken(RankMemory& memory) {
-  for (int i = 4 * threadIdx.x; i < kRankBins; i += 4 * kRankThreads) {
+  for (int i = 4 * threadIdx.x; i < kRankBins; i += 4 * kThreads) {
     *reinterpret_cast<uint4*>(&memory.taken[i]) = make_uint4(0, 0, 0, 0);
   }
 }
 
-template <bool kHarrisKeys, bool kOrient, bool kOrb>
-__global__ void __launch_bounds__(kRankThreads, kBlocksPerMultiprocessor)
+template <bool kHarrisKeys, bool kOrient, bool kOrb, int kThreads>
+__global__ void __launch_bounds__(kThreads, BlocksPerMultiprocessor(kThreads))
     OrientKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT LevelBlocks blocks) {
   __shared__ RankMemory memory;
   AllowSuccessor();
-  for (int i = 4 * threadIdx.x; i < kRankBins; i += 4 * kRankThreads) {
+  for (int i = 4 * threadIdx.x; i < kRankBins; i += 4 * kThreads) {
     *reinterpret_cast<uint4*>(&memory.above[i]) = make_uint4(0, 0, 0, 0);
   }
-  ClearTaken(memory);
+  ClearTaken<kThreads>(memory);
   if (threadIdx.x == 0) memory.kept_count = 0;
   int l = 0;
   while (l + 1 < frame.levels && static_cast<int>(blockIdx.x) >= blocks.first[l + 1]) ++l;
@@ -130,7 +134,7 @@ __global__ void __launch_bounds__(kRankThreads, kBlocksPerMultiprocessor)
   // The shortlist stage is done with these.
   auto* clear = reinterpret_cast<uint32_t*>(&counters);
   constexpr uint32_t kClear = offsetof(Counters, shortlisted) / sizeof(uint32_t);
-  for (uint32_t i = blockIdx.x * kRankThreads + threadIdx.x; i < kClear; i += gridDim.x * kRankThreads) clear[i] = 0;
+  for (uint32_t i = blockIdx.x * kThreads + threadIdx.x; i < kClear; i += gridDim.x * kThreads) clear[i] = 0;
 
   const uint32_t parts = blocks.first[l + 1] - blocks.first[l];
   const uint32_t part = (count + parts - 1) / parts;
@@ -139,7 +143,7 @@ __global__ void __launch_bounds__(kRankThreads, kBlocksPerMultiprocessor)
   if (begin >= count) return;
   const uint32_t end = begin + part < count ? begin + part : count;
 
-  LevelRanking<kHarrisKeys, kOrb> ranking(level, count, memory);
+  LevelRanking<kHarrisKeys, kOrb, kThreads> ranking(level, count, memory);
   ranking.CountBins(head);
   for (uint32_t first = begin; first < end; first += kRankPlaces) {
     const uint32_t last = first + kRankPlaces < end ? first + kRankPlaces : end;
@@ -150,18 +154,18 @@ __global__ void __launch_bounds__(kRankThreads, kBlocksPerMultiprocessor)
     if (length <= kRankRoom) {
       ranking.Collect(head, listed, first, last);
       __syncthreads();
-      for (uint32_t slot = threadIdx.x; slot < length; slot += kRankThreads) {
+      for (uint32_t slot = threadIdx.x; slot < length; slot += kThreads) {
         const float angle = memory.angle[slot];
         if (angle == kNotOwn) continue;
         Keep<kOrient>(frame, l, count, ranking.RankOf(memory.precedence[slot]), slot, angle, memory);
       }
-      if (kOrient) OrientKept(frame, level, memory);
+      if (kOrient) OrientKept<kThreads>(frame, level, memory);
     } else {
-      RankTies<kHarrisKeys, kOrient, kOrb>(frame, l, count, first, last, memory);
+      RankTies<kHarrisKeys, kOrient, kOrb, kThreads>(frame, l, count, first, last, memory);
     }
     if (last == end) return;
     __syncthreads();
-    ClearTaken(memory);
+    ClearTaken<kThreads>(memory);
     // Again, rather than to hold them in registers all the while.
     head.Load(level, 0);
     LoadListed<kOrb>(level, listed);
@@ -174,8 +178,8 @@ __global__ void NothingKernel() {}
 
 template <bool kHarrisKeys, bool kOrb>
 const void* KernelFor(bool orient) {
-  return orient ? reinterpret_cast<const void*>(&OrientKernel<kHarrisKeys, true, kOrb>)
-                : reinterpret_cast<const void*>(&OrientKernel<kHarrisKeys, false, kOrb>);
+  return orient ? reinterpret_cast<const void*>(&OrientKernel<kHarrisKeys, true, kOrb, kRankThreads>)
+                : reinterpret_cast<const void*>(&OrientKernel<kHarrisKeys, false, kOrb, kRankThreads>);
 }
 
 int DivideUp(int n, int by) { return (n + by - 1) / by; }
@@ -184,20 +188,29 @@ int DivideUp(int n, int by) { return (n + by - 1) / by; }
 
 absl::Status Orient(StreamView stream, const Frame& frame, bool harris_keys, int multiprocessors) {
   const bool orient = frame.orient && !frame.orient_early;
-  const int blocks_wanted = (orient ? kOrientingBlocks : kRankingBlocks) * multiprocessors;
+  const bool orb = frame.level[0].listed != nullptr;
   int total = 0;
-  for (int l = 0; l < frame.levels; ++l) total += frame.level[l].first_share;
+  int longest = 0;
+  for (int l = 0; l < frame.levels; ++l) {
+    total += frame.level[l].first_share;
+    longest = Max(longest, frame.level[l].first_share);
+  }
+  // Where smaller blocks would need more than one look at a shortlist to count it; but not where the larger ones, of
+  // which there are fewer, would have to go through their places in turns.
+  const bool wide = longest > kListedPerThread * kRankThreads && harris_keys && orb && !orient &&
+                    total <= kRankPlaces * kWideRankingBlocks * multiprocessors;
+  const int blocks_wanted = (wide ? kWideRankingBlocks : orient ? kOrientingBlocks : kRankingBlocks) * multiprocessors;
   const int part = Max(DivideUp(total, blocks_wanted), kSmallestPart);
   LevelBlocks blocks{};
   for (int l = 0; l < frame.levels; ++l) {
     blocks.first[l + 1] = blocks.first[l] + Max(DivideUp(frame.level[l].first_share, part), 1);
   }
   KernelLaunch launch;
-  const bool orb = frame.level[0].listed != nullptr;
-  launch.kernel = !harris_keys ? KernelFor<false, true>(orient)
-                  : orb        ? KernelFor<true, true>(orient)
-                               : KernelFor<true, false>(orient);
-  launch.block = dim3(kRankThreads);
+  launch.kernel = wide           ? reinterpret_cast<const void*>(&OrientKernel<true, false, true, kWideRankThreads>)
+                  : !harris_keys ? KernelFor<false, true>(orient)
+                  : orb          ? KernelFor<true, true>(orient)
+                                 : KernelFor<true, false>(orient);
+  launch.block = dim3(wide ? kWideRankThreads : kRankThreads);
   launch.grid = dim3(blocks.first[frame.levels]);
   launch.overlaps_predecessor = true;
   void* arguments[] = {const_cast<Frame*>(&frame), &blocks};

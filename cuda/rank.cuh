@@ -12,10 +12,12 @@
 namespace glint::cuda {
 
 // All threads of the block must call what follows; `level` is the one ranked, `count` the length of its shortlist.
-template <bool kHarrisKeys, bool kOrb>
+template <bool kHarrisKeys, bool kOrb, int kThreads>
 class LevelRanking {
  public:
   using Window = cuda::ListWindow<kHarrisKeys, kOrb>;
+  static constexpr int kWindow = kListedPerThread * kThreads;  // entries of a shortlist looked at together
+  static constexpr int kBinsPerThread = kRankBins / kThreads;
 
   __device__ __forceinline__ LevelRanking(const Level& level, uint32_t count, RankMemory& memory)
       : level_(level), count_(count), memory_(memory), scale_(1.0f / static_cast<float>(count)) {}
@@ -23,7 +25,7 @@ class LevelRanking {
   // memory.above is zero before; `head`: the first window.
   __device__ __forceinline__ void CountBins(Window& head) {
     CountWindow(head, 0);
-    if (count_ > kListedAhead) {
+    if (count_ > kWindow) {
       ForTheRest([&](const Window& w, uint32_t first) { CountWindow(w, first); });
       head.Load(level_, 0);  // again, rather than to hold it in registers all the while
     }
@@ -34,7 +36,7 @@ class LevelRanking {
   // memory.begin and .end for places first..end-1. A __syncthreads() must follow.
   __device__ __forceinline__ void FindBins(uint32_t first, uint32_t end) {
 #pragma unroll
-    for (int i = 0; i < kRankBinsPerThread; ++i) {
+    for (int i = 0; i < kBinsPerThread; ++i) {
       if (begin_[i] <= first && first < begin_[i + 1]) memory_.begin = begin_[i];
       if (begin_[i] < end && end <= begin_[i + 1]) memory_.end = begin_[i + 1];
     }
@@ -42,23 +44,23 @@ class LevelRanking {
 
   // What FindBins() needs, from memory.above.
   __device__ __forceinline__ void LoadSums() {
-    const int high = kRankBins - kRankBinsPerThread * threadIdx.x;
+    const int high = kRankBins - kBinsPerThread * threadIdx.x;
 #pragma unroll
-    for (int i = 0; i < kRankBinsPerThread; ++i) begin_[i] = memory_.above[high - 1 - i];
-    begin_[kRankBinsPerThread] = EndOf(high - kRankBinsPerThread);
+    for (int i = 0; i < kBinsPerThread; ++i) begin_[i] = memory_.above[high - 1 - i];
+    begin_[kBinsPerThread] = EndOf(high - kBinsPerThread);
   }
 
   // Fills memory.precedence and .angle with the bins found; memory.taken is zero before.
   __device__ __forceinline__ void Collect(const Window& head, const Listed (&head_listed)[kListedPerThread],
                                           uint32_t first, uint32_t end) {
-    if (count_ <= kListedAhead) {
+    if (count_ <= kWindow) {
       CollectWindow(head, head_listed, 0, first, end);
       return;
     }
     CollectWindow(head, nullptr, 0, first, end);
     ForTheRest([&](const Window& w, uint32_t from) { CollectWindow(w, nullptr, from, first, end); });
     __syncthreads();
-    for (uint32_t slot = threadIdx.x; slot < memory_.end - memory_.begin; slot += kRankThreads) {
+    for (uint32_t slot = threadIdx.x; slot < memory_.end - memory_.begin; slot += kThreads) {
       const uint64_t key_and_index = memory_.precedence[slot];
       const Listed listed = ListedAt<kOrb>(level_, static_cast<uint32_t>(key_and_index));
       memory_.precedence[slot] = Precedence({listed.position, static_cast<uint32_t>(key_and_index >> 32)});
@@ -104,7 +106,7 @@ class LevelRanking {
     const uint64_t precedence = Precedence(*corner);
     for (uint32_t from = 0; from < count_; from += kRankRoom) {
       const uint32_t length = count_ - from < kRankRoom ? count_ - from : kRankRoom;
-      for (uint32_t k = threadIdx.x; k < length; k += kRankThreads) {
+      for (uint32_t k = threadIdx.x; k < length; k += kThreads) {
         memory_.precedence[k] = Precedence(CornerAt<kOrb>(level_, from + k));
       }
       __syncthreads();
@@ -143,16 +145,16 @@ class LevelRanking {
   template <typename Use>
   __device__ __forceinline__ void ForTheRest(Use use) {
     constexpr int kAtATime = kHarrisKeys ? 3 : 1;
-    for (uint32_t first = kListedAhead; first < count_; first += kAtATime * kListedAhead) {
+    for (uint32_t first = kWindow; first < count_; first += kAtATime * kWindow) {
       Window w[kAtATime];
 #pragma unroll
       for (int k = 0; k < kAtATime; ++k) {
-        const uint32_t from = first + k * kListedAhead;
+        const uint32_t from = first + k * kWindow;
         if (from + kListedPerThread * threadIdx.x < count_) w[k].Load(level_, from);
       }
 #pragma unroll
       for (int k = 0; k < kAtATime; ++k) {
-        if (first + k * kListedAhead < count_) use(w[k], first + k * kListedAhead);
+        if (first + k * kWindow < count_) use(w[k], first + k * kWindow);
       }
     }
   }
@@ -198,12 +200,12 @@ class LevelRanking {
   __device__ __forceinline__ void SumBins() {
     const int lane = threadIdx.x % kWarp;
     const int warp = threadIdx.x / kWarp;
-    const int high = kRankBins - kRankBinsPerThread * threadIdx.x;  // thread 0 has the highest bins
-    uint32_t bins[kRankBinsPerThread];
+    const int high = kRankBins - kBinsPerThread * threadIdx.x;  // thread 0 has the highest bins
+    uint32_t bins[kBinsPerThread];
     uint32_t mine = 0;
 #pragma unroll
-    for (int i = 0; i < kRankBinsPerThread; i += 4) {
-      const uint4 four = *reinterpret_cast<const uint4*>(&memory_.above[high - kRankBinsPerThread + i]);
+    for (int i = 0; i < kBinsPerThread; i += 4) {
+      const uint4 four = *reinterpret_cast<const uint4*>(&memory_.above[high - kBinsPerThread + i]);
       bins[i] = four.x, bins[i + 1] = four.y, bins[i + 2] = four.z, bins[i + 3] = four.w;
       mine += four.x + four.y + four.z + four.w;
     }
@@ -217,12 +219,12 @@ class LevelRanking {
     __syncthreads();
     uint32_t before = 0;
 #pragma unroll
-    for (int w = 0; w < kRankThreads / kWarp; ++w) before += w < warp ? memory_.warp_sum[w] : 0;
+    for (int w = 0; w < kThreads / kWarp; ++w) before += w < warp ? memory_.warp_sum[w] : 0;
     begin_[0] = before + sum - mine;
 #pragma unroll
-    for (int i = 0; i < kRankBinsPerThread; ++i) begin_[i + 1] = begin_[i] + bins[kRankBinsPerThread - 1 - i];
+    for (int i = 0; i < kBinsPerThread; ++i) begin_[i + 1] = begin_[i] + bins[kBinsPerThread - 1 - i];
 #pragma unroll
-    for (int i = 0; i < kRankBinsPerThread; i += 4) {
+    for (int i = 0; i < kBinsPerThread; i += 4) {
       *reinterpret_cast<uint4*>(&memory_.above[high - 4 - i]) =
           make_uint4(begin_[i + 3], begin_[i + 2], begin_[i + 1], begin_[i]);
     }
@@ -231,8 +233,8 @@ class LevelRanking {
   const Level& level_;
   const uint32_t count_;
   RankMemory& memory_;
-  const float scale_;                       // 1 / count
-  uint32_t begin_[kRankBinsPerThread + 1];  // of the thread's bins, highest first, and the last one's end
+  const float scale_;                   // 1 / count
+  uint32_t begin_[kBinsPerThread + 1];  // of the thread's bins, highest first, and the last one's end
 };
 
 }  // namespace glint::cuda

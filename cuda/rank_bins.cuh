@@ -7,12 +7,12 @@
 namespace glint::cuda {
 
 inline constexpr int kRankThreads = 256;
+inline constexpr int kWideRankThreads = 512;  // where shortlists are long
 inline constexpr int kRankBins = 2048;
-inline constexpr int kRankBinsPerThread = kRankBins / kRankThreads;
-inline constexpr int kRankRoom = 2048;    // corners in shared memory
-inline constexpr int kRankPlaces = 1024;  // ranked at once: with their bins they fit, unless many tie
-inline constexpr int kListedPerThread = kListedAhead / kRankThreads;
-static_assert(kListedPerThread == 4, "entries of a vector");
+inline constexpr int kRankRoom = 2048;      // corners in shared memory
+inline constexpr int kRankPlaces = 1024;    // ranked at once: with their bins they fit, unless many tie
+inline constexpr int kListedPerThread = 4;  // at a time: a vector
+static_assert(kListedPerThread * kWideRankThreads <= kListedAhead, "read before it is known whether they exist");
 
 struct RankMemory {
   uint32_t above[kRankBins];  // corners in higher bins; before that, in the bin itself
@@ -22,7 +22,7 @@ struct RankMemory {
   };
   uint64_t precedence[kRankRoom];  // by descending bin
   float angle[kRankRoom];
-  uint32_t warp_sum[kRankThreads / kWarp];
+  uint32_t warp_sum[kWideRankThreads / kWarp];
   uint32_t begin, end;  // of the bins in `precedence`
   uint32_t kept_count;
 };
@@ -52,7 +52,7 @@ __device__ __forceinline__ int RankBin(Candidate c, int height) {
   return static_cast<int>(c.key) * 4 + 3 - ((y4 >= height) + (y4 >= 2 * height) + (y4 >= 3 * height));
 }
 
-// What bins are made of, of a thread's share of kListedAhead entries of a shortlist: with Harris keys no positions.
+// What bins are made of, of a thread's share of some entries of a shortlist: with Harris keys no positions.
 // kOrb: of cv::ORB's kind of detector, else Level::shortlist.
 template <bool kHarrisKeys, bool kOrb>
 struct ListWindow {
