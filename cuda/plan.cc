@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kAlignment = 256;    // of arrays: whole cache lines
 constexpr size_t kRowAlignment = 16;  // of image rows: vector loads; rows of most cameras then need no padding
 constexpr int kMaxStripSteps = 8;
-constexpr int kBlocksPerMultiprocessor = 14;  // of the corner stage, wanted
+constexpr double kLastBlocks = 2.5;  // of the corner stage, that a multiprocessor could do while it waits for the last
 // Of the shortlist, for each multiprocessor: with no more, to find all angles beside the scores ends sooner than to
 // find those of the kept half after the ranking.
 constexpr int kOrientedEarly = 200;
@@ -110,10 +110,7 @@ Plan::Plan(const PlanKey& key, int multiprocessors) : key_(key) {
   int64_t shortlisted = 0;
   for (const Level& level : frame_.level) shortlisted += level.first_share;
   frame_.orient_early = frame_.orient && IsOrbKind(options) && shortlisted <= int64_t{kOrientedEarly} * multiprocessors;
-  // The highest strips of which there are enough for all warps: each tests two rows more than it answers for.
-  const int enough = kBlocksPerMultiprocessor * multiprocessors;
-  int steps = kMaxStripSteps;
-  for (PlanStrips(steps); steps > 1 && frame_.corner_blocks < enough; PlanStrips(steps)) --steps;
+  PlanStrips(ChooseStripSteps(multiprocessors));
   for (int part = 0; part < key.parts; ++part) {
     parts_.push_back(MakePart(part));
     tails_.push_back(MakeTail(parts_.back(), multiprocessors));
@@ -191,6 +188,21 @@ void Plan::PlanLevels() {
   }
   candidates_offset_ = AddScratch(candidates * sizeof(Candidate));
   frame_.candidate_room = static_cast<uint32_t>(candidates);
+}
+
+// How high strips had better be. Each tests two rows more than it answers for, so that high ones are less work in all;
+// but when the last ones run, most of the device has nothing left to do.
+int Plan::ChooseStripSteps(int multiprocessors) {
+  int best = 1;
+  double least = std::numeric_limits<double>::max();
+  for (int steps = 1; steps <= kMaxStripSteps; ++steps) {
+    PlanStrips(steps);
+    const double time = steps * (frame_.corner_blocks + kLastBlocks * multiprocessors);
+    if (time >= least) continue;
+    least = time;
+    best = steps;
+  }
+  return best;
 }
 
 // Divides the levels into strips of `steps` steps.

@@ -76,6 +76,7 @@ class Plan {
   size_t AddTable(const std::vector<T>& table);
   size_t MaxCorners(const PyramidPlan& pyramid, int index) const;
   void PlanLevels();
+  int ChooseStripSteps(int multiprocessors);
   void PlanStrips(int steps);
   int StripsIn(const Level& level, int rows) const;
   Frame MakePart(int part) const;
