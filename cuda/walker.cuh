@@ -90,8 +90,12 @@ class Walker {
   // Begins to load kStep rows, from level row y0_ + first on, to held row `to` and those below it, as far as there are.
   // Where they leave the level their pixels do not matter, but for the one row and column that Harris reflects.
   __device__ __forceinline__ void LoadRows(int first, int to) {
-    const int row0 = lane_ / kRowVectors;
-    const int vector = lane_ - row0 * kRowVectors;
+    int lane = lane_;
+    // What follows from the lane alone is quick to compute, but kept from step to step it would take registers that
+    // scoring needs; unless the warps are few and have twice as many.
+    if (kAtOnce == 1) asm volatile("" : "+r"(lane));
+    const int row0 = lane / kRowVectors;
+    const int vector = lane - row0 * kRowVectors;
     const int x = Clamp(loaded_x_ + vector * kVector, 0, level_.pitch - kVector);
 #pragma unroll
     for (int i = 0; i < kStep; i += kRowsPerLoad) {
