@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "cuda/quiet.cuh"
 #include "cuda/runtime/error.h"
 #include "cuda/stages.h"
 #include "cuda/walker.cuh"
@@ -20,9 +21,11 @@ namespace {
 
 constexpr int kWarps = 4;
 constexpr int kThreads = kWarps * kWarp;
-// Of a multiprocessor, if there are no more: then each has to be quick. Where there are many, they fill each other's
-// pauses.
-constexpr int kFewWarps = 12;
+// How many strips there are for a multiprocessor. Few: each has to be quick; else they fill each other's pauses. Many:
+// what counts is the work of all together, so that it pays to look first for what none has to be done for.
+enum class Strips { kFew, kSome, kMany };
+constexpr int kFewWarps = 12;    // of a multiprocessor, at most
+constexpr int kManyBlocks = 32;  // of a multiprocessor, at least
 
 template <bool kHarris>
 struct Block {
@@ -40,19 +43,19 @@ __device__ __forceinline__ int FindLevel(const Frame& frame, int block) {
 
 // On a multiprocessor at once: as many as shared memory holds there (228 KiB from sm_90 on, 164 before) or, if fewer,
 // as make no registers spill.
-constexpr int WarpsWanted(int arc, bool harris, bool few_strips) {
+constexpr int WarpsWanted(int arc, bool harris, Strips strips) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   constexpr bool kLarge = true;
 #else
   constexpr bool kLarge = false;
 #endif
-  if (few_strips) return kFewWarps;
+  if (strips == Strips::kFew) return kFewWarps;
   if (harris) return kLarge ? 20 : 12;
   return kLarge && arc == kMinArcLength ? 32 : 24;
 }
 
-template <int kArc, bool kHarris, bool kFewStrips>
-__global__ void __launch_bounds__(kThreads, WarpsWanted(kArc, kHarris, kFewStrips) / kWarps)
+template <int kArc, bool kHarris, Strips kStrips>
+__global__ void __launch_bounds__(kThreads, WarpsWanted(kArc, kHarris, kStrips) / kWarps)
     FindCornersKernel(GLINT_KERNEL_ARGUMENT Frame frame) {
   extern __shared__ __align__(16) uint8_t memory[];
   auto& block = *reinterpret_cast<Block<kHarris>*>(memory);
@@ -77,10 +80,20 @@ __global__ void __launch_bounds__(kThreads, WarpsWanted(kArc, kHarris, kFewStrip
     const int across = strip % level.strips_x;
     const int down = strip / level.strips_x;
     const int border = Max(frame.edge, kFastRadius);
-    Walker<kArc, kHarris, kFewStrips ? 2 : 1>(frame, l, level.strip_x0 + across * kColumns,
-                                              border - 1 + down * (frame.strip_steps * kStep - 2), block.strip[warp],
-                                              block.histogram)
-        .Walk(frame.strip_steps);
+    const int x0 = level.strip_x0 + across * kColumns;
+    const int y0 = border - 1 + down * (frame.strip_steps * kStep - 2);
+    int quiet = 0;  // steps of the strip, from its top
+    bool all_quiet = false;
+    if (kStrips == Strips::kMany) {
+      const int steps = Min(frame.strip_steps, (level.height - border - y0) / kStep + 1);
+      quiet = QuietTest(level, frame.threshold, x0, y0).CountSteps(steps);
+      all_quiet = quiet == steps;
+    }
+    if (!all_quiet) {
+      Walker<kArc, kHarris, kStrips == Strips::kFew ? 2 : 1>(frame, l, x0, y0 + quiet * kStep, block.strip[warp],
+                                                             block.histogram)
+          .Walk(frame.strip_steps - quiet);
+    }
   }
   __syncthreads();
   for (int i = threadIdx.x; i < kBlockBins; i += kThreads) {
@@ -91,24 +104,25 @@ __global__ void __launch_bounds__(kThreads, WarpsWanted(kArc, kHarris, kFewStrip
 
 using Kernel = void (*)(Frame);
 
-template <bool kHarris, bool kFewStrips>
+template <bool kHarris, Strips kStrips>
 Kernel KernelFor(int arc_length) {
   switch (arc_length) {
     case 9:
-      return FindCornersKernel<9, kHarris, kFewStrips>;
+      return FindCornersKernel<9, kHarris, kStrips>;
     case 10:
-      return FindCornersKernel<10, kHarris, kFewStrips>;
+      return FindCornersKernel<10, kHarris, kStrips>;
     case 11:
-      return FindCornersKernel<11, kHarris, kFewStrips>;
+      return FindCornersKernel<11, kHarris, kStrips>;
     default:
-      return FindCornersKernel<12, kHarris, kFewStrips>;
+      return FindCornersKernel<12, kHarris, kStrips>;
   }
 }
 
-const void* KernelFor(int arc_length, bool harris, bool few_strips) {
-  return reinterpret_cast<const void*>(harris       ? KernelFor<true, false>(arc_length)
-                                       : few_strips ? KernelFor<false, true>(arc_length)
-                                                    : KernelFor<false, false>(arc_length));
+const void* KernelFor(int arc_length, bool harris, Strips strips) {
+  return reinterpret_cast<const void*>(harris                    ? KernelFor<true, Strips::kSome>(arc_length)
+                                       : strips == Strips::kFew  ? KernelFor<false, Strips::kFew>(arc_length)
+                                       : strips == Strips::kSome ? KernelFor<false, Strips::kSome>(arc_length)
+                                                                 : KernelFor<false, Strips::kMany>(arc_length));
 }
 
 int SharedBytes(bool harris) { return static_cast<int>(harris ? sizeof(Block<true>) : sizeof(Block<false>)); }
@@ -119,8 +133,9 @@ CornerTiling GetCornerTiling() { return {kWarps, kColumns, kMarginX, kStep, Stri
 
 absl::Status PrepareCorners(Api* api) {
   for (int arc = kMinArcLength; arc <= kMaxArcLength; ++arc) {
-    for (auto [harris, few] : {std::pair{false, false}, std::pair{false, true}, std::pair{true, false}}) {
-      GLINT_RETURN_IF_ERROR(ToStatus(api->FuncSetSharedBytes(KernelFor(arc, harris, few), SharedBytes(harris)),
+    for (auto [harris, strips] : {std::pair{false, Strips::kFew}, std::pair{false, Strips::kSome},
+                                  std::pair{false, Strips::kMany}, std::pair{true, Strips::kSome}}) {
+      GLINT_RETURN_IF_ERROR(ToStatus(api->FuncSetSharedBytes(KernelFor(arc, harris, strips), SharedBytes(harris)),
                                      "reserving shared memory for the corner stage"));
     }
   }
@@ -135,7 +150,10 @@ absl::Status FindCorners(StreamView stream, const Frame& frame, int arc_length, 
   if (arc_length < kMinArcLength || arc_length > kMaxArcLength) return absl::InternalError("corner stage: arc length");
   KernelLaunch launch;
   const bool few_strips = HasFewStrips(frame, multiprocessors);
-  launch.kernel = KernelFor(arc_length, harris, few_strips);
+  const Strips strips = few_strips                                             ? Strips::kFew
+                        : frame.corner_blocks >= kManyBlocks * multiprocessors ? Strips::kMany
+                                                                               : Strips::kSome;
+  launch.kernel = KernelFor(arc_length, harris, strips);
   launch.block = dim3(kThreads);
   launch.grid = dim3(frame.corner_blocks);
   launch.shared_bytes = SharedBytes(harris);

@@ -133,6 +133,30 @@ TEST_F(CudaPipelineTest, FlatDenseAndTyingImages) {
   }
 }
 
+// Steps at a strip's top hold nothing, and then something, at every row and by as much as the threshold or one more.
+Image MostlyFlat(Shape shape, int threshold, int index, Random& random) {
+  const int step = threshold + index % 4 - 1;
+  Image image = testing::Noise(shape, index, 100, 100 + index % 8);
+  for (int dots = random.Uniform(1, 60); dots > 0; --dots) {
+    const int x = random.Uniform(0, image.width() - 2);
+    const int y = random.Uniform(0, image.height() - 2);
+    const auto value = static_cast<uint8_t>(random.OneIn(2) ? 107 + step : 100 - step);
+    for (int v = 0; v < 2; ++v) std::memset(image.row(y + v) + x, value, 2);
+  }
+  return image;
+}
+
+TEST_F(CudaPipelineTest, MostlyFlatImages) {
+  Random random(12);
+  for (int i = 0; i < 24; ++i) {
+    DetectorOptions options = i % 2 == 0 ? OrbOptions() : OrientedFastOptions();
+    options.edge_threshold = i % 3 == 0 ? 0 : 31;
+    options.levels = i % 4 == 0 ? 8 : 1;
+    const Shape shape = {random.Uniform(130, 700), random.Uniform(100, 700)};
+    EXPECT_TRUE(Equal(options, MostlyFlat(shape, options.fast_threshold, i, random)));
+  }
+}
+
 // More ties than the output holds: the first ones in raster order are reported, and the cut is.
 TEST_F(CudaPipelineTest, MoreTiesThanTheOutputHolds) {
   for (DetectorOptions options : Presets()) {
@@ -360,6 +384,15 @@ TEST_F(CudaPipelineTest, OnFewMultiprocessors) {
   ASSERT_TRUE(limited.ok()) << limited.status();
   pipeline_ = *std::move(limited);
   EXPECT_TRUE(Equal(OrbOptions(), testing::Noise({640, 480}, 6)));
+  // Strips by the hundred for each, which are looked through before they are searched.
+  Random random(13);
+  for (int i = 0; i < 12; ++i) {
+    DetectorOptions options = OrbOptions();
+    options.edge_threshold = i % 3 == 0 ? 0 : 31;
+    options.arc_length = 9 + i % 4;
+    const Shape shape = {random.Uniform(1400, 1700), random.Uniform(800, 1000)};
+    EXPECT_TRUE(Equal(options, MostlyFlat(shape, options.fast_threshold, i, random)));
+  }
 }
 
 TEST_F(CudaPipelineTest, NamesAMissingDevice) {
