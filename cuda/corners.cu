@@ -82,7 +82,8 @@ __global__ void __launch_bounds__(kThreads, WarpsWanted(kArc, kHarris, kStrips) 
     const int border = Max(frame.edge, kFastRadius);
     const int x0 = level.strip_x0 + across * kColumns;
     const int y0 = border - 1 + down * (frame.strip_steps * kStep - 2);
-    int quiet = 0;  // steps of the strip, from its top
+    // Steps at the strip's top. The walk does not answer for the first row that it tests: that one is quiet, too.
+    int quiet = 0;
     bool all_quiet = false;
     if (kStrips == Strips::kMany) {
       const int steps = Min(frame.strip_steps, (level.height - border - y0) / kStep + 1);
