@@ -53,10 +53,14 @@ class Ring {
     // Bit 8 of a pixel, or of its complement to 255, plus the bound says so.
     const int bound = Max(static_cast<int>(dark_ ? centre_ : 255 - centre_) - threshold, 0);
     const uint32_t bounds = (static_cast<uint32_t>(bound) + (dark_ ? 255u : 0u)) * 0x00010001u;
-    uint32_t bits = 0;
+    uint32_t bits = 0;  // of ring pixels 4 j to 4 j + 3 in byte 3 - j
 #pragma unroll
-    for (int i = 0; i < kPairs; ++i) bits = 2 * bits + ((pair_[i] * Sign() + bounds) & 0x01000100u);
-    return __byte_perm(bits, 0, 0x3131);
+    for (int i = 0; i < kFours; ++i) {
+      const uint32_t first = pair_[i] * Sign() + bounds;
+      const uint32_t second = pair_[i + kFours] * Sign() + bounds;
+      bits = 2 * bits + __byte_perm(first, second, 0x3715);
+    }
+    return __byte_perm(bits + (bits >> 4), 0, 0x2020);
   }
 
   __device__ __forceinline__ uint32_t SumOfDifferences() const {
