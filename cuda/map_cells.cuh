@@ -44,14 +44,20 @@ __device__ __forceinline__ int DivideByCell(int at, uint32_t reciprocal) {
   return reciprocal == 0 ? at : static_cast<int>(__umulhi(static_cast<uint32_t>(at), reciprocal));
 }
 
+// Of a cell: its number in its row and in its column, for pixels of level `l`.
+__device__ __forceinline__ int CellColumn(const Frame& frame, const MapFrame& map, int l, int x) {
+  if (l > 0 && map.sink == Sink::kImageCells) x = ImagePosition(x, frame.level[l].scale, frame.level[0].width);
+  return DivideByCell(x, map.level[l].cell_width_reciprocal);
+}
+__device__ __forceinline__ int CellRow(const Frame& frame, const MapFrame& map, int l, int y) {
+  if (l > 0 && map.sink == Sink::kImageCells) y = ImagePosition(y, frame.level[l].scale, frame.level[0].height);
+  return DivideByCell(y, map.level[l].cell_height_reciprocal);
+}
+
 __device__ __forceinline__ uint32_t CellAt(const Frame& frame, const MapFrame& map, int l, int x, int y) {
   const MapLevel& cells = map.level[l];
-  if (map.sink == Sink::kImageCells) {
-    x = ImagePosition(x, frame.level[l].scale, frame.level[0].width);
-    y = ImagePosition(y, frame.level[l].scale, frame.level[0].height);
-  }
-  return static_cast<uint32_t>(cells.first_cell + DivideByCell(y, cells.cell_height_reciprocal) * cells.cells_x +
-                               DivideByCell(x, cells.cell_width_reciprocal));
+  return static_cast<uint32_t>(cells.first_cell + CellRow(frame, map, l, y) * cells.cells_x +
+                               CellColumn(frame, map, l, x));
 }
 
 // Offers corners to cells. All lanes of the warp must call; `has`: this lane has one.

@@ -39,6 +39,7 @@ struct MapCounters {
   // The corner stage reads next_turn and sets turn to it; the last stage that needs them does the opposite.
   uint32_t turn;
   uint32_t next_turn;
+  uint32_t blocks_done;  // of the corner stage with MapFrame::ranks_at_once; zero between frames
   MapList list[2];
 };
 
@@ -59,6 +60,7 @@ struct MapLevel {
   int cells_x;
   uint32_t cell_width_reciprocal;  // see CellReciprocal()
   uint32_t cell_height_reciprocal;
+  int pieces_x;  // cells across that a tile may touch, if the corner stage tells all of a tile's apart; else 0
 
   uint32_t first_edge;  // see MapFrame::edges
 
@@ -70,6 +72,10 @@ struct MapLevel {
   uint32_t* bands;
 };
 inline constexpr int kBandRows = 16;
+
+// Cells of a tile that the corner stage tells apart, and of an image that it ranks at once.
+inline constexpr int kMostPieces = 128;
+inline constexpr int kMostAtOnce = 512;
 
 inline constexpr int kRankBits = 11;               // of the ranking's bins
 inline constexpr uint32_t kKeyOfOne = 0xbf800000;  // OrderedKey() of 1.0
@@ -84,6 +90,9 @@ struct MapFrame {
   bool is_dense;      // CornerTest::kEveryPixel
   bool ranks;         // by RankMap() alone; else the candidates are cut first
   bool cut_by_level;  // else by image
+  // The corner stage's last block ranks, without RankMap(): what the options and the image allow, and for this launch.
+  bool may_rank_at_once, ranks_at_once;
+  bool in_pieces;  // some level's MapLevel::pieces_x is not 0
   int tiles;
   int max_arc;
   int arc_length;

@@ -47,7 +47,9 @@ absl::Status EnqueueMap(StreamView stream, const DetectorOptions& options, const
   Frame selection = frame;
   // Where angles come later, so does the result, which is then written once.
   for (Level& level : selection.level) level.result = finds_arcs ? level.ranked : level.result;
-  GLINT_RETURN_IF_ERROR(EnqueueSelection(stream, options, selection, map, multiprocessors));
+  if (!CornersRank(map, multiprocessors)) {
+    GLINT_RETURN_IF_ERROR(EnqueueSelection(stream, options, selection, map, multiprocessors));
+  }
   GLINT_RETURN_IF_ERROR(mark());
   if (options.descriptor == Descriptor::kBfrost) {
     GLINT_RETURN_IF_ERROR(BuildIntegrals(stream, frame, map));
@@ -60,7 +62,8 @@ absl::Status EnqueueMap(StreamView stream, const DetectorOptions& options, const
   return absl::OkStatus();
 }
 
-int CountMapLaunches(const DetectorOptions& options, const Frame& frame, const Tail& tail, const MapFrame& map) {
+int CountMapLaunches(const DetectorOptions& options, const Frame& frame, const Tail& tail, const MapFrame& map,
+                     int multiprocessors) {
   int levels = 0;  // made from others
   for (int l = 1; l < frame.levels; ++l) levels += frame.level[l].width > 0 ? 1 : 0;
   int launches = options.pyramid == Pyramid::kCascaded ? levels - std::max(0, tail.levels - 1)
@@ -68,7 +71,7 @@ int CountMapLaunches(const DetectorOptions& options, const Frame& frame, const T
                                                        : std::min(levels, 1);
   launches += 1 + (map.smooth != nullptr ? 1 : 0);
   launches += map.sink == Sink::kLevelCells ? 1 : 0;
-  launches += map.ranks ? 1 : options.ranking == Ranking::kHarris ? 4 : 3;
+  if (!CornersRank(map, multiprocessors)) launches += map.ranks ? 1 : options.ranking == Ranking::kHarris ? 4 : 3;
   if (options.descriptor == Descriptor::kBfrost) return launches + 3;
   launches += options.orientation == Orientation::kArcMidpoint ? 1 : 0;
   return launches + (options.descriptor == Descriptor::kRbrief ? 1 : 0);

@@ -17,7 +17,8 @@ absl::Status EnqueueMap(StreamView stream, const DetectorOptions& options, const
                         const MapFrame& map, int multiprocessors, const std::function<absl::Status()>& mark);
 
 // Kernels that EnqueueMap() launches.
-int CountMapLaunches(const DetectorOptions& options, const Frame& frame, const Tail& tail, const MapFrame& map);
+int CountMapLaunches(const DetectorOptions& options, const Frame& frame, const Tail& tail, const MapFrame& map,
+                     int multiprocessors);
 
 }  // namespace glint::cuda
 

@@ -54,6 +54,11 @@ int StripRows(int strips_x, int height, int multiprocessors) {
   return best;
 }
 
+// The most cells that so many neighbouring pixels of a level fall in; `scale` takes them to the cells' image.
+int MostCells(int pixels, float scale, int cell) {
+  return static_cast<int>(static_cast<float>(pixels - 1) * scale + 1) / cell + 2;
+}
+
 // What brings all scores below 1.
 float KeyScale(const DetectorOptions& options) {
   if (options.score == Score::kHarris) return 1;
@@ -140,6 +145,7 @@ void MapPlan::PlanCells(const DetectorOptions& options, const Frame& frame) {
   if (map_.sink == Sink::kList) return;
   size_t cells = 0;
   const Shape image = {frame.level[0].width, frame.level[0].height};
+  const MapTiling tiling = GetMapTiling();
   for (int l = 0; l < frame.levels; ++l) {
     MapLevel& level = map_.level[l];
     const bool by_level = map_.sink == Sink::kLevelCells;
@@ -152,6 +158,12 @@ void MapPlan::PlanCells(const DetectorOptions& options, const Frame& frame) {
     level.cell_height_reciprocal = CellReciprocal(cell_height);
     level.cells_x = DivideUp(shape.width, cell_width);
     level.first_cell = by_level ? static_cast<int>(cells) : 0;
+    const float to_cells = by_level ? 1.0f : frame.level[l].scale;
+    const int pieces_x = MostCells(tiling.width - 2 * tiling.margin_x, to_cells, cell_width);
+    const int pieces_y = MostCells(tiling.height - 2 * options.suppression_radius, to_cells, cell_height);
+    const bool in_pieces = options.score != Score::kHarris && pieces_x * pieces_y <= kMostPieces;
+    level.pieces_x = in_pieces ? pieces_x : 0;
+    map_.in_pieces = map_.in_pieces || in_pieces;
     if (by_level || l == 0) cells += CellsOf(shape, cell_width, cell_height);
   }
   cells += cells % 2;  // for vectors of two
@@ -170,6 +182,9 @@ void MapPlan::PlanRanking(const DetectorOptions& options, const Frame& frame, co
   // knows its threshold, bring little else.
   map_.ranks = options.selection == Selection::kGrid || map_.is_dense ||
                (!map_.cut_by_level && candidates <= size_t{2} * map_.wanted);
+  map_.may_rank_at_once = map_.sink == Sink::kImageCells && options.score != Score::kHarris &&
+                          options.orientation == Orientation::kNone && options.descriptor != Descriptor::kBfrost &&
+                          map_.cell_count <= std::min<uint32_t>(map_.wanted, kMostAtOnce);
   if (!map_.ranks) edges_offset_ = add_scratch(candidates * sizeof(Candidate));
   map_.most = map_.sink == Sink::kImageCells ? map_.cell_count : static_cast<uint32_t>(candidates);
   // The levels share the bins.

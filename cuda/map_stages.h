@@ -22,6 +22,8 @@ struct MapTiling {
 MapTiling GetMapTiling();
 absl::Status PrepareMapCorners(Api* api);  // once per device
 absl::Status FindMapCorners(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors);
+// Whether FindMapCorners() ranks as well, so that RankMap() is not needed.
+bool CornersRank(const MapFrame& map, int multiprocessors);
 
 // dense_harris.cu: maxima of the Harris measure at every pixel into the shortlist, and the greatest measure.
 absl::Status FindDenseHarris(StreamView stream, const Frame& frame, const MapFrame& map);

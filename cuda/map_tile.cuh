@@ -50,6 +50,10 @@ struct Tile {
   // row << 7 | column.
   uint16_t list[kTestedRows * kTestedColumns];
   uint32_t listed;
+  // See map_pieces.cuh.
+  uint32_t best[kMostPieces];
+  uint8_t row_piece[kTestedRows];
+  uint8_t column_piece[kTestedColumns];
   uint32_t histogram[kBins];  // of the tile's candidates; last: not with MapFrame::ranks
 };
 

@@ -156,7 +156,9 @@ absl::StatusOr<Pipeline::Impl::Prepared*> Pipeline::Impl::PrepareFor(const Detec
 int Pipeline::Impl::CountLaunches(const Prepared& prepared) const {
   const DetectorOptions& detector = prepared.plan.key().options;
   const Tail& tail = prepared.tails.back();
-  if (prepared.plan.map().has_value()) return CountMapLaunches(detector, prepared.frame(), tail, prepared.map);
+  if (prepared.plan.map().has_value()) {
+    return CountMapLaunches(detector, prepared.frame(), tail, prepared.map, multiprocessors);
+  }
   int launches = 2 + (detector.descriptor == Descriptor::kNone ? 0 : 1);
   // Level 0 needs none, the corner stage takes its place.
   for (const Level& level : prepared.frame().level) launches += level.width > 0 ? 1 : 0;
