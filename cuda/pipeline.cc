@@ -72,9 +72,13 @@ absl::StatusOr<float> Pipeline::Impl::Microseconds(const Event& from, const Even
 // But download_ns. `to_result`: from the call until the device was done.
 absl::StatusOr<StageTimes> Pipeline::Impl::TimesOf(Prepared* prepared, int64_t to_result, bool timed) {
   StageTimes times;
-  int64_t(&uploads)[2] = prepared->upload_ns;
+  StageTimes(&sampled)[2] = prepared->sampled;
   if (!timed) {
-    times.upload_ns = std::min({uploads[0], uploads[1], to_result});
+    const StageTimes& sample = sampled[0].upload_ns < sampled[1].upload_ns ? sampled[0] : sampled[1];
+    // No more of this frame than it was of that one: with both interrupted, nothing might remain for detection.
+    const double share = static_cast<double>(sample.upload_ns) /
+                         static_cast<double>(std::max<int64_t>(1, sample.upload_ns + sample.detect_ns));
+    times.upload_ns = std::min(sample.upload_ns, static_cast<int64_t>(share * static_cast<double>(to_result)));
     times.detect_ns = to_result - times.upload_ns;
     return times;
   }
@@ -84,7 +88,7 @@ absl::StatusOr<StageTimes> Pipeline::Impl::TimesOf(Prepared* prepared, int64_t t
   GLINT_RETURN_IF_ERROR(detect.status());
   times.upload_ns = static_cast<int64_t>(*upload * 1000);
   times.detect_ns = static_cast<int64_t>(*detect * 1000);
-  uploads[0] = std::exchange(uploads[1], times.upload_ns);
+  sampled[0] = std::exchange(sampled[1], times);
   return times;
 }
 

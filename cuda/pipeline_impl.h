@@ -46,7 +46,7 @@ struct Pipeline::Impl {
     const uint8_t* source = nullptr;  // of the copy
     LevelCounts counts;               // of the last frame
     int64_t timed_frames = 0;         // whose caller wants times
-    int64_t upload_ns[2] = {};        // of the last two frames with events
+    StageTimes sampled[2];            // of the last two frames with events
 
     const Frame& frame() const { return parts.back(); }
   };

@@ -134,9 +134,10 @@ struct Features {
 //
 // On a GPU, measuring costs a tenth of a small frame. Upload and detection are told apart on one frame in 64 of each
 // shape and options, and the first two: there, upload is the copy, detect what the device did from its end on, download
-// all else. The frames between take the smaller of the last two such uploads for theirs; their detect is the rest of
-// the time from the call until the device was done, download what follows. So their sum is exact, upload is that of
-// other frames, and detect has the host's part of starting a frame in it.
+// all else. The frames between take the smaller of the last two such uploads for theirs, but no larger share of their
+// time than it was of that frame's; their detect is the rest of the time from the call until the device was done,
+// download what follows. So their sum is exact, upload is that of other frames, and detect has the host's part of
+// starting a frame in it.
 struct StageTimes {
   int64_t upload_ns = 0;    // host memory to where the pipeline works on it
   int64_t detect_ns = 0;    // every stage of the pipeline

@@ -200,6 +200,24 @@ TEST(CudaFaults, LargeImagesComeInPartsToAnIdleDevice) {
   EXPECT_EQ(api.live, live);
 }
 
+// An upload that took long, as another process had the device meanwhile, leaves something of a short frame to
+// detection.
+TEST(CudaFaults, TimesTakenOverLeaveRoomForDetection) {
+  FakeApi api;  // says 1 ms for upload and detection each, which is more than its frames take
+  auto pipeline = PipelineFactory::Create({}, &api);
+  ASSERT_TRUE(pipeline.ok()) << pipeline.status();
+  const Image image = testing::Flat({100, 80}, 1);
+  Features features;
+  StageTimes times;
+  for (int i = 0; i < 10; ++i) {
+    SCOPED_TRACE(i);
+    ASSERT_TRUE((*pipeline)->Detect(OrbOptions(), image, {}, &features, &times).ok());
+    EXPECT_GT(times.upload_ns, 0);
+    EXPECT_GT(times.detect_ns, 0);
+  }
+  EXPECT_LE(times.upload_ns, times.detect_ns);
+}
+
 // The copy of a pinned image is part of the graph, which is told of another image. Frames that share the device with
 // others have a copy apart.
 TEST(CudaFaults, GraphsCopyPinnedImages) {
