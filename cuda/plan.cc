@@ -191,13 +191,13 @@ void Plan::PlanLevels() {
 }
 
 // How high strips had better be. Each tests two rows more than it answers for, so that high ones are less work in all;
-// but when the last ones run, most of the device has nothing left to do.
+// but when the last ones run, of each part of an image that comes in parts, most of the device has nothing left to do.
 int Plan::ChooseStripSteps(int multiprocessors) {
   int best = 1;
   double least = std::numeric_limits<double>::max();
   for (int steps = 1; steps <= kMaxStripSteps; ++steps) {
     PlanStrips(steps);
-    const double time = steps * (frame_.corner_blocks + kLastBlocks * multiprocessors);
+    const double time = steps * (frame_.corner_blocks + key_.parts * kLastBlocks * multiprocessors);
     if (time >= least) continue;
     least = time;
     best = steps;
