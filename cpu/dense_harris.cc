@@ -155,14 +155,13 @@ HWY_INLINE V32 SlideDown(V32 entering, const int32_t* before, int32_t* at) {
 
 // Adds a row's sums to those up to the row before, and returns the window's.
 HWY_INLINE EvenAndOdd SlideDown(const EvenAndOdd& entering, const int32_t* before, int32_t* at) {
-  EvenAndOdd window;
-  window.even.xx = SlideDown(entering.even.xx, before, at);
-  window.odd.xx = SlideDown(entering.odd.xx, before + kLanes32, at + kLanes32);
-  window.even.yy = SlideDown(entering.even.yy, before + 2 * kLanes32, at + 2 * kLanes32);
-  window.odd.yy = SlideDown(entering.odd.yy, before + 3 * kLanes32, at + 3 * kLanes32);
-  window.even.xy = SlideDown(entering.even.xy, before + 4 * kLanes32, at + 4 * kLanes32);
-  window.odd.xy = SlideDown(entering.odd.xy, before + 5 * kLanes32, at + 5 * kLanes32);
-  return window;
+  // Without a constructor of its own: on AArch64 GCC 12 gives that no target with vectors.
+  return {{SlideDown(entering.even.xx, before, at),  //
+           SlideDown(entering.even.yy, before + 2 * kLanes32, at + 2 * kLanes32),
+           SlideDown(entering.even.xy, before + 4 * kLanes32, at + 4 * kLanes32)},
+          {SlideDown(entering.odd.xx, before + kLanes32, at + kLanes32),
+           SlideDown(entering.odd.yy, before + 3 * kLanes32, at + 3 * kLanes32),
+           SlideDown(entering.odd.xy, before + 5 * kLanes32, at + 5 * kLanes32)}};
 }
 
 // As HarrisResponse.
