@@ -63,12 +63,7 @@ __global__ void __launch_bounds__(kThreads)
       const uint2 pixels = next[r];
       next[r] = LoadPixels(level, x + kChunk, y0 + r);
       const uint32_t total = __dp4a(pixels.x, 0x01010101u, __dp4a(pixels.y, 0x01010101u, 0u));
-      uint32_t upto = total;
-#pragma unroll
-      for (int step = 1; step < kWarp; step *= 2) {
-        const uint32_t other = __shfl_up_sync(kFullWarp, upto, step);
-        if (lane >= step) upto += other;
-      }
+      const uint32_t upto = SumUpTo(total);
       row[r][0] = PrefixSums(pixels.x, carry[r] + upto - total);
       row[r][1] = PrefixSums(pixels.y, row[r][0].w);
       carry[r] += __shfl_sync(kFullWarp, upto, kWarp - 1);

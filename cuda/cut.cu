@@ -37,12 +37,7 @@ __device__ Cut FindCut(const uint32_t* histogram, uint32_t wanted) {
   }
 #pragma unroll
   for (int i = 0; i < kPerLane; ++i) mine += bins[i];
-  uint32_t upto = mine;
-#pragma unroll
-  for (int step = 1; step < kWarp; step *= 2) {
-    const uint32_t other = __shfl_up_sync(kFullWarp, upto, step);
-    if (lane >= step) upto += other;
-  }
+  const uint32_t upto = SumUpTo(mine);
   const unsigned reached = __ballot_sync(kFullWarp, upto >= wanted);
   // If there are fewer than wanted, everything stays: the cut is in the lowest bin.
   const int from = reached != 0 ? __ffs(static_cast<int>(reached)) - 1 : kWarp - 1;

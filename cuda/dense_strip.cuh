@@ -183,15 +183,6 @@ __device__ __forceinline__ void MoveFound(const Candidate* found, int count, uin
   __syncwarp();
 }
 
-__device__ __forceinline__ uint32_t WarpMax(uint32_t v) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  return __reduce_max_sync(kFullWarp, v);
-#else
-  for (int step = kWarp / 2; step > 0; step /= 2) v = max(v, __shfl_xor_sync(kFullWarp, v, step));
-  return v;
-#endif
-}
-
 }  // namespace glint::cuda
 
 #endif  // GLINT_CUDA_DENSE_STRIP_CUH_

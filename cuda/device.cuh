@@ -60,6 +60,27 @@ __device__ __forceinline__ int WarpSum(int v) {
 #endif
 }
 
+__device__ __forceinline__ uint32_t WarpMax(uint32_t v) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  return __reduce_max_sync(kFullWarp, v);
+#else
+  for (int step = kWarp / 2; step > 0; step /= 2) v = max(v, __shfl_xor_sync(kFullWarp, v, step));
+  return v;
+#endif
+}
+
+// The sum over this lane and those below it, in its warp.
+template <typename T>
+__device__ __forceinline__ T SumUpTo(T v) {
+  const int lane = threadIdx.x % kWarp;
+#pragma unroll
+  for (int step = 1; step < kWarp; step *= 2) {
+    const T other = __shfl_up_sync(kFullWarp, v, step);
+    if (lane >= step) v += other;
+  }
+  return v;
+}
+
 // Bin of a Harris key, monotonic: 32 bins an octave below 1.0, the largest possible response; the rest falls into the
 // first or last bin.
 __device__ __forceinline__ int HarrisBin(uint32_t key) {

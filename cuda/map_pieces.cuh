@@ -20,15 +20,6 @@ __device__ __forceinline__ uint32_t ScoreIn(uint32_t key) { return key >> kEntry
 __device__ __forceinline__ int RowIn(uint32_t key) { return static_cast<int>((~key & (kEntries - 1)) >> 7); }
 __device__ __forceinline__ int ColumnIn(uint32_t key) { return static_cast<int>(~key & (kTestedColumns - 1)); }
 
-__device__ __forceinline__ uint32_t WarpMax(uint32_t v) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  return __reduce_max_sync(kFullWarp, v);
-#else
-  for (int step = kWarp / 2; step > 0; step /= 2) v = max(v, __shfl_xor_sync(kFullWarp, v, step));
-  return v;
-#endif
-}
-
 // What a tile answers for: pixels of its level, from (x0 + left, y0 + top) on.
 struct Answered {
   int x0, y0;

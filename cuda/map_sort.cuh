@@ -61,12 +61,7 @@ struct Source {
     }
     const int lane = threadIdx.x % kWarp;
     count = lane < frame.levels ? Lists{map.counters->list}.Count(lane) : 0;
-    upto = (count + kChunk - 1) / kChunk;
-#pragma unroll
-    for (int step = 1; step < kWarp; step *= 2) {
-      const uint32_t other = __shfl_up_sync(kFullWarp, upto, step);
-      if (lane >= step) upto += other;
-    }
+    upto = SumUpTo((count + kChunk - 1) / kChunk);
     chunks = __shfl_sync(kFullWarp, upto, kWarp - 1);
   }
 
@@ -210,12 +205,7 @@ __device__ __forceinline__ void SumBinsAbove(Memory& memory) {
   const uint2 bins = *own;
   const uint32_t mine = bins.x + bins.y;
   if (max(bins.x, bins.y) > kLargestShare) memory.has_large = true;
-  uint32_t sum = mine;
-#pragma unroll
-  for (int step = 1; step < kWarp; step *= 2) {
-    const uint32_t other = __shfl_up_sync(kFullWarp, sum, step);
-    if (lane >= step) sum += other;
-  }
+  const uint32_t sum = SumUpTo(mine);
   if (lane == kWarp - 1) memory.warp_sum[warp] = sum;
   __syncthreads();
   static_assert(kMapRankWarps == kWarp);

@@ -131,17 +131,6 @@ __device__ __forceinline__ SegmentMarks MarkRows(const uint8_t* pixels, int thre
   return {marks.bright >> (8 - kRows), marks.dark >> (8 - kRows)};
 }
 
-// The sum over this lane and those below it, in its warp.
-__device__ __forceinline__ int SumUpTo(int v) {
-  const int lane = threadIdx.x % kWarp;
-#pragma unroll
-  for (int step = 1; step < kWarp; step *= 2) {
-    const int other = __shfl_up_sync(kFullWarp, v, step);
-    if (lane >= step) v += other;
-  }
-  return v;
-}
-
 // Adds what is marked in a warp's rows to the tile's list; with kMayBeBoth, what is marked in both polarities once for
 // each or, if a warp has very many of those, once with kAlsoDark, so that there is room for all.
 template <int kArc, Score kScore, int kRowsPerWarp>

@@ -209,12 +209,7 @@ class LevelRanking {
       bins[i] = four.x, bins[i + 1] = four.y, bins[i + 2] = four.z, bins[i + 3] = four.w;
       mine += four.x + four.y + four.z + four.w;
     }
-    uint32_t sum = mine;
-#pragma unroll
-    for (int step = 1; step < kWarp; step *= 2) {
-      const uint32_t other = __shfl_up_sync(kFullWarp, sum, step);
-      if (lane >= step) sum += other;
-    }
+    const uint32_t sum = SumUpTo(mine);
     if (lane == kWarp - 1) memory_.warp_sum[warp] = sum;
     __syncthreads();
     uint32_t before = 0;

@@ -8,13 +8,7 @@ namespace glint::cuda {
 
 // The sum over the lanes below this one; the sum over all is in *total.
 __device__ __forceinline__ int SumBelow(int v, int* total) {
-  const int lane = threadIdx.x % kWarp;
-  int sum = v;
-#pragma unroll
-  for (int step = 1; step < kWarp; step *= 2) {
-    const int other = __shfl_up_sync(kFullWarp, sum, step);
-    if (lane >= step) sum += other;
-  }
+  const int sum = SumUpTo(v);
   *total = __shfl_sync(kFullWarp, sum, kWarp - 1);
   return sum - v;
 }
