@@ -281,6 +281,15 @@ TEST_F(CudaDetectorsTest, OnFewMultiprocessors) {
   ASSERT_TRUE(limited.ok()) << limited.status();
   pipeline_ = *std::move(limited);
   for (const DetectorOptions& options : Presets()) EXPECT_TRUE(Equal(options, testing::Noise({640, 480}, 6)));
+  // The corners of cells, found piece by piece where tiles are many, up to the borders.
+  for (DetectorOptions options : {Preset("fast_grid"), Preset("pyca")}) {
+    options.edge_threshold = 3;
+    for (int radius : {0, 1, 2}) {
+      options.suppression_radius = radius;
+      EXPECT_TRUE(Equal(options, testing::Noise({651, 487}, 7)));
+      EXPECT_TRUE(Equal(options, testing::Texture({723, 500}, 8)));
+    }
+  }
   RunRandom(9, 150);
 }
 
