@@ -9,8 +9,9 @@
 // that fall in one cell meet in the warp (match, maximum of the lanes) before one of them goes to the cell by a 64-bit
 // atomic maximum, which makes the winner independent of order.
 //
-// With kPieces, for cells, nothing is suppressed but what may be a cell's best corner (map_pieces.cuh). The last block
-// may rank what the cells keep (map_at_once.cuh).
+// With kPieces, for cells and a radius of at most kMaxPieceRadius, nothing is suppressed but what may be a cell's best
+// corner (map_pieces.cuh), and rings do not leave the tested columns. The last block may rank what the cells keep
+// (map_at_once.cuh).
 //
 // Shared memory, dynamic: pixels (pitch 144), scores, list, and for Selection::kTopN a histogram: 26 KiB, with Harris
 // 34 KiB, less 4 KiB without the histogram.
@@ -60,7 +61,7 @@ __global__ void __launch_bounds__(Tile<kScore, kRowsPerWarp>::kWarps* kWarp,
 
   // Level 0 was there before the frame's first kernel: its tiles need not wait for the pyramid.
   if (l > 0 || blockIdx.x == gridDim.x - 1) WaitForPredecessor();
-  LoadTile<kThreads>(level, x0 - kPadX, y0 - kFastRadius, tile.pixels);
+  LoadTile<kThreads, kPieces ? 0 : kPadX>(level, x0, y0 - kFastRadius, tile.pixels);
 
   // While the pixels are on their way.
   auto* responses = reinterpret_cast<uint4*>(&tile.response[0][0]);
@@ -95,7 +96,7 @@ __global__ void __launch_bounds__(Tile<kScore, kRowsPerWarp>::kWarps* kWarp,
   const int y_high = level.height - y_low;
   const uint32_t matters = ColumnMask(x0 + lane * 4, x_low, x_high) & RowMask(y0 + warp * kRowsPerWarp, y_low, y_high);
   const SegmentMarks may_be =
-      MarkRows<kArc, kRowsPerWarp>(&tile.pixels[warp * kRowsPerWarp][kPadX + 4 * lane], frame.threshold);
+      MarkRows<kArc, kRowsPerWarp, kPieces>(&tile.pixels[warp * kRowsPerWarp][kPadX + 4 * lane], frame.threshold);
   ListMarked<kArc>({may_be.bright & matters, may_be.dark & matters}, tile);
   __syncthreads();
 

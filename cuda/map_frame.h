@@ -76,6 +76,8 @@ inline constexpr int kBandRows = 16;
 // Cells of a tile that the corner stage tells apart, and of an image that it ranks at once.
 inline constexpr int kMostPieces = 128;
 inline constexpr int kMostAtOnce = 512;
+// Where cells are told apart; up to it, the rings of what matters in a tile lie within the columns that it tests.
+inline constexpr int kMaxPieceRadius = 1;  // of suppression
 
 inline constexpr int kRankBits = 11;               // of the ranking's bins
 inline constexpr uint32_t kKeyOfOne = 0xbf800000;  // OrderedKey() of 1.0

@@ -161,7 +161,8 @@ void MapPlan::PlanCells(const DetectorOptions& options, const Frame& frame) {
     const float to_cells = by_level ? 1.0f : frame.level[l].scale;
     const int pieces_x = MostCells(tiling.width - 2 * tiling.margin_x, to_cells, cell_width);
     const int pieces_y = MostCells(tiling.height - 2 * options.suppression_radius, to_cells, cell_height);
-    const bool in_pieces = options.score != Score::kHarris && pieces_x * pieces_y <= kMostPieces;
+    const bool in_pieces = options.score != Score::kHarris && options.suppression_radius <= kMaxPieceRadius &&
+                           pieces_x * pieces_y <= kMostPieces;
     level.pieces_x = in_pieces ? pieces_x : 0;
     map_.in_pieces = map_.in_pieces || in_pieces;
     if (by_level || l == 0) cells += CellsOf(shape, cell_width, cell_height);

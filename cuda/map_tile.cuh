@@ -14,7 +14,7 @@ namespace glint::cuda {
 
 inline constexpr int kTestedColumns = kWarp * 4;
 inline constexpr int kMarginX = 4;  // tested but not answered for: one word
-static_assert(kMarginX >= kMaxSuppressionRadius);
+static_assert(kMarginX >= kMaxSuppressionRadius && kMarginX >= kMaxPieceRadius + kFastRadius);
 inline constexpr int kColumns = kTestedColumns - 2 * kMarginX;
 inline constexpr int kPadX = 8;  // columns loaded beyond the tested ones, at each side: a vector load
 inline constexpr int kPitch = kTestedColumns + 2 * kPadX;
@@ -87,17 +87,17 @@ __device__ __forceinline__ uint32_t ScoreAt(const uint8_t* centre, bool dark, in
 }
 
 // Rows q of a lane's column of words, halved and aligned to the ring's columns; row 0 is three above the first tested
-// row.
-template <int kRows>
+// row. kWithin: the words beside a lane's come from the lanes beside it, and beyond the warp's columns are arbitrary.
+template <int kRows, bool kWithin>
 struct AlignedRows {
   static constexpr int kCount = kRows + 2 * kFastRadius;
   uint32_t left3[kCount], left2[kCount], centre[kCount], right2[kCount], right3[kCount];
 
   __device__ __forceinline__ void Load(const uint8_t* pixels, int q) {
     const auto* word = reinterpret_cast<const uint32_t*>(pixels + q * kPitch);
-    const uint32_t before = HalvePixels(word[-1]);
     const uint32_t here = HalvePixels(word[0]);
-    const uint32_t after = HalvePixels(word[1]);
+    const uint32_t before = kWithin ? __shfl_up_sync(kFullWarp, here, 1) : HalvePixels(word[-1]);
+    const uint32_t after = kWithin ? __shfl_down_sync(kFullWarp, here, 1) : HalvePixels(word[1]);
     left3[q] = __funnelshift_l(before, here, 24);
     left2[q] = __funnelshift_l(before, here, 16);
     centre[q] = here;
@@ -113,11 +113,11 @@ struct AlignedRows {
 
 // What may be a corner among a lane's four columns of kRows rows, at the first of which `pixels` points: bit r of each
 // byte for row r.
-template <int kArc, int kRows>
+template <int kArc, int kRows, bool kWithin>
 __device__ __forceinline__ SegmentMarks MarkRows(const uint8_t* pixels, int threshold) {
   const SegmentMargins margins(threshold);
   SegmentMarks marks = {0, 0};
-  AlignedRows<kRows> rows;
+  AlignedRows<kRows, kWithin> rows;
 #pragma unroll
   for (int q = 0; q < 2 * kFastRadius; ++q) rows.Load(pixels, q);
 #pragma unroll
@@ -171,20 +171,21 @@ __device__ __forceinline__ void ListMarked(const SegmentMarks& marks, Tile<kScor
   }
 }
 
-// Begins to load the pixels from (x0, y0) on, x0 a multiple of 8; where the tile leaves the level they do not matter.
-template <int kThreads, int kRows>
+// Begins to load the pixels from row y0 on, of the tested columns, which begin at x0, a multiple of 8, and of kPad more
+// at each side; where the tile leaves the level they do not matter.
+template <int kThreads, int kPad, int kRows>
 __device__ __forceinline__ void LoadTile(const Level& level, int x0, int y0, uint8_t (&pixels)[kRows][kPitch]) {
-  constexpr int kVectors = kPitch / 8;
+  constexpr int kVectors = (kTestedColumns + 2 * kPad) / 8;
   constexpr int kRowsAtOnce = kThreads / kVectors;
   const int vector = threadIdx.x % kVectors;
-  const uint8_t* column = level.image + Clamp(x0 + 8 * vector, 0, level.pitch - 8);
+  const uint8_t* column = level.image + Clamp(x0 - kPad + 8 * vector, 0, level.pitch - 8);
   if (static_cast<int>(threadIdx.x) < kRowsAtOnce * kVectors) {
 #pragma unroll
     for (int first = 0; first < kRows; first += kRowsAtOnce) {
       const int row = first + static_cast<int>(threadIdx.x) / kVectors;
       if (row >= kRows) break;
       const int y = Clamp(y0 + row, 0, level.height - 1);
-      CopyAsync8(&pixels[row][8 * vector], column + static_cast<size_t>(y) * level.pitch);
+      CopyAsync8(&pixels[row][kPadX - kPad + 8 * vector], column + static_cast<size_t>(y) * level.pitch);
     }
   }
 }
