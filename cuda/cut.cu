@@ -2,7 +2,8 @@
 // ties kept), over the image or for each level.
 //
 // The histogram tells in which bin the cut falls. Candidates above it go to the shortlists, those in it to a list of
-// their own, from which one block then selects by the key's bytes, most significant first.
+// their own, from which one block of each level then selects by the key's bytes, most significant first. With one cut
+// for the image these, too, go to the shortlists: the ranking's blocks then find for themselves which of them stay.
 #include "cuda/map_device.cuh"
 #include "cuda/map_stages.h"
 #include "cuda/runtime/error.h"
@@ -53,36 +54,40 @@ __device__ Cut FindCut(const uint32_t* histogram, uint32_t wanted) {
   return {__shfl_sync(kFullWarp, cut.bin, from), __shfl_sync(kFullWarp, cut.above, from)};
 }
 
-// Of the shortlists: of cv::ORB's kind if they are ranked so.
-__device__ __forceinline__ uint32_t* CountsOf(const Frame& frame, const MapFrame& map) {
-  return map.cut_by_level ? frame.counters->shortlisted : map.counters->list[map.counters->turn].count;
-}
-
 __global__ void __launch_bounds__(kThreads)
     CutKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT MapFrame map) {
   __shared__ int cut[kMaxLevels];
   WaitForPredecessor();
   const int warp = threadIdx.x / kWarp;
   const uint32_t total = frame.counters->candidates;
+  MapList& list = map.counters->list[map.counters->turn];
+  uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (blockIdx.x * kThreads >= total) return;
-  uint32_t* counts = CountsOf(frame, map);
+  Candidate c = {0, 0};
+  if (i < total) c = frame.candidates[i];
+  uint32_t* counts = map.cut_by_level ? frame.counters->shortlisted : list.count;  // the former: as cv::ORB's kind
+  uint32_t* edge_counts = map.cut_by_level ? map.counters->edges : &list.edges;
   const int groups = map.cut_by_level ? frame.levels : 1;
   for (int g = warp; g < groups; g += kThreads / kWarp) {
     const Cut found = FindCut(frame.counters->histogram[g], WantedOf(frame, map, g));
     if (threadIdx.x % kWarp == 0) cut[g] = found.bin;
   }
   __syncthreads();
-  for (uint32_t first = blockIdx.x * kThreads; first < total; first += gridDim.x * kThreads) {
-    const uint32_t i = first + threadIdx.x;
-    Candidate c = {0, 0};
-    const bool exists = i < total;
-    if (exists) c = frame.candidates[i];
-    const int g = GroupOf(map, LevelOf(c.position));
+  while (true) {
+    const int l = LevelOf(c.position);
+    const int g = GroupOf(map, l);
     const int bin = HarrisBin(c.key);
-    AppendToShortlist(frame, counts, exists && bin > cut[g], c);
-    if (exists && bin == cut[g]) {
-      map.edges[map.level[g].first_edge + atomicAdd(&map.counters->edges[g], 1u)] = c;
-    }
+    const bool on_edge = i < total && bin == cut[g];
+    const bool stays = i < total && (bin > cut[g] || (on_edge && !map.cut_by_level));
+    const Reserved edge = Reserve(edge_counts, on_edge, g);
+    const Reserved reserved = Reserve(counts, stays, l);
+    const uint32_t edge_place = edge.Place();
+    const uint32_t place = reserved.Place();
+    if (on_edge) map.edges[map.level[g].first_edge + edge_place] = c;
+    if (stays) frame.level[l].shortlist[place] = c;
+    i += gridDim.x * kThreads;
+    if (i - threadIdx.x >= total) break;
+    if (i < total) c = frame.candidates[i];
   }
   AllowSuccessor();  // not before: its blocks would be placed where there is room now, unevenly
 }
@@ -96,7 +101,6 @@ __global__ void __launch_bounds__(kEdgeThreads)
   const int group = blockIdx.x;
   const uint32_t wanted = WantedOf(frame, map, group);
   const uint32_t count = map.counters->edges[group];
-  uint32_t* counts = CountsOf(frame, map);
   const Candidate* edges = map.edges + map.level[group].first_edge;
   if (threadIdx.x < kWarp) {
     const Cut cut = FindCut(frame.counters->histogram[group], wanted);
@@ -144,7 +148,7 @@ __global__ void __launch_bounds__(kEdgeThreads)
     const uint32_t i = first + threadIdx.x;
     Candidate c = {0, 0};
     if (i < count) c = edges[i];
-    AppendToShortlist(frame, counts, i < count && c.key >= least, c);
+    AppendToShortlist(frame, frame.counters->shortlisted, i < count && c.key >= least, c);
   }
   __syncthreads();
   if (threadIdx.x == 0) map.counters->edges[group] = 0;
@@ -174,9 +178,10 @@ absl::Status CutCandidates(StreamView stream, const Frame& frame, const MapFrame
   void* arguments[] = {const_cast<Frame*>(&frame), const_cast<MapFrame*>(&map)};
   GLINT_RETURN_IF_ERROR(
       ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the cut of the candidates"));
+  if (!map.cut_by_level) return absl::OkStatus();
   launch.kernel = reinterpret_cast<const void*>(&CutEdgesKernel);
   launch.block = dim3(kEdgeThreads);
-  launch.grid = dim3(map.cut_by_level ? frame.levels : 1);
+  launch.grid = dim3(frame.levels);
   return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the cut's edge");
 }
 

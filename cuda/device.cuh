@@ -83,10 +83,10 @@ __device__ __forceinline__ T SumUpTo(T v) {
 
 // Bin of a Harris key, monotonic: 32 bins an octave below 1.0, the largest possible response; the rest falls into the
 // first or last bin.
+inline constexpr int kHarrisBinShift = 18;  // sign, 8 exponent and 5 mantissa bits stay
 __device__ __forceinline__ int HarrisBin(uint32_t key) {
-  constexpr int kShift = 18;  // sign, 8 exponent and 5 mantissa bits stay
-  constexpr int kOne = 0xbf800000u >> kShift;
-  return Clamp(static_cast<int>(key >> kShift) - (kOne + 32 - kBins), 0, kBins - 1);
+  constexpr int kOne = 0xbf800000u >> kHarrisBinShift;
+  return Clamp(static_cast<int>(key >> kHarrisBinShift) - (kOne + 32 - kBins), 0, kBins - 1);
 }
 
 // A corner as one number that is larger the earlier the corner is in output order. Never 0.

@@ -53,21 +53,31 @@ __device__ __forceinline__ uint32_t BeginTurn(const MapFrame& map) {
   return turn;
 }
 
+// Lanes that append to the same list, and where the first of them may.
+struct Reserved {
+  unsigned lanes;
+  uint32_t base;  // valid in the first of them
+
+  // The place of the calling lane. All lanes of the warp must call.
+  __device__ __forceinline__ uint32_t Place() const {
+    return __shfl_sync(kFullWarp, base, __ffs(static_cast<int>(lanes)) - 1) + LanesBelow(lanes);
+  }
+};
+
+// For each lane that `has` an entry, room in a list, of which there are counts[list]; for all lists at once. All lanes
+// of the warp must call.
+__device__ __forceinline__ Reserved Reserve(uint32_t* counts, bool has, int list) {
+  const unsigned lanes = __match_any_sync(kFullWarp, has ? list : -1);
+  uint32_t base = 0;
+  if (has && LanesBelow(lanes) == 0) base = atomicAdd(&counts[list], static_cast<uint32_t>(__popc(lanes)));
+  return {lanes, base};
+}
+
 // Appends to the shortlist of its level, of which there are counts[level]. All lanes of the warp must call; `has`: this
 // lane has a corner.
 __device__ __forceinline__ void AppendToShortlist(const Frame& frame, uint32_t* counts, bool has, Candidate c) {
-  unsigned waiting = __ballot_sync(kFullWarp, has);
-  const int lane = threadIdx.x % kWarp;
-  while (waiting != 0) {
-    const int leader = __ffs(static_cast<int>(waiting)) - 1;
-    const int l = __shfl_sync(kFullWarp, LevelOf(c.position), leader);
-    const unsigned same = __ballot_sync(kFullWarp, has && LevelOf(c.position) == l);
-    uint32_t base = 0;
-    if (lane == leader) base = atomicAdd(&counts[l], static_cast<uint32_t>(__popc(same)));
-    base = __shfl_sync(kFullWarp, base, leader);
-    if ((same >> lane & 1) != 0) frame.level[l].shortlist[base + LanesBelow(same)] = c;
-    waiting &= ~same;
-  }
+  const uint32_t place = Reserve(counts, has, LevelOf(c.position)).Place();
+  if (has) frame.level[LevelOf(c.position)].shortlist[place] = c;
 }
 
 // Appends to the candidates and their histogram. All lanes of the warp must call; `has`: this lane has a corner.

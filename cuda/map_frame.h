@@ -30,11 +30,12 @@ GLINT_HD inline uint32_t PositionOf(uint64_t entry) { return ~static_cast<uint32
 struct MapList {
   uint32_t count[kMaxLevels];
   uint32_t greatest;  // OrderedKey of the level's greatest Harris measure, if it is positive; else 0
+  uint32_t edges;     // of the image, see MapFrame::edges; also in the shortlists
 };
 
 // Written with atomics, as Counters.
 struct MapCounters {
-  uint32_t edges[kMaxLevels];  // candidates in the bin in which a group's cut falls; zero between frames
+  uint32_t edges[kMaxLevels];  // of the levels, see MapFrame::edges, if each has a cut; zero between frames
   // Frames take turns, 0 and 1: each has cells and a list of its own, which the corner stage of the one before clears.
   // The corner stage reads next_turn and sets turn to it; the last stage that needs them does the opposite.
   uint32_t turn;
@@ -123,8 +124,8 @@ struct MapFrame {
   uint8_t* smooth;              // null if it is not smoothed
 
   MapCounters* counters;
-  uint64_t* cells;  // CellEntry()s, 0: empty; cell_count for each turn
-  Candidate* edges;
+  uint64_t* cells;             // CellEntry()s, 0: empty; cell_count for each turn
+  Candidate* edges;            // in the bin in which the cut of their level or of the image falls
   const BfrostRegion* bfrost;  // of pattern half h, region i: at element h * kBfrostRegions + i
   MapLevel level[kMaxLevels];
 };

@@ -71,7 +71,9 @@ int CountMapLaunches(const DetectorOptions& options, const Frame& frame, const T
                                                        : std::min(levels, 1);
   launches += 1 + (map.smooth != nullptr ? 1 : 0);
   launches += map.sink == Sink::kLevelCells ? 1 : 0;
-  if (!CornersRank(map, multiprocessors)) launches += map.ranks ? 1 : options.ranking == Ranking::kHarris ? 4 : 3;
+  if (!CornersRank(map, multiprocessors)) {
+    launches += map.ranks ? 1 : !map.cut_by_level ? 2 : options.ranking == Ranking::kHarris ? 4 : 3;
+  }
   if (options.descriptor == Descriptor::kBfrost) return launches + 3;
   launches += options.orientation == Orientation::kArcMidpoint ? 1 : 0;
   return launches + (options.descriptor == Descriptor::kRbrief ? 1 : 0);

@@ -7,7 +7,8 @@
 // an entry has to be compared with those of its own bin alone. So neighbours in the result are written together. What
 // is counted by all is little beside what a launch costs that would do it once. Bins in which very many tie are left
 // for the end: blocks share out their entries, and compare them with all. If more are found than wanted, the blocks
-// find the least key that stays first, by digits of 11 bits.
+// find the least key that stays first, by digits of 11 bits; after a cut, which leaves its edge to them, from those on
+// the edge alone.
 //
 // Shared memory 40 KiB.
 #include "cuda/centroid.cuh"
@@ -177,6 +178,9 @@ __global__ void __launch_bounds__(kMapRankThreads)
   if (blockIdx.x == 0 && threadIdx.x == 0) map.counters->next_turn = map.counters->turn ^ 1;
 
   if (map.is_dense) source.least = LeastOver(map, greatest);
+  if constexpr (!kCells) {
+    if (!map.ranks) source.least = FindLeastOnEdge(source, map, memory);
+  }
   const Binning bin_of = BinsOf(map, greatest);
   CountBins(source, bin_of, memory);
   if (map.ranks && memory.total > map.wanted) {

@@ -34,6 +34,7 @@ struct Lists {
 
   __device__ __forceinline__ uint32_t Count(int level) const { return list[0].count[level] | list[1].count[level]; }
   __device__ __forceinline__ uint32_t Greatest() const { return list[0].greatest | list[1].greatest; }
+  __device__ __forceinline__ uint32_t Edges() const { return list[0].edges | list[1].edges; }
 };
 
 // The cells or all shortlists in chunks, each of one level's shortlist.
