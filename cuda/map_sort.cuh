@@ -11,7 +11,7 @@ inline constexpr int kMapRankThreads = 1024;
 inline constexpr int kMapRankWarps = kMapRankThreads / kWarp;
 inline constexpr int kRankBins = 1 << kRankBits;
 inline constexpr uint32_t kChunk = 2 * kWarp;                   // entries that a warp loads at once, 16 bytes a lane
-inline constexpr int kLoads = 4;                                // of a warp before the first use
+inline constexpr int kLoads = 6;                                // of a warp before the first use
 inline constexpr uint32_t kLargestShare = 1024;                 // places that a block fills at once
 inline constexpr uint32_t kRangeEntries = 2 * kMapRankThreads;  // see FindRange()
 static_assert(kRangeEntries >= 2 * kLargestShare && kRangeEntries == kMapRankWarps * kChunk);
