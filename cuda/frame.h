@@ -22,7 +22,8 @@ struct Candidate {
   uint32_t key;
 };
 
-// An entry of a shortlist of cv::ORB's kind of detector; its key is in an array of its own.
+// An entry of a shortlist of cv::ORB's kind of detector whose candidates are scored by FAST; its key is in an array of
+// its own.
 struct alignas(8) Listed {
   uint32_t position;
   float angle;  // if the shortlist stage found it
@@ -56,9 +57,15 @@ inline constexpr int kBins = 1024;
 inline constexpr int kAngleLanes = 16;   // that find an angle
 inline constexpr int kRowsInFlight = 6;  // loads of such a lane before the first use, at most 8
 
-// Written with atomics; only sums and sets come out of them, never an order. All zero before a frame: the corner
-// stage clears the second half, which it does not use, the orientation stage clears the first, which is done with.
+// Written with atomics; only sums and sets come out of them, never an order. All zero before a frame, but
+// for `reaching`: the corner stage clears the second half, which it does not use, the orientation stage clears the
+// first, which is done with.
 struct Counters {
+  uint32_t reaching[kMaxLevels][kBins];  // scatter.cu: candidates in the bin or higher ones
+  struct {
+    uint32_t taken;  // places of the bin
+    uint32_t unused[7];
+  } bin[kMaxLevels][kBins];  // likewise; a memory sector each, since atomics on the same one wait for each other
   uint32_t histogram[kMaxLevels][kBins];
   uint32_t candidates;
 
@@ -98,8 +105,8 @@ struct Level {
   int first_share;  // corners to shortlist by the first ranking
   float scale;
 
-  Candidate* shortlist;   // of other detectors than cv::ORB's kind; room for kListedAhead at least
-  uint32_t* listed_keys;  // of cv::ORB's kind, likewise
+  Candidate* shortlist;   // of other detectors than those of Listed; room for kListedAhead at least
+  uint32_t* listed_keys;  // of those, likewise
   Listed* listed;
   // Places of the level's kept corners: room for all, or for output_capacity if that is less.
   int ranked_capacity;

@@ -195,8 +195,13 @@ absl::Status Pipeline::Impl::Enqueue(const Prepared& prepared, int part, cudaEve
   {
     const Range range("select, orient");
     const bool rescore = detector.ranking == Ranking::kHarris;
-    GLINT_RETURN_IF_ERROR(Shortlist(stream.view(), frame, rescore, harris, multiprocessors));
-    GLINT_RETURN_IF_ERROR(Orient(stream.view(), frame, rescore || harris, multiprocessors));
+    if (harris) {
+      GLINT_RETURN_IF_ERROR(Scatter(stream.view(), frame, multiprocessors));
+      GLINT_RETURN_IF_ERROR(OrientSorted(stream.view(), frame, multiprocessors));
+    } else {
+      GLINT_RETURN_IF_ERROR(Shortlist(stream.view(), frame, rescore, multiprocessors));
+      GLINT_RETURN_IF_ERROR(Orient(stream.view(), frame, rescore, multiprocessors));
+    }
   }
   GLINT_RETURN_IF_ERROR(mark());
   if (detector.descriptor == Descriptor::kRbrief) {

@@ -171,7 +171,7 @@ void Plan::PlanLevels() {
     const size_t most = MaxCorners(pyramid, l);
     candidates += most;
     const size_t room = std::max(most, static_cast<size_t>(kListedAhead));
-    if (IsOrbKind(key_.options)) {
+    if (IsOrbKind(key_.options) && key_.options.score != Score::kHarris) {
       offsets.shortlist = AddScratch(room * sizeof(Listed));
       offsets.listed_keys = AddScratch(room * sizeof(uint32_t));
     } else {
@@ -305,7 +305,7 @@ Frame Plan::Place(const PlanMemory& memory, int part) const {
     const Offsets& offsets = level_offsets_[l];
     level.image = memory.scratch + offsets.image;
     if (key_.masked) level.mask = memory.scratch + offsets.mask;
-    if (IsOrbKind(key_.options)) {
+    if (IsOrbKind(key_.options) && key_.options.score != Score::kHarris) {
       level.listed = reinterpret_cast<Listed*>(memory.scratch + offsets.shortlist);
       level.listed_keys = reinterpret_cast<uint32_t*>(memory.scratch + offsets.listed_keys);
     } else {

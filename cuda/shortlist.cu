@@ -1,7 +1,6 @@
 // The first cut: of each level's candidates, the best `first_share` by key and all that tie with the last of them
-// (cv::KeyPointsFilter::retainBest), exactly for FAST scores, whose histogram has a bin per score; for Harris keys the
-// bin in which the cut falls stays whole, which the ranking resolves. cv::ORB's order of stages then scores what is
-// left by Harris.
+// (cv::KeyPointsFilter::retainBest), exactly: the histogram has a bin per FAST score. cv::ORB's order of stages then
+// scores what is left by Harris. Candidates that have their Harris response already take another way (scatter.cu).
 //
 // A block queues what stays of its candidates. The queue's places in the shortlists, one atomic per level, are on their
 // way while some warps score it, 4 lanes per corner, each with two columns of the window, and others find its angles
@@ -166,7 +165,7 @@ __device__ __forceinline__ void Flush(const Frame& frame, const DiscLane& disc, 
   }
 }
 
-template <bool kRescore, bool kHarrisKeys, bool kOrient>
+template <bool kRescore, bool kOrient>
 __global__ void __launch_bounds__(Threads(kOrient), kThreadsPerMultiprocessor / Threads(kOrient))
     ShortlistKernel(GLINT_KERNEL_ARGUMENT Frame frame) {
   constexpr int kThreads = Threads(kOrient);
@@ -191,7 +190,7 @@ __global__ void __launch_bounds__(Threads(kOrient), kThreadsPerMultiprocessor / 
   if (at < frame.candidate_room) next = frame.candidates[at];
   const uint32_t total = counters.candidates;
   for (int l = warp; l < frame.levels; l += kWarps) {
-    const int found = FindCut < kHarrisKeys ? kBins : 256 > (counters.histogram[l], frame.level[l].first_share);
+    const int found = FindCut<256>(counters.histogram[l], frame.level[l].first_share);
     if (lane == 0) cut[l] = found;
   }
   if (blockIdx.x * kTurn >= total) return;
@@ -201,7 +200,7 @@ __global__ void __launch_bounds__(Threads(kOrient), kThreadsPerMultiprocessor / 
     const bool exists = at < total;
     at += step;
     if (at < total) next = frame.candidates[at];
-    const int bin = kHarrisKeys ? HarrisBin(c.key) : static_cast<int>(c.key);
+    const auto bin = static_cast<int>(c.key);
     const int l = exists ? LevelOf(c.position) : 0;
     const bool keep = exists && bin >= cut[l];
     const unsigned kept = __ballot_sync(kFullWarp, keep);
@@ -227,17 +226,16 @@ __global__ void __launch_bounds__(Threads(kOrient), kThreadsPerMultiprocessor / 
 }
 
 template <bool kOrient>
-const void* KernelFor(bool rescore, bool harris_keys) {
-  return rescore       ? reinterpret_cast<const void*>(&ShortlistKernel<true, false, kOrient>)
-         : harris_keys ? reinterpret_cast<const void*>(&ShortlistKernel<false, true, kOrient>)
-                       : reinterpret_cast<const void*>(&ShortlistKernel<false, false, kOrient>);
+const void* KernelFor(bool rescore) {
+  return rescore ? reinterpret_cast<const void*>(&ShortlistKernel<true, kOrient>)
+                 : reinterpret_cast<const void*>(&ShortlistKernel<false, kOrient>);
 }
 
 }  // namespace
 
-absl::Status Shortlist(StreamView stream, const Frame& frame, bool rescore, bool harris_keys, int multiprocessors) {
+absl::Status Shortlist(StreamView stream, const Frame& frame, bool rescore, int multiprocessors) {
   KernelLaunch launch;
-  launch.kernel = frame.orient_early ? KernelFor<true>(rescore, harris_keys) : KernelFor<false>(rescore, harris_keys);
+  launch.kernel = frame.orient_early ? KernelFor<true>(rescore) : KernelFor<false>(rescore);
   const int threads = Threads(frame.orient_early);
   launch.block = dim3(threads);
   launch.grid = dim3(kThreadsPerMultiprocessor / threads * multiprocessors);

@@ -42,12 +42,17 @@ absl::Status FindCorners(StreamView stream, const Frame& frame, int arc_length, 
 bool HasFewStrips(const Frame& frame, int multiprocessors);
 
 // shortlist.cu: the best of the candidates by the first ranking, exactly, ties included. With `rescore`, their keys
-// become the Harris response; otherwise they keep their keys, FAST scores or (`harris_keys`) Harris responses.
-absl::Status Shortlist(StreamView stream, const Frame& frame, bool rescore, bool harris_keys, int multiprocessors);
+// become the Harris response; otherwise they keep their keys, FAST scores.
+absl::Status Shortlist(StreamView stream, const Frame& frame, bool rescore, int multiprocessors);
 
 // orient.cu: each shortlisted corner's place among its level's by the final ranking; the angle of those kept; both into
 // the result. `harris_keys`: the shortlist's keys are Harris responses.
 absl::Status Orient(StreamView stream, const Frame& frame, bool harris_keys, int multiprocessors);
+
+// In place of these two where candidates already have their Harris response. scatter.cu: the best of them, sorted by
+// the bins of the histogram, the bin of the cut whole; orient_sorted.cu: ranking, angles and result.
+absl::Status Scatter(StreamView stream, const Frame& frame, int multiprocessors);
+absl::Status OrientSorted(StreamView stream, const Frame& frame, int multiprocessors);
 
 // describe.cu: rBRIEF descriptors into the result.
 absl::Status PrepareDescribe(Api* api);  // once per device, before the first Describe

@@ -182,6 +182,23 @@ TEST_F(CudaPipelineTest, ManyFeatures) {
   }
 }
 
+// With Harris at every corner, a bin of responses may hold more than a block has room for, or have the cut in it.
+TEST_F(CudaPipelineTest, FewAndManyOfOneResponse) {
+  DetectorOptions options = OrientedFastOptions();
+  for (Orientation orientation : {Orientation::kNone, Orientation::kIntensityCentroid}) {
+    options.orientation = orientation;
+    for (int levels : {1, kMaxLevels}) {
+      options.levels = levels;
+      for (int features : {1, 700, 3000, 20000}) {
+        options.max_features = features;
+        EXPECT_TRUE(Equal(options, testing::Noise({900, 700}, 9)));
+        EXPECT_TRUE(Equal(options, testing::Speckle({500, 300}, 4)));
+        EXPECT_TRUE(Equal(options, testing::TieGrid({900, 300})));
+      }
+    }
+  }
+}
+
 TEST_F(CudaPipelineTest, LargeImage) {
   DetectorOptions options = OrbOptions();
   options.max_features = 2000;
