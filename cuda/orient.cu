@@ -9,24 +9,34 @@
 #include <cstddef>
 
 #include "cuda/orient.cuh"
+#include "cuda/rank_short.cuh"
 #include "cuda/runtime/error.h"
 #include "cuda/stages.h"
 
 namespace glint::cuda {
 namespace {
 
-// At once, of those of kRankThreads and of kWideRankThreads.
-constexpr int BlocksPerMultiprocessor(int threads) { return threads == kRankThreads ? 3 : 1; }
+// Whether a kernel ranks short lists by comparing all (rank_short.cuh).
+constexpr bool ForShortLists(bool harris_keys, bool orient, bool orb, int threads) {
+  return harris_keys && !orient && orb && threads == kRankThreads;
+}
+// At once.
+constexpr int BlocksPerMultiprocessor(bool for_short_lists, int threads) {
+  return for_short_lists ? 4 : threads == kRankThreads ? 3 : 1;
+}
 // Wanted for each multiprocessor. Each counts its level's whole shortlist, so that few are better unless they have
-// angles to find.
+// angles to find or compare with all of a short list.
 constexpr int kRankingBlocks = 2;
 constexpr int kOrientingBlocks = 4;
+constexpr int kShortRankingBlocks = 4;
 constexpr int kWideRankingBlocks = 1;
 constexpr int kSmallestPart = 8;  // entries of the shortlist for a block
 
 template <bool kHarrisKeys, bool kOrient, bool kOrb, int kThreads>
-__global__ void __launch_bounds__(kThreads, BlocksPerMultiprocessor(kThreads))
+__global__ void __launch_bounds__(kThreads, BlocksPerMultiprocessor(ForShortLists(kHarrisKeys, kOrient, kOrb, kThreads),
+                                                                    kThreads))
     OrientKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT LevelBlocks blocks) {
+  constexpr bool kShort = ForShortLists(kHarrisKeys, kOrient, kOrb, kThreads);
   __shared__ RankMemory memory;
   AllowSuccessor();
   ClearBins<kThreads>(memory);
@@ -40,7 +50,7 @@ __global__ void __launch_bounds__(kThreads, BlocksPerMultiprocessor(kThreads))
   Listed listed[kListedPerThread] = {};
   if (level.width > 0) {
     head.Load(level, 0);
-    LoadListed<kOrb>(level, listed);
+    if (!kShort) LoadListed<kOrb>(level, listed);
   }
   const uint32_t count = counters.shortlisted[l];
   // The shortlist stage is done with these.
@@ -55,6 +65,20 @@ __global__ void __launch_bounds__(kThreads, BlocksPerMultiprocessor(kThreads))
   if (begin >= count) return;
   const uint32_t end = begin + part < count ? begin + part : count;
 
+  if (kShort && count <= kShortList && part <= kShortPart) {
+    // The bins' memory, which is zero, holds the keys.
+#pragma unroll
+    for (uint32_t j = 0; j < kListedPerThread; ++j) {
+      const uint32_t entry = kListedPerThread * threadIdx.x + j;
+      if (entry < count) memory.above[entry] = head.corner[j].key;
+    }
+    __syncthreads();
+    RankShortList(level, memory.above, count, begin, end, [&](const Rank& r, uint32_t key, const Listed& listed) {
+      Keep<false>(frame, l, count, r, Precedence({listed.position, key}), 0, listed.angle, memory);
+    });
+    return;
+  }
+  if (kShort) LoadListed<kOrb>(level, listed);
   RankPlaces<kHarrisKeys, kOrient, kOrb, kThreads>(frame, l, count, begin, end, head, listed, memory);
 }
 
@@ -81,7 +105,14 @@ absl::Status Orient(StreamView stream, const Frame& frame, bool harris_keys, int
   // which there are fewer, would have to go through their places in turns.
   const bool wide = longest > kListedPerThread * kRankThreads && harris_keys && orb && !orient &&
                     total <= kRankPlaces * kWideRankingBlocks * multiprocessors;
-  const int blocks_wanted = (wide ? kWideRankingBlocks : orient ? kOrientingBlocks : kRankingBlocks) * multiprocessors;
+  const bool is_short = ForShortLists(harris_keys, orient, orb, kRankThreads) &&
+                        longest <= static_cast<int>(kShortList) &&
+                        total <= static_cast<int>(kShortPart) * kShortRankingBlocks * multiprocessors;
+  const int blocks_wanted = (wide       ? kWideRankingBlocks
+                             : orient   ? kOrientingBlocks
+                             : is_short ? kShortRankingBlocks
+                                        : kRankingBlocks) *
+                            multiprocessors;
   const LevelBlocks blocks(frame, Max(DivideUp(total, blocks_wanted), kSmallestPart));
   KernelLaunch launch;
   launch.kernel = wide           ? reinterpret_cast<const void*>(&OrientKernel<true, false, true, kWideRankThreads>)
