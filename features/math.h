@@ -129,12 +129,13 @@ GLINT_HD inline float HarrisScale4(int block) {
   return scale * scale * scale * scale;
 }
 
-// From the window's sums of Ix*Ix, Iy*Iy and Ix*Iy, where Ix and Iy are unscaled 3x3 Sobel derivatives.
-GLINT_HD inline float HarrisResponse(int xx, int yy, int xy, float k, float scale4) {
-  const float a = static_cast<float>(xx);
-  const float b = static_cast<float>(yy);
-  const float c = static_cast<float>(xy);
+// From the window's sums of Ix*Ix, Iy*Iy and Ix*Iy, where Ix and Iy are unscaled 3x3 Sobel derivatives; or those sums
+// rounded to floats.
+GLINT_HD inline float HarrisResponse(float a, float b, float c, float k, float scale4) {
   return (a * b - c * c - k * (a + b) * (a + b)) * scale4;
+}
+GLINT_HD inline float HarrisResponse(int xx, int yy, int xy, float k, float scale4) {
+  return HarrisResponse(static_cast<float>(xx), static_cast<float>(yy), static_cast<float>(xy), k, scale4);
 }
 
 // As cv::ORB has it.
