@@ -1,5 +1,6 @@
 // The Harris measure at every pixel (CornerTest::kEveryPixel), its maxima within the suppression's radius, and the
-// greatest measure: a strip of the image for each warp.
+// greatest measure: a tile of the image for each block, of which all warps find the gradients and each walks down a
+// strip.
 #include "cuda/dense_walker.cuh"
 #include "cuda/map_stages.h"
 #include "cuda/runtime/error.h"
@@ -7,28 +8,71 @@
 namespace glint::cuda {
 namespace {
 
-// Blocks that a multiprocessor has room for: at most 96 registers a thread. Those of larger windows lack shared memory.
-template <int kRadius>
-constexpr int kBlocks = kRadius <= 3 ? 5 : 1;
+// Blocks that a multiprocessor has room for, at most 96 registers a thread; with larger windows they need more.
+template <int kRadius, bool kByOne>
+constexpr int kBlocks = kRadius > 3 ? 1
+                        : kByOne    ? 5
+                                    : 4;
 
 template <int kRadius, bool kByOne>
-__global__ void __launch_bounds__(StripsAtOnce<kRadius, kByOne>() * kWarp, kBlocks<kRadius>)
+__global__ void __launch_bounds__(kTileWarps<kByOne>* kWarp, kBlocks<kRadius, kByOne>)
     DenseHarrisKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT MapFrame map) {
-  constexpr int kWarps = StripsAtOnce<kRadius, kByOne>();
-  __shared__ Strip<kRadius, kByOne> strips[kWarps];
+  constexpr int kWarps = kTileWarps<kByOne>;
+  __shared__ Tile<kByOne> tile;
   AllowSuccessor();
   MapList& list = map.counters->list[BeginTurn(map)];
   WaitForPredecessor();
   const int warp = threadIdx.x / kWarp;
-  const int number = blockIdx.x * kWarps + warp;
-  if (number >= map.strips) return;
+  const int lane = threadIdx.x % kWarp;
   const Level& level = frame.level[0];
-  const StripSpan span = SpanOf(kRadius, kByOne ? 1 : map.radius);
-  const int x = number % map.strips_x * span.columns - LeadOf(span);
-  const int x0 = x + span.first;
-  const int y0 = number / map.strips_x * map.strip_rows;
-  Walker<kRadius, kByOne> walker(frame, map, strips[warp], list, x);
-  walker.Walk(x0, Min(x0 + span.columns, level.width), y0, Min(y0 + map.strip_rows, level.height));
+  const int radius = kByOne ? 1 : map.radius;
+  const StripSpan span = SpanOf(kRadius, radius);
+  const int strip_x = static_cast<int>(blockIdx.x) % map.strips_x * span.columns - LeadOf(span);
+  const int tile_y = static_cast<int>(blockIdx.x) / map.strips_x * kWarps * map.strip_rows;
+  const int tile_rows = (Min(kWarps * map.strip_rows, level.height - tile_y) + 1) / 2 * 2;  // in pairs
+  const int rows = tile_rows + 2 * (kRadius + radius);                                      // of gradients
+  const int top = tile_y - radius - kRadius;
+  tile.places.Fill(level, strip_x, top);
+  if (threadIdx.x == 0) {
+    tile.greatest = 0x80000000u;
+    tile.listed = 0;
+  }
+  __syncthreads();
+  const LanePixels pixels(level, strip_x, tile.places);
+  const int share = (rows / 2 + kWarps - 1) / kWarps * 2;
+  const int begin = warp * share;
+  const bool mirrors = !pixels.inside || top < 0 || top + rows > level.height;
+  if (begin < rows) {
+    FindGradients(map.harris_image, pixels, tile.places, begin, Min(begin + share, rows), mirrors, tile.gradients);
+  }
+  __syncthreads();
+  const int y0 = tile_y + warp * map.strip_rows;
+  const int y1 = Min(y0 + map.strip_rows, level.height);
+  const int x0 = strip_x + span.first;
+  constexpr int kSide = SideLanes(kRadius);
+  Finder<kByOne> finder = {map,
+                           level,
+                           tile,
+                           tile.found[warp],
+                           list,
+                           warp,
+                           lane,
+                           strip_x + kLaneColumns * lane,
+                           Max(x0, frame.edge),
+                           Min(x0 + span.columns, level.width - frame.edge),
+                           Max(y0, frame.edge),
+                           Min(y1, level.height - frame.edge),
+                           lane >= kSide && lane < kWarp - kSide,
+                           map.is_fraction ? 0.0f : fmaxf(map.response_threshold, 0.0f)};
+  if (y0 < y1) {
+    const Gradients* gradients = &tile.gradients[warp * map.strip_rows][lane];
+    if constexpr (kByOne) {
+      WalkByOne<kRadius>(gradients, y0, y1, finder);
+    } else {
+      WalkByRadius<kRadius>(gradients, y0, y1, tile.response[warp], finder);
+    }
+  }
+  finder.Finish();
 }
 
 struct Kernel {
@@ -38,8 +82,8 @@ struct Kernel {
 
 template <int kRadius>
 Kernel KernelFor(bool by_one) {
-  if (by_one) return {reinterpret_cast<const void*>(&DenseHarrisKernel<kRadius, true>), StripsAtOnce<kRadius, true>()};
-  return {reinterpret_cast<const void*>(&DenseHarrisKernel<kRadius, false>), StripsAtOnce<kRadius, false>()};
+  if (by_one) return {reinterpret_cast<const void*>(&DenseHarrisKernel<kRadius, true>), kTileWarps<true>};
+  return {reinterpret_cast<const void*>(&DenseHarrisKernel<kRadius, false>), kTileWarps<false>};
 }
 
 Kernel KernelFor(int block_radius, bool by_one) {
@@ -81,9 +125,13 @@ __global__ void __launch_bounds__(256)
 
 }  // namespace
 
-int DenseHarrisStrips(int width, int block_radius, int radius) {
+DenseTiling GetDenseTiling(int width, int block_radius, int radius) {
   const StripSpan span = SpanOf(block_radius, radius);
-  return (width + LeadOf(span) - span.first + span.columns - 1) / span.columns;
+  const bool by_one = radius == 1;
+  const int warps = by_one ? kTileWarps<true> : kTileWarps<false>;
+  const int rows = by_one ? kTileRows<true> : kTileRows<false>;
+  return {(width + LeadOf(span) - span.first + span.columns - 1) / span.columns, warps,
+          (rows - 2 * (block_radius + radius)) / warps / 2 * 2};
 }
 
 absl::Status FindDenseHarris(StreamView stream, const Frame& frame, const MapFrame& map) {
@@ -102,7 +150,7 @@ absl::Status FindDenseHarris(StreamView stream, const Frame& frame, const MapFra
   const Kernel kernel = KernelFor(map.block_radius, map.radius == 1);
   launch.kernel = kernel.function;
   launch.block = dim3(kernel.warps * kWarp);
-  launch.grid = dim3((map.strips + kernel.warps - 1) / kernel.warps);
+  launch.grid = dim3(map.tiles);
   return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the Harris measure");
 }
 

@@ -82,7 +82,6 @@ inline constexpr int kMaxPieceRadius = 1;  // of suppression
 
 inline constexpr int kRankBits = 11;               // of the ranking's bins
 inline constexpr uint32_t kKeyOfOne = 0xbf800000;  // OrderedKey() of 1.0
-inline constexpr int kMostStripRows = 64;          // of dense Harris
 
 // Keys of candidates are OrderedKey()s of floats: Harris measures, or integer scores times key_scale, a power of 2 that
 // brings them below 1, where HarrisBin() tells them apart.
@@ -113,9 +112,8 @@ struct MapFrame {
 
   // Dense Harris.
   int block_radius;
-  int strip_rows;  // rows that a strip answers for
+  int strip_rows;  // rows that a strip answers for, even
   int strips_x;
-  int strips;
   float harris_k;
   float harris_scale4;
   float response_threshold;

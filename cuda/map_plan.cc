@@ -1,7 +1,6 @@
 #include "cuda/map_plan.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -33,20 +32,18 @@ size_t CellsOf(Shape shape, int cell_width, int cell_height) {
          static_cast<size_t>(DivideUp(shape.height, cell_height));
 }
 
-// Rows that a strip of dense Harris answers for. With more, less of what strips compute is their neighbours', too; with
-// fewer, more warps hide each other's latency. `strips_x`: strips side by side.
-int StripRows(int strips_x, int height, int multiprocessors) {
-  constexpr int kLeast = 6;
-  constexpr int kOverhead = 8;    // rows' worth of a strip: window, suppression, beginning and end
-  constexpr float kResident = 5;  // blocks of a multiprocessor, of 4 strips each
-  int best = kLeast;
+// Rows that a strip of dense Harris answers for, even. With more, less of what strips compute is their neighbours',
+// too; with fewer, more warps hide each other's latency.
+int StripRows(const DenseTiling& tiling, int height, int multiprocessors) {
+  // From measurements: what the rows of a strip take beside its own, in rows; what a multiprocessor takes beside what
+  // it does for its blocks, in blocks.
+  constexpr float kOverhead = 5.5f;
+  constexpr float kLatency = 2.65f;
+  int best = 2;
   float least = std::numeric_limits<float>::max();
-  for (int rows = kLeast; rows <= kMostStripRows; ++rows) {
-    const float blocks = static_cast<float>(strips_x * DivideUp(height, rows)) / (4.0f * multiprocessors);
-    const float most = std::ceil(1.1f * blocks);  // they are not spread quite evenly
-    // What a row takes, from measurements: latency, instructions, beyond one wave a tail.
-    const float row = most <= kResident ? 0.35f + 0.15f * most : 0.4f + 0.22f * blocks;
-    const float time = row * static_cast<float>(rows + kOverhead);
+  for (int rows = 2; rows <= tiling.most_rows; rows += 2) {
+    const int blocks = DivideUp(tiling.strips_x * DivideUp(height, tiling.warps * rows), multiprocessors);
+    const float time = (kLatency + static_cast<float>(blocks)) * (static_cast<float>(rows) + kOverhead);
     if (time >= least) continue;
     least = time;
     best = rows;
@@ -211,9 +208,10 @@ void MapPlan::PlanDense(const DetectorOptions& options, const Frame& frame, int 
   map_.harris_scale4 = HarrisScale4(options.harris_block);
   map_.response_threshold = options.response_threshold;
   map_.is_fraction = options.threshold_unit == ThresholdUnit::kFractionOfMax;
-  map_.strips_x = DenseHarrisStrips(level.width, map_.block_radius, map_.radius);
-  map_.strip_rows = StripRows(map_.strips_x, level.height, multiprocessors);
-  map_.strips = map_.strips_x * DivideUp(level.height, map_.strip_rows);
+  const DenseTiling tiling = GetDenseTiling(level.width, map_.block_radius, map_.radius);
+  map_.strips_x = tiling.strips_x;
+  map_.strip_rows = StripRows(tiling, level.height, multiprocessors);
+  map_.tiles = tiling.strips_x * DivideUp(level.height, tiling.warps * map_.strip_rows);
   smooth_ = options.smooth;
   if (smooth_) smooth_offset_ = add_scratch(static_cast<size_t>(level.pitch) * level.height);
 }

@@ -27,8 +27,12 @@ bool CornersRank(const MapFrame& map, int multiprocessors);
 
 // dense_harris.cu: maxima of the Harris measure at every pixel into the shortlist, and the greatest measure.
 absl::Status FindDenseHarris(StreamView stream, const Frame& frame, const MapFrame& map);
-// Strips side by side that answer for all columns.
-int DenseHarrisStrips(int width, int block_radius, int radius);
+struct DenseTiling {
+  int strips_x;   // side by side, which answer for all columns
+  int warps;      // of a block, whose strips are below each other
+  int most_rows;  // of a strip; even
+};
+DenseTiling GetDenseTiling(int width, int block_radius, int radius);
 
 // cells.cu: aggregation over levels: those of the cells' corners that survive it into the shortlists or, without
 // MapFrame::ranks, the candidates.
