@@ -85,16 +85,20 @@ __device__ __forceinline__ void SumBins(AtOnce& memory) {
   }
 }
 
+// Adds to a counter. What this thread knows is there before, and what others knew that added before is there
+// afterwards.
+__device__ __forceinline__ uint32_t AddInOrder(uint32_t* counter, uint32_t n) {
+  uint32_t before;
+  asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;" : "=r"(before) : "l"(counter), "r"(n) : "memory");
+  return before;
+}
+
 // All threads must call, when the block is done with its shared memory and has offered all of its corners.
 template <Score kScore, int kThreads>
 __device__ __forceinline__ void RankAtOnce(const Frame& frame, const MapFrame& map, uint32_t turn, AtOnce& memory) {
   static_assert(kThreads >= AtOnce::kSumThreads);
   __syncthreads();
-  if (threadIdx.x == 0) {
-    __threadfence();
-    memory.is_last = atomicAdd(&map.counters->blocks_done, 1u) == gridDim.x - 1;
-    __threadfence();
-  }
+  if (threadIdx.x == 0) memory.is_last = AddInOrder(&map.counters->blocks_done, 1) == gridDim.x - 1;
   __syncthreads();
   if (!memory.is_last) return;
   const OwnCells<kThreads> own(map.cells + turn * map.cell_count, map.cell_count);

@@ -60,19 +60,10 @@ __device__ __forceinline__ uint32_t CellAt(const Frame& frame, const MapFrame& m
                                CellColumn(frame, map, l, x));
 }
 
-// Offers corners to cells. All lanes of the warp must call; `has`: this lane has one.
-__device__ __forceinline__ void OfferToCells(uint64_t* cells, bool has, uint32_t cell, uint32_t raw,
-                                             uint32_t position) {
-  const unsigned lanes = __ballot_sync(kFullWarp, has);
-  if (!has) return;
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  const unsigned same = __match_any_sync(lanes, cell);
-  const uint32_t most = __reduce_max_sync(same, raw);
-  const uint32_t first = __reduce_max_sync(same, raw == most ? ~position : 0u);
-  if (raw != most || ~position != first) return;
-#endif
-  (void)lanes;
-  AtomicMax(&cells[cell], CellEntry(position, raw));
+// Offers a corner to its cell.
+__device__ __forceinline__ void OfferToCell(const Frame& frame, const MapFrame& map, uint64_t* cells, int l, int x,
+                                            int y, uint32_t raw) {
+  AtomicMax(&cells[CellAt(frame, map, l, x, y)], CellEntry(PackPosition(l, x, y), raw));
 }
 
 }  // namespace glint::cuda

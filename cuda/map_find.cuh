@@ -5,13 +5,13 @@
 // tiles are few they have 24 rows. A lane owns one word of four neighbouring pixels and walks down the rows of its warp
 // with the ring's rows in registers; a conservative test of the ring's even pixels (segment.cuh), four pixels at once,
 // marks what may be a corner, by polarity. The marked pixels of the block are listed, and the list is shared out among
-// its warps, which decide exactly and score with all lanes (ring.cuh). Survivors of suppression are listed again; those
-// that fall in one cell meet in the warp (match, maximum of the lanes) before one of them goes to the cell by a 64-bit
-// atomic maximum, which makes the winner independent of order.
+// its warps, which decide exactly and score with all lanes (ring.cuh). Survivors of suppression are listed again, and
+// go to their cells by 64-bit atomic maxima, which make the winner independent of order.
 //
-// With kPieces, for cells and a radius of at most kMaxPieceRadius, nothing is suppressed but what may be a cell's best
-// corner (map_pieces.cuh), and rings do not leave the tested columns. The last block may rank what the cells keep
-// (map_at_once.cuh).
+// For cells and a radius of at most kMaxPieceRadius, a tile's part of a cell is a piece (map_pieces.cuh). With kPieces
+// nothing is suppressed but what may be a piece's best corner, and rings do not leave the tested columns. Where tiles
+// are few, blocks get to their cells all at once: there the best survivor of each piece goes to its cell. The last
+// block may rank what the cells keep (map_at_once.cuh).
 //
 // Shared memory, dynamic: pixels (pitch 144), scores, list, and for Selection::kTopN a histogram: 26 KiB, with Harris
 // 34 KiB, less 4 KiB without the histogram.
@@ -45,6 +45,9 @@ __global__ void __launch_bounds__(Tile<kScore, kRowsPerWarp>::kWarps* kWarp,
   constexpr int kTestedRows = TileType::kTestedRows;
   constexpr int kWarps = TileType::kWarps;
   constexpr int kThreads = kWarps * kWarp;
+  // Only the best survivor of a piece goes to its cell.
+  constexpr bool kCollects = !kPieces && kScore != Score::kHarris && kRowsPerWarp == kFewRows;
+  constexpr bool kTellsApart = kPieces || kCollects;
 
   AllowSuccessor();
   int l = 0;
@@ -73,10 +76,13 @@ __global__ void __launch_bounds__(Tile<kScore, kRowsPerWarp>::kWarps* kWarp,
 #pragma unroll 1
     for (int i = threadIdx.x; i < kBins; i += kThreads) tile.histogram[i] = 0;
   }
-  if (threadIdx.x == 0) tile.listed = 0;
-  const bool in_pieces = kPieces && tiles.pieces_x > 0;
+  if (threadIdx.x == 0) {
+    tile.listed = 0;
+    tile.tests_both = 0;
+  }
+  const bool in_pieces = kTellsApart && tiles.pieces_x > 0;
   Answered answered;
-  if (kPieces) {
+  if (kTellsApart) {
     answered = AnsweredBy(frame, level, x0, y0, radius, kTestedRows);
     if (in_pieces) BeginPieces(frame, map, l, answered, tile);
   }
@@ -106,22 +112,22 @@ __global__ void __launch_bounds__(Tile<kScore, kRowsPerWarp>::kWarps* kWarp,
   const int listed =
       Min((warp + 1) * turns / kWarps * kWarp, static_cast<int>(tile.listed)) - warp * turns / kWarps * kWarp;
 
-  if (!kPieces) answered = AnsweredBy(frame, level, x0, y0, radius, kTestedRows);
+  if (!kTellsApart) answered = AnsweredBy(frame, level, x0, y0, radius, kTestedRows);
   const unsigned below = (1u << lane) - 1;
   // Decide and score; corners that the tile answers for move to the front of the list.
   int corners = 0;
 #pragma unroll 1
   for (int first = 0; first < listed; first += kWarp) {
     const int mark = list[Min(first + lane, listed - 1)];
-    const int row = (mark >> 12) * kRowsPerWarp + (mark >> 2 & 7);
-    const int column = mark >> 5 & 127;
+    const int row = (mark >> 11) * kRowsPerWarp + (mark >> 1 & 7);
+    const int column = mark >> 4 & 127;
     const uint8_t* centre = &tile.pixels[row + kFastRadius][column + kPadX];
     uint32_t score = 0;
     bool is_dark = (mark & kDark) != 0;
     for (;;) {
       if (score == 0) score = ScoreAt<kArc, kScore>(centre, is_dark, frame.threshold, map.max_arc);
       if (!kMayBeBoth<kArc, kScore>) break;
-      const bool again = score == 0 && !is_dark && (mark & kAlsoDark) != 0;
+      const bool again = score == 0 && !is_dark && (tile.tests_both >> (mark >> 11) & 1) != 0;
       if (!__any_sync(kFullWarp, again)) break;
       is_dark = is_dark || again;
     }
@@ -130,7 +136,7 @@ __global__ void __launch_bounds__(Tile<kScore, kRowsPerWarp>::kWarps* kWarp,
       score = OrderedKey(__float_as_uint(HarrisAt(level, x0 + column, y0 + row)));
     }
     if (score != 0) tile.response[row][column] = static_cast<Response>(score);
-    if (in_pieces) {
+    if (kPieces && in_pieces) {
       OfferToPiece(score, row, column, tile);
       continue;
     }
@@ -144,7 +150,7 @@ __global__ void __launch_bounds__(Tile<kScore, kRowsPerWarp>::kWarps* kWarp,
   __syncthreads();
 
   // Suppress.
-  if (in_pieces) OfferPiecesToCells(frame, map, l, answered, tile, map.cells + turn * map.cell_count);
+  if (kPieces && in_pieces) OfferPiecesToCells(frame, map, l, answered, tile, map.cells + turn * map.cell_count);
   int kept = 0;
 #pragma unroll 1
   for (int first = 0; first < corners; first += kWarp) {
@@ -153,6 +159,10 @@ __global__ void __launch_bounds__(Tile<kScore, kRowsPerWarp>::kWarps* kWarp,
     const int column = entry & 127;
     const bool keep = first + lane < corners && IsMaximum(&tile.response[row][column], radius) &&
                       IsUnmasked(frame, map, level, x0 + column, y0 + row);
+    if (kCollects && in_pieces) {
+      OfferToPiece(keep ? tile.response[row][column] : 0, row, column, tile);
+      continue;
+    }
     const unsigned lanes = __ballot_sync(kFullWarp, keep);
     __syncwarp();
     if (keep) list[kept + __popc(lanes & below)] = entry;
@@ -160,14 +170,17 @@ __global__ void __launch_bounds__(Tile<kScore, kRowsPerWarp>::kWarps* kWarp,
     __syncwarp();
   }
   if (map.sink != Sink::kList) {
+    uint64_t* cells = map.cells + turn * map.cell_count;
 #pragma unroll 1
-    for (int first = 0; first < kept; first += kWarp) {
-      const uint16_t entry = list[Min(first + lane, kept - 1)];
-      const int row = entry >> 7;
-      const int column = entry & 127;
-      OfferToCells(map.cells + turn * map.cell_count, first + lane < kept, CellAt(frame, map, l, x0 + column, y0 + row),
-                   tile.response[row][column], PackPosition(l, x0 + column, y0 + row));
-      __syncwarp();
+    for (int i = lane; i < kept; i += kWarp) {
+      const int row = list[i] >> 7;
+      const int column = list[i] & 127;
+      OfferToCell(frame, map, cells, l, x0 + column, y0 + row, tile.response[row][column]);
+    }
+    if (kCollects && in_pieces) {
+      __syncthreads();
+      const uint32_t key = threadIdx.x < kMostPieces ? tile.best[threadIdx.x] : 0;
+      if (key != 0) OfferToCell(frame, map, cells, l, x0 + ColumnIn(key), y0 + RowIn(key), ScoreIn(key));
     }
     if (kRanks<kScore, kRowsPerWarp, kPieces> && map.ranks_at_once) {
       RankAtOnce<kScore, kThreads>(frame, map, turn, *reinterpret_cast<AtOnce*>(memory));

@@ -122,7 +122,7 @@ __device__ __forceinline__ void OfferPiecesToCells(const Frame& frame, const Map
   const auto offer = [&](uint32_t key) {
     const int x = answered.x0 + ColumnIn(key);
     const int y = answered.y0 + RowIn(key);
-    AtomicMax(&cells[CellAt(frame, map, l, x, y)], CellEntry(PackPosition(l, x, y), ScoreIn(key)));
+    OfferToCell(frame, map, cells, l, x, y, ScoreIn(key));
   };
   const int piece = lane * kWarps + warp;
   const uint32_t key = piece < kMostPieces ? tile.best[piece] : 0;

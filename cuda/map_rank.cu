@@ -93,7 +93,7 @@ __device__ __forceinline__ void FillRange(const Frame& frame, const Source<kCell
 // all entries. All threads must call.
 template <bool kCells>
 __device__ __noinline__ void RankLargeBins(const Frame& frame, const MapFrame& map, uint32_t least, Memory& memory) {
-  Source<kCells> source(frame, map);
+  Source<kCells> source(frame, map, kCells ? map.counters->turn : 0);
   source.least = least;
   const Binning bin_of = BinsOf(map, GreatestKey(map));
   const uint32_t warp = threadIdx.x / kWarp;
@@ -169,10 +169,15 @@ __global__ void __launch_bounds__(kMapRankThreads)
   AllowSuccessor();
   ClearBins(memory);
   *reinterpret_cast<uint2*>(&memory.taken[2 * threadIdx.x]) = make_uint2(0, 0);
+  // The corner stage sets the turn as it begins, long before it ends: most likely this is it, and the cells need not
+  // wait for the number that says so.
+  if (kCells && threadIdx.x == 0) memory.needed = __ldcg(&map.counters->turn) & 1;
   __syncthreads();
+  const uint32_t guess = kCells ? memory.needed : 0;
   WaitForPredecessor();
+  const uint32_t turn = kCells ? __ldcg(&map.counters->turn) : 0;
   const uint32_t greatest = GreatestKey(map);
-  Source<kCells> source(frame, map);
+  Source<kCells> source(frame, map, guess);
   // Block 0 counts what there is, even if that is nothing.
   if (blockIdx.x > 0 && blockIdx.x >= source.chunks) return;
   if (blockIdx.x == 0 && threadIdx.x == 0) map.counters->next_turn = map.counters->turn ^ 1;
@@ -183,6 +188,12 @@ __global__ void __launch_bounds__(kMapRankThreads)
   }
   const Binning bin_of = BinsOf(map, greatest);
   CountBins(source, bin_of, memory);
+  if (turn != guess) {  // it was not
+    source.cells = map.cells + turn * map.cell_count;
+    ClearBins(memory);
+    __syncthreads();
+    CountBins(source, bin_of, memory);
+  }
   if (map.ranks && memory.total > map.wanted) {
     const bool counted = map.level_bits == kRankBits && !map.by_score;
     if (!counted) {

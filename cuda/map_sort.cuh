@@ -48,15 +48,11 @@ struct Source {
   uint32_t chunks;  // of all
   uint32_t least;   // entries with smaller keys do not take part
 
-  // All lanes must call.
-  __device__ __forceinline__ Source(const Frame& f, const MapFrame& m) : frame(f), map(m), cells(m.cells), least(0) {
+  // All lanes must call. `turn`: whose cells.
+  __device__ __forceinline__ Source(const Frame& f, const MapFrame& m, uint32_t turn)
+      : frame(f), map(m), cells(m.cells + turn * m.cell_count), least(0) {
     if (kCells) {
-      // The other turn's cells are all 0: few are read rather than waiting for the turn's number.
-      count = 2 * map.cell_count;
-      if (count > kLoads * kRangeEntries) {
-        cells += map.counters->turn * map.cell_count;
-        count = map.cell_count;
-      }
+      count = map.cell_count;
       upto = chunks = (count + kChunk - 1) / kChunk;
       return;
     }

@@ -25,10 +25,8 @@ inline constexpr int kUsualRows = 8;
 inline constexpr int kFewRows = 2;
 constexpr int TestedRows(int rows_per_warp) { return rows_per_warp == kFewRows ? 24 : 32; }
 
-// The polarity in which a listed pixel is to be tested: darker neighbours instead of brighter ones, or those if it is
-// no corner with brighter ones.
+// The polarity in which a listed pixel is to be tested: darker neighbours instead of brighter ones.
 inline constexpr int kDark = 1;
-inline constexpr int kAlsoDark = 2;
 // Whether a pixel is tested in one polarity at a time. For that score and arc, both at once are no slower, and the
 // first test passes more pixels in both.
 template <int kArc, Score kScore>
@@ -46,10 +44,11 @@ struct Tile {
 
   alignas(16) uint8_t pixels[kTestedRows + 2 * kFastRadius][kPitch];
   alignas(16) Response response[kTestedRows][kTestedColumns];  // 0: not a corner
-  // What is marked: warp << 12 | lane << 7 | column of the lane << 5 | row of the warp << 2 | kAlsoDark | kDark; later
+  // What is marked: warp << 11 | lane << 6 | column of the lane << 4 | row of the warp << 1 | kDark; later
   // row << 7 | column.
   uint16_t list[kTestedRows * kTestedColumns];
   uint32_t listed;
+  uint32_t tests_both;  // a bit for each warp whose pixels are to be tested in both polarities
   // See map_pieces.cuh.
   uint32_t best[kMostPieces];
   uint8_t row_piece[kTestedRows];
@@ -132,7 +131,7 @@ __device__ __forceinline__ SegmentMarks MarkRows(const uint8_t* pixels, int thre
 }
 
 // Adds what is marked in a warp's rows to the tile's list; with kMayBeBoth, what is marked in both polarities once for
-// each or, if a warp has very many of those, once with kAlsoDark, so that there is room for all.
+// each or, if a warp has very many of those, once, to be tested in both, so that there is room for all.
 template <int kArc, Score kScore, int kRowsPerWarp>
 __device__ __forceinline__ void ListMarked(const SegmentMarks& marks, Tile<kScore, kRowsPerWarp>& tile) {
   const int warp = threadIdx.x / kWarp;
@@ -140,12 +139,11 @@ __device__ __forceinline__ void ListMarked(const SegmentMarks& marks, Tile<kScor
   uint32_t any = marks.bright | marks.dark;
   uint32_t both = kMayBeBoth<kArc, kScore> ? marks.bright & marks.dark : 0;
   const uint32_t dark = kOnePolarity<kArc, kScore> ? marks.dark & ~marks.bright : 0;
-  uint32_t flagged = 0;
   int own = __popc(any) + __popc(both);
   int sum = SumUpTo(own);
   int all = __shfl_sync(kFullWarp, sum, kWarp - 1);
   if (kMayBeBoth<kArc, kScore> && all > kRowsPerWarp * kTestedColumns) {
-    flagged = both;
+    if (lane == 0) atomicOr(&tile.tests_both, 1u << warp);
     both = 0;
     own = __popc(any);
     sum = SumUpTo(own);
@@ -154,20 +152,18 @@ __device__ __forceinline__ void ListMarked(const SegmentMarks& marks, Tile<kScor
   uint32_t base = 0;
   if (lane == 0) base = atomicAdd(&tile.listed, static_cast<uint32_t>(all));
   uint16_t* to = tile.list + __shfl_sync(kFullWarp, base, 0) + sum - own;
-  const uint32_t word = static_cast<uint32_t>(warp << 12 | lane << 7);
+  const uint32_t word = static_cast<uint32_t>(warp << 11 | lane << 6);
 #pragma unroll 4
   while (any != 0) {
     const int bit = kWarp - 1 - __clz(static_cast<int>(any));
     any ^= 1u << bit;
-    uint32_t flags = dark >> bit & kDark;
-    if (kMayBeBoth<kArc, kScore>) flags += (flagged >> bit & 1) * kAlsoDark;
-    *to++ = static_cast<uint16_t>(word + 4 * bit + flags);
+    *to++ = static_cast<uint16_t>(word + 2 * bit + (dark >> bit & kDark));
   }
 #pragma unroll 1
   while (both != 0) {
     const int bit = kWarp - 1 - __clz(static_cast<int>(both));
     both ^= 1u << bit;
-    *to++ = static_cast<uint16_t>(word + 4 * bit + kDark);
+    *to++ = static_cast<uint16_t>(word + 2 * bit + kDark);
   }
 }
 
