@@ -55,21 +55,20 @@ class OwnCells {
 
 // memory.upto from the bins' counts to the counts of the bins before each. All threads must call.
 __device__ __forceinline__ void SumBins(AtOnce& memory) {
+  static_assert(AtOnce::kBinsOfThread == 8);
   const int lane = threadIdx.x % kWarp;
   const int warp = threadIdx.x / kWarp;
-  auto* own = &memory.upto[AtOnce::kBinsOfThread * threadIdx.x];
+  auto* own = reinterpret_cast<uint4*>(&memory.upto[AtOnce::kBinsOfThread * threadIdx.x]);
   const bool sums = threadIdx.x < AtOnce::kSumThreads;
+  uint4 low = make_uint4(0, 0, 0, 0);
+  uint4 high = low;
   uint32_t mine = 0;
   uint32_t sum = 0;
   if (sums) {
-#pragma unroll
-    for (int i = 0; i < AtOnce::kBinsOfThread; ++i) mine += own[i];
-    sum = mine;
-#pragma unroll
-    for (int step = 1; step < kWarp; step *= 2) {
-      const uint32_t other = __shfl_up_sync(kFullWarp, sum, step);
-      if (lane >= step) sum += other;
-    }
+    low = own[0];
+    high = own[1];
+    mine = low.x + low.y + low.z + low.w + high.x + high.y + high.z + high.w;
+    sum = SumUpTo(mine);
     if (lane == kWarp - 1) memory.warp_sum[warp] = sum;
   }
   __syncthreads();
@@ -77,12 +76,9 @@ __device__ __forceinline__ void SumBins(AtOnce& memory) {
   uint32_t before = sum - mine;
 #pragma unroll
   for (int i = 0; i + 1 < AtOnce::kSumThreads / kWarp; ++i) before += i < warp ? memory.warp_sum[i] : 0;
-#pragma unroll
-  for (int i = 0; i < AtOnce::kBinsOfThread; ++i) {
-    const uint32_t of_bin = own[i];
-    own[i] = before;
-    before += of_bin;
-  }
+  const uint32_t middle = before + low.x + low.y + low.z + low.w;
+  own[0] = make_uint4(before, before + low.x, before + low.x + low.y, middle - low.w);
+  own[1] = make_uint4(middle, middle + high.x, middle + high.x + high.y, middle + high.x + high.y + high.z);
 }
 
 // Adds to a counter. What this thread knows is there before, and what others knew that added before is there

@@ -32,6 +32,7 @@ const void* KernelFor(int arc_length) {
 
 template <int kRows, bool kPieces>
 const void* KernelFor(int arc_length, Score score) {
+  constexpr int kHarrisRows = kRows == kFewRows ? kFewHarrisRows : kRows;
   switch (score) {
     case Score::kMaxThreshold:
       return KernelFor<Score::kMaxThreshold, kRows, kPieces>(arc_length);
@@ -40,7 +41,7 @@ const void* KernelFor(int arc_length, Score score) {
     case Score::kSadArc:
       return KernelFor<Score::kSadArc, kRows, kPieces>(arc_length);
     default:
-      return KernelFor<Score::kHarris, kRows, false>(arc_length);
+      return KernelFor<Score::kHarris, kHarrisRows, false>(arc_length);
   }
 }
 
@@ -109,7 +110,7 @@ bool CornersRank(const MapFrame& map, int multiprocessors) {
 
 absl::Status FindMapCorners(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors) {
   const Tiling tiling = TilingFor(map, multiprocessors);
-  const int rows = tiling == Tiling::kFew ? kFewRows : kUsualRows;
+  const int rows = tiling != Tiling::kFew ? kUsualRows : map.score == Score::kHarris ? kFewHarrisRows : kFewRows;
   MapFrame tiled = tiling == Tiling::kFew ? InLowTiles(frame, map) : map;
   tiled.ranks_at_once = CornersRank(map, multiprocessors);
   KernelLaunch launch;

@@ -31,7 +31,7 @@ inline constexpr int kThreadsPerMultiprocessor = 1024;
 
 // Which kernels have code for MapFrame::ranks_at_once.
 template <Score kScore, int kRowsPerWarp, bool kPieces>
-inline constexpr bool kRanks = kScore != Score::kHarris && (kPieces || kRowsPerWarp == kFewRows);
+inline constexpr bool kRanks = kScore != Score::kHarris && (kPieces || kRowsPerWarp != kUsualRows);
 
 template <int kArc, Score kScore, int kRowsPerWarp, bool kPieces>
 __global__ void __launch_bounds__(Tile<kScore, kRowsPerWarp>::kWarps* kWarp,
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(Tile<kScore, kRowsPerWarp>::kWarps* kWarp,
   constexpr int kWarps = TileType::kWarps;
   constexpr int kThreads = kWarps * kWarp;
   // Only the best survivor of a piece goes to its cell.
-  constexpr bool kCollects = !kPieces && kScore != Score::kHarris && kRowsPerWarp == kFewRows;
+  constexpr bool kCollects = !kPieces && kScore != Score::kHarris && kRowsPerWarp != kUsualRows;
   constexpr bool kTellsApart = kPieces || kCollects;
 
   AllowSuccessor();

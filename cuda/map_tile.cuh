@@ -22,8 +22,9 @@ inline constexpr int kPitch = kTestedColumns + 2 * kPadX;
 // Rows of a warp: usually as many as a byte has bits. Fewer, and tiles that are lower, where there is not a tile for
 // each multiprocessor.
 inline constexpr int kUsualRows = 8;
-inline constexpr int kFewRows = 2;
-constexpr int TestedRows(int rows_per_warp) { return rows_per_warp == kFewRows ? 24 : 32; }
+inline constexpr int kFewRows = 1;
+inline constexpr int kFewHarrisRows = 2;  // those warps need more registers
+constexpr int TestedRows(int rows_per_warp) { return rows_per_warp == kUsualRows ? 32 : 24; }
 
 // The polarity in which a listed pixel is to be tested: darker neighbours instead of brighter ones.
 inline constexpr int kDark = 1;
