@@ -1,16 +1,23 @@
 // Corners of all levels in one launch: FAST, then either its score or the Harris measure at every corner (arXiv
 // 2506.07164), 3x3 suppression on that, border, mask, and the histogram that the next stage cuts by.
 //
-// A warp walks down a strip, 128 pixels wide, and answers for the 124 in the middle of it; nothing but the histogram is
-// shared between warps, so none waits for another. It takes kStep rows at a time: each lane tests one word of four
-// neighbouring pixels per row, with what the ring needs of the last seven rows in registers; what passes is marked in a
-// bit per pixel, listed, and scored with full warps. Suppression follows one row behind, when the row below is scored.
+// A lane tests one word of four neighbouring pixels per row, with what the ring needs of the last seven rows in
+// registers; what passes is marked in a bit per pixel, listed, and scored with full warps. There are two ways:
 //
-// Shared memory of a warp: the rows that the ring (or Harris) reads around kStep rows, as bytes; the responses of kStep
-// rows and the two before; the list; what is found. With the histogram 24 KiB a block, with Harris 43 KiB.
+// Tiles: a block's warps have seven rows each, one below the other, of a tile that is 128 pixels wide, and share what
+// is to score, so that a dense part of the picture does not keep one warp busy long after the others. Nothing is done
+// twice but two rows and four columns of a tile.
+//
+// Strips, where each has to be quick, or where there are so many that what counts is the work of all together: a warp
+// walks down a strip, 128 pixels wide, and answers for the 124 in the middle of it; nothing but the histogram is shared
+// between warps, so none waits for another. It takes kStep rows at a time. Suppression follows one row behind, when the
+// row below is scored.
+//
+// Shared memory of a block: strips 24 KiB, a tile 19 KiB, with Harris 33 KiB.
 #include <cstddef>
-#include <utility>
+#include <initializer_list>
 
+#include "cuda/corner_tile.cuh"
 #include "cuda/quiet.cuh"
 #include "cuda/runtime/error.h"
 #include "cuda/stages.h"
@@ -21,18 +28,37 @@ namespace {
 
 constexpr int kWarps = 4;
 constexpr int kThreads = kWarps * kWarp;
-// How many strips there are for a multiprocessor. Few: each has to be quick; else they fill each other's pauses. Many:
-// what counts is the work of all together, so that it pays to look first for what none has to be done for.
-enum class Strips { kFew, kSome, kMany };
-constexpr int kFewWarps = 12;    // of a multiprocessor, at most
-constexpr int kManyBlocks = 32;  // of a multiprocessor, at least
+static_assert(kWarps == kTileWarps);
+// How many strips there are for a multiprocessor. Few: each has to be quick; else what counts is the work of all
+// together, so that it pays to look first for what none has to be done for.
+enum class Strips { kFew, kMany };
+constexpr int kFewWarps = 12;  // of a multiprocessor, at most
 
+// Of a block's candidates: on dense images, adding each to the level's histogram would queue up at its few lines.
 template <bool kHarris>
-struct Block {
-  Strip<kHarris> strip[kWarps];
-  // Of the block's candidates: on dense images, adding each to the level's histogram would queue up at its few lines.
+struct Histogram {
   static constexpr int kBlockBins = kHarris ? kBins : 256;
-  uint32_t histogram[kBlockBins];
+  uint32_t bin[kBlockBins];
+
+  __device__ __forceinline__ void Clear() {
+    for (int i = threadIdx.x; i < kBlockBins; i += kThreads) bin[i] = 0;
+  }
+  __device__ __forceinline__ void AddTo(uint32_t* level) const {
+    for (int i = threadIdx.x; i < kBlockBins; i += kThreads) {
+      const uint32_t n = bin[i];
+      if (n != 0) atomicAdd(&level[i], n);
+    }
+  }
+};
+
+struct StripBlock {
+  Strip strip[kWarps];
+  Histogram<false> histogram;
+};
+template <bool kHarris>
+struct TileBlock {
+  Tile<kHarris> tile;
+  Histogram<kHarris> histogram;
 };
 
 __device__ __forceinline__ int FindLevel(const Frame& frame, int block) {
@@ -41,30 +67,12 @@ __device__ __forceinline__ int FindLevel(const Frame& frame, int block) {
   return l;
 }
 
-// On a multiprocessor at once: as many as shared memory holds there (228 KiB from sm_90 on, 164 before) or, if fewer,
-// as make no registers spill.
-constexpr int WarpsWanted(int arc, bool harris, Strips strips) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  constexpr bool kLarge = true;
-#else
-  constexpr bool kLarge = false;
-#endif
-  if (strips == Strips::kFew) return kFewWarps;
-  if (harris) return kLarge ? 20 : 12;
-  return kLarge && arc == kMinArcLength ? 32 : 24;
-}
-
-template <int kArc, bool kHarris, Strips kStrips>
-__global__ void __launch_bounds__(kThreads, WarpsWanted(kArc, kHarris, kStrips) / kWarps)
-    FindCornersKernel(GLINT_KERNEL_ARGUMENT Frame frame) {
-  extern __shared__ __align__(16) uint8_t memory[];
-  auto& block = *reinterpret_cast<Block<kHarris>*>(memory);
-  constexpr int kBlockBins = Block<kHarris>::kBlockBins;
-
+// What a block begins with; the level of its strips or tile.
+template <bool kHarris>
+__device__ __forceinline__ int Begin(const Frame& frame, Histogram<kHarris>& histogram) {
   AllowSuccessor();
   const int l = FindLevel(frame, blockIdx.x);
-  const Level& level = frame.level[l];
-  for (int i = threadIdx.x; i < kBlockBins; i += kThreads) block.histogram[i] = 0;
+  histogram.Clear();
   if (blockIdx.x == 0) {
     auto* clear = frame.counters->shortlisted;
     constexpr int kClear = (sizeof(Counters) - offsetof(Counters, shortlisted)) / sizeof(uint32_t);
@@ -73,6 +81,29 @@ __global__ void __launch_bounds__(kThreads, WarpsWanted(kArc, kHarris, kStrips) 
   // Level 0 was there before the frame's first kernel: its strips need not wait for the pyramid.
   if (l > 0 || blockIdx.x == gridDim.x - 1) WaitForPredecessor();
   __syncthreads();
+  return l;
+}
+
+// On a multiprocessor at once: as many blocks as shared memory holds there (228 KiB from sm_90 on, 164 before) or, if
+// fewer, as make no registers spill.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+constexpr bool kLarge = true;
+#else
+constexpr bool kLarge = false;
+#endif
+constexpr int StripBlocksWanted(int arc, Strips strips) {
+  const int warps = strips == Strips::kFew ? kFewWarps : kLarge && arc == kMinArcLength ? 32 : 24;
+  return warps / kWarps;
+}
+constexpr int TilesWanted(bool harris) { return harris ? (kLarge ? 6 : 4) : kLarge ? 9 : 8; }
+
+template <int kArc, Strips kStrips>
+__global__ void __launch_bounds__(kThreads, StripBlocksWanted(kArc, kStrips))
+    FindStripCornersKernel(GLINT_KERNEL_ARGUMENT Frame frame) {
+  extern __shared__ __align__(16) uint8_t memory[];
+  auto& block = *reinterpret_cast<StripBlock*>(memory);
+  const int l = Begin(frame, block.histogram);
+  const Level& level = frame.level[l];
 
   const int warp = threadIdx.x / kWarp;
   const int strip = level.first_strip + (blockIdx.x - level.first_block) * kWarps + warp;
@@ -91,52 +122,70 @@ __global__ void __launch_bounds__(kThreads, WarpsWanted(kArc, kHarris, kStrips) 
       all_quiet = quiet == steps;
     }
     if (!all_quiet) {
-      Walker<kArc, kHarris, kStrips == Strips::kFew ? 2 : 1>(frame, l, x0, y0 + quiet * kStep, block.strip[warp],
-                                                             block.histogram)
+      Walker<kArc, kStrips == Strips::kFew ? 2 : 1>(frame, l, x0, y0 + quiet * kStep, block.strip[warp],
+                                                    block.histogram.bin)
           .Walk(frame.strip_steps - quiet);
     }
   }
   __syncthreads();
-  for (int i = threadIdx.x; i < kBlockBins; i += kThreads) {
-    const uint32_t n = block.histogram[i];
-    if (n != 0) atomicAdd(&frame.counters->histogram[l][i], n);
-  }
+  block.histogram.AddTo(frame.counters->histogram[l]);
 }
 
-using Kernel = void (*)(Frame);
+template <int kArc, bool kHarris>
+__global__ void __launch_bounds__(kThreads, TilesWanted(kHarris))
+    FindTileCornersKernel(GLINT_KERNEL_ARGUMENT Frame frame) {
+  extern __shared__ __align__(16) uint8_t memory[];
+  auto& block = *reinterpret_cast<TileBlock<kHarris>*>(memory);
+  const int l = Begin(frame, block.histogram);
+  const Level& level = frame.level[l];
 
-template <bool kHarris, Strips kStrips>
-Kernel KernelFor(int arc_length) {
+  const int tile = level.first_strip + blockIdx.x - level.first_block;
+  if (tile < level.end_strip) {
+    const int x0 = level.strip_x0 + tile % level.strips_x * kColumns;
+    const int y0 = Max(frame.edge, kFastRadius) - 1 + tile / level.strips_x * (kTileRows - 2);
+    if (!TileSearch<kArc, kHarris>(frame, l, x0, y0, block.tile, block.histogram.bin).Run()) return;
+  }
+  __syncthreads();
+  block.histogram.AddTo(frame.counters->histogram[l]);
+}
+
+// A kernel for the arc length, and the bytes of shared memory that a block of it needs.
+struct CornerKernel {
+  const void* function;
+  int shared_bytes;
+};
+template <int kArc>
+CornerKernel KernelFor(bool tiled, bool harris, bool few_strips) {
+  const auto of = [](void (*kernel)(Frame), size_t bytes) {
+    return CornerKernel{reinterpret_cast<const void*>(kernel), static_cast<int>(bytes)};
+  };
+  if (tiled && harris) return of(FindTileCornersKernel<kArc, true>, sizeof(TileBlock<true>));
+  if (tiled) return of(FindTileCornersKernel<kArc, false>, sizeof(TileBlock<false>));
+  if (few_strips) return of(FindStripCornersKernel<kArc, Strips::kFew>, sizeof(StripBlock));
+  return of(FindStripCornersKernel<kArc, Strips::kMany>, sizeof(StripBlock));
+}
+CornerKernel KernelFor(int arc_length, bool tiled, bool harris, bool few_strips) {
   switch (arc_length) {
     case 9:
-      return FindCornersKernel<9, kHarris, kStrips>;
+      return KernelFor<9>(tiled, harris, few_strips);
     case 10:
-      return FindCornersKernel<10, kHarris, kStrips>;
+      return KernelFor<10>(tiled, harris, few_strips);
     case 11:
-      return FindCornersKernel<11, kHarris, kStrips>;
+      return KernelFor<11>(tiled, harris, few_strips);
     default:
-      return FindCornersKernel<12, kHarris, kStrips>;
+      return KernelFor<12>(tiled, harris, few_strips);
   }
 }
-
-const void* KernelFor(int arc_length, bool harris, Strips strips) {
-  return reinterpret_cast<const void*>(harris                    ? KernelFor<true, Strips::kSome>(arc_length)
-                                       : strips == Strips::kFew  ? KernelFor<false, Strips::kFew>(arc_length)
-                                       : strips == Strips::kSome ? KernelFor<false, Strips::kSome>(arc_length)
-                                                                 : KernelFor<false, Strips::kMany>(arc_length));
-}
-
-int SharedBytes(bool harris) { return static_cast<int>(harris ? sizeof(Block<true>) : sizeof(Block<false>)); }
 
 }  // namespace
 
-CornerTiling GetCornerTiling() { return {kWarps, kColumns, kMarginX, kStep, Strip<true>::kPad}; }
+CornerTiling GetCornerTiling() { return {kWarps, kColumns, kMarginX, kStep, kTileRows, kHarrisRadius}; }
 
 absl::Status PrepareCorners(Api* api) {
   for (int arc = kMinArcLength; arc <= kMaxArcLength; ++arc) {
-    for (auto [harris, strips] : {std::pair{false, Strips::kFew}, std::pair{false, Strips::kSome},
-                                  std::pair{false, Strips::kMany}, std::pair{true, Strips::kSome}}) {
-      GLINT_RETURN_IF_ERROR(ToStatus(api->FuncSetSharedBytes(KernelFor(arc, harris, strips), SharedBytes(harris)),
+    for (const CornerKernel& kernel : {KernelFor(arc, true, true, false), KernelFor(arc, true, false, false),
+                                       KernelFor(arc, false, false, true), KernelFor(arc, false, false, false)}) {
+      GLINT_RETURN_IF_ERROR(ToStatus(api->FuncSetSharedBytes(kernel.function, kernel.shared_bytes),
                                      "reserving shared memory for the corner stage"));
     }
   }
@@ -149,15 +198,14 @@ bool HasFewStrips(const Frame& frame, int multiprocessors) {
 
 absl::Status FindCorners(StreamView stream, const Frame& frame, int arc_length, bool harris, int multiprocessors) {
   if (arc_length < kMinArcLength || arc_length > kMaxArcLength) return absl::InternalError("corner stage: arc length");
-  KernelLaunch launch;
+  if (harris && !frame.tiled) return absl::InternalError("corner stage: strips have no Harris measure");
   const bool few_strips = HasFewStrips(frame, multiprocessors);
-  const Strips strips = few_strips                                             ? Strips::kFew
-                        : frame.corner_blocks >= kManyBlocks * multiprocessors ? Strips::kMany
-                                                                               : Strips::kSome;
-  launch.kernel = KernelFor(arc_length, harris, strips);
+  const CornerKernel kernel = KernelFor(arc_length, frame.tiled, harris, few_strips);
+  KernelLaunch launch;
+  launch.kernel = kernel.function;
   launch.block = dim3(kThreads);
   launch.grid = dim3(frame.corner_blocks);
-  launch.shared_bytes = SharedBytes(harris);
+  launch.shared_bytes = kernel.shared_bytes;
   // Beside the pyramid's last blocks, blocks that come early are placed unevenly, which a few strips do not make up
   // for.
   launch.overlaps_predecessor = !few_strips;

@@ -94,7 +94,7 @@ struct Level {
   int first_step;  // of row_steps or pair_steps, those that complete the rows to make
   int end_step;
 
-  // Strips of the corner stage, a whole number of blocks: the blocks of all levels follow each other.
+  // Strips or tiles of the corner stage, a whole number of blocks: the blocks of all levels follow each other.
   int first_block;
   int first_strip;  // which to search, likewise
   int end_strip;
@@ -124,6 +124,7 @@ struct Frame {
   int levels;
   int corner_blocks;
   int strip_steps;  // height of a strip, see CornerTiling
+  bool tiled;       // the corner stage takes tiles instead of strips
   int threshold;
   int edge;
   int half_patch;

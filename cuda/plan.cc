@@ -17,6 +17,7 @@ constexpr size_t kAlignment = 256;    // of arrays: whole cache lines
 constexpr size_t kRowAlignment = 16;  // of image rows: vector loads; rows of most cameras then need no padding
 constexpr int kMaxStripSteps = 8;
 constexpr double kLastBlocks = 2.5;  // of the corner stage, that a multiprocessor could do while it waits for the last
+constexpr int kManyTiles = 100;      // for a multiprocessor, from which on strips are better
 // Of the shortlist, for each multiprocessor: with no more, to find all angles beside the scores ends sooner than to
 // find those of the kept half after the ranking.
 constexpr int kOrientedEarly = 200;
@@ -64,7 +65,8 @@ void PlanBlocks(Frame* frame) {
   for (int l = 0; l < frame->levels; ++l) {
     Level& level = frame->level[l];
     level.first_block = frame->corner_blocks;
-    frame->corner_blocks += DivideUp(level.end_strip - level.first_strip, GetCornerTiling().strips_per_block);
+    const int per_block = frame->tiled ? 1 : GetCornerTiling().strips_per_block;
+    frame->corner_blocks += DivideUp(level.end_strip - level.first_strip, per_block);
     // The corner stage runs in any case, if only to clear counters.
     if (l == 0) frame->corner_blocks = std::max(frame->corner_blocks, 1);
   }
@@ -110,7 +112,7 @@ Plan::Plan(const PlanKey& key, int multiprocessors) : key_(key) {
   int64_t shortlisted = 0;
   for (const Level& level : frame_.level) shortlisted += level.first_share;
   frame_.orient_early = frame_.orient && IsOrbKind(options) && shortlisted <= int64_t{kOrientedEarly} * multiprocessors;
-  PlanStrips(ChooseStripSteps(multiprocessors));
+  DivideForCorners(multiprocessors);
   for (int part = 0; part < key.parts; ++part) {
     parts_.push_back(MakePart(part));
     tails_.push_back(MakeTail(parts_.back(), multiprocessors));
@@ -190,6 +192,17 @@ void Plan::PlanLevels() {
   frame_.candidate_room = static_cast<uint32_t>(candidates);
 }
 
+// Strips or tiles of the corner stage. Tiles are faster unless strips are few, and each quicker than a tile, or so many
+// that a dense one is made up for by others. Only tiles have the Harris measure.
+void Plan::DivideForCorners(int multiprocessors) {
+  const bool harris = key_.options.score == Score::kHarris;
+  const int steps = ChooseStripSteps(multiprocessors);
+  PlanStrips(steps);
+  if (HasFewStrips(frame_, multiprocessors) && !harris) return;
+  PlanTiles();
+  if (!harris && frame_.corner_blocks >= kManyTiles * multiprocessors) PlanStrips(steps);
+}
+
 // How high strips had better be. Each tests two rows more than it answers for, so that high ones are less work in all;
 // but when the last ones run, of each part of an image that comes in parts, most of the device has nothing left to do.
 int Plan::ChooseStripSteps(int multiprocessors) {
@@ -207,9 +220,19 @@ int Plan::ChooseStripSteps(int multiprocessors) {
 
 // Divides the levels into strips of `steps` steps.
 void Plan::PlanStrips(int steps) {
+  frame_.tiled = false;
+  frame_.strip_steps = steps;
+  DivideLevels();
+}
+
+void Plan::PlanTiles() {
+  frame_.tiled = true;
+  DivideLevels();
+}
+
+void Plan::DivideLevels() {
   const CornerTiling tiling = GetCornerTiling();
   const int border = std::max(key_.options.edge_threshold, kFastRadius);
-  frame_.strip_steps = steps;
   for (int l = 0; l < frame_.levels; ++l) {
     Level& level = frame_.level[l];
     level.strip_x0 = (border - tiling.margin_x) & ~3;
@@ -220,11 +243,12 @@ void Plan::PlanStrips(int steps) {
   PlanBlocks(&frame_);
 }
 
-// Strips of a level that lie within its first `rows` rows, with all that they read.
+// Strips or tiles of a level that lie within its first `rows` rows, with all that they read.
 int Plan::StripsIn(const Level& level, int rows) const {
   const CornerTiling tiling = GetCornerTiling();
   const int border = std::max(key_.options.edge_threshold, kFastRadius);
-  const int answered = frame_.strip_steps * tiling.step_rows - 2;  // rows of a strip
+  const int tested = frame_.tiled ? tiling.tile_rows : frame_.strip_steps * tiling.step_rows;  // rows of a strip
+  const int answered = tested - 2;
   const int all = DivideUp(std::max(level.height - 2 * border, 0), answered);
   const int room = rows - border - tiling.reach - 1;  // for answered rows, and one more
   const int down = rows == level.height ? all : std::min(std::max(room, 0) / answered, all);

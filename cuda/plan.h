@@ -76,8 +76,11 @@ class Plan {
   size_t AddTable(const std::vector<T>& table);
   size_t MaxCorners(const PyramidPlan& pyramid, int index) const;
   void PlanLevels();
+  void DivideForCorners(int multiprocessors);
   int ChooseStripSteps(int multiprocessors);
   void PlanStrips(int steps);
+  void PlanTiles();
+  void DivideLevels();
   int StripsIn(const Level& level, int rows) const;
   Frame MakePart(int part) const;
   PlacedTail MakeTail(const Frame& part, int multiprocessors);

@@ -33,6 +33,7 @@ struct CornerTiling {
   int width;      // pixels of the level that a strip answers for
   int margin_x;   // columns tested beyond those, at each side; of rows, one
   int step_rows;  // a strip tests a whole number of these
+  int tile_rows;  // that a tile tests, of which a block has one
   int reach;      // rows read beyond those tested, at each side
 };
 CornerTiling GetCornerTiling();

@@ -1,11 +1,12 @@
-// What a warp of the corner stage has of its strip: in shared memory, and in registers.
+// What a warp of the corner stage has of its strip: in shared memory, and, as a tile's warps have too, in registers.
 #ifndef GLINT_CUDA_STRIP_CUH_
 #define GLINT_CUDA_STRIP_CUH_
 
-#include <type_traits>
+#include <cstdint>
 
 #include "cuda/device.cuh"
 #include "cuda/fast.cuh"
+#include "cuda/found.cuh"
 
 namespace glint::cuda {
 
@@ -19,50 +20,17 @@ inline constexpr int kRowVectors = 10;  // the tested columns, 4 more at each si
 inline constexpr int kPitch = 11 * kVector;  // of a row in shared memory; so that rows begin at different banks
 inline constexpr int kRowsPerLoad = kWarp / kRowVectors;
 inline constexpr int kListed = (kStep + 1) * kTestedColumns;
-inline constexpr int kFound = 2 * kWarp;
 
-// kHarris: responses are OrderedKeys of Harris measures, and the rows are there that those read.
-template <bool kHarris>
 struct Strip {
-  using Response = std::conditional_t<kHarris, uint32_t, uint8_t>;
-  static constexpr int kPad = kHarris ? kHarrisRadius : kFastRadius;  // rows held beyond the kStep tested
+  static constexpr int kPad = kFastRadius;  // rows held beyond the kStep tested
   static constexpr int kHeld = kStep + 2 * kPad;
   static constexpr int kResponses = kStep + 2;
 
   alignas(16) uint8_t pixels[kHeld][kPitch];
-  alignas(16) Response response[kResponses][kTestedColumns];  // 0: not a corner; row 0 is two above the first tested
+  alignas(16) uint8_t response[kResponses][kTestedColumns];  // 0: not a corner; row 0 is two above the first tested
   uint16_t list[kListed];  // corners of the row above, then of the rows tested: (1 + row) << 7 | column
   alignas(8) Candidate found[kFound];
 };
-
-// HarrisResponse() of the pixel at `centre`: sliding down the window, each row's differences and sums computed once.
-__device__ float HarrisInStrip(const uint8_t* centre) {
-  int difference[3][kHarrisBlock];  // p(x + 1) - p(x - 1), of the last three rows
-  int sum[3][kHarrisBlock];         // p(x - 1) + 2 p(x) + p(x + 1)
-  int xx = 0, yy = 0, xy = 0;
-#pragma unroll
-  for (int v = 0; v <= 2 * kHarrisRadius; ++v) {
-    const uint8_t* row = centre + (v - kHarrisRadius) * kPitch - kHarrisRadius;
-    int p[kHarrisBlock + 2];
-#pragma unroll
-    for (int u = 0; u < kHarrisBlock + 2; ++u) p[u] = row[u];
-#pragma unroll
-    for (int u = 0; u < kHarrisBlock; ++u) {
-      difference[v % 3][u] = p[u + 2] - p[u];
-      sum[v % 3][u] = p[u] + 2 * p[u + 1] + p[u + 2];
-    }
-    if (v < 2) continue;
-#pragma unroll
-    for (int u = 0; u < kHarrisBlock; ++u) {
-      const int gx = difference[(v + 1) % 3][u] + 2 * difference[(v + 2) % 3][u] + difference[v % 3][u];
-      const int gy = sum[v % 3][u] - sum[(v + 1) % 3][u];
-      xx += gx * gx;
-      yy += gy * gy;
-      xy += gx * gy;
-    }
-  }
-  return HarrisResponse(xx, yy, xy);
-}
 
 // What the test needs of the last kStep rows, quartered: row j of the strip is at place (j + 3) % kStep.
 struct Window {

@@ -14,15 +14,13 @@ __device__ __forceinline__ int SumBelow(int v, int* total) {
 }
 
 // A warp on its way down a strip. All methods are called by all lanes together. A lane scores kAtOnce pixels together.
-template <int kArc, bool kHarris, int kAtOnce>
+template <int kArc, int kAtOnce>
 class Walker {
  public:
-  using Memory = Strip<kHarris>;
-  using Response = typename Memory::Response;
-  static constexpr int kPad = Memory::kPad;
-  static constexpr int kHeld = Memory::kHeld;
+  static constexpr int kPad = Strip::kPad;
+  static constexpr int kHeld = Strip::kHeld;
 
-  __device__ __forceinline__ Walker(const Frame& frame, int l, int x0, int y0, Memory& memory, uint32_t* histogram)
+  __device__ __forceinline__ Walker(const Frame& frame, int l, int x0, int y0, Strip& memory, uint32_t* histogram)
       : frame_(frame),
         level_(frame.level[l]),
         l_(l),
@@ -31,7 +29,7 @@ class Walker {
         y0_(y0),
         lane_(threadIdx.x % kWarp),
         memory_(memory),
-        histogram_(histogram) {}
+        found_(frame, memory.found, histogram) {}
 
   __device__ __forceinline__ void Walk(int steps) {
     const int border = Max(frame_.edge, kFastRadius);
@@ -46,12 +44,11 @@ class Walker {
 
     LoadRows(-kPad, 0);
     LoadRows(-kPad + kStep, kStep);
-    if (kHeld > 2 * kStep) LoadRows(-kPad + 2 * kStep, 2 * kStep);
     auto* responses = reinterpret_cast<uint4*>(memory_.response);
     for (int i = lane_; i < static_cast<int>(sizeof(memory_.response) / sizeof(uint4)); i += kWarp) {
       responses[i] = make_uint4(0, 0, 0, 0);
     }
-    WaitForRows(0, kHeld);
+    WaitForRows();
 
     const uint8_t* own = &memory_.pixels[kPad][x0_ - loaded_x_ + 4 * lane_];  // row 0 of the step, this lane's word
     Window window;
@@ -74,15 +71,15 @@ class Walker {
       carried = listed > 0 ? Suppress(listed) : 0;
       if (steps == 0) break;
       MoveResponses();
-      WaitForRows(2 * kPad, kHeld);
+      WaitForRows();
       y0_ += kStep;
     }
-    if (found_ > 0) Flush();
+    found_.Flush();
   }
 
  private:
   // Begins to load kStep rows, from level row y0_ + first on, to held row `to` and those below it, as far as there are.
-  // Where they leave the level their pixels do not matter, but for the one row and column that Harris reflects.
+  // Where they leave the level their pixels do not matter.
   __device__ __forceinline__ void LoadRows(int first, int to) {
     int lane = lane_;
     // What follows from the lane alone is quick to compute, but kept from step to step it would take registers that
@@ -95,29 +92,15 @@ class Walker {
     for (int i = 0; i < kStep; i += kRowsPerLoad) {
       const int row = row0 + i;
       if (row0 >= kRowsPerLoad || row >= kStep || to + row >= kHeld) continue;
-      int y = y0_ + first + row;
-      if (kHarris && y == -1) y = 1;
-      if (kHarris && y == level_.height) y = level_.height - 2;
-      y = Clamp(y, 0, level_.height - 1);
+      const int y = Clamp(y0_ + first + row, 0, level_.height - 1);
       CopyAsync16(&memory_.pixels[to + row][vector * kVector],
                   level_.image + static_cast<size_t>(y) * level_.pitch + x);
     }
   }
 
-  // Until held rows first..last-1 are there, for all lanes.
-  __device__ __forceinline__ void WaitForRows(int first, int last) {
+  // Until the rows are there, for all lanes.
+  __device__ __forceinline__ static void WaitForRows() {
     WaitForCopies();
-    __syncwarp();
-    if (!kHarris) return;
-    const int left = -1 - loaded_x_;
-    const int right = level_.width - loaded_x_;
-    if (left < 0 && right >= kRowVectors * kVector) return;
-    const int row = first + lane_;
-    if (row < last) {
-      uint8_t* line = memory_.pixels[row];
-      if (left >= 0) line[left] = line[left + 2];
-      if (right >= 2 && right < kRowVectors * kVector) line[right] = line[right - 2];
-    }
     __syncwarp();
   }
 
@@ -148,21 +131,13 @@ class Walker {
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i) {
         const bool is_corner = score[i] >= frame_.threshold && first + i * kWarp + lane_ < marked;
-        if (!kHarris && is_corner) memory_.response[row[i] + 2][column[i]] = static_cast<uint8_t>(score[i]);
+        if (is_corner) memory_.response[row[i] + 2][column[i]] = static_cast<uint8_t>(score[i]);
         const unsigned lanes = __ballot_sync(kFullWarp, is_corner);
         if (is_corner) list[corners + CountBelow(lanes)] = static_cast<uint16_t>((row[i] + 1) << 7 | column[i]);
         corners += __popc(lanes);
       }
     }
     __syncwarp();
-    if (kHarris) {
-      for (int i = lane_; i < corners; i += kWarp) {
-        const int row = (list[i] >> 7) - 1;
-        const int column = list[i] & 127;
-        memory_.response[row + 2][column] = OrderedKey(__float_as_uint(HarrisInStrip(PixelAt(row, column))));
-      }
-      __syncwarp();
-    }
     return carried + corners;
   }
 
@@ -184,45 +159,19 @@ class Walker {
                   y < level_.height - frame_.edge;
       uint32_t key = 0;
       if (keep) {
-        const Response* r = &memory_.response[row + 2][column];
-        Response neighbours = Response{0};
-#pragma unroll
-        for (int v = -1; v <= 1; ++v) {
-#pragma unroll
-          for (int u = -1; u <= 1; ++u) {
-            if (u != 0 || v != 0) neighbours = max(neighbours, r[v * kTestedColumns + u]);
-          }
-        }
+        const uint8_t* r = &memory_.response[row + 2][column];
         key = *r;
-        keep = *r > neighbours;
+        keep = IsMaximum<kTestedColumns>(r);
         if (level_.mask != nullptr) keep = keep && level_.mask[static_cast<size_t>(y) * level_.pitch + x] != 0;
       }
       const unsigned early = __ballot_sync(kFullWarp, too_early);
-      const unsigned kept = __ballot_sync(kFullWarp, keep);
       __syncwarp();  // entries move to the front, where all lanes have read
       if (too_early) memory_.list[carried + CountBelow(early)] = static_cast<uint16_t>(column);
       carried += __popc(early);
-      if (kept != 0) {
-        if (keep) {
-          memory_.found[found_ + CountBelow(kept)] = {PackPosition(l_, x, y), key};
-          atomicAdd(&histogram_[kHarris ? HarrisBin(key) : key], 1u);
-        }
-        found_ += __popc(kept);
-        if (found_ > kFound - kWarp) Flush();
-      }
+      found_.Add(keep, {PackPosition(l_, x, y), key}, static_cast<int>(key));
     }
     __syncwarp();
     return carried;
-  }
-
-  __device__ __forceinline__ void Flush() {
-    __syncwarp();
-    uint32_t base = 0;
-    if (lane_ == 0) base = atomicAdd(&frame_.counters->candidates, static_cast<uint32_t>(found_));
-    base = __shfl_sync(kFullWarp, base, 0);
-    for (int i = lane_; i < found_; i += kWarp) frame_.candidates[base + i] = memory_.found[i];
-    __syncwarp();
-    found_ = 0;
   }
 
   // The rows that the next step reads too go to their place for it, and the others begin to load.
@@ -249,7 +198,7 @@ class Walker {
 
   // The last two rows of responses become the first two; the others are no corners until they are scored.
   __device__ __forceinline__ void MoveResponses() {
-    constexpr int kTwoRows = 2 * kTestedColumns * sizeof(Response) / sizeof(uint4);
+    constexpr int kTwoRows = 2 * kTestedColumns / sizeof(uint4);
     constexpr int kAll = sizeof(memory_.response) / sizeof(uint4);
     auto* v = reinterpret_cast<uint4*>(memory_.response);
     for (int i = lane_; i < kTwoRows; i += kWarp) v[i] = v[kAll - kTwoRows + i];
@@ -261,7 +210,6 @@ class Walker {
   __device__ __forceinline__ const uint8_t* PixelAt(int row, int column) const {
     return &memory_.pixels[row + kPad][x0_ - loaded_x_ + column];
   }
-  __device__ __forceinline__ int CountBelow(unsigned lanes) const { return __popc(lanes & ((1u << lane_) - 1)); }
 
   const Frame& frame_;
   const Level& level_;
@@ -271,9 +219,8 @@ class Walker {
   int y0_;              // first row tested in this step
   const int first_y_ = y0_ + 1;
   const int lane_;
-  Memory& memory_;
-  uint32_t* const histogram_;
-  int found_ = 0;
+  Strip& memory_;
+  FoundCorners found_;
 };
 
 }  // namespace glint::cuda

@@ -404,11 +404,21 @@ TEST_F(CudaPipelineTest, OnFewMultiprocessors) {
   // Strips by the hundred for each, which are looked through before they are searched.
   Random random(13);
   for (int i = 0; i < 12; ++i) {
-    DetectorOptions options = OrbOptions();
+    DetectorOptions options = Presets()[i / 4 % 2];
     options.edge_threshold = i % 3 == 0 ? 0 : 31;
     options.arc_length = 9 + i % 4;
     const Shape shape = {random.Uniform(1400, 1700), random.Uniform(800, 1000)};
     EXPECT_TRUE(Equal(options, MostlyFlat(shape, options.fast_threshold, i, random)));
+  }
+  // Strips by the dozen for each, which are searched by all warps of a block together.
+  for (int i = 0; i < 48; ++i) {
+    DetectorOptions options = Presets()[i / 4 % 2];
+    options.edge_threshold = i % 3 == 0 ? 0 : 31;
+    options.arc_length = 9 + i % 4;
+    const Shape shape = {random.Uniform(250, 700), random.Uniform(180, 420)};
+    const Image image = i % 8 == 7 ? testing::Noise(shape, i) : testing::RandomImage(&random, shape);
+    const Image mask = testing::RandomMask(&random, shape);
+    EXPECT_TRUE(Equal(options, image, random.OneIn(3) ? mask.view() : ImageView{})) << "round " << i;
   }
 }
 
