@@ -8,21 +8,27 @@
 
 namespace glint::cuda {
 
-inline constexpr int kTileWarps = 4;
-inline constexpr int kTileThreads = kTileWarps * kWarp;
-inline constexpr int kTileRows = kTileWarps * kStep;  // tested
+// Of each warp, the rows that it tests: at most kStep.
+template <bool kQuick>
+struct TileShape {
+  static constexpr int kWarps = kQuick ? 8 : 4;
+  static constexpr int kOwnRows = kQuick ? 4 : kStep;
+  static constexpr int kThreads = kWarps * kWarp;
+  static constexpr int kRows = kWarps * kOwnRows;
+};
 
 // kHarris: responses are OrderedKeys of Harris measures, and the rows are there that those read.
-template <bool kHarris>
+template <bool kHarris, bool kQuick>
 struct Tile {
+  using Shape = TileShape<kQuick>;
   using Response = std::conditional_t<kHarris, uint32_t, uint8_t>;
   static constexpr int kPad = kHarris ? kHarrisRadius : kFastRadius;  // rows held beyond those tested
-  static constexpr int kHeld = kTileRows + 2 * kPad;
+  static constexpr int kHeld = Shape::kRows + 2 * kPad;
 
   alignas(16) uint8_t pixels[kHeld][kPitch];
-  alignas(16) Response response[kTileRows][kTestedColumns];  // 0: not a corner
-  uint16_t list[kTileRows * kTestedColumns];                 // warp << 10 | column << 3 | row of the warp's
-  alignas(8) Candidate found[kTileWarps][kFound];
+  alignas(16) Response response[Shape::kRows][kTestedColumns];  // 0: not a corner
+  uint16_t list[Shape::kRows * kTestedColumns];                 // warp << 10 | column << 3 | row of the warp's
+  alignas(8) Candidate found[Shape::kWarps][kFound];
   int listed;
 };
 
@@ -56,10 +62,11 @@ __device__ inline float HarrisInTile(const uint8_t* centre) {
 }
 
 // All methods are called by all threads of the block together.
-template <int kArc, bool kHarris>
+template <int kArc, bool kHarris, bool kQuick>
 class TileSearch {
  public:
-  using Memory = Tile<kHarris>;
+  using Memory = Tile<kHarris, kQuick>;
+  using Shape = typename Memory::Shape;
   using Response = typename Memory::Response;
   static constexpr int kPad = Memory::kPad;
   static constexpr int kHeld = Memory::kHeld;
@@ -97,7 +104,7 @@ class TileSearch {
   __device__ __forceinline__ void Load() {
     constexpr int kVectors = kHeld * kRowVectors;
 #pragma unroll
-    for (int i = 0; i < kVectors; i += kTileThreads) {
+    for (int i = 0; i < kVectors; i += Shape::kThreads) {
       const int k = i + static_cast<int>(threadIdx.x);
       const int row = k / kRowVectors;
       const int vector = k - row * kRowVectors;
@@ -110,7 +117,7 @@ class TileSearch {
       CopyAsync16(&memory_.pixels[row][vector * kVector], level_.image + static_cast<size_t>(y) * level_.pitch + x);
     }
     auto* responses = reinterpret_cast<uint4*>(memory_.response);
-    for (int i = threadIdx.x; i < static_cast<int>(sizeof(memory_.response) / sizeof(uint4)); i += kTileThreads) {
+    for (int i = threadIdx.x; i < static_cast<int>(sizeof(memory_.response) / sizeof(uint4)); i += Shape::kThreads) {
       responses[i] = make_uint4(0, 0, 0, 0);
     }
     if (threadIdx.x == 0) memory_.listed = 0;
@@ -137,18 +144,18 @@ class TileSearch {
     const int y_low = Max(kFastRadius, border - 1);
     const int y_high = level_.height - y_low;
     const uint32_t margin = CompassMargin(frame_.threshold);
-    const uint8_t* own = &memory_.pixels[warp_ * kStep + kPad][x0_ - loaded_x_ + 4 * lane_];
+    const uint8_t* own = &memory_.pixels[warp_ * Shape::kOwnRows + kPad][x0_ - loaded_x_ + 4 * lane_];
     Window window;
 #pragma unroll
     for (int j = -kFastRadius; j < kFastRadius; ++j) window.Load(j + kFastRadius, own + j * kPitch);
     uint32_t marks = 0;
 #pragma unroll
-    for (int r = 0; r < kStep; ++r) {
+    for (int r = 0; r < Shape::kOwnRows; ++r) {
       window.Load((r + 2 * kFastRadius) % kStep, own + (r + kFastRadius) * kPitch);
       const uint32_t passed = window.Test((r + kFastRadius) % kStep, margin);
       marks |= (passed & kTopBits) >> (7 - r);
     }
-    return marks & ColumnMask(x0_ + lane_ * 4, x_low, x_high) & RowMask(y0_ + warp_ * kStep, y_low, y_high);
+    return marks & ColumnMask(x0_ + lane_ * 4, x_low, x_high) & RowMask(y0_ + warp_ * Shape::kOwnRows, y_low, y_high);
   }
 
   __device__ __forceinline__ void List(uint32_t marks) {
@@ -168,12 +175,14 @@ class TileSearch {
 
   // The warps take a full warp's entries of the list each in turns. Into the places of those that a warp has taken go
   // the corners that it finds, one after the other: its i-th is there.
-  __device__ __forceinline__ int PlaceOf(int i) const { return (i / kWarp * kTileWarps + warp_) * kWarp + i % kWarp; }
+  __device__ __forceinline__ int PlaceOf(int i) const {
+    return (i / kWarp * Shape::kWarps + warp_) * kWarp + i % kWarp;
+  }
 
   // Finds the corners among what is listed, and writes their responses; how many this warp has found.
   __device__ __forceinline__ int Score(int listed) {
     int corners = 0;
-    for (int first = warp_ * kWarp; first < listed; first += kTileThreads) {
+    for (int first = warp_ * kWarp; first < listed; first += Shape::kThreads) {
       const int entry = memory_.list[Min(first + lane_, listed - 1)];
       __syncwarp();  // read by all before the first corner is written to their place
       const int score = PackedFastScore<kArc, kPitch>(PixelAt(entry));
@@ -197,7 +206,7 @@ class TileSearch {
     const int x_low = Max(frame_.edge, x0_ + kMarginX);
     const int x_high = Min(level_.width - frame_.edge, x0_ + kMarginX + kColumns);
     const int y_low = y0_ + 1;
-    const int y_high = Min(level_.height - frame_.edge, y0_ + kTileRows - 1);
+    const int y_high = Min(level_.height - frame_.edge, y0_ + Shape::kRows - 1);
     for (int first = 0; first < corners; first += kWarp) {
       const int entry = memory_.list[PlaceOf(Min(first + lane_, corners - 1))];
       const int x = x0_ + ColumnOf(entry);
@@ -215,7 +224,7 @@ class TileSearch {
   }
 
   // Of an entry of the list, among what is tested.
-  __device__ __forceinline__ static int RowOf(int entry) { return (entry >> 10) * kStep + (entry & 7); }
+  __device__ __forceinline__ static int RowOf(int entry) { return (entry >> 10) * Shape::kOwnRows + (entry & 7); }
   __device__ __forceinline__ static int ColumnOf(int entry) { return entry >> 3 & (kTestedColumns - 1); }
   __device__ __forceinline__ const uint8_t* PixelAt(int entry) const {
     return &memory_.pixels[RowOf(entry) + kPad][x0_ - loaded_x_ + ColumnOf(entry)];

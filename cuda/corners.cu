@@ -8,10 +8,10 @@
 // is to score, so that a dense part of the picture does not keep one warp busy long after the others. Nothing is done
 // twice but two rows and four columns of a tile.
 //
-// Strips, where each has to be quick, or where there are so many that what counts is the work of all together: a warp
-// walks down a strip, 128 pixels wide, and answers for the 124 in the middle of it; nothing but the histogram is shared
-// between warps, so none waits for another. It takes kStep rows at a time. Suppression follows one row behind, when the
-// row below is scored.
+// Strips, where there are so many that what counts is the work of all together, and looking first for what none has to
+// be done for pays: a warp walks down a strip, 128 pixels wide, and answers for the 124 in the middle of it; nothing
+// but the histogram is shared between warps, so none waits for another. It takes kStep rows at a time. Suppression
+// follows one row behind, when the row below is scored.
 //
 // Shared memory of a block: strips 24 KiB, a tile 19 KiB, with Harris 33 KiB.
 #include <cstddef>
@@ -26,13 +26,13 @@
 namespace glint::cuda {
 namespace {
 
-constexpr int kWarps = 4;
+constexpr int kWarps = 4;  // of a block with strips
 constexpr int kThreads = kWarps * kWarp;
-static_assert(kWarps == kTileWarps);
-// How many strips there are for a multiprocessor. Few: each has to be quick; else what counts is the work of all
-// together, so that it pays to look first for what none has to be done for.
-enum class Strips { kFew, kMany };
-constexpr int kFewWarps = 12;  // of a multiprocessor, at most
+// Strips, or tiles of four warps, are few with up to so many warps of a multiprocessor.
+constexpr int kFewWarps = 12;
+// Tiles that a multiprocessor has room for.
+constexpr int kTilesAtOnce = 9;
+constexpr int kHarrisTilesAtOnce = 6;
 
 // Of a block's candidates: on dense images, adding each to the level's histogram would queue up at its few lines.
 template <bool kHarris>
@@ -40,9 +40,11 @@ struct Histogram {
   static constexpr int kBlockBins = kHarris ? kBins : 256;
   uint32_t bin[kBlockBins];
 
+  template <int kThreads>
   __device__ __forceinline__ void Clear() {
     for (int i = threadIdx.x; i < kBlockBins; i += kThreads) bin[i] = 0;
   }
+  template <int kThreads>
   __device__ __forceinline__ void AddTo(uint32_t* level) const {
     for (int i = threadIdx.x; i < kBlockBins; i += kThreads) {
       const uint32_t n = bin[i];
@@ -55,9 +57,9 @@ struct StripBlock {
   Strip strip[kWarps];
   Histogram<false> histogram;
 };
-template <bool kHarris>
+template <bool kHarris, bool kQuick>
 struct TileBlock {
-  Tile<kHarris> tile;
+  Tile<kHarris, kQuick> tile;
   Histogram<kHarris> histogram;
 };
 
@@ -68,11 +70,11 @@ __device__ __forceinline__ int FindLevel(const Frame& frame, int block) {
 }
 
 // What a block begins with; the level of its strips or tile.
-template <bool kHarris>
+template <int kThreads, bool kHarris>
 __device__ __forceinline__ int Begin(const Frame& frame, Histogram<kHarris>& histogram) {
   AllowSuccessor();
   const int l = FindLevel(frame, blockIdx.x);
-  histogram.Clear();
+  histogram.template Clear<kThreads>();
   if (blockIdx.x == 0) {
     auto* clear = frame.counters->shortlisted;
     constexpr int kClear = (sizeof(Counters) - offsetof(Counters, shortlisted)) / sizeof(uint32_t);
@@ -91,18 +93,18 @@ constexpr bool kLarge = true;
 #else
 constexpr bool kLarge = false;
 #endif
-constexpr int StripBlocksWanted(int arc, Strips strips) {
-  const int warps = strips == Strips::kFew ? kFewWarps : kLarge && arc == kMinArcLength ? 32 : 24;
-  return warps / kWarps;
+constexpr int StripBlocksWanted(int arc) { return (kLarge && arc == kMinArcLength ? 32 : 24) / kWarps; }
+constexpr int TilesWanted(bool harris, bool quick) {
+  if (quick) return 2;
+  return harris ? (kLarge ? kHarrisTilesAtOnce : 4) : kLarge ? kTilesAtOnce : 8;
 }
-constexpr int TilesWanted(bool harris) { return harris ? (kLarge ? 6 : 4) : kLarge ? 9 : 8; }
 
-template <int kArc, Strips kStrips>
-__global__ void __launch_bounds__(kThreads, StripBlocksWanted(kArc, kStrips))
+template <int kArc>
+__global__ void __launch_bounds__(kThreads, StripBlocksWanted(kArc))
     FindStripCornersKernel(GLINT_KERNEL_ARGUMENT Frame frame) {
   extern __shared__ __align__(16) uint8_t memory[];
   auto& block = *reinterpret_cast<StripBlock*>(memory);
-  const int l = Begin(frame, block.histogram);
+  const int l = Begin<kThreads>(frame, block.histogram);
   const Level& level = frame.level[l];
 
   const int warp = threadIdx.x / kWarp;
@@ -114,77 +116,83 @@ __global__ void __launch_bounds__(kThreads, StripBlocksWanted(kArc, kStrips))
     const int x0 = level.strip_x0 + across * kColumns;
     const int y0 = border - 1 + down * (frame.strip_steps * kStep - 2);
     // Steps at the strip's top. The walk does not answer for the first row that it tests: that one is quiet, too.
-    int quiet = 0;
-    bool all_quiet = false;
-    if (kStrips == Strips::kMany) {
-      const int steps = Min(frame.strip_steps, (level.height - border - y0) / kStep + 1);
-      quiet = QuietTest(level, frame.threshold, x0, y0).CountSteps(steps);
-      all_quiet = quiet == steps;
-    }
-    if (!all_quiet) {
-      Walker<kArc, kStrips == Strips::kFew ? 2 : 1>(frame, l, x0, y0 + quiet * kStep, block.strip[warp],
-                                                    block.histogram.bin)
+    const int steps = Min(frame.strip_steps, (level.height - border - y0) / kStep + 1);
+    const int quiet = QuietTest(level, frame.threshold, x0, y0).CountSteps(steps);
+    if (quiet < steps) {
+      Walker<kArc>(frame, l, x0, y0 + quiet * kStep, block.strip[warp], block.histogram.bin)
           .Walk(frame.strip_steps - quiet);
     }
   }
   __syncthreads();
-  block.histogram.AddTo(frame.counters->histogram[l]);
+  block.histogram.AddTo<kThreads>(frame.counters->histogram[l]);
 }
 
-template <int kArc, bool kHarris>
-__global__ void __launch_bounds__(kThreads, TilesWanted(kHarris))
+template <int kArc, bool kHarris, bool kQuick>
+__global__ void __launch_bounds__(TileShape<kQuick>::kThreads, TilesWanted(kHarris, kQuick))
     FindTileCornersKernel(GLINT_KERNEL_ARGUMENT Frame frame) {
+  using Shape = TileShape<kQuick>;
   extern __shared__ __align__(16) uint8_t memory[];
-  auto& block = *reinterpret_cast<TileBlock<kHarris>*>(memory);
-  const int l = Begin(frame, block.histogram);
+  auto& block = *reinterpret_cast<TileBlock<kHarris, kQuick>*>(memory);
+  const int l = Begin<Shape::kThreads>(frame, block.histogram);
   const Level& level = frame.level[l];
 
   const int tile = level.first_strip + blockIdx.x - level.first_block;
   if (tile < level.end_strip) {
     const int x0 = level.strip_x0 + tile % level.strips_x * kColumns;
-    const int y0 = Max(frame.edge, kFastRadius) - 1 + tile / level.strips_x * (kTileRows - 2);
-    if (!TileSearch<kArc, kHarris>(frame, l, x0, y0, block.tile, block.histogram.bin).Run()) return;
+    const int y0 = Max(frame.edge, kFastRadius) - 1 + tile / level.strips_x * (Shape::kRows - 2);
+    TileSearch<kArc, kHarris, kQuick> search(frame, l, x0, y0, block.tile, block.histogram.bin);
+    if (!search.Run()) return;
   }
   __syncthreads();
-  block.histogram.AddTo(frame.counters->histogram[l]);
+  block.histogram.template AddTo<Shape::kThreads>(frame.counters->histogram[l]);
 }
 
-// A kernel for the arc length, and the bytes of shared memory that a block of it needs.
+// A kernel, with the threads and the bytes of shared memory of a block.
 struct CornerKernel {
   const void* function;
+  int threads;
   int shared_bytes;
 };
 template <int kArc>
-CornerKernel KernelFor(bool tiled, bool harris, bool few_strips) {
-  const auto of = [](void (*kernel)(Frame), size_t bytes) {
-    return CornerKernel{reinterpret_cast<const void*>(kernel), static_cast<int>(bytes)};
+CornerKernel KernelFor(CornerBlocks blocks, bool harris) {
+  const auto of = [](void (*kernel)(Frame), int threads, size_t bytes) {
+    return CornerKernel{reinterpret_cast<const void*>(kernel), threads, static_cast<int>(bytes)};
   };
-  if (tiled && harris) return of(FindTileCornersKernel<kArc, true>, sizeof(TileBlock<true>));
-  if (tiled) return of(FindTileCornersKernel<kArc, false>, sizeof(TileBlock<false>));
-  if (few_strips) return of(FindStripCornersKernel<kArc, Strips::kFew>, sizeof(StripBlock));
-  return of(FindStripCornersKernel<kArc, Strips::kMany>, sizeof(StripBlock));
+  constexpr int kTile = TileShape<false>::kThreads;
+  constexpr int kQuickTile = TileShape<true>::kThreads;
+  if (harris) return of(FindTileCornersKernel<kArc, true, false>, kTile, sizeof(TileBlock<true, false>));
+  if (blocks == CornerBlocks::kTiles) {
+    return of(FindTileCornersKernel<kArc, false, false>, kTile, sizeof(TileBlock<false, false>));
+  }
+  if (blocks == CornerBlocks::kQuickTiles) {
+    return of(FindTileCornersKernel<kArc, false, true>, kQuickTile, sizeof(TileBlock<false, true>));
+  }
+  return of(FindStripCornersKernel<kArc>, kThreads, sizeof(StripBlock));
 }
-CornerKernel KernelFor(int arc_length, bool tiled, bool harris, bool few_strips) {
+CornerKernel KernelFor(int arc_length, CornerBlocks blocks, bool harris) {
   switch (arc_length) {
     case 9:
-      return KernelFor<9>(tiled, harris, few_strips);
+      return KernelFor<9>(blocks, harris);
     case 10:
-      return KernelFor<10>(tiled, harris, few_strips);
+      return KernelFor<10>(blocks, harris);
     case 11:
-      return KernelFor<11>(tiled, harris, few_strips);
+      return KernelFor<11>(blocks, harris);
     default:
-      return KernelFor<12>(tiled, harris, few_strips);
+      return KernelFor<12>(blocks, harris);
   }
 }
 
 }  // namespace
 
-CornerTiling GetCornerTiling() { return {kWarps, kColumns, kMarginX, kStep, kTileRows, kHarrisRadius}; }
+CornerTiling GetCornerTiling() {
+  return {kWarps, kColumns, kMarginX, kStep, TileShape<false>::kRows, TileShape<true>::kRows, kHarrisRadius};
+}
 
 absl::Status PrepareCorners(Api* api) {
   for (int arc = kMinArcLength; arc <= kMaxArcLength; ++arc) {
-    for (const CornerKernel& kernel : {KernelFor(arc, true, true, false), KernelFor(arc, true, false, false),
-                                       KernelFor(arc, false, false, true), KernelFor(arc, false, false, false)}) {
+    for (const CornerKernel& kernel :
+         {KernelFor(arc, CornerBlocks::kTiles, true), KernelFor(arc, CornerBlocks::kTiles, false),
+          KernelFor(arc, CornerBlocks::kQuickTiles, false), KernelFor(arc, CornerBlocks::kStrips, false)}) {
       GLINT_RETURN_IF_ERROR(ToStatus(api->FuncSetSharedBytes(kernel.function, kernel.shared_bytes),
                                      "reserving shared memory for the corner stage"));
     }
@@ -193,22 +201,23 @@ absl::Status PrepareCorners(Api* api) {
 }
 
 bool HasFewStrips(const Frame& frame, int multiprocessors) {
-  return frame.corner_blocks * kWarps <= kFewWarps * multiprocessors;
+  return frame.corners == CornerBlocks::kQuickTiles || frame.corner_blocks * kWarps <= kFewWarps * multiprocessors;
 }
 
 absl::Status FindCorners(StreamView stream, const Frame& frame, int arc_length, bool harris, int multiprocessors) {
   if (arc_length < kMinArcLength || arc_length > kMaxArcLength) return absl::InternalError("corner stage: arc length");
-  if (harris && !frame.tiled) return absl::InternalError("corner stage: strips have no Harris measure");
-  const bool few_strips = HasFewStrips(frame, multiprocessors);
-  const CornerKernel kernel = KernelFor(arc_length, frame.tiled, harris, few_strips);
+  if (harris && frame.corners != CornerBlocks::kTiles) return absl::InternalError("corner stage: Harris without tiles");
+  const CornerKernel kernel = KernelFor(arc_length, frame.corners, harris);
   KernelLaunch launch;
   launch.kernel = kernel.function;
-  launch.block = dim3(kThreads);
+  launch.block = dim3(kernel.threads);
   launch.grid = dim3(frame.corner_blocks);
   launch.shared_bytes = kernel.shared_bytes;
-  // Beside the pyramid's last blocks, blocks that come early are placed unevenly, which a few strips do not make up
-  // for.
-  launch.overlaps_predecessor = !few_strips;
+  // Beside the pyramid's last blocks, blocks that come early are placed unevenly, which is not made up for where all
+  // run at once.
+  const int at_once = harris ? kHarrisTilesAtOnce : kTilesAtOnce;
+  launch.overlaps_predecessor =
+      !HasFewStrips(frame, multiprocessors) && frame.corner_blocks > at_once * multiprocessors;
   void* arguments[] = {const_cast<Frame*>(&frame)};
   return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the corner stage");
 }

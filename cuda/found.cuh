@@ -1,4 +1,5 @@
-// What suppression in the corner stage leaves: whether a corner stays, and the way of those that do to the candidates.
+// What suppression in a tile of the corner stage leaves: whether a corner stays, and the way of those that do to the
+// candidates.
 #ifndef GLINT_CUDA_FOUND_CUH_
 #define GLINT_CUDA_FOUND_CUH_
 

@@ -120,11 +120,15 @@ struct alignas(64) ResultHeader {
   uint32_t kept[kMaxLevels];  // corners of the level; those beyond Level::ranked_capacity are counted but not there
 };
 
+// What a block of the corner stage takes: a strip for each of its warps, or a tile, of fewer rows for more warps where
+// each has to be quick.
+enum class CornerBlocks { kStrips, kTiles, kQuickTiles };
+
 struct Frame {
   int levels;
   int corner_blocks;
   int strip_steps;  // height of a strip, see CornerTiling
-  bool tiled;       // the corner stage takes tiles instead of strips
+  CornerBlocks corners;
   int threshold;
   int edge;
   int half_patch;

@@ -65,7 +65,7 @@ void PlanBlocks(Frame* frame) {
   for (int l = 0; l < frame->levels; ++l) {
     Level& level = frame->level[l];
     level.first_block = frame->corner_blocks;
-    const int per_block = frame->tiled ? 1 : GetCornerTiling().strips_per_block;
+    const int per_block = frame->corners == CornerBlocks::kStrips ? GetCornerTiling().strips_per_block : 1;
     frame->corner_blocks += DivideUp(level.end_strip - level.first_strip, per_block);
     // The corner stage runs in any case, if only to clear counters.
     if (l == 0) frame->corner_blocks = std::max(frame->corner_blocks, 1);
@@ -192,14 +192,14 @@ void Plan::PlanLevels() {
   frame_.candidate_room = static_cast<uint32_t>(candidates);
 }
 
-// Strips or tiles of the corner stage. Tiles are faster unless strips are few, and each quicker than a tile, or so many
-// that a dense one is made up for by others. Only tiles have the Harris measure.
+// Tiles are faster unless they are so many that a dense one is made up for by others. Only tiles have the Harris
+// measure.
 void Plan::DivideForCorners(int multiprocessors) {
   const bool harris = key_.options.score == Score::kHarris;
   const int steps = ChooseStripSteps(multiprocessors);
   PlanStrips(steps);
-  if (HasFewStrips(frame_, multiprocessors) && !harris) return;
-  PlanTiles();
+  const bool few = HasFewStrips(frame_, multiprocessors) && !harris;
+  PlanTiles(few ? CornerBlocks::kQuickTiles : CornerBlocks::kTiles);
   if (!harris && frame_.corner_blocks >= kManyTiles * multiprocessors) PlanStrips(steps);
 }
 
@@ -220,13 +220,13 @@ int Plan::ChooseStripSteps(int multiprocessors) {
 
 // Divides the levels into strips of `steps` steps.
 void Plan::PlanStrips(int steps) {
-  frame_.tiled = false;
+  frame_.corners = CornerBlocks::kStrips;
   frame_.strip_steps = steps;
   DivideLevels();
 }
 
-void Plan::PlanTiles() {
-  frame_.tiled = true;
+void Plan::PlanTiles(CornerBlocks tiles) {
+  frame_.corners = tiles;
   DivideLevels();
 }
 
@@ -247,8 +247,10 @@ void Plan::DivideLevels() {
 int Plan::StripsIn(const Level& level, int rows) const {
   const CornerTiling tiling = GetCornerTiling();
   const int border = std::max(key_.options.edge_threshold, kFastRadius);
-  const int tested = frame_.tiled ? tiling.tile_rows : frame_.strip_steps * tiling.step_rows;  // rows of a strip
-  const int answered = tested - 2;
+  const int tested = frame_.corners == CornerBlocks::kStrips  ? frame_.strip_steps * tiling.step_rows
+                     : frame_.corners == CornerBlocks::kTiles ? tiling.tile_rows
+                                                              : tiling.quick_tile_rows;
+  const int answered = tested - 2;  // rows of a strip
   const int all = DivideUp(std::max(level.height - 2 * border, 0), answered);
   const int room = rows - border - tiling.reach - 1;  // for answered rows, and one more
   const int down = rows == level.height ? all : std::min(std::max(room, 0) / answered, all);

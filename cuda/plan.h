@@ -79,7 +79,7 @@ class Plan {
   void DivideForCorners(int multiprocessors);
   int ChooseStripSteps(int multiprocessors);
   void PlanStrips(int steps);
-  void PlanTiles();
+  void PlanTiles(CornerBlocks tiles);
   void DivideLevels();
   int StripsIn(const Level& level, int rows) const;
   Frame MakePart(int part) const;

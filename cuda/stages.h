@@ -33,13 +33,14 @@ struct CornerTiling {
   int width;      // pixels of the level that a strip answers for
   int margin_x;   // columns tested beyond those, at each side; of rows, one
   int step_rows;  // a strip tests a whole number of these
-  int tile_rows;  // that a tile tests, of which a block has one
-  int reach;      // rows read beyond those tested, at each side
+  int tile_rows;  // that a tile tests
+  int quick_tile_rows;
+  int reach;  // rows read beyond those tested, at each side
 };
 CornerTiling GetCornerTiling();
 absl::Status PrepareCorners(Api* api);  // once per device, before the first FindCorners
 absl::Status FindCorners(StreamView stream, const Frame& frame, int arc_length, bool harris, int multiprocessors);
-// Whether the frame's strips leave most of the device idle, so that each has to be quick.
+// Whether the frame's strips or tiles leave most of the device idle, so that each has to be quick.
 bool HasFewStrips(const Frame& frame, int multiprocessors);
 
 // shortlist.cu: the best of the candidates by the first ranking, exactly, ties included. With `rescore`, their keys

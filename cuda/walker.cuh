@@ -13,8 +13,8 @@ __device__ __forceinline__ int SumBelow(int v, int* total) {
   return sum - v;
 }
 
-// A warp on its way down a strip. All methods are called by all lanes together. A lane scores kAtOnce pixels together.
-template <int kArc, int kAtOnce>
+// A warp on its way down a strip. All methods are called by all lanes together.
+template <int kArc>
 class Walker {
  public:
   static constexpr int kPad = Strip::kPad;
@@ -29,7 +29,7 @@ class Walker {
         y0_(y0),
         lane_(threadIdx.x % kWarp),
         memory_(memory),
-        found_(frame, memory.found, histogram) {}
+        histogram_(histogram) {}
 
   __device__ __forceinline__ void Walk(int steps) {
     const int border = Max(frame_.edge, kFastRadius);
@@ -74,7 +74,7 @@ class Walker {
       WaitForRows();
       y0_ += kStep;
     }
-    found_.Flush();
+    if (found_ > 0) Flush();
   }
 
  private:
@@ -83,8 +83,8 @@ class Walker {
   __device__ __forceinline__ void LoadRows(int first, int to) {
     int lane = lane_;
     // What follows from the lane alone is quick to compute, but kept from step to step it would take registers that
-    // scoring needs; unless the warps are few and have twice as many.
-    if (kAtOnce == 1) asm volatile("" : "+r"(lane));
+    // scoring needs.
+    asm volatile("" : "+r"(lane));
     const int row0 = lane / kRowVectors;
     const int vector = lane - row0 * kRowVectors;
     const int x = Clamp(loaded_x_ + vector * kVector, 0, level_.pitch - kVector);
@@ -117,25 +117,17 @@ class Walker {
     }
     __syncwarp();
     int corners = 0;
-    for (int first = 0; first < marked; first += kAtOnce * kWarp) {
-      int row[kAtOnce], column[kAtOnce], score[kAtOnce];
-#pragma unroll
-      for (int i = 0; i < kAtOnce; ++i) {
-        const int mark = list[Min(first + i * kWarp + lane_, marked - 1)];
-        row[i] = mark & 7;
-        column[i] = (mark >> 5) * 4 + (mark >> 3 & 3);
-      }
+    for (int first = 0; first < marked; first += kWarp) {
+      const int mark = list[Min(first + lane_, marked - 1)];
+      const int row = mark & 7;
+      const int column = (mark >> 5) * 4 + (mark >> 3 & 3);
       __syncwarp();  // read by all before the first corner is written to their place
-#pragma unroll
-      for (int i = 0; i < kAtOnce; ++i) score[i] = PackedFastScore<kArc, kPitch>(PixelAt(row[i], column[i]));
-#pragma unroll
-      for (int i = 0; i < kAtOnce; ++i) {
-        const bool is_corner = score[i] >= frame_.threshold && first + i * kWarp + lane_ < marked;
-        if (is_corner) memory_.response[row[i] + 2][column[i]] = static_cast<uint8_t>(score[i]);
-        const unsigned lanes = __ballot_sync(kFullWarp, is_corner);
-        if (is_corner) list[corners + CountBelow(lanes)] = static_cast<uint16_t>((row[i] + 1) << 7 | column[i]);
-        corners += __popc(lanes);
-      }
+      const int score = PackedFastScore<kArc, kPitch>(PixelAt(row, column));
+      const bool is_corner = score >= frame_.threshold && first + lane_ < marked;
+      if (is_corner) memory_.response[row + 2][column] = static_cast<uint8_t>(score);
+      const unsigned lanes = __ballot_sync(kFullWarp, is_corner);
+      if (is_corner) list[corners + CountBelow(lanes)] = static_cast<uint16_t>((row + 1) << 7 | column);
+      corners += __popc(lanes);
     }
     __syncwarp();
     return carried + corners;
@@ -160,18 +152,44 @@ class Walker {
       uint32_t key = 0;
       if (keep) {
         const uint8_t* r = &memory_.response[row + 2][column];
+        uint8_t neighbours = 0;
+#pragma unroll
+        for (int v = -1; v <= 1; ++v) {
+#pragma unroll
+          for (int u = -1; u <= 1; ++u) {
+            if (u != 0 || v != 0) neighbours = max(neighbours, r[v * kTestedColumns + u]);
+          }
+        }
         key = *r;
-        keep = IsMaximum<kTestedColumns>(r);
+        keep = *r > neighbours;
         if (level_.mask != nullptr) keep = keep && level_.mask[static_cast<size_t>(y) * level_.pitch + x] != 0;
       }
       const unsigned early = __ballot_sync(kFullWarp, too_early);
+      const unsigned kept = __ballot_sync(kFullWarp, keep);
       __syncwarp();  // entries move to the front, where all lanes have read
       if (too_early) memory_.list[carried + CountBelow(early)] = static_cast<uint16_t>(column);
       carried += __popc(early);
-      found_.Add(keep, {PackPosition(l_, x, y), key}, static_cast<int>(key));
+      if (kept != 0) {
+        if (keep) {
+          memory_.found[found_ + CountBelow(kept)] = {PackPosition(l_, x, y), key};
+          atomicAdd(&histogram_[key], 1u);
+        }
+        found_ += __popc(kept);
+        if (found_ > kFound - kWarp) Flush();
+      }
     }
     __syncwarp();
     return carried;
+  }
+
+  __device__ __forceinline__ void Flush() {
+    __syncwarp();
+    uint32_t base = 0;
+    if (lane_ == 0) base = atomicAdd(&frame_.counters->candidates, static_cast<uint32_t>(found_));
+    base = __shfl_sync(kFullWarp, base, 0);
+    for (int i = lane_; i < found_; i += kWarp) frame_.candidates[base + i] = memory_.found[i];
+    __syncwarp();
+    found_ = 0;
   }
 
   // The rows that the next step reads too go to their place for it, and the others begin to load.
@@ -210,6 +228,7 @@ class Walker {
   __device__ __forceinline__ const uint8_t* PixelAt(int row, int column) const {
     return &memory_.pixels[row + kPad][x0_ - loaded_x_ + column];
   }
+  __device__ __forceinline__ int CountBelow(unsigned lanes) const { return __popc(lanes & ((1u << lane_) - 1)); }
 
   const Frame& frame_;
   const Level& level_;
@@ -220,7 +239,8 @@ class Walker {
   const int first_y_ = y0_ + 1;
   const int lane_;
   Strip& memory_;
-  FoundCorners found_;
+  uint32_t* const histogram_;
+  int found_ = 0;
 };
 
 }  // namespace glint::cuda
