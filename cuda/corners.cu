@@ -6,14 +6,14 @@
 //
 // Tiles: a block's warps have seven rows each, one below the other, of a tile that is 128 pixels wide, and share what
 // is to score, so that a dense part of the picture does not keep one warp busy long after the others. Nothing is done
-// twice but two rows and four columns of a tile.
+// twice but two rows and four columns of a tile. Where tiles are few, they are for eight warps with four rows each.
 //
 // Strips, where there are so many that what counts is the work of all together, and looking first for what none has to
 // be done for pays: a warp walks down a strip, 128 pixels wide, and answers for the 124 in the middle of it; nothing
 // but the histogram is shared between warps, so none waits for another. It takes kStep rows at a time. Suppression
 // follows one row behind, when the row below is scored.
 //
-// Shared memory of a block: strips 24 KiB, a tile 19 KiB, with Harris 33 KiB.
+// Shared memory of a block: strips 24 KiB, a tile 19 KiB, with Harris 33 KiB, for eight warps 24 KiB.
 #include <cstddef>
 #include <initializer_list>
 
