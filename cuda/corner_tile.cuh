@@ -19,7 +19,7 @@ struct TileShape {
 
 // kHarris: responses are OrderedKeys of Harris measures, and the rows are there that those read.
 template <bool kHarris, bool kQuick>
-struct Tile {
+struct CornerTile {
   using Shape = TileShape<kQuick>;
   using Response = std::conditional_t<kHarris, uint32_t, uint8_t>;
   static constexpr int kPad = kHarris ? kHarrisRadius : kFastRadius;  // rows held beyond those tested
@@ -65,7 +65,7 @@ __device__ inline float HarrisInTile(const uint8_t* centre) {
 template <int kArc, bool kHarris, bool kQuick>
 class TileSearch {
  public:
-  using Memory = Tile<kHarris, kQuick>;
+  using Memory = CornerTile<kHarris, kQuick>;
   using Shape = typename Memory::Shape;
   using Response = typename Memory::Response;
   static constexpr int kPad = Memory::kPad;

@@ -59,7 +59,7 @@ struct StripBlock {
 };
 template <bool kHarris, bool kQuick>
 struct TileBlock {
-  Tile<kHarris, kQuick> tile;
+  CornerTile<kHarris, kQuick> tile;
   Histogram<kHarris> histogram;
 };
 

@@ -47,7 +47,7 @@ template <bool kByOne>
 struct Finder {
   const MapFrame& map;
   const Level& level;
-  Tile<kByOne>& tile;
+  DenseTile<kByOne>& tile;
   Candidate* found;
   MapList& list;
   int warp;

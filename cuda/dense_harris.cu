@@ -18,7 +18,7 @@ template <int kRadius, bool kByOne>
 __global__ void __launch_bounds__(kTileWarps<kByOne>* kWarp, kBlocks<kRadius, kByOne>)
     DenseHarrisKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT MapFrame map) {
   constexpr int kWarps = kTileWarps<kByOne>;
-  __shared__ Tile<kByOne> tile;
+  __shared__ DenseTile<kByOne> tile;
   AllowSuccessor();
   MapList& list = map.counters->list[BeginTurn(map)];
   WaitForPredecessor();

@@ -23,7 +23,7 @@ inline constexpr int kFound = kByOne ? kStripColumns : 2 * kStripColumns;
 
 // At most 45,670 bytes by one, so that a multiprocessor has room for 5.
 template <bool kByOne>
-struct Tile {
+struct DenseTile {
   Gradients gradients[kTileRows<kByOne>][kWarp];
   // Of the warps' last rows, where kByOne is false.
   alignas(16) float response[kByOne ? 1 : kTileWarps<kByOne>][kByOne ? 1 : kHeldRows][kByOne ? 4 : kStripColumns];
