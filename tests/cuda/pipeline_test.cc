@@ -410,7 +410,7 @@ TEST_F(CudaPipelineTest, OnFewMultiprocessors) {
     const Shape shape = {random.Uniform(1400, 1700), random.Uniform(800, 1000)};
     EXPECT_TRUE(Equal(options, MostlyFlat(shape, options.fast_threshold, i, random)));
   }
-  // Strips by the dozen for each, which are searched by all warps of a block together.
+  // Tiles by the dozen for each.
   for (int i = 0; i < 48; ++i) {
     DetectorOptions options = Presets()[i / 4 % 2];
     options.edge_threshold = i % 3 == 0 ? 0 : 31;
