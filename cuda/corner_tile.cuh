@@ -32,33 +32,13 @@ struct CornerTile {
   int listed;
 };
 
-// HarrisResponse() of the pixel at `centre`: sliding down the window, each row's differences and sums computed once.
+// HarrisResponse() of the pixel at `centre`.
 __device__ inline float HarrisInTile(const uint8_t* centre) {
-  int difference[3][kHarrisBlock];  // p(x + 1) - p(x - 1), of the last three rows
-  int sum[3][kHarrisBlock];         // p(x - 1) + 2 p(x) + p(x + 1)
-  int xx = 0, yy = 0, xy = 0;
-#pragma unroll
-  for (int v = 0; v <= 2 * kHarrisRadius; ++v) {
+  return HarrisOver([centre](int v, int(&p)[kHarrisBlock + 2]) {
     const uint8_t* row = centre + (v - kHarrisRadius) * kPitch - kHarrisRadius;
-    int p[kHarrisBlock + 2];
 #pragma unroll
     for (int u = 0; u < kHarrisBlock + 2; ++u) p[u] = row[u];
-#pragma unroll
-    for (int u = 0; u < kHarrisBlock; ++u) {
-      difference[v % 3][u] = p[u + 2] - p[u];
-      sum[v % 3][u] = p[u] + 2 * p[u + 1] + p[u + 2];
-    }
-    if (v < 2) continue;
-#pragma unroll
-    for (int u = 0; u < kHarrisBlock; ++u) {
-      const int gx = difference[(v + 1) % 3][u] + 2 * difference[(v + 2) % 3][u] + difference[v % 3][u];
-      const int gy = sum[v % 3][u] - sum[(v + 1) % 3][u];
-      xx += gx * gx;
-      yy += gy * gy;
-      xy += gx * gy;
-    }
-  }
-  return HarrisResponse(xx, yy, xy);
+  });
 }
 
 // All methods are called by all threads of the block together.
@@ -189,7 +169,7 @@ class TileSearch {
       const bool is_corner = score >= frame_.threshold && first + lane_ < listed;
       if (!kHarris && is_corner) ResponseAt(entry) = static_cast<uint8_t>(score);
       const unsigned lanes = __ballot_sync(kFullWarp, is_corner);
-      if (is_corner) memory_.list[PlaceOf(corners + CountBelow(lanes))] = static_cast<uint16_t>(entry);
+      if (is_corner) memory_.list[PlaceOf(corners + LanesBelow(lanes))] = static_cast<uint16_t>(entry);
       corners += __popc(lanes);
     }
     __syncwarp();

@@ -69,6 +69,11 @@ __device__ __forceinline__ uint32_t WarpMax(uint32_t v) {
 #endif
 }
 
+// How many of `lanes` are below this one.
+__device__ __forceinline__ int LanesBelow(unsigned lanes) {
+  return __popc(lanes & ((1u << (threadIdx.x % kWarp)) - 1));
+}
+
 // The sum over this lane and those below it, in its warp.
 template <typename T>
 __device__ __forceinline__ T SumUpTo(T v) {
@@ -79,6 +84,49 @@ __device__ __forceinline__ T SumUpTo(T v) {
     if (lane >= step) v += other;
   }
   return v;
+}
+
+// Whether a response in rows of kPitch is larger than the eight around it.
+template <int kPitch, typename Response>
+__device__ __forceinline__ bool IsMaximum(const Response* own) {
+  Response neighbours = Response{0};
+#pragma unroll
+  for (int v = -1; v <= 1; ++v) {
+#pragma unroll
+    for (int u = -1; u <= 1; ++u) {
+      if (u != 0 || v != 0) neighbours = max(neighbours, own[v * kPitch + u]);
+    }
+  }
+  return *own > neighbours;
+}
+
+// HarrisResponse() of a window, sliding down it, so that each row's differences and sums are computed once.
+// load(v, p): pixels of its row v and those beside it, of which there is one more at each side and end.
+template <typename F>
+__device__ __forceinline__ float HarrisOver(F load) {
+  int difference[3][kHarrisBlock];  // p(x + 1) - p(x - 1), of the last three rows
+  int sum[3][kHarrisBlock];         // p(x - 1) + 2 p(x) + p(x + 1)
+  int xx = 0, yy = 0, xy = 0;
+#pragma unroll
+  for (int v = 0; v <= 2 * kHarrisRadius; ++v) {
+    int p[kHarrisBlock + 2];
+    load(v, p);
+#pragma unroll
+    for (int u = 0; u < kHarrisBlock; ++u) {
+      difference[v % 3][u] = p[u + 2] - p[u];
+      sum[v % 3][u] = p[u] + 2 * p[u + 1] + p[u + 2];
+    }
+    if (v < 2) continue;
+#pragma unroll
+    for (int u = 0; u < kHarrisBlock; ++u) {
+      const int gx = difference[(v + 1) % 3][u] + 2 * difference[(v + 2) % 3][u] + difference[v % 3][u];
+      const int gy = sum[v % 3][u] - sum[(v + 1) % 3][u];
+      xx += gx * gx;
+      yy += gy * gy;
+      xy += gx * gy;
+    }
+  }
+  return HarrisResponse(xx, yy, xy);
 }
 
 // Bin of a Harris key, monotonic: 32 bins an octave below 1.0, the largest possible response; the rest falls into the

@@ -1,5 +1,4 @@
-// What suppression in a tile of the corner stage leaves: whether a corner stays, and the way of those that do to the
-// candidates.
+// What suppression in a tile of the corner stage leaves, on its way to the candidates.
 #ifndef GLINT_CUDA_FOUND_CUH_
 #define GLINT_CUDA_FOUND_CUH_
 
@@ -10,22 +9,6 @@
 namespace glint::cuda {
 
 inline constexpr int kFound = 2 * kWarp;  // that a warp keeps until it writes them out
-
-__device__ __forceinline__ int CountBelow(unsigned lanes) { return __popc(lanes & ((1u << threadIdx.x % kWarp) - 1)); }
-
-// Whether a response in rows of kPitch is larger than the eight around it.
-template <int kPitch, typename Response>
-__device__ __forceinline__ bool IsMaximum(const Response* r) {
-  Response neighbours = Response{0};
-#pragma unroll
-  for (int v = -1; v <= 1; ++v) {
-#pragma unroll
-    for (int u = -1; u <= 1; ++u) {
-      if (u != 0 || v != 0) neighbours = max(neighbours, r[v * kPitch + u]);
-    }
-  }
-  return *r > neighbours;
-}
 
 // Of a warp; all methods are called by all lanes together.
 class FoundCorners {
@@ -39,7 +22,7 @@ class FoundCorners {
     const unsigned kept = __ballot_sync(kFullWarp, keep);
     if (kept == 0) return;
     if (keep) {
-      memory_[count_ + CountBelow(kept)] = corner;
+      memory_[count_ + LanesBelow(kept)] = corner;
       atomicAdd(&histogram_[bin], 1u);
     }
     count_ += __popc(kept);

@@ -39,6 +39,8 @@ struct alignas(16) RankedCorner {
   uint32_t unused;
 };
 
+inline int DivideUp(int n, int by) { return (n + by - 1) / by; }
+
 // Level coordinates have 14 bits (kMaxImageSide), levels 4.
 GLINT_HD inline uint32_t PackPosition(int level, int x, int y) {
   return static_cast<uint32_t>(level) << 28 | static_cast<uint32_t>(y) << 14 | static_cast<uint32_t>(x);

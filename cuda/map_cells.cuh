@@ -19,17 +19,8 @@ __device__ __forceinline__ bool IsUnmasked(const Frame& frame, const MapFrame& m
 
 template <typename Response>
 __device__ __forceinline__ bool IsMaximum(const Response* own, int radius) {
+  if (radius == 1) return IsMaximum<kTestedColumns>(own);
   Response neighbours = Response{0};
-  if (radius == 1) {
-#pragma unroll
-    for (int v = -1; v <= 1; ++v) {
-#pragma unroll
-      for (int u = -1; u <= 1; ++u) {
-        if (u != 0 || v != 0) neighbours = max(neighbours, own[v * kTestedColumns + u]);
-      }
-    }
-    return *own > neighbours;
-  }
 #pragma unroll 1
   for (int v = -radius; v <= radius; ++v) {
 #pragma unroll 1

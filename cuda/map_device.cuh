@@ -7,10 +7,6 @@
 
 namespace glint::cuda {
 
-__device__ __forceinline__ int LanesBelow(unsigned lanes) {
-  return __popc(lanes & ((1u << (threadIdx.x % kWarp)) - 1));
-}
-
 // As CopyAsync16(), 8 bytes.
 __device__ __forceinline__ void CopyAsync8(void* shared, const void* global) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -96,35 +92,15 @@ __device__ __forceinline__ void AppendCandidate(const Frame& frame, const MapFra
 
 // HarrisResponse() at a pixel of a level; reflections outside.
 __device__ __forceinline__ float HarrisAt(const Level& level, int x, int y) {
-  int xx = 0, yy = 0, xy = 0;
-  int difference[3][kHarrisBlock];
-  int sum[3][kHarrisBlock];
   int column[kHarrisBlock + 2];
 #pragma unroll
   for (int u = 0; u < kHarrisBlock + 2; ++u) column[u] = Reflect101(x - kHarrisRadius + u, level.width);
-#pragma unroll
-  for (int v = 0; v <= 2 * kHarrisRadius; ++v) {
+  return HarrisOver([&](int v, int(&p)[kHarrisBlock + 2]) {
     const uint8_t* row =
         level.image + static_cast<size_t>(Reflect101(y - kHarrisRadius + v, level.height)) * level.pitch;
-    int p[kHarrisBlock + 2];
 #pragma unroll
     for (int u = 0; u < kHarrisBlock + 2; ++u) p[u] = row[column[u]];
-#pragma unroll
-    for (int u = 0; u < kHarrisBlock; ++u) {
-      difference[v % 3][u] = p[u + 2] - p[u];
-      sum[v % 3][u] = p[u] + 2 * p[u + 1] + p[u + 2];
-    }
-    if (v < 2) continue;
-#pragma unroll
-    for (int u = 0; u < kHarrisBlock; ++u) {
-      const int gx = difference[(v + 1) % 3][u] + 2 * difference[(v + 2) % 3][u] + difference[v % 3][u];
-      const int gy = sum[v % 3][u] - sum[(v + 1) % 3][u];
-      xx += gx * gx;
-      yy += gy * gy;
-      xy += gx * gy;
-    }
-  }
-  return HarrisResponse(xx, yy, xy);
+  });
 }
 
 }  // namespace glint::cuda

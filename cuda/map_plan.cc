@@ -13,7 +13,6 @@ namespace {
 
 constexpr size_t kAlignment = 256;
 
-int DivideUp(int n, int by) { return (n + by - 1) / by; }
 size_t RoundUp(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
 Sink SinkOf(const DetectorOptions& options) {

@@ -7,8 +7,6 @@
 
 namespace glint::cuda {
 
-inline int DivideUp(int n, int by) { return (n + by - 1) / by; }
-
 // The blocks of level l are first[l]..first[l + 1]-1, one at least.
 struct LevelBlocks {
   int first[kMaxLevels + 1];

@@ -82,6 +82,8 @@ class Plan {
   void PlanTiles(CornerBlocks tiles);
   void DivideLevels();
   int StripsIn(const Level& level, int rows) const;
+  // Blocks of the corner stage for the frame's strips or tiles.
+  static void PlanBlocks(Frame* frame);
   Frame MakePart(int part) const;
   PlacedTail MakeTail(const Frame& part, int multiprocessors);
 

@@ -120,8 +120,6 @@ __global__ void __launch_bounds__(kBlock) BuildLevelKernel(GLINT_KERNEL_ARGUMENT
   }
 }
 
-int DivideUp(int n, int by) { return (n + by - 1) / by; }
-
 }  // namespace
 
 absl::Status BuildLevel(StreamView stream, const Frame& frame, int index, int multiprocessors) {

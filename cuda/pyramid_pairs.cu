@@ -176,8 +176,6 @@ __global__ void __launch_bounds__(kBlock, kPairs == kManyPairs ? 7 : 1)
   }
 }
 
-int DivideUp(int n, int by) { return (n + by - 1) / by; }
-
 PairLevel MakePairLevel(const Level& from, const Level& level) {
   PairLevel made{};
   made.from[0] = from.image;

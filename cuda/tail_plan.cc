@@ -11,8 +11,6 @@ constexpr int kMostShared = 48 * 1024;
 constexpr int kMostSteps = 12;
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
-int DivideUp(int n, int by) { return (n + by - 1) / by; }
-
 // A tile's part of a level along an axis: columns or rows.
 struct Span {
   int start = 0, own_start = 0, own_end = 0, end = 0;

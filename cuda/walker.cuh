@@ -152,16 +152,8 @@ class Walker {
       uint32_t key = 0;
       if (keep) {
         const uint8_t* r = &memory_.response[row + 2][column];
-        uint8_t neighbours = 0;
-#pragma unroll
-        for (int v = -1; v <= 1; ++v) {
-#pragma unroll
-          for (int u = -1; u <= 1; ++u) {
-            if (u != 0 || v != 0) neighbours = max(neighbours, r[v * kTestedColumns + u]);
-          }
-        }
         key = *r;
-        keep = *r > neighbours;
+        keep = IsMaximum<kTestedColumns>(r);
         if (level_.mask != nullptr) keep = keep && level_.mask[static_cast<size_t>(y) * level_.pitch + x] != 0;
       }
       const unsigned early = __ballot_sync(kFullWarp, too_early);
