@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "tests/server/harness.h"
 #include "tests/server/memory_client.h"
 #include "tests/support/images.h"
