@@ -51,7 +51,7 @@ class TileSearch {
   static constexpr int kPad = Memory::kPad;
   static constexpr int kHeld = Memory::kHeld;
 
-  // x0, y0: leftmost column and first row tested.
+  // x0, y0: leftmost column and first row tested. `histogram`: of FAST scores.
   __device__ __forceinline__ TileSearch(const Frame& frame, int l, int x0, int y0, Memory& memory, uint32_t* histogram)
       : frame_(frame),
         level_(frame.level[l]),
@@ -62,7 +62,7 @@ class TileSearch {
         lane_(threadIdx.x % kWarp),
         warp_(threadIdx.x / kWarp),
         memory_(memory),
-        found_(frame, memory.found[warp_], histogram) {}
+        found_(frame, l, memory.found[warp_], histogram) {}
 
   // Whether anything passed the test.
   __device__ __forceinline__ bool Run() {
@@ -199,7 +199,7 @@ class TileSearch {
         keep = IsMaximum<kTestedColumns>(r);
         if (level_.mask != nullptr) keep = keep && level_.mask[static_cast<size_t>(y) * level_.pitch + x] != 0;
       }
-      found_.Add(keep, {PackPosition(l_, x, y), key}, kHarris ? HarrisBin(key) : static_cast<int>(key));
+      found_.Add(keep, {PackPosition(l_, x, y), key});
     }
   }
 
@@ -222,7 +222,7 @@ class TileSearch {
   const int lane_;
   const int warp_;
   Memory& memory_;
-  FoundCorners found_;
+  FoundCorners<kHarris> found_;
 };
 
 }  // namespace glint::cuda

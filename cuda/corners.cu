@@ -1,5 +1,6 @@
 // Corners of all levels in one launch: FAST, then either its score or the Harris measure at every corner (arXiv
-// 2506.07164), 3x3 suppression on that, border, mask, and the histogram that the next stage cuts by.
+// 2506.07164), 3x3 suppression on that, border, mask. Scored by FAST, corners are listed, with the histogram that the
+// next stage cuts by; the others go to the buckets that are ranked one by one (buckets.cuh).
 //
 // A lane tests one word of four neighbouring pixels per row, with what the ring needs of the last seven rows in
 // registers; what passes is marked in a bit per pixel, listed, and scored with full warps. There are two ways:
@@ -13,9 +14,10 @@
 // but the histogram is shared between warps, so none waits for another. It takes kStep rows at a time. Suppression
 // follows one row behind, when the row below is scored.
 //
-// Shared memory of a block: strips 24 KiB, a tile 19 KiB, with Harris 33 KiB, for eight warps 24 KiB.
+// Shared memory of a block: strips 24 KiB, a tile 19 KiB, with Harris 29 KiB, for eight warps 24 KiB.
 #include <cstddef>
 #include <initializer_list>
+#include <type_traits>
 
 #include "cuda/corner_tile.cuh"
 #include "cuda/quiet.cuh"
@@ -34,33 +36,41 @@ constexpr int kFewWarps = 12;
 constexpr int kTilesAtOnce = 9;
 constexpr int kHarrisTilesAtOnce = 6;
 
-// Of a block's candidates: on dense images, adding each to the level's histogram would queue up at its few lines.
-template <bool kHarris>
-struct Histogram {
-  static constexpr int kBlockBins = kHarris ? kBins : 256;
-  uint32_t bin[kBlockBins];
+// Of a block's FAST scores: on dense images, adding each to the level's histogram would queue up at its few lines.
+struct ScoreHistogram {
+  static constexpr int kScores = 256;
+  uint32_t bin[kScores];
 
   template <int kThreads>
   __device__ __forceinline__ void Clear() {
-    for (int i = threadIdx.x; i < kBlockBins; i += kThreads) bin[i] = 0;
+    for (int i = threadIdx.x; i < kScores; i += kThreads) bin[i] = 0;
   }
   template <int kThreads>
   __device__ __forceinline__ void AddTo(uint32_t* level) const {
-    for (int i = threadIdx.x; i < kBlockBins; i += kThreads) {
+    for (int i = threadIdx.x; i < kScores; i += kThreads) {
       const uint32_t n = bin[i];
       if (n != 0) atomicAdd(&level[i], n);
     }
   }
 };
+// In its place with the Harris measure.
+struct NoHistogram {
+  static constexpr uint32_t* bin = nullptr;
+
+  template <int kThreads>
+  __device__ __forceinline__ void Clear() {}
+  template <int kThreads>
+  __device__ __forceinline__ void AddTo(uint32_t*) const {}
+};
 
 struct StripBlock {
   Strip strip[kWarps];
-  Histogram<false> histogram;
+  ScoreHistogram histogram;
 };
 template <bool kHarris, bool kQuick>
 struct TileBlock {
   CornerTile<kHarris, kQuick> tile;
-  Histogram<kHarris> histogram;
+  std::conditional_t<kHarris, NoHistogram, ScoreHistogram> histogram;
 };
 
 __device__ __forceinline__ int FindLevel(const Frame& frame, int block) {
@@ -70,8 +80,8 @@ __device__ __forceinline__ int FindLevel(const Frame& frame, int block) {
 }
 
 // What a block begins with; the level of its strips or tile.
-template <int kThreads, bool kHarris>
-__device__ __forceinline__ int Begin(const Frame& frame, Histogram<kHarris>& histogram) {
+template <int kThreads, typename Histogram>
+__device__ __forceinline__ int Begin(const Frame& frame, Histogram& histogram) {
   AllowSuccessor();
   const int l = FindLevel(frame, blockIdx.x);
   histogram.template Clear<kThreads>();
@@ -143,6 +153,7 @@ __global__ void __launch_bounds__(TileShape<kQuick>::kThreads, TilesWanted(kHarr
     TileSearch<kArc, kHarris, kQuick> search(frame, l, x0, y0, block.tile, block.histogram.bin);
     if (!search.Run()) return;
   }
+  if (kHarris) return;
   __syncthreads();
   block.histogram.template AddTo<Shape::kThreads>(frame.counters->histogram[l]);
 }

@@ -59,17 +59,13 @@ inline constexpr int kBins = 1024;
 inline constexpr int kAngleLanes = 16;   // that find an angle
 inline constexpr int kRowsInFlight = 6;  // loads of such a lane before the first use, at most 8
 
-// Written with atomics; only sums and sets come out of them, never an order. All zero before a frame, but
-// for `reaching`: the corner stage clears the second half, which it does not use, the orientation stage clears the
-// first, which is done with.
+// Written with atomics; only sums and sets come out of them, never an order. All zero before a frame: the corner stage
+// clears the second half, which it does not use, the orientation stage clears the first, which is done with.
 struct Counters {
-  uint32_t reaching[kMaxLevels][kBins];  // scatter.cu: candidates in the bin or higher ones
-  struct {
-    uint32_t taken;  // places of the bin
-    uint32_t unused[7];
-  } bin[kMaxLevels][kBins];  // likewise; a memory sector each, since atomics on the same one wait for each other
-  uint32_t histogram[kMaxLevels][kBins];
+  uint32_t histogram[kMaxLevels][kBins];  // with buckets, see buckets.cuh
   uint32_t candidates;
+  uint32_t left_over[kMaxLevels];  // see Level::left_over
+  uint32_t blocks_ranking;         // of orient_buckets.cu, that need none of these any more
 
   uint32_t shortlisted[kMaxLevels];
   uint32_t kept[kMaxLevels];
@@ -107,7 +103,10 @@ struct Level {
   int first_share;  // corners to shortlist by the first ranking
   float scale;
 
-  Candidate* shortlist;   // of other detectors than those of Listed; room for kListedAhead at least
+  Candidate* buckets;  // [kBins][bucket_room], of detectors with Harris at every corner, see buckets.cuh
+  int bucket_room;
+  Candidate* left_over;   // what they have no room for
+  Candidate* shortlist;   // of detectors with neither these nor Listed; room for kListedAhead at least
   uint32_t* listed_keys;  // of those, likewise
   Listed* listed;
   // Places of the level's kept corners: room for all, or for output_capacity if that is less.
@@ -146,7 +145,7 @@ struct Frame {
   int descriptor_reach;       // farthest turned point of the pattern, pixels
   const RbriefPair* pattern;  // kRbriefBits, null without descriptors
   Counters* counters;
-  Candidate* candidates;  // of all levels
+  Candidate* candidates;  // of all levels that have no buckets
   uint32_t candidate_room;
   ResultHeader* result;
   Level level[kMaxLevels];

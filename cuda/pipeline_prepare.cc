@@ -159,7 +159,8 @@ int Pipeline::Impl::CountLaunches(const Prepared& prepared) const {
   if (prepared.plan.map().has_value()) {
     return CountMapLaunches(detector, prepared.frame(), tail, prepared.map, multiprocessors);
   }
-  int launches = 2 + (detector.descriptor == Descriptor::kNone ? 0 : 1);
+  // Selection: with Harris at every corner it needs no more than the ranking.
+  int launches = (detector.score == Score::kHarris ? 1 : 2) + (detector.descriptor == Descriptor::kNone ? 0 : 1);
   // Level 0 needs none, the corner stage takes its place.
   for (const Level& level : prepared.frame().level) launches += level.width > 0 ? 1 : 0;
   return launches - std::max(0, tail.levels - 1);
@@ -196,8 +197,7 @@ absl::Status Pipeline::Impl::Enqueue(const Prepared& prepared, int part, cudaEve
     const Range range("select, orient");
     const bool rescore = detector.ranking == Ranking::kHarris;
     if (harris) {
-      GLINT_RETURN_IF_ERROR(Scatter(stream.view(), frame, multiprocessors));
-      GLINT_RETURN_IF_ERROR(OrientSorted(stream.view(), frame, multiprocessors));
+      GLINT_RETURN_IF_ERROR(OrientBuckets(stream.view(), frame, multiprocessors));
     } else {
       GLINT_RETURN_IF_ERROR(Shortlist(stream.view(), frame, rescore, multiprocessors));
       GLINT_RETURN_IF_ERROR(Orient(stream.view(), frame, rescore, multiprocessors));

@@ -154,9 +154,14 @@ void Plan::PlanLevels() {
       }
     }
     const size_t most = MaxCorners(pyramid, l);
-    candidates += most;
     const size_t room = std::max(most, static_cast<size_t>(kListedAhead));
-    if (IsOrbKind(key_.options) && key_.options.score != Score::kHarris) {
+    const bool has_buckets = IsOrbKind(key_.options) && key_.options.score == Score::kHarris;
+    if (!has_buckets) candidates += most;
+    if (has_buckets) {
+      level.bucket_room = BucketRoom(level.first_share, most);
+      offsets.buckets = AddScratch(size_t{kBins} * level.bucket_room * sizeof(Candidate));
+      offsets.left_over = AddScratch(most * sizeof(Candidate));
+    } else if (IsOrbKind(key_.options)) {
       offsets.shortlist = AddScratch(room * sizeof(Listed));
       offsets.listed_keys = AddScratch(room * sizeof(uint32_t));
     } else {
@@ -249,7 +254,10 @@ Frame Plan::Place(const PlanMemory& memory, int part) const {
     const Offsets& offsets = level_offsets_[l];
     level.image = memory.scratch + offsets.image;
     if (key_.masked) level.mask = memory.scratch + offsets.mask;
-    if (IsOrbKind(key_.options) && key_.options.score != Score::kHarris) {
+    if (IsOrbKind(key_.options) && key_.options.score == Score::kHarris) {
+      level.buckets = reinterpret_cast<Candidate*>(memory.scratch + offsets.buckets);
+      level.left_over = reinterpret_cast<Candidate*>(memory.scratch + offsets.left_over);
+    } else if (IsOrbKind(key_.options)) {
       level.listed = reinterpret_cast<Listed*>(memory.scratch + offsets.shortlist);
       level.listed_keys = reinterpret_cast<uint32_t*>(memory.scratch + offsets.listed_keys);
     } else {

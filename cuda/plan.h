@@ -82,15 +82,17 @@ class Plan {
   void PlanTiles(CornerBlocks tiles);
   void DivideLevels();
   int StripsIn(const Level& level, int rows) const;
+  // Level::bucket_room for a level that can have `most` candidates.
+  static int BucketRoom(int share, size_t most);
   // Blocks of the corner stage for the frame's strips or tiles.
   static void PlanBlocks(Frame* frame);
   Frame MakePart(int part) const;
   PlacedTail MakeTail(const Frame& part, int multiprocessors);
 
   struct Offsets {
-    size_t image = 0, mask = 0, shortlist = 0, listed_keys = 0, ranked = 0;  // in scratch
-    size_t columns = 0, steps = 0;                                           // in tables
-    size_t result = 0, descriptors = 0;                                      // in the result
+    size_t image = 0, mask = 0, buckets = 0, left_over = 0, shortlist = 0, listed_keys = 0, ranked = 0;  // in scratch
+    size_t columns = 0, steps = 0;                                                                       // in tables
+    size_t result = 0, descriptors = 0;  // in the result
   };
   PlanKey key_;
   Frame frame_{};  // without pointers

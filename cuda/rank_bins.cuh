@@ -19,14 +19,12 @@ struct RankMemory {
   union {
     uint32_t taken[kRankBins];      // corners of the bin that are in `precedence`
     uint32_t kept_slot[kRankRoom];  // later: elements of it that stay and have no angle yet, their places in `angle`
-    uint64_t ranked[kRankPlaces];   // of a list sorted by bins: by place, 0 where none stays
   };
   uint64_t precedence[kRankRoom];  // by descending bin
   float angle[kRankRoom];
   uint32_t warp_sum[kWideRankThreads / kWarp];
   uint32_t begin, end;  // of the bins in `precedence`
   uint32_t kept_count;
-  uint32_t large_bins;  // whether a list sorted by bins has any
 };
 
 inline constexpr float kNotOwn = -2.0f;  // for an angle: another block ranks the corner

@@ -1,6 +1,6 @@
 // The first cut: of each level's candidates, the best `first_share` by key and all that tie with the last of them
 // (cv::KeyPointsFilter::retainBest), exactly: the histogram has a bin per FAST score. cv::ORB's order of stages then
-// scores what is left by Harris. Candidates that have their Harris response already take another way (scatter.cu).
+// scores what is left by Harris. Candidates that have their Harris response already take another way (buckets.cuh).
 //
 // A block queues what stays of its candidates. The queue's places in the shortlists, one atomic per level, are on their
 // way while some warps score it, 4 lanes per corner, each with two columns of the window, and others find its angles

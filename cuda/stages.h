@@ -27,7 +27,7 @@ absl::Status BuildTail(StreamView stream, const Frame& frame, const Tail& tail);
 absl::Status BuildCascade(StreamView stream, const Frame& frame, const Tail& tail, int multiprocessors);
 
 // corners.cu: candidates of the frame's strips of all levels and the histogram of their keys. FAST, its score (or
-// Harris at every corner), suppression, border, mask.
+// Harris at every corner: then the candidates are in buckets, see buckets.cuh), suppression, border, mask.
 struct CornerTiling {
   int strips_per_block;
   int width;      // pixels of the level that a strip answers for
@@ -51,10 +51,8 @@ absl::Status Shortlist(StreamView stream, const Frame& frame, bool rescore, int 
 // the result. `harris_keys`: the shortlist's keys are Harris responses.
 absl::Status Orient(StreamView stream, const Frame& frame, bool harris_keys, int multiprocessors);
 
-// In place of these two where candidates already have their Harris response. scatter.cu: the best of them, sorted by
-// the bins of the histogram, the bin of the cut whole; orient_sorted.cu: ranking, angles and result.
-absl::Status Scatter(StreamView stream, const Frame& frame, int multiprocessors);
-absl::Status OrientSorted(StreamView stream, const Frame& frame, int multiprocessors);
+// orient_buckets.cu: in place of these two where candidates already have their Harris response and are in buckets.
+absl::Status OrientBuckets(StreamView stream, const Frame& frame, int multiprocessors);
 
 // describe.cu: rBRIEF descriptors into the result.
 absl::Status PrepareDescribe(Api* api);  // once per device, before the first Describe

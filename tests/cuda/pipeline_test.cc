@@ -199,6 +199,67 @@ TEST_F(CudaPipelineTest, FewAndManyOfOneResponse) {
   }
 }
 
+// Bands of stronger, equal and weaker corners, so that many tie at the best places, the worst and between them.
+Image TiesAmongOthers(Shape shape) {
+  Image image = testing::Noise(shape, 5);
+  const Image ties = testing::TieGrid(shape);
+  const Image faint = testing::Noise(shape, 6, 100, 160);
+  for (int y = 0; y < shape.height; ++y) {
+    const int band = y / 40 % 3;
+    if (band != 0) std::memcpy(image.row(y), (band == 1 ? ties : faint).view().row(y), shape.width);
+  }
+  return image;
+}
+
+TEST_F(CudaPipelineTest, TiesAmongOthers) {
+  std::vector<std::unique_ptr<Pipeline>> pipelines;
+  pipelines.push_back(std::move(pipeline_));
+  // Where blocks have more places than some buckets have room.
+  PipelineOptions few;
+  few.sm_limit = 8;
+  auto limited = Pipeline::Create(few);
+  if (limited.ok()) pipelines.push_back(*std::move(limited));
+  const Image image = TiesAmongOthers({420, 330});
+  for (std::unique_ptr<Pipeline>& pipeline : pipelines) {
+    pipeline_ = std::move(pipeline);
+    for (DetectorOptions options : Presets()) {
+      for (int levels : {1, 3}) {
+        options.levels = levels;
+        for (int features : {30, 300, 1200, 4000, 20000}) {
+          options.max_features = features;
+          EXPECT_TRUE(Equal(options, image));
+        }
+      }
+    }
+  }
+}
+
+// Dots of a few strengths on next to nothing: many corners of one response, others of nearly the same.
+Image NearTies(Shape shape, int strengths, int noise) {
+  Image image = testing::Noise(shape, 3, 0, noise);
+  Random random(strengths);
+  for (int y = 0; y < shape.height; y += 5) {
+    for (int x = 0; x < shape.width; x += 5) image.row(y)[x] = static_cast<uint8_t>(255 - random.Uniform(0, strengths));
+  }
+  return image;
+}
+
+TEST_F(CudaPipelineTest, NearTies) {
+  DetectorOptions options = OrientedFastOptions();
+  options.levels = 2;
+  for (Orientation orientation : {Orientation::kNone, Orientation::kIntensityCentroid}) {
+    options.orientation = orientation;
+    for (int noise : {0, 2}) {
+      for (int strengths : {1, 6}) {
+        for (int features : {20, 600, 5000, 20000}) {
+          options.max_features = features;
+          EXPECT_TRUE(Equal(options, NearTies({1000, 700}, strengths, noise)));
+        }
+      }
+    }
+  }
+}
+
 TEST_F(CudaPipelineTest, LargeImage) {
   DetectorOptions options = OrbOptions();
   options.max_features = 2000;
