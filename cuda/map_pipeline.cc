@@ -27,6 +27,7 @@ absl::Status EnqueuePyramid(StreamView stream, const DetectorOptions& options, c
 absl::Status EnqueueSelection(StreamView stream, const DetectorOptions& options, const Frame& frame,
                               const MapFrame& map, int multiprocessors) {
   if (map.sink == Sink::kLevelCells) GLINT_RETURN_IF_ERROR(Aggregate(stream, frame, map, multiprocessors));
+  if (RanksFew(frame, map, multiprocessors)) return RankFew(stream, frame, map);
   if (map.ranks) return RankMap(stream, frame, map, multiprocessors);
   GLINT_RETURN_IF_ERROR(CutCandidates(stream, frame, map, multiprocessors));
   if (!map.cut_by_level) return RankMap(stream, frame, map, multiprocessors);

@@ -41,6 +41,10 @@ absl::Status Aggregate(StreamView stream, const Frame& frame, const MapFrame& ma
 // map_rank.cu: from the cells or the shortlists to the result. Without MapFrame::ranks after a cut by image.
 absl::Status RankMap(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors);
 
+// map_rank_few.cu: the same for cells, if RanksFew() says so; quicker.
+bool RanksFew(const Frame& frame, const MapFrame& map, int multiprocessors);
+absl::Status RankFew(StreamView stream, const Frame& frame, const MapFrame& map);
+
 // cut.cu: before RankMap() or, if it is by level, Orient(): the best of the candidates into the shortlists, exactly,
 // ties included.
 absl::Status CutCandidates(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors);

@@ -227,6 +227,19 @@ TEST_F(CudaDetectorsTest, EveryCellOccupiedAndNone) {
   }
 }
 
+// Some 1750 to 5000 cells, of which all stay, and whose scores may all tie.
+TEST_F(CudaDetectorsTest, ManyCells) {
+  DetectorOptions options = Preset("fast_grid");
+  const Shape shape = {1000, 701};
+  for (int cell : {12, 17, 20}) {
+    options.cell_width = options.cell_height = cell;
+    options.levels = cell == 17 ? 4 : 1;
+    EXPECT_TRUE(Equal(options, testing::Noise(shape, cell)));
+    EXPECT_TRUE(Equal(options, testing::TieGrid(shape)));
+  }
+  EXPECT_GT(found_, 10000u);
+}
+
 TEST_F(CudaDetectorsTest, LongestSides) {
   for (const DetectorOptions& options : Presets()) {
     EXPECT_TRUE(Equal(options, testing::Texture({kMaxImageSide, 70}, 6)));
