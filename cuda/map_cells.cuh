@@ -17,15 +17,15 @@ __device__ __forceinline__ bool IsUnmasked(const Frame& frame, const MapFrame& m
   return image.mask[static_cast<size_t>(image_y) * image.pitch + ImagePosition(x, level.scale, image.width)] != 0;
 }
 
-template <typename Response>
+template <int kPitch, typename Response>
 __device__ __forceinline__ bool IsMaximum(const Response* own, int radius) {
-  if (radius == 1) return IsMaximum<kTestedColumns>(own);
+  if (radius == 1) return IsMaximum<kPitch>(own);
   Response neighbours = Response{0};
 #pragma unroll 1
   for (int v = -radius; v <= radius; ++v) {
 #pragma unroll 1
     for (int u = -radius; u <= radius; ++u) {
-      if (u != 0 || v != 0) neighbours = max(neighbours, own[v * kTestedColumns + u]);
+      if (u != 0 || v != 0) neighbours = max(neighbours, own[v * kPitch + u]);
     }
   }
   return *own > neighbours;

@@ -13,68 +13,53 @@ namespace {
 // takes, and cells are served by pieces.
 constexpr int kTilesAtOnce = 8;
 
-// Which tiles a launch has.
-enum class Tiling { kFew, kUsual, kPieces };
-
-template <Score kScore, int kRows, bool kPieces>
+template <Score kScore, Tiling kTiling>
 const void* KernelFor(int arc_length) {
   switch (arc_length) {
     case 9:
-      return reinterpret_cast<const void*>(&FindMapCornersKernel<9, kScore, kRows, kPieces>);
+      return reinterpret_cast<const void*>(&FindMapCornersKernel<9, kScore, kTiling>);
     case 10:
-      return reinterpret_cast<const void*>(&FindMapCornersKernel<10, kScore, kRows, kPieces>);
+      return reinterpret_cast<const void*>(&FindMapCornersKernel<10, kScore, kTiling>);
     case 11:
-      return reinterpret_cast<const void*>(&FindMapCornersKernel<11, kScore, kRows, kPieces>);
+      return reinterpret_cast<const void*>(&FindMapCornersKernel<11, kScore, kTiling>);
     default:
-      return reinterpret_cast<const void*>(&FindMapCornersKernel<12, kScore, kRows, kPieces>);
+      return reinterpret_cast<const void*>(&FindMapCornersKernel<12, kScore, kTiling>);
   }
 }
 
-template <int kRows, bool kPieces>
+// Of which tiling the kernels with Harris are.
+constexpr Tiling HarrisTiling(Tiling tiling) { return tiling == Tiling::kFew ? tiling : Tiling::kUsual; }
+
+template <Tiling kTiling>
 const void* KernelFor(int arc_length, Score score) {
-  constexpr int kHarrisRows = kRows == kFewRows ? kFewHarrisRows : kRows;
   switch (score) {
     case Score::kMaxThreshold:
-      return KernelFor<Score::kMaxThreshold, kRows, kPieces>(arc_length);
+      return KernelFor<Score::kMaxThreshold, kTiling>(arc_length);
     case Score::kSadCircle:
-      return KernelFor<Score::kSadCircle, kRows, kPieces>(arc_length);
+      return KernelFor<Score::kSadCircle, kTiling>(arc_length);
     case Score::kSadArc:
-      return KernelFor<Score::kSadArc, kRows, kPieces>(arc_length);
+      return KernelFor<Score::kSadArc, kTiling>(arc_length);
     default:
-      return KernelFor<Score::kHarris, kHarrisRows, false>(arc_length);
+      return KernelFor<Score::kHarris, HarrisTiling(kTiling)>(arc_length);
   }
 }
 
 const void* KernelFor(int arc_length, Score score, Tiling tiling) {
   switch (tiling) {
     case Tiling::kFew:
-      return KernelFor<kFewRows, false>(arc_length, score);
+      return KernelFor<Tiling::kFew>(arc_length, score);
+    case Tiling::kLow:
+      return KernelFor<Tiling::kLow>(arc_length, score);
     case Tiling::kUsual:
-      return KernelFor<kUsualRows, false>(arc_length, score);
+      return KernelFor<Tiling::kUsual>(arc_length, score);
     default:
-      return KernelFor<kUsualRows, true>(arc_length, score);
+      return KernelFor<Tiling::kPieces>(arc_length, score);
   }
 }
 
-Tiling TilingFor(const MapFrame& map, int multiprocessors) {
-  if (map.tiles <= multiprocessors) return Tiling::kFew;
-  return map.in_pieces && map.tiles > kTilesAtOnce * multiprocessors ? Tiling::kPieces : Tiling::kUsual;
-}
-
-template <int kRows>
-size_t TileBytes(Score score) {
-  return score == Score::kHarris ? sizeof(Tile<Score::kHarris, kRows>) : sizeof(Tile<Score::kSadCircle, kRows>);
-}
-
-// The histogram is at the end, and left out where it is not used.
-int SharedBytes(Score score, Tiling tiling, bool histogram) {
-  const size_t bytes = tiling == Tiling::kFew ? TileBytes<kFewRows>(score) : TileBytes<kUsualRows>(score);
-  return static_cast<int>(std::max(bytes - (histogram ? 0 : kBins * sizeof(uint32_t)), sizeof(AtOnce)));
-}
-
-// With tiles of kFewRows instead of the usual ones.
-MapFrame InLowTiles(const Frame& frame, MapFrame map) {
-  const int answered = TestedRows(kFewRows) - 2 * map.radius;
+// `map`, whose tiles are the usual ones, with those of another tiling.
+MapFrame WithTiles(const Frame& frame, MapFrame map, Tiling tiling) {
+  const int answered = ShapeOf(map.score, tiling).TestedRows() - 2 * map.radius;
   const int usual_tiles = map.tiles;
   map.tiles = 0;
   for (int l = 0; l < frame.levels; ++l) {
@@ -87,14 +72,51 @@ MapFrame InLowTiles(const Frame& frame, MapFrame map) {
   return map;
 }
 
+Tiling TilingFor(const Frame& frame, const MapFrame& map, int multiprocessors) {
+  if (map.tiles <= multiprocessors) return Tiling::kFew;
+  const int at_once = kTilesAtOnce * multiprocessors;
+  if (map.in_pieces && map.tiles > at_once) return Tiling::kPieces;
+  // Those of higher levels wait for the pyramid: what they do then takes less long if they are low.
+  const bool waits = frame.levels > 1 && map.level[1].first_tile < map.tiles;
+  if (waits && map.score != Score::kHarris && WithTiles(frame, map, Tiling::kLow).tiles <= at_once) return Tiling::kLow;
+  return Tiling::kUsual;
+}
+
+template <Tiling kTiling>
+size_t TileBytes(Score score) {
+  return score == Score::kHarris ? sizeof(Tile<Score::kHarris, HarrisTiling(kTiling)>)
+                                 : sizeof(Tile<Score::kSadCircle, kTiling>);
+}
+
+size_t TileBytes(Score score, Tiling tiling) {
+  switch (tiling) {
+    case Tiling::kFew:
+      return TileBytes<Tiling::kFew>(score);
+    case Tiling::kLow:
+      return TileBytes<Tiling::kLow>(score);
+    case Tiling::kUsual:
+      return TileBytes<Tiling::kUsual>(score);
+    default:
+      return TileBytes<Tiling::kPieces>(score);
+  }
+}
+
+// The histogram is at the end, and left out where it is not used.
+int SharedBytes(Score score, Tiling tiling, bool histogram) {
+  const size_t bytes = TileBytes(score, tiling);
+  return static_cast<int>(std::max(bytes - (histogram ? 0 : kBins * sizeof(uint32_t)), sizeof(AtOnce)));
+}
+
 }  // namespace
 
-MapTiling GetMapTiling() { return {kTestedColumns, TestedRows(kUsualRows), kMarginX, 8}; }
+MapTiling GetMapTiling(int radius) {
+  return {kTestedColumns, ShapeOf(Score::kSadCircle, Tiling::kUsual).TestedRows(), MarginX(radius), 8};
+}
 
 absl::Status PrepareMapCorners(Api* api) {
   for (int arc = kMinArcLength; arc <= kMaxArcLength; ++arc) {
     for (Score score : {Score::kMaxThreshold, Score::kHarris, Score::kSadCircle, Score::kSadArc}) {
-      for (Tiling tiling : {Tiling::kFew, Tiling::kUsual, Tiling::kPieces}) {
+      for (Tiling tiling : {Tiling::kFew, Tiling::kLow, Tiling::kUsual, Tiling::kPieces}) {
         GLINT_RETURN_IF_ERROR(ToStatus(
             api->FuncSetSharedBytes(KernelFor(arc, score, tiling), SharedBytes(score, tiling, /*histogram=*/true)),
             "reserving shared memory for the corner stage"));
@@ -104,18 +126,19 @@ absl::Status PrepareMapCorners(Api* api) {
   return absl::OkStatus();
 }
 
-bool CornersRank(const MapFrame& map, int multiprocessors) {
-  return map.may_rank_at_once && TilingFor(map, multiprocessors) != Tiling::kUsual;
+bool CornersRank(const Frame& frame, const MapFrame& map, int multiprocessors) {
+  if (!map.may_rank_at_once) return false;
+  const Tiling tiling = TilingFor(frame, map, multiprocessors);
+  return tiling == Tiling::kFew || tiling == Tiling::kPieces;
 }
 
 absl::Status FindMapCorners(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors) {
-  const Tiling tiling = TilingFor(map, multiprocessors);
-  const int rows = tiling != Tiling::kFew ? kUsualRows : map.score == Score::kHarris ? kFewHarrisRows : kFewRows;
-  MapFrame tiled = tiling == Tiling::kFew ? InLowTiles(frame, map) : map;
-  tiled.ranks_at_once = CornersRank(map, multiprocessors);
+  const Tiling tiling = TilingFor(frame, map, multiprocessors);
+  MapFrame tiled = WithTiles(frame, map, tiling);
+  tiled.ranks_at_once = CornersRank(frame, map, multiprocessors);
   KernelLaunch launch;
   launch.kernel = KernelFor(map.arc_length, map.score, tiling);
-  launch.block = dim3(TestedRows(rows) / rows * kWarp);
+  launch.block = dim3(ShapeOf(map.score, tiling).warps * kWarp);
   launch.grid = dim3(tiled.tiles);
   launch.shared_bytes = SharedBytes(map.score, tiling, /*histogram=*/!map.ranks);
   launch.overlaps_predecessor = true;

@@ -1,20 +1,21 @@
 // The corner stage's kernel: corners of all levels in one launch, for any score, bounded arcs and suppression of any
 // radius; what survives goes to the candidates or, in the same pass, to the cells that it falls in.
 //
-// A block tests a tile of 128 x 32 pixels of one level and answers for the 120 x (32 - 2 radius) in the middle; where
-// tiles are few they have 24 rows. A lane owns one word of four neighbouring pixels and walks down the rows of its warp
-// with the ring's rows in registers; a conservative test of the ring's even pixels (segment.cuh), four pixels at once,
-// marks what may be a corner, by polarity. The marked pixels of the block are listed, and the list is shared out among
-// its warps, which decide exactly and score with all lanes (ring.cuh). Survivors of suppression are listed again, and
-// go to their cells by 64-bit atomic maxima, which make the winner independent of order.
+// A block tests a tile of 128 x 32 pixels of one level, or of 24 rows, and answers for the 120 x (32 - 2 radius) in the
+// middle, 112 for a large radius, so that the rings of all that matters lie within the tile. A lane owns one word of
+// four neighbouring pixels and walks down the rows of its warp with the ring's rows in registers; a conservative test
+// of the ring's even pixels (segment.cuh), four pixels at once, marks what may be a corner, by polarity. The marked
+// pixels of the block are listed, and the list is shared out among its warps, which decide exactly and score with all
+// lanes (ring.cuh). Survivors of suppression are listed again, and go to their cells by 64-bit atomic maxima, which
+// make the winner independent of order.
 //
 // For cells and a radius of at most kMaxPieceRadius, a tile's part of a cell is a piece (map_pieces.cuh). With kPieces
-// nothing is suppressed but what may be a piece's best corner, and rings do not leave the tested columns. Where tiles
-// are few, blocks get to their cells all at once: there the best survivor of each piece goes to its cell. The last
-// block may rank what the cells keep (map_at_once.cuh).
+// nothing is suppressed but what may be a piece's best corner. Where tiles are few, blocks get to their cells all at
+// once: there the best survivor of each piece goes to its cell. The last block may rank what the cells keep
+// (map_at_once.cuh).
 //
 // Shared memory, dynamic: pixels (pitch 144), scores, list, and for Selection::kTopN a histogram: 26 KiB, with Harris
-// 34 KiB, less 4 KiB without the histogram.
+// 35 KiB, less 4 KiB without the histogram.
 #ifndef GLINT_CUDA_MAP_FIND_CUH_
 #define GLINT_CUDA_MAP_FIND_CUH_
 
@@ -30,23 +31,25 @@ namespace glint::cuda {
 inline constexpr int kThreadsPerMultiprocessor = 1024;
 
 // Which kernels have code for MapFrame::ranks_at_once.
-template <Score kScore, int kRowsPerWarp, bool kPieces>
-inline constexpr bool kRanks = kScore != Score::kHarris && (kPieces || kRowsPerWarp != kUsualRows);
+template <Score kScore, Tiling kTiling>
+inline constexpr bool kRanks = kScore != Score::kHarris && (kTiling == Tiling::kPieces || kTiling == Tiling::kFew);
 
-template <int kArc, Score kScore, int kRowsPerWarp, bool kPieces>
-__global__ void __launch_bounds__(Tile<kScore, kRowsPerWarp>::kWarps* kWarp,
+template <int kArc, Score kScore, Tiling kTiling>
+__global__ void __launch_bounds__(ShapeOf(kScore, kTiling).warps* kWarp,
                                   (kScore == Score::kHarris ? 640 : kThreadsPerMultiprocessor) /
-                                      (Tile<kScore, kRowsPerWarp>::kWarps * kWarp))
+                                      (ShapeOf(kScore, kTiling).warps * kWarp))
     FindMapCornersKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT MapFrame map) {
   extern __shared__ __align__(16) uint8_t memory[];
-  using TileType = Tile<kScore, kRowsPerWarp>;
+  using TileType = Tile<kScore, kTiling>;
   using Response = typename TileType::Response;
   auto& tile = *reinterpret_cast<TileType*>(memory);
+  constexpr int kRowsPerWarp = TileType::kRowsPerWarp;
   constexpr int kTestedRows = TileType::kTestedRows;
   constexpr int kWarps = TileType::kWarps;
   constexpr int kThreads = kWarps * kWarp;
   // Only the best survivor of a piece goes to its cell.
-  constexpr bool kCollects = !kPieces && kScore != Score::kHarris && kRowsPerWarp != kUsualRows;
+  constexpr bool kCollects = kTiling == Tiling::kFew && kScore != Score::kHarris;
+  constexpr bool kPieces = kTiling == Tiling::kPieces;
   constexpr bool kTellsApart = kPieces || kCollects;
 
   AllowSuccessor();
@@ -57,14 +60,16 @@ __global__ void __launch_bounds__(Tile<kScore, kRowsPerWarp>::kWarps* kWarp,
   const int number = blockIdx.x - tiles.first_tile;
   const int radius = map.radius;
   const int border = Max(frame.edge, kFastRadius);
-  const int x0 = tiles.tile_x0 + number % tiles.tiles_x * kColumns;
+  const int margin = MarginX(kPieces ? kMaxPieceRadius : radius);
+  const int columns = kTestedColumns - 2 * margin;
+  const int x0 = tiles.tile_x0 + number % tiles.tiles_x * columns;
   const int y0 = tiles.tile_y0 + number / tiles.tiles_x * (kTestedRows - 2 * radius);
   const int warp = threadIdx.x / kWarp;
   const int lane = threadIdx.x % kWarp;
 
   // Level 0 was there before the frame's first kernel: its tiles need not wait for the pyramid.
   if (l > 0 || blockIdx.x == gridDim.x - 1) WaitForPredecessor();
-  LoadTile<kThreads, kPieces ? 0 : kPadX>(level, x0, y0 - kFastRadius, tile.pixels);
+  LoadTile<kThreads>(level, x0, y0 - kFastRadius, tile.pixels);
 
   // While the pixels are on their way.
   auto* responses = reinterpret_cast<uint4*>(&tile.response[0][0]);
@@ -83,7 +88,7 @@ __global__ void __launch_bounds__(Tile<kScore, kRowsPerWarp>::kWarps* kWarp,
   const bool in_pieces = kTellsApart && tiles.pieces_x > 0;
   Answered answered;
   if (kTellsApart) {
-    answered = AnsweredBy(frame, level, x0, y0, radius, kTestedRows);
+    answered = AnsweredBy(frame, level, x0, y0, margin, radius, kTestedRows);
     if (in_pieces) BeginPieces(frame, map, l, answered, tile);
   }
   if (blockIdx.x == 0) {
@@ -96,13 +101,13 @@ __global__ void __launch_bounds__(Tile<kScore, kRowsPerWarp>::kWarps* kWarp,
   __syncthreads();
 
   // A pixel matters if it can be a corner and lies in the region or within the radius of it.
-  const int x_low = Max(kFastRadius, Max(border, x0 + kMarginX) - radius);
-  const int x_high = Min(level.width - Max(kFastRadius, border - radius), x0 + kMarginX + kColumns + radius);
+  const int x_low = Max(kFastRadius, Max(border, x0 + margin) - radius);
+  const int x_high = Min(level.width - Max(kFastRadius, border - radius), x0 + margin + columns + radius);
   const int y_low = Max(kFastRadius, border - radius);
   const int y_high = level.height - y_low;
   const uint32_t matters = ColumnMask(x0 + lane * 4, x_low, x_high) & RowMask(y0 + warp * kRowsPerWarp, y_low, y_high);
   const SegmentMarks may_be =
-      MarkRows<kArc, kRowsPerWarp, kPieces>(&tile.pixels[warp * kRowsPerWarp][kPadX + 4 * lane], frame.threshold);
+      MarkRows<kArc, kRowsPerWarp>(&tile.pixels[warp * kRowsPerWarp][4 * lane], frame.threshold);
   ListMarked<kArc>({may_be.bright & matters, may_be.dark & matters}, tile);
   __syncthreads();
 
@@ -112,7 +117,7 @@ __global__ void __launch_bounds__(Tile<kScore, kRowsPerWarp>::kWarps* kWarp,
   const int listed =
       Min((warp + 1) * turns / kWarps * kWarp, static_cast<int>(tile.listed)) - warp * turns / kWarps * kWarp;
 
-  if (!kTellsApart) answered = AnsweredBy(frame, level, x0, y0, radius, kTestedRows);
+  if (!kTellsApart) answered = AnsweredBy(frame, level, x0, y0, margin, radius, kTestedRows);
   const unsigned below = (1u << lane) - 1;
   // Decide and score; corners that the tile answers for move to the front of the list.
   int corners = 0;
@@ -121,7 +126,7 @@ __global__ void __launch_bounds__(Tile<kScore, kRowsPerWarp>::kWarps* kWarp,
     const int mark = list[Min(first + lane, listed - 1)];
     const int row = (mark >> 11) * kRowsPerWarp + (mark >> 1 & 7);
     const int column = mark >> 4 & 127;
-    const uint8_t* centre = &tile.pixels[row + kFastRadius][column + kPadX];
+    const uint8_t* centre = &tile.pixels[row + kFastRadius][column];
     uint32_t score = 0;
     bool is_dark = (mark & kDark) != 0;
     for (;;) {
@@ -157,7 +162,8 @@ __global__ void __launch_bounds__(Tile<kScore, kRowsPerWarp>::kWarps* kWarp,
     const uint16_t entry = list[Min(first + lane, corners - 1)];
     const int row = entry >> 7;
     const int column = entry & 127;
-    const bool keep = first + lane < corners && IsMaximum(&tile.response[row][column], radius) &&
+    const bool keep = first + lane < corners &&
+                      IsMaximum<TileType::kResponsePitch>(&tile.response[row][column], radius) &&
                       IsUnmasked(frame, map, level, x0 + column, y0 + row);
     if (kCollects && in_pieces) {
       OfferToPiece(keep ? tile.response[row][column] : 0, row, column, tile);
@@ -182,7 +188,7 @@ __global__ void __launch_bounds__(Tile<kScore, kRowsPerWarp>::kWarps* kWarp,
       const uint32_t key = threadIdx.x < kMostPieces ? tile.best[threadIdx.x] : 0;
       if (key != 0) OfferToCell(frame, map, cells, l, x0 + ColumnIn(key), y0 + RowIn(key), ScoreIn(key));
     }
-    if (kRanks<kScore, kRowsPerWarp, kPieces> && map.ranks_at_once) {
+    if (kRanks<kScore, kTiling> && map.ranks_at_once) {
       RankAtOnce<kScore, kThreads>(frame, map, turn, *reinterpret_cast<AtOnce*>(memory));
     }
     return;

@@ -30,25 +30,25 @@ struct Answered {
   __device__ __forceinline__ bool HasRow(int row) const { return static_cast<unsigned>(row - top) < rows; }
 };
 
-__device__ __forceinline__ Answered AnsweredBy(const Frame& frame, const Level& level, int x0, int y0, int radius,
-                                               int tested_rows) {
+__device__ __forceinline__ Answered AnsweredBy(const Frame& frame, const Level& level, int x0, int y0, int margin,
+                                               int radius, int tested_rows) {
   const int top = Max(radius, frame.edge - y0);
-  const int left = Max(kMarginX, frame.edge - x0);
+  const int left = Max(margin, frame.edge - x0);
   return {x0,
           y0,
           left,
           top,
-          static_cast<unsigned>(Max(Min(kMarginX + kColumns, level.width - frame.edge - x0) - left, 0)),
+          static_cast<unsigned>(Max(Min(kTestedColumns - margin, level.width - frame.edge - x0) - left, 0)),
           static_cast<unsigned>(Max(Min(tested_rows - radius, level.height - frame.edge - y0) - top, 0))};
 }
 
 // All threads must call, and then __syncthreads().
-template <Score kScore, int kRowsPerWarp>
+template <typename TileType>
 __device__ __forceinline__ void BeginPieces(const Frame& frame, const MapFrame& map, int l, const Answered& answered,
-                                            Tile<kScore, kRowsPerWarp>& tile) {
-  constexpr int kTestedRows = Tile<kScore, kRowsPerWarp>::kTestedRows;
+                                            TileType& tile) {
+  constexpr int kTestedRows = TileType::kTestedRows;
   static_assert(kTestedRows * kTestedColumns <= static_cast<int>(kEntries) && kTestedRows <= kWarp);
-  static_assert(kMostPieces <= Tile<kScore, kRowsPerWarp>::kWarps * kWarp && kMostPieces == 128);
+  static_assert(kMostPieces <= TileType::kWarps * kWarp && kMostPieces == 128);
   const int i = threadIdx.x;
   if (i < kMostPieces) tile.best[i] = 0;
   if (i < kTestedColumns) {
@@ -64,8 +64,8 @@ __device__ __forceinline__ void BeginPieces(const Frame& frame, const MapFrame& 
 }
 
 // A corner, or score 0. The piece's best is there after a __syncthreads().
-template <Score kScore, int kRowsPerWarp>
-__device__ __forceinline__ void OfferToPiece(uint32_t score, int row, int column, Tile<kScore, kRowsPerWarp>& tile) {
+template <typename TileType>
+__device__ __forceinline__ void OfferToPiece(uint32_t score, int row, int column, TileType& tile) {
   const int piece = tile.row_piece[row] + tile.column_piece[column];
   if (score == 0 || piece >= kMostPieces) return;
   const uint32_t key = PieceKey(score, row, column);
@@ -73,12 +73,11 @@ __device__ __forceinline__ void OfferToPiece(uint32_t score, int row, int column
 }
 
 // The best corner of a piece that survives suppression, 0: none. All lanes of the warp must call.
-template <Score kScore, int kRowsPerWarp, typename F>
-__device__ __forceinline__ uint32_t BestSurvivor(int piece, int pieces_x, const Tile<kScore, kRowsPerWarp>& tile,
-                                                 F survives) {
+template <typename TileType, typename F>
+__device__ __forceinline__ uint32_t BestSurvivor(int piece, int pieces_x, const TileType& tile, F survives) {
   const int lane = threadIdx.x % kWarp;
   const int across = piece % pieces_x;
-  const bool in_row = lane < Tile<kScore, kRowsPerWarp>::kTestedRows && tile.row_piece[lane] == piece - across;
+  const bool in_row = lane < TileType::kTestedRows && tile.row_piece[lane] == piece - across;
   const unsigned rows = __ballot_sync(kFullWarp, in_row);
   const int first_row = __ffs(static_cast<int>(rows)) - 1;
   const int end_row = kWarp - __clz(static_cast<int>(rows));
@@ -108,15 +107,14 @@ __device__ __forceinline__ uint32_t BestSurvivor(int piece, int pieces_x, const 
 
 // After all corners were offered to their pieces and a __syncthreads(): from the pieces to the cells. All threads must
 // call.
-template <Score kScore, int kRowsPerWarp>
+template <typename TileType>
 __device__ __forceinline__ void OfferPiecesToCells(const Frame& frame, const MapFrame& map, int l,
-                                                   const Answered& answered, const Tile<kScore, kRowsPerWarp>& tile,
-                                                   uint64_t* cells) {
-  constexpr int kWarps = Tile<kScore, kRowsPerWarp>::kWarps;
+                                                   const Answered& answered, const TileType& tile, uint64_t* cells) {
+  constexpr int kWarps = TileType::kWarps;
   const int warp = threadIdx.x / kWarp;
   const int lane = threadIdx.x % kWarp;
   const auto survives = [&](uint32_t key) {
-    return IsMaximum(&tile.response[RowIn(key)][ColumnIn(key)], map.radius) &&
+    return IsMaximum<TileType::kResponsePitch>(&tile.response[RowIn(key)][ColumnIn(key)], map.radius) &&
            IsUnmasked(frame, map, frame.level[l], answered.x0 + ColumnIn(key), answered.y0 + RowIn(key));
   };
   const auto offer = [&](uint32_t key) {

@@ -48,7 +48,7 @@ absl::Status EnqueueMap(StreamView stream, const DetectorOptions& options, const
   Frame selection = frame;
   // Where angles come later, so does the result, which is then written once.
   for (Level& level : selection.level) level.result = finds_arcs ? level.ranked : level.result;
-  if (!CornersRank(map, multiprocessors)) {
+  if (!CornersRank(frame, map, multiprocessors)) {
     GLINT_RETURN_IF_ERROR(EnqueueSelection(stream, options, selection, map, multiprocessors));
   }
   GLINT_RETURN_IF_ERROR(mark());
@@ -72,7 +72,7 @@ int CountMapLaunches(const DetectorOptions& options, const Frame& frame, const T
                                                        : std::min(levels, 1);
   launches += 1 + (map.smooth != nullptr ? 1 : 0);
   launches += map.sink == Sink::kLevelCells ? 1 : 0;
-  if (!CornersRank(map, multiprocessors)) {
+  if (!CornersRank(frame, map, multiprocessors)) {
     launches += map.ranks ? 1 : !map.cut_by_level ? 2 : options.ranking == Ranking::kHarris ? 4 : 3;
   }
   if (options.descriptor == Descriptor::kBfrost) return launches + 3;

@@ -116,7 +116,7 @@ MapPlan::MapPlan(const DetectorOptions& options, const Frame& frame, int multipr
 }
 
 void MapPlan::PlanTiles(const DetectorOptions& options, const Frame& frame) {
-  const MapTiling tiling = GetMapTiling();
+  const MapTiling tiling = GetMapTiling(options.suppression_radius);
   const int border = std::max(options.edge_threshold, kFastRadius);
   const int radius = options.suppression_radius;
   for (int l = 0; l < frame.levels; ++l) {
@@ -141,7 +141,7 @@ void MapPlan::PlanCells(const DetectorOptions& options, const Frame& frame) {
   if (map_.sink == Sink::kList) return;
   size_t cells = 0;
   const Shape image = {frame.level[0].width, frame.level[0].height};
-  const MapTiling tiling = GetMapTiling();
+  const MapTiling tiling = GetMapTiling(options.suppression_radius);
   for (int l = 0; l < frame.levels; ++l) {
     MapLevel& level = map_.level[l];
     const bool by_level = map_.sink == Sink::kLevelCells;

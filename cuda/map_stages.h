@@ -16,14 +16,14 @@ absl::Status BuildHalfLevels(StreamView stream, const Frame& frame, int from);
 // map_corners.cu: FAST with bounded arcs, any score, suppression of any radius, border, mask, into the sink.
 struct MapTiling {
   int width, height;  // pixels that a tile tests
-  int margin_x;       // columns that it tests but does not answer for, at each side; rows: the suppression's radius
+  int margin_x;       // columns that it tests but does not answer for, at each side; rows: the radius
   int alignment;      // of the first tested column
 };
-MapTiling GetMapTiling();
+MapTiling GetMapTiling(int radius);        // of the suppression
 absl::Status PrepareMapCorners(Api* api);  // once per device
 absl::Status FindMapCorners(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors);
 // Whether FindMapCorners() ranks as well, so that RankMap() is not needed.
-bool CornersRank(const MapFrame& map, int multiprocessors);
+bool CornersRank(const Frame& frame, const MapFrame& map, int multiprocessors);
 
 // dense_harris.cu: maxima of the Harris measure at every pixel into the shortlist, and the greatest measure.
 absl::Status FindDenseHarris(StreamView stream, const Frame& frame, const MapFrame& map);

@@ -13,18 +13,34 @@
 namespace glint::cuda {
 
 inline constexpr int kTestedColumns = kWarp * 4;
-inline constexpr int kMarginX = 4;  // tested but not answered for: one word
-static_assert(kMarginX >= kMaxSuppressionRadius && kMarginX >= kMaxPieceRadius + kFastRadius);
-inline constexpr int kColumns = kTestedColumns - 2 * kMarginX;
-inline constexpr int kPadX = 8;  // columns loaded beyond the tested ones, at each side: a vector load
-inline constexpr int kPitch = kTestedColumns + 2 * kPadX;
+inline constexpr int kPitch = kTestedColumns + 16;  // of pixels: rows begin in different banks
 
-// Rows of a warp: usually as many as a byte has bits. Fewer, and tiles that are lower, where there is not a tile for
-// each multiprocessor.
-inline constexpr int kUsualRows = 8;
-inline constexpr int kFewRows = 1;
-inline constexpr int kFewHarrisRows = 2;  // those warps need more registers
-constexpr int TestedRows(int rows_per_warp) { return rows_per_warp == kUsualRows ? 32 : 24; }
+// Columns that a tile tests but does not answer for, at each side: a word, or two where that is too few for the rings
+// of all that matters to lie within the tested columns.
+GLINT_HD constexpr int MarginX(int radius) { return radius <= kMaxPieceRadius ? 4 : 8; }
+static_assert(MarginX(kMaxPieceRadius) >= kMaxPieceRadius + kFastRadius);
+static_assert(MarginX(kMaxSuppressionRadius) >= kMaxSuppressionRadius + kFastRadius);
+
+// Which tiles a launch has.
+enum class Tiling {
+  kFew,     // where there is not one for each multiprocessor: quick ones
+  kLow,     // where they all run at once, and those of higher levels begin late: lower ones
+  kUsual,   // as many rows a warp as a byte has bits
+  kPieces,  // as usual; where they do not all run at once, cells are served by pieces (map_pieces.cuh)
+};
+
+// Rows of a warp, and warps of a tile, below each other.
+struct TileShape {
+  int rows;
+  int warps;
+
+  GLINT_HD constexpr int TestedRows() const { return rows * warps; }
+};
+GLINT_HD constexpr TileShape ShapeOf(Score score, Tiling tiling) {
+  // With Harris, warps need more registers.
+  if (tiling == Tiling::kFew) return score == Score::kHarris ? TileShape{2, 12} : TileShape{1, 24};
+  return tiling == Tiling::kLow ? TileShape{6, 4} : TileShape{8, 4};
+}
 
 // The polarity in which a listed pixel is to be tested: darker neighbours instead of brighter ones.
 inline constexpr int kDark = 1;
@@ -36,15 +52,18 @@ inline constexpr bool kOnePolarity = kArc != 9 || kScore != Score::kMaxThreshold
 template <int kArc, Score kScore>
 inline constexpr bool kMayBeBoth = kArc == 9 && kOnePolarity<kArc, kScore>;
 
-template <Score kScore, int kRowsPerWarp>
+template <Score kScore, Tiling kTiling>
 struct Tile {
-  static constexpr int kTestedRows = TestedRows(kRowsPerWarp);
-  static constexpr int kWarps = kTestedRows / kRowsPerWarp;
+  static constexpr int kRowsPerWarp = ShapeOf(kScore, kTiling).rows;
+  static constexpr int kWarps = ShapeOf(kScore, kTiling).warps;
+  static constexpr int kTestedRows = kRowsPerWarp * kWarps;
+  // Of scores: rows begin in different banks where a warp has several.
+  static constexpr int kResponsePitch = kTestedColumns + (kTiling == Tiling::kFew ? 0 : 6);
   // Harris: OrderedKeys.
   using Response = std::conditional_t<kScore == Score::kHarris, uint32_t, uint16_t>;
 
   alignas(16) uint8_t pixels[kTestedRows + 2 * kFastRadius][kPitch];
-  alignas(16) Response response[kTestedRows][kTestedColumns];  // 0: not a corner
+  alignas(16) Response response[kTestedRows][kResponsePitch];  // 0: not a corner
   // What is marked: warp << 11 | lane << 6 | column of the lane << 4 | row of the warp << 1 | kDark; later
   // row << 7 | column.
   uint16_t list[kTestedRows * kTestedColumns];
@@ -87,17 +106,16 @@ __device__ __forceinline__ uint32_t ScoreAt(const uint8_t* centre, bool dark, in
 }
 
 // Rows q of a lane's column of words, halved and aligned to the ring's columns; row 0 is three above the first tested
-// row. kWithin: the words beside a lane's come from the lanes beside it, and beyond the warp's columns are arbitrary.
-template <int kRows, bool kWithin>
+// row. The words beside a lane's come from the lanes beside it, and beyond the warp's columns are arbitrary.
+template <int kRows>
 struct AlignedRows {
   static constexpr int kCount = kRows + 2 * kFastRadius;
   uint32_t left3[kCount], left2[kCount], centre[kCount], right2[kCount], right3[kCount];
 
   __device__ __forceinline__ void Load(const uint8_t* pixels, int q) {
-    const auto* word = reinterpret_cast<const uint32_t*>(pixels + q * kPitch);
-    const uint32_t here = HalvePixels(word[0]);
-    const uint32_t before = kWithin ? __shfl_up_sync(kFullWarp, here, 1) : HalvePixels(word[-1]);
-    const uint32_t after = kWithin ? __shfl_down_sync(kFullWarp, here, 1) : HalvePixels(word[1]);
+    const uint32_t here = HalvePixels(*reinterpret_cast<const uint32_t*>(pixels + q * kPitch));
+    const uint32_t before = __shfl_up_sync(kFullWarp, here, 1);
+    const uint32_t after = __shfl_down_sync(kFullWarp, here, 1);
     left3[q] = __funnelshift_l(before, here, 24);
     left2[q] = __funnelshift_l(before, here, 16);
     centre[q] = here;
@@ -113,11 +131,11 @@ struct AlignedRows {
 
 // What may be a corner among a lane's four columns of kRows rows, at the first of which `pixels` points: bit r of each
 // byte for row r.
-template <int kArc, int kRows, bool kWithin>
+template <int kArc, int kRows>
 __device__ __forceinline__ SegmentMarks MarkRows(const uint8_t* pixels, int threshold) {
   const SegmentMargins margins(threshold);
   SegmentMarks marks = {0, 0};
-  AlignedRows<kRows, kWithin> rows;
+  AlignedRows<kRows> rows;
 #pragma unroll
   for (int q = 0; q < 2 * kFastRadius; ++q) rows.Load(pixels, q);
 #pragma unroll
@@ -133,8 +151,8 @@ __device__ __forceinline__ SegmentMarks MarkRows(const uint8_t* pixels, int thre
 
 // Adds what is marked in a warp's rows to the tile's list; with kMayBeBoth, what is marked in both polarities once for
 // each or, if a warp has very many of those, once, to be tested in both, so that there is room for all.
-template <int kArc, Score kScore, int kRowsPerWarp>
-__device__ __forceinline__ void ListMarked(const SegmentMarks& marks, Tile<kScore, kRowsPerWarp>& tile) {
+template <int kArc, Score kScore, Tiling kTiling>
+__device__ __forceinline__ void ListMarked(const SegmentMarks& marks, Tile<kScore, kTiling>& tile) {
   const int warp = threadIdx.x / kWarp;
   const int lane = threadIdx.x % kWarp;
   uint32_t any = marks.bright | marks.dark;
@@ -143,7 +161,7 @@ __device__ __forceinline__ void ListMarked(const SegmentMarks& marks, Tile<kScor
   int own = __popc(any) + __popc(both);
   int sum = SumUpTo(own);
   int all = __shfl_sync(kFullWarp, sum, kWarp - 1);
-  if (kMayBeBoth<kArc, kScore> && all > kRowsPerWarp * kTestedColumns) {
+  if (kMayBeBoth<kArc, kScore> && all > Tile<kScore, kTiling>::kRowsPerWarp * kTestedColumns) {
     if (lane == 0) atomicOr(&tile.tests_both, 1u << warp);
     both = 0;
     own = __popc(any);
@@ -168,22 +186,20 @@ __device__ __forceinline__ void ListMarked(const SegmentMarks& marks, Tile<kScor
   }
 }
 
-// Begins to load the pixels from row y0 on, of the tested columns, which begin at x0, a multiple of 8, and of kPad more
-// at each side; where the tile leaves the level they do not matter.
-template <int kThreads, int kPad, int kRows>
+// Begins to load the pixels from row y0 on, of the tested columns, which begin at x0, a multiple of 8; where the tile
+// leaves the level they do not matter.
+template <int kThreads, int kRows>
 __device__ __forceinline__ void LoadTile(const Level& level, int x0, int y0, uint8_t (&pixels)[kRows][kPitch]) {
-  constexpr int kVectors = (kTestedColumns + 2 * kPad) / 8;
-  constexpr int kRowsAtOnce = kThreads / kVectors;
+  constexpr int kVectors = kTestedColumns / 8;
+  static_assert(kThreads % kVectors == 0);
   const int vector = threadIdx.x % kVectors;
-  const uint8_t* column = level.image + Clamp(x0 - kPad + 8 * vector, 0, level.pitch - 8);
-  if (static_cast<int>(threadIdx.x) < kRowsAtOnce * kVectors) {
+  const uint8_t* column = level.image + Clamp(x0 + 8 * vector, 0, level.pitch - 8);
 #pragma unroll
-    for (int first = 0; first < kRows; first += kRowsAtOnce) {
-      const int row = first + static_cast<int>(threadIdx.x) / kVectors;
-      if (row >= kRows) break;
-      const int y = Clamp(y0 + row, 0, level.height - 1);
-      CopyAsync8(&pixels[row][kPadX - kPad + 8 * vector], column + static_cast<size_t>(y) * level.pitch);
-    }
+  for (int first = 0; first < kRows; first += kThreads / kVectors) {
+    const int row = first + static_cast<int>(threadIdx.x) / kVectors;
+    if (row >= kRows) break;
+    const int y = Clamp(y0 + row, 0, level.height - 1);
+    CopyAsync8(&pixels[row][8 * vector], column + static_cast<size_t>(y) * level.pitch);
   }
 }
 

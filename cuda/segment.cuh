@@ -61,6 +61,14 @@ __device__ __forceinline__ uint32_t HasRun(const uint32_t m[8]) {
   return kRun == 4 ? even | odd : even & odd;
 }
 
+// ~HasRun(~m), without the complements: of a difference they would be instructions of their own.
+template <int kRun>
+__device__ __forceinline__ uint32_t LacksRun(const uint32_t m[8]) {
+  const uint32_t even = ((m[0] | m[1]) & (m[4] | m[5])) | ((m[2] | m[3]) & (m[6] | m[7]));
+  const uint32_t odd = ((m[1] | m[2]) & (m[5] | m[6])) | ((m[3] | m[4]) & (m[7] | m[0]));
+  return kRun == 4 ? even & odd : even | odd;
+}
+
 // The halved even ring pixels of four neighbouring pixels.
 struct EvenRing {
   uint32_t pixel[8];
@@ -76,13 +84,13 @@ struct SegmentMarks {
 template <int kArc>
 __device__ __forceinline__ SegmentMarks SegmentTest(const EvenRing& ring, const SegmentBounds& bounds) {
   constexpr int kRun = kArc < 10 ? 4 : 5;
-  uint32_t bright[8], dark[8];
+  uint32_t bright[8], not_dark[8];
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
     bright[i] = ring.pixel[i] - bounds.bright;
-    dark[i] = ~(ring.pixel[i] - bounds.dark);
+    not_dark[i] = ring.pixel[i] - bounds.dark;
   }
-  return {HasRun<kRun>(bright), HasRun<kRun>(dark)};
+  return {HasRun<kRun>(bright), ~LacksRun<kRun>(not_dark)};
 }
 
 }  // namespace glint::cuda

@@ -240,6 +240,23 @@ TEST_F(CudaDetectorsTest, ManyCells) {
   EXPECT_GT(found_, 10000u);
 }
 
+// Tiles for which all multiprocessors have room, of a single level and of more.
+TEST_F(CudaDetectorsTest, ManyTiles) {
+  const Image image = testing::Texture({1000, 701}, 12, 1);
+  for (DetectorOptions options : {Preset("fast_grid"), Preset("bfrost")}) {
+    options.descriptor = Descriptor::kNone;
+    for (Score score : {Score::kMaxThreshold, Score::kHarris, Score::kSadCircle, Score::kSadArc}) {
+      options.score = score;
+      for (int arc = kMinArcLength; arc <= kMaxArcLength; ++arc) {
+        options.arc_length = arc;
+        options.levels = arc % 2 + static_cast<int>(score) % 2 + 1;
+        options.suppression_radius = (arc + static_cast<int>(score)) % (kMaxSuppressionRadius + 1);
+        EXPECT_TRUE(Equal(options, image));
+      }
+    }
+  }
+}
+
 TEST_F(CudaDetectorsTest, LongestSides) {
   for (const DetectorOptions& options : Presets()) {
     EXPECT_TRUE(Equal(options, testing::Texture({kMaxImageSide, 70}, 6)));
