@@ -100,11 +100,16 @@ class FakeApi final : public Api {
     if (e == cudaSuccess) std::memset(pointer, value, bytes);
     return e;
   }
-  cudaError_t FuncSetSharedBytes(const void*, int) override { return Call(); }
+  cudaError_t FuncSetSharedBytes(const void* kernel, int bytes) override {
+    shared_bytes_[kernel] = static_cast<size_t>(bytes);
+    return Call();
+  }
   cudaError_t LaunchKernel(const KernelLaunch& launch, void**, cudaStream_t) override {
     EXPECT_NE(launch.kernel, nullptr);
     EXPECT_GT(launch.grid.x * launch.grid.y * launch.grid.z, 0u);
     EXPECT_LE(launch.grid.y, 65535u);
+    const auto reserved = shared_bytes_.find(launch.kernel);
+    EXPECT_LE(launch.shared_bytes, reserved != shared_bytes_.end() ? reserved->second : size_t{48} << 10);
     return Call();
   }
   cudaError_t StreamCreate(cudaStream_t* s) override { return Create(s); }
@@ -201,6 +206,7 @@ class FakeApi final : public Api {
   }
 
   bool capturing_ = false;
+  std::map<const void*, size_t> shared_bytes_;  // that kernels may have at most
   cudaError_t last_ = cudaSuccess;
 };
 

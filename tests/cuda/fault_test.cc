@@ -124,6 +124,28 @@ TEST(CudaFaults, AFrameOfAKnownShapeAllocatesNothing) {
   EXPECT_EQ(api.live, live);
 }
 
+// The corner stage's kernels, whose launches differ by the score and by how many tiles there are: the fake runtime
+// expects that no launch shares more memory than its kernel was given.
+TEST(CudaFaults, LaunchesShareWhatIsReserved) {
+  FakeApi api;
+  auto pipeline = PipelineFactory::Create({}, &api);
+  ASSERT_TRUE(pipeline.ok()) << pipeline.status();
+  Features features;
+  for (DetectorOptions options : {PresetOptions("fast_grid").value(), PresetOptions("bfrost").value()}) {
+    options.levels = 2;
+    for (Score score : {Score::kMaxThreshold, Score::kHarris, Score::kSadCircle, Score::kSadArc}) {
+      options.score = score;
+      for (int arc = kMinArcLength; arc <= kMaxArcLength; ++arc) {
+        options.arc_length = arc;
+        for (const Shape& shape : {Shape{100, 80}, Shape{300, 200}, Shape{500, 200}, Shape{1000, 701}}) {
+          const absl::Status status = (*pipeline)->Detect(options, testing::Flat(shape, 1), {}, &features, nullptr);
+          EXPECT_TRUE(status.ok()) << status;
+        }
+      }
+    }
+  }
+}
+
 // Clients that change shapes cannot make a pipeline grow without bound.
 TEST(CudaFaults, GraphsAreBounded) {
   FakeApi api;
