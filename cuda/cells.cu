@@ -5,6 +5,7 @@
 // corner, is known: most often in a single cell of the level. So each lane looks through a level or some, and the
 // window's pixels gather in shared memory what it finds there; a pixel is answered for by its strongest corner. No
 // order of any kind can be seen in the outcome, and nothing is kept from frame to frame.
+#include "cuda/map_bins.cuh"
 #include "cuda/map_cells.cuh"
 #include "cuda/map_device.cuh"
 #include "cuda/map_stages.h"
@@ -185,11 +186,7 @@ __global__ void __launch_bounds__(kThreads)
   AllowSuccessor();  // not before: its blocks would be placed where there is room now, unevenly
   if (threadIdx.x >= kCells) return;
   const Candidate c = survivor[threadIdx.x];
-  if (map.ranks) {
-    AppendToShortlist(frame, map.counters->list[turn].count, c.key != 0, c);
-  } else {
-    AppendCandidate(frame, map, c.key != 0, c);
-  }
+  AppendToBucket(frame, map, turn, c.key != 0, c);
 }
 
 }  // namespace

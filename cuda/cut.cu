@@ -1,10 +1,11 @@
 // The best of the candidates, exactly: those that fewer than the wanted number exceed (cv::KeyPointsFilter::retainBest,
 // ties kept), over the image or for each level.
 //
-// The histogram tells in which bin the cut falls. Candidates above it go to the shortlists, those in it to a list of
-// their own, from which one block of each level then selects by the key's bytes, most significant first. With one cut
-// for the image these, too, go to the shortlists: the ranking's blocks then find for themselves which of them stay.
-#include "cuda/map_device.cuh"
+// The histogram tells in which bin the cut falls. With a cut for each level, candidates above it go to the shortlists,
+// those in it to a list of their own, from which one block of each level then selects by the key's bytes, most
+// significant first. With one cut for the image all of them go to the ranking's buckets: its blocks then find for
+// themselves which of them stay.
+#include "cuda/map_bins.cuh"
 #include "cuda/map_stages.h"
 #include "cuda/runtime/error.h"
 
@@ -60,13 +61,11 @@ __global__ void __launch_bounds__(kThreads)
   WaitForPredecessor();
   const int warp = threadIdx.x / kWarp;
   const uint32_t total = frame.counters->candidates;
-  MapList& list = map.counters->list[map.counters->turn];
+  const uint32_t turn = map.counters->turn;
   uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (blockIdx.x * kThreads >= total) return;
   Candidate c = {0, 0};
   if (i < total) c = frame.candidates[i];
-  uint32_t* counts = map.cut_by_level ? frame.counters->shortlisted : list.count;  // the former: as cv::ORB's kind
-  uint32_t* edge_counts = map.cut_by_level ? map.counters->edges : &list.edges;
   const int groups = map.cut_by_level ? frame.levels : 1;
   for (int g = warp; g < groups; g += kThreads / kWarp) {
     const Cut found = FindCut(frame.counters->histogram[g], WantedOf(frame, map, g));
@@ -79,12 +78,16 @@ __global__ void __launch_bounds__(kThreads)
     const int bin = HarrisBin(c.key);
     const bool on_edge = i < total && bin == cut[g];
     const bool stays = i < total && (bin > cut[g] || (on_edge && !map.cut_by_level));
-    const Reserved edge = Reserve(edge_counts, on_edge, g);
-    const Reserved reserved = Reserve(counts, stays, l);
-    const uint32_t edge_place = edge.Place();
-    const uint32_t place = reserved.Place();
-    if (on_edge) map.edges[map.level[g].first_edge + edge_place] = c;
-    if (stays) frame.level[l].shortlist[place] = c;
+    if (map.cut_by_level) {
+      const Reserved edge = Reserve(map.counters->edges, on_edge, g);
+      const Reserved reserved = Reserve(frame.counters->shortlisted, stays, l);  // as cv::ORB's kind
+      const uint32_t edge_place = edge.Place();
+      const uint32_t place = reserved.Place();
+      if (on_edge) map.edges[map.level[g].first_edge + edge_place] = c;
+      if (stays) frame.level[l].shortlist[place] = c;
+    } else {
+      AppendToBucket(frame, map, turn, stays, c);
+    }
     i += gridDim.x * kThreads;
     if (i - threadIdx.x >= total) break;
     if (i < total) c = frame.candidates[i];

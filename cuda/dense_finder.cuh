@@ -1,55 +1,65 @@
-// The maxima that a warp of dense Harris has found, on their way to the shortlist, and what it knows of the greatest
+// The maxima that a warp of dense Harris has found, on their way to the ranking, and what it knows of the greatest
 // measure.
 #ifndef GLINT_CUDA_DENSE_FINDER_CUH_
 #define GLINT_CUDA_DENSE_FINDER_CUH_
 
 #include "cuda/dense_strip.cuh"
+#include "cuda/map_bins.cuh"
 
 namespace glint::cuda {
 
-// How many of what a warp found are over `least`. All lanes must call.
-__device__ __forceinline__ uint32_t CountOver(const Candidate* found, int count, uint32_t least) {
-  uint32_t over = 0;
+// Puts what of the maxima that a warp has found is over `least` into the ranking's buckets, kAtOnce of each lane at a
+// time. All lanes must call.
+template <int kAtOnce>
+__device__ __forceinline__ void ListFound(const Frame& frame, const MapFrame& map, uint32_t turn,
+                                          const Candidate* found, int count, uint32_t least) {
+  __syncwarp();
 #pragma unroll 1
-  for (int first = 0; first < count; first += kWarp) {
-    const int i = first + static_cast<int>(threadIdx.x) % kWarp;
-    over += __popc(__ballot_sync(kFullWarp, i < count && found[i].key > least));
+  for (int first = 0; first < count; first += kAtOnce * kWarp) {
+    Candidate c[kAtOnce];
+    BucketPlace place[kAtOnce];
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const int at = first + i * kWarp + static_cast<int>(threadIdx.x) % kWarp;
+      c[i] = {0, 0};
+      if (at < count) c[i] = found[at];
+      if (c[i].key > least) place[i].Take(map, turn, c[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) place[i].Put(frame, map, turn, c[i]);
   }
-  return over;
+  __syncwarp();
 }
 
-// Copies those. All lanes must call.
-__device__ __forceinline__ void CopyOver(const Candidate* found, int count, uint32_t least, Candidate* to) {
+// When a warp has no more than `room` for others: keeps only what is over `least`; if that is not less, none of it.
+// Returns how many are kept. In a few registers. All lanes must call.
+static __device__ __noinline__ int MakeRoomIn(const Frame& frame, const MapFrame& map, uint32_t turn, Candidate* found,
+                                              int count, int room, uint32_t least) {
+  __syncwarp();
+  int over = 0;
 #pragma unroll 1
   for (int first = 0; first < count; first += kWarp) {
     const int i = first + static_cast<int>(threadIdx.x) % kWarp;
     Candidate c = {0, 0};
     if (i < count) c = found[i];
     const unsigned lanes = __ballot_sync(kFullWarp, c.key > least);
-    if (c.key > least) to[LanesBelow(lanes)] = c;
-    to += __popc(lanes);
+    __syncwarp();
+    if (c.key > least) found[over + LanesBelow(lanes)] = c;
+    over += __popc(lanes);
   }
-}
-
-// When a warp has no more room. All lanes must call.
-static __device__ __noinline__ void MoveFound(const Candidate* found, int count, uint32_t least, uint32_t* total,
-                                              Candidate* candidates) {
-  __syncwarp();
-  const uint32_t over = CountOver(found, count, least);
-  uint32_t base = 0;
-  if (threadIdx.x % kWarp == 0) base = atomicAdd(total, over);
-  CopyOver(found, count, least, candidates + __shfl_sync(kFullWarp, base, 0));
-  __syncwarp();
+  if (over <= room) return over;
+  ListFound<1>(frame, map, turn, found, over, least);
+  return 0;
 }
 
 // What a warp lists and what it knows of the greatest measure.
 template <bool kByOne>
 struct Finder {
+  const Frame& frame;
   const MapFrame& map;
   const Level& level;
   DenseTile<kByOne>& tile;
   Candidate* found;
-  MapList& list;
   int warp;
   int lane;
   int x;                        // of the lane's leftmost column
@@ -73,8 +83,9 @@ struct Finder {
     if (known > of_block && lane == 0) atomicMax(&tile.greatest, known);
     known = max(known, of_block);
     if (warp == 0) {
-      if (known > seen && lane == 0) atomicMax(&list.greatest, known);
-      seen = *static_cast<volatile const uint32_t*>(&list.greatest);  // on its way until the next call
+      if (known > seen && lane == 0) atomicMax(&map.counters->list[tile.turn].greatest, known);
+      seen = *static_cast<volatile const uint32_t*>(
+          &map.counters->list[tile.turn].greatest);  // on its way until the next call
     }
     SetLeast(known);
   }
@@ -83,30 +94,21 @@ struct Finder {
   }
 
   __device__ __forceinline__ void MakeRoom(int wanted) {
-    if (count <= kFound<kByOne> - wanted) return;
-    MoveFound(found, count, LeastKey(), &list.count[0], level.shortlist);
-    count = 0;
+    constexpr int kRoom = kFound<kByOne>;
+    if (count <= kRoom - wanted) return;
+    count = MakeRoomIn(frame, map, tile.turn, found, count, kRoom - wanted, LeastKey());
   }
 
-  // Lists what the block's warps have found, all at once: so many additions to one place in memory take their time. All
-  // threads must call.
+  // Lists what is left, when all of the block know the greatest measure of them. All threads must call.
   __device__ __forceinline__ void Finish() {
     if (map.is_fraction) {
       const uint32_t known = max(seen, WarpMax(has_measures ? OrderedKey(__float_as_uint(greatest)) : 0));
       if (lane == 0) atomicMax(&tile.greatest, known);
       __syncthreads();
-      if (threadIdx.x == 0 && tile.greatest > seen) atomicMax(&list.greatest, tile.greatest);
+      if (threadIdx.x == 0 && tile.greatest > seen) atomicMax(&map.counters->list[tile.turn].greatest, tile.greatest);
       SetLeast(tile.greatest);
     }
-    __syncwarp();
-    const uint32_t over = CountOver(found, count, LeastKey());
-    uint32_t place = 0;
-    if (lane == 0 && over > 0) place = atomicAdd(&tile.listed, over);
-    __syncthreads();
-    if (threadIdx.x == 0 && tile.listed > 0) tile.base = atomicAdd(&list.count[0], tile.listed);
-    __syncthreads();
-    place = __shfl_sync(kFullWarp, place, 0);
-    if (over > 0) CopyOver(found, count, LeastKey(), level.shortlist + tile.base + place);
+    ListFound<4>(frame, map, tile.turn, found, count, LeastKey());
   }
 
   // Appends maxima, one per lane at most. All lanes must call.

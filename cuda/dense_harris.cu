@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(kTileWarps<kByOne>* kWarp, kBlocks<kRadius, kB
   constexpr int kWarps = kTileWarps<kByOne>;
   __shared__ DenseTile<kByOne> tile;
   AllowSuccessor();
-  MapList& list = map.counters->list[BeginTurn(map)];
+  const uint32_t turn = BeginTurn(map);
   WaitForPredecessor();
   const int warp = threadIdx.x / kWarp;
   const int lane = threadIdx.x % kWarp;
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(kTileWarps<kByOne>* kWarp, kBlocks<kRadius, kB
   tile.places.Fill(level, strip_x, top);
   if (threadIdx.x == 0) {
     tile.greatest = 0x80000000u;
-    tile.listed = 0;
+    tile.turn = turn;
   }
   __syncthreads();
   const LanePixels pixels(level, strip_x, tile.places);
@@ -50,11 +50,11 @@ __global__ void __launch_bounds__(kTileWarps<kByOne>* kWarp, kBlocks<kRadius, kB
   const int y1 = Min(y0 + map.strip_rows, level.height);
   const int x0 = strip_x + span.first;
   constexpr int kSide = SideLanes(kRadius);
-  Finder<kByOne> finder = {map,
+  Finder<kByOne> finder = {frame,
+                           map,
                            level,
                            tile,
                            tile.found[warp],
-                           list,
                            warp,
                            lane,
                            strip_x + kLaneColumns * lane,

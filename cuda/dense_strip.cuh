@@ -32,8 +32,7 @@ struct DenseTile {
     Candidate found[kTileWarps<kByOne>][kFound<kByOne>];
   };
   uint32_t greatest;  // OrderedKey() of the greatest measure that the block knows of, at least 0
-  uint32_t listed;    // maxima to list at the end, and where
-  uint32_t base;
+  uint32_t turn;      // see BeginTurn()
 };
 
 // Lanes at each side of a strip that have columns without a measure, as the window needs more than the strip has.

@@ -46,58 +46,36 @@ __device__ __forceinline__ uint32_t FindBits(F for_each, uint32_t least, uint32_
   return least;
 }
 
-// The least key that stays if `wanted` of the image do, of more, and all that tie with the last of
-// them: first the bin that it is in, then its other bits. `bin_of`: of one level; memory.above are its sums, if
-// `counted`, else 0; it is 0 afterwards. All threads must call.
-template <bool kCells>
-__device__ __forceinline__ uint32_t FindLeast(const Source<kCells>& source, const Binning& bin_of, bool counted,
-                                              uint32_t wanted, Memory& memory) {
-  if (!counted) {
-    source.ForEach([&](Candidate c) { atomicAdd(&memory.above[bin_of.OfKey(c.key)], 1u); });
-    __syncthreads();
-    SumBinsAbove(memory);
-    __syncthreads();
-  }
+// The least key that stays if `wanted` of the image do, of more, and all that tie with the last of them: first the key
+// bin that it is in, then its other bits. memory.above: counts of the key bins, the last of them in the last bins; 0
+// afterwards. `for_each(f, key_bin)` calls f with each key of the bin. All threads must call.
+template <typename F>
+__device__ __forceinline__ uint32_t FindLeast(F for_each, const MapFrame& map, const Binning& bin_of, uint32_t wanted,
+                                              Memory& memory) {
+  SumBinsAbove(memory);
+  __syncthreads();
   const Digit found = FindDigit(&wanted, memory);
-  const auto bin = static_cast<int>(found.value);
+  const int last = bin_of.KeyBins() - 1;
+  const int bin = static_cast<int>(found.value) - bin_of.KeyPlace(0);
+  if (map.by_score) return KeyOf(map, static_cast<uint32_t>(bin));
   // A bin's keys have their leading bits in common; but the first and the last bin hold all that is beyond them.
-  const bool open = bin == 0 || bin == kRankBins - 1;
-  uint32_t least = open ? 0 : static_cast<uint32_t>(bin_of.top - (kRankBins - 1) + bin) << bin_of.shift;
+  const bool open = bin == 0 || bin == last;
+  const uint32_t top = kKeyOfOne >> bin_of.shift;
+  uint32_t least = open ? 0 : (top - static_cast<uint32_t>(last - bin)) << bin_of.shift;
   if (open || !found.all) {
-    const auto keys = [&](auto f) {
-      source.ForEach([&](Candidate c) {
-        if (bin_of.OfKey(c.key) == bin) f(c.key);
-      });
-    };
-    least = FindBits(keys, least, open ? 0 : ~0u << bin_of.shift, open ? 32 : bin_of.shift, 0, wanted, memory);
+    // Scores below 2^16 leave a float's last bits 0.
+    const int low = map.score == Score::kHarris ? 0 : 7;
+    least = FindBits([&](auto f) { for_each(f, bin); }, least, open ? 0 : ~0u << bin_of.shift, open ? 32 : bin_of.shift,
+                     low, wanted, memory);
   }
   // What the last bin's keys have in common may be more than the bits known when all of them stayed.
-  if (bin == kRankBins - 1) least = max(least, static_cast<uint32_t>(bin_of.top) << bin_of.shift);
-  return max(least, source.least);
-}
-
-// Likewise after the cut by image, by which more are above the bin in which the wanted-th largest falls and in it than
-// wanted, or all there are. memory.above is 0 before and afterwards.
-__device__ __forceinline__ uint32_t FindLeastOnEdge(const Source<false>& source, const MapFrame& map, Memory& memory) {
-  const uint32_t edges = Lists{map.counters->list}.Edges();
-  const auto listed = static_cast<uint32_t>(WarpSum(static_cast<int>(source.count)));
-  if (listed <= map.wanted) return 0;
-  const uint32_t key = map.edges[0].key;
-  const int bin = HarrisBin(key);
-  const bool open = bin == 0 || bin == kBins - 1;
-  // Scores below 2^16 leave a float's last bits 0.
-  const int low = map.score == Score::kHarris ? 0 : kHarrisBinShift - kRankBits;
-  const auto keys = [&](auto f) {
-    for (uint32_t i = threadIdx.x; i < edges; i += kMapRankThreads) f(map.edges[i].key);
-  };
-  const uint32_t known = open ? 0 : ~0u << kHarrisBinShift;
-  return FindBits(keys, key & known, known, open ? 32 : kHarrisBinShift, low, map.wanted - (listed - edges), memory);
+  return bin == last ? max(least, top << bin_of.shift) : least;
 }
 
 // The key from which on a dense detector's measures are over its threshold, as reference::OverThreshold has it.
-__device__ __forceinline__ uint32_t LeastOver(const MapFrame& map, uint32_t greatest) {
+__device__ __forceinline__ uint32_t LeastOver(const MapFrame& map) {
   float threshold = map.response_threshold;
-  if (map.is_fraction) threshold *= __uint_as_float(FromOrderedKey(greatest));
+  if (map.is_fraction) threshold *= __uint_as_float(FromOrderedKey(Lists{map.counters->list}.Greatest()));
   return OrderedKey(__float_as_uint(threshold > 0 ? threshold : 0)) + 1;
 }
 

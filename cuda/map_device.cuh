@@ -45,7 +45,8 @@ __device__ __forceinline__ uint32_t BeginTurn(const MapFrame& map) {
   for (uint32_t i = thread; i < map.cell_count; i += threads) next[i] = 0;
   if (thread == 0) map.counters->turn = turn;
   auto* list = reinterpret_cast<uint32_t*>(&map.counters->list[turn ^ 1]);
-  if (thread < sizeof(MapList) / sizeof(uint32_t)) list[thread] = 0;
+#pragma unroll 1
+  for (uint32_t i = thread; i < map.list_words; i += threads) list[i] = 0;
   return turn;
 }
 
@@ -74,20 +75,6 @@ __device__ __forceinline__ Reserved Reserve(uint32_t* counts, bool has, int list
 __device__ __forceinline__ void AppendToShortlist(const Frame& frame, uint32_t* counts, bool has, Candidate c) {
   const uint32_t place = Reserve(counts, has, LevelOf(c.position)).Place();
   if (has) frame.level[LevelOf(c.position)].shortlist[place] = c;
-}
-
-// Appends to the candidates and their histogram. All lanes of the warp must call; `has`: this lane has a corner.
-__device__ __forceinline__ void AppendCandidate(const Frame& frame, const MapFrame& map, bool has, Candidate c) {
-  const unsigned lanes = __ballot_sync(kFullWarp, has);
-  if (lanes == 0) return;
-  uint32_t base = 0;
-  if (threadIdx.x % kWarp == 0) {
-    base = atomicAdd(&frame.counters->candidates, static_cast<uint32_t>(__popc(lanes)));
-  }
-  base = __shfl_sync(kFullWarp, base, 0);
-  if (!has) return;
-  frame.candidates[base + LanesBelow(lanes)] = c;
-  atomicAdd(&frame.counters->histogram[GroupOf(map, LevelOf(c.position))][HarrisBin(c.key)], 1u);
 }
 
 // HarrisResponse() at a pixel of a level; reflections outside.

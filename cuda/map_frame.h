@@ -26,16 +26,20 @@ GLINT_HD inline uint64_t CellEntry(uint32_t position, uint32_t raw) {
 GLINT_HD inline uint32_t RawOf(uint64_t entry) { return static_cast<uint32_t>(entry >> 32); }
 GLINT_HD inline uint32_t PositionOf(uint64_t entry) { return ~static_cast<uint32_t>(entry); }
 
-// What RankMap() ranks if that is not cells; it is in the levels' shortlists.
+inline constexpr int kRankBits = 11;         // of the ranking's bins
+inline constexpr uint32_t kBucketRoom = 64;  // of a bin's entries
+
+// What is to be ranked if that is not cells: in MapFrame::buckets and, where these have no room, the levels'
+// shortlists.
 struct MapList {
-  uint32_t count[kMaxLevels];
-  uint32_t greatest;  // OrderedKey of the level's greatest Harris measure, if it is positive; else 0
-  uint32_t edges;     // of the image, see MapFrame::edges; also in the shortlists
+  uint32_t count[kMaxLevels];  // of the shortlists
+  uint32_t greatest;           // OrderedKey of the level's greatest Harris measure, if it is positive; else 0
+  alignas(32) uint32_t of_bin[1 << kRankBits];  // entries of the bins, see MapFrame::spread
 };
 
 // Written with atomics, as Counters.
 struct MapCounters {
-  uint32_t edges[kMaxLevels];  // of the levels, see MapFrame::edges, if each has a cut; zero between frames
+  uint32_t edges[kMaxLevels];  // of the levels, see MapFrame::edges; zero between frames
   // Frames take turns, 0 and 1: each has cells and a list of its own, which the corner stage of the one before clears.
   // The corner stage reads next_turn and sets turn to it; the last stage that needs them does the opposite.
   uint32_t turn;
@@ -80,7 +84,6 @@ inline constexpr int kMostAtOnce = 512;
 // Where cells are told apart; up to it, the rings of what matters in a tile lie within the columns that it tests.
 inline constexpr int kMaxPieceRadius = 1;  // of suppression
 
-inline constexpr int kRankBits = 11;               // of the ranking's bins
 inline constexpr uint32_t kKeyOfOne = 0xbf800000;  // OrderedKey() of 1.0
 
 // Keys of candidates are OrderedKey()s of floats: Harris measures, or integer scores times key_scale, a power of 2 that
@@ -90,7 +93,7 @@ struct MapFrame {
   Pyramid pyramid;
   Score score;
   bool is_dense;      // CornerTest::kEveryPixel
-  bool ranks;         // by RankMap() alone; else the candidates are cut first
+  bool ranks;         // without a cut of the candidates first
   bool cut_by_level;  // else by image
   // The corner stage's last block ranks, without RankMap(): what the options and the image allow, and for this launch.
   bool may_rank_at_once, ranks_at_once;
@@ -104,11 +107,16 @@ struct MapFrame {
   uint32_t most;    // cells or candidates there can be
   int level_bits;   // the ranking has 2^level_bits bins for each level, and
   int rank_shift;   // takes a key's bits from this one on;
-  bool by_score;    // or whole scores below 256, and for each 2^tie_bits bins of rows, of 2^tie_shift rows,
+  bool by_score;    // or whole scores below 256, and for each 2^tie_bits bins of rows, of 2^tie_shift rows;
+  float per_score;  // then 1 / key_scale, else 0
   int tie_bits, tie_shift;
+  // Counts of neighbouring bins are 2^spread apart: 3 where so many add to them at the same time that they must be in
+  // different sectors of memory, else 0, so that a warp adds to some at once.
+  int spread;
   float key_scale;
   uint32_t cell_count;
-  int bands;  // of the integral images of all levels
+  uint32_t list_words;  // of MapList, that are used
+  int bands;            // of the integral images of all levels
 
   // Dense Harris.
   int block_radius;
@@ -123,7 +131,8 @@ struct MapFrame {
 
   MapCounters* counters;
   uint64_t* cells;             // CellEntry()s, 0: empty; cell_count for each turn
-  Candidate* edges;            // in the bin in which the cut of their level or of the image falls
+  Candidate* edges;            // in the bin in which the cut of their level falls
+  Candidate* buckets;          // kBucketRoom for each of the ranking's bins; not for image cells and cuts by level
   const BfrostRegion* bfrost;  // of pattern half h, region i: at element h * kBfrostRegions + i
   MapLevel level[kMaxLevels];
 };

@@ -28,9 +28,9 @@ absl::Status EnqueueSelection(StreamView stream, const DetectorOptions& options,
                               const MapFrame& map, int multiprocessors) {
   if (map.sink == Sink::kLevelCells) GLINT_RETURN_IF_ERROR(Aggregate(stream, frame, map, multiprocessors));
   if (RanksFew(frame, map, multiprocessors)) return RankFew(stream, frame, map);
-  if (map.ranks) return RankMap(stream, frame, map, multiprocessors);
-  GLINT_RETURN_IF_ERROR(CutCandidates(stream, frame, map, multiprocessors));
-  if (!map.cut_by_level) return RankMap(stream, frame, map, multiprocessors);
+  if (map.sink == Sink::kImageCells) return RankMap(stream, frame, map, multiprocessors);
+  if (!map.ranks) GLINT_RETURN_IF_ERROR(CutCandidates(stream, frame, map, multiprocessors));
+  if (map.ranks || !map.cut_by_level) return RankBuckets(stream, frame, map, multiprocessors);
   if (options.ranking == Ranking::kHarris) GLINT_RETURN_IF_ERROR(RescoreShortlists(stream, frame, multiprocessors));
   return Orient(stream, frame, /*harris_keys=*/true, multiprocessors);
 }

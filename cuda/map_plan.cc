@@ -1,6 +1,7 @@
 #include "cuda/map_plan.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 
@@ -113,6 +114,11 @@ MapPlan::MapPlan(const DetectorOptions& options, const Frame& frame, int multipr
   PlanCells(options, frame);
   PlanRanking(options, frame, add_scratch);
   if (options.descriptor == Descriptor::kBfrost) PlanIntegrals(options, frame, add_scratch, add_table);
+  const bool in_buckets = map_.sink != Sink::kImageCells && (map_.ranks || !map_.cut_by_level);
+  // What is left by a cut has much the same scores.
+  map_.spread = map_.ranks ? 0 : 3;
+  map_.list_words = (in_buckets ? sizeof(MapList) : offsetof(MapList, of_bin)) / sizeof(uint32_t);
+  if (in_buckets) buckets_offset_ = add_scratch((size_t{kBucketRoom} << kRankBits) * sizeof(Candidate));
 }
 
 void MapPlan::PlanTiles(const DetectorOptions& options, const Frame& frame) {
@@ -175,26 +181,25 @@ void MapPlan::PlanRanking(const DetectorOptions& options, const Frame& frame, co
     map_.level[l].first_edge = static_cast<uint32_t>(candidates);
     if (frame.level[l].width > 0) candidates += MaxMapCorners(options, plan, l);
   }
-  // To rank everything by counting it in every block pays as long as most of it stays; cells and dense Harris, which
-  // knows its threshold, bring little else.
-  map_.ranks = options.selection == Selection::kGrid || map_.is_dense ||
-               (!map_.cut_by_level && candidates <= size_t{2} * map_.wanted);
+  // What levels' cells and dense Harris bring goes straight to the ranking's buckets.
+  map_.ranks = map_.sink != Sink::kList || map_.is_dense;
   map_.may_rank_at_once = map_.sink == Sink::kImageCells && options.score != Score::kHarris &&
                           options.orientation == Orientation::kNone && options.descriptor != Descriptor::kBfrost &&
                           map_.cell_count <= std::min<uint32_t>(map_.wanted, kMostAtOnce);
-  if (!map_.ranks) edges_offset_ = add_scratch(candidates * sizeof(Candidate));
+  if (!map_.ranks && map_.cut_by_level) edges_offset_ = add_scratch(candidates * sizeof(Candidate));
   map_.most = map_.sink == Sink::kImageCells ? map_.cell_count : static_cast<uint32_t>(candidates);
   // The levels share the bins.
   map_.level_bits = kRankBits;
   for (int slots = 1; slots < frame.levels; slots *= 2) --map_.level_bits;
-  // Integer scores and fractions of the greatest measure span few octaves, measures many.
-  const int octave_bits = options.score == Score::kHarris && !map_.is_fraction ? 5 : 3;
+  // Integer scores span few octaves, measures many.
+  const int octave_bits = options.score == Score::kHarris ? 5 : 3;
   constexpr int kMantissaBits = 23;
   map_.rank_shift = kMantissaBits + octave_bits - map_.level_bits;
   constexpr int kScoreBits = 8;
   map_.by_score =
       options.score == Score::kMaxThreshold && map_.sink != Sink::kLevelCells && map_.level_bits >= kScoreBits;
   if (!map_.by_score) return;
+  map_.per_score = 1 / map_.key_scale;
   map_.tie_bits = map_.level_bits - kScoreBits;
   while (frame.level[0].height > 1 << (map_.tie_shift + map_.tie_bits)) ++map_.tie_shift;
 }
@@ -241,6 +246,7 @@ MapFrame MapPlan::Place(const Frame& frame, uint8_t* scratch, uint8_t* tables, u
   map.counters = reinterpret_cast<MapCounters*>(state + counters_offset_);
   map.cells = reinterpret_cast<uint64_t*>(state + cells_offset_);
   map.edges = reinterpret_cast<Candidate*>(scratch + edges_offset_);
+  map.buckets = reinterpret_cast<Candidate*>(scratch + buckets_offset_);
   map.bfrost = reinterpret_cast<const BfrostRegion*>(tables + bfrost_offset_);
   map.smooth = smooth_ ? scratch + smooth_offset_ : nullptr;
   map.harris_image = smooth_ ? map.smooth : frame.level[0].image;

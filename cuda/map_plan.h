@@ -54,7 +54,8 @@ class MapPlan {
   // In the state.
   size_t counters_offset_ = 0, cells_offset_ = 0;
   // In scratch.
-  size_t edges_offset_ = 0, smooth_offset_ = 0, sums_offset_[kMaxLevels] = {}, bands_offset_[kMaxLevels] = {};
+  size_t edges_offset_ = 0, buckets_offset_ = 0, smooth_offset_ = 0, sums_offset_[kMaxLevels] = {},
+         bands_offset_[kMaxLevels] = {};
   size_t bfrost_offset_ = 0;  // in tables
 };
 

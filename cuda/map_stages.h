@@ -25,7 +25,7 @@ absl::Status FindMapCorners(StreamView stream, const Frame& frame, const MapFram
 // Whether FindMapCorners() ranks as well, so that RankMap() is not needed.
 bool CornersRank(const Frame& frame, const MapFrame& map, int multiprocessors);
 
-// dense_harris.cu: maxima of the Harris measure at every pixel into the shortlist, and the greatest measure.
+// dense_harris.cu: maxima of the Harris measure at every pixel into the buckets, and the greatest measure.
 absl::Status FindDenseHarris(StreamView stream, const Frame& frame, const MapFrame& map);
 struct DenseTiling {
   int strips_x;   // side by side, which answer for all columns
@@ -34,19 +34,20 @@ struct DenseTiling {
 };
 DenseTiling GetDenseTiling(int width, int block_radius, int radius);
 
-// cells.cu: aggregation over levels: those of the cells' corners that survive it into the shortlists or, without
-// MapFrame::ranks, the candidates.
+// cells.cu: aggregation over levels: those of the cells' corners that survive it into the buckets.
 absl::Status Aggregate(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors);
 
-// map_rank.cu: from the cells or the shortlists to the result. Without MapFrame::ranks after a cut by image.
+// map_rank.cu: from the cells to the result.
 absl::Status RankMap(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors);
+// map_rank_buckets.cu: from the buckets to the result. Without MapFrame::ranks after a cut by image.
+absl::Status RankBuckets(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors);
 
 // map_rank_few.cu: the same for cells, if RanksFew() says so; quicker.
 bool RanksFew(const Frame& frame, const MapFrame& map, int multiprocessors);
 absl::Status RankFew(StreamView stream, const Frame& frame, const MapFrame& map);
 
-// cut.cu: before RankMap() or, if it is by level, Orient(): the best of the candidates into the shortlists, exactly,
-// ties included.
+// cut.cu: before RankBuckets() or, if it is by level, Orient(): the best of the candidates into the buckets or, then
+// exactly, ties included, the shortlists.
 absl::Status CutCandidates(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors);
 // The shortlists' keys become Harris measures.
 absl::Status RescoreShortlists(StreamView stream, const Frame& frame, int multiprocessors);

@@ -210,6 +210,45 @@ TEST_F(CudaDetectorsTest, MoreThanWanted) {
   }
 }
 
+// All of what is found stays, with angles and without; then all but a few, and ties in abundance.
+TEST_F(CudaDetectorsTest, ManyOfWhichMostStay) {
+  for (DetectorOptions options : {Preset("pyca"), Preset("harris"), Preset("bfrost")}) {
+    options.edge_threshold = 3;
+    if (options.corner_test == CornerTest::kEveryPixel) options.response_threshold = 1e-3f;
+    options.cell_width = options.cell_height = 16;
+    for (Orientation orientation : {Orientation::kNone, Orientation::kIntensityCentroid}) {
+      if (options.descriptor == Descriptor::kRbrief) options.descriptor = Descriptor::kNone;
+      if (options.descriptor == Descriptor::kNone) options.orientation = orientation;
+      for (int features : {kMaxFeatures, 3000, 1000}) {
+        options.max_features = features;
+        EXPECT_TRUE(Equal(options, testing::Texture({1000, 700}, 21)));
+        EXPECT_TRUE(Equal(options, testing::Speckle({1000, 700}, 22)));
+      }
+    }
+  }
+  EXPECT_GT(found_, 10000u);
+}
+
+// Thousands in a bin of the ranking: what ties, and measures below all that bins tell apart.
+TEST_F(CudaDetectorsTest, ManyInOneBin) {
+  const Shape shape = {600, 400};
+  for (DetectorOptions options : Presets()) {
+    options.edge_threshold = 3;
+    options.cell_width = options.cell_height = kMinCell;
+    for (int features : {1, 3000, kMaxFeatures}) {
+      options.max_features = features;
+      EXPECT_TRUE(Equal(options, testing::TieGrid(shape)));
+      EXPECT_TRUE(Equal(options, testing::Checkerboard(shape, 7)));
+      EXPECT_TRUE(Equal(options, testing::Noise(shape, 4, 40, 41)));
+    }
+  }
+  DetectorOptions options = Preset("harris");
+  options.orientation = Orientation::kIntensityCentroid;
+  EXPECT_TRUE(Equal(options, testing::TieGrid(shape)));
+  EXPECT_TRUE(Equal(options, testing::Noise(shape, 4, 40, 41)));
+  EXPECT_GT(found_, 30000u);
+}
+
 TEST_F(CudaDetectorsTest, EveryCellOccupiedAndNone) {
   for (DetectorOptions options : {Preset("fast_grid"), Preset("pyca")}) {
     options.edge_threshold = 3;
@@ -310,7 +349,11 @@ TEST_F(CudaDetectorsTest, OnFewMultiprocessors) {
   if (limited.status().code() == absl::StatusCode::kFailedPrecondition) GTEST_SKIP() << limited.status();
   ASSERT_TRUE(limited.ok()) << limited.status();
   pipeline_ = *std::move(limited);
-  for (const DetectorOptions& options : Presets()) EXPECT_TRUE(Equal(options, testing::Noise({640, 480}, 6)));
+  for (const DetectorOptions& options : Presets()) {
+    EXPECT_TRUE(Equal(options, testing::Noise({640, 480}, 6)));
+    EXPECT_TRUE(Equal(options, testing::Noise({640, 480}, 6, 40, 41)));
+    EXPECT_TRUE(Equal(options, testing::TieGrid({640, 480})));
+  }
   // The corners of cells, found piece by piece where tiles are many, up to the borders.
   for (DetectorOptions options : {Preset("fast_grid"), Preset("pyca")}) {
     options.edge_threshold = 3;
