@@ -223,6 +223,10 @@ void MapPlan::PlanDense(const DetectorOptions& options, const Frame& frame, int 
 void MapPlan::PlanIntegrals(const DetectorOptions& options, const Frame& frame, const AddScratch& add_scratch,
                             const AddTable& add_table) {
   integrals_ = true;
+  // From where a page of the device's memory begins: in some other places describing takes 2 us longer, by measurement.
+  constexpr size_t kPage = size_t{1} << 21;
+  const size_t end = add_scratch(0);
+  add_scratch(RoundUp(end, kPage) - end);
   const BfrostPattern pattern = MakeBfrostPattern(options.bfrost_scale);
   std::vector<uint8_t> table(sizeof(pattern.regions));
   std::memcpy(table.data(), pattern.regions, table.size());
