@@ -218,7 +218,10 @@ TEST_F(CudaPipelineTest, TiesAmongOthers) {
   PipelineOptions few;
   few.sm_limit = 8;
   auto limited = Pipeline::Create(few);
-  if (limited.ok()) pipelines.push_back(*std::move(limited));
+  if (limited.status().code() != absl::StatusCode::kFailedPrecondition) {  // this driver or device cannot
+    ASSERT_TRUE(limited.ok()) << limited.status();
+    pipelines.push_back(*std::move(limited));
+  }
   const Image image = TiesAmongOthers({420, 330});
   for (std::unique_ptr<Pipeline>& pipeline : pipelines) {
     pipeline_ = std::move(pipeline);
