@@ -24,10 +24,10 @@ constexpr bool ForShortLists(bool harris_keys, bool orient, bool orb, int thread
 constexpr int BlocksPerMultiprocessor(bool for_short_lists, int threads) {
   return for_short_lists ? 4 : threads == kRankThreads ? 3 : 1;
 }
-// Wanted for each multiprocessor. Each counts its level's whole shortlist, so that few are better unless they have
-// angles to find or compare with all of a short list.
+// Wanted for each multiprocessor, no more than there are at once. Each counts its level's whole shortlist, so that few
+// are better unless they have angles to find or compare with all of a short list.
 constexpr int kRankingBlocks = 2;
-constexpr int kOrientingBlocks = 4;
+constexpr int kOrientingBlocks = 3;
 constexpr int kShortRankingBlocks = 4;
 constexpr int kWideRankingBlocks = 1;
 constexpr int kSmallestPart = 8;  // entries of the shortlist for a block
@@ -59,12 +59,10 @@ __global__ void __launch_bounds__(kThreads, BlocksPerMultiprocessor(ForShortList
   for (uint32_t i = blockIdx.x * kThreads + threadIdx.x; i < kClear; i += gridDim.x * kThreads) clear[i] = 0;
 
   const uint32_t parts = blocks.first[l + 1] - blocks.first[l];
+  const uint32_t index = blockIdx.x - blocks.first[l];
+  if (count == 0 && index == 0 && threadIdx.x == 0) frame.result->kept[l] = 0;
+  if (index >= count) return;
   const uint32_t part = (count + parts - 1) / parts;
-  const uint32_t begin = (blockIdx.x - blocks.first[l]) * part;
-  if (count == 0 && static_cast<int>(blockIdx.x) == blocks.first[l] && threadIdx.x == 0) frame.result->kept[l] = 0;
-  if (begin >= count) return;
-  const uint32_t end = begin + part < count ? begin + part : count;
-
   if (kShort && count <= kShortList && part <= kShortPart) {
     // The bins' memory, which is zero, holds the keys.
 #pragma unroll
@@ -73,21 +71,23 @@ __global__ void __launch_bounds__(kThreads, BlocksPerMultiprocessor(ForShortList
       if (entry < count) memory.above[entry] = head.corner[j].key;
     }
     __syncthreads();
+    const uint32_t begin = index * part;
+    const uint32_t end = begin + part < count ? begin + part : count;
     RankShortList(level, memory.above, count, begin, end, [&](const Rank& r, uint32_t key, const Listed& listed) {
       Keep<false>(frame, l, count, r, Precedence({listed.position, key}), 0, listed.angle, memory);
     });
     return;
   }
   if (kShort) LoadListed<kOrb>(level, listed);
-  RankPlaces<kHarrisKeys, kOrient, kOrb, kThreads>(frame, l, count, begin, end, head, listed, memory);
+  RankPlaces<kHarrisKeys, kOrient, kOrb, kThreads>(frame, l, count, index, parts, head, listed, memory);
 }
 
 __global__ void NothingKernel() {}
 
-template <bool kHarrisKeys, bool kOrb>
+template <bool kHarrisKeys, bool kOrb, int kThreads = kRankThreads>
 const void* KernelFor(bool orient) {
-  return orient ? reinterpret_cast<const void*>(&OrientKernel<kHarrisKeys, true, kOrb, kRankThreads>)
-                : reinterpret_cast<const void*>(&OrientKernel<kHarrisKeys, false, kOrb, kRankThreads>);
+  return orient ? reinterpret_cast<const void*>(&OrientKernel<kHarrisKeys, true, kOrb, kThreads>)
+                : reinterpret_cast<const void*>(&OrientKernel<kHarrisKeys, false, kOrb, kThreads>);
 }
 
 }  // namespace
@@ -103,7 +103,7 @@ absl::Status Orient(StreamView stream, const Frame& frame, bool harris_keys, int
   }
   // Where smaller blocks would need more than one look at a shortlist to count it; but not where the larger ones, of
   // which there are fewer, would have to go through their places in turns.
-  const bool wide = longest > kListedPerThread * kRankThreads && harris_keys && orb && !orient &&
+  const bool wide = longest > kListedPerThread * kRankThreads && harris_keys && orb &&
                     total <= kRankPlaces * kWideRankingBlocks * multiprocessors;
   const bool is_short = ForShortLists(harris_keys, orient, orb, kRankThreads) &&
                         longest <= static_cast<int>(kShortList) &&
@@ -113,9 +113,9 @@ absl::Status Orient(StreamView stream, const Frame& frame, bool harris_keys, int
                              : is_short ? kShortRankingBlocks
                                         : kRankingBlocks) *
                             multiprocessors;
-  const LevelBlocks blocks(frame, Max(DivideUp(total, blocks_wanted), kSmallestPart));
+  const LevelBlocks blocks(frame, Max(DivideUp(total, blocks_wanted), kSmallestPart), blocks_wanted);
   KernelLaunch launch;
-  launch.kernel = wide           ? reinterpret_cast<const void*>(&OrientKernel<true, false, true, kWideRankThreads>)
+  launch.kernel = wide           ? KernelFor<true, true, kWideRankThreads>(orient)
                   : !harris_keys ? KernelFor<false, true>(orient)
                   : orb          ? KernelFor<true, true>(orient)
                                  : KernelFor<true, false>(orient);

@@ -2,6 +2,8 @@
 #ifndef GLINT_CUDA_ORIENT_CUH_
 #define GLINT_CUDA_ORIENT_CUH_
 
+#include <limits>
+
 #include "cuda/centroid.cuh"
 #include "cuda/rank.cuh"
 
@@ -11,9 +13,14 @@ namespace glint::cuda {
 struct LevelBlocks {
   int first[kMaxLevels + 1];
 
-  // A block for each `part` corners of the levels' shortlists.
-  LevelBlocks(const Frame& frame, int part) : first{} {
-    for (int l = 0; l < frame.levels; ++l) first[l + 1] = first[l] + Max(DivideUp(frame.level[l].first_share, part), 1);
+  // A block for each `part` corners of the levels' shortlists, or for more where that makes more than `most` blocks: a
+  // level's last one is seldom full.
+  LevelBlocks(const Frame& frame, int part, int most = std::numeric_limits<int>::max()) : first{} {
+    do {
+      for (int l = 0; l < frame.levels; ++l)
+        first[l + 1] = first[l] + Max(DivideUp(frame.level[l].first_share, part), 1);
+      ++part;
+    } while (first[frame.levels] > Max(most, frame.levels));
   }
   __device__ __forceinline__ int LevelOf(uint32_t block, int levels) const {
     int l = 0;
@@ -43,27 +50,30 @@ __device__ __forceinline__ void Keep(const Frame& frame, int l, uint32_t count, 
   }
   if (r.preceding >= static_cast<uint32_t>(level.ranked_capacity)) return;
   if (kOrient) {
-    memory.angle[slot] = __uint_as_float(r.preceding);
-    memory.kept_slot[atomicAdd(&memory.kept_count, 1u)] = slot;
+    static_assert(uint64_t{2 * kMaxFeatures} * kRankRoom <= std::numeric_limits<uint32_t>::max(), "OutputCapacity()");
+    memory.kept[atomicAdd(&memory.kept_count, 1u)] = r.preceding * kRankRoom + slot;
   } else {
     Write(level, precedence, angle, r.preceding);
   }
 }
 
-// Finds the angles of what Keep() listed, half a warp each. All threads must call.
+// Finds the angles of what Keep() listed, half a warp each, and then writes it, neighbouring places by neighbouring
+// lanes. All threads must call.
 template <int kThreads>
 __device__ __forceinline__ void OrientKept(const Frame& frame, const Level& level, RankMemory& memory) {
   const DiscLane disc(frame);
   __syncthreads();
   const uint32_t kept = memory.kept_count;
   for (uint32_t i = threadIdx.x / kAngleLanes; i < (kept + 1) / 2 * 2; i += kThreads / kAngleLanes) {
-    const uint32_t slot = memory.kept_slot[i < kept ? i : kept - 1];
-    const uint64_t precedence = memory.precedence[slot];
-    const uint32_t position = ~static_cast<uint32_t>(precedence);
+    const uint32_t slot = memory.kept[i < kept ? i : kept - 1] % kRankRoom;
+    const uint32_t position = ~static_cast<uint32_t>(memory.precedence[slot]);
     const float angle = CentroidAngle(frame, level, disc, XOf(position), YOf(position));
-    if (i < kept && threadIdx.x % kAngleLanes == 0) {
-      Write(level, precedence, angle, __float_as_uint(memory.angle[slot]));
-    }
+    if (i < kept && threadIdx.x % kAngleLanes == 0) memory.angle[slot] = angle;
+  }
+  __syncthreads();
+  for (uint32_t i = threadIdx.x; i < kept; i += kThreads) {
+    const uint32_t slot = memory.kept[i] % kRankRoom;
+    Write(level, memory.precedence[slot], memory.angle[slot], memory.kept[i] / kRankRoom);
   }
   __syncthreads();
   if (threadIdx.x == 0) memory.kept_count = 0;
@@ -109,21 +119,24 @@ __device__ __forceinline__ void ClearBins(RankMemory& memory) {
   if (threadIdx.x == 0) memory.kept_count = 0;
 }
 
-// Places begin..end-1 of the level's ranking, whatever the order of its shortlist. memory.above, .taken and .kept_count
-// are 0 before; `head` and `listed`: the first window.
+// The part `index` of `parts` equal ones of the level's places, whatever the order of its shortlist. memory.above,
+// .taken and .kept_count are 0 before; `head` and `listed`: the first window.
 template <bool kHarrisKeys, bool kOrient, bool kOrb, int kThreads>
-__device__ __forceinline__ void RankPlaces(const Frame& frame, int l, uint32_t count, uint32_t begin, uint32_t end,
+__device__ __forceinline__ void RankPlaces(const Frame& frame, int l, uint32_t count, uint32_t index, uint32_t parts,
                                            ListWindow<kHarrisKeys, kOrb>& head, Listed (&listed)[kListedPerThread],
                                            RankMemory& memory) {
   const Level& level = frame.level[l];
   LevelRanking<kHarrisKeys, kOrb, kThreads> ranking(level, count, memory);
   ranking.CountBins(head);
+  const uint32_t places = ranking.PlacesThatMayStay(static_cast<uint32_t>(level.share));
+  const uint32_t part = (places + parts - 1) / parts;
+  const uint32_t begin = index * part;
+  const uint32_t end = begin + part < places ? begin + part : places;
   for (uint32_t first = begin; first < end; first += kRankPlaces) {
     const uint32_t last = first + kRankPlaces < end ? first + kRankPlaces : end;
     ranking.FindBins(first, last);
     __syncthreads();
     const uint32_t length = memory.end - memory.begin;
-    if (kHarrisKeys && memory.begin >= static_cast<uint32_t>(level.share)) return;
     if (length <= kRankRoom) {
       ranking.Collect(head, listed, first, last);
       __syncthreads();

@@ -17,7 +17,7 @@ constexpr size_t kAlignment = 256;    // of arrays: whole cache lines
 constexpr size_t kRowAlignment = 16;  // of image rows: vector loads; rows of most cameras then need no padding
 // Of the shortlist, for each multiprocessor: with no more, to find all angles beside the scores ends sooner than to
 // find those of the kept half after the ranking.
-constexpr int kOrientedEarly = 200;
+constexpr int kOrientedEarly = 100;
 constexpr size_t kSlack = 64;  // bytes after an image that kernels may read
 
 size_t RoundUp(size_t n, size_t to) { return (n + to - 1) / to * to; }

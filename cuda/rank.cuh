@@ -2,8 +2,9 @@
 //
 // The block counts the whole shortlist by bins of the key and sums up. That tells which bins its places fall into; it
 // takes the corners of those alone into shared memory, sorted by bin. A corner then has to be compared with those of
-// its own bin, a handful unless they tie. Where a bin is shared with the blocks of the places before or after, its
-// corners are divided among them by their index in the shortlist.
+// its own bin, a handful unless they tie. A bin belongs to the block of its first place, so that others need not look
+// at it and its places are written together; but the corners of a large one are divided, by their index in the
+// shortlist, among the blocks of its places.
 #ifndef GLINT_CUDA_RANK_CUH_
 #define GLINT_CUDA_RANK_CUH_
 
@@ -33,12 +34,29 @@ class LevelRanking {
     SumBins();
   }
 
+  // How many of the places are those of corners that may stay: all that the bins of the best `share` corners have.
+  __device__ __forceinline__ uint32_t PlacesThatMayStay(uint32_t share) {
+    if constexpr (kHarrisKeys) {
+      if (count_ > share) {
+#pragma unroll
+        for (int i = 0; i < kBinsPerThread; ++i) {
+          if (begin_[i] < share && share <= begin_[i + 1]) memory_.may_stay = begin_[i + 1];
+        }
+        __syncthreads();
+        return memory_.may_stay;
+      }
+    }
+    return count_;
+  }
+
   // memory.begin and .end for places first..end-1. A __syncthreads() must follow.
   __device__ __forceinline__ void FindBins(uint32_t first, uint32_t end) {
 #pragma unroll
     for (int i = 0; i < kBinsPerThread; ++i) {
-      if (begin_[i] <= first && first < begin_[i + 1]) memory_.begin = begin_[i];
-      if (begin_[i] < end && end <= begin_[i + 1]) memory_.end = begin_[i + 1];
+      const uint32_t low = begin_[i];
+      const uint32_t high = begin_[i + 1];
+      if (low <= first && first < high) memory_.begin = low < first && !IsShared(high - low) ? high : low;
+      if (low < end && end <= high) memory_.end = high;
     }
   }
 
@@ -132,10 +150,12 @@ class LevelRanking {
   __device__ __forceinline__ bool IsWanted(uint32_t begin) const {
     return begin >= memory_.begin && begin < memory_.end;
   }
+  static __device__ __forceinline__ bool IsShared(uint32_t corners) { return corners > kWholeBin; }
   // Entry `index` stands for a place of its bin, begin..end-1, the later the larger the index.
   __device__ __forceinline__ bool IsOwn(uint32_t index, uint32_t begin, uint32_t end, uint32_t first,
                                         uint32_t last) const {
     const uint32_t n = end - begin;
+    if (!IsShared(n)) return begin >= first && begin < last;
     const auto offset = static_cast<uint32_t>(static_cast<float>(index) * scale_ * static_cast<float>(n));
     const uint32_t place = begin + (offset < n ? offset : n - 1);
     return place >= first && place < last;

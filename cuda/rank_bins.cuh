@@ -11,18 +11,20 @@ inline constexpr int kWideRankThreads = 512;  // where shortlists are long
 inline constexpr int kRankBins = 2048;
 inline constexpr int kRankRoom = 2048;      // corners in shared memory
 inline constexpr int kRankPlaces = 1024;    // ranked at once: with their bins they fit, unless many tie
+inline constexpr uint32_t kWholeBin = 128;  // corners of the largest bin that blocks do not share
 inline constexpr int kListedPerThread = 4;  // at a time: a vector
 static_assert(kListedPerThread * kWideRankThreads <= kListedAhead, "read before it is known whether they exist");
 
 struct RankMemory {
   uint32_t above[kRankBins];  // corners in higher bins; before that, in the bin itself
   union {
-    uint32_t taken[kRankBins];      // corners of the bin that are in `precedence`
-    uint32_t kept_slot[kRankRoom];  // later: elements of it that stay and have no angle yet, their places in `angle`
+    uint32_t taken[kRankBins];  // corners of the bin that are in `precedence`
+    uint32_t kept[kRankRoom];   // later: elements of it that stay and have no angle yet, plus their places * kRankRoom
   };
   uint64_t precedence[kRankRoom];  // by descending bin
   float angle[kRankRoom];
   uint32_t warp_sum[kWideRankThreads / kWarp];
+  uint32_t may_stay;    // see PlacesThatMayStay()
   uint32_t begin, end;  // of the bins in `precedence`
   uint32_t kept_count;
 };

@@ -182,18 +182,19 @@ TEST_F(CudaPipelineTest, ManyFeatures) {
   }
 }
 
-// With Harris at every corner, a bin of responses may hold more than a block has room for, or have the cut in it.
+// A bin of responses may hold more than a block has room for, or have the cut in it.
 TEST_F(CudaPipelineTest, FewAndManyOfOneResponse) {
-  DetectorOptions options = OrientedFastOptions();
-  for (Orientation orientation : {Orientation::kNone, Orientation::kIntensityCentroid}) {
-    options.orientation = orientation;
-    for (int levels : {1, kMaxLevels}) {
-      options.levels = levels;
-      for (int features : {1, 700, 3000, 20000}) {
-        options.max_features = features;
-        EXPECT_TRUE(Equal(options, testing::Noise({900, 700}, 9)));
-        EXPECT_TRUE(Equal(options, testing::Speckle({500, 300}, 4)));
-        EXPECT_TRUE(Equal(options, testing::TieGrid({900, 300})));
+  for (DetectorOptions options : Presets()) {
+    for (Orientation orientation : {Orientation::kNone, Orientation::kIntensityCentroid}) {
+      options.orientation = orientation;
+      for (int levels : {1, kMaxLevels}) {
+        options.levels = levels;
+        for (int features : {1, 700, 3000, 20000}) {
+          options.max_features = features;
+          EXPECT_TRUE(Equal(options, testing::Noise({900, 700}, 9)));
+          EXPECT_TRUE(Equal(options, testing::Speckle({500, 300}, 4)));
+          EXPECT_TRUE(Equal(options, testing::TieGrid({900, 300})));
+        }
       }
     }
   }
@@ -248,15 +249,17 @@ Image NearTies(Shape shape, int strengths, int noise) {
 }
 
 TEST_F(CudaPipelineTest, NearTies) {
-  DetectorOptions options = OrientedFastOptions();
-  options.levels = 2;
-  for (Orientation orientation : {Orientation::kNone, Orientation::kIntensityCentroid}) {
-    options.orientation = orientation;
-    for (int noise : {0, 2}) {
-      for (int strengths : {1, 6}) {
-        for (int features : {20, 600, 5000, 20000}) {
-          options.max_features = features;
-          EXPECT_TRUE(Equal(options, NearTies({1000, 700}, strengths, noise)));
+  for (DetectorOptions options : Presets()) {
+    options.levels = 2;
+    for (Orientation orientation : {Orientation::kNone, Orientation::kIntensityCentroid}) {
+      options.orientation = orientation;
+      for (int noise : {0, 2}) {
+        for (int strengths : {1, 6}) {
+          const Image image = NearTies({1000, 700}, strengths, noise);
+          for (int features : {20, 600, 2500, 5000, 20000}) {
+            options.max_features = features;
+            EXPECT_TRUE(Equal(options, image));
+          }
         }
       }
     }
