@@ -94,7 +94,7 @@ struct Finder {
   }
 
   __device__ __forceinline__ void MakeRoom(int wanted) {
-    constexpr int kRoom = kFound<kByOne>;
+    constexpr int kRoom = kDenseFound<kByOne>;
     if (count <= kRoom - wanted) return;
     count = MakeRoomIn(frame, map, tile.turn, found, count, kRoom - wanted, LeastKey());
   }

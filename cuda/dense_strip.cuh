@@ -19,7 +19,7 @@ inline constexpr int kTileRows = kByOne ? 80 : 48;
 // Maxima that a warp keeps. Two rows can bring kStripColumns / 2 if neighbours are never both maxima, else one row
 // kStripColumns.
 template <bool kByOne>
-inline constexpr int kFound = kByOne ? kStripColumns : 2 * kStripColumns;
+inline constexpr int kDenseFound = kByOne ? kStripColumns : 2 * kStripColumns;
 
 // At most 45,670 bytes by one, so that a multiprocessor has room for 5.
 template <bool kByOne>
@@ -29,7 +29,7 @@ struct DenseTile {
   alignas(16) float response[kByOne ? 1 : kTileWarps<kByOne>][kByOne ? 1 : kHeldRows][kByOne ? 4 : kStripColumns];
   union {
     Places<kTileRows<kByOne> + 2> places;  // until the gradients are there
-    Candidate found[kTileWarps<kByOne>][kFound<kByOne>];
+    Candidate found[kTileWarps<kByOne>][kDenseFound<kByOne>];
   };
   uint32_t greatest;  // OrderedKey() of the greatest measure that the block knows of, at least 0
   uint32_t turn;      // see BeginTurn()

@@ -6,7 +6,7 @@
 
 namespace glint::cuda {
 
-inline constexpr int kRankBins = 1 << kRankBits;
+inline constexpr int kMapRankBins = 1 << kRankBits;
 
 // Bins are monotonic in Order(): each level's are its keys' leading bits, what is less in the last; or scores, many of
 // which tie, and rows. All bins of a key in a level are its key bin, which other levels have as well.
@@ -16,9 +16,9 @@ struct Binning {
   float per_score;  // see MapFrame::by_score; 0 without it
   int tie_bits, tie_shift;
 
-  __device__ __forceinline__ int Lowest(int level) const { return kRankBins - ((level + 1) << level_bits); }
+  __device__ __forceinline__ int Lowest(int level) const { return kMapRankBins - ((level + 1) << level_bits); }
   __device__ __forceinline__ int Highest(int level) const { return Lowest(level - 1) - 1; }
-  __device__ __forceinline__ int LevelOfBin(int bin) const { return (kRankBins - 1 - bin) >> level_bits; }
+  __device__ __forceinline__ int LevelOfBin(int bin) const { return (kMapRankBins - 1 - bin) >> level_bits; }
 
   __device__ __forceinline__ int KeyBins() const { return 1 << (level_bits - tie_bits); }
   __device__ __forceinline__ int KeyBinOf(uint32_t key) const {
@@ -27,7 +27,7 @@ struct Binning {
     return Clamp(static_cast<int>(key >> shift) - static_cast<int>(kKeyOfOne >> shift) + last, 0, last);
   }
   // A key bin's place among all bins if there are no others.
-  __device__ __forceinline__ int KeyPlace(int key_bin) const { return kRankBins - KeyBins() + key_bin; }
+  __device__ __forceinline__ int KeyPlace(int key_bin) const { return kMapRankBins - KeyBins() + key_bin; }
   __device__ __forceinline__ int KeyBinOfBin(int bin) const { return (bin & ((1 << level_bits) - 1)) >> tie_bits; }
   __device__ __forceinline__ int operator()(Candidate c) const {
     const int ties = per_score != 0 ? ((1 << tie_bits) - 1) - (YOf(c.position) >> tie_shift) : 0;
@@ -42,10 +42,10 @@ __device__ __forceinline__ Binning BinsOf(const MapFrame& map) {
 
 // Where a bin's count is: see MapFrame::spread.
 __device__ __forceinline__ uint32_t CountPlace(const MapFrame& map, int bin) {
-  return static_cast<uint32_t>((bin << map.spread | bin >> (kRankBits - map.spread)) & (kRankBins - 1));
+  return static_cast<uint32_t>((bin << map.spread | bin >> (kRankBits - map.spread)) & (kMapRankBins - 1));
 }
 __device__ __forceinline__ int BinAt(const MapFrame& map, int place) {
-  return (place >> map.spread | place << (kRankBits - map.spread)) & (kRankBins - 1);
+  return (place >> map.spread | place << (kRankBits - map.spread)) & (kMapRankBins - 1);
 }
 
 // An entry's place in the bucket of its bin.

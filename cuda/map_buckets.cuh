@@ -6,7 +6,7 @@
 
 namespace glint::cuda {
 
-struct BucketMemory : Memory {
+struct MapBucketMemory : Memory {
   bool overflows;   // a bin has more than kBucketRoom
   int last;         // see FindLastBin()
   uint32_t listed;  // see OrientBins()
@@ -18,7 +18,7 @@ __device__ __forceinline__ uint32_t CountOf(const MapFrame& map, int bin) {
   return map.counters->list[0].of_bin[place] | map.counters->list[1].of_bin[place];
 }
 // The lower of the thread's two bins in SumBinsAbove().
-__device__ __forceinline__ int OwnBin() { return kRankBins - 2 - 2 * static_cast<int>(threadIdx.x); }
+__device__ __forceinline__ int OwnBin() { return kMapRankBins - 2 - 2 * static_cast<int>(threadIdx.x); }
 
 // The counts of two bins that a thread loads.
 struct LoadedCounts {
@@ -106,7 +106,7 @@ struct Bucket {
 // Calls `f` with each entry of a key bin, of all levels, from `least` on. All threads must call.
 template <typename F>
 __device__ __forceinline__ void ForEachOfKeyBin(const Frame& frame, const MapFrame& map, const Binning& bin_of,
-                                                int key_bin, uint32_t least, const BucketMemory& memory, F f) {
+                                                int key_bin, uint32_t least, const MapBucketMemory& memory, F f) {
   const int bins = frame.levels << bin_of.tie_bits;
 #pragma unroll 1
   for (int i = threadIdx.x / kWarp; i < bins; i += kMapRankWarps) {
@@ -124,7 +124,7 @@ __device__ __forceinline__ void ForEachOfKeyBin(const Frame& frame, const MapFra
 
 // Fills memory.above with what there is from `least` on, whose key bin is `edge`, -1 if it is 0. All threads must call.
 __device__ __forceinline__ void CountBuckets(const Frame& frame, const MapFrame& map, const Binning& bin_of,
-                                             uint32_t least, int edge, BucketMemory& memory) {
+                                             uint32_t least, int edge, MapBucketMemory& memory) {
   const LoadedCounts counts(map);
   __syncthreads();  // all have read what is overwritten here
   if (threadIdx.x == 0) memory.has_large = memory.overflows = false;
@@ -148,7 +148,7 @@ __device__ __forceinline__ void CountBuckets(const Frame& frame, const MapFrame&
 // The key from which on the wanted number stay, of more from `least` on that memory.above has the sums of; what ties
 // with the last of them stays, too. All threads must call.
 __device__ __forceinline__ uint32_t FindLeastOf(const Frame& frame, const MapFrame& map, const Binning& bin_of,
-                                                uint32_t least, BucketMemory& memory) {
+                                                uint32_t least, MapBucketMemory& memory) {
   uint32_t counts[2];
 #pragma unroll
   for (int i = 0; i < 2; ++i) counts[i] = memory.From(OwnBin() + i) - memory.above[OwnBin() + i];

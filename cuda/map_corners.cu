@@ -110,7 +110,7 @@ int SharedBytes(Score score, Tiling tiling, bool histogram) {
 }  // namespace
 
 MapTiling GetMapTiling(int radius) {
-  return {kTestedColumns, ShapeOf(Score::kSadCircle, Tiling::kUsual).TestedRows(), MarginX(radius), 8};
+  return {kMapTestedColumns, ShapeOf(Score::kSadCircle, Tiling::kUsual).TestedRows(), MarginX(radius), 8};
 }
 
 absl::Status PrepareMapCorners(Api* api) {

@@ -9,7 +9,7 @@ namespace glint::cuda {
 // The digit in which the wanted-th largest falls, from memory.above, which it clears; `wanted` becomes how many of
 // those with that digit are. All threads must call.
 __device__ __forceinline__ Digit FindDigit(uint32_t* wanted, Memory& memory) {
-  for (int bin = threadIdx.x; bin < kRankBins; bin += kMapRankThreads) {
+  for (int bin = threadIdx.x; bin < kMapRankBins; bin += kMapRankThreads) {
     const uint32_t upto = memory.From(bin);
     if (memory.above[bin] >= *wanted || upto < *wanted) continue;
     memory.digit = {static_cast<uint32_t>(bin), upto == *wanted};

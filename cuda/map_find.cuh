@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(ShapeOf(kScore, kTiling).warps* kWarp,
   const int radius = map.radius;
   const int border = Max(frame.edge, kFastRadius);
   const int margin = MarginX(kPieces ? kMaxPieceRadius : radius);
-  const int columns = kTestedColumns - 2 * margin;
+  const int columns = kMapTestedColumns - 2 * margin;
   const int x0 = tiles.tile_x0 + number % tiles.tiles_x * columns;
   const int y0 = tiles.tile_y0 + number / tiles.tiles_x * (kTestedRows - 2 * radius);
   const int warp = threadIdx.x / kWarp;

@@ -97,7 +97,7 @@ __device__ __forceinline__ uint32_t FillPlacesOf(const Frame& frame, const Binni
     SumBinsAbove(memory);
     __syncthreads();
 #pragma unroll
-    for (int i = 0; i < kRankBins / kMapRankThreads; ++i) {
+    for (int i = 0; i < kMapRankBins / kMapRankThreads; ++i) {
       const int bin = threadIdx.x + i * kMapRankThreads;
       if (memory.above[bin] > from - before || memory.From(bin) <= from - before) continue;
       range.high = bin;
@@ -110,7 +110,7 @@ __device__ __forceinline__ uint32_t FillPlacesOf(const Frame& frame, const Binni
   }
   // As many bins as there is room for, none of them with too many, and none beyond the end.
 #pragma unroll
-  for (int i = 0; i < kRankBins / kMapRankThreads; ++i) {
+  for (int i = 0; i < kMapRankBins / kMapRankThreads; ++i) {
     const int bin = threadIdx.x + i * kMapRankThreads;
     const bool stays = memory.From(bin) - range.first <= kRangeEntries && memory.above[bin] < end - before &&
                        memory.From(bin) - memory.above[bin] <= kMostCompared;
@@ -169,7 +169,7 @@ __device__ __forceinline__ void RankLargeBins(const Frame& frame, const Binning&
   for (uint32_t filled = 0;;) {
     // Places of large bins alone.
 #pragma unroll
-    for (int i = 0; i < kRankBins / kMapRankThreads; ++i) {
+    for (int i = 0; i < kMapRankBins / kMapRankThreads; ++i) {
       const int bin = threadIdx.x + i * kMapRankThreads;
       const uint32_t above = memory.taken[bin];
       const uint32_t upto = bin > 0 ? memory.taken[bin - 1] : total;
@@ -183,7 +183,7 @@ __device__ __forceinline__ void RankLargeBins(const Frame& frame, const Binning&
     const uint32_t end = min((blockIdx.x + 1) * share, memory.total);
     if (begin >= end) return;
 #pragma unroll
-    for (int i = 0; i < kRankBins / kMapRankThreads; ++i) {
+    for (int i = 0; i < kMapRankBins / kMapRankThreads; ++i) {
       const int bin = threadIdx.x + i * kMapRankThreads;
       if (memory.above[bin] > begin || memory.From(bin) <= begin) continue;
       memory.range = {bin, bin, memory.above[bin], memory.From(bin)};

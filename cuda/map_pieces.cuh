@@ -14,11 +14,11 @@ namespace glint::cuda {
 inline constexpr int kEntryBits = 12;  // row << 7 | column
 inline constexpr uint32_t kEntries = 1u << kEntryBits;
 __device__ __forceinline__ uint32_t PieceKey(uint32_t score, int row, int column) {
-  return (score << kEntryBits) + (kEntries - 1) - static_cast<uint32_t>(row * kTestedColumns + column);
+  return (score << kEntryBits) + (kEntries - 1) - static_cast<uint32_t>(row * kMapTestedColumns + column);
 }
 __device__ __forceinline__ uint32_t ScoreIn(uint32_t key) { return key >> kEntryBits; }
 __device__ __forceinline__ int RowIn(uint32_t key) { return static_cast<int>((~key & (kEntries - 1)) >> 7); }
-__device__ __forceinline__ int ColumnIn(uint32_t key) { return static_cast<int>(~key & (kTestedColumns - 1)); }
+__device__ __forceinline__ int ColumnIn(uint32_t key) { return static_cast<int>(~key & (kMapTestedColumns - 1)); }
 
 // What a tile answers for: pixels of its level, from (x0 + left, y0 + top) on.
 struct Answered {
@@ -38,7 +38,7 @@ __device__ __forceinline__ Answered AnsweredBy(const Frame& frame, const Level& 
           y0,
           left,
           top,
-          static_cast<unsigned>(Max(Min(kTestedColumns - margin, level.width - frame.edge - x0) - left, 0)),
+          static_cast<unsigned>(Max(Min(kMapTestedColumns - margin, level.width - frame.edge - x0) - left, 0)),
           static_cast<unsigned>(Max(Min(tested_rows - radius, level.height - frame.edge - y0) - top, 0))};
 }
 
@@ -47,11 +47,11 @@ template <typename TileType>
 __device__ __forceinline__ void BeginPieces(const Frame& frame, const MapFrame& map, int l, const Answered& answered,
                                             TileType& tile) {
   constexpr int kTestedRows = TileType::kTestedRows;
-  static_assert(kTestedRows * kTestedColumns <= static_cast<int>(kEntries) && kTestedRows <= kWarp);
+  static_assert(kTestedRows * kMapTestedColumns <= static_cast<int>(kEntries) && kTestedRows <= kWarp);
   static_assert(kMostPieces <= TileType::kWarps * kWarp && kMostPieces == 128);
   const int i = threadIdx.x;
   if (i < kMostPieces) tile.best[i] = 0;
-  if (i < kTestedColumns) {
+  if (i < kMapTestedColumns) {
     const int first = CellColumn(frame, map, l, answered.x0 + answered.left);
     const int own = CellColumn(frame, map, l, answered.x0 + i) - first;
     tile.column_piece[i] = static_cast<uint8_t>(answered.HasColumn(i) ? own : kMostPieces);
@@ -81,10 +81,10 @@ __device__ __forceinline__ uint32_t BestSurvivor(int piece, int pieces_x, const 
   const unsigned rows = __ballot_sync(kFullWarp, in_row);
   const int first_row = __ffs(static_cast<int>(rows)) - 1;
   const int end_row = kWarp - __clz(static_cast<int>(rows));
-  int first_column = kTestedColumns;
+  int first_column = kMapTestedColumns;
   int end_column = 0;
 #pragma unroll 1
-  for (int i = 0; i < kTestedColumns; i += kWarp) {
+  for (int i = 0; i < kMapTestedColumns; i += kWarp) {
     const unsigned columns = __ballot_sync(kFullWarp, tile.column_piece[i + lane] == across);
     if (columns == 0) continue;
     first_column = Min(first_column, i + __ffs(static_cast<int>(columns)) - 1);

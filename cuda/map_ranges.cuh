@@ -9,7 +9,7 @@ namespace glint::cuda {
 
 // Ranks the large bins. All threads must call.
 __device__ __forceinline__ void RankLarge(const Frame& frame, const MapFrame& map, uint32_t least,
-                                          BucketMemory& memory) {
+                                          MapBucketMemory& memory) {
   const Binning bin_of = BinsOf(map);
   const auto of_bin = [&](int bin, auto f) {
     Bucket bucket;
@@ -26,7 +26,7 @@ __device__ __forceinline__ void RankLarge(const Frame& frame, const MapFrame& ma
 // Puts what is in the buckets of the range's bins among its entries; returns whether some of these have no room there.
 // All threads must call.
 __device__ __forceinline__ bool CollectBuckets(const MapFrame& map, const Binning& bin_of, PlaceRange range,
-                                               uint32_t least, int edge, BucketMemory& memory) {
+                                               uint32_t least, int edge, MapBucketMemory& memory) {
   constexpr int kAtOnce = 4;
   bool overflows = false;
 #pragma unroll 1
@@ -52,7 +52,7 @@ __device__ __forceinline__ bool CollectBuckets(const MapFrame& map, const Binnin
 // Fills memory.above with what stays: from `least` on, and not more than wanted but for ties, unless `is_cut`: then
 // memory.total are those that stay. Returns the least key. All threads must call.
 __device__ __forceinline__ uint32_t CutBuckets(const Frame& frame, const MapFrame& map, uint32_t least, bool is_cut,
-                                               BucketMemory& memory) {
+                                               MapBucketMemory& memory) {
   const Binning bin_of = BinsOf(map);
   if (least != 0) CountBuckets(frame, map, bin_of, least, bin_of.KeyBinOf(least), memory);
   if (is_cut || memory.total <= map.wanted) return least;
@@ -63,7 +63,7 @@ __device__ __forceinline__ uint32_t CutBuckets(const Frame& frame, const MapFram
 
 // Fills ranges of places, whatever there is; see CutBuckets(). All threads must call.
 __device__ __forceinline__ void RankRanges(const Frame& frame, const MapFrame& map, uint32_t least, bool is_cut,
-                                           BucketMemory& memory) {
+                                           MapBucketMemory& memory) {
   const Binning bin_of = BinsOf(map);
   if (least != 0 || (!is_cut && memory.total > map.wanted)) least = CutBuckets(frame, map, least, is_cut, memory);
   const int edge = least != 0 ? bin_of.KeyBinOf(least) : -1;

@@ -19,7 +19,7 @@ namespace {
 // Finds the lowest bin that stays, at least in part, of one level's of which there are more than wanted; all of the
 // ties of a score do. `overflows`: whether one that stays does. All threads must call.
 __device__ __forceinline__ int FindLastBin(const MapFrame& map, const Binning& bin_of, bool* overflows,
-                                           BucketMemory& memory) {
+                                           MapBucketMemory& memory) {
   bool own[2];
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
@@ -100,7 +100,7 @@ struct RankedBin {
 
 // Finds angles of what the block's warps have ranked, a bin each, and writes it. All threads must call.
 __device__ __forceinline__ void OrientBins(const Frame& frame, const Binning& bin_of, uint32_t above,
-                                           const RankedBin& ranked, BucketMemory& memory) {
+                                           const RankedBin& ranked, MapBucketMemory& memory) {
   uint32_t base = 0;
   if (threadIdx.x % kWarp == 0 && ranked.count > 0) base = atomicAdd(&memory.listed, ranked.count);
   base = __shfl_sync(kFullWarp, base, 0);
@@ -120,7 +120,7 @@ __device__ __forceinline__ void OrientBins(const Frame& frame, const Binning& bi
 template <bool kOrients>
 __global__ void __launch_bounds__(kMapRankThreads)
     RankBucketsKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT MapFrame map) {
-  __shared__ BucketMemory memory;
+  __shared__ MapBucketMemory memory;
   AllowSuccessor();
   *reinterpret_cast<uint2*>(&memory.taken[2 * threadIdx.x]) = make_uint2(0, 0);
   if (threadIdx.x == 0) {
@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(kMapRankThreads)
     memory.listed = 0;
   }
   const Binning bin_of = BinsOf(map);
-  const bool by_bins = static_cast<int>(gridDim.x) * kMapRankWarps >= kRankBins;
+  const bool by_bins = static_cast<int>(gridDim.x) * kMapRankWarps >= kMapRankBins;
   const int bin = static_cast<int>(gridDim.x * (threadIdx.x / kWarp) + blockIdx.x);  // of the warp
   __syncthreads();
   WaitForPredecessor();
@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(kMapRankThreads)
     }
   }
   const LoadedCounts counts(map);
-  const uint32_t count = by_bins && bin < kRankBins ? CountOf(map, bin) : 0;
+  const uint32_t count = by_bins && bin < kMapRankBins ? CountOf(map, bin) : 0;
   const uint32_t least = map.is_dense ? LeastOver(map) : 0;
   int last = map.is_dense ? bin_of.KeyBinOf(least) : 0;
   Bucket bucket;
@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(kMapRankThreads)
   }
   const bool one_level = map.is_dense || is_cut;  // of which the last bin's warp knows how many stay
   if (blockIdx.x == 0 && !one_level) WriteKept(frame, bin_of, memory);
-  const uint32_t above = bin < kRankBins ? memory.above[bin] : 0;
+  const uint32_t above = bin < kMapRankBins ? memory.above[bin] : 0;
   RankedBin ranked = {};
   if (bin >= last && count > 0) {
     ranked.Rank(bucket, count, above, least, is_cut && bin == last && !map.by_score, map.wanted, memory);

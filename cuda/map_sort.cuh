@@ -106,8 +106,8 @@ struct OrderRange {
 };
 
 struct Memory {
-  alignas(16) uint32_t above[kRankBins];  // entries in higher bins; before that, in the bin itself
-  uint32_t taken[kRankBins];              // entries of the bin that are in `entry`
+  alignas(16) uint32_t above[kMapRankBins];  // entries in higher bins; before that, in the bin itself
+  uint32_t taken[kMapRankBins];              // entries of the bin that are in `entry`
   alignas(16) uint64_t entry[kRangeEntries];
   float angle[kRangeEntries];
   uint32_t warp_sum[kMapRankWarps];
@@ -125,7 +125,7 @@ struct Memory {
 };
 
 __device__ __forceinline__ void ClearBins(Memory& memory) {
-  static_assert(kRankBins == 2 * kMapRankThreads);
+  static_assert(kMapRankBins == 2 * kMapRankThreads);
   *reinterpret_cast<uint2*>(&memory.above[2 * threadIdx.x]) = make_uint2(0, 0);
 }
 
@@ -133,7 +133,7 @@ __device__ __forceinline__ void ClearBins(Memory& memory) {
 __device__ __forceinline__ void SumBinsAbove(Memory& memory) {
   const int lane = threadIdx.x % kWarp;
   const int warp = threadIdx.x / kWarp;
-  auto* own = reinterpret_cast<uint2*>(&memory.above[kRankBins - 2 - 2 * threadIdx.x]);  // thread 0 has the highest
+  auto* own = reinterpret_cast<uint2*>(&memory.above[kMapRankBins - 2 - 2 * threadIdx.x]);  // thread 0 has the highest
   const uint2 bins = *own;
   const uint32_t mine = bins.x + bins.y;
   if (max(bins.x, bins.y) > kLargestShare) memory.has_large = true;
@@ -162,7 +162,7 @@ __device__ __forceinline__ void CountBins(const Cells& source, const Binning& bi
 __device__ __forceinline__ PlaceRange FindRange(uint32_t begin, uint32_t end, Memory& memory) {
   end = end < memory.total ? end : memory.total;
 #pragma unroll
-  for (int i = 0; i < kRankBins / kMapRankThreads; ++i) {
+  for (int i = 0; i < kMapRankBins / kMapRankThreads; ++i) {
     const int bin = threadIdx.x + i * kMapRankThreads;
     const uint32_t from = memory.above[bin];
     const uint32_t to = memory.From(bin);

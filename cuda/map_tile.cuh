@@ -12,8 +12,8 @@
 
 namespace glint::cuda {
 
-inline constexpr int kTestedColumns = kWarp * 4;
-inline constexpr int kPitch = kTestedColumns + 16;  // of pixels: rows begin in different banks
+inline constexpr int kMapTestedColumns = kWarp * 4;
+inline constexpr int kMapPitch = kMapTestedColumns + 16;  // of pixels: rows begin in different banks
 
 // Columns that a tile tests but does not answer for, at each side: a word, or two where that is too few for the rings
 // of all that matters to lie within the tested columns.
@@ -30,16 +30,16 @@ enum class Tiling {
 };
 
 // Rows of a warp, and warps of a tile, below each other.
-struct TileShape {
+struct MapTileShape {
   int rows;
   int warps;
 
   GLINT_HD constexpr int TestedRows() const { return rows * warps; }
 };
-GLINT_HD constexpr TileShape ShapeOf(Score score, Tiling tiling) {
+GLINT_HD constexpr MapTileShape ShapeOf(Score score, Tiling tiling) {
   // With Harris, warps need more registers.
-  if (tiling == Tiling::kFew) return score == Score::kHarris ? TileShape{2, 12} : TileShape{1, 24};
-  return tiling == Tiling::kLow ? TileShape{6, 4} : TileShape{8, 4};
+  if (tiling == Tiling::kFew) return score == Score::kHarris ? MapTileShape{2, 12} : MapTileShape{1, 24};
+  return tiling == Tiling::kLow ? MapTileShape{6, 4} : MapTileShape{8, 4};
 }
 
 // The polarity in which a listed pixel is to be tested: darker neighbours instead of brighter ones.
@@ -58,21 +58,21 @@ struct Tile {
   static constexpr int kWarps = ShapeOf(kScore, kTiling).warps;
   static constexpr int kTestedRows = kRowsPerWarp * kWarps;
   // Of scores: rows begin in different banks where a warp has several.
-  static constexpr int kResponsePitch = kTestedColumns + (kTiling == Tiling::kFew ? 0 : 6);
+  static constexpr int kResponsePitch = kMapTestedColumns + (kTiling == Tiling::kFew ? 0 : 6);
   // Harris: OrderedKeys.
   using Response = std::conditional_t<kScore == Score::kHarris, uint32_t, uint16_t>;
 
-  alignas(16) uint8_t pixels[kTestedRows + 2 * kFastRadius][kPitch];
+  alignas(16) uint8_t pixels[kTestedRows + 2 * kFastRadius][kMapPitch];
   alignas(16) Response response[kTestedRows][kResponsePitch];  // 0: not a corner
   // What is marked: warp << 11 | lane << 6 | column of the lane << 4 | row of the warp << 1 | kDark; later
   // row << 7 | column.
-  uint16_t list[kTestedRows * kTestedColumns];
+  uint16_t list[kTestedRows * kMapTestedColumns];
   uint32_t listed;
   uint32_t tests_both;  // a bit for each warp whose pixels are to be tested in both polarities
   // See map_pieces.cuh.
   uint32_t best[kMostPieces];
   uint8_t row_piece[kTestedRows];
-  uint8_t column_piece[kTestedColumns];
+  uint8_t column_piece[kMapTestedColumns];
   uint32_t histogram[kBins];  // of the tile's candidates; last: not with MapFrame::ranks
 };
 
@@ -81,15 +81,15 @@ struct Tile {
 template <int kArc, Score kScore>
 __device__ __forceinline__ uint32_t ScoreAt(const uint8_t* centre, bool dark, int threshold, int max_arc) {
   if (!kOnePolarity<kArc, kScore>) {
-    const int score = PackedFastScore<kArc, kPitch>(centre);
+    const int score = PackedFastScore<kArc, kMapPitch>(centre);
     if (score < threshold) return 0;
-    if (max_arc < kFastRing && (Runs(Ring::At<kPitch>(centre, false).Beyond(threshold), max_arc + 1) |
-                                Runs(Ring::At<kPitch>(centre, true).Beyond(threshold), max_arc + 1)) != 0) {
+    if (max_arc < kFastRing && (Runs(Ring::At<kMapPitch>(centre, false).Beyond(threshold), max_arc + 1) |
+                                Runs(Ring::At<kMapPitch>(centre, true).Beyond(threshold), max_arc + 1)) != 0) {
       return 0;
     }
     return static_cast<uint32_t>(score);
   }
-  const Ring ring = Ring::At<kPitch>(centre, dark);
+  const Ring ring = Ring::At<kMapPitch>(centre, dark);
   if (kScore == Score::kMaxThreshold) {
     const int score = ring.MaxThreshold<kArc>();
     if (score < threshold) return 0;
@@ -113,7 +113,7 @@ struct AlignedRows {
   uint32_t left3[kCount], left2[kCount], centre[kCount], right2[kCount], right3[kCount];
 
   __device__ __forceinline__ void Load(const uint8_t* pixels, int q) {
-    const uint32_t here = HalvePixels(*reinterpret_cast<const uint32_t*>(pixels + q * kPitch));
+    const uint32_t here = HalvePixels(*reinterpret_cast<const uint32_t*>(pixels + q * kMapPitch));
     const uint32_t before = __shfl_up_sync(kFullWarp, here, 1);
     const uint32_t after = __shfl_down_sync(kFullWarp, here, 1);
     left3[q] = __funnelshift_l(before, here, 24);
@@ -161,7 +161,7 @@ __device__ __forceinline__ void ListMarked(const SegmentMarks& marks, Tile<kScor
   int own = __popc(any) + __popc(both);
   int sum = SumUpTo(own);
   int all = __shfl_sync(kFullWarp, sum, kWarp - 1);
-  if (kMayBeBoth<kArc, kScore> && all > Tile<kScore, kTiling>::kRowsPerWarp * kTestedColumns) {
+  if (kMayBeBoth<kArc, kScore> && all > Tile<kScore, kTiling>::kRowsPerWarp * kMapTestedColumns) {
     if (lane == 0) atomicOr(&tile.tests_both, 1u << warp);
     both = 0;
     own = __popc(any);
@@ -189,8 +189,8 @@ __device__ __forceinline__ void ListMarked(const SegmentMarks& marks, Tile<kScor
 // Begins to load the pixels from row y0 on, of the tested columns, which begin at x0, a multiple of 8; where the tile
 // leaves the level they do not matter.
 template <int kThreads, int kRows>
-__device__ __forceinline__ void LoadTile(const Level& level, int x0, int y0, uint8_t (&pixels)[kRows][kPitch]) {
-  constexpr int kVectors = kTestedColumns / 8;
+__device__ __forceinline__ void LoadTile(const Level& level, int x0, int y0, uint8_t (&pixels)[kRows][kMapPitch]) {
+  constexpr int kVectors = kMapTestedColumns / 8;
   static_assert(kThreads % kVectors == 0);
   const int vector = threadIdx.x % kVectors;
   const uint8_t* column = level.image + Clamp(x0 + 8 * vector, 0, level.pitch - 8);
