@@ -79,8 +79,7 @@ class AlertsTest:
             print(f"{time.monotonic() - self.began:6.1f} s  {alert} clears")
 
     def stream(self, source, *more):
-        return (self.server.glint, "stream", "--server", self.server.address, "--loop", *more,
-                os.path.join(self.folder, source))
+        return (self.server.glint, "stream", "--server", self.server.address, *more, os.path.join(self.folder, source))
 
     def detect(self, picture, *more):
         return (self.server.glint, "detect", "--server", self.server.address, *more,
@@ -101,7 +100,8 @@ class AlertsTest:
         self.down_and_restarting()
 
     def dashboard_finds_data(self):
-        with Load(*self.stream("good", "--in-flight", "1"), copies=1), Load(*self.detect("good/0.png"), pause=0.5):
+        # Few frames, of which the latency alerts take account later: without --loop.
+        with Load(*self.stream("good")), Load(*self.detect("good/0.png"), pause=0.5):
             queries = [(title, query) for title, query in panels() if "glint_gpu_" not in query]
             for title, query in queries:
                 wait_for(f"'{title}' finds data: {query}", lambda: self.prometheus.query(query))
@@ -120,7 +120,7 @@ class AlertsTest:
         crowd = ("GlintQueueSaturated", "GlintLanesExhausted", "GlintLatencyBudgetBurnsFast",
                  "GlintLatencyBudgetBurnsSlowly")
         with contextlib.ExitStack() as load:
-            load.enter_context(Load(*self.stream("large", "--in-flight", "8"), copies=3))
+            load.enter_context(Load(*self.stream("large", "--loop", "--in-flight", "8"), copies=3))
             self.expect(*crowd)
             self.freeze_a_busy_lane(load)
             load.enter_context(Load(*self.detect("good/0.png", "--timeout", "1"), copies=2))
@@ -139,12 +139,12 @@ class AlertsTest:
         wait_for("a lane is held while it works", busy)
 
     def too_many_streams(self):
-        with Load(*self.stream("good", "--in-flight", "1"), copies=6):
+        with Load(*self.stream("good", "--loop", "--in-flight", "1"), copies=6):
             self.expect("GlintRefusing")
         self.expect_clear("GlintRefusing")
 
     def dropping(self):
-        with Load(*self.stream("large", "--policy", "latest")):
+        with Load(*self.stream("large", "--loop", "--policy", "latest")):
             self.expect("GlintDropping")
         self.expect_clear("GlintDropping")
 
@@ -225,7 +225,8 @@ def main():
         write_png(os.path.join(folder, "half-bad/0.png"), 320, 240, 2)
         with open(os.path.join(folder, "half-bad/1.png"), "wb") as f:
             f.write(b"\x89PNG\r\n\x1a\nnot a picture")
-        write_png(os.path.join(folder, "large/0.png"), 1600, 1200, 3)
+        # So large that those in the queue take longer than the latency alerts allow, however fast the machine.
+        write_png(os.path.join(folder, "large/0.png"), 4000, 3000, 3)
 
         server = Server(glint_server, glint,
                         ["--backend", "cpu", "--lanes", "1", "--queue-capacity", "4", "--max-sessions", "4"],
