@@ -9,7 +9,7 @@
 #include "bench/machine.h"
 #include "bench/statistics.h"
 #include "cpu/pipeline.h"
-#include "cuda/bench_hooks.h"
+#include "cuda/benchmark/hooks.h"
 #include "cuda/pipeline.h"
 #include "features/error.h"
 

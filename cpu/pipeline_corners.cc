@@ -1,7 +1,7 @@
 // The steps of Pipeline that make the pyramid and find corners.
 #include <algorithm>
 
-#include "cpu/dense_corners.h"
+#include "cpu/harris/dense_corners.h"
 #include "cpu/pipeline_impl.h"
 #include "features/math.h"
 

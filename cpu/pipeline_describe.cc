@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "cpu/bfrost.h"
-#include "cpu/need_map.h"
-#include "cpu/patch_copy.h"
+#include "cpu/describe/bfrost.h"
+#include "cpu/describe/blur_block_mask.h"
+#include "cpu/describe/patch_copy.h"
 #include "cpu/pipeline_impl.h"
 #include "features/arc.h"
 #include "features/math.h"

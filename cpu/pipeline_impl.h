@@ -8,14 +8,14 @@
 #include <chrono>
 #include <vector>
 
-#include "cpu/bfrost.h"
 #include "cpu/buffer.h"
-#include "cpu/cells.h"
-#include "cpu/dense_corners.h"
-#include "cpu/harris_corners.h"
-#include "cpu/levels.h"
+#include "cpu/describe/bfrost.h"
+#include "cpu/fast/scored_corners.h"
+#include "cpu/harris/dense_corners.h"
+#include "cpu/harris/harris_corners.h"
 #include "cpu/pipeline.h"
-#include "cpu/scored_corners.h"
+#include "cpu/pyramid/levels.h"
+#include "cpu/select/cells.h"
 #include "cpu/stages.h"
 #include "cpu/worker_pool.h"
 

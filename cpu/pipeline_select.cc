@@ -1,6 +1,6 @@
 // The steps of Pipeline that choose keypoints among corners.
 #include "cpu/pipeline_impl.h"
-#include "cpu/select.h"
+#include "cpu/select/select.h"
 #include "features/math.h"
 
 namespace glint::cpu {

@@ -4,7 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "cuda/bench_hooks.h"
+#include "cuda/benchmark/hooks.h"
 #include "cuda/map_stages.h"
 #include "cuda/pipeline.h"
 #include "cuda/runtime/error.h"

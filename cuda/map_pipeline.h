@@ -5,8 +5,8 @@
 #include <functional>
 
 #include "absl/status/status.h"
-#include "cuda/frame.h"
-#include "cuda/map_frame.h"
+#include "cuda/plan/frame.h"
+#include "cuda/plan/selection_params.h"
 #include "cuda/runtime/owners.h"
 #include "features/options.h"
 

@@ -4,8 +4,8 @@
 #define GLINT_CUDA_MAP_STAGES_H_
 
 #include "absl/status/status.h"
-#include "cuda/frame.h"
-#include "cuda/map_frame.h"
+#include "cuda/plan/frame.h"
+#include "cuda/plan/selection_params.h"
 #include "cuda/runtime/owners.h"
 
 namespace glint::cuda {

@@ -9,9 +9,9 @@
 
 #include "cuda/pipeline_factory.h"
 #include "cuda/pipeline_impl.h"
-#include "cuda/range.h"
 #include "cuda/result.h"
 #include "cuda/runtime/error.h"
+#include "cuda/runtime/range.h"
 
 namespace glint::cuda {
 namespace {

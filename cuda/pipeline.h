@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "cuda/bench_hooks.h"
+#include "cuda/benchmark/hooks.h"
 #include "features/options.h"
 #include "features/types.h"
 
@@ -47,7 +47,7 @@ class Pipeline {
   // Not OK after a sticky CUDA error: this process can use the device no more.
   const absl::Status& fatal() const;
 
-  // For benchmarks, documented in cuda/bench_hooks.h. Same rules as Detect(); both wait for the device.
+  // For benchmarks, documented in cuda/benchmark/hooks.h. Same rules as Detect(); both wait for the device.
   absl::StatusOr<DeviceTiming> TimeOnDevice(const DetectorOptions& options, const ImageView& image,
                                             const ImageView& mask, int repeats);
   absl::StatusOr<Floors> MeasureFloors(int64_t bytes_up, int64_t bytes_down, int repeats);

@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "cuda/map_stages.h"
 #include "cuda/pipeline.h"
-#include "cuda/plan.h"
+#include "cuda/plan/plan.h"
 #include "cuda/result.h"
 #include "cuda/runtime/api.h"
 #include "cuda/runtime/owners.h"

@@ -5,8 +5,8 @@
 #include "cuda/devices.h"
 #include "cuda/map_pipeline.h"
 #include "cuda/pipeline_impl.h"
-#include "cuda/range.h"
 #include "cuda/runtime/error.h"
+#include "cuda/runtime/range.h"
 
 namespace glint::cuda {
 namespace {

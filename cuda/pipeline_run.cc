@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "cuda/pipeline_impl.h"
-#include "cuda/range.h"
 #include "cuda/runtime/error.h"
+#include "cuda/runtime/range.h"
 
 namespace glint::cuda {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "cuda/frame.h"
+#include "cuda/plan/frame.h"
 #include "features/options.h"
 #include "features/types.h"
 

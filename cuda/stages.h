@@ -6,7 +6,7 @@
 #define GLINT_CUDA_STAGES_H_
 
 #include "absl/status/status.h"
-#include "cuda/frame.h"
+#include "cuda/plan/frame.h"
 #include "cuda/runtime/owners.h"
 
 namespace glint::cuda {

@@ -1,8 +1,8 @@
 // The CUDA backend of a build without CUDA: every entry point says so.
-#include "cuda/bench_hooks.h"
-#include "cuda/host_region.h"
+#include "cuda/benchmark/hooks.h"
 #include "cuda/pipeline.h"
-#include "cuda/range.h"
+#include "cuda/runtime/host_region.h"
+#include "cuda/runtime/range.h"
 
 namespace glint::cuda {
 namespace {

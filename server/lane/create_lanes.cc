@@ -13,9 +13,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "cpu/pipeline.h"
-#include "cuda/host_region.h"
 #include "cuda/pipeline.h"
-#include "cuda/range.h"
+#include "cuda/runtime/host_region.h"
+#include "cuda/runtime/range.h"
 #include "features/error.h"
 #include "server/lane/lane.h"
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "cpu/buffer.h"
-#include "cpu/harris_corners.h"
-#include "cpu/levels.h"
-#include "cpu/need_map.h"
-#include "cpu/select.h"
+#include "cpu/describe/blur_block_mask.h"
+#include "cpu/harris/harris_corners.h"
+#include "cpu/pyramid/levels.h"
+#include "cpu/select/select.h"
 #include "features/math.h"
 #include "features/reference/fast.h"
 #include "features/reference/gaussian.h"

@@ -1,5 +1,5 @@
 // Page-locked memory of somebody else's, over a runtime that can be told to fail.
-#include "cuda/host_region.h"
+#include "cuda/runtime/host_region.h"
 
 #include <gmock/gmock.h>
 

@@ -1,6 +1,6 @@
 // A build without CUDA says so, wherever it is asked.
-#include "cuda/host_region.h"
 #include "cuda/pipeline.h"
+#include "cuda/runtime/host_region.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

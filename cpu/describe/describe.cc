@@ -1,0 +1,111 @@
+// Steered BRIEF, as cv::ORB's computeOrbDescriptors with WTA_K 2.
+//
+// Turning the 512 points is vector work. Fetching them is so only with AVX-512, whose gathers bring 16 at once and
+// whose comparison is 16 bits of the descriptor; elsewhere offsets go through memory and pixels are fetched and
+// compared one by one (AVX2's gathers are no faster than loads on some processors, and much slower on others).
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/describe/describe.cc"
+#include "cpu/targets.h"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+// After foreach_target.
+#include <algorithm>
+#include <cmath>
+
+#include "cpu/simd-inl.h"
+#include "cpu/stages.h"
+#include "features/math.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace glint::cpu::HWY_NAMESPACE {
+
+// Turns points of the pattern: offsets from the centre of those at x[0..], y[0..].
+class Turn {
+ public:
+  Turn(float angle, ptrdiff_t stride) {
+    const SinCos rotation = SteeringSinCos(angle);
+    sin_ = hn::Set(DF(), rotation.sin);
+    cos_ = hn::Set(DF(), rotation.cos);
+    const uint32_t pitch = static_cast<uint32_t>(stride);
+    pitch_ = hn::Set(D32(), static_cast<int32_t>(pitch));
+    // Rounding leaves its magic bits in both coordinates.
+    magic_ = hn::Set(D32(), static_cast<int32_t>(static_cast<uint32_t>(kRoundMagicBits) * (pitch + 1)));
+  }
+  HWY_INLINE hn::Vec<D32> operator()(const float* x, const float* y) const {
+    const DF d;
+    const VF px = hn::Load(d, x);
+    const VF py = hn::Load(d, y);
+    // As SteeredX and SteeredY: no fused multiply-add.
+    const auto u = RoundedPlusMagicBits(hn::Sub(hn::Mul(px, cos_), hn::Mul(py, sin_)));
+    const auto v = RoundedPlusMagicBits(hn::Add(hn::Mul(px, sin_), hn::Mul(py, cos_)));
+    return hn::Sub(hn::Add(hn::Mul(v, pitch_), u), magic_);
+  }
+
+ private:
+  VF sin_;
+  VF cos_;
+  hn::Vec<D32> pitch_;
+  hn::Vec<D32> magic_;
+};
+
+#if HWY_MAX_BYTES == 64
+
+void Describe(const PatternTable& pattern, const uint8_t* centre, ptrdiff_t stride, float angle, uint8_t* descriptor) {
+  const D32 d;
+  const Turn turn(angle, stride);
+  const auto low_byte = hn::Set(d, 0xff);
+  const auto pixels = [&](int end, size_t i) HWY_ATTR {
+    // Whole words are fetched; a blurred level's rows have bytes to spare.
+    const auto offset = turn(pattern.x[end] + i, pattern.y[end] + i);
+    return hn::And(hn::GatherOffset(d, reinterpret_cast<const int32_t*>(centre), offset), low_byte);
+  };
+  for (size_t i = 0; i < kRbriefBits; i += HWY_LANES(float)) {
+    hn::StoreMaskBits(d, hn::Lt(pixels(0, i), pixels(1, i)), descriptor + i / 8);
+  }
+}
+
+#else
+
+void Describe(const PatternTable& pattern, const uint8_t* centre, ptrdiff_t stride, float angle, uint8_t* descriptor) {
+  const D32 d;
+  const Turn turn(angle, stride);
+  HWY_ALIGN int32_t offset[2][kRbriefBits];
+  for (int end = 0; end < 2; ++end) {
+    for (size_t i = 0; i < kRbriefBits; i += HWY_LANES(float)) {
+      hn::Store(turn(pattern.x[end] + i, pattern.y[end] + i), d, offset[end] + i);
+    }
+  }
+  for (size_t i = 0; i < kRbriefBits; i += 8) {
+    const auto bit = [&](size_t k) -> uint32_t { return centre[offset[0][i + k]] < centre[offset[1][i + k]]; };
+    const uint32_t low = bit(0) | bit(1) << 1 | bit(2) << 2 | bit(3) << 3;
+    const uint32_t high = bit(4) | bit(5) << 1 | bit(6) << 2 | bit(7) << 3;
+    descriptor[i / 8] = static_cast<uint8_t>(low | high << 4);
+  }
+}
+
+#endif
+
+void AddDescribe(Stages* stages) { stages->describe = &Describe; }
+
+}  // namespace glint::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace glint::cpu {
+GLINT_CPU_EXPORT_STAGE(AddDescribe)
+
+PatternTable MakePatternTable(const RbriefPattern& pattern) {
+  PatternTable t;
+  double farthest = 0;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    farthest = std::max({farthest, std::hypot(pattern[i].x0, pattern[i].y0), std::hypot(pattern[i].x1, pattern[i].y1)});
+    t.x[0][i] = pattern[i].x0;
+    t.y[0][i] = pattern[i].y0;
+    t.x[1][i] = pattern[i].x1;
+    t.y[1][i] = pattern[i].y1;
+  }
+  t.reach = static_cast<int>(farthest + 0.501);  // to the nearest; sine and cosine are floats
+  return t;
+}
+
+}  // namespace glint::cpu
+#endif

@@ -1,0 +1,21 @@
+// A window that leaves the image, with reflections where there are no pixels: for the few points near its sides, so
+// that kernels can read what surrounds a point without asking.
+#ifndef GLINT_CPU_DESCRIBE_PATCH_COPY_H_
+#define GLINT_CPU_DESCRIBE_PATCH_COPY_H_
+
+#include "features/math.h"
+#include "features/types.h"
+
+namespace glint::cpu {
+
+// out[v * stride + u] = pixel (x + u, y + v).
+inline void CopyPatch(const ImageView& image, int x, int y, int width, int height, uint8_t* out, ptrdiff_t stride) {
+  for (int v = 0; v < height; ++v) {
+    const uint8_t* row = image.row(Reflect101(y + v, image.height));
+    for (int u = 0; u < width; ++u) out[v * stride + u] = row[Reflect101(x + u, image.width)];
+  }
+}
+
+}  // namespace glint::cpu
+
+#endif  // GLINT_CPU_DESCRIBE_PATCH_COPY_H_

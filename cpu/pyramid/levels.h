@@ -1,0 +1,87 @@
+// The pyramid's levels with everything that is kept of each while a frame passes, and the plan of who works on what.
+#ifndef GLINT_CPU_PYRAMID_LEVELS_H_
+#define GLINT_CPU_PYRAMID_LEVELS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "cpu/buffer.h"
+#include "cpu/stages.h"
+#include "features/options.h"
+#include "features/types.h"
+
+namespace glint::cpu {
+
+// How many parts each thread's share of a level is split into: they take different times.
+inline constexpr int kTasksPerThread = 4;
+
+// An image whose rows have kReadMargin readable bytes after them.
+struct Plane {
+  Buffer<uint8_t> memory;
+  ImageView view;
+
+  // The pixels are unspecified afterwards, but every byte was written once.
+  void Resize(Shape shape);
+  uint8_t* row(int y) { return memory.data() + y * view.stride; }
+};
+
+// Rows of a level in which one task looks for corners, and where it puts them.
+struct Band {
+  Rect region;
+  size_t first = 0;  // in the level's lists
+  size_t count = 0;
+};
+
+struct Level {
+  ImageView image;
+  ImageView mask;  // empty without one, and above level 0 unless levels are cascaded
+  Plane pixels;    // of levels above 0, and of a narrow level 0
+  Plane mask_pixels;
+  ImageView source;     // what the level is resized from; empty at level 0
+  ResizeTables resize;  // from there
+  float scale = 1.0f;
+  int share = 0;  // of max_features
+
+  std::vector<Band> bands;
+  // Corners, later keypoints, in raster order.
+  size_t count = 0;
+  size_t found = 0;  // keypoints, with those that no output has room for
+  Buffer<uint32_t> where;
+  Buffer<uint8_t> score;
+  Buffer<float> response;
+  Buffer<float> angle;
+  Buffer<uint32_t> slot;      // place in the output order of the level
+  size_t first_output = 0;    // of the level's keypoints in Features
+  Buffer<uint32_t> bit_keys;  // scratch of selection
+  Buffer<uint64_t> sort_keys;
+
+  Plane blurred;
+  Buffer<uint32_t> needed;  // as BlurJob wants it, strip after strip
+  Buffer<uint32_t> integral;
+
+  Rect CornerRegion(const DetectorOptions& options) const;
+};
+
+// The levels of one detector. Memory and tables are kept from frame to frame.
+class Levels {
+ public:
+  // Makes the levels ready for a frame: shapes, tables, bands, room. Level 0 is the image itself, or a copy with a
+  // margin if it is narrow. The pixels of other levels are not yet there. `threads` is how many share a level.
+  void Prepare(const DetectorOptions& options, const ImageView& image, const ImageView& mask, int threads);
+
+  int count() const { return count_; }  // up to the first that vanishes
+  // Room in the lists of all levels.
+  size_t room() const { return room_; }
+  Level& operator[](int l) { return levels_[static_cast<size_t>(l)]; }
+
+ private:
+  std::array<Level, kMaxLevels> levels_;
+  int count_ = 0;
+  size_t room_ = 0;
+};
+
+}  // namespace glint::cpu
+
+#endif  // GLINT_CPU_PYRAMID_LEVELS_H_

@@ -1,0 +1,222 @@
+// The corner stage's kernel: corners of all levels in one launch, for any score, bounded arcs and suppression of any
+// radius; what survives goes to the candidates or, in the same pass, to the cells that it falls in.
+//
+// A block tests a tile of 128 x 32 pixels of one level, or of 24 rows, and answers for the 120 x (32 - 2 radius) in the
+// middle, 112 for a large radius, so that the rings of all that matters lie within the tile. A lane owns one word of
+// four neighbouring pixels and walks down the rows of its warp with the ring's rows in registers; a conservative test
+// of the ring's even pixels (segment.cuh), four pixels at once, marks what may be a corner, by polarity. The marked
+// pixels of the block are listed, and the list is shared out among its warps, which decide exactly and score with all
+// lanes (ring.cuh). Survivors of suppression are listed again, and go to their cells by 64-bit atomic maxima, which
+// make the winner independent of order.
+//
+// For cells and a radius of at most kMaxPieceRadius, a tile's part of a cell is a piece (map_pieces.cuh). With kPieces
+// nothing is suppressed but what may be a piece's best corner. Where tiles are few, blocks get to their cells all at
+// once: there the best survivor of each piece goes to its cell. The last block may rank what the cells keep
+// (map_at_once.cuh).
+//
+// Shared memory, dynamic: pixels (pitch 144), scores, list, and for Selection::kTopN a histogram: 26 KiB, with Harris
+// 35 KiB, less 4 KiB without the histogram.
+#ifndef GLINT_CUDA_CORNERS_BOUNDED_FIND_CUH_
+#define GLINT_CUDA_CORNERS_BOUNDED_FIND_CUH_
+
+#include <cstddef>
+
+#include "cuda/corners/bounded_tile.cuh"
+#include "cuda/corners/tile_cells.cuh"
+#include "cuda/select/map_at_once.cuh"
+#include "cuda/select/map_cells.cuh"
+
+namespace glint::cuda {
+
+inline constexpr int kThreadsPerMultiprocessor = 1024;
+
+// Which kernels have code for MapFrame::ranks_at_once.
+template <Score kScore, Tiling kTiling>
+inline constexpr bool kRanks = kScore != Score::kHarris && (kTiling == Tiling::kPieces || kTiling == Tiling::kFew);
+
+template <int kArc, Score kScore, Tiling kTiling>
+__global__ void __launch_bounds__(ShapeOf(kScore, kTiling).warps* kWarp,
+                                  (kScore == Score::kHarris ? 640 : kThreadsPerMultiprocessor) /
+                                      (ShapeOf(kScore, kTiling).warps * kWarp))
+    FindMapCornersKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT MapFrame map) {
+  extern __shared__ __align__(16) uint8_t memory[];
+  using TileType = Tile<kScore, kTiling>;
+  using Response = typename TileType::Response;
+  auto& tile = *reinterpret_cast<TileType*>(memory);
+  constexpr int kRowsPerWarp = TileType::kRowsPerWarp;
+  constexpr int kTestedRows = TileType::kTestedRows;
+  constexpr int kWarps = TileType::kWarps;
+  constexpr int kThreads = kWarps * kWarp;
+  // Only the best survivor of a piece goes to its cell.
+  constexpr bool kCollects = kTiling == Tiling::kFew && kScore != Score::kHarris;
+  constexpr bool kPieces = kTiling == Tiling::kPieces;
+  constexpr bool kTellsApart = kPieces || kCollects;
+
+  AllowSuccessor();
+  int l = 0;
+  while (l + 1 < frame.levels && static_cast<int>(blockIdx.x) >= map.level[l + 1].first_tile) ++l;
+  const Level& level = frame.level[l];
+  const MapLevel& tiles = map.level[l];
+  const int number = blockIdx.x - tiles.first_tile;
+  const int radius = map.radius;
+  const int border = Max(frame.edge, kFastRadius);
+  const int margin = MarginX(kPieces ? kMaxPieceRadius : radius);
+  const int columns = kMapTestedColumns - 2 * margin;
+  const int x0 = tiles.tile_x0 + number % tiles.tiles_x * columns;
+  const int y0 = tiles.tile_y0 + number / tiles.tiles_x * (kTestedRows - 2 * radius);
+  const int warp = threadIdx.x / kWarp;
+  const int lane = threadIdx.x % kWarp;
+
+  // Level 0 was there before the frame's first kernel: its tiles need not wait for the pyramid.
+  if (l > 0 || blockIdx.x == gridDim.x - 1) WaitForPredecessor();
+  LoadTile<kThreads>(level, x0, y0 - kFastRadius, tile.pixels);
+
+  // While the pixels are on their way.
+  auto* responses = reinterpret_cast<uint4*>(&tile.response[0][0]);
+#pragma unroll 4
+  for (int i = threadIdx.x; i < static_cast<int>(sizeof(tile.response) / sizeof(uint4)); i += kThreads) {
+    responses[i] = make_uint4(0, 0, 0, 0);
+  }
+  if (!map.ranks) {
+#pragma unroll 1
+    for (int i = threadIdx.x; i < kBins; i += kThreads) tile.histogram[i] = 0;
+  }
+  if (threadIdx.x == 0) {
+    tile.listed = 0;
+    tile.tests_both = 0;
+  }
+  const bool in_pieces = kTellsApart && tiles.pieces_x > 0;
+  Answered answered;
+  if (kTellsApart) {
+    answered = AnsweredBy(frame, level, x0, y0, margin, radius, kTestedRows);
+    if (in_pieces) BeginPieces(frame, map, l, answered, tile);
+  }
+  if (blockIdx.x == 0) {
+    auto* clear = frame.counters->shortlisted;
+    constexpr int kClear = (sizeof(Counters) - offsetof(Counters, shortlisted)) / sizeof(uint32_t);
+    if (static_cast<int>(threadIdx.x) < kClear) clear[threadIdx.x] = 0;
+  }
+  const uint32_t turn = BeginTurn(map);
+  WaitForCopies();
+  __syncthreads();
+
+  // A pixel matters if it can be a corner and lies in the region or within the radius of it.
+  const int x_low = Max(kFastRadius, Max(border, x0 + margin) - radius);
+  const int x_high = Min(level.width - Max(kFastRadius, border - radius), x0 + margin + columns + radius);
+  const int y_low = Max(kFastRadius, border - radius);
+  const int y_high = level.height - y_low;
+  const uint32_t matters = ColumnMask(x0 + lane * 4, x_low, x_high) & RowMask(y0 + warp * kRowsPerWarp, y_low, y_high);
+  const SegmentMarks may_be =
+      MarkRows<kArc, kRowsPerWarp>(&tile.pixels[warp * kRowsPerWarp][4 * lane], frame.threshold);
+  ListMarked<kArc>({may_be.bright & matters, may_be.dark & matters}, tile);
+  __syncthreads();
+
+  // Each warp's part of the list: whole warps full.
+  const auto turns = static_cast<int>((tile.listed + kWarp - 1) / kWarp);
+  uint16_t* list = tile.list + warp * turns / kWarps * kWarp;
+  const int listed =
+      Min((warp + 1) * turns / kWarps * kWarp, static_cast<int>(tile.listed)) - warp * turns / kWarps * kWarp;
+
+  if (!kTellsApart) answered = AnsweredBy(frame, level, x0, y0, margin, radius, kTestedRows);
+  const unsigned below = (1u << lane) - 1;
+  // Decide and score; corners that the tile answers for move to the front of the list.
+  int corners = 0;
+#pragma unroll 1
+  for (int first = 0; first < listed; first += kWarp) {
+    const int mark = list[Min(first + lane, listed - 1)];
+    const int row = (mark >> 11) * kRowsPerWarp + (mark >> 1 & 7);
+    const int column = mark >> 4 & 127;
+    const uint8_t* centre = &tile.pixels[row + kFastRadius][column];
+    uint32_t score = 0;
+    bool is_dark = (mark & kDark) != 0;
+    for (;;) {
+      if (score == 0) score = ScoreAt<kArc, kScore>(centre, is_dark, frame.threshold, map.max_arc);
+      if (!kMayBeBoth<kArc, kScore>) break;
+      const bool again = score == 0 && !is_dark && (tile.tests_both >> (mark >> 11) & 1) != 0;
+      if (!__any_sync(kFullWarp, again)) break;
+      is_dark = is_dark || again;
+    }
+    if (first + lane >= listed) score = 0;
+    if (kScore == Score::kHarris && score != 0) {
+      score = OrderedKey(__float_as_uint(HarrisAt(level, x0 + column, y0 + row)));
+    }
+    if (score != 0) tile.response[row][column] = static_cast<Response>(score);
+    if (kPieces && in_pieces) {
+      OfferToPiece(score, row, column, tile);
+      continue;
+    }
+    const bool answers = score != 0 && answered.HasRow(row) && answered.HasColumn(column);
+    const unsigned lanes = __ballot_sync(kFullWarp, answers);
+    __syncwarp();
+    if (answers) list[corners + __popc(lanes & below)] = static_cast<uint16_t>(row << 7 | column);
+    corners += __popc(lanes);
+    __syncwarp();
+  }
+  __syncthreads();
+
+  // Suppress.
+  if (kPieces && in_pieces) OfferPiecesToCells(frame, map, l, answered, tile, map.cells + turn * map.cell_count);
+  int kept = 0;
+#pragma unroll 1
+  for (int first = 0; first < corners; first += kWarp) {
+    const uint16_t entry = list[Min(first + lane, corners - 1)];
+    const int row = entry >> 7;
+    const int column = entry & 127;
+    const bool keep = first + lane < corners &&
+                      IsMaximum<TileType::kResponsePitch>(&tile.response[row][column], radius) &&
+                      IsUnmasked(frame, map, level, x0 + column, y0 + row);
+    if (kCollects && in_pieces) {
+      OfferToPiece(keep ? tile.response[row][column] : 0, row, column, tile);
+      continue;
+    }
+    const unsigned lanes = __ballot_sync(kFullWarp, keep);
+    __syncwarp();
+    if (keep) list[kept + __popc(lanes & below)] = entry;
+    kept += __popc(lanes);
+    __syncwarp();
+  }
+  if (map.sink != Sink::kList) {
+    uint64_t* cells = map.cells + turn * map.cell_count;
+#pragma unroll 1
+    for (int i = lane; i < kept; i += kWarp) {
+      const int row = list[i] >> 7;
+      const int column = list[i] & 127;
+      OfferToCell(frame, map, cells, l, x0 + column, y0 + row, tile.response[row][column]);
+    }
+    if (kCollects && in_pieces) {
+      __syncthreads();
+      const uint32_t key = threadIdx.x < kMostPieces ? tile.best[threadIdx.x] : 0;
+      if (key != 0) OfferToCell(frame, map, cells, l, x0 + ColumnIn(key), y0 + RowIn(key), ScoreIn(key));
+    }
+    if (kRanks<kScore, kTiling> && map.ranks_at_once) {
+      RankAtOnce<kScore, kThreads>(frame, map, turn, *reinterpret_cast<AtOnce*>(memory));
+    }
+    return;
+  }
+
+  uint32_t base = 0;
+  uint32_t* count = map.ranks ? &map.counters->list[turn].count[l] : &frame.counters->candidates;
+  Candidate* candidates = map.ranks ? level.shortlist : frame.candidates;
+  if (lane == 0 && kept > 0) base = atomicAdd(count, static_cast<uint32_t>(kept));
+  base = __shfl_sync(kFullWarp, base, 0);
+#pragma unroll 1
+  for (int i = lane; i < kept; i += kWarp) {
+    const int row = list[i] >> 7;
+    const int column = list[i] & 127;
+    const uint32_t key = KeyOf(map, tile.response[row][column]);
+    candidates[base + i] = {PackPosition(l, x0 + column, y0 + row), key};
+    if (!map.ranks) atomicAdd(&tile.histogram[HarrisBin(key)], 1u);
+  }
+  if (map.ranks) return;
+  __syncthreads();
+  uint32_t* histogram = frame.counters->histogram[GroupOf(map, l)];
+#pragma unroll 1
+  for (int i = threadIdx.x; i < kBins; i += kThreads) {
+    const uint32_t n = tile.histogram[i];
+    if (n != 0) atomicAdd(&histogram[i], n);
+  }
+}
+
+}  // namespace glint::cuda
+
+#endif  // GLINT_CUDA_CORNERS_BOUNDED_FIND_CUH_

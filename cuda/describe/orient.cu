@@ -1,0 +1,137 @@
+// The final ranking, the angles that the shortlist stage has not found, and the result. A block takes some places of
+// one level: it finds the corners at them (rank.cuh) and whether they stay, and writes those that do, in device memory
+// and straight into memory that the host reads: only what was found crosses the bus, and no copy is set up.
+// Neighbouring places are written by neighbouring lanes, so that they share packets on the bus.
+//
+// A corner stays if fewer than the level's share have a larger response (cv::KeyPointsFilter::retainBest keeps ties).
+//
+// Shared memory 40 KiB.
+#include <cstddef>
+
+#include "cuda/describe/orient.cuh"
+#include "cuda/runtime/error.h"
+#include "cuda/select/rank_short.cuh"
+#include "cuda/stages.h"
+
+namespace glint::cuda {
+namespace {
+
+// Whether a kernel ranks short lists by comparing all (rank_short.cuh).
+constexpr bool ForShortLists(bool harris_keys, bool orient, bool orb, int threads) {
+  return harris_keys && !orient && orb && threads == kRankThreads;
+}
+// At once.
+constexpr int BlocksPerMultiprocessor(bool for_short_lists, int threads) {
+  return for_short_lists ? 4 : threads == kRankThreads ? 3 : 1;
+}
+// Wanted for each multiprocessor, no more than there are at once. Each counts its level's whole shortlist, so that few
+// are better unless they have angles to find or compare with all of a short list.
+constexpr int kRankingBlocks = 2;
+constexpr int kOrientingBlocks = 3;
+constexpr int kShortRankingBlocks = 4;
+constexpr int kWideRankingBlocks = 1;
+constexpr int kSmallestPart = 8;  // entries of the shortlist for a block
+
+template <bool kHarrisKeys, bool kOrient, bool kOrb, int kThreads>
+__global__ void __launch_bounds__(kThreads, BlocksPerMultiprocessor(ForShortLists(kHarrisKeys, kOrient, kOrb, kThreads),
+                                                                    kThreads))
+    OrientKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT LevelBlocks blocks) {
+  constexpr bool kShort = ForShortLists(kHarrisKeys, kOrient, kOrb, kThreads);
+  __shared__ RankMemory memory;
+  AllowSuccessor();
+  ClearBins<kThreads>(memory);
+  const int l = blocks.LevelOf(blockIdx.x, frame.levels);
+  const Level& level = frame.level[l];
+  __syncthreads();
+  WaitForPredecessor();
+  Counters& counters = *frame.counters;
+  // Loaded before it is known whether there are so many.
+  ListWindow<kHarrisKeys, kOrb> head{};
+  Listed listed[kListedPerThread] = {};
+  if (level.width > 0) {
+    head.Load(level, 0);
+    if (!kShort) LoadListed<kOrb>(level, listed);
+  }
+  const uint32_t count = counters.shortlisted[l];
+  // The shortlist stage is done with these.
+  auto* clear = reinterpret_cast<uint32_t*>(&counters.histogram);
+  constexpr uint32_t kClear = (offsetof(Counters, shortlisted) - offsetof(Counters, histogram)) / sizeof(uint32_t);
+  for (uint32_t i = blockIdx.x * kThreads + threadIdx.x; i < kClear; i += gridDim.x * kThreads) clear[i] = 0;
+
+  const uint32_t parts = blocks.first[l + 1] - blocks.first[l];
+  const uint32_t index = blockIdx.x - blocks.first[l];
+  if (count == 0 && index == 0 && threadIdx.x == 0) frame.result->kept[l] = 0;
+  if (index >= count) return;
+  const uint32_t part = (count + parts - 1) / parts;
+  if (kShort && count <= kShortList && part <= kShortPart) {
+    // The bins' memory, which is zero, holds the keys.
+#pragma unroll
+    for (uint32_t j = 0; j < kListedPerThread; ++j) {
+      const uint32_t entry = kListedPerThread * threadIdx.x + j;
+      if (entry < count) memory.above[entry] = head.corner[j].key;
+    }
+    __syncthreads();
+    const uint32_t begin = index * part;
+    const uint32_t end = begin + part < count ? begin + part : count;
+    RankShortList(level, memory.above, count, begin, end, [&](const Rank& r, uint32_t key, const Listed& listed) {
+      Keep<false>(frame, l, count, r, Precedence({listed.position, key}), 0, listed.angle, memory);
+    });
+    return;
+  }
+  if (kShort) LoadListed<kOrb>(level, listed);
+  RankPlaces<kHarrisKeys, kOrient, kOrb, kThreads>(frame, l, count, index, parts, head, listed, memory);
+}
+
+__global__ void NothingKernel() {}
+
+template <bool kHarrisKeys, bool kOrb, int kThreads = kRankThreads>
+const void* KernelFor(bool orient) {
+  return orient ? reinterpret_cast<const void*>(&OrientKernel<kHarrisKeys, true, kOrb, kThreads>)
+                : reinterpret_cast<const void*>(&OrientKernel<kHarrisKeys, false, kOrb, kThreads>);
+}
+
+}  // namespace
+
+absl::Status Orient(StreamView stream, const Frame& frame, bool harris_keys, int multiprocessors) {
+  const bool orient = frame.orient && !frame.orient_early;
+  const bool orb = frame.level[0].listed != nullptr;
+  int total = 0;
+  int longest = 0;
+  for (int l = 0; l < frame.levels; ++l) {
+    total += frame.level[l].first_share;
+    longest = Max(longest, frame.level[l].first_share);
+  }
+  // Where smaller blocks would need more than one look at a shortlist to count it; but not where the larger ones, of
+  // which there are fewer, would have to go through their places in turns.
+  const bool wide = longest > kListedPerThread * kRankThreads && harris_keys && orb &&
+                    total <= kRankPlaces * kWideRankingBlocks * multiprocessors;
+  const bool is_short = ForShortLists(harris_keys, orient, orb, kRankThreads) &&
+                        longest <= static_cast<int>(kShortList) &&
+                        total <= static_cast<int>(kShortPart) * kShortRankingBlocks * multiprocessors;
+  const int blocks_wanted = (wide       ? kWideRankingBlocks
+                             : orient   ? kOrientingBlocks
+                             : is_short ? kShortRankingBlocks
+                                        : kRankingBlocks) *
+                            multiprocessors;
+  const LevelBlocks blocks(frame, Max(DivideUp(total, blocks_wanted), kSmallestPart), blocks_wanted);
+  KernelLaunch launch;
+  launch.kernel = wide           ? KernelFor<true, true, kWideRankThreads>(orient)
+                  : !harris_keys ? KernelFor<false, true>(orient)
+                  : orb          ? KernelFor<true, true>(orient)
+                                 : KernelFor<true, false>(orient);
+  launch.block = dim3(wide ? kWideRankThreads : kRankThreads);
+  launch.grid = dim3(blocks.first[frame.levels]);
+  launch.overlaps_predecessor = true;
+  void* arguments[] = {const_cast<Frame*>(&frame), const_cast<LevelBlocks*>(&blocks)};
+  return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the orientation stage");
+}
+
+absl::Status LaunchNothing(StreamView stream) {
+  KernelLaunch launch;
+  launch.kernel = reinterpret_cast<const void*>(&NothingKernel);
+  launch.block = dim3(1);
+  launch.grid = dim3(1);
+  return ToStatus(stream.api->LaunchKernel(launch, nullptr, stream.stream), "launching nothing");
+}
+
+}  // namespace glint::cuda

@@ -1,0 +1,279 @@
+#include "cuda/plan/plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+
+#include "cuda/stages.h"
+#include "features/math.h"
+#include "features/patch.h"
+
+namespace glint::cuda {
+namespace {
+
+constexpr size_t kAlignment = 256;    // of arrays: whole cache lines
+constexpr size_t kRowAlignment = 16;  // of image rows: vector loads; rows of most cameras then need no padding
+// Of the shortlist, for each multiprocessor: with no more, to find all angles beside the scores ends sooner than to
+// find those of the kept half after the ranking.
+constexpr int kOrientedEarly = 100;
+constexpr size_t kSlack = 64;  // bytes after an image that kernels may read
+
+size_t RoundUp(size_t n, size_t to) { return (n + to - 1) / to * to; }
+
+// See Frame::disc_masks.
+std::vector<uint64_t> MakeDiscMasks(const PatchDisc& disc, int* vectors, int* batches) {
+  constexpr int kVector = 8;
+  const int side = 2 * disc.half + 1;
+  *vectors = DivideUp(side + kVector - 1, kVector);
+  const int row_step = kAngleLanes / *vectors;
+  *batches = DivideUp(DivideUp(side, row_step), kRowsInFlight);
+  std::vector<uint64_t> masks(static_cast<size_t>(kVector * *batches * kAngleLanes));
+  for (int skew = 0; skew < kVector; ++skew) {
+    for (int row = 0; row < side; ++row) {
+      const int half_width = disc.half_width[std::abs(row - disc.half)];
+      const int of_lane = row / row_step;
+      const int first = (skew * *batches + of_lane / kRowsInFlight) * kAngleLanes + row % row_step * *vectors;
+      for (int column = 0; column < *vectors * kVector; ++column) {
+        if (std::abs(column - skew - disc.half) > half_width) continue;
+        masks[first + column / kVector] |= uint64_t{0x80} >> (of_lane % kRowsInFlight) << (8 * (column % kVector));
+      }
+    }
+  }
+  return masks;
+}
+
+// The farthest that a turned point of the pattern can be from the keypoint along an axis, after rounding; at least 2,
+// which the descriptor stage needs.
+int PatternReach(const RbriefPattern& pattern) {
+  double longest = 0;
+  for (const RbriefPair& p : pattern) {
+    longest = std::max({longest, std::hypot(p.x0, p.y0), std::hypot(p.x1, p.y1)});
+  }
+  constexpr double kRounding = 0.501;  // half a pixel, and what the float product may be off
+  return std::max(2, static_cast<int>(longest + kRounding));
+}
+
+}  // namespace
+
+size_t Plan::AddScratch(size_t bytes) {
+  const size_t offset = scratch_bytes_;
+  scratch_bytes_ = RoundUp(offset + bytes, kAlignment);
+  return offset;
+}
+
+template <typename T>
+size_t Plan::AddTable(const std::vector<T>& table) {
+  const size_t offset = tables_.size();
+  tables_.resize(RoundUp(offset + table.size() * sizeof(T), kAlignment));
+  std::memcpy(tables_.data() + offset, table.data(), table.size() * sizeof(T));
+  return offset;
+}
+
+size_t Plan::image_bytes() const {
+  return static_cast<size_t>(frame_.level[0].pitch) * frame_.level[0].height + kSlack;
+}
+
+Plan::Plan(const PlanKey& key, int multiprocessors) : key_(key) {
+  const DetectorOptions& options = key.options;
+  frame_.levels = options.levels;
+  frame_.threshold = options.fast_threshold;
+  frame_.edge = options.edge_threshold;
+  frame_.orient = options.orientation == Orientation::kIntensityCentroid;
+  const PatchDisc disc = MakePatchDisc(options.patch_size);
+  frame_.half_patch = disc.half;
+  std::copy_n(disc.half_width.begin(), disc.half + 1, frame_.half_width);
+  disc_offset_ = AddTable(MakeDiscMasks(disc, &frame_.disc_vectors, &frame_.disc_batches));
+  const bool describe = options.descriptor == Descriptor::kRbrief;
+  if (describe) {
+    const RbriefPattern pattern = MakeRbriefPattern(options.patch_size);
+    frame_.descriptor_reach = PatternReach(pattern);
+    pattern_offset_ = AddTable(std::vector<RbriefPair>(pattern.begin(), pattern.end()));
+  }
+  PlanLevels();
+  int64_t shortlisted = 0;
+  for (const Level& level : frame_.level) shortlisted += level.first_share;
+  frame_.orient_early = frame_.orient && IsOrbKind(options) && shortlisted <= int64_t{kOrientedEarly} * multiprocessors;
+  DivideForCorners(multiprocessors);
+  for (int part = 0; part < key.parts; ++part) {
+    parts_.push_back(MakePart(part));
+    tails_.push_back(MakeTail(parts_.back(), multiprocessors));
+  }
+  if (IsOrbKind(options)) return;
+  map_.emplace(
+      options, frame_, multiprocessors, [this](size_t bytes) { return AddScratch(bytes); },
+      [this](const std::vector<uint8_t>& table) { return AddTable(table); });
+}
+
+// What suppression can leave of level `index`.
+size_t Plan::MaxCorners(const PyramidPlan& pyramid, int index) const {
+  if (!IsOrbKind(key_.options)) return MaxMapCorners(key_.options, pyramid, index);
+  const int border = std::max(key_.options.edge_threshold, kFastRadius);
+  const Shape shape = pyramid.level[index].shape;
+  // At most one corner in each square of 2 x 2.
+  return static_cast<size_t>(DivideUp(std::max(shape.width - 2 * border, 0), 2)) *
+         static_cast<size_t>(DivideUp(std::max(shape.height - 2 * border, 0), 2));
+}
+
+void Plan::PlanLevels() {
+  const PyramidPlan pyramid = PlanPyramid(key_.options, key_.shape);
+  size_t candidates = 0;
+  result_bytes_ = sizeof(ResultHeader);
+  for (int l = 0; l < frame_.levels; ++l) {
+    Level& level = frame_.level[l];
+    Offsets& offsets = level_offsets_[l];
+    const Shape shape = pyramid.level[l].shape;
+    // A level that vanishes takes the smaller ones with it.
+    if (shape.pixels() == 0 || (l > 0 && frame_.level[l - 1].width == 0)) continue;
+    level.width = shape.width;
+    level.height = shape.height;
+    level.pitch = static_cast<int>(RoundUp(static_cast<size_t>(shape.width), kRowAlignment));
+    level.end_row = shape.height;
+    level.scale = pyramid.level[l].scale;
+    level.share = pyramid.level[l].max_features;
+    level.first_share = key_.options.ranking == Ranking::kHarris ? 2 * level.share : level.share;
+    // Where levels do not have shares, what reaches the shortlist stays.
+    if (key_.options.selection != Selection::kTopN) level.share = std::numeric_limits<int>::max();
+
+    const size_t bytes = static_cast<size_t>(level.pitch) * level.height + kSlack;
+    offsets.image = AddScratch(bytes);
+    if (key_.masked) offsets.mask = AddScratch(bytes);
+    if (l > 0) {
+      const Level& before = frame_.level[key_.options.pyramid == Pyramid::kDirect ? 0 : l - 1];
+      column_taps_[l] = MakeAxisTaps(before.width, level.width);
+      row_taps_[l] = MakeAxisTaps(before.height, level.height);
+      level.one_window = key_.options.pyramid == Pyramid::kCascaded && FitOneWindow(column_taps_[l]);
+      level.pair_windows = FitPairWindows(column_taps_[l]);
+      if (level.one_window) {
+        offsets.columns = AddTable(MakeColumnGroups(column_taps_[l]));
+        offsets.steps = AddTable(MakeRowSteps(row_taps_[l]));
+      } else if (key_.options.pyramid != Pyramid::kHalf) {
+        offsets.columns = AddTable(MakeColumnPairs(column_taps_[l], level.pair_windows));
+        offsets.steps = AddTable(MakePairSteps(row_taps_[l]));
+      }
+    }
+    const size_t most = MaxCorners(pyramid, l);
+    const size_t room = std::max(most, static_cast<size_t>(kListedAhead));
+    const bool has_buckets = IsOrbKind(key_.options) && key_.options.score == Score::kHarris;
+    if (!has_buckets) candidates += most;
+    if (has_buckets) {
+      level.bucket_room = BucketRoom(level.first_share, most);
+      offsets.buckets = AddScratch(size_t{kBins} * level.bucket_room * sizeof(Candidate));
+      offsets.left_over = AddScratch(most * sizeof(Candidate));
+    } else if (IsOrbKind(key_.options)) {
+      offsets.shortlist = AddScratch(room * sizeof(Listed));
+      offsets.listed_keys = AddScratch(room * sizeof(uint32_t));
+    } else {
+      offsets.shortlist = AddScratch(room * sizeof(Candidate));
+    }
+    level.ranked_capacity = static_cast<int>(std::min(most, static_cast<size_t>(OutputCapacity(key_.options))));
+    offsets.ranked = AddScratch(level.ranked_capacity * sizeof(RankedCorner));
+    offsets.result = result_bytes_;
+    result_bytes_ += level.ranked_capacity * sizeof(RankedCorner);
+    if (key_.options.descriptor != Descriptor::kNone) {
+      offsets.descriptors = result_bytes_;
+      result_bytes_ += static_cast<size_t>(level.ranked_capacity) * kRbriefBytes;
+    }
+  }
+  candidates_offset_ = AddScratch(candidates * sizeof(Candidate));
+  frame_.candidate_room = static_cast<uint32_t>(candidates);
+}
+
+int Plan::part_end(int part) const {
+  const int height = frame_.level[0].height;
+  return part + 1 == key_.parts ? height : height * (part + 1) / key_.parts;
+}
+
+Frame Plan::MakePart(int part) const {
+  Frame made = frame_;
+  // Of each level, what is there before the part and after it.
+  int before = part > 0 ? part_end(part - 1) : 0;
+  int after = part_end(part);
+  for (int l = 0; l < made.levels; ++l) {
+    Level& level = made.level[l];
+    if (l > 0) {
+      const int from = made.level[l - 1].height;
+      const int from_before = before;
+      const int from_after = after;
+      before = after = 0;
+      for (int y = 0; y < level.height; ++y) {
+        const int last = std::min(MakeResizeTap(y, from, level.height).at + 1, from - 1);
+        if (last < from_before) before = y + 1;
+        if (last < from_after) after = y + 1;
+      }
+    }
+    level.first_row = before;
+    level.end_row = after;
+    if (l > 0 && before < after) {
+      const auto step_of = [&](int y) { return level.one_window ? row_taps_[l].At(y) : PairStepOf(row_taps_[l], y); };
+      level.first_step = step_of(before);
+      level.end_step = step_of(after - 1) + 1;
+    }
+    level.first_strip = part > 0 ? StripsIn(level, before) : 0;
+    level.end_strip = StripsIn(level, after);
+  }
+  PlanBlocks(&made);
+  return made;
+}
+
+Plan::PlacedTail Plan::MakeTail(const Frame& part, int multiprocessors) {
+  PlacedTail placed;
+  if (key_.options.pyramid != Pyramid::kCascaded) return placed;
+  const TailPlan plan = PlanTail(part, column_taps_, row_taps_, multiprocessors);
+  placed.tail = plan.tail;
+  placed.columns = AddTable(plan.columns);
+  placed.rows = AddTable(plan.rows);
+  return placed;
+}
+
+Tail Plan::PlaceTail(const PlanMemory& memory, int part) const {
+  const Frame frame = Place(memory, part);
+  Tail tail = tails_[part].tail;
+  tail.column_tables = reinterpret_cast<const uint4*>(memory.tables + tails_[part].columns);
+  tail.row_tables = reinterpret_cast<const uint4*>(memory.tables + tails_[part].rows);
+  for (int l = 0; l < tail.levels; ++l) {
+    const Level& level = frame.level[tail.first + l];
+    tail.level[l].image = level.image;
+    tail.level[l].mask = level.mask;
+    tail.level[l].pitch = level.pitch;
+  }
+  return tail;
+}
+
+Frame Plan::Place(const PlanMemory& memory, int part) const {
+  Frame frame = parts_[part];
+  frame.counters = memory.counters;
+  frame.result = reinterpret_cast<ResultHeader*>(memory.result);
+  frame.candidates = reinterpret_cast<Candidate*>(memory.scratch + candidates_offset_);
+  frame.disc_masks = reinterpret_cast<const uint2*>(memory.tables + disc_offset_);
+  const bool describe = key_.options.descriptor != Descriptor::kNone;
+  if (frame.descriptor_reach > 0) frame.pattern = reinterpret_cast<const RbriefPair*>(memory.tables + pattern_offset_);
+  for (int l = 0; l < frame.levels; ++l) {
+    Level& level = frame.level[l];
+    const Offsets& offsets = level_offsets_[l];
+    level.image = memory.scratch + offsets.image;
+    if (key_.masked) level.mask = memory.scratch + offsets.mask;
+    if (IsOrbKind(key_.options) && key_.options.score == Score::kHarris) {
+      level.buckets = reinterpret_cast<Candidate*>(memory.scratch + offsets.buckets);
+      level.left_over = reinterpret_cast<Candidate*>(memory.scratch + offsets.left_over);
+    } else if (IsOrbKind(key_.options)) {
+      level.listed = reinterpret_cast<Listed*>(memory.scratch + offsets.shortlist);
+      level.listed_keys = reinterpret_cast<uint32_t*>(memory.scratch + offsets.listed_keys);
+    } else {
+      level.shortlist = reinterpret_cast<Candidate*>(memory.scratch + offsets.shortlist);
+    }
+    level.ranked = reinterpret_cast<RankedCorner*>(memory.scratch + offsets.ranked);
+    level.result = reinterpret_cast<RankedCorner*>(memory.result + offsets.result);
+    if (describe) level.descriptors = memory.result + offsets.descriptors;
+    level.column_groups = reinterpret_cast<const ColumnGroup*>(memory.tables + offsets.columns);
+    level.row_steps = reinterpret_cast<const RowMix*>(memory.tables + offsets.steps);
+    level.column_pairs = reinterpret_cast<const ColumnPair*>(memory.tables + offsets.columns);
+    level.pair_steps = reinterpret_cast<const RowStep*>(memory.tables + offsets.steps);
+  }
+  if (memory.image != nullptr) frame.level[0].image = memory.image;
+  if (key_.masked && memory.mask != nullptr) frame.level[0].mask = memory.mask;
+  return frame;
+}
+
+}  // namespace glint::cuda

@@ -1,0 +1,264 @@
+#include "cuda/plan/selection_plan.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <limits>
+
+#include "cuda/map_stages.h"
+#include "features/bfrost.h"
+#include "features/math.h"
+
+namespace glint::cuda {
+namespace {
+
+constexpr size_t kAlignment = 256;
+
+size_t RoundUp(size_t n, size_t to) { return (n + to - 1) / to * to; }
+
+Sink SinkOf(const DetectorOptions& options) {
+  switch (options.selection) {
+    case Selection::kGrid:
+      return Sink::kImageCells;
+    case Selection::kPyca:
+      return Sink::kLevelCells;
+    default:
+      return Sink::kList;
+  }
+}
+
+size_t CellsOf(Shape shape, int cell_width, int cell_height) {
+  return static_cast<size_t>(DivideUp(shape.width, cell_width)) *
+         static_cast<size_t>(DivideUp(shape.height, cell_height));
+}
+
+// Rows that a strip of dense Harris answers for, even. With more, less of what strips compute is their neighbours',
+// too; with fewer, more warps hide each other's latency.
+int StripRows(const DenseTiling& tiling, int height, int multiprocessors) {
+  // From measurements: what the rows of a strip take beside its own, in rows; what a multiprocessor takes beside what
+  // it does for its blocks, in blocks.
+  constexpr float kOverhead = 5.5f;
+  constexpr float kLatency = 2.65f;
+  int best = 2;
+  float least = std::numeric_limits<float>::max();
+  for (int rows = 2; rows <= tiling.most_rows; rows += 2) {
+    const int blocks = DivideUp(tiling.strips_x * DivideUp(height, tiling.warps * rows), multiprocessors);
+    const float time = (kLatency + static_cast<float>(blocks)) * (static_cast<float>(rows) + kOverhead);
+    if (time >= least) continue;
+    least = time;
+    best = rows;
+  }
+  return best;
+}
+
+// The most cells that so many neighbouring pixels of a level fall in; `scale` takes them to the cells' image.
+int MostCells(int pixels, float scale, int cell) {
+  return static_cast<int>(static_cast<float>(pixels - 1) * scale + 1) / cell + 2;
+}
+
+// What brings all scores below 1.
+float KeyScale(const DetectorOptions& options) {
+  if (options.score == Score::kHarris) return 1;
+  if (options.selection == Selection::kPyca) return 0x1p-16f;  // kMaxLevels * 4080
+  return options.score == Score::kMaxThreshold ? 0x1p-8f : 0x1p-12f;
+}
+
+}  // namespace
+
+size_t MaxMapCorners(const DetectorOptions& options, const PyramidPlan& plan, int index) {
+  const LevelPlan& level = plan.level[index];
+  const int border = options.corner_test == CornerTest::kEveryPixel ? options.edge_threshold
+                                                                    : std::max(options.edge_threshold, kFastRadius);
+  // Suppression leaves at most one corner in each square of this side.
+  const int side = options.suppression_radius + 1;
+  const auto across = [=](int size) { return static_cast<size_t>(DivideUp(std::max(size - 2 * border, 0), side)); };
+  const size_t maxima = across(level.shape.width) * across(level.shape.height);
+  switch (options.selection) {
+    case Selection::kGrid:
+      return std::min(maxima, CellsOf(plan.level[0].shape, options.cell_width, options.cell_height));
+    case Selection::kPyca:
+      return std::min(maxima, CellsOf(level.shape, LevelCell(options.cell_width, level.scale),
+                                      LevelCell(options.cell_height, level.scale)));
+    default:
+      return maxima;
+  }
+}
+
+size_t MapPlan::AddState(size_t bytes) {
+  const size_t offset = state_bytes_;
+  state_bytes_ = RoundUp(offset + bytes, kAlignment);
+  return offset;
+}
+
+MapPlan::MapPlan(const DetectorOptions& options, const Frame& frame, int multiprocessors, const AddScratch& add_scratch,
+                 const AddTable& add_table) {
+  map_.sink = SinkOf(options);
+  map_.pyramid = options.pyramid;
+  map_.score = options.score;
+  map_.is_dense = options.corner_test == CornerTest::kEveryPixel;
+  map_.cut_by_level = options.selection == Selection::kTopN;
+  map_.max_arc = options.max_arc;
+  map_.arc_length = options.arc_length;
+  map_.radius = options.suppression_radius;
+  map_.reach = options.aggregation_window / 2;
+  map_.wanted = static_cast<uint32_t>(options.max_features);
+  map_.key_scale = KeyScale(options);
+  // Harris measures replace the keys that the first ranking used.
+  response_scale_ = options.ranking == Ranking::kHarris ? 1 : 1 / map_.key_scale;
+  counters_offset_ = AddState(sizeof(MapCounters));
+  if (map_.is_dense) {
+    PlanDense(options, frame, multiprocessors, add_scratch);
+  } else {
+    PlanTiles(options, frame);
+  }
+  PlanCells(options, frame);
+  PlanRanking(options, frame, add_scratch);
+  if (options.descriptor == Descriptor::kBfrost) PlanIntegrals(options, frame, add_scratch, add_table);
+  const bool in_buckets = map_.sink != Sink::kImageCells && (map_.ranks || !map_.cut_by_level);
+  // What is left by a cut has much the same scores.
+  map_.spread = map_.ranks ? 0 : 3;
+  map_.list_words = (in_buckets ? sizeof(MapList) : offsetof(MapList, of_bin)) / sizeof(uint32_t);
+  if (in_buckets) buckets_offset_ = add_scratch((size_t{kBucketRoom} << kRankBits) * sizeof(Candidate));
+}
+
+void MapPlan::PlanTiles(const DetectorOptions& options, const Frame& frame) {
+  const MapTiling tiling = GetMapTiling(options.suppression_radius);
+  const int border = std::max(options.edge_threshold, kFastRadius);
+  const int radius = options.suppression_radius;
+  for (int l = 0; l < frame.levels; ++l) {
+    const Level& level = frame.level[l];
+    MapLevel& tiles = map_.level[l];
+    tiles.first_tile = map_.tiles;
+    tiles.tile_x0 = (border - tiling.margin_x) & ~(tiling.alignment - 1);
+    tiles.tile_y0 = border - radius;
+    tiles.tiles_x = 1;
+    const int columns = level.width - border - (tiles.tile_x0 + tiling.margin_x);
+    const int rows = level.height - 2 * border;
+    if (level.width > 2 * border && rows > 0) {
+      tiles.tiles_x = DivideUp(columns, tiling.width - 2 * tiling.margin_x);
+      map_.tiles += tiles.tiles_x * DivideUp(rows, tiling.height - 2 * radius);
+    }
+    // The corner stage runs in any case, if only to clear counters.
+    if (l == 0) map_.tiles = std::max(map_.tiles, 1);
+  }
+}
+
+void MapPlan::PlanCells(const DetectorOptions& options, const Frame& frame) {
+  if (map_.sink == Sink::kList) return;
+  size_t cells = 0;
+  const Shape image = {frame.level[0].width, frame.level[0].height};
+  const MapTiling tiling = GetMapTiling(options.suppression_radius);
+  for (int l = 0; l < frame.levels; ++l) {
+    MapLevel& level = map_.level[l];
+    const bool by_level = map_.sink == Sink::kLevelCells;
+    const Shape shape = by_level ? Shape{frame.level[l].width, frame.level[l].height} : image;
+    const float scale = by_level ? frame.level[l].scale : 1.0f;
+    if (shape.width == 0) continue;
+    const int cell_width = LevelCell(options.cell_width, scale);
+    const int cell_height = LevelCell(options.cell_height, scale);
+    level.cell_width_reciprocal = CellReciprocal(cell_width);
+    level.cell_height_reciprocal = CellReciprocal(cell_height);
+    level.cells_x = DivideUp(shape.width, cell_width);
+    level.first_cell = by_level ? static_cast<int>(cells) : 0;
+    const float to_cells = by_level ? 1.0f : frame.level[l].scale;
+    const int pieces_x = MostCells(tiling.width - 2 * tiling.margin_x, to_cells, cell_width);
+    const int pieces_y = MostCells(tiling.height - 2 * options.suppression_radius, to_cells, cell_height);
+    const bool in_pieces = options.score != Score::kHarris && options.suppression_radius <= kMaxPieceRadius &&
+                           pieces_x * pieces_y <= kMostPieces;
+    level.pieces_x = in_pieces ? pieces_x : 0;
+    map_.in_pieces = map_.in_pieces || in_pieces;
+    if (by_level || l == 0) cells += CellsOf(shape, cell_width, cell_height);
+  }
+  cells += cells % 2;  // for vectors of two
+  map_.cell_count = static_cast<uint32_t>(cells);
+  cells_offset_ = AddState(2 * cells * sizeof(uint64_t));
+}
+
+void MapPlan::PlanRanking(const DetectorOptions& options, const Frame& frame, const AddScratch& add_scratch) {
+  const PyramidPlan plan = PlanPyramid(options, {frame.level[0].width, frame.level[0].height});
+  size_t candidates = 0;
+  for (int l = 0; l < frame.levels; ++l) {
+    map_.level[l].first_edge = static_cast<uint32_t>(candidates);
+    if (frame.level[l].width > 0) candidates += MaxMapCorners(options, plan, l);
+  }
+  // What levels' cells and dense Harris bring goes straight to the ranking's buckets.
+  map_.ranks = map_.sink != Sink::kList || map_.is_dense;
+  map_.may_rank_at_once = map_.sink == Sink::kImageCells && options.score != Score::kHarris &&
+                          options.orientation == Orientation::kNone && options.descriptor != Descriptor::kBfrost &&
+                          map_.cell_count <= std::min<uint32_t>(map_.wanted, kMostAtOnce);
+  if (!map_.ranks && map_.cut_by_level) edges_offset_ = add_scratch(candidates * sizeof(Candidate));
+  map_.most = map_.sink == Sink::kImageCells ? map_.cell_count : static_cast<uint32_t>(candidates);
+  // The levels share the bins.
+  map_.level_bits = kRankBits;
+  for (int slots = 1; slots < frame.levels; slots *= 2) --map_.level_bits;
+  // Integer scores span few octaves, measures many.
+  const int octave_bits = options.score == Score::kHarris ? 5 : 3;
+  constexpr int kMantissaBits = 23;
+  map_.rank_shift = kMantissaBits + octave_bits - map_.level_bits;
+  constexpr int kScoreBits = 8;
+  map_.by_score =
+      options.score == Score::kMaxThreshold && map_.sink != Sink::kLevelCells && map_.level_bits >= kScoreBits;
+  if (!map_.by_score) return;
+  map_.per_score = 1 / map_.key_scale;
+  map_.tie_bits = map_.level_bits - kScoreBits;
+  while (frame.level[0].height > 1 << (map_.tie_shift + map_.tie_bits)) ++map_.tie_shift;
+}
+
+void MapPlan::PlanDense(const DetectorOptions& options, const Frame& frame, int multiprocessors,
+                        const AddScratch& add_scratch) {
+  const Level& level = frame.level[0];
+  map_.block_radius = options.harris_block / 2;
+  map_.harris_k = options.harris_k;
+  map_.harris_scale4 = HarrisScale4(options.harris_block);
+  map_.response_threshold = options.response_threshold;
+  map_.is_fraction = options.threshold_unit == ThresholdUnit::kFractionOfMax;
+  const DenseTiling tiling = GetDenseTiling(level.width, map_.block_radius, map_.radius);
+  map_.strips_x = tiling.strips_x;
+  map_.strip_rows = StripRows(tiling, level.height, multiprocessors);
+  map_.tiles = tiling.strips_x * DivideUp(level.height, tiling.warps * map_.strip_rows);
+  smooth_ = options.smooth;
+  if (smooth_) smooth_offset_ = add_scratch(static_cast<size_t>(level.pitch) * level.height);
+}
+
+void MapPlan::PlanIntegrals(const DetectorOptions& options, const Frame& frame, const AddScratch& add_scratch,
+                            const AddTable& add_table) {
+  integrals_ = true;
+  // From where a page of the device's memory begins: in some other places describing takes 2 us longer, by measurement.
+  constexpr size_t kPage = size_t{1} << 21;
+  const size_t end = add_scratch(0);
+  add_scratch(RoundUp(end, kPage) - end);
+  const BfrostPattern pattern = MakeBfrostPattern(options.bfrost_scale);
+  std::vector<uint8_t> table(sizeof(pattern.regions));
+  std::memcpy(table.data(), pattern.regions, table.size());
+  bfrost_offset_ = add_table(table);
+  for (int l = 0; l < frame.levels; ++l) {
+    const Level& level = frame.level[l];
+    MapLevel& integral = map_.level[l];
+    integral.first_band = map_.bands;
+    if (level.width == 0) continue;
+    const int bands = DivideUp(level.height, kBandRows);
+    integral.integral_pitch = static_cast<int>(RoundUp(static_cast<size_t>(level.width), 4));
+    const size_t row_bytes = integral.integral_pitch * sizeof(uint32_t);
+    sums_offset_[l] = add_scratch(row_bytes * level.height);
+    bands_offset_[l] = add_scratch(row_bytes * bands);
+    map_.bands += bands;
+  }
+}
+
+MapFrame MapPlan::Place(const Frame& frame, uint8_t* scratch, uint8_t* tables, uint8_t* state) const {
+  MapFrame map = map_;
+  map.counters = reinterpret_cast<MapCounters*>(state + counters_offset_);
+  map.cells = reinterpret_cast<uint64_t*>(state + cells_offset_);
+  map.edges = reinterpret_cast<Candidate*>(scratch + edges_offset_);
+  map.buckets = reinterpret_cast<Candidate*>(scratch + buckets_offset_);
+  map.bfrost = reinterpret_cast<const BfrostRegion*>(tables + bfrost_offset_);
+  map.smooth = smooth_ ? scratch + smooth_offset_ : nullptr;
+  map.harris_image = smooth_ ? map.smooth : frame.level[0].image;
+  for (int l = 0; integrals_ && l < frame.levels; ++l) {
+    map.level[l].sums = reinterpret_cast<uint32_t*>(scratch + sums_offset_[l]);
+    map.level[l].bands = reinterpret_cast<uint32_t*>(scratch + bands_offset_[l]);
+  }
+  return map;
+}
+
+}  // namespace glint::cuda

@@ -1,0 +1,215 @@
+#include "cuda/plan/small_levels_plan.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace glint::cuda {
+namespace {
+
+constexpr int kMostShared = 48 * 1024;
+// Input rows that a thread of a tail may have of the first level: with more, a launch of its own is faster.
+constexpr int kMostSteps = 12;
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
+// A tile's part of a level along an axis: columns or rows.
+struct Span {
+  int start = 0, own_start = 0, own_end = 0, end = 0;
+};
+
+// Input rows from the first upper to the last upper one.
+int StepsOf(const AxisTaps& axis, const Span& span) {
+  return span.end > span.start ? axis.At(span.end - 1) - axis.At(span.start) + 1 : 0;
+}
+
+// [tile][level]. `unit`: own parts begin at a multiple of it.
+std::vector<std::vector<Span>> DivideAxis(const AxisTaps* taps, const std::vector<int>& first,
+                                          const std::vector<int>& end, int tiles, int unit) {
+  const int levels = static_cast<int>(first.size());
+  const auto source = [&](int level, int i) {
+    return taps[level].At(std::clamp(i, 0, taps[level].to - 1)) / unit * unit;
+  };
+  // Where each tile's own part begins, and after the last one.
+  std::vector<std::vector<int>> begins(static_cast<size_t>(tiles) + 1, std::vector<int>(first.size()));
+  for (int t = 0; t <= tiles; ++t) {
+    for (int l = levels - 1; l >= 0; --l) {
+      int& begin = begins[t][l];
+      if (t == 0) {
+        begin = first[l];
+      } else if (t == tiles) {
+        begin = end[l];
+      } else if (l == levels - 1) {
+        begin = (first[l] + static_cast<int>(static_cast<int64_t>(end[l] - first[l]) * t / tiles)) / unit * unit;
+      } else {
+        begin = source(l + 1, begins[t][l + 1]);
+      }
+      begin = std::clamp(begin, first[l], end[l]);
+    }
+  }
+  std::vector<std::vector<Span>> spans(static_cast<size_t>(tiles), std::vector<Span>(first.size()));
+  for (int t = 0; t < tiles; ++t) {
+    for (int l = levels - 1; l >= 0; --l) {
+      Span& span = spans[t][l];
+      span.own_start = begins[t][l];
+      span.own_end = begins[t + 1][l];
+      span.start = span.own_start;
+      span.end = span.own_end;
+      if (l == levels - 1) continue;
+      const Span& next = spans[t][l + 1];
+      if (next.end <= next.start) continue;
+      span.start = std::min(span.start, source(l + 1, next.start));
+      const int last = std::min(next.end, taps[l + 1].to) - 1;
+      span.end = std::max(span.end, std::min(taps[l + 1].At(last) + 2, taps[l + 1].from));
+    }
+  }
+  return spans;
+}
+
+template <typename T>
+void Append(std::vector<uint8_t>* bytes, const T& value) {
+  const auto* from = reinterpret_cast<const uint8_t*>(&value);
+  bytes->insert(bytes->end(), from, from + sizeof(value));
+}
+
+// Tiles of a tail, and what a launch costs: input rows of a thread, then words of a block.
+struct Tiling {
+  std::vector<std::vector<Span>> columns, rows;
+  Tail tail{};
+  int64_t cost = kNever;
+};
+
+Tiling DivideTail(const Level* levels, const AxisTaps* columns, const AxisTaps* rows, int count, int tiles_x,
+                  int tiles_y) {
+  std::vector<int> first_column(count, 0), end_column, first_row, end_row;
+  for (int l = 0; l < count; ++l) {
+    end_column.push_back(levels[l].width);
+    first_row.push_back(levels[l].first_row);
+    end_row.push_back(levels[l].end_row);
+  }
+  Tiling tiling;
+  tiling.columns = DivideAxis(columns, first_column, end_column, tiles_x, kGroup);
+  tiling.rows = DivideAxis(rows, first_row, end_row, tiles_y, 1);
+  Tail& tail = tiling.tail;
+  tail.tiles_x = tiles_x;
+  tail.tiles_y = tiles_y;
+  const int spans = DivideUp(count * static_cast<int>(sizeof(TailSpan)), 16);
+  tail.column_vectors = tail.row_vectors = spans;
+  int64_t rows_made = 0;    // by a thread
+  int64_t words_made = 0;   // by the block
+  int most_pixels[2] = {};  // of levels in turns
+  for (int l = 0; l < count; ++l) {
+    TailLevel& level = tail.level[l];
+    int height = 0, steps = 0;
+    for (const auto& tile : tiling.columns) {
+      level.words = std::max(level.words, DivideUp(tile[l].end - tile[l].start, kGroup));
+    }
+    for (const auto& tile : tiling.rows) {
+      height = std::max(height, tile[l].end - tile[l].start);
+      steps = std::max(steps, StepsOf(rows[l], tile[l]));
+    }
+    if (level.words > kTailBlock || level.words == 0 || height == 0) return tiling;
+    level.inverse = 0xffffffffu / static_cast<uint32_t>(level.words);
+    level.steps_per_thread = DivideUp(steps, kTailBlock / level.words);
+    level.columns = tail.column_vectors * 16;
+    level.steps = tail.row_vectors * 16;
+    tail.column_vectors += level.words * static_cast<int>(sizeof(ColumnGroup)) / 16;
+    tail.row_vectors += DivideUp(steps * static_cast<int>(sizeof(RowMix)), 16);
+    // Two words beyond the last may be read.
+    if (l + 1 < count) most_pixels[l % 2] = std::max(most_pixels[l % 2], DivideUp(4 * level.words * height + 8, 16));
+    rows_made += level.steps_per_thread;
+    words_made += static_cast<int64_t>(level.words) * steps;
+  }
+  tail.row_vectors += kTailBatch / 2;  // padding
+  const int tables = tail.column_vectors + tail.row_vectors;
+  for (int l = 0; l < count; ++l) {
+    tail.level[l].steps += tail.column_vectors * 16;
+    tail.level[l].pixels = 16 * (tables + (l % 2 == 0 ? 0 : most_pixels[0]));
+  }
+  tail.shared_bytes = 16 * (tables + most_pixels[0] + most_pixels[1]);
+  if (tail.shared_bytes <= kMostShared) tiling.cost = rows_made << 32 | words_made;
+  return tiling;
+}
+
+// Each as wide as high as makes the fewest rows a thread, then the least work.
+Tiling ChooseTiling(const Level* levels, const AxisTaps* columns, const AxisTaps* rows, int count,
+                    int multiprocessors) {
+  Tiling best;
+  for (int tiles_x = 1; tiles_x <= multiprocessors; ++tiles_x) {
+    if (tiles_x > 1 && levels[count - 1].width / tiles_x < 2 * kGroup) break;
+    Tiling tiling = DivideTail(levels, columns, rows, count, tiles_x, multiprocessors / tiles_x);
+    if (tiling.cost < best.cost) best = std::move(tiling);
+  }
+  return best;
+}
+
+void FillTables(const Tiling& tiling, const AxisTaps* columns, const AxisTaps* rows, TailPlan* plan) {
+  const int count = plan->tail.levels;
+  const auto pack = [](const Span& span, int unit) {
+    TailSpan packed{};
+    packed.start = span.start / unit;
+    packed.size = DivideUp(span.end - span.start, unit);
+    packed.own_start = (span.own_start - span.start) / unit;
+    packed.own_size = DivideUp(span.own_end - span.own_start, unit);
+    return packed;
+  };
+  for (const auto& tile : tiling.columns) {
+    const size_t begin = plan->columns.size();
+    for (const Span& span : tile) Append(&plan->columns, pack(span, kGroup));
+    for (int l = 0; l < count; ++l) {
+      plan->columns.resize(begin + plan->tail.level[l].columns);
+      for (int x = tile[l].start; x < tile[l].end; x += kGroup) {
+        ColumnGroup group = MakeColumnGroup(columns[l], x, columns[l].At(x));
+        if (l > 0) group.word -= tile[l - 1].start / kGroup;
+        Append(&plan->columns, group);
+      }
+    }
+    plan->columns.resize(begin + static_cast<size_t>(plan->tail.column_vectors) * 16);
+  }
+  for (const auto& tile : tiling.rows) {
+    const size_t begin = plan->rows.size();
+    for (int l = 0; l < count; ++l) {
+      TailSpan span = pack(tile[l], 1);
+      const int input = l > 0 ? tile[l - 1].start : 0;
+      span.first_step = span.size > 0 ? rows[l].At(tile[l].start) - input : 0;
+      span.steps = StepsOf(rows[l], tile[l]);
+      span.last_input = (l > 0 ? tile[l - 1].end : rows[l].from) - input - 1;
+      Append(&plan->rows, span);
+    }
+    for (int l = 0; l < count; ++l) {
+      plan->rows.resize(begin + plan->tail.level[l].steps - static_cast<size_t>(plan->tail.column_vectors) * 16);
+      std::vector<RowMix> steps(static_cast<size_t>(StepsOf(rows[l], tile[l])), RowMix{-1, 0.0f});
+      for (int y = tile[l].start; y < tile[l].end; ++y) {
+        steps[rows[l].At(y) - rows[l].At(tile[l].start)] = {y - tile[l].start, static_cast<float>(rows[l].Weight(y))};
+      }
+      for (const RowMix& step : steps) Append(&plan->rows, step);
+    }
+    plan->rows.resize(begin + static_cast<size_t>(plan->tail.row_vectors) * 16);
+  }
+}
+
+}  // namespace
+
+TailPlan PlanTail(const Frame& frame, const AxisTaps* columns, const AxisTaps* rows, int multiprocessors) {
+  TailPlan plan;
+  int end = frame.levels;  // levels that vanish are no part of it
+  while (end > 1 && frame.level[end - 1].first_row >= frame.level[end - 1].end_row) --end;
+  int begin = end;
+  while (begin > 1 && frame.level[begin - 1].one_window &&
+         frame.level[begin - 1].first_row < frame.level[begin - 1].end_row) {
+    --begin;
+  }
+  for (; end - begin >= 2; ++begin) {
+    const Level& level = frame.level[begin];
+    const auto words = static_cast<int64_t>(DivideUp(level.width, kGroup)) * (level.end_step - level.first_step);
+    if (words > int64_t{kMostSteps} * kTailBlock * multiprocessors) continue;
+    const Tiling tiling = ChooseTiling(&level, &columns[begin], &rows[begin], end - begin, multiprocessors);
+    if (tiling.cost == kNever || tiling.tail.level[0].steps_per_thread > kMostSteps) continue;
+    plan.tail = tiling.tail;
+    plan.tail.first = begin;
+    plan.tail.levels = end - begin;
+    FillTables(tiling, &columns[begin], &rows[begin], &plan);
+    break;
+  }
+  return plan;
+}
+
+}  // namespace glint::cuda

@@ -1,0 +1,172 @@
+// The cascaded pyramid, each level from the one before: cv::resize, INTER_LINEAR_EXACT.
+//
+//   h(y, x) = (256 - cx) * p(y, sx) + cx * p(y, sx + 1)                      16 bits, exact
+//   out     = ((256 - cy) * h(sy, x) + cy * h(sy + 1, x) + 2^15) >> 16
+//
+// The taps (sx, cx), (sy, cy) are computed on the host in double, once per shape.
+//
+// A thread makes eight columns and walks down the input: each row goes through the row pass once, and is mixed with the
+// one above it where an output row lies between them, which the table of steps says. At factors below 4/3 eight outputs
+// read within 15 bytes of an aligned word, so that a row costs four loads, three funnel shifts, four byte permutes and
+// eight dot products (dp2a).
+#include <algorithm>
+
+#include "cuda/common/device.cuh"
+#include "cuda/pyramid/resize.cuh"
+#include "cuda/runtime/error.h"
+#include "cuda/stages.h"
+
+namespace glint::cuda {
+namespace {
+
+constexpr int kBlock = 128;           // small blocks, so that small levels spread over the device
+constexpr int kColumns = 2 * kGroup;  // a thread's
+
+// What a launch needs of its two levels.
+struct LevelJob {
+  const uint8_t* from[2];  // image, mask
+  uint8_t* to[2];
+  const ColumnGroup* columns;
+  const RowMix* steps;
+  int from_words;  // from row to row
+  int from_height;
+  int to_pitch;
+  int groups;        // of eight columns
+  uint32_t inverse;  // of `groups`, see Divided()
+  int first_step;    // input rows
+  int end_step;
+  int first_row;  // output rows
+  int rows;
+  int batches;  // of kBatch input rows a thread
+};
+
+struct Window {
+  uint32_t word[4];
+};
+
+// Eight neighbouring output columns: `right` reads from where `left` does, four bytes on.
+struct Columns {
+  ColumnGroup left, right;
+
+  __device__ __forceinline__ void Run(const Window& w, uint32_t h[kColumns]) const {
+    const uint32_t a = __funnelshift_r(w.word[0], w.word[1], left.shift);
+    const uint32_t b = __funnelshift_r(w.word[1], w.word[2], left.shift);
+    const uint32_t c = __funnelshift_r(w.word[2], w.word[3], left.shift);
+    PassRow(a, b, left.weights, left.pairs, h);
+    PassRow(b, c, right.weights, right.pairs, h + kGroup);
+  }
+};
+
+// blockIdx.z: 0 the image, 1 the mask. Neighbouring threads make neighbouring columns, then the next rows.
+template <int kBatch>
+__global__ void __launch_bounds__(kBlock) BuildLevelKernel(GLINT_KERNEL_ARGUMENT LevelJob job) {
+  AllowSuccessor();
+  int group;
+  const int strip = Divided(blockIdx.x * kBlock + threadIdx.x, job.groups, job.inverse, &group);
+  int step = job.first_step + strip * job.batches * kBatch;
+  const bool inside = step < job.end_step;
+  Columns columns = {};
+  RowMix mix[kBatch] = {};
+  const auto load_steps = [&] {
+#pragma unroll
+    for (int i = 0; i < kBatch; i += 2) {
+      const uint4 two = *reinterpret_cast<const uint4*>(job.steps + step + i);
+      mix[i] = {static_cast<int>(two.x), __uint_as_float(two.y)};
+      mix[i + 1] = {static_cast<int>(two.z), __uint_as_float(two.w)};
+    }
+  };
+  if (inside) {
+    columns.left = job.columns[2 * group];
+    columns.right = job.columns[2 * group + 1];
+    load_steps();
+  }
+  WaitForPredecessor();
+  if (!inside) return;
+
+  const bool is_mask = blockIdx.z == 1;
+  const auto* from = reinterpret_cast<const uint32_t*>(is_mask ? job.from[1] : job.from[0]);
+  uint8_t* to = (is_mask ? job.to[1] : job.to[0]) + group * kColumns;
+  const uint32_t* left = from + columns.left.word;
+  const auto load = [&](int y, Window& window) {
+    const uint32_t* words = left + Min(y, job.from_height - 1) * job.from_words;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) window.word[i] = words[i];
+  };
+  uint32_t h[2][kColumns];  // of the input row above and of this one, in turns
+  Window window[kBatch + 1];
+  load(step, window[kBatch]);
+#pragma unroll
+  for (int i = 0; i < kBatch; ++i) load(step + 1 + i, window[i]);
+  columns.Run(window[kBatch], h[0]);
+  for (int batch = job.batches;;) {
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) {
+      uint32_t* const top = h[i % 2];
+      uint32_t* const bottom = h[(i + 1) % 2];
+      columns.Run(window[i], bottom);
+      const int row = mix[i].row - job.first_row;
+      if (static_cast<uint32_t>(row) >= static_cast<uint32_t>(job.rows)) continue;
+      const float upper = 256.0f - mix[i].lower;
+      uint2 out = {MixRows(top, bottom, upper, mix[i].lower),
+                   MixRows(top + kGroup, bottom + kGroup, upper, mix[i].lower)};
+      if (is_mask) out = {CutMaskBytes(out.x), CutMaskBytes(out.y)};
+      *reinterpret_cast<uint2*>(to + static_cast<size_t>(mix[i].row) * job.to_pitch) = out;
+    }
+    step += kBatch;
+    if (--batch == 0 || step >= job.end_step) break;
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) load(step + 1 + i, window[i]);
+    load_steps();
+  }
+}
+
+}  // namespace
+
+absl::Status BuildLevel(StreamView stream, const Frame& frame, int index, int multiprocessors) {
+  const Level& level = frame.level[index];
+  const Level& before = frame.level[index - 1];
+  const int height = level.end_row - level.first_row;
+  if (level.width == 0 || height == 0) return absl::OkStatus();
+  if (!level.one_window) return BuildLevelByPairs(stream, frame, index, multiprocessors);
+  const unsigned images = level.mask != nullptr ? 2 : 1;
+  KernelLaunch launch;
+  launch.overlaps_predecessor = true;
+  launch.block = dim3(kBlock);
+  LevelJob job = {};
+  job.from[0] = before.image;
+  job.from[1] = before.mask;
+  job.to[0] = level.image;
+  job.to[1] = level.mask;
+  job.columns = level.column_groups;
+  job.steps = level.row_steps;
+  job.from_words = before.pitch / 4;
+  job.from_height = before.height;
+  job.to_pitch = level.pitch;
+  job.groups = DivideUp(level.width, kColumns);
+  job.inverse = 0xffffffffu / job.groups;
+  job.first_step = level.first_step & ~3;
+  job.end_step = level.end_step;
+  job.first_row = level.first_row;
+  job.rows = height;
+  const int steps = job.end_step - job.first_step;
+  const auto threads = [&](int rows) { return job.groups * DivideUp(steps, rows); };
+  const auto is_enough = [&](int rows, int warps) { return threads(rows) >= warps * kWarp * multiprocessors; };
+  // Where there is enough work, fewer threads with more rows each spend less on getting ready.
+  const int rows = is_enough(16, 48) ? 16 : is_enough(8, 16) ? 8 : is_enough(4, 12) ? 4 : 2;
+  const int batch = std::min(rows, 4);
+  job.batches = rows / batch;
+  launch.kernel = batch == 2 ? reinterpret_cast<const void*>(&BuildLevelKernel<2>)
+                             : reinterpret_cast<const void*>(&BuildLevelKernel<4>);
+  launch.grid = dim3(DivideUp(threads(rows), kBlock), 1, images);
+  void* arguments[] = {&job};
+  return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the pyramid stage");
+}
+
+absl::Status BuildCascade(StreamView stream, const Frame& frame, const Tail& tail, int multiprocessors) {
+  for (int l = 1; l < (tail.levels > 0 ? tail.first : frame.levels); ++l) {
+    GLINT_RETURN_IF_ERROR(BuildLevel(stream, frame, l, multiprocessors));
+  }
+  return tail.levels > 0 ? BuildTail(stream, frame, tail) : absl::OkStatus();
+}
+
+}  // namespace glint::cuda

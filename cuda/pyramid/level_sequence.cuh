@@ -1,0 +1,42 @@
+// Work that is divided by elements of all levels' sequences, one after the other.
+#ifndef GLINT_CUDA_PYRAMID_LEVEL_SEQUENCE_CUH_
+#define GLINT_CUDA_PYRAMID_LEVEL_SEQUENCE_CUH_
+
+#include "cuda/common/device.cuh"
+
+namespace glint::cuda {
+
+// Which elements of the concatenation of all levels' sequences belong to which level.
+struct LevelSequence {
+  uint32_t end[kMaxLevels];
+
+  // `length(l)`: of level l's sequence. The same for all threads of a warp.
+  template <typename Length>
+  __device__ __forceinline__ LevelSequence(int levels, Length length) {
+    uint32_t sum = 0;
+#pragma unroll
+    for (int l = 0; l < kMaxLevels; ++l) {
+      if (l < levels) sum += length(l);
+      end[l] = sum;
+    }
+  }
+  __device__ __forceinline__ uint32_t total() const { return end[kMaxLevels - 1]; }
+
+  struct Place {
+    int level;
+    uint32_t index;
+  };
+  // i < total().
+  __device__ __forceinline__ Place Find(uint32_t i) const {
+    Place place{0, i};
+#pragma unroll
+    for (int l = 0; l + 1 < kMaxLevels; ++l) {
+      if (i >= end[l]) place = {l + 1, i - end[l]};
+    }
+    return place;
+  }
+};
+
+}  // namespace glint::cuda
+
+#endif  // GLINT_CUDA_PYRAMID_LEVEL_SEQUENCE_CUH_

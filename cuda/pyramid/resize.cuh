@@ -1,0 +1,52 @@
+// Four neighbouring columns of a level, from words of the level before; see pyramid.cu for the equations.
+#ifndef GLINT_CUDA_PYRAMID_RESIZE_CUH_
+#define GLINT_CUDA_PYRAMID_RESIZE_CUH_
+
+#include "cuda/common/device.cuh"
+#include "cuda/pyramid/resize_tables.h"
+
+namespace glint::cuda {
+
+// number / divisor, with `inverse` = (2^32 - 1) / divisor; the rest into `rest`.
+__device__ __forceinline__ int Divided(uint32_t number, int divisor, uint32_t inverse, int* rest) {
+  int quotient = static_cast<int>(__umulhi(number, inverse));  // or one less
+  *rest = static_cast<int>(number) - quotient * divisor;
+  if (*rest >= divisor) {
+    *rest -= divisor;
+    ++quotient;
+  }
+  return quotient;
+}
+
+// The row pass of four columns, plus 128, which rounds the column pass: 2^15 after weights of 256 together.
+__device__ __forceinline__ void PassRow(uint32_t low, uint32_t high, const uint32_t weights[kGroup],
+                                        const uint32_t pairs[2], uint32_t h[kGroup]) {
+  constexpr uint32_t kHalf = 128;
+  const uint32_t first = __byte_perm(low, high, pairs[0]);
+  const uint32_t second = __byte_perm(low, high, pairs[1]);
+  h[0] = __dp2a_lo(weights[0], first, kHalf);
+  h[1] = __dp2a_hi(weights[1], first, kHalf);
+  h[2] = __dp2a_lo(weights[2], second, kHalf);
+  h[3] = __dp2a_hi(weights[3], second, kHalf);
+}
+
+// The column pass; the pixel is the third byte. Integers below 2^24 are the bits of floats that count in units of
+// 2^-149, the smallest one: a float times an integer is exact there, and float units are twice as many as integer
+// multipliers.
+__device__ __forceinline__ uint32_t MixPixel(uint32_t top, uint32_t bottom, float upper, float lower) {
+  return __float_as_uint(__fmaf_rn(__uint_as_float(bottom), lower, __fmul_rn(__uint_as_float(top), upper)));
+}
+__device__ __forceinline__ uint32_t MixRows(const uint32_t top[kGroup], const uint32_t bottom[kGroup], float upper,
+                                            float lower) {
+  uint32_t mixed[kGroup];
+#pragma unroll
+  for (int i = 0; i < kGroup; ++i) mixed[i] = MixPixel(top[i], bottom[i], upper, lower);
+  return __byte_perm(__byte_perm(mixed[0], mixed[1], 0x0062), __byte_perm(mixed[2], mixed[3], 0x0062), 0x5410);
+}
+
+// Each byte 255 if it is 255, else 0.
+__device__ __forceinline__ uint32_t CutMaskBytes(uint32_t v) { return __vcmpeq4(v, 0xffffffffu); }
+
+}  // namespace glint::cuda
+
+#endif  // GLINT_CUDA_PYRAMID_RESIZE_CUH_

@@ -1,0 +1,135 @@
+// Levels of the cascaded pyramid whose launches would take longer than their work: several in one launch. A block makes
+// its tile of each, the tile of the level before in shared memory, and beside it what it needs of its neighbours'.
+#include "cuda/common/device.cuh"
+#include "cuda/pyramid/resize.cuh"
+#include "cuda/runtime/error.h"
+#include "cuda/stages.h"
+
+namespace glint::cuda {
+namespace {
+
+// Input rows that a thread has loads in flight for: more of global memory, which answers later.
+constexpr int kFirstBatch = kTailBatch;
+constexpr int kBatch = 2;
+
+// What the block has of its tile.
+struct Tile {
+  uint8_t* shared;
+  const TailSpan* columns;  // of each level
+  const TailSpan* rows;
+};
+
+// Makes level `l` of the tail from rows of `pitch` words, walking down kBatch input rows at a time.
+template <int kBatch>
+__device__ __forceinline__ void MakeLevel(const Tail& tail, const Tile& tile, int l, const uint32_t* from, int pitch,
+                                          bool is_mask) {
+  const TailLevel& level = tail.level[l];
+  int word;
+  const int strip = Divided(threadIdx.x, level.words, level.inverse, &word);
+  const TailSpan across = tile.columns[l];
+  const TailSpan down = tile.rows[l];
+  int step = strip * level.steps_per_thread;
+  const int end = Min(step + level.steps_per_thread, down.steps);
+  if (word >= across.size || step >= end) return;
+  const ColumnGroup group = reinterpret_cast<const ColumnGroup*>(tile.shared + level.columns)[word];
+  const RowMix* steps = reinterpret_cast<const RowMix*>(tile.shared + level.steps);
+  auto* held = reinterpret_cast<uint32_t*>(tile.shared + level.pixels) + word;
+  uint8_t* to = (is_mask ? level.mask : level.image) + static_cast<size_t>(down.start) * level.pitch +
+                (across.start + word) * kGroup;
+  const bool owns = static_cast<uint32_t>(word - across.own_start) < static_cast<uint32_t>(across.own_size);
+  const bool is_last = l + 1 == tail.levels;
+  from += group.word;
+
+  struct Window {
+    uint32_t word[3];
+  };
+  const auto load = [&](int s, Window& window) {
+    const uint32_t* line = from + Min(down.first_step + s, down.last_input) * pitch;
+#pragma unroll
+    for (int i = 0; i < 3; ++i) window.word[i] = line[i];
+  };
+  const auto pass = [&](const Window& window, uint32_t h[kGroup]) {
+    const uint32_t low = __funnelshift_r(window.word[0], window.word[1], group.shift);
+    const uint32_t high = __funnelshift_r(window.word[1], window.word[2], group.shift);
+    PassRow(low, high, group.weights, group.pairs, h);
+  };
+  RowMix mix[kBatch];
+  const auto load_steps = [&] {
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) mix[i] = steps[step + i];  // the tables are padded
+  };
+  uint32_t h[2][kGroup];  // of the input row above and of this one, in turns
+  Window window[kBatch + 1];
+  load(step, window[kBatch]);
+#pragma unroll
+  for (int i = 0; i < kBatch; ++i) load(step + 1 + i, window[i]);
+  load_steps();
+  pass(window[kBatch], h[0]);
+  for (;;) {
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) {
+      uint32_t* const top = h[i % 2];
+      uint32_t* const bottom = h[(i + 1) % 2];
+      pass(window[i], bottom);
+      if (step + i >= end) return;
+      const int row = mix[i].row;
+      if (row < 0) continue;
+      uint32_t out = MixRows(top, bottom, 256.0f - mix[i].lower, mix[i].lower);
+      if (is_mask) out = CutMaskBytes(out);
+      if (!is_last) held[row * level.words] = out;
+      if (owns && static_cast<uint32_t>(row - down.own_start) < static_cast<uint32_t>(down.own_size)) {
+        *reinterpret_cast<uint32_t*>(to + static_cast<size_t>(row) * level.pitch) = out;
+      }
+    }
+    step += kBatch;
+    if (step >= end) return;
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) load(step + 1 + i, window[i]);
+    load_steps();
+  }
+}
+
+// Grid: the tiles, z: 0 the image, 1 the mask.
+__global__ void __launch_bounds__(kTailBlock)
+    BuildTailKernel(GLINT_KERNEL_ARGUMENT Tail tail, const uint8_t* image, const uint8_t* mask, int pitch) {
+  AllowSuccessor();
+  extern __shared__ uint4 shared[];
+  const uint4* columns = tail.column_tables + blockIdx.x * tail.column_vectors;
+  const uint4* rows = tail.row_tables + blockIdx.y * tail.row_vectors;
+  for (int i = threadIdx.x; i < tail.column_vectors; i += kTailBlock) CopyAsync16(shared + i, columns + i);
+  for (int i = threadIdx.x; i < tail.row_vectors; i += kTailBlock) {
+    CopyAsync16(shared + tail.column_vectors + i, rows + i);
+  }
+  WaitForCopies();
+  __syncthreads();
+  WaitForPredecessor();
+  const bool is_mask = blockIdx.z == 1;
+  const Tile tile = {reinterpret_cast<uint8_t*>(shared), reinterpret_cast<const TailSpan*>(shared),
+                     reinterpret_cast<const TailSpan*>(shared + tail.column_vectors)};
+  MakeLevel<kFirstBatch>(tail, tile, 0, reinterpret_cast<const uint32_t*>(is_mask ? mask : image), pitch / 4, is_mask);
+  for (int l = 1; l < tail.levels; ++l) {
+    __syncthreads();
+    const TailLevel& before = tail.level[l - 1];
+    MakeLevel<kBatch>(tail, tile, l, reinterpret_cast<const uint32_t*>(tile.shared + before.pixels), before.words,
+                      is_mask);
+  }
+}
+
+}  // namespace
+
+absl::Status BuildTail(StreamView stream, const Frame& frame, const Tail& tail) {
+  const Level& before = frame.level[tail.first - 1];
+  KernelLaunch launch;
+  launch.kernel = reinterpret_cast<const void*>(&BuildTailKernel);
+  launch.grid = dim3(tail.tiles_x, tail.tiles_y, before.mask != nullptr ? 2 : 1);
+  launch.block = dim3(kTailBlock);
+  launch.shared_bytes = static_cast<size_t>(tail.shared_bytes);
+  launch.overlaps_predecessor = true;
+  const uint8_t* image = before.image;
+  const uint8_t* mask = before.mask;
+  int pitch = before.pitch;
+  void* arguments[] = {const_cast<Tail*>(&tail), &image, &mask, &pitch};
+  return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the pyramid stage");
+}
+
+}  // namespace glint::cuda

@@ -1,0 +1,152 @@
+// What RankMap() does, by the last block of the corner stage that ends: for few cells, all of which stay, and without
+// angles. A launch costs more than that.
+#ifndef GLINT_CUDA_SELECT_MAP_AT_ONCE_CUH_
+#define GLINT_CUDA_SELECT_MAP_AT_ONCE_CUH_
+
+#include "cuda/common/map_device.cuh"
+
+namespace glint::cuda {
+
+// Bins of level and score: of earlier levels first, of greater scores first.
+inline constexpr int kBinBitsAtOnce = kRankBits - 1;
+inline constexpr int kBinsAtOnce = 1 << kBinBitsAtOnce;
+
+struct AtOnce {
+  static constexpr int kSumThreads = 128;
+  static constexpr int kBinsOfThread = kBinsAtOnce / kSumThreads;
+
+  alignas(16) uint64_t entry[kMostAtOnce];
+  alignas(16) uint32_t upto[kBinsAtOnce];  // entries in the bin, then in those before it, then in both
+  uint32_t warp_sum[kSumThreads / kWarp];
+  bool is_last;
+
+  // Where a bin begins once `upto` is complete.
+  __device__ __forceinline__ uint32_t From(uint32_t bin) const { return bin > 0 ? upto[bin - 1] : 0; }
+};
+
+// A thread's share of the cells.
+template <int kThreads>
+class OwnCells {
+ public:
+  __device__ __forceinline__ OwnCells(const uint64_t* cells, uint32_t count) {
+    const auto* pairs = reinterpret_cast<const uint4*>(cells);
+#pragma unroll
+    for (int i = 0; i < kPairs; ++i) {
+      const uint32_t at = threadIdx.x + i * kThreads;
+      pair_[i] = at < count / 2 ? __ldcg(&pairs[at]) : make_uint4(0, 0, 0, 0);
+    }
+  }
+
+  // Calls `f` with the entries that are not empty.
+  template <typename F>
+  __device__ __forceinline__ void ForEach(F f) const {
+#pragma unroll
+    for (int i = 0; i < kPairs; ++i) {
+      if (pair_[i].y != 0) f(static_cast<uint64_t>(pair_[i].y) << 32 | pair_[i].x);
+      if (pair_[i].w != 0) f(static_cast<uint64_t>(pair_[i].w) << 32 | pair_[i].z);
+    }
+  }
+
+ private:
+  static constexpr int kPairs = (kMostAtOnce / 2 + kThreads - 1) / kThreads;
+
+  uint4 pair_[kPairs];
+};
+
+// memory.upto from the bins' counts to the counts of the bins before each. All threads must call.
+__device__ __forceinline__ void SumBins(AtOnce& memory) {
+  static_assert(AtOnce::kBinsOfThread == 8);
+  const int lane = threadIdx.x % kWarp;
+  const int warp = threadIdx.x / kWarp;
+  auto* own = reinterpret_cast<uint4*>(&memory.upto[AtOnce::kBinsOfThread * threadIdx.x]);
+  const bool sums = threadIdx.x < AtOnce::kSumThreads;
+  uint4 low = make_uint4(0, 0, 0, 0);
+  uint4 high = low;
+  uint32_t mine = 0;
+  uint32_t sum = 0;
+  if (sums) {
+    low = own[0];
+    high = own[1];
+    mine = low.x + low.y + low.z + low.w + high.x + high.y + high.z + high.w;
+    sum = SumUpTo(mine);
+    if (lane == kWarp - 1) memory.warp_sum[warp] = sum;
+  }
+  __syncthreads();
+  if (!sums) return;
+  uint32_t before = sum - mine;
+#pragma unroll
+  for (int i = 0; i + 1 < AtOnce::kSumThreads / kWarp; ++i) before += i < warp ? memory.warp_sum[i] : 0;
+  const uint32_t middle = before + low.x + low.y + low.z + low.w;
+  own[0] = make_uint4(before, before + low.x, before + low.x + low.y, middle - low.w);
+  own[1] = make_uint4(middle, middle + high.x, middle + high.x + high.y, middle + high.x + high.y + high.z);
+}
+
+// Adds to a counter. What this thread knows is there before, and what others knew that added before is there
+// afterwards.
+__device__ __forceinline__ uint32_t AddInOrder(uint32_t* counter, uint32_t n) {
+  uint32_t before;
+  asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;" : "=r"(before) : "l"(counter), "r"(n) : "memory");
+  return before;
+}
+
+// All threads must call, when the block is done with its shared memory and has offered all of its corners.
+template <Score kScore, int kThreads>
+__device__ __forceinline__ void RankAtOnce(const Frame& frame, const MapFrame& map, uint32_t turn, AtOnce& memory) {
+  static_assert(kThreads >= AtOnce::kSumThreads);
+  __syncthreads();
+  if (threadIdx.x == 0) memory.is_last = AddInOrder(&map.counters->blocks_done, 1) == gridDim.x - 1;
+  __syncthreads();
+  if (!memory.is_last) return;
+  const OwnCells<kThreads> own(map.cells + turn * map.cell_count, map.cell_count);
+#pragma unroll 1
+  for (int i = threadIdx.x; i < kBinsAtOnce; i += kThreads) memory.upto[i] = 0;
+  __syncthreads();
+
+  constexpr int kScoreBits = kScore == Score::kMaxThreshold ? 8 : 12;
+  const int bits = map.level_bits - (kRankBits - kBinBitsAtOnce);  // of a level's bins
+  const int shift = Max(kScoreBits - bits, 0);
+  const auto bin_of = [=](uint64_t entry) {
+    const auto level = static_cast<uint32_t>(LevelOf(PositionOf(entry)));
+    return ((level + 1) << bits) - 1 - (RawOf(entry) >> shift);
+  };
+  own.ForEach([&](uint64_t entry) { atomicAdd(&memory.upto[bin_of(entry)], 1u); });
+  __syncthreads();
+  SumBins(memory);
+  __syncthreads();
+  own.ForEach([&](uint64_t entry) { memory.entry[atomicAdd(&memory.upto[bin_of(entry)], 1u)] = entry; });
+  __syncthreads();
+
+  // Neighbours in the result are written together, as places are changed only within a bin.
+  const uint32_t total = memory.upto[kBinsAtOnce - 1];
+#pragma unroll 1
+  for (uint32_t i = threadIdx.x; i < total; i += kThreads) {
+    const uint64_t entry = memory.entry[i];
+    const uint32_t bin = bin_of(entry);
+    const uint32_t position = PositionOf(entry);
+    const int l = LevelOf(position);
+    const uint32_t first = memory.From(bin);
+    const uint32_t end = memory.upto[bin];
+    uint32_t place = first - memory.From(static_cast<uint32_t>(l) << bits);
+#pragma unroll 1
+    for (uint32_t k = first; k < end; ++k) place += memory.entry[k] > entry ? 1 : 0;
+    const Level& level = frame.level[l];
+    if (place >= static_cast<uint32_t>(level.ranked_capacity)) continue;
+    const uint4 record = {position, KeyOf(map, RawOf(entry)), __float_as_uint(-1.0f), 0};
+    *reinterpret_cast<uint4*>(&level.result[place]) = record;
+    *reinterpret_cast<uint4*>(&level.ranked[place]) = record;
+  }
+  if (static_cast<int>(threadIdx.x) < frame.levels) {
+    const uint32_t l = threadIdx.x;
+    const uint32_t kept = memory.upto[((l + 1) << bits) - 1] - memory.From(l << bits);
+    frame.counters->kept[l] = kept;
+    frame.result->kept[l] = kept;
+  }
+  if (threadIdx.x == 0) {
+    map.counters->blocks_done = 0;
+    map.counters->next_turn = turn ^ 1;
+  }
+}
+
+}  // namespace glint::cuda
+
+#endif  // GLINT_CUDA_SELECT_MAP_AT_ONCE_CUH_

@@ -1,0 +1,99 @@
+// What the final ranking (rank.cuh) works with: shared memory, the bins of a key, and how a shortlist is read.
+#ifndef GLINT_CUDA_SELECT_RANK_BINS_CUH_
+#define GLINT_CUDA_SELECT_RANK_BINS_CUH_
+
+#include "cuda/common/device.cuh"
+
+namespace glint::cuda {
+
+inline constexpr int kRankThreads = 256;
+inline constexpr int kWideRankThreads = 512;  // where shortlists are long
+inline constexpr int kRankBins = 2048;
+inline constexpr int kRankRoom = 2048;      // corners in shared memory
+inline constexpr int kRankPlaces = 1024;    // ranked at once: with their bins they fit, unless many tie
+inline constexpr uint32_t kWholeBin = 128;  // corners of the largest bin that blocks do not share
+inline constexpr int kListedPerThread = 4;  // at a time: a vector
+static_assert(kListedPerThread * kWideRankThreads <= kListedAhead, "read before it is known whether they exist");
+
+struct RankMemory {
+  uint32_t above[kRankBins];  // corners in higher bins; before that, in the bin itself
+  union {
+    uint32_t taken[kRankBins];  // corners of the bin that are in `precedence`
+    uint32_t kept[kRankRoom];   // later: elements of it that stay and have no angle yet, plus their places * kRankRoom
+  };
+  uint64_t precedence[kRankRoom];  // by descending bin
+  float angle[kRankRoom];
+  uint32_t warp_sum[kWideRankThreads / kWarp];
+  uint32_t may_stay;    // see PlacesThatMayStay()
+  uint32_t begin, end;  // of the bins in `precedence`
+  uint32_t kept_count;
+};
+
+inline constexpr float kNotOwn = -2.0f;  // for an angle: another block ranks the corner
+
+// How many of a level precede a corner, have a larger key, have a key as large or larger.
+struct Rank {
+  uint32_t preceding;
+  uint32_t better;
+  uint32_t not_worse;
+};
+
+// Monotonic in Precedence(). Harris responses are at most 1: above 0 there are 64 bins an octave, below it, where few
+// are kept, 16. FAST scores, of which many tie, get a bin for each quarter of the level's height.
+template <bool kHarrisKeys>
+__device__ __forceinline__ int RankBin(Candidate c, int height) {
+  if (kHarrisKeys) {
+    constexpr int kNegative = 512;
+    constexpr int kPositive = kRankBins - kNegative;
+    if (c.key >= 0x80000000u)
+      return kNegative +
+             Clamp(static_cast<int>(c.key >> 17) - static_cast<int>(0xbf800000u >> 17) + kPositive, 0, kPositive - 1);
+    return Clamp(static_cast<int>(c.key >> 19) - static_cast<int>(0x40800000u >> 19), 0, kNegative - 1);
+  }
+  const int y4 = 4 * YOf(c.position);
+  return static_cast<int>(c.key) * 4 + 3 - ((y4 >= height) + (y4 >= 2 * height) + (y4 >= 3 * height));
+}
+
+// What bins are made of, of a thread's share of some entries of a shortlist: with Harris keys no positions.
+// kOrb: of cv::ORB's kind of detector, else Level::shortlist.
+template <bool kHarrisKeys, bool kOrb>
+struct ListWindow {
+  Candidate corner[kListedPerThread];
+
+  __device__ __forceinline__ void Load(const Level& level, uint32_t first) {
+    const uint32_t at = first + kListedPerThread * threadIdx.x;
+    uint4 a{}, b{};
+    if (!kOrb) {
+      a = *reinterpret_cast<const uint4*>(level.shortlist + at);
+      b = *reinterpret_cast<const uint4*>(level.shortlist + at + 2);
+      corner[0] = {a.x, a.y}, corner[1] = {a.z, a.w}, corner[2] = {b.x, b.y}, corner[3] = {b.z, b.w};
+      return;
+    }
+    const uint4 keys = *reinterpret_cast<const uint4*>(level.listed_keys + at);
+    if (!kHarrisKeys) a = *reinterpret_cast<const uint4*>(level.listed + at);
+    if (!kHarrisKeys) b = *reinterpret_cast<const uint4*>(level.listed + at + 2);
+    corner[0] = {a.x, keys.x}, corner[1] = {a.z, keys.y}, corner[2] = {b.x, keys.z}, corner[3] = {b.z, keys.w};
+  }
+};
+
+template <bool kOrb>
+__device__ __forceinline__ Listed ListedAt(const Level& level, uint32_t index) {
+  if (kOrb) return level.listed[index];
+  return {level.shortlist[index].position, -1.0f};
+}
+template <bool kOrb>
+__device__ __forceinline__ Candidate CornerAt(const Level& level, uint32_t index) {
+  if (kOrb) return {level.listed[index].position, level.listed_keys[index]};
+  return level.shortlist[index];
+}
+
+// What the first window's entries of a thread say; there may be fewer.
+template <bool kOrb>
+__device__ __forceinline__ void LoadListed(const Level& level, Listed (&listed)[kListedPerThread]) {
+#pragma unroll
+  for (int j = 0; j < kListedPerThread; ++j) listed[j] = ListedAt<kOrb>(level, kListedPerThread * threadIdx.x + j);
+}
+
+}  // namespace glint::cuda
+
+#endif  // GLINT_CUDA_SELECT_RANK_BINS_CUH_

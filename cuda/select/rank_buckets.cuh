@@ -1,0 +1,211 @@
+// The final ranking of corners in buckets (buckets.cuh), by a block: some places of a level, best first. The counters
+// of the level's buckets say which places a bucket's corners have, and a corner has to be compared with those of its
+// own bucket alone.
+#ifndef GLINT_CUDA_SELECT_RANK_BUCKETS_CUH_
+#define GLINT_CUDA_SELECT_RANK_BUCKETS_CUH_
+
+#include "cuda/select/buckets.cuh"
+
+namespace glint::cuda {
+
+inline constexpr int kBucketPlaces = 1024;  // ranked at once
+inline constexpr int kDigits = 2048;        // see rank_large.cuh
+
+struct BucketMemory {
+  uint32_t begin[kBins + 1];  // places before the bucket's
+  uint64_t precedence[2 * kBucketPlaces];
+  union {
+    uint64_t ranked[kBucketPlaces];     // by place, 0 where none stays
+    uint32_t digit_begin[kDigits + 1];  // for large buckets, see rank_large.cuh
+  };
+  uint32_t warp_sum[kWarp];
+  uint32_t left_over;  // corners of the level that are in no bucket
+  int first_bucket, last_bucket;
+  uint32_t count;  // corners of the level, without buckets that are all beyond the share
+  bool has_large;
+  // What rank_large.cuh has else for them.
+  uint32_t large[kBins / kWarp];  // a bit for each bucket
+  int digit, end_digit;
+  int sorted;                  // the bucket that is in `precedence` sorted and whole, or -1
+  uint32_t gathered;           // corners in `precedence`
+  uint32_t next_own, end_own;  // of the places that large buckets have, those of the block that are yet to be filled
+
+  __device__ __forceinline__ uint32_t SizeOf(int bucket) const { return begin[bucket + 1] - begin[bucket]; }
+};
+
+// All threads of the block must call all methods.
+template <int kThreads>
+class BucketRanking {
+ public:
+  // Block `index` of the level's, of `part` places each. A __syncthreads() must follow.
+  __device__ __forceinline__ BucketRanking(const Level& level, uint32_t index, uint32_t part, BucketMemory& memory)
+      : level_(level),
+        share_(level.first_share),
+        first_(index * part),
+        part_(part),
+        largest_(min(static_cast<uint32_t>(level.bucket_room), kBucketPlaces - kUnrolled * kLanes - part)),
+        memory_(memory) {
+    for (int i = threadIdx.x; i < kBucketPlaces; i += kThreads) memory.ranked[i] = 0;
+    if (threadIdx.x == 0) {
+      memory.count = 0;
+      memory.has_large = false;
+    }
+  }
+
+  // Of the level's counters, when the corner stage is done.
+  __device__ __forceinline__ void Load(const uint32_t* counters, const uint32_t* left_over) {
+    static_assert(kPerThread == 2 || kPerThread == 4);
+    if constexpr (kPerThread == 2) {
+      const uint2 two = reinterpret_cast<const uint2*>(counters)[threadIdx.x];
+      sum_[0] = two.x, sum_[1] = two.y;
+    } else {
+      const uint4 four = reinterpret_cast<const uint4*>(counters)[threadIdx.x];
+      sum_[0] = four.x, sum_[1] = four.y, sum_[2] = four.z, sum_[3] = four.w;
+    }
+    if (threadIdx.x == 0) memory_.left_over = *left_over;
+#pragma unroll
+    for (int i = 1; i < kPerThread; ++i) sum_[i] += sum_[i - 1];
+  }
+
+  // Finds the buckets of the places.
+  __device__ __forceinline__ void FindBuckets() {
+    const int own = kPerThread * static_cast<int>(threadIdx.x);
+    const uint32_t up_to = SumUpTo(sum_[kPerThread - 1]);
+    const int warp = threadIdx.x / kWarp;
+    if (threadIdx.x % kWarp == kWarp - 1) memory_.warp_sum[warp] = up_to;
+    __syncthreads();
+    uint32_t begin = up_to - sum_[kPerThread - 1];
+#pragma unroll
+    for (int w = 0; w < kThreads / kWarp; ++w) begin += w < warp ? memory_.warp_sum[w] : 0;
+
+    const uint32_t planned_end = PlannedEnd();
+    uint32_t low = begin;
+#pragma unroll
+    for (int i = 0; i < kPerThread; ++i) {
+      const uint32_t high = begin + sum_[i];
+      memory_.begin[own + i] = low;
+      if (low <= first_ && first_ < high) memory_.first_bucket = own + i;
+      if (low < planned_end && planned_end <= high) memory_.last_bucket = own + i;
+      if (low < share_ && share_ <= high) memory_.count = high;
+      if (low < share_ && high - low > largest_) memory_.has_large = true;
+      low = high;
+    }
+    if (threadIdx.x == kThreads - 1) {
+      memory_.begin[kBins] = low;
+      if (low < planned_end) memory_.last_bucket = kBins - 1;
+      if (low < share_) memory_.count = low;
+    }
+    __syncthreads();
+  }
+  __device__ __forceinline__ uint32_t count() const { return memory_.count; }
+  __device__ __forceinline__ bool HasPlaces() const { return first_ < share_ && first_ < count(); }
+  __device__ __forceinline__ uint32_t first() const { return first_; }
+  // The last of the blocks with a share takes what there is beyond it.
+  __device__ __forceinline__ uint32_t end() const {
+    return first_ + part_ < share_ && first_ + part_ < count() ? first_ + part_ : count();
+  }
+  // Larger buckets than that, which hold more than their room or a block's memory, are left out here.
+  __device__ __forceinline__ uint32_t largest() const { return largest_; }
+
+  // Elements of memory.ranked that there may be. Places beyond have large buckets alone.
+  __device__ __forceinline__ uint32_t length() const { return min(end() - first_, uint32_t{kBucketPlaces}); }
+
+  // If HasPlaces(): fills memory.ranked with those of the places that stay, and calls tell(how many of the level do) by
+  // the thread that finds that out, if more are there than wanted.
+  template <typename Tell>
+  __device__ __forceinline__ void Rank(Tell tell) {
+    const int first_bucket = memory_.first_bucket;
+    const int last_bucket = memory_.last_bucket;
+    const uint32_t begin = memory_.begin[IsLarge(first_bucket) ? first_bucket + 1 : first_bucket];
+    const uint32_t end = memory_.begin[IsLarge(last_bucket) ? last_bucket : last_bucket + 1];
+    if (begin >= end) return;
+    const uint32_t length = end - begin;
+    for (uint32_t i = threadIdx.x; i < length; i += kAtOnce * kThreads) {
+      Candidate corner[kAtOnce] = {};
+#pragma unroll
+      for (int j = 0; j < kAtOnce; ++j) {
+        const uint32_t place = begin + i + j * kThreads;
+        if (place >= end) continue;
+        const int bucket = BucketAt(place, first_bucket, last_bucket);
+        if (!IsLarge(bucket)) corner[j] = level_.buckets[bucket * level_.bucket_room + place - memory_.begin[bucket]];
+      }
+#pragma unroll
+      for (int j = 0; j < kAtOnce; ++j) {
+        // Those of large buckets have key 0 and come after all others, and so does what follows the last one.
+        if (i + j * kThreads < length) memory_.precedence[i + j * kThreads] = Precedence(corner[j]);
+      }
+    }
+    if (threadIdx.x < kUnrolled * kLanes) memory_.precedence[length + threadIdx.x] = 0;
+    __syncthreads();
+    const uint32_t lane = threadIdx.x % kLanes;
+    for (uint32_t base = 0; base < length; base += kThreads / kLanes) {
+      const uint32_t i = base + threadIdx.x / kLanes;
+      const uint64_t precedence = memory_.precedence[i < length ? i : 0];
+      const auto key = static_cast<uint32_t>(precedence >> 32);
+      const int bucket = BucketOf(key);
+      const uint32_t bucket_begin = memory_.begin[bucket];
+      const uint32_t bucket_end = memory_.begin[bucket + 1];
+      const bool exists = i < length && key != 0;
+      const bool is_cut = exists && bucket_end > share_;
+      uint32_t preceding = 0, better = 0, not_worse = 0;
+      // What follows the bucket does not precede.
+      for (uint32_t k = bucket_begin - begin + lane; exists && k < bucket_end - begin; k += kUnrolled * kLanes) {
+#pragma unroll
+        for (int j = 0; j < kUnrolled; ++j) preceding += memory_.precedence[k + j * kLanes] > precedence ? 1 : 0;
+      }
+      for (uint32_t k = bucket_begin - begin + lane; is_cut && k < bucket_end - begin; k += kLanes) {
+        const auto other = static_cast<uint32_t>(memory_.precedence[k] >> 32);
+        better += other > key ? 1 : 0;
+        not_worse += other >= key ? 1 : 0;
+      }
+      preceding = bucket_begin + SumOfLanes(preceding);
+      better = bucket_begin + SumOfLanes(better);
+      not_worse = bucket_begin + SumOfLanes(not_worse);
+      if (lane != 0 || !exists || preceding < first_ || preceding >= this->end()) continue;
+      if (is_cut && better >= share_) continue;
+      if (is_cut && preceding + 1 == not_worse && not_worse >= share_) tell(not_worse);
+      memory_.ranked[preceding - first_] = precedence;
+    }
+    __syncthreads();
+  }
+
+ private:
+  static constexpr int kPerThread = kBins / kThreads;
+  static constexpr int kAtOnce = 2;  // corners that a thread loads
+  static constexpr int kLanes = 4;   // that compare a corner, each with kUnrolled others at a time
+  static constexpr int kUnrolled = 4;
+
+  __device__ __forceinline__ bool IsLarge(int bucket) const { return memory_.SizeOf(bucket) > largest_; }
+  __device__ __forceinline__ uint32_t PlannedEnd() const { return first_ + part_ < share_ ? first_ + part_ : share_; }
+
+  // The one of buckets low..high that has the place.
+  __device__ __forceinline__ int BucketAt(uint32_t place, int low, int high) const {
+    while (low < high) {
+      const int middle = (low + high + 1) / 2;
+      if (memory_.begin[middle] <= place) {
+        low = middle;
+      } else {
+        high = middle - 1;
+      }
+    }
+    return low;
+  }
+
+  static __device__ __forceinline__ uint32_t SumOfLanes(uint32_t v) {
+#pragma unroll
+    for (int step = kLanes / 2; step > 0; step /= 2) v += __shfl_xor_sync(kFullWarp, v, step);
+    return v;
+  }
+
+  const Level& level_;
+  const uint32_t share_;
+  const uint32_t first_;
+  const uint32_t part_;
+  const uint32_t largest_;
+  BucketMemory& memory_;
+  uint32_t sum_[kPerThread];  // of the thread's counters up to each
+};
+
+}  // namespace glint::cuda
+
+#endif  // GLINT_CUDA_SELECT_RANK_BUCKETS_CUH_
