@@ -79,7 +79,7 @@ absl::StatusOr<Score> ScoreNamed(const std::string& name) {
 absl::StatusOr<DetectorOptions> DetectorFromFlags() {
   auto detector = PresetOptions(absl::GetFlag(FLAGS_preset));
   if (!detector.ok()) return detector.status();
-  if (IsOrbKind(*detector)) detector->max_features = 2000;
+  if (SelectsTopNPerLevel(*detector)) detector->max_features = 2000;
   Override(absl::GetFlag(FLAGS_levels), &detector->levels);
   Override(absl::GetFlag(FLAGS_scale_factor), &detector->scale_factor);
   Override(absl::GetFlag(FLAGS_fast_threshold), &detector->fast_threshold);

@@ -9,7 +9,7 @@ namespace glint::cpu {
 
 void Pipeline::Impl::Prepare(const DetectorOptions& new_options, const ImageView& image, const ImageView& mask) {
   options = new_options;
-  orb_kind = IsOrbKind(options);
+  orb_kind = SelectsTopNPerLevel(options);
   const bool dense = options.corner_test == CornerTest::kEveryPixel;
   if (bfrost_scale != options.bfrost_scale) {
     bfrost_scale = options.bfrost_scale;

@@ -103,7 +103,7 @@ struct Pipeline::Impl {
   std::vector<Task> tasks;
 
   DetectorOptions options;
-  bool orb_kind = true;  // IsOrbKind(options)
+  bool orb_kind = true;  // SelectsTopNPerLevel(options)
   // Of each band's corners, the best of each cell are all that is listed: of the image, of the level.
   bool best_of_grid = false;
   bool best_of_pyca = false;

@@ -5,7 +5,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "cuda/benchmark/hooks.h"
-#include "cuda/map_stages.h"
 #include "cuda/pipeline.h"
 #include "cuda/runtime/error.h"
 #include "cuda/stages.h"
@@ -29,8 +28,8 @@ absl::Status CheckDevice(Api* api, int ordinal, cudaDeviceProp* properties) {
   GLINT_RETURN_IF_ERROR(ToStatus(api->GetDeviceProperties(properties, ordinal), "asking for the device's properties"));
   GLINT_RETURN_IF_ERROR(ToStatus(api->SetDevice(ordinal), absl::StrCat("choosing CUDA device ", ordinal)));
   absl::Status prepared = PrepareCorners(api);
-  if (prepared.ok()) prepared = PrepareMapCorners(api);
-  if (prepared.ok()) prepared = PrepareDescribe(api);
+  if (prepared.ok()) prepared = PrepareBoundedCorners(api);
+  if (prepared.ok()) prepared = PrepareRbrief(api);
   if (!prepared.ok()) {
     api->GetLastError();
     return absl::FailedPreconditionError(absl::StrCat("this build cannot run on ", properties->name, " (sm_",

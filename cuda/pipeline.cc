@@ -96,10 +96,10 @@ absl::StatusOr<StageTimes> Pipeline::Impl::TimesOf(Prepared* prepared, int64_t t
 void Pipeline::Impl::Read(Prepared* prepared, Features* features) {
   const Plan& plan = prepared->plan;
   const DetectorOptions& detector = plan.key().options;
-  const bool is_map = plan.map().has_value();
-  const bool integer_keys = !is_map && detector.score != Score::kHarris && detector.ranking != Ranking::kHarris;
-  prepared->counts = ReadResult(prepared->host, detector, integer_keys, is_map ? plan.map()->response_scale() : 1.0f,
-                                prepared->counts, features);
+  const bool has_selection = plan.selection().has_value();
+  const bool integer_keys = !has_selection && detector.score != Score::kHarris && detector.ranking != Ranking::kHarris;
+  prepared->counts = ReadResult(prepared->host, detector, integer_keys,
+                                has_selection ? plan.selection()->response_scale() : 1.0f, prepared->counts, features);
 }
 
 // After an error: nothing of the frame runs any more, and either the next one can, or fatal says why not.

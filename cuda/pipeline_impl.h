@@ -1,5 +1,5 @@
 // What a Pipeline has, and what it does with it: pipeline.cc takes a frame from call to return, pipeline_prepare.cc
-// makes plans and their graphs, pipeline_run.cc gets a frame to the device, pipeline_timing.cc measures.
+// makes plans and their graphs, pipeline_run.cc gets a frame to the device, benchmark/stage_timing.cc measures.
 #ifndef GLINT_CUDA_PIPELINE_IMPL_H_
 #define GLINT_CUDA_PIPELINE_IMPL_H_
 
@@ -10,7 +10,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "cuda/map_stages.h"
 #include "cuda/pipeline.h"
 #include "cuda/plan/plan.h"
 #include "cuda/result.h"
@@ -33,11 +32,11 @@ struct Pipeline::Impl {
     Prepared(const PlanKey& key, int multiprocessors) : plan(key, multiprocessors) {}
     Plan plan;
     DeviceBuffer tables;
-    DeviceBuffer state;        // of the map, if there is one
-    std::vector<Frame> parts;  // see Plan::part_end; most often one
-    Frame host{};              // as the host sees it: the result alone
-    std::vector<Tail> tails;   // likewise
-    MapFrame map{};
+    DeviceBuffer state;                     // of the params, if there is one
+    std::vector<Frame> parts;               // see Plan::part_end; most often one
+    Frame host{};                           // as the host sees it: the result alone
+    std::vector<SmallLevels> small_levels;  // likewise
+    SelectionParams params{};
     std::vector<GraphExec> graphs;  // of each part
     // The frame with the copy of its image, for images that come whole, pinned and without gaps; else null.
     Graph upload_graph;

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "cuda/devices.h"
-#include "cuda/map_pipeline.h"
+#include "cuda/enqueue.h"
 #include "cuda/pipeline_impl.h"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/range.h"
@@ -94,16 +94,16 @@ absl::StatusOr<Pipeline::Impl::Prepared*> Pipeline::Impl::Prepare(const PlanKey&
   }
   for (int part = 0; part < key.parts; ++part) {
     prepared.parts.push_back(plan.Place(memory, part));
-    prepared.tails.push_back(plan.PlaceTail(memory, part));
+    prepared.small_levels.push_back(plan.PlaceSmallLevels(memory, part));
   }
   PlanMemory host_memory;
   host_memory.result = result.data();
   prepared.host = plan.Place(host_memory);
-  if (plan.map().has_value()) {
-    auto state = DeviceBuffer::Create(stream.view(), plan.map()->state_bytes());
+  if (plan.selection().has_value()) {
+    auto state = DeviceBuffer::Create(stream.view(), plan.selection()->state_bytes());
     GLINT_RETURN_IF_ERROR(state.status());
     prepared.state = *std::move(state);
-    prepared.map = plan.map()->Place(prepared.frame(), memory.scratch, memory.tables, prepared.state.data());
+    prepared.params = plan.selection()->Place(prepared.frame(), memory.scratch, memory.tables, prepared.state.data());
   }
   for (int part = 0; part < key.parts; ++part) {
     auto graph = CaptureGraph(stream.view(), [&](StreamView) { return Enqueue(prepared, part); });
@@ -137,7 +137,7 @@ absl::Status Pipeline::Impl::PrepareUpload(Prepared* prepared) {
 }
 
 bool Pipeline::Impl::CanComeInParts(const PlanKey& key) const {
-  return IsOrbKind(key.options) && !key.masked && !device.integrated && key.shape.pixels() >= kPixelsInParts;
+  return SelectsTopNPerLevel(key.options) && !key.masked && !device.integrated && key.shape.pixels() >= kPixelsInParts;
 }
 
 absl::StatusOr<Pipeline::Impl::Prepared*> Pipeline::Impl::PrepareFor(const DetectorOptions& detector,
@@ -155,15 +155,15 @@ absl::StatusOr<Pipeline::Impl::Prepared*> Pipeline::Impl::PrepareFor(const Detec
 
 int Pipeline::Impl::CountLaunches(const Prepared& prepared) const {
   const DetectorOptions& detector = prepared.plan.key().options;
-  const Tail& tail = prepared.tails.back();
-  if (prepared.plan.map().has_value()) {
-    return CountMapLaunches(detector, prepared.frame(), tail, prepared.map, multiprocessors);
+  const SmallLevels& small = prepared.small_levels.back();
+  if (prepared.plan.selection().has_value()) {
+    return CountStageLaunches(detector, prepared.frame(), small, prepared.params, multiprocessors);
   }
   // Selection: with Harris at every corner it needs no more than the ranking.
   int launches = (detector.score == Score::kHarris ? 1 : 2) + (detector.descriptor == Descriptor::kNone ? 0 : 1);
   // Level 0 needs none, the corner stage takes its place.
   for (const Level& level : prepared.frame().level) launches += level.width > 0 ? 1 : 0;
-  return launches - std::max(0, tail.levels - 1);
+  return launches - std::max(0, small.levels - 1);
 }
 
 // The stages of a part of a frame; the last one ends it. stage_events, if not null, are recorded before the first stage
@@ -177,14 +177,14 @@ absl::Status Pipeline::Impl::Enqueue(const Prepared& prepared, int part, cudaEve
     return ToStatus(api->EventRecord(*stage_events++, stream.view().stream), "recording an event");
   };
   GLINT_RETURN_IF_ERROR(mark());
-  if (prepared.plan.map().has_value()) {
-    GLINT_RETURN_IF_ERROR(
-        EnqueueMap(stream.view(), detector, frame, prepared.tails[part], prepared.map, multiprocessors, mark));
+  if (prepared.plan.selection().has_value()) {
+    GLINT_RETURN_IF_ERROR(EnqueueStages(stream.view(), detector, frame, prepared.small_levels[part], prepared.params,
+                                        multiprocessors, mark));
     return mark();
   }
   {
     const Range range("pyramid");
-    GLINT_RETURN_IF_ERROR(BuildCascade(stream.view(), frame, prepared.tails[part], multiprocessors));
+    GLINT_RETURN_IF_ERROR(BuildCascade(stream.view(), frame, prepared.small_levels[part], multiprocessors));
   }
   GLINT_RETURN_IF_ERROR(mark());
   {
@@ -206,7 +206,7 @@ absl::Status Pipeline::Impl::Enqueue(const Prepared& prepared, int part, cudaEve
   GLINT_RETURN_IF_ERROR(mark());
   if (detector.descriptor == Descriptor::kRbrief) {
     const Range range("describe");
-    GLINT_RETURN_IF_ERROR(Describe(stream.view(), frame, multiprocessors));
+    GLINT_RETURN_IF_ERROR(DescribeRbrief(stream.view(), frame, multiprocessors));
   }
   return mark();
 }

@@ -15,13 +15,13 @@ namespace {
 constexpr size_t kVector = 4;
 
 // Where corners go, and how: see ReadResult().
-struct Sink {
+struct CornerOutput {
   float *x, *y, *response, *angle;
   float scale, response_scale;
   bool integer_keys;
 };
 
-void ReadOne(const RankedCorner& from, const Sink& to, size_t i) {
+void ReadOne(const RankedCorner& from, const CornerOutput& to, size_t i) {
   to.x[i] = static_cast<float>(XOf(from.position)) * to.scale;
   to.y[i] = static_cast<float>(YOf(from.position)) * to.scale;
   if (to.integer_keys) {
@@ -37,7 +37,7 @@ void ReadOne(const RankedCorner& from, const Sink& to, size_t i) {
 // Corners i..i+3 of `from`. They are in no cache: the fewer instructions a corner takes, the more of them a processor
 // waits for at once. What compilers make of loops took 12.7 us for 2000 corners where this takes 4.5.
 #if defined(__SSE2__)
-void ReadVector(const RankedCorner* from, const Sink& to, size_t i) {
+void ReadVector(const RankedCorner* from, const CornerOutput& to, size_t i) {
   const auto* records = reinterpret_cast<const __m128i*>(from + i);
   const __m128i a = _mm_load_si128(records), b = _mm_load_si128(records + 1);
   const __m128i c = _mm_load_si128(records + 2), d = _mm_load_si128(records + 3);
@@ -62,7 +62,7 @@ void ReadVector(const RankedCorner* from, const Sink& to, size_t i) {
   _mm_storeu_ps(to.angle + i, _mm_castsi128_ps(angle));
 }
 #elif defined(__ARM_NEON)
-void ReadVector(const RankedCorner* from, const Sink& to, size_t i) {
+void ReadVector(const RankedCorner* from, const CornerOutput& to, size_t i) {
   const uint32x4x4_t records = vld4q_u32(reinterpret_cast<const uint32_t*>(from + i));
   const uint32x4_t mask = vdupq_n_u32(0x3fff);
   const uint32x4_t y = vandq_u32(vshrq_n_u32(records.val[0], 14), mask);
@@ -81,7 +81,7 @@ void ReadVector(const RankedCorner* from, const Sink& to, size_t i) {
   vst1q_f32(to.angle + i, vreinterpretq_f32_u32(records.val[2]));
 }
 #else
-void ReadVector(const RankedCorner* from, const Sink& to, size_t i) {
+void ReadVector(const RankedCorner* from, const CornerOutput& to, size_t i) {
   for (size_t k = i; k < i + kVector; ++k) ReadOne(from[k], to, k);
 }
 #endif
@@ -123,8 +123,9 @@ LevelCounts ReadResult(const Frame& frame, const DetectorOptions& detector, bool
   if (!(counts == filled)) FillByLevel(frame, detector, counts, features);
   ForEachLevel(counts, frame.levels, features->count(), [&](int l, size_t out, size_t count) {
     const Level& level = frame.level[l];
-    const Sink to = {&features->x[out], &features->y[out], &features->response[out], &features->angle[out], level.scale,
-                     response_scale,    integer_keys};
+    const CornerOutput to = {&features->x[out],     &features->y[out], &features->response[out],
+                             &features->angle[out], level.scale,       response_scale,
+                             integer_keys};
     size_t i = 0;
     for (; i + kVector <= count; i += kVector) ReadVector(level.result, to, i);
     for (; i < count; ++i) ReadOne(level.result[i], to, i);

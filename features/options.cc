@@ -181,7 +181,7 @@ int OutputCapacity(const DetectorOptions& options) {
   return options.max_features + std::max(options.max_features, 4096);
 }
 
-bool IsOrbKind(const DetectorOptions& o) {
+bool SelectsTopNPerLevel(const DetectorOptions& o) {
   return o.pyramid == Pyramid::kCascaded && o.corner_test == CornerTest::kFast && o.max_arc == kFastRing &&
          (o.score == Score::kMaxThreshold || o.score == Score::kHarris) && o.suppression_radius == 1 &&
          o.selection == Selection::kTopN && o.orientation != Orientation::kArcMidpoint &&

@@ -123,9 +123,9 @@ absl::Status ValidateImages(const ImageView& image, const ImageView& mask, int64
 // Features::truncated.
 int OutputCapacity(const DetectorOptions& options);
 
-// True if the detector is cv::ORB's kind: cascaded levels, FAST without a longest arc, 3x3 suppression, the best N of
-// each level. Backends have a faster way for these; all other detectors go by way of a map of scores.
-bool IsOrbKind(const DetectorOptions& options);
+// True if the best N of each level are selected, as cv::ORB does, from cascaded levels, FAST without a longest arc and
+// 3x3 suppression. Backends have a faster way for these detectors.
+bool SelectsTopNPerLevel(const DetectorOptions& options);
 
 // Facts that follow from options and shape, the same for every backend.
 struct LevelPlan {

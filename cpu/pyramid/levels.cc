@@ -45,7 +45,7 @@ size_t PrepareBands(const DetectorOptions& options, int threads, Level* level) {
   }
   level->where.Reserve(room);
   level->response.Reserve(room);
-  if (IsOrbKind(options) && options.score == Score::kMaxThreshold) level->score.Reserve(room);
+  if (SelectsTopNPerLevel(options) && options.score == Score::kMaxThreshold) level->score.Reserve(room);
   level->bit_keys.Reserve(room);
   const size_t capacity = static_cast<size_t>(OutputCapacity(options));
   level->slot.Reserve(capacity);

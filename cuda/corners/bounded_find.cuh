@@ -9,10 +9,10 @@
 // lanes (ring.cuh). Survivors of suppression are listed again, and go to their cells by 64-bit atomic maxima, which
 // make the winner independent of order.
 //
-// For cells and a radius of at most kMaxPieceRadius, a tile's part of a cell is a piece (map_pieces.cuh). With kPieces
-// nothing is suppressed but what may be a piece's best corner. Where tiles are few, blocks get to their cells all at
-// once: there the best survivor of each piece goes to its cell. The last block may rank what the cells keep
-// (map_at_once.cuh).
+// For cells and a radius of at most kMaxTileCellRadius, a tile's part of a cell is a tile cell (tile_cells.cuh). With
+// kTileCells nothing is suppressed but what may be a tile cell's best corner. Where tiles are few, blocks get to their
+// cells all at once: there the best survivor of each tile cell goes to its cell. The last block may rank what the cells
+// keep (last_block_rank.cuh).
 //
 // Shared memory, dynamic: pixels (pitch 144), scores, list, and for Selection::kTopN a histogram: 26 KiB, with Harris
 // 35 KiB, less 4 KiB without the histogram.
@@ -23,22 +23,22 @@
 
 #include "cuda/corners/bounded_tile.cuh"
 #include "cuda/corners/tile_cells.cuh"
-#include "cuda/select/map_at_once.cuh"
-#include "cuda/select/map_cells.cuh"
+#include "cuda/select/cells.cuh"
+#include "cuda/select/last_block_rank.cuh"
 
 namespace glint::cuda {
 
 inline constexpr int kThreadsPerMultiprocessor = 1024;
 
-// Which kernels have code for MapFrame::ranks_at_once.
+// Which kernels have code for SelectionParams::ranks_in_last_block.
 template <Score kScore, Tiling kTiling>
-inline constexpr bool kRanks = kScore != Score::kHarris && (kTiling == Tiling::kPieces || kTiling == Tiling::kFew);
+inline constexpr bool kRanks = kScore != Score::kHarris && (kTiling == Tiling::kTileCells || kTiling == Tiling::kFew);
 
 template <int kArc, Score kScore, Tiling kTiling>
 __global__ void __launch_bounds__(ShapeOf(kScore, kTiling).warps* kWarp,
                                   (kScore == Score::kHarris ? 640 : kThreadsPerMultiprocessor) /
                                       (ShapeOf(kScore, kTiling).warps * kWarp))
-    FindMapCornersKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT MapFrame map) {
+    FindBoundedCornersKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT SelectionParams params) {
   extern __shared__ __align__(16) uint8_t memory[];
   using TileType = Tile<kScore, kTiling>;
   using Response = typename TileType::Response;
@@ -47,21 +47,21 @@ __global__ void __launch_bounds__(ShapeOf(kScore, kTiling).warps* kWarp,
   constexpr int kTestedRows = TileType::kTestedRows;
   constexpr int kWarps = TileType::kWarps;
   constexpr int kThreads = kWarps * kWarp;
-  // Only the best survivor of a piece goes to its cell.
+  // Only the best survivor of a tile cell goes to its cell.
   constexpr bool kCollects = kTiling == Tiling::kFew && kScore != Score::kHarris;
-  constexpr bool kPieces = kTiling == Tiling::kPieces;
-  constexpr bool kTellsApart = kPieces || kCollects;
+  constexpr bool kTileCells = kTiling == Tiling::kTileCells;
+  constexpr bool kTellsApart = kTileCells || kCollects;
 
   AllowSuccessor();
   int l = 0;
-  while (l + 1 < frame.levels && static_cast<int>(blockIdx.x) >= map.level[l + 1].first_tile) ++l;
+  while (l + 1 < frame.levels && static_cast<int>(blockIdx.x) >= params.level[l + 1].first_tile) ++l;
   const Level& level = frame.level[l];
-  const MapLevel& tiles = map.level[l];
+  const LevelParams& tiles = params.level[l];
   const int number = blockIdx.x - tiles.first_tile;
-  const int radius = map.radius;
+  const int radius = params.radius;
   const int border = Max(frame.edge, kFastRadius);
-  const int margin = MarginX(kPieces ? kMaxPieceRadius : radius);
-  const int columns = kMapTestedColumns - 2 * margin;
+  const int margin = MarginX(kTileCells ? kMaxTileCellRadius : radius);
+  const int columns = kBoundedTestedColumns - 2 * margin;
   const int x0 = tiles.tile_x0 + number % tiles.tiles_x * columns;
   const int y0 = tiles.tile_y0 + number / tiles.tiles_x * (kTestedRows - 2 * radius);
   const int warp = threadIdx.x / kWarp;
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(ShapeOf(kScore, kTiling).warps* kWarp,
   for (int i = threadIdx.x; i < static_cast<int>(sizeof(tile.response) / sizeof(uint4)); i += kThreads) {
     responses[i] = make_uint4(0, 0, 0, 0);
   }
-  if (!map.ranks) {
+  if (!params.ranks) {
 #pragma unroll 1
     for (int i = threadIdx.x; i < kBins; i += kThreads) tile.histogram[i] = 0;
   }
@@ -85,18 +85,18 @@ __global__ void __launch_bounds__(ShapeOf(kScore, kTiling).warps* kWarp,
     tile.listed = 0;
     tile.tests_both = 0;
   }
-  const bool in_pieces = kTellsApart && tiles.pieces_x > 0;
-  Answered answered;
+  const bool by_tile_cells = kTellsApart && tiles.tile_cells_x > 0;
+  OwnedRegion owned;
   if (kTellsApart) {
-    answered = AnsweredBy(frame, level, x0, y0, margin, radius, kTestedRows);
-    if (in_pieces) BeginPieces(frame, map, l, answered, tile);
+    owned = OwnedRegionOf(frame, level, x0, y0, margin, radius, kTestedRows);
+    if (by_tile_cells) BeginTileCells(frame, params, l, owned, tile);
   }
   if (blockIdx.x == 0) {
     auto* clear = frame.counters->shortlisted;
     constexpr int kClear = (sizeof(Counters) - offsetof(Counters, shortlisted)) / sizeof(uint32_t);
     if (static_cast<int>(threadIdx.x) < kClear) clear[threadIdx.x] = 0;
   }
-  const uint32_t turn = BeginTurn(map);
+  const uint32_t buffer = BeginBuffer(params);
   WaitForCopies();
   __syncthreads();
 
@@ -112,12 +112,12 @@ __global__ void __launch_bounds__(ShapeOf(kScore, kTiling).warps* kWarp,
   __syncthreads();
 
   // Each warp's part of the list: whole warps full.
-  const auto turns = static_cast<int>((tile.listed + kWarp - 1) / kWarp);
-  uint16_t* list = tile.list + warp * turns / kWarps * kWarp;
+  const auto runs = static_cast<int>((tile.listed + kWarp - 1) / kWarp);
+  uint16_t* list = tile.list + warp * runs / kWarps * kWarp;
   const int listed =
-      Min((warp + 1) * turns / kWarps * kWarp, static_cast<int>(tile.listed)) - warp * turns / kWarps * kWarp;
+      Min((warp + 1) * runs / kWarps * kWarp, static_cast<int>(tile.listed)) - warp * runs / kWarps * kWarp;
 
-  if (!kTellsApart) answered = AnsweredBy(frame, level, x0, y0, margin, radius, kTestedRows);
+  if (!kTellsApart) owned = OwnedRegionOf(frame, level, x0, y0, margin, radius, kTestedRows);
   const unsigned below = (1u << lane) - 1;
   // Decide and score; corners that the tile answers for move to the front of the list.
   int corners = 0;
@@ -130,7 +130,7 @@ __global__ void __launch_bounds__(ShapeOf(kScore, kTiling).warps* kWarp,
     uint32_t score = 0;
     bool is_dark = (mark & kDark) != 0;
     for (;;) {
-      if (score == 0) score = ScoreAt<kArc, kScore>(centre, is_dark, frame.threshold, map.max_arc);
+      if (score == 0) score = ScoreAt<kArc, kScore>(centre, is_dark, frame.threshold, params.max_arc);
       if (!kMayBeBoth<kArc, kScore>) break;
       const bool again = score == 0 && !is_dark && (tile.tests_both >> (mark >> 11) & 1) != 0;
       if (!__any_sync(kFullWarp, again)) break;
@@ -141,11 +141,11 @@ __global__ void __launch_bounds__(ShapeOf(kScore, kTiling).warps* kWarp,
       score = OrderedKey(__float_as_uint(HarrisAt(level, x0 + column, y0 + row)));
     }
     if (score != 0) tile.response[row][column] = static_cast<Response>(score);
-    if (kPieces && in_pieces) {
-      OfferToPiece(score, row, column, tile);
+    if (kTileCells && by_tile_cells) {
+      UpdateTileCellMax(score, row, column, tile);
       continue;
     }
-    const bool answers = score != 0 && answered.HasRow(row) && answered.HasColumn(column);
+    const bool answers = score != 0 && owned.HasRow(row) && owned.HasColumn(column);
     const unsigned lanes = __ballot_sync(kFullWarp, answers);
     __syncwarp();
     if (answers) list[corners + __popc(lanes & below)] = static_cast<uint16_t>(row << 7 | column);
@@ -155,7 +155,8 @@ __global__ void __launch_bounds__(ShapeOf(kScore, kTiling).warps* kWarp,
   __syncthreads();
 
   // Suppress.
-  if (kPieces && in_pieces) OfferPiecesToCells(frame, map, l, answered, tile, map.cells + turn * map.cell_count);
+  if (kTileCells && by_tile_cells)
+    UpdateCellsFromTile(frame, params, l, owned, tile, params.cells + buffer * params.cell_count);
   int kept = 0;
 #pragma unroll 1
   for (int first = 0; first < corners; first += kWarp) {
@@ -164,9 +165,9 @@ __global__ void __launch_bounds__(ShapeOf(kScore, kTiling).warps* kWarp,
     const int column = entry & 127;
     const bool keep = first + lane < corners &&
                       IsMaximum<TileType::kResponsePitch>(&tile.response[row][column], radius) &&
-                      IsUnmasked(frame, map, level, x0 + column, y0 + row);
-    if (kCollects && in_pieces) {
-      OfferToPiece(keep ? tile.response[row][column] : 0, row, column, tile);
+                      IsUnmasked(frame, params, level, x0 + column, y0 + row);
+    if (kCollects && by_tile_cells) {
+      UpdateTileCellMax(keep ? tile.response[row][column] : 0, row, column, tile);
       continue;
     }
     const unsigned lanes = __ballot_sync(kFullWarp, keep);
@@ -175,41 +176,41 @@ __global__ void __launch_bounds__(ShapeOf(kScore, kTiling).warps* kWarp,
     kept += __popc(lanes);
     __syncwarp();
   }
-  if (map.sink != Sink::kList) {
-    uint64_t* cells = map.cells + turn * map.cell_count;
+  if (params.output != CornerOutput::kList) {
+    uint64_t* cells = params.cells + buffer * params.cell_count;
 #pragma unroll 1
     for (int i = lane; i < kept; i += kWarp) {
       const int row = list[i] >> 7;
       const int column = list[i] & 127;
-      OfferToCell(frame, map, cells, l, x0 + column, y0 + row, tile.response[row][column]);
+      UpdateCellMax(frame, params, cells, l, x0 + column, y0 + row, tile.response[row][column]);
     }
-    if (kCollects && in_pieces) {
+    if (kCollects && by_tile_cells) {
       __syncthreads();
-      const uint32_t key = threadIdx.x < kMostPieces ? tile.best[threadIdx.x] : 0;
-      if (key != 0) OfferToCell(frame, map, cells, l, x0 + ColumnIn(key), y0 + RowIn(key), ScoreIn(key));
+      const uint32_t key = threadIdx.x < kMaxTileCells ? tile.best[threadIdx.x] : 0;
+      if (key != 0) UpdateCellMax(frame, params, cells, l, x0 + ColumnIn(key), y0 + RowIn(key), ScoreIn(key));
     }
-    if (kRanks<kScore, kTiling> && map.ranks_at_once) {
-      RankAtOnce<kScore, kThreads>(frame, map, turn, *reinterpret_cast<AtOnce*>(memory));
+    if (kRanks<kScore, kTiling> && params.ranks_in_last_block) {
+      LastBlockRank<kScore, kThreads>(frame, params, buffer, *reinterpret_cast<LastBlockMemory*>(memory));
     }
     return;
   }
 
   uint32_t base = 0;
-  uint32_t* count = map.ranks ? &map.counters->list[turn].count[l] : &frame.counters->candidates;
-  Candidate* candidates = map.ranks ? level.shortlist : frame.candidates;
+  uint32_t* count = params.ranks ? &params.counters->list[buffer].count[l] : &frame.counters->candidates;
+  Candidate* candidates = params.ranks ? level.shortlist : frame.candidates;
   if (lane == 0 && kept > 0) base = atomicAdd(count, static_cast<uint32_t>(kept));
   base = __shfl_sync(kFullWarp, base, 0);
 #pragma unroll 1
   for (int i = lane; i < kept; i += kWarp) {
     const int row = list[i] >> 7;
     const int column = list[i] & 127;
-    const uint32_t key = KeyOf(map, tile.response[row][column]);
+    const uint32_t key = KeyOf(params, tile.response[row][column]);
     candidates[base + i] = {PackPosition(l, x0 + column, y0 + row), key};
-    if (!map.ranks) atomicAdd(&tile.histogram[HarrisBin(key)], 1u);
+    if (!params.ranks) atomicAdd(&tile.histogram[HarrisBin(key)], 1u);
   }
-  if (map.ranks) return;
+  if (params.ranks) return;
   __syncthreads();
-  uint32_t* histogram = frame.counters->histogram[GroupOf(map, l)];
+  uint32_t* histogram = frame.counters->histogram[GroupOf(params, l)];
 #pragma unroll 1
   for (int i = threadIdx.x; i < kBins; i += kThreads) {
     const uint32_t n = tile.histogram[i];

@@ -6,40 +6,40 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "cuda/common/map_device.cuh"
+#include "cuda/common/append.cuh"
 #include "cuda/corners/ring.cuh"
 #include "cuda/corners/segment_test.cuh"
 
 namespace glint::cuda {
 
-inline constexpr int kMapTestedColumns = kWarp * 4;
-inline constexpr int kMapPitch = kMapTestedColumns + 16;  // of pixels: rows begin in different banks
+inline constexpr int kBoundedTestedColumns = kWarp * 4;
+inline constexpr int kBoundedPitch = kBoundedTestedColumns + 16;  // of pixels: rows begin in different banks
 
 // Columns that a tile tests but does not answer for, at each side: a word, or two where that is too few for the rings
 // of all that matters to lie within the tested columns.
-GLINT_HD constexpr int MarginX(int radius) { return radius <= kMaxPieceRadius ? 4 : 8; }
-static_assert(MarginX(kMaxPieceRadius) >= kMaxPieceRadius + kFastRadius);
+GLINT_HD constexpr int MarginX(int radius) { return radius <= kMaxTileCellRadius ? 4 : 8; }
+static_assert(MarginX(kMaxTileCellRadius) >= kMaxTileCellRadius + kFastRadius);
 static_assert(MarginX(kMaxSuppressionRadius) >= kMaxSuppressionRadius + kFastRadius);
 
 // Which tiles a launch has.
 enum class Tiling {
-  kFew,     // where there is not one for each multiprocessor: quick ones
-  kLow,     // where they all run at once, and those of higher levels begin late: lower ones
-  kUsual,   // as many rows a warp as a byte has bits
-  kPieces,  // as usual; where they do not all run at once, cells are served by pieces (map_pieces.cuh)
+  kFew,        // where there is not one for each multiprocessor: quick ones
+  kLow,        // where they all run at once, and those of higher levels begin late: lower ones
+  kUsual,      // as many rows a warp as a byte has bits
+  kTileCells,  // as usual; where they do not all run at once, cells are updated by tile cells (tile_cells.cuh)
 };
 
 // Rows of a warp, and warps of a tile, below each other.
-struct MapTileShape {
+struct BoundedTileShape {
   int rows;
   int warps;
 
   GLINT_HD constexpr int TestedRows() const { return rows * warps; }
 };
-GLINT_HD constexpr MapTileShape ShapeOf(Score score, Tiling tiling) {
+GLINT_HD constexpr BoundedTileShape ShapeOf(Score score, Tiling tiling) {
   // With Harris, warps need more registers.
-  if (tiling == Tiling::kFew) return score == Score::kHarris ? MapTileShape{2, 12} : MapTileShape{1, 24};
-  return tiling == Tiling::kLow ? MapTileShape{6, 4} : MapTileShape{8, 4};
+  if (tiling == Tiling::kFew) return score == Score::kHarris ? BoundedTileShape{2, 12} : BoundedTileShape{1, 24};
+  return tiling == Tiling::kLow ? BoundedTileShape{6, 4} : BoundedTileShape{8, 4};
 }
 
 // The polarity in which a listed pixel is to be tested: darker neighbours instead of brighter ones.
@@ -58,22 +58,22 @@ struct Tile {
   static constexpr int kWarps = ShapeOf(kScore, kTiling).warps;
   static constexpr int kTestedRows = kRowsPerWarp * kWarps;
   // Of scores: rows begin in different banks where a warp has several.
-  static constexpr int kResponsePitch = kMapTestedColumns + (kTiling == Tiling::kFew ? 0 : 6);
+  static constexpr int kResponsePitch = kBoundedTestedColumns + (kTiling == Tiling::kFew ? 0 : 6);
   // Harris: OrderedKeys.
   using Response = std::conditional_t<kScore == Score::kHarris, uint32_t, uint16_t>;
 
-  alignas(16) uint8_t pixels[kTestedRows + 2 * kFastRadius][kMapPitch];
+  alignas(16) uint8_t pixels[kTestedRows + 2 * kFastRadius][kBoundedPitch];
   alignas(16) Response response[kTestedRows][kResponsePitch];  // 0: not a corner
   // What is marked: warp << 11 | lane << 6 | column of the lane << 4 | row of the warp << 1 | kDark; later
   // row << 7 | column.
-  uint16_t list[kTestedRows * kMapTestedColumns];
+  uint16_t list[kTestedRows * kBoundedTestedColumns];
   uint32_t listed;
   uint32_t tests_both;  // a bit for each warp whose pixels are to be tested in both polarities
-  // See map_pieces.cuh.
-  uint32_t best[kMostPieces];
-  uint8_t row_piece[kTestedRows];
-  uint8_t column_piece[kMapTestedColumns];
-  uint32_t histogram[kBins];  // of the tile's candidates; last: not with MapFrame::ranks
+  // See tile_cells.cuh.
+  uint32_t best[kMaxTileCells];
+  uint8_t row_cell[kTestedRows];
+  uint8_t column_cell[kBoundedTestedColumns];
+  uint32_t histogram[kBins];  // of the tile's candidates; last: not with SelectionParams::ranks
 };
 
 // The score of the pixel at `centre`, 0 if it is no corner: with kOnePolarity, with brighter or, `dark`, darker
@@ -81,15 +81,15 @@ struct Tile {
 template <int kArc, Score kScore>
 __device__ __forceinline__ uint32_t ScoreAt(const uint8_t* centre, bool dark, int threshold, int max_arc) {
   if (!kOnePolarity<kArc, kScore>) {
-    const int score = PackedFastScore<kArc, kMapPitch>(centre);
+    const int score = PackedFastScore<kArc, kBoundedPitch>(centre);
     if (score < threshold) return 0;
-    if (max_arc < kFastRing && (Runs(Ring::At<kMapPitch>(centre, false).Beyond(threshold), max_arc + 1) |
-                                Runs(Ring::At<kMapPitch>(centre, true).Beyond(threshold), max_arc + 1)) != 0) {
+    if (max_arc < kFastRing && (Runs(Ring::At<kBoundedPitch>(centre, false).Beyond(threshold), max_arc + 1) |
+                                Runs(Ring::At<kBoundedPitch>(centre, true).Beyond(threshold), max_arc + 1)) != 0) {
       return 0;
     }
     return static_cast<uint32_t>(score);
   }
-  const Ring ring = Ring::At<kMapPitch>(centre, dark);
+  const Ring ring = Ring::At<kBoundedPitch>(centre, dark);
   if (kScore == Score::kMaxThreshold) {
     const int score = ring.MaxThreshold<kArc>();
     if (score < threshold) return 0;
@@ -113,7 +113,7 @@ struct AlignedRows {
   uint32_t left3[kCount], left2[kCount], centre[kCount], right2[kCount], right3[kCount];
 
   __device__ __forceinline__ void Load(const uint8_t* pixels, int q) {
-    const uint32_t here = HalvePixels(*reinterpret_cast<const uint32_t*>(pixels + q * kMapPitch));
+    const uint32_t here = HalvePixels(*reinterpret_cast<const uint32_t*>(pixels + q * kBoundedPitch));
     const uint32_t before = __shfl_up_sync(kFullWarp, here, 1);
     const uint32_t after = __shfl_down_sync(kFullWarp, here, 1);
     left3[q] = __funnelshift_l(before, here, 24);
@@ -161,7 +161,7 @@ __device__ __forceinline__ void ListMarked(const SegmentMarks& marks, Tile<kScor
   int own = __popc(any) + __popc(both);
   int sum = SumUpTo(own);
   int all = __shfl_sync(kFullWarp, sum, kWarp - 1);
-  if (kMayBeBoth<kArc, kScore> && all > Tile<kScore, kTiling>::kRowsPerWarp * kMapTestedColumns) {
+  if (kMayBeBoth<kArc, kScore> && all > Tile<kScore, kTiling>::kRowsPerWarp * kBoundedTestedColumns) {
     if (lane == 0) atomicOr(&tile.tests_both, 1u << warp);
     both = 0;
     own = __popc(any);
@@ -189,8 +189,8 @@ __device__ __forceinline__ void ListMarked(const SegmentMarks& marks, Tile<kScor
 // Begins to load the pixels from row y0 on, of the tested columns, which begin at x0, a multiple of 8; where the tile
 // leaves the level they do not matter.
 template <int kThreads, int kRows>
-__device__ __forceinline__ void LoadTile(const Level& level, int x0, int y0, uint8_t (&pixels)[kRows][kMapPitch]) {
-  constexpr int kVectors = kMapTestedColumns / 8;
+__device__ __forceinline__ void LoadTile(const Level& level, int x0, int y0, uint8_t (&pixels)[kRows][kBoundedPitch]) {
+  constexpr int kVectors = kBoundedTestedColumns / 8;
   static_assert(kThreads % kVectors == 0);
   const int vector = threadIdx.x % kVectors;
   const uint8_t* column = level.image + Clamp(x0 + 8 * vector, 0, level.pitch - 8);

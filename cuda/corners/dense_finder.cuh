@@ -4,37 +4,37 @@
 #define GLINT_CUDA_CORNERS_DENSE_FINDER_CUH_
 
 #include "cuda/corners/dense_strip.cuh"
-#include "cuda/select/map_bins.cuh"
+#include "cuda/select/bins.cuh"
 
 namespace glint::cuda {
 
 // Puts what of the maxima that a warp has found is over `least` into the ranking's buckets, kAtOnce of each lane at a
 // time. All lanes must call.
 template <int kAtOnce>
-__device__ __forceinline__ void ListFound(const Frame& frame, const MapFrame& map, uint32_t turn,
+__device__ __forceinline__ void ListFound(const Frame& frame, const SelectionParams& params, uint32_t buffer,
                                           const Candidate* found, int count, uint32_t least) {
   __syncwarp();
 #pragma unroll 1
   for (int first = 0; first < count; first += kAtOnce * kWarp) {
     Candidate c[kAtOnce];
-    BucketPlace place[kAtOnce];
+    BucketSlot slot[kAtOnce];
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
       const int at = first + i * kWarp + static_cast<int>(threadIdx.x) % kWarp;
       c[i] = {0, 0};
       if (at < count) c[i] = found[at];
-      if (c[i].key > least) place[i].Take(map, turn, c[i]);
+      if (c[i].key > least) slot[i].Take(params, buffer, c[i]);
     }
 #pragma unroll
-    for (int i = 0; i < kAtOnce; ++i) place[i].Put(frame, map, turn, c[i]);
+    for (int i = 0; i < kAtOnce; ++i) slot[i].Put(frame, params, buffer, c[i]);
   }
   __syncwarp();
 }
 
 // When a warp has no more than `room` for others: keeps only what is over `least`; if that is not less, none of it.
 // Returns how many are kept. In a few registers. All lanes must call.
-static __device__ __noinline__ int MakeRoomIn(const Frame& frame, const MapFrame& map, uint32_t turn, Candidate* found,
-                                              int count, int room, uint32_t least) {
+static __device__ __noinline__ int MakeRoomIn(const Frame& frame, const SelectionParams& params, uint32_t buffer,
+                                              Candidate* found, int count, int room, uint32_t least) {
   __syncwarp();
   int over = 0;
 #pragma unroll 1
@@ -48,22 +48,22 @@ static __device__ __noinline__ int MakeRoomIn(const Frame& frame, const MapFrame
     over += __popc(lanes);
   }
   if (over <= room) return over;
-  ListFound<1>(frame, map, turn, found, over, least);
+  ListFound<1>(frame, params, buffer, found, over, least);
   return 0;
 }
 
 // What a warp lists and what it knows of the greatest measure.
-template <bool kByOne>
+template <bool kSuppress3x3>
 struct Finder {
   const Frame& frame;
-  const MapFrame& map;
+  const SelectionParams& params;
   const Level& level;
-  DenseTile<kByOne>& tile;
+  DenseTile<kSuppress3x3>& tile;
   Candidate* found;
   int warp;
   int lane;
   int x;                        // of the lane's leftmost column
-  int x_low, x_high;            // columns of the image that are answered for
+  int x_low, x_high;            // columns of the image that are owned for
   int y_low, y_high;            // and rows
   bool has_measures;            // all of the lane's columns have one
   float least;                  // a measure must be greater
@@ -76,39 +76,40 @@ struct Finder {
   // What is not over the threshold of the greatest measure so far will not be over that of the greatest. All lanes must
   // call. The block's first warp asks what others have found: all of them would be too many for one place in memory.
   __device__ __forceinline__ void RaiseLeast() {
-    if (!map.is_fraction) return;
+    if (!params.is_fraction) return;
     uint32_t known = WarpMax(has_measures ? OrderedKey(__float_as_uint(greatest)) : 0);
     if (warp == 0) known = max(known, seen);
     const uint32_t of_block = *static_cast<volatile const uint32_t*>(&tile.greatest);
     if (known > of_block && lane == 0) atomicMax(&tile.greatest, known);
     known = max(known, of_block);
     if (warp == 0) {
-      if (known > seen && lane == 0) atomicMax(&map.counters->list[tile.turn].greatest, known);
+      if (known > seen && lane == 0) atomicMax(&params.counters->list[tile.buffer].greatest, known);
       seen = *static_cast<volatile const uint32_t*>(
-          &map.counters->list[tile.turn].greatest);  // on its way until the next call
+          &params.counters->list[tile.buffer].greatest);  // on its way until the next call
     }
     SetLeast(known);
   }
   __device__ __forceinline__ void SetLeast(uint32_t known) {
-    least = fmaxf(map.response_threshold * __uint_as_float(FromOrderedKey(known)), 0.0f);
+    least = fmaxf(params.response_threshold * __uint_as_float(FromOrderedKey(known)), 0.0f);
   }
 
   __device__ __forceinline__ void MakeRoom(int wanted) {
-    constexpr int kRoom = kDenseFound<kByOne>;
+    constexpr int kRoom = kDenseFound<kSuppress3x3>;
     if (count <= kRoom - wanted) return;
-    count = MakeRoomIn(frame, map, tile.turn, found, count, kRoom - wanted, LeastKey());
+    count = MakeRoomIn(frame, params, tile.buffer, found, count, kRoom - wanted, LeastKey());
   }
 
   // Lists what is left, when all of the block know the greatest measure of them. All threads must call.
   __device__ __forceinline__ void Finish() {
-    if (map.is_fraction) {
+    if (params.is_fraction) {
       const uint32_t known = max(seen, WarpMax(has_measures ? OrderedKey(__float_as_uint(greatest)) : 0));
       if (lane == 0) atomicMax(&tile.greatest, known);
       __syncthreads();
-      if (threadIdx.x == 0 && tile.greatest > seen) atomicMax(&map.counters->list[tile.turn].greatest, tile.greatest);
+      if (threadIdx.x == 0 && tile.greatest > seen)
+        atomicMax(&params.counters->list[tile.buffer].greatest, tile.greatest);
       SetLeast(tile.greatest);
     }
-    ListFound<4>(frame, map, tile.turn, found, count, LeastKey());
+    ListFound<4>(frame, params, tile.buffer, found, count, LeastKey());
   }
 
   // Appends maxima, one per lane at most. All lanes must call.

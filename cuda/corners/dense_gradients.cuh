@@ -23,7 +23,7 @@ __device__ __forceinline__ bool IsMirrored(int i, int n) {
 // Where the rows of pixels and the columns are that a tile needs, in shared memory; outside the image they are
 // reflections.
 template <int kRows>
-struct Places {
+struct ReflectedOffsets {
   static constexpr uint32_t kMirrored = 0x80000000u;  // see IsMirrored()
 
   uint32_t row[kRows];  // where it begins, from the one above the first of gradients
@@ -53,14 +53,14 @@ struct LanePixels {
   uint32_t flip13 = 0;
 
   template <int kRows>
-  __device__ __forceinline__ LanePixels(const Level& level, int strip_x, const Places<kRows>& places)
+  __device__ __forceinline__ LanePixels(const Level& level, int strip_x, const ReflectedOffsets<kRows>& offsets)
       : inside(strip_x >= 0 && strip_x + kStripColumns <= level.width),
         word(strip_x + kLaneColumns * (threadIdx.x % kWarp)),
         selector(0x3210) {
     if (inside) return;
-    const uint4 four = *reinterpret_cast<const uint4*>(&places.column[kLaneColumns * (threadIdx.x % kWarp)]);
+    const uint4 four = *reinterpret_cast<const uint4*>(&offsets.column[kLaneColumns * (threadIdx.x % kWarp)]);
     const uint32_t column[kLaneColumns] = {four.x, four.y, four.z, four.w};
-    constexpr uint32_t kColumn = ~Places<kRows>::kMirrored;
+    constexpr uint32_t kColumn = ~ReflectedOffsets<kRows>::kMirrored;
     // Neighbouring columns reflected are at most as far apart as they were.
     word = min(min(four.x & kColumn, four.y & kColumn), min(four.z & kColumn, four.w & kColumn));
     word = min(word / kLaneColumns * kLaneColumns, static_cast<uint32_t>(level.pitch - 2 * kLaneColumns));
@@ -71,7 +71,7 @@ struct LanePixels {
     flip13 = (four.y >> 16 & 0x8000u) | (four.w & 0x80000000u);
   }
 
-  // On their way to the lane; `row`: of Places::row.
+  // On their way to the lane; `row`: of ReflectedOffsets::row.
   __device__ __forceinline__ uint2 Load(const uint8_t* image, uint32_t row) const {
     const auto* at = reinterpret_cast<const uint32_t*>(image + ((row & 0x7fffffffu) + word));
     uint2 words = make_uint2(at[0], 0);
@@ -105,11 +105,11 @@ struct PixelRow {
 // Fills rows begin..end - 1 of `gradients`. For a warp; `mirrors`: some of them or of the columns are reflections.
 template <int kRows>
 __device__ __forceinline__ void FindGradients(const uint8_t* image, const LanePixels& pixels,
-                                              const Places<kRows>& places, int begin, int end, bool mirrors,
+                                              const ReflectedOffsets<kRows>& offsets, int begin, int end, bool mirrors,
                                               Gradients (*gradients)[kWarp]) {
   constexpr int kAhead = 8;  // rows of pixels on their way
   const int lane = threadIdx.x % kWarp;
-  const uint32_t* row = &places.row[2];  // the last that a row of gradients needs
+  const uint32_t* row = &offsets.row[2];  // the last that a row of gradients needs
   uint2 next[kAhead];
   const uint2 first = pixels.Load(image, row[begin - 2]);
   const uint2 second = pixels.Load(image, row[begin - 1]);
@@ -139,7 +139,7 @@ __device__ __forceinline__ void FindGradients(const uint8_t* image, const LanePi
   if (!mirrors) return;
 #pragma unroll 1
   for (int i = begin; i < end; ++i) {
-    const uint32_t flip = (places.row[i + 1] & Places<kRows>::kMirrored) != 0 ? 0x80008000u : 0u;
+    const uint32_t flip = (offsets.row[i + 1] & ReflectedOffsets<kRows>::kMirrored) != 0 ? 0x80008000u : 0u;
     gradients[i][lane].FlipX(pixels.flip02 ^ flip, pixels.flip13 ^ flip);
   }
 }

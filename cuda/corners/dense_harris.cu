@@ -1,75 +1,75 @@
 // The Harris measure at every pixel (CornerTest::kEveryPixel), its maxima within the suppression's radius, and the
 // greatest measure: a tile of the image for each block, of which all warps find the gradients and each walks down a
 // strip.
-#include "cuda/corners/dense_walker.cuh"
-#include "cuda/map_stages.h"
+#include "cuda/corners/dense_scanner.cuh"
 #include "cuda/runtime/error.h"
+#include "cuda/stages.h"
 
 namespace glint::cuda {
 namespace {
 
 // Blocks that a multiprocessor has room for, at most 96 registers a thread; with larger windows they need more.
-template <int kRadius, bool kByOne>
-constexpr int kBlocks = kRadius > 3 ? 1
-                        : kByOne    ? 5
-                                    : 4;
+template <int kRadius, bool kSuppress3x3>
+constexpr int kBlocks = kRadius > 3    ? 1
+                        : kSuppress3x3 ? 5
+                                       : 4;
 
-template <int kRadius, bool kByOne>
-__global__ void __launch_bounds__(kTileWarps<kByOne>* kWarp, kBlocks<kRadius, kByOne>)
-    DenseHarrisKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT MapFrame map) {
-  constexpr int kWarps = kTileWarps<kByOne>;
-  __shared__ DenseTile<kByOne> tile;
+template <int kRadius, bool kSuppress3x3>
+__global__ void __launch_bounds__(kTileWarps<kSuppress3x3>* kWarp, kBlocks<kRadius, kSuppress3x3>)
+    DenseHarrisKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT SelectionParams params) {
+  constexpr int kWarps = kTileWarps<kSuppress3x3>;
+  __shared__ DenseTile<kSuppress3x3> tile;
   AllowSuccessor();
-  const uint32_t turn = BeginTurn(map);
+  const uint32_t buffer = BeginBuffer(params);
   WaitForPredecessor();
   const int warp = threadIdx.x / kWarp;
   const int lane = threadIdx.x % kWarp;
   const Level& level = frame.level[0];
-  const int radius = kByOne ? 1 : map.radius;
+  const int radius = kSuppress3x3 ? 1 : params.radius;
   const StripSpan span = SpanOf(kRadius, radius);
-  const int strip_x = static_cast<int>(blockIdx.x) % map.strips_x * span.columns - LeadOf(span);
-  const int tile_y = static_cast<int>(blockIdx.x) / map.strips_x * kWarps * map.strip_rows;
-  const int tile_rows = (Min(kWarps * map.strip_rows, level.height - tile_y) + 1) / 2 * 2;  // in pairs
-  const int rows = tile_rows + 2 * (kRadius + radius);                                      // of gradients
+  const int strip_x = static_cast<int>(blockIdx.x) % params.strips_x * span.columns - LeadOf(span);
+  const int tile_y = static_cast<int>(blockIdx.x) / params.strips_x * kWarps * params.strip_rows;
+  const int tile_rows = (Min(kWarps * params.strip_rows, level.height - tile_y) + 1) / 2 * 2;  // in pairs
+  const int rows = tile_rows + 2 * (kRadius + radius);                                         // of gradients
   const int top = tile_y - radius - kRadius;
-  tile.places.Fill(level, strip_x, top);
+  tile.offsets.Fill(level, strip_x, top);
   if (threadIdx.x == 0) {
     tile.greatest = 0x80000000u;
-    tile.turn = turn;
+    tile.buffer = buffer;
   }
   __syncthreads();
-  const LanePixels pixels(level, strip_x, tile.places);
+  const LanePixels pixels(level, strip_x, tile.offsets);
   const int share = (rows / 2 + kWarps - 1) / kWarps * 2;
   const int begin = warp * share;
   const bool mirrors = !pixels.inside || top < 0 || top + rows > level.height;
   if (begin < rows) {
-    FindGradients(map.harris_image, pixels, tile.places, begin, Min(begin + share, rows), mirrors, tile.gradients);
+    FindGradients(params.harris_image, pixels, tile.offsets, begin, Min(begin + share, rows), mirrors, tile.gradients);
   }
   __syncthreads();
-  const int y0 = tile_y + warp * map.strip_rows;
-  const int y1 = Min(y0 + map.strip_rows, level.height);
+  const int y0 = tile_y + warp * params.strip_rows;
+  const int y1 = Min(y0 + params.strip_rows, level.height);
   const int x0 = strip_x + span.first;
   constexpr int kSide = SideLanes(kRadius);
-  Finder<kByOne> finder = {frame,
-                           map,
-                           level,
-                           tile,
-                           tile.found[warp],
-                           warp,
-                           lane,
-                           strip_x + kLaneColumns * lane,
-                           Max(x0, frame.edge),
-                           Min(x0 + span.columns, level.width - frame.edge),
-                           Max(y0, frame.edge),
-                           Min(y1, level.height - frame.edge),
-                           lane >= kSide && lane < kWarp - kSide,
-                           map.is_fraction ? 0.0f : fmaxf(map.response_threshold, 0.0f)};
+  Finder<kSuppress3x3> finder = {frame,
+                                 params,
+                                 level,
+                                 tile,
+                                 tile.found[warp],
+                                 warp,
+                                 lane,
+                                 strip_x + kLaneColumns * lane,
+                                 Max(x0, frame.edge),
+                                 Min(x0 + span.columns, level.width - frame.edge),
+                                 Max(y0, frame.edge),
+                                 Min(y1, level.height - frame.edge),
+                                 lane >= kSide && lane < kWarp - kSide,
+                                 params.is_fraction ? 0.0f : fmaxf(params.response_threshold, 0.0f)};
   if (y0 < y1) {
-    const Gradients* gradients = &tile.gradients[warp * map.strip_rows][lane];
-    if constexpr (kByOne) {
-      WalkByOne<kRadius>(gradients, y0, y1, finder);
+    const Gradients* gradients = &tile.gradients[warp * params.strip_rows][lane];
+    if constexpr (kSuppress3x3) {
+      ScanSuppressing3x3<kRadius>(gradients, y0, y1, finder);
     } else {
-      WalkByRadius<kRadius>(gradients, y0, y1, tile.response[warp], finder);
+      ScanSuppressingByRadius<kRadius>(gradients, y0, y1, tile.response[warp], finder);
     }
   }
   finder.Finish();
@@ -107,7 +107,7 @@ Kernel KernelFor(int block_radius, bool by_one) {
 
 // reference::Smooth(). A thread per pixel.
 __global__ void __launch_bounds__(256)
-    SmoothKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT MapFrame map) {
+    SmoothKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT SelectionParams params) {
   AllowSuccessor();
   WaitForPredecessor();
   const Level& level = frame.level[0];
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(256)
     const uint8_t* row = level.image + static_cast<size_t>(Reflect101(y + v, level.height)) * level.pitch;
     sum += (2 - v * v) * (row[Reflect101(x - 1, level.width)] + 2 * row[x] + row[Reflect101(x + 1, level.width)]);
   }
-  map.smooth[static_cast<size_t>(y) * level.pitch + x] = static_cast<uint8_t>((sum + 8) >> 4);
+  params.smooth[static_cast<size_t>(y) * level.pitch + x] = static_cast<uint8_t>((sum + 8) >> 4);
 }
 
 }  // namespace
@@ -134,12 +134,12 @@ DenseTiling GetDenseTiling(int width, int block_radius, int radius) {
           (rows - 2 * (block_radius + radius)) / warps / 2 * 2};
 }
 
-absl::Status FindDenseHarris(StreamView stream, const Frame& frame, const MapFrame& map) {
+absl::Status FindDenseHarris(StreamView stream, const Frame& frame, const SelectionParams& params) {
   const Level& level = frame.level[0];
-  void* arguments[] = {const_cast<Frame*>(&frame), const_cast<MapFrame*>(&map)};
+  void* arguments[] = {const_cast<Frame*>(&frame), const_cast<SelectionParams*>(&params)};
   KernelLaunch launch;
   launch.overlaps_predecessor = true;
-  if (map.smooth != nullptr) {
+  if (params.smooth != nullptr) {
     constexpr int kRows = 8;
     launch.kernel = reinterpret_cast<const void*>(&SmoothKernel);
     launch.block = dim3(kWarp, kRows);
@@ -147,10 +147,10 @@ absl::Status FindDenseHarris(StreamView stream, const Frame& frame, const MapFra
     GLINT_RETURN_IF_ERROR(
         ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the smoothing"));
   }
-  const Kernel kernel = KernelFor(map.block_radius, map.radius == 1);
+  const Kernel kernel = KernelFor(params.block_radius, params.radius == 1);
   launch.kernel = kernel.function;
   launch.block = dim3(kernel.warps * kWarp);
-  launch.grid = dim3(map.tiles);
+  launch.grid = dim3(params.tiles);
   return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the Harris measure");
 }
 

@@ -2,7 +2,7 @@
 #ifndef GLINT_CUDA_CORNERS_DENSE_STRIP_CUH_
 #define GLINT_CUDA_CORNERS_DENSE_STRIP_CUH_
 
-#include "cuda/common/map_device.cuh"
+#include "cuda/common/append.cuh"
 #include "cuda/corners/dense_gradients.cuh"
 
 namespace glint::cuda {
@@ -10,29 +10,30 @@ namespace glint::cuda {
 inline constexpr int kHeldRows = 16;         // of responses; a power of 2, more than 2 * kMaxSuppressionRadius
 inline constexpr float kOutside = -3.0e38f;  // less than any measure
 
-// Warps of a block, whose strips are below each other; kByOne: a radius of suppression of 1.
-template <bool kByOne>
-inline constexpr int kTileWarps = kByOne ? 4 : 2;
+// Warps of a block, whose strips are below each other; kSuppress3x3: a radius of suppression of 1.
+template <bool kSuppress3x3>
+inline constexpr int kTileWarps = kSuppress3x3 ? 4 : 2;
 // Rows of gradients.
-template <bool kByOne>
-inline constexpr int kTileRows = kByOne ? 80 : 48;
+template <bool kSuppress3x3>
+inline constexpr int kTileRows = kSuppress3x3 ? 80 : 48;
 // Maxima that a warp keeps. Two rows can bring kStripColumns / 2 if neighbours are never both maxima, else one row
 // kStripColumns.
-template <bool kByOne>
-inline constexpr int kDenseFound = kByOne ? kStripColumns : 2 * kStripColumns;
+template <bool kSuppress3x3>
+inline constexpr int kDenseFound = kSuppress3x3 ? kStripColumns : 2 * kStripColumns;
 
 // At most 45,670 bytes by one, so that a multiprocessor has room for 5.
-template <bool kByOne>
+template <bool kSuppress3x3>
 struct DenseTile {
-  Gradients gradients[kTileRows<kByOne>][kWarp];
-  // Of the warps' last rows, where kByOne is false.
-  alignas(16) float response[kByOne ? 1 : kTileWarps<kByOne>][kByOne ? 1 : kHeldRows][kByOne ? 4 : kStripColumns];
+  Gradients gradients[kTileRows<kSuppress3x3>][kWarp];
+  // Of the warps' last rows, where kSuppress3x3 is false.
+  alignas(16) float response[kSuppress3x3 ? 1 : kTileWarps<kSuppress3x3>][kSuppress3x3 ? 1 : kHeldRows]
+                            [kSuppress3x3 ? 4 : kStripColumns];
   union {
-    Places<kTileRows<kByOne> + 2> places;  // until the gradients are there
-    Candidate found[kTileWarps<kByOne>][kDenseFound<kByOne>];
+    ReflectedOffsets<kTileRows<kSuppress3x3> + 2> offsets;  // until the gradients are there
+    Candidate found[kTileWarps<kSuppress3x3>][kDenseFound<kSuppress3x3>];
   };
   uint32_t greatest;  // OrderedKey() of the greatest measure that the block knows of, at least 0
-  uint32_t turn;      // see BeginTurn()
+  uint32_t buffer;    // see BeginBuffer()
 };
 
 // Lanes at each side of a strip that have columns without a measure, as the window needs more than the strip has.

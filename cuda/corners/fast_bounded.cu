@@ -3,27 +3,27 @@
 #include <cstddef>
 
 #include "cuda/corners/bounded_find.cuh"
-#include "cuda/map_stages.h"
 #include "cuda/runtime/error.h"
+#include "cuda/stages.h"
 
 namespace glint::cuda {
 namespace {
 
 // Tiles of a multiprocessor beyond which they do not all run at once. Then what a tile costs counts, not how long it
-// takes, and cells are served by pieces.
+// takes, and cells are updated by tile cells.
 constexpr int kTilesAtOnce = 8;
 
 template <Score kScore, Tiling kTiling>
 const void* KernelFor(int arc_length) {
   switch (arc_length) {
     case 9:
-      return reinterpret_cast<const void*>(&FindMapCornersKernel<9, kScore, kTiling>);
+      return reinterpret_cast<const void*>(&FindBoundedCornersKernel<9, kScore, kTiling>);
     case 10:
-      return reinterpret_cast<const void*>(&FindMapCornersKernel<10, kScore, kTiling>);
+      return reinterpret_cast<const void*>(&FindBoundedCornersKernel<10, kScore, kTiling>);
     case 11:
-      return reinterpret_cast<const void*>(&FindMapCornersKernel<11, kScore, kTiling>);
+      return reinterpret_cast<const void*>(&FindBoundedCornersKernel<11, kScore, kTiling>);
     default:
-      return reinterpret_cast<const void*>(&FindMapCornersKernel<12, kScore, kTiling>);
+      return reinterpret_cast<const void*>(&FindBoundedCornersKernel<12, kScore, kTiling>);
   }
 }
 
@@ -53,32 +53,33 @@ const void* KernelFor(int arc_length, Score score, Tiling tiling) {
     case Tiling::kUsual:
       return KernelFor<Tiling::kUsual>(arc_length, score);
     default:
-      return KernelFor<Tiling::kPieces>(arc_length, score);
+      return KernelFor<Tiling::kTileCells>(arc_length, score);
   }
 }
 
-// `map`, whose tiles are the usual ones, with those of another tiling.
-MapFrame WithTiles(const Frame& frame, MapFrame map, Tiling tiling) {
-  const int answered = ShapeOf(map.score, tiling).TestedRows() - 2 * map.radius;
-  const int usual_tiles = map.tiles;
-  map.tiles = 0;
+// `params`, whose tiles are the usual ones, with those of another tiling.
+SelectionParams WithTiles(const Frame& frame, SelectionParams params, Tiling tiling) {
+  const int owned = ShapeOf(params.score, tiling).TestedRows() - 2 * params.radius;
+  const int usual_tiles = params.tiles;
+  params.tiles = 0;
   for (int l = 0; l < frame.levels; ++l) {
-    const int usual_end = l + 1 < frame.levels ? map.level[l + 1].first_tile : usual_tiles;
-    const bool has_tiles = map.level[l].first_tile < usual_end;
-    map.level[l].first_tile = map.tiles;
+    const int usual_end = l + 1 < frame.levels ? params.level[l + 1].first_tile : usual_tiles;
+    const bool has_tiles = params.level[l].first_tile < usual_end;
+    params.level[l].first_tile = params.tiles;
     const int rows = Max(frame.level[l].height - 2 * Max(frame.edge, kFastRadius), 1);
-    if (has_tiles) map.tiles += map.level[l].tiles_x * ((rows + answered - 1) / answered);
+    if (has_tiles) params.tiles += params.level[l].tiles_x * ((rows + owned - 1) / owned);
   }
-  return map;
+  return params;
 }
 
-Tiling TilingFor(const Frame& frame, const MapFrame& map, int multiprocessors) {
-  if (map.tiles <= multiprocessors) return Tiling::kFew;
+Tiling TilingFor(const Frame& frame, const SelectionParams& params, int multiprocessors) {
+  if (params.tiles <= multiprocessors) return Tiling::kFew;
   const int at_once = kTilesAtOnce * multiprocessors;
-  if (map.in_pieces && map.tiles > at_once) return Tiling::kPieces;
+  if (params.by_tile_cells && params.tiles > at_once) return Tiling::kTileCells;
   // Those of higher levels wait for the pyramid: what they do then takes less long if they are low.
-  const bool waits = frame.levels > 1 && map.level[1].first_tile < map.tiles;
-  if (waits && map.score != Score::kHarris && WithTiles(frame, map, Tiling::kLow).tiles <= at_once) return Tiling::kLow;
+  const bool waits = frame.levels > 1 && params.level[1].first_tile < params.tiles;
+  if (waits && params.score != Score::kHarris && WithTiles(frame, params, Tiling::kLow).tiles <= at_once)
+    return Tiling::kLow;
   return Tiling::kUsual;
 }
 
@@ -97,26 +98,26 @@ size_t TileBytes(Score score, Tiling tiling) {
     case Tiling::kUsual:
       return TileBytes<Tiling::kUsual>(score);
     default:
-      return TileBytes<Tiling::kPieces>(score);
+      return TileBytes<Tiling::kTileCells>(score);
   }
 }
 
 // The histogram is at the end, and left out where it is not used.
 int SharedBytes(Score score, Tiling tiling, bool histogram) {
   const size_t bytes = TileBytes(score, tiling);
-  return static_cast<int>(std::max(bytes - (histogram ? 0 : kBins * sizeof(uint32_t)), sizeof(AtOnce)));
+  return static_cast<int>(std::max(bytes - (histogram ? 0 : kBins * sizeof(uint32_t)), sizeof(LastBlockMemory)));
 }
 
 }  // namespace
 
-MapTiling GetMapTiling(int radius) {
-  return {kMapTestedColumns, ShapeOf(Score::kSadCircle, Tiling::kUsual).TestedRows(), MarginX(radius), 8};
+BoundedTiling GetBoundedTiling(int radius) {
+  return {kBoundedTestedColumns, ShapeOf(Score::kSadCircle, Tiling::kUsual).TestedRows(), MarginX(radius), 8};
 }
 
-absl::Status PrepareMapCorners(Api* api) {
+absl::Status PrepareBoundedCorners(Api* api) {
   for (int arc = kMinArcLength; arc <= kMaxArcLength; ++arc) {
     for (Score score : {Score::kMaxThreshold, Score::kHarris, Score::kSadCircle, Score::kSadArc}) {
-      for (Tiling tiling : {Tiling::kFew, Tiling::kLow, Tiling::kUsual, Tiling::kPieces}) {
+      for (Tiling tiling : {Tiling::kFew, Tiling::kLow, Tiling::kUsual, Tiling::kTileCells}) {
         GLINT_RETURN_IF_ERROR(ToStatus(
             api->FuncSetSharedBytes(KernelFor(arc, score, tiling), SharedBytes(score, tiling, /*histogram=*/true)),
             "reserving shared memory for the corner stage"));
@@ -126,21 +127,22 @@ absl::Status PrepareMapCorners(Api* api) {
   return absl::OkStatus();
 }
 
-bool CornersRank(const Frame& frame, const MapFrame& map, int multiprocessors) {
-  if (!map.may_rank_at_once) return false;
-  const Tiling tiling = TilingFor(frame, map, multiprocessors);
-  return tiling == Tiling::kFew || tiling == Tiling::kPieces;
+bool CornersRank(const Frame& frame, const SelectionParams& params, int multiprocessors) {
+  if (!params.may_rank_in_last_block) return false;
+  const Tiling tiling = TilingFor(frame, params, multiprocessors);
+  return tiling == Tiling::kFew || tiling == Tiling::kTileCells;
 }
 
-absl::Status FindMapCorners(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors) {
-  const Tiling tiling = TilingFor(frame, map, multiprocessors);
-  MapFrame tiled = WithTiles(frame, map, tiling);
-  tiled.ranks_at_once = CornersRank(frame, map, multiprocessors);
+absl::Status FindBoundedCorners(StreamView stream, const Frame& frame, const SelectionParams& params,
+                                int multiprocessors) {
+  const Tiling tiling = TilingFor(frame, params, multiprocessors);
+  SelectionParams tiled = WithTiles(frame, params, tiling);
+  tiled.ranks_in_last_block = CornersRank(frame, params, multiprocessors);
   KernelLaunch launch;
-  launch.kernel = KernelFor(map.arc_length, map.score, tiling);
-  launch.block = dim3(ShapeOf(map.score, tiling).warps * kWarp);
+  launch.kernel = KernelFor(params.arc_length, params.score, tiling);
+  launch.block = dim3(ShapeOf(params.score, tiling).warps * kWarp);
   launch.grid = dim3(tiled.tiles);
-  launch.shared_bytes = SharedBytes(map.score, tiling, /*histogram=*/!map.ranks);
+  launch.shared_bytes = SharedBytes(params.score, tiling, /*histogram=*/!params.ranks);
   launch.overlaps_predecessor = true;
   void* arguments[] = {const_cast<Frame*>(&frame), &tiled};
   return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the corner stage");

@@ -28,7 +28,7 @@ struct CornerTile {
   alignas(16) uint8_t pixels[kHeld][kPitch];
   alignas(16) Response response[Shape::kRows][kTestedColumns];  // 0: not a corner
   uint16_t list[Shape::kRows * kTestedColumns];                 // warp << 10 | column << 3 | row of the warp's
-  alignas(8) Candidate found[Shape::kWarps][kFound];
+  alignas(8) Candidate found[Shape::kWarps][kBufferedCorners];
   int listed;
 };
 
@@ -155,7 +155,7 @@ class TileSearch {
 
   // The warps take a full warp's entries of the list each in turns. Into the places of those that a warp has taken go
   // the corners that it finds, one after the other: its i-th is there.
-  __device__ __forceinline__ int PlaceOf(int i) const {
+  __device__ __forceinline__ int IndexOf(int i) const {
     return (i / kWarp * Shape::kWarps + warp_) * kWarp + i % kWarp;
   }
 
@@ -169,13 +169,13 @@ class TileSearch {
       const bool is_corner = score >= frame_.threshold && first + lane_ < listed;
       if (!kHarris && is_corner) ResponseAt(entry) = static_cast<uint8_t>(score);
       const unsigned lanes = __ballot_sync(kFullWarp, is_corner);
-      if (is_corner) memory_.list[PlaceOf(corners + LanesBelow(lanes))] = static_cast<uint16_t>(entry);
+      if (is_corner) memory_.list[IndexOf(corners + LanesBelow(lanes))] = static_cast<uint16_t>(entry);
       corners += __popc(lanes);
     }
     __syncwarp();
     if (kHarris) {
       for (int i = lane_; i < corners; i += kWarp) {
-        const int entry = memory_.list[PlaceOf(i)];
+        const int entry = memory_.list[IndexOf(i)];
         ResponseAt(entry) = OrderedKey(__float_as_uint(HarrisInTile(PixelAt(entry))));
       }
     }
@@ -188,7 +188,7 @@ class TileSearch {
     const int y_low = y0_ + 1;
     const int y_high = Min(level_.height - frame_.edge, y0_ + Shape::kRows - 1);
     for (int first = 0; first < corners; first += kWarp) {
-      const int entry = memory_.list[PlaceOf(Min(first + lane_, corners - 1))];
+      const int entry = memory_.list[IndexOf(Min(first + lane_, corners - 1))];
       const int x = x0_ + ColumnOf(entry);
       const int y = y0_ + RowOf(entry);
       bool keep = first + lane_ < corners && x >= x_low && x < x_high && y >= y_low && y < y_high;
@@ -222,7 +222,7 @@ class TileSearch {
   const int lane_;
   const int warp_;
   Memory& memory_;
-  FoundCorners<kHarris> found_;
+  WarpCornerBuffer<kHarris> found_;
 };
 
 }  // namespace glint::cuda

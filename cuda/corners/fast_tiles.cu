@@ -125,12 +125,12 @@ __global__ void __launch_bounds__(kThreads, StripBlocksWanted(kArc))
     const int border = Max(frame.edge, kFastRadius);
     const int x0 = level.strip_x0 + across * kColumns;
     const int y0 = border - 1 + down * (frame.strip_steps * kStep - 2);
-    // Steps at the strip's top. The walk does not answer for the first row that it tests: that one is quiet, too.
+    // Steps at the strip's top. The walk does not answer for the first row that it tests: that one is flat, too.
     const int steps = Min(frame.strip_steps, (level.height - border - y0) / kStep + 1);
-    const int quiet = QuietTest(level, frame.threshold, x0, y0).CountSteps(steps);
-    if (quiet < steps) {
-      Walker<kArc>(frame, l, x0, y0 + quiet * kStep, block.strip[warp], block.histogram.bin)
-          .Walk(frame.strip_steps - quiet);
+    const int flat = SkipFlatRows(level, frame.threshold, x0, y0).CountSteps(steps);
+    if (flat < steps) {
+      StripScanner<kArc>(frame, l, x0, y0 + flat * kStep, block.strip[warp], block.histogram.bin)
+          .Scan(frame.strip_steps - flat);
     }
   }
   __syncthreads();

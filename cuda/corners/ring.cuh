@@ -91,15 +91,15 @@ class Ring {
 #pragma unroll
     for (int i = 0; i < kPairs; ++i) pixels[i] = pair_[i] * Sign() + (dark_ ? 0x00ff00ffu : 0u);
 #pragma unroll
-    for (int i = 0; i < kPairs; ++i) two[i] = Min2(pixels[i], Turned(pixels, i + 1));
+    for (int i = 0; i < kPairs; ++i) two[i] = Min2(pixels[i], Rotated(pixels, i + 1));
 #pragma unroll
-    for (int i = 0; i < kPairs; ++i) four[i] = Min2(two[i], Turned(two, i + 2));
+    for (int i = 0; i < kPairs; ++i) four[i] = Min2(two[i], Rotated(two, i + 2));
 #pragma unroll
     for (int i = 0; i < kPairs / 2; ++i) {
       const int core = 2 * i + 1;  // as in HasArc
-      const uint32_t ends = Max2(pixels[2 * i], Turned(pixels, 2 * i + kArc));
-      arcs[i] = Min3(Turned(four, core), Turned(four, core + 4), ends);
-      if (kArc > 9) arcs[i] = Min2(arcs[i], Turned(four, core + kArc - 5));
+      const uint32_t ends = Max2(pixels[2 * i], Rotated(pixels, 2 * i + kArc));
+      arcs[i] = Min3(Rotated(four, core), Rotated(four, core + 4), ends);
+      if (kArc > 9) arcs[i] = Min2(arcs[i], Rotated(four, core + kArc - 5));
     }
     const uint32_t best = Max3(arcs[0], arcs[1], Max2(arcs[2], arcs[3]));
     return Max(static_cast<int>(best & 0xffff), static_cast<int>(best >> 16)) -
@@ -114,7 +114,7 @@ class Ring {
   // Ring pixels k, 4 + k, 8 + k and 12 + k, from the highest byte down.
   __device__ __forceinline__ uint32_t Four(int k) const { return pair_[k] << 8 | pair_[k + kFours]; }
   // What begins at ring pixel i, in the high half, and at the opposite one.
-  __device__ __forceinline__ static uint32_t Turned(const uint32_t pairs[kPairs], int i) {
+  __device__ __forceinline__ static uint32_t Rotated(const uint32_t pairs[kPairs], int i) {
     const uint32_t pair = pairs[i % kPairs];
     return i / kPairs % 2 == 0 ? pair : __byte_perm(pair, 0, 0x1032);
   }

@@ -10,10 +10,10 @@ namespace glint::cuda {
 // rows above or below by more than the threshold, there is no corner. That takes one load and five instructions for
 // four pixels, a fifth of what the walker needs to find out. Where the picture is dense, the first two rows compared
 // say that it is.
-class QuietTest {
+class SkipFlatRows {
  public:
   // Of a strip that begins at column x0 and row y0. All methods are called by all lanes of a warp together.
-  __device__ __forceinline__ QuietTest(const Level& level, int threshold, int x0, int y0)
+  __device__ __forceinline__ SkipFlatRows(const Level& level, int threshold, int x0, int y0)
       : column_(level.image + Min(x0 + 4 * static_cast<int>(threadIdx.x % kWarp), level.pitch - 4)),
         pitch_(level.pitch),
         last_row_(level.height - 1),

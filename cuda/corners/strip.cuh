@@ -13,7 +13,7 @@ namespace glint::cuda {
 // Rows tested at a time: as many as stay in registers, so that each has a fixed place there.
 inline constexpr int kStep = 2 * kFastRadius + 1;
 inline constexpr int kTestedColumns = kWarp * 4;
-inline constexpr int kMarginX = 2;  // tested but not answered for; the next strip begins at a whole word
+inline constexpr int kMarginX = 2;  // tested but not owned; the next strip begins at a whole word
 inline constexpr int kColumns = kTestedColumns - 2 * kMarginX;
 inline constexpr int kVector = 16;      // bytes that a lane loads at once
 inline constexpr int kRowVectors = 10;  // the tested columns, 4 more at each side, and up to 12 to begin at a vector
@@ -29,7 +29,7 @@ struct Strip {
   alignas(16) uint8_t pixels[kHeld][kPitch];
   alignas(16) uint8_t response[kResponses][kTestedColumns];  // 0: not a corner; row 0 is two above the first tested
   uint16_t list[kListed];  // corners of the row above, then of the rows tested: (1 + row) << 7 | column
-  alignas(8) Candidate found[kFound];
+  alignas(8) Candidate found[kBufferedCorners];
 };
 
 // What the test needs of the last kStep rows, quartered: row j of the strip is at place (j + 3) % kStep.

@@ -15,12 +15,12 @@ __device__ __forceinline__ int SumBelow(int v, int* total) {
 
 // A warp on its way down a strip. All methods are called by all lanes together.
 template <int kArc>
-class Walker {
+class StripScanner {
  public:
   static constexpr int kPad = Strip::kPad;
   static constexpr int kHeld = Strip::kHeld;
 
-  __device__ __forceinline__ Walker(const Frame& frame, int l, int x0, int y0, Strip& memory, uint32_t* histogram)
+  __device__ __forceinline__ StripScanner(const Frame& frame, int l, int x0, int y0, Strip& memory, uint32_t* histogram)
       : frame_(frame),
         level_(frame.level[l]),
         l_(l),
@@ -31,7 +31,7 @@ class Walker {
         memory_(memory),
         histogram_(histogram) {}
 
-  __device__ __forceinline__ void Walk(int steps) {
+  __device__ __forceinline__ void Scan(int steps) {
     const int border = Max(frame_.edge, kFastRadius);
     // A pixel matters if it can be a corner and lies in the region or next to it.
     const int x_low = Max(kFastRadius, Max(border - 1, x0_ + kMarginX - 1));
@@ -167,7 +167,7 @@ class Walker {
           atomicAdd(&histogram_[key], 1u);
         }
         found_ += __popc(kept);
-        if (found_ > kFound - kWarp) Flush();
+        if (found_ > kBufferedCorners - kWarp) Flush();
       }
     }
     __syncwarp();

@@ -8,15 +8,15 @@
 
 namespace glint::cuda {
 
-inline constexpr int kFound = 2 * kWarp;  // that a warp keeps until it writes them out
+inline constexpr int kBufferedCorners = 2 * kWarp;  // that a warp keeps until it writes them out
 
 // Of a warp; all methods are called by all lanes together. kHarris: keys are OrderedKeys of Harris measures, and
 // corners go to their buckets; else keys are FAST scores.
 template <bool kHarris>
-class FoundCorners {
+class WarpCornerBuffer {
  public:
-  // Of level l. `memory`: kFound, shared. `histogram`: of FAST scores.
-  __device__ __forceinline__ FoundCorners(const Frame& frame, int l, Candidate* memory, uint32_t* histogram)
+  // Of level l. `memory`: kBufferedCorners, shared. `histogram`: of FAST scores.
+  __device__ __forceinline__ WarpCornerBuffer(const Frame& frame, int l, Candidate* memory, uint32_t* histogram)
       : frame_(frame), l_(l), memory_(memory), histogram_(histogram) {}
 
   // The lane's corner if `keep`.
@@ -28,7 +28,7 @@ class FoundCorners {
       if (!kHarris) atomicAdd(&histogram_[corner.key], 1u);
     }
     count_ += __popc(kept);
-    if (count_ > kFound - kWarp) Flush();
+    if (count_ > kBufferedCorners - kWarp) Flush();
   }
 
   // To be called when all are added.
@@ -50,7 +50,7 @@ class FoundCorners {
 
  private:
   __device__ __forceinline__ void PutIntoBuckets() {
-    constexpr int kEach = kFound / kWarp;
+    constexpr int kEach = kBufferedCorners / kWarp;
     const Level& level = frame_.level[l_];
     const auto room = static_cast<uint32_t>(level.bucket_room);
     Candidate corner[kEach];
@@ -68,12 +68,12 @@ class FoundCorners {
     for (int i = 0; i < kEach; ++i) {
       const bool exists = i * kWarp + static_cast<int>(threadIdx.x % kWarp) < count_;
       if (exists && slot[i] < room) level.buckets[bucket[i] * room + slot[i]] = corner[i];
-      const unsigned left_over = __ballot_sync(kFullWarp, exists && slot[i] >= room);
-      if (left_over == 0) continue;
+      const unsigned overflow = __ballot_sync(kFullWarp, exists && slot[i] >= room);
+      if (overflow == 0) continue;
       uint32_t base = 0;
-      if (threadIdx.x % kWarp == 0) base = atomicAdd(&frame_.counters->left_over[l_], __popc(left_over));
+      if (threadIdx.x % kWarp == 0) base = atomicAdd(&frame_.counters->overflow[l_], __popc(overflow));
       base = __shfl_sync(kFullWarp, base, 0);
-      if (exists && slot[i] >= room) level.left_over[base + LanesBelow(left_over)] = corner[i];
+      if (exists && slot[i] >= room) level.overflow[base + LanesBelow(overflow)] = corner[i];
     }
   }
 

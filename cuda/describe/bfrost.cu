@@ -4,9 +4,9 @@
 // in a second step of one short column per thread, over the bands above. A warp describes a keypoint: two regions per
 // lane, whose sums meet in shared memory; lane i then compares regions 2 i and 2 i + 1 with four others each, which is
 // byte i of the descriptor.
-#include "cuda/common/map_device.cuh"
-#include "cuda/map_stages.h"
+#include "cuda/common/append.cuh"
 #include "cuda/runtime/error.h"
+#include "cuda/stages.h"
 #include "features/arc.h"
 
 namespace glint::cuda {
@@ -39,13 +39,13 @@ __device__ __forceinline__ uint4 PrefixSums(uint32_t pixels, uint32_t before) {
 
 // A block per band: from left to right, a chunk of columns at a time, the next one's pixels on their way.
 __global__ void __launch_bounds__(kThreads)
-    SumBandsKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT MapFrame map) {
+    SumBandsKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT SelectionParams params) {
   __shared__ uint4 sums[2][kWarps][2][kWarp];
   AllowSuccessor();
   int l = 0;
-  while (l + 1 < frame.levels && static_cast<int>(blockIdx.x) >= map.level[l + 1].first_band) ++l;
+  while (l + 1 < frame.levels && static_cast<int>(blockIdx.x) >= params.level[l + 1].first_band) ++l;
   const Level& level = frame.level[l];
-  const MapLevel& integral = map.level[l];
+  const LevelParams& integral = params.level[l];
   const int band = blockIdx.x - integral.first_band;
   const int warp = threadIdx.x / kWarp;
   const int lane = threadIdx.x % kWarp;
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(kThreads)
   uint2 next[kRowsPerWarp];
 #pragma unroll
   for (int r = 0; r < kRowsPerWarp; ++r) next[r] = LoadPixels(level, lane * kColumns, y0 + r);
-  for (int chunk = 0, turn = 0; chunk < level.width; chunk += kChunk, turn ^= 1) {
+  for (int chunk = 0, buffer = 0; chunk < level.width; chunk += kChunk, buffer ^= 1) {
     const int x = chunk + lane * kColumns;
     uint4 row[kRowsPerWarp][2];  // prefix sums of the row, then of the warp's rows down to it
 #pragma unroll
@@ -72,15 +72,15 @@ __global__ void __launch_bounds__(kThreads)
         row[r][1] = row[r][1] + row[r - 1][1];
       }
     }
-    sums[turn][warp][0][lane] = row[kRowsPerWarp - 1][0];
-    sums[turn][warp][1][lane] = row[kRowsPerWarp - 1][1];
+    sums[buffer][warp][0][lane] = row[kRowsPerWarp - 1][0];
+    sums[buffer][warp][1][lane] = row[kRowsPerWarp - 1][1];
     __syncthreads();
     uint4 above[2] = {};
 #pragma unroll
     for (int w = 0; w < kWarps - 1; ++w) {
       if (w >= warp) break;
-      above[0] = above[0] + sums[turn][w][0][lane];
-      above[1] = above[1] + sums[turn][w][1][lane];
+      above[0] = above[0] + sums[buffer][w][0][lane];
+      above[1] = above[1] + sums[buffer][w][1][lane];
     }
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -102,15 +102,15 @@ __global__ void __launch_bounds__(kThreads)
 
 // A thread per column: each band's sum becomes that of the bands above it.
 __global__ void __launch_bounds__(kWarp)
-    SumBandsAboveKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT MapFrame map) {
+    SumBandsAboveKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT SelectionParams params) {
   AllowSuccessor();
   WaitForPredecessor();
   const int l = blockIdx.y;
   const int x = blockIdx.x * kWarp + threadIdx.x;
   if (x >= frame.level[l].width) return;
   const int bands = (frame.level[l].height + kBandRows - 1) / kBandRows;
-  const size_t pitch = map.level[l].integral_pitch;
-  uint32_t* at = map.level[l].bands + x;
+  const size_t pitch = params.level[l].integral_pitch;
+  uint32_t* at = params.level[l].bands + x;
   constexpr int kInFlight = 8;
   uint32_t sum = 0;
   for (int first = 0; first < bands; first += kInFlight) {
@@ -126,13 +126,13 @@ __global__ void __launch_bounds__(kWarp)
 }
 
 // Of the pixels at or above and left of (x, y); modulo 2^32.
-__device__ __forceinline__ uint32_t IntegralAt(const MapLevel& integral, int x, int y) {
+__device__ __forceinline__ uint32_t IntegralAt(const LevelParams& integral, int x, int y) {
   if (x < 0 || y < 0) return 0;
   return integral.sums[static_cast<size_t>(y) * integral.integral_pitch + x] +
          integral.bands[static_cast<size_t>(y / kBandRows) * integral.integral_pitch + x];
 }
 
-__device__ __forceinline__ RegionSum SumOf(const Level& level, const MapLevel& integral, int x, int y,
+__device__ __forceinline__ RegionSum SumOf(const Level& level, const LevelParams& integral, int x, int y,
                                            BfrostRegion region) {
   const RegionSpan columns = SpanInside(x + region.x, region.radius, level.width);
   const RegionSpan rows = SpanInside(y + region.y, region.radius, level.height);
@@ -144,12 +144,13 @@ __device__ __forceinline__ RegionSum SumOf(const Level& level, const MapLevel& i
   return sum;
 }
 
-__device__ __forceinline__ int ArcStepAt(const Frame& frame, const MapFrame& map, const Level& level, int x, int y) {
+__device__ __forceinline__ int ArcStepAt(const Frame& frame, const SelectionParams& params, const Level& level, int x,
+                                         int y) {
   const uint8_t* centre = level.image + static_cast<size_t>(y) * level.pitch + x;
   uint8_t ring[kFastRing];
 #pragma unroll
   for (int i = 0; i < kFastRing; ++i) ring[i] = centre[FastRingY(i) * level.pitch + FastRingX(i)];
-  return ArcMidpointStep(FindArc(*centre, ring, frame.threshold, map.arc_length, kFastRing));
+  return ArcMidpointStep(FindArc(*centre, ring, frame.threshold, params.arc_length, kFastRing));
 }
 
 __device__ __forceinline__ uint32_t KeptOf(const Frame& frame, int l) {
@@ -164,7 +165,7 @@ __device__ __forceinline__ uint4 RecordOf(RankedCorner corner, int step) {
 }
 
 __global__ void __launch_bounds__(kThreads)
-    ArcMidpointsKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT MapFrame map) {
+    ArcMidpointsKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT SelectionParams params) {
   AllowSuccessor();
   WaitForPredecessor();
   for (int l = 0; l < frame.levels; ++l) {
@@ -172,7 +173,7 @@ __global__ void __launch_bounds__(kThreads)
     const uint32_t kept = KeptOf(frame, l);
     for (uint32_t i = blockIdx.x * kThreads + threadIdx.x; i < kept; i += gridDim.x * kThreads) {
       const RankedCorner corner = level.ranked[i];
-      const int step = ArcStepAt(frame, map, level, XOf(corner.position), YOf(corner.position));
+      const int step = ArcStepAt(frame, params, level, XOf(corner.position), YOf(corner.position));
       const uint4 record = RecordOf(corner, step);
       *reinterpret_cast<uint4*>(&level.ranked[i]) = record;
       *reinterpret_cast<uint4*>(&level.result[i]) = record;
@@ -181,7 +182,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 __global__ void __launch_bounds__(kThreads)
-    DescribeBfrostKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT MapFrame map) {
+    DescribeBfrostKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT SelectionParams params) {
   __shared__ RegionSum sums[kWarps][kBfrostRegions];
   AllowSuccessor();
   const int warp = threadIdx.x / kWarp;
@@ -194,13 +195,13 @@ __global__ void __launch_bounds__(kThreads)
       const RankedCorner corner = level.ranked[i];
       const int x = XOf(corner.position);
       const int y = YOf(corner.position);
-      const int step = ArcStepAt(frame, map, level, x, y);
+      const int step = ArcStepAt(frame, params, level, x, y);
       if (lane == 0) *reinterpret_cast<uint4*>(&level.result[i]) = RecordOf(corner, step);
-      const BfrostRegion* regions = map.bfrost + step % 2 * kBfrostRegions;
+      const BfrostRegion* regions = params.bfrost + step % 2 * kBfrostRegions;
 #pragma unroll
       for (int k = 0; k < kBfrostRegions; k += kWarp) {
         const int region = (k + lane + step / 2 * kBfrostCircles) % kBfrostRegions;
-        sums[warp][k + lane] = SumOf(level, map.level[l], x, y, regions[region]);
+        sums[warp][k + lane] = SumOf(level, params.level[l], x, y, regions[region]);
       }
       __syncwarp();
       uint32_t byte = 0;
@@ -216,7 +217,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 static_assert(kBfrostBytes == kWarp && kBfrostRegions == 2 * kWarp);
 
-absl::Status Launch(StreamView stream, const Frame& frame, const MapFrame& map, const void* kernel, dim3 grid,
+absl::Status Launch(StreamView stream, const Frame& frame, const SelectionParams& params, const void* kernel, dim3 grid,
                     int threads) {
   KernelLaunch launch;
   launch.kernel = kernel;
@@ -224,26 +225,27 @@ absl::Status Launch(StreamView stream, const Frame& frame, const MapFrame& map, 
   launch.grid = grid;
   // Not overlapping its predecessor: blocks would be placed where there is room while that runs, on few
   // multiprocessors.
-  void* arguments[] = {const_cast<Frame*>(&frame), const_cast<MapFrame*>(&map)};
+  void* arguments[] = {const_cast<Frame*>(&frame), const_cast<SelectionParams*>(&params)};
   return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching a stage of BFROST");
 }
 
 }  // namespace
 
-absl::Status FindArcMidpoints(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors) {
-  return Launch(stream, frame, map, reinterpret_cast<const void*>(&ArcMidpointsKernel), dim3(multiprocessors),
+absl::Status FindArcMidpoints(StreamView stream, const Frame& frame, const SelectionParams& params,
+                              int multiprocessors) {
+  return Launch(stream, frame, params, reinterpret_cast<const void*>(&ArcMidpointsKernel), dim3(multiprocessors),
                 kThreads);
 }
 
-absl::Status BuildIntegrals(StreamView stream, const Frame& frame, const MapFrame& map) {
+absl::Status BuildIntegrals(StreamView stream, const Frame& frame, const SelectionParams& params) {
   GLINT_RETURN_IF_ERROR(
-      Launch(stream, frame, map, reinterpret_cast<const void*>(&SumBandsKernel), dim3(map.bands), kThreads));
-  return Launch(stream, frame, map, reinterpret_cast<const void*>(&SumBandsAboveKernel),
+      Launch(stream, frame, params, reinterpret_cast<const void*>(&SumBandsKernel), dim3(params.bands), kThreads));
+  return Launch(stream, frame, params, reinterpret_cast<const void*>(&SumBandsAboveKernel),
                 dim3((frame.level[0].width + kWarp - 1) / kWarp, frame.levels), kWarp);
 }
 
-absl::Status DescribeBfrost(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors) {
-  return Launch(stream, frame, map, reinterpret_cast<const void*>(&DescribeBfrostKernel),
+absl::Status DescribeBfrost(StreamView stream, const Frame& frame, const SelectionParams& params, int multiprocessors) {
+  return Launch(stream, frame, params, reinterpret_cast<const void*>(&DescribeBfrostKernel),
                 dim3(kBlocksPerMultiprocessor * multiprocessors), kThreads);
 }
 

@@ -1,7 +1,7 @@
-// The final ranking, the angles that the shortlist stage has not found, and the result. A block takes some places of
+// The final ranking, the angles that the shortlist stage has not found, and the result. A block takes some ranks of
 // one level: it finds the corners at them (rank.cuh) and whether they stay, and writes those that do, in device memory
 // and straight into memory that the host reads: only what was found crosses the bus, and no copy is set up.
-// Neighbouring places are written by neighbouring lanes, so that they share packets on the bus.
+// Neighbouring ranks are written by neighbouring lanes, so that they share packets on the bus.
 //
 // A corner stays if fewer than the level's share have a larger response (cv::KeyPointsFilter::retainBest keeps ties).
 //
@@ -17,8 +17,8 @@ namespace glint::cuda {
 namespace {
 
 // Whether a kernel ranks short lists by comparing all (rank_short.cuh).
-constexpr bool ForShortLists(bool harris_keys, bool orient, bool orb, int threads) {
-  return harris_keys && !orient && orb && threads == kRankThreads;
+constexpr bool ForShortLists(bool harris_keys, bool orient, bool separate_keys, int threads) {
+  return harris_keys && !orient && separate_keys && threads == kRankThreads;
 }
 // At once.
 constexpr int BlocksPerMultiprocessor(bool for_short_lists, int threads) {
@@ -32,11 +32,12 @@ constexpr int kShortRankingBlocks = 4;
 constexpr int kWideRankingBlocks = 1;
 constexpr int kSmallestPart = 8;  // entries of the shortlist for a block
 
-template <bool kHarrisKeys, bool kOrient, bool kOrb, int kThreads>
-__global__ void __launch_bounds__(kThreads, BlocksPerMultiprocessor(ForShortLists(kHarrisKeys, kOrient, kOrb, kThreads),
-                                                                    kThreads))
+template <bool kHarrisKeys, bool kOrient, bool kSeparateKeys, int kThreads>
+__global__ void __launch_bounds__(kThreads,
+                                  BlocksPerMultiprocessor(ForShortLists(kHarrisKeys, kOrient, kSeparateKeys, kThreads),
+                                                          kThreads))
     OrientKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT LevelBlocks blocks) {
-  constexpr bool kShort = ForShortLists(kHarrisKeys, kOrient, kOrb, kThreads);
+  constexpr bool kShort = ForShortLists(kHarrisKeys, kOrient, kSeparateKeys, kThreads);
   __shared__ RankMemory memory;
   AllowSuccessor();
   ClearBins<kThreads>(memory);
@@ -46,11 +47,11 @@ __global__ void __launch_bounds__(kThreads, BlocksPerMultiprocessor(ForShortList
   WaitForPredecessor();
   Counters& counters = *frame.counters;
   // Loaded before it is known whether there are so many.
-  ListWindow<kHarrisKeys, kOrb> head{};
-  Listed listed[kListedPerThread] = {};
+  ListWindow<kHarrisKeys, kSeparateKeys> head{};
+  ShortlistEntry listed[kEntriesPerThread] = {};
   if (level.width > 0) {
     head.Load(level, 0);
-    if (!kShort) LoadListed<kOrb>(level, listed);
+    if (!kShort) LoadShortlistEntries<kSeparateKeys>(level, listed);
   }
   const uint32_t count = counters.shortlisted[l];
   // The shortlist stage is done with these.
@@ -66,35 +67,36 @@ __global__ void __launch_bounds__(kThreads, BlocksPerMultiprocessor(ForShortList
   if (kShort && count <= kShortList && part <= kShortPart) {
     // The bins' memory, which is zero, holds the keys.
 #pragma unroll
-    for (uint32_t j = 0; j < kListedPerThread; ++j) {
-      const uint32_t entry = kListedPerThread * threadIdx.x + j;
+    for (uint32_t j = 0; j < kEntriesPerThread; ++j) {
+      const uint32_t entry = kEntriesPerThread * threadIdx.x + j;
       if (entry < count) memory.above[entry] = head.corner[j].key;
     }
     __syncthreads();
     const uint32_t begin = index * part;
     const uint32_t end = begin + part < count ? begin + part : count;
-    RankShortList(level, memory.above, count, begin, end, [&](const Rank& r, uint32_t key, const Listed& listed) {
-      Keep<false>(frame, l, count, r, Precedence({listed.position, key}), 0, listed.angle, memory);
-    });
+    RankShortList(level, memory.above, count, begin, end,
+                  [&](const Rank& r, uint32_t key, const ShortlistEntry& listed) {
+                    Keep<false>(frame, l, count, r, Precedence({listed.position, key}), 0, listed.angle, memory);
+                  });
     return;
   }
-  if (kShort) LoadListed<kOrb>(level, listed);
-  RankPlaces<kHarrisKeys, kOrient, kOrb, kThreads>(frame, l, count, index, parts, head, listed, memory);
+  if (kShort) LoadShortlistEntries<kSeparateKeys>(level, listed);
+  RankPart<kHarrisKeys, kOrient, kSeparateKeys, kThreads>(frame, l, count, index, parts, head, listed, memory);
 }
 
 __global__ void NothingKernel() {}
 
-template <bool kHarrisKeys, bool kOrb, int kThreads = kRankThreads>
+template <bool kHarrisKeys, bool kSeparateKeys, int kThreads = kRankThreads>
 const void* KernelFor(bool orient) {
-  return orient ? reinterpret_cast<const void*>(&OrientKernel<kHarrisKeys, true, kOrb, kThreads>)
-                : reinterpret_cast<const void*>(&OrientKernel<kHarrisKeys, false, kOrb, kThreads>);
+  return orient ? reinterpret_cast<const void*>(&OrientKernel<kHarrisKeys, true, kSeparateKeys, kThreads>)
+                : reinterpret_cast<const void*>(&OrientKernel<kHarrisKeys, false, kSeparateKeys, kThreads>);
 }
 
 }  // namespace
 
 absl::Status Orient(StreamView stream, const Frame& frame, bool harris_keys, int multiprocessors) {
   const bool orient = frame.orient && !frame.orient_early;
-  const bool orb = frame.level[0].listed != nullptr;
+  const bool separate_keys = frame.level[0].shortlist_entries != nullptr;
   int total = 0;
   int longest = 0;
   for (int l = 0; l < frame.levels; ++l) {
@@ -102,10 +104,10 @@ absl::Status Orient(StreamView stream, const Frame& frame, bool harris_keys, int
     longest = Max(longest, frame.level[l].first_share);
   }
   // Where smaller blocks would need more than one look at a shortlist to count it; but not where the larger ones, of
-  // which there are fewer, would have to go through their places in turns.
-  const bool wide = longest > kListedPerThread * kRankThreads && harris_keys && orb &&
-                    total <= kRankPlaces * kWideRankingBlocks * multiprocessors;
-  const bool is_short = ForShortLists(harris_keys, orient, orb, kRankThreads) &&
+  // which there are fewer, would have to go through their ranks in turns.
+  const bool wide = longest > kEntriesPerThread * kRankThreads && harris_keys && separate_keys &&
+                    total <= kRanksAtATime * kWideRankingBlocks * multiprocessors;
+  const bool is_short = ForShortLists(harris_keys, orient, separate_keys, kRankThreads) &&
                         longest <= static_cast<int>(kShortList) &&
                         total <= static_cast<int>(kShortPart) * kShortRankingBlocks * multiprocessors;
   const int blocks_wanted = (wide       ? kWideRankingBlocks
@@ -115,10 +117,10 @@ absl::Status Orient(StreamView stream, const Frame& frame, bool harris_keys, int
                             multiprocessors;
   const LevelBlocks blocks(frame, Max(DivideUp(total, blocks_wanted), kSmallestPart), blocks_wanted);
   KernelLaunch launch;
-  launch.kernel = wide           ? KernelFor<true, true, kWideRankThreads>(orient)
-                  : !harris_keys ? KernelFor<false, true>(orient)
-                  : orb          ? KernelFor<true, true>(orient)
-                                 : KernelFor<true, false>(orient);
+  launch.kernel = wide            ? KernelFor<true, true, kWideRankThreads>(orient)
+                  : !harris_keys  ? KernelFor<false, true>(orient)
+                  : separate_keys ? KernelFor<true, true>(orient)
+                                  : KernelFor<true, false>(orient);
   launch.block = dim3(wide ? kWideRankThreads : kRankThreads);
   launch.grid = dim3(blocks.first[frame.levels]);
   launch.overlaps_predecessor = true;

@@ -1,4 +1,4 @@
-// What becomes of corners whose place in the ranking is known, and how blocks share the places.
+// What becomes of corners whose rank in the ranking is known, and how blocks share the ranks.
 #ifndef GLINT_CUDA_DESCRIBE_ORIENT_CUH_
 #define GLINT_CUDA_DESCRIBE_ORIENT_CUH_
 
@@ -29,11 +29,11 @@ struct LevelBlocks {
   }
 };
 
-__device__ __forceinline__ void Write(const Level& level, uint64_t precedence, float angle, uint32_t place) {
+__device__ __forceinline__ void Write(const Level& level, uint64_t precedence, float angle, uint32_t rank) {
   const auto key = static_cast<uint32_t>(precedence >> 32);
   const uint4 record = {~static_cast<uint32_t>(precedence), key, __float_as_uint(angle), 0};
-  *reinterpret_cast<uint4*>(&level.result[place]) = record;
-  *reinterpret_cast<uint4*>(&level.ranked[place]) = record;
+  *reinterpret_cast<uint4*>(&level.result[rank]) = record;
+  *reinterpret_cast<uint4*>(&level.ranked[rank]) = record;
 }
 
 // Writes the corner `precedence`, memory.precedence[slot] if there is a slot, if it stays, or lists the slot if its
@@ -57,7 +57,7 @@ __device__ __forceinline__ void Keep(const Frame& frame, int l, uint32_t count, 
   }
 }
 
-// Finds the angles of what Keep() listed, half a warp each, and then writes it, neighbouring places by neighbouring
+// Finds the angles of what Keep() listed, half a warp each, and then writes it, neighbouring ranks by neighbouring
 // lanes. All threads must call.
 template <int kThreads>
 __device__ __forceinline__ void OrientKept(const Frame& frame, const Level& level, RankMemory& memory) {
@@ -82,11 +82,11 @@ __device__ __forceinline__ void OrientKept(const Frame& frame, const Level& leve
 
 // Where more tie than memory.precedence holds: compares each corner with all. Apart from the kernel, whose registers it
 // would take.
-template <bool kHarrisKeys, bool kOrient, bool kOrb, int kThreads>
+template <bool kHarrisKeys, bool kOrient, bool kSeparateKeys, int kThreads>
 __device__ __noinline__ void RankTies(const Frame& frame, int l, uint32_t count, uint32_t first, uint32_t end,
                                       RankMemory& memory) {
   const Level& level = frame.level[l];
-  const LevelRanking<kHarrisKeys, kOrb, kThreads> ranking(level, count, memory);
+  const LevelRanking<kHarrisKeys, kSeparateKeys, kThreads> ranking(level, count, memory);
   for (uint32_t from = 0; from < count; from += kThreads) {
     Candidate corner{};
     float angle = 0;
@@ -119,21 +119,21 @@ __device__ __forceinline__ void ClearBins(RankMemory& memory) {
   if (threadIdx.x == 0) memory.kept_count = 0;
 }
 
-// The part `index` of `parts` equal ones of the level's places, whatever the order of its shortlist. memory.above,
+// The part `index` of `parts` equal ones of the level's ranks, whatever the order of its shortlist. memory.above,
 // .taken and .kept_count are 0 before; `head` and `listed`: the first window.
-template <bool kHarrisKeys, bool kOrient, bool kOrb, int kThreads>
-__device__ __forceinline__ void RankPlaces(const Frame& frame, int l, uint32_t count, uint32_t index, uint32_t parts,
-                                           ListWindow<kHarrisKeys, kOrb>& head, Listed (&listed)[kListedPerThread],
-                                           RankMemory& memory) {
+template <bool kHarrisKeys, bool kOrient, bool kSeparateKeys, int kThreads>
+__device__ __forceinline__ void RankPart(const Frame& frame, int l, uint32_t count, uint32_t index, uint32_t parts,
+                                         ListWindow<kHarrisKeys, kSeparateKeys>& head,
+                                         ShortlistEntry (&listed)[kEntriesPerThread], RankMemory& memory) {
   const Level& level = frame.level[l];
-  LevelRanking<kHarrisKeys, kOrb, kThreads> ranking(level, count, memory);
+  LevelRanking<kHarrisKeys, kSeparateKeys, kThreads> ranking(level, count, memory);
   ranking.CountBins(head);
-  const uint32_t places = ranking.PlacesThatMayStay(static_cast<uint32_t>(level.share));
-  const uint32_t part = (places + parts - 1) / parts;
+  const uint32_t ranks = ranking.RanksThatMayStay(static_cast<uint32_t>(level.share));
+  const uint32_t part = (ranks + parts - 1) / parts;
   const uint32_t begin = index * part;
-  const uint32_t end = begin + part < places ? begin + part : places;
-  for (uint32_t first = begin; first < end; first += kRankPlaces) {
-    const uint32_t last = first + kRankPlaces < end ? first + kRankPlaces : end;
+  const uint32_t end = begin + part < ranks ? begin + part : ranks;
+  for (uint32_t first = begin; first < end; first += kRanksAtATime) {
+    const uint32_t last = first + kRanksAtATime < end ? first + kRanksAtATime : end;
     ranking.FindBins(first, last);
     __syncthreads();
     const uint32_t length = memory.end - memory.begin;
@@ -148,14 +148,14 @@ __device__ __forceinline__ void RankPlaces(const Frame& frame, int l, uint32_t c
       }
       if (kOrient) OrientKept<kThreads>(frame, level, memory);
     } else {
-      RankTies<kHarrisKeys, kOrient, kOrb, kThreads>(frame, l, count, first, last, memory);
+      RankTies<kHarrisKeys, kOrient, kSeparateKeys, kThreads>(frame, l, count, first, last, memory);
     }
     if (last == end) return;
     __syncthreads();
     ClearTaken<kThreads>(memory);
     // Again, rather than to hold them in registers all the while.
     head.Load(level, 0);
-    LoadListed<kOrb>(level, listed);
+    LoadShortlistEntries<kSeparateKeys>(level, listed);
     ranking.LoadSums();
     __syncthreads();
   }

@@ -1,4 +1,4 @@
-// The final ranking of what is in buckets (buckets.cuh), angles and result. A block takes some places of one level, as
+// The final ranking of what is in buckets (buckets.cuh), angles and result. A block takes some ranks of one level, as
 // in orient.cu, and writes them in order; but large buckets, which hold too much for that, are ranked by all of the
 // level's blocks together.
 //
@@ -14,15 +14,15 @@ namespace {
 constexpr int Threads(bool orient) { return orient ? 256 : 512; }
 constexpr int BlocksPerMultiprocessor(bool orient) { return orient ? 3 : 2; }  // at once
 constexpr int BlocksWanted(bool orient) { return orient ? 3 : 1; }             // for each multiprocessor
-constexpr int kSmallestPart = 16;                                              // places for a block
-constexpr int kLargestPart = kBucketPlaces / 2;
+constexpr int kSmallestPart = 16;                                              // ranks for a block
+constexpr int kLargestPart = kBucketRanks / 2;
 
 __device__ __forceinline__ void Tell(const Frame& frame, int l, uint32_t kept) {
   frame.counters->kept[l] = kept;
   frame.result->kept[l] = kept;
 }
 
-// Writes `count` corners to the level's places from `first` on, where not 0.
+// Writes `count` corners to the level's ranks from `first` on, where not 0.
 template <bool kOrient>
 __device__ __forceinline__ void WriteRanked(const Frame& frame, const Level& level, const uint64_t* ranked,
                                             uint32_t first, uint32_t count) {
@@ -47,7 +47,7 @@ __device__ __forceinline__ void WriteRanked(const Frame& frame, const Level& lev
   }
 }
 
-// The places of large buckets, by block `index` of the level's `blocks`: those of all such buckets together are shared
+// The ranks of large buckets, by block `index` of the level's `blocks`: those of all such buckets together are shared
 // out evenly, since few blocks would have them otherwise.
 template <bool kOrient>
 __device__ __forceinline__ void RankLarge(const Frame& frame, int l, uint32_t index, uint32_t blocks, uint32_t largest,
@@ -63,13 +63,13 @@ __device__ __forceinline__ void RankLarge(const Frame& frame, int l, uint32_t in
     kept = memory.begin[last] + ranking.NotWorse(share - 1 - memory.begin[last]);
     if (index == 0 && threadIdx.x == 0) Tell(frame, l, kept);
   }
-  uint32_t places = 0;
+  uint32_t ranks = 0;
   const uint32_t end = min(kept, static_cast<uint32_t>(frame.level[l].ranked_capacity));
-  for (int bucket = -1; (bucket = NextLarge(bucket, memory)) < kBins;) places += PlacesOf(bucket, end, memory);
-  const uint32_t part = (places + blocks - 1) / blocks;
+  for (int bucket = -1; (bucket = NextLarge(bucket, memory)) < kBins;) ranks += RanksOf(bucket, end, memory);
+  const uint32_t part = (ranks + blocks - 1) / blocks;
   if (threadIdx.x == 0) {
-    memory.next_own = min(index * part, places);
-    memory.end_own = min(index * part + part, places);
+    memory.next_own = min(index * part, ranks);
+    memory.end_own = min(index * part + part, ranks);
   }
   __syncthreads();
   while (memory.next_own < memory.end_own) {
@@ -91,7 +91,7 @@ __device__ __forceinline__ void ClearCounters(const Frame& frame) {
   auto* histogram = reinterpret_cast<uint4*>(counters.histogram);
   for (int i = threadIdx.x % kWarp; i < frame.levels * kBins / 4; i += kWarp) histogram[i] = make_uint4(0, 0, 0, 0);
   static_assert(kMaxLevels <= kWarp);
-  if (threadIdx.x % kWarp < kMaxLevels) counters.left_over[threadIdx.x % kWarp] = 0;
+  if (threadIdx.x % kWarp < kMaxLevels) counters.overflow[threadIdx.x % kWarp] = 0;
   if (threadIdx.x % kWarp == 0) counters.blocks_ranking = 0;
 }
 
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(Threads(kOrient), BlocksPerMultiprocessor(kOri
   BucketRanking<kThreads> ranking(level, index, part, memory);
   __syncthreads();
   WaitForPredecessor();
-  ranking.Load(frame.counters->histogram[l], &frame.counters->left_over[l]);
+  ranking.Load(frame.counters->histogram[l], &frame.counters->overflow[l]);
   ranking.FindBuckets();
   // All threads of the block have what they need of the counters, so that they may be cleared. What the atomic says is
   // looked at in the end alone: nothing waits for it.
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(Threads(kOrient), BlocksPerMultiprocessor(kOri
 
   const uint32_t count = ranking.count();
   if (index == 0 && count <= share && threadIdx.x == 0) Tell(frame, l, count);
-  if (ranking.HasPlaces()) {
+  if (ranking.HasRanks()) {
     ranking.Rank([&](uint32_t kept) { Tell(frame, l, kept); });
     WriteRanked<kOrient>(frame, level, memory.ranked, ranking.first(), ranking.length());
   }

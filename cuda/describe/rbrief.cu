@@ -154,8 +154,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
       if (i + lane * warps < total) {
         const LevelSequence::Place place = sequence.Find(i + lane * warps);
         const RankedCorner corner = frame.level[place.level].ranked[place.index];
-        const SinCos turn = SteeringSinCos(corner.angle);
-        batch[lane] = {corner.position, place.index, turn.sin, turn.cos};
+        const SinCos rotation = SteeringSinCos(corner.angle);
+        batch[lane] = {corner.position, place.index, rotation.sin, rotation.cos};
       }
       __syncwarp();
     }
@@ -242,13 +242,13 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
 
 }  // namespace
 
-absl::Status PrepareDescribe(Api* api) {
+absl::Status PrepareRbrief(Api* api) {
   const PatchShape largest(RbriefReach(kMaxPatchSize));
   return ToStatus(api->FuncSetSharedBytes(reinterpret_cast<const void*>(&DescribeKernel), largest.SharedBytes()),
                   "reserving shared memory for the descriptor stage");
 }
 
-absl::Status Describe(StreamView stream, const Frame& frame, int multiprocessors) {
+absl::Status DescribeRbrief(StreamView stream, const Frame& frame, int multiprocessors) {
   if (frame.pattern == nullptr) return absl::InternalError("descriptor stage: pattern");
   KernelLaunch launch;
   launch.kernel = reinterpret_cast<const void*>(&DescribeKernel);

@@ -22,14 +22,14 @@ struct Candidate {
   uint32_t key;
 };
 
-// An entry of a shortlist of cv::ORB's kind of detector whose candidates are scored by FAST; its key is in an array of
+// An entry of a shortlist, if SelectsTopNPerLevel(), whose candidates are scored by FAST; its key is in an array of
 // its own.
-struct alignas(8) Listed {
+struct alignas(8) ShortlistEntry {
   uint32_t position;
   float angle;  // if the shortlist stage found it
 };
 // Entries of a shortlist that may be read before it is known how many there are.
-inline constexpr int kListedAhead = 2048;
+inline constexpr int kSpeculativeEntries = 2048;
 
 // A kept corner, at its place in the output of its level.
 struct alignas(16) RankedCorner {
@@ -64,8 +64,8 @@ inline constexpr int kRowsInFlight = 6;  // loads of such a lane before the firs
 struct Counters {
   uint32_t histogram[kMaxLevels][kBins];  // with buckets, see buckets.cuh
   uint32_t candidates;
-  uint32_t left_over[kMaxLevels];  // see Level::left_over
-  uint32_t blocks_ranking;         // of orient_buckets.cu, that need none of these any more
+  uint32_t overflow[kMaxLevels];  // see Level::overflow
+  uint32_t blocks_ranking;        // of orient_buckets.cu, that need none of these any more
 
   uint32_t shortlisted[kMaxLevels];
   uint32_t kept[kMaxLevels];
@@ -81,7 +81,7 @@ struct Level {
   int first_row;  // what to make of it: all, unless the image comes in parts
   int end_row;
 
-  // How to make it from the level before or the image, see cascade_plan.h. FitOneWindow(): by groups of columns.
+  // How to make it from the level before or the image, see resize_plan.h. FitOneWindow(): by groups of columns.
   bool one_window;
   const ColumnGroup* column_groups;
   const RowMix* row_steps;
@@ -105,11 +105,11 @@ struct Level {
 
   Candidate* buckets;  // [kBins][bucket_room], of detectors with Harris at every corner, see buckets.cuh
   int bucket_room;
-  Candidate* left_over;   // what they have no room for
-  Candidate* shortlist;   // of detectors with neither these nor Listed; room for kListedAhead at least
-  uint32_t* listed_keys;  // of those, likewise
-  Listed* listed;
-  // Places of the level's kept corners: room for all, or for output_capacity if that is less.
+  Candidate* overflow;   // what they have no room for
+  Candidate* shortlist;  // of detectors with neither these nor ShortlistEntry; room for kSpeculativeEntries at least
+  uint32_t* shortlist_keys;  // of those, likewise
+  ShortlistEntry* shortlist_entries;
+  // ReflectedOffsets of the level's kept corners: room for all, or for output_capacity if that is less.
   int ranked_capacity;
   RankedCorner* ranked;
   RankedCorner* result;  // the same, in memory that the host reads

@@ -94,21 +94,22 @@ Plan::Plan(const PlanKey& key, int multiprocessors) : key_(key) {
   PlanLevels();
   int64_t shortlisted = 0;
   for (const Level& level : frame_.level) shortlisted += level.first_share;
-  frame_.orient_early = frame_.orient && IsOrbKind(options) && shortlisted <= int64_t{kOrientedEarly} * multiprocessors;
+  frame_.orient_early =
+      frame_.orient && SelectsTopNPerLevel(options) && shortlisted <= int64_t{kOrientedEarly} * multiprocessors;
   DivideForCorners(multiprocessors);
   for (int part = 0; part < key.parts; ++part) {
     parts_.push_back(MakePart(part));
-    tails_.push_back(MakeTail(parts_.back(), multiprocessors));
+    small_levels_.push_back(MakeSmallLevels(parts_.back(), multiprocessors));
   }
-  if (IsOrbKind(options)) return;
-  map_.emplace(
+  if (SelectsTopNPerLevel(options)) return;
+  selection_.emplace(
       options, frame_, multiprocessors, [this](size_t bytes) { return AddScratch(bytes); },
       [this](const std::vector<uint8_t>& table) { return AddTable(table); });
 }
 
 // What suppression can leave of level `index`.
 size_t Plan::MaxCorners(const PyramidPlan& pyramid, int index) const {
-  if (!IsOrbKind(key_.options)) return MaxMapCorners(key_.options, pyramid, index);
+  if (!SelectsTopNPerLevel(key_.options)) return MaxCornersOfLevel(key_.options, pyramid, index);
   const int border = std::max(key_.options.edge_threshold, kFastRadius);
   const Shape shape = pyramid.level[index].shape;
   // At most one corner in each square of 2 x 2.
@@ -154,16 +155,16 @@ void Plan::PlanLevels() {
       }
     }
     const size_t most = MaxCorners(pyramid, l);
-    const size_t room = std::max(most, static_cast<size_t>(kListedAhead));
-    const bool has_buckets = IsOrbKind(key_.options) && key_.options.score == Score::kHarris;
+    const size_t room = std::max(most, static_cast<size_t>(kSpeculativeEntries));
+    const bool has_buckets = SelectsTopNPerLevel(key_.options) && key_.options.score == Score::kHarris;
     if (!has_buckets) candidates += most;
     if (has_buckets) {
       level.bucket_room = BucketRoom(level.first_share, most);
       offsets.buckets = AddScratch(size_t{kBins} * level.bucket_room * sizeof(Candidate));
-      offsets.left_over = AddScratch(most * sizeof(Candidate));
-    } else if (IsOrbKind(key_.options)) {
-      offsets.shortlist = AddScratch(room * sizeof(Listed));
-      offsets.listed_keys = AddScratch(room * sizeof(uint32_t));
+      offsets.overflow = AddScratch(most * sizeof(Candidate));
+    } else if (SelectsTopNPerLevel(key_.options)) {
+      offsets.shortlist = AddScratch(room * sizeof(ShortlistEntry));
+      offsets.shortlist_keys = AddScratch(room * sizeof(uint32_t));
     } else {
       offsets.shortlist = AddScratch(room * sizeof(Candidate));
     }
@@ -217,28 +218,28 @@ Frame Plan::MakePart(int part) const {
   return made;
 }
 
-Plan::PlacedTail Plan::MakeTail(const Frame& part, int multiprocessors) {
-  PlacedTail placed;
+Plan::PlacedSmallLevels Plan::MakeSmallLevels(const Frame& part, int multiprocessors) {
+  PlacedSmallLevels placed;
   if (key_.options.pyramid != Pyramid::kCascaded) return placed;
-  const TailPlan plan = PlanTail(part, column_taps_, row_taps_, multiprocessors);
-  placed.tail = plan.tail;
+  const SmallLevelsPlan plan = PlanSmallLevels(part, column_taps_, row_taps_, multiprocessors);
+  placed.small = plan.small;
   placed.columns = AddTable(plan.columns);
   placed.rows = AddTable(plan.rows);
   return placed;
 }
 
-Tail Plan::PlaceTail(const PlanMemory& memory, int part) const {
+SmallLevels Plan::PlaceSmallLevels(const PlanMemory& memory, int part) const {
   const Frame frame = Place(memory, part);
-  Tail tail = tails_[part].tail;
-  tail.column_tables = reinterpret_cast<const uint4*>(memory.tables + tails_[part].columns);
-  tail.row_tables = reinterpret_cast<const uint4*>(memory.tables + tails_[part].rows);
-  for (int l = 0; l < tail.levels; ++l) {
-    const Level& level = frame.level[tail.first + l];
-    tail.level[l].image = level.image;
-    tail.level[l].mask = level.mask;
-    tail.level[l].pitch = level.pitch;
+  SmallLevels small = small_levels_[part].small;
+  small.column_tables = reinterpret_cast<const uint4*>(memory.tables + small_levels_[part].columns);
+  small.row_tables = reinterpret_cast<const uint4*>(memory.tables + small_levels_[part].rows);
+  for (int l = 0; l < small.levels; ++l) {
+    const Level& level = frame.level[small.first + l];
+    small.level[l].image = level.image;
+    small.level[l].mask = level.mask;
+    small.level[l].pitch = level.pitch;
   }
-  return tail;
+  return small;
 }
 
 Frame Plan::Place(const PlanMemory& memory, int part) const {
@@ -254,12 +255,12 @@ Frame Plan::Place(const PlanMemory& memory, int part) const {
     const Offsets& offsets = level_offsets_[l];
     level.image = memory.scratch + offsets.image;
     if (key_.masked) level.mask = memory.scratch + offsets.mask;
-    if (IsOrbKind(key_.options) && key_.options.score == Score::kHarris) {
+    if (SelectsTopNPerLevel(key_.options) && key_.options.score == Score::kHarris) {
       level.buckets = reinterpret_cast<Candidate*>(memory.scratch + offsets.buckets);
-      level.left_over = reinterpret_cast<Candidate*>(memory.scratch + offsets.left_over);
-    } else if (IsOrbKind(key_.options)) {
-      level.listed = reinterpret_cast<Listed*>(memory.scratch + offsets.shortlist);
-      level.listed_keys = reinterpret_cast<uint32_t*>(memory.scratch + offsets.listed_keys);
+      level.overflow = reinterpret_cast<Candidate*>(memory.scratch + offsets.overflow);
+    } else if (SelectsTopNPerLevel(key_.options)) {
+      level.shortlist_entries = reinterpret_cast<ShortlistEntry*>(memory.scratch + offsets.shortlist);
+      level.shortlist_keys = reinterpret_cast<uint32_t*>(memory.scratch + offsets.shortlist_keys);
     } else {
       level.shortlist = reinterpret_cast<Candidate*>(memory.scratch + offsets.shortlist);
     }

@@ -51,23 +51,23 @@ class Plan {
   // Bytes from the first row to the end of the last one's slack.
   size_t image_bytes() const;
 
-  // For detectors that are not of cv::ORB's kind.
-  const std::optional<MapPlan>& map() const { return map_; }
+  // Unless SelectsTopNPerLevel().
+  const std::optional<SelectionPlan>& selection() const { return selection_; }
 
-  // Part p, 0 <= p < key().parts, of a frame of cv::ORB's kind is what can be done of its pyramid and corners when rows
-  // 0..part_end(p)-1 of the image are there, and could not before.
+  // Part p, 0 <= p < key().parts, of a frame, if SelectsTopNPerLevel(), is what can be done of its pyramid and corners
+  // when rows 0..part_end(p)-1 of the image are there, and could not before.
   int part_end(int part) const;
 
   // The frame with all pointers set, as of the last part.
   Frame Place(const PlanMemory& memory) const { return Place(memory, key_.parts - 1); }
   Frame Place(const PlanMemory& memory, int part) const;
 
-  // The levels of a part that BuildTail() makes, likewise.
-  Tail PlaceTail(const PlanMemory& memory, int part) const;
+  // The levels of a part that BuildSmallLevels() makes, likewise.
+  SmallLevels PlaceSmallLevels(const PlanMemory& memory, int part) const;
 
  private:
-  struct PlacedTail {
-    Tail tail{};                   // without pointers
+  struct PlacedSmallLevels {
+    SmallLevels small{};           // without pointers
     size_t columns = 0, rows = 0;  // in tables
   };
 
@@ -87,11 +87,11 @@ class Plan {
   // Blocks of the corner stage for the frame's strips or tiles.
   static void PlanBlocks(Frame* frame);
   Frame MakePart(int part) const;
-  PlacedTail MakeTail(const Frame& part, int multiprocessors);
+  PlacedSmallLevels MakeSmallLevels(const Frame& part, int multiprocessors);
 
   struct Offsets {
-    size_t image = 0, mask = 0, buckets = 0, left_over = 0, shortlist = 0, listed_keys = 0, ranked = 0;  // in scratch
-    size_t columns = 0, steps = 0;                                                                       // in tables
+    size_t image = 0, mask = 0, buckets = 0, overflow = 0, shortlist = 0, shortlist_keys = 0, ranked = 0;  // in scratch
+    size_t columns = 0, steps = 0;                                                                         // in tables
     size_t result = 0, descriptors = 0;  // in the result
   };
   PlanKey key_;
@@ -101,9 +101,9 @@ class Plan {
   size_t candidates_offset_ = 0;
   size_t disc_offset_ = 0;
   size_t pattern_offset_ = 0;
-  std::optional<MapPlan> map_;
+  std::optional<SelectionPlan> selection_;
   AxisTaps column_taps_[kMaxLevels], row_taps_[kMaxLevels];
-  std::vector<PlacedTail> tails_;  // of each part
+  std::vector<PlacedSmallLevels> small_levels_;  // of each part
   std::vector<uint8_t> tables_;
   size_t scratch_bytes_ = 0;
   size_t result_bytes_ = 0;

@@ -78,10 +78,10 @@ int Plan::StripsIn(const Level& level, int rows) const {
   const int tested = frame_.corners == CornerBlocks::kStrips  ? frame_.strip_steps * tiling.step_rows
                      : frame_.corners == CornerBlocks::kTiles ? tiling.tile_rows
                                                               : tiling.quick_tile_rows;
-  const int answered = tested - 2;  // rows of a strip
-  const int all = DivideUp(std::max(level.height - 2 * border, 0), answered);
-  const int room = rows - border - tiling.reach - 1;  // for answered rows, and one more
-  const int down = rows == level.height ? all : std::min(std::max(room, 0) / answered, all);
+  const int owned = tested - 2;  // rows of a strip
+  const int all = DivideUp(std::max(level.height - 2 * border, 0), owned);
+  const int room = rows - border - tiling.reach - 1;  // for owned rows, and one more
+  const int down = rows == level.height ? all : std::min(std::max(room, 0) / owned, all);
   return level.strips_x * down;
 }
 

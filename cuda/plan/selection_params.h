@@ -1,5 +1,5 @@
-// What the stages of one frame share beyond Frame when the detector is not of cv::ORB's kind (IsOrbKind()). Pointers
-// are device addresses.
+// What the stages of one frame share beyond Frame when the detector selects otherwise than SelectsTopNPerLevel().
+// Pointers are device addresses.
 #ifndef GLINT_CUDA_PLAN_SELECTION_PARAMS_H_
 #define GLINT_CUDA_PLAN_SELECTION_PARAMS_H_
 
@@ -12,7 +12,7 @@
 namespace glint::cuda {
 
 // Where the corner stage leaves what survived suppression.
-enum class Sink {
+enum class CornerOutput {
   kList,        // in the candidates
   kImageCells,  // in the cells of the image that they fall in, of which each keeps its best (Selection::kGrid)
   kLevelCells,  // in the cells of their level, likewise (Selection::kPyca)
@@ -29,23 +29,23 @@ GLINT_HD inline uint32_t PositionOf(uint64_t entry) { return ~static_cast<uint32
 inline constexpr int kRankBits = 11;         // of the ranking's bins
 inline constexpr uint32_t kBucketRoom = 64;  // of a bin's entries
 
-// What is to be ranked if that is not cells: in MapFrame::buckets and, where these have no room, the levels'
+// What is to be ranked if that is not cells: in SelectionParams::buckets and, where these have no room, the levels'
 // shortlists.
-struct MapList {
+struct BucketCounts {
   uint32_t count[kMaxLevels];  // of the shortlists
   uint32_t greatest;           // OrderedKey of the level's greatest Harris measure, if it is positive; else 0
-  alignas(32) uint32_t of_bin[1 << kRankBits];  // entries of the bins, see MapFrame::spread
+  alignas(32) uint32_t of_bin[1 << kRankBits];  // entries of the bins, see SelectionParams::spread
 };
 
 // Written with atomics, as Counters.
-struct MapCounters {
-  uint32_t edges[kMaxLevels];  // of the levels, see MapFrame::edges; zero between frames
-  // Frames take turns, 0 and 1: each has cells and a list of its own, which the corner stage of the one before clears.
-  // The corner stage reads next_turn and sets turn to it; the last stage that needs them does the opposite.
-  uint32_t turn;
-  uint32_t next_turn;
-  uint32_t blocks_done;  // of the corner stage with MapFrame::ranks_at_once; zero between frames
-  MapList list[2];
+struct SelectionCounters {
+  uint32_t boundary[kMaxLevels];  // of the levels, see SelectionParams::boundary; zero between frames
+  // Double buffer: frames alternate between 0 and 1, each with cells and a list that the corner stage before clears.
+  // The corner stage reads next_buffer and sets `buffer` to it; the last stage that needs them does the opposite.
+  uint32_t buffer;
+  uint32_t next_buffer;
+  uint32_t blocks_done;  // of the corner stage with SelectionParams::ranks_in_last_block; zero between frames
+  BucketCounts list[2];
 };
 
 // x / cell is the high word of x * CellReciprocal(cell), for x < 2^14 and cell <= 2^9: the product is too large by less
@@ -54,20 +54,20 @@ GLINT_HD inline uint32_t CellReciprocal(int cell) {
   return cell == 1 ? 0 : static_cast<uint32_t>((uint64_t{1} << 32) / static_cast<uint32_t>(cell) + 1);
 }
 
-struct MapLevel {
+struct LevelParams {
   // Tiles of the corner stage: the numbers of all levels follow each other.
   int first_tile;
   int tiles_x;
   int tile_x0;  // leftmost column tested
   int tile_y0;
-  // Cells that a corner of this level falls in: of the level for Sink::kLevelCells, else of the image.
+  // Cells that a corner of this level falls in: of the level for CornerOutput::kLevelCells, else of the image.
   int first_cell;
   int cells_x;
   uint32_t cell_width_reciprocal;  // see CellReciprocal()
   uint32_t cell_height_reciprocal;
-  int pieces_x;  // cells across that a tile may touch, if the corner stage tells all of a tile's apart; else 0
+  int tile_cells_x;  // cells across that a tile may touch, if the corner stage tells all of a tile's apart; else 0
 
-  uint32_t first_edge;  // see MapFrame::edges
+  uint32_t first_boundary;  // see SelectionParams::boundary
 
   // Integral image in bands of kBandRows rows. sums: of the pixels at or above and left of each, in its band;
   // bands: of those in the bands above. Null without Descriptor::kBfrost.
@@ -79,25 +79,26 @@ struct MapLevel {
 inline constexpr int kBandRows = 16;
 
 // Cells of a tile that the corner stage tells apart, and of an image that it ranks at once.
-inline constexpr int kMostPieces = 128;
-inline constexpr int kMostAtOnce = 512;
+inline constexpr int kMaxTileCells = 128;
+inline constexpr int kMaxLastBlockCells = 512;
 // Where cells are told apart; up to it, the rings of what matters in a tile lie within the columns that it tests.
-inline constexpr int kMaxPieceRadius = 1;  // of suppression
+inline constexpr int kMaxTileCellRadius = 1;  // of suppression
 
 inline constexpr uint32_t kKeyOfOne = 0xbf800000;  // OrderedKey() of 1.0
 
 // Keys of candidates are OrderedKey()s of floats: Harris measures, or integer scores times key_scale, a power of 2 that
 // brings them below 1, where HarrisBin() tells them apart.
-struct MapFrame {
-  Sink sink;
+struct SelectionParams {
+  CornerOutput output;
   Pyramid pyramid;
   Score score;
-  bool is_dense;      // CornerTest::kEveryPixel
-  bool ranks;         // without a cut of the candidates first
-  bool cut_by_level;  // else by image
-  // The corner stage's last block ranks, without RankMap(): what the options and the image allow, and for this launch.
-  bool may_rank_at_once, ranks_at_once;
-  bool in_pieces;  // some level's MapLevel::pieces_x is not 0
+  bool is_dense;            // CornerTest::kEveryPixel
+  bool ranks;               // without a cut of the candidates first
+  bool threshold_by_level;  // else by image
+  // The corner stage's last block ranks, without RankCells(): what the options and the image allow, and for this
+  // launch.
+  bool may_rank_in_last_block, ranks_in_last_block;
+  bool by_tile_cells;  // some level's LevelParams::tile_cells_x is not 0
   int tiles;
   int max_arc;
   int arc_length;
@@ -115,7 +116,7 @@ struct MapFrame {
   int spread;
   float key_scale;
   uint32_t cell_count;
-  uint32_t list_words;  // of MapList, that are used
+  uint32_t list_words;  // of BucketCounts, that are used
   int bands;            // of the integral images of all levels
 
   // Dense Harris.
@@ -129,12 +130,12 @@ struct MapFrame {
   const uint8_t* harris_image;  // level 0, or its smoothed copy
   uint8_t* smooth;              // null if it is not smoothed
 
-  MapCounters* counters;
-  uint64_t* cells;             // CellEntry()s, 0: empty; cell_count for each turn
-  Candidate* edges;            // in the bin in which the cut of their level falls
+  SelectionCounters* counters;
+  uint64_t* cells;             // CellEntry()s, 0: empty; cell_count for each buffer
+  Candidate* boundary;         // in the bin in which the cut of their level falls
   Candidate* buckets;          // kBucketRoom for each of the ranking's bins; not for image cells and cuts by level
   const BfrostRegion* bfrost;  // of pattern half h, region i: at element h * kBfrostRegions + i
-  MapLevel level[kMaxLevels];
+  LevelParams level[kMaxLevels];
 };
 
 }  // namespace glint::cuda

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "cuda/map_stages.h"
+#include "cuda/stages.h"
 #include "features/bfrost.h"
 #include "features/math.h"
 
@@ -16,14 +16,14 @@ constexpr size_t kAlignment = 256;
 
 size_t RoundUp(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
-Sink SinkOf(const DetectorOptions& options) {
+CornerOutput OutputOf(const DetectorOptions& options) {
   switch (options.selection) {
     case Selection::kGrid:
-      return Sink::kImageCells;
+      return CornerOutput::kImageCells;
     case Selection::kPyca:
-      return Sink::kLevelCells;
+      return CornerOutput::kLevelCells;
     default:
-      return Sink::kList;
+      return CornerOutput::kList;
   }
 }
 
@@ -65,7 +65,7 @@ float KeyScale(const DetectorOptions& options) {
 
 }  // namespace
 
-size_t MaxMapCorners(const DetectorOptions& options, const PyramidPlan& plan, int index) {
+size_t MaxCornersOfLevel(const DetectorOptions& options, const PyramidPlan& plan, int index) {
   const LevelPlan& level = plan.level[index];
   const int border = options.corner_test == CornerTest::kEveryPixel ? options.edge_threshold
                                                                     : std::max(options.edge_threshold, kFastRadius);
@@ -84,29 +84,29 @@ size_t MaxMapCorners(const DetectorOptions& options, const PyramidPlan& plan, in
   }
 }
 
-size_t MapPlan::AddState(size_t bytes) {
+size_t SelectionPlan::AddState(size_t bytes) {
   const size_t offset = state_bytes_;
   state_bytes_ = RoundUp(offset + bytes, kAlignment);
   return offset;
 }
 
-MapPlan::MapPlan(const DetectorOptions& options, const Frame& frame, int multiprocessors, const AddScratch& add_scratch,
-                 const AddTable& add_table) {
-  map_.sink = SinkOf(options);
-  map_.pyramid = options.pyramid;
-  map_.score = options.score;
-  map_.is_dense = options.corner_test == CornerTest::kEveryPixel;
-  map_.cut_by_level = options.selection == Selection::kTopN;
-  map_.max_arc = options.max_arc;
-  map_.arc_length = options.arc_length;
-  map_.radius = options.suppression_radius;
-  map_.reach = options.aggregation_window / 2;
-  map_.wanted = static_cast<uint32_t>(options.max_features);
-  map_.key_scale = KeyScale(options);
+SelectionPlan::SelectionPlan(const DetectorOptions& options, const Frame& frame, int multiprocessors,
+                             const AddScratch& add_scratch, const AddTable& add_table) {
+  params_.output = OutputOf(options);
+  params_.pyramid = options.pyramid;
+  params_.score = options.score;
+  params_.is_dense = options.corner_test == CornerTest::kEveryPixel;
+  params_.threshold_by_level = options.selection == Selection::kTopN;
+  params_.max_arc = options.max_arc;
+  params_.arc_length = options.arc_length;
+  params_.radius = options.suppression_radius;
+  params_.reach = options.aggregation_window / 2;
+  params_.wanted = static_cast<uint32_t>(options.max_features);
+  params_.key_scale = KeyScale(options);
   // Harris measures replace the keys that the first ranking used.
-  response_scale_ = options.ranking == Ranking::kHarris ? 1 : 1 / map_.key_scale;
-  counters_offset_ = AddState(sizeof(MapCounters));
-  if (map_.is_dense) {
+  response_scale_ = options.ranking == Ranking::kHarris ? 1 : 1 / params_.key_scale;
+  counters_offset_ = AddState(sizeof(SelectionCounters));
+  if (params_.is_dense) {
     PlanDense(options, frame, multiprocessors, add_scratch);
   } else {
     PlanTiles(options, frame);
@@ -114,21 +114,21 @@ MapPlan::MapPlan(const DetectorOptions& options, const Frame& frame, int multipr
   PlanCells(options, frame);
   PlanRanking(options, frame, add_scratch);
   if (options.descriptor == Descriptor::kBfrost) PlanIntegrals(options, frame, add_scratch, add_table);
-  const bool in_buckets = map_.sink != Sink::kImageCells && (map_.ranks || !map_.cut_by_level);
+  const bool in_buckets = params_.output != CornerOutput::kImageCells && (params_.ranks || !params_.threshold_by_level);
   // What is left by a cut has much the same scores.
-  map_.spread = map_.ranks ? 0 : 3;
-  map_.list_words = (in_buckets ? sizeof(MapList) : offsetof(MapList, of_bin)) / sizeof(uint32_t);
+  params_.spread = params_.ranks ? 0 : 3;
+  params_.list_words = (in_buckets ? sizeof(BucketCounts) : offsetof(BucketCounts, of_bin)) / sizeof(uint32_t);
   if (in_buckets) buckets_offset_ = add_scratch((size_t{kBucketRoom} << kRankBits) * sizeof(Candidate));
 }
 
-void MapPlan::PlanTiles(const DetectorOptions& options, const Frame& frame) {
-  const MapTiling tiling = GetMapTiling(options.suppression_radius);
+void SelectionPlan::PlanTiles(const DetectorOptions& options, const Frame& frame) {
+  const BoundedTiling tiling = GetBoundedTiling(options.suppression_radius);
   const int border = std::max(options.edge_threshold, kFastRadius);
   const int radius = options.suppression_radius;
   for (int l = 0; l < frame.levels; ++l) {
     const Level& level = frame.level[l];
-    MapLevel& tiles = map_.level[l];
-    tiles.first_tile = map_.tiles;
+    LevelParams& tiles = params_.level[l];
+    tiles.first_tile = params_.tiles;
     tiles.tile_x0 = (border - tiling.margin_x) & ~(tiling.alignment - 1);
     tiles.tile_y0 = border - radius;
     tiles.tiles_x = 1;
@@ -136,21 +136,21 @@ void MapPlan::PlanTiles(const DetectorOptions& options, const Frame& frame) {
     const int rows = level.height - 2 * border;
     if (level.width > 2 * border && rows > 0) {
       tiles.tiles_x = DivideUp(columns, tiling.width - 2 * tiling.margin_x);
-      map_.tiles += tiles.tiles_x * DivideUp(rows, tiling.height - 2 * radius);
+      params_.tiles += tiles.tiles_x * DivideUp(rows, tiling.height - 2 * radius);
     }
     // The corner stage runs in any case, if only to clear counters.
-    if (l == 0) map_.tiles = std::max(map_.tiles, 1);
+    if (l == 0) params_.tiles = std::max(params_.tiles, 1);
   }
 }
 
-void MapPlan::PlanCells(const DetectorOptions& options, const Frame& frame) {
-  if (map_.sink == Sink::kList) return;
+void SelectionPlan::PlanCells(const DetectorOptions& options, const Frame& frame) {
+  if (params_.output == CornerOutput::kList) return;
   size_t cells = 0;
   const Shape image = {frame.level[0].width, frame.level[0].height};
-  const MapTiling tiling = GetMapTiling(options.suppression_radius);
+  const BoundedTiling tiling = GetBoundedTiling(options.suppression_radius);
   for (int l = 0; l < frame.levels; ++l) {
-    MapLevel& level = map_.level[l];
-    const bool by_level = map_.sink == Sink::kLevelCells;
+    LevelParams& level = params_.level[l];
+    const bool by_level = params_.output == CornerOutput::kLevelCells;
     const Shape shape = by_level ? Shape{frame.level[l].width, frame.level[l].height} : image;
     const float scale = by_level ? frame.level[l].scale : 1.0f;
     if (shape.width == 0) continue;
@@ -161,67 +161,68 @@ void MapPlan::PlanCells(const DetectorOptions& options, const Frame& frame) {
     level.cells_x = DivideUp(shape.width, cell_width);
     level.first_cell = by_level ? static_cast<int>(cells) : 0;
     const float to_cells = by_level ? 1.0f : frame.level[l].scale;
-    const int pieces_x = MostCells(tiling.width - 2 * tiling.margin_x, to_cells, cell_width);
-    const int pieces_y = MostCells(tiling.height - 2 * options.suppression_radius, to_cells, cell_height);
-    const bool in_pieces = options.score != Score::kHarris && options.suppression_radius <= kMaxPieceRadius &&
-                           pieces_x * pieces_y <= kMostPieces;
-    level.pieces_x = in_pieces ? pieces_x : 0;
-    map_.in_pieces = map_.in_pieces || in_pieces;
+    const int tile_cells_x = MostCells(tiling.width - 2 * tiling.margin_x, to_cells, cell_width);
+    const int tile_cells_y = MostCells(tiling.height - 2 * options.suppression_radius, to_cells, cell_height);
+    const bool by_tile_cells = options.score != Score::kHarris && options.suppression_radius <= kMaxTileCellRadius &&
+                               tile_cells_x * tile_cells_y <= kMaxTileCells;
+    level.tile_cells_x = by_tile_cells ? tile_cells_x : 0;
+    params_.by_tile_cells = params_.by_tile_cells || by_tile_cells;
     if (by_level || l == 0) cells += CellsOf(shape, cell_width, cell_height);
   }
   cells += cells % 2;  // for vectors of two
-  map_.cell_count = static_cast<uint32_t>(cells);
+  params_.cell_count = static_cast<uint32_t>(cells);
   cells_offset_ = AddState(2 * cells * sizeof(uint64_t));
 }
 
-void MapPlan::PlanRanking(const DetectorOptions& options, const Frame& frame, const AddScratch& add_scratch) {
+void SelectionPlan::PlanRanking(const DetectorOptions& options, const Frame& frame, const AddScratch& add_scratch) {
   const PyramidPlan plan = PlanPyramid(options, {frame.level[0].width, frame.level[0].height});
   size_t candidates = 0;
   for (int l = 0; l < frame.levels; ++l) {
-    map_.level[l].first_edge = static_cast<uint32_t>(candidates);
-    if (frame.level[l].width > 0) candidates += MaxMapCorners(options, plan, l);
+    params_.level[l].first_boundary = static_cast<uint32_t>(candidates);
+    if (frame.level[l].width > 0) candidates += MaxCornersOfLevel(options, plan, l);
   }
   // What levels' cells and dense Harris bring goes straight to the ranking's buckets.
-  map_.ranks = map_.sink != Sink::kList || map_.is_dense;
-  map_.may_rank_at_once = map_.sink == Sink::kImageCells && options.score != Score::kHarris &&
-                          options.orientation == Orientation::kNone && options.descriptor != Descriptor::kBfrost &&
-                          map_.cell_count <= std::min<uint32_t>(map_.wanted, kMostAtOnce);
-  if (!map_.ranks && map_.cut_by_level) edges_offset_ = add_scratch(candidates * sizeof(Candidate));
-  map_.most = map_.sink == Sink::kImageCells ? map_.cell_count : static_cast<uint32_t>(candidates);
+  params_.ranks = params_.output != CornerOutput::kList || params_.is_dense;
+  params_.may_rank_in_last_block = params_.output == CornerOutput::kImageCells && options.score != Score::kHarris &&
+                                   options.orientation == Orientation::kNone &&
+                                   options.descriptor != Descriptor::kBfrost &&
+                                   params_.cell_count <= std::min<uint32_t>(params_.wanted, kMaxLastBlockCells);
+  if (!params_.ranks && params_.threshold_by_level) boundary_offset_ = add_scratch(candidates * sizeof(Candidate));
+  params_.most = params_.output == CornerOutput::kImageCells ? params_.cell_count : static_cast<uint32_t>(candidates);
   // The levels share the bins.
-  map_.level_bits = kRankBits;
-  for (int slots = 1; slots < frame.levels; slots *= 2) --map_.level_bits;
+  params_.level_bits = kRankBits;
+  for (int slots = 1; slots < frame.levels; slots *= 2) --params_.level_bits;
   // Integer scores span few octaves, measures many.
   const int octave_bits = options.score == Score::kHarris ? 5 : 3;
   constexpr int kMantissaBits = 23;
-  map_.rank_shift = kMantissaBits + octave_bits - map_.level_bits;
+  params_.rank_shift = kMantissaBits + octave_bits - params_.level_bits;
   constexpr int kScoreBits = 8;
-  map_.by_score =
-      options.score == Score::kMaxThreshold && map_.sink != Sink::kLevelCells && map_.level_bits >= kScoreBits;
-  if (!map_.by_score) return;
-  map_.per_score = 1 / map_.key_scale;
-  map_.tie_bits = map_.level_bits - kScoreBits;
-  while (frame.level[0].height > 1 << (map_.tie_shift + map_.tie_bits)) ++map_.tie_shift;
+  params_.by_score = options.score == Score::kMaxThreshold && params_.output != CornerOutput::kLevelCells &&
+                     params_.level_bits >= kScoreBits;
+  if (!params_.by_score) return;
+  params_.per_score = 1 / params_.key_scale;
+  params_.tie_bits = params_.level_bits - kScoreBits;
+  while (frame.level[0].height > 1 << (params_.tie_shift + params_.tie_bits)) ++params_.tie_shift;
 }
 
-void MapPlan::PlanDense(const DetectorOptions& options, const Frame& frame, int multiprocessors,
-                        const AddScratch& add_scratch) {
+void SelectionPlan::PlanDense(const DetectorOptions& options, const Frame& frame, int multiprocessors,
+                              const AddScratch& add_scratch) {
   const Level& level = frame.level[0];
-  map_.block_radius = options.harris_block / 2;
-  map_.harris_k = options.harris_k;
-  map_.harris_scale4 = HarrisScale4(options.harris_block);
-  map_.response_threshold = options.response_threshold;
-  map_.is_fraction = options.threshold_unit == ThresholdUnit::kFractionOfMax;
-  const DenseTiling tiling = GetDenseTiling(level.width, map_.block_radius, map_.radius);
-  map_.strips_x = tiling.strips_x;
-  map_.strip_rows = StripRows(tiling, level.height, multiprocessors);
-  map_.tiles = tiling.strips_x * DivideUp(level.height, tiling.warps * map_.strip_rows);
+  params_.block_radius = options.harris_block / 2;
+  params_.harris_k = options.harris_k;
+  params_.harris_scale4 = HarrisScale4(options.harris_block);
+  params_.response_threshold = options.response_threshold;
+  params_.is_fraction = options.threshold_unit == ThresholdUnit::kFractionOfMax;
+  const DenseTiling tiling = GetDenseTiling(level.width, params_.block_radius, params_.radius);
+  params_.strips_x = tiling.strips_x;
+  params_.strip_rows = StripRows(tiling, level.height, multiprocessors);
+  params_.tiles = tiling.strips_x * DivideUp(level.height, tiling.warps * params_.strip_rows);
   smooth_ = options.smooth;
   if (smooth_) smooth_offset_ = add_scratch(static_cast<size_t>(level.pitch) * level.height);
 }
 
-void MapPlan::PlanIntegrals(const DetectorOptions& options, const Frame& frame, const AddScratch& add_scratch,
-                            const AddTable& add_table) {
+void SelectionPlan::PlanIntegrals(const DetectorOptions& options, const Frame& frame, const AddScratch& add_scratch,
+                                  const AddTable& add_table) {
   integrals_ = true;
   // From where a page of the device's memory begins: in some other places describing takes 2 us longer, by measurement.
   constexpr size_t kPage = size_t{1} << 21;
@@ -233,32 +234,32 @@ void MapPlan::PlanIntegrals(const DetectorOptions& options, const Frame& frame, 
   bfrost_offset_ = add_table(table);
   for (int l = 0; l < frame.levels; ++l) {
     const Level& level = frame.level[l];
-    MapLevel& integral = map_.level[l];
-    integral.first_band = map_.bands;
+    LevelParams& integral = params_.level[l];
+    integral.first_band = params_.bands;
     if (level.width == 0) continue;
     const int bands = DivideUp(level.height, kBandRows);
     integral.integral_pitch = static_cast<int>(RoundUp(static_cast<size_t>(level.width), 4));
     const size_t row_bytes = integral.integral_pitch * sizeof(uint32_t);
     sums_offset_[l] = add_scratch(row_bytes * level.height);
     bands_offset_[l] = add_scratch(row_bytes * bands);
-    map_.bands += bands;
+    params_.bands += bands;
   }
 }
 
-MapFrame MapPlan::Place(const Frame& frame, uint8_t* scratch, uint8_t* tables, uint8_t* state) const {
-  MapFrame map = map_;
-  map.counters = reinterpret_cast<MapCounters*>(state + counters_offset_);
-  map.cells = reinterpret_cast<uint64_t*>(state + cells_offset_);
-  map.edges = reinterpret_cast<Candidate*>(scratch + edges_offset_);
-  map.buckets = reinterpret_cast<Candidate*>(scratch + buckets_offset_);
-  map.bfrost = reinterpret_cast<const BfrostRegion*>(tables + bfrost_offset_);
-  map.smooth = smooth_ ? scratch + smooth_offset_ : nullptr;
-  map.harris_image = smooth_ ? map.smooth : frame.level[0].image;
+SelectionParams SelectionPlan::Place(const Frame& frame, uint8_t* scratch, uint8_t* tables, uint8_t* state) const {
+  SelectionParams params = params_;
+  params.counters = reinterpret_cast<SelectionCounters*>(state + counters_offset_);
+  params.cells = reinterpret_cast<uint64_t*>(state + cells_offset_);
+  params.boundary = reinterpret_cast<Candidate*>(scratch + boundary_offset_);
+  params.buckets = reinterpret_cast<Candidate*>(scratch + buckets_offset_);
+  params.bfrost = reinterpret_cast<const BfrostRegion*>(tables + bfrost_offset_);
+  params.smooth = smooth_ ? scratch + smooth_offset_ : nullptr;
+  params.harris_image = smooth_ ? params.smooth : frame.level[0].image;
   for (int l = 0; integrals_ && l < frame.levels; ++l) {
-    map.level[l].sums = reinterpret_cast<uint32_t*>(scratch + sums_offset_[l]);
-    map.level[l].bands = reinterpret_cast<uint32_t*>(scratch + bands_offset_[l]);
+    params.level[l].sums = reinterpret_cast<uint32_t*>(scratch + sums_offset_[l]);
+    params.level[l].bands = reinterpret_cast<uint32_t*>(scratch + bands_offset_[l]);
   }
-  return map;
+  return params;
 }
 
 }  // namespace glint::cuda

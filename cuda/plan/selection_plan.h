@@ -1,4 +1,5 @@
-// The part of a Plan that detectors not of cv::ORB's kind (IsOrbKind()) need beside it: MapFrame and its memory.
+// The part of a Plan that detectors need that select otherwise than SelectsTopNPerLevel(), beside it: SelectionParams
+// and its memory.
 #ifndef GLINT_CUDA_PLAN_SELECTION_PLAN_H_
 #define GLINT_CUDA_PLAN_SELECTION_PLAN_H_
 
@@ -15,17 +16,17 @@
 namespace glint::cuda {
 
 // The most corners of level `index` that can reach its shortlist; `plan` is PlanPyramid()'s for the image.
-size_t MaxMapCorners(const DetectorOptions& options, const PyramidPlan& plan, int index);
+size_t MaxCornersOfLevel(const DetectorOptions& options, const PyramidPlan& plan, int index);
 
-class MapPlan {
+class SelectionPlan {
  public:
   // Memory is asked for in bytes; the result is an offset.
   using AddScratch = std::function<size_t(size_t bytes)>;
   using AddTable = std::function<size_t(const std::vector<uint8_t>& table)>;
 
   // `frame`: with its levels' shapes and scales. `multiprocessors`: how many it runs on.
-  MapPlan(const DetectorOptions& options, const Frame& frame, int multiprocessors, const AddScratch& add_scratch,
-          const AddTable& add_table);
+  SelectionPlan(const DetectorOptions& options, const Frame& frame, int multiprocessors, const AddScratch& add_scratch,
+                const AddTable& add_table);
 
   // Device memory of the plan's own that is zero before its first frame.
   size_t state_bytes() const { return state_bytes_; }
@@ -34,7 +35,7 @@ class MapPlan {
   float response_scale() const { return response_scale_; }
 
   // `frame`: placed.
-  MapFrame Place(const Frame& frame, uint8_t* scratch, uint8_t* tables, uint8_t* state) const;
+  SelectionParams Place(const Frame& frame, uint8_t* scratch, uint8_t* tables, uint8_t* state) const;
 
  private:
   void PlanTiles(const DetectorOptions& options, const Frame& frame);
@@ -46,7 +47,7 @@ class MapPlan {
                      const AddTable& add_table);
   size_t AddState(size_t bytes);
 
-  MapFrame map_{};  // without pointers
+  SelectionParams params_{};  // without pointers
   float response_scale_ = 1;
   bool smooth_ = false;
   bool integrals_ = false;
@@ -54,7 +55,7 @@ class MapPlan {
   // In the state.
   size_t counters_offset_ = 0, cells_offset_ = 0;
   // In scratch.
-  size_t edges_offset_ = 0, buckets_offset_ = 0, smooth_offset_ = 0, sums_offset_[kMaxLevels] = {},
+  size_t boundary_offset_ = 0, buckets_offset_ = 0, smooth_offset_ = 0, sums_offset_[kMaxLevels] = {},
          bands_offset_[kMaxLevels] = {};
   size_t bfrost_offset_ = 0;  // in tables
 };

@@ -7,7 +7,7 @@ namespace glint::cuda {
 namespace {
 
 constexpr int kMostShared = 48 * 1024;
-// Input rows that a thread of a tail may have of the first level: with more, a launch of its own is faster.
+// Input rows that a thread may have of the first level: with more, a launch of its own is faster.
 constexpr int kMostSteps = 12;
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
@@ -70,15 +70,15 @@ void Append(std::vector<uint8_t>* bytes, const T& value) {
   bytes->insert(bytes->end(), from, from + sizeof(value));
 }
 
-// Tiles of a tail, and what a launch costs: input rows of a thread, then words of a block.
+// Tiles of the small levels, and what a launch costs: input rows of a thread, then words of a block.
 struct Tiling {
   std::vector<std::vector<Span>> columns, rows;
-  Tail tail{};
+  SmallLevels small{};
   int64_t cost = kNever;
 };
 
-Tiling DivideTail(const Level* levels, const AxisTaps* columns, const AxisTaps* rows, int count, int tiles_x,
-                  int tiles_y) {
+Tiling DivideSmallLevels(const Level* levels, const AxisTaps* columns, const AxisTaps* rows, int count, int tiles_x,
+                         int tiles_y) {
   std::vector<int> first_column(count, 0), end_column, first_row, end_row;
   for (int l = 0; l < count; ++l) {
     end_column.push_back(levels[l].width);
@@ -88,16 +88,16 @@ Tiling DivideTail(const Level* levels, const AxisTaps* columns, const AxisTaps* 
   Tiling tiling;
   tiling.columns = DivideAxis(columns, first_column, end_column, tiles_x, kGroup);
   tiling.rows = DivideAxis(rows, first_row, end_row, tiles_y, 1);
-  Tail& tail = tiling.tail;
-  tail.tiles_x = tiles_x;
-  tail.tiles_y = tiles_y;
-  const int spans = DivideUp(count * static_cast<int>(sizeof(TailSpan)), 16);
-  tail.column_vectors = tail.row_vectors = spans;
+  SmallLevels& small = tiling.small;
+  small.tiles_x = tiles_x;
+  small.tiles_y = tiles_y;
+  const int spans = DivideUp(count * static_cast<int>(sizeof(SmallLevelSpan)), 16);
+  small.column_vectors = small.row_vectors = spans;
   int64_t rows_made = 0;    // by a thread
   int64_t words_made = 0;   // by the block
   int most_pixels[2] = {};  // of levels in turns
   for (int l = 0; l < count; ++l) {
-    TailLevel& level = tail.level[l];
+    SmallLevel& level = small.level[l];
     int height = 0, steps = 0;
     for (const auto& tile : tiling.columns) {
       level.words = std::max(level.words, DivideUp(tile[l].end - tile[l].start, kGroup));
@@ -106,26 +106,26 @@ Tiling DivideTail(const Level* levels, const AxisTaps* columns, const AxisTaps* 
       height = std::max(height, tile[l].end - tile[l].start);
       steps = std::max(steps, StepsOf(rows[l], tile[l]));
     }
-    if (level.words > kTailBlock || level.words == 0 || height == 0) return tiling;
+    if (level.words > kSmallLevelsThreads || level.words == 0 || height == 0) return tiling;
     level.inverse = 0xffffffffu / static_cast<uint32_t>(level.words);
-    level.steps_per_thread = DivideUp(steps, kTailBlock / level.words);
-    level.columns = tail.column_vectors * 16;
-    level.steps = tail.row_vectors * 16;
-    tail.column_vectors += level.words * static_cast<int>(sizeof(ColumnGroup)) / 16;
-    tail.row_vectors += DivideUp(steps * static_cast<int>(sizeof(RowMix)), 16);
+    level.steps_per_thread = DivideUp(steps, kSmallLevelsThreads / level.words);
+    level.columns = small.column_vectors * 16;
+    level.steps = small.row_vectors * 16;
+    small.column_vectors += level.words * static_cast<int>(sizeof(ColumnGroup)) / 16;
+    small.row_vectors += DivideUp(steps * static_cast<int>(sizeof(RowMix)), 16);
     // Two words beyond the last may be read.
     if (l + 1 < count) most_pixels[l % 2] = std::max(most_pixels[l % 2], DivideUp(4 * level.words * height + 8, 16));
     rows_made += level.steps_per_thread;
     words_made += static_cast<int64_t>(level.words) * steps;
   }
-  tail.row_vectors += kTailBatch / 2;  // padding
-  const int tables = tail.column_vectors + tail.row_vectors;
+  small.row_vectors += kSmallLevelsBatch / 2;  // padding
+  const int tables = small.column_vectors + small.row_vectors;
   for (int l = 0; l < count; ++l) {
-    tail.level[l].steps += tail.column_vectors * 16;
-    tail.level[l].pixels = 16 * (tables + (l % 2 == 0 ? 0 : most_pixels[0]));
+    small.level[l].steps += small.column_vectors * 16;
+    small.level[l].pixels = 16 * (tables + (l % 2 == 0 ? 0 : most_pixels[0]));
   }
-  tail.shared_bytes = 16 * (tables + most_pixels[0] + most_pixels[1]);
-  if (tail.shared_bytes <= kMostShared) tiling.cost = rows_made << 32 | words_made;
+  small.shared_bytes = 16 * (tables + most_pixels[0] + most_pixels[1]);
+  if (small.shared_bytes <= kMostShared) tiling.cost = rows_made << 32 | words_made;
   return tiling;
 }
 
@@ -135,16 +135,16 @@ Tiling ChooseTiling(const Level* levels, const AxisTaps* columns, const AxisTaps
   Tiling best;
   for (int tiles_x = 1; tiles_x <= multiprocessors; ++tiles_x) {
     if (tiles_x > 1 && levels[count - 1].width / tiles_x < 2 * kGroup) break;
-    Tiling tiling = DivideTail(levels, columns, rows, count, tiles_x, multiprocessors / tiles_x);
+    Tiling tiling = DivideSmallLevels(levels, columns, rows, count, tiles_x, multiprocessors / tiles_x);
     if (tiling.cost < best.cost) best = std::move(tiling);
   }
   return best;
 }
 
-void FillTables(const Tiling& tiling, const AxisTaps* columns, const AxisTaps* rows, TailPlan* plan) {
-  const int count = plan->tail.levels;
+void FillTables(const Tiling& tiling, const AxisTaps* columns, const AxisTaps* rows, SmallLevelsPlan* plan) {
+  const int count = plan->small.levels;
   const auto pack = [](const Span& span, int unit) {
-    TailSpan packed{};
+    SmallLevelSpan packed{};
     packed.start = span.start / unit;
     packed.size = DivideUp(span.end - span.start, unit);
     packed.own_start = (span.own_start - span.start) / unit;
@@ -155,19 +155,19 @@ void FillTables(const Tiling& tiling, const AxisTaps* columns, const AxisTaps* r
     const size_t begin = plan->columns.size();
     for (const Span& span : tile) Append(&plan->columns, pack(span, kGroup));
     for (int l = 0; l < count; ++l) {
-      plan->columns.resize(begin + plan->tail.level[l].columns);
+      plan->columns.resize(begin + plan->small.level[l].columns);
       for (int x = tile[l].start; x < tile[l].end; x += kGroup) {
         ColumnGroup group = MakeColumnGroup(columns[l], x, columns[l].At(x));
         if (l > 0) group.word -= tile[l - 1].start / kGroup;
         Append(&plan->columns, group);
       }
     }
-    plan->columns.resize(begin + static_cast<size_t>(plan->tail.column_vectors) * 16);
+    plan->columns.resize(begin + static_cast<size_t>(plan->small.column_vectors) * 16);
   }
   for (const auto& tile : tiling.rows) {
     const size_t begin = plan->rows.size();
     for (int l = 0; l < count; ++l) {
-      TailSpan span = pack(tile[l], 1);
+      SmallLevelSpan span = pack(tile[l], 1);
       const int input = l > 0 ? tile[l - 1].start : 0;
       span.first_step = span.size > 0 ? rows[l].At(tile[l].start) - input : 0;
       span.steps = StepsOf(rows[l], tile[l]);
@@ -175,21 +175,22 @@ void FillTables(const Tiling& tiling, const AxisTaps* columns, const AxisTaps* r
       Append(&plan->rows, span);
     }
     for (int l = 0; l < count; ++l) {
-      plan->rows.resize(begin + plan->tail.level[l].steps - static_cast<size_t>(plan->tail.column_vectors) * 16);
+      plan->rows.resize(begin + plan->small.level[l].steps - static_cast<size_t>(plan->small.column_vectors) * 16);
       std::vector<RowMix> steps(static_cast<size_t>(StepsOf(rows[l], tile[l])), RowMix{-1, 0.0f});
       for (int y = tile[l].start; y < tile[l].end; ++y) {
         steps[rows[l].At(y) - rows[l].At(tile[l].start)] = {y - tile[l].start, static_cast<float>(rows[l].Weight(y))};
       }
       for (const RowMix& step : steps) Append(&plan->rows, step);
     }
-    plan->rows.resize(begin + static_cast<size_t>(plan->tail.row_vectors) * 16);
+    plan->rows.resize(begin + static_cast<size_t>(plan->small.row_vectors) * 16);
   }
 }
 
 }  // namespace
 
-TailPlan PlanTail(const Frame& frame, const AxisTaps* columns, const AxisTaps* rows, int multiprocessors) {
-  TailPlan plan;
+SmallLevelsPlan PlanSmallLevels(const Frame& frame, const AxisTaps* columns, const AxisTaps* rows,
+                                int multiprocessors) {
+  SmallLevelsPlan plan;
   int end = frame.levels;  // levels that vanish are no part of it
   while (end > 1 && frame.level[end - 1].first_row >= frame.level[end - 1].end_row) --end;
   int begin = end;
@@ -200,12 +201,12 @@ TailPlan PlanTail(const Frame& frame, const AxisTaps* columns, const AxisTaps* r
   for (; end - begin >= 2; ++begin) {
     const Level& level = frame.level[begin];
     const auto words = static_cast<int64_t>(DivideUp(level.width, kGroup)) * (level.end_step - level.first_step);
-    if (words > int64_t{kMostSteps} * kTailBlock * multiprocessors) continue;
+    if (words > int64_t{kMostSteps} * kSmallLevelsThreads * multiprocessors) continue;
     const Tiling tiling = ChooseTiling(&level, &columns[begin], &rows[begin], end - begin, multiprocessors);
-    if (tiling.cost == kNever || tiling.tail.level[0].steps_per_thread > kMostSteps) continue;
-    plan.tail = tiling.tail;
-    plan.tail.first = begin;
-    plan.tail.levels = end - begin;
+    if (tiling.cost == kNever || tiling.small.level[0].steps_per_thread > kMostSteps) continue;
+    plan.small = tiling.small;
+    plan.small.first = begin;
+    plan.small.levels = end - begin;
     FillTables(tiling, &columns[begin], &rows[begin], &plan);
     break;
   }

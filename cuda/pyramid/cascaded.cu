@@ -162,11 +162,11 @@ absl::Status BuildLevel(StreamView stream, const Frame& frame, int index, int mu
   return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the pyramid stage");
 }
 
-absl::Status BuildCascade(StreamView stream, const Frame& frame, const Tail& tail, int multiprocessors) {
-  for (int l = 1; l < (tail.levels > 0 ? tail.first : frame.levels); ++l) {
+absl::Status BuildCascade(StreamView stream, const Frame& frame, const SmallLevels& small, int multiprocessors) {
+  for (int l = 1; l < (small.levels > 0 ? small.first : frame.levels); ++l) {
     GLINT_RETURN_IF_ERROR(BuildLevel(stream, frame, l, multiprocessors));
   }
-  return tail.levels > 0 ? BuildTail(stream, frame, tail) : absl::OkStatus();
+  return small.levels > 0 ? BuildSmallLevels(stream, frame, small) : absl::OkStatus();
 }
 
 }  // namespace glint::cuda

@@ -1,7 +1,7 @@
 // Levels of Pyramid::kHalf: a thread reads 8 x 8 pixels and makes of them 4 x 4, 2 x 2 and 1 pixel of the next three.
-#include "cuda/common/map_device.cuh"
-#include "cuda/map_stages.h"
+#include "cuda/common/append.cuh"
 #include "cuda/runtime/error.h"
+#include "cuda/stages.h"
 
 namespace glint::cuda {
 namespace {

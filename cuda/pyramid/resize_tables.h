@@ -40,11 +40,11 @@ struct alignas(8) RowStep {
   float lower;  // weight of this one
 };
 
-inline constexpr int kTailBlock = 512;  // threads
-inline constexpr int kTailBatch = 6;    // most input rows that a thread asks about at once, an even number
+inline constexpr int kSmallLevelsThreads = 512;  // threads
+inline constexpr int kSmallLevelsBatch = 6;      // most input rows that a thread asks about at once, an even number
 
-// A level of a tail, see below.
-struct TailLevel {
+// A level of SmallLevels, see below.
+struct SmallLevel {
   uint8_t* image;
   uint8_t* mask;
   int pitch;
@@ -58,22 +58,23 @@ struct TailLevel {
 
 // The smallest levels, made by one launch: each block makes its tile of all of them, and beside it what the next level
 // needs of its neighbours' tiles.
-struct Tail {
+struct SmallLevels {
   int first;   // level
-  int levels;  // 0: there is no tail
+  int levels;  // 0: there are none
   int tiles_x;
   int tiles_y;
   int shared_bytes;
-  // A tile column's and a tile row's tables, side by side: TailSpan[levels], then ColumnGroup or RowMix of each level.
+  // A tile column's and a tile row's tables, side by side: SmallLevelSpan[levels], then ColumnGroup or RowMix of each
+  // level.
   const uint4* column_tables;
   const uint4* row_tables;
   int column_vectors;  // of one tile column
   int row_vectors;     // of one tile row
-  TailLevel level[kMaxLevels];
+  SmallLevel level[kMaxLevels];
 };
 
 // What a tile has of a level along an axis, in words (4 columns) or rows.
-struct alignas(16) TailSpan {
+struct alignas(16) SmallLevelSpan {
   int32_t start;
   int32_t size;
   int32_t own_start;  // what it writes, from `start`

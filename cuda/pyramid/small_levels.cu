@@ -9,25 +9,25 @@ namespace glint::cuda {
 namespace {
 
 // Input rows that a thread has loads in flight for: more of global memory, which answers later.
-constexpr int kFirstBatch = kTailBatch;
+constexpr int kFirstBatch = kSmallLevelsBatch;
 constexpr int kBatch = 2;
 
 // What the block has of its tile.
 struct Tile {
   uint8_t* shared;
-  const TailSpan* columns;  // of each level
-  const TailSpan* rows;
+  const SmallLevelSpan* columns;  // of each level
+  const SmallLevelSpan* rows;
 };
 
-// Makes level `l` of the tail from rows of `pitch` words, walking down kBatch input rows at a time.
+// Makes level `l` of the small levels from rows of `pitch` words, walking down kBatch input rows at a time.
 template <int kBatch>
-__device__ __forceinline__ void MakeLevel(const Tail& tail, const Tile& tile, int l, const uint32_t* from, int pitch,
-                                          bool is_mask) {
-  const TailLevel& level = tail.level[l];
+__device__ __forceinline__ void MakeLevel(const SmallLevels& small, const Tile& tile, int l, const uint32_t* from,
+                                          int pitch, bool is_mask) {
+  const SmallLevel& level = small.level[l];
   int word;
   const int strip = Divided(threadIdx.x, level.words, level.inverse, &word);
-  const TailSpan across = tile.columns[l];
-  const TailSpan down = tile.rows[l];
+  const SmallLevelSpan across = tile.columns[l];
+  const SmallLevelSpan down = tile.rows[l];
   int step = strip * level.steps_per_thread;
   const int end = Min(step + level.steps_per_thread, down.steps);
   if (word >= across.size || step >= end) return;
@@ -37,7 +37,7 @@ __device__ __forceinline__ void MakeLevel(const Tail& tail, const Tile& tile, in
   uint8_t* to = (is_mask ? level.mask : level.image) + static_cast<size_t>(down.start) * level.pitch +
                 (across.start + word) * kGroup;
   const bool owns = static_cast<uint32_t>(word - across.own_start) < static_cast<uint32_t>(across.own_size);
-  const bool is_last = l + 1 == tail.levels;
+  const bool is_last = l + 1 == small.levels;
   from += group.word;
 
   struct Window {
@@ -90,45 +90,46 @@ __device__ __forceinline__ void MakeLevel(const Tail& tail, const Tile& tile, in
 }
 
 // Grid: the tiles, z: 0 the image, 1 the mask.
-__global__ void __launch_bounds__(kTailBlock)
-    BuildTailKernel(GLINT_KERNEL_ARGUMENT Tail tail, const uint8_t* image, const uint8_t* mask, int pitch) {
+__global__ void __launch_bounds__(kSmallLevelsThreads)
+    BuildSmallLevelsKernel(GLINT_KERNEL_ARGUMENT SmallLevels small, const uint8_t* image, const uint8_t* mask,
+                           int pitch) {
   AllowSuccessor();
   extern __shared__ uint4 shared[];
-  const uint4* columns = tail.column_tables + blockIdx.x * tail.column_vectors;
-  const uint4* rows = tail.row_tables + blockIdx.y * tail.row_vectors;
-  for (int i = threadIdx.x; i < tail.column_vectors; i += kTailBlock) CopyAsync16(shared + i, columns + i);
-  for (int i = threadIdx.x; i < tail.row_vectors; i += kTailBlock) {
-    CopyAsync16(shared + tail.column_vectors + i, rows + i);
+  const uint4* columns = small.column_tables + blockIdx.x * small.column_vectors;
+  const uint4* rows = small.row_tables + blockIdx.y * small.row_vectors;
+  for (int i = threadIdx.x; i < small.column_vectors; i += kSmallLevelsThreads) CopyAsync16(shared + i, columns + i);
+  for (int i = threadIdx.x; i < small.row_vectors; i += kSmallLevelsThreads) {
+    CopyAsync16(shared + small.column_vectors + i, rows + i);
   }
   WaitForCopies();
   __syncthreads();
   WaitForPredecessor();
   const bool is_mask = blockIdx.z == 1;
-  const Tile tile = {reinterpret_cast<uint8_t*>(shared), reinterpret_cast<const TailSpan*>(shared),
-                     reinterpret_cast<const TailSpan*>(shared + tail.column_vectors)};
-  MakeLevel<kFirstBatch>(tail, tile, 0, reinterpret_cast<const uint32_t*>(is_mask ? mask : image), pitch / 4, is_mask);
-  for (int l = 1; l < tail.levels; ++l) {
+  const Tile tile = {reinterpret_cast<uint8_t*>(shared), reinterpret_cast<const SmallLevelSpan*>(shared),
+                     reinterpret_cast<const SmallLevelSpan*>(shared + small.column_vectors)};
+  MakeLevel<kFirstBatch>(small, tile, 0, reinterpret_cast<const uint32_t*>(is_mask ? mask : image), pitch / 4, is_mask);
+  for (int l = 1; l < small.levels; ++l) {
     __syncthreads();
-    const TailLevel& before = tail.level[l - 1];
-    MakeLevel<kBatch>(tail, tile, l, reinterpret_cast<const uint32_t*>(tile.shared + before.pixels), before.words,
+    const SmallLevel& before = small.level[l - 1];
+    MakeLevel<kBatch>(small, tile, l, reinterpret_cast<const uint32_t*>(tile.shared + before.pixels), before.words,
                       is_mask);
   }
 }
 
 }  // namespace
 
-absl::Status BuildTail(StreamView stream, const Frame& frame, const Tail& tail) {
-  const Level& before = frame.level[tail.first - 1];
+absl::Status BuildSmallLevels(StreamView stream, const Frame& frame, const SmallLevels& small) {
+  const Level& before = frame.level[small.first - 1];
   KernelLaunch launch;
-  launch.kernel = reinterpret_cast<const void*>(&BuildTailKernel);
-  launch.grid = dim3(tail.tiles_x, tail.tiles_y, before.mask != nullptr ? 2 : 1);
-  launch.block = dim3(kTailBlock);
-  launch.shared_bytes = static_cast<size_t>(tail.shared_bytes);
+  launch.kernel = reinterpret_cast<const void*>(&BuildSmallLevelsKernel);
+  launch.grid = dim3(small.tiles_x, small.tiles_y, before.mask != nullptr ? 2 : 1);
+  launch.block = dim3(kSmallLevelsThreads);
+  launch.shared_bytes = static_cast<size_t>(small.shared_bytes);
   launch.overlaps_predecessor = true;
   const uint8_t* image = before.image;
   const uint8_t* mask = before.mask;
   int pitch = before.pitch;
-  void* arguments[] = {const_cast<Tail*>(&tail), &image, &mask, &pitch};
+  void* arguments[] = {const_cast<SmallLevels*>(&small), &image, &mask, &pitch};
   return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the pyramid stage");
 }
 

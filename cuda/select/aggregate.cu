@@ -3,13 +3,13 @@
 //
 // Eight lanes, or two, take a cell. Where the corners of a level can be that fall into the window around this cell's
 // corner, is known: most often in a single cell of the level. So each lane looks through a level or some, and the
-// window's pixels gather in shared memory what it finds there; a pixel is answered for by its strongest corner. No
+// window's pixels gather in shared memory what it finds there; a pixel is owned for by its strongest corner. No
 // order of any kind can be seen in the outcome, and nothing is kept from frame to frame.
-#include "cuda/common/map_device.cuh"
-#include "cuda/map_stages.h"
+#include "cuda/common/append.cuh"
 #include "cuda/runtime/error.h"
-#include "cuda/select/map_bins.cuh"
-#include "cuda/select/map_cells.cuh"
+#include "cuda/select/bins.cuh"
+#include "cuda/select/cells.cuh"
+#include "cuda/stages.h"
 
 namespace glint::cuda {
 namespace {
@@ -115,7 +115,7 @@ __device__ __forceinline__ uint64_t Gather(const Frame& frame, const Grid& grid,
 
 template <int kLanesPerCell>
 __global__ void __launch_bounds__(kThreads)
-    AggregateKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT MapFrame map) {
+    AggregateKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT SelectionParams params) {
   constexpr int kCells = kThreads / kLanesPerCell;
   constexpr int kAtOnce = kLanesPerCell == kFewLanes ? 2 : 1;  // levels of a lane
   extern __shared__ uint32_t windows[];
@@ -123,13 +123,13 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ Grid grids[kMaxLevels];
   const int group = threadIdx.x / kLanesPerCell;
   const int lane = threadIdx.x % kLanesPerCell;
-  const int side = 2 * map.reach + 1;
+  const int side = 2 * params.reach + 1;
   uint32_t* window = windows + group * side * side;
   for (int i = lane; i < side * side; i += kLanesPerCell) window[i] = 0;
   if (lane == 0) survivor[group] = {0, 0};
   if (static_cast<int>(threadIdx.x) < frame.levels) {
     const Level& level = frame.level[threadIdx.x];
-    const MapLevel& cells = map.level[threadIdx.x];
+    const LevelParams& cells = params.level[threadIdx.x];
     grids[threadIdx.x] = {level.scale,
                           1.0f / level.scale,
                           level.width,
@@ -141,18 +141,18 @@ __global__ void __launch_bounds__(kThreads)
   }
   __syncthreads();
   WaitForPredecessor();
-  const uint32_t turn = map.counters->turn;
-  if (blockIdx.x == 0 && threadIdx.x == 0) map.counters->next_turn = turn ^ 1;
+  const uint32_t buffer = params.counters->buffer;
+  if (blockIdx.x == 0 && threadIdx.x == 0) params.counters->next_buffer = buffer ^ 1;
   const uint32_t cell = blockIdx.x * kCells + group;
-  // The other turn's cells are all 0.
-  const uint64_t own = cell < map.cell_count ? map.cells[cell] | map.cells[map.cell_count + cell] : 0;
+  // The other buffer's cells are all 0.
+  const uint64_t own = cell < params.cell_count ? params.cells[cell] | params.cells[params.cell_count + cell] : 0;
   uint64_t best = 0;
   if (own != 0) {
     const uint32_t position = PositionOf(own);
     const float scale = grids[LevelOf(position)].scale;
     const int x = ImagePosition(XOf(position), scale, frame.level[0].width);
     const int y = ImagePosition(YOf(position), scale, frame.level[0].height);
-    const uint64_t* cells = map.cells + turn * map.cell_count;
+    const uint64_t* cells = params.cells + buffer * params.cell_count;
 #pragma unroll 1
     for (int first = lane; first < frame.levels; first += kAtOnce * kLanesPerCell) {
       Look look[kAtOnce];
@@ -161,12 +161,13 @@ __global__ void __launch_bounds__(kThreads)
       for (int i = 0; i < kAtOnce; ++i) {
         const int l = first + i * kLanesPerCell;
         exists[i] = l < frame.levels && grids[l].width > 0;
-        if (exists[i]) look[i] = LookAt(frame, grids[l], cells, x, y, map.reach);
+        if (exists[i]) look[i] = LookAt(frame, grids[l], cells, x, y, params.reach);
       }
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i) {
         if (!exists[i]) continue;
-        const uint64_t found = Gather(frame, grids[first + i * kLanesPerCell], cells, look[i], x, y, map.reach, window);
+        const uint64_t found =
+            Gather(frame, grids[first + i * kLanesPerCell], cells, look[i], x, y, params.reach, window);
         best = found > best ? found : best;
       }
     }
@@ -181,31 +182,31 @@ __global__ void __launch_bounds__(kThreads)
   }
   const unsigned group_lanes = ((1u << kLanesPerCell) - 1) << (threadIdx.x % kWarp / kLanesPerCell * kLanesPerCell);
   const bool survives = (__ballot_sync(kFullWarp, goes_on) & group_lanes) == group_lanes;
-  if (survives && lane == 0) survivor[group] = {PositionOf(own), KeyOf(map, total & ((1u << kTotalShift) - 1))};
+  if (survives && lane == 0) survivor[group] = {PositionOf(own), KeyOf(params, total & ((1u << kTotalShift) - 1))};
   __syncthreads();
   AllowSuccessor();  // not before: its blocks would be placed where there is room now, unevenly
   if (threadIdx.x >= kCells) return;
   const Candidate c = survivor[threadIdx.x];
-  AppendToBucket(frame, map, turn, c.key != 0, c);
+  AppendToBucket(frame, params, buffer, c.key != 0, c);
 }
 
 }  // namespace
 
-absl::Status Aggregate(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors) {
+absl::Status Aggregate(StreamView stream, const Frame& frame, const SelectionParams& params, int multiprocessors) {
   constexpr uint32_t kThreadsPerMultiprocessor = 2048;
-  const int side = 2 * map.reach + 1;
+  const int side = 2 * params.reach + 1;
   const int window_bytes = side * side * static_cast<int>(sizeof(uint32_t));
-  const bool few = map.cell_count * kLanes > multiprocessors * kThreadsPerMultiprocessor &&
+  const bool few = params.cell_count * kLanes > multiprocessors * kThreadsPerMultiprocessor &&
                    kThreads / kFewLanes * window_bytes <= kMostWindowBytes;
   const int cells = kThreads / (few ? kFewLanes : kLanes);  // of a block
   KernelLaunch launch;
   launch.kernel = few ? reinterpret_cast<const void*>(&AggregateKernel<kFewLanes>)
                       : reinterpret_cast<const void*>(&AggregateKernel<kLanes>);
   launch.block = dim3(kThreads);
-  launch.grid = dim3((static_cast<int>(map.cell_count) + cells - 1) / cells);
+  launch.grid = dim3((static_cast<int>(params.cell_count) + cells - 1) / cells);
   launch.shared_bytes = cells * window_bytes;
   launch.overlaps_predecessor = true;
-  void* arguments[] = {const_cast<Frame*>(&frame), const_cast<MapFrame*>(&map)};
+  void* arguments[] = {const_cast<Frame*>(&frame), const_cast<SelectionParams*>(&params)};
   return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the aggregation");
 }
 

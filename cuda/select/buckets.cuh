@@ -1,6 +1,6 @@
 // Where candidates are put that come with the response that ranks them, Harris at every corner: each into a bucket of
 // its level, of which bucket 0 is the best. Counters::histogram counts what a bucket is to hold; what it has no room
-// for is in Level::left_over.
+// for is in Level::overflow.
 #ifndef GLINT_CUDA_SELECT_BUCKETS_CUH_
 #define GLINT_CUDA_SELECT_BUCKETS_CUH_
 

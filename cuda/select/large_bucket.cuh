@@ -15,9 +15,9 @@ class LargeBucket {
         position_bits_(x_bits_ + BitsOf(frame.level[l].height - 1)) {
     const auto room = static_cast<uint32_t>(frame.level[l].bucket_room);
     inside_ = min(memory.SizeOf(bucket), room);
-    others_ = memory.SizeOf(bucket) > room ? memory.left_over : 0;
+    others_ = memory.SizeOf(bucket) > room ? memory.overflow : 0;
     bucket_ = reinterpret_cast<const uint4*>(frame.level[l].buckets + bucket * room);
-    left_over_ = reinterpret_cast<const uint4*>(frame.level[l].left_over);
+    overflow_ = reinterpret_cast<const uint4*>(frame.level[l].overflow);
   }
 
   // A number that is larger the earlier the bucket's corner is in output order, of bits() bits; the lowest
@@ -37,7 +37,7 @@ class LargeBucket {
 #pragma unroll 1
     for (int source = 0; source < 2; ++source) {
       const uint32_t count = source == 0 ? inside_ : others_;
-      const uint4* const corners = source == 0 ? bucket_ : left_over_;
+      const uint4* const corners = source == 0 ? bucket_ : overflow_;
 #pragma unroll 1
       for (uint32_t first = 0; 2 * first < count; first += kAtOnce * kThreads) {
         uint4 both[kAtOnce];
@@ -73,7 +73,7 @@ class LargeBucket {
   uint32_t inside_;
   uint32_t others_;
   const uint4* bucket_;
-  const uint4* left_over_;
+  const uint4* overflow_;
 };
 
 }  // namespace glint::cuda

@@ -1,10 +1,10 @@
-// The final ranking, by a block: places first..end-1 of a level's shortlist, best first.
+// The final ranking, by a block: ranks first..end-1 of a level's shortlist, best first.
 //
-// The block counts the whole shortlist by bins of the key and sums up. That tells which bins its places fall into; it
+// The block counts the whole shortlist by bins of the key and sums up. That tells which bins its ranks fall into; it
 // takes the corners of those alone into shared memory, sorted by bin. A corner then has to be compared with those of
-// its own bin, a handful unless they tie. A bin belongs to the block of its first place, so that others need not look
-// at it and its places are written together; but the corners of a large one are divided, by their index in the
-// shortlist, among the blocks of its places.
+// its own bin, a handful unless they tie. A bin belongs to the block of its first rank, so that others need not look
+// at it and its ranks are written together; but the corners of a large one are divided, by their index in the
+// shortlist, among the blocks of its ranks.
 #ifndef GLINT_CUDA_SELECT_RANK_CUH_
 #define GLINT_CUDA_SELECT_RANK_CUH_
 
@@ -13,11 +13,11 @@
 namespace glint::cuda {
 
 // All threads of the block must call what follows; `level` is the one ranked, `count` the length of its shortlist.
-template <bool kHarrisKeys, bool kOrb, int kThreads>
+template <bool kHarrisKeys, bool kSeparateKeys, int kThreads>
 class LevelRanking {
  public:
-  using Window = cuda::ListWindow<kHarrisKeys, kOrb>;
-  static constexpr int kWindow = kListedPerThread * kThreads;  // entries of a shortlist looked at together
+  using Window = cuda::ListWindow<kHarrisKeys, kSeparateKeys>;
+  static constexpr int kWindow = kEntriesPerThread * kThreads;  // entries of a shortlist looked at together
   static constexpr int kBinsPerThread = kRankBins / kThreads;
 
   __device__ __forceinline__ LevelRanking(const Level& level, uint32_t count, RankMemory& memory)
@@ -34,8 +34,8 @@ class LevelRanking {
     SumBins();
   }
 
-  // How many of the places are those of corners that may stay: all that the bins of the best `share` corners have.
-  __device__ __forceinline__ uint32_t PlacesThatMayStay(uint32_t share) {
+  // How many of the ranks are those of corners that may stay: all that the bins of the best `share` corners have.
+  __device__ __forceinline__ uint32_t RanksThatMayStay(uint32_t share) {
     if constexpr (kHarrisKeys) {
       if (count_ > share) {
 #pragma unroll
@@ -49,7 +49,7 @@ class LevelRanking {
     return count_;
   }
 
-  // memory.begin and .end for places first..end-1. A __syncthreads() must follow.
+  // memory.begin and .end for ranks first..end-1. A __syncthreads() must follow.
   __device__ __forceinline__ void FindBins(uint32_t first, uint32_t end) {
 #pragma unroll
     for (int i = 0; i < kBinsPerThread; ++i) {
@@ -69,10 +69,10 @@ class LevelRanking {
   }
 
   // Fills memory.precedence and .angle with the bins found; memory.taken is zero before.
-  __device__ __forceinline__ void Collect(const Window& head, const Listed (&head_listed)[kListedPerThread],
+  __device__ __forceinline__ void Collect(const Window& head, const ShortlistEntry (&head_entries)[kEntriesPerThread],
                                           uint32_t first, uint32_t end) {
     if (count_ <= kWindow) {
-      CollectWindow(head, head_listed, 0, first, end);
+      CollectWindow(head, head_entries, 0, first, end);
       return;
     }
     CollectWindow(head, nullptr, 0, first, end);
@@ -80,7 +80,7 @@ class LevelRanking {
     __syncthreads();
     for (uint32_t slot = threadIdx.x; slot < memory_.end - memory_.begin; slot += kThreads) {
       const uint64_t key_and_index = memory_.precedence[slot];
-      const Listed listed = ListedAt<kOrb>(level_, static_cast<uint32_t>(key_and_index));
+      const ShortlistEntry listed = ShortlistEntryAt<kSeparateKeys>(level_, static_cast<uint32_t>(key_and_index));
       memory_.precedence[slot] = Precedence({listed.position, static_cast<uint32_t>(key_and_index >> 32)});
       if (memory_.angle[slot] != kNotOwn) memory_.angle[slot] = listed.angle;
     }
@@ -114,8 +114,8 @@ class LevelRanking {
   __device__ __forceinline__ bool RankByAll(uint32_t index, uint32_t first, uint32_t end, Candidate* corner,
                                             float* angle, Rank* rank, bool* is_own) const {
     if (index < count_) {
-      *corner = CornerAt<kOrb>(level_, index);
-      *angle = ListedAt<kOrb>(level_, index).angle;
+      *corner = CornerAt<kSeparateKeys>(level_, index);
+      *angle = ShortlistEntryAt<kSeparateKeys>(level_, index).angle;
       const int bin = BinOf(*corner);
       const uint32_t begin = memory_.above[bin];
       *is_own = IsWanted(begin) && IsOwn(index, begin, EndOf(bin), first, end);
@@ -125,7 +125,7 @@ class LevelRanking {
     for (uint32_t from = 0; from < count_; from += kRankRoom) {
       const uint32_t length = count_ - from < kRankRoom ? count_ - from : kRankRoom;
       for (uint32_t k = threadIdx.x; k < length; k += kThreads) {
-        memory_.precedence[k] = Precedence(CornerAt<kOrb>(level_, from + k));
+        memory_.precedence[k] = Precedence(CornerAt<kSeparateKeys>(level_, from + k));
       }
       __syncthreads();
       for (uint32_t k = 0; *is_own && k < length; ++k) {
@@ -157,8 +157,8 @@ class LevelRanking {
     const uint32_t n = end - begin;
     if (!IsShared(n)) return begin >= first && begin < last;
     const auto offset = static_cast<uint32_t>(static_cast<float>(index) * scale_ * static_cast<float>(n));
-    const uint32_t place = begin + (offset < n ? offset : n - 1);
-    return place >= first && place < last;
+    const uint32_t rank = begin + (offset < n ? offset : n - 1);
+    return rank >= first && rank < last;
   }
 
   // Calls `use` for all windows but the first, of which some are loaded at a time.
@@ -170,7 +170,7 @@ class LevelRanking {
 #pragma unroll
       for (int k = 0; k < kAtATime; ++k) {
         const uint32_t from = first + k * kWindow;
-        if (from + kListedPerThread * threadIdx.x < count_) w[k].Load(level_, from);
+        if (from + kEntriesPerThread * threadIdx.x < count_) w[k].Load(level_, from);
       }
 #pragma unroll
       for (int k = 0; k < kAtATime; ++k) {
@@ -181,33 +181,33 @@ class LevelRanking {
 
   __device__ __forceinline__ void CountWindow(const Window& w, uint32_t first) {
 #pragma unroll
-    for (int j = 0; j < kListedPerThread; ++j) {
-      if (first + kListedPerThread * threadIdx.x + j < count_) atomicAdd(&memory_.above[BinOf(w.corner[j])], 1u);
+    for (int j = 0; j < kEntriesPerThread; ++j) {
+      if (first + kEntriesPerThread * threadIdx.x + j < count_) atomicAdd(&memory_.above[BinOf(w.corner[j])], 1u);
     }
   }
 
   // `listed`: what the window's entries say, or null: then a corner's index is left in place of its position, and 0 in
   // place of its angle. In steps, so that the thread's corners do not wait for each other.
-  __device__ __forceinline__ void CollectWindow(const Window& w, const Listed* listed, uint32_t from, uint32_t first,
-                                                uint32_t end) {
-    int bin[kListedPerThread];
-    uint32_t begin[kListedPerThread];
-    bool wanted[kListedPerThread];
-    uint32_t place[kListedPerThread];
+  __device__ __forceinline__ void CollectWindow(const Window& w, const ShortlistEntry* listed, uint32_t from,
+                                                uint32_t first, uint32_t end) {
+    int bin[kEntriesPerThread];
+    uint32_t begin[kEntriesPerThread];
+    bool wanted[kEntriesPerThread];
+    uint32_t rank[kEntriesPerThread];
 #pragma unroll
-    for (int j = 0; j < kListedPerThread; ++j) {
-      const bool exists = from + kListedPerThread * threadIdx.x + j < count_;
+    for (int j = 0; j < kEntriesPerThread; ++j) {
+      const bool exists = from + kEntriesPerThread * threadIdx.x + j < count_;
       bin[j] = exists ? BinOf(w.corner[j]) : 0;
       begin[j] = memory_.above[bin[j]];
       wanted[j] = exists && IsWanted(begin[j]);
     }
 #pragma unroll
-    for (int j = 0; j < kListedPerThread; ++j) place[j] = wanted[j] ? atomicAdd(&memory_.taken[bin[j]], 1u) : 0;
+    for (int j = 0; j < kEntriesPerThread; ++j) rank[j] = wanted[j] ? atomicAdd(&memory_.taken[bin[j]], 1u) : 0;
 #pragma unroll
-    for (int j = 0; j < kListedPerThread; ++j) {
+    for (int j = 0; j < kEntriesPerThread; ++j) {
       if (!wanted[j]) continue;
-      const uint32_t index = from + kListedPerThread * threadIdx.x + j;
-      const uint32_t slot = begin[j] - memory_.begin + place[j];
+      const uint32_t index = from + kEntriesPerThread * threadIdx.x + j;
+      const uint32_t slot = begin[j] - memory_.begin + rank[j];
       const uint32_t key = w.corner[j].key;
       memory_.precedence[slot] =
           listed != nullptr ? Precedence({listed[j].position, key}) : static_cast<uint64_t>(key) << 32 | index;

@@ -9,11 +9,12 @@ namespace glint::cuda {
 inline constexpr int kRankThreads = 256;
 inline constexpr int kWideRankThreads = 512;  // where shortlists are long
 inline constexpr int kRankBins = 2048;
-inline constexpr int kRankRoom = 2048;      // corners in shared memory
-inline constexpr int kRankPlaces = 1024;    // ranked at once: with their bins they fit, unless many tie
-inline constexpr uint32_t kWholeBin = 128;  // corners of the largest bin that blocks do not share
-inline constexpr int kListedPerThread = 4;  // at a time: a vector
-static_assert(kListedPerThread * kWideRankThreads <= kListedAhead, "read before it is known whether they exist");
+inline constexpr int kRankRoom = 2048;       // corners in shared memory
+inline constexpr int kRanksAtATime = 1024;   // ranked at once: with their bins they fit, unless many tie
+inline constexpr uint32_t kWholeBin = 128;   // corners of the largest bin that blocks do not share
+inline constexpr int kEntriesPerThread = 4;  // at a time: a vector
+static_assert(kEntriesPerThread * kWideRankThreads <= kSpeculativeEntries,
+              "read before it is known whether they exist");
 
 struct RankMemory {
   uint32_t above[kRankBins];  // corners in higher bins; before that, in the bin itself
@@ -24,7 +25,7 @@ struct RankMemory {
   uint64_t precedence[kRankRoom];  // by descending bin
   float angle[kRankRoom];
   uint32_t warp_sum[kWideRankThreads / kWarp];
-  uint32_t may_stay;    // see PlacesThatMayStay()
+  uint32_t may_stay;    // see RanksThatMayStay()
   uint32_t begin, end;  // of the bins in `precedence`
   uint32_t kept_count;
 };
@@ -55,43 +56,44 @@ __device__ __forceinline__ int RankBin(Candidate c, int height) {
 }
 
 // What bins are made of, of a thread's share of some entries of a shortlist: with Harris keys no positions.
-// kOrb: of cv::ORB's kind of detector, else Level::shortlist.
-template <bool kHarrisKeys, bool kOrb>
+// kSeparateKeys: Level::shortlist_entries and their keys apart, else Level::shortlist.
+template <bool kHarrisKeys, bool kSeparateKeys>
 struct ListWindow {
-  Candidate corner[kListedPerThread];
+  Candidate corner[kEntriesPerThread];
 
   __device__ __forceinline__ void Load(const Level& level, uint32_t first) {
-    const uint32_t at = first + kListedPerThread * threadIdx.x;
+    const uint32_t at = first + kEntriesPerThread * threadIdx.x;
     uint4 a{}, b{};
-    if (!kOrb) {
+    if (!kSeparateKeys) {
       a = *reinterpret_cast<const uint4*>(level.shortlist + at);
       b = *reinterpret_cast<const uint4*>(level.shortlist + at + 2);
       corner[0] = {a.x, a.y}, corner[1] = {a.z, a.w}, corner[2] = {b.x, b.y}, corner[3] = {b.z, b.w};
       return;
     }
-    const uint4 keys = *reinterpret_cast<const uint4*>(level.listed_keys + at);
-    if (!kHarrisKeys) a = *reinterpret_cast<const uint4*>(level.listed + at);
-    if (!kHarrisKeys) b = *reinterpret_cast<const uint4*>(level.listed + at + 2);
+    const uint4 keys = *reinterpret_cast<const uint4*>(level.shortlist_keys + at);
+    if (!kHarrisKeys) a = *reinterpret_cast<const uint4*>(level.shortlist_entries + at);
+    if (!kHarrisKeys) b = *reinterpret_cast<const uint4*>(level.shortlist_entries + at + 2);
     corner[0] = {a.x, keys.x}, corner[1] = {a.z, keys.y}, corner[2] = {b.x, keys.z}, corner[3] = {b.z, keys.w};
   }
 };
 
-template <bool kOrb>
-__device__ __forceinline__ Listed ListedAt(const Level& level, uint32_t index) {
-  if (kOrb) return level.listed[index];
+template <bool kSeparateKeys>
+__device__ __forceinline__ ShortlistEntry ShortlistEntryAt(const Level& level, uint32_t index) {
+  if (kSeparateKeys) return level.shortlist_entries[index];
   return {level.shortlist[index].position, -1.0f};
 }
-template <bool kOrb>
+template <bool kSeparateKeys>
 __device__ __forceinline__ Candidate CornerAt(const Level& level, uint32_t index) {
-  if (kOrb) return {level.listed[index].position, level.listed_keys[index]};
+  if (kSeparateKeys) return {level.shortlist_entries[index].position, level.shortlist_keys[index]};
   return level.shortlist[index];
 }
 
 // What the first window's entries of a thread say; there may be fewer.
-template <bool kOrb>
-__device__ __forceinline__ void LoadListed(const Level& level, Listed (&listed)[kListedPerThread]) {
+template <bool kSeparateKeys>
+__device__ __forceinline__ void LoadShortlistEntries(const Level& level, ShortlistEntry (&listed)[kEntriesPerThread]) {
 #pragma unroll
-  for (int j = 0; j < kListedPerThread; ++j) listed[j] = ListedAt<kOrb>(level, kListedPerThread * threadIdx.x + j);
+  for (int j = 0; j < kEntriesPerThread; ++j)
+    listed[j] = ShortlistEntryAt<kSeparateKeys>(level, kEntriesPerThread * threadIdx.x + j);
 }
 
 }  // namespace glint::cuda

@@ -1,5 +1,5 @@
-// The final ranking of corners in buckets (buckets.cuh), by a block: some places of a level, best first. The counters
-// of the level's buckets say which places a bucket's corners have, and a corner has to be compared with those of its
+// The final ranking of corners in buckets (buckets.cuh), by a block: some ranks of a level, best first. The counters
+// of the level's buckets say which ranks a bucket's corners have, and a corner has to be compared with those of its
 // own bucket alone.
 #ifndef GLINT_CUDA_SELECT_RANK_BUCKETS_CUH_
 #define GLINT_CUDA_SELECT_RANK_BUCKETS_CUH_
@@ -8,18 +8,18 @@
 
 namespace glint::cuda {
 
-inline constexpr int kBucketPlaces = 1024;  // ranked at once
-inline constexpr int kDigits = 2048;        // see rank_large.cuh
+inline constexpr int kBucketRanks = 1024;  // ranked at once
+inline constexpr int kDigits = 2048;       // see rank_large.cuh
 
 struct BucketMemory {
-  uint32_t begin[kBins + 1];  // places before the bucket's
-  uint64_t precedence[2 * kBucketPlaces];
+  uint32_t begin[kBins + 1];  // ranks before the bucket's
+  uint64_t precedence[2 * kBucketRanks];
   union {
-    uint64_t ranked[kBucketPlaces];     // by place, 0 where none stays
+    uint64_t ranked[kBucketRanks];      // by rank, 0 where none stays
     uint32_t digit_begin[kDigits + 1];  // for large buckets, see rank_large.cuh
   };
   uint32_t warp_sum[kWarp];
-  uint32_t left_over;  // corners of the level that are in no bucket
+  uint32_t overflow;  // corners of the level that are in no bucket
   int first_bucket, last_bucket;
   uint32_t count;  // corners of the level, without buckets that are all beyond the share
   bool has_large;
@@ -28,7 +28,7 @@ struct BucketMemory {
   int digit, end_digit;
   int sorted;                  // the bucket that is in `precedence` sorted and whole, or -1
   uint32_t gathered;           // corners in `precedence`
-  uint32_t next_own, end_own;  // of the places that large buckets have, those of the block that are yet to be filled
+  uint32_t next_own, end_own;  // of the ranks that large buckets have, those of the block that are yet to be filled
 
   __device__ __forceinline__ uint32_t SizeOf(int bucket) const { return begin[bucket + 1] - begin[bucket]; }
 };
@@ -37,15 +37,15 @@ struct BucketMemory {
 template <int kThreads>
 class BucketRanking {
  public:
-  // Block `index` of the level's, of `part` places each. A __syncthreads() must follow.
+  // Block `index` of the level's, of `part` ranks each. A __syncthreads() must follow.
   __device__ __forceinline__ BucketRanking(const Level& level, uint32_t index, uint32_t part, BucketMemory& memory)
       : level_(level),
         share_(level.first_share),
         first_(index * part),
         part_(part),
-        largest_(min(static_cast<uint32_t>(level.bucket_room), kBucketPlaces - kUnrolled * kLanes - part)),
+        largest_(min(static_cast<uint32_t>(level.bucket_room), kBucketRanks - kUnrolled * kLanes - part)),
         memory_(memory) {
-    for (int i = threadIdx.x; i < kBucketPlaces; i += kThreads) memory.ranked[i] = 0;
+    for (int i = threadIdx.x; i < kBucketRanks; i += kThreads) memory.ranked[i] = 0;
     if (threadIdx.x == 0) {
       memory.count = 0;
       memory.has_large = false;
@@ -53,7 +53,7 @@ class BucketRanking {
   }
 
   // Of the level's counters, when the corner stage is done.
-  __device__ __forceinline__ void Load(const uint32_t* counters, const uint32_t* left_over) {
+  __device__ __forceinline__ void Load(const uint32_t* counters, const uint32_t* overflow) {
     static_assert(kPerThread == 2 || kPerThread == 4);
     if constexpr (kPerThread == 2) {
       const uint2 two = reinterpret_cast<const uint2*>(counters)[threadIdx.x];
@@ -62,12 +62,12 @@ class BucketRanking {
       const uint4 four = reinterpret_cast<const uint4*>(counters)[threadIdx.x];
       sum_[0] = four.x, sum_[1] = four.y, sum_[2] = four.z, sum_[3] = four.w;
     }
-    if (threadIdx.x == 0) memory_.left_over = *left_over;
+    if (threadIdx.x == 0) memory_.overflow = *overflow;
 #pragma unroll
     for (int i = 1; i < kPerThread; ++i) sum_[i] += sum_[i - 1];
   }
 
-  // Finds the buckets of the places.
+  // Finds the buckets of the ranks.
   __device__ __forceinline__ void FindBuckets() {
     const int own = kPerThread * static_cast<int>(threadIdx.x);
     const uint32_t up_to = SumUpTo(sum_[kPerThread - 1]);
@@ -98,7 +98,7 @@ class BucketRanking {
     __syncthreads();
   }
   __device__ __forceinline__ uint32_t count() const { return memory_.count; }
-  __device__ __forceinline__ bool HasPlaces() const { return first_ < share_ && first_ < count(); }
+  __device__ __forceinline__ bool HasRanks() const { return first_ < share_ && first_ < count(); }
   __device__ __forceinline__ uint32_t first() const { return first_; }
   // The last of the blocks with a share takes what there is beyond it.
   __device__ __forceinline__ uint32_t end() const {
@@ -107,10 +107,10 @@ class BucketRanking {
   // Larger buckets than that, which hold more than their room or a block's memory, are left out here.
   __device__ __forceinline__ uint32_t largest() const { return largest_; }
 
-  // Elements of memory.ranked that there may be. Places beyond have large buckets alone.
-  __device__ __forceinline__ uint32_t length() const { return min(end() - first_, uint32_t{kBucketPlaces}); }
+  // Elements of memory.ranked that there may be. ReflectedOffsets beyond have large buckets alone.
+  __device__ __forceinline__ uint32_t length() const { return min(end() - first_, uint32_t{kBucketRanks}); }
 
-  // If HasPlaces(): fills memory.ranked with those of the places that stay, and calls tell(how many of the level do) by
+  // If HasRanks(): fills memory.ranked with those of the ranks that stay, and calls tell(how many of the level do) by
   // the thread that finds that out, if more are there than wanted.
   template <typename Tell>
   __device__ __forceinline__ void Rank(Tell tell) {
@@ -124,10 +124,10 @@ class BucketRanking {
       Candidate corner[kAtOnce] = {};
 #pragma unroll
       for (int j = 0; j < kAtOnce; ++j) {
-        const uint32_t place = begin + i + j * kThreads;
-        if (place >= end) continue;
-        const int bucket = BucketAt(place, first_bucket, last_bucket);
-        if (!IsLarge(bucket)) corner[j] = level_.buckets[bucket * level_.bucket_room + place - memory_.begin[bucket]];
+        const uint32_t rank = begin + i + j * kThreads;
+        if (rank >= end) continue;
+        const int bucket = BucketAt(rank, first_bucket, last_bucket);
+        if (!IsLarge(bucket)) corner[j] = level_.buckets[bucket * level_.bucket_room + rank - memory_.begin[bucket]];
       }
 #pragma unroll
       for (int j = 0; j < kAtOnce; ++j) {
@@ -146,14 +146,14 @@ class BucketRanking {
       const uint32_t bucket_begin = memory_.begin[bucket];
       const uint32_t bucket_end = memory_.begin[bucket + 1];
       const bool exists = i < length && key != 0;
-      const bool is_cut = exists && bucket_end > share_;
+      const bool has_threshold = exists && bucket_end > share_;
       uint32_t preceding = 0, better = 0, not_worse = 0;
       // What follows the bucket does not precede.
       for (uint32_t k = bucket_begin - begin + lane; exists && k < bucket_end - begin; k += kUnrolled * kLanes) {
 #pragma unroll
         for (int j = 0; j < kUnrolled; ++j) preceding += memory_.precedence[k + j * kLanes] > precedence ? 1 : 0;
       }
-      for (uint32_t k = bucket_begin - begin + lane; is_cut && k < bucket_end - begin; k += kLanes) {
+      for (uint32_t k = bucket_begin - begin + lane; has_threshold && k < bucket_end - begin; k += kLanes) {
         const auto other = static_cast<uint32_t>(memory_.precedence[k] >> 32);
         better += other > key ? 1 : 0;
         not_worse += other >= key ? 1 : 0;
@@ -162,8 +162,8 @@ class BucketRanking {
       better = bucket_begin + SumOfLanes(better);
       not_worse = bucket_begin + SumOfLanes(not_worse);
       if (lane != 0 || !exists || preceding < first_ || preceding >= this->end()) continue;
-      if (is_cut && better >= share_) continue;
-      if (is_cut && preceding + 1 == not_worse && not_worse >= share_) tell(not_worse);
+      if (has_threshold && better >= share_) continue;
+      if (has_threshold && preceding + 1 == not_worse && not_worse >= share_) tell(not_worse);
       memory_.ranked[preceding - first_] = precedence;
     }
     __syncthreads();
@@ -178,11 +178,11 @@ class BucketRanking {
   __device__ __forceinline__ bool IsLarge(int bucket) const { return memory_.SizeOf(bucket) > largest_; }
   __device__ __forceinline__ uint32_t PlannedEnd() const { return first_ + part_ < share_ ? first_ + part_ : share_; }
 
-  // The one of buckets low..high that has the place.
-  __device__ __forceinline__ int BucketAt(uint32_t place, int low, int high) const {
+  // The one of buckets low..high that has the rank.
+  __device__ __forceinline__ int BucketAt(uint32_t rank, int low, int high) const {
     while (low < high) {
       const int middle = (low + high + 1) / 2;
-      if (memory_.begin[middle] <= place) {
+      if (memory_.begin[middle] <= rank) {
         low = middle;
       } else {
         high = middle - 1;

@@ -1,6 +1,6 @@
 // Ranking of buckets that hold more than a block has memory or the bucket room for: many corners of the same or nearly
-// the same response. The level's blocks share out the places. To find the corners of its own, a block counts all of the
-// bucket by the highest digit of what orders them, then those of the digit that the places fall into by the next one,
+// the same response. The level's blocks share out the ranks. To find the corners of its own, a block counts all of the
+// bucket by the highest digit of what orders them, then those of the digit that the ranks fall into by the next one,
 // until few enough are left to be sorted in its memory. As no two corners are equal, that is so in the end.
 #ifndef GLINT_CUDA_SELECT_RANK_LARGE_CUH_
 #define GLINT_CUDA_SELECT_RANK_LARGE_CUH_
@@ -9,7 +9,7 @@
 
 namespace glint::cuda {
 
-// Marks the buckets that hold more than `largest`, of those that have one of the level's first `share` places. All
+// Marks the buckets that hold more than `largest`, of those that have one of the level's first `share` ranks. All
 // threads of the block must call.
 template <int kThreads>
 __device__ __forceinline__ void MarkLarge(uint32_t share, uint32_t largest, BucketMemory& memory) {
@@ -36,39 +36,39 @@ __device__ __forceinline__ int NextLarge(int bucket, const BucketMemory& memory)
   return word < kBins / kWarp ? word * kWarp + __ffs(static_cast<int>(memory.large[word] & ahead)) - 1 : kBins;
 }
 
-// How many of the bucket's places are before the level's place `end`.
-__device__ __forceinline__ uint32_t PlacesOf(int bucket, uint32_t end, const BucketMemory& memory) {
+// How many of the bucket's ranks are before the level's rank `end`.
+__device__ __forceinline__ uint32_t RanksOf(int bucket, uint32_t end, const BucketMemory& memory) {
   return max(min(end, memory.begin[bucket + 1]), memory.begin[bucket]) - memory.begin[bucket];
 }
 
-// Corners by their places, best first.
+// Corners by their ranks, best first.
 struct RankedRange {
   const uint64_t* corners;  // Precedence(), in shared memory
   uint32_t count;
 };
 
-// All threads of the block must call all methods. Places are those within the bucket.
+// All threads of the block must call all methods. ReflectedOffsets are those within the bucket.
 template <int kThreads>
 class LargeRanking {
  public:
   __device__ __forceinline__ LargeRanking(const Frame& frame, int l, int bucket, BucketMemory& memory)
       : frame_(frame), l_(l), bucket_(bucket), memory_(memory) {}
 
-  // How many have the key of the one at `place` or a larger one.
-  __device__ __forceinline__ uint32_t NotWorse(uint32_t place) {
+  // How many have the key of the one at `rank` or a larger one.
+  __device__ __forceinline__ uint32_t NotWorse(uint32_t rank) {
     Begin();
     const int lowest = Bucket().position_bits();
     for (;;) {
-      const int digit = DigitAt(place);
+      const int digit = DigitAt(rank);
       const uint32_t begin = before_ + memory_.digit_begin[digit];
       const uint32_t end = before_ + memory_.digit_begin[digit + 1];
-      if (end == place + 1 || shift_ == lowest) return end;
-      if (end - begin <= kAtOnce) return begin + SortedNotWorse(Sort(digit, digit + 1), place - begin);
+      if (end == rank + 1 || shift_ == lowest) return end;
+      if (end - begin <= kAtOnce) return begin + SortedNotWorse(Sort(digit, digit + 1), rank - begin);
       Descend(digit, lowest);
     }
   }
 
-  // Corners at places first..end-1, as many of them as there is memory for.
+  // Corners at ranks first..end-1, as many of them as there is memory for.
   __device__ __forceinline__ RankedRange Rank(uint32_t first, uint32_t end) {
     Begin();
     for (;;) {
@@ -88,7 +88,7 @@ class LargeRanking {
   static constexpr int kDigitBits = 11;
   static_assert(kDigits == 1 << kDigitBits);
   static constexpr int kPerThread = kDigits / kThreads;  // digits
-  static constexpr uint32_t kAtOnce = kBucketPlaces;     // corners that are sorted
+  static constexpr uint32_t kAtOnce = kBucketRanks;      // corners that are sorted
 
   // Made anew each time, since it takes many registers.
   __device__ __forceinline__ LargeBucket Bucket() const { return LargeBucket(frame_, l_, bucket_, memory_); }
@@ -163,16 +163,16 @@ class LargeRanking {
     __syncthreads();
   }
 
-  // Of the counted corner at `place`.
-  __device__ __forceinline__ int DigitAt(uint32_t place) {
+  // Of the counted corner at `rank`.
+  __device__ __forceinline__ int DigitAt(uint32_t rank) {
     for (int i = threadIdx.x; i < 1 << width_; i += kThreads) {
-      if (memory_.digit_begin[i] <= place - before_ && place - before_ < memory_.digit_begin[i + 1]) memory_.digit = i;
+      if (memory_.digit_begin[i] <= rank - before_ && rank - before_ < memory_.digit_begin[i + 1]) memory_.digit = i;
     }
     __syncthreads();
     return memory_.digit;
   }
 
-  // The end of digits from `digit` on that together hold few enough to be sorted, not beyond place `end`.
+  // The end of digits from `digit` on that together hold few enough to be sorted, not beyond rank `end`.
   __device__ __forceinline__ int EndOfGroup(int digit, uint32_t end) {
     if (threadIdx.x == 0) memory_.end_digit = 1 << width_;
     __syncthreads();
@@ -222,11 +222,11 @@ class LargeRanking {
     return count;
   }
 
-  // Of `count` sorted ones those with the key of the one at `place` or a larger one.
-  __device__ __forceinline__ uint32_t SortedNotWorse(uint32_t count, uint32_t place) {
+  // Of `count` sorted ones those with the key of the one at `rank` or a larger one.
+  __device__ __forceinline__ uint32_t SortedNotWorse(uint32_t count, uint32_t rank) {
     const auto key_of = [this](uint32_t i) { return static_cast<uint32_t>(memory_.precedence[i] >> 32); };
-    const uint32_t key = key_of(place);
-    for (uint32_t i = place + threadIdx.x; i < count; i += kThreads) {
+    const uint32_t key = key_of(rank);
+    for (uint32_t i = rank + threadIdx.x; i < count; i += kThreads) {
       if (key_of(i) == key && (i + 1 == count || key_of(i + 1) != key)) memory_.gathered = i + 1;
     }
     __syncthreads();

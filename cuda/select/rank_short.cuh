@@ -7,17 +7,17 @@
 
 namespace glint::cuda {
 
-inline constexpr uint32_t kShortList = kListedPerThread * kRankThreads;
+inline constexpr uint32_t kShortList = kEntriesPerThread * kRankThreads;
 inline constexpr uint32_t kShortPart = 64;  // of it for a block, else counting bins is less work
 
-// Calls keep(rank, key, listed) by one thread for each entry begin..end-1 of the shortlist of a level of cv::ORB's kind
-// of detector. `keys`: all `count` of them, 0 after that up to a multiple of 4 * kWarp.
+// Calls keep(rank, key, listed) by one thread for each entry begin..end-1 of the shortlist of a level with keys apart.
+// `keys`: all `count` of them, 0 after that up to a multiple of 4 * kWarp.
 template <typename Keep>
 __device__ __forceinline__ void RankShortList(const Level& level, const uint32_t* keys, uint32_t count, uint32_t begin,
                                               uint32_t end, Keep keep) {
   const uint32_t lane = threadIdx.x % kWarp;
   for (uint32_t entry = begin + threadIdx.x / kWarp; entry < end; entry += kRankThreads / kWarp) {
-    const Listed listed = level.listed[entry];  // on its way meanwhile
+    const ShortlistEntry listed = level.shortlist_entries[entry];  // on its way meanwhile
     const uint32_t own = keys[entry];
     uint32_t better[2] = {}, not_worse[2] = {};
 #pragma unroll 2
@@ -39,7 +39,7 @@ __device__ __forceinline__ void RankShortList(const Level& level, const uint32_t
     if (r.not_worse > r.better + 1) {  // ties precede by position
       int before = 0;
       for (uint32_t k = lane; k < count; k += kWarp) {
-        before += keys[k] == own && level.listed[k].position < listed.position ? 1 : 0;
+        before += keys[k] == own && level.shortlist_entries[k].position < listed.position ? 1 : 0;
       }
       r.preceding += WarpSum(before);
     }

@@ -1,4 +1,4 @@
-// The first cut: of each level's candidates, the best `first_share` by key and all that tie with the last of them
+// The first threshold: of each level's candidates, the best `first_share` by key and all that tie with the last of them
 // (cv::KeyPointsFilter::retainBest), exactly: the histogram has a bin per FAST score. cv::ORB's order of stages then
 // scores what is left by Harris. Candidates that have their Harris response already take another way (buckets.cuh).
 //
@@ -18,11 +18,11 @@ constexpr int Threads(bool orient) { return orient ? 512 : 256; }
 constexpr int kThreadsPerMultiprocessor = 1024;
 constexpr int kHarrisLanes = 4;  // for 7 columns of the window
 constexpr int kQueue = 1024;
-constexpr uint32_t kTurn = 8;  // neighbours in memory among the candidates of a block
+constexpr uint32_t kRun = 8;  // neighbours in memory among the candidates of a block
 
 // The smallest bin that stays, by the calling warp; kBins if nothing does.
 template <int kCount>
-__device__ int FindCut(const uint32_t* histogram, uint32_t wanted) {
+__device__ int FindThreshold(const uint32_t* histogram, uint32_t wanted) {
   if (wanted == 0) return kBins;
   constexpr int kPerLane = kCount / kWarp;
   const int lane = threadIdx.x % kWarp;
@@ -40,13 +40,13 @@ __device__ int FindCut(const uint32_t* histogram, uint32_t wanted) {
   const unsigned reached = __ballot_sync(kFullWarp, upto >= wanted);
   if (reached == 0) return 0;
   uint32_t sum = upto - mine;
-  int cut = low;
+  int threshold = low;
 #pragma unroll
   for (int i = kPerLane - 1; i >= 0; --i) {
-    if (sum < wanted) cut = low + i;
+    if (sum < wanted) threshold = low + i;
     sum += bins[i];
   }
-  return __shfl_sync(kFullWarp, cut, __ffs(static_cast<int>(reached)) - 1);
+  return __shfl_sync(kFullWarp, threshold, __ffs(static_cast<int>(reached)) - 1);
 }
 
 // Sum of a word's bytes, each times a signed byte of `weights`.
@@ -118,7 +118,7 @@ struct Queue {
   uint32_t position[kQueue];
   uint32_t key[kQueue];
   float angle[kQueue];
-  uint16_t place[kQueue];  // among the queue's corners of the same level
+  uint16_t index[kQueue];  // among the queue's corners of the same level
   uint32_t length;
   uint32_t per_level[kMaxLevels];
   uint32_t base[kMaxLevels];  // of the queue's corners in the shortlist
@@ -159,9 +159,9 @@ __device__ __forceinline__ void Flush(const Frame& frame, const DiscLane& disc, 
   for (int i = threadIdx.x; i < length; i += kThreads) {
     const uint32_t position = queue.position[i];
     const int l = LevelOf(position);
-    const uint32_t at = queue.base[l] + queue.place[i];
-    frame.level[l].listed_keys[at] = queue.key[i];
-    frame.level[l].listed[at] = {position, kOrient ? queue.angle[i] : -1.0f};
+    const uint32_t at = queue.base[l] + queue.index[i];
+    frame.level[l].shortlist_keys[at] = queue.key[i];
+    frame.level[l].shortlist_entries[at] = {position, kOrient ? queue.angle[i] : -1.0f};
   }
 }
 
@@ -170,7 +170,7 @@ __global__ void __launch_bounds__(Threads(kOrient), kThreadsPerMultiprocessor / 
     ShortlistKernel(GLINT_KERNEL_ARGUMENT Frame frame) {
   constexpr int kThreads = Threads(kOrient);
   constexpr int kWarps = kThreads / kWarp;
-  __shared__ int cut[kMaxLevels];
+  __shared__ int threshold[kMaxLevels];
   __shared__ Queue queue;
 
   if (threadIdx.x < kMaxLevels) queue.per_level[threadIdx.x] = 0;
@@ -180,8 +180,8 @@ __global__ void __launch_bounds__(Threads(kOrient), kThreadsPerMultiprocessor / 
   const int warp = threadIdx.x / kWarp;
   const int lane = threadIdx.x % kWarp;
   // The blocks take turns, so that all get their share of the good ones; a few candidates, neighbours in memory, a
-  // turn.
-  uint32_t at = (threadIdx.x / kTurn * gridDim.x + blockIdx.x) * kTurn + threadIdx.x % kTurn;
+  // run.
+  uint32_t at = (threadIdx.x / kRun * gridDim.x + blockIdx.x) * kRun + threadIdx.x % kRun;
   const uint32_t step = gridDim.x * kThreads;
   WaitForPredecessor();
   const Counters& counters = *frame.counters;
@@ -190,19 +190,19 @@ __global__ void __launch_bounds__(Threads(kOrient), kThreadsPerMultiprocessor / 
   if (at < frame.candidate_room) next = frame.candidates[at];
   const uint32_t total = counters.candidates;
   for (int l = warp; l < frame.levels; l += kWarps) {
-    const int found = FindCut<256>(counters.histogram[l], frame.level[l].first_share);
-    if (lane == 0) cut[l] = found;
+    const int found = FindThreshold<256>(counters.histogram[l], frame.level[l].first_share);
+    if (lane == 0) threshold[l] = found;
   }
-  if (blockIdx.x * kTurn >= total) return;
+  if (blockIdx.x * kRun >= total) return;
   __syncthreads();
-  for (uint32_t first = blockIdx.x * kTurn; first < total; first += step) {
+  for (uint32_t first = blockIdx.x * kRun; first < total; first += step) {
     const Candidate c = next;
     const bool exists = at < total;
     at += step;
     if (at < total) next = frame.candidates[at];
     const auto bin = static_cast<int>(c.key);
     const int l = exists ? LevelOf(c.position) : 0;
-    const bool keep = exists && bin >= cut[l];
+    const bool keep = exists && bin >= threshold[l];
     const unsigned kept = __ballot_sync(kFullWarp, keep);
     uint32_t base = 0;
     if (kept != 0 && lane == 0) base = atomicAdd(&queue.length, __popc(kept));
@@ -211,7 +211,7 @@ __global__ void __launch_bounds__(Threads(kOrient), kThreadsPerMultiprocessor / 
       const uint32_t i = base + __popc(kept & ((1u << lane) - 1));
       queue.position[i] = c.position;
       queue.key[i] = c.key;
-      queue.place[i] = static_cast<uint16_t>(atomicAdd(&queue.per_level[l], 1u));
+      queue.index[i] = static_cast<uint16_t>(atomicAdd(&queue.per_level[l], 1u));
     }
     // Full if the warp that came last says so.
     if (first + step < total && __syncthreads_or(base + __popc(kept) > kQueue - kThreads ? 1 : 0) != 0) {

@@ -1,28 +1,28 @@
 // The best of the candidates, exactly: those that fewer than the wanted number exceed (cv::KeyPointsFilter::retainBest,
 // ties kept), over the image or for each level.
 //
-// The histogram tells in which bin the cut falls. With a cut for each level, candidates above it go to the shortlists,
-// those in it to a list of their own, from which one block of each level then selects by the key's bytes, most
-// significant first. With one cut for the image all of them go to the ranking's buckets: its blocks then find for
-// themselves which of them stay.
-#include "cuda/map_stages.h"
+// The histogram tells in which bin the threshold falls. With a threshold for each level, candidates above it go to the
+// shortlists, those in it to a list of their own, from which one block of each level then selects by the key's bytes,
+// most significant first. With one threshold for the image all of them go to the ranking's buckets: its blocks then
+// find for themselves which of them stay.
 #include "cuda/runtime/error.h"
-#include "cuda/select/map_bins.cuh"
+#include "cuda/select/bins.cuh"
+#include "cuda/stages.h"
 
 namespace glint::cuda {
 namespace {
 
 constexpr int kThreads = 256;
 constexpr int kBlocksPerMultiprocessor = 4;
-constexpr int kEdgeThreads = 1024;
+constexpr int kBoundaryThreads = 1024;
 
-struct Cut {
+struct TopKThreshold {
   int bin;         // the smallest that stays, at least in part; kBins if nothing does
   uint32_t above;  // candidates in higher bins
 };
 
 // By the calling warp; valid in all lanes.
-__device__ Cut FindCut(const uint32_t* histogram, uint32_t wanted) {
+__device__ TopKThreshold FindThreshold(const uint32_t* histogram, uint32_t wanted) {
   if (wanted == 0) return {kBins, 0};
   constexpr int kPerLane = kBins / kWarp;
   const int lane = threadIdx.x % kWarp;
@@ -41,52 +41,52 @@ __device__ Cut FindCut(const uint32_t* histogram, uint32_t wanted) {
   for (int i = 0; i < kPerLane; ++i) mine += bins[i];
   const uint32_t upto = SumUpTo(mine);
   const unsigned reached = __ballot_sync(kFullWarp, upto >= wanted);
-  // If there are fewer than wanted, everything stays: the cut is in the lowest bin.
+  // If there are fewer than wanted, everything stays: the threshold is in the lowest bin.
   const int from = reached != 0 ? __ffs(static_cast<int>(reached)) - 1 : kWarp - 1;
-  Cut cut = {low, upto - mine};
+  TopKThreshold threshold = {low, upto - mine};
   uint32_t above = upto - mine;
   bool found = false;
 #pragma unroll
   for (int i = kPerLane - 1; i >= 0; --i) {
-    if (!found) cut = {low + i, above};
+    if (!found) threshold = {low + i, above};
     above += bins[i];
     found = found || above >= wanted;
   }
-  return {__shfl_sync(kFullWarp, cut.bin, from), __shfl_sync(kFullWarp, cut.above, from)};
+  return {__shfl_sync(kFullWarp, threshold.bin, from), __shfl_sync(kFullWarp, threshold.above, from)};
 }
 
 __global__ void __launch_bounds__(kThreads)
-    CutKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT MapFrame map) {
-  __shared__ int cut[kMaxLevels];
+    ThresholdKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT SelectionParams params) {
+  __shared__ int threshold[kMaxLevels];
   WaitForPredecessor();
   const int warp = threadIdx.x / kWarp;
   const uint32_t total = frame.counters->candidates;
-  const uint32_t turn = map.counters->turn;
+  const uint32_t buffer = params.counters->buffer;
   uint32_t i = blockIdx.x * kThreads + threadIdx.x;
   if (blockIdx.x * kThreads >= total) return;
   Candidate c = {0, 0};
   if (i < total) c = frame.candidates[i];
-  const int groups = map.cut_by_level ? frame.levels : 1;
+  const int groups = params.threshold_by_level ? frame.levels : 1;
   for (int g = warp; g < groups; g += kThreads / kWarp) {
-    const Cut found = FindCut(frame.counters->histogram[g], WantedOf(frame, map, g));
-    if (threadIdx.x % kWarp == 0) cut[g] = found.bin;
+    const TopKThreshold found = FindThreshold(frame.counters->histogram[g], WantedOf(frame, params, g));
+    if (threadIdx.x % kWarp == 0) threshold[g] = found.bin;
   }
   __syncthreads();
   while (true) {
     const int l = LevelOf(c.position);
-    const int g = GroupOf(map, l);
+    const int g = GroupOf(params, l);
     const int bin = HarrisBin(c.key);
-    const bool on_edge = i < total && bin == cut[g];
-    const bool stays = i < total && (bin > cut[g] || (on_edge && !map.cut_by_level));
-    if (map.cut_by_level) {
-      const Reserved edge = Reserve(map.counters->edges, on_edge, g);
-      const Reserved reserved = Reserve(frame.counters->shortlisted, stays, l);  // as cv::ORB's kind
-      const uint32_t edge_place = edge.Place();
-      const uint32_t place = reserved.Place();
-      if (on_edge) map.edges[map.level[g].first_edge + edge_place] = c;
-      if (stays) frame.level[l].shortlist[place] = c;
+    const bool in_boundary_bin = i < total && bin == threshold[g];
+    const bool stays = i < total && (bin > threshold[g] || (in_boundary_bin && !params.threshold_by_level));
+    if (params.threshold_by_level) {
+      const Reserved boundary = Reserve(params.counters->boundary, in_boundary_bin, g);
+      const Reserved reserved = Reserve(frame.counters->shortlisted, stays, l);
+      const uint32_t boundary_index = boundary.Index();
+      const uint32_t index = reserved.Index();
+      if (in_boundary_bin) params.boundary[params.level[g].first_boundary + boundary_index] = c;
+      if (stays) frame.level[l].shortlist[index] = c;
     } else {
-      AppendToBucket(frame, map, turn, stays, c);
+      AppendToBucket(frame, params, buffer, stays, c);
     }
     i += gridDim.x * kThreads;
     if (i - threadIdx.x >= total) break;
@@ -95,19 +95,19 @@ __global__ void __launch_bounds__(kThreads)
   AllowSuccessor();  // not before: its blocks would be placed where there is room now, unevenly
 }
 
-__global__ void __launch_bounds__(kEdgeThreads)
-    CutEdgesKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT MapFrame map) {
+__global__ void __launch_bounds__(kBoundaryThreads)
+    BoundaryBinKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT SelectionParams params) {
   __shared__ uint32_t histogram[256];
   __shared__ uint32_t above_shared, least_shared;
   AllowSuccessor();
   WaitForPredecessor();
   const int group = blockIdx.x;
-  const uint32_t wanted = WantedOf(frame, map, group);
-  const uint32_t count = map.counters->edges[group];
-  const Candidate* edges = map.edges + map.level[group].first_edge;
+  const uint32_t wanted = WantedOf(frame, params, group);
+  const uint32_t count = params.counters->boundary[group];
+  const Candidate* boundary = params.boundary + params.level[group].first_boundary;
   if (threadIdx.x < kWarp) {
-    const Cut cut = FindCut(frame.counters->histogram[group], wanted);
-    if (threadIdx.x == 0) above_shared = cut.above;
+    const TopKThreshold threshold = FindThreshold(frame.counters->histogram[group], wanted);
+    if (threadIdx.x == 0) above_shared = threshold.above;
   }
   __syncthreads();
   uint32_t needed = wanted - above_shared;  // count 0 or at least 1
@@ -117,8 +117,8 @@ __global__ void __launch_bounds__(kEdgeThreads)
       if (threadIdx.x < 256) histogram[threadIdx.x] = 0;
       __syncthreads();
       const uint32_t known = shift == 24 ? 0 : ~0u << (shift + 8);
-      for (uint32_t i = threadIdx.x; i < count; i += kEdgeThreads) {
-        const uint32_t key = edges[i].key;
+      for (uint32_t i = threadIdx.x; i < count; i += kBoundaryThreads) {
+        const uint32_t key = boundary[i].key;
         if ((key & known) == (least & known)) atomicAdd(&histogram[key >> shift & 255], 1u);
       }
       __syncthreads();
@@ -147,14 +147,14 @@ __global__ void __launch_bounds__(kEdgeThreads)
       least |= least_shared;
     }
   }
-  for (uint32_t first = 0; first < count; first += kEdgeThreads) {
+  for (uint32_t first = 0; first < count; first += kBoundaryThreads) {
     const uint32_t i = first + threadIdx.x;
     Candidate c = {0, 0};
-    if (i < count) c = edges[i];
+    if (i < count) c = boundary[i];
     AppendToShortlist(frame, frame.counters->shortlisted, i < count && c.key >= least, c);
   }
   __syncthreads();
-  if (threadIdx.x == 0) map.counters->edges[group] = 0;
+  if (threadIdx.x == 0) params.counters->boundary[group] = 0;
 }
 
 __global__ void __launch_bounds__(kThreads) RescoreKernel(GLINT_KERNEL_ARGUMENT Frame frame) {
@@ -172,20 +172,21 @@ __global__ void __launch_bounds__(kThreads) RescoreKernel(GLINT_KERNEL_ARGUMENT 
 
 }  // namespace
 
-absl::Status CutCandidates(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors) {
+absl::Status ThresholdCandidates(StreamView stream, const Frame& frame, const SelectionParams& params,
+                                 int multiprocessors) {
   KernelLaunch launch;
-  launch.kernel = reinterpret_cast<const void*>(&CutKernel);
+  launch.kernel = reinterpret_cast<const void*>(&ThresholdKernel);
   launch.block = dim3(kThreads);
   launch.grid = dim3(kBlocksPerMultiprocessor * multiprocessors);
   launch.overlaps_predecessor = true;
-  void* arguments[] = {const_cast<Frame*>(&frame), const_cast<MapFrame*>(&map)};
-  GLINT_RETURN_IF_ERROR(
-      ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the cut of the candidates"));
-  if (!map.cut_by_level) return absl::OkStatus();
-  launch.kernel = reinterpret_cast<const void*>(&CutEdgesKernel);
-  launch.block = dim3(kEdgeThreads);
+  void* arguments[] = {const_cast<Frame*>(&frame), const_cast<SelectionParams*>(&params)};
+  GLINT_RETURN_IF_ERROR(ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream),
+                                 "launching the threshold of the candidates"));
+  if (!params.threshold_by_level) return absl::OkStatus();
+  launch.kernel = reinterpret_cast<const void*>(&BoundaryBinKernel);
+  launch.block = dim3(kBoundaryThreads);
   launch.grid = dim3(frame.levels);
-  return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the cut's edge");
+  return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the threshold's edge");
 }
 
 absl::Status RescoreShortlists(StreamView stream, const Frame& frame, int multiprocessors) {

@@ -173,9 +173,9 @@ TEST(ValidateOptions, StagesOfOtherDetectorsMustFitTogether) {
       "bfrost", [](DetectorOptions* o) { o->bfrost_scale = 5; }, "bfrost_scale: 5 is not in 0.25..4");
 }
 
-TEST(IsOrbKind, IsTrueOfTheFirstTwoPresetsOnly) {
+TEST(SelectsTopNPerLevel, IsTrueOfTheFirstTwoPresetsOnly) {
   for (const std::string& name : PresetNames()) {
-    EXPECT_EQ(IsOrbKind(PresetOptions(name).value()), name == "orb" || name == "oriented_fast") << name;
+    EXPECT_EQ(SelectsTopNPerLevel(PresetOptions(name).value()), name == "orb" || name == "oriented_fast") << name;
   }
 }
 

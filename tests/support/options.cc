@@ -80,7 +80,7 @@ DetectorOptions RandomDetector(Random* random) {
   while (true) {
     DetectorOptions options = PresetOptions(kNames[random->Uniform(0, 3)]).value();
     if (!random->OneIn(8)) ChangeChoices(random, &options);
-    if (ValidateOptions(options).ok() && !IsOrbKind(options)) return options;
+    if (ValidateOptions(options).ok() && !SelectsTopNPerLevel(options)) return options;
   }
 }
 
@@ -91,7 +91,7 @@ std::string ToString(const DetectorOptions& o) {
                    o.arc_length, ", score ", number(o.score), ", ranking ", number(o.ranking), ", max features ",
                    o.max_features, ", edge ", o.edge_threshold, ", patch ", o.patch_size, ", orientation ",
                    number(o.orientation), ", descriptor ", number(o.descriptor));
-  if (IsOrbKind(o)) return text;
+  if (SelectsTopNPerLevel(o)) return text;
   absl::StrAppend(&text, ", pyramid ", number(o.pyramid), ", test ", number(o.corner_test), ", max arc ", o.max_arc,
                   ", radius ", o.suppression_radius, ", smooth ", o.smooth, ", block ", o.harris_block, ", k ",
                   o.harris_k);

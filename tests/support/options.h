@@ -16,7 +16,7 @@ DetectorOptions OrientedFastOptions();
 // stages themselves are `base`'s; for score kMaxThreshold the ranking is either.
 DetectorOptions RandomOptions(Random* random, const DetectorOptions& base);
 
-// Valid options of detectors that are not of cv::ORB's kind (IsOrbKind): a preset with several choices changed.
+// Valid options of detectors for which SelectsTopNPerLevel() is false: a preset with several choices changed.
 DetectorOptions RandomDetector(Random* random);
 
 // One line, for messages of failed tests.

@@ -9,15 +9,15 @@
 // The measure of reflected gradients outside the image is that of the pixel mirrored. For suppression by one it need
 // not be told apart: the pixel mirrored is a neighbour of any that has its reflection for one. (In an image of one row
 // or column, where it is that pixel itself, no measure is positive.)
-#ifndef GLINT_CUDA_CORNERS_DENSE_WALKER_CUH_
-#define GLINT_CUDA_CORNERS_DENSE_WALKER_CUH_
+#ifndef GLINT_CUDA_CORNERS_DENSE_SCANNER_CUH_
+#define GLINT_CUDA_CORNERS_DENSE_SCANNER_CUH_
 
 #include "cuda/corners/dense_finder.cuh"
 
 namespace glint::cuda {
 
 // Suppression by one pixel, two rows at a time.
-struct ByOne {
+struct Suppress3x3 {
   // The greatest of the measures left and right of each, and with it.
   struct Row {
     float side[kLaneColumns], all[kLaneColumns];
@@ -36,7 +36,7 @@ struct ByOne {
   // Of the row before; best: the greatest of each one's neighbours but for those below, and of what is too little.
   float own[kLaneColumns], all[kLaneColumns], best[kLaneColumns];
 
-  __device__ __forceinline__ ByOne() {
+  __device__ __forceinline__ Suppress3x3() {
 #pragma unroll
     for (int k = 0; k < kLaneColumns; ++k) own[k] = all[k] = best[k] = kOutside;
   }
@@ -80,7 +80,7 @@ struct ByOne {
 
 // Row y's maxima within the suppression's radius, when the rows around it are in shared memory.
 __device__ __forceinline__ void Suppress(const float (*response)[kStripColumns], int y, Finder<false>& finder) {
-  const int radius = finder.map.radius;
+  const int radius = finder.params.radius;
 #pragma unroll 1
   for (int k = 0; k < kLaneColumns; ++k) {
     const int at = kLaneColumns * finder.lane + k;
@@ -104,25 +104,25 @@ __device__ __forceinline__ void Suppress(const float (*response)[kStripColumns],
 // Measures rows y0 - 1 to y1 at least, and lists the maxima that the finder answers for, which are within y0 to y1 - 1.
 // `gradients`: the lane's, from the first row of the first window.
 template <int kRadius>
-__device__ __forceinline__ void WalkByOne(const Gradients* gradients, int y0, int y1, Finder<true>& finder) {
-  const MapFrame& map = finder.map;
+__device__ __forceinline__ void ScanSuppressing3x3(const Gradients* gradients, int y0, int y1, Finder<true>& finder) {
+  const SelectionParams& params = finder.params;
   ColumnSums<kRadius> columns;
   // The window fills, all but its last row.
 #pragma unroll 2
   for (int i = 0; i < 2 * kRadius; ++i) columns.template Add<1>(gradients[i * kWarp]);
   const auto step = [&](float(&response)[kLaneColumns]) {
     columns.template Add<1>(gradients[2 * kRadius * kWarp]);
-    columns.Measure(map.harris_k, map.harris_scale4, response);
+    columns.Measure(params.harris_k, params.harris_scale4, response);
     columns.template Add<-1>(*gradients);
     gradients += kWarp;
   };
-  ByOne suppression;
+  Suppress3x3 suppression;
 #pragma unroll 1
   for (int y = y0 - 1; y <= y1; y += 2) {
     float response[kLaneColumns], below[kLaneColumns];
     step(response);
     step(below);
-    const ByOne::Row row(response), row_below(below);
+    const Suppress3x3::Row row(response), row_below(below);
     const float of_row = fmaxf(row.all[1], response[3]);
     finder.greatest = fmaxf(fmaxf(finder.greatest, of_row), fmaxf(row_below.all[1], below[3]));
     if (((y - y0) & 2) != 0) finder.RaiseLeast();  // every 4 rows
@@ -133,9 +133,9 @@ __device__ __forceinline__ void WalkByOne(const Gradients* gradients, int y0, in
 
 // The same for any radius; `held`: room for kHeldRows rows.
 template <int kRadius>
-__device__ __forceinline__ void WalkByRadius(const Gradients* gradients, int y0, int y1, float (*held)[kStripColumns],
-                                             Finder<false>& finder) {
-  const MapFrame& map = finder.map;
+__device__ __forceinline__ void ScanSuppressingByRadius(const Gradients* gradients, int y0, int y1,
+                                                        float (*held)[kStripColumns], Finder<false>& finder) {
+  const SelectionParams& params = finder.params;
   ColumnSums<kRadius> columns;
 #pragma unroll 2
   for (int i = 0; i < 2 * kRadius; ++i) columns.template Add<1>(gradients[i * kWarp]);
@@ -147,10 +147,10 @@ __device__ __forceinline__ void WalkByRadius(const Gradients* gradients, int y0,
     exists[k] = at > kRadius && at < kStripColumns - 1 - kRadius && px >= 0 && px < finder.level.width;
   }
 #pragma unroll 1
-  for (int y = y0 - map.radius; y < y1 + map.radius; ++y) {
+  for (int y = y0 - params.radius; y < y1 + params.radius; ++y) {
     float response[kLaneColumns];
     columns.template Add<1>(gradients[2 * kRadius * kWarp]);
-    columns.Measure(map.harris_k, map.harris_scale4, response);
+    columns.Measure(params.harris_k, params.harris_scale4, response);
     columns.template Add<-1>(*gradients);
     gradients += kWarp;
     const bool row_exists = y >= 0 && y < finder.level.height;
@@ -164,7 +164,7 @@ __device__ __forceinline__ void WalkByRadius(const Gradients* gradients, int y0,
     auto* row = reinterpret_cast<float4*>(held[y & (kHeldRows - 1)]);
     row[finder.lane] = make_float4(response[0], response[1], response[2], response[3]);
     __syncwarp();
-    const int centre = y - map.radius;  // row of which all neighbours are known now
+    const int centre = y - params.radius;  // row of which all neighbours are known now
     if (centre >= finder.y_low && centre < finder.y_high) Suppress(held, centre, finder);
     __syncwarp();
   }
@@ -172,4 +172,4 @@ __device__ __forceinline__ void WalkByRadius(const Gradients* gradients, int y0,
 
 }  // namespace glint::cuda
 
-#endif  // GLINT_CUDA_CORNERS_DENSE_WALKER_CUH_
+#endif  // GLINT_CUDA_CORNERS_DENSE_SCANNER_CUH_

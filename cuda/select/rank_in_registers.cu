@@ -1,32 +1,32 @@
 // From the image's cells to the result, in one launch, where there are not too many for that, all of them stay and no
 // angles are asked for. Cells are told apart by numbers of 32 bits that order them without ties: level, score, row and,
-// as a row's corners of one level are in different cells of one row of cells, the cell's place in it.
+// as a row's corners of one level are in different cells of one row of cells, the cell's rank in it.
 //
 // Each block has all cells in registers. It counts them by the numbers' leading bits (bins), sums up, and takes those
-// of its range of places: the bins that begin there, a handful of entries, which are compared with each other and
+// of its range of ranks: the bins that begin there, a handful of entries, which are compared with each other and
 // written together. If very many tie for a bin, each block compares a share of the cells with all of them instead.
 //
 // Shared memory 12 KiB.
-#include "cuda/map_stages.h"
 #include "cuda/runtime/error.h"
-#include "cuda/select/map_few.cuh"
+#include "cuda/select/cells_in_registers.cuh"
+#include "cuda/stages.h"
 
 namespace glint::cuda {
 namespace {
 
-constexpr int kThreads = kFewThreads;
+constexpr int kThreads = kRegisterRankThreads;
 constexpr int kWarps = kThreads / kWarp;
-constexpr int kMostPairs = 4;                  // of neighbouring cells, of a thread
-constexpr int kOwnBins = kFewBins / kThreads;  // of a thread
+constexpr int kMostPairs = 4;                       // of neighbouring cells, of a thread
+constexpr int kOwnBins = kRegisterBins / kThreads;  // of a thread
 static_assert(kOwnBins == 2 && kWarps == kWarp);
 constexpr int kMostAcross = 512;       // cells in a row, as CellReciprocal() allows
-constexpr uint32_t kShare = 64;        // places of a block, or cells
+constexpr uint32_t kShare = 64;        // ranks of a block, or cells
 constexpr uint32_t kLargestBin = 128;  // else all are compared
 constexpr uint32_t kMostListed = kShare + kLargestBin;
 constexpr uint32_t kCompareLanes = 8;  // that compare an entry with what is listed
 
 struct Memory {
-  alignas(16) uint32_t before[kFewBins];  // entries in the bin, then in those before it
+  alignas(16) uint32_t before[kRegisterBins];  // entries in the bin, then in those before it
   // Of what is listed, or of the block's cells.
   uint32_t key[kMostListed];
   uint64_t entry[kMostListed];
@@ -41,7 +41,7 @@ struct Memory {
   bool has_large;  // bins of more than kLargestBin entries
 };
 
-// memory.before from counts to sums. `begin`: the first of the block's places. All threads must call.
+// memory.before from counts to sums. `begin`: the first of the block's ranks. All threads must call.
 __device__ __forceinline__ void SumBins(uint32_t begin, Memory& memory) {
   const int lane = threadIdx.x % kWarp;
   const int warp = threadIdx.x / kWarp;
@@ -61,23 +61,23 @@ __device__ __forceinline__ void SumBins(uint32_t begin, Memory& memory) {
   if (threadIdx.x == kThreads - 1) memory.total = end;
 }
 
-// `place`: in the order of all levels.
-__device__ __forceinline__ void Write(const Frame& frame, const MapFrame& map, const CellKeys& keys,
-                                      const Memory& memory, uint64_t entry, uint32_t place) {
+// `rank`: in the order of all levels.
+__device__ __forceinline__ void Write(const Frame& frame, const SelectionParams& params, const CellKeys& keys,
+                                      const Memory& memory, uint64_t entry, uint32_t rank) {
   const uint32_t position = PositionOf(entry);
   const int l = LevelOf(position);
   const Level& level = frame.level[l];
-  if (l > 0) place -= memory.before[keys.FirstBin(l, frame.levels)];
-  if (place >= static_cast<uint32_t>(level.ranked_capacity)) return;
-  const uint4 record = {position, KeyOf(map, RawOf(entry)), __float_as_uint(-1.0f), 0};
-  *reinterpret_cast<uint4*>(&level.result[place]) = record;
-  *reinterpret_cast<uint4*>(&level.ranked[place]) = record;
+  if (l > 0) rank -= memory.before[keys.FirstBin(l, frame.levels)];
+  if (rank >= static_cast<uint32_t>(level.ranked_capacity)) return;
+  const uint4 record = {position, KeyOf(params, RawOf(entry)), __float_as_uint(-1.0f), 0};
+  *reinterpret_cast<uint4*>(&level.result[rank]) = record;
+  *reinterpret_cast<uint4*>(&level.ranked[rank]) = record;
 }
 
 // All threads must call.
 template <int kPairs>
-__device__ __forceinline__ void FillPlaces(const Frame& frame, const MapFrame& map, const CellKeys& keys,
-                                           const FewCells<kPairs>& own, uint32_t begin, Memory& memory) {
+__device__ __forceinline__ void FillRanks(const Frame& frame, const SelectionParams& params, const CellKeys& keys,
+                                          const RegisterCells<kPairs>& own, uint32_t begin, Memory& memory) {
   own.ForEach([&](uint32_t key, uint64_t entry, uint32_t) {
     if (memory.before[keys.BinOf(key)] - begin >= kShare) return;
     const uint32_t at = atomicAdd(&memory.listed, 1u);
@@ -101,14 +101,14 @@ __device__ __forceinline__ void FillPlaces(const Frame& frame, const MapFrame& m
   }
   __syncthreads();
   if (threadIdx.x < listed) {
-    Write(frame, map, keys, memory, memory.sorted[threadIdx.x], memory.first + threadIdx.x);
+    Write(frame, params, keys, memory, memory.sorted[threadIdx.x], memory.first + threadIdx.x);
   }
 }
 
 // Where entries of a bin are very many. All threads must call.
 template <int kPairs>
-__device__ __forceinline__ void CompareAll(const Frame& frame, const MapFrame& map, const CellKeys& keys,
-                                           const FewCells<kPairs>& own, uint32_t begin, Memory& memory) {
+__device__ __forceinline__ void CompareAll(const Frame& frame, const SelectionParams& params, const CellKeys& keys,
+                                           const RegisterCells<kPairs>& own, uint32_t begin, Memory& memory) {
   if (threadIdx.x < kShare) memory.greater[threadIdx.x] = 0;
   own.ForEach([&](uint32_t key, uint64_t entry, uint32_t cell) {
     if (cell - begin >= kShare) return;
@@ -124,13 +124,13 @@ __device__ __forceinline__ void CompareAll(const Frame& frame, const MapFrame& m
   }
   __syncthreads();
   const uint32_t i = threadIdx.x;
-  if (i < kShare && memory.key[i] != 0) Write(frame, map, keys, memory, memory.entry[i], memory.greater[i]);
+  if (i < kShare && memory.key[i] != 0) Write(frame, params, keys, memory, memory.entry[i], memory.greater[i]);
 }
 
 template <int kPairs>
 __global__ void __launch_bounds__(kThreads)
-    RankFewKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT MapFrame map,
-                  GLINT_KERNEL_ARGUMENT CellKeys keys) {
+    RankInRegistersKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT SelectionParams params,
+                          GLINT_KERNEL_ARGUMENT CellKeys keys) {
   __shared__ Memory memory;
   AllowSuccessor();
   *reinterpret_cast<uint2*>(&memory.before[kOwnBins * threadIdx.x]) = make_uint2(0, 0);
@@ -140,28 +140,28 @@ __global__ void __launch_bounds__(kThreads)
     memory.first = ~0u;
     memory.has_large = false;
   }
-  // It becomes the frame's turn, and is changed no earlier than at the ranking's end: most likely the cells need not
+  // It becomes the frame's buffer, and is changed no earlier than at the ranking's end: most likely the cells need not
   // wait for the number that says whose they are.
-  uint32_t turn = __ldcg(&map.counters->next_turn);
+  uint32_t buffer = __ldcg(&params.counters->next_buffer);
   __syncthreads();
   WaitForPredecessor();
-  FewCells<kPairs> own;
+  RegisterCells<kPairs> own;
   for (;;) {
-    const uint32_t now = __ldcg(&map.counters->turn);
-    own.Load(map, turn);
-    if (now == turn) break;
-    turn = now;
+    const uint32_t now = __ldcg(&params.counters->buffer);
+    own.Load(params, buffer);
+    if (now == buffer) break;
+    buffer = now;
   }
-  own.FindKeys(frame.levels, map, keys);
+  own.FindKeys(frame.levels, params, keys);
   own.ForEach([&](uint32_t key, uint64_t, uint32_t) { atomicAdd(&memory.before[keys.BinOf(key)], 1u); });
   __syncthreads();
   const uint32_t begin = blockIdx.x * kShare;
   SumBins(begin, memory);
   __syncthreads();
   if (!memory.has_large) {
-    FillPlaces(frame, map, keys, own, begin, memory);
+    FillRanks(frame, params, keys, own, begin, memory);
   } else {
-    CompareAll(frame, map, keys, own, begin, memory);
+    CompareAll(frame, params, keys, own, begin, memory);
   }
   if (blockIdx.x != 0) return;
   const auto l = static_cast<int>(threadIdx.x);
@@ -171,7 +171,7 @@ __global__ void __launch_bounds__(kThreads)
     frame.counters->kept[l] = to - from;
     frame.result->kept[l] = to - from;
   }
-  if (threadIdx.x == 0) map.counters->next_turn = turn ^ 1;
+  if (threadIdx.x == 0) params.counters->next_buffer = buffer ^ 1;
 }
 
 // Bits that numbers below `n` have.
@@ -181,36 +181,38 @@ int BitsBelow(int n) {
   return bits;
 }
 
-CellKeys KeysOf(const Frame& frame, const MapFrame& map) {
-  const int cells_x = map.level[0].cells_x;
-  return {BitsBelow(cells_x), BitsBelow(frame.level[0].height), map.score == Score::kMaxThreshold ? 8 : 12,
+CellKeys KeysOf(const Frame& frame, const SelectionParams& params) {
+  const int cells_x = params.level[0].cells_x;
+  return {BitsBelow(cells_x), BitsBelow(frame.level[0].height), params.score == Score::kMaxThreshold ? 8 : 12,
           BitsBelow(frame.levels), CellReciprocal(cells_x)};
 }
 
-int BlocksFor(const MapFrame& map) { return DivideUp(static_cast<int>(map.cell_count), static_cast<int>(kShare)); }
+int BlocksFor(const SelectionParams& params) {
+  return DivideUp(static_cast<int>(params.cell_count), static_cast<int>(kShare));
+}
 
 }  // namespace
 
-bool RanksFew(const Frame& frame, const MapFrame& map, int multiprocessors) {
-  if (map.sink != Sink::kImageCells || map.score == Score::kHarris || frame.orient) return false;
-  if (map.cell_count > map.wanted || map.cell_count > 2 * kMostPairs * kThreads) return false;
+bool RanksInRegisters(const Frame& frame, const SelectionParams& params, int multiprocessors) {
+  if (params.output != CornerOutput::kImageCells || params.score == Score::kHarris || frame.orient) return false;
+  if (params.cell_count > params.wanted || params.cell_count > 2 * kMostPairs * kThreads) return false;
   // With fewer multiprocessors, that every block reads and counts everything would cost more than it saves.
-  if (BlocksFor(map) > multiprocessors || map.level[0].cells_x > kMostAcross) return false;
-  const CellKeys keys = KeysOf(frame, map);
-  return keys.Bits() >= kFewBinBits && keys.Bits() <= 32 && keys.level_bits < kFewBinBits;
+  if (BlocksFor(params) > multiprocessors || params.level[0].cells_x > kMostAcross) return false;
+  const CellKeys keys = KeysOf(frame, params);
+  return keys.Bits() >= kRegisterBinBits && keys.Bits() <= 32 && keys.level_bits < kRegisterBinBits;
 }
 
-absl::Status RankFew(StreamView stream, const Frame& frame, const MapFrame& map) {
-  CellKeys keys = KeysOf(frame, map);
+absl::Status RankInRegisters(StreamView stream, const Frame& frame, const SelectionParams& params) {
+  CellKeys keys = KeysOf(frame, params);
   KernelLaunch launch;
-  const uint32_t pairs = (map.cell_count / 2 + kThreads - 1) / kThreads;
-  launch.kernel = pairs <= 1   ? reinterpret_cast<const void*>(&RankFewKernel<1>)
-                  : pairs <= 2 ? reinterpret_cast<const void*>(&RankFewKernel<2>)
-                               : reinterpret_cast<const void*>(&RankFewKernel<kMostPairs>);
+  const uint32_t pairs = (params.cell_count / 2 + kThreads - 1) / kThreads;
+  launch.kernel = pairs <= 1   ? reinterpret_cast<const void*>(&RankInRegistersKernel<1>)
+                  : pairs <= 2 ? reinterpret_cast<const void*>(&RankInRegistersKernel<2>)
+                               : reinterpret_cast<const void*>(&RankInRegistersKernel<kMostPairs>);
   launch.block = dim3(kThreads);
-  launch.grid = dim3(BlocksFor(map));
+  launch.grid = dim3(BlocksFor(params));
   launch.overlaps_predecessor = true;
-  void* arguments[] = {const_cast<Frame*>(&frame), const_cast<MapFrame*>(&map), &keys};
+  void* arguments[] = {const_cast<Frame*>(&frame), const_cast<SelectionParams*>(&params), &keys};
   return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the ranking of few cells");
 }
 

@@ -1,6 +1,6 @@
-// Device-side helpers of the stages of cuda/map_stages.h.
-#ifndef GLINT_CUDA_COMMON_MAP_DEVICE_CUH_
-#define GLINT_CUDA_COMMON_MAP_DEVICE_CUH_
+// Appending to lists and cells, and other device-side helpers of selection.
+#ifndef GLINT_CUDA_COMMON_APPEND_CUH_
+#define GLINT_CUDA_COMMON_APPEND_CUH_
 
 #include "cuda/common/device.cuh"
 #include "cuda/plan/selection_params.h"
@@ -22,32 +22,34 @@ __device__ __forceinline__ void AtomicMax(uint64_t* at, uint64_t v) {
   atomicMax(reinterpret_cast<Wide*>(at), static_cast<Wide>(v));
 }
 
-// A candidate's key from a score, see MapFrame.
-__device__ __forceinline__ uint32_t KeyOf(const MapFrame& map, uint32_t raw) {
-  if (map.score == Score::kHarris) return raw;
-  return OrderedKey(__float_as_uint(static_cast<float>(raw) * map.key_scale));
+// A candidate's key from a score, see SelectionParams.
+__device__ __forceinline__ uint32_t KeyOf(const SelectionParams& params, uint32_t raw) {
+  if (params.score == Score::kHarris) return raw;
+  return OrderedKey(__float_as_uint(static_cast<float>(raw) * params.key_scale));
 }
 
 // Which of the cuts a candidate takes part in.
-__device__ __forceinline__ int GroupOf(const MapFrame& map, int level) { return map.cut_by_level ? level : 0; }
-__device__ __forceinline__ uint32_t WantedOf(const Frame& frame, const MapFrame& map, int group) {
-  return map.cut_by_level ? static_cast<uint32_t>(frame.level[group].first_share) : map.wanted;
+__device__ __forceinline__ int GroupOf(const SelectionParams& params, int level) {
+  return params.threshold_by_level ? level : 0;
+}
+__device__ __forceinline__ uint32_t WantedOf(const Frame& frame, const SelectionParams& params, int group) {
+  return params.threshold_by_level ? static_cast<uint32_t>(frame.level[group].first_share) : params.wanted;
 }
 
-// This frame's turn, for the corner stage, which must call it with all threads: whose cells and list may be added to.
+// This frame's buffer, for the corner stage, which must call it with all threads: whose cells and list may be added to.
 // Clears what the next frame will use.
-__device__ __forceinline__ uint32_t BeginTurn(const MapFrame& map) {
-  const uint32_t turn = map.counters->next_turn;
+__device__ __forceinline__ uint32_t BeginBuffer(const SelectionParams& params) {
+  const uint32_t buffer = params.counters->next_buffer;
   const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
   const uint32_t threads = gridDim.x * blockDim.x;
-  uint64_t* next = map.cells + (turn ^ 1) * map.cell_count;
+  uint64_t* next = params.cells + (buffer ^ 1) * params.cell_count;
 #pragma unroll 1
-  for (uint32_t i = thread; i < map.cell_count; i += threads) next[i] = 0;
-  if (thread == 0) map.counters->turn = turn;
-  auto* list = reinterpret_cast<uint32_t*>(&map.counters->list[turn ^ 1]);
+  for (uint32_t i = thread; i < params.cell_count; i += threads) next[i] = 0;
+  if (thread == 0) params.counters->buffer = buffer;
+  auto* list = reinterpret_cast<uint32_t*>(&params.counters->list[buffer ^ 1]);
 #pragma unroll 1
-  for (uint32_t i = thread; i < map.list_words; i += threads) list[i] = 0;
-  return turn;
+  for (uint32_t i = thread; i < params.list_words; i += threads) list[i] = 0;
+  return buffer;
 }
 
 // Lanes that append to the same list, and where the first of them may.
@@ -55,8 +57,8 @@ struct Reserved {
   unsigned lanes;
   uint32_t base;  // valid in the first of them
 
-  // The place of the calling lane. All lanes of the warp must call.
-  __device__ __forceinline__ uint32_t Place() const {
+  // The index of the calling lane. All lanes of the warp must call.
+  __device__ __forceinline__ uint32_t Index() const {
     return __shfl_sync(kFullWarp, base, __ffs(static_cast<int>(lanes)) - 1) + LanesBelow(lanes);
   }
 };
@@ -73,8 +75,8 @@ __device__ __forceinline__ Reserved Reserve(uint32_t* counts, bool has, int list
 // Appends to the shortlist of its level, of which there are counts[level]. All lanes of the warp must call; `has`: this
 // lane has a corner.
 __device__ __forceinline__ void AppendToShortlist(const Frame& frame, uint32_t* counts, bool has, Candidate c) {
-  const uint32_t place = Reserve(counts, has, LevelOf(c.position)).Place();
-  if (has) frame.level[LevelOf(c.position)].shortlist[place] = c;
+  const uint32_t index = Reserve(counts, has, LevelOf(c.position)).Index();
+  if (has) frame.level[LevelOf(c.position)].shortlist[index] = c;
 }
 
 // HarrisResponse() at a pixel of a level; reflections outside.
@@ -92,4 +94,4 @@ __device__ __forceinline__ float HarrisAt(const Level& level, int x, int y) {
 
 }  // namespace glint::cuda
 
-#endif  // GLINT_CUDA_COMMON_MAP_DEVICE_CUH_
+#endif  // GLINT_CUDA_COMMON_APPEND_CUH_

@@ -1,18 +1,18 @@
 // What is to be ranked, as every block of the ranking sees it: the entries of cells, how many entries are in higher
-// bins of level and key than each of the bins, and which places the bins have.
-#ifndef GLINT_CUDA_COMMON_MAP_SORT_CUH_
-#define GLINT_CUDA_COMMON_MAP_SORT_CUH_
+// bins of level and key than each of the bins, and which ranks the bins have.
+#ifndef GLINT_CUDA_SELECT_BIN_RANKS_CUH_
+#define GLINT_CUDA_SELECT_BIN_RANKS_CUH_
 
-#include "cuda/select/map_bins.cuh"
+#include "cuda/select/bins.cuh"
 
 namespace glint::cuda {
 
-inline constexpr int kMapRankThreads = 1024;
-inline constexpr int kMapRankWarps = kMapRankThreads / kWarp;
-inline constexpr uint32_t kChunk = 2 * kWarp;                   // entries that a warp loads at once, 16 bytes a lane
-inline constexpr uint32_t kLargestShare = 1024;                 // places that a block fills at once
-inline constexpr uint32_t kRangeEntries = 2 * kMapRankThreads;  // see FindRange()
-static_assert(kRangeEntries >= 2 * kLargestShare && kRangeEntries == kMapRankWarps * kChunk);
+inline constexpr int kImageRankThreads = 1024;
+inline constexpr int kImageRankWarps = kImageRankThreads / kWarp;
+inline constexpr uint32_t kChunk = 2 * kWarp;                     // entries that a warp loads at once, 16 bytes a lane
+inline constexpr uint32_t kLargestShare = 1024;                   // ranks that a block fills at once
+inline constexpr uint32_t kRangeEntries = 2 * kImageRankThreads;  // see FindRange()
+static_assert(kRangeEntries >= 2 * kLargestShare && kRangeEntries == kImageRankWarps * kChunk);
 
 // A corner as a number that is larger the earlier it is in the output: 15 - level, key, ~position within the level.
 // 0: none.
@@ -26,9 +26,9 @@ __device__ __forceinline__ Candidate CornerOf(uint64_t order) {
   return {level << 28 | (~static_cast<uint32_t>(order) & 0x0fffffffu), KeyIn(order)};
 }
 
-// This frame's list: of the other turn everything is 0. So nobody has to wait for the turn's number.
+// This frame's list: of the other buffer everything is 0. So nobody has to wait for the buffer's number.
 struct Lists {
-  const MapList* list;
+  const BucketCounts* list;
 
   __device__ __forceinline__ uint32_t Count(int level) const { return list[0].count[level] | list[1].count[level]; }
   __device__ __forceinline__ uint32_t Greatest() const { return list[0].greatest | list[1].greatest; }
@@ -39,13 +39,13 @@ template <typename Source, typename F>
 __device__ __forceinline__ void ForEachIn(const Source& source, uint32_t begin, uint32_t end, F f) {
   constexpr int kLoads = Source::kLoads;
 #pragma unroll 1
-  for (uint32_t first = begin + threadIdx.x / kWarp; first < end; first += kLoads * kMapRankWarps) {
+  for (uint32_t first = begin + threadIdx.x / kWarp; first < end; first += kLoads * kImageRankWarps) {
     uint4 both[kLoads];
 #pragma unroll
-    for (int i = 0; i < kLoads; ++i) both[i] = source.Load(first + i * kMapRankWarps);
+    for (int i = 0; i < kLoads; ++i) both[i] = source.Load(first + i * kImageRankWarps);
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
-      if (first + i * kMapRankWarps >= end) break;
+      if (first + i * kImageRankWarps >= end) break;
       const Candidate one = source.CornerIn(both[i].x, both[i].y);
       const Candidate two = source.CornerIn(both[i].z, both[i].w);
       if (one.key != 0) f(one);
@@ -58,24 +58,24 @@ __device__ __forceinline__ void ForEachIn(const Source& source, uint32_t begin, 
 struct Cells {
   static constexpr int kLoads = 6;  // of a warp before the first use
 
-  const MapFrame& map;
+  const SelectionParams& params;
   const uint64_t* cells;
   uint32_t chunks;     // of all
   uint32_t least = 0;  // entries with smaller keys do not take part
 
-  // `turn`: whose cells.
-  __device__ __forceinline__ Cells(const MapFrame& m, uint32_t turn)
-      : map(m), cells(m.cells + turn * m.cell_count), chunks((m.cell_count + kChunk - 1) / kChunk) {}
+  // `buffer`: whose cells.
+  __device__ __forceinline__ Cells(const SelectionParams& m, uint32_t buffer)
+      : params(m), cells(m.cells + buffer * m.cell_count), chunks((m.cell_count + kChunk - 1) / kChunk) {}
 
   // The lane's two entries of a chunk, which may be beyond the last.
   __device__ __forceinline__ uint4 Load(uint32_t chunk) const {
     const uint32_t i = chunk * kChunk + threadIdx.x % kWarp * 2;
-    return i < map.cell_count ? *reinterpret_cast<const uint4*>(&cells[i]) : make_uint4(0, 0, 0, 0);
+    return i < params.cell_count ? *reinterpret_cast<const uint4*>(&cells[i]) : make_uint4(0, 0, 0, 0);
   }
 
   // The corner of an entry; key 0: none, or one that does not take part.
   __device__ __forceinline__ Candidate CornerIn(uint32_t low, uint32_t high) const {
-    Candidate c = {~low, KeyOf(map, high)};
+    Candidate c = {~low, KeyOf(params, high)};
     if (high == 0 || c.key < least) c.key = 0;
     return c;
   }
@@ -92,8 +92,8 @@ struct Digit {
   bool all;  // those with it stay all
 };
 
-// Bins low to high, whose entries have the places from `first` to `end` - 1 in the order of all levels.
-struct PlaceRange {
+// Bins low to high, whose entries have the ranks from `first` to `end` - 1 in the order of all levels.
+struct RankRange {
   int low, high;
   uint32_t first, end;
 };
@@ -106,13 +106,13 @@ struct OrderRange {
 };
 
 struct Memory {
-  alignas(16) uint32_t above[kMapRankBins];  // entries in higher bins; before that, in the bin itself
-  uint32_t taken[kMapRankBins];              // entries of the bin that are in `entry`
+  alignas(16) uint32_t above[kImageRankBins];  // entries in higher bins; before that, in the bin itself
+  uint32_t taken[kImageRankBins];              // entries of the bin that are in `entry`
   alignas(16) uint64_t entry[kRangeEntries];
   float angle[kRangeEntries];
-  uint32_t warp_sum[kMapRankWarps];
+  uint32_t warp_sum[kImageRankWarps];
   uint32_t total;  // of all bins
-  PlaceRange range;
+  RankRange range;
   bool has_large;  // bins of more than kLargestShare entries
   Digit digit;
   uint32_t needed;
@@ -125,7 +125,7 @@ struct Memory {
 };
 
 __device__ __forceinline__ void ClearBins(Memory& memory) {
-  static_assert(kMapRankBins == 2 * kMapRankThreads);
+  static_assert(kImageRankBins == 2 * kImageRankThreads);
   *reinterpret_cast<uint2*>(&memory.above[2 * threadIdx.x]) = make_uint2(0, 0);
 }
 
@@ -133,19 +133,20 @@ __device__ __forceinline__ void ClearBins(Memory& memory) {
 __device__ __forceinline__ void SumBinsAbove(Memory& memory) {
   const int lane = threadIdx.x % kWarp;
   const int warp = threadIdx.x / kWarp;
-  auto* own = reinterpret_cast<uint2*>(&memory.above[kMapRankBins - 2 - 2 * threadIdx.x]);  // thread 0 has the highest
+  auto* own =
+      reinterpret_cast<uint2*>(&memory.above[kImageRankBins - 2 - 2 * threadIdx.x]);  // thread 0 has the highest
   const uint2 bins = *own;
   const uint32_t mine = bins.x + bins.y;
   if (max(bins.x, bins.y) > kLargestShare) memory.has_large = true;
   const uint32_t sum = SumUpTo(mine);
   if (lane == kWarp - 1) memory.warp_sum[warp] = sum;
   __syncthreads();
-  static_assert(kMapRankWarps == kWarp);
+  static_assert(kImageRankWarps == kWarp);
   const auto of_warp = static_cast<int>(memory.warp_sum[lane]);
   const auto before = static_cast<uint32_t>(WarpSum(lane < warp ? of_warp : 0));
   const uint32_t above = before + sum - mine;
   *own = make_uint2(above + bins.y, above);
-  if (threadIdx.x == kMapRankThreads - 1) memory.total = before + sum;  // the lowest bins
+  if (threadIdx.x == kImageRankThreads - 1) memory.total = before + sum;  // the lowest bins
 }
 
 // Fills memory.above. All threads must call; memory.above is 0 before.
@@ -157,13 +158,13 @@ __device__ __forceinline__ void CountBins(const Cells& source, const Binning& bi
   __syncthreads();
 }
 
-// The bins that begin at the places begin..end - 1, the first of which is filled; without a last one of more
+// The bins that begin at the ranks begin..end - 1, the first of which is filled; without a last one of more
 // than kLargestShare entries, which leaves less than kRangeEntries. All threads must call.
-__device__ __forceinline__ PlaceRange FindRange(uint32_t begin, uint32_t end, Memory& memory) {
+__device__ __forceinline__ RankRange FindRange(uint32_t begin, uint32_t end, Memory& memory) {
   end = end < memory.total ? end : memory.total;
 #pragma unroll
-  for (int i = 0; i < kMapRankBins / kMapRankThreads; ++i) {
-    const int bin = threadIdx.x + i * kMapRankThreads;
+  for (int i = 0; i < kImageRankBins / kImageRankThreads; ++i) {
+    const int bin = threadIdx.x + i * kImageRankThreads;
     const uint32_t from = memory.above[bin];
     const uint32_t to = memory.From(bin);
     if (from <= begin && begin < to) {
@@ -182,4 +183,4 @@ __device__ __forceinline__ PlaceRange FindRange(uint32_t begin, uint32_t end, Me
 
 }  // namespace glint::cuda
 
-#endif  // GLINT_CUDA_COMMON_MAP_SORT_CUH_
+#endif  // GLINT_CUDA_SELECT_BIN_RANKS_CUH_

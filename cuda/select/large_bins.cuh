@@ -3,10 +3,10 @@
 // A block has a share of the places of all large bins. In a bin of these it divides the orders from the least to the
 // greatest evenly into bins of their own, and then the one of these that its first place is in, until that has few
 // entries; from there on it collects what there is room for. So however many tie, nothing is compared with many.
-#ifndef GLINT_CUDA_SELECT_MAP_LARGE_CUH_
-#define GLINT_CUDA_SELECT_MAP_LARGE_CUH_
+#ifndef GLINT_CUDA_SELECT_LARGE_BINS_CUH_
+#define GLINT_CUDA_SELECT_LARGE_BINS_CUH_
 
-#include "cuda/select/map_places.cuh"
+#include "cuda/select/fill_ranks.cuh"
 
 namespace glint::cuda {
 
@@ -60,13 +60,13 @@ __device__ __forceinline__ void FindExtremes(F for_each, Memory& memory) {
   // Of the warps, where entries will be: there are no atomics of 64 bits on shared memory but loops.
   if (threadIdx.x % kWarp == 0) {
     memory.entry[threadIdx.x / kWarp] = order;
-    memory.entry[kMapRankWarps + threadIdx.x / kWarp] = complement;
+    memory.entry[kImageRankWarps + threadIdx.x / kWarp] = complement;
   }
   __syncthreads();
   if (threadIdx.x < kWarp) {
     const uint64_t high = WarpMax(memory.entry[threadIdx.x]);
     if (threadIdx.x == 0) memory.orders.high = high;
-    const uint64_t low = ~WarpMax(memory.entry[kMapRankWarps + threadIdx.x]);
+    const uint64_t low = ~WarpMax(memory.entry[kImageRankWarps + threadIdx.x]);
     if (threadIdx.x == 0) {
       memory.orders.low = low;
       memory.order_shift = Max(BitsOf(memory.orders.high - low) - kRankBits, 0);
@@ -79,10 +79,10 @@ __device__ __forceinline__ void FindExtremes(F for_each, Memory& memory) {
 // not beyond `end`. Returns where it stopped. memory.taken: sums of the ranking's bins, which memory.above has
 // afterwards. All threads must call.
 template <typename F>
-__device__ __forceinline__ uint32_t FillPlacesOf(const Frame& frame, const Binning& bin_of, int large_bin,
-                                                 uint32_t from, uint32_t end, F for_each, Memory& memory) {
+__device__ __forceinline__ uint32_t FillRanksOf(const Frame& frame, const Binning& bin_of, int large_bin, uint32_t from,
+                                                uint32_t end, F for_each, Memory& memory) {
   const OrderBins bins = {memory};
-  PlaceRange& range = memory.range;
+  RankRange& range = memory.range;
   uint32_t before = 0;  // the orders that are divided
   if (threadIdx.x == 0) memory.orders = {0, ~uint64_t{0}};
   while (true) {
@@ -97,8 +97,8 @@ __device__ __forceinline__ uint32_t FillPlacesOf(const Frame& frame, const Binni
     SumBinsAbove(memory);
     __syncthreads();
 #pragma unroll
-    for (int i = 0; i < kMapRankBins / kMapRankThreads; ++i) {
-      const int bin = threadIdx.x + i * kMapRankThreads;
+    for (int i = 0; i < kImageRankBins / kImageRankThreads; ++i) {
+      const int bin = threadIdx.x + i * kImageRankThreads;
       if (memory.above[bin] > from - before || memory.From(bin) <= from - before) continue;
       range.high = bin;
       range.first = memory.above[bin];
@@ -110,8 +110,8 @@ __device__ __forceinline__ uint32_t FillPlacesOf(const Frame& frame, const Binni
   }
   // As many bins as there is room for, none of them with too many, and none beyond the end.
 #pragma unroll
-  for (int i = 0; i < kMapRankBins / kMapRankThreads; ++i) {
-    const int bin = threadIdx.x + i * kMapRankThreads;
+  for (int i = 0; i < kImageRankBins / kImageRankThreads; ++i) {
+    const int bin = threadIdx.x + i * kImageRankThreads;
     const bool stays = memory.From(bin) - range.first <= kRangeEntries && memory.above[bin] < end - before &&
                        memory.From(bin) - memory.above[bin] <= kMostCompared;
     const uint32_t low = WarpMax(bin < range.high && !stays ? static_cast<uint32_t>(bin) + 1 : 0);
@@ -127,12 +127,12 @@ __device__ __forceinline__ uint32_t FillPlacesOf(const Frame& frame, const Binni
   });
   __syncthreads();
   // Each of these bins' sums has become that of the next lower bin.
-  constexpr int kOwn = kRangeEntries / kMapRankThreads;
+  constexpr int kOwn = kRangeEntries / kImageRankThreads;
   uint64_t own[kOwn];
   uint32_t place[kOwn];
 #pragma unroll
   for (int i = 0; i < kOwn; ++i) {
-    const uint32_t at = threadIdx.x + i * kMapRankThreads;
+    const uint32_t at = threadIdx.x + i * kImageRankThreads;
     place[i] = ~0u;
     if (at >= range.end - range.first) continue;
     own[i] = memory.entry[at];
@@ -167,10 +167,10 @@ __device__ __forceinline__ void RankLargeBins(const Frame& frame, const Binning&
       *reinterpret_cast<const uint2*>(&memory.above[2 * threadIdx.x]);
   __syncthreads();
   for (uint32_t filled = 0;;) {
-    // Places of large bins alone.
+    // ReflectedOffsets of large bins alone.
 #pragma unroll
-    for (int i = 0; i < kMapRankBins / kMapRankThreads; ++i) {
-      const int bin = threadIdx.x + i * kMapRankThreads;
+    for (int i = 0; i < kImageRankBins / kImageRankThreads; ++i) {
+      const int bin = threadIdx.x + i * kImageRankThreads;
       const uint32_t above = memory.taken[bin];
       const uint32_t upto = bin > 0 ? memory.taken[bin - 1] : total;
       memory.above[bin] = above < upto && upto <= total && upto - above > kLargestShare ? upto - above : 0;
@@ -183,21 +183,21 @@ __device__ __forceinline__ void RankLargeBins(const Frame& frame, const Binning&
     const uint32_t end = min((blockIdx.x + 1) * share, memory.total);
     if (begin >= end) return;
 #pragma unroll
-    for (int i = 0; i < kMapRankBins / kMapRankThreads; ++i) {
-      const int bin = threadIdx.x + i * kMapRankThreads;
+    for (int i = 0; i < kImageRankBins / kImageRankThreads; ++i) {
+      const int bin = threadIdx.x + i * kImageRankThreads;
       if (memory.above[bin] > begin || memory.From(bin) <= begin) continue;
       memory.range = {bin, bin, memory.above[bin], memory.From(bin)};
     }
     __syncthreads();
-    const PlaceRange large = memory.range;
+    const RankRange large = memory.range;
     const auto of_bin = [&](auto f) { for_each(large.low, f); };
     uint32_t from = begin - large.first;
     const uint32_t stop = min(end, large.end) - large.first;
-    while (from < stop) from = FillPlacesOf(frame, bin_of, large.low, from, stop, of_bin, memory);
+    while (from < stop) from = FillRanksOf(frame, bin_of, large.low, from, stop, of_bin, memory);
     filled = large.first + stop - blockIdx.x * share;
   }
 }
 
 }  // namespace glint::cuda
 
-#endif  // GLINT_CUDA_SELECT_MAP_LARGE_CUH_
+#endif  // GLINT_CUDA_SELECT_LARGE_BINS_CUH_

@@ -1,32 +1,32 @@
-// From the buckets to the result, in one launch, as map_rank.cu does from the cells.
+// From the buckets to the result, in one launch, as rank_cells.cu does from the cells.
 //
 // Who lists an entry puts it into the bucket of its bin, so that a block needs the bins' counts alone to know how many
 // precede each bin, and then the buckets of its own bins. Where there are warps for all bins, each ranks one. On few
-// multiprocessors, and where a bucket has not had room for all, blocks fill ranges of places instead; what had no room
+// multiprocessors, and where a bucket has not had room for all, blocks fill ranges of ranks instead; what had no room
 // is in the shortlists, in which they look for what they need.
 //
 // What is below the threshold or beyond the wanted number is cut off first: all bins below the one in which it falls,
 // and from that, its edge, what has lesser keys.
 //
 // Shared memory 40 KiB.
-#include "cuda/map_stages.h"
 #include "cuda/runtime/error.h"
-#include "cuda/select/map_ranges.cuh"
+#include "cuda/select/rank_ranges.cuh"
+#include "cuda/stages.h"
 
 namespace glint::cuda {
 namespace {
 
 // Finds the lowest bin that stays, at least in part, of one level's of which there are more than wanted; all of the
 // ties of a score do. `overflows`: whether one that stays does. All threads must call.
-__device__ __forceinline__ int FindLastBin(const MapFrame& map, const Binning& bin_of, bool* overflows,
-                                           MapBucketMemory& memory) {
+__device__ __forceinline__ int FindLastBin(const SelectionParams& params, const Binning& bin_of, bool* overflows,
+                                           BinBucketMemory& memory) {
   bool own[2];
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     const int bin = OwnBin() + i;
     const uint32_t upto = memory.From(bin);
     own[i] = upto - memory.above[bin] > kBucketRoom;
-    if (memory.above[bin] < map.wanted && map.wanted <= upto) {
+    if (memory.above[bin] < params.wanted && params.wanted <= upto) {
       memory.last = bin_of.KeyBinOfBin(bin) << bin_of.tie_bits;
     }
   }
@@ -39,24 +39,24 @@ __device__ __forceinline__ int FindLastBin(const MapFrame& map, const Binning& b
 // A bin whose entries a warp ranks.
 struct RankedBin {
   uint64_t order[2];  // of the lane's, 0: none
-  uint32_t place[2];
+  uint32_t rank[2];
   uint32_t count;  // of the warp's that stay
 
   // Those from `least` on that fewer than `wanted` precede by key. All lanes must call.
   __device__ __forceinline__ void Rank(const Bucket& bucket, uint32_t count_in, uint32_t above, uint32_t least,
-                                       bool is_cut, uint32_t wanted, Memory& memory) {
-    static_assert(kRangeEntries == kMapRankWarps * kBucketRoom);
+                                       bool has_threshold, uint32_t wanted, Memory& memory) {
+    static_assert(kRangeEntries == kImageRankWarps * kBucketRoom);
     uint64_t* entry = memory.entry + threadIdx.x / kWarp * kBucketRoom;
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       order[i] = bucket.own[i].key != 0 && bucket.own[i].key >= least ? Order(bucket.own[i]) : 0;
-      place[i] = above;
+      rank[i] = above;
       entry[threadIdx.x % kWarp + i * kWarp] = order[i];
     }
     __syncwarp();
-    place[0] += CountAbove(entry, count_in, order[0]);
-    if (count_in > kWarp) place[1] += CountAbove(entry, count_in, order[1]);
-    if (is_cut) {
+    rank[0] += CountAbove(entry, count_in, order[0]);
+    if (count_in > kWarp) rank[1] += CountAbove(entry, count_in, order[1]);
+    if (has_threshold) {
       uint32_t better[2] = {above, above};
       for (uint32_t k = 0; k < count_in; ++k) {
 #pragma unroll
@@ -74,14 +74,14 @@ struct RankedBin {
     __syncwarp();
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      if (order[i] != 0) entry[place[i] - above] = order[i];
+      if (order[i] != 0) entry[rank[i] - above] = order[i];
     }
     __syncwarp();
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      const uint32_t rank = threadIdx.x % kWarp + i * kWarp;
-      order[i] = rank < count ? entry[rank] : 0;
-      place[i] = above + rank;
+      const uint32_t in_bin = threadIdx.x % kWarp + i * kWarp;
+      order[i] = in_bin < count ? entry[in_bin] : 0;
+      rank[i] = above + in_bin;
     }
   }
 
@@ -100,7 +100,7 @@ struct RankedBin {
 
 // Finds angles of what the block's warps have ranked, a bin each, and writes it. All threads must call.
 __device__ __forceinline__ void OrientBins(const Frame& frame, const Binning& bin_of, uint32_t above,
-                                           const RankedBin& ranked, MapBucketMemory& memory) {
+                                           const RankedBin& ranked, BinBucketMemory& memory) {
   uint32_t base = 0;
   if (threadIdx.x % kWarp == 0 && ranked.count > 0) base = atomicAdd(&memory.listed, ranked.count);
   base = __shfl_sync(kFullWarp, base, 0);
@@ -108,9 +108,9 @@ __device__ __forceinline__ void OrientBins(const Frame& frame, const Binning& bi
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     if (ranked.order[i] == 0) continue;
-    const uint32_t at = base + ranked.place[i] - above;
+    const uint32_t at = base + ranked.rank[i] - above;
     memory.entry[at] = ranked.order[i];
-    memory.taken[at] = ranked.place[i];
+    memory.taken[at] = ranked.rank[i];
   }
   __syncthreads();
   OrientAndWrite(
@@ -118,37 +118,37 @@ __device__ __forceinline__ void OrientBins(const Frame& frame, const Binning& bi
 }
 
 template <bool kOrients>
-__global__ void __launch_bounds__(kMapRankThreads)
-    RankBucketsKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT MapFrame map) {
-  __shared__ MapBucketMemory memory;
+__global__ void __launch_bounds__(kImageRankThreads)
+    RankBucketsKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT SelectionParams params) {
+  __shared__ BinBucketMemory memory;
   AllowSuccessor();
   *reinterpret_cast<uint2*>(&memory.taken[2 * threadIdx.x]) = make_uint2(0, 0);
   if (threadIdx.x == 0) {
     memory.has_large = memory.overflows = false;
     memory.listed = 0;
   }
-  const Binning bin_of = BinsOf(map);
-  const bool by_bins = static_cast<int>(gridDim.x) * kMapRankWarps >= kMapRankBins;
+  const Binning bin_of = BinsOf(params);
+  const bool by_bins = static_cast<int>(gridDim.x) * kImageRankWarps >= kImageRankBins;
   const int bin = static_cast<int>(gridDim.x * (threadIdx.x / kWarp) + blockIdx.x);  // of the warp
   __syncthreads();
   WaitForPredecessor();
   if (blockIdx.x == 0) {
-    if (threadIdx.x == 0) map.counters->next_turn = map.counters->turn ^ 1;
-    if (!map.ranks) {
+    if (threadIdx.x == 0) params.counters->next_buffer = params.counters->buffer ^ 1;
+    if (!params.ranks) {
       // The cut is done with these.
-      static_assert(kBins == kMapRankThreads);
+      static_assert(kBins == kImageRankThreads);
       frame.counters->histogram[0][threadIdx.x] = 0;
       if (threadIdx.x == 0) frame.counters->candidates = 0;
     }
   }
-  const LoadedCounts counts(map);
-  const uint32_t count = by_bins && bin < kMapRankBins ? CountOf(map, bin) : 0;
-  const uint32_t least = map.is_dense ? LeastOver(map) : 0;
-  int last = map.is_dense ? bin_of.KeyBinOf(least) : 0;
+  const LoadedCounts counts(params);
+  const uint32_t count = by_bins && bin < kImageRankBins ? CountOf(params, bin) : 0;
+  const uint32_t least = params.is_dense ? LeastOver(params) : 0;
+  int last = params.is_dense ? bin_of.KeyBinOf(least) : 0;
   Bucket bucket;
-  bucket.Load(map, bin, bin >= last ? count : 0);
-  bool in_ranges = !by_bins && map.is_dense;  // which counts what is over the threshold for itself
-  bool is_cut = false;
+  bucket.Load(params, bin, bin >= last ? count : 0);
+  bool in_ranges = !by_bins && params.is_dense;  // which counts what is over the threshold for itself
+  bool has_threshold = false;
   if (!in_ranges) {
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
@@ -159,32 +159,32 @@ __global__ void __launch_bounds__(kMapRankThreads)
     __syncthreads();
     SumBinsAbove(memory);
     __syncthreads();
-    is_cut = memory.total > map.wanted && frame.levels == 1;
+    has_threshold = memory.total > params.wanted && frame.levels == 1;
     bool overflows = memory.overflows;
-    if (is_cut) {
-      last = FindLastBin(map, bin_of, &overflows, memory);
-      if (map.by_score) {
+    if (has_threshold) {
+      last = FindLastBin(params, bin_of, &overflows, memory);
+      if (params.by_score) {
         const uint32_t stay = memory.From(last);
         __syncthreads();
         if (threadIdx.x == 0) memory.total = stay;
         __syncthreads();
       }
     }
-    in_ranges = !by_bins || overflows || (memory.total > map.wanted && !is_cut);
+    in_ranges = !by_bins || overflows || (memory.total > params.wanted && !has_threshold);
   }
   if (in_ranges) {
-    RankRanges(frame, map, least, is_cut && map.by_score, memory);
+    RankRanges(frame, params, least, has_threshold && params.by_score, memory);
     return;
   }
-  const bool one_level = map.is_dense || is_cut;  // of which the last bin's warp knows how many stay
+  const bool one_level = params.is_dense || has_threshold;  // of which the last bin's warp knows how many stay
   if (blockIdx.x == 0 && !one_level) WriteKept(frame, bin_of, memory);
-  const uint32_t above = bin < kMapRankBins ? memory.above[bin] : 0;
+  const uint32_t above = bin < kImageRankBins ? memory.above[bin] : 0;
   RankedBin ranked = {};
   if (bin >= last && count > 0) {
-    ranked.Rank(bucket, count, above, least, is_cut && bin == last && !map.by_score, map.wanted, memory);
+    ranked.Rank(bucket, count, above, least, has_threshold && bin == last && !params.by_score, params.wanted, memory);
   }
   if (one_level && bin == last && threadIdx.x % kWarp == 0) {
-    const uint32_t kept = is_cut && map.by_score ? memory.total : above + ranked.count;
+    const uint32_t kept = has_threshold && params.by_score ? memory.total : above + ranked.count;
     frame.counters->kept[0] = kept;
     frame.result->kept[0] = kept;
   }
@@ -195,20 +195,20 @@ __global__ void __launch_bounds__(kMapRankThreads)
   ranked.Sort(above, memory);
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
-    if (ranked.order[i] != 0) Write(frame, bin_of, memory, ranked.order[i], ranked.place[i], -1.0f);
+    if (ranked.order[i] != 0) Write(frame, bin_of, memory, ranked.order[i], ranked.rank[i], -1.0f);
   }
 }
 
 }  // namespace
 
-absl::Status RankBuckets(StreamView stream, const Frame& frame, const MapFrame& map, int multiprocessors) {
+absl::Status RankBuckets(StreamView stream, const Frame& frame, const SelectionParams& params, int multiprocessors) {
   KernelLaunch launch;
   launch.kernel = frame.orient ? reinterpret_cast<const void*>(&RankBucketsKernel<true>)
                                : reinterpret_cast<const void*>(&RankBucketsKernel<false>);
-  launch.block = dim3(kMapRankThreads);
+  launch.block = dim3(kImageRankThreads);
   launch.grid = dim3(multiprocessors);
   launch.overlaps_predecessor = true;
-  void* arguments[] = {const_cast<Frame*>(&frame), const_cast<MapFrame*>(&map)};
+  void* arguments[] = {const_cast<Frame*>(&frame), const_cast<SelectionParams*>(&params)};
   return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the ranking");
 }
 

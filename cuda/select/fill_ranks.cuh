@@ -1,25 +1,25 @@
-// Filling places of the ranking, as its kernels share it.
-#ifndef GLINT_CUDA_SELECT_MAP_PLACES_CUH_
-#define GLINT_CUDA_SELECT_MAP_PLACES_CUH_
+// Filling ranks of the ranking, as its kernels share it.
+#ifndef GLINT_CUDA_SELECT_FILL_RANKS_CUH_
+#define GLINT_CUDA_SELECT_FILL_RANKS_CUH_
 
-#include "cuda/common/map_sort.cuh"
 #include "cuda/describe/centroid.cuh"
+#include "cuda/select/bin_ranks.cuh"
 
 namespace glint::cuda {
 
-inline constexpr uint32_t kSmallestShare = 64;  // places of a block
-inline constexpr int kAnglesAtOnce = kMapRankThreads / kAngleLanes;
+inline constexpr uint32_t kSmallestShare = 64;  // ranks of a block
+inline constexpr int kAnglesAtOnce = kImageRankThreads / kAngleLanes;
 
-// `place`: in the order of all levels.
+// `rank`: in the order of all levels.
 __device__ __forceinline__ void Write(const Frame& frame, const Binning& bin_of, const Memory& memory, uint64_t order,
-                                      uint32_t place, float angle) {
+                                      uint32_t rank, float angle) {
   const Candidate c = CornerOf(order);
   const Level& level = frame.level[LevelOf(c.position)];
-  place -= memory.above[bin_of.Highest(LevelOf(c.position))];
-  if (place >= static_cast<uint32_t>(level.ranked_capacity)) return;
+  rank -= memory.above[bin_of.Highest(LevelOf(c.position))];
+  if (rank >= static_cast<uint32_t>(level.ranked_capacity)) return;
   const uint4 record = {c.position, c.key, __float_as_uint(angle), 0};
-  *reinterpret_cast<uint4*>(&level.result[place]) = record;
-  *reinterpret_cast<uint4*>(&level.ranked[place]) = record;
+  *reinterpret_cast<uint4*>(&level.result[rank]) = record;
+  *reinterpret_cast<uint4*>(&level.ranked[rank]) = record;
 }
 
 // By half a warp, valid in its lanes; all lanes of the warp must call.
@@ -29,14 +29,14 @@ __device__ __forceinline__ float AngleOf(const Frame& frame, const DiscLane& dis
 }
 
 // Puts an entry among those of `range`, of which its bin is.
-__device__ __forceinline__ void Collect(Candidate c, int bin, PlaceRange range, Memory& memory) {
+__device__ __forceinline__ void Collect(Candidate c, int bin, RankRange range, Memory& memory) {
   memory.entry[memory.above[bin] - range.first + atomicAdd(&memory.taken[bin], 1u)] = Order(c);
 }
 
-// Finds the angles of `count` of memory.entry, if they are asked for, and writes these to place_of(i). All threads must
+// Finds the angles of `count` of memory.entry, if they are asked for, and writes these to rank_of(i). All threads must
 // call.
 template <typename F>
-__device__ __forceinline__ void OrientAndWrite(const Frame& frame, const Binning& bin_of, uint32_t count, F place_of,
+__device__ __forceinline__ void OrientAndWrite(const Frame& frame, const Binning& bin_of, uint32_t count, F rank_of,
                                                Memory& memory) {
   if (frame.orient) {
     const DiscLane disc(frame);
@@ -46,32 +46,32 @@ __device__ __forceinline__ void OrientAndWrite(const Frame& frame, const Binning
     }
     __syncthreads();
   }
-  for (uint32_t i = threadIdx.x; i < count; i += kMapRankThreads) {
-    Write(frame, bin_of, memory, memory.entry[i], place_of(i), frame.orient ? memory.angle[i] : -1.0f);
+  for (uint32_t i = threadIdx.x; i < count; i += kImageRankThreads) {
+    Write(frame, bin_of, memory, memory.entry[i], rank_of(i), frame.orient ? memory.angle[i] : -1.0f);
   }
 }
 
-// Fills places with what is collected. All threads must call.
-__device__ __forceinline__ void FillRange(const Frame& frame, const Binning& bin_of, PlaceRange range, Memory& memory) {
+// Fills ranks with what is collected. All threads must call.
+__device__ __forceinline__ void FillRange(const Frame& frame, const Binning& bin_of, RankRange range, Memory& memory) {
   const uint32_t count = range.end - range.first;
   __syncthreads();
-  constexpr int kOwn = kRangeEntries / kMapRankThreads;
+  constexpr int kOwn = kRangeEntries / kImageRankThreads;
   uint64_t own[kOwn];
-  uint32_t place[kOwn];
+  uint32_t rank[kOwn];
 #pragma unroll
   for (int i = 0; i < kOwn; ++i) {
-    const uint32_t at = threadIdx.x + i * kMapRankThreads;
+    const uint32_t at = threadIdx.x + i * kImageRankThreads;
     if (at >= count) continue;
     own[i] = memory.entry[at];
     const int bin = bin_of(CornerOf(own[i]));
     const uint32_t end = memory.From(bin) - range.first;
-    place[i] = memory.above[bin] - range.first;
-    for (uint32_t k = place[i]; k < end; ++k) place[i] += memory.entry[k] > own[i] ? 1 : 0;
+    rank[i] = memory.above[bin] - range.first;
+    for (uint32_t k = rank[i]; k < end; ++k) rank[i] += memory.entry[k] > own[i] ? 1 : 0;
   }
   __syncthreads();
 #pragma unroll
   for (int i = 0; i < kOwn; ++i) {
-    if (threadIdx.x + i * kMapRankThreads < count) memory.entry[place[i]] = own[i];
+    if (threadIdx.x + i * kImageRankThreads < count) memory.entry[rank[i]] = own[i];
   }
   __syncthreads();
   OrientAndWrite(
@@ -87,7 +87,7 @@ __device__ __forceinline__ void WriteKept(const Frame& frame, const Binning& bin
   frame.result->kept[level] = kept;
 }
 
-// Calls `fill` with the block's ranges, one after the other: its share of the places. All threads must call.
+// Calls `fill` with the block's ranges, one after the other: its share of the ranks. All threads must call.
 template <typename F>
 __device__ __forceinline__ void ForEachRange(F fill, Memory& memory) {
   const uint32_t total = memory.total;
@@ -95,7 +95,7 @@ __device__ __forceinline__ void ForEachRange(F fill, Memory& memory) {
   const uint32_t rounds = (even + kLargestShare - 1) / kLargestShare;
   const uint32_t share = max(rounds > 1 ? (even + rounds - 1) / rounds : even, kSmallestShare);
   for (uint32_t begin = blockIdx.x * share; begin < total; begin += gridDim.x * share) {
-    const PlaceRange range = FindRange(begin, begin + share, memory);
+    const RankRange range = FindRange(begin, begin + share, memory);
     if (range.first < range.end) fill(range);
     __syncthreads();
   }
@@ -108,4 +108,4 @@ inline int RankingBlocks(uint32_t most, int multiprocessors) {
 
 }  // namespace glint::cuda
 
-#endif  // GLINT_CUDA_SELECT_MAP_PLACES_CUH_
+#endif  // GLINT_CUDA_SELECT_FILL_RANKS_CUH_

@@ -1,22 +1,22 @@
-// What RankMap() does, by the last block of the corner stage that ends: for few cells, all of which stay, and without
+// What RankCells() does, by the last block of the corner stage that ends: for few cells, all of which stay, and without
 // angles. A launch costs more than that.
-#ifndef GLINT_CUDA_SELECT_MAP_AT_ONCE_CUH_
-#define GLINT_CUDA_SELECT_MAP_AT_ONCE_CUH_
+#ifndef GLINT_CUDA_SELECT_LAST_BLOCK_RANK_CUH_
+#define GLINT_CUDA_SELECT_LAST_BLOCK_RANK_CUH_
 
-#include "cuda/common/map_device.cuh"
+#include "cuda/common/append.cuh"
 
 namespace glint::cuda {
 
 // Bins of level and score: of earlier levels first, of greater scores first.
-inline constexpr int kBinBitsAtOnce = kRankBits - 1;
-inline constexpr int kBinsAtOnce = 1 << kBinBitsAtOnce;
+inline constexpr int kLastBlockBinBits = kRankBits - 1;
+inline constexpr int kLastBlockBins = 1 << kLastBlockBinBits;
 
-struct AtOnce {
+struct LastBlockMemory {
   static constexpr int kSumThreads = 128;
-  static constexpr int kBinsOfThread = kBinsAtOnce / kSumThreads;
+  static constexpr int kBinsOfThread = kLastBlockBins / kSumThreads;
 
-  alignas(16) uint64_t entry[kMostAtOnce];
-  alignas(16) uint32_t upto[kBinsAtOnce];  // entries in the bin, then in those before it, then in both
+  alignas(16) uint64_t entry[kMaxLastBlockCells];
+  alignas(16) uint32_t upto[kLastBlockBins];  // entries in the bin, then in those before it, then in both
   uint32_t warp_sum[kSumThreads / kWarp];
   bool is_last;
 
@@ -48,18 +48,18 @@ class OwnCells {
   }
 
  private:
-  static constexpr int kPairs = (kMostAtOnce / 2 + kThreads - 1) / kThreads;
+  static constexpr int kPairs = (kMaxLastBlockCells / 2 + kThreads - 1) / kThreads;
 
   uint4 pair_[kPairs];
 };
 
 // memory.upto from the bins' counts to the counts of the bins before each. All threads must call.
-__device__ __forceinline__ void SumBins(AtOnce& memory) {
-  static_assert(AtOnce::kBinsOfThread == 8);
+__device__ __forceinline__ void SumBins(LastBlockMemory& memory) {
+  static_assert(LastBlockMemory::kBinsOfThread == 8);
   const int lane = threadIdx.x % kWarp;
   const int warp = threadIdx.x / kWarp;
-  auto* own = reinterpret_cast<uint4*>(&memory.upto[AtOnce::kBinsOfThread * threadIdx.x]);
-  const bool sums = threadIdx.x < AtOnce::kSumThreads;
+  auto* own = reinterpret_cast<uint4*>(&memory.upto[LastBlockMemory::kBinsOfThread * threadIdx.x]);
+  const bool sums = threadIdx.x < LastBlockMemory::kSumThreads;
   uint4 low = make_uint4(0, 0, 0, 0);
   uint4 high = low;
   uint32_t mine = 0;
@@ -75,7 +75,7 @@ __device__ __forceinline__ void SumBins(AtOnce& memory) {
   if (!sums) return;
   uint32_t before = sum - mine;
 #pragma unroll
-  for (int i = 0; i + 1 < AtOnce::kSumThreads / kWarp; ++i) before += i < warp ? memory.warp_sum[i] : 0;
+  for (int i = 0; i + 1 < LastBlockMemory::kSumThreads / kWarp; ++i) before += i < warp ? memory.warp_sum[i] : 0;
   const uint32_t middle = before + low.x + low.y + low.z + low.w;
   own[0] = make_uint4(before, before + low.x, before + low.x + low.y, middle - low.w);
   own[1] = make_uint4(middle, middle + high.x, middle + high.x + high.y, middle + high.x + high.y + high.z);
@@ -91,19 +91,20 @@ __device__ __forceinline__ uint32_t AddInOrder(uint32_t* counter, uint32_t n) {
 
 // All threads must call, when the block is done with its shared memory and has offered all of its corners.
 template <Score kScore, int kThreads>
-__device__ __forceinline__ void RankAtOnce(const Frame& frame, const MapFrame& map, uint32_t turn, AtOnce& memory) {
-  static_assert(kThreads >= AtOnce::kSumThreads);
+__device__ __forceinline__ void LastBlockRank(const Frame& frame, const SelectionParams& params, uint32_t buffer,
+                                              LastBlockMemory& memory) {
+  static_assert(kThreads >= LastBlockMemory::kSumThreads);
   __syncthreads();
-  if (threadIdx.x == 0) memory.is_last = AddInOrder(&map.counters->blocks_done, 1) == gridDim.x - 1;
+  if (threadIdx.x == 0) memory.is_last = AddInOrder(&params.counters->blocks_done, 1) == gridDim.x - 1;
   __syncthreads();
   if (!memory.is_last) return;
-  const OwnCells<kThreads> own(map.cells + turn * map.cell_count, map.cell_count);
+  const OwnCells<kThreads> own(params.cells + buffer * params.cell_count, params.cell_count);
 #pragma unroll 1
-  for (int i = threadIdx.x; i < kBinsAtOnce; i += kThreads) memory.upto[i] = 0;
+  for (int i = threadIdx.x; i < kLastBlockBins; i += kThreads) memory.upto[i] = 0;
   __syncthreads();
 
   constexpr int kScoreBits = kScore == Score::kMaxThreshold ? 8 : 12;
-  const int bits = map.level_bits - (kRankBits - kBinBitsAtOnce);  // of a level's bins
+  const int bits = params.level_bits - (kRankBits - kLastBlockBinBits);  // of a level's bins
   const int shift = Max(kScoreBits - bits, 0);
   const auto bin_of = [=](uint64_t entry) {
     const auto level = static_cast<uint32_t>(LevelOf(PositionOf(entry)));
@@ -116,8 +117,8 @@ __device__ __forceinline__ void RankAtOnce(const Frame& frame, const MapFrame& m
   own.ForEach([&](uint64_t entry) { memory.entry[atomicAdd(&memory.upto[bin_of(entry)], 1u)] = entry; });
   __syncthreads();
 
-  // Neighbours in the result are written together, as places are changed only within a bin.
-  const uint32_t total = memory.upto[kBinsAtOnce - 1];
+  // Neighbours in the result are written together, as ranks are changed only within a bin.
+  const uint32_t total = memory.upto[kLastBlockBins - 1];
 #pragma unroll 1
   for (uint32_t i = threadIdx.x; i < total; i += kThreads) {
     const uint64_t entry = memory.entry[i];
@@ -126,14 +127,14 @@ __device__ __forceinline__ void RankAtOnce(const Frame& frame, const MapFrame& m
     const int l = LevelOf(position);
     const uint32_t first = memory.From(bin);
     const uint32_t end = memory.upto[bin];
-    uint32_t place = first - memory.From(static_cast<uint32_t>(l) << bits);
+    uint32_t rank = first - memory.From(static_cast<uint32_t>(l) << bits);
 #pragma unroll 1
-    for (uint32_t k = first; k < end; ++k) place += memory.entry[k] > entry ? 1 : 0;
+    for (uint32_t k = first; k < end; ++k) rank += memory.entry[k] > entry ? 1 : 0;
     const Level& level = frame.level[l];
-    if (place >= static_cast<uint32_t>(level.ranked_capacity)) continue;
-    const uint4 record = {position, KeyOf(map, RawOf(entry)), __float_as_uint(-1.0f), 0};
-    *reinterpret_cast<uint4*>(&level.result[place]) = record;
-    *reinterpret_cast<uint4*>(&level.ranked[place]) = record;
+    if (rank >= static_cast<uint32_t>(level.ranked_capacity)) continue;
+    const uint4 record = {position, KeyOf(params, RawOf(entry)), __float_as_uint(-1.0f), 0};
+    *reinterpret_cast<uint4*>(&level.result[rank]) = record;
+    *reinterpret_cast<uint4*>(&level.ranked[rank]) = record;
   }
   if (static_cast<int>(threadIdx.x) < frame.levels) {
     const uint32_t l = threadIdx.x;
@@ -142,11 +143,11 @@ __device__ __forceinline__ void RankAtOnce(const Frame& frame, const MapFrame& m
     frame.result->kept[l] = kept;
   }
   if (threadIdx.x == 0) {
-    map.counters->blocks_done = 0;
-    map.counters->next_turn = turn ^ 1;
+    params.counters->blocks_done = 0;
+    params.counters->next_buffer = buffer ^ 1;
   }
 }
 
 }  // namespace glint::cuda
 
-#endif  // GLINT_CUDA_SELECT_MAP_AT_ONCE_CUH_
+#endif  // GLINT_CUDA_SELECT_LAST_BLOCK_RANK_CUH_
