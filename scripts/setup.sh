@@ -22,12 +22,13 @@ group_packages() {
         libbenchmark-dev
       ;;
     test)
-      echo libgtest-dev libgmock-dev zlib1g-dev python3:python3 procps:ps
+      echo libgtest-dev libgmock-dev zlib1g-dev python3:python3 procps:ps \
+        python3-grpcio python3-protobuf python3-numpy python3-setuptools python3-wheel
       ;;
     ci)
       echo clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck nodejs:node npm:npm \
         prometheus:prometheus prometheus:promtool curl:curl valgrind:valgrind haproxy:haproxy iproute2:ip \
-        systemd:systemd-analyze openssl:openssl python3-yaml \
+        systemd:systemd-analyze openssl:openssl python3-yaml python3-opencv \
         g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ qemu-user:qemu-aarch64
       ;;
     *)

@@ -1,0 +1,85 @@
+"""Addresses, TLS and the settings of a gRPC channel, shared by the synchronous and the asyncio client."""
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import Optional
+
+import grpc
+
+from glint.errors import InvalidArgument
+
+DEFAULT_ADDRESS = "127.0.0.1:50051"
+SERVICE = "/glint.v1.FeatureDetection/"
+HEALTH = "/grpc.health.v1.Health/Check"
+_MAX_MESSAGE_BYTES = 256 << 20
+HEALTH_NAMES = {0: "unknown", 1: "serving", 2: "not_serving", 3: "service_unknown"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Tls:
+    """PEM texts as bytes, not file names. ca: authorities to believe, None: the system's. Certificate and key: both or
+    neither, if the server asks for one."""
+
+    ca: Optional[bytes] = None
+    certificate: Optional[bytes] = None
+    key: Optional[bytes] = None
+
+    def credentials(self) -> grpc.ChannelCredentials:
+        if (self.certificate is None) != (self.key is None):
+            raise InvalidArgument("tls: certificate and key go together")
+        return grpc.ssl_channel_credentials(self.ca, self.key, self.certificate)
+
+
+@dataclasses.dataclass(frozen=True)
+class ServerInfo:
+    """What a server is and what it accepts at most; GetServerInfoResponse of the wire contract."""
+
+    version: str
+    backend: str
+    device: str
+    simd: str
+    lanes: int
+    queue_capacity_frames: int
+    presets: tuple[str, ...]
+    devices: tuple[str, ...]
+    shared_memory_socket: str
+    memory_bound_bytes: int
+    max_image_pixels: int
+    max_features: int
+    max_message_bytes: int
+    max_sessions: int
+
+    @classmethod
+    def from_message(cls, message) -> "ServerInfo":
+        values = {}
+        for field in dataclasses.fields(cls):
+            source = message.limits if field.name.startswith("max_") else message
+            value = getattr(source, field.name)
+            values[field.name] = tuple(value) if field.name in ("presets", "devices") else value
+        return cls(**values)
+
+
+def address_of(address: Optional[str]) -> str:
+    """The address given, that in GLINT_SERVER, or a server's default."""
+    address = address or os.environ.get("GLINT_SERVER") or DEFAULT_ADDRESS
+    if not isinstance(address, str) or any(c.isspace() for c in address):
+        raise InvalidArgument(f'address: "{address}" is not HOST:PORT or unix:PATH')
+    if not address.startswith(("unix:", "dns:", "ipv4:", "ipv6:")):
+        port = address.rpartition(":")[2]
+        if ":" not in address or not port.isdigit() or not 0 < int(port) < 65536:
+            raise InvalidArgument(f'address: "{address}" is not HOST:PORT or unix:PATH')
+    return address
+
+
+def channel_options() -> list[tuple[str, int]]:
+    return [
+        ("grpc.max_receive_message_length", _MAX_MESSAGE_BYTES),
+        ("grpc.max_send_message_length", _MAX_MESSAGE_BYTES),
+        ("grpc.enable_http_proxy", 0),
+        # Streams cannot be sent again; and gRPC 1.51 can hang when a stream that it might send again is cancelled.
+        ("grpc.enable_retries", 0),
+        ("grpc.initial_reconnect_backoff_ms", 100),
+        ("grpc.max_reconnect_backoff_ms", 2000),
+        ("grpc.use_local_subchannel_pool", 1),
+    ]

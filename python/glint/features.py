@@ -1,0 +1,119 @@
+"""What a server answers: keypoints as numpy arrays, stage times, the fate of a frame."""
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Optional
+
+import numpy as np
+
+from glint.errors import GlintError, InvalidArgument
+
+if TYPE_CHECKING:
+    import cv2
+
+
+@dataclasses.dataclass(frozen=True)
+class Timings:
+    """Where the time of one frame went on the server, in nanoseconds; proto/glint/v1/features.proto has each field."""
+
+    receive_ns: int = 0
+    queue_ns: int = 0
+    decode_ns: int = 0
+    upload_ns: int = 0
+    detect_ns: int = 0
+    download_ns: int = 0
+    serialize_ns: int = 0
+    order_ns: int = 0
+    total_ns: int = 0
+    pyramid_ns: int = 0
+    corners_ns: int = 0
+    select_ns: int = 0
+    orient_ns: int = 0
+    describe_ns: int = 0
+    lane: int = 0
+    device: str = ""
+    queue_depth: int = 0
+
+
+@dataclasses.dataclass(eq=False)
+class Features:
+    """Keypoints of one image: element i of every array belongs to keypoint i, with the meaning of cv2.KeyPoint.
+
+    Sorted by octave, then response descending, then y, then x.
+
+    x, y          float32, pixels of the image that was sent
+    size          float32, diameter of the patch in pixels of the image
+    angle         float32, degrees in [0, 360), clockwise as y points down; -1 without orientation
+    response      float32
+    octave        int32, pyramid level
+    descriptors   uint8 (n, bytes), or None if none were asked for
+    truncated     more keypoints tied than the server returns
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    size: np.ndarray
+    angle: np.ndarray
+    response: np.ndarray
+    octave: np.ndarray
+    descriptors: Optional[np.ndarray] = None
+    truncated: bool = False
+    timings: Timings = dataclasses.field(default_factory=Timings)
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    @property
+    def points(self) -> np.ndarray:
+        """float32 (n, 2): x and y."""
+        return np.stack((self.x, self.y), axis=1)
+
+    def keypoints(self) -> "list[cv2.KeyPoint]":
+        """The same as cv2.KeyPoint objects, in the same order. Needs OpenCV's Python module."""
+        make = _cv2().KeyPoint
+        columns = (self.x, self.y, self.size, self.angle, self.response, self.octave)
+        return [make(x, y, s, a, r, o) for x, y, s, a, r, o in zip(*(c.tolist() for c in columns))]
+
+    def draw(self, image: np.ndarray, color: tuple[int, int, int] = (0, 255, 0)) -> np.ndarray:
+        """A copy of `image` (grey or BGR, uint8) in BGR, with size and direction of each keypoint as a circle and a line."""
+        if not isinstance(image, np.ndarray) or image.dtype != np.uint8 or image.ndim not in (2, 3):
+            raise InvalidArgument("image: draw() takes a uint8 array of (height, width) or (height, width, 3)")
+        cv2 = _cv2()
+        flags = cv2.DRAW_MATCHES_FLAGS_DRAW_RICH_KEYPOINTS
+        return cv2.drawKeypoints(image, self.keypoints(), None, color=color, flags=flags)
+
+
+@dataclasses.dataclass
+class Result:
+    """The answer to one frame of a stream.
+
+    frame_id     as it was sent
+    error        why this frame, and only this one, has no features; None if it has
+    drop_reason  "superseded", "expired" or "rejected" of a good frame that the stream's policy dropped; else None
+    """
+
+    frame_id: int
+    found: Optional[Features] = None
+    error: Optional[GlintError] = None
+    drop_reason: Optional[str] = None
+    timings: Timings = dataclasses.field(default_factory=Timings)
+
+    @property
+    def ok(self) -> bool:
+        return self.error is None
+
+    @property
+    def features(self) -> Features:
+        """The features; raises the frame's error if it has none."""
+        if self.error is not None:
+            raise self.error
+        assert self.found is not None
+        return self.found
+
+
+def _cv2() -> Any:
+    try:
+        import cv2
+    except ImportError as error:
+        raise ImportError(f"{error}: cv2.KeyPoint and drawing need OpenCV (Debian: python3-opencv)") from None
+    return cv2

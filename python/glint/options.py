@@ -1,0 +1,96 @@
+"""Options of detectors and streams as keyword arguments, turned into the messages of the wire contract."""
+from __future__ import annotations
+
+import difflib
+from typing import Any, Optional, Sequence, Union
+
+from google.protobuf.descriptor import FieldDescriptor
+
+from glint.errors import InvalidArgument
+from glint.v1 import feature_detection_pb2 as pb
+from glint.v1 import options_pb2
+
+Region = Sequence[int]
+
+# The wire's name, since C++ messages have a function descriptor() already.
+_WIRE_NAMES = {"descriptor": "descriptor_kind"}
+_INTEGERS = (FieldDescriptor.TYPE_INT32, FieldDescriptor.TYPE_UINT32)
+
+
+def detector(preset: str = "orb", **fields: Any) -> options_pb2.DetectorOptions:
+    """The options of a detector: a preset, and fields of DetectorOptions that replace the preset's.
+
+    Choices are given by name, in any case: score="harris", descriptor="rbrief", pyramid="half". Field names and ranges
+    are those of proto/glint/v1/options.proto. The server checks the ranges.
+
+    Raises InvalidArgument for an unknown field, an unknown choice or a value of the wrong type.
+    """
+    options = options_pb2.DetectorOptions()
+    if not isinstance(preset, str):
+        raise InvalidArgument(f"preset: {preset!r} is not a string")
+    options.preset = preset
+    known = options.DESCRIPTOR.fields_by_name
+    for name, value in fields.items():
+        field = known.get(_WIRE_NAMES.get(name, name))
+        if field is None:
+            near = difflib.get_close_matches(name, [n for n in known], n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise InvalidArgument(f"{name}: not a field of DetectorOptions{hint}")
+        if value is not None:
+            _set(options, field, name, value)
+    return options
+
+
+def _set(options: Any, field: Any, name: str, value: Any) -> None:
+    if field.enum_type is not None:
+        value = _choice(field.enum_type, name, value)
+    elif field.type in _INTEGERS and not isinstance(value, bool) and hasattr(value, "__index__"):
+        value = value.__index__()
+    elif field.type == FieldDescriptor.TYPE_FLOAT and not isinstance(value, (str, bool)):
+        value = float(value)
+    try:
+        setattr(options, field.name, value)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgument(f"{name}: {value!r} is not a value for it ({error})") from None
+
+
+def _choice(enum: Any, name: str, value: Union[str, int]) -> int:
+    first = enum.values_by_number[0].name
+    prefix = first[: -len("UNSPECIFIED")]
+    if isinstance(value, str):
+        found = enum.values_by_name.get(prefix + value.upper())
+        if found is not None:
+            return found.number
+    elif not isinstance(value, bool) and value in enum.values_by_number:
+        return int(value)
+    names = ", ".join(v.name[len(prefix):].lower() for v in enum.values[1:])
+    raise InvalidArgument(f'{name}: "{value}" is not one of {names}')
+
+
+def region(value: Optional[Region], name: str = "region") -> Optional[pb.Region]:
+    """(x, y, width, height) in pixels as a message; None stays None."""
+    if value is None:
+        return None
+    try:
+        x, y, width, height = (int(v) for v in value)
+        return pb.Region(x=x, y=y, width=width, height=height)
+    except (TypeError, ValueError):
+        raise InvalidArgument(f"{name}: {value!r} is not (x, y, width, height) in whole pixels from 0 on") from None
+
+
+def policy(value: str) -> int:
+    """An overload policy by name: block, drop_oldest, latest or reject."""
+    return _choice(pb.OverloadPolicy.DESCRIPTOR, "policy", value)
+
+
+def nanoseconds(seconds: Optional[float], name: str) -> int:
+    """A time in seconds as nanoseconds; None is 0."""
+    if seconds is None:
+        return 0
+    try:
+        value = float(seconds)
+    except (TypeError, ValueError):
+        raise InvalidArgument(f"{name}: {seconds!r} is not a number of seconds") from None
+    if not 0 <= value <= 86400:
+        raise InvalidArgument(f"{name}: {value} s is not in 0..86400")
+    return round(value * 1e9)

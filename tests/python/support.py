@@ -1,0 +1,58 @@
+"""A server of its own for a test program; the path of glint-server is in GLINT_SERVER_PROGRAM."""
+import contextlib
+import os
+import pathlib
+import subprocess
+import tempfile
+
+import numpy as np
+
+import glint
+
+PROGRAM = os.environ.get("GLINT_SERVER_PROGRAM", "glint-server")
+
+
+class Server:
+    """glint-server on a unix socket and a TCP port, one CPU lane, shared memory on."""
+
+    def __init__(self, *flags):
+        self._folder = tempfile.TemporaryDirectory()
+        self.path = pathlib.Path(self._folder.name) / "socket"
+        self.address = f"unix:{self.path}"
+        self._flags = flags
+        self.start()
+
+    def start(self):
+        command = [PROGRAM, f"--listen={self.address}", "--metrics-listen=", "--backend=cpu", "--lanes=1"]
+        self.process = subprocess.Popen([*command, "--shared-memory", *self._flags], stderr=subprocess.DEVNULL)
+        with glint.Client(self.address, wait=60):
+            pass
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        self.process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(30)
+        self.kill()
+        self._folder.cleanup()
+
+
+def picture(seed=1, width=320, height=240):
+    """Rectangles of random grey: corners everywhere."""
+    random = np.random.default_rng(seed)
+    image = np.full((height, width), 90, np.uint8)
+    for _ in range(150):
+        x, y = random.integers(0, width - 8), random.integers(0, height - 8)
+        image[y : y + random.integers(5, 40), x : x + random.integers(5, 40)] = random.integers(0, 255)
+    return image
+
+
+def columns(features):
+    """What must be equal where the same features were found."""
+    names = ("x", "y", "size", "angle", "response", "octave")
+    return [getattr(features, n).tobytes() for n in names] + [
+        None if features.descriptors is None else features.descriptors.tobytes()
+    ]
