@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "glint/v1/feature_detection.grpc.pb.h"
 #include "tests/blackbox/server_process.h"
@@ -44,13 +45,17 @@ class Client {
   void WriteFrames(uint64_t count) {
     for (uint64_t id = 1; id <= count; ++id) stream_->Write(BigFrame(id));
   }
-  bool Read(v1::DetectStreamResponse* reply) { return stream_->Read(reply); }
+  bool Read(v1::DetectStreamResponse* reply) {
+    if (!std::exchange(has_headers_, true)) stream_->WaitForInitialMetadata();  // as client/stream.cc
+    return stream_->Read(reply);
+  }
   grpc::Status Finish() { return stream_->Finish(); }
 
  private:
   grpc::ClientContext context_;
   std::unique_ptr<v1::FeatureDetection::Stub> stub_;
   std::unique_ptr<grpc::ClientReaderWriter<v1::DetectStreamRequest, v1::DetectStreamResponse>> stream_;
+  bool has_headers_ = false;
 };
 
 TEST(ProcessTest, SaysInOneLineWhatItIs) {
