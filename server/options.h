@@ -48,12 +48,13 @@ struct ServerOptions {
   std::function<absl::StatusOr<LaneSet>(const LaneOptions&)> create_lanes = CreateLanes;
 };
 
+// The highest (or lowest) values of the flags.
 inline constexpr int kMaxDevice = 1023;
 inline constexpr int kMaxQueueCapacity = 1 << 16;
-inline constexpr int kMaxMaxDetectCalls = 1 << 16;
-inline constexpr int kMaxMaxSessions = 1 << 16;
-inline constexpr int kMaxMaxInFlight = 1 << 12;
-inline constexpr int kMinMaxMessageBytes = 1 << 10;
+inline constexpr int kMaxDetectCallsCeiling = 1 << 16;
+inline constexpr int kMaxSessionsCeiling = 1 << 16;
+inline constexpr int kMaxInFlightCeiling = 1 << 12;
+inline constexpr int kMaxMessageBytesFloor = 1 << 10;
 inline constexpr int64_t kMaxSharedMemoryBytes = int64_t{1} << 44;
 inline constexpr int kMaxSharedMemoryRegions = 1 << 12;
 

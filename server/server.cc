@@ -53,15 +53,16 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
     return value >= low && value <= high ? absl::OkStatus() : OutOfRangeError(flag, value, low, high);
   };
   for (const absl::Status& s :
-       {check("lanes", o.lanes.lanes, 0, 1024), check("threads-per-lane", o.lanes.threads_per_lane, 1, 256),
+       {check("lanes", o.lanes.lanes, 0, kMaxLanes),
+        check("threads-per-lane", o.lanes.threads_per_lane, 1, kMaxThreadsPerLane),
         check("queue-capacity", o.queue_capacity, 1, kMaxQueueCapacity),
         check("max-image-pixels", o.lanes.max_image_pixels, 1, kMaxImagePixels),
         check("max-features", o.max_features, kMinFeatures, kMaxFeatures),
-        check("max-message-bytes", o.max_message_bytes, kMinMaxMessageBytes, INT32_MAX),
+        check("max-message-bytes", o.max_message_bytes, kMaxMessageBytesFloor, INT32_MAX),
         check("max-pending-bytes", o.max_pending_bytes, o.max_message_bytes, INT64_MAX),
-        check("max-detect-calls", o.max_detect_calls, 1, kMaxMaxDetectCalls),
-        check("max-sessions", o.max_sessions, 1, kMaxMaxSessions),
-        check("max-in-flight", o.max_in_flight, 1, kMaxMaxInFlight)}) {
+        check("max-detect-calls", o.max_detect_calls, 1, kMaxDetectCallsCeiling),
+        check("max-sessions", o.max_sessions, 1, kMaxSessionsCeiling),
+        check("max-in-flight", o.max_in_flight, 1, kMaxInFlightCeiling)}) {
     if (!s.ok()) return s;
   }
   for (const int device : o.lanes.devices) {
