@@ -4,9 +4,15 @@
 #
 #   scripts/test-image.sh GLINT      GLINT: a `glint` on this machine that can stream
 #
-# JOBS in the environment: compilers at the same time. Needs root, buildah, mmdebstrap, iproute2 and a Debian mirror. The
-# base image is kept as localhost/debian:bookworm-slim, and what was compiled by buildah.
+# JOBS in the environment: compilers at the same time. Needs root, buildah, mmdebstrap, iproute2, curl and a Debian
+# mirror. The base image is kept as localhost/debian:bookworm-slim, and what was compiled by buildah.
 set -euo pipefail
+missing=()
+for tool in buildah:buildah mmdebstrap:mmdebstrap ip:iproute2 unshare:util-linux pgrep:procps python3:python3 curl:curl; do
+  command -v "${tool%%:*}" >/dev/null || missing+=("${tool##*:}")
+done
+[[ ${#missing[@]} -eq 0 ]] || { echo "test-image.sh: install ${missing[*]}" >&2 && exit 1; }
+[[ $EUID -eq 0 ]] || { echo 'test-image.sh: needs root' >&2 && exit 1; }
 glint=$(realpath "${1:?test-image.sh GLINT}")
 cd "$(dirname "$0")/.."
 
@@ -39,7 +45,7 @@ fi
 # Every variant is the same file with other arguments: all of them have all that the file asks for.
 for variant in $(scripts/image-args.sh --list); do
   for argument in BASE_BUILD BASE_RUN CUDA_ARCHS GRPC_FROM; do
-    scripts/image-args.sh "$variant" | grep -q -- "--build-arg=$argument=" || fail "$variant has no $argument"
+    grep -q -- "--build-arg=$argument=" <<<"$(scripts/image-args.sh "$variant")" || fail "$variant has no $argument"
     grep -q "^ARG $argument" docker/Dockerfile || fail "the Dockerfile has no argument $argument"
   done
 done
@@ -96,7 +102,9 @@ for i in range(4):
     write_png(f"{sys.argv[1]}/{i}.png", 640, 480, i)
 PYTHON
 "$glint" stream --server 10.209.77.2:50051 --loop --max-frames 200 "$work/*.png" || fail 'frames are not answered'
-curl -sS http://10.209.77.2:9464/metrics | grep -q '^glint_frames_total{operation="detect",result="OK"} 200$' ||
+# Into a file: grep -q ends at the first match, and curl would fail for want of a reader.
+curl -sS -o "$work/metrics" http://10.209.77.2:9464/metrics
+grep -q '^glint_frames_total{operation="detect",result="OK"} 200$' "$work/metrics" ||
   fail 'the metrics do not count 200 frames'
 say '200 frames answered and counted'
 

@@ -130,6 +130,17 @@ def check_shell(found):
                 assert done.returncode == 0, f"stage {name}: {done.stdout}"
 
 
+def check_script():
+    """scripts/test-image.sh names the packages that it lacks, and pipes nothing into a grep that ends early: under pipefail
+    what writes into such a pipe fails."""
+    done = subprocess.run(["/bin/bash", os.path.join(ROOT, "scripts/test-image.sh"), "glint"], env={"PATH": "/nonexistent"},
+                          capture_output=True, text=True)
+    assert done.returncode == 1, done
+    for package in ("buildah", "mmdebstrap", "iproute2", "python3", "curl"):
+        assert package in done.stderr, f"{package} is not named: {done.stderr}"
+    assert not re.search(r"\| *grep -\w*q", read("scripts/test-image.sh"))
+
+
 def main():
     found, arguments = stages(parse(read("docker/Dockerfile")))
     check_stages(found, arguments)
@@ -137,6 +148,7 @@ def main():
     names = check_variants(found)
     check_context()
     check_shell(found)
+    check_script()
     print(f"{len(names)} variants of {len(found)} stages")
 
 
