@@ -14,12 +14,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "server/lane/lane.h"
+#include "server/metrics/followed_count.h"
 #include "server/metrics/gpu.h"
 #include "server/metrics/names.h"
 #include "server/schedule/frame_job.h"
@@ -112,7 +114,7 @@ class Metrics {
   std::map<std::string, DeviceChildren> devices_;
   prometheus::Family<prometheus::Gauge>* last_device_frame_;
   prometheus::Family<prometheus::Counter>* cuda_errors_;
-  prometheus::Counter* allocations_;  // null: not counted
+  std::optional<FollowedCount> allocations_;  // none: not counted
   prometheus::Counter* traceparent_ignored_;
   prometheus::Gauge* queue_gauge_;
   prometheus::Gauge* frames_in_flight_;
