@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <memory>
 #include <string>
 #include <thread>
@@ -36,7 +37,10 @@ void HandleSignals(sigset_t signals, glint::Server* server, glint::Reloader* rel
       reloader->Reload();
       continue;
     }
-    if (draining) _exit(kExitSignal + signal);
+    if (draining) {
+      logger->Flush();
+      _exit(kExitSignal + signal);
+    }
     draining = true;
     logger->Log(glint::Severity::kInfo, "draining", {{"signal", strsignal(signal)}});
     server->RequestShutdown();
@@ -70,7 +74,11 @@ int main(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
-  glint::Logger logger(flags->options.log_format, stderr);
+  glint::Logger logger(flags->options.log_format, &glint::StandardErrorWriter());
+  std::set_terminate([] {
+    glint::StandardErrorWriter().Flush(absl::Seconds(1));
+    std::abort();
+  });
   glint::Reloader reloader(flags->options, parse, &logger);
   const auto fail = [&logger](const absl::Status& status) {
     logger.Log(glint::Severity::kError, "failed", {{"error", std::string(status.message())}});
@@ -117,8 +125,10 @@ int main(int argc, char** argv) {
   if (!drained.ok()) {
     logger.Log(glint::Severity::kWarning, "cut off", {{"reason", std::string(drained.message())}});
   }
+  const int code = why.ok() ? 0 : fail(why);
   if (why.ok()) logger.Log(glint::Severity::kInfo, "stopped");
+  logger.Flush();
   std::fflush(nullptr);
   // Without destructors: the signal thread may be using what they would take away.
-  _exit(why.ok() ? 0 : fail(why));
+  _exit(code);
 }

@@ -86,6 +86,9 @@ Metrics::Metrics(const BuildInfo& info, Sources sources) : sources_(std::move(so
   gauge(metric::kPoolLimit)->Set(static_cast<double>(info.pool_limit));
   gauge(metric::kMemoryBound)->Set(static_cast<double>(info.memory_bound));
   if (frame_path_allocations.counted) allocations_.emplace(AddTo(&Counters(&registry_, metric::kAllocations).Add({})));
+  auto& log_lines = Counters(&registry_, metric::kLogLinesDropped);
+  log_lines_dropped_.emplace(AddTo(&log_lines.Add({{"reason", "full"}})));
+  log_lines_limited_.emplace(AddTo(&log_lines.Add({{"reason", "rate"}})));
   traceparent_ignored_ = &Counters(&registry_, metric::kTraceparentIgnored).Add({});
   sessions_ = gauge(metric::kSessions);
   lanes_busy_ = gauge(metric::kLanesBusy);
@@ -210,6 +213,8 @@ std::string Metrics::Page() {
     if (children.last_frame > 0) last_device_frame_->Add({{"device", device}}).Set(children.last_frame);
   }
   if (allocations_.has_value()) allocations_->Show(frame_path_allocations.count);
+  log_lines_dropped_->Show(sources_.log_lines_dropped());
+  log_lines_limited_->Show(sources_.log_lines_limited());
   std::vector<prometheus::MetricFamily> families = registry_.Collect();
   std::vector<prometheus::MetricFamily> process = CollectProcessMetrics();
   std::vector<prometheus::MetricFamily> gpus = ToMetrics(gpu_sensors_.Read());

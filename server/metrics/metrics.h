@@ -53,6 +53,8 @@ class Metrics {
     std::function<int()> queue_frames;
     std::function<int()> frames_in_flight;
     std::function<int64_t()> pool_bytes;
+    std::function<int64_t()> log_lines_dropped;  // ever: for want of room
+    std::function<int64_t()> log_lines_limited;  // ... and for coming too often
   };
   Metrics(const BuildInfo& info, Sources sources);
 
@@ -115,6 +117,7 @@ class Metrics {
   prometheus::Family<prometheus::Gauge>* last_device_frame_;
   prometheus::Family<prometheus::Counter>* cuda_errors_;
   std::optional<FollowedCount> allocations_;  // none: not counted
+  std::optional<FollowedCount> log_lines_dropped_, log_lines_limited_;
   prometheus::Counter* traceparent_ignored_;
   prometheus::Gauge* queue_gauge_;
   prometheus::Gauge* frames_in_flight_;

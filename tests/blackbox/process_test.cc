@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
@@ -139,6 +140,24 @@ TEST(ProcessTest, HelpAndVersionEndWithZero) {
     ServerProcess server({flag});
     EXPECT_EQ(server.Join(), 0);
   }
+}
+
+TEST(ProcessTest, AnswersAndEndsThoughNobodyReadsItsLog) {
+  ServerProcess server({"--lanes=1", "--drain-timeout=2s"});
+  server.ShrinkLogPipe();
+  const auto stub =
+      v1::FeatureDetection::NewStub(grpc::CreateChannel(server.address(), grpc::InsecureChannelCredentials()));
+  // Each leaves a line of more than 200 bytes: the pipe is full after 20 of them.
+  for (int i = 0; i < 150; ++i) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    context.AddMetadata("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+    v1::DetectResponse response;
+    const grpc::Status status = stub->Detect(&context, v1::DetectRequest(), &response);
+    ASSERT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << i << ": " << status.error_message();
+  }
+  server.Signal(SIGTERM);
+  EXPECT_EQ(server.Join(), 0);
 }
 
 TEST(ProcessTest, TheLogCanBeJson) {

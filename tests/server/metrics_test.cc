@@ -104,6 +104,7 @@ TEST_F(MetricsTest, HasEveryNameFromTheStart) {
                            "glint_pool_bytes",
                            "glint_pool_limit_bytes",
                            "glint_memory_bound_bytes",
+                           "glint_log_lines_dropped_total",
                            "glint_traceparent_ignored_total",
                            "glint_device_lanes",
                            "glint_stage_duration_seconds",
