@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -27,6 +28,8 @@ namespace {
 constexpr int kExitFailure = 1;  // could not start, or lost its device
 constexpr int kExitUsage = 2;
 constexpr int kExitSignal = 128;  // plus the signal's number
+
+std::string Mib(int64_t bytes) { return absl::StrCat(bytes >> 20); }
 
 // SIGHUP: read the flags again. First SIGTERM or SIGINT: drain. Second: leave at once.
 void HandleSignals(sigset_t signals, glint::Server* server, glint::Reloader* reloader, glint::Logger* logger) {
@@ -90,6 +93,15 @@ int main(int argc, char** argv) {
   if (absl::Status s = server.Start(); !s.ok()) return fail(s);
 
   const glint::LaneSet& lanes = server.lanes();
+  const glint::MemoryFit& memory = server.memory_fit();
+  if (!memory.fits()) {
+    logger.Log(glint::Severity::kWarning, "more memory allowed than there is",
+               {{"memory_bound_mib", Mib(memory.bound)},
+                {"memory_budget_mib", Mib(memory.budget)},
+                {"usable_memory_mib", Mib(memory.usable.bytes)},
+                {"memory_source", memory.usable.source},
+                {"remedy", "lower limits that are set, or --max-image-pixels, --max-features, --lanes"}});
+  }
   logger.Log(glint::Severity::kInfo, "serving",
              {{"version", glint::ServerVersion()},
               {"backend", lanes.backend == glint::Backend::kCuda ? "cuda" : "cpu"},
@@ -98,7 +110,10 @@ int main(int argc, char** argv) {
               {"simd", lanes.simd},
               {"listen", absl::StrJoin(server.addresses(), ",")},
               {"metrics", server.metrics_address()},
-              {"memory_bound_mib", absl::StrCat(server.memory_bound_bytes() >> 20)},
+              {"memory_bound_mib", Mib(memory.bound)},
+              {"usable_memory_mib", Mib(memory.usable.bytes)},
+              {"memory_source", memory.usable.source},
+              {"lowered", absl::StrJoin(memory.lowered, ",")},
               {"note", lanes.note}});
 
   std::thread(HandleSignals, signals, &server, &reloader, &logger).detach();

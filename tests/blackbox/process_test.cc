@@ -63,8 +63,10 @@ TEST(ProcessTest, SaysInOneLineWhatItIs) {
   ServerProcess server({"--lanes=3"});
   ASSERT_FALSE(server.address().empty());
   const std::string log = server.LogUntil("serving");
-  EXPECT_THAT(log, AllOf(HasSubstr(" version="), HasSubstr(" backend=cpu"), HasSubstr(" device="),
-                         HasSubstr(" lanes=3"), HasSubstr(" simd="), HasSubstr(" listen=127.0.0.1:")));
+  EXPECT_THAT(log,
+              AllOf(HasSubstr(" version="), HasSubstr(" backend=cpu"), HasSubstr(" device="), HasSubstr(" lanes=3"),
+                    HasSubstr(" simd="), HasSubstr(" listen=127.0.0.1:"), HasSubstr(" memory_bound_mib="),
+                    HasSubstr(" usable_memory_mib="), HasSubstr(" memory_source=")));
 }
 
 TEST(ProcessTest, SigtermWithoutWorkEndsWithZero) {

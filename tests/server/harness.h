@@ -42,6 +42,7 @@ inline ServerOptions TestOptions() {
   options.metrics_listen = "";
   options.lanes.lanes = 1;
   options.lanes.backend = Backend::kCpu;
+  options.memory_limit = int64_t{1} << 40;  // the same limits on every machine
   return options;
 }
 
