@@ -76,9 +76,12 @@ ip -n "$name" link set lo up
 mapfile -t command < <(python3 - "$work/image.json" <<'PYTHON'
 import json, sys
 config = json.load(open(sys.argv[1]))["Docker"]["config"]
-print("\n".join(config["Entrypoint"] + config["Cmd"]))
+assert not config.get("Cmd"), "the image opens ports unasked"
+print("\n".join(config["Entrypoint"]))
 PYTHON
 )
+[[ ${#command[@]} -gt 0 ]] || fail "the image's command is not what it should be"
+command+=(--listen=0.0.0.0:50051 --metrics-listen=0.0.0.0:9464)
 # shellcheck disable=SC2016  # expanded by the inner shell
 ip netns exec "$name" unshare --mount --pid --fork --kill-child sh -c '
   root=$1 && shift

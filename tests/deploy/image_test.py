@@ -68,6 +68,7 @@ def check_runtime(base, instructions):
         by_name.setdefault(instruction, []).append(rest)
     assert by_name["USER"] == ["65532:65532"] and by_name["STOPSIGNAL"] == ["SIGTERM"]
     assert '"/usr/bin/glint", "health"' in by_name["HEALTHCHECK"][0]
+    assert by_name["ENTRYPOINT"] == ['["/usr/bin/glint-server"]'] and "CMD" not in by_name, "it opens ports unasked"
     assert [copy for copy in by_name["COPY"] if "--from=build" not in copy] == [], "sources go into the runtime stage"
     for label in ("title", "description", "licenses", "version", "revision"):
         assert f"org.opencontainers.image.{label}=" in by_name["LABEL"][0], label
