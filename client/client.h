@@ -1,6 +1,6 @@
 // The client of a Glint server: one call, one answer. For many frames with the same options see client/stream.h.
 //
-//   auto client = glint::client::Client::Connect("127.0.0.1:7070");
+//   auto client = glint::client::Client::Connect("127.0.0.1:50051");
 //   auto found = client->Detect(glint::DetectorOptions(), image);   // image: glint::ImageView
 //   if (found.ok()) Use(found->features);
 //

@@ -8,22 +8,11 @@
 #include "absl/strings/string_view.h"
 #include "client/shared_memory.h"
 #include "features/types.h"
+#include "proto/terms.h"
 
 namespace glint::client {
 
-// What the bytes of a row are. The server converts to grey, as cv::cvtColor does; proto/glint/v1/image.proto has the
-// details of each.
-enum class PixelFormat {
-  kGray8,
-  kBgr8,
-  kRgb8,
-  kBgra8,
-  kRgba8,
-  kNv12,       // sides are even
-  kYuyv,       // YUY2
-  kGray16,     // little-endian; the upper byte counts
-  kBayerRggb8  // a mosaic
-};
+using glint::PixelFormat;
 
 // Of NV12's luma rows.
 int BytesPerPixel(PixelFormat format);

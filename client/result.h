@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "features/types.h"
+#include "proto/terms.h"
 
 namespace glint::client {
 
@@ -43,9 +44,7 @@ struct Detection {
   absl::Duration round_trip;  // as the client saw it: from the call, or the Write(), to the answer
 };
 
-// kSuperseded: by a newer frame (ABORTED). kExpired: older than max_age (DEADLINE_EXCEEDED). kRejected: there was no
-// room (RESOURCE_EXHAUSTED).
-enum class DropReason { kNone, kSuperseded, kExpired, kRejected };
+using glint::DropReason;
 
 // The answer to one frame of a stream. Without OK, the frame failed and `detection` has no features; the stream lives
 // on.

@@ -1,8 +1,10 @@
 // Memory shared with a server on the same machine: pixels are written once, where the server reads them.
 //
-//   auto ring = client.ShareMemory({});                             // on a unix socket, of a server with
-//   --shared-memory SharedSlot slot = (*ring)->Acquire();                           // waits until one is free
+//   auto ring = client.ShareMemory({});        // connected by a unix socket to a server with --shared-memory
+//
+//   SharedSlot slot = (*ring)->Acquire();      // waits until one is free
 //   camera.ReadInto(slot.data());
+//
 //   stream->Write(id, ImageInput::Shared(std::move(slot), PixelFormat::kGray8, width, height, stride));
 //
 // A slot is the server's from Write() until its result has been delivered, and then free again; whoever writes to it in

@@ -19,17 +19,11 @@
 #include "client/image.h"
 #include "client/result.h"
 #include "features/options.h"
+#include "proto/terms.h"
 
 namespace glint::client {
 
-// What the server does with frames that come faster than they are answered. Frames that it drops have a result, too:
-// with FrameResult::drop_reason.
-enum class OverloadPolicy {
-  kBlock,       // drops none: Write() blocks in the end
-  kDropOldest,  // the oldest frame that waits makes room for the new one
-  kLatest,      // only the newest frame waits: for live cameras
-  kReject       // refuses the new one
-};
+using glint::OverloadPolicy;
 
 struct StreamOptions {
   DetectorOptions detector;

@@ -8,47 +8,9 @@
 namespace glint::client {
 namespace {
 
-v1::PixelFormat ToWire(PixelFormat format) {
-  switch (format) {
-    case PixelFormat::kGray8:
-      return v1::PIXEL_FORMAT_GRAY8;
-    case PixelFormat::kBgr8:
-      return v1::PIXEL_FORMAT_BGR8;
-    case PixelFormat::kRgb8:
-      return v1::PIXEL_FORMAT_RGB8;
-    case PixelFormat::kBgra8:
-      return v1::PIXEL_FORMAT_BGRA8;
-    case PixelFormat::kRgba8:
-      return v1::PIXEL_FORMAT_RGBA8;
-    case PixelFormat::kNv12:
-      return v1::PIXEL_FORMAT_NV12;
-    case PixelFormat::kYuyv:
-      return v1::PIXEL_FORMAT_YUYV;
-    case PixelFormat::kGray16:
-      return v1::PIXEL_FORMAT_GRAY16;
-    case PixelFormat::kBayerRggb8:
-      return v1::PIXEL_FORMAT_BAYER_RGGB8;
-  }
-  return v1::PIXEL_FORMAT_UNSPECIFIED;
-}
-
-v1::OverloadPolicy ToWire(OverloadPolicy policy) {
-  switch (policy) {
-    case OverloadPolicy::kBlock:
-      return v1::OVERLOAD_POLICY_BLOCK;
-    case OverloadPolicy::kDropOldest:
-      return v1::OVERLOAD_POLICY_DROP_OLDEST;
-    case OverloadPolicy::kLatest:
-      return v1::OVERLOAD_POLICY_LATEST;
-    case OverloadPolicy::kReject:
-      return v1::OVERLOAD_POLICY_REJECT;
-  }
-  return v1::OVERLOAD_POLICY_UNSPECIFIED;
-}
-
 template <typename Wire>
 void SetLayout(const ImageInput& image, Wire* wire) {
-  wire->set_format(ToWire(image.format));
+  wire->set_format(static_cast<v1::PixelFormat>(image.format));
   wire->set_width(static_cast<uint32_t>(image.width));
   wire->set_height(static_cast<uint32_t>(image.height));
 }
@@ -125,7 +87,7 @@ void ToWire(const Region& region, v1::Region* wire) {
 absl::Status ToWire(const StreamOptions& options, v1::StreamOptions* wire) {
   ToWire(options.detector, wire->mutable_detector());
   if (options.region.wanted()) ToWire(options.region, wire->mutable_region());
-  wire->set_overload_policy(ToWire(options.overload_policy));
+  wire->set_overload_policy(static_cast<v1::OverloadPolicy>(options.overload_policy));
   wire->set_max_age_ns(absl::ToInt64Nanoseconds(options.max_age));
   if (options.mask.kind == ImageInput::Kind::kNone) return absl::OkStatus();
   return ToWire("options.mask", options.mask, wire->mutable_mask());

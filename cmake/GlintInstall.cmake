@@ -13,6 +13,7 @@ install(FILES client/client.h client/health.h client/image.h client/resilient_st
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/glint/client)
 install(FILES features/error.h features/limits.h features/options.h features/types.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/glint/features)
+install(FILES proto/terms.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/glint/proto)
 install(DIRECTORY proto/glint DESTINATION ${CMAKE_INSTALL_DATADIR}/glint/proto FILES_MATCHING PATTERN *.proto)
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

@@ -4,9 +4,15 @@
 #
 #   scripts/test-image.sh GLINT      GLINT: a `glint` on this machine that can stream
 #
-# JOBS in the environment: compilers at the same time. Needs root, buildah, mmdebstrap, iproute2 and a Debian mirror. The
-# base image is kept as localhost/debian:bookworm-slim, and what was compiled by buildah.
+# JOBS in the environment: compilers at the same time. Needs root, buildah, mmdebstrap, iproute2, curl and a Debian
+# mirror. The base image is kept as localhost/debian:bookworm-slim, and what was compiled by buildah.
 set -euo pipefail
+missing=()
+for tool in buildah:buildah mmdebstrap:mmdebstrap ip:iproute2 unshare:util-linux pgrep:procps python3:python3 curl:curl; do
+  command -v "${tool%%:*}" >/dev/null || missing+=("${tool##*:}")
+done
+[[ ${#missing[@]} -eq 0 ]] || { echo "test-image.sh: install ${missing[*]}" >&2 && exit 1; }
+[[ $EUID -eq 0 ]] || { echo 'test-image.sh: needs root' >&2 && exit 1; }
 glint=$(realpath "${1:?test-image.sh GLINT}")
 cd "$(dirname "$0")/.."
 
@@ -39,7 +45,7 @@ fi
 # Every variant is the same file with other arguments: all of them have all that the file asks for.
 for variant in $(scripts/image-args.sh --list); do
   for argument in BASE_BUILD BASE_RUN CUDA_ARCHS GRPC_FROM; do
-    scripts/image-args.sh "$variant" | grep -q -- "--build-arg=$argument=" || fail "$variant has no $argument"
+    grep -q -- "--build-arg=$argument=" <<<"$(scripts/image-args.sh "$variant")" || fail "$variant has no $argument"
     grep -q "^ARG $argument" docker/Dockerfile || fail "the Dockerfile has no argument $argument"
   done
 done
@@ -70,9 +76,12 @@ ip -n "$name" link set lo up
 mapfile -t command < <(python3 - "$work/image.json" <<'PYTHON'
 import json, sys
 config = json.load(open(sys.argv[1]))["Docker"]["config"]
-print("\n".join(config["Entrypoint"] + config["Cmd"]))
+assert not config.get("Cmd"), "the image opens ports unasked"
+print("\n".join(config["Entrypoint"]))
 PYTHON
 )
+[[ ${#command[@]} -gt 0 ]] || fail "the image's command is not what it should be"
+command+=(--listen=0.0.0.0:50051 --metrics-listen=0.0.0.0:9464)
 # shellcheck disable=SC2016  # expanded by the inner shell
 ip netns exec "$name" unshare --mount --pid --fork --kill-child sh -c '
   root=$1 && shift
@@ -96,7 +105,9 @@ for i in range(4):
     write_png(f"{sys.argv[1]}/{i}.png", 640, 480, i)
 PYTHON
 "$glint" stream --server 10.209.77.2:50051 --loop --max-frames 200 "$work/*.png" || fail 'frames are not answered'
-curl -sS http://10.209.77.2:9464/metrics | grep -q '^glint_frames_total{operation="detect",result="OK"} 200$' ||
+# Into a file: grep -q ends at the first match, and curl would fail for want of a reader.
+curl -sS -o "$work/metrics" http://10.209.77.2:9464/metrics
+grep -q '^glint_frames_total{operation="detect",result="OK"} 200$' "$work/metrics" ||
   fail 'the metrics do not count 200 frames'
 say '200 frames answered and counted'
 

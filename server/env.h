@@ -22,18 +22,19 @@ inline const char* BackendName(Backend backend) { return backend == Backend::kCu
 struct ServerEnv {
   ServerEnv(ServerOptions server_options, LaneSet lane_set)
       : options(std::move(server_options)),
-        logger(options.log_format, stderr),
+        logger(options.log_format, &StandardErrorWriter()),
         lanes(std::move(lane_set)),
-        shared_memory(
-            options.shared_memory, &lanes.pinning,
-            [this](const absl::Status& why) {
-              logger.Log(Severity::kWarning, "shared memory not pinned", {{"reason", std::string(why.message())}});
-            }),
+        shared_memory(options.shared_memory, &lanes.pinning,
+                      [this](const absl::Status& why) {
+                        constexpr char kEvent[] = "shared memory not pinned";
+                        logger.LogLimited(kEvent, Severity::kWarning, kEvent, {{"reason", std::string(why.message())}});
+                      }),
         queue({options.queue_capacity, options.max_pending_bytes, static_cast<int>(lanes.lanes.size())}),
         health(static_cast<int>(lanes.lanes.size())),
         memory_bound(ComputeMemoryBound(options, static_cast<int>(lanes.lanes.size()))),
         metrics(Describe(*this), {[this] { return queue.size(); }, [this] { return frames_in_flight.load(); },
-                                  [this] { return queue.bytes(); }}) {}
+                                  [this] { return queue.bytes(); }, [this] { return logger.dropped_lines(); },
+                                  [this] { return logger.limited_lines(); }}) {}
 
   const ServerOptions options;
   Logger logger;

@@ -170,6 +170,9 @@ const Flag kFlags[] = {
      [](const ServerOptions& o) { return ShowChoice(kBooleans, o.shared_memory.enabled); }},
     GLINT_INT_FLAG("shared-memory-max-bytes", shared_memory.max_bytes, "size of all shared memory at most"),
     GLINT_INT_FLAG("shared-memory-max-regions", shared_memory.max_regions, "pieces of shared memory at most"),
+    GLINT_INT_FLAG("memory-limit", memory_limit,
+                   "bytes of host memory that the process may use; limits that are not set are lowered to fit; 0: as "
+                   "its control group or the machine has"),
     GLINT_DURATION_FLAG("drain-timeout", drain_timeout,
                         "how long SIGTERM waits for frames that were taken, for example 2.5s or 500ms"),
     {"log-format", "text|json", "of the log on standard error",
@@ -228,6 +231,7 @@ class Parser {
       const bool first = std::find(seen.begin(), seen.end(), name) == seen.end();
       seen.push_back(name);
       if (absl::Status s = FindFlag(name)->set(name, value, first, &result.options); !s.ok()) return s;
+      result.options.given.emplace_back(name);
     }
     return absl::OkStatus();
   }
@@ -238,6 +242,7 @@ class Parser {
       const char* const value = environment(variable.c_str());
       if (value == nullptr) continue;
       if (absl::Status s = flag.set(flag.name, value, true, &result.options); !s.ok()) return In(variable, s);
+      result.options.given.emplace_back(flag.name);
     }
     return absl::OkStatus();
   }

@@ -1,5 +1,8 @@
 #include "server/log.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
@@ -63,10 +66,45 @@ std::string FormatLogLine(LogFormat format, absl::Time time, Severity severity, 
 }
 
 void Logger::Log(Severity severity, absl::string_view event, std::initializer_list<LogField> fields) {
-  const std::string line = FormatLogLine(format_, absl::Now(), severity, event, fields) + "\n";
+  Write(absl::Now(), severity, event, fields);
+}
+
+void Logger::LogLimited(absl::string_view reason, Severity severity, absl::string_view event,
+                        std::initializer_list<LogField> fields) {
+  const absl::Time now = absl::Now();
+  int64_t left_out = 0;
+  if (!Admit(reason, now, &left_out)) {
+    ++limited_;
+    return;
+  }
+  if (left_out > 0) {
+    Write(now, Severity::kWarning, "log lines left out",
+          {{"reason", std::string(reason)}, {"count", absl::StrCat(left_out)}});
+  }
+  Write(now, severity, event, fields);
+}
+
+bool Logger::Admit(absl::string_view reason, absl::Time now, int64_t* left_out) {
   std::lock_guard<std::mutex> lock(mutex_);
-  std::fwrite(line.data(), 1, line.size(), out_);
-  std::fflush(out_);
+  auto found = rates_.find(reason);
+  if (found == rates_.end()) found = rates_.emplace(std::string(reason), Rate{kBurst, now, 0}).first;
+  Rate& rate = found->second;
+  const double seconds = std::max(0.0, absl::ToDoubleSeconds(now - rate.at));  // clocks may go back
+  rate.lines = std::min(kBurst, rate.lines + seconds * kLinesPerSecond);
+  rate.at = now;
+  if (rate.lines < 1) {
+    ++rate.left_out;
+    return false;
+  }
+  rate.lines -= 1;
+  *left_out = std::exchange(rate.left_out, 0);
+  return true;
+}
+
+void Logger::Write(absl::Time now, Severity severity, absl::string_view event, std::initializer_list<LogField> fields) {
+  writer_->Write(FormatLogLine(format_, now, severity, event, fields), [this, now](int64_t dropped) {
+    return FormatLogLine(format_, now, Severity::kWarning, "log lines dropped", {{"count", absl::StrCat(dropped)}});
+  });
 }
 
 }  // namespace glint

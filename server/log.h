@@ -2,14 +2,17 @@
 #ifndef GLINT_SERVER_LOG_H_
 #define GLINT_SERVER_LOG_H_
 
-#include <cstdio>
+#include <atomic>
+#include <cstdint>
+#include <functional>
 #include <initializer_list>
+#include <map>
 #include <mutex>
 #include <string>
-#include <utility>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "server/log_writer.h"
 #include "server/options.h"
 
 namespace glint {
@@ -26,18 +29,50 @@ struct LogField {
 std::string FormatLogLine(LogFormat format, absl::Time time, Severity severity, absl::string_view event,
                           std::initializer_list<LogField> fields);
 
-// Thread-safe.
+// Thread-safe. Waits for nobody: see LogWriter for lines that find no room. Once there is room again, a line tells how
+// many were dropped.
 class Logger {
  public:
-  // `out` must outlive the logger.
-  Logger(LogFormat format, std::FILE* out) : format_(format), out_(out) {}
+  // Lines of one reason: so many at once, and so many a second after that.
+  static constexpr double kBurst = 100;
+  static constexpr double kLinesPerSecond = 20;
+
+  // `writer` must outlive the logger.
+  Logger(LogFormat format, LogWriter* writer) : format_(format), writer_(writer) {}
+  // Flushes for up to a second.
+  ~Logger() { Flush(); }
+  Logger(const Logger&) = delete;
+  Logger& operator=(const Logger&) = delete;
 
   void Log(Severity severity, absl::string_view event, std::initializer_list<LogField> fields = {});
+  // For events that clients can cause: one that comes too often for its `reason`, of which a program has few, is
+  // counted instead, and the next line of that reason follows one that tells how many were left out.
+  void LogLimited(absl::string_view reason, Severity severity, absl::string_view event,
+                  std::initializer_list<LogField> fields);
+
+  // Waits for what was logged so far. False if nobody has read it within a second.
+  bool Flush() { return writer_->Flush(absl::Seconds(1)); }
+
+  int64_t dropped_lines() const { return writer_->dropped(); }
+  int64_t limited_lines() const { return limited_; }
 
  private:
+  struct Rate {
+    double lines = kBurst;  // that may be written now
+    absl::Time at;          // when that was so
+    int64_t left_out = 0;   // since the last line
+  };
+
+  // Whether a line of this reason may be written, and how many were left out before it.
+  bool Admit(absl::string_view reason, absl::Time now, int64_t* left_out);
+  void Write(absl::Time now, Severity severity, absl::string_view event, std::initializer_list<LogField> fields);
+
   const LogFormat format_;
-  std::FILE* const out_;
-  std::mutex mutex_;
+  LogWriter* const writer_;
+  std::atomic<int64_t> limited_{0};
+
+  std::mutex mutex_;  // guards the rest
+  std::map<std::string, Rate, std::less<>> rates_;
 };
 
 }  // namespace glint

@@ -3,8 +3,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <memory>
 #include <string>
 #include <thread>
@@ -27,6 +29,8 @@ constexpr int kExitFailure = 1;  // could not start, or lost its device
 constexpr int kExitUsage = 2;
 constexpr int kExitSignal = 128;  // plus the signal's number
 
+std::string Mib(int64_t bytes) { return absl::StrCat(bytes >> 20); }
+
 // SIGHUP: read the flags again. First SIGTERM or SIGINT: drain. Second: leave at once.
 void HandleSignals(sigset_t signals, glint::Server* server, glint::Reloader* reloader, glint::Logger* logger) {
   for (bool draining = false;;) {
@@ -36,7 +40,10 @@ void HandleSignals(sigset_t signals, glint::Server* server, glint::Reloader* rel
       reloader->Reload();
       continue;
     }
-    if (draining) _exit(kExitSignal + signal);
+    if (draining) {
+      logger->Flush();
+      _exit(kExitSignal + signal);
+    }
     draining = true;
     logger->Log(glint::Severity::kInfo, "draining", {{"signal", strsignal(signal)}});
     server->RequestShutdown();
@@ -70,7 +77,11 @@ int main(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
-  glint::Logger logger(flags->options.log_format, stderr);
+  glint::Logger logger(flags->options.log_format, &glint::StandardErrorWriter());
+  std::set_terminate([] {
+    glint::StandardErrorWriter().Flush(absl::Seconds(1));
+    std::abort();
+  });
   glint::Reloader reloader(flags->options, parse, &logger);
   const auto fail = [&logger](const absl::Status& status) {
     logger.Log(glint::Severity::kError, "failed", {{"error", std::string(status.message())}});
@@ -82,6 +93,15 @@ int main(int argc, char** argv) {
   if (absl::Status s = server.Start(); !s.ok()) return fail(s);
 
   const glint::LaneSet& lanes = server.lanes();
+  const glint::MemoryFit& memory = server.memory_fit();
+  if (!memory.fits()) {
+    logger.Log(glint::Severity::kWarning, "more memory allowed than there is",
+               {{"memory_bound_mib", Mib(memory.bound)},
+                {"memory_budget_mib", Mib(memory.budget)},
+                {"usable_memory_mib", Mib(memory.usable.bytes)},
+                {"memory_source", memory.usable.source},
+                {"remedy", "lower limits that are set, or --max-image-pixels, --max-features, --lanes"}});
+  }
   logger.Log(glint::Severity::kInfo, "serving",
              {{"version", glint::ServerVersion()},
               {"backend", lanes.backend == glint::Backend::kCuda ? "cuda" : "cpu"},
@@ -90,7 +110,10 @@ int main(int argc, char** argv) {
               {"simd", lanes.simd},
               {"listen", absl::StrJoin(server.addresses(), ",")},
               {"metrics", server.metrics_address()},
-              {"memory_bound_mib", absl::StrCat(server.memory_bound_bytes() >> 20)},
+              {"memory_bound_mib", Mib(memory.bound)},
+              {"usable_memory_mib", Mib(memory.usable.bytes)},
+              {"memory_source", memory.usable.source},
+              {"lowered", absl::StrJoin(memory.lowered, ",")},
               {"note", lanes.note}});
 
   std::thread(HandleSignals, signals, &server, &reloader, &logger).detach();
@@ -117,8 +140,10 @@ int main(int argc, char** argv) {
   if (!drained.ok()) {
     logger.Log(glint::Severity::kWarning, "cut off", {{"reason", std::string(drained.message())}});
   }
+  const int code = why.ok() ? 0 : fail(why);
   if (why.ok()) logger.Log(glint::Severity::kInfo, "stopped");
+  logger.Flush();
   std::fflush(nullptr);
   // Without destructors: the signal thread may be using what they would take away.
-  _exit(why.ok() ? 0 : fail(why));
+  _exit(code);
 }

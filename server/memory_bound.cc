@@ -1,6 +1,105 @@
 #include "server/memory_bound.h"
 
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
 namespace glint {
+namespace {
+
+constexpr int64_t kMiB = int64_t{1} << 20;
+constexpr int64_t k4kPixels = 3840 * 2160;
+constexpr int64_t k1080pPixels = 1920 * 1080;
+constexpr int kFewClients = 8, kFewestClients = 2;
+constexpr int64_t kFewPendingBytes = 64 * kMiB;
+
+// Of a message: fields beside the pixels, at most.
+int64_t MessageFor(int64_t pixels, int bytes_per_pixel) { return pixels * bytes_per_pixel + kMiB; }
+
+class Fitting {
+ public:
+  Fitting(const UsableMemory& usable, int lanes, int fewest_lanes, ServerOptions* options)
+      : options_(options),
+        fewest_lanes_(fewest_lanes),
+        pixels_(IsFree("max-image-pixels", options->lanes.max_image_pixels, defaults_.lanes.max_image_pixels)),
+        message_(IsFree("max-message-bytes", options->max_message_bytes, defaults_.max_message_bytes)),
+        sessions_(IsFree("max-sessions", options->max_sessions, defaults_.max_sessions)),
+        calls_(IsFree("max-detect-calls", options->max_detect_calls, defaults_.max_detect_calls)),
+        pending_(IsFree("max-pending-bytes", options->max_pending_bytes, defaults_.max_pending_bytes)) {
+    fit_.usable = usable;
+    fit_.budget = usable.whole_machine ? usable.bytes / 2 : usable.bytes / 4 * 3;
+    fit_.lanes = lanes;
+  }
+
+  MemoryFit Fit() {
+    FitLanes();
+    FitClients();
+    fit_.bound = Bound().total();
+    Tell("max-image-pixels", options_->lanes.max_image_pixels, defaults_.lanes.max_image_pixels, pixels_);
+    Tell("max-message-bytes", options_->max_message_bytes, defaults_.max_message_bytes, message_);
+    Tell("max-sessions", options_->max_sessions, defaults_.max_sessions, sessions_);
+    Tell("max-detect-calls", options_->max_detect_calls, defaults_.max_detect_calls, calls_);
+    Tell("max-pending-bytes", options_->max_pending_bytes, defaults_.max_pending_bytes, pending_);
+    return fit_;
+  }
+
+ private:
+  bool IsFree(absl::string_view flag, int64_t value, int64_t builtin) const {
+    return value == builtin && std::find(options_->given.begin(), options_->given.end(), flag) == options_->given.end();
+  }
+  void Tell(absl::string_view flag, int64_t value, int64_t builtin, bool free) {
+    if (free && value < builtin) fit_.lowered.push_back(absl::StrCat(flag, "=", value));
+  }
+  MemoryBound Bound() const { return ComputeMemoryBound(*options_, fit_.lanes); }
+  bool Fits() const { return Bound().total() <= fit_.budget; }
+  bool LanesFit() const { return Bound().lanes <= fit_.budget / 3 * 2; }
+
+  // Each of these halves something that may be lowered, and is above its floor; or returns false.
+  template <typename T>
+  static bool Halve(bool free, int64_t floor, T* value) {
+    if (!free || *value <= floor) return false;
+    *value = static_cast<T>(std::max<int64_t>(*value / 2, floor));
+    return true;
+  }
+  bool HalvePixels(int64_t floor) {
+    if (!Halve(pixels_, floor, &options_->lanes.max_image_pixels)) return false;
+    const int64_t enough = MessageFor(options_->lanes.max_image_pixels, 4);
+    if (message_ && options_->max_message_bytes > enough) options_->max_message_bytes = static_cast<int>(enough);
+    return true;
+  }
+  bool HalveClients(int floor) {
+    const bool fewer_sessions = Halve(sessions_, floor, &options_->max_sessions);
+    return Halve(calls_, floor, &options_->max_detect_calls) || fewer_sessions;
+  }
+
+  void FitLanes() {
+    while (!LanesFit() && HalvePixels(k4kPixels)) continue;
+    const int there = fit_.lanes;
+    while (!LanesFit() && options_->lanes.lanes == 0 && fit_.lanes > fewest_lanes_) --fit_.lanes;
+    if (fit_.lanes < there) fit_.lowered.push_back(absl::StrCat("lanes=", fit_.lanes));
+    while (!LanesFit() && HalvePixels(k1080pPixels)) continue;
+  }
+
+  void FitClients() {
+    const int64_t pending = std::max<int64_t>(kFewPendingBytes, options_->max_message_bytes);
+    for (bool changed = true; changed && !Fits();) {
+      changed = HalveClients(kFewClients);
+      changed = Halve(pending_, pending, &options_->max_pending_bytes) || changed;
+    }
+    const int64_t message = MessageFor(options_->lanes.max_image_pixels, 1);
+    while (!Fits() && Halve(message_, message, &options_->max_message_bytes)) continue;
+    while (!Fits() && HalveClients(kFewestClients)) continue;
+  }
+
+  const ServerOptions defaults_;
+  ServerOptions* const options_;
+  const int fewest_lanes_;
+  const bool pixels_, message_, sessions_, calls_, pending_;  // may be lowered
+  MemoryFit fit_;
+};
+
+}  // namespace
 
 MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes) {
   const int64_t sessions = options.max_sessions;
@@ -14,6 +113,10 @@ MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes) {
   bound.lanes =
       lanes * (options.lanes.max_image_pixels * kLaneBytesPerPixel + options.max_features * kLaneBytesPerFeature);
   return bound;
+}
+
+MemoryFit FitToMemory(const UsableMemory& usable, int lanes, int fewest_lanes, ServerOptions* options) {
+  return Fitting(usable, lanes, fewest_lanes, options).Fit();
 }
 
 }  // namespace glint

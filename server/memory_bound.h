@@ -3,8 +3,11 @@
 #define GLINT_SERVER_MEMORY_BOUND_H_
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "server/options.h"
+#include "server/usable_memory.h"
 
 namespace glint {
 
@@ -28,6 +31,27 @@ inline constexpr int64_t kLaneBytesPerFeature = 256;
 inline constexpr int64_t kReplyBytesPerFeature = 5 * 4 + 1 + 32;
 
 MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes);
+
+// How limits were made to fit the memory that there is.
+struct MemoryFit {
+  UsableMemory usable;
+  int64_t budget = 0;                // the part of it that all limits together may allow
+  int64_t bound = 0;                 // what they allow
+  std::vector<std::string> lowered;  // "max-sessions=8": limits that are below their defaults
+  int lanes = 0;
+
+  bool fits() const { return bound <= budget; }
+};
+
+// Lowers limits that nobody has set (not in options->given, and at their defaults) until ComputeMemoryBound() is within
+// the budget: three quarters of a limit of a control group or of --memory-limit, or half of a machine's memory. In this
+// order, each only as far as necessary, and no further than its floor:
+//   1. Lanes take two thirds of the budget: pictures down to 4K, by halves of the pixels, then the lanes that are there
+//      if options->lanes.lanes is 0, then pictures down to 1080p. Messages hold four bytes a pixel.
+//   2. Streams, calls of Detect and pending bytes, by halves, down to 8, 8 and 64 MiB.
+//   3. Messages to a byte a pixel, by halves; then streams and calls to 2.
+// `lanes` is how many there are; at least `fewest_lanes` stay. Pure.
+MemoryFit FitToMemory(const UsableMemory& usable, int lanes, int fewest_lanes, ServerOptions* options);
 
 }  // namespace glint
 

@@ -41,6 +41,10 @@ struct ServerOptions {
   int max_sessions = 32;                                      // streams open at the same time
   int max_in_flight = 8;              // frames of one stream that were read and not answered yet
   SharedMemoryOptions shared_memory;  // needs a unix:PATH in `listen`
+  // Host memory that the process may use, bytes; 0: what FindUsableMemory() finds. Server::Create() lowers limits to it
+  // (FitToMemory()), but for those that differ from their defaults or are in `given`.
+  int64_t memory_limit = 0;
+  std::vector<std::string> given;  // the names of the flags that were set, without "--"
   absl::Duration drain_timeout = absl::Seconds(10);
   LogFormat log_format = LogFormat::kText;
 
@@ -48,12 +52,14 @@ struct ServerOptions {
   std::function<absl::StatusOr<LaneSet>(const LaneOptions&)> create_lanes = CreateLanes;
 };
 
+// The highest (or lowest) values of the flags.
 inline constexpr int kMaxDevice = 1023;
 inline constexpr int kMaxQueueCapacity = 1 << 16;
-inline constexpr int kMaxMaxDetectCalls = 1 << 16;
-inline constexpr int kMaxMaxSessions = 1 << 16;
-inline constexpr int kMaxMaxInFlight = 1 << 12;
-inline constexpr int kMinMaxMessageBytes = 1 << 10;
+inline constexpr int kMaxDetectCallsCeiling = 1 << 16;
+inline constexpr int kMaxSessionsCeiling = 1 << 16;
+inline constexpr int kMaxInFlightCeiling = 1 << 12;
+inline constexpr int kMaxMessageBytesFloor = 1 << 10;
+inline constexpr int64_t kMemoryLimitFloor = int64_t{1} << 26;
 inline constexpr int64_t kMaxSharedMemoryBytes = int64_t{1} << 44;
 inline constexpr int kMaxSharedMemoryRegions = 1 << 12;
 

@@ -53,15 +53,17 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
     return value >= low && value <= high ? absl::OkStatus() : OutOfRangeError(flag, value, low, high);
   };
   for (const absl::Status& s :
-       {check("lanes", o.lanes.lanes, 0, 1024), check("threads-per-lane", o.lanes.threads_per_lane, 1, 256),
+       {check("lanes", o.lanes.lanes, 0, kMaxLanes),
+        check("threads-per-lane", o.lanes.threads_per_lane, 1, kMaxThreadsPerLane),
         check("queue-capacity", o.queue_capacity, 1, kMaxQueueCapacity),
         check("max-image-pixels", o.lanes.max_image_pixels, 1, kMaxImagePixels),
         check("max-features", o.max_features, kMinFeatures, kMaxFeatures),
-        check("max-message-bytes", o.max_message_bytes, kMinMaxMessageBytes, INT32_MAX),
+        check("max-message-bytes", o.max_message_bytes, kMaxMessageBytesFloor, INT32_MAX),
         check("max-pending-bytes", o.max_pending_bytes, o.max_message_bytes, INT64_MAX),
-        check("max-detect-calls", o.max_detect_calls, 1, kMaxMaxDetectCalls),
-        check("max-sessions", o.max_sessions, 1, kMaxMaxSessions),
-        check("max-in-flight", o.max_in_flight, 1, kMaxMaxInFlight)}) {
+        check("max-detect-calls", o.max_detect_calls, 1, kMaxDetectCallsCeiling),
+        check("max-sessions", o.max_sessions, 1, kMaxSessionsCeiling),
+        check("max-in-flight", o.max_in_flight, 1, kMaxInFlightCeiling),
+        check("memory-limit", o.memory_limit, o.memory_limit == 0 ? 0 : kMemoryLimitFloor, INT64_MAX)}) {
     if (!s.ok()) return s;
   }
   for (const int device : o.lanes.devices) {
@@ -81,9 +83,11 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
 }
 
 struct Server::Impl {
-  Impl(ServerOptions options, LaneSet lanes) : env(std::move(options), std::move(lanes)) {}
+  Impl(ServerOptions options, LaneSet lanes, MemoryFit fit)
+      : memory_fit(std::move(fit)), env(std::move(options), std::move(lanes)) {}
 
   // In order of construction: what is below uses what is above.
+  const MemoryFit memory_fit;
   ServerEnv env;
   std::unique_ptr<LaneThreads> lane_threads;
   std::unique_ptr<Service> service;
@@ -101,7 +105,17 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Create(ServerOptions options) {
   if (absl::Status s = ValidateServerOptions(options); !s.ok()) return s;
   auto lanes = options.create_lanes(options.lanes);
   if (!lanes.ok()) return lanes.status();
-  return std::unique_ptr<Server>(new Server(std::make_unique<Impl>(std::move(options), *std::move(lanes))));
+  const UsableMemory usable =
+      options.memory_limit > 0 ? UsableMemory{options.memory_limit, "--memory-limit", false} : FindUsableMemory();
+  const int fewest_lanes = std::max(1, static_cast<int>(lanes->gpus.size()));
+  MemoryFit fit = FitToMemory(usable, static_cast<int>(lanes->lanes.size()), fewest_lanes, &options);
+  if (options.memory_limit > 0 && fit.bound > options.memory_limit) {
+    return ContradictionError("memory-limit", absl::StrCat(options.memory_limit, " bytes are less than the ", fit.bound,
+                                                           " that the other limits allow"));
+  }
+  lanes->lanes.resize(static_cast<size_t>(fit.lanes));
+  return std::unique_ptr<Server>(
+      new Server(std::make_unique<Impl>(std::move(options), *std::move(lanes), std::move(fit))));
 }
 
 absl::Status Server::Start() {
@@ -141,6 +155,8 @@ std::vector<std::string> Server::addresses() const {
 std::string Server::metrics_address() const { return impl_->http == nullptr ? "" : impl_->http->address(); }
 
 const LaneSet& Server::lanes() const { return impl_->env.lanes; }
+
+const MemoryFit& Server::memory_fit() const { return impl_->memory_fit; }
 
 int64_t Server::memory_bound_bytes() const { return impl_->env.memory_bound.total(); }
 

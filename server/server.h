@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "server/memory_bound.h"
 #include "server/options.h"
 
 namespace grpc {
@@ -44,8 +45,9 @@ class Server {
   std::string metrics_address() const;
   // What the lanes run on.
   const LaneSet& lanes() const;
-  // Host memory that the options allow.
+  // Host memory that the options allow, and how they were made to fit what there is.
   int64_t memory_bound_bytes() const;
+  const MemoryFit& memory_fit() const;
 
   // A channel that needs no socket, without limits on messages. After Start(); must not outlive the server.
   std::shared_ptr<grpc::Channel> InProcessChannel();

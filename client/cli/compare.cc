@@ -15,7 +15,7 @@
 #include "client/cli/draw.h"
 #include "client/cli/flags.h"
 #include "client/cli/output.h"
-#include "client/cli/source.h"
+#include "client/cli/picture.h"
 
 namespace glint::cli {
 namespace {

@@ -2,7 +2,7 @@
 #include "client/cli/command.h"
 #include "client/cli/connection.h"
 #include "client/cli/detector_flags.h"
-#include "client/cli/raw_source.h"
+#include "client/cli/picture.h"
 #include "client/cli/report.h"
 
 namespace glint::cli {

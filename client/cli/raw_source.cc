@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <opencv2/imgproc.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -59,58 +58,10 @@ class RawSource : public Source {
 
 }  // namespace
 
-absl::Status ReadRawPicture(const std::string& path, const RawLayout& layout, Picture* picture) {
-  picture->name = path;
-  picture->raw = layout;
-  if (absl::Status status = ReadBytes(path, &picture->file); !status.ok()) return status;
-  if (picture->file.size() == layout.bytes()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(path, ": has ", picture->file.size(), " bytes instead of ", layout.bytes()));
-}
-
 absl::StatusOr<std::unique_ptr<Source>> OpenRawSource(const std::string& name, const RawLayout& layout) {
   auto source = std::make_unique<RawSource>(name, layout);
   if (absl::Status status = source->Open(); !status.ok()) return status;
   return source;
-}
-
-cv::Mat RawToColour(const RawLayout& layout, const std::string& bytes) {
-  using client::PixelFormat;
-  const int channels = client::BytesPerPixel(layout.format);
-  const cv::Mat pixels(client::RowsOf(layout.format, layout.shape.height), layout.shape.width, CV_8UC(channels),
-                       const_cast<char*>(bytes.data()));
-  cv::Mat gray, colour;
-  switch (layout.format) {
-    case PixelFormat::kGray8:
-      cv::cvtColor(pixels, colour, cv::COLOR_GRAY2BGR);
-      break;
-    case PixelFormat::kBgr8:
-      colour = pixels.clone();
-      break;
-    case PixelFormat::kRgb8:
-      cv::cvtColor(pixels, colour, cv::COLOR_RGB2BGR);
-      break;
-    case PixelFormat::kBgra8:
-      cv::cvtColor(pixels, colour, cv::COLOR_BGRA2BGR);
-      break;
-    case PixelFormat::kRgba8:
-      cv::cvtColor(pixels, colour, cv::COLOR_RGBA2BGR);
-      break;
-    case PixelFormat::kNv12:
-      cv::cvtColor(pixels, colour, cv::COLOR_YUV2BGR_NV12);
-      break;
-    case PixelFormat::kYuyv:
-      cv::cvtColor(pixels, colour, cv::COLOR_YUV2BGR_YUY2);
-      break;
-    case PixelFormat::kGray16:
-      cv::extractChannel(pixels, gray, 1);  // the upper bytes
-      cv::cvtColor(gray, colour, cv::COLOR_GRAY2BGR);
-      break;
-    case PixelFormat::kBayerRggb8:
-      cv::cvtColor(pixels, colour, cv::COLOR_BayerRGGB2BGR);
-      break;
-  }
-  return colour;
 }
 
 }  // namespace glint::cli

@@ -7,8 +7,8 @@ namespace glint::cli {
 
 absl::StatusOr<client::ImageInput> SharedFrames::Put(const client::ImageInput& image) {
   if (image.kind != client::ImageInput::Kind::kRaw) return image;
-  const size_t row = static_cast<size_t>(image.width) * static_cast<size_t>(BytesPerPixel(image.format));
-  const int rows = RowsOf(image.format, image.height);
+  const size_t row = static_cast<size_t>(image.width) * static_cast<size_t>(client::BytesPerPixel(image.format));
+  const int rows = client::RowsOf(image.format, image.height);
   const size_t bytes = row * static_cast<size_t>(rows);
   if (ring_ == nullptr || ring_->slot_bytes() < bytes) {
     client::RingOptions options;

@@ -43,8 +43,10 @@ void LoadStream::OnStarted(bool ok, int64_t) {
     return;
   }
   call_->Write(first_, &written_);
-  call_->Read(&incoming_, &read_);
+  call_->ReadInitialMetadata(&headers_);  // before the first read, as client/stream.cc
 }
+
+void LoadStream::OnHeaders(bool, int64_t) { call_->Read(&incoming_, &read_); }
 
 void LoadStream::OnWritten(bool ok, int64_t) {
   if (!ok) return;  // nor can anything be read; that path ends the call

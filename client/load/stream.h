@@ -87,6 +87,7 @@ class LoadStream {
 
   void OnStarted(bool ok, int64_t now_ns);
   void OnWritten(bool ok, int64_t now_ns);
+  void OnHeaders(bool, int64_t);
   void OnRead(bool ok, int64_t now_ns);
   void OnClosed(bool, int64_t) {}
   void OnFinished(bool ok, int64_t now_ns);
@@ -107,6 +108,7 @@ class LoadStream {
   std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call_;
   Tag started_{this, &LoadStream::OnStarted};
   Tag written_{this, &LoadStream::OnWritten};
+  Tag headers_{this, &LoadStream::OnHeaders};
   Tag read_{this, &LoadStream::OnRead};
   Tag closed_{this, &LoadStream::OnClosed};
   Tag finished_{this, &LoadStream::OnFinished};

@@ -18,6 +18,7 @@
 #include "absl/types/span.h"
 #include "features/limits.h"
 #include "features/types.h"
+#include "proto/terms.h"
 #include "server/decode/pieces.h"
 
 namespace glint::decode {
@@ -39,18 +40,7 @@ absl::Status CheckSize(uint64_t width, uint64_t height, int64_t max_pixels);
 
 // ---- Raw pixels. Pure functions; thread-safe.
 
-// What the bytes of a row are; glint/v1/image.proto says it for each. The numbers are those of glint.v1.PixelFormat.
-enum class PixelFormat {
-  kGray8 = 1,
-  kBgr8 = 2,
-  kRgb8 = 3,
-  kBgra8 = 4,
-  kRgba8 = 5,
-  kNv12 = 6,
-  kYuyv = 7,
-  kGray16 = 8,
-  kBayerRggb8 = 9
-};
+using glint::PixelFormat;
 
 // Of NV12's luma rows.
 int BytesPerPixel(PixelFormat format);

@@ -25,8 +25,6 @@ namespace {
 // Of a device: a lane's thread copies pixels that came by a socket, which takes longer than the device does.
 constexpr int kFewestCudaLanes = 2;
 constexpr int kMostCudaLanes = 8;  // more share what the bus carries
-constexpr int kMaxLanes = 1024;
-constexpr int kMaxThreadsPerLane = 256;
 
 using Clock = std::chrono::steady_clock;
 

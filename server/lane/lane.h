@@ -24,10 +24,14 @@ namespace glint {
 enum class Backend { kAuto, kCpu, kCuda };
 enum class GpuWait { kSpin, kYield, kBlock };
 
+inline constexpr int kMaxLanes = 1024;
+inline constexpr int kMaxThreadsPerLane = 256;
+
 struct LaneOptions {
   Backend backend = Backend::kAuto;  // kAuto: CUDA if a device works, else the CPU
-  int lanes = 0;                     // of each device; 0: one per processor (CPU), one per two of them, 2 to 8 (CUDA)
-  int threads_per_lane = 1;          // CPU: threads that share one frame, the lane's own included
+  // Of each device, 0..kMaxLanes; 0: one per processor (CPU), one per two of them, 2 to 8 (CUDA).
+  int lanes = 0;
+  int threads_per_lane = 1;  // 1..kMaxThreadsPerLane; CPU: threads that share one frame, the lane's own included
   GpuWait gpu_wait = GpuWait::kBlock;
   std::vector<int> devices;  // CUDA ordinals, `lanes` on each; empty: all that work
   int64_t max_image_pixels = kDefaultMaxImagePixels;

@@ -52,6 +52,10 @@ Family<Histogram>& Histograms(prometheus::Registry* registry, const metric::Name
   return prometheus::BuildHistogram().Name(name.name).Help(name.help).Register(*registry);
 }
 
+std::function<void(int64_t)> AddTo(Counter* counter) {
+  return [counter](int64_t more) { counter->Increment(static_cast<double>(more)); };
+}
+
 double Seconds(int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 size_t Index(absl::StatusCode code) {
@@ -81,7 +85,10 @@ Metrics::Metrics(const BuildInfo& info, Sources sources) : sources_(std::move(so
   pool_bytes_ = gauge(metric::kPoolBytes);
   gauge(metric::kPoolLimit)->Set(static_cast<double>(info.pool_limit));
   gauge(metric::kMemoryBound)->Set(static_cast<double>(info.memory_bound));
-  allocations_ = frame_path_allocations.counted ? &Counters(&registry_, metric::kAllocations).Add({}) : nullptr;
+  if (frame_path_allocations.counted) allocations_.emplace(AddTo(&Counters(&registry_, metric::kAllocations).Add({})));
+  auto& log_lines = Counters(&registry_, metric::kLogLinesDropped);
+  log_lines_dropped_.emplace(AddTo(&log_lines.Add({{"reason", "full"}})));
+  log_lines_limited_.emplace(AddTo(&log_lines.Add({{"reason", "rate"}})));
   traceparent_ignored_ = &Counters(&registry_, metric::kTraceparentIgnored).Add({});
   sessions_ = gauge(metric::kSessions);
   lanes_busy_ = gauge(metric::kLanesBusy);
@@ -205,9 +212,9 @@ std::string Metrics::Page() {
   for (const auto& [device, children] : devices_) {
     if (children.last_frame > 0) last_device_frame_->Add({{"device", device}}).Set(children.last_frame);
   }
-  if (allocations_ != nullptr) {
-    allocations_->Increment(static_cast<double>(frame_path_allocations.count) - allocations_->Value());
-  }
+  if (allocations_.has_value()) allocations_->Show(frame_path_allocations.count);
+  log_lines_dropped_->Show(sources_.log_lines_dropped());
+  log_lines_limited_->Show(sources_.log_lines_limited());
   std::vector<prometheus::MetricFamily> families = registry_.Collect();
   std::vector<prometheus::MetricFamily> process = CollectProcessMetrics();
   std::vector<prometheus::MetricFamily> gpus = ToMetrics(gpu_sensors_.Read());

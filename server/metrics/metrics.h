@@ -14,12 +14,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "server/lane/lane.h"
+#include "server/metrics/followed_count.h"
 #include "server/metrics/gpu.h"
 #include "server/metrics/names.h"
 #include "server/schedule/frame_job.h"
@@ -51,6 +53,8 @@ class Metrics {
     std::function<int()> queue_frames;
     std::function<int()> frames_in_flight;
     std::function<int64_t()> pool_bytes;
+    std::function<int64_t()> log_lines_dropped;  // ever: for want of room
+    std::function<int64_t()> log_lines_limited;  // ... and for coming too often
   };
   Metrics(const BuildInfo& info, Sources sources);
 
@@ -112,7 +116,8 @@ class Metrics {
   std::map<std::string, DeviceChildren> devices_;
   prometheus::Family<prometheus::Gauge>* last_device_frame_;
   prometheus::Family<prometheus::Counter>* cuda_errors_;
-  prometheus::Counter* allocations_;  // null: not counted
+  std::optional<FollowedCount> allocations_;  // none: not counted
+  std::optional<FollowedCount> log_lines_dropped_, log_lines_limited_;
   prometheus::Counter* traceparent_ignored_;
   prometheus::Gauge* queue_gauge_;
   prometheus::Gauge* frames_in_flight_;

@@ -54,6 +54,9 @@ inline constexpr Name kGpuPower = {"glint_gpu_power_watts", "Power that the GPU 
 inline constexpr Name kSessions = {"glint_sessions", "Streams that are open."};
 inline constexpr Name kLanes = {"glint_lanes", "Frames that can be worked on at the same time."};
 inline constexpr Name kLanesBusy = {"glint_lanes_busy", "Lanes that work on a frame."};
+inline constexpr Name kLogLinesDropped = {
+    "glint_log_lines_dropped_total",
+    "Lines that are not in the log: full, nobody read it in time; rate, too many of one reason."};
 inline constexpr Name kTraceparentIgnored = {"glint_traceparent_ignored_total",
                                              "Calls whose traceparent was invalid, or there twice."};
 inline constexpr Name kBuildInfo = {"glint_build_info", "Always 1; the labels say what runs here."};

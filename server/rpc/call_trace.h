@@ -1,5 +1,6 @@
 // What is told about a call that came with a W3C traceparent: its trace id goes into the call's trailer and into the
-// log, with how the call ended. Calls without one leave no line.
+// log, with how the call ended, unless there are too many such lines (Logger::LogLimited). Calls without one leave no
+// line.
 #ifndef GLINT_SERVER_RPC_CALL_TRACE_H_
 #define GLINT_SERVER_RPC_CALL_TRACE_H_
 

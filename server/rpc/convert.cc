@@ -58,11 +58,11 @@ void SetNumbers(const v1::DetectorOptions& proto, DetectorOptions* o) {
   if (proto.has_bfrost_scale()) o->bfrost_scale = proto.bfrost_scale();
 }
 
-constexpr int64_t kMaxMaxAgeNs = int64_t{24} * 3600 * 1'000'000'000;
+constexpr int64_t kMaxAgeCeilingNs = int64_t{24} * 3600 * 1'000'000'000;
 
 absl::Status CheckMaxAge(int64_t max_age_ns) {
-  if (max_age_ns >= 0 && max_age_ns <= kMaxMaxAgeNs) return absl::OkStatus();
-  return OutOfRangeError("max_age_ns", max_age_ns, int64_t{0}, kMaxMaxAgeNs);
+  if (max_age_ns >= 0 && max_age_ns <= kMaxAgeCeilingNs) return absl::OkStatus();
+  return OutOfRangeError("max_age_ns", max_age_ns, int64_t{0}, kMaxAgeCeilingNs);
 }
 
 absl::StatusOr<OverloadPolicy> PolicyFromProto(int policy) {

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "features/options.h"
 #include "features/types.h"
+#include "proto/terms.h"
 #include "server/decode/decode.h"
 #include "server/decode/pieces.h"
 
@@ -29,9 +30,7 @@ struct ImageSource {
   decode::Pieces bytes;
 };
 
-// Why a frame that could have been worked on was not. The numbers are those of glint.v1.DropReason.
-enum class DropReason { kNone = 0, kSuperseded = 1, kExpired = 2, kRejected = 3 };
-inline constexpr int kDropReasonCount = 4;
+inline constexpr int kDropReasonCount = 4;  // of DropReason
 
 // The part of an image to work on, as a client asked for it: nothing in it is trusted.
 struct Region {

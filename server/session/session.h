@@ -8,13 +8,11 @@
 #include <vector>
 
 #include "features/options.h"
+#include "proto/terms.h"
 #include "server/schedule/frame_job.h"
 #include "server/schedule/stream_mask.h"
 
 namespace glint {
-
-// What happens to frames that come faster than they are answered. The numbers are those of glint.v1.OverloadPolicy.
-enum class OverloadPolicy { kBlock = 1, kDropOldest = 2, kLatest = 3, kReject = 4 };
 
 struct SessionOptions {
   DetectorOptions detector;

@@ -198,6 +198,7 @@ TEST_F(BlackboxTest, AStreamAnswersEveryFrameInOrder) {
     stream->WritesDone();
   });
   v1::DetectStreamResponse reply;
+  stream->WaitForInitialMetadata();  // as client/stream.cc
   for (uint64_t id = 0; id < kFrames; ++id) {
     ASSERT_TRUE(stream->Read(&reply));
     EXPECT_EQ(reply.frame_id(), 1000 + id);
@@ -222,6 +223,7 @@ TEST_F(BlackboxTest, AStreamBeginsWithItsOptions) {
   *frame.mutable_frame()->mutable_image() = Picture();
   stream->Write(frame);
   v1::DetectStreamResponse reply;
+  stream->WaitForInitialMetadata();
   EXPECT_FALSE(stream->Read(&reply));
   EXPECT_EQ(stream->Finish().error_code(), StatusCode::FAILED_PRECONDITION);
 }

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "glint/v1/feature_detection.grpc.pb.h"
 #include "tests/blackbox/server_process.h"
@@ -44,21 +46,27 @@ class Client {
   void WriteFrames(uint64_t count) {
     for (uint64_t id = 1; id <= count; ++id) stream_->Write(BigFrame(id));
   }
-  bool Read(v1::DetectStreamResponse* reply) { return stream_->Read(reply); }
+  bool Read(v1::DetectStreamResponse* reply) {
+    if (!std::exchange(has_headers_, true)) stream_->WaitForInitialMetadata();  // as client/stream.cc
+    return stream_->Read(reply);
+  }
   grpc::Status Finish() { return stream_->Finish(); }
 
  private:
   grpc::ClientContext context_;
   std::unique_ptr<v1::FeatureDetection::Stub> stub_;
   std::unique_ptr<grpc::ClientReaderWriter<v1::DetectStreamRequest, v1::DetectStreamResponse>> stream_;
+  bool has_headers_ = false;
 };
 
 TEST(ProcessTest, SaysInOneLineWhatItIs) {
   ServerProcess server({"--lanes=3"});
   ASSERT_FALSE(server.address().empty());
   const std::string log = server.LogUntil("serving");
-  EXPECT_THAT(log, AllOf(HasSubstr(" version="), HasSubstr(" backend=cpu"), HasSubstr(" device="),
-                         HasSubstr(" lanes=3"), HasSubstr(" simd="), HasSubstr(" listen=127.0.0.1:")));
+  EXPECT_THAT(log,
+              AllOf(HasSubstr(" version="), HasSubstr(" backend=cpu"), HasSubstr(" device="), HasSubstr(" lanes=3"),
+                    HasSubstr(" simd="), HasSubstr(" listen=127.0.0.1:"), HasSubstr(" memory_bound_mib="),
+                    HasSubstr(" usable_memory_mib="), HasSubstr(" memory_source=")));
 }
 
 TEST(ProcessTest, SigtermWithoutWorkEndsWithZero) {
@@ -134,6 +142,24 @@ TEST(ProcessTest, HelpAndVersionEndWithZero) {
     ServerProcess server({flag});
     EXPECT_EQ(server.Join(), 0);
   }
+}
+
+TEST(ProcessTest, AnswersAndEndsThoughNobodyReadsItsLog) {
+  ServerProcess server({"--lanes=1", "--drain-timeout=2s"});
+  server.ShrinkLogPipe();
+  const auto stub =
+      v1::FeatureDetection::NewStub(grpc::CreateChannel(server.address(), grpc::InsecureChannelCredentials()));
+  // Each leaves a line of more than 200 bytes: the pipe is full after 20 of them.
+  for (int i = 0; i < 150; ++i) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    context.AddMetadata("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+    v1::DetectResponse response;
+    const grpc::Status status = stub->Detect(&context, v1::DetectRequest(), &response);
+    ASSERT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << i << ": " << status.error_message();
+  }
+  server.Signal(SIGTERM);
+  EXPECT_EQ(server.Join(), 0);
 }
 
 TEST(ProcessTest, TheLogCanBeJson) {

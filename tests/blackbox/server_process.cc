@@ -1,5 +1,6 @@
 #include "tests/blackbox/server_process.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -60,6 +61,8 @@ int ServerProcess::Join() {
   }
   return *code_;
 }
+
+void ServerProcess::ShrinkLogPipe() { fcntl(log_fd_, F_SETPIPE_SZ, 4096); }
 
 std::string ServerProcess::LogUntil(const std::string& text) {
   // Only whole lines count.

@@ -25,6 +25,8 @@ class ServerProcess {
   void Signal(int signal);
   // Waits for the end. The exit code, or minus the signal that ended it.
   int Join();
+  // Makes the pipe that it logs to as small as the system has them.
+  void ShrinkLogPipe();
   // What it has logged so far, up to a line with `text` in it or its end.
   std::string LogUntil(const std::string& text);
   std::string LogToEnd() { return LogUntil(""); }

@@ -16,7 +16,7 @@ except ImportError:
 FOLDER = os.path.join(ROOT, "deploy/compose")
 # What the Compose specification calls them; a misspelled key would be an unknown one.
 SERVICE = {"image", "build", "profiles", "restart", "read_only", "tmpfs", "cap_drop", "security_opt", "stop_grace_period",
-           "ports", "networks", "deploy", "runtime", "volumes", "environment"}
+           "ports", "networks", "deploy", "runtime", "volumes", "environment", "command", "mem_limit"}
 
 
 def load(*path):

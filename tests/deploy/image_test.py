@@ -68,6 +68,7 @@ def check_runtime(base, instructions):
         by_name.setdefault(instruction, []).append(rest)
     assert by_name["USER"] == ["65532:65532"] and by_name["STOPSIGNAL"] == ["SIGTERM"]
     assert '"/usr/bin/glint", "health"' in by_name["HEALTHCHECK"][0]
+    assert by_name["ENTRYPOINT"] == ['["/usr/bin/glint-server"]'] and "CMD" not in by_name, "it opens ports unasked"
     assert [copy for copy in by_name["COPY"] if "--from=build" not in copy] == [], "sources go into the runtime stage"
     for label in ("title", "description", "licenses", "version", "revision"):
         assert f"org.opencontainers.image.{label}=" in by_name["LABEL"][0], label
@@ -130,6 +131,17 @@ def check_shell(found):
                 assert done.returncode == 0, f"stage {name}: {done.stdout}"
 
 
+def check_script():
+    """scripts/test-image.sh names the packages that it lacks, and pipes nothing into a grep that ends early: under pipefail
+    what writes into such a pipe fails."""
+    done = subprocess.run(["/bin/bash", os.path.join(ROOT, "scripts/test-image.sh"), "glint"], env={"PATH": "/nonexistent"},
+                          capture_output=True, text=True)
+    assert done.returncode == 1, done
+    for package in ("buildah", "mmdebstrap", "iproute2", "python3", "curl"):
+        assert package in done.stderr, f"{package} is not named: {done.stderr}"
+    assert not re.search(r"\| *grep -\w*q", read("scripts/test-image.sh"))
+
+
 def main():
     found, arguments = stages(parse(read("docker/Dockerfile")))
     check_stages(found, arguments)
@@ -137,6 +149,7 @@ def main():
     names = check_variants(found)
     check_context()
     check_shell(found)
+    check_script()
     print(f"{len(names)} variants of {len(found)} stages")
 
 

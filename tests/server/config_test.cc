@@ -167,6 +167,7 @@ TEST(FlagsTest, HelpNamesEveryFlagAndItsDefault) {
     EXPECT_THAT(help, HasSubstr(absl::StrCat("  --", flag, "=")));
   }
   EXPECT_THAT(help, HasSubstr("--drain-timeout=DURATION (10s)"));
+  EXPECT_THAT(help, HasSubstr("--memory-limit=N (0)"));
 }
 
 TEST(LogTest, OneLineForPeopleOrMachines) {

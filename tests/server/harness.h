@@ -42,6 +42,7 @@ inline ServerOptions TestOptions() {
   options.metrics_listen = "";
   options.lanes.lanes = 1;
   options.lanes.backend = Backend::kCpu;
+  options.memory_limit = int64_t{1} << 40;  // the same limits on every machine
   return options;
 }
 
@@ -120,6 +121,7 @@ class TestStream {
   // The next reply; an empty one once the stream has ended.
   v1::DetectStreamResponse Read() {
     v1::DetectStreamResponse response;
+    if (!std::exchange(has_headers_, true)) stream_->WaitForInitialMetadata();  // as client/stream.cc
     ended_ = !stream_->Read(&response);
     return response;
   }
@@ -131,6 +133,7 @@ class TestStream {
  private:
   grpc::ClientContext context_;
   std::unique_ptr<grpc::ClientReaderWriter<v1::DetectStreamRequest, v1::DetectStreamResponse>> stream_;
+  bool has_headers_ = false;
   bool ended_ = false;
 };
 

@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/cord.h"
@@ -12,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "features/error.h"
+#include "server/metrics/followed_count.h"
 #include "tests/server/harness.h"
 #include "tests/server/http_page.h"
 #include "tests/server/memory_client.h"
@@ -101,6 +104,7 @@ TEST_F(MetricsTest, HasEveryNameFromTheStart) {
                            "glint_pool_bytes",
                            "glint_pool_limit_bytes",
                            "glint_memory_bound_bytes",
+                           "glint_log_lines_dropped_total",
                            "glint_traceparent_ignored_total",
                            "glint_device_lanes",
                            "glint_stage_duration_seconds",
@@ -198,6 +202,21 @@ TEST_F(MetricsTest, GpuMetricsAndAllocationsAreAbsentWhereNothingCountsThem) {
   const std::string page = Get("/metrics");
   EXPECT_THAT(page, ::testing::Not(HasSubstr("glint_gpu_")));
   EXPECT_THAT(page, ::testing::Not(HasSubstr("glint_frame_path_allocations_total")));
+}
+
+TEST(FollowedCountTest, PagesMadeAtTheSameTimeCountOnce) {
+  std::atomic<int64_t> shown{0};
+  FollowedCount count([&shown](int64_t more) {
+    absl::SleepFor(absl::Milliseconds(20));  // another page is made meanwhile
+    shown += more;
+  });
+  std::vector<std::thread> pages;
+  for (int t = 0; t < 4; ++t) pages.emplace_back([&count] { count.Show(1000); });
+  for (std::thread& page : pages) page.join();
+  EXPECT_EQ(shown, 1000);
+  count.Show(900);  // read before the others
+  count.Show(1001);
+  EXPECT_EQ(shown, 1001);
 }
 
 TEST_F(MetricsTest, DropsDevicesAndErrorsAreCounted) {

@@ -10,6 +10,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace glint::testing {
 
@@ -49,6 +51,10 @@ class RawCall {
   }
   // Nothing when the call has ended.
   std::optional<std::string> Read() {
+    if (!std::exchange(has_headers_, true)) {  // as client/stream.cc
+      call_->ReadInitialMetadata(Tag());
+      Wait();
+    }
     grpc::ByteBuffer buffer;
     call_->Read(&buffer, Tag());
     if (!Wait()) return std::nullopt;
@@ -82,6 +88,7 @@ class RawCall {
   grpc::ClientContext context_;
   grpc::CompletionQueue queue_;
   std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call_;
+  bool has_headers_ = false;
 };
 
 // The answer of grpc.health.v1.Health/Check, or the error's text.

@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "glint/v1/feature_detection.grpc.pb.h"
@@ -48,7 +49,12 @@ class Stream {
   Times Frame() {
     const Clock::time_point begin = Clock::now();
     v1::DetectStreamResponse reply;
-    if (!stream_->Write(frame_) || !stream_->Read(&reply)) {
+    bool answered = stream_->Write(frame_);
+    if (answered) {
+      if (!std::exchange(has_headers_, true)) stream_->WaitForInitialMetadata();  // as client/stream.cc
+      answered = stream_->Read(&reply);
+    }
+    if (!answered) {
       std::fprintf(stderr, "glint-silence: %s\n", stream_->Finish().error_message().c_str());
       std::exit(1);
     }
@@ -60,6 +66,7 @@ class Stream {
   grpc::ClientContext context_;
   std::unique_ptr<v1::FeatureDetection::Stub> stub_;
   std::unique_ptr<grpc::ClientReaderWriter<v1::DetectStreamRequest, v1::DetectStreamResponse>> stream_;
+  bool has_headers_ = false;
   v1::DetectStreamRequest frame_;
 };
 

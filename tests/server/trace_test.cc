@@ -7,6 +7,7 @@
 
 #include "client/client.h"
 #include "proto/traceparent.h"
+#include "server/log_writer.h"
 #include "tests/server/harness.h"
 #include "tests/server/http_page.h"
 
@@ -67,6 +68,7 @@ class TraceTest : public ::testing::Test {
   // What the server has logged when no call is open any more.
   std::string Log() {
     EXPECT_TRUE(Eventually([this] { return server_->calls() == 0; }));
+    EXPECT_TRUE(StandardErrorWriter().Flush(absl::Seconds(10)));
     std::string log = ::testing::internal::GetCapturedStderr();
     ::testing::internal::CaptureStderr();
     return log;

@@ -100,6 +100,7 @@ void Client::Stream(bool cancel) {
   int64_t ok = 0, bad = 0, dropped = 0;
   std::thread reader([&] {
     v1::DetectStreamResponse reply;
+    stream->WaitForInitialMetadata();  // as client/stream.cc
     while (stream->Read(&reply)) {
       ++tally_->answers;
       ++doing_->answered;
@@ -207,6 +208,7 @@ void Client::BreakRules() {
   ++tally_->refused_streams;
   doing_->what = "awaits the end of a stream that broke the rules";
   v1::DetectStreamResponse reply;
+  stream->WaitForInitialMetadata();
   while (stream->Read(&reply)) tally_->Blame("a reply to a broken stream");
   const grpc::Status status = stream->Finish();
   if (status.error_code() != expected) {

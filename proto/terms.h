@@ -1,0 +1,41 @@
+// Words of glint.v1 that the client and the server share, with the numbers that they have on the wire (held by
+// proto/terms.cc). The client's headers are installed, so this one needs nothing.
+#ifndef GLINT_PROTO_TERMS_H_
+#define GLINT_PROTO_TERMS_H_
+
+namespace glint {
+
+// What the bytes of a row are. The server converts to grey, as cv::cvtColor does; proto/glint/v1/image.proto has the
+// details of each.
+enum class PixelFormat {
+  kGray8 = 1,
+  kBgr8 = 2,
+  kRgb8 = 3,
+  kBgra8 = 4,
+  kRgba8 = 5,
+  kNv12 = 6,       // sides are even
+  kYuyv = 7,       // YUY2
+  kGray16 = 8,     // little-endian; the upper byte counts
+  kBayerRggb8 = 9  // a mosaic
+};
+
+// What the server does with frames of a stream that come faster than they are answered. Frames that it drops are
+// answered, too, with a DropReason.
+enum class OverloadPolicy {
+  kBlock = 1,       // drops none: the client's writes block in the end
+  kDropOldest = 2,  // the oldest frame that waits makes room for the new one
+  kLatest = 3,      // only the newest frame waits: for live cameras
+  kReject = 4       // refuses the new one
+};
+
+// Why a good frame was not worked on.
+enum class DropReason {
+  kNone = 0,        // it was
+  kSuperseded = 1,  // a newer frame took its place: ABORTED
+  kExpired = 2,     // older than max_age: DEADLINE_EXCEEDED
+  kRejected = 3     // there was no room: RESOURCE_EXHAUSTED
+};
+
+}  // namespace glint
+
+#endif  // GLINT_PROTO_TERMS_H_
