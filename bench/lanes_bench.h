@@ -31,7 +31,7 @@ struct LanesReport {
   Shape shape;
   std::string device;
   std::vector<LanesRow> rows;
-  // What copying the frame's bytes alone would allow (CUDA: a pinned upload at a time), or reading them once (CPU).
+  // Upper bound: the frames per second of one pinned upload after another (CUDA), or of reading the pixels once (CPU).
   double floor_frames_per_second = 0;
   std::string floor;
 };
