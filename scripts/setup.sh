@@ -5,7 +5,7 @@
 #
 #   build  compilers and libraries of the server, the client and the benchmarks
 #   test   what the tests need on top
-#   ci     linters, a foreign gRPC client's runtime (Node.js), Prometheus and an AArch64 cross compiler and emulator;
+#   ci     linters, the runtime of the interop client (Node.js), Prometheus and an AArch64 cross compiler and emulator;
 #          tests that want one of these skip without it. Note that Debian's packages prometheus and haproxy start
 #          a service.
 #
