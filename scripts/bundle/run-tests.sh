@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs what is in this bundle: all tests, NVIDIA's sanitizers over the GPU tests where they and a GPU are, benchmarks.
+# Runs the bundle's tests, NVIDIA's sanitizers over the GPU tests if both are available, and the benchmarks.
 #
 #   run-tests.sh [--out DIR] [--data DIR] [--tests REGEX] [--no-tests] [--no-sanitizers] [--no-bench] [--repeat N]
 #
@@ -7,7 +7,7 @@
 #           ./glint-results
 #   --data  folder of photographs for tests and benchmarks; default: GLINT_TEST_DATA, or rendered pictures
 #
-# Exit code 0 if all passed. A test that cannot run here says why and counts as skipped.
+# Exit code 0 if all passed. A test that cannot run here gives the reason and counts as skipped.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
