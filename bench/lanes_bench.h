@@ -1,4 +1,4 @@
-// `glint-bench lanes`: frames a second against the number of lanes that work at the same time.
+// `glint-microbench lanes`: frames a second against the number of lanes that work at the same time.
 #ifndef GLINT_BENCH_LANES_BENCH_H_
 #define GLINT_BENCH_LANES_BENCH_H_
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Packs a tarball for any Linux of this machine's architecture with glibc 2.36 or newer. With an NVIDIA driver it also
-# uses the GPU. Inside: bin/ (glint-server, glint, glint-bench, glint-scene), tests/, the shared
-# libraries that they need, run-tests.sh.
+# uses the GPU. Inside: bin/ (glint-server, glint, glint-microbench, glint-scene), tests/, the shared libraries that they
+# need, run-tests.sh.
 #
 #   scripts/bundle.sh [--build DIR] [--no-build] [--cuda-archs LIST] [--output FILE]
 #
@@ -76,7 +76,7 @@ pack() {
   done <<<"$needed"
 }
 
-for program in server/glint-server client/glint bench/glint-bench tests/scene/glint-scene; do
+for program in server/glint-server client/glint bench/glint-microbench tests/scene/glint-scene; do
   if [[ -x $build/$program ]]; then
     pack "$build/$program" "$root/bin" || true
   else
