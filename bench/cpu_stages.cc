@@ -47,7 +47,7 @@ CpuStages::CpuStages(const ImageView& image, int fast_threshold)
   const int blocks = (shape.width + cpu::kBlurBlock - 1) / cpu::kBlurBlock;
   for (int strip = 0; strip < cpu::BlurStrips(shape.width); ++strip) {
     const int in_strip = std::min(blocks - strip * 32, 32);
-    needed_.emplace_back(static_cast<size_t>(shape.height), ~uint32_t{0} >> (32 - in_strip));
+    blur_masks_.emplace_back(static_cast<size_t>(shape.height), ~uint32_t{0} >> (32 - in_strip));
   }
 
   FindCorners();
@@ -67,8 +67,8 @@ void CpuStages::FindCorners() {
 }
 
 void CpuStages::RunBlur() {
-  for (int strip = 0; strip < static_cast<int>(needed_.size()); ++strip) {
-    const cpu::BlurJob job = {image_,          needed_[strip].data(),     strip, 0, image_.height,
+  for (int strip = 0; strip < static_cast<int>(blur_masks_.size()); ++strip) {
+    const cpu::BlurJob job = {image_,          blur_masks_[strip].data(), strip, 0, image_.height,
                               blurred_.data(), PaddedStride(image_.width)};
     stages_.blur(job, blur_scratch_.data());
   }

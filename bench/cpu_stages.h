@@ -1,4 +1,4 @@
-// The CPU backend's stages on one picture, each with everything that it needs laid out beforehand.
+// The CPU backend's stages on one image, each with its inputs and buffers prepared.
 #ifndef GLINT_BENCH_CPU_STAGES_H_
 #define GLINT_BENCH_CPU_STAGES_H_
 
@@ -19,7 +19,7 @@ Shape NextLevel(Shape shape);
 // Thread-compatible.
 class CpuStages {
  public:
-  // `image`, at least cpu::kWideImage wide, must live on.
+  // `image`, at least cpu::kWideImage wide, must outlive this object.
   CpuStages(const ImageView& image, int fast_threshold);
 
   struct Stage {
@@ -50,7 +50,7 @@ class CpuStages {
 
   cpu::Buffer<float> blur_scratch_;
   cpu::Buffer<uint8_t> blurred_;
-  std::vector<std::vector<uint32_t>> needed_;  // of each strip
+  std::vector<std::vector<uint32_t>> blur_masks_;  // of each strip
 
   std::vector<uint32_t> inner_;  // the corners that descriptors fit around
   cpu::Buffer<float> responses_;

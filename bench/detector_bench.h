@@ -1,4 +1,4 @@
-// `glint-bench detector`: one detector on one picture, beside its floors and its peer.
+// `glint-microbench detector`: one detector on one picture, beside its floors and its peer.
 #ifndef GLINT_BENCH_DETECTOR_BENCH_H_
 #define GLINT_BENCH_DETECTOR_BENCH_H_
 

@@ -1,4 +1,4 @@
-// What the machine needs for the bare minimum, measured beside the rest. Thread-compatible.
+// Lower bounds that the machine sets, measured in the same rounds. Thread-compatible.
 #ifndef GLINT_BENCH_FLOORS_H_
 #define GLINT_BENCH_FLOORS_H_
 
@@ -7,8 +7,7 @@
 
 namespace glint::bench {
 
-// Reads every pixel of the image once, as fast as plain C++ can, and does next to nothing with it. The pixels must live
-// on.
+// Reads every pixel of the image once and adds them up, in plain C++. The pixels must outlive the contestant.
 Contestant ReadPass(const ImageView& image, Clock clock);
 
 }  // namespace glint::bench

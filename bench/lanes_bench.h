@@ -1,4 +1,4 @@
-// `glint-bench lanes`: frames a second against the number of lanes that work at the same time.
+// `glint-microbench lanes`: frames a second against the number of lanes that work at the same time.
 #ifndef GLINT_BENCH_LANES_BENCH_H_
 #define GLINT_BENCH_LANES_BENCH_H_
 
@@ -31,7 +31,7 @@ struct LanesReport {
   Shape shape;
   std::string device;
   std::vector<LanesRow> rows;
-  // What copying the frame's bytes alone would allow (CUDA: a pinned upload at a time), or reading them once (CPU).
+  // Upper bound: the frames per second of one pinned upload after another (CUDA), or of reading the pixels once (CPU).
   double floor_frames_per_second = 0;
   std::string floor;
 };

@@ -1,4 +1,4 @@
-// glint-bench: flags to options, run, print.
+// glint-microbench: flags to options, run, print.
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
@@ -42,7 +42,7 @@ ABSL_FLAG(int, sm_limit, 0, "CUDA: use that many multiprocessors; 0 = all");
 ABSL_FLAG(int, repeat, 100, "rounds; a third as many before them to warm up");
 ABSL_FLAG(std::string, clock, "wall",
           "wall, or cpu: the process's own time, for one thread on a machine with other work");
-ABSL_FLAG(std::string, peer, "none", "none or opencv: what to time in turns with Glint");
+ABSL_FLAG(std::string, peer, "none", "none or opencv: what to time interleaved with Glint");
 ABSL_FLAG(std::vector<std::string>, lane_counts, std::vector<std::string>({"1", "2", "4", "8"}),
           "lanes: how many work at the same time, one measurement each");
 ABSL_FLAG(bool, json, false, "print JSON instead of a table");
@@ -52,13 +52,13 @@ namespace {
 
 constexpr char kUsage[] =
     "Measures Glint's detectors.\n\n"
-    "  glint-bench detector --image FILE [--backend cpu|cuda] [--preset NAME] [--levels 8]\n"
+    "  glint-microbench detector --image FILE [--backend cpu|cuda] [--preset NAME] [--levels 8]\n"
     "      [--features 2000] [--describe] [--threads N] [--device-resident] [--sm-limit N] [--repeat N]\n"
     "      [--peer opencv] [--json]\n"
-    "    A detector on a picture: median, p10, p90, stages, the machine's floors, and a peer in turns with it.\n\n"
-    "  glint-bench stages --image FILE [--repeat N] [--peer opencv] [--json]\n"
+    "    A detector on a picture: median, p10, p90, stages, the machine's floors, and an interleaved peer.\n\n"
+    "  glint-microbench stages --image FILE [--repeat N] [--peer opencv] [--json]\n"
     "    Each stage of the CPU backend on its own.\n\n"
-    "  glint-bench lanes --image FILE [--backend cpu|cuda] [--lane-counts 1,2,4,8] [--repeat N] [--json]\n"
+    "  glint-microbench lanes --image FILE [--backend cpu|cuda] [--lane-counts 1,2,4,8] [--repeat N] [--json]\n"
     "    Frames a second with several lanes at work.\n";
 
 template <typename T>
@@ -229,7 +229,7 @@ int Main(int argc, char** argv) {
   KeepFreedMemory();
   const auto text = run->second(command);
   if (!text.ok()) {
-    std::fprintf(stderr, "glint-bench: %s\n", std::string(text.status().message()).c_str());
+    std::fprintf(stderr, "glint-microbench: %s\n", std::string(text.status().message()).c_str());
     return absl::IsInvalidArgument(text.status()) ? 2 : 1;
   }
   std::fputs(text->c_str(), stdout);

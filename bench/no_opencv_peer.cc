@@ -5,7 +5,7 @@ namespace glint::bench {
 namespace {
 
 absl::Status BuiltWithout() {
-  return absl::FailedPreconditionError("--peer opencv: this glint-bench was built without OpenCV");
+  return absl::FailedPreconditionError("--peer opencv: this glint-microbench was built without OpenCV");
 }
 
 }  // namespace

@@ -175,7 +175,7 @@ absl::StatusOr<std::vector<StagePeer>> MakeOpenCvStagePeers(const ImageView& ima
   cv::setNumThreads(1);
   struct State {
     cv::Mat image;
-    cv::Mat framed;  // the image inside a margin, which sends cv::GaussianBlur down the way that cv::ORB goes
+    cv::Mat framed;  // the image inside a margin: cv::GaussianBlur then takes the same code path as in cv::ORB
     cv::Mat resized;
     cv::Mat blurred;
     std::vector<cv::KeyPoint> raw;

@@ -1,4 +1,4 @@
-// What users run today, beside Glint in the same rounds. A build without OpenCV has the same functions, which say so.
+// OpenCV's detectors and stages as peers in the same rounds. Without OpenCV the functions return FAILED_PRECONDITION.
 #ifndef GLINT_BENCH_OPENCV_PEER_H_
 #define GLINT_BENCH_OPENCV_PEER_H_
 

@@ -1,5 +1,5 @@
-// Fair timing: everything that is compared runs in turns, round by round, in one process with one set of malloc
-// settings, so that what disturbs the machine disturbs all alike.
+// Interleaved timing: everything that is compared runs round by round in one process, with the same malloc settings, so
+// that a disturbance of the machine affects all alike.
 #ifndef GLINT_BENCH_ROUNDS_H_
 #define GLINT_BENCH_ROUNDS_H_
 
@@ -19,12 +19,12 @@ struct Contestant {
   std::vector<double> us = {};  // one series of all rounds
 };
 
-// What a contestant's time is. On a machine that others use as well, the processor's time is the fairer one; it counts
-// all threads of the process and no waiting, so it is for one thread on the CPU.
+// The clock of a measurement. On a shared machine, processor time repeats better; it counts all threads of the process
+// and no waiting, so it is for single-threaded CPU code.
 enum class Clock { kWall, kProcessor };
 inline const char* ClockName(Clock clock) { return clock == Clock::kWall ? "wall" : "cpu"; }
 
-// A contestant that is timed from outside.
+// Times each call of `run`.
 Contestant Timed(std::string name, Clock clock, std::function<absl::Status()> run);
 
 inline constexpr int kMaxRepeat = 1'000'000;  // rounds that a user may ask for
@@ -33,9 +33,9 @@ inline constexpr int kMaxRepeat = 1'000'000;  // rounds that a user may ask for
 // contestant, so that none always inherits the same caches. Stops at the first error.
 absl::Status RunRounds(int rounds, std::vector<Contestant>* contestants);
 
-// glibc gives large blocks back to the system when they are freed and takes page faults when it gets them again, which
-// makes programs that allocate per frame up to 1.8 times slower, now and then. From here on freed memory is kept:
-// OpenCV's timings are those of a process that is well set up. Call once, first.
+// Makes glibc keep freed memory. By default it returns large blocks to the system and takes page faults when it gets
+// them again, which makes code that allocates per frame, such as cv::ORB, up to 1.8 times slower in some runs. Call
+// once, first.
 void KeepFreedMemory();
 
 class Stopwatch {

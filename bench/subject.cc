@@ -28,7 +28,7 @@ constexpr StageField kStageFields[] = {{"upload", &StageTimes::upload_ns},     {
                                        {"corners", &StageTimes::corners_ns},   {"select", &StageTimes::select_ns},
                                        {"orient", &StageTimes::orient_ns},     {"describe", &StageTimes::describe_ns}};
 
-// Medians, without the stages that are 0 throughout: those were not measured.
+// Medians of the measured stages: those that are 0 in every run were not measured.
 std::vector<NamedTime> MedianStages(const std::vector<StageTimes>& runs) {
   std::vector<NamedTime> stages;
   for (const StageField& field : kStageFields) {
@@ -79,7 +79,7 @@ int64_t ResultBytes(size_t keypoints, const DetectorOptions& detector) {
   return static_cast<int64_t>(keypoints) * (6 * 4 + descriptor);
 }
 
-// What both ways of timing the GPU share.
+// Base of the two ways to time the GPU.
 class CudaSubject : public Subject {
  public:
   CudaSubject(std::unique_ptr<cuda::Pipeline> pipeline, int ordinal, const DetectorOptions& detector)
@@ -176,7 +176,7 @@ absl::StatusOr<std::unique_ptr<Subject>> MakeCudaSubject(const SubjectOptions& o
                                                          const ImageView& image) {
   cuda::PipelineOptions pipeline_options;
   pipeline_options.device = options.ordinal;
-  pipeline_options.wait = cuda::Wait::kSpin;  // the least latency: what is measured is not how a thread wakes up
+  pipeline_options.wait = cuda::Wait::kSpin;  // the least latency: excludes the time to wake a thread
   pipeline_options.max_image_pixels = image.shape().pixels();
   pipeline_options.sm_limit = options.sm_limit;
   auto pipeline = cuda::Pipeline::Create(pipeline_options);

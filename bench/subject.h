@@ -1,4 +1,4 @@
-// Glint's own side of a benchmark: one backend's pipeline with one picture, ready to be run again and again.
+// Glint's side of a benchmark: the pipeline of one backend with one image, prepared for repeated runs.
 #ifndef GLINT_BENCH_SUBJECT_H_
 #define GLINT_BENCH_SUBJECT_H_
 
@@ -40,18 +40,18 @@ class Subject {
   // The run to be timed; refers to this object.
   virtual Contestant contestant() = 0;
 
-  // After runs: medians of the stages that the backend could tell apart, the physical floors, and what was found.
+  // After runs: medians of the stages that the backend measures, the physical floors, and the number of keypoints.
   virtual std::vector<NamedTime> Stages() const = 0;
   virtual absl::StatusOr<std::vector<NamedTime>> Floors(int repeats) = 0;
   virtual size_t keypoints() const = 0;
-  // Null where a run does not bring its features to the host.
+  // Null if a run does not copy its features to the host.
   virtual const Features* features() const = 0;
   virtual int launches() const = 0;  // kernels a frame; 0 = not known
 
   virtual std::string device() const = 0;  // in words
 };
 
-// Threads in range, and no choice that the device cannot have.
+// Checks the range of threads and that the device supports the options.
 absl::Status ValidateSubject(const SubjectOptions& options);
 
 // Both arguments must be valid; the subject keeps its own copy of `image`. FAILED_PRECONDITION without the device, in

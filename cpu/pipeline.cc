@@ -9,7 +9,7 @@ namespace glint::cpu {
 
 void Pipeline::Impl::Prepare(const DetectorOptions& new_options, const ImageView& image, const ImageView& mask) {
   options = new_options;
-  orb_kind = SelectsTopNPerLevel(options);
+  top_n_per_level = SelectsTopNPerLevel(options);
   const bool dense = options.corner_test == CornerTest::kEveryPixel;
   if (bfrost_scale != options.bfrost_scale) {
     bfrost_scale = options.bfrost_scale;
@@ -22,26 +22,26 @@ void Pipeline::Impl::Prepare(const DetectorOptions& new_options, const ImageView
   }
   levels.Prepare(options, image, mask, pool.threads());
   if (options.selection != Selection::kTopN) cells.Prepare(options, image.shape(), levels.room());
-  // Corners that a mask hides must not compete.
+  // With a mask, cells are culled later: masked corners must not displace others.
   best_of_grid = options.selection == Selection::kGrid && options.score == Score::kSadCircle && mask.empty();
   best_of_pyca = options.selection == Selection::kPyca && options.suppression_radius == 0 && mask.empty();
   if (options.smooth) smooth.Resize(image.shape());
   for (Worker& worker : workers) {
     worker.fast.Grow(FastScratchBytes(image.width));
     worker.resize.Grow(ResizeScratchElements(image.width));
-    if (orb_kind && options.score == Score::kHarris) worker.harris.Prepare(image.width);
-    if (!orb_kind && !dense) worker.scored.Prepare(image.width);
+    if (top_n_per_level && options.score == Score::kHarris) worker.harris.Prepare(image.width);
+    if (!top_n_per_level && !dense) worker.scored.Prepare(image.width);
     if (dense) worker.dense.Prepare(options, image.width);
     if (options.smooth) worker.smooth.Grow(DenseHarrisPitch(image.width));
     if (options.descriptor == Descriptor::kRbrief) worker.blur.Grow(kBlurScratchFloats);
     worker.pyramid_ns = 0;
     worker.corners_ns = 0;
   }
-  tasks.reserve(MostTasks());
+  tasks.reserve(MaxTasks());
 }
 
-// No stage has more tasks than this, whatever the image shows.
-size_t Pipeline::Impl::MostTasks() {
+// Upper bound of any stage's number of tasks, for any image.
+size_t Pipeline::Impl::MaxTasks() {
   const size_t of_keypoints = static_cast<size_t>(OutputCapacity(options)) / kKeypointsPerTask + kMaxLevels;
   size_t of_blur = 0;
   for (int l = 0; l < levels.count(); ++l) {
@@ -51,7 +51,8 @@ size_t Pipeline::Impl::MostTasks() {
   return std::max(of_keypoints, of_blur);
 }
 
-// Decides where each level's keypoints go, drops those that do not fit, and writes what is known of the others.
+// Assigns each level's keypoints their output index, drops those beyond the capacity, and writes all fields but angle
+// and descriptor.
 void Pipeline::Impl::Place(Features* features) {
   const size_t capacity = static_cast<size_t>(OutputCapacity(options));
   size_t found = 0;

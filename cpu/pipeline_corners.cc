@@ -15,8 +15,8 @@ void Pipeline::Impl::FindCornersInBand(int l, Band* band, Worker* worker) {
   if (best_of_grid) {
     const CellsJob cells_job = {job, options.max_arc, options.suppression_radius, &cells.OfLevel(l), cells.floor()};
     band->count = stages.fast_cells(cells_job, worker->scored.fast.data(), where, level->response.data() + band->first);
-  } else if (!orb_kind) {
-    // Cells are culled while they are found where nothing else comes between: their corners need no list.
+  } else if (!top_n_per_level) {
+    // Without a mask and without suppression, detection keeps only the best corner of each cell.
     Shape cell;
     if (best_of_pyca) {
       cell = {LevelCell(options.cell_width, level->scale), LevelCell(options.cell_height, level->scale)};
@@ -46,7 +46,7 @@ void Pipeline::Impl::ResizeBand(int l, int y0, int y1, Worker* worker) {
   worker->pyramid_ns += NanosecondsSince(start);
 }
 
-// What follows from the pixels of level l: its corners, and beside them, while it is in cache, the next level.
+// Detects the corners of level l and, while its pixels are in cache, makes the next level.
 void Pipeline::Impl::MakeLevel(int l, bool next, bool corners) {
   Level& level = levels[l];
   const int bands = corners ? static_cast<int>(level.bands.size()) : 0;
@@ -74,7 +74,7 @@ void Pipeline::Impl::FindCorners(StageTimes* times) {
   }
   const int count = levels.count();
   if (best_of_grid) {
-    // From the smallest level on: its corners are soon found, and few of the larger levels' are better.
+    // From the smallest level on: its winners rule out most corners of the larger levels.
     for (int l = 0; l + 1 < count; ++l) MakeLevel(l, true, false);
     cells.ClearFloor();
     for (int l = count - 1; l >= 0; --l) {
@@ -86,7 +86,7 @@ void Pipeline::Impl::FindCorners(StageTimes* times) {
   } else {
     for (int l = 0; l < count; ++l) MakeLevel(l, true, true);
   }
-  // Several threads' times add up to more than the clock's: give each stage its part of it.
+  // The threads' times add up to more than the wall time: divide the wall time in their proportion.
   const int64_t wall = NanosecondsSince(start);
   double pyramid = 0;
   double corners = 0;
@@ -98,7 +98,7 @@ void Pipeline::Impl::FindCorners(StageTimes* times) {
   times->corners_ns = wall - times->pyramid_ns;
 }
 
-// The only level's corners when every pixel is asked.
+// CornerTest::kEveryPixel: the corners of the only level.
 void Pipeline::Impl::FindDenseCorners() {
   Level& level = levels[0];
   const int height = level.image.height;
@@ -112,7 +112,7 @@ void Pipeline::Impl::FindDenseCorners() {
     });
     image = smooth.view;
   }
-  for (Worker& worker : workers) worker.most = 0;
+  for (Worker& worker : workers) worker.max_response = 0;
   const int bands = static_cast<int>(level.bands.size());
   pool.ForEach(bands, [&](int i, int w) {
     Worker& worker = workers[static_cast<size_t>(w)];
@@ -121,11 +121,11 @@ void Pipeline::Impl::FindDenseCorners() {
     const DenseList list = DenseCorners(stages, options, job, &worker.dense, level.where.data() + band.first,
                                         level.response.data() + band.first);
     band.count = list.count;
-    worker.most = std::max(worker.most, list.most);
+    worker.max_response = std::max(worker.max_response, list.max_response);
   });
-  float most = 0;
-  for (const Worker& worker : workers) most = std::max(most, worker.most);
-  const float threshold = AbsoluteThreshold(options, most);
+  float max_response = 0;
+  for (const Worker& worker : workers) max_response = std::max(max_response, worker.max_response);
+  const float threshold = AbsoluteThreshold(options, max_response);
   for (Band& band : level.bands) {
     band.count = KeepOver(threshold, band.count, level.where.data() + band.first, level.response.data() + band.first);
   }

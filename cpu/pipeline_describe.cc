@@ -29,7 +29,7 @@ void Pipeline::Impl::Blur() {
   pool.ForEach(levels.count(), [this](int l, int) {
     const Level& level = levels[l];
     if (level.count == 0) return;
-    MarkNeeded(level.where.data(), level.count, level.image.shape(), pattern.reach, levels[l].needed.data());
+    MarkBlurBlocks(level.where.data(), level.count, level.image.shape(), pattern.reach, levels[l].blur_mask.data());
   });
   MakeTasks([this](int l) {
     Level& level = levels[l];
@@ -45,7 +45,7 @@ void Pipeline::Impl::Blur() {
     Level& level = levels[task.level];
     BlurJob job;
     job.image = level.image;
-    job.needed = NeededRows(level.needed.data(), level.image.height, task.strip);
+    job.blur_mask = BlurBlockMaskRows(level.blur_mask.data(), level.image.height, task.strip);
     job.strip = task.strip;
     job.y0 = task.begin;
     job.y1 = task.end;
@@ -55,8 +55,8 @@ void Pipeline::Impl::Blur() {
   });
 }
 
-// Inside the level the blurred pixels, outside reflections of the others: cv::ORB blurs the level alone, not the
-// margin.
+// Reads blurred pixels inside the level and reflections of unblurred pixels outside: cv::ORB blurs the level alone, not
+// its margin.
 void Pipeline::Impl::DescribeAtBorder(const Level& level, int x, int y, float angle, uint8_t* descriptor) {
   constexpr int kPitch = 128;
   uint8_t patch[kPitch * kPitch];

@@ -1,6 +1,6 @@
-// What a Pipeline holds and the steps of a frame, in the order of their files: pipeline.cc makes ready and places
-// keypoints, pipeline_corners.cc finds corners, pipeline_select.cc selects among them, pipeline_describe.cc orients and
-// describes. Included by these alone.
+// The members of Pipeline and the steps of a frame. By file: pipeline.cc prepares and writes the keypoints,
+// pipeline_corners.cc finds corners, pipeline_select.cc selects among them, pipeline_describe.cc orients and describes.
+// Included by these alone.
 #ifndef GLINT_CPU_PIPELINE_IMPL_H_
 #define GLINT_CPU_PIPELINE_IMPL_H_
 
@@ -38,7 +38,7 @@ struct Worker {
   ScoredScratch scored;
   DenseScratch dense;
   Buffer<int16_t> smooth;
-  float most = 0;  // of the responses this thread has seen
+  float max_response = 0;  // of the responses this thread has seen
   Buffer<int16_t> resize;
   Buffer<float> blur;
   int64_t pyramid_ns = 0;
@@ -58,14 +58,14 @@ struct Pipeline::Impl {
       : stages(StagesFor(BestSimdTarget())), pool(threads), workers(static_cast<size_t>(pool.threads())) {}
 
   void Prepare(const DetectorOptions& new_options, const ImageView& image, const ImageView& mask);
-  size_t MostTasks();
+  size_t MaxTasks();
   void FindCorners(StageTimes* times);
   void MakeLevel(int l, bool next, bool corners);
   void FindCornersInBand(int l, Band* band, Worker* worker);
   void ResizeBand(int l, int y0, int y1, Worker* worker);
   void FindDenseCorners();
   bool IsMasked(const Level& level, uint32_t where);
-  void Gather(Level* level);
+  void CompactCorners(Level* level);
   void Select(Level* level);
   void SelectAcrossLevels();
   void Order(Level* level);
@@ -103,8 +103,8 @@ struct Pipeline::Impl {
   std::vector<Task> tasks;
 
   DetectorOptions options;
-  bool orb_kind = true;  // SelectsTopNPerLevel(options)
-  // Of each band's corners, the best of each cell are all that is listed: of the image, of the level.
+  bool top_n_per_level = true;  // SelectsTopNPerLevel(options): FAST, 3x3 suppression, the best N of each level
+  // Detection lists only the best corner of each cell: a cell of the image, a cell of the level.
   bool best_of_grid = false;
   bool best_of_pyca = false;
   CellSelection cells;

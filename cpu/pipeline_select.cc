@@ -13,9 +13,9 @@ bool Pipeline::Impl::IsMasked(const Level& level, uint32_t where) {
                  ImagePosition(PointY(where), level.scale, mask.height)) == 0;
 }
 
-// The bands' corners at which there is no mask, in one list.
-void Pipeline::Impl::Gather(Level* level) {
-  const bool by_score = orb_kind && options.score == Score::kMaxThreshold;
+// Joins the lists of the bands, without masked corners.
+void Pipeline::Impl::CompactCorners(Level* level) {
+  const bool by_score = top_n_per_level && options.score == Score::kMaxThreshold;
   size_t count = 0;
   for (const Band& band : level->bands) {
     if (levels[0].mask.empty() && band.first == count) {
@@ -39,14 +39,14 @@ void Pipeline::Impl::Gather(Level* level) {
 
 // Selection::kTopN.
 void Pipeline::Impl::Select(Level* level) {
-  Gather(level);
+  CompactCorners(level);
   const size_t share = static_cast<size_t>(level->share);
   const bool again = options.ranking == Ranking::kHarris;
   const size_t first_cut = again ? 2 * share : share;
   uint32_t* where = level->where.data();
   float* response = level->response.data();
   size_t count = level->count;
-  if (orb_kind && options.score == Score::kMaxThreshold) {
+  if (top_n_per_level && options.score == Score::kMaxThreshold) {
     count = KeepBestScores(where, level->score.data(), count, first_cut, response);
   } else if (again) {
     count = KeepBestResponses(where, response, count, first_cut, &level->bit_keys);
@@ -62,7 +62,7 @@ void Pipeline::Impl::SelectAcrossLevels() {
   const int count = levels.count();
   for (int l = 0; l < count; ++l) {
     Level& level = levels[l];
-    Gather(&level);
+    CompactCorners(&level);
     lists[l] = {level.where.data(), level.response.data(), level.count, level.scale};
     const bool culled = best_of_pyca && level.bands.size() == 1;
     if (options.selection == Selection::kPyca && !culled) cells.CullLevel(l, &lists[l]);
@@ -76,7 +76,7 @@ void Pipeline::Impl::SelectAcrossLevels() {
   }
 }
 
-// Cuts what no output has room for and finds the others' places.
+// Removes ties beyond OutputCapacity() and computes the output order of the rest.
 void Pipeline::Impl::Order(Level* level) {
   uint32_t* where = level->where.data();
   float* response = level->response.data();

@@ -3,7 +3,7 @@
 //   const Stages stages = StagesFor(BestSimdTarget());
 //   stages.fast_raw(job, scratch, where)        cv::FAST without suppression
 //   stages.fast_suppressed(job, scratch, ...)   cv::FAST with suppression
-//   stages.fast_scored(job, scratch, ...)       FAST with other scores and suppression in other squares
+//   stages.fast_scored(job, scratch, ...)       FAST with other scores and suppression of any radius
 //   stages.fast_cells(job, scratch, ...)        the best FAST corner of each cell
 //
 // Every image given to a stage is at least kWideImage pixels wide, or has kReadMargin readable bytes after each row:
@@ -22,7 +22,7 @@
 
 namespace glint::cpu {
 
-inline constexpr int kWideImage = 128;  // pixels: the widest vector of bytes, 64, and any stage's surroundings
+inline constexpr int kWideImage = 128;  // pixels: the widest vector of bytes, 64, and any stage's halo
 inline constexpr int kReadMargin = 64;  // bytes
 
 // Half-open: x0 <= x < x1, y0 <= y < y1.
@@ -51,7 +51,7 @@ struct FastJob {
 // Lists of corners are written in short fixed runs, of which only the first elements may count.
 inline constexpr size_t kListSlack = 16;
 
-// The most corners that survive suppression in a region: neighbours cannot both.
+// The most corners that survive 3x3 suppression in a region: no two are neighbours.
 inline size_t MaxSuppressedCorners(Rect r) {
   return r.empty() ? 0 : static_cast<size_t>((r.x1 - r.x0 + 1) / 2) * static_cast<size_t>((r.y1 - r.y0 + 1) / 2);
 }
@@ -105,9 +105,9 @@ struct CellsJob {
   int max_arc;  // fast.arc..16
   int radius;   // of suppression, 0..kMaxSuppressionRadius
   const CellMap* cells;
-  const uint16_t* floor;  // of each cell, row after row: only greater sums take part
+  const uint16_t* floor;  // threshold of each cell, row after row: only corners with greater sums are kept
 
-  static constexpr size_t kAlive = kMaxSuppressionRadius + 1;
+  static constexpr size_t kOpenRows = kMaxSuppressionRadius + 1;
 };
 
 // Scratch: that of scored corners; for each column a key, a corner and its score, a limit, and for rows of cells a
@@ -115,7 +115,7 @@ struct CellsJob {
 inline size_t CellsScratchBytes(int width) {
   return ScoredScratchBytes(width) +
          FastScratchPitch(width) * (sizeof(uint64_t) + sizeof(uint32_t) + sizeof(float) + 1 +
-                                    CellsJob::kAlive * (sizeof(uint32_t) + sizeof(uint16_t)));
+                                    CellsJob::kOpenRows * (sizeof(uint32_t) + sizeof(uint16_t)));
 }
 
 // ---- resizing
@@ -172,11 +172,11 @@ inline int BlurStrips(int width) { return (width + kBlurStrip - 1) / kBlurStrip;
 
 struct BlurJob {
   ImageView image;
-  const uint32_t* needed;  // image.height rows of the strip
+  const uint32_t* blur_mask;  // image.height rows of the strip
   int strip;
   int y0;  // rows [y0, y1)
   int y1;
-  uint8_t* out;  // the whole level's, written where needed; a multiple of kBlurBlock wide
+  uint8_t* out;  // the whole level's, written where blur_mask says; a multiple of kBlurBlock wide
   ptrdiff_t out_stride;
 };
 // A ring of 8 rows of row-pass results, and two rows of pixels as floats, with margins.
@@ -189,7 +189,7 @@ inline constexpr size_t kBlurScratchFloats = 10 * kBlurPitch;
 struct PatternTable {
   alignas(64) float x[2][kRbriefBits];
   alignas(64) float y[2][kRbriefBits];
-  int reach = 0;  // the most that a turned point can be away in x or y, rounded; at most 46
+  int reach = 0;  // greatest distance of a rotated point in x or y, rounded; at most 46
 };
 PatternTable MakePatternTable(const RbriefPattern& pattern);
 
@@ -210,7 +210,7 @@ struct DenseRow {
   float* responses;  // DenseHarrisPitch() from -kDenseHarrisMargin on; least of all floats on both sides of the row
   uint16_t* active;  // DenseActiveElements(): where blocks of columns begin that may be over the threshold
   size_t active_count;
-  float most;  // the greatest
+  float max_response;  // the greatest
 };
 inline size_t DenseActiveElements(int width) { return static_cast<size_t>(width) / 8 + 2; }
 // Four rows of 16 bits; of 32 bits three for each row of a window.
@@ -248,18 +248,17 @@ struct Stages {
   // HarrisResponse of each point; reads reflections outside the image.
   void (*harris)(const ImageView& image, const uint32_t* where, size_t count, float* response);
 
-  // Lets row y enter the window, and once it has all of its rows, of which y is the last, computes HarrisResponse of
-  // each pixel of the row in the middle, y - block / 2; until then, `out` is null. Rows must enter one after another,
-  // from -block / 2 at the least to height - 1 + block / 2 at the most: those outside the image are reflections, as are
-  // columns outside, of products of gradients. `scratch`: DenseHarrisScratchElements, 64-byte aligned, zero when it was
-  // new.
+  // Adds row y to the window. Once the window is complete, with y as its last row, computes HarrisResponse of each
+  // pixel of its middle row, y - block / 2; until then `out` is null. Rows must be added in order, from -block / 2 at
+  // the least to height - 1 + block / 2 at the most: those outside the image are reflections, as are columns outside,
+  // of products of gradients. `scratch`: DenseHarrisScratchElements, 64-byte aligned, zero when it was new.
   void (*dense_harris)(const DenseHarrisJob& job, int y, int32_t* scratch, DenseRow* out);
-  // The columns of [x0, x1) in active blocks that are over the threshold, and their number. If the responses above and
-  // below are given, only those that are above their neighbours there and beside. `columns` has room for x1 - x0.
+  // The columns of [x0, x1) in active blocks that are over the threshold, and their number. With the responses above
+  // and below, only those that exceed all 8 neighbours. `columns` has room for x1 - x0.
   size_t (*dense_maxima)(const DenseRow& row, const float* above, const float* below, int x0, int x1, float threshold,
                          uint32_t* columns);
-  // Makes a row of points of the same y, in order: at their columns the responses, elsewhere least of all floats, which
-  // the row must have been before outside its active blocks.
+  // Fills a row with the responses of points of one y, in order, and the least float elsewhere. Outside its active
+  // blocks the row must hold the least float already.
   void (*dense_scatter)(const uint32_t* where, const float* response, size_t count, DenseRow* row);
   // Rows [y0, y1) smoothed by 1 2 1 both ways. `out` rows have room for 64 more bytes. `scratch`: DenseHarrisPitch.
   void (*smooth)(const ImageView& image, int y0, int y1, int16_t* scratch, uint8_t* out, ptrdiff_t out_stride);
@@ -268,7 +267,7 @@ struct Stages {
   void (*centroid)(const ImageView& image, const CentroidTable& table, const uint32_t* where, size_t count,
                    float* angle);
 
-  // Gaussian 7x7, sigma 2, where needed. `scratch`: kBlurScratchFloats, 64-byte aligned.
+  // Gaussian 7x7, sigma 2, where job.blur_mask says. `scratch`: kBlurScratchFloats, 64-byte aligned.
   void (*blur)(const BlurJob& job, float* scratch);
 
   // One descriptor, kRbriefBytes, around the pixel `centre` of an image whose pixels within the pattern's reach are

@@ -1,5 +1,4 @@
-// Runs of ring pixels: what the detectors beyond cv::ORB's ask of FAST's ring. Shared by all backends. Pure functions:
-// thread-safe.
+// Arcs of FAST's ring: longest arc, sum of differences, midpoint. Shared by all backends. Pure functions: thread-safe.
 #ifndef GLINT_FEATURES_ARC_H_
 #define GLINT_FEATURES_ARC_H_
 

@@ -1,4 +1,4 @@
-// Every limit a user can meet, in one place. The server can tighten some of them by flags, never widen them.
+// All limits that a user can meet. Flags of the server can lower some of them, never raise them.
 #ifndef GLINT_FEATURES_LIMITS_H_
 #define GLINT_FEATURES_LIMITS_H_
 
@@ -6,7 +6,7 @@
 
 namespace glint {
 
-inline constexpr int kMaxImageSide = 16384;                       // pixels; keeps level coordinates in 15 bits
+inline constexpr int kMaxImageSide = 16384;                       // pixels; level coordinates fit 14 bits
 inline constexpr int64_t kMaxImagePixels = int64_t{1} << 27;      // 134 megapixels
 inline constexpr int64_t kDefaultMaxImagePixels = 7680LL * 4320;  // 8K, the server's default
 
@@ -21,7 +21,7 @@ inline constexpr int kMaxArcLength = 12;
 inline constexpr int kMaxSuppressionRadius = 4;
 inline constexpr int kMinHarrisBlock = 3;
 inline constexpr int kMaxHarrisBlock = 15;
-inline constexpr float kMaxHarrisK = 0.25f;           // from here on no window has a positive measure
+inline constexpr float kMaxHarrisK = 0.25f;           // from this k on no window has a positive measure
 inline constexpr float kMaxResponseThreshold = 1.0f;  // no window of 8-bit pixels reaches more than 0.25
 inline constexpr int kMinCell = 8;
 inline constexpr int kMaxCell = 512;
@@ -34,6 +34,9 @@ inline constexpr int kMinEdgeThreshold = 0;
 inline constexpr int kMaxEdgeThreshold = 255;
 inline constexpr int kMinPatchSize = 2;
 inline constexpr int kMaxPatchSize = 63;
+
+// OutputCapacity(): a detector returns at most N + max(N, kMinTieReserve) keypoints for max_features = N.
+inline constexpr int kMinTieReserve = 4096;
 
 inline constexpr int kRbriefBytes = 32;
 inline constexpr int kBfrostBytes = 32;

@@ -176,9 +176,8 @@ absl::Status ValidateImages(const ImageView& image, const ImageView& mask, int64
 }
 
 int OutputCapacity(const DetectorOptions& options) {
-  // Ties are rare in photographs; on synthetic patterns whole grids tie. Twice N, and never less than 4096 to spare,
-  // covers the former and bounds the latter.
-  return options.max_features + std::max(options.max_features, 4096);
+  // Ties are rare in photographs: twice N holds them. In synthetic patterns whole grids tie: the reserve bounds them.
+  return options.max_features + std::max(options.max_features, kMinTieReserve);
 }
 
 bool SelectsTopNPerLevel(const DetectorOptions& o) {

@@ -27,10 +27,10 @@ enum class CornerTest {
   kEveryPixel,
 };
 enum class Score {
-  kMaxThreshold,  // the largest threshold at which the pixel is still a corner (cv::FAST's response)
+  kMaxThreshold,  // the largest threshold at which the pixel is a corner (cv::FAST's response); integer
   kHarris,        // Harris measure, at every corner found, before suppression
-  kSadCircle,     // sum of |ring - centre| over the 16 ring pixels
-  kSadArc,        // the same over the longest run that makes the pixel a corner
+  kSadCircle,     // sum of |ring - centre| over the 16 ring pixels; integer
+  kSadArc,        // the same over the longest run that makes the pixel a corner; integer
 };
 enum class Selection {
   kTopN,  // the N best of each level's share; all that tie with the N-th are kept (cv::KeyPointsFilter::retainBest)
@@ -62,38 +62,42 @@ enum class ThresholdUnit {
 
 struct DetectorOptions {
   Pyramid pyramid = Pyramid::kCascaded;
-  int levels = 8;             // kMinLevels..kMaxLevels
-  float scale_factor = 1.2f;  // kMinScaleFactor..kMaxScaleFactor, from each level to the next
+  int levels = 8;             // 1..12 (kMinLevels, kMaxLevels)
+  float scale_factor = 1.2f;  // 1.05..2 (kMinScaleFactor, kMaxScaleFactor), from each level to the next
 
   CornerTest corner_test = CornerTest::kFast;
-  int fast_threshold = 20;  // kMinFastThreshold..kMaxFastThreshold, grey levels
-  int arc_length = 9;       // kMinArcLength..kMaxArcLength, ring pixels out of 16
+  int fast_threshold = 20;  // 1..254 (kMinFastThreshold, kMaxFastThreshold), grey levels
+  int arc_length = 9;       // 9..12 (kMinArcLength, kMaxArcLength), ring pixels out of 16
   int max_arc = 16;         // arc_length..16: longer runs are no corners (bounded rectification); 16 = no such limit
 
   Score score = Score::kMaxThreshold;
-  int suppression_radius = 1;  // 0..kMaxSuppressionRadius: a corner must exceed all others of (2r+1)x(2r+1) pixels
+  // 0..4 (kMaxSuppressionRadius), pixels: a corner's score must exceed all others' within (2r+1)x(2r+1). 0: none.
+  int suppression_radius = 1;
 
   // For CornerTest::kEveryPixel.
   bool smooth = false;     // a Gaussian of 3x3 first: 1 2 1 by 1 2 1
-  int harris_block = 7;    // kMinHarrisBlock..kMaxHarrisBlock, odd, pixels: side of the window of gradients
-  float harris_k = 0.04f;  // 0..kMaxHarrisK
+  int harris_block = 7;    // 3..15 (kMinHarrisBlock, kMaxHarrisBlock), odd, pixels: side of the window of gradients
+  float harris_k = 0.04f;  // 0..0.25 (kMaxHarrisK)
 
   Selection selection = Selection::kTopN;
   Ranking ranking = Ranking::kHarris;  // kScore when score is kHarris
-  // N, kMinFeatures..kMaxFeatures, over all levels. Selections other than kTopN are cut to the N best of the whole
-  // image by response, ties kept.
+  // N, 1..65536 (kMinFeatures, kMaxFeatures), over all levels. kTopN shares N among the levels; the other selections
+  // keep the N best of the whole image by response. Keypoints that tie with the last one are kept as well, up to
+  // N + max(N, 4096) in all (OutputCapacity); beyond that Features::truncated is set.
   int max_features = 500;
-  int edge_threshold = 31;       // kMinEdgeThreshold..kMaxEdgeThreshold, pixels of the level left free at each side
-  int cell_width = 32;           // kMinCell..kMaxCell, pixels of the image; for kGrid and kPyca
-  int cell_height = 32;          // likewise
-  int aggregation_window = 3;    // odd, 1..kMaxAggregationWindow, pixels of the image: side of kPyca's last suppression
-  float response_threshold = 0;  // >= 0, for CornerTest::kEveryPixel
+  int edge_threshold = 31;  // 0..255 (kMinEdgeThreshold, kMaxEdgeThreshold), pixels of the level, left free each side
+  int cell_width = 32;      // 8..512 (kMinCell, kMaxCell), pixels of the image; for kGrid and kPyca
+  int cell_height = 32;     // likewise
+  // For kPyca: side of the window of its last suppression, odd, 1..15 (kMaxAggregationWindow), pixels of the image.
+  int aggregation_window = 3;
+  // For CornerTest::kEveryPixel: only greater responses are corners. 0..1 (kMaxResponseThreshold), in threshold_unit.
+  float response_threshold = 0;
   ThresholdUnit threshold_unit = ThresholdUnit::kAbsolute;
 
   Orientation orientation = Orientation::kIntensityCentroid;
   Descriptor descriptor = Descriptor::kNone;
-  int patch_size = 31;        // kMinPatchSize..kMaxPatchSize, pixels; of orientation and descriptor
-  float bfrost_scale = 1.0f;  // kMinBfrostScale..kMaxBfrostScale, of the pattern of Descriptor::kBfrost
+  int patch_size = 31;  // 2..63 (kMinPatchSize, kMaxPatchSize), pixels of the level; of orientation and descriptor
+  float bfrost_scale = 1.0f;  // 0.25..4 (kMinBfrostScale, kMaxBfrostScale), of the pattern of Descriptor::kBfrost
 
   friend bool operator==(const DetectorOptions& a, const DetectorOptions& b);
   friend bool operator!=(const DetectorOptions& a, const DetectorOptions& b) { return !(a == b); }
@@ -119,8 +123,9 @@ absl::Status ValidateShape(Shape shape, int64_t max_pixels = kMaxImagePixels);
 // Pointer, shape, stride >= width; `mask` is empty or of the image's shape.
 absl::Status ValidateImages(const ImageView& image, const ImageView& mask, int64_t max_pixels = kMaxImagePixels);
 
-// The most keypoints Detect() returns for these options. Ties can exceed max_features; beyond this,
-// Features::truncated.
+// The most keypoints that Detect() returns: N + max(N, 4096) with N = max_features. Ties with the last keypoint can
+// exceed N. If more than this many are found, the first ones in the order of Features are returned and truncated is
+// set.
 int OutputCapacity(const DetectorOptions& options);
 
 // True if the best N of each level are selected, as cv::ORB does, from cascaded levels, FAST without a longest arc and

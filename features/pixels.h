@@ -1,4 +1,4 @@
-// Pixels on their way to a detector that need not lie anywhere as an image yet.
+// Sources of pixels that are not an image in memory yet.
 #ifndef GLINT_FEATURES_PIXELS_H_
 #define GLINT_FEATURES_PIXELS_H_
 
@@ -11,8 +11,8 @@
 
 namespace glint {
 
-// Grey pixels that can be written to wherever they are needed: from the pieces of a message, say, or from colours. So
-// a backend gets them straight into the memory that its device reads, a band of rows at a time.
+// A source that writes grey pixels where they are needed, for example from the slices of a message or from colours. A
+// backend has them written straight into the memory that its device reads, a band of rows at a time.
 class PixelRows {
  public:
   virtual ~PixelRows() = default;
@@ -21,10 +21,10 @@ class PixelRows {
   virtual void CopyRows(int first, int count, uint8_t* to, ptrdiff_t stride) const = 0;
 };
 
-// An image or a mask as a detector's caller has it; nothing at all stands for an absent mask. Borrowed.
+// An image or a mask: a view, a source of rows, or both; empty for an absent mask. Borrowed.
 struct Pixels {
-  ImageView view;                   // where the pixels lie, or empty
-  const PixelRows* rows = nullptr;  // who can write them, or null; with both, the taker chooses
+  ImageView view;                   // the pixels in memory, or empty
+  const PixelRows* rows = nullptr;  // writes the pixels, or null; with both, the backend chooses
 
   Pixels() = default;
   Pixels(const ImageView& image) : view(image) {}            // NOLINT(google-explicit-constructor)
@@ -35,7 +35,7 @@ struct Pixels {
   Shape shape() const { return view.empty() && rows != nullptr ? rows->shape() : view.shape(); }
 };
 
-// Pixels that lie somewhere: where they do, or else in `*memory`, written here.
+// The view if there is one; else the rows, written into `*memory`.
 inline ImageView ViewOf(const Pixels& pixels, Image* memory) {
   if (!pixels.view.empty() || pixels.rows == nullptr) return pixels.view;
   memory->Resize(pixels.shape());
@@ -44,7 +44,7 @@ inline ImageView ViewOf(const Pixels& pixels, Image* memory) {
 }
 
 // OK if `image` has 1..max_pixels pixels with sides of 1..kMaxImageSide, and `mask` is empty or has its shape. Strides
-// are not looked at.
+// are not checked.
 absl::Status ValidatePixels(const Pixels& image, const Pixels& mask, int64_t max_pixels = kMaxImagePixels);
 
 }  // namespace glint

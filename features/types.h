@@ -1,5 +1,5 @@
-// What goes into a detector and what comes out of it. Host types only; every backend, the server and the client share
-// them. Depends on the standard library alone.
+// Input and output of a detector: images, features, times. Host types, shared by backends, server and client. Depends
+// on the standard library alone.
 #ifndef GLINT_FEATURES_TYPES_H_
 #define GLINT_FEATURES_TYPES_H_
 
@@ -99,12 +99,21 @@ class Image {
 
 // The keypoints of one image as a structure of arrays: element i of every array belongs to keypoint i. Order: octave,
 // then response descending, then y, then x (level coordinates). Fields have cv::KeyPoint's meaning.
+//
+// The scale of `response` is that of the last score that ranked:
+//   Score::kMaxThreshold  integers, fast_threshold..254: the largest threshold at which the pixel is a FAST corner
+//   Score::kSadCircle     integers up to 4080 (16 pixels x 255), at least arc_length * (fast_threshold + 1)
+//   Score::kSadArc        likewise, over the pixels of the arc alone
+//   Score::kHarris        det(M) - k trace(M)^2 for pixels of 0..1 (HarrisResponse in features/math.h), below 0.25; the
+//                         strongest corners of photographs have 1e-5 to 2e-2, edges are negative
+//   Ranking::kHarris      likewise (preset orb)
+//   Selection::kPyca      the sum of the scores of all levels that a keypoint was found on
 struct Features {
   std::vector<float> x;         // pixels of the original image
   std::vector<float> y;         // pixels of the original image
   std::vector<float> size;      // diameter of the patch, pixels of the original image
   std::vector<float> angle;     // degrees in [0, 360), clockwise as y points down; -1 without an orientation stage
-  std::vector<float> response;  // of the stage that ranked last
+  std::vector<float> response;  // see above
   std::vector<int32_t> octave;  // pyramid level
   // Row i is bytes [i * descriptor_bytes, (i + 1) * descriptor_bytes); bit b of a descriptor is bit b % 8 of byte b
   // / 8.
@@ -132,12 +141,11 @@ struct Features {
 // below `detect` are a breakdown for backends that can tell (0 = not measured on its own, for example inside a fused
 // kernel).
 //
-// On a GPU, measuring costs a tenth of a small frame. Upload and detection are told apart on one frame in 64 of each
-// shape and options, and the first two: there, upload is the copy, detect what the device did from its end on, download
-// all else. The frames between take the smaller of the last two such uploads for theirs, but no larger share of their
-// time than it was of that frame's; their detect is the rest of the time from the call until the device was done,
-// download what follows. So their sum is exact, upload is that of other frames, and detect has the host's part of
-// starting a frame in it.
+// On a GPU, events that separate upload from detection cost a tenth of a small frame, so they are recorded only on the
+// first two frames of each shape and options and on one in 64. On those, upload is the copy, detect the device's work
+// after it, download the rest. On all others, upload is the smaller of the last two measured uploads, but no larger
+// share of the frame than it was of the measured one; detect is the remaining time until the device is done, including
+// the host's work to start the frame; download is the time after that. The sum is exact on every frame.
 struct StageTimes {
   int64_t upload_ns = 0;    // host memory to where the pipeline works on it
   int64_t detect_ns = 0;    // every stage of the pipeline

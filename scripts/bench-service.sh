@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Measures what the service adds to gRPC and the detector, and prints the tables of docs/performance/service.md.
+# Measures the overhead of the service beyond gRPC and the detector; prints the tables of docs/performance/service.md.
 #
 #   scripts/bench-service.sh [--build DIR] [--seconds S] [--rounds N]
 #                            [latency] [paced] [overhead] [silence] [fairness]
 #
 #   --build    with glint-server, glint, glint-silence and glint-scene; default: build/release
 #   --seconds  measured for each figure and side; default 10
-#   --rounds   into which they are cut, in turn with what they are compared with; default 10
+#   --rounds   per figure, interleaved with what it is compared with; default 10
 #   latency    one frame in flight by TCP, unix socket and shared memory, beside echo and detector
-#   paced      the same at 30 frames a second: server and echo have slept for as long when a frame comes
-#   overhead   what is left without the detector, through shared memory, by size, 20 frames a second
+#   paced      the same at 30 frames a second: server and echo have slept equally long when a frame comes
+#   overhead   latency without the detector, through shared memory, by size, 20 frames a second
 #   silence    the first frame after 1 to 2 s of silence: 8 servers, 504 frames, two minutes
 #   fairness   three cameras, without and with a stream that floods the server with 4K
 #
@@ -37,7 +37,7 @@ finish() {
   stop
   rm -rf "$work"
 }
-# Ends all that start() and others put among the children.
+# Kills all processes in `children`.
 stop() {
   local child
   for child in ${children[@]+"${children[@]}"}; do
@@ -55,14 +55,14 @@ start() {
   children+=($!)
   "$glint" health --server "unix:$socket" --wait 60 >/dev/null || { cat "$work/log" >&2 && exit 1; }
 }
-# picture WIDTHxHEIGHT: a rendered scene of that size.
+# picture WIDTHxHEIGHT: renders a scene of that size.
 picture() {
   local folder=$work/$1
   [[ -d $folder ]] ||
     "$build/tests/scene/glint-scene" --out "$folder" --frames 1 --width "${1%x*}" --height "${1#*x}" --density dense >&2
   echo "$folder/000000.png"
 }
-# bench NAME FLAG...: a run whose report is kept as NAME.
+# bench NAME FLAG...: runs glint bench and keeps its report as NAME.
 bench() {
   local name=$1 && shift
   "$glint" bench --json --duration "$seconds" --warm-up 0.3 --output "$work/$name" "$@"
@@ -130,7 +130,7 @@ overhead() {
 silence() {
   local pair clients=()
   for pair in 1 2 3 4 5 6 7 8; do start "$work/silence$pair" --lanes=1; done
-  # One after the other, so that the busy rounds, which come first, are not at the same time.
+  # Started one after the other, so that their busy rounds, which come first, do not overlap.
   for pair in 1 2 3 4 5 6 7 8; do
     "$build/tests/server/glint-silence" "unix:$work/silence$pair" 63 >"$work/silence$pair.txt" &
     clients+=($!)

@@ -4,16 +4,16 @@
 #   scripts/bench.sh [--bench PROGRAM] [--scene PROGRAM] [--data DIR] [--out DIR] [--repeat N]
 #                    [--clock wall|cpu] [cpu] [gpu]
 #
-#   --bench   glint-bench; default: build/dev/bench/glint-bench
+#   --bench   glint-microbench; default: build/dev/bench/glint-microbench
 #   --scene   glint-scene, which renders the pictures when there are no photographs; default: in the same build
 #   --data    folder with photos/ and hut_long/; default: GLINT_TEST_DATA
 #   --out     default: build/bench-results
 #   --repeat  rounds for each cell; default 100
 #   --clock   of the one-thread tables; cpu for machines with other work, default wall
-#   cpu, gpu  which tables; default: cpu, and gpu if glint-bench finds a device
+#   cpu, gpu  which tables; default: cpu, and gpu if glint-microbench finds a device
 set -euo pipefail
 
-bench=build/dev/bench/glint-bench
+bench=build/dev/bench/glint-microbench
 scene=
 data=${GLINT_TEST_DATA:-}
 out=build/bench-results
@@ -56,7 +56,7 @@ fi
 picture[huge]=mirror4:${picture[dense]}
 
 failures=0
-# cell NAME COMMAND...: runs glint-bench, keeps its JSON, prints the name and the medians.
+# cell NAME COMMAND...: runs glint-microbench, keeps its JSON, prints the name and the medians.
 cell() {
   local name=$1
   shift
@@ -124,7 +124,7 @@ if [[ ${#tables[@]} -eq 0 ]]; then
   if why=$("$bench" detector --backend cuda --image "${picture[vga]}" --repeat 1 2>&1); then
     tables+=(gpu)
   else
-    echo "no GPU tables: ${why##*glint-bench: }"
+    echo "no GPU tables: ${why##*glint-microbench: }"
   fi
 fi
 for table in "${tables[@]}"; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Packs a tarball that runs on a bare Linux of this machine's architecture with glibc 2.36 or newer; with an NVIDIA
-# driver there, on the GPU too. Inside: bin/ (glint-server, glint, glint-bench, glint-scene), tests/, the shared
-# libraries that they need, run-tests.sh.
+# Packs a tarball for any Linux of this machine's architecture with glibc 2.36 or newer. With an NVIDIA driver it also
+# uses the GPU. Inside: bin/ (glint-server, glint, glint-microbench, glint-scene), tests/, the shared libraries that they
+# need, run-tests.sh.
 #
 #   scripts/bundle.sh [--build DIR] [--no-build] [--cuda-archs LIST] [--output FILE]
 #
@@ -10,13 +10,13 @@
 #   --cuda-archs  as GLINT_CUDA_ARCHS; default: ALL
 #   --output      default: build/glint-VERSION-ARCHITECTURE.tar.xz; a name that ends in .tar.gz needs no xz to unpack
 #
-# Needs patchelf. Programs that use OpenCV's file or video codecs are left out, and named: what those codecs need is
+# Needs patchelf. Programs that use OpenCV's file or video codecs are left out and listed: the codecs' libraries are
 # three times the size of everything else.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 readonly max_bytes=$((60 * 1000 * 1000))
-# Part of the system (glibc) or of the driver; never packed.
+# Never packed: parts of the system (glibc) or of the driver.
 readonly system='^(ld-linux.*|lib(c|m|mvec|pthread|dl|rt|resolv|util|anl|cuda|nvidia.*))\.so'
 readonly too_big='libopencv_(imgcodecs|videoio|highgui)\.so'
 
@@ -76,7 +76,7 @@ pack() {
   done <<<"$needed"
 }
 
-for program in server/glint-server client/glint bench/glint-bench tests/scene/glint-scene; do
+for program in server/glint-server client/glint bench/glint-microbench tests/scene/glint-scene; do
   if [[ -x $build/$program ]]; then
     pack "$build/$program" "$root/bin" || true
   else
@@ -84,7 +84,7 @@ for program in server/glint-server client/glint bench/glint-bench tests/scene/gl
   fi
 done
 
-# CTest knows the tests; those that are scripts need a checkout and stay behind.
+# The tests that CTest lists, without those that are scripts: these need a checkout.
 while read -r program; do
   if [[ -z $program ]]; then  # so CTest lists a program that does not exist
     echo "left out, because they are not built: some tests"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds Glint, starts a server, sends it a rendered scene or the given files, and shows what was found and where the
-# time went. Needs nothing but apt and root or sudo on Debian 12 or Ubuntu 24.04.
+# Builds Glint, starts a server, streams a rendered scene or the given files, and shows keypoints and the time of each
+# stage. Needs only apt and root or sudo on Debian 12 or Ubuntu 24.04.
 #
 #   scripts/demo.sh [FILE...]     images, folders of images, videos; annotated copies go to out/
 #
@@ -35,7 +35,7 @@ quietly() {
   }
 }
 
-# CMake's flags for the GPU that is here, and only that one.
+# CMake's flags for the GPU of this machine alone.
 cuda_flags() {
   local architecture
   architecture=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d .) || true
@@ -68,7 +68,7 @@ server=$!
 metrics=$(sed -n 's/.* metrics=\([^ ]*\).*/\1/p' "$work/server" | head -n 1)
 lanes=$("$glint" info --server "$address" | awk '$1 == "lanes" { print $2 }')
 
-# Sends all of a source twice: as fast as it goes for the figures, then with the drawing, which is slower than the rest.
+# Streams a source twice: for the figures at full speed, then with drawing, which is slower.
 stream() {
   "$glint" stream --server "$address" --in-flight "$((lanes + 1))" --features 1000 "$1"
   "$glint" stream --server "$address" --features 1000 --no-summary --draw "$2" "$1"

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Installs, through apt, the packages that are missing. Debian 12 and Ubuntu 24.04; as root or with sudo.
+# Installs missing packages through apt. Debian 12 and Ubuntu 24.04; as root or with sudo.
 #
 #   scripts/setup.sh [GROUP...]     default: build test
 #
 #   build  compilers and libraries of the server, the client and the benchmarks
-#   test   what the tests need on top
-#   ci     linters, a foreign gRPC client's runtime (Node.js), Prometheus and an AArch64 cross compiler and emulator;
-#          tests that want one of these skip without it. Note that Debian's packages prometheus and haproxy start
+#   test   additional packages for the tests
+#   ci     linters, the runtime of the interop client (Node.js), Prometheus and an AArch64 cross compiler and emulator;
+#          tests that need one of these skip without it. Note that Debian's packages prometheus and haproxy start
 #          a service.
 #
-# Says nothing and takes no time when all is there.
+# Prints nothing and returns at once if all packages are installed.
 set -euo pipefail
 
-# "package", or "package:command" where any other source of that command will do.
+# "package", or "package:command" if any other source of that command is accepted.
 group_packages() {
   case $1 in
     build)

@@ -4,8 +4,8 @@
 #
 #   scripts/test-aarch64.sh [CTEST-ARGUMENT...]
 #
-# The libraries for AArch64 are the distribution's own, unpacked below build/aarch64: the machine's packages and its
-# list of architectures stay as they are. On Ubuntu, GLINT_ARM64_MIRROR names the mirror that has them.
+# The libraries for AArch64 are the distribution's, unpacked below build/aarch64. The machine's packages and list of
+# architectures are not changed. On Ubuntu, GLINT_ARM64_MIRROR names the mirror that has them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -36,7 +36,7 @@ if [[ ! -e $sysroot/complete ]]; then
   apt=(apt-get --quiet -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Dir::State::Lists="$sysroot/lists"
     -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= -o APT::Sandbox::User=)
   if [[ $distribution == ubuntu* ]]; then
-    # Ubuntu keeps other architectures than x86 on mirrors of their own, which no x86 machine is set up for.
+    # Ubuntu has separate mirrors for architectures other than x86, which x86 machines do not list.
     mirror=${GLINT_ARM64_MIRROR:?test-aarch64.sh: set GLINT_ARM64_MIRROR to the URL of an Ubuntu ports mirror}
     keys=/usr/share/keyrings/ubuntu-archive-keyring.gpg
     for suite in noble noble-updates noble-security; do

@@ -3,8 +3,8 @@
 #
 #   scripts/test-deb.sh [BUILD-FOLDER]     default: build/dev, configured with -DGLINT_PACKAGE=ON and built
 #
-# Needs root, mmdebstrap and a Debian mirror. Takes 4 minutes on a busy 2-core machine, most of it for the libraries that
-# the client's OpenCV brings along.
+# Needs root, mmdebstrap and a Debian mirror. Takes 4 minutes on a busy 2-core machine, most of it to install the
+# dependencies of the client's OpenCV.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(realpath "${1:-build/dev}")

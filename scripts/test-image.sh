@@ -5,7 +5,7 @@
 #   scripts/test-image.sh GLINT      GLINT: a `glint` on this machine that can stream
 #
 # JOBS in the environment: compilers at the same time. Needs root, buildah, mmdebstrap, iproute2, curl and a Debian
-# mirror. The base image is kept as localhost/debian:bookworm-slim, and what was compiled by buildah.
+# mirror. The base image is kept as localhost/debian:bookworm-slim; buildah keeps the compiled layers.
 set -euo pipefail
 missing=()
 for tool in buildah:buildah mmdebstrap:mmdebstrap ip:iproute2 unshare:util-linux pgrep:procps python3:python3 curl:curl; do
@@ -42,7 +42,7 @@ if ! buildah inspect --type image "$base" >/dev/null 2>&1; then
   say "base image made"
 fi
 
-# Every variant is the same file with other arguments: all of them have all that the file asks for.
+# Every variant is the same file with other arguments; each must define all arguments of the file.
 for variant in $(scripts/image-args.sh --list); do
   for argument in BASE_BUILD BASE_RUN CUDA_ARCHS GRPC_FROM; do
     grep -q -- "--build-arg=$argument=" <<<"$(scripts/image-args.sh "$variant")" || fail "$variant has no $argument"

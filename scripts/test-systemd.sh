@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The quick start of docs/operations, done as it is written on a new Debian 12 machine, and then what systemd does for the
-# server: restarts, watchdog, reload, stop. The machine is a virtual one, with a kernel and a systemd of its own.
+# Runs the commands of docs/operations/quick-start.md on a new Debian 12 machine, then tests systemd's part: restarts,
+# watchdog, reload, stop. The machine is virtual, with its own kernel and systemd.
 #
 #   scripts/test-systemd.sh [BUILD-FOLDER]     default: build/dev, configured with -DGLINT_PACKAGE=ON and built
 #
 # Needs root, mmdebstrap, qemu-system-x86, e2fsprogs and a Debian mirror. The machine is emulated, which takes minutes; with
-# ACCEL=kvm it is quick, where KVM can boot a kernel. The log of the machine is printed if it fails, or if VERBOSE is set;
+# ACCEL=kvm is fast where KVM can boot a kernel. The log of the machine is printed if it fails, or if VERBOSE is set;
 # BASE names a folder where the empty Debian is kept for the next time.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Builds Glint and runs its tests. Needs nothing but apt and root or sudo on Debian 12 or Ubuntu 24.04.
+# Builds Glint and runs its tests. Needs only apt and root or sudo on Debian 12 or Ubuntu 24.04.
 #
 #   scripts/test.sh [--preset PRESET] [--label LABEL] [CTEST-ARGUMENT...]
 #
 #   --preset  of CMakePresets.json: dev (default), release, cpu-only, asan, tsan, ci
 #   --label   build and run only the tests with this label
 #
-# GLINT_TEST_DATA names a folder of photographs for the tests that want some. The last line counts the test cases.
+# GLINT_TEST_DATA names a folder of photographs for the tests that use them. The last line counts the test cases.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -32,8 +32,8 @@ rc=0
 ctest --test-dir "$build" --output-on-failure --parallel "$jobs" ${label:+--label-regex "^$label\$"} \
   --output-junit "$results" --test-output-size-passed 100000000 --test-output-size-failed 100000000 "$@" || rc=$?
 
-# CTest counts programs; what GoogleTest says about the cases in each is in the output that the results hold. A program
-# that says nothing of the kind counts as one case.
+# CTest counts programs. The cases of each are counted from GoogleTest's output in the results; a program without such
+# output counts as one case.
 awk '
   /^\t<testcase /                { fail = /status="fail"/; omitted = counted = failures = 0; all = "no reason given" }
   /<skipped message="SKIP_/      { omitted = 1 }

@@ -137,7 +137,7 @@ void Blur(const BlurJob& job, float* scratch) {
   const auto used = [&job](int y) {
     uint32_t bits = 0;
     for (int v = std::max(y - kGaussianRadius, job.y0); v < std::min(y + kGaussianRadius + 1, job.y1); ++v) {
-      bits |= job.needed[v];
+      bits |= job.blur_mask[v];
     }
     return bits;
   };
@@ -154,11 +154,11 @@ void Blur(const BlurJob& job, float* scratch) {
     float* row = ring[y & (kRing - 1)];
     ForBlocks(bits, [&](int x) HWY_ATTR { BlurRow(weights, line, x, row); });
     const int done = y - kGaussianRadius;
-    if (done < job.y0 || job.needed[done] == 0) continue;
+    if (done < job.y0 || job.blur_mask[done] == 0) continue;
     const float* rows[7];
     for (int i = 0; i < 7; ++i) rows[i] = ring[(done - kGaussianRadius + i) & (kRing - 1)];
     uint8_t* out = job.out + done * job.out_stride + strip_x;
-    ForBlocks(job.needed[done], [&](int x) HWY_ATTR { BlurColumn(weights, rows, x, out); });
+    ForBlocks(job.blur_mask[done], [&](int x) HWY_ATTR { BlurColumn(weights, rows, x, out); });
   }
 }
 

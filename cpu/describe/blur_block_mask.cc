@@ -19,12 +19,14 @@ void SpreadDown(uint32_t* rows, size_t pitch, int back) {
 
 }  // namespace
 
-size_t NeedMapElements(Shape shape) { return StripPitch(shape.height) * static_cast<size_t>(BlurStrips(shape.width)); }
+size_t BlurBlockMaskElements(Shape shape) {
+  return StripPitch(shape.height) * static_cast<size_t>(BlurStrips(shape.width));
+}
 
-void MarkNeeded(const uint32_t* where, size_t count, Shape shape, int reach, uint32_t* map) {
+void MarkBlurBlocks(const uint32_t* where, size_t count, Shape shape, int reach, uint32_t* mask) {
   const int strips = BlurStrips(shape.width);
   const size_t pitch = StripPitch(shape.height);
-  std::memset(map, 0, NeedMapElements(shape) * sizeof(uint32_t));
+  std::memset(mask, 0, BlurBlockMaskElements(shape) * sizeof(uint32_t));
   // Each point marks its topmost row only...
   for (size_t i = 0; i < count; ++i) {
     const int first = std::max(PointX(where[i]) - reach, 0) / kBlurBlock;
@@ -34,13 +36,13 @@ void MarkNeeded(const uint32_t* where, size_t count, Shape shape, int reach, uin
       const int low = std::max(first - strip * 32, 0);
       const int high = std::min(last - strip * 32, 31);
       const uint32_t bits = (~uint32_t{0} >> (31 - (high - low))) << low;
-      map[static_cast<size_t>(strip) * pitch + top] |= bits;
+      mask[static_cast<size_t>(strip) * pitch + top] |= bits;
     }
   }
   // ... which then spreads over 2 * reach + 1 rows, doubling what it covers.
   const int wanted = 2 * reach + 1;
   for (int strip = 0; strip < strips; ++strip) {
-    uint32_t* of_strip = map + static_cast<size_t>(strip) * pitch;
+    uint32_t* of_strip = mask + static_cast<size_t>(strip) * pitch;
     for (int covered = 1; covered < wanted;) {
       const int back = std::min(covered, wanted - covered);
       SpreadDown(of_strip, pitch, back);
@@ -49,8 +51,8 @@ void MarkNeeded(const uint32_t* where, size_t count, Shape shape, int reach, uin
   }
 }
 
-const uint32_t* NeededRows(const uint32_t* map, int height, int strip) {
-  return map + static_cast<size_t>(strip) * StripPitch(height) + kPad;
+const uint32_t* BlurBlockMaskRows(const uint32_t* mask, int height, int strip) {
+  return mask + static_cast<size_t>(strip) * StripPitch(height) + kPad;
 }
 
 }  // namespace glint::cpu

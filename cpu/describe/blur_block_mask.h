@@ -9,13 +9,13 @@
 
 namespace glint::cpu {
 
-size_t NeedMapElements(Shape shape);
+size_t BlurBlockMaskElements(Shape shape);
 
-// Marks the squares of side 2 * reach + 1 around the points. reach in 0..46. `map` has NeedMapElements(shape).
-void MarkNeeded(const uint32_t* where, size_t count, Shape shape, int reach, uint32_t* map);
+// Marks the squares of side 2 * reach + 1 around the points. reach in 0..46. `mask` has BlurBlockMaskElements(shape).
+void MarkBlurBlocks(const uint32_t* where, size_t count, Shape shape, int reach, uint32_t* mask);
 
-// BlurJob::needed of a strip.
-const uint32_t* NeededRows(const uint32_t* map, int height, int strip);
+// The mask's rows of one strip, for BlurJob::blur_mask.
+const uint32_t* BlurBlockMaskRows(const uint32_t* mask, int height, int strip);
 
 }  // namespace glint::cpu
 

@@ -1,8 +1,8 @@
 // Steered BRIEF, as cv::ORB's computeOrbDescriptors with WTA_K 2.
 //
-// Turning the 512 points is vector work. Fetching them is so only with AVX-512, whose gathers bring 16 at once and
-// whose comparison is 16 bits of the descriptor; elsewhere offsets go through memory and pixels are fetched and
-// compared one by one (AVX2's gathers are no faster than loads on some processors, and much slower on others).
+// The 512 points are rotated by vectors. AVX-512 also gathers and compares 16 pixels at a time, which gives 16 bits of
+// the descriptor; other targets store the offsets, then load and compare the pixels one by one (AVX2's gathers are no
+// faster than loads on some processors, and much slower on others).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/describe/describe.cc"
 #include "cpu/targets.h"
@@ -18,10 +18,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace glint::cpu::HWY_NAMESPACE {
 
-// Turns points of the pattern: offsets from the centre of those at x[0..], y[0..].
-class Turn {
+// Rotates points of the pattern: the byte offsets from the centre of the points at x[0..], y[0..].
+class PatternRotation {
  public:
-  Turn(float angle, ptrdiff_t stride) {
+  PatternRotation(float angle, ptrdiff_t stride) {
     const SinCos rotation = SteeringSinCos(angle);
     sin_ = hn::Set(DF(), rotation.sin);
     cos_ = hn::Set(DF(), rotation.cos);
@@ -51,11 +51,11 @@ class Turn {
 
 void Describe(const PatternTable& pattern, const uint8_t* centre, ptrdiff_t stride, float angle, uint8_t* descriptor) {
   const D32 d;
-  const Turn turn(angle, stride);
+  const PatternRotation rotate(angle, stride);
   const auto low_byte = hn::Set(d, 0xff);
   const auto pixels = [&](int end, size_t i) HWY_ATTR {
     // Whole words are fetched; a blurred level's rows have bytes to spare.
-    const auto offset = turn(pattern.x[end] + i, pattern.y[end] + i);
+    const auto offset = rotate(pattern.x[end] + i, pattern.y[end] + i);
     return hn::And(hn::GatherOffset(d, reinterpret_cast<const int32_t*>(centre), offset), low_byte);
   };
   for (size_t i = 0; i < kRbriefBits; i += HWY_LANES(float)) {
@@ -67,11 +67,11 @@ void Describe(const PatternTable& pattern, const uint8_t* centre, ptrdiff_t stri
 
 void Describe(const PatternTable& pattern, const uint8_t* centre, ptrdiff_t stride, float angle, uint8_t* descriptor) {
   const D32 d;
-  const Turn turn(angle, stride);
+  const PatternRotation rotate(angle, stride);
   HWY_ALIGN int32_t offset[2][kRbriefBits];
   for (int end = 0; end < 2; ++end) {
     for (size_t i = 0; i < kRbriefBits; i += HWY_LANES(float)) {
-      hn::Store(turn(pattern.x[end] + i, pattern.y[end] + i), d, offset[end] + i);
+      hn::Store(rotate(pattern.x[end] + i, pattern.y[end] + i), d, offset[end] + i);
     }
   }
   for (size_t i = 0; i < kRbriefBits; i += 8) {

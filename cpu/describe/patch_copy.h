@@ -1,5 +1,5 @@
-// A window that leaves the image, with reflections where there are no pixels: for the few points near its sides, so
-// that kernels can read what surrounds a point without asking.
+// Copies a window that crosses the image's border, with reflections outside: for the few points near the border, so
+// that all other code reads a point's neighbourhood without checks.
 #ifndef GLINT_CPU_DESCRIBE_PATCH_COPY_H_
 #define GLINT_CPU_DESCRIBE_PATCH_COPY_H_
 

@@ -3,8 +3,8 @@
 //
 // An arc of at least 9 of 16 ring pixels holds an end of every opposite pair, and both ends of at least one. So a
 // bright corner has max(r[k], r[k+8]) > centre + t for every k, and a dark one min(...) < centre - t. Two pairs dismiss
-// most vectors of a calm image; what is left is listed row by row without a branch, since whether a vector is left is
-// what branch prediction guesses worst. Where the list holds nearly all vectors anyway, it is no longer made.
+// most vectors of an image with little texture. The rest are listed row by row without a branch, since whether a vector
+// passes is hard to predict. Where nearly all vectors pass, no list is made.
 #if defined(GLINT_CPU_FAST_FAST_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef GLINT_CPU_FAST_FAST_INL_H_
 #undef GLINT_CPU_FAST_FAST_INL_H_

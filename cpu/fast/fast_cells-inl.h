@@ -25,9 +25,9 @@ class RowOfCells {
   RowOfCells(int cell_width, int16_t* best, int16_t* row, uint64_t* keys)
       : cell_width_(cell_width), best_(best), row_(row), keys_(keys) {}
 
-  // Lets scores take part that are `row` rows below the cells' first: two vectors from each of the columns `active`,
-  // the others are 0. Rows must come one after another: of equals the first row's stays.
-  void Compete(const int16_t* HWY_RESTRICT scores, int row, const uint16_t* active, size_t active_count) {
+  // Updates the maxima with the scores of the cells' row number `row`: two vectors from each column of `active` on; all
+  // other scores are 0. Call row after row: of equal scores the first row's stays.
+  void UpdateCellMaxima(const int16_t* HWY_RESTRICT scores, int row, const uint16_t* active, size_t active_count) {
     const D16 d;
     const V16 at = hn::Set(d, static_cast<int16_t>(row));
     for (size_t i = 0; i < active_count; ++i) {
@@ -41,9 +41,9 @@ class RowOfCells {
     }
   }
 
-  // Appends the best of each cell in columns [x0, x1), in raster order, with scores less `bias`, and empties the cells,
-  // whose first row is cell_y. Returns their number.
-  size_t Settle(int x0, int x1, int cell_y, int bias, uint32_t* where, float* response) {
+  // Appends the best corner of each cell in columns [x0, x1), in raster order, with scores reduced by `bias`, and
+  // clears the cells. Their first row is cell_y. Returns the number of corners.
+  size_t AppendCellMaxima(int x0, int x1, int cell_y, int bias, uint32_t* where, float* response) {
     size_t count = 0;
     for (int x = x0; x < x1;) {
       const int end = std::min(x - x % cell_width_ + cell_width_, x1);

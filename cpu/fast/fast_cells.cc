@@ -1,11 +1,12 @@
 // The best FAST corner of each cell by the sum of differences over the whole ring, with a longest arc and suppression.
 //
-// Few pixels can still become the best of their cell, and a bound says which: means of bytes, rounded up, of the ring's
-// differences are cheaper than FAST's test. What is above its cell's best so far is tested, and scored exactly. Corners
-// of a cell are suppressed by those of it that are known: one that is not known is no better than the cell's best was
-// when its row was scored, and so is whatever it would suppress. Next to other cells all corners count, which are few.
+// Branch and bound. The mean of the ring's differences, in bytes and rounded up, bounds a pixel's sum from above and
+// costs less than the segment test. Only pixels whose bound exceeds the maximum of their cell so far are tested and
+// scored exactly. Within a cell, suppression compares only the corners that were scored: a corner that was not scored
+// is no greater than the cell's maximum at that time, and neither is anything that it would suppress. Across the border
+// of a cell all neighbours are tested; such corners are few.
 //
-// The image may be memory that others write to: nothing relies on reading the same pixel twice.
+// Other processes may write to the image (shared memory): no result depends on reading a pixel twice.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/fast/fast_cells.cc"
 #include "cpu/targets.h"
@@ -46,7 +47,7 @@ HWY_INLINE hn::Vec<Sums> SumsAt(const Window& w, int x) {
   return hn::Add(even, odd);
 }
 
-// A region of a level on its way to the best of its cells.
+// Finds the best corner of each cell of a region.
 class BestOfCells {
  public:
   BestOfCells(const CellsJob& job, uint8_t* scratch)
@@ -59,13 +60,13 @@ class BestOfCells {
         listed_(reinterpret_cast<uint32_t*>(keys_ + pitch_)),
         scores_(reinterpret_cast<float*>(listed_ + pitch_)),
         where_(reinterpret_cast<uint32_t*>(scores_ + pitch_)),
-        most_(reinterpret_cast<uint16_t*>(where_ + kAlive * pitch_)),
-        limits_(reinterpret_cast<uint8_t*>(most_ + kAlive * pitch_)) {}
+        max_sum_(reinterpret_cast<uint16_t*>(where_ + kOpenRows * pitch_)),
+        limits_(reinterpret_cast<uint8_t*>(max_sum_ + kOpenRows * pitch_)) {}
 
   size_t Run(uint8_t* scratch, uint32_t* where, float* response) {
     const Rect r = job_.fast.region;
     const int radius = job_.radius;
-    // Vectors that begin with a cell have lanes of fewer cells, where the cells' width allows it.
+    // Vectors are aligned to multiples of the vector's width: with such cells a vector has lanes of one cell.
     const Span span(r.x0, r.x1, (r.x0 / kFastLanes + 1) * kFastLanes);
     const ScoredJob scored = {job_.fast, Score::kSadCircle, job_.max_arc, radius};
     ScoredRows<true> rows(scored, span, scratch);
@@ -77,9 +78,9 @@ class BestOfCells {
       rows.Next(limits_, y, y < r.y1);
       const int done = y - radius;
       if (done < r.y0) continue;
-      Compete(done, oldest, oldest == newest, rows.Suppress(done, listed_, scores_));
+      UpdateCellMaxima(done, oldest, oldest == newest, rows.Suppress(done, listed_, scores_));
       if (done + 1 < r.y1 && !IsFirstRow(done + 1)) continue;
-      count += Settle(oldest, where + count, response + count);
+      count += AppendCellMaxima(oldest, where + count, response + count);
       ++oldest;
     }
     return count;
@@ -87,24 +88,24 @@ class BestOfCells {
 
  private:
   static constexpr uint32_t kNone = 0xffffffff;
-  // Rows of cells that have corners which are not yet suppressed, at most.
-  static constexpr size_t kAlive = CellsJob::kAlive;
+  // The most rows of cells that wait for suppression at the same time.
+  static constexpr size_t kOpenRows = CellsJob::kOpenRows;
 
   int of_row(int y) const { return map_.of_row[static_cast<size_t>(y)]; }
   int of_column(int x) const { return map_.of_column[static_cast<size_t>(x)]; }
   bool IsFirstRow(int y) const { return y == job_.fast.region.y0 || of_row(y) != of_row(y - 1); }
-  uint32_t* Where(int row) { return where_ + static_cast<size_t>(row) % kAlive * pitch_; }
-  uint16_t* Most(int row) { return most_ + static_cast<size_t>(row) % kAlive * pitch_; }
+  uint32_t* Where(int row) { return where_ + static_cast<size_t>(row) % kOpenRows * pitch_; }
+  uint16_t* MaxSum(int row) { return max_sum_ + static_cast<size_t>(row) % kOpenRows * pitch_; }
 
-  // Empties the cells of a row, map_'s row cell_y, and makes them those that have limits.
+  // Clears the cells of a row (row cell_y of map_) and sets the limits of their columns.
   void Start(int row, int cell_y) {
     const uint16_t* const floor = job_.floor + map_.across * static_cast<size_t>(cell_y);
-    // No corner's sum is less: none of its arc's differences is within the threshold.
+    // A lower bound of every corner's sum: each difference on its arc exceeds the threshold.
     const int least = job_.fast.arc * (job_.fast.threshold + 1) - 1;
     for (int c = first_; c <= last_; ++c) {
       Where(row)[c] = kNone;
-      Most(row)[c] = static_cast<uint16_t>(std::max<int>(floor[c], least));
-      SetLimit(c, Most(row)[c]);
+      MaxSum(row)[c] = static_cast<uint16_t>(std::max<int>(floor[c], least));
+      SetLimit(c, MaxSum(row)[c]);
     }
   }
 
@@ -114,25 +115,25 @@ class BestOfCells {
     std::memset(limits_ + begin, sum / kFastRing, static_cast<size_t>(end - begin));
   }
 
-  // Lets the listed corners of row y take part.
-  void Compete(int y, int row, bool has_limits, size_t count) {
-    uint16_t* const most = Most(row);
+  // Updates the maxima of the cells with the listed corners of row y.
+  void UpdateCellMaxima(int y, int row, bool has_limits, size_t count) {
+    uint16_t* const max_sum = MaxSum(row);
     for (size_t i = 0; i < count; ++i) {
       const int x = PointX(listed_[i]);
       const int cell = of_column(x);
       const int sum = static_cast<int>(scores_[i]);
-      if (sum <= most[cell] || (job_.radius > 0 && !IsMaximum(x, y, sum))) continue;
-      most[cell] = static_cast<uint16_t>(sum);
+      if (sum <= max_sum[cell] || (job_.radius > 0 && !IsMaximum(x, y, sum))) continue;
+      max_sum[cell] = static_cast<uint16_t>(sum);
       Where(row)[cell] = listed_[i];
       if (has_limits) SetLimit(cell, sum);
     }
   }
 
   // Appends the best of each cell of a row, in raster order. Returns their number.
-  size_t Settle(int row, uint32_t* where, float* response) {
+  size_t AppendCellMaxima(int row, uint32_t* where, float* response) {
     size_t count = 0;
     for (int c = first_; c <= last_; ++c) {
-      keys_[count] = static_cast<uint64_t>(Where(row)[c]) << 16 | Most(row)[c];
+      keys_[count] = static_cast<uint64_t>(Where(row)[c]) << 16 | MaxSum(row)[c];
       count += Where(row)[c] != kNone ? 1 : 0;
     }
     std::sort(keys_, keys_ + count);
@@ -143,7 +144,7 @@ class BestOfCells {
     return count;
   }
 
-  // Whether the columns within the radius are in the region and all of the same cell.
+  // Whether all columns within the radius are in the region and in one cell: then suppression needs no other corners.
   bool ColumnsAreKnown(int x) const {
     const Rect r = job_.fast.region;
     const int radius = job_.radius;
@@ -154,22 +155,22 @@ class BestOfCells {
     return v >= job_.fast.region.y0 && v < job_.fast.region.y1 && of_row(v) == of_row(y);
   }
 
-  // Whether no other corner within the radius has as great a sum. Of pixels of the same cell it is known already.
+  // Whether no other corner within the radius has as great a sum. Neighbours in the same cell were compared already.
   bool IsMaximum(int x, int y, int sum) const {
     const int radius = job_.radius;
     const bool columns_are_known = ColumnsAreKnown(x);
-    // The corner's own row, then the rows next to it, and so on: a greater one is most often near.
+    // From the corner's own row outwards: a greater corner is most often near.
     for (int i = 1; i <= 2 * radius + 1; ++i) {
       const int v = y + (i % 2 == 0 ? i / 2 : -(i / 2));
       if (v < kFastRadius || v >= job_.fast.image.height - kFastRadius) continue;
       if (columns_are_known && RowIsKnown(v, y)) continue;
-      if (HasRival(x, y, v, sum)) return false;
+      if (HasGreaterCorner(x, y, v, sum)) return false;
     }
     return true;
   }
 
-  // Whether row v has one.
-  bool HasRival(int x, int y, int v, int sum) const {
+  // Whether row v has a corner within the radius whose sum is at least `sum`.
+  bool HasGreaterCorner(int x, int y, int v, int sum) const {
     const Sums d;
     const ImageView& image = job_.fast.image;
     const Window w(image, v);
@@ -180,9 +181,9 @@ class BestOfCells {
       const int from = std::max(std::min(u, last + 1 - kSums), kFastRadius);
       uint8_t bits[8] = {};
       hn::StoreMaskBits(d, hn::Gt(SumsAt(w, from), hn::Set(d, static_cast<int16_t>(sum - 1))), bits);
-      for (uint64_t rivals = bits[0] & BitRange(u - from, end - from); rivals != 0; rivals &= rivals - 1) {
-        const int rival = from + static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero64(rivals));
-        if ((rival != x || v != y) && IsCorner(w, rival)) return true;
+      for (uint64_t greater = bits[0] & BitRange(u - from, end - from); greater != 0; greater &= greater - 1) {
+        const int other = from + static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero64(greater));
+        if ((other != x || v != y) && IsCorner(w, other)) return true;
       }
     }
     return false;
@@ -210,9 +211,9 @@ class BestOfCells {
   uint64_t* const keys_;
   uint32_t* const listed_;  // a row's corners
   float* const scores_;
-  uint32_t* const where_;  // of the best of each cell, kNone if there is none yet
-  uint16_t* const most_;   // what the next one's sum must exceed
-  uint8_t* const limits_;  // of each column's cell of the newest row of cells, as ScoredRows wants them
+  uint32_t* const where_;    // of the best corner of each cell, kNone without one
+  uint16_t* const max_sum_;  // of each cell: a better corner's sum must exceed it
+  uint8_t* const limits_;    // of each column's cell of the newest row of cells, as ScoredRows wants them
 };
 
 size_t FastCells(const CellsJob& job, uint8_t* scratch, uint32_t* where, float* response) {

@@ -99,7 +99,7 @@ class RingPlanes {
     ((plane_[kIndex][count_] = above[kIndex]), ...);
   }
 
-  // Takes lanes without a corner out of the 8 words from i on.
+  // Clears the lanes without a corner in the 8 words from i on.
   HWY_INLINE void FindCorners(size_t i) {
     constexpr int kAndOr = 0xe0;  // a & (b | c)
     constexpr int kOrAnd = 0xf8;  // a | (b & c)

@@ -1,4 +1,4 @@
-// What detectors beyond cv::ORB's ask of the rings of a vector of FAST corners: longest runs, sums of differences.
+// Longest arcs and sums of absolute differences on the rings of a vector of FAST corners.
 // Included once per target, hence the unusual guard.
 #if defined(GLINT_CPU_FAST_FAST_RING_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef GLINT_CPU_FAST_FAST_RING_INL_H_
@@ -72,7 +72,7 @@ HWY_INLINE V8 BestArcOf14(const Window& w, ptrdiff_t x, V8 flip) { return BestAr
 
 #endif
 
-// `corners` without those.
+// `corners` without those that have a run of more than max_arc pixels.
 HWY_INLINE V8 WithoutLongRuns(const Window& w, ptrdiff_t x, V8 corners, V8 flip, const FastConstants& k, int max_arc) {
   const V8 best = max_arc == 13 ? BestArcOf14(w, x, flip) : BestArc(w, x, flip, max_arc + 1);
   const V8 longer = hn::SaturatedSub(best, hn::Xor(w.Centre(x), flip));

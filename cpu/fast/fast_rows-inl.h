@@ -1,4 +1,4 @@
-// Rows of FAST corners' scores, and which of them are above all others around them. Included once per target, hence the
+// Rows of FAST scores and their non-maximum suppression in squares of any radius. Included once per target, hence the
 // unusual guard.
 #if defined(GLINT_CPU_FAST_FAST_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef GLINT_CPU_FAST_FAST_ROWS_INL_H_
@@ -29,8 +29,8 @@ struct ScoredRow {
   size_t active_count;
 };
 
-// Rows of scores that follow one another, and what is reused from row to row. If they are limited, only corners take
-// part whose sum of differences can be above a limit.
+// A sliding window of rows of scores. If kLimited, only corners are scored whose sum of differences can exceed the
+// limit of their column.
 template <bool kLimited>
 class ScoredRows {
  public:
@@ -81,7 +81,7 @@ class ScoredRows {
     }
   }
 
-  // Appends the corners of the middle row, y, whose score is above all others' around them. Returns their number.
+  // Appends the corners of the middle row, y, whose score exceeds all others within the radius. Returns their number.
   size_t Suppress(int y, uint32_t* where, float* response) const {
     return job_.radius == 1 ? SuppressWithin<1>(y, where, response) : SuppressWithin<0>(y, where, response);
   }
@@ -89,7 +89,7 @@ class ScoredRows {
   const ScoredRow& newest() const { return rows_[side_ - 1]; }
   // Of column 0 in a row of scores: the span's first vector is aligned.
   ptrdiff_t origin() const { return origin_; }
-  // What scores are more than responses.
+  // scores = responses + bias.
   int bias() const { return bias_; }
 
  private:
@@ -147,7 +147,7 @@ class ScoredRows {
     }
   }
 
-  // Of `list`, the vectors that have lanes above the limits. By how much is left after the flips.
+  // The vectors of `list` that have lanes above the limits. The excesses are stored behind the flips.
   HWY_INLINE const uint16_t* AboveLimits(const Window& window, const uint16_t* HWY_RESTRICT list, size_t* count) {
     const D8 d;
     const Window w = window;
@@ -217,19 +217,19 @@ class ScoredRows {
     return count;
   }
 
-  // Lanes of the middle row at x that are above all others around them, as bits.
+  // A bit for each lane of the middle row at x whose score exceeds all others within the radius.
   HWY_INLINE uint64_t Maxima(ptrdiff_t x, int radius) const {
     const D16 d;
     V16 most = hn::Zero(d);
-    const auto rival = [&](const int16_t* scores) HWY_ATTR { most = hn::Max(most, hn::LoadU(d, scores)); };
+    const auto take = [&](const int16_t* scores) HWY_ATTR { most = hn::Max(most, hn::LoadU(d, scores)); };
 #pragma GCC unroll 3
     for (int v = 0; v < 2 * radius + 1; ++v) {
       const int16_t* const scores = rows_[v].scores + x;
       for (int u = 1; u <= radius; ++u) {
-        rival(scores - u);
-        rival(scores + u);
+        take(scores - u);
+        take(scores + u);
       }
-      if (v != radius) rival(scores);
+      if (v != radius) take(scores);
     }
     uint64_t bits = 0;
     hn::StoreMaskBits(d, hn::Gt(hn::LoadU(d, rows_[radius].scores + x), most), reinterpret_cast<uint8_t*>(&bits));

@@ -1,11 +1,11 @@
 // FAST corners of any score that is an integer, with a longest arc, suppression in squares of any size, and optionally
 // only the best of each cell.
 //
-// Rows of scores complete one by one, as in fast_suppressed.cc; scores are 16 bits. Without suppression and with cells,
-// nothing is listed but the best of each cell.
+// As in fast_suppressed.cc, a row is suppressed once the rows below it are scored; scores have 16 bits. With cells and
+// without suppression, only the best corner of each cell is listed.
 //
-// The image may be memory that others write to: nothing relies on reading the same pixel twice. What is listed comes
-// from the rows of scores alone.
+// Other processes may write to the image (shared memory): no result depends on reading a pixel twice. Corners are
+// listed from the rows of scores alone.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/fast/fast_scored.cc"
 #include "cpu/targets.h"
@@ -37,9 +37,9 @@ size_t BestOfEachCell(const ScoredJob& job, const Span& span, uint8_t* scratch, 
   for (int y = r.y0; y < r.y1; ++y) {
     const int cell_y = y - y % job.cell_height;
     rows.Next(nullptr, y, true);
-    cells.Compete(rows.newest().scores, y - cell_y, rows.newest().active, rows.newest().active_count);
+    cells.UpdateCellMaxima(rows.newest().scores, y - cell_y, rows.newest().active, rows.newest().active_count);
     if (y + 1 == r.y1 || y + 1 == cell_y + job.cell_height) {
-      count += cells.Settle(r.x0, r.x1, cell_y, rows.bias(), where + count, response + count);
+      count += cells.AppendCellMaxima(r.x0, r.x1, cell_y, rows.bias(), where + count, response + count);
     }
   }
   return count;
@@ -48,7 +48,7 @@ size_t BestOfEachCell(const ScoredJob& job, const Span& span, uint8_t* scratch, 
 size_t FastScored(const ScoredJob& job, uint8_t* scratch, uint32_t* where, float* response) {
   const Rect r = job.fast.region;
   if (r.empty()) return 0;
-  // Neighbours of the region's corners take part in suppression.
+  // Score a halo around the region as well: suppression compares with it.
   const int radius = job.radius;
   const ImageView& image = job.fast.image;
   const Span span(std::max(r.x0 - radius, kFastRadius), std::min(r.x1 + radius, image.width - kFastRadius));

@@ -1,6 +1,6 @@
 // FAST corners with OpenCV's score and 3x3 suppression: cv::FAST(..., nonmaxSuppression = true).
 //
-// Rows of scores complete one by one; a row is suppressed as soon as the next is there, while all three are in cache.
+// Three rows of scores are kept: a row is suppressed once the row below is scored, while all three are in cache.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/fast/fast_suppressed.cc"
 #include "cpu/targets.h"
@@ -134,7 +134,7 @@ template <int kArc>
 size_t DetectSuppressed(const FastJob& job, uint8_t* scratch, uint32_t* where, uint8_t* score) {
   const Rect r = job.region;
   if (r.empty()) return 0;
-  // Neighbours of the region's corners take part in suppression.
+  // Score a halo around the region as well: suppression compares with it.
   const int y0 = std::max(r.y0 - 1, kFastRadius);
   const int y1 = std::min(r.y1 + 1, job.image.height - kFastRadius);
   const Span span(std::max(r.x0 - 1, kFastRadius), std::min(r.x1 + 1, job.image.width - kFastRadius));

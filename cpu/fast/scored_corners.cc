@@ -69,7 +69,7 @@ size_t HarrisScored(const Stages& stages, const DetectorOptions& options, const 
                     uint32_t* where, float* response) {
   const Rect r = job.region;
   const int radius = options.suppression_radius;
-  // Neighbours of the region's corners take part in suppression.
+  // Score a halo around the region as well: suppression compares with it.
   FastJob row_job = job;
   row_job.region.x0 = std::max(r.x0 - radius, kFastRadius);
   row_job.region.x1 = std::min(r.x1 + radius, job.image.width - kFastRadius);

@@ -6,7 +6,7 @@
 namespace glint::cpu {
 namespace {
 
-// The rows of responses that suppression of one row looks at.
+// The rows of responses that suppression of one row reads.
 class ResponseRows {
  public:
   ResponseRows(Shape shape, int radius, DenseScratch* scratch) : shape_(shape), radius_(radius) {
@@ -48,10 +48,10 @@ void DenseScratch::Prepare(const DetectorOptions& options, int width) {
   columns.Reserve(static_cast<size_t>(width));
 }
 
-float AbsoluteThreshold(const DetectorOptions& options, float most) {
-  // Where nothing is positive, a multiple of the greatest would let everything in.
-  if (most <= 0) return std::numeric_limits<float>::infinity();
-  return options.threshold_unit == ThresholdUnit::kFractionOfMax ? options.response_threshold * most
+float AbsoluteThreshold(const DetectorOptions& options, float max_response) {
+  // Without a positive response every pixel would exceed a fraction of the maximum.
+  if (max_response <= 0) return std::numeric_limits<float>::infinity();
+  return options.threshold_unit == ThresholdUnit::kFractionOfMax ? options.response_threshold * max_response
                                                                  : options.response_threshold;
 }
 
@@ -66,7 +66,7 @@ DenseList DenseCorners(const Stages& stages, const DetectorOptions& options, con
   const int y1 = std::min(std::max(job.y1, r.y1 + radius), height);
   const int reach = options.harris_block / 2;
   for (int y = y0 - reach; y < y0 + reach; ++y) stages.dense_harris(harris, y, scratch->sums.data(), nullptr);
-  // Where there is nothing above and below, all is left to IsMaximum.
+  // Without the rows above and below, IsMaximum does all of the suppression.
   const bool compare = radius > 0 && height > 1;
   uint32_t* const columns = scratch->columns.data();
   DenseList list;
@@ -74,8 +74,8 @@ DenseList DenseCorners(const Stages& stages, const DetectorOptions& options, con
     if (last < y1) {
       DenseRow* const row = &rows[last];
       stages.dense_harris(harris, last + reach, scratch->sums.data(), row);
-      list.most = std::max(list.most, row->most);
-      if (list.most > 0) harris.threshold = AbsoluteThreshold(options, list.most);
+      list.max_response = std::max(list.max_response, row->max_response);
+      if (list.max_response > 0) harris.threshold = AbsoluteThreshold(options, list.max_response);
     }
     const int y = last - radius;
     if (y < r.y0 || y >= r.y1) continue;

@@ -24,25 +24,26 @@ struct DenseScratch {
 struct DenseJob {
   ImageView image;
   Rect region;  // of the corners to list
-  int y0;       // rows [y0, y1), among them the region's: those whose greatest response is asked
+  int y0;       // rows [y0, y1), which include the region: DenseList::max_response is over these
   int y1;
 };
 
 struct DenseList {
   size_t count = 0;
-  float most = 0;  // the greatest response of rows [y0, y1), or a greater one of a row beside; at least 0
+  float max_response = 0;  // at least 0; may include rows next to [y0, y1)
 };
 
-// What response_threshold means in an image whose greatest response is `most`; infinite if there can be no corner.
-float AbsoluteThreshold(const DetectorOptions& options, float most);
+// What response_threshold means in an image whose greatest response is `max_response`; infinite if there can be no
+// corner.
+float AbsoluteThreshold(const DetectorOptions& options, float max_response);
 
-// Lists pixels of the region that are greater than every other one within the suppression radius, in raster order:
-// those over the threshold, and some of those that are only over what it would be if nothing greater came, which
-// KeepOver() drops. `where` and `response` have room for MaxScoredCorners().
+// Lists the pixels of the region whose response exceeds every other within the suppression radius, in raster order. The
+// list holds all over the threshold, and some over the preliminary threshold that the maximum so far implies:
+// KeepOver() removes these. `where` and `response` have room for MaxScoredCorners().
 DenseList DenseCorners(const Stages& stages, const DetectorOptions& options, const DenseJob& job, DenseScratch* scratch,
                        uint32_t* where, float* response);
 
-// Keeps what is over the threshold, in order. Returns the number.
+// Keeps the pixels over the threshold, in order. Returns their number.
 size_t KeepOver(float threshold, size_t count, uint32_t* where, float* response);
 
 }  // namespace glint::cpu

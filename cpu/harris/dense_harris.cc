@@ -1,9 +1,8 @@
 // Harris measure at every pixel: 3x3 Sobel gradients, sums of their products over a square window, in integers.
 //
-// Row by row. A multiply-add of neighbouring gradients gives the sum of a pair of products, and the windows of two
-// neighbouring pixels share all pairs but the outermost: so a row's sums are made for two columns at a time, apart for
-// even and odd ones. Down, they are added up from the first row on, modulo 2^32; a window's sum is the difference of
-// two such rows, as far from one another as the window is high.
+// Row by row. A multiply-add of neighbouring gradients gives the sum of a pair of products. The windows of two
+// neighbouring pixels share all pairs but the outermost, so horizontal sums are made for even and odd columns in pairs.
+// Vertical sums are prefix sums from the first row on, modulo 2^32: a window's sum is the difference of two of them.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/harris/dense_harris.cc"
 #include "cpu/targets.h"
@@ -175,7 +174,7 @@ HWY_INLINE VF Response(const Products& sums, VF k, VF scale) {
   return hn::Mul(hn::Sub(determinant, hn::Mul(hn::Mul(k, trace), trace)), scale);
 }
 
-// kRadius is 0 where it is not known when this is compiled.
+// kRadius 0: not known at compile time.
 template <int kRadius>
 HWY_INLINE void Enter(const DenseHarrisJob& job, int y, int32_t* scratch, DenseRow* out) {
   const DF d;
@@ -213,7 +212,7 @@ HWY_INLINE void Enter(const DenseHarrisJob& job, int y, int32_t* scratch, DenseR
   }
   responses[-1] = responses[width] = -std::numeric_limits<float>::infinity();
   out->active_count = active_count;
-  out->most = hn::GetLane(hn::MaxOfLanes(d, greatest));
+  out->max_response = hn::GetLane(hn::MaxOfLanes(d, greatest));
 }
 
 void DenseHarris(const DenseHarrisJob& job, int y, int32_t* scratch, DenseRow* out) {

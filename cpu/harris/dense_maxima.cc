@@ -1,4 +1,4 @@
-// Which pixels of a row of responses are over a threshold and above their neighbours, and rows of single responses.
+// Threshold and 3x3 suppression of a row of responses, and rows made of single responses.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/harris/dense_maxima.cc"
 #include "cpu/targets.h"

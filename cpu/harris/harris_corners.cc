@@ -17,14 +17,14 @@ struct Row {
   size_t count;
 };
 
-// Corners with their responses, row by row: those of HarrisScratch::kRows rows are found when the first is asked for.
+// Corners with their responses, row by row. HarrisScratch::kRows rows are detected at a time, on demand.
 class CornerRows {
  public:
   CornerRows(const Stages& stages, const FastJob& job, HarrisScratch* scratch)
       : stages_(stages), job_(job), end_(job.region.y1), scratch_(scratch) {
     job_.region.y1 = job.region.y0;  // none found yet
   }
-  // Row y, until the next is asked for: rows must be, one after another. Those outside the region have no corners.
+  // Row y; valid until the next call. Rows must be asked for in order. Rows outside the region have no corners.
   Row Next(int y) {
     if (y == job_.region.y1 && y < end_) Find();
     const size_t first = at_;
@@ -70,7 +70,7 @@ size_t HarrisCorners(const Stages& stages, const FastJob& job, HarrisScratch* sc
                      float* response) {
   const Rect r = job.region;
   if (r.empty()) return 0;
-  // Neighbours of the region's corners take part in suppression.
+  // Score a halo around the region as well: suppression compares with it.
   FastJob wider = job;
   wider.region.x0 = std::max(r.x0 - 1, kFastRadius);
   wider.region.x1 = std::min(r.x1 + 1, job.image.width - kFastRadius);

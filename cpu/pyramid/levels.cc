@@ -23,8 +23,8 @@ ImageView WithMargin(const ImageView& image, Plane* plane) {
   return plane->view;
 }
 
-// Splits the region among the threads and makes room for what they could find, so that what an image shows does not
-// decide whether memory must grow. Returns the room.
+// Splits the region into bands and reserves lists for the most corners that they can hold, so that no image of this
+// shape needs more memory. Returns the number of elements.
 size_t PrepareBands(const DetectorOptions& options, int threads, Level* level) {
   const Rect region = level->CornerRegion(options);
   level->bands.clear();
@@ -110,7 +110,7 @@ void Levels::Prepare(const DetectorOptions& options, const ImageView& image, con
     room_ += PrepareBands(options, threads, &level);
     if (options.descriptor == Descriptor::kRbrief) {
       level.blurred.Resize(planned.shape);
-      level.needed.Reserve(NeedMapElements(planned.shape));
+      level.blur_mask.Reserve(BlurBlockMaskElements(planned.shape));
     }
     if (options.descriptor == Descriptor::kBfrost) {
       level.integral.Reserve(IntegralPitch(planned.shape.width) * static_cast<size_t>(planned.shape.height + 1));

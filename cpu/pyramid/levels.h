@@ -1,4 +1,4 @@
-// The pyramid's levels with everything that is kept of each while a frame passes, and the plan of who works on what.
+// The pyramid's levels, the buffers of each, and the bands that threads work on.
 #ifndef GLINT_CPU_PYRAMID_LEVELS_H_
 #define GLINT_CPU_PYRAMID_LEVELS_H_
 
@@ -14,7 +14,7 @@
 
 namespace glint::cpu {
 
-// How many parts each thread's share of a level is split into: they take different times.
+// Parts of a level per thread, more than one to balance the load.
 inline constexpr int kTasksPerThread = 4;
 
 // An image whose rows have kReadMargin readable bytes after them.
@@ -47,18 +47,18 @@ struct Level {
   std::vector<Band> bands;
   // Corners, later keypoints, in raster order.
   size_t count = 0;
-  size_t found = 0;  // keypoints, with those that no output has room for
+  size_t found = 0;  // keypoints, including those beyond OutputCapacity()
   Buffer<uint32_t> where;
   Buffer<uint8_t> score;
   Buffer<float> response;
   Buffer<float> angle;
-  Buffer<uint32_t> slot;      // place in the output order of the level
+  Buffer<uint32_t> slot;      // index in the output order of the level
   size_t first_output = 0;    // of the level's keypoints in Features
   Buffer<uint32_t> bit_keys;  // scratch of selection
   Buffer<uint64_t> sort_keys;
 
   Plane blurred;
-  Buffer<uint32_t> needed;  // as BlurJob wants it, strip after strip
+  Buffer<uint32_t> blur_mask;  // BlurJob::blur_mask of all strips, one after another
   Buffer<uint32_t> integral;
 
   Rect CornerRegion(const DetectorOptions& options) const;

@@ -13,7 +13,7 @@ size_t CellsAcross(int side, int cell) { return static_cast<size_t>((side + cell
 
 size_t CellCount(const CellMap& map) { return map.of_row.empty() ? 0 : map.across * (size_t{map.of_row.back()} + 1); }
 
-// f(i): the cell of place i on an axis.
+// f(i): the cell of coordinate i on an axis.
 template <typename F>
 void FillAxis(int side, const F& f, std::vector<uint16_t>* cells) {
   cells->resize(static_cast<size_t>(side));
@@ -46,13 +46,13 @@ void MakeCellMap(const DetectorOptions& options, Shape image, const LevelPlan& l
   }
 }
 
-// Of rows of bits, one for each pixel: how many 64-bit words a row has.
+// 64-bit words in a row of the bitmap of pixels.
 size_t BitPitch(int width) { return (static_cast<size_t>(width) + 63) / 64; }
 
 // Bits `from` and up, from in any range.
 uint64_t BitsFrom(int from) { return from <= 0 ? ~uint64_t{0} : from > 63 ? 0 : ~uint64_t{0} << from; }
 
-// Drops what `keep(i)` is false for, in order.
+// Removes the elements for which `keep(i)` is false; the order stays.
 template <typename Keep>
 void Compact(LevelList* list, Keep keep) {
   size_t count = 0;
@@ -105,16 +105,16 @@ void CellSelection::RaiseFloor(int l, const uint32_t* where, const float* respon
   const CellMap& map = OfLevel(l);
   for (size_t i = 0; i < count; ++i) {
     uint16_t& floor = floor_[map.Cell(where[i])];
-    // Of equals, a lower level's is the best.
+    // Of equal responses, the lower level's wins: so it must only reach `response`.
     floor = std::max(floor, static_cast<uint16_t>(response[i] - 1));
   }
 }
 
-void CellSelection::ClearCells(size_t count) { std::fill_n(cells_.data(), count, Best{0, 0, 0}); }
+void CellSelection::ClearCells(size_t count) { std::fill_n(cells_.data(), count, CellMax{0, 0, 0}); }
 
-// Corners are offered level by level and in raster order, so among equals the first is the one to keep.
-void CellSelection::Offer(size_t cell, float response, int level, size_t index) {
-  Best& best = cells_[cell];
+// Called level by level and in raster order: of equal responses the first stays.
+void CellSelection::UpdateCellMax(size_t cell, float response, int level, size_t index) {
+  CellMax& best = cells_[cell];
   if (best.level != 0 && response <= best.response) return;
   best = {response, static_cast<uint32_t>(level) + 1, static_cast<uint32_t>(index)};
 }
@@ -124,9 +124,9 @@ void CellSelection::BestOfGrid(LevelList* lists, int levels) {
   ClearCells(cells);
   for (int l = 0; l < levels; ++l) {
     const LevelList& list = lists[l];
-    for (size_t i = 0; i < list.count; ++i) Offer(OfLevel(l).Cell(list.where[i]), list.response[i], l, i);
+    for (size_t i = 0; i < list.count; ++i) UpdateCellMax(OfLevel(l).Cell(list.where[i]), list.response[i], l, i);
   }
-  // Few corners are left of many: the cells say which.
+  // Few of many corners remain, so go through the cells and not through the corners.
   for (int l = 0; l < levels; ++l) {
     size_t count = 0;
     for (size_t c = 0; c < cells; ++c) {
@@ -144,11 +144,11 @@ void CellSelection::BestOfGrid(LevelList* lists, int levels) {
 void CellSelection::CullLevel(int l, LevelList* list) {
   const CellMap& map = OfLevel(l);
   ClearCells(CellCount(map));
-  for (size_t i = 0; i < list->count; ++i) Offer(map.Cell(list->where[i]), list->response[i], 0, i);
+  for (size_t i = 0; i < list->count; ++i) UpdateCellMax(map.Cell(list->where[i]), list->response[i], 0, i);
   Compact(list, [&](size_t i) { return cells_[map.Cell(list->where[i])].index == i; });
 }
 
-CellSelection::Gathered* CellSelection::Find(uint32_t pixel) {
+CellSelection::AggregatedPixel* CellSelection::Find(uint32_t pixel) {
   const size_t x = static_cast<size_t>(PointX(pixel));
   const size_t word = static_cast<size_t>(PointY(pixel)) * BitPitch(image_.width) + x / 64;
   const uint64_t before = occupied_[word] & ((uint64_t{1} << (x % 64)) - 1);
@@ -156,18 +156,18 @@ CellSelection::Gathered* CellSelection::Find(uint32_t pixel) {
 }
 
 // As the reference: more levels, then the greater sum, then the smaller y, then x.
-bool CellSelection::Survives(const Gathered& at, int reach) {
+bool CellSelection::Survives(const AggregatedPixel& at, int reach) {
   const int x0 = std::max(PointX(at.pixel) - reach, 0);
   const int x1 = std::min(PointX(at.pixel) + reach, image_.width - 1);
   const int y1 = std::min(PointY(at.pixel) + reach, image_.height - 1);
   for (int y = std::max(PointY(at.pixel) - reach, 0); y <= y1; ++y) {
     const size_t row = static_cast<size_t>(y) * BitPitch(image_.width);
     for (int word = x0 / 64; word <= x1 / 64; ++word) {
-      // Nearly all are not occupied.
+      // Most words are zero.
       uint64_t bits =
           occupied_[row + static_cast<size_t>(word)] & BitsFrom(x0 - 64 * word) & ~BitsFrom(x1 + 1 - 64 * word);
       for (; bits != 0; bits &= bits - 1) {
-        const Gathered& other = *Find(PackPoint(64 * word + __builtin_ctzll(bits), y));
+        const AggregatedPixel& other = *Find(PackPoint(64 * word + __builtin_ctzll(bits), y));
         if (other.pixel == at.pixel) continue;
         if (other.levels != at.levels ? other.levels > at.levels
             : other.sum != at.sum     ? other.sum > at.sum
@@ -180,8 +180,8 @@ bool CellSelection::Survives(const Gathered& at, int reach) {
   return true;
 }
 
-// Marks the pixels that gather something and counts them: those of a word's bits follow one another.
-void CellSelection::Occupy(const LevelList* lists, int levels) {
+// Sets the bit of every pixel of the image that a corner falls on, and the index of each word's first pixel in pixels_.
+void CellSelection::MarkPixels(const LevelList* lists, int levels) {
   const size_t words = BitPitch(image_.width) * static_cast<size_t>(image_.height);
   std::fill_n(occupied_.data(), words, uint64_t{0});
   size_t corners = 0;
@@ -198,17 +198,17 @@ void CellSelection::Occupy(const LevelList* lists, int levels) {
     first_pixel_[w] = pixels;
     if (occupied_[w] != 0) pixels += static_cast<uint32_t>(__builtin_popcountll(occupied_[w]));
   }
-  std::fill_n(pixels_.data(), pixels, Gathered{0, 0, 0, {0, 0, 0}});
+  std::fill_n(pixels_.data(), pixels, AggregatedPixel{0, 0, 0, {0, 0, 0}});
 }
 
 void CellSelection::Aggregate(LevelList* lists, int levels) {
-  Occupy(lists, levels);
+  MarkPixels(lists, levels);
   size_t corner = 0;
   for (int l = 0; l < levels; ++l) {
     for (size_t i = 0; i < lists[l].count; ++i) {
       const uint32_t pixel = image_pixels_[corner++];
       const float response = lists[l].response[i];
-      Gathered* const at = Find(pixel);
+      AggregatedPixel* const at = Find(pixel);
       if (at->levels == 0 || response > at->best.response) {
         at->best = {response, static_cast<uint32_t>(l) + 1, static_cast<uint32_t>(i)};
       }
@@ -224,7 +224,7 @@ void CellSelection::Aggregate(LevelList* lists, int levels) {
     size_t count = 0;
     const size_t listed = list.count;
     for (size_t i = 0; i < listed; ++i) {
-      const Gathered& at = *Find(image_pixels_[corner++]);
+      const AggregatedPixel& at = *Find(image_pixels_[corner++]);
       if (at.best.level != static_cast<uint32_t>(l) + 1 || at.best.index != i || !Survives(at, reach)) continue;
       list.where[count] = list.where[i];
       list.response[count] = at.sum;

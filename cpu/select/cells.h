@@ -24,16 +24,17 @@ struct LevelList {
 // Thread-compatible. Allocates only beyond the largest request so far.
 class CellSelection {
  public:
-  // Room for a frame of this shape, whatever it shows, with `corners` in the lists of all levels at most.
+  // Reserves memory for any frame of this shape, with at most `corners` in the lists of all levels.
   void Prepare(const DetectorOptions& options, Shape image, size_t corners);
 
-  // The cells of a level: with Selection::kGrid those of the image.
+  // The cells of a level. Selection::kGrid has one set of cells, those of the image.
   const CellMap& OfLevel(int l) const { return maps_[static_cast<size_t>(l)]; }
-  // Selection::kGrid: what a corner's response must exceed to be the best of its cell; element by cell.
+  // Selection::kGrid: the threshold that a corner's response must exceed to be the best of its cell, for each cell.
   const uint16_t* floor() const { return floor_.data(); }
-  // Before corners are sought.
+  // Call before the corners of a frame are detected.
   void ClearFloor();
-  // Corners of level l, before those of the level below it are sought. Responses are positive integers below 2^16.
+  // Raises the thresholds by the corners of level l, before those of level l - 1 are detected. Responses are positive
+  // integers below 2^16.
   void RaiseFloor(int l, const uint32_t* where, const float* response, size_t count);
 
   // Selection::kGrid over all levels.
@@ -47,38 +48,38 @@ class CellSelection {
   void KeepBest(int max_features, LevelList* lists, int levels);
 
  private:
-  struct Best {
+  struct CellMax {
     float response;
     uint32_t level;  // + 1; 0: the cell is empty
     uint32_t index;
   };
-  // What a pixel of the image gathers.
-  struct Gathered {
+  // The corners of all levels that fall on one pixel of the image.
+  struct AggregatedPixel {
     uint32_t pixel;   // y << 16 | x
-    uint32_t levels;  // how many it gathered from; 0 before the first
+    uint32_t levels;  // number of corners; 0 before the first
     float sum;
-    Best best;
+    CellMax best;
   };
 
   void ClearCells(size_t count);
-  void Offer(size_t cell, float response, int level, size_t index);
-  void Occupy(const LevelList* lists, int levels);
-  // Of a pixel that is occupied.
-  Gathered* Find(uint32_t pixel);
-  bool Survives(const Gathered& at, int reach);
+  void UpdateCellMax(size_t cell, float response, int level, size_t index);
+  void MarkPixels(const LevelList* lists, int levels);
+  // `pixel` must be one that a corner falls on.
+  AggregatedPixel* Find(uint32_t pixel);
+  bool Survives(const AggregatedPixel& at, int reach);
 
-  // What everything is ready for.
+  // What Prepare() was last called with.
   DetectorOptions options_;
   Shape image_;
   std::array<CellMap, kMaxLevels> maps_;
   size_t most_cells_ = 0;  // of a level
-  Buffer<Best> cells_;
+  Buffer<CellMax> cells_;
   Buffer<uint16_t> floor_;
-  Buffer<uint32_t> winners_;       // indices in a level's list
-  Buffer<uint32_t> image_pixels_;  // of all levels' corners, one after another
-  Buffer<uint64_t> occupied_;      // a bit for each pixel of the image that gathers something, row by row
-  Buffer<uint32_t> first_pixel_;   // of each word of these, in:
-  Buffer<Gathered> pixels_;        // in raster order
+  Buffer<uint32_t> winners_;        // indices in a level's list
+  Buffer<uint32_t> image_pixels_;   // of all levels' corners, one after another
+  Buffer<uint64_t> occupied_;       // a bit for each pixel of the image, set if a corner falls on it; row by row
+  Buffer<uint32_t> first_pixel_;    // for each of these words, the index of its first set bit in pixels_
+  Buffer<AggregatedPixel> pixels_;  // in raster order
   Buffer<float> responses_;
 };
 

@@ -1,7 +1,7 @@
 // What a benchmark needs of the CUDA backend beyond Detect(): GPU time without the host's share, the physical floors of
 // the same machine in the same run, and pinned host memory. Declared apart from pipeline.h because no server needs it.
 //
-// How glint-bench measures:
+// How glint-microbench measures:
 //   device-resident   pipeline->TimeOnDevice(options, image, mask, repeats): one upload, then `repeats` replays of the
 //                     frame's graph, each between two events; includes writing the results out, excludes the upload.
 //   host to host      wall clock around pipeline->Detect() with `image` in PinnedMemory (or in pageable memory).

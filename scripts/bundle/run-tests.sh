@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs what is in this bundle: all tests, NVIDIA's sanitizers over the GPU tests where they and a GPU are, benchmarks.
+# Runs the bundle's tests, NVIDIA's sanitizers over the GPU tests if both are available, and the benchmarks.
 #
 #   run-tests.sh [--out DIR] [--data DIR] [--tests REGEX] [--no-tests] [--no-sanitizers] [--no-bench] [--repeat N]
 #
@@ -7,7 +7,7 @@
 #           ./glint-results
 #   --data  folder of photographs for tests and benchmarks; default: GLINT_TEST_DATA, or rendered pictures
 #
-# Exit code 0 if all passed. A test that cannot run here says why and counts as skipped.
+# Exit code 0 if all passed. A test that cannot run here gives the reason and counts as skipped.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -30,7 +30,7 @@ while [[ $# -gt 0 ]]; do
 done
 mkdir -p "$out/log"
 out=$(cd "$out" && pwd)
-export GLINT_BENCH_TOOL=$here/bin/glint-bench GLINT_SCENE_TOOL=$here/bin/glint-scene
+export GLINT_BENCH_TOOL=$here/bin/glint-microbench GLINT_SCENE_TOOL=$here/bin/glint-scene
 export GLINT_SERVER_TOOL=$here/bin/glint-server GLINT_CLI_TOOL=$here/bin/glint TEST_TMPDIR=${TEST_TMPDIR:-$out/tmp}
 mkdir -p "$TEST_TMPDIR"
 failed=0
@@ -93,7 +93,7 @@ elif [[ $sanitizers -eq 1 ]]; then
 fi
 
 if [[ $bench -eq 1 ]]; then
-  "$here/bench.sh" --bench "$here/bin/glint-bench" --scene "$here/bin/glint-scene" --out "$out/bench" --repeat "$repeat" |
+  "$here/bench.sh" --bench "$here/bin/glint-microbench" --scene "$here/bin/glint-scene" --out "$out/bench" --repeat "$repeat" |
     tee "$out/bench.txt"
   [[ ${PIPESTATUS[0]} -eq 0 ]] || failed=$((failed + 1))
 fi

@@ -1,4 +1,4 @@
-// glint-bench as a user runs it, on a small picture.
+// glint-microbench as a user runs it, on a small picture.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -164,11 +164,11 @@ TEST(GlintBench, SaysWhatIsWrong) {
     int exit_code;
     const char* message;
   } cases[] = {
-      {"", 2, "glint-bench detector --image FILE"},
-      {"unheard-of", 2, "glint-bench detector --image FILE"},
-      {"detector", 2, "glint-bench: image: no file was given"},
-      {"detector --image /nowhere.png", 1, "glint-bench: /nowhere.png: No such file or directory"},
-      {"detector --backend tpu" + image, 2, "glint-bench: backend: \"tpu\" is not one of cpu, cuda"},
+      {"", 2, "glint-microbench detector --image FILE"},
+      {"unheard-of", 2, "glint-microbench detector --image FILE"},
+      {"detector", 2, "glint-microbench: image: no file was given"},
+      {"detector --image /nowhere.png", 1, "glint-microbench: /nowhere.png: No such file or directory"},
+      {"detector --backend tpu" + image, 2, "glint-microbench: backend: \"tpu\" is not one of cpu, cuda"},
       {"detector --preset sift" + image, 2, "preset: \"sift\" is not one of"},
       {"detector --levels 0" + image, 2, "levels: 0 is not in 1..12"},
       {"detector --repeat 0" + image, 2, "repeat: 0 is not in 1..1000000"},
@@ -178,7 +178,7 @@ TEST(GlintBench, SaysWhatIsWrong) {
       {"detector --clock sun" + image, 2, "clock: \"sun\" is not one of wall, cpu"},
       {"detector --clock cpu --threads 2" + image, 2, "clock: cpu needs --backend cpu --threads 1"},
       {"stages --fast-threshold 0" + image, 2, "fast_threshold: 0 is not in 1..254"},
-      {"stages", 2, "glint-bench: image: no file was given"},
+      {"stages", 2, "glint-microbench: image: no file was given"},
       {"lanes --lane-counts 0" + image, 2, "lane-counts: 0 is not in 1..256"},
       {"lanes --lane-counts many" + image, 2, "lane-counts: many is no number"},
       {"detector --device-resident" + image, 2, "device-resident: needs --backend cuda"},

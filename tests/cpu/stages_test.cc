@@ -191,7 +191,7 @@ TEST_P(StagesTest, Centroid) {
 
 TEST_P(StagesTest, BlurWhereNeeded) {
   Random random(7);
-  cpu::Buffer<uint32_t> needed;
+  cpu::Buffer<uint32_t> blur_mask;
   cpu::Buffer<float> scratch;
   scratch.Grow(cpu::kBlurScratchFloats);
   for (const Shape shape : {Shape{128, 30}, Shape{511, 40}, Shape{530, 9}, Shape{1100, 60}}) {
@@ -202,12 +202,13 @@ TEST_P(StagesTest, BlurWhereNeeded) {
     out.Resize(shape);
     const int reach = random.Uniform(1, 40);
     const std::vector<uint32_t> points = RandomPoints(&random, shape, random.Uniform(1, 12));
-    cpu::MarkNeeded(points.data(), points.size(), shape, reach, needed.Reserve(cpu::NeedMapElements(shape)));
+    cpu::MarkBlurBlocks(points.data(), points.size(), shape, reach,
+                        blur_mask.Reserve(cpu::BlurBlockMaskElements(shape)));
     for (int strip = 0; strip < cpu::BlurStrips(shape.width); ++strip) {
       const int middle = random.Uniform(0, shape.height);
       for (const auto& [y0, y1] : {std::pair(0, middle), std::pair(middle, shape.height)}) {
-        stages_.blur({exact, cpu::NeededRows(needed.data(), shape.height, strip), strip, y0, y1, out.memory.data(),
-                      out.view.stride},
+        stages_.blur({exact, cpu::BlurBlockMaskRows(blur_mask.data(), shape.height, strip), strip, y0, y1,
+                      out.memory.data(), out.view.stride},
                      scratch.data());
       }
     }

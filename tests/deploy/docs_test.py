@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """docs_test.py GLINT-SERVER GLINT
 
-The documents say what the programs do: every flag of --help and every metric of the page is in docs/server.md, and nothing
-else is; every command of the README, the guides and docs/operations is run by a test, or says why not. Those marked "run: here" are run here, with a
-server at the default addresses, in a network of their own.
+The documents match the programs: docs/server.md has exactly the flags of --help and the metrics of the metrics page. Every
+command of the README, the guides and docs/operations is run by a test or says why not; those marked "run: here" run here, with
+a server at the default addresses, in a network of their own. Links lead somewhere, lines are at most 120 columns wide, and
+every page begins with a sentence.
 """
 
 import glob
@@ -84,16 +85,48 @@ def run_commands(environment, folder):
     print(f"{count} blocks of commands run, in {len(documents())} documents")
 
 
+def pages():
+    """All documents, whether their commands are run or not."""
+    found = glob.glob(os.path.join(ROOT, "*.md")) + glob.glob(os.path.join(ROOT, "docs/**/*.md"), recursive=True)
+    return sorted(os.path.relpath(path, ROOT) for path in found)
+
+
+def anchors(path):
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", read(path), flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def check_links():
-    for path in documents():
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", read(path)):
-            assert os.path.exists(os.path.join(ROOT, os.path.dirname(path), target)), f"{path}: no {target}"
+    for path in pages():
+        for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", read(path)):
+            name = os.path.normpath(os.path.join(os.path.dirname(path), target)) if target else path
+            assert os.path.exists(os.path.join(ROOT, name)), f"{path}: no {target}"
+            assert not anchor or anchor in anchors(name), f"{path}: {target} has no heading for #{anchor}"
+
+
+def check_layout():
+    """Lines are at most 120 columns wide, but for rows of tables and code; text follows the title."""
+    complaints = []
+    for path in pages():
+        lines = read(path).splitlines()
+        first = next(line for line in lines[1:] if line)
+        if not lines[0].startswith("# ") or re.match(r"[|#*`<!-]", first):
+            complaints.append(f"{path}: begins with no title and a sentence for whom it is")
+        in_code = False
+        for number, line in enumerate(lines, 1):
+            in_code ^= line.startswith("```")
+            if len(line) > 120 and not in_code and not line.startswith("|"):
+                complaints.append(f"{path}:{number}: {len(line)} columns")
+    assert not complaints, "\n".join(complaints)
+    print(f"{len(pages())} pages")
 
 
 def main():
     server, glint = map(os.path.realpath, sys.argv[1:3])
     check_flags(server)
     check_links()
+    check_layout()
     need("unshare", "ip", "curl", "bash")
     if "--inside" not in sys.argv:
         if os.geteuid() != 0 or subprocess.run(["unshare", "--net", "true"], stderr=subprocess.DEVNULL).returncode != 0:

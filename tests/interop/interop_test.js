@@ -1,4 +1,4 @@
-// node foreign_test.js ADDRESS GLINT
+// node interop_test.js ADDRESS GLINT
 // Finds the contract by reflection, calls Detect and DetectStream of the server at ADDRESS, and compares with what the
 // glint command at path GLINT gets from it.
 'use strict';
@@ -36,7 +36,7 @@ function checkFeatures(features) {
 
 // The same keypoints as the command-line tool's, float by float.
 function checkAgainstGlint(features) {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'glint-foreign-'));
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'glint-interop-'));
   try {
     const file = path.join(folder, 'box.pgm');
     fs.writeFileSync(file, Buffer.concat([Buffer.from(`P5\n${SIDE} ${SIDE}\n255\n`), boxImage().raw.data]));

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# foreign_test.sh FOLDER GLINT-SERVER GLINT
-# Installs the packages of the foreign client into FOLDER and runs it against a server of its own.
+# interop_test.sh FOLDER GLINT-SERVER GLINT
+# Installs the packages of the Node.js client into FOLDER and runs it against a server of its own.
 set -euo pipefail
 source=$(cd "$(dirname "$0")" && pwd)
 folder=$1 glint_server=$2 glint=$3
@@ -13,7 +13,7 @@ for tool in node npm; do
   command -v "$tool" >/dev/null || skip "$tool is not here (apt-get install nodejs npm)"
 done
 mkdir -p "$folder"
-cp "$source"/{package.json,package-lock.json,.npmrc,reflection.js,foreign_test.js} "$folder"
+cp "$source"/{package.json,package-lock.json,.npmrc,reflection.js,interop_test.js} "$folder"
 cd "$folder"
 if ! cmp -s package-lock.json node_modules/.installed; then
   npm ci --ignore-scripts --loglevel=error >npm.log 2>&1 || skip "npm cannot install the client: $(tail -n 1 npm.log)"
@@ -31,7 +31,7 @@ address=unix:$work/socket
 "$glint_server" --listen "$address" --metrics-listen= --backend cpu --lanes 1 &
 server=$!
 "$glint" health --server "$address" --wait 60 --timeout 1
-node foreign_test.js "$address" "$glint"
+node interop_test.js "$address" "$glint"
 kill -TERM "$server"
 wait "$server"
 server=
