@@ -84,24 +84,14 @@ template grpc::ByteBuffer Frame::FinishReply<v1::DetectResponse>(Metrics*);
 template grpc::ByteBuffer Frame::FinishReply<v1::DetectStreamResponse>(Metrics*);
 
 void Frame::Reset() {
-  sink = nullptr;
   ReleaseMessage();
-  stream_mask = nullptr;
-  pixels = 0;
-  bytes = 0;
-  expires_at_ns = 0;
+  static_cast<FrameRequest&>(*this) = FrameRequest();
+  static_cast<FrameResult&>(*this) = FrameResult();
   cancelled = false;
-  status = absl::OkStatus();
-  drop = DropReason::kNone;
-  retry_after_ns = 0;
-  times = FrameTimes();
-  queue_depth = 0;
-  copied_bytes = 0;
-  lane = 0;
-  device = nullptr;
+  in_session = {};
+  in_queue = {};
   keypoints = 0;
   reply = grpc::Slice();
-  flow = nullptr;
   stream_response.Clear();
 }
 

@@ -19,7 +19,7 @@ void StreamCall::AdmitByPolicy(Frame* frame) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (broken_) frame->status = absl::CancelledError("the client has gone");
     session_.Add(frame, !frame->status.ok());
-    if (frame->done) {
+    if (frame->in_session.done) {
       frame->ReleaseMessage();
       return;
     }

@@ -148,7 +148,7 @@ void StreamCall::OnFrameDone(FrameJob* job, const Features& features) {
   if (frame->status.ok() && !frame->cancelled) frame->PackStreamReply(features);
   frame->ReleaseMessage();
   std::unique_lock<std::mutex> lock(mutex_);
-  frame->done = true;
+  frame->in_session.done = true;
   Advance();
   Drop(std::move(lock));
 }

@@ -1,7 +1,5 @@
 #include "server/schedule/frame_queue.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <chrono>
 
@@ -18,29 +16,23 @@ int64_t CostOf(const FrameJob& job, int64_t now) {
 
 }  // namespace
 
-int64_t MonotonicNs() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
-}
-
 void FrameList::PushBack(FrameJob* job) {
-  job->next = nullptr;
-  (head_ == nullptr ? head_ : tail_->next) = job;
+  job->in_queue.next = nullptr;
+  (head_ == nullptr ? head_ : tail_->in_queue.next) = job;
   tail_ = job;
 }
 
 FrameJob* FrameList::PopFront() {
   FrameJob* job = head_;
-  if (job != nullptr) head_ = job->next;
+  if (job != nullptr) head_ = job->in_queue.next;
   return job;
 }
 
 bool FrameList::Remove(FrameJob* job) {
   FrameJob* before = nullptr;
-  for (FrameJob* at = head_; at != nullptr; before = at, at = at->next) {
+  for (FrameJob* at = head_; at != nullptr; before = at, at = at->in_queue.next) {
     if (at != job) continue;
-    (before == nullptr ? head_ : before->next) = job->next;
+    (before == nullptr ? head_ : before->in_queue.next) = job->in_queue.next;
     if (tail_ == job) tail_ = before;
     return true;
   }
@@ -48,17 +40,17 @@ bool FrameList::Remove(FrameJob* job) {
 }
 
 void FrameList::Replace(FrameJob* old, FrameJob* job) {
-  job->next = old->next;
+  job->in_queue.next = old->in_queue.next;
   if (tail_ == old) tail_ = job;
   FrameJob** link = &head_;
-  while (*link != old) link = &(*link)->next;
+  while (*link != old) link = &(*link)->in_queue.next;
   *link = job;
 }
 
 // ---- Pushing.
 
 FrameQueue::Admission FrameQueue::Push(FrameFlow* flow, FrameJob* job, WhenFull when_full) {
-  job->flow = flow;
+  job->in_queue.flow = flow;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (closed_) return Admission::kClosed;
@@ -76,11 +68,11 @@ FrameQueue::Admission FrameQueue::Push(FrameFlow* flow, FrameJob* job, WhenFull 
 
 FrameQueue::Admission FrameQueue::PushNewest(FrameFlow* flow, FrameJob* job, int displace, bool must_displace,
                                              FrameList* displaced) {
-  job->flow = flow;
+  job->in_queue.flow = flow;
   std::unique_lock<std::mutex> lock(mutex_);
   if (closed_) return Admission::kClosed;
   FrameJob* outside = waiting_.front();
-  while (outside != nullptr && outside->flow != flow) outside = outside->next;
+  while (outside != nullptr && outside->in_queue.flow != flow) outside = outside->in_queue.next;
   if (must_displace && outside == nullptr && flow->jobs_.empty()) return Admission::kRejected;
 
   job->queue_depth = size_;
@@ -127,8 +119,8 @@ void FrameQueue::Add(FrameJob* job) {
   bytes_ += job->bytes;
   const int64_t now = MonotonicNs();
   if (const int64_t cost = CostOf(*job, now); cost > 0) recent_.Add(cost, now);
-  Link(job->flow);
-  job->flow->jobs_.PushBack(job);
+  Link(job->in_queue.flow);
+  job->in_queue.flow->jobs_.PushBack(job);
 }
 
 void FrameQueue::Link(FrameFlow* flow) {
@@ -170,8 +162,8 @@ FrameJob* FrameQueue::TryPop() {
   FrameFlow* const flow = NextFlow(now);
   if (flow == nullptr) return nullptr;
   FrameJob* const job = flow->jobs_.PopFront();
-  job->cost = CostOf(*job, now);
-  flow->credit_ -= job->cost;
+  job->in_queue.cost = CostOf(*job, now);
+  flow->credit_ -= job->in_queue.cost;
   --size_;
   UnlinkIfEmpty(flow);
   return job;
@@ -213,7 +205,7 @@ bool FrameQueue::MayStart(int64_t cost, int64_t now) {
 
 void FrameQueue::CorrectPixels(const FrameJob& job, int64_t pixels) {
   std::lock_guard<std::mutex> lock(mutex_);
-  job.flow->credit_ -= std::max(pixels, kQuantumPixels) - job.cost;
+  job.in_queue.flow->credit_ -= std::max(pixels, kQuantumPixels) - job.in_queue.cost;
 }
 
 void FrameQueue::Release(int64_t bytes, int64_t lane_ns) {
@@ -255,7 +247,7 @@ FrameList FrameQueue::Remove(FrameFlow* flow) {
   while (!flow->jobs_.empty()) removed.PushBack(TakeFirst(flow));
   UnlinkIfEmpty(flow);
   FrameList others;
-  while (FrameJob* job = waiting_.PopFront()) (job->flow == flow ? removed : others).PushBack(job);
+  while (FrameJob* job = waiting_.PopFront()) (job->in_queue.flow == flow ? removed : others).PushBack(job);
   waiting_ = others;
   AdmitWaiting(&lock);
   return removed;
@@ -263,7 +255,7 @@ FrameList FrameQueue::Remove(FrameFlow* flow) {
 
 bool FrameQueue::Remove(FrameJob* job) {
   std::unique_lock<std::mutex> lock(mutex_);
-  FrameFlow* const flow = job->flow;
+  FrameFlow* const flow = job->in_queue.flow;
   if (flow == nullptr) return false;
   if (flow->jobs_.Remove(job)) {
     Took(*job);

@@ -185,7 +185,7 @@ TEST_F(FrameQueueTest, GivesFlowsTheSameShareOfPixels) {
   int64_t served[3] = {};
   for (int left[3] = {20, 80, 600}; left[0] > 0 && left[1] > 0 && left[2] > 0;) {
     const FrameJob* const job = queue.Pop();
-    const auto f = static_cast<size_t>(job->flow - flows);
+    const auto f = static_cast<size_t>(job->in_queue.flow - flows);
     served[f] += pixels[f];
     --left[f];
     for (const int64_t other : served) ASSERT_LE(std::abs(served[f] - other), k4K + FrameQueue::kQuantumPixels);
@@ -202,7 +202,7 @@ TEST_F(FrameQueueTest, AFloodOfLargeFramesDelaysASmallOneByOneOfThem) {
     queue.Push(&flood, job, WhenFull::kReject);
   }
   for (int i = 0; i < 10; ++i) {
-    EXPECT_EQ(queue.Pop()->flow, &flood);
+    EXPECT_EQ(queue.Pop()->in_queue.flow, &flood);
     FrameJob* const small = NewJob();
     small->pixels = 640 * 480;
     queue.Push(&camera, small, WhenFull::kReject);
@@ -223,11 +223,11 @@ TEST_F(FrameQueueTest, ChargesWhatAnEncodedFrameTurnedOutToBe) {
     queue.Push(&raw, job, WhenFull::kReject);
   }
   FrameJob* const first = queue.Pop();
-  ASSERT_EQ(first->flow, &encoded);
+  ASSERT_EQ(first->in_queue.flow, &encoded);
   queue.CorrectPixels(*first, 10 * FrameQueue::kQuantumPixels);
-  for (int i = 0; i < 9; ++i) EXPECT_EQ(queue.Pop()->flow, &raw) << i;
-  EXPECT_EQ(queue.Pop()->flow, &raw);
-  EXPECT_EQ(queue.Pop()->flow, &encoded);
+  for (int i = 0; i < 9; ++i) EXPECT_EQ(queue.Pop()->in_queue.flow, &raw) << i;
+  EXPECT_EQ(queue.Pop()->in_queue.flow, &raw);
+  EXPECT_EQ(queue.Pop()->in_queue.flow, &encoded);
   CloseAndPopAll(&queue);
 }
 
@@ -445,18 +445,18 @@ TEST(SessionTest, RepliesInTheOrderOfArrival) {
   EXPECT_TRUE(session.empty());
   for (FrameJob& job : jobs) session.Add(&job);
   EXPECT_TRUE(session.full());
-  jobs[1].done = true;
+  jobs[1].in_session.done = true;
   EXPECT_EQ(session.NextReply(), nullptr);
-  jobs[0].done = true;
+  jobs[0].in_session.done = true;
   EXPECT_EQ(session.NextReply(), &jobs[0]);
   session.PopFront();
   EXPECT_EQ(session.NextReply(), &jobs[1]);
   session.PopFront();
   EXPECT_EQ(session.NextReply(), nullptr);
   // Around the ring, and Add() forgets what a reused job was.
-  jobs[0].done = true;
+  jobs[0].in_session.done = true;
   session.Add(&jobs[0]);
-  jobs[2].done = true;
+  jobs[2].in_session.done = true;
   session.PopFront();
   EXPECT_EQ(session.NextReply(), nullptr);
   session.CancelAll();
@@ -476,7 +476,7 @@ TEST(SessionTest, DroppedAndHeldFramesLeaveRoomForOthers) {
   EXPECT_EQ(session.TakeHeld(), nullptr);  // no room yet
   session.Drop(session.held(), DropReason::kSuperseded, absl::AbortedError("late"));
   EXPECT_EQ(session.held(), nullptr);
-  EXPECT_TRUE(jobs[1].done);
+  EXPECT_TRUE(jobs[1].in_session.done);
   session.Add(&jobs[2]);
   session.Hold(&jobs[2]);
   // Replies that no one takes fill the window in the end.
@@ -486,7 +486,7 @@ TEST(SessionTest, DroppedAndHeldFramesLeaveRoomForOthers) {
     session.Drop(&jobs[i], DropReason::kRejected, absl::ResourceExhaustedError("full"));
   }
   EXPECT_TRUE(session.full());
-  jobs[0].done = true;
+  jobs[0].in_session.done = true;
   ASSERT_EQ(session.NextReply(), &jobs[0]);
   session.PopFront();
   EXPECT_EQ(session.NextReply(), &jobs[1]);
@@ -505,12 +505,12 @@ TEST(SessionTest, FramesThatFailedAtOnceLeaveRoomForHeldOnes) {
   session.Add(&jobs[1]);
   session.Hold(&jobs[1]);
   session.Add(&jobs[2], true);
-  EXPECT_TRUE(jobs[2].done);
-  jobs[0].done = true;
+  EXPECT_TRUE(jobs[2].in_session.done);
+  jobs[0].in_session.done = true;
   session.PopFront();
   EXPECT_EQ(session.NextReply(), nullptr);
   EXPECT_EQ(session.TakeHeld(), &jobs[1]);
-  jobs[1].done = true;
+  jobs[1].in_session.done = true;
   session.PopFront();
   EXPECT_EQ(session.NextReply(), &jobs[2]);
 }
