@@ -17,7 +17,7 @@ void StreamCall::Admit(std::unique_ptr<Frame> owned) {
 void StreamCall::AdmitByPolicy(Frame* frame) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (broken_) frame->status = absl::CancelledError("the client has gone");
+    if (phase_ == Phase::kBroken) frame->status = absl::CancelledError("the client has gone");
     session_.Add(frame, !frame->status.ok());
     if (frame->in_session.done) {
       frame->ReleaseMessage();
@@ -39,7 +39,7 @@ void StreamCall::AdmitOrWait(Frame* frame) {
   std::lock_guard<std::mutex> lock(mutex_);
   switch (env_->queue.Push(&flow_, frame, FrameQueue::WhenFull::kWait)) {
     case FrameQueue::Admission::kWaiting:
-      waiting_ = true;
+      waiting_for_room_ = true;
       ++references_;
       return;
     case FrameQueue::Admission::kQueued:

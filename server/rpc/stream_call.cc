@@ -39,7 +39,7 @@ void StreamCall::OnArrived(bool ok) {
     End(LimitError("sessions", sessions, env_->options.max_sessions, "--max-sessions"));
   }
   Advance();
-  Drop(std::move(lock));
+  Unref(std::move(lock));
 }
 
 void StreamCall::Drain() {
@@ -52,10 +52,9 @@ void StreamCall::OnRead(bool ok) {
   bool wanted;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    wanted = !end_.has_value() && !broken_;
+    wanted = ok && phase_ == Phase::kOpen;
     if (!ok) End(absl::OkStatus());  // half-closed, or gone
-    wanted = wanted && ok;
-    parsing_ = wanted;
+    if (wanted) input_ = Input::kParsing;
   }
   if (wanted) {
     env_->metrics.MessageReceived(Method::kDetectStream);
@@ -67,11 +66,10 @@ void StreamCall::OnRead(bool ok) {
     }
   }
   std::unique_lock<std::mutex> lock(mutex_);
-  reading_ = false;
-  parsing_ = false;
+  input_ = Input::kNone;
   read_buffer_.Clear();
   Advance();
-  Drop(std::move(lock));
+  Unref(std::move(lock));
 }
 
 absl::Status StreamCall::ReadOptions() {
@@ -139,7 +137,7 @@ std::unique_ptr<Frame> StreamCall::ParseFrame() {
 
 void StreamCall::OnFrameAdmitted(FrameJob*) {
   std::lock_guard<std::mutex> lock(mutex_);
-  waiting_ = false;
+  waiting_for_room_ = false;
   Advance();
 }
 
@@ -150,13 +148,13 @@ void StreamCall::OnFrameDone(FrameJob* job, const Features& features) {
   std::unique_lock<std::mutex> lock(mutex_);
   frame->in_session.done = true;
   Advance();
-  Drop(std::move(lock));
+  Unref(std::move(lock));
 }
 
 void StreamCall::OnWritten(bool ok) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    writing_ = false;
+    writing_reply_ = false;
     if (ok) {
       env_->metrics.MessageSent(Method::kDetectStream);
       ReleaseFirst();
@@ -165,23 +163,24 @@ void StreamCall::OnWritten(bool ok) {
   ok ? AdmitHeld() : Break();
   std::unique_lock<std::mutex> lock(mutex_);
   Advance();
-  Drop(std::move(lock));
+  Unref(std::move(lock));
 }
 
-void StreamCall::OnFinished(bool) { Drop(std::unique_lock<std::mutex>(mutex_)); }
+void StreamCall::OnFinished(bool) { Unref(std::unique_lock<std::mutex>(mutex_)); }
 
 void StreamCall::OnEnded(bool) {
   if (context_.IsCancelled()) Break();
   std::unique_lock<std::mutex> lock(mutex_);
   Advance();
-  Drop(std::move(lock));
+  Unref(std::move(lock));
 }
 
 void StreamCall::Break() {
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    broken_ = true;
-    End(absl::CancelledError("the client has gone"));
+    if (phase_ == Phase::kFinishing) return;  // then nothing is unanswered
+    phase_ = Phase::kBroken;
+    end_ = absl::CancelledError("the client has gone");
     session_.CancelAll();
     if (session_.held() != nullptr) {
       session_.Drop(session_.held(), DropReason::kNone, absl::CancelledError("the client has gone"));
@@ -196,37 +195,39 @@ void StreamCall::Break() {
 }
 
 void StreamCall::End(const absl::Status& status) {
-  if (!end_.has_value()) end_ = status;
+  if (phase_ != Phase::kOpen) return;
+  phase_ = Phase::kEnding;
+  end_ = status;
 }
 
 // Starts whatever can start now.
 void StreamCall::Advance() {
-  if (broken_) {
-    while (!writing_ && session_.NextReply() != nullptr) {
+  if (phase_ == Phase::kBroken) {
+    while (!writing_reply_ && session_.NextReply() != nullptr) {
       env_->metrics.FrameFailed(absl::StatusCode::kCancelled, MonotonicNs() - session_.NextReply()->times.received_at);
       ReleaseFirst();
     }
     return;
   }
-  if (auto* const frame = static_cast<Frame*>(session_.NextReply()); frame != nullptr && !writing_) {
+  if (auto* const frame = static_cast<Frame*>(session_.NextReply()); frame != nullptr && !writing_reply_) {
     if (!frame->status.ok()) {
       frame->stream_response.set_frame_id(frame->stream_request.frame.frame_id);
       ToProto(*frame, frame->stream_response.mutable_status());
       frame->reply = ToSlice(frame->stream_response);
     }
-    writing_ = true;
+    writing_reply_ = true;
     ++references_;
     stream_.Write(frame->FinishReply<v1::DetectStreamResponse>(&env_->metrics), &written_);
   }
-  if (!reading_ && !waiting_ && !end_.has_value() && !session_.full()) {
-    reading_ = true;
+  if (phase_ == Phase::kOpen && input_ == Input::kNone && !waiting_for_room_ && !session_.full()) {
+    input_ = Input::kReading;
     ++references_;
     stream_.Read(&read_buffer_, &read_);
   }
-  if (end_.has_value() && !finishing_ && !parsing_ && session_.empty()) {
-    finishing_ = true;
+  if (phase_ == Phase::kEnding && input_ != Input::kParsing && session_.empty()) {
+    phase_ = Phase::kFinishing;
     ++references_;
-    stream_.Finish(ToGrpc(*end_), &finished_);
+    stream_.Finish(ToGrpc(end_), &finished_);
   }
 }
 
@@ -238,13 +239,12 @@ void StreamCall::ReleaseFirst() {
   service_->frames()->Return(std::move(frame));
 }
 
-void StreamCall::Drop(std::unique_lock<std::mutex> lock) {
+void StreamCall::Unref(std::unique_lock<std::mutex> lock) {
   if (--references_ > 0) return;
   env_->metrics.SessionsAre(--env_->sessions);
-  const absl::Status status = broken_ && !finishing_ ? absl::CancelledError("the client has gone") : *end_;
   const int64_t duration_ns = MonotonicNs() - arrived_at_;
-  env_->metrics.CallEnded(Method::kDetectStream, status.code(), duration_ns);
-  trace_.End("DetectStream", status, duration_ns);
+  env_->metrics.CallEnded(Method::kDetectStream, end_.code(), duration_ns);
+  trace_.End("DetectStream", end_, duration_ns);
   lock.unlock();
   service_->Unregister(this);
   delete this;

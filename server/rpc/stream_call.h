@@ -7,7 +7,6 @@
 
 #include <memory>
 #include <mutex>
-#include <optional>
 
 #include "absl/status/status.h"
 #include "server/rpc/call.h"
@@ -57,7 +56,22 @@ class StreamCall final : public Call, public FrameSink {
   void Advance();
   void ReleaseFirst();
   void Supersede(FrameJob* job);
-  void Drop(std::unique_lock<std::mutex> lock);  // a reference
+  // Gives one reference back, and the call goes with the last.
+  void Unref(std::unique_lock<std::mutex> lock);
+
+  // The stream as a whole. It only goes on, to the right or from any state but kFinishing to kBroken.
+  enum class Phase {
+    kOpen,       // frames are read
+    kEnding,     // no more frames; those that were taken are answered
+    kFinishing,  // all are, and Finish() has been called
+    kBroken,     // nothing reaches the client any more
+  };
+  // What becomes of messages. One at a time is read.
+  enum class Input {
+    kNone,
+    kReading,  // a Read is outstanding, or its message was not wanted
+    kParsing,  // its message is being parsed: another frame may come
+  };
 
   Service* const service_;
   ServerEnv* const env_;
@@ -78,13 +92,11 @@ class StreamCall final : public Call, public FrameSink {
   Session session_;
   CallTrace trace_;
   int references_ = 0;
-  bool reading_ = false;             // a Read is outstanding, or its message is being parsed
-  bool parsing_ = false;             // its message is being parsed: another frame may come
-  bool waiting_ = false;             // the last frame waits for room in the queue
-  bool writing_ = false;             // the reply of the session's first frame is being written
-  bool finishing_ = false;           // Finish has been called
-  bool broken_ = false;              // nothing reaches the client any more
-  std::optional<absl::Status> end_;  // set: no more frames; this is what the stream will end with
+  Phase phase_ = Phase::kOpen;
+  absl::Status end_;  // what the stream will end with; once it is not kOpen
+  Input input_ = Input::kNone;
+  bool waiting_for_room_ = false;  // the last frame, for some in the queue: no message is read meanwhile
+  bool writing_reply_ = false;     // that of the session's first frame
 };
 
 }  // namespace glint
