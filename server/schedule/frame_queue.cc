@@ -55,7 +55,7 @@ FrameQueue::Admission FrameQueue::Push(FrameFlow* flow, FrameJob* job, WhenFull 
     std::lock_guard<std::mutex> lock(mutex_);
     if (closed_) return Admission::kClosed;
     job->queue_depth = size_;
-    if (!Fits(*job)) {
+    if (!MayEnter(*job)) {
       if (when_full == WhenFull::kReject) return Admission::kRejected;
       waiting_.PushBack(job);
       return Admission::kWaiting;
@@ -77,15 +77,20 @@ FrameQueue::Admission FrameQueue::PushNewest(FrameFlow* flow, FrameJob* job, int
 
   job->queue_depth = size_;
   // The flow stays in the ring meanwhile, so that it keeps its turn however often its frames are replaced.
-  for (; displace > 0 && !flow->jobs_.empty(); --displace) displaced->PushBack(TakeFirst(flow));
+  int64_t own_bytes = 0;
+  const auto displace_first = [&] {
+    own_bytes += flow->jobs_.front()->bytes;
+    displaced->PushBack(TakeFirst(flow));
+  };
+  for (; displace > 0 && !flow->jobs_.empty(); --displace) displace_first();
   Admission admission = Admission::kQueued;
   if (outside != nullptr) {
     waiting_.Replace(outside, job);
     displaced->PushBack(outside);
     admission = Admission::kWaiting;
   } else {
-    while (!Fits(*job) && !flow->jobs_.empty()) displaced->PushBack(TakeFirst(flow));
-    if (Fits(*job)) {
+    while (!MayEnter(*job, own_bytes) && !flow->jobs_.empty()) displace_first();
+    if (MayEnter(*job, own_bytes)) {
       Add(job);
       not_empty_.notify_one();
     } else {

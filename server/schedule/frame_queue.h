@@ -7,6 +7,8 @@
 //
 // Lanes finish what they have begun, so fairness alone would let a small frame find all lanes busy with large ones. So
 // the last idle lane is kept from frames that are much larger than frames which kept coming during the past second.
+//
+// Room goes to whoever came first: while a frame waits for some, none that came later is let in, however small.
 #ifndef GLINT_SERVER_SCHEDULE_FRAME_QUEUE_H_
 #define GLINT_SERVER_SCHEDULE_FRAME_QUEUE_H_
 
@@ -120,6 +122,11 @@ class FrameQueue {
   FrameJob* TakeFirst(FrameFlow* flow);
   void Took(const FrameJob& job);
   void Link(FrameFlow* flow);
+  // Fits, and takes no room that a frame which waits for some could have: `own_bytes` are those of one or more frames
+  // of its flow that have made room for it.
+  bool MayEnter(const FrameJob& job, int64_t own_bytes = 0) const {
+    return Fits(job) && (waiting_.empty() || (own_bytes > 0 && job.bytes <= own_bytes));
+  }
   void UnlinkIfEmpty(FrameFlow* flow);
   void AdmitWaiting(std::unique_lock<std::mutex>* lock);
   bool MayStart(int64_t cost, int64_t now);

@@ -300,6 +300,62 @@ TEST_F(FrameQueueTest, IsBoundedInBytesOfWaitingAndRunningFrames) {
   EXPECT_EQ(queue.bytes(), 0);
 }
 
+// ---- Room goes to whoever came first.
+
+FrameQueue::Limits Bytes(int64_t bytes) {
+  FrameQueue::Limits limits = Frames(100);
+  limits.bytes = bytes;
+  return limits;
+}
+
+TEST_F(FrameQueueTest, SmallFramesDoNotStarveALargeOne) {
+  FrameQueue queue(Bytes(100));
+  FrameFlow small, large, other;
+  const auto x = NewJobs(8);
+  for (FrameJob* job : x) job->bytes = 40;
+  FrameJob* const big = NewJob();
+  big->bytes = 90;
+  EXPECT_EQ(queue.Push(&small, x[0], WhenFull::kWait), Admission::kQueued);
+  EXPECT_EQ(queue.Push(&large, big, WhenFull::kWait), Admission::kWaiting);
+  // There would be room for it, but not for the one that waits.
+  EXPECT_EQ(queue.Push(&other, x[1], WhenFull::kReject), Admission::kRejected);
+  EXPECT_EQ(queue.Push(&other, x[1], WhenFull::kWait), Admission::kWaiting);
+  EXPECT_EQ(queue.Pop(), x[0]);
+  queue.Release(40, 1);
+  EXPECT_THAT(sink_.admitted, ElementsAre(big));
+  EXPECT_EQ(queue.Pop(), big);
+  EXPECT_THAT(sink_.admitted, ElementsAre(big));
+  queue.Release(90, 1);
+  EXPECT_THAT(sink_.admitted, ElementsAre(big, x[1]));
+  EXPECT_EQ(queue.Push(&small, x[2], WhenFull::kWait), Admission::kQueued);  // nobody waits any more
+  EXPECT_THAT(CloseAndPopAll(&queue), ElementsAre(x[1], x[2]));
+}
+
+TEST_F(FrameQueueTest, ANewestFrameHasTheRoomThatItsFlowMadeAndNoOther) {
+  FrameQueue queue(Bytes(100));
+  FrameFlow live, large, late;
+  const auto x = NewJobs(5);
+  for (FrameJob* job : x) job->bytes = 40;
+  x[2]->bytes = 50;
+  FrameJob* const big = NewJob();
+  big->bytes = 90;
+  FrameList displaced;
+  EXPECT_EQ(queue.PushNewest(&live, x[0], 0, false, &displaced), Admission::kQueued);
+  EXPECT_EQ(queue.Push(&large, big, WhenFull::kWait), Admission::kWaiting);
+  EXPECT_EQ(queue.PushNewest(&live, x[1], 1, false, &displaced), Admission::kQueued);  // in place of x[0]
+  EXPECT_EQ(queue.PushNewest(&late, x[3], 0, false, &displaced), Admission::kWaiting);
+  EXPECT_THAT(Drain(displaced), ElementsAre(x[0]));
+  // A larger one needs more than its flow had.
+  FrameList replaced;
+  EXPECT_EQ(queue.PushNewest(&live, x[2], 1, false, &replaced), Admission::kWaiting);
+  EXPECT_THAT(Drain(replaced), ElementsAre(x[1]));
+  EXPECT_THAT(sink_.admitted, ElementsAre(big));
+  EXPECT_EQ(queue.Pop(), big);
+  queue.Release(90, 1);
+  EXPECT_THAT(sink_.admitted, ElementsAre(big, x[3], x[2]));
+  EXPECT_THAT(CloseAndPopAll(&queue), ElementsAre(x[3], x[2]));
+}
+
 class NewestTest : public FrameQueueTest {
  protected:
   Admission Push(FrameQueue* queue, FrameFlow* flow, FrameJob* job, int displace, bool must = false) {
