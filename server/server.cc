@@ -167,7 +167,7 @@ absl::Status Server::Shutdown(absl::Duration drain_timeout) {
   if (impl_->shutdown_result.has_value()) return *impl_->shutdown_result;
   const absl::Time deadline = absl::Now() + drain_timeout;
   absl::Status result;
-  impl_->env.health.StartDraining();
+  if (impl_->service == nullptr) impl_->env.health.StartDraining();
   if (impl_->service != nullptr) {
     impl_->service->StartDraining();
     if (!impl_->service->WaitUntilIdle(deadline)) {

@@ -145,6 +145,19 @@ void Service::Unregister(Call* call) {
   if (calls_.empty()) idle_.notify_all();
 }
 
+void Service::ArrivalIsAwaited() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  ++arrivals_;
+}
+
+void Service::ArrivalIsOver() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (--arrivals_ == 0) idle_.notify_all();
+}
+
+void ArrivalIsAwaited(Service* service) { service->ArrivalIsAwaited(); }
+void ArrivalIsOver(Service* service) { service->ArrivalIsOver(); }
+
 int Service::calls() const {
   std::lock_guard<std::mutex> lock(mutex_);
   return static_cast<int>(calls_.size());
@@ -157,8 +170,12 @@ bool Service::TakeDetectCall() {
 }
 
 void Service::StartDraining() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (std::exchange(draining_, true)) return;
+  }
+  env_->health.StartDraining();
   std::lock_guard<std::mutex> lock(mutex_);
-  if (std::exchange(draining_, true)) return;
   for (Call* call : calls_) call->Drain();
 }
 
@@ -175,7 +192,12 @@ bool Service::WaitUntilIdle(absl::Time deadline) {
 
 void Service::Stop() {
   server_->Shutdown(absl::ToChronoTime(absl::Now() + kGoodbye));
-  WaitUntilIdle(absl::InfiniteFuture());  // lanes hold frames of cancelled calls, and write to their queues
+  {
+    // Calls that have arrived may be in a queue still: they are refused, and write to it. Lanes hold frames of
+    // cancelled calls, and write to their queues.
+    std::unique_lock<std::mutex> lock(mutex_);
+    idle_.wait(lock, [this] { return arrivals_ == 0 && calls_.empty(); });
+  }
   handoff_ = nullptr;
   env_->health.Publish(nullptr);
   for (const auto& queue : queues_) queue->Shutdown();

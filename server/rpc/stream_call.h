@@ -79,7 +79,7 @@ class StreamCall final : public Call, public FrameSink {
   grpc::ServerContext context_;
   grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer> stream_;
   grpc::ByteBuffer read_buffer_;
-  MethodTag<StreamCall> arrived_{this, &StreamCall::OnArrived};
+  ArrivalTag<StreamCall> arrived_{this, &StreamCall::OnArrived, service_};
   MethodTag<StreamCall> read_{this, &StreamCall::OnRead};
   MethodTag<StreamCall> written_{this, &StreamCall::OnWritten};
   MethodTag<StreamCall> finished_{this, &StreamCall::OnFinished};
