@@ -61,6 +61,7 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
         check("max-pending-bytes", o.max_pending_bytes, o.max_message_bytes, INT64_MAX),
         check("max-detect-calls", o.max_detect_calls, 1, kMaxMaxDetectCalls),
         check("max-sessions", o.max_sessions, 1, kMaxMaxSessions),
+        check("max-sessions-per-peer", o.max_sessions_per_peer, 0, kMaxMaxSessions),
         check("max-in-flight", o.max_in_flight, 1, kMaxMaxInFlight)}) {
     if (!s.ok()) return s;
   }
@@ -76,7 +77,20 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
     return OutOfRangeError(flag, absl::FormatDuration(value), absl::FormatDuration(low), std::string("24h"));
   };
   absl::Status s = check_duration("detect-receive-timeout", o.detect_receive_timeout, absl::Milliseconds(1));
+  s.Update(check_duration("stream-first-message-timeout", o.stream_first_message_timeout, absl::Milliseconds(1)));
+  s.Update(check_duration("stream-idle-timeout", o.stream_idle_timeout, absl::Milliseconds(1)));
+  s.Update(check_duration("keepalive-time", o.connections.keepalive_time, absl::Seconds(1)));
+  s.Update(check_duration("keepalive-timeout", o.connections.keepalive_timeout, absl::Seconds(1)));
   s.Update(check_duration("drain-timeout", o.drain_timeout, absl::ZeroDuration()));
+  const std::pair<absl::string_view, absl::Duration> may_be_infinite[] = {
+      {"connection-idle-timeout", o.connections.idle_timeout},
+      {"connection-max-age", o.connections.max_age},
+      {"connection-age-grace", o.connections.age_grace}};
+  for (const auto& [flag, value] : may_be_infinite) {
+    if (value >= absl::Seconds(1) && value <= absl::Hours(24)) continue;
+    if (value == absl::InfiniteDuration()) continue;
+    s.Update(OutOfRangeError(flag, absl::FormatDuration(value), std::string("1s"), std::string("24h, or inf")));
+  }
   return s;
 }
 
@@ -150,7 +164,7 @@ bool Server::WaitUntilServing(absl::Duration timeout) { return impl_->env.health
 
 bool Server::serving() const { return impl_->env.health.serving(); }
 
-int Server::sessions() const { return impl_->env.sessions; }
+int Server::sessions() const { return impl_->env.sessions.open(); }
 
 int Server::calls() const { return impl_->service == nullptr ? 0 : impl_->service->calls(); }
 

@@ -78,7 +78,7 @@ absl::StatusOr<std::unique_ptr<Service>> Service::Start(ServerEnv* env) {
 absl::Status Service::Listen() {
   const ServerOptions& options = env_->options;
   grpc::ServerBuilder builder;
-  ConfigureTransport(options.max_message_bytes, &builder);
+  ConfigureTransport(options.max_message_bytes, &builder, options.connections);
   builder.RegisterService(&async_);
   for (unsigned i = 0; i < CompletionThreads(); ++i) queues_.push_back(builder.AddCompletionQueue());
 

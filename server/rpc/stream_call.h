@@ -2,6 +2,7 @@
 #ifndef GLINT_SERVER_RPC_STREAM_CALL_H_
 #define GLINT_SERVER_RPC_STREAM_CALL_H_
 
+#include <grpcpp/alarm.h>
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/async_stream.h>
 
@@ -20,6 +21,9 @@ namespace glint {
 // Flow control, under OverloadPolicy::kBlock: no message is read while max_in_flight frames are unanswered or one waits
 // for room in the queue, so gRPC's and then the client's buffers fill, and the client blocks. Under the other policies
 // reading goes on, and frames are dropped, until the client takes no replies (see Session).
+//
+// A client that is silent for too long loses its place (ServerOptions::stream_..._timeout). One alarm watches over
+// that: when it goes off, it is set anew for the time when the silence will have been too long, or the stream ends.
 class StreamCall final : public Call, public FrameSink {
  public:
   // Waits for the next such call on `queue`.
@@ -35,6 +39,7 @@ class StreamCall final : public Call, public FrameSink {
   void OnArrived(bool ok);
   void OnRead(bool ok);
   void OnWritten(bool ok);
+  void OnAlarm(bool ok);  // not ok: cancelled
   void OnFinished(bool ok);
   void OnEnded(bool ok);  // AsyncNotifyWhenDone: the client has gone, or has its status
 
@@ -42,7 +47,7 @@ class StreamCall final : public Call, public FrameSink {
   absl::Status ReadOptions();
   void ReadFrame();
   std::unique_ptr<Frame> ParseFrame();  // null: the stream has to end
-  void Break();
+  void Break(const absl::Status& why);
   void Admit(std::unique_ptr<Frame> frame);
   void AdmitByPolicy(Frame* frame);
   void AdmitOrWait(Frame* frame);
@@ -52,7 +57,10 @@ class StreamCall final : public Call, public FrameSink {
   void PushNewest(Frame* frame, int displace, bool must_displace);
 
   // With mutex_.
+  absl::Status Enter(bool welcome);
   void End(const absl::Status& status);
+  void SetAlarm(int64_t at);
+  int64_t SilentUntil(int64_t now) const;
   void Advance();
   void ReleaseFirst();
   void Supersede(FrameJob* job);
@@ -82,9 +90,12 @@ class StreamCall final : public Call, public FrameSink {
   ArrivalTag<StreamCall> arrived_{this, &StreamCall::OnArrived, service_};
   MethodTag<StreamCall> read_{this, &StreamCall::OnRead};
   MethodTag<StreamCall> written_{this, &StreamCall::OnWritten};
+  MethodTag<StreamCall> alarmed_{this, &StreamCall::OnAlarm};
   MethodTag<StreamCall> finished_{this, &StreamCall::OnFinished};
   MethodTag<StreamCall> ended_{this, &StreamCall::OnEnded};
+  grpc::Alarm alarm_;
   FrameFlow flow_;
+  SessionPlace place_;
   int64_t arrived_at_ = 0;
   bool local_ = false;  // the client came through a unix socket
 
@@ -97,6 +108,8 @@ class StreamCall final : public Call, public FrameSink {
   Input input_ = Input::kNone;
   bool waiting_for_room_ = false;  // the last frame, for some in the queue: no message is read meanwhile
   bool writing_reply_ = false;     // that of the session's first frame
+  bool alarm_set_ = false;
+  int64_t active_at_ = 0;  // when a message came, or a reply began or ended to be written
 };
 
 }  // namespace glint

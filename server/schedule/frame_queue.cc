@@ -14,6 +14,12 @@ int64_t CostOf(const FrameJob& job, int64_t now) {
   return std::max(job.pixels, FrameQueue::kQuantumPixels);
 }
 
+void MoveJobsOf(const FrameFlow& flow, FrameList* from, FrameList* to) {
+  FrameList others;
+  while (FrameJob* job = from->PopFront()) (job->in_queue.flow == &flow ? *to : others).PushBack(job);
+  *from = others;
+}
+
 }  // namespace
 
 void FrameList::PushBack(FrameJob* job) {
@@ -55,7 +61,7 @@ FrameQueue::Admission FrameQueue::Push(FrameFlow* flow, FrameJob* job, WhenFull 
     std::lock_guard<std::mutex> lock(mutex_);
     if (closed_) return Admission::kClosed;
     job->queue_depth = size_;
-    if (!MayEnter(*job)) {
+    if (!flow->urgent_ && !MayEnter(*job)) {
       if (when_full == WhenFull::kReject) return Admission::kRejected;
       waiting_.PushBack(job);
       return Admission::kWaiting;
@@ -122,6 +128,7 @@ void FrameQueue::AdmitWaiting(std::unique_lock<std::mutex>* lock) {
 void FrameQueue::Add(FrameJob* job) {
   ++size_;
   bytes_ += job->bytes;
+  if (job->in_queue.flow->urgent_) return urgent_.PushBack(job);
   const int64_t now = MonotonicNs();
   if (const int64_t cost = CostOf(*job, now); cost > 0) recent_.Add(cost, now);
   Link(job->in_queue.flow);
@@ -146,7 +153,7 @@ FrameJob* FrameQueue::Pop(const std::atomic<bool>* stop) {
   ++idle_;
   FrameJob* job = nullptr;
   while (stop == nullptr || !*stop) {
-    if (ring_tail_ != nullptr && (job = TryPop()) != nullptr) break;
+    if ((job = TryPop()) != nullptr) break;
     if (ring_tail_ != nullptr) {
       // What waits is kept from this lane, which may be over before anything else happens.
       not_empty_.wait_for(lock, std::chrono::nanoseconds(RecentCosts::kWindowNs / 4));
@@ -163,6 +170,11 @@ FrameJob* FrameQueue::Pop(const std::atomic<bool>* stop) {
 }
 
 FrameJob* FrameQueue::TryPop() {
+  if (FrameJob* const job = urgent_.PopFront()) {
+    --size_;
+    return job;
+  }
+  if (ring_tail_ == nullptr) return nullptr;
   const int64_t now = MonotonicNs();
   FrameFlow* const flow = NextFlow(now);
   if (flow == nullptr) return nullptr;
@@ -249,11 +261,11 @@ void FrameQueue::Took(const FrameJob& job) {
 FrameList FrameQueue::Remove(FrameFlow* flow) {
   std::unique_lock<std::mutex> lock(mutex_);
   FrameList removed;
-  while (!flow->jobs_.empty()) removed.PushBack(TakeFirst(flow));
+  while (!flow->jobs_.empty()) removed.PushBack(flow->jobs_.PopFront());
   UnlinkIfEmpty(flow);
-  FrameList others;
-  while (FrameJob* job = waiting_.PopFront()) (job->in_queue.flow == flow ? removed : others).PushBack(job);
-  waiting_ = others;
+  MoveJobsOf(*flow, &urgent_, &removed);
+  for (FrameJob* job = removed.front(); job != nullptr; job = job->in_queue.next) Took(*job);
+  MoveJobsOf(*flow, &waiting_, &removed);
   AdmitWaiting(&lock);
   return removed;
 }
@@ -262,7 +274,7 @@ bool FrameQueue::Remove(FrameJob* job) {
   std::unique_lock<std::mutex> lock(mutex_);
   FrameFlow* const flow = job->in_queue.flow;
   if (flow == nullptr) return false;
-  if (flow->jobs_.Remove(job)) {
+  if (flow->jobs_.Remove(job) || urgent_.Remove(job)) {
     Took(*job);
     UnlinkIfEmpty(flow);
   } else if (!waiting_.Remove(job)) {

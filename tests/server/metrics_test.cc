@@ -110,6 +110,8 @@ TEST_F(MetricsTest, HasEveryNameFromTheStart) {
                            "glint_queue_frames",
                            "glint_queue_capacity_frames",
                            "glint_sessions",
+                           "glint_sessions_refused_total",
+                           "glint_sessions_timed_out_total",
                            "glint_lanes",
                            "glint_lanes_busy",
                            "glint_build_info",

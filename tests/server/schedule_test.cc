@@ -356,6 +356,24 @@ TEST_F(FrameQueueTest, ANewestFrameHasTheRoomThatItsFlowMadeAndNoOther) {
   EXPECT_THAT(CloseAndPopAll(&queue), ElementsAre(x[3], x[2]));
 }
 
+TEST_F(FrameQueueTest, AnUrgentFlowNeitherWaitsForRoomNorForItsTurn) {
+  FrameQueue queue(Frames(1, 2));
+  FrameFlow crowd, urgent;
+  urgent.MakeUrgent();
+  const auto x = NewJobs(2), u = NewJobs(3);
+  EXPECT_EQ(queue.Push(&crowd, x[0], WhenFull::kWait), Admission::kQueued);
+  EXPECT_EQ(queue.Push(&crowd, x[1], WhenFull::kWait), Admission::kWaiting);
+  for (FrameJob* job : u) EXPECT_EQ(queue.Push(&urgent, job, WhenFull::kWait), Admission::kQueued);
+  EXPECT_EQ(queue.size(), 4);
+  EXPECT_EQ(queue.Pop(), u[0]);
+  EXPECT_TRUE(queue.Remove(u[1]));
+  EXPECT_THAT(Drain(queue.Remove(&urgent)), ElementsAre(u[2]));
+  EXPECT_FALSE(queue.Remove(u[2]));
+  EXPECT_EQ(queue.size(), 1);
+  EXPECT_EQ(queue.Pop(), x[0]);
+  EXPECT_EQ(queue.Pop(), x[1]);
+}
+
 class NewestTest : public FrameQueueTest {
  protected:
   Admission Push(FrameQueue* queue, FrameFlow* flow, FrameJob* job, int displace, bool must = false) {
