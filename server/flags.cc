@@ -185,6 +185,8 @@ const Flag kFlags[] = {
      [](const ServerOptions& o) { return ShowChoice(kBooleans, o.shared_memory.enabled); }},
     GLINT_INT_FLAG("shared-memory-max-bytes", shared_memory.max_bytes, "size of all shared memory at most"),
     GLINT_INT_FLAG("shared-memory-max-regions", shared_memory.max_regions, "pieces of shared memory at most"),
+    GLINT_DURATION_FLAG("lane-timeout", lane_timeout,
+                        "how long a lane may be at one frame before the server says NOT_SERVING"),
     GLINT_DURATION_FLAG("drain-timeout", drain_timeout,
                         "how long SIGTERM waits for frames that were taken, for example 2.5s or 500ms"),
     {"log-format", "text|json", "of the log on standard error",

@@ -49,6 +49,8 @@ struct ServerOptions {
   ConnectionOptions connections;
   int max_in_flight = 8;              // frames of one stream that were read and not answered yet
   SharedMemoryOptions shared_memory;  // needs a unix:PATH in `listen`
+  // A lane that is at one frame for longer hangs: the server is NOT_SERVING until it ends the frame.
+  absl::Duration lane_timeout = absl::Seconds(30);
   absl::Duration drain_timeout = absl::Seconds(10);
   LogFormat log_format = LogFormat::kText;
 

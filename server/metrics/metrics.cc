@@ -84,6 +84,7 @@ Metrics::Metrics(const BuildInfo& info, Sources sources) : sources_(std::move(so
   gauge(metric::kMemoryBound)->Set(static_cast<double>(info.memory_bound));
   allocations_ = frame_path_allocations.counted ? &Counters(&registry_, metric::kAllocations).Add({}) : nullptr;
   traceparent_ignored_ = &Counters(&registry_, metric::kTraceparentIgnored).Add({});
+  lanes_stuck_ = gauge(metric::kLanesStuck);
   lanes_busy_ = gauge(metric::kLanesBusy);
   Gauges(&registry_, metric::kBuildInfo)
       .Add({{"version", info.version}, {"backend", info.backend}, {"device", info.device}, {"simd", info.simd}})

@@ -80,6 +80,7 @@ class Metrics {
   // kNone: because the server drains.
   void SessionRefused(SessionRefusal why) { sessions_refused_[static_cast<size_t>(why)]->Increment(); }
   void SessionTimedOut(Silence silence) { sessions_timed_out_[static_cast<size_t>(silence)]->Increment(); }
+  void LanesStuck(int lanes) { lanes_stuck_->Set(lanes); }
   void LaneBusy(bool busy) { busy ? lanes_busy_->Increment() : lanes_busy_->Decrement(); }
 
   // The page, in Prometheus' text format 0.0.4.
@@ -130,6 +131,7 @@ class Metrics {
   prometheus::Gauge* sessions_;
   std::array<prometheus::Counter*, kSessionRefusalCount> sessions_refused_;
   std::array<prometheus::Counter*, kSilenceCount> sessions_timed_out_;
+  prometheus::Gauge* lanes_stuck_;
   prometheus::Gauge* lanes_busy_;
 };
 

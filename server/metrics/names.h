@@ -59,6 +59,8 @@ inline constexpr Name kSessionsTimedOut = {
     "Streams ended because their client was silent: first_message, idle, or reply, which it did not take."};
 inline constexpr Name kLanes = {"glint_lanes", "Frames that can be worked on at the same time."};
 inline constexpr Name kLanesBusy = {"glint_lanes_busy", "Lanes that work on a frame."};
+inline constexpr Name kLanesStuck = {"glint_lanes_stuck",
+                                     "Lanes that have been at one frame for longer than they may."};
 inline constexpr Name kTraceparentIgnored = {"glint_traceparent_ignored_total",
                                              "Calls whose traceparent was invalid, or there twice."};
 inline constexpr Name kBuildInfo = {"glint_build_info", "Always 1; the labels say what runs here."};

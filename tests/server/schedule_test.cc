@@ -626,7 +626,7 @@ TEST(LaneThreadsTest, ReportWarmUpsAndKeepGoingAfterErrors) {
     EXPECT_TRUE(last);
     EXPECT_EQ(why.message().find("lane "), 0u) << why;
   };
-  events.busy = [](bool) {};
+  events.busy = [](int, bool) {};
   struct CountingSink : FrameSink {
     void OnFrameAdmitted(FrameJob*) override {}
     void OnFrameDone(FrameJob* job, const Features& features) override {
