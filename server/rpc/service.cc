@@ -24,7 +24,7 @@ namespace {
 
 // Calls of each method that may arrive at one thread before it looks.
 constexpr int kRequestedCalls = 4;
-// Frames, of some 34 KB, that are kept for use at most; else as many as can be unanswered and not dropped.
+// Frames, of some 50 KB, that are kept for use at most; else as many as can be unanswered and not dropped.
 constexpr int64_t kMaxKeptFrames = 1024;
 // What remains when all calls have ended are watchers of health and users of reflection: they get this long.
 constexpr absl::Duration kGoodbye = absl::Milliseconds(50);

@@ -20,7 +20,7 @@ void StreamCall::AdmitByPolicy(Frame* frame) {
     if (phase_ == Phase::kBroken) frame->status = absl::CancelledError("the client has gone");
     session_.Add(frame, !frame->status.ok());
     if (frame->in_session.done) {
-      frame->ReleaseMessage();
+      frame->ReleaseAll();
       return;
     }
   }
@@ -71,7 +71,7 @@ void StreamCall::AdmitOrReject(Frame* frame) {
   }
   frame->retry_after_ns = env_->queue.ExpectedWaitNs();
   session_.Drop(frame, DropReason::kRejected, absl::ResourceExhaustedError(absl::StrCat(full, "; try again later")));
-  frame->ReleaseMessage();
+  frame->ReleaseAll();
 }
 
 void StreamCall::AdmitNewest(Frame* frame) {
@@ -126,7 +126,7 @@ void StreamCall::PushNewest(Frame* frame, int displace, bool must_displace) {
 
 void StreamCall::Supersede(FrameJob* job) {
   session_.Drop(job, DropReason::kSuperseded, absl::AbortedError("superseded by a newer frame of the stream"));
-  static_cast<Frame*>(job)->ReleaseMessage();
+  static_cast<Frame*>(job)->ReleaseAll();
 }
 
 }  // namespace glint
