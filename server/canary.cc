@@ -43,7 +43,7 @@ v1::DetectStreamRequest FrameMessage() {
 // One operation at a time is under way, so that whatever the queue returns is its end.
 struct Canary::Stream {
   explicit Stream(const std::shared_ptr<grpc::Channel>& channel)
-      : stub(v1::FeatureDetection::NewStub(channel)), call(stub->PrepareAsyncDetectStream(&context, &queue)) {}
+      : stub(v1::FeatureDetection::NewStub(channel)), call(stub->PrepareAsyncDetectStream(Mark(&context), &queue)) {}
   ~Stream() {
     context.TryCancel();
     queue.Shutdown();
@@ -51,6 +51,11 @@ struct Canary::Stream {
     bool ok;
     while (queue.Next(&tag, &ok)) {
     }
+  }
+
+  static grpc::ClientContext* Mark(grpc::ClientContext* context) {
+    context->AddMetadata(kCanaryKey, "1");
+    return context;
   }
 
   absl::Status Done(absl::Time deadline) {

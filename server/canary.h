@@ -14,10 +14,15 @@ class Channel;
 
 namespace glint {
 
-// Keeps one stream open (it counts in glint_sessions), because a stream's frames wait their turn in a full queue where
-// calls of Detect would be refused: a server that is only busy still answers. Thread-compatible.
+// Metadata of a call that says it is the canary's. Heeded only if it comes from this process.
+inline constexpr char kCanaryKey[] = "glint-canary";
+
+// Keeps one stream open (it counts in glint_sessions) that has a place of its own: no limit of sessions refuses it, and
+// its frame waits neither for room in the queue nor for its turn, only for the first lane that ends what it is at. So a
+// server that is only busy still answers. Thread-compatible.
 class Canary {
  public:
+  // `channel`: Server::InProcessChannel().
   explicit Canary(std::shared_ptr<grpc::Channel> channel);
   ~Canary();
   Canary(const Canary&) = delete;

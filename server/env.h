@@ -13,6 +13,7 @@
 #include "server/metrics/metrics.h"
 #include "server/options.h"
 #include "server/schedule/frame_queue.h"
+#include "server/session/session_limits.h"
 #include "server/shm/shared_memory.h"
 
 namespace glint {
@@ -31,6 +32,7 @@ struct ServerEnv {
                       }),
         queue({options.queue_capacity, options.max_pending_bytes, static_cast<int>(lanes.lanes.size())}),
         health(static_cast<int>(lanes.lanes.size())),
+        sessions(options.max_sessions, options.max_sessions_per_peer),
         memory_bound(ComputeMemoryBound(options, static_cast<int>(lanes.lanes.size()))),
         metrics(Describe(*this), {[this] { return queue.size(); }, [this] { return frames_in_flight.load(); },
                                   [this] { return queue.bytes(); }, [this] { return logger.dropped_lines(); },
@@ -42,8 +44,8 @@ struct ServerEnv {
   SharedMemory shared_memory;
   FrameQueue queue;
   Health health;
+  SessionLimits sessions;  // streams that are open
   const MemoryBound memory_bound;
-  std::atomic<int> sessions{0};          // streams that are open
   std::atomic<int> frames_in_flight{0};  // read and not answered
   Metrics metrics;
 

@@ -24,6 +24,12 @@ void Health::StartDraining() {
   ChangedLocked();
 }
 
+void Health::SetLaneHealth(const absl::Status& lanes) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  lane_health_ = lanes;
+  ChangedLocked();
+}
+
 void Health::Fail(const absl::Status& why) {
   std::lock_guard<std::mutex> lock(mutex_);
   failure_.Update(why);
@@ -38,6 +44,11 @@ bool Health::serving() const {
 absl::Status Health::failure() const {
   std::lock_guard<std::mutex> lock(mutex_);
   return failure_;
+}
+
+absl::Status Health::lane_health() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return lane_health_;
 }
 
 bool Health::WaitUntilServing(absl::Duration timeout) {

@@ -1,5 +1,5 @@
-// Whether frames are being served: NOT_SERVING until each lane has passed a warm-up frame, while draining, and once a
-// device is lost.
+// Whether frames are being served: NOT_SERVING until each lane has passed a warm-up frame, while a lane hangs, while
+// draining, and once a device is lost. However much there is to do is no reason.
 #ifndef GLINT_SERVER_HEALTH_H_
 #define GLINT_SERVER_HEALTH_H_
 
@@ -21,11 +21,14 @@ class Health {
   // `warm`: it was. Not the last one: then see Fail().
   void LaneLeaves(bool warm);
   void StartDraining();
+  // Not OK: a lane hangs, and why that is believed. OK: none does any more.
+  void SetLaneHealth(const absl::Status& lanes);
   // The first failure is kept.
   void Fail(const absl::Status& why);
 
   bool serving() const;
   absl::Status failure() const;
+  absl::Status lane_health() const;
   // False after `timeout`, or at once when it can't become true any more.
   bool WaitUntilServing(absl::Duration timeout);
 
@@ -37,7 +40,7 @@ class Health {
   void RequestShutdown();
 
  private:
-  bool ServingLocked() const { return cold_lanes_ == 0 && !draining_ && failure_.ok(); }
+  bool ServingLocked() const { return cold_lanes_ == 0 && lane_health_.ok() && !draining_ && failure_.ok(); }
   void ChangedLocked();
 
   mutable std::mutex mutex_;
@@ -45,6 +48,7 @@ class Health {
   int cold_lanes_;
   bool draining_ = false;
   bool shutdown_requested_ = false;
+  absl::Status lane_health_;
   absl::Status failure_;
   std::function<void(bool)> publish_;
   bool published_ = false;

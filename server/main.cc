@@ -127,7 +127,11 @@ int main(int argc, char** argv) {
   if (server.WaitUntilServing(absl::InfiniteDuration())) {
     notify("READY=1");
     watchdog = std::make_unique<glint::Watchdog>(
-        manager, [&canary](absl::Duration timeout) { return canary->Send(timeout); },
+        manager,
+        [&](absl::Duration timeout) {
+          const absl::Status lanes = server.lane_health();
+          return lanes.ok() ? canary->Send(timeout) : lanes;
+        },
         [&logger](const absl::Status& s) {
           logger.Log(glint::Severity::kError, "watchdog not fed", {{"reason", std::string(s.message())}});
         });

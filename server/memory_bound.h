@@ -13,13 +13,14 @@ namespace glint {
 
 struct MemoryBound {
   int64_t pending = 0;  // messages whose frames wait in the queue or are on lanes: --max-pending-bytes
-  int64_t receipt = 0;  // of each stream: a message that is being received, and one that waits outside the queue
-  int64_t detect = 0;   // of each call of Detect: its message, and its reply
+  int64_t receipt = 0;  // of each stream: a message that is being received, or waits outside the queue before the next
+  int64_t detect = 0;   // of each call of Detect: its message that is being received, and its reply
   int64_t replies = 0;  // of each stream: replies that wait for the client
   int64_t masks = 0;    // of each stream: as it came, and as pixels
+  int64_t frames = 0;   // what each frame takes beside its message, in use or kept for use
   int64_t lanes = 0;    // each lane's pixels, pyramid and results
 
-  int64_t total() const { return pending + receipt + detect + replies + masks + lanes; }
+  int64_t total() const { return pending + receipt + detect + replies + masks + frames + lanes; }
 };
 
 // Bytes that a lane takes for each pixel of the largest picture, at most: decoded and grey pixels, the codec's
@@ -27,6 +28,18 @@ struct MemoryBound {
 inline constexpr int64_t kLaneBytesPerPixel = 64;
 // ... and for each keypoint: x, y, size, angle, response, octave, descriptor, and their ranking.
 inline constexpr int64_t kLaneBytesPerFeature = 256;
+// What gRPC takes for each byte of a message that it receives or has just received, at most. In DATA frames of 24
+// bytes, the smallest that become slices of their own: the bytes as they came, with headers of 9 (33/24); the list of
+// slices of 32 bytes, which grows by half (48/24); its copy (32/24); and the message put together (1).
+inline constexpr int64_t kReceiptBytesPerByte = 6;
+// A frame's lists of pieces when they are at their longest (kMaxPieces), and the rest of it.
+inline constexpr int64_t kFrameBytes = 400 << 10;
+// gRPC's list of as many.
+inline constexpr int64_t kSliceListBytes = 400 << 10;
+// A frame that was dropped or refused, while it waits for its turn to be answered.
+inline constexpr int64_t kDroppedFrameBytes = 4 << 10;
+// ... and the list of its options' pieces, which a call of Detect may cut smaller.
+inline constexpr int64_t kOptionsBytes = 3 << 20;
 // A keypoint in a reply: five floats, octave, descriptor.
 inline constexpr int64_t kReplyBytesPerFeature = 5 * 4 + 1 + 32;
 

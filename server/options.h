@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "features/limits.h"
+#include "server/connection_options.h"
 #include "server/lane/lane.h"
 #include "server/shm/shared_memory.h"
 #include "server/tls/tls.h"
@@ -39,12 +40,21 @@ struct ServerOptions {
   int max_detect_calls = 32;                                  // calls of Detect from their arrival to their end
   absl::Duration detect_receive_timeout = absl::Seconds(10);  // from such a call's arrival to that of all its message
   int max_sessions = 32;                                      // streams open at the same time
+  int max_sessions_per_peer = 0;                              // of one address; 0: ShareOfOnePeer(max_sessions)
+  // From a stream's beginning to all of its first message.
+  absl::Duration stream_first_message_timeout = absl::Seconds(10);
+  // How long a stream may live without a frame from its client, or with a reply that its client does not take. While
+  // the server owes answers, the client need not say anything.
+  absl::Duration stream_idle_timeout = absl::Minutes(5);
+  ConnectionOptions connections;
   int max_in_flight = 8;              // frames of one stream that were read and not answered yet
   SharedMemoryOptions shared_memory;  // needs a unix:PATH in `listen`
   // Host memory that the process may use, bytes; 0: what FindUsableMemory() finds. Server::Create() lowers limits to it
   // (FitToMemory()), but for those that differ from their defaults or are in `given`.
   int64_t memory_limit = 0;
   std::vector<std::string> given;  // the names of the flags that were set, without "--"
+  // A lane that is at one frame for longer hangs: the server is NOT_SERVING until it ends the frame.
+  absl::Duration lane_timeout = absl::Seconds(30);
   absl::Duration drain_timeout = absl::Seconds(10);
   LogFormat log_format = LogFormat::kText;
 

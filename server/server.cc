@@ -16,6 +16,7 @@
 #include "server/rpc/listen.h"
 #include "server/rpc/service.h"
 #include "server/schedule/lane_threads.h"
+#include "server/schedule/lane_watch.h"
 
 namespace glint {
 
@@ -62,6 +63,7 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
         check("max-pending-bytes", o.max_pending_bytes, o.max_message_bytes, INT64_MAX),
         check("max-detect-calls", o.max_detect_calls, 1, kMaxDetectCallsCeiling),
         check("max-sessions", o.max_sessions, 1, kMaxSessionsCeiling),
+        check("max-sessions-per-peer", o.max_sessions_per_peer, 0, kMaxSessionsCeiling),
         check("max-in-flight", o.max_in_flight, 1, kMaxInFlightCeiling),
         check("memory-limit", o.memory_limit, o.memory_limit == 0 ? 0 : kMemoryLimitFloor, INT64_MAX)}) {
     if (!s.ok()) return s;
@@ -78,7 +80,21 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
     return OutOfRangeError(flag, absl::FormatDuration(value), absl::FormatDuration(low), std::string("24h"));
   };
   absl::Status s = check_duration("detect-receive-timeout", o.detect_receive_timeout, absl::Milliseconds(1));
+  s.Update(check_duration("stream-first-message-timeout", o.stream_first_message_timeout, absl::Milliseconds(1)));
+  s.Update(check_duration("stream-idle-timeout", o.stream_idle_timeout, absl::Milliseconds(1)));
+  s.Update(check_duration("keepalive-time", o.connections.keepalive_time, absl::Seconds(1)));
+  s.Update(check_duration("keepalive-timeout", o.connections.keepalive_timeout, absl::Seconds(1)));
+  s.Update(check_duration("lane-timeout", o.lane_timeout, absl::Milliseconds(1)));
   s.Update(check_duration("drain-timeout", o.drain_timeout, absl::ZeroDuration()));
+  const std::pair<absl::string_view, absl::Duration> may_be_infinite[] = {
+      {"connection-idle-timeout", o.connections.idle_timeout},
+      {"connection-max-age", o.connections.max_age},
+      {"connection-age-grace", o.connections.age_grace}};
+  for (const auto& [flag, value] : may_be_infinite) {
+    if (value >= absl::Seconds(1) && value <= absl::Hours(24)) continue;
+    if (value == absl::InfiniteDuration()) continue;
+    s.Update(OutOfRangeError(flag, absl::FormatDuration(value), std::string("1s"), std::string("24h, or inf")));
+  }
   return s;
 }
 
@@ -89,6 +105,7 @@ struct Server::Impl {
   // In order of construction: what is below uses what is above.
   const MemoryFit memory_fit;
   ServerEnv env;
+  std::unique_ptr<LaneWatch> lane_watch;
   std::unique_ptr<LaneThreads> lane_threads;
   std::unique_ptr<Service> service;
   std::unique_ptr<HttpEndpoint> http;
@@ -96,6 +113,29 @@ struct Server::Impl {
   std::mutex shutdown_mutex;
   std::optional<absl::Status> shutdown_result;
 };
+
+namespace {
+
+std::unique_ptr<LaneWatch> WatchLanes(ServerEnv* env) {
+  const absl::Duration limit = env->options.lane_timeout;
+  const auto changed = [env, limit](const StuckLanes& stuck) {
+    env->metrics.LanesStuck(stuck.count);
+    absl::Status health;
+    if (stuck.count > 0) {
+      health = absl::DeadlineExceededError(
+          absl::StrCat("lanes: lane ", stuck.longest, " has been at one frame for ",
+                       absl::FormatDuration(absl::Milliseconds(stuck.longest_ns / 1'000'000)), ", longer than it may",
+                       " (--lane-timeout=", absl::FormatDuration(limit), ")"));
+      env->logger.Log(Severity::kError, "lane stuck", {{"error", std::string(health.message())}});
+    } else {
+      env->logger.Log(Severity::kWarning, "lanes go on");
+    }
+    env->health.SetLaneHealth(health);
+  };
+  return std::make_unique<LaneWatch>(static_cast<int>(env->lanes.lanes.size()), limit, changed);
+}
+
+}  // namespace
 
 Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
@@ -142,7 +182,11 @@ absl::Status Server::Start() {
     env.logger.Log(Severity::kError, last ? "failed" : "device lost", {{"error", std::string(why.message())}});
     if (last) env.health.Fail(why);
   };
-  events.busy = [&env](bool busy) { env.metrics.LaneBusy(busy); };
+  impl_->lane_watch = WatchLanes(&env);
+  events.busy = [&env, watch = impl_->lane_watch.get()](int lane, bool busy) {
+    env.metrics.LaneBusy(busy);
+    watch->LaneBusy(lane, busy);
+  };
   impl_->lane_threads =
       std::make_unique<LaneThreads>(&env.queue, &env.lanes, env.options.lanes.max_image_pixels, std::move(events));
   return absl::OkStatus();
@@ -166,7 +210,9 @@ bool Server::WaitUntilServing(absl::Duration timeout) { return impl_->env.health
 
 bool Server::serving() const { return impl_->env.health.serving(); }
 
-int Server::sessions() const { return impl_->env.sessions; }
+absl::Status Server::lane_health() const { return impl_->env.health.lane_health(); }
+
+int Server::sessions() const { return impl_->env.sessions.open(); }
 
 int Server::calls() const { return impl_->service == nullptr ? 0 : impl_->service->calls(); }
 
@@ -183,7 +229,7 @@ absl::Status Server::Shutdown(absl::Duration drain_timeout) {
   if (impl_->shutdown_result.has_value()) return *impl_->shutdown_result;
   const absl::Time deadline = absl::Now() + drain_timeout;
   absl::Status result;
-  impl_->env.health.StartDraining();
+  if (impl_->service == nullptr) impl_->env.health.StartDraining();
   if (impl_->service != nullptr) {
     impl_->service->StartDraining();
     if (!impl_->service->WaitUntilIdle(deadline)) {
@@ -194,6 +240,7 @@ absl::Status Server::Shutdown(absl::Duration drain_timeout) {
   }
   impl_->env.queue.Close();
   impl_->lane_threads.reset();
+  impl_->lane_watch.reset();
   impl_->env.health.RequestShutdown();
   impl_->shutdown_result = result;
   return result;

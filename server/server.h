@@ -55,6 +55,8 @@ class Server {
   // True once SERVING; false after `timeout`, or when that can happen no more.
   bool WaitUntilServing(absl::Duration timeout);
   bool serving() const;
+  // DEADLINE_EXCEEDED while a lane is at one frame for longer than --lane-timeout.
+  absl::Status lane_health() const;
 
   // Streams that are open, and calls of any kind that have not ended.
   int sessions() const;

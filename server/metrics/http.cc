@@ -1,83 +1,149 @@
 #include "server/metrics/http.h"
 
-#include <civetweb.h>
+#include <netdb.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
-#include <utility>
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "server/clock.h"
+#include "server/rpc/listen.h"
 
 namespace glint {
 namespace {
 
-// Scrapes are rare and the page is small; a second thread keeps /healthz answered while one client is slow.
-constexpr char kThreads[] = "2";
-constexpr char kTimeoutMs[] = "10000";
+// For a request and its response.
+constexpr int64_t kTimeoutNs = 10'000'000'000;
+// New connections that are taken before those that are there get on: fewer than push out one that has sent its request.
+constexpr int kAcceptsPerTurn = 16;
+// How long to let the listener be when the process has no file descriptors left.
+constexpr int kNoDescriptorsMs = 100;
 
-int Send(mg_connection* connection, const char* status, const char* type, const std::string& body,
-         const char* more_headers = "") {
-  const bool head = absl::string_view(mg_get_request_info(connection)->request_method) == "HEAD";
-  mg_printf(connection,
-            "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nCache-Control: no-store\r\n%sConnection: "
-            "close\r\n\r\n",
-            status, type, body.size(), more_headers);
-  if (!head) mg_write(connection, body.data(), body.size());
-  return 1;  // handled
+constexpr char kText[] = "text/plain; charset=utf-8";
+
+int BoundPort(int fd) {
+  sockaddr_storage name = {};
+  socklen_t length = sizeof(name);
+  char port[NI_MAXSERV] = "0";
+  getsockname(fd, reinterpret_cast<sockaddr*>(&name), &length);
+  getnameinfo(reinterpret_cast<const sockaddr*>(&name), length, nullptr, 0, port, sizeof(port), NI_NUMERICSERV);
+  return std::stoi(port);
 }
 
 }  // namespace
 
-int HttpEndpoint::Answer(mg_connection* connection) {
-  const mg_request_info* const request = mg_get_request_info(connection);
-  const absl::string_view method = request->request_method;
-  const absl::string_view path = request->local_uri;
-  constexpr char kText[] = "text/plain; charset=utf-8";
-  if (method != "GET" && method != "HEAD") {
-    return Send(connection, "405 Method Not Allowed", kText, "only GET and HEAD\n", "Allow: GET, HEAD\r\n");
-  }
-  if (path == "/metrics") {
-    return Send(connection, "200 OK", "text/plain; version=0.0.4; charset=utf-8", pages_.metrics());
-  }
-  if (path == "/healthz") return Send(connection, "200 OK", kText, "ok\n");
-  if (path == "/readyz") {
-    return pages_.ready() ? Send(connection, "200 OK", kText, "ready\n")
-                          : Send(connection, "503 Service Unavailable", kText, "not ready\n");
-  }
-  return Send(connection, "404 Not Found", kText, "there are /metrics, /healthz and /readyz\n");
-}
-
-// Keeps why listening failed; afterwards civetweb's remarks about its peers are of no interest.
-int HttpEndpoint::OnLog(const mg_connection* connection, const char* message) {
-  auto* const self = static_cast<HttpEndpoint*>(mg_get_user_data(mg_get_context(connection)));
-  if (self != nullptr && self->context_ == nullptr) absl::StrAppend(&self->start_error_, ": ", message);
-  return 1;
-}
+HttpEndpoint::HttpEndpoint(Pages pages)
+    : pages_(std::move(pages)),
+      respond_([this](absl::string_view method, absl::string_view path) { return Respond(method, path); }) {}
 
 absl::StatusOr<std::unique_ptr<HttpEndpoint>> HttpEndpoint::Create(const std::string& listen, Pages pages) {
   std::unique_ptr<HttpEndpoint> endpoint(new HttpEndpoint(std::move(pages)));
-  const char* options[] = {"listening_ports", listen.c_str(),      "num_threads", kThreads, "request_timeout_ms",
-                           kTimeoutMs,        "enable_keep_alive", "no",          nullptr};
-  mg_callbacks callbacks = {};
-  callbacks.log_message = OnLog;
-  mg_init_library(0);
-  endpoint->context_ = mg_start(&callbacks, endpoint.get(), options);
-  if (endpoint->context_ == nullptr) {
-    mg_exit_library();
-    return absl::UnavailableError(absl::StrCat("metrics-listen: cannot listen on ", listen, endpoint->start_error_));
+  if (absl::Status s = endpoint->Listen(listen); !s.ok()) {
+    return absl::UnavailableError(absl::StrCat("metrics-listen: cannot listen on ", listen, ": ", s.message()));
   }
-  mg_set_request_handler(
-      endpoint->context_, "/",
-      [](mg_connection* connection, void* self) { return static_cast<HttpEndpoint*>(self)->Answer(connection); },
-      endpoint.get());
-  mg_server_port port = {};
-  mg_get_server_ports(endpoint->context_, 1, &port);
-  endpoint->address_ = absl::StrCat(listen.substr(0, listen.rfind(':')), ":", port.port);
+  endpoint->thread_ = std::thread(&HttpEndpoint::Main, endpoint.get());
   return endpoint;
 }
 
 HttpEndpoint::~HttpEndpoint() {
-  if (context_ == nullptr) return;
-  mg_stop(context_);
-  mg_exit_library();
+  if (thread_.joinable()) {
+    eventfd_write(stop_, 1);
+    thread_.join();
+  }
+  for (const int fd : {listener_, stop_}) {
+    if (fd >= 0) close(fd);
+  }
+}
+
+absl::Status HttpEndpoint::Listen(const std::string& listen) {
+  std::string host = listen.substr(0, listen.rfind(':'));
+  if (host.size() > 2 && host.front() == '[') host = host.substr(1, host.size() - 2);
+  addrinfo hints = {};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE;
+  addrinfo* found = nullptr;
+  const std::string port = listen.substr(listen.rfind(':') + 1);
+  if (const int error = getaddrinfo(host.c_str(), port.c_str(), &hints, &found); error != 0) {
+    return absl::UnavailableError(gai_strerror(error));
+  }
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, &freeaddrinfo);
+  int error = 0;
+  for (const addrinfo* a = found; a != nullptr && listener_ < 0; a = a->ai_next) {
+    const int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const int yes = 1;
+    if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) == 0 &&
+        bind(fd, a->ai_addr, a->ai_addrlen) == 0 && ::listen(fd, SOMAXCONN) == 0) {
+      listener_ = fd;
+    } else {
+      error = errno;
+      if (fd >= 0) close(fd);
+    }
+  }
+  if (listener_ < 0) return absl::UnavailableError(std::strerror(error));
+  stop_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (stop_ < 0) return absl::UnavailableError(std::strerror(errno));
+  address_ = WithPort(listen, BoundPort(listener_));
+  return absl::OkStatus();
+}
+
+void HttpEndpoint::Main() {
+  bool accepting = true;  // else there are no file descriptors for now
+  std::vector<pollfd> polled;
+  for (;;) {
+    polled = {{stop_, POLLIN, 0}, {listener_, static_cast<short>(accepting ? POLLIN : 0), 0}};
+    int64_t wake_at = MonotonicNs() + kTimeoutNs;
+    for (const auto& connection : connections_) {
+      polled.push_back({connection->fd(), connection->events(), 0});
+      wake_at = std::min(wake_at, connection->expires_at());
+    }
+    int timeout_ms = static_cast<int>(std::max<int64_t>(0, (wake_at - MonotonicNs()) / 1'000'000 + 1));
+    if (!accepting) timeout_ms = std::min(timeout_ms, kNoDescriptorsMs);
+    poll(polled.data(), polled.size(), timeout_ms);
+    if (polled[0].revents != 0) return;
+
+    const int64_t now = MonotonicNs();
+    for (size_t i = 0; i < connections_.size(); ++i) {
+      const bool goes_on = polled[2 + i].revents == 0 || connections_[i]->Continue(respond_);
+      if (!goes_on || connections_[i]->expires_at() <= now) connections_[i] = nullptr;
+    }
+    connections_.erase(std::remove(connections_.begin(), connections_.end(), nullptr), connections_.end());
+    accepting = !accepting || polled[1].revents == 0 || Accept();
+  }
+}
+
+// False if the process has no file descriptors left.
+bool HttpEndpoint::Accept() {
+  for (int i = 0; i < kAcceptsPerTurn; ++i) {
+    const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0) return errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM;
+    auto connection = std::make_unique<HttpConnection>(fd, MonotonicNs() + kTimeoutNs);
+    if (!connection->Continue(respond_)) continue;  // most have sent their request by now
+    if (connections_.size() == kMaxConnections) connections_.pop_front();
+    connections_.push_back(std::move(connection));
+  }
+  return true;
+}
+
+std::string HttpEndpoint::Respond(absl::string_view method, absl::string_view path) const {
+  const bool body = method != "HEAD";
+  if (method != "GET" && method != "HEAD") {
+    return HttpResponse("405 Method Not Allowed", kText, "only GET and HEAD\n", true, "Allow: GET, HEAD\r\n");
+  }
+  if (path == "/metrics") {
+    return HttpResponse("200 OK", "text/plain; version=0.0.4; charset=utf-8", pages_.metrics(), body);
+  }
+  if (path == "/healthz") return HttpResponse("200 OK", kText, "ok\n", body);
+  if (path == "/readyz") {
+    return pages_.ready() ? HttpResponse("200 OK", kText, "ready\n", body)
+                          : HttpResponse("503 Service Unavailable", kText, "not ready\n", body);
+  }
+  return HttpResponse("404 Not Found", kText, "there are /metrics, /healthz and /readyz\n", body);
 }
 
 }  // namespace glint

@@ -1,17 +1,23 @@
 // The HTTP endpoint for Prometheus and for orchestrators: GET /metrics, /healthz (the process answers) and /readyz
 // (frames are being served; 503 otherwise).
+//
+// One thread serves all connections and waits for none: a client that is slow keeps nobody else waiting. When there are
+// kMaxConnections, the oldest makes room for a new one.
 #ifndef GLINT_SERVER_METRICS_HTTP_H_
 #define GLINT_SERVER_METRICS_HTTP_H_
 
+#include <cstddef>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-
-struct mg_connection;
-struct mg_context;
+#include "absl/strings/string_view.h"
+#include "server/metrics/http_connection.h"
 
 namespace glint {
 
@@ -22,8 +28,10 @@ class HttpEndpoint {
     std::function<bool()> ready;
   };
 
-  // Listens on "HOST:PORT", HOST numeric. UNAVAILABLE says why that failed. The functions are called on threads of the
-  // endpoint until it is destroyed.
+  static constexpr size_t kMaxConnections = 64;
+
+  // Listens on "HOST:PORT". UNAVAILABLE says why that failed. The functions are called on the endpoint's thread until
+  // it is destroyed.
   static absl::StatusOr<std::unique_ptr<HttpEndpoint>> Create(const std::string& listen, Pages pages);
   ~HttpEndpoint();
   HttpEndpoint(const HttpEndpoint&) = delete;
@@ -33,14 +41,19 @@ class HttpEndpoint {
   const std::string& address() const { return address_; }
 
  private:
-  explicit HttpEndpoint(Pages pages) : pages_(std::move(pages)) {}
-  int Answer(mg_connection* connection);
-  static int OnLog(const mg_connection* connection, const char* message);
+  explicit HttpEndpoint(Pages pages);
+  absl::Status Listen(const std::string& listen);
+  void Main();
+  bool Accept();
+  std::string Respond(absl::string_view method, absl::string_view path) const;
 
   const Pages pages_;
-  mg_context* context_ = nullptr;
+  const HttpConnection::Respond respond_;
   std::string address_;
-  std::string start_error_;
+  int listener_ = -1;
+  int stop_ = -1;                                            // an eventfd, readable once the thread should end
+  std::deque<std::unique_ptr<HttpConnection>> connections_;  // the oldest first
+  std::thread thread_;
 };
 
 }  // namespace glint

@@ -78,6 +78,7 @@ Metrics::Metrics(const BuildInfo& info, Sources sources) : sources_(std::move(so
   AddCalls();
   AddFrames();
   AddDevices(info);
+  AddSessions();
   const auto gauge = [this](const metric::Name& name) { return &Gauges(&registry_, name).Add({}); };
   queue_gauge_ = gauge(metric::kQueueFrames);
   gauge(metric::kQueueCapacity)->Set(info.queue_capacity);
@@ -90,7 +91,7 @@ Metrics::Metrics(const BuildInfo& info, Sources sources) : sources_(std::move(so
   log_lines_dropped_.emplace(AddTo(&log_lines.Add({{"reason", "full"}})));
   log_lines_limited_.emplace(AddTo(&log_lines.Add({{"reason", "rate"}})));
   traceparent_ignored_ = &Counters(&registry_, metric::kTraceparentIgnored).Add({});
-  sessions_ = gauge(metric::kSessions);
+  lanes_stuck_ = gauge(metric::kLanesStuck);
   lanes_busy_ = gauge(metric::kLanesBusy);
   Gauges(&registry_, metric::kBuildInfo)
       .Add({{"version", info.version}, {"backend", info.backend}, {"device", info.device}, {"simd", info.simd}})
@@ -108,6 +109,16 @@ void Metrics::AddDevices(const BuildInfo& info) {
     children.lanes->Increment();
   }
   cuda_errors_ = &Counters(&registry_, metric::kCudaErrors);
+}
+
+void Metrics::AddSessions() {
+  sessions_ = &Gauges(&registry_, metric::kSessions).Add({});
+  auto& refused = Counters(&registry_, metric::kSessionsRefused);
+  const std::array<const char*, kSessionRefusalCount> refusals = {"draining", "max_sessions", "max_sessions_per_peer"};
+  for (size_t i = 0; i < refusals.size(); ++i) sessions_refused_[i] = &refused.Add({{"reason", refusals[i]}});
+  auto& timed_out = Counters(&registry_, metric::kSessionsTimedOut);
+  const std::array<const char*, kSilenceCount> silences = {"first_message", "idle", "reply"};
+  for (size_t i = 0; i < silences.size(); ++i) sessions_timed_out_[i] = &timed_out.Add({{"reason", silences[i]}});
 }
 
 void Metrics::AddCalls() {

@@ -25,6 +25,7 @@
 #include "server/metrics/gpu.h"
 #include "server/metrics/names.h"
 #include "server/schedule/frame_job.h"
+#include "server/session/session_limits.h"
 
 namespace glint {
 
@@ -34,6 +35,10 @@ inline constexpr int kMethodCount = 5;
 // What a frame's bytes were.
 enum class FrameEncoding { kRaw, kShared, kJpeg, kPng, kUnknown };
 inline constexpr int kFrameEncodingCount = 5;
+
+// What a client did not do in time, so that its stream was ended.
+enum class Silence { kFirstMessage, kIdle, kReply };
+inline constexpr int kSilenceCount = 3;
 
 inline constexpr int kStatusCodeCount = 17;  // gRPC's 0..16
 
@@ -76,6 +81,10 @@ class Metrics {
 
   void TraceparentIgnored() { traceparent_ignored_->Increment(); }
   void SessionsAre(int sessions) { sessions_->Set(sessions); }
+  // kNone: because the server drains.
+  void SessionRefused(SessionRefusal why) { sessions_refused_[static_cast<size_t>(why)]->Increment(); }
+  void SessionTimedOut(Silence silence) { sessions_timed_out_[static_cast<size_t>(silence)]->Increment(); }
+  void LanesStuck(int lanes) { lanes_stuck_->Set(lanes); }
   void LaneBusy(bool busy) { busy ? lanes_busy_->Increment() : lanes_busy_->Decrement(); }
 
   // The page, in Prometheus' text format 0.0.4.
@@ -94,6 +103,7 @@ class Metrics {
   void AddCalls();
   void AddFrames();
   void AddDevices(const BuildInfo& info);
+  void AddSessions();
 
   prometheus::Registry registry_;
   const Sources sources_;
@@ -124,6 +134,9 @@ class Metrics {
   prometheus::Gauge* pool_bytes_;
   prometheus::Gauge* lanes_;
   prometheus::Gauge* sessions_;
+  std::array<prometheus::Counter*, kSessionRefusalCount> sessions_refused_;
+  std::array<prometheus::Counter*, kSilenceCount> sessions_timed_out_;
+  prometheus::Gauge* lanes_stuck_;
   prometheus::Gauge* lanes_busy_;
 };
 

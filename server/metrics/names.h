@@ -52,11 +52,18 @@ inline constexpr Name kGpuMemoryTotal = {"glint_gpu_memory_total_bytes", "Memory
 inline constexpr Name kGpuTemperature = {"glint_gpu_temperature_celsius", "Temperature of the GPU."};
 inline constexpr Name kGpuPower = {"glint_gpu_power_watts", "Power that the GPU draws."};
 inline constexpr Name kSessions = {"glint_sessions", "Streams that are open."};
+inline constexpr Name kSessionsRefused = {"glint_sessions_refused_total",
+                                          "Streams that were refused: max_sessions, max_sessions_per_peer, draining."};
+inline constexpr Name kSessionsTimedOut = {
+    "glint_sessions_timed_out_total",
+    "Streams ended because their client was silent: first_message, idle, or reply, which it did not take."};
 inline constexpr Name kLanes = {"glint_lanes", "Frames that can be worked on at the same time."};
 inline constexpr Name kLanesBusy = {"glint_lanes_busy", "Lanes that work on a frame."};
 inline constexpr Name kLogLinesDropped = {
     "glint_log_lines_dropped_total",
     "Lines that are not in the log: full, nobody read it in time; rate, too many of one reason."};
+inline constexpr Name kLanesStuck = {"glint_lanes_stuck",
+                                     "Lanes that have been at one frame for longer than they may."};
 inline constexpr Name kTraceparentIgnored = {"glint_traceparent_ignored_total",
                                              "Calls whose traceparent was invalid, or there twice."};
 inline constexpr Name kBuildInfo = {"glint_build_info", "Always 1; the labels say what runs here."};

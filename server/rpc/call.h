@@ -26,6 +26,8 @@ class Tag {
   ~Tag() = default;
 };
 
+class Service;
+
 // Calls a method of a call.
 template <typename C>
 class MethodTag final : public Tag {
@@ -36,6 +38,29 @@ class MethodTag final : public Tag {
  private:
   C* const call_;
   void (C::*const method_)(bool);
+};
+
+// The service counts the arrivals that it has asked for: none may be on its way when the queues that they come through
+// are shut down.
+void ArrivalIsAwaited(Service* service);
+void ArrivalIsOver(Service* service);
+
+// The tag of a call's arrival, which is awaited from here on. The call may delete itself in its method.
+template <typename C>
+class ArrivalTag final : public Tag {
+ public:
+  ArrivalTag(C* call, void (C::*method)(bool ok), Service* service) : arrived_(call, method), service_(service) {
+    ArrivalIsAwaited(service);
+  }
+  void Run(bool ok) override {
+    Service* const service = service_;
+    arrived_.Run(ok);
+    ArrivalIsOver(service);
+  }
+
+ private:
+  MethodTag<C> arrived_;
+  Service* const service_;
 };
 
 }  // namespace glint

@@ -35,7 +35,6 @@ absl::StatusOr<SessionOptions> FromProto(const v1::StreamOptions& proto, const S
 absl::Status SetExpiry(int64_t max_age_ns, int64_t stream_max_age_ns, FrameJob* job);
 
 // The same for the options of a DetectRequest, serialized; INVALID_ARGUMENT beyond kMaxOptionsBytes.
-inline constexpr size_t kMaxOptionsBytes = 1 << 16;
 absl::StatusOr<DetectorOptions> OptionsFromWire(decode::Pieces serialized, int max_features);
 
 // Where the generated classes hold an image that frames' parser would have located: its bytes become `*piece`, of which

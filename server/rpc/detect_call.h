@@ -48,7 +48,7 @@ class DetectCall final : public Call, public FrameSink {
   AsyncService::Bytes stream_;
   grpc::ByteBuffer request_;
   grpc::Alarm alarm_;
-  MethodTag<DetectCall> arrived_{this, &DetectCall::OnArrived};
+  ArrivalTag<DetectCall> arrived_{this, &DetectCall::OnArrived, service_};
   MethodTag<DetectCall> read_{this, &DetectCall::OnRead};
   MethodTag<DetectCall> alarmed_{this, &DetectCall::OnLate};
   MethodTag<DetectCall> finished_{this, &DetectCall::OnFinished};

@@ -16,9 +16,18 @@ bool Frame::Receive(grpc::ByteBuffer* bytes) {
   const void* data;
   int size;
   while (reader.status().ok() && reader.Next(&data, &size)) {
+    if (message_pieces.size() == kMaxPieces) return Flatten();
     message_pieces.emplace_back(static_cast<const uint8_t*>(data), static_cast<size_t>(size));
   }
   return reader.status().ok();
+}
+
+bool Frame::Flatten() {
+  grpc::Slice whole;
+  if (!message.DumpToSingleSlice(&whole).ok()) return false;
+  message = grpc::ByteBuffer(&whole, 1);
+  message_pieces.assign(1, absl::Span<const uint8_t>(whole.begin(), whole.size()));  // the same bytes as the message's
+  return true;
 }
 
 void Frame::ReleaseMessage() {
@@ -29,6 +38,19 @@ void Frame::ReleaseMessage() {
   mask_bytes.Release();
   detect_request.options.clear();
   message.Clear();
+}
+
+void Frame::ReleaseAll() {
+  ReleaseMessage();
+  for (auto* pieces : {&message_pieces, &image_bytes.pieces, &mask_bytes.pieces, &detect_request.options}) {
+    std::vector<absl::Span<const uint8_t>>().swap(*pieces);
+  }
+}
+
+void Frame::ReservePieces() {
+  message_pieces.reserve(kUsualPieces);
+  image_bytes.pieces.reserve(kUsualPieces);
+  mask_bytes.pieces.reserve(kUsualPieces);
 }
 
 absl::Status Frame::SetPixels(const WireImage& wire_image, const WireImage* wire_mask, const ImageRules& rules) {
@@ -84,24 +106,17 @@ template grpc::ByteBuffer Frame::FinishReply<v1::DetectResponse>(Metrics*);
 template grpc::ByteBuffer Frame::FinishReply<v1::DetectStreamResponse>(Metrics*);
 
 void Frame::Reset() {
-  sink = nullptr;
   ReleaseMessage();
-  stream_mask = nullptr;
-  pixels = 0;
-  bytes = 0;
-  expires_at_ns = 0;
+  ReservePieces();
+  // Options are sent in one piece, by clients that mean well.
+  if (detect_request.options.capacity() > kUsualPieces) decltype(detect_request.options)().swap(detect_request.options);
+  static_cast<FrameRequest&>(*this) = FrameRequest();
+  static_cast<FrameResult&>(*this) = FrameResult();
   cancelled = false;
-  status = absl::OkStatus();
-  drop = DropReason::kNone;
-  retry_after_ns = 0;
-  times = FrameTimes();
-  queue_depth = 0;
-  copied_bytes = 0;
-  lane = 0;
-  device = nullptr;
+  in_session = {};
+  in_queue = {};
   keypoints = 0;
   reply = grpc::Slice();
-  flow = nullptr;
   stream_response.Clear();
 }
 

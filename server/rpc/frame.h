@@ -23,6 +23,9 @@ namespace glint {
 // A message arrives in as many pieces as the network cut it into, 2 to 64 KB each: more on a busy machine. So many take
 // no memory of a frame; beyond, it grows.
 inline constexpr size_t kUsualPieces = 1024;
+// A message in more is put together, into one: who sends it cut it small on purpose (DATA frames of 24 bytes make 1.4
+// million pieces of 34 MiB, and a list of them as large as the message).
+inline constexpr size_t kMaxPieces = 8192;
 
 struct Frame : FrameJob {
   // What came in, where gRPC left it: the job's pixels are in there until a lane has them.
@@ -41,17 +44,16 @@ struct Frame : FrameJob {
   grpc::Slice reply;
   size_t keypoints = 0;
 
-  Frame() {
-    message_pieces.reserve(kUsualPieces);
-    image_bytes.pieces.reserve(kUsualPieces);
-  }
+  Frame() { ReservePieces(); }
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
 
-  // Takes the bytes, `*bytes` is empty afterwards. False if gRPC lost them.
+  // Takes the bytes, `*bytes` is empty afterwards; no more than kMaxPieces pieces. False if gRPC lost them.
   bool Receive(grpc::ByteBuffer* bytes);
-  // Gives them back, and with them the job's pixels.
+  // Gives them back, and with them the job's pixels. What lists of pieces have grown stays.
   void ReleaseMessage();
+  // The same, and the lists are given up, too: for a frame that only waits for its turn to be answered.
+  void ReleaseAll();
 
   // Locates the job's pixels in the message or in shared memory. Errors of convert.h.
   absl::Status SetPixels(const WireImage& image, const WireImage* mask, const ImageRules& rules);
@@ -66,6 +68,10 @@ struct Frame : FrameJob {
   grpc::ByteBuffer FinishReply(Metrics* metrics);
 
   void Reset();
+
+ private:
+  bool Flatten();
+  void ReservePieces();
 };
 
 // Serializes `message` into memory of its own.

@@ -202,13 +202,17 @@ bool ParseDetectRequest(decode::Pieces message, WireDetectRequest* request) {
   request->has_image = request->has_mask = false;
   request->image = request->mask = WireImage();
   request->region = Region();
+  size_t options_bytes = 0;
   WireReader in(message);
   while (const uint32_t tag = in.NextField()) {
     switch (tag) {
       case BytesTag(1): {
         WireReader again = in;
         CheckDetectorOptions(&in);
-        if (in.ok()) AppendPieces(message, again.Bytes(), &request->options);
+        if (!in.ok()) break;
+        const WireBytes options = again.Bytes();
+        if (options_bytes <= kMaxOptionsBytes) AppendPieces(message, options, &request->options);
+        options_bytes += options.size;
         break;
       }
       case BytesTag(2):

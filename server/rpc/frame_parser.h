@@ -49,9 +49,13 @@ struct WireStreamRequest {
   WireFrame frame;
 };
 
+// Serialized options, all together. No string in them is long.
+inline constexpr size_t kMaxOptionsBytes = 1 << 16;
+
 // glint.v1.DetectRequest.
 struct WireDetectRequest {
-  // The serialized options: all that came, side by side, which is their merger.
+  // The serialized options: all that came, side by side, which is their merger; those behind the first
+  // kMaxOptionsBytes + 1 bytes may be missing.
   std::vector<absl::Span<const uint8_t>> options;
   bool has_image = false;
   WireImage image;

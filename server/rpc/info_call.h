@@ -27,7 +27,7 @@ class InfoCall final : public Call {
   grpc::ServerContext context_;
   grpc::ServerAsyncResponseWriter<v1::GetServerInfoResponse> writer_;
   v1::GetServerInfoRequest request_;
-  MethodTag<InfoCall> arrived_{this, &InfoCall::OnArrived};
+  ArrivalTag<InfoCall> arrived_{this, &InfoCall::OnArrived, service_};
   MethodTag<InfoCall> finished_{this, &InfoCall::OnFinished};
   int64_t arrived_at_ = 0;
 };

@@ -33,7 +33,7 @@ class MemoryCall final : public Call {
   typename Rpc::Request request_;
   typename Rpc::Response response_;
   absl::StatusCode code_ = absl::StatusCode::kOk;
-  MethodTag<MemoryCall> arrived_{this, &MemoryCall::OnArrived};
+  ArrivalTag<MemoryCall> arrived_{this, &MemoryCall::OnArrived, service_};
   MethodTag<MemoryCall> finished_{this, &MemoryCall::OnFinished};
   int64_t arrived_at_ = 0;
 };

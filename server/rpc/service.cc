@@ -24,7 +24,7 @@ namespace {
 
 // Calls of each method that may arrive at one thread before it looks.
 constexpr int kRequestedCalls = 4;
-// Frames, of some 34 KB, that are kept for use at most; else as many as can be unanswered and not dropped.
+// Frames, of some 50 KB, that are kept for use at most; else as many as can be unanswered and not dropped.
 constexpr int64_t kMaxKeptFrames = 1024;
 // What remains when all calls have ended are watchers of health and users of reflection: they get this long.
 constexpr absl::Duration kGoodbye = absl::Milliseconds(50);
@@ -78,7 +78,7 @@ absl::StatusOr<std::unique_ptr<Service>> Service::Start(ServerEnv* env) {
 absl::Status Service::Listen() {
   const ServerOptions& options = env_->options;
   grpc::ServerBuilder builder;
-  ConfigureTransport(options.max_message_bytes, &builder);
+  ConfigureTransport(options.max_message_bytes, &builder, options.connections);
   builder.RegisterService(&async_);
   for (unsigned i = 0; i < CompletionThreads(); ++i) queues_.push_back(builder.AddCompletionQueue());
 
@@ -145,6 +145,19 @@ void Service::Unregister(Call* call) {
   if (calls_.empty()) idle_.notify_all();
 }
 
+void Service::ArrivalIsAwaited() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  ++arrivals_;
+}
+
+void Service::ArrivalIsOver() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (--arrivals_ == 0) idle_.notify_all();
+}
+
+void ArrivalIsAwaited(Service* service) { service->ArrivalIsAwaited(); }
+void ArrivalIsOver(Service* service) { service->ArrivalIsOver(); }
+
 int Service::calls() const {
   std::lock_guard<std::mutex> lock(mutex_);
   return static_cast<int>(calls_.size());
@@ -157,8 +170,12 @@ bool Service::TakeDetectCall() {
 }
 
 void Service::StartDraining() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (std::exchange(draining_, true)) return;
+  }
+  env_->health.StartDraining();
   std::lock_guard<std::mutex> lock(mutex_);
-  if (std::exchange(draining_, true)) return;
   for (Call* call : calls_) call->Drain();
 }
 
@@ -175,7 +192,12 @@ bool Service::WaitUntilIdle(absl::Time deadline) {
 
 void Service::Stop() {
   server_->Shutdown(absl::ToChronoTime(absl::Now() + kGoodbye));
-  WaitUntilIdle(absl::InfiniteFuture());  // lanes hold frames of cancelled calls, and write to their queues
+  {
+    // Calls that have arrived may be in a queue still: they are refused, and write to it. Lanes hold frames of
+    // cancelled calls, and write to their queues.
+    std::unique_lock<std::mutex> lock(mutex_);
+    idle_.wait(lock, [this] { return arrivals_ == 0 && calls_.empty(); });
+  }
   handoff_ = nullptr;
   env_->health.Publish(nullptr);
   for (const auto& queue : queues_) queue->Shutdown();

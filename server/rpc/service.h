@@ -38,7 +38,7 @@ class Service {
   const std::vector<std::string>& addresses() const { return addresses_; }
   std::shared_ptr<grpc::Channel> InProcessChannel();
 
-  // Refuses new calls and lets the open ones end.
+  // Refuses new calls, then says NOT_SERVING, and lets the open calls end: who has seen NOT_SERVING finds no way in.
   void StartDraining();
   // False if calls are still open at `deadline`.
   bool WaitUntilIdle(absl::Time deadline);
@@ -59,6 +59,8 @@ class Service {
   // False while draining; the call must then end itself with DrainingError(). Registered either way.
   bool Register(Call* call);
   void Unregister(Call* call);
+  void ArrivalIsAwaited();
+  void ArrivalIsOver();
   static absl::Status DrainingError();
   // Whether there is room for one more call of Detect, which then must give it back.
   bool TakeDetectCall();
@@ -84,6 +86,7 @@ class Service {
   mutable std::mutex mutex_;
   std::condition_variable idle_;
   std::unordered_set<Call*> calls_;
+  int arrivals_ = 0;  // that have been asked for and have not run
   bool draining_ = false;
 };
 

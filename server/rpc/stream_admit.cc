@@ -17,10 +17,10 @@ void StreamCall::Admit(std::unique_ptr<Frame> owned) {
 void StreamCall::AdmitByPolicy(Frame* frame) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (broken_) frame->status = absl::CancelledError("the client has gone");
+    if (phase_ == Phase::kBroken) frame->status = absl::CancelledError("the client has gone");
     session_.Add(frame, !frame->status.ok());
-    if (frame->done) {
-      frame->ReleaseMessage();
+    if (frame->in_session.done) {
+      frame->ReleaseAll();
       return;
     }
   }
@@ -39,7 +39,7 @@ void StreamCall::AdmitOrWait(Frame* frame) {
   std::lock_guard<std::mutex> lock(mutex_);
   switch (env_->queue.Push(&flow_, frame, FrameQueue::WhenFull::kWait)) {
     case FrameQueue::Admission::kWaiting:
-      waiting_ = true;
+      waiting_for_room_ = true;
       ++references_;
       return;
     case FrameQueue::Admission::kQueued:
@@ -71,7 +71,7 @@ void StreamCall::AdmitOrReject(Frame* frame) {
   }
   frame->retry_after_ns = env_->queue.ExpectedWaitNs();
   session_.Drop(frame, DropReason::kRejected, absl::ResourceExhaustedError(absl::StrCat(full, "; try again later")));
-  frame->ReleaseMessage();
+  frame->ReleaseAll();
 }
 
 void StreamCall::AdmitNewest(Frame* frame) {
@@ -126,7 +126,7 @@ void StreamCall::PushNewest(Frame* frame, int displace, bool must_displace) {
 
 void StreamCall::Supersede(FrameJob* job) {
   session_.Drop(job, DropReason::kSuperseded, absl::AbortedError("superseded by a newer frame of the stream"));
-  static_cast<Frame*>(job)->ReleaseMessage();
+  static_cast<Frame*>(job)->ReleaseAll();
 }
 
 }  // namespace glint

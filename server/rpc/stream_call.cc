@@ -1,11 +1,16 @@
 #include "server/rpc/stream_call.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
-#include "features/error.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "server/canary.h"
 #include "server/metrics/allocations.h"
 #include "server/rpc/convert.h"
 #include "server/rpc/listen.h"
+#include "server/rpc/peer.h"
 
 namespace glint {
 
@@ -24,22 +29,81 @@ void StreamCall::OnArrived(bool ok) {
     return;
   }
   Request(service_, queue_);
-  arrived_at_ = MonotonicNs();
+  arrived_at_ = active_at_ = MonotonicNs();
   local_ = IsUnixPeer(context_.peer());
   env_->metrics.CallStarted(Method::kDetectStream);
   trace_.Begin(env_, &context_);
   references_ = 2;  // ended_, and this function
   const bool welcome = service_->Register(this);
   std::unique_lock<std::mutex> lock(mutex_);
-  const int sessions = ++env_->sessions;
-  env_->metrics.SessionsAre(sessions);
-  if (!welcome) {
-    End(Service::DrainingError());
-  } else if (sessions > env_->options.max_sessions) {
-    End(LimitError("sessions", sessions, env_->options.max_sessions, "--max-sessions"));
+  if (absl::Status s = Enter(welcome); !s.ok()) End(s);
+  if (phase_ == Phase::kOpen && !place_.reserved()) {
+    ++references_;
+    const ServerOptions& options = env_->options;
+    const absl::Duration first = std::min(options.stream_first_message_timeout, options.stream_idle_timeout);
+    SetAlarm(arrived_at_ + absl::ToInt64Nanoseconds(first));
   }
   Advance();
-  Drop(std::move(lock));
+  Unref(std::move(lock));
+}
+
+// Takes a place among the sessions.
+absl::Status StreamCall::Enter(bool welcome) {
+  const std::string peer = PeerOf(context_.peer());
+  SessionRefusal refusal = SessionRefusal::kNone;
+  if (welcome && peer.empty() && context_.client_metadata().count(kCanaryKey) > 0) {
+    env_->sessions.TakeReserved(&place_);
+    flow_.MakeUrgent();
+  } else if (welcome) {
+    refusal = env_->sessions.Take(peer, &place_);
+  }
+  env_->metrics.SessionsAre(env_->sessions.open());
+  if (welcome && refusal == SessionRefusal::kNone) return absl::OkStatus();
+  env_->metrics.SessionRefused(refusal);
+  return welcome ? env_->sessions.ErrorOf(refusal, peer) : Service::DrainingError();
+}
+
+// `at`: MonotonicNs(). The caller has counted the alarm's reference.
+void StreamCall::SetAlarm(int64_t at) {
+  alarm_set_ = true;
+  alarm_.Set(queue_, absl::ToChronoTime(absl::Now() + absl::Nanoseconds(at - MonotonicNs())), &alarmed_);
+}
+
+// When the client will have been silent for too long if it stays so; it is not while answers are owed to it.
+int64_t StreamCall::SilentUntil(int64_t now) const {
+  const ServerOptions& options = env_->options;
+  if (!session_.configured()) return arrived_at_ + absl::ToInt64Nanoseconds(options.stream_first_message_timeout);
+  const bool owed = !session_.empty() && !writing_reply_;
+  return (owed ? now : active_at_) + absl::ToInt64Nanoseconds(options.stream_idle_timeout);
+}
+
+void StreamCall::OnAlarm(bool ok) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  alarm_set_ = false;
+  if (!ok || phase_ == Phase::kFinishing || phase_ == Phase::kBroken) return Unref(std::move(lock));
+  const int64_t now = MonotonicNs();
+  if (const int64_t until = SilentUntil(now); now < until) return SetAlarm(until);
+
+  const std::string limit = absl::FormatDuration(env_->options.stream_idle_timeout);
+  if (writing_reply_) {
+    env_->metrics.SessionTimedOut(Silence::kReply);
+    lock.unlock();
+    Break(absl::DeadlineExceededError(
+        absl::StrCat("reply: not taken within ", limit, " (--stream-idle-timeout); read the replies")));
+    context_.TryCancel();  // the client could not be told the status either
+    lock.lock();
+  } else if (!session_.configured()) {
+    env_->metrics.SessionTimedOut(Silence::kFirstMessage);
+    End(absl::DeadlineExceededError(absl::StrCat("options: not received within ",
+                                                 absl::FormatDuration(env_->options.stream_first_message_timeout),
+                                                 " (--stream-first-message-timeout); send them first")));
+  } else {
+    env_->metrics.SessionTimedOut(Silence::kIdle);
+    End(absl::DeadlineExceededError(
+        absl::StrCat("frame: none received within ", limit, " (--stream-idle-timeout); open a new stream")));
+  }
+  Advance();
+  Unref(std::move(lock));
 }
 
 void StreamCall::Drain() {
@@ -52,10 +116,10 @@ void StreamCall::OnRead(bool ok) {
   bool wanted;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    wanted = !end_.has_value() && !broken_;
+    if (ok) active_at_ = MonotonicNs();
+    wanted = ok && phase_ == Phase::kOpen;
     if (!ok) End(absl::OkStatus());  // half-closed, or gone
-    wanted = wanted && ok;
-    parsing_ = wanted;
+    if (wanted) input_ = Input::kParsing;
   }
   if (wanted) {
     env_->metrics.MessageReceived(Method::kDetectStream);
@@ -67,11 +131,10 @@ void StreamCall::OnRead(bool ok) {
     }
   }
   std::unique_lock<std::mutex> lock(mutex_);
-  reading_ = false;
-  parsing_ = false;
+  input_ = Input::kNone;
   read_buffer_.Clear();
   Advance();
-  Drop(std::move(lock));
+  Unref(std::move(lock));
 }
 
 absl::Status StreamCall::ReadOptions() {
@@ -139,7 +202,7 @@ std::unique_ptr<Frame> StreamCall::ParseFrame() {
 
 void StreamCall::OnFrameAdmitted(FrameJob*) {
   std::lock_guard<std::mutex> lock(mutex_);
-  waiting_ = false;
+  waiting_for_room_ = false;
   Advance();
 }
 
@@ -148,40 +211,42 @@ void StreamCall::OnFrameDone(FrameJob* job, const Features& features) {
   if (frame->status.ok() && !frame->cancelled) frame->PackStreamReply(features);
   frame->ReleaseMessage();
   std::unique_lock<std::mutex> lock(mutex_);
-  frame->done = true;
+  frame->in_session.done = true;
   Advance();
-  Drop(std::move(lock));
+  Unref(std::move(lock));
 }
 
 void StreamCall::OnWritten(bool ok) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    writing_ = false;
+    writing_reply_ = false;
+    active_at_ = MonotonicNs();
     if (ok) {
       env_->metrics.MessageSent(Method::kDetectStream);
       ReleaseFirst();
     }
   }
-  ok ? AdmitHeld() : Break();
+  ok ? AdmitHeld() : Break(absl::CancelledError("the client has gone"));
   std::unique_lock<std::mutex> lock(mutex_);
   Advance();
-  Drop(std::move(lock));
+  Unref(std::move(lock));
 }
 
-void StreamCall::OnFinished(bool) { Drop(std::unique_lock<std::mutex>(mutex_)); }
+void StreamCall::OnFinished(bool) { Unref(std::unique_lock<std::mutex>(mutex_)); }
 
 void StreamCall::OnEnded(bool) {
-  if (context_.IsCancelled()) Break();
+  if (context_.IsCancelled()) Break(absl::CancelledError("the client has gone"));
   std::unique_lock<std::mutex> lock(mutex_);
   Advance();
-  Drop(std::move(lock));
+  Unref(std::move(lock));
 }
 
-void StreamCall::Break() {
+void StreamCall::Break(const absl::Status& why) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    broken_ = true;
-    End(absl::CancelledError("the client has gone"));
+    if (phase_ == Phase::kFinishing) return;  // then nothing is unanswered
+    if (phase_ != Phase::kBroken) end_ = why;
+    phase_ = Phase::kBroken;
     session_.CancelAll();
     if (session_.held() != nullptr) {
       session_.Drop(session_.held(), DropReason::kNone, absl::CancelledError("the client has gone"));
@@ -196,37 +261,42 @@ void StreamCall::Break() {
 }
 
 void StreamCall::End(const absl::Status& status) {
-  if (!end_.has_value()) end_ = status;
+  if (phase_ != Phase::kOpen) return;
+  phase_ = Phase::kEnding;
+  end_ = status;
 }
 
 // Starts whatever can start now.
 void StreamCall::Advance() {
-  if (broken_) {
-    while (!writing_ && session_.NextReply() != nullptr) {
+  if (alarm_set_ && phase_ == Phase::kBroken) alarm_.Cancel();
+  if (phase_ == Phase::kBroken) {
+    while (!writing_reply_ && session_.NextReply() != nullptr) {
       env_->metrics.FrameFailed(absl::StatusCode::kCancelled, MonotonicNs() - session_.NextReply()->times.received_at);
       ReleaseFirst();
     }
     return;
   }
-  if (auto* const frame = static_cast<Frame*>(session_.NextReply()); frame != nullptr && !writing_) {
+  if (auto* const frame = static_cast<Frame*>(session_.NextReply()); frame != nullptr && !writing_reply_) {
     if (!frame->status.ok()) {
       frame->stream_response.set_frame_id(frame->stream_request.frame.frame_id);
       ToProto(*frame, frame->stream_response.mutable_status());
       frame->reply = ToSlice(frame->stream_response);
     }
-    writing_ = true;
+    writing_reply_ = true;
+    active_at_ = MonotonicNs();
     ++references_;
     stream_.Write(frame->FinishReply<v1::DetectStreamResponse>(&env_->metrics), &written_);
   }
-  if (!reading_ && !waiting_ && !end_.has_value() && !session_.full()) {
-    reading_ = true;
+  if (phase_ == Phase::kOpen && input_ == Input::kNone && !waiting_for_room_ && !session_.full()) {
+    input_ = Input::kReading;
     ++references_;
     stream_.Read(&read_buffer_, &read_);
   }
-  if (end_.has_value() && !finishing_ && !parsing_ && session_.empty()) {
-    finishing_ = true;
+  if (phase_ == Phase::kEnding && input_ != Input::kParsing && session_.empty()) {
+    phase_ = Phase::kFinishing;
+    if (alarm_set_) alarm_.Cancel();
     ++references_;
-    stream_.Finish(ToGrpc(*end_), &finished_);
+    stream_.Finish(ToGrpc(end_), &finished_);
   }
 }
 
@@ -238,13 +308,13 @@ void StreamCall::ReleaseFirst() {
   service_->frames()->Return(std::move(frame));
 }
 
-void StreamCall::Drop(std::unique_lock<std::mutex> lock) {
+void StreamCall::Unref(std::unique_lock<std::mutex> lock) {
   if (--references_ > 0) return;
-  env_->metrics.SessionsAre(--env_->sessions);
-  const absl::Status status = broken_ && !finishing_ ? absl::CancelledError("the client has gone") : *end_;
+  place_.GiveBack();
+  env_->metrics.SessionsAre(env_->sessions.open());
   const int64_t duration_ns = MonotonicNs() - arrived_at_;
-  env_->metrics.CallEnded(Method::kDetectStream, status.code(), duration_ns);
-  trace_.End("DetectStream", status, duration_ns);
+  env_->metrics.CallEnded(Method::kDetectStream, end_.code(), duration_ns);
+  trace_.End("DetectStream", end_, duration_ns);
   lock.unlock();
   service_->Unregister(this);
   delete this;

@@ -2,12 +2,12 @@
 #ifndef GLINT_SERVER_RPC_STREAM_CALL_H_
 #define GLINT_SERVER_RPC_STREAM_CALL_H_
 
+#include <grpcpp/alarm.h>
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/async_stream.h>
 
 #include <memory>
 #include <mutex>
-#include <optional>
 
 #include "absl/status/status.h"
 #include "server/rpc/call.h"
@@ -21,6 +21,9 @@ namespace glint {
 // Flow control, under OverloadPolicy::kBlock: no message is read while max_in_flight frames are unanswered or one waits
 // for room in the queue, so gRPC's and then the client's buffers fill, and the client blocks. Under the other policies
 // reading goes on, and frames are dropped, until the client takes no replies (see Session).
+//
+// A client that is silent for too long loses its place (ServerOptions::stream_..._timeout). One alarm watches over
+// that: when it goes off, it is set anew for the time when the silence will have been too long, or the stream ends.
 class StreamCall final : public Call, public FrameSink {
  public:
   // Waits for the next such call on `queue`.
@@ -36,6 +39,7 @@ class StreamCall final : public Call, public FrameSink {
   void OnArrived(bool ok);
   void OnRead(bool ok);
   void OnWritten(bool ok);
+  void OnAlarm(bool ok);  // not ok: cancelled
   void OnFinished(bool ok);
   void OnEnded(bool ok);  // AsyncNotifyWhenDone: the client has gone, or has its status
 
@@ -43,7 +47,7 @@ class StreamCall final : public Call, public FrameSink {
   absl::Status ReadOptions();
   void ReadFrame();
   std::unique_ptr<Frame> ParseFrame();  // null: the stream has to end
-  void Break();
+  void Break(const absl::Status& why);
   void Admit(std::unique_ptr<Frame> frame);
   void AdmitByPolicy(Frame* frame);
   void AdmitOrWait(Frame* frame);
@@ -53,11 +57,29 @@ class StreamCall final : public Call, public FrameSink {
   void PushNewest(Frame* frame, int displace, bool must_displace);
 
   // With mutex_.
+  absl::Status Enter(bool welcome);
   void End(const absl::Status& status);
+  void SetAlarm(int64_t at);
+  int64_t SilentUntil(int64_t now) const;
   void Advance();
   void ReleaseFirst();
   void Supersede(FrameJob* job);
-  void Drop(std::unique_lock<std::mutex> lock);  // a reference
+  // Gives one reference back, and the call goes with the last.
+  void Unref(std::unique_lock<std::mutex> lock);
+
+  // The stream as a whole. It only goes on, to the right or from any state but kFinishing to kBroken.
+  enum class Phase {
+    kOpen,       // frames are read
+    kEnding,     // no more frames; those that were taken are answered
+    kFinishing,  // all are, and Finish() has been called
+    kBroken,     // nothing reaches the client any more
+  };
+  // What becomes of messages. One at a time is read.
+  enum class Input {
+    kNone,
+    kReading,  // a Read is outstanding, or its message was not wanted
+    kParsing,  // its message is being parsed: another frame may come
+  };
 
   Service* const service_;
   ServerEnv* const env_;
@@ -65,12 +87,15 @@ class StreamCall final : public Call, public FrameSink {
   grpc::ServerContext context_;
   grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer> stream_;
   grpc::ByteBuffer read_buffer_;
-  MethodTag<StreamCall> arrived_{this, &StreamCall::OnArrived};
+  ArrivalTag<StreamCall> arrived_{this, &StreamCall::OnArrived, service_};
   MethodTag<StreamCall> read_{this, &StreamCall::OnRead};
   MethodTag<StreamCall> written_{this, &StreamCall::OnWritten};
+  MethodTag<StreamCall> alarmed_{this, &StreamCall::OnAlarm};
   MethodTag<StreamCall> finished_{this, &StreamCall::OnFinished};
   MethodTag<StreamCall> ended_{this, &StreamCall::OnEnded};
+  grpc::Alarm alarm_;
   FrameFlow flow_;
+  SessionPlace place_;
   int64_t arrived_at_ = 0;
   bool local_ = false;  // the client came through a unix socket
 
@@ -78,13 +103,13 @@ class StreamCall final : public Call, public FrameSink {
   Session session_;
   CallTrace trace_;
   int references_ = 0;
-  bool reading_ = false;             // a Read is outstanding, or its message is being parsed
-  bool parsing_ = false;             // its message is being parsed: another frame may come
-  bool waiting_ = false;             // the last frame waits for room in the queue
-  bool writing_ = false;             // the reply of the session's first frame is being written
-  bool finishing_ = false;           // Finish has been called
-  bool broken_ = false;              // nothing reaches the client any more
-  std::optional<absl::Status> end_;  // set: no more frames; this is what the stream will end with
+  Phase phase_ = Phase::kOpen;
+  absl::Status end_;  // what the stream will end with; once it is not kOpen
+  Input input_ = Input::kNone;
+  bool waiting_for_room_ = false;  // the last frame, for some in the queue: no message is read meanwhile
+  bool writing_reply_ = false;     // that of the session's first frame
+  bool alarm_set_ = false;
+  int64_t active_at_ = 0;  // when a message came, or a reply began or ended to be written
 };
 
 }  // namespace glint

@@ -5,6 +5,8 @@
 
 #include <grpcpp/server_builder.h>
 
+#include "server/connection_options.h"
+
 namespace glint {
 
 // Each thread that waits for calls is woken by their sockets itself (poll). By default one thread of the process waits
@@ -12,8 +14,8 @@ namespace glint {
 // woken for each message. GRPC_POLL_STRATEGY, if set, stays. Before gRPC is used and other threads run.
 void ChoosePolling();
 
-// Ports are not shared with another process, keepalive in both directions, and the limit for messages, in and out.
-void ConfigureTransport(int max_message_bytes, grpc::ServerBuilder* builder);
+// Ports are not shared with another process, what `connections` says, and the limit for messages, in and out.
+void ConfigureTransport(int max_message_bytes, grpc::ServerBuilder* builder, const ConnectionOptions& connections = {});
 
 // How many completion queues to have, with a thread each.
 unsigned CompletionThreads();

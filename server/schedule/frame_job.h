@@ -11,6 +11,7 @@
 #include "features/options.h"
 #include "features/types.h"
 #include "proto/terms.h"
+#include "server/clock.h"
 #include "server/decode/decode.h"
 #include "server/decode/pieces.h"
 
@@ -62,10 +63,9 @@ class FrameSink {
   virtual void OnFrameDone(FrameJob* job, const Features& features) = 0;
 };
 
-struct FrameJob {
+// What the submitter asks for. Lanes and the queue only read it.
+struct FrameRequest {
   FrameSink* sink = nullptr;
-
-  // In.
   DetectorOptions options;  // valid
   ImageSource image;
   ImageSource mask;                   // or
@@ -74,10 +74,12 @@ struct FrameJob {
   int64_t pixels = 0;         // of the image; of an encoded one a guess, until it has been decoded
   int64_t bytes = 0;          // of the message that holds the pixels: what the job keeps from being freed
   int64_t expires_at_ns = 0;  // MonotonicNs() from which on no lane need begin; 0: never
-  // Set by the submitter at any time: a lane that has not begun returns the job as CANCELLED.
-  std::atomic<bool> cancelled{false};
 
-  // Out.
+  bool Expired(int64_t now) const { return expires_at_ns != 0 && now >= expires_at_ns; }
+};
+
+// What became of it. Written by whoever has the job: the submitter until it is pushed, the queue, its lane.
+struct FrameResult {
   absl::Status status;
   DropReason drop = DropReason::kNone;  // else `status` is not OK
   int64_t retry_after_ns = 0;           // of kRejected: when trying again makes sense
@@ -86,20 +88,25 @@ struct FrameJob {
   int64_t copied_bytes = 0;  // of raw pixels, read from where they came in and written to where a lane needs them
   int lane = 0;
   const std::string* device = nullptr;  // the lane's; null if no lane has run this job
-
-  // The submitter's.
-  bool done = false;  // OnFrameDone() has been, or the job never went to a lane
-  bool live = false;  // see Session
-
-  // FrameQueue's.
-  FrameFlow* flow = nullptr;
-  FrameJob* next = nullptr;
-  int64_t cost = 0;  // pixels that its flow was charged
-
-  bool Expired(int64_t now) const { return expires_at_ns != 0 && now >= expires_at_ns; }
 };
 
-int64_t MonotonicNs();
+struct FrameJob : FrameRequest, FrameResult {
+  // Set by the submitter at any time: a lane that has not begun returns the job as CANCELLED.
+  std::atomic<bool> cancelled{false};
+
+  // Session's.
+  struct {
+    bool done = false;  // OnFrameDone() has been, or the job never went to a lane
+    bool live = false;
+  } in_session;
+
+  // FrameQueue's.
+  struct {
+    FrameFlow* flow = nullptr;
+    FrameJob* next = nullptr;
+    int64_t cost = 0;  // pixels that its flow was charged
+  } in_queue;
+};
 
 // Pixels that a frame's stream is charged with before its picture has been decoded: files have about a bit per pixel.
 inline int64_t ExpectedPixels(const ImageSource& image, const Region& region, int64_t message_bytes) {

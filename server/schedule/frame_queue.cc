@@ -1,7 +1,5 @@
 #include "server/schedule/frame_queue.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <chrono>
 
@@ -16,31 +14,31 @@ int64_t CostOf(const FrameJob& job, int64_t now) {
   return std::max(job.pixels, FrameQueue::kQuantumPixels);
 }
 
-}  // namespace
-
-int64_t MonotonicNs() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
+void MoveJobsOf(const FrameFlow& flow, FrameList* from, FrameList* to) {
+  FrameList others;
+  while (FrameJob* job = from->PopFront()) (job->in_queue.flow == &flow ? *to : others).PushBack(job);
+  *from = others;
 }
 
+}  // namespace
+
 void FrameList::PushBack(FrameJob* job) {
-  job->next = nullptr;
-  (head_ == nullptr ? head_ : tail_->next) = job;
+  job->in_queue.next = nullptr;
+  (head_ == nullptr ? head_ : tail_->in_queue.next) = job;
   tail_ = job;
 }
 
 FrameJob* FrameList::PopFront() {
   FrameJob* job = head_;
-  if (job != nullptr) head_ = job->next;
+  if (job != nullptr) head_ = job->in_queue.next;
   return job;
 }
 
 bool FrameList::Remove(FrameJob* job) {
   FrameJob* before = nullptr;
-  for (FrameJob* at = head_; at != nullptr; before = at, at = at->next) {
+  for (FrameJob* at = head_; at != nullptr; before = at, at = at->in_queue.next) {
     if (at != job) continue;
-    (before == nullptr ? head_ : before->next) = job->next;
+    (before == nullptr ? head_ : before->in_queue.next) = job->in_queue.next;
     if (tail_ == job) tail_ = before;
     return true;
   }
@@ -48,22 +46,22 @@ bool FrameList::Remove(FrameJob* job) {
 }
 
 void FrameList::Replace(FrameJob* old, FrameJob* job) {
-  job->next = old->next;
+  job->in_queue.next = old->in_queue.next;
   if (tail_ == old) tail_ = job;
   FrameJob** link = &head_;
-  while (*link != old) link = &(*link)->next;
+  while (*link != old) link = &(*link)->in_queue.next;
   *link = job;
 }
 
 // ---- Pushing.
 
 FrameQueue::Admission FrameQueue::Push(FrameFlow* flow, FrameJob* job, WhenFull when_full) {
-  job->flow = flow;
+  job->in_queue.flow = flow;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (closed_) return Admission::kClosed;
     job->queue_depth = size_;
-    if (!Fits(*job)) {
+    if (!flow->urgent_ && !MayEnter(*job)) {
       if (when_full == WhenFull::kReject) return Admission::kRejected;
       waiting_.PushBack(job);
       return Admission::kWaiting;
@@ -76,24 +74,29 @@ FrameQueue::Admission FrameQueue::Push(FrameFlow* flow, FrameJob* job, WhenFull 
 
 FrameQueue::Admission FrameQueue::PushNewest(FrameFlow* flow, FrameJob* job, int displace, bool must_displace,
                                              FrameList* displaced) {
-  job->flow = flow;
+  job->in_queue.flow = flow;
   std::unique_lock<std::mutex> lock(mutex_);
   if (closed_) return Admission::kClosed;
   FrameJob* outside = waiting_.front();
-  while (outside != nullptr && outside->flow != flow) outside = outside->next;
+  while (outside != nullptr && outside->in_queue.flow != flow) outside = outside->in_queue.next;
   if (must_displace && outside == nullptr && flow->jobs_.empty()) return Admission::kRejected;
 
   job->queue_depth = size_;
   // The flow stays in the ring meanwhile, so that it keeps its turn however often its frames are replaced.
-  for (; displace > 0 && !flow->jobs_.empty(); --displace) displaced->PushBack(TakeFirst(flow));
+  int64_t own_bytes = 0;
+  const auto displace_first = [&] {
+    own_bytes += flow->jobs_.front()->bytes;
+    displaced->PushBack(TakeFirst(flow));
+  };
+  for (; displace > 0 && !flow->jobs_.empty(); --displace) displace_first();
   Admission admission = Admission::kQueued;
   if (outside != nullptr) {
     waiting_.Replace(outside, job);
     displaced->PushBack(outside);
     admission = Admission::kWaiting;
   } else {
-    while (!Fits(*job) && !flow->jobs_.empty()) displaced->PushBack(TakeFirst(flow));
-    if (Fits(*job)) {
+    while (!MayEnter(*job, own_bytes) && !flow->jobs_.empty()) displace_first();
+    if (MayEnter(*job, own_bytes)) {
       Add(job);
       not_empty_.notify_one();
     } else {
@@ -125,10 +128,11 @@ void FrameQueue::AdmitWaiting(std::unique_lock<std::mutex>* lock) {
 void FrameQueue::Add(FrameJob* job) {
   ++size_;
   bytes_ += job->bytes;
+  if (job->in_queue.flow->urgent_) return urgent_.PushBack(job);
   const int64_t now = MonotonicNs();
   if (const int64_t cost = CostOf(*job, now); cost > 0) recent_.Add(cost, now);
-  Link(job->flow);
-  job->flow->jobs_.PushBack(job);
+  Link(job->in_queue.flow);
+  job->in_queue.flow->jobs_.PushBack(job);
 }
 
 void FrameQueue::Link(FrameFlow* flow) {
@@ -149,7 +153,7 @@ FrameJob* FrameQueue::Pop(const std::atomic<bool>* stop) {
   ++idle_;
   FrameJob* job = nullptr;
   while (stop == nullptr || !*stop) {
-    if (ring_tail_ != nullptr && (job = TryPop()) != nullptr) break;
+    if ((job = TryPop()) != nullptr) break;
     if (ring_tail_ != nullptr) {
       // What waits is kept from this lane, which may be over before anything else happens.
       not_empty_.wait_for(lock, std::chrono::nanoseconds(RecentCosts::kWindowNs / 4));
@@ -166,12 +170,17 @@ FrameJob* FrameQueue::Pop(const std::atomic<bool>* stop) {
 }
 
 FrameJob* FrameQueue::TryPop() {
+  if (FrameJob* const job = urgent_.PopFront()) {
+    --size_;
+    return job;
+  }
+  if (ring_tail_ == nullptr) return nullptr;
   const int64_t now = MonotonicNs();
   FrameFlow* const flow = NextFlow(now);
   if (flow == nullptr) return nullptr;
   FrameJob* const job = flow->jobs_.PopFront();
-  job->cost = CostOf(*job, now);
-  flow->credit_ -= job->cost;
+  job->in_queue.cost = CostOf(*job, now);
+  flow->credit_ -= job->in_queue.cost;
   --size_;
   UnlinkIfEmpty(flow);
   return job;
@@ -213,7 +222,7 @@ bool FrameQueue::MayStart(int64_t cost, int64_t now) {
 
 void FrameQueue::CorrectPixels(const FrameJob& job, int64_t pixels) {
   std::lock_guard<std::mutex> lock(mutex_);
-  job.flow->credit_ -= std::max(pixels, kQuantumPixels) - job.cost;
+  job.in_queue.flow->credit_ -= std::max(pixels, kQuantumPixels) - job.in_queue.cost;
 }
 
 void FrameQueue::Release(int64_t bytes, int64_t lane_ns) {
@@ -252,20 +261,20 @@ void FrameQueue::Took(const FrameJob& job) {
 FrameList FrameQueue::Remove(FrameFlow* flow) {
   std::unique_lock<std::mutex> lock(mutex_);
   FrameList removed;
-  while (!flow->jobs_.empty()) removed.PushBack(TakeFirst(flow));
+  while (!flow->jobs_.empty()) removed.PushBack(flow->jobs_.PopFront());
   UnlinkIfEmpty(flow);
-  FrameList others;
-  while (FrameJob* job = waiting_.PopFront()) (job->flow == flow ? removed : others).PushBack(job);
-  waiting_ = others;
+  MoveJobsOf(*flow, &urgent_, &removed);
+  for (FrameJob* job = removed.front(); job != nullptr; job = job->in_queue.next) Took(*job);
+  MoveJobsOf(*flow, &waiting_, &removed);
   AdmitWaiting(&lock);
   return removed;
 }
 
 bool FrameQueue::Remove(FrameJob* job) {
   std::unique_lock<std::mutex> lock(mutex_);
-  FrameFlow* const flow = job->flow;
+  FrameFlow* const flow = job->in_queue.flow;
   if (flow == nullptr) return false;
-  if (flow->jobs_.Remove(job)) {
+  if (flow->jobs_.Remove(job) || urgent_.Remove(job)) {
     Took(*job);
     UnlinkIfEmpty(flow);
   } else if (!waiting_.Remove(job)) {

@@ -7,6 +7,8 @@
 //
 // Lanes finish what they have begun, so fairness alone would let a small frame find all lanes busy with large ones. So
 // the last idle lane is kept from frames that are much larger than frames which kept coming during the past second.
+//
+// Room goes to whoever came first: while a frame waits for some, none that came later is let in, however small.
 #ifndef GLINT_SERVER_SCHEDULE_FRAME_QUEUE_H_
 #define GLINT_SERVER_SCHEDULE_FRAME_QUEUE_H_
 
@@ -42,6 +44,9 @@ class FrameList {
 class FrameFlow {
  public:
   FrameFlow() = default;
+  // Before the first Push(): frames of this flow always have room, and go before those of all other flows. For the
+  // server's own; the flow sees to it that they are few and small.
+  void MakeUrgent() { urgent_ = true; }
   FrameFlow(const FrameFlow&) = delete;
   FrameFlow& operator=(const FrameFlow&) = delete;
 
@@ -51,6 +56,7 @@ class FrameFlow {
   FrameFlow* next_ = nullptr;  // in the ring of flows that have jobs; null outside it
   int64_t credit_ = 0;         // pixels
   bool in_turn_ = false;       // has been credited and is the ring's head
+  bool urgent_ = false;        // then the ring never has it
 };
 
 // Thread-safe. Allocates nothing. OnFrameAdmitted() is called without a lock held, from any function but size().
@@ -84,7 +90,7 @@ class FrameQueue {
 
   // For flows whose newest frame matters most. First takes back the `displace` oldest of the flow's jobs that no lane
   // has popped, and when there is no room, more of them. One that waits outside the queue gives `job` its place there.
-  // kRejected, with nothing changed, if `must_displace` and there is none to take back.
+  // kRejected, with nothing changed, if `must_displace` and there is none to take back. Not for urgent flows.
   Admission PushNewest(FrameFlow* flow, FrameJob* job, int displace, bool must_displace, FrameList* displaced);
 
   // The next frame in turn; blocks while there is none. A frame that was cancelled or has expired costs nothing. Null
@@ -116,6 +122,11 @@ class FrameQueue {
  private:
   // These hold mutex_.
   bool Fits(const FrameJob& job) const { return size_ < limits_.frames && bytes_ <= limits_.bytes - job.bytes; }
+  // Fits, and takes no room that a frame which waits for some could have: `own_bytes` are those of one or more frames
+  // of its flow that have made room for it.
+  bool MayEnter(const FrameJob& job, int64_t own_bytes = 0) const {
+    return Fits(job) && (waiting_.empty() || (own_bytes > 0 && job.bytes <= own_bytes));
+  }
   void Add(FrameJob* job);
   FrameJob* TakeFirst(FrameFlow* flow);
   void Took(const FrameJob& job);
@@ -130,6 +141,7 @@ class FrameQueue {
   mutable std::mutex mutex_;
   std::condition_variable not_empty_;
   FrameFlow* ring_tail_ = nullptr;  // circular list; its head is ring_tail_->next_
+  FrameList urgent_;                // of urgent flows; not in the ring
   FrameList waiting_;               // without room
   int size_ = 0;                    // jobs of all flows, and those that are being admitted
   int64_t bytes_ = 0;               // of these and of those on lanes

@@ -147,7 +147,7 @@ void LaneThreads::Main(int index) {
   }
   bool stays = !lost.ok() && Lose(device, lost);
   while (FrameJob* job = lost.ok() || stays ? queue_->Pop(stays ? nullptr : &device->lost) : nullptr) {
-    events_.busy(true);
+    events_.busy(index, true);
     job->lane = index;
     job->device = &lane->device();
     const int64_t bytes = job->bytes;
@@ -162,7 +162,7 @@ void LaneThreads::Main(int index) {
     events_.done(*job);
     job->sink->OnFrameDone(job, scratch.features);  // and frees its message
     queue_->Release(bytes, MonotonicNs() - begun_at);
-    events_.busy(false);
+    events_.busy(index, false);
     if (absl::Status fatal = lane->fatal(); !fatal.ok() && lost.ok()) {
       lost = absl::Status(fatal.code(), absl::StrCat("lane ", index, " on ", lane->device(),
                                                      ": the device is lost: ", fatal.message()));

@@ -24,9 +24,9 @@ class LaneThreads {
  public:
   // Called on lanes' threads.
   struct Events {
-    std::function<void()> warm;                 // this lane's warm-up frame has passed
-    std::function<void(bool)> busy;             // a lane has begun (true) or ended a frame
-    std::function<void(const FrameJob&)> done;  // a lane has ended this frame, which is not handed back yet
+    std::function<void()> warm;                     // this lane's warm-up frame has passed
+    std::function<void(int lane, bool busy)> busy;  // the lane has begun (true) or ended a frame
+    std::function<void(const FrameJob&)> done;      // a lane has ended this frame, which is not handed back yet
     std::function<void(const std::string& device, bool warm)> left;  // a lane of it has; `warm` has been called
     // A device is lost, or its warm-up failed; after that its lanes leave. `last`: no other is left.
     std::function<void(const absl::Status&, bool last)> lost;

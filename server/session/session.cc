@@ -13,36 +13,36 @@ void Session::Configure(const SessionOptions& options, std::unique_ptr<StreamMas
 }
 
 void Session::Add(FrameJob* job, bool done) {
-  job->done = done;
-  job->live = !done;
+  job->in_session.done = done;
+  job->in_session.live = !done;
   window_[(first_ + count_) % window_.size()] = job;
   ++count_;
-  if (job->live) ++live_;
+  if (job->in_session.live) ++live_;
 }
 
 void Session::Hold(FrameJob* job) {
   held_ = job;
-  job->live = false;
+  job->in_session.live = false;
   --live_;
 }
 
 FrameJob* Session::TakeHeld() {
   if (held_ == nullptr || live_ >= options_.max_in_flight) return nullptr;
-  held_->live = true;
+  held_->in_session.live = true;
   ++live_;
   return std::exchange(held_, nullptr);
 }
 
 void Session::Drop(FrameJob* job, DropReason reason, absl::Status status) {
   if (held_ == job) held_ = nullptr;
-  if (std::exchange(job->live, false)) --live_;
+  if (std::exchange(job->in_session.live, false)) --live_;
   job->drop = reason;
   job->status = std::move(status);
-  job->done = true;
+  job->in_session.done = true;
 }
 
 void Session::PopFront() {
-  if (std::exchange(window_[first_]->live, false)) --live_;
+  if (std::exchange(window_[first_]->in_session.live, false)) --live_;
   first_ = (first_ + 1) % window_.size();
   --count_;
 }

@@ -56,7 +56,7 @@ class Session {
   void Drop(FrameJob* job, DropReason reason, absl::Status status);
 
   // The oldest frame if it is done, that is, whose reply is next; else null.
-  FrameJob* NextReply() const { return count_ > 0 && window_[first_]->done ? window_[first_] : nullptr; }
+  FrameJob* NextReply() const { return count_ > 0 && window_[first_]->in_session.done ? window_[first_] : nullptr; }
   // Forgets the oldest frame.
   void PopFront();
 

@@ -129,6 +129,15 @@ TEST(FlagsTest, BadValuesAreNamed) {
   EXPECT_EQ(ErrorOf({"--drain-timeout=soon"}), "drain-timeout: \"soon\" is not a duration like 10s or 500ms");
   EXPECT_EQ(ErrorOf({"--drain-timeout=-1s"}), "drain-timeout: -1s is not in 0..24h");
   EXPECT_EQ(ErrorOf({"--detect-receive-timeout=0"}), "detect-receive-timeout: 0 is not in 1ms..24h");
+  EXPECT_EQ(ErrorOf({"--max-sessions-per-peer=-1"}), "max-sessions-per-peer: -1 is not in 0..65536");
+  EXPECT_EQ(ErrorOf({"--stream-first-message-timeout=0"}), "stream-first-message-timeout: 0 is not in 1ms..24h");
+  EXPECT_EQ(ErrorOf({"--stream-idle-timeout=25h"}), "stream-idle-timeout: 25h is not in 1ms..24h");
+  EXPECT_EQ(ErrorOf({"--connection-idle-timeout=999ms"}), "connection-idle-timeout: 999ms is not in 1s..24h, or inf");
+  EXPECT_EQ(ErrorOf({"--connection-max-age=-inf"}), "connection-max-age: -inf is not in 1s..24h, or inf");
+  EXPECT_EQ(ErrorOf({"--connection-age-grace=0"}), "connection-age-grace: 0 is not in 1s..24h, or inf");
+  EXPECT_EQ(ErrorOf({"--keepalive-time=inf"}), "keepalive-time: inf is not in 1s..24h");
+  EXPECT_EQ(ErrorOf({"--keepalive-timeout=10ms"}), "keepalive-timeout: 10ms is not in 1s..24h");
+  EXPECT_EQ(ErrorOf({"--lane-timeout=0"}), "lane-timeout: 0 is not in 1ms..24h");
   EXPECT_EQ(ErrorOf({"--listen=50051"}), "listen: \"50051\" is not HOST:PORT with a port in 0..65535");
   EXPECT_EQ(ErrorOf({"--listen=localhost:http"}),
             "listen: \"localhost:http\" is not HOST:PORT with a port in 0..65535");
@@ -149,6 +158,23 @@ TEST(FlagsTest, BadValuesAreNamed) {
   EXPECT_EQ(ErrorOf({"--flagfile=" + file.path()}), file.path() + ": lanes: \"x\" is not a whole number in range");
 }
 
+TEST(FlagsTest, LimitsOfSilence) {
+  const auto parsed = Parse({"--max-sessions-per-peer=7", "--stream-first-message-timeout=2s", "--stream-idle-timeout=1m",
+                             "--connection-idle-timeout=inf", "--connection-max-age=1h", "--connection-age-grace=5m",
+                             "--keepalive-time=20s", "--keepalive-timeout=5s", "--lane-timeout=2m"});
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  const ServerOptions& o = parsed->options;
+  EXPECT_EQ(o.max_sessions_per_peer, 7);
+  EXPECT_EQ(o.stream_first_message_timeout, absl::Seconds(2));
+  EXPECT_EQ(o.stream_idle_timeout, absl::Minutes(1));
+  EXPECT_EQ(o.connections.idle_timeout, absl::InfiniteDuration());
+  EXPECT_EQ(o.connections.max_age, absl::Hours(1));
+  EXPECT_EQ(o.connections.age_grace, absl::Minutes(5));
+  EXPECT_EQ(o.connections.keepalive_time, absl::Seconds(20));
+  EXPECT_EQ(o.connections.keepalive_timeout, absl::Seconds(5));
+  EXPECT_EQ(o.lane_timeout, absl::Minutes(2));
+}
+
 TEST(FlagsTest, AFlagFileThatIncludesItselfIsAnError) {
   const FlagFile file("");
   std::ofstream(file.path()) << "flagfile=" << file.path() << "\n";
@@ -160,10 +186,34 @@ TEST(FlagsTest, HelpNamesEveryFlagAndItsDefault) {
   EXPECT_TRUE(Parse({"-h"})->help);
   EXPECT_TRUE(Parse({"--version"})->version);
   const std::string help = FlagsHelp();
-  for (const char* flag :
-       {"listen", "metrics-listen", "backend", "devices", "lanes", "threads-per-lane", "gpu-wait", "queue-capacity",
-        "max-image-pixels", "max-features", "max-message-bytes", "max-pending-bytes", "max-detect-calls",
-        "detect-receive-timeout", "max-sessions", "max-in-flight", "drain-timeout", "log-format", "flagfile"}) {
+  for (const char* flag : {"listen",
+                           "metrics-listen",
+                           "backend",
+                           "devices",
+                           "lanes",
+                           "threads-per-lane",
+                           "gpu-wait",
+                           "queue-capacity",
+                           "max-image-pixels",
+                           "max-features",
+                           "max-message-bytes",
+                           "max-pending-bytes",
+                           "max-detect-calls",
+                           "detect-receive-timeout",
+                           "max-sessions",
+                           "max-sessions-per-peer",
+                           "stream-first-message-timeout",
+                           "stream-idle-timeout",
+                           "connection-idle-timeout",
+                           "connection-max-age",
+                           "connection-age-grace",
+                           "keepalive-time",
+                           "keepalive-timeout",
+                           "lane-timeout",
+                           "max-in-flight",
+                           "drain-timeout",
+                           "log-format",
+                           "flagfile"}) {
     EXPECT_THAT(help, HasSubstr(absl::StrCat("  --", flag, "=")));
   }
   EXPECT_THAT(help, HasSubstr("--drain-timeout=DURATION (10s)"));

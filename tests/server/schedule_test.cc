@@ -185,7 +185,7 @@ TEST_F(FrameQueueTest, GivesFlowsTheSameShareOfPixels) {
   int64_t served[3] = {};
   for (int left[3] = {20, 80, 600}; left[0] > 0 && left[1] > 0 && left[2] > 0;) {
     const FrameJob* const job = queue.Pop();
-    const auto f = static_cast<size_t>(job->flow - flows);
+    const auto f = static_cast<size_t>(job->in_queue.flow - flows);
     served[f] += pixels[f];
     --left[f];
     for (const int64_t other : served) ASSERT_LE(std::abs(served[f] - other), k4K + FrameQueue::kQuantumPixels);
@@ -202,7 +202,7 @@ TEST_F(FrameQueueTest, AFloodOfLargeFramesDelaysASmallOneByOneOfThem) {
     queue.Push(&flood, job, WhenFull::kReject);
   }
   for (int i = 0; i < 10; ++i) {
-    EXPECT_EQ(queue.Pop()->flow, &flood);
+    EXPECT_EQ(queue.Pop()->in_queue.flow, &flood);
     FrameJob* const small = NewJob();
     small->pixels = 640 * 480;
     queue.Push(&camera, small, WhenFull::kReject);
@@ -223,11 +223,11 @@ TEST_F(FrameQueueTest, ChargesWhatAnEncodedFrameTurnedOutToBe) {
     queue.Push(&raw, job, WhenFull::kReject);
   }
   FrameJob* const first = queue.Pop();
-  ASSERT_EQ(first->flow, &encoded);
+  ASSERT_EQ(first->in_queue.flow, &encoded);
   queue.CorrectPixels(*first, 10 * FrameQueue::kQuantumPixels);
-  for (int i = 0; i < 9; ++i) EXPECT_EQ(queue.Pop()->flow, &raw) << i;
-  EXPECT_EQ(queue.Pop()->flow, &raw);
-  EXPECT_EQ(queue.Pop()->flow, &encoded);
+  for (int i = 0; i < 9; ++i) EXPECT_EQ(queue.Pop()->in_queue.flow, &raw) << i;
+  EXPECT_EQ(queue.Pop()->in_queue.flow, &raw);
+  EXPECT_EQ(queue.Pop()->in_queue.flow, &encoded);
   CloseAndPopAll(&queue);
 }
 
@@ -298,6 +298,80 @@ TEST_F(FrameQueueTest, IsBoundedInBytesOfWaitingAndRunningFrames) {
   queue.Release(40, 1000);
   queue.Release(40, 1000);
   EXPECT_EQ(queue.bytes(), 0);
+}
+
+// ---- Room goes to whoever came first.
+
+FrameQueue::Limits Bytes(int64_t bytes) {
+  FrameQueue::Limits limits = Frames(100);
+  limits.bytes = bytes;
+  return limits;
+}
+
+TEST_F(FrameQueueTest, SmallFramesDoNotStarveALargeOne) {
+  FrameQueue queue(Bytes(100));
+  FrameFlow small, large, other;
+  const auto x = NewJobs(8);
+  for (FrameJob* job : x) job->bytes = 40;
+  FrameJob* const big = NewJob();
+  big->bytes = 90;
+  EXPECT_EQ(queue.Push(&small, x[0], WhenFull::kWait), Admission::kQueued);
+  EXPECT_EQ(queue.Push(&large, big, WhenFull::kWait), Admission::kWaiting);
+  // There would be room for it, but not for the one that waits.
+  EXPECT_EQ(queue.Push(&other, x[1], WhenFull::kReject), Admission::kRejected);
+  EXPECT_EQ(queue.Push(&other, x[1], WhenFull::kWait), Admission::kWaiting);
+  EXPECT_EQ(queue.Pop(), x[0]);
+  queue.Release(40, 1);
+  EXPECT_THAT(sink_.admitted, ElementsAre(big));
+  EXPECT_EQ(queue.Pop(), big);
+  EXPECT_THAT(sink_.admitted, ElementsAre(big));
+  queue.Release(90, 1);
+  EXPECT_THAT(sink_.admitted, ElementsAre(big, x[1]));
+  EXPECT_EQ(queue.Push(&small, x[2], WhenFull::kWait), Admission::kQueued);  // nobody waits any more
+  EXPECT_THAT(CloseAndPopAll(&queue), ElementsAre(x[1], x[2]));
+}
+
+TEST_F(FrameQueueTest, ANewestFrameHasTheRoomThatItsFlowMadeAndNoOther) {
+  FrameQueue queue(Bytes(100));
+  FrameFlow live, large, late;
+  const auto x = NewJobs(5);
+  for (FrameJob* job : x) job->bytes = 40;
+  x[2]->bytes = 50;
+  FrameJob* const big = NewJob();
+  big->bytes = 90;
+  FrameList displaced;
+  EXPECT_EQ(queue.PushNewest(&live, x[0], 0, false, &displaced), Admission::kQueued);
+  EXPECT_EQ(queue.Push(&large, big, WhenFull::kWait), Admission::kWaiting);
+  EXPECT_EQ(queue.PushNewest(&live, x[1], 1, false, &displaced), Admission::kQueued);  // in place of x[0]
+  EXPECT_EQ(queue.PushNewest(&late, x[3], 0, false, &displaced), Admission::kWaiting);
+  EXPECT_THAT(Drain(displaced), ElementsAre(x[0]));
+  // A larger one needs more than its flow had.
+  FrameList replaced;
+  EXPECT_EQ(queue.PushNewest(&live, x[2], 1, false, &replaced), Admission::kWaiting);
+  EXPECT_THAT(Drain(replaced), ElementsAre(x[1]));
+  EXPECT_THAT(sink_.admitted, ElementsAre(big));
+  EXPECT_EQ(queue.Pop(), big);
+  queue.Release(90, 1);
+  EXPECT_THAT(sink_.admitted, ElementsAre(big, x[3], x[2]));
+  EXPECT_THAT(CloseAndPopAll(&queue), ElementsAre(x[3], x[2]));
+}
+
+TEST_F(FrameQueueTest, AnUrgentFlowNeitherWaitsForRoomNorForItsTurn) {
+  FrameQueue queue(Frames(1, 2));
+  FrameFlow crowd, urgent;
+  urgent.MakeUrgent();
+  const auto x = NewJobs(2), u = NewJobs(3);
+  EXPECT_EQ(queue.Push(&crowd, x[0], WhenFull::kWait), Admission::kQueued);
+  EXPECT_EQ(queue.Push(&crowd, x[1], WhenFull::kWait), Admission::kWaiting);
+  for (FrameJob* job : u) EXPECT_EQ(queue.Push(&urgent, job, WhenFull::kWait), Admission::kQueued);
+  EXPECT_EQ(queue.size(), 4);
+  EXPECT_EQ(queue.Pop(), u[0]);
+  EXPECT_TRUE(queue.Remove(u[1]));
+  EXPECT_THAT(Drain(queue.Remove(&urgent)), ElementsAre(u[2]));
+  EXPECT_FALSE(queue.Remove(u[2]));
+  EXPECT_EQ(queue.size(), 1);
+  EXPECT_EQ(queue.Pop(), x[0]);
+  EXPECT_EQ(queue.Pop(), x[1]);
 }
 
 class NewestTest : public FrameQueueTest {
@@ -445,18 +519,18 @@ TEST(SessionTest, RepliesInTheOrderOfArrival) {
   EXPECT_TRUE(session.empty());
   for (FrameJob& job : jobs) session.Add(&job);
   EXPECT_TRUE(session.full());
-  jobs[1].done = true;
+  jobs[1].in_session.done = true;
   EXPECT_EQ(session.NextReply(), nullptr);
-  jobs[0].done = true;
+  jobs[0].in_session.done = true;
   EXPECT_EQ(session.NextReply(), &jobs[0]);
   session.PopFront();
   EXPECT_EQ(session.NextReply(), &jobs[1]);
   session.PopFront();
   EXPECT_EQ(session.NextReply(), nullptr);
   // Around the ring, and Add() forgets what a reused job was.
-  jobs[0].done = true;
+  jobs[0].in_session.done = true;
   session.Add(&jobs[0]);
-  jobs[2].done = true;
+  jobs[2].in_session.done = true;
   session.PopFront();
   EXPECT_EQ(session.NextReply(), nullptr);
   session.CancelAll();
@@ -476,7 +550,7 @@ TEST(SessionTest, DroppedAndHeldFramesLeaveRoomForOthers) {
   EXPECT_EQ(session.TakeHeld(), nullptr);  // no room yet
   session.Drop(session.held(), DropReason::kSuperseded, absl::AbortedError("late"));
   EXPECT_EQ(session.held(), nullptr);
-  EXPECT_TRUE(jobs[1].done);
+  EXPECT_TRUE(jobs[1].in_session.done);
   session.Add(&jobs[2]);
   session.Hold(&jobs[2]);
   // Replies that no one takes fill the window in the end.
@@ -486,7 +560,7 @@ TEST(SessionTest, DroppedAndHeldFramesLeaveRoomForOthers) {
     session.Drop(&jobs[i], DropReason::kRejected, absl::ResourceExhaustedError("full"));
   }
   EXPECT_TRUE(session.full());
-  jobs[0].done = true;
+  jobs[0].in_session.done = true;
   ASSERT_EQ(session.NextReply(), &jobs[0]);
   session.PopFront();
   EXPECT_EQ(session.NextReply(), &jobs[1]);
@@ -505,12 +579,12 @@ TEST(SessionTest, FramesThatFailedAtOnceLeaveRoomForHeldOnes) {
   session.Add(&jobs[1]);
   session.Hold(&jobs[1]);
   session.Add(&jobs[2], true);
-  EXPECT_TRUE(jobs[2].done);
-  jobs[0].done = true;
+  EXPECT_TRUE(jobs[2].in_session.done);
+  jobs[0].in_session.done = true;
   session.PopFront();
   EXPECT_EQ(session.NextReply(), nullptr);
   EXPECT_EQ(session.TakeHeld(), &jobs[1]);
-  jobs[1].done = true;
+  jobs[1].in_session.done = true;
   session.PopFront();
   EXPECT_EQ(session.NextReply(), &jobs[2]);
 }
@@ -552,7 +626,7 @@ TEST(LaneThreadsTest, ReportWarmUpsAndKeepGoingAfterErrors) {
     EXPECT_TRUE(last);
     EXPECT_EQ(why.message().find("lane "), 0u) << why;
   };
-  events.busy = [](bool) {};
+  events.busy = [](int, bool) {};
   struct CountingSink : FrameSink {
     void OnFrameAdmitted(FrameJob*) override {}
     void OnFrameDone(FrameJob* job, const Features& features) override {

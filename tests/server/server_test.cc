@@ -345,7 +345,8 @@ TEST(StreamTest, MoreThanMaxSessionsAreRefused) {
   three.Read();
   const grpc::Status refused = three.Finish();
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_EQ(refused.error_message(), "sessions: 3 is over this server's limit of 2 (--max-sessions)");
+  EXPECT_EQ(refused.error_message(),
+            "sessions: 3 is over this server's limit of 2 (--max-sessions); end a stream, or try again later");
   // The others did not notice, and a place that becomes free can be had.
   ASSERT_TRUE(one.Write(FrameMessage(2)));
   EXPECT_EQ(one.Read().frame_id(), 2u);

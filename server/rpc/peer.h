@@ -1,0 +1,22 @@
+// Who a call comes from, as far as shares of the server's places go.
+#ifndef GLINT_SERVER_RPC_PEER_H_
+#define GLINT_SERVER_RPC_PEER_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace glint {
+
+// The peer behind grpc::ServerContext::peer(), without what it can choose at will:
+//  * "ipv4:192.0.2.7:40000" -> "192.0.2.7";
+//  * "ipv6:[2001:db8::7]:40000" (brackets may be percent-encoded) -> "2001:db8::/64", since whoever has one address of
+//  a
+//    network has all of them;
+//  * "unix:..." -> "unix sockets": gRPC does not tell one local user from another;
+//  * anything else is this process itself: "".
+std::string PeerOf(absl::string_view grpc_peer);
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_RPC_PEER_H_

@@ -1,0 +1,65 @@
+#include "server/session/session_limits.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "features/error.h"
+
+namespace glint {
+
+int ShareOfOnePeer(int total) { return std::max(1, total - std::max(1, total / 4)); }
+
+void SessionPlace::GiveBack() {
+  SessionLimits* const limits = std::exchange(limits_, nullptr);
+  if (limits == nullptr) return;
+  std::lock_guard<std::mutex> lock(limits->mutex_);
+  --(reserved_ ? limits->reserved_ : limits->open_);
+  const auto peer = limits->of_peer_.find(peer_);
+  if (peer != limits->of_peer_.end() && --peer->second == 0) limits->of_peer_.erase(peer);
+}
+
+SessionRefusal SessionLimits::Take(const std::string& peer, SessionPlace* place) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (open_ >= total_) return SessionRefusal::kTotal;
+  if (!peer.empty()) {
+    const auto found = of_peer_.find(peer);
+    if (found != of_peer_.end() && found->second >= per_peer_) return SessionRefusal::kPeer;
+    ++of_peer_[peer];
+  }
+  ++open_;
+  place->limits_ = this;
+  place->peer_ = peer;
+  place->reserved_ = false;
+  return SessionRefusal::kNone;
+}
+
+void SessionLimits::TakeReserved(SessionPlace* place) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  ++reserved_;
+  place->limits_ = this;
+  place->peer_.clear();
+  place->reserved_ = true;
+}
+
+absl::Status SessionLimits::ErrorOf(SessionRefusal refusal, const std::string& peer) const {
+  absl::Status error;
+  switch (refusal) {
+    case SessionRefusal::kNone:
+      return absl::OkStatus();
+    case SessionRefusal::kTotal:
+      error = LimitError("sessions", total_ + 1, total_, "--max-sessions");
+      break;
+    case SessionRefusal::kPeer:
+      error = LimitError(absl::StrCat("sessions of ", peer), per_peer_ + 1, per_peer_, "--max-sessions-per-peer");
+      break;
+  }
+  return absl::Status(error.code(), absl::StrCat(error.message(), "; end a stream, or try again later"));
+}
+
+int SessionLimits::open() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return open_ + reserved_;
+}
+
+}  // namespace glint

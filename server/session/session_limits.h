@@ -1,0 +1,72 @@
+// Who may have streams open: so many in all, so many of one peer, and one of the server's own beside them.
+#ifndef GLINT_SERVER_SESSION_SESSION_LIMITS_H_
+#define GLINT_SERVER_SESSION_SESSION_LIMITS_H_
+
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace glint {
+
+enum class SessionRefusal { kNone, kTotal, kPeer };
+inline constexpr int kSessionRefusalCount = 3;
+
+// What one peer may have when nobody says otherwise: three quarters of `total` and at least one, but not the last.
+int ShareOfOnePeer(int total);
+
+class SessionLimits;
+
+// The place that an open stream has; given back when this goes.
+class SessionPlace {
+ public:
+  SessionPlace() = default;
+  ~SessionPlace() { GiveBack(); }
+  SessionPlace(const SessionPlace&) = delete;
+  SessionPlace& operator=(const SessionPlace&) = delete;
+
+  void GiveBack();
+  bool reserved() const { return limits_ != nullptr && reserved_; }
+
+ private:
+  friend class SessionLimits;
+  SessionLimits* limits_ = nullptr;  // null: none
+  std::string peer_;
+  bool reserved_ = false;
+};
+
+// Thread-safe. Must outlive the places.
+class SessionLimits {
+ public:
+  // `per_peer` 0: ShareOfOnePeer(total).
+  SessionLimits(int total, int per_peer) : total_(total), per_peer_(per_peer > 0 ? per_peer : ShareOfOnePeer(total)) {}
+  SessionLimits(const SessionLimits&) = delete;
+  SessionLimits& operator=(const SessionLimits&) = delete;
+
+  // `place` must be empty, and stays so if the stream is refused. An empty `peer` is this process itself, which has no
+  // share to keep to.
+  SessionRefusal Take(const std::string& peer, SessionPlace* place);
+  // Outside all limits, for a stream of the server's own.
+  void TakeReserved(SessionPlace* place);
+
+  // RESOURCE_EXHAUSTED, with the limit and what to do about it.
+  absl::Status ErrorOf(SessionRefusal refusal, const std::string& peer) const;
+
+  // Places that are taken, reserved ones among them.
+  int open() const;
+
+ private:
+  friend class SessionPlace;
+
+  const int total_;
+  const int per_peer_;
+  mutable std::mutex mutex_;
+  int open_ = 0;  // of peers
+  int reserved_ = 0;
+  std::map<std::string, int> of_peer_;  // none with 0
+};
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_SESSION_SESSION_LIMITS_H_

@@ -1,0 +1,115 @@
+// A lane that hangs is told from one that is busy, and health says so.
+#include "server/schedule/lane_watch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "server/canary.h"
+#include "tests/server/harness.h"
+#include "tests/server/http_page.h"
+#include "tests/server/raw_calls.h"
+
+namespace glint::testing {
+namespace {
+
+TEST(LaneProgressTest, FramesThatEndInTimeAreProgressHoweverManyThereAre) {
+  LaneProgress progress(2, /*limit_ns=*/100);
+  int64_t now = 1;
+  for (int frame = 0; frame < 50; ++frame) {
+    progress.Begin(0, now);
+    now += 90;
+    EXPECT_EQ(progress.Check(now).count, 0);
+    progress.End(0);
+  }
+  EXPECT_EQ(progress.Check(now + 1000).count, 0);  // idle
+}
+
+TEST(LaneProgressTest, OneThatTakesLongerIsStuckUntilItEnds) {
+  LaneProgress progress(3, 100);
+  progress.Begin(1, 1000);
+  progress.Begin(2, 1050);
+  EXPECT_EQ(progress.Check(1100).count, 0);
+  EXPECT_EQ(progress.Check(1101).count, 1);
+  const StuckLanes both = progress.Check(1200);
+  EXPECT_EQ(both.count, 2);
+  EXPECT_EQ(both.longest, 1);
+  EXPECT_EQ(both.longest_ns, 200);
+  progress.End(1);
+  EXPECT_EQ(progress.Check(1200).longest, 2);
+  progress.End(2);
+  EXPECT_EQ(progress.Check(9999).longest, -1);
+}
+
+TEST(LaneHealthTest, IsNotServingWhileALaneHangs) {
+  LaneControl control;
+  ServerOptions options = TestOptions();
+  options.lane_timeout = absl::Milliseconds(50);
+  options.lanes.lanes = 2;
+  options.metrics_listen = "127.0.0.1:0";
+  TestServer server(options, &control);
+  ASSERT_TRUE(server->WaitUntilServing(absl::Seconds(10)));
+  const auto stuck = [&] { return Sample(Http(server->metrics_address(), "GET /metrics"), "glint_lanes_stuck"); };
+  EXPECT_EQ(stuck(), 0);
+  control.Hold(true);
+  TestStream stream(server.stub());
+  ASSERT_TRUE(stream.Write(OptionsMessage()));
+  ASSERT_TRUE(stream.Write(FrameMessage(1)));  // one of the two lanes
+  EXPECT_TRUE(Eventually([&] { return !server->serving(); }));
+  EXPECT_EQ(CheckHealth(server.channel()), kNotServing);
+  EXPECT_EQ(server->lane_health().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(std::string(server->lane_health().message()),
+              ::testing::MatchesRegex("lanes: lane [01] has been at one frame for .* \\(--lane-timeout=50ms\\)"));
+  EXPECT_EQ(stuck(), 1);
+  control.Hold(false);
+  EXPECT_EQ(stream.Read().status().code(), 0);
+  EXPECT_TRUE(Eventually([&] { return server->serving(); }));
+  EXPECT_TRUE(server->lane_health().ok());
+  EXPECT_EQ(stuck(), 0);
+}
+
+// Every place taken, every window full, the queue full, callers refused: all of that is load.
+TEST(LaneHealthTest, IsServingUnderFullLoad) {
+  constexpr int kStreams = 8;
+  constexpr uint64_t kFrames = 40;
+  LaneControl control;
+  ServerOptions options = TestOptions();
+  options.queue_capacity = 2;
+  options.max_sessions = kStreams;
+  TestServer server(options, &control);
+  ASSERT_TRUE(server->WaitUntilServing(absl::Seconds(10)));
+  Canary canary(server->InProcessChannel());
+  std::atomic<bool> ended{false};
+  std::vector<std::thread> clients;
+  for (int c = 0; c < kStreams; ++c) {
+    clients.emplace_back([&] {
+      TestStream stream(server.stub());
+      stream.Write(OptionsMessage());
+      for (uint64_t id = 1; id <= kFrames; ++id) stream.Write(FrameMessage(id));
+      for (uint64_t id = 1; id <= kFrames; ++id) EXPECT_EQ(stream.Read().status().code(), 0);
+    });
+  }
+  std::thread pace([&] {
+    while (!ended) {
+      control.Hold(true);
+      absl::SleepFor(absl::Milliseconds(4));
+      control.Hold(false);
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+  });
+  ASSERT_TRUE(Eventually([&] { return server->sessions() == kStreams && server->frames_waiting() == 2; }));
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(canary.Send(absl::Seconds(30)), absl::OkStatus());
+    EXPECT_TRUE(server->serving());
+    EXPECT_EQ(CheckHealth(server.channel()), kServing);
+  }
+  for (std::thread& client : clients) client.join();
+  ended = true;
+  pace.join();
+}
+
+}  // namespace
+}  // namespace glint::testing
