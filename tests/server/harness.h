@@ -40,7 +40,7 @@ inline ServerOptions TestOptions() {
   ServerOptions options;
   options.listen = {"unix:" + UniqueSocketPath()};
   options.metrics_listen = "";
-  options.max_sessions_per_peer = kMaxMaxSessions;  // the clients of a test are one peer
+  options.max_sessions_per_peer = kMaxSessionsCeiling;  // the clients of a test are one peer
   options.lanes.lanes = 1;
   options.lanes.backend = Backend::kCpu;
   options.memory_limit = int64_t{1} << 40;  // the same limits on every machine

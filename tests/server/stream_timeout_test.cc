@@ -107,7 +107,7 @@ TEST(StreamTimeoutTest, WhoTakesNoRepliesLosesItsPlace) {
     LaneControl control;
     ServerOptions options = Options();
     options.listen = {"127.0.0.1:0"};
-    options.max_in_flight = kMaxMaxInFlight;  // the server takes all of them
+    options.max_in_flight = kMaxInFlightCeiling;  // the server takes all of them
     TestServer server(options, &control);
     RawHttp2Call lazy(server->addresses().at(0), kDetectStream);
     ASSERT_TRUE(lazy.Write(OptionsMessage().SerializeAsString(), 1 << 14));
