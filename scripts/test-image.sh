@@ -8,7 +8,8 @@
 # mirror. The base image is kept as localhost/debian:bookworm-slim; buildah keeps the compiled layers.
 set -euo pipefail
 missing=()
-for tool in buildah:buildah mmdebstrap:mmdebstrap ip:iproute2 unshare:util-linux pgrep:procps python3:python3 curl:curl; do
+for tool in buildah:buildah mmdebstrap:mmdebstrap ip:iproute2 unshare:util-linux pgrep:procps python3:python3 \
+  curl:curl; do
   command -v "${tool%%:*}" >/dev/null || missing+=("${tool##*:}")
 done
 [[ ${#missing[@]} -eq 0 ]] || { echo "test-image.sh: install ${missing[*]}" >&2 && exit 1; }

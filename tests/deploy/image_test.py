@@ -132,10 +132,10 @@ def check_shell(found):
 
 
 def check_script():
-    """scripts/test-image.sh names the packages that it lacks, and pipes nothing into a grep that ends early: under pipefail
-    what writes into such a pipe fails."""
-    done = subprocess.run(["/bin/bash", os.path.join(ROOT, "scripts/test-image.sh"), "glint"], env={"PATH": "/nonexistent"},
-                          capture_output=True, text=True)
+    """scripts/test-image.sh names the packages that it lacks, and pipes nothing into a grep that ends early: under
+    pipefail what writes into such a pipe fails."""
+    done = subprocess.run(["/bin/bash", os.path.join(ROOT, "scripts/test-image.sh"), "glint"],
+                          env={"PATH": "/nonexistent"}, capture_output=True, text=True)
     assert done.returncode == 1, done
     for package in ("buildah", "mmdebstrap", "iproute2", "python3", "curl"):
         assert package in done.stderr, f"{package} is not named: {done.stderr}"

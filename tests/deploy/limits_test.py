@@ -55,12 +55,14 @@ def check(name, server, limit, arguments):
     bound = int(fields["memory_bound_mib"]) << 20
     assert bound <= SHARE * limit, f"{name}: a bound of {bound} within a limit of {limit}"
     assert " warning " not in log, f"{name}: {log}"
-    print(f"{name}: {bound >> 20} of {limit >> 20} MiB, {fields['lanes']} lanes, lowered {fields.get('lowered', 'nothing')}")
+    lowered = fields.get("lowered", "nothing")
+    print(f"{name}: {bound >> 20} of {limit >> 20} MiB, {fields['lanes']} lanes, lowered {lowered}")
 
 
 def pod_arguments(overlay):
     arguments = re.findall(r"^\s+- (--\S+)$", read("deploy/kubernetes/base/deployment.yaml"), re.MULTILINE)
-    arguments += re.findall(r"args/-, value: (--[^}]+)}", read(f"deploy/kubernetes/overlays/{overlay}/kustomization.yaml"))
+    overlay_text = read(f"deploy/kubernetes/overlays/{overlay}/kustomization.yaml")
+    arguments += re.findall(r"args/-, value: (--[^}]+)}", overlay_text)
     return [a for a in arguments if not a.startswith(("--listen", "--metrics-listen", "--backend", "--log-format"))]
 
 
