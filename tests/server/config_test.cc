@@ -159,9 +159,10 @@ TEST(FlagsTest, BadValuesAreNamed) {
 }
 
 TEST(FlagsTest, LimitsOfSilence) {
-  const auto parsed = Parse({"--max-sessions-per-peer=7", "--stream-first-message-timeout=2s", "--stream-idle-timeout=1m",
-                             "--connection-idle-timeout=inf", "--connection-max-age=1h", "--connection-age-grace=5m",
-                             "--keepalive-time=20s", "--keepalive-timeout=5s", "--lane-timeout=2m"});
+  const auto parsed =
+      Parse({"--max-sessions-per-peer=7", "--stream-first-message-timeout=2s", "--stream-idle-timeout=1m",
+             "--connection-idle-timeout=inf", "--connection-max-age=1h", "--connection-age-grace=5m",
+             "--keepalive-time=20s", "--keepalive-timeout=5s", "--lane-timeout=2m"});
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   const ServerOptions& o = parsed->options;
   EXPECT_EQ(o.max_sessions_per_peer, 7);

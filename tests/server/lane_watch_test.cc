@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -71,43 +72,49 @@ TEST(LaneHealthTest, IsNotServingWhileALaneHangs) {
   EXPECT_EQ(stuck(), 0);
 }
 
-// Every place taken, every window full, the queue full, callers refused: all of that is load.
+// Every place taken, the queue full and frames before it, for as long as the test looks: all of that is load.
 TEST(LaneHealthTest, IsServingUnderFullLoad) {
   constexpr int kStreams = 8;
-  constexpr uint64_t kFrames = 40;
   LaneControl control;
   ServerOptions options = TestOptions();
   options.queue_capacity = 2;
   options.max_sessions = kStreams;
   TestServer server(options, &control);
   ASSERT_TRUE(server->WaitUntilServing(absl::Seconds(10)));
-  Canary canary(server->InProcessChannel());
   std::atomic<bool> ended{false};
+  control.Hold(true);
   std::vector<std::thread> clients;
   for (int c = 0; c < kStreams; ++c) {
     clients.emplace_back([&] {
       TestStream stream(server.stub());
       stream.Write(OptionsMessage());
-      for (uint64_t id = 1; id <= kFrames; ++id) stream.Write(FrameMessage(id));
-      for (uint64_t id = 1; id <= kFrames; ++id) EXPECT_EQ(stream.Read().status().code(), 0);
+      uint64_t written = 0;
+      for (uint64_t read = 0; written < 4 || read < written;) {
+        if (written < 4 || !ended) stream.Write(FrameMessage(++written));
+        if (written < 4) continue;
+        ASSERT_EQ(stream.Read().frame_id(), ++read);
+      }
     });
   }
+  EXPECT_TRUE(Eventually([&] { return server->sessions() == kStreams && server->frames_waiting() == 2; }));
   std::thread pace([&] {
     while (!ended) {
-      control.Hold(true);
-      absl::SleepFor(absl::Milliseconds(4));
       control.Hold(false);
       absl::SleepFor(absl::Milliseconds(1));
+      control.Hold(true);
+      absl::SleepFor(absl::Milliseconds(4));
     }
+    control.Hold(false);
   });
-  ASSERT_TRUE(Eventually([&] { return server->sessions() == kStreams && server->frames_waiting() == 2; }));
+  Canary canary(server->InProcessChannel());
   for (int i = 0; i < 5; ++i) {
     EXPECT_EQ(canary.Send(absl::Seconds(30)), absl::OkStatus());
     EXPECT_TRUE(server->serving());
     EXPECT_EQ(CheckHealth(server.channel()), kServing);
   }
-  for (std::thread& client : clients) client.join();
+  EXPECT_EQ(server->sessions(), kStreams + 1);
   ended = true;
+  for (std::thread& client : clients) client.join();
   pace.join();
 }
 

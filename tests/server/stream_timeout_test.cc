@@ -41,6 +41,7 @@ TEST(StreamTimeoutTest, SilentStreamsDoNotKeepANewClientOut) {
   LaneControl control;
   ServerOptions options = Options();
   options.max_sessions = kStreams;
+  options.stream_first_message_timeout = options.stream_idle_timeout = absl::Seconds(2);
   TestServer server(options, &control);
   // Half of them never say anything, the others stop after their options.
   const auto channel = Dial(server->addresses().at(0));
@@ -49,14 +50,16 @@ TEST(StreamTimeoutTest, SilentStreamsDoNotKeepANewClientOut) {
     silent.push_back(std::make_unique<RawCall>(channel, kDetectStream));
     if (i % 2 == 1) silent.back()->Write(OptionsMessage().SerializeAsString());
   }
+  ASSERT_TRUE(Eventually([&] { return server->sessions() == kStreams; }));
+  EXPECT_FALSE(CanStream(&server));
   EXPECT_TRUE(Eventually([&] { return CanStream(&server); }));
   for (int i = 0; i < kStreams; ++i) {
     EXPECT_FALSE(silent[static_cast<size_t>(i)]->Read().has_value());
     const grpc::Status status = silent[static_cast<size_t>(i)]->Finish();
     EXPECT_EQ(status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
     EXPECT_EQ(status.error_message(),
-              i % 2 == 1 ? "frame: none received within 300ms (--stream-idle-timeout); open a new stream"
-                         : "options: not received within 300ms (--stream-first-message-timeout); send them first");
+              i % 2 == 1 ? "frame: none received within 2s (--stream-idle-timeout); open a new stream"
+                         : "options: not received within 2s (--stream-first-message-timeout); send them first");
   }
   EXPECT_TRUE(Eventually([&] { return server->calls() == 0; }));
   EXPECT_EQ(TimedOut(&server, "first_message"), kStreams / 2);
