@@ -38,13 +38,6 @@ inline constexpr int kMaxPatchSize = 63;
 inline constexpr int kRbriefBytes = 32;
 inline constexpr int kBfrostBytes = 32;
 
-inline constexpr int kDescriptorUnit = 8;                   // bytes: descriptors to match are multiples of it
-inline constexpr int kMaxDescriptorBytes = 512;             // distances up to 4096 fit 13 bits
-inline constexpr int kMaxMatchDescriptors = (1 << 18) - 1;  // in a set, as for cv::BFMatcher: indices fit 18 bits
-inline constexpr int kMinMatchK = 1;
-inline constexpr int kMaxMatchK = 8;
-inline constexpr float kMaxMatchCoordinate = 1048576.0f;  // pixels, either sign; of positions and radii
-
 }  // namespace glint
 
 #endif  // GLINT_FEATURES_LIMITS_H_

@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "features/limits.h"
+#include "features/match_limits.h"
 #include "features/math.h"
 
 namespace glint {
@@ -104,6 +104,9 @@ struct MatchResult {
 absl::Status ValidateMatchOptions(const MatchOptions& options);
 // The same of sets and conditions; reads all arrays of conditions once. Backends take what passed both.
 absl::Status ValidateMatchInput(const MatchInput& input, const MatchOptions& options);
+
+// Rule 6, for matches with k == 1 that the other rules have left.
+void KeepUsualRotations(const MatchInput& input, MatchResult* matches);
 
 // ---- arithmetic of the rules
 

@@ -71,20 +71,4 @@ MatchResult Match(const MatchInput& input, const MatchOptions& options) {
   return result;
 }
 
-void KeepUsualRotations(const MatchInput& input, MatchResult* matches) {
-  int32_t count[kRotationBins] = {};
-  const auto bin_of = [&](size_t q) {
-    return RotationBin(input.conditions.angle[q], input.keypoints.angle[matches->index[q]]);
-  };
-  for (size_t q = 0; q < matches->index.size(); ++q) {
-    if (matches->index[q] != kNoMatch) ++count[bin_of(q)];
-  }
-  const uint32_t kept = KeptRotationBins(count);
-  for (size_t q = 0; q < matches->index.size(); ++q) {
-    if (matches->index[q] == kNoMatch || (kept >> bin_of(q) & 1) != 0) continue;
-    matches->index[q] = kNoMatch;
-    matches->distance[q] = kNoMatch;
-  }
-}
-
 }  // namespace glint::reference

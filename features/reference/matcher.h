@@ -12,9 +12,6 @@ int HammingDistance(const DescriptorView& a, int i, const DescriptorView& b, int
 // Valid arguments (ValidateMatchOptions, ValidateMatchInput).
 MatchResult Match(const MatchInput& input, const MatchOptions& options);
 
-// Rule 6 alone, on matches with k == 1: drops those whose rotation is not one of the usual ones.
-void KeepUsualRotations(const MatchInput& input, MatchResult* matches);
-
 }  // namespace glint::reference
 
 #endif  // GLINT_FEATURES_REFERENCE_MATCHER_H_
