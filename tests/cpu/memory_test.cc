@@ -2,9 +2,12 @@
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <vector>
 
 #include "cpu/match/matcher.h"
 #include "cpu/pipeline.h"
+#include "cpu/stereo/stereo_matcher.h"
+#include "features/reference/pyramid.h"
 #include "gtest/gtest.h"
 #include "tests/support/descriptors.h"
 #include "tests/support/images.h"
@@ -79,6 +82,28 @@ TEST_P(MemoryTest, MatchingAllocatesNothingAfterWarmUp) {
     }
     if (round == 0) before = allocations;
   }
+  EXPECT_EQ(allocations - before, 0);
+}
+
+TEST_P(MemoryTest, StereoMatchingAllocatesNothingAfterWarmUp) {
+  const Image image = testing::Texture({320, 240}, 4);
+  DetectorOptions orb = testing::OrbOptions();
+  orb.descriptor = Descriptor::kRbrief;
+  Features features;
+  ASSERT_TRUE(cpu::Pipeline().Detect(orb, image, {}, &features, nullptr).ok());
+  StereoInput input;
+  input.plan = PlanPyramid(orb, image.shape());
+  const std::vector<Image> pyramid = reference::BuildPyramid(orb.pyramid, input.plan, image);
+  const std::vector<ImageView> levels(pyramid.begin(), pyramid.end());
+  input.left = input.right = {&features, levels.data()};
+  cpu::StereoMatcher matcher(GetParam());
+  StereoResult result;
+  int before = 0;
+  for (int round = 0; round < 3; ++round) {
+    matcher.Match(input, {}, &result);
+    if (round == 0) before = allocations;
+  }
+  EXPECT_GT(result.matches, 0);
   EXPECT_EQ(allocations - before, 0);
 }
 
