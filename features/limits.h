@@ -1,4 +1,4 @@
-// Every limit a user can meet, in one place. The server can tighten some of them by flags, never widen them.
+// Limits a user can meet (matching: match_limits.h). The server can tighten some of them by flags, never widen them.
 #ifndef GLINT_FEATURES_LIMITS_H_
 #define GLINT_FEATURES_LIMITS_H_
 
