@@ -15,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "bench/detector_bench.h"
 #include "bench/lanes_bench.h"
+#include "bench/match_bench.h"
 #include "bench/rounds.h"
 #include "bench/stage_bench.h"
 #include "features/error.h"
@@ -45,13 +46,17 @@ ABSL_FLAG(std::string, clock, "wall",
 ABSL_FLAG(std::string, peer, "none", "none or opencv: what to time interleaved with Glint");
 ABSL_FLAG(std::vector<std::string>, lane_counts, std::vector<std::string>({"1", "2", "4", "8"}),
           "lanes: how many work at the same time, one measurement each");
+ABSL_FLAG(std::vector<std::string>, sizes, std::vector<std::string>({"2000", "10000"}),
+          "match: descriptors in each of the two sets, one measurement each");
+ABSL_FLAG(int, bytes, 32, "match: bytes of a descriptor");
+ABSL_FLAG(int, k, 1, "match: matches of each query; 1: with cross check");
 ABSL_FLAG(bool, json, false, "print JSON instead of a table");
 
 namespace glint::bench {
 namespace {
 
 constexpr char kUsage[] =
-    "Measures Glint's detectors.\n\n"
+    "Measures Glint's detectors and matching.\n\n"
     "  glint-microbench detector --image FILE [--backend cpu|cuda] [--preset NAME] [--levels 8]\n"
     "      [--features 2000] [--describe] [--threads N] [--device-resident] [--sm-limit N] [--repeat N]\n"
     "      [--peer opencv] [--json]\n"
@@ -59,7 +64,10 @@ constexpr char kUsage[] =
     "  glint-microbench stages --image FILE [--repeat N] [--peer opencv] [--json]\n"
     "    Each stage of the CPU backend on its own.\n\n"
     "  glint-microbench lanes --image FILE [--backend cpu|cuda] [--lane-counts 1,2,4,8] [--repeat N] [--json]\n"
-    "    Frames a second with several lanes at work.\n";
+    "    Frames a second with several lanes at work.\n\n"
+    "  glint-microbench match [--sizes 2000,10000] [--bytes 32] [--k 1] [--threads N] [--repeat N] [--peer opencv] "
+    "[--json]\n"
+    "    Brute-force matching of descriptor sets on the CPU.\n";
 
 template <typename T>
 void Override(const std::optional<T>& flag, T* option) {
@@ -189,16 +197,41 @@ absl::StatusOr<std::string> RunStages(const std::string& command) {
   return Print(BenchStages(options), command);
 }
 
+absl::StatusOr<std::vector<int>> IntegersOf(const std::string& field, const std::vector<std::string>& words) {
+  std::vector<int> numbers;
+  for (const std::string& word : words) {
+    int number = 0;
+    if (!absl::SimpleAtoi(word, &number)) return ContradictionError(field, absl::StrCat(word, " is no number"));
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
 absl::StatusOr<std::string> RunLanes(const std::string& command) {
   LanesBenchOptions options;
   if (absl::Status s = FillFromFlags(&options); !s.ok()) return s;
-  options.lane_counts.clear();
-  for (const std::string& word : absl::GetFlag(FLAGS_lane_counts)) {
-    int lanes = 0;
-    if (!absl::SimpleAtoi(word, &lanes)) return ContradictionError("lane-counts", absl::StrCat(word, " is no number"));
-    options.lane_counts.push_back(lanes);
-  }
+  auto counts = IntegersOf("lane-counts", absl::GetFlag(FLAGS_lane_counts));
+  if (!counts.ok()) return counts.status();
+  options.lane_counts = *std::move(counts);
   return Print(BenchLanes(options), command);
+}
+
+absl::StatusOr<std::string> RunMatch(const std::string& command) {
+  auto sizes = IntegersOf("sizes", absl::GetFlag(FLAGS_sizes));
+  if (!sizes.ok()) return sizes.status();
+  const auto peer = OpenCvPeerFromFlags();
+  if (!peer.ok()) return peer.status();
+  const auto clock = ClockFromFlags();
+  if (!clock.ok()) return clock.status();
+  MatchBenchOptions options;
+  options.sizes = *std::move(sizes);
+  options.bytes = absl::GetFlag(FLAGS_bytes);
+  options.k = absl::GetFlag(FLAGS_k);
+  options.threads = absl::GetFlag(FLAGS_threads);
+  options.repeat = absl::GetFlag(FLAGS_repeat);
+  options.clock = *clock;
+  options.opencv_peer = *peer;
+  return Print(BenchMatch(options), command);
 }
 
 // Flags may be spelt with dashes, as is usual on a command line: Abseil knows the names with underscores only.
@@ -220,7 +253,7 @@ int Main(int argc, char** argv) {
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   const std::vector<char*> words = absl::ParseCommandLine(argc, pointers.data());
   const std::map<std::string, absl::StatusOr<std::string> (*)(const std::string&)> commands = {
-      {"detector", RunDetector}, {"stages", RunStages}, {"lanes", RunLanes}};
+      {"detector", RunDetector}, {"stages", RunStages}, {"lanes", RunLanes}, {"match", RunMatch}};
   const auto run = commands.find(words.size() == 2 ? words[1] : "");
   if (run == commands.end()) {
     std::fputs(kUsage, stderr);

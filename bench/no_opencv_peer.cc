@@ -16,6 +16,11 @@ absl::StatusOr<std::unique_ptr<DetectorPeer>> MakeOpenCvPeer(const DetectorOptio
 
 absl::StatusOr<std::vector<StagePeer>> MakeOpenCvStagePeers(const ImageView&, int, Shape) { return BuiltWithout(); }
 
+absl::StatusOr<std::unique_ptr<MatchPeer>> MakeOpenCvMatchPeer(const DescriptorView&, const DescriptorView&,
+                                                               const MatchOptions&, int) {
+  return BuiltWithout();
+}
+
 std::string OpenCvVersion() { return ""; }
 
 }  // namespace glint::bench

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "features/matcher.h"
 #include "features/options.h"
 #include "features/types.h"
 
@@ -52,6 +53,21 @@ struct StagePeer {
 // measure in a plain loop over the suppressed corners. `image` must live on. FAILED_PRECONDITION without OpenCV.
 absl::StatusOr<std::vector<StagePeer>> MakeOpenCvStagePeers(const ImageView& image, int fast_threshold,
                                                             Shape next_level);
+
+// cv::BFMatcher on two sets of descriptors. Thread-compatible.
+class MatchPeer {
+ public:
+  virtual ~MatchPeer() = default;
+  virtual const std::string& name() const = 0;
+  virtual absl::Status Run() = 0;
+  // Of the last Run().
+  virtual MatchResult result() const = 0;
+};
+
+// match() for k 1, knnMatch() otherwise, with crossCheck if the options say so. The sets must live on; `threads` as
+// cv::setNumThreads takes it. FAILED_PRECONDITION without OpenCV.
+absl::StatusOr<std::unique_ptr<MatchPeer>> MakeOpenCvMatchPeer(const DescriptorView& query, const DescriptorView& train,
+                                                               const MatchOptions& options, int threads);
 
 // "4.6.0"; empty without OpenCV.
 std::string OpenCvVersion();

@@ -1,4 +1,5 @@
-// All limits that a user can meet. Flags of the server can lower some of them, never raise them.
+// All limits that a user can meet (of matching: match_limits.h). Flags of the server can lower some of them, never
+// raise them.
 #ifndef GLINT_FEATURES_LIMITS_H_
 #define GLINT_FEATURES_LIMITS_H_
 

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "tests/bench/json_reader.h"
@@ -133,6 +134,41 @@ TEST(GlintBench, FindsTheSameCornersAsOpenCv) {
   for (const char* stage : {"stages.0.", "stages.1."}) {
     EXPECT_EQ((*json)[stage + std::string("peer")], "cv::FAST");
     EXPECT_EQ((*json)[stage + std::string("peer_items")], (*json)[stage + std::string("items")]);
+  }
+}
+
+TEST(GlintBench, FindsTheSameMatchesAsOpenCv) {
+  for (const std::string k : {"1", "3"}) {
+    const Outcome outcome =
+        RunTool("match --sizes 70,33 --k " + k + " --repeat 2 --clock cpu --peer opencv --json 2>&1");
+    if (outcome.exit_code != 0) {
+      ASSERT_THAT(outcome.out, HasSubstr("built without OpenCV"));
+      GTEST_SKIP() << outcome.out;
+    }
+    auto json = testing::ReadJson(outcome.out);
+    ASSERT_TRUE(json.has_value()) << outcome.out;
+    EXPECT_EQ((*json)["cross_check"], k == "1" ? "true" : "false");
+    EXPECT_EQ((*json)["sizes.0.size"], "70");
+    EXPECT_EQ((*json)["sizes.1.size"], "33");
+    for (const std::string size : {"sizes.0.", "sizes.1."}) {
+      EXPECT_GT(NumberAt(*json, size + "time_us.median"), 0);
+      EXPECT_GT(NumberAt(*json, size + "matches"), 9);
+      EXPECT_EQ((*json)[size + "same_matches"], "true");
+    }
+  }
+}
+
+TEST(GlintBench, RefusesSetsThatMatchingDoesNotTake) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"--sizes 0", "sizes: 0 is not in 1..262143"},
+      {"--sizes x", "sizes: x is no number"},
+      {"--bytes 33", "bytes: 33 is not a multiple of 8"},
+      {"--k 9", "k: 9 is not in 1..8"},
+  };
+  for (const auto& [arguments, message] : cases) {
+    const Outcome outcome = RunTool("match " + std::string(arguments) + " 2>&1");
+    EXPECT_EQ(outcome.exit_code, 2) << arguments;
+    EXPECT_THAT(outcome.out, HasSubstr(message));
   }
 }
 

@@ -2,9 +2,14 @@
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <vector>
 
+#include "cpu/match/matcher.h"
 #include "cpu/pipeline.h"
+#include "cpu/stereo/stereo_matcher.h"
+#include "features/reference/pyramid.h"
 #include "gtest/gtest.h"
+#include "tests/support/descriptors.h"
 #include "tests/support/images.h"
 #include "tests/support/options.h"
 
@@ -59,6 +64,47 @@ TEST_P(MemoryTest, NoAllocationAfterWarmUp) {
     }
     EXPECT_EQ(allocations - before, 0) << testing::ToString(options);
   }
+}
+
+TEST_P(MemoryTest, MatchingAllocatesNothingAfterWarmUp) {
+  cpu::Matcher matcher(GetParam());
+  const testing::DescriptorSet query(300, 32, testing::Likeness::kNoisy, 1);
+  const testing::DescriptorSet train(500, 32, testing::Likeness::kNoisy, 2);
+  const testing::RandomConditions random(300, 500, 3);
+  MatchResult result;
+  int before = 0;
+  for (int round = 0; round < 3; ++round) {
+    for (const QueryConditions& conditions : {random.angles(), random.all()}) {
+      for (MatchOptions options : {MatchOptions{8}, MatchOptions{1, true, 0.9f}, MatchOptions{1, true}}) {
+        options.rotation_histogram = options.k == 1;
+        matcher.Match({query.view(), train.view(), conditions, random.keypoints()}, options, &result);
+      }
+    }
+    if (round == 0) before = allocations;
+  }
+  EXPECT_EQ(allocations - before, 0);
+}
+
+TEST_P(MemoryTest, StereoMatchingAllocatesNothingAfterWarmUp) {
+  const Image image = testing::Texture({320, 240}, 4);
+  DetectorOptions orb = testing::OrbOptions();
+  orb.descriptor = Descriptor::kRbrief;
+  Features features;
+  ASSERT_TRUE(cpu::Pipeline().Detect(orb, image, {}, &features, nullptr).ok());
+  StereoInput input;
+  input.plan = PlanPyramid(orb, image.shape());
+  const std::vector<Image> pyramid = reference::BuildPyramid(orb.pyramid, input.plan, image);
+  const std::vector<ImageView> levels(pyramid.begin(), pyramid.end());
+  input.left = input.right = {&features, levels.data()};
+  cpu::StereoMatcher matcher(GetParam());
+  StereoResult result;
+  int before = 0;
+  for (int round = 0; round < 3; ++round) {
+    matcher.Match(input, {}, &result);
+    if (round == 0) before = allocations;
+  }
+  EXPECT_GT(result.matches, 0);
+  EXPECT_EQ(allocations - before, 0);
 }
 
 }  // namespace

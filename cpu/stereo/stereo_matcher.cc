@@ -1,0 +1,172 @@
+#include "cpu/stereo/stereo_matcher.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cpu/stages.h"
+
+namespace glint::cpu {
+namespace {
+
+constexpr int kKeypointsWorthAThread = 64;
+
+DescriptorView DescriptorsOf(const Features& f) {
+  return {f.descriptors.data(), static_cast<int>(f.count()), f.descriptor_bytes};
+}
+
+// Element n / 2 of n sorted values, n > 0; changes their order.
+template <typename T>
+T MedianOf(T* values, size_t n) {
+  std::nth_element(values, values + n / 2, values + n);
+  return values[n / 2];
+}
+
+}  // namespace
+
+StereoMatcher::StereoMatcher(int threads)
+    : pool_(threads),
+      matcher_(&pool_),
+      kernels_(MatchKernelsFor(BestSimdTarget())),
+      window_sads_(WindowSadsFor(BestSimdTarget())) {}
+
+void StereoMatcher::Match(const StereoInput& input, const StereoOptions& options, StereoResult* result) {
+  const size_t lefts = input.left.features->count();
+  rights_ = input.right.features->count();
+  result->Reset(lefts);
+  if (lefts == 0 || rights_ == 0) return;
+  parts_ = std::clamp(static_cast<int>(lefts) / kKeypointsWorthAThread, 1, pool_.threads());
+  SortRightByRow(input);
+  FindNearest(input, options);
+  sad_.Reserve(lefts);
+  pool_.ForEach(parts_, [&](int part, int) {
+    const size_t p = static_cast<size_t>(part);
+    const size_t parts = static_cast<size_t>(parts_);
+    for (size_t i = lefts * p / parts; i < lefts * (p + 1) / parts; ++i) Judge(input, options, i, result);
+  });
+  if (options.refine && options.median_cut) CutByMedian(result);
+  for (const int32_t right : result->right_index) result->matches += right != kNoMatch;
+  if (options.check_pair) CheckPair(input, options, &result->checks);
+}
+
+void StereoMatcher::SortRightByRow(const StereoInput& input) {
+  const Features& right = *input.right.features;
+  const size_t rows = static_cast<size_t>(input.plan.level[0].shape.height);
+  int32_t* const first = first_.Reserve(rows + 1);
+  int32_t* const by_row = by_row_.Reserve(rights_);
+  std::fill(first, first + rows + 1, 0);
+  for (const float y : right.y) ++first[static_cast<size_t>(y)];
+  // Where each row ends; filling from the back makes that where it begins.
+  for (size_t row = 1; row <= rows; ++row) first[row] += first[row - 1];
+  for (size_t j = rights_; j-- > 0;) by_row[--first[static_cast<size_t>(right.y[j])]] = static_cast<int32_t>(j);
+}
+
+void StereoMatcher::FindNearest(const StereoInput& input, const StereoOptions& options) {
+  const int64_t lefts = static_cast<int64_t>(input.left.features->count());
+  const size_t parts = static_cast<size_t>(parts_);
+  key_.Reserve(static_cast<size_t>(lefts));
+  candidates_.Reserve(2 * rights_ * parts);
+  int32_t* const column = column_.Reserve(rights_ * parts);
+  std::fill(column, column + rights_ * parts, kNoKey);
+  pool_.ForEach(parts_, [&](int part, int) {
+    const int last = static_cast<int>(lefts * (part + 1) / parts_);
+    for (int i = static_cast<int>(lefts * part / parts_); i < last; ++i) FindNearest(input, options, i, part);
+  });
+  for (size_t part = 1; part < parts; ++part) {
+    for (size_t j = 0; j < rights_; ++j) column[j] = std::min(column[j], column[part * rights_ + j]);
+  }
+}
+
+void StereoMatcher::FindNearest(const StereoInput& input, const StereoOptions& options, int left, int part) {
+  const Features& right = *input.right.features;
+  const StereoPoint point = PointOf(*input.left.features, static_cast<size_t>(left));
+  int32_t* const candidates = candidates_.data() + 2 * rights_ * static_cast<size_t>(part);
+  int32_t* const keys = candidates + rights_;
+  int32_t* const column = column_.data() + rights_ * static_cast<size_t>(part);
+  const int highest = std::min(point.octave + options.max_octave_difference, input.plan.levels - 1);
+  // A row to spare on both sides for rounding.
+  const float reach = options.band * input.plan.level[static_cast<size_t>(highest)].scale + 1;
+  const int rows = input.plan.level[0].shape.height;
+  const int top = std::clamp(static_cast<int>(point.y - reach), 0, rows - 1);
+  const int bottom = std::clamp(static_cast<int>(point.y + reach), 0, rows - 1);
+  size_t count = 0;
+  for (int at = first_[static_cast<size_t>(top)]; at < first_[static_cast<size_t>(bottom) + 1]; ++at) {
+    const int32_t j = by_row_[static_cast<size_t>(at)];
+    const StereoPoint other = PointOf(right, static_cast<size_t>(j));
+    const float scale = input.plan.level[static_cast<size_t>(other.octave)].scale;
+    if (IsStereoPair(options, point, other, scale)) candidates[count++] = j;
+  }
+  kernels_.keys(DescriptorsOf(*input.left.features).row(left), DescriptorsOf(right), candidates, count, keys);
+  int32_t least = kNoKey;
+  for (size_t i = 0; i < count; ++i) {
+    least = std::min(least, keys[i]);
+    int32_t& back = column[candidates[i]];
+    back = std::min(back, MakeKey(KeyDistance(keys[i]), left));
+  }
+  key_[static_cast<size_t>(left)] = least;
+}
+
+bool StereoMatcher::Refine(const StereoInput& input, const StereoOptions& options, size_t left, size_t right,
+                           float* disparity) {
+  const StereoPoint point = PointOf(*input.left.features, left);
+  const size_t octave = static_cast<size_t>(point.octave);
+  const LevelPlan& level = input.plan.level[octave];
+  const StereoWindows windows = WindowsOf(point, PointOf(*input.right.features, right), level.scale);
+  if (!AreInside(windows, level.shape)) return false;
+  int32_t sad[kStereoPositions];
+  window_sads_(input.left.levels[octave], input.right.levels[octave], windows, sad);
+  const int best = BestPosition(sad);
+  if (best < 0) return false;
+  sad_[left] = sad[best];
+  *disparity = RefineDisparity(windows, sad, best, input.plan.level[0].shape.width, level.shape.width);
+  return *disparity >= options.min_disparity && *disparity <= options.max_disparity;
+}
+
+void StereoMatcher::Judge(const StereoInput& input, const StereoOptions& options, size_t left, StereoResult* result) {
+  const int32_t key = key_[left];
+  if (key == kNoKey || KeyDistance(key) > options.max_distance) return;
+  const size_t right = static_cast<size_t>(KeyIndex(key));
+  if (options.cross_check && static_cast<size_t>(KeyIndex(column_[right])) != left) return;
+  const float x = input.left.features->x[left];
+  float disparity = x - input.right.features->x[right];
+  if (options.refine && !Refine(input, options, left, right, &disparity)) return;
+  result->right_index[left] = KeyIndex(key);
+  result->distance[left] = KeyDistance(key);
+  result->disparity[left] = disparity;
+  result->right_x[left] = x - disparity;
+  result->depth[left] = DepthOf(options, disparity);
+}
+
+void StereoMatcher::CutByMedian(StereoResult* result) {
+  const size_t lefts = result->right_index.size();
+  int32_t* const sorted = sorted_sad_.Reserve(lefts);
+  size_t count = 0;
+  for (size_t i = 0; i < lefts; ++i) {
+    if (result->right_index[i] != kNoMatch) sorted[count++] = sad_[i];
+  }
+  if (count == 0) return;
+  const int32_t median = MedianOf(sorted, count);
+  for (size_t i = 0; i < lefts; ++i) {
+    if (result->right_index[i] != kNoMatch && IsOverMedian(sad_[i], median)) result->Drop(i);
+  }
+}
+
+void StereoMatcher::CheckPair(const StereoInput& input, const StereoOptions& options, StereoChecks* checks) {
+  const Features& left = *input.left.features;
+  const Features& right = *input.right.features;
+  MatchOptions all;
+  all.cross_check = true;
+  all.max_distance = options.max_distance;
+  matcher_.Match({DescriptorsOf(left), DescriptorsOf(right), {}, {}}, all, &all_);
+  float* const dy = sorted_dy_.Reserve(left.count());
+  size_t count = 0;
+  for (size_t i = 0; i < left.count(); ++i) {
+    if (all_.index[i] == kNoMatch) continue;
+    const size_t j = static_cast<size_t>(all_.index[i]);
+    dy[count++] = std::fabs(left.y[i] - right.y[j]);
+    checks->negative_disparities += left.x[i] < right.x[j];
+  }
+  checks->matches = static_cast<int>(count);
+  checks->median_dy = count == 0 ? 0 : MedianOf(dy, count);
+}
+
+}  // namespace glint::cpu

@@ -1,0 +1,58 @@
+// Stereo matching on the CPU. Equal, element for element, to features/reference, at every SIMD target and with any
+// number of threads.
+//
+// Thread-compatible. Scratch grows to the largest pair seen and is then reused: no allocation after that.
+#ifndef GLINT_CPU_STEREO_STEREO_MATCHER_H_
+#define GLINT_CPU_STEREO_STEREO_MATCHER_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cpu/buffer.h"
+#include "cpu/match/kernels.h"
+#include "cpu/match/matcher.h"
+#include "cpu/stereo/window_sad.h"
+#include "cpu/worker_pool.h"
+#include "features/stereo.h"
+
+namespace glint::cpu {
+
+class StereoMatcher {
+ public:
+  // `threads` >= 1 share one call, the caller's included. The SIMD target is chosen here, once, as for Pipeline.
+  explicit StereoMatcher(int threads = 1);
+
+  // Valid arguments (ValidateStereoOptions, ValidateStereoInput).
+  void Match(const StereoInput& input, const StereoOptions& options, StereoResult* result);
+
+ private:
+  void SortRightByRow(const StereoInput& input);
+  // Fills key_ and, for cross check, column_.
+  void FindNearest(const StereoInput& input, const StereoOptions& options);
+  void FindNearest(const StereoInput& input, const StereoOptions& options, int left, int part);
+  void Judge(const StereoInput& input, const StereoOptions& options, size_t left, StereoResult* result);
+  // False if the match is dropped.
+  bool Refine(const StereoInput& input, const StereoOptions& options, size_t left, size_t right, float* disparity);
+  void CutByMedian(StereoResult* result);
+  void CheckPair(const StereoInput& input, const StereoOptions& options, StereoChecks* checks);
+
+  WorkerPool pool_;
+  Matcher matcher_;
+  MatchKernels kernels_;
+  WindowSads window_sads_;
+  int parts_ = 1;
+  size_t rights_ = 0;
+  Buffer<int32_t> first_;       // of each row of the image, where its right keypoints begin; one more
+  Buffer<int32_t> by_row_;      // right keypoints
+  Buffer<int32_t> key_;         // of each left keypoint: the least
+  Buffer<int32_t> column_;      // rights_ for each part: of each right keypoint, the least key of a left one
+  Buffer<int32_t> candidates_;  // 2 * rights_ for each part: numbers, then keys
+  Buffer<int32_t> sad_;         // of each left keypoint: the least, if it has a match
+  Buffer<int32_t> sorted_sad_;
+  Buffer<float> sorted_dy_;
+  MatchResult all_;
+};
+
+}  // namespace glint::cpu
+
+#endif  // GLINT_CPU_STEREO_STEREO_MATCHER_H_

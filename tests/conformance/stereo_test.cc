@@ -1,0 +1,127 @@
+// Stereo matching on real rectified pairs (GLINT_TEST_DATA), beside what a few lines of OpenCV find.
+#include "features/reference/stereo.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "cpu/pipeline.h"
+#include "cpu/stereo/stereo_matcher.h"
+#include "features/reference/pyramid.h"
+#include "gtest/gtest.h"
+#include "opencv2/features2d.hpp"
+#include "tests/conformance/oracle.h"
+
+namespace glint {
+namespace {
+
+struct Eye {
+  explicit Eye(const std::string& path) : image(testing::LoadGray(path)) {
+    DetectorOptions options = *PresetOptions("orb");
+    options.max_features = 2000;
+    cpu::Pipeline pipeline;
+    EXPECT_TRUE(pipeline.Detect(options, image, {}, &features, nullptr).ok());
+    plan = PlanPyramid(options, image.shape());
+    levels = reference::BuildPyramid(options.pyramid, plan, image);
+    for (const Image& level : levels) views.push_back(level.view());
+  }
+  cv::Mat descriptors() const {
+    return cv::Mat(static_cast<int>(features.count()), features.descriptor_bytes, CV_8U,
+                   const_cast<uint8_t*>(features.descriptors.data()));
+  }
+  Image image;
+  Features features;
+  PyramidPlan plan;
+  std::vector<Image> levels;
+  std::vector<ImageView> views;
+};
+
+// Mutual nearest neighbours of cv::BFMatcher among all descriptors, then the rules of a stereo pair.
+int OfBruteForce(const Eye& left, const Eye& right, const StereoOptions& options) {
+  std::vector<cv::DMatch> matches;
+  cv::BFMatcher(cv::NORM_HAMMING, true).match(left.descriptors(), right.descriptors(), matches);
+  int count = 0;
+  for (const cv::DMatch& m : matches) {
+    const StereoPoint l = PointOf(left.features, static_cast<size_t>(m.queryIdx));
+    const StereoPoint r = PointOf(right.features, static_cast<size_t>(m.trainIdx));
+    const float scale = left.plan.level[static_cast<size_t>(r.octave)].scale;
+    count += m.distance <= static_cast<float>(options.max_distance) && IsStereoPair(options, l, r, scale);
+  }
+  return count;
+}
+
+// The disparity, 0..most pixels, at which plain SAD of 11x11 pixels along the row is least.
+int PlainDisparity(const ImageView& left, const ImageView& right, int x, int y, int most) {
+  int best = 0;
+  int least = std::numeric_limits<int>::max();
+  for (int d = 0; d <= most && x - d >= kStereoWindow; ++d) {
+    const int sad = reference::WindowSad(left, x, right, x - d, y);
+    if (sad >= least) continue;
+    least = sad;
+    best = d;
+  }
+  return best;
+}
+
+TEST(StereoOfKitti, FindsWhatBruteForceFindsAndRefinesIt) {
+  const char* data = std::getenv("GLINT_TEST_DATA");
+  if (data == nullptr) GTEST_SKIP() << "GLINT_TEST_DATA is not set";
+  const std::string folder = std::string(data) + "/kitti_06/";
+  if (std::FILE* calibration = std::fopen((folder + "calib.txt").c_str(), "r"); calibration != nullptr) {
+    std::fclose(calibration);
+  } else {
+    GTEST_SKIP() << folder << " is not there";
+  }
+  cpu::StereoMatcher matcher;
+  int refined = 0;
+  int near_image = 0;
+  int near_level = 0;
+  for (const char* frame : {"000000.png", "000020.png", "000045.png"}) {
+    SCOPED_TRACE(frame);
+    const Eye left(folder + "image_l/" + frame);
+    const Eye right(folder + "image_r/" + frame);
+    const StereoInput input{{&left.features, left.views.data()}, {&right.features, right.views.data()}, left.plan};
+    StereoResult result;
+    for (const int threshold : {50, 64}) {
+      StereoOptions options;
+      options.max_distance = threshold;
+      options.refine = false;
+      ASSERT_TRUE(ValidateStereoInput(input, options).ok());
+      matcher.Match(input, options, &result);
+      const int brute_force = OfBruteForce(left, right, options);
+      EXPECT_GE(result.matches, brute_force);
+      std::printf("%s, threshold %d: %d consistent, brute force %d", frame, threshold, result.matches, brute_force);
+      options.refine = true;
+      matcher.Match(input, options, &result);
+      std::printf(", refined %d, median |dy| %.2f px\n", result.matches, result.checks.median_dy);
+      EXPECT_LE(result.checks.median_dy, 1.0f);
+    }
+    for (size_t i = 0; i < left.features.count(); ++i) {
+      if (result.right_index[i] == kNoMatch) continue;
+      // On the image itself, and on the keypoint's level, where the window shows as much as the descriptor saw.
+      const size_t octave = static_cast<size_t>(left.features.octave[i]);
+      const LevelPlan& level = left.plan.level[octave];
+      const float ratio = static_cast<float>(left.image.width()) / static_cast<float>(level.shape.width);
+      const auto is_near = [&](const ImageView& l, const ImageView& r, float scale, float to_image) {
+        const int x = static_cast<int>(std::lround(left.features.x[i] / scale));
+        const int y = static_cast<int>(std::lround(left.features.y[i] / scale));
+        const int plain = PlainDisparity(l, r, x, y, static_cast<int>(160 / to_image));
+        return std::fabs(static_cast<float>(plain) * to_image - result.disparity[i]) <= 1.5f;
+      };
+      ++refined;
+      near_image += is_near(left.image, right.image, 1, 1);
+      near_level += is_near(left.views[octave], right.views[octave], level.scale, ratio);
+    }
+  }
+  std::printf("%d refined; within 1.5 px of plain SAD: on the image %.1f %%, on the keypoint's level %.1f %%\n",
+              refined, 100.0 * near_image / refined, 100.0 * near_level / refined);
+  EXPECT_GT(refined, 1000);
+  EXPECT_GE(near_image * 100, refined * 90);
+  EXPECT_GE(near_level * 100, refined * 95);
+}
+
+}  // namespace
+}  // namespace glint
