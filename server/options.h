@@ -18,6 +18,9 @@ namespace glint {
 
 enum class LogFormat { kText, kJson };
 
+// Who may ask by gRPC reflection what the server can do: nobody, clients on the same machine, or all.
+enum class Reflection { kOff, kLoopback, kOn };
+
 struct ServerOptions {
   // "HOST:PORT" (port 0: any free one) or "unix:PATH". May be empty: then only InProcessChannel() reaches the server.
   std::vector<std::string> listen = {"127.0.0.1:50051"};
@@ -38,7 +41,14 @@ struct ServerOptions {
   int max_message_bytes = 34 << 20;
   int max_detect_calls = 32;                                  // calls of Detect from their arrival to their end
   absl::Duration detect_receive_timeout = absl::Seconds(10);  // from such a call's arrival to that of all its message
-  int max_sessions = 32;                                      // streams open at the same time
+  // Calls without a picture (health, GetServerInfo, shared memory, reflection) whose message is awaited; also, open
+  // streams of reflection.
+  int max_small_calls = 64;
+  absl::Duration small_call_timeout =
+      absl::Seconds(5);     // for each message of theirs, and for the client to take a reply
+  int max_watchers = 1024;  // calls of Health.Watch open at the same time
+  Reflection reflection = Reflection::kOn;
+  int max_sessions = 32;              // streams open at the same time
   int max_in_flight = 8;              // frames of one stream that were read and not answered yet
   SharedMemoryOptions shared_memory;  // needs a unix:PATH in `listen`
   absl::Duration drain_timeout = absl::Seconds(10);
@@ -51,6 +61,8 @@ struct ServerOptions {
 inline constexpr int kMaxDevice = 1023;
 inline constexpr int kMaxQueueCapacity = 1 << 16;
 inline constexpr int kMaxMaxDetectCalls = 1 << 16;
+inline constexpr int kMaxMaxSmallCalls = 1 << 16;
+inline constexpr int kMaxMaxWatchers = 1 << 20;
 inline constexpr int kMaxMaxSessions = 1 << 16;
 inline constexpr int kMaxMaxInFlight = 1 << 12;
 inline constexpr int kMinMaxMessageBytes = 1 << 10;

@@ -60,6 +60,8 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
         check("max-message-bytes", o.max_message_bytes, kMinMaxMessageBytes, INT32_MAX),
         check("max-pending-bytes", o.max_pending_bytes, o.max_message_bytes, INT64_MAX),
         check("max-detect-calls", o.max_detect_calls, 1, kMaxMaxDetectCalls),
+        check("max-small-calls", o.max_small_calls, 1, kMaxMaxSmallCalls),
+        check("max-watchers", o.max_watchers, 1, kMaxMaxWatchers),
         check("max-sessions", o.max_sessions, 1, kMaxMaxSessions),
         check("max-in-flight", o.max_in_flight, 1, kMaxMaxInFlight)}) {
     if (!s.ok()) return s;
@@ -76,6 +78,7 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
     return OutOfRangeError(flag, absl::FormatDuration(value), absl::FormatDuration(low), std::string("24h"));
   };
   absl::Status s = check_duration("detect-receive-timeout", o.detect_receive_timeout, absl::Milliseconds(1));
+  s.Update(check_duration("small-call-timeout", o.small_call_timeout, absl::Milliseconds(1)));
   s.Update(check_duration("drain-timeout", o.drain_timeout, absl::ZeroDuration()));
   return s;
 }

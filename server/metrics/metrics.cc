@@ -72,6 +72,7 @@ const char* StatusCodeName(absl::StatusCode code) {
 
 Metrics::Metrics(const BuildInfo& info, Sources sources) : sources_(std::move(sources)), gpu_sensors_(info.gpus) {
   AddCalls();
+  AddSmallRefusals();
   AddFrames();
   AddDevices(info);
   const auto gauge = [this](const metric::Name& name) { return &Gauges(&registry_, name).Add({}); };
@@ -127,6 +128,12 @@ void Metrics::AddCalls() {
       calls_[m].handled[static_cast<size_t>(code)] = &handled.Add(labels);
     }
   }
+}
+
+void Metrics::AddSmallRefusals() {
+  auto& refused = Counters(&registry_, metric::kSmallCallsRefused);
+  const std::array<const char*, kSmallRefusalCount> reasons = {"too_many", "displaced", "late", "too_large"};
+  for (size_t r = 0; r < reasons.size(); ++r) small_refused_[r] = &refused.Add({{"reason", reasons[r]}});
 }
 
 void Metrics::AddFrames() {

@@ -6,6 +6,7 @@
 
 #include <grpcpp/completion_queue.h>
 #include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -24,9 +25,26 @@
 #include "server/rpc/async_service.h"
 #include "server/rpc/call.h"
 #include "server/rpc/frame.h"
+#include "server/rpc/health_watchers.h"
+#include "server/rpc/small_places.h"
 #include "server/shm/handoff.h"
 
 namespace glint {
+
+// How many there are of something. Thread-safe.
+class CallCount {
+ public:
+  // False if there are `limit` already; else the taker has to give back.
+  bool Take(int limit) {
+    if (++count_ <= limit) return true;
+    --count_;
+    return false;
+  }
+  void GiveBack() { --count_; }
+
+ private:
+  std::atomic<int> count_{0};
+};
 
 class Service {
  public:
@@ -40,7 +58,7 @@ class Service {
 
   // Refuses new calls and lets the open ones end.
   void StartDraining();
-  // False if calls are still open at `deadline`.
+  // False if calls that do not linger are still open at `deadline`.
   bool WaitUntilIdle(absl::Time deadline);
   // Cancels what is left, stops listening and joins the threads. Frames still on lanes are waited for.
   void Stop();
@@ -60,13 +78,19 @@ class Service {
   bool Register(Call* call);
   void Unregister(Call* call);
   static absl::Status DrainingError();
+  bool draining() const;
+  SmallPlaces* small_places() { return &small_places_; }
+  CallCount* watchers() { return &watchers_; }        // of health
+  CallCount* reflections() { return &reflections_; }  // open streams of reflection
+  HealthWatchers* health_watchers() { return &health_watchers_; }
   // Whether there is room for one more call of Detect, which then must give it back.
-  bool TakeDetectCall();
-  void GiveBackDetectCall() { --detect_calls_; }
+  bool TakeDetectCall() { return detect_calls_.Take(env_->options.max_detect_calls); }
+  void GiveBackDetectCall() { detect_calls_.GiveBack(); }
 
  private:
   explicit Service(ServerEnv* env);
   absl::Status Listen();
+  static void LimitReceipt(int64_t bytes, grpc::ServerBuilder* builder);
   absl::Status ListenForMemory();
   void RequestCalls(grpc::ServerCompletionQueue* queue);
 
@@ -74,7 +98,9 @@ class Service {
   AsyncService async_;
   FramePool frames_;
   FrameFlow detect_flow_;
-  std::atomic<int> detect_calls_{0};
+  CallCount detect_calls_, watchers_, reflections_;
+  SmallPlaces small_places_;
+  HealthWatchers health_watchers_;
   std::vector<std::string> addresses_;
   std::unique_ptr<Handoff> handoff_;
   std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues_;
@@ -84,6 +110,7 @@ class Service {
   mutable std::mutex mutex_;
   std::condition_variable idle_;
   std::unordered_set<Call*> calls_;
+  size_t lingering_ = 0;  // of these
   bool draining_ = false;
 };
 

@@ -13,7 +13,7 @@ namespace glint {
 void StreamCall::Request(Service* service, grpc::ServerCompletionQueue* queue) {
   auto* const call = new StreamCall(service, queue);
   call->context_.AsyncNotifyWhenDone(&call->ended_);
-  service->async()->RequestDetectStream(&call->context_, &call->stream_, queue, &call->arrived_);
+  service->async()->Request(AsyncService::kDetectStream, &call->context_, &call->stream_, queue, &call->arrived_);
 }
 
 StreamCall::StreamCall(Service* service, grpc::ServerCompletionQueue* queue)
