@@ -54,7 +54,7 @@ class Server {
   bool WaitUntilServing(absl::Duration timeout);
   bool serving() const;
 
-  // Streams that are open, and calls of any kind that have not ended.
+  // Streams that are open, and calls of any kind that have not ended, but for watchers of health.
   int sessions() const;
   int calls() const;
   // Frames that were read, by streams and calls, and not answered yet.

@@ -165,7 +165,7 @@ void Service::Unregister(Call* call) {
 
 int Service::calls() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return static_cast<int>(calls_.size());
+  return static_cast<int>(calls_.size()) - watchers_.count();
 }
 
 bool Service::draining() const {

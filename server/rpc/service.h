@@ -41,6 +41,7 @@ class CallCount {
     return false;
   }
   void GiveBack() { --count_; }
+  int count() const { return count_; }
 
  private:
   std::atomic<int> count_{0};
@@ -63,6 +64,7 @@ class Service {
   // Cancels what is left, stops listening and joins the threads. Frames still on lanes are waited for.
   void Stop();
 
+  // But for watchers of health, whose calls last as long as their clients.
   int calls() const;
   // Where memory is handed over; empty if it is not shared.
   std::string shared_memory_socket() const { return handoff_ == nullptr ? "" : handoff_->path(); }
