@@ -73,6 +73,8 @@ constexpr Choice<bool> kBooleans[] = {{"true", true}, {"false", false}};
 constexpr Choice<Backend> kBackends[] = {{"auto", Backend::kAuto}, {"cpu", Backend::kCpu}, {"cuda", Backend::kCuda}};
 constexpr Choice<GpuWait> kGpuWaits[] = {
     {"spin", GpuWait::kSpin}, {"yield", GpuWait::kYield}, {"block", GpuWait::kBlock}};
+constexpr Choice<Reflection> kReflections[] = {
+    {"on", Reflection::kOn}, {"loopback", Reflection::kLoopback}, {"off", Reflection::kOff}};
 constexpr Choice<LogFormat> kLogFormats[] = {{"text", LogFormat::kText}, {"json", LogFormat::kJson}};
 
 // A plain integer field of ServerOptions (or of its lanes).
@@ -161,6 +163,16 @@ const Flag kFlags[] = {
     GLINT_INT_FLAG("max-detect-calls", max_detect_calls, "calls of Detect received, worked on or answered at most"),
     GLINT_DURATION_FLAG("detect-receive-timeout", detect_receive_timeout,
                         "how long a call of Detect may take until its message is there as a whole"),
+    GLINT_INT_FLAG("max-small-calls", max_small_calls,
+                   "calls without a picture whose message is awaited, and streams of reflection, at most"),
+    GLINT_DURATION_FLAG("small-call-timeout", small_call_timeout,
+                        "how long a message without a picture may take, and its reply to be taken"),
+    GLINT_INT_FLAG("max-watchers", max_watchers, "clients that watch the server's health at most"),
+    {"reflection", "on|loopback|off", "who may ask by gRPC reflection what the server can do",
+     [](absl::string_view name, absl::string_view value, bool, ServerOptions* o) {
+       return SetChoice(name, value, kReflections, &o->reflection);
+     },
+     [](const ServerOptions& o) { return ShowChoice(kReflections, o.reflection); }},
     GLINT_INT_FLAG("max-sessions", max_sessions, "streams open at the same time at most"),
     GLINT_INT_FLAG("max-sessions-per-peer", max_sessions_per_peer,
                    "of these, those of one address (all unix sockets together count as one); 0: three quarters"),

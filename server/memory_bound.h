@@ -14,15 +14,31 @@ namespace glint {
 struct MemoryBound {
   int64_t pending = 0;  // messages whose frames wait in the queue or are on lanes: --max-pending-bytes
   int64_t receipt = 0;  // of each stream: a message that is being received, or waits outside the queue before the next
-  int64_t detect = 0;   // of each call of Detect: its message that is being received, and its reply
-  int64_t replies = 0;  // of each stream: replies that wait for the client
-  int64_t masks = 0;    // of each stream: as it came, and as pixels
-  int64_t frames = 0;   // what each frame takes beside its message, in use or kept for use
-  int64_t lanes = 0;    // each lane's pixels, pyramid and results
+  int64_t detect = 0;   // of each call of Detect: its message that is being received
+  int64_t small = 0;    // calls without a picture
+  int64_t detect_replies = 0;  // of each call of Detect
+  int64_t replies = 0;         // of each stream: replies that wait for the client
+  int64_t masks = 0;           // of each stream: as it came, and as pixels
+  int64_t frames = 0;          // what each frame takes beside its message, in use or kept for use
+  int64_t lanes = 0;           // each lane's pixels, pyramid and results
 
-  int64_t total() const { return pending + receipt + detect + replies + masks + frames + lanes; }
+  // What gRPC is told to hold at most of what comes from clients: messages once or twice, and windows. Its lists of the
+  // pieces of a message, which a client can make longer than the message, are not counted there, but above.
+  int64_t quota = 0;
+
+  int64_t total() const {
+    return pending + receipt + detect + small + kConnectionBytes + detect_replies + replies + masks + frames + lanes;
+  }
 };
 
+// What a client may send ahead on each stream, unread: gRPC's window, unless memory is scarce or the network fast and
+// far.
+inline constexpr int64_t kReceiveWindowBytes = int64_t{4} << 20;
+// A call without a picture: message, reply and what gRPC keeps of a call. The longest reply is reflection's.
+inline constexpr int64_t kSmallCallBytes = int64_t{64} << 10;
+inline constexpr int64_t kWatcherBytes = int64_t{16} << 10;
+// Sockets' read buffers and headers.
+inline constexpr int64_t kConnectionBytes = int64_t{32} << 20;
 // Bytes that a lane takes for each pixel of the largest picture, at most: decoded and grey pixels, the codec's
 // coefficients, pyramid, scores and candidates.
 inline constexpr int64_t kLaneBytesPerPixel = 64;

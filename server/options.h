@@ -19,6 +19,9 @@ namespace glint {
 
 enum class LogFormat { kText, kJson };
 
+// Who may ask by gRPC reflection what the server can do: nobody, clients on the same machine, or all.
+enum class Reflection { kOff, kLoopback, kOn };
+
 struct ServerOptions {
   // "HOST:PORT" (port 0: any free one) or "unix:PATH". May be empty: then only InProcessChannel() reaches the server.
   std::vector<std::string> listen = {"127.0.0.1:50051"};
@@ -39,8 +42,15 @@ struct ServerOptions {
   int max_message_bytes = 34 << 20;
   int max_detect_calls = 32;                                  // calls of Detect from their arrival to their end
   absl::Duration detect_receive_timeout = absl::Seconds(10);  // from such a call's arrival to that of all its message
-  int max_sessions = 32;                                      // streams open at the same time
-  int max_sessions_per_peer = 0;                              // of one address; 0: ShareOfOnePeer(max_sessions)
+  // Calls without a picture (health, GetServerInfo, shared memory, reflection) whose message is awaited; also, open
+  // streams of reflection.
+  int max_small_calls = 64;
+  absl::Duration small_call_timeout =
+      absl::Seconds(5);     // for each message of theirs, and for the client to take a reply
+  int max_watchers = 1024;  // calls of Health.Watch open at the same time
+  Reflection reflection = Reflection::kOn;
+  int max_sessions = 32;          // streams open at the same time
+  int max_sessions_per_peer = 0;  // of one address; 0: ShareOfOnePeer(max_sessions)
   // From a stream's beginning to all of its first message.
   absl::Duration stream_first_message_timeout = absl::Seconds(10);
   // How long a stream may live without a frame from its client, or with a reply that its client does not take. While
@@ -66,6 +76,8 @@ struct ServerOptions {
 inline constexpr int kMaxDevice = 1023;
 inline constexpr int kMaxQueueCapacity = 1 << 16;
 inline constexpr int kMaxDetectCallsCeiling = 1 << 16;
+inline constexpr int kMaxSmallCallsCeiling = 1 << 16;
+inline constexpr int kMaxWatchersCeiling = 1 << 20;
 inline constexpr int kMaxSessionsCeiling = 1 << 16;
 inline constexpr int kMaxInFlightCeiling = 1 << 12;
 inline constexpr int kMaxMessageBytesFloor = 1 << 10;

@@ -62,6 +62,8 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
         check("max-message-bytes", o.max_message_bytes, kMaxMessageBytesFloor, INT32_MAX),
         check("max-pending-bytes", o.max_pending_bytes, o.max_message_bytes, INT64_MAX),
         check("max-detect-calls", o.max_detect_calls, 1, kMaxDetectCallsCeiling),
+        check("max-small-calls", o.max_small_calls, 1, kMaxSmallCallsCeiling),
+        check("max-watchers", o.max_watchers, 1, kMaxWatchersCeiling),
         check("max-sessions", o.max_sessions, 1, kMaxSessionsCeiling),
         check("max-sessions-per-peer", o.max_sessions_per_peer, 0, kMaxSessionsCeiling),
         check("max-in-flight", o.max_in_flight, 1, kMaxInFlightCeiling),
@@ -85,6 +87,7 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
   s.Update(check_duration("keepalive-time", o.connections.keepalive_time, absl::Seconds(1)));
   s.Update(check_duration("keepalive-timeout", o.connections.keepalive_timeout, absl::Seconds(1)));
   s.Update(check_duration("lane-timeout", o.lane_timeout, absl::Milliseconds(1)));
+  s.Update(check_duration("small-call-timeout", o.small_call_timeout, absl::Milliseconds(1)));
   s.Update(check_duration("drain-timeout", o.drain_timeout, absl::ZeroDuration()));
   const std::pair<absl::string_view, absl::Duration> may_be_infinite[] = {
       {"connection-idle-timeout", o.connections.idle_timeout},

@@ -58,7 +58,7 @@ class Server {
   // DEADLINE_EXCEEDED while a lane is at one frame for longer than --lane-timeout.
   absl::Status lane_health() const;
 
-  // Streams that are open, and calls of any kind that have not ended.
+  // Streams that are open, and calls of any kind that have not ended, but for watchers of health.
   int sessions() const;
   int calls() const;
   // Frames that were read, by streams and calls, and not answered yet.

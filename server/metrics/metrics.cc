@@ -76,6 +76,7 @@ const char* StatusCodeName(absl::StatusCode code) {
 
 Metrics::Metrics(const BuildInfo& info, Sources sources) : sources_(std::move(sources)), gpu_sensors_(info.gpus) {
   AddCalls();
+  AddSmallRefusals();
   AddFrames();
   AddDevices(info);
   AddSessions();
@@ -145,6 +146,12 @@ void Metrics::AddCalls() {
       calls_[m].handled[static_cast<size_t>(code)] = &handled.Add(labels);
     }
   }
+}
+
+void Metrics::AddSmallRefusals() {
+  auto& refused = Counters(&registry_, metric::kSmallCallsRefused);
+  const std::array<const char*, kSmallRefusalCount> reasons = {"too_many", "displaced", "late", "too_large"};
+  for (size_t r = 0; r < reasons.size(); ++r) small_refused_[r] = &refused.Add({{"reason", reasons[r]}});
 }
 
 void Metrics::AddFrames() {

@@ -40,6 +40,10 @@ inline constexpr int kFrameEncodingCount = 5;
 enum class Silence { kFirstMessage, kIdle, kReply };
 inline constexpr int kSilenceCount = 3;
 
+// Why a call without a picture was not answered.
+enum class SmallRefusal { kTooMany, kDisplaced, kLate, kTooLarge };
+inline constexpr int kSmallRefusalCount = 4;
+
 inline constexpr int kStatusCodeCount = 17;  // gRPC's 0..16
 
 // Thread-safe. Counting allocates nothing.
@@ -79,6 +83,7 @@ class Metrics {
   void LaneDone(const FrameJob& job);
   void LaneLeft(const std::string& device);
 
+  void SmallCallRefused(SmallRefusal reason) { small_refused_[static_cast<size_t>(reason)]->Increment(); }
   void TraceparentIgnored() { traceparent_ignored_->Increment(); }
   void SessionsAre(int sessions) { sessions_->Set(sessions); }
   // kNone: because the server drains.
@@ -101,6 +106,7 @@ class Metrics {
   static size_t Index(Method method) { return static_cast<size_t>(method); }
 
   void AddCalls();
+  void AddSmallRefusals();
   void AddFrames();
   void AddDevices(const BuildInfo& info);
   void AddSessions();
@@ -110,6 +116,7 @@ class Metrics {
   const GpuSensors gpu_sensors_;
 
   std::array<CallChildren, kMethodCount> calls_;
+  std::array<prometheus::Counter*, kSmallRefusalCount> small_refused_;
   std::array<prometheus::Counter*, kStatusCodeCount> frames_;
   std::array<prometheus::Counter*, kFrameEncodingCount> frame_bytes_;
   prometheus::Counter* copied_bytes_;

@@ -20,6 +20,9 @@ inline constexpr Name kGrpcMessagesSent = {"grpc_server_msg_sent_total", "Messag
 
 inline constexpr Name kFrames = {"glint_frames_total",
                                  "Frames answered or given up, by operation and result (a gRPC status code)."};
+inline constexpr Name kSmallCallsRefused = {
+    "glint_small_calls_refused_total",
+    "Calls without a picture that were not answered, by reason: too_many, displaced, late, too_large."};
 inline constexpr Name kFramesDropped = {
     "glint_frames_dropped_total", "Good frames that were not worked on, by reason: superseded, expired, rejected."};
 inline constexpr Name kFramesInFlight = {"glint_frames_in_flight", "Frames that were read and not answered yet."};

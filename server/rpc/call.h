@@ -15,6 +15,8 @@ class Call {
   // The server stops: take no more frames, end when those taken are answered. Called at most once, while the call is
   // registered with its service.
   virtual void Drain() = 0;
+  // True if a server that stops does not wait for it, but cancels it in the end.
+  virtual bool Lingers() const { return false; }
 };
 
 // What gRPC hands back when an operation completes.

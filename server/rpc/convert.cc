@@ -164,36 +164,6 @@ absl::StatusOr<DetectorOptions> OptionsFromWire(decode::Pieces serialized, int m
   return FromProto(proto, max_features);
 }
 
-WireImage ToWire(const v1::Image& proto, absl::Span<const uint8_t>* piece) {
-  WireImage image;
-  const std::string* bytes = nullptr;
-  if (proto.has_raw()) {
-    image.content = WireImage::Content::kRaw;
-    image.format = proto.raw().format();
-    image.width = proto.raw().width();
-    image.height = proto.raw().height();
-    image.stride = proto.raw().stride();
-    bytes = &proto.raw().data();
-  } else if (proto.has_encoded()) {
-    image.content = WireImage::Content::kEncoded;
-    image.encoding = proto.encoded().encoding();
-    bytes = &proto.encoded().data();
-  } else if (proto.has_shared()) {
-    image.content = WireImage::Content::kShared;
-    image.format = proto.shared().format();
-    image.width = proto.shared().width();
-    image.height = proto.shared().height();
-    image.stride = proto.shared().stride();
-    image.offset = proto.shared().offset();
-    bytes = &proto.shared().region();
-  } else {
-    return image;
-  }
-  *piece = {reinterpret_cast<const uint8_t*>(bytes->data()), bytes->size()};
-  image.data.size = bytes->size();
-  return image;
-}
-
 absl::StatusOr<ImageSource> FromWire(const WireImage& image, decode::Pieces message, const ImageRules& rules,
                                      ImageBytes* bytes) {
   ImageSource source;

@@ -37,10 +37,6 @@ absl::Status SetExpiry(int64_t max_age_ns, int64_t stream_max_age_ns, FrameJob* 
 // The same for the options of a DetectRequest, serialized; INVALID_ARGUMENT beyond kMaxOptionsBytes.
 absl::StatusOr<DetectorOptions> OptionsFromWire(decode::Pieces serialized, int max_features);
 
-// Where the generated classes hold an image that frames' parser would have located: its bytes become `*piece`, of which
-// the result speaks.
-WireImage ToWire(const v1::Image& proto, absl::Span<const uint8_t>* piece);
-
 // Where the pixels of an image are; what an ImageSource borrows.
 struct ImageBytes {
   std::vector<absl::Span<const uint8_t>> pieces;

@@ -14,7 +14,7 @@ namespace glint {
 void DetectCall::Request(Service* service, grpc::ServerCompletionQueue* queue) {
   auto* const call = new DetectCall(service, queue);
   call->context_.AsyncNotifyWhenDone(&call->ended_);
-  service->async()->RequestDetect(&call->context_, &call->stream_, queue, &call->arrived_);
+  service->async()->Request(AsyncService::kDetect, &call->context_, &call->stream_, queue, &call->arrived_);
 }
 
 DetectCall::DetectCall(Service* service, grpc::ServerCompletionQueue* queue)

@@ -127,13 +127,6 @@ grpc::Slice ToSlice(const google::protobuf::MessageLite& message) {
   return slice;
 }
 
-bool Parse(grpc::ByteBuffer* bytes, google::protobuf::MessageLite* message) {
-  grpc::ProtoBufferReader reader(bytes);
-  const bool parsed = reader.status().ok() && message->ParseFromZeroCopyStream(&reader) && reader.status().ok();
-  bytes->Clear();
-  return parsed;
-}
-
 FramePool::FramePool(size_t keep) : keep_(keep) {
   free_.reserve(keep);
   for (size_t i = 0; i < std::min(keep, kReady); ++i) free_.push_back(std::make_unique<Frame>());

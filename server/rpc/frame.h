@@ -77,9 +77,6 @@ struct Frame : FrameJob {
 // Serializes `message` into memory of its own.
 grpc::Slice ToSlice(const google::protobuf::MessageLite& message);
 
-// False if `bytes` are not a serialized message of that type. `bytes` is empty afterwards.
-bool Parse(grpc::ByteBuffer* bytes, google::protobuf::MessageLite* message);
-
 // Thread-safe.
 class FramePool {
  public:

@@ -76,22 +76,24 @@ void ReadEncoded(WireReader* in, WireImage* image) {
   });
 }
 
+void ReadImageField(uint32_t tag, WireReader* in, WireImage* image) {
+  switch (tag) {
+    case BytesTag(1):
+      ReadRaw(in, image);
+      break;
+    case BytesTag(2):
+      ReadEncoded(in, image);
+      break;
+    case BytesTag(3):
+      ReadShared(in, image);
+      break;
+    default:
+      in->Unknown(tag);
+  }
+}
+
 void ReadImage(WireReader* in, WireImage* image) {
-  in->Message([&](uint32_t tag) {
-    switch (tag) {
-      case BytesTag(1):
-        ReadRaw(in, image);
-        break;
-      case BytesTag(2):
-        ReadEncoded(in, image);
-        break;
-      case BytesTag(3):
-        ReadShared(in, image);
-        break;
-      default:
-        in->Unknown(tag);
-    }
-  });
+  in->Message([&](uint32_t tag) { ReadImageField(tag, in, image); });
 }
 
 void ReadRegion(WireReader* in, Region* region) {
@@ -194,6 +196,13 @@ bool ParseStreamRequest(decode::Pieces message, WireStreamRequest* request) {
         in.Unknown(tag);
     }
   }
+  return in.ok();
+}
+
+bool ParseImage(decode::Pieces message, WireImage* image) {
+  *image = WireImage();
+  WireReader in(message);
+  while (const uint32_t tag = in.NextField()) ReadImageField(tag, &in, image);
   return in.ok();
 }
 

@@ -67,6 +67,7 @@ struct WireDetectRequest {
 // False if `message` is not a serialized message of that type. `*request` is overwritten and keeps its memory.
 bool ParseStreamRequest(decode::Pieces message, WireStreamRequest* request);
 bool ParseDetectRequest(decode::Pieces message, WireDetectRequest* request);
+bool ParseImage(decode::Pieces message, WireImage* image);
 
 }  // namespace glint
 

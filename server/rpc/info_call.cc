@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "features/options.h"
-#include "server/rpc/convert.h"
 
 namespace glint {
 namespace {
@@ -33,34 +32,17 @@ v1::GetServerInfoResponse Describe(const ServerEnv& env, const std::string& shar
 }  // namespace
 
 void InfoCall::Request(Service* service, grpc::ServerCompletionQueue* queue) {
-  auto* const call = new InfoCall(service, queue);
-  service->async()->RequestGetServerInfo(&call->context_, &call->request_, &call->writer_, queue, &call->arrived_);
+  (new InfoCall(service, queue))->SmallCall::Request(AsyncService::kGetServerInfo);
 }
 
-InfoCall::InfoCall(Service* service, grpc::ServerCompletionQueue* queue)
-    : service_(service), queue_(queue), writer_(&context_) {}
-
-void InfoCall::OnArrived(bool ok) {
-  if (!ok) {
-    delete this;
-    return;
+InfoCall::Answer InfoCall::Serve(const std::string& message) {
+  Answer answer;
+  if (v1::GetServerInfoRequest request; !request.ParseFromString(message)) {
+    answer.status = absl::InvalidArgumentError("request: not a serialized glint.v1.GetServerInfoRequest");
+    return answer;
   }
-  Request(service_, queue_);
-  arrived_at_ = MonotonicNs();
-  Metrics& metrics = service_->env()->metrics;
-  metrics.CallStarted(Method::kGetServerInfo);
-  metrics.MessageReceived(Method::kGetServerInfo);
-  service_->Register(this);  // answered even while draining
-  writer_.Finish(Describe(*service_->env(), service_->shared_memory_socket()), grpc::Status::OK, &finished_);
-}
-
-void InfoCall::OnFinished(bool ok) {
-  Metrics& metrics = service_->env()->metrics;
-  if (ok) metrics.MessageSent(Method::kGetServerInfo);
-  metrics.CallEnded(Method::kGetServerInfo, ok ? absl::StatusCode::kOk : absl::StatusCode::kCancelled,
-                    MonotonicNs() - arrived_at_);
-  service_->Unregister(this);
-  delete this;
+  answer.reply = Describe(*service()->env(), service()->shared_memory_socket()).SerializeAsString();
+  return answer;
 }
 
 }  // namespace glint

@@ -77,6 +77,17 @@ bool IsUnixAddress(absl::string_view address) { return absl::StartsWith(address,
 
 bool IsUnixPeer(absl::string_view peer) { return absl::StartsWith(peer, kUnix); }
 
+bool IsLoopbackPeer(absl::string_view peer) {
+  // Brackets may come as in a URI. The last is how a socket for both kinds of address sees IPv4.
+  for (const absl::string_view local :
+       {kUnix, absl::string_view("inproc"), absl::string_view("ipv4:127."), absl::string_view("ipv6:[::1]:"),
+        absl::string_view("ipv6:%5B::1%5D:"), absl::string_view("ipv6:[::ffff:127."),
+        absl::string_view("ipv6:%5B::ffff:127.")}) {
+    if (absl::StartsWith(peer, local)) return true;
+  }
+  return false;
+}
+
 absl::Status CheckTcpAddress(absl::string_view flag, absl::string_view address) {
   std::string host, port;
   int number = -1;

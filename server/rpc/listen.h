@@ -21,6 +21,8 @@ absl::Status CheckCanListen(const std::string& address);
 bool IsUnixAddress(absl::string_view address);
 // Whether a peer, in gRPC's words, came through a unix socket.
 bool IsUnixPeer(absl::string_view peer);
+// Whether it is on this machine: through a unix socket, a loopback address, or in this process.
+bool IsLoopbackPeer(absl::string_view peer);
 // Beside a "unix:PATH": the path of the socket where clients hand memory over.
 std::string HandoffPath(absl::string_view unix_address);
 // "HOST:PORT" with another port.

@@ -1,6 +1,6 @@
 #include "server/rpc/memory_call.h"
 
-#include "server/rpc/convert.h"
+#include "absl/strings/str_cat.h"
 #include "server/rpc/listen.h"
 
 namespace glint {
@@ -17,50 +17,24 @@ absl::Status UnregisterRpc::Run(SharedMemory* memory, const Request& request, Re
 }
 
 template <typename Rpc>
-void MemoryCall<Rpc>::Request(Service* service, grpc::ServerCompletionQueue* queue) {
-  auto* const call = new MemoryCall(service, queue);
-  (service->async()->*Rpc::kRequest)(&call->context_, &call->request_, &call->writer_, queue, &call->arrived_);
-}
-
-template <typename Rpc>
-MemoryCall<Rpc>::MemoryCall(Service* service, grpc::ServerCompletionQueue* queue)
-    : service_(service), queue_(queue), writer_(&context_) {}
-
-template <typename Rpc>
-void MemoryCall<Rpc>::OnArrived(bool ok) {
-  if (!ok) {
-    delete this;
-    return;
-  }
-  Request(service_, queue_);
-  arrived_at_ = MonotonicNs();
-  Metrics& metrics = service_->env()->metrics;
-  metrics.CallStarted(Rpc::kMethod);
-  metrics.MessageReceived(Rpc::kMethod);
-  const absl::Status status = service_->Register(this) ? Run() : Service::DrainingError();
-  code_ = status.code();
-  if (status.ok()) {
-    writer_.Finish(response_, grpc::Status::OK, &finished_);
+SmallCall::Answer MemoryCall<Rpc>::Serve(const std::string& message) {
+  Answer answer;
+  SharedMemory& memory = service()->env()->shared_memory;
+  typename Rpc::Request request;
+  typename Rpc::Response response;
+  if (service()->draining()) {
+    answer.status = Service::DrainingError();
+  } else if (!memory.enabled()) {
+    answer.status = absl::FailedPreconditionError("this server shares no memory (--shared-memory)");
+  } else if (!IsUnixPeer(peer())) {
+    answer.status = absl::FailedPreconditionError("is for clients of a unix socket only");
+  } else if (!request.ParseFromString(message)) {
+    answer.status = absl::InvalidArgumentError(absl::StrCat("request: not a serialized ", request.GetTypeName()));
   } else {
-    writer_.FinishWithError(ToGrpc(status), &finished_);
+    answer.status = Rpc::Run(&memory, request, &response);
+    answer.reply = response.SerializeAsString();
   }
-}
-
-template <typename Rpc>
-absl::Status MemoryCall<Rpc>::Run() {
-  SharedMemory& memory = service_->env()->shared_memory;
-  if (!memory.enabled()) return absl::FailedPreconditionError("this server shares no memory (--shared-memory)");
-  if (!IsUnixPeer(context_.peer())) return absl::FailedPreconditionError("is for clients of a unix socket only");
-  return Rpc::Run(&memory, request_, &response_);
-}
-
-template <typename Rpc>
-void MemoryCall<Rpc>::OnFinished(bool ok) {
-  Metrics& metrics = service_->env()->metrics;
-  if (ok && code_ == absl::StatusCode::kOk) metrics.MessageSent(Rpc::kMethod);
-  metrics.CallEnded(Rpc::kMethod, ok ? code_ : absl::StatusCode::kCancelled, MonotonicNs() - arrived_at_);
-  service_->Unregister(this);
-  delete this;
+  return answer;
 }
 
 template class MemoryCall<RegisterRpc>;

@@ -1,8 +1,7 @@
 #include "server/rpc/service.h"
 
 #include <grpc/grpc.h>
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
-#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
 
@@ -13,9 +12,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "server/rpc/detect_call.h"
+#include "server/rpc/health_call.h"
 #include "server/rpc/info_call.h"
 #include "server/rpc/listen.h"
 #include "server/rpc/memory_call.h"
+#include "server/rpc/reflection_call.h"
 #include "server/rpc/stream_call.h"
 #include "server/rpc/transport.h"
 
@@ -26,17 +27,17 @@ namespace {
 constexpr int kRequestedCalls = 4;
 // Frames, of some 50 KB, that are kept for use at most; else as many as can be unanswered and not dropped.
 constexpr int64_t kMaxKeptFrames = 1024;
-// What remains when all calls have ended are watchers of health and users of reflection: they get this long.
+// What remains when all other calls have ended are calls that linger, such as watchers of health: they get this long.
 constexpr absl::Duration kGoodbye = absl::Milliseconds(50);
+// A small call that has a place and no message keeps it for so long while others wait.
+constexpr int64_t kSmallPatienceNs = 200'000'000;
 
-// Once in a process. gRPC keeps health and reflection as registrations that its builders pick up.
+// Once in a process.
 void PrepareGrpc() {
   static const bool once = [] {
     // Never matched by a grpc_shutdown(): the last one of a process waits for a poll of gRPC's own that lasts up to ten
     // seconds, so every now and then the end of the last server would take that long.
     grpc_init();
-    grpc::EnableDefaultHealthCheckService(true);
-    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     return true;
   }();
   (void)once;
@@ -54,20 +55,18 @@ absl::Status Service::DrainingError() { return absl::UnavailableError("the serve
 
 Service::Service(ServerEnv* env)
     : env_(env),
+      async_(env->options.reflection != Reflection::kOff),
       frames_(static_cast<size_t>(std::min<int64_t>(
           kMaxKeptFrames,
-          env->options.max_detect_calls + int64_t{env->options.max_sessions} * env->options.max_in_flight))) {}
+          env->options.max_detect_calls + int64_t{env->options.max_sessions} * env->options.max_in_flight))),
+      small_places_(env->options.max_small_calls, kSmallPatienceNs) {}
 
 absl::StatusOr<std::unique_ptr<Service>> Service::Start(ServerEnv* env) {
   PrepareGrpc();
   std::unique_ptr<Service> service(new Service(env));
   if (absl::Status s = service->Listen(); !s.ok()) return s;
 
-  grpc::HealthCheckServiceInterface* const health = service->server_->GetHealthCheckService();
-  env->health.Publish([health](bool serving) {
-    health->SetServingStatus(serving);  // "", the server as a whole
-    health->SetServingStatus(v1::FeatureDetection::service_full_name(), serving);
-  });
+  env->health.Publish([watchers = &service->health_watchers_](bool serving) { watchers->Set(serving); });
   for (const auto& queue : service->queues_) {
     for (int i = 0; i < kRequestedCalls; ++i) service->RequestCalls(queue.get());
     service->threads_.emplace_back(RunTags, queue.get());
@@ -79,6 +78,7 @@ absl::Status Service::Listen() {
   const ServerOptions& options = env_->options;
   grpc::ServerBuilder builder;
   ConfigureTransport(options.max_message_bytes, &builder, options.connections);
+  LimitReceipt(env_->memory_bound.quota, &builder);
   builder.RegisterService(&async_);
   for (unsigned i = 0; i < CompletionThreads(); ++i) queues_.push_back(builder.AddCompletionQueue());
 
@@ -106,6 +106,17 @@ absl::Status Service::Listen() {
   return ListenForMemory();
 }
 
+// gRPC looks at a message's size, and unpacks it, only when all of it is there: 34 MiB of the limit do not keep a
+// client from announcing 4 GiB, nor 1 MB from becoming 1 GB. So the sum of what is received is limited, too. A client
+// that makes it reach the limit ends streams, of its connection and others: the process lives.
+void Service::LimitReceipt(int64_t bytes, grpc::ServerBuilder* builder) {
+  grpc::ResourceQuota quota("glint");
+  quota.Resize(static_cast<size_t>(bytes));
+  builder->SetResourceQuota(quota);
+  builder->SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+  builder->SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
+}
+
 absl::Status Service::ListenForMemory() {
   const ServerOptions& options = env_->options;
   if (!options.shared_memory.enabled) return absl::OkStatus();
@@ -124,6 +135,11 @@ void Service::RequestCalls(grpc::ServerCompletionQueue* queue) {
   InfoCall::Request(this, queue);
   RegisterCall::Request(this, queue);
   UnregisterCall::Request(this, queue);
+  HealthCall::RequestCheck(this, queue);
+  HealthCall::RequestWatch(this, queue);
+  if (env_->options.reflection == Reflection::kOff) return;
+  ReflectionCall::Request(AsyncService::kReflection, this, queue);
+  ReflectionCall::Request(AsyncService::kReflectionAlpha, this, queue);
 }
 
 std::shared_ptr<grpc::Channel> Service::InProcessChannel() {
@@ -136,13 +152,15 @@ std::shared_ptr<grpc::Channel> Service::InProcessChannel() {
 bool Service::Register(Call* call) {
   std::lock_guard<std::mutex> lock(mutex_);
   calls_.insert(call);
+  if (call->Lingers()) ++lingering_;
   return !draining_;
 }
 
 void Service::Unregister(Call* call) {
   std::lock_guard<std::mutex> lock(mutex_);
   calls_.erase(call);
-  if (calls_.empty()) idle_.notify_all();
+  if (call->Lingers()) --lingering_;
+  if (calls_.size() == lingering_ || calls_.empty()) idle_.notify_all();
 }
 
 void Service::ArrivalIsAwaited() {
@@ -160,13 +178,12 @@ void ArrivalIsOver(Service* service) { service->ArrivalIsOver(); }
 
 int Service::calls() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return static_cast<int>(calls_.size());
+  return static_cast<int>(calls_.size()) - watchers_.count();
 }
 
-bool Service::TakeDetectCall() {
-  if (++detect_calls_ <= env_->options.max_detect_calls) return true;
-  --detect_calls_;
-  return false;
+bool Service::draining() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return draining_;
 }
 
 void Service::StartDraining() {
@@ -181,7 +198,7 @@ void Service::StartDraining() {
 
 bool Service::WaitUntilIdle(absl::Time deadline) {
   std::unique_lock<std::mutex> lock(mutex_);
-  while (!calls_.empty()) {
+  while (calls_.size() > lingering_) {
     const absl::Duration left = deadline - absl::Now();
     if (left <= absl::ZeroDuration()) return false;
     // In steps, since an infinite deadline is more than condition variables take.

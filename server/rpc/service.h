@@ -6,6 +6,7 @@
 
 #include <grpcpp/completion_queue.h>
 #include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -24,9 +25,27 @@
 #include "server/rpc/async_service.h"
 #include "server/rpc/call.h"
 #include "server/rpc/frame.h"
+#include "server/rpc/health_watchers.h"
+#include "server/rpc/small_places.h"
 #include "server/shm/handoff.h"
 
 namespace glint {
+
+// How many there are of something. Thread-safe.
+class CallCount {
+ public:
+  // False if there are `limit` already; else the taker has to give back.
+  bool Take(int limit) {
+    if (++count_ <= limit) return true;
+    --count_;
+    return false;
+  }
+  void GiveBack() { --count_; }
+  int count() const { return count_; }
+
+ private:
+  std::atomic<int> count_{0};
+};
 
 class Service {
  public:
@@ -40,11 +59,12 @@ class Service {
 
   // Refuses new calls, then says NOT_SERVING, and lets the open calls end: who has seen NOT_SERVING finds no way in.
   void StartDraining();
-  // False if calls are still open at `deadline`.
+  // False if calls that do not linger are still open at `deadline`.
   bool WaitUntilIdle(absl::Time deadline);
   // Cancels what is left, stops listening and joins the threads. Frames still on lanes are waited for.
   void Stop();
 
+  // But for watchers of health, whose calls last as long as their clients.
   int calls() const;
   // Where memory is handed over; empty if it is not shared.
   std::string shared_memory_socket() const { return handoff_ == nullptr ? "" : handoff_->path(); }
@@ -62,13 +82,19 @@ class Service {
   void ArrivalIsAwaited();
   void ArrivalIsOver();
   static absl::Status DrainingError();
+  bool draining() const;
+  SmallPlaces* small_places() { return &small_places_; }
+  CallCount* watchers() { return &watchers_; }        // of health
+  CallCount* reflections() { return &reflections_; }  // open streams of reflection
+  HealthWatchers* health_watchers() { return &health_watchers_; }
   // Whether there is room for one more call of Detect, which then must give it back.
-  bool TakeDetectCall();
-  void GiveBackDetectCall() { --detect_calls_; }
+  bool TakeDetectCall() { return detect_calls_.Take(env_->options.max_detect_calls); }
+  void GiveBackDetectCall() { detect_calls_.GiveBack(); }
 
  private:
   explicit Service(ServerEnv* env);
   absl::Status Listen();
+  static void LimitReceipt(int64_t bytes, grpc::ServerBuilder* builder);
   absl::Status ListenForMemory();
   void RequestCalls(grpc::ServerCompletionQueue* queue);
 
@@ -76,7 +102,9 @@ class Service {
   AsyncService async_;
   FramePool frames_;
   FrameFlow detect_flow_;
-  std::atomic<int> detect_calls_{0};
+  CallCount detect_calls_, watchers_, reflections_;
+  SmallPlaces small_places_;
+  HealthWatchers health_watchers_;
   std::vector<std::string> addresses_;
   std::unique_ptr<Handoff> handoff_;
   std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues_;
@@ -86,7 +114,8 @@ class Service {
   mutable std::mutex mutex_;
   std::condition_variable idle_;
   std::unordered_set<Call*> calls_;
-  int arrivals_ = 0;  // that have been asked for and have not run
+  size_t lingering_ = 0;  // of these
+  int arrivals_ = 0;      // that have been asked for and have not run
   bool draining_ = false;
 };
 

@@ -6,13 +6,14 @@
 #include "server/metrics/allocations.h"
 #include "server/rpc/convert.h"
 #include "server/rpc/listen.h"
+#include "server/rpc/stream_options.h"
 
 namespace glint {
 
 void StreamCall::Request(Service* service, grpc::ServerCompletionQueue* queue) {
   auto* const call = new StreamCall(service, queue);
   call->context_.AsyncNotifyWhenDone(&call->ended_);
-  service->async()->RequestDetectStream(&call->context_, &call->stream_, queue, &call->arrived_);
+  service->async()->Request(AsyncService::kDetectStream, &call->context_, &call->stream_, queue, &call->arrived_);
 }
 
 StreamCall::StreamCall(Service* service, grpc::ServerCompletionQueue* queue)
@@ -74,21 +75,14 @@ void StreamCall::OnRead(bool ok) {
 }
 
 absl::Status StreamCall::ReadOptions() {
-  v1::DetectStreamRequest message;
-  if (!Parse(&read_buffer_, &message)) {
-    return absl::InvalidArgumentError("message: not a serialized glint.v1.DetectStreamRequest");
-  }
-  if (!message.has_options()) {
-    return absl::FailedPreconditionError("options: missing; the first message of a stream carries them");
-  }
-  const auto options = FromProto(message.options(), env_->options);
+  StreamOptionsMessage message;
+  if (absl::Status s = ParseStreamOptions(&read_buffer_, &message); !s.ok()) return s;
+  const auto options = FromProto(message.options, env_->options);
   if (!options.ok()) return options.status();
   std::unique_ptr<StreamMask> mask;
-  if (message.options().has_mask()) {
-    absl::Span<const uint8_t> bytes;
+  if (message.has_mask) {
     ImageBytes mask_bytes;
-    const WireImage image = ToWire(message.options().mask(), &bytes);
-    const auto source = MaskFromWire(image, {&bytes, 1}, service_->image_rules(local_), &mask_bytes);
+    const auto source = MaskFromWire(message.mask, message.mask_pieces, service_->image_rules(local_), &mask_bytes);
     if (!source.ok()) return source.status();
     mask = std::make_unique<StreamMask>(*source);
   }

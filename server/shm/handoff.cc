@@ -24,6 +24,8 @@ constexpr absl::Duration kPatience = absl::Seconds(5);
 // Until a descriptor may be free again, in a process that has none left.
 constexpr absl::Duration kBreath = absl::Milliseconds(50);
 constexpr int kBacklog = 16;
+// Of one message, in Linux (SCM_MAX_FD).
+constexpr size_t kMaxDescriptors = 253;
 
 sockaddr_un AddressOf(const std::string& path) {
   sockaddr_un address = {};
@@ -64,17 +66,31 @@ void Reply(int fd, const absl::StatusOr<std::string>& token) {
   send(fd, &reply, sizeof(reply), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-// One message and the descriptor that came with it, which is the caller's; -1: none.
+// One message and the descriptor that came with it, which is the caller's; -1: none, or not just one.
 struct Received {
   ssize_t bytes = 0;
   HandoffRequest request = {};
   int fd = -1;
 };
 
+// Calls `take` for each descriptor that came with a message: all of them are this process's now.
+template <typename Take>
+void ForEachDescriptor(msghdr* message, Take take) {
+  for (cmsghdr* part = CMSG_FIRSTHDR(message); part != nullptr; part = CMSG_NXTHDR(message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    const size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < count; ++i) {
+      int fd;
+      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof(int));
+      take(fd);
+    }
+  }
+}
+
 Received Receive(int connection) {
   Received received;
   iovec data = {&received.request, sizeof(received.request)};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];  // the kernel closes what has no room
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxDescriptors)];
   msghdr message = {};
   message.msg_iov = &data;
   message.msg_iovlen = 1;
@@ -82,11 +98,16 @@ Received Receive(int connection) {
   message.msg_controllen = sizeof(control);
   received.bytes = recvmsg(connection, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
   if (received.bytes < 0) return received;
-  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
-    if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS && part->cmsg_len == CMSG_LEN(sizeof(int))) {
-      std::memcpy(&received.fd, CMSG_DATA(part), sizeof(int));
+  int count = 0;
+  ForEachDescriptor(&message, [&](int fd) {
+    if (++count == 1) {
+      received.fd = fd;
+    } else {
+      close(fd);
     }
-  }
+  });
+  // Descriptors were lost on the way (MSG_CTRUNC) where this process may have no more of them.
+  if (count > 1 || (count == 1 && (message.msg_flags & MSG_CTRUNC) != 0)) close(std::exchange(received.fd, -1));
   if ((message.msg_flags & MSG_TRUNC) != 0) received.bytes = sizeof(received.request) + 1;
   return received;
 }

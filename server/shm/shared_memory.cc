@@ -123,7 +123,7 @@ absl::StatusOr<std::shared_ptr<const SharedRegion>> SharedMemory::Find(absl::str
     const auto at = names_.find(name);
     if (at != names_.end()) return at->second;
   }
-  return absl::NotFoundError(absl::StrCat("image.region: no memory is registered as \"", name, "\""));
+  return absl::NotFoundError(absl::StrCat("image.region: no memory is registered as \"", Echo(name), "\""));
 }
 
 int64_t SharedMemory::bytes() const {

@@ -76,6 +76,10 @@ TEST(FlagsTest, EveryFlagArrives) {
                              "--max-in-flight=11",
                              "--max-detect-calls=12",
                              "--detect-receive-timeout=250ms",
+                             "--max-small-calls=13",
+                             "--small-call-timeout=750ms",
+                             "--max-watchers=14",
+                             "--reflection=loopback",
                              "--drain-timeout=1.5s",
                              "--log-format=json"});
   ASSERT_TRUE(parsed.ok()) << parsed.status();
@@ -96,6 +100,10 @@ TEST(FlagsTest, EveryFlagArrives) {
   EXPECT_EQ(o.max_in_flight, 11);
   EXPECT_EQ(o.max_detect_calls, 12);
   EXPECT_EQ(o.detect_receive_timeout, absl::Milliseconds(250));
+  EXPECT_EQ(o.max_small_calls, 13);
+  EXPECT_EQ(o.small_call_timeout, absl::Milliseconds(750));
+  EXPECT_EQ(o.max_watchers, 14);
+  EXPECT_EQ(o.reflection, Reflection::kLoopback);
   EXPECT_EQ(o.drain_timeout, absl::Milliseconds(1500));
   EXPECT_EQ(o.log_format, LogFormat::kJson);
 }
@@ -128,6 +136,10 @@ TEST(FlagsTest, BadValuesAreNamed) {
   EXPECT_EQ(ErrorOf({"--backend=gpu"}), "backend: \"gpu\" is not one of auto, cpu, cuda");
   EXPECT_EQ(ErrorOf({"--drain-timeout=soon"}), "drain-timeout: \"soon\" is not a duration like 10s or 500ms");
   EXPECT_EQ(ErrorOf({"--drain-timeout=-1s"}), "drain-timeout: -1s is not in 0..24h");
+  EXPECT_EQ(ErrorOf({"--max-small-calls=0"}), "max-small-calls: 0 is not in 1..65536");
+  EXPECT_EQ(ErrorOf({"--max-watchers=0"}), "max-watchers: 0 is not in 1..1048576");
+  EXPECT_EQ(ErrorOf({"--small-call-timeout=0"}), "small-call-timeout: 0 is not in 1ms..24h");
+  EXPECT_EQ(ErrorOf({"--reflection=maybe"}), "reflection: \"maybe\" is not one of on, loopback, off");
   EXPECT_EQ(ErrorOf({"--detect-receive-timeout=0"}), "detect-receive-timeout: 0 is not in 1ms..24h");
   EXPECT_EQ(ErrorOf({"--max-sessions-per-peer=-1"}), "max-sessions-per-peer: -1 is not in 0..65536");
   EXPECT_EQ(ErrorOf({"--stream-first-message-timeout=0"}), "stream-first-message-timeout: 0 is not in 1ms..24h");
@@ -201,6 +213,10 @@ TEST(FlagsTest, HelpNamesEveryFlagAndItsDefault) {
                            "max-pending-bytes",
                            "max-detect-calls",
                            "detect-receive-timeout",
+                           "max-small-calls",
+                           "small-call-timeout",
+                           "max-watchers",
+                           "reflection",
                            "max-sessions",
                            "max-sessions-per-peer",
                            "stream-first-message-timeout",

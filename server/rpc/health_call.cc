@@ -1,0 +1,85 @@
+#include "server/rpc/health_call.h"
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "features/error.h"
+#include "server/rpc/wire_writer.h"
+
+namespace glint {
+namespace {
+
+// HealthCheckResponse.ServingStatus
+constexpr uint64_t kServing = 1, kNotServing = 2, kServiceUnknown = 3;
+
+// A HealthCheckResponse.
+std::string Response(uint64_t status) {
+  std::string bytes;
+  AppendVarintField(1, status, &bytes);
+  return bytes;
+}
+std::string Response(bool serving) { return Response(serving ? kServing : kNotServing); }
+
+// The service of a HealthCheckRequest; nothing if it is none.
+std::optional<std::string> ServiceOf(const std::string& message) {
+  const absl::Span<const uint8_t> piece(reinterpret_cast<const uint8_t*>(message.data()), message.size());
+  WireReader in({&piece, 1});
+  std::string service;
+  while (const uint32_t tag = in.NextField()) {
+    if (tag == WireTag(1, WireType::kBytes)) {
+      const WireBytes bytes = in.String();
+      service = message.substr(bytes.begin, bytes.size);
+    } else {
+      in.Unknown(tag);
+    }
+  }
+  if (!in.ok()) return std::nullopt;
+  return service;
+}
+
+}  // namespace
+
+void HealthCall::RequestCheck(Service* service, grpc::ServerCompletionQueue* queue) {
+  (new HealthCall(service, queue, false))->Request(AsyncService::kHealthCheck);
+}
+
+void HealthCall::RequestWatch(Service* service, grpc::ServerCompletionQueue* queue) {
+  (new HealthCall(service, queue, true))->Request(AsyncService::kHealthWatch);
+}
+
+absl::Status HealthCall::Admit() {
+  if (!watch_) return absl::OkStatus();
+  const int limit = service()->env()->options.max_watchers;
+  counted_ = service()->watchers()->Take(limit);
+  return counted_ ? absl::OkStatus() : LimitError("health.watchers", limit + 1, limit, "--max-watchers");
+}
+
+HealthCall::Answer HealthCall::Serve(const std::string& message) {
+  Answer answer;
+  const std::optional<std::string> name = ServiceOf(message);
+  const bool known = name.has_value() && (name->empty() || *name == v1::FeatureDetection::service_full_name());
+  if (!name.has_value()) {
+    answer.status = absl::InvalidArgumentError("request: not a serialized grpc.health.v1.HealthCheckRequest");
+  } else if (watch_) {
+    answer.then = Answer::Then::kStay;
+    if (known) {
+      service()->health_watchers()->Add(this);
+    } else {
+      Push(Response(kServiceUnknown));
+    }
+  } else if (known) {
+    answer.reply = Response(service()->health_watchers()->serving());
+  } else {
+    answer.status = absl::NotFoundError(absl::StrCat("service: \"", Echo(*name), "\" is none of this server's"));
+  }
+  return answer;
+}
+
+void HealthCall::Ended() {
+  service()->health_watchers()->Remove(this);
+  if (counted_) service()->watchers()->GiveBack();
+}
+
+void HealthCall::HealthIs(bool serving) { Push(Response(serving)); }
+
+}  // namespace glint

@@ -1,0 +1,35 @@
+// grpc.health.v1.Health, by https://github.com/grpc/grpc/blob/master/doc/health-checking.md: of the server as a whole
+// ("") and of glint.v1.FeatureDetection, which are the same.
+#ifndef GLINT_SERVER_RPC_HEALTH_CALL_H_
+#define GLINT_SERVER_RPC_HEALTH_CALL_H_
+
+#include <string>
+
+#include "server/rpc/health_watchers.h"
+#include "server/rpc/small_call.h"
+
+namespace glint {
+
+// Check, or Watch, which stays (--max-watchers).
+class HealthCall final : public SmallCall, private HealthWatchers::Watcher {
+ public:
+  // Wait for the next such call on `queue`.
+  static void RequestCheck(Service* service, grpc::ServerCompletionQueue* queue);
+  static void RequestWatch(Service* service, grpc::ServerCompletionQueue* queue);
+
+ private:
+  HealthCall(Service* service, grpc::ServerCompletionQueue* queue, bool watch)
+      : SmallCall(service, queue, std::nullopt), watch_(watch) {}
+  void RequestNext() override { watch_ ? RequestWatch(service(), queue()) : RequestCheck(service(), queue()); }
+  absl::Status Admit() override;
+  Answer Serve(const std::string& message) override;
+  void Ended() override;
+  void HealthIs(bool serving) override;
+
+  const bool watch_;
+  bool counted_ = false;  // among the service's watchers
+};
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_RPC_HEALTH_CALL_H_

@@ -1,0 +1,18 @@
+// Answers to the questions of gRPC's server reflection, v1 and v1alpha, which differ in name alone: what this program's
+// generated classes know of themselves. https://github.com/grpc/grpc/blob/master/doc/server-reflection.md
+#ifndef GLINT_SERVER_RPC_REFLECTION_H_
+#define GLINT_SERVER_RPC_REFLECTION_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace glint {
+
+// A ServerReflectionRequest into a ServerReflectionResponse, both serialized. What is not found is an answer, too.
+// INVALID_ARGUMENT: not a request. Thread-safe.
+absl::StatusOr<std::string> AnswerReflection(const std::string& request);
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_RPC_REFLECTION_H_

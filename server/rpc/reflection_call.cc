@@ -1,0 +1,36 @@
+#include "server/rpc/reflection_call.h"
+
+#include "features/error.h"
+#include "server/rpc/listen.h"
+#include "server/rpc/reflection.h"
+
+namespace glint {
+
+void ReflectionCall::Request(AsyncService::Method method, Service* service, grpc::ServerCompletionQueue* queue) {
+  (new ReflectionCall(method, service, queue))->SmallCall::Request(method);
+}
+
+absl::Status ReflectionCall::Admit() {
+  const ServerOptions& options = service()->env()->options;
+  if (options.reflection == Reflection::kLoopback && !IsLoopbackPeer(peer())) {
+    return absl::PermissionDeniedError("reflection: is for clients of this machine only (--reflection)");
+  }
+  counted_ = service()->reflections()->Take(options.max_small_calls);
+  if (counted_) return absl::OkStatus();
+  return LimitError("reflection.streams", options.max_small_calls + 1, options.max_small_calls, "--max-small-calls");
+}
+
+ReflectionCall::Answer ReflectionCall::Serve(const std::string& message) {
+  Answer answer;
+  auto reply = AnswerReflection(message);
+  answer.status = reply.status();
+  if (reply.ok()) answer.reply = *std::move(reply);
+  answer.then = Answer::Then::kNextMessage;
+  return answer;
+}
+
+void ReflectionCall::Ended() {
+  if (counted_) service()->reflections()->GiveBack();
+}
+
+}  // namespace glint

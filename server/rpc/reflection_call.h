@@ -1,0 +1,32 @@
+// ServerReflectionInfo: questions on a stream, an answer for each. At most --max-small-calls at the same time; one that
+// asks nothing for --small-call-timeout ends.
+#ifndef GLINT_SERVER_RPC_REFLECTION_CALL_H_
+#define GLINT_SERVER_RPC_REFLECTION_CALL_H_
+
+#include <string>
+
+#include "server/rpc/small_call.h"
+
+namespace glint {
+
+class ReflectionCall final : public SmallCall {
+ public:
+  // Waits for the next call of `method`, which is kReflection or kReflectionAlpha, on `queue`.
+  static void Request(AsyncService::Method method, Service* service, grpc::ServerCompletionQueue* queue);
+
+ private:
+  ReflectionCall(AsyncService::Method method, Service* service, grpc::ServerCompletionQueue* queue)
+      : SmallCall(service, queue, std::nullopt), method_(method) {}
+  void RequestNext() override { Request(method_, service(), queue()); }
+  absl::Status Admit() override;
+  Answer Serve(const std::string& message) override;
+  absl::Status NoMoreMessages() override { return absl::OkStatus(); }
+  void Ended() override;
+
+  const AsyncService::Method method_;
+  bool counted_ = false;  // among the service's users of reflection
+};
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_RPC_REFLECTION_CALL_H_

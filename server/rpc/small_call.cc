@@ -1,0 +1,231 @@
+#include "server/rpc/small_call.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "features/error.h"
+#include "server/rpc/convert.h"
+
+namespace glint {
+namespace {
+
+// How often a call that is under way looks at the time.
+constexpr absl::Duration kTick = absl::Milliseconds(100);
+// For a client to take the status of a call that has lost its place.
+constexpr int64_t kEvictionNs = 100'000'000;
+
+std::string ToString(const grpc::ByteBuffer& bytes) {
+  std::vector<grpc::Slice> slices;
+  std::string text;
+  if (!bytes.Dump(&slices).ok()) return text;
+  for (const grpc::Slice& slice : slices) text.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  return text;
+}
+
+grpc::ByteBuffer ToByteBuffer(const std::string& bytes) {
+  const grpc::Slice slice(bytes);
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+}  // namespace
+
+SmallCall::SmallCall(Service* service, grpc::ServerCompletionQueue* queue, std::optional<Method> counted)
+    : service_(service), queue_(queue), counted_(counted), stream_(&context_) {}
+
+void SmallCall::Request(AsyncService::Method method) {
+  context_.AsyncNotifyWhenDone(&ended_);
+  service_->async()->Request(method, &context_, &stream_, queue_, &arrived_);
+}
+
+void SmallCall::OnArrived(bool ok) {
+  if (!ok) {  // the server stops; ended_ never comes
+    delete this;
+    return;
+  }
+  RequestNext();
+  arrived_at_ = MonotonicNs();
+  if (counted_.has_value()) service_->env()->metrics.CallStarted(*counted_);
+  service_->Register(this);  // answered even while draining
+  const absl::Status admitted = Admit();
+  std::unique_lock<std::mutex> lock(mutex_);
+  references_ = 3;  // ended_, alarmed_, and this function
+  deadline_ns_ = arrived_at_ + absl::ToInt64Nanoseconds(service_->env()->options.small_call_timeout);
+  alarm_.Set(queue_, absl::ToChronoTime(absl::Now() + kTick), &alarmed_);
+  if (admitted.ok()) {
+    waiting_ = true;
+    lock.unlock();
+    service_->small_places()->Enter(this, false);
+    lock.lock();
+  } else {
+    Refuse(SmallRefusal::kTooMany);
+    End(admitted);
+  }
+  Drop(std::move(lock));
+}
+
+void SmallCall::Receive() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (over_) return;
+  waiting_ = false;
+  ++references_;
+  stream_.Read(&request_, &read_);
+}
+
+void SmallCall::GiveUpPlace() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (over_) return;
+  Refuse(SmallRefusal::kDisplaced);
+  End(absl::ResourceExhaustedError(
+      "request: not there, and others need its place (--max-small-calls); try again later"));
+  deadline_ns_ = MonotonicNs() + kEvictionNs;
+}
+
+void SmallCall::OnRead(bool ok) {
+  service_->small_places()->Leave(this);
+  bool wanted;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    wanted = !over_;
+  }
+  Answer answer;
+  if (wanted) answer = AnswerTo(ok);
+  request_.Clear();
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (!over_ && !answer.status.ok()) {
+    End(answer.status);
+  } else if (!over_ && wanted) {
+    switch (answer.then) {
+      case Answer::Then::kEnd:
+        if (!ok) {
+          End(absl::OkStatus());
+          break;
+        }
+        over_ = true;
+        ++references_;
+        stream_.WriteAndFinish(ToByteBuffer(answer.reply), grpc::WriteOptions(), grpc::Status::OK, &finished_);
+        break;
+      case Answer::Then::kNextMessage:
+        Write(std::move(answer.reply));
+        break;
+      case Answer::Then::kStay:
+        break;  // see AnswerTo()
+    }
+    deadline_ns_ = MonotonicNs() + absl::ToInt64Nanoseconds(service_->env()->options.small_call_timeout);
+  }
+  Drop(std::move(lock));
+}
+
+SmallCall::Answer SmallCall::AnswerTo(bool ok) {
+  Answer answer;
+  if (!ok) {
+    answer.status = NoMoreMessages();
+    return answer;
+  }
+  if (request_.Length() > kMaxSmallMessageBytes) {
+    Refuse(SmallRefusal::kTooLarge);
+    answer.status = absl::ResourceExhaustedError(absl::StrCat("request: ", request_.Length(),
+                                                              " bytes are over this server's limit of ",
+                                                              kMaxSmallMessageBytes, " for calls without a picture"));
+    return answer;
+  }
+  if (counted_.has_value()) service_->env()->metrics.MessageReceived(*counted_);
+  answer = Serve(ToString(request_));
+  if (answer.then == Answer::Then::kStay) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    staying_ = true;
+  }
+  return answer;
+}
+
+void SmallCall::Refuse(SmallRefusal reason) { service_->env()->metrics.SmallCallRefused(reason); }
+
+void SmallCall::Push(std::string reply) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (over_) return;
+  if (writing_) {
+    pushed_ = std::move(reply);
+  } else {
+    Write(std::move(reply));
+  }
+}
+
+void SmallCall::Write(std::string reply) {
+  writing_ = true;
+  ++references_;
+  stream_.Write(ToByteBuffer(reply), &written_);
+}
+
+void SmallCall::OnWritten(bool ok) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  writing_ = false;
+  if (!ok) over_ = true;  // the client has gone
+  if (!over_ && pushed_.has_value()) {
+    Write(*std::exchange(pushed_, std::nullopt));
+  } else if (!over_ && !staying_) {
+    deadline_ns_ = MonotonicNs() + absl::ToInt64Nanoseconds(service_->env()->options.small_call_timeout);
+    waiting_ = true;
+    lock.unlock();
+    service_->small_places()->Enter(this, true);
+    lock.lock();
+  }
+  Drop(std::move(lock));
+}
+
+void SmallCall::End(const absl::Status& status) {
+  over_ = true;
+  status_ = status;
+  deadline_ns_ = MonotonicNs() + absl::ToInt64Nanoseconds(service_->env()->options.small_call_timeout);
+  ++references_;
+  stream_.Finish(ToGrpc(status), &finished_);
+}
+
+void SmallCall::OnAlarm(bool ok) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (!ok || done_ || staying_) return Drop(std::move(lock));
+  if (MonotonicNs() >= deadline_ns_) {
+    if (!over_) Refuse(SmallRefusal::kLate);
+    if (over_ || writing_) {  // the client takes nothing
+      context_.TryCancel();
+      return Drop(std::move(lock));
+    }
+    const absl::Duration timeout = service_->env()->options.small_call_timeout;
+    End(absl::DeadlineExceededError(
+        absl::StrCat("request: not received within ", absl::FormatDuration(timeout), " (--small-call-timeout)")));
+  }
+  alarm_.Set(queue_, absl::ToChronoTime(absl::Now() + kTick), &alarmed_);
+  const bool press = waiting_ && !over_;
+  lock.unlock();
+  if (press) service_->small_places()->Press();
+}
+
+void SmallCall::OnFinished(bool ok) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (ok && status_.ok() && counted_.has_value()) service_->env()->metrics.MessageSent(*counted_);
+  Drop(std::move(lock));
+}
+
+void SmallCall::OnEnded(bool) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  done_ = true;
+  over_ = true;
+  if (context_.IsCancelled() && status_.ok()) status_ = absl::CancelledError("the client has gone");
+  alarm_.Cancel();
+  Drop(std::move(lock));
+}
+
+void SmallCall::Drop(std::unique_lock<std::mutex> lock) {
+  if (--references_ > 0) return;
+  lock.unlock();
+  service_->small_places()->Leave(this);
+  if (counted_.has_value()) {
+    service_->env()->metrics.CallEnded(*counted_, status_.code(), MonotonicNs() - arrived_at_);
+  }
+  Ended();
+  service_->Unregister(this);
+  delete this;
+}
+
+}  // namespace glint
