@@ -11,6 +11,15 @@
 
 namespace glint {
 
+// What a client may send ahead on each stream, unread: gRPC's window, unless memory is scarce or the network fast and
+// far.
+inline constexpr int64_t kReceiveWindowBytes = int64_t{4} << 20;
+// A call without a picture: message, reply and what gRPC keeps of a call. The longest reply is reflection's.
+inline constexpr int64_t kSmallCallBytes = int64_t{64} << 10;
+inline constexpr int64_t kWatcherBytes = int64_t{16} << 10;
+// Sockets' read buffers and headers.
+inline constexpr int64_t kConnectionBytes = int64_t{32} << 20;
+
 struct MemoryBound {
   int64_t pending = 0;  // messages whose frames wait in the queue or are on lanes: --max-pending-bytes
   int64_t receipt = 0;  // of each stream: a message that is being received, or waits outside the queue before the next
@@ -31,14 +40,6 @@ struct MemoryBound {
   }
 };
 
-// What a client may send ahead on each stream, unread: gRPC's window, unless memory is scarce or the network fast and
-// far.
-inline constexpr int64_t kReceiveWindowBytes = int64_t{4} << 20;
-// A call without a picture: message, reply and what gRPC keeps of a call. The longest reply is reflection's.
-inline constexpr int64_t kSmallCallBytes = int64_t{64} << 10;
-inline constexpr int64_t kWatcherBytes = int64_t{16} << 10;
-// Sockets' read buffers and headers.
-inline constexpr int64_t kConnectionBytes = int64_t{32} << 20;
 // Bytes that a lane takes for each pixel of the largest picture, at most: decoded and grey pixels, the codec's
 // coefficients, pyramid, scores and candidates.
 inline constexpr int64_t kLaneBytesPerPixel = 64;
