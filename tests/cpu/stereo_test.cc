@@ -1,10 +1,8 @@
-// Stereo matching on the CPU at every SIMD target: the reference's elements; and rendered pairs, whose disparity is
-// known.
+// Stereo matching on the CPU at every SIMD target: the reference's elements.
 #include "features/reference/stereo.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <memory>
 #include <vector>
 
@@ -13,47 +11,15 @@
 #include "features/reference/pyramid.h"
 #include "gtest/gtest.h"
 #include "tests/cpu/simd.h"
-#include "tests/scene/scene.h"
+#include "tests/cpu/stereo_pair.h"
 #include "tests/support/images.h"
 #include "tests/support/random.h"
 
 namespace glint {
 namespace {
 
-// Both eyes with their features and pyramids.
-class Pair {
- public:
-  Pair(const DetectorOptions& options, const ImageView& left, const ImageView& right) {
-    input_.plan = PlanPyramid(options, left.shape());
-    cpu::Pipeline pipeline;
-    const ImageView* images[2] = {&left, &right};
-    StereoEye* eyes[2] = {&input_.left, &input_.right};
-    for (size_t e = 0; e < 2; ++e) {
-      EXPECT_TRUE(pipeline.Detect(options, *images[e], {}, &features_[e], nullptr).ok());
-      levels_[e] = reference::BuildPyramid(options.pyramid, input_.plan, *images[e]);
-      for (const Image& level : levels_[e]) views_[e].push_back(level.view());
-      *eyes[e] = {&features_[e], views_[e].data()};
-    }
-  }
-  Pair(const Pair&) = delete;
-  Pair& operator=(const Pair&) = delete;
-
-  const StereoInput& input() const { return input_; }
-  Features& left() { return features_[0]; }
-  Features& right() { return features_[1]; }
-
- private:
-  StereoInput input_;
-  Features features_[2];
-  std::vector<Image> levels_[2];
-  std::vector<ImageView> views_[2];
-};
-
-DetectorOptions OrbOptions(int features) {
-  DetectorOptions options = *PresetOptions("orb");
-  options.max_features = features;
-  return options;
-}
+using testing::OrbWithDescriptors;
+using testing::StereoPair;
 
 void ExpectSame(const StereoResult& expected, const StereoResult& actual) {
   EXPECT_EQ(expected.right_index, actual.right_index);
@@ -87,22 +53,6 @@ std::vector<StereoOptions> OptionsToTry() {
   return all;
 }
 
-struct RenderedPair {
-  explicit RenderedPair(uint32_t seed, Shape shape = {752, 480}, int frame = 3) {
-    scene::SceneOptions options;
-    options.seed = seed;
-    options.shape = shape;
-    const scene::Scene scene(options);
-    const scene::Pose pose = scene.PoseAt(frame);
-    left = scene.Render(pose);
-    right = scene.Render(scene.RightOf(pose));
-    disparity = scene.Disparity(pose);
-  }
-  Image left;
-  Image right;
-  std::vector<float> disparity;
-};
-
 class StereoTest : public testing::SimdTest {
  protected:
   std::unique_ptr<cpu::StereoMatcher> MakeMatcher(int threads = 1) const {
@@ -113,15 +63,17 @@ class StereoTest : public testing::SimdTest {
 INSTANTIATE_TEST_SUITE_P(Simd, StereoTest, ::testing::ValuesIn(testing::TargetNames()), testing::ParamName);
 
 TEST_P(StereoTest, IsTheReference) {
-  const RenderedPair rendered(1, {320, 240});
-  const Pair pair(OrbOptions(400), rendered.left, rendered.right);
-  const Pair unlike(OrbOptions(150), testing::Texture({200, 100}, 1), testing::Texture({200, 100}, 2));
-  const Pair same(OrbOptions(150), rendered.left, rendered.left);
+  const Image image = testing::Texture({330, 240}, 6);
+  const ImageView first{image.row(0), 320, 240, image.stride()};
+  const ImageView moved{image.row(0) + 9, 320, 240, image.stride()};
+  const StereoPair pair(OrbWithDescriptors(400), first, moved);
+  const StereoPair unlike(OrbWithDescriptors(150), testing::Texture({200, 100}, 1), testing::Texture({200, 100}, 2));
+  const StereoPair same(OrbWithDescriptors(150), first, first);
   const auto one_thread = MakeMatcher();
   const auto three_threads = MakeMatcher(3);
   for (const StereoOptions& options : OptionsToTry()) {
     ASSERT_TRUE(ValidateStereoOptions(options).ok());
-    for (const Pair* p : {&pair, &unlike, &same}) {
+    for (const StereoPair* p : {&pair, &unlike, &same}) {
       ASSERT_TRUE(ValidateStereoInput(p->input(), options).ok());
       const StereoResult expected = reference::MatchStereo(p->input(), options);
       for (cpu::StereoMatcher* matcher : {one_thread.get(), three_threads.get()}) {
@@ -135,7 +87,7 @@ TEST_P(StereoTest, IsTheReference) {
 
 // Ties everywhere: few descriptors, keypoints of all octaves, up to the image's edges.
 TEST_P(StereoTest, TiesAndEdges) {
-  Pair pair(OrbOptions(300), testing::Texture({160, 120}, 3), testing::Texture({160, 120}, 3));
+  StereoPair pair(OrbWithDescriptors(300), testing::Texture({160, 120}, 3), testing::Texture({160, 120}, 3));
   testing::Random random(4);
   for (Features* features : {&pair.left(), &pair.right()}) {
     for (size_t i = 0; i < features->count(); ++i) {
@@ -176,7 +128,7 @@ TEST_P(StereoTest, WindowSads) {
 
 TEST(Stereo, EmptyEyes) {
   const Image image = testing::Texture({100, 80}, 1);
-  Pair pair(OrbOptions(100), image, image);
+  StereoPair pair(OrbWithDescriptors(100), image, image);
   pair.right().Clear();
   ASSERT_TRUE(ValidateStereoInput(pair.input(), {}).ok());
   StereoResult result;
@@ -187,76 +139,6 @@ TEST(Stereo, EmptyEyes) {
   pair.left().Clear();
   cpu::StereoMatcher().Match(pair.input(), {}, &result);
   EXPECT_TRUE(result.right_index.empty());
-}
-
-// The disparity at a point of the picture; NaN where its neighbours are not of one surface.
-float DisparityAt(const RenderedPair& rendered, double x, double y) {
-  const int width = rendered.left.width();
-  const int x0 = static_cast<int>(x);
-  const int y0 = static_cast<int>(y);
-  const auto at = [&](int px, int py) { return rendered.disparity[static_cast<size_t>(py * width + px)]; };
-  const float d[] = {at(x0, y0), at(x0 + 1, y0), at(x0, y0 + 1), at(x0 + 1, y0 + 1)};
-  if (*std::max_element(d, d + 4) - *std::min_element(d, d + 4) > 1) return NAN;
-  const double fx = x - x0;
-  const double fy = y - y0;
-  return static_cast<float>((1 - fy) * ((1 - fx) * d[0] + fx * d[1]) + fy * ((1 - fx) * d[2] + fx * d[3]));
-}
-
-TEST(Stereo, RenderedPairsHaveTheirTrueDisparity) {
-  cpu::StereoMatcher matcher;
-  size_t matches = 0;
-  size_t near = 0;
-  std::vector<float> errors;
-  double sum = 0;
-  for (const uint32_t seed : {1u, 2u, 3u}) {
-    const RenderedPair rendered(seed);
-    const Pair pair(OrbOptions(1500), rendered.left, rendered.right);
-    StereoResult result;
-    matcher.Match(pair.input(), {}, &result);
-    EXPECT_LT(result.checks.median_dy, 0.6f);
-    EXPECT_LE(result.checks.negative_disparities, result.checks.matches / 20);
-    const Features& left = *pair.input().left.features;
-    for (size_t i = 0; i < left.count(); ++i) {
-      if (result.right_index[i] == kNoMatch) continue;
-      // The middle of the level's pixel, which x and y in cv::ORB's convention are not.
-      const LevelPlan& level = pair.input().plan.level[static_cast<size_t>(left.octave[i])];
-      const double ratio_x = static_cast<double>(rendered.left.width()) / level.shape.width;
-      const double ratio_y = static_cast<double>(rendered.left.height()) / level.shape.height;
-      const float truth = DisparityAt(rendered, (std::round(left.x[i] / level.scale) + 0.5) * ratio_x - 0.5,
-                                      (std::round(left.y[i] / level.scale) + 0.5) * ratio_y - 0.5);
-      if (std::isnan(truth)) continue;
-      ++matches;
-      const float error = result.disparity[i] - truth;
-      near += std::fabs(error) <= 0.5f;
-      errors.push_back(std::fabs(error));
-      if (std::fabs(error) <= 0.5f) sum += error;
-    }
-  }
-  std::nth_element(errors.begin(), errors.begin() + static_cast<ptrdiff_t>(errors.size() / 2), errors.end());
-  const float median = errors[errors.size() / 2];
-  const double mean = sum / static_cast<double>(near);
-  RecordProperty("matches", static_cast<int>(matches));
-  std::printf("%zu matches, %.1f %% within 0.5 px, median error %.3f px, mean %.4f px\n", matches,
-              100.0 * static_cast<double>(near) / static_cast<double>(matches), median, mean);
-  EXPECT_GT(matches, 1000u);
-  EXPECT_GE(near * 100, matches * 95);
-  EXPECT_LE(median, 0.12f);
-  EXPECT_LT(std::fabs(mean), 0.02);
-}
-
-TEST(Stereo, ChecksTellSwappedAndUnrectifiedPairs) {
-  const RenderedPair rendered(1);
-  StereoResult result;
-  cpu::StereoMatcher matcher;
-  const Pair swapped(OrbOptions(800), rendered.right, rendered.left);
-  matcher.Match(swapped.input(), {}, &result);
-  EXPECT_GT(result.checks.negative_disparities, result.checks.matches / 2);
-  const int height = rendered.left.height() - 6;
-  const ImageView up{rendered.left.row(0), rendered.left.width(), height, rendered.left.stride()};
-  const ImageView down{rendered.right.row(6), rendered.left.width(), height, rendered.right.stride()};
-  const Pair shifted(OrbOptions(800), up, down);
-  matcher.Match(shifted.input(), {}, &result);
-  EXPECT_NEAR(result.checks.median_dy, 6, 0.7);
 }
 
 TEST(Stereo, ValidationNamesFieldValueAndRange) {
@@ -273,7 +155,7 @@ TEST(Stereo, ValidationNamesFieldValueAndRange) {
   EXPECT_EQ(ValidateStereoOptions(options).message(),
             "baseline: 0.5, but focal_length is 0; a depth needs both, and without it both are 0");
   const Image image = testing::Texture({120, 90}, 1);
-  Pair pair(OrbOptions(100), image, image);
+  StereoPair pair(OrbWithDescriptors(100), image, image);
   ASSERT_TRUE(ValidateStereoInput(pair.input(), {}).ok());
   pair.right().x[3] = 120;
   EXPECT_EQ(ValidateStereoInput(pair.input(), {}).message(), "right.features.x[3]: 120 is outside the image of 120x90");
@@ -284,7 +166,7 @@ TEST(Stereo, ValidationNamesFieldValueAndRange) {
   pair.left().descriptor_bytes = 16;
   EXPECT_EQ(ValidateStereoInput(pair.input(), {}).message(), "right.descriptor_bytes: 32, but the left eye has 16");
   StereoInput mixed = pair.input();
-  mixed.plan = PlanPyramid(OrbOptions(100), {121, 90});
+  mixed.plan = PlanPyramid(OrbWithDescriptors(100), {121, 90});
   EXPECT_EQ(ValidateStereoInput(mixed, {}).message(),
             "left.levels[0]: 120x90, but the other eye and the plan have 121x90");
 }
