@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kMiB = int64_t{1} << 20;
 constexpr int64_t k4kPixels = 3840 * 2160;
 constexpr int64_t k1080pPixels = 1920 * 1080;
-constexpr int kFewClients = 8, kFewestClients = 2;
+constexpr int kSomeClients = 16, kFewClients = 8, kFewestClients = 2;
 constexpr int64_t kFewPendingBytes = 64 * kMiB;
 
 // Of a message: fields beside the pixels, at most.
@@ -82,15 +82,24 @@ class Fitting {
     while (!LanesFit() && HalvePixels(k1080pPixels)) continue;
   }
 
-  void FitClients() {
+  void LowerClientsTo(int clients) {
     const int64_t pending = std::max<int64_t>(kFewPendingBytes, options_->max_message_bytes);
     for (bool changed = true; changed && !Fits();) {
-      changed = HalveClients(kFewClients);
+      changed = HalveClients(clients);
       changed = Halve(pending_, pending, &options_->max_pending_bytes) || changed;
     }
+  }
+
+  void FitClients() {
+    LowerClientsTo(kSomeClients);
+    while (!Fits() && HalvePixels(k4kPixels)) continue;
+    LowerClientsTo(kFewClients);
     const int64_t message = MessageFor(options_->lanes.max_image_pixels, 1);
     while (!Fits() && Halve(message_, message, &options_->max_message_bytes)) continue;
     while (!Fits() && HalveClients(kFewestClients)) continue;
+    while (!Fits() && HalvePixels(k1080pPixels)) {
+      Halve(message_, MessageFor(options_->lanes.max_image_pixels, 1), &options_->max_message_bytes);
+    }
   }
 
   const ServerOptions defaults_;

@@ -78,8 +78,9 @@ struct MemoryFit {
 // order, each only as far as necessary, and no further than its floor:
 //   1. Lanes take two thirds of the budget: pictures down to 4K, by halves of the pixels, then the lanes that are there
 //      if options->lanes.lanes is 0, then pictures down to 1080p. Messages hold four bytes a pixel.
-//   2. Streams, calls of Detect and pending bytes, by halves, down to 8, 8 and 64 MiB.
-//   3. Messages to a byte a pixel, by halves; then streams and calls to 2.
+//   2. Streams, calls of Detect and pending bytes, by halves, down to 16, 16 and 64 MiB; then pictures down to 4K; then
+//      streams and calls to 8.
+//   3. Messages to a byte a pixel, by halves; then streams and calls to 2; then pictures down to 1080p.
 // `lanes` is how many there are; at least `fewest_lanes` stay. Pure.
 MemoryFit FitToMemory(const UsableMemory& usable, int lanes, int fewest_lanes, ServerOptions* options);
 
