@@ -4,30 +4,12 @@
 
 #include <limits>
 
+#include "cuda/common/sort_key.cuh"
 #include "cuda/describe/centroid.cuh"
+#include "cuda/plan/level_blocks.h"
 #include "cuda/select/rank.cuh"
 
 namespace glint::cuda {
-
-// The blocks of level l are first[l]..first[l + 1]-1, one at least.
-struct LevelBlocks {
-  int first[kMaxLevels + 1];
-
-  // A block for each `part` corners of the levels' shortlists, or for more where that makes more than `most` blocks: a
-  // level's last one is seldom full.
-  LevelBlocks(const Frame& frame, int part, int most = std::numeric_limits<int>::max()) : first{} {
-    do {
-      for (int l = 0; l < frame.levels; ++l)
-        first[l + 1] = first[l] + Max(DivideUp(frame.level[l].first_share, part), 1);
-      ++part;
-    } while (first[frame.levels] > Max(most, frame.levels));
-  }
-  __device__ __forceinline__ int LevelOf(uint32_t block, int levels) const {
-    int l = 0;
-    while (l + 1 < levels && static_cast<int>(block) >= first[l + 1]) ++l;
-    return l;
-  }
-};
 
 __device__ __forceinline__ void Write(const Level& level, uint64_t precedence, float angle, uint32_t rank) {
   const auto key = static_cast<uint32_t>(precedence >> 32);

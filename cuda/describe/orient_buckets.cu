@@ -3,19 +3,16 @@
 // level's blocks together.
 //
 // Shared memory 28 KiB.
+#include "cuda/common/enqueue.h"
 #include "cuda/describe/orient.cuh"
-#include "cuda/runtime/error.h"
 #include "cuda/select/rank_large.cuh"
 #include "cuda/stages.h"
 
 namespace glint::cuda {
 namespace {
 
-constexpr int Threads(bool orient) { return orient ? 256 : 512; }
+constexpr int Threads(bool orient) { return BucketRankThreads(orient); }
 constexpr int BlocksPerMultiprocessor(bool orient) { return orient ? 3 : 2; }  // at once
-constexpr int BlocksWanted(bool orient) { return orient ? 3 : 1; }             // for each multiprocessor
-constexpr int kSmallestPart = 16;                                              // ranks for a block
-constexpr int kLargestPart = kBucketRanks / 2;
 
 __device__ __forceinline__ void Tell(const Frame& frame, int l, uint32_t kept) {
   frame.counters->kept[l] = kept;
@@ -135,19 +132,9 @@ __global__ void __launch_bounds__(Threads(kOrient), BlocksPerMultiprocessor(kOri
 
 }  // namespace
 
-absl::Status OrientBuckets(StreamView stream, const Frame& frame, int multiprocessors) {
-  int total = 0;
-  for (int l = 0; l < frame.levels; ++l) total += frame.level[l].first_share;
-  const int blocks_wanted = BlocksWanted(frame.orient) * multiprocessors;
-  const LevelBlocks blocks(frame, Clamp(DivideUp(total, blocks_wanted), kSmallestPart, kLargestPart));
-  KernelLaunch launch;
-  launch.kernel = frame.orient ? reinterpret_cast<const void*>(&OrientBucketsKernel<true>)
-                               : reinterpret_cast<const void*>(&OrientBucketsKernel<false>);
-  launch.block = dim3(Threads(frame.orient));
-  launch.grid = dim3(blocks.first[frame.levels]);
-  launch.overlaps_predecessor = true;
-  void* arguments[] = {const_cast<Frame*>(&frame), const_cast<LevelBlocks*>(&blocks)};
-  return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the orientation stage");
+absl::Status OrientBuckets(StreamView stream, const Launch& launch, const Frame& frame) {
+  return Enqueue(stream, launch, launch.orients ? OrientBucketsKernel<true> : OrientBucketsKernel<false>, frame,
+                 launch.blocks);
 }
 
 }  // namespace glint::cuda

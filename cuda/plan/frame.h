@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cuda/pyramid/resize_tables.h"
+#include "cuda/plan/resize_tables.h"
 #include "features/limits.h"
 #include "features/math.h"
 #include "features/patch.h"

@@ -18,6 +18,14 @@ enum class CornerOutput {
   kLevelCells,  // in the cells of their level, likewise (Selection::kPyca)
 };
 
+// Which tiles the corner stage has.
+enum class BoundedTiles {
+  kFew,        // where there is not one for each multiprocessor: quick ones
+  kLow,        // where they all run at once, and those of higher levels begin late: lower ones
+  kUsual,      // as many rows a warp as a byte has bits
+  kTileCells,  // as usual; where they do not all run at once, cells are updated by tile cells (corners/tile_cells.cuh)
+};
+
 // A corner as a number that is larger the earlier it is preferred: by raw score, lower octave, smaller y, smaller x.
 // Never 0.
 GLINT_HD inline uint64_t CellEntry(uint32_t position, uint32_t raw) {
@@ -53,6 +61,15 @@ struct SelectionCounters {
 GLINT_HD inline uint32_t CellReciprocal(int cell) {
   return cell == 1 ? 0 : static_cast<uint32_t>((uint64_t{1} << 32) / static_cast<uint32_t>(cell) + 1);
 }
+
+// Bits that numbers below `n` have.
+inline int BitsBelow(int n) {
+  int bits = 0;
+  while (1 << bits < n) ++bits;
+  return bits;
+}
+// Bits of an integer score.
+inline int ScoreBits(Score score) { return score == Score::kMaxThreshold ? 8 : 12; }
 
 struct LevelParams {
   // Tiles of the corner stage: the numbers of all levels follow each other.
@@ -92,13 +109,11 @@ struct SelectionParams {
   CornerOutput output;
   Pyramid pyramid;
   Score score;
-  bool is_dense;            // CornerTest::kEveryPixel
-  bool ranks;               // without a cut of the candidates first
-  bool threshold_by_level;  // else by image
-  // The corner stage's last block ranks, without RankCells(): what the options and the image allow, and for this
-  // launch.
-  bool may_rank_in_last_block, ranks_in_last_block;
-  bool by_tile_cells;  // some level's LevelParams::tile_cells_x is not 0
+  bool is_dense;             // CornerTest::kEveryPixel
+  bool ranks;                // without a cut of the candidates first
+  bool threshold_by_level;   // else by image
+  bool by_tile_cells;        // some level's LevelParams::tile_cells_x is not 0
+  bool ranks_in_last_block;  // of the corner stage, without RankCells()
   int tiles;
   int max_arc;
   int arc_length;
@@ -121,7 +136,7 @@ struct SelectionParams {
 
   // Dense Harris.
   int block_radius;
-  int strip_rows;  // rows that a strip answers for, even
+  int strip_rows;  // rows that a strip owns, even
   int strips_x;
   float harris_k;
   float harris_scale4;

@@ -3,11 +3,11 @@
 #ifndef GLINT_CUDA_SELECT_BIN_RANKS_CUH_
 #define GLINT_CUDA_SELECT_BIN_RANKS_CUH_
 
+#include "cuda/common/sort_key.cuh"
 #include "cuda/select/bins.cuh"
 
 namespace glint::cuda {
 
-inline constexpr int kImageRankThreads = 1024;
 inline constexpr int kImageRankWarps = kImageRankThreads / kWarp;
 inline constexpr uint32_t kChunk = 2 * kWarp;                     // entries that a warp loads at once, 16 bytes a lane
 inline constexpr uint32_t kLargestShare = 1024;                   // ranks that a block fills at once

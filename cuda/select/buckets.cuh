@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "cuda/common/device.cuh"
+#include "cuda/common/warp.cuh"
 
 namespace glint::cuda {
 

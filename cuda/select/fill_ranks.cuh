@@ -7,7 +7,7 @@
 
 namespace glint::cuda {
 
-inline constexpr uint32_t kSmallestShare = 64;  // ranks of a block
+inline constexpr uint32_t kSmallestShare = kSmallestRankShare;  // ranks of a block
 inline constexpr int kAnglesAtOnce = kImageRankThreads / kAngleLanes;
 
 // `rank`: in the order of all levels.
@@ -99,11 +99,6 @@ __device__ __forceinline__ void ForEachRange(F fill, Memory& memory) {
     if (range.first < range.end) fill(range);
     __syncthreads();
   }
-}
-
-// Blocks of a ranking of up to `most` entries.
-inline int RankingBlocks(uint32_t most, int multiprocessors) {
-  return Clamp(static_cast<int>((most + kSmallestShare - 1) / kSmallestShare), 1, multiprocessors);
 }
 
 }  // namespace glint::cuda

@@ -8,6 +8,7 @@
 #ifndef GLINT_CUDA_SELECT_RANK_CUH_
 #define GLINT_CUDA_SELECT_RANK_CUH_
 
+#include "cuda/common/sort_key.cuh"
 #include "cuda/select/rank_bins.cuh"
 
 namespace glint::cuda {

@@ -9,7 +9,7 @@
 // and from that, its edge, what has lesser keys.
 //
 // Shared memory 40 KiB.
-#include "cuda/runtime/error.h"
+#include "cuda/common/enqueue.h"
 #include "cuda/select/rank_ranges.cuh"
 #include "cuda/stages.h"
 
@@ -201,15 +201,8 @@ __global__ void __launch_bounds__(kImageRankThreads)
 
 }  // namespace
 
-absl::Status RankBuckets(StreamView stream, const Frame& frame, const SelectionParams& params, int multiprocessors) {
-  KernelLaunch launch;
-  launch.kernel = frame.orient ? reinterpret_cast<const void*>(&RankBucketsKernel<true>)
-                               : reinterpret_cast<const void*>(&RankBucketsKernel<false>);
-  launch.block = dim3(kImageRankThreads);
-  launch.grid = dim3(multiprocessors);
-  launch.overlaps_predecessor = true;
-  void* arguments[] = {const_cast<Frame*>(&frame), const_cast<SelectionParams*>(&params)};
-  return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the ranking");
+absl::Status RankBuckets(StreamView stream, const Launch& launch, const Frame& frame, const SelectionParams& params) {
+  return Enqueue(stream, launch, launch.orients ? RankBucketsKernel<true> : RankBucketsKernel<false>, frame, params);
 }
 
 }  // namespace glint::cuda

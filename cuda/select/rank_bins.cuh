@@ -2,17 +2,13 @@
 #ifndef GLINT_CUDA_SELECT_RANK_BINS_CUH_
 #define GLINT_CUDA_SELECT_RANK_BINS_CUH_
 
-#include "cuda/common/device.cuh"
+#include "cuda/common/warp.cuh"
 
 namespace glint::cuda {
 
-inline constexpr int kRankThreads = 256;
-inline constexpr int kWideRankThreads = 512;  // where shortlists are long
 inline constexpr int kRankBins = 2048;
-inline constexpr int kRankRoom = 2048;       // corners in shared memory
-inline constexpr int kRanksAtATime = 1024;   // ranked at once: with their bins they fit, unless many tie
-inline constexpr uint32_t kWholeBin = 128;   // corners of the largest bin that blocks do not share
-inline constexpr int kEntriesPerThread = 4;  // at a time: a vector
+inline constexpr int kRankRoom = 2048;      // corners in shared memory
+inline constexpr uint32_t kWholeBin = 128;  // corners of the largest bin that blocks do not share
 static_assert(kEntriesPerThread * kWideRankThreads <= kSpeculativeEntries,
               "read before it is known whether they exist");
 

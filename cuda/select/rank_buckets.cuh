@@ -4,12 +4,12 @@
 #ifndef GLINT_CUDA_SELECT_RANK_BUCKETS_CUH_
 #define GLINT_CUDA_SELECT_RANK_BUCKETS_CUH_
 
+#include "cuda/common/sort_key.cuh"
 #include "cuda/select/buckets.cuh"
 
 namespace glint::cuda {
 
-inline constexpr int kBucketRanks = 1024;  // ranked at once
-inline constexpr int kDigits = 2048;       // see rank_large.cuh
+inline constexpr int kDigits = 2048;  // see rank_large.cuh
 
 struct BucketMemory {
   uint32_t begin[kBins + 1];  // ranks before the bucket's

@@ -9,7 +9,7 @@
 // digits of 11 bits.
 //
 // Shared memory 40 KiB.
-#include "cuda/runtime/error.h"
+#include "cuda/common/enqueue.h"
 #include "cuda/select/large_bins.cuh"
 #include "cuda/select/threshold.cuh"
 #include "cuda/stages.h"
@@ -85,14 +85,8 @@ __global__ void __launch_bounds__(kImageRankThreads)
 
 }  // namespace
 
-absl::Status RankCells(StreamView stream, const Frame& frame, const SelectionParams& params, int multiprocessors) {
-  KernelLaunch launch;
-  launch.kernel = reinterpret_cast<const void*>(&RankCellsKernel);
-  launch.block = dim3(kImageRankThreads);
-  launch.grid = dim3(RankingBlocks(params.most, multiprocessors));
-  launch.overlaps_predecessor = true;
-  void* arguments[] = {const_cast<Frame*>(&frame), const_cast<SelectionParams*>(&params)};
-  return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the ranking");
+absl::Status RankCells(StreamView stream, const Launch& launch, const Frame& frame, const SelectionParams& params) {
+  return Enqueue(stream, launch, RankCellsKernel, frame, params);
 }
 
 }  // namespace glint::cuda

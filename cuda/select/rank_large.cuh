@@ -5,6 +5,7 @@
 #ifndef GLINT_CUDA_SELECT_RANK_LARGE_CUH_
 #define GLINT_CUDA_SELECT_RANK_LARGE_CUH_
 
+#include "cuda/common/sort_key.cuh"
 #include "cuda/select/large_bucket.cuh"
 
 namespace glint::cuda {

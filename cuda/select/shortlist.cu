@@ -5,17 +5,16 @@
 // A block queues what stays of its candidates. The queue's places in the shortlists, one atomic per level, are on their
 // way while some warps score it, 4 lanes per corner, each with two columns of the window, and others find its angles
 // (Frame::orient_early), which takes the angles out of what a frame waits for. Shared memory 14 KiB.
-#include "cuda/common/device.cuh"
+#include "cuda/common/enqueue.h"
+#include "cuda/common/warp.cuh"
 #include "cuda/describe/centroid.cuh"
-#include "cuda/runtime/error.h"
 #include "cuda/stages.h"
 
 namespace glint::cuda {
 namespace {
 
-// Larger blocks where there are angles to find: then fewer read the histograms.
-constexpr int Threads(bool orient) { return orient ? 512 : 256; }
-constexpr int kThreadsPerMultiprocessor = 1024;
+constexpr int Threads(bool orient) { return ShortlistThreads(orient); }
+constexpr int kThreadsPerMultiprocessor = kShortlistThreadsWanted;
 constexpr int kHarrisLanes = 4;  // for 7 columns of the window
 constexpr int kQueue = 1024;
 constexpr uint32_t kRun = 8;  // neighbours in memory among the candidates of a block
@@ -179,8 +178,8 @@ __global__ void __launch_bounds__(Threads(kOrient), kThreadsPerMultiprocessor / 
   const DiscLane disc(frame);
   const int warp = threadIdx.x / kWarp;
   const int lane = threadIdx.x % kWarp;
-  // The blocks take turns, so that all get their share of the good ones; a few candidates, neighbours in memory, a
-  // run.
+  // Runs of a few candidates, neighbours in memory, go to the blocks round robin, so that all get their share of the
+  // good ones.
   uint32_t at = (threadIdx.x / kRun * gridDim.x + blockIdx.x) * kRun + threadIdx.x % kRun;
   const uint32_t step = gridDim.x * kThreads;
   WaitForPredecessor();
@@ -225,24 +224,16 @@ __global__ void __launch_bounds__(Threads(kOrient), kThreadsPerMultiprocessor / 
   Flush<kRescore, kOrient>(frame, disc, queue);
 }
 
-template <bool kOrient>
-const void* KernelFor(bool rescore) {
-  return rescore ? reinterpret_cast<const void*>(&ShortlistKernel<true, kOrient>)
-                 : reinterpret_cast<const void*>(&ShortlistKernel<false, kOrient>);
+using ShortlistedKernel = void (*)(Frame);
+ShortlistedKernel KernelFor(bool rescores, bool orients) {
+  if (orients) return rescores ? ShortlistKernel<true, true> : ShortlistKernel<false, true>;
+  return rescores ? ShortlistKernel<true, false> : ShortlistKernel<false, false>;
 }
 
 }  // namespace
 
-absl::Status Shortlist(StreamView stream, const Frame& frame, bool rescore, int multiprocessors) {
-  KernelLaunch launch;
-  launch.kernel = frame.orient_early ? KernelFor<true>(rescore) : KernelFor<false>(rescore);
-  const int threads = Threads(frame.orient_early);
-  launch.block = dim3(threads);
-  launch.grid = dim3(kThreadsPerMultiprocessor / threads * multiprocessors);
-  // Blocks that wait where strips could run cost more than they save, unless there are few strips.
-  launch.overlaps_predecessor = HasFewStrips(frame, multiprocessors);
-  void* arguments[] = {const_cast<Frame*>(&frame)};
-  return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the shortlist stage");
+absl::Status Shortlist(StreamView stream, const Launch& launch, const Frame& frame) {
+  return Enqueue(stream, launch, KernelFor(launch.rescores, launch.orients), frame);
 }
 
 }  // namespace glint::cuda

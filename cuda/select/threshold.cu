@@ -5,16 +5,16 @@
 // shortlists, those in it to a list of their own, from which one block of each level then selects by the key's bytes,
 // most significant first. With one threshold for the image all of them go to the ranking's buckets: its blocks then
 // find for themselves which of them stay.
-#include "cuda/runtime/error.h"
+#include "cuda/common/enqueue.h"
+#include "cuda/common/harris.cuh"
+#include "cuda/common/sort_key.cuh"
 #include "cuda/select/bins.cuh"
 #include "cuda/stages.h"
 
 namespace glint::cuda {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int kBlocksPerMultiprocessor = 4;
-constexpr int kBoundaryThreads = 1024;
+constexpr int kThreads = kThresholdThreads;
 
 struct TopKThreshold {
   int bin;         // the smallest that stays, at least in part; kBins if nothing does
@@ -172,31 +172,18 @@ __global__ void __launch_bounds__(kThreads) RescoreKernel(GLINT_KERNEL_ARGUMENT 
 
 }  // namespace
 
-absl::Status ThresholdCandidates(StreamView stream, const Frame& frame, const SelectionParams& params,
-                                 int multiprocessors) {
-  KernelLaunch launch;
-  launch.kernel = reinterpret_cast<const void*>(&ThresholdKernel);
-  launch.block = dim3(kThreads);
-  launch.grid = dim3(kBlocksPerMultiprocessor * multiprocessors);
-  launch.overlaps_predecessor = true;
-  void* arguments[] = {const_cast<Frame*>(&frame), const_cast<SelectionParams*>(&params)};
-  GLINT_RETURN_IF_ERROR(ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream),
-                                 "launching the threshold of the candidates"));
-  if (!params.threshold_by_level) return absl::OkStatus();
-  launch.kernel = reinterpret_cast<const void*>(&BoundaryBinKernel);
-  launch.block = dim3(kBoundaryThreads);
-  launch.grid = dim3(frame.levels);
-  return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the threshold's edge");
+absl::Status ThresholdCandidates(StreamView stream, const Launch& launch, const Frame& frame,
+                                 const SelectionParams& params) {
+  return Enqueue(stream, launch, ThresholdKernel, frame, params);
 }
 
-absl::Status RescoreShortlists(StreamView stream, const Frame& frame, int multiprocessors) {
-  KernelLaunch launch;
-  launch.kernel = reinterpret_cast<const void*>(&RescoreKernel);
-  launch.block = dim3(kThreads);
-  launch.grid = dim3(kBlocksPerMultiprocessor * multiprocessors);
-  launch.overlaps_predecessor = true;
-  void* arguments[] = {const_cast<Frame*>(&frame)};
-  return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the second scoring");
+absl::Status SelectBoundaryBins(StreamView stream, const Launch& launch, const Frame& frame,
+                                const SelectionParams& params) {
+  return Enqueue(stream, launch, BoundaryBinKernel, frame, params);
+}
+
+absl::Status RescoreShortlists(StreamView stream, const Launch& launch, const Frame& frame) {
+  return Enqueue(stream, launch, RescoreKernel, frame);
 }
 
 }  // namespace glint::cuda
