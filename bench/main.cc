@@ -15,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "bench/detector_bench.h"
 #include "bench/lanes_bench.h"
+#include "bench/plan_bench.h"
 #include "bench/rounds.h"
 #include "bench/stage_bench.h"
 #include "features/error.h"
@@ -38,13 +39,15 @@ ABSL_FLAG(int, threads, 1, "CPU: threads that share a frame; the peer gets as ma
 ABSL_FLAG(int, device, 0, "CUDA: ordinal");
 ABSL_FLAG(bool, device_resident, false, "CUDA: time the GPU on a frame that is there already; default: host to host");
 ABSL_FLAG(bool, pageable, false, "CUDA: the host's frame lies in ordinary memory; default: pinned");
-ABSL_FLAG(int, sm_limit, 0, "CUDA: use that many multiprocessors; 0 = all");
+ABSL_FLAG(int, sm_limit, 0, "CUDA: use that many multiprocessors; 0 = all, for plan 132");
 ABSL_FLAG(int, repeat, 100, "rounds; a third as many before them to warm up");
 ABSL_FLAG(std::string, clock, "wall",
           "wall, or cpu: the process's own time, for one thread on a machine with other work");
 ABSL_FLAG(std::string, peer, "none", "none or opencv: what to time in turns with Glint");
 ABSL_FLAG(std::vector<std::string>, lane_counts, std::vector<std::string>({"1", "2", "4", "8"}),
           "lanes: how many work at the same time, one measurement each");
+ABSL_FLAG(std::string, size, "", "plan: WIDTHxHEIGHT of the image, pixels");
+ABSL_FLAG(std::string, format, "text", "plan: text or json");
 ABSL_FLAG(bool, json, false, "print JSON instead of a table");
 
 namespace glint::bench {
@@ -59,7 +62,10 @@ constexpr char kUsage[] =
     "  glint-bench stages --image FILE [--repeat N] [--peer opencv] [--json]\n"
     "    Each stage of the CPU backend on its own.\n\n"
     "  glint-bench lanes --image FILE [--backend cpu|cuda] [--lane-counts 1,2,4,8] [--repeat N] [--json]\n"
-    "    Frames a second with several lanes at work.\n";
+    "    Frames a second with several lanes at work.\n\n"
+    "  glint-bench plan --size WxH [--preset NAME] [--levels 8] [--features 2000] [--describe] [--sm-limit N]\n"
+    "      [--format text|json]\n"
+    "    Levels, launches and memory of a frame on CUDA; needs no GPU.\n";
 
 template <typename T>
 void Override(const std::optional<T>& flag, T* option) {
@@ -201,6 +207,21 @@ absl::StatusOr<std::string> RunLanes(const std::string& command) {
   return Print(BenchLanes(options), command);
 }
 
+absl::StatusOr<std::string> RunPlan(const std::string& command) {
+  const std::string format = absl::GetFlag(FLAGS_format);
+  if (format != "text" && format != "json") return NotOneOfError("format", format, "text, json");
+  const auto detector = DetectorFromFlags();
+  if (!detector.ok()) return detector.status();
+  PlanBenchOptions options;
+  options.preset = absl::GetFlag(FLAGS_preset);
+  options.detector = *detector;
+  options.size = absl::GetFlag(FLAGS_size);
+  options.multiprocessors = absl::GetFlag(FLAGS_sm_limit);
+  const auto report = BenchPlan(options);
+  if (!report.ok()) return report.status();
+  return format == "json" || absl::GetFlag(FLAGS_json) ? ToJson(*report, command) : ToTable(*report);
+}
+
 // Flags may be spelt with dashes, as is usual on a command line: Abseil knows the names with underscores only.
 std::vector<std::string> WithUnderscores(int argc, char** argv) {
   std::vector<std::string> words(argv, argv + argc);
@@ -220,7 +241,7 @@ int Main(int argc, char** argv) {
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   const std::vector<char*> words = absl::ParseCommandLine(argc, pointers.data());
   const std::map<std::string, absl::StatusOr<std::string> (*)(const std::string&)> commands = {
-      {"detector", RunDetector}, {"stages", RunStages}, {"lanes", RunLanes}};
+      {"detector", RunDetector}, {"stages", RunStages}, {"lanes", RunLanes}, {"plan", RunPlan}};
   const auto run = commands.find(words.size() == 2 ? words[1] : "");
   if (run == commands.end()) {
     std::fputs(kUsage, stderr);
