@@ -54,9 +54,9 @@ void AppendLaunches(const std::string& title, const std::vector<cuda::PlannedLau
                         "kernel", "grid", "block", "shared bytes", "variant");
   for (const cuda::PlannedLaunch& launch : launches) {
     const std::string early = launch.overlaps_predecessor ? "begins early" : "";
-    absl::StrAppendFormat(text, "%-9s %-18s %-14s %-8s %12d  %s\n", launch.stage, launch.kernel,
-                          Dimensions(launch.grid), Dimensions(launch.block), launch.shared_bytes,
-                          absl::StrCat(launch.variant, launch.variant.empty() || early.empty() ? "" : "; ", early));
+    const std::string words = absl::StrCat(launch.variant, launch.variant.empty() || early.empty() ? "" : "; ", early);
+    absl::StrAppendFormat(text, "%-9s %-18s %-14s %-8s %12d%s\n", launch.stage, launch.kernel, Dimensions(launch.grid),
+                          Dimensions(launch.block), launch.shared_bytes, words.empty() ? "" : "  " + words);
   }
 }
 

@@ -1,5 +1,5 @@
-// Detectors that are not of cv::ORB's kind on the CUDA pipeline, against the scalar reference, byte for byte. Skips
-// without a usable GPU and says why.
+// Detectors for which SelectsTopNPerLevel() is false on the CUDA pipeline, against the scalar reference, byte for byte.
+// Skips without a usable GPU and says why.
 #include <algorithm>
 #include <iostream>
 #include <memory>
