@@ -27,15 +27,21 @@ absl::Status EnqueueSelection(StreamView stream, const DetectorOptions& options,
                               const SelectionParams& params, int multiprocessors) {
   if (params.output == CornerOutput::kLevelCells)
     GLINT_RETURN_IF_ERROR(Aggregate(stream, frame, params, multiprocessors));
+  if (options.selection == Selection::kTopN) return SelectTopN(stream, options, frame, multiprocessors);
   if (RanksInRegisters(frame, params, multiprocessors)) return RankInRegisters(stream, frame, params);
   if (params.output == CornerOutput::kImageCells) return RankCells(stream, frame, params, multiprocessors);
   if (!params.ranks) GLINT_RETURN_IF_ERROR(ThresholdCandidates(stream, frame, params, multiprocessors));
-  if (params.ranks || !params.threshold_by_level) return RankBuckets(stream, frame, params, multiprocessors);
-  if (options.ranking == Ranking::kHarris) GLINT_RETURN_IF_ERROR(RescoreShortlists(stream, frame, multiprocessors));
-  return Orient(stream, frame, /*harris_keys=*/true, multiprocessors);
+  return RankBuckets(stream, frame, params, multiprocessors);
 }
 
 }  // namespace
+
+absl::Status SelectTopN(StreamView stream, const DetectorOptions& options, const Frame& frame, int multiprocessors) {
+  if (frame.level[0].buckets != nullptr) return OrientBuckets(stream, frame, multiprocessors);
+  const bool rescore = options.ranking == Ranking::kHarris;
+  GLINT_RETURN_IF_ERROR(Shortlist(stream, frame, rescore, multiprocessors));
+  return Orient(stream, frame, rescore, multiprocessors);
+}
 
 absl::Status EnqueueStages(StreamView stream, const DetectorOptions& options, const Frame& frame,
                            const SmallLevels& small, const SelectionParams& params, int multiprocessors,
@@ -74,7 +80,7 @@ int CountStageLaunches(const DetectorOptions& options, const Frame& frame, const
   launches += 1 + (params.smooth != nullptr ? 1 : 0);
   launches += params.output == CornerOutput::kLevelCells ? 1 : 0;
   if (!CornersRank(frame, params, multiprocessors)) {
-    launches += params.ranks ? 1 : !params.threshold_by_level ? 2 : options.ranking == Ranking::kHarris ? 4 : 3;
+    launches += params.ranks || params.output == CornerOutput::kBuckets ? 1 : 2;
   }
   if (options.descriptor == Descriptor::kBfrost) return launches + 3;
   launches += options.orientation == Orientation::kArcMidpoint ? 1 : 0;

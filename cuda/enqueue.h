@@ -12,6 +12,9 @@
 
 namespace glint::cuda {
 
+// Of Selection::kTopN: from each level's candidates or buckets to the result.
+absl::Status SelectTopN(StreamView stream, const DetectorOptions& options, const Frame& frame, int multiprocessors);
+
 // Enqueues all stages; calls `mark` after the pyramid, the corners and the ranking.
 absl::Status EnqueueStages(StreamView stream, const DetectorOptions& options, const Frame& frame,
                            const SmallLevels& small, const SelectionParams& params, int multiprocessors,

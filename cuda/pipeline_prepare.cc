@@ -195,13 +195,7 @@ absl::Status Pipeline::Impl::Enqueue(const Prepared& prepared, int part, cudaEve
   GLINT_RETURN_IF_ERROR(mark());
   {
     const Range range("select, orient");
-    const bool rescore = detector.ranking == Ranking::kHarris;
-    if (harris) {
-      GLINT_RETURN_IF_ERROR(OrientBuckets(stream.view(), frame, multiprocessors));
-    } else {
-      GLINT_RETURN_IF_ERROR(Shortlist(stream.view(), frame, rescore, multiprocessors));
-      GLINT_RETURN_IF_ERROR(Orient(stream.view(), frame, rescore, multiprocessors));
-    }
+    GLINT_RETURN_IF_ERROR(SelectTopN(stream.view(), detector, frame, multiprocessors));
   }
   GLINT_RETURN_IF_ERROR(mark());
   if (detector.descriptor == Descriptor::kRbrief) {

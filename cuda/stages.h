@@ -73,26 +73,23 @@ DenseTiling GetDenseTiling(int width, int block_radius, int radius);
 
 // --- select/: the best corners, ties included, and their ranks
 
-// shortlist.cu: for SelectsTopNPerLevel(): the best of the candidates by the first ranking, exactly, ties included.
-// With `rescore`, their keys become the Harris response; otherwise they keep their keys, FAST scores. Before Orient().
+// shortlist.cu: for Selection::kTopN: the best of the candidates by the first ranking, exactly, ties included. With
+// `rescore`, their keys become the Harris response; otherwise they keep their keys, FAST scores. Before Orient().
 absl::Status Shortlist(StreamView stream, const Frame& frame, bool rescore, int multiprocessors);
 
 // aggregate.cu: aggregation over levels: those of the cells' corners that survive it into the buckets.
 absl::Status Aggregate(StreamView stream, const Frame& frame, const SelectionParams& params, int multiprocessors);
 
-// threshold.cu: before RankBuckets() or, if it is by level, Orient(): the best of the candidates into the buckets or,
-// then exactly, ties included, the shortlists.
+// threshold.cu: before RankBuckets(), without SelectionParams::ranks: the best of the candidates into the buckets.
 absl::Status ThresholdCandidates(StreamView stream, const Frame& frame, const SelectionParams& params,
                                  int multiprocessors);
-// The shortlists' keys become Harris measures.
-absl::Status RescoreShortlists(StreamView stream, const Frame& frame, int multiprocessors);
 
 // rank_cells.cu: from the cells to the result.
 absl::Status RankCells(StreamView stream, const Frame& frame, const SelectionParams& params, int multiprocessors);
 // rank_in_registers.cu: the same, if RanksInRegisters() says so; quicker.
 bool RanksInRegisters(const Frame& frame, const SelectionParams& params, int multiprocessors);
 absl::Status RankInRegisters(StreamView stream, const Frame& frame, const SelectionParams& params);
-// rank_bin_buckets.cu: from the buckets to the result. Without SelectionParams::ranks after a threshold of the image.
+// rank_bin_buckets.cu: from the buckets to the result.
 absl::Status RankBuckets(StreamView stream, const Frame& frame, const SelectionParams& params, int multiprocessors);
 
 // --- describe/: angles, descriptors, result
@@ -100,8 +97,8 @@ absl::Status RankBuckets(StreamView stream, const Frame& frame, const SelectionP
 // orient.cu: each shortlisted corner's rank among its level's by the final ranking; the angle of those kept; both into
 // the result. `harris_keys`: the shortlist's keys are Harris responses.
 absl::Status Orient(StreamView stream, const Frame& frame, bool harris_keys, int multiprocessors);
-// orient_buckets.cu: in place of Shortlist() and Orient() where candidates already have their Harris response and are
-// in buckets.
+// orient_buckets.cu: in place of Shortlist() and Orient() where candidates come with the response that ranks them and
+// are in the buckets of their level.
 absl::Status OrientBuckets(StreamView stream, const Frame& frame, int multiprocessors);
 
 // bfrost.cu: after the ranking, which leaves the result to these: angles of Orientation::kArcMidpoint.

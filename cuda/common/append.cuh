@@ -28,14 +28,6 @@ __device__ __forceinline__ uint32_t KeyOf(const SelectionParams& params, uint32_
   return OrderedKey(__float_as_uint(static_cast<float>(raw) * params.key_scale));
 }
 
-// Which of the cuts a candidate takes part in.
-__device__ __forceinline__ int GroupOf(const SelectionParams& params, int level) {
-  return params.threshold_by_level ? level : 0;
-}
-__device__ __forceinline__ uint32_t WantedOf(const Frame& frame, const SelectionParams& params, int group) {
-  return params.threshold_by_level ? static_cast<uint32_t>(frame.level[group].first_share) : params.wanted;
-}
-
 // This frame's buffer, for the corner stage, which must call it with all threads: whose cells and list may be added to.
 // Clears what the next frame will use.
 __device__ __forceinline__ uint32_t BeginBuffer(const SelectionParams& params) {

@@ -142,7 +142,7 @@ absl::Status FindBoundedCorners(StreamView stream, const Frame& frame, const Sel
   launch.kernel = KernelFor(params.arc_length, params.score, tiling);
   launch.block = dim3(ShapeOf(params.score, tiling).warps * kWarp);
   launch.grid = dim3(tiled.tiles);
-  launch.shared_bytes = SharedBytes(params.score, tiling, /*histogram=*/!params.ranks);
+  launch.shared_bytes = SharedBytes(params.score, tiling, /*histogram=*/params.output == CornerOutput::kList);
   launch.overlaps_predecessor = true;
   void* arguments[] = {const_cast<Frame*>(&frame), &tiled};
   return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the corner stage");

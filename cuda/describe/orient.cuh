@@ -82,11 +82,11 @@ __device__ __forceinline__ void OrientKept(const Frame& frame, const Level& leve
 
 // Where more tie than memory.precedence holds: compares each corner with all. Apart from the kernel, whose registers it
 // would take.
-template <bool kHarrisKeys, bool kOrient, bool kSeparateKeys, int kThreads>
+template <bool kHarrisKeys, bool kOrient, int kThreads>
 __device__ __noinline__ void RankTies(const Frame& frame, int l, uint32_t count, uint32_t first, uint32_t end,
                                       RankMemory& memory) {
   const Level& level = frame.level[l];
-  const LevelRanking<kHarrisKeys, kSeparateKeys, kThreads> ranking(level, count, memory);
+  const LevelRanking<kHarrisKeys, kThreads> ranking(level, count, memory);
   for (uint32_t from = 0; from < count; from += kThreads) {
     Candidate corner{};
     float angle = 0;
@@ -121,12 +121,12 @@ __device__ __forceinline__ void ClearBins(RankMemory& memory) {
 
 // The part `index` of `parts` equal ones of the level's ranks, whatever the order of its shortlist. memory.above,
 // .taken and .kept_count are 0 before; `head` and `listed`: the first window.
-template <bool kHarrisKeys, bool kOrient, bool kSeparateKeys, int kThreads>
+template <bool kHarrisKeys, bool kOrient, int kThreads>
 __device__ __forceinline__ void RankPart(const Frame& frame, int l, uint32_t count, uint32_t index, uint32_t parts,
-                                         ListWindow<kHarrisKeys, kSeparateKeys>& head,
-                                         ShortlistEntry (&listed)[kEntriesPerThread], RankMemory& memory) {
+                                         ListWindow<kHarrisKeys>& head, ShortlistEntry (&listed)[kEntriesPerThread],
+                                         RankMemory& memory) {
   const Level& level = frame.level[l];
-  LevelRanking<kHarrisKeys, kSeparateKeys, kThreads> ranking(level, count, memory);
+  LevelRanking<kHarrisKeys, kThreads> ranking(level, count, memory);
   ranking.CountBins(head);
   const uint32_t ranks = ranking.RanksThatMayStay(static_cast<uint32_t>(level.share));
   const uint32_t part = (ranks + parts - 1) / parts;
@@ -148,14 +148,14 @@ __device__ __forceinline__ void RankPart(const Frame& frame, int l, uint32_t cou
       }
       if (kOrient) OrientKept<kThreads>(frame, level, memory);
     } else {
-      RankTies<kHarrisKeys, kOrient, kSeparateKeys, kThreads>(frame, l, count, first, last, memory);
+      RankTies<kHarrisKeys, kOrient, kThreads>(frame, l, count, first, last, memory);
     }
     if (last == end) return;
     __syncthreads();
     ClearTaken<kThreads>(memory);
     // Again, rather than to hold them in registers all the while.
     head.Load(level, 0);
-    LoadShortlistEntries<kSeparateKeys>(level, listed);
+    LoadShortlistEntries(level, listed);
     ranking.LoadSums();
     __syncthreads();
   }

@@ -88,8 +88,10 @@ __device__ __forceinline__ void RankLarge(const Frame& frame, int l, uint32_t in
 // Which the ranking's blocks have read when they come here. By the last warp of the last block.
 __device__ __forceinline__ void ClearCounters(const Frame& frame) {
   Counters& counters = *frame.counters;
-  auto* histogram = reinterpret_cast<uint4*>(counters.histogram);
-  for (int i = threadIdx.x % kWarp; i < frame.levels * kBins / 4; i += kWarp) histogram[i] = make_uint4(0, 0, 0, 0);
+  constexpr int kVectors = kBins / 4;
+  for (int i = threadIdx.x % kWarp; i < frame.levels * kVectors; i += kWarp) {
+    reinterpret_cast<uint4*>(counters.histogram[i / kVectors])[i % kVectors] = make_uint4(0, 0, 0, 0);
+  }
   static_assert(kMaxLevels <= kWarp);
   if (threadIdx.x % kWarp < kMaxLevels) counters.overflow[threadIdx.x % kWarp] = 0;
   if (threadIdx.x % kWarp == 0) counters.blocks_ranking = 0;

@@ -22,6 +22,8 @@ CornerOutput OutputOf(const DetectorOptions& options) {
       return CornerOutput::kImageCells;
     case Selection::kPyca:
       return CornerOutput::kLevelCells;
+    case Selection::kTopN:
+      return options.ranking == Ranking::kHarris ? CornerOutput::kShortlists : CornerOutput::kBuckets;
     default:
       return CornerOutput::kList;
   }
@@ -60,6 +62,7 @@ int MostCells(int pixels, float scale, int cell) {
 float KeyScale(const DetectorOptions& options) {
   if (options.score == Score::kHarris) return 1;
   if (options.selection == Selection::kPyca) return 0x1p-16f;  // kMaxLevels * 4080
+  if (options.selection == Selection::kTopN) return 0x1p-16f;  // where BucketKeys tell them apart
   return options.score == Score::kMaxThreshold ? 0x1p-8f : 0x1p-12f;
 }
 
@@ -96,7 +99,6 @@ SelectionPlan::SelectionPlan(const DetectorOptions& options, const Frame& frame,
   params_.pyramid = options.pyramid;
   params_.score = options.score;
   params_.is_dense = options.corner_test == CornerTest::kEveryPixel;
-  params_.threshold_by_level = options.selection == Selection::kTopN;
   params_.max_arc = options.max_arc;
   params_.arc_length = options.arc_length;
   params_.radius = options.suppression_radius;
@@ -112,9 +114,10 @@ SelectionPlan::SelectionPlan(const DetectorOptions& options, const Frame& frame,
     PlanTiles(options, frame);
   }
   PlanCells(options, frame);
-  PlanRanking(options, frame, add_scratch);
+  PlanRanking(options, frame);
   if (options.descriptor == Descriptor::kBfrost) PlanIntegrals(options, frame, add_scratch, add_table);
-  const bool in_buckets = params_.output != CornerOutput::kImageCells && (params_.ranks || !params_.threshold_by_level);
+  const bool in_buckets =
+      params_.is_dense || params_.output == CornerOutput::kList || params_.output == CornerOutput::kLevelCells;
   // What is left by a cut has much the same scores.
   params_.spread = params_.ranks ? 0 : 3;
   params_.list_words = (in_buckets ? sizeof(BucketCounts) : offsetof(BucketCounts, of_bin)) / sizeof(uint32_t);
@@ -144,7 +147,7 @@ void SelectionPlan::PlanTiles(const DetectorOptions& options, const Frame& frame
 }
 
 void SelectionPlan::PlanCells(const DetectorOptions& options, const Frame& frame) {
-  if (params_.output == CornerOutput::kList) return;
+  if (params_.output != CornerOutput::kImageCells && params_.output != CornerOutput::kLevelCells) return;
   size_t cells = 0;
   const Shape image = {frame.level[0].width, frame.level[0].height};
   const BoundedTiling tiling = GetBoundedTiling(options.suppression_radius);
@@ -174,20 +177,19 @@ void SelectionPlan::PlanCells(const DetectorOptions& options, const Frame& frame
   cells_offset_ = AddState(2 * cells * sizeof(uint64_t));
 }
 
-void SelectionPlan::PlanRanking(const DetectorOptions& options, const Frame& frame, const AddScratch& add_scratch) {
+void SelectionPlan::PlanRanking(const DetectorOptions& options, const Frame& frame) {
   const PyramidPlan plan = PlanPyramid(options, {frame.level[0].width, frame.level[0].height});
   size_t candidates = 0;
   for (int l = 0; l < frame.levels; ++l) {
-    params_.level[l].first_boundary = static_cast<uint32_t>(candidates);
     if (frame.level[l].width > 0) candidates += MaxCornersOfLevel(options, plan, l);
   }
   // What levels' cells and dense Harris bring goes straight to the ranking's buckets.
-  params_.ranks = params_.output != CornerOutput::kList || params_.is_dense;
+  params_.ranks =
+      params_.output == CornerOutput::kImageCells || params_.output == CornerOutput::kLevelCells || params_.is_dense;
   params_.may_rank_in_last_block = params_.output == CornerOutput::kImageCells && options.score != Score::kHarris &&
                                    options.orientation == Orientation::kNone &&
                                    options.descriptor != Descriptor::kBfrost &&
                                    params_.cell_count <= std::min<uint32_t>(params_.wanted, kMaxLastBlockCells);
-  if (!params_.ranks && params_.threshold_by_level) boundary_offset_ = add_scratch(candidates * sizeof(Candidate));
   params_.most = params_.output == CornerOutput::kImageCells ? params_.cell_count : static_cast<uint32_t>(candidates);
   // The levels share the bins.
   params_.level_bits = kRankBits;
@@ -250,7 +252,6 @@ SelectionParams SelectionPlan::Place(const Frame& frame, uint8_t* scratch, uint8
   SelectionParams params = params_;
   params.counters = reinterpret_cast<SelectionCounters*>(state + counters_offset_);
   params.cells = reinterpret_cast<uint64_t*>(state + cells_offset_);
-  params.boundary = reinterpret_cast<Candidate*>(scratch + boundary_offset_);
   params.buckets = reinterpret_cast<Candidate*>(scratch + buckets_offset_);
   params.bfrost = reinterpret_cast<const BfrostRegion*>(tables + bfrost_offset_);
   params.smooth = smooth_ ? scratch + smooth_offset_ : nullptr;

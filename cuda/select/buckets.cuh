@@ -1,5 +1,5 @@
-// Where candidates are put that come with the response that ranks them, Harris at every corner: each into a bucket of
-// its level, of which bucket 0 is the best. Counters::histogram counts what a bucket is to hold; what it has no room
+// Where candidates of Selection::kTopN are put that come with the response that ranks them: each into a bucket of its
+// level, of which bucket 0 is the best. Counters::histogram counts what a bucket is to hold; what it has no room
 // for is in Level::overflow.
 #ifndef GLINT_CUDA_SELECT_BUCKETS_CUH_
 #define GLINT_CUDA_SELECT_BUCKETS_CUH_
@@ -41,6 +41,18 @@ __device__ __forceinline__ BucketKeys KeysOf(int bucket) {
   const auto low = static_cast<uint32_t>(Keys::kLow + of_negative);
   return {of_negative < Keys::kNegative - 1 ? ~(((low + 1) << Keys::kNegativeShift) - 1) : 0,
           of_negative > 0 ? ~(low << Keys::kNegativeShift) : Keys::kZero - 1};
+}
+
+// Puts a candidate into its bucket or, if that is full, beside them.
+__device__ __forceinline__ void PutIntoBucket(const Frame& frame, int l, Candidate c) {
+  const Level& level = frame.level[l];
+  const int bucket = BucketOf(c.key);
+  const uint32_t slot = atomicAdd(&frame.counters->histogram[l][bucket], 1u);
+  if (slot < static_cast<uint32_t>(level.bucket_room)) {
+    level.buckets[bucket * level.bucket_room + slot] = c;
+  } else {
+    level.overflow[atomicAdd(&frame.counters->overflow[l], 1u)] = c;
+  }
 }
 
 }  // namespace glint::cuda

@@ -13,10 +13,10 @@
 namespace glint::cuda {
 
 // All threads of the block must call what follows; `level` is the one ranked, `count` the length of its shortlist.
-template <bool kHarrisKeys, bool kSeparateKeys, int kThreads>
+template <bool kHarrisKeys, int kThreads>
 class LevelRanking {
  public:
-  using Window = cuda::ListWindow<kHarrisKeys, kSeparateKeys>;
+  using Window = cuda::ListWindow<kHarrisKeys>;
   static constexpr int kWindow = kEntriesPerThread * kThreads;  // entries of a shortlist looked at together
   static constexpr int kBinsPerThread = kRankBins / kThreads;
 
@@ -80,7 +80,7 @@ class LevelRanking {
     __syncthreads();
     for (uint32_t slot = threadIdx.x; slot < memory_.end - memory_.begin; slot += kThreads) {
       const uint64_t key_and_index = memory_.precedence[slot];
-      const ShortlistEntry listed = ShortlistEntryAt<kSeparateKeys>(level_, static_cast<uint32_t>(key_and_index));
+      const ShortlistEntry listed = level_.shortlist_entries[static_cast<uint32_t>(key_and_index)];
       memory_.precedence[slot] = Precedence({listed.position, static_cast<uint32_t>(key_and_index >> 32)});
       if (memory_.angle[slot] != kNotOwn) memory_.angle[slot] = listed.angle;
     }
@@ -114,8 +114,8 @@ class LevelRanking {
   __device__ __forceinline__ bool RankByAll(uint32_t index, uint32_t first, uint32_t end, Candidate* corner,
                                             float* angle, Rank* rank, bool* is_own) const {
     if (index < count_) {
-      *corner = CornerAt<kSeparateKeys>(level_, index);
-      *angle = ShortlistEntryAt<kSeparateKeys>(level_, index).angle;
+      *corner = CornerAt(level_, index);
+      *angle = level_.shortlist_entries[index].angle;
       const int bin = BinOf(*corner);
       const uint32_t begin = memory_.above[bin];
       *is_own = IsWanted(begin) && IsOwn(index, begin, EndOf(bin), first, end);
@@ -125,7 +125,7 @@ class LevelRanking {
     for (uint32_t from = 0; from < count_; from += kRankRoom) {
       const uint32_t length = count_ - from < kRankRoom ? count_ - from : kRankRoom;
       for (uint32_t k = threadIdx.x; k < length; k += kThreads) {
-        memory_.precedence[k] = Precedence(CornerAt<kSeparateKeys>(level_, from + k));
+        memory_.precedence[k] = Precedence(CornerAt(level_, from + k));
       }
       __syncthreads();
       for (uint32_t k = 0; *is_own && k < length; ++k) {

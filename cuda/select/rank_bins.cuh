@@ -56,20 +56,13 @@ __device__ __forceinline__ int RankBin(Candidate c, int height) {
 }
 
 // What bins are made of, of a thread's share of some entries of a shortlist: with Harris keys no positions.
-// kSeparateKeys: Level::shortlist_entries and their keys apart, else Level::shortlist.
-template <bool kHarrisKeys, bool kSeparateKeys>
+template <bool kHarrisKeys>
 struct ListWindow {
   Candidate corner[kEntriesPerThread];
 
   __device__ __forceinline__ void Load(const Level& level, uint32_t first) {
     const uint32_t at = first + kEntriesPerThread * threadIdx.x;
     uint4 a{}, b{};
-    if (!kSeparateKeys) {
-      a = *reinterpret_cast<const uint4*>(level.shortlist + at);
-      b = *reinterpret_cast<const uint4*>(level.shortlist + at + 2);
-      corner[0] = {a.x, a.y}, corner[1] = {a.z, a.w}, corner[2] = {b.x, b.y}, corner[3] = {b.z, b.w};
-      return;
-    }
     const uint4 keys = *reinterpret_cast<const uint4*>(level.shortlist_keys + at);
     if (!kHarrisKeys) a = *reinterpret_cast<const uint4*>(level.shortlist_entries + at);
     if (!kHarrisKeys) b = *reinterpret_cast<const uint4*>(level.shortlist_entries + at + 2);
@@ -77,23 +70,14 @@ struct ListWindow {
   }
 };
 
-template <bool kSeparateKeys>
-__device__ __forceinline__ ShortlistEntry ShortlistEntryAt(const Level& level, uint32_t index) {
-  if (kSeparateKeys) return level.shortlist_entries[index];
-  return {level.shortlist[index].position, -1.0f};
-}
-template <bool kSeparateKeys>
 __device__ __forceinline__ Candidate CornerAt(const Level& level, uint32_t index) {
-  if (kSeparateKeys) return {level.shortlist_entries[index].position, level.shortlist_keys[index]};
-  return level.shortlist[index];
+  return {level.shortlist_entries[index].position, level.shortlist_keys[index]};
 }
 
 // What the first window's entries of a thread say; there may be fewer.
-template <bool kSeparateKeys>
 __device__ __forceinline__ void LoadShortlistEntries(const Level& level, ShortlistEntry (&listed)[kEntriesPerThread]) {
 #pragma unroll
-  for (int j = 0; j < kEntriesPerThread; ++j)
-    listed[j] = ShortlistEntryAt<kSeparateKeys>(level, kEntriesPerThread * threadIdx.x + j);
+  for (int j = 0; j < kEntriesPerThread; ++j) listed[j] = level.shortlist_entries[kEntriesPerThread * threadIdx.x + j];
 }
 
 }  // namespace glint::cuda
