@@ -20,27 +20,12 @@ struct BucketKeys {
   static constexpr uint32_t kZero = 0x80000000;
   static constexpr int kHigh = 0xbe800000 >> kShift;         // OrderedKey() of 2^-2
   static constexpr int kLow = 0xb1800000 >> kNegativeShift;  // ~OrderedKey(), of -2^-28
-
-  uint32_t first, last;  // of a bucket
 };
 
 __device__ __forceinline__ int BucketOf(uint32_t key) {
   using Keys = BucketKeys;
   if (key >= Keys::kZero) return Clamp(Keys::kHigh - static_cast<int>(key >> Keys::kShift), 0, Keys::kPositive - 1);
   return Keys::kPositive + Clamp(static_cast<int>(~key >> Keys::kNegativeShift) - Keys::kLow, 0, Keys::kNegative - 1);
-}
-
-__device__ __forceinline__ BucketKeys KeysOf(int bucket) {
-  using Keys = BucketKeys;
-  if (bucket < Keys::kPositive) {
-    const auto high = static_cast<uint32_t>(Keys::kHigh - bucket);
-    return {bucket < Keys::kPositive - 1 ? high << Keys::kShift : Keys::kZero,
-            bucket > 0 ? ((high + 1) << Keys::kShift) - 1 : ~0u};
-  }
-  const int of_negative = bucket - Keys::kPositive;
-  const auto low = static_cast<uint32_t>(Keys::kLow + of_negative);
-  return {of_negative < Keys::kNegative - 1 ? ~(((low + 1) << Keys::kNegativeShift) - 1) : 0,
-          of_negative > 0 ? ~(low << Keys::kNegativeShift) : Keys::kZero - 1};
 }
 
 // Puts a candidate into its bucket or, if that is full, beside them.

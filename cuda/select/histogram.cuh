@@ -1,10 +1,30 @@
-// The bin of a histogram in which the threshold of a selection falls.
+// Sums over a block, and the bin of a histogram in which the threshold of a selection falls.
 #ifndef GLINT_CUDA_SELECT_HISTOGRAM_CUH_
 #define GLINT_CUDA_SELECT_HISTOGRAM_CUH_
 
 #include "cuda/common/device.cuh"
 
 namespace glint::cuda {
+
+// The sum of `own` over the threads of the block before this one. `warp_sum`: kWarp of them, shared. Once in it, all
+// threads wait for each other.
+template <int kThreads>
+__device__ __forceinline__ uint32_t SumBefore(uint32_t own, uint32_t* warp_sum) {
+  const uint32_t upto = SumUpTo(own);
+  const int lane = threadIdx.x % kWarp;
+  const int warp = threadIdx.x / kWarp;
+  if (lane == kWarp - 1) warp_sum[warp] = upto;
+  __syncthreads();
+  uint32_t before = upto - own;
+  if constexpr (kThreads == kWarp * kWarp) {
+    const auto of_warp = static_cast<int>(warp_sum[lane]);
+    before += static_cast<uint32_t>(WarpSum(lane < warp ? of_warp : 0));
+  } else {
+#pragma unroll
+    for (int w = 0; w < kThreads / kWarp; ++w) before += w < warp ? warp_sum[w] : 0;
+  }
+  return before;
+}
 
 // Of kCount bins the one that the wanted-th largest entry is in, wanted > 0, by the calling warp. -1 if there are
 // fewer; their number is then in `*count`.

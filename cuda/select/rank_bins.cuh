@@ -2,16 +2,17 @@
 #ifndef GLINT_CUDA_SELECT_RANK_BINS_CUH_
 #define GLINT_CUDA_SELECT_RANK_BINS_CUH_
 
-#include "cuda/common/device.cuh"
+#include "cuda/select/rank_ties.cuh"
 
 namespace glint::cuda {
 
 inline constexpr int kRankThreads = 256;
 inline constexpr int kWideRankThreads = 512;  // where shortlists are long
 inline constexpr int kRankBins = 2048;
-inline constexpr int kRankRoom = 2048;       // corners in shared memory
-inline constexpr int kRanksAtATime = 1024;   // ranked at once: with their bins they fit, unless many tie
-inline constexpr uint32_t kWholeBin = 128;   // corners of the largest bin that blocks do not share
+inline constexpr int kRankRoom = 2048;        // corners in shared memory
+inline constexpr int kRanksAtATime = 1024;    // ranked at once: with their bins they fit, unless many tie
+inline constexpr uint32_t kLargestBin = 512;  // corners of one that rank_ties.cuh is not for
+static_assert(kRanksAtATime + kLargestBin <= kRankRoom, "a bin belongs to the block of its first rank");
 inline constexpr int kEntriesPerThread = 4;  // at a time: a vector
 static_assert(kEntriesPerThread * kWideRankThreads <= kSpeculativeEntries,
               "read before it is known whether they exist");
@@ -20,17 +21,17 @@ struct RankMemory {
   uint32_t above[kRankBins];  // corners in higher bins; before that, in the bin itself
   union {
     uint32_t taken[kRankBins];  // corners of the bin that are in `precedence`
-    uint32_t kept[kRankRoom];   // later: elements of it that stay and have no angle yet, plus their places * kRankRoom
+    uint32_t kept[kRankRoom];   // later: elements of it that stay and have no angle yet, plus their ranks * kRankRoom
+    TieMemory ties;             // last
   };
   uint64_t precedence[kRankRoom];  // by descending bin
   float angle[kRankRoom];
-  uint32_t warp_sum[kWideRankThreads / kWarp];
+  uint32_t warp_sum[kWarp];
   uint32_t may_stay;    // see RanksThatMayStay()
   uint32_t begin, end;  // of the bins in `precedence`
   uint32_t kept_count;
+  bool has_large;  // bins of more than kLargestBin
 };
-
-inline constexpr float kNotOwn = -2.0f;  // for an angle: another block ranks the corner
 
 // How many of a level precede a corner, have a larger key, have a key as large or larger.
 struct Rank {
@@ -69,10 +70,6 @@ struct ListWindow {
     corner[0] = {a.x, keys.x}, corner[1] = {a.z, keys.y}, corner[2] = {b.x, keys.z}, corner[3] = {b.z, keys.w};
   }
 };
-
-__device__ __forceinline__ Candidate CornerAt(const Level& level, uint32_t index) {
-  return {level.shortlist_entries[index].position, level.shortlist_keys[index]};
-}
 
 // What the first window's entries of a thread say; there may be fewer.
 __device__ __forceinline__ void LoadShortlistEntries(const Level& level, ShortlistEntry (&listed)[kEntriesPerThread]) {
