@@ -43,10 +43,6 @@ absl::Status EnqueueLaunch(StreamView stream, const Schedule& schedule, const La
       return Aggregate(stream, launch, frame, params);
     case Kernel::kThreshold:
       return ThresholdCandidates(stream, launch, frame, params);
-    case Kernel::kBoundaryBins:
-      return SelectBoundaryBins(stream, launch, frame, params);
-    case Kernel::kRescore:
-      return RescoreShortlists(stream, launch, frame);
     case Kernel::kRankCells:
       return RankCells(stream, launch, ranking(), params);
     case Kernel::kRankInRegisters:

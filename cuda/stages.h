@@ -47,20 +47,14 @@ absl::Status FindDenseHarris(StreamView stream, const Launch& launch, const Fram
 
 // --- select/: the best corners, ties included, and their ranks
 
-// shortlist.cu: if SelectsTopNPerLevel(): the best of the candidates by the first ranking, exactly, ties included.
-// Their keys become the Harris response or stay FAST scores. [rescores, orients]
+// shortlist.cu: the best of each level's candidates by the first ranking, exactly, ties included. Their keys become the
+// Harris response or stay FAST scores. [rescores, orients]
 absl::Status Shortlist(StreamView stream, const Launch& launch, const Frame& frame);
 // aggregate.cu: aggregation over levels: those of the cells' corners that survive it into the buckets. [lanes]
 absl::Status Aggregate(StreamView stream, const Launch& launch, const Frame& frame, const SelectionParams& params);
-// threshold.cu: the best of the candidates into the buckets or, with a threshold for each level, the shortlists; what
-// is in the bin of such a threshold apart.
+// threshold.cu: the best of the image's candidates into the buckets.
 absl::Status ThresholdCandidates(StreamView stream, const Launch& launch, const Frame& frame,
                                  const SelectionParams& params);
-// The best of those into the shortlists, exactly, ties included.
-absl::Status SelectBoundaryBins(StreamView stream, const Launch& launch, const Frame& frame,
-                                const SelectionParams& params);
-// The shortlists' keys become Harris measures.
-absl::Status RescoreShortlists(StreamView stream, const Launch& launch, const Frame& frame);
 // rank_cells.cu: from the cells to the result.
 absl::Status RankCells(StreamView stream, const Launch& launch, const Frame& frame, const SelectionParams& params);
 // rank_in_registers.cu: the same, quicker, for a few thousand cells. [cell_pairs]
@@ -72,9 +66,10 @@ absl::Status RankBuckets(StreamView stream, const Launch& launch, const Frame& f
 // --- describe/: angles, descriptors, result
 
 // orient.cu: each shortlisted corner's rank among its level's by the final ranking; the angle of those kept; both into
-// the result. [orients, harris_keys, separate_keys, blocks]
+// the result. [orients, harris_keys, blocks]
 absl::Status Orient(StreamView stream, const Launch& launch, const Frame& frame);
-// orient_buckets.cu: the same where candidates have their Harris response already and are in buckets. [orients, blocks]
+// orient_buckets.cu: the same where candidates come with the response that ranks them and are in the buckets of their
+// level. [orients, blocks]
 absl::Status OrientBuckets(StreamView stream, const Launch& launch, const Frame& frame);
 // bfrost.cu: angles of Orientation::kArcMidpoint, and the result.
 absl::Status FindArcMidpoints(StreamView stream, const Launch& launch, const Frame& frame,

@@ -13,14 +13,6 @@ __device__ __forceinline__ void AtomicMax(uint64_t* at, uint64_t v) {
   atomicMax(reinterpret_cast<Wide*>(at), static_cast<Wide>(v));
 }
 
-// Which of the cuts a candidate takes part in.
-__device__ __forceinline__ int GroupOf(const SelectionParams& params, int level) {
-  return params.threshold_by_level ? level : 0;
-}
-__device__ __forceinline__ uint32_t WantedOf(const Frame& frame, const SelectionParams& params, int group) {
-  return params.threshold_by_level ? static_cast<uint32_t>(frame.level[group].first_share) : params.wanted;
-}
-
 // This frame's buffer, for the corner stage, which must call it with all threads: whose cells and list may be added to.
 // Clears what the next frame will use.
 __device__ __forceinline__ uint32_t BeginBuffer(const SelectionParams& params) {

@@ -10,9 +10,12 @@
 
 namespace glint::cuda {
 
-// A corner as one number that is larger the earlier the corner is in output order. Never 0.
+// A corner as one number that is larger the earlier the corner is in the output of its level. Never 0.
 __device__ __forceinline__ uint64_t Precedence(Candidate c) {
   return static_cast<uint64_t>(c.key) << 32 | static_cast<uint32_t>(~c.position);
+}
+__device__ __forceinline__ Candidate CornerOf(uint64_t precedence) {
+  return {~static_cast<uint32_t>(precedence), static_cast<uint32_t>(precedence >> 32)};
 }
 
 // A candidate's key from a score, see SelectionParams.

@@ -14,18 +14,19 @@
 // cells all at once: there the best survivor of each tile cell goes to its cell. The last block may rank what the cells
 // keep (last_block_rank.cuh).
 //
-// Shared memory, dynamic: pixels (pitch 144), scores, list, and for Selection::kTopN a histogram: 26 KiB, with Harris
-// 35 KiB, less 4 KiB without the histogram.
+// Shared memory, dynamic: pixels (pitch 144), scores, list, and for CornerOutput::kList a histogram: 26 KiB, with
+// Harris 35 KiB, less 4 KiB without the histogram.
 #ifndef GLINT_CUDA_CORNERS_BOUNDED_FIND_CUH_
 #define GLINT_CUDA_CORNERS_BOUNDED_FIND_CUH_
 
 #include <cstddef>
 
-#include "cuda/common/harris.cuh"
 #include "cuda/common/sort_key.cuh"
 #include "cuda/common/suppression.cuh"
 #include "cuda/corners/bounded_tile.cuh"
+#include "cuda/corners/harris.cuh"
 #include "cuda/corners/tile_cells.cuh"
+#include "cuda/select/buckets.cuh"
 #include "cuda/select/cells.cuh"
 #include "cuda/select/last_block_rank.cuh"
 
@@ -81,7 +82,7 @@ __global__ void __launch_bounds__(ShapeOf(kScore, kTiles).warps* kWarp,
   for (int i = threadIdx.x; i < static_cast<int>(sizeof(tile.response) / sizeof(uint4)); i += kThreads) {
     responses[i] = make_uint4(0, 0, 0, 0);
   }
-  if (!params.ranks) {
+  if (params.output == CornerOutput::kList) {
 #pragma unroll 1
     for (int i = threadIdx.x; i < kBins; i += kThreads) tile.histogram[i] = 0;
   }
@@ -180,7 +181,7 @@ __global__ void __launch_bounds__(ShapeOf(kScore, kTiles).warps* kWarp,
     kept += __popc(lanes);
     __syncwarp();
   }
-  if (params.output != CornerOutput::kList) {
+  if (params.output == CornerOutput::kImageCells || params.output == CornerOutput::kLevelCells) {
     uint64_t* cells = params.cells + buffer * params.cell_count;
 #pragma unroll 1
     for (int i = lane; i < kept; i += kWarp) {
@@ -200,25 +201,32 @@ __global__ void __launch_bounds__(ShapeOf(kScore, kTiles).warps* kWarp,
   }
 
   uint32_t base = 0;
-  uint32_t* count = params.ranks ? &params.counters->list[buffer].count[l] : &frame.counters->candidates;
-  Candidate* candidates = params.ranks ? level.shortlist : frame.candidates;
-  if (lane == 0 && kept > 0) base = atomicAdd(count, static_cast<uint32_t>(kept));
+  if (params.output != CornerOutput::kBuckets && lane == 0 && kept > 0) {
+    base = atomicAdd(&frame.counters->candidates, static_cast<uint32_t>(kept));
+  }
   base = __shfl_sync(kFullWarp, base, 0);
 #pragma unroll 1
   for (int i = lane; i < kept; i += kWarp) {
     const int row = list[i] >> 7;
     const int column = list[i] & 127;
-    const uint32_t key = KeyOf(params, tile.response[row][column]);
-    candidates[base + i] = {PackPosition(l, x0 + column, y0 + row), key};
-    if (!params.ranks) atomicAdd(&tile.histogram[HarrisBin(key)], 1u);
+    const uint32_t raw = tile.response[row][column];
+    const Candidate c = {PackPosition(l, x0 + column, y0 + row),
+                         params.output == CornerOutput::kShortlists ? raw : KeyOf(params, raw)};
+    if (params.output == CornerOutput::kBuckets) {
+      PutIntoBucket(frame, l, c);
+      continue;
+    }
+    frame.candidates[base + i] = c;
+    atomicAdd(
+        params.output == CornerOutput::kList ? &tile.histogram[HarrisBin(c.key)] : &frame.counters->histogram[l][raw],
+        1u);
   }
-  if (params.ranks) return;
+  if (params.output != CornerOutput::kList) return;
   __syncthreads();
-  uint32_t* histogram = frame.counters->histogram[GroupOf(params, l)];
 #pragma unroll 1
   for (int i = threadIdx.x; i < kBins; i += kThreads) {
     const uint32_t n = tile.histogram[i];
-    if (n != 0) atomicAdd(&histogram[i], n);
+    if (n != 0) atomicAdd(&frame.counters->histogram[0][i], n);
   }
 }
 

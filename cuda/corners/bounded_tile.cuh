@@ -43,7 +43,7 @@ struct Tile {
   uint32_t best[kMaxTileCells];
   uint8_t row_cell[kTestedRows];
   uint8_t column_cell[kBoundedTestedColumns];
-  uint32_t histogram[kBins];  // of the tile's candidates; last: not with SelectionParams::ranks
+  uint32_t histogram[kBins];  // of the tile's candidates; last: for CornerOutput::kList
 };
 
 // The score of the pixel at `centre`, 0 if it is no corner: with kOnePolarity, with brighter or, `dark`, darker

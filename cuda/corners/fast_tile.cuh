@@ -4,8 +4,8 @@
 
 #include <type_traits>
 
-#include "cuda/common/harris.cuh"
 #include "cuda/common/suppression.cuh"
+#include "cuda/corners/harris.cuh"
 #include "cuda/corners/strip.cuh"
 
 namespace glint::cuda {

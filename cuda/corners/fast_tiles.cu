@@ -34,15 +34,15 @@ constexpr int kThreads = kWarps * kWarp;
 
 // Of a block's FAST scores: on dense images, adding each to the level's histogram would queue up at its few lines.
 struct ScoreHistogram {
-  uint32_t bin[kScores];
+  uint32_t bin[kFastScores];
 
   template <int kThreads>
   __device__ __forceinline__ void Clear() {
-    for (int i = threadIdx.x; i < kScores; i += kThreads) bin[i] = 0;
+    for (int i = threadIdx.x; i < kFastScores; i += kThreads) bin[i] = 0;
   }
   template <int kThreads>
   __device__ __forceinline__ void AddTo(uint32_t* level) const {
-    for (int i = threadIdx.x; i < kScores; i += kThreads) {
+    for (int i = threadIdx.x; i < kFastScores; i += kThreads) {
       const uint32_t n = bin[i];
       if (n != 0) atomicAdd(&level[i], n);
     }

@@ -6,8 +6,6 @@
 // A corner stays if fewer than the level's share have a larger response (cv::KeyPointsFilter::retainBest keeps ties).
 //
 // Shared memory 40 KiB.
-#include <cstddef>
-
 #include "cuda/common/enqueue.h"
 #include "cuda/common/sort_key.cuh"
 #include "cuda/describe/orient.cuh"
@@ -22,12 +20,11 @@ namespace {
 constexpr int BlocksPerMultiprocessor(bool for_short_lists, int threads) {
   return for_short_lists ? 4 : threads == kRankThreads ? 3 : 1;
 }
-template <bool kHarrisKeys, bool kOrient, bool kSeparateKeys, int kThreads>
+template <bool kHarrisKeys, bool kOrient, int kThreads>
 __global__ void __launch_bounds__(kThreads,
-                                  BlocksPerMultiprocessor(ForShortLists(kHarrisKeys, kOrient, kSeparateKeys, kThreads),
-                                                          kThreads))
+                                  BlocksPerMultiprocessor(ForShortLists(kHarrisKeys, kOrient, kThreads), kThreads))
     OrientKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT LevelBlocks blocks) {
-  constexpr bool kShort = ForShortLists(kHarrisKeys, kOrient, kSeparateKeys, kThreads);
+  constexpr bool kShort = ForShortLists(kHarrisKeys, kOrient, kThreads);
   __shared__ RankMemory memory;
   AllowSuccessor();
   ClearBins<kThreads>(memory);
@@ -37,20 +34,21 @@ __global__ void __launch_bounds__(kThreads,
   WaitForPredecessor();
   Counters& counters = *frame.counters;
   // Loaded before it is known whether there are so many.
-  ListWindow<kHarrisKeys, kSeparateKeys> head{};
+  ListWindow<kHarrisKeys> head{};
   ShortlistEntry listed[kEntriesPerThread] = {};
   if (level.width > 0) {
     head.Load(level, 0);
-    if (!kShort) LoadShortlistEntries<kSeparateKeys>(level, listed);
+    if (!kShort) LoadShortlistEntries(level, listed);
   }
   const uint32_t count = counters.shortlisted[l];
-  // The shortlist stage is done with these.
-  auto* clear = reinterpret_cast<uint32_t*>(&counters.histogram);
-  constexpr uint32_t kClear = (offsetof(Counters, shortlisted) - offsetof(Counters, histogram)) / sizeof(uint32_t);
-  for (uint32_t i = blockIdx.x * kThreads + threadIdx.x; i < kClear; i += gridDim.x * kThreads) clear[i] = 0;
-
   const uint32_t parts = blocks.first[l + 1] - blocks.first[l];
   const uint32_t index = blockIdx.x - blocks.first[l];
+  // The shortlist stage is done with these.
+  for (uint32_t i = index * kThreads + threadIdx.x; i < static_cast<uint32_t>(frame.score_bins);
+       i += parts * kThreads) {
+    counters.histogram[l][i] = 0;
+  }
+  if (blockIdx.x == 0 && threadIdx.x == 0) counters.candidates = 0;
   if (count == 0 && index == 0 && threadIdx.x == 0) frame.result->kept[l] = 0;
   if (index >= count) return;
   const uint32_t part = (count + parts - 1) / parts;
@@ -70,22 +68,20 @@ __global__ void __launch_bounds__(kThreads,
                   });
     return;
   }
-  if (kShort) LoadShortlistEntries<kSeparateKeys>(level, listed);
-  RankPart<kHarrisKeys, kOrient, kSeparateKeys, kThreads>(frame, l, count, index, parts, head, listed, memory);
+  if (kShort) LoadShortlistEntries(level, listed);
+  RankPart<kHarrisKeys, kOrient, kThreads>(frame, l, count, index, parts, head, listed, memory);
 }
 
 __global__ void NothingKernel() {}
 
 using OrientedKernel = void (*)(Frame, LevelBlocks);
-template <bool kHarrisKeys, bool kSeparateKeys, int kThreads = kRankThreads>
+template <bool kHarrisKeys, int kThreads = kRankThreads>
 OrientedKernel KernelFor(bool orients) {
-  return orients ? OrientKernel<kHarrisKeys, true, kSeparateKeys, kThreads>
-                 : OrientKernel<kHarrisKeys, false, kSeparateKeys, kThreads>;
+  return orients ? OrientKernel<kHarrisKeys, true, kThreads> : OrientKernel<kHarrisKeys, false, kThreads>;
 }
 OrientedKernel KernelFor(const Launch& launch) {
-  if (launch.block.x == kWideRankThreads) return KernelFor<true, true, kWideRankThreads>(launch.orients);
-  if (!launch.harris_keys) return KernelFor<false, true>(launch.orients);
-  return launch.separate_keys ? KernelFor<true, true>(launch.orients) : KernelFor<true, false>(launch.orients);
+  if (launch.block.x == kWideRankThreads) return KernelFor<true, kWideRankThreads>(launch.orients);
+  return launch.harris_keys ? KernelFor<true>(launch.orients) : KernelFor<false>(launch.orients);
 }
 
 }  // namespace

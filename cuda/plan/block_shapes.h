@@ -36,7 +36,6 @@ inline constexpr int kMostWindowBytes = 48 * 1024 - 2048;
 // select/threshold.cu
 inline constexpr int kThresholdThreads = 256;
 inline constexpr int kThresholdBlocksWanted = 4;
-inline constexpr int kBoundaryThreads = 1024;
 // select/rank_cells.cu, rank_bin_buckets.cu: ranking over the levels together.
 inline constexpr int kImageRankThreads = 1024;
 inline constexpr int kSmallestRankShare = 64;  // ranks of a block
@@ -60,8 +59,8 @@ inline constexpr int kSmallestPart = 8;  // entries of the shortlist for a block
 inline constexpr unsigned kShortList = kEntriesPerThread * kRankThreads;
 inline constexpr unsigned kShortPart = 64;  // of it for a block, else counting bins is less work
 // Whether a kernel ranks short lists by comparing all (select/rank_short.cuh).
-constexpr bool ForShortLists(bool harris_keys, bool orient, bool separate_keys, int threads) {
-  return harris_keys && !orient && separate_keys && threads == kRankThreads;
+constexpr bool ForShortLists(bool harris_keys, bool orient, int threads) {
+  return harris_keys && !orient && threads == kRankThreads;
 }
 // describe/orient_buckets.cu
 constexpr int BucketRankThreads(bool orient) { return orient ? 256 : 512; }

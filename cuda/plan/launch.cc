@@ -40,10 +40,6 @@ const char* NameOf(Kernel kernel) {
       return "aggregate";
     case Kernel::kThreshold:
       return "threshold";
-    case Kernel::kBoundaryBins:
-      return "boundary_bins";
-    case Kernel::kRescore:
-      return "rescore";
     case Kernel::kRankCells:
       return "rank_cells";
     case Kernel::kRankInRegisters:

@@ -25,8 +25,6 @@ enum class Kernel {
   kShortlist,
   kAggregate,
   kThreshold,
-  kBoundaryBins,
-  kRescore,
   kRankCells,
   kRankInRegisters,
   kRankBuckets,
@@ -67,7 +65,6 @@ struct Launch {
   bool rescores = false;     // keys become Harris measures
   bool orients = false;      // finds angles
   bool harris_keys = false;  // keys are Harris measures
-  bool separate_keys = false;
   LevelBlocks blocks;
 };
 

@@ -41,6 +41,7 @@ size_t Plan::image_bytes() const {
 Plan::Plan(const PlanKey& key, int multiprocessors) : key_(key) {
   const DetectorOptions& options = key.options;
   frame_.levels = options.levels;
+  frame_.score_bins = SelectsTopNPerLevel(options) ? kFastScores : kScores;
   frame_.threshold = options.fast_threshold;
   frame_.edge = options.edge_threshold;
   frame_.orient = options.orientation == Orientation::kIntensityCentroid;
@@ -124,17 +125,17 @@ void Plan::PlanLevels() {
     }
     const size_t most = MaxCorners(pyramid, l);
     const size_t room = std::max(most, static_cast<size_t>(kSpeculativeEntries));
-    const bool has_buckets = SelectsTopNPerLevel(key_.options) && key_.options.score == Score::kHarris;
+    const bool has_buckets = HasLevelBuckets(key_.options);
     if (!has_buckets) candidates += most;
     if (has_buckets) {
       level.bucket_room = BucketRoomFor(level.first_share, most);
       offsets.buckets = AddScratch(size_t{kBins} * level.bucket_room * sizeof(Candidate));
       offsets.overflow = AddScratch(most * sizeof(Candidate));
-    } else if (SelectsTopNPerLevel(key_.options)) {
+    } else if (key_.options.selection == Selection::kTopN) {
       offsets.shortlist = AddScratch(room * sizeof(ShortlistEntry));
       offsets.shortlist_keys = AddScratch(room * sizeof(uint32_t));
     } else {
-      offsets.shortlist = AddScratch(room * sizeof(Candidate));
+      offsets.shortlist = AddScratch(most * sizeof(Candidate));
     }
     level.ranked_capacity = static_cast<int>(std::min(most, static_cast<size_t>(OutputCapacity(key_.options))));
     offsets.ranked = AddScratch(level.ranked_capacity * sizeof(RankedCorner));
@@ -223,10 +224,10 @@ Frame Plan::Place(const PlanMemory& memory, int part) const {
     const Offsets& offsets = level_offsets_[l];
     level.image = memory.scratch + offsets.image;
     if (key_.masked) level.mask = memory.scratch + offsets.mask;
-    if (SelectsTopNPerLevel(key_.options) && key_.options.score == Score::kHarris) {
+    if (HasLevelBuckets(key_.options)) {
       level.buckets = reinterpret_cast<Candidate*>(memory.scratch + offsets.buckets);
       level.overflow = reinterpret_cast<Candidate*>(memory.scratch + offsets.overflow);
-    } else if (SelectsTopNPerLevel(key_.options)) {
+    } else if (key_.options.selection == Selection::kTopN) {
       level.shortlist_entries = reinterpret_cast<ShortlistEntry*>(memory.scratch + offsets.shortlist);
       level.shortlist_keys = reinterpret_cast<uint32_t*>(memory.scratch + offsets.shortlist_keys);
     } else {

@@ -63,6 +63,11 @@ bool OrientsEarly(const DetectorOptions& options, const Frame& frame, int multip
   return frame.orient && SelectsTopNPerLevel(options) && shortlisted <= int64_t{kOrientedEarly} * multiprocessors;
 }
 
+bool HasLevelBuckets(const DetectorOptions& options) {
+  return options.selection == Selection::kTopN && options.ranking == Ranking::kScore &&
+         (options.score == Score::kHarris || !SelectsTopNPerLevel(options));
+}
+
 Schedule MakeSchedule(const ScheduleInput& in) {
   Schedule schedule;
   AddPyramid(in, &schedule.launches);

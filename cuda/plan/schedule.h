@@ -27,6 +27,9 @@ bool CanComeInParts(const DetectorOptions& options, Shape shape, bool masked, bo
 
 // Whether angles are found for all of the shortlist, beside its scores, instead of for those kept alone.
 bool OrientsEarly(const DetectorOptions& options, const Frame& frame, int multiprocessors);
+// Whether candidates of Selection::kTopN come with the response that ranks them, and go to the buckets of their level;
+// else they are shortlisted first.
+bool HasLevelBuckets(const DetectorOptions& options);
 // Entries that a bucket of a level has room for, where candidates are in buckets: if `share` are to be shortlisted of
 // `most` that there can be.
 int BucketRoomFor(int share, size_t most);

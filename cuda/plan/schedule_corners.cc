@@ -91,7 +91,8 @@ Launch BoundedCornersLaunch(const ScheduleInput& in) {
   launch.arc_length = params.arc_length;
   launch.bounded_tiles = in.bounded_tiles;
   launch.block.x = kWarp * ShapeOf(params.score, in.bounded_tiles).warps;
-  launch.shared_bytes = BoundedTileBytes(params.score, in.bounded_tiles, /*histogram=*/!params.ranks);
+  launch.shared_bytes =
+      BoundedTileBytes(params.score, in.bounded_tiles, /*histogram=*/params.output == CornerOutput::kList);
   launch.grid.x = params.tiles;
   launch.overlaps_predecessor = true;
   launch.variant = absl::StrCat(NameOf(in.bounded_tiles), ", arc ", launch.arc_length,

@@ -36,21 +36,19 @@ Launch ShortlistLaunch(const ScheduleInput& in) {
   return launch;
 }
 
-// `harris_keys`: of the shortlist.
-Launch OrientLaunch(const ScheduleInput& in, bool harris_keys) {
+Launch OrientLaunch(const ScheduleInput& in) {
   const Frame& frame = in.frame;
   Launch launch = SelectLaunch(Kernel::kOrient);
   launch.orients = frame.orient && !frame.orient_early;
-  launch.harris_keys = harris_keys;
-  launch.separate_keys = in.params == nullptr;
+  launch.harris_keys = in.options.ranking == Ranking::kHarris;
   const int total = ShortlistedOf(frame);
   int longest = 0;
   for (int l = 0; l < frame.levels; ++l) longest = Max(longest, frame.level[l].first_share);
   // Where smaller blocks would need more than one look at a shortlist to count it; but not where the larger ones, of
   // which there are fewer, would have to go through their ranks one share after the other.
-  const bool wide = longest > kEntriesPerThread * kRankThreads && harris_keys && launch.separate_keys &&
+  const bool wide = longest > kEntriesPerThread * kRankThreads && launch.harris_keys &&
                     total <= kRanksAtATime * kWideRankingBlocks * in.multiprocessors;
-  const bool is_short = ForShortLists(harris_keys, launch.orients, launch.separate_keys, kRankThreads) &&
+  const bool is_short = ForShortLists(launch.harris_keys, launch.orients, kRankThreads) &&
                         longest <= static_cast<int>(kShortList) &&
                         total <= static_cast<int>(kShortPart) * kShortRankingBlocks * in.multiprocessors;
   const int wanted = (wide             ? kWideRankingBlocks
@@ -64,7 +62,7 @@ Launch OrientLaunch(const ScheduleInput& in, bool harris_keys) {
   launch.variant = absl::StrCat(wide       ? "wide blocks"
                                 : is_short ? "short lists"
                                            : "lists",
-                                harris_keys ? ", Harris keys" : ", FAST keys", launch.orients ? ", angles" : "");
+                                launch.harris_keys ? ", Harris keys" : ", FAST keys", launch.orients ? ", angles" : "");
   return launch;
 }
 
@@ -143,28 +141,21 @@ Launch RankBucketsLaunch(const ScheduleInput& in) {
   return launch;
 }
 
-// The launches that leave the best of the candidates alone, of the image or of each level.
-void AddThreshold(const ScheduleInput& in, std::vector<Launch>* launches) {
+Launch ThresholdLaunch(const ScheduleInput& in) {
   Launch launch = SelectLaunch(Kernel::kThreshold);
   launch.block.x = kThresholdThreads;
   launch.grid.x = kThresholdBlocksWanted * in.multiprocessors;
-  launch.variant = in.params->threshold_by_level ? "of each level" : "of the image";
-  launches->push_back(launch);
-  if (!in.params->threshold_by_level) return;
-  launch.kernel = Kernel::kBoundaryBins;
-  launch.block.x = kBoundaryThreads;
-  launch.grid.x = in.frame.levels;
-  launch.variant = "";
-  launches->push_back(launch);
+  return launch;
 }
 
-void AddShortlistRanking(const ScheduleInput& in, std::vector<Launch>* launches) {
-  if (in.options.score == Score::kHarris) {
+// The best of each level.
+void AddTopN(const ScheduleInput& in, std::vector<Launch>* launches) {
+  if (HasLevelBuckets(in.options)) {
     launches->push_back(OrientBucketsLaunch(in));
     return;
   }
   launches->push_back(ShortlistLaunch(in));
-  launches->push_back(OrientLaunch(in, in.options.ranking == Ranking::kHarris));
+  launches->push_back(OrientLaunch(in));
 }
 
 }  // namespace
@@ -178,8 +169,8 @@ bool RanksInLastBlock(const DetectorOptions& options, const SelectionParams& par
 }
 
 void AddRanking(const ScheduleInput& in, std::vector<Launch>* launches) {
-  if (in.params == nullptr) {
-    AddShortlistRanking(in, launches);
+  if (in.options.selection == Selection::kTopN) {
+    AddTopN(in, launches);
     return;
   }
   const SelectionParams& params = *in.params;
@@ -189,18 +180,8 @@ void AddRanking(const ScheduleInput& in, std::vector<Launch>* launches) {
     launches->push_back(RanksInRegisters(in) ? RankInRegistersLaunch(in) : RankCellsLaunch(in));
     return;
   }
-  if (!params.ranks) AddThreshold(in, launches);
-  if (params.ranks || !params.threshold_by_level) {
-    launches->push_back(RankBucketsLaunch(in));
-    return;
-  }
-  if (in.options.ranking == Ranking::kHarris) {
-    Launch launch = SelectLaunch(Kernel::kRescore);
-    launch.block.x = kThresholdThreads;
-    launch.grid.x = kThresholdBlocksWanted * in.multiprocessors;
-    launches->push_back(launch);
-  }
-  launches->push_back(OrientLaunch(in, /*harris_keys=*/true));
+  if (!params.ranks) launches->push_back(ThresholdLaunch(in));
+  launches->push_back(RankBucketsLaunch(in));
 }
 
 }  // namespace glint::cuda

@@ -14,6 +14,8 @@ namespace glint::cuda {
 // Where the corner stage leaves what survived suppression.
 enum class CornerOutput {
   kList,        // in the candidates
+  kShortlists,  // likewise, with integer scores, for the best of each level by those and then by Harris
+  kBuckets,     // in the buckets of their level (Frame)
   kImageCells,  // in the cells of the image that they fall in, of which each keeps its best (Selection::kGrid)
   kLevelCells,  // in the cells of their level, likewise (Selection::kPyca)
 };
@@ -47,7 +49,6 @@ struct BucketCounts {
 
 // Written with atomics, as Counters.
 struct SelectionCounters {
-  uint32_t boundary[kMaxLevels];  // of the levels, see SelectionParams::boundary; zero between frames
   // Double buffer: frames alternate between 0 and 1, each with cells and a list that the corner stage before clears.
   // The corner stage reads next_buffer and sets `buffer` to it; the last stage that needs them does the opposite.
   uint32_t buffer;
@@ -84,8 +85,6 @@ struct LevelParams {
   uint32_t cell_height_reciprocal;
   int tile_cells_x;  // cells across that a tile may touch, if the corner stage tells all of a tile's apart; else 0
 
-  uint32_t first_boundary;  // see SelectionParams::boundary
-
   // Integral image in bands of kBandRows rows. sums: of the pixels at or above and left of each, in its band;
   // bands: of those in the bands above. Null without Descriptor::kBfrost.
   int integral_pitch;  // elements
@@ -111,7 +110,6 @@ struct SelectionParams {
   Score score;
   bool is_dense;             // CornerTest::kEveryPixel
   bool ranks;                // without a cut of the candidates first
-  bool threshold_by_level;   // else by image
   bool by_tile_cells;        // some level's LevelParams::tile_cells_x is not 0
   bool ranks_in_last_block;  // of the corner stage, without RankCells()
   int tiles;
@@ -147,8 +145,7 @@ struct SelectionParams {
 
   SelectionCounters* counters;
   uint64_t* cells;             // CellEntry()s, 0: empty; cell_count for each buffer
-  Candidate* boundary;         // in the bin in which the cut of their level falls
-  Candidate* buckets;          // kBucketRoom for each of the ranking's bins; not for image cells and cuts by level
+  Candidate* buckets;          // kBucketRoom for each of the ranking's bins; only where RankBuckets() is
   const BfrostRegion* bfrost;  // of pattern half h, region i: at element h * kBfrostRegions + i
   LevelParams level[kMaxLevels];
 };

@@ -22,6 +22,8 @@ CornerOutput OutputOf(const DetectorOptions& options) {
       return CornerOutput::kImageCells;
     case Selection::kPyca:
       return CornerOutput::kLevelCells;
+    case Selection::kTopN:
+      return HasLevelBuckets(options) ? CornerOutput::kBuckets : CornerOutput::kShortlists;
     default:
       return CornerOutput::kList;
   }
@@ -41,6 +43,7 @@ int MostCells(int pixels, float scale, int cell) {
 float KeyScale(const DetectorOptions& options) {
   if (options.score == Score::kHarris) return 1;
   if (options.selection == Selection::kPyca) return 0x1p-16f;  // kMaxLevels * 4080
+  if (options.selection == Selection::kTopN) return 0x1p-16f;  // where BucketKeys tell them apart
   return options.score == Score::kMaxThreshold ? 0x1p-8f : 0x1p-12f;
 }
 
@@ -77,7 +80,6 @@ SelectionPlan::SelectionPlan(const DetectorOptions& options, const Frame& frame,
   params_.pyramid = options.pyramid;
   params_.score = options.score;
   params_.is_dense = options.corner_test == CornerTest::kEveryPixel;
-  params_.threshold_by_level = options.selection == Selection::kTopN;
   params_.max_arc = options.max_arc;
   params_.arc_length = options.arc_length;
   params_.radius = options.suppression_radius;
@@ -92,9 +94,10 @@ SelectionPlan::SelectionPlan(const DetectorOptions& options, const Frame& frame,
   }
   PlanCells(options, frame);
   if (!params_.is_dense) bounded_tiles_ = ChooseBoundedTiles(options, frame, multiprocessors, &params_);
-  PlanRanking(options, frame, add_scratch);
+  PlanRanking(options, frame);
   if (options.descriptor == Descriptor::kBfrost) PlanIntegrals(options, frame, add_scratch, add_table);
-  const bool in_buckets = params_.output != CornerOutput::kImageCells && (params_.ranks || !params_.threshold_by_level);
+  const bool in_buckets =
+      params_.is_dense || params_.output == CornerOutput::kList || params_.output == CornerOutput::kLevelCells;
   // What is left by a cut has much the same scores.
   params_.spread = params_.ranks ? 0 : 3;
   params_.list_words = (in_buckets ? sizeof(BucketCounts) : offsetof(BucketCounts, of_bin)) / sizeof(uint32_t);
@@ -102,7 +105,7 @@ SelectionPlan::SelectionPlan(const DetectorOptions& options, const Frame& frame,
 }
 
 void SelectionPlan::PlanCells(const DetectorOptions& options, const Frame& frame) {
-  if (params_.output == CornerOutput::kList) return;
+  if (params_.output != CornerOutput::kImageCells && params_.output != CornerOutput::kLevelCells) return;
   size_t cells = 0;
   const Shape image = {frame.level[0].width, frame.level[0].height};
   // What a usual tile owns.
@@ -134,17 +137,16 @@ void SelectionPlan::PlanCells(const DetectorOptions& options, const Frame& frame
   cells_offset_ = AddState(2 * cells * sizeof(uint64_t));
 }
 
-void SelectionPlan::PlanRanking(const DetectorOptions& options, const Frame& frame, const AddScratch& add_scratch) {
+void SelectionPlan::PlanRanking(const DetectorOptions& options, const Frame& frame) {
   const PyramidPlan plan = PlanPyramid(options, {frame.level[0].width, frame.level[0].height});
   size_t candidates = 0;
   for (int l = 0; l < frame.levels; ++l) {
-    params_.level[l].first_boundary = static_cast<uint32_t>(candidates);
     if (frame.level[l].width > 0) candidates += MaxCornersOfLevel(options, plan, l);
   }
   // What levels' cells and dense Harris bring goes straight to the ranking's buckets.
-  params_.ranks = params_.output != CornerOutput::kList || params_.is_dense;
+  params_.ranks =
+      params_.output == CornerOutput::kImageCells || params_.output == CornerOutput::kLevelCells || params_.is_dense;
   params_.ranks_in_last_block = RanksInLastBlock(options, params_, bounded_tiles_);
-  if (!params_.ranks && params_.threshold_by_level) boundary_offset_ = add_scratch(candidates * sizeof(Candidate));
   params_.most = params_.output == CornerOutput::kImageCells ? params_.cell_count : static_cast<uint32_t>(candidates);
   // The levels share the bins.
   params_.level_bits = kRankBits;
@@ -207,7 +209,6 @@ SelectionParams SelectionPlan::Place(const Frame& frame, uint8_t* scratch, uint8
   SelectionParams params = params_;
   params.counters = reinterpret_cast<SelectionCounters*>(state + counters_offset_);
   params.cells = reinterpret_cast<uint64_t*>(state + cells_offset_);
-  params.boundary = reinterpret_cast<Candidate*>(scratch + boundary_offset_);
   params.buckets = reinterpret_cast<Candidate*>(scratch + buckets_offset_);
   params.bfrost = reinterpret_cast<const BfrostRegion*>(tables + bfrost_offset_);
   params.smooth = smooth_ ? scratch + smooth_offset_ : nullptr;

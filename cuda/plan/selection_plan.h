@@ -43,7 +43,7 @@ class SelectionPlan {
 
  private:
   void PlanCells(const DetectorOptions& options, const Frame& frame);
-  void PlanRanking(const DetectorOptions& options, const Frame& frame, const AddScratch& add_scratch);
+  void PlanRanking(const DetectorOptions& options, const Frame& frame);
   void PlanDense(const DetectorOptions& options, const Frame& frame, int multiprocessors,
                  const AddScratch& add_scratch);
   void PlanIntegrals(const DetectorOptions& options, const Frame& frame, const AddScratch& add_scratch,
@@ -59,8 +59,7 @@ class SelectionPlan {
   // In the state.
   size_t counters_offset_ = 0, cells_offset_ = 0;
   // In scratch.
-  size_t boundary_offset_ = 0, buckets_offset_ = 0, smooth_offset_ = 0, sums_offset_[kMaxLevels] = {},
-         bands_offset_[kMaxLevels] = {};
+  size_t buckets_offset_ = 0, smooth_offset_ = 0, sums_offset_[kMaxLevels] = {}, bands_offset_[kMaxLevels] = {};
   size_t bfrost_offset_ = 0;  // in tables
 };
 

@@ -38,7 +38,6 @@ inline constexpr int kStep = 2 * kFastRadius + 1;                  // rows that 
 inline constexpr int kVector = 16;                                 // bytes that a lane loads at once
 inline constexpr int kPitch = 11 * kVector;                        // of rows of pixels, in different banks
 inline constexpr int kBufferedCorners = 2 * kWarp;                 // that a warp keeps until it writes them out
-inline constexpr int kScores = 256;                                // bins of a block's histogram of FAST scores
 // Tiles that a multiprocessor has room for.
 inline constexpr int kTilesAtOnce = 9;
 inline constexpr int kHarrisTilesAtOnce = 6;
@@ -52,7 +51,7 @@ constexpr int StripBlockBytes() {
   const int list = (kStep + 1) * kTestedColumns * static_cast<int>(sizeof(uint16_t));
   const int corners = kBufferedCorners * static_cast<int>(sizeof(Candidate));
   return kStripWarps * RoundUpTo(pixels + responses + list + corners, 16) +
-         kScores * static_cast<int>(sizeof(uint32_t));
+         kFastScores * static_cast<int>(sizeof(uint32_t));
 }
 constexpr int TileBlockBytes(bool harris, bool quick) {
   const int rows = TileRows(quick);
@@ -62,7 +61,7 @@ constexpr int TileBlockBytes(bool harris, bool quick) {
   const int list = tested * static_cast<int>(sizeof(uint16_t));
   const int corners = TileWarps(quick) * kBufferedCorners * static_cast<int>(sizeof(Candidate));
   const int tile = RoundUpTo(pixels + responses + list + corners + static_cast<int>(sizeof(int)), 16);
-  return tile + (harris ? 16 : kScores * static_cast<int>(sizeof(uint32_t)));
+  return tile + (harris ? 16 : kFastScores * static_cast<int>(sizeof(uint32_t)));
 }
 
 // --- fast_bounded.cu: suppression of any radius

@@ -49,7 +49,7 @@ struct RankedBin {
     uint64_t* entry = memory.entry + threadIdx.x / kWarp * kBucketRoom;
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      order[i] = bucket.own[i].key != 0 && bucket.own[i].key >= least ? Order(bucket.own[i]) : 0;
+      order[i] = bucket.own[i].key != 0 && bucket.own[i].key >= least ? Precedence(bucket.own[i]) : 0;
       rank[i] = above;
       entry[threadIdx.x % kWarp + i * kWarp] = order[i];
     }
@@ -60,7 +60,7 @@ struct RankedBin {
       uint32_t better[2] = {above, above};
       for (uint32_t k = 0; k < count_in; ++k) {
 #pragma unroll
-        for (int i = 0; i < 2; ++i) better[i] += KeyIn(entry[k]) > bucket.own[i].key && entry[k] != 0 ? 1 : 0;
+        for (int i = 0; i < 2; ++i) better[i] += CornerOf(entry[k]).key > bucket.own[i].key && entry[k] != 0 ? 1 : 0;
       }
 #pragma unroll
       for (int i = 0; i < 2; ++i) order[i] = better[i] < wanted ? order[i] : 0;
@@ -195,7 +195,7 @@ __global__ void __launch_bounds__(kImageRankThreads)
   ranked.Sort(above, memory);
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
-    if (ranked.order[i] != 0) Write(frame, bin_of, memory, ranked.order[i], ranked.rank[i], -1.0f);
+    if (ranked.order[i] != 0) Write(frame, bin_of, memory, CornerOf(ranked.order[i]), ranked.rank[i], -1.0f);
   }
 }
 

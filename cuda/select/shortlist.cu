@@ -1,6 +1,6 @@
 // The first threshold: of each level's candidates, the best `first_share` by key and all that tie with the last of them
-// (cv::KeyPointsFilter::retainBest), exactly: the histogram has a bin per FAST score. cv::ORB's order of stages then
-// scores what is left by Harris. Candidates that have their Harris response already take another way (buckets.cuh).
+// (cv::KeyPointsFilter::retainBest), exactly: the histogram has a bin per score. cv::ORB's order of stages then scores
+// what is left by Harris. Candidates that come with the response that ranks them take another way (buckets.cuh).
 //
 // A block queues what stays of its candidates. The queue's places in the shortlists, one atomic per level, are on their
 // way while some warps score it, 4 lanes per corner, each with two columns of the window, and others find its angles
@@ -8,6 +8,7 @@
 #include "cuda/common/enqueue.h"
 #include "cuda/common/warp.cuh"
 #include "cuda/describe/centroid.cuh"
+#include "cuda/select/histogram.cuh"
 #include "cuda/stages.h"
 
 namespace glint::cuda {
@@ -19,33 +20,17 @@ constexpr int kHarrisLanes = 4;  // for 7 columns of the window
 constexpr int kQueue = 1024;
 constexpr uint32_t kRun = 8;  // neighbours in memory among the candidates of a block
 
-// The smallest bin that stays, by the calling warp; kBins if nothing does.
-template <int kCount>
-__device__ int FindThreshold(const uint32_t* histogram, uint32_t wanted) {
-  if (wanted == 0) return kBins;
-  constexpr int kPerLane = kCount / kWarp;
-  const int lane = threadIdx.x % kWarp;
-  const int low = kCount - kPerLane * (lane + 1);  // lane 0 has the highest
-  uint32_t bins[kPerLane];
-  uint32_t mine = 0;
-#pragma unroll
-  for (int i = 0; i < kPerLane; i += 4) {
-    const uint4 four = *reinterpret_cast<const uint4*>(histogram + low + i);
-    bins[i] = four.x, bins[i + 1] = four.y, bins[i + 2] = four.z, bins[i + 3] = four.w;
+// The smallest of `bins` scores that stays, by the calling warp; `bins` if nothing does.
+__device__ __forceinline__ int FindThreshold(const uint32_t* histogram, int bins, uint32_t wanted) {
+  constexpr int kAtOnce = 256;
+  if (wanted == 0) return bins;
+  for (int low = bins - kAtOnce; low >= 0; low -= kAtOnce) {
+    uint32_t count = 0;
+    const int bin = FindThresholdBin<kAtOnce>(histogram + low, wanted, &count);
+    if (bin >= 0) return low + bin;
+    wanted -= count;
   }
-#pragma unroll
-  for (int i = 0; i < kPerLane; ++i) mine += bins[i];
-  const uint32_t upto = SumUpTo(mine);
-  const unsigned reached = __ballot_sync(kFullWarp, upto >= wanted);
-  if (reached == 0) return 0;
-  uint32_t sum = upto - mine;
-  int threshold = low;
-#pragma unroll
-  for (int i = kPerLane - 1; i >= 0; --i) {
-    if (sum < wanted) threshold = low + i;
-    sum += bins[i];
-  }
-  return __shfl_sync(kFullWarp, threshold, __ffs(static_cast<int>(reached)) - 1);
+  return 0;
 }
 
 // Sum of a word's bytes, each times a signed byte of `weights`.
@@ -189,7 +174,7 @@ __global__ void __launch_bounds__(Threads(kOrient), kThreadsPerMultiprocessor / 
   if (at < frame.candidate_room) next = frame.candidates[at];
   const uint32_t total = counters.candidates;
   for (int l = warp; l < frame.levels; l += kWarps) {
-    const int found = FindThreshold<256>(counters.histogram[l], frame.level[l].first_share);
+    const int found = FindThreshold(counters.histogram[l], frame.score_bins, frame.level[l].first_share);
     if (lane == 0) threshold[l] = found;
   }
   if (blockIdx.x * kRun >= total) return;

@@ -1,6 +1,6 @@
 // The Harris measure at a pixel.
-#ifndef GLINT_CUDA_COMMON_HARRIS_CUH_
-#define GLINT_CUDA_COMMON_HARRIS_CUH_
+#ifndef GLINT_CUDA_CORNERS_HARRIS_CUH_
+#define GLINT_CUDA_CORNERS_HARRIS_CUH_
 
 #include <cstddef>
 #include <cstdint>
@@ -54,4 +54,4 @@ __device__ __forceinline__ float HarrisAt(const Level& level, int x, int y) {
 
 }  // namespace glint::cuda
 
-#endif  // GLINT_CUDA_COMMON_HARRIS_CUH_
+#endif  // GLINT_CUDA_CORNERS_HARRIS_CUH_
