@@ -1,8 +1,7 @@
 // The pyramid's launchers, each alone, against features/reference/pyramid.h: images and masks, byte for byte.
-#include <algorithm>
+#include <set>
 #include <vector>
 
-#include "cuda/stages.h"
 #include "features/reference/pyramid.h"
 #include "gtest/gtest.h"
 #include "tests/cuda/stage_checks.h"
@@ -86,49 +85,41 @@ TEST_F(CudaPyramidStagesTest, CascadeOfEveryFactorAndSize) {
   }
 }
 
-TEST_F(CudaPyramidStagesTest, LevelAlone) {
-  for (const float factor : kScaleFactors) {
-    for (const bool masked : {false, true}) {
-      const Case c = MakeCase(Cascaded(factor), {631, 479}, masked, 7);
-      ForEachDevice([&](StageDevice* device) {
-        for (int l = 1; l < c.options.levels; ++l) {
-          StageFrame frame(device, c.key());
-          if (l == 1) {
-            SetLevel0(c, &frame);
-          } else {
-            SetLevel(c, l - 1, &frame);
-          }
-          frame.Launch([&](StreamView s) { return BuildLevel(s, frame.frame(), l, device->planned()); });
-          ExpectLevels(c, frame, l, l + 1);
-        }
-      });
-    }
+// On a level that the reference made, all others unknown.
+TEST_F(CudaPyramidStagesTest, EachLaunchAlone) {
+  std::vector<DetectorOptions> all;
+  for (const float factor : {kMinScaleFactor, 1.1f, 1.2f, 1.3f, 1.34f, 1.6f, kMaxScaleFactor}) {
+    all.push_back(Cascaded(factor));
+    all.push_back(PresetOptions("pyca").value());
+    all.back().pyramid = Pyramid::kDirect;
+    all.back().scale_factor = factor;
   }
-}
-
-TEST_F(CudaPyramidStagesTest, SmallLevelsAlone) {
-  int launches = 0;
-  for (const float factor : {kMinScaleFactor, 1.1f, 1.2f, 1.3f}) {
+  all.push_back(PresetOptions("fast_grid").value());
+  all.back().levels = 8;
+  std::set<Kernel> kernels;
+  for (const DetectorOptions& options : all) {
     for (const Shape shape : {Shape{97, 61}, Shape{320, 240}, Shape{631, 479}}) {
       for (const bool masked : {false, true}) {
-        const Case c = MakeCase(Cascaded(factor), shape, masked, 8);
+        if (masked && options.pyramid != Pyramid::kCascaded) continue;
+        const Case c = MakeCase(options, shape, masked, 7);
         ForEachDevice([&](StageDevice* device) {
-          StageFrame frame(device, c.key());
-          const auto& small = frame.small_levels();
-          if (small.levels == 0) return;
-          ++launches;
-          if (small.first == 1) {
-            SetLevel0(c, &frame);
-          } else {
-            SetLevel(c, small.first - 1, &frame);
+          for (const Launch& launch : StageFrame(device, c.key()).schedule().launches) {
+            if (launch.stage != Stage::kPyramid) continue;
+            kernels.insert(launch.kernel);
+            StageFrame frame(device, c.key());
+            if (launch.from == 0) {
+              SetLevel0(c, &frame);
+            } else {
+              SetLevel(c, launch.from, &frame);
+            }
+            frame.Run(launch);
+            ExpectLevels(c, frame, launch.level, launch.level + launch.levels);
           }
-          frame.Launch([&](StreamView s) { return BuildSmallLevels(s, frame.frame(), small); });
-          ExpectLevels(c, frame, small.first, small.first + small.levels);
         });
       }
     }
   }
-  EXPECT_GT(launches, 0);
+  EXPECT_EQ(kernels.size(), 4u);  // every way to make levels
 }
 
 TEST_F(CudaPyramidStagesTest, CascadeOfAnImageInParts) {
@@ -175,20 +166,6 @@ TEST_F(CudaPyramidStagesTest, HalfOfEveryDepthAndSize) {
       ExpectPyramid(MakeCase(options, shape, /*masked=*/false, ++seed));
     }
   }
-}
-
-TEST_F(CudaPyramidStagesTest, ThreeHalfLevelsFromAnyLevel) {
-  DetectorOptions options = PresetOptions("fast_grid").value();
-  options.levels = 8;
-  const Case c = MakeCase(options, {631, 479}, /*masked=*/false, 10);
-  ForEachDevice([&](StageDevice* device) {
-    for (int from = 0; from + 1 < options.levels; ++from) {
-      StageFrame frame(device, c.key());
-      SetLevel(c, from, &frame);
-      frame.Launch([&](StreamView s) { return BuildHalfLevels(s, frame.frame(), from); });
-      ExpectLevels(c, frame, from + 1, std::min(from + 4, options.levels));
-    }
-  });
 }
 
 TEST_F(CudaPyramidStagesTest, FlatAndExtremeImages) {

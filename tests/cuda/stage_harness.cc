@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "cuda/runtime/error.h"
-#include "cuda/stages.h"
 #include "gtest/gtest.h"
 
 namespace glint::cuda {
@@ -55,13 +54,14 @@ StageFrame::StageFrame(StageDevice* device, const PlanKey& key) : device_(device
   memory.counters = reinterpret_cast<Counters*>(device->Fill(&device->counters_, sizeof(Counters), 0));
   memory.result = device->Fill(&device->result_, plan_.result_bytes(), kPattern);
   Write(memory.tables, plan_.tables());
+  uint8_t* state = nullptr;
+  if (plan_.selection().has_value()) state = device->Fill(&device->state_, plan_.selection()->state_bytes(), 0);
   for (int part = 0; part < key.parts; ++part) {
-    parts_.push_back(plan_.Place(memory, part));
-    small_levels_.push_back(plan_.PlaceSmallLevels(memory, part));
-  }
-  if (plan_.selection().has_value()) {
-    uint8_t* state = device->Fill(&device->state_, plan_.selection()->state_bytes(), 0);
-    params_ = plan_.selection()->Place(frame(), memory.scratch, memory.tables, state);
+    PlacedFrame placed{plan_.Place(memory, part), plan_.PlaceSmallLevels(memory, part), {}};
+    if (state != nullptr) {
+      placed.params = plan_.selection()->Place(placed.frame, memory.scratch, memory.tables, state);
+    }
+    placed_.push_back(placed);
   }
 }
 
@@ -142,80 +142,15 @@ void StageFrame::SetKept(int level, const std::vector<KeptCorner>& corners) {
   Write(frame().level[level].result, ranked);
 }
 
-void StageFrame::Launch(const std::function<absl::Status(StreamView)>& launch) {
-  Expect(launch(device_->stream()));
+void StageFrame::RunStage(Stage stage, int part) {
+  Expect(EnqueueStage(device_->stream(), schedule(part), stage, placed_[static_cast<size_t>(part)]));
   Wait();
+  described_ = described_ || stage == Stage::kDescribe;
 }
 
-void StageFrame::BuildPyramid(int part) {
-  Launch([&](StreamView s) {
-    switch (plan_.key().options.pyramid) {
-      case Pyramid::kCascaded:
-        return BuildCascade(s, frame(part), small_levels(part), device_->planned());
-      case Pyramid::kDirect:
-        return BuildDirectLevels(s, frame(part), device_->planned());
-      case Pyramid::kHalf:
-        break;
-    }
-    absl::Status status;
-    for (int l = 0; l + 1 < levels(); l += 3) status.Update(BuildHalfLevels(s, frame(part), l));
-    return status;
-  });
-}
-
-void StageFrame::FindCorners(int part) {
-  const DetectorOptions& options = plan_.key().options;
-  Launch([&](StreamView s) {
-    if (!plan_.selection().has_value()) {
-      return cuda::FindCorners(s, frame(part), options.arc_length, options.score == Score::kHarris, device_->planned());
-    }
-    return params_.is_dense ? FindDenseHarris(s, frame(), params_)
-                            : FindBoundedCorners(s, frame(), params_, device_->planned());
-  });
-}
-
-void StageFrame::Select() {
-  const DetectorOptions& options = plan_.key().options;
-  const int multiprocessors = device_->planned();
-  const Frame& last = parts_.back();
-  Launch([&](StreamView s) {
-    const bool rescore = options.ranking == Ranking::kHarris;
-    absl::Status status;
-    if (!plan_.selection().has_value()) {
-      if (options.score == Score::kHarris) return OrientBuckets(s, last, multiprocessors);
-      status.Update(Shortlist(s, last, rescore, multiprocessors));
-      status.Update(Orient(s, last, rescore, multiprocessors));
-      return status;
-    }
-    if (CornersRank(last, params_, multiprocessors)) return status;
-    if (params_.output == CornerOutput::kImageCells) return RankCells(s, last, params_, multiprocessors);
-    if (params_.output == CornerOutput::kLevelCells) status.Update(Aggregate(s, last, params_, multiprocessors));
-    if (!params_.ranks) status.Update(ThresholdCandidates(s, last, params_, multiprocessors));
-    if (params_.ranks || !params_.threshold_by_level) {
-      status.Update(RankBuckets(s, last, params_, multiprocessors));
-      return status;
-    }
-    if (rescore) status.Update(RescoreShortlists(s, last, multiprocessors));
-    status.Update(Orient(s, last, /*harris_keys=*/true, multiprocessors));
-    return status;
-  });
-}
-
-void StageFrame::Describe() {
-  const DetectorOptions& options = plan_.key().options;
-  Launch([&](StreamView s) {
-    absl::Status status;
-    if (options.descriptor == Descriptor::kBfrost) {
-      status.Update(BuildIntegrals(s, frame(), params_));
-      status.Update(DescribeBfrost(s, frame(), params_, device_->planned()));
-      return status;
-    }
-    if (options.orientation == Orientation::kArcMidpoint) {
-      status.Update(FindArcMidpoints(s, frame(), params_, device_->planned()));
-    }
-    if (options.descriptor == Descriptor::kRbrief) status.Update(DescribeRbrief(s, frame(), device_->planned()));
-    return status;
-  });
+void StageFrame::Run(const Launch& launch) {
+  Expect(EnqueueLaunch(device_->stream(), schedule(), launch, placed_[0]));
+  Wait();
 }
 
 Image StageFrame::GetImage(int level) const { return Download(frame().level[level].image, frame().level[level]); }
@@ -245,9 +180,9 @@ std::vector<Corner> StageFrame::Candidates(int level) const {
   const auto add = [&](uint32_t position, float response) {
     if (LevelOf(position) == level) found.push_back({XOf(position), YOf(position), response});
   };
-  if (has_selection && params_.output != CornerOutput::kList) {
-    const uint32_t buffer = Read(&params_.counters->buffer, 1)[0];
-    for (const uint64_t entry : Read(params_.cells + buffer * params_.cell_count, params_.cell_count)) {
+  if (has_selection && params().output != CornerOutput::kList) {
+    const uint32_t buffer = Read(&params().counters->buffer, 1)[0];
+    for (const uint64_t entry : Read(params().cells + buffer * params().cell_count, params().cell_count)) {
       if (entry == 0) continue;
       const uint32_t raw = RawOf(entry);
       add(PositionOf(entry), harris ? FloatOf(FromOrderedKey(raw)) : static_cast<float>(raw));
@@ -255,7 +190,7 @@ std::vector<Corner> StageFrame::Candidates(int level) const {
   } else {
     for (const Candidate& c : ListedCandidates(level)) {
       const float score = FloatOf(FromOrderedKey(c.key));
-      add(c.position, has_selection ? score / params_.key_scale : harris ? score : static_cast<float>(c.key));
+      add(c.position, has_selection ? score / params().key_scale : harris ? score : static_cast<float>(c.key));
     }
   }
   std::sort(found.begin(), found.end(), RasterBefore);
@@ -279,7 +214,8 @@ std::vector<KeptCorner> StageFrame::Kept(int level) const {
   const Level& from = frame().level[level];
   const size_t count = std::min(KeptCount(level), static_cast<size_t>(from.ranked_capacity));
   std::vector<KeptCorner> kept(count);
-  const std::vector<RankedCorner> ranked = Read(from.result, count);
+  const bool in_result = described_ || !schedule(plan_.key().parts - 1).result_follows;
+  const std::vector<RankedCorner> ranked = Read(in_result ? from.result : from.ranked, count);
   std::vector<uint8_t> descriptors;
   if (from.descriptors != nullptr) descriptors = Read(from.descriptors, count * kRbriefBytes);
   for (size_t i = 0; i < count; ++i) {
@@ -293,7 +229,7 @@ std::vector<KeptCorner> StageFrame::Kept(int level) const {
 }
 
 std::vector<uint32_t> StageFrame::Integral(int level) const {
-  const LevelParams& integral = params_.level[level];
+  const LevelParams& integral = params().level[level];
   const auto pitch = static_cast<size_t>(integral.integral_pitch);
   const auto height = static_cast<size_t>(shape(level).height);
   const auto width = static_cast<size_t>(shape(level).width);

@@ -12,12 +12,12 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "cuda/enqueue_frame.h"
 #include "cuda/plan/plan.h"
 #include "cuda/runtime/owners.h"
 #include "features/reference/corner.h"
@@ -66,9 +66,8 @@ class StageFrame {
 
   int levels() const { return frame().levels; }
   Shape shape(int level) const { return {frame().level[level].width, frame().level[level].height}; }
-  const Frame& frame(int part = 0) const { return parts_[static_cast<size_t>(part)]; }
-  const SmallLevels& small_levels(int part = 0) const { return small_levels_[static_cast<size_t>(part)]; }
-  const SelectionParams& selection() const { return params_; }
+  const Frame& frame(int part = 0) const { return placed_[static_cast<size_t>(part)].frame; }
+  const Schedule& schedule(int part = 0) const { return plan_.schedule(part); }
   const Plan& plan() const { return plan_; }
 
   // Inputs.
@@ -78,12 +77,12 @@ class StageFrame {
   void SetLevels(const std::vector<reference::LevelTrace>& trace);
   void SetKept(int level, const std::vector<KeptCorner>& corners);  // positions and angles
 
-  // Stages. Launch() takes any launcher: Launch([&](StreamView s) { return BuildLevel(s, ...); }).
-  void Launch(const std::function<absl::Status(StreamView)>& launch);
-  void BuildPyramid(int part = 0);
-  void FindCorners(int part = 0);
-  void Select();    // from corners to the result
-  void Describe();  // angles that come after the ranking, and descriptors
+  // Stages, by the launches of their schedule, and single launches of it.
+  void BuildPyramid(int part = 0) { RunStage(Stage::kPyramid, part); }
+  void FindCorners(int part = 0) { RunStage(Stage::kCorners, part); }
+  void Select() { RunStage(Stage::kSelect, plan_.key().parts - 1); }      // from corners to the result
+  void Describe() { RunStage(Stage::kDescribe, plan_.key().parts - 1); }  // angles after the ranking, and descriptors
+  void Run(const Launch& launch);
 
   // Outputs.
   Image GetImage(int level) const;
@@ -98,6 +97,8 @@ class StageFrame {
   std::vector<uint32_t> Integral(int level) const;
 
  private:
+  void RunStage(Stage stage, int part);
+  const SelectionParams& params() const { return placed_.back().params; }
   void Upload(uint8_t* to, int pitch, const ImageView& from);
   Image Download(const uint8_t* from, const Level& level) const;
   template <typename T>
@@ -110,9 +111,8 @@ class StageFrame {
 
   StageDevice* device_;
   Plan plan_;
-  std::vector<Frame> parts_;
-  std::vector<SmallLevels> small_levels_;
-  SelectionParams params_{};
+  std::vector<PlacedFrame> placed_;  // of each part
+  bool described_ = false;
 };
 
 }  // namespace glint::cuda
