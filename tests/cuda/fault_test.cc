@@ -151,10 +151,19 @@ TEST(CudaFaults, LaunchesShareWhatIsReserved) {
 TEST(CudaFaults, LaunchesAreThoseOfThePlan) {
   const Shape shape = {320, 240};
   const Image image = testing::Flat(shape, 1);
+  std::vector<DetectorOptions> all;
   for (const char* preset : {"orb", "oriented_fast", "fast_grid", "pyca", "bfrost", "harris"}) {
-    SCOPED_TRACE(preset);
+    all.push_back(PresetOptions(preset).value());
+  }
+  // The best of each level, of another detector: from buckets and by a shortlist.
+  for (Ranking ranking : {Ranking::kScore, Ranking::kHarris}) {
+    all.push_back(PresetOptions("pyca").value());
+    all.back().selection = Selection::kTopN;
+    all.back().ranking = ranking;
+  }
+  for (const DetectorOptions& options : all) {
+    SCOPED_TRACE(testing::ToString(options));
     FakeApi api;
-    const DetectorOptions options = PresetOptions(preset).value();
     auto pipeline = PipelineFactory::Create({}, &api);
     ASSERT_TRUE(pipeline.ok()) << pipeline.status();
     const auto timing = (*pipeline)->TimeOnDevice(options, image, {}, 1);
