@@ -16,6 +16,7 @@
 #include "bench/detector_bench.h"
 #include "bench/lanes_bench.h"
 #include "bench/match_bench.h"
+#include "bench/plan_bench.h"
 #include "bench/rounds.h"
 #include "bench/stage_bench.h"
 #include "features/error.h"
@@ -39,7 +40,7 @@ ABSL_FLAG(int, threads, 1, "CPU: threads that share a frame; the peer gets as ma
 ABSL_FLAG(int, device, 0, "CUDA: ordinal");
 ABSL_FLAG(bool, device_resident, false, "CUDA: time the GPU on a frame that is there already; default: host to host");
 ABSL_FLAG(bool, pageable, false, "CUDA: the host's frame lies in ordinary memory; default: pinned");
-ABSL_FLAG(int, sm_limit, 0, "CUDA: use that many multiprocessors; 0 = all");
+ABSL_FLAG(int, sm_limit, 0, "CUDA: use that many multiprocessors; 0 = all, for plan 132");
 ABSL_FLAG(int, repeat, 100, "rounds; a third as many before them to warm up");
 ABSL_FLAG(std::string, clock, "wall",
           "wall, or cpu: the process's own time, for one thread on a machine with other work");
@@ -50,6 +51,8 @@ ABSL_FLAG(std::vector<std::string>, sizes, std::vector<std::string>({"2000", "10
           "match: descriptors in each of the two sets, one measurement each");
 ABSL_FLAG(int, bytes, 32, "match: bytes of a descriptor");
 ABSL_FLAG(int, k, 1, "match: matches of each query; 1: with cross check");
+ABSL_FLAG(std::string, size, "", "plan: WIDTHxHEIGHT of the image, pixels");
+ABSL_FLAG(std::string, format, "text", "plan: text or json");
 ABSL_FLAG(bool, json, false, "print JSON instead of a table");
 
 namespace glint::bench {
@@ -67,7 +70,10 @@ constexpr char kUsage[] =
     "    Frames a second with several lanes at work.\n\n"
     "  glint-microbench match [--sizes 2000,10000] [--bytes 32] [--k 1] [--threads N] [--repeat N] [--peer opencv] "
     "[--json]\n"
-    "    Brute-force matching of descriptor sets on the CPU.\n";
+    "    Brute-force matching of descriptor sets on the CPU.\n\n"
+    "  glint-microbench plan --size WxH [--preset NAME] [--levels 8] [--features 2000] [--describe] [--sm-limit N]\n"
+    "      [--format text|json]\n"
+    "    Levels, launches and memory of a frame on CUDA; needs no GPU.\n";
 
 template <typename T>
 void Override(const std::optional<T>& flag, T* option) {
@@ -234,6 +240,21 @@ absl::StatusOr<std::string> RunMatch(const std::string& command) {
   return Print(BenchMatch(options), command);
 }
 
+absl::StatusOr<std::string> RunPlan(const std::string& command) {
+  const std::string format = absl::GetFlag(FLAGS_format);
+  if (format != "text" && format != "json") return NotOneOfError("format", format, "text, json");
+  const auto detector = DetectorFromFlags();
+  if (!detector.ok()) return detector.status();
+  PlanBenchOptions options;
+  options.preset = absl::GetFlag(FLAGS_preset);
+  options.detector = *detector;
+  options.size = absl::GetFlag(FLAGS_size);
+  options.multiprocessors = absl::GetFlag(FLAGS_sm_limit);
+  const auto report = BenchPlan(options);
+  if (!report.ok()) return report.status();
+  return format == "json" || absl::GetFlag(FLAGS_json) ? ToJson(*report, command) : ToTable(*report);
+}
+
 // Flags may be spelt with dashes, as is usual on a command line: Abseil knows the names with underscores only.
 std::vector<std::string> WithUnderscores(int argc, char** argv) {
   std::vector<std::string> words(argv, argv + argc);
@@ -253,7 +274,7 @@ int Main(int argc, char** argv) {
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   const std::vector<char*> words = absl::ParseCommandLine(argc, pointers.data());
   const std::map<std::string, absl::StatusOr<std::string> (*)(const std::string&)> commands = {
-      {"detector", RunDetector}, {"stages", RunStages}, {"lanes", RunLanes}, {"match", RunMatch}};
+      {"detector", RunDetector}, {"stages", RunStages}, {"lanes", RunLanes}, {"match", RunMatch}, {"plan", RunPlan}};
   const auto run = commands.find(words.size() == 2 ? words[1] : "");
   if (run == commands.end()) {
     std::fputs(kUsage, stderr);

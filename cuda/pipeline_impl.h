@@ -10,18 +10,17 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "cuda/enqueue_frame.h"
 #include "cuda/pipeline.h"
 #include "cuda/plan/plan.h"
 #include "cuda/result.h"
 #include "cuda/runtime/api.h"
 #include "cuda/runtime/owners.h"
-#include "cuda/stages.h"
 
 namespace glint::cuda {
 
 struct Pipeline::Impl {
   using Clock = std::chrono::steady_clock;
-  static constexpr int kParts = 2;  // of an image that comes in parts
 
   static int64_t Nanoseconds(Clock::duration d) {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(d).count();
@@ -32,12 +31,10 @@ struct Pipeline::Impl {
     Prepared(const PlanKey& key, int multiprocessors) : plan(key, multiprocessors) {}
     Plan plan;
     DeviceBuffer tables;
-    DeviceBuffer state;                     // of the params, if there is one
-    std::vector<Frame> parts;               // see Plan::part_end; most often one
-    Frame host{};                           // as the host sees it: the result alone
-    std::vector<SmallLevels> small_levels;  // likewise
-    SelectionParams params{};
-    std::vector<GraphExec> graphs;  // of each part
+    DeviceBuffer state;              // see SelectionPlan::state_bytes()
+    std::vector<PlacedFrame> parts;  // see Plan::part_end; most often one
+    Frame host{};                    // as the host sees it: the result alone
+    std::vector<GraphExec> graphs;   // of each part
     // The frame with the copy of its image, for images that come whole, pinned and without gaps; else null.
     Graph upload_graph;
     cudaGraphNode_t upload_node = nullptr;  // in it
@@ -47,7 +44,7 @@ struct Pipeline::Impl {
     int64_t timed_frames = 0;         // whose caller wants times
     StageTimes sampled[2];            // of the last two frames with events
 
-    const Frame& frame() const { return parts.back(); }
+    const Frame& frame() const { return parts.back().frame; }
   };
 
   explicit Impl(const PipelineOptions& pipeline_options, Api* pipeline_api)
@@ -60,8 +57,6 @@ struct Pipeline::Impl {
   absl::Status Detect(const DetectorOptions& detector, const ImageView& image, const ImageView& mask,
                       Features* features, StageTimes* times);
   absl::Status Enqueue(const Prepared& prepared, int part, cudaEvent_t* stage_events = nullptr);
-  int CountLaunches(const Prepared& prepared) const;
-  bool CanComeInParts(const PlanKey& key) const;
   absl::StatusOr<Prepared*> PrepareFor(const DetectorOptions& detector, const ImageView& image, const ImageView& mask,
                                        bool alone);
   bool UploadsInGraph(const Prepared& prepared, const ImageView& image);

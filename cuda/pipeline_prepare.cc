@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "cuda/devices.h"
-#include "cuda/enqueue.h"
+#include "cuda/enqueue_frame.h"
 #include "cuda/pipeline_impl.h"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/range.h"
@@ -13,9 +13,6 @@ namespace {
 
 // Graphs kept, least recently used first out: more shapes than a client changes between, few enough to be small.
 constexpr size_t kMaxPlans = 16;
-// Images of so many pixels come in parts, worked on while the rest is on its way, unless the device has other frames to
-// work on meanwhile: parts take less time, but more work. Smaller ones arrive before a part's launches are done.
-constexpr int64_t kPixelsInParts = 2'000'000;
 
 }  // namespace
 
@@ -93,8 +90,7 @@ absl::StatusOr<Pipeline::Impl::Prepared*> Pipeline::Impl::Prepare(const PlanKey&
     memory.mask = staging.device_data() + plan.image_bytes();
   }
   for (int part = 0; part < key.parts; ++part) {
-    prepared.parts.push_back(plan.Place(memory, part));
-    prepared.small_levels.push_back(plan.PlaceSmallLevels(memory, part));
+    prepared.parts.push_back({plan.Place(memory, part), plan.PlaceSmallLevels(memory, part), {}});
   }
   PlanMemory host_memory;
   host_memory.result = result.data();
@@ -103,7 +99,8 @@ absl::StatusOr<Pipeline::Impl::Prepared*> Pipeline::Impl::Prepare(const PlanKey&
     auto state = DeviceBuffer::Create(stream.view(), plan.selection()->state_bytes());
     GLINT_RETURN_IF_ERROR(state.status());
     prepared.state = *std::move(state);
-    prepared.params = plan.selection()->Place(prepared.frame(), memory.scratch, memory.tables, prepared.state.data());
+    prepared.parts.back().params =
+        plan.selection()->Place(prepared.frame(), memory.scratch, memory.tables, prepared.state.data());
   }
   for (int part = 0; part < key.parts; ++part) {
     auto graph = CaptureGraph(stream.view(), [&](StreamView) { return Enqueue(prepared, part); });
@@ -112,7 +109,8 @@ absl::StatusOr<Pipeline::Impl::Prepared*> Pipeline::Impl::Prepare(const PlanKey&
     GLINT_RETURN_IF_ERROR(executable.status());
     prepared.graphs.push_back(*std::move(executable));
   }
-  if (!device.integrated && !key.masked && !CanComeInParts(key) && plan.pitch() == key.shape.width) {
+  if (!device.integrated && !key.masked && !CanComeInParts(key.options, key.shape, key.masked, device.integrated) &&
+      plan.pitch() == key.shape.width) {
     GLINT_RETURN_IF_ERROR(PrepareUpload(&prepared));
   }
   if (plans.size() >= kMaxPlans) plans.pop_back();
@@ -136,15 +134,11 @@ absl::Status Pipeline::Impl::PrepareUpload(Prepared* prepared) {
   return absl::OkStatus();
 }
 
-bool Pipeline::Impl::CanComeInParts(const PlanKey& key) const {
-  return SelectsTopNPerLevel(key.options) && !key.masked && !device.integrated && key.shape.pixels() >= kPixelsInParts;
-}
-
 absl::StatusOr<Pipeline::Impl::Prepared*> Pipeline::Impl::PrepareFor(const DetectorOptions& detector,
                                                                      const ImageView& image, const ImageView& mask,
                                                                      bool alone) {
   PlanKey key{detector, image.shape(), !mask.empty()};
-  if (CanComeInParts(key)) {
+  if (CanComeInParts(key.options, key.shape, key.masked, device.integrated)) {
     // The other plan, too, so that it is there when other frames come or go.
     key.parts = alone ? 1 : kParts;
     GLINT_RETURN_IF_ERROR(Prepare(key).status());
@@ -153,62 +147,13 @@ absl::StatusOr<Pipeline::Impl::Prepared*> Pipeline::Impl::PrepareFor(const Detec
   return Prepare(key);
 }
 
-int Pipeline::Impl::CountLaunches(const Prepared& prepared) const {
-  const DetectorOptions& detector = prepared.plan.key().options;
-  const SmallLevels& small = prepared.small_levels.back();
-  if (prepared.plan.selection().has_value()) {
-    return CountStageLaunches(detector, prepared.frame(), small, prepared.params, multiprocessors);
-  }
-  // Selection: with Harris at every corner it needs no more than the ranking.
-  int launches = (detector.score == Score::kHarris ? 1 : 2) + (detector.descriptor == Descriptor::kNone ? 0 : 1);
-  // Level 0 needs none, the corner stage takes its place.
-  for (const Level& level : prepared.frame().level) launches += level.width > 0 ? 1 : 0;
-  return launches - std::max(0, small.levels - 1);
-}
-
-// The stages of a part of a frame; the last one ends it. stage_events, if not null, are recorded before the first stage
-// and after the pyramid, the corners, the ranking and the end: five.
+// The launches of a part of a frame; the last one ends it. stage_events, if not null, are recorded before the first
+// stage and after each: five.
 absl::Status Pipeline::Impl::Enqueue(const Prepared& prepared, int part, cudaEvent_t* stage_events) {
-  const DetectorOptions& detector = prepared.plan.key().options;
-  const Frame& frame = prepared.parts[part];
-  const bool harris = detector.score == Score::kHarris;
-  const auto mark = [&] {
+  return EnqueueFrame(stream.view(), prepared.plan.schedule(part), prepared.parts[part], [&] {
     if (stage_events == nullptr) return absl::OkStatus();
     return ToStatus(api->EventRecord(*stage_events++, stream.view().stream), "recording an event");
-  };
-  GLINT_RETURN_IF_ERROR(mark());
-  if (prepared.plan.selection().has_value()) {
-    GLINT_RETURN_IF_ERROR(EnqueueStages(stream.view(), detector, frame, prepared.small_levels[part], prepared.params,
-                                        multiprocessors, mark));
-    return mark();
-  }
-  {
-    const Range range("pyramid");
-    GLINT_RETURN_IF_ERROR(BuildCascade(stream.view(), frame, prepared.small_levels[part], multiprocessors));
-  }
-  GLINT_RETURN_IF_ERROR(mark());
-  {
-    const Range range("corners");
-    GLINT_RETURN_IF_ERROR(FindCorners(stream.view(), frame, detector.arc_length, harris, multiprocessors));
-  }
-  if (part + 1 < prepared.plan.key().parts) return absl::OkStatus();
-  GLINT_RETURN_IF_ERROR(mark());
-  {
-    const Range range("select, orient");
-    const bool rescore = detector.ranking == Ranking::kHarris;
-    if (harris) {
-      GLINT_RETURN_IF_ERROR(OrientBuckets(stream.view(), frame, multiprocessors));
-    } else {
-      GLINT_RETURN_IF_ERROR(Shortlist(stream.view(), frame, rescore, multiprocessors));
-      GLINT_RETURN_IF_ERROR(Orient(stream.view(), frame, rescore, multiprocessors));
-    }
-  }
-  GLINT_RETURN_IF_ERROR(mark());
-  if (detector.descriptor == Descriptor::kRbrief) {
-    const Range range("describe");
-    GLINT_RETURN_IF_ERROR(DescribeRbrief(stream.view(), frame, multiprocessors));
-  }
-  return mark();
+  });
 }
 
 }  // namespace glint::cuda

@@ -1,5 +1,6 @@
 // The CUDA backend of a build without CUDA: every entry point says so.
 #include "cuda/benchmark/hooks.h"
+#include "cuda/benchmark/plan_report.h"
 #include "cuda/pipeline.h"
 #include "cuda/runtime/host_region.h"
 #include "cuda/runtime/range.h"
@@ -46,6 +47,8 @@ std::string DeviceDescription(int) { return ""; }
 absl::StatusOr<PinnedMemory> PinnedMemory::Allocate(size_t) { return BuiltWithoutCuda(); }
 
 PinnedMemory::~PinnedMemory() = default;
+
+absl::StatusOr<PlanReport> ReportPlan(const DetectorOptions&, Shape, int) { return BuiltWithoutCuda(); }
 
 bool CopiesFromHostRegions(int) { return false; }
 

@@ -28,7 +28,7 @@ struct DeviceTiming {
   // are 0 here.
   StageTimes stages;
   int keypoints = 0;
-  int launches = 0;  // kernels per frame
+  int launches = 0;  // kernels of the frame's graph
 };
 
 // Medians, microseconds of wall clock from the call to the end of the wait.

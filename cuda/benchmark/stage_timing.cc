@@ -7,6 +7,7 @@
 #include "cuda/benchmark/hooks.h"
 #include "cuda/pipeline_impl.h"
 #include "cuda/runtime/error.h"
+#include "cuda/stages.h"
 
 namespace glint::cuda {
 namespace {
@@ -55,7 +56,11 @@ absl::StatusOr<DeviceTiming> Pipeline::Impl::TimeOnDevice(const PlanKey& key, co
   Features features;
   FillByLevel((*prepared)->host, key.options, CountsOf((*prepared)->host), &features);
   timing.keypoints = static_cast<int>(features.count());
-  timing.launches = CountLaunches(**prepared);
+  const auto graph = CaptureGraph(stream.view(), [&](StreamView) { return Enqueue(**prepared, 0); });
+  GLINT_RETURN_IF_ERROR(graph.status());
+  size_t kernels = 0;
+  GLINT_RETURN_IF_ERROR(ToStatus(api->GraphCountKernels(graph->get(), &kernels), "asking for a graph's kernels"));
+  timing.launches = static_cast<int>(kernels);
   GLINT_RETURN_IF_ERROR(TimeStages(**prepared, std::min(repeats, kReplaysPerBatch), &timing.stages));
   return timing;
 }

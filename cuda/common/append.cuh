@@ -1,39 +1,16 @@
-// Appending to lists and cells, and other device-side helpers of selection.
+// Appending to lists, a warp at a time, and the double buffer of cells and lists.
 #ifndef GLINT_CUDA_COMMON_APPEND_CUH_
 #define GLINT_CUDA_COMMON_APPEND_CUH_
 
-#include "cuda/common/device.cuh"
+#include "cuda/common/sort_key.cuh"
+#include "cuda/common/warp.cuh"
 #include "cuda/plan/selection_params.h"
 
 namespace glint::cuda {
 
-// As CopyAsync16(), 8 bytes.
-__device__ __forceinline__ void CopyAsync8(void* shared, const void* global) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  const auto to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(to), "l"(global) : "memory");
-#else
-  *static_cast<uint2*>(shared) = *static_cast<const uint2*>(global);
-#endif
-}
-
 __device__ __forceinline__ void AtomicMax(uint64_t* at, uint64_t v) {
   using Wide = unsigned long long;  // NOLINT(google-runtime-int): atomicMax's type
   atomicMax(reinterpret_cast<Wide*>(at), static_cast<Wide>(v));
-}
-
-// A candidate's key from a score, see SelectionParams.
-__device__ __forceinline__ uint32_t KeyOf(const SelectionParams& params, uint32_t raw) {
-  if (params.score == Score::kHarris) return raw;
-  return OrderedKey(__float_as_uint(static_cast<float>(raw) * params.key_scale));
-}
-
-// Which of the cuts a candidate takes part in.
-__device__ __forceinline__ int GroupOf(const SelectionParams& params, int level) {
-  return params.threshold_by_level ? level : 0;
-}
-__device__ __forceinline__ uint32_t WantedOf(const Frame& frame, const SelectionParams& params, int group) {
-  return params.threshold_by_level ? static_cast<uint32_t>(frame.level[group].first_share) : params.wanted;
 }
 
 // This frame's buffer, for the corner stage, which must call it with all threads: whose cells and list may be added to.
@@ -77,19 +54,6 @@ __device__ __forceinline__ Reserved Reserve(uint32_t* counts, bool has, int list
 __device__ __forceinline__ void AppendToShortlist(const Frame& frame, uint32_t* counts, bool has, Candidate c) {
   const uint32_t index = Reserve(counts, has, LevelOf(c.position)).Index();
   if (has) frame.level[LevelOf(c.position)].shortlist[index] = c;
-}
-
-// HarrisResponse() at a pixel of a level; reflections outside.
-__device__ __forceinline__ float HarrisAt(const Level& level, int x, int y) {
-  int column[kHarrisBlock + 2];
-#pragma unroll
-  for (int u = 0; u < kHarrisBlock + 2; ++u) column[u] = Reflect101(x - kHarrisRadius + u, level.width);
-  return HarrisOver([&](int v, int(&p)[kHarrisBlock + 2]) {
-    const uint8_t* row =
-        level.image + static_cast<size_t>(Reflect101(y - kHarrisRadius + v, level.height)) * level.pitch;
-#pragma unroll
-    for (int u = 0; u < kHarrisBlock + 2; ++u) p[u] = row[column[u]];
-  });
 }
 
 }  // namespace glint::cuda

@@ -1,28 +1,32 @@
 // The corner stage's kernel: corners of all levels in one launch, for any score, bounded arcs and suppression of any
 // radius; what survives goes to the candidates or, in the same pass, to the cells that it falls in.
 //
-// A block tests a tile of 128 x 32 pixels of one level, or of 24 rows, and answers for the 120 x (32 - 2 radius) in the
+// A block tests a tile of 128 x 32 pixels of one level, or of 24 rows, and owns the 120 x (32 - 2 radius) in the
 // middle, 112 for a large radius, so that the rings of all that matters lie within the tile. A lane owns one word of
 // four neighbouring pixels and walks down the rows of its warp with the ring's rows in registers; a conservative test
-// of the ring's even pixels (segment.cuh), four pixels at once, marks what may be a corner, by polarity. The marked
-// pixels of the block are listed, and the list is shared out among its warps, which decide exactly and score with all
-// lanes (ring.cuh). Survivors of suppression are listed again, and go to their cells by 64-bit atomic maxima, which
-// make the winner independent of order.
+// of the ring's even pixels (segment_test.cuh), four pixels at once, marks what may be a corner, by polarity. The
+// marked pixels of the block are listed, and the list is shared out among its warps, which decide exactly and score
+// with all lanes (ring.cuh). Survivors of suppression are listed again, and go to their cells by 64-bit atomic maxima,
+// which make the winner independent of order.
 //
 // For cells and a radius of at most kMaxTileCellRadius, a tile's part of a cell is a tile cell (tile_cells.cuh). With
 // kTileCells nothing is suppressed but what may be a tile cell's best corner. Where tiles are few, blocks get to their
 // cells all at once: there the best survivor of each tile cell goes to its cell. The last block may rank what the cells
 // keep (last_block_rank.cuh).
 //
-// Shared memory, dynamic: pixels (pitch 144), scores, list, and for Selection::kTopN a histogram: 26 KiB, with Harris
-// 35 KiB, less 4 KiB without the histogram.
+// Shared memory, dynamic: pixels (pitch 144), scores, list, and for CornerOutput::kList a histogram: 26 KiB, with
+// Harris 35 KiB, less 4 KiB without the histogram.
 #ifndef GLINT_CUDA_CORNERS_BOUNDED_FIND_CUH_
 #define GLINT_CUDA_CORNERS_BOUNDED_FIND_CUH_
 
 #include <cstddef>
 
+#include "cuda/common/sort_key.cuh"
+#include "cuda/common/suppression.cuh"
 #include "cuda/corners/bounded_tile.cuh"
+#include "cuda/corners/harris.cuh"
 #include "cuda/corners/tile_cells.cuh"
+#include "cuda/select/buckets.cuh"
 #include "cuda/select/cells.cuh"
 #include "cuda/select/last_block_rank.cuh"
 
@@ -31,16 +35,17 @@ namespace glint::cuda {
 inline constexpr int kThreadsPerMultiprocessor = 1024;
 
 // Which kernels have code for SelectionParams::ranks_in_last_block.
-template <Score kScore, Tiling kTiling>
-inline constexpr bool kRanks = kScore != Score::kHarris && (kTiling == Tiling::kTileCells || kTiling == Tiling::kFew);
+template <Score kScore, BoundedTiles kTiles>
+inline constexpr bool kRanks = kScore != Score::kHarris &&
+                               (kTiles == BoundedTiles::kTileCells || kTiles == BoundedTiles::kFew);
 
-template <int kArc, Score kScore, Tiling kTiling>
-__global__ void __launch_bounds__(ShapeOf(kScore, kTiling).warps* kWarp,
+template <int kArc, Score kScore, BoundedTiles kTiles>
+__global__ void __launch_bounds__(ShapeOf(kScore, kTiles).warps* kWarp,
                                   (kScore == Score::kHarris ? 640 : kThreadsPerMultiprocessor) /
-                                      (ShapeOf(kScore, kTiling).warps * kWarp))
+                                      (ShapeOf(kScore, kTiles).warps * kWarp))
     FindBoundedCornersKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT SelectionParams params) {
   extern __shared__ __align__(16) uint8_t memory[];
-  using TileType = Tile<kScore, kTiling>;
+  using TileType = Tile<kScore, kTiles>;
   using Response = typename TileType::Response;
   auto& tile = *reinterpret_cast<TileType*>(memory);
   constexpr int kRowsPerWarp = TileType::kRowsPerWarp;
@@ -48,8 +53,8 @@ __global__ void __launch_bounds__(ShapeOf(kScore, kTiling).warps* kWarp,
   constexpr int kWarps = TileType::kWarps;
   constexpr int kThreads = kWarps * kWarp;
   // Only the best survivor of a tile cell goes to its cell.
-  constexpr bool kCollects = kTiling == Tiling::kFew && kScore != Score::kHarris;
-  constexpr bool kTileCells = kTiling == Tiling::kTileCells;
+  constexpr bool kCollects = kTiles == BoundedTiles::kFew && kScore != Score::kHarris;
+  constexpr bool kTileCells = kTiles == BoundedTiles::kTileCells;
   constexpr bool kTellsApart = kTileCells || kCollects;
 
   AllowSuccessor();
@@ -60,7 +65,7 @@ __global__ void __launch_bounds__(ShapeOf(kScore, kTiling).warps* kWarp,
   const int number = blockIdx.x - tiles.first_tile;
   const int radius = params.radius;
   const int border = Max(frame.edge, kFastRadius);
-  const int margin = MarginX(kTileCells ? kMaxTileCellRadius : radius);
+  const int margin = BoundedHaloX(kTileCells ? kMaxTileCellRadius : radius);
   const int columns = kBoundedTestedColumns - 2 * margin;
   const int x0 = tiles.tile_x0 + number % tiles.tiles_x * columns;
   const int y0 = tiles.tile_y0 + number / tiles.tiles_x * (kTestedRows - 2 * radius);
@@ -77,7 +82,7 @@ __global__ void __launch_bounds__(ShapeOf(kScore, kTiling).warps* kWarp,
   for (int i = threadIdx.x; i < static_cast<int>(sizeof(tile.response) / sizeof(uint4)); i += kThreads) {
     responses[i] = make_uint4(0, 0, 0, 0);
   }
-  if (!params.ranks) {
+  if (params.output == CornerOutput::kList) {
 #pragma unroll 1
     for (int i = threadIdx.x; i < kBins; i += kThreads) tile.histogram[i] = 0;
   }
@@ -119,7 +124,7 @@ __global__ void __launch_bounds__(ShapeOf(kScore, kTiling).warps* kWarp,
 
   if (!kTellsApart) owned = OwnedRegionOf(frame, level, x0, y0, margin, radius, kTestedRows);
   const unsigned below = (1u << lane) - 1;
-  // Decide and score; corners that the tile answers for move to the front of the list.
+  // Decide and score; corners in the region that the tile owns move to the front of the list.
   int corners = 0;
 #pragma unroll 1
   for (int first = 0; first < listed; first += kWarp) {
@@ -145,10 +150,10 @@ __global__ void __launch_bounds__(ShapeOf(kScore, kTiling).warps* kWarp,
       UpdateTileCellMax(score, row, column, tile);
       continue;
     }
-    const bool answers = score != 0 && owned.HasRow(row) && owned.HasColumn(column);
-    const unsigned lanes = __ballot_sync(kFullWarp, answers);
+    const bool is_owned = score != 0 && owned.HasRow(row) && owned.HasColumn(column);
+    const unsigned lanes = __ballot_sync(kFullWarp, is_owned);
     __syncwarp();
-    if (answers) list[corners + __popc(lanes & below)] = static_cast<uint16_t>(row << 7 | column);
+    if (is_owned) list[corners + __popc(lanes & below)] = static_cast<uint16_t>(row << 7 | column);
     corners += __popc(lanes);
     __syncwarp();
   }
@@ -176,7 +181,7 @@ __global__ void __launch_bounds__(ShapeOf(kScore, kTiling).warps* kWarp,
     kept += __popc(lanes);
     __syncwarp();
   }
-  if (params.output != CornerOutput::kList) {
+  if (params.output == CornerOutput::kImageCells || params.output == CornerOutput::kLevelCells) {
     uint64_t* cells = params.cells + buffer * params.cell_count;
 #pragma unroll 1
     for (int i = lane; i < kept; i += kWarp) {
@@ -189,32 +194,39 @@ __global__ void __launch_bounds__(ShapeOf(kScore, kTiling).warps* kWarp,
       const uint32_t key = threadIdx.x < kMaxTileCells ? tile.best[threadIdx.x] : 0;
       if (key != 0) UpdateCellMax(frame, params, cells, l, x0 + ColumnIn(key), y0 + RowIn(key), ScoreIn(key));
     }
-    if (kRanks<kScore, kTiling> && params.ranks_in_last_block) {
+    if (kRanks<kScore, kTiles> && params.ranks_in_last_block) {
       LastBlockRank<kScore, kThreads>(frame, params, buffer, *reinterpret_cast<LastBlockMemory*>(memory));
     }
     return;
   }
 
   uint32_t base = 0;
-  uint32_t* count = params.ranks ? &params.counters->list[buffer].count[l] : &frame.counters->candidates;
-  Candidate* candidates = params.ranks ? level.shortlist : frame.candidates;
-  if (lane == 0 && kept > 0) base = atomicAdd(count, static_cast<uint32_t>(kept));
+  if (params.output != CornerOutput::kBuckets && lane == 0 && kept > 0) {
+    base = atomicAdd(&frame.counters->candidates, static_cast<uint32_t>(kept));
+  }
   base = __shfl_sync(kFullWarp, base, 0);
 #pragma unroll 1
   for (int i = lane; i < kept; i += kWarp) {
     const int row = list[i] >> 7;
     const int column = list[i] & 127;
-    const uint32_t key = KeyOf(params, tile.response[row][column]);
-    candidates[base + i] = {PackPosition(l, x0 + column, y0 + row), key};
-    if (!params.ranks) atomicAdd(&tile.histogram[HarrisBin(key)], 1u);
+    const uint32_t raw = tile.response[row][column];
+    const Candidate c = {PackPosition(l, x0 + column, y0 + row),
+                         params.output == CornerOutput::kShortlists ? raw : KeyOf(params, raw)};
+    if (params.output == CornerOutput::kBuckets) {
+      PutIntoBucket(frame, l, c);
+      continue;
+    }
+    frame.candidates[base + i] = c;
+    atomicAdd(
+        params.output == CornerOutput::kList ? &tile.histogram[HarrisBin(c.key)] : &frame.counters->histogram[l][raw],
+        1u);
   }
-  if (params.ranks) return;
+  if (params.output != CornerOutput::kList) return;
   __syncthreads();
-  uint32_t* histogram = frame.counters->histogram[GroupOf(params, l)];
 #pragma unroll 1
   for (int i = threadIdx.x; i < kBins; i += kThreads) {
     const uint32_t n = tile.histogram[i];
-    if (n != 0) atomicAdd(&histogram[i], n);
+    if (n != 0) atomicAdd(&frame.counters->histogram[0][i], n);
   }
 }
 

@@ -9,38 +9,9 @@
 #include "cuda/common/append.cuh"
 #include "cuda/corners/ring.cuh"
 #include "cuda/corners/segment_test.cuh"
+#include "cuda/plan/tiling.h"
 
 namespace glint::cuda {
-
-inline constexpr int kBoundedTestedColumns = kWarp * 4;
-inline constexpr int kBoundedPitch = kBoundedTestedColumns + 16;  // of pixels: rows begin in different banks
-
-// Columns that a tile tests but does not answer for, at each side: a word, or two where that is too few for the rings
-// of all that matters to lie within the tested columns.
-GLINT_HD constexpr int MarginX(int radius) { return radius <= kMaxTileCellRadius ? 4 : 8; }
-static_assert(MarginX(kMaxTileCellRadius) >= kMaxTileCellRadius + kFastRadius);
-static_assert(MarginX(kMaxSuppressionRadius) >= kMaxSuppressionRadius + kFastRadius);
-
-// Which tiles a launch has.
-enum class Tiling {
-  kFew,        // where there is not one for each multiprocessor: quick ones
-  kLow,        // where they all run at once, and those of higher levels begin late: lower ones
-  kUsual,      // as many rows a warp as a byte has bits
-  kTileCells,  // as usual; where they do not all run at once, cells are updated by tile cells (tile_cells.cuh)
-};
-
-// Rows of a warp, and warps of a tile, below each other.
-struct BoundedTileShape {
-  int rows;
-  int warps;
-
-  GLINT_HD constexpr int TestedRows() const { return rows * warps; }
-};
-GLINT_HD constexpr BoundedTileShape ShapeOf(Score score, Tiling tiling) {
-  // With Harris, warps need more registers.
-  if (tiling == Tiling::kFew) return score == Score::kHarris ? BoundedTileShape{2, 12} : BoundedTileShape{1, 24};
-  return tiling == Tiling::kLow ? BoundedTileShape{6, 4} : BoundedTileShape{8, 4};
-}
 
 // The polarity in which a listed pixel is to be tested: darker neighbours instead of brighter ones.
 inline constexpr int kDark = 1;
@@ -52,13 +23,12 @@ inline constexpr bool kOnePolarity = kArc != 9 || kScore != Score::kMaxThreshold
 template <int kArc, Score kScore>
 inline constexpr bool kMayBeBoth = kArc == 9 && kOnePolarity<kArc, kScore>;
 
-template <Score kScore, Tiling kTiling>
+template <Score kScore, BoundedTiles kTiles>
 struct Tile {
-  static constexpr int kRowsPerWarp = ShapeOf(kScore, kTiling).rows;
-  static constexpr int kWarps = ShapeOf(kScore, kTiling).warps;
+  static constexpr int kRowsPerWarp = ShapeOf(kScore, kTiles).rows;
+  static constexpr int kWarps = ShapeOf(kScore, kTiles).warps;
   static constexpr int kTestedRows = kRowsPerWarp * kWarps;
-  // Of scores: rows begin in different banks where a warp has several.
-  static constexpr int kResponsePitch = kBoundedTestedColumns + (kTiling == Tiling::kFew ? 0 : 6);
+  static constexpr int kResponsePitch = BoundedResponsePitch(kTiles);
   // Harris: OrderedKeys.
   using Response = std::conditional_t<kScore == Score::kHarris, uint32_t, uint16_t>;
 
@@ -73,7 +43,7 @@ struct Tile {
   uint32_t best[kMaxTileCells];
   uint8_t row_cell[kTestedRows];
   uint8_t column_cell[kBoundedTestedColumns];
-  uint32_t histogram[kBins];  // of the tile's candidates; last: not with SelectionParams::ranks
+  uint32_t histogram[kBins];  // of the tile's candidates; last: for CornerOutput::kList
 };
 
 // The score of the pixel at `centre`, 0 if it is no corner: with kOnePolarity, with brighter or, `dark`, darker
@@ -151,8 +121,8 @@ __device__ __forceinline__ SegmentMarks MarkRows(const uint8_t* pixels, int thre
 
 // Adds what is marked in a warp's rows to the tile's list; with kMayBeBoth, what is marked in both polarities once for
 // each or, if a warp has very many of those, once, to be tested in both, so that there is room for all.
-template <int kArc, Score kScore, Tiling kTiling>
-__device__ __forceinline__ void ListMarked(const SegmentMarks& marks, Tile<kScore, kTiling>& tile) {
+template <int kArc, Score kScore, BoundedTiles kTiles>
+__device__ __forceinline__ void ListMarked(const SegmentMarks& marks, Tile<kScore, kTiles>& tile) {
   const int warp = threadIdx.x / kWarp;
   const int lane = threadIdx.x % kWarp;
   uint32_t any = marks.bright | marks.dark;
@@ -161,7 +131,7 @@ __device__ __forceinline__ void ListMarked(const SegmentMarks& marks, Tile<kScor
   int own = __popc(any) + __popc(both);
   int sum = SumUpTo(own);
   int all = __shfl_sync(kFullWarp, sum, kWarp - 1);
-  if (kMayBeBoth<kArc, kScore> && all > Tile<kScore, kTiling>::kRowsPerWarp * kBoundedTestedColumns) {
+  if (kMayBeBoth<kArc, kScore> && all > Tile<kScore, kTiles>::kRowsPerWarp * kBoundedTestedColumns) {
     if (lane == 0) atomicOr(&tile.tests_both, 1u << warp);
     both = 0;
     own = __popc(any);

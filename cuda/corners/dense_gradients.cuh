@@ -9,8 +9,6 @@
 
 namespace glint::cuda {
 
-inline constexpr int kStripColumns = kLaneColumns * kWarp;
-
 // Whether Reflect101(i, n) runs backwards at i: gradients along the axis then have the other sign. Where it turns they
 // are 0.
 __device__ __forceinline__ bool IsMirrored(int i, int n) {
@@ -60,13 +58,13 @@ struct LanePixels {
     if (inside) return;
     const uint4 four = *reinterpret_cast<const uint4*>(&offsets.column[kLaneColumns * (threadIdx.x % kWarp)]);
     const uint32_t column[kLaneColumns] = {four.x, four.y, four.z, four.w};
-    constexpr uint32_t kColumn = ~ReflectedOffsets<kRows>::kMirrored;
+    constexpr uint32_t kColumnBits = ~ReflectedOffsets<kRows>::kMirrored;
     // Neighbouring columns reflected are at most as far apart as they were.
-    word = min(min(four.x & kColumn, four.y & kColumn), min(four.z & kColumn, four.w & kColumn));
+    word = min(min(four.x & kColumnBits, four.y & kColumnBits), min(four.z & kColumnBits, four.w & kColumnBits));
     word = min(word / kLaneColumns * kLaneColumns, static_cast<uint32_t>(level.pitch - 2 * kLaneColumns));
     selector = 0;
 #pragma unroll
-    for (int k = 0; k < kLaneColumns; ++k) selector |= ((column[k] & kColumn) - word) << (4 * k);
+    for (int k = 0; k < kLaneColumns; ++k) selector |= ((column[k] & kColumnBits) - word) << (4 * k);
     flip02 = (four.x >> 16 & 0x8000u) | (four.z & 0x80000000u);
     flip13 = (four.y >> 16 & 0x8000u) | (four.w & 0x80000000u);
   }

@@ -1,8 +1,8 @@
 // The Harris measure at every pixel (CornerTest::kEveryPixel), its maxima within the suppression's radius, and the
 // greatest measure: a tile of the image for each block, of which all warps find the gradients and each walks down a
 // strip.
+#include "cuda/common/enqueue.h"
 #include "cuda/corners/dense_scanner.cuh"
-#include "cuda/runtime/error.h"
 #include "cuda/stages.h"
 
 namespace glint::cuda {
@@ -75,33 +75,29 @@ __global__ void __launch_bounds__(kTileWarps<kSuppress3x3>* kWarp, kBlocks<kRadi
   finder.Finish();
 }
 
-struct Kernel {
-  const void* function;
-  int warps;
-};
+using DenseKernel = void (*)(Frame, SelectionParams);
 
 template <int kRadius>
-Kernel KernelFor(bool by_one) {
-  if (by_one) return {reinterpret_cast<const void*>(&DenseHarrisKernel<kRadius, true>), kTileWarps<true>};
-  return {reinterpret_cast<const void*>(&DenseHarrisKernel<kRadius, false>), kTileWarps<false>};
+DenseKernel KernelFor(bool suppress_3x3) {
+  return suppress_3x3 ? DenseHarrisKernel<kRadius, true> : DenseHarrisKernel<kRadius, false>;
 }
 
-Kernel KernelFor(int block_radius, bool by_one) {
+DenseKernel KernelFor(int block_radius, bool suppress_3x3) {
   switch (block_radius) {
     case 1:
-      return KernelFor<1>(by_one);
+      return KernelFor<1>(suppress_3x3);
     case 2:
-      return KernelFor<2>(by_one);
+      return KernelFor<2>(suppress_3x3);
     case 3:
-      return KernelFor<3>(by_one);
+      return KernelFor<3>(suppress_3x3);
     case 4:
-      return KernelFor<4>(by_one);
+      return KernelFor<4>(suppress_3x3);
     case 5:
-      return KernelFor<5>(by_one);
+      return KernelFor<5>(suppress_3x3);
     case 6:
-      return KernelFor<6>(by_one);
+      return KernelFor<6>(suppress_3x3);
     default:
-      return KernelFor<7>(by_one);
+      return KernelFor<7>(suppress_3x3);
   }
 }
 
@@ -125,33 +121,13 @@ __global__ void __launch_bounds__(256)
 
 }  // namespace
 
-DenseTiling GetDenseTiling(int width, int block_radius, int radius) {
-  const StripSpan span = SpanOf(block_radius, radius);
-  const bool by_one = radius == 1;
-  const int warps = by_one ? kTileWarps<true> : kTileWarps<false>;
-  const int rows = by_one ? kTileRows<true> : kTileRows<false>;
-  return {(width + LeadOf(span) - span.first + span.columns - 1) / span.columns, warps,
-          (rows - 2 * (block_radius + radius)) / warps / 2 * 2};
+absl::Status SmoothImage(StreamView stream, const Launch& launch, const Frame& frame, const SelectionParams& params) {
+  return Enqueue(stream, launch, SmoothKernel, frame, params);
 }
 
-absl::Status FindDenseHarris(StreamView stream, const Frame& frame, const SelectionParams& params) {
-  const Level& level = frame.level[0];
-  void* arguments[] = {const_cast<Frame*>(&frame), const_cast<SelectionParams*>(&params)};
-  KernelLaunch launch;
-  launch.overlaps_predecessor = true;
-  if (params.smooth != nullptr) {
-    constexpr int kRows = 8;
-    launch.kernel = reinterpret_cast<const void*>(&SmoothKernel);
-    launch.block = dim3(kWarp, kRows);
-    launch.grid = dim3((level.width + kWarp - 1) / kWarp, (level.height + kRows - 1) / kRows);
-    GLINT_RETURN_IF_ERROR(
-        ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the smoothing"));
-  }
-  const Kernel kernel = KernelFor(params.block_radius, params.radius == 1);
-  launch.kernel = kernel.function;
-  launch.block = dim3(kernel.warps * kWarp);
-  launch.grid = dim3(params.tiles);
-  return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the Harris measure");
+absl::Status FindDenseHarris(StreamView stream, const Launch& launch, const Frame& frame,
+                             const SelectionParams& params) {
+  return Enqueue(stream, launch, KernelFor(params.block_radius, params.radius == 1), frame, params);
 }
 
 }  // namespace glint::cuda

@@ -101,8 +101,8 @@ __device__ __forceinline__ void Suppress(const float (*response)[kStripColumns],
   }
 }
 
-// Measures rows y0 - 1 to y1 at least, and lists the maxima that the finder answers for, which are within y0 to y1 - 1.
-// `gradients`: the lane's, from the first row of the first window.
+// Measures rows y0 - 1 to y1 at least, and lists the maxima in the region that the finder owns, which are within y0 to
+// y1 - 1. `gradients`: the lane's, from the first row of the first window.
 template <int kRadius>
 __device__ __forceinline__ void ScanSuppressing3x3(const Gradients* gradients, int y0, int y1, Finder<true>& finder) {
   const SelectionParams& params = finder.params;

@@ -5,11 +5,10 @@
 
 #include <cuda_fp16.h>
 
-#include "cuda/common/device.cuh"
+#include "cuda/common/warp.cuh"
+#include "cuda/plan/tiling.h"
 
 namespace glint::cuda {
-
-inline constexpr int kLaneColumns = 4;
 
 // From each column's value to the sum over those at most kRadius away, less `bias`. The first and the last kRadius
 // columns of the warp get something else. Up to a radius of 3 only the last addition of each sum has more than 4
@@ -159,8 +158,8 @@ struct ColumnSums {
     for (int k = 0; k < kLaneColumns; ++k) {
       sum[k] = kOver ? __float_as_int(column[k]) : static_cast<int>(column[k]);
     }
-    constexpr unsigned kColumns = 2 * kRadius + 1;
-    WindowSums<kRadius>(static_cast<int>(kColumns * static_cast<unsigned>(kBias)), sum);
+    constexpr unsigned kWindowColumns = 2 * kRadius + 1;
+    WindowSums<kRadius>(static_cast<int>(kWindowColumns * static_cast<unsigned>(kBias)), sum);
 #pragma unroll
     for (int k = 0; k < kLaneColumns; ++k) of_window[k] = static_cast<float>(sum[k]);
   }

@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-#include "cuda/common/device.cuh"
+#include "cuda/common/warp.cuh"
 #include "features/math.h"
 
 namespace glint::cuda {

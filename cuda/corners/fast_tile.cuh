@@ -4,6 +4,8 @@
 
 #include <type_traits>
 
+#include "cuda/common/suppression.cuh"
+#include "cuda/corners/harris.cuh"
 #include "cuda/corners/strip.cuh"
 
 namespace glint::cuda {
@@ -11,8 +13,8 @@ namespace glint::cuda {
 // Of each warp, the rows that it tests: at most kStep.
 template <bool kQuick>
 struct TileShape {
-  static constexpr int kWarps = kQuick ? 8 : 4;
-  static constexpr int kOwnRows = kQuick ? 4 : kStep;
+  static constexpr int kWarps = TileWarps(kQuick);
+  static constexpr int kOwnRows = TileWarpRows(kQuick);
   static constexpr int kThreads = kWarps * kWarp;
   static constexpr int kRows = kWarps * kOwnRows;
 };
@@ -119,8 +121,8 @@ class TileSearch {
   __device__ __forceinline__ uint32_t Test() const {
     const int border = Max(frame_.edge, kFastRadius);
     // A pixel matters if it can be a corner and lies in the region or next to it.
-    const int x_low = Max(kFastRadius, Max(border - 1, x0_ + kMarginX - 1));
-    const int x_high = Min(level_.width - Max(kFastRadius, border - 1), x0_ + kMarginX + kColumns + 1);
+    const int x_low = Max(kFastRadius, Max(border - 1, x0_ + kHaloX - 1));
+    const int x_high = Min(level_.width - Max(kFastRadius, border - 1), x0_ + kHaloX + kOwnedColumns + 1);
     const int y_low = Max(kFastRadius, border - 1);
     const int y_high = level_.height - y_low;
     const uint32_t margin = CompassMargin(frame_.threshold);
@@ -153,8 +155,8 @@ class TileSearch {
     }
   }
 
-  // The warps take a full warp's entries of the list each in turns. Into the places of those that a warp has taken go
-  // the corners that it finds, one after the other: its i-th is there.
+  // The warps take a full warp's entries of the list each, one warp after the other. Into the entries that a warp has
+  // taken go the corners that it finds, one after the other: its i-th is there.
   __device__ __forceinline__ int IndexOf(int i) const {
     return (i / kWarp * Shape::kWarps + warp_) * kWarp + i % kWarp;
   }
@@ -183,8 +185,8 @@ class TileSearch {
   }
 
   __device__ __forceinline__ void Suppress(int corners) {
-    const int x_low = Max(frame_.edge, x0_ + kMarginX);
-    const int x_high = Min(level_.width - frame_.edge, x0_ + kMarginX + kColumns);
+    const int x_low = Max(frame_.edge, x0_ + kHaloX);
+    const int x_high = Min(level_.width - frame_.edge, x0_ + kHaloX + kOwnedColumns);
     const int y_low = y0_ + 1;
     const int y_high = Min(level_.height - frame_.edge, y0_ + Shape::kRows - 1);
     for (int first = 0; first < corners; first += kWarp) {

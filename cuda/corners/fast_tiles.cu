@@ -10,7 +10,7 @@
 // twice but two rows and four columns of a tile. Where tiles are few, they are for eight warps with four rows each.
 //
 // Strips, where there are so many that what counts is the work of all together, and looking first for what none has to
-// be done for pays: a warp walks down a strip, 128 pixels wide, and answers for the 124 in the middle of it; nothing
+// be done for pays: a warp walks down a strip, 128 pixels wide, and owns the 124 in the middle of it; nothing
 // but the histogram is shared between warps, so none waits for another. It takes kStep rows at a time. Suppression
 // follows one row behind, when the row below is scored.
 //
@@ -19,6 +19,7 @@
 #include <initializer_list>
 #include <type_traits>
 
+#include "cuda/common/enqueue.h"
 #include "cuda/corners/fast_tile.cuh"
 #include "cuda/corners/skip_flat_rows.cuh"
 #include "cuda/corners/strip_scanner.cuh"
@@ -28,26 +29,20 @@
 namespace glint::cuda {
 namespace {
 
-constexpr int kWarps = 4;  // of a block with strips
+constexpr int kWarps = kStripWarps;
 constexpr int kThreads = kWarps * kWarp;
-// Strips, or tiles of four warps, are few with up to so many warps of a multiprocessor.
-constexpr int kFewWarps = 12;
-// Tiles that a multiprocessor has room for.
-constexpr int kTilesAtOnce = 9;
-constexpr int kHarrisTilesAtOnce = 6;
 
 // Of a block's FAST scores: on dense images, adding each to the level's histogram would queue up at its few lines.
 struct ScoreHistogram {
-  static constexpr int kScores = 256;
-  uint32_t bin[kScores];
+  uint32_t bin[kFastScores];
 
   template <int kThreads>
   __device__ __forceinline__ void Clear() {
-    for (int i = threadIdx.x; i < kScores; i += kThreads) bin[i] = 0;
+    for (int i = threadIdx.x; i < kFastScores; i += kThreads) bin[i] = 0;
   }
   template <int kThreads>
   __device__ __forceinline__ void AddTo(uint32_t* level) const {
-    for (int i = threadIdx.x; i < kScores; i += kThreads) {
+    for (int i = threadIdx.x; i < kFastScores; i += kThreads) {
       const uint32_t n = bin[i];
       if (n != 0) atomicAdd(&level[i], n);
     }
@@ -123,9 +118,9 @@ __global__ void __launch_bounds__(kThreads, StripBlocksWanted(kArc))
     const int across = strip % level.strips_x;
     const int down = strip / level.strips_x;
     const int border = Max(frame.edge, kFastRadius);
-    const int x0 = level.strip_x0 + across * kColumns;
+    const int x0 = level.strip_x0 + across * kOwnedColumns;
     const int y0 = border - 1 + down * (frame.strip_steps * kStep - 2);
-    // Steps at the strip's top. The walk does not answer for the first row that it tests: that one is flat, too.
+    // Steps at the strip's top. The first row that is tested belongs to the halo: that one is flat, too.
     const int steps = Min(frame.strip_steps, (level.height - border - y0) / kStep + 1);
     const int flat = SkipFlatRows(level, frame.threshold, x0, y0).CountSteps(steps);
     if (flat < steps) {
@@ -148,7 +143,7 @@ __global__ void __launch_bounds__(TileShape<kQuick>::kThreads, TilesWanted(kHarr
 
   const int tile = level.first_strip + blockIdx.x - level.first_block;
   if (tile < level.end_strip) {
-    const int x0 = level.strip_x0 + tile % level.strips_x * kColumns;
+    const int x0 = level.strip_x0 + tile % level.strips_x * kOwnedColumns;
     const int y0 = Max(frame.edge, kFastRadius) - 1 + tile / level.strips_x * (Shape::kRows - 2);
     TileSearch<kArc, kHarris, kQuick> search(frame, l, x0, y0, block.tile, block.histogram.bin);
     if (!search.Run()) return;
@@ -158,29 +153,15 @@ __global__ void __launch_bounds__(TileShape<kQuick>::kThreads, TilesWanted(kHarr
   block.histogram.template AddTo<Shape::kThreads>(frame.counters->histogram[l]);
 }
 
-// A kernel, with the threads and the bytes of shared memory of a block.
-struct CornerKernel {
-  const void* function;
-  int threads;
-  int shared_bytes;
-};
+using CornersKernel = void (*)(Frame);
 template <int kArc>
-CornerKernel KernelFor(CornerBlocks blocks, bool harris) {
-  const auto of = [](void (*kernel)(Frame), int threads, size_t bytes) {
-    return CornerKernel{reinterpret_cast<const void*>(kernel), threads, static_cast<int>(bytes)};
-  };
-  constexpr int kTile = TileShape<false>::kThreads;
-  constexpr int kQuickTile = TileShape<true>::kThreads;
-  if (harris) return of(FindTileCornersKernel<kArc, true, false>, kTile, sizeof(TileBlock<true, false>));
-  if (blocks == CornerBlocks::kTiles) {
-    return of(FindTileCornersKernel<kArc, false, false>, kTile, sizeof(TileBlock<false, false>));
-  }
-  if (blocks == CornerBlocks::kQuickTiles) {
-    return of(FindTileCornersKernel<kArc, false, true>, kQuickTile, sizeof(TileBlock<false, true>));
-  }
-  return of(FindStripCornersKernel<kArc>, kThreads, sizeof(StripBlock));
+CornersKernel KernelFor(CornerBlocks blocks, bool harris) {
+  if (harris) return FindTileCornersKernel<kArc, true, false>;
+  if (blocks == CornerBlocks::kTiles) return FindTileCornersKernel<kArc, false, false>;
+  if (blocks == CornerBlocks::kQuickTiles) return FindTileCornersKernel<kArc, false, true>;
+  return FindStripCornersKernel<kArc>;
 }
-CornerKernel KernelFor(int arc_length, CornerBlocks blocks, bool harris) {
+CornersKernel KernelFor(int arc_length, CornerBlocks blocks, bool harris) {
   switch (arc_length) {
     case 9:
       return KernelFor<9>(blocks, harris);
@@ -192,45 +173,34 @@ CornerKernel KernelFor(int arc_length, CornerBlocks blocks, bool harris) {
       return KernelFor<12>(blocks, harris);
   }
 }
+static_assert(sizeof(StripBlock) == StripBlockBytes());
+static_assert(sizeof(TileBlock<false, false>) == TileBlockBytes(false, false));
+static_assert(sizeof(TileBlock<false, true>) == TileBlockBytes(false, true));
+static_assert(sizeof(TileBlock<true, false>) == TileBlockBytes(true, false));
 
 }  // namespace
 
-CornerTiling GetCornerTiling() {
-  return {kWarps, kColumns, kMarginX, kStep, TileShape<false>::kRows, TileShape<true>::kRows, kHarrisRadius};
-}
-
 absl::Status PrepareCorners(Api* api) {
+  struct Variant {
+    CornerBlocks blocks;
+    bool harris;
+    int shared_bytes;
+  };
   for (int arc = kMinArcLength; arc <= kMaxArcLength; ++arc) {
-    for (const CornerKernel& kernel :
-         {KernelFor(arc, CornerBlocks::kTiles, true), KernelFor(arc, CornerBlocks::kTiles, false),
-          KernelFor(arc, CornerBlocks::kQuickTiles, false), KernelFor(arc, CornerBlocks::kStrips, false)}) {
-      GLINT_RETURN_IF_ERROR(ToStatus(api->FuncSetSharedBytes(kernel.function, kernel.shared_bytes),
+    for (const Variant& variant : {Variant{CornerBlocks::kTiles, true, TileBlockBytes(true, false)},
+                                   Variant{CornerBlocks::kTiles, false, TileBlockBytes(false, false)},
+                                   Variant{CornerBlocks::kQuickTiles, false, TileBlockBytes(false, true)},
+                                   Variant{CornerBlocks::kStrips, false, StripBlockBytes()}}) {
+      const auto* kernel = reinterpret_cast<const void*>(KernelFor(arc, variant.blocks, variant.harris));
+      GLINT_RETURN_IF_ERROR(ToStatus(api->FuncSetSharedBytes(kernel, variant.shared_bytes),
                                      "reserving shared memory for the corner stage"));
     }
   }
   return absl::OkStatus();
 }
 
-bool HasFewStrips(const Frame& frame, int multiprocessors) {
-  return frame.corners == CornerBlocks::kQuickTiles || frame.corner_blocks * kWarps <= kFewWarps * multiprocessors;
-}
-
-absl::Status FindCorners(StreamView stream, const Frame& frame, int arc_length, bool harris, int multiprocessors) {
-  if (arc_length < kMinArcLength || arc_length > kMaxArcLength) return absl::InternalError("corner stage: arc length");
-  if (harris && frame.corners != CornerBlocks::kTiles) return absl::InternalError("corner stage: Harris without tiles");
-  const CornerKernel kernel = KernelFor(arc_length, frame.corners, harris);
-  KernelLaunch launch;
-  launch.kernel = kernel.function;
-  launch.block = dim3(kernel.threads);
-  launch.grid = dim3(frame.corner_blocks);
-  launch.shared_bytes = kernel.shared_bytes;
-  // Beside the pyramid's last blocks, blocks that come early are placed unevenly, which is not made up for where all
-  // run at once.
-  const int at_once = harris ? kHarrisTilesAtOnce : kTilesAtOnce;
-  launch.overlaps_predecessor =
-      !HasFewStrips(frame, multiprocessors) && frame.corner_blocks > at_once * multiprocessors;
-  void* arguments[] = {const_cast<Frame*>(&frame)};
-  return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the corner stage");
+absl::Status FindCorners(StreamView stream, const Launch& launch, const Frame& frame) {
+  return Enqueue(stream, launch, KernelFor(launch.arc_length, frame.corners, launch.harris), frame);
 }
 
 }  // namespace glint::cuda

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "cuda/common/device.cuh"
+#include "cuda/common/warp.cuh"
 #include "cuda/corners/fast.cuh"
 
 namespace glint::cuda {

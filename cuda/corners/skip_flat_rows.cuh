@@ -1,4 +1,4 @@
-// A strip's first steps in which the corner stage's walker would find nothing, told from the pixels in global memory.
+// A strip's first steps in which the corner stage's scanner would find nothing, told from the pixels in global memory.
 #ifndef GLINT_CUDA_CORNERS_SKIP_FLAT_ROWS_CUH_
 #define GLINT_CUDA_CORNERS_SKIP_FLAT_ROWS_CUH_
 
@@ -8,7 +8,7 @@ namespace glint::cuda {
 
 // An arc of nine or more holds a pixel of every opposite pair of the ring: where no pixel differs from the one three
 // rows above or below by more than the threshold, there is no corner. That takes one load and five instructions for
-// four pixels, a fifth of what the walker needs to find out. Where the picture is dense, the first two rows compared
+// four pixels, a fifth of what the scanner needs to find out. Where the picture is dense, the first two rows compared
 // say that it is.
 class SkipFlatRows {
  public:
@@ -56,7 +56,7 @@ class SkipFlatRows {
   __device__ __forceinline__ uint32_t Differ(uint32_t a, uint32_t b) const {
     return (margin_ - a + b) | (margin_ - b + a);
   }
-  // By __ballot_sync: with __any_sync, ptxas 13.0 lets registers of the walker spill.
+  // By __ballot_sync: with __any_sync, ptxas 13.0 lets registers of the scanner spill.
   __device__ __forceinline__ static bool Any(uint32_t differ) {
     return __ballot_sync(kFullWarp, (differ & kTopBits) != 0) != 0;
   }

@@ -4,20 +4,14 @@
 
 #include <cstdint>
 
-#include "cuda/common/device.cuh"
+#include "cuda/common/warp.cuh"
 #include "cuda/corners/fast.cuh"
 #include "cuda/corners/warp_corner_buffer.cuh"
+#include "cuda/plan/tiling.h"
 
 namespace glint::cuda {
 
-// Rows tested at a time: as many as stay in registers, so that each has a fixed place there.
-inline constexpr int kStep = 2 * kFastRadius + 1;
-inline constexpr int kTestedColumns = kWarp * 4;
-inline constexpr int kMarginX = 2;  // tested but not owned; the next strip begins at a whole word
-inline constexpr int kColumns = kTestedColumns - 2 * kMarginX;
-inline constexpr int kVector = 16;      // bytes that a lane loads at once
 inline constexpr int kRowVectors = 10;  // the tested columns, 4 more at each side, and up to 12 to begin at a vector
-inline constexpr int kPitch = 11 * kVector;  // of a row in shared memory; so that rows begin at different banks
 inline constexpr int kRowsPerLoad = kWarp / kRowVectors;
 inline constexpr int kListed = (kStep + 1) * kTestedColumns;
 

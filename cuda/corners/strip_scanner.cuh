@@ -2,6 +2,7 @@
 #ifndef GLINT_CUDA_CORNERS_STRIP_SCANNER_CUH_
 #define GLINT_CUDA_CORNERS_STRIP_SCANNER_CUH_
 
+#include "cuda/common/suppression.cuh"
 #include "cuda/corners/strip.cuh"
 
 namespace glint::cuda {
@@ -34,8 +35,8 @@ class StripScanner {
   __device__ __forceinline__ void Scan(int steps) {
     const int border = Max(frame_.edge, kFastRadius);
     // A pixel matters if it can be a corner and lies in the region or next to it.
-    const int x_low = Max(kFastRadius, Max(border - 1, x0_ + kMarginX - 1));
-    const int x_high = Min(level_.width - Max(kFastRadius, border - 1), x0_ + kMarginX + kColumns + 1);
+    const int x_low = Max(kFastRadius, Max(border - 1, x0_ + kHaloX - 1));
+    const int x_high = Min(level_.width - Max(kFastRadius, border - 1), x0_ + kHaloX + kOwnedColumns + 1);
     const int y_low = Max(kFastRadius, border - 1);
     const int y_high = level_.height - y_low;
     steps = Min(steps, (level_.height - border - y0_) / kStep + 1);
@@ -136,8 +137,8 @@ class StripScanner {
   // Suppresses listed corners whose neighbours are all scored, and leaves those of the last row tested, which it
   // counts.
   __device__ __forceinline__ int Suppress(int listed) {
-    const int x_low = Max(frame_.edge, x0_ + kMarginX);
-    const int x_high = Min(level_.width - frame_.edge, x0_ + kMarginX + kColumns);
+    const int x_low = Max(frame_.edge, x0_ + kHaloX);
+    const int x_high = Min(level_.width - frame_.edge, x0_ + kHaloX + kOwnedColumns);
     int carried = 0;
     for (int first = 0; first < listed; first += kWarp) {
       const int entry = memory_.list[Min(first + lane_, listed - 1)];

@@ -5,6 +5,7 @@
 #define GLINT_CUDA_CORNERS_TILE_CELLS_CUH_
 
 #include "cuda/common/append.cuh"
+#include "cuda/common/suppression.cuh"
 #include "cuda/corners/bounded_tile.cuh"
 #include "cuda/select/cells.cuh"
 
@@ -20,7 +21,7 @@ __device__ __forceinline__ uint32_t ScoreIn(uint32_t key) { return key >> kEntry
 __device__ __forceinline__ int RowIn(uint32_t key) { return static_cast<int>((~key & (kEntries - 1)) >> 7); }
 __device__ __forceinline__ int ColumnIn(uint32_t key) { return static_cast<int>(~key & (kBoundedTestedColumns - 1)); }
 
-// What a tile answers for: pixels of its level, from (x0 + left, y0 + top) on.
+// The region that a tile owns: pixels of its level, from (x0 + left, y0 + top) on.
 struct OwnedRegion {
   int x0, y0;
   int left, top;
@@ -117,7 +118,7 @@ __device__ __forceinline__ void UpdateCellsFromTile(const Frame& frame, const Se
     return IsMaximum<TileType::kResponsePitch>(&tile.response[RowIn(key)][ColumnIn(key)], params.radius) &&
            IsUnmasked(frame, params, frame.level[l], owned.x0 + ColumnIn(key), owned.y0 + RowIn(key));
   };
-  const auto offer = [&](uint32_t key) {
+  const auto update = [&](uint32_t key) {
     const int x = owned.x0 + ColumnIn(key);
     const int y = owned.y0 + RowIn(key);
     UpdateCellMax(frame, params, cells, l, x, y, ScoreIn(key));
@@ -127,7 +128,7 @@ __device__ __forceinline__ void UpdateCellsFromTile(const Frame& frame, const Se
   bool wins = false;
   if (key != 0) {
     wins = survives(key);
-    if (wins) offer(key);
+    if (wins) update(key);
   }
   unsigned open = __ballot_sync(kFullWarp, key != 0 && !wins);
 #pragma unroll 1
@@ -135,7 +136,7 @@ __device__ __forceinline__ void UpdateCellsFromTile(const Frame& frame, const Se
     const int next = __ffs(static_cast<int>(open)) - 1;
     open &= open - 1;
     const uint32_t best = BestSurvivor(next * kWarps + warp, params.level[l].tile_cells_x, tile, survives);
-    if (best != 0 && lane == 0) offer(best);
+    if (best != 0 && lane == 0) update(best);
   }
 }
 

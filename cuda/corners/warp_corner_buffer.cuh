@@ -4,11 +4,10 @@
 
 #include <cstdint>
 
+#include "cuda/plan/tiling.h"
 #include "cuda/select/buckets.cuh"
 
 namespace glint::cuda {
-
-inline constexpr int kBufferedCorners = 2 * kWarp;  // that a warp keeps until it writes them out
 
 // Of a warp; all methods are called by all lanes together. kHarris: keys are OrderedKeys of Harris measures, and
 // corners go to their buckets; else keys are FAST scores.

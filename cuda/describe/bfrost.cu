@@ -5,19 +5,18 @@
 // lane, whose sums meet in shared memory; lane i then compares regions 2 i and 2 i + 1 with four others each, which is
 // byte i of the descriptor.
 #include "cuda/common/append.cuh"
-#include "cuda/runtime/error.h"
+#include "cuda/common/enqueue.h"
 #include "cuda/stages.h"
 #include "features/arc.h"
 
 namespace glint::cuda {
 namespace {
 
-constexpr int kWarps = 8;
-constexpr int kThreads = kWarps * kWarp;
+constexpr int kThreads = kBfrostThreads;
+constexpr int kWarps = kThreads / kWarp;
 constexpr int kRowsPerWarp = kBandRows / kWarps;
-constexpr int kColumns = 8;               // of a lane
-constexpr int kChunk = kWarp * kColumns;  // columns
-constexpr int kBlocksPerMultiprocessor = 8;
+constexpr int kSumColumns = 8;               // of a lane
+constexpr int kChunk = kWarp * kSumColumns;  // columns
 
 // A lane's pixels of a row: two words.
 __device__ __forceinline__ uint2 LoadPixels(const Level& level, int x, int y) {
@@ -54,9 +53,9 @@ __global__ void __launch_bounds__(kThreads)
   uint32_t carry[kRowsPerWarp] = {};  // of the row, from the chunks before
   uint2 next[kRowsPerWarp];
 #pragma unroll
-  for (int r = 0; r < kRowsPerWarp; ++r) next[r] = LoadPixels(level, lane * kColumns, y0 + r);
+  for (int r = 0; r < kRowsPerWarp; ++r) next[r] = LoadPixels(level, lane * kSumColumns, y0 + r);
   for (int chunk = 0, buffer = 0; chunk < level.width; chunk += kChunk, buffer ^= 1) {
-    const int x = chunk + lane * kColumns;
+    const int x = chunk + lane * kSumColumns;
     uint4 row[kRowsPerWarp][2];  // prefix sums of the row, then of the warp's rows down to it
 #pragma unroll
     for (int r = 0; r < kRowsPerWarp; ++r) {
@@ -217,36 +216,24 @@ __global__ void __launch_bounds__(kThreads)
 }
 static_assert(kBfrostBytes == kWarp && kBfrostRegions == 2 * kWarp);
 
-absl::Status Launch(StreamView stream, const Frame& frame, const SelectionParams& params, const void* kernel, dim3 grid,
-                    int threads) {
-  KernelLaunch launch;
-  launch.kernel = kernel;
-  launch.block = dim3(threads);
-  launch.grid = grid;
-  // Not overlapping its predecessor: blocks would be placed where there is room while that runs, on few
-  // multiprocessors.
-  void* arguments[] = {const_cast<Frame*>(&frame), const_cast<SelectionParams*>(&params)};
-  return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching a stage of BFROST");
-}
-
 }  // namespace
 
-absl::Status FindArcMidpoints(StreamView stream, const Frame& frame, const SelectionParams& params,
-                              int multiprocessors) {
-  return Launch(stream, frame, params, reinterpret_cast<const void*>(&ArcMidpointsKernel), dim3(multiprocessors),
-                kThreads);
+absl::Status FindArcMidpoints(StreamView stream, const Launch& launch, const Frame& frame,
+                              const SelectionParams& params) {
+  return Enqueue(stream, launch, ArcMidpointsKernel, frame, params);
 }
 
-absl::Status BuildIntegrals(StreamView stream, const Frame& frame, const SelectionParams& params) {
-  GLINT_RETURN_IF_ERROR(
-      Launch(stream, frame, params, reinterpret_cast<const void*>(&SumBandsKernel), dim3(params.bands), kThreads));
-  return Launch(stream, frame, params, reinterpret_cast<const void*>(&SumBandsAboveKernel),
-                dim3((frame.level[0].width + kWarp - 1) / kWarp, frame.levels), kWarp);
+absl::Status SumBands(StreamView stream, const Launch& launch, const Frame& frame, const SelectionParams& params) {
+  return Enqueue(stream, launch, SumBandsKernel, frame, params);
 }
 
-absl::Status DescribeBfrost(StreamView stream, const Frame& frame, const SelectionParams& params, int multiprocessors) {
-  return Launch(stream, frame, params, reinterpret_cast<const void*>(&DescribeBfrostKernel),
-                dim3(kBlocksPerMultiprocessor * multiprocessors), kThreads);
+absl::Status SumBandsAbove(StreamView stream, const Launch& launch, const Frame& frame, const SelectionParams& params) {
+  return Enqueue(stream, launch, SumBandsAboveKernel, frame, params);
+}
+
+absl::Status DescribeBfrost(StreamView stream, const Launch& launch, const Frame& frame,
+                            const SelectionParams& params) {
+  return Enqueue(stream, launch, DescribeBfrostKernel, frame, params);
 }
 
 }  // namespace glint::cuda

@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-#include "cuda/common/device.cuh"
+#include "cuda/common/warp.cuh"
 
 namespace glint::cuda {
 

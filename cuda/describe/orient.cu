@@ -6,8 +6,8 @@
 // A corner stays if fewer than the level's share have a larger response (cv::KeyPointsFilter::retainBest keeps ties).
 //
 // Shared memory 40 KiB.
-#include <cstddef>
-
+#include "cuda/common/enqueue.h"
+#include "cuda/common/sort_key.cuh"
 #include "cuda/describe/orient.cuh"
 #include "cuda/runtime/error.h"
 #include "cuda/select/rank_short.cuh"
@@ -16,28 +16,15 @@
 namespace glint::cuda {
 namespace {
 
-// Whether a kernel ranks short lists by comparing all (rank_short.cuh).
-constexpr bool ForShortLists(bool harris_keys, bool orient, bool separate_keys, int threads) {
-  return harris_keys && !orient && separate_keys && threads == kRankThreads;
-}
 // At once.
 constexpr int BlocksPerMultiprocessor(bool for_short_lists, int threads) {
   return for_short_lists ? 4 : threads == kRankThreads ? 3 : 1;
 }
-// Wanted for each multiprocessor, no more than there are at once. Each counts its level's whole shortlist, so that few
-// are better unless they have angles to find or compare with all of a short list.
-constexpr int kRankingBlocks = 2;
-constexpr int kOrientingBlocks = 3;
-constexpr int kShortRankingBlocks = 4;
-constexpr int kWideRankingBlocks = 1;
-constexpr int kSmallestPart = 8;  // entries of the shortlist for a block
-
-template <bool kHarrisKeys, bool kOrient, bool kSeparateKeys, int kThreads>
+template <bool kHarrisKeys, bool kOrient, int kThreads>
 __global__ void __launch_bounds__(kThreads,
-                                  BlocksPerMultiprocessor(ForShortLists(kHarrisKeys, kOrient, kSeparateKeys, kThreads),
-                                                          kThreads))
+                                  BlocksPerMultiprocessor(ForShortLists(kHarrisKeys, kOrient, kThreads), kThreads))
     OrientKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT LevelBlocks blocks) {
-  constexpr bool kShort = ForShortLists(kHarrisKeys, kOrient, kSeparateKeys, kThreads);
+  constexpr bool kShort = ForShortLists(kHarrisKeys, kOrient, kThreads);
   __shared__ RankMemory memory;
   AllowSuccessor();
   ClearBins<kThreads>(memory);
@@ -47,20 +34,21 @@ __global__ void __launch_bounds__(kThreads,
   WaitForPredecessor();
   Counters& counters = *frame.counters;
   // Loaded before it is known whether there are so many.
-  ListWindow<kHarrisKeys, kSeparateKeys> head{};
+  ListWindow<kHarrisKeys> head{};
   ShortlistEntry listed[kEntriesPerThread] = {};
   if (level.width > 0) {
     head.Load(level, 0);
-    if (!kShort) LoadShortlistEntries<kSeparateKeys>(level, listed);
+    if (!kShort) LoadShortlistEntries(level, listed);
   }
   const uint32_t count = counters.shortlisted[l];
-  // The shortlist stage is done with these.
-  auto* clear = reinterpret_cast<uint32_t*>(&counters.histogram);
-  constexpr uint32_t kClear = (offsetof(Counters, shortlisted) - offsetof(Counters, histogram)) / sizeof(uint32_t);
-  for (uint32_t i = blockIdx.x * kThreads + threadIdx.x; i < kClear; i += gridDim.x * kThreads) clear[i] = 0;
-
   const uint32_t parts = blocks.first[l + 1] - blocks.first[l];
   const uint32_t index = blockIdx.x - blocks.first[l];
+  // The shortlist stage is done with these.
+  for (uint32_t i = index * kThreads + threadIdx.x; i < static_cast<uint32_t>(frame.score_bins);
+       i += parts * kThreads) {
+    counters.histogram[l][i] = 0;
+  }
+  if (blockIdx.x == 0 && threadIdx.x == 0) counters.candidates = 0;
   if (count == 0 && index == 0 && threadIdx.x == 0) frame.result->kept[l] = 0;
   if (index >= count) return;
   const uint32_t part = (count + parts - 1) / parts;
@@ -80,52 +68,26 @@ __global__ void __launch_bounds__(kThreads,
                   });
     return;
   }
-  if (kShort) LoadShortlistEntries<kSeparateKeys>(level, listed);
-  RankPart<kHarrisKeys, kOrient, kSeparateKeys, kThreads>(frame, l, count, index, parts, head, listed, memory);
+  if (kShort) LoadShortlistEntries(level, listed);
+  RankPart<kHarrisKeys, kOrient, kThreads>(frame, l, count, index, parts, head, listed, memory);
 }
 
 __global__ void NothingKernel() {}
 
-template <bool kHarrisKeys, bool kSeparateKeys, int kThreads = kRankThreads>
-const void* KernelFor(bool orient) {
-  return orient ? reinterpret_cast<const void*>(&OrientKernel<kHarrisKeys, true, kSeparateKeys, kThreads>)
-                : reinterpret_cast<const void*>(&OrientKernel<kHarrisKeys, false, kSeparateKeys, kThreads>);
+using OrientedKernel = void (*)(Frame, LevelBlocks);
+template <bool kHarrisKeys, int kThreads = kRankThreads>
+OrientedKernel KernelFor(bool orients) {
+  return orients ? OrientKernel<kHarrisKeys, true, kThreads> : OrientKernel<kHarrisKeys, false, kThreads>;
+}
+OrientedKernel KernelFor(const Launch& launch) {
+  if (launch.block.x == kWideRankThreads) return KernelFor<true, kWideRankThreads>(launch.orients);
+  return launch.harris_keys ? KernelFor<true>(launch.orients) : KernelFor<false>(launch.orients);
 }
 
 }  // namespace
 
-absl::Status Orient(StreamView stream, const Frame& frame, bool harris_keys, int multiprocessors) {
-  const bool orient = frame.orient && !frame.orient_early;
-  const bool separate_keys = frame.level[0].shortlist_entries != nullptr;
-  int total = 0;
-  int longest = 0;
-  for (int l = 0; l < frame.levels; ++l) {
-    total += frame.level[l].first_share;
-    longest = Max(longest, frame.level[l].first_share);
-  }
-  // Where smaller blocks would need more than one look at a shortlist to count it; but not where the larger ones, of
-  // which there are fewer, would have to go through their ranks in turns.
-  const bool wide = longest > kEntriesPerThread * kRankThreads && harris_keys && separate_keys &&
-                    total <= kRanksAtATime * kWideRankingBlocks * multiprocessors;
-  const bool is_short = ForShortLists(harris_keys, orient, separate_keys, kRankThreads) &&
-                        longest <= static_cast<int>(kShortList) &&
-                        total <= static_cast<int>(kShortPart) * kShortRankingBlocks * multiprocessors;
-  const int blocks_wanted = (wide       ? kWideRankingBlocks
-                             : orient   ? kOrientingBlocks
-                             : is_short ? kShortRankingBlocks
-                                        : kRankingBlocks) *
-                            multiprocessors;
-  const LevelBlocks blocks(frame, Max(DivideUp(total, blocks_wanted), kSmallestPart), blocks_wanted);
-  KernelLaunch launch;
-  launch.kernel = wide            ? KernelFor<true, true, kWideRankThreads>(orient)
-                  : !harris_keys  ? KernelFor<false, true>(orient)
-                  : separate_keys ? KernelFor<true, true>(orient)
-                                  : KernelFor<true, false>(orient);
-  launch.block = dim3(wide ? kWideRankThreads : kRankThreads);
-  launch.grid = dim3(blocks.first[frame.levels]);
-  launch.overlaps_predecessor = true;
-  void* arguments[] = {const_cast<Frame*>(&frame), const_cast<LevelBlocks*>(&blocks)};
-  return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the orientation stage");
+absl::Status Orient(StreamView stream, const Launch& launch, const Frame& frame) {
+  return Enqueue(stream, launch, KernelFor(launch), frame, launch.blocks);
 }
 
 absl::Status LaunchNothing(StreamView stream) {

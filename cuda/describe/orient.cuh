@@ -4,37 +4,12 @@
 
 #include <limits>
 
+#include "cuda/common/sort_key.cuh"
 #include "cuda/describe/centroid.cuh"
+#include "cuda/plan/level_blocks.h"
 #include "cuda/select/rank.cuh"
 
 namespace glint::cuda {
-
-// The blocks of level l are first[l]..first[l + 1]-1, one at least.
-struct LevelBlocks {
-  int first[kMaxLevels + 1];
-
-  // A block for each `part` corners of the levels' shortlists, or for more where that makes more than `most` blocks: a
-  // level's last one is seldom full.
-  LevelBlocks(const Frame& frame, int part, int most = std::numeric_limits<int>::max()) : first{} {
-    do {
-      for (int l = 0; l < frame.levels; ++l)
-        first[l + 1] = first[l] + Max(DivideUp(frame.level[l].first_share, part), 1);
-      ++part;
-    } while (first[frame.levels] > Max(most, frame.levels));
-  }
-  __device__ __forceinline__ int LevelOf(uint32_t block, int levels) const {
-    int l = 0;
-    while (l + 1 < levels && static_cast<int>(block) >= first[l + 1]) ++l;
-    return l;
-  }
-};
-
-__device__ __forceinline__ void Write(const Level& level, uint64_t precedence, float angle, uint32_t rank) {
-  const auto key = static_cast<uint32_t>(precedence >> 32);
-  const uint4 record = {~static_cast<uint32_t>(precedence), key, __float_as_uint(angle), 0};
-  *reinterpret_cast<uint4*>(&level.result[rank]) = record;
-  *reinterpret_cast<uint4*>(&level.ranked[rank]) = record;
-}
 
 // Writes the corner `precedence`, memory.precedence[slot] if there is a slot, if it stays, or lists the slot if its
 // angle (kOrient) is yet to be found. The level's last one tells how many do.
@@ -45,15 +20,14 @@ __device__ __forceinline__ void Keep(const Frame& frame, int l, uint32_t count, 
   const auto share = static_cast<uint32_t>(level.share);
   if (r.better >= share) return;
   if (r.preceding + 1 == r.not_worse && (r.not_worse >= share || r.not_worse == count)) {
-    frame.counters->kept[l] = r.not_worse;
-    frame.result->kept[l] = r.not_worse;
+    Tell(frame, l, r.not_worse);
   }
   if (r.preceding >= static_cast<uint32_t>(level.ranked_capacity)) return;
   if (kOrient) {
     static_assert(uint64_t{2 * kMaxFeatures} * kRankRoom <= std::numeric_limits<uint32_t>::max(), "OutputCapacity()");
     memory.kept[atomicAdd(&memory.kept_count, 1u)] = r.preceding * kRankRoom + slot;
   } else {
-    Write(level, precedence, angle, r.preceding);
+    Write(level, CornerOf(precedence), angle, r.preceding);
   }
 }
 
@@ -66,41 +40,33 @@ __device__ __forceinline__ void OrientKept(const Frame& frame, const Level& leve
   const uint32_t kept = memory.kept_count;
   for (uint32_t i = threadIdx.x / kAngleLanes; i < (kept + 1) / 2 * 2; i += kThreads / kAngleLanes) {
     const uint32_t slot = memory.kept[i < kept ? i : kept - 1] % kRankRoom;
-    const uint32_t position = ~static_cast<uint32_t>(memory.precedence[slot]);
+    const uint32_t position = CornerOf(memory.precedence[slot]).position;
     const float angle = CentroidAngle(frame, level, disc, XOf(position), YOf(position));
     if (i < kept && threadIdx.x % kAngleLanes == 0) memory.angle[slot] = angle;
   }
   __syncthreads();
   for (uint32_t i = threadIdx.x; i < kept; i += kThreads) {
     const uint32_t slot = memory.kept[i] % kRankRoom;
-    Write(level, memory.precedence[slot], memory.angle[slot], memory.kept[i] / kRankRoom);
+    Write(level, CornerOf(memory.precedence[slot]), memory.angle[slot], memory.kept[i] / kRankRoom);
   }
   __syncthreads();
   if (threadIdx.x == 0) memory.kept_count = 0;
   __syncthreads();
 }
 
-// Where more tie than memory.precedence holds: compares each corner with all. Apart from the kernel, whose registers it
-// would take.
-template <bool kHarrisKeys, bool kOrient, bool kSeparateKeys, int kThreads>
-__device__ __noinline__ void RankTies(const Frame& frame, int l, uint32_t count, uint32_t first, uint32_t end,
-                                      RankMemory& memory) {
+// The ranks of large bins, by block `index` of the level's `parts`. Apart from the kernel, whose registers it would
+// take.
+template <bool kHarrisKeys, int kThreads>
+__device__ __noinline__ void RankLarge(const Frame& frame, int l, uint32_t count, uint32_t index, uint32_t parts,
+                                       RankMemory& memory) {
   const Level& level = frame.level[l];
-  const LevelRanking<kHarrisKeys, kSeparateKeys, kThreads> ranking(level, count, memory);
-  for (uint32_t from = 0; from < count; from += kThreads) {
-    Candidate corner{};
-    float angle = 0;
-    Rank rank{};
-    bool is_own = false;
-    if (!ranking.RankByAll(from + threadIdx.x, first, end, &corner, &angle, &rank, &is_own)) continue;
-    if (is_own) {
-      const uint64_t precedence = Precedence(corner);
-      memory.precedence[threadIdx.x] = precedence;
-      Keep<kOrient>(frame, l, count, rank, precedence, threadIdx.x, angle, memory);
-    }
-    if (kOrient) OrientKept<kThreads>(frame, level, memory);
-    __syncthreads();
-  }
+  const LevelRanking<kHarrisKeys, kThreads> bins(level, count, memory);
+  RankLargeBinsOfLevel<kThreads, kRankBins, /*kOneKey=*/!kHarrisKeys>(
+      frame, l, count, static_cast<uint32_t>(level.share), index, parts, bins,
+      [&](int bin) {
+        return ListedInBin<kHarrisKeys, kThreads>{level, count, bin};
+      },
+      memory.ties, memory.precedence);
 }
 
 template <int kThreads>
@@ -116,17 +82,20 @@ __device__ __forceinline__ void ClearBins(RankMemory& memory) {
     *reinterpret_cast<uint4*>(&memory.above[i]) = make_uint4(0, 0, 0, 0);
   }
   ClearTaken<kThreads>(memory);
-  if (threadIdx.x == 0) memory.kept_count = 0;
+  if (threadIdx.x == 0) {
+    memory.kept_count = 0;
+    memory.has_large = false;
+  }
 }
 
 // The part `index` of `parts` equal ones of the level's ranks, whatever the order of its shortlist. memory.above,
 // .taken and .kept_count are 0 before; `head` and `listed`: the first window.
-template <bool kHarrisKeys, bool kOrient, bool kSeparateKeys, int kThreads>
+template <bool kHarrisKeys, bool kOrient, int kThreads>
 __device__ __forceinline__ void RankPart(const Frame& frame, int l, uint32_t count, uint32_t index, uint32_t parts,
-                                         ListWindow<kHarrisKeys, kSeparateKeys>& head,
-                                         ShortlistEntry (&listed)[kEntriesPerThread], RankMemory& memory) {
+                                         ListWindow<kHarrisKeys>& head, ShortlistEntry (&listed)[kEntriesPerThread],
+                                         RankMemory& memory) {
   const Level& level = frame.level[l];
-  LevelRanking<kHarrisKeys, kSeparateKeys, kThreads> ranking(level, count, memory);
+  LevelRanking<kHarrisKeys, kThreads> ranking(level, count, memory);
   ranking.CountBins(head);
   const uint32_t ranks = ranking.RanksThatMayStay(static_cast<uint32_t>(level.share));
   const uint32_t part = (ranks + parts - 1) / parts;
@@ -136,29 +105,24 @@ __device__ __forceinline__ void RankPart(const Frame& frame, int l, uint32_t cou
     const uint32_t last = first + kRanksAtATime < end ? first + kRanksAtATime : end;
     ranking.FindBins(first, last);
     __syncthreads();
-    const uint32_t length = memory.end - memory.begin;
-    if (length <= kRankRoom) {
-      ranking.Collect(head, listed, first, last);
-      __syncthreads();
-      for (uint32_t slot = threadIdx.x; slot < length; slot += kThreads) {
-        const float angle = memory.angle[slot];
-        if (angle == kNotOwn) continue;
-        const uint64_t precedence = memory.precedence[slot];
-        Keep<kOrient>(frame, l, count, ranking.RankOf(precedence), precedence, slot, angle, memory);
-      }
-      if (kOrient) OrientKept<kThreads>(frame, level, memory);
-    } else {
-      RankTies<kHarrisKeys, kOrient, kSeparateKeys, kThreads>(frame, l, count, first, last, memory);
+    ranking.Collect(head, listed);
+    __syncthreads();
+    for (uint32_t slot = threadIdx.x; slot < ranking.Length(); slot += kThreads) {
+      const uint64_t precedence = memory.precedence[slot];
+      if (precedence == 0) continue;
+      Keep<kOrient>(frame, l, count, ranking.RankOf(precedence), precedence, slot, memory.angle[slot], memory);
     }
-    if (last == end) return;
+    if (kOrient) OrientKept<kThreads>(frame, level, memory);
+    if (last == end) break;
     __syncthreads();
     ClearTaken<kThreads>(memory);
     // Again, rather than to hold them in registers all the while.
     head.Load(level, 0);
-    LoadShortlistEntries<kSeparateKeys>(level, listed);
+    LoadShortlistEntries(level, listed);
     ranking.LoadSums();
     __syncthreads();
   }
+  if (memory.has_large) RankLarge<kHarrisKeys, kThreads>(frame, l, count, index, parts, memory);
 }
 
 }  // namespace glint::cuda

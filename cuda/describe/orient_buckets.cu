@@ -3,93 +3,106 @@
 // level's blocks together.
 //
 // Shared memory 28 KiB.
+#include "cuda/common/enqueue.h"
 #include "cuda/describe/orient.cuh"
-#include "cuda/runtime/error.h"
-#include "cuda/select/rank_large.cuh"
+#include "cuda/select/rank_buckets.cuh"
 #include "cuda/stages.h"
 
 namespace glint::cuda {
 namespace {
 
-constexpr int Threads(bool orient) { return orient ? 256 : 512; }
+constexpr int Threads(bool orient) { return BucketRankThreads(orient); }
 constexpr int BlocksPerMultiprocessor(bool orient) { return orient ? 3 : 2; }  // at once
-constexpr int BlocksWanted(bool orient) { return orient ? 3 : 1; }             // for each multiprocessor
-constexpr int kSmallestPart = 16;                                              // ranks for a block
-constexpr int kLargestPart = kBucketRanks / 2;
 
-__device__ __forceinline__ void Tell(const Frame& frame, int l, uint32_t kept) {
-  frame.counters->kept[l] = kept;
-  frame.result->kept[l] = kept;
-}
+// The buckets of a level for RankLargeBinsOfLevel().
+struct LevelBuckets {
+  const BucketMemory& memory;
+  uint32_t largest;
 
-// Writes `count` corners to the level's ranks from `first` on, where not 0.
-template <bool kOrient>
-__device__ __forceinline__ void WriteRanked(const Frame& frame, const Level& level, const uint64_t* ranked,
-                                            uint32_t first, uint32_t count) {
-  constexpr int kThreads = Threads(kOrient);
-  const auto capacity = static_cast<uint32_t>(level.ranked_capacity);
-  if (!kOrient) {
-    for (uint32_t i = threadIdx.x; i < count; i += kThreads) {
-      if (ranked[i] != 0 && first + i < capacity) Write(level, ranked[i], -1.0f, first + i);
+  __device__ __forceinline__ uint32_t Begin(int bucket) const { return memory.begin[bucket]; }
+  __device__ __forceinline__ uint32_t End(int bucket) const { return memory.begin[bucket + 1]; }
+  __device__ __forceinline__ bool IsLarge(int bucket) const { return memory.SizeOf(bucket) > largest; }
+  __device__ __forceinline__ uint32_t Better(int bucket) const { return Begin(bucket); }
+  __device__ __forceinline__ uint32_t EndOfKeys(int bucket) const { return End(bucket); }
+};
+
+// The corners of a bucket: those in it, and those that it had no room for.
+template <int kThreads>
+class BucketCorners {
+ public:
+  __device__ __forceinline__ BucketCorners(const Level& level, const BucketMemory& memory, int bucket)
+      : level_(level), memory_(memory), bucket_(bucket), key_(level.buckets[bucket * level.bucket_room].key) {
+    // Buckets next to those that have none hold whatever is beyond.
+    using Keys = BucketKeys;
+    const bool is_open =
+        bucket == 0 || bucket == Keys::kPositive - 1 || bucket == Keys::kPositive || bucket == kBins - 1;
+    key_bits_ = is_open ? 32 : bucket < Keys::kPositive ? Keys::kShift : Keys::kNegativeShift;
+  }
+
+  __device__ __forceinline__ int Bits() const { return 32 + key_bits_; }
+  __device__ __forceinline__ uint64_t Common() const { return static_cast<uint64_t>(key_) << 32; }
+
+  template <typename F>
+  __device__ __forceinline__ void ForEach(F f) const {
+    const auto room = static_cast<uint32_t>(level_.bucket_room);
+    const uint32_t size = memory_.SizeOf(bucket_);
+    ForEachOf(level_.buckets + bucket_ * room, min(size, room), f);
+    if (size > room) ForEachOf(level_.overflow, memory_.overflow, f);
+  }
+
+ private:
+  template <typename F>
+  __device__ __forceinline__ void ForEachOf(const Candidate* corners, uint32_t count, F f) const {
+    constexpr uint32_t kAtOnce = kThreads > 256 ? 4 : 6;  // loads of a thread, of two corners each
+#pragma unroll 1
+    for (uint32_t first = 2 * threadIdx.x; first < count; first += 2 * kAtOnce * kThreads) {
+      uint4 both[kAtOnce];
+#pragma unroll
+      for (uint32_t j = 0; j < kAtOnce; ++j) {
+        const uint32_t at = first + 2 * j * kThreads;
+        both[j] = *reinterpret_cast<const uint4*>(corners + (at < count ? at : 0));
+      }
+#pragma unroll
+      for (uint32_t j = 0; j < kAtOnce; ++j) {
+        const uint32_t at = first + 2 * j * kThreads;
+        const Candidate one = {both[j].x, both[j].y};
+        const Candidate other = {both[j].z, both[j].w};
+        if (at < count && Has(one.key)) f(one);
+        if (at + 1 < count && Has(other.key)) f(other);
+      }
     }
-    return;
   }
-  static_assert(kWarp == 2 * kAngleLanes);
-  const DiscLane disc(frame);
-  for (uint32_t i = threadIdx.x / kAngleLanes; i < (count + 1) / 2 * 2; i += kThreads / kAngleLanes) {
-    const uint64_t precedence = ranked[i];
-    const uint64_t neighbour = ranked[i ^ 1];  // of the warp's other lanes
-    if ((precedence | neighbour) == 0) continue;
-    const uint32_t position = ~static_cast<uint32_t>(precedence != 0 ? precedence : neighbour);
-    const float angle = CentroidAngle(frame, level, disc, XOf(position), YOf(position));
-    if (precedence == 0 || i >= count || threadIdx.x % kAngleLanes != 0 || first + i >= capacity) continue;
-    Write(level, precedence, angle, first + i);
-  }
-}
 
-// The ranks of large buckets, by block `index` of the level's `blocks`: those of all such buckets together are shared
-// out evenly, since few blocks would have them otherwise.
-template <bool kOrient>
-__device__ __forceinline__ void RankLarge(const Frame& frame, int l, uint32_t index, uint32_t blocks, uint32_t largest,
-                                          BucketMemory& memory) {
-  constexpr int kThreads = Threads(kOrient);
-  const auto share = static_cast<uint32_t>(frame.level[l].first_share);
-  if (threadIdx.x == 0) memory.sorted = -1;
-  MarkLarge<kThreads>(share, largest, memory);
-  uint32_t kept = memory.count;
-  const int last = LastLarge(memory);
-  if (memory.begin[last + 1] > share) {
-    LargeRanking<kThreads> ranking(frame, l, last, memory);
-    kept = memory.begin[last] + ranking.NotWorse(share - 1 - memory.begin[last]);
-    if (index == 0 && threadIdx.x == 0) Tell(frame, l, kept);
+  __device__ __forceinline__ bool Has(uint32_t key) const {
+    return key_bits_ < 32 ? (key ^ key_) >> key_bits_ == 0 : BucketOf(key) == bucket_;
   }
-  uint32_t ranks = 0;
-  const uint32_t end = min(kept, static_cast<uint32_t>(frame.level[l].ranked_capacity));
-  for (int bucket = -1; (bucket = NextLarge(bucket, memory)) < kBins;) ranks += RanksOf(bucket, end, memory);
-  const uint32_t part = (ranks + blocks - 1) / blocks;
-  if (threadIdx.x == 0) {
-    memory.next_own = min(index * part, ranks);
-    memory.end_own = min(index * part + part, ranks);
-  }
-  __syncthreads();
-  while (memory.next_own < memory.end_own) {
-    uint32_t first = memory.next_own;
-    int bucket = NextLarge(-1, memory);
-    for (; first >= memory.SizeOf(bucket); bucket = NextLarge(bucket, memory)) first -= memory.SizeOf(bucket);
-    const uint32_t behind = min(first + memory.end_own - memory.next_own, memory.SizeOf(bucket));
-    const RankedRange range = LargeRanking<kThreads>(frame, l, bucket, memory).Rank(first, behind);
-    WriteRanked<kOrient>(frame, frame.level[l], range.corners, memory.begin[bucket] + first, range.count);
-    __syncthreads();
-    if (threadIdx.x == 0) memory.next_own += range.count;
-    __syncthreads();
-  }
+
+  const Level& level_;
+  const BucketMemory& memory_;
+  const int bucket_;
+  const uint32_t key_;  // of one of them
+  int key_bits_;        // in which others may differ from it
+};
+
+// The ranks of buckets larger than `largest`, by block `index` of the level's `parts`. Apart from the kernel, whose
+// registers it would take.
+template <int kThreads>
+__device__ __noinline__ void RankLarge(const Frame& frame, int l, uint32_t index, uint32_t parts, uint32_t largest,
+                                       BucketMemory& memory) {
+  const Level& level = frame.level[l];
+  RankLargeBinsOfLevel<kThreads, kBins, /*kOneKey=*/false>(
+      frame, l, memory.begin[kBins], static_cast<uint32_t>(level.first_share), index, parts,
+      LevelBuckets{memory, largest}, [&](int bucket) { return BucketCorners<kThreads>(level, memory, bucket); },
+      memory.ties, memory.precedence);
 }
 
 // Which the ranking's blocks have read when they come here. By the last warp of the last block.
 __device__ __forceinline__ void ClearCounters(const Frame& frame) {
   Counters& counters = *frame.counters;
-  auto* histogram = reinterpret_cast<uint4*>(counters.histogram);
-  for (int i = threadIdx.x % kWarp; i < frame.levels * kBins / 4; i += kWarp) histogram[i] = make_uint4(0, 0, 0, 0);
+  constexpr int kVectors = kBins / 4;
+  for (int i = threadIdx.x % kWarp; i < frame.levels * kVectors; i += kWarp) {
+    reinterpret_cast<uint4*>(counters.histogram[i / kVectors])[i % kVectors] = make_uint4(0, 0, 0, 0);
+  }
   static_assert(kMaxLevels <= kWarp);
   if (threadIdx.x % kWarp < kMaxLevels) counters.overflow[threadIdx.x % kWarp] = 0;
   if (threadIdx.x % kWarp == 0) counters.blocks_ranking = 0;
@@ -122,32 +135,21 @@ __global__ void __launch_bounds__(Threads(kOrient), BlocksPerMultiprocessor(kOri
   if (index == 0 && count <= share && threadIdx.x == 0) Tell(frame, l, count);
   if (ranking.HasRanks()) {
     ranking.Rank([&](uint32_t kept) { Tell(frame, l, kept); });
-    WriteRanked<kOrient>(frame, level, memory.ranked, ranking.first(), ranking.length());
+    WriteRanked<kThreads>(frame, level, kOrient, memory.ranked, ranking.first(), ranking.length());
   }
   if (threadIdx.x / kWarp == kLastLane / kWarp) {
     if (__shfl_sync(kFullWarp, blocks_before, kWarp - 1) == gridDim.x - 1) ClearCounters(frame);
   }
   // Last, so that what is executed otherwise lies together.
   if (!memory.has_large) return;
-  __syncthreads();
-  RankLarge<kOrient>(frame, l, index, parts, ranking.largest(), memory);
+  RankLarge<kThreads>(frame, l, index, parts, ranking.largest(), memory);
 }
 
 }  // namespace
 
-absl::Status OrientBuckets(StreamView stream, const Frame& frame, int multiprocessors) {
-  int total = 0;
-  for (int l = 0; l < frame.levels; ++l) total += frame.level[l].first_share;
-  const int blocks_wanted = BlocksWanted(frame.orient) * multiprocessors;
-  const LevelBlocks blocks(frame, Clamp(DivideUp(total, blocks_wanted), kSmallestPart, kLargestPart));
-  KernelLaunch launch;
-  launch.kernel = frame.orient ? reinterpret_cast<const void*>(&OrientBucketsKernel<true>)
-                               : reinterpret_cast<const void*>(&OrientBucketsKernel<false>);
-  launch.block = dim3(Threads(frame.orient));
-  launch.grid = dim3(blocks.first[frame.levels]);
-  launch.overlaps_predecessor = true;
-  void* arguments[] = {const_cast<Frame*>(&frame), const_cast<LevelBlocks*>(&blocks)};
-  return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the orientation stage");
+absl::Status OrientBuckets(StreamView stream, const Launch& launch, const Frame& frame) {
+  return Enqueue(stream, launch, launch.orients ? OrientBucketsKernel<true> : OrientBucketsKernel<false>, frame,
+                 launch.blocks);
 }
 
 }  // namespace glint::cuda

@@ -12,47 +12,21 @@
 //
 // Shared memory: 4 KiB for the pattern in floats, 2 KiB for the next keypoints, and for each warp the patch's bytes
 // before and after blurring, 4.4 KB with patch_size 31.
-#include "cuda/pyramid/level_sequence.cuh"
+#include "cuda/common/enqueue.h"
+#include "cuda/describe/level_sequence.cuh"
+#include "cuda/plan/patch_shape.h"
 #include "cuda/runtime/error.h"
 #include "cuda/stages.h"
 
 namespace glint::cuda {
 namespace {
 
-constexpr int kThreads = 128;
-constexpr int kBlocksPerMultiprocessor = 6;
-constexpr int kColumns = 4;  // that a lane blurs: a word of bytes
-constexpr int kRows = 13;
+constexpr int kThreads = kRbriefThreads;
+constexpr int kBlocksPerMultiprocessor = kRbriefBlocksWanted;
 constexpr int kTaps = 2 * kGaussianRadius + 1;
-constexpr int kVector = sizeof(uint4);
+constexpr int kVector = kPatchVector;
+static_assert(kVector == sizeof(uint4));
 constexpr int kVectorsInFlight = 6;  // loads of a lane before the first use
-
-// The two images of a patch in shared memory. Those before blurring begin at any byte of their first vector; both have
-// rows to spare, so that lanes blur whole blocks.
-struct PatchShape {
-  int blurred;        // side of the patch that the pattern reads, pixels
-  int loaded;         // and of what the blur reads
-  int block_columns;  // blocks that lanes blur, side by side
-  int blocks;
-  int pitch;  // bytes from row to row before blurring, a multiple of kVector
-  int blurred_pitch;
-  int pixel_bytes;
-  int bytes;  // of a warp
-
-  GLINT_HD explicit PatchShape(int reach)
-      : blurred(2 * reach + 1),
-        loaded(blurred + 2 * kGaussianRadius),
-        block_columns((blurred + kColumns - 1) / kColumns) {
-    const int block_rows = (blurred + kRows - 1) / kRows;
-    blocks = block_columns * block_rows;
-    // A lane reads four words, of which the first is up to three words from the row's beginning.
-    pitch = ((block_columns + 6) * 4 + kVector - 1) / kVector * kVector;
-    blurred_pitch = block_columns * kColumns;
-    pixel_bytes = (block_rows * kRows + 2 * kGaussianRadius) * pitch;
-    bytes = (pixel_bytes + block_rows * kRows * blurred_pitch + kVector - 1) / kVector * kVector;
-  }
-  GLINT_HD int SharedBytes() const { return kThreads / kWarp * bytes; }
-};
 
 // Byte i of a word, as a float: 2^23 + byte has the byte for its lowest bits.
 __device__ __forceinline__ float ByteAsFloat(uint32_t word, int i) {
@@ -73,7 +47,7 @@ __device__ __forceinline__ float BlurRow(const float* p) {
 
 // A number whose lowest byte is GaussianColumn() of rows first, first + 1, ... (modulo kTaps) of column j. The sum is
 // within 0..255.5, so that it needs no clamp.
-__device__ __forceinline__ uint32_t BlurColumn(const float (&rows)[kTaps][kColumns], int first, int j) {
+__device__ __forceinline__ uint32_t BlurColumn(const float (&rows)[kTaps][kBlurColumns], int first, int j) {
   const auto row = [&](int i) { return rows[(first + i) % kTaps][j]; };
   float sum = GaussianWeight(3) * row(3);
 #pragma unroll
@@ -83,9 +57,9 @@ __device__ __forceinline__ uint32_t BlurColumn(const float (&rows)[kTaps][kColum
 
 // Blurs a block. The pixel at its upper left, less the blur's radius, is `skew` bits into the word at `from`.
 __device__ __forceinline__ void BlurBlock(const uint8_t* from, int pitch, int skew, uint8_t* to, int to_pitch) {
-  float rows[kTaps][kColumns];
+  float rows[kTaps][kBlurColumns];
 #pragma unroll
-  for (int v = 0; v < kRows + kTaps - 1; ++v) {
+  for (int v = 0; v < kBlurRows + kTaps - 1; ++v) {
     const auto* words = reinterpret_cast<const uint32_t*>(from + v * pitch);
     float p[12];
 #pragma unroll
@@ -95,7 +69,7 @@ __device__ __forceinline__ void BlurBlock(const uint8_t* from, int pitch, int sk
       for (int j = 0; j < 4; ++j) p[4 * k + j] = ByteAsFloat(word, j);
     }
 #pragma unroll
-    for (int j = 0; j < kColumns; ++j) rows[v % kTaps][j] = BlurRow(p + j);
+    for (int j = 0; j < kBlurColumns; ++j) rows[v % kTaps][j] = BlurRow(p + j);
     if (v < kTaps - 1) continue;
     const int first = v - (kTaps - 1);
     const uint32_t low = __byte_perm(BlurColumn(rows, first, 0), BlurColumn(rows, first, 1), 0x0040);
@@ -152,10 +126,10 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
       const LevelSequence sequence = corners();
       total = sequence.total();
       if (i + lane * warps < total) {
-        const LevelSequence::Place place = sequence.Find(i + lane * warps);
-        const RankedCorner corner = frame.level[place.level].ranked[place.index];
+        const LevelSequence::Element element = sequence.Find(i + lane * warps);
+        const RankedCorner corner = frame.level[element.level].ranked[element.index];
         const SinCos rotation = SteeringSinCos(corner.angle);
-        batch[lane] = {corner.position, place.index, rotation.sin, rotation.cos};
+        batch[lane] = {corner.position, element.index, rotation.sin, rotation.cos};
       }
       __syncwarp();
     }
@@ -195,8 +169,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     }
     __syncwarp();
     for (int k = lane; k < patch.blocks; k += kWarp) {
-      const int v = k / patch.block_columns * kRows;
-      const int u = k % patch.block_columns * kColumns;
+      const int v = k / patch.block_columns * kBlurRows;
+      const int u = k % patch.block_columns * kBlurColumns;
       BlurBlock(pixels + v * patch.pitch + skew / 4 * 4 + u, patch.pitch, skew % 4 * 8,
                 blurred + v * patch.blurred_pitch + u, patch.blurred_pitch);
     }
@@ -248,16 +222,8 @@ absl::Status PrepareRbrief(Api* api) {
                   "reserving shared memory for the descriptor stage");
 }
 
-absl::Status DescribeRbrief(StreamView stream, const Frame& frame, int multiprocessors) {
-  if (frame.pattern == nullptr) return absl::InternalError("descriptor stage: pattern");
-  KernelLaunch launch;
-  launch.kernel = reinterpret_cast<const void*>(&DescribeKernel);
-  launch.block = dim3(kThreads);
-  launch.grid = dim3(kBlocksPerMultiprocessor * multiprocessors);
-  launch.shared_bytes = PatchShape(frame.descriptor_reach).SharedBytes();
-  launch.overlaps_predecessor = true;
-  void* arguments[] = {const_cast<Frame*>(&frame)};
-  return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the descriptor stage");
+absl::Status DescribeRbrief(StreamView stream, const Launch& launch, const Frame& frame) {
+  return Enqueue(stream, launch, DescribeKernel, frame);
 }
 
 }  // namespace glint::cuda

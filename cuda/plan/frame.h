@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cuda/pyramid/resize_tables.h"
+#include "cuda/plan/resize_tables.h"
 #include "features/limits.h"
 #include "features/math.h"
 #include "features/patch.h"
@@ -22,8 +22,7 @@ struct Candidate {
   uint32_t key;
 };
 
-// An entry of a shortlist, if SelectsTopNPerLevel(), whose candidates are scored by FAST; its key is in an array of
-// its own.
+// An entry of a shortlist; its key is in an array of its own.
 struct alignas(8) ShortlistEntry {
   uint32_t position;
   float angle;  // if the shortlist stage found it
@@ -55,6 +54,8 @@ GLINT_HD inline uint32_t FromOrderedKey(uint32_t key) { return key ^ (key >> 31 
 
 // Histogram of keys, finest where it matters: FAST scores have a bin each; Harris keys are binned logarithmically.
 inline constexpr int kBins = 1024;
+inline constexpr int kFastScores = 256;  // Score::kMaxThreshold is less
+inline constexpr int kScores = 4096;     // and so is any integer score
 
 inline constexpr int kAngleLanes = 16;   // that find an angle
 inline constexpr int kRowsInFlight = 6;  // loads of such a lane before the first use, at most 8
@@ -62,7 +63,7 @@ inline constexpr int kRowsInFlight = 6;  // loads of such a lane before the firs
 // Written with atomics; only sums and sets come out of them, never an order. All zero before a frame: the corner stage
 // clears the second half, which it does not use, the orientation stage clears the first, which is done with.
 struct Counters {
-  uint32_t histogram[kMaxLevels][kBins];  // with buckets, see buckets.cuh
+  uint32_t histogram[kMaxLevels][kScores];  // Frame::score_bins of them, or kBins; with buckets, see buckets.cuh
   uint32_t candidates;
   uint32_t overflow[kMaxLevels];  // see Level::overflow
   uint32_t blocks_ranking;        // of orient_buckets.cu, that need none of these any more
@@ -103,12 +104,13 @@ struct Level {
   int first_share;  // corners to shortlist by the first ranking
   float scale;
 
-  Candidate* buckets;  // [kBins][bucket_room], of detectors with Harris at every corner, see buckets.cuh
+  // Of Selection::kTopN: buckets for candidates that come with the response that ranks them, else a shortlist.
+  Candidate* buckets;  // [kBins][bucket_room], see buckets.cuh
   int bucket_room;
-  Candidate* overflow;   // what they have no room for
-  Candidate* shortlist;  // of detectors with neither these nor ShortlistEntry; room for kSpeculativeEntries at least
-  uint32_t* shortlist_keys;  // of those, likewise
-  ShortlistEntry* shortlist_entries;
+  Candidate* overflow;                // what they have no room for
+  uint32_t* shortlist_keys;           // room for kSpeculativeEntries at least
+  ShortlistEntry* shortlist_entries;  // likewise
+  Candidate* shortlist;               // of other selections, see BucketSlot
   // ReflectedOffsets of the level's kept corners: room for all, or for output_capacity if that is less.
   int ranked_capacity;
   RankedCorner* ranked;
@@ -130,6 +132,7 @@ struct Frame {
   int corner_blocks;
   int strip_steps;  // height of a strip, see CornerTiling
   CornerBlocks corners;
+  int score_bins;  // of the candidates' scores, for shortlists: kFastScores or kScores
   int threshold;
   int edge;
   int half_patch;

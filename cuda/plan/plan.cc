@@ -1,12 +1,11 @@
 #include "cuda/plan/plan.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 
-#include "cuda/stages.h"
+#include "cuda/plan/describe_tables.h"
+#include "cuda/plan/tiling.h"
 #include "features/math.h"
 #include "features/patch.h"
 
@@ -15,45 +14,9 @@ namespace {
 
 constexpr size_t kAlignment = 256;    // of arrays: whole cache lines
 constexpr size_t kRowAlignment = 16;  // of image rows: vector loads; rows of most cameras then need no padding
-// Of the shortlist, for each multiprocessor: with no more, to find all angles beside the scores ends sooner than to
-// find those of the kept half after the ranking.
-constexpr int kOrientedEarly = 100;
-constexpr size_t kSlack = 64;  // bytes after an image that kernels may read
+constexpr size_t kSlack = 64;         // bytes after an image that kernels may read
 
 size_t RoundUp(size_t n, size_t to) { return (n + to - 1) / to * to; }
-
-// See Frame::disc_masks.
-std::vector<uint64_t> MakeDiscMasks(const PatchDisc& disc, int* vectors, int* batches) {
-  constexpr int kVector = 8;
-  const int side = 2 * disc.half + 1;
-  *vectors = DivideUp(side + kVector - 1, kVector);
-  const int row_step = kAngleLanes / *vectors;
-  *batches = DivideUp(DivideUp(side, row_step), kRowsInFlight);
-  std::vector<uint64_t> masks(static_cast<size_t>(kVector * *batches * kAngleLanes));
-  for (int skew = 0; skew < kVector; ++skew) {
-    for (int row = 0; row < side; ++row) {
-      const int half_width = disc.half_width[std::abs(row - disc.half)];
-      const int of_lane = row / row_step;
-      const int first = (skew * *batches + of_lane / kRowsInFlight) * kAngleLanes + row % row_step * *vectors;
-      for (int column = 0; column < *vectors * kVector; ++column) {
-        if (std::abs(column - skew - disc.half) > half_width) continue;
-        masks[first + column / kVector] |= uint64_t{0x80} >> (of_lane % kRowsInFlight) << (8 * (column % kVector));
-      }
-    }
-  }
-  return masks;
-}
-
-// The farthest that a turned point of the pattern can be from the keypoint along an axis, after rounding; at least 2,
-// which the descriptor stage needs.
-int PatternReach(const RbriefPattern& pattern) {
-  double longest = 0;
-  for (const RbriefPair& p : pattern) {
-    longest = std::max({longest, std::hypot(p.x0, p.y0), std::hypot(p.x1, p.y1)});
-  }
-  constexpr double kRounding = 0.501;  // half a pixel, and what the float product may be off
-  return std::max(2, static_cast<int>(longest + kRounding));
-}
 
 }  // namespace
 
@@ -78,6 +41,7 @@ size_t Plan::image_bytes() const {
 Plan::Plan(const PlanKey& key, int multiprocessors) : key_(key) {
   const DetectorOptions& options = key.options;
   frame_.levels = options.levels;
+  frame_.score_bins = SelectsTopNPerLevel(options) ? kFastScores : kScores;
   frame_.threshold = options.fast_threshold;
   frame_.edge = options.edge_threshold;
   frame_.orient = options.orientation == Orientation::kIntensityCentroid;
@@ -92,19 +56,24 @@ Plan::Plan(const PlanKey& key, int multiprocessors) : key_(key) {
     pattern_offset_ = AddTable(std::vector<RbriefPair>(pattern.begin(), pattern.end()));
   }
   PlanLevels();
-  int64_t shortlisted = 0;
-  for (const Level& level : frame_.level) shortlisted += level.first_share;
-  frame_.orient_early =
-      frame_.orient && SelectsTopNPerLevel(options) && shortlisted <= int64_t{kOrientedEarly} * multiprocessors;
-  DivideForCorners(multiprocessors);
+  frame_.orient_early = OrientsEarly(options, frame_, multiprocessors);
+  ChooseCornerBlocks(options, key.parts, multiprocessors, &frame_);
   for (int part = 0; part < key.parts; ++part) {
     parts_.push_back(MakePart(part));
     small_levels_.push_back(MakeSmallLevels(parts_.back(), multiprocessors));
   }
-  if (SelectsTopNPerLevel(options)) return;
-  selection_.emplace(
-      options, frame_, multiprocessors, [this](size_t bytes) { return AddScratch(bytes); },
-      [this](const std::vector<uint8_t>& table) { return AddTable(table); });
+  if (!SelectsTopNPerLevel(options)) {
+    selection_.emplace(
+        options, frame_, multiprocessors, [this](size_t bytes) { return AddScratch(bytes); },
+        [this](const std::vector<uint8_t>& table) { return AddTable(table); });
+  }
+  for (int part = 0; part < key.parts; ++part) {
+    const bool selects = selection_.has_value();
+    schedules_.push_back(
+        MakeSchedule({options, parts_[part], small_levels_[part].small, selects ? &selection_->params() : nullptr,
+                      selects ? selection_->bounded_tiles() : BoundedTiles::kUsual, key.masked, part + 1 == key.parts,
+                      multiprocessors}));
+  }
 }
 
 // What suppression can leave of level `index`.
@@ -156,17 +125,17 @@ void Plan::PlanLevels() {
     }
     const size_t most = MaxCorners(pyramid, l);
     const size_t room = std::max(most, static_cast<size_t>(kSpeculativeEntries));
-    const bool has_buckets = SelectsTopNPerLevel(key_.options) && key_.options.score == Score::kHarris;
+    const bool has_buckets = HasLevelBuckets(key_.options);
     if (!has_buckets) candidates += most;
     if (has_buckets) {
-      level.bucket_room = BucketRoom(level.first_share, most);
+      level.bucket_room = BucketRoomFor(level.first_share, most);
       offsets.buckets = AddScratch(size_t{kBins} * level.bucket_room * sizeof(Candidate));
       offsets.overflow = AddScratch(most * sizeof(Candidate));
-    } else if (SelectsTopNPerLevel(key_.options)) {
+    } else if (key_.options.selection == Selection::kTopN) {
       offsets.shortlist = AddScratch(room * sizeof(ShortlistEntry));
       offsets.shortlist_keys = AddScratch(room * sizeof(uint32_t));
     } else {
-      offsets.shortlist = AddScratch(room * sizeof(Candidate));
+      offsets.shortlist = AddScratch(most * sizeof(Candidate));
     }
     level.ranked_capacity = static_cast<int>(std::min(most, static_cast<size_t>(OutputCapacity(key_.options))));
     offsets.ranked = AddScratch(level.ranked_capacity * sizeof(RankedCorner));
@@ -211,10 +180,10 @@ Frame Plan::MakePart(int part) const {
       level.first_step = step_of(before);
       level.end_step = step_of(after - 1) + 1;
     }
-    level.first_strip = part > 0 ? StripsIn(level, before) : 0;
-    level.end_strip = StripsIn(level, after);
+    level.first_strip = part > 0 ? StripsIn(key_.options, made, level, before) : 0;
+    level.end_strip = StripsIn(key_.options, made, level, after);
   }
-  PlanBlocks(&made);
+  CountBlocks(&made);
   return made;
 }
 
@@ -255,10 +224,10 @@ Frame Plan::Place(const PlanMemory& memory, int part) const {
     const Offsets& offsets = level_offsets_[l];
     level.image = memory.scratch + offsets.image;
     if (key_.masked) level.mask = memory.scratch + offsets.mask;
-    if (SelectsTopNPerLevel(key_.options) && key_.options.score == Score::kHarris) {
+    if (HasLevelBuckets(key_.options)) {
       level.buckets = reinterpret_cast<Candidate*>(memory.scratch + offsets.buckets);
       level.overflow = reinterpret_cast<Candidate*>(memory.scratch + offsets.overflow);
-    } else if (SelectsTopNPerLevel(key_.options)) {
+    } else if (key_.options.selection == Selection::kTopN) {
       level.shortlist_entries = reinterpret_cast<ShortlistEntry*>(memory.scratch + offsets.shortlist);
       level.shortlist_keys = reinterpret_cast<uint32_t*>(memory.scratch + offsets.shortlist_keys);
     } else {

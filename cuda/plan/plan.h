@@ -10,6 +10,7 @@
 
 #include "cuda/plan/frame.h"
 #include "cuda/plan/resize_plan.h"
+#include "cuda/plan/schedule.h"
 #include "cuda/plan/selection_plan.h"
 #include "cuda/plan/small_levels_plan.h"
 #include "features/options.h"
@@ -51,6 +52,11 @@ class Plan {
   // Bytes from the first row to the end of the last one's slack.
   size_t image_bytes() const;
 
+  // The launches of a part.
+  const Schedule& schedule(int part) const { return schedules_[part]; }
+  // Of the last part, without pointers.
+  const Frame& frame() const { return parts_.back(); }
+
   // Unless SelectsTopNPerLevel().
   const std::optional<SelectionPlan>& selection() const { return selection_; }
 
@@ -76,16 +82,6 @@ class Plan {
   size_t AddTable(const std::vector<T>& table);
   size_t MaxCorners(const PyramidPlan& pyramid, int index) const;
   void PlanLevels();
-  void DivideForCorners(int multiprocessors);
-  int ChooseStripSteps(int multiprocessors);
-  void PlanStrips(int steps);
-  void PlanTiles(CornerBlocks tiles);
-  void DivideLevels();
-  int StripsIn(const Level& level, int rows) const;
-  // Level::bucket_room for a level that can have `most` candidates.
-  static int BucketRoom(int share, size_t most);
-  // Blocks of the corner stage for the frame's strips or tiles.
-  static void PlanBlocks(Frame* frame);
   Frame MakePart(int part) const;
   PlacedSmallLevels MakeSmallLevels(const Frame& part, int multiprocessors);
 
@@ -97,6 +93,7 @@ class Plan {
   PlanKey key_;
   Frame frame_{};  // without pointers
   std::vector<Frame> parts_;
+  std::vector<Schedule> schedules_;  // of each part
   Offsets level_offsets_[kMaxLevels];
   size_t candidates_offset_ = 0;
   size_t disc_offset_ = 0;

@@ -1,4 +1,4 @@
-// The tables of cuda/pyramid/resize_tables.h, from the taps of the levels.
+// The tables of cuda/plan/resize_tables.h, from the taps of the levels.
 #ifndef GLINT_CUDA_PLAN_RESIZE_PLAN_H_
 #define GLINT_CUDA_PLAN_RESIZE_PLAN_H_
 
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cuda/plan/frame.h"
-#include "cuda/pyramid/resize_tables.h"
+#include "cuda/plan/resize_tables.h"
 
 namespace glint::cuda {
 

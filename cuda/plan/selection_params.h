@@ -14,8 +14,18 @@ namespace glint::cuda {
 // Where the corner stage leaves what survived suppression.
 enum class CornerOutput {
   kList,        // in the candidates
+  kShortlists,  // likewise, with integer scores, for the best of each level by those and then by Harris
+  kBuckets,     // in the buckets of their level (Frame)
   kImageCells,  // in the cells of the image that they fall in, of which each keeps its best (Selection::kGrid)
   kLevelCells,  // in the cells of their level, likewise (Selection::kPyca)
+};
+
+// Which tiles the corner stage has.
+enum class BoundedTiles {
+  kFew,        // where there is not one for each multiprocessor: quick ones
+  kLow,        // where they all run at once, and those of higher levels begin late: lower ones
+  kUsual,      // as many rows a warp as a byte has bits
+  kTileCells,  // as usual; where they do not all run at once, cells are updated by tile cells (corners/tile_cells.cuh)
 };
 
 // A corner as a number that is larger the earlier it is preferred: by raw score, lower octave, smaller y, smaller x.
@@ -39,7 +49,6 @@ struct BucketCounts {
 
 // Written with atomics, as Counters.
 struct SelectionCounters {
-  uint32_t boundary[kMaxLevels];  // of the levels, see SelectionParams::boundary; zero between frames
   // Double buffer: frames alternate between 0 and 1, each with cells and a list that the corner stage before clears.
   // The corner stage reads next_buffer and sets `buffer` to it; the last stage that needs them does the opposite.
   uint32_t buffer;
@@ -54,6 +63,15 @@ GLINT_HD inline uint32_t CellReciprocal(int cell) {
   return cell == 1 ? 0 : static_cast<uint32_t>((uint64_t{1} << 32) / static_cast<uint32_t>(cell) + 1);
 }
 
+// Bits that numbers below `n` have.
+inline int BitsBelow(int n) {
+  int bits = 0;
+  while (1 << bits < n) ++bits;
+  return bits;
+}
+// Bits of an integer score.
+inline int ScoreBits(Score score) { return score == Score::kMaxThreshold ? 8 : 12; }
+
 struct LevelParams {
   // Tiles of the corner stage: the numbers of all levels follow each other.
   int first_tile;
@@ -66,8 +84,6 @@ struct LevelParams {
   uint32_t cell_width_reciprocal;  // see CellReciprocal()
   uint32_t cell_height_reciprocal;
   int tile_cells_x;  // cells across that a tile may touch, if the corner stage tells all of a tile's apart; else 0
-
-  uint32_t first_boundary;  // see SelectionParams::boundary
 
   // Integral image in bands of kBandRows rows. sums: of the pixels at or above and left of each, in its band;
   // bands: of those in the bands above. Null without Descriptor::kBfrost.
@@ -92,13 +108,10 @@ struct SelectionParams {
   CornerOutput output;
   Pyramid pyramid;
   Score score;
-  bool is_dense;            // CornerTest::kEveryPixel
-  bool ranks;               // without a cut of the candidates first
-  bool threshold_by_level;  // else by image
-  // The corner stage's last block ranks, without RankCells(): what the options and the image allow, and for this
-  // launch.
-  bool may_rank_in_last_block, ranks_in_last_block;
-  bool by_tile_cells;  // some level's LevelParams::tile_cells_x is not 0
+  bool is_dense;             // CornerTest::kEveryPixel
+  bool ranks;                // without a cut of the candidates first
+  bool by_tile_cells;        // some level's LevelParams::tile_cells_x is not 0
+  bool ranks_in_last_block;  // of the corner stage, without RankCells()
   int tiles;
   int max_arc;
   int arc_length;
@@ -121,7 +134,7 @@ struct SelectionParams {
 
   // Dense Harris.
   int block_radius;
-  int strip_rows;  // rows that a strip answers for, even
+  int strip_rows;  // rows that a strip owns, even
   int strips_x;
   float harris_k;
   float harris_scale4;
@@ -132,8 +145,7 @@ struct SelectionParams {
 
   SelectionCounters* counters;
   uint64_t* cells;             // CellEntry()s, 0: empty; cell_count for each buffer
-  Candidate* boundary;         // in the bin in which the cut of their level falls
-  Candidate* buckets;          // kBucketRoom for each of the ranking's bins; not for image cells and cuts by level
+  Candidate* buckets;          // kBucketRoom for each of the ranking's bins; only where RankBuckets() is
   const BfrostRegion* bfrost;  // of pattern half h, region i: at element h * kBfrostRegions + i
   LevelParams level[kMaxLevels];
 };

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <limits>
 
-#include "cuda/stages.h"
+#include "cuda/plan/schedule.h"
+#include "cuda/plan/tiling.h"
 #include "features/bfrost.h"
 #include "features/math.h"
 
@@ -22,6 +22,8 @@ CornerOutput OutputOf(const DetectorOptions& options) {
       return CornerOutput::kImageCells;
     case Selection::kPyca:
       return CornerOutput::kLevelCells;
+    case Selection::kTopN:
+      return HasLevelBuckets(options) ? CornerOutput::kBuckets : CornerOutput::kShortlists;
     default:
       return CornerOutput::kList;
   }
@@ -30,25 +32,6 @@ CornerOutput OutputOf(const DetectorOptions& options) {
 size_t CellsOf(Shape shape, int cell_width, int cell_height) {
   return static_cast<size_t>(DivideUp(shape.width, cell_width)) *
          static_cast<size_t>(DivideUp(shape.height, cell_height));
-}
-
-// Rows that a strip of dense Harris answers for, even. With more, less of what strips compute is their neighbours',
-// too; with fewer, more warps hide each other's latency.
-int StripRows(const DenseTiling& tiling, int height, int multiprocessors) {
-  // From measurements: what the rows of a strip take beside its own, in rows; what a multiprocessor takes beside what
-  // it does for its blocks, in blocks.
-  constexpr float kOverhead = 5.5f;
-  constexpr float kLatency = 2.65f;
-  int best = 2;
-  float least = std::numeric_limits<float>::max();
-  for (int rows = 2; rows <= tiling.most_rows; rows += 2) {
-    const int blocks = DivideUp(tiling.strips_x * DivideUp(height, tiling.warps * rows), multiprocessors);
-    const float time = (kLatency + static_cast<float>(blocks)) * (static_cast<float>(rows) + kOverhead);
-    if (time >= least) continue;
-    least = time;
-    best = rows;
-  }
-  return best;
 }
 
 // The most cells that so many neighbouring pixels of a level fall in; `scale` takes them to the cells' image.
@@ -60,6 +43,7 @@ int MostCells(int pixels, float scale, int cell) {
 float KeyScale(const DetectorOptions& options) {
   if (options.score == Score::kHarris) return 1;
   if (options.selection == Selection::kPyca) return 0x1p-16f;  // kMaxLevels * 4080
+  if (options.selection == Selection::kTopN) return 0x1p-16f;  // where BucketKeys tell them apart
   return options.score == Score::kMaxThreshold ? 0x1p-8f : 0x1p-12f;
 }
 
@@ -96,7 +80,6 @@ SelectionPlan::SelectionPlan(const DetectorOptions& options, const Frame& frame,
   params_.pyramid = options.pyramid;
   params_.score = options.score;
   params_.is_dense = options.corner_test == CornerTest::kEveryPixel;
-  params_.threshold_by_level = options.selection == Selection::kTopN;
   params_.max_arc = options.max_arc;
   params_.arc_length = options.arc_length;
   params_.radius = options.suppression_radius;
@@ -108,46 +91,26 @@ SelectionPlan::SelectionPlan(const DetectorOptions& options, const Frame& frame,
   counters_offset_ = AddState(sizeof(SelectionCounters));
   if (params_.is_dense) {
     PlanDense(options, frame, multiprocessors, add_scratch);
-  } else {
-    PlanTiles(options, frame);
   }
   PlanCells(options, frame);
-  PlanRanking(options, frame, add_scratch);
+  if (!params_.is_dense) bounded_tiles_ = ChooseBoundedTiles(options, frame, multiprocessors, &params_);
+  PlanRanking(options, frame);
   if (options.descriptor == Descriptor::kBfrost) PlanIntegrals(options, frame, add_scratch, add_table);
-  const bool in_buckets = params_.output != CornerOutput::kImageCells && (params_.ranks || !params_.threshold_by_level);
+  const bool in_buckets =
+      params_.is_dense || params_.output == CornerOutput::kList || params_.output == CornerOutput::kLevelCells;
   // What is left by a cut has much the same scores.
   params_.spread = params_.ranks ? 0 : 3;
   params_.list_words = (in_buckets ? sizeof(BucketCounts) : offsetof(BucketCounts, of_bin)) / sizeof(uint32_t);
   if (in_buckets) buckets_offset_ = add_scratch((size_t{kBucketRoom} << kRankBits) * sizeof(Candidate));
 }
 
-void SelectionPlan::PlanTiles(const DetectorOptions& options, const Frame& frame) {
-  const BoundedTiling tiling = GetBoundedTiling(options.suppression_radius);
-  const int border = std::max(options.edge_threshold, kFastRadius);
-  const int radius = options.suppression_radius;
-  for (int l = 0; l < frame.levels; ++l) {
-    const Level& level = frame.level[l];
-    LevelParams& tiles = params_.level[l];
-    tiles.first_tile = params_.tiles;
-    tiles.tile_x0 = (border - tiling.margin_x) & ~(tiling.alignment - 1);
-    tiles.tile_y0 = border - radius;
-    tiles.tiles_x = 1;
-    const int columns = level.width - border - (tiles.tile_x0 + tiling.margin_x);
-    const int rows = level.height - 2 * border;
-    if (level.width > 2 * border && rows > 0) {
-      tiles.tiles_x = DivideUp(columns, tiling.width - 2 * tiling.margin_x);
-      params_.tiles += tiles.tiles_x * DivideUp(rows, tiling.height - 2 * radius);
-    }
-    // The corner stage runs in any case, if only to clear counters.
-    if (l == 0) params_.tiles = std::max(params_.tiles, 1);
-  }
-}
-
 void SelectionPlan::PlanCells(const DetectorOptions& options, const Frame& frame) {
-  if (params_.output == CornerOutput::kList) return;
+  if (params_.output != CornerOutput::kImageCells && params_.output != CornerOutput::kLevelCells) return;
   size_t cells = 0;
   const Shape image = {frame.level[0].width, frame.level[0].height};
-  const BoundedTiling tiling = GetBoundedTiling(options.suppression_radius);
+  // What a usual tile owns.
+  const int owned_columns = kBoundedTestedColumns - 2 * BoundedHaloX(options.suppression_radius);
+  const int owned_rows = ShapeOf(options.score, BoundedTiles::kUsual).TestedRows() - 2 * options.suppression_radius;
   for (int l = 0; l < frame.levels; ++l) {
     LevelParams& level = params_.level[l];
     const bool by_level = params_.output == CornerOutput::kLevelCells;
@@ -161,8 +124,8 @@ void SelectionPlan::PlanCells(const DetectorOptions& options, const Frame& frame
     level.cells_x = DivideUp(shape.width, cell_width);
     level.first_cell = by_level ? static_cast<int>(cells) : 0;
     const float to_cells = by_level ? 1.0f : frame.level[l].scale;
-    const int tile_cells_x = MostCells(tiling.width - 2 * tiling.margin_x, to_cells, cell_width);
-    const int tile_cells_y = MostCells(tiling.height - 2 * options.suppression_radius, to_cells, cell_height);
+    const int tile_cells_x = MostCells(owned_columns, to_cells, cell_width);
+    const int tile_cells_y = MostCells(owned_rows, to_cells, cell_height);
     const bool by_tile_cells = options.score != Score::kHarris && options.suppression_radius <= kMaxTileCellRadius &&
                                tile_cells_x * tile_cells_y <= kMaxTileCells;
     level.tile_cells_x = by_tile_cells ? tile_cells_x : 0;
@@ -174,20 +137,16 @@ void SelectionPlan::PlanCells(const DetectorOptions& options, const Frame& frame
   cells_offset_ = AddState(2 * cells * sizeof(uint64_t));
 }
 
-void SelectionPlan::PlanRanking(const DetectorOptions& options, const Frame& frame, const AddScratch& add_scratch) {
+void SelectionPlan::PlanRanking(const DetectorOptions& options, const Frame& frame) {
   const PyramidPlan plan = PlanPyramid(options, {frame.level[0].width, frame.level[0].height});
   size_t candidates = 0;
   for (int l = 0; l < frame.levels; ++l) {
-    params_.level[l].first_boundary = static_cast<uint32_t>(candidates);
     if (frame.level[l].width > 0) candidates += MaxCornersOfLevel(options, plan, l);
   }
   // What levels' cells and dense Harris bring goes straight to the ranking's buckets.
-  params_.ranks = params_.output != CornerOutput::kList || params_.is_dense;
-  params_.may_rank_in_last_block = params_.output == CornerOutput::kImageCells && options.score != Score::kHarris &&
-                                   options.orientation == Orientation::kNone &&
-                                   options.descriptor != Descriptor::kBfrost &&
-                                   params_.cell_count <= std::min<uint32_t>(params_.wanted, kMaxLastBlockCells);
-  if (!params_.ranks && params_.threshold_by_level) boundary_offset_ = add_scratch(candidates * sizeof(Candidate));
+  params_.ranks =
+      params_.output == CornerOutput::kImageCells || params_.output == CornerOutput::kLevelCells || params_.is_dense;
+  params_.ranks_in_last_block = RanksInLastBlock(options, params_, bounded_tiles_);
   params_.most = params_.output == CornerOutput::kImageCells ? params_.cell_count : static_cast<uint32_t>(candidates);
   // The levels share the bins.
   params_.level_bits = kRankBits;
@@ -213,9 +172,9 @@ void SelectionPlan::PlanDense(const DetectorOptions& options, const Frame& frame
   params_.harris_scale4 = HarrisScale4(options.harris_block);
   params_.response_threshold = options.response_threshold;
   params_.is_fraction = options.threshold_unit == ThresholdUnit::kFractionOfMax;
-  const DenseTiling tiling = GetDenseTiling(level.width, params_.block_radius, params_.radius);
+  const DenseTiling tiling = DenseTilingOf(level.width, params_.block_radius, params_.radius);
   params_.strips_x = tiling.strips_x;
-  params_.strip_rows = StripRows(tiling, level.height, multiprocessors);
+  params_.strip_rows = ChooseDenseStripRows(options, frame, multiprocessors);
   params_.tiles = tiling.strips_x * DivideUp(level.height, tiling.warps * params_.strip_rows);
   smooth_ = options.smooth;
   if (smooth_) smooth_offset_ = add_scratch(static_cast<size_t>(level.pitch) * level.height);
@@ -250,7 +209,6 @@ SelectionParams SelectionPlan::Place(const Frame& frame, uint8_t* scratch, uint8
   SelectionParams params = params_;
   params.counters = reinterpret_cast<SelectionCounters*>(state + counters_offset_);
   params.cells = reinterpret_cast<uint64_t*>(state + cells_offset_);
-  params.boundary = reinterpret_cast<Candidate*>(scratch + boundary_offset_);
   params.buckets = reinterpret_cast<Candidate*>(scratch + buckets_offset_);
   params.bfrost = reinterpret_cast<const BfrostRegion*>(tables + bfrost_offset_);
   params.smooth = smooth_ ? scratch + smooth_offset_ : nullptr;

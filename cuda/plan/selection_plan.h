@@ -31,6 +31,10 @@ class SelectionPlan {
   // Device memory of the plan's own that is zero before its first frame.
   size_t state_bytes() const { return state_bytes_; }
 
+  // Without pointers, for choices.
+  const SelectionParams& params() const { return params_; }
+  BoundedTiles bounded_tiles() const { return bounded_tiles_; }
+
   // A response is its key, as a float, times this.
   float response_scale() const { return response_scale_; }
 
@@ -38,9 +42,8 @@ class SelectionPlan {
   SelectionParams Place(const Frame& frame, uint8_t* scratch, uint8_t* tables, uint8_t* state) const;
 
  private:
-  void PlanTiles(const DetectorOptions& options, const Frame& frame);
   void PlanCells(const DetectorOptions& options, const Frame& frame);
-  void PlanRanking(const DetectorOptions& options, const Frame& frame, const AddScratch& add_scratch);
+  void PlanRanking(const DetectorOptions& options, const Frame& frame);
   void PlanDense(const DetectorOptions& options, const Frame& frame, int multiprocessors,
                  const AddScratch& add_scratch);
   void PlanIntegrals(const DetectorOptions& options, const Frame& frame, const AddScratch& add_scratch,
@@ -48,6 +51,7 @@ class SelectionPlan {
   size_t AddState(size_t bytes);
 
   SelectionParams params_{};  // without pointers
+  BoundedTiles bounded_tiles_ = BoundedTiles::kUsual;
   float response_scale_ = 1;
   bool smooth_ = false;
   bool integrals_ = false;
@@ -55,8 +59,7 @@ class SelectionPlan {
   // In the state.
   size_t counters_offset_ = 0, cells_offset_ = 0;
   // In scratch.
-  size_t boundary_offset_ = 0, buckets_offset_ = 0, smooth_offset_ = 0, sums_offset_[kMaxLevels] = {},
-         bands_offset_[kMaxLevels] = {};
+  size_t buckets_offset_ = 0, smooth_offset_ = 0, sums_offset_[kMaxLevels] = {}, bands_offset_[kMaxLevels] = {};
   size_t bfrost_offset_ = 0;  // in tables
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "cuda/plan/block_shapes.h"
+
 namespace glint::cuda {
 namespace {
 
@@ -95,7 +97,7 @@ Tiling DivideSmallLevels(const Level* levels, const AxisTaps* columns, const Axi
   small.column_vectors = small.row_vectors = spans;
   int64_t rows_made = 0;    // by a thread
   int64_t words_made = 0;   // by the block
-  int most_pixels[2] = {};  // of levels in turns
+  int most_pixels[2] = {};  // of even and odd levels: double buffer
   for (int l = 0; l < count; ++l) {
     SmallLevel& level = small.level[l];
     int height = 0, steps = 0;

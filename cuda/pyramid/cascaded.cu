@@ -11,16 +11,15 @@
 // eight dot products (dp2a).
 #include <algorithm>
 
-#include "cuda/common/device.cuh"
+#include "cuda/common/enqueue.h"
+#include "cuda/common/warp.cuh"
 #include "cuda/pyramid/resize.cuh"
-#include "cuda/runtime/error.h"
 #include "cuda/stages.h"
 
 namespace glint::cuda {
 namespace {
 
-constexpr int kBlock = 128;           // small blocks, so that small levels spread over the device
-constexpr int kColumns = 2 * kGroup;  // a thread's
+static_assert(kLevelColumns == 2 * kGroup);
 
 // What a launch needs of its two levels.
 struct LevelJob {
@@ -48,7 +47,7 @@ struct Window {
 struct Columns {
   ColumnGroup left, right;
 
-  __device__ __forceinline__ void Run(const Window& w, uint32_t h[kColumns]) const {
+  __device__ __forceinline__ void Run(const Window& w, uint32_t h[kLevelColumns]) const {
     const uint32_t a = __funnelshift_r(w.word[0], w.word[1], left.shift);
     const uint32_t b = __funnelshift_r(w.word[1], w.word[2], left.shift);
     const uint32_t c = __funnelshift_r(w.word[2], w.word[3], left.shift);
@@ -59,10 +58,10 @@ struct Columns {
 
 // blockIdx.z: 0 the image, 1 the mask. Neighbouring threads make neighbouring columns, then the next rows.
 template <int kBatch>
-__global__ void __launch_bounds__(kBlock) BuildLevelKernel(GLINT_KERNEL_ARGUMENT LevelJob job) {
+__global__ void __launch_bounds__(kLevelThreads) BuildLevelKernel(GLINT_KERNEL_ARGUMENT LevelJob job) {
   AllowSuccessor();
   int group;
-  const int strip = Divided(blockIdx.x * kBlock + threadIdx.x, job.groups, job.inverse, &group);
+  const int strip = Divided(blockIdx.x * kLevelThreads + threadIdx.x, job.groups, job.inverse, &group);
   int step = job.first_step + strip * job.batches * kBatch;
   const bool inside = step < job.end_step;
   Columns columns = {};
@@ -85,14 +84,14 @@ __global__ void __launch_bounds__(kBlock) BuildLevelKernel(GLINT_KERNEL_ARGUMENT
 
   const bool is_mask = blockIdx.z == 1;
   const auto* from = reinterpret_cast<const uint32_t*>(is_mask ? job.from[1] : job.from[0]);
-  uint8_t* to = (is_mask ? job.to[1] : job.to[0]) + group * kColumns;
+  uint8_t* to = (is_mask ? job.to[1] : job.to[0]) + group * kLevelColumns;
   const uint32_t* left = from + columns.left.word;
   const auto load = [&](int y, Window& window) {
     const uint32_t* words = left + Min(y, job.from_height - 1) * job.from_words;
 #pragma unroll
     for (int i = 0; i < 4; ++i) window.word[i] = words[i];
   };
-  uint32_t h[2][kColumns];  // of the input row above and of this one, in turns
+  uint32_t h[2][kLevelColumns];  // of the input row above and of this one: double buffer
   Window window[kBatch + 1];
   load(step, window[kBatch]);
 #pragma unroll
@@ -122,16 +121,9 @@ __global__ void __launch_bounds__(kBlock) BuildLevelKernel(GLINT_KERNEL_ARGUMENT
 
 }  // namespace
 
-absl::Status BuildLevel(StreamView stream, const Frame& frame, int index, int multiprocessors) {
-  const Level& level = frame.level[index];
-  const Level& before = frame.level[index - 1];
-  const int height = level.end_row - level.first_row;
-  if (level.width == 0 || height == 0) return absl::OkStatus();
-  if (!level.one_window) return BuildLevelByPairs(stream, frame, index, multiprocessors);
-  const unsigned images = level.mask != nullptr ? 2 : 1;
-  KernelLaunch launch;
-  launch.overlaps_predecessor = true;
-  launch.block = dim3(kBlock);
+absl::Status BuildLevel(StreamView stream, const Launch& launch, const Frame& frame) {
+  const Level& level = frame.level[launch.level];
+  const Level& before = frame.level[launch.from];
   LevelJob job = {};
   job.from[0] = before.image;
   job.from[1] = before.mask;
@@ -142,31 +134,15 @@ absl::Status BuildLevel(StreamView stream, const Frame& frame, int index, int mu
   job.from_words = before.pitch / 4;
   job.from_height = before.height;
   job.to_pitch = level.pitch;
-  job.groups = DivideUp(level.width, kColumns);
+  job.groups = DivideUp(level.width, kLevelColumns);
   job.inverse = 0xffffffffu / job.groups;
   job.first_step = level.first_step & ~3;
   job.end_step = level.end_step;
   job.first_row = level.first_row;
-  job.rows = height;
-  const int steps = job.end_step - job.first_step;
-  const auto threads = [&](int rows) { return job.groups * DivideUp(steps, rows); };
-  const auto is_enough = [&](int rows, int warps) { return threads(rows) >= warps * kWarp * multiprocessors; };
-  // Where there is enough work, fewer threads with more rows each spend less on getting ready.
-  const int rows = is_enough(16, 48) ? 16 : is_enough(8, 16) ? 8 : is_enough(4, 12) ? 4 : 2;
-  const int batch = std::min(rows, 4);
-  job.batches = rows / batch;
-  launch.kernel = batch == 2 ? reinterpret_cast<const void*>(&BuildLevelKernel<2>)
-                             : reinterpret_cast<const void*>(&BuildLevelKernel<4>);
-  launch.grid = dim3(DivideUp(threads(rows), kBlock), 1, images);
-  void* arguments[] = {&job};
-  return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the pyramid stage");
-}
-
-absl::Status BuildCascade(StreamView stream, const Frame& frame, const SmallLevels& small, int multiprocessors) {
-  for (int l = 1; l < (small.levels > 0 ? small.first : frame.levels); ++l) {
-    GLINT_RETURN_IF_ERROR(BuildLevel(stream, frame, l, multiprocessors));
-  }
-  return small.levels > 0 ? BuildSmallLevels(stream, frame, small) : absl::OkStatus();
+  job.rows = level.end_row - level.first_row;
+  const int batch = std::min(launch.steps, 4);
+  job.batches = launch.steps / batch;
+  return Enqueue(stream, launch, batch == 2 ? BuildLevelKernel<2> : BuildLevelKernel<4>, job);
 }
 
 }  // namespace glint::cuda

@@ -1,12 +1,10 @@
 // Levels of Pyramid::kHalf: a thread reads 8 x 8 pixels and makes of them 4 x 4, 2 x 2 and 1 pixel of the next three.
 #include "cuda/common/append.cuh"
-#include "cuda/runtime/error.h"
+#include "cuda/common/enqueue.h"
 #include "cuda/stages.h"
 
 namespace glint::cuda {
 namespace {
-
-constexpr int kBlockWarps = 4;
 
 // Two pixels, in the low bytes of 16-bit halves: MeanOfFour() of two neighbouring pixels of two words.
 __device__ __forceinline__ uint32_t HalveWords(uint32_t top, uint32_t bottom) {
@@ -15,21 +13,19 @@ __device__ __forceinline__ uint32_t HalveWords(uint32_t top, uint32_t bottom) {
   return sum >> 2 & kEven;
 }
 
-constexpr int kSide = 8;  // pixels that a thread reads, squared
-
-__global__ void __launch_bounds__(kWarp* kBlockWarps)
+__global__ void __launch_bounds__(kWarp* kHalfWarps)
     HalfLevelsKernel(GLINT_KERNEL_ARGUMENT Frame frame, int index, int count) {
   AllowSuccessor();
   const Level& from = frame.level[index];
   const int bx = blockIdx.x * kWarp + threadIdx.x;
-  const int by = blockIdx.y * kBlockWarps + threadIdx.y;
+  const int by = blockIdx.y * kHalfWarps + threadIdx.y;
   WaitForPredecessor();
-  if (bx * kSide >= from.width || by * kSide >= from.height) return;
+  if (bx * kHalfSide >= from.width || by * kHalfSide >= from.height) return;
   uint32_t first[4];  // rows of the next level
-  const uint8_t* pixels = from.image + bx * kSide;
+  const uint8_t* pixels = from.image + bx * kHalfSide;
 #pragma unroll
   for (int r = 0; r < 4; ++r) {
-    const int y = by * kSide + 2 * r;
+    const int y = by * kHalfSide + 2 * r;
     const auto* top =
         reinterpret_cast<const uint2*>(pixels + static_cast<size_t>(Min(y, from.height - 1)) * from.pitch);
     const auto* bottom =
@@ -68,20 +64,8 @@ __global__ void __launch_bounds__(kWarp* kBlockWarps)
 
 }  // namespace
 
-absl::Status BuildHalfLevels(StreamView stream, const Frame& frame, int from) {
-  int count = 0;
-  while (count < 3 && from + count + 1 < frame.levels && frame.level[from + count + 1].width > 0) ++count;
-  if (count == 0) return absl::OkStatus();
-  const Level& level = frame.level[from];
-  constexpr int kBlockColumns = kWarp * kSide;
-  constexpr int kBlockRows = kBlockWarps * kSide;
-  KernelLaunch launch;
-  launch.kernel = reinterpret_cast<const void*>(&HalfLevelsKernel);
-  launch.block = dim3(kWarp, kBlockWarps);
-  launch.grid = dim3((level.width + kBlockColumns - 1) / kBlockColumns, (level.height + kBlockRows - 1) / kBlockRows);
-  launch.overlaps_predecessor = true;
-  void* arguments[] = {const_cast<Frame*>(&frame), &from, &count};
-  return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the half pyramid");
+absl::Status BuildHalfLevels(StreamView stream, const Launch& launch, const Frame& frame) {
+  return Enqueue(stream, launch, HalfLevelsKernel, frame, launch.from, launch.levels);
 }
 
 }  // namespace glint::cuda

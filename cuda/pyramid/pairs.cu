@@ -1,5 +1,5 @@
-// Levels whose columns lie too far apart for pyramid.cu: those of Pyramid::kDirect, of which each comes from the image
-// itself, all in one launch; and cascaded ones at large factors. The equations are those of pyramid.cu.
+// Levels whose columns lie too far apart for cascaded.cu: those of Pyramid::kDirect, of which each comes from the image
+// itself, all in one launch; and cascaded ones at large factors. The equations are those of cascaded.cu.
 //
 // A thread makes two pairs of neighbouring columns, half a row apart, or four, so that at any factor neighbouring
 // threads read and write what lies close together: what such a level costs is the lines of the cache that its loads
@@ -9,17 +9,14 @@
 // its own.
 #include <algorithm>
 
-#include "cuda/common/device.cuh"
+#include "cuda/common/enqueue.h"
+#include "cuda/common/warp.cuh"
+#include "cuda/plan/tiling.h"
 #include "cuda/pyramid/resize.cuh"
-#include "cuda/runtime/error.h"
 #include "cuda/stages.h"
 
 namespace glint::cuda {
 namespace {
-
-constexpr int kBlock = 128;
-constexpr int kFewPairs = 2;   // a thread's
-constexpr int kManyPairs = 4;  // where there is more than enough to do
 
 struct PairLevel {
   const uint8_t* from[2];  // image, mask
@@ -109,7 +106,7 @@ __device__ __forceinline__ void WalkDown(const PairLevel& level, int count, int 
   const auto* from = reinterpret_cast<const uint32_t*>(is_mask ? level.from[1] : level.from[0]);
   Pair<kOneWindow> pair[kPairs];
   PairWindow<kOneWindow> window[kBatch][kPairs];
-  uint32_t h[2][2 * kPairs];  // of the row before and of this one, in turns
+  uint32_t h[2][2 * kPairs];  // of the row before and of this one: double buffer
   const auto load = [&](const uint2& one, PairWindow<kOneWindow>(&to)[kPairs]) {
     const int offset = static_cast<int>(one.x & 0xffff) * level.from_words;
 #pragma unroll
@@ -159,7 +156,7 @@ __device__ __forceinline__ void WalkDown(const PairLevel& level, int count, int 
 
 // blockIdx.z: 0 the image, 1 the mask. Neighbouring threads make neighbouring pairs, then the next rows.
 template <int kPairs>
-__global__ void __launch_bounds__(kBlock, kPairs == kManyPairs ? 7 : 1)
+__global__ void __launch_bounds__(kPairThreads, kPairs == kManyPairs ? 7 : 1)
     BuildPairsKernel(GLINT_KERNEL_ARGUMENT PairLevels levels) {
   AllowSuccessor();
   int l = 0;
@@ -167,7 +164,7 @@ __global__ void __launch_bounds__(kBlock, kPairs == kManyPairs ? 7 : 1)
   const PairLevel& level = levels.level[l];
   int group;
   const int strip =
-      Divided((blockIdx.x - level.first_block) * kBlock + threadIdx.x, level.groups, level.inverse, &group);
+      Divided((blockIdx.x - level.first_block) * kPairThreads + threadIdx.x, level.groups, level.inverse, &group);
   const int step = level.first_step + strip * levels.steps;
   if (level.one_window) {
     WalkDown<kPairs, true, kPairs == kFewPairs ? 4 : 2>(level, levels.steps, group, step, blockIdx.z == 1);
@@ -187,7 +184,7 @@ PairLevel MakePairLevel(const Level& from, const Level& level) {
   made.steps = level.pair_steps;
   made.from_words = from.pitch / 4;
   made.to_pitch = level.pitch;
-  made.first_step = level.first_step & ~1;
+  made.first_step = FirstPairStep(level);
   made.end_step = level.end_step;
   made.first_row = level.first_row;
   made.rows = level.end_row - level.first_row;
@@ -195,56 +192,23 @@ PairLevel MakePairLevel(const Level& from, const Level& level) {
   return made;
 }
 
-absl::Status Launch(StreamView stream, PairLevels* levels, unsigned images, int multiprocessors) {
-  const auto threads = [](const PairLevel& level, int steps) {
-    return level.groups * DivideUp(level.end_step - level.first_step, steps);
-  };
-  // Divides the levels among threads; returns whether there are `warps` for each multiprocessor.
-  const auto divide = [&](int pairs, int steps, int warps) {
-    int64_t sum = 0;
-    levels->steps = steps;
-    for (int i = 0; i < levels->count; ++i) {
-      PairLevel& level = levels->level[i];
-      level.groups = DivideUp(level.width, 2 * pairs);
-      level.inverse = 0xffffffffu / level.groups;
-      sum += threads(level, steps);
-    }
-    return sum >= int64_t{warps} * kWarp * multiprocessors;
-  };
-  // Where there is enough work, fewer threads with more of it spend less on getting ready.
-  const bool many = divide(kManyPairs, 32, 96) || divide(kManyPairs, 16, 30);
-  if (!many && !divide(kFewPairs, 16, 24) && !divide(kFewPairs, 8, 24)) divide(kFewPairs, 4, 0);
-  int blocks = 0;
-  for (int i = 0; i < levels->count; ++i) {
-    levels->level[i].first_block = blocks;
-    blocks += DivideUp(threads(levels->level[i], levels->steps), kBlock);
-  }
-  KernelLaunch launch;
-  launch.kernel = many ? reinterpret_cast<const void*>(&BuildPairsKernel<kManyPairs>)
-                       : reinterpret_cast<const void*>(&BuildPairsKernel<kFewPairs>);
-  launch.block = dim3(kBlock);
-  launch.grid = dim3(blocks, 1, images);
-  launch.overlaps_predecessor = true;
-  void* arguments[] = {levels};
-  return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the pyramid stage");
-}
-
 }  // namespace
 
-absl::Status BuildLevelByPairs(StreamView stream, const Frame& frame, int index, int multiprocessors) {
+absl::Status BuildLevelsByPairs(StreamView stream, const Launch& launch, const Frame& frame) {
   PairLevels levels{};
-  const Level& level = frame.level[index];
-  levels.level[levels.count++] = MakePairLevel(frame.level[index - 1], level);
-  return Launch(stream, &levels, level.mask != nullptr ? 2 : 1, multiprocessors);
-}
-
-absl::Status BuildDirectLevels(StreamView stream, const Frame& frame, int multiprocessors) {
-  PairLevels levels{};
-  for (int l = 1; l < frame.levels && frame.level[l].width > 0; ++l) {
-    levels.level[levels.count++] = MakePairLevel(frame.level[0], frame.level[l]);
+  levels.steps = launch.steps;
+  int blocks = 0;
+  for (int l = launch.level; l < launch.level + launch.levels; ++l) {
+    PairLevel& level = levels.level[levels.count++];
+    level = MakePairLevel(frame.level[launch.from], frame.level[l]);
+    level.groups = PairGroups(frame.level[l], launch.column_pairs);
+    level.inverse = 0xffffffffu / level.groups;
+    level.first_block = blocks;
+    blocks += DivideUp(PairThreads(frame.level[l], launch.column_pairs, launch.steps), kPairThreads);
   }
-  // Masks have no levels here.
-  return levels.count > 0 ? Launch(stream, &levels, 1, multiprocessors) : absl::OkStatus();
+  return Enqueue(stream, launch,
+                 launch.column_pairs == kManyPairs ? BuildPairsKernel<kManyPairs> : BuildPairsKernel<kFewPairs>,
+                 levels);
 }
 
 }  // namespace glint::cuda

@@ -1,9 +1,9 @@
-// Four neighbouring columns of a level, from words of the level before; see pyramid.cu for the equations.
+// Four neighbouring columns of a level, from words of the level before; see cascaded.cu for the equations.
 #ifndef GLINT_CUDA_PYRAMID_RESIZE_CUH_
 #define GLINT_CUDA_PYRAMID_RESIZE_CUH_
 
-#include "cuda/common/device.cuh"
-#include "cuda/pyramid/resize_tables.h"
+#include "cuda/common/warp.cuh"
+#include "cuda/plan/resize_tables.h"
 
 namespace glint::cuda {
 

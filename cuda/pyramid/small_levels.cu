@@ -1,14 +1,14 @@
 // Levels of the cascaded pyramid whose launches would take longer than their work: several in one launch. A block makes
 // its tile of each, the tile of the level before in shared memory, and beside it what it needs of its neighbours'.
-#include "cuda/common/device.cuh"
+#include "cuda/common/enqueue.h"
+#include "cuda/common/warp.cuh"
 #include "cuda/pyramid/resize.cuh"
-#include "cuda/runtime/error.h"
 #include "cuda/stages.h"
 
 namespace glint::cuda {
 namespace {
 
-// Input rows that a thread has loads in flight for: more of global memory, which answers later.
+// Input rows that a thread has loads in flight for: more of global memory, which takes longer.
 constexpr int kFirstBatch = kSmallLevelsBatch;
 constexpr int kBatch = 2;
 
@@ -58,7 +58,7 @@ __device__ __forceinline__ void MakeLevel(const SmallLevels& small, const Tile& 
 #pragma unroll
     for (int i = 0; i < kBatch; ++i) mix[i] = steps[step + i];  // the tables are padded
   };
-  uint32_t h[2][kGroup];  // of the input row above and of this one, in turns
+  uint32_t h[2][kGroup];  // of the input row above and of this one: double buffer
   Window window[kBatch + 1];
   load(step, window[kBatch]);
 #pragma unroll
@@ -118,19 +118,11 @@ __global__ void __launch_bounds__(kSmallLevelsThreads)
 
 }  // namespace
 
-absl::Status BuildSmallLevels(StreamView stream, const Frame& frame, const SmallLevels& small) {
-  const Level& before = frame.level[small.first - 1];
-  KernelLaunch launch;
-  launch.kernel = reinterpret_cast<const void*>(&BuildSmallLevelsKernel);
-  launch.grid = dim3(small.tiles_x, small.tiles_y, before.mask != nullptr ? 2 : 1);
-  launch.block = dim3(kSmallLevelsThreads);
-  launch.shared_bytes = static_cast<size_t>(small.shared_bytes);
-  launch.overlaps_predecessor = true;
+absl::Status BuildSmallLevels(StreamView stream, const Launch& launch, const Frame& frame, const SmallLevels& small) {
+  const Level& before = frame.level[launch.from];
   const uint8_t* image = before.image;
   const uint8_t* mask = before.mask;
-  int pitch = before.pitch;
-  void* arguments[] = {const_cast<SmallLevels*>(&small), &image, &mask, &pitch};
-  return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the pyramid stage");
+  return Enqueue(stream, launch, BuildSmallLevelsKernel, small, image, mask, before.pitch);
 }
 
 }  // namespace glint::cuda

@@ -4,6 +4,8 @@
 #include <cuda.h>
 #endif
 
+#include <vector>
+
 namespace glint::cuda {
 namespace {
 
@@ -106,6 +108,20 @@ class RuntimeApi final : public Api {
   cudaError_t GraphExecSetUpload(cudaGraphExec_t executable, cudaGraphNode_t node, void* to, const void* from,
                                  size_t bytes) override {
     return cudaGraphExecMemcpyNodeSetParams1D(executable, node, to, from, bytes, cudaMemcpyHostToDevice);
+  }
+  cudaError_t GraphCountKernels(cudaGraph_t graph, size_t* kernels) override {
+    size_t count = 0;
+    cudaError_t error = cudaGraphGetNodes(graph, nullptr, &count);
+    if (error != cudaSuccess) return error;
+    std::vector<cudaGraphNode_t> nodes(count);
+    error = cudaGraphGetNodes(graph, nodes.data(), &count);
+    *kernels = 0;
+    for (size_t i = 0; error == cudaSuccess && i < count; ++i) {
+      cudaGraphNodeType type{};
+      error = cudaGraphNodeGetType(nodes[i], &type);
+      *kernels += type == cudaGraphNodeTypeKernel ? 1 : 0;
+    }
+    return error;
   }
   cudaError_t GraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph) override {
 #if CUDART_VERSION >= 12000

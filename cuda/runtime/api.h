@@ -58,6 +58,8 @@ class Api {
   // What that copy takes from now on; the graph must still be there.
   virtual cudaError_t GraphExecSetUpload(cudaGraphExec_t executable, cudaGraphNode_t node, void* to, const void* from,
                                          size_t bytes) = 0;
+  // Kernels among the graph's nodes.
+  virtual cudaError_t GraphCountKernels(cudaGraph_t graph, size_t* kernels) = 0;
   virtual cudaError_t GraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph) = 0;
   virtual cudaError_t GraphDestroy(cudaGraph_t graph) = 0;
   virtual cudaError_t GraphExecDestroy(cudaGraphExec_t executable) = 0;

@@ -6,7 +6,8 @@
 // window's pixels gather in shared memory what it finds there; a pixel is owned for by its strongest corner. No
 // order of any kind can be seen in the outcome, and nothing is kept from frame to frame.
 #include "cuda/common/append.cuh"
-#include "cuda/runtime/error.h"
+#include "cuda/common/enqueue.h"
+#include "cuda/common/sort_key.cuh"
 #include "cuda/select/bins.cuh"
 #include "cuda/select/cells.cuh"
 #include "cuda/stages.h"
@@ -14,10 +15,9 @@
 namespace glint::cuda {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int kLanes = 8;     // that take a cell
-constexpr int kFewLanes = 2;  // where there is more than enough to do
-constexpr int kMostWindowBytes = 48 * 1024 - 2048;
+constexpr int kThreads = kAggregateThreads;
+constexpr int kLanes = kAggregateLanes;
+constexpr int kFewLanes = kAggregateFewLanes;
 // Of a pixel's total: the number of its corners is above, the sum of their scores, of at most kMaxLevels * 4080, below.
 constexpr int kTotalShift = 20;
 
@@ -192,22 +192,9 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-absl::Status Aggregate(StreamView stream, const Frame& frame, const SelectionParams& params, int multiprocessors) {
-  constexpr uint32_t kThreadsPerMultiprocessor = 2048;
-  const int side = 2 * params.reach + 1;
-  const int window_bytes = side * side * static_cast<int>(sizeof(uint32_t));
-  const bool few = params.cell_count * kLanes > multiprocessors * kThreadsPerMultiprocessor &&
-                   kThreads / kFewLanes * window_bytes <= kMostWindowBytes;
-  const int cells = kThreads / (few ? kFewLanes : kLanes);  // of a block
-  KernelLaunch launch;
-  launch.kernel = few ? reinterpret_cast<const void*>(&AggregateKernel<kFewLanes>)
-                      : reinterpret_cast<const void*>(&AggregateKernel<kLanes>);
-  launch.block = dim3(kThreads);
-  launch.grid = dim3((static_cast<int>(params.cell_count) + cells - 1) / cells);
-  launch.shared_bytes = cells * window_bytes;
-  launch.overlaps_predecessor = true;
-  void* arguments[] = {const_cast<Frame*>(&frame), const_cast<SelectionParams*>(&params)};
-  return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the aggregation");
+absl::Status Aggregate(StreamView stream, const Launch& launch, const Frame& frame, const SelectionParams& params) {
+  return Enqueue(stream, launch, launch.lanes == kFewLanes ? AggregateKernel<kFewLanes> : AggregateKernel<kLanes>,
+                 frame, params);
 }
 
 }  // namespace glint::cuda

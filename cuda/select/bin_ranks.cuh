@@ -3,28 +3,17 @@
 #ifndef GLINT_CUDA_SELECT_BIN_RANKS_CUH_
 #define GLINT_CUDA_SELECT_BIN_RANKS_CUH_
 
+#include "cuda/common/sort_key.cuh"
 #include "cuda/select/bins.cuh"
+#include "cuda/select/rank_ties.cuh"
 
 namespace glint::cuda {
 
-inline constexpr int kImageRankThreads = 1024;
 inline constexpr int kImageRankWarps = kImageRankThreads / kWarp;
 inline constexpr uint32_t kChunk = 2 * kWarp;                     // entries that a warp loads at once, 16 bytes a lane
 inline constexpr uint32_t kLargestShare = 1024;                   // ranks that a block fills at once
 inline constexpr uint32_t kRangeEntries = 2 * kImageRankThreads;  // see FindRange()
 static_assert(kRangeEntries >= 2 * kLargestShare && kRangeEntries == kImageRankWarps * kChunk);
-
-// A corner as a number that is larger the earlier it is in the output: 15 - level, key, ~position within the level.
-// 0: none.
-__device__ __forceinline__ uint64_t Order(Candidate c) {
-  return static_cast<uint64_t>(15 - LevelOf(c.position)) << 60 | static_cast<uint64_t>(c.key) << 28 |
-         (~c.position & 0x0fffffffu);
-}
-__device__ __forceinline__ uint32_t KeyIn(uint64_t order) { return static_cast<uint32_t>(order >> 28); }
-__device__ __forceinline__ Candidate CornerOf(uint64_t order) {
-  const auto level = 15 - static_cast<uint32_t>(order >> 60);
-  return {level << 28 | (~static_cast<uint32_t>(order) & 0x0fffffffu), KeyIn(order)};
-}
 
 // This frame's list: of the other buffer everything is 0. So nobody has to wait for the buffer's number.
 struct Lists {
@@ -98,17 +87,13 @@ struct RankRange {
   uint32_t first, end;
 };
 
-// Of what Order() gives, both ends in it.
-struct OrderRange {
-  uint64_t low, high;
-
-  __device__ __forceinline__ bool Has(uint64_t order) const { return order >= low && order <= high; }
-};
-
 struct Memory {
   alignas(16) uint32_t above[kImageRankBins];  // entries in higher bins; before that, in the bin itself
-  uint32_t taken[kImageRankBins];              // entries of the bin that are in `entry`
-  alignas(16) uint64_t entry[kRangeEntries];
+  union {
+    uint32_t taken[kImageRankBins];  // entries of the bin that are in `entry`
+    TieMemory ties;                  // later
+  };
+  alignas(16) uint64_t entry[kRangeEntries];  // Precedence()
   float angle[kRangeEntries];
   uint32_t warp_sum[kImageRankWarps];
   uint32_t total;  // of all bins
@@ -116,9 +101,6 @@ struct Memory {
   bool has_large;  // bins of more than kLargestShare entries
   Digit digit;
   uint32_t needed;
-  // See OrderBins.
-  OrderRange orders;
-  int order_shift;
 
   // Entries in this bin and higher ones.
   __device__ __forceinline__ uint32_t From(int bin) const { return bin > 0 ? above[bin - 1] : total; }
@@ -131,22 +113,13 @@ __device__ __forceinline__ void ClearBins(Memory& memory) {
 
 // memory.above from counts to sums, and their total; they are there after a __syncthreads(). All threads must call.
 __device__ __forceinline__ void SumBinsAbove(Memory& memory) {
-  const int lane = threadIdx.x % kWarp;
-  const int warp = threadIdx.x / kWarp;
-  auto* own =
-      reinterpret_cast<uint2*>(&memory.above[kImageRankBins - 2 - 2 * threadIdx.x]);  // thread 0 has the highest
+  // Thread 0 has the highest.
+  auto* own = reinterpret_cast<uint2*>(&memory.above[kImageRankBins - 2 - 2 * threadIdx.x]);
   const uint2 bins = *own;
-  const uint32_t mine = bins.x + bins.y;
   if (max(bins.x, bins.y) > kLargestShare) memory.has_large = true;
-  const uint32_t sum = SumUpTo(mine);
-  if (lane == kWarp - 1) memory.warp_sum[warp] = sum;
-  __syncthreads();
-  static_assert(kImageRankWarps == kWarp);
-  const auto of_warp = static_cast<int>(memory.warp_sum[lane]);
-  const auto before = static_cast<uint32_t>(WarpSum(lane < warp ? of_warp : 0));
-  const uint32_t above = before + sum - mine;
+  const uint32_t above = SumBefore<kImageRankThreads>(bins.x + bins.y, memory.warp_sum);
   *own = make_uint2(above + bins.y, above);
-  if (threadIdx.x == kImageRankThreads - 1) memory.total = before + sum;  // the lowest bins
+  if (threadIdx.x == kImageRankThreads - 1) memory.total = above + bins.x + bins.y;  // the lowest bins
 }
 
 // Fills memory.above. All threads must call; memory.above is 0 before.

@@ -8,8 +8,8 @@ namespace glint::cuda {
 
 inline constexpr int kImageRankBins = 1 << kRankBits;
 
-// Bins are monotonic in Order(): each level's are its keys' leading bits, what is less in the last; or scores, many of
-// which tie, and rows. All bins of a key in a level are its key bin, which other levels have as well.
+// Bins are monotonic in the order of the output: each level's are its keys' leading bits, what is less in the last; or
+// scores, many of which tie, and rows. All bins of a key in a level are its key bin, which other levels have as well.
 struct Binning {
   int level_bits;  // of the bins of one level
   int shift;

@@ -1,12 +1,12 @@
-// Where candidates are put that come with the response that ranks them, Harris at every corner: each into a bucket of
-// its level, of which bucket 0 is the best. Counters::histogram counts what a bucket is to hold; what it has no room
+// Where candidates of Selection::kTopN are put that come with the response that ranks them: each into a bucket of its
+// level, of which bucket 0 is the best. Counters::histogram counts what a bucket is to hold; what it has no room
 // for is in Level::overflow.
 #ifndef GLINT_CUDA_SELECT_BUCKETS_CUH_
 #define GLINT_CUDA_SELECT_BUCKETS_CUH_
 
 #include <cstdint>
 
-#include "cuda/common/device.cuh"
+#include "cuda/common/warp.cuh"
 
 namespace glint::cuda {
 
@@ -20,8 +20,6 @@ struct BucketKeys {
   static constexpr uint32_t kZero = 0x80000000;
   static constexpr int kHigh = 0xbe800000 >> kShift;         // OrderedKey() of 2^-2
   static constexpr int kLow = 0xb1800000 >> kNegativeShift;  // ~OrderedKey(), of -2^-28
-
-  uint32_t first, last;  // of a bucket
 };
 
 __device__ __forceinline__ int BucketOf(uint32_t key) {
@@ -30,17 +28,16 @@ __device__ __forceinline__ int BucketOf(uint32_t key) {
   return Keys::kPositive + Clamp(static_cast<int>(~key >> Keys::kNegativeShift) - Keys::kLow, 0, Keys::kNegative - 1);
 }
 
-__device__ __forceinline__ BucketKeys KeysOf(int bucket) {
-  using Keys = BucketKeys;
-  if (bucket < Keys::kPositive) {
-    const auto high = static_cast<uint32_t>(Keys::kHigh - bucket);
-    return {bucket < Keys::kPositive - 1 ? high << Keys::kShift : Keys::kZero,
-            bucket > 0 ? ((high + 1) << Keys::kShift) - 1 : ~0u};
+// Puts a candidate into its bucket or, if that is full, beside them.
+__device__ __forceinline__ void PutIntoBucket(const Frame& frame, int l, Candidate c) {
+  const Level& level = frame.level[l];
+  const int bucket = BucketOf(c.key);
+  const uint32_t slot = atomicAdd(&frame.counters->histogram[l][bucket], 1u);
+  if (slot < static_cast<uint32_t>(level.bucket_room)) {
+    level.buckets[bucket * level.bucket_room + slot] = c;
+  } else {
+    level.overflow[atomicAdd(&frame.counters->overflow[l], 1u)] = c;
   }
-  const int of_negative = bucket - Keys::kPositive;
-  const auto low = static_cast<uint32_t>(Keys::kLow + of_negative);
-  return {of_negative < Keys::kNegative - 1 ? ~(((low + 1) << Keys::kNegativeShift) - 1) : 0,
-          of_negative > 0 ? ~(low << Keys::kNegativeShift) : Keys::kZero - 1};
 }
 
 }  // namespace glint::cuda

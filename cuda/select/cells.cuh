@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "cuda/common/append.cuh"
-#include "cuda/corners/bounded_tile.cuh"
+#include "cuda/common/suppression.cuh"
 
 namespace glint::cuda {
 

@@ -6,8 +6,6 @@
 
 namespace glint::cuda {
 
-inline constexpr int kRegisterRankThreads = 1024;
-inline constexpr int kRegisterBinBits = 11;
 inline constexpr int kRegisterBins = 1 << kRegisterBinBits;
 
 // The numbers' bits: from the lowest on, of the cell's rank, of the row, of the score and of the level. What is larger

@@ -2,35 +2,23 @@
 #ifndef GLINT_CUDA_SELECT_FILL_RANKS_CUH_
 #define GLINT_CUDA_SELECT_FILL_RANKS_CUH_
 
-#include "cuda/describe/centroid.cuh"
 #include "cuda/select/bin_ranks.cuh"
 
 namespace glint::cuda {
 
-inline constexpr uint32_t kSmallestShare = 64;  // ranks of a block
-inline constexpr int kAnglesAtOnce = kImageRankThreads / kAngleLanes;
+inline constexpr uint32_t kSmallestShare = kSmallestRankShare;  // ranks of a block
 
 // `rank`: in the order of all levels.
-__device__ __forceinline__ void Write(const Frame& frame, const Binning& bin_of, const Memory& memory, uint64_t order,
+__device__ __forceinline__ void Write(const Frame& frame, const Binning& bin_of, const Memory& memory, Candidate c,
                                       uint32_t rank, float angle) {
-  const Candidate c = CornerOf(order);
   const Level& level = frame.level[LevelOf(c.position)];
   rank -= memory.above[bin_of.Highest(LevelOf(c.position))];
-  if (rank >= static_cast<uint32_t>(level.ranked_capacity)) return;
-  const uint4 record = {c.position, c.key, __float_as_uint(angle), 0};
-  *reinterpret_cast<uint4*>(&level.result[rank]) = record;
-  *reinterpret_cast<uint4*>(&level.ranked[rank]) = record;
-}
-
-// By half a warp, valid in its lanes; all lanes of the warp must call.
-__device__ __forceinline__ float AngleOf(const Frame& frame, const DiscLane& disc, uint64_t order) {
-  const uint32_t position = CornerOf(order).position;
-  return CentroidAngle(frame, frame.level[LevelOf(position)], disc, XOf(position), YOf(position));
+  if (rank < static_cast<uint32_t>(level.ranked_capacity)) Write(level, c, angle, rank);
 }
 
 // Puts an entry among those of `range`, of which its bin is.
 __device__ __forceinline__ void Collect(Candidate c, int bin, RankRange range, Memory& memory) {
-  memory.entry[memory.above[bin] - range.first + atomicAdd(&memory.taken[bin], 1u)] = Order(c);
+  memory.entry[memory.above[bin] - range.first + atomicAdd(&memory.taken[bin], 1u)] = Precedence(c);
 }
 
 // Finds the angles of `count` of memory.entry, if they are asked for, and writes these to rank_of(i). All threads must
@@ -40,14 +28,16 @@ __device__ __forceinline__ void OrientAndWrite(const Frame& frame, const Binning
                                                Memory& memory) {
   if (frame.orient) {
     const DiscLane disc(frame);
-    for (uint32_t i = threadIdx.x / kAngleLanes; i < (count + 1) / 2 * 2; i += kAnglesAtOnce) {
-      const float angle = AngleOf(frame, disc, memory.entry[i < count ? i : count - 1]);
+    for (uint32_t i = threadIdx.x / kAngleLanes; i < (count + 1) / 2 * 2; i += kImageRankThreads / kAngleLanes) {
+      const uint32_t position = CornerOf(memory.entry[i < count ? i : count - 1]).position;
+      const float angle = CentroidAngle(frame, frame.level[LevelOf(position)], disc, XOf(position), YOf(position));
       if (i < count && threadIdx.x % kAngleLanes == 0) memory.angle[i] = angle;
     }
     __syncthreads();
   }
   for (uint32_t i = threadIdx.x; i < count; i += kImageRankThreads) {
-    Write(frame, bin_of, memory, memory.entry[i], rank_of(i), frame.orient ? memory.angle[i] : -1.0f);
+    const float angle = frame.orient ? memory.angle[i] : -1.0f;
+    Write(frame, bin_of, memory, CornerOf(memory.entry[i]), rank_of(i), angle);
   }
 }
 
@@ -82,9 +72,7 @@ __device__ __forceinline__ void FillRange(const Frame& frame, const Binning& bin
 __device__ __forceinline__ void WriteKept(const Frame& frame, const Binning& bin_of, const Memory& memory) {
   const auto level = static_cast<int>(threadIdx.x);
   if (level >= frame.levels) return;
-  const uint32_t kept = memory.From(bin_of.Lowest(level)) - memory.above[bin_of.Highest(level)];
-  frame.counters->kept[level] = kept;
-  frame.result->kept[level] = kept;
+  Tell(frame, level, memory.From(bin_of.Lowest(level)) - memory.above[bin_of.Highest(level)]);
 }
 
 // Calls `fill` with the block's ranges, one after the other: its share of the ranks. All threads must call.
@@ -101,9 +89,22 @@ __device__ __forceinline__ void ForEachRange(F fill, Memory& memory) {
   }
 }
 
-// Blocks of a ranking of up to `most` entries.
-inline int RankingBlocks(uint32_t most, int multiprocessors) {
-  return Clamp(static_cast<int>((most + kSmallestShare - 1) / kSmallestShare), 1, multiprocessors);
+// Ranks the bins that are left, of more than kLargestShare entries; source_of(bin): their corners. Apart from the
+// kernel, whose registers it would take. All threads must call.
+template <typename SourceOf>
+__device__ __noinline__ void RankLargeBins(const Frame& frame, Binning bin_of, SourceOf source_of, Memory& memory) {
+  const auto ranks_of = [&](int bin) {
+    const uint32_t above = memory.above[bin];
+    const uint32_t end = memory.From(bin);
+    return above < end && end <= memory.total && end - above > kLargestShare ? end - above : 0;
+  };
+  const auto rank = [&](int bin, uint32_t from, uint32_t to) {
+    const int l = bin_of.LevelOfBin(bin);
+    const uint32_t first = memory.above[bin] - memory.above[bin_of.Highest(l)];
+    RankTies<kImageRankThreads>(frame, frame.level[l], source_of(bin), ranks_of(bin), first, from, to, memory.ties,
+                                memory.entry);
+  };
+  ShareLargeBins<kImageRankThreads, kImageRankBins>(ranks_of, blockIdx.x, gridDim.x, memory.ties, rank);
 }
 
 }  // namespace glint::cuda

@@ -4,6 +4,7 @@
 #define GLINT_CUDA_SELECT_LAST_BLOCK_RANK_CUH_
 
 #include "cuda/common/append.cuh"
+#include "cuda/common/sort_key.cuh"
 
 namespace glint::cuda {
 
@@ -89,7 +90,8 @@ __device__ __forceinline__ uint32_t AddInOrder(uint32_t* counter, uint32_t n) {
   return before;
 }
 
-// All threads must call, when the block is done with its shared memory and has offered all of its corners.
+// All threads must call, when the block is done with its shared memory and has updated the cells with all of its
+// corners.
 template <Score kScore, int kThreads>
 __device__ __forceinline__ void LastBlockRank(const Frame& frame, const SelectionParams& params, uint32_t buffer,
                                               LastBlockMemory& memory) {

@@ -2,26 +2,26 @@
 //
 // The block counts the whole shortlist by bins of the key and sums up. That tells which bins its ranks fall into; it
 // takes the corners of those alone into shared memory, sorted by bin. A corner then has to be compared with those of
-// its own bin, a handful unless they tie. A bin belongs to the block of its first rank, so that others need not look
-// at it and its ranks are written together; but the corners of a large one are divided, by their index in the
-// shortlist, among the blocks of its ranks.
+// its own bin, a handful unless they tie. A bin belongs to the block of its first rank, so that others need not look at
+// it and its ranks are written together; but large ones are left to rank_ties.cuh.
 #ifndef GLINT_CUDA_SELECT_RANK_CUH_
 #define GLINT_CUDA_SELECT_RANK_CUH_
 
+#include "cuda/common/sort_key.cuh"
 #include "cuda/select/rank_bins.cuh"
 
 namespace glint::cuda {
 
 // All threads of the block must call what follows; `level` is the one ranked, `count` the length of its shortlist.
-template <bool kHarrisKeys, bool kSeparateKeys, int kThreads>
+template <bool kHarrisKeys, int kThreads>
 class LevelRanking {
  public:
-  using Window = cuda::ListWindow<kHarrisKeys, kSeparateKeys>;
+  using Window = cuda::ListWindow<kHarrisKeys>;
   static constexpr int kWindow = kEntriesPerThread * kThreads;  // entries of a shortlist looked at together
   static constexpr int kBinsPerThread = kRankBins / kThreads;
 
   __device__ __forceinline__ LevelRanking(const Level& level, uint32_t count, RankMemory& memory)
-      : level_(level), count_(count), memory_(memory), scale_(1.0f / static_cast<float>(count)) {}
+      : level_(level), count_(count), memory_(memory) {}
 
   // memory.above is zero before; `head`: the first window.
   __device__ __forceinline__ void CountBins(Window& head) {
@@ -49,14 +49,14 @@ class LevelRanking {
     return count_;
   }
 
-  // memory.begin and .end for ranks first..end-1. A __syncthreads() must follow.
+  // memory.begin and .end for ranks first..end-1, without large bins at either end. A __syncthreads() must follow.
   __device__ __forceinline__ void FindBins(uint32_t first, uint32_t end) {
 #pragma unroll
     for (int i = 0; i < kBinsPerThread; ++i) {
       const uint32_t low = begin_[i];
       const uint32_t high = begin_[i + 1];
-      if (low <= first && first < high) memory_.begin = low < first && !IsShared(high - low) ? high : low;
-      if (low < end && end <= high) memory_.end = high;
+      if (low <= first && first < high) memory_.begin = low < first ? high : low;
+      if (low < end && end <= high) memory_.end = high - low > kLargestBin ? low : high;
     }
   }
 
@@ -68,22 +68,30 @@ class LevelRanking {
     begin_[kBinsPerThread] = EndOf(high - kBinsPerThread);
   }
 
-  // Fills memory.precedence and .angle with the bins found; memory.taken is zero before.
-  __device__ __forceinline__ void Collect(const Window& head, const ShortlistEntry (&head_entries)[kEntriesPerThread],
-                                          uint32_t first, uint32_t end) {
+  // Fills memory.precedence and .angle with the bins found, of large ones with 0; memory.taken is zero before.
+  __device__ __forceinline__ void Collect(const Window& head, const ShortlistEntry (&head_entries)[kEntriesPerThread]) {
+    if (memory_.has_large) {
+      for (int slot = threadIdx.x; slot < kRankRoom; slot += kThreads) memory_.precedence[slot] = 0;
+      __syncthreads();
+    }
     if (count_ <= kWindow) {
-      CollectWindow(head, head_entries, 0, first, end);
+      CollectWindow(head, head_entries, 0);
       return;
     }
-    CollectWindow(head, nullptr, 0, first, end);
-    ForTheRest([&](const Window& w, uint32_t from) { CollectWindow(w, nullptr, from, first, end); });
+    CollectWindow(head, nullptr, 0);
+    ForTheRest([&](const Window& w, uint32_t from) { CollectWindow(w, nullptr, from); });
     __syncthreads();
-    for (uint32_t slot = threadIdx.x; slot < memory_.end - memory_.begin; slot += kThreads) {
+    for (uint32_t slot = threadIdx.x; slot < Length(); slot += kThreads) {
       const uint64_t key_and_index = memory_.precedence[slot];
-      const ShortlistEntry listed = ShortlistEntryAt<kSeparateKeys>(level_, static_cast<uint32_t>(key_and_index));
+      if (key_and_index == 0) continue;
+      const ShortlistEntry listed = level_.shortlist_entries[static_cast<uint32_t>(key_and_index)];
       memory_.precedence[slot] = Precedence({listed.position, static_cast<uint32_t>(key_and_index >> 32)});
-      if (memory_.angle[slot] != kNotOwn) memory_.angle[slot] = listed.angle;
+      memory_.angle[slot] = listed.angle;
     }
+  }
+  // Elements of memory.precedence that there may be.
+  __device__ __forceinline__ uint32_t Length() const {
+    return memory_.end > memory_.begin ? memory_.end - memory_.begin : 0;
   }
 
   // Of one of memory.precedence.
@@ -109,40 +117,12 @@ class LevelRanking {
     return r;
   }
 
-  // Where more tie than memory.precedence holds: the rank of entry `index` of the shortlist by comparing it with all.
-  // False if no thread's entry is one of the block's; else `is_own` says whether this thread's is.
-  __device__ __forceinline__ bool RankByAll(uint32_t index, uint32_t first, uint32_t end, Candidate* corner,
-                                            float* angle, Rank* rank, bool* is_own) const {
-    if (index < count_) {
-      *corner = CornerAt<kSeparateKeys>(level_, index);
-      *angle = ShortlistEntryAt<kSeparateKeys>(level_, index).angle;
-      const int bin = BinOf(*corner);
-      const uint32_t begin = memory_.above[bin];
-      *is_own = IsWanted(begin) && IsOwn(index, begin, EndOf(bin), first, end);
-    }
-    if (__syncthreads_or(*is_own ? 1 : 0) == 0) return false;
-    const uint64_t precedence = Precedence(*corner);
-    for (uint32_t from = 0; from < count_; from += kRankRoom) {
-      const uint32_t length = count_ - from < kRankRoom ? count_ - from : kRankRoom;
-      for (uint32_t k = threadIdx.x; k < length; k += kThreads) {
-        memory_.precedence[k] = Precedence(CornerAt<kSeparateKeys>(level_, from + k));
-      }
-      __syncthreads();
-      for (uint32_t k = 0; *is_own && k < length; ++k) {
-        const uint64_t other = memory_.precedence[k];
-        const auto key = static_cast<uint32_t>(other >> 32);
-        rank->preceding += other > precedence ? 1 : 0;
-        rank->better += key > corner->key ? 1 : 0;
-        rank->not_worse += key >= corner->key ? 1 : 0;
-      }
-      __syncthreads();
-    }
-    return true;
-  }
-
-  static __device__ __forceinline__ Candidate CornerOf(uint64_t precedence) {
-    return {~static_cast<uint32_t>(precedence), static_cast<uint32_t>(precedence >> 32)};
-  }
+  // The bins for RankLargeBinsOfLevel().
+  __device__ __forceinline__ uint32_t Begin(int bin) const { return memory_.above[bin]; }
+  __device__ __forceinline__ uint32_t End(int bin) const { return EndOf(bin); }
+  __device__ __forceinline__ bool IsLarge(int bin) const { return EndOf(bin) - memory_.above[bin] > kLargestBin; }
+  __device__ __forceinline__ uint32_t Better(int bin) const { return memory_.above[kHarrisKeys ? bin : bin | 3]; }
+  __device__ __forceinline__ uint32_t EndOfKeys(int bin) const { return EndOf(kHarrisKeys ? bin : bin & ~3); }
 
  private:
   __device__ __forceinline__ int BinOf(Candidate c) const { return RankBin<kHarrisKeys>(c, level_.height); }
@@ -150,17 +130,6 @@ class LevelRanking {
   __device__ __forceinline__ bool IsWanted(uint32_t begin) const {
     return begin >= memory_.begin && begin < memory_.end;
   }
-  static __device__ __forceinline__ bool IsShared(uint32_t corners) { return corners > kWholeBin; }
-  // Entry `index` stands for a place of its bin, begin..end-1, the later the larger the index.
-  __device__ __forceinline__ bool IsOwn(uint32_t index, uint32_t begin, uint32_t end, uint32_t first,
-                                        uint32_t last) const {
-    const uint32_t n = end - begin;
-    if (!IsShared(n)) return begin >= first && begin < last;
-    const auto offset = static_cast<uint32_t>(static_cast<float>(index) * scale_ * static_cast<float>(n));
-    const uint32_t rank = begin + (offset < n ? offset : n - 1);
-    return rank >= first && rank < last;
-  }
-
   // Calls `use` for all windows but the first, of which some are loaded at a time.
   template <typename Use>
   __device__ __forceinline__ void ForTheRest(Use use) {
@@ -186,10 +155,9 @@ class LevelRanking {
     }
   }
 
-  // `listed`: what the window's entries say, or null: then a corner's index is left in place of its position, and 0 in
-  // place of its angle. In steps, so that the thread's corners do not wait for each other.
-  __device__ __forceinline__ void CollectWindow(const Window& w, const ShortlistEntry* listed, uint32_t from,
-                                                uint32_t first, uint32_t end) {
+  // `listed`: what the window's entries say, or null: then a corner's index is left in place of its position. In steps,
+  // so that the thread's corners do not wait for each other.
+  __device__ __forceinline__ void CollectWindow(const Window& w, const ShortlistEntry* listed, uint32_t from) {
     int bin[kEntriesPerThread];
     uint32_t begin[kEntriesPerThread];
     bool wanted[kEntriesPerThread];
@@ -199,7 +167,7 @@ class LevelRanking {
       const bool exists = from + kEntriesPerThread * threadIdx.x + j < count_;
       bin[j] = exists ? BinOf(w.corner[j]) : 0;
       begin[j] = memory_.above[bin[j]];
-      wanted[j] = exists && IsWanted(begin[j]);
+      wanted[j] = exists && IsWanted(begin[j]) && !IsLarge(bin[j]);
     }
 #pragma unroll
     for (int j = 0; j < kEntriesPerThread; ++j) rank[j] = wanted[j] ? atomicAdd(&memory_.taken[bin[j]], 1u) : 0;
@@ -211,15 +179,12 @@ class LevelRanking {
       const uint32_t key = w.corner[j].key;
       memory_.precedence[slot] =
           listed != nullptr ? Precedence({listed[j].position, key}) : static_cast<uint64_t>(key) << 32 | index;
-      const float angle = listed != nullptr ? listed[j].angle : 0.0f;
-      memory_.angle[slot] = IsOwn(index, begin[j], EndOf(bin[j]), first, end) ? angle : kNotOwn;
+      if (listed != nullptr) memory_.angle[slot] = listed[j].angle;
     }
   }
 
   // memory.above from counts to sums.
   __device__ __forceinline__ void SumBins() {
-    const int lane = threadIdx.x % kWarp;
-    const int warp = threadIdx.x / kWarp;
     const int high = kRankBins - kBinsPerThread * threadIdx.x;  // thread 0 has the highest bins
     uint32_t bins[kBinsPerThread];
     uint32_t mine = 0;
@@ -229,13 +194,11 @@ class LevelRanking {
       bins[i] = four.x, bins[i + 1] = four.y, bins[i + 2] = four.z, bins[i + 3] = four.w;
       mine += four.x + four.y + four.z + four.w;
     }
-    const uint32_t sum = SumUpTo(mine);
-    if (lane == kWarp - 1) memory_.warp_sum[warp] = sum;
-    __syncthreads();
-    uint32_t before = 0;
 #pragma unroll
-    for (int w = 0; w < kThreads / kWarp; ++w) before += w < warp ? memory_.warp_sum[w] : 0;
-    begin_[0] = before + sum - mine;
+    for (int i = 0; i < kBinsPerThread; ++i) {
+      if (bins[i] > kLargestBin) memory_.has_large = true;
+    }
+    begin_[0] = SumBefore<kThreads>(mine, memory_.warp_sum);
 #pragma unroll
     for (int i = 0; i < kBinsPerThread; ++i) begin_[i + 1] = begin_[i] + bins[kBinsPerThread - 1 - i];
 #pragma unroll
@@ -248,8 +211,36 @@ class LevelRanking {
   const Level& level_;
   const uint32_t count_;
   RankMemory& memory_;
-  const float scale_;                   // 1 / count
   uint32_t begin_[kBinsPerThread + 1];  // of the thread's bins, highest first, and the last one's end
+};
+
+// The corners of a bin of a level's shortlist.
+template <bool kHarrisKeys, int kThreads>
+struct ListedInBin {
+  const Level& level;
+  uint32_t count;  // of the shortlist
+  int bin;
+
+  static __device__ __forceinline__ int Bits() { return 64; }
+  static __device__ __forceinline__ uint64_t Common() { return 0; }
+
+  template <typename F>
+  __device__ __forceinline__ void ForEach(F f) const {
+    constexpr uint32_t kAtOnce = 4;  // loads of a thread
+#pragma unroll 1
+    for (uint32_t first = threadIdx.x; first < count; first += kAtOnce * kThreads) {
+      Candidate c[kAtOnce];
+#pragma unroll
+      for (uint32_t i = 0; i < kAtOnce; ++i) {
+        const uint32_t at = min(first + i * kThreads, count - 1);
+        c[i] = {level.shortlist_entries[at].position, level.shortlist_keys[at]};
+      }
+#pragma unroll
+      for (uint32_t i = 0; i < kAtOnce; ++i) {
+        if (first + i * kThreads < count && RankBin<kHarrisKeys>(c[i], level.height) == bin) f(c[i]);
+      }
+    }
+  }
 };
 
 }  // namespace glint::cuda

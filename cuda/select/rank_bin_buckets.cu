@@ -9,7 +9,7 @@
 // and from that, its edge, what has lesser keys.
 //
 // Shared memory 40 KiB.
-#include "cuda/runtime/error.h"
+#include "cuda/common/enqueue.h"
 #include "cuda/select/rank_ranges.cuh"
 #include "cuda/stages.h"
 
@@ -49,7 +49,7 @@ struct RankedBin {
     uint64_t* entry = memory.entry + threadIdx.x / kWarp * kBucketRoom;
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      order[i] = bucket.own[i].key != 0 && bucket.own[i].key >= least ? Order(bucket.own[i]) : 0;
+      order[i] = bucket.own[i].key != 0 && bucket.own[i].key >= least ? Precedence(bucket.own[i]) : 0;
       rank[i] = above;
       entry[threadIdx.x % kWarp + i * kWarp] = order[i];
     }
@@ -60,7 +60,7 @@ struct RankedBin {
       uint32_t better[2] = {above, above};
       for (uint32_t k = 0; k < count_in; ++k) {
 #pragma unroll
-        for (int i = 0; i < 2; ++i) better[i] += KeyIn(entry[k]) > bucket.own[i].key && entry[k] != 0 ? 1 : 0;
+        for (int i = 0; i < 2; ++i) better[i] += CornerOf(entry[k]).key > bucket.own[i].key && entry[k] != 0 ? 1 : 0;
       }
 #pragma unroll
       for (int i = 0; i < 2; ++i) order[i] = better[i] < wanted ? order[i] : 0;
@@ -195,21 +195,14 @@ __global__ void __launch_bounds__(kImageRankThreads)
   ranked.Sort(above, memory);
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
-    if (ranked.order[i] != 0) Write(frame, bin_of, memory, ranked.order[i], ranked.rank[i], -1.0f);
+    if (ranked.order[i] != 0) Write(frame, bin_of, memory, CornerOf(ranked.order[i]), ranked.rank[i], -1.0f);
   }
 }
 
 }  // namespace
 
-absl::Status RankBuckets(StreamView stream, const Frame& frame, const SelectionParams& params, int multiprocessors) {
-  KernelLaunch launch;
-  launch.kernel = frame.orient ? reinterpret_cast<const void*>(&RankBucketsKernel<true>)
-                               : reinterpret_cast<const void*>(&RankBucketsKernel<false>);
-  launch.block = dim3(kImageRankThreads);
-  launch.grid = dim3(multiprocessors);
-  launch.overlaps_predecessor = true;
-  void* arguments[] = {const_cast<Frame*>(&frame), const_cast<SelectionParams*>(&params)};
-  return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the ranking");
+absl::Status RankBuckets(StreamView stream, const Launch& launch, const Frame& frame, const SelectionParams& params) {
+  return Enqueue(stream, launch, launch.orients ? RankBucketsKernel<true> : RankBucketsKernel<false>, frame, params);
 }
 
 }  // namespace glint::cuda

@@ -2,17 +2,14 @@
 #ifndef GLINT_CUDA_SELECT_RANK_BINS_CUH_
 #define GLINT_CUDA_SELECT_RANK_BINS_CUH_
 
-#include "cuda/common/device.cuh"
+#include "cuda/select/rank_ties.cuh"
 
 namespace glint::cuda {
 
-inline constexpr int kRankThreads = 256;
-inline constexpr int kWideRankThreads = 512;  // where shortlists are long
 inline constexpr int kRankBins = 2048;
-inline constexpr int kRankRoom = 2048;       // corners in shared memory
-inline constexpr int kRanksAtATime = 1024;   // ranked at once: with their bins they fit, unless many tie
-inline constexpr uint32_t kWholeBin = 128;   // corners of the largest bin that blocks do not share
-inline constexpr int kEntriesPerThread = 4;  // at a time: a vector
+inline constexpr int kRankRoom = 2048;        // corners in shared memory
+inline constexpr uint32_t kLargestBin = 512;  // corners of one that rank_ties.cuh is not for
+static_assert(kRanksAtATime + kLargestBin <= kRankRoom, "a bin belongs to the block of its first rank");
 static_assert(kEntriesPerThread * kWideRankThreads <= kSpeculativeEntries,
               "read before it is known whether they exist");
 
@@ -20,17 +17,17 @@ struct RankMemory {
   uint32_t above[kRankBins];  // corners in higher bins; before that, in the bin itself
   union {
     uint32_t taken[kRankBins];  // corners of the bin that are in `precedence`
-    uint32_t kept[kRankRoom];   // later: elements of it that stay and have no angle yet, plus their places * kRankRoom
+    uint32_t kept[kRankRoom];   // later: elements of it that stay and have no angle yet, plus their ranks * kRankRoom
+    TieMemory ties;             // last
   };
   uint64_t precedence[kRankRoom];  // by descending bin
   float angle[kRankRoom];
-  uint32_t warp_sum[kWideRankThreads / kWarp];
+  uint32_t warp_sum[kWarp];
   uint32_t may_stay;    // see RanksThatMayStay()
   uint32_t begin, end;  // of the bins in `precedence`
   uint32_t kept_count;
+  bool has_large;  // bins of more than kLargestBin
 };
-
-inline constexpr float kNotOwn = -2.0f;  // for an angle: another block ranks the corner
 
 // How many of a level precede a corner, have a larger key, have a key as large or larger.
 struct Rank {
@@ -56,20 +53,13 @@ __device__ __forceinline__ int RankBin(Candidate c, int height) {
 }
 
 // What bins are made of, of a thread's share of some entries of a shortlist: with Harris keys no positions.
-// kSeparateKeys: Level::shortlist_entries and their keys apart, else Level::shortlist.
-template <bool kHarrisKeys, bool kSeparateKeys>
+template <bool kHarrisKeys>
 struct ListWindow {
   Candidate corner[kEntriesPerThread];
 
   __device__ __forceinline__ void Load(const Level& level, uint32_t first) {
     const uint32_t at = first + kEntriesPerThread * threadIdx.x;
     uint4 a{}, b{};
-    if (!kSeparateKeys) {
-      a = *reinterpret_cast<const uint4*>(level.shortlist + at);
-      b = *reinterpret_cast<const uint4*>(level.shortlist + at + 2);
-      corner[0] = {a.x, a.y}, corner[1] = {a.z, a.w}, corner[2] = {b.x, b.y}, corner[3] = {b.z, b.w};
-      return;
-    }
     const uint4 keys = *reinterpret_cast<const uint4*>(level.shortlist_keys + at);
     if (!kHarrisKeys) a = *reinterpret_cast<const uint4*>(level.shortlist_entries + at);
     if (!kHarrisKeys) b = *reinterpret_cast<const uint4*>(level.shortlist_entries + at + 2);
@@ -77,23 +67,10 @@ struct ListWindow {
   }
 };
 
-template <bool kSeparateKeys>
-__device__ __forceinline__ ShortlistEntry ShortlistEntryAt(const Level& level, uint32_t index) {
-  if (kSeparateKeys) return level.shortlist_entries[index];
-  return {level.shortlist[index].position, -1.0f};
-}
-template <bool kSeparateKeys>
-__device__ __forceinline__ Candidate CornerAt(const Level& level, uint32_t index) {
-  if (kSeparateKeys) return {level.shortlist_entries[index].position, level.shortlist_keys[index]};
-  return level.shortlist[index];
-}
-
 // What the first window's entries of a thread say; there may be fewer.
-template <bool kSeparateKeys>
 __device__ __forceinline__ void LoadShortlistEntries(const Level& level, ShortlistEntry (&listed)[kEntriesPerThread]) {
 #pragma unroll
-  for (int j = 0; j < kEntriesPerThread; ++j)
-    listed[j] = ShortlistEntryAt<kSeparateKeys>(level, kEntriesPerThread * threadIdx.x + j);
+  for (int j = 0; j < kEntriesPerThread; ++j) listed[j] = level.shortlist_entries[kEntriesPerThread * threadIdx.x + j];
 }
 
 }  // namespace glint::cuda

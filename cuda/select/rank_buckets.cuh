@@ -4,31 +4,24 @@
 #ifndef GLINT_CUDA_SELECT_RANK_BUCKETS_CUH_
 #define GLINT_CUDA_SELECT_RANK_BUCKETS_CUH_
 
+#include "cuda/common/sort_key.cuh"
 #include "cuda/select/buckets.cuh"
+#include "cuda/select/rank_ties.cuh"
 
 namespace glint::cuda {
-
-inline constexpr int kBucketRanks = 1024;  // ranked at once
-inline constexpr int kDigits = 2048;       // see rank_large.cuh
 
 struct BucketMemory {
   uint32_t begin[kBins + 1];  // ranks before the bucket's
   uint64_t precedence[2 * kBucketRanks];
   union {
-    uint64_t ranked[kBucketRanks];      // by rank, 0 where none stays
-    uint32_t digit_begin[kDigits + 1];  // for large buckets, see rank_large.cuh
+    uint64_t ranked[kBucketRanks];  // by rank, 0 where none stays
+    TieMemory ties;                 // later
   };
   uint32_t warp_sum[kWarp];
   uint32_t overflow;  // corners of the level that are in no bucket
   int first_bucket, last_bucket;
   uint32_t count;  // corners of the level, without buckets that are all beyond the share
   bool has_large;
-  // What rank_large.cuh has else for them.
-  uint32_t large[kBins / kWarp];  // a bit for each bucket
-  int digit, end_digit;
-  int sorted;                  // the bucket that is in `precedence` sorted and whole, or -1
-  uint32_t gathered;           // corners in `precedence`
-  uint32_t next_own, end_own;  // of the ranks that large buckets have, those of the block that are yet to be filled
 
   __device__ __forceinline__ uint32_t SizeOf(int bucket) const { return begin[bucket + 1] - begin[bucket]; }
 };
@@ -70,13 +63,7 @@ class BucketRanking {
   // Finds the buckets of the ranks.
   __device__ __forceinline__ void FindBuckets() {
     const int own = kPerThread * static_cast<int>(threadIdx.x);
-    const uint32_t up_to = SumUpTo(sum_[kPerThread - 1]);
-    const int warp = threadIdx.x / kWarp;
-    if (threadIdx.x % kWarp == kWarp - 1) memory_.warp_sum[warp] = up_to;
-    __syncthreads();
-    uint32_t begin = up_to - sum_[kPerThread - 1];
-#pragma unroll
-    for (int w = 0; w < kThreads / kWarp; ++w) begin += w < warp ? memory_.warp_sum[w] : 0;
+    const uint32_t begin = SumBefore<kThreads>(sum_[kPerThread - 1], memory_.warp_sum);
 
     const uint32_t planned_end = PlannedEnd();
     uint32_t low = begin;

@@ -5,31 +5,33 @@
 // of ranks: the entries of the bins that begin there, a handful each, are put in the bins' order in shared memory, and
 // an entry has to be compared with those of its own bin alone. So neighbours in the result are written together. What
 // is counted by all is little beside what a launch costs that would do it once. Bins in which very many tie are left
-// for the end: see large_bins.cuh. If more are found than wanted, the blocks find the least key that stays first, by
+// for the end: see rank_ties.cuh. If more are found than wanted, the blocks find the least key that stays first, by
 // digits of 11 bits.
 //
 // Shared memory 40 KiB.
-#include "cuda/runtime/error.h"
-#include "cuda/select/large_bins.cuh"
+#include "cuda/common/enqueue.h"
+#include "cuda/select/fill_ranks.cuh"
 #include "cuda/select/threshold.cuh"
 #include "cuda/stages.h"
 
 namespace glint::cuda {
 namespace {
 
-// All threads must call.
-__device__ __forceinline__ void RankLargeBinsOfCells(const Frame& frame, const SelectionParams& params, uint32_t least,
-                                                     Memory& memory) {
-  const Binning bin_of = BinsOf(params);
-  Cells source(params, params.counters->buffer);
-  source.least = least;
-  const auto of_bin = [&](int bin, auto f) {
-    source.ForEach([&](Candidate c) {
-      if (bin_of(c) == bin) f(Order(c));
+// The corners of a bin, see rank_ties.cuh.
+struct CellsOfBin {
+  Cells cells;
+  Binning bin_of;
+  int bin;
+
+  static __device__ __forceinline__ int Bits() { return 64; }
+  static __device__ __forceinline__ uint64_t Common() { return 0; }
+  template <typename F>
+  __device__ __forceinline__ void ForEach(F f) const {
+    cells.ForEach([&](Candidate c) {
+      if (bin_of(c) == bin) f(c);
     });
-  };
-  RankLargeBins(frame, bin_of, of_bin, memory);
-}
+  }
+};
 
 __global__ void __launch_bounds__(kImageRankThreads)
     RankCellsKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT SelectionParams params) {
@@ -80,19 +82,20 @@ __global__ void __launch_bounds__(kImageRankThreads)
         FillRange(frame, bin_of, range, memory);
       },
       memory);
-  if (memory.has_large) RankLargeBinsOfCells(frame, params, source.least, memory);
+  if (memory.has_large) {
+    RankLargeBins(
+        frame, bin_of,
+        [source, bin_of](int bin) {
+          return CellsOfBin{source, bin_of, bin};
+        },
+        memory);
+  }
 }
 
 }  // namespace
 
-absl::Status RankCells(StreamView stream, const Frame& frame, const SelectionParams& params, int multiprocessors) {
-  KernelLaunch launch;
-  launch.kernel = reinterpret_cast<const void*>(&RankCellsKernel);
-  launch.block = dim3(kImageRankThreads);
-  launch.grid = dim3(RankingBlocks(params.most, multiprocessors));
-  launch.overlaps_predecessor = true;
-  void* arguments[] = {const_cast<Frame*>(&frame), const_cast<SelectionParams*>(&params)};
-  return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the ranking");
+absl::Status RankCells(StreamView stream, const Launch& launch, const Frame& frame, const SelectionParams& params) {
+  return Enqueue(stream, launch, RankCellsKernel, frame, params);
 }
 
 }  // namespace glint::cuda

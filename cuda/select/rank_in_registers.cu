@@ -7,7 +7,8 @@
 // written together. If very many tie for a bin, each block compares a share of the cells with all of them instead.
 //
 // Shared memory 12 KiB.
-#include "cuda/runtime/error.h"
+#include "cuda/common/enqueue.h"
+#include "cuda/common/sort_key.cuh"
 #include "cuda/select/cells_in_registers.cuh"
 #include "cuda/stages.h"
 
@@ -16,12 +17,10 @@ namespace {
 
 constexpr int kThreads = kRegisterRankThreads;
 constexpr int kWarps = kThreads / kWarp;
-constexpr int kMostPairs = 4;                       // of neighbouring cells, of a thread
 constexpr int kOwnBins = kRegisterBins / kThreads;  // of a thread
 static_assert(kOwnBins == 2 && kWarps == kWarp);
-constexpr int kMostAcross = 512;       // cells in a row, as CellReciprocal() allows
-constexpr uint32_t kShare = 64;        // ranks of a block, or cells
-constexpr uint32_t kLargestBin = 128;  // else all are compared
+constexpr uint32_t kShare = kRegisterRankShare;  // ranks of a block, or cells
+constexpr uint32_t kLargestBin = 128;            // else all are compared
 constexpr uint32_t kMostListed = kShare + kLargestBin;
 constexpr uint32_t kCompareLanes = 8;  // that compare an entry with what is listed
 
@@ -174,46 +173,20 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) params.counters->next_buffer = buffer ^ 1;
 }
 
-// Bits that numbers below `n` have.
-int BitsBelow(int n) {
-  int bits = 0;
-  while (1 << bits < n) ++bits;
-  return bits;
-}
-
 CellKeys KeysOf(const Frame& frame, const SelectionParams& params) {
   const int cells_x = params.level[0].cells_x;
-  return {BitsBelow(cells_x), BitsBelow(frame.level[0].height), params.score == Score::kMaxThreshold ? 8 : 12,
-          BitsBelow(frame.levels), CellReciprocal(cells_x)};
-}
-
-int BlocksFor(const SelectionParams& params) {
-  return DivideUp(static_cast<int>(params.cell_count), static_cast<int>(kShare));
+  return {BitsBelow(cells_x), BitsBelow(frame.level[0].height), ScoreBits(params.score), BitsBelow(frame.levels),
+          CellReciprocal(cells_x)};
 }
 
 }  // namespace
 
-bool RanksInRegisters(const Frame& frame, const SelectionParams& params, int multiprocessors) {
-  if (params.output != CornerOutput::kImageCells || params.score == Score::kHarris || frame.orient) return false;
-  if (params.cell_count > params.wanted || params.cell_count > 2 * kMostPairs * kThreads) return false;
-  // With fewer multiprocessors, that every block reads and counts everything would cost more than it saves.
-  if (BlocksFor(params) > multiprocessors || params.level[0].cells_x > kMostAcross) return false;
-  const CellKeys keys = KeysOf(frame, params);
-  return keys.Bits() >= kRegisterBinBits && keys.Bits() <= 32 && keys.level_bits < kRegisterBinBits;
-}
-
-absl::Status RankInRegisters(StreamView stream, const Frame& frame, const SelectionParams& params) {
-  CellKeys keys = KeysOf(frame, params);
-  KernelLaunch launch;
-  const uint32_t pairs = (params.cell_count / 2 + kThreads - 1) / kThreads;
-  launch.kernel = pairs <= 1   ? reinterpret_cast<const void*>(&RankInRegistersKernel<1>)
-                  : pairs <= 2 ? reinterpret_cast<const void*>(&RankInRegistersKernel<2>)
-                               : reinterpret_cast<const void*>(&RankInRegistersKernel<kMostPairs>);
-  launch.block = dim3(kThreads);
-  launch.grid = dim3(BlocksFor(params));
-  launch.overlaps_predecessor = true;
-  void* arguments[] = {const_cast<Frame*>(&frame), const_cast<SelectionParams*>(&params), &keys};
-  return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the ranking of few cells");
+absl::Status RankInRegisters(StreamView stream, const Launch& launch, const Frame& frame,
+                             const SelectionParams& params) {
+  const auto kernel = launch.cell_pairs == 1   ? RankInRegistersKernel<1>
+                      : launch.cell_pairs == 2 ? RankInRegistersKernel<2>
+                                               : RankInRegistersKernel<kMostRegisterPairs>;
+  return Enqueue(stream, launch, kernel, frame, params, KeysOf(frame, params));
 }
 
 }  // namespace glint::cuda

@@ -3,25 +3,31 @@
 #define GLINT_CUDA_SELECT_RANK_RANGES_CUH_
 
 #include "cuda/select/bin_buckets.cuh"
-#include "cuda/select/large_bins.cuh"
+#include "cuda/select/fill_ranks.cuh"
 
 namespace glint::cuda {
 
-// Ranks the large bins. All threads must call.
-__device__ __forceinline__ void RankLarge(const Frame& frame, const SelectionParams& params, uint32_t least,
-                                          BinBucketMemory& memory) {
-  const Binning bin_of = BinsOf(params);
-  const auto of_bin = [&](int bin, auto f) {
+// The corners of a bin, see rank_ties.cuh.
+struct BucketOfBin {
+  const Frame& frame;
+  const SelectionParams& params;
+  Binning bin_of;
+  uint32_t least;
+  int bin;
+
+  static __device__ __forceinline__ int Bits() { return 64; }
+  static __device__ __forceinline__ uint64_t Common() { return 0; }
+  template <typename F>
+  __device__ __forceinline__ void ForEach(F f) const {
     Bucket bucket;
     bucket.Load(params, bin, threadIdx.x < kWarp ? kBucketRoom : 0);
-    bucket.ForEach(least, [&](Candidate c) { f(Order(c)); });
+    bucket.ForEach(least, f);
     const int level = bin_of.LevelOfBin(bin);
     OverflowList(frame, params, least).ForEachOf(level, level, [&](Candidate c) {
-      if (bin_of(c) == bin) f(Order(c));
+      if (bin_of(c) == bin) f(c);
     });
-  };
-  RankLargeBins(frame, bin_of, of_bin, memory);
-}
+  }
+};
 
 // Puts what is in the buckets of the range's bins among its entries; returns whether some of these have no room there.
 // All threads must call.
@@ -82,7 +88,12 @@ __device__ __forceinline__ void RankRanges(const Frame& frame, const SelectionPa
         FillRange(frame, bin_of, range, memory);
       },
       memory);
-  if (memory.has_large) RankLarge(frame, params, least, memory);
+  if (memory.has_large) {
+    const auto source_of = [&frame, &params, bin_of, least](int bin) {
+      return BucketOfBin{frame, params, bin_of, least, bin};
+    };
+    RankLargeBins(frame, bin_of, source_of, memory);
+  }
 }
 
 }  // namespace glint::cuda

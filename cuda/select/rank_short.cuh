@@ -7,9 +7,6 @@
 
 namespace glint::cuda {
 
-inline constexpr uint32_t kShortList = kEntriesPerThread * kRankThreads;
-inline constexpr uint32_t kShortPart = 64;  // of it for a block, else counting bins is less work
-
 // Calls keep(rank, key, listed) by one thread for each entry begin..end-1 of the shortlist of a level with keys apart.
 // `keys`: all `count` of them, 0 after that up to a multiple of 4 * kWarp.
 template <typename Keep>

@@ -1,52 +1,36 @@
 // The first threshold: of each level's candidates, the best `first_share` by key and all that tie with the last of them
-// (cv::KeyPointsFilter::retainBest), exactly: the histogram has a bin per FAST score. cv::ORB's order of stages then
-// scores what is left by Harris. Candidates that have their Harris response already take another way (buckets.cuh).
+// (cv::KeyPointsFilter::retainBest), exactly: the histogram has a bin per score. cv::ORB's order of stages then scores
+// what is left by Harris. Candidates that come with the response that ranks them take another way (buckets.cuh).
 //
 // A block queues what stays of its candidates. The queue's places in the shortlists, one atomic per level, are on their
 // way while some warps score it, 4 lanes per corner, each with two columns of the window, and others find its angles
 // (Frame::orient_early), which takes the angles out of what a frame waits for. Shared memory 14 KiB.
-#include "cuda/common/device.cuh"
+#include "cuda/common/enqueue.h"
+#include "cuda/common/warp.cuh"
 #include "cuda/describe/centroid.cuh"
-#include "cuda/runtime/error.h"
+#include "cuda/select/histogram.cuh"
 #include "cuda/stages.h"
 
 namespace glint::cuda {
 namespace {
 
-// Larger blocks where there are angles to find: then fewer read the histograms.
-constexpr int Threads(bool orient) { return orient ? 512 : 256; }
-constexpr int kThreadsPerMultiprocessor = 1024;
+constexpr int Threads(bool orient) { return ShortlistThreads(orient); }
+constexpr int kThreadsPerMultiprocessor = kShortlistThreadsWanted;
 constexpr int kHarrisLanes = 4;  // for 7 columns of the window
 constexpr int kQueue = 1024;
 constexpr uint32_t kRun = 8;  // neighbours in memory among the candidates of a block
 
-// The smallest bin that stays, by the calling warp; kBins if nothing does.
-template <int kCount>
-__device__ int FindThreshold(const uint32_t* histogram, uint32_t wanted) {
-  if (wanted == 0) return kBins;
-  constexpr int kPerLane = kCount / kWarp;
-  const int lane = threadIdx.x % kWarp;
-  const int low = kCount - kPerLane * (lane + 1);  // lane 0 has the highest
-  uint32_t bins[kPerLane];
-  uint32_t mine = 0;
-#pragma unroll
-  for (int i = 0; i < kPerLane; i += 4) {
-    const uint4 four = *reinterpret_cast<const uint4*>(histogram + low + i);
-    bins[i] = four.x, bins[i + 1] = four.y, bins[i + 2] = four.z, bins[i + 3] = four.w;
+// The smallest of `bins` scores that stays, by the calling warp; `bins` if nothing does.
+__device__ __forceinline__ int FindThreshold(const uint32_t* histogram, int bins, uint32_t wanted) {
+  constexpr int kAtOnce = 256;
+  if (wanted == 0) return bins;
+  for (int low = bins - kAtOnce; low >= 0; low -= kAtOnce) {
+    uint32_t count = 0;
+    const int bin = FindThresholdBin<kAtOnce>(histogram + low, wanted, &count);
+    if (bin >= 0) return low + bin;
+    wanted -= count;
   }
-#pragma unroll
-  for (int i = 0; i < kPerLane; ++i) mine += bins[i];
-  const uint32_t upto = SumUpTo(mine);
-  const unsigned reached = __ballot_sync(kFullWarp, upto >= wanted);
-  if (reached == 0) return 0;
-  uint32_t sum = upto - mine;
-  int threshold = low;
-#pragma unroll
-  for (int i = kPerLane - 1; i >= 0; --i) {
-    if (sum < wanted) threshold = low + i;
-    sum += bins[i];
-  }
-  return __shfl_sync(kFullWarp, threshold, __ffs(static_cast<int>(reached)) - 1);
+  return 0;
 }
 
 // Sum of a word's bytes, each times a signed byte of `weights`.
@@ -179,8 +163,8 @@ __global__ void __launch_bounds__(Threads(kOrient), kThreadsPerMultiprocessor / 
   const DiscLane disc(frame);
   const int warp = threadIdx.x / kWarp;
   const int lane = threadIdx.x % kWarp;
-  // The blocks take turns, so that all get their share of the good ones; a few candidates, neighbours in memory, a
-  // run.
+  // Runs of a few candidates, neighbours in memory, go to the blocks round robin, so that all get their share of the
+  // good ones.
   uint32_t at = (threadIdx.x / kRun * gridDim.x + blockIdx.x) * kRun + threadIdx.x % kRun;
   const uint32_t step = gridDim.x * kThreads;
   WaitForPredecessor();
@@ -190,7 +174,7 @@ __global__ void __launch_bounds__(Threads(kOrient), kThreadsPerMultiprocessor / 
   if (at < frame.candidate_room) next = frame.candidates[at];
   const uint32_t total = counters.candidates;
   for (int l = warp; l < frame.levels; l += kWarps) {
-    const int found = FindThreshold<256>(counters.histogram[l], frame.level[l].first_share);
+    const int found = FindThreshold(counters.histogram[l], frame.score_bins, frame.level[l].first_share);
     if (lane == 0) threshold[l] = found;
   }
   if (blockIdx.x * kRun >= total) return;
@@ -225,24 +209,16 @@ __global__ void __launch_bounds__(Threads(kOrient), kThreadsPerMultiprocessor / 
   Flush<kRescore, kOrient>(frame, disc, queue);
 }
 
-template <bool kOrient>
-const void* KernelFor(bool rescore) {
-  return rescore ? reinterpret_cast<const void*>(&ShortlistKernel<true, kOrient>)
-                 : reinterpret_cast<const void*>(&ShortlistKernel<false, kOrient>);
+using ShortlistedKernel = void (*)(Frame);
+ShortlistedKernel KernelFor(bool rescores, bool orients) {
+  if (orients) return rescores ? ShortlistKernel<true, true> : ShortlistKernel<false, true>;
+  return rescores ? ShortlistKernel<true, false> : ShortlistKernel<false, false>;
 }
 
 }  // namespace
 
-absl::Status Shortlist(StreamView stream, const Frame& frame, bool rescore, int multiprocessors) {
-  KernelLaunch launch;
-  launch.kernel = frame.orient_early ? KernelFor<true>(rescore) : KernelFor<false>(rescore);
-  const int threads = Threads(frame.orient_early);
-  launch.block = dim3(threads);
-  launch.grid = dim3(kThreadsPerMultiprocessor / threads * multiprocessors);
-  // Blocks that wait where strips could run cost more than they save, unless there are few strips.
-  launch.overlaps_predecessor = HasFewStrips(frame, multiprocessors);
-  void* arguments[] = {const_cast<Frame*>(&frame)};
-  return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching the shortlist stage");
+absl::Status Shortlist(StreamView stream, const Launch& launch, const Frame& frame) {
+  return Enqueue(stream, launch, KernelFor(launch.rescores, launch.orients), frame);
 }
 
 }  // namespace glint::cuda

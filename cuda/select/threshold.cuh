@@ -2,6 +2,7 @@
 #ifndef GLINT_CUDA_SELECT_THRESHOLD_CUH_
 #define GLINT_CUDA_SELECT_THRESHOLD_CUH_
 
+#include "cuda/common/sort_key.cuh"
 #include "cuda/select/bin_ranks.cuh"
 
 namespace glint::cuda {

@@ -17,6 +17,7 @@ namespace glint::bench {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 struct Outcome {
   int exit_code;
@@ -185,6 +186,47 @@ TEST(GlintBench, CountsFramesOfSeveralLanes) {
   EXPECT_GT(NumberAt(*json, "floor_per_second"), 0);
 }
 
+// Without a device: the levels, the launches in the order of the stages, and memory.
+TEST(GlintBench, PlansAFrame) {
+  const Outcome outcome = RunTool("plan --preset orb --size 640x480 --sm-limit 8 --format json 2>&1");
+  if (outcome.exit_code != 0) {
+    ASSERT_THAT(outcome.out, HasSubstr("built without CUDA"));
+    GTEST_SKIP() << outcome.out;
+  }
+  auto json = testing::ReadJson(outcome.out);
+  ASSERT_TRUE(json.has_value()) << outcome.out;
+  EXPECT_EQ((*json)["multiprocessors"], "8");
+  EXPECT_EQ((*json)["multiprocessors_given"], "true");
+  EXPECT_EQ((*json)["levels.0.width"], "640");
+  EXPECT_EQ((*json)["levels.1.height"], "400");
+  EXPECT_EQ(json->count("levels.8.width"), 0u);
+  EXPECT_GT(NumberAt(*json, "bytes.scratch"), 640 * 480);
+  EXPECT_GT(NumberAt(*json, "bytes.result"), 0);
+  int launches = 0;
+  int stage = 0;
+  const std::string stages[] = {"pyramid", "corners", "select", "describe"};
+  for (; json->count("launches." + std::to_string(launches) + ".kernel") == 1; ++launches) {
+    const std::string path = "launches." + std::to_string(launches) + ".";
+    while (stage < 4 && (*json)[path + "stage"] != stages[stage]) ++stage;
+    EXPECT_LT(stage, 3) << path;  // in that order; no descriptors are asked for
+    EXPECT_GT(NumberAt(*json, path + "grid.0"), 0);
+    EXPECT_GT(NumberAt(*json, path + "block.0"), 0);
+  }
+  EXPECT_GT(launches, 3);
+  EXPECT_EQ((*json)["launches.0.kernel"], "level");
+}
+
+TEST(GlintBench, PlansFollowTheMultiprocessors) {
+  const Outcome all = RunTool("plan --preset orb --size 3840x2160 2>&1");
+  if (all.exit_code != 0) GTEST_SKIP() << all.out;
+  const Outcome few = RunTool("plan --preset orb --size 3840x2160 --sm-limit 8");
+  EXPECT_THAT(all.out, HasSubstr("132 multiprocessors (default"));
+  EXPECT_THAT(few.out, HasSubstr("8 multiprocessors\n"));
+  EXPECT_THAT(few.out, HasSubstr("strips"));
+  EXPECT_THAT(all.out, Not(HasSubstr("strips")));
+  EXPECT_THAT(all.out, HasSubstr("image in parts, part 2 of 2"));
+}
+
 TEST(GlintBench, PrintsATableForPeople) {
   const Outcome outcome = RunTool("detector --image " + PictureFile() + " --repeat 1");
   ASSERT_EQ(outcome.exit_code, 0);
@@ -217,6 +259,13 @@ TEST(GlintBench, SaysWhatIsWrong) {
       {"stages", 2, "glint-microbench: image: no file was given"},
       {"lanes --lane-counts 0" + image, 2, "lane-counts: 0 is not in 1..256"},
       {"lanes --lane-counts many" + image, 2, "lane-counts: many is no number"},
+      {"plan", 2, "size: \"\" is not WIDTHxHEIGHT"},
+      {"plan --size 640", 2, "size: \"640\" is not WIDTHxHEIGHT"},
+      {"plan --size 640x-1", 2, "height"},
+      {"plan --size 20000x480", 2, "width"},
+      {"plan --size 640x480 --sm-limit -1", 2, "sm-limit: -1 is not in 0..1024"},
+      {"plan --size 640x480 --format xml", 2, "format: \"xml\" is not one of text, json"},
+      {"plan --size 640x480 --preset sift", 2, "preset: \"sift\" is not one of"},
       {"detector --device-resident" + image, 2, "device-resident: needs --backend cuda"},
       {"detector --sm-limit 8" + image, 2, "sm-limit: needs --backend cuda"},
   };

@@ -1,5 +1,5 @@
-// Detectors that are not of cv::ORB's kind on the CUDA pipeline, against the scalar reference, byte for byte. Skips
-// without a usable GPU and says why.
+// Detectors for which SelectsTopNPerLevel() is false on the CUDA pipeline, against the scalar reference, byte for byte.
+// Skips without a usable GPU and says why.
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -133,21 +133,30 @@ TEST_F(CudaDetectorsTest, FlatDenseAndTyingImages) {
   }
 }
 
+// The best of each level, of detectors that are not orb's kind: by every score and by Harris, ties in abundance.
 TEST_F(CudaDetectorsTest, SharesOfLevels) {
-  const Image image = testing::Noise({400, 300}, 5);
+  const Shape shape = {400, 300};
+  const Image images[] = {testing::Noise(shape, 5), testing::TieGrid(shape), testing::Checkerboard(shape, 7)};
   DetectorOptions options = Preset("pyca");
   options.selection = Selection::kTopN;
   for (Pyramid pyramid : {Pyramid::kDirect, Pyramid::kHalf, Pyramid::kCascaded}) {
     options.pyramid = pyramid;
     options.scale_factor = pyramid == Pyramid::kHalf ? 2.0f : 1.3f;
-    for (Ranking ranking : {Ranking::kScore, Ranking::kHarris}) {
-      options.ranking = ranking;
-      for (int features : {1, 50, 3000}) {
-        options.max_features = features;
-        EXPECT_TRUE(Equal(options, image));
+    for (Score score : {Score::kMaxThreshold, Score::kHarris, Score::kSadCircle, Score::kSadArc}) {
+      options.score = score;
+      for (Ranking ranking : {Ranking::kScore, Ranking::kHarris}) {
+        if (score == Score::kHarris && ranking == Ranking::kHarris) continue;
+        options.ranking = ranking;
+        options.orientation = ranking == Ranking::kScore ? Orientation::kNone : Orientation::kIntensityCentroid;
+        options.descriptor = Descriptor::kNone;
+        for (int features : {1, 50, 700, 3000}) {
+          options.max_features = features;
+          for (const Image& image : images) EXPECT_TRUE(Equal(options, image));
+        }
       }
     }
   }
+  EXPECT_GT(found_, 10000u);
 }
 
 TEST_F(CudaDetectorsTest, EveryHarrisWindow) {

@@ -16,6 +16,8 @@ namespace glint::cuda {
 // Succeeds at everything, counts what is outstanding, and fails call number `fail_at` with `error`.
 class FakeApi final : public Api {
  public:
+  static constexpr int kMultiprocessors = 4;
+
   int calls = 0;
   int fail_at = -1;
   cudaError_t error = cudaErrorUnknown;
@@ -46,7 +48,7 @@ class FakeApi final : public Api {
   cudaError_t GetDeviceProperties(cudaDeviceProp* properties, int) override {
     *properties = {};
     std::strcpy(properties->name, "Fake");
-    properties->multiProcessorCount = 4;
+    properties->multiProcessorCount = kMultiprocessors;
     properties->integrated = integrated;
     return Call();
   }
@@ -110,6 +112,7 @@ class FakeApi final : public Api {
     EXPECT_LE(launch.grid.y, 65535u);
     const auto reserved = shared_bytes_.find(launch.kernel);
     EXPECT_LE(launch.shared_bytes, reserved != shared_bytes_.end() ? reserved->second : size_t{48} << 10);
+    captured_kernels_ += capturing_ ? 1 : 0;
     return Call();
   }
   cudaError_t StreamCreate(cudaStream_t* s) override { return Create(s); }
@@ -120,6 +123,7 @@ class FakeApi final : public Api {
     EXPECT_FALSE(capturing_);
     const cudaError_t e = Call();
     capturing_ = e == cudaSuccess;
+    captured_kernels_ = 0;
     return e;
   }
   cudaError_t StreamEndCapture(cudaStream_t, cudaGraph_t* graph) override {
@@ -134,6 +138,11 @@ class FakeApi final : public Api {
   cudaError_t GraphExecSetUpload(cudaGraphExec_t, cudaGraphNode_t node, void*, const void* from, size_t) override {
     EXPECT_EQ(node, reinterpret_cast<cudaGraphNode_t>(this));
     NoteCopy(from, cudaMemcpyHostToDevice);
+    return Call();
+  }
+  // Of the last one captured.
+  cudaError_t GraphCountKernels(cudaGraph_t, size_t* kernels) override {
+    *kernels = captured_kernels_;
     return Call();
   }
   cudaError_t GraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t) override { return Create(executable); }
@@ -206,6 +215,7 @@ class FakeApi final : public Api {
   }
 
   bool capturing_ = false;
+  size_t captured_kernels_ = 0;
   std::map<const void*, size_t> shared_bytes_;  // that kernels may have at most
   cudaError_t last_ = cudaSuccess;
 };

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "cuda/benchmark/plan_report.h"
 #include "cuda/pipeline.h"
 #include "cuda/pipeline_factory.h"
 #include "gmock/gmock.h"
@@ -143,6 +144,34 @@ TEST(CudaFaults, LaunchesShareWhatIsReserved) {
         }
       }
     }
+  }
+}
+
+// What a benchmark calls the launches of a frame is what the graph has, and that is what the plan lists.
+TEST(CudaFaults, LaunchesAreThoseOfThePlan) {
+  const Shape shape = {320, 240};
+  const Image image = testing::Flat(shape, 1);
+  std::vector<DetectorOptions> all;
+  for (const char* preset : {"orb", "oriented_fast", "fast_grid", "pyca", "bfrost", "harris"}) {
+    all.push_back(PresetOptions(preset).value());
+  }
+  // The best of each level, of another detector: from buckets and by a shortlist.
+  for (Ranking ranking : {Ranking::kScore, Ranking::kHarris}) {
+    all.push_back(PresetOptions("pyca").value());
+    all.back().selection = Selection::kTopN;
+    all.back().ranking = ranking;
+  }
+  for (const DetectorOptions& options : all) {
+    SCOPED_TRACE(testing::ToString(options));
+    FakeApi api;
+    auto pipeline = PipelineFactory::Create({}, &api);
+    ASSERT_TRUE(pipeline.ok()) << pipeline.status();
+    const auto timing = (*pipeline)->TimeOnDevice(options, image, {}, 1);
+    ASSERT_TRUE(timing.ok()) << timing.status();
+    const auto plan = ReportPlan(options, shape, FakeApi::kMultiprocessors);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_GT(timing->launches, 0);
+    EXPECT_EQ(timing->launches, static_cast<int>(plan->launches.size()));
   }
 }
 

@@ -1,4 +1,5 @@
 // A build without CUDA says so, wherever it is asked.
+#include "cuda/benchmark/plan_report.h"
 #include "cuda/pipeline.h"
 #include "cuda/runtime/host_region.h"
 #include "gmock/gmock.h"
@@ -13,6 +14,7 @@ TEST(CudaUnavailable, EveryEntryPointSaysSo) {
   EXPECT_THAT(pipeline.status().message(), ::testing::HasSubstr("built without CUDA"));
   EXPECT_EQ(ProbeDevice(0).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(PinnedMemory::Allocate(1).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(ReportPlan({}, {64, 64}, 1).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(DeviceDescription(0), "");
   EXPECT_FALSE(CopiesFromHostRegions(0));
   EXPECT_EQ(LockHostRegion(0, nullptr, 1).code(), absl::StatusCode::kFailedPrecondition);

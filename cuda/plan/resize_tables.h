@@ -1,6 +1,6 @@
 // What the kernels of the cascaded pyramid read: plain structures and tables that the host makes once per shape.
-#ifndef GLINT_CUDA_PYRAMID_RESIZE_TABLES_H_
-#define GLINT_CUDA_PYRAMID_RESIZE_TABLES_H_
+#ifndef GLINT_CUDA_PLAN_RESIZE_TABLES_H_
+#define GLINT_CUDA_PLAN_RESIZE_TABLES_H_
 
 #include <vector_types.h>
 
@@ -40,8 +40,7 @@ struct alignas(8) RowStep {
   float lower;  // weight of this one
 };
 
-inline constexpr int kSmallLevelsThreads = 512;  // threads
-inline constexpr int kSmallLevelsBatch = 6;      // most input rows that a thread asks about at once, an even number
+inline constexpr int kSmallLevelsBatch = 6;  // most input rows that a thread asks about at once, an even number
 
 // A level of SmallLevels, see below.
 struct SmallLevel {
@@ -88,4 +87,4 @@ struct alignas(16) SmallLevelSpan {
 
 }  // namespace glint::cuda
 
-#endif  // GLINT_CUDA_PYRAMID_RESIZE_TABLES_H_
+#endif  // GLINT_CUDA_PLAN_RESIZE_TABLES_H_

@@ -1,8 +1,8 @@
 // Work that is divided by elements of all levels' sequences, one after the other.
-#ifndef GLINT_CUDA_PYRAMID_LEVEL_SEQUENCE_CUH_
-#define GLINT_CUDA_PYRAMID_LEVEL_SEQUENCE_CUH_
+#ifndef GLINT_CUDA_DESCRIBE_LEVEL_SEQUENCE_CUH_
+#define GLINT_CUDA_DESCRIBE_LEVEL_SEQUENCE_CUH_
 
-#include "cuda/common/device.cuh"
+#include "cuda/common/warp.cuh"
 
 namespace glint::cuda {
 
@@ -22,21 +22,21 @@ struct LevelSequence {
   }
   __device__ __forceinline__ uint32_t total() const { return end[kMaxLevels - 1]; }
 
-  struct Place {
+  struct Element {
     int level;
     uint32_t index;
   };
   // i < total().
-  __device__ __forceinline__ Place Find(uint32_t i) const {
-    Place place{0, i};
+  __device__ __forceinline__ Element Find(uint32_t i) const {
+    Element element{0, i};
 #pragma unroll
     for (int l = 0; l + 1 < kMaxLevels; ++l) {
-      if (i >= end[l]) place = {l + 1, i - end[l]};
+      if (i >= end[l]) element = {l + 1, i - end[l]};
     }
-    return place;
+    return element;
   }
 };
 
 }  // namespace glint::cuda
 
-#endif  // GLINT_CUDA_PYRAMID_LEVEL_SEQUENCE_CUH_
+#endif  // GLINT_CUDA_DESCRIBE_LEVEL_SEQUENCE_CUH_
