@@ -3,8 +3,10 @@
 #include <cstdlib>
 #include <new>
 
+#include "cpu/match/matcher.h"
 #include "cpu/pipeline.h"
 #include "gtest/gtest.h"
+#include "tests/support/descriptors.h"
 #include "tests/support/images.h"
 #include "tests/support/options.h"
 
@@ -59,6 +61,25 @@ TEST_P(MemoryTest, NoAllocationAfterWarmUp) {
     }
     EXPECT_EQ(allocations - before, 0) << testing::ToString(options);
   }
+}
+
+TEST_P(MemoryTest, MatchingAllocatesNothingAfterWarmUp) {
+  cpu::Matcher matcher(GetParam());
+  const testing::DescriptorSet query(300, 32, testing::Likeness::kNoisy, 1);
+  const testing::DescriptorSet train(500, 32, testing::Likeness::kNoisy, 2);
+  const testing::RandomConditions random(300, 500, 3);
+  MatchResult result;
+  int before = 0;
+  for (int round = 0; round < 3; ++round) {
+    for (const QueryConditions& conditions : {random.angles(), random.all()}) {
+      for (MatchOptions options : {MatchOptions{8}, MatchOptions{1, true, 0.9f}, MatchOptions{1, true}}) {
+        options.rotation_histogram = options.k == 1;
+        matcher.Match({query.view(), train.view(), conditions, random.keypoints()}, options, &result);
+      }
+    }
+    if (round == 0) before = allocations;
+  }
+  EXPECT_EQ(allocations - before, 0);
 }
 
 }  // namespace
