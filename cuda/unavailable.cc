@@ -1,6 +1,7 @@
 // The CUDA backend of a build without CUDA: every entry point says so.
 #include "cuda/benchmark/hooks.h"
 #include "cuda/benchmark/plan_report.h"
+#include "cuda/match/matcher.h"
 #include "cuda/pipeline.h"
 #include "cuda/runtime/host_region.h"
 #include "cuda/runtime/range.h"
@@ -35,6 +36,17 @@ absl::StatusOr<DeviceTiming> Pipeline::TimeOnDevice(const DetectorOptions&, cons
 }
 
 absl::StatusOr<Floors> Pipeline::MeasureFloors(int64_t, int64_t, int) { return impl_->status; }
+
+struct Matcher::Impl {
+  absl::Status status = BuiltWithoutCuda();
+};
+
+Matcher::Matcher(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Matcher::~Matcher() = default;
+
+absl::StatusOr<std::unique_ptr<Matcher>> Matcher::Create(const MatcherOptions&) { return BuiltWithoutCuda(); }
+
+absl::Status Matcher::Match(const MatchInput&, const MatchOptions&, MatchResult*) { return impl_->status; }
 
 absl::Status ProbeDevice(int) { return BuiltWithoutCuda(); }
 

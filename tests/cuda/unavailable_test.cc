@@ -1,5 +1,6 @@
 // A build without CUDA says so, wherever it is asked.
 #include "cuda/benchmark/plan_report.h"
+#include "cuda/match/matcher.h"
 #include "cuda/pipeline.h"
 #include "cuda/runtime/host_region.h"
 #include "gmock/gmock.h"
@@ -12,6 +13,7 @@ TEST(CudaUnavailable, EveryEntryPointSaysSo) {
   const auto pipeline = Pipeline::Create({});
   EXPECT_EQ(pipeline.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(pipeline.status().message(), ::testing::HasSubstr("built without CUDA"));
+  EXPECT_EQ(Matcher::Create({}).status(), pipeline.status());
   EXPECT_EQ(ProbeDevice(0).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(PinnedMemory::Allocate(1).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(ReportPlan({}, {64, 64}, 1).status().code(), absl::StatusCode::kFailedPrecondition);
