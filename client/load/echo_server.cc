@@ -10,9 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/load/stream.h"
+#include "server/listen.h"
 #include "server/options.h"
 #include "server/rpc/call.h"
-#include "server/rpc/listen.h"
 #include "server/rpc/transport.h"
 
 namespace glint::load {

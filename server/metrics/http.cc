@@ -13,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/clock.h"
-#include "server/rpc/listen.h"
+#include "server/listen.h"
 
 namespace glint {
 namespace {

@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "server/listen.h"
 #include "server/rpc/convert.h"
-#include "server/rpc/listen.h"
 
 namespace glint {
 

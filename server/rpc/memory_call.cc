@@ -1,7 +1,7 @@
 #include "server/rpc/memory_call.h"
 
 #include "absl/strings/str_cat.h"
-#include "server/rpc/listen.h"
+#include "server/listen.h"
 
 namespace glint {
 

@@ -11,10 +11,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "server/listen.h"
 #include "server/rpc/detect_call.h"
 #include "server/rpc/health_call.h"
 #include "server/rpc/info_call.h"
-#include "server/rpc/listen.h"
 #include "server/rpc/memory_call.h"
 #include "server/rpc/reflection_call.h"
 #include "server/rpc/stream_call.h"

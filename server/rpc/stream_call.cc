@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/listen.h"
 #include "server/metrics/allocations.h"
 #include "server/rpc/convert.h"
-#include "server/rpc/listen.h"
 #include "server/rpc/stream_options.h"
 
 namespace glint {

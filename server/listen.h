@@ -1,6 +1,6 @@
 // Addresses to listen on.
-#ifndef GLINT_SERVER_RPC_LISTEN_H_
-#define GLINT_SERVER_RPC_LISTEN_H_
+#ifndef GLINT_SERVER_LISTEN_H_
+#define GLINT_SERVER_LISTEN_H_
 
 #include <string>
 
@@ -30,4 +30,4 @@ std::string WithPort(const std::string& address, int port);
 
 }  // namespace glint
 
-#endif  // GLINT_SERVER_RPC_LISTEN_H_
+#endif  // GLINT_SERVER_LISTEN_H_

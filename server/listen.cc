@@ -1,4 +1,4 @@
-#include "server/rpc/listen.h"
+#include "server/listen.h"
 
 #include <netdb.h>
 #include <sys/socket.h>
