@@ -103,7 +103,8 @@ TEST_F(CudaPyramidStagesTest, EachLaunchAlone) {
         if (masked && options.pyramid != Pyramid::kCascaded) continue;
         const Case c = MakeCase(options, shape, masked, 7);
         ForEachDevice([&](StageDevice* device) {
-          for (const Launch& launch : StageFrame(device, c.key()).schedule().launches) {
+          const StageFrame planned(device, c.key());
+          for (const Launch& launch : planned.schedule().launches) {
             if (launch.stage != Stage::kPyramid) continue;
             kernels.insert(launch.kernel);
             StageFrame frame(device, c.key());
