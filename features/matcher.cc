@@ -102,7 +102,7 @@ absl::Status ValidateMatchInput(const MatchInput& input, const MatchOptions& opt
   if (query.bytes != train.bytes) {
     return ContradictionError("train.bytes", absl::StrCat(train.bytes, ", but query.bytes is ", query.bytes));
   }
-  const absl::Status presence = CheckPresence(input, options);
+  absl::Status presence = CheckPresence(input, options);
   if (!presence.ok()) return presence;
   constexpr float kMost = kMaxMatchCoordinate;
   const QueryConditions& c = input.conditions;
