@@ -8,6 +8,7 @@
 #   ci     linters, the runtime of the interop client (Node.js), Prometheus and an AArch64 cross compiler and emulator;
 #          tests that need one of these skip without it. Note that Debian's packages prometheus and haproxy start
 #          a service.
+#   fuzz   Clang and its runtime, for scripts/fuzz.sh
 #
 # Prints nothing and returns at once if all packages are installed.
 set -euo pipefail
@@ -31,8 +32,11 @@ group_packages() {
         systemd:systemd-analyze openssl:openssl python3-yaml python3-opencv \
         g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ qemu-user:qemu-aarch64
       ;;
+    fuzz)
+      echo clang:clang++ libclang-rt-dev
+      ;;
     *)
-      echo "setup.sh: $1: not one of build, test, ci" >&2
+      echo "setup.sh: $1: not one of build, test, ci, fuzz" >&2
       return 1
       ;;
   esac

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Builds the libFuzzer targets with Clang, under the address and undefined-behaviour sanitizers, and runs each.
+#
+#   scripts/fuzz.sh [--corpus DIR] [--target NAME]... [MINUTES]
+#
+#   --corpus  where inputs that reach new code are kept from run to run; default: build/fuzz/corpus
+#   --target  wire, encoded, raw (tests/fuzz/targets says what each is); default: all
+#   MINUTES   of all targets together, at least a tenth; default 10
+#
+# Needs clang and its runtime (scripts/setup.sh build test fuzz). The seeds are tests/fuzz/corpus. An input that fails is
+# left in build/fuzz/findings, and the exit status is 1. The last lines give executions and coverage (edges) of each.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+targets=()
+corpus=build/fuzz/corpus
+minutes=10
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --corpus) corpus=${2:?} && shift 2 ;;
+    --target) targets+=("${2:?}") && shift 2 ;;
+    -h | --help) sed -n '2,12s/^# \{0,1\}//p' "$0" && exit 0 ;;
+    -*) echo "fuzz.sh: $1: unknown" >&2 && exit 2 ;;
+    *) minutes=$1 && shift ;;
+  esac
+done
+[[ $minutes =~ ^[0-9]+(\.[0-9]+)?$ ]] || { echo "fuzz.sh: \"$minutes\" is not a number of minutes" >&2 && exit 2; }
+[[ ${#targets[@]} -gt 0 ]] || targets=(wire encoded raw)
+for target in "${targets[@]}"; do
+  [[ -f tests/fuzz/targets/${target}_fuzz.cc ]] || { echo "fuzz.sh: no target $target" >&2 && exit 2; }
+done
+if ! echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' |
+  clang++ -x c++ -fsanitize=fuzzer,address - -o /dev/null 2>/dev/null; then
+  echo "fuzz.sh: no clang++ with libFuzzer here (scripts/setup.sh fuzz)" >&2
+  exit 1
+fi
+
+cmake --preset fuzz >/dev/null
+cmake --build build/fuzz --parallel "$(nproc)" --target "${targets[@]/#/fuzz_}"
+
+findings=build/fuzz/findings
+mkdir -p "$findings"
+seconds=$(awk -v m="$minutes" -v n="${#targets[@]}" 'BEGIN { s = int(m * 60 / n); print s < 1 ? 1 : s }')
+summary=()
+failed=0
+for target in "${targets[@]}"; do
+  mkdir -p "$corpus/$target"
+  log=build/fuzz/$target.log
+  rc=0
+  build/fuzz/tests/fuzz/fuzz_"$target" -max_total_time="$seconds" -timeout=25 -rss_limit_mb=3000 -print_final_stats=1 \
+    -artifact_prefix="$findings/$target-" "$corpus/$target" "tests/fuzz/corpus/$target" >"$log" 2>&1 || rc=$?
+  runs=$(sed -n 's/^stat::number_of_executed_units: //p' "$log")
+  edges=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -n 1)
+  if [[ $rc -ne 0 ]]; then
+    failed=1
+    tail -n 40 "$log"
+  fi
+  summary+=("$(printf '%-8s %10s executions %6s edges  %s' "$target" "${runs:-?}" "${edges:-?}" \
+    "$([[ $rc -eq 0 ]] && echo ok || echo "FAILED, see $log and $findings")")")
+done
+printf '%s\n' "${summary[@]}"
+exit "$failed"

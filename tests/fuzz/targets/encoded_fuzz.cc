@@ -1,0 +1,50 @@
+// Picture files. One byte chooses the encoding, the rest is the file. A file is an error or a picture, the same for a
+// decoder that has seen other files and for a new one, and never more.
+#include <vector>
+
+#include "server/decode/decode.h"
+#include "tests/fuzz/targets/input.h"
+
+namespace glint::decode {
+namespace {
+
+constexpr int64_t kMaxPixels = 128 * 128;  // keeps pictures small
+
+struct Outcome {
+  absl::Status status;
+  Shape shape;
+  std::vector<uint8_t> pixels;
+};
+
+Outcome Decode(Decoder* decoder, Encoding encoding, fuzz::Bytes file) {
+  Outcome outcome;
+  const auto shape = decoder->Inspect(encoding, file, kMaxPixels);
+  outcome.status = shape.status();
+  if (!shape.ok()) return outcome;
+  outcome.shape = *shape;
+  FUZZ_CHECK(shape->width >= 1 && shape->height >= 1 && shape->pixels() <= kMaxPixels);
+  outcome.pixels.resize(static_cast<size_t>(shape->pixels()));
+  outcome.status = decoder->DecodeInto(encoding, file, {outcome.pixels.data(), *shape, shape->width});
+  return outcome;
+}
+
+}  // namespace
+}  // namespace glint::decode
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using glint::decode::Encoding;
+  static glint::decode::Decoder used;
+  glint::fuzz::Input input(data, size);
+  const auto encoding = static_cast<Encoding>(input.Number<uint8_t>() % 4);
+  const glint::fuzz::Bytes file = input.Rest();
+  const auto first = glint::decode::Decode(&used, encoding, file);
+  FUZZ_CHECK(first.status.ok() || first.status.code() == absl::StatusCode::kInvalidArgument ||
+             first.status.code() == absl::StatusCode::kResourceExhausted);
+  FUZZ_CHECK(first.status.ok() || !first.status.message().empty());
+  if (size % 4 != 0) return 0;  // making a decoder takes longer than a small file
+  glint::decode::Decoder fresh;
+  const auto second = glint::decode::Decode(&fresh, encoding, file);
+  FUZZ_CHECK(first.status == second.status);
+  FUZZ_CHECK(!first.status.ok() || first.pixels == second.pixels);
+  return 0;
+}

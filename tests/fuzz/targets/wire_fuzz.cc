@@ -1,0 +1,104 @@
+// The frames' parser against protobuf's: both must agree whether a message is good, and about every field of it.
+// Input: one byte for the type, four for where the message is cut, the message.
+#include <google/protobuf/stubs/logging.h>
+
+#include <string>
+#include <vector>
+
+#include "glint/v1/feature_detection.pb.h"
+#include "server/rpc/frame_parser.h"
+#include "tests/fuzz/targets/input.h"
+
+namespace glint {
+namespace {
+
+using fuzz::CutBytes;
+
+std::string Gather(const CutBytes& message, const WireBytes& bytes) {
+  std::vector<fuzz::Bytes> pieces;
+  AppendPieces(message.spans(), bytes, &pieces);
+  std::string out;
+  for (const fuzz::Bytes piece : pieces) out += fuzz::ToString(piece);
+  return out;
+}
+
+template <typename Proto>
+void CheckLayout(const WireImage& wire, const Proto& proto) {
+  FUZZ_CHECK(wire.format == static_cast<int>(proto.format()));
+  FUZZ_CHECK(wire.width == proto.width() && wire.height == proto.height() && wire.stride == proto.stride());
+}
+
+void CheckImage(const WireImage& wire, const v1::Image& proto, const CutBytes& message) {
+  using Content = WireImage::Content;
+  FUZZ_CHECK((wire.content == Content::kRaw) == proto.has_raw());
+  FUZZ_CHECK((wire.content == Content::kEncoded) == proto.has_encoded());
+  FUZZ_CHECK((wire.content == Content::kShared) == proto.has_shared());
+  if (proto.has_raw()) {
+    CheckLayout(wire, proto.raw());
+    FUZZ_CHECK(Gather(message, wire.data) == proto.raw().data());
+  }
+  if (proto.has_shared()) {
+    CheckLayout(wire, proto.shared());
+    FUZZ_CHECK(wire.offset == proto.shared().offset());
+    FUZZ_CHECK(Gather(message, wire.data) == proto.shared().region());
+  }
+  if (proto.has_encoded()) {
+    FUZZ_CHECK(wire.encoding == static_cast<int>(proto.encoded().encoding()));
+    FUZZ_CHECK(Gather(message, wire.data) == proto.encoded().data());
+  }
+}
+
+void CheckRegion(const Region& wire, bool wanted, const v1::Region& proto) {
+  FUZZ_CHECK(wire.wanted == wanted);
+  FUZZ_CHECK(wire.x == proto.x() && wire.y == proto.y());
+  FUZZ_CHECK(wire.width == proto.width() && wire.height == proto.height());
+}
+
+void CheckStreamRequest(fuzz::Bytes bytes, uint32_t seed) {
+  v1::DetectStreamRequest proto;
+  const bool good = proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+  const CutBytes message(bytes, seed);
+  WireStreamRequest wire;
+  FUZZ_CHECK(ParseStreamRequest(message.spans(), &wire) == good);
+  if (!good) return;
+  FUZZ_CHECK((wire.content == WireStreamRequest::Content::kOptions) == proto.has_options());
+  FUZZ_CHECK((wire.content == WireStreamRequest::Content::kFrame) == proto.has_frame());
+  if (!proto.has_frame()) return;
+  const v1::Frame& frame = proto.frame();
+  FUZZ_CHECK(wire.frame.frame_id == frame.frame_id() && wire.frame.max_age_ns == frame.max_age_ns());
+  FUZZ_CHECK(wire.frame.has_image == frame.has_image() && wire.frame.has_mask == frame.has_mask());
+  CheckImage(wire.frame.image, frame.image(), message);
+  CheckImage(wire.frame.mask, frame.mask(), message);
+  CheckRegion(wire.frame.region, frame.has_region(), frame.region());
+}
+
+void CheckDetectRequest(fuzz::Bytes bytes, uint32_t seed) {
+  v1::DetectRequest proto;
+  const bool good = proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+  const CutBytes message(bytes, seed);
+  WireDetectRequest wire;
+  wire.has_image = wire.has_mask = seed % 2 != 0;  // what an earlier message left
+  FUZZ_CHECK(ParseDetectRequest(message.spans(), &wire) == good);
+  if (!good) return;
+  FUZZ_CHECK(wire.has_image == proto.has_image() && wire.has_mask == proto.has_mask());
+  CheckImage(wire.image, proto.image(), message);
+  CheckImage(wire.mask, proto.mask(), message);
+  CheckRegion(wire.region, proto.has_region(), proto.region());
+  std::string serialized;
+  for (const fuzz::Bytes piece : wire.options) serialized += fuzz::ToString(piece);
+  v1::DetectorOptions options;
+  FUZZ_CHECK(options.ParseFromString(serialized));
+  FUZZ_CHECK(options.SerializeAsString() == proto.options().SerializeAsString());
+}
+
+}  // namespace
+}  // namespace glint
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const google::protobuf::LogSilencer quiet;  // it reports each string that is not UTF-8
+  glint::fuzz::Input input(data, size);
+  const auto type = input.Number<uint8_t>();
+  const auto seed = input.Number<uint32_t>();
+  (type % 2 == 0 ? glint::CheckStreamRequest : glint::CheckDetectRequest)(input.Rest(), seed);
+  return 0;
+}
