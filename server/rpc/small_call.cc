@@ -108,7 +108,7 @@ void SmallCall::OnRead(bool ok) {
         stream_.WriteAndFinish(ToByteBuffer(answer.reply), grpc::WriteOptions(), grpc::Status::OK, &finished_);
         break;
       case Answer::Then::kNextMessage:
-        Write(std::move(answer.reply));
+        Write(answer.reply);
         break;
       case Answer::Then::kStay:
         break;  // see AnswerTo()
@@ -148,11 +148,11 @@ void SmallCall::Push(std::string reply) {
   if (writing_) {
     pushed_ = std::move(reply);
   } else {
-    Write(std::move(reply));
+    Write(reply);
   }
 }
 
-void SmallCall::Write(std::string reply) {
+void SmallCall::Write(const std::string& reply) {
   writing_ = true;
   ++references_;
   stream_.Write(ToByteBuffer(reply), &written_);

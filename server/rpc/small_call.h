@@ -75,7 +75,7 @@ class SmallCall : public Call, private SmallPlaces::Guest {
   Answer AnswerTo(bool ok);
   void Refuse(SmallRefusal reason);
   // With mutex_.
-  void Write(std::string reply);
+  void Write(const std::string& reply);
   void End(const absl::Status& status);
   void Drop(std::unique_lock<std::mutex> lock);  // a reference
 
