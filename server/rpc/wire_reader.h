@@ -1,5 +1,5 @@
 // Goes through a serialized protobuf message where it lies, in pieces, and copies nothing. Accepts and refuses exactly
-// what protobuf's own parser (3.21) does; tests/server/wire_fuzz.h compares the two.
+// what protobuf's own parser (3.21) does; tests/fuzz compares the two.
 #ifndef GLINT_SERVER_RPC_WIRE_READER_H_
 #define GLINT_SERVER_RPC_WIRE_READER_H_
 
