@@ -10,17 +10,19 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "proto/handoff.h"
+#include "server/clock.h"
 
 namespace glint {
 namespace {
 
 // For a client to send its request once it is connected.
-constexpr absl::Duration kPatience = absl::Seconds(5);
+constexpr int64_t kPatienceNs = 5'000'000'000;
 // Until a descriptor may be free again, in a process that has none left.
 constexpr absl::Duration kBreath = absl::Milliseconds(50);
 constexpr int kBacklog = 16;
@@ -34,7 +36,7 @@ sockaddr_un AddressOf(const std::string& path) {
   return address;
 }
 
-absl::Status CannotListen(const std::string& path, absl::string_view why) {
+absl::Status CannotTakeMemory(const std::string& path, absl::string_view why) {
   return absl::UnavailableError(absl::StrCat("listen: cannot take memory at ", path, ": ", why));
 }
 
@@ -42,12 +44,12 @@ absl::Status CannotListen(const std::string& path, absl::string_view why) {
 absl::Status MakeRoom(const std::string& path, const sockaddr_un& address) {
   struct stat info;
   if (lstat(path.c_str(), &info) != 0) return absl::OkStatus();
-  if (!S_ISSOCK(info.st_mode)) return CannotListen(path, "a file of that name exists and is not a socket");
+  if (!S_ISSOCK(info.st_mode)) return CannotTakeMemory(path, "a file of that name exists and is not a socket");
   const int probe = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   const int connected = connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
   const int error = connected == 0 ? EADDRINUSE : errno;
   close(probe);
-  if (error != ECONNREFUSED) return CannotListen(path, std::strerror(error));
+  if (error != ECONNREFUSED) return CannotTakeMemory(path, std::strerror(error));
   unlink(path.c_str());
   return absl::OkStatus();
 }
@@ -121,7 +123,7 @@ absl::StatusOr<std::unique_ptr<Handoff>> Handoff::Start(const std::string& path,
   const int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (listener < 0 || bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
       listen(listener, kBacklog) != 0) {
-    const absl::Status status = CannotListen(path, std::strerror(errno));
+    const absl::Status status = CannotTakeMemory(path, std::strerror(errno));
     if (listener >= 0) close(listener);
     return status;
   }
@@ -150,21 +152,20 @@ void Handoff::Main() {
   std::vector<pollfd> polled;
   for (;;) {
     polled.assign({{stop_, POLLIN, 0}, {listener_, POLLIN, 0}});
-    absl::Time next = absl::InfiniteFuture();
+    int64_t next = std::numeric_limits<int64_t>::max();
     for (const Connection& connection : connections_) {
       polled.push_back({connection.fd, POLLIN, 0});
-      if (connection.token.empty()) next = std::min(next, connection.deadline);
+      if (connection.token.empty()) next = std::min(next, connection.deadline_ns);
     }
-    const int wait =
-        next == absl::InfiniteFuture()
-            ? -1
-            : static_cast<int>(std::clamp<int64_t>(absl::ToInt64Milliseconds(next - absl::Now()) + 1, 0, 60000));
+    const int wait = next == std::numeric_limits<int64_t>::max()
+                         ? -1
+                         : static_cast<int>(std::clamp<int64_t>((next - MonotonicNs()) / 1'000'000 + 1, 0, 60'000));
     if (poll(polled.data(), polled.size(), wait) < 0 && errno != EINTR) break;
     if (polled[0].revents != 0) break;
-    const absl::Time now = absl::Now();
+    const int64_t now = MonotonicNs();
     for (size_t i = connections_.size(); i-- > 0;) {
       Connection& connection = connections_[i];
-      const bool late = connection.token.empty() && now >= connection.deadline;
+      const bool late = connection.token.empty() && now >= connection.deadline_ns;
       if (polled[i + 2].revents != 0 ? Serve(&connection) : !late) continue;
       Close(&connection);
       connections_.erase(connections_.begin() + static_cast<ptrdiff_t>(i));
@@ -186,7 +187,7 @@ void Handoff::Accept() {
     close(fd);
     return;
   }
-  connections_.push_back({fd, absl::Now() + kPatience, ""});
+  connections_.push_back({fd, MonotonicNs() + kPatienceNs, ""});
 }
 
 bool Handoff::Serve(Connection* connection) {

@@ -2,6 +2,7 @@
 #ifndef GLINT_SERVER_SHM_HANDOFF_H_
 #define GLINT_SERVER_SHM_HANDOFF_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <thread>
@@ -9,7 +10,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
 #include "server/shm/shared_memory.h"
 
 namespace glint {
@@ -31,7 +31,7 @@ class Handoff {
  private:
   struct Connection {
     int fd;
-    absl::Time deadline;  // for its request
+    int64_t deadline_ns;  // MonotonicNs(), for its request
     std::string token;    // once it has handed over
   };
 
