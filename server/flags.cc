@@ -202,6 +202,8 @@ const Flag kFlags[] = {
                    "its control group or the machine has"),
     GLINT_DURATION_FLAG("lane-timeout", lane_timeout,
                         "how long a lane may be at one frame before the server says NOT_SERVING"),
+    GLINT_DURATION_FLAG("lane-grace", lane_grace,
+                        "how much longer it may take before the server exits with status 1; inf: for ever"),
     GLINT_DURATION_FLAG("drain-timeout", drain_timeout,
                         "how long SIGTERM waits for frames that were taken, for example 2.5s or 500ms"),
     {"log-format", "text|json", "of the log on standard error",

@@ -19,6 +19,7 @@ constexpr int kPollMs = 50;  // how late a wish to stop may be noticed
 }  // namespace
 
 LogWriter::LogWriter(int fd, size_t capacity) : fd_(fd), capacity_(capacity) {
+  waiting_.reserve(capacity_);
   // Signals are for the threads of the program.
   sigset_t all, before;
   sigfillset(&all);
@@ -38,16 +39,20 @@ LogWriter::~LogWriter() {
 }
 
 void LogWriter::Write(absl::string_view line, const std::function<std::string(int64_t)>& tell) {
+  int64_t untold = 0;
+  if (tell != nullptr) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    untold = std::exchange(untold_, 0);
+  }
+  const std::string notice = untold > 0 ? tell(untold) + "\n" : "";
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    std::string notice;
-    if (untold_ > 0 && tell != nullptr) notice = tell(untold_) + "\n";
     if (waiting_.size() + notice.size() + line.size() + 1 > capacity_) {
       ++dropped_;
-      ++untold_;
+      untold_ += untold + 1;
       return;
     }
-    if (!notice.empty()) told_ += std::exchange(untold_, 0);
+    told_ += untold;
     waiting_ += notice;
     waiting_.append(line.data(), line.size());
     waiting_.push_back('\n');
@@ -64,6 +69,7 @@ bool LogWriter::Flush(absl::Duration timeout) {
 
 void LogWriter::Run() {
   std::string batch;
+  batch.reserve(capacity_);  // it is swapped with waiting_
   for (;;) {
     uint64_t lines;
     int64_t told, lost = 0;

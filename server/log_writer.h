@@ -48,13 +48,14 @@ class LogWriter {
   std::atomic<int64_t> dropped_{0};
   std::atomic<bool> stop_{false};
 
-  std::mutex mutex_;                 // guards the rest
+  // Guards the rest. Nothing allocates while it is held: std::terminate() flushes when memory cannot be had.
+  std::mutex mutex_;
   std::condition_variable changed_;  // any of them
-  std::string waiting_;
-  uint64_t queued_ = 0;   // calls of Write() whose line was put into waiting_
-  uint64_t written_ = 0;  // of these
-  int64_t untold_ = 0;    // lines dropped that no line tells of
-  int64_t told_ = 0;      // ... that a line in waiting_ tells of
+  std::string waiting_;              // within the memory that it has from the start
+  uint64_t queued_ = 0;              // calls of Write() whose line was put into waiting_
+  uint64_t written_ = 0;             // of these
+  int64_t untold_ = 0;               // lines dropped that no line tells of
+  int64_t told_ = 0;                 // ... that a line in waiting_ tells of
   std::thread thread_;
 };
 

@@ -8,12 +8,14 @@
 #include <cstdlib>
 #include <exception>
 #include <memory>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
 #include "server/canary.h"
 #include "server/flags.h"
 #include "server/keep_memory.h"
@@ -25,9 +27,12 @@
 
 namespace {
 
-constexpr int kExitFailure = 1;  // could not start, or lost its device
+constexpr int kExitFailure = 1;  // could not start, lost its device, hangs, or has no memory left
 constexpr int kExitUsage = 2;
 constexpr int kExitSignal = 128;  // plus the signal's number
+
+// Beyond --drain-timeout, for what is cancelled then to end. What has not by then hangs.
+constexpr absl::Duration kLastGrace = absl::Seconds(5);
 
 std::string Mib(int64_t bytes) { return absl::StrCat(bytes >> 20); }
 
@@ -48,6 +53,32 @@ void HandleSignals(sigset_t signals, glint::Server* server, glint::Reloader* rel
     logger->Log(glint::Severity::kInfo, "draining", {{"signal", strsignal(signal)}});
     server->RequestShutdown();
   }
+}
+
+// Memory that cannot be had outside of a frame's work ends the process in an orderly way: nothing here takes any.
+[[noreturn]] void Terminate() {
+  glint::StandardErrorWriter().Flush(absl::Seconds(1));
+  try {
+    if (const std::exception_ptr why = std::current_exception()) std::rethrow_exception(why);
+  } catch (const std::bad_alloc&) {
+    constexpr char kText[] = "glint-server: out of memory\n";
+    (void)!write(STDERR_FILENO, kText, sizeof(kText) - 1);
+    _exit(kExitFailure);
+  } catch (...) {
+  }
+  std::abort();
+}
+
+// Ends the process unless it has ended itself after `limit`: a thread that hangs can be neither joined nor ended.
+void LeaveAfter(absl::Duration limit, glint::Logger* logger) {
+  std::thread([limit, logger] {
+    absl::SleepFor(limit);
+    logger->Log(glint::Severity::kError, "failed",
+                {{"error", absl::StrCat("drain-timeout: frames or threads have not ended ", absl::FormatDuration(limit),
+                                        " after the drain began")}});
+    logger->Flush();
+    _exit(kExitFailure);
+  }).detach();
 }
 
 }  // namespace
@@ -78,10 +109,7 @@ int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
 
   glint::Logger logger(flags->options.log_format, &glint::StandardErrorWriter());
-  std::set_terminate([] {
-    glint::StandardErrorWriter().Flush(absl::Seconds(1));
-    std::abort();
-  });
+  std::set_terminate(Terminate);
   glint::Reloader reloader(flags->options, parse, &logger);
   const auto fail = [&logger](const absl::Status& status) {
     logger.Log(glint::Severity::kError, "failed", {{"error", std::string(status.message())}});
@@ -137,6 +165,8 @@ int main(int argc, char** argv) {
         });
   }
   const absl::Status why = server.Wait();
+  if (!why.ok()) fail(why);
+  LeaveAfter(reloader.drain_timeout() + kLastGrace, &logger);
   notify("STOPPING=1");
   watchdog = nullptr;
   canary = nullptr;
@@ -144,10 +174,9 @@ int main(int argc, char** argv) {
   if (!drained.ok()) {
     logger.Log(glint::Severity::kWarning, "cut off", {{"reason", std::string(drained.message())}});
   }
-  const int code = why.ok() ? 0 : fail(why);
   if (why.ok()) logger.Log(glint::Severity::kInfo, "stopped");
   logger.Flush();
   std::fflush(nullptr);
   // Without destructors: the signal thread may be using what they would take away.
-  _exit(code);
+  _exit(why.ok() ? 0 : kExitFailure);
 }

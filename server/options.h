@@ -65,6 +65,8 @@ struct ServerOptions {
   std::vector<std::string> given;  // the names of the flags that were set, without "--"
   // A lane that is at one frame for longer hangs: the server is NOT_SERVING until it ends the frame.
   absl::Duration lane_timeout = absl::Seconds(30);
+  // A lane that hangs for longer than this after `lane_timeout` will not come back: Server::Wait() returns an error.
+  absl::Duration lane_grace = absl::Minutes(1);
   absl::Duration drain_timeout = absl::Seconds(10);
   LogFormat log_format = LogFormat::kText;
 

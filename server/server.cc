@@ -9,7 +9,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
 #include "features/error.h"
 #include "server/env.h"
 #include "server/listen.h"
@@ -17,6 +16,7 @@
 #include "server/rpc/service.h"
 #include "server/schedule/lane_threads.h"
 #include "server/schedule/lane_watch.h"
+#include "server/schedule/thread_stack.h"
 
 namespace glint {
 
@@ -89,14 +89,17 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
   s.Update(check_duration("lane-timeout", o.lane_timeout, absl::Milliseconds(1)));
   s.Update(check_duration("small-call-timeout", o.small_call_timeout, absl::Milliseconds(1)));
   s.Update(check_duration("drain-timeout", o.drain_timeout, absl::ZeroDuration()));
-  const std::pair<absl::string_view, absl::Duration> may_be_infinite[] = {
-      {"connection-idle-timeout", o.connections.idle_timeout},
-      {"connection-max-age", o.connections.max_age},
-      {"connection-age-grace", o.connections.age_grace}};
-  for (const auto& [flag, value] : may_be_infinite) {
-    if (value >= absl::Seconds(1) && value <= absl::Hours(24)) continue;
+  struct {
+    absl::string_view flag;
+    absl::Duration value, low;
+  } const may_be_infinite[] = {{"connection-idle-timeout", o.connections.idle_timeout, absl::Seconds(1)},
+                               {"connection-max-age", o.connections.max_age, absl::Seconds(1)},
+                               {"connection-age-grace", o.connections.age_grace, absl::Seconds(1)},
+                               {"lane-grace", o.lane_grace, absl::Milliseconds(1)}};
+  for (const auto& [flag, value, low] : may_be_infinite) {
+    if (value >= low && value <= absl::Hours(24)) continue;
     if (value == absl::InfiniteDuration()) continue;
-    s.Update(OutOfRangeError(flag, absl::FormatDuration(value), std::string("1s"), std::string("24h, or inf")));
+    s.Update(OutOfRangeError(flag, absl::FormatDuration(value), absl::FormatDuration(low), std::string("24h, or inf")));
   }
   return s;
 }
@@ -119,23 +122,30 @@ struct Server::Impl {
 
 namespace {
 
+// For a thread to note its stack: it does so at once, or hangs where it cannot.
+constexpr absl::Duration kStackTimeout = absl::Milliseconds(500);
+
+absl::Status StuckError(const StuckLanes& stuck, absl::string_view limit) {
+  return absl::DeadlineExceededError(absl::StrCat(
+      "lanes: lane ", stuck.longest, " has been at one frame for ",
+      absl::FormatDuration(absl::Milliseconds(stuck.longest_ns / 1'000'000)), ", longer than it may (", limit, ")"));
+}
+
 std::unique_ptr<LaneWatch> WatchLanes(ServerEnv* env) {
-  const absl::Duration limit = env->options.lane_timeout;
-  const auto changed = [env, limit](const StuckLanes& stuck) {
+  const LaneWatch::Limits limits = {env->options.lane_timeout, env->options.lane_grace};
+  const std::string timeout = absl::StrCat("--lane-timeout=", absl::FormatDuration(limits.stuck));
+  const std::string grace = absl::StrCat(timeout, ", --lane-grace=", absl::FormatDuration(limits.grace));
+  LaneWatch::Events events;
+  events.changed = [env, timeout](const StuckLanes& stuck) {
     env->metrics.LanesStuck(stuck.count);
-    absl::Status health;
-    if (stuck.count > 0) {
-      health = absl::DeadlineExceededError(
-          absl::StrCat("lanes: lane ", stuck.longest, " has been at one frame for ",
-                       absl::FormatDuration(absl::Milliseconds(stuck.longest_ns / 1'000'000)), ", longer than it may",
-                       " (--lane-timeout=", absl::FormatDuration(limit), ")"));
-      env->logger.Log(Severity::kError, "lane stuck", {{"error", std::string(health.message())}});
-    } else {
-      env->logger.Log(Severity::kWarning, "lanes go on");
-    }
+    const absl::Status health = stuck.count > 0 ? StuckError(stuck, timeout) : absl::OkStatus();
     env->health.SetLaneHealth(health);
+    if (health.ok()) return env->logger.Log(Severity::kWarning, "lanes go on");
+    env->logger.Log(Severity::kError, "lane stuck",
+                    {{"error", std::string(health.message())}, {"stack", StackOfThread(stuck.thread, kStackTimeout)}});
   };
-  return std::make_unique<LaneWatch>(static_cast<int>(env->lanes.lanes.size()), limit, changed);
+  events.given_up = [env, grace](const StuckLanes& stuck) { env->health.Fail(StuckError(stuck, grace)); };
+  return std::make_unique<LaneWatch>(static_cast<int>(env->lanes.lanes.size()), limits, std::move(events));
 }
 
 }  // namespace
@@ -230,12 +240,11 @@ absl::Status Server::Wait() { return impl_->env.health.WaitForEnd(); }
 absl::Status Server::Shutdown(absl::Duration drain_timeout) {
   std::lock_guard<std::mutex> lock(impl_->shutdown_mutex);
   if (impl_->shutdown_result.has_value()) return *impl_->shutdown_result;
-  const absl::Time deadline = absl::Now() + drain_timeout;
   absl::Status result;
   if (impl_->service == nullptr) impl_->env.health.StartDraining();
   if (impl_->service != nullptr) {
     impl_->service->StartDraining();
-    if (!impl_->service->WaitUntilIdle(deadline)) {
+    if (!impl_->service->WaitUntilIdle(drain_timeout)) {
       result = absl::DeadlineExceededError(
           absl::StrCat(impl_->service->calls(), " calls had not ended after ", absl::FormatDuration(drain_timeout)));
     }

@@ -68,12 +68,13 @@ class Server {
 
   // Makes Wait() return. Does not block.
   void RequestShutdown();
-  // Returns OK after RequestShutdown(), or the error when a device under the lanes is lost for this process; the
-  // caller then shuts down either way.
+  // Returns OK after RequestShutdown(), or the error when a device under the lanes is lost for this process or a lane
+  // hangs for longer than --lane-timeout and --lane-grace; the caller then shuts down either way.
   absl::Status Wait();
   // Reports NOT_SERVING, takes no more frames (UNAVAILABLE), answers those it has taken, ends all calls, stops
   // listening and joins all threads but those of the metrics page, which answers until the end. DEADLINE_EXCEEDED:
-  // calls that had not ended after `drain_timeout` were cancelled. Calls after the first return its result.
+  // calls that had not ended after `drain_timeout` were cancelled. Calls after the first return its result. Frames that
+  // lanes have begun are waited for: while a lane hangs, this does not return, and the process has to exit.
   absl::Status Shutdown(absl::Duration drain_timeout);
 
  private:

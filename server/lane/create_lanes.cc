@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <new>
 #include <optional>
 #include <string>
 #include <thread>
@@ -32,25 +33,40 @@ int64_t NanosecondsSince(Clock::time_point start) { return std::chrono::nanoseco
 
 class CpuLane final : public Lane {
  public:
-  explicit CpuLane(int threads) : pipeline_(threads) {}
+  explicit CpuLane(int threads) : threads_(threads), pipeline_(std::make_unique<cpu::Pipeline>(threads)) {}
 
   absl::Status Run(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                    StageTimes* times) override {
-    const Clock::time_point start = Clock::now();
-    const ImageView image_view = ViewOf(image, &image_);
-    const ImageView mask_view = ViewOf(mask, &mask_);
-    const int64_t copied_ns = NanosecondsSince(start);
-    absl::Status status = pipeline_.Detect(options, image_view, mask_view, features, times);
-    times->upload_ns += copied_ns;
-    if (!status.ok()) features->Clear();
-    return status;
+    if (pipeline_ == nullptr) pipeline_ = std::make_unique<cpu::Pipeline>(threads_);
+    try {
+      return Detect(options, image, mask, features, times);
+    } catch (const std::bad_alloc&) {
+      // What was prepared for this frame is prepared in part: the next one begins anew.
+      pipeline_ = nullptr;
+      image_ = Image();
+      mask_ = Image();
+      throw;
+    }
   }
   absl::Status fatal() const override { return absl::OkStatus(); }
   const std::string& device() const override { return device_; }
 
  private:
-  cpu::Pipeline pipeline_;
-  Image image_, mask_;  // for pixels that do not lie side by side
+  absl::Status Detect(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
+                      StageTimes* times) {
+    const Clock::time_point start = Clock::now();
+    const ImageView image_view = ViewOf(image, &image_);
+    const ImageView mask_view = ViewOf(mask, &mask_);
+    const int64_t copied_ns = NanosecondsSince(start);
+    absl::Status status = pipeline_->Detect(options, image_view, mask_view, features, times);
+    times->upload_ns += copied_ns;
+    if (!status.ok()) features->Clear();
+    return status;
+  }
+
+  const int threads_;
+  std::unique_ptr<cpu::Pipeline> pipeline_;  // null after a frame whose memory could not be had
+  Image image_, mask_;                       // for pixels that do not lie side by side
   const std::string device_ = "cpu";
 };
 
@@ -86,11 +102,17 @@ class CudaLane final : public Lane {
 
   absl::Status Run(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                    StageTimes* times) override {
-    absl::Status status = Detect(options, image, mask, features, times);
-    if (!status.ok()) features->Clear();
-    return status;
+    try {
+      absl::Status status = Detect(options, image, mask, features, times);
+      if (!status.ok()) features->Clear();
+      return status;
+    } catch (const std::bad_alloc&) {
+      // The pipeline is prepared in part, and making another takes memory, too.
+      no_memory_ = absl::ResourceExhaustedError("the process has no host memory left for a frame");
+      throw;
+    }
   }
-  absl::Status fatal() const override { return pipeline_->fatal(); }
+  absl::Status fatal() const override { return no_memory_.ok() ? pipeline_->fatal() : no_memory_; }
   const std::string& device() const override { return device_; }
 
  private:
@@ -109,6 +131,7 @@ class CudaLane final : public Lane {
   }
 
   const std::unique_ptr<cuda::Pipeline> pipeline_;
+  absl::Status no_memory_;
   PinnedImage image_, mask_;
   const std::string device_;
 };

@@ -196,12 +196,13 @@ void Service::StartDraining() {
   for (Call* call : calls_) call->Drain();
 }
 
-bool Service::WaitUntilIdle(absl::Time deadline) {
+bool Service::WaitUntilIdle(absl::Duration timeout) {
+  const int64_t began = MonotonicNs();
   std::unique_lock<std::mutex> lock(mutex_);
   while (calls_.size() > lingering_) {
-    const absl::Duration left = deadline - absl::Now();
+    const absl::Duration left = timeout - absl::Nanoseconds(MonotonicNs() - began);
     if (left <= absl::ZeroDuration()) return false;
-    // In steps, since an infinite deadline is more than condition variables take.
+    // In steps, since an infinite timeout is more than condition variables take.
     idle_.wait_for(lock, absl::ToChronoNanoseconds(std::min(left, absl::Hours(1))));
   }
   return true;

@@ -59,8 +59,8 @@ class Service {
 
   // Refuses new calls, then says NOT_SERVING, and lets the open calls end: who has seen NOT_SERVING finds no way in.
   void StartDraining();
-  // False if calls that do not linger are still open at `deadline`.
-  bool WaitUntilIdle(absl::Time deadline);
+  // False if calls that do not linger are still open after `timeout`.
+  bool WaitUntilIdle(absl::Duration timeout);
   // Cancels what is left, stops listening and joins the threads. Frames still on lanes are waited for.
   void Stop();
 

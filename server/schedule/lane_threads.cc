@@ -1,6 +1,8 @@
 #include "server/schedule/lane_threads.h"
 
 #include <algorithm>
+#include <new>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -96,6 +98,17 @@ absl::Status RunJob(Lane* lane, int64_t max_pixels, FrameQueue* queue, Scratch* 
   return status;
 }
 
+// The one exception that a frame's work can throw is memory that cannot be had. What it leaves half done is made anew.
+absl::Status RunJobInMemory(Lane* lane, int64_t max_pixels, FrameQueue* queue, std::optional<Scratch>* scratch,
+                            FrameJob* job) {
+  try {
+    return RunJob(lane, max_pixels, queue, &**scratch, job);
+  } catch (const std::bad_alloc&) {
+    scratch->emplace();
+    return absl::ResourceExhaustedError("frame: the server has no memory left for it");
+  }
+}
+
 }  // namespace
 
 LaneThreads::LaneThreads(FrameQueue* queue, LaneSet* lanes, int64_t max_image_pixels, Events events)
@@ -135,9 +148,9 @@ bool LaneThreads::Lose(Device* device, const absl::Status& why) {
 void LaneThreads::Main(int index) {
   Lane* const lane = lanes_->lanes[static_cast<size_t>(index)].get();
   Device* const device = DeviceOf(*lane);
-  Scratch scratch;
+  std::optional<Scratch> scratch(std::in_place);
   StageTimes times;
-  absl::Status lost = lane->Run(*PresetOptions("orb"), WarmUpImage(), {}, &scratch.features, &times);
+  absl::Status lost = lane->Run(*PresetOptions("orb"), WarmUpImage(), {}, &scratch->features, &times);
   const bool warm = lost.ok();
   if (warm) {
     events_.warm();
@@ -154,13 +167,13 @@ void LaneThreads::Main(int index) {
     const int64_t begun_at = MonotonicNs();
     {
       FramePathScope frame_path;
-      job->status = stays ? lost : RunJob(lane, max_image_pixels_, queue_, &scratch, job);
+      job->status = stays ? lost : RunJobInMemory(lane, max_image_pixels_, queue_, &scratch, job);
       if (!job->status.ok()) frame_path.Discard();
     }
-    if (!job->status.ok()) scratch.features.Clear();
+    if (!job->status.ok()) scratch->features.Clear();
     job->times.done_at = MonotonicNs();
     events_.done(*job);
-    job->sink->OnFrameDone(job, scratch.features);  // and frees its message
+    job->sink->OnFrameDone(job, scratch->features);  // and frees its message
     queue_->Release(bytes, MonotonicNs() - begun_at);
     events_.busy(index, false);
     if (absl::Status fatal = lane->fatal(); !fatal.ok() && lost.ok()) {

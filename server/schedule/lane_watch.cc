@@ -1,11 +1,20 @@
 #include "server/schedule/lane_watch.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "server/clock.h"
 
 namespace glint {
+
+void LaneProgress::Begin(int lane, int64_t now) {
+  static thread_local const auto thread = static_cast<pid_t>(syscall(SYS_gettid));
+  threads_[static_cast<size_t>(lane)].store(thread, std::memory_order_relaxed);
+  begun_at_[static_cast<size_t>(lane)] = now;
+}
 
 StuckLanes LaneProgress::Check(int64_t now) const {
   StuckLanes stuck;
@@ -16,14 +25,16 @@ StuckLanes LaneProgress::Check(int64_t now) const {
     if (now - begun_at <= stuck.longest_ns) continue;
     stuck.longest = static_cast<int>(lane);
     stuck.longest_ns = now - begun_at;
+    stuck.thread = threads_[lane].load(std::memory_order_relaxed);
   }
   return stuck;
 }
 
-LaneWatch::LaneWatch(int lanes, absl::Duration limit, std::function<void(const StuckLanes&)> changed)
-    : period_(std::clamp(limit / 4, absl::Milliseconds(1), absl::Seconds(1))),
-      changed_(std::move(changed)),
-      progress_(lanes, absl::ToInt64Nanoseconds(limit)),
+LaneWatch::LaneWatch(int lanes, const Limits& limits, Events events)
+    : period_(std::clamp(limits.stuck / 4, absl::Milliseconds(1), absl::Seconds(1))),
+      give_up_after_(limits.stuck + limits.grace),
+      events_(std::move(events)),
+      progress_(lanes, absl::ToInt64Nanoseconds(limits.stuck)),
       thread_([this] { Main(); }) {}
 
 LaneWatch::~LaneWatch() {
@@ -37,14 +48,22 @@ LaneWatch::~LaneWatch() {
 
 void LaneWatch::LaneBusy(int lane, bool busy) { busy ? progress_.Begin(lane, MonotonicNs()) : progress_.End(lane); }
 
+StuckLanes LaneWatch::Check() const { return progress_.Check(MonotonicNs()); }
+
 void LaneWatch::Main() {
   int count = 0;
+  bool given_up = false;
   std::unique_lock<std::mutex> lock(mutex_);
   while (!stop_changed_.wait_for(lock, absl::ToChronoNanoseconds(period_), [this] { return stop_; })) {
-    const StuckLanes stuck = progress_.Check(MonotonicNs());
-    if (stuck.count == count) continue;
-    count = stuck.count;
-    changed_(stuck);
+    const StuckLanes stuck = Check();
+    if (stuck.count != count) {
+      count = stuck.count;
+      events_.changed(stuck);
+    }
+    if (!given_up && absl::Nanoseconds(stuck.longest_ns) > give_up_after_) {
+      given_up = true;
+      events_.given_up(stuck);
+    }
   }
 }
 

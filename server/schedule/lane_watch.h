@@ -3,6 +3,8 @@
 #ifndef GLINT_SERVER_SCHEDULE_LANE_WATCH_H_
 #define GLINT_SERVER_SCHEDULE_LANE_WATCH_H_
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -19,16 +21,18 @@ struct StuckLanes {
   int count = 0;
   int longest = -1;        // the lane that has been at its frame for the longest time; -1: none is stuck
   int64_t longest_ns = 0;  // that time
+  pid_t thread = 0;        // of that lane
 };
 
 // Since when each lane has been at its frame. Thread-safe, takes no lock. Times are MonotonicNs().
 class LaneProgress {
  public:
   // A lane is stuck once it has been at one frame for longer than `limit_ns`.
-  LaneProgress(int lanes, int64_t limit_ns) : limit_ns_(limit_ns), begun_at_(static_cast<size_t>(lanes)) {}
+  LaneProgress(int lanes, int64_t limit_ns)
+      : limit_ns_(limit_ns), begun_at_(static_cast<size_t>(lanes)), threads_(static_cast<size_t>(lanes)) {}
 
-  // `now` > 0.
-  void Begin(int lane, int64_t now) { begun_at_[static_cast<size_t>(lane)] = now; }
+  // On the lane's thread. `now` > 0.
+  void Begin(int lane, int64_t now);
   void End(int lane) { begun_at_[static_cast<size_t>(lane)] = 0; }
 
   StuckLanes Check(int64_t now) const;
@@ -36,25 +40,37 @@ class LaneProgress {
  private:
   const int64_t limit_ns_;
   std::vector<std::atomic<int64_t>> begun_at_;  // 0: at none
+  std::vector<std::atomic<pid_t>> threads_;
 };
 
 // Looks at the lanes four times per limit, on a thread of its own. Thread-safe.
 class LaneWatch {
  public:
-  // `changed` is called on that thread whenever the number of stuck lanes has changed; it was 0.
-  LaneWatch(int lanes, absl::Duration limit, std::function<void(const StuckLanes&)> changed);
+  struct Limits {
+    absl::Duration stuck;  // at one frame
+    absl::Duration grace;  // beyond that; may be infinite
+  };
+  // Both are called on that thread.
+  struct Events {
+    std::function<void(const StuckLanes&)> changed;   // the number of stuck lanes has; it was 0
+    std::function<void(const StuckLanes&)> given_up;  // once: a lane has been stuck for longer than `grace`
+  };
+  LaneWatch(int lanes, const Limits& limits, Events events);
   ~LaneWatch();
   LaneWatch(const LaneWatch&) = delete;
   LaneWatch& operator=(const LaneWatch&) = delete;
 
-  // The lane has begun (true) or ended a frame.
+  // The lane has begun (true) or ended a frame. On the lane's thread.
   void LaneBusy(int lane, bool busy);
+  // As it is now.
+  StuckLanes Check() const;
 
  private:
   void Main();
 
   const absl::Duration period_;
-  const std::function<void(const StuckLanes&)> changed_;
+  const absl::Duration give_up_after_;
+  const Events events_;
   LaneProgress progress_;
   std::mutex mutex_;
   std::condition_variable stop_changed_;

@@ -150,6 +150,7 @@ TEST(FlagsTest, BadValuesAreNamed) {
   EXPECT_EQ(ErrorOf({"--keepalive-time=inf"}), "keepalive-time: inf is not in 1s..24h");
   EXPECT_EQ(ErrorOf({"--keepalive-timeout=10ms"}), "keepalive-timeout: 10ms is not in 1s..24h");
   EXPECT_EQ(ErrorOf({"--lane-timeout=0"}), "lane-timeout: 0 is not in 1ms..24h");
+  EXPECT_EQ(ErrorOf({"--lane-grace=-1s"}), "lane-grace: -1s is not in 1ms..24h, or inf");
   EXPECT_EQ(ErrorOf({"--listen=50051"}), "listen: \"50051\" is not HOST:PORT with a port in 0..65535");
   EXPECT_EQ(ErrorOf({"--listen=localhost:http"}),
             "listen: \"localhost:http\" is not HOST:PORT with a port in 0..65535");
@@ -174,7 +175,7 @@ TEST(FlagsTest, LimitsOfSilence) {
   const auto parsed =
       Parse({"--max-sessions-per-peer=7", "--stream-first-message-timeout=2s", "--stream-idle-timeout=1m",
              "--connection-idle-timeout=inf", "--connection-max-age=1h", "--connection-age-grace=5m",
-             "--keepalive-time=20s", "--keepalive-timeout=5s", "--lane-timeout=2m"});
+             "--keepalive-time=20s", "--keepalive-timeout=5s", "--lane-timeout=2m", "--lane-grace=inf"});
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   const ServerOptions& o = parsed->options;
   EXPECT_EQ(o.max_sessions_per_peer, 7);
@@ -186,6 +187,7 @@ TEST(FlagsTest, LimitsOfSilence) {
   EXPECT_EQ(o.connections.keepalive_time, absl::Seconds(20));
   EXPECT_EQ(o.connections.keepalive_timeout, absl::Seconds(5));
   EXPECT_EQ(o.lane_timeout, absl::Minutes(2));
+  EXPECT_EQ(o.lane_grace, absl::InfiniteDuration());
 }
 
 TEST(FlagsTest, AFlagFileThatIncludesItselfIsAnError) {
@@ -227,6 +229,7 @@ TEST(FlagsTest, HelpNamesEveryFlagAndItsDefault) {
                            "keepalive-time",
                            "keepalive-timeout",
                            "lane-timeout",
+                           "lane-grace",
                            "max-in-flight",
                            "drain-timeout",
                            "log-format",

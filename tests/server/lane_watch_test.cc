@@ -3,10 +3,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "server/canary.h"
@@ -70,6 +73,59 @@ TEST(LaneHealthTest, IsNotServingWhileALaneHangs) {
   EXPECT_TRUE(Eventually([&] { return server->serving(); }));
   EXPECT_TRUE(server->lane_health().ok());
   EXPECT_EQ(stuck(), 0);
+}
+
+TEST(LaneWatchTest, GivesUpOnceAfterTheGrace) {
+  std::atomic<int> changes{0}, given_up{0};
+  std::atomic<int64_t> after_ns{0};
+  LaneWatch::Events events;
+  events.changed = [&](const StuckLanes&) { ++changes; };
+  events.given_up = [&](const StuckLanes& stuck) {
+    after_ns = stuck.longest_ns;
+    ++given_up;
+  };
+  LaneWatch watch(2, {absl::Milliseconds(20), absl::Milliseconds(60)}, std::move(events));
+  watch.LaneBusy(1, true);
+  EXPECT_TRUE(Eventually([&] { return given_up > 0; }));
+  EXPECT_EQ(changes, 1);
+  EXPECT_GT(after_ns, 80'000'000);
+  absl::SleepFor(absl::Milliseconds(50));
+  EXPECT_EQ(given_up, 1);
+  const StuckLanes stuck = watch.Check();
+  EXPECT_EQ(stuck.longest, 1);
+  EXPECT_EQ(stuck.thread, static_cast<pid_t>(syscall(SYS_gettid)));
+}
+
+TEST(LaneWatchTest, AnInfiniteGraceNeverEnds) {
+  std::atomic<int> given_up{0};
+  LaneWatch::Events events;
+  events.changed = [](const StuckLanes&) {};
+  events.given_up = [&](const StuckLanes&) { ++given_up; };
+  LaneWatch watch(1, {absl::Milliseconds(4), absl::InfiniteDuration()}, std::move(events));
+  watch.LaneBusy(0, true);
+  absl::SleepFor(absl::Milliseconds(100));
+  EXPECT_EQ(given_up, 0);
+}
+
+TEST(LaneHealthTest, ALaneThatHangsForTooLongFailsTheServer) {
+  LaneControl control;
+  ServerOptions options = TestOptions();
+  options.lane_timeout = absl::Milliseconds(20);
+  options.lane_grace = absl::Milliseconds(50);
+  TestServer server(options, &control);
+  ASSERT_TRUE(server->WaitUntilServing(absl::Seconds(10)));
+  control.Hold(true);
+  TestStream stream(server.stub());
+  ASSERT_TRUE(stream.Write(OptionsMessage()));
+  ASSERT_TRUE(stream.Write(FrameMessage(1)));
+  const absl::Status why = server->Wait();
+  EXPECT_EQ(why.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(std::string(why.message()), ::testing::MatchesRegex("lanes: lane 0 has been at one frame for .* "
+                                                                  "\\(--lane-timeout=20ms, --lane-grace=50ms\\)"));
+  EXPECT_FALSE(server->serving());
+  control.Hold(false);
+  EXPECT_EQ(stream.Read().status().code(), 0);
+  EXPECT_FALSE(server->serving());  // for good: the process is to exit
 }
 
 // Every place taken, the queue full and frames before it, for as long as the test looks: all of that is load.
