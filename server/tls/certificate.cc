@@ -94,6 +94,9 @@ absl::StatusOr<absl::Time> CertificateExpiry(absl::string_view pem) {
   for (size_t begin; (begin = pem.find(kBegin)) != absl::string_view::npos;) {
     pem.remove_prefix(begin + kBegin.size());
     const size_t end = pem.find(kEnd);
+    if (end == absl::string_view::npos && count > 0) {  // a file that was cut off, or is being written
+      return absl::InvalidArgumentError(absl::StrCat("certificate ", count + 1, " has no end"));
+    }
     if (end == absl::string_view::npos) break;
     ++count;
     std::string der;

@@ -74,6 +74,15 @@ TEST(CertificateExpiry, RefusesWhatIsNoCertificate) {
   }
 }
 
+// Found by fuzz_text: the last one may be the first that ends.
+TEST(CertificateExpiry, RefusesAChainThatWasCutOff) {
+  const std::string late = Pem(Certificate(0x18, "20600101000000Z")), early = Pem(Certificate(0x17, "270809101112Z"));
+  const std::string chain = late + early;
+  ASSERT_TRUE(CertificateExpiry(chain).ok());
+  EXPECT_EQ(CertificateExpiry(chain.substr(0, chain.size() - 12)).status(),
+            absl::InvalidArgumentError("certificate 2 has no end"));
+}
+
 TEST(CertificateExpiry, ReadsNothingBehindTheEnd) {
   const std::string der = Certificate(0x17, "270809101112Z");
   for (size_t length = 0; length < der.size(); ++length) {
