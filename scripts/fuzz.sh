@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Builds the libFuzzer targets with Clang, under the address and undefined-behaviour sanitizers, and runs each.
 #
-#   scripts/fuzz.sh [--corpus DIR] [--target NAME]... [MINUTES]
+#   scripts/fuzz.sh [--corpus DIR] [--target NAME]... [--jobs N] [MINUTES]
 #
 #   --corpus  where inputs that reach new code are kept from run to run; default: build/fuzz/corpus
-#   --target  wire, encoded, raw (tests/fuzz/targets says what each is); default: all
+#   --target  encoded, handoff, options, raw, session, text, wire (tests/fuzz/targets says what each is); default: all
+#   --jobs    targets that run at the same time; default: one for each processor
 #   MINUTES   of all targets together, at least a tenth; default 10
 #
 # Needs clang and its runtime (scripts/setup.sh build test fuzz). The seeds are tests/fuzz/corpus. An input that fails is
@@ -14,18 +15,21 @@ cd "$(dirname "$0")/.."
 
 targets=()
 corpus=build/fuzz/corpus
+jobs=$(nproc)
 minutes=10
 while [[ $# -gt 0 ]]; do
   case $1 in
     --corpus) corpus=${2:?} && shift 2 ;;
     --target) targets+=("${2:?}") && shift 2 ;;
-    -h | --help) sed -n '2,12s/^# \{0,1\}//p' "$0" && exit 0 ;;
+    --jobs) jobs=${2:?} && shift 2 ;;
+    -h | --help) sed -n '2,13s/^# \{0,1\}//p' "$0" && exit 0 ;;
     -*) echo "fuzz.sh: $1: unknown" >&2 && exit 2 ;;
     *) minutes=$1 && shift ;;
   esac
 done
 [[ $minutes =~ ^[0-9]+(\.[0-9]+)?$ ]] || { echo "fuzz.sh: \"$minutes\" is not a number of minutes" >&2 && exit 2; }
-[[ ${#targets[@]} -gt 0 ]] || targets=(wire encoded raw)
+[[ $jobs =~ ^[1-9][0-9]*$ ]] || { echo "fuzz.sh: --jobs: \"$jobs\" is not a number from 1" >&2 && exit 2; }
+[[ ${#targets[@]} -gt 0 ]] || targets=(encoded handoff options raw session text wire)
 for target in "${targets[@]}"; do
   [[ -f tests/fuzz/targets/${target}_fuzz.cc ]] || { echo "fuzz.sh: no target $target" >&2 && exit 2; }
 done
@@ -37,18 +41,35 @@ fi
 
 cmake --preset fuzz >/dev/null
 cmake --build build/fuzz --parallel "$(nproc)" --target "${targets[@]/#/fuzz_}"
+echo "fuzz.sh: built in $SECONDS s"
 
 findings=build/fuzz/findings
 mkdir -p "$findings"
 seconds=$(awk -v m="$minutes" -v n="${#targets[@]}" 'BEGIN { s = int(m * 60 / n); print s < 1 ? 1 : s }')
-summary=()
-failed=0
-for target in "${targets[@]}"; do
+fuzz() {
+  local target=$1 rc=0
   mkdir -p "$corpus/$target"
-  log=build/fuzz/$target.log
-  rc=0
   build/fuzz/tests/fuzz/fuzz_"$target" -max_total_time="$seconds" -timeout=25 -rss_limit_mb=3000 -print_final_stats=1 \
-    -artifact_prefix="$findings/$target-" "$corpus/$target" "tests/fuzz/corpus/$target" >"$log" 2>&1 || rc=$?
+    -artifact_prefix="$findings/$target-" "$corpus/$target" "tests/fuzz/corpus/$target" >"build/fuzz/$target.log" 2>&1 ||
+    rc=$?
+  echo "$rc" >"build/fuzz/$target.rc"
+}
+running=0
+for target in "${targets[@]}"; do
+  if [[ $running -ge $jobs ]]; then
+    wait -n
+    running=$((running - 1))
+  fi
+  fuzz "$target" &
+  running=$((running + 1))
+done
+wait
+
+failed=0
+summary=()
+for target in "${targets[@]}"; do
+  log=build/fuzz/$target.log
+  rc=$(<"build/fuzz/$target.rc")
   runs=$(sed -n 's/^stat::number_of_executed_units: //p' "$log")
   edges=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -n 1)
   if [[ $rc -ne 0 ]]; then
