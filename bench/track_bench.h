@@ -1,0 +1,54 @@
+// `glint-microbench track`: tracking points between two pictures on the CPU, beside OpenCV's.
+#ifndef GLINT_BENCH_TRACK_BENCH_H_
+#define GLINT_BENCH_TRACK_BENCH_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bench/rounds.h"
+#include "bench/statistics.h"
+#include "features/tracker.h"
+
+namespace glint::bench {
+
+struct TrackBenchOptions {
+  std::string picture;              // as LoadPicture takes it
+  std::string to;                   // likewise; empty: `picture` moved by 5 and 3 pixels
+  std::vector<int> points = {100};  // one measurement each: the strongest FAST corners of `picture`
+  TrackOptions track;
+  int threads = 1;
+  int repeat = 100;
+  Clock clock = Clock::kWall;
+  bool opencv_peer = false;
+};
+
+struct TrackReport {
+  int points = 0;
+  int tracked = 0;
+  double iterations = 0;  // mean of a point
+  Summary call_us;        // both pyramids and the tracking
+  Summary kept_us;        // tracking alone, with pyramids that are there
+  int peer_tracked = 0;   // all 0 without a peer
+  Summary peer_call_us;
+  Summary peer_kept_us;
+};
+
+struct TracksReport {
+  TrackBenchOptions options;
+  std::string device;
+  std::string peer;  // empty without one
+  std::vector<TrackReport> points;
+};
+
+// INVALID_ARGUMENT for options out of range or pictures of two sizes, FAILED_PRECONDITION for a peer that is not there;
+// errors of LoadPicture.
+absl::StatusOr<TracksReport> BenchTrack(const TrackBenchOptions& options);
+
+std::string ToJson(const TracksReport& report, const std::string& command);
+std::string ToTable(const TracksReport& report);
+
+}  // namespace glint::bench
+
+#endif  // GLINT_BENCH_TRACK_BENCH_H_
