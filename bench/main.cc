@@ -55,7 +55,9 @@ ABSL_FLAG(int, k, 1, "match: matches of each query; 1: with cross check");
 ABSL_FLAG(std::string, to, "", "track: the second picture; default: the first one moved by 5 and 3 pixels");
 ABSL_FLAG(std::vector<std::string>, points, std::vector<std::string>({"100", "1000"}),
           "track: points, one measurement each");
-ABSL_FLAG(int, patch_size, 21, "track: side of the patch on all levels, pixels");
+ABSL_FLAG(int, patch_size, 21, "track: side of the patch, pixels");
+ABSL_FLAG(std::optional<int>, coarse_patch_size, std::nullopt,
+          "track: the same on levels 3 and up; default: --patch-size");
 ABSL_FLAG(std::string, size, "", "plan: WIDTHxHEIGHT of the image, pixels");
 ABSL_FLAG(std::string, format, "text", "plan: text or json");
 ABSL_FLAG(bool, json, false, "print JSON instead of a table");
@@ -263,7 +265,13 @@ absl::StatusOr<std::string> RunTrack(const std::string& command) {
   options.to = absl::GetFlag(FLAGS_to);
   options.points = *std::move(points);
   options.track.levels = absl::GetFlag(FLAGS_levels).value_or(3);
-  options.track.patch_size = options.track.coarse_patch_size = absl::GetFlag(FLAGS_patch_size);
+  options.track.patch_size = absl::GetFlag(FLAGS_patch_size);
+  options.track.coarse_patch_size = absl::GetFlag(FLAGS_coarse_patch_size).value_or(options.track.patch_size);
+  const std::string backend = absl::GetFlag(FLAGS_backend);
+  if (backend != "cpu" && backend != "cuda") return NotOneOfError("backend", backend, "cpu, cuda");
+  options.cuda = backend == "cuda";
+  options.device = absl::GetFlag(FLAGS_device);
+  options.sm_limit = absl::GetFlag(FLAGS_sm_limit);
   options.threads = absl::GetFlag(FLAGS_threads);
   options.repeat = absl::GetFlag(FLAGS_repeat);
   options.clock = *clock;

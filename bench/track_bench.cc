@@ -13,6 +13,8 @@
 #include "bench/picture.h"
 #include "cpu/pipeline.h"
 #include "cpu/track/tracker.h"
+#include "cuda/pipeline.h"
+#include "cuda/track/tracker.h"
 #include "features/error.h"
 #include "features/options.h"
 
@@ -32,6 +34,7 @@ absl::Status Validate(const TrackBenchOptions& o) {
       return OutOfRangeError("points", points, kMinFeatures, kMaxTrackPoints);
     }
   }
+  if (o.cuda && o.opencv_peer) return ContradictionError("peer", "opencv is measured beside --backend cpu only");
   if (absl::Status s = ValidateTrackOptions(o.track); !s.ok()) return s;
   return cpu::ValidateSimdTarget();
 }
@@ -57,6 +60,16 @@ absl::StatusOr<Features> Corners(const ImageView& picture, int count) {
   if (absl::Status s = cpu::Pipeline().Detect(options, picture, {}, &corners, nullptr); !s.ok()) return s;
   corners.Resize(std::min(corners.count(), static_cast<size_t>(count)), 0);
   return corners;
+}
+
+TrackReport Counted(const TrackResult& result) {
+  TrackReport report;
+  report.points = static_cast<int>(result.count());
+  for (size_t i = 0; i < result.count(); ++i) {
+    report.tracked += result.status[i] == TrackStatus::kTracked;
+    report.iterations += static_cast<double>(result.iterations[i]) / static_cast<double>(result.count());
+  }
+  return report;
 }
 
 double Ratio(const Summary& peer, const Summary& ours) { return ours.median > 0 ? peer.median / ours.median : 0; }
@@ -98,12 +111,7 @@ absl::StatusOr<TrackReport> BenchPoints(const TrackBenchOptions& options, const 
     contestants.push_back(Timed("peer, pyramids kept", options.clock, [&] { return peer->RunWithPyramids(); }));
   }
   if (absl::Status s = RunRounds(options.repeat, &contestants); !s.ok()) return s;
-  TrackReport report;
-  report.points = input.count;
-  for (size_t i = 0; i < result.count(); ++i) {
-    report.tracked += result.status[i] == TrackStatus::kTracked;
-    report.iterations += static_cast<double>(result.iterations[i]) / static_cast<double>(result.count());
-  }
+  TrackReport report = Counted(result);
   report.call_us = Summarize(contestants[0].us);
   report.kept_us = Summarize(contestants[1].us);
   if (peer != nullptr) {
@@ -111,6 +119,36 @@ absl::StatusOr<TrackReport> BenchPoints(const TrackBenchOptions& options, const 
     report.peer_call_us = Summarize(contestants[2].us);
     report.peer_kept_us = Summarize(contestants[3].us);
   }
+  return report;
+}
+
+absl::StatusOr<TrackReport> BenchPointsOnDevice(const TrackBenchOptions& options, const Image& from, const Image& to,
+                                                int points) {
+  const auto corners = Corners(from, points);
+  if (!corners.ok()) return corners.status();
+  cuda::TrackerOptions tracker_options;
+  tracker_options.device = options.device;
+  tracker_options.sm_limit = options.sm_limit;
+  tracker_options.max_points = points;
+  tracker_options.max_shape = from.shape();
+  const auto tracker = cuda::Tracker::Create(tracker_options);
+  if (!tracker.ok()) return tracker.status();
+  if (absl::Status s = (*tracker)->SetFrame(0, from); !s.ok()) return s;
+  if (absl::Status s = (*tracker)->SetFrame(1, to); !s.ok()) return s;
+  cuda::FramePoints input;
+  input.count = static_cast<int>(corners->count());
+  input.x = corners->x.data();
+  input.y = corners->y.data();
+  TrackResult result;
+  if (absl::Status s = (*tracker)->Track(input, options.track, &result); !s.ok()) return s;
+  TrackReport report = Counted(result);
+  std::vector<double> us;
+  for (int i = 0; i < options.repeat; ++i) {
+    const auto one = (*tracker)->TimeOnDevice(input, options.track, kTrackLaunches);
+    if (!one.ok()) return one.status();
+    us.push_back(*one);
+  }
+  report.kept_us = Summarize(us);
   return report;
 }
 
@@ -124,9 +162,11 @@ absl::StatusOr<TracksReport> BenchTrack(const TrackBenchOptions& options) {
   if (!to.ok()) return to.status();
   TracksReport report;
   report.options = options;
-  report.device = absl::StrCat(Processor(), ", ", cpu::SimdTarget());
+  report.device =
+      options.cuda ? cuda::DeviceDescription(options.device) : absl::StrCat(Processor(), ", ", cpu::SimdTarget());
   for (const int points : options.points) {
-    auto one = BenchPoints(options, *from, *to, points, &report.peer);
+    auto one = options.cuda ? BenchPointsOnDevice(options, *from, *to, points)
+                            : BenchPoints(options, *from, *to, points, &report.peer);
     if (!one.ok()) return one.status();
     report.points.push_back(*one);
   }
@@ -145,6 +185,8 @@ std::string ToJson(const TracksReport& report, const std::string& command) {
   json.Key("levels").Int(o.track.levels);
   json.Key("patch_size").Int(o.track.patch_size);
   json.Key("coarse_patch_size").Int(o.track.coarse_patch_size);
+  json.Key("backend").String(o.cuda ? "cuda" : "cpu");
+  json.Key("sm_limit").Int(o.sm_limit);
   json.Key("threads").Int(o.threads);
   json.Key("rounds").Int(o.repeat);
   if (!report.peer.empty()) json.Key("peer").String(report.peer);
@@ -171,9 +213,10 @@ std::string ToJson(const TracksReport& report, const std::string& command) {
 
 std::string ToTable(const TracksReport& report) {
   const TrackBenchOptions& o = report.options;
-  std::string text = absl::StrFormat("%d levels, patches of %d and %d pixels, %d threads\n%s, %s time, %d rounds\n",
-                                     o.track.levels, o.track.patch_size, o.track.coarse_patch_size, o.threads,
-                                     report.device, ClockName(o.clock), o.repeat);
+  std::string text = absl::StrFormat(
+      "%d levels, patches of %d and %d pixels, %s\n%s, %s, %d rounds\n", o.track.levels, o.track.patch_size,
+      o.track.coarse_patch_size, o.cuda ? absl::StrCat("SM limit ", o.sm_limit) : absl::StrCat(o.threads, " threads"),
+      report.device, o.cuda ? "time on the device" : absl::StrCat(ClockName(o.clock), " time"), o.repeat);
   for (const TrackReport& one : report.points) {
     absl::StrAppendFormat(&text, "\n%d points: %d tracked, %.1f iterations each\n%-26s %10s %10s %10s\n", one.points,
                           one.tracked, one.iterations, "microseconds", "median", "p10", "p90");
@@ -183,7 +226,7 @@ std::string ToTable(const TracksReport& report) {
       text += '\n';
     };
     const bool has_peer = !report.peer.empty();
-    line("pyramids and tracking", one.call_us, has_peer ? &one.peer_call_us : nullptr);
+    if (!o.cuda) line("pyramids and tracking", one.call_us, has_peer ? &one.peer_call_us : nullptr);
     line("tracking", one.kept_us, has_peer ? &one.peer_kept_us : nullptr);
     if (!has_peer) continue;
     absl::StrAppendFormat(&text, "%s: %d tracked\n", report.peer, one.peer_tracked);

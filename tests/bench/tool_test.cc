@@ -201,6 +201,7 @@ TEST(GlintBench, RefusesWhatTrackingDoesNotTake) {
       {"--points 0", "points: 0 is not in 1..65536"},
       {"--patch-size 33", "patch_size: 33 is not in 3..32"},
       {"--levels 9", "levels: 9 is not in 1..8"},
+      {"--backend cuda --peer opencv", "peer: opencv is measured beside --backend cpu only"},
   };
   for (const auto& [arguments, message] : cases) {
     const Outcome outcome = RunTool("track --image " + PictureFile() + " " + std::string(arguments) + " 2>&1");
