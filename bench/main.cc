@@ -19,6 +19,7 @@
 #include "bench/plan_bench.h"
 #include "bench/rounds.h"
 #include "bench/stage_bench.h"
+#include "bench/track_bench.h"
 #include "features/error.h"
 #include "features/options.h"
 
@@ -51,6 +52,12 @@ ABSL_FLAG(std::vector<std::string>, sizes, std::vector<std::string>({"2000", "10
           "match: descriptors in each of the two sets, one measurement each");
 ABSL_FLAG(int, bytes, 32, "match: bytes of a descriptor");
 ABSL_FLAG(int, k, 1, "match: matches of each query; 1: with cross check");
+ABSL_FLAG(std::string, to, "", "track: the second picture; default: the first one moved by 5 and 3 pixels");
+ABSL_FLAG(std::vector<std::string>, points, std::vector<std::string>({"100", "1000"}),
+          "track: points, one measurement each");
+ABSL_FLAG(int, patch_size, 21, "track: side of the patch, pixels");
+ABSL_FLAG(std::optional<int>, coarse_patch_size, std::nullopt,
+          "track: the same on levels 3 and up; default: --patch-size");
 ABSL_FLAG(std::string, size, "", "plan: WIDTHxHEIGHT of the image, pixels");
 ABSL_FLAG(std::string, format, "text", "plan: text or json");
 ABSL_FLAG(bool, json, false, "print JSON instead of a table");
@@ -59,7 +66,7 @@ namespace glint::bench {
 namespace {
 
 constexpr char kUsage[] =
-    "Measures Glint's detectors and matching.\n\n"
+    "Measures Glint's detectors, matching and tracking.\n\n"
     "  glint-microbench detector --image FILE [--backend cpu|cuda] [--preset NAME] [--levels 8]\n"
     "      [--features 2000] [--describe] [--threads N] [--device-resident] [--sm-limit N] [--repeat N]\n"
     "      [--peer opencv] [--json]\n"
@@ -71,6 +78,10 @@ constexpr char kUsage[] =
     "  glint-microbench match [--sizes 2000,10000] [--bytes 32] [--k 1] [--threads N] [--repeat N] [--peer opencv] "
     "[--json]\n"
     "    Brute-force matching of descriptor sets on the CPU.\n\n"
+    "  glint-microbench track --image FILE [--to FILE] [--points 100,1000] [--levels 3] [--patch-size 21] [--threads "
+    "N]\n"
+    "      [--repeat N] [--peer opencv] [--json]\n"
+    "    Lucas-Kanade tracking between two pictures on the CPU.\n\n"
     "  glint-microbench plan --size WxH [--preset NAME] [--levels 8] [--features 2000] [--describe] [--sm-limit N]\n"
     "      [--format text|json]\n"
     "    Levels, launches and memory of a frame on CUDA; needs no GPU.\n";
@@ -240,6 +251,34 @@ absl::StatusOr<std::string> RunMatch(const std::string& command) {
   return Print(BenchMatch(options), command);
 }
 
+absl::StatusOr<std::string> RunTrack(const std::string& command) {
+  const auto picture = PictureFromFlags();
+  if (!picture.ok()) return picture.status();
+  auto points = IntegersOf("points", absl::GetFlag(FLAGS_points));
+  if (!points.ok()) return points.status();
+  const auto peer = OpenCvPeerFromFlags();
+  if (!peer.ok()) return peer.status();
+  const auto clock = ClockFromFlags();
+  if (!clock.ok()) return clock.status();
+  TrackBenchOptions options;
+  options.picture = *picture;
+  options.to = absl::GetFlag(FLAGS_to);
+  options.points = *std::move(points);
+  options.track.levels = absl::GetFlag(FLAGS_levels).value_or(3);
+  options.track.patch_size = absl::GetFlag(FLAGS_patch_size);
+  options.track.coarse_patch_size = absl::GetFlag(FLAGS_coarse_patch_size).value_or(options.track.patch_size);
+  const std::string backend = absl::GetFlag(FLAGS_backend);
+  if (backend != "cpu" && backend != "cuda") return NotOneOfError("backend", backend, "cpu, cuda");
+  options.cuda = backend == "cuda";
+  options.device = absl::GetFlag(FLAGS_device);
+  options.sm_limit = absl::GetFlag(FLAGS_sm_limit);
+  options.threads = absl::GetFlag(FLAGS_threads);
+  options.repeat = absl::GetFlag(FLAGS_repeat);
+  options.clock = *clock;
+  options.opencv_peer = *peer;
+  return Print(BenchTrack(options), command);
+}
+
 absl::StatusOr<std::string> RunPlan(const std::string& command) {
   const std::string format = absl::GetFlag(FLAGS_format);
   if (format != "text" && format != "json") return NotOneOfError("format", format, "text, json");
@@ -274,7 +313,8 @@ int Main(int argc, char** argv) {
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   const std::vector<char*> words = absl::ParseCommandLine(argc, pointers.data());
   const std::map<std::string, absl::StatusOr<std::string> (*)(const std::string&)> commands = {
-      {"detector", RunDetector}, {"stages", RunStages}, {"lanes", RunLanes}, {"match", RunMatch}, {"plan", RunPlan}};
+      {"detector", RunDetector}, {"stages", RunStages}, {"lanes", RunLanes},
+      {"match", RunMatch},       {"plan", RunPlan},     {"track", RunTrack}};
   const auto run = commands.find(words.size() == 2 ? words[1] : "");
   if (run == commands.end()) {
     std::fputs(kUsage, stderr);

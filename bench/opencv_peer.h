@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "features/matcher.h"
 #include "features/options.h"
+#include "features/tracker.h"
 #include "features/types.h"
 
 namespace glint::bench {
@@ -68,6 +69,25 @@ class MatchPeer {
 // cv::setNumThreads takes it. FAILED_PRECONDITION without OpenCV.
 absl::StatusOr<std::unique_ptr<MatchPeer>> MakeOpenCvMatchPeer(const DescriptorView& query, const DescriptorView& train,
                                                                const MatchOptions& options, int threads);
+
+// cv::calcOpticalFlowPyrLK on one pair of images. Thread-compatible.
+class TrackPeer {
+ public:
+  virtual ~TrackPeer() = default;
+  virtual const std::string& name() const = 0;
+  // From images; it makes their pyramids.
+  virtual absl::Status Run() = 0;
+  // From pyramids with derivatives, which were made before.
+  virtual absl::Status RunWithPyramids() = 0;
+  // Points of the last run.
+  virtual int tracked() const = 0;
+};
+
+// With the levels, patch_size (on all levels), iterations, epsilon and min_eigenvalue of `options`. The images must
+// live on; `threads` as cv::setNumThreads takes it. FAILED_PRECONDITION without OpenCV.
+absl::StatusOr<std::unique_ptr<TrackPeer>> MakeOpenCvTrackPeer(const ImageView& from, const ImageView& to,
+                                                               const TrackInput& input, const TrackOptions& options,
+                                                               int threads);
 
 // "4.6.0"; empty without OpenCV.
 std::string OpenCvVersion();

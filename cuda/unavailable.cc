@@ -5,6 +5,7 @@
 #include "cuda/pipeline.h"
 #include "cuda/runtime/host_region.h"
 #include "cuda/runtime/range.h"
+#include "cuda/track/tracker.h"
 
 namespace glint::cuda {
 namespace {
@@ -47,6 +48,21 @@ Matcher::~Matcher() = default;
 absl::StatusOr<std::unique_ptr<Matcher>> Matcher::Create(const MatcherOptions&) { return BuiltWithoutCuda(); }
 
 absl::Status Matcher::Match(const MatchInput&, const MatchOptions&, MatchResult*) { return impl_->status; }
+
+struct Tracker::Impl {
+  absl::Status status = BuiltWithoutCuda();
+};
+
+Tracker::Tracker(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Tracker::~Tracker() = default;
+
+absl::StatusOr<std::unique_ptr<Tracker>> Tracker::Create(const TrackerOptions&) { return BuiltWithoutCuda(); }
+
+absl::Status Tracker::SetFrame(int, const ImageView&) { return impl_->status; }
+
+absl::Status Tracker::Track(const FramePoints&, const TrackOptions&, TrackResult*) { return impl_->status; }
+
+absl::StatusOr<float> Tracker::TimeOnDevice(const FramePoints&, const TrackOptions&, int) { return impl_->status; }
 
 absl::Status ProbeDevice(int) { return BuiltWithoutCuda(); }
 
