@@ -34,10 +34,11 @@ class DetectorPeer {
 };
 
 // The peer of `options`, on `image`, which must live on; `threads` as cv::setNumThreads takes it.
-//   score kMaxThreshold: cv::ORB, detect or detectAndCompute.
-//   corner_test kEveryPixel: cv::cornerHarris, without the threshold, the suppression and the list that Glint goes on
-//   to. score kHarris otherwise: at each level (cv::resize) cv::FAST without suppression, then cv::ORB's Harris measure
-//   in a plain loop over its corners; less than oriented_fast does, which goes on to suppress, select and orient.
+//   score kMaxThreshold: cv::ORB, detect or detectAndCompute; for selection kQuadtree, which finds other keypoints,
+//   with FAST's scores and the same border. corner_test kEveryPixel: cv::cornerHarris, without the threshold, the
+//   suppression and the list that Glint goes on to. score kHarris otherwise: at each level (cv::resize) cv::FAST
+//   without suppression, then cv::ORB's Harris measure in a plain loop over its corners; less than oriented_fast does,
+//   which goes on to suppress, select and orient.
 // FAILED_PRECONDITION without OpenCV.
 absl::StatusOr<std::unique_ptr<DetectorPeer>> MakeOpenCvPeer(const DetectorOptions& options, const ImageView& image,
                                                              int threads);

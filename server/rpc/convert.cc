@@ -42,6 +42,8 @@ void SetNumbers(const v1::DetectorOptions& proto, DetectorOptions* o) {
   if (proto.has_levels()) o->levels = proto.levels();
   if (proto.has_scale_factor()) o->scale_factor = proto.scale_factor();
   if (proto.has_fast_threshold()) o->fast_threshold = proto.fast_threshold();
+  if (proto.has_ini_fast_threshold()) o->ini_fast_threshold = proto.ini_fast_threshold();
+  if (proto.has_min_fast_threshold()) o->min_fast_threshold = proto.min_fast_threshold();
   if (proto.has_arc_length()) o->arc_length = proto.arc_length();
   if (proto.has_max_arc()) o->max_arc = proto.max_arc();
   if (proto.has_suppression_radius()) o->suppression_radius = proto.suppression_radius();

@@ -214,12 +214,12 @@ TEST_F(CliTest, ListsDetectors) {
   EXPECT_THAT(outcome.out, HasSubstr("max-threshold|harris|sad-circle|sad-arc"));
   // A row a field: its value in each preset, then its range.
   const std::vector<std::pair<std::string, std::string>> rows = {
-      {"--selection", "top-n top-n grid pyca threshold threshold top-n|grid|pyca|threshold"},
-      {"--levels", "8 8 4 8 1 1 1..12"},
-      {"--arc-length", "9 9 10 9 9 9 9..12"},
-      {"--max-arc", "16 16 16 13 16 16 9..16"},
-      {"--features", "500 500 10000 10000 10000 10000 1..65536"},
-      {"--smooth", "no no no no no no yes|no"},
+      {"--selection", "top-n top-n grid pyca threshold threshold quadtree top-n|grid|pyca|threshold|quadtree"},
+      {"--levels", "8 8 4 8 1 1 8 1..12"},
+      {"--arc-length", "9 9 10 9 9 9 9 9..12"},
+      {"--max-arc", "16 16 16 13 16 16 16 9..16"},
+      {"--features", "500 500 10000 10000 10000 10000 1000 1..65536"},
+      {"--smooth", "no no no no no no no yes|no"},
   };
   std::map<std::string, std::string> printed;
   for (const absl::string_view line : absl::StrSplit(outcome.out, '\n', absl::SkipEmpty())) {
@@ -228,7 +228,7 @@ TEST_F(CliTest, ListsDetectors) {
   }
   EXPECT_EQ(printed["option"], absl::StrCat(absl::StrJoin(PresetNames(), " "), " range"));
   for (const auto& [option, values] : rows) EXPECT_EQ(printed[option], values) << option;
-  EXPECT_EQ(printed.size(), 1 + 25u) << "DetectorOptions has 25 fields";
+  EXPECT_EQ(printed.size(), 1 + 27u) << "DetectorOptions has 27 fields";
 }
 
 TEST_F(CliTest, EveryPresetAnswersWhatTheReferenceFinds) {
