@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "client/bearer.h"
 #include "client/health.h"
 #include "client/stream_impl.h"
 #include "client/wire.h"
@@ -96,7 +97,12 @@ absl::StatusOr<Client> Client::Connect(const std::string& address, const ClientO
   if (options.tls.has_value()) {
     credentials = grpc::SslCredentials({options.tls->server_ca, options.tls->key, options.tls->certificate});
   }
-  auto channel = grpc::CreateCustomChannel(address, credentials, arguments);
+  if (absl::Status status = options.token.empty() ? absl::OkStatus() : CheckToken(options.token); !status.ok()) {
+    return status;
+  }
+  auto channel = options.token.empty() ? grpc::CreateCustomChannel(address, credentials, arguments)
+                                       : grpc::experimental::CreateCustomChannelWithInterceptors(
+                                             address, credentials, arguments, BearerInterceptors(options.token));
   if (absl::Status status = WaitUntilConnected(channel.get(), address, options); !status.ok()) return status;
   Client client(std::move(channel));
   client.impl_->address = address;

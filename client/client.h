@@ -46,6 +46,8 @@ struct ClientOptions {
   bool balance = false;
   // Unless set, the connection is neither encrypted nor authenticated.
   std::optional<TlsOptions> tls;
+  // Bearer token that every call shows; empty: none. Without TLS, whoever is on the network can read it.
+  std::string token;
 };
 
 // Thread-safe: any number of threads may call any method of one Client at the same time; they share a connection,
@@ -54,7 +56,7 @@ struct ClientOptions {
 class Client {
  public:
   // `address` is "host:port" or "unix:PATH". The connection is not sent through an HTTP proxy.
-  // UNAVAILABLE when nothing answers there.
+  // UNAVAILABLE when nothing answers there. INVALID_ARGUMENT: a token that no header can have.
   static absl::StatusOr<Client> Connect(const std::string& address, const ClientOptions& options = {});
 
   // For channels made otherwise (TLS, a proxy, in-process): its message limits should be raised above 4 MiB.

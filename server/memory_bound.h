@@ -14,6 +14,8 @@ namespace glint {
 // What a client may send ahead on each stream, unread: gRPC's window, unless memory is scarce or the network fast and
 // far.
 inline constexpr int64_t kReceiveWindowBytes = int64_t{4} << 20;
+// Headers of a call. gRPC ends a call with more; they are counted twice, as they come and as they are kept.
+inline constexpr int64_t kMaxMetadataBytes = int64_t{8} << 10;
 // A call without a picture: message, reply and what gRPC keeps of a call. The longest reply is reflection's.
 inline constexpr int64_t kSmallCallBytes = int64_t{64} << 10;
 inline constexpr int64_t kWatcherBytes = int64_t{16} << 10;
@@ -21,10 +23,11 @@ inline constexpr int64_t kWatcherBytes = int64_t{16} << 10;
 inline constexpr int64_t kConnectionBytes = int64_t{32} << 20;
 
 struct MemoryBound {
-  int64_t pending = 0;  // messages whose frames wait in the queue or are on lanes: --max-pending-bytes
-  int64_t receipt = 0;  // of each stream: a message that is being received, or waits outside the queue before the next
-  int64_t detect = 0;   // of each call of Detect: its message that is being received
-  int64_t small = 0;    // calls without a picture
+  int64_t pending = 0;   // messages whose frames wait in the queue or are on lanes: --max-pending-bytes
+  int64_t receipt = 0;   // of each stream: a message that is being received, or waits outside the queue before the next
+  int64_t detect = 0;    // of each call of Detect: its message that is being received
+  int64_t metadata = 0;  // of each stream and call of Detect: its headers
+  int64_t small = 0;     // calls without a picture
   int64_t detect_replies = 0;  // of each call of Detect
   int64_t replies = 0;         // of each stream: replies that wait for the client
   int64_t masks = 0;           // of each stream: as it came, and as pixels
@@ -36,7 +39,8 @@ struct MemoryBound {
   int64_t quota = 0;
 
   int64_t total() const {
-    return pending + receipt + detect + small + kConnectionBytes + detect_replies + replies + masks + frames + lanes;
+    return pending + receipt + detect + metadata + small + kConnectionBytes + detect_replies + replies + masks +
+           frames + lanes;
   }
 };
 

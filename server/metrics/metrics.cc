@@ -80,6 +80,7 @@ Metrics::Metrics(const BuildInfo& info, Sources sources) : sources_(std::move(so
   AddFrames();
   AddDevices(info);
   AddSessions();
+  AddAccess();
   const auto gauge = [this](const metric::Name& name) { return &Gauges(&registry_, name).Add({}); };
   queue_gauge_ = gauge(metric::kQueueFrames);
   gauge(metric::kQueueCapacity)->Set(info.queue_capacity);
@@ -120,6 +121,18 @@ void Metrics::AddSessions() {
   auto& timed_out = Counters(&registry_, metric::kSessionsTimedOut);
   const std::array<const char*, kSilenceCount> silences = {"first_message", "idle", "reply"};
   for (size_t i = 0; i < silences.size(); ++i) sessions_timed_out_[i] = &timed_out.Add({{"reason", silences[i]}});
+}
+
+void Metrics::AddAccess() {
+  auto& refusals = Counters(&registry_, metric::kClientRefusals);
+  const std::array<const char*, kClientLimitCount> limits = {"frames", "bytes", "frame_rate", "lane_seconds"};
+  for (size_t i = 0; i < limits.size(); ++i) client_refusals_[i] = &refusals.Add({{"limit", limits[i]}});
+  auto& refused = Counters(&registry_, metric::kAccessRefused);
+  access_refused_ = {&refused.Add({{"reason", "unauthenticated"}}), &refused.Add({{"reason", "permission_denied"}})};
+  access_revoked_ = &Counters(&registry_, metric::kAccessRevoked).Add({});
+  auto& reloads = Counters(&registry_, metric::kAccessReloads);
+  access_reloads_ = {&reloads.Add({{"result", "ok"}}), &reloads.Add({{"result", "error"}})};
+  access_identities_ = &Gauges(&registry_, metric::kAccessIdentities).Add({});
 }
 
 void Metrics::AddCalls() {

@@ -20,6 +20,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "server/access/client_limits.h"
 #include "server/lane/lane.h"
 #include "server/metrics/followed_count.h"
 #include "server/metrics/gpu.h"
@@ -89,6 +90,14 @@ class Metrics {
   // kNone: because the server drains.
   void SessionRefused(SessionRefusal why) { sessions_refused_[static_cast<size_t>(why)]->Increment(); }
   void SessionTimedOut(Silence silence) { sessions_timed_out_[static_cast<size_t>(silence)]->Increment(); }
+  void ClientRefused(ClientLimit limit) { client_refusals_[static_cast<size_t>(limit)]->Increment(); }
+  // `code`: UNAUTHENTICATED, else PERMISSION_DENIED.
+  void AccessRefused(absl::StatusCode code) {
+    access_refused_[code == absl::StatusCode::kUnauthenticated ? 0 : 1]->Increment();
+  }
+  void AccessRevoked() { access_revoked_->Increment(); }
+  void AccessReloaded(bool ok) { access_reloads_[ok ? 0 : 1]->Increment(); }
+  void AccessIdentitiesAre(size_t identities) { access_identities_->Set(static_cast<double>(identities)); }
   void LanesStuck(int lanes) { lanes_stuck_->Set(lanes); }
   void LaneBusy(bool busy) { busy ? lanes_busy_->Increment() : lanes_busy_->Decrement(); }
 
@@ -110,6 +119,7 @@ class Metrics {
   void AddFrames();
   void AddDevices(const BuildInfo& info);
   void AddSessions();
+  void AddAccess();
 
   prometheus::Registry registry_;
   const Sources sources_;
@@ -143,6 +153,11 @@ class Metrics {
   prometheus::Gauge* sessions_;
   std::array<prometheus::Counter*, kSessionRefusalCount> sessions_refused_;
   std::array<prometheus::Counter*, kSilenceCount> sessions_timed_out_;
+  std::array<prometheus::Counter*, kClientLimitCount> client_refusals_;
+  std::array<prometheus::Counter*, 2> access_refused_;
+  prometheus::Counter* access_revoked_;
+  std::array<prometheus::Counter*, 2> access_reloads_;
+  prometheus::Gauge* access_identities_;
   prometheus::Gauge* lanes_stuck_;
   prometheus::Gauge* lanes_busy_;
 };

@@ -60,6 +60,16 @@ inline constexpr Name kSessionsRefused = {"glint_sessions_refused_total",
 inline constexpr Name kSessionsTimedOut = {
     "glint_sessions_timed_out_total",
     "Streams ended because their client was silent: first_message, idle, or reply, which it did not take."};
+inline constexpr Name kClientRefusals = {
+    "glint_client_refusals_total",
+    "Frames refused because their client has its share: frames, bytes, frame_rate, lane_seconds."};
+inline constexpr Name kAccessRefused = {"glint_access_refused_total",
+                                        "Calls that --access-file does not allow: unauthenticated, permission_denied."};
+inline constexpr Name kAccessRevoked = {"glint_access_revoked_total",
+                                        "Calls that were ended because --access-file allows them no longer."};
+inline constexpr Name kAccessReloads = {"glint_access_reloads_total",
+                                        "Times that --access-file was read again: ok, error."};
+inline constexpr Name kAccessIdentities = {"glint_access_identities", "Identities in --access-file."};
 inline constexpr Name kLanes = {"glint_lanes", "Frames that can be worked on at the same time."};
 inline constexpr Name kLanesBusy = {"glint_lanes_busy", "Lanes that work on a frame."};
 inline constexpr Name kLogLinesDropped = {

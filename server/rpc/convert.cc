@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "features/error.h"
 #include "features/option_fields.h"
+#include "server/rpc/retry.h"
 #include "server/schedule/job_pixels.h"
 
 namespace glint {
@@ -271,7 +272,8 @@ void ToProto(const FrameJob& job, v1::FrameStatus* proto) {
 
 grpc::Status ToGrpc(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
-  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()),
+                      RetryDetails(status));
 }
 
 }  // namespace glint

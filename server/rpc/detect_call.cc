@@ -8,6 +8,7 @@
 #include "absl/time/time.h"
 #include "server/listen.h"
 #include "server/rpc/convert.h"
+#include "server/rpc/retry.h"
 
 namespace glint {
 
@@ -29,8 +30,8 @@ void DetectCall::OnArrived(bool ok) {
   arrived_at_ = MonotonicNs();
   env_->metrics.CallStarted(Method::kDetect);
   trace_.Begin(env_, &context_);
-  const bool welcome = service_->Register(this);
-  counted_ = welcome && service_->TakeDetectCall();
+  const absl::Status welcome = service_->Register(this, AsyncService::kDetect, &context_);
+  counted_ = welcome.ok() && service_->TakeDetectCall();
   std::unique_lock<std::mutex> lock(mutex_);
   references_ = 2;  // ended_, and what begins here
   if (counted_) {
@@ -38,7 +39,7 @@ void DetectCall::OnArrived(bool ok) {
     alarm_.Set(queue_, absl::ToChronoTime(absl::Now() + env_->options.detect_receive_timeout), &alarmed_);
     stream_.Read(&request_, &read_);
   } else {
-    Finish(welcome ? Busy("calls: too many of Detect (--max-detect-calls)") : Service::DrainingError());
+    Finish(welcome.ok() ? Busy("calls: too many of Detect (--max-detect-calls)") : welcome);
     --references_;  // Finish() has one
   }
 }
@@ -79,10 +80,14 @@ void DetectCall::OnRead(bool ok) {
   Drop(std::move(lock));
 }
 
-// What gRPC's own retries heed goes into the trailer.
 absl::Status DetectCall::Busy(const char* what) {
-  context_.AddTrailingMetadata("grpc-retry-pushback-ms", absl::StrCat(env_->queue.ExpectedWaitNs() / 1'000'000));
-  return absl::ResourceExhaustedError(absl::StrCat(what, "; try again later"));
+  return TryLater(absl::ResourceExhaustedError(absl::StrCat(what, "; try again later")), env_->queue.ExpectedWaitNs());
+}
+
+// What gRPC's own retries heed goes into the trailer, too.
+absl::Status DetectCall::TryLater(const absl::Status& status, int64_t retry_after_ns) {
+  context_.AddTrailingMetadata("grpc-retry-pushback-ms", absl::StrCat((retry_after_ns + 999'999) / 1'000'000));
+  return WithRetryAfter(status, retry_after_ns);
 }
 
 absl::Status DetectCall::Submit() {
@@ -107,7 +112,8 @@ absl::Status DetectCall::Submit() {
   frame->pixels = ExpectedPixels(frame->image, frame->region, frame->bytes);
   frame->times.queued_at = MonotonicNs();
   frame->times.receive_ns = frame->times.queued_at - frame->times.received_at;
-  switch (env_->queue.Push(service_->detect_flow(), frame, FrameQueue::WhenFull::kReject)) {
+  if (absl::Status s = frame->Join(client(), &env_->metrics); !s.ok()) return TryLater(s, frame->retry_after_ns);
+  switch (env_->queue.Push(client()->detect_flow(), frame, FrameQueue::WhenFull::kReject)) {
     case FrameQueue::Admission::kQueued:
     case FrameQueue::Admission::kWaiting:
       return absl::OkStatus();

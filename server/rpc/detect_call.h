@@ -37,6 +37,7 @@ class DetectCall final : public Call, public FrameSink {
   // OK: a lane will answer.
   absl::Status Submit();
   absl::Status Busy(const char* what);
+  absl::Status TryLater(const absl::Status& status, int64_t retry_after_ns);
   // With mutex_.
   void Finish(const absl::Status& status);
   void Drop(std::unique_lock<std::mutex> lock);  // a reference

@@ -30,7 +30,24 @@ bool Frame::Flatten() {
   return true;
 }
 
+absl::Status Frame::Join(const std::shared_ptr<ClientAccount>& account, Metrics* metrics) {
+  ClientAccount::Refusal refusal = account->Take(bytes, MonotonicNs());
+  if (refusal.status.ok()) {
+    client = account;
+    return absl::OkStatus();
+  }
+  metrics->ClientRefused(refusal.limit);
+  drop = DropReason::kRejected;
+  retry_after_ns = refusal.retry_after_ns;
+  return std::move(refusal.status);
+}
+
 void Frame::ReleaseMessage() {
+  if (client != nullptr) {
+    const int64_t begun_at = times.queued_at + times.queue_ns;
+    client->GiveBack(bytes, times.done_at == 0 ? 0 : times.done_at - begun_at, MonotonicNs());
+    client = nullptr;
+  }
   image = ImageSource();
   mask = ImageSource();
   message_pieces.clear();

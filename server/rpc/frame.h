@@ -13,6 +13,7 @@
 
 #include "absl/types/span.h"
 #include "glint/v1/feature_detection.pb.h"
+#include "server/access/client_account.h"
 #include "server/metrics/metrics.h"
 #include "server/rpc/convert.h"
 #include "server/rpc/frame_parser.h"
@@ -43,6 +44,7 @@ struct Frame : FrameJob {
   // one. So `total` includes the serialization of the features.
   grpc::Slice reply;
   size_t keypoints = 0;
+  std::shared_ptr<ClientAccount> client;  // that it counts in; null: none
 
   Frame() { ReservePieces(); }
   Frame(const Frame&) = delete;
@@ -54,6 +56,10 @@ struct Frame : FrameJob {
   void ReleaseMessage();
   // The same, and the lists are given up, too: for a frame that only waits for its turn to be answered.
   void ReleaseAll();
+
+  // Counts in the account of its client until the message is released. Not OK: that has its share already, and the
+  // frame is REJECTED, with retry_after_ns.
+  absl::Status Join(const std::shared_ptr<ClientAccount>& account, Metrics* metrics);
 
   // Locates the job's pixels in the message or in shared memory. Errors of convert.h.
   absl::Status SetPixels(const WireImage& image, const WireImage* mask, const ImageRules& rules);

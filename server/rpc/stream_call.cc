@@ -30,7 +30,7 @@ void StreamCall::OnArrived(bool ok) {
   env_->metrics.CallStarted(Method::kDetectStream);
   trace_.Begin(env_, &context_);
   references_ = 2;  // ended_, and this function
-  const bool welcome = service_->Register(this);
+  const absl::Status welcome = service_->Register(this, AsyncService::kDetectStream, &context_);
   std::unique_lock<std::mutex> lock(mutex_);
   if (absl::Status s = Enter(welcome); !s.ok()) End(s);
   if (phase_ == Phase::kOpen && !place_.reserved()) {
@@ -46,6 +46,16 @@ void StreamCall::OnArrived(bool ok) {
 void StreamCall::Drain() {
   std::lock_guard<std::mutex> lock(mutex_);
   End(Service::DrainingError());
+  Advance();
+}
+
+// Frames that no lane has begun are not worked on any more, so that the end is near.
+void StreamCall::Revoke(const absl::Status& why) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (phase_ != Phase::kOpen && phase_ != Phase::kEnding) return;
+  phase_ = Phase::kEnding;
+  end_ = why;
+  session_.CancelAll();
   Advance();
 }
 
@@ -124,6 +134,7 @@ std::unique_ptr<Frame> StreamCall::ParseFrame() {
   env_->metrics.FrameReceived(EncodingOf(wire.image, owned->message_pieces), owned->BytesOf(wire.image));
   owned->pixels = ExpectedPixels(owned->image, owned->region, owned->bytes);
   owned->status.Update(SetExpiry(wire.max_age_ns, session_.options().max_age_ns, owned.get()));
+  if (owned->status.ok()) owned->status = owned->Join(client(), &env_->metrics);
   owned->times.queued_at = MonotonicNs();
   owned->times.receive_ns = owned->times.queued_at - owned->times.received_at;
   if (!owned->status.ok()) frame_path.Discard();
@@ -138,9 +149,11 @@ void StreamCall::OnFrameAdmitted(FrameJob*) {
 
 void StreamCall::OnFrameDone(FrameJob* job, const Features& features) {
   auto* const frame = static_cast<Frame*>(job);
-  if (frame->status.ok() && !frame->cancelled) frame->PackStreamReply(features);
+  const bool cancelled = frame->cancelled;
+  if (frame->status.ok() && !cancelled) frame->PackStreamReply(features);
   frame->ReleaseMessage();
   std::unique_lock<std::mutex> lock(mutex_);
+  if (cancelled && phase_ == Phase::kEnding) frame->status = end_;  // revoked
   frame->in_session.done = true;
   Advance();
   Unref(std::move(lock));

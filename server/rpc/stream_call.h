@@ -30,6 +30,7 @@ class StreamCall final : public Call, public FrameSink {
   static void Request(Service* service, grpc::ServerCompletionQueue* queue);
 
   void Drain() override;
+  void Revoke(const absl::Status& why) override;
   void OnFrameAdmitted(FrameJob* job) override;
   void OnFrameDone(FrameJob* job, const Features& features) override;
 
@@ -57,7 +58,7 @@ class StreamCall final : public Call, public FrameSink {
   void PushNewest(Frame* frame, int displace, bool must_displace);
 
   // With mutex_.
-  absl::Status Enter(bool welcome);
+  absl::Status Enter(const absl::Status& welcome);
   void End(const absl::Status& status);
   void SetAlarm(int64_t at);
   int64_t SilentUntil(int64_t now) const;
