@@ -74,14 +74,14 @@ __device__ __forceinline__ void FinishMatches(const StereoParams& params, Digits
   if (threadIdx.x == 0) matches = 0;
   uint32_t values = 0;
   const auto sad = [&](int i) {
-    const StereoFound found = params.found[i];
+    const FoundMatch found = params.found[i];
     return found.right == kNoMatch ? kNoValue : static_cast<uint32_t>(found.sad);
   };
   const auto median = static_cast<int32_t>(cuts ? MedianOf(digits, lefts, kSadBits, sad, &values) : 0);
   __syncthreads();
   uint32_t own = 0;
   for (int i = threadIdx.x; i < lefts; i += kThreads) {
-    const StereoFound found = params.found[i];
+    const FoundMatch found = params.found[i];
     const bool stays = found.right != kNoMatch && !(cuts && IsOverMedian(found.sad, median));
     own += stays;
     params.right_index[i] = stays ? found.right : kNoMatch;

@@ -32,8 +32,8 @@ __global__ void __launch_bounds__(kThreads) FindNearestKernel(GLINT_KERNEL_ARGUM
   const StereoOptions& options = params.options;
   const StereoPoint point = {params.left.x[i], params.left.y[i], params.left.octave[i]};
   const int highest = Min(point.octave + options.max_octave_difference, params.levels - 1);
-  // A row to spare on both sides for rounding.
-  const float reach = options.band * params.level[highest].scale + 1;
+  // The band ends within two rows; see IsStereoPair().
+  const float reach = options.band * params.level[highest].scale + 2;
   const int rows = params.level[0].height;
   const int top = Clamp(static_cast<int>(point.y - reach), 0, rows - 1);
   const int bottom = Clamp(static_cast<int>(point.y + reach), 0, rows - 1);

@@ -54,7 +54,7 @@ __device__ __forceinline__ int32_t WindowSad(const StereoLevel& level, const Ste
 
 // Rule 3, for the whole warp; false if the match is dropped.
 __device__ __forceinline__ bool Refine(const StereoParams& params, const StereoPoint& left, int right_index,
-                                       StereoFound* found) {
+                                       FoundMatch* found) {
   const StereoLevel& level = params.level[left.octave];
   const StereoPoint right = {params.right.x[right_index], params.right.y[right_index], 0};
   const StereoWindows windows = WindowsOf(left, right, level.scale);
@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(kThreads) RefineKernel(GLINT_KERNEL_ARGUMENT S
   bool has = key != kNoKey && DistanceIn(key) <= options.max_distance;
   const int right = has ? IndexIn(key) : 0;
   has = has && (!options.cross_check || IndexIn(params.nearest_left[right]) == i);
-  StereoFound found = {kNoMatch, 0, 0, 0};
+  FoundMatch found = {kNoMatch, 0, 0, 0};
   if (has) {
     const StereoPoint left = {params.left.x[i], params.left.y[i], params.left.octave[i]};
     found.disparity = left.x - params.right.x[right];

@@ -69,7 +69,7 @@ absl::Status StereoMemory::Reserve(StreamView stream, const Room& wanted) {
   candidates_ = device.Add<StereoCandidate>(rights);
   nearest_right_ = device.Add<uint32_t>(lefts);
   nearest_left_ = device.Add<uint32_t>(rights);
-  found_ = device.Add<StereoFound>(lefts);
+  found_ = device.Add<FoundMatch>(lefts);
   partials_ = device.Add<uint8_t>(PartialBytes(room.lefts));
   best_queries_ = device.Add<uint32_t>(2 * rights);
   match_state_ = device.Add<MatchState>(1);
@@ -107,7 +107,7 @@ void StereoMemory::Place(int lefts, int rights, StereoParams* params) const {
   params->candidates = reinterpret_cast<StereoCandidate*>(at(candidates_));
   params->nearest_right = reinterpret_cast<uint32_t*>(at(nearest_right_));
   params->nearest_left = reinterpret_cast<uint32_t*>(at(nearest_left_));
-  params->found = reinterpret_cast<StereoFound*>(at(found_));
+  params->found = reinterpret_cast<FoundMatch*>(at(found_));
   params->checked_index = params->options.check_pair ? reinterpret_cast<const int32_t*>(at(matches_)) : nullptr;
   params->header = reinterpret_cast<StereoHeader*>(result_.device_data());
   auto* arrays = reinterpret_cast<int32_t*>(result_.device_data() + kAlignment);

@@ -54,7 +54,7 @@ struct alignas(16) StereoCandidate {
 };
 
 // What is found for a left keypoint. Without a match, `right` is kNoMatch.
-struct alignas(16) StereoFound {
+struct alignas(16) FoundMatch {
   int32_t right;
   int32_t distance;
   float disparity;
@@ -85,7 +85,7 @@ struct StereoParams {
 
   uint32_t* nearest_right;  // of each left keypoint: MatchKey(), or kNoKey
   uint32_t* nearest_left;   // of each right keypoint, likewise
-  StereoFound* found;       // of each left keypoint
+  FoundMatch* found;        // of each left keypoint
   // Of all left with all right descriptors, see MatchParams::index; for StereoChecks.
   const int32_t* checked_index;
 

@@ -132,13 +132,15 @@ TEST_F(CudaStereoTest, ManyKeypointsAreThoseOfTheCpu) {
   for (const int sm_limit : {0, 8}) {
     const auto matcher = MakeMatcher(sm_limit);
     ASSERT_NE(matcher, nullptr);
+    int matches = 0;
     for (const StereoOptions& options : StereoOptionsToTry()) {
       StereoResult expected, actual;
       on_cpu.Match(pair.input(), options, &expected);
       ASSERT_TRUE(matcher->Match(pair.input(), options, &actual).ok());
       ExpectSame(expected, actual);
-      EXPECT_GT(actual.matches, 0);
+      matches += actual.matches;
     }
+    EXPECT_GT(matches, 1000);
   }
 }
 
