@@ -50,6 +50,10 @@ absl::StatusOr<std::unique_ptr<Matcher>> Matcher::Create(const MatcherOptions&) 
 
 absl::Status Matcher::Match(const MatchInput&, const MatchOptions&, MatchResult*) { return impl_->status; }
 
+absl::Status Matcher::TimeOnDevice(const MatchInput&, const MatchOptions&, int, MatchResult*, std::vector<float>*) {
+  return impl_->status;
+}
+
 struct StereoMatcher::Impl {
   absl::Status status = BuiltWithoutCuda();
 };
