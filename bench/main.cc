@@ -19,6 +19,7 @@
 #include "bench/plan_bench.h"
 #include "bench/rounds.h"
 #include "bench/stage_bench.h"
+#include "bench/stereo_bench.h"
 #include "features/error.h"
 #include "features/options.h"
 
@@ -51,6 +52,8 @@ ABSL_FLAG(std::vector<std::string>, sizes, std::vector<std::string>({"2000", "10
           "match: descriptors in each of the two sets, one measurement each");
 ABSL_FLAG(int, bytes, 32, "match: bytes of a descriptor");
 ABSL_FLAG(int, k, 1, "match: matches of each query; 1: with cross check");
+ABSL_FLAG(float, ratio, 0, "match: of the best and the second best distance; more than 0 finds the second best, too");
+ABSL_FLAG(std::string, right, "", "stereo: the right picture; --image is the left one");
 ABSL_FLAG(std::string, size, "", "plan: WIDTHxHEIGHT of the image, pixels");
 ABSL_FLAG(std::string, format, "text", "plan: text or json");
 ABSL_FLAG(bool, json, false, "print JSON instead of a table");
@@ -68,9 +71,13 @@ constexpr char kUsage[] =
     "    Each stage of the CPU backend on its own.\n\n"
     "  glint-microbench lanes --image FILE [--backend cpu|cuda] [--lane-counts 1,2,4,8] [--repeat N] [--json]\n"
     "    Frames a second with several lanes at work.\n\n"
-    "  glint-microbench match [--sizes 2000,10000] [--bytes 32] [--k 1] [--threads N] [--repeat N] [--peer opencv] "
-    "[--json]\n"
-    "    Brute-force matching of descriptor sets on the CPU.\n\n"
+    "  glint-microbench match [--sizes 2000,10000] [--backend cpu|cuda] [--bytes 32] [--k 1] [--ratio 0] [--threads "
+    "N]\n"
+    "      [--device-resident] [--sm-limit N] [--repeat N] [--peer opencv] [--json]\n"
+    "    Brute-force matching of descriptor sets.\n\n"
+    "  glint-microbench stereo --image LEFT --right RIGHT [--backend cpu|cuda] [--preset NAME] [--features 2000]\n"
+    "      [--threads N] [--sm-limit N] [--pageable] [--repeat N] [--json]\n"
+    "    A rectified pair, host to host: both eyes detected, described, matched and refined.\n\n"
     "  glint-microbench plan --size WxH [--preset NAME] [--levels 8] [--features 2000] [--describe] [--sm-limit N]\n"
     "      [--format text|json]\n"
     "    Levels, launches and memory of a frame on CUDA; needs no GPU.\n";
@@ -227,17 +234,26 @@ absl::StatusOr<std::string> RunMatch(const std::string& command) {
   if (!sizes.ok()) return sizes.status();
   const auto peer = OpenCvPeerFromFlags();
   if (!peer.ok()) return peer.status();
-  const auto clock = ClockFromFlags();
-  if (!clock.ok()) return clock.status();
+  const auto subject = SubjectFromFlags();
+  if (!subject.ok()) return subject.status();
   MatchBenchOptions options;
   options.sizes = *std::move(sizes);
   options.bytes = absl::GetFlag(FLAGS_bytes);
   options.k = absl::GetFlag(FLAGS_k);
-  options.threads = absl::GetFlag(FLAGS_threads);
+  options.ratio = absl::GetFlag(FLAGS_ratio);
+  options.subject = *subject;
   options.repeat = absl::GetFlag(FLAGS_repeat);
-  options.clock = *clock;
   options.opencv_peer = *peer;
   return Print(BenchMatch(options), command);
+}
+
+absl::StatusOr<std::string> RunStereo(const std::string& command) {
+  StereoBenchOptions options;
+  absl::SetFlag(&FLAGS_describe, true);
+  if (absl::Status s = FillFromFlags(&options); !s.ok()) return s;
+  options.right = absl::GetFlag(FLAGS_right);
+  if (options.right.empty()) return ContradictionError("right", "no file was given");
+  return Print(BenchStereo(options), command);
 }
 
 absl::StatusOr<std::string> RunPlan(const std::string& command) {
@@ -274,7 +290,8 @@ int Main(int argc, char** argv) {
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   const std::vector<char*> words = absl::ParseCommandLine(argc, pointers.data());
   const std::map<std::string, absl::StatusOr<std::string> (*)(const std::string&)> commands = {
-      {"detector", RunDetector}, {"stages", RunStages}, {"lanes", RunLanes}, {"match", RunMatch}, {"plan", RunPlan}};
+      {"detector", RunDetector}, {"stages", RunStages}, {"lanes", RunLanes},
+      {"match", RunMatch},       {"stereo", RunStereo}, {"plan", RunPlan}};
   const auto run = commands.find(words.size() == 2 ? words[1] : "");
   if (run == commands.end()) {
     std::fputs(kUsage, stderr);
