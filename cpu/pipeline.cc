@@ -97,6 +97,8 @@ void Pipeline::Impl::Place(Features* features) {
 Pipeline::Pipeline(int threads) : impl_(std::make_unique<Impl>(std::max(threads, 1))) {}
 Pipeline::~Pipeline() = default;
 
+ImageView Pipeline::LevelImage(int l) const { return l < impl_->levels.count() ? impl_->levels[l].image : ImageView(); }
+
 absl::Status Pipeline::Detect(const DetectorOptions& options, const ImageView& image, const ImageView& mask,
                               Features* features, StageTimes* times) {
   const auto start = Clock::now();
