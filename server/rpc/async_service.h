@@ -1,5 +1,5 @@
-// The methods of glint.v1.FeatureDetection, grpc.health.v1.Health and gRPC's reflection as this server takes them: on
-// completion queues of its own, as bytes.
+// The methods of glint.v1.FeatureDetection, glint.v1.FeatureMatching, grpc.health.v1.Health and gRPC's reflection as
+// this server takes them: on completion queues of its own, as bytes.
 #ifndef GLINT_SERVER_RPC_ASYNC_SERVICE_H_
 #define GLINT_SERVER_RPC_ASYNC_SERVICE_H_
 
@@ -26,6 +26,9 @@ class AsyncService final : public grpc::Service {
     kUnregisterSharedMemory,
     kHealthCheck,
     kHealthWatch,
+    kMatch,
+    kMatchStream,
+    kStereoStream,
     kReflection,
     kReflectionAlpha,  // as tools ask that are older than v1
   };
@@ -36,7 +39,8 @@ class AsyncService final : public grpc::Service {
          {"/glint.v1.FeatureDetection/Detect", "/glint.v1.FeatureDetection/DetectStream",
           "/glint.v1.FeatureDetection/GetServerInfo", "/glint.v1.FeatureDetection/RegisterSharedMemory",
           "/glint.v1.FeatureDetection/UnregisterSharedMemory", "/grpc.health.v1.Health/Check",
-          "/grpc.health.v1.Health/Watch"}) {
+          "/grpc.health.v1.Health/Watch", "/glint.v1.FeatureMatching/Match", "/glint.v1.FeatureMatching/MatchStream",
+          "/glint.v1.FeatureMatching/StereoStream"}) {
       Add(name);
     }
     if (!reflection) return;

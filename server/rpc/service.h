@@ -74,7 +74,7 @@ class Service {
   AsyncService* async() { return &async_; }
   FramePool* frames() { return &frames_; }
   ImageRules image_rules(bool local) { return {env_->options.lanes.max_image_pixels, &env_->shared_memory, local}; }
-  // Where frames of Detect wait: all of its calls together have one stream's turn.
+  // Where frames of Detect and Match wait: all of their calls together have one stream's turn.
   FrameFlow* detect_flow() { return &detect_flow_; }
   // False while draining; the call must then end itself with DrainingError(). Registered either way.
   bool Register(Call* call);
@@ -87,7 +87,7 @@ class Service {
   CallCount* watchers() { return &watchers_; }        // of health
   CallCount* reflections() { return &reflections_; }  // open streams of reflection
   HealthWatchers* health_watchers() { return &health_watchers_; }
-  // Whether there is room for one more call of Detect, which then must give it back.
+  // Whether there is room for one more call of Detect or Match, which then must give it back.
   bool TakeDetectCall() { return detect_calls_.Take(env_->options.max_detect_calls); }
   void GiveBackDetectCall() { detect_calls_.GiveBack(); }
 
