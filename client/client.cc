@@ -13,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "client/bearer.h"
 #include "client/health.h"
+#include "client/matching_impl.h"
 #include "client/stream_impl.h"
 #include "client/wire.h"
 #include "features/error.h"
@@ -37,6 +38,10 @@ absl::Status SetTraceparent(const std::string& traceparent, grpc::ClientContext*
   return absl::OkStatus();
 }
 
+absl::Status CheckInFlight(int in_flight) {
+  return in_flight >= 1 && in_flight <= 4096 ? absl::OkStatus() : OutOfRangeError("in_flight", in_flight, 1, 4096);
+}
+
 // gRPC 1.51 stops its threads with the last object that uses it, and then waits for a helper of its sockets that sleeps
 // for up to 10 s after large writes. One reference that is never given back spares programs that wait at their end.
 void KeepGrpcRunning() {
@@ -49,7 +54,7 @@ constexpr char kBalancedServiceConfig[] = R"json({
   "loadBalancingConfig": [{"round_robin": {}}],
   "healthCheckConfig": {"serviceName": ""},
   "methodConfig": [{
-    "name": [{"service": "glint.v1.FeatureDetection"}],
+    "name": [{"service": "glint.v1.FeatureDetection"}, {"service": "glint.v1.FeatureMatching"}],
     "retryPolicy": {"maxAttempts": 4, "initialBackoff": "0.05s", "maxBackoff": "1s", "backoffMultiplier": 2,
                     "retryableStatusCodes": ["UNAVAILABLE"]}
   }]
@@ -144,14 +149,42 @@ absl::StatusOr<Detection> Client::Detect(const DetectorOptions& options, const I
 
 absl::StatusOr<std::unique_ptr<DetectStream>> Client::OpenStream(const StreamOptions& options,
                                                                  ResultCallback on_result) const {
-  if (options.in_flight < 1 || options.in_flight > 4096) {
-    return OutOfRangeError("in_flight", options.in_flight, 1, 4096);
-  }
+  if (absl::Status status = CheckInFlight(options.in_flight); !status.ok()) return status;
   auto impl = std::make_unique<DetectStream::Impl>(impl_->channel, options.in_flight, std::move(on_result));
-  SetTimeout(options.timeout, &impl->context);
-  if (absl::Status status = SetTraceparent(options.traceparent, &impl->context); !status.ok()) return status;
+  SetTimeout(options.timeout, &impl->core.context);
+  if (absl::Status status = SetTraceparent(options.traceparent, &impl->core.context); !status.ok()) return status;
   if (absl::Status status = impl->Open(options); !status.ok()) return status;
   return std::unique_ptr<DetectStream>(new DetectStream(std::move(impl)));
+}
+
+absl::StatusOr<MatchFound> Client::Match(const MatchSettings& settings, const MatchSide& query, const MatchSide& train,
+                                         const QueryConditions& conditions, absl::Duration timeout,
+                                         const std::string& traceparent) const {
+  grpc::ClientContext context;
+  SetTimeout(timeout, &context);
+  if (absl::Status status = SetTraceparent(traceparent, &context); !status.ok()) return status;
+  const auto stub = v1::FeatureMatching::NewStub(impl_->channel);
+  return MatchOnce(stub.get(), &context, settings, query, train, conditions);
+}
+
+absl::StatusOr<std::unique_ptr<MatchStream>> Client::OpenMatchStream(const MatchStreamOptions& options,
+                                                                     MatchCallback on_answer) const {
+  if (absl::Status status = CheckInFlight(options.in_flight); !status.ok()) return status;
+  auto impl = std::make_unique<MatchStream::Impl>(impl_->channel, options, std::move(on_answer));
+  SetTimeout(options.timeout, &impl->core.context);
+  if (absl::Status status = SetTraceparent(options.traceparent, &impl->core.context); !status.ok()) return status;
+  if (absl::Status status = impl->Open(options); !status.ok()) return status;
+  return std::unique_ptr<MatchStream>(new MatchStream(std::move(impl)));
+}
+
+absl::StatusOr<std::unique_ptr<StereoStream>> Client::OpenStereoStream(const StereoStreamOptions& options,
+                                                                       StereoCallback on_answer) const {
+  if (absl::Status status = CheckInFlight(options.in_flight); !status.ok()) return status;
+  auto impl = std::make_unique<StereoStream::Impl>(impl_->channel, options, std::move(on_answer));
+  SetTimeout(options.timeout, &impl->core.context);
+  if (absl::Status status = SetTraceparent(options.traceparent, &impl->core.context); !status.ok()) return status;
+  if (absl::Status status = impl->Open(options); !status.ok()) return status;
+  return std::unique_ptr<StereoStream>(new StereoStream(std::move(impl)));
 }
 
 absl::StatusOr<std::unique_ptr<SharedMemoryRing>> Client::ShareMemory(const RingOptions& options) const {

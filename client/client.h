@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/image.h"
+#include "client/matching.h"
 #include "client/result.h"
 #include "client/shared_memory.h"
 #include "client/stream.h"
@@ -75,6 +76,18 @@ class Client {
   // Options that the server refuses are reported by a later Write() or by Finish().
   absl::StatusOr<std::unique_ptr<DetectStream>> OpenStream(const StreamOptions& options,
                                                            ResultCallback on_result) const;
+
+  // One match (client/matching.h). `conditions` have an element for each query descriptor.
+  absl::StatusOr<MatchFound> Match(const MatchSettings& settings, const MatchSide& query, const MatchSide& train,
+                                   const QueryConditions& conditions = {},
+                                   absl::Duration timeout = absl::InfiniteDuration(),
+                                   const std::string& traceparent = "") const;
+
+  // As OpenStream(), for pairs.
+  absl::StatusOr<std::unique_ptr<MatchStream>> OpenMatchStream(const MatchStreamOptions& options,
+                                                               MatchCallback on_answer) const;
+  absl::StatusOr<std::unique_ptr<StereoStream>> OpenStereoStream(const StereoStreamOptions& options,
+                                                                 StereoCallback on_answer) const;
 
   // Memory that the server reads pixels from in place. FAILED_PRECONDITION: the client was not connected to a unix
   // socket, or the server shares no memory. RESOURCE_EXHAUSTED: more than the server takes. UNAVAILABLE: the memory

@@ -123,8 +123,9 @@ MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes) {
   bound.quota = bound.pending + sessions * (2 * message + kReceiveWindowBytes) +
                 options.max_detect_calls * (message + kReceiveWindowBytes) + bound.metadata + bound.small +
                 kConnectionBytes;
-  bound.detect_replies = int64_t{options.max_detect_calls} * options.max_features * kReplyBytesPerFeature;
-  bound.replies = sessions * options.max_in_flight * options.max_features * kReplyBytesPerFeature;
+  bound.detect_replies = int64_t{options.max_detect_calls} * options.max_features * kMatchReplyBytesPerFeature;
+  bound.replies = sessions * options.max_in_flight * options.max_features * kMatchReplyBytesPerFeature;
+  bound.sets = sessions * options.max_features * kKeptBytesPerFeature;
   bound.masks = sessions * (options.max_message_bytes + options.lanes.max_image_pixels);
   const int64_t frames = options.max_detect_calls + sessions * (options.max_in_flight + 1);
   bound.frames = frames * (2 * kFrameBytes + kSliceListBytes) + options.max_detect_calls * kOptionsBytes +

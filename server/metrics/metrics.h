@@ -30,8 +30,17 @@
 
 namespace glint {
 
-enum class Method { kDetect, kDetectStream, kGetServerInfo, kRegisterSharedMemory, kUnregisterSharedMemory };
-inline constexpr int kMethodCount = 5;
+enum class Method {
+  kDetect,
+  kDetectStream,
+  kGetServerInfo,
+  kRegisterSharedMemory,
+  kUnregisterSharedMemory,
+  kMatch,
+  kMatchStream,
+  kStereoStream
+};
+inline constexpr int kMethodCount = 8;
 
 // What a frame's bytes were.
 enum class FrameEncoding { kRaw, kShared, kJpeg, kPng, kUnknown };
@@ -76,8 +85,8 @@ class Metrics {
   void FrameReceived(FrameEncoding encoding, size_t bytes);
   void PixelsCopied(int64_t bytes) { copied_bytes_->Increment(static_cast<double>(bytes)); }
   // One good frame's time and yield.
-  void FrameSucceeded(const FrameTimes& times, int64_t total_ns, size_t keypoints);
-  void FrameFailed(absl::StatusCode code, int64_t total_ns);
+  void FrameSucceeded(Work work, const FrameTimes& times, int64_t total_ns, size_t keypoints);
+  void FrameFailed(absl::StatusCode code, int64_t total_ns, Work work = Work::kDetect);
   // In addition to FrameFailed().
   void FrameDropped(DropReason reason) { frames_dropped_[static_cast<size_t>(reason)]->Increment(); }
   // A lane has ended this frame, well or not.
@@ -127,12 +136,15 @@ class Metrics {
 
   std::array<CallChildren, kMethodCount> calls_;
   std::array<prometheus::Counter*, kSmallRefusalCount> small_refused_;
-  std::array<prometheus::Counter*, kStatusCodeCount> frames_;
+  struct WorkChildren {
+    std::array<prometheus::Counter*, kStatusCodeCount> frames;
+    prometheus::Histogram* seconds;
+  };
+  std::array<WorkChildren, kWorkCount> work_;
   std::array<prometheus::Counter*, kFrameEncodingCount> frame_bytes_;
   prometheus::Counter* copied_bytes_;
-  prometheus::Histogram* frame_seconds_;
   struct {
-    prometheus::Histogram *receive, *queue, *decode, *upload, *detect, *download, *serialize, *order;
+    prometheus::Histogram *receive, *queue, *decode, *upload, *detect, *match, *download, *serialize, *order;
   } stage_seconds_;
   prometheus::Histogram* keypoints_;
   struct DeviceChildren {

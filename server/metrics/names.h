@@ -9,8 +9,8 @@ struct Name {
   const char* help;
 };
 
-// Calls of glint.v1.FeatureDetection, by grpc_type, grpc_service, grpc_method (and grpc_code), as other gRPC servers
-// name them.
+// Calls of glint.v1.FeatureDetection and glint.v1.FeatureMatching, by grpc_type, grpc_service, grpc_method (and
+// grpc_code), as other gRPC servers name them.
 inline constexpr Name kGrpcStarted = {"grpc_server_started_total", "Calls that arrived."};
 inline constexpr Name kGrpcHandled = {"grpc_server_handled_total", "Calls that ended, by status code."};
 inline constexpr Name kGrpcHandlingSeconds = {"grpc_server_handling_seconds",
@@ -30,7 +30,8 @@ inline constexpr Name kFrameDuration = {"glint_frame_duration_seconds",
                                         "Time from a frame's message to its reply handed to gRPC, by operation."};
 inline constexpr Name kStageDuration = {
     "glint_stage_duration_seconds",
-    "Time of good frames in each stage: receive, queue, decode, upload, detect, download, serialize, order."};
+    "Time of good frames in each stage: receive, queue, decode, upload, detect, match, download, serialize, "
+    "order."};
 inline constexpr Name kKeypoints = {"glint_keypoints_per_frame", "Keypoints in each good frame."};
 inline constexpr Name kFrameBytes = {"glint_frame_bytes_total", "Bytes of pixels or picture files, by encoding."};
 inline constexpr Name kCopiedBytes = {"glint_frame_copied_bytes_total",

@@ -1,5 +1,5 @@
-// The methods of glint.v1.FeatureDetection, grpc.health.v1.Health and gRPC's reflection as this server takes them: on
-// completion queues of its own, as bytes.
+// The methods of glint.v1.FeatureDetection, glint.v1.FeatureMatching, grpc.health.v1.Health and gRPC's reflection as
+// this server takes them: on completion queues of its own, as bytes.
 #ifndef GLINT_SERVER_RPC_ASYNC_SERVICE_H_
 #define GLINT_SERVER_RPC_ASYNC_SERVICE_H_
 
@@ -32,6 +32,9 @@ class AsyncService final : public grpc::Service {
     kUnregisterSharedMemory,
     kHealthCheck,
     kHealthWatch,
+    kMatch,
+    kMatchStream,
+    kStereoStream,
     kReflection,
     kReflectionAlpha,  // as tools ask that are older than v1
   };
@@ -44,6 +47,9 @@ class AsyncService final : public grpc::Service {
                                            "/glint.v1.FeatureDetection/UnregisterSharedMemory",
                                            "/grpc.health.v1.Health/Check",
                                            "/grpc.health.v1.Health/Watch",
+                                           "/glint.v1.FeatureMatching/Match",
+                                           "/glint.v1.FeatureMatching/MatchStream",
+                                           "/glint.v1.FeatureMatching/StereoStream",
                                            "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
                                            "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"};
 

@@ -166,8 +166,11 @@ absl::Status Service::ListenForMemory() {
 Service::~Service() = default;
 
 void Service::RequestCalls(grpc::ServerCompletionQueue* queue) {
-  DetectCall::Request(this, queue);
-  StreamCall::Request(this, queue);
+  DetectCall::Request(kDetectMethod, this, queue);
+  DetectCall::Request(kMatchMethod, this, queue);
+  for (const StreamMethod* method : {&kDetectStreamMethod, &kMatchStreamMethod, &kStereoStreamMethod}) {
+    StreamCall::Request(*method, this, queue);
+  }
   InfoCall::Request(this, queue);
   RegisterCall::Request(this, queue);
   UnregisterCall::Request(this, queue);

@@ -89,7 +89,7 @@ class Service {
   CallCount* watchers() { return &watchers_; }        // of health
   CallCount* reflections() { return &reflections_; }  // open streams of reflection
   HealthWatchers* health_watchers() { return &health_watchers_; }
-  // Whether there is room for one more call of Detect, which then must give it back.
+  // Whether there is room for one more call of Detect or Match, which then must give it back.
   bool TakeDetectCall() { return detect_calls_.Take(env_->options.max_detect_calls); }
   void GiveBackDetectCall() { detect_calls_.GiveBack(); }
 
