@@ -204,7 +204,7 @@ void StreamCall::OnFrameAdmitted(FrameJob*) {
 
 void StreamCall::OnFrameDone(FrameJob* job, const Features& features) {
   auto* const frame = static_cast<Frame*>(job);
-  const bool cancelled = frame->cancelled;
+  const bool cancelled = job->cancelled;
   if (frame->status.ok() && !cancelled) frame->PackStreamReply(features);
   frame->ReleaseMessage();
   std::unique_lock<std::mutex> lock(mutex_);
