@@ -30,7 +30,7 @@ namespace glint::client {
 
 // PEM texts, not file names.
 struct TlsOptions {
-  std::string server_ca;         // of authorities whose servers are believed; empty: the system's
+  std::string server_ca;         // trusted certificate authorities; empty: the system's
   std::string certificate, key;  // of this client, if the server asks for one; both or neither
 };
 
@@ -42,7 +42,7 @@ struct ClientOptions {
   // bytes). The server has a limit of its own.
   int max_message_bytes = 256 << 20;
   // `address` stands for several equal servers ("dns:///NAME:PORT", or "ipv4:A:PORT,B:PORT"): streams and calls go to
-  // them in turn, to those only whose health service says SERVING, and calls that no server has seen are tried again.
+  // them round robin, only to servers that report SERVING, and calls that no server has seen are tried again.
   bool balance = false;
   // Unless set, the connection is neither encrypted nor authenticated.
   std::optional<TlsOptions> tls;
@@ -54,7 +54,7 @@ struct ClientOptions {
 class Client {
  public:
   // `address` is "host:port" or "unix:PATH". The connection is not sent through an HTTP proxy.
-  // UNAVAILABLE when nothing answers there.
+  // UNAVAILABLE: no server at the address.
   static absl::StatusOr<Client> Connect(const std::string& address, const ClientOptions& options = {});
 
   // For channels made otherwise (TLS, a proxy, in-process): its message limits should be raised above 4 MiB.
@@ -76,7 +76,7 @@ class Client {
 
   // Memory that the server reads pixels from in place. FAILED_PRECONDITION: the client was not connected to a unix
   // socket, or the server shares no memory. RESOURCE_EXHAUSTED: more than the server takes. UNAVAILABLE: the memory
-  // cannot be had or handed over. The ring may outlive the client.
+  // cannot be allocated or passed on. The ring may outlive the client.
   absl::StatusOr<std::unique_ptr<SharedMemoryRing>> ShareMemory(const RingOptions& options) const;
 
   absl::StatusOr<ServerInfo> GetServerInfo(absl::Duration timeout = absl::Seconds(5)) const;

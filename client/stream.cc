@@ -66,7 +66,7 @@ absl::Status DetectStream::Impl::Finish() {
       std::lock_guard<std::mutex> lock(mu);
       open = !reading_over;
     }
-    if (open && !writing_over) stream->WritesDone();  // fails when the call has ended; WaitForEnd() tells why
+    if (open && !writing_over) stream->WritesDone();  // fails when the call has ended; WaitForEnd() returns the reason
     writing_over = true;
   }
   return WaitForEnd();

@@ -1,4 +1,4 @@
-// What is inside a DetectStream. Internal to the library.
+// The implementation of DetectStream. Internal to the library.
 #ifndef GLINT_CLIENT_STREAM_IMPL_H_
 #define GLINT_CLIENT_STREAM_IMPL_H_
 
@@ -15,10 +15,10 @@
 
 namespace glint::client {
 
-// Two locks, taken in the order write_mu, mu. write_mu is held while a message is written, which can take as long as
-// the server likes; mu only for a moment. The reading thread needs write_mu just once, when the reading is over, and by
-// then nothing that holds write_mu waits any more. The standard's mutexes, since the thread sanitizer understands them
-// where Abseil is a packaged library.
+// Two locks, taken in the order write_mu, mu. write_mu is held while a message is written, which lasts as long as
+// the server takes to read; mu only for a moment. The reading thread needs write_mu just once, when the reading is
+// over, and by then nothing that holds write_mu waits any more. The standard's mutexes, since the thread sanitizer
+// understands them where Abseil is a packaged library.
 struct DetectStream::Impl {
   Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, int window, ResultCallback callback);
   ~Impl();
@@ -49,7 +49,7 @@ struct DetectStream::Impl {
 
   std::mutex write_mu;              // guards the next two
   v1::DetectStreamRequest request;  // kept for its memory
-  bool writing_over = false;        // by the caller's wish
+  bool writing_over = false;        // by the caller
 
   mutable std::mutex mu;            // guards the rest
   std::condition_variable changed;  // any of them

@@ -15,13 +15,13 @@ Image Resize(const ImageView& image, Shape to);
 // Pyramid::kHalf: each pixel the mean of 2x2, halves up; an odd last row or column is left out. Both sides 2 or more.
 Image Halve(const ImageView& image);
 
-// plan.levels images. Level 0 is the image itself, each other level is made as Pyramid says. From the first level with
-// an empty shape on, all are empty. (cv::ORB throws on these; for Glint they have no keypoints.)
+// plan.levels images. Level 0 is the image; the other levels are made as Pyramid states. From the first level with an
+// empty shape on, all are empty. (cv::ORB throws on these; for Glint they have no keypoints.)
 std::vector<Image> BuildPyramid(Pyramid kind, const PyramidPlan& plan, const ImageView& image);
 
 // A mask for each level; empty ones for an empty mask. At level 0 any value but 0 is set.
 // Pyramid::kCascaded, as cv::ORB: a pixel of level 1 and up is set only if everything it was mixed from is 255: after
-// resizing, what is below 255 becomes 0. Otherwise: a pixel is 255 if the mask is set at its ImagePosition, else 0.
+// resizing, values below 255 become 0. Otherwise: a pixel is 255 if the mask is set at its ImagePosition, else 0.
 std::vector<Image> BuildMaskPyramid(Pyramid kind, const PyramidPlan& plan, const ImageView& mask);
 
 }  // namespace glint::reference

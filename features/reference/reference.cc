@@ -66,13 +66,13 @@ void SelectTopN(const DetectorOptions& options, int share, LevelTrace* t) {
   }
 }
 
-// What remains of `inside` at level `l` before levels are compared.
+// The corners of `inside` that level `l` keeps before levels are compared.
 std::vector<Corner> SelectOnLevel(const DetectorOptions& options, float scale, const std::vector<Corner>& inside) {
   if (options.selection != Selection::kPyca) return inside;
   return CullCells(inside, LevelCell(options.cell_width, scale), LevelCell(options.cell_height, scale));
 }
 
-// The same for selections that look at all levels together.
+// The same for selections over all levels together.
 void SelectAcrossLevels(const DetectorOptions& options, const PyramidPlan& plan, Shape image,
                         std::vector<LevelTrace>* levels) {
   std::vector<LevelCorner> all;
@@ -111,7 +111,7 @@ float Angle(const DetectorOptions& options, const PatchDisc& disc, const ImageVi
   return -1.0f;
 }
 
-// What descriptors are made of.
+// The inputs of the descriptors.
 struct Patterns {
   RbriefPattern rbrief;
   BfrostPattern bfrost;

@@ -1,4 +1,4 @@
-// The scalar specification of a detector: slow, obvious, what the fast backends are tested against. Each stage has a
+// The scalar specification of a detector: slow and obvious; the fast backends are tested against it. Each stage has a
 // header of its own beside this one. Thread-safe; allocates freely.
 //
 // `orb` runs, on each level: FAST with suppression by FAST score; mask; border; the level's share of N (twice the share
@@ -20,15 +20,15 @@
 
 namespace glint::reference {
 
-// What each stage left, for one level, so that a backend that differs can be told in which stage.
+// The output of each stage, for one level: shows in which stage a backend differs.
 struct LevelTrace {
   Image level;
-  Image mask;                     // empty without a mask
-  std::vector<Corner> corners;    // all FAST corners, raster order; response: the score that suppression uses
-  std::vector<Corner> maxima;     // after suppression
-  std::vector<Corner> inside;     // after mask and border
-  std::vector<Corner> ranked;     // after the first cut: twice the share by score for Ranking::kHarris, else the share
-  std::vector<Corner> keypoints;  // after the last cut, in output order; response as it is reported
+  Image mask;                   // empty without a mask
+  std::vector<Corner> corners;  // all FAST corners, raster order; response: the score that suppression uses
+  std::vector<Corner> maxima;   // after suppression
+  std::vector<Corner> inside;   // after mask and border
+  std::vector<Corner> ranked;   // after the first threshold: twice the share by score with Ranking::kHarris, else once
+  std::vector<Corner> keypoints;  // after the last threshold, in output order; response as reported
   std::vector<float> angles;      // of keypoints
   Image blurred;                  // empty without a descriptor
 };
