@@ -173,7 +173,7 @@ absl::StatusOr<bool> OpenCvPeerFromFlags() {
   return peer == "opencv";
 }
 
-// The flags that detectors and lanes share, into either's options.
+// Sets the options that detectors and lanes share from the flags.
 template <typename Options>
 absl::Status FillFromFlags(Options* options) {
   auto picture = PictureFromFlags();
@@ -310,7 +310,7 @@ absl::StatusOr<std::string> RunPlan(const std::string& command) {
   return format == "json" || absl::GetFlag(FLAGS_json) ? ToJson(*report, command) : ToTable(*report);
 }
 
-// Flags may be spelt with dashes, as is usual on a command line: Abseil knows the names with underscores only.
+// Flags may be spelt with dashes: Abseil accepts only names with underscores.
 std::vector<std::string> WithUnderscores(int argc, char** argv) {
   std::vector<std::string> words(argv, argv + argc);
   for (std::string& word : words) {

@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kReplaysPerRun = 1;
 
-// Every third train is a query with some bits turned over, so that there are real matches to find.
+// Every third train descriptor is a query with some bits flipped: a true match.
 struct Sets {
   std::vector<uint8_t> query;
   std::vector<uint8_t> train;

@@ -1,4 +1,4 @@
-// Between the client's types and the wire's, both ways; the only file that knows both. Internal to the library.
+// Converts the client's types to protobuf messages and back; the only file that uses both. Internal to the library.
 #ifndef GLINT_CLIENT_WIRE_H_
 #define GLINT_CLIENT_WIRE_H_
 

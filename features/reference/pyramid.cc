@@ -6,7 +6,7 @@
 namespace glint::reference {
 namespace {
 
-// Row `y` of `image` mixed at the columns that `tap` says; the pixel after the last is never read.
+// Row `y` of `image`, interpolated at the columns of `tap`; the pixel after the last is never read.
 int MixRow(const ImageView& image, ResizeTap tap, int y) {
   const uint8_t at = image.at(tap.at, y);
   return ResizeRow(tap.next_weight, at, tap.next_weight == 0 ? at : image.at(tap.at + 1, y));
