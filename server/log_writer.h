@@ -29,7 +29,8 @@ class LogWriter {
   LogWriter(const LogWriter&) = delete;
   LogWriter& operator=(const LogWriter&) = delete;
 
-  // Queues one line; a newline is added. A line for which there is no room is dropped and counted. Before the next line
+  // Queues one line; a newline is added. A line for which there is no room, or that the
+  // descriptor does not take (a full disk), is dropped and counted. Before the next line
   // that finds room goes the one that `tell` makes of the number of lines dropped, if there are any.
   void Write(absl::string_view line, const std::function<std::string(int64_t)>& tell = nullptr);
   // Waits until the lines of earlier calls are written. False after `timeout`.
@@ -39,8 +40,8 @@ class LogWriter {
 
  private:
   void Run();
-  // False if the writer is to stop before all of it is written.
-  bool WriteOut(absl::string_view bytes);
+  // False if the writer is to stop before all of it is written. `*lost`: lines that the descriptor did not take.
+  bool WriteOut(absl::string_view bytes, int64_t* lost);
 
   const int fd_;
   const size_t capacity_;
@@ -53,6 +54,7 @@ class LogWriter {
   uint64_t queued_ = 0;   // calls of Write() whose line was put into waiting_
   uint64_t written_ = 0;  // of these
   int64_t untold_ = 0;    // lines dropped that no line tells of
+  int64_t told_ = 0;      // ... that a line in waiting_ tells of
   std::thread thread_;
 };
 
