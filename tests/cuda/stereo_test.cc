@@ -224,6 +224,8 @@ TEST_F(CudaStereoTest, RefusesWhatHasNoMeaning) {
   EXPECT_EQ(
       pipeline->Detect(*PresetOptions("oriented_fast"), image, image, {}, &left, &right, &result, nullptr).message(),
       "descriptor: stereo matching needs descriptors");
+  EXPECT_EQ(pipeline->Detect(*PresetOptions("orbslam"), image, image, {}, &left, &right, &result, nullptr).code(),
+            absl::StatusCode::kUnimplemented);
   ExpectReference(pipeline.get(), OrbWithDescriptors(50), image, image, {});
 }
 
