@@ -41,10 +41,10 @@ struct QuadtreeRoots {
   GLINT_HD int Edge(int i) const { return static_cast<int>(width * static_cast<float>(i)); }
   GLINT_HD int Of(int x) const { return static_cast<int>(static_cast<float>(x) / width); }
 };
-// Of a rectangle, both sides more than 0: width / height, rounded, halves up, but at least one.
+// Of a rectangle: width / height, rounded, halves up, but at least one.
 GLINT_HD inline QuadtreeRoots MakeQuadtreeRoots(int width, int height) {
   QuadtreeRoots roots;
-  roots.count = Max((2 * width + height) / (2 * height), 1);
+  roots.count = Max((2 * width + height) / (2 * Max(height, 1)), 1);
   roots.width = static_cast<float>(width) / static_cast<float>(roots.count);
   return roots;
 }

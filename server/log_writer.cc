@@ -37,11 +37,12 @@ LogWriter::~LogWriter() {
   thread_.join();
 }
 
-void LogWriter::Write(absl::string_view line, const std::function<std::string(int64_t)>& tell) {
+void LogWriter::Write(absl::string_view line, absl::FunctionRef<std::string(int64_t)> tell) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     std::string notice;
-    if (untold_ > 0 && tell != nullptr) notice = tell(untold_) + "\n";
+    if (untold_ > 0) notice = tell(untold_);
+    if (!notice.empty()) notice += '\n';
     if (waiting_.size() + notice.size() + line.size() + 1 > capacity_) {
       ++dropped_;
       ++untold_;

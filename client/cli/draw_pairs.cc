@@ -49,11 +49,12 @@ cv::Mat DrawDisparities(const cv::Mat& left, const client::StereoAnswer& answer)
   cv::Mat canvas(left.rows, left.cols + kScaleWidth, CV_8UC3, kBackground);
   left.copyTo(canvas(cv::Rect(0, 0, left.cols, left.rows)));
   if (answer.disparity.empty()) return canvas;
-  const auto [least, most] = std::minmax_element(answer.disparity.begin(), answer.disparity.end());
-  const float range = std::max(*most - *least, 1e-6f);
+  const auto ends = std::minmax_element(answer.disparity.begin(), answer.disparity.end());
+  const float least = *ends.first, most = *ends.second;
+  const float range = std::max(most - least, 1e-6f);
   const cv::Mat colors = Colors();
   const auto color_of = [&](float disparity) {
-    return cv::Scalar(colors.at<cv::Vec3b>(0, std::clamp(cvRound(255 * (disparity - *least) / range), 0, 255)));
+    return cv::Scalar(colors.at<cv::Vec3b>(0, std::clamp(cvRound(255 * (disparity - least) / range), 0, 255)));
   };
   for (size_t i = 0; i < answer.disparity.size(); ++i) {
     const size_t at = answer.left_index[i];
@@ -62,15 +63,15 @@ cv::Mat DrawDisparities(const cv::Mat& left, const client::StereoAnswer& answer)
   }
   for (int y = 0; y < canvas.rows; ++y) {
     const float share = canvas.rows > 1 ? static_cast<float>(y) / static_cast<float>(canvas.rows - 1) : 0;
-    cv::line(canvas, {left.cols + 4, y}, {left.cols + 4 + kBarWidth, y}, color_of(*most - share * range));
+    cv::line(canvas, {left.cols + 4, y}, {left.cols + 4 + kBarWidth, y}, color_of(most - share * range));
   }
   const auto label = [&](float disparity, int y) {
     cv::putText(canvas, absl::StrFormat("%.1f px", disparity), {left.cols + kBarWidth + 8, y}, cv::FONT_HERSHEY_SIMPLEX,
                 0.35, kText, 1, cv::LINE_AA);
   };
-  label(*most, 12);
-  label((*most + *least) / 2, canvas.rows / 2);
-  label(*least, canvas.rows - 4);
+  label(most, 12);
+  label((most + least) / 2, canvas.rows / 2);
+  label(least, canvas.rows - 4);
   return canvas;
 }
 

@@ -17,10 +17,10 @@ absl::StatusOr<PairSource> PairSource::Open(const std::vector<std::string>& name
 absl::Status PairSource::Next(PicturePair* pair) {
   while (ready_.empty()) {
     auto first = std::make_shared<Picture>();
-    const absl::Status status = sources_[0]->Next(first.get());
+    absl::Status status = sources_[0]->Next(first.get());
     if (sources_.size() == 2) {
       auto second = std::make_shared<Picture>();
-      const absl::Status other = sources_[1]->Next(second.get());
+      absl::Status other = sources_[1]->Next(second.get());
       // At the end of either there are no more pairs; a picture that cannot be read costs the other its partner.
       if (absl::IsOutOfRange(status) || absl::IsOutOfRange(other)) return absl::OutOfRangeError("no more pairs");
       if (!status.ok()) return status;

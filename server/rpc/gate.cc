@@ -82,7 +82,7 @@ absl::Status Gate::AdmitHandoff(int fd) const {
 
 absl::Status Gate::Reload() {
   if (file_ == nullptr) return absl::OkStatus();
-  const absl::Status loaded = file_->Load();
+  absl::Status loaded = file_->Load();
   env_->metrics.AccessReloaded(loaded.ok());
   if (!loaded.ok()) {
     env_->logger.Log(Severity::kError, "access not reloaded", {{"error", std::string(loaded.message())}});

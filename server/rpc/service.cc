@@ -189,7 +189,7 @@ std::shared_ptr<grpc::Channel> Service::InProcessChannel() {
 }
 
 absl::Status Service::Register(Call* call, AsyncService::Method method, grpc::ServerContext* context) {
-  const absl::Status admitted = gate_->Enter(call, method, context);
+  absl::Status admitted = gate_->Enter(call, method, context);
   std::lock_guard<std::mutex> lock(mutex_);
   calls_.insert(call);
   if (call->Lingers()) ++lingering_;
