@@ -51,14 +51,8 @@ absl::Status CpuStereo::Run(const DetectorOptions& options, const StereoOptions&
   found->match_ns = match_ns;
 
   *times = of_left;
-  times->upload_ns += copied_ns + of_right.upload_ns;
-  times->detect_ns += of_right.detect_ns;
-  times->download_ns += of_right.download_ns;
-  times->pyramid_ns += of_right.pyramid_ns;
-  times->corners_ns += of_right.corners_ns;
-  times->select_ns += of_right.select_ns;
-  times->orient_ns += of_right.orient_ns;
-  times->describe_ns += of_right.describe_ns;
+  AddTimes(of_right, times);
+  times->upload_ns += copied_ns;
   return absl::OkStatus();
 }
 

@@ -47,6 +47,15 @@ struct StereoFound {
   int64_t match_ns = 0;
 };
 
+// The work of several frames, one after the other.
+inline void AddTimes(const StageTimes& more, StageTimes* sum) {
+  for (auto field :
+       {&StageTimes::upload_ns, &StageTimes::detect_ns, &StageTimes::download_ns, &StageTimes::pyramid_ns,
+        &StageTimes::corners_ns, &StageTimes::select_ns, &StageTimes::orient_ns, &StageTimes::describe_ns}) {
+    sum->*field += more.*field;
+  }
+}
+
 class Lane {
  public:
   virtual ~Lane() = default;

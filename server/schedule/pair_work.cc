@@ -1,6 +1,8 @@
 #include "server/schedule/pair_work.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -24,12 +26,10 @@ absl::Status CheckPixels(int64_t pixels, int64_t max_pixels) {
   return LimitError("pixels of both images", pixels, max_pixels, "--max-image-pixels");
 }
 
-void Add(const StageTimes& more, StageTimes* sum) {
-  for (auto field :
-       {&StageTimes::upload_ns, &StageTimes::detect_ns, &StageTimes::download_ns, &StageTimes::pyramid_ns,
-        &StageTimes::corners_ns, &StageTimes::select_ns, &StageTimes::orient_ns, &StageTimes::describe_ns}) {
-    sum->*field += more.*field;
-  }
+// To the nearest octave that there can be: those of sets are the client's, unchecked.
+int32_t Saturate(int64_t octave) {
+  return static_cast<int32_t>(
+      std::clamp<int64_t>(octave, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()));
 }
 
 // The arrays that there are: those of a set, or of features.
@@ -118,7 +118,7 @@ class MatchRun {
     StageTimes times;
     if (auto s = lane_->Run(job_->options, *decoded, {}, features, &times); !s.ok()) return s;
     times.download_ns = std::max(times.download_ns, MonotonicNs() - run_at - times.upload_ns - times.detect_ns);
-    Add(times, &job_->times.stages);
+    AddTimes(times, &job_->times.stages);
     job_->copied_bytes += pixels->rows.copied_bytes();
     *found = Of(*features, job_->options, decoded->shape());
     return absl::OkStatus();
@@ -150,8 +150,8 @@ class MatchRun {
     if (!has_octaves && request.max_octave_difference >= 0 && count > 0) {
       if (query.octave == nullptr) return ContradictionError("max_octave_difference", "query has no octaves");
       for (size_t q = 0; q < count; ++q) {
-        arrays.min_octave.push_back(query.octave[q] - request.max_octave_difference);
-        arrays.max_octave.push_back(query.octave[q] + request.max_octave_difference);
+        arrays.min_octave.push_back(Saturate(int64_t{query.octave[q]} - request.max_octave_difference));
+        arrays.max_octave.push_back(Saturate(int64_t{query.octave[q]} + request.max_octave_difference));
       }
     }
     *c = {OrNull(arrays.x),          OrNull(arrays.y),          OrNull(arrays.radius),

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -293,6 +294,25 @@ TEST_F(Matching, BadPairsAreAnsweredAndTheStreamLives) {
   const std::string page = Http(server_->metrics_address(), "GET /metrics");
   EXPECT_EQ(Sample(page, "glint_frames_total{operation=\"match\",result=\"OK\"}"), 1);
   EXPECT_EQ(Sample(page, "glint_frames_total{operation=\"match\",result=\"INVALID_ARGUMENT\"}"), 7);
+}
+
+// Octaves come from the client as they are.
+TEST_F(Matching, OctaveRangesEndWhereIntegersDo) {
+  const DescriptorSet set(8, 32, Likeness::kRandom, 1);
+  v1::MatchStreamOptions options;
+  options.mutable_match()->set_max_octave_difference(kMaxLevels - 1);
+  const auto stream = Open(options);
+  for (const int32_t octave : {INT32_MIN, -1, INT32_MAX}) {
+    v1::MatchStreamRequest request = PairOf(set.view(), set.view());
+    for (auto* side : {request.mutable_pair()->mutable_query(), request.mutable_pair()->mutable_train()}) {
+      side->mutable_descriptors()->mutable_octave()->Resize(8, octave);
+    }
+    const v1::MatchStreamResponse response = Ask(stream.get(), request);
+    EXPECT_EQ(response.status().code(), grpc::OK) << response.status().message();
+    EXPECT_EQ(response.matches().query_size(), 8) << octave;
+  }
+  stream->WritesDone();
+  EXPECT_TRUE(stream->Finish().ok());
 }
 
 TEST_F(Matching, OptionsAreCheckedAtTheBeginning) {
