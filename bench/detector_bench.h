@@ -29,7 +29,7 @@ struct PeerReport {
   size_t keypoints = 0;
   double ratio = 0;      // of medians, peer / glint
   double ratio_p10 = 0;  // of tenth percentiles: less of the machine's noise
-  // Whether the peer found the same set of octave, response and position; nothing if its work is another.
+  // Whether the peer found the same set of octave, response and position; nothing if its algorithm is another.
   std::optional<bool> same_keypoints;
 };
 

@@ -6,7 +6,7 @@
 namespace glint::bench {
 namespace {
 
-// Independent sums of 8-byte words, which the compiler turns into its widest vectors.
+// Independent sums of 8-byte words, which the compiler vectorizes.
 uint64_t SumOfWords(const ImageView& image) {
   constexpr int kLanes = 16;
   uint64_t sum[kLanes] = {};

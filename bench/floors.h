@@ -1,4 +1,4 @@
-// Lower bounds that the machine sets, measured in the same rounds. Thread-compatible.
+// Lower bounds of the machine, measured in the same rounds. Thread-compatible.
 #ifndef GLINT_BENCH_FLOORS_H_
 #define GLINT_BENCH_FLOORS_H_
 

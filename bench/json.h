@@ -1,4 +1,4 @@
-// A writer of JSON text, just enough for reports. Thread-compatible.
+// A JSON writer for reports. Thread-compatible.
 #ifndef GLINT_BENCH_JSON_H_
 #define GLINT_BENCH_JSON_H_
 
@@ -11,7 +11,7 @@
 
 namespace glint::bench {
 
-// Values come one after the other; inside an object each is preceded by Key(). The caller closes what it opens.
+// Values follow each other; inside an object each is preceded by Key(). The caller closes every bracket.
 // Indented by two spaces, or all on one line.
 class JsonWriter {
  public:

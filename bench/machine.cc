@@ -9,7 +9,7 @@
 namespace glint::bench {
 
 std::string Processor() {
-  std::string name = "unnamed processor";  // Linux names none on AArch64
+  std::string name = "unnamed processor";  // Linux reports none on AArch64
   std::ifstream cpuinfo("/proc/cpuinfo");
   for (std::string line; std::getline(cpuinfo, line);) {
     const size_t colon = line.find(": ");

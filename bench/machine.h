@@ -1,4 +1,4 @@
-// Where and with what a figure was measured. Thread-safe.
+// The machine and the commit of a measurement. Thread-safe.
 #ifndef GLINT_BENCH_MACHINE_H_
 #define GLINT_BENCH_MACHINE_H_
 
@@ -6,7 +6,7 @@
 
 namespace glint::bench {
 
-// The processor's name and the number of threads it offers to this process: "AMD EPYC, 2 threads".
+// The processor's name and the number of hardware threads of this process: "AMD EPYC, 2 threads".
 std::string Processor();
 
 // The commit that the build was configured at, "-dirty" if files differed from it; "unknown" outside a checkout.

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "features/matcher.h"
 #include "features/options.h"
+#include "features/tracker.h"
 #include "features/types.h"
 
 namespace glint::bench {
@@ -33,10 +34,11 @@ class DetectorPeer {
 };
 
 // The peer of `options`, on `image`, which must live on; `threads` as cv::setNumThreads takes it.
-//   score kMaxThreshold: cv::ORB, detect or detectAndCompute.
-//   corner_test kEveryPixel: cv::cornerHarris, without the threshold, the suppression and the list that Glint goes on
-//   to. score kHarris otherwise: at each level (cv::resize) cv::FAST without suppression, then cv::ORB's Harris measure
-//   in a plain loop over its corners; less than oriented_fast does, which goes on to suppress, select and orient.
+//   score kMaxThreshold: cv::ORB, detect or detectAndCompute; for selection kQuadtree, which finds other keypoints,
+//   with FAST's scores and the same border. corner_test kEveryPixel: cv::cornerHarris, without the threshold, the
+//   suppression and the list that Glint goes on to. score kHarris otherwise: at each level (cv::resize) cv::FAST
+//   without suppression, then cv::ORB's Harris measure in a plain loop over its corners; less than oriented_fast does,
+//   which goes on to suppress, select and orient.
 // FAILED_PRECONDITION without OpenCV.
 absl::StatusOr<std::unique_ptr<DetectorPeer>> MakeOpenCvPeer(const DetectorOptions& options, const ImageView& image,
                                                              int threads);
@@ -68,6 +70,25 @@ class MatchPeer {
 // cv::setNumThreads takes it. FAILED_PRECONDITION without OpenCV.
 absl::StatusOr<std::unique_ptr<MatchPeer>> MakeOpenCvMatchPeer(const DescriptorView& query, const DescriptorView& train,
                                                                const MatchOptions& options, int threads);
+
+// cv::calcOpticalFlowPyrLK on one pair of images. Thread-compatible.
+class TrackPeer {
+ public:
+  virtual ~TrackPeer() = default;
+  virtual const std::string& name() const = 0;
+  // From images; it makes their pyramids.
+  virtual absl::Status Run() = 0;
+  // From pyramids with derivatives, which were made before.
+  virtual absl::Status RunWithPyramids() = 0;
+  // Points of the last run.
+  virtual int tracked() const = 0;
+};
+
+// With the levels, patch_size (on all levels), iterations, epsilon and min_eigenvalue of `options`. The images must
+// live on; `threads` as cv::setNumThreads takes it. FAILED_PRECONDITION without OpenCV.
+absl::StatusOr<std::unique_ptr<TrackPeer>> MakeOpenCvTrackPeer(const ImageView& from, const ImageView& to,
+                                                               const TrackInput& input, const TrackOptions& options,
+                                                               int threads);
 
 // "4.6.0"; empty without OpenCV.
 std::string OpenCvVersion();

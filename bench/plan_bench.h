@@ -1,4 +1,4 @@
-// `glint-microbench plan`: what the CUDA backend would launch for a frame, without a device.
+// `glint-microbench plan`: the launches of a frame on the CUDA backend, without a device.
 #ifndef GLINT_BENCH_PLAN_BENCH_H_
 #define GLINT_BENCH_PLAN_BENCH_H_
 
@@ -28,7 +28,8 @@ struct PlanBenchReport {
   cuda::PlanReport plan;
 };
 
-// INVALID_ARGUMENT for a size that is none, for options and numbers out of range; FAILED_PRECONDITION without CUDA.
+// INVALID_ARGUMENT for a size that does not parse, for options and numbers out of range; FAILED_PRECONDITION without
+// CUDA.
 absl::StatusOr<PlanBenchReport> BenchPlan(const PlanBenchOptions& options);
 
 std::string ToJson(const PlanBenchReport& report, const std::string& command);

@@ -11,7 +11,7 @@
 
 namespace glint::bench {
 
-// Something to be timed.
+// A timed function and its samples.
 struct Contestant {
   std::string name;
   // Runs once and appends its microseconds; may append several measurements of one run.
@@ -30,7 +30,7 @@ Contestant Timed(std::string name, Clock clock, std::function<absl::Status()> ru
 inline constexpr int kMaxRepeat = 1'000'000;  // rounds that a user may ask for
 
 // A third of `rounds`, at least one, to warm up (not kept), then `rounds` rounds. Each round starts with another
-// contestant, so that none always inherits the same caches. Stops at the first error.
+// contestant, so that none always starts with the same caches. Stops at the first error.
 absl::Status RunRounds(int rounds, std::vector<Contestant>* contestants);
 
 // Makes glibc keep freed memory. By default it returns large blocks to the system and takes page faults when it gets

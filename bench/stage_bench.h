@@ -1,4 +1,4 @@
-// `glint-microbench stages`: each stage of the CPU backend on one image, one call for all of it, beside OpenCV's.
+// `glint-microbench stages`: each stage of the CPU backend on one image, one call a stage, beside OpenCV's.
 #ifndef GLINT_BENCH_STAGE_BENCH_H_
 #define GLINT_BENCH_STAGE_BENCH_H_
 

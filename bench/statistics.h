@@ -1,4 +1,4 @@
-// What is reported of a series of measurements. Thread-safe.
+// Statistics of a series of measurements. Thread-safe.
 #ifndef GLINT_BENCH_STATISTICS_H_
 #define GLINT_BENCH_STATISTICS_H_
 

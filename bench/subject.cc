@@ -73,13 +73,13 @@ class CpuSubject final : public Subject {
   std::vector<StageTimes> times_;
 };
 
-// The bytes that leave the device for `features`: five floats, the octave and the descriptor of each.
+// Bytes that the device sends for `features`: five floats, the octave and the descriptor of each.
 int64_t ResultBytes(size_t keypoints, const DetectorOptions& detector) {
   const int64_t descriptor = detector.descriptor == Descriptor::kNone ? 0 : kRbriefBytes;
   return static_cast<int64_t>(keypoints) * (6 * 4 + descriptor);
 }
 
-// Base of the two ways to time the GPU.
+// Base of the two ways to time the GPU: on the device, and host to host.
 class CudaSubject : public Subject {
  public:
   CudaSubject(std::unique_ptr<cuda::Pipeline> pipeline, int ordinal, const DetectorOptions& detector)

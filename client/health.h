@@ -1,4 +1,4 @@
-// The standard health service's Check, in the two fields that it has. Internal to the library.
+// The messages of grpc.health.v1's Check. Internal to the library.
 #ifndef GLINT_CLIENT_HEALTH_H_
 #define GLINT_CLIENT_HEALTH_H_
 

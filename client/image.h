@@ -1,4 +1,4 @@
-// What a client sends as a picture. Values; nothing here owns pixels, except that a slot of shared memory is kept.
+// The image types of the client. Values; they own no pixels, but keep a slot of shared memory.
 #ifndef GLINT_CLIENT_IMAGE_H_
 #define GLINT_CLIENT_IMAGE_H_
 
@@ -29,8 +29,8 @@ struct Region {
   bool wanted() const { return width != 0 || height != 0; }
 };
 
-// A borrowed picture, raw or encoded; the bytes must live until the call that takes it returns, no longer. Or one in
-// shared memory. A default one stands for "none", which is how an absent mask is passed.
+// A borrowed picture, raw or encoded, whose bytes must live until the call that takes it returns; or one in shared
+// memory. A default one stands for "none", which is how an absent mask is passed.
 struct ImageInput {
   enum class Kind { kNone, kRaw, kEncoded, kShared };
   Kind kind = Kind::kNone;
@@ -49,8 +49,8 @@ struct ImageInput {
   // kShared: rows of `format` from the slot's beginning on, `stride` bytes apart, which must not be negative.
   SharedSlot slot;
 
-  // Where the detector looks, in place of the stream's region; coordinates of keypoints are those in the whole image.
-  // Not of masks, which are cut down like their image.
+  // Region of interest; overrides the stream's. Keypoints have coordinates of the whole image. Not for masks, which are
+  // cropped with their image.
   Region region;
 
   ImageInput() = default;

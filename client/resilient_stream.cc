@@ -62,7 +62,7 @@ absl::Status ResilientStream::Write(uint64_t frame_id, const ImageInput& image) 
   }
   const absl::Status status = stream_->Write(frame_id, kept->image);
   if (absl::IsInvalidArgument(status)) {
-    // Not sent, and not worth sending; if it is how the stream ended, the next call says so again.
+    // Not sent and not kept; if the stream has ended, the next call returns the same error.
     absl::MutexLock lock(&mu_);
     kept_.pop_back();
   }

@@ -1,5 +1,5 @@
-// A stream that outlives the server at its other end: when it breaks, another one is opened, to whichever server the
-// channel or a load balancer picks, and the frames that were not answered are sent again.
+// A stream that reconnects: when it breaks, another one is opened, to the server that the channel or a load balancer
+// picks, and unanswered frames are sent again.
 //
 //   ResilientStream stream(&client, {}, {}, [](const FrameResult& result) { ... });
 //   for (...) status = stream.Write(id, frame);
@@ -33,7 +33,7 @@ struct RetryOptions {
   absl::Duration pause = absl::Milliseconds(20);
   absl::Duration max_pause = absl::Seconds(1);
   // A stream of this age is finished and followed by a new one, so that servers which joined or came back get their
-  // share of long-lived streams. Costs one answer's wait each time.
+  // share of long-lived streams. Costs one round trip each time.
   absl::Duration max_age = absl::InfiniteDuration();
   // If set, asked before each attempt to open another stream; true gives up at once.
   std::function<bool()> stop;
@@ -87,7 +87,7 @@ class ResilientStream {
 
   mutable absl::Mutex mu_;
   std::deque<Kept> kept_ ABSL_GUARDED_BY(mu_);  // not answered, oldest first; never moved by either end's changes
-  bool refused_ ABSL_GUARDED_BY(mu_) = false;   // the server drains: what else this stream says is not an answer
+  bool refused_ ABSL_GUARDED_BY(mu_) = false;   // the server drains: further results of this stream are ignored
   absl::Time answered_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
   bool cancelled_ ABSL_GUARDED_BY(mu_) = false;
   DetectStream* open_ ABSL_GUARDED_BY(mu_) = nullptr;  // stream_, while Cancel() may reach for it

@@ -1,4 +1,4 @@
-// What a client gets back: plain values, with the words of proto/glint/v1.
+// Results of the client: plain values, named as in proto/glint/v1.
 #ifndef GLINT_CLIENT_RESULT_H_
 #define GLINT_CLIENT_RESULT_H_
 
@@ -13,7 +13,7 @@
 
 namespace glint::client {
 
-// Where the time of one frame went on the server, in nanoseconds. The parts follow each other within `total`.
+// Times of one frame on the server, nanoseconds. The parts follow each other within `total`.
 struct Timings {
   int64_t receive_ns = 0;    // message bytes into a parsed frame
   int64_t queue_ns = 0;      // waiting for a lane
@@ -57,7 +57,7 @@ struct FrameResult {
   Detection detection;
 };
 
-// GetServerInfoResponse: what the server is and what it accepts at most.
+// GetServerInfoResponse: version, device and limits of the server.
 struct ServerInfo {
   std::string version;
   std::string backend;  // "cpu" or "cuda"

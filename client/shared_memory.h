@@ -1,4 +1,4 @@
-// Memory shared with a server on the same machine: pixels are written once, where the server reads them.
+// Memory shared with a server on the same machine: the server reads pixels where the client has written them.
 //
 //   auto ring = client.ShareMemory({});        // connected by a unix socket to a server with --shared-memory
 //
@@ -7,8 +7,8 @@
 //
 //   stream->Write(id, ImageInput::Shared(std::move(slot), PixelFormat::kGray8, width, height, stride));
 //
-// A slot is the server's from Write() until its result has been delivered, and then free again; whoever writes to it in
-// between makes the features of that frame unspecified, and nothing else.
+// A slot is the server's from Write() until its result has been delivered, then free again. Writing to it in between
+// makes the features of that frame unspecified, and has no other effect.
 #ifndef GLINT_CLIENT_SHARED_MEMORY_H_
 #define GLINT_CLIENT_SHARED_MEMORY_H_
 
@@ -42,7 +42,7 @@ class SharedSlot {
   bool empty() const { return lease_ == nullptr; }
   uint8_t* data() const;  // page-aligned
   size_t bytes() const;
-  // What the server calls it: a region, and the bytes from its beginning to the slot.
+  // Its name on the wire: a region, and the offset of the slot, bytes.
   const std::string& region() const;
   size_t offset() const;
 

@@ -32,12 +32,12 @@ struct StreamOptions {
   // Of interest when in_flight is above what the server takes from a stream (its --max-in-flight): with a smaller
   // window Write() blocks before the server has to do anything.
   OverloadPolicy overload_policy = OverloadPolicy::kBlock;
-  // Frames that no lane has begun so long after the server received them are dropped; 0: never.
+  // The server drops frames that have waited longer than this for a lane; 0: never.
   absl::Duration max_age = absl::ZeroDuration();
-  // Where the detector looks in frames that have no region of their own.
+  // Region of interest of frames that have none of their own.
   Region region;
-  // Frames written whose result has not been delivered: 1..4096. One hides nothing of the way there and back; enough
-  // of them keep all lanes of the server busy.
+  // Frames written whose result has not been delivered: 1..4096. With 1, the round trip adds to each frame; with
+  // enough, all lanes of the server are busy.
   int in_flight = 8;
   // W3C Trace Context: "00-<trace id>-<parent id>-<flags>". The server's log of the stream has the trace id. Empty:
   // none.
@@ -47,7 +47,7 @@ struct StreamOptions {
 };
 
 // Called for each frame, in the order of the writes, on the stream's reading thread. While it runs no further result
-// is delivered, and Write() blocks once the window is full: a slow callback slows the stream, and nothing piles up.
+// is delivered, and Write() blocks once the window is full: a slow callback slows the stream, and no queue grows.
 // It may call Cancel(), but not Write() or Finish(), and must not destroy the stream. The result is reused afterwards:
 // copy what is to be kept.
 using ResultCallback = std::function<void(const FrameResult& result)>;

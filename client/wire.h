@@ -1,4 +1,4 @@
-// Between the client's types and the wire's, both ways; the only file that knows both. Internal to the library.
+// Converts the client's types to protobuf messages and back; the only file that uses both. Internal to the library.
 #ifndef GLINT_CLIENT_WIRE_H_
 #define GLINT_CLIENT_WIRE_H_
 
@@ -30,6 +30,15 @@ absl::Status ToWire(absl::string_view field, const ImageInput& image, v1::Image*
 // INTERNAL when the arrays' lengths contradict each other. Keep the memory that the result has.
 absl::Status FromWire(const v1::Features& wire, Features* features);
 void FromWire(const v1::Timings& wire, Timings* timings);
+
+// Which frame a response of a stream answers, and how it went.
+template <typename Response, typename Result>
+void FromWire(const Response& response, Result* result) {
+  result->frame_id = response.frame_id();
+  result->status = absl::Status(static_cast<absl::StatusCode>(response.status().code()), response.status().message());
+  result->drop_reason = static_cast<DropReason>(response.status().drop_reason());
+  result->retry_after = absl::Nanoseconds(response.status().retry_after_ns());
+}
 
 ServerInfo FromWire(const v1::GetServerInfoResponse& wire);
 

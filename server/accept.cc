@@ -1,33 +1,38 @@
-// accept4() of glint-server, in place of the C library's: a process without free descriptors refuses connections and
-// goes on. gRPC 1.51 stops listening for good at the first error that it does not expect, and "too many open files" is
-// one. So one descriptor is kept in reserve, to take a connection with and close it: its client gets an end instead of
-// silence, and tries again.
+#include "server/accept.h"
+
 #include <fcntl.h>
-#include <sys/socket.h>
+#include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <mutex>
 
+#include "absl/time/clock.h"
+
+namespace glint {
 namespace {
 
-int Reserve() { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
+// Until a descriptor may be free again, in a process that has none left.
+constexpr absl::Duration kBreath = absl::Milliseconds(50);
 
-std::mutex mutex;
-int reserve = Reserve();  // guarded by mutex; -1: there was none to be had
+int OpenReserve() { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
 
-int Accept(int fd, sockaddr* address, socklen_t* length, int flags) {
-  return static_cast<int>(syscall(SYS_accept4, fd, address, length, flags));
+std::mutex reserve_mutex;
+int reserve = OpenReserve();  // guarded by reserve_mutex; -1: there was none to be had
+
+// Not the function of that name, which in glint-server is AcceptOrRefuse().
+int SystemAccept(int listener, sockaddr* address, socklen_t* length, int flags) {
+  return static_cast<int>(syscall(SYS_accept4, listener, address, length, flags));
 }
 
 // Takes the next connection by the reserve and closes it. False if there was none, or no reserve.
-bool RefuseOne(int fd) {
-  std::lock_guard<std::mutex> lock(mutex);
+bool RefuseOne(int listener) {
+  std::lock_guard<std::mutex> lock(reserve_mutex);
   if (reserve >= 0) close(reserve);
-  const int refused = Accept(fd, nullptr, nullptr, SOCK_CLOEXEC);
+  const int refused = SystemAccept(listener, nullptr, nullptr, SOCK_CLOEXEC);
   if (refused >= 0) close(refused);
-  reserve = Reserve();
+  reserve = OpenReserve();
   return refused >= 0;
 }
 
@@ -51,14 +56,23 @@ bool IsOfTheConnection(int error) {
 
 }  // namespace
 
-extern "C" int accept4(int fd, sockaddr* address, socklen_t* length, int flags) {
+int AcceptOrRefuse(int listener, sockaddr* address, socklen_t* length, int flags) {
   for (;;) {
-    const int accepted = Accept(fd, address, length, flags);
+    const int accepted = SystemAccept(listener, address, length, flags);
     if (accepted >= 0) return accepted;
     if (IsOfTheConnection(errno)) continue;
-    if ((errno == EMFILE || errno == ENFILE) && RefuseOne(fd)) continue;
+    if ((errno == EMFILE || errno == ENFILE) && RefuseOne(listener)) continue;
     // Not even that: the next connection wakes the caller again.
     if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) errno = EAGAIN;
     return -1;
   }
 }
+
+int AcceptPolled(int listener) {
+  const int accepted = AcceptOrRefuse(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  pollfd again = {listener, POLLIN, 0};
+  if (accepted < 0 && poll(&again, 1, 0) != 0) absl::SleepFor(kBreath);
+  return accepted;
+}
+
+}  // namespace glint

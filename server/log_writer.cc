@@ -38,13 +38,15 @@ LogWriter::~LogWriter() {
   thread_.join();
 }
 
-void LogWriter::Write(absl::string_view line, const std::function<std::string(int64_t)>& tell) {
-  int64_t untold = 0;
-  if (tell != nullptr) {
+void LogWriter::Write(absl::string_view line, absl::FunctionRef<std::string(int64_t)> tell) {
+  int64_t untold;
+  {
     std::lock_guard<std::mutex> lock(mutex_);
     untold = std::exchange(untold_, 0);
   }
-  const std::string notice = untold > 0 ? tell(untold) + "\n" : "";
+  std::string notice;
+  if (untold > 0) notice = tell(untold);
+  if (!notice.empty()) notice += '\n';
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (waiting_.size() + notice.size() + line.size() + 1 > capacity_) {
@@ -52,7 +54,7 @@ void LogWriter::Write(absl::string_view line, const std::function<std::string(in
       untold_ += untold + 1;
       return;
     }
-    told_ += untold;
+    (notice.empty() ? untold_ : told_) += untold;
     waiting_ += notice;
     waiting_.append(line.data(), line.size());
     waiting_.push_back('\n');

@@ -15,7 +15,7 @@ constexpr size_t kNone = std::numeric_limits<size_t>::max();
 
 bool Inside(Place p, Shape shape) { return p.x >= 0 && p.y >= 0 && p.x <= shape.width - 1 && p.y <= shape.height - 1; }
 
-// Places of one image, for those of them near a point. A grid whose cells are as wide as the tolerance.
+// Points of one image, searched by distance: a grid whose cells are as wide as the tolerance.
 class PlaceGrid {
  public:
   PlaceGrid(const std::vector<Place>& places, Shape shape, double tolerance)
@@ -27,7 +27,7 @@ class PlaceGrid {
     for (size_t i = 0; i < places.size(); ++i) cells_[CellOf(Column(places[i].x), Row(places[i].y))].push_back(i);
   }
 
-  // Calls visit(index, square of the distance) for every place no farther than the tolerance.
+  // Calls visit(index, square of the distance) for every point within the tolerance.
   template <typename Visit>
   void ForEachNear(Place p, double tolerance, Visit visit) const {
     for (int row = Row(p.y) - 1; row <= Row(p.y) + 1; ++row) {
@@ -58,7 +58,7 @@ class PlaceGrid {
   std::vector<std::vector<size_t>> cells_;
 };
 
-// How many pairs no farther apart than the tolerance there are, the nearest first, each place in one pair at most.
+// The number of pairs within the tolerance, matched nearest first, each point in one pair at most.
 size_t CountPairs(const std::vector<Place>& first, const std::vector<Place>& second, Shape shape, double tolerance) {
   struct Pair {
     double distance;

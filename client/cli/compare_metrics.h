@@ -43,8 +43,8 @@ struct Agreement {
   }
 };
 
-// `tolerance` in pixels of the second image. Distances are taken between a keypoint of the second image and the place
-// in it of one of the first. Descriptors are compared if both sets have the same kind.
+// `tolerance` in pixels of the second image. Distances are between a keypoint of the second image and the
+// projection of one of the first into it. Descriptors are compared if both sets have the same kind.
 Agreement Compare(const Features& first, Shape first_shape, const Features& second, Shape second_shape,
                   const Homography& homography, double tolerance);
 

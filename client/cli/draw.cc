@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kSubpixelBits = 4;  // OpenCV's drawing takes fixed-point places
+constexpr int kSubpixelBits = 4;  // OpenCV draws at fixed-point coordinates
 
 // From green (fine levels) over yellow and red to violet (coarse levels); BGR.
 const cv::Scalar kOctaveColors[] = {{80, 220, 60},  {60, 230, 150}, {40, 230, 220}, {30, 180, 255},

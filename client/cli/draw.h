@@ -12,8 +12,8 @@
 
 namespace glint::cli {
 
-// Each keypoint as a circle of its size around its place, with a line from there in its direction if it has one; the
-// colour tells the octave. `canvas` is 8-bit BGR.
+// Each keypoint as a circle of its size, with a line in its direction if it has one; the colour shows the octave.
+// `canvas` is 8-bit BGR.
 void DrawFeatures(const Features& features, cv::Mat* canvas);
 
 // Where annotated pictures go. Thread-compatible.

@@ -23,7 +23,7 @@ class Flags {
   // A heading in the help text, above the options that follow.
   void Section(absl::string_view title);
 
-  // Integers and floats must be finite and parse as a whole; ranges are the business of whoever knows them.
+  // Integers and floats must be finite and parse as a whole; ranges are checked where the value is used.
   void Int(absl::string_view name, absl::string_view placeholder, absl::string_view help, std::optional<int>* value);
   void Float(absl::string_view name, absl::string_view placeholder, absl::string_view help,
              std::optional<float>* value);

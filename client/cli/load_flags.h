@@ -1,4 +1,4 @@
-// The options of glint bench that say what to send, how, and what to make of it.
+// The options of glint bench: frames, load, report.
 #ifndef GLINT_CLIENT_CLI_LOAD_FLAGS_H_
 #define GLINT_CLIENT_CLI_LOAD_FLAGS_H_
 

@@ -1,4 +1,4 @@
-// A line on the terminal that says how far a run is. Silent when standard error is not a terminal.
+// A progress line on the terminal. Silent when standard error is not a terminal.
 #ifndef GLINT_CLIENT_CLI_PROGRESS_H_
 #define GLINT_CLIENT_CLI_PROGRESS_H_
 

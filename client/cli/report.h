@@ -46,8 +46,8 @@ class Report {
   // Pictures that could not be read, and so were not sent.
   void AddUnread(int64_t pictures) { summary_.AddFailed(pictures); }
 
-  // Writes the summary; says which exit status the run deserves, given what else happened. Does not return when the
-  // reader of a pipe has gone: like any tool, the process ends by SIGPIPE.
+  // Writes the summary; returns the exit status. If the reader of the pipe has gone, the process exits silently on
+  // SIGPIPE.
   int Close(const absl::Status& output_status);
 
  private:

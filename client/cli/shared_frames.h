@@ -16,8 +16,8 @@ class SharedFrames {
   // For streams with `in_flight` unanswered frames. `client` must outlive this.
   SharedFrames(const client::Client* client, int in_flight) : client_(client), slots_(in_flight + 1) {}
 
-  // Raw pixels, copied into a slot as soon as one is free; files as they are. The ring is made for the first picture,
-  // and anew for one that is larger.
+  // Raw pixels, copied into a slot as soon as one is free; files as they are. The ring is created for the first
+  // picture, and again for a larger one.
   absl::StatusOr<client::ImageInput> Put(const client::ImageInput& image);
 
  private:

@@ -25,14 +25,14 @@ class Source {
   virtual absl::Status Next(Picture* picture) = 0;
   // Begins again from the first picture.
   virtual absl::Status Rewind() = 0;
-  // How many pictures from the first to the last; 0 when nobody knows (camera, network).
+  // Number of pictures; 0: unknown (camera, network).
   virtual int64_t count() const = 0;
   // Frames per second to record a video of it with.
   virtual double rate() const = 0;
 };
 
 // `name` is a folder, a pattern (*?[), an image or video file, a camera (a number, /dev/videoN or camera:N), or a URL
-// that OpenCV's video capture understands (rtsp://, http://). NOT_FOUND says what was tried.
+// that OpenCV's video capture understands (rtsp://, http://). NOT_FOUND lists what was tried.
 absl::StatusOr<std::unique_ptr<Source>> OpenSource(const std::string& name, SendFormat format);
 
 }  // namespace glint::cli

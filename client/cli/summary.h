@@ -17,7 +17,7 @@ class Summary {
  public:
   void AddOk(const client::Detection& detection);
   void AddFailed(int64_t frames) { failed_ += frames; }
-  // Dropped by the server, as the stream's policy or deadline wants it.
+  // Dropped by the server, by the stream's policy or deadline.
   void AddDropped() { ++dropped_; }
 
   int64_t frames() const { return ok_ + failed_ + dropped_; }

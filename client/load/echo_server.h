@@ -18,9 +18,9 @@ namespace glint::load {
 
 inline constexpr char kEchoMethod[] = "/glint.Echo/Stream";
 
-// Answers every message of a stream but the first with the bytes of the first: replies as long as the client wants, so
-// that the way back costs what it costs with a server that it is compared with. Transport, window, threads and
-// completion queues are those of a Glint server; messages are neither copied nor looked at. Thread-safe.
+// Answers every message of a stream but the first with the bytes of the first: replies of the size that the
+// client chooses, so that they cost as much as those of the server that it is compared with. Transport, window, threads
+// and completion queues are those of a Glint server; messages are neither copied nor parsed. Thread-safe.
 class EchoServer {
  public:
   // `listen` as --listen of a server. UNAVAILABLE when that is not to be had. A thread computes for `work` before each

@@ -12,7 +12,7 @@
 
 namespace glint::load {
 
-// Parts of the server's time as its replies tell them, in the order in which they follow each other.
+// The server's stage times from its replies, in the order of the stages.
 struct Stage {
   const char* name;
   int64_t (v1::Timings::*ns)() const;

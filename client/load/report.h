@@ -1,4 +1,4 @@
-// What glint bench tells: a table, or one JSON object on a line. docs/bench.md describes both.
+// The report of glint bench: a table, or one JSON object on a line. docs/bench.md describes both.
 #ifndef GLINT_CLIENT_LOAD_REPORT_H_
 #define GLINT_CLIENT_LOAD_REPORT_H_
 

@@ -48,13 +48,13 @@ class LoadStream {
     void Run(bool ok, int64_t now_ns) { (stream->*method)(ok, now_ns); }
   };
 
-  // Starts the call and writes `first`. `frames` are sent in turn, beginning with number `first_frame`; they, the queue
-  // and the recorder must outlive the stream. `glint`: replies are a Glint server's, not an echo's.
+  // Starts the call and writes `first`. `frames` are sent round robin, beginning with number `first_frame`; they, the
+  // queue and the recorder must outlive the stream. `glint`: replies are a Glint server's, not an echo's.
   LoadStream(std::shared_ptr<grpc::Channel> channel, const std::string& method, bool glint, const std::string& first,
              const std::vector<FrameBody>* frames, size_t first_frame, grpc::CompletionQueue* queue,
              Recorder* recorder);
 
-  // The first message is on its way, or the stream has broken.
+  // The first message has been sent, or the stream has broken.
   bool open() const;
 
   void Begin(const Schedule& schedule);
@@ -65,10 +65,10 @@ class LoadStream {
   // No frame of the schedule is left to send and none is unanswered; `now_ns` is past its end. True for a stream that
   // has broken.
   bool Idle(int64_t now_ns) const;
-  // Records what the schedule still wants at `now_ns` as unanswered.
+  // Records frames that are due at `now_ns` and not sent as unanswered.
   void GiveUp(int64_t now_ns);
 
-  // Not OK once the call has ended, unless that was asked for. The text tells why.
+  // Not OK once the call has ended, unless that was asked for. The text states the reason.
   absl::Status broken() const;
   // The newest reply as it came; empty without one.
   std::string last_reply() const;

@@ -10,7 +10,7 @@ namespace {
 
 using Pixel = std::pair<int, int>;  // y, x
 
-// What an image pixel gathers from all levels.
+// The sum over all levels at a pixel of the image.
 struct Gathered {
   int levels = 0;
   float sum = 0;         // of integers below 2^16 each: exact

@@ -1,4 +1,4 @@
-// A pixel on its way to becoming a keypoint.
+// A corner: its pixel and its response.
 #ifndef GLINT_FEATURES_REFERENCE_CORNER_H_
 #define GLINT_FEATURES_REFERENCE_CORNER_H_
 

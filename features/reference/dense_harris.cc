@@ -63,7 +63,7 @@ std::vector<Corner> OverThreshold(const std::vector<float>& map, Shape shape, fl
   for (int y = 0; y < shape.height; ++y) {
     for (int x = 0; x < shape.width; ++x) {
       const float response = map[static_cast<size_t>(y) * shape.width + x];
-      // Where nothing is positive, the multiple of the maximum would let everything in.
+      // If no measure is positive, every pixel would be over a multiple of the maximum.
       if (response > 0 && response > threshold) corners.push_back({x, y, response});
     }
   }

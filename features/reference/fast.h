@@ -16,8 +16,8 @@ namespace glint::reference {
 // TYPE_9_16, without suppression, but for the response, which cv::FAST then leaves at 0.
 std::vector<Corner> DetectFast(const ImageView& level, int threshold, int arc);
 
-// The same without the corners whose run is longer than `max_arc`. Response: by `score`, which is not kHarris; the
-// score kMaxThreshold knows no longest run.
+// The same without the corners whose arc is longer than `max_arc`. Response: `score`, which is not kHarris;
+// kMaxThreshold does not depend on `max_arc`.
 std::vector<Corner> DetectBoundedFast(const ImageView& level, int threshold, int arc, int max_arc, Score score);
 
 // The run that makes (x, y) a corner; both must be kFastRadius or more away from each side.

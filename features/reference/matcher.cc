@@ -16,7 +16,7 @@ std::vector<Candidate> CandidatesOf(const MatchInput& input, const MatchOptions&
   for (int t = 0; t < input.train.count; ++t) {
     if (!IsAllowed(input.conditions, input.keypoints, options, q, t)) continue;
     const Candidate candidate{HammingDistance(input.query, q, input.train, t), t};
-    // After all that are as good: train indices rise.
+    // Behind equal distances: train indices ascend.
     const auto place = std::upper_bound(best.begin(), best.end(), candidate,
                                         [](const Candidate& a, const Candidate& b) { return a.distance < b.distance; });
     best.insert(place, candidate);
@@ -25,7 +25,7 @@ std::vector<Candidate> CandidatesOf(const MatchInput& input, const MatchOptions&
   return best;
 }
 
-// The first candidate of train descriptor t; there is one.
+// The best candidate of train descriptor t; there is one.
 int FirstQueryOf(const MatchInput& input, const MatchOptions& options, int t) {
   Candidate best{8 * kMaxDescriptorBytes + 1, kNoMatch};
   for (int q = 0; q < input.query.count; ++q) {

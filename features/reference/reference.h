@@ -9,6 +9,10 @@
 // measure at every corner, with reflections outside the level; suppression by it, among corners alone: a corner
 // survives if its measure is strictly greater than that of each neighbour that is a corner; mask; border; the level's
 // share of N with ties; orientation.
+//
+// `orbslam`, on each level: FAST in cells at two thresholds with suppression inside each cell; mask; quadtree with the
+// level's share of N; orientation; blur of the whole level; descriptor. It equals the extractor of ORB-SLAM2 as a set,
+// with the order of its quadtree made the same on every call (features/reference/quadtree.h).
 #ifndef GLINT_FEATURES_REFERENCE_REFERENCE_H_
 #define GLINT_FEATURES_REFERENCE_REFERENCE_H_
 
@@ -24,7 +28,8 @@ namespace glint::reference {
 struct LevelTrace {
   Image level;
   Image mask;                     // empty without a mask
-  std::vector<Corner> corners;    // all FAST corners, raster order; response: the score that suppression uses
+  std::vector<Corner> corners;    // all FAST corners, raster order; response: the score that suppression uses; none for
+                                  // Selection::kQuadtree
   std::vector<Corner> maxima;     // after suppression
   std::vector<Corner> inside;     // after mask and border
   std::vector<Corner> ranked;     // after the first cut: twice the share by score for Ranking::kHarris, else the share

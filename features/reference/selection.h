@@ -1,4 +1,4 @@
-// Which corners become keypoints. Each function keeps the order of what stays.
+// Selection of corners. Each function keeps the order of the corners that it returns.
 #ifndef GLINT_FEATURES_REFERENCE_SELECTION_H_
 #define GLINT_FEATURES_REFERENCE_SELECTION_H_
 

@@ -13,11 +13,14 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "cpu/match/matcher.h"
 #include "cpu/pipeline.h"
+#include "cuda/match/matcher.h"
 #include "cuda/pipeline.h"
 #include "cuda/runtime/host_region.h"
 #include "cuda/runtime/range.h"
 #include "features/error.h"
+#include "server/lane/cpu_stereo.h"
 #include "server/lane/lane.h"
 
 namespace glint {
@@ -33,40 +36,59 @@ int64_t NanosecondsSince(Clock::time_point start) { return std::chrono::nanoseco
 
 class CpuLane final : public Lane {
  public:
-  explicit CpuLane(int threads) : threads_(threads), pipeline_(std::make_unique<cpu::Pipeline>(threads)) {}
+  explicit CpuLane(int threads) : threads_(threads), parts_(std::make_unique<Parts>(threads)) {}
 
   absl::Status Run(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                    StageTimes* times) override {
-    if (pipeline_ == nullptr) pipeline_ = std::make_unique<cpu::Pipeline>(threads_);
-    try {
-      return Detect(options, image, mask, features, times);
-    } catch (const std::bad_alloc&) {
-      // What was prepared for this frame is prepared in part: the next one begins anew.
-      pipeline_ = nullptr;
-      image_ = Image();
-      mask_ = Image();
-      throw;
-    }
+    return InMemory([&](Parts* parts) {
+      const Clock::time_point start = Clock::now();
+      const ImageView image_view = ViewOf(image, &parts->image);
+      const ImageView mask_view = ViewOf(mask, &parts->mask);
+      const int64_t copied_ns = NanosecondsSince(start);
+      absl::Status status = parts->pipeline.Detect(options, image_view, mask_view, features, times);
+      times->upload_ns += copied_ns;
+      if (!status.ok()) features->Clear();
+      return status;
+    });
+  }
+  absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const Pixels& left,
+                         const Pixels& right, StereoFound* found, StageTimes* times) override {
+    return InMemory([&](Parts* parts) { return parts->stereo.Run(options, stereo, left, right, found, times); });
+  }
+  absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) override {
+    return InMemory([&](Parts* parts) {
+      parts->matcher.Match(input, options, result);
+      return absl::OkStatus();
+    });
   }
   absl::Status fatal() const override { return absl::OkStatus(); }
   const std::string& device() const override { return device_; }
 
  private:
-  absl::Status Detect(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
-                      StageTimes* times) {
-    const Clock::time_point start = Clock::now();
-    const ImageView image_view = ViewOf(image, &image_);
-    const ImageView mask_view = ViewOf(mask, &mask_);
-    const int64_t copied_ns = NanosecondsSince(start);
-    absl::Status status = pipeline_->Detect(options, image_view, mask_view, features, times);
-    times->upload_ns += copied_ns;
-    if (!status.ok()) features->Clear();
-    return status;
+  // All that grows with frames.
+  struct Parts {
+    explicit Parts(int threads) : pipeline(threads), matcher(threads), stereo(&pipeline, threads) {}
+
+    cpu::Pipeline pipeline;
+    cpu::Matcher matcher;
+    CpuStereo stereo;
+    Image image, mask;  // for pixels that do not lie side by side
+  };
+
+  // Where memory cannot be had, parts are prepared in part: the next frame begins with new ones.
+  template <typename Work>
+  absl::Status InMemory(Work work) {
+    if (parts_ == nullptr) parts_ = std::make_unique<Parts>(threads_);
+    try {
+      return work(parts_.get());
+    } catch (const std::bad_alloc&) {
+      parts_ = nullptr;
+      throw;
+    }
   }
 
   const int threads_;
-  std::unique_ptr<cpu::Pipeline> pipeline_;  // null after a frame whose memory could not be had
-  Image image_, mask_;                       // for pixels that do not lie side by side
+  std::unique_ptr<Parts> parts_;
   const std::string device_ = "cpu";
 };
 
@@ -95,10 +117,65 @@ class PinnedImage {
   size_t capacity_ = 0;
 };
 
+// The device's matcher, made for the largest sets so far.
+class CudaMatching {
+ public:
+  CudaMatching(int ordinal, int sm_limit) {
+    options_.device = ordinal;
+    options_.sm_limit = sm_limit;
+    options_.max_queries = options_.max_trains = 0;
+    options_.max_descriptor_bytes = kRbriefBytes;
+  }
+
+  absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) {
+    try {
+      if (absl::Status s = MakeRoom(input); !s.ok()) return s;
+      return matcher_->Match(input, options, result);
+    } catch (const std::bad_alloc&) {
+      matcher_ = nullptr;  // it is prepared in part: the next match makes another
+      throw;
+    }
+  }
+
+ private:
+  absl::Status MakeRoom(const MatchInput& input) {
+    const auto grow = [](int needed, int least, int most, int* value) {
+      if (needed <= *value) return false;
+      for (*value = std::max(*value, least); *value < needed;) *value = std::min(2 * *value, most);
+      return true;
+    };
+    constexpr int kFewest = 4096;
+    bool larger = grow(input.query.count, kFewest, kMaxMatchDescriptors, &options_.max_queries);
+    larger = grow(input.train.count, kFewest, kMaxMatchDescriptors, &options_.max_trains) || larger;
+    larger = grow(std::max(input.query.bytes, input.train.bytes), kRbriefBytes, kMaxDescriptorBytes,
+                  &options_.max_descriptor_bytes) ||
+             larger;
+    if (matcher_ != nullptr && !larger) return absl::OkStatus();
+    options_.max_queries = std::max(options_.max_queries, 1);
+    options_.max_trains = std::max(options_.max_trains, 1);
+    matcher_ = nullptr;  // its memory first
+    auto made = cuda::Matcher::Create(options_);
+    if (!made.ok()) {
+      options_.max_queries = options_.max_trains = 0;  // smaller sets may find room
+      options_.max_descriptor_bytes = kRbriefBytes;
+      return made.status();
+    }
+    matcher_ = *std::move(made);
+    return absl::OkStatus();
+  }
+
+  cuda::MatcherOptions options_;
+  std::unique_ptr<cuda::Matcher> matcher_;
+};
+
+// Stereo pairs are worked on by the processor: the same bytes.
 class CudaLane final : public Lane {
  public:
-  CudaLane(std::unique_ptr<cuda::Pipeline> pipeline, int ordinal)
-      : pipeline_(std::move(pipeline)), device_(absl::StrCat("cuda:", ordinal)) {}
+  CudaLane(std::unique_ptr<cuda::Pipeline> pipeline, int ordinal, int sm_limit)
+      : pipeline_(std::move(pipeline)),
+        ordinal_(ordinal),
+        matching_(ordinal, sm_limit),
+        device_(absl::StrCat("cuda:", ordinal)) {}
 
   absl::Status Run(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                    StageTimes* times) override {
@@ -108,11 +185,29 @@ class CudaLane final : public Lane {
       return status;
     } catch (const std::bad_alloc&) {
       // The pipeline is prepared in part, and making another takes memory, too.
-      no_memory_ = absl::ResourceExhaustedError("the process has no host memory left for a frame");
+      lost_ = absl::ResourceExhaustedError("the process has no host memory left for a frame");
       throw;
     }
   }
-  absl::Status fatal() const override { return no_memory_.ok() ? pipeline_->fatal() : no_memory_; }
+  absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const Pixels& left,
+                         const Pixels& right, StereoFound* found, StageTimes* times) override {
+    if (stereo_ == nullptr) {
+      on_processor_ = std::make_unique<cpu::Pipeline>();
+      stereo_ = std::make_unique<CpuStereo>(on_processor_.get(), 1);
+    }
+    try {
+      return stereo_->Run(options, stereo, left, right, found, times);
+    } catch (const std::bad_alloc&) {  // as CpuLane::InMemory()
+      stereo_ = nullptr;
+      throw;
+    }
+  }
+  absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) override {
+    absl::Status status = matching_.Match(input, options, result);
+    if (absl::IsInternal(status) && !cuda::ProbeDevice(ordinal_).ok()) lost_ = status;
+    return status;
+  }
+  absl::Status fatal() const override { return lost_.ok() ? pipeline_->fatal() : lost_; }
   const std::string& device() const override { return device_; }
 
  private:
@@ -131,8 +226,12 @@ class CudaLane final : public Lane {
   }
 
   const std::unique_ptr<cuda::Pipeline> pipeline_;
-  absl::Status no_memory_;
+  const int ordinal_;
   PinnedImage image_, mask_;
+  CudaMatching matching_;
+  absl::Status lost_;                            // by a match, or for want of memory
+  std::unique_ptr<cpu::Pipeline> on_processor_;  // with stereo_, from the first pair on
+  std::unique_ptr<CpuStereo> stereo_;
   const std::string device_;
 };
 
@@ -226,7 +325,7 @@ absl::StatusOr<LaneSet> CreateCudaLanes(const LaneOptions& options, const std::v
       pipeline_options.device = ordinal;
       auto pipeline = cuda::Pipeline::Create(pipeline_options);
       if (!pipeline.ok()) return pipeline.status();
-      set.lanes.push_back(std::make_unique<CudaLane>(*std::move(pipeline), ordinal));
+      set.lanes.push_back(std::make_unique<CudaLane>(*std::move(pipeline), ordinal, options.sm_limit));
     }
   }
   return set;

@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "proto/handoff.h"
+#include "server/accept.h"
 #include "server/clock.h"
 
 namespace glint {
@@ -23,8 +23,6 @@ namespace {
 
 // For a client to send its request once it is connected.
 constexpr int64_t kPatienceNs = 5'000'000'000;
-// Until a descriptor may be free again, in a process that has none left.
-constexpr absl::Duration kBreath = absl::Milliseconds(50);
 constexpr int kBacklog = 16;
 // Of one message, in Linux (SCM_MAX_FD).
 constexpr size_t kMaxDescriptors = 253;
@@ -114,10 +112,18 @@ Received Receive(int connection) {
   return received;
 }
 
+// Ends a connection with the reason. Nothing may be unread then: the client would get an error instead of the reply.
+void Refuse(int connection, const absl::Status& why) {
+  shutdown(connection, SHUT_RD);
+  if (const int fd = Receive(connection).fd; fd >= 0) close(fd);
+  Reply(connection, why);
+  close(connection);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Handoff>> Handoff::Start(const std::string& path, int max_connections,
-                                                        SharedMemory* memory) {
+                                                        SharedMemory* memory, Admit admit) {
   const sockaddr_un address = AddressOf(path);
   if (absl::Status s = MakeRoom(path, address); !s.ok()) return s;
   const int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -128,15 +134,16 @@ absl::StatusOr<std::unique_ptr<Handoff>> Handoff::Start(const std::string& path,
     return status;
   }
   const int stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  return std::unique_ptr<Handoff>(new Handoff(path, listener, stop, max_connections, memory));
+  return std::unique_ptr<Handoff>(new Handoff(path, listener, stop, max_connections, memory, std::move(admit)));
 }
 
-Handoff::Handoff(std::string path, int listener, int stop, int max_connections, SharedMemory* memory)
+Handoff::Handoff(std::string path, int listener, int stop, int max_connections, SharedMemory* memory, Admit admit)
     : path_(std::move(path)),
       listener_(listener),
       stop_(stop),
       max_connections_(static_cast<size_t>(max_connections)),
       memory_(memory),
+      admit_(std::move(admit)),
       thread_(&Handoff::Main, this) {}
 
 Handoff::~Handoff() {
@@ -176,17 +183,14 @@ void Handoff::Main() {
 }
 
 void Handoff::Accept() {
-  const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (fd < 0) {
-    if (errno == EMFILE || errno == ENFILE) absl::SleepFor(kBreath);
-    return;
+  const int fd = AcceptPolled(listener_);
+  if (fd < 0) return;
+  absl::Status admitted = admit_ == nullptr ? absl::OkStatus() : admit_(fd);
+  if (admitted.ok() && connections_.size() >= max_connections_) {
+    admitted = absl::ResourceExhaustedError(absl::StrCat("memory.regions: all ", max_connections_,
+                                                         " of this server are taken (--shared-memory-max-regions)"));
   }
-  if (connections_.size() >= max_connections_) {
-    Reply(fd, absl::ResourceExhaustedError(absl::StrCat("memory.regions: all ", max_connections_,
-                                                        " of this server are taken (--shared-memory-max-regions)")));
-    close(fd);
-    return;
-  }
+  if (!admitted.ok()) return Refuse(fd, admitted);
   connections_.push_back({fd, MonotonicNs() + kPatienceNs, ""});
 }
 

@@ -2,8 +2,12 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "features/reference/matcher.h"
+#include "features/reference/pyramid.h"
 #include "features/reference/reference.h"
+#include "features/reference/stereo.h"
 #include "server/lane/lane.h"
 
 namespace glint {
@@ -14,6 +18,30 @@ class ReferenceLane final : public Lane {
   absl::Status Run(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                    StageTimes*) override {
     *features = reference::Detect(options, ViewOf(image, &image_), ViewOf(mask, &mask_));
+    return absl::OkStatus();
+  }
+  absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const Pixels& left,
+                         const Pixels& right, StereoFound* found, StageTimes*) override {
+    const ImageView images[] = {ViewOf(left, &image_), ViewOf(right, &mask_)};
+    Features* const features[] = {&found->left, &found->right};
+    StereoInput input;
+    input.plan = PlanPyramid(options, left.shape());
+    StereoEye* const eyes[] = {&input.left, &input.right};
+    std::vector<Image> levels[2];
+    std::vector<ImageView> views[2];
+    for (int eye = 0; eye < 2; ++eye) {
+      *features[eye] = reference::Detect(options, images[eye]);
+      levels[eye] =
+          reference::BuildPyramid(options.pyramid, input.plan, images[eye], reference::InterpolationOf(options));
+      for (const Image& level : levels[eye]) views[eye].push_back(level.view());
+      *eyes[eye] = {features[eye], views[eye].data()};
+    }
+    if (absl::Status s = ValidateStereoInput(input, stereo); !s.ok()) return s;
+    found->matches = reference::MatchStereo(input, stereo);
+    return absl::OkStatus();
+  }
+  absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) override {
+    *result = reference::Match(input, options);
     return absl::OkStatus();
   }
   absl::Status fatal() const override { return absl::OkStatus(); }
