@@ -24,7 +24,8 @@ struct Sent {
 };
 
 // What is wrong with an answer; empty if nothing is.
-std::string Judge(const Sent& sent, const v1::StreamOptions& options, const v1::DetectStreamResponse& reply) {
+std::string Judge(const Sent& sent, const v1::StreamOptions& options, bool faults,
+                  const v1::DetectStreamResponse& reply) {
   const int code = reply.status().code();
   const std::string what = absl::StrCat("frame ", sent.id, " (", sent.good ? "good" : "bad", "): code ", code,
                                         ", drop ", reply.status().drop_reason(), ", ", reply.status().message());
@@ -32,7 +33,7 @@ std::string Judge(const Sent& sent, const v1::StreamOptions& options, const v1::
   if ((code == 0) != reply.has_features()) return what + ": features and status disagree";
   switch (reply.status().drop_reason()) {
     case v1::DROP_REASON_UNSPECIFIED:
-      if (sent.good) return code == 0 ? "" : what;
+      if (sent.good) return code == 0 || (faults && code == StatusCode::RESOURCE_EXHAUSTED) ? "" : what;
       return code == StatusCode::INVALID_ARGUMENT || code == StatusCode::RESOURCE_EXHAUSTED ? "" : what;
     case v1::DROP_REASON_EXPIRED:
       return code == StatusCode::DEADLINE_EXCEEDED && options.max_age_ns() > 0 ? "" : what;
@@ -51,8 +52,9 @@ std::string Judge(const Sent& sent, const v1::StreamOptions& options, const v1::
 
 class Client {
  public:
-  Client(const std::string& address, const Files& files, uint32_t seed, Doing* doing, Tally* tally)
-      : files_(files), random_(seed), doing_(doing), tally_(tally) {
+  Client(const std::string& address, const Files& files, uint32_t seed, const Habits& habits, Doing* doing,
+         Tally* tally)
+      : files_(files), random_(seed), habits_(habits), doing_(doing), tally_(tally) {
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(-1);
     arguments.SetMaxSendMessageSize(-1);
@@ -79,6 +81,7 @@ class Client {
 
   const Files& files_;
   Random random_;
+  const Habits habits_;
   Doing* const doing_;
   Tally* const tally_;
   std::unique_ptr<v1::FeatureDetection::Stub> stub_;
@@ -111,7 +114,7 @@ void Client::Stream(bool cancel) {
         sent = unanswered.front();
         unanswered.pop_front();
       }
-      const std::string wrong = Judge(sent, options, reply);
+      const std::string wrong = Judge(sent, options, habits_.faults, reply);
       if (!wrong.empty()) tally_->Blame(wrong);
       ++(reply.status().code() == 0 ? ok : reply.status().drop_reason() != v1::DROP_REASON_UNSPECIFIED ? dropped : bad);
     }
@@ -219,6 +222,7 @@ void Client::BreakRules() {
 }  // namespace
 
 void Tally::Blame(const std::string& what) {
+  if (forgiving) return;
   std::lock_guard<std::mutex> lock(mutex_);
   if (blame_.size() < kMaxBlame) blame_.push_back(what);
 }
@@ -228,18 +232,18 @@ std::vector<std::string> Tally::TakeBlame() {
   return std::move(blame_);
 }
 
-void RunClient(const std::string& address, const Files& files, uint32_t seed, bool cancels,
+void RunClient(const std::string& address, const Files& files, uint32_t seed, const Habits& habits,
                const std::atomic<bool>& stop, Doing* doing, Tally* tally) {
   std::unique_ptr<Client> client;
   for (uint32_t round = 0; !stop; ++round) {
     if (client == nullptr || client->OneIn(20)) {
       doing->what = "connects";
-      client = std::make_unique<Client>(address, files, seed + round, doing, tally);
+      client = std::make_unique<Client>(address, files, seed + round, habits, doing, tally);
     }
-    const bool cancel = cancels && client->OneIn(3);
+    const bool cancel = habits.cancels && client->OneIn(3);
     if (client->OneIn(12)) {
       client->BreakRules();
-    } else if (cancels && client->OneIn(5)) {
+    } else if (habits.cancels && client->OneIn(5)) {
       client->Call(cancel);
     } else {
       client->Stream(cancel);

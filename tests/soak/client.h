@@ -20,6 +20,9 @@ struct Tally {
   // Of all.
   std::atomic<int64_t> sent{0}, answers{0};
 
+  // While true, nothing is blamed: the server is being stopped.
+  std::atomic<bool> forgiving{false};
+
   void Blame(const std::string& what);
   std::vector<std::string> TakeBlame();
 
@@ -34,9 +37,13 @@ struct Doing {
   std::atomic<int64_t> frames{0}, written{0}, answered{0};  // of its present stream
 };
 
-// Opens streams at `address`, one after the other, until `stop`; `cancels`: also single calls, and some of both are
-// broken off.
-void RunClient(const std::string& address, const Files& files, uint32_t seed, bool cancels,
+struct Habits {
+  bool cancels = false;  // single calls, too, and some of both are broken off
+  bool faults = false;   // the server's lanes fail at times: a good frame may be refused for want of memory
+};
+
+// Opens streams at `address`, one after the other, until `stop`.
+void RunClient(const std::string& address, const Files& files, uint32_t seed, const Habits& habits,
                const std::atomic<bool>& stop, Doing* doing, Tally* tally);
 
 }  // namespace glint::soak

@@ -1,5 +1,8 @@
-// glint-soak [SECONDS [CLIENTS [SEED]]]: a glint-server at full load, with clients that change shapes, formats and
-// policies, send bad frames, break rules and go away at any moment (60 s, 4 clients, seed 1).
+// glint-soak [--hostile] [--faults] [SECONDS [CLIENTS [SEED]]]: a glint-server at full load, with clients that change
+// shapes, formats and policies, send bad frames, break rules and go away at any moment (60 s, 4 clients, seed 1).
+//
+// --hostile: beside them, those of attacks.h, and reloads; at the end the server is stopped in the midst of it all.
+// --faults: lanes to which memory, and CUDA calls, fail (tests/server/faulty_lanes.cc).
 //
 // The time is cut into rounds. In three quarters of a round clients also break calls off; in its last quarter they do
 // not, and then what they wrote, what they got answered and what the server counted must be the same number. After each
@@ -20,6 +23,7 @@
 #include <vector>
 
 #include "tests/blackbox/server_process.h"
+#include "tests/soak/attackers.h"
 #include "tests/soak/client.h"
 #include "tests/soak/page.h"
 #include "tests/soak/watchdog.h"
@@ -31,22 +35,35 @@ constexpr double kRoundSeconds = 12;
 constexpr double kMayGrow = 1.10;       // resident memory, in the second half
 constexpr double kMayGrowBytes = 32e6;  // at least
 constexpr double kMayAllocate = 100;    // times, in the second half: the largest frames may still be to come
+constexpr int kMoreThreads = 4;         // gRPC's own come and go
+constexpr int kQuietPolls = 40;         // in a row, of 20 ms: then nothing is on its way to the server any more
 constexpr int kMoreDescriptors = 2;     // a connection of this program's that the server has not noticed the end of
 
+struct Mode {
+  bool hostile = false, faults = false;
+};
+
 struct Rest {
-  double resident = 0, descriptors = 0, allocations = 0;
+  double resident = 0, descriptors = 0, threads = 0, allocations = 0;
 };
 
 class Soak {
  public:
-  Soak(std::string address, std::string metrics) : address_(std::move(address)), metrics_(std::move(metrics)) {}
+  Soak(const Victim& victim, const Mode& mode, testing::ServerProcess* server)
+      : address_(victim.address),
+        metrics_(victim.metrics),
+        mode_(mode),
+        attackers_(
+            victim, [server] { server->Signal(SIGHUP); }, &tally_) {}
 
   void Run(double seconds, int clients, uint32_t seed) {
     const int rounds = std::max(2, static_cast<int>(seconds / kRoundSeconds + 0.5));
     for (int round = 0; round < rounds; ++round) {
       const double round_seconds = seconds / rounds;
       const uint32_t round_seed = seed * 1000003u + static_cast<uint32_t>(round) * 7919u;
+      if (mode_.hostile) attackers_.Start(round_seed);
       Load(0.75 * round_seconds, clients, round_seed, true);
+      attackers_.Stop();
       Settle(round);
       const double before = Frames();
       const int64_t written = tally_.written;
@@ -58,15 +75,43 @@ class Soak {
         Wrong("round %d: clients wrote %.0f frames, the server counted %.0f", round, wrote, counted);
       std::printf(
           "round %2d: %7.0f frames without cancels, counted on both sides; %5.1f MB resident, %.0f descriptors, %.0f "
-          "allocations\n",
-          round, counted, rest.resident * 1e-6, rest.descriptors, rest.allocations);
+          "threads, %.0f allocations\n",
+          round, counted, rest.resident * 1e-6, rest.descriptors, rest.threads, rest.allocations);
       std::fflush(stdout);
       Compare(round, rounds, rest);
     }
   }
 
+  // Sends `server` SIGTERM amidst all clients and attackers. Its exit status.
+  int Drain(testing::ServerProcess* server, int clients, uint32_t seed) {
+    tally_.forgiving = true;
+    attackers_.Start(seed);
+    std::atomic<bool> stop{false};
+    std::vector<Doing> doing(static_cast<size_t>(clients));
+    std::vector<std::thread> threads;
+    for (int i = 0; i < clients; ++i) {
+      threads.emplace_back([&, i] {
+        RunClient(address_, files_, seed + static_cast<uint32_t>(i), {true, mode_.faults}, stop,
+                  &doing[static_cast<size_t>(i)], &tally_);
+      });
+    }
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    server->Signal(SIGTERM);
+    int code = 0;
+    {
+      const Watchdog watchdog([] { std::printf("the server has not ended\n"); });
+      code = server->Join();
+      stop = true;
+      attackers_.Stop();
+      for (std::thread& thread : threads) thread.join();
+    }
+    tally_.forgiving = false;
+    return code;
+  }
+
   // True if all was well.
   bool Report() {
+    attackers_.Report();
     for (const std::string& what : tally_.TakeBlame()) Wrong("%s", what.c_str());
     std::printf(
         "%lld streams (%lld cancelled), %lld broken by the client's fault, %lld calls (%lld with a short deadline)\n"
@@ -96,7 +141,7 @@ class Soak {
     for (int i = 0; i < clients; ++i) {
       threads.emplace_back([&, i] {
         const uint32_t own_seed = seed + static_cast<uint32_t>(i) * 131u;
-        RunClient(address_, files_, own_seed, cancels, stop, &doing[static_cast<size_t>(i)], &tally_);
+        RunClient(address_, files_, own_seed, {cancels, mode_.faults}, stop, &doing[static_cast<size_t>(i)], &tally_);
       });
     }
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
@@ -117,20 +162,22 @@ class Soak {
     return page.has_value() ? page->Sum("glint_frames_total") : -1;
   }
 
-  // Waits until the server has nothing left to do.
+  // Waits until the server has nothing left to do, and gets nothing more: frames of clients that were killed or broke
+  // off may still lie in their sockets.
   Rest Settle(int round) {
-    std::optional<Page> page;
-    for (int i = 0; i < 500; ++i) {
+    double frames = -1;
+    int quiet = 0;
+    for (int i = 0; i < 1500; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      page = Page::Fetch(metrics_);
-      if (page.has_value() && page->Sum("glint_sessions") == 0 && page->Sum("glint_queue_frames") == 0 &&
-          page->Sum("glint_lanes_busy") == 0 && page->Sum("glint_frames_in_flight") == 0) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(300));  // for sockets to be closed
-        page = Page::Fetch(metrics_);
-        if (!page.has_value()) continue;
-        return {page->Sum("process_resident_memory_bytes"), page->Sum("process_open_fds"),
-                page->Sum("glint_frame_path_allocations_total")};
-      }
+      const auto page = Page::Fetch(metrics_);
+      if (!page.has_value()) continue;
+      const bool rests = page->Sum("glint_sessions") == 0 && page->Sum("glint_queue_frames") == 0 &&
+                         page->Sum("glint_lanes_busy") == 0 && page->Sum("glint_frames_in_flight") == 0;
+      quiet = rests && page->Sum("glint_frames_total") == frames ? quiet + 1 : 0;
+      frames = page->Sum("glint_frames_total");
+      if (quiet < kQuietPolls) continue;
+      return {page->Sum("process_resident_memory_bytes"), page->Sum("process_open_fds"), page->Sum("process_threads"),
+              page->Sum("glint_frame_path_allocations_total")};
     }
     Wrong("round %d: the server does not come to rest", round);
     return {};
@@ -142,6 +189,9 @@ class Soak {
     if (rest.descriptors > first_.descriptors + kMoreDescriptors) {
       Wrong("round %d: %.0f descriptors, after the first round %.0f", round, rest.descriptors, first_.descriptors);
     }
+    if (rest.threads > first_.threads + kMoreThreads) {
+      Wrong("round %d: %.0f threads, after the first round %.0f", round, rest.threads, first_.threads);
+    }
     if (round > rounds / 2 && rest.resident > std::max(kMayGrow * half_.resident, half_.resident + kMayGrowBytes)) {
       Wrong("round %d: %.0f bytes resident, at half time %.0f", round, rest.resident, half_.resident);
     }
@@ -152,27 +202,52 @@ class Soak {
   }
 
   const std::string address_, metrics_;
+  const Mode mode_;
   const Files files_;
   Tally tally_;
+  Attackers attackers_;
   Rest first_, half_;
   int wrong_ = 0;
 };
 
-int Main(double seconds, int clients, uint32_t seed) {
+// Silence is ended soon, and nobody is refused for want of a place. The limits of a frame are those of the largest that
+// clients send, so that the server need not lower them for so many places.
+std::vector<std::string> HostileFlags(const std::string& unix_path) {
+  return {"--listen=127.0.0.1:0",        "--listen=unix:" + unix_path,        "--shared-memory",
+          "--max-sessions=96",           "--max-sessions-per-peer=96",        "--max-detect-calls=96",
+          "--max-image-pixels=1048576",  "--max-message-bytes=4194304",       "--max-pending-bytes=67108864",
+          "--max-features=2000",         "--stream-first-message-timeout=2s", "--stream-idle-timeout=3s",
+          "--detect-receive-timeout=2s", "--small-call-timeout=2s",           "--drain-timeout=5s"};
+}
+
+int Main(double seconds, int clients, uint32_t seed, const Mode& mode) {
   grpc_init();  // never given back: gRPC would wait for its sockets at the end of each channel
-  const std::string metrics = "127.0.0.1:" + std::to_string(20000 + getpid() % 20000);
-  testing::ServerProcess server({"--lanes=2", "--metrics-listen=" + metrics, "--queue-capacity=8"});
+  Victim victim;
+  victim.metrics = "127.0.0.1:" + std::to_string(20000 + getpid() % 20000);
+  victim.unix_path = "/tmp/glint-soak-" + std::to_string(getpid()) + ".sock";
+  std::vector<std::string> flags = {"--lanes=2", "--metrics-listen=" + victim.metrics, "--queue-capacity=8"};
+  if (mode.hostile) {
+    for (const std::string& flag : HostileFlags(victim.unix_path)) flags.push_back(flag);
+  }
+  if (mode.faults) setenv("GLINT_SERVER_TOOL", GLINT_FAULTY_SERVER, 1);
+  testing::ServerProcess server(flags);
   if (server.address().empty()) {
     std::printf("glint-server does not start: %s\n", server.LogToEnd().c_str());
     return 1;
   }
   std::thread log([&server] { server.LogToEnd(); });  // or the server would wait for a reader
-  Soak soak(server.address(), metrics);
+  victim.address = server.address();
+  Soak soak(victim, mode, &server);
   soak.Run(seconds, clients, seed);
+  int code = 0;
+  if (mode.hostile) {
+    code = soak.Drain(&server, clients, seed);
+  } else {
+    server.Signal(SIGTERM);
+    const Watchdog watchdog([] { std::printf("the server has not ended\n"); });
+    code = server.Join();
+  }
   bool good = soak.Report();
-  server.Signal(SIGTERM);
-  const Watchdog watchdog([] { std::printf("the server has not ended\n"); });
-  const int code = server.Join();
   if (code != 0) std::printf("WRONG: the server ended with %d\n", code);
   log.join();
   good = good && code == 0;
@@ -184,12 +259,31 @@ int Main(double seconds, int clients, uint32_t seed) {
 }  // namespace glint::soak
 
 int main(int argc, char** argv) {
-  const double seconds = argc > 1 ? std::atof(argv[1]) : 60;
-  const int clients = argc > 2 ? std::atoi(argv[2]) : 4;
-  const uint32_t seed = argc > 3 ? static_cast<uint32_t>(std::atoi(argv[3])) : 1;
-  if (seconds <= 0 || clients < 1) {
-    std::fprintf(stderr, "usage: glint-soak [SECONDS [CLIENTS [SEED]]]\n");
+  std::vector<std::string> numbers;
+  glint::soak::Mode mode;
+  bool client = false, good = true;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--hostile") {
+      mode.hostile = true;
+    } else if (argument == "--faults") {
+      mode.faults = true;
+    } else if (argument == "--client") {
+      client = true;
+    } else {
+      good = good && argument.compare(0, 2, "--") != 0;
+      numbers.push_back(argument);
+    }
+  }
+  if (client && numbers.size() == 2) {  // what attacks.h starts
+    return glint::soak::RunKilledClient(numbers[0], static_cast<uint32_t>(std::atoi(numbers[1].c_str())));
+  }
+  const double seconds = !numbers.empty() ? std::atof(numbers[0].c_str()) : 60;
+  const int clients = numbers.size() > 1 ? std::atoi(numbers[1].c_str()) : 4;
+  const uint32_t seed = numbers.size() > 2 ? static_cast<uint32_t>(std::atoi(numbers[2].c_str())) : 1;
+  if (!good || client || numbers.size() > 3 || seconds <= 0 || clients < 1) {
+    std::fprintf(stderr, "usage: glint-soak [--hostile] [--faults] [SECONDS [CLIENTS [SEED]]]\n");
     return 2;
   }
-  return glint::soak::Main(seconds, clients, seed);
+  return glint::soak::Main(seconds, clients, seed, mode);
 }
