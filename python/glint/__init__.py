@@ -7,6 +7,7 @@
             print(result.frame_id, len(result.features))
 """
 from glint import aio
+from glint.calls import Frame
 from glint.channel import ServerInfo, Tls
 from glint.client import Client
 from glint.errors import (
@@ -29,12 +30,10 @@ from glint.image import Encoded, Raw, Shared
 from glint.options import detector
 from glint.orb import ORB, ORB_create
 from glint.shared_memory import SharedMemory, Slot
-from glint.stream import Frame
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "ORB",
     "Aborted",
     "Cancelled",
     "Client",
@@ -47,6 +46,7 @@ __all__ = [
     "InternalError",
     "InvalidArgument",
     "NotFound",
+    "ORB",
     "ORB_create",
     "PermissionDenied",
     "Raw",
