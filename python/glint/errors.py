@@ -10,7 +10,7 @@ from typing import Optional
 
 import grpc
 
-_FIELD = re.compile(r"([A-Za-z_][\w.\-]*): ")
+_FIELD = re.compile(r"([A-Za-z_][\w.\-]*)(?:, [\w.\-]+)*: ")
 _LIMIT = re.compile(r"limit of (-?\d+)")
 _RANGE = re.compile(r"is not in (-?[\d.]+)\.\.(-?[\d.]+)")
 
@@ -29,7 +29,7 @@ class GlintError(Exception):
 
     @property
     def field(self) -> Optional[str]:
-        """The field that the message is about, None if it names none."""
+        """The field that the message is about, the first of several, None if it names none."""
         match = _FIELD.match(self.message)
         return match.group(1) if match else None
 
@@ -143,7 +143,7 @@ _CLASSES = {
     )
 }
 # What gRPC says of a connection that ended while something was to be answered.
-_GONE = re.compile(r"socket closed|connection reset|broken pipe|goaway|transport closed|end of tcp stream", re.IGNORECASE)
+_GONE = re.compile(r"socket closed|connection reset|broken pipe|goaway|transport closed|end of tcp stream", re.I)
 _NAMES = {code.value[0]: code.name for code in grpc.StatusCode}
 
 

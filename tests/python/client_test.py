@@ -163,9 +163,12 @@ class BadInputTest(unittest.TestCase):
                     wrong.detect(picture(), timeout=1)
 
     def test_a_server_that_is_not_glint_s(self):
-        class Nothing(grpc.GenericRpcHandler):  # answers as gRPC's C++ server answers an unknown method
+        def refuse(_, call):
+            call.abort(grpc.StatusCode.UNIMPLEMENTED, "")  # as gRPC's C++ server answers an unknown method
+
+        class Nothing(grpc.GenericRpcHandler):
             def service(self, _):
-                return grpc.unary_unary_rpc_method_handler(lambda _, call: call.abort(grpc.StatusCode.UNIMPLEMENTED, ""))
+                return grpc.unary_unary_rpc_method_handler(refuse)
 
         other = grpc.server(concurrent.futures.ThreadPoolExecutor(1), (Nothing(),))
         port = other.add_insecure_port("127.0.0.1:0")
