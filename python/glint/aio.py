@@ -60,6 +60,9 @@ class Client:
 
     detect = _call(calls.detect)
     stream = _stream(calls.stream)
+    match = _call(calls.match)
+    match_stream = _stream(calls.match_stream)
+    stereo_stream = _stream(calls.stereo_stream)
     info = _call(calls.info)
     health = _call(calls.health)
 
@@ -121,6 +124,7 @@ async def _results(method: Callable, address: str, stream: StreamCall[Found]) ->
                 await call.done_writing()
 
     writer = asyncio.ensure_future(write())
+    writer.add_done_callback(lambda task: task.cancelled() or task.exception())  # of a stream that broke: seen here
     try:
         while True:
             data = await call.read()

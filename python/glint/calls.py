@@ -5,14 +5,17 @@ import dataclasses
 from typing import Any, AsyncIterable, Callable, Generic, Iterable, Optional, TypeVar, Union
 
 from glint import channel as ch
+from glint import matching_wire
 from glint import options as opt
 from glint import wire
 from glint.errors import InvalidArgument
 from glint.features import Features, Result
 from glint.image import ImageLike, Shared
+from glint.matching import Matches, MatchResult, Pair, SetEdit, Side, StereoPair, StereoResult
 from glint.options import Detector
 from glint.shared_memory import Slot
 from glint.v1 import feature_detection_pb2 as pb
+from glint.v1 import matching_pb2
 
 Found = TypeVar("Found")
 Item = TypeVar("Item")
@@ -141,6 +144,110 @@ def stream(
     first = wire.stream_options(options, mask)
     method = ch.DETECTION + "DetectStream"
     return StreamCall(method, first, frames, send, lambda data, _: wire.parse_result(data), window, timeout)
+
+
+def match(
+    query: Side,
+    train: Side,
+    preset: Detector = "orb",
+    *,
+    windows: Optional[Any] = None,
+    octaves: Optional[Any] = None,
+    timeout: Optional[float] = None,
+    **fields: Any,
+) -> Call[Matches]:
+    """Matches of two sets of descriptors by Hamming distance.
+
+    query, train  images, whose features are found first; glint.Features; glint.Descriptors; or uint8 arrays of
+                  (n, bytes) with at most 64 columns (a wider array is a grey image)
+    preset        of the detector, for images
+    windows       (x, y, radius) of each query's partner, octaves (lowest, highest); see glint.Pair
+    fields        of MatchOptions: k=2, cross_check=True, ratio=0.8, max_distance=64, max_angle_difference=20,
+                  rotation_histogram=True, window_radius=40, max_octave_difference=1; and of DetectorOptions
+    """
+    options = matching_pb2.MatchOptions()
+    detector = opt.split(preset, fields, options)
+    request = matching_wire.match_request(detector, options, query, train, windows, octaves)
+    return Call(ch.MATCHING + "Match", request, lambda data: matching_wire.parse_match(data, query, train), timeout)
+
+
+def match_stream(
+    pairs: Items[Union["tuple[Side, Side]", Pair, SetEdit]],
+    preset: Detector = "orb",
+    *,
+    window: int = 4,
+    policy: str = "block",
+    max_age: Optional[float] = None,
+    timeout: Optional[float] = None,
+    **fields: Any,
+) -> StreamCall[MatchResult]:
+    """Matches of many pairs with the same options, one MatchResult for each pair or edit, in their order.
+
+    pairs    (query, train), or glint.Pair with what is its own; a side may be the name of a set that the stream keeps
+             and that glint.SetEdit changes. Edits are answered with set_size.
+    fields   as for match(); window, policy and max_age as for stream(). Edits are never dropped.
+
+    Errors are those of stream().
+    """
+    match_options = matching_pb2.MatchOptions()
+    detector = opt.split(preset, fields, match_options)
+    kind = matching_pb2.MatchStreamOptions
+    options = _stream_options(kind, policy, window, max_age, detector=detector, match=match_options)
+
+    def send(item: Any, index: int) -> Sent:
+        if isinstance(item, tuple) and len(item) == 2:
+            item = Pair(*item)
+        if not isinstance(item, (Pair, SetEdit)):
+            what = type(item).__name__
+            raise InvalidArgument(f"pairs: {what} is not (query, train), glint.Pair or glint.SetEdit, at place {index}")
+        frame_id = index if item.id is None else item.id
+        if isinstance(item, SetEdit):
+            return _sent(matching_wire.set_edit(frame_id, item), item)
+        return _sent(matching_wire.match_pair(frame_id, item), item, item.query, item.train)
+
+    first = matching_pb2.MatchStreamRequest(options=options).SerializeToString()
+    parse = matching_wire.parse_match_result
+    return StreamCall(ch.MATCHING + "MatchStream", first, pairs, send, parse, window, timeout)
+
+
+def stereo_stream(
+    pairs: Items[Union["tuple[ImageLike, ImageLike]", ImageLike, StereoPair]],
+    preset: Detector = "orb",
+    *,
+    window: int = 4,
+    policy: str = "block",
+    max_age: Optional[float] = None,
+    timeout: Optional[float] = None,
+    **fields: Any,
+) -> StreamCall[StereoResult]:
+    """Disparities of many rectified pairs with the same options, one StereoResult for each pair, in their order.
+
+    pairs    (left, right); one image with both eyes side by side; or glint.StereoPair with what is its own
+    fields   of StereoOptions: focal_length=700, baseline=0.12 (both for depths), max_distance=64, band=2,
+             min_disparity=0, max_disparity=128, max_octave_difference=1, cross_check, refine, median_cut, check_pair,
+             max_time_difference_ns; and of DetectorOptions. window, policy and max_age as for stream()
+
+    Errors are those of stream(). What makes a pair doubtful is in the warnings of its result.
+    """
+    stereo = matching_pb2.StereoOptions()
+    detector = opt.split(preset, fields, stereo)
+    kind = matching_pb2.StereoStreamOptions
+    options = _stream_options(kind, policy, window, max_age, detector=detector, stereo=stereo)
+
+    def send(item: Any, index: int) -> Sent:
+        if isinstance(item, tuple):
+            if len(item) != 2:
+                raise InvalidArgument(f"pairs: {len(item)} images are not (left, right), at place {index}")
+            item = StereoPair(*item)
+        pair = item if isinstance(item, StereoPair) else StereoPair(item)
+        data = matching_wire.stereo_pair(index if pair.id is None else pair.id, pair)
+        return _sent(data, pair, pair.left, pair.right)
+
+    def parse(data: bytes, _: Any) -> StereoResult:
+        return matching_wire.parse_stereo_result(data, stereo.focal_length > 0)
+
+    first = matching_pb2.StereoStreamRequest(options=options).SerializeToString()
+    return StreamCall(ch.MATCHING + "StereoStream", first, pairs, send, parse, window, timeout)
 
 
 def info(timeout: Optional[float] = 5) -> Call[ch.ServerInfo]:

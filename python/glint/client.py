@@ -66,6 +66,9 @@ class Client:
 
     detect = _call(calls.detect)
     stream = _stream(calls.stream)
+    match = _call(calls.match)
+    match_stream = _stream(calls.match_stream)
+    stereo_stream = _stream(calls.stereo_stream)
     info = _call(calls.info)
     health = _call(calls.health)
 
