@@ -8,6 +8,7 @@
         matches = client.match(image, another, ratio=0.8, cross_check=True)
 """
 from glint import aio
+from glint.bf_matcher import BFMatcher, BFMatcher_create
 from glint.calls import Frame
 from glint.channel import ServerInfo, Tls
 from glint.client import Client
@@ -47,6 +48,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Aborted",
+    "BFMatcher",
+    "BFMatcher_create",
     "Cancelled",
     "Client",
     "DeadlineExceeded",
