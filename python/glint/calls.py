@@ -5,7 +5,7 @@ import dataclasses
 from typing import Any, AsyncIterable, Callable, Generic, Iterable, Optional, TypeVar, Union
 
 from glint import channel as ch
-from glint import matching_wire
+from glint import matching_answers, matching_requests
 from glint import options as opt
 from glint import wire
 from glint.errors import InvalidArgument
@@ -35,7 +35,8 @@ class Call(Generic[Found]):
 
 @dataclasses.dataclass
 class Sent:
-    """An item of a stream as a message, and the slots of shared memory that are the server's until it is answered."""
+    """An item of a stream as a message, the slots of shared memory that are the server's until it is answered, and what
+    parsing the answer needs to know of it."""
 
     data: bytes
     slots: "list[Slot]"
@@ -139,7 +140,7 @@ def stream(
         f = item if isinstance(item, Frame) else Frame(item)
         age = opt.nanoseconds(f.max_age, "max_age")
         data = wire.stream_frame(index if f.id is None else f.id, f.image, f.mask, opt.region(f.region), age)
-        return _sent(data, f, f.image, f.mask)
+        return _sent(data, None, f.image, f.mask)
 
     first = wire.stream_options(options, mask)
     method = ch.DETECTION + "DetectStream"
@@ -167,8 +168,8 @@ def match(
     """
     options = matching_pb2.MatchOptions()
     detector = opt.split(preset, fields, options)
-    request = matching_wire.match_request(detector, options, query, train, windows, octaves)
-    return Call(ch.MATCHING + "Match", request, lambda data: matching_wire.parse_match(data, query, train), timeout)
+    request = matching_requests.match_request(detector, options, query, train, windows, octaves)
+    return Call(ch.MATCHING + "Match", request, lambda data: matching_answers.parse_match(data, query, train), timeout)
 
 
 def match_stream(
@@ -202,11 +203,11 @@ def match_stream(
             raise InvalidArgument(f"pairs: {what} is not (query, train), glint.Pair or glint.SetEdit, at place {index}")
         frame_id = index if item.id is None else item.id
         if isinstance(item, SetEdit):
-            return _sent(matching_wire.set_edit(frame_id, item), item)
-        return _sent(matching_wire.match_pair(frame_id, item), item, item.query, item.train)
+            return _sent(matching_requests.set_edit(frame_id, item), item)
+        return _sent(matching_requests.match_pair(frame_id, item), item, item.query, item.train)
 
     first = matching_pb2.MatchStreamRequest(options=options).SerializeToString()
-    parse = matching_wire.parse_match_result
+    parse = matching_answers.parse_match_result
     return StreamCall(ch.MATCHING + "MatchStream", first, pairs, send, parse, window, timeout)
 
 
@@ -240,11 +241,11 @@ def stereo_stream(
                 raise InvalidArgument(f"pairs: {len(item)} images are not (left, right), at place {index}")
             item = StereoPair(*item)
         pair = item if isinstance(item, StereoPair) else StereoPair(item)
-        data = matching_wire.stereo_pair(index if pair.id is None else pair.id, pair)
-        return _sent(data, pair, pair.left, pair.right)
+        data = matching_requests.stereo_pair(index if pair.id is None else pair.id, pair)
+        return _sent(data, None, pair.left, pair.right)
 
     def parse(data: bytes, _: Any) -> StereoResult:
-        return matching_wire.parse_stereo_result(data, stereo.focal_length > 0)
+        return matching_answers.parse_stereo_result(data, stereo.focal_length > 0)
 
     first = matching_pb2.StereoStreamRequest(options=options).SerializeToString()
     return StreamCall(ch.MATCHING + "StereoStream", first, pairs, send, parse, window, timeout)

@@ -5,7 +5,7 @@ import unittest
 import numpy as np
 
 import glint
-from support import Server, picture
+from support import Server, picture, rows
 
 try:
     import cv2
@@ -28,11 +28,6 @@ def setUpModule():
 def tearDownModule():
     client.close()
     server.stop()
-
-
-def rows(count, seed, width=32):
-    """Descriptors of few different bytes: many distances are equal."""
-    return np.random.default_rng(seed).choice(np.array([0, 1, 255], np.uint8), (count, width))
 
 
 def plain(matches):

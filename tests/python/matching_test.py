@@ -1,18 +1,11 @@
-"""Matching and stereo of glint.Client and glint.aio.Client against a real server."""
-import asyncio
-import gc
+"""Matching by glint.Client against a real server."""
 import inspect
 import unittest
 
 import numpy as np
 
 import glint
-from support import Server, columns, picture
-
-try:
-    import cv2
-except ImportError:
-    cv2 = None
+from support import Server, as_lists, columns, eyes, picture, rows
 
 
 def setUpModule():
@@ -26,27 +19,13 @@ def tearDownModule():
     server.stop()
 
 
-def rows(count, seed, width=32):
-    """Descriptors of few different bytes: many distances are equal."""
-    return np.random.default_rng(seed).choice(np.array([0, 1, 255], np.uint8), (count, width))
-
-
 def hamming(query, train):
     return np.unpackbits(query[:, None, :] ^ train[None, :, :], axis=2).sum(axis=2, dtype=np.int32)
-
-
-def as_lists(matches):
-    return list(zip(matches.query.tolist(), matches.train.tolist(), matches.distance.tolist()))
 
 
 def nearest(distances, k=1):
     order = np.argsort(distances, axis=1, kind="stable")[:, :k]
     return [(q, t, int(distances[q, t])) for q in range(len(distances)) for t in order[q].tolist()]
-
-
-def eyes(disparity=12):
-    wide = picture(3, 320 + disparity)
-    return wide[:, :320], wide[:, disparity:]
 
 
 class MatchTest(unittest.TestCase):
@@ -222,206 +201,6 @@ class MatchStreamTest(unittest.TestCase):
                 self.assertIn("start it again", str(caught.exception))
                 mortal.start()
         mortal.stop()
-
-
-class StereoTest(unittest.TestCase):
-    def test_known_disparity(self):
-        left, right = eyes(12)
-        options = {"max_features": 500, "focal_length": 600, "baseline": 0.2}
-        results = list(client.stereo_stream([(left, right)] * 3, **options))
-        self.assertEqual([r.frame_id for r in results], [0, 1, 2])
-        found = results[0].matches
-        self.assertGreater(len(found), 80)
-        self.assertLess(abs(np.median(found.disparity) - 12), 0.1)
-        self.assertGreater((np.abs(found.disparity - 12) < 1).mean(), 0.9)
-        np.testing.assert_allclose(found.points[:, 0] - found.right_x, found.disparity, atol=0.51)
-        there = found.disparity > 0
-        np.testing.assert_allclose(found.depth[there], 600 * 0.2 / found.disparity[there], rtol=1e-5)
-        self.assertEqual(columns(found.left), columns(client.detect(left, max_features=500)))
-        self.assertEqual(found.right_keypoints, len(client.detect(right, max_features=500)))
-        self.assertEqual(found.warnings, ())
-        (both,) = client.stereo_stream([np.hstack((left, right))], **options)
-        self.assertEqual(both.matches.disparity.tobytes(), found.disparity.tobytes())
-        (plain,) = client.stereo_stream([(left, right)])
-        self.assertIsNone(plain.matches.depth)
-
-    def test_warnings(self):
-        left, right = eyes(12)
-        late = glint.StereoPair(left, right, left_time_ns=10**9, right_time_ns=10**9 + 20000000)
-        swapped, late = client.stereo_stream([(right, left), late], min_disparity=-40)
-        self.assertEqual([w.kind for w in swapped.matches.warnings], ["swapped"])
-        self.assertEqual([w.kind for w in late.matches.warnings], ["out_of_sync"])
-        self.assertEqual(late.matches.warnings[0].figure, 20)
-        (patient,) = client.stereo_stream(
-            [glint.StereoPair(left, right, left_time_ns=1, right_time_ns=20000001)], max_time_difference_ns=10**8
-        )
-        self.assertEqual(patient.matches.warnings, ())
-
-    def test_a_bad_pair_fails_alone_and_no_matches_have_depths(self):
-        left, right = eyes()
-        flat = np.zeros((240, 320), np.uint8)
-        results = list(client.stereo_stream([(left, right[:-1]), (flat, flat)], focal_length=1, baseline=1))
-        self.assertEqual(results[0].error.field, "right")
-        self.assertEqual((len(results[1].matches), len(results[1].matches.depth)), (0, 0))
-
-
-class BadInputTest(unittest.TestCase):
-    def check(self, field, call, kind=glint.InvalidArgument):
-        with self.assertRaises(kind) as caught:
-            call()
-        self.assertEqual(caught.exception.field, field, caught.exception)
-        self.assertNotIn("\n", str(caught.exception))
-
-    def test_sides(self):
-        good = rows(3, 1)
-        bad = [None, 7, [1, 2], "photo.png", np.zeros((3, 32), np.float32), np.zeros(32, np.uint8), b"",
-               np.zeros((3, 32), np.int64), glint.Descriptors(np.zeros((3, 32), np.float32)), glint.Descriptors(None),
-               glint.Descriptors(np.zeros(32, np.uint8))]
-        for side in bad:
-            self.check("query", lambda side=side: client.match(side, good))
-            self.check("train", lambda side=side: client.match(good, side))
-        plain = client.detect(picture(), descriptor="none")
-        self.check("query", lambda: client.match(plain, good))
-        for column in ("x", "octave", "angle"):
-            for values in (np.zeros((3, 2)), np.array(["a", "b", "c"]), 5):
-                side = glint.Descriptors(good, **{column: values})
-                self.check(f"train.{column}", lambda side=side: client.match(good, side))
-        self.check("train.octave", lambda: client.match(good, glint.Descriptors(good, octave=[0.5, 1, 2])))
-
-    def test_what_the_server_refuses(self):
-        good = rows(3, 1)
-        for call in (
-            lambda: client.match(good, rows(3, 1, 16)),
-            lambda: client.match(rows(3, 1, 12), rows(3, 1, 12)),
-            lambda: client.match(good, glint.Descriptors(good, x=[1, 2], y=[1, 2])),
-            lambda: client.match(good, good, windows=([1, 2, 3], [1, 2, 3], 5)),
-            lambda: client.match(good, good, max_angle_difference=5),
-        ):
-            with self.assertRaises(glint.InvalidArgument) as caught:
-                call()
-            self.assertIsNotNone(caught.exception.field, caught.exception)
-
-    def test_options(self):
-        good = rows(3, 1)
-        self.check("k", lambda: client.match(good, good, k=9))
-        self.check("ratio", lambda: client.match(good, good, ratio=1.5))
-        self.check("cross_check", lambda: client.match(good, good, cross_check=True, k=2))
-        for name, value in (("k", 2.5), ("ratio", "low"), ("ratio", [1, 2]), ("cross_check", "yes"), ("cros_check", 1),
-                            ("band", 2)):
-            self.check(name, lambda n=name, v=value: client.match(good, good, **{n: v}))
-        with self.assertRaisesRegex(glint.InvalidArgument, "did you mean cross_check"):
-            client.match(good, good, cros_check=True)
-        with self.assertRaises(glint.InvalidArgument) as caught:
-            list(client.match_stream([(good, good)], k=9))
-        self.assertEqual((caught.exception.field, caught.exception.allowed), ("k", (1, 8)))
-        self.check("focal_length", lambda: list(client.stereo_stream([eyes()], focal_length=-1, baseline=1)))
-        self.check("levels", lambda: list(client.stereo_stream([eyes()], levels=99)))
-        self.check("window", lambda: client.match_stream([], window=0))
-        self.check("policy", lambda: client.stereo_stream([], policy="newest"))
-        self.check("windows", lambda: client.match(good, good, windows=([1], [2])))
-        self.check("windows", lambda: client.match(good, good, windows=([1, 2], [1, 2, 3], 4)))
-        self.check("octaves", lambda: client.match(good, good, octaves=3))
-
-    def test_items(self):
-        good = rows(3, 1)
-        for item in (good, (good,), (good, good, good), None):
-            self.check("pairs", lambda item=item: list(client.match_stream([item])))
-        self.check("pairs", lambda: list(client.stereo_stream([eyes() + eyes()])))
-        self.check("left", lambda: list(client.stereo_stream([("l.png", "r.png")])))
-        self.check("right", lambda: list(client.stereo_stream([(picture(), np.zeros((2, 2)))])))
-        self.check("left_time_ns", lambda: list(client.stereo_stream([glint.StereoPair(picture(), left_time_ns=0.5)])))
-        self.check("int", lambda: client.match_stream(5))
-        self.check("frame_id", lambda: list(client.match_stream([glint.Pair(good, good, id=-1)])))
-        self.check("set", lambda: list(client.match_stream([glint.SetEdit(None)])))
-        self.check("add", lambda: list(client.match_stream([glint.SetEdit("a", [1, 2])])))
-        for remove in ([-1], [0.5], [[1]]):
-            self.check("remove", lambda r=remove: list(client.match_stream([glint.SetEdit("a", remove=r)])))
-        with self.assertRaises(glint.GlintError):
-            list(client.match_stream([glint.SetEdit("a", remove=[1])]))[0].check()
-
-    def test_no_server(self):
-        with glint.Client("127.0.0.1:1") as nobody:
-            for call in (
-                lambda: nobody.match(rows(1, 1), rows(1, 1)),
-                lambda: list(nobody.match_stream([(rows(1, 1), rows(1, 1))])),
-                lambda: list(nobody.stereo_stream([eyes()])),
-            ):
-                with self.assertRaises(glint.Unavailable) as caught:
-                    call()
-                self.assertIn("127.0.0.1:1", str(caught.exception))
-                self.assertIn("glint-server", str(caught.exception))
-
-
-class AioTest(unittest.IsolatedAsyncioTestCase):
-    async def test_all(self):
-        left, right = eyes()
-        want = as_lists(client.match(left, right))
-
-        async def pairs():
-            for _ in range(5):
-                yield left, right
-
-        async with glint.aio.Client(server.address) as c:
-            self.assertEqual(await c.health(), "serving")
-            self.assertEqual(as_lists(await c.match(left, right)), want)
-            results = [r async for r in c.match_stream(pairs(), window=2)]
-            self.assertEqual([as_lists(r.matches) for r in results], [want] * 5)
-            (pair,) = client.stereo_stream([(left, right)])
-            async for result in c.stereo_stream([(left, right)] * 2):
-                self.assertEqual(result.matches.disparity.tobytes(), pair.matches.disparity.tobytes())
-            with self.assertRaises(glint.InvalidArgument):
-                await c.match(left, None)
-            with self.assertRaises(glint.InvalidArgument):
-                async for _ in c.match_stream([left]):
-                    pass
-
-    async def test_a_server_that_goes_away(self):
-        mortal, unseen = Server(), []
-        asyncio.get_running_loop().set_exception_handler(lambda _, context: unseen.append(context["message"]))
-        async with glint.aio.Client(mortal.address) as c:
-            with self.assertRaises(glint.Unavailable) as caught:
-                async for result in c.match_stream(((rows(9, 1), rows(9, 2)) for _ in range(100000)), window=2):
-                    self.assertTrue(result.ok)
-                    if result.frame_id == 3:
-                        mortal.kill()
-        self.assertIn("start it again", str(caught.exception))
-        gc.collect()
-        await asyncio.sleep(0)
-        self.assertEqual(unseen, [])  # asyncio has nothing to say of tasks whose exceptions nobody took
-        mortal.stop()
-
-
-@unittest.skipIf(cv2 is None, "OpenCV's Python module is not installed")
-class DrawTest(unittest.TestCase):
-    def test_matches(self):
-        left, right = eyes()
-        found = client.match(left, right, cross_check=True)
-        colored = np.stack([right[:200]] * 3, axis=2)
-        drawn = found.draw(left, colored)
-        self.assertEqual(drawn.shape, (240, 640, 3))
-        changed = (drawn[:, :320] != left[:, :, None]).any(axis=2)
-        x, y = np.round(found.points()[0]).astype(int).T
-        self.assertGreater(changed[y, x].mean(), 0.9)
-        self.assertLess(changed.mean(), 0.9)
-
-    def test_stereo(self):
-        left, right = eyes()
-        (result,) = client.stereo_stream([(left, right)])
-        drawn = result.matches.draw(left)
-        self.assertEqual(drawn.shape, (240, 320, 3))
-        changed = (drawn != left[:, :, None]).any(axis=2)
-        self.assertTrue(0.01 < changed.mean() < 0.9)
-        (nothing,) = client.stereo_stream([(left * 0, left * 0)])
-        self.assertEqual(nothing.matches.draw(left).tolist(), np.stack([left] * 3, axis=2).tolist())
-
-    def test_bad_pictures(self):
-        left, right = eyes()
-        found = client.match(left, right)
-        for bad in (None, left.astype(np.float32), np.zeros((3, 3, 4), np.uint8), np.zeros((0, 3), np.uint8)):
-            with self.assertRaisesRegex(glint.InvalidArgument, "right: draw"):
-                found.draw(left, bad)
-            with self.assertRaisesRegex(glint.InvalidArgument, "image: draw"):
-                found.query_features.draw(bad)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""glint.matching_wire against protobuf's own classes: what it writes, and what it reads, however it is encoded."""
+"""Messages of matching against protobuf's own classes: what it writes, and what it reads, however it is encoded."""
 import random
 import unittest
 
 import numpy as np
 
 import glint
-from glint import encoding, matching_wire
+from glint import encoding, matching_answers, matching_requests
 from glint.v1 import feature_detection_pb2, matching_pb2
 from wire_test import answer
 
@@ -42,7 +42,7 @@ PAIR = glint.Pair("one", "two")
 
 class ReadTest(unittest.TestCase):
     def check_matches(self, message, data):
-        result = matching_wire.parse_match_result(data, PAIR)
+        result = matching_answers.parse_match_result(data, PAIR)
         self.assertEqual((result.frame_id, result.set_size), (message.frame_id, message.set_size))
         for name in ("query", "train", "distance"):
             self.assertEqual(getattr(result.matches, name).tolist(), list(getattr(message.matches, name)))
@@ -62,14 +62,14 @@ class ReadTest(unittest.TestCase):
 
     def test_unpacked_numbers(self):
         fields = b"\x08\x05" + b"\x10\x85\x01" + b"\x18\x07" + b"\x20\x06" + b"\x28\x09"
-        found = matching_wire.parse_match(b"\x0a" + bytes((len(fields),)) + fields, "", "")
+        found = matching_answers.parse_match(b"\x0a" + bytes((len(fields),)) + fields, "", "")
         self.assertEqual([a.tolist() for a in (found.query, found.train, found.distance)], [[5], [133], [7]])
         self.assertEqual((found.queries, found.trains), (6, 9))
 
     def test_stereo(self):
         for count in (0, 1, 500):
             message = stereo_answer(count)
-            found = matching_wire.parse_stereo_result(message.SerializeToString(), True).matches
+            found = matching_answers.parse_stereo_result(message.SerializeToString(), True).matches
             self.assertEqual(found.index.tolist(), list(message.matches.left))
             for name in ("right_x", "disparity", "depth", "distance"):
                 self.assertEqual(getattr(found, name).tolist(), list(getattr(message.matches, name)))
@@ -77,12 +77,12 @@ class ReadTest(unittest.TestCase):
             self.assertEqual([w.kind for w in found.warnings], ["swapped", "different_scenes"])
             self.assertEqual((found.warnings[0].figure, found.warnings[0].text), (0.75, "swapped"))
         message.matches.ClearField("depth")
-        self.assertIsNone(matching_wire.parse_stereo_result(message.SerializeToString(), False).matches.depth)
+        self.assertIsNone(matching_answers.parse_stereo_result(message.SerializeToString(), False).matches.depth)
 
     def test_errors_and_unequal_arrays(self):
         status = feature_detection_pb2.FrameStatus(code=5, message='set: "map" is not there')
         data = matching_pb2.MatchStreamResponse(frame_id=4, status=status).SerializeToString()
-        result = matching_wire.parse_match_result(data, PAIR)
+        result = matching_answers.parse_match_result(data, PAIR)
         self.assertIsInstance(result.error, glint.NotFound)
         with self.assertRaises(glint.NotFound):
             result.matches
@@ -90,9 +90,9 @@ class ReadTest(unittest.TestCase):
             message.matches.distance.pop()
             with self.assertRaises(glint.InternalError):
                 if isinstance(message, matching_pb2.MatchStreamResponse):
-                    matching_wire.parse_match_result(message.SerializeToString(), PAIR)
+                    matching_answers.parse_match_result(message.SerializeToString(), PAIR)
                 else:
-                    matching_wire.parse_stereo_result(message.SerializeToString(), True)
+                    matching_answers.parse_stereo_result(message.SerializeToString(), True)
 
     def test_damaged_answers_raise_and_nothing_else(self):
         rng = random.Random(2)
@@ -103,9 +103,9 @@ class ReadTest(unittest.TestCase):
                     if data:
                         data[rng.randrange(len(data))] = rng.randrange(256)
                 for read in (
-                    lambda d: matching_wire.parse_match_result(d, PAIR),
-                    lambda d: matching_wire.parse_stereo_result(d, True),
-                    lambda d: matching_wire.parse_match(d, "", ""),
+                    lambda d: matching_answers.parse_match_result(d, PAIR),
+                    lambda d: matching_answers.parse_stereo_result(d, True),
+                    lambda d: matching_answers.parse_match(d, "", ""),
                 ):
                     try:
                         read(bytes(data))
@@ -130,7 +130,7 @@ class WriteTest(unittest.TestCase):
         windows = (np.array([1, 2, 3]), [4, 5, 6], 7.5)
         octaves = (0, [1, 2, 3])
         pair = glint.Pair(rows, train, max_age=2, windows=windows, octaves=octaves)
-        sent = matching_pb2.MatchStreamRequest.FromString(matching_wire.match_pair(77, pair)).pair
+        sent = matching_pb2.MatchStreamRequest.FromString(matching_requests.match_pair(77, pair)).pair
         self.assertEqual((sent.frame_id, sent.max_age_ns), (77, 2000000000))
         self.assertEqual((sent.query.descriptors.data, sent.query.descriptors.descriptor_bytes), (rows.tobytes(), 32))
         self.assertEqual(list(sent.query.descriptors.x), [])
@@ -143,7 +143,7 @@ class WriteTest(unittest.TestCase):
 
     def test_what_an_array_is(self):
         def content(side):
-            data = matching_wire.match_pair(0, glint.Pair(side, side))
+            data = matching_requests.match_pair(0, glint.Pair(side, side))
             return matching_pb2.MatchStreamRequest.FromString(data).pair.query.WhichOneof("content")
 
         rows = np.zeros((40, 64), np.uint8)
@@ -157,20 +157,21 @@ class WriteTest(unittest.TestCase):
 
     def test_edits(self):
         edit = glint.SetEdit("map", np.ones((2, 16), np.uint8), remove=[1, 5, 300])
-        sent = matching_pb2.MatchStreamRequest.FromString(matching_wire.set_edit(3, edit)).edit
+        sent = matching_pb2.MatchStreamRequest.FromString(matching_requests.set_edit(3, edit)).edit
         self.assertEqual((sent.frame_id, sent.set, list(sent.remove), sent.forget), (3, "map", [1, 5, 300], False))
         self.assertEqual((sent.add.descriptor_bytes, len(sent.add.data)), (16, 32))
         edit = glint.SetEdit("map", forget=True)
-        sent = matching_pb2.MatchStreamRequest.FromString(matching_wire.set_edit(0, edit)).edit
+        sent = matching_pb2.MatchStreamRequest.FromString(matching_requests.set_edit(0, edit)).edit
         self.assertTrue(sent.forget and not sent.HasField("add"))
 
     def test_stereo_pairs(self):
         image = np.arange(12, dtype=np.uint8).reshape(3, 4)
         pair = glint.StereoPair(image, image + 1, left_time_ns=10**18, right_time_ns=5)
-        sent = matching_pb2.StereoStreamRequest.FromString(matching_wire.stereo_pair(1, pair)).pair
+        sent = matching_pb2.StereoStreamRequest.FromString(matching_requests.stereo_pair(1, pair)).pair
         self.assertEqual((sent.left.raw.data, sent.right.raw.data), (image.tobytes(), (image + 1).tobytes()))
         self.assertEqual((sent.left_time_ns, sent.right_time_ns), (10**18, 5))
-        sent = matching_pb2.StereoStreamRequest.FromString(matching_wire.stereo_pair(1, glint.StereoPair(image))).pair
+        both = matching_requests.stereo_pair(1, glint.StereoPair(image))
+        sent = matching_pb2.StereoStreamRequest.FromString(both).pair
         self.assertFalse(sent.HasField("right"))
 
 
