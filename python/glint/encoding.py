@@ -16,6 +16,9 @@ from google.protobuf.message import DecodeError
 from glint import errors
 
 
+_LONGEST_VARINT = 10  # bytes
+
+
 class Unusual(Exception):
     """Well-formed, maybe, but not what this parser is for."""
 
@@ -89,18 +92,20 @@ def read_bytes(data: bytes, begin: int, end: int) -> np.ndarray:
 def read_integers(data: bytes, begin: int, end: int) -> np.ndarray:
     """Packed int32 or uint32, as int32."""
     digits = np.frombuffer(data, np.uint8, end - begin, begin)
-    last = digits < 0x80
-    if last.all():
+    ends = np.flatnonzero(digits < 0x80)
+    if len(ends) == len(digits):
         return digits.astype(np.int32)
-    ends = np.flatnonzero(last)
-    if not last[-1]:
+    if not len(ends) or ends[-1] != len(digits) - 1:
         raise Unusual
-    starts = np.concatenate(([0], ends[:-1] + 1))
-    place = np.arange(len(digits)) - np.repeat(starts, ends - starts + 1)
-    if place.max() > 9:
-        raise Unusual
-    values = (digits & 0x7F).astype(np.uint64) << (7 * place).astype(np.uint64)
-    return np.bitwise_or.reduceat(values, starts).astype(np.uint32).view(np.int32)
+    values = digits[ends].astype(np.uint32)
+    longer = np.True_
+    for place in range(1, _LONGEST_VARINT + 1):
+        before = digits[ends - place]  # of the first number it is the last digit at some time, which ends it, too
+        longer = longer & (before >= 0x80)
+        if not longer.any():
+            return values.view(np.int32)
+        values = np.where(longer, values << np.uint32(7) | before & np.uint8(0x7F), values)
+    raise Unusual
 
 
 Reader = Callable[[bytes, int, int], Any]

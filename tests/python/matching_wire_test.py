@@ -122,6 +122,16 @@ class WriteTest(unittest.TestCase):
         np.testing.assert_array_equal(encoding.read_integers(data, 0, len(data)), values)
         for end in (0, 3):
             np.testing.assert_array_equal(encoding.read_integers(data, 0, end), values[:end])
+        rng = np.random.default_rng(3)
+        for count in range(200):
+            values = (rng.integers(-(1 << 31), 1 << 31, count % 40) >> rng.integers(0, 32, count % 40)).astype(np.int32)
+            data = encoding.pack_varints(values)
+            message = matching_pb2.MatchConditions(min_octave=values.tolist())
+            self.assertTrue(message.SerializeToString().endswith(data))
+            np.testing.assert_array_equal(encoding.read_integers(b"\xff" + data + b"\x80", 1, 1 + len(data)), values)
+        for data in (b"\x80", b"\x05\x80", b"\x80" * 10 + b"\x01", b"\x01" + b"\xff" * 11 + b"\x01"):
+            with self.assertRaises(encoding.Unusual):
+                encoding.read_integers(data, 0, len(data))
 
     def test_pairs(self):
         rows = np.arange(96, dtype=np.uint8).reshape(3, 32)
