@@ -5,8 +5,11 @@
         features = client.detect(image, max_features=1000, descriptor="rbrief")
         for result in client.stream(frames, "fast_grid", window=8):
             print(result.frame_id, len(result.features))
+        matches = client.match(image, another, ratio=0.8, cross_check=True)
 """
 from glint import aio
+from glint.bf_matcher import BFMatcher, BFMatcher_create
+from glint.calls import Frame
 from glint.channel import ServerInfo, Tls
 from glint.client import Client
 from glint.errors import (
@@ -26,19 +29,31 @@ from glint.errors import (
 )
 from glint.features import Features, Result, Timings
 from glint.image import Encoded, Raw, Shared
+from glint.matching import (
+    Descriptors,
+    Matches,
+    MatchResult,
+    Pair,
+    SetEdit,
+    StereoMatches,
+    StereoPair,
+    StereoResult,
+    StereoWarning,
+)
 from glint.options import detector
 from glint.orb import ORB, ORB_create
 from glint.shared_memory import SharedMemory, Slot
-from glint.stream import Frame
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "ORB",
     "Aborted",
+    "BFMatcher",
+    "BFMatcher_create",
     "Cancelled",
     "Client",
     "DeadlineExceeded",
+    "Descriptors",
     "Encoded",
     "FailedPrecondition",
     "Features",
@@ -46,16 +61,25 @@ __all__ = [
     "GlintError",
     "InternalError",
     "InvalidArgument",
+    "MatchResult",
+    "Matches",
     "NotFound",
+    "ORB",
     "ORB_create",
+    "Pair",
     "PermissionDenied",
     "Raw",
     "ResourceExhausted",
     "Result",
     "ServerInfo",
+    "SetEdit",
     "Shared",
     "SharedMemory",
     "Slot",
+    "StereoMatches",
+    "StereoPair",
+    "StereoResult",
+    "StereoWarning",
     "Timings",
     "Tls",
     "Unauthenticated",

@@ -9,21 +9,40 @@ from __future__ import annotations
 
 import asyncio
 import collections
-from typing import Any, AsyncIterable, AsyncIterator, Iterable, Optional, Union
+from typing import TYPE_CHECKING, Any, AsyncIterator, Awaitable, Callable, Deque, Optional
 
 import grpc
 import grpc.aio
 
+from glint import calls
 from glint import channel as ch
-from glint import options as opt
-from glint import wire
-from glint.client import Detector, _detector, stream_options
-from glint.errors import InternalError, Unavailable, from_code, from_rpc
-from glint.features import Features, Result
-from glint.image import ImageLike
+from glint.calls import Call, Found, Sent, StreamCall
+from glint.errors import InternalError, Unavailable, from_call, from_rpc
 from glint.shared_memory import SharedMemory, socket_path
-from glint.stream import Frame, message_of
-from glint.v1 import feature_detection_pb2 as pb
+
+if TYPE_CHECKING:
+    from typing_extensions import Concatenate, ParamSpec
+
+    P = ParamSpec("P")
+
+
+def _call(make: Callable[P, Call[Found]]) -> Callable[Concatenate[Any, P], Awaitable[Found]]:
+    """The client's method that sends what `make` makes of its arguments; to be awaited."""
+
+    async def method(self, *args, **kwargs):
+        return await self._send(make(*args, **kwargs))
+
+    return ch.described(method, make)
+
+
+def _stream(make: Callable[P, StreamCall[Found]]) -> Callable[Concatenate[Any, P], AsyncIterator[Found]]:
+    """The same for a stream: returns an async iterator over the results."""
+
+    def method(self, *args, **kwargs):
+        stream = make(*args, **kwargs)
+        return _results(self._methods.stream(stream.method), self.address, stream)
+
+    return ch.described(method, make)
 
 
 class Client:
@@ -33,13 +52,19 @@ class Client:
         self, address: Optional[str] = None, *, tls: Optional[ch.Tls] = None, token: Optional[str] = None
     ):
         self.address = ch.address_of(address)
-        self._token = token
         if tls is None:
             self._channel = grpc.aio.insecure_channel(self.address, ch.channel_options())
         else:
             self._channel = grpc.aio.secure_channel(self.address, tls.credentials(), ch.channel_options())
-        self._detect = ch.authorized(self._channel.unary_unary(ch.SERVICE + "Detect"), token)
-        self._stream = ch.authorized(self._channel.stream_stream(ch.SERVICE + "DetectStream"), token)
+        self._methods = ch.Methods(self._channel, token)
+
+    detect = _call(calls.detect)
+    stream = _stream(calls.stream)
+    match = _call(calls.match)
+    match_stream = _stream(calls.match_stream)
+    stereo_stream = _stream(calls.stereo_stream)
+    info = _call(calls.info)
+    health = _call(calls.health)
 
     async def wait(self, timeout: float) -> None:
         """Waits for a server that is being started. Unavailable after `timeout` seconds."""
@@ -47,80 +72,6 @@ class Client:
             await asyncio.wait_for(self._channel.channel_ready(), timeout)
         except asyncio.TimeoutError:
             raise Unavailable(f"no Glint server answers at {self.address} within {timeout} s") from None
-
-    async def detect(
-        self,
-        image: ImageLike,
-        preset: Detector = "orb",
-        *,
-        mask: Optional[ImageLike] = None,
-        region: Optional[opt.Region] = None,
-        timeout: Optional[float] = None,
-        **fields: Any,
-    ) -> Features:
-        """Features of one image; see glint.Client.detect()."""
-        request = wire.detect_request(_detector(preset, fields), image, mask, opt.region(region))
-        try:
-            return wire.parse_detect(await self._detect(request, timeout=timeout))
-        except grpc.RpcError as error:
-            raise from_rpc(error, self.address) from None
-
-    async def stream(
-        self,
-        frames: Union[Iterable[Union[ImageLike, Frame]], AsyncIterable[Union[ImageLike, Frame]]],
-        preset: Detector = "orb",
-        *,
-        mask: Optional[ImageLike] = None,
-        region: Optional[opt.Region] = None,
-        window: int = 4,
-        policy: str = "block",
-        max_age: Optional[float] = None,
-        timeout: Optional[float] = None,
-        **fields: Any,
-    ) -> AsyncIterator[Result]:
-        """Results of many frames, in their order; see glint.Client.stream()."""
-        options = stream_options(preset, region, policy, window, max_age, fields)
-        first = wire.stream_options(options, mask)
-        call = self._stream(timeout=timeout)
-        room = asyncio.Semaphore(window)
-        slots: collections.deque = collections.deque()
-
-        async def write() -> None:
-            await call.write(first)
-            index = 0
-            try:
-                async for item in _iterate(frames):
-                    await room.acquire()
-                    data, of_frame = message_of(item, index)
-                    index += 1
-                    slots.append(of_frame)
-                    await call.write(data)
-            finally:  # also after what `frames` raised: the frames before it are answered first
-                if not call.done():
-                    await call.done_writing()
-
-        writer = asyncio.ensure_future(write())
-        try:
-            while True:
-                data = await call.read()
-                if data is grpc.aio.EOF:
-                    break
-                if not slots:
-                    raise InternalError("stream: the server answered a frame that was not sent")
-                result = wire.parse_result(data)
-                for slot in slots.popleft():
-                    slot.release()
-                room.release()
-                yield result
-            await writer
-        except (grpc.RpcError, asyncio.InvalidStateError) as error:
-            raise await _why_ended(call, error, self.address) from None
-        finally:
-            writer.cancel()
-            call.cancel()
-            while slots:
-                for slot in slots.popleft():
-                    slot.release()
 
     async def share_memory(
         self, slots: int = 9, slot_bytes: int = 1920 * 1080, *, socket: Optional[str] = None
@@ -130,16 +81,11 @@ class Client:
         path = socket_path(self.address, socket)
         memory = await asyncio.to_thread(SharedMemory, path, slots, slot_bytes, requests.append)
         try:
-            await self._call("RegisterSharedMemory", requests[0], pb.RegisterSharedMemoryResponse, 5)
+            await self._send(calls.register_memory(requests[0]))
         except BaseException:
             memory.close()
             raise
         return memory
-
-    async def info(self, timeout: float = 5) -> ch.ServerInfo:
-        """What the server is and what it accepts at most."""
-        response = await self._call("GetServerInfo", pb.GetServerInfoRequest(), pb.GetServerInfoResponse, timeout)
-        return ch.ServerInfo.from_message(response)
 
     async def close(self) -> None:
         await self._channel.close()
@@ -150,15 +96,54 @@ class Client:
     async def __aexit__(self, *_) -> None:
         await self.close()
 
-    async def _call(self, method: str, request, response, timeout: float):
-        call = self._channel.unary_unary(
-            ch.SERVICE + method, request_serializer=type(request).SerializeToString,
-            response_deserializer=response.FromString,
-        )
+    async def _send(self, call: Call[Found]) -> Found:
         try:
-            return await ch.authorized(call, self._token)(request, timeout=timeout)
+            method = self._methods.unary(call.method, call.with_token)
+            return call.parse(await method(call.request, timeout=call.timeout))
         except grpc.RpcError as error:
             raise from_rpc(error, self.address) from None
+
+
+async def _results(method: Callable, address: str, stream: StreamCall[Found]) -> AsyncIterator[Found]:
+    call = method(timeout=stream.timeout)
+    room = asyncio.Semaphore(stream.window)
+    unanswered: Deque[Sent] = collections.deque()
+
+    async def write() -> None:
+        await call.write(stream.first)
+        index = 0
+        try:
+            async for item in _iterate(stream.items):
+                await room.acquire()
+                sent = stream.send(item, index)
+                index += 1
+                unanswered.append(sent)
+                await call.write(sent.data)
+        finally:  # also after what the items raised: those before it are answered first
+            if not call.done():
+                await call.done_writing()
+
+    writer = asyncio.ensure_future(write())
+    writer.add_done_callback(lambda task: task.cancelled() or task.exception())  # of a stream that broke: seen here
+    try:
+        while True:
+            data = await call.read()
+            if data is grpc.aio.EOF:
+                break
+            if not unanswered:
+                raise InternalError("stream: the server answered what was not sent")
+            result = stream.parse(data, unanswered[0].item)
+            unanswered.popleft().release()
+            room.release()
+            yield result
+        await writer
+    except (grpc.RpcError, asyncio.InvalidStateError) as error:
+        raise await _why_ended(call, error, address) from None
+    finally:
+        writer.cancel()
+        call.cancel()
+        while unanswered:
+            unanswered.popleft().release()
 
 
 async def _why_ended(call, error: Exception, address: str) -> Exception:
@@ -166,7 +151,7 @@ async def _why_ended(call, error: Exception, address: str) -> Exception:
     if isinstance(error, grpc.RpcError):
         return from_rpc(error, address)
     code = await call.code()
-    return from_code(code.value[0], await call.details() or "the stream has ended")
+    return from_call(code.value[0], await call.details() or "the stream has ended", address)
 
 
 async def _iterate(frames) -> AsyncIterator[Any]:

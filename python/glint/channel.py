@@ -3,15 +3,17 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import os
-from typing import Optional
+from typing import Any, Optional
 
 import grpc
 
 from glint.errors import InvalidArgument
 
 DEFAULT_ADDRESS = "127.0.0.1:50051"
-SERVICE = "/glint.v1.FeatureDetection/"
+DETECTION = "/glint.v1.FeatureDetection/"
+MATCHING = "/glint.v1.FeatureMatching/"
 HEALTH = "/grpc.health.v1.Health/Check"
 _MAX_MESSAGE_BYTES = 256 << 20
 HEALTH_NAMES = {0: "unknown", 1: "serving", 2: "not_serving", 3: "service_unknown"}
@@ -73,13 +75,38 @@ def address_of(address: Optional[str]) -> str:
     return address
 
 
-def authorized(call, token: Optional[str]):
-    """`call`, a method of a channel, that shows a bearer token if there is one."""
-    if token is None:
-        return call
-    if not token.isascii() or not token.isprintable() or not token or " " in token:
-        raise InvalidArgument("token: is not printable ASCII without blanks")
-    return functools.partial(call, metadata=(("authorization", "Bearer " + token),))
+class Methods:
+    """The methods of a channel, of either client, each of which shows the bearer token if there is one."""
+
+    def __init__(self, channel: Any, token: Optional[str]):
+        if token is not None and (not token.isascii() or not token.isprintable() or not token or " " in token):
+            raise InvalidArgument("token: is not printable ASCII without blanks")
+        self._channel = channel
+        self._metadata = None if token is None else (("authorization", "Bearer " + token),)
+        self._made: "dict[str, Any]" = {}
+
+    def unary(self, name: str, with_token: bool = True) -> Any:
+        return self._method(self._channel.unary_unary, name, with_token)
+
+    def stream(self, name: str) -> Any:
+        return self._method(self._channel.stream_stream, name, True)
+
+    def _method(self, make: Any, name: str, with_token: bool) -> Any:
+        if name not in self._made:
+            method = make(name)
+            metadata = self._metadata if with_token else None
+            self._made[name] = method if metadata is None else functools.partial(method, metadata=metadata)
+        return self._made[name]
+
+
+def described(method: Any, make: Any) -> Any:
+    """`method` of a client with name, text and signature of the function that makes its call."""
+    signature = inspect.signature(make)
+    itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = [itself, *signature.parameters.values()]
+    method.__signature__ = signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty)
+    method.__name__, method.__qualname__, method.__doc__ = make.__name__, f"Client.{make.__name__}", make.__doc__
+    return method
 
 
 def channel_options() -> list[tuple[str, int]]:

@@ -10,7 +10,7 @@ from typing import Optional
 
 import grpc
 
-_FIELD = re.compile(r"([A-Za-z_][\w.\-]*): ")
+_FIELD = re.compile(r"([A-Za-z_][\w.\-]*)(?:, [\w.\-]+)*: ")
 _LIMIT = re.compile(r"limit of (-?\d+)")
 _RANGE = re.compile(r"is not in (-?[\d.]+)\.\.(-?[\d.]+)")
 
@@ -29,7 +29,7 @@ class GlintError(Exception):
 
     @property
     def field(self) -> Optional[str]:
-        """The field that the message is about, None if it names none."""
+        """The field that the message is about, the first of several, None if it names none."""
         match = _FIELD.match(self.message)
         return match.group(1) if match else None
 
@@ -142,6 +142,8 @@ _CLASSES = {
         InternalError,
     )
 }
+# What gRPC says of a connection that ended while something was to be answered.
+_GONE = re.compile(r"socket closed|connection reset|broken pipe|goaway|transport closed|end of tcp stream", re.I)
 _NAMES = {code.value[0]: code.name for code in grpc.StatusCode}
 
 
@@ -151,16 +153,28 @@ def from_code(code: int, message: str, retry_after: Optional[float] = None) -> G
     return _CLASSES.get(name, GlintError)(message, code=name, retry_after=retry_after)
 
 
-def from_rpc(error: grpc.RpcError, address: str) -> GlintError:
-    """The exception for what gRPC raised. `address` is named where nothing answers."""
-    code, message = error.code(), error.details() or ""
-    if code is grpc.StatusCode.UNAVAILABLE and "connect" in message.lower():
+def from_call(code: int, details: str, address: str, retry_after: Optional[float] = None) -> GlintError:
+    """The exception for a call or stream that ended with a status. `address` is named where the text needs it."""
+    name, message = _NAMES.get(code, "UNKNOWN"), " ".join(details.split())
+    if name == "UNAVAILABLE" and _GONE.search(message):
+        message = (
+            f"the Glint server at {address} went away ({message}). "
+            "What it has not answered is lost: start it again, then call or open the stream again"
+        )
+    elif name == "UNAVAILABLE" and "connect" in message.lower():
         message = (
             f"no Glint server answers at {address} ({message}). "
             "Start one with `glint-server --listen HOST:PORT`, or set GLINT_SERVER to its address"
         )
+    elif name == "UNIMPLEMENTED" and not message:
+        message = f"the server at {address} does not know this method: it is older than this package, or not Glint's"
+    return from_code(code, message, retry_after)
+
+
+def from_rpc(error: grpc.RpcError, address: str) -> GlintError:
+    """The exception for what gRPC raised."""
     retry_after = None
     for key, value in error.trailing_metadata() or ():
         if key == "grpc-retry-pushback-ms" and value.isdigit():
             retry_after = int(value) / 1000
-    return from_code(code.value[0], message, retry_after)
+    return from_call(error.code().value[0], error.details() or "", address, retry_after)

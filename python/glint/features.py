@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Optional
 
 import numpy as np
 
-from glint.errors import GlintError, InvalidArgument
+from glint import drawing
+from glint.errors import GlintError
 
 if TYPE_CHECKING:
     import cv2
@@ -70,30 +71,27 @@ class Features:
 
     def keypoints(self) -> "list[cv2.KeyPoint]":
         """The same as cv2.KeyPoint objects, in the same order. Needs OpenCV's Python module."""
-        make = _cv2().KeyPoint
+        make = drawing.cv2().KeyPoint
         columns = (self.x, self.y, self.size, self.angle, self.response, self.octave)
         return [make(x, y, s, a, r, o) for x, y, s, a, r, o in zip(*(c.tolist() for c in columns))]
 
     def draw(self, image: np.ndarray, color: tuple[int, int, int] = (0, 255, 0)) -> np.ndarray:
         """A copy of `image` (grey or BGR, uint8) in BGR, with size and direction of each keypoint as a circle and a line."""
-        if not isinstance(image, np.ndarray) or image.dtype != np.uint8 or image.ndim not in (2, 3):
-            raise InvalidArgument("image: draw() takes a uint8 array of (height, width) or (height, width, 3)")
-        cv2 = _cv2()
-        flags = cv2.DRAW_MATCHES_FLAGS_DRAW_RICH_KEYPOINTS
-        return cv2.drawKeypoints(image, self.keypoints(), None, color=color, flags=flags)
+        canvas = drawing.in_bgr(image, "image")
+        flags = drawing.cv2().DRAW_MATCHES_FLAGS_DRAW_RICH_KEYPOINTS
+        return drawing.cv2().drawKeypoints(canvas, self.keypoints(), None, color=color, flags=flags)
 
 
 @dataclasses.dataclass
-class Result:
-    """The answer to one frame of a stream.
+class Answer:
+    """What the answers of all streams have.
 
     frame_id     as it was sent
-    error        why this frame, and only this one, has no features; None if it has
+    error        why this frame, and only this one, has no result; None if it has
     drop_reason  "superseded", "expired" or "rejected" of a good frame that the stream's policy dropped; else None
     """
 
     frame_id: int
-    found: Optional[Features] = None
     error: Optional[GlintError] = None
     drop_reason: Optional[str] = None
     timings: Timings = dataclasses.field(default_factory=Timings)
@@ -102,18 +100,21 @@ class Result:
     def ok(self) -> bool:
         return self.error is None
 
+    def check(self) -> None:
+        """Raises the error, if there is one."""
+        if self.error is not None:
+            raise self.error
+
+
+@dataclasses.dataclass
+class Result(Answer):
+    """The answer to one frame of Client.stream()."""
+
+    found: Optional[Features] = None
+
     @property
     def features(self) -> Features:
         """The features; raises the frame's error if it has none."""
-        if self.error is not None:
-            raise self.error
+        self.check()
         assert self.found is not None
         return self.found
-
-
-def _cv2() -> Any:
-    try:
-        import cv2
-    except ImportError as error:
-        raise ImportError(f"{error}: cv2.KeyPoint and drawing need OpenCV (Debian: python3-opencv)") from None
-    return cv2

@@ -9,6 +9,7 @@ from typing import Optional, Union
 
 import numpy as np
 
+from glint.encoding import field, varint
 from glint.errors import InvalidArgument
 from glint.shared_memory import Slot
 from glint.v1 import image_pb2
@@ -63,18 +64,6 @@ class Shared:
 ImageLike = Union[np.ndarray, bytes, bytearray, Raw, Encoded, Shared]
 
 
-def varint(value: int) -> bytes:
-    """An unsigned number in base 128, lowest digits first."""
-    if value < 0x80:
-        return bytes((value,))
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
 def parts_of(image: ImageLike, name: str = "image") -> list:
     """The bytes of an Image message as pieces for bytes.join(). Pixels are pieces of their own and not copied.
 
@@ -97,17 +86,12 @@ def parts_of(image: ImageLike, name: str = "image") -> list:
     return _raw(image, _guess(image, name), name)
 
 
-def size_of(parts: list) -> int:
-    """Bytes of all pieces together."""
-    return sum(p.nbytes if isinstance(p, memoryview) else len(p) for p in parts)
-
-
 def _native(array: np.ndarray) -> np.ndarray:
     """16-bit samples with the lower byte first, as the wire has them."""
     return array.astype("<u2") if isinstance(array, np.ndarray) and array.dtype == np.dtype(">u2") else array
 
 
-def _describe(array: np.ndarray) -> str:
+def describe(array: np.ndarray) -> str:
     return f"an array of {array.dtype} and shape {array.shape}"
 
 
@@ -118,7 +102,7 @@ def _guess(array: np.ndarray, name: str) -> str:
     if array.dtype == np.uint16 and array.ndim == 2:
         return "gray16"
     raise InvalidArgument(
-        f"{name}: {_describe(array)} is not an image: uint8 of (height, width), (height, width, 3) for BGR or "
+        f"{name}: {describe(array)} is not an image: uint8 of (height, width), (height, width, 3) for BGR or "
         "(height, width, 4) for BGRA, or uint16 of (height, width); for other formats pass glint.Raw"
     )
 
@@ -132,7 +116,7 @@ def _size(array: np.ndarray, form: str, name: str) -> tuple[int, int]:
         fits = True
     if array.dtype != dtype or not fits or array.size == 0:
         shape = f"(height, width, {channels})" if channels else "(height, width)"
-        raise InvalidArgument(f"{name}: {_describe(array)} is not {form}: {np.dtype(dtype)} of {shape}, not empty")
+        raise InvalidArgument(f"{name}: {describe(array)} is not {form}: {np.dtype(dtype)} of {shape}, not empty")
     height, width = array.shape[:2]
     if form == "nv12":
         if height % 3 != 0:
@@ -146,16 +130,12 @@ def _layout(form: str, width: int, height: int, stride: int = 0) -> bytes:
     return out + (b"\x20" + varint(stride) if stride else b"")
 
 
-def _wrap(field: int, parts: list) -> list:
-    return [bytes((field << 3 | 2,)) + varint(size_of(parts)), *parts]
-
-
 def _raw(array: np.ndarray, form: str, name: str) -> list:
     if not isinstance(array, np.ndarray):
         raise InvalidArgument(f"{name}: {type(array).__name__} is not a numpy array")
     width, height = _size(array, form, name)
     pixels = memoryview(np.ascontiguousarray(array)).cast("B")
-    return _wrap(1, [_layout(form, width, height) + b"\x2a" + varint(pixels.nbytes), pixels])
+    return field(1, [_layout(form, width, height) + b"\x2a" + varint(pixels.nbytes), pixels])
 
 
 def _encoded(image: Encoded, name: str) -> list:
@@ -164,7 +144,7 @@ def _encoded(image: Encoded, name: str) -> list:
     data = memoryview(image.data).cast("B")
     if data.nbytes == 0:
         raise InvalidArgument(f"{name}: a file of 0 bytes")
-    return _wrap(2, [b"\x08" + varint(_ENCODINGS[image.encoding]) + b"\x12" + varint(data.nbytes), data])
+    return field(2, [b"\x08" + varint(_ENCODINGS[image.encoding]) + b"\x12" + varint(data.nbytes), data])
 
 
 def _shared(image: Shared, name: str) -> list:
@@ -181,7 +161,7 @@ def _shared(image: Shared, name: str) -> list:
     if wanted > image.slot.nbytes:
         raise InvalidArgument(f"{name}: its {wanted} bytes are more than the slot's {image.slot.nbytes}")
     region = image.slot.region.encode()
-    return _wrap(
+    return field(
         3,
         [
             _layout(image.format, image.width, image.height, image.stride)

@@ -4,17 +4,20 @@ from __future__ import annotations
 import difflib
 from typing import Any, Optional, Sequence, Union
 
+import numpy as np
 from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
 
 from glint.errors import InvalidArgument
 from glint.v1 import feature_detection_pb2 as pb
 from glint.v1 import options_pb2
 
 Region = Sequence[int]
+Detector = Union[str, options_pb2.DetectorOptions]
 
 # The wire's name, since C++ messages have a function descriptor() already.
 _WIRE_NAMES = {"descriptor": "descriptor_kind"}
-_INTEGERS = (FieldDescriptor.TYPE_INT32, FieldDescriptor.TYPE_UINT32)
+_INTEGERS = (FieldDescriptor.TYPE_INT32, FieldDescriptor.TYPE_UINT32, FieldDescriptor.TYPE_INT64)
 
 
 def detector(preset: str = "orb", **fields: Any) -> options_pb2.DetectorOptions:
@@ -25,30 +28,51 @@ def detector(preset: str = "orb", **fields: Any) -> options_pb2.DetectorOptions:
 
     Raises InvalidArgument for an unknown field, an unknown choice or a value of the wrong type.
     """
-    options = options_pb2.DetectorOptions()
     if not isinstance(preset, str):
         raise InvalidArgument(f"preset: {preset!r} is not a string")
-    options.preset = preset
-    known = options.DESCRIPTOR.fields_by_name
-    for name, value in fields.items():
-        field = known.get(_WIRE_NAMES.get(name, name))
-        if field is None:
-            near = difflib.get_close_matches(name, [n for n in known], n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise InvalidArgument(f"{name}: not a field of DetectorOptions{hint}")
-        if value is not None:
-            _set(options, field, name, value)
+    options = options_pb2.DetectorOptions(preset=preset)
+    _fill(fields, options)
     return options
 
 
-def _set(options: Any, field: Any, name: str, value: Any) -> None:
+def split(preset: Detector, fields: dict, *messages: Message) -> options_pb2.DetectorOptions:
+    """The detector's options of a call; `fields` of one of the messages are set there instead.
+
+    Raises InvalidArgument as detector().
+    """
+    if isinstance(preset, options_pb2.DetectorOptions):
+        options = options_pb2.DetectorOptions()
+        options.CopyFrom(preset)
+    else:
+        options = detector(preset)
+    _fill(fields, *messages, options)
+    return options
+
+
+def _fill(fields: dict, *messages: Message) -> None:
+    """Sets each of the fields in the first message that has it."""
+    for name, value in fields.items():
+        wire_name = _WIRE_NAMES.get(name, name)
+        message = next((m for m in messages if wire_name in m.DESCRIPTOR.fields_by_name), None)
+        if message is None:
+            near = difflib.get_close_matches(name, [n for m in messages for n in m.DESCRIPTOR.fields_by_name], n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            kinds = " or ".join(m.DESCRIPTOR.name for m in messages)
+            raise InvalidArgument(f"{name}: not a field of {kinds}{hint}")
+        if value is not None:
+            _set(message, message.DESCRIPTOR.fields_by_name[wire_name], name, value)
+
+
+def _set(options: Message, field: Any, name: str, value: Any) -> None:
     if field.enum_type is not None:
         value = _choice(field.enum_type, name, value)
     elif field.type in _INTEGERS and not isinstance(value, bool) and hasattr(value, "__index__"):
         value = value.__index__()
-    elif field.type == FieldDescriptor.TYPE_FLOAT and not isinstance(value, (str, bool)):
-        value = float(value)
+    elif field.type == FieldDescriptor.TYPE_BOOL and isinstance(value, np.bool_):
+        value = bool(value)
     try:
+        if field.type == FieldDescriptor.TYPE_FLOAT and not isinstance(value, (str, bool)):
+            value = float(value)
         setattr(options, field.name, value)
     except (TypeError, ValueError) as error:
         raise InvalidArgument(f"{name}: {value!r} is not a value for it ({error})") from None

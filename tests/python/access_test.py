@@ -25,6 +25,9 @@ class AccessTest(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(client.info().backend, "cpu")
             self.assertGreater(len(client.detect(picture())), 0)
             self.assertEqual(len(list(client.stream([picture()] * 3))), 3)
+            self.assertGreater(len(client.match(picture(), picture())), 0)
+            self.assertEqual(len(list(client.match_stream([(picture(), picture())] * 2))), 2)
+            self.assertEqual(len(list(client.stereo_stream([(picture(), picture())] * 2))), 2)
             with client.share_memory(slots=2):
                 pass
         # The server's socket is a unix one: without a token it knows the user, who is none of its identities.
@@ -32,7 +35,9 @@ class AccessTest(unittest.IsolatedAsyncioTestCase):
             with glint.Client(self.server.address, token=token) as stranger:
                 self.assertEqual(stranger.health(), "serving")
                 for call in (stranger.info, lambda: stranger.detect(picture()),
-                             lambda: list(stranger.stream([picture()]))):
+                             lambda: list(stranger.stream([picture()])),
+                             lambda: stranger.match(picture(), picture()),
+                             lambda: list(stranger.stereo_stream([(picture(), picture())]))):
                     with self.assertRaises(refusal):
                         call()
         with self.assertRaises(glint.InvalidArgument):

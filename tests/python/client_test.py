@@ -1,9 +1,11 @@
 """glint.Client, glint.aio.Client and glint.ORB against a real server."""
 import asyncio
+import concurrent.futures
 import socket
 import time
 import unittest
 
+import grpc
 import numpy as np
 
 import glint
@@ -160,6 +162,24 @@ class BadInputTest(unittest.TestCase):
                 with self.assertRaises((glint.Unavailable, glint.DeadlineExceeded)):
                     wrong.detect(picture(), timeout=1)
 
+    def test_a_server_that_is_not_glint_s(self):
+        def refuse(_, call):
+            call.abort(grpc.StatusCode.UNIMPLEMENTED, "")  # as gRPC's C++ server answers an unknown method
+
+        class Nothing(grpc.GenericRpcHandler):
+            def service(self, _):
+                return grpc.unary_unary_rpc_method_handler(refuse)
+
+        other = grpc.server(concurrent.futures.ThreadPoolExecutor(1), (Nothing(),))
+        port = other.add_insecure_port("127.0.0.1:0")
+        other.start()
+        try:
+            with glint.Client(f"127.0.0.1:{port}") as wrong, self.assertRaises(glint.Unimplemented) as caught:
+                wrong.detect(picture())
+        finally:
+            other.stop(None)
+        self.assertIn(f"127.0.0.1:{port}", str(caught.exception))
+
     def test_timeout(self):
         with self.assertRaises(glint.DeadlineExceeded) as caught:
             client.detect(picture(1, 4000, 3000), timeout=0.001)
@@ -245,9 +265,12 @@ class StreamTest(unittest.TestCase):
             stream = c.stream((picture(i) for i in range(100000)), window=2)
             next(stream)
             mortal.kill()
-            with self.assertRaises(glint.Unavailable):
+            with self.assertRaises(glint.Unavailable) as caught:
                 for _ in stream:
                     pass
+            self.assertIn(mortal.address, str(caught.exception))
+            self.assertIn("start it again", str(caught.exception))
+            self.assertNotIn("\n", str(caught.exception))
             mortal.start()
             self.assertGreater(len(c.detect(picture())), 0)
         mortal.stop()

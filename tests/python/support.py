@@ -56,3 +56,17 @@ def columns(features):
     return [getattr(features, n).tobytes() for n in names] + [
         None if features.descriptors is None else features.descriptors.tobytes()
     ]
+
+
+def rows(count, seed, width=32):
+    """Descriptors of few different bytes: many distances are equal."""
+    return np.random.default_rng(seed).choice(np.array([0, 1, 255], np.uint8), (count, width))
+
+
+def as_lists(matches):
+    return list(zip(matches.query.tolist(), matches.train.tolist(), matches.distance.tolist()))
+
+
+def eyes(disparity=12):
+    wide = picture(3, 320 + disparity)
+    return wide[:, :320], wide[:, disparity:]

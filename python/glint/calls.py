@@ -1,0 +1,271 @@
+"""The calls of both clients: arguments to a message, and the answer's message to a result. Nothing here waits."""
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, AsyncIterable, Callable, Generic, Iterable, Optional, TypeVar, Union
+
+from glint import channel as ch
+from glint import matching_answers, matching_requests
+from glint import options as opt
+from glint import wire
+from glint.errors import InvalidArgument
+from glint.features import Features, Result
+from glint.image import ImageLike, Shared
+from glint.matching import Matches, MatchResult, Pair, SetEdit, Side, StereoPair, StereoResult
+from glint.options import Detector
+from glint.shared_memory import Slot
+from glint.v1 import feature_detection_pb2 as pb
+from glint.v1 import matching_pb2
+
+Found = TypeVar("Found")
+Item = TypeVar("Item")
+Items = Union[Iterable[Item], AsyncIterable[Item]]  # the second for glint.aio.Client
+
+
+@dataclasses.dataclass(frozen=True)
+class Call(Generic[Found]):
+    """One message, one answer."""
+
+    method: str
+    request: bytes
+    parse: Callable[[bytes], Found]
+    timeout: Optional[float]
+    with_token: bool = True
+
+
+@dataclasses.dataclass
+class Sent:
+    """An item of a stream as a message, the slots of shared memory that are the server's until it is answered, and what
+    parsing the answer needs to know of it."""
+
+    data: bytes
+    slots: "list[Slot]"
+    item: Any
+
+    def release(self) -> None:
+        for slot in self.slots:
+            slot.release()
+
+
+@dataclasses.dataclass(frozen=True)
+class StreamCall(Generic[Found]):
+    """A first message, then a message for each item, each of which is answered once and in order.
+
+    send   makes an item's message; its second argument is the item's place in the stream
+    parse  makes the result of an answer to an item
+    """
+
+    method: str
+    first: bytes
+    items: Any
+    send: Callable[[Any, int], Sent]
+    parse: Callable[[bytes, Any], Found]
+    window: int
+    timeout: Optional[float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Frame:
+    """An image of a stream with what is its own. id: any number of 64 bits, returned as it is; None: its place."""
+
+    image: ImageLike
+    id: Optional[int] = None
+    mask: Optional[ImageLike] = None
+    region: Optional[opt.Region] = None
+    max_age: Optional[float] = None
+
+
+def _stream_options(kind: Any, policy: str, window: int, max_age: Optional[float], **more: Any) -> Any:
+    """The first message's options, with what those of all streams have."""
+    if not isinstance(window, int) or not 1 <= window <= 4096:
+        raise InvalidArgument(f"window: {window} is not in 1..4096")
+    age = opt.nanoseconds(max_age, "max_age")
+    return kind(overload_policy=opt.policy(policy), max_age_ns=age, **more)
+
+
+def _sent(data: bytes, item: Any, *images: Any) -> Sent:
+    return Sent(data, [image.slot for image in images if isinstance(image, Shared)], item)
+
+
+def detect(
+    image: ImageLike,
+    preset: Detector = "orb",
+    *,
+    mask: Optional[ImageLike] = None,
+    region: Optional[opt.Region] = None,
+    timeout: Optional[float] = None,
+    **fields: Any,
+) -> Call[Features]:
+    """Features of one image.
+
+    image   a numpy array, the bytes of a JPEG or PNG file, or glint.Raw, Encoded, Shared
+    mask    uint8 array of the image's size: keypoints are kept where it is not 0
+    region  (x, y, width, height): the answer is that of this part of the image, in the whole image's coordinates
+    fields  of DetectorOptions, in place of the preset's: max_features=2000, descriptor="rbrief", levels=4 ...
+    """
+    request = wire.detect_request(opt.split(preset, fields), image, mask, opt.region(region))
+    return Call(ch.DETECTION + "Detect", request, wire.parse_detect, timeout)
+
+
+def stream(
+    frames: Items[Union[ImageLike, Frame]],
+    preset: Detector = "orb",
+    *,
+    mask: Optional[ImageLike] = None,
+    region: Optional[opt.Region] = None,
+    window: int = 4,
+    policy: str = "block",
+    max_age: Optional[float] = None,
+    timeout: Optional[float] = None,
+    **fields: Any,
+) -> StreamCall[Result]:
+    """Results of many frames with the same options, one for each frame, in the order of the frames.
+
+    frames   images, or glint.Frame for an id, a mask, a region or a maximum age of its own; iterated by a thread of the
+             stream (glint.aio: may be an async iterable, too). Frames without an id are numbered from 0.
+    window   frames that may be unanswered; the next one is taken from `frames` when there is room
+    policy   what the server does with frames that come faster than it answers: "block", "drop_oldest", "latest" or
+             "reject". Dropped frames have results, too, with drop_reason.
+    max_age  seconds after which a frame that no lane has begun is dropped
+    fields   of DetectorOptions, as for detect()
+
+    A frame that fails has a Result with its error, and the stream goes on. The stream ends with an exception when it
+    breaks. Leaving the loop early, or close() of the iterator, cancels it.
+    """
+    options = _stream_options(
+        pb.StreamOptions, policy, window, max_age, detector=opt.split(preset, fields), region=opt.region(region)
+    )
+
+    def send(item: Any, index: int) -> Sent:
+        f = item if isinstance(item, Frame) else Frame(item)
+        age = opt.nanoseconds(f.max_age, "max_age")
+        data = wire.stream_frame(index if f.id is None else f.id, f.image, f.mask, opt.region(f.region), age)
+        return _sent(data, None, f.image, f.mask)
+
+    first = wire.stream_options(options, mask)
+    method = ch.DETECTION + "DetectStream"
+    return StreamCall(method, first, frames, send, lambda data, _: wire.parse_result(data), window, timeout)
+
+
+def match(
+    query: Side,
+    train: Side,
+    preset: Detector = "orb",
+    *,
+    windows: Optional[Any] = None,
+    octaves: Optional[Any] = None,
+    timeout: Optional[float] = None,
+    **fields: Any,
+) -> Call[Matches]:
+    """Matches of two sets of descriptors by Hamming distance.
+
+    query, train  images, whose features are found first; glint.Features; glint.Descriptors; or uint8 arrays of
+                  (n, bytes) with at most 64 columns (a wider array is a grey image)
+    preset        of the detector, for images
+    windows       (x, y, radius) of each query's partner, octaves (lowest, highest); see glint.Pair
+    fields        of MatchOptions: k=2, cross_check=True, ratio=0.8, max_distance=64, max_angle_difference=20,
+                  rotation_histogram=True, window_radius=40, max_octave_difference=1; and of DetectorOptions
+    """
+    options = matching_pb2.MatchOptions()
+    detector = opt.split(preset, fields, options)
+    request = matching_requests.match_request(detector, options, query, train, windows, octaves)
+    return Call(ch.MATCHING + "Match", request, lambda data: matching_answers.parse_match(data, query, train), timeout)
+
+
+def match_stream(
+    pairs: Items[Union["tuple[Side, Side]", Pair, SetEdit]],
+    preset: Detector = "orb",
+    *,
+    window: int = 4,
+    policy: str = "block",
+    max_age: Optional[float] = None,
+    timeout: Optional[float] = None,
+    **fields: Any,
+) -> StreamCall[MatchResult]:
+    """Matches of many pairs with the same options, one MatchResult for each pair or edit, in their order.
+
+    pairs    (query, train), or glint.Pair with what is its own; a side may be the name of a set that the stream keeps
+             and that glint.SetEdit changes. Edits are answered with set_size.
+    fields   as for match(); window, policy and max_age as for stream(). Edits are never dropped.
+
+    Errors are those of stream().
+    """
+    match_options = matching_pb2.MatchOptions()
+    detector = opt.split(preset, fields, match_options)
+    kind = matching_pb2.MatchStreamOptions
+    options = _stream_options(kind, policy, window, max_age, detector=detector, match=match_options)
+
+    def send(item: Any, index: int) -> Sent:
+        if isinstance(item, tuple) and len(item) == 2:
+            item = Pair(*item)
+        if not isinstance(item, (Pair, SetEdit)):
+            what = type(item).__name__
+            raise InvalidArgument(f"pairs: {what} is not (query, train), glint.Pair or glint.SetEdit, at place {index}")
+        frame_id = index if item.id is None else item.id
+        if isinstance(item, SetEdit):
+            return _sent(matching_requests.set_edit(frame_id, item), item)
+        return _sent(matching_requests.match_pair(frame_id, item), item, item.query, item.train)
+
+    first = matching_pb2.MatchStreamRequest(options=options).SerializeToString()
+    parse = matching_answers.parse_match_result
+    return StreamCall(ch.MATCHING + "MatchStream", first, pairs, send, parse, window, timeout)
+
+
+def stereo_stream(
+    pairs: Items[Union["tuple[ImageLike, ImageLike]", ImageLike, StereoPair]],
+    preset: Detector = "orb",
+    *,
+    window: int = 4,
+    policy: str = "block",
+    max_age: Optional[float] = None,
+    timeout: Optional[float] = None,
+    **fields: Any,
+) -> StreamCall[StereoResult]:
+    """Disparities of many rectified pairs with the same options, one StereoResult for each pair, in their order.
+
+    pairs    (left, right); one image with both eyes side by side; or glint.StereoPair with what is its own
+    fields   of StereoOptions: focal_length=700, baseline=0.12 (both for depths), max_distance=64, band=2,
+             min_disparity=0, max_disparity=128, max_octave_difference=1, cross_check, refine, median_cut, check_pair,
+             max_time_difference_ns; and of DetectorOptions. window, policy and max_age as for stream()
+
+    Errors are those of stream(). What makes a pair doubtful is in the warnings of its result.
+    """
+    stereo = matching_pb2.StereoOptions()
+    detector = opt.split(preset, fields, stereo)
+    kind = matching_pb2.StereoStreamOptions
+    options = _stream_options(kind, policy, window, max_age, detector=detector, stereo=stereo)
+
+    def send(item: Any, index: int) -> Sent:
+        if isinstance(item, tuple):
+            if len(item) != 2:
+                raise InvalidArgument(f"pairs: {len(item)} images are not (left, right), at place {index}")
+            item = StereoPair(*item)
+        pair = item if isinstance(item, StereoPair) else StereoPair(item)
+        data = matching_requests.stereo_pair(index if pair.id is None else pair.id, pair)
+        return _sent(data, None, pair.left, pair.right)
+
+    def parse(data: bytes, _: Any) -> StereoResult:
+        return matching_answers.parse_stereo_result(data, stereo.focal_length > 0)
+
+    first = matching_pb2.StereoStreamRequest(options=options).SerializeToString()
+    return StreamCall(ch.MATCHING + "StereoStream", first, pairs, send, parse, window, timeout)
+
+
+def info(timeout: Optional[float] = 5) -> Call[ch.ServerInfo]:
+    """What the server is and what it accepts at most."""
+    parse = pb.GetServerInfoResponse.FromString
+    return Call(ch.DETECTION + "GetServerInfo", b"", lambda data: ch.ServerInfo.from_message(parse(data)), timeout)
+
+
+def health(timeout: Optional[float] = 5) -> Call[str]:
+    """Whether the server takes frames: "serving", "not_serving" or "unknown"."""
+
+    def parse(data: bytes) -> str:
+        return ch.HEALTH_NAMES.get(data[1] if len(data) > 1 else 0, "unknown")
+
+    return Call(ch.HEALTH, b"", parse, timeout, with_token=False)
+
+
+def register_memory(request: pb.RegisterSharedMemoryRequest) -> Call[None]:
+    """Gives shared memory that the server has its name."""
+    return Call(ch.DETECTION + "RegisterSharedMemory", request.SerializeToString(), lambda _: None, 5)

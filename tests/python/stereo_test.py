@@ -1,0 +1,142 @@
+"""Stereo by glint.Client, both by glint.aio.Client, and pictures of the results, against a real server."""
+import asyncio
+import gc
+import unittest
+
+import numpy as np
+
+import glint
+from support import Server, as_lists, columns, eyes, rows
+
+try:
+    import cv2
+except ImportError:
+    cv2 = None
+
+
+def setUpModule():
+    global server, client
+    server = Server()
+    client = glint.Client(server.address)
+
+
+def tearDownModule():
+    client.close()
+    server.stop()
+
+
+class StereoTest(unittest.TestCase):
+    def test_known_disparity(self):
+        left, right = eyes(12)
+        options = {"max_features": 500, "focal_length": 600, "baseline": 0.2}
+        results = list(client.stereo_stream([(left, right)] * 3, **options))
+        self.assertEqual([r.frame_id for r in results], [0, 1, 2])
+        found = results[0].matches
+        self.assertGreater(len(found), 80)
+        self.assertLess(abs(np.median(found.disparity) - 12), 0.1)
+        self.assertGreater((np.abs(found.disparity - 12) < 1).mean(), 0.9)
+        np.testing.assert_allclose(found.points[:, 0] - found.right_x, found.disparity, atol=0.51)
+        there = found.disparity > 0
+        np.testing.assert_allclose(found.depth[there], 600 * 0.2 / found.disparity[there], rtol=1e-5)
+        self.assertEqual(columns(found.left), columns(client.detect(left, max_features=500)))
+        self.assertEqual(found.right_keypoints, len(client.detect(right, max_features=500)))
+        self.assertEqual(found.warnings, ())
+        (both,) = client.stereo_stream([np.hstack((left, right))], **options)
+        self.assertEqual(both.matches.disparity.tobytes(), found.disparity.tobytes())
+        (plain,) = client.stereo_stream([(left, right)])
+        self.assertIsNone(plain.matches.depth)
+
+    def test_warnings(self):
+        left, right = eyes(12)
+        late = glint.StereoPair(left, right, left_time_ns=10**9, right_time_ns=10**9 + 20000000)
+        swapped, late = client.stereo_stream([(right, left), late], min_disparity=-40)
+        self.assertEqual([w.kind for w in swapped.matches.warnings], ["swapped"])
+        self.assertEqual([w.kind for w in late.matches.warnings], ["out_of_sync"])
+        self.assertEqual(late.matches.warnings[0].figure, 20)
+        (patient,) = client.stereo_stream(
+            [glint.StereoPair(left, right, left_time_ns=1, right_time_ns=20000001)], max_time_difference_ns=10**8
+        )
+        self.assertEqual(patient.matches.warnings, ())
+
+    def test_a_bad_pair_fails_alone_and_no_matches_have_depths(self):
+        left, right = eyes()
+        flat = np.zeros((240, 320), np.uint8)
+        results = list(client.stereo_stream([(left, right[:-1]), (flat, flat)], focal_length=1, baseline=1))
+        self.assertEqual(results[0].error.field, "right")
+        self.assertEqual((len(results[1].matches), len(results[1].matches.depth)), (0, 0))
+
+
+class AioTest(unittest.IsolatedAsyncioTestCase):
+    async def test_all(self):
+        left, right = eyes()
+        want = as_lists(client.match(left, right))
+
+        async def pairs():
+            for _ in range(5):
+                yield left, right
+
+        async with glint.aio.Client(server.address) as c:
+            self.assertEqual(await c.health(), "serving")
+            self.assertEqual(as_lists(await c.match(left, right)), want)
+            results = [r async for r in c.match_stream(pairs(), window=2)]
+            self.assertEqual([as_lists(r.matches) for r in results], [want] * 5)
+            (pair,) = client.stereo_stream([(left, right)])
+            async for result in c.stereo_stream([(left, right)] * 2):
+                self.assertEqual(result.matches.disparity.tobytes(), pair.matches.disparity.tobytes())
+            with self.assertRaises(glint.InvalidArgument):
+                await c.match(left, None)
+            with self.assertRaises(glint.InvalidArgument):
+                async for _ in c.match_stream([left]):
+                    pass
+
+    async def test_a_server_that_goes_away(self):
+        mortal, unseen = Server(), []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: unseen.append(context["message"]))
+        async with glint.aio.Client(mortal.address) as c:
+            with self.assertRaises(glint.Unavailable) as caught:
+                async for result in c.match_stream(((rows(9, 1), rows(9, 2)) for _ in range(100000)), window=2):
+                    self.assertTrue(result.ok)
+                    if result.frame_id == 3:
+                        mortal.kill()
+        self.assertIn("start it again", str(caught.exception))
+        gc.collect()
+        await asyncio.sleep(0)
+        self.assertEqual(unseen, [])  # asyncio has nothing to say of tasks whose exceptions nobody took
+        mortal.stop()
+
+
+@unittest.skipIf(cv2 is None, "OpenCV's Python module is not installed")
+class DrawTest(unittest.TestCase):
+    def test_matches(self):
+        left, right = eyes()
+        found = client.match(left, right, cross_check=True)
+        colored = np.stack([right[:200]] * 3, axis=2)
+        drawn = found.draw(left, colored)
+        self.assertEqual(drawn.shape, (240, 640, 3))
+        changed = (drawn[:, :320] != left[:, :, None]).any(axis=2)
+        x, y = np.round(found.points()[0]).astype(int).T
+        self.assertGreater(changed[y, x].mean(), 0.9)
+        self.assertLess(changed.mean(), 0.9)
+
+    def test_stereo(self):
+        left, right = eyes()
+        (result,) = client.stereo_stream([(left, right)])
+        drawn = result.matches.draw(left)
+        self.assertEqual(drawn.shape, (240, 320, 3))
+        changed = (drawn != left[:, :, None]).any(axis=2)
+        self.assertTrue(0.01 < changed.mean() < 0.9)
+        (nothing,) = client.stereo_stream([(left * 0, left * 0)])
+        self.assertEqual(nothing.matches.draw(left).tolist(), np.stack([left] * 3, axis=2).tolist())
+
+    def test_bad_pictures(self):
+        left, right = eyes()
+        found = client.match(left, right)
+        for bad in (None, left.astype(np.float32), np.zeros((3, 3, 4), np.uint8), np.zeros((0, 3), np.uint8)):
+            with self.assertRaisesRegex(glint.InvalidArgument, "right: draw"):
+                found.draw(left, bad)
+            with self.assertRaisesRegex(glint.InvalidArgument, "image: draw"):
+                found.query_features.draw(bad)
+
+
+if __name__ == "__main__":
+    unittest.main()
