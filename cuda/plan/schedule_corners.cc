@@ -1,5 +1,6 @@
 // Choices and launches of the corner stage.
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -36,29 +37,13 @@ int ChooseStripSteps(const DetectorOptions& options, int parts, int multiprocess
 }
 
 const char* NameOf(CornerBlocks blocks) {
-  switch (blocks) {
-    case CornerBlocks::kStrips:
-      return "strips";
-    case CornerBlocks::kTiles:
-      return "tiles";
-    case CornerBlocks::kQuickTiles:
-      return "quick tiles";
-  }
-  return "";
+  static constexpr const char* kNames[] = {"strips", "tiles", "quick tiles"};
+  return kNames[static_cast<size_t>(blocks)];
 }
 
 const char* NameOf(BoundedTiles tiles) {
-  switch (tiles) {
-    case BoundedTiles::kFew:
-      return "few tiles";
-    case BoundedTiles::kLow:
-      return "low tiles";
-    case BoundedTiles::kUsual:
-      return "tiles";
-    case BoundedTiles::kTileCells:
-      return "tiles with tile cells";
-  }
-  return "";
+  static constexpr const char* kNames[] = {"few tiles", "low tiles", "tiles", "tiles with tile cells"};
+  return kNames[static_cast<size_t>(tiles)];
 }
 
 Launch CornersLaunch(const ScheduleInput& in) {
