@@ -111,7 +111,7 @@ struct Level {
   uint32_t* shortlist_keys;           // room for kSpeculativeEntries at least
   ShortlistEntry* shortlist_entries;  // likewise
   Candidate* shortlist;               // of other selections, see BucketSlot
-  // ReflectedOffsets of the level's kept corners: room for all, or for output_capacity if that is less.
+  // Ranks of the level's kept corners: room for all, or for output_capacity if that is less.
   int ranked_capacity;
   RankedCorner* ranked;
   RankedCorner* result;  // the same, in memory that the host reads
