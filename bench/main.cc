@@ -19,6 +19,8 @@
 #include "bench/plan_bench.h"
 #include "bench/rounds.h"
 #include "bench/stage_bench.h"
+#include "bench/stereo_bench.h"
+#include "bench/track_bench.h"
 #include "features/error.h"
 #include "features/options.h"
 
@@ -51,6 +53,14 @@ ABSL_FLAG(std::vector<std::string>, sizes, std::vector<std::string>({"2000", "10
           "match: descriptors in each of the two sets, one measurement each");
 ABSL_FLAG(int, bytes, 32, "match: bytes of a descriptor");
 ABSL_FLAG(int, k, 1, "match: matches of each query; 1: with cross check");
+ABSL_FLAG(float, ratio, 0, "match: of the best and the second best distance; more than 0 finds the second best, too");
+ABSL_FLAG(std::string, right, "", "stereo: the right picture; --image is the left one");
+ABSL_FLAG(std::string, to, "", "track: the second picture; default: the first one moved by 5 and 3 pixels");
+ABSL_FLAG(std::vector<std::string>, points, std::vector<std::string>({"100", "1000"}),
+          "track: points, one measurement each");
+ABSL_FLAG(int, patch_size, 21, "track: side of the patch, pixels");
+ABSL_FLAG(std::optional<int>, coarse_patch_size, std::nullopt,
+          "track: the same on levels 3 and up; default: --patch-size");
 ABSL_FLAG(std::string, size, "", "plan: WIDTHxHEIGHT of the image, pixels");
 ABSL_FLAG(std::string, format, "text", "plan: text or json");
 ABSL_FLAG(bool, json, false, "print JSON instead of a table");
@@ -59,7 +69,7 @@ namespace glint::bench {
 namespace {
 
 constexpr char kUsage[] =
-    "Measures Glint's detectors and matching.\n\n"
+    "Measures Glint's detectors, matching and tracking.\n\n"
     "  glint-microbench detector --image FILE [--backend cpu|cuda] [--preset NAME] [--levels 8]\n"
     "      [--features 2000] [--describe] [--threads N] [--device-resident] [--sm-limit N] [--repeat N]\n"
     "      [--peer opencv] [--json]\n"
@@ -68,9 +78,17 @@ constexpr char kUsage[] =
     "    Each stage of the CPU backend on its own.\n\n"
     "  glint-microbench lanes --image FILE [--backend cpu|cuda] [--lane-counts 1,2,4,8] [--repeat N] [--json]\n"
     "    Frames a second with several lanes at work.\n\n"
-    "  glint-microbench match [--sizes 2000,10000] [--bytes 32] [--k 1] [--threads N] [--repeat N] [--peer opencv] "
-    "[--json]\n"
-    "    Brute-force matching of descriptor sets on the CPU.\n\n"
+    "  glint-microbench match [--sizes 2000,10000] [--backend cpu|cuda] [--bytes 32] [--k 1] [--ratio 0] [--threads "
+    "N]\n"
+    "      [--device-resident] [--sm-limit N] [--repeat N] [--peer opencv] [--json]\n"
+    "    Brute-force matching of descriptor sets.\n\n"
+    "  glint-microbench stereo --image LEFT --right RIGHT [--backend cpu|cuda] [--preset NAME] [--features 2000]\n"
+    "      [--threads N] [--sm-limit N] [--pageable] [--repeat N] [--json]\n"
+    "    A rectified pair, host to host: both eyes detected, described, matched and refined.\n\n"
+    "  glint-microbench track --image FILE [--to FILE] [--points 100,1000] [--levels 3] [--patch-size 21] [--threads "
+    "N]\n"
+    "      [--repeat N] [--peer opencv] [--json]\n"
+    "    Lucas-Kanade tracking between two pictures on the CPU.\n\n"
     "  glint-microbench plan --size WxH [--preset NAME] [--levels 8] [--features 2000] [--describe] [--sm-limit N]\n"
     "      [--format text|json]\n"
     "    Levels, launches and memory of a frame on CUDA; needs no GPU.\n";
@@ -227,17 +245,54 @@ absl::StatusOr<std::string> RunMatch(const std::string& command) {
   if (!sizes.ok()) return sizes.status();
   const auto peer = OpenCvPeerFromFlags();
   if (!peer.ok()) return peer.status();
-  const auto clock = ClockFromFlags();
-  if (!clock.ok()) return clock.status();
+  const auto subject = SubjectFromFlags();
+  if (!subject.ok()) return subject.status();
   MatchBenchOptions options;
   options.sizes = *std::move(sizes);
   options.bytes = absl::GetFlag(FLAGS_bytes);
   options.k = absl::GetFlag(FLAGS_k);
+  options.ratio = absl::GetFlag(FLAGS_ratio);
+  options.subject = *subject;
+  options.repeat = absl::GetFlag(FLAGS_repeat);
+  options.opencv_peer = *peer;
+  return Print(BenchMatch(options), command);
+}
+
+absl::StatusOr<std::string> RunTrack(const std::string& command) {
+  const auto picture = PictureFromFlags();
+  if (!picture.ok()) return picture.status();
+  auto points = IntegersOf("points", absl::GetFlag(FLAGS_points));
+  if (!points.ok()) return points.status();
+  const auto peer = OpenCvPeerFromFlags();
+  if (!peer.ok()) return peer.status();
+  const auto clock = ClockFromFlags();
+  if (!clock.ok()) return clock.status();
+  TrackBenchOptions options;
+  options.picture = *picture;
+  options.to = absl::GetFlag(FLAGS_to);
+  options.points = *std::move(points);
+  options.track.levels = absl::GetFlag(FLAGS_levels).value_or(3);
+  options.track.patch_size = absl::GetFlag(FLAGS_patch_size);
+  options.track.coarse_patch_size = absl::GetFlag(FLAGS_coarse_patch_size).value_or(options.track.patch_size);
+  const std::string backend = absl::GetFlag(FLAGS_backend);
+  if (backend != "cpu" && backend != "cuda") return NotOneOfError("backend", backend, "cpu, cuda");
+  options.cuda = backend == "cuda";
+  options.device = absl::GetFlag(FLAGS_device);
+  options.sm_limit = absl::GetFlag(FLAGS_sm_limit);
   options.threads = absl::GetFlag(FLAGS_threads);
   options.repeat = absl::GetFlag(FLAGS_repeat);
   options.clock = *clock;
   options.opencv_peer = *peer;
-  return Print(BenchMatch(options), command);
+  return Print(BenchTrack(options), command);
+}
+
+absl::StatusOr<std::string> RunStereo(const std::string& command) {
+  StereoBenchOptions options;
+  absl::SetFlag(&FLAGS_describe, true);
+  if (absl::Status s = FillFromFlags(&options); !s.ok()) return s;
+  options.right = absl::GetFlag(FLAGS_right);
+  if (options.right.empty()) return ContradictionError("right", "no file was given");
+  return Print(BenchStereo(options), command);
 }
 
 absl::StatusOr<std::string> RunPlan(const std::string& command) {
@@ -274,7 +329,8 @@ int Main(int argc, char** argv) {
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   const std::vector<char*> words = absl::ParseCommandLine(argc, pointers.data());
   const std::map<std::string, absl::StatusOr<std::string> (*)(const std::string&)> commands = {
-      {"detector", RunDetector}, {"stages", RunStages}, {"lanes", RunLanes}, {"match", RunMatch}, {"plan", RunPlan}};
+      {"detector", RunDetector}, {"stages", RunStages}, {"lanes", RunLanes}, {"match", RunMatch},
+      {"stereo", RunStereo},     {"plan", RunPlan},     {"track", RunTrack}};
   const auto run = commands.find(words.size() == 2 ? words[1] : "");
   if (run == commands.end()) {
     std::fputs(kUsage, stderr);

@@ -1,5 +1,6 @@
 #include "bench/match_bench.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <random>
@@ -12,13 +13,15 @@
 #include "bench/opencv_peer.h"
 #include "cpu/match/matcher.h"
 #include "cpu/pipeline.h"
+#include "cuda/match/matcher.h"
+#include "cuda/pipeline.h"
 #include "features/error.h"
 #include "features/matcher.h"
 
 namespace glint::bench {
 namespace {
 
-constexpr int kMaxThreads = 256;
+constexpr int kReplaysPerRun = 1;
 
 // Every third train descriptor is a query with some bits flipped: a true match.
 struct Sets {
@@ -38,9 +41,77 @@ Sets MakeSets(int size, int bytes) {
   return sets;
 }
 
+MatchOptions MatchOptionsOf(const MatchBenchOptions& o) {
+  MatchOptions match;
+  match.k = o.k;
+  match.cross_check = o.k == 1;
+  match.ratio = o.ratio;
+  return match;
+}
+
+// Glint's side: made once, runs on sets of any of the sizes.
+class MatchSubject {
+ public:
+  virtual ~MatchSubject() = default;
+  // Refers to all arguments.
+  virtual Contestant contestant(const MatchInput& input, const MatchOptions& options, MatchResult* result) = 0;
+};
+
+class CpuMatchSubject final : public MatchSubject {
+ public:
+  explicit CpuMatchSubject(const SubjectOptions& options) : clock_(options.clock), matcher_(options.threads) {}
+  Contestant contestant(const MatchInput& input, const MatchOptions& options, MatchResult* result) override {
+    return Timed("glint", clock_, [this, &input, &options, result] {
+      matcher_.Match(input, options, result);
+      return absl::OkStatus();
+    });
+  }
+
+ private:
+  const Clock clock_;
+  cpu::Matcher matcher_;
+};
+
+class CudaMatchSubject final : public MatchSubject {
+ public:
+  CudaMatchSubject(std::unique_ptr<cuda::Matcher> matcher, bool device_resident)
+      : matcher_(std::move(matcher)), device_resident_(device_resident) {}
+  Contestant contestant(const MatchInput& input, const MatchOptions& options, MatchResult* result) override {
+    if (!device_resident_) {
+      return Timed("glint", Clock::kWall,
+                   [this, &input, &options, result] { return matcher_->Match(input, options, result); });
+    }
+    return {"glint", [this, &input, &options, result](std::vector<double>* us) {
+              std::vector<float> replays;
+              absl::Status status = matcher_->TimeOnDevice(input, options, kReplaysPerRun, result, &replays);
+              us->insert(us->end(), replays.begin(), replays.end());
+              return status;
+            }};
+  }
+
+ private:
+  const std::unique_ptr<cuda::Matcher> matcher_;
+  const bool device_resident_;
+};
+
+absl::StatusOr<std::unique_ptr<MatchSubject>> MakeMatchSubject(const MatchBenchOptions& o) {
+  if (o.subject.device == Device::kCpu) {
+    if (absl::Status s = cpu::ValidateSimdTarget(); !s.ok()) return s;
+    return std::make_unique<CpuMatchSubject>(o.subject);
+  }
+  cuda::MatcherOptions options;
+  options.device = o.subject.ordinal;
+  options.sm_limit = o.subject.sm_limit;
+  options.max_queries = options.max_trains = *std::max_element(o.sizes.begin(), o.sizes.end());
+  options.max_descriptor_bytes = o.bytes;
+  auto matcher = cuda::Matcher::Create(options);
+  if (!matcher.ok()) return matcher.status();
+  return std::make_unique<CudaMatchSubject>(*std::move(matcher), o.subject.device_resident);
+}
+
 absl::Status Validate(const MatchBenchOptions& o) {
   if (o.repeat < 1 || o.repeat > kMaxRepeat) return OutOfRangeError("repeat", o.repeat, 1, kMaxRepeat);
-  if (o.threads < 1 || o.threads > kMaxThreads) return OutOfRangeError("threads", o.threads, 1, kMaxThreads);
+  if (absl::Status s = ValidateSubject(o.subject); !s.ok()) return s;
   if (o.k < kMinMatchK || o.k > kMaxMatchK) return OutOfRangeError("k", o.k, kMinMatchK, kMaxMatchK);
   if (o.sizes.empty()) return ContradictionError("sizes", "no size was given");
   for (const int size : o.sizes) {
@@ -52,7 +123,10 @@ absl::Status Validate(const MatchBenchOptions& o) {
   if (o.bytes % kDescriptorUnit != 0) {
     return ContradictionError("bytes", absl::StrCat(o.bytes, " is not a multiple of ", kDescriptorUnit));
   }
-  return cpu::ValidateSimdTarget();
+  if (o.opencv_peer && (o.subject.device == Device::kCuda || o.ratio > 0)) {
+    return ContradictionError("peer", "opencv needs --backend cpu --ratio 0");
+  }
+  return ValidateMatchOptions(MatchOptionsOf(o));
 }
 
 double Ratio(const MatchReport& report) { return report.us.median > 0 ? report.peer_us.median / report.us.median : 0; }
@@ -65,25 +139,23 @@ absl::StatusOr<MatchesReport> BenchMatch(const MatchBenchOptions& options) {
   if (absl::Status s = Validate(options); !s.ok()) return s;
   MatchesReport report;
   report.options = options;
-  report.device = absl::StrCat(Processor(), ", ", cpu::SimdTarget());
-  MatchOptions match;
-  match.k = options.k;
-  match.cross_check = options.k == 1;
-  cpu::Matcher matcher(options.threads);
+  const bool cuda = options.subject.device == Device::kCuda;
+  report.device =
+      cuda ? cuda::DeviceDescription(options.subject.ordinal) : absl::StrCat(Processor(), ", ", cpu::SimdTarget());
+  const MatchOptions match = MatchOptionsOf(options);
+  const auto subject = MakeMatchSubject(options);
+  if (!subject.ok()) return subject.status();
   for (const int size : options.sizes) {
     const Sets sets = MakeSets(size, options.bytes);
     const MatchInput input{{sets.query.data(), size, options.bytes}, {sets.train.data(), size, options.bytes}, {}, {}};
     MatchResult result;
-    std::vector<Contestant> contestants = {Timed("glint", options.clock, [&] {
-      matcher.Match(input, match, &result);
-      return absl::OkStatus();
-    })};
+    std::vector<Contestant> contestants = {(*subject)->contestant(input, match, &result)};
     std::unique_ptr<MatchPeer> peer;
     if (options.opencv_peer) {
-      auto made = MakeOpenCvMatchPeer(input.query, input.train, match, options.threads);
+      auto made = MakeOpenCvMatchPeer(input.query, input.train, match, options.subject.threads);
       if (!made.ok()) return made.status();
       peer = *std::move(made);
-      contestants.push_back(Timed(peer->name(), options.clock, [&] { return peer->Run(); }));
+      contestants.push_back(Timed(peer->name(), options.subject.clock, [&] { return peer->Run(); }));
     }
     if (absl::Status s = RunRounds(options.repeat, &contestants); !s.ok()) return s;
     MatchReport one;
@@ -111,11 +183,17 @@ std::string ToJson(const MatchesReport& report, const std::string& command) {
   json.Key("commit").String(Commit());
   json.Key("device").String(report.device);
   json.Key("opencv").String(OpenCvVersion());
-  json.Key("clock").String(ClockName(o.clock));
+  json.Key("clock").String(ClockName(o.subject.clock));
   json.Key("bytes").Int(o.bytes);
   json.Key("k").Int(o.k);
   json.Key("cross_check").Bool(o.k == 1);
-  json.Key("threads").Int(o.threads);
+  json.Key("ratio").Number(o.ratio);
+  if (o.subject.device == Device::kCuda) {
+    json.Key("device_resident").Bool(o.subject.device_resident);
+    json.Key("sm_limit").Int(o.subject.sm_limit);
+  } else {
+    json.Key("threads").Int(o.subject.threads);
+  }
   json.Key("rounds").Int(o.repeat);
   if (!report.peer.empty()) json.Key("peer").String(report.peer);
   json.Key("sizes").BeginArray();
@@ -138,10 +216,15 @@ std::string ToJson(const MatchesReport& report, const std::string& command) {
 
 std::string ToTable(const MatchesReport& report) {
   const MatchBenchOptions& o = report.options;
+  const std::string where =
+      o.subject.device == Device::kCpu
+          ? absl::StrCat(o.subject.threads, " threads")
+          : absl::StrCat(o.subject.device_resident ? "on the device" : "host to host",
+                         o.subject.sm_limit > 0 ? absl::StrCat(", ", o.subject.sm_limit, " multiprocessors") : "");
   std::string text =
-      absl::StrFormat("descriptors of %d bytes, k %d%s, %d threads\n%s, %s time, %d rounds\n\n%-14s %10s %10s %10s\n",
-                      o.bytes, o.k, o.k == 1 ? " with cross check" : "", o.threads, report.device, ClockName(o.clock),
-                      o.repeat, "microseconds", "median", "p10", "p90");
+      absl::StrFormat("descriptors of %d bytes, k %d%s%s, %s\n%s, %s time, %d rounds\n\n%-14s %10s %10s %10s\n",
+                      o.bytes, o.k, o.k == 1 ? " with cross check" : "", o.ratio > 0 ? " and ratio" : "", where,
+                      report.device, ClockName(o.subject.clock), o.repeat, "microseconds", "median", "p10", "p90");
   for (const MatchReport& one : report.sizes) {
     absl::StrAppendFormat(&text, "%-14s %10.1f %10.1f %10.1f  %.0f ps a pair, %d matches",
                           absl::StrCat(one.size, " x ", one.size), one.us.median, one.us.p10, one.us.p90,

@@ -1,4 +1,5 @@
-// `glint-microbench match`: brute-force matching of random descriptor sets of some sizes, beside OpenCV's.
+// `glint-microbench match`: brute-force matching of random descriptor sets of some sizes, on the CPU beside OpenCV's or
+// on a GPU.
 #ifndef GLINT_BENCH_MATCH_BENCH_H_
 #define GLINT_BENCH_MATCH_BENCH_H_
 
@@ -9,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "bench/rounds.h"
 #include "bench/statistics.h"
+#include "bench/subject.h"
 
 namespace glint::bench {
 
@@ -16,9 +18,9 @@ struct MatchBenchOptions {
   std::vector<int> sizes = {2000};  // descriptors in each of the two sets; one measurement each
   int bytes = 32;                   // of a descriptor
   int k = 1;                        // matches of each query; 1: with cross check
-  int threads = 1;
+  float ratio = 0;                  // as MatchOptions::ratio: more than 0 asks for the second best, too
+  SubjectOptions subject;           // CUDA: host to host, or with the descriptors on the device
   int repeat = 100;
-  Clock clock = Clock::kWall;
   bool opencv_peer = false;
 };
 

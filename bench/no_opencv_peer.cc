@@ -21,6 +21,11 @@ absl::StatusOr<std::unique_ptr<MatchPeer>> MakeOpenCvMatchPeer(const DescriptorV
   return BuiltWithout();
 }
 
+absl::StatusOr<std::unique_ptr<TrackPeer>> MakeOpenCvTrackPeer(const ImageView&, const ImageView&, const TrackInput&,
+                                                               const TrackOptions&, int) {
+  return BuiltWithout();
+}
+
 std::string OpenCvVersion() { return ""; }
 
 }  // namespace glint::bench

@@ -33,6 +33,7 @@ class OrbPeer final : public DetectorPeer {
   OrbPeer(const DetectorOptions& options, const ImageView& image)
       : image_(MatOf(image)),
         describe_(options.descriptor != Descriptor::kNone),
+        is_orb_(options.selection != Selection::kQuadtree),
         name_(describe_ ? "cv::ORB::detectAndCompute" : "cv::ORB::detect"),
         orb_(cv::ORB::create(options.max_features, options.scale_factor, options.levels, options.edge_threshold, 0, 2,
                              options.ranking == Ranking::kHarris ? cv::ORB::HARRIS_SCORE : cv::ORB::FAST_SCORE,
@@ -51,6 +52,7 @@ class OrbPeer final : public DetectorPeer {
   size_t keypoints() const override { return keypoints_.size(); }
   std::vector<KeypointKey> comparable() const override {
     std::vector<KeypointKey> keys;
+    if (!is_orb_) return keys;
     for (const cv::KeyPoint& k : keypoints_) keys.emplace_back(k.octave, k.response, k.pt.y, k.pt.x);
     return keys;
   }
@@ -58,6 +60,7 @@ class OrbPeer final : public DetectorPeer {
  private:
   const cv::Mat image_;
   const bool describe_;
+  const bool is_orb_;  // not orbslam, whose keypoints are others
   const std::string name_;
   const cv::Ptr<cv::ORB> orb_;
   std::vector<cv::KeyPoint> keypoints_;

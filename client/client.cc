@@ -11,7 +11,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "client/bearer.h"
 #include "client/health.h"
+#include "client/matching_impl.h"
 #include "client/stream_impl.h"
 #include "client/wire.h"
 #include "features/error.h"
@@ -36,6 +38,10 @@ absl::Status SetTraceparent(const std::string& traceparent, grpc::ClientContext*
   return absl::OkStatus();
 }
 
+absl::Status CheckInFlight(int in_flight) {
+  return in_flight >= 1 && in_flight <= 4096 ? absl::OkStatus() : OutOfRangeError("in_flight", in_flight, 1, 4096);
+}
+
 // gRPC 1.51 stops its threads with the last object that uses it, and then waits for a helper of its sockets that sleeps
 // for up to 10 s after large writes. One reference that is never given back spares programs that wait at their end.
 void KeepGrpcRunning() {
@@ -48,7 +54,7 @@ constexpr char kBalancedServiceConfig[] = R"json({
   "loadBalancingConfig": [{"round_robin": {}}],
   "healthCheckConfig": {"serviceName": ""},
   "methodConfig": [{
-    "name": [{"service": "glint.v1.FeatureDetection"}],
+    "name": [{"service": "glint.v1.FeatureDetection"}, {"service": "glint.v1.FeatureMatching"}],
     "retryPolicy": {"maxAttempts": 4, "initialBackoff": "0.05s", "maxBackoff": "1s", "backoffMultiplier": 2,
                     "retryableStatusCodes": ["UNAVAILABLE"]}
   }]
@@ -96,7 +102,12 @@ absl::StatusOr<Client> Client::Connect(const std::string& address, const ClientO
   if (options.tls.has_value()) {
     credentials = grpc::SslCredentials({options.tls->server_ca, options.tls->key, options.tls->certificate});
   }
-  auto channel = grpc::CreateCustomChannel(address, credentials, arguments);
+  if (absl::Status status = options.token.empty() ? absl::OkStatus() : CheckToken(options.token); !status.ok()) {
+    return status;
+  }
+  auto channel = options.token.empty() ? grpc::CreateCustomChannel(address, credentials, arguments)
+                                       : grpc::experimental::CreateCustomChannelWithInterceptors(
+                                             address, credentials, arguments, BearerInterceptors(options.token));
   if (absl::Status status = WaitUntilConnected(channel.get(), address, options); !status.ok()) return status;
   Client client(std::move(channel));
   client.impl_->address = address;
@@ -138,14 +149,42 @@ absl::StatusOr<Detection> Client::Detect(const DetectorOptions& options, const I
 
 absl::StatusOr<std::unique_ptr<DetectStream>> Client::OpenStream(const StreamOptions& options,
                                                                  ResultCallback on_result) const {
-  if (options.in_flight < 1 || options.in_flight > 4096) {
-    return OutOfRangeError("in_flight", options.in_flight, 1, 4096);
-  }
+  if (absl::Status status = CheckInFlight(options.in_flight); !status.ok()) return status;
   auto impl = std::make_unique<DetectStream::Impl>(impl_->channel, options.in_flight, std::move(on_result));
-  SetTimeout(options.timeout, &impl->context);
-  if (absl::Status status = SetTraceparent(options.traceparent, &impl->context); !status.ok()) return status;
+  SetTimeout(options.timeout, &impl->core.context);
+  if (absl::Status status = SetTraceparent(options.traceparent, &impl->core.context); !status.ok()) return status;
   if (absl::Status status = impl->Open(options); !status.ok()) return status;
   return std::unique_ptr<DetectStream>(new DetectStream(std::move(impl)));
+}
+
+absl::StatusOr<MatchFound> Client::Match(const MatchSettings& settings, const MatchSide& query, const MatchSide& train,
+                                         const QueryConditions& conditions, absl::Duration timeout,
+                                         const std::string& traceparent) const {
+  grpc::ClientContext context;
+  SetTimeout(timeout, &context);
+  if (absl::Status status = SetTraceparent(traceparent, &context); !status.ok()) return status;
+  const auto stub = v1::FeatureMatching::NewStub(impl_->channel);
+  return MatchOnce(stub.get(), &context, settings, query, train, conditions);
+}
+
+absl::StatusOr<std::unique_ptr<MatchStream>> Client::OpenMatchStream(const MatchStreamOptions& options,
+                                                                     MatchCallback on_answer) const {
+  if (absl::Status status = CheckInFlight(options.in_flight); !status.ok()) return status;
+  auto impl = std::make_unique<MatchStream::Impl>(impl_->channel, options, std::move(on_answer));
+  SetTimeout(options.timeout, &impl->core.context);
+  if (absl::Status status = SetTraceparent(options.traceparent, &impl->core.context); !status.ok()) return status;
+  if (absl::Status status = impl->Open(options); !status.ok()) return status;
+  return std::unique_ptr<MatchStream>(new MatchStream(std::move(impl)));
+}
+
+absl::StatusOr<std::unique_ptr<StereoStream>> Client::OpenStereoStream(const StereoStreamOptions& options,
+                                                                       StereoCallback on_answer) const {
+  if (absl::Status status = CheckInFlight(options.in_flight); !status.ok()) return status;
+  auto impl = std::make_unique<StereoStream::Impl>(impl_->channel, options, std::move(on_answer));
+  SetTimeout(options.timeout, &impl->core.context);
+  if (absl::Status status = SetTraceparent(options.traceparent, &impl->core.context); !status.ok()) return status;
+  if (absl::Status status = impl->Open(options); !status.ok()) return status;
+  return std::unique_ptr<StereoStream>(new StereoStream(std::move(impl)));
 }
 
 absl::StatusOr<std::unique_ptr<SharedMemoryRing>> Client::ShareMemory(const RingOptions& options) const {

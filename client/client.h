@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/image.h"
+#include "client/matching.h"
 #include "client/result.h"
 #include "client/shared_memory.h"
 #include "client/stream.h"
@@ -30,7 +31,7 @@ namespace glint::client {
 
 // PEM texts, not file names.
 struct TlsOptions {
-  std::string server_ca;         // trusted certificate authorities; empty: the system's
+  std::string server_ca;         // of authorities whose servers are believed; empty: the system's
   std::string certificate, key;  // of this client, if the server asks for one; both or neither
 };
 
@@ -42,10 +43,12 @@ struct ClientOptions {
   // bytes). The server has a limit of its own.
   int max_message_bytes = 256 << 20;
   // `address` stands for several equal servers ("dns:///NAME:PORT", or "ipv4:A:PORT,B:PORT"): streams and calls go to
-  // them round robin, only to servers that report SERVING, and calls that no server has seen are tried again.
+  // them in turn, to those only whose health service says SERVING, and calls that no server has seen are tried again.
   bool balance = false;
   // Unless set, the connection is neither encrypted nor authenticated.
   std::optional<TlsOptions> tls;
+  // Bearer token that every call shows; empty: none. Without TLS, whoever is on the network can read it.
+  std::string token;
 };
 
 // Thread-safe: any number of threads may call any method of one Client at the same time; they share a connection,
@@ -54,7 +57,7 @@ struct ClientOptions {
 class Client {
  public:
   // `address` is "host:port" or "unix:PATH". The connection is not sent through an HTTP proxy.
-  // UNAVAILABLE: no server at the address.
+  // UNAVAILABLE when nothing answers there. INVALID_ARGUMENT: a token that no header can have.
   static absl::StatusOr<Client> Connect(const std::string& address, const ClientOptions& options = {});
 
   // For channels made otherwise (TLS, a proxy, in-process): its message limits should be raised above 4 MiB.
@@ -74,9 +77,21 @@ class Client {
   absl::StatusOr<std::unique_ptr<DetectStream>> OpenStream(const StreamOptions& options,
                                                            ResultCallback on_result) const;
 
+  // One match (client/matching.h). `conditions` have an element for each query descriptor.
+  absl::StatusOr<MatchFound> Match(const MatchSettings& settings, const MatchSide& query, const MatchSide& train,
+                                   const QueryConditions& conditions = {},
+                                   absl::Duration timeout = absl::InfiniteDuration(),
+                                   const std::string& traceparent = "") const;
+
+  // As OpenStream(), for pairs.
+  absl::StatusOr<std::unique_ptr<MatchStream>> OpenMatchStream(const MatchStreamOptions& options,
+                                                               MatchCallback on_answer) const;
+  absl::StatusOr<std::unique_ptr<StereoStream>> OpenStereoStream(const StereoStreamOptions& options,
+                                                                 StereoCallback on_answer) const;
+
   // Memory that the server reads pixels from in place. FAILED_PRECONDITION: the client was not connected to a unix
   // socket, or the server shares no memory. RESOURCE_EXHAUSTED: more than the server takes. UNAVAILABLE: the memory
-  // cannot be allocated or passed on. The ring may outlive the client.
+  // cannot be had or handed over. The ring may outlive the client.
   absl::StatusOr<std::unique_ptr<SharedMemoryRing>> ShareMemory(const RingOptions& options) const;
 
   absl::StatusOr<ServerInfo> GetServerInfo(absl::Duration timeout = absl::Seconds(5)) const;

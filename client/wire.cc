@@ -55,6 +55,8 @@ void ToWire(const DetectorOptions& o, v1::DetectorOptions* wire) {
   wire->set_scale_factor(o.scale_factor);
   wire->set_corner_test(static_cast<v1::CornerTest>(number(o.corner_test)));
   wire->set_fast_threshold(o.fast_threshold);
+  wire->set_ini_fast_threshold(o.ini_fast_threshold);
+  wire->set_min_fast_threshold(o.min_fast_threshold);
   wire->set_arc_length(o.arc_length);
   wire->set_max_arc(o.max_arc);
   wire->set_score(static_cast<v1::Score>(number(o.score)));

@@ -31,6 +31,15 @@ absl::Status ToWire(absl::string_view field, const ImageInput& image, v1::Image*
 absl::Status FromWire(const v1::Features& wire, Features* features);
 void FromWire(const v1::Timings& wire, Timings* timings);
 
+// Which frame a response of a stream answers, and how it went.
+template <typename Response, typename Result>
+void FromWire(const Response& response, Result* result) {
+  result->frame_id = response.frame_id();
+  result->status = absl::Status(static_cast<absl::StatusCode>(response.status().code()), response.status().message());
+  result->drop_reason = static_cast<DropReason>(response.status().drop_reason());
+  result->retry_after = absl::Nanoseconds(response.status().retry_after_ns());
+}
+
 ServerInfo FromWire(const v1::GetServerInfoResponse& wire);
 
 }  // namespace glint::client

@@ -10,6 +10,7 @@ namespace glint::cpu {
 void Pipeline::Impl::Prepare(const DetectorOptions& new_options, const ImageView& image, const ImageView& mask) {
   options = new_options;
   top_n_per_level = SelectsTopNPerLevel(options);
+  quadtree = options.selection == Selection::kQuadtree;
   const bool dense = options.corner_test == CornerTest::kEveryPixel;
   if (bfrost_scale != options.bfrost_scale) {
     bfrost_scale = options.bfrost_scale;
@@ -21,7 +22,7 @@ void Pipeline::Impl::Prepare(const DetectorOptions& new_options, const ImageView
     pattern = MakePatternTable(MakeRbriefPattern(patch_size));
   }
   levels.Prepare(options, image, mask, pool.threads());
-  if (options.selection != Selection::kTopN) cells.Prepare(options, image.shape(), levels.room());
+  if (options.selection != Selection::kTopN && !quadtree) cells.Prepare(options, image.shape(), levels.room());
   // With a mask, cells are culled later: masked corners must not displace others.
   best_of_grid = options.selection == Selection::kGrid && options.score == Score::kSadCircle && mask.empty();
   best_of_pyca = options.selection == Selection::kPyca && options.suppression_radius == 0 && mask.empty();
@@ -30,10 +31,12 @@ void Pipeline::Impl::Prepare(const DetectorOptions& new_options, const ImageView
     worker.fast.Grow(FastScratchBytes(image.width));
     worker.resize.Grow(ResizeScratchElements(image.width));
     if (top_n_per_level && options.score == Score::kHarris) worker.harris.Prepare(image.width);
-    if (!top_n_per_level && !dense) worker.scored.Prepare(image.width);
+    if (!top_n_per_level && !dense && !quadtree) worker.scored.Prepare(image.width);
     if (dense) worker.dense.Prepare(options, image.width);
     if (options.smooth) worker.smooth.Grow(DenseHarrisPitch(image.width));
-    if (options.descriptor == Descriptor::kRbrief) worker.blur.Grow(kBlurScratchFloats);
+    if (options.descriptor == Descriptor::kRbrief && !quadtree) worker.blur.Grow(kBlurScratchFloats);
+    if (options.descriptor == Descriptor::kRbrief && quadtree) worker.fixed_blur.Grow(kFixedBlurScratchElements);
+    if (quadtree) worker.quadtree.Prepare(levels.largest_room(), options.max_features);
     worker.pyramid_ns = 0;
     worker.corners_ns = 0;
   }
@@ -86,7 +89,7 @@ void Pipeline::Impl::Place(Features* features) {
       const size_t out = level.first_output + level.slot[i];
       features->x[out] = static_cast<float>(PointX(level.where[i])) * level.scale;
       features->y[out] = static_cast<float>(PointY(level.where[i])) * level.scale;
-      features->size[out] = static_cast<float>(options.patch_size) * level.scale;
+      features->size[out] = KeypointSize(options, level.scale);
       features->angle[out] = -1.0f;
       features->response[out] = level.response[i];
       features->octave[out] = l;
@@ -96,6 +99,8 @@ void Pipeline::Impl::Place(Features* features) {
 
 Pipeline::Pipeline(int threads) : impl_(std::make_unique<Impl>(std::max(threads, 1))) {}
 Pipeline::~Pipeline() = default;
+
+ImageView Pipeline::LevelImage(int l) const { return l < impl_->levels.count() ? impl_->levels[l].image : ImageView(); }
 
 absl::Status Pipeline::Detect(const DetectorOptions& options, const ImageView& image, const ImageView& mask,
                               Features* features, StageTimes* times) {
@@ -110,8 +115,10 @@ absl::Status Pipeline::Detect(const DetectorOptions& options, const ImageView& i
     stage_start = Clock::now();
     return ns;
   };
-  if (options.selection == Selection::kTopN) {
-    impl_->pool.ForEach(impl_->levels.count(), [this](int l, int) { impl_->Select(&impl_->levels[l]); });
+  if (options.selection == Selection::kTopN || impl_->quadtree) {
+    impl_->pool.ForEach(impl_->levels.count(), [this](int l, int w) {
+      impl_->Select(&impl_->levels[l], &impl_->workers[static_cast<size_t>(w)]);
+    });
   } else {
     impl_->SelectAcrossLevels();
   }

@@ -25,6 +25,10 @@ class Pipeline {
   absl::Status Detect(const DetectorOptions& options, const ImageView& image, const ImageView& mask, Features* features,
                       StageTimes* times);
 
+  // Level `l` of the last image's pyramid, before any blur; empty if it has none. Until the next Detect(), and as long
+  // as that image lives.
+  ImageView LevelImage(int l) const;
+
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;

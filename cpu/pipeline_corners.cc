@@ -12,7 +12,11 @@ void Pipeline::Impl::FindCornersInBand(int l, Band* band, Worker* worker) {
   Level* const level = &levels[l];
   const FastJob job = {level->image, band->region, options.fast_threshold, options.arc_length};
   uint32_t* where = level->where.data() + band->first;
-  if (best_of_grid) {
+  if (quadtree) {
+    band->count = level->cells.FindCorners(quadtree_stages, level->image, band->region, options.ini_fast_threshold,
+                                           options.min_fast_threshold, worker->fast.data(), where,
+                                           level->score.data() + band->first);
+  } else if (best_of_grid) {
     const CellsJob cells_job = {job, options.max_arc, options.suppression_radius, &cells.OfLevel(l), cells.floor()};
     band->count = stages.fast_cells(cells_job, worker->scored.fast.data(), where, level->response.data() + band->first);
   } else if (!top_n_per_level) {
@@ -34,7 +38,13 @@ void Pipeline::Impl::FindCornersInBand(int l, Band* band, Worker* worker) {
 void Pipeline::Impl::ResizeBand(int l, int y0, int y1, Worker* worker) {
   const auto start = Clock::now();
   Level& to = levels[l];
-  stages.resize(to.resize, to.source, y0, y1, to.pixels.memory.data(), to.pixels.view.stride, worker->resize.data());
+  uint8_t* const out = to.pixels.memory.data();
+  const ptrdiff_t stride = to.pixels.view.stride;
+  if (quadtree) {
+    quadtree_stages.resize(to.linear, to.source, y0, y1, out, stride, worker->resize.data());
+  } else {
+    stages.resize(to.resize, to.source, y0, y1, out, stride, worker->resize.data());
+  }
   if (!to.mask.empty()) {
     stages.resize(to.resize, levels[l - 1].mask, y0, y1, to.mask_pixels.memory.data(), to.mask.stride,
                   worker->resize.data());

@@ -51,7 +51,11 @@ void Pipeline::Impl::Blur() {
     job.y1 = task.end;
     job.out = level.blurred.memory.data();
     job.out_stride = level.blurred.view.stride;
-    stages.blur(job, worker->blur.data());
+    if (quadtree) {
+      quadtree_stages.blur(job, worker->fixed_blur.data());
+    } else {
+      stages.blur(job, worker->blur.data());
+    }
   });
 }
 

@@ -15,7 +15,9 @@
 #include "cpu/harris/harris_corners.h"
 #include "cpu/pipeline.h"
 #include "cpu/pyramid/levels.h"
+#include "cpu/quadtree_stages.h"
 #include "cpu/select/cells.h"
+#include "cpu/select/quadtree.h"
 #include "cpu/stages.h"
 #include "cpu/worker_pool.h"
 
@@ -41,6 +43,8 @@ struct Worker {
   float max_response = 0;  // of the responses this thread has seen
   Buffer<int16_t> resize;
   Buffer<float> blur;
+  Buffer<int16_t> fixed_blur;
+  QuadtreeSelection quadtree;
   int64_t pyramid_ns = 0;
   int64_t corners_ns = 0;
 };
@@ -55,7 +59,10 @@ struct Task {
 
 struct Pipeline::Impl {
   explicit Impl(int threads)
-      : stages(StagesFor(BestSimdTarget())), pool(threads), workers(static_cast<size_t>(pool.threads())) {}
+      : stages(StagesFor(BestSimdTarget())),
+        quadtree_stages(QuadtreeStagesFor(BestSimdTarget())),
+        pool(threads),
+        workers(static_cast<size_t>(pool.threads())) {}
 
   void Prepare(const DetectorOptions& new_options, const ImageView& image, const ImageView& mask);
   size_t MaxTasks();
@@ -66,7 +73,7 @@ struct Pipeline::Impl {
   void FindDenseCorners();
   bool IsMasked(const Level& level, uint32_t where);
   void CompactCorners(Level* level);
-  void Select(Level* level);
+  void Select(Level* level, Worker* worker);
   void SelectAcrossLevels();
   void Order(Level* level);
   void Place(Features* features);
@@ -98,12 +105,14 @@ struct Pipeline::Impl {
   }
 
   const Stages stages;
+  const QuadtreeStages quadtree_stages;
   WorkerPool pool;
   std::vector<Worker> workers;
   std::vector<Task> tasks;
 
   DetectorOptions options;
   bool top_n_per_level = true;  // SelectsTopNPerLevel(options): FAST, 3x3 suppression, the best N of each level
+  bool quadtree = false;        // Selection::kQuadtree
   // Detection lists only the best corner of each cell: a cell of the image, a cell of the level.
   bool best_of_grid = false;
   bool best_of_pyca = false;

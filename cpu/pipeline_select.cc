@@ -15,7 +15,7 @@ bool Pipeline::Impl::IsMasked(const Level& level, uint32_t where) {
 
 // Joins the lists of the bands, without masked corners.
 void Pipeline::Impl::CompactCorners(Level* level) {
-  const bool by_score = top_n_per_level && options.score == Score::kMaxThreshold;
+  const bool by_score = ScoresInBytes(options);
   size_t count = 0;
   for (const Band& band : level->bands) {
     if (levels[0].mask.empty() && band.first == count) {
@@ -37,16 +37,21 @@ void Pipeline::Impl::CompactCorners(Level* level) {
   level->count = count;
 }
 
-// Selection::kTopN.
-void Pipeline::Impl::Select(Level* level) {
+// Selection::kTopN and kQuadtree.
+void Pipeline::Impl::Select(Level* level, Worker* worker) {
   CompactCorners(level);
+  if (quadtree) {
+    level->found = worker->quadtree.Keep(level->image.shape(), level->share, level->where.data(), level->score.data(),
+                                         level->count, level->response.data());
+    return Order(level);
+  }
   const size_t share = static_cast<size_t>(level->share);
   const bool again = options.ranking == Ranking::kHarris;
   const size_t first_cut = again ? 2 * share : share;
   uint32_t* where = level->where.data();
   float* response = level->response.data();
   size_t count = level->count;
-  if (top_n_per_level && options.score == Score::kMaxThreshold) {
+  if (ScoresInBytes(options)) {
     count = KeepBestScores(where, level->score.data(), count, first_cut, response);
   } else if (again) {
     count = KeepBestResponses(where, response, count, first_cut, &level->bit_keys);

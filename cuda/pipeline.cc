@@ -12,6 +12,7 @@
 #include "cuda/result.h"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/range.h"
+#include "cuda/supported.h"
 
 namespace glint::cuda {
 namespace {
@@ -112,24 +113,33 @@ void Pipeline::Impl::Recover() {
   plans.clear();  // as may be what they keep zero between frames
 }
 
-absl::Status Pipeline::Impl::Detect(const DetectorOptions& detector, const ImageView& image, const ImageView& mask,
-                                    Features* features, StageTimes* times) {
-  const Clock::time_point start = Clock::now();
-  const FrameUnderWay under_way(options.device);
+absl::StatusOr<Pipeline::Impl::UnderWay> Pipeline::Impl::Begin(const DetectorOptions& detector, const ImageView& image,
+                                                               const ImageView& mask, bool alone, bool wants_times) {
   GLINT_RETURN_IF_ERROR(ToStatus(api->SetDevice(options.device), "choosing the device"));
-  const auto found = PrepareFor(detector, image, mask, under_way.alone());
+  const auto found = PrepareFor(detector, image, mask, alone);
   GLINT_RETURN_IF_ERROR(found.status());
   Prepared* const prepared = *found;
   GLINT_RETURN_IF_ERROR(ClearCounters());
-  const int64_t number = times != nullptr ? prepared->timed_frames++ : -1;
+  const int64_t number = wants_times ? prepared->timed_frames++ : -1;
   const bool timed = number >= 0 && (number < kFirstSamples || number % kFramesPerSample == 0);
   // Where frames of others keep the device busy, nothing is gained, and copies of their own let those overlap.
-  if (!timed && under_way.alone() && UploadsInGraph(*prepared, image)) {
+  if (!timed && alone && UploadsInGraph(*prepared, image)) {
     GLINT_RETURN_IF_ERROR(LaunchWithUpload(prepared, image));
     GLINT_RETURN_IF_ERROR(Record(finished));
   } else {
     GLINT_RETURN_IF_ERROR(Run(*prepared, image, mask, timed));
   }
+  return UnderWay{prepared, timed};
+}
+
+absl::Status Pipeline::Impl::Detect(const DetectorOptions& detector, const ImageView& image, const ImageView& mask,
+                                    Features* features, StageTimes* times) {
+  const Clock::time_point start = Clock::now();
+  const FrameUnderWay under_way(options.device);
+  const auto begun_frame = Begin(detector, image, mask, under_way.alone(), times != nullptr);
+  GLINT_RETURN_IF_ERROR(begun_frame.status());
+  Prepared* const prepared = begun_frame->prepared;
+  const bool timed = begun_frame->timed;
   // While the device works. Frames of a stream often have as many corners on each level as the one before: what is
   // asked for.
   FillByLevel(prepared->host, detector, prepared->counts, features);
@@ -169,7 +179,9 @@ absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Create(const PipelineOptions
 absl::Status Pipeline::Detect(const DetectorOptions& options, const ImageView& image, const ImageView& mask,
                               Features* features, StageTimes* times) {
   absl::Status status = impl_->fatal;
-  if (status.ok()) {
+  if (status.ok() && !CheckSupported(options).ok()) {
+    status = CheckSupported(options);
+  } else if (status.ok()) {
     status = impl_->Detect(options, image, mask, features, times);
     if (!status.ok()) impl_->Recover();
   }

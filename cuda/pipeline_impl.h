@@ -47,6 +47,12 @@ struct Pipeline::Impl {
     const Frame& frame() const { return parts.back().frame; }
   };
 
+  // A frame that Begin() enqueued: it is done with EndOf(timed).
+  struct UnderWay {
+    Prepared* prepared;
+    bool timed;
+  };
+
   explicit Impl(const PipelineOptions& pipeline_options, Api* pipeline_api)
       : options(pipeline_options), api(pipeline_api) {}
 
@@ -54,6 +60,9 @@ struct Pipeline::Impl {
   absl::StatusOr<Prepared*> Prepare(const PlanKey& key);
   absl::Status MakeRoom(const Plan& plan);
   absl::Status PrepareUpload(Prepared* prepared);
+  // `alone`: no other frame is on the device.
+  absl::StatusOr<UnderWay> Begin(const DetectorOptions& detector, const ImageView& image, const ImageView& mask,
+                                 bool alone, bool wants_times);
   absl::Status Detect(const DetectorOptions& detector, const ImageView& image, const ImageView& mask,
                       Features* features, StageTimes* times);
   absl::Status Enqueue(const Prepared& prepared, int part, cudaEvent_t* stage_events = nullptr);
@@ -92,12 +101,15 @@ struct Pipeline::Impl {
   Event finished;  // as `done`, of frames without times
   std::vector<Event> part_uploaded;
   absl::Status fatal;
+  // Descriptors stay on the device, where Prepared::frame() has them: Read() gives none. Set before Initialize().
+  bool keeps_descriptors = false;
 
   // Memory that all plans share; grows to the largest one's need, which drops the plans made before.
   DeviceBuffer counters;
   DeviceBuffer scratch;
   MappedBuffer staging;  // image, then mask, with the plan's pitch
   MappedBuffer result;
+  DeviceBuffer descriptors;   // if they are kept there
   std::list<Prepared> plans;  // most recently used first
   // A frame did not run to its end: the counters may not be zero.
   bool counters_dirty = false;

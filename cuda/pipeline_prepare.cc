@@ -46,12 +46,14 @@ absl::Status Pipeline::Impl::Initialize() {
 
 absl::Status Pipeline::Impl::MakeRoom(const Plan& plan) {
   const size_t images = plan.image_bytes() * (plan.key().masked ? 2 : 1);
-  if (plan.scratch_bytes() > scratch.bytes()) {
+  const size_t kept = keeps_descriptors ? plan.result_bytes() : 0;
+  for (auto [buffer, bytes] : {std::pair{&scratch, plan.scratch_bytes()}, std::pair{&descriptors, kept}}) {
+    if (bytes <= buffer->bytes()) continue;
     plans.clear();
-    scratch = DeviceBuffer();
-    auto made = DeviceBuffer::Create(stream.view(), plan.scratch_bytes());
+    *buffer = DeviceBuffer();
+    auto made = DeviceBuffer::Create(stream.view(), bytes);
     GLINT_RETURN_IF_ERROR(made.status());
-    scratch = *std::move(made);
+    *buffer = *std::move(made);
   }
   for (auto [buffer, bytes] : {std::pair{&staging, images}, std::pair{&result, plan.result_bytes()}}) {
     if (bytes <= buffer->bytes()) continue;
@@ -85,6 +87,7 @@ absl::StatusOr<Pipeline::Impl::Prepared*> Pipeline::Impl::Prepare(const PlanKey&
   memory.tables = prepared.tables.data();
   memory.counters = reinterpret_cast<Counters*>(counters.data());
   memory.result = result.device_data();
+  if (keeps_descriptors) memory.descriptors = descriptors.data();
   if (device.integrated) {
     memory.image = staging.device_data();
     memory.mask = staging.device_data() + plan.image_bytes();
@@ -95,6 +98,9 @@ absl::StatusOr<Pipeline::Impl::Prepared*> Pipeline::Impl::Prepare(const PlanKey&
   PlanMemory host_memory;
   host_memory.result = result.data();
   prepared.host = plan.Place(host_memory);
+  if (keeps_descriptors) {
+    for (Level& level : prepared.host.level) level.descriptors = nullptr;
+  }
   if (plan.selection().has_value()) {
     auto state = DeviceBuffer::Create(stream.view(), plan.selection()->state_bytes());
     GLINT_RETURN_IF_ERROR(state.status());

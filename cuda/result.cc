@@ -129,7 +129,7 @@ LevelCounts ReadResult(const Frame& frame, const DetectorOptions& detector, bool
     size_t i = 0;
     for (; i + kVector <= count; i += kVector) ReadVector(level.result, to, i);
     for (; i < count; ++i) ReadOne(level.result[i], to, i);
-    if (features->descriptor_bytes > 0) {
+    if (features->descriptor_bytes > 0 && level.descriptors != nullptr) {
       std::memcpy(features->descriptors.data() + out * kRbriefBytes, level.descriptors, count * kRbriefBytes);
     }
   });

@@ -19,7 +19,8 @@ struct LevelCounts {
   }
 };
 
-// A frame is `frame` as the host sees it: with Frame::result and of each level its corners, descriptors and scale.
+// A frame is `frame` as the host sees it: with Frame::result and of each level its corners, scale and, unless they stay
+// on the device, descriptors.
 
 // What the device has written.
 LevelCounts CountsOf(const Frame& frame);

@@ -5,6 +5,9 @@
 #include "cuda/pipeline.h"
 #include "cuda/runtime/host_region.h"
 #include "cuda/runtime/range.h"
+#include "cuda/stereo/stereo_matcher.h"
+#include "cuda/stereo/stereo_pipeline.h"
+#include "cuda/track/tracker.h"
 
 namespace glint::cuda {
 namespace {
@@ -47,6 +50,56 @@ Matcher::~Matcher() = default;
 absl::StatusOr<std::unique_ptr<Matcher>> Matcher::Create(const MatcherOptions&) { return BuiltWithoutCuda(); }
 
 absl::Status Matcher::Match(const MatchInput&, const MatchOptions&, MatchResult*) { return impl_->status; }
+
+absl::Status Matcher::TimeOnDevice(const MatchInput&, const MatchOptions&, int, MatchResult*, std::vector<float>*) {
+  return impl_->status;
+}
+
+struct StereoMatcher::Impl {
+  absl::Status status = BuiltWithoutCuda();
+};
+
+StereoMatcher::StereoMatcher(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+StereoMatcher::~StereoMatcher() = default;
+
+absl::StatusOr<std::unique_ptr<StereoMatcher>> StereoMatcher::Create(const StereoMatcherOptions&) {
+  return BuiltWithoutCuda();
+}
+
+absl::Status StereoMatcher::Match(const StereoInput&, const StereoOptions&, StereoResult*) { return impl_->status; }
+
+struct StereoPipeline::Impl {
+  absl::Status status = BuiltWithoutCuda();
+};
+
+StereoPipeline::StereoPipeline(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+StereoPipeline::~StereoPipeline() = default;
+
+absl::StatusOr<std::unique_ptr<StereoPipeline>> StereoPipeline::Create(const PipelineOptions&) {
+  return BuiltWithoutCuda();
+}
+
+absl::Status StereoPipeline::Detect(const DetectorOptions&, const ImageView&, const ImageView&, const StereoOptions&,
+                                    Features*, Features*, StereoResult*, StereoTimes*) {
+  return impl_->status;
+}
+
+const absl::Status& StereoPipeline::fatal() const { return impl_->status; }
+
+struct Tracker::Impl {
+  absl::Status status = BuiltWithoutCuda();
+};
+
+Tracker::Tracker(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Tracker::~Tracker() = default;
+
+absl::StatusOr<std::unique_ptr<Tracker>> Tracker::Create(const TrackerOptions&) { return BuiltWithoutCuda(); }
+
+absl::Status Tracker::SetFrame(int, const ImageView&) { return impl_->status; }
+
+absl::Status Tracker::Track(const FramePoints&, const TrackOptions&, TrackResult*) { return impl_->status; }
+
+absl::StatusOr<float> Tracker::TimeOnDevice(const FramePoints&, const TrackOptions&, int) { return impl_->status; }
 
 absl::Status ProbeDevice(int) { return BuiltWithoutCuda(); }
 

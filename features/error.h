@@ -37,6 +37,9 @@ absl::Status NotOneOfError(absl::string_view field, absl::string_view value, abs
 inline constexpr size_t kMaxProblemBytes = 500;
 absl::Status ContradictionError(absl::string_view field, absl::string_view problem);
 
+// UNIMPLEMENTED: "selection: QUADTREE (preset orbslam) is not available on CUDA lanes; ..."
+absl::Status UnsupportedError(absl::string_view field, absl::string_view problem);
+
 // RESOURCE_EXHAUSTED: "image.pixels: 40000000 is over this server's limit of 33177600 (--max-image-pixels)"
 absl::Status LimitError(absl::string_view field, int64_t value, int64_t limit, absl::string_view flag);
 

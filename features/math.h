@@ -235,6 +235,28 @@ GLINT_HD inline uint8_t GaussianColumn(const float* r, int step = 1) {
   return static_cast<uint8_t>(Clamp(RoundHalfEven(sum), 0, 255));
 }
 
+// ---- the same blur of a whole matrix: in 8 fraction bits, both passes exact, rounded once at the end (ORB-SLAM2,
+// which blurs a copy of each level). Symmetric as above; the weights add up to 256.
+
+GLINT_HD inline int FixedGaussianWeight(int i) {
+  constexpr unsigned char kWeight[4] = {18, 34, 48, 56};
+  return kWeight[i < 4 ? i : 6 - i];
+}
+
+// p[i * step], i = 0..6: seven pixels of a row, left to right. 0..65280.
+GLINT_HD inline int FixedGaussianRow(const uint8_t* p, int step = 1) {
+  int sum = 0;
+  for (int i = 0; i < 7; ++i) sum += FixedGaussianWeight(i) * p[i * step];
+  return sum;
+}
+
+// r[i * step], i = 0..6: seven results of FixedGaussianRow, top to bottom.
+GLINT_HD inline uint8_t FixedGaussianColumn(const int* r, int step = 1) {
+  int sum = 1 << 15;
+  for (int i = 0; i < 7; ++i) sum += FixedGaussianWeight(i) * r[i * step];
+  return static_cast<uint8_t>(sum >> 16);
+}
+
 }  // namespace glint
 
 #endif  // GLINT_FEATURES_MATH_H_

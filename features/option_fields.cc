@@ -21,7 +21,7 @@ const Names& ChoiceNames<Score>() {
 }
 template <>
 const Names& ChoiceNames<Selection>() {
-  static const auto* const kNames = new Names{"TOP_N", "GRID", "PYCA", "THRESHOLD"};
+  static const auto* const kNames = new Names{"TOP_N", "GRID", "PYCA", "THRESHOLD", "QUADTREE"};
   return *kNames;
 }
 template <>

@@ -35,6 +35,8 @@ void ForEachNumber(Visit visit) {
   visit("levels", &DetectorOptions::levels, kMinLevels, kMaxLevels);
   visit("scale_factor", &DetectorOptions::scale_factor, kMinScaleFactor, kMaxScaleFactor);
   visit("fast_threshold", &DetectorOptions::fast_threshold, kMinFastThreshold, kMaxFastThreshold);
+  visit("ini_fast_threshold", &DetectorOptions::ini_fast_threshold, kMinFastThreshold, kMaxFastThreshold);
+  visit("min_fast_threshold", &DetectorOptions::min_fast_threshold, kMinFastThreshold, kMaxFastThreshold);
   visit("arc_length", &DetectorOptions::arc_length, kMinArcLength, kMaxArcLength);
   visit("max_arc", &DetectorOptions::max_arc, kMinArcLength, kFastRing);
   visit("suppression_radius", &DetectorOptions::suppression_radius, 0, kMaxSuppressionRadius);

@@ -10,21 +10,63 @@
 #include "features/error.h"
 #include "features/option_fields.h"
 #include "features/pixels.h"
+#include "features/quadtree.h"
 
 namespace glint {
 namespace {
 
 auto AsTuple(const DetectorOptions& o) {
-  return std::tie(o.pyramid, o.levels, o.scale_factor, o.corner_test, o.fast_threshold, o.arc_length, o.max_arc,
-                  o.score, o.suppression_radius, o.smooth, o.harris_block, o.harris_k, o.selection, o.ranking,
-                  o.max_features, o.edge_threshold, o.cell_width, o.cell_height, o.aggregation_window,
-                  o.response_threshold, o.threshold_unit, o.orientation, o.descriptor, o.patch_size, o.bfrost_scale);
+  return std::tie(o.pyramid, o.levels, o.scale_factor, o.corner_test, o.fast_threshold, o.ini_fast_threshold,
+                  o.min_fast_threshold, o.arc_length, o.max_arc, o.score, o.suppression_radius, o.smooth,
+                  o.harris_block, o.harris_k, o.selection, o.ranking, o.max_features, o.edge_threshold, o.cell_width,
+                  o.cell_height, o.aggregation_window, o.response_threshold, o.threshold_unit, o.orientation,
+                  o.descriptor, o.patch_size, o.bfrost_scale);
 }
 
 template <typename T>
 absl::Status CheckRange(absl::string_view field, T value, T low, T high) {
   // Written so that NaN fails.
   return value >= low && value <= high ? absl::OkStatus() : OutOfRangeError(field, value, low, high);
+}
+
+// Selection::kQuadtree is one detector as a whole: the stages around it are those of ORB-SLAM2.
+absl::Status CheckQuadtree(const DetectorOptions& o) {
+  const DetectorOptions defaults;
+  if (o.selection != Selection::kQuadtree) {
+    for (const auto& [field, member] : {std::pair{"ini_fast_threshold", &DetectorOptions::ini_fast_threshold},
+                                        std::pair{"min_fast_threshold", &DetectorOptions::min_fast_threshold}}) {
+      if (o.*member != defaults.*member) {
+        return ContradictionError(field, absl::StrCat(o.*member, ", but only selection QUADTREE has it"));
+      }
+    }
+    return absl::OkStatus();
+  }
+  if (o.min_fast_threshold > o.ini_fast_threshold) {
+    return ContradictionError(
+        "min_fast_threshold",
+        absl::StrCat(o.min_fast_threshold, " is more than ini_fast_threshold ", o.ini_fast_threshold));
+  }
+  if (o.fast_threshold != defaults.fast_threshold) {
+    return ContradictionError(
+        "fast_threshold",
+        absl::StrCat(o.fast_threshold, ", but selection QUADTREE has ini_fast_threshold and min_fast_threshold"));
+  }
+  if (o.pyramid != Pyramid::kCascaded || o.corner_test != CornerTest::kFast || o.score != Score::kMaxThreshold) {
+    return ContradictionError("selection", "QUADTREE needs pyramid CASCADED, corner_test FAST, score MAX_THRESHOLD");
+  }
+  for (const auto& [field, value, needed] :
+       {std::tuple{"arc_length", o.arc_length, kMinArcLength}, std::tuple{"max_arc", o.max_arc, kFastRing},
+        std::tuple{"suppression_radius", o.suppression_radius, 1},
+        std::tuple{"edge_threshold", o.edge_threshold, kQuadtreeEdge},
+        std::tuple{"patch_size", o.patch_size, kQuadtreePatch}}) {
+    if (value != needed) {
+      return ContradictionError(field, absl::StrCat(value, ", but selection QUADTREE has ", needed));
+    }
+  }
+  if (o.orientation == Orientation::kArcMidpoint) {
+    return ContradictionError("orientation", "selection QUADTREE needs INTENSITY_CENTROID or NONE");
+  }
+  return absl::OkStatus();
 }
 
 // Choices that contradict each other.
@@ -75,7 +117,7 @@ absl::Status CheckChoices(const DetectorOptions& o) {
   if (o.descriptor == Descriptor::kBfrost && o.orientation != Orientation::kArcMidpoint) {
     return ContradictionError("descriptor", "BFROST needs orientation ARC_MIDPOINT");
   }
-  return absl::OkStatus();
+  return CheckQuadtree(o);
 }
 
 // OpenCV's cvRound: to nearest, halves to even.
@@ -87,7 +129,7 @@ bool operator==(const DetectorOptions& a, const DetectorOptions& b) { return AsT
 
 const std::vector<std::string>& PresetNames() {
   static const auto* const kNames =
-      new std::vector<std::string>{"orb", "oriented_fast", "fast_grid", "pyca", "bfrost", "harris"};
+      new std::vector<std::string>{"orb", "oriented_fast", "fast_grid", "pyca", "bfrost", "harris", "orbslam"};
   return *kNames;
 }
 
@@ -103,6 +145,13 @@ absl::StatusOr<DetectorOptions> PresetOptions(absl::string_view name) {
     return options;
   }
   options.ranking = Ranking::kScore;
+  if (name == "orbslam") {
+    options.max_features = 1000;
+    options.selection = Selection::kQuadtree;
+    options.edge_threshold = kQuadtreeEdge;
+    options.descriptor = Descriptor::kRbrief;
+    return options;
+  }
   options.max_features = 10000;
   if (name == "fast_grid") {
     options.pyramid = Pyramid::kHalf;
@@ -194,6 +243,9 @@ PyramidPlan PlanPyramid(const DetectorOptions& options, Shape shape) {
   for (int l = 0; l < options.levels; ++l) {
     LevelPlan& level = plan.level[l];
     level.scale = static_cast<float>(std::pow(scale_factor, static_cast<double>(l)));
+    if (options.selection == Selection::kQuadtree && l > 0) {
+      level.scale = plan.level[l - 1].scale * options.scale_factor;
+    }
     if (options.pyramid == Pyramid::kHalf) {
       level.shape = {shape.width >> l, shape.height >> l};
       continue;
@@ -214,6 +266,11 @@ PyramidPlan PlanPyramid(const DetectorOptions& options, Shape shape) {
   }
   plan.level[options.levels - 1].max_features = std::max(options.max_features - sum, 0);
   return plan;
+}
+
+float KeypointSize(const DetectorOptions& options, float scale) {
+  const float size = static_cast<float>(options.patch_size) * scale;
+  return options.selection == Selection::kQuadtree ? std::trunc(size) : size;
 }
 
 int LevelCell(int cell, float scale) { return std::max(1, RoundToInt(static_cast<float>(cell) * (1.0f / scale))); }

@@ -37,6 +37,7 @@ enum class Selection {
   kGrid,  // the best of each cell of the image, over all levels (Nagy, Foehn, Scaramuzza 2020)
   kPyca,  // the best of each cell of each level, then aggregation over the levels (Kumar, Park, Behera 2023)
   kThreshold,  // all; with CornerTest::kEveryPixel those over response_threshold
+  kQuadtree,   // the best of each node of a quadtree with about as many nodes as the level's share (ORB-SLAM2)
 };
 // What Selection::kTopN ranks by.
 enum class Ranking {
@@ -50,7 +51,8 @@ enum class Orientation {
 };
 enum class Descriptor {
   kNone,
-  kRbrief,  // 256 bit, steered by the angle, on the Gaussian-blurred level (cv::ORB with WTA_K 2)
+  kRbrief,  // 256 bit, steered by the angle, on the Gaussian-blurred level (cv::ORB with WTA_K 2); with
+            // Selection::kQuadtree the blur is that of whole images, in fixed point (ORB-SLAM2)
   kBfrost,  // 256 bit, comparisons of the means of 64 square regions, turned by whole and half steps
             // (features/bfrost.h)
 };
@@ -66,9 +68,13 @@ struct DetectorOptions {
   float scale_factor = 1.2f;  // 1.05..2 (kMinScaleFactor, kMaxScaleFactor), from each level to the next
 
   CornerTest corner_test = CornerTest::kFast;
-  int fast_threshold = 20;  // 1..254 (kMinFastThreshold, kMaxFastThreshold), grey levels
-  int arc_length = 9;       // 9..12 (kMinArcLength, kMaxArcLength), ring pixels out of 16
-  int max_arc = 16;         // arc_length..16: longer runs are no corners (bounded rectification); 16 = no such limit
+  int fast_threshold = 20;  // 1..254 (kMinFastThreshold, kMaxFastThreshold), grey levels; 20 for kQuadtree
+  // For kQuadtree, in place of fast_threshold; ranges likewise: each cell of a level is searched with the first, and
+  // with the second, at most the first, where that finds no corner.
+  int ini_fast_threshold = 20;
+  int min_fast_threshold = 7;
+  int arc_length = 9;  // 9..12 (kMinArcLength, kMaxArcLength), ring pixels out of 16
+  int max_arc = 16;    // arc_length..16: longer runs are no corners (bounded rectification); 16 = no such limit
 
   Score score = Score::kMaxThreshold;
   // 0..4 (kMaxSuppressionRadius), pixels: a corner's score must exceed all others' within (2r+1)x(2r+1). 0: none.
@@ -83,7 +89,8 @@ struct DetectorOptions {
   Ranking ranking = Ranking::kHarris;  // kScore when score is kHarris
   // N, 1..65536 (kMinFeatures, kMaxFeatures), over all levels. kTopN shares N among the levels; the other selections
   // keep the N best of the whole image by response. Keypoints that tie with the last one are kept as well, up to
-  // N + max(N, 4096) in all (OutputCapacity); beyond that Features::truncated is set.
+  // N + max(N, 4096) in all (OutputCapacity); beyond that Features::truncated is set. kQuadtree shares N as well, and
+  // exceeds a level's share by up to 3, or by more where the level is many times as wide as high.
   int max_features = 500;
   int edge_threshold = 31;  // 0..255 (kMinEdgeThreshold, kMaxEdgeThreshold), pixels of the level, left free each side
   int cell_width = 32;      // 8..512 (kMinCell, kMaxCell), pixels of the image; for kGrid and kPyca
@@ -110,6 +117,7 @@ struct DetectorOptions {
 //   pyca           Kumar et al. 2023: bounded FAST, the best of each cell of each level, aggregation over the levels
 //   bfrost         FAST with arc-midpoint orientation and a descriptor from region means
 //   harris         Harris measure at every pixel, suppression, threshold
+//   orbslam        the extractor of ORB-SLAM2 and 3: FAST in cells at two thresholds, quadtree, 1000 features
 absl::StatusOr<DetectorOptions> PresetOptions(absl::string_view name);
 const std::vector<std::string>& PresetNames();
 
@@ -135,7 +143,7 @@ bool SelectsTopNPerLevel(const DetectorOptions& options);
 // Facts that follow from options and shape, the same for every backend.
 struct LevelPlan {
   Shape shape;           // cvRound(side * (1 / scale)); 0 when the level vanishes
-  float scale = 1.0f;    // (float)pow((double)scale_factor, level)
+  float scale = 1.0f;    // (float)pow((double)scale_factor, level); for kQuadtree the product of floats
   int max_features = 0;  // this level's share of N
 };
 struct PyramidPlan {
@@ -143,8 +151,11 @@ struct PyramidPlan {
   std::array<LevelPlan, kMaxLevels> level;
 };
 // cv::ORB's level sizes and feature shares (orb.cpp, detectAndCompute and computeKeyPoints, OpenCV 4.6); for
-// Pyramid::kHalf sizes are halved and rounded down instead. The shares are for Selection::kTopN.
+// Pyramid::kHalf sizes are halved and rounded down instead. The shares are for Selection::kTopN and kQuadtree.
 PyramidPlan PlanPyramid(const DetectorOptions& options, Shape shape);
+
+// Features::size on a level with this scale: patch_size * scale; for kQuadtree without the fraction.
+float KeypointSize(const DetectorOptions& options, float scale);
 
 // The side of a cell of Selection::kPyca on a level, pixels of the level: the image's cell, scaled and rounded, at
 // least 1.

@@ -1,7 +1,8 @@
 // Rectified stereo matching: what goes in, what comes out, and the rules that every backend follows. The scheme is that
 // of ORB-SLAM2 (Frame::ComputeStereoMatches): candidates in row bands, then refinement by sums of absolute differences
 // (SAD) on the keypoint's pyramid level. It differs where that rounds: a disparity here is measured between positions
-// on the level, so that no rounded position is compared with one that was not.
+// on the level, so that no rounded position is compared with one that was not. Row bands are that code's: they
+// end at whole rows of the image, so that rounding does not drop keypoints that are exactly a band apart.
 //
 // The rules:
 //   1. A pair of keypoints is allowed if it passes IsStereoPair: row band, octaves, disparity.
@@ -38,7 +39,8 @@ inline constexpr float kNoDepth = 0;  // a depth is more than 0
 
 struct StereoOptions {
   int max_distance = 75;                // 0..8 * kMaxDescriptorBytes, bits
-  float band = 2;                       // 0..kMaxStereoBand, rows of the right keypoint's level, up and down
+  float band = 2;                       // 0..kMaxStereoBand, rows of the right keypoint's level, up and down, and then
+                                        // to the next whole row of the image
   int max_octave_difference = 1;        // 0..kMaxLevels - 1
   float min_disparity = 0;              // -kMaxImageSide..kMaxImageSide, pixels of the image
   float max_disparity = kMaxImageSide;  // min_disparity..kMaxImageSide
@@ -100,14 +102,16 @@ struct StereoPoint {
 };
 inline StereoPoint PointOf(const Features& f, size_t i) { return {f.x[i], f.y[i], f.octave[i]}; }
 
-// Rule 1. `right_scale` is that of the right keypoint's octave.
+// Rule 1. `right_scale` is that of the right keypoint's octave. The row of the image that the left keypoint lies in is
+// one of floor(y - reach)..ceil(y + reach) of the right one, in other words: less than one below or above that range.
 GLINT_HD inline bool IsStereoPair(const StereoOptions& o, const StereoPoint& left, const StereoPoint& right,
                                   float right_scale) {
   const int octaves = left.octave - right.octave;
-  const float dy = left.y - right.y;
+  const float reach = o.band * right_scale;
+  const float row = static_cast<float>(static_cast<int>(left.y));
   const float disparity = left.x - right.x;
-  return octaves <= o.max_octave_difference && -octaves <= o.max_octave_difference &&
-         (dy < 0 ? -dy : dy) <= o.band * right_scale && disparity >= o.min_disparity && disparity <= o.max_disparity;
+  return octaves <= o.max_octave_difference && -octaves <= o.max_octave_difference && right.y - reach < row + 1 &&
+         right.y + reach > row - 1 && disparity >= o.min_disparity && disparity <= o.max_disparity;
 }
 
 // Where the windows of rule 3 lie on a level.

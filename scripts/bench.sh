@@ -85,6 +85,8 @@ cpu_tables() { # SUFFIX
     cell "cpu_orb_describe_${image}$1" detector --image "${picture[$image]}" "${peer[@]}" --describe
     cell "cpu_oriented_fast_${image}$1" detector --image "${picture[$image]}" --preset oriented_fast --features 10000 \
       "${peer[@]}"
+    cell "cpu_orbslam_describe_${image}$1" detector --image "${picture[$image]}" --preset orbslam --features 2000 \
+      --describe "${peer[@]}"
   done
   for image in dense sparse; do
     cell "cpu_orb_detect_${image}_2threads$1" detector --image "${picture[$image]}" --threads 2

@@ -6,6 +6,12 @@
 # Needs root, mmdebstrap and a Debian mirror. Takes 4 minutes on a busy 2-core machine, most of it to install the
 # dependencies of the client's OpenCV.
 set -euo pipefail
+missing=()
+for tool in cpack:cmake dpkg-deb:dpkg mmdebstrap:mmdebstrap chroot:coreutils python3:python3; do
+  command -v "${tool%%:*}" >/dev/null || missing+=("${tool##*:}")
+done
+[[ ${#missing[@]} -eq 0 ]] || { echo "test-deb.sh: install ${missing[*]}" >&2 && exit 1; }
+[[ $EUID -eq 0 ]] || { echo 'test-deb.sh: needs root' >&2 && exit 1; }
 cd "$(dirname "$0")/.."
 build=$(realpath "${1:-build/dev}")
 
@@ -22,6 +28,14 @@ trap finish EXIT
 say() { printf '%4d s  %s\n' "$SECONDS" "$*"; }
 fail() { echo "test-deb.sh: $*" >&2 && exit 1; }
 inside() { DEBIAN_FRONTEND=noninteractive chroot "$root" "$@"; }
+# expect TEXT WHAT COMMAND...: the command inside prints TEXT. Into a file, for grep -q ends at the first match, and the
+# command would fail for want of a reader.
+expect() {
+  local text=$1 what=$2
+  shift 2
+  inside "$@" >"$work/printed" || fail "$what: exit status $?"
+  grep -qF -- "$text" "$work/printed" || fail "$what"
+}
 
 (cd "$work" && cpack --config "$build/CPackConfig.cmake" -B "$work" >cpack.log) || { cat "$work/cpack.log" && fail cpack; }
 deb=$(echo "$work"/*.deb)
@@ -42,16 +56,16 @@ inside apt-get -q install -y --no-install-recommends /tmp/glint.deb bash-complet
   { tail -20 "$work/apt.log" && fail 'it does not install'; }
 say 'installed'
 
-inside getent passwd glint | grep -q /usr/sbin/nologin || fail 'user glint is missing'
-inside man --pager=cat glint-server | grep -q -- --drain-timeout || fail 'the manual page of glint-server'
-inside man --pager=cat glint | grep -q 'GLINT STREAM' || fail 'the manual page of glint'
+expect /usr/sbin/nologin 'user glint' getent passwd glint
+expect --drain-timeout 'the manual page of glint-server' man --pager=cat glint-server
+expect 'GLINT STREAM' 'the manual page of glint' man --pager=cat glint
 # shellcheck disable=SC2016  # expanded inside
 complete='. /usr/share/bash-completion/bash_completion; . /usr/share/bash-completion/completions/glint
   COMP_WORDS=($1 "") COMP_CWORD=$2; [[ $1 != *-- ]] || { COMP_WORDS=($1); COMP_CWORD=$(($2 - 1)); }
   _glint; echo " ${COMPREPLY[*]} "'
-inside bash -c "$complete" - glint 1 | grep -q ' stream ' || fail 'completion of commands'
-inside bash -c "$complete" - 'glint-server --' 2 | grep -q ' --max-sessions ' || fail 'completion of flags'
-inside bash -c "$complete" - 'glint-server --backend' 2 | grep -q ' cuda ' || fail 'completion of values'
+expect ' stream ' 'completion of commands' bash -c "$complete" - glint 1
+expect ' --max-sessions ' 'completion of flags' bash -c "$complete" - 'glint-server --' 2
+expect ' cuda ' 'completion of values' bash -c "$complete" - 'glint-server --backend' 2
 
 inside install -d -o glint -g glint -m 750 /run/glint
 echo '--listen=unix:/run/glint/glint.sock' >>"$root/etc/glint/glint-server.flags"
@@ -69,8 +83,9 @@ sys.dont_write_bytecode = True
 from stack import write_png
 write_png(f"{sys.argv[1]}/picture.png", 640, 480, 1)
 PYTHON
-inside glint detect --server unix:/run/glint/glint.sock --format csv /tmp/picture.png | awk 'END { exit NR < 100 }' ||
-  fail 'no keypoints'
+inside glint detect --server unix:/run/glint/glint.sock --format csv /tmp/picture.png >"$work/keypoints.csv" ||
+  fail "glint detect: exit status $?"
+[[ $(wc -l <"$work/keypoints.csv") -ge 100 ]] || fail 'no keypoints'
 kill -TERM "$server"
 wait "$server" || fail "exit status $?"
 server=

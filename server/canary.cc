@@ -4,12 +4,14 @@
 #include <grpcpp/client_context.h>
 #include <grpcpp/completion_queue.h>
 
+#include <limits>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "glint/v1/feature_detection.grpc.pb.h"
+#include "server/clock.h"
 
 namespace glint {
 namespace {
@@ -58,9 +60,11 @@ struct Canary::Stream {
     return context;
   }
 
-  absl::Status Done(absl::Time deadline) {
+  // gRPC takes a time of day, and makes a duration of it at once.
+  absl::Status Done(int64_t deadline_ns) {
     void* tag;
     bool ok = false;
+    const absl::Time deadline = absl::Now() + absl::Nanoseconds(deadline_ns - MonotonicNs());
     switch (queue.AsyncNext(&tag, &ok, absl::ToChronoTime(deadline))) {
       case grpc::CompletionQueue::GOT_EVENT:
         return ok ? absl::OkStatus() : absl::UnavailableError("the stream has ended");
@@ -72,23 +76,23 @@ struct Canary::Stream {
     return absl::InternalError("the queue is shut down");
   }
 
-  absl::Status Open(absl::Time deadline) {
+  absl::Status Open(int64_t deadline_ns) {
     call->StartCall(nullptr);
-    if (absl::Status status = Done(deadline); !status.ok()) return status;
+    if (absl::Status status = Done(deadline_ns); !status.ok()) return status;
     call->Write(OptionsMessage(), nullptr);
-    return Done(deadline);
+    return Done(deadline_ns);
   }
 
-  absl::Status Send(absl::Time deadline) {
+  absl::Status Send(int64_t deadline_ns) {
     call->Write(FrameMessage(), nullptr);
-    if (absl::Status status = Done(deadline); !status.ok()) return status;
+    if (absl::Status status = Done(deadline_ns); !status.ok()) return status;
     v1::DetectStreamResponse response;
     call->Read(&response, nullptr);
-    absl::Status status = Done(deadline);
+    absl::Status status = Done(deadline_ns);
     if (absl::IsDeadlineExceeded(status)) {
       // `response` must outlive the read.
       context.TryCancel();
-      Done(absl::InfiniteFuture()).IgnoreError();
+      Done(std::numeric_limits<int64_t>::max()).IgnoreError();
     }
     if (!status.ok()) return status;
     return absl::Status(static_cast<absl::StatusCode>(response.status().code()), response.status().message());
@@ -104,13 +108,13 @@ Canary::Canary(std::shared_ptr<grpc::Channel> channel) : channel_(std::move(chan
 Canary::~Canary() = default;
 
 absl::Status Canary::Send(absl::Duration timeout) {
-  const absl::Time deadline = absl::Now() + timeout;
+  const int64_t deadline_ns = MonotonicNs() + absl::ToInt64Nanoseconds(timeout);
   absl::Status status;
   if (stream_ == nullptr) {
     stream_ = std::make_unique<Stream>(channel_);
-    status = stream_->Open(deadline);
+    status = stream_->Open(deadline_ns);
   }
-  if (status.ok()) status = stream_->Send(deadline);
+  if (status.ok()) status = stream_->Send(deadline_ns);
   if (status.ok()) return status;
   stream_ = nullptr;
   return absl::Status(status.code(), absl::StrCat("canary frame: ", status.message()));

@@ -1,6 +1,7 @@
 #include "server/flags.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <fstream>
 #include <utility>
@@ -37,6 +38,11 @@ absl::Status SetInt(absl::string_view name, absl::string_view value, T* out) {
     return absl::InvalidArgumentError(absl::StrCat(name, ": \"", value, "\" is not a whole number in range"));
   }
   return absl::OkStatus();
+}
+
+absl::Status SetNumber(absl::string_view name, absl::string_view value, double* out) {
+  if (absl::SimpleAtod(value, out) && std::isfinite(*out)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(name, ": \"", value, "\" is not a number"));
 }
 
 template <typename T>
@@ -83,6 +89,15 @@ constexpr Choice<LogFormat> kLogFormats[] = {{"text", LogFormat::kText}, {"json"
     name, "N", help,                                                                  \
         [](absl::string_view flag, absl::string_view value, bool, ServerOptions* o) { \
           return SetInt(flag, value, &o->field);                                      \
+        },                                                                            \
+        [](const ServerOptions& o) { return absl::StrCat(o.field); }                  \
+  }
+
+#define GLINT_NUMBER_FLAG(name, field, help)                                          \
+  {                                                                                   \
+    name, "X", help,                                                                  \
+        [](absl::string_view flag, absl::string_view value, bool, ServerOptions* o) { \
+          return SetNumber(flag, value, &o->field);                                   \
         },                                                                            \
         [](const ServerOptions& o) { return absl::StrCat(o.field); }                  \
   }
@@ -139,6 +154,14 @@ const Flag kFlags[] = {
                     "PEM file: serve TCP addresses by TLS; read again when it changes"),
     GLINT_FILE_FLAG("tls-key", tls.key, "PEM file with the certificate's private key"),
     GLINT_FILE_FLAG("tls-client-ca", tls.client_ca, "PEM file: clients must have a certificate of this authority"),
+    {"allow-plaintext", kSwitch, "no warning for an address without TLS that other machines can reach",
+     [](absl::string_view name, absl::string_view value, bool, ServerOptions* o) {
+       return SetChoice(name, value, kBooleans, &o->allow_plaintext);
+     },
+     [](const ServerOptions& o) { return ShowChoice(kBooleans, o.allow_plaintext); }},
+    GLINT_FILE_FLAG("access-file", access_file,
+                    "who may call what, a line each (docs/access.md); read again when it changes; empty: all may call "
+                    "everything"),
     {"backend", "auto|cpu|cuda", "auto: CUDA if a device works, else the CPU",
      [](absl::string_view name, absl::string_view value, bool, ServerOptions* o) {
        return SetChoice(name, value, kBackends, &o->lanes.backend);
@@ -175,7 +198,15 @@ const Flag kFlags[] = {
      [](const ServerOptions& o) { return ShowChoice(kReflections, o.reflection); }},
     GLINT_INT_FLAG("max-sessions", max_sessions, "streams open at the same time at most"),
     GLINT_INT_FLAG("max-sessions-per-peer", max_sessions_per_peer,
-                   "of these, those of one address (all unix sockets together count as one); 0: three quarters"),
+                   "of these, those of one identity or address (all unix sockets together count as one); 0: three "
+                   "quarters"),
+    GLINT_INT_FLAG("max-frames-per-client", client_limits.frames,
+                   "frames of one identity or address that wait or are worked on at most; 0: no limit"),
+    GLINT_INT_FLAG("max-bytes-per-client", client_limits.bytes, "their messages at most; 0: no limit"),
+    GLINT_NUMBER_FLAG("max-frame-rate-per-client", client_limits.frame_rate,
+                      "frames a second of one identity or address at most; 0: no limit"),
+    GLINT_NUMBER_FLAG("max-lane-seconds-per-client", client_limits.lane_seconds,
+                      "lanes that it may keep busy, on average; 0: no limit"),
     GLINT_DURATION_FLAG("stream-first-message-timeout", stream_first_message_timeout,
                         "how long a stream may take until its first message is there as a whole"),
     GLINT_DURATION_FLAG("stream-idle-timeout", stream_idle_timeout,
@@ -211,6 +242,7 @@ const Flag kFlags[] = {
      [](const ServerOptions& o) { return ShowChoice(kLogFormats, o.log_format); }},
 };
 #undef GLINT_INT_FLAG
+#undef GLINT_NUMBER_FLAG
 #undef GLINT_DURATION_FLAG
 #undef GLINT_FILE_FLAG
 

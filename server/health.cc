@@ -1,10 +1,14 @@
 #include "server/health.h"
 
+#include <algorithm>
 #include <utility>
 
-#include "absl/time/clock.h"
-
 namespace glint {
+namespace {
+
+constexpr absl::Duration kLongestWait = absl::Hours(24 * 365);
+
+}  // namespace
 
 void Health::LaneIsWarm() {
   std::lock_guard<std::mutex> lock(mutex_);
@@ -53,8 +57,9 @@ absl::Status Health::lane_health() const {
 
 bool Health::WaitUntilServing(absl::Duration timeout) {
   std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait_until(lock, absl::ToChronoTime(absl::Now() + timeout),
-                      [this] { return cold_lanes_ == 0 || draining_ || shutdown_requested_ || !failure_.ok(); });
+  // By the steady clock, and no longer than condition variables take.
+  changed_.wait_for(lock, absl::ToChronoNanoseconds(std::min(timeout, kLongestWait)),
+                    [this] { return cold_lanes_ == 0 || draining_ || shutdown_requested_ || !failure_.ok(); });
   return ServingLocked();
 }
 

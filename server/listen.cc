@@ -1,6 +1,8 @@
 #include "server/listen.h"
 
+#include <arpa/inet.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -22,6 +24,7 @@ namespace glint {
 namespace {
 
 constexpr absl::string_view kUnix = "unix:";
+constexpr absl::string_view kAccepted = "fd:";  // gRPC's peer of a UnixListener
 
 class Socket {
  public:
@@ -75,12 +78,27 @@ bool SplitHostPort(absl::string_view address, std::string* host, std::string* po
 
 bool IsUnixAddress(absl::string_view address) { return absl::StartsWith(address, kUnix); }
 
-bool IsUnixPeer(absl::string_view peer) { return absl::StartsWith(peer, kUnix); }
+absl::string_view UnixPathOf(absl::string_view unix_address) { return unix_address.substr(kUnix.size()); }
+
+bool IsUnixPeer(absl::string_view peer) { return absl::StartsWith(peer, kUnix) || absl::StartsWith(peer, kAccepted); }
+
+bool IsLoopbackAddress(absl::string_view address) {
+  std::string host, port;
+  if (IsUnixAddress(address)) return true;
+  if (!SplitHostPort(address, &host, &port)) return false;
+  in6_addr v6 = {};
+  if (inet_pton(AF_INET6, host.c_str(), &v6) == 1) {
+    return IN6_IS_ADDR_LOOPBACK(&v6) || (IN6_IS_ADDR_V4MAPPED(&v6) && v6.s6_addr[12] == 127);
+  }
+  in_addr v4 = {};
+  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
+  return host == "localhost";
+}
 
 bool IsLoopbackPeer(absl::string_view peer) {
   // Brackets may come as in a URI. The last is how a socket for both kinds of address sees IPv4.
   for (const absl::string_view local :
-       {kUnix, absl::string_view("inproc"), absl::string_view("ipv4:127."), absl::string_view("ipv6:[::1]:"),
+       {kUnix, kAccepted, absl::string_view("inproc"), absl::string_view("ipv4:127."), absl::string_view("ipv6:[::1]:"),
         absl::string_view("ipv6:%5B::1%5D:"), absl::string_view("ipv6:[::ffff:127."),
         absl::string_view("ipv6:%5B::ffff:127.")}) {
     if (absl::StartsWith(peer, local)) return true;
@@ -111,7 +129,7 @@ absl::Status CheckListenAddress(absl::string_view flag, absl::string_view addres
 }
 
 std::string HandoffPath(absl::string_view unix_address) {
-  return absl::StrCat(unix_address.substr(kUnix.size()), kHandoffSuffix);
+  return absl::StrCat(UnixPathOf(unix_address), kHandoffSuffix);
 }
 
 absl::Status CheckCanListen(const std::string& address) {

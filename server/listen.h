@@ -19,6 +19,10 @@ absl::Status CheckListenAddress(absl::string_view flag, absl::string_view addres
 absl::Status CheckCanListen(const std::string& address);
 
 bool IsUnixAddress(absl::string_view address);
+// PATH of "unix:PATH".
+absl::string_view UnixPathOf(absl::string_view unix_address);
+// Whether only this machine can reach it: a unix socket, "localhost", or a loopback address in numbers.
+bool IsLoopbackAddress(absl::string_view address);
 // Whether a peer, in gRPC's words, came through a unix socket.
 bool IsUnixPeer(absl::string_view peer);
 // Whether it is on this machine: through a unix socket, a loopback address, or in this process.

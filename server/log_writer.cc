@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <utility>
 
 namespace glint {
 namespace {
@@ -36,17 +37,18 @@ LogWriter::~LogWriter() {
   thread_.join();
 }
 
-void LogWriter::Write(absl::string_view line, const std::function<std::string(int64_t)>& tell) {
+void LogWriter::Write(absl::string_view line, absl::FunctionRef<std::string(int64_t)> tell) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     std::string notice;
-    if (untold_ > 0 && tell != nullptr) notice = tell(untold_) + "\n";
+    if (untold_ > 0) notice = tell(untold_);
+    if (!notice.empty()) notice += '\n';
     if (waiting_.size() + notice.size() + line.size() + 1 > capacity_) {
       ++dropped_;
       ++untold_;
       return;
     }
-    if (!notice.empty()) untold_ = 0;
+    if (!notice.empty()) told_ += std::exchange(untold_, 0);
     waiting_ += notice;
     waiting_.append(line.data(), line.size());
     waiting_.push_back('\n');
@@ -65,6 +67,7 @@ void LogWriter::Run() {
   std::string batch;
   for (;;) {
     uint64_t lines;
+    int64_t told, lost = 0;
     {
       std::unique_lock<std::mutex> lock(mutex_);
       changed_.wait(lock, [this] { return stop_ || !waiting_.empty(); });
@@ -72,17 +75,22 @@ void LogWriter::Run() {
       batch.clear();
       batch.swap(waiting_);
       lines = queued_;
+      told = std::exchange(told_, 0);
     }
-    if (!WriteOut(batch)) return;
+    if (!WriteOut(batch, &lost)) return;
     {
       std::lock_guard<std::mutex> lock(mutex_);
+      if (lost > 0) {
+        dropped_ += lost;
+        untold_ += lost + told;
+      }
       written_ = lines;
     }
     changed_.notify_all();
   }
 }
 
-bool LogWriter::WriteOut(absl::string_view bytes) {
+bool LogWriter::WriteOut(absl::string_view bytes, int64_t* lost) {
   while (!bytes.empty()) {
     // A pipe that is ready takes PIPE_BUF bytes without blocking.
     pollfd ready = {fd_, POLLOUT, 0};
@@ -93,7 +101,9 @@ bool LogWriter::WriteOut(absl::string_view bytes) {
     if (written > 0) {
       bytes.remove_prefix(static_cast<size_t>(written));
     } else if (written < 0 && errno != EINTR && errno != EAGAIN) {
-      return true;  // nobody can read it any more: a closed pipe, a full disk
+      // Nobody can read it: a closed pipe, a full disk. Lines to come are tried again.
+      *lost = std::count(bytes.begin(), bytes.end(), '\n');
+      return true;
     }
   }
   return true;

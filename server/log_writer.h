@@ -7,11 +7,11 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
@@ -29,18 +29,20 @@ class LogWriter {
   LogWriter(const LogWriter&) = delete;
   LogWriter& operator=(const LogWriter&) = delete;
 
-  // Queues one line; a newline is added. A line for which there is no room is dropped and counted. Before the next line
-  // that finds room goes the one that `tell` makes of the number of lines dropped, if there are any.
-  void Write(absl::string_view line, const std::function<std::string(int64_t)>& tell = nullptr);
+  // Queues one line; a newline is added. A line for which there is no room, or that the descriptor does not take (a
+  // full disk), is dropped and counted. Before the next line that finds room goes the one that `tell` makes of the
+  // number of lines dropped, if there are any and it is not empty.
+  void Write(absl::string_view line, absl::FunctionRef<std::string(int64_t)> tell = TellNothing);
   // Waits until the lines of earlier calls are written. False after `timeout`.
   bool Flush(absl::Duration timeout);
 
   int64_t dropped() const { return dropped_; }
 
  private:
+  static std::string TellNothing(int64_t) { return ""; }
   void Run();
-  // False if the writer is to stop before all of it is written.
-  bool WriteOut(absl::string_view bytes);
+  // False if the writer is to stop before all of it is written. `*lost`: lines that the descriptor did not take.
+  bool WriteOut(absl::string_view bytes, int64_t* lost);
 
   const int fd_;
   const size_t capacity_;
@@ -53,6 +55,7 @@ class LogWriter {
   uint64_t queued_ = 0;   // calls of Write() whose line was put into waiting_
   uint64_t written_ = 0;  // of these
   int64_t untold_ = 0;    // lines dropped that no line tells of
+  int64_t told_ = 0;      // ... that a line in waiting_ tells of
   std::thread thread_;
 };
 

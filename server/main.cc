@@ -31,13 +31,14 @@ constexpr int kExitSignal = 128;  // plus the signal's number
 
 std::string Mib(int64_t bytes) { return absl::StrCat(bytes >> 20); }
 
-// SIGHUP: read the flags again. First SIGTERM or SIGINT: drain. Second: leave at once.
+// SIGHUP: read the flags and who may call again. First SIGTERM or SIGINT: drain. Second: leave at once.
 void HandleSignals(sigset_t signals, glint::Server* server, glint::Reloader* reloader, glint::Logger* logger) {
   for (bool draining = false;;) {
     int signal = 0;
     sigwait(&signals, &signal);
     if (signal == SIGHUP) {
       reloader->Reload();
+      server->ReloadAccess().IgnoreError();  // it is logged
       continue;
     }
     if (draining) {

@@ -118,11 +118,14 @@ MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes) {
   const int64_t message = options.max_message_bytes;
   bound.receipt = sessions * (kReceiptBytesPerByte * message + kReceiveWindowBytes);
   bound.detect = options.max_detect_calls * (kReceiptBytesPerByte * message + kReceiveWindowBytes);
+  bound.metadata = (sessions + options.max_detect_calls) * 2 * kMaxMetadataBytes;
   bound.small = options.max_small_calls * 2 * kSmallCallBytes + options.max_watchers * kWatcherBytes;
   bound.quota = bound.pending + sessions * (2 * message + kReceiveWindowBytes) +
-                options.max_detect_calls * (message + kReceiveWindowBytes) + bound.small + kConnectionBytes;
-  bound.detect_replies = int64_t{options.max_detect_calls} * options.max_features * kReplyBytesPerFeature;
-  bound.replies = sessions * options.max_in_flight * options.max_features * kReplyBytesPerFeature;
+                options.max_detect_calls * (message + kReceiveWindowBytes) + bound.metadata + bound.small +
+                kConnectionBytes;
+  bound.detect_replies = int64_t{options.max_detect_calls} * options.max_features * kMatchReplyBytesPerFeature;
+  bound.replies = sessions * options.max_in_flight * options.max_features * kMatchReplyBytesPerFeature;
+  bound.sets = sessions * options.max_features * kKeptBytesPerFeature;
   bound.masks = sessions * (options.max_message_bytes + options.lanes.max_image_pixels);
   const int64_t frames = options.max_detect_calls + sessions * (options.max_in_flight + 1);
   bound.frames = frames * (2 * kFrameBytes + kSliceListBytes) + options.max_detect_calls * kOptionsBytes +

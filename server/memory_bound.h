@@ -14,6 +14,8 @@ namespace glint {
 // What a client may send ahead on each stream, unread: gRPC's window, unless memory is scarce or the network fast and
 // far.
 inline constexpr int64_t kReceiveWindowBytes = int64_t{4} << 20;
+// Headers of a call. gRPC ends a call with more; they are counted twice, as they come and as they are kept.
+inline constexpr int64_t kMaxMetadataBytes = int64_t{8} << 10;
 // A call without a picture: message, reply and what gRPC keeps of a call. The longest reply is reflection's.
 inline constexpr int64_t kSmallCallBytes = int64_t{64} << 10;
 inline constexpr int64_t kWatcherBytes = int64_t{16} << 10;
@@ -21,13 +23,15 @@ inline constexpr int64_t kWatcherBytes = int64_t{16} << 10;
 inline constexpr int64_t kConnectionBytes = int64_t{32} << 20;
 
 struct MemoryBound {
-  int64_t pending = 0;  // messages whose frames wait in the queue or are on lanes: --max-pending-bytes
-  int64_t receipt = 0;  // of each stream: a message that is being received, or waits outside the queue before the next
-  int64_t detect = 0;   // of each call of Detect: its message that is being received
-  int64_t small = 0;    // calls without a picture
+  int64_t pending = 0;   // messages whose frames wait in the queue or are on lanes: --max-pending-bytes
+  int64_t receipt = 0;   // of each stream: a message that is being received, or waits outside the queue before the next
+  int64_t detect = 0;    // of each call of Detect: its message that is being received
+  int64_t metadata = 0;  // of each stream and call of Detect: its headers
+  int64_t small = 0;     // calls without a picture
   int64_t detect_replies = 0;  // of each call of Detect
   int64_t replies = 0;         // of each stream: replies that wait for the client
   int64_t masks = 0;           // of each stream: as it came, and as pixels
+  int64_t sets = 0;            // of each stream: descriptors that it keeps
   int64_t frames = 0;          // what each frame takes beside its message, in use or kept for use
   int64_t lanes = 0;           // each lane's pixels, pyramid and results
 
@@ -36,15 +40,18 @@ struct MemoryBound {
   int64_t quota = 0;
 
   int64_t total() const {
-    return pending + receipt + detect + small + kConnectionBytes + detect_replies + replies + masks + frames + lanes;
+    return pending + receipt + detect + metadata + small + kConnectionBytes + detect_replies + replies + masks + sets +
+           frames + lanes;
   }
 };
 
 // Bytes that a lane takes for each pixel of the largest picture, at most: decoded and grey pixels, the codec's
 // coefficients, pyramid, scores and candidates.
 inline constexpr int64_t kLaneBytesPerPixel = 64;
-// ... and for each keypoint: x, y, size, angle, response, octave, descriptor, and their ranking.
-inline constexpr int64_t kLaneBytesPerFeature = 256;
+// ... and for each keypoint: x, y, size, angle, response, octave, descriptor, and their ranking; and to match as many
+// descriptors, of kSetBytesPerDescriptor: both sets out of the message, one of them packed again, conditions, keys,
+// candidates and eight matches.
+inline constexpr int64_t kLaneBytesPerFeature = 1024;
 // What gRPC takes for each byte of a message that it receives or has just received, at most. In DATA frames of 24
 // bytes, the smallest that become slices of their own: the bytes as they came, with headers of 9 (33/24); the list of
 // slices of 32 bytes, which grows by half (48/24); its copy (32/24); and the message put together (1).
@@ -59,6 +66,11 @@ inline constexpr int64_t kDroppedFrameBytes = 4 << 10;
 inline constexpr int64_t kOptionsBytes = 3 << 20;
 // A keypoint in a reply: five floats, octave, descriptor.
 inline constexpr int64_t kReplyBytesPerFeature = 5 * 4 + 1 + 32;
+// What a reply to a match has for each of the server's features: eight matches of each query, and the keypoints of an
+// image, which has half as many.
+inline constexpr int64_t kMatchReplyBytesPerFeature = 8 * (3 + 3 + 2) + (kReplyBytesPerFeature + 1) / 2;
+// A descriptor that a stream keeps, with its keypoint; twice more while a set is changed.
+inline constexpr int64_t kKeptBytesPerFeature = 3 * (64 + 16);
 
 MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes);
 

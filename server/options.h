@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "features/limits.h"
+#include "server/access/client_limits.h"
 #include "server/connection_options.h"
 #include "server/lane/lane.h"
 #include "server/shm/shared_memory.h"
@@ -28,7 +29,9 @@ struct ServerOptions {
   // "HOST:PORT" of /metrics, /healthz and /readyz; empty: none.
   std::string metrics_listen = "127.0.0.1:9464";
 
-  TlsFiles tls;  // of the TCP addresses in `listen`
+  TlsFiles tls;                  // of the TCP addresses in `listen`
+  bool allow_plaintext = false;  // no warning for an address without TLS that other machines can reach
+  std::string access_file;       // who may call what (server/access/access_rules.h); empty: all may call everything
 
   LaneOptions lanes;  // lanes.max_image_pixels is the limit for pictures
   // Frames that wait for a lane, over all streams and calls, >= 1. Streams stop being read when it is reached; calls
@@ -50,7 +53,8 @@ struct ServerOptions {
   int max_watchers = 1024;  // calls of Health.Watch open at the same time
   Reflection reflection = Reflection::kOn;
   int max_sessions = 32;          // streams open at the same time
-  int max_sessions_per_peer = 0;  // of one address; 0: ShareOfOnePeer(max_sessions)
+  int max_sessions_per_peer = 0;  // of one client, an identity or a peer; 0: ShareOfOnePeer(max_sessions)
+  ClientLimits client_limits;
   // From a stream's beginning to all of its first message.
   absl::Duration stream_first_message_timeout = absl::Seconds(10);
   // How long a stream may live without a frame from its client, or with a reply that its client does not take. While

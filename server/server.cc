@@ -66,9 +66,18 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
         check("max-watchers", o.max_watchers, 1, kMaxWatchersCeiling),
         check("max-sessions", o.max_sessions, 1, kMaxSessionsCeiling),
         check("max-sessions-per-peer", o.max_sessions_per_peer, 0, kMaxSessionsCeiling),
+        check("max-frames-per-client", o.client_limits.frames, 0, kMaxClientFrames),
+        check("max-bytes-per-client", o.client_limits.bytes, o.client_limits.bytes == 0 ? 0 : o.max_message_bytes,
+              INT64_MAX),
         check("max-in-flight", o.max_in_flight, 1, kMaxInFlightCeiling),
         check("memory-limit", o.memory_limit, o.memory_limit == 0 ? 0 : kMemoryLimitFloor, INT64_MAX)}) {
     if (!s.ok()) return s;
+  }
+  if (!(o.client_limits.frame_rate >= 0 && o.client_limits.frame_rate <= kMaxClientFrameRate)) {
+    return OutOfRangeError("max-frame-rate-per-client", o.client_limits.frame_rate, 0.0, kMaxClientFrameRate);
+  }
+  if (!(o.client_limits.lane_seconds >= 0 && o.client_limits.lane_seconds <= kMaxClientLaneSeconds)) {
+    return OutOfRangeError("max-lane-seconds-per-client", o.client_limits.lane_seconds, 0.0, kMaxClientLaneSeconds);
   }
   for (const int device : o.lanes.devices) {
     if (absl::Status s = check("devices", device, 0, kMaxDevice); !s.ok()) return s;
@@ -222,6 +231,10 @@ int Server::calls() const { return impl_->service == nullptr ? 0 : impl_->servic
 int Server::frames_in_flight() const { return impl_->env.frames_in_flight; }
 
 int Server::frames_waiting() const { return impl_->env.queue.size(); }
+
+absl::Status Server::ReloadAccess() {
+  return impl_->service == nullptr ? absl::OkStatus() : impl_->service->gate()->Reload();
+}
 
 void Server::RequestShutdown() { impl_->env.health.RequestShutdown(); }
 

@@ -66,6 +66,10 @@ class Server {
   // Of these, the ones in the queue for a lane.
   int frames_waiting() const;
 
+  // Reads --access-file again, which a change of the file does by itself within 0.3 s. Calls that may go on no longer
+  // end within half a second. On an error, which is logged, too, everything stays as it was.
+  absl::Status ReloadAccess();
+
   // Makes Wait() return. Does not block.
   void RequestShutdown();
   // Returns OK after RequestShutdown(), or the error when a device under the lanes is lost for this process; the

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "proto/traceparent.h"
 #include "server/server.h"
@@ -49,6 +50,7 @@ void ConnectionFlags::AddTo(Flags* flags, bool inside) {
   flags->String("tls-certificate", "FILE", "PEM file of this client's certificate, if the server asks for one.",
                 &tls_certificate);
   flags->String("tls-key", "FILE", "PEM file of that certificate's private key.", &tls_key);
+  flags->String("token-file", "FILE", "File with the bearer token that all calls show.", &token_file);
 }
 
 void ConnectionFlags::AddTraceparentTo(Flags* flags) {
@@ -89,6 +91,17 @@ absl::StatusOr<std::optional<client::TlsOptions>> ConnectionFlags::Tls() const {
   return options;
 }
 
+absl::StatusOr<std::string> ConnectionFlags::Token() const {
+  if (token_file.empty()) return std::string();
+  std::ifstream file(token_file, std::ios::binary);
+  if (!file) return absl::InvalidArgumentError(absl::StrCat("cannot read ", token_file));
+  std::string token(std::istreambuf_iterator<char>(file), {});
+  absl::StripAsciiWhitespace(&token);
+  if (token.empty())
+    return absl::InvalidArgumentError(absl::StrCat("option '--token-file': ", token_file, " is empty"));
+  return token;
+}
+
 struct Connection::Inside {
   std::unique_ptr<Server> server;
 };
@@ -110,6 +123,9 @@ absl::StatusOr<Connection> Connection::Open(const ConnectionFlags& flags) {
     auto tls = flags.Tls();
     if (!tls.ok()) return tls.status();
     options.tls = *std::move(tls);
+    auto token = flags.Token();
+    if (!token.ok()) return token.status();
+    options.token = *std::move(token);
     auto client = client::Client::Connect(flags.server, options);
     if (!client.ok()) return client.status();
     connection.client_ = std::make_unique<client::Client>(*std::move(client));

@@ -20,6 +20,7 @@ struct ConnectionFlags {
   bool tls = false;
   std::string traceparent;
   std::string tls_ca, tls_certificate, tls_key;  // file names
+  std::string token_file;
 
   ConnectionFlags();
   // `inside`: 'inproc' is a choice.
@@ -29,6 +30,8 @@ struct ConnectionFlags {
   absl::Status Validate() const;
   // What the TLS options name, read; empty without --tls.
   absl::StatusOr<std::optional<client::TlsOptions>> Tls() const;
+  // What the file holds, without blanks around it; empty without --token-file.
+  absl::StatusOr<std::string> Token() const;
   absl::Duration timeout_or(absl::Duration otherwise) const;
 };
 

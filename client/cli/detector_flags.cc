@@ -32,7 +32,9 @@ const char* Meaning(absl::string_view field) {
       {"corner_test", "Which pixels can be corners: those that pass FAST's segment test, or all."},
       {"score", "What suppression compares."},
       {"selection",
-       "The best N of each level, the best of each cell of the image, PyCA's cells and aggregation, or all."},
+       "The best N of each level, the best of each cell of the image, PyCA's cells and aggregation, all, or the best "
+       "of "
+       "each node of ORB-SLAM's quadtree."},
       {"ranking", "What top-n chooses by: Harris measure, or the score."},
       {"threshold_unit", "What --response-threshold is a multiple of."},
       {"orientation", "How a keypoint gets its angle."},
@@ -40,6 +42,8 @@ const char* Meaning(absl::string_view field) {
       {"levels", "Pyramid levels"},
       {"scale_factor", "From each level to the next"},
       {"fast_threshold", "FAST threshold in grey levels"},
+      {"ini_fast_threshold", "With quadtree: FAST threshold of each cell"},
+      {"min_fast_threshold", "With quadtree: the threshold where a cell has no corner at the first"},
       {"arc_length", "Ring pixels in a row, of 16, that make a corner"},
       {"max_arc", "Longest such run allowed"},
       {"suppression_radius", "Pixels around a corner within which none may be as strong"},
@@ -114,8 +118,8 @@ void DetectorFlags::AddTo(Flags* flags) {
     flags->Bool(FlagName(name), Meaning(name), [&entry](bool on) { entry.value = on; });
   });
   flags->Bool("descriptors",
-              "Compute descriptors: the detector's own, or rotated BRIEF where it has none (default: for orb, pyca and "
-              "bfrost).",
+              "Compute descriptors: the detector's own, or rotated BRIEF where it has none (default: for orb, pyca, "
+              "bfrost and orbslam).",
               [this](bool on) { describe_ = on; });
   flags->String("mask", "FILE", "Keep keypoints only where this image, of the frames' size, is not black.", &mask);
   flags->Parsed("region", "WxH+X+Y",

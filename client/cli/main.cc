@@ -19,6 +19,8 @@ const Command kCommands[] = {
 #ifdef GLINT_PICTURES
     {"detect", "find features in image files, one call each", RunDetect},
     {"stream", "send a folder, a video or a camera through one stream", RunStream},
+    {"match", "correspondences of the features of two images, folders or streams", RunMatch},
+    {"stereo", "disparities of the features of rectified pairs", RunStereo},
     {"compare", "two detectors, backends or sets of options on the same images", RunCompare},
 #endif
     {"info", "what a server is and what it allows", RunInfo},

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cpu/describe/blur_runs.h"
 #include "cpu/simd-inl.h"
 #include "cpu/stages.h"
 #include "features/math.h"
@@ -35,22 +36,6 @@ template <class F>
 HWY_INLINE void ForBlocks(uint32_t bits, const F& f) {
   for (uint64_t rest = bits; rest != 0; rest &= rest - 1) {
     f(static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero64(rest)) * kBlurBlock);
-  }
-}
-
-// f(begin, end) for each run of set bits, in columns of the strip.
-template <class F>
-HWY_INLINE void ForRuns(uint32_t bits, const F& f) {
-  int at = 0;
-  uint64_t rest = bits;
-  while (rest != 0) {
-    const int skip = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero64(rest));
-    at += skip;
-    rest >>= skip;
-    const int length = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero64(~rest));
-    f(at * kBlurBlock, (at + length) * kBlurBlock);
-    at += length;
-    rest >>= length;
   }
 }
 
@@ -133,22 +118,14 @@ void Blur(const BlurJob& job, float* scratch) {
   float* lines[2] = {scratch + kRing * kBlurPitch, scratch + (kRing + 1) * kBlurPitch};
   const Weights weights;
 
-  // Blocks of input row y that some output row uses.
-  const auto used = [&job](int y) {
-    uint32_t bits = 0;
-    for (int v = std::max(y - kGaussianRadius, job.y0); v < std::min(y + kGaussianRadius + 1, job.y1); ++v) {
-      bits |= job.blur_mask[v];
-    }
-    return bits;
-  };
   const auto load = [&](int y, uint32_t bits) {
-    ForRuns(bits, [&](int begin, int end) { LoadPixels(job.image, y, strip_x, begin, end, lines[y & 1]); });
+    ForBlurRuns(bits, [&](int begin, int end) { LoadPixels(job.image, y, strip_x, begin, end, lines[y & 1]); });
   };
-  uint32_t next = used(job.y0 - kGaussianRadius);
+  uint32_t next = BlurBlocksOfRow(job, job.y0 - kGaussianRadius);
   load(job.y0 - kGaussianRadius, next);
   for (int y = job.y0 - kGaussianRadius; y < job.y1 + kGaussianRadius; ++y) {
     const uint32_t bits = next;
-    next = used(y + 1);
+    next = BlurBlocksOfRow(job, y + 1);
     load(y + 1, next);
     const float* line = lines[y & 1];
     float* row = ring[y & (kRing - 1)];

@@ -23,6 +23,22 @@ ImageView WithMargin(const ImageView& image, Plane* plane) {
   return plane->view;
 }
 
+// The rows of cells of Selection::kQuadtree as bands. Returns the number of elements.
+size_t PrepareCells(Rect region, Level* level) {
+  level->cells.Prepare(level->image.width);
+  const QuadtreeAxis down = DivideQuadtreeAxis(level->image.height);
+  if (down.cells == 0 || DivideQuadtreeAxis(level->image.width).cells == 0) return 0;
+  size_t room = 0;
+  for (int y = region.y0; y < region.y1; y += down.cell) {
+    Band band;
+    band.region = {region.x0, y, region.x1, std::min(y + down.cell, region.y1)};
+    band.first = room;
+    room += level->cells.MaxCorners(down.cell) + kListSlack;
+    level->bands.push_back(band);
+  }
+  return room;
+}
+
 // Splits the region into bands and reserves lists for the most corners that they can hold, so that no image of this
 // shape needs more memory. Returns the number of elements.
 size_t PrepareBands(const DetectorOptions& options, int threads, Level* level) {
@@ -31,9 +47,10 @@ size_t PrepareBands(const DetectorOptions& options, int threads, Level* level) {
   level->count = 0;
   level->found = 0;
   if (region.empty()) return 0;
+  const bool in_cells = options.selection == Selection::kQuadtree;
   const int rows = region.y1 - region.y0;
-  const int bands = threads == 1 ? 1 : std::clamp(rows / kMinBandRows, 1, kTasksPerThread * threads);
-  size_t room = 0;
+  const int bands = in_cells ? 0 : threads == 1 ? 1 : std::clamp(rows / kMinBandRows, 1, kTasksPerThread * threads);
+  size_t room = in_cells ? PrepareCells(region, level) : 0;
   for (int b = 0; b < bands; ++b) {
     Band band;
     band.region = region;
@@ -45,7 +62,7 @@ size_t PrepareBands(const DetectorOptions& options, int threads, Level* level) {
   }
   level->where.Reserve(room);
   level->response.Reserve(room);
-  if (SelectsTopNPerLevel(options) && options.score == Score::kMaxThreshold) level->score.Reserve(room);
+  if (ScoresInBytes(options)) level->score.Reserve(room);
   level->bit_keys.Reserve(room);
   const size_t capacity = static_cast<size_t>(OutputCapacity(options));
   level->slot.Reserve(capacity);
@@ -82,9 +99,15 @@ Rect Level::CornerRegion(const DetectorOptions& options) const {
   return {border, border, image.width - border, image.height - border};
 }
 
+bool ScoresInBytes(const DetectorOptions& options) {
+  return options.selection == Selection::kQuadtree ||
+         (SelectsTopNPerLevel(options) && options.score == Score::kMaxThreshold);
+}
+
 void Levels::Prepare(const DetectorOptions& options, const ImageView& image, const ImageView& mask, int threads) {
   const PyramidPlan plan = PlanPyramid(options, image.shape());
   room_ = 0;
+  largest_room_ = 0;
   for (count_ = 0; count_ < plan.levels && plan.level[count_].shape.pixels() != 0; ++count_) {
     const LevelPlan& planned = plan.level[count_];
     Level& level = levels_[count_];
@@ -97,8 +120,12 @@ void Levels::Prepare(const DetectorOptions& options, const ImageView& image, con
     } else {
       level.source = SourceOf(options.pyramid, levels_[0].image, levels_[count_ - 1].image);
       const Shape from = level.source.shape();
-      if (level.resize.from != from || level.resize.to != planned.shape) {
+      const bool linear = options.selection == Selection::kQuadtree;
+      if ((!linear || !mask.empty()) && (level.resize.from != from || level.resize.to != planned.shape)) {
         MakeResizeTables(from, planned.shape, &level.resize);
+      }
+      if (linear && (level.linear.from != from || level.linear.to != planned.shape)) {
+        MakeLinearTables(from, planned.shape, &level.linear);
       }
       level.pixels.Resize(planned.shape);
       level.image = level.pixels.view;
@@ -107,7 +134,9 @@ void Levels::Prepare(const DetectorOptions& options, const ImageView& image, con
         level.mask = level.mask_pixels.view;
       }
     }
-    room_ += PrepareBands(options, threads, &level);
+    const size_t room = PrepareBands(options, threads, &level);
+    room_ += room;
+    largest_room_ = std::max(largest_room_, room);
     if (options.descriptor == Descriptor::kRbrief) {
       level.blurred.Resize(planned.shape);
       level.blur_mask.Reserve(BlurBlockMaskElements(planned.shape));

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "cpu/buffer.h"
+#include "cpu/fast/cell_columns.h"
+#include "cpu/quadtree_stages.h"
 #include "cpu/stages.h"
 #include "features/options.h"
 #include "features/types.h"
@@ -41,9 +43,11 @@ struct Level {
   Plane mask_pixels;
   ImageView source;     // what the level is resized from; empty at level 0
   ResizeTables resize;  // from there
+  LinearTables linear;  // instead, for Selection::kQuadtree; masks have `resize` always
   float scale = 1.0f;
   int share = 0;  // of max_features
 
+  CellColumns cells;  // for Selection::kQuadtree, whose bands are the rows of cells
   std::vector<Band> bands;
   // Corners, later keypoints, in raster order.
   size_t count = 0;
@@ -64,6 +68,9 @@ struct Level {
   Rect CornerRegion(const DetectorOptions& options) const;
 };
 
+// Whether corners have their scores in Level::score, before they are selected.
+bool ScoresInBytes(const DetectorOptions& options);
+
 // The levels of one detector. Memory and tables are kept from frame to frame.
 class Levels {
  public:
@@ -74,12 +81,15 @@ class Levels {
   int count() const { return count_; }  // up to the first that vanishes
   // Room in the lists of all levels.
   size_t room() const { return room_; }
+  // In those of the level that has most.
+  size_t largest_room() const { return largest_room_; }
   Level& operator[](int l) { return levels_[static_cast<size_t>(l)]; }
 
  private:
   std::array<Level, kMaxLevels> levels_;
   int count_ = 0;
   size_t room_ = 0;
+  size_t largest_room_ = 0;
 };
 
 }  // namespace glint::cpu

@@ -83,8 +83,8 @@ void StereoMatcher::FindNearest(const StereoInput& input, const StereoOptions& o
   int32_t* const keys = candidates + rights_;
   int32_t* const column = column_.data() + rights_ * static_cast<size_t>(part);
   const int highest = std::min(point.octave + options.max_octave_difference, input.plan.levels - 1);
-  // A row to spare on both sides for rounding.
-  const float reach = options.band * input.plan.level[static_cast<size_t>(highest)].scale + 1;
+  // The band ends within two rows; see IsStereoPair().
+  const float reach = options.band * input.plan.level[static_cast<size_t>(highest)].scale + 2;
   const int rows = input.plan.level[0].shape.height;
   const int top = std::clamp(static_cast<int>(point.y - reach), 0, rows - 1);
   const int bottom = std::clamp(static_cast<int>(point.y + reach), 0, rows - 1);

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "cuda/plan/plan.h"
+#include "cuda/supported.h"
 
 namespace glint::cuda {
 namespace {
@@ -24,6 +25,7 @@ std::vector<PlannedLaunch> LaunchesOf(const Schedule& schedule) {
 }  // namespace
 
 absl::StatusOr<PlanReport> ReportPlan(const DetectorOptions& options, Shape shape, int multiprocessors) {
+  if (absl::Status status = CheckSupported(options); !status.ok()) return status;
   const Plan plan({options, shape}, multiprocessors);
   PlanReport report;
   report.multiprocessors = multiprocessors;

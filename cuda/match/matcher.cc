@@ -70,7 +70,16 @@ struct Matcher::Impl {
 
   absl::Status Initialize();
   absl::Status ClearState();
-  absl::Status Run(const MatchInput& input, const MatchOptions& match, MatchResult* result);
+  // Copies the input to the device, clears what has to be clear, and says what to enqueue.
+  absl::StatusOr<MatchParams> Begin(const MatchInput& from, const MatchOptions& match);
+  // The result, once all before it is done.
+  absl::Status Finish(MatchResult* result);
+  absl::Status Run(const MatchInput& from, const MatchOptions& match, MatchResult* result);
+  absl::Status Time(const MatchInput& from, const MatchOptions& match, int repeats, MatchResult* result,
+                    std::vector<float>* us);
+  absl::Status CheckInput(const MatchInput& from) const;
+  template <typename Call>
+  absl::Status Guard(Call call);
   size_t MaxMatches() const { return static_cast<size_t>(options.max_queries) * kMaxMatchK; }
 
   const MatcherOptions options;
@@ -120,8 +129,7 @@ absl::Status Matcher::Impl::ClearState() {
   return ToStatus(api->MemsetAsync(best_queries.data(), 0xff, best_queries.bytes(), s), "clearing the best queries");
 }
 
-absl::Status Matcher::Impl::Run(const MatchInput& from, const MatchOptions& match, MatchResult* result) {
-  const cudaStream_t s = stream.view().stream;
+absl::StatusOr<MatchParams> Matcher::Impl::Begin(const MatchInput& from, const MatchOptions& match) {
   if (state_dirty) GLINT_RETURN_IF_ERROR(ClearState());
   state_dirty = true;
 
@@ -153,10 +161,15 @@ absl::Status Matcher::Impl::Run(const MatchInput& from, const MatchOptions& matc
   params.index = reinterpret_cast<int32_t*>(output.data());
   params.distance = params.index + matches;
 
-  GLINT_RETURN_IF_ERROR(
-      ToStatus(api->MemcpyAsync(input.data(), staged_input.data(), packer.bytes(), cudaMemcpyHostToDevice, s),
-               "copying descriptors to the device"));
-  GLINT_RETURN_IF_ERROR(EnqueueMatch(stream.view(), params));
+  GLINT_RETURN_IF_ERROR(ToStatus(
+      api->MemcpyAsync(input.data(), staged_input.data(), packer.bytes(), cudaMemcpyHostToDevice, stream.view().stream),
+      "copying descriptors to the device"));
+  return params;
+}
+
+absl::Status Matcher::Impl::Finish(MatchResult* result) {
+  const cudaStream_t s = stream.view().stream;
+  const size_t matches = result->index.size();
   GLINT_RETURN_IF_ERROR(ToStatus(
       api->MemcpyAsync(staged_output.data(), output.data(), 2 * matches * sizeof(int32_t), cudaMemcpyDeviceToHost, s),
       "copying matches to the host"));
@@ -166,6 +179,63 @@ absl::Status Matcher::Impl::Run(const MatchInput& from, const MatchOptions& matc
   std::copy_n(found, matches, result->index.begin());
   std::copy_n(found + matches, matches, result->distance.begin());
   return absl::OkStatus();
+}
+
+absl::Status Matcher::Impl::Run(const MatchInput& from, const MatchOptions& match, MatchResult* result) {
+  const auto params = Begin(from, match);
+  GLINT_RETURN_IF_ERROR(params.status());
+  GLINT_RETURN_IF_ERROR(EnqueueMatch(stream.view(), *params));
+  return Finish(result);
+}
+
+absl::Status Matcher::Impl::Time(const MatchInput& from, const MatchOptions& match, int repeats, MatchResult* result,
+                                 std::vector<float>* us) {
+  constexpr int kWarmUp = 3;
+  const auto params = Begin(from, match);
+  GLINT_RETURN_IF_ERROR(params.status());
+  const auto graph = CaptureGraph(stream.view(), [&](StreamView s) {
+    absl::Status status;
+    for (int i = 0; i < kCallsPerReplay && status.ok(); ++i) status = EnqueueMatch(s, *params);
+    return status;
+  });
+  GLINT_RETURN_IF_ERROR(graph.status());
+  const auto replay = Instantiate(api, *graph);
+  GLINT_RETURN_IF_ERROR(replay.status());
+  const auto begun = CreateEvent(api, cudaEventDefault);
+  GLINT_RETURN_IF_ERROR(begun.status());
+  const auto done = CreateEvent(api, cudaEventDefault);
+  GLINT_RETURN_IF_ERROR(done.status());
+  const cudaStream_t s = stream.view().stream;
+  for (int i = 0; i < kWarmUp + repeats; ++i) {
+    GLINT_RETURN_IF_ERROR(ToStatus(api->EventRecord(begun->get(), s), "recording an event"));
+    GLINT_RETURN_IF_ERROR(ToStatus(api->GraphLaunch(replay->get(), s), "launching a graph"));
+    GLINT_RETURN_IF_ERROR(ToStatus(api->EventRecord(done->get(), s), "recording an event"));
+    GLINT_RETURN_IF_ERROR(ToStatus(api->EventSynchronize(done->get()), "waiting for matches"));
+    float milliseconds = 0;
+    GLINT_RETURN_IF_ERROR(
+        ToStatus(api->EventElapsedTime(&milliseconds, begun->get(), done->get()), "reading an event"));
+    if (i >= kWarmUp) us->push_back(1000 * milliseconds / kCallsPerReplay);
+  }
+  return Finish(result);
+}
+
+absl::Status Matcher::Impl::CheckInput(const MatchInput& from) const {
+  GLINT_RETURN_IF_ERROR(CheckMaximum("query.count", from.query.count, 0, options.max_queries));
+  GLINT_RETURN_IF_ERROR(CheckMaximum("train.count", from.train.count, 0, options.max_trains));
+  if (from.query.count == 0 || from.train.count == 0) return absl::OkStatus();
+  return CheckMaximum("query.bytes", from.query.bytes, kDescriptorUnit, options.max_descriptor_bytes);
+}
+
+// Runs `call`; after an error, nothing of it runs on when the next one begins.
+template <typename Call>
+absl::Status Matcher::Impl::Guard(Call call) {
+  GLINT_RETURN_IF_ERROR(ToStatus(api->SetDevice(options.device), "choosing the device"));
+  absl::Status status = call();
+  if (!status.ok()) {
+    api->GetLastError();
+    api->StreamSynchronize(stream.view().stream);
+  }
+  return status;
 }
 
 Matcher::Matcher(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -178,20 +248,17 @@ absl::StatusOr<std::unique_ptr<Matcher>> Matcher::Create(const MatcherOptions& o
 }
 
 absl::Status Matcher::Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) {
-  const MatcherOptions& most = impl_->options;
-  GLINT_RETURN_IF_ERROR(CheckMaximum("query.count", input.query.count, 0, most.max_queries));
-  GLINT_RETURN_IF_ERROR(CheckMaximum("train.count", input.train.count, 0, most.max_trains));
+  GLINT_RETURN_IF_ERROR(impl_->CheckInput(input));
   result->Reset(input.query.count, options.k);
   if (input.query.count == 0 || input.train.count == 0) return absl::OkStatus();
-  GLINT_RETURN_IF_ERROR(CheckMaximum("query.bytes", input.query.bytes, kDescriptorUnit, most.max_descriptor_bytes));
-  GLINT_RETURN_IF_ERROR(ToStatus(impl_->api->SetDevice(most.device), "choosing the device"));
-  const absl::Status status = impl_->Run(input, options, result);
-  if (!status.ok()) {
-    // Nothing of the call may run on when the next one begins.
-    impl_->api->GetLastError();
-    impl_->api->StreamSynchronize(impl_->stream.view().stream);
-  }
-  return status;
+  return impl_->Guard([&] { return impl_->Run(input, options, result); });
+}
+
+absl::Status Matcher::TimeOnDevice(const MatchInput& input, const MatchOptions& options, int repeats,
+                                   MatchResult* result, std::vector<float>* us) {
+  GLINT_RETURN_IF_ERROR(impl_->CheckInput(input));
+  result->Reset(input.query.count, options.k);
+  return impl_->Guard([&] { return impl_->Time(input, options, repeats, result, us); });
 }
 
 }  // namespace glint::cuda

@@ -7,6 +7,7 @@
 #define GLINT_CUDA_MATCH_MATCHER_H_
 
 #include <memory>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -36,6 +37,12 @@ class Matcher {
   // its maximum. After INTERNAL from a lost device this process can use the device no more; after other errors the
   // matcher can be used on.
   absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result);
+
+  // For benchmarks: the same call with the input on the device already, as GPU time. `us`: for each of `repeats`
+  // replays of a graph of kCallsPerReplay calls, microseconds of one of them. Fills `result`, too. No set may be empty.
+  static constexpr int kCallsPerReplay = 20;
+  absl::Status TimeOnDevice(const MatchInput& input, const MatchOptions& options, int repeats, MatchResult* result,
+                            std::vector<float>* us);
 
  private:
   struct Impl;

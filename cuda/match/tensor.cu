@@ -24,8 +24,12 @@ constexpr int kWarps = 4;
 constexpr int kThreads = kWarps * kWarp;
 constexpr int kTileColumns = 8;
 constexpr int kGroupTiles = kColumnGroup / kTileColumns;
-constexpr int kBits = 256;  // of a descriptor
+constexpr int kBits = 256;            // of a descriptor
+constexpr int kVectors = kBits / 64;  // of a descriptor
 constexpr uint32_t kBoth = 0x10001;
+
+// Of 16 rows, those that a warp has.
+constexpr int RowTiles(int index_bits) { return (1 << index_bits) / 16; }
 
 // Common bits of rows g and g + 8 (of `a`) and columns 2 t and 2 t + 1 (of `b`), for lane 4 g + t: (g, 2t), (g, 2t +
 // 1), (g + 8, 2t), (g + 8, 2t + 1). Lane 4 g + t holds words 2 t and 2 t + 1 of the rows and of column g: in another
@@ -135,11 +139,71 @@ __device__ __forceinline__ uint32_t LeastOfTiles(uint32_t (&tile)[kGroupTiles]) 
   return tile[0];
 }
 
+// Compares the warp's rows with the columns of a group: updates the rows' least keys of the window and gives the least
+// column key of each tile. kWhole: all columns of the group are before `end`.
+template <int kIndexBits, bool kSecond, bool kColumns, bool kWhole>
+__device__ __forceinline__ void CompareGroup(const uint32_t (&a)[RowTiles(kIndexBits)][4],
+                                             const uint32_t (&row_addend)[RowTiles(kIndexBits)][2], const uint2* trains,
+                                             int group, int end, uint32_t group_tile,
+                                             uint32_t (&row_best)[RowTiles(kIndexBits)][2],
+                                             uint32_t (&row_second)[RowTiles(kIndexBits)][2],
+                                             uint32_t (&least)[kGroupTiles]) {
+  using K = Keys<kIndexBits>;
+  constexpr uint32_t kStep = 1u << kIndexBits;  // of a key, for a bit
+  const int lane = threadIdx.x % kWarp;
+  const int g = lane / 4;
+  const int t = lane % 4;
+  const uint32_t all[4] = {~0u, ~0u, ~0u, ~0u};
+  const uint2* own = trains + static_cast<size_t>(group + g) * kVectors + t;
+#pragma unroll
+  for (int j = 0; j < kGroupTiles; j += 2) {
+    uint2 b[2];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int tile = j + i;
+      const bool is_there = kWhole || group + kTileColumns * tile + g < end;
+      b[i] = is_there ? own[kTileColumns * tile * kVectors] : make_uint2(0, 0);
+    }
+    uint32_t base[2];  // of the row keys
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      int bits[4];
+      CountCommonBits(all, b[i], bits);
+      const uint32_t tile = group_tile + j + i;
+      base[i] = static_cast<uint32_t>(bits[0]) * kStep + static_cast<uint32_t>(bits[1]) * (kStep << 16) +
+                (kBits * kStep + tile) * kBoth;
+      if (!kWhole) {
+        const int column = group + kTileColumns * (j + i) + 2 * t;
+        const uint32_t none = (K::kLargest & ~(kStep - 1)) + tile;
+        if (column + 1 >= end) base[i] = (column < end ? base[i] & 0xffff : none) | none << 16;
+      }
+      least[j + i] = K::kLargest * kBoth;
+    }
+#pragma unroll
+    for (int m = 0; m < RowTiles(kIndexBits); ++m) {
+      int common[2][4];
+      CountCommonBits(a[m], b[0], common[0]);
+      CountCommonBits(a[m], b[1], common[1]);
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        uint32_t key[2];
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          key[i] = base[i] - static_cast<uint32_t>(common[i][2 * h]) * (2 * kStep) -
+                   static_cast<uint32_t>(common[i][2 * h + 1]) * (2 * kStep << 16);
+          if (kColumns) least[j + i] = K::AddAndLeast(key[i], row_addend[m][h], least[j + i]);
+        }
+        Insert<kIndexBits, kSecond>(key[0], key[1], &row_best[m][h], &row_second[m][h]);
+      }
+    }
+  }
+}
+
 template <int kIndexBits, bool kSecond, bool kColumns>
 __global__ void __launch_bounds__(kThreads, 4) FindPairsKernel(GLINT_KERNEL_ARGUMENT MatchParams params) {
   using K = Keys<kIndexBits>;
   constexpr int kRows = 1 << kIndexBits;  // of a warp
-  constexpr int kRowTiles = kRows / 16;
+  constexpr int kRowTiles = RowTiles(kIndexBits);
   constexpr uint32_t kStep = 1u << kIndexBits;  // of a key, for a bit
   constexpr int kWindow = kTileColumns << kIndexBits;
   extern __shared__ uint32_t best_query[];
@@ -157,7 +221,6 @@ __global__ void __launch_bounds__(kThreads, 4) FindPairsKernel(GLINT_KERNEL_ARGU
   WaitForPredecessor();
   const auto* queries = reinterpret_cast<const uint2*>(params.query);
   const auto* trains = reinterpret_cast<const uint2*>(params.train);
-  constexpr int kVectors = kBits / 64;  // of a descriptor
 
   uint32_t a[kRowTiles][4];
   uint32_t row_addend[kRowTiles][2];
@@ -181,8 +244,6 @@ __global__ void __launch_bounds__(kThreads, 4) FindPairsKernel(GLINT_KERNEL_ARGU
       row_addend[m][h] = K::Addend(first_row + row < params.queries ? addend : static_cast<int>(K::kNoRow));
     }
   }
-  const uint32_t all[4] = {~0u, ~0u, ~0u, ~0u};
-
 #pragma unroll 1
   for (int window = first; window < end; window += kWindow) {
     uint32_t row_best[kRowTiles][2], row_second[kRowTiles][2];
@@ -196,44 +257,12 @@ __global__ void __launch_bounds__(kThreads, 4) FindPairsKernel(GLINT_KERNEL_ARGU
     for (int group = window; group < window_end; group += kColumnGroup) {
       const auto group_tile = static_cast<uint32_t>((group - window) / kTileColumns);
       uint32_t least[kGroupTiles];
-#pragma unroll
-      for (int j = 0; j < kGroupTiles; j += 2) {
-        uint2 b[2];
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-          const int column = group + kTileColumns * (j + i) + g;
-          b[i] = column < end ? trains[static_cast<size_t>(column) * kVectors + t] : make_uint2(0, 0);
-        }
-        uint32_t base[2];  // of the row keys
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-          int bits[4];
-          CountCommonBits(all, b[i], bits);
-          const uint32_t tile = group_tile + j + i;
-          base[i] = static_cast<uint32_t>(bits[0]) * kStep + static_cast<uint32_t>(bits[1]) * (kStep << 16) +
-                    (kBits * kStep + tile) * kBoth;
-          const int column = group + kTileColumns * (j + i) + 2 * t;
-          const uint32_t none = (K::kLargest & ~(kStep - 1)) + tile;
-          if (column + 1 >= end) base[i] = (column < end ? base[i] & 0xffff : none) | none << 16;
-          least[j + i] = K::kLargest * kBoth;
-        }
-#pragma unroll
-        for (int m = 0; m < kRowTiles; ++m) {
-          int common[2][4];
-          CountCommonBits(a[m], b[0], common[0]);
-          CountCommonBits(a[m], b[1], common[1]);
-#pragma unroll
-          for (int h = 0; h < 2; ++h) {
-            uint32_t key[2];
-#pragma unroll
-            for (int i = 0; i < 2; ++i) {
-              key[i] = base[i] - static_cast<uint32_t>(common[i][2 * h]) * (2 * kStep) -
-                       static_cast<uint32_t>(common[i][2 * h + 1]) * (2 * kStep << 16);
-              if (kColumns) least[j + i] = K::AddAndLeast(key[i], row_addend[m][h], least[j + i]);
-            }
-            Insert<kIndexBits, kSecond>(key[0], key[1], &row_best[m][h], &row_second[m][h]);
-          }
-        }
+      if (group + kColumnGroup <= end) {
+        CompareGroup<kIndexBits, kSecond, kColumns, true>(a, row_addend, trains, group, end, group_tile, row_best,
+                                                          row_second, least);
+      } else {
+        CompareGroup<kIndexBits, kSecond, kColumns, false>(a, row_addend, trains, group, end, group_tile, row_best,
+                                                           row_second, least);
       }
       if (!kColumns) continue;
       const uint32_t of_tile = LeastOfTiles<kIndexBits>(least);

@@ -235,7 +235,9 @@ Frame Plan::Place(const PlanMemory& memory, int part) const {
     }
     level.ranked = reinterpret_cast<RankedCorner*>(memory.scratch + offsets.ranked);
     level.result = reinterpret_cast<RankedCorner*>(memory.result + offsets.result);
-    if (describe) level.descriptors = memory.result + offsets.descriptors;
+    if (describe) {
+      level.descriptors = (memory.descriptors != nullptr ? memory.descriptors : memory.result) + offsets.descriptors;
+    }
     level.column_groups = reinterpret_cast<const ColumnGroup*>(memory.tables + offsets.columns);
     level.row_steps = reinterpret_cast<const RowMix*>(memory.tables + offsets.steps);
     level.column_pairs = reinterpret_cast<const ColumnPair*>(memory.tables + offsets.columns);

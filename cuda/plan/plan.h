@@ -34,9 +34,10 @@ struct PlanMemory {
   uint8_t* scratch = nullptr;  // Plan::scratch_bytes, device
   uint8_t* tables = nullptr;   // Plan::tables.size(), device
   Counters* counters = nullptr;
-  uint8_t* result = nullptr;  // Plan::result_bytes
-  uint8_t* image = nullptr;   // level 0; null: in scratch
-  uint8_t* mask = nullptr;    // level 0's mask; null: in scratch
+  uint8_t* result = nullptr;       // Plan::result_bytes
+  uint8_t* descriptors = nullptr;  // likewise, for descriptors alone; null: in result
+  uint8_t* image = nullptr;        // level 0; null: in scratch
+  uint8_t* mask = nullptr;         // level 0's mask; null: in scratch
 };
 
 class Plan {

@@ -29,4 +29,21 @@ Image GaussianBlur(const ImageView& level) {
   return out;
 }
 
+Image FixedGaussianBlur(const ImageView& level) {
+  Image out(level.width, level.height);
+  for (int y = 0; y < level.height; ++y) {
+    for (int x = 0; x < level.width; ++x) {
+      int r[2 * kGaussianRadius + 1];
+      for (int i = 0; i < 7; ++i) {
+        const int v = Reflect101(y + i - kGaussianRadius, level.height);
+        uint8_t p[2 * kGaussianRadius + 1];
+        for (int k = 0; k < 7; ++k) p[k] = level.at(Reflect101(x + k - kGaussianRadius, level.width), v);
+        r[i] = FixedGaussianRow(p);
+      }
+      out.row(y)[x] = FixedGaussianColumn(r);
+    }
+  }
+  return out;
+}
+
 }  // namespace glint::reference

@@ -10,6 +10,9 @@ namespace glint::reference {
 // features/math.h for what that changes).
 Image GaussianBlur(const ImageView& level);
 
+// The same on a whole matrix, as ORB-SLAM2 calls it, in fixed point.
+Image FixedGaussianBlur(const ImageView& level);
+
 }  // namespace glint::reference
 
 #endif  // GLINT_FEATURES_REFERENCE_GAUSSIAN_H_

@@ -1,5 +1,6 @@
 #include "features/reference/pyramid.h"
 
+#include "features/linear_resize.h"
 #include "features/math.h"
 
 namespace glint::reference {
@@ -28,6 +29,24 @@ Image Resize(const ImageView& image, Shape to) {
   return out;
 }
 
+Image ResizeLinear(const ImageView& image, Shape to) {
+  const auto mix_row = [&image](LinearTap tap, int y) {
+    const uint8_t at = image.at(tap.at, y);
+    return LinearRow(tap, at, tap.next_weight == 0 ? at : image.at(tap.at + 1, y));
+  };
+  Image out(to.width, to.height);
+  for (int y = 0; y < to.height; ++y) {
+    const LinearTap down = MakeLinearTap(y, image.height, to.height);
+    for (int x = 0; x < to.width; ++x) {
+      const LinearTap across = MakeLinearTap(x, image.width, to.width);
+      const int at = mix_row(across, down.at);
+      const int next = down.next_weight == 0 ? at : mix_row(across, down.at + 1);
+      out.row(y)[x] = LinearColumn(down, at, next);
+    }
+  }
+  return out;
+}
+
 Image Halve(const ImageView& image) {
   Image out(image.width / 2, image.height / 2);
   for (int y = 0; y < out.height(); ++y) {
@@ -40,7 +59,8 @@ Image Halve(const ImageView& image) {
   return out;
 }
 
-std::vector<Image> BuildPyramid(Pyramid kind, const PyramidPlan& plan, const ImageView& image) {
+std::vector<Image> BuildPyramid(Pyramid kind, const PyramidPlan& plan, const ImageView& image,
+                                Interpolation interpolation) {
   std::vector<Image> levels(plan.levels);
   levels[0] = Image::CopyOf(image);
   for (int l = 1; l < plan.levels; ++l) {
@@ -48,6 +68,8 @@ std::vector<Image> BuildPyramid(Pyramid kind, const PyramidPlan& plan, const Ima
     if (shape.pixels() == 0) break;
     if (kind == Pyramid::kHalf) {
       levels[l] = Halve(levels[l - 1]);
+    } else if (interpolation == Interpolation::kLinear) {
+      levels[l] = ResizeLinear(levels[l - 1], shape);
     } else {
       levels[l] = Resize(kind == Pyramid::kDirect ? levels[0] : levels[l - 1], shape);
     }

@@ -12,16 +12,29 @@ namespace glint::reference {
 // cv::resize with INTER_LINEAR_EXACT (resize.cpp, resize_bitExact). `to` is at most the image's shape, and not empty.
 Image Resize(const ImageView& image, Shape to);
 
+// cv::resize with INTER_LINEAR (features/linear_resize.h), likewise.
+Image ResizeLinear(const ImageView& image, Shape to);
+
 // Pyramid::kHalf: each pixel the mean of 2x2, halves up; an odd last row or column is left out. Both sides 2 or more.
 Image Halve(const ImageView& image);
 
-// plan.levels images. Level 0 is the image; the other levels are made as Pyramid states. From the first level with an
-// empty shape on, all are empty. (cv::ORB throws on these; for Glint they have no keypoints.)
-std::vector<Image> BuildPyramid(Pyramid kind, const PyramidPlan& plan, const ImageView& image);
+// How each level is made from the one before, or from the image.
+enum class Interpolation {
+  kExact,   // Resize
+  kLinear,  // ResizeLinear: ORB-SLAM2, Selection::kQuadtree
+};
+inline Interpolation InterpolationOf(const DetectorOptions& options) {
+  return options.selection == Selection::kQuadtree ? Interpolation::kLinear : Interpolation::kExact;
+}
+
+// plan.levels images. Level 0 is the image itself, each other level is made as Pyramid says. From the first level with
+// an empty shape on, all are empty. (cv::ORB throws on these; for Glint they have no keypoints.)
+std::vector<Image> BuildPyramid(Pyramid kind, const PyramidPlan& plan, const ImageView& image,
+                                Interpolation interpolation = Interpolation::kExact);
 
 // A mask for each level; empty ones for an empty mask. At level 0 any value but 0 is set.
 // Pyramid::kCascaded, as cv::ORB: a pixel of level 1 and up is set only if everything it was mixed from is 255: after
-// resizing, values below 255 become 0. Otherwise: a pixel is 255 if the mask is set at its ImagePosition, else 0.
+// resizing, what is below 255 becomes 0. Otherwise: a pixel is 255 if the mask is set at its ImagePosition, else 0.
 std::vector<Image> BuildMaskPyramid(Pyramid kind, const PyramidPlan& plan, const ImageView& mask);
 
 }  // namespace glint::reference

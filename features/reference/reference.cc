@@ -16,6 +16,7 @@
 #include "features/reference/harris.h"
 #include "features/reference/orientation.h"
 #include "features/reference/pyramid.h"
+#include "features/reference/quadtree.h"
 #include "features/reference/rbrief.h"
 #include "features/reference/selection.h"
 
@@ -48,6 +49,11 @@ std::vector<Corner> FindCorners(const DetectorOptions& options, const ImageView&
 void FindCandidates(const DetectorOptions& options, LevelTrace* t) {
   const ImageView level = t->level;
   if (level.empty()) return;
+  if (options.selection == Selection::kQuadtree) {
+    t->maxima = DetectInCells(level, options.ini_fast_threshold, options.min_fast_threshold);
+    t->inside = KeepMasked(t->maxima, t->mask);
+    return;
+  }
   t->corners = FindCorners(options, level);
   t->maxima = SuppressNonMaxima(t->corners, level.shape(), options.suppression_radius);
   t->inside = KeepInside(KeepMasked(t->maxima, t->mask), level.shape(), options.edge_threshold);
@@ -66,13 +72,23 @@ void SelectTopN(const DetectorOptions& options, int share, LevelTrace* t) {
   }
 }
 
-// The corners of `inside` that level `l` keeps before levels are compared.
+bool SelectsOnEachLevel(const DetectorOptions& options) {
+  return options.selection == Selection::kTopN || options.selection == Selection::kQuadtree;
+}
+
+void SelectOnEachLevel(const DetectorOptions& options, int share, LevelTrace* t) {
+  if (options.selection == Selection::kTopN) return SelectTopN(options, share, t);
+  t->ranked = Distribute(t->inside, t->level.shape(), share);
+  t->keypoints = t->ranked;
+}
+
+// What remains of `inside` at level `l` before levels are compared.
 std::vector<Corner> SelectOnLevel(const DetectorOptions& options, float scale, const std::vector<Corner>& inside) {
   if (options.selection != Selection::kPyca) return inside;
   return CullCells(inside, LevelCell(options.cell_width, scale), LevelCell(options.cell_height, scale));
 }
 
-// The same for selections over all levels together.
+// The same for selections that look at all levels together.
 void SelectAcrossLevels(const DetectorOptions& options, const PyramidPlan& plan, Shape image,
                         std::vector<LevelTrace>* levels) {
   std::vector<LevelCorner> all;
@@ -111,7 +127,7 @@ float Angle(const DetectorOptions& options, const PatchDisc& disc, const ImageVi
   return -1.0f;
 }
 
-// The inputs of the descriptors.
+// What descriptors are made of.
 struct Patterns {
   RbriefPattern rbrief;
   BfrostPattern bfrost;
@@ -135,7 +151,7 @@ void Report(const DetectorOptions& options, int octave, float scale, const Patte
     const size_t out = first + i;
     features->x[out] = static_cast<float>(c.x) * scale;
     features->y[out] = static_cast<float>(c.y) * scale;
-    features->size[out] = static_cast<float>(options.patch_size) * scale;
+    features->size[out] = KeypointSize(options, scale);
     features->angle[out] = t.angles[i];
     features->response[out] = c.response;
     features->octave[out] = octave;
@@ -154,22 +170,24 @@ Features Detect(const DetectorOptions& options, const ImageView& image, const Im
   const PatchDisc disc = MakePatchDisc(options.patch_size);
   const Patterns patterns = {MakeRbriefPattern(options.patch_size), MakeBfrostPattern(options.bfrost_scale)};
 
-  std::vector<Image> images = BuildPyramid(options.pyramid, plan, image);
+  std::vector<Image> images = BuildPyramid(options.pyramid, plan, image, InterpolationOf(options));
   std::vector<Image> masks = BuildMaskPyramid(options.pyramid, plan, mask);
   std::vector<LevelTrace> levels(plan.levels);
   for (int l = 0; l < plan.levels; ++l) {
     levels[l].level = std::move(images[l]);
     levels[l].mask = std::move(masks[l]);
     FindCandidates(options, &levels[l]);
-    if (options.selection == Selection::kTopN) SelectTopN(options, plan.level[l].max_features, &levels[l]);
+    if (SelectsOnEachLevel(options)) SelectOnEachLevel(options, plan.level[l].max_features, &levels[l]);
   }
-  if (options.selection != Selection::kTopN) SelectAcrossLevels(options, plan, image.shape(), &levels);
+  if (!SelectsOnEachLevel(options)) SelectAcrossLevels(options, plan, image.shape(), &levels);
 
   size_t found = 0;
   for (LevelTrace& t : levels) {
     SortForOutput(&t.keypoints);
     for (const Corner& c : t.keypoints) t.angles.push_back(Angle(options, disc, t.level, c));
-    if (options.descriptor == Descriptor::kRbrief) t.blurred = GaussianBlur(t.level);
+    if (options.descriptor == Descriptor::kRbrief) {
+      t.blurred = options.selection == Selection::kQuadtree ? FixedGaussianBlur(t.level) : GaussianBlur(t.level);
+    }
     found += t.keypoints.size();
   }
 

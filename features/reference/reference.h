@@ -1,4 +1,4 @@
-// The scalar specification of a detector: slow and obvious; the fast backends are tested against it. Each stage has a
+// The scalar specification of a detector: slow, obvious, what the fast backends are tested against. Each stage has a
 // header of its own beside this one. Thread-safe; allocates freely.
 //
 // `orb` runs, on each level: FAST with suppression by FAST score; mask; border; the level's share of N (twice the share
@@ -9,6 +9,10 @@
 // measure at every corner, with reflections outside the level; suppression by it, among corners alone: a corner
 // survives if its measure is strictly greater than that of each neighbour that is a corner; mask; border; the level's
 // share of N with ties; orientation.
+//
+// `orbslam`, on each level: FAST in cells at two thresholds with suppression inside each cell; mask; quadtree with the
+// level's share of N; orientation; blur of the whole level; descriptor. It equals the extractor of ORB-SLAM2 as a set,
+// with the order of its quadtree made the same on every call (features/reference/quadtree.h).
 #ifndef GLINT_FEATURES_REFERENCE_REFERENCE_H_
 #define GLINT_FEATURES_REFERENCE_REFERENCE_H_
 
@@ -20,15 +24,16 @@
 
 namespace glint::reference {
 
-// The output of each stage, for one level: shows in which stage a backend differs.
+// What each stage left, for one level, so that a backend that differs can be told in which stage.
 struct LevelTrace {
   Image level;
-  Image mask;                   // empty without a mask
-  std::vector<Corner> corners;  // all FAST corners, raster order; response: the score that suppression uses
-  std::vector<Corner> maxima;   // after suppression
-  std::vector<Corner> inside;   // after mask and border
-  std::vector<Corner> ranked;   // after the first threshold: twice the share by score with Ranking::kHarris, else once
-  std::vector<Corner> keypoints;  // after the last threshold, in output order; response as reported
+  Image mask;                     // empty without a mask
+  std::vector<Corner> corners;    // all FAST corners, raster order; response: the score that suppression uses; none for
+                                  // Selection::kQuadtree
+  std::vector<Corner> maxima;     // after suppression
+  std::vector<Corner> inside;     // after mask and border
+  std::vector<Corner> ranked;     // after the first cut: twice the share by score for Ranking::kHarris, else the share
+  std::vector<Corner> keypoints;  // after the last cut, in output order; response as it is reported
   std::vector<float> angles;      // of keypoints
   Image blurred;                  // empty without a descriptor
 };

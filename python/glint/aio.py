@@ -29,14 +29,17 @@ from glint.v1 import feature_detection_pb2 as pb
 class Client:
     """As glint.Client, for one event loop; methods have the same arguments and raise the same exceptions."""
 
-    def __init__(self, address: Optional[str] = None, *, tls: Optional[ch.Tls] = None):
+    def __init__(
+        self, address: Optional[str] = None, *, tls: Optional[ch.Tls] = None, token: Optional[str] = None
+    ):
         self.address = ch.address_of(address)
+        self._token = token
         if tls is None:
             self._channel = grpc.aio.insecure_channel(self.address, ch.channel_options())
         else:
             self._channel = grpc.aio.secure_channel(self.address, tls.credentials(), ch.channel_options())
-        self._detect = self._channel.unary_unary(ch.SERVICE + "Detect")
-        self._stream = self._channel.stream_stream(ch.SERVICE + "DetectStream")
+        self._detect = ch.authorized(self._channel.unary_unary(ch.SERVICE + "Detect"), token)
+        self._stream = ch.authorized(self._channel.stream_stream(ch.SERVICE + "DetectStream"), token)
 
     async def wait(self, timeout: float) -> None:
         """Waits for a server that is being started. Unavailable after `timeout` seconds."""
@@ -153,7 +156,7 @@ class Client:
             response_deserializer=response.FromString,
         )
         try:
-            return await call(request, timeout=timeout)
+            return await ch.authorized(call, self._token)(request, timeout=timeout)
         except grpc.RpcError as error:
             raise from_rpc(error, self.address) from None
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 from typing import Optional
 
@@ -70,6 +71,15 @@ def address_of(address: Optional[str]) -> str:
         if ":" not in address or not port.isdigit() or not 0 < int(port) < 65536:
             raise InvalidArgument(f'address: "{address}" is not HOST:PORT or unix:PATH')
     return address
+
+
+def authorized(call, token: Optional[str]):
+    """`call`, a method of a channel, that shows a bearer token if there is one."""
+    if token is None:
+        return call
+    if not token.isascii() or not token.isprintable() or not token or " " in token:
+        raise InvalidArgument("token: is not printable ASCII without blanks")
+    return functools.partial(call, metadata=(("authorization", "Bearer " + token),))
 
 
 def channel_options() -> list[tuple[str, int]]:

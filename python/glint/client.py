@@ -44,19 +44,23 @@ class Client:
 
     address  "host:port" or "unix:/path"; None: the environment variable GLINT_SERVER, else 127.0.0.1:50051
     tls      glint.Tls, or None for a connection that is neither encrypted nor authenticated
+    token    bearer token that every call shows; None: none
     wait     seconds to wait for a server that is being started; 0: connect with the first call
 
     Every method raises a subclass of glint.GlintError: glint.Unavailable where no server answers.
     """
 
-    def __init__(self, address: Optional[str] = None, *, tls: Optional[ch.Tls] = None, wait: float = 0):
+    def __init__(
+        self, address: Optional[str] = None, *, tls: Optional[ch.Tls] = None, token: Optional[str] = None, wait: float = 0
+    ):
         self.address = ch.address_of(address)
+        self._token = token
         if tls is None:
             self._channel = grpc.insecure_channel(self.address, ch.channel_options())
         else:
             self._channel = grpc.secure_channel(self.address, tls.credentials(), ch.channel_options())
-        self._detect = self._channel.unary_unary(ch.SERVICE + "Detect")
-        self._stream = self._channel.stream_stream(ch.SERVICE + "DetectStream")
+        self._detect = ch.authorized(self._channel.unary_unary(ch.SERVICE + "Detect"), token)
+        self._stream = ch.authorized(self._channel.stream_stream(ch.SERVICE + "DetectStream"), token)
         if wait > 0:
             try:
                 grpc.channel_ready_future(self._channel).result(timeout=wait)
@@ -160,6 +164,6 @@ class Client:
             response_deserializer=response.FromString,
         )
         try:
-            return call(request, timeout=timeout)
+            return ch.authorized(call, self._token)(request, timeout=timeout)
         except grpc.RpcError as error:
             raise from_rpc(error, self.address) from None

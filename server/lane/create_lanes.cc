@@ -12,11 +12,14 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "cpu/match/matcher.h"
 #include "cpu/pipeline.h"
+#include "cuda/match/matcher.h"
 #include "cuda/pipeline.h"
 #include "cuda/runtime/host_region.h"
 #include "cuda/runtime/range.h"
 #include "features/error.h"
+#include "server/lane/cpu_stereo.h"
 #include "server/lane/lane.h"
 
 namespace glint {
@@ -32,7 +35,7 @@ int64_t NanosecondsSince(Clock::time_point start) { return std::chrono::nanoseco
 
 class CpuLane final : public Lane {
  public:
-  explicit CpuLane(int threads) : pipeline_(threads) {}
+  explicit CpuLane(int threads) : pipeline_(threads), matcher_(threads), stereo_(&pipeline_, threads) {}
 
   absl::Status Run(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                    StageTimes* times) override {
@@ -45,11 +48,21 @@ class CpuLane final : public Lane {
     if (!status.ok()) features->Clear();
     return status;
   }
+  absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const Pixels& left,
+                         const Pixels& right, StereoFound* found, StageTimes* times) override {
+    return stereo_.Run(options, stereo, left, right, found, times);
+  }
+  absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) override {
+    matcher_.Match(input, options, result);
+    return absl::OkStatus();
+  }
   absl::Status fatal() const override { return absl::OkStatus(); }
   const std::string& device() const override { return device_; }
 
  private:
   cpu::Pipeline pipeline_;
+  cpu::Matcher matcher_;
+  CpuStereo stereo_;
   Image image_, mask_;  // for pixels that do not lie side by side
   const std::string device_ = "cpu";
 };
@@ -79,10 +92,60 @@ class PinnedImage {
   size_t capacity_ = 0;
 };
 
+// The device's matcher, made for the largest sets so far.
+class CudaMatching {
+ public:
+  CudaMatching(int ordinal, int sm_limit) {
+    options_.device = ordinal;
+    options_.sm_limit = sm_limit;
+    options_.max_queries = options_.max_trains = 0;
+    options_.max_descriptor_bytes = kRbriefBytes;
+  }
+
+  absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) {
+    if (absl::Status s = MakeRoom(input); !s.ok()) return s;
+    return matcher_->Match(input, options, result);
+  }
+
+ private:
+  absl::Status MakeRoom(const MatchInput& input) {
+    const auto grow = [](int needed, int least, int most, int* value) {
+      if (needed <= *value) return false;
+      for (*value = std::max(*value, least); *value < needed;) *value = std::min(2 * *value, most);
+      return true;
+    };
+    constexpr int kFewest = 4096;
+    bool larger = grow(input.query.count, kFewest, kMaxMatchDescriptors, &options_.max_queries);
+    larger = grow(input.train.count, kFewest, kMaxMatchDescriptors, &options_.max_trains) || larger;
+    larger = grow(std::max(input.query.bytes, input.train.bytes), kRbriefBytes, kMaxDescriptorBytes,
+                  &options_.max_descriptor_bytes) ||
+             larger;
+    if (matcher_ != nullptr && !larger) return absl::OkStatus();
+    options_.max_queries = std::max(options_.max_queries, 1);
+    options_.max_trains = std::max(options_.max_trains, 1);
+    matcher_ = nullptr;  // its memory first
+    auto made = cuda::Matcher::Create(options_);
+    if (!made.ok()) {
+      options_.max_queries = options_.max_trains = 0;  // smaller sets may find room
+      options_.max_descriptor_bytes = kRbriefBytes;
+      return made.status();
+    }
+    matcher_ = *std::move(made);
+    return absl::OkStatus();
+  }
+
+  cuda::MatcherOptions options_;
+  std::unique_ptr<cuda::Matcher> matcher_;
+};
+
+// Stereo pairs are worked on by the processor: the same bytes.
 class CudaLane final : public Lane {
  public:
-  CudaLane(std::unique_ptr<cuda::Pipeline> pipeline, int ordinal)
-      : pipeline_(std::move(pipeline)), device_(absl::StrCat("cuda:", ordinal)) {}
+  CudaLane(std::unique_ptr<cuda::Pipeline> pipeline, int ordinal, int sm_limit)
+      : pipeline_(std::move(pipeline)),
+        ordinal_(ordinal),
+        matching_(ordinal, sm_limit),
+        device_(absl::StrCat("cuda:", ordinal)) {}
 
   absl::Status Run(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                    StageTimes* times) override {
@@ -90,7 +153,20 @@ class CudaLane final : public Lane {
     if (!status.ok()) features->Clear();
     return status;
   }
-  absl::Status fatal() const override { return pipeline_->fatal(); }
+  absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const Pixels& left,
+                         const Pixels& right, StereoFound* found, StageTimes* times) override {
+    if (stereo_ == nullptr) {
+      on_processor_ = std::make_unique<cpu::Pipeline>();
+      stereo_ = std::make_unique<CpuStereo>(on_processor_.get(), 1);
+    }
+    return stereo_->Run(options, stereo, left, right, found, times);
+  }
+  absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) override {
+    absl::Status status = matching_.Match(input, options, result);
+    if (absl::IsInternal(status) && !cuda::ProbeDevice(ordinal_).ok()) lost_ = status;
+    return status;
+  }
+  absl::Status fatal() const override { return lost_.ok() ? pipeline_->fatal() : lost_; }
   const std::string& device() const override { return device_; }
 
  private:
@@ -109,7 +185,12 @@ class CudaLane final : public Lane {
   }
 
   const std::unique_ptr<cuda::Pipeline> pipeline_;
+  const int ordinal_;
   PinnedImage image_, mask_;
+  CudaMatching matching_;
+  absl::Status lost_;                            // by a match
+  std::unique_ptr<cpu::Pipeline> on_processor_;  // with stereo_, from the first pair on
+  std::unique_ptr<CpuStereo> stereo_;
   const std::string device_;
 };
 
@@ -203,13 +284,22 @@ absl::StatusOr<LaneSet> CreateCudaLanes(const LaneOptions& options, const std::v
       pipeline_options.device = ordinal;
       auto pipeline = cuda::Pipeline::Create(pipeline_options);
       if (!pipeline.ok()) return pipeline.status();
-      set.lanes.push_back(std::make_unique<CudaLane>(*std::move(pipeline), ordinal));
+      set.lanes.push_back(std::make_unique<CudaLane>(*std::move(pipeline), ordinal, options.sm_limit));
     }
   }
   return set;
 }
 
 }  // namespace
+
+absl::Status Lane::RunStereo(const DetectorOptions&, const StereoOptions&, const Pixels&, const Pixels&, StereoFound*,
+                             StageTimes*) {
+  return absl::UnimplementedError(absl::StrCat("stereo pairs: not of lanes on ", device()));
+}
+
+absl::Status Lane::Match(const MatchInput&, const MatchOptions&, MatchResult*) {
+  return absl::UnimplementedError(absl::StrCat("matching: not of lanes on ", device()));
+}
 
 absl::StatusOr<LaneSet> CreateLanes(const LaneOptions& options) {
   if (options.lanes < 0 || options.lanes > kMaxLanes) return OutOfRangeError("lanes", options.lanes, 0, kMaxLanes);

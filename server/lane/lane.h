@@ -15,8 +15,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "features/matcher.h"
 #include "features/options.h"
 #include "features/pixels.h"
+#include "features/stereo.h"
 #include "features/types.h"
 
 namespace glint {
@@ -38,6 +40,22 @@ struct LaneOptions {
   int sm_limit = 0;  // CUDA: use this many multiprocessors only (benchmarks; 0 = all)
 };
 
+// What a lane finds in a stereo pair.
+struct StereoFound {
+  Features left, right;
+  StereoResult matches;
+  int64_t match_ns = 0;
+};
+
+// The work of several frames, one after the other.
+inline void AddTimes(const StageTimes& more, StageTimes* sum) {
+  for (auto field :
+       {&StageTimes::upload_ns, &StageTimes::detect_ns, &StageTimes::download_ns, &StageTimes::pyramid_ns,
+        &StageTimes::corners_ns, &StageTimes::select_ns, &StageTimes::orient_ns, &StageTimes::describe_ns}) {
+    sum->*field += more.*field;
+  }
+}
+
 class Lane {
  public:
   virtual ~Lane() = default;
@@ -48,6 +66,15 @@ class Lane {
   // usable, unless fatal() says otherwise afterwards.
   virtual absl::Status Run(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                            StageTimes* times) = 0;
+
+  // Finds features in both eyes, which have one shape, and matches them: `options` valid and with a descriptor,
+  // `stereo` valid. As Run() otherwise; the times are those of both eyes, and matching is not in them. UNIMPLEMENTED:
+  // not of this lane.
+  virtual absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const Pixels& left,
+                                 const Pixels& right, StereoFound* found, StageTimes* times);
+
+  // Matches descriptors; valid arguments (ValidateMatchOptions, ValidateMatchInput). UNIMPLEMENTED: not of this lane.
+  virtual absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result);
 
   // Not OK once the device under the lane is lost for this process (a sticky CUDA error): no Run() will succeed again.
   virtual absl::Status fatal() const = 0;

@@ -80,6 +80,7 @@ Metrics::Metrics(const BuildInfo& info, Sources sources) : sources_(std::move(so
   AddFrames();
   AddDevices(info);
   AddSessions();
+  AddAccess();
   const auto gauge = [this](const metric::Name& name) { return &Gauges(&registry_, name).Add({}); };
   queue_gauge_ = gauge(metric::kQueueFrames);
   gauge(metric::kQueueCapacity)->Set(info.queue_capacity);
@@ -122,21 +123,39 @@ void Metrics::AddSessions() {
   for (size_t i = 0; i < silences.size(); ++i) sessions_timed_out_[i] = &timed_out.Add({{"reason", silences[i]}});
 }
 
+void Metrics::AddAccess() {
+  auto& refusals = Counters(&registry_, metric::kClientRefusals);
+  const std::array<const char*, kClientLimitCount> limits = {"frames", "bytes", "frame_rate", "lane_seconds"};
+  for (size_t i = 0; i < limits.size(); ++i) client_refusals_[i] = &refusals.Add({{"limit", limits[i]}});
+  auto& refused = Counters(&registry_, metric::kAccessRefused);
+  access_refused_ = {&refused.Add({{"reason", "unauthenticated"}}), &refused.Add({{"reason", "permission_denied"}})};
+  access_revoked_ = &Counters(&registry_, metric::kAccessRevoked).Add({});
+  auto& reloads = Counters(&registry_, metric::kAccessReloads);
+  access_reloads_ = {&reloads.Add({{"result", "ok"}}), &reloads.Add({{"result", "error"}})};
+  access_identities_ = &Gauges(&registry_, metric::kAccessIdentities).Add({});
+}
+
 void Metrics::AddCalls() {
   auto& started = Counters(&registry_, metric::kGrpcStarted);
   auto& handled = Counters(&registry_, metric::kGrpcHandled);
   auto& received = Counters(&registry_, metric::kGrpcMessagesReceived);
   auto& sent = Counters(&registry_, metric::kGrpcMessagesSent);
   auto& seconds = Histograms(&registry_, metric::kGrpcHandlingSeconds);
-  const std::array<std::pair<const char*, const char*>, kMethodCount> methods = {{{"Detect", "unary"},
-                                                                                  {"DetectStream", "bidi_stream"},
-                                                                                  {"GetServerInfo", "unary"},
-                                                                                  {"RegisterSharedMemory", "unary"},
-                                                                                  {"UnregisterSharedMemory", "unary"}}};
+  struct Labels {
+    const char *service, *method, *type;
+  };
+  constexpr char kDetection[] = "glint.v1.FeatureDetection", kMatching[] = "glint.v1.FeatureMatching";
+  const std::array<Labels, kMethodCount> methods = {{{kDetection, "Detect", "unary"},
+                                                     {kDetection, "DetectStream", "bidi_stream"},
+                                                     {kDetection, "GetServerInfo", "unary"},
+                                                     {kDetection, "RegisterSharedMemory", "unary"},
+                                                     {kDetection, "UnregisterSharedMemory", "unary"},
+                                                     {kMatching, "Match", "unary"},
+                                                     {kMatching, "MatchStream", "bidi_stream"},
+                                                     {kMatching, "StereoStream", "bidi_stream"}}};
   for (size_t m = 0; m < methods.size(); ++m) {
-    prometheus::Labels labels = {{"grpc_service", "glint.v1.FeatureDetection"},
-                                 {"grpc_method", methods[m].first},
-                                 {"grpc_type", methods[m].second}};
+    prometheus::Labels labels = {
+        {"grpc_service", methods[m].service}, {"grpc_method", methods[m].method}, {"grpc_type", methods[m].type}};
     calls_[m].started = &started.Add(labels);
     calls_[m].received = &received.Add(labels);
     calls_[m].sent = &sent.Add(labels);
@@ -155,18 +174,20 @@ void Metrics::AddSmallRefusals() {
 }
 
 void Metrics::AddFrames() {
-  // One operation so far; the label is there so that dashboards survive the next one.
-  const std::string operation = "detect";
+  const std::array<const char*, kWorkCount> operations = {"detect", "match", "stereo", "edit_set"};
   auto& frames = Counters(&registry_, metric::kFrames);
-  for (int code = 0; code < kStatusCodeCount; ++code) {
-    frames_[static_cast<size_t>(code)] =
-        &frames.Add({{"operation", operation}, {"result", StatusCodeName(static_cast<absl::StatusCode>(code))}});
+  auto& seconds = Histograms(&registry_, metric::kFrameDuration);
+  for (size_t w = 0; w < operations.size(); ++w) {
+    for (int code = 0; code < kStatusCodeCount; ++code) {
+      work_[w].frames[static_cast<size_t>(code)] =
+          &frames.Add({{"operation", operations[w]}, {"result", StatusCodeName(static_cast<absl::StatusCode>(code))}});
+    }
+    work_[w].seconds = &seconds.Add({{"operation", operations[w]}}, SecondsBuckets());
   }
-  frame_seconds_ = &Histograms(&registry_, metric::kFrameDuration).Add({{"operation", operation}}, SecondsBuckets());
   auto& stages = Histograms(&registry_, metric::kStageDuration);
   const auto stage = [&](const char* name) { return &stages.Add({{"stage", name}}, SecondsBuckets()); };
-  stage_seconds_ = {stage("receive"), stage("queue"),    stage("decode"),    stage("upload"),
-                    stage("detect"),  stage("download"), stage("serialize"), stage("order")};
+  stage_seconds_ = {stage("receive"), stage("queue"),    stage("decode"),    stage("upload"), stage("detect"),
+                    stage("match"),   stage("download"), stage("serialize"), stage("order")};
   auto& dropped = Counters(&registry_, metric::kFramesDropped);
   const std::pair<DropReason, const char*> reasons[] = {
       {DropReason::kSuperseded, "superseded"}, {DropReason::kExpired, "expired"}, {DropReason::kRejected, "rejected"}};
@@ -191,23 +212,27 @@ void Metrics::FrameReceived(FrameEncoding encoding, size_t bytes) {
   frame_bytes_[static_cast<size_t>(encoding)]->Increment(static_cast<double>(bytes));
 }
 
-void Metrics::FrameSucceeded(const FrameTimes& times, int64_t total_ns, size_t keypoints) {
-  frames_[0]->Increment();
-  frame_seconds_->Observe(Seconds(total_ns));
+void Metrics::FrameSucceeded(Work work, const FrameTimes& times, int64_t total_ns, size_t keypoints) {
+  const WorkChildren& children = work_[static_cast<size_t>(work)];
+  children.frames[0]->Increment();
+  children.seconds->Observe(Seconds(total_ns));
+  if (work == Work::kEditSet) return;
   stage_seconds_.receive->Observe(Seconds(times.receive_ns));
   stage_seconds_.queue->Observe(Seconds(times.queue_ns));
   stage_seconds_.decode->Observe(Seconds(times.decode_ns));
   stage_seconds_.upload->Observe(Seconds(times.stages.upload_ns));
   stage_seconds_.detect->Observe(Seconds(times.stages.detect_ns));
+  if (work != Work::kDetect) stage_seconds_.match->Observe(Seconds(times.match_ns));
   stage_seconds_.download->Observe(Seconds(times.stages.download_ns));
   stage_seconds_.serialize->Observe(Seconds(times.serialize_ns));
   stage_seconds_.order->Observe(Seconds(times.order_ns));
   keypoints_->Observe(static_cast<double>(keypoints));
 }
 
-void Metrics::FrameFailed(absl::StatusCode code, int64_t total_ns) {
-  frames_[glint::Index(code)]->Increment();
-  frame_seconds_->Observe(Seconds(total_ns));
+void Metrics::FrameFailed(absl::StatusCode code, int64_t total_ns, Work work) {
+  const WorkChildren& children = work_[static_cast<size_t>(work)];
+  children.frames[glint::Index(code)]->Increment();
+  children.seconds->Observe(Seconds(total_ns));
 }
 
 void Metrics::LaneDone(const FrameJob& job) {

@@ -20,6 +20,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "server/access/client_limits.h"
 #include "server/lane/lane.h"
 #include "server/metrics/followed_count.h"
 #include "server/metrics/gpu.h"
@@ -29,8 +30,17 @@
 
 namespace glint {
 
-enum class Method { kDetect, kDetectStream, kGetServerInfo, kRegisterSharedMemory, kUnregisterSharedMemory };
-inline constexpr int kMethodCount = 5;
+enum class Method {
+  kDetect,
+  kDetectStream,
+  kGetServerInfo,
+  kRegisterSharedMemory,
+  kUnregisterSharedMemory,
+  kMatch,
+  kMatchStream,
+  kStereoStream
+};
+inline constexpr int kMethodCount = 8;
 
 // What a frame's bytes were.
 enum class FrameEncoding { kRaw, kShared, kJpeg, kPng, kUnknown };
@@ -75,8 +85,8 @@ class Metrics {
   void FrameReceived(FrameEncoding encoding, size_t bytes);
   void PixelsCopied(int64_t bytes) { copied_bytes_->Increment(static_cast<double>(bytes)); }
   // One good frame's time and yield.
-  void FrameSucceeded(const FrameTimes& times, int64_t total_ns, size_t keypoints);
-  void FrameFailed(absl::StatusCode code, int64_t total_ns);
+  void FrameSucceeded(Work work, const FrameTimes& times, int64_t total_ns, size_t keypoints);
+  void FrameFailed(absl::StatusCode code, int64_t total_ns, Work work = Work::kDetect);
   // In addition to FrameFailed().
   void FrameDropped(DropReason reason) { frames_dropped_[static_cast<size_t>(reason)]->Increment(); }
   // A lane has ended this frame, well or not.
@@ -89,6 +99,14 @@ class Metrics {
   // kNone: because the server drains.
   void SessionRefused(SessionRefusal why) { sessions_refused_[static_cast<size_t>(why)]->Increment(); }
   void SessionTimedOut(Silence silence) { sessions_timed_out_[static_cast<size_t>(silence)]->Increment(); }
+  void ClientRefused(ClientLimit limit) { client_refusals_[static_cast<size_t>(limit)]->Increment(); }
+  // `code`: UNAUTHENTICATED, else PERMISSION_DENIED.
+  void AccessRefused(absl::StatusCode code) {
+    access_refused_[code == absl::StatusCode::kUnauthenticated ? 0 : 1]->Increment();
+  }
+  void AccessRevoked() { access_revoked_->Increment(); }
+  void AccessReloaded(bool ok) { access_reloads_[ok ? 0 : 1]->Increment(); }
+  void AccessIdentitiesAre(size_t identities) { access_identities_->Set(static_cast<double>(identities)); }
   void LanesStuck(int lanes) { lanes_stuck_->Set(lanes); }
   void LaneBusy(bool busy) { busy ? lanes_busy_->Increment() : lanes_busy_->Decrement(); }
 
@@ -110,6 +128,7 @@ class Metrics {
   void AddFrames();
   void AddDevices(const BuildInfo& info);
   void AddSessions();
+  void AddAccess();
 
   prometheus::Registry registry_;
   const Sources sources_;
@@ -117,12 +136,15 @@ class Metrics {
 
   std::array<CallChildren, kMethodCount> calls_;
   std::array<prometheus::Counter*, kSmallRefusalCount> small_refused_;
-  std::array<prometheus::Counter*, kStatusCodeCount> frames_;
+  struct WorkChildren {
+    std::array<prometheus::Counter*, kStatusCodeCount> frames;
+    prometheus::Histogram* seconds;
+  };
+  std::array<WorkChildren, kWorkCount> work_;
   std::array<prometheus::Counter*, kFrameEncodingCount> frame_bytes_;
   prometheus::Counter* copied_bytes_;
-  prometheus::Histogram* frame_seconds_;
   struct {
-    prometheus::Histogram *receive, *queue, *decode, *upload, *detect, *download, *serialize, *order;
+    prometheus::Histogram *receive, *queue, *decode, *upload, *detect, *match, *download, *serialize, *order;
   } stage_seconds_;
   prometheus::Histogram* keypoints_;
   struct DeviceChildren {
@@ -143,6 +165,11 @@ class Metrics {
   prometheus::Gauge* sessions_;
   std::array<prometheus::Counter*, kSessionRefusalCount> sessions_refused_;
   std::array<prometheus::Counter*, kSilenceCount> sessions_timed_out_;
+  std::array<prometheus::Counter*, kClientLimitCount> client_refusals_;
+  std::array<prometheus::Counter*, 2> access_refused_;
+  prometheus::Counter* access_revoked_;
+  std::array<prometheus::Counter*, 2> access_reloads_;
+  prometheus::Gauge* access_identities_;
   prometheus::Gauge* lanes_stuck_;
   prometheus::Gauge* lanes_busy_;
 };

@@ -9,8 +9,8 @@ struct Name {
   const char* help;
 };
 
-// Calls of glint.v1.FeatureDetection, by grpc_type, grpc_service, grpc_method (and grpc_code), as other gRPC servers
-// name them.
+// Calls of glint.v1.FeatureDetection and glint.v1.FeatureMatching, by grpc_type, grpc_service, grpc_method (and
+// grpc_code), as other gRPC servers name them.
 inline constexpr Name kGrpcStarted = {"grpc_server_started_total", "Calls that arrived."};
 inline constexpr Name kGrpcHandled = {"grpc_server_handled_total", "Calls that ended, by status code."};
 inline constexpr Name kGrpcHandlingSeconds = {"grpc_server_handling_seconds",
@@ -30,7 +30,8 @@ inline constexpr Name kFrameDuration = {"glint_frame_duration_seconds",
                                         "Time from a frame's message to its reply handed to gRPC, by operation."};
 inline constexpr Name kStageDuration = {
     "glint_stage_duration_seconds",
-    "Time of good frames in each stage: receive, queue, decode, upload, detect, download, serialize, order."};
+    "Time of good frames in each stage: receive, queue, decode, upload, detect, match, download, serialize, "
+    "order."};
 inline constexpr Name kKeypoints = {"glint_keypoints_per_frame", "Keypoints in each good frame."};
 inline constexpr Name kFrameBytes = {"glint_frame_bytes_total", "Bytes of pixels or picture files, by encoding."};
 inline constexpr Name kCopiedBytes = {"glint_frame_copied_bytes_total",
@@ -60,6 +61,16 @@ inline constexpr Name kSessionsRefused = {"glint_sessions_refused_total",
 inline constexpr Name kSessionsTimedOut = {
     "glint_sessions_timed_out_total",
     "Streams ended because their client was silent: first_message, idle, or reply, which it did not take."};
+inline constexpr Name kClientRefusals = {
+    "glint_client_refusals_total",
+    "Frames refused because their client has its share: frames, bytes, frame_rate, lane_seconds."};
+inline constexpr Name kAccessRefused = {"glint_access_refused_total",
+                                        "Calls that --access-file does not allow: unauthenticated, permission_denied."};
+inline constexpr Name kAccessRevoked = {"glint_access_revoked_total",
+                                        "Calls that were ended because --access-file allows them no longer."};
+inline constexpr Name kAccessReloads = {"glint_access_reloads_total",
+                                        "Times that --access-file was read again: ok, error."};
+inline constexpr Name kAccessIdentities = {"glint_access_identities", "Identities in --access-file."};
 inline constexpr Name kLanes = {"glint_lanes", "Frames that can be worked on at the same time."};
 inline constexpr Name kLanesBusy = {"glint_lanes_busy", "Lanes that work on a frame."};
 inline constexpr Name kLogLinesDropped = {

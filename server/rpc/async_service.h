@@ -1,5 +1,5 @@
-// The methods of glint.v1.FeatureDetection, grpc.health.v1.Health and gRPC's reflection as this server takes them: on
-// completion queues of its own, as bytes.
+// The methods of glint.v1.FeatureDetection, glint.v1.FeatureMatching, grpc.health.v1.Health and gRPC's reflection as
+// this server takes them: on completion queues of its own, as bytes.
 #ifndef GLINT_SERVER_RPC_ASYNC_SERVICE_H_
 #define GLINT_SERVER_RPC_ASYNC_SERVICE_H_
 
@@ -9,6 +9,12 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/async_stream.h>
 #include <grpcpp/support/byte_buffer.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
 
 namespace glint {
 
@@ -26,23 +32,42 @@ class AsyncService final : public grpc::Service {
     kUnregisterSharedMemory,
     kHealthCheck,
     kHealthWatch,
+    kMatch,
+    kMatchStream,
+    kStereoStream,
     kReflection,
     kReflectionAlpha,  // as tools ask that are older than v1
   };
 
-  // Without `reflection`, its methods are unknown.
+  // One for each Method, in its order.
+  static constexpr const char* kPaths[] = {"/glint.v1.FeatureDetection/Detect",
+                                           "/glint.v1.FeatureDetection/DetectStream",
+                                           "/glint.v1.FeatureDetection/GetServerInfo",
+                                           "/glint.v1.FeatureDetection/RegisterSharedMemory",
+                                           "/glint.v1.FeatureDetection/UnregisterSharedMemory",
+                                           "/grpc.health.v1.Health/Check",
+                                           "/grpc.health.v1.Health/Watch",
+                                           "/glint.v1.FeatureMatching/Match",
+                                           "/glint.v1.FeatureMatching/MatchStream",
+                                           "/glint.v1.FeatureMatching/StereoStream",
+                                           "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+                                           "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"};
+
+  // Without `reflection`, its methods, the last two, are unknown.
   explicit AsyncService(bool reflection) {
-    for (const char* name :
-         {"/glint.v1.FeatureDetection/Detect", "/glint.v1.FeatureDetection/DetectStream",
-          "/glint.v1.FeatureDetection/GetServerInfo", "/glint.v1.FeatureDetection/RegisterSharedMemory",
-          "/glint.v1.FeatureDetection/UnregisterSharedMemory", "/grpc.health.v1.Health/Check",
-          "/grpc.health.v1.Health/Watch"}) {
-      Add(name);
+    for (const char* path : kPaths) {
+      if (reflection || !absl::StartsWith(path, "/grpc.reflection.")) Add(path);
     }
-    if (!reflection) return;
-    Add("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo");
-    Add("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo");
   }
+
+  // "Detect": what rules call each Method (server/access/access_rules.h), in its order.
+  static std::vector<std::string> MethodNames() {
+    std::vector<std::string> names;
+    for (const absl::string_view path : kPaths) names.emplace_back(path.substr(path.rfind('/') + 1));
+    return names;
+  }
+  // Probes have no credentials: health is for all.
+  static bool IsOpenToAll(Method method) { return method == kHealthCheck || method == kHealthWatch; }
 
   // Waits for a call of the method on `queue`, where the call's own completions will come, too.
   void Request(Method method, grpc::ServerContext* context, Bytes* stream, grpc::ServerCompletionQueue* queue,

@@ -7,6 +7,16 @@
 #ifndef GLINT_SERVER_RPC_CALL_H_
 #define GLINT_SERVER_RPC_CALL_H_
 
+#include <grpcpp/server_context.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "server/access/access_rules.h"
+#include "server/access/client_account.h"
+#include "server/rpc/async_service.h"
+
 namespace glint {
 
 class Call {
@@ -17,6 +27,24 @@ class Call {
   virtual void Drain() = 0;
   // True if a server that stops does not wait for it, but cancels it in the end.
   virtual bool Lingers() const { return false; }
+  // Its client may make it no longer (Gate): end with `why`, soon, since it is cancelled a moment later. Called at most
+  // once, while the call is registered.
+  virtual void Revoke(const absl::Status& why) { (void)why; }
+
+  // Whose call it is; null until Service::Register() has returned OK. Frames of the call count there.
+  const std::shared_ptr<ClientAccount>& client() const { return admission_.client; }
+
+ private:
+  friend class Gate;
+
+  struct Admission {
+    AsyncService::Method method = AsyncService::kDetect;
+    grpc::ServerContext* context = nullptr;
+    Credentials credentials;
+    std::shared_ptr<ClientAccount> client;
+    int64_t revoked_at = 0;  // MonotonicNs(); 0: it is not
+  };
+  Admission admission_;
 };
 
 // What gRPC hands back when an operation completes.

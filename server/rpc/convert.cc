@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "features/error.h"
 #include "features/option_fields.h"
+#include "server/rpc/retry.h"
 #include "server/schedule/job_pixels.h"
 
 namespace glint {
@@ -42,6 +43,8 @@ void SetNumbers(const v1::DetectorOptions& proto, DetectorOptions* o) {
   if (proto.has_levels()) o->levels = proto.levels();
   if (proto.has_scale_factor()) o->scale_factor = proto.scale_factor();
   if (proto.has_fast_threshold()) o->fast_threshold = proto.fast_threshold();
+  if (proto.has_ini_fast_threshold()) o->ini_fast_threshold = proto.ini_fast_threshold();
+  if (proto.has_min_fast_threshold()) o->min_fast_threshold = proto.min_fast_threshold();
   if (proto.has_arc_length()) o->arc_length = proto.arc_length();
   if (proto.has_max_arc()) o->max_arc = proto.max_arc();
   if (proto.has_suppression_radius()) o->suppression_radius = proto.suppression_radius();
@@ -269,7 +272,8 @@ void ToProto(const FrameJob& job, v1::FrameStatus* proto) {
 
 grpc::Status ToGrpc(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
-  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()),
+                      RetryDetails(status));
 }
 
 }  // namespace glint

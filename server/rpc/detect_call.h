@@ -1,5 +1,5 @@
-// Detect: one image, one answer. Its message is received only once there is room for it (--max-detect-calls), and must
-// come while that is kept for it (--detect-receive-timeout).
+// Detect and Match: one image or pair, one answer. Its message is received only once there is room for it
+// (--max-detect-calls), and must come while that is kept for it (--detect-receive-timeout).
 #ifndef GLINT_SERVER_RPC_DETECT_CALL_H_
 #define GLINT_SERVER_RPC_DETECT_CALL_H_
 
@@ -16,17 +16,26 @@
 
 namespace glint {
 
+struct UnaryMethod {
+  AsyncService::Method async;
+  Method counted;
+  Work work;
+  const char* name;
+};
+inline constexpr UnaryMethod kDetectMethod = {AsyncService::kDetect, Method::kDetect, Work::kDetect, "Detect"};
+inline constexpr UnaryMethod kMatchMethod = {AsyncService::kMatch, Method::kMatch, Work::kMatch, "Match"};
+
 class DetectCall final : public Call, public FrameSink {
  public:
   // Waits for the next such call on `queue`.
-  static void Request(Service* service, grpc::ServerCompletionQueue* queue);
+  static void Request(const UnaryMethod& method, Service* service, grpc::ServerCompletionQueue* queue);
 
   void Drain() override {}  // the answer is the end
   void OnFrameAdmitted(FrameJob*) override {}
   void OnFrameDone(FrameJob* job, const Features& features) override;
 
  private:
-  DetectCall(Service* service, grpc::ServerCompletionQueue* queue);
+  DetectCall(const UnaryMethod& method, Service* service, grpc::ServerCompletionQueue* queue);
 
   void OnArrived(bool ok);
   void OnRead(bool ok);
@@ -36,11 +45,16 @@ class DetectCall final : public Call, public FrameSink {
 
   // OK: a lane will answer.
   absl::Status Submit();
+  // What a lane needs of the message.
+  absl::Status SetDetect(Frame* frame);
+  absl::Status SetMatch(Frame* frame);
   absl::Status Busy(const char* what);
+  absl::Status TryLater(const absl::Status& status, int64_t retry_after_ns);
   // With mutex_.
   void Finish(const absl::Status& status);
   void Drop(std::unique_lock<std::mutex> lock);  // a reference
 
+  const UnaryMethod& method_;
   Service* const service_;
   ServerEnv* const env_;
   grpc::ServerCompletionQueue* const queue_;

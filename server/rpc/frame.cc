@@ -5,7 +5,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "server/metrics/allocations.h"
+#include "server/rpc/match_convert.h"
+#include "server/rpc/match_reply.h"
 #include "server/rpc/reply.h"
 
 namespace glint {
@@ -30,13 +34,33 @@ bool Frame::Flatten() {
   return true;
 }
 
+absl::Status Frame::Join(const std::shared_ptr<ClientAccount>& account, Metrics* metrics) {
+  ClientAccount::Refusal refusal = account->Take(bytes, MonotonicNs());
+  if (refusal.status.ok()) {
+    client = account;
+    return absl::OkStatus();
+  }
+  metrics->ClientRefused(refusal.limit);
+  drop = DropReason::kRejected;
+  retry_after_ns = refusal.retry_after_ns;
+  return std::move(refusal.status);
+}
+
 void Frame::ReleaseMessage() {
+  if (client != nullptr) {
+    const int64_t begun_at = times.queued_at + times.queue_ns;
+    client->GiveBack(bytes, times.done_at == 0 ? 0 : times.done_at - begun_at, MonotonicNs());
+    client = nullptr;
+  }
   image = ImageSource();
   mask = ImageSource();
+  second = ImageSource();
   message_pieces.clear();
   image_bytes.Release();
   mask_bytes.Release();
   detect_request.options.clear();
+  match_request.detector.clear();
+  match_request.options.clear();
   message.Clear();
 }
 
@@ -64,22 +88,137 @@ absl::Status Frame::SetPixels(const WireImage& wire_image, const WireImage* wire
   return absl::OkStatus();
 }
 
-size_t Frame::BytesOf(const WireImage& wire_image) const {
-  return wire_image.content == WireImage::Content::kShared ? decode::TotalBytes(image_bytes.pieces)
-                                                           : wire_image.data.size;
+namespace {
+
+// Errors speak of "image"; here it was another field.
+absl::Status AboutField(absl::string_view field, const absl::Status& status) {
+  absl::string_view text = status.message();
+  if (!absl::ConsumePrefix(&text, "image")) return absl::Status(status.code(), absl::StrCat(field, ": ", text));
+  return absl::Status(status.code(), absl::StrCat(field, text));
+}
+
+}  // namespace
+
+absl::Status Frame::SetSecond(const char* field, const WireImage& wire_image, const ImageRules& rules) {
+  const auto source = FromWire(wire_image, message_pieces, rules, &mask_bytes);
+  if (!source.ok()) return AboutField(field, source.status());
+  second = *source;
+  return absl::OkStatus();
+}
+
+absl::Status Frame::SetMatch(const WireMatch& wire, const WireImage& query, const WireImage& train,
+                             const DescriptorSets* sets, int max_descriptors, const ImageRules& rules) {
+  using Content = WireMatchSide::Content;
+  work = Work::kMatch;
+  match.packed = this;
+  match.query.is_image = wire.query.content == Content::kImage;
+  match.train.is_image = wire.train.content == Content::kImage;
+  if (auto s = ValidateMatch(wire, options, max_descriptors); !s.ok()) return s;
+  int64_t counts[2] = {};
+  const auto find = [&](const char* field, const WireMatchSide& from, MatchRequest::Side* side, int64_t* count) {
+    if (from.content == Content::kSet) {
+      if (sets == nullptr) return absl::InvalidArgumentError(absl::StrCat(field, ".set: sets are kept by MatchStream"));
+      const auto kept = sets->Find(absl::StrCat(field, ".set"), NameFromWire(message_pieces, from.set));
+      if (!kept.ok()) return kept.status();
+      side->kept = *kept;
+    }
+    *count = side->is_image          ? options.max_features
+             : side->kept != nullptr ? side->kept->count()
+                                     : static_cast<int64_t>(from.sizes.count());
+    return absl::OkStatus();
+  };
+  if (auto s = find("query", wire.query, &match.query, &counts[0]); !s.ok()) return s;
+  if (auto s = find("train", wire.train, &match.train, &counts[1]); !s.ok()) return s;
+  match.pixels = MatchPixels(counts[0], counts[1]);
+  pixels = std::max<int64_t>(1, match.pixels);
+  if (match.query.is_image) {
+    const auto source = FromWire(query, message_pieces, rules, &image_bytes);
+    if (!source.ok()) return AboutField("query.image", source.status());
+    image = *source;
+    pixels += ExpectedPixels(image, region, static_cast<int64_t>(decode::TotalBytes(image_bytes.pieces)));
+  }
+  if (match.train.is_image) {
+    if (auto s = SetSecond("train.image", train, rules); !s.ok()) return s;
+    pixels += ExpectedPixels(second, region, static_cast<int64_t>(decode::TotalBytes(mask_bytes.pieces)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Frame::SetStereo(const ImageRules& rules) {
+  const WireFrame& wire = stream_request.frame;
+  work = Work::kStereo;
+  stereo.side_by_side = !wire.has_second;
+  stereo.left_time_ns = stream_request.left_time_ns;
+  stereo.right_time_ns = stream_request.right_time_ns;
+  const auto source = FromWire(wire.image, message_pieces, rules, &image_bytes);
+  if (!source.ok()) return AboutField("left", source.status());
+  image = *source;
+  if (wire.has_second) {
+    if (auto s = SetSecond("right", wire.second, rules); !s.ok()) return s;
+  }
+  pixels = MatchPixels(options.max_features, options.max_features) +
+           ExpectedPixels(image, region, static_cast<int64_t>(decode::TotalBytes(image_bytes.pieces)));
+  if (wire.has_second) {
+    pixels += ExpectedPixels(second, region, static_cast<int64_t>(decode::TotalBytes(mask_bytes.pieces)));
+  }
+  return absl::OkStatus();
+}
+
+void Frame::CountBytes(const WireImage* wire_image, const WireImage* wire_second, Metrics* metrics) const {
+  const auto count = [&](const WireImage* wire, const ImageBytes& bytes) {
+    if (wire == nullptr) return;
+    const bool shared = wire->content == WireImage::Content::kShared;
+    metrics->FrameReceived(EncodingOf(*wire, message_pieces),
+                           shared ? decode::TotalBytes(bytes.pieces) : wire->data.size);
+  };
+  count(wire_image, image_bytes);
+  count(wire_second, mask_bytes);
+}
+
+absl::Status Frame::Unpack(DescriptorSet* query, DescriptorSet* train, ConditionArrays* conditions) const {
+  if (stream_request.content == WireStreamRequest::Content::kFrame) {
+    UnpackPair(message_pieces, query, train, conditions);
+  } else {
+    UnpackRequest(message_pieces, query, train, conditions);
+  }
+  return absl::OkStatus();
+}
+
+void Frame::ApplyEdit(DescriptorSets* sets) {
+  const int64_t start = MonotonicNs();
+  times.queue_ns = start - times.queued_at;
+  SetChange change;
+  UnpackEdit(message_pieces, &change);
+  const auto size = sets->Apply(change);
+  status = size.status();
+  times.done_at = MonotonicNs();
+  times.decode_ns = times.done_at - start;
+  if (size.ok()) reply = SerializeEditReply(stream_request.frame.frame_id, *size);
 }
 
 void Frame::PackReply(const Features& features) {
   const FramePathScope frame_path;
-  keypoints = features.count();
-  reply = SerializeReply(features);
+  keypoints = features.count() + (found.second == nullptr ? 0 : found.second->count());
+  reply = work == Work::kMatch ? SerializeMatchReply(*this, features) : SerializeReply(features);
   times.serialize_ns = MonotonicNs() - times.done_at;
 }
 
 void Frame::PackStreamReply(const Features& features) {
   const FramePathScope frame_path;
-  keypoints = features.count();
-  reply = SerializeStreamReply(stream_request.frame.frame_id, features);
+  const uint64_t id = stream_request.frame.frame_id;
+  keypoints = features.count() + (found.second == nullptr ? 0 : found.second->count());
+  switch (work) {
+    case Work::kMatch:
+      reply = SerializeMatchStreamReply(id, *this, features);
+      break;
+    case Work::kStereo:
+      reply = SerializeStereoReply(id, *this, features);
+      break;
+    case Work::kDetect:
+    case Work::kEditSet:  // by ApplyEdit()
+      reply = SerializeStreamReply(id, features);
+      break;
+  }
   times.serialize_ns = MonotonicNs() - times.done_at;
 }
 
@@ -93,9 +232,9 @@ grpc::ByteBuffer Frame::FinishReply(Metrics* metrics) {
   metrics->PixelsCopied(copied_bytes);
   const grpc::Slice slices[] = {std::move(reply), SerializeTimings(Response::kTimingsFieldNumber, timings)};
   if (status.ok()) {
-    metrics->FrameSucceeded(times, total_ns, keypoints);
+    metrics->FrameSucceeded(work, times, total_ns, keypoints);
   } else {
-    metrics->FrameFailed(status.code(), total_ns);
+    metrics->FrameFailed(status.code(), total_ns, work);
     if (drop != DropReason::kNone) metrics->FrameDropped(drop);
   }
   const FramePathPause pause;
@@ -118,6 +257,7 @@ void Frame::Reset() {
   keypoints = 0;
   reply = grpc::Slice();
   stream_response.Clear();
+  stream_request.content = WireStreamRequest::Content::kNone;
 }
 
 grpc::Slice ToSlice(const google::protobuf::MessageLite& message) {

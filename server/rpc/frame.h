@@ -13,9 +13,10 @@
 
 #include "absl/types/span.h"
 #include "glint/v1/feature_detection.pb.h"
+#include "server/access/client_account.h"
 #include "server/metrics/metrics.h"
 #include "server/rpc/convert.h"
-#include "server/rpc/frame_parser.h"
+#include "server/rpc/match_parser.h"
 #include "server/schedule/frame_job.h"
 
 namespace glint {
@@ -27,13 +28,14 @@ inline constexpr size_t kUsualPieces = 1024;
 // million pieces of 34 MiB, and a list of them as large as the message).
 inline constexpr size_t kMaxPieces = 8192;
 
-struct Frame : FrameJob {
+struct Frame : FrameJob, PackedMatch {
   // What came in, where gRPC left it: the job's pixels are in there until a lane has them.
   grpc::ByteBuffer message;
   std::vector<absl::Span<const uint8_t>> message_pieces;
-  ImageBytes image_bytes, mask_bytes;
+  ImageBytes image_bytes, mask_bytes;  // the second of a pair, which has no mask, is for its second image
   // One of these was read from it.
   WireDetectRequest detect_request;
+  WireMatchRequest match_request;
   WireStreamRequest stream_request;
   // What goes out, without the features; of the response, only when the frame failed. (A response that is cleared
   // deletes its timings.)
@@ -43,6 +45,7 @@ struct Frame : FrameJob {
   // one. So `total` includes the serialization of the features.
   grpc::Slice reply;
   size_t keypoints = 0;
+  std::shared_ptr<ClientAccount> client;  // that it counts in; null: none
 
   Frame() { ReservePieces(); }
   Frame(const Frame&) = delete;
@@ -55,12 +58,26 @@ struct Frame : FrameJob {
   // The same, and the lists are given up, too: for a frame that only waits for its turn to be answered.
   void ReleaseAll();
 
+  // Counts in the account of its client until the message is released. Not OK: that has its share already, and the
+  // frame is REJECTED, with retry_after_ns.
+  absl::Status Join(const std::shared_ptr<ClientAccount>& account, Metrics* metrics);
+
   // Locates the job's pixels in the message or in shared memory. Errors of convert.h.
   absl::Status SetPixels(const WireImage& image, const WireImage* mask, const ImageRules& rules);
-  // After it: how many bytes the image has, in whatever encoding.
-  size_t BytesOf(const WireImage& image) const;
+  // The same for pairs: `match_request` or the pair of `stream_request`, with options that are set already. Errors of
+  // ValidateMatch() and DescriptorSets::Find(), too; `sets` may be null.
+  absl::Status SetMatch(const WireMatch& wire, const WireImage& query, const WireImage& train,
+                        const DescriptorSets* sets, int max_descriptors, const ImageRules& rules);
+  absl::Status SetStereo(const ImageRules& rules);
+  // After these: counts the bytes of the image, and of a pair's second one, in whatever encoding; null: none.
+  void CountBytes(const WireImage* image, const WireImage* second, Metrics* metrics) const;
 
-  // Make what a lane found into the reply to a Detect or to a frame of a stream.
+  // PackedMatch
+  absl::Status Unpack(DescriptorSet* query, DescriptorSet* train, ConditionArrays* conditions) const override;
+  // The edit of `stream_request`, which is answered with the set's size. Sets `status`.
+  void ApplyEdit(DescriptorSets* sets);
+
+  // Make what a lane found into the reply to a Detect or a Match, or to a frame of a stream.
   void PackReply(const Features& features);
   void PackStreamReply(const Features& features);
   // `Response` is a v1::DetectResponse or v1::DetectStreamResponse.
@@ -70,6 +87,7 @@ struct Frame : FrameJob {
   void Reset();
 
  private:
+  absl::Status SetSecond(const char* field, const WireImage& wire_image, const ImageRules& rules);
   bool Flatten();
   void ReservePieces();
 };

@@ -92,9 +92,13 @@ void ReadImageField(uint32_t tag, WireReader* in, WireImage* image) {
   }
 }
 
+}  // namespace
+
 void ReadImage(WireReader* in, WireImage* image) {
   in->Message([&](uint32_t tag) { ReadImageField(tag, in, image); });
 }
+
+namespace {
 
 void ReadRegion(WireReader* in, Region* region) {
   region->wanted = true;

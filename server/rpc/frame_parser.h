@@ -11,6 +11,7 @@
 #include "server/decode/pieces.h"
 #include "server/rpc/wire_reader.h"
 #include "server/schedule/frame_job.h"
+#include "server/schedule/pair.h"
 
 namespace glint {
 
@@ -31,22 +32,51 @@ struct WireImage {
   WireBytes data;
 };
 
-// glint.v1.Frame.
+// glint.v1.MatchSide: what there is, and how much.
+struct WireMatchSide {
+  enum class Content { kNone, kImage, kDescriptors, kSet };
+  Content content = Content::kNone;
+  SetSizes sizes;  // of descriptors
+  WireBytes set;   // the name
+};
+
+// glint.v1.MatchConditions: elements of each array.
+struct WireConditions {
+  size_t x = 0, y = 0, radius = 0, min_octave = 0, max_octave = 0;
+};
+
+struct WireMatch {
+  WireMatchSide query, train;
+  WireConditions conditions;
+};
+
+// glint.v1.SetEdit.
+struct WireEdit {
+  size_t remove = 0;  // elements
+  SetSizes add;
+};
+
+// glint.v1.Frame, and what pairs have of it.
 struct WireFrame {
   uint64_t frame_id = 0;
   bool has_image = false;
   WireImage image;
+  bool has_second = false;
+  WireImage second;  // of a pair
   bool has_mask = false;
   WireImage mask;
   Region region;
   int64_t max_age_ns = 0;
 };
 
-// glint.v1.DetectStreamRequest.
+// glint.v1.DetectStreamRequest, MatchStreamRequest or StereoStreamRequest.
 struct WireStreamRequest {
-  enum class Content { kNone, kOptions, kFrame };
+  enum class Content { kNone, kOptions, kFrame, kEdit };
   Content content = Content::kNone;  // what options hold is not looked at here
-  WireFrame frame;
+  WireFrame frame;                   // or pair; an edit's frame_id is here, too
+  WireMatch match;
+  WireEdit edit;
+  int64_t left_time_ns = 0, right_time_ns = 0;  // of a stereo pair
 };
 
 // Serialized options, all together. No string in them is long.
@@ -68,6 +98,8 @@ struct WireDetectRequest {
 bool ParseStreamRequest(decode::Pieces message, WireStreamRequest* request);
 bool ParseDetectRequest(decode::Pieces message, WireDetectRequest* request);
 bool ParseImage(decode::Pieces message, WireImage* image);
+// An image inside another message.
+void ReadImage(WireReader* in, WireImage* image);
 
 }  // namespace glint
 

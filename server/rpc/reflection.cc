@@ -18,7 +18,7 @@ using google::protobuf::DescriptorPool;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::FileDescriptor;
 
-constexpr const char* kServices[] = {"glint.v1.FeatureDetection", "grpc.health.v1.Health",
+constexpr const char* kServices[] = {"glint.v1.FeatureDetection", "glint.v1.FeatureMatching", "grpc.health.v1.Health",
                                      "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"};
 
 // Numbers of the oneof's fields.

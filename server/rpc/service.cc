@@ -4,6 +4,7 @@
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
+#include <grpcpp/server_posix.h>
 
 #include <algorithm>
 #include <string>
@@ -29,6 +30,8 @@ constexpr int kRequestedCalls = 4;
 constexpr int64_t kMaxKeptFrames = 1024;
 // What remains when all other calls have ended are calls that linger, such as watchers of health: they get this long.
 constexpr absl::Duration kGoodbye = absl::Milliseconds(50);
+// Of an address that gRPC does not listen on.
+constexpr int kNoPort = -1;
 // A small call that has a place and no message keeps it for so long while others wait.
 constexpr int64_t kSmallPatienceNs = 200'000'000;
 
@@ -64,6 +67,9 @@ Service::Service(ServerEnv* env)
 absl::StatusOr<std::unique_ptr<Service>> Service::Start(ServerEnv* env) {
   PrepareGrpc();
   std::unique_ptr<Service> service(new Service(env));
+  auto gate = Gate::Open(env);
+  if (!gate.ok()) return gate.status();
+  service->gate_ = *std::move(gate);
   if (absl::Status s = service->Listen(); !s.ok()) return s;
 
   env->health.Publish([watchers = &service->health_watchers_](bool serving) { watchers->Set(serving); });
@@ -90,6 +96,10 @@ absl::Status Service::Listen() {
   std::vector<int> ports(options.listen.size(), 0);
   for (size_t i = 0; i < options.listen.size(); ++i) {
     if (absl::Status s = CheckCanListen(options.listen[i]); !s.ok()) return s;
+    if (IsUnixAddress(options.listen[i]) && gate_->guarded()) {
+      ports[i] = kNoPort;
+      continue;
+    }
     builder.AddListeningPort(options.listen[i],
                              IsUnixAddress(options.listen[i]) ? grpc::InsecureServerCredentials() : tcp, &ports[i]);
   }
@@ -102,8 +112,32 @@ absl::Status Service::Listen() {
   for (size_t i = 0; i < ports.size(); ++i) {
     const std::string& address = options.listen[i];
     addresses_.push_back(IsUnixAddress(address) ? address : WithPort(address, ports[i]));
+    if (ports[i] != kNoPort) continue;
+    if (absl::Status s = ListenOnUnix(address); !s.ok()) return s;
   }
+  WarnOfPlaintext();
   return ListenForMemory();
+}
+
+absl::Status Service::ListenOnUnix(const std::string& address) {
+  auto listener = UnixListener::Start(std::string(UnixPathOf(address)),
+                                      [this](int fd) { grpc::AddInsecureChannelFromFd(server_.get(), fd); });
+  if (!listener.ok()) return listener.status();
+  unix_listeners_.push_back(*std::move(listener));
+  return absl::OkStatus();
+}
+
+void Service::WarnOfPlaintext() {
+  const ServerOptions& options = env_->options;
+  if (options.tls.enabled() || options.allow_plaintext) return;
+  for (const std::string& address : addresses_) {
+    if (IsLoopbackAddress(address)) continue;
+    env_->logger.Log(
+        Severity::kWarning, "NOT ENCRYPTED",
+        {{"listen", address},
+         {"danger", "whoever is on the network can read and change pictures and answers, and take tokens"},
+         {"remedy", "--tls-certificate and --tls-key; or --allow-plaintext where the network is trusted"}});
+  }
 }
 
 // gRPC looks at a message's size, and unpacks it, only when all of it is there: 34 MiB of the limit do not keep a
@@ -113,6 +147,7 @@ void Service::LimitReceipt(int64_t bytes, grpc::ServerBuilder* builder) {
   grpc::ResourceQuota quota("glint");
   quota.Resize(static_cast<size_t>(bytes));
   builder->SetResourceQuota(quota);
+  builder->AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, static_cast<int>(kMaxMetadataBytes));
   builder->SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder->SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
 }
@@ -121,7 +156,8 @@ absl::Status Service::ListenForMemory() {
   const ServerOptions& options = env_->options;
   if (!options.shared_memory.enabled) return absl::OkStatus();
   const auto address = std::find_if(options.listen.begin(), options.listen.end(), IsUnixAddress);
-  auto handoff = Handoff::Start(HandoffPath(*address), options.shared_memory.max_regions, &env_->shared_memory);
+  auto handoff = Handoff::Start(HandoffPath(*address), options.shared_memory.max_regions, &env_->shared_memory,
+                                [this](int fd) { return gate_->AdmitHandoff(fd); });
   if (!handoff.ok()) return handoff.status();
   handoff_ = *std::move(handoff);
   return absl::OkStatus();
@@ -130,8 +166,11 @@ absl::Status Service::ListenForMemory() {
 Service::~Service() = default;
 
 void Service::RequestCalls(grpc::ServerCompletionQueue* queue) {
-  DetectCall::Request(this, queue);
-  StreamCall::Request(this, queue);
+  DetectCall::Request(kDetectMethod, this, queue);
+  DetectCall::Request(kMatchMethod, this, queue);
+  for (const StreamMethod* method : {&kDetectStreamMethod, &kMatchStreamMethod, &kStereoStreamMethod}) {
+    StreamCall::Request(*method, this, queue);
+  }
   InfoCall::Request(this, queue);
   RegisterCall::Request(this, queue);
   UnregisterCall::Request(this, queue);
@@ -149,14 +188,17 @@ std::shared_ptr<grpc::Channel> Service::InProcessChannel() {
   return server_->InProcessChannel(arguments);
 }
 
-bool Service::Register(Call* call) {
+absl::Status Service::Register(Call* call, AsyncService::Method method, grpc::ServerContext* context) {
+  absl::Status admitted = gate_->Enter(call, method, context);
   std::lock_guard<std::mutex> lock(mutex_);
   calls_.insert(call);
   if (call->Lingers()) ++lingering_;
-  return !draining_;
+  if (!admitted.ok()) return admitted;
+  return draining_ && !call->Lingers() ? DrainingError() : absl::OkStatus();
 }
 
 void Service::Unregister(Call* call) {
+  gate_->Leave(call);
   std::lock_guard<std::mutex> lock(mutex_);
   calls_.erase(call);
   if (call->Lingers()) --lingering_;
@@ -208,6 +250,7 @@ bool Service::WaitUntilIdle(absl::Time deadline) {
 }
 
 void Service::Stop() {
+  unix_listeners_.clear();
   server_->Shutdown(absl::ToChronoTime(absl::Now() + kGoodbye));
   {
     // Calls that have arrived may be in a queue still: they are refused, and write to it. Lanes hold frames of

@@ -21,10 +21,12 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "glint/v1/feature_detection.grpc.pb.h"
+#include "server/access/unix_listener.h"
 #include "server/env.h"
 #include "server/rpc/async_service.h"
 #include "server/rpc/call.h"
 #include "server/rpc/frame.h"
+#include "server/rpc/gate.h"
 #include "server/rpc/health_watchers.h"
 #include "server/rpc/small_places.h"
 #include "server/shm/handoff.h"
@@ -74,20 +76,20 @@ class Service {
   AsyncService* async() { return &async_; }
   FramePool* frames() { return &frames_; }
   ImageRules image_rules(bool local) { return {env_->options.lanes.max_image_pixels, &env_->shared_memory, local}; }
-  // Where frames of Detect wait: all of its calls together have one stream's turn.
-  FrameFlow* detect_flow() { return &detect_flow_; }
-  // False while draining; the call must then end itself with DrainingError(). Registered either way.
-  bool Register(Call* call);
+  // A call of `method` has arrived with `context`. Not OK: it must end itself with that: DrainingError(), unless it
+  // lingers, or errors of Gate::Enter(). Registered either way.
+  absl::Status Register(Call* call, AsyncService::Method method, grpc::ServerContext* context);
   void Unregister(Call* call);
   void ArrivalIsAwaited();
   void ArrivalIsOver();
   static absl::Status DrainingError();
   bool draining() const;
+  Gate* gate() { return gate_.get(); }
   SmallPlaces* small_places() { return &small_places_; }
   CallCount* watchers() { return &watchers_; }        // of health
   CallCount* reflections() { return &reflections_; }  // open streams of reflection
   HealthWatchers* health_watchers() { return &health_watchers_; }
-  // Whether there is room for one more call of Detect, which then must give it back.
+  // Whether there is room for one more call of Detect or Match, which then must give it back.
   bool TakeDetectCall() { return detect_calls_.Take(env_->options.max_detect_calls); }
   void GiveBackDetectCall() { detect_calls_.GiveBack(); }
 
@@ -95,13 +97,15 @@ class Service {
   explicit Service(ServerEnv* env);
   absl::Status Listen();
   static void LimitReceipt(int64_t bytes, grpc::ServerBuilder* builder);
+  absl::Status ListenOnUnix(const std::string& address);
   absl::Status ListenForMemory();
+  void WarnOfPlaintext();
   void RequestCalls(grpc::ServerCompletionQueue* queue);
 
   ServerEnv* const env_;
   AsyncService async_;
+  std::unique_ptr<Gate> gate_;
   FramePool frames_;
-  FrameFlow detect_flow_;
   CallCount detect_calls_, watchers_, reflections_;
   SmallPlaces small_places_;
   HealthWatchers health_watchers_;
@@ -109,6 +113,7 @@ class Service {
   std::unique_ptr<Handoff> handoff_;
   std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues_;
   std::unique_ptr<grpc::Server> server_;
+  std::vector<std::unique_ptr<UnixListener>> unix_listeners_;  // where callers' users matter
   std::vector<std::thread> threads_;
 
   mutable std::mutex mutex_;

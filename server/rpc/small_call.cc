@@ -36,6 +36,7 @@ SmallCall::SmallCall(Service* service, grpc::ServerCompletionQueue* queue, std::
     : service_(service), queue_(queue), counted_(counted), stream_(&context_) {}
 
 void SmallCall::Request(AsyncService::Method method) {
+  asked_ = method;
   context_.AsyncNotifyWhenDone(&ended_);
   service_->async()->Request(method, &context_, &stream_, queue_, &arrived_);
 }
@@ -48,8 +49,9 @@ void SmallCall::OnArrived(bool ok) {
   RequestNext();
   arrived_at_ = MonotonicNs();
   if (counted_.has_value()) service_->env()->metrics.CallStarted(*counted_);
-  service_->Register(this);  // answered even while draining
-  const absl::Status admitted = Admit();
+  absl::Status admitted = service_->Register(this, asked_, &context_);
+  const bool known = admitted.ok();
+  if (known) admitted = Admit();
   std::unique_lock<std::mutex> lock(mutex_);
   references_ = 3;  // ended_, alarmed_, and this function
   deadline_ns_ = arrived_at_ + absl::ToInt64Nanoseconds(service_->env()->options.small_call_timeout);
@@ -60,10 +62,15 @@ void SmallCall::OnArrived(bool ok) {
     service_->small_places()->Enter(this, false);
     lock.lock();
   } else {
-    Refuse(SmallRefusal::kTooMany);
+    if (known) Refuse(SmallRefusal::kTooMany);
     End(admitted);
   }
   Drop(std::move(lock));
+}
+
+void SmallCall::Revoke(const absl::Status& why) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!over_ && !writing_) End(why);
 }
 
 void SmallCall::Receive() {

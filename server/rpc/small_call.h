@@ -27,6 +27,7 @@ class SmallCall : public Call, private SmallPlaces::Guest {
  public:
   void Drain() override {}
   bool Lingers() const override { return true; }
+  void Revoke(const absl::Status& why) override;
 
  protected:
   struct Answer {
@@ -82,6 +83,7 @@ class SmallCall : public Call, private SmallPlaces::Guest {
   Service* const service_;
   grpc::ServerCompletionQueue* const queue_;
   const std::optional<Method> counted_;
+  AsyncService::Method asked_ = AsyncService::kGetServerInfo;  // of Request()
   grpc::ServerContext context_;
   AsyncService::Bytes stream_;
   grpc::ByteBuffer request_;

@@ -23,6 +23,10 @@ void StreamCall::AdmitByPolicy(Frame* frame) {
       frame->ReleaseAll();
       return;
     }
+    if (frame->work == Work::kEditSet) {
+      edit_ = frame;
+      return;
+    }
   }
   switch (session_.options().policy) {
     case OverloadPolicy::kBlock:

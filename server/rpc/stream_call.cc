@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "features/error.h"
 #include "server/listen.h"
 #include "server/metrics/allocations.h"
 #include "server/rpc/convert.h"
@@ -10,27 +12,32 @@
 
 namespace glint {
 
-void StreamCall::Request(Service* service, grpc::ServerCompletionQueue* queue) {
-  auto* const call = new StreamCall(service, queue);
+void StreamCall::Request(const StreamMethod& method, Service* service, grpc::ServerCompletionQueue* queue) {
+  auto* const call = new StreamCall(method, service, queue);
   call->context_.AsyncNotifyWhenDone(&call->ended_);
-  service->async()->Request(AsyncService::kDetectStream, &call->context_, &call->stream_, queue, &call->arrived_);
+  service->async()->Request(method.async, &call->context_, &call->stream_, queue, &call->arrived_);
 }
 
-StreamCall::StreamCall(Service* service, grpc::ServerCompletionQueue* queue)
-    : service_(service), env_(service->env()), queue_(queue), stream_(&context_) {}
+StreamCall::StreamCall(const StreamMethod& method, Service* service, grpc::ServerCompletionQueue* queue)
+    : method_(method),
+      service_(service),
+      env_(service->env()),
+      queue_(queue),
+      stream_(&context_),
+      sets_(env_->options.max_features) {}
 
 void StreamCall::OnArrived(bool ok) {
   if (!ok) {  // the server stops; ended_ never comes
     delete this;
     return;
   }
-  Request(service_, queue_);
+  Request(method_, service_, queue_);
   arrived_at_ = active_at_ = MonotonicNs();
   local_ = IsUnixPeer(context_.peer());
-  env_->metrics.CallStarted(Method::kDetectStream);
+  env_->metrics.CallStarted(method_.counted);
   trace_.Begin(env_, &context_);
   references_ = 2;  // ended_, and this function
-  const bool welcome = service_->Register(this);
+  const absl::Status welcome = service_->Register(this, method_.async, &context_);
   std::unique_lock<std::mutex> lock(mutex_);
   if (absl::Status s = Enter(welcome); !s.ok()) End(s);
   if (phase_ == Phase::kOpen && !place_.reserved()) {
@@ -49,6 +56,16 @@ void StreamCall::Drain() {
   Advance();
 }
 
+// Frames that no lane has begun are not worked on any more, so that the end is near.
+void StreamCall::Revoke(const absl::Status& why) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (phase_ != Phase::kOpen && phase_ != Phase::kEnding) return;
+  phase_ = Phase::kEnding;
+  end_ = why;
+  session_.CancelAll();
+  Advance();
+}
+
 void StreamCall::OnRead(bool ok) {
   bool wanted;
   {
@@ -59,7 +76,7 @@ void StreamCall::OnRead(bool ok) {
     if (wanted) input_ = Input::kParsing;
   }
   if (wanted) {
-    env_->metrics.MessageReceived(Method::kDetectStream);
+    env_->metrics.MessageReceived(method_.counted);
     if (session_.configured()) {
       ReadFrame();
     } else if (absl::Status s = ReadOptions(); !s.ok()) {
@@ -75,6 +92,13 @@ void StreamCall::OnRead(bool ok) {
 }
 
 absl::Status StreamCall::ReadOptions() {
+  if (method_.work != Work::kDetect) {
+    const auto options = ParsePairOptions(method_, &read_buffer_, env_->options);
+    if (!options.ok()) return options.status();
+    std::lock_guard<std::mutex> lock(mutex_);
+    session_.Configure(*options, nullptr);
+    return absl::OkStatus();
+  }
   StreamOptionsMessage message;
   if (absl::Status s = ParseStreamOptions(&read_buffer_, &message); !s.ok()) return s;
   const auto options = FromProto(message.options, env_->options);
@@ -101,11 +125,13 @@ std::unique_ptr<Frame> StreamCall::ParseFrame() {
   owned->times.received_at = MonotonicNs();
   owned->bytes = static_cast<int64_t>(read_buffer_.Length());
   const WireStreamRequest& request = owned->stream_request;
-  const bool parsed =
-      owned->Receive(&read_buffer_) && ParseStreamRequest(owned->message_pieces, &owned->stream_request);
-  if (!parsed || request.content != WireStreamRequest::Content::kFrame) {
+  const bool parsed = owned->Receive(&read_buffer_) && method_.parse(owned->message_pieces, &owned->stream_request);
+  if (!parsed || request.content == WireStreamRequest::Content::kNone ||
+      request.content == WireStreamRequest::Content::kOptions) {
     absl::Status status = absl::InvalidArgumentError("message: neither options nor frame is set");
-    if (!parsed) status = absl::InvalidArgumentError("message: not a serialized glint.v1.DetectStreamRequest");
+    if (!parsed) {
+      status = absl::InvalidArgumentError(absl::StrCat("message: not a serialized glint.v1.", method_.message));
+    }
     if (parsed && request.content == WireStreamRequest::Content::kOptions) {
       status = absl::FailedPreconditionError("options: sent twice; only the first message of a stream carries them");
     }
@@ -115,19 +141,59 @@ std::unique_ptr<Frame> StreamCall::ParseFrame() {
     End(status);
     return nullptr;
   }
-  const WireFrame& wire = request.frame;
-  owned->options = session_.options().detector;
   owned->sink = this;
-  owned->stream_mask = session_.mask();
-  owned->region = wire.region.wanted ? wire.region : session_.options().region;
-  owned->status = owned->SetPixels(wire.image, wire.has_mask ? &wire.mask : nullptr, service_->image_rules(local_));
-  env_->metrics.FrameReceived(EncodingOf(wire.image, owned->message_pieces), owned->BytesOf(wire.image));
-  owned->pixels = ExpectedPixels(owned->image, owned->region, owned->bytes);
-  owned->status.Update(SetExpiry(wire.max_age_ns, session_.options().max_age_ns, owned.get()));
+  owned->status = SetContent(owned.get());
+  owned->status.Update(SetExpiry(request.frame.max_age_ns, session_.options().max_age_ns, owned.get()));
+  if (owned->status.ok()) owned->status = owned->Join(client(), &env_->metrics);
   owned->times.queued_at = MonotonicNs();
   owned->times.receive_ns = owned->times.queued_at - owned->times.received_at;
   if (!owned->status.ok()) frame_path.Discard();
   return owned;
+}
+
+// What a lane, or an edit, needs of the message.
+absl::Status StreamCall::SetContent(Frame* frame) {
+  const WireStreamRequest& request = frame->stream_request;
+  const WireFrame& wire = request.frame;
+  const SessionOptions& options = session_.options();
+  const ImageRules rules = service_->image_rules(local_);
+  const int max_features = env_->options.max_features;
+  frame->work = request.content == WireStreamRequest::Content::kEdit ? Work::kEditSet : method_.work;
+  frame->options = options.detector;
+  absl::Status status;
+  switch (frame->work) {
+    case Work::kDetect:
+      frame->stream_mask = session_.mask();
+      frame->region = wire.region.wanted ? wire.region : options.region;
+      status = frame->SetPixels(wire.image, wire.has_mask ? &wire.mask : nullptr, rules);
+      frame->CountBytes(&wire.image, nullptr, &env_->metrics);
+      frame->pixels = ExpectedPixels(frame->image, frame->region, frame->bytes);
+      return status;
+    case Work::kMatch:
+      frame->match = options.match;
+      status = frame->SetMatch(request.match, wire.image, wire.second, &sets_, max_features, rules);
+      break;
+    case Work::kStereo:
+      frame->stereo = options.stereo;
+      status = frame->SetStereo(rules);
+      break;
+    case Work::kEditSet:
+      status = ValidateSet("add", request.edit.add, max_features);
+      if (static_cast<int64_t>(request.edit.remove) > max_features) {
+        status.Update(LimitError("remove", static_cast<int64_t>(request.edit.remove), max_features, "--max-features"));
+      }
+      return status;
+  }
+  frame->CountBytes(wire.has_image ? &wire.image : nullptr, wire.has_second ? &wire.second : nullptr, &env_->metrics);
+  return status;
+}
+
+// Once its turn to be answered has come, no lane has a frame of the stream.
+void StreamCall::ApplyEdit() {
+  Frame* const frame = std::exchange(edit_, nullptr);
+  frame->ApplyEdit(&sets_);
+  frame->ReleaseMessage();
+  frame->in_session.done = true;
 }
 
 void StreamCall::OnFrameAdmitted(FrameJob*) {
@@ -138,9 +204,11 @@ void StreamCall::OnFrameAdmitted(FrameJob*) {
 
 void StreamCall::OnFrameDone(FrameJob* job, const Features& features) {
   auto* const frame = static_cast<Frame*>(job);
-  if (frame->status.ok() && !frame->cancelled) frame->PackStreamReply(features);
+  const bool cancelled = job->cancelled;
+  if (frame->status.ok() && !cancelled) frame->PackStreamReply(features);
   frame->ReleaseMessage();
   std::unique_lock<std::mutex> lock(mutex_);
+  if (cancelled && phase_ == Phase::kEnding) frame->status = end_;  // revoked
   frame->in_session.done = true;
   Advance();
   Unref(std::move(lock));
@@ -152,7 +220,7 @@ void StreamCall::OnWritten(bool ok) {
     writing_reply_ = false;
     active_at_ = MonotonicNs();
     if (ok) {
-      env_->metrics.MessageSent(Method::kDetectStream);
+      env_->metrics.MessageSent(method_.counted);
       ReleaseFirst();
     }
   }
@@ -181,6 +249,9 @@ void StreamCall::Break(const absl::Status& why) {
     if (session_.held() != nullptr) {
       session_.Drop(session_.held(), DropReason::kNone, absl::CancelledError("the client has gone"));
     }
+    if (edit_ != nullptr) {
+      session_.Drop(std::exchange(edit_, nullptr), DropReason::kNone, absl::CancelledError("the client has gone"));
+    }
   }
   FrameList removed = env_->queue.Remove(&flow_);
   std::lock_guard<std::mutex> lock(mutex_);
@@ -201,11 +272,13 @@ void StreamCall::Advance() {
   if (alarm_set_ && phase_ == Phase::kBroken) alarm_.Cancel();
   if (phase_ == Phase::kBroken) {
     while (!writing_reply_ && session_.NextReply() != nullptr) {
-      env_->metrics.FrameFailed(absl::StatusCode::kCancelled, MonotonicNs() - session_.NextReply()->times.received_at);
+      const FrameJob& frame = *session_.NextReply();
+      env_->metrics.FrameFailed(absl::StatusCode::kCancelled, MonotonicNs() - frame.times.received_at, frame.work);
       ReleaseFirst();
     }
     return;
   }
+  if (edit_ != nullptr && session_.oldest() == edit_) ApplyEdit();
   if (auto* const frame = static_cast<Frame*>(session_.NextReply()); frame != nullptr && !writing_reply_) {
     if (!frame->status.ok()) {
       frame->stream_response.set_frame_id(frame->stream_request.frame.frame_id);
@@ -217,7 +290,7 @@ void StreamCall::Advance() {
     ++references_;
     stream_.Write(frame->FinishReply<v1::DetectStreamResponse>(&env_->metrics), &written_);
   }
-  if (phase_ == Phase::kOpen && input_ == Input::kNone && !waiting_for_room_ && !session_.full()) {
+  if (phase_ == Phase::kOpen && input_ == Input::kNone && !waiting_for_room_ && edit_ == nullptr && !session_.full()) {
     input_ = Input::kReading;
     ++references_;
     stream_.Read(&read_buffer_, &read_);
@@ -243,8 +316,8 @@ void StreamCall::Unref(std::unique_lock<std::mutex> lock) {
   place_.GiveBack();
   env_->metrics.SessionsAre(env_->sessions.open());
   const int64_t duration_ns = MonotonicNs() - arrived_at_;
-  env_->metrics.CallEnded(Method::kDetectStream, end_.code(), duration_ns);
-  trace_.End("DetectStream", end_, duration_ns);
+  env_->metrics.CallEnded(method_.counted, end_.code(), duration_ns);
+  trace_.End(method_.name, end_, duration_ns);
   lock.unlock();
   service_->Unregister(this);
   delete this;

@@ -1,4 +1,4 @@
-// DetectStream: options first, then frames, a reply for each in order.
+// DetectStream, MatchStream and StereoStream: options first, then frames or pairs, a reply for each in order.
 #ifndef GLINT_SERVER_RPC_STREAM_CALL_H_
 #define GLINT_SERVER_RPC_STREAM_CALL_H_
 
@@ -13,7 +13,9 @@
 #include "server/rpc/call.h"
 #include "server/rpc/call_trace.h"
 #include "server/rpc/service.h"
+#include "server/rpc/stream_method.h"
 #include "server/schedule/frame_queue.h"
+#include "server/session/descriptor_sets.h"
 #include "server/session/session.h"
 
 namespace glint {
@@ -27,14 +29,15 @@ namespace glint {
 class StreamCall final : public Call, public FrameSink {
  public:
   // Waits for the next such call on `queue`.
-  static void Request(Service* service, grpc::ServerCompletionQueue* queue);
+  static void Request(const StreamMethod& method, Service* service, grpc::ServerCompletionQueue* queue);
 
   void Drain() override;
+  void Revoke(const absl::Status& why) override;
   void OnFrameAdmitted(FrameJob* job) override;
   void OnFrameDone(FrameJob* job, const Features& features) override;
 
  private:
-  StreamCall(Service* service, grpc::ServerCompletionQueue* queue);
+  StreamCall(const StreamMethod& method, Service* service, grpc::ServerCompletionQueue* queue);
 
   void OnArrived(bool ok);
   void OnRead(bool ok);
@@ -47,6 +50,7 @@ class StreamCall final : public Call, public FrameSink {
   absl::Status ReadOptions();
   void ReadFrame();
   std::unique_ptr<Frame> ParseFrame();  // null: the stream has to end
+  absl::Status SetContent(Frame* frame);
   void Break(const absl::Status& why);
   void Admit(std::unique_ptr<Frame> frame);
   void AdmitByPolicy(Frame* frame);
@@ -57,11 +61,12 @@ class StreamCall final : public Call, public FrameSink {
   void PushNewest(Frame* frame, int displace, bool must_displace);
 
   // With mutex_.
-  absl::Status Enter(bool welcome);
+  absl::Status Enter(const absl::Status& welcome);
   void End(const absl::Status& status);
   void SetAlarm(int64_t at);
   int64_t SilentUntil(int64_t now) const;
   void Advance();
+  void ApplyEdit();
   void ReleaseFirst();
   void Supersede(FrameJob* job);
   // Gives one reference back, and the call goes with the last.
@@ -81,6 +86,7 @@ class StreamCall final : public Call, public FrameSink {
     kParsing,  // its message is being parsed: another frame may come
   };
 
+  const StreamMethod& method_;
   Service* const service_;
   ServerEnv* const env_;
   grpc::ServerCompletionQueue* const queue_;
@@ -101,6 +107,9 @@ class StreamCall final : public Call, public FrameSink {
 
   std::mutex mutex_;
   Session session_;
+  DescriptorSets sets_;  // read by the parser, changed while nothing is parsed and no frame is unanswered
+  Frame* edit_ =
+      nullptr;  // of a set, which waits until the frames before it are answered: no message is read meanwhile
   CallTrace trace_;
   int references_ = 0;
   Phase phase_ = Phase::kOpen;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/rpc/convert.h"
+#include "server/rpc/match_convert.h"
 #include "server/rpc/wire_writer.h"
 
 namespace glint {
@@ -116,6 +117,38 @@ absl::Status ParseStreamOptions(grpc::ByteBuffer* bytes, StreamOptionsMessage* m
   message->mask_pieces = splitter.mask();
   if (message->has_mask && !ParseImage(message->mask_pieces, &message->mask)) return NotAMessage();
   return absl::OkStatus();
+}
+
+namespace {
+
+template <typename Message>
+absl::StatusOr<SessionOptions> ParseOptionsOf(absl::Span<const uint8_t> bytes, const ServerOptions& server) {
+  Message message;
+  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return absl::InvalidArgumentError("options: damaged");
+  }
+  return FromProto(message.options(), server);
+}
+
+}  // namespace
+
+absl::StatusOr<SessionOptions> ParsePairOptions(const StreamMethod& method, grpc::ByteBuffer* bytes,
+                                                const ServerOptions& server) {
+  Pieces pieces;
+  WireStreamRequest request;
+  if (!PiecesOf(bytes, &pieces) || !method.parse(pieces, &request)) {
+    return absl::InvalidArgumentError(absl::StrCat("message: not a serialized glint.v1.", method.message));
+  }
+  if (request.content != WireStreamRequest::Content::kOptions) {
+    return absl::FailedPreconditionError("options: missing; the first message of a stream carries them");
+  }
+  if (const size_t size = decode::TotalBytes(pieces); size > kMaxOptionsBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("options: ", size, " bytes are more than ", kMaxOptionsBytes));
+  }
+  std::vector<uint8_t> scratch;
+  const absl::Span<const uint8_t> whole = decode::Contiguous(pieces, &scratch);
+  return method.work == Work::kMatch ? ParseOptionsOf<v1::MatchStreamRequest>(whole, server)
+                                     : ParseOptionsOf<v1::StereoStreamRequest>(whole, server);
 }
 
 }  // namespace glint

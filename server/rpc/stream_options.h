@@ -8,9 +8,13 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "glint/v1/feature_detection.pb.h"
+#include "server/options.h"
 #include "server/rpc/frame_parser.h"
+#include "server/rpc/stream_method.h"
+#include "server/session/session.h"
 
 namespace glint {
 
@@ -26,6 +30,10 @@ struct StreamOptionsMessage {
 // FAILED_PRECONDITION: it has no options. INVALID_ARGUMENT: it is damaged, or is more than kMaxOptionsBytes (see
 // convert.h) without its mask. `bytes` must stay as they are while the mask is used.
 absl::Status ParseStreamOptions(grpc::ByteBuffer* bytes, StreamOptionsMessage* message);
+
+// The same for a MatchStream or a StereoStream, whose options have no mask: valid options.
+absl::StatusOr<SessionOptions> ParsePairOptions(const StreamMethod& method, grpc::ByteBuffer* bytes,
+                                                const ServerOptions& server);
 
 }  // namespace glint
 

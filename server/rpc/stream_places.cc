@@ -5,25 +5,35 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "server/canary.h"
-#include "server/rpc/peer.h"
+#include "server/rpc/retry.h"
 #include "server/rpc/stream_call.h"
 
 namespace glint {
+namespace {
+
+// Streams last: nobody knows when one ends.
+constexpr int64_t kSessionRetryNs = 1'000'000'000;
+
+}  // namespace
 
 // Takes a place among the sessions.
-absl::Status StreamCall::Enter(bool welcome) {
-  const std::string peer = PeerOf(context_.peer());
+absl::Status StreamCall::Enter(const absl::Status& welcome) {
+  if (!welcome.ok()) {
+    if (absl::IsUnavailable(welcome)) env_->metrics.SessionRefused(SessionRefusal::kNone);
+    return welcome;
+  }
   SessionRefusal refusal = SessionRefusal::kNone;
-  if (welcome && peer.empty() && context_.client_metadata().count(kCanaryKey) > 0) {
+  if (client()->name().empty() && context_.client_metadata().count(kCanaryKey) > 0) {
     env_->sessions.TakeReserved(&place_);
     flow_.MakeUrgent();
-  } else if (welcome) {
-    refusal = env_->sessions.Take(peer, &place_);
+  } else {
+    refusal = env_->sessions.Take(client()->name(), &place_);
+    flow_.Join(client()->flows());
   }
   env_->metrics.SessionsAre(env_->sessions.open());
-  if (welcome && refusal == SessionRefusal::kNone) return absl::OkStatus();
+  if (refusal == SessionRefusal::kNone) return absl::OkStatus();
   env_->metrics.SessionRefused(refusal);
-  return welcome ? env_->sessions.ErrorOf(refusal, peer) : Service::DrainingError();
+  return WithRetryAfter(env_->sessions.ErrorOf(refusal, client()->name()), kSessionRetryNs);
 }
 
 // `at`: MonotonicNs(). The caller has counted the alarm's reference.

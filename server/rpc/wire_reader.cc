@@ -98,6 +98,12 @@ uint64_t WireReader::Varint() {
   return 0;
 }
 
+uint32_t WireReader::Fixed32() {
+  uint32_t value = 0;
+  for (int i = 0; i < 4; ++i) value |= uint32_t{Byte()} << (8 * i);
+  return value;
+}
+
 uint32_t WireReader::Tag() {
   uint32_t tag = 0;
   for (int i = 0; i < kMaxTagBytes; ++i) {

@@ -47,6 +47,7 @@ class WireReader {
 
   // What follows a tag, by its type.
   uint64_t Varint();
+  uint32_t Fixed32();
   WireBytes Bytes();
   // Bytes that must be UTF-8, as proto3's strings must.
   WireBytes String();
@@ -57,6 +58,15 @@ class WireReader {
     while (const uint32_t tag = NextField()) field(tag);
     Leave(outer);
   }
+  // Calls value() as long as bytes of a packed field are left; it must consume some.
+  template <typename Value>
+  void Packed(Value value) {
+    const size_t outer = Enter();
+    while (left_ > 0) value();
+    Leave(outer);
+  }
+  // What was read is no such message.
+  void Fail();
   // Skips a field of whatever type.
   void Unknown(uint32_t tag);
 
@@ -68,7 +78,6 @@ class WireReader {
   void SkipGroup(uint32_t field);
   void Skip(size_t count);
   uint8_t Byte();
-  void Fail();
 
   const decode::Pieces pieces_;
   size_t piece_ = 0;

@@ -14,6 +14,7 @@
 #include "server/clock.h"
 #include "server/decode/decode.h"
 #include "server/decode/pieces.h"
+#include "server/schedule/pair.h"
 
 namespace glint {
 
@@ -47,6 +48,7 @@ struct FrameTimes {
   int64_t queue_ns = 0;
   int64_t decode_ns = 0;  // of encoded pictures
   StageTimes stages;
+  int64_t match_ns = 0;      // of descriptors, after detection
   int64_t done_at = 0;       // MonotonicNs() when its lane had ended it; 0: none has
   int64_t serialize_ns = 0;  // features into the reply
   int64_t order_ns = 0;      // waiting for the replies before it
@@ -66,13 +68,17 @@ class FrameSink {
 // What the submitter asks for. Lanes and the queue only read it.
 struct FrameRequest {
   FrameSink* sink = nullptr;
+  Work work = Work::kDetect;
   DetectorOptions options;  // valid
   ImageSource image;
+  ImageSource second;  // Work::kMatch: the train image; Work::kStereo: the right eye, unless side by side
+  MatchRequest match;
+  StereoRequest stereo;
   ImageSource mask;                   // or
   StreamMask* stream_mask = nullptr;  // shared by the frames of a stream; may be null
   Region region;
-  int64_t pixels = 0;         // of the image; of an encoded one a guess, until it has been decoded
-  int64_t bytes = 0;          // of the message that holds the pixels: what the job keeps from being freed
+  int64_t pixels = 0;  // of the images, and for the matching; of an encoded one a guess, until it has been decoded
+  int64_t bytes = 0;   // of the message that holds the pixels: what the job keeps from being freed
   int64_t expires_at_ns = 0;  // MonotonicNs() from which on no lane need begin; 0: never
 
   bool Expired(int64_t now) const { return expires_at_ns != 0 && now >= expires_at_ns; }
@@ -88,6 +94,7 @@ struct FrameResult {
   int64_t copied_bytes = 0;  // of raw pixels, read from where they came in and written to where a lane needs them
   int lane = 0;
   const std::string* device = nullptr;  // the lane's; null if no lane has run this job
+  PairFound found;                      // as long as the features that FrameSink::OnFrameDone() has
 };
 
 struct FrameJob : FrameRequest, FrameResult {

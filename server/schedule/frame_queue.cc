@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <tuple>
 
 namespace glint {
 namespace {
@@ -9,9 +10,13 @@ namespace {
 constexpr int64_t kMinWaitNs = 1'000'000;
 constexpr int64_t kMeanWeight = 8;  // of what the mean was, against 1 of what is new
 
+// What a job counts as while it waits in the queue.
+int64_t WeightOf(const FrameJob& job) { return std::max(job.pixels, kQuantumPixels); }
+
+// ... and once it goes to a lane.
 int64_t CostOf(const FrameJob& job, int64_t now) {
   if (job.cancelled.load(std::memory_order_relaxed) || job.Expired(now)) return 0;
-  return std::max(job.pixels, FrameQueue::kQuantumPixels);
+  return WeightOf(job);
 }
 
 void MoveJobsOf(const FrameFlow& flow, FrameList* from, FrameList* to) {
@@ -109,9 +114,20 @@ FrameQueue::Admission FrameQueue::PushNewest(FrameFlow* flow, FrameJob* job, int
   return admission;
 }
 
+// The one to be let in next; null if none waits.
+FrameJob* FrameQueue::NextWaiting() const {
+  FrameJob* next = waiting_.front();
+  for (FrameJob* job = next; job != nullptr; job = job->in_queue.next) {
+    const FlowGroup& group = *job->in_queue.flow->group_;
+    const FlowGroup& best = *next->in_queue.flow->group_;
+    if (std::tie(group.pixels_, group.entry_) < std::tie(best.pixels_, best.entry_)) next = job;
+  }
+  return next;
+}
+
 void FrameQueue::AdmitWaiting(std::unique_lock<std::mutex>* lock) {
-  while (!waiting_.empty() && Fits(*waiting_.front())) {
-    FrameJob* const job = waiting_.PopFront();
+  for (FrameJob* job; (job = NextWaiting()) != nullptr && Fits(*job);) {
+    waiting_.Remove(job);
     ++size_;
     bytes_ += job->bytes;
     // Its sink hears of it before the job can be popped, hence be finished and gone; until then it is in no list.
@@ -131,19 +147,12 @@ void FrameQueue::Add(FrameJob* job) {
   if (job->in_queue.flow->urgent_) return urgent_.PushBack(job);
   const int64_t now = MonotonicNs();
   if (const int64_t cost = CostOf(*job, now); cost > 0) recent_.Add(cost, now);
-  Link(job->in_queue.flow);
-  job->in_queue.flow->jobs_.PushBack(job);
-}
-
-void FrameQueue::Link(FrameFlow* flow) {
-  if (flow->next_ != nullptr) return;
-  if (ring_tail_ == nullptr) {
-    flow->next_ = flow;
-  } else {
-    flow->next_ = ring_tail_->next_;
-    ring_tail_->next_ = flow;
-  }
-  ring_tail_ = flow;
+  FrameFlow* const flow = job->in_queue.flow;
+  flow->jobs_.PushBack(job);
+  flow->group_->pixels_ += WeightOf(*job);
+  flow->group_->entry_ = ++entries_;
+  flow->group_->flows_.Add(flow);
+  groups_.Add(flow->group_);
 }
 
 // ---- Popping.
@@ -154,7 +163,7 @@ FrameJob* FrameQueue::Pop(const std::atomic<bool>* stop) {
   FrameJob* job = nullptr;
   while (stop == nullptr || !*stop) {
     if ((job = TryPop()) != nullptr) break;
-    if (ring_tail_ != nullptr) {
+    if (!groups_.empty()) {
       // What waits is kept from this lane, which may be over before anything else happens.
       not_empty_.wait_for(lock, std::chrono::nanoseconds(RecentCosts::kWindowNs / 4));
     } else if (closed_) {
@@ -174,45 +183,32 @@ FrameJob* FrameQueue::TryPop() {
     --size_;
     return job;
   }
-  if (ring_tail_ == nullptr) return nullptr;
   const int64_t now = MonotonicNs();
-  FrameFlow* const flow = NextFlow(now);
-  if (flow == nullptr) return nullptr;
+  FlowGroup* const group = groups_.Next([&](FlowGroup* of) {
+    const FrameFlow* const flow = NextFlow(of, now);
+    return flow == nullptr ? groups_.kNotNow : PriceOf(*flow, now);
+  });
+  if (group == nullptr) return nullptr;
+  FrameFlow* const flow = NextFlow(group, now);
   FrameJob* const job = flow->jobs_.PopFront();
+  LeaveGroup(*job);
   job->in_queue.cost = CostOf(*job, now);
-  flow->credit_ -= job->in_queue.cost;
+  group->flows_.Charge(job->in_queue.cost, flow);
+  groups_.Charge(job->in_queue.cost, group);
   --size_;
   UnlinkIfEmpty(flow);
   return job;
 }
 
-// The flow whose first job goes next; null if all of them are kept from the last idle lane. Flows that can't afford
-// theirs go to the end of the ring.
-FrameFlow* FrameQueue::NextFlow(int64_t now) {
-  for (;;) {
-    int64_t missing = std::numeric_limits<int64_t>::max();  // of the flow that misses least
-    const FrameFlow* const first = ring_tail_->next_;
-    do {
-      FrameFlow* const flow = ring_tail_->next_;
-      const int64_t cost = CostOf(*flow->jobs_.front(), now);
-      if (MayStart(cost, now)) {
-        if (!flow->in_turn_) flow->credit_ += kQuantumPixels;
-        flow->in_turn_ = true;
-        if (flow->credit_ >= cost) return flow;
-        missing = std::min(missing, cost - flow->credit_);
-      }
-      flow->in_turn_ = false;
-      ring_tail_ = flow;
-    } while (ring_tail_->next_ != first);
-    if (missing == std::numeric_limits<int64_t>::max()) return nullptr;
-    // The rounds in which no flow could go, but for the last, at once.
-    const int64_t credit = (missing - 1) / kQuantumPixels * kQuantumPixels;
-    FrameFlow* flow = ring_tail_;
-    do {
-      if (MayStart(CostOf(*flow->jobs_.front(), now), now)) flow->credit_ += credit;
-      flow = flow->next_;
-    } while (flow != ring_tail_);
-  }
+// Of the flow's first job; kNotNow while that is kept from the last idle lane.
+int64_t FrameQueue::PriceOf(const FrameFlow& flow, int64_t now) {
+  const int64_t cost = CostOf(*flow.jobs_.front(), now);
+  return MayStart(cost, now) ? cost : groups_.kNotNow;
+}
+
+// The flow whose first job is its group's next; null if all of them are kept from the last idle lane.
+FrameFlow* FrameQueue::NextFlow(FlowGroup* group, int64_t now) {
+  return group->flows_.Next([&](FrameFlow* flow) { return PriceOf(*flow, now); });
 }
 
 bool FrameQueue::MayStart(int64_t cost, int64_t now) {
@@ -222,7 +218,10 @@ bool FrameQueue::MayStart(int64_t cost, int64_t now) {
 
 void FrameQueue::CorrectPixels(const FrameJob& job, int64_t pixels) {
   std::lock_guard<std::mutex> lock(mutex_);
-  job.in_queue.flow->credit_ -= std::max(pixels, kQuantumPixels) - job.in_queue.cost;
+  const int64_t more = std::max(pixels, kQuantumPixels) - job.in_queue.cost;
+  FrameFlow* const flow = job.in_queue.flow;
+  flow->group_->flows_.Charge(more, flow);
+  groups_.Charge(more, flow->group_);
 }
 
 void FrameQueue::Release(int64_t bytes, int64_t lane_ns) {
@@ -249,9 +248,12 @@ void FrameQueue::LaneLeaves() {
 
 FrameJob* FrameQueue::TakeFirst(FrameFlow* flow) {
   FrameJob* const job = flow->jobs_.PopFront();
+  LeaveGroup(*job);
   Took(*job);
   return job;
 }
+
+void FrameQueue::LeaveGroup(const FrameJob& job) { job.in_queue.flow->group_->pixels_ -= WeightOf(job); }
 
 void FrameQueue::Took(const FrameJob& job) {
   --size_;
@@ -260,11 +262,12 @@ void FrameQueue::Took(const FrameJob& job) {
 
 FrameList FrameQueue::Remove(FrameFlow* flow) {
   std::unique_lock<std::mutex> lock(mutex_);
-  FrameList removed;
-  while (!flow->jobs_.empty()) removed.PushBack(flow->jobs_.PopFront());
+  FrameList removed, urgent;
+  while (!flow->jobs_.empty()) removed.PushBack(TakeFirst(flow));
   UnlinkIfEmpty(flow);
-  MoveJobsOf(*flow, &urgent_, &removed);
-  for (FrameJob* job = removed.front(); job != nullptr; job = job->in_queue.next) Took(*job);
+  MoveJobsOf(*flow, &urgent_, &urgent);
+  for (FrameJob* job = urgent.front(); job != nullptr; job = job->in_queue.next) Took(*job);
+  while (FrameJob* job = urgent.PopFront()) removed.PushBack(job);
   MoveJobsOf(*flow, &waiting_, &removed);
   AdmitWaiting(&lock);
   return removed;
@@ -274,9 +277,12 @@ bool FrameQueue::Remove(FrameJob* job) {
   std::unique_lock<std::mutex> lock(mutex_);
   FrameFlow* const flow = job->in_queue.flow;
   if (flow == nullptr) return false;
-  if (flow->jobs_.Remove(job) || urgent_.Remove(job)) {
+  if (flow->jobs_.Remove(job)) {
+    LeaveGroup(*job);
     Took(*job);
     UnlinkIfEmpty(flow);
+  } else if (urgent_.Remove(job)) {
+    Took(*job);
   } else if (!waiting_.Remove(job)) {
     return false;
   }
@@ -285,14 +291,9 @@ bool FrameQueue::Remove(FrameJob* job) {
 }
 
 void FrameQueue::UnlinkIfEmpty(FrameFlow* flow) {
-  if (flow->next_ == nullptr || !flow->jobs_.empty()) return;
-  FrameFlow* before = ring_tail_;
-  while (before->next_ != flow) before = before->next_;
-  before->next_ = flow->next_;
-  if (ring_tail_ == flow) ring_tail_ = before == flow ? nullptr : before;
-  flow->next_ = nullptr;
-  flow->in_turn_ = false;
-  flow->credit_ = std::min<int64_t>(flow->credit_, 0);  // what was not used is not saved, what was overdrawn stays
+  if (!flow->jobs_.empty()) return;
+  flow->group_->flows_.Remove(flow);
+  if (flow->group_->flows_.empty()) groups_.Remove(flow->group_);
 }
 
 void FrameQueue::Close() {

@@ -1,14 +1,17 @@
-// Frames that wait for a lane: bounded in number and bytes, and fair between streams.
+// Frames that wait for a lane: bounded in number and bytes, and fair between clients, then between their streams.
 //
-// Every stream is a flow with a first-in, first-out list of its own. Flows take turns by deficit round robin (Shreedhar
-// and Varghese, "Efficient fair queuing using deficit round robin", 1995): at each turn a flow is credited
-// kQuantumPixels and its frames go out as long as the credit covers their pixels. So while several flows have frames
-// waiting, each gets the same share of pixels, whatever the size of its pictures.
+// Every stream is a flow with a first-in, first-out list of its own, and the flows of one client are a group. Groups
+// take turns by deficit round robin, and so do the flows of a group when its turn has come: at each turn one is
+// credited kQuantumPixels and its frames go out as long as the credit covers their pixels. So while several clients
+// have frames waiting, each gets the same share of pixels, whatever the size of its pictures and the number of its
+// streams.
 //
 // Lanes finish what they have begun, so fairness alone would let a small frame find all lanes busy with large ones. So
 // the last idle lane is kept from frames that are much larger than frames which kept coming during the past second.
 //
-// Room goes to whoever came first: while a frame waits for some, none that came later is let in, however small.
+// Room goes to those who wait for some: while a frame does, none that comes later is let in, however small. The next is
+// the first of the group that has the fewest pixels in the queue and, of those, has had to wait for longest: many
+// streams could fill it otherwise.
 #ifndef GLINT_SERVER_SCHEDULE_FRAME_QUEUE_H_
 #define GLINT_SERVER_SCHEDULE_FRAME_QUEUE_H_
 
@@ -20,6 +23,7 @@
 
 #include "server/schedule/frame_job.h"
 #include "server/schedule/recent_costs.h"
+#include "server/schedule/round_robin.h"
 
 namespace glint {
 
@@ -40,10 +44,33 @@ class FrameList {
   FrameJob* tail_ = nullptr;
 };
 
+// The credit of one turn, and what a smaller picture counts as: a 640x480 frame. Then flows of such frames take one
+// each in turn.
+inline constexpr int64_t kQuantumPixels = 640 * 480;
+
+// The flows of one client. Must outlive them, and what is said of FrameFlow.
+class FlowGroup {
+ public:
+  FlowGroup() = default;
+  FlowGroup(const FlowGroup&) = delete;
+  FlowGroup& operator=(const FlowGroup&) = delete;
+
+ private:
+  friend class FrameQueue;
+  friend class Round<FlowGroup, kQuantumPixels>;
+  Round<FrameFlow, kQuantumPixels> flows_;  // that have jobs
+  int64_t pixels_ = 0;                      // of these jobs
+  int64_t entry_ = 0;                       // the number of its last job that came into the queue; 0: none has
+  Turn<FlowGroup> turn_;
+};
+
 // One stream's place in a queue. Must be empty when destroyed; belongs to the queue while it is not.
 class FrameFlow {
  public:
   FrameFlow() = default;
+  explicit FrameFlow(FlowGroup* group) : group_(group) {}
+  // Before the first Push(): one of this group's flows. Otherwise it is a group by itself.
+  void Join(FlowGroup* group) { group_ = group; }
   // Before the first Push(): frames of this flow always have room, and go before those of all other flows. For the
   // server's own; the flow sees to it that they are few and small.
   void MakeUrgent() { urgent_ = true; }
@@ -52,19 +79,18 @@ class FrameFlow {
 
  private:
   friend class FrameQueue;
+  friend class Round<FrameFlow, kQuantumPixels>;
+  FlowGroup own_;
+  FlowGroup* group_ = &own_;
   FrameList jobs_;
-  FrameFlow* next_ = nullptr;  // in the ring of flows that have jobs; null outside it
-  int64_t credit_ = 0;         // pixels
-  bool in_turn_ = false;       // has been credited and is the ring's head
-  bool urgent_ = false;        // then the ring never has it
+  Turn<FrameFlow> turn_;
+  bool urgent_ = false;  // then no round ever has it
 };
 
 // Thread-safe. Allocates nothing. OnFrameAdmitted() is called without a lock held, from any function but size().
 class FrameQueue {
  public:
-  // The credit of one turn, and what a smaller picture counts as: a 640x480 frame. Then flows of such frames take one
-  // each in turn.
-  static constexpr int64_t kQuantumPixels = 640 * 480;
+  static constexpr int64_t kQuantumPixels = glint::kQuantumPixels;
   // Frames within the past second, much smaller than another, for whose sake a lane is kept from that one.
   static constexpr int kSteadyFrames = 4;
 
@@ -81,7 +107,7 @@ class FrameQueue {
   enum class WhenFull { kReject, kWait };
   enum class Admission {
     kQueued,
-    kWaiting,   // outside the queue, first come first served, until OnFrameAdmitted()
+    kWaiting,   // outside the queue until OnFrameAdmitted()
     kRejected,  // no room; the job is the caller's again
     kClosed,    // likewise
   };
@@ -128,23 +154,27 @@ class FrameQueue {
     return Fits(job) && (waiting_.empty() || (own_bytes > 0 && job.bytes <= own_bytes));
   }
   void Add(FrameJob* job);
+  // Takes a job out of a flow's list; the flow leaves its round by UnlinkIfEmpty() only.
   FrameJob* TakeFirst(FrameFlow* flow);
   void Took(const FrameJob& job);
-  void Link(FrameFlow* flow);
+  static void LeaveGroup(const FrameJob& job);
   void UnlinkIfEmpty(FrameFlow* flow);
+  FrameJob* NextWaiting() const;
   void AdmitWaiting(std::unique_lock<std::mutex>* lock);
   bool MayStart(int64_t cost, int64_t now);
-  FrameFlow* NextFlow(int64_t now);
+  int64_t PriceOf(const FrameFlow& flow, int64_t now);
+  FrameFlow* NextFlow(FlowGroup* group, int64_t now);
   FrameJob* TryPop();
 
   const Limits limits_;
   mutable std::mutex mutex_;
   std::condition_variable not_empty_;
-  FrameFlow* ring_tail_ = nullptr;  // circular list; its head is ring_tail_->next_
-  FrameList urgent_;                // of urgent flows; not in the ring
-  FrameList waiting_;               // without room
-  int size_ = 0;                    // jobs of all flows, and those that are being admitted
-  int64_t bytes_ = 0;               // of these and of those on lanes
+  Round<FlowGroup, kQuantumPixels> groups_;  // that have flows with jobs
+  FrameList urgent_;                         // of urgent flows; in no round
+  FrameList waiting_;                        // without room, in the order in which they came
+  int size_ = 0;                             // jobs of all flows, and those that are being admitted
+  int64_t bytes_ = 0;                        // of these and of those on lanes
+  int64_t entries_ = 0;                      // jobs that came into the queue, ever
   int lanes_;
   int idle_ = 0;  // lanes inside Pop()
   RecentCosts recent_;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/metrics/allocations.h"
+#include "server/schedule/pair_work.h"
 #include "server/schedule/stream_mask.h"
 
 namespace glint {
@@ -30,6 +31,7 @@ struct Scratch {
   PixelScratch image;
   PixelScratch mask;
   Features features;
+  PairScratch pair;
 };
 
 absl::StatusOr<Pixels> MaskOf(const FrameJob& job, int64_t max_pixels, Scratch* scratch) {
@@ -50,24 +52,19 @@ void Shift(const Part& part, Features* features) {
   for (float& y : features->y) y += static_cast<float>(part.y);
 }
 
-// Whether anyone still waits for the frame.
-absl::Status CheckWanted(FrameJob* job) {
-  if (job->cancelled.load(std::memory_order_relaxed)) return absl::CancelledError("the client has gone");
-  if (job->expires_at_ns == 0) return absl::OkStatus();
-  const int64_t now = MonotonicNs();
-  if (!job->Expired(now)) return absl::OkStatus();
-  job->drop = DropReason::kExpired;
-  return absl::DeadlineExceededError(
-      absl::StrCat("max_age_ns: expired after waiting for ", (now - job->times.received_at) / 1000, " us"));
-}
-
 absl::Status RunJob(Lane* lane, int64_t max_pixels, FrameQueue* queue, Scratch* scratch, FrameJob* job) {
   scratch->features.Clear();
   job->times.stages = StageTimes();
   const int64_t started_at = MonotonicNs();
   job->times.queue_ns = started_at - job->times.queued_at;
   job->times.decode_ns = 0;
+  job->times.match_ns = 0;
+  job->found = PairFound();
   if (absl::Status s = CheckWanted(job); !s.ok()) return s;
+  if (job->work != Work::kDetect) {
+    return RunPair(lane, max_pixels, queue, &scratch->decoder, &scratch->image, &scratch->pair, job,
+                   &scratch->features);
+  }
 
   auto image = PixelsOf(job->image, &scratch->decoder, max_pixels, &scratch->image);
   if (!image.ok()) return image.status();
@@ -157,7 +154,10 @@ void LaneThreads::Main(int index) {
       job->status = stays ? lost : RunJob(lane, max_image_pixels_, queue_, &scratch, job);
       if (!job->status.ok()) frame_path.Discard();
     }
-    if (!job->status.ok()) scratch.features.Clear();
+    if (!job->status.ok()) {
+      scratch.features.Clear();
+      job->found = PairFound();
+    }
     job->times.done_at = MonotonicNs();
     events_.done(*job);
     job->sink->OnFrameDone(job, scratch.features);  // and frees its message

@@ -11,11 +11,14 @@
 #include "proto/terms.h"
 #include "server/schedule/frame_job.h"
 #include "server/schedule/stream_mask.h"
+#include "server/session/descriptor_sets.h"
 
 namespace glint {
 
 struct SessionOptions {
   DetectorOptions detector;
+  MatchRequest match;    // of a MatchStream: its options
+  StereoRequest stereo;  // of a StereoStream: its options
   OverloadPolicy policy = OverloadPolicy::kBlock;
   int max_in_flight = 1;   // frames that are unanswered and not dropped
   Region region;           // of frames without one of their own
@@ -55,6 +58,8 @@ class Session {
   // Gives up a frame, held or live, that no lane has: it is done.
   void Drop(FrameJob* job, DropReason reason, absl::Status status);
 
+  // The oldest frame of the window; null if there is none.
+  FrameJob* oldest() const { return count_ > 0 ? window_[first_] : nullptr; }
   // The oldest frame if it is done, that is, whose reply is next; else null.
   FrameJob* NextReply() const { return count_ > 0 && window_[first_]->in_session.done ? window_[first_] : nullptr; }
   // Forgets the oldest frame.

@@ -1,4 +1,5 @@
-// Who may have streams open: so many in all, so many of one peer, and one of the server's own beside them.
+// Who may have streams open: so many in all, so many of one peer (or identity), and one of the server's own beside
+// them.
 #ifndef GLINT_SERVER_SESSION_SESSION_LIMITS_H_
 #define GLINT_SERVER_SESSION_SESSION_LIMITS_H_
 

@@ -112,10 +112,18 @@ Received Receive(int connection) {
   return received;
 }
 
+// Ends a connection with the reason. Nothing may be unread then: the client would get an error instead of the reply.
+void Refuse(int connection, const absl::Status& why) {
+  shutdown(connection, SHUT_RD);
+  if (const int fd = Receive(connection).fd; fd >= 0) close(fd);
+  Reply(connection, why);
+  close(connection);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Handoff>> Handoff::Start(const std::string& path, int max_connections,
-                                                        SharedMemory* memory) {
+                                                        SharedMemory* memory, Admit admit) {
   const sockaddr_un address = AddressOf(path);
   if (absl::Status s = MakeRoom(path, address); !s.ok()) return s;
   const int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -126,15 +134,16 @@ absl::StatusOr<std::unique_ptr<Handoff>> Handoff::Start(const std::string& path,
     return status;
   }
   const int stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  return std::unique_ptr<Handoff>(new Handoff(path, listener, stop, max_connections, memory));
+  return std::unique_ptr<Handoff>(new Handoff(path, listener, stop, max_connections, memory, std::move(admit)));
 }
 
-Handoff::Handoff(std::string path, int listener, int stop, int max_connections, SharedMemory* memory)
+Handoff::Handoff(std::string path, int listener, int stop, int max_connections, SharedMemory* memory, Admit admit)
     : path_(std::move(path)),
       listener_(listener),
       stop_(stop),
       max_connections_(static_cast<size_t>(max_connections)),
       memory_(memory),
+      admit_(std::move(admit)),
       thread_(&Handoff::Main, this) {}
 
 Handoff::~Handoff() {
@@ -180,12 +189,12 @@ void Handoff::Accept() {
     if (errno == EMFILE || errno == ENFILE) absl::SleepFor(kBreath);
     return;
   }
-  if (connections_.size() >= max_connections_) {
-    Reply(fd, absl::ResourceExhaustedError(absl::StrCat("memory.regions: all ", max_connections_,
-                                                        " of this server are taken (--shared-memory-max-regions)")));
-    close(fd);
-    return;
+  absl::Status admitted = admit_ == nullptr ? absl::OkStatus() : admit_(fd);
+  if (admitted.ok() && connections_.size() >= max_connections_) {
+    admitted = absl::ResourceExhaustedError(absl::StrCat("memory.regions: all ", max_connections_,
+                                                         " of this server are taken (--shared-memory-max-regions)"));
   }
+  if (!admitted.ok()) return Refuse(fd, admitted);
   connections_.push_back({fd, absl::Now() + kPatience, ""});
 }
 

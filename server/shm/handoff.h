@@ -2,6 +2,7 @@
 #ifndef GLINT_SERVER_SHM_HANDOFF_H_
 #define GLINT_SERVER_SHM_HANDOFF_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -18,9 +19,11 @@ namespace glint {
 class Handoff {
  public:
   // Listens at `path`, where a socket that nobody listens on any more is replaced. At most `max_connections` at a time;
-  // others are refused. UNAVAILABLE names the path and the reason. `memory` must outlive this.
+  // others are refused, and those of users whom `admit` refuses, by its status; it is called on a thread of this.
+  // UNAVAILABLE names the path and the reason. `memory` must outlive this.
+  using Admit = std::function<absl::Status(int fd)>;
   static absl::StatusOr<std::unique_ptr<Handoff>> Start(const std::string& path, int max_connections,
-                                                        SharedMemory* memory);
+                                                        SharedMemory* memory, Admit admit = nullptr);
   // Closes all connections, so that their regions are dropped, and removes the socket.
   ~Handoff();
   Handoff(const Handoff&) = delete;
@@ -35,7 +38,7 @@ class Handoff {
     std::string token;    // once it has handed over
   };
 
-  Handoff(std::string path, int listener, int stop, int max_connections, SharedMemory* memory);
+  Handoff(std::string path, int listener, int stop, int max_connections, SharedMemory* memory, Admit admit);
   void Main();
   void Accept();
   // False when the connection has to be closed.
@@ -47,6 +50,7 @@ class Handoff {
   const int stop_;  // an eventfd
   const size_t max_connections_;
   SharedMemory* const memory_;
+  const Admit admit_;                    // may be null
   std::vector<Connection> connections_;  // the thread's
   std::thread thread_;
 };

@@ -173,6 +173,43 @@ TEST(GlintBench, RefusesSetsThatMatchingDoesNotTake) {
   }
 }
 
+TEST(GlintBench, TracksBesideOpenCv) {
+  const Outcome outcome = RunTool("track --image " + PictureFile() +
+                                  " --points 20,50 --levels 2 --patch-size 15 --repeat 2 --clock cpu --peer opencv "
+                                  "--json 2>&1");
+  if (outcome.exit_code != 0) {
+    ASSERT_THAT(outcome.out, HasSubstr("built without OpenCV"));
+    GTEST_SKIP() << outcome.out;
+  }
+  auto json = testing::ReadJson(outcome.out);
+  ASSERT_TRUE(json.has_value()) << outcome.out;
+  EXPECT_EQ((*json)["patch_size"], "15");
+  EXPECT_EQ((*json)["coarse_patch_size"], "15");
+  EXPECT_EQ((*json)["points.0.points"], "20");
+  EXPECT_EQ((*json)["points.1.points"], "50");
+  for (const std::string points : {"points.0.", "points.1."}) {
+    EXPECT_GT(NumberAt(*json, points + "tracked"), 10);
+    EXPECT_GE(NumberAt(*json, points + "iterations"), 2);
+    EXPECT_GT(NumberAt(*json, points + "call_us.median"), 0);
+    EXPECT_GT(NumberAt(*json, points + "kept_us.median"), 0);
+    EXPECT_GT(NumberAt(*json, points + "call_ratio"), 0);
+  }
+}
+
+TEST(GlintBench, RefusesWhatTrackingDoesNotTake) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"--points 0", "points: 0 is not in 1..65536"},
+      {"--patch-size 33", "patch_size: 33 is not in 3..32"},
+      {"--levels 9", "levels: 9 is not in 1..8"},
+      {"--backend cuda --peer opencv", "peer: opencv is measured beside --backend cpu only"},
+  };
+  for (const auto& [arguments, message] : cases) {
+    const Outcome outcome = RunTool("track --image " + PictureFile() + " " + std::string(arguments) + " 2>&1");
+    EXPECT_EQ(outcome.exit_code, 2) << arguments;
+    EXPECT_THAT(outcome.out, HasSubstr(message));
+  }
+}
+
 TEST(GlintBench, CountsFramesOfSeveralLanes) {
   const Outcome outcome = RunTool("lanes --image " + PictureFile() + " --lane-counts 1,3 --repeat 4 --json");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.out;

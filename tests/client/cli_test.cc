@@ -19,6 +19,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
@@ -214,12 +215,12 @@ TEST_F(CliTest, ListsDetectors) {
   EXPECT_THAT(outcome.out, HasSubstr("max-threshold|harris|sad-circle|sad-arc"));
   // A row a field: its value in each preset, then its range.
   const std::vector<std::pair<std::string, std::string>> rows = {
-      {"--selection", "top-n top-n grid pyca threshold threshold top-n|grid|pyca|threshold"},
-      {"--levels", "8 8 4 8 1 1 1..12"},
-      {"--arc-length", "9 9 10 9 9 9 9..12"},
-      {"--max-arc", "16 16 16 13 16 16 9..16"},
-      {"--features", "500 500 10000 10000 10000 10000 1..65536"},
-      {"--smooth", "no no no no no no yes|no"},
+      {"--selection", "top-n top-n grid pyca threshold threshold quadtree top-n|grid|pyca|threshold|quadtree"},
+      {"--levels", "8 8 4 8 1 1 8 1..12"},
+      {"--arc-length", "9 9 10 9 9 9 9 9..12"},
+      {"--max-arc", "16 16 16 13 16 16 16 9..16"},
+      {"--features", "500 500 10000 10000 10000 10000 1000 1..65536"},
+      {"--smooth", "no no no no no no no yes|no"},
   };
   std::map<std::string, std::string> printed;
   for (const absl::string_view line : absl::StrSplit(outcome.out, '\n', absl::SkipEmpty())) {
@@ -228,7 +229,7 @@ TEST_F(CliTest, ListsDetectors) {
   }
   EXPECT_EQ(printed["option"], absl::StrCat(absl::StrJoin(PresetNames(), " "), " range"));
   for (const auto& [option, values] : rows) EXPECT_EQ(printed[option], values) << option;
-  EXPECT_EQ(printed.size(), 1 + 25u) << "DetectorOptions has 25 fields";
+  EXPECT_EQ(printed.size(), 1 + 27u) << "DetectorOptions has 27 fields";
 }
 
 TEST_F(CliTest, EveryPresetAnswersWhatTheReferenceFinds) {
@@ -574,6 +575,170 @@ TEST_F(CliTest, SourcesAreFoldersPatternsAndFiles) {
     const Outcome outcome = Glint({"stream", Path(missing)});
     EXPECT_EQ(outcome.status, 1) << missing;
     EXPECT_THAT(outcome.err, AllOf(StartsWith("glint stream: "), HasSubstr(missing)));
+  }
+}
+
+// Two views of one scene, 8 pixels apart: what is at x in the first is at x - 8 in the second.
+struct TwoViews {
+  const Image scene = testing::Texture({328, 240}, 7);
+  const ImageView left{scene.row(0), 320, 240, scene.stride()};
+  const ImageView right{scene.row(0) + 8, 320, 240, scene.stride()};
+};
+
+std::vector<std::string> Lines(const std::string& text) { return absl::StrSplit(text, '\n', absl::SkipEmpty()); }
+
+TEST_F(CliTest, MatchesAgreeWithAHomography) {
+  const TwoViews views;
+  const std::string first = WriteImage("match1.png", views.left), second = WriteImage("match2.png", views.right);
+  std::ofstream(Path("H")) << "1 0 -8\n0 1 0\n0 0 1\n";
+  const Outcome csv = Glint({"match", "--cross-check", "--csv", first, second});
+  EXPECT_EQ(csv.status, 0) << csv.err;
+  const std::vector<std::string> lines = Lines(csv.out);
+  ASSERT_GT(lines.size(), 100u);
+  EXPECT_EQ(lines[0], "first,second,query,train,distance,first_x,first_y,second_x,second_y");
+  int inliers = 0;
+  for (size_t i = 1; i < lines.size(); ++i) {
+    const std::vector<std::string> fields = absl::StrSplit(lines[i], ',');
+    ASSERT_EQ(fields.size(), 9u) << lines[i];
+    EXPECT_EQ(fields[0], first);
+    EXPECT_EQ(fields[1], second);
+    const float dx = std::stof(fields[5]) - 8 - std::stof(fields[7]), dy = std::stof(fields[6]) - std::stof(fields[8]);
+    if (dx * dx + dy * dy <= 4) ++inliers;
+  }
+  const size_t matches = lines.size() - 1;
+  EXPECT_GT(inliers * 10, static_cast<int>(matches) * 7);
+  const Outcome table = Glint({"match", "--cross-check", "--homography", Path("H"), "--tolerance", "2", "--draw",
+                               Path("match-drawn.png"), first, second});
+  EXPECT_EQ(table.status, 0) << table.err;
+  EXPECT_THAT(table.out, HasSubstr(absl::StrFormat("%d matches", matches)));
+  EXPECT_THAT(table.out, HasSubstr(absl::StrFormat("%d inliers, precision %.3f", inliers,
+                                                   static_cast<double>(inliers) / static_cast<double>(matches))));
+  const cv::Mat drawn = cv::imread(Path("match-drawn.png"), cv::IMREAD_COLOR);
+  EXPECT_EQ(drawn.size(), cv::Size(640, 240));
+  cv::Mat channels[3];
+  cv::split(drawn, channels);
+  EXPECT_GT(cv::norm(channels[0], channels[1], cv::NORM_L1), 0) << "no coloured lines";
+}
+
+TEST_F(CliTest, WritesMatchesInTheFormThatColmapImports) {
+  const TwoViews views;
+  fs::create_directories(Path("views"));
+  for (const char* name : {"views/1.png", "views/3.png"}) WriteImage(name, views.left);
+  WriteImage("views/2.png", views.right);
+  const Outcome outcome = Glint({"match", "--cross-check", "--next", "2", "--features", "200", "--format", "colmap",
+                                 "--output", Path("import"), Path("views")});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, IsEmpty());
+  // feature_importer: NUM 128, then for each feature X Y SCALE ORIENTATION and its 128 numbers in 0..255.
+  std::map<std::string, int> counts;
+  for (const std::string name : {"1.png", "2.png", "3.png"}) {
+    std::ifstream file(Path("import/" + name + ".txt"));
+    int count = 0, dimensions = 0;
+    ASSERT_TRUE(file >> count >> dimensions) << name;
+    EXPECT_EQ(dimensions, 128);
+    EXPECT_GT(count, 100);
+    counts[name] = count;
+    for (int i = 0; i < count; ++i) {
+      float x, y, scale, angle;
+      ASSERT_TRUE(file >> x >> y >> scale >> angle);
+      EXPECT_TRUE(x > 0 && x < 320 && y > 0 && y < 240 && scale > 0 && angle >= 0 && angle < 6.2832f);
+      for (int d = 0; d < 128; ++d) {
+        int value = -1;
+        ASSERT_TRUE(file >> value);
+        EXPECT_TRUE(value >= 0 && value <= 255 && (d < 32 || value == 0)) << value;
+      }
+    }
+    std::string rest;
+    EXPECT_FALSE(file >> rest) << rest;
+  }
+  // matches_importer, raw: two names, a pair of indices a line, an empty line.
+  const std::string text = ReadFile(Path("import/matches.txt"));
+  ASSERT_EQ(text.substr(text.size() - 2), "\n\n");
+  std::vector<std::string> pairs;
+  for (const absl::string_view block : absl::StrSplit(text.substr(0, text.size() - 2), "\n\n")) {
+    const std::vector<std::string> lines = absl::StrSplit(block, '\n');
+    pairs.push_back(lines[0]);
+    const std::vector<std::string> names = absl::StrSplit(lines[0], ' ');
+    ASSERT_EQ(names.size(), 2u);
+    EXPECT_GT(lines.size(), 50u);
+    for (size_t i = 1; i < lines.size(); ++i) {
+      const std::vector<std::string> indices = absl::StrSplit(lines[i], ' ');
+      int query = -1, train = -1;
+      ASSERT_TRUE(indices.size() == 2 && absl::SimpleAtoi(indices[0], &query) && absl::SimpleAtoi(indices[1], &train));
+      EXPECT_TRUE(query >= 0 && query < counts[names[0]] && train >= 0 && train < counts[names[1]]);
+    }
+  }
+  EXPECT_THAT(pairs, ::testing::ElementsAre("1.png 2.png", "1.png 3.png", "2.png 3.png"));
+
+  fs::create_directories(Path("other"));
+  WriteImage("other/1.png", views.right);
+  const Outcome same =
+      Glint({"match", "--format", "colmap", "--output", Path("import"), Path("views/1.png"), Path("other/1.png")});
+  EXPECT_NE(same.status, 0);
+  EXPECT_THAT(same.err, HasSubstr("have one name, and COLMAP tells pictures apart by it"));
+}
+
+TEST_F(CliTest, StereoPairsHaveDisparitiesAndWarnings) {
+  const TwoViews views;
+  const std::string left = WriteImage("left.png", views.left), right = WriteImage("right.png", views.right);
+  const Outcome two = Glint({"stereo", "--csv", "--focal-length", "400", "--baseline", "0.5", left, right});
+  EXPECT_EQ(two.status, 0) << two.err;
+  EXPECT_THAT(two.err, IsEmpty());
+  const std::vector<std::string> lines = Lines(two.out);
+  ASSERT_GT(lines.size(), 50u);
+  EXPECT_EQ(lines[0], "image,keypoint,x,y,right_x,disparity,depth,distance");
+  size_t near = 0;
+  for (size_t i = 1; i < lines.size(); ++i) {
+    const std::vector<std::string> fields = absl::StrSplit(lines[i], ',');
+    ASSERT_EQ(fields.size(), 8u) << lines[i];
+    const float disparity = std::stof(fields[5]);
+    EXPECT_NEAR(std::stof(fields[2]) - disparity, std::stof(fields[4]), 1e-3);
+    ASSERT_GT(disparity, 0);
+    EXPECT_NEAR(std::stof(fields[6]), 400 * 0.5f / disparity, 1e-2);
+    if (std::abs(disparity - 8) < 0.5f) ++near;
+  }
+  EXPECT_GT(near * 100, (lines.size() - 1) * 95);
+
+  Image both(640, 240);
+  for (int y = 0; y < 240; ++y) {
+    std::copy_n(views.left.row(y), 320, both.row(y));
+    std::copy_n(views.right.row(y), 320, both.row(y) + 320);
+  }
+  const std::string side_by_side = WriteImage("both.png", both);
+  const Outcome one = Glint({"stereo", "--csv", "--focal-length", "400", "--baseline", "0.5", "--draw",
+                             Path("disparities.png"), side_by_side});
+  EXPECT_EQ(one.status, 0) << one.err;
+  EXPECT_EQ(absl::StrReplaceAll(one.out, {{side_by_side, left}}), two.out);
+  const cv::Mat drawn = cv::imread(Path("disparities.png"), cv::IMREAD_COLOR);
+  EXPECT_EQ(drawn.rows, 240);
+  EXPECT_GT(drawn.cols, 320) << "no scale";
+
+  const Outcome swapped = Glint({"stereo", right, left});
+  EXPECT_EQ(swapped.status, 0);
+  EXPECT_THAT(swapped.out, HasSubstr(" matches"));
+  EXPECT_THAT(swapped.err, AllOf(HasSubstr("right.png: warning: "), HasSubstr("swapped")));
+
+  const std::string small = WriteImage("small.png", ImageView{views.right.data, 320, 200, views.right.stride});
+  const Outcome bad = Glint({"stereo", left, small});
+  EXPECT_EQ(bad.status, 1);
+  EXPECT_THAT(bad.err, HasSubstr("right: 320x200 pixels, but the left eye has 320x240"));
+}
+
+TEST_F(CliTest, PairCommandsNameWhatIsWrong) {
+  const std::string path = WriteImage("pair.png", testing::Texture({160, 120}, 1));
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{"match", path, path, path}, "give one SOURCE or two"},
+      {{"match", "--format", "colmap", path, path}, "colmap needs a folder, given by --output"},
+      {{"match", "--k", "9", path, path}, "k: 9 is not in 1..8"},
+      {{"match", "--next", "0", path}, "option '--next': 0 is not in 1..1000"},
+      {{"match", "--mask", path, path, path}, "option '--mask': not for pairs"},
+      {{"match", "--homography", path, path, path}, "not a file of nine numbers"},
+      {{"stereo"}, "give LEFT and RIGHT"},
+      {{"stereo", "--band", "17", path, path}, "band: 17 is not in 0..16"}};
+  for (const auto& [arguments, text] : cases) {
+    const Outcome outcome = Glint(arguments);
+    EXPECT_EQ(outcome.status, kUsage) << text;
+    EXPECT_THAT(outcome.err, HasSubstr(text));
   }
 }
 

@@ -48,7 +48,8 @@ TEST_P(MemoryTest, NoAllocationAfterWarmUp) {
   const Image calm = testing::Texture({640, 480}, 2, 6);
   const Image noise = testing::Noise({640, 480}, 3);
   const Image mask = testing::RandomMask(&random, {640, 480});
-  for (const DetectorOptions& options : {testing::OrbOptions(), testing::OrientedFastOptions()}) {
+  for (const DetectorOptions& options :
+       {testing::OrbOptions(), testing::OrientedFastOptions(), PresetOptions("orbslam").value()}) {
     Features features;
     StageTimes times;
     const auto detect = [&](const Image& image, const ImageView& m) {

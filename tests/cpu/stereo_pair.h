@@ -1,13 +1,17 @@
-// A stereo pair with everything that StereoMatcher takes.
+// A stereo pair with everything that StereoMatcher takes; what its tests on each backend share.
 #ifndef GLINT_TESTS_CPU_STEREO_PAIR_H_
 #define GLINT_TESTS_CPU_STEREO_PAIR_H_
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "cpu/pipeline.h"
 #include "features/reference/pyramid.h"
 #include "features/stereo.h"
 #include "gtest/gtest.h"
+#include "tests/support/random.h"
 
 namespace glint::testing {
 
@@ -44,6 +48,54 @@ inline DetectorOptions OrbWithDescriptors(int features) {
   DetectorOptions options = *PresetOptions("orb");
   options.max_features = features;
   return options;
+}
+
+// Element for element.
+inline void ExpectSame(const StereoResult& expected, const StereoResult& actual) {
+  EXPECT_EQ(expected.right_index, actual.right_index);
+  EXPECT_EQ(expected.distance, actual.distance);
+  EXPECT_EQ(expected.right_x, actual.right_x);
+  EXPECT_EQ(expected.disparity, actual.disparity);
+  EXPECT_EQ(expected.depth, actual.depth);
+  EXPECT_EQ(expected.matches, actual.matches);
+  EXPECT_EQ(expected.checks.matches, actual.checks.matches);
+  EXPECT_EQ(expected.checks.median_dy, actual.checks.median_dy);
+  EXPECT_EQ(expected.checks.negative_disparities, actual.checks.negative_disparities);
+}
+
+// Every rule, on and off.
+inline std::vector<StereoOptions> StereoOptionsToTry() {
+  std::vector<StereoOptions> all(7);
+  all[0].focal_length = 500;
+  all[0].baseline = 0.12f;
+  all[1].cross_check = false;
+  all[1].check_pair = false;
+  all[2].median_cut = false;
+  all[2].max_octave_difference = 7;
+  all[2].band = 6;
+  all[3].min_disparity = 3;
+  all[3].max_disparity = 11.5f;
+  all[3].max_distance = 40;
+  all[4].band = 0;
+  all[4].max_octave_difference = 0;
+  all[5].min_disparity = -50;
+  all[5].max_distance = 256;
+  all[6].refine = false;
+  return all;
+}
+
+// Ties everywhere: few descriptors, keypoints of all octaves, up to the edges of an image of 160x120.
+inline void MakeTies(uint32_t seed, StereoPair* pair) {
+  Random random(seed);
+  for (Features* features : {&pair->left(), &pair->right()}) {
+    for (size_t i = 0; i < features->count(); ++i) {
+      features->x[i] = random.OneIn(3) ? static_cast<float>(random.Uniform(0, 159)) : random.Uniform(0.0f, 159.9f);
+      features->y[i] = random.OneIn(3) ? static_cast<float>(random.Uniform(0, 119)) : random.Uniform(0.0f, 119.9f);
+      features->octave[i] = random.Uniform(0, 3);
+      std::fill_n(features->descriptors.begin() + static_cast<ptrdiff_t>(i) * 32, 32,
+                  static_cast<uint8_t>(random.Uniform(0, 3)));
+    }
+  }
 }
 
 }  // namespace glint::testing

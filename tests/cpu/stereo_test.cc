@@ -18,40 +18,10 @@
 namespace glint {
 namespace {
 
+using testing::ExpectSame;
 using testing::OrbWithDescriptors;
+using testing::StereoOptionsToTry;
 using testing::StereoPair;
-
-void ExpectSame(const StereoResult& expected, const StereoResult& actual) {
-  EXPECT_EQ(expected.right_index, actual.right_index);
-  EXPECT_EQ(expected.distance, actual.distance);
-  EXPECT_EQ(expected.right_x, actual.right_x);
-  EXPECT_EQ(expected.disparity, actual.disparity);
-  EXPECT_EQ(expected.depth, actual.depth);
-  EXPECT_EQ(expected.matches, actual.matches);
-  EXPECT_EQ(expected.checks.matches, actual.checks.matches);
-  EXPECT_EQ(expected.checks.median_dy, actual.checks.median_dy);
-  EXPECT_EQ(expected.checks.negative_disparities, actual.checks.negative_disparities);
-}
-
-std::vector<StereoOptions> OptionsToTry() {
-  std::vector<StereoOptions> all(7);
-  all[0].focal_length = 500;
-  all[0].baseline = 0.12f;
-  all[1].cross_check = false;
-  all[1].check_pair = false;
-  all[2].median_cut = false;
-  all[2].max_octave_difference = 7;
-  all[2].band = 6;
-  all[3].min_disparity = 3;
-  all[3].max_disparity = 11.5f;
-  all[3].max_distance = 40;
-  all[4].band = 0;
-  all[4].max_octave_difference = 0;
-  all[5].min_disparity = -50;
-  all[5].max_distance = 256;
-  all[6].refine = false;
-  return all;
-}
 
 class StereoTest : public testing::SimdTest {
  protected:
@@ -71,7 +41,7 @@ TEST_P(StereoTest, IsTheReference) {
   const StereoPair same(OrbWithDescriptors(150), first, first);
   const auto one_thread = MakeMatcher();
   const auto three_threads = MakeMatcher(3);
-  for (const StereoOptions& options : OptionsToTry()) {
+  for (const StereoOptions& options : StereoOptionsToTry()) {
     ASSERT_TRUE(ValidateStereoOptions(options).ok());
     for (const StereoPair* p : {&pair, &unlike, &same}) {
       ASSERT_TRUE(ValidateStereoInput(p->input(), options).ok());
@@ -85,21 +55,11 @@ TEST_P(StereoTest, IsTheReference) {
   }
 }
 
-// Ties everywhere: few descriptors, keypoints of all octaves, up to the image's edges.
 TEST_P(StereoTest, TiesAndEdges) {
   StereoPair pair(OrbWithDescriptors(300), testing::Texture({160, 120}, 3), testing::Texture({160, 120}, 3));
-  testing::Random random(4);
-  for (Features* features : {&pair.left(), &pair.right()}) {
-    for (size_t i = 0; i < features->count(); ++i) {
-      features->x[i] = random.OneIn(3) ? static_cast<float>(random.Uniform(0, 159)) : random.Uniform(0.0f, 159.9f);
-      features->y[i] = random.OneIn(3) ? static_cast<float>(random.Uniform(0, 119)) : random.Uniform(0.0f, 119.9f);
-      features->octave[i] = random.Uniform(0, 3);
-      std::fill_n(features->descriptors.begin() + static_cast<ptrdiff_t>(i) * 32, 32,
-                  static_cast<uint8_t>(random.Uniform(0, 3)));
-    }
-  }
+  testing::MakeTies(4, &pair);
   const auto matcher = MakeMatcher();
-  for (const StereoOptions& options : OptionsToTry()) {
+  for (const StereoOptions& options : StereoOptionsToTry()) {
     StereoResult actual;
     matcher->Match(pair.input(), options, &actual);
     ExpectSame(reference::MatchStereo(pair.input(), options), actual);

@@ -193,6 +193,21 @@ TEST(CudaFaults, GraphsAreBounded) {
   EXPECT_EQ(api.live, live);
 }
 
+// What the backend does not have costs nothing that it has: known frames still allocate nothing.
+TEST(CudaFaults, OrbslamIsRefusedWithoutAnyCall) {
+  FakeApi api;
+  std::unique_ptr<Pipeline> pipeline;
+  ASSERT_TRUE(OneFrame(&api, &pipeline, {}, false).ok());
+  const int calls = api.calls;
+  const absl::Status status = OneFrame(&api, &pipeline, {}, false, "orbslam");
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("orbslam"));
+  EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("--backend=cpu"));
+  EXPECT_EQ(api.calls, calls);
+  EXPECT_EQ(ReportPlan(PresetOptions("orbslam").value(), {100, 80}, 8).status(), status);
+  EXPECT_TRUE(OneFrame(&api, &pipeline, {}, false).ok());
+}
+
 TEST(CudaFaults, NoDriverIsNamed) {
   FakeApi api;
   api.fail_at = 0;

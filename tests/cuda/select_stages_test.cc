@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/supported.h"
 #include "gtest/gtest.h"
 #include "tests/cuda/stage_checks.h"
 #include "tests/support/images.h"
@@ -90,6 +91,14 @@ std::vector<int> Wanted(size_t better, size_t ties, size_t all) {
   return wanted;
 }
 
+std::vector<std::string> SupportedPresets() {
+  std::vector<std::string> names;
+  for (const std::string& name : PresetNames()) {
+    if (CheckSupported(PresetOptions(name).value()).ok()) names.push_back(name);
+  }
+  return names;
+}
+
 TEST_F(CudaSelectStagesTest, TiesOfEveryNumber) {
   for (const size_t ties : {1, 2, 31, 32, 33, 64, 65, 255, 2048, 2049, 5000}) {
     constexpr size_t kBetter = 300, kWorse = 500;
@@ -149,7 +158,7 @@ TEST_F(CudaSelectStagesTest, NothingOneAndTwo) {
 TEST_F(CudaSelectStagesTest, EverySizeAndPreset) {
   uint32_t seed = 0;
   for (const Shape shape : StageShapes()) {
-    for (const std::string& name : PresetNames()) {
+    for (const std::string& name : SupportedPresets()) {
       DetectorOptions options = Preset(name.c_str(), 200);
       options.fast_threshold = 8;
       ExpectSelected(options, testing::Texture(shape, ++seed, 1));
@@ -180,7 +189,7 @@ TEST_F(CudaSelectStagesTest, TopNPerLevelOfEveryRankingAndOrientation) {
 
 TEST_F(CudaSelectStagesTest, TyingPatterns) {
   const Shape shape = {300, 211};
-  for (const std::string& name : PresetNames()) {
+  for (const std::string& name : SupportedPresets()) {
     for (const int features : {1, 37, 700, 10000}) {
       DetectorOptions options = Preset(name.c_str(), features);
       options.cell_width = options.cell_height = kMinCell;

@@ -3,6 +3,9 @@
 #include "cuda/match/matcher.h"
 #include "cuda/pipeline.h"
 #include "cuda/runtime/host_region.h"
+#include "cuda/stereo/stereo_matcher.h"
+#include "cuda/stereo/stereo_pipeline.h"
+#include "cuda/track/tracker.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -14,6 +17,9 @@ TEST(CudaUnavailable, EveryEntryPointSaysSo) {
   EXPECT_EQ(pipeline.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(pipeline.status().message(), ::testing::HasSubstr("built without CUDA"));
   EXPECT_EQ(Matcher::Create({}).status(), pipeline.status());
+  EXPECT_EQ(StereoMatcher::Create({}).status(), pipeline.status());
+  EXPECT_EQ(StereoPipeline::Create({}).status(), pipeline.status());
+  EXPECT_EQ(Tracker::Create({}).status(), pipeline.status());
   EXPECT_EQ(ProbeDevice(0).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(PinnedMemory::Allocate(1).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(ReportPlan({}, {64, 64}, 1).status().code(), absl::StatusCode::kFailedPrecondition);

@@ -45,14 +45,14 @@ TEST(Presets, OrientedFastRanksByHarrisFromTheStart) {
 }
 
 TEST(Presets, AreNamedAndValid) {
-  EXPECT_THAT(PresetNames(), ElementsAre("orb", "oriented_fast", "fast_grid", "pyca", "bfrost", "harris"));
+  EXPECT_THAT(PresetNames(), ElementsAre("orb", "oriented_fast", "fast_grid", "pyca", "bfrost", "harris", "orbslam"));
   for (const std::string& name : PresetNames()) {
     ASSERT_TRUE(PresetOptions(name).ok()) << name;
     EXPECT_TRUE(ValidateOptions(*PresetOptions(name)).ok()) << name;
   }
-  EXPECT_EQ(
-      PresetOptions("sift").status(),
-      absl::InvalidArgumentError("preset: \"sift\" is not one of orb, oriented_fast, fast_grid, pyca, bfrost, harris"));
+  EXPECT_EQ(PresetOptions("sift").status(),
+            absl::InvalidArgumentError(
+                "preset: \"sift\" is not one of orb, oriented_fast, fast_grid, pyca, bfrost, harris, orbslam"));
 }
 
 // What `change` makes of the orb preset is refused with exactly `message`.
@@ -171,6 +171,42 @@ TEST(ValidateOptions, StagesOfOtherDetectorsMustFitTogether) {
       "descriptor: BFROST needs orientation ARC_MIDPOINT");
   ExpectRefusedOf(
       "bfrost", [](DetectorOptions* o) { o->bfrost_scale = 5; }, "bfrost_scale: 5 is not in 0.25..4");
+}
+
+TEST(ValidateOptions, QuadtreeHasTheStagesOfOrbslamAlone) {
+  ExpectRefused([](DetectorOptions* o) { o->ini_fast_threshold = 12; },
+                "ini_fast_threshold: 12, but only selection QUADTREE has it");
+  ExpectRefused([](DetectorOptions* o) { o->min_fast_threshold = 12; },
+                "min_fast_threshold: 12, but only selection QUADTREE has it");
+  ExpectRefusedOf(
+      "orbslam", [](DetectorOptions* o) { o->ini_fast_threshold = 255; }, "ini_fast_threshold: 255 is not in 1..254");
+  ExpectRefusedOf(
+      "orbslam", [](DetectorOptions* o) { o->min_fast_threshold = 0; }, "min_fast_threshold: 0 is not in 1..254");
+  ExpectRefusedOf(
+      "orbslam", [](DetectorOptions* o) { o->min_fast_threshold = 21; },
+      "min_fast_threshold: 21 is more than ini_fast_threshold 20");
+  ExpectRefusedOf(
+      "orbslam", [](DetectorOptions* o) { o->fast_threshold = 12; },
+      "fast_threshold: 12, but selection QUADTREE has ini_fast_threshold and min_fast_threshold");
+  ExpectRefusedOf(
+      "orbslam", [](DetectorOptions* o) { o->pyramid = Pyramid::kDirect; },
+      "selection: QUADTREE needs pyramid CASCADED, corner_test FAST, score MAX_THRESHOLD");
+  ExpectRefusedOf(
+      "orbslam", [](DetectorOptions* o) { o->arc_length = 10; }, "arc_length: 10, but selection QUADTREE has 9");
+  ExpectRefusedOf(
+      "orbslam", [](DetectorOptions* o) { o->edge_threshold = 18; },
+      "edge_threshold: 18, but selection QUADTREE has 19");
+  ExpectRefusedOf(
+      "orbslam", [](DetectorOptions* o) { o->patch_size = 30; }, "patch_size: 30, but selection QUADTREE has 31");
+  ExpectRefusedOf(
+      "orbslam",
+      [](DetectorOptions* o) {
+        o->orientation = Orientation::kArcMidpoint;
+        o->descriptor = Descriptor::kNone;
+      },
+      "orientation: selection QUADTREE needs INTENSITY_CENTROID or NONE");
+  ExpectRefusedOf(
+      "orbslam", [](DetectorOptions* o) { o->ranking = Ranking::kHarris; }, "ranking: HARRIS needs selection TOP_N");
 }
 
 TEST(SelectsTopNPerLevel, IsTrueOfTheFirstTwoPresetsOnly) {

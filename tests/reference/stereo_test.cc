@@ -17,11 +17,29 @@ TEST(IsStereoPair, BandOctavesAndDisparityIncludeTheirEnds) {
   EXPECT_FALSE(IsStereoPair(options, left, {99.5f, 50, 2}, 1));
   EXPECT_TRUE(IsStereoPair(options, left, {80, 50, 2}, 1));
   EXPECT_FALSE(IsStereoPair(options, left, {79.5f, 50, 2}, 1));
-  EXPECT_TRUE(IsStereoPair(options, left, {90, 53, 3}, 1.5f));
-  EXPECT_TRUE(IsStereoPair(options, left, {90, 47, 1}, 1.5f));
-  EXPECT_FALSE(IsStereoPair(options, left, {90, 53.25f, 3}, 1.5f));
+  // Rows 50 - 3 and 50 + 3, and what is less than a row beyond.
+  EXPECT_TRUE(IsStereoPair(options, left, {90, 53.75f, 3}, 1.5f));
+  EXPECT_FALSE(IsStereoPair(options, left, {90, 54, 3}, 1.5f));
+  EXPECT_TRUE(IsStereoPair(options, left, {90, 46.25f, 1}, 1.5f));
+  EXPECT_FALSE(IsStereoPair(options, left, {90, 46, 1}, 1.5f));
   EXPECT_FALSE(IsStereoPair(options, left, {90, 50, 4}, 1));
   EXPECT_FALSE(IsStereoPair(options, left, {90, 50, 0}, 1));
+}
+
+// Rows of a level are not rows of the image, and positions are rounded.
+TEST(IsStereoPair, KeypointsABandApartArePairsOnEveryLevel) {
+  const StereoOptions options;
+  const PyramidPlan plan = PlanPyramid(*PresetOptions("orb"), {100, 2000});
+  for (int octave = 0; octave < plan.levels; ++octave) {
+    const float scale = plan.level[static_cast<size_t>(octave)].scale;
+    for (int row = 2; row < 500; ++row) {
+      for (const int other : {row - 2, row + 2}) {
+        const StereoPoint left{50, static_cast<float>(row) * scale, octave};
+        const StereoPoint right{40, static_cast<float>(other) * scale, octave};
+        EXPECT_TRUE(IsStereoPair(options, left, right, scale)) << "octave " << octave << ", row " << row;
+      }
+    }
+  }
 }
 
 TEST(BestPosition, TheFirstOfTheLeastUnlessItIsAtAnEnd) {

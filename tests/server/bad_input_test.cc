@@ -115,7 +115,7 @@ const std::vector<Case>& ImageCases() {
 const std::vector<Case>& OptionCases() {
   static const auto* const kCases = new std::vector<Case>{
       {"UnknownPreset", StatusCode::INVALID_ARGUMENT,
-       "preset: \"sift\" is not one of orb, oriented_fast, fast_grid, pyca, bfrost, harris",
+       "preset: \"sift\" is not one of orb, oriented_fast, fast_grid, pyca, bfrost, harris, orbslam",
        [](auto* r) { r->mutable_options()->set_preset("sift"); }},
       {"NoLevels", StatusCode::INVALID_ARGUMENT, "levels: 0 is not in 1..12",
        [](auto* r) { r->mutable_options()->set_levels(0); }},
@@ -150,7 +150,7 @@ const std::vector<Case>& OptionCases() {
        "score: \"9\" is not one of UNSPECIFIED, MAX_THRESHOLD, HARRIS, SAD_CIRCLE, SAD_ARC",
        [](auto* r) { r->mutable_options()->set_score(static_cast<v1::Score>(9)); }},
       {"UnknownSelection", StatusCode::INVALID_ARGUMENT,
-       "selection: \"9\" is not one of UNSPECIFIED, TOP_N, GRID, PYCA, THRESHOLD",
+       "selection: \"9\" is not one of UNSPECIFIED, TOP_N, GRID, PYCA, THRESHOLD, QUADTREE",
        [](auto* r) { r->mutable_options()->set_selection(static_cast<v1::Selection>(9)); }},
       {"UnknownRanking", StatusCode::INVALID_ARGUMENT, "ranking: \"9\" is not one of UNSPECIFIED, SCORE, HARRIS",
        [](auto* r) { r->mutable_options()->set_ranking(static_cast<v1::Ranking>(9)); }},

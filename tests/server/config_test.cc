@@ -330,6 +330,26 @@ TEST(ConvertTest, EveryFieldOfTheOtherDetectorsReplacesThePresets) {
   EXPECT_EQ(*options, expected);
 }
 
+TEST(ConvertTest, OrbslamHasThresholdsOfItsOwn) {
+  v1::DetectorOptions proto;
+  proto.set_preset("orbslam");
+  proto.set_ini_fast_threshold(31);
+  proto.set_min_fast_threshold(11);
+  DetectorOptions expected = *PresetOptions("orbslam");
+  expected.ini_fast_threshold = 31;
+  expected.min_fast_threshold = 11;
+  const auto options = FromProto(proto, kMaxFeatures);
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ(*options, expected);
+  // Every choice by itself makes the preset, too.
+  proto = {};
+  proto.set_selection(v1::SELECTION_QUADTREE);
+  proto.set_ranking(v1::RANKING_SCORE);
+  proto.set_edge_threshold(19);
+  proto.set_max_features(1000);
+  EXPECT_EQ(FromProto(proto, kMaxFeatures).value(), *PresetOptions("orbslam"));
+}
+
 TEST(ConvertTest, StatusCodesKeepTheirNumbers) {
   for (int code = 1; code <= 16; ++code) {
     const grpc::Status status = ToGrpc(absl::Status(static_cast<absl::StatusCode>(code), "text"));

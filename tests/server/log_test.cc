@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -97,6 +98,33 @@ int64_t Told(const std::string& log, const std::string& event) {
     told += count;
   }
   return told;
+}
+
+// A disk that is full for a while: what it did not take is counted, and told once it takes lines again.
+TEST(LogWriterTest, CountsWhatAFullDiskDoesNotTake) {
+  Pipe pipe;
+  const int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  {
+    LogWriter writer(fd);
+    const auto tell = [](int64_t count) { return absl::StrCat("dropped ", count); };
+    for (int i = 0; i < 3; ++i) {
+      writer.Write("lost", tell);
+      EXPECT_TRUE(writer.Flush(absl::Seconds(10)));
+    }
+    // The second and third were lost with the lines that told of the first.
+    EXPECT_GE(writer.dropped(), 3);
+    ASSERT_EQ(dup2(pipe.writer(), fd), fd);  // there is room again
+    writer.Write("kept", tell);
+    const std::string log = pipe.ReadUntil("kept\n");
+    int64_t told = 0;
+    ASSERT_TRUE(absl::SimpleAtoi(absl::StripAsciiWhitespace(log.substr(8, log.find('\n') - 8)), &told)) << log;
+    EXPECT_GE(told, 3);
+    EXPECT_EQ(log, absl::StrCat("dropped ", told, "\nkept\n"));
+    writer.Write("and on", tell);
+    EXPECT_EQ(pipe.ReadUntil("on\n"), "and on\n");
+  }
+  close(fd);
 }
 
 TEST(LoggerTest, TellsHowManyLinesWereDropped) {

@@ -98,11 +98,11 @@ class PrometheusTest(unittest.TestCase):
 
         self.assertEqual(eventually("Prometheus has scraped", lambda: query("up{job='glint'}")), 1)
         self.assertGreaterEqual(query("glint_lanes"), 1)
-        self.assertEqual(query("glint_frames_total{result='OK'}"), 29)
+        self.assertEqual(query("glint_frames_total{operation='detect',result='OK'}"), 29)
         self.assertEqual(query("sum(grpc_server_handled_total{grpc_code='INVALID_ARGUMENT'})"), 2)
         self.assertEqual(query("count(glint_build_info)"), 1)
         self.assertEqual(query("glint_sessions"), 0)
-        self.assertGreater(query("histogram_quantile(0.5, glint_frame_duration_seconds_bucket)"), 0)
+        self.assertGreater(query("histogram_quantile(0.5, glint_frame_duration_seconds_bucket{operation='detect'})"), 0)
         self.assertGreater(query("process_resident_memory_bytes"), 0)
 
 

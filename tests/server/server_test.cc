@@ -403,7 +403,7 @@ TEST(DetectTest, MoreThanMaxDetectCallsAreRefusedUnread) {
   grpc::ClientContext refused_context;
   const grpc::Status refused = detect(&refused_context, 2000);
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_EQ(refused.error_message(), "calls: too many of Detect (--max-detect-calls); try again later");
+  EXPECT_EQ(refused.error_message(), "calls: too many of Detect and Match (--max-detect-calls); try again later");
   EXPECT_EQ(refused_context.GetServerTrailingMetadata().count("grpc-retry-pushback-ms"), 1u);
   silent.reset();
   ASSERT_TRUE(Eventually([&] { return server->calls() == 0; }));

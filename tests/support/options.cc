@@ -86,11 +86,11 @@ DetectorOptions RandomDetector(Random* random) {
 
 std::string ToString(const DetectorOptions& o) {
   const auto number = [](auto choice) { return static_cast<int>(choice); };
-  std::string text =
-      absl::StrCat("levels ", o.levels, ", scale factor ", o.scale_factor, ", threshold ", o.fast_threshold, ", arc ",
-                   o.arc_length, ", score ", number(o.score), ", ranking ", number(o.ranking), ", max features ",
-                   o.max_features, ", edge ", o.edge_threshold, ", patch ", o.patch_size, ", orientation ",
-                   number(o.orientation), ", descriptor ", number(o.descriptor));
+  std::string text = absl::StrCat(
+      "levels ", o.levels, ", scale factor ", o.scale_factor, ", threshold ", o.fast_threshold, " or ",
+      o.ini_fast_threshold, " and ", o.min_fast_threshold, ", arc ", o.arc_length, ", score ", number(o.score),
+      ", ranking ", number(o.ranking), ", max features ", o.max_features, ", edge ", o.edge_threshold, ", patch ",
+      o.patch_size, ", orientation ", number(o.orientation), ", descriptor ", number(o.descriptor));
   if (SelectsTopNPerLevel(o)) return text;
   absl::StrAppend(&text, ", pyramid ", number(o.pyramid), ", test ", number(o.corner_test), ", max arc ", o.max_arc,
                   ", radius ", o.suppression_radius, ", smooth ", o.smooth, ", block ", o.harris_block, ", k ",

@@ -1,0 +1,239 @@
+#include "bench/track_bench.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "bench/json.h"
+#include "bench/machine.h"
+#include "bench/opencv_peer.h"
+#include "bench/picture.h"
+#include "cpu/pipeline.h"
+#include "cpu/track/tracker.h"
+#include "cuda/pipeline.h"
+#include "cuda/track/tracker.h"
+#include "features/error.h"
+#include "features/options.h"
+
+namespace glint::bench {
+namespace {
+
+constexpr int kMaxThreads = 256;
+constexpr int kMoveX = 5;  // pixels
+constexpr int kMoveY = 3;
+
+absl::Status Validate(const TrackBenchOptions& o) {
+  if (o.repeat < 1 || o.repeat > kMaxRepeat) return OutOfRangeError("repeat", o.repeat, 1, kMaxRepeat);
+  if (o.threads < 1 || o.threads > kMaxThreads) return OutOfRangeError("threads", o.threads, 1, kMaxThreads);
+  if (o.points.empty()) return ContradictionError("points", "no number was given");
+  for (const int points : o.points) {
+    if (points < kMinFeatures || points > kMaxTrackPoints) {
+      return OutOfRangeError("points", points, kMinFeatures, kMaxTrackPoints);
+    }
+  }
+  if (o.cuda && o.opencv_peer) return ContradictionError("peer", "opencv is measured beside --backend cpu only");
+  if (absl::Status s = ValidateTrackOptions(o.track); !s.ok()) return s;
+  return cpu::ValidateSimdTarget();
+}
+
+// The picture moved; what moves in repeats its edge.
+Image Moved(const ImageView& picture) {
+  Image moved(picture.width, picture.height);
+  for (int y = 0; y < picture.height; ++y) {
+    for (int x = 0; x < picture.width; ++x) {
+      moved.row(y)[x] = picture.at(std::max(x - kMoveX, 0), std::max(y - kMoveY, 0));
+    }
+  }
+  return moved;
+}
+
+absl::StatusOr<Features> Corners(const ImageView& picture, int count) {
+  DetectorOptions options = *PresetOptions("orb");
+  options.descriptor = Descriptor::kNone;
+  options.max_features = count;
+  options.levels = 1;
+  options.fast_threshold = 5;  // enough corners on any picture
+  Features corners;
+  if (absl::Status s = cpu::Pipeline().Detect(options, picture, {}, &corners, nullptr); !s.ok()) return s;
+  corners.Resize(std::min(corners.count(), static_cast<size_t>(count)), 0);
+  return corners;
+}
+
+TrackReport Counted(const TrackResult& result) {
+  TrackReport report;
+  report.points = static_cast<int>(result.count());
+  for (size_t i = 0; i < result.count(); ++i) {
+    report.tracked += result.status[i] == TrackStatus::kTracked;
+    report.iterations += static_cast<double>(result.iterations[i]) / static_cast<double>(result.count());
+  }
+  return report;
+}
+
+double Ratio(const Summary& peer, const Summary& ours) { return ours.median > 0 ? peer.median / ours.median : 0; }
+
+absl::StatusOr<TrackReport> BenchPoints(const TrackBenchOptions& options, const Image& from, const Image& to,
+                                        int points, std::string* peer_name) {
+  const auto corners = Corners(from, points);
+  if (!corners.ok()) return corners.status();
+  cpu::TrackLevels from_levels, to_levels;
+  from_levels.Build(from, options.track.levels);
+  to_levels.Build(to, options.track.levels);
+  TrackInput input;
+  input.from = from_levels.view();
+  input.to = to_levels.view();
+  input.count = static_cast<int>(corners->count());
+  input.x = corners->x.data();
+  input.y = corners->y.data();
+  if (absl::Status s = ValidateTrackInput(input, options.track); !s.ok()) return s;
+  cpu::Tracker tracker(options.threads);
+  TrackResult result;
+  const auto track = [&] {
+    tracker.Track(input, options.track, &result);
+    return absl::OkStatus();
+  };
+  std::vector<Contestant> contestants = {Timed("glint, pyramids and tracking", options.clock,
+                                               [&] {
+                                                 from_levels.Build(from, options.track.levels);
+                                                 to_levels.Build(to, options.track.levels);
+                                                 return track();
+                                               }),
+                                         Timed("glint, tracking", options.clock, track)};
+  std::unique_ptr<TrackPeer> peer;
+  if (options.opencv_peer) {
+    auto made = MakeOpenCvTrackPeer(from, to, input, options.track, options.threads);
+    if (!made.ok()) return made.status();
+    peer = *std::move(made);
+    *peer_name = peer->name();
+    contestants.push_back(Timed("peer, images", options.clock, [&] { return peer->Run(); }));
+    contestants.push_back(Timed("peer, pyramids kept", options.clock, [&] { return peer->RunWithPyramids(); }));
+  }
+  if (absl::Status s = RunRounds(options.repeat, &contestants); !s.ok()) return s;
+  TrackReport report = Counted(result);
+  report.call_us = Summarize(contestants[0].us);
+  report.kept_us = Summarize(contestants[1].us);
+  if (peer != nullptr) {
+    report.peer_tracked = peer->tracked();
+    report.peer_call_us = Summarize(contestants[2].us);
+    report.peer_kept_us = Summarize(contestants[3].us);
+  }
+  return report;
+}
+
+absl::StatusOr<TrackReport> BenchPointsOnDevice(const TrackBenchOptions& options, const Image& from, const Image& to,
+                                                int points) {
+  const auto corners = Corners(from, points);
+  if (!corners.ok()) return corners.status();
+  cuda::TrackerOptions tracker_options;
+  tracker_options.device = options.device;
+  tracker_options.sm_limit = options.sm_limit;
+  tracker_options.max_points = points;
+  tracker_options.max_shape = from.shape();
+  const auto tracker = cuda::Tracker::Create(tracker_options);
+  if (!tracker.ok()) return tracker.status();
+  if (absl::Status s = (*tracker)->SetFrame(0, from); !s.ok()) return s;
+  if (absl::Status s = (*tracker)->SetFrame(1, to); !s.ok()) return s;
+  cuda::FramePoints input;
+  input.count = static_cast<int>(corners->count());
+  input.x = corners->x.data();
+  input.y = corners->y.data();
+  TrackResult result;
+  if (absl::Status s = (*tracker)->Track(input, options.track, &result); !s.ok()) return s;
+  TrackReport report = Counted(result);
+  std::vector<double> us;
+  for (int i = 0; i < options.repeat; ++i) {
+    const auto one = (*tracker)->TimeOnDevice(input, options.track, kTrackLaunches);
+    if (!one.ok()) return one.status();
+    us.push_back(*one);
+  }
+  report.kept_us = Summarize(us);
+  return report;
+}
+
+}  // namespace
+
+absl::StatusOr<TracksReport> BenchTrack(const TrackBenchOptions& options) {
+  if (absl::Status s = Validate(options); !s.ok()) return s;
+  const auto from = LoadPicture(options.picture);
+  if (!from.ok()) return from.status();
+  auto to = options.to.empty() ? absl::StatusOr<Image>(Moved(*from)) : LoadPicture(options.to);
+  if (!to.ok()) return to.status();
+  TracksReport report;
+  report.options = options;
+  report.device =
+      options.cuda ? cuda::DeviceDescription(options.device) : absl::StrCat(Processor(), ", ", cpu::SimdTarget());
+  for (const int points : options.points) {
+    auto one = options.cuda ? BenchPointsOnDevice(options, *from, *to, points)
+                            : BenchPoints(options, *from, *to, points, &report.peer);
+    if (!one.ok()) return one.status();
+    report.points.push_back(*one);
+  }
+  return report;
+}
+
+std::string ToJson(const TracksReport& report, const std::string& command) {
+  const TrackBenchOptions& o = report.options;
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("command").String(command);
+  json.Key("commit").String(Commit());
+  json.Key("device").String(report.device);
+  json.Key("opencv").String(OpenCvVersion());
+  json.Key("clock").String(ClockName(o.clock));
+  json.Key("levels").Int(o.track.levels);
+  json.Key("patch_size").Int(o.track.patch_size);
+  json.Key("coarse_patch_size").Int(o.track.coarse_patch_size);
+  json.Key("backend").String(o.cuda ? "cuda" : "cpu");
+  json.Key("sm_limit").Int(o.sm_limit);
+  json.Key("threads").Int(o.threads);
+  json.Key("rounds").Int(o.repeat);
+  if (!report.peer.empty()) json.Key("peer").String(report.peer);
+  json.Key("points").BeginArray();
+  for (const TrackReport& one : report.points) {
+    json.BeginObject().Key("points").Int(one.points).Key("tracked").Int(one.tracked);
+    json.Key("iterations").Number(one.iterations).Key("call_us");
+    WriteSummary(one.call_us, &json);
+    json.Key("kept_us");
+    WriteSummary(one.kept_us, &json);
+    if (!report.peer.empty()) {
+      json.Key("peer_tracked").Int(one.peer_tracked).Key("peer_call_us");
+      WriteSummary(one.peer_call_us, &json);
+      json.Key("peer_kept_us");
+      WriteSummary(one.peer_kept_us, &json);
+      json.Key("call_ratio").Number(Ratio(one.peer_call_us, one.call_us));
+      json.Key("kept_ratio").Number(Ratio(one.peer_kept_us, one.kept_us));
+    }
+    json.EndObject();
+  }
+  json.EndArray().EndObject();
+  return json.text() + "\n";
+}
+
+std::string ToTable(const TracksReport& report) {
+  const TrackBenchOptions& o = report.options;
+  std::string text = absl::StrFormat(
+      "%d levels, patches of %d and %d pixels, %s\n%s, %s, %d rounds\n", o.track.levels, o.track.patch_size,
+      o.track.coarse_patch_size, o.cuda ? absl::StrCat("SM limit ", o.sm_limit) : absl::StrCat(o.threads, " threads"),
+      report.device, o.cuda ? "time on the device" : absl::StrCat(ClockName(o.clock), " time"), o.repeat);
+  for (const TrackReport& one : report.points) {
+    absl::StrAppendFormat(&text, "\n%d points: %d tracked, %.1f iterations each\n%-26s %10s %10s %10s\n", one.points,
+                          one.tracked, one.iterations, "microseconds", "median", "p10", "p90");
+    const auto line = [&](absl::string_view name, const Summary& us, const Summary* peer) {
+      absl::StrAppendFormat(&text, "%-26s %10.1f %10.1f %10.1f", name, us.median, us.p10, us.p90);
+      if (peer != nullptr) absl::StrAppendFormat(&text, "  %.1f times as fast as the peer", Ratio(*peer, us));
+      text += '\n';
+    };
+    const bool has_peer = !report.peer.empty();
+    if (!o.cuda) line("pyramids and tracking", one.call_us, has_peer ? &one.peer_call_us : nullptr);
+    line("tracking", one.kept_us, has_peer ? &one.peer_kept_us : nullptr);
+    if (!has_peer) continue;
+    absl::StrAppendFormat(&text, "%s: %d tracked\n", report.peer, one.peer_tracked);
+    line("  images", one.peer_call_us, nullptr);
+    line("  pyramids kept", one.peer_kept_us, nullptr);
+  }
+  return text;
+}
+
+}  // namespace glint::bench

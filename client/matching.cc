@@ -1,0 +1,277 @@
+#include "client/matching.h"
+
+#include <utility>
+
+#include "client/matching_impl.h"
+#include "client/wire.h"
+#include "features/error.h"
+
+namespace glint::client {
+namespace {
+
+template <typename T>
+void Assign(const T* values, int count, google::protobuf::RepeatedField<T>* field) {
+  field->Clear();
+  if (values != nullptr && count > 0) field->Add(values, values + count);
+}
+
+template <typename T, typename U>
+void Assign(const google::protobuf::RepeatedField<T>& field, std::vector<U>* values) {
+  values->assign(field.begin(), field.end());
+}
+
+void ToWire(const DescriptorInput& from, v1::DescriptorSet* wire) {
+  const int count = from.rows.count;
+  wire->mutable_data()->assign(reinterpret_cast<const char*>(from.rows.data),
+                               from.rows.data == nullptr ? 0 : static_cast<size_t>(count) * from.rows.bytes);
+  wire->set_descriptor_bytes(static_cast<uint32_t>(from.rows.bytes));
+  Assign(from.keypoints.x, count, wire->mutable_x());
+  Assign(from.keypoints.y, count, wire->mutable_y());
+  Assign(from.keypoints.octave, count, wire->mutable_octave());
+  Assign(from.keypoints.angle, count, wire->mutable_angle());
+}
+
+absl::Status ToWire(absl::string_view field, const MatchSide& side, v1::MatchSide* wire) {
+  if (!side.set.empty()) {
+    wire->set_set(side.set);
+    return absl::OkStatus();
+  }
+  if (side.image.kind != ImageInput::Kind::kNone) return ToWire(field, side.image, wire->mutable_image());
+  ToWire(side.descriptors, wire->mutable_descriptors());
+  return absl::OkStatus();
+}
+
+void ToWire(const MatchSettings& settings, v1::MatchOptions* wire) {
+  const MatchOptions& o = settings.match;
+  wire->set_k(o.k);
+  wire->set_cross_check(o.cross_check);
+  wire->set_ratio(o.ratio);
+  wire->set_max_distance(o.max_distance);
+  wire->set_max_angle_difference(o.max_angle_difference);
+  wire->set_rotation_histogram(o.rotation_histogram);
+  wire->set_window_radius(settings.window_radius);
+  if (settings.max_octave_difference >= 0) wire->set_max_octave_difference(settings.max_octave_difference);
+}
+
+void ToWire(const StereoStreamOptions& options, v1::StereoOptions* wire) {
+  const StereoOptions& o = options.stereo;
+  wire->set_max_distance(o.max_distance);
+  wire->set_band(o.band);
+  wire->set_max_octave_difference(o.max_octave_difference);
+  wire->set_min_disparity(o.min_disparity);
+  wire->set_max_disparity(o.max_disparity);
+  wire->set_cross_check(o.cross_check);
+  wire->set_refine(o.refine);
+  wire->set_median_cut(o.median_cut);
+  wire->set_check_pair(o.check_pair);
+  wire->set_focal_length(o.focal_length);
+  wire->set_baseline(o.baseline);
+  wire->set_max_time_difference_ns(absl::ToInt64Nanoseconds(options.max_time_difference));
+}
+
+template <typename Wire>
+void ToWire(const PairStreamOptions& options, Wire* wire) {
+  wire->set_overload_policy(static_cast<v1::OverloadPolicy>(options.overload_policy));
+  wire->set_max_age_ns(absl::ToInt64Nanoseconds(options.max_age));
+}
+
+// Of a MatchPair or a MatchRequest. Conditions have the length of the queries, so these must be descriptors.
+template <typename Wire>
+absl::Status SetPair(const MatchSide& query, const MatchSide& train, const QueryConditions& c, Wire* wire) {
+  if (absl::Status s = ToWire("query", query, wire->mutable_query()); !s.ok()) return s;
+  if (absl::Status s = ToWire("train", train, wire->mutable_train()); !s.ok()) return s;
+  const bool has_conditions =
+      c.x != nullptr || c.y != nullptr || c.radius != nullptr || c.min_octave != nullptr || c.max_octave != nullptr;
+  if (!has_conditions) {
+    wire->clear_conditions();
+    return absl::OkStatus();
+  }
+  if (!query.set.empty() || query.image.kind != ImageInput::Kind::kNone) {
+    return ContradictionError("conditions", "are of queries that are descriptors in the call");
+  }
+  const int count = query.descriptors.rows.count;
+  v1::MatchConditions* const conditions = wire->mutable_conditions();
+  Assign(c.x, count, conditions->mutable_x());
+  Assign(c.y, count, conditions->mutable_y());
+  Assign(c.radius, count, conditions->mutable_radius());
+  Assign(c.min_octave, count, conditions->mutable_min_octave());
+  Assign(c.max_octave, count, conditions->mutable_max_octave());
+  return absl::OkStatus();
+}
+
+absl::Status MatchesFromWire(const v1::Matches& wire, int k, MatchFound* found) {
+  found->trains = static_cast<int>(wire.trains());
+  MatchResult& m = found->matches;
+  const auto broken = [&m] {
+    m.Reset(0, 0);
+    return absl::InternalError("matches: the server's arrays contradict each other");
+  };
+  if (wire.train_size() != wire.query_size() || wire.distance_size() != wire.query_size() ||
+      wire.queries() > static_cast<uint32_t>(kMaxMatchDescriptors)) {
+    return broken();
+  }
+  m.Reset(static_cast<int>(wire.queries()), k);
+  for (int i = 0, place = 0; i < wire.query_size(); ++i) {
+    place = i > 0 && wire.query(i) == wire.query(i - 1) ? place + 1 : 0;
+    const bool in_order = i == 0 || wire.query(i) >= wire.query(i - 1);
+    if (!in_order || place >= k || wire.query(i) >= wire.queries() || wire.train(i) >= wire.trains()) return broken();
+    const size_t at = static_cast<size_t>(wire.query(i)) * static_cast<size_t>(k) + static_cast<size_t>(place);
+    m.index[at] = static_cast<int32_t>(wire.train(i));
+    m.distance[at] = static_cast<int32_t>(wire.distance(i));
+  }
+  return absl::OkStatus();
+}
+
+// What a MatchResponse and a MatchStreamResponse have in common.
+template <typename Response>
+absl::Status FindingsOf(const Response& response, int k, MatchFound* found) {
+  if (absl::Status s = FromWire(response.query(), &found->query); !s.ok()) return s;
+  if (absl::Status s = FromWire(response.train(), &found->train); !s.ok()) return s;
+  found->match_ns = response.match_ns();
+  FromWire(response.timings(), &found->timings);
+  return MatchesFromWire(response.matches(), k, found);
+}
+
+}  // namespace
+
+DescriptorInput::DescriptorInput(const Features& f)
+    : rows({f.descriptors.data(), static_cast<int>(f.count()), f.descriptor_bytes}),
+      keypoints(
+          {f.x.data(), f.y.data(), f.octave.data(), f.count() > 0 && f.angle[0] >= 0 ? f.angle.data() : nullptr}) {}
+
+absl::StatusOr<MatchFound> MatchOnce(v1::FeatureMatching::Stub* stub, grpc::ClientContext* context,
+                                     const MatchSettings& settings, const MatchSide& query, const MatchSide& train,
+                                     const QueryConditions& conditions) {
+  const absl::Time start = absl::Now();
+  v1::MatchRequest request;
+  ToWire(settings.detector, request.mutable_detector());
+  ToWire(settings, request.mutable_options());
+  if (absl::Status s = SetPair(query, train, conditions, &request); !s.ok()) return s;
+  v1::MatchResponse response;
+  if (grpc::Status s = stub->Match(context, request, &response); !s.ok()) return FromGrpc(s);
+  MatchFound found;
+  if (absl::Status s = FindingsOf(response, settings.match.k, &found); !s.ok()) return s;
+  found.round_trip = absl::Now() - start;
+  return found;
+}
+
+MatchStream::Impl::Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, const MatchStreamOptions& options,
+                        MatchCallback callback)
+    : k(options.settings.match.k),
+      on_answer(std::move(callback)),
+      stub(v1::FeatureMatching::NewStub(channel)),
+      core(options.in_flight,
+           [this](const auto& response, absl::Duration round_trip) { return Deliver(response, round_trip); }) {}
+
+absl::Status MatchStream::Impl::Open(const MatchStreamOptions& options) {
+  v1::MatchStreamRequest first;
+  v1::MatchStreamOptions* const wire = first.mutable_options();
+  ToWire(options.settings.detector, wire->mutable_detector());
+  ToWire(options.settings, wire->mutable_match());
+  ToWire(static_cast<const PairStreamOptions&>(options), wire);
+  return core.Open(stub->MatchStream(&core.context), first);
+}
+
+absl::Status MatchStream::Impl::Deliver(const v1::MatchStreamResponse& response, absl::Duration round_trip) {
+  FromWire(response, &answer);
+  MatchFound& found = answer.found;
+  if (absl::Status s = FindingsOf(response, k, &found); !s.ok()) return s;
+  found.set_size = static_cast<int>(response.set_size());
+  found.round_trip = round_trip;
+  if (on_answer) on_answer(answer);
+  return absl::OkStatus();
+}
+
+MatchStream::MatchStream(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+MatchStream::~MatchStream() = default;
+
+absl::Status MatchStream::Write(uint64_t frame_id, const MatchSide& query, const MatchSide& train,
+                                const QueryConditions& conditions) {
+  return impl_->core.Write(frame_id, [&](v1::MatchStreamRequest* request, FrameSlots* slots) {
+    v1::MatchPair* const pair = request->mutable_pair();
+    pair->set_frame_id(frame_id);
+    *slots = {query.image.slot, train.image.slot};
+    return SetPair(query, train, conditions, pair);
+  });
+}
+
+absl::Status MatchStream::Edit(uint64_t frame_id, const SetEdit& edit) {
+  return impl_->core.Write(frame_id, [&](v1::MatchStreamRequest* request, FrameSlots*) {
+    v1::SetEdit* const wire = request->mutable_edit();
+    wire->Clear();
+    wire->set_frame_id(frame_id);
+    wire->set_set(edit.set);
+    wire->mutable_remove()->Add(edit.remove.begin(), edit.remove.end());
+    if (edit.add.rows.bytes > 0) ToWire(edit.add, wire->mutable_add());
+    wire->set_forget(edit.forget);
+    return absl::OkStatus();
+  });
+}
+
+absl::Status MatchStream::Finish() { return impl_->core.Finish(); }
+void MatchStream::Cancel() { impl_->core.Cancel(); }
+
+StereoStream::Impl::Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, const StereoStreamOptions& options,
+                         StereoCallback callback)
+    : on_answer(std::move(callback)),
+      stub(v1::FeatureMatching::NewStub(channel)),
+      core(options.in_flight,
+           [this](const auto& response, absl::Duration round_trip) { return Deliver(response, round_trip); }) {}
+
+absl::Status StereoStream::Impl::Open(const StereoStreamOptions& options) {
+  v1::StereoStreamRequest first;
+  v1::StereoStreamOptions* const wire = first.mutable_options();
+  ToWire(options.detector, wire->mutable_detector());
+  ToWire(options, wire->mutable_stereo());
+  ToWire(static_cast<const PairStreamOptions&>(options), wire);
+  return core.Open(stub->StereoStream(&core.context), first);
+}
+
+absl::Status StereoStream::Impl::Deliver(const v1::StereoStreamResponse& response, absl::Duration round_trip) {
+  FromWire(response, &answer);
+  if (absl::Status s = FromWire(response.left(), &answer.left); !s.ok()) return s;
+  const v1::StereoMatches& m = response.matches();
+  const int count = m.left_size();
+  bool fits = m.right_x_size() == count && m.disparity_size() == count && m.distance_size() == count &&
+              (m.depth_size() == count || m.depth_size() == 0);
+  for (int i = 0; i < count && fits; ++i) fits = m.left(i) < answer.left.count();
+  if (!fits) return absl::InternalError("matches: the server's arrays contradict each other");
+  Assign(m.left(), &answer.left_index);
+  Assign(m.right_x(), &answer.right_x);
+  Assign(m.disparity(), &answer.disparity);
+  Assign(m.depth(), &answer.depth);
+  Assign(m.distance(), &answer.distance);
+  answer.warnings.clear();
+  for (const v1::StereoWarning& w : response.warnings()) {
+    answer.warnings.push_back({static_cast<StereoWarningKind>(w.kind()), w.figure(), w.text()});
+  }
+  answer.right_keypoints = static_cast<int>(response.right_keypoints());
+  answer.match_ns = response.match_ns();
+  FromWire(response.timings(), &answer.timings);
+  answer.round_trip = round_trip;
+  if (on_answer) on_answer(answer);
+  return absl::OkStatus();
+}
+
+StereoStream::StereoStream(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+StereoStream::~StereoStream() = default;
+
+absl::Status StereoStream::Write(uint64_t frame_id, const ImageInput& left, const ImageInput& right,
+                                 int64_t left_time_ns, int64_t right_time_ns) {
+  return impl_->core.Write(frame_id, [&](v1::StereoStreamRequest* request, FrameSlots* slots) {
+    v1::StereoPair* const pair = request->mutable_pair();
+    pair->set_frame_id(frame_id);
+    pair->set_left_time_ns(left_time_ns);
+    pair->set_right_time_ns(right_time_ns);
+    *slots = {left.slot, right.slot};
+    if (absl::Status s = ToWire("left", left, pair->mutable_left()); !s.ok()) return s;
+    if (right.kind != ImageInput::Kind::kNone) return ToWire("right", right, pair->mutable_right());
+    pair->clear_right();
+    return absl::OkStatus();
+  });
+}
+
+absl::Status StereoStream::Finish() { return impl_->core.Finish(); }
+void StereoStream::Cancel() { impl_->core.Cancel(); }
+
+}  // namespace glint::client

@@ -1,0 +1,172 @@
+// Matching and stereo by a Glint server. Opened by Client; rules and ranges are those of features/matcher.h and
+// features/stereo.h, and messages and errors those of proto/glint/v1/matching.proto.
+//
+//   auto stream = client.OpenMatchStream({}, [](const MatchAnswer& answer) { ... });
+//   status = (*stream)->Edit(0, {"map", {}, map_descriptors});      // a set that the server keeps
+//   status = (*stream)->Write(1, image, MatchSide::Set("map"));     // blocks while `in_flight` are unanswered
+//   status = (*stream)->Finish();
+#ifndef GLINT_CLIENT_MATCHING_H_
+#define GLINT_CLIENT_MATCHING_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "client/image.h"
+#include "client/result.h"
+#include "client/stream.h"
+#include "features/matcher.h"
+#include "features/options.h"
+#include "features/stereo.h"
+
+namespace glint::client {
+
+// Borrowed until the call that takes it returns. Arrays of keypoints have `rows.count` elements or are null.
+struct DescriptorInput {
+  DescriptorView rows;
+  TrainKeypoints keypoints;
+
+  DescriptorInput() = default;
+  DescriptorInput(const DescriptorView& view) : rows(view) {}  // NOLINT(google-explicit-constructor)
+  DescriptorInput(const Features& f);                          // NOLINT(google-explicit-constructor)
+};
+
+// One of the two sets of a match: an image, descriptors, or a set that the stream keeps.
+struct MatchSide {
+  ImageInput image;
+  DescriptorInput descriptors;
+  std::string set;
+
+  MatchSide() = default;
+  MatchSide(const ImageInput& from) : image(from) {}             // NOLINT(google-explicit-constructor)
+  MatchSide(const DescriptorInput& from) : descriptors(from) {}  // NOLINT(google-explicit-constructor)
+  static MatchSide Set(std::string name) {
+    MatchSide side;
+    side.set = std::move(name);
+    return side;
+  }
+};
+
+struct MatchSettings {
+  DetectorOptions detector;  // of images
+  MatchOptions match;
+  float window_radius = 0;         // around each query's own position, where a pair has no windows; 0: none
+  int max_octave_difference = -1;  // where a pair has no octave ranges; -1: any
+};
+
+struct MatchFound {
+  Features query, train;  // of sides that are images; else empty
+  MatchResult matches;
+  int trains = 0;
+  int set_size = 0;  // after an edit
+  int64_t match_ns = 0;
+  Timings timings;
+  absl::Duration round_trip;
+};
+
+// The answer to one pair or edit. Without OK it failed, and `found` is empty; the stream lives on.
+struct MatchAnswer {
+  uint64_t frame_id = 0;
+  absl::Status status;
+  DropReason drop_reason = DropReason::kNone;
+  absl::Duration retry_after;
+  MatchFound found;
+};
+
+// As in StreamOptions.
+struct PairStreamOptions {
+  OverloadPolicy overload_policy = OverloadPolicy::kBlock;
+  absl::Duration max_age = absl::ZeroDuration();
+  int in_flight = 8;
+  std::string traceparent;
+  absl::Duration timeout = absl::InfiniteDuration();
+};
+
+struct MatchStreamOptions : PairStreamOptions {
+  MatchSettings settings;
+};
+
+// Changes a set: `remove` ascends and is done first; or the set is forgotten.
+struct SetEdit {
+  std::string set;
+  std::vector<uint32_t> remove;
+  DescriptorInput add;
+  bool forget = false;
+};
+
+// As DetectStream: thread-safe apart from destruction; the callback as ResultCallback.
+class MatchStream {
+ public:
+  ~MatchStream();
+  // `conditions` have an element for each query (angles come with the query).
+  absl::Status Write(uint64_t frame_id, const MatchSide& query, const MatchSide& train,
+                     const QueryConditions& conditions = {});
+  absl::Status Edit(uint64_t frame_id, const SetEdit& edit);
+  absl::Status Finish();
+  void Cancel();
+
+ private:
+  friend class Client;
+  struct Impl;
+  explicit MatchStream(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+using MatchCallback = std::function<void(const MatchAnswer& answer)>;
+
+enum class StereoWarningKind { kUnspecified = 0, kUnrectified = 1, kSwapped = 2, kOutOfSync = 3, kDifferentScenes = 4 };
+
+struct StereoWarning {
+  StereoWarningKind kind = StereoWarningKind::kUnspecified;
+  float figure = 0;
+  std::string text;
+};
+
+// Element i of the arrays belongs to left keypoint left_index[i]; `depth` is empty without focal length and baseline.
+struct StereoAnswer {
+  uint64_t frame_id = 0;
+  absl::Status status;
+  DropReason drop_reason = DropReason::kNone;
+  absl::Duration retry_after;
+
+  Features left;
+  std::vector<uint32_t> left_index;
+  std::vector<float> right_x, disparity, depth;
+  std::vector<uint32_t> distance;
+  std::vector<StereoWarning> warnings;
+  int right_keypoints = 0;
+  int64_t match_ns = 0;
+  Timings timings;
+  absl::Duration round_trip;
+};
+
+struct StereoStreamOptions : PairStreamOptions {
+  DetectorOptions detector;
+  StereoOptions stereo;
+  absl::Duration max_time_difference = absl::Milliseconds(5);
+};
+
+// As DetectStream.
+class StereoStream {
+ public:
+  ~StereoStream();
+  // Without `right`, `left` has both eyes side by side. Times of capture, in nanoseconds of any clock; 0: unknown.
+  absl::Status Write(uint64_t frame_id, const ImageInput& left, const ImageInput& right = {}, int64_t left_time_ns = 0,
+                     int64_t right_time_ns = 0);
+  absl::Status Finish();
+  void Cancel();
+
+ private:
+  friend class Client;
+  struct Impl;
+  explicit StereoStream(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+using StereoCallback = std::function<void(const StereoAnswer& answer)>;
+
+}  // namespace glint::client
+
+#endif  // GLINT_CLIENT_MATCHING_H_

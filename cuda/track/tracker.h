@@ -1,0 +1,70 @@
+// The CUDA backend of tracking: one tracker with its stream and its memory, in which the pyramids of some frames stay
+// on the device. Equal to reference::Track on pyramids of reference::HalveForTracking, element for element. A build
+// without CUDA has the same functions; Create() then returns an error that says so.
+//
+// Thread-compatible: one call at a time per Tracker; Trackers share nothing. Create() takes all memory that calls need,
+// so that no call allocates but for the largest result.
+#ifndef GLINT_CUDA_TRACK_TRACKER_H_
+#define GLINT_CUDA_TRACK_TRACKER_H_
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "features/tracker.h"
+#include "features/types.h"
+
+namespace glint::cuda {
+
+// Bytes of device memory: 4/3 of max_shape for each frame, 48 for each point; pinned: max_shape, and the latter.
+struct TrackerOptions {
+  int device = 0;                  // CUDA ordinal
+  int max_points = 4096;           // 1..kMaxTrackPoints
+  Shape max_shape = {1920, 1080};  // sides 1..kMaxImageSide
+  int frames = 2;                  // 2..kMaxTrackerFrames: pyramids that are kept
+  int sm_limit = 0;                // run on this many multiprocessors (a green context; CUDA 12.5+); 0 = all
+};
+inline constexpr int kMaxTrackerFrames = 16;
+
+// Points, as in TrackInput, from one frame to another.
+struct FramePoints {
+  int from = 0;
+  int to = 1;
+  int count = 0;
+  const float* x = nullptr;
+  const float* y = nullptr;
+  const float* to_x = nullptr;
+  const float* to_y = nullptr;
+};
+
+class Tracker {
+ public:
+  // INVALID_ARGUMENT: a maximum out of its range. FAILED_PRECONDITION: built without CUDA, no driver, no such device.
+  // RESOURCE_EXHAUSTED: out of device or pinned memory.
+  static absl::StatusOr<std::unique_ptr<Tracker>> Create(const TrackerOptions& options);
+  ~Tracker();
+  Tracker(const Tracker&) = delete;
+  Tracker& operator=(const Tracker&) = delete;
+
+  // Copies an image to the device and makes its pyramid, in place of what frame number `frame` was.
+  // INVALID_ARGUMENT: no such frame, or an image that is empty or beyond max_shape.
+  absl::Status SetFrame(int frame, const ImageView& image);
+
+  // Points from frame `from` to frame `to`. `options` must be valid (ValidateTrackOptions), and the points finite and
+  // within +-kMaxTrackCoordinate. INVALID_ARGUMENT: frames that are not set or of two sizes, or more points than
+  // max_points. After INTERNAL from a lost device this process can use the device no more.
+  absl::Status Track(const FramePoints& points, const TrackOptions& options, TrackResult* result);
+
+  // Time of tracking on the device, microseconds: the mean over `launches` launches, one after another, of points that
+  // are there already. Arguments and errors as Track().
+  absl::StatusOr<float> TimeOnDevice(const FramePoints& points, const TrackOptions& options, int launches);
+
+ private:
+  struct Impl;
+  explicit Tracker(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace glint::cuda
+
+#endif  // GLINT_CUDA_TRACK_TRACKER_H_

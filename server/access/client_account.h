@@ -1,0 +1,102 @@
+// How much one client has of the server, over all its calls. A client is an identity, or a peer where nobody is known
+// by name.
+#ifndef GLINT_SERVER_ACCESS_CLIENT_ACCOUNT_H_
+#define GLINT_SERVER_ACCESS_CLIENT_ACCOUNT_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "server/access/client_limits.h"
+#include "server/schedule/frame_queue.h"
+
+namespace glint {
+
+// Up to `rate` a second, and what a second brings at once. Thread-compatible.
+class RateBudget {
+ public:
+  // `rate` 0: no limit. `least`: what must fit in at once. It is full at first.
+  RateBudget(double rate, double least) : rate_(rate), most_(rate > least ? rate : least), left_(most_) {}
+
+  // Nanoseconds until `amount` is there; 0: it is.
+  int64_t WaitFor(double amount, int64_t now);
+  // May overdraw.
+  void Spend(double amount) { left_ -= amount; }
+  bool full(int64_t now);
+
+ private:
+  void Refill(int64_t now);
+
+  const double rate_, most_;
+  double left_;
+  int64_t at_ = 0;  // MonotonicNs() of left_
+};
+
+// Thread-safe. Allocates nothing but for errors.
+class ClientAccount {
+ public:
+  struct Refusal {
+    ClientLimit limit = ClientLimit::kFrames;
+    int64_t retry_after_ns = 0;
+    absl::Status status;  // OK: none
+  };
+
+  ClientAccount(std::string name, const ClientLimits& limits);
+
+  // For one more frame of so many bytes. Not refused: GiveBack() has to follow. RESOURCE_EXHAUSTED names the client,
+  // the limit and its flag. `now`: MonotonicNs().
+  Refusal Take(int64_t bytes, int64_t now);
+  // ... which was on a lane for so long.
+  void GiveBack(int64_t bytes, int64_t lane_ns, int64_t now);
+
+  const std::string& name() const { return name_; }
+  // Its share of the lanes: that of its streams, and one flow for all its calls of Detect.
+  FlowGroup* flows() { return &flows_; }
+  FrameFlow* detect_flow() { return &detect_flow_; }
+
+  // Nothing would be lost if it were made anew.
+  bool rested(int64_t now);
+
+ private:
+  Refusal Over(ClientLimit limit, int64_t retry_after_ns, absl::string_view what, const std::string& most) const;
+
+  const std::string name_;
+  const ClientLimits limits_;
+  FlowGroup flows_;
+  FrameFlow detect_flow_{&flows_};
+
+  std::mutex mutex_;  // guards the rest
+  int frames_ = 0;
+  int64_t bytes_ = 0;
+  RateBudget frame_budget_;
+  RateBudget lane_budget_;              // seconds
+  double lane_seconds_of_a_frame_ = 0;  // lately
+};
+
+// Thread-safe. Must outlive the accounts' users.
+class ClientAccounts {
+ public:
+  explicit ClientAccounts(const ClientLimits& limits) : limits_(limits) {}
+
+  // The client's account, as long as anybody has it and until its budgets are full again. An empty name is this
+  // process, which has no limits.
+  std::shared_ptr<ClientAccount> Of(const std::string& name, int64_t now);
+
+  int size() const;
+
+ private:
+  static constexpr size_t kFewAccounts = 64;
+
+  const ClientLimits limits_;
+  mutable std::mutex mutex_;
+  size_t tidy_at_ = kFewAccounts;
+  std::map<std::string, std::shared_ptr<ClientAccount>> accounts_;
+};
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_ACCESS_CLIENT_ACCOUNT_H_

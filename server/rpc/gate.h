@@ -1,0 +1,66 @@
+// Where every call passes when it arrives (Service::Register): whether its client may make it, and whose account its
+// frames go to. Calls that have passed are looked at again whenever the rules change.
+#ifndef GLINT_SERVER_RPC_GATE_H_
+#define GLINT_SERVER_RPC_GATE_H_
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_set>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/access/access_file.h"
+#include "server/access/client_account.h"
+#include "server/env.h"
+#include "server/rpc/call.h"
+
+namespace glint {
+
+// Thread-safe. Locks are taken in the order of Gate, call.
+class Gate {
+ public:
+  // `env` must outlive this. Errors of AccessFile::Load().
+  static absl::StatusOr<std::unique_ptr<Gate>> Open(ServerEnv* env);
+  ~Gate();
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+
+  // A call of `method` has arrived with `context`, which lives as long as the call. OK: it has an account from here on,
+  // and Leave() has to follow before it goes. UNAUTHENTICATED, PERMISSION_DENIED: it has to end with that.
+  absl::Status Enter(Call* call, AsyncService::Method method, grpc::ServerContext* context);
+  // Nothing for a call that has not entered.
+  void Leave(Call* call);
+
+  // Whether there are rules for callers.
+  bool guarded() const { return file_ != nullptr; }
+  // PERMISSION_DENIED unless the user at the other end of a connected unix socket may hand over memory.
+  absl::Status AdmitHandoff(int fd) const;
+
+  // Reads the rules again. Calls that may go on no longer are told, and those that have not ended after kGrace are
+  // cancelled.
+  absl::Status Reload();
+
+ private:
+  explicit Gate(ServerEnv* env);
+  static std::string ClientName(const Identity* identity, const Credentials& credentials, const std::string& peer);
+  int RevokeCalls();
+  void CancelRevoked();
+  void Main();
+
+  ServerEnv* const env_;
+  ClientAccounts clients_;
+  std::unique_ptr<AccessFile> file_;  // null: all may call everything
+
+  std::mutex mutex_;  // guards the rest
+  std::unordered_set<Call*> calls_;
+  bool over_ = false;
+  std::condition_variable ends_;
+  std::thread watch_;  // of the file and of what was revoked; only with a file
+};
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_RPC_GATE_H_

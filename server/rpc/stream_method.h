@@ -1,0 +1,32 @@
+// What tells the streams of this server from each other.
+#ifndef GLINT_SERVER_RPC_STREAM_METHOD_H_
+#define GLINT_SERVER_RPC_STREAM_METHOD_H_
+
+#include "server/metrics/metrics.h"
+#include "server/rpc/async_service.h"
+#include "server/rpc/match_parser.h"
+
+namespace glint {
+
+struct StreamMethod {
+  AsyncService::Method async;
+  Method counted;
+  Work work;  // of its frames
+  const char* name;
+  const char* message;  // the type of its requests
+  bool (*parse)(decode::Pieces message, WireStreamRequest* request);
+};
+
+inline constexpr StreamMethod kDetectStreamMethod = {
+    AsyncService::kDetectStream, Method::kDetectStream, Work::kDetect, "DetectStream",
+    "DetectStreamRequest",       ParseStreamRequest};
+inline constexpr StreamMethod kMatchStreamMethod = {
+    AsyncService::kMatchStream, Method::kMatchStream,   Work::kMatch, "MatchStream",
+    "MatchStreamRequest",       ParseMatchStreamRequest};
+inline constexpr StreamMethod kStereoStreamMethod = {
+    AsyncService::kStereoStream, Method::kStereoStream,   Work::kStereo, "StereoStream",
+    "StereoStreamRequest",       ParseStereoStreamRequest};
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_RPC_STREAM_METHOD_H_

@@ -1,0 +1,35 @@
+// A lane's part of a match or a stereo pair.
+#ifndef GLINT_SERVER_SCHEDULE_PAIR_WORK_H_
+#define GLINT_SERVER_SCHEDULE_PAIR_WORK_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "server/decode/decode.h"
+#include "server/lane/lane.h"
+#include "server/schedule/frame_queue.h"
+#include "server/schedule/job_pixels.h"
+
+namespace glint {
+
+// What a lane's thread reuses from pair to pair.
+struct PairScratch {
+  PixelScratch second;
+  Features train;
+  DescriptorSet sides[2];
+  ConditionArrays conditions;
+  MatchResult matches;
+  StereoFound stereo;
+};
+
+// Runs a job of Work::kMatch or kStereo. `features` are those of the first image, and job->found is set if the result
+// is OK. The images together must not have more than `max_pixels`. `first` and `decoder` as for PixelsOf().
+absl::Status RunPair(Lane* lane, int64_t max_pixels, FrameQueue* queue, decode::Decoder* decoder, PixelScratch* first,
+                     PairScratch* scratch, FrameJob* job, Features* features);
+
+// CANCELLED or DEADLINE_EXCEEDED if nobody waits for the frame any more.
+absl::Status CheckWanted(FrameJob* job);
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_SCHEDULE_PAIR_WORK_H_

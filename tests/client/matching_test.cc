@@ -1,0 +1,144 @@
+// The client library's matching and stereo against a server: the results of the reference, errors, answers in order.
+#include "client/matching.h"
+
+#include <vector>
+
+#include "client/client.h"
+#include "cpu/pipeline.h"
+#include "features/reference/matcher.h"
+#include "features/reference/stereo.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cpu/stereo_pair.h"
+#include "tests/server/harness.h"
+#include "tests/support/descriptors.h"
+#include "tests/support/features.h"
+#include "tests/support/images.h"
+
+namespace glint::client {
+namespace {
+
+using ::glint::testing::DescriptorSet;
+using ::glint::testing::Likeness;
+using ::glint::testing::OrbWithDescriptors;
+using ::glint::testing::RandomConditions;
+using ::glint::testing::SameFeatures;
+using ::glint::testing::StereoPair;
+using ::glint::testing::Texture;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class ClientMatching : public ::testing::Test {
+ protected:
+  glint::testing::TestServer server_{glint::testing::TestOptions()};
+  const Client client_ = Client::Connect(server_->addresses().at(0)).value();
+};
+
+// Two views of one scene, 8 pixels apart.
+struct Views {
+  const Image scene = Texture({328, 240}, 7);
+  const ImageView left{scene.row(0), 320, 240, scene.stride()};
+  const ImageView right{scene.row(0) + 8, 320, 240, scene.stride()};
+};
+
+TEST_F(ClientMatching, ImagesAreMatchedAsTheReferenceMatchesTheirFeatures) {
+  const Views views;
+  MatchSettings settings;
+  settings.detector = OrbWithDescriptors(300);
+  settings.match.k = 2;
+  settings.match.max_distance = 90;
+  const auto found = client_.Match(settings, ImageInput(views.left), ImageInput(views.right));
+  ASSERT_TRUE(found.ok()) << found.status();
+  const StereoPair pair(settings.detector, views.left, views.right);
+  EXPECT_TRUE(SameFeatures(*pair.input().left.features, found->query));
+  EXPECT_TRUE(SameFeatures(*pair.input().right.features, found->train));
+  MatchInput input;
+  input.query = DescriptorInput(found->query).rows;
+  input.train = DescriptorInput(found->train).rows;
+  const MatchResult expected = reference::Match(input, settings.match);
+  EXPECT_EQ(found->matches.index, expected.index);
+  EXPECT_EQ(found->matches.distance, expected.distance);
+  EXPECT_EQ(found->trains, static_cast<int>(found->train.count()));
+  EXPECT_GT(found->match_ns, 0);
+}
+
+TEST_F(ClientMatching, SetsConditionsAndErrorsGoThroughAStream) {
+  const DescriptorSet query(40, 32, Likeness::kNoisy, 1), train(60, 32, Likeness::kNoisy, 2);
+  const RandomConditions conditions(40, 60, 3);
+  QueryConditions c = conditions.all();
+  c.angle = nullptr;
+  MatchInput input;
+  input.query = query.view();
+  input.train = train.view();
+  input.conditions = c;
+  input.keypoints = conditions.keypoints();
+  const MatchResult expected = reference::Match(input, {});
+  DescriptorInput kept(train.view());
+  kept.keypoints = conditions.keypoints();
+
+  std::vector<MatchAnswer> answers;
+  auto stream = client_.OpenMatchStream({}, [&](const MatchAnswer& answer) { answers.push_back(answer); });
+  ASSERT_TRUE(stream.ok()) << stream.status();
+  SetEdit edit;
+  edit.set = "map";
+  edit.add = kept;
+  EXPECT_TRUE((*stream)->Edit(1, edit).ok());
+  EXPECT_TRUE((*stream)->Write(2, DescriptorInput(query.view()), MatchSide::Set("map"), c).ok());
+  EXPECT_TRUE((*stream)->Write(3, DescriptorInput(query.view()), MatchSide::Set("gone")).ok());
+  edit = SetEdit();
+  edit.set = "map";
+  edit.remove = {0, 59};
+  EXPECT_TRUE((*stream)->Edit(4, edit).ok());
+  const absl::Status refused = (*stream)->Write(5, MatchSide::Set("map"), MatchSide::Set("map"), c);
+  EXPECT_THAT(refused.message(), HasSubstr("conditions: are of queries that are descriptors in the call"));
+  EXPECT_TRUE((*stream)->Finish().ok());
+
+  ASSERT_EQ(answers.size(), 4u);
+  EXPECT_EQ(answers[0].found.set_size, 60);
+  EXPECT_TRUE(answers[1].status.ok()) << answers[1].status;
+  EXPECT_EQ(answers[1].found.matches.index, expected.index);
+  EXPECT_EQ(answers[1].found.matches.distance, expected.distance);
+  EXPECT_TRUE(absl::IsNotFound(answers[2].status)) << answers[2].status;
+  EXPECT_EQ(answers[2].found.matches.queries, 0);
+  EXPECT_EQ(answers[3].found.set_size, 58);
+}
+
+TEST_F(ClientMatching, StereoPairsAreTheReferences) {
+  const Views views;
+  StereoStreamOptions options;
+  options.detector = OrbWithDescriptors(300);
+  options.stereo.focal_length = 300;
+  options.stereo.baseline = 0.5f;
+  const StereoPair pair(options.detector, views.left, views.right);
+  const StereoResult expected = reference::MatchStereo(pair.input(), options.stereo);
+  ASSERT_GT(expected.matches, 50);
+
+  std::vector<StereoAnswer> answers;
+  auto stream = client_.OpenStereoStream(options, [&](const StereoAnswer& answer) { answers.push_back(answer); });
+  ASSERT_TRUE(stream.ok()) << stream.status();
+  EXPECT_TRUE((*stream)->Write(1, ImageInput(views.left), ImageInput(views.right)).ok());
+  const ImageView shorter{views.right.data, 320, 200, views.right.stride};
+  EXPECT_TRUE((*stream)->Write(2, ImageInput(views.left), ImageInput(shorter)).ok());
+  EXPECT_TRUE((*stream)->Write(3, ImageInput(views.left), ImageInput(views.right), 1, 50'000'001).ok());
+  EXPECT_TRUE((*stream)->Finish().ok());
+
+  ASSERT_EQ(answers.size(), 3u);
+  EXPECT_TRUE(SameFeatures(*pair.input().left.features, answers[0].left));
+  ASSERT_EQ(answers[0].left_index.size(), static_cast<size_t>(expected.matches));
+  for (size_t i = 0; i < answers[0].left_index.size(); ++i) {
+    const size_t at = answers[0].left_index[i];
+    EXPECT_EQ(answers[0].disparity[i], expected.disparity[at]);
+    EXPECT_EQ(answers[0].right_x[i], expected.right_x[at]);
+    EXPECT_EQ(answers[0].depth[i], expected.depth[at]);
+    EXPECT_EQ(answers[0].distance[i], static_cast<uint32_t>(expected.distance[at]));
+  }
+  EXPECT_THAT(answers[0].warnings, IsEmpty());
+  EXPECT_TRUE(absl::IsInvalidArgument(answers[1].status)) << answers[1].status;
+  EXPECT_THAT(answers[1].disparity, IsEmpty());
+  ASSERT_EQ(answers[2].warnings.size(), 1u);
+  EXPECT_EQ(answers[2].warnings[0].kind, StereoWarningKind::kOutOfSync);
+  EXPECT_EQ(answers[2].disparity, answers[0].disparity);
+}
+
+}  // namespace
+}  // namespace glint::client

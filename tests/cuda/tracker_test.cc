@@ -1,0 +1,137 @@
+// Tracking on the GPU, against features/reference/tracker.h element for element. Skips without a usable GPU and says
+// why.
+#include "cuda/track/tracker.h"
+
+#include <iostream>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "cuda/devices.h"
+#include "cuda/runtime/api.h"
+#include "features/reference/tracker.h"
+#include "gtest/gtest.h"
+#include "tests/support/images.h"
+#include "tests/support/track_cases.h"
+
+namespace glint::cuda {
+namespace {
+
+using testing::RandomTrackCase;
+
+class CudaTrackTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    cudaDeviceProp properties{};
+    device_ = new absl::Status(CheckDevice(&CudaApi(), 0, &properties));
+    if (!device_->ok()) std::cout << "GLINT_SKIP_ALL: " << device_->message() << std::endl;
+  }
+  static void TearDownTestSuite() { delete device_; }
+  void SetUp() override {
+    if (!device_->ok()) GTEST_SKIP() << device_->message();
+  }
+
+  static std::unique_ptr<Tracker> Make(int max_points, Shape max_shape, int sm_limit = 0) {
+    TrackerOptions options;
+    options.max_points = max_points;
+    options.max_shape = max_shape;
+    options.sm_limit = sm_limit;
+    auto tracker = Tracker::Create(options);
+    EXPECT_TRUE(tracker.ok()) << tracker.status();
+    return tracker.ok() ? *std::move(tracker) : nullptr;
+  }
+
+ private:
+  static absl::Status* device_;
+};
+absl::Status* CudaTrackTest::device_ = nullptr;
+
+// The pyramid as the device makes it.
+class Pyramid {
+ public:
+  Pyramid(const ImageView& image, int levels) {
+    images_.push_back(Image::CopyOf(image));
+    for (int l = 1; l < levels; ++l) images_.push_back(reference::HalveForTracking(images_.back()));
+    for (const Image& level : images_) views_.push_back(level);
+  }
+  TrackPyramid view() const { return {views_.data(), static_cast<int>(views_.size())}; }
+
+ private:
+  std::vector<Image> images_;
+  std::vector<ImageView> views_;
+};
+
+::testing::AssertionResult IsTheReference(Tracker* tracker, const TrackInput& points, const ImageView& from,
+                                          const ImageView& to, const TrackOptions& options,
+                                          testing::TrackStatusCounts* seen) {
+  const int levels = UsedTrackLevels(options, from.shape());
+  const Pyramid from_pyramid(from, levels);
+  const Pyramid to_pyramid(to, levels);
+  TrackInput input = points;
+  input.from = from_pyramid.view();
+  input.to = to_pyramid.view();
+  absl::Status status = tracker->SetFrame(0, from);
+  if (status.ok()) status = tracker->SetFrame(1, to);
+  TrackResult actual;
+  const FramePoints frame_points = {0, 1, points.count, points.x, points.y, points.to_x, points.to_y};
+  if (status.ok()) status = tracker->Track(frame_points, options, &actual);
+  if (!status.ok()) return ::testing::AssertionFailure() << status;
+  const TrackResult expected = reference::Track(input, options);
+  if (seen != nullptr) seen->Add(expected);
+  return testing::SameTracks(expected, actual);
+}
+
+TEST_F(CudaTrackTest, IsTheReferenceOnAThousandRandomCases) {
+  const auto tracker = Make(64, {160, 120});
+  ASSERT_NE(tracker, nullptr);
+  testing::TrackStatusCounts seen;
+  for (uint32_t seed = 0; seed < 1000; ++seed) {
+    const RandomTrackCase test(seed);
+    const TrackInput& input = test.input();
+    ASSERT_TRUE(IsTheReference(tracker.get(), input, input.from.levels[0], input.to.levels[0], test.options(), &seen))
+        << test.name();
+  }
+  seen.ExpectAll();
+}
+
+TEST_F(CudaTrackTest, ManyPointsOnFewMultiprocessors) {
+  const auto tracker = Make(3000, {752, 480}, 8);
+  if (tracker == nullptr) return;
+  const Image from = testing::Texture({752, 480}, 1, 3);
+  const Image to = testing::Texture({752, 480}, 1, 2);
+  testing::Random random(3);
+  std::vector<float> x, y;
+  for (int i = 0; i < 3000; ++i) {
+    x.push_back(random.Uniform(-0.5f, 751.4f));
+    y.push_back(random.Uniform(-0.5f, 479.4f));
+  }
+  TrackInput input;
+  input.count = 3000;
+  input.x = x.data();
+  input.y = y.data();
+  EXPECT_TRUE(IsTheReference(tracker.get(), input, from, to, {}, nullptr));
+}
+
+TEST_F(CudaTrackTest, RefusesWhatItHasNoRoomFor) {
+  const auto tracker = Make(10, {64, 48});
+  ASSERT_NE(tracker, nullptr);
+  EXPECT_EQ(tracker->SetFrame(2, testing::Flat({64, 48}, 1)).message(), "frame: 2 is not in 0..1");
+  EXPECT_EQ(tracker->SetFrame(0, testing::Flat({65, 48}, 1)).message(), "image.width: 65 is not in 1..64");
+  const std::vector<float> x(11, 5);
+  FramePoints points;
+  points.count = 11;
+  points.x = points.y = x.data();
+  TrackResult result;
+  EXPECT_EQ(tracker->Track(points, {}, &result).message(), "count: 11 is not in 0..10");
+  points.count = 1;
+  EXPECT_EQ(tracker->Track(points, {}, &result).message(), "from: frame 0 is not set");
+  ASSERT_TRUE(tracker->SetFrame(0, testing::Flat({64, 48}, 1)).ok());
+  ASSERT_TRUE(tracker->SetFrame(1, testing::Flat({63, 48}, 1)).ok());
+  EXPECT_EQ(tracker->Track(points, {}, &result).message(), "to: 63x48, but frame 0 is 64x48");
+  points.to = 0;
+  EXPECT_TRUE(tracker->Track(points, {}, &result).ok());
+  EXPECT_EQ(result.status[0], TrackStatus::kFlat);
+}
+
+}  // namespace
+}  // namespace glint::cuda

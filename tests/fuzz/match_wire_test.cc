@@ -1,0 +1,160 @@
+// The parser of matches and stereo pairs against protobuf: what it accepts is a good message with the same content, and
+// what protobuf serializes it accepts.
+#include <google/protobuf/stubs/logging.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "glint/v1/matching.pb.h"
+#include "server/rpc/match_parser.h"
+#include "tests/fuzz/wire_messages.h"
+
+namespace glint {
+namespace {
+
+using testing::Random;
+
+// A message in random pieces, each in an allocation of exactly its size, so that a sanitizer sees every byte too far.
+class Pieces {
+ public:
+  Pieces(const std::string& message, Random* random) {
+    for (size_t at = 0; at < message.size();) {
+      const size_t size = std::min(message.size() - at, static_cast<size_t>(random->Uniform(1, 100)));
+      owned_.emplace_back(new uint8_t[size]);
+      std::copy_n(message.data() + at, size, owned_.back().get());
+      spans_.emplace_back(owned_.back().get(), size);
+      at += size;
+    }
+  }
+  decode::Pieces spans() const { return spans_; }
+
+ private:
+  std::vector<std::unique_ptr<uint8_t[]>> owned_;
+  std::vector<absl::Span<const uint8_t>> spans_;
+};
+
+// Bit for bit, since a NaN is not itself.
+template <typename T>
+bool Same(const std::vector<T>& values, const google::protobuf::RepeatedField<T>& field) {
+  return values.size() == static_cast<size_t>(field.size()) &&
+         (values.empty() || std::memcmp(values.data(), field.data(), values.size() * sizeof(T)) == 0);
+}
+
+void ExpectSameSet(const DescriptorSet& set, const v1::DescriptorSet& proto) {
+  EXPECT_EQ(std::string(set.rows.begin(), set.rows.end()), proto.data());
+  EXPECT_EQ(static_cast<uint32_t>(set.bytes), proto.descriptor_bytes());
+  EXPECT_TRUE(Same(set.x, proto.x()) && Same(set.y, proto.y()));
+  EXPECT_TRUE(Same(set.octave, proto.octave()) && Same(set.angle, proto.angle()));
+}
+
+template <typename Pair>
+void ExpectSamePair(const DescriptorSet& query, const DescriptorSet& train, const ConditionArrays& c,
+                    const Pair& proto) {
+  if (proto.query().has_descriptors()) ExpectSameSet(query, proto.query().descriptors());
+  if (proto.train().has_descriptors()) ExpectSameSet(train, proto.train().descriptors());
+  EXPECT_TRUE(Same(c.x, proto.conditions().x()) && Same(c.y, proto.conditions().y()));
+  EXPECT_TRUE(Same(c.radius, proto.conditions().radius()));
+  EXPECT_TRUE(Same(c.min_octave, proto.conditions().min_octave()));
+  EXPECT_TRUE(Same(c.max_octave, proto.conditions().max_octave()));
+}
+
+bool Check(const v1::MatchStreamRequest& proto, decode::Pieces pieces) {
+  WireStreamRequest wire;
+  if (!ParseMatchStreamRequest(pieces, &wire)) return false;
+  using Content = WireStreamRequest::Content;
+  EXPECT_EQ(wire.content == Content::kOptions, proto.has_options());
+  EXPECT_EQ(wire.content == Content::kFrame, proto.has_pair());
+  EXPECT_EQ(wire.content == Content::kEdit, proto.has_edit());
+  if (proto.has_pair()) {
+    EXPECT_EQ(wire.frame.frame_id, proto.pair().frame_id());
+    EXPECT_EQ(wire.frame.max_age_ns, proto.pair().max_age_ns());
+    DescriptorSet query, train;
+    ConditionArrays conditions;
+    UnpackPair(pieces, &query, &train, &conditions);
+    ExpectSamePair(query, train, conditions, proto.pair());
+  }
+  if (proto.has_edit()) {
+    EXPECT_EQ(wire.frame.frame_id, proto.edit().frame_id());
+    SetChange change;
+    UnpackEdit(pieces, &change);
+    EXPECT_EQ(change.set, proto.edit().set().substr(0, kMaxSetName + 1));
+    EXPECT_TRUE(Same(change.remove, proto.edit().remove()));
+    EXPECT_EQ(change.forget, proto.edit().forget());
+    EXPECT_EQ(change.adds, proto.edit().has_add());
+    ExpectSameSet(change.add, proto.edit().add());
+  }
+  return true;
+}
+
+bool Check(const v1::MatchRequest& proto, decode::Pieces pieces) {
+  WireMatchRequest wire;
+  if (!ParseMatchRequest(pieces, &wire)) return false;
+  DescriptorSet query, train;
+  ConditionArrays conditions;
+  UnpackRequest(pieces, &query, &train, &conditions);
+  ExpectSamePair(query, train, conditions, proto);
+  return true;
+}
+
+bool Check(const v1::StereoStreamRequest& proto, decode::Pieces pieces) {
+  WireStreamRequest wire;
+  if (!ParseStereoStreamRequest(pieces, &wire)) return false;
+  EXPECT_EQ(wire.content == WireStreamRequest::Content::kFrame, proto.has_pair());
+  if (!proto.has_pair()) return true;
+  EXPECT_EQ(wire.frame.frame_id, proto.pair().frame_id());
+  EXPECT_EQ(wire.left_time_ns, proto.pair().left_time_ns());
+  EXPECT_EQ(wire.right_time_ns, proto.pair().right_time_ns());
+  EXPECT_EQ(wire.frame.has_image, proto.pair().has_left());
+  EXPECT_EQ(wire.frame.has_second, proto.pair().has_right());
+  return true;
+}
+
+// Options are not looked at in a stream: the call parses those of its first message, and refuses later ones.
+bool IsTaken(const v1::MatchStreamRequest&, decode::Pieces pieces) {
+  WireStreamRequest wire;
+  return ParseMatchStreamRequest(pieces, &wire) && wire.content != WireStreamRequest::Content::kOptions;
+}
+bool IsTaken(const v1::StereoStreamRequest&, decode::Pieces pieces) {
+  WireStreamRequest wire;
+  return ParseStereoStreamRequest(pieces, &wire) && wire.content != WireStreamRequest::Content::kOptions;
+}
+bool IsTaken(const v1::MatchRequest&, decode::Pieces pieces) {
+  WireMatchRequest wire;
+  return ParseMatchRequest(pieces, &wire) && v1::DetectorOptions().ParseFromString(wire.detector) &&
+         v1::MatchOptions().ParseFromString(wire.options);
+}
+
+template <typename Proto>
+void Fuzz() {
+  const google::protobuf::LogSilencer quiet;  // it reports each string that is not UTF-8
+  Random random(1);
+  constexpr int kMessages = 50000;
+  int accepted = 0, refused = 0, serialized = 0;
+  for (int i = 0; i < kMessages && !::testing::Test::HasFailure(); ++i) {
+    std::string bytes = testing::RandomMessage(*Proto::descriptor(), &random);
+    if (random.OneIn(2)) testing::Damage(&bytes, &random);
+    SCOPED_TRACE(absl::BytesToHexString(bytes));
+    Proto proto;
+    const bool good = proto.ParseFromString(bytes);
+    ++(good && Check(proto, Pieces(bytes, &random).spans()) ? accepted : refused);
+    if (!good) {
+      EXPECT_FALSE(IsTaken(proto, Pieces(bytes, &random).spans())) << "taken, but damaged";
+      continue;
+    }
+    EXPECT_TRUE(Check(proto, Pieces(proto.SerializeAsString(), &random).spans())) << "good, but refused";
+    ++serialized;
+  }
+  for (const int seen : {accepted, refused, serialized}) EXPECT_GT(seen, kMessages / 100);
+}
+
+TEST(MatchWireFuzz, StreamRequests) { Fuzz<v1::MatchStreamRequest>(); }
+TEST(MatchWireFuzz, Requests) { Fuzz<v1::MatchRequest>(); }
+TEST(MatchWireFuzz, StereoRequests) { Fuzz<v1::StereoStreamRequest>(); }
+
+}  // namespace
+}  // namespace glint

@@ -1,0 +1,510 @@
+// FeatureMatching as its clients see it: matches of sets, images and sets that are kept, stereo pairs, bad input.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cpu/pipeline.h"
+#include "features/reference/matcher.h"
+#include "features/reference/stereo.h"
+#include "glint/v1/matching.grpc.pb.h"
+#include "tests/cpu/stereo_pair.h"
+#include "tests/scene/scene.h"
+#include "tests/server/harness.h"
+#include "tests/server/http_page.h"
+#include "tests/support/descriptors.h"
+#include "tests/support/features.h"
+#include "tests/support/images.h"
+
+namespace glint::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+Features ToFeatures(const v1::Features& wire) {
+  Features f;
+  f.x.assign(wire.x().begin(), wire.x().end());
+  f.y.assign(wire.y().begin(), wire.y().end());
+  f.size.assign(wire.size().begin(), wire.size().end());
+  f.angle.assign(wire.angle().begin(), wire.angle().end());
+  f.response.assign(wire.response().begin(), wire.response().end());
+  f.octave.assign(wire.octave().begin(), wire.octave().end());
+  f.descriptors.assign(wire.descriptors().begin(), wire.descriptors().end());
+  f.descriptor_bytes = static_cast<int>(wire.descriptor_bytes());
+  f.truncated = wire.truncated();
+  return f;
+}
+
+// The wire's matches, as the matcher's.
+MatchResult ToMatches(const v1::Matches& wire, int k) {
+  MatchResult result;
+  result.Reset(static_cast<int>(wire.queries()), k);
+  std::vector<int> used(wire.queries());
+  for (int i = 0; i < wire.query_size(); ++i) {
+    const uint32_t q = wire.query(i);
+    const size_t at = static_cast<size_t>(q) * static_cast<size_t>(k) + static_cast<size_t>(used[q]++);
+    result.index[at] = static_cast<int32_t>(wire.train(i));
+    result.distance[at] = static_cast<int32_t>(wire.distance(i));
+  }
+  return result;
+}
+
+void SetImage(const ImageView& image, v1::Image* proto) {
+  SetGray(image.width, image.height, 0, proto);
+  std::string* const data = proto->mutable_raw()->mutable_data();
+  for (int y = 0; y < image.height; ++y) {
+    std::memcpy(data->data() + y * image.width, image.row(y), static_cast<size_t>(image.width));
+  }
+}
+
+void SetRows(const DescriptorView& set, v1::DescriptorSet* proto) {
+  proto->set_data(set.data, static_cast<size_t>(set.count) * static_cast<size_t>(set.bytes));
+  proto->set_descriptor_bytes(static_cast<uint32_t>(set.bytes));
+}
+
+template <typename T>
+void Assign(const T* values, int count, google::protobuf::RepeatedField<T>* field) {
+  field->Add(values, values + count);
+}
+
+class Matching : public ::testing::Test {
+ protected:
+  using PairStream = grpc::ClientReaderWriter<v1::MatchStreamRequest, v1::MatchStreamResponse>;
+  using EyesStream = grpc::ClientReaderWriter<v1::StereoStreamRequest, v1::StereoStreamResponse>;
+
+  static ServerOptions Options() {
+    ServerOptions options = TestOptions();
+    options.metrics_listen = "127.0.0.1:0";
+    options.max_features = 4000;
+    return options;
+  }
+
+  std::unique_ptr<PairStream> Open(const v1::MatchStreamOptions& options = {}) {
+    auto stream = stub_->MatchStream(&context_);
+    v1::MatchStreamRequest first;
+    *first.mutable_options() = options;
+    stream->Write(first);
+    return stream;
+  }
+  template <typename Stream, typename Request>
+  auto Ask(Stream* stream, const Request& request) {
+    EXPECT_TRUE(stream->Write(request));
+    return Read(stream);
+  }
+  static v1::MatchStreamResponse Read(PairStream* stream) {
+    v1::MatchStreamResponse response;
+    EXPECT_TRUE(stream->Read(&response));
+    return response;
+  }
+  static v1::StereoStreamResponse Read(EyesStream* stream) {
+    v1::StereoStreamResponse response;
+    EXPECT_TRUE(stream->Read(&response));
+    return response;
+  }
+
+  TestServer server_{Options()};
+  std::unique_ptr<v1::FeatureMatching::Stub> stub_ = v1::FeatureMatching::NewStub(server_.channel());
+  grpc::ClientContext context_;
+};
+
+v1::MatchStreamRequest PairOf(const DescriptorView& query, const DescriptorView& train, uint64_t id = 0) {
+  v1::MatchStreamRequest request;
+  request.mutable_pair()->set_frame_id(id);
+  SetRows(query, request.mutable_pair()->mutable_query()->mutable_descriptors());
+  SetRows(train, request.mutable_pair()->mutable_train()->mutable_descriptors());
+  return request;
+}
+
+TEST_F(Matching, SetsInTheMessageMatchAsTheReferenceWithEveryOption) {
+  const DescriptorSet query(70, 32, Likeness::kNoisy, 1);
+  const DescriptorSet train(90, 32, Likeness::kNoisy, 2);
+  const RandomConditions conditions(70, 90, 3);
+  const QueryConditions c = conditions.all();
+  const TrainKeypoints t = conditions.keypoints();
+  for (const MatchOptions& options : OptionsToTry()) {
+    SCOPED_TRACE(ToString(options));
+    v1::MatchRequest request;
+    v1::MatchOptions* const o = request.mutable_options();
+    o->set_k(options.k);
+    o->set_cross_check(options.cross_check);
+    o->set_ratio(options.ratio);
+    o->set_max_distance(options.max_distance);
+    o->set_max_angle_difference(options.max_angle_difference);
+    o->set_rotation_histogram(options.rotation_histogram);
+    v1::DescriptorSet* const from = request.mutable_query()->mutable_descriptors();
+    SetRows(query.view(), from);
+    Assign(c.angle, 70, from->mutable_angle());
+    v1::DescriptorSet* const to = request.mutable_train()->mutable_descriptors();
+    SetRows(train.view(), to);
+    Assign(t.x, 90, to->mutable_x());
+    Assign(t.y, 90, to->mutable_y());
+    Assign(t.octave, 90, to->mutable_octave());
+    Assign(t.angle, 90, to->mutable_angle());
+    v1::MatchConditions* const wire = request.mutable_conditions();
+    Assign(c.x, 70, wire->mutable_x());
+    Assign(c.y, 70, wire->mutable_y());
+    Assign(c.radius, 70, wire->mutable_radius());
+    Assign(c.min_octave, 70, wire->mutable_min_octave());
+    Assign(c.max_octave, 70, wire->mutable_max_octave());
+    grpc::ClientContext context;
+    v1::MatchResponse response;
+    const grpc::Status status = stub_->Match(&context, request, &response);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+    const MatchInput input{query.view(), train.view(), c, t};
+    EXPECT_TRUE(SameMatches(reference::Match(input, options), ToMatches(response.matches(), options.k)));
+    EXPECT_EQ(response.matches().trains(), 90u);
+    EXPECT_GT(response.timings().total_ns(), 0);
+    EXPECT_GT(response.match_ns(), 0);
+  }
+}
+
+TEST_F(Matching, ImagesAreDetectedDescribedAndMatchedInOneGo) {
+  const Image first = Texture({320, 240}, 1);
+  const Image second = Texture({200, 160}, 1);
+  DetectorOptions options = *PresetOptions("orb");
+  options.max_features = 300;
+  Features expected[2];
+  cpu::Pipeline pipeline;
+  ASSERT_TRUE(pipeline.Detect(options, first, {}, &expected[0], nullptr).ok());
+  ASSERT_TRUE(pipeline.Detect(options, second, {}, &expected[1], nullptr).ok());
+  const auto view = [](const Features& f) {
+    return DescriptorView{f.descriptors.data(), static_cast<int>(f.count()), f.descriptor_bytes};
+  };
+  const MatchResult matches = reference::Match({view(expected[0]), view(expected[1]), {}, {}}, {});
+
+  v1::MatchStreamOptions stream_options;
+  stream_options.mutable_detector()->set_max_features(300);
+  const auto stream = Open(stream_options);
+  v1::MatchStreamRequest request;
+  request.mutable_pair()->set_frame_id(7);
+  SetImage(first, request.mutable_pair()->mutable_query()->mutable_image());
+  SetImage(second, request.mutable_pair()->mutable_train()->mutable_image());
+  const v1::MatchStreamResponse response = Ask(stream.get(), request);
+  EXPECT_EQ(response.status().message(), "");
+  EXPECT_EQ(response.frame_id(), 7u);
+  EXPECT_TRUE(SameFeatures(expected[0], ToFeatures(response.query())));
+  EXPECT_TRUE(SameFeatures(expected[1], ToFeatures(response.train())));
+  EXPECT_TRUE(SameMatches(matches, ToMatches(response.matches(), 1)));
+  EXPECT_GT(response.timings().detect_ns(), 0);
+}
+
+TEST_F(Matching, SetsAreKeptAddedToRemovedFromAndForgotten) {
+  DescriptorSet map(50, 32, Likeness::kNoisy, 5);
+  const DescriptorSet query(20, 32, Likeness::kNoisy, 6);
+  const auto stream = Open();
+  const auto match = [&] {
+    v1::MatchStreamRequest request = PairOf(query.view(), {});
+    request.mutable_pair()->mutable_train()->set_set("map");
+    return request;
+  };
+  EXPECT_THAT(Ask(stream.get(), match()).status().message(),
+              HasSubstr("train.set: \"map\" is not kept in this stream, which has no sets"));
+
+  v1::MatchStreamRequest edit;
+  edit.mutable_edit()->set_set("map");
+  SetRows({map.row(0), 30, 32}, edit.mutable_edit()->mutable_add());
+  // Sent without waiting: the edits come between the pairs that are sent between them.
+  ASSERT_TRUE(stream->Write(edit));
+  ASSERT_TRUE(stream->Write(match()));
+  edit.mutable_edit()->add_remove(0);
+  edit.mutable_edit()->add_remove(29);
+  SetRows({map.row(30), 20, 32}, edit.mutable_edit()->mutable_add());
+  ASSERT_TRUE(stream->Write(edit));
+  ASSERT_TRUE(stream->Write(match()));
+  EXPECT_EQ(Read(stream.get()).set_size(), 30u);
+  EXPECT_TRUE(SameMatches(reference::Match({query.view(), {map.row(0), 30, 32}, {}, {}}, {}),
+                          ToMatches(Read(stream.get()).matches(), 1)));
+  EXPECT_EQ(Read(stream.get()).set_size(), 48u);
+  std::vector<uint8_t> rest(map.row(1), map.row(29));
+  rest.insert(rest.end(), map.row(30), map.row(49) + 32);
+  EXPECT_TRUE(SameMatches(reference::Match({query.view(), {rest.data(), 48, 32}, {}, {}}, {}),
+                          ToMatches(Read(stream.get()).matches(), 1)));
+
+  v1::MatchStreamRequest bad = edit;
+  bad.mutable_edit()->set_remove(1, 48);
+  EXPECT_THAT(Ask(stream.get(), bad).status().message(), HasSubstr("remove[1]: 48 is not in 0..47"));
+  bad = edit;
+  bad.mutable_edit()->set_remove(1, 0);
+  EXPECT_THAT(Ask(stream.get(), bad).status().message(), HasSubstr("remove[1]: 0 is not above 0"));
+  bad = edit;
+  bad.mutable_edit()->mutable_add()->set_descriptor_bytes(64);
+  EXPECT_THAT(Ask(stream.get(), bad).status().message(), HasSubstr("add.descriptor_bytes: 64, but the set has 32"));
+  bad = edit;
+  bad.mutable_edit()->set_set("no/name");
+  EXPECT_THAT(Ask(stream.get(), bad).status().message(), HasSubstr("set: \"no/name\""));
+  const DescriptorSet many(3960, 32, Likeness::kRandom, 7);
+  bad.mutable_edit()->set_set("more");
+  bad.mutable_edit()->clear_remove();
+  SetRows(many.view(), bad.mutable_edit()->mutable_add());
+  EXPECT_THAT(Ask(stream.get(), bad).status().message(),
+              HasSubstr("descriptors of all sets: 4008 is over this server's limit of 4000 (--max-features)"));
+  EXPECT_EQ(Ask(stream.get(), match()).matches().trains(), 48u);
+
+  v1::MatchStreamRequest forget;
+  forget.mutable_edit()->set_set("map");
+  forget.mutable_edit()->set_forget(true);
+  EXPECT_EQ(Ask(stream.get(), forget).status().code(), 0);
+  EXPECT_EQ(Ask(stream.get(), match()).status().code(), grpc::NOT_FOUND);
+  stream->WritesDone();
+  EXPECT_TRUE(stream->Finish().ok());
+}
+
+TEST_F(Matching, BadPairsAreAnsweredAndTheStreamLives) {
+  const DescriptorSet query(8, 32, Likeness::kRandom, 1);
+  const DescriptorSet train(9, 64, Likeness::kRandom, 2);
+  const auto stream = Open();
+  const auto expect = [&](const v1::MatchStreamRequest& request, const std::string& text) {
+    const v1::MatchStreamResponse response = Ask(stream.get(), request);
+    EXPECT_EQ(response.status().code(), grpc::INVALID_ARGUMENT) << response.status().message();
+    EXPECT_THAT(response.status().message(), HasSubstr(text));
+  };
+  expect(PairOf(query.view(), train.view()), "train.bytes: 64, but query.bytes is 32");
+  v1::MatchStreamRequest none = PairOf(query.view(), query.view());
+  none.mutable_pair()->clear_train();
+  expect(none, "train: neither image nor descriptors nor set is given");
+  v1::MatchStreamRequest odd = PairOf(query.view(), query.view());
+  odd.mutable_pair()->mutable_query()->mutable_descriptors()->set_descriptor_bytes(12);
+  expect(odd, "query.descriptors.descriptor_bytes: 12 is not a multiple of 8");
+  odd.mutable_pair()->mutable_query()->mutable_descriptors()->set_descriptor_bytes(24);
+  expect(odd, "query.descriptors.data: 256 bytes are no multiple of descriptor_bytes, 24");
+  v1::MatchStreamRequest few = PairOf(query.view(), query.view());
+  few.mutable_pair()->mutable_conditions()->add_min_octave(1);
+  expect(few, "conditions.min_octave: 1 elements, but there are 8 queries");
+  v1::MatchStreamRequest window = PairOf({query.view().data, 1, 32}, {});
+  SetImage(Texture({160, 120}, 3), window.mutable_pair()->mutable_train()->mutable_image());
+  window.mutable_pair()->mutable_conditions()->add_x(200);
+  window.mutable_pair()->mutable_conditions()->add_y(10);
+  window.mutable_pair()->mutable_conditions()->add_radius(20);
+  expect(window, "conditions.x, y[0]: the window of 20 pixels around 200, 10 is outside the train image of 160x120");
+  v1::MatchStreamRequest broken = PairOf(query.view(), {});
+  broken.mutable_pair()->mutable_train()->mutable_image()->mutable_encoded()->set_data("no picture");
+  expect(broken, "train.image");
+
+  const v1::MatchStreamResponse good = Ask(stream.get(), PairOf(query.view(), query.view(), 9));
+  EXPECT_EQ(good.frame_id(), 9u);
+  EXPECT_EQ(good.matches().query_size(), 8);
+  stream->WritesDone();
+  EXPECT_TRUE(stream->Finish().ok());
+  const std::string page = Http(server_->metrics_address(), "GET /metrics");
+  EXPECT_EQ(Sample(page, "glint_frames_total{operation=\"match\",result=\"OK\"}"), 1);
+  EXPECT_EQ(Sample(page, "glint_frames_total{operation=\"match\",result=\"INVALID_ARGUMENT\"}"), 7);
+}
+
+// Octaves come from the client as they are.
+TEST_F(Matching, OctaveRangesEndWhereIntegersDo) {
+  const DescriptorSet set(8, 32, Likeness::kRandom, 1);
+  v1::MatchStreamOptions options;
+  options.mutable_match()->set_max_octave_difference(kMaxLevels - 1);
+  const auto stream = Open(options);
+  for (const int32_t octave : {INT32_MIN, -1, INT32_MAX}) {
+    v1::MatchStreamRequest request = PairOf(set.view(), set.view());
+    for (auto* side : {request.mutable_pair()->mutable_query(), request.mutable_pair()->mutable_train()}) {
+      side->mutable_descriptors()->mutable_octave()->Resize(8, octave);
+    }
+    const v1::MatchStreamResponse response = Ask(stream.get(), request);
+    EXPECT_EQ(response.status().code(), grpc::OK) << response.status().message();
+    EXPECT_EQ(response.matches().query_size(), 8) << octave;
+  }
+  stream->WritesDone();
+  EXPECT_TRUE(stream->Finish().ok());
+}
+
+TEST_F(Matching, OptionsAreCheckedAtTheBeginning) {
+  const auto refusal = [&](const v1::MatchStreamOptions& options) {
+    grpc::ClientContext context;
+    auto stream = stub_->MatchStream(&context);
+    v1::MatchStreamRequest first;
+    *first.mutable_options() = options;
+    stream->Write(first);
+    v1::MatchStreamResponse response;
+    EXPECT_FALSE(stream->Read(&response));
+    return stream->Finish().error_message();
+  };
+  v1::MatchStreamOptions options;
+  options.mutable_match()->set_k(0);
+  EXPECT_THAT(refusal(options), HasSubstr("k: 0 is not in 1..8"));
+  options.mutable_match()->set_k(9);
+  EXPECT_THAT(refusal(options), HasSubstr("k: 9 is not in 1..8"));
+  options.mutable_match()->set_k(2);
+  options.mutable_match()->set_cross_check(true);
+  EXPECT_THAT(refusal(options), HasSubstr("cross_check: needs k 1, not 2"));
+  options = {};
+  options.mutable_detector()->set_max_features(2001);
+  EXPECT_THAT(refusal(options), HasSubstr("max_features: 2001 is over this server's limit of 2000"));
+  v1::MatchRequest request;
+  request.mutable_query()->set_set("map");
+  grpc::ClientContext context;
+  v1::MatchResponse response;
+  EXPECT_THAT(stub_->Match(&context, request, &response).error_message(), HasSubstr("train: neither image"));
+}
+
+// ---- Stereo.
+
+struct Eyes {
+  explicit Eyes(uint32_t seed) {
+    scene::SceneOptions options;
+    options.seed = seed;
+    options.shape = {376, 240};
+    const scene::Scene scene(options);
+    left = scene.Render(scene.PoseAt(3));
+    right = scene.Render(scene.RightOf(scene.PoseAt(3)));
+  }
+  Image left, right;
+};
+
+class Stereo : public Matching {
+ protected:
+  std::unique_ptr<EyesStream> Open(const v1::StereoStreamOptions& options) {
+    auto stream = stub_->StereoStream(&context_);
+    v1::StereoStreamRequest first;
+    *first.mutable_options() = options;
+    stream->Write(first);
+    return stream;
+  }
+  static v1::StereoStreamRequest Request(const ImageView& left, const ImageView& right) {
+    v1::StereoStreamRequest request;
+    SetImage(left, request.mutable_pair()->mutable_left());
+    if (!right.empty()) SetImage(right, request.mutable_pair()->mutable_right());
+    return request;
+  }
+  static std::vector<int> Kinds(const v1::StereoStreamResponse& response) {
+    std::vector<int> kinds;
+    for (const v1::StereoWarning& w : response.warnings()) kinds.push_back(w.kind());
+    return kinds;
+  }
+};
+
+void ExpectSame(const StereoResult& expected, const v1::StereoMatches& actual) {
+  int at = 0;
+  for (size_t i = 0; i < expected.right_index.size(); ++i) {
+    if (expected.right_index[i] == kNoMatch) continue;
+    ASSERT_LT(at, actual.left_size());
+    EXPECT_EQ(actual.left(at), i);
+    EXPECT_EQ(actual.right_x(at), expected.right_x[i]);
+    EXPECT_EQ(actual.disparity(at), expected.disparity[i]);
+    EXPECT_EQ(actual.depth(at), expected.depth[i]);
+    EXPECT_EQ(actual.distance(at), static_cast<uint32_t>(expected.distance[i]));
+    ++at;
+  }
+  EXPECT_EQ(actual.left_size(), at);
+}
+
+TEST_F(Stereo, TwoImagesAndOneSideBySideAreTheReferencesPair) {
+  const Eyes eyes(1);
+  for (const char* preset : {"orb", "pyca"}) {
+    SCOPED_TRACE(preset);
+    DetectorOptions detector = *PresetOptions(preset);
+    detector.max_features = 500;
+    const StereoPair pair(detector, eyes.left, eyes.right);
+    StereoOptions options;
+    options.focal_length = 300;
+    options.baseline = 0.12f;
+    const StereoResult expected = reference::MatchStereo(pair.input(), options);
+    ASSERT_GT(expected.matches, 20);
+
+    v1::StereoStreamOptions wire;
+    wire.mutable_detector()->set_preset(preset);
+    wire.mutable_detector()->set_max_features(500);
+    wire.mutable_stereo()->set_focal_length(300);
+    wire.mutable_stereo()->set_baseline(0.12f);
+    grpc::ClientContext context;
+    auto stream = stub_->StereoStream(&context);
+    v1::StereoStreamRequest first;
+    *first.mutable_options() = wire;
+    stream->Write(first);
+    Image both(752, 240);
+    for (int y = 0; y < 240; ++y) {
+      std::memcpy(both.row(y), eyes.left.row(y), 376);
+      std::memcpy(both.row(y) + 376, eyes.right.row(y), 376);
+    }
+    for (const v1::StereoStreamRequest& request : {Request(eyes.left, eyes.right), Request(both, {})}) {
+      const v1::StereoStreamResponse response = Ask(stream.get(), request);
+      EXPECT_EQ(response.status().message(), "");
+      EXPECT_TRUE(SameFeatures(*pair.input().left.features, ToFeatures(response.left())));
+      ExpectSame(expected, response.matches());
+      EXPECT_EQ(response.right_keypoints(), pair.input().right.features->count());
+      EXPECT_THAT(response.warnings(), SizeIs(0));
+      EXPECT_GT(response.match_ns(), 0);
+    }
+    stream->WritesDone();
+    EXPECT_TRUE(stream->Finish().ok());
+  }
+}
+
+TEST_F(Stereo, DoubtfulPairsAreAnsweredWithWarnings) {
+  const Eyes eyes(2);
+  v1::StereoStreamOptions options;
+  options.mutable_detector()->set_max_features(1000);
+  const auto stream = Open(options);
+  v1::StereoStreamResponse response = Ask(stream.get(), Request(eyes.right, eyes.left));
+  EXPECT_THAT(Kinds(response), ElementsAre(v1::STEREO_WARNING_KIND_SWAPPED));
+  EXPECT_GT(response.warnings(0).figure(), 0.5f);
+  EXPECT_GT(response.left().x_size(), 100);
+
+  // The right eye hangs four rows lower.
+  const ImageView lower{eyes.right.row(4), 376, 236, eyes.right.stride()};
+  const ImageView upper{eyes.left.row(0), 376, 236, eyes.left.stride()};
+  response = Ask(stream.get(), Request(upper, lower));
+  EXPECT_THAT(Kinds(response), ElementsAre(v1::STEREO_WARNING_KIND_UNRECTIFIED));
+  EXPECT_NEAR(response.warnings(0).figure(), 4, 1);
+  EXPECT_THAT(response.warnings(0).text(), HasSubstr("the median of |dy| is "));
+
+  v1::StereoStreamRequest late = Request(eyes.left, eyes.right);
+  late.mutable_pair()->set_left_time_ns(1'000'000'000);
+  late.mutable_pair()->set_right_time_ns(1'033'000'000);
+  response = Ask(stream.get(), late);
+  EXPECT_THAT(Kinds(response), ElementsAre(v1::STEREO_WARNING_KIND_OUT_OF_SYNC));
+  EXPECT_NEAR(response.warnings(0).figure(), 33, 0.1);
+  EXPECT_GT(response.matches().left_size(), 50);
+
+  response = Ask(stream.get(), Request(eyes.left, Noise({376, 240}, 9)));
+  EXPECT_THAT(Kinds(response), ElementsAre(v1::STEREO_WARNING_KIND_DIFFERENT_SCENES));
+}
+
+TEST_F(Stereo, BadPairsAreAnsweredAndTheStreamLives) {
+  const Eyes eyes(3);
+  const auto stream = Open({});
+  const auto expect = [&](const v1::StereoStreamRequest& request, const std::string& text) {
+    const v1::StereoStreamResponse response = Ask(stream.get(), request);
+    EXPECT_EQ(response.status().code(), grpc::INVALID_ARGUMENT);
+    EXPECT_THAT(response.status().message(), HasSubstr(text));
+  };
+  expect(Request(eyes.left, {eyes.right.row(0), 376, 239, eyes.right.stride()}),
+         "right: 376x239 pixels, but the left eye has 376x240");
+  expect(Request({eyes.left.row(0), 375, 240, eyes.left.stride()}, {}), "left.width: 375 is odd");
+  v1::StereoStreamRequest none;
+  none.mutable_pair();
+  expect(none, "left: neither raw nor encoded nor shared is set");
+  EXPECT_EQ(Ask(stream.get(), Request(eyes.left, eyes.right)).status().code(), 0);
+  stream->WritesDone();
+  EXPECT_TRUE(stream->Finish().ok());
+
+  const auto refusal = [&](const v1::StereoStreamOptions& options) {
+    grpc::ClientContext context;
+    auto other = stub_->StereoStream(&context);
+    v1::StereoStreamRequest first;
+    *first.mutable_options() = options;
+    other->Write(first);
+    v1::StereoStreamResponse response;
+    EXPECT_FALSE(other->Read(&response));
+    return other->Finish().error_message();
+  };
+  v1::StereoStreamOptions options;
+  options.mutable_stereo()->set_band(17);
+  EXPECT_THAT(refusal(options), HasSubstr("band: 17 is not in 0..16"));
+  options = {};
+  options.mutable_stereo()->set_focal_length(300);
+  EXPECT_THAT(refusal(options), HasSubstr("baseline: 0, but focal_length is 300"));
+  options = {};
+  options.mutable_detector()->set_preset("fast_grid");
+  EXPECT_THAT(refusal(options), HasSubstr("detector.descriptor_kind: none"));
+}
+
+}  // namespace
+}  // namespace glint::testing
