@@ -85,6 +85,23 @@ Launch BoundedCornersLaunch(const ScheduleInput& in) {
   return launch;
 }
 
+Launch CellCornersLaunch(const ScheduleInput& in) {
+  const QuadtreeParams& params = *in.quadtree;
+  int rows = 1;
+  for (int l = 0; l < in.frame.levels; ++l) rows = std::max(rows, params.level[l].down.cell);
+  const int warps = DivideUp(rows, kCellTileWarpRows);
+  Launch launch;
+  launch.stage = Stage::kCorners;
+  launch.kernel = Kernel::kCellCorners;
+  launch.arc_length = in.options.arc_length;
+  launch.block.x = kWarp * warps;
+  launch.shared_bytes = CellTileBytes(warps);
+  launch.grid.x = params.tiles;
+  launch.overlaps_predecessor = true;
+  launch.variant = absl::StrCat(warps * kCellTileWarpRows, " rows a tile");
+  return launch;
+}
+
 void AddDenseHarris(const ScheduleInput& in, std::vector<Launch>* launches) {
   const Level& level = in.frame.level[0];
   Launch launch;
@@ -172,7 +189,9 @@ BoundedTiles ChooseBoundedTiles(const DetectorOptions& options, const Frame& fra
 }
 
 void AddCorners(const ScheduleInput& in, std::vector<Launch>* launches) {
-  if (in.params == nullptr) {
+  if (in.quadtree != nullptr) {
+    launches->push_back(CellCornersLaunch(in));
+  } else if (in.params == nullptr) {
     launches->push_back(CornersLaunch(in));
   } else if (in.params->is_dense) {
     AddDenseHarris(in, launches);
