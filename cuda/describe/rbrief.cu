@@ -93,6 +93,17 @@ __device__ __forceinline__ void BlurBlock(const uint8_t* from, int pitch, int sk
   }
 }
 
+// Writes the columns of a patch that lie beyond the level, of which there are no more than the blur's radius at a side.
+// `row`: where column 0 of the level would be in the patch's first row. By a warp.
+__device__ __forceinline__ void ReflectColumns(uint8_t* row, int x0, int width, const PatchShape& patch) {
+  __syncwarp();
+  for (int y = threadIdx.x % kWarp; y < patch.loaded; y += kWarp) {
+    uint8_t* const pixel = row + y * patch.pitch;
+    for (int x = x0; x < 0; ++x) pixel[x] = pixel[-x];
+    for (int x = width; x < x0 + patch.loaded; ++x) pixel[x] = pixel[2 * (width - 1) - x];
+  }
+}
+
 // A keypoint that a warp is to describe.
 struct alignas(16) Corner {
   uint32_t position;
@@ -156,17 +167,25 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     const int y = YOf(corner.position);
     const int x0 = x - patch.loaded / 2;
     const int y0 = y - patch.loaded / 2;
-    const bool inside = x0 >= 0 && y0 >= 0 && x0 + patch.loaded <= level.width && y0 + patch.loaded <= level.height;
-    const int skew = inside ? x0 % kVector : 0;  // bytes before the patch in its first vector
+    // What the pattern reads; the blur may read a few pixels beyond the level.
+    const int reach = patch.blurred / 2;
+    const bool inside = x >= reach && y >= reach && x + reach < level.width && y + reach < level.height &&
+                        Min(level.width, level.height) > kGaussianRadius;
+    const int skew = inside ? x0 & (kVector - 1) : 0;  // bytes before the patch in its first vector
     if (inside) {
-      const uint8_t* from = level.image + static_cast<size_t>(y0) * level.pitch + (x0 - skew) + vector * kVector;
-      const bool takes_part = first_row < row_step && vector * kVector < skew + patch.loaded;
+      const int from_x = x0 - skew + vector * kVector;
+      const uint8_t* from = level.image + from_x;
+      const bool takes_part = first_row < row_step && vector * kVector < skew + patch.loaded && from_x >= 0;
+      const auto reflected = [&](int y) {
+        const int v = y0 + y < 0 ? -(y0 + y) : y0 + y;
+        return static_cast<size_t>(Min(v, 2 * (level.height - 1) - v));
+      };
       for (int first = first_row; first < patch.loaded; first += kVectorsInFlight * row_step) {
         uint4 v[kVectorsInFlight];
 #pragma unroll
         for (int k = 0; k < kVectorsInFlight; ++k) {
           const int y = first + k * row_step;
-          if (takes_part && y < patch.loaded) v[k] = *reinterpret_cast<const uint4*>(from + y * level.pitch);
+          if (takes_part && y < patch.loaded) v[k] = *reinterpret_cast<const uint4*>(from + reflected(y) * level.pitch);
         }
 #pragma unroll
         for (int k = 0; k < kVectorsInFlight; ++k) {
@@ -175,6 +194,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
             *reinterpret_cast<uint4*>(pixels + y * patch.pitch + vector * kVector) = v[k];
         }
       }
+      if (x0 < 0 || x0 + patch.loaded > level.width) ReflectColumns(pixels - (x0 - skew), x0, level.width, patch);
     } else {
       for (int y = 0; y < patch.loaded; ++y) {
         const uint8_t* from = level.image + static_cast<size_t>(Reflect101(y0 + y, level.height)) * level.pitch;
