@@ -29,6 +29,7 @@ absl::Status CheckDevice(Api* api, int ordinal, cudaDeviceProp* properties) {
   GLINT_RETURN_IF_ERROR(ToStatus(api->SetDevice(ordinal), absl::StrCat("choosing CUDA device ", ordinal)));
   absl::Status prepared = PrepareCorners(api);
   if (prepared.ok()) prepared = PrepareBoundedCorners(api);
+  if (prepared.ok()) prepared = PrepareQuadtree(api);
   if (prepared.ok()) prepared = PrepareRbrief(api);
   if (!prepared.ok()) {
     api->GetLastError();

@@ -33,12 +33,16 @@ absl::Status EnqueueLaunch(StreamView stream, const Schedule& schedule, const La
       return FindCorners(stream, launch, frame);
     case Kernel::kBoundedCorners:
       return FindBoundedCorners(stream, launch, frame, params);
+    case Kernel::kCellCorners:
+      return FindCellCorners(stream, launch, frame, placed.quadtree);
     case Kernel::kSmooth:
       return SmoothImage(stream, launch, frame, params);
     case Kernel::kDenseHarris:
       return FindDenseHarris(stream, launch, frame, params);
     case Kernel::kShortlist:
       return Shortlist(stream, launch, frame);
+    case Kernel::kQuadtree:
+      return SelectByQuadtree(stream, launch, frame, placed.quadtree);
     case Kernel::kAggregate:
       return Aggregate(stream, launch, frame, params);
     case Kernel::kThreshold:

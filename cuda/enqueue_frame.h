@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "cuda/plan/frame.h"
+#include "cuda/plan/quadtree_params.h"
 #include "cuda/plan/schedule.h"
 #include "cuda/plan/selection_params.h"
 #include "cuda/runtime/owners.h"
@@ -16,7 +17,8 @@ namespace glint::cuda {
 struct PlacedFrame {
   Frame frame;
   SmallLevels small;
-  SelectionParams params;  // unless SelectsTopNPerLevel()
+  SelectionParams params;   // if HasSelectionParams()
+  QuadtreeParams quadtree;  // of Selection::kQuadtree
 };
 
 // Enqueues one launch of a schedule; to a launcher of cuda/stages.h.

@@ -12,7 +12,6 @@
 #include "cuda/result.h"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/range.h"
-#include "cuda/supported.h"
 
 namespace glint::cuda {
 namespace {
@@ -179,9 +178,7 @@ absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Create(const PipelineOptions
 absl::Status Pipeline::Detect(const DetectorOptions& options, const ImageView& image, const ImageView& mask,
                               Features* features, StageTimes* times) {
   absl::Status status = impl_->fatal;
-  if (status.ok() && !CheckSupported(options).ok()) {
-    status = CheckSupported(options);
-  } else if (status.ok()) {
+  if (status.ok()) {
     status = impl_->Detect(options, image, mask, features, times);
     if (!status.ok()) impl_->Recover();
   }

@@ -93,8 +93,9 @@ absl::StatusOr<Pipeline::Impl::Prepared*> Pipeline::Impl::Prepare(const PlanKey&
     memory.mask = staging.device_data() + plan.image_bytes();
   }
   for (int part = 0; part < key.parts; ++part) {
-    prepared.parts.push_back({plan.Place(memory, part), plan.PlaceSmallLevels(memory, part), {}});
+    prepared.parts.push_back({plan.Place(memory, part), plan.PlaceSmallLevels(memory, part), {}, {}});
   }
+  if (plan.quadtree().has_value()) prepared.parts.back().quadtree = plan.quadtree()->Place(memory.scratch);
   PlanMemory host_memory;
   host_memory.result = result.data();
   prepared.host = plan.Place(host_memory);

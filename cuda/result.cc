@@ -112,7 +112,7 @@ void FillByLevel(const Frame& frame, const DetectorOptions& detector, const Leve
   features->Resize(std::min(found, capacity), detector.descriptor != Descriptor::kNone ? kRbriefBytes : 0);
   features->truncated = found > capacity;
   ForEachLevel(counts, frame.levels, features->count(), [&](int l, size_t out, size_t count) {
-    std::fill_n(features->size.begin() + out, count, static_cast<float>(detector.patch_size) * frame.level[l].scale);
+    std::fill_n(features->size.begin() + out, count, KeypointSize(detector, frame.level[l].scale));
     std::fill_n(features->octave.begin() + out, count, l);
   });
 }

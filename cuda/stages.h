@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "cuda/plan/frame.h"
 #include "cuda/plan/launch.h"
+#include "cuda/plan/quadtree_params.h"
 #include "cuda/plan/selection_params.h"
 #include "cuda/runtime/owners.h"
 
@@ -17,12 +18,12 @@ namespace glint::cuda {
 
 // --- pyramid/: images of all levels but the first, and their masks if there are any: the frame's rows of them
 
-// cascaded.cu: a level from the one before. [level, from, steps]
+// cascaded.cu: a level from the one before. [level, from, steps, linear]
 absl::Status BuildLevel(StreamView stream, const Launch& launch, const Frame& frame);
 // pairs.cu: levels whose columns lie too far apart for that (Level::one_window); all of Pyramid::kDirect, without
-// masks. [level, levels, from, steps, column_pairs]
+// masks. [level, levels, from, steps, column_pairs, linear]
 absl::Status BuildLevelsByPairs(StreamView stream, const Launch& launch, const Frame& frame);
-// small_levels.cu: the smallest levels of the cascaded pyramid, together. [from]
+// small_levels.cu: the smallest levels of the cascaded pyramid, together. [from, linear]
 absl::Status BuildSmallLevels(StreamView stream, const Launch& launch, const Frame& frame, const SmallLevels& small);
 // half.cu: up to three levels of Pyramid::kHalf. [from, levels]
 absl::Status BuildHalfLevels(StreamView stream, const Launch& launch, const Frame& frame);
@@ -39,6 +40,8 @@ absl::Status PrepareCorners(Api* api);  // once per device, before the first
 absl::Status FindBoundedCorners(StreamView stream, const Launch& launch, const Frame& frame,
                                 const SelectionParams& params);
 absl::Status PrepareBoundedCorners(Api* api);  // once per device, before the first
+// fast_cells.cu: FAST in cells at two thresholds, into the lists of the quadtree.
+absl::Status FindCellCorners(StreamView stream, const Launch& launch, const Frame& frame, const QuadtreeParams& params);
 // dense_harris.cu: the smoothed image.
 absl::Status SmoothImage(StreamView stream, const Launch& launch, const Frame& frame, const SelectionParams& params);
 // Maxima of the Harris measure at every pixel into the buckets, and the greatest measure.
@@ -50,6 +53,10 @@ absl::Status FindDenseHarris(StreamView stream, const Launch& launch, const Fram
 // shortlist.cu: the best of each level's candidates by the first ranking, exactly, ties included. Their keys become the
 // Harris response or stay FAST scores. [rescores, orients]
 absl::Status Shortlist(StreamView stream, const Launch& launch, const Frame& frame);
+// quadtree.cu: the corners that the quadtrees keep, into the levels' shortlists.
+absl::Status SelectByQuadtree(StreamView stream, const Launch& launch, const Frame& frame,
+                              const QuadtreeParams& params);
+absl::Status PrepareQuadtree(Api* api);  // once per device, before the first
 // aggregate.cu: aggregation over levels: those of the cells' corners that survive it into the buckets. [lanes]
 absl::Status Aggregate(StreamView stream, const Launch& launch, const Frame& frame, const SelectionParams& params);
 // threshold.cu: the best of the image's candidates into the buckets.
@@ -79,7 +86,7 @@ absl::Status SumBands(StreamView stream, const Launch& launch, const Frame& fram
 absl::Status SumBandsAbove(StreamView stream, const Launch& launch, const Frame& frame, const SelectionParams& params);
 // BFROST descriptors, those angles and the result.
 absl::Status DescribeBfrost(StreamView stream, const Launch& launch, const Frame& frame, const SelectionParams& params);
-// rbrief.cu: rBRIEF descriptors into the result.
+// rbrief.cu: rBRIEF descriptors into the result. [fixed_blur]
 absl::Status DescribeRbrief(StreamView stream, const Launch& launch, const Frame& frame);
 absl::Status PrepareRbrief(Api* api);  // once per device, before the first
 

@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "cuda/plan/plan.h"
-#include "cuda/supported.h"
 
 namespace glint::cuda {
 namespace {
@@ -25,15 +24,15 @@ std::vector<PlannedLaunch> LaunchesOf(const Schedule& schedule) {
 }  // namespace
 
 absl::StatusOr<PlanReport> ReportPlan(const DetectorOptions& options, Shape shape, int multiprocessors) {
-  if (absl::Status status = CheckSupported(options); !status.ok()) return status;
   const Plan plan({options, shape}, multiprocessors);
   PlanReport report;
   report.multiprocessors = multiprocessors;
   const Frame& frame = plan.frame();
   for (int l = 0; l < frame.levels; ++l) {
     const Level& level = frame.level[l];
-    const bool has_share = level.share != std::numeric_limits<int>::max();
-    report.levels.push_back({level.width, level.height, level.pitch, has_share ? level.share : 0});
+    const int share = plan.quadtree().has_value() ? level.first_share : level.share;
+    const bool has_share = share != std::numeric_limits<int>::max();
+    report.levels.push_back({level.width, level.height, level.pitch, has_share ? share : 0});
   }
   report.launches = LaunchesOf(plan.schedule(0));
   report.scratch_bytes = static_cast<int64_t>(plan.scratch_bytes());

@@ -8,7 +8,6 @@
 #include "cuda/pipeline_impl.h"
 #include "cuda/runtime/error.h"
 #include "cuda/stages.h"
-#include "cuda/supported.h"
 
 namespace glint::cuda {
 namespace {
@@ -27,7 +26,6 @@ float Median(std::vector<float> v) {
 
 absl::StatusOr<DeviceTiming> Pipeline::Impl::TimeOnDevice(const PlanKey& key, const ImageView& image,
                                                           const ImageView& mask, int repeats) {
-  GLINT_RETURN_IF_ERROR(CheckSupported(key.options));
   GLINT_RETURN_IF_ERROR(ToStatus(api->SetDevice(options.device), "choosing the device"));
   auto prepared = Prepare(key);
   GLINT_RETURN_IF_ERROR(prepared.status());

@@ -2,6 +2,8 @@
 #ifndef GLINT_CUDA_COMMON_APPEND_CUH_
 #define GLINT_CUDA_COMMON_APPEND_CUH_
 
+#include <cstddef>
+
 #include "cuda/common/sort_key.cuh"
 #include "cuda/common/warp.cuh"
 #include "cuda/plan/selection_params.h"
@@ -11,6 +13,12 @@ namespace glint::cuda {
 __device__ __forceinline__ void AtomicMax(uint64_t* at, uint64_t v) {
   using Wide = unsigned long long;  // NOLINT(google-runtime-int): atomicMax's type
   atomicMax(reinterpret_cast<Wide*>(at), static_cast<Wide>(v));
+}
+
+// The half of the counters that the corner stage does not use, by its first block.
+__device__ __forceinline__ void ClearRankCounters(const Frame& frame) {
+  constexpr int kWords = (sizeof(Counters) - offsetof(Counters, shortlisted)) / sizeof(uint32_t);
+  if (blockIdx.x == 0 && static_cast<int>(threadIdx.x) < kWords) frame.counters->shortlisted[threadIdx.x] = 0;
 }
 
 // This frame's buffer, for the corner stage, which must call it with all threads: whose cells and list may be added to.

@@ -96,11 +96,7 @@ __global__ void __launch_bounds__(ShapeOf(kScore, kTiles).warps* kWarp,
     owned = OwnedRegionOf(frame, level, x0, y0, margin, radius, kTestedRows);
     if (by_tile_cells) BeginTileCells(frame, params, l, owned, tile);
   }
-  if (blockIdx.x == 0) {
-    auto* clear = frame.counters->shortlisted;
-    constexpr int kClear = (sizeof(Counters) - offsetof(Counters, shortlisted)) / sizeof(uint32_t);
-    if (static_cast<int>(threadIdx.x) < kClear) clear[threadIdx.x] = 0;
-  }
+  ClearRankCounters(frame);
   const uint32_t buffer = BeginBuffer(params);
   WaitForCopies();
   __syncthreads();

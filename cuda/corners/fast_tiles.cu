@@ -15,10 +15,10 @@
 // follows one row behind, when the row below is scored.
 //
 // Shared memory of a block: strips 24 KiB, a tile 19 KiB, with Harris 29 KiB, for eight warps 24 KiB.
-#include <cstddef>
 #include <initializer_list>
 #include <type_traits>
 
+#include "cuda/common/append.cuh"
 #include "cuda/common/enqueue.h"
 #include "cuda/corners/fast_tile.cuh"
 #include "cuda/corners/skip_flat_rows.cuh"
@@ -80,11 +80,7 @@ __device__ __forceinline__ int Begin(const Frame& frame, Histogram& histogram) {
   AllowSuccessor();
   const int l = FindLevel(frame, blockIdx.x);
   histogram.template Clear<kThreads>();
-  if (blockIdx.x == 0) {
-    auto* clear = frame.counters->shortlisted;
-    constexpr int kClear = (sizeof(Counters) - offsetof(Counters, shortlisted)) / sizeof(uint32_t);
-    if (static_cast<int>(threadIdx.x) < kClear) clear[threadIdx.x] = 0;
-  }
+  ClearRankCounters(frame);
   // Level 0 was there before the frame's first kernel: its strips need not wait for the pyramid.
   if (l > 0 || blockIdx.x == gridDim.x - 1) WaitForPredecessor();
   __syncthreads();

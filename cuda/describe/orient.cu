@@ -27,7 +27,12 @@ __global__ void __launch_bounds__(kThreads,
   constexpr bool kShort = ForShortLists(kHarrisKeys, kOrient, kThreads);
   __shared__ RankMemory memory;
   AllowSuccessor();
-  ClearBins<kThreads>(memory);
+  memory.bins.Clear<kThreads>();
+  ClearTaken<kThreads>(memory);
+  if (threadIdx.x == 0) {
+    memory.kept_count = 0;
+    memory.has_large = false;
+  }
   const int l = blocks.LevelOf(blockIdx.x, frame.levels);
   const Level& level = frame.level[l];
   __syncthreads();
@@ -57,12 +62,12 @@ __global__ void __launch_bounds__(kThreads,
 #pragma unroll
     for (uint32_t j = 0; j < kEntriesPerThread; ++j) {
       const uint32_t entry = kEntriesPerThread * threadIdx.x + j;
-      if (entry < count) memory.above[entry] = head.corner[j].key;
+      if (entry < count) memory.bins.begin[entry] = head.corner[j].key;
     }
     __syncthreads();
     const uint32_t begin = index * part;
     const uint32_t end = begin + part < count ? begin + part : count;
-    RankShortList(level, memory.above, count, begin, end,
+    RankShortList(level, memory.bins.begin, count, begin, end,
                   [&](const Rank& r, uint32_t key, const ShortlistEntry& listed) {
                     Keep<false>(frame, l, count, r, Precedence({listed.position, key}), 0, listed.angle, memory);
                   });

@@ -76,19 +76,7 @@ __device__ __forceinline__ void ClearTaken(RankMemory& memory) {
   }
 }
 
-template <int kThreads>
-__device__ __forceinline__ void ClearBins(RankMemory& memory) {
-  for (int i = 4 * threadIdx.x; i < kRankBins; i += 4 * kThreads) {
-    *reinterpret_cast<uint4*>(&memory.above[i]) = make_uint4(0, 0, 0, 0);
-  }
-  ClearTaken<kThreads>(memory);
-  if (threadIdx.x == 0) {
-    memory.kept_count = 0;
-    memory.has_large = false;
-  }
-}
-
-// The part `index` of `parts` equal ones of the level's ranks, whatever the order of its shortlist. memory.above,
+// The part `index` of `parts` equal ones of the level's ranks, whatever the order of its shortlist. memory.bins,
 // .taken and .kept_count are 0 before; `head` and `listed`: the first window.
 template <bool kHarrisKeys, bool kOrient, int kThreads>
 __device__ __forceinline__ void RankPart(const Frame& frame, int l, uint32_t count, uint32_t index, uint32_t parts,
@@ -103,7 +91,7 @@ __device__ __forceinline__ void RankPart(const Frame& frame, int l, uint32_t cou
   const uint32_t end = begin + part < ranks ? begin + part : ranks;
   for (uint32_t first = begin; first < end; first += kRanksAtATime) {
     const uint32_t last = first + kRanksAtATime < end ? first + kRanksAtATime : end;
-    ranking.FindBins(first, last);
+    memory.bins.FindRange<kThreads>(first, last, kLargestBin);
     __syncthreads();
     ranking.Collect(head, listed);
     __syncthreads();
@@ -119,7 +107,6 @@ __device__ __forceinline__ void RankPart(const Frame& frame, int l, uint32_t cou
     // Again, rather than to hold them in registers all the while.
     head.Load(level, 0);
     LoadShortlistEntries(level, listed);
-    ranking.LoadSums();
     __syncthreads();
   }
   if (memory.has_large) RankLarge<kHarrisKeys, kThreads>(frame, l, count, index, parts, memory);

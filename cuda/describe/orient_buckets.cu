@@ -19,9 +19,9 @@ struct LevelBuckets {
   const BucketMemory& memory;
   uint32_t largest;
 
-  __device__ __forceinline__ uint32_t Begin(int bucket) const { return memory.begin[bucket]; }
-  __device__ __forceinline__ uint32_t End(int bucket) const { return memory.begin[bucket + 1]; }
-  __device__ __forceinline__ bool IsLarge(int bucket) const { return memory.SizeOf(bucket) > largest; }
+  __device__ __forceinline__ uint32_t Begin(int bucket) const { return memory.bins.begin[bucket]; }
+  __device__ __forceinline__ uint32_t End(int bucket) const { return memory.bins.begin[bucket + 1]; }
+  __device__ __forceinline__ bool IsLarge(int bucket) const { return memory.bins.Size(bucket) > largest; }
   __device__ __forceinline__ uint32_t Better(int bucket) const { return Begin(bucket); }
   __device__ __forceinline__ uint32_t EndOfKeys(int bucket) const { return End(bucket); }
 };
@@ -39,13 +39,12 @@ class BucketCorners {
     key_bits_ = is_open ? 32 : bucket < Keys::kPositive ? Keys::kShift : Keys::kNegativeShift;
   }
 
-  __device__ __forceinline__ int Bits() const { return 32 + key_bits_; }
-  __device__ __forceinline__ uint64_t Common() const { return static_cast<uint64_t>(key_) << 32; }
+  __device__ __forceinline__ uint64_t Differs() const { return ~uint64_t{0} >> (32 - key_bits_); }
 
   template <typename F>
   __device__ __forceinline__ void ForEach(F f) const {
     const auto room = static_cast<uint32_t>(level_.bucket_room);
-    const uint32_t size = memory_.SizeOf(bucket_);
+    const uint32_t size = memory_.bins.Size(bucket_);
     ForEachOf(level_.buckets + bucket_ * room, min(size, room), f);
     if (size > room) ForEachOf(level_.overflow, memory_.overflow, f);
   }
@@ -91,7 +90,7 @@ __device__ __noinline__ void RankLarge(const Frame& frame, int l, uint32_t index
                                        BucketMemory& memory) {
   const Level& level = frame.level[l];
   RankLargeBinsOfLevel<kThreads, kBins, /*kOneKey=*/false>(
-      frame, l, memory.begin[kBins], static_cast<uint32_t>(level.first_share), index, parts,
+      frame, l, memory.bins.begin[kBins], static_cast<uint32_t>(level.first_share), index, parts,
       LevelBuckets{memory, largest}, [&](int bucket) { return BucketCorners<kThreads>(level, memory, bucket); },
       memory.ties, memory.precedence);
 }

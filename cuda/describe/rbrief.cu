@@ -2,7 +2,8 @@
 // looked at: around each keypoint.
 //
 // A warp takes one keypoint at a time: it loads the patch that the turned pattern can reach and three pixels more,
-// blurs it (the arithmetic of GaussianRow and GaussianColumn: cv::GaussianBlur's own floats with FMA) and compares the
+// blurs it (the arithmetic of GaussianRow and GaussianColumn: cv::GaussianBlur's own floats with FMA; of the blur of
+// whole images: FixedGaussianRow and FixedGaussianColumn, in floats, where their integers are exact) and compares the
 // 256 pairs, eight per lane, a ballot giving 32 bits at once. A lane blurs a block of 4 columns and 13 rows, going down
 // row by row with the last seven results of the row pass in registers; 30 such blocks cover the 37 x 37 pixels of
 // patch_size 31. Outside the level the pattern reads the reflection of the level before blurring, as in cv::ORB.
@@ -12,6 +13,8 @@
 //
 // Shared memory: 4 KiB for the pattern in floats, 2 KiB for the next keypoints, and for each warp the patch's bytes
 // before and after blurring, 4.4 KB with patch_size 31.
+#include <initializer_list>
+
 #include "cuda/common/enqueue.h"
 #include "cuda/describe/level_sequence.cuh"
 #include "cuda/plan/patch_shape.h"
@@ -37,25 +40,36 @@ __device__ __forceinline__ float ByteAsFloat(uint32_t word, int i) {
 constexpr uint32_t kRounded = 0x4b400000;
 __device__ __forceinline__ uint32_t RoundedBits(float v) { return __float_as_uint(v + 12582912.0f); }
 
-// GaussianRow() of seven pixels that are floats already.
+template <bool kFixed>
+__device__ __forceinline__ float Weight(int i) {
+  return kFixed ? static_cast<float>(FixedGaussianWeight(i)) : GaussianWeight(i);
+}
+
+// GaussianRow() or, kFixed, FixedGaussianRow() of seven pixels that are floats already.
+template <bool kFixed>
 __device__ __forceinline__ float BlurRow(const float* p) {
-  float sum = GaussianWeight(0) * p[0];
+  float sum = Weight<kFixed>(0) * p[0];
 #pragma unroll
-  for (int i = 1; i < kTaps; ++i) sum = fmaf(GaussianWeight(i), p[i], sum);
+  for (int i = 1; i < kTaps; ++i) sum = fmaf(Weight<kFixed>(i), p[i], sum);
   return sum;
 }
 
-// A number whose lowest byte is GaussianColumn() of rows first, first + 1, ... (modulo kTaps) of column j. The sum is
-// within 0..255.5, so that it needs no clamp.
+// A number whose lowest byte is GaussianColumn(), or FixedGaussianColumn(), of rows first, first + 1, ... (modulo
+// kTaps) of column j. The sum is within 0..255.5, so that it needs no clamp; the fixed one has 24 bits, of which the
+// addition cuts those below 1.
+template <bool kFixed>
 __device__ __forceinline__ uint32_t BlurColumn(const float (&rows)[kTaps][kBlurColumns], int first, int j) {
   const auto row = [&](int i) { return rows[(first + i) % kTaps][j]; };
-  float sum = GaussianWeight(3) * row(3);
+  constexpr float kUnit = kFixed ? 0x1p-16f : 1.0f;
+  const auto weight = [=](int i) { return Weight<kFixed>(i) * kUnit; };
+  float sum = kFixed ? fmaf(weight(3), row(3), 0.5f) : weight(3) * row(3);
 #pragma unroll
-  for (int k = 1; k < 4; ++k) sum = fmaf(GaussianWeight(3 + k), row(3 + k) + row(3 - k), sum);
-  return RoundedBits(sum);
+  for (int k = 1; k < 4; ++k) sum = fmaf(weight(3 + k), row(3 + k) + row(3 - k), sum);
+  return kFixed ? __float_as_uint(__fadd_rz(sum, 8388608.0f)) : RoundedBits(sum);
 }
 
 // Blurs a block. The pixel at its upper left, less the blur's radius, is `skew` bits into the word at `from`.
+template <bool kFixed>
 __device__ __forceinline__ void BlurBlock(const uint8_t* from, int pitch, int skew, uint8_t* to, int to_pitch) {
   float rows[kTaps][kBlurColumns];
 #pragma unroll
@@ -69,12 +83,24 @@ __device__ __forceinline__ void BlurBlock(const uint8_t* from, int pitch, int sk
       for (int j = 0; j < 4; ++j) p[4 * k + j] = ByteAsFloat(word, j);
     }
 #pragma unroll
-    for (int j = 0; j < kBlurColumns; ++j) rows[v % kTaps][j] = BlurRow(p + j);
+    for (int j = 0; j < kBlurColumns; ++j) rows[v % kTaps][j] = BlurRow<kFixed>(p + j);
     if (v < kTaps - 1) continue;
     const int first = v - (kTaps - 1);
-    const uint32_t low = __byte_perm(BlurColumn(rows, first, 0), BlurColumn(rows, first, 1), 0x0040);
-    const uint32_t high = __byte_perm(BlurColumn(rows, first, 2), BlurColumn(rows, first, 3), 0x0040);
+    const auto column = [&](int j) { return BlurColumn<kFixed>(rows, first, j); };
+    const uint32_t low = __byte_perm(column(0), column(1), 0x0040);
+    const uint32_t high = __byte_perm(column(2), column(3), 0x0040);
     *reinterpret_cast<uint32_t*>(to + first * to_pitch) = __byte_perm(low, high, 0x5410);
+  }
+}
+
+// Writes the columns of a patch that lie beyond the level, of which there are no more than the blur's radius at a side.
+// `row`: where column 0 of the level would be in the patch's first row. By a warp.
+__device__ __forceinline__ void ReflectColumns(uint8_t* row, int x0, int width, const PatchShape& patch) {
+  __syncwarp();
+  for (int y = threadIdx.x % kWarp; y < patch.loaded; y += kWarp) {
+    uint8_t* const pixel = row + y * patch.pitch;
+    for (int x = x0; x < 0; ++x) pixel[x] = pixel[-x];
+    for (int x = width; x < x0 + patch.loaded; ++x) pixel[x] = pixel[2 * (width - 1) - x];
   }
 }
 
@@ -85,6 +111,7 @@ struct alignas(16) Corner {
   float sine, cosine;
 };
 
+template <bool kFixed>
 __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     DescribeKernel(GLINT_KERNEL_ARGUMENT Frame frame) {
   extern __shared__ __align__(16) uint8_t memory[];
@@ -140,17 +167,25 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     const int y = YOf(corner.position);
     const int x0 = x - patch.loaded / 2;
     const int y0 = y - patch.loaded / 2;
-    const bool inside = x0 >= 0 && y0 >= 0 && x0 + patch.loaded <= level.width && y0 + patch.loaded <= level.height;
-    const int skew = inside ? x0 % kVector : 0;  // bytes before the patch in its first vector
+    // What the pattern reads; the blur may read a few pixels beyond the level.
+    const int reach = patch.blurred / 2;
+    const bool inside = x >= reach && y >= reach && x + reach < level.width && y + reach < level.height &&
+                        Min(level.width, level.height) > kGaussianRadius;
+    const int skew = inside ? x0 & (kVector - 1) : 0;  // bytes before the patch in its first vector
     if (inside) {
-      const uint8_t* from = level.image + static_cast<size_t>(y0) * level.pitch + (x0 - skew) + vector * kVector;
-      const bool takes_part = first_row < row_step && vector * kVector < skew + patch.loaded;
+      const int from_x = x0 - skew + vector * kVector;
+      const uint8_t* from = level.image + from_x;
+      const bool takes_part = first_row < row_step && vector * kVector < skew + patch.loaded && from_x >= 0;
+      const auto reflected = [&](int y) {
+        const int v = y0 + y < 0 ? -(y0 + y) : y0 + y;
+        return static_cast<size_t>(Min(v, 2 * (level.height - 1) - v));
+      };
       for (int first = first_row; first < patch.loaded; first += kVectorsInFlight * row_step) {
         uint4 v[kVectorsInFlight];
 #pragma unroll
         for (int k = 0; k < kVectorsInFlight; ++k) {
           const int y = first + k * row_step;
-          if (takes_part && y < patch.loaded) v[k] = *reinterpret_cast<const uint4*>(from + y * level.pitch);
+          if (takes_part && y < patch.loaded) v[k] = *reinterpret_cast<const uint4*>(from + reflected(y) * level.pitch);
         }
 #pragma unroll
         for (int k = 0; k < kVectorsInFlight; ++k) {
@@ -159,6 +194,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
             *reinterpret_cast<uint4*>(pixels + y * patch.pitch + vector * kVector) = v[k];
         }
       }
+      if (x0 < 0 || x0 + patch.loaded > level.width) ReflectColumns(pixels - (x0 - skew), x0, level.width, patch);
     } else {
       for (int y = 0; y < patch.loaded; ++y) {
         const uint8_t* from = level.image + static_cast<size_t>(Reflect101(y0 + y, level.height)) * level.pitch;
@@ -171,8 +207,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     for (int k = lane; k < patch.blocks; k += kWarp) {
       const int v = k / patch.block_columns * kBlurRows;
       const int u = k % patch.block_columns * kBlurColumns;
-      BlurBlock(pixels + v * patch.pitch + skew / 4 * 4 + u, patch.pitch, skew % 4 * 8,
-                blurred + v * patch.blurred_pitch + u, patch.blurred_pitch);
+      BlurBlock<kFixed>(pixels + v * patch.pitch + skew / 4 * 4 + u, patch.pitch, skew % 4 * 8,
+                        blurred + v * patch.blurred_pitch + u, patch.blurred_pitch);
     }
     __syncwarp();
 
@@ -218,12 +254,16 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
 
 absl::Status PrepareRbrief(Api* api) {
   const PatchShape largest(RbriefReach(kMaxPatchSize));
-  return ToStatus(api->FuncSetSharedBytes(reinterpret_cast<const void*>(&DescribeKernel), largest.SharedBytes()),
-                  "reserving shared memory for the descriptor stage");
+  for (const auto kernel : {DescribeKernel<false>, DescribeKernel<true>}) {
+    GLINT_RETURN_IF_ERROR(
+        ToStatus(api->FuncSetSharedBytes(reinterpret_cast<const void*>(kernel), largest.SharedBytes()),
+                 "reserving shared memory for the descriptor stage"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status DescribeRbrief(StreamView stream, const Launch& launch, const Frame& frame) {
-  return Enqueue(stream, launch, DescribeKernel, frame);
+  return Enqueue(stream, launch, launch.fixed_blur ? DescribeKernel<true> : DescribeKernel<false>, frame);
 }
 
 }  // namespace glint::cuda

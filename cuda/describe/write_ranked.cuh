@@ -14,6 +14,12 @@ __device__ __forceinline__ void Write(const Level& level, Candidate c, float ang
   *reinterpret_cast<uint4*>(&level.ranked[rank]) = record;
 }
 
+// How many corners of a level stay.
+__device__ __forceinline__ void Tell(const Frame& frame, int l, uint32_t kept) {
+  frame.counters->kept[l] = kept;
+  frame.result->kept[l] = kept;
+}
+
 // Writes `count` corners, `ranked` by Precedence(), to the level's ranks from `first` on, where not 0 and where there
 // is room. `orient`: with their angles, half a warp each. All threads of the block must call.
 template <int kThreads>

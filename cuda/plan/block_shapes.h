@@ -44,6 +44,8 @@ inline constexpr int kRegisterRankThreads = 1024;
 inline constexpr int kRegisterRankShare = 64;  // ranks of a block, or cells
 inline constexpr int kMostRegisterPairs = 4;   // of neighbouring cells, of a thread
 inline constexpr int kRegisterBinBits = 11;
+// select/quadtree.cu: a level.
+inline constexpr int kQuadtreeThreads = 1024;
 
 // select/rank.cuh, describe/orient.cu: ranking of a level's shortlist. Each block counts its level's whole shortlist,
 // so that few are better unless they have angles to find or compare with all of a short list.

@@ -63,9 +63,11 @@ inline constexpr int kRowsInFlight = 6;  // loads of such a lane before the firs
 // Written with atomics; only sums and sets come out of them, never an order. All zero before a frame: the corner stage
 // clears the second half, which it does not use, the orientation stage clears the first, which is done with.
 struct Counters {
-  uint32_t histogram[kMaxLevels][kScores];  // Frame::score_bins of them, or kBins; with buckets, see buckets.cuh
+  uint32_t histogram[kMaxLevels][kScores];  // Frame::score_bins of them, or kBins; with buckets, see buckets.cuh; for
+                                            // Selection::kQuadtree counts of QuadtreeLevel's bins
   uint32_t candidates;
   uint32_t overflow[kMaxLevels];  // see Level::overflow
+  uint32_t found[kMaxLevels];     // see QuadtreeLevel::found
   uint32_t blocks_ranking;        // of orient_buckets.cu, that need none of these any more
 
   uint32_t shortlisted[kMaxLevels];
@@ -92,6 +94,8 @@ struct Level {
   const RowStep* pair_steps;
   int first_step;  // of row_steps or pair_steps, those that complete the rows to make
   int end_step;
+  int mask_columns;  // entries from the image's columns and steps to the mask's, which are exact; 0: they are the same
+  int mask_steps;
 
   // Strips or tiles of the corner stage, a whole number of blocks: the blocks of all levels follow each other.
   int first_block;
@@ -111,7 +115,7 @@ struct Level {
   uint32_t* shortlist_keys;           // room for kSpeculativeEntries at least
   ShortlistEntry* shortlist_entries;  // likewise
   Candidate* shortlist;               // of other selections, see BucketSlot
-  // ReflectedOffsets of the level's kept corners: room for all, or for output_capacity if that is less.
+  // Ranks of the level's kept corners: room for all, or for output_capacity if that is less.
   int ranked_capacity;
   RankedCorner* ranked;
   RankedCorner* result;  // the same, in memory that the host reads

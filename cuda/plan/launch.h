@@ -20,9 +20,11 @@ enum class Kernel {
   kHalfLevels,
   kCorners,
   kBoundedCorners,
+  kCellCorners,
   kSmooth,
   kDenseHarris,
   kShortlist,
+  kQuadtree,
   kAggregate,
   kThreshold,
   kRankCells,
@@ -57,6 +59,7 @@ struct Launch {
   int from = 0;          // the level that it reads
   int steps = 0;         // input rows of a thread
   int column_pairs = 0;  // of a thread
+  bool linear = false;   // by INTER_LINEAR, else INTER_LINEAR_EXACT
   int arc_length = 0;
   BoundedTiles bounded_tiles{};
   int lanes = 0;             // that take a cell
@@ -65,6 +68,7 @@ struct Launch {
   bool rescores = false;     // keys become Harris measures
   bool orients = false;      // finds angles
   bool harris_keys = false;  // keys are Harris measures
+  bool fixed_blur = false;   // the blur of whole images, in fixed point
   LevelBlocks blocks;
 };
 

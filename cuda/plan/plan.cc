@@ -62,23 +62,30 @@ Plan::Plan(const PlanKey& key, int multiprocessors) : key_(key) {
     parts_.push_back(MakePart(part));
     small_levels_.push_back(MakeSmallLevels(parts_.back(), multiprocessors));
   }
-  if (!SelectsTopNPerLevel(options)) {
+  if (options.selection == Selection::kQuadtree) {
+    quadtree_.emplace(options, frame_, [this](size_t bytes) { return AddScratch(bytes); });
+  }
+  if (HasSelectionParams(options)) {
     selection_.emplace(
         options, frame_, multiprocessors, [this](size_t bytes) { return AddScratch(bytes); },
         [this](const std::vector<uint8_t>& table) { return AddTable(table); });
   }
   for (int part = 0; part < key.parts; ++part) {
     const bool selects = selection_.has_value();
-    schedules_.push_back(
-        MakeSchedule({options, parts_[part], small_levels_[part].small, selects ? &selection_->params() : nullptr,
-                      selects ? selection_->bounded_tiles() : BoundedTiles::kUsual, key.masked, part + 1 == key.parts,
-                      multiprocessors}));
+    const bool has_quadtree = quadtree_.has_value();
+    schedules_.push_back(MakeSchedule(
+        {options, parts_[part], small_levels_[part].small, selects ? &selection_->params() : nullptr,
+         has_quadtree ? &quadtree_->params() : nullptr, selects ? selection_->bounded_tiles() : BoundedTiles::kUsual,
+         key.masked, part + 1 == key.parts, multiprocessors}));
   }
 }
 
-// What suppression can leave of level `index`.
+// What suppression, or the quadtree, can leave of level `index`.
 size_t Plan::MaxCorners(const PyramidPlan& pyramid, int index) const {
-  if (!SelectsTopNPerLevel(key_.options)) return MaxCornersOfLevel(key_.options, pyramid, index);
+  if (HasSelectionParams(key_.options)) return MaxCornersOfLevel(key_.options, pyramid, index);
+  if (key_.options.selection == Selection::kQuadtree) {
+    return MostQuadtreeNodes(pyramid.level[index].shape, pyramid.level[index].max_features);
+  }
   const int border = std::max(key_.options.edge_threshold, kFastRadius);
   const Shape shape = pyramid.level[index].shape;
   // At most one corner in each square of 2 x 2.
@@ -109,29 +116,16 @@ void Plan::PlanLevels() {
     const size_t bytes = static_cast<size_t>(level.pitch) * level.height + kSlack;
     offsets.image = AddScratch(bytes);
     if (key_.masked) offsets.mask = AddScratch(bytes);
-    if (l > 0) {
-      const Level& before = frame_.level[key_.options.pyramid == Pyramid::kDirect ? 0 : l - 1];
-      column_taps_[l] = MakeAxisTaps(before.width, level.width);
-      row_taps_[l] = MakeAxisTaps(before.height, level.height);
-      level.one_window = key_.options.pyramid == Pyramid::kCascaded && FitOneWindow(column_taps_[l]);
-      level.pair_windows = FitPairWindows(column_taps_[l]);
-      if (level.one_window) {
-        offsets.columns = AddTable(MakeColumnGroups(column_taps_[l]));
-        offsets.steps = AddTable(MakeRowSteps(row_taps_[l]));
-      } else if (key_.options.pyramid != Pyramid::kHalf) {
-        offsets.columns = AddTable(MakeColumnPairs(column_taps_[l], level.pair_windows));
-        offsets.steps = AddTable(MakePairSteps(row_taps_[l]));
-      }
-    }
+    if (l > 0) PlanResize(l);
     const size_t most = MaxCorners(pyramid, l);
     const size_t room = std::max(most, static_cast<size_t>(kSpeculativeEntries));
     const bool has_buckets = HasLevelBuckets(key_.options);
-    if (!has_buckets) candidates += most;
+    if (!has_buckets && key_.options.selection != Selection::kQuadtree) candidates += most;
     if (has_buckets) {
       level.bucket_room = BucketRoomFor(level.first_share, most);
       offsets.buckets = AddScratch(size_t{kBins} * level.bucket_room * sizeof(Candidate));
       offsets.overflow = AddScratch(most * sizeof(Candidate));
-    } else if (key_.options.selection == Selection::kTopN) {
+    } else if (HasShortlists(key_.options)) {
       offsets.shortlist = AddScratch(room * sizeof(ShortlistEntry));
       offsets.shortlist_keys = AddScratch(room * sizeof(uint32_t));
     } else {
@@ -148,6 +142,38 @@ void Plan::PlanLevels() {
   }
   candidates_offset_ = AddScratch(candidates * sizeof(Candidate));
   frame_.candidate_room = static_cast<uint32_t>(candidates);
+}
+
+// How level `index` is made: the taps, and the tables that the kernels read.
+void Plan::PlanResize(int index) {
+  const DetectorOptions& options = key_.options;
+  Level& level = frame_.level[index];
+  Offsets& offsets = level_offsets_[index];
+  const Level& before = frame_.level[options.pyramid == Pyramid::kDirect ? 0 : index - 1];
+  const bool linear = HasLinearLevels(options);
+  const AxisTaps columns = MakeAxisTaps(before.width, level.width, linear);
+  const AxisTaps rows = MakeAxisTaps(before.height, level.height, linear);
+  const bool masks_differ = linear && key_.masked;
+  const AxisTaps mask_columns = masks_differ ? MakeAxisTaps(before.width, level.width, false) : columns;
+  const AxisTaps mask_rows = masks_differ ? MakeAxisTaps(before.height, level.height, false) : rows;
+  level.one_window = options.pyramid == Pyramid::kCascaded && FitOneWindow(columns) && FitOneWindow(mask_columns);
+  level.pair_windows = FitPairWindows(columns) && FitPairWindows(mask_columns);
+  // The tables of image and mask, or one for both: how many entries they are apart.
+  const auto add = [&](size_t* offset, const auto& image, const auto& mask) {
+    *offset = AddTable(image);
+    return masks_differ ? static_cast<int>((AddTable(mask) - *offset) / sizeof(image[0])) : 0;
+  };
+  if (level.one_window) {
+    level.mask_columns = add(&offsets.columns, MakeColumnGroups(columns), MakeColumnGroups(mask_columns));
+    level.mask_steps = add(&offsets.steps, MakeRowSteps(rows), MakeRowSteps(mask_rows));
+  } else if (options.pyramid != Pyramid::kHalf) {
+    level.mask_columns = add(&offsets.columns, MakeColumnPairs(columns, level.pair_windows),
+                             MakeColumnPairs(mask_columns, level.pair_windows));
+    level.mask_steps = add(&offsets.steps, MakePairSteps(rows), MakePairSteps(mask_rows));
+  }
+  column_taps_[index] = columns;
+  row_taps_[index] = rows;
+  if (masks_differ) mask_row_taps_[index] = mask_rows;
 }
 
 int Plan::part_end(int part) const {
@@ -176,9 +202,14 @@ Frame Plan::MakePart(int part) const {
     level.first_row = before;
     level.end_row = after;
     if (l > 0 && before < after) {
-      const auto step_of = [&](int y) { return level.one_window ? row_taps_[l].At(y) : PairStepOf(row_taps_[l], y); };
-      level.first_step = step_of(before);
-      level.end_step = step_of(after - 1) + 1;
+      const auto step_of = [&](const AxisTaps& taps, int y) {
+        return level.one_window ? taps.At(y) : PairStepOf(taps, y);
+      };
+      level.first_step = step_of(row_taps_[l], before);
+      level.end_step = step_of(row_taps_[l], after - 1) + 1;
+      // Such images come whole: step 0 is the first of both.
+      if (mask_row_taps_[l].to > 0)
+        level.end_step = std::max(level.end_step, step_of(mask_row_taps_[l], after - 1) + 1);
     }
     level.first_strip = part > 0 ? StripsIn(key_.options, made, level, before) : 0;
     level.end_strip = StripsIn(key_.options, made, level, after);
@@ -190,6 +221,7 @@ Frame Plan::MakePart(int part) const {
 Plan::PlacedSmallLevels Plan::MakeSmallLevels(const Frame& part, int multiprocessors) {
   PlacedSmallLevels placed;
   if (key_.options.pyramid != Pyramid::kCascaded) return placed;
+  if (key_.masked && HasLinearLevels(key_.options)) return placed;  // a tile has one set of tables
   const SmallLevelsPlan plan = PlanSmallLevels(part, column_taps_, row_taps_, multiprocessors);
   placed.small = plan.small;
   placed.columns = AddTable(plan.columns);
@@ -227,7 +259,7 @@ Frame Plan::Place(const PlanMemory& memory, int part) const {
     if (HasLevelBuckets(key_.options)) {
       level.buckets = reinterpret_cast<Candidate*>(memory.scratch + offsets.buckets);
       level.overflow = reinterpret_cast<Candidate*>(memory.scratch + offsets.overflow);
-    } else if (key_.options.selection == Selection::kTopN) {
+    } else if (HasShortlists(key_.options)) {
       level.shortlist_entries = reinterpret_cast<ShortlistEntry*>(memory.scratch + offsets.shortlist);
       level.shortlist_keys = reinterpret_cast<uint32_t*>(memory.scratch + offsets.shortlist_keys);
     } else {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cuda/plan/frame.h"
+#include "cuda/plan/quadtree_plan.h"
 #include "cuda/plan/resize_plan.h"
 #include "cuda/plan/schedule.h"
 #include "cuda/plan/selection_plan.h"
@@ -58,8 +59,10 @@ class Plan {
   // Of the last part, without pointers.
   const Frame& frame() const { return parts_.back(); }
 
-  // Unless SelectsTopNPerLevel().
+  // If HasSelectionParams().
   const std::optional<SelectionPlan>& selection() const { return selection_; }
+  // Of Selection::kQuadtree.
+  const std::optional<QuadtreePlan>& quadtree() const { return quadtree_; }
 
   // Part p, 0 <= p < key().parts, of a frame, if SelectsTopNPerLevel(), is what can be done of its pyramid and corners
   // when rows 0..part_end(p)-1 of the image are there, and could not before.
@@ -83,6 +86,7 @@ class Plan {
   size_t AddTable(const std::vector<T>& table);
   size_t MaxCorners(const PyramidPlan& pyramid, int index) const;
   void PlanLevels();
+  void PlanResize(int index);
   Frame MakePart(int part) const;
   PlacedSmallLevels MakeSmallLevels(const Frame& part, int multiprocessors);
 
@@ -100,7 +104,9 @@ class Plan {
   size_t disc_offset_ = 0;
   size_t pattern_offset_ = 0;
   std::optional<SelectionPlan> selection_;
+  std::optional<QuadtreePlan> quadtree_;
   AxisTaps column_taps_[kMaxLevels], row_taps_[kMaxLevels];
+  AxisTaps mask_row_taps_[kMaxLevels];           // where masks have taps of their own
   std::vector<PlacedSmallLevels> small_levels_;  // of each part
   std::vector<uint8_t> tables_;
   size_t scratch_bytes_ = 0;

@@ -1,7 +1,9 @@
 #include "cuda/plan/resize_plan.h"
 
 #include <algorithm>
+#include <cstring>
 
+#include "features/linear_resize.h"
 #include "features/math.h"
 
 namespace glint::cuda {
@@ -11,15 +13,37 @@ constexpr int kStepPadding = 64;  // input rows that a thread may ask about beyo
 
 }  // namespace
 
-AxisTaps MakeAxisTaps(int from, int to) {
+AxisTaps MakeAxisTaps(int from, int to, bool linear) {
   AxisTaps axis;
   axis.from = from;
   axis.to = to;
+  axis.linear = linear;
+  const auto add = [&](int at, int weight, int next_weight) {
+    axis.taps.push_back({static_cast<uint16_t>(at), static_cast<uint16_t>(weight), static_cast<uint16_t>(next_weight)});
+  };
   for (int i = 0; i < to; ++i) {
-    const ResizeTap tap = MakeResizeTap(i, from, to);
-    axis.taps.push_back(static_cast<PackedTap>(tap.at) | static_cast<PackedTap>(tap.next_weight) << 16);
+    if (linear) {
+      const LinearTap tap = MakeLinearTap(i, from, to);
+      add(tap.at, tap.weight, tap.next_weight);
+    } else {
+      const ResizeTap tap = MakeResizeTap(i, from, to);
+      add(tap.at, 256 - tap.next_weight, tap.next_weight);
+    }
   }
   return axis;
+}
+
+uint32_t AxisTaps::ColumnWeights(int i) const {
+  const Tap& tap = taps[static_cast<size_t>(i)];
+  return tap.weight | static_cast<uint32_t>(tap.next_weight) << 16;
+}
+
+uint32_t AxisTaps::RowWeights(int i) const {
+  if (linear) return ColumnWeights(i);
+  const float lower = taps[static_cast<size_t>(i)].next_weight;
+  uint32_t bits;
+  std::memcpy(&bits, &lower, sizeof(bits));
+  return bits;
 }
 
 bool FitOneWindow(const AxisTaps& axis) {
@@ -39,9 +63,8 @@ ColumnGroup MakeColumnGroup(const AxisTaps& axis, int first, int base) {
   group.shift = static_cast<uint32_t>(base % 4 * 8);
   for (int i = 0; i < kGroup; ++i) {
     const int x = std::min(first + i, axis.to - 1);
-    const auto weight = static_cast<uint32_t>(axis.Weight(x));
     const auto at = static_cast<uint32_t>(axis.At(x) - base) & 7;  // columns beyond the last one are anything
-    group.weights[i] = (256 - weight) | weight << 16;
+    group.weights[i] = axis.ColumnWeights(x);
     group.pairs[i / 2] |= (at | ((at + 1) & 7) << 4) << (i % 2 * 8);
   }
   return group;
@@ -57,8 +80,8 @@ std::vector<ColumnGroup> MakeColumnGroups(const AxisTaps& axis) {
 }
 
 std::vector<RowMix> MakeRowSteps(const AxisTaps& axis) {
-  std::vector<RowMix> steps(static_cast<size_t>(axis.from) + kStepPadding, RowMix{-1, 0.0f});
-  for (int y = 0; y < axis.to; ++y) steps[axis.At(y)] = {y, static_cast<float>(axis.Weight(y))};
+  std::vector<RowMix> steps(static_cast<size_t>(axis.from) + kStepPadding, RowMix{-1, 0});
+  for (int y = 0; y < axis.to; ++y) steps[axis.At(y)] = {y, axis.RowWeights(y)};
   return steps;
 }
 
@@ -77,9 +100,8 @@ std::vector<ColumnPair> MakeColumnPairs(const AxisTaps& axis, bool one_window) {
     for (int i = 0; i < 2; ++i) {
       const int x = std::min(first + i, axis.to - 1);
       const auto at = static_cast<uint32_t>(axis.At(x));
-      const auto weight = static_cast<uint32_t>(axis.Weight(x));
       if (i == 0 || !one_window) word = at / 4;
-      pair.weights[i] = (256 - weight) | weight << 16;
+      pair.weights[i] = axis.ColumnWeights(x);
       pair.select |= ((at - 4 * word) | (at - 4 * word + 1) << 4) << (8 * i);
       pair.words |= word << (16 * i);
     }
@@ -93,10 +115,10 @@ std::vector<RowStep> MakePairSteps(const AxisTaps& axis) {
   for (int y = 0; y < axis.to; ++y) {
     const auto at = static_cast<uint16_t>(axis.At(y));
     const int next = std::min(at + 1, axis.from - 1);
-    if (steps.empty() || steps.back().from != at) steps.push_back({at, -1, 0.0f});
-    steps.push_back({static_cast<uint16_t>(next), static_cast<int16_t>(y), static_cast<float>(axis.Weight(y))});
+    if (steps.empty() || steps.back().from != at) steps.push_back({at, -1, 0});
+    steps.push_back({static_cast<uint16_t>(next), static_cast<int16_t>(y), axis.RowWeights(y)});
   }
-  steps.resize(steps.size() + kStepPadding, RowStep{steps.back().from, -1, 0.0f});
+  steps.resize(steps.size() + kStepPadding, RowStep{steps.back().from, -1, 0});
   return steps;
 }
 

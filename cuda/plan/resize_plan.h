@@ -10,19 +10,22 @@
 
 namespace glint::cuda {
 
-// at | next_weight << 16, see ResizeTap.
-using PackedTap = uint32_t;
-
 // The taps of a level, with its number of columns or rows and that of the level before.
 struct AxisTaps {
-  std::vector<PackedTap> taps;
+  struct Tap {
+    uint16_t at, weight, next_weight;
+  };
+  std::vector<Tap> taps;
   int from = 0;
   int to = 0;
+  bool linear = false;  // LinearTap, weights of about 2048 together; else ResizeTap, of 256
 
-  int At(int i) const { return static_cast<int>(taps[static_cast<size_t>(i)] & 0xffff); }
-  int Weight(int i) const { return static_cast<int>(taps[static_cast<size_t>(i)] >> 16); }
+  int At(int i) const { return taps[static_cast<size_t>(i)].at; }
+  // As ColumnGroup and RowMix have them.
+  uint32_t ColumnWeights(int i) const;
+  uint32_t RowWeights(int i) const;
 };
-AxisTaps MakeAxisTaps(int from, int to);
+AxisTaps MakeAxisTaps(int from, int to, bool linear);
 
 // Whether any four neighbouring outputs lie within eight inputs, and of any eight outputs, whole groups of four, the
 // second four within the eight inputs from the fourth on.

@@ -14,16 +14,18 @@ inline constexpr int kGroup = 4;  // columns of a ColumnGroup
 
 // How four neighbouring columns of a level come from a row of the level before. They lie within eight bytes.
 struct alignas(16) ColumnGroup {
-  uint32_t weights[4];  // of the left pixel in the low half, of the right one in the high half; together 256
+  uint32_t weights[4];  // of the left pixel in the low half, of the right one in the high half; see resize_plan.h
   uint32_t pairs[2];    // byte selectors: the pixels of columns 0, 1 and of 2, 3
   int32_t word;         // the first one read of a row
   uint32_t shift;       // bits from there to the first byte
 };
 
-// One row of a level, and how it is mixed.
+// One row of a level, and how it is mixed. Weights of rows: for INTER_LINEAR_EXACT the bits of a float, the weight of
+// the lower input row, 0..256, of which the upper one has the rest; for INTER_LINEAR the upper row's in the low half,
+// the lower one's in the high half.
 struct alignas(8) RowMix {
   int32_t row;
-  float lower;  // weight of the lower input row, 0..256; the upper one has the rest
+  uint32_t weights;
 };
 
 // Two neighbouring columns, of whatever factor.
@@ -36,8 +38,8 @@ struct alignas(16) ColumnPair {
 // An input row on the way down that makes a level by pairs, in the order in which they are needed.
 struct alignas(8) RowStep {
   uint16_t from;
-  int16_t row;  // made of the step before and this one, or -1
-  float lower;  // weight of this one
+  int16_t row;       // made of the step before and this one, or -1
+  uint32_t weights;  // likewise
 };
 
 inline constexpr int kSmallLevelsBatch = 6;  // most input rows that a thread asks about at once, an even number

@@ -46,6 +46,8 @@ void AddDescribe(const ScheduleInput& in, std::vector<Launch>* launches) {
     launch.grid.x = kRbriefBlocksWanted * in.multiprocessors;
     launch.block.x = kRbriefThreads;
     launch.shared_bytes = PatchShape(in.frame.descriptor_reach).SharedBytes();
+    launch.fixed_blur = in.options.selection == Selection::kQuadtree;
+    launch.variant = launch.fixed_blur ? "fixed-point blur" : "";
     launch.overlaps_predecessor = true;
     launches->push_back(launch);
   }
@@ -61,6 +63,17 @@ bool OrientsEarly(const DetectorOptions& options, const Frame& frame, int multip
   int64_t shortlisted = 0;
   for (const Level& level : frame.level) shortlisted += level.first_share;
   return frame.orient && SelectsTopNPerLevel(options) && shortlisted <= int64_t{kOrientedEarly} * multiprocessors;
+}
+
+bool HasLinearLevels(const DetectorOptions& options) { return options.selection == Selection::kQuadtree; }
+
+bool HasSelectionParams(const DetectorOptions& options) {
+  return !SelectsTopNPerLevel(options) && options.selection != Selection::kQuadtree;
+}
+
+bool HasShortlists(const DetectorOptions& options) {
+  return options.selection == Selection::kQuadtree ||
+         (options.selection == Selection::kTopN && !HasLevelBuckets(options));
 }
 
 bool HasLevelBuckets(const DetectorOptions& options) {

@@ -10,6 +10,7 @@
 
 #include "cuda/plan/frame.h"
 #include "cuda/plan/launch.h"
+#include "cuda/plan/quadtree_params.h"
 #include "cuda/plan/selection_params.h"
 #include "features/options.h"
 #include "features/types.h"
@@ -25,6 +26,12 @@ bool CanComeInParts(const DetectorOptions& options, Shape shape, bool masked, bo
 
 // --- Before memory is planned
 
+// Whether the levels' images are made by INTER_LINEAR, else by INTER_LINEAR_EXACT, as their masks are in any case.
+bool HasLinearLevels(const DetectorOptions& options);
+// Whether a detector that SelectsTopNPerLevel() is false of needs SelectionParams; else it needs QuadtreeParams.
+bool HasSelectionParams(const DetectorOptions& options);
+// Whether corners reach the final ranking through the shortlist of their level.
+bool HasShortlists(const DetectorOptions& options);
 // Whether angles are found for all of the shortlist, beside its scores, instead of for those kept alone.
 bool OrientsEarly(const DetectorOptions& options, const Frame& frame, int multiprocessors);
 // Whether candidates of Selection::kTopN come with the response that ranks them, and go to the buckets of their level;
@@ -52,8 +59,9 @@ struct ScheduleInput {
   const DetectorOptions& options;
   const Frame& frame;  // of the part; pointers need not be set
   const SmallLevels& small;
-  const SelectionParams* params;  // null if SelectsTopNPerLevel()
-  BoundedTiles bounded_tiles;     // with `params`
+  const SelectionParams* params;   // null unless HasSelectionParams()
+  const QuadtreeParams* quadtree;  // null unless Selection::kQuadtree
+  BoundedTiles bounded_tiles;      // with `params`
   bool masked;
   bool is_last_part;
   int multiprocessors;

@@ -1,5 +1,6 @@
 // Choices and launches of the corner stage.
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -36,29 +37,13 @@ int ChooseStripSteps(const DetectorOptions& options, int parts, int multiprocess
 }
 
 const char* NameOf(CornerBlocks blocks) {
-  switch (blocks) {
-    case CornerBlocks::kStrips:
-      return "strips";
-    case CornerBlocks::kTiles:
-      return "tiles";
-    case CornerBlocks::kQuickTiles:
-      return "quick tiles";
-  }
-  return "";
+  static constexpr const char* kNames[] = {"strips", "tiles", "quick tiles"};
+  return kNames[static_cast<size_t>(blocks)];
 }
 
 const char* NameOf(BoundedTiles tiles) {
-  switch (tiles) {
-    case BoundedTiles::kFew:
-      return "few tiles";
-    case BoundedTiles::kLow:
-      return "low tiles";
-    case BoundedTiles::kUsual:
-      return "tiles";
-    case BoundedTiles::kTileCells:
-      return "tiles with tile cells";
-  }
-  return "";
+  static constexpr const char* kNames[] = {"few tiles", "low tiles", "tiles", "tiles with tile cells"};
+  return kNames[static_cast<size_t>(tiles)];
 }
 
 Launch CornersLaunch(const ScheduleInput& in) {
@@ -97,6 +82,23 @@ Launch BoundedCornersLaunch(const ScheduleInput& in) {
   launch.overlaps_predecessor = true;
   launch.variant = absl::StrCat(NameOf(in.bounded_tiles), ", arc ", launch.arc_length,
                                 params.ranks_in_last_block ? ", last block ranks" : "");
+  return launch;
+}
+
+Launch CellCornersLaunch(const ScheduleInput& in) {
+  const QuadtreeParams& params = *in.quadtree;
+  int rows = 1;
+  for (int l = 0; l < in.frame.levels; ++l) rows = std::max(rows, params.level[l].down.cell);
+  const int warps = DivideUp(rows, kCellTileWarpRows);
+  Launch launch;
+  launch.stage = Stage::kCorners;
+  launch.kernel = Kernel::kCellCorners;
+  launch.arc_length = in.options.arc_length;
+  launch.block.x = kWarp * warps;
+  launch.shared_bytes = CellTileBytes(warps);
+  launch.grid.x = params.tiles;
+  launch.overlaps_predecessor = true;
+  launch.variant = absl::StrCat(warps * kCellTileWarpRows, " rows a tile");
   return launch;
 }
 
@@ -187,7 +189,9 @@ BoundedTiles ChooseBoundedTiles(const DetectorOptions& options, const Frame& fra
 }
 
 void AddCorners(const ScheduleInput& in, std::vector<Launch>* launches) {
-  if (in.params == nullptr) {
+  if (in.quadtree != nullptr) {
+    launches->push_back(CellCornersLaunch(in));
+  } else if (in.params == nullptr) {
     launches->push_back(CornersLaunch(in));
   } else if (in.params->is_dense) {
     AddDenseHarris(in, launches);

@@ -9,11 +9,12 @@
 namespace glint::cuda {
 namespace {
 
-Launch PyramidLaunch(Kernel kernel) {
+Launch PyramidLaunch(const ScheduleInput& in, Kernel kernel) {
   Launch launch;
   launch.stage = Stage::kPyramid;
   launch.kernel = kernel;
   launch.overlaps_predecessor = true;
+  launch.linear = HasLinearLevels(in.options);
   return launch;
 }
 
@@ -24,14 +25,14 @@ Launch LevelLaunch(const ScheduleInput& in, int l) {
   const int steps = level.end_step - (level.first_step & ~3);
   const auto threads = [&](int rows) { return groups * DivideUp(steps, rows); };
   const auto is_enough = [&](int rows, int warps) { return threads(rows) >= warps * kWarp * in.multiprocessors; };
-  Launch launch = PyramidLaunch(Kernel::kLevel);
+  Launch launch = PyramidLaunch(in, Kernel::kLevel);
   launch.level = l;
   launch.levels = 1;
   launch.from = l - 1;
   launch.steps = is_enough(16, 48) ? 16 : is_enough(8, 16) ? 8 : is_enough(4, 12) ? 4 : 2;
   launch.block.x = kLevelThreads;
   launch.grid = {DivideUp(threads(launch.steps), kLevelThreads), 1, in.masked ? 2 : 1};
-  launch.variant = absl::StrCat("level ", l, ", ", launch.steps, " rows a thread");
+  launch.variant = absl::StrCat("level ", l, ", ", launch.steps, " rows a thread", launch.linear ? ", linear" : "");
   return launch;
 }
 
@@ -54,7 +55,7 @@ Launch PairsLaunch(const ScheduleInput& in, int first, int count, int from, bool
     chosen = division;
     break;
   }
-  Launch launch = PyramidLaunch(Kernel::kLevelsByPairs);
+  Launch launch = PyramidLaunch(in, Kernel::kLevelsByPairs);
   launch.level = first;
   launch.levels = count;
   launch.from = from;
@@ -66,27 +67,29 @@ Launch PairsLaunch(const ScheduleInput& in, int first, int count, int from, bool
   }
   launch.block.x = kPairThreads;
   launch.grid = {blocks, 1, masked ? 2 : 1};
-  launch.variant = absl::StrCat("level ", first, count > 1 ? absl::StrCat(" to ", first + count - 1) : "", ", ",
-                                2 * chosen.pairs, " columns x ", chosen.steps, " rows a thread");
+  launch.variant =
+      absl::StrCat("level ", first, count > 1 ? absl::StrCat(" to ", first + count - 1) : "", ", ", 2 * chosen.pairs,
+                   " columns x ", chosen.steps, " rows a thread", launch.linear ? ", linear" : "");
   return launch;
 }
 
 Launch SmallLevelsLaunch(const ScheduleInput& in) {
   const SmallLevels& small = in.small;
-  Launch launch = PyramidLaunch(Kernel::kSmallLevels);
+  Launch launch = PyramidLaunch(in, Kernel::kSmallLevels);
   launch.level = small.first;
   launch.levels = small.levels;
   launch.from = small.first - 1;
   launch.block.x = kSmallLevelsThreads;
   launch.grid = {small.tiles_x, small.tiles_y, in.masked ? 2 : 1};
   launch.shared_bytes = small.shared_bytes;
-  launch.variant = absl::StrCat("level ", small.first, " to ", small.first + small.levels - 1);
+  launch.variant =
+      absl::StrCat("level ", small.first, " to ", small.first + small.levels - 1, launch.linear ? ", linear" : "");
   return launch;
 }
 
 Launch HalfLevelsLaunch(const ScheduleInput& in, int from, int count) {
   const Level& level = in.frame.level[from];
-  Launch launch = PyramidLaunch(Kernel::kHalfLevels);
+  Launch launch = PyramidLaunch(in, Kernel::kHalfLevels);
   launch.level = from + 1;
   launch.levels = count;
   launch.from = from;

@@ -148,6 +148,14 @@ Launch ThresholdLaunch(const ScheduleInput& in) {
   return launch;
 }
 
+Launch QuadtreeLaunch(const ScheduleInput& in) {
+  Launch launch = SelectLaunch(Kernel::kQuadtree);
+  launch.block.x = kQuadtreeThreads;
+  launch.grid.x = in.frame.levels;
+  launch.shared_bytes = kQuadtreeSharedBytes;
+  return launch;
+}
+
 // The best of each level.
 void AddTopN(const ScheduleInput& in, std::vector<Launch>* launches) {
   if (HasLevelBuckets(in.options)) {
@@ -171,6 +179,11 @@ bool RanksInLastBlock(const DetectorOptions& options, const SelectionParams& par
 void AddRanking(const ScheduleInput& in, std::vector<Launch>* launches) {
   if (in.options.selection == Selection::kTopN) {
     AddTopN(in, launches);
+    return;
+  }
+  if (in.quadtree != nullptr) {
+    launches->push_back(QuadtreeLaunch(in));
+    launches->push_back(OrientLaunch(in));
     return;
   }
   const SelectionParams& params = *in.params;

@@ -178,9 +178,9 @@ void FillTables(const Tiling& tiling, const AxisTaps* columns, const AxisTaps* r
     }
     for (int l = 0; l < count; ++l) {
       plan->rows.resize(begin + plan->small.level[l].steps - static_cast<size_t>(plan->small.column_vectors) * 16);
-      std::vector<RowMix> steps(static_cast<size_t>(StepsOf(rows[l], tile[l])), RowMix{-1, 0.0f});
+      std::vector<RowMix> steps(static_cast<size_t>(StepsOf(rows[l], tile[l])), RowMix{-1, 0});
       for (int y = tile[l].start; y < tile[l].end; ++y) {
-        steps[rows[l].At(y) - rows[l].At(tile[l].start)] = {y - tile[l].start, static_cast<float>(rows[l].Weight(y))};
+        steps[rows[l].At(y) - rows[l].At(tile[l].start)] = {y - tile[l].start, rows[l].RowWeights(y)};
       }
       for (const RowMix& step : steps) Append(&plan->rows, step);
     }

@@ -14,6 +14,7 @@
 #include "cuda/plan/selection_params.h"
 #include "features/math.h"
 #include "features/options.h"
+#include "features/quadtree.h"
 
 namespace glint::cuda {
 
@@ -63,6 +64,20 @@ constexpr int TileBlockBytes(bool harris, bool quick) {
   const int tile = RoundUpTo(pixels + responses + list + corners + static_cast<int>(sizeof(int)), 16);
   return tile + (harris ? 16 : kFastScores * static_cast<int>(sizeof(uint32_t)));
 }
+
+// --- fast_cells.cu: whole cells side by side, from any column of a word on
+
+inline constexpr int kCellTileColumns = kTestedColumns - 3;
+inline constexpr int kCellTileWarpRows = 4;  // that a warp tests
+inline constexpr int kMaxCellTileWarps = (2 * kQuadtreeCell - 1 + kCellTileWarpRows - 1) / kCellTileWarpRows;
+constexpr int CellTileBytes(int warps) {
+  const int rows = warps * kCellTileWarpRows;
+  const int pixels = (rows + 2 * kFastRadius) * kPitch;
+  const int responses = (rows + 2) * kTestedColumns;
+  const int list = rows * kTestedColumns * static_cast<int>(sizeof(uint16_t));
+  return pixels + responses + list + 2 * static_cast<int>(sizeof(uint32_t));
+}
+static_assert(CellTileBytes(kMaxCellTileWarps) <= 48 * 1024, "what needs no reservation");
 
 // --- fast_bounded.cu: suppression of any radius
 

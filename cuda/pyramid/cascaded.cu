@@ -3,6 +3,11 @@
 //   h(y, x) = (256 - cx) * p(y, sx) + cx * p(y, sx + 1)                      16 bits, exact
 //   out     = ((256 - cy) * h(sy, x) + cy * h(sy + 1, x) + 2^15) >> 16
 //
+// Of Selection::kQuadtree INTER_LINEAR, weights of 2048 together; masks remain exact.
+//
+//   h(y, x) = (wx * p(y, sx) + cx * p(y, sx + 1)) >> 4
+//   out     = ((wy * h(sy, x) >> 16) + (cy * h(sy + 1, x) >> 16) + 2) >> 2
+//
 // The taps (sx, cx), (sy, cy) are computed on the host in double, once per shape.
 //
 // A thread makes eight columns and walks down the input: each row goes through the row pass once, and is mixed with the
@@ -25,8 +30,8 @@ static_assert(kLevelColumns == 2 * kGroup);
 struct LevelJob {
   const uint8_t* from[2];  // image, mask
   uint8_t* to[2];
-  const ColumnGroup* columns;
-  const RowMix* steps;
+  const ColumnGroup* columns[2];  // likewise
+  const RowMix* steps[2];
   int from_words;  // from row to row
   int from_height;
   int to_pitch;
@@ -47,19 +52,19 @@ struct Window {
 struct Columns {
   ColumnGroup left, right;
 
+  template <bool kLinear>
   __device__ __forceinline__ void Run(const Window& w, uint32_t h[kLevelColumns]) const {
     const uint32_t a = __funnelshift_r(w.word[0], w.word[1], left.shift);
     const uint32_t b = __funnelshift_r(w.word[1], w.word[2], left.shift);
     const uint32_t c = __funnelshift_r(w.word[2], w.word[3], left.shift);
-    PassRow(a, b, left.weights, left.pairs, h);
-    PassRow(b, c, right.weights, right.pairs, h + kGroup);
+    PassRow<kLinear>(a, b, left.weights, left.pairs, h);
+    PassRow<kLinear>(b, c, right.weights, right.pairs, h + kGroup);
   }
 };
 
-// blockIdx.z: 0 the image, 1 the mask. Neighbouring threads make neighbouring columns, then the next rows.
-template <int kBatch>
-__global__ void __launch_bounds__(kLevelThreads) BuildLevelKernel(GLINT_KERNEL_ARGUMENT LevelJob job) {
-  AllowSuccessor();
+// Neighbouring threads make neighbouring columns, then the next rows.
+template <int kBatch, bool kLinear>
+__device__ __forceinline__ void WalkDown(const LevelJob& job, bool is_mask) {
   int group;
   const int strip = Divided(blockIdx.x * kLevelThreads + threadIdx.x, job.groups, job.inverse, &group);
   int step = job.first_step + strip * job.batches * kBatch;
@@ -69,22 +74,21 @@ __global__ void __launch_bounds__(kLevelThreads) BuildLevelKernel(GLINT_KERNEL_A
   const auto load_steps = [&] {
 #pragma unroll
     for (int i = 0; i < kBatch; i += 2) {
-      const uint4 two = *reinterpret_cast<const uint4*>(job.steps + step + i);
-      mix[i] = {static_cast<int>(two.x), __uint_as_float(two.y)};
-      mix[i + 1] = {static_cast<int>(two.z), __uint_as_float(two.w)};
+      const uint4 two = *reinterpret_cast<const uint4*>(job.steps[is_mask] + step + i);
+      mix[i] = {static_cast<int>(two.x), two.y};
+      mix[i + 1] = {static_cast<int>(two.z), two.w};
     }
   };
   if (inside) {
-    columns.left = job.columns[2 * group];
-    columns.right = job.columns[2 * group + 1];
+    columns.left = job.columns[is_mask][2 * group];
+    columns.right = job.columns[is_mask][2 * group + 1];
     load_steps();
   }
   WaitForPredecessor();
   if (!inside) return;
 
-  const bool is_mask = blockIdx.z == 1;
-  const auto* from = reinterpret_cast<const uint32_t*>(is_mask ? job.from[1] : job.from[0]);
-  uint8_t* to = (is_mask ? job.to[1] : job.to[0]) + group * kLevelColumns;
+  const auto* from = reinterpret_cast<const uint32_t*>(job.from[is_mask]);
+  uint8_t* to = job.to[is_mask] + group * kLevelColumns;
   const uint32_t* left = from + columns.left.word;
   const auto load = [&](int y, Window& window) {
     const uint32_t* words = left + Min(y, job.from_height - 1) * job.from_words;
@@ -96,18 +100,17 @@ __global__ void __launch_bounds__(kLevelThreads) BuildLevelKernel(GLINT_KERNEL_A
   load(step, window[kBatch]);
 #pragma unroll
   for (int i = 0; i < kBatch; ++i) load(step + 1 + i, window[i]);
-  columns.Run(window[kBatch], h[0]);
+  columns.Run<kLinear>(window[kBatch], h[0]);
   for (int batch = job.batches;;) {
 #pragma unroll
     for (int i = 0; i < kBatch; ++i) {
       uint32_t* const top = h[i % 2];
       uint32_t* const bottom = h[(i + 1) % 2];
-      columns.Run(window[i], bottom);
+      columns.Run<kLinear>(window[i], bottom);
       const int row = mix[i].row - job.first_row;
       if (static_cast<uint32_t>(row) >= static_cast<uint32_t>(job.rows)) continue;
-      const float upper = 256.0f - mix[i].lower;
-      uint2 out = {MixRows(top, bottom, upper, mix[i].lower),
-                   MixRows(top + kGroup, bottom + kGroup, upper, mix[i].lower)};
+      uint2 out = {MixRows<kLinear>(top, bottom, mix[i].weights),
+                   MixRows<kLinear>(top + kGroup, bottom + kGroup, mix[i].weights)};
       if (is_mask) out = {CutMaskBytes(out.x), CutMaskBytes(out.y)};
       *reinterpret_cast<uint2*>(to + static_cast<size_t>(mix[i].row) * job.to_pitch) = out;
     }
@@ -117,6 +120,23 @@ __global__ void __launch_bounds__(kLevelThreads) BuildLevelKernel(GLINT_KERNEL_A
     for (int i = 0; i < kBatch; ++i) load(step + 1 + i, window[i]);
     load_steps();
   }
+}
+
+// blockIdx.z: 0 the image, 1 the mask.
+template <int kBatch, bool kLinear>
+__global__ void __launch_bounds__(kLevelThreads) BuildLevelKernel(GLINT_KERNEL_ARGUMENT LevelJob job) {
+  AllowSuccessor();
+  const bool is_mask = blockIdx.z == 1;
+  if (kLinear && !is_mask) {
+    WalkDown<kBatch, true>(job, false);
+  } else {
+    WalkDown<kBatch, false>(job, is_mask);
+  }
+}
+
+template <bool kLinear>
+auto* KernelFor(int batch) {
+  return batch == 2 ? BuildLevelKernel<2, kLinear> : BuildLevelKernel<4, kLinear>;
 }
 
 }  // namespace
@@ -129,8 +149,10 @@ absl::Status BuildLevel(StreamView stream, const Launch& launch, const Frame& fr
   job.from[1] = before.mask;
   job.to[0] = level.image;
   job.to[1] = level.mask;
-  job.columns = level.column_groups;
-  job.steps = level.row_steps;
+  job.columns[0] = level.column_groups;
+  job.columns[1] = level.column_groups + level.mask_columns;
+  job.steps[0] = level.row_steps;
+  job.steps[1] = level.row_steps + level.mask_steps;
   job.from_words = before.pitch / 4;
   job.from_height = before.height;
   job.to_pitch = level.pitch;
@@ -142,7 +164,7 @@ absl::Status BuildLevel(StreamView stream, const Launch& launch, const Frame& fr
   job.rows = level.end_row - level.first_row;
   const int batch = std::min(launch.steps, 4);
   job.batches = launch.steps / batch;
-  return Enqueue(stream, launch, batch == 2 ? BuildLevelKernel<2> : BuildLevelKernel<4>, job);
+  return Enqueue(stream, launch, launch.linear ? KernelFor<true>(batch) : KernelFor<false>(batch), job);
 }
 
 }  // namespace glint::cuda

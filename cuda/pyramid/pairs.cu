@@ -21,8 +21,8 @@ namespace {
 struct PairLevel {
   const uint8_t* from[2];  // image, mask
   uint8_t* to[2];
-  const ColumnPair* pairs;
-  const RowStep* steps;
+  const ColumnPair* pairs[2];  // likewise
+  const RowStep* steps[2];
   int from_words;  // from row to row
   int to_pitch;
   int width;
@@ -68,19 +68,18 @@ struct Pair {
       window.word[2 * i + 1] = at[i][offset + 1];
     }
   }
-  // The row pass, as PassRow().
+  // The row pass.
+  template <bool kLinear>
   __device__ __forceinline__ void Run(const PairWindow<kOneWindow>& window, uint32_t* h) const {
-    constexpr uint32_t kHalf = 128;
     const uint32_t first = __byte_perm(window.word[0], window.word[1], select);
     const uint32_t second =
         kOneWindow ? first : __byte_perm(window.word[kOneWindow ? 0 : 2], window.word[kOneWindow ? 1 : 3], select);
-    h[0] = __dp2a_lo(weights[0], first, kHalf);
-    h[1] = __dp2a_hi(weights[1], second, kHalf);
+    PassPair<kLinear>(first, second, weights, h);
   }
 };
 
 // `count` steps of a thread from `step` on; none if it is beyond the last.
-template <int kPairs, bool kOneWindow, int kBatch>
+template <bool kLinear, int kPairs, bool kOneWindow, int kBatch>
 __device__ __forceinline__ void WalkDown(const PairLevel& level, int count, int group, int step, bool is_mask) {
   const bool inside = step < level.end_step;
   ColumnPair tables[kPairs] = {};
@@ -89,21 +88,21 @@ __device__ __forceinline__ void WalkDown(const PairLevel& level, int count, int 
   const auto load_steps = [&](int first) {
 #pragma unroll
     for (int i = 0; i < kBatch; i += 2) {
-      const uint4 two = *reinterpret_cast<const uint4*>(level.steps + first + i);
+      const uint4 two = *reinterpret_cast<const uint4*>(level.steps[is_mask] + first + i);
       next[i] = make_uint2(two.x, two.y);
       next[i + 1] = make_uint2(two.z, two.w);
     }
   };
   if (inside) {
 #pragma unroll
-    for (int p = 0; p < kPairs; ++p) tables[p] = level.pairs[group + p * level.groups];
-    before = *reinterpret_cast<const uint2*>(level.steps + Max(step - 1, 0));
+    for (int p = 0; p < kPairs; ++p) tables[p] = level.pairs[is_mask][group + p * level.groups];
+    before = *reinterpret_cast<const uint2*>(level.steps[is_mask] + Max(step - 1, 0));
     load_steps(step);
   }
   WaitForPredecessor();
   if (!inside) return;
 
-  const auto* from = reinterpret_cast<const uint32_t*>(is_mask ? level.from[1] : level.from[0]);
+  const auto* from = reinterpret_cast<const uint32_t*>(level.from[is_mask]);
   Pair<kOneWindow> pair[kPairs];
   PairWindow<kOneWindow> window[kBatch][kPairs];
   uint32_t h[2][2 * kPairs];  // of the row before and of this one: double buffer
@@ -114,13 +113,13 @@ __device__ __forceinline__ void WalkDown(const PairLevel& level, int count, int 
   };
   const auto run = [&](const PairWindow<kOneWindow>(&of)[kPairs], uint32_t* sums) {
 #pragma unroll
-    for (int p = 0; p < kPairs; ++p) pair[p].Run(of[p], sums + 2 * p);
+    for (int p = 0; p < kPairs; ++p) pair[p].template Run<kLinear>(of[p], sums + 2 * p);
   };
 #pragma unroll
   for (int p = 0; p < kPairs; ++p) pair[p].Set(tables[p], from);
   load(before, window[0]);
   run(window[0], h[0]);
-  uint8_t* to = (is_mask ? level.to[1] : level.to[0]) + 2 * group;
+  uint8_t* to = level.to[is_mask] + 2 * group;
   const int end = Min(step + count, level.end_step);
   for (;;) {
     uint2 mix[kBatch];
@@ -138,10 +137,9 @@ __device__ __forceinline__ void WalkDown(const PairLevel& level, int count, int 
       run(window[i], bottom);
       const int row = static_cast<int>(mix[i].x) >> 16;
       if (static_cast<uint32_t>(row - level.first_row) >= static_cast<uint32_t>(level.rows)) continue;
-      const float lower = __uint_as_float(mix[i].y);
       uint32_t mixed[2 * kPairs];
 #pragma unroll
-      for (int k = 0; k < 2 * kPairs; ++k) mixed[k] = MixPixel(top[k], bottom[k], 256.0f - lower, lower);
+      for (int k = 0; k < 2 * kPairs; ++k) mixed[k] = MixPixel<kLinear>(top[k], bottom[k], mix[i].y);
       uint8_t* out = to + static_cast<size_t>(row) * level.to_pitch;
 #pragma unroll
       for (int p = 0; p < kPairs; ++p) {
@@ -154,8 +152,17 @@ __device__ __forceinline__ void WalkDown(const PairLevel& level, int count, int 
   }
 }
 
+template <bool kLinear, int kPairs>
+__device__ __forceinline__ void WalkDown(const PairLevel& level, int count, int group, int step, bool is_mask) {
+  if (level.one_window) {
+    WalkDown<kLinear, kPairs, true, kPairs == kFewPairs ? 4 : 2>(level, count, group, step, is_mask);
+  } else {
+    WalkDown<kLinear, kPairs, false, 2>(level, count, group, step, is_mask);
+  }
+}
+
 // blockIdx.z: 0 the image, 1 the mask. Neighbouring threads make neighbouring pairs, then the next rows.
-template <int kPairs>
+template <int kPairs, bool kLinear>
 __global__ void __launch_bounds__(kPairThreads, kPairs == kManyPairs ? 7 : 1)
     BuildPairsKernel(GLINT_KERNEL_ARGUMENT PairLevels levels) {
   AllowSuccessor();
@@ -166,11 +173,17 @@ __global__ void __launch_bounds__(kPairThreads, kPairs == kManyPairs ? 7 : 1)
   const int strip =
       Divided((blockIdx.x - level.first_block) * kPairThreads + threadIdx.x, level.groups, level.inverse, &group);
   const int step = level.first_step + strip * levels.steps;
-  if (level.one_window) {
-    WalkDown<kPairs, true, kPairs == kFewPairs ? 4 : 2>(level, levels.steps, group, step, blockIdx.z == 1);
+  const bool is_mask = blockIdx.z == 1;
+  if (kLinear && !is_mask) {
+    WalkDown<true, kPairs>(level, levels.steps, group, step, false);
   } else {
-    WalkDown<kPairs, false, 2>(level, levels.steps, group, step, blockIdx.z == 1);
+    WalkDown<false, kPairs>(level, levels.steps, group, step, is_mask);
   }
+}
+
+template <bool kLinear>
+auto* KernelFor(int column_pairs) {
+  return column_pairs == kManyPairs ? BuildPairsKernel<kManyPairs, kLinear> : BuildPairsKernel<kFewPairs, kLinear>;
 }
 
 PairLevel MakePairLevel(const Level& from, const Level& level) {
@@ -180,8 +193,10 @@ PairLevel MakePairLevel(const Level& from, const Level& level) {
   made.to[0] = level.image;
   made.to[1] = level.mask;
   made.width = level.width;
-  made.pairs = level.column_pairs;
-  made.steps = level.pair_steps;
+  made.pairs[0] = level.column_pairs;
+  made.pairs[1] = level.column_pairs + level.mask_columns;
+  made.steps[0] = level.pair_steps;
+  made.steps[1] = level.pair_steps + level.mask_steps;
   made.from_words = from.pitch / 4;
   made.to_pitch = level.pitch;
   made.first_step = FirstPairStep(level);
@@ -207,8 +222,7 @@ absl::Status BuildLevelsByPairs(StreamView stream, const Launch& launch, const F
     blocks += DivideUp(PairThreads(frame.level[l], launch.column_pairs, launch.steps), kPairThreads);
   }
   return Enqueue(stream, launch,
-                 launch.column_pairs == kManyPairs ? BuildPairsKernel<kManyPairs> : BuildPairsKernel<kFewPairs>,
-                 levels);
+                 launch.linear ? KernelFor<true>(launch.column_pairs) : KernelFor<false>(launch.column_pairs), levels);
 }
 
 }  // namespace glint::cuda

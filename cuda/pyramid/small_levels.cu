@@ -20,7 +20,7 @@ struct Tile {
 };
 
 // Makes level `l` of the small levels from rows of `pitch` words, walking down kBatch input rows at a time.
-template <int kBatch>
+template <int kBatch, bool kLinear>
 __device__ __forceinline__ void MakeLevel(const SmallLevels& small, const Tile& tile, int l, const uint32_t* from,
                                           int pitch, bool is_mask) {
   const SmallLevel& level = small.level[l];
@@ -51,7 +51,7 @@ __device__ __forceinline__ void MakeLevel(const SmallLevels& small, const Tile& 
   const auto pass = [&](const Window& window, uint32_t h[kGroup]) {
     const uint32_t low = __funnelshift_r(window.word[0], window.word[1], group.shift);
     const uint32_t high = __funnelshift_r(window.word[1], window.word[2], group.shift);
-    PassRow(low, high, group.weights, group.pairs, h);
+    PassRow<kLinear>(low, high, group.weights, group.pairs, h);
   };
   RowMix mix[kBatch];
   const auto load_steps = [&] {
@@ -74,7 +74,7 @@ __device__ __forceinline__ void MakeLevel(const SmallLevels& small, const Tile& 
       if (step + i >= end) return;
       const int row = mix[i].row;
       if (row < 0) continue;
-      uint32_t out = MixRows(top, bottom, 256.0f - mix[i].lower, mix[i].lower);
+      uint32_t out = MixRows<kLinear>(top, bottom, mix[i].weights);
       if (is_mask) out = CutMaskBytes(out);
       if (!is_last) held[row * level.words] = out;
       if (owns && static_cast<uint32_t>(row - down.own_start) < static_cast<uint32_t>(down.own_size)) {
@@ -89,7 +89,8 @@ __device__ __forceinline__ void MakeLevel(const SmallLevels& small, const Tile& 
   }
 }
 
-// Grid: the tiles, z: 0 the image, 1 the mask.
+// Grid: the tiles, z: 0 the image, 1 the mask, but kLinear has none.
+template <bool kLinear>
 __global__ void __launch_bounds__(kSmallLevelsThreads)
     BuildSmallLevelsKernel(GLINT_KERNEL_ARGUMENT SmallLevels small, const uint8_t* image, const uint8_t* mask,
                            int pitch) {
@@ -104,15 +105,16 @@ __global__ void __launch_bounds__(kSmallLevelsThreads)
   WaitForCopies();
   __syncthreads();
   WaitForPredecessor();
-  const bool is_mask = blockIdx.z == 1;
+  const bool is_mask = !kLinear && blockIdx.z == 1;
   const Tile tile = {reinterpret_cast<uint8_t*>(shared), reinterpret_cast<const SmallLevelSpan*>(shared),
                      reinterpret_cast<const SmallLevelSpan*>(shared + small.column_vectors)};
-  MakeLevel<kFirstBatch>(small, tile, 0, reinterpret_cast<const uint32_t*>(is_mask ? mask : image), pitch / 4, is_mask);
+  MakeLevel<kFirstBatch, kLinear>(small, tile, 0, reinterpret_cast<const uint32_t*>(is_mask ? mask : image), pitch / 4,
+                                  is_mask);
   for (int l = 1; l < small.levels; ++l) {
     __syncthreads();
     const SmallLevel& before = small.level[l - 1];
-    MakeLevel<kBatch>(small, tile, l, reinterpret_cast<const uint32_t*>(tile.shared + before.pixels), before.words,
-                      is_mask);
+    MakeLevel<kBatch, kLinear>(small, tile, l, reinterpret_cast<const uint32_t*>(tile.shared + before.pixels),
+                               before.words, is_mask);
   }
 }
 
@@ -122,7 +124,8 @@ absl::Status BuildSmallLevels(StreamView stream, const Launch& launch, const Fra
   const Level& before = frame.level[launch.from];
   const uint8_t* image = before.image;
   const uint8_t* mask = before.mask;
-  return Enqueue(stream, launch, BuildSmallLevelsKernel, small, image, mask, before.pitch);
+  return Enqueue(stream, launch, launch.linear ? BuildSmallLevelsKernel<true> : BuildSmallLevelsKernel<false>, small,
+                 image, mask, before.pitch);
 }
 
 }  // namespace glint::cuda

@@ -1,4 +1,4 @@
-// The bins of the ranking, and how entries get to them.
+// The bins of the ranking over the levels together, and the buckets of their entries.
 #ifndef GLINT_CUDA_SELECT_BINS_CUH_
 #define GLINT_CUDA_SELECT_BINS_CUH_
 
@@ -8,7 +8,7 @@ namespace glint::cuda {
 
 inline constexpr int kImageRankBins = 1 << kRankBits;
 
-// Bins are monotonic in the order of the output: each level's are its keys' leading bits, what is less in the last; or
+// Bins in the order of the output, best first: each level's are its keys' leading bits, what is less in the last; or
 // scores, many of which tie, and rows. All bins of a key in a level are its key bin, which other levels have as well.
 struct Binning {
   int level_bits;  // of the bins of one level
@@ -16,26 +16,29 @@ struct Binning {
   float per_score;  // see SelectionParams::by_score; 0 without it
   int tie_bits, tie_shift;
 
-  __device__ __forceinline__ int Lowest(int level) const { return kImageRankBins - ((level + 1) << level_bits); }
-  __device__ __forceinline__ int Highest(int level) const { return Lowest(level - 1) - 1; }
-  __device__ __forceinline__ int LevelOfBin(int bin) const { return (kImageRankBins - 1 - bin) >> level_bits; }
+  __device__ __forceinline__ int FirstBin(int level) const { return level << level_bits; }
+  __device__ __forceinline__ int LevelOfBin(int bin) const { return bin >> level_bits; }
 
   __device__ __forceinline__ int KeyBins() const { return 1 << (level_bits - tie_bits); }
   __device__ __forceinline__ int KeyBinOf(uint32_t key) const {
-    if (per_score != 0) return __float2int_rz(__uint_as_float(FromOrderedKey(key)) * per_score);
-    const int last = (1 << level_bits) - 1;
-    return Clamp(static_cast<int>(key >> shift) - static_cast<int>(kKeyOfOne >> shift) + last, 0, last);
+    if (per_score != 0) return KeyBins() - 1 - __float2int_rz(__uint_as_float(FromOrderedKey(key)) * per_score);
+    return Clamp(static_cast<int>(kKeyOfOne >> shift) - static_cast<int>(key >> shift), 0, (1 << level_bits) - 1);
   }
-  // A key bin's index among all bins if there are no others.
-  __device__ __forceinline__ int KeyBinIndex(int key_bin) const { return kImageRankBins - KeyBins() + key_bin; }
   __device__ __forceinline__ int KeyBinOfBin(int bin) const { return (bin & ((1 << level_bits) - 1)) >> tie_bits; }
   __device__ __forceinline__ int operator()(Candidate c) const {
-    const int ties = per_score != 0 ? ((1 << tie_bits) - 1) - (YOf(c.position) >> tie_shift) : 0;
-    return Lowest(LevelOf(c.position)) + (KeyBinOf(c.key) << tie_bits) + ties;
+    const int ties = per_score != 0 ? YOf(c.position) >> tie_shift : 0;
+    return FirstBin(LevelOf(c.position)) + (KeyBinOf(c.key) << tie_bits) + ties;
+  }
+
+  // Bits of Precedence() in which entries of a key bin may differ: not the leading ones, unless the bin is the first or
+  // the last, which hold whatever is beyond them.
+  __device__ __forceinline__ uint64_t Differs(int key_bin) const {
+    if (per_score != 0) return 0xffffffffu;
+    const bool is_open = key_bin == 0 || key_bin == KeyBins() - 1;
+    return is_open ? ~uint64_t{0} : (uint64_t{1} << (32 + shift)) - 1;
   }
 };
 
-// The bins of all levels, of which level 0 has the highest.
 __device__ __forceinline__ Binning BinsOf(const SelectionParams& params) {
   return {params.level_bits, params.rank_shift, params.per_score, params.tie_bits, params.tie_shift};
 }

@@ -4,7 +4,8 @@
 #define GLINT_CUDA_SELECT_LAST_BLOCK_RANK_CUH_
 
 #include "cuda/common/append.cuh"
-#include "cuda/common/sort_key.cuh"
+#include "cuda/describe/write_ranked.cuh"
+#include "cuda/select/histogram.cuh"
 
 namespace glint::cuda {
 
@@ -13,16 +14,12 @@ inline constexpr int kLastBlockBinBits = kRankBits - 1;
 inline constexpr int kLastBlockBins = 1 << kLastBlockBinBits;
 
 struct LastBlockMemory {
-  static constexpr int kSumThreads = 128;
-  static constexpr int kBinsOfThread = kLastBlockBins / kSumThreads;
-
   alignas(16) uint64_t entry[kMaxLastBlockCells];
-  alignas(16) uint32_t upto[kLastBlockBins];  // entries in the bin, then in those before it, then in both
-  uint32_t warp_sum[kSumThreads / kWarp];
+  BinSums<kLastBlockBins> bins;  // in the end of the corners up to each bin's last
   bool is_last;
 
-  // Where a bin begins once `upto` is complete.
-  __device__ __forceinline__ uint32_t From(uint32_t bin) const { return bin > 0 ? upto[bin - 1] : 0; }
+  // Where a bin begins then.
+  __device__ __forceinline__ uint32_t From(uint32_t bin) const { return bin > 0 ? bins.begin[bin - 1] : 0; }
 };
 
 // A thread's share of the cells.
@@ -54,34 +51,6 @@ class OwnCells {
   uint4 pair_[kPairs];
 };
 
-// memory.upto from the bins' counts to the counts of the bins before each. All threads must call.
-__device__ __forceinline__ void SumBins(LastBlockMemory& memory) {
-  static_assert(LastBlockMemory::kBinsOfThread == 8);
-  const int lane = threadIdx.x % kWarp;
-  const int warp = threadIdx.x / kWarp;
-  auto* own = reinterpret_cast<uint4*>(&memory.upto[LastBlockMemory::kBinsOfThread * threadIdx.x]);
-  const bool sums = threadIdx.x < LastBlockMemory::kSumThreads;
-  uint4 low = make_uint4(0, 0, 0, 0);
-  uint4 high = low;
-  uint32_t mine = 0;
-  uint32_t sum = 0;
-  if (sums) {
-    low = own[0];
-    high = own[1];
-    mine = low.x + low.y + low.z + low.w + high.x + high.y + high.z + high.w;
-    sum = SumUpTo(mine);
-    if (lane == kWarp - 1) memory.warp_sum[warp] = sum;
-  }
-  __syncthreads();
-  if (!sums) return;
-  uint32_t before = sum - mine;
-#pragma unroll
-  for (int i = 0; i + 1 < LastBlockMemory::kSumThreads / kWarp; ++i) before += i < warp ? memory.warp_sum[i] : 0;
-  const uint32_t middle = before + low.x + low.y + low.z + low.w;
-  own[0] = make_uint4(before, before + low.x, before + low.x + low.y, middle - low.w);
-  own[1] = make_uint4(middle, middle + high.x, middle + high.x + high.y, middle + high.x + high.y + high.z);
-}
-
 // Adds to a counter. What this thread knows is there before, and what others knew that added before is there
 // afterwards.
 __device__ __forceinline__ uint32_t AddInOrder(uint32_t* counter, uint32_t n) {
@@ -95,14 +64,12 @@ __device__ __forceinline__ uint32_t AddInOrder(uint32_t* counter, uint32_t n) {
 template <Score kScore, int kThreads>
 __device__ __forceinline__ void LastBlockRank(const Frame& frame, const SelectionParams& params, uint32_t buffer,
                                               LastBlockMemory& memory) {
-  static_assert(kThreads >= LastBlockMemory::kSumThreads);
   __syncthreads();
   if (threadIdx.x == 0) memory.is_last = AddInOrder(&params.counters->blocks_done, 1) == gridDim.x - 1;
   __syncthreads();
   if (!memory.is_last) return;
   const OwnCells<kThreads> own(params.cells + buffer * params.cell_count, params.cell_count);
-#pragma unroll 1
-  for (int i = threadIdx.x; i < kLastBlockBins; i += kThreads) memory.upto[i] = 0;
+  memory.bins.Clear<kThreads>();
   __syncthreads();
 
   constexpr int kScoreBits = kScore == Score::kMaxThreshold ? 8 : 12;
@@ -112,15 +79,18 @@ __device__ __forceinline__ void LastBlockRank(const Frame& frame, const Selectio
     const auto level = static_cast<uint32_t>(LevelOf(PositionOf(entry)));
     return ((level + 1) << bits) - 1 - (RawOf(entry) >> shift);
   };
-  own.ForEach([&](uint64_t entry) { atomicAdd(&memory.upto[bin_of(entry)], 1u); });
+  own.ForEach([&](uint64_t entry) { atomicAdd(&memory.bins.begin[bin_of(entry)], 1u); });
   __syncthreads();
-  SumBins(memory);
+  constexpr int kSumThreads = 128;
+  uint32_t count[kLastBlockBins / kSumThreads] = {};
+  if (threadIdx.x < kSumThreads) LoadVectors(&memory.bins.begin[kLastBlockBins / kSumThreads * threadIdx.x], count);
+  memory.bins.Sum<kSumThreads>(count);
   __syncthreads();
-  own.ForEach([&](uint64_t entry) { memory.entry[atomicAdd(&memory.upto[bin_of(entry)], 1u)] = entry; });
+  own.ForEach([&](uint64_t entry) { memory.entry[atomicAdd(&memory.bins.begin[bin_of(entry)], 1u)] = entry; });
   __syncthreads();
 
   // Neighbours in the result are written together, as ranks are changed only within a bin.
-  const uint32_t total = memory.upto[kLastBlockBins - 1];
+  const uint32_t total = memory.bins.begin[kLastBlockBins - 1];
 #pragma unroll 1
   for (uint32_t i = threadIdx.x; i < total; i += kThreads) {
     const uint64_t entry = memory.entry[i];
@@ -128,21 +98,18 @@ __device__ __forceinline__ void LastBlockRank(const Frame& frame, const Selectio
     const uint32_t position = PositionOf(entry);
     const int l = LevelOf(position);
     const uint32_t first = memory.From(bin);
-    const uint32_t end = memory.upto[bin];
+    const uint32_t end = memory.bins.begin[bin];
     uint32_t rank = first - memory.From(static_cast<uint32_t>(l) << bits);
 #pragma unroll 1
     for (uint32_t k = first; k < end; ++k) rank += memory.entry[k] > entry ? 1 : 0;
     const Level& level = frame.level[l];
     if (rank >= static_cast<uint32_t>(level.ranked_capacity)) continue;
-    const uint4 record = {position, KeyOf(params, RawOf(entry)), __float_as_uint(-1.0f), 0};
-    *reinterpret_cast<uint4*>(&level.result[rank]) = record;
-    *reinterpret_cast<uint4*>(&level.ranked[rank]) = record;
+    Write(level, {position, KeyOf(params, RawOf(entry))}, -1.0f, rank);
   }
   if (static_cast<int>(threadIdx.x) < frame.levels) {
     const uint32_t l = threadIdx.x;
-    const uint32_t kept = memory.upto[((l + 1) << bits) - 1] - memory.From(l << bits);
-    frame.counters->kept[l] = kept;
-    frame.result->kept[l] = kept;
+    const uint32_t kept = memory.bins.begin[((l + 1) << bits) - 1] - memory.From(l << bits);
+    Tell(frame, static_cast<int>(l), kept);
   }
   if (threadIdx.x == 0) {
     params.counters->blocks_done = 0;

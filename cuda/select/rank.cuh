@@ -18,12 +18,11 @@ class LevelRanking {
  public:
   using Window = cuda::ListWindow<kHarrisKeys>;
   static constexpr int kWindow = kEntriesPerThread * kThreads;  // entries of a shortlist looked at together
-  static constexpr int kBinsPerThread = kRankBins / kThreads;
 
   __device__ __forceinline__ LevelRanking(const Level& level, uint32_t count, RankMemory& memory)
       : level_(level), count_(count), memory_(memory) {}
 
-  // memory.above is zero before; `head`: the first window.
+  // memory.bins is zero before; `head`: the first window.
   __device__ __forceinline__ void CountBins(Window& head) {
     CountWindow(head, 0);
     if (count_ > kWindow) {
@@ -31,41 +30,14 @@ class LevelRanking {
       head.Load(level_, 0);  // again, rather than to hold it in registers all the while
     }
     __syncthreads();
-    SumBins();
+    if (memory_.bins.template Sum<kThreads>(kLargestBin)) memory_.has_large = true;
+    __syncthreads();
   }
 
   // How many of the ranks are those of corners that may stay: all that the bins of the best `share` corners have.
   __device__ __forceinline__ uint32_t RanksThatMayStay(uint32_t share) {
-    if constexpr (kHarrisKeys) {
-      if (count_ > share) {
-#pragma unroll
-        for (int i = 0; i < kBinsPerThread; ++i) {
-          if (begin_[i] < share && share <= begin_[i + 1]) memory_.may_stay = begin_[i + 1];
-        }
-        __syncthreads();
-        return memory_.may_stay;
-      }
-    }
-    return count_;
-  }
-
-  // memory.begin and .end for ranks first..end-1, without large bins at either end. A __syncthreads() must follow.
-  __device__ __forceinline__ void FindBins(uint32_t first, uint32_t end) {
-#pragma unroll
-    for (int i = 0; i < kBinsPerThread; ++i) {
-      const uint32_t low = begin_[i];
-      const uint32_t high = begin_[i + 1];
-      if (low <= first && first < high) memory_.begin = low < first ? high : low;
-      if (low < end && end <= high) memory_.end = high - low > kLargestBin ? low : high;
-    }
-  }
-
-  // What FindBins() needs, from memory.above.
-  __device__ __forceinline__ void LoadSums() {
-    const int high = kRankBins - kBinsPerThread * threadIdx.x;
-#pragma unroll
-    for (int i = 0; i < kBinsPerThread; ++i) begin_[i] = memory_.above[high - 1 - i];
-    begin_[kBinsPerThread] = EndOf(high - kBinsPerThread);
+    if (!kHarrisKeys || count_ <= share) return count_;
+    return memory_.bins.begin[memory_.bins.template BinAt<kThreads>(share - 1) + 1];
   }
 
   // Fills memory.precedence and .angle with the bins found, of large ones with 0; memory.taken is zero before.
@@ -91,22 +63,23 @@ class LevelRanking {
   }
   // Elements of memory.precedence that there may be.
   __device__ __forceinline__ uint32_t Length() const {
-    return memory_.end > memory_.begin ? memory_.end - memory_.begin : 0;
+    const RankRange& range = memory_.bins.range;
+    return range.end > range.first ? range.end - range.first : 0;
   }
 
   // Of one of memory.precedence.
   __device__ __forceinline__ Rank RankOf(uint64_t precedence) const {
     const Candidate c = CornerOf(precedence);
     const int bin = BinOf(c);
-    const uint32_t begin = memory_.above[bin];
-    const uint32_t end = EndOf(bin);
+    const uint32_t begin = Begin(bin);
+    const uint32_t end = End(bin);
+    const uint32_t first = memory_.bins.range.first;
     Rank r = {begin, begin, begin};
     if (!kHarrisKeys) {
-      const int lowest = static_cast<int>(c.key) * 4;  // of the bins of this key
-      r.better = memory_.above[lowest + 3];
-      r.not_worse = EndOf(lowest);
+      r.better = Begin(bin & ~3);  // the first of the bins of this key
+      r.not_worse = End(bin | 3);
     }
-    for (uint32_t k = begin - memory_.begin; k < end - memory_.begin; ++k) {
+    for (uint32_t k = begin - first; k < end - first; ++k) {
       const uint64_t other = memory_.precedence[k];
       r.preceding += other > precedence ? 1 : 0;
       if (!kHarrisKeys) continue;
@@ -118,18 +91,14 @@ class LevelRanking {
   }
 
   // The bins for RankLargeBinsOfLevel().
-  __device__ __forceinline__ uint32_t Begin(int bin) const { return memory_.above[bin]; }
-  __device__ __forceinline__ uint32_t End(int bin) const { return EndOf(bin); }
-  __device__ __forceinline__ bool IsLarge(int bin) const { return EndOf(bin) - memory_.above[bin] > kLargestBin; }
-  __device__ __forceinline__ uint32_t Better(int bin) const { return memory_.above[kHarrisKeys ? bin : bin | 3]; }
-  __device__ __forceinline__ uint32_t EndOfKeys(int bin) const { return EndOf(kHarrisKeys ? bin : bin & ~3); }
+  __device__ __forceinline__ uint32_t Begin(int bin) const { return memory_.bins.begin[bin]; }
+  __device__ __forceinline__ uint32_t End(int bin) const { return memory_.bins.begin[bin + 1]; }
+  __device__ __forceinline__ bool IsLarge(int bin) const { return memory_.bins.Size(bin) > kLargestBin; }
+  __device__ __forceinline__ uint32_t Better(int bin) const { return Begin(kHarrisKeys ? bin : bin & ~3); }
+  __device__ __forceinline__ uint32_t EndOfKeys(int bin) const { return End(kHarrisKeys ? bin : bin | 3); }
 
  private:
   __device__ __forceinline__ int BinOf(Candidate c) const { return RankBin<kHarrisKeys>(c, level_.height); }
-  __device__ __forceinline__ uint32_t EndOf(int bin) const { return bin > 0 ? memory_.above[bin - 1] : count_; }
-  __device__ __forceinline__ bool IsWanted(uint32_t begin) const {
-    return begin >= memory_.begin && begin < memory_.end;
-  }
   // Calls `use` for all windows but the first, of which some are loaded at a time.
   template <typename Use>
   __device__ __forceinline__ void ForTheRest(Use use) {
@@ -151,13 +120,14 @@ class LevelRanking {
   __device__ __forceinline__ void CountWindow(const Window& w, uint32_t first) {
 #pragma unroll
     for (int j = 0; j < kEntriesPerThread; ++j) {
-      if (first + kEntriesPerThread * threadIdx.x + j < count_) atomicAdd(&memory_.above[BinOf(w.corner[j])], 1u);
+      if (first + kEntriesPerThread * threadIdx.x + j < count_) atomicAdd(&memory_.bins.begin[BinOf(w.corner[j])], 1u);
     }
   }
 
   // `listed`: what the window's entries say, or null: then a corner's index is left in place of its position. In steps,
   // so that the thread's corners do not wait for each other.
   __device__ __forceinline__ void CollectWindow(const Window& w, const ShortlistEntry* listed, uint32_t from) {
+    const RankRange range = memory_.bins.range;
     int bin[kEntriesPerThread];
     uint32_t begin[kEntriesPerThread];
     bool wanted[kEntriesPerThread];
@@ -166,8 +136,8 @@ class LevelRanking {
     for (int j = 0; j < kEntriesPerThread; ++j) {
       const bool exists = from + kEntriesPerThread * threadIdx.x + j < count_;
       bin[j] = exists ? BinOf(w.corner[j]) : 0;
-      begin[j] = memory_.above[bin[j]];
-      wanted[j] = exists && IsWanted(begin[j]) && !IsLarge(bin[j]);
+      begin[j] = Begin(bin[j]);
+      wanted[j] = exists && begin[j] >= range.first && begin[j] < range.end && !IsLarge(bin[j]);
     }
 #pragma unroll
     for (int j = 0; j < kEntriesPerThread; ++j) rank[j] = wanted[j] ? atomicAdd(&memory_.taken[bin[j]], 1u) : 0;
@@ -175,7 +145,7 @@ class LevelRanking {
     for (int j = 0; j < kEntriesPerThread; ++j) {
       if (!wanted[j]) continue;
       const uint32_t index = from + kEntriesPerThread * threadIdx.x + j;
-      const uint32_t slot = begin[j] - memory_.begin + rank[j];
+      const uint32_t slot = begin[j] - range.first + rank[j];
       const uint32_t key = w.corner[j].key;
       memory_.precedence[slot] =
           listed != nullptr ? Precedence({listed[j].position, key}) : static_cast<uint64_t>(key) << 32 | index;
@@ -183,35 +153,9 @@ class LevelRanking {
     }
   }
 
-  // memory.above from counts to sums.
-  __device__ __forceinline__ void SumBins() {
-    const int high = kRankBins - kBinsPerThread * threadIdx.x;  // thread 0 has the highest bins
-    uint32_t bins[kBinsPerThread];
-    uint32_t mine = 0;
-#pragma unroll
-    for (int i = 0; i < kBinsPerThread; i += 4) {
-      const uint4 four = *reinterpret_cast<const uint4*>(&memory_.above[high - kBinsPerThread + i]);
-      bins[i] = four.x, bins[i + 1] = four.y, bins[i + 2] = four.z, bins[i + 3] = four.w;
-      mine += four.x + four.y + four.z + four.w;
-    }
-#pragma unroll
-    for (int i = 0; i < kBinsPerThread; ++i) {
-      if (bins[i] > kLargestBin) memory_.has_large = true;
-    }
-    begin_[0] = SumBefore<kThreads>(mine, memory_.warp_sum);
-#pragma unroll
-    for (int i = 0; i < kBinsPerThread; ++i) begin_[i + 1] = begin_[i] + bins[kBinsPerThread - 1 - i];
-#pragma unroll
-    for (int i = 0; i < kBinsPerThread; i += 4) {
-      *reinterpret_cast<uint4*>(&memory_.above[high - 4 - i]) =
-          make_uint4(begin_[i + 3], begin_[i + 2], begin_[i + 1], begin_[i]);
-    }
-  }
-
   const Level& level_;
   const uint32_t count_;
   RankMemory& memory_;
-  uint32_t begin_[kBinsPerThread + 1];  // of the thread's bins, highest first, and the last one's end
 };
 
 // The corners of a bin of a level's shortlist.
@@ -221,9 +165,7 @@ struct ListedInBin {
   uint32_t count;  // of the shortlist
   int bin;
 
-  static __device__ __forceinline__ int Bits() { return 64; }
-  static __device__ __forceinline__ uint64_t Common() { return 0; }
-
+  __device__ __forceinline__ uint64_t Differs() const { return RankBinDiffers<kHarrisKeys>(bin); }
   template <typename F>
   __device__ __forceinline__ void ForEach(F f) const {
     constexpr uint32_t kAtOnce = 4;  // loads of a thread

@@ -5,8 +5,8 @@
 // multiprocessors, and where a bucket has not had room for all, blocks fill ranges of ranks instead; what had no room
 // is in the shortlists, in which they look for what they need.
 //
-// What is below the threshold or beyond the wanted number is cut off first: all bins below the one in which it falls,
-// and from that, its edge, what has lesser keys.
+// What is below the threshold or beyond the wanted number is left out first: all bins behind the one that the threshold
+// falls in, and of that what has smaller keys.
 //
 // Shared memory 40 KiB.
 #include "cuda/common/enqueue.h"
@@ -16,23 +16,23 @@
 namespace glint::cuda {
 namespace {
 
-// Finds the lowest bin that stays, at least in part, of one level's of which there are more than wanted; all of the
-// ties of a score do. `overflows`: whether one that stays does. All threads must call.
+// Finds the last bin that stays, at least in part, of one level's of which there are more than wanted; all of the ties
+// of a score do, and memory.bins then ends with them. `overflows`: whether one that stays does. All threads must call.
 __device__ __forceinline__ int FindLastBin(const SelectionParams& params, const Binning& bin_of, bool* overflows,
                                            BinBucketMemory& memory) {
-  bool own[2];
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    const int bin = OwnBin() + i;
-    const uint32_t upto = memory.From(bin);
-    own[i] = upto - memory.above[bin] > kBucketRoom;
-    if (memory.above[bin] < params.wanted && params.wanted <= upto) {
-      memory.last = bin_of.KeyBinOfBin(bin) << bin_of.tie_bits;
-    }
+  auto& bins = memory.bins;
+  const int own = 2 * static_cast<int>(threadIdx.x);
+  const bool overflow[2] = {bins.Size(own) > kBucketRoom, bins.Size(own + 1) > kBucketRoom};
+  const int key_bin = bin_of.KeyBinOfBin(bins.BinAt<kImageRankThreads>(params.wanted - 1));
+  const int last = ((key_bin + 1) << bin_of.tie_bits) - 1;
+  *overflows = __syncthreads_or((overflow[0] && own <= last) || (overflow[1] && own + 1 <= last)) != 0;
+  if (!params.by_score) return last;
+  const uint32_t end = bins.begin[last + 1];
+  __syncthreads();
+  for (int i = last + 2 + static_cast<int>(threadIdx.x); i <= kImageRankBins; i += kImageRankThreads) {
+    bins.begin[i] = end;
   }
   __syncthreads();
-  const int last = memory.last;
-  *overflows = __syncthreads_or((own[0] && OwnBin() >= last) || (own[1] && OwnBin() + 1 >= last)) != 0;
   return last;
 }
 
@@ -45,7 +45,7 @@ struct RankedBin {
   // Those from `least` on that fewer than `wanted` precede by key. All lanes must call.
   __device__ __forceinline__ void Rank(const Bucket& bucket, uint32_t count_in, uint32_t above, uint32_t least,
                                        bool has_threshold, uint32_t wanted, Memory& memory) {
-    static_assert(kRangeEntries == kImageRankWarps * kBucketRoom);
+    static_assert(kTieRoom == kImageRankWarps * kBucketRoom);
     uint64_t* entry = memory.entry + threadIdx.x / kWarp * kBucketRoom;
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(kImageRankThreads)
     RankBucketsKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT SelectionParams params) {
   __shared__ BinBucketMemory memory;
   AllowSuccessor();
-  *reinterpret_cast<uint2*>(&memory.taken[2 * threadIdx.x]) = make_uint2(0, 0);
+  memory.ClearTaken();
   if (threadIdx.x == 0) {
     memory.has_large = memory.overflows = false;
     memory.listed = 0;
@@ -144,49 +144,38 @@ __global__ void __launch_bounds__(kImageRankThreads)
   const LoadedCounts counts(params);
   const uint32_t count = by_bins && bin < kImageRankBins ? CountOf(params, bin) : 0;
   const uint32_t least = params.is_dense ? LeastOver(params) : 0;
-  int last = params.is_dense ? bin_of.KeyBinOf(least) : 0;
+  int last = params.is_dense ? bin_of.KeyBinOf(least) : kImageRankBins - 1;
   Bucket bucket;
-  bucket.Load(params, bin, bin >= last ? count : 0);
+  bucket.Load(params, bin, bin <= last ? count : 0);
   bool in_ranges = !by_bins && params.is_dense;  // which counts what is over the threshold for itself
   bool has_threshold = false;
   if (!in_ranges) {
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      const uint32_t stay = counts.bin[i] >= last ? counts.count[i] : 0;
+      const uint32_t stay = counts.bin[i] <= last ? counts.count[i] : 0;
       if (stay > kBucketRoom) memory.overflows = true;
-      memory.above[counts.bin[i]] = stay;
+      memory.bins.begin[counts.bin[i]] = stay;
     }
     __syncthreads();
-    SumBinsAbove(memory);
-    __syncthreads();
-    has_threshold = memory.total > params.wanted && frame.levels == 1;
+    memory.SumBins();
+    has_threshold = memory.bins.total() > params.wanted && frame.levels == 1;
     bool overflows = memory.overflows;
-    if (has_threshold) {
-      last = FindLastBin(params, bin_of, &overflows, memory);
-      if (params.by_score) {
-        const uint32_t stay = memory.From(last);
-        __syncthreads();
-        if (threadIdx.x == 0) memory.total = stay;
-        __syncthreads();
-      }
-    }
-    in_ranges = !by_bins || overflows || (memory.total > params.wanted && !has_threshold);
+    if (has_threshold) last = FindLastBin(params, bin_of, &overflows, memory);
+    in_ranges = !by_bins || overflows || (memory.bins.total() > params.wanted && !has_threshold);
   }
   if (in_ranges) {
     RankRanges(frame, params, least, has_threshold && params.by_score, memory);
     return;
   }
   const bool one_level = params.is_dense || has_threshold;  // of which the last bin's warp knows how many stay
-  if (blockIdx.x == 0 && !one_level) WriteKept(frame, bin_of, memory);
-  const uint32_t above = bin < kImageRankBins ? memory.above[bin] : 0;
+  if (blockIdx.x == 0 && !one_level) WriteKept(frame, bin_of, memory.bins);
+  const uint32_t above = bin < kImageRankBins ? memory.bins.begin[bin] : 0;
   RankedBin ranked = {};
-  if (bin >= last && count > 0) {
+  if (bin <= last && count > 0) {
     ranked.Rank(bucket, count, above, least, has_threshold && bin == last && !params.by_score, params.wanted, memory);
   }
   if (one_level && bin == last && threadIdx.x % kWarp == 0) {
-    const uint32_t kept = has_threshold && params.by_score ? memory.total : above + ranked.count;
-    frame.counters->kept[0] = kept;
-    frame.result->kept[0] = kept;
+    Tell(frame, 0, has_threshold && params.by_score ? memory.bins.total() : above + ranked.count);
   }
   if (kOrients) {
     OrientBins(frame, bin_of, above, ranked, memory);
@@ -195,7 +184,7 @@ __global__ void __launch_bounds__(kImageRankThreads)
   ranked.Sort(above, memory);
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
-    if (ranked.order[i] != 0) Write(frame, bin_of, memory, CornerOf(ranked.order[i]), ranked.rank[i], -1.0f);
+    if (ranked.order[i] != 0) Write(frame, bin_of, memory.bins, CornerOf(ranked.order[i]), ranked.rank[i], -1.0f);
   }
 }
 

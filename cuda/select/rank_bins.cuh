@@ -8,23 +8,21 @@ namespace glint::cuda {
 
 inline constexpr int kRankBins = 2048;
 inline constexpr int kRankRoom = 2048;        // corners in shared memory
-inline constexpr uint32_t kLargestBin = 512;  // corners of one that rank_ties.cuh is not for
+inline constexpr uint32_t kLargestBin = 256;  // corners of one that rank_ties.cuh is not for
 static_assert(kRanksAtATime + kLargestBin <= kRankRoom, "a bin belongs to the block of its first rank");
+static_assert(kRankRoom == kTieRoom);
 static_assert(kEntriesPerThread * kWideRankThreads <= kSpeculativeEntries,
               "read before it is known whether they exist");
 
 struct RankMemory {
-  uint32_t above[kRankBins];  // corners in higher bins; before that, in the bin itself
+  BinSums<kRankBins> bins;
   union {
     uint32_t taken[kRankBins];  // corners of the bin that are in `precedence`
     uint32_t kept[kRankRoom];   // later: elements of it that stay and have no angle yet, plus their ranks * kRankRoom
     TieMemory ties;             // last
   };
-  uint64_t precedence[kRankRoom];  // by descending bin
+  uint64_t precedence[kRankRoom];  // by bin
   float angle[kRankRoom];
-  uint32_t warp_sum[kWarp];
-  uint32_t may_stay;    // see RanksThatMayStay()
-  uint32_t begin, end;  // of the bins in `precedence`
   uint32_t kept_count;
   bool has_large;  // bins of more than kLargestBin
 };
@@ -36,20 +34,26 @@ struct Rank {
   uint32_t not_worse;
 };
 
-// Monotonic in Precedence(). Harris responses are at most 1: above 0 there are 64 bins an octave, below it, where few
-// are kept, 16. FAST scores, of which many tie, get a bin for each quarter of the level's height.
+// Best first. Harris responses are at most 1: above 0 there are 64 bins an octave, below it, where few are kept, 16.
+// FAST scores, of which many tie, get a bin for each quarter of the level's height.
 template <bool kHarrisKeys>
 __device__ __forceinline__ int RankBin(Candidate c, int height) {
   if (kHarrisKeys) {
     constexpr int kNegative = 512;
     constexpr int kPositive = kRankBins - kNegative;
     if (c.key >= 0x80000000u)
-      return kNegative +
-             Clamp(static_cast<int>(c.key >> 17) - static_cast<int>(0xbf800000u >> 17) + kPositive, 0, kPositive - 1);
-    return Clamp(static_cast<int>(c.key >> 19) - static_cast<int>(0x40800000u >> 19), 0, kNegative - 1);
+      return Clamp(static_cast<int>(0xbf800000u >> 17) - static_cast<int>(c.key >> 17) - 1, 0, kPositive - 1);
+    return kPositive +
+           Clamp(static_cast<int>(0x40800000u >> 19) + kNegative - 1 - static_cast<int>(c.key >> 19), 0, kNegative - 1);
   }
   const int y4 = 4 * YOf(c.position);
-  return static_cast<int>(c.key) * 4 + 3 - ((y4 >= height) + (y4 >= 2 * height) + (y4 >= 3 * height));
+  return (kFastScores - 1 - static_cast<int>(c.key)) * 4 + (y4 >= height) + (y4 >= 2 * height) + (y4 >= 3 * height);
+}
+// Bits of Precedence() in which a bin's corners may differ.
+template <bool kHarrisKeys>
+__device__ __forceinline__ uint64_t RankBinDiffers(int bin) {
+  const bool is_open = bin == 0 || bin == kRankBins - 512 - 1 || bin >= kRankBins - 512;
+  return !kHarrisKeys ? 0xffffffffu : is_open ? ~uint64_t{0} : (uint64_t{1} << (32 + 17)) - 1;
 }
 
 // What bins are made of, of a thread's share of some entries of a shortlist: with Harris keys no positions.

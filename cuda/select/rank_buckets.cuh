@@ -11,19 +11,16 @@
 namespace glint::cuda {
 
 struct BucketMemory {
-  uint32_t begin[kBins + 1];  // ranks before the bucket's
-  uint64_t precedence[2 * kBucketRanks];
+  BinSums<kBins> bins;
+  uint64_t precedence[kTieRoom];
   union {
     uint64_t ranked[kBucketRanks];  // by rank, 0 where none stays
     TieMemory ties;                 // later
   };
-  uint32_t warp_sum[kWarp];
   uint32_t overflow;  // corners of the level that are in no bucket
   int first_bucket, last_bucket;
   uint32_t count;  // corners of the level, without buckets that are all beyond the share
   bool has_large;
-
-  __device__ __forceinline__ uint32_t SizeOf(int bucket) const { return begin[bucket + 1] - begin[bucket]; }
 };
 
 // All threads of the block must call all methods.
@@ -47,30 +44,18 @@ class BucketRanking {
 
   // Of the level's counters, when the corner stage is done.
   __device__ __forceinline__ void Load(const uint32_t* counters, const uint32_t* overflow) {
-    static_assert(kPerThread == 2 || kPerThread == 4);
-    if constexpr (kPerThread == 2) {
-      const uint2 two = reinterpret_cast<const uint2*>(counters)[threadIdx.x];
-      sum_[0] = two.x, sum_[1] = two.y;
-    } else {
-      const uint4 four = reinterpret_cast<const uint4*>(counters)[threadIdx.x];
-      sum_[0] = four.x, sum_[1] = four.y, sum_[2] = four.z, sum_[3] = four.w;
-    }
+    LoadVectors(counters + kPerThread * threadIdx.x, count_);
     if (threadIdx.x == 0) memory_.overflow = *overflow;
-#pragma unroll
-    for (int i = 1; i < kPerThread; ++i) sum_[i] += sum_[i - 1];
   }
 
   // Finds the buckets of the ranks.
   __device__ __forceinline__ void FindBuckets() {
     const int own = kPerThread * static_cast<int>(threadIdx.x);
-    const uint32_t begin = SumBefore<kThreads>(sum_[kPerThread - 1], memory_.warp_sum);
-
     const uint32_t planned_end = PlannedEnd();
-    uint32_t low = begin;
+    uint32_t low = memory_.bins.template Sum<kThreads>(count_);
 #pragma unroll
     for (int i = 0; i < kPerThread; ++i) {
-      const uint32_t high = begin + sum_[i];
-      memory_.begin[own + i] = low;
+      const uint32_t high = low + count_[i];
       if (low <= first_ && first_ < high) memory_.first_bucket = own + i;
       if (low < planned_end && planned_end <= high) memory_.last_bucket = own + i;
       if (low < share_ && share_ <= high) memory_.count = high;
@@ -78,7 +63,6 @@ class BucketRanking {
       low = high;
     }
     if (threadIdx.x == kThreads - 1) {
-      memory_.begin[kBins] = low;
       if (low < planned_end) memory_.last_bucket = kBins - 1;
       if (low < share_) memory_.count = low;
     }
@@ -94,7 +78,7 @@ class BucketRanking {
   // Larger buckets than that, which hold more than their room or a block's memory, are left out here.
   __device__ __forceinline__ uint32_t largest() const { return largest_; }
 
-  // Elements of memory.ranked that there may be. ReflectedOffsets beyond have large buckets alone.
+  // Elements of memory.ranked that there may be. Ranks beyond have large buckets alone.
   __device__ __forceinline__ uint32_t length() const { return min(end() - first_, uint32_t{kBucketRanks}); }
 
   // If HasRanks(): fills memory.ranked with those of the ranks that stay, and calls tell(how many of the level do) by
@@ -103,8 +87,8 @@ class BucketRanking {
   __device__ __forceinline__ void Rank(Tell tell) {
     const int first_bucket = memory_.first_bucket;
     const int last_bucket = memory_.last_bucket;
-    const uint32_t begin = memory_.begin[IsLarge(first_bucket) ? first_bucket + 1 : first_bucket];
-    const uint32_t end = memory_.begin[IsLarge(last_bucket) ? last_bucket : last_bucket + 1];
+    const uint32_t begin = memory_.bins.begin[IsLarge(first_bucket) ? first_bucket + 1 : first_bucket];
+    const uint32_t end = memory_.bins.begin[IsLarge(last_bucket) ? last_bucket : last_bucket + 1];
     if (begin >= end) return;
     const uint32_t length = end - begin;
     for (uint32_t i = threadIdx.x; i < length; i += kAtOnce * kThreads) {
@@ -114,7 +98,8 @@ class BucketRanking {
         const uint32_t rank = begin + i + j * kThreads;
         if (rank >= end) continue;
         const int bucket = BucketAt(rank, first_bucket, last_bucket);
-        if (!IsLarge(bucket)) corner[j] = level_.buckets[bucket * level_.bucket_room + rank - memory_.begin[bucket]];
+        if (!IsLarge(bucket))
+          corner[j] = level_.buckets[bucket * level_.bucket_room + rank - memory_.bins.begin[bucket]];
       }
 #pragma unroll
       for (int j = 0; j < kAtOnce; ++j) {
@@ -130,8 +115,8 @@ class BucketRanking {
       const uint64_t precedence = memory_.precedence[i < length ? i : 0];
       const auto key = static_cast<uint32_t>(precedence >> 32);
       const int bucket = BucketOf(key);
-      const uint32_t bucket_begin = memory_.begin[bucket];
-      const uint32_t bucket_end = memory_.begin[bucket + 1];
+      const uint32_t bucket_begin = memory_.bins.begin[bucket];
+      const uint32_t bucket_end = memory_.bins.begin[bucket + 1];
       const bool exists = i < length && key != 0;
       const bool has_threshold = exists && bucket_end > share_;
       uint32_t preceding = 0, better = 0, not_worse = 0;
@@ -162,14 +147,14 @@ class BucketRanking {
   static constexpr int kLanes = 4;   // that compare a corner, each with kUnrolled others at a time
   static constexpr int kUnrolled = 4;
 
-  __device__ __forceinline__ bool IsLarge(int bucket) const { return memory_.SizeOf(bucket) > largest_; }
+  __device__ __forceinline__ bool IsLarge(int bucket) const { return memory_.bins.Size(bucket) > largest_; }
   __device__ __forceinline__ uint32_t PlannedEnd() const { return first_ + part_ < share_ ? first_ + part_ : share_; }
 
   // The one of buckets low..high that has the rank.
   __device__ __forceinline__ int BucketAt(uint32_t rank, int low, int high) const {
     while (low < high) {
       const int middle = (low + high + 1) / 2;
-      if (memory_.begin[middle] <= rank) {
+      if (memory_.bins.begin[middle] <= rank) {
         low = middle;
       } else {
         high = middle - 1;
@@ -190,7 +175,7 @@ class BucketRanking {
   const uint32_t part_;
   const uint32_t largest_;
   BucketMemory& memory_;
-  uint32_t sum_[kPerThread];  // of the thread's counters up to each
+  uint32_t count_[kPerThread];  // the thread's counters
 };
 
 }  // namespace glint::cuda

@@ -5,45 +5,35 @@
 // of ranks: the entries of the bins that begin there, a handful each, are put in the bins' order in shared memory, and
 // an entry has to be compared with those of its own bin alone. So neighbours in the result are written together. What
 // is counted by all is little beside what a launch costs that would do it once. Bins in which very many tie are left
-// for the end: see rank_ties.cuh. If more are found than wanted, the blocks find the least key that stays first, by
-// digits of 11 bits.
+// for the end: see rank_ties.cuh. If more are found than wanted, the blocks find the least key that stays first.
 //
 // Shared memory 40 KiB.
 #include "cuda/common/enqueue.h"
-#include "cuda/select/fill_ranks.cuh"
 #include "cuda/select/threshold.cuh"
 #include "cuda/stages.h"
 
 namespace glint::cuda {
 namespace {
 
-// The corners of a bin, see rank_ties.cuh.
-struct CellsOfBin {
-  Cells cells;
-  Binning bin_of;
-  int bin;
-
-  static __device__ __forceinline__ int Bits() { return 64; }
-  static __device__ __forceinline__ uint64_t Common() { return 0; }
-  template <typename F>
-  __device__ __forceinline__ void ForEach(F f) const {
-    cells.ForEach([&](Candidate c) {
-      if (bin_of(c) == bin) f(c);
-    });
-  }
-};
+// Fills memory.bins. All threads must call; memory.bins is 0 before.
+__device__ __forceinline__ void CountBins(const Cells& source, const Binning& bin_of, Memory& memory) {
+  if (threadIdx.x == 0) memory.has_large = false;
+  source.ForEach([&](Candidate c) { atomicAdd(&memory.bins.begin[bin_of(c)], 1u); });
+  __syncthreads();
+  memory.SumBins();
+}
 
 __global__ void __launch_bounds__(kImageRankThreads)
     RankCellsKernel(GLINT_KERNEL_ARGUMENT Frame frame, GLINT_KERNEL_ARGUMENT SelectionParams params) {
   __shared__ Memory memory;
   AllowSuccessor();
-  ClearBins(memory);
-  *reinterpret_cast<uint2*>(&memory.taken[2 * threadIdx.x]) = make_uint2(0, 0);
+  memory.bins.Clear<kImageRankThreads>();
+  memory.ClearTaken();
   // The corner stage sets the buffer as it begins, long before it ends: most likely this is it, and the cells need not
   // wait for the number that says so.
-  if (threadIdx.x == 0) memory.needed = __ldcg(&params.counters->buffer) & 1;
+  if (threadIdx.x == 0) memory.bins.found = static_cast<int>(__ldcg(&params.counters->buffer) & 1);
   __syncthreads();
-  const uint32_t guess = memory.needed;
+  const auto guess = static_cast<uint32_t>(memory.bins.found);
   WaitForPredecessor();
   const uint32_t buffer = __ldcg(&params.counters->buffer);
   Cells source(params, guess);
@@ -55,24 +45,25 @@ __global__ void __launch_bounds__(kImageRankThreads)
   CountBins(source, bin_of, memory);
   if (buffer != guess) {  // it was not
     source.cells = params.cells + buffer * params.cell_count;
-    ClearBins(memory);
+    memory.bins.Clear<kImageRankThreads>();
     __syncthreads();
     CountBins(source, bin_of, memory);
   }
-  if (memory.total > params.wanted) {
-    ClearBins(memory);
+  if (memory.bins.total() > params.wanted) {
     __syncthreads();
-    source.ForEach([&](Candidate c) { atomicAdd(&memory.above[bin_of.KeyBinIndex(bin_of.KeyBinOf(c.key))], 1u); });
+    memory.bins.Clear<kImageRankThreads>();
     __syncthreads();
-    const auto keys = [&](auto f, int key_bin) {
-      source.ForEach([&](Candidate c) {
-        if (bin_of.KeyBinOf(c.key) == key_bin) f(c.key);
-      });
-    };
-    source.least = FindLeast(keys, params, bin_of, params.wanted, memory);
+    source.ForEach([&](Candidate c) { atomicAdd(&memory.bins.begin[bin_of.KeyBinOf(c.key)], 1u); });
+    __syncthreads();
+    const auto key_bin_of = [bin_of](Candidate c) { return bin_of.KeyBinOf(c.key); };
+    const auto key_bin = [&](int bin) { return CornersOfBin{source, key_bin_of, bin, bin_of.Differs(bin)}; };
+    source.least = FindLeast(key_bin, params, bin_of, memory);
+    __syncthreads();
+    memory.bins.Clear<kImageRankThreads>();
+    __syncthreads();
     CountBins(source, bin_of, memory);
   }
-  if (blockIdx.x == 0) WriteKept(frame, bin_of, memory);
+  if (blockIdx.x == 0) WriteKept(frame, bin_of, memory.bins);
   ForEachRange(
       [&](RankRange range) {
         source.ForEach([&](Candidate c) {
@@ -82,14 +73,13 @@ __global__ void __launch_bounds__(kImageRankThreads)
         FillRange(frame, bin_of, range, memory);
       },
       memory);
-  if (memory.has_large) {
-    RankLargeBins(
-        frame, bin_of,
-        [source, bin_of](int bin) {
-          return CellsOfBin{source, bin_of, bin};
-        },
-        memory);
-  }
+  if (!memory.has_large) return;
+  RankLeftBins(
+      frame, bin_of,
+      [source, bin_of](int bin) {
+        return CornersOfBin{source, bin_of, bin, bin_of.Differs(bin_of.KeyBinOfBin(bin))};
+      },
+      memory);
 }
 
 }  // namespace

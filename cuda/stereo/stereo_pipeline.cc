@@ -10,7 +10,6 @@
 #include "cuda/runtime/range.h"
 #include "cuda/stereo/stereo_factory.h"
 #include "cuda/stereo/stereo_memory.h"
-#include "cuda/supported.h"
 #include "features/error.h"
 
 namespace glint::cuda {
@@ -156,8 +155,6 @@ absl::Status StereoPipeline::Detect(const DetectorOptions& detector, const Image
   } else if (status.ok() && left.shape() != right.shape()) {
     status = ContradictionError("right", absl::StrCat(right.width, "x", right.height, ", but the left image has ",
                                                       left.width, "x", left.height));
-  } else if (status.ok() && !CheckSupported(detector).ok()) {
-    status = CheckSupported(detector);
   } else if (status.ok()) {
     status = impl_->Run(detector, left, right, options, {left_features, right_features}, result, times);
     if (!status.ok()) impl_->Recover();

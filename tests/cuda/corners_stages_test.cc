@@ -121,6 +121,28 @@ TEST_F(CudaCornersStagesTest, BoundedFastOfEverySizeArcAndScore) {
   EXPECT_GT(found_, 1000u);
 }
 
+// Cells of every side, partly or wholly at the lesser threshold.
+TEST_F(CudaCornersStagesTest, CellsOfEverySizeAndThreshold) {
+  Random random(5);
+  DetectorOptions options = PresetOptions("orbslam").value();
+  options.levels = 3;
+  std::vector<Shape> shapes = StageShapes();
+  for (const int side : {61, 62, 63, 75, 91, 92, 121, 122, 160, 400}) {
+    shapes.push_back({side, 100 + side % 50});
+    shapes.push_back({300 + side % 30, side});
+  }
+  for (const Shape shape : shapes) {
+    for (const int ini : {5, 20, 90}) {
+      options.ini_fast_threshold = ini;
+      options.min_fast_threshold = random.Uniform(1, ini);
+      const Image mask = testing::RandomMask(&random, shape);
+      ExpectCorners(options, testing::Texture(shape, random.Bits(), 1));
+      ExpectCorners(options, testing::RandomImage(&random, shape), mask);
+    }
+  }
+  EXPECT_GT(found_, 1000u);
+}
+
 TEST_F(CudaCornersStagesTest, EveryRadiusScoreAndArc) {
   const Image image = testing::Texture({201, 143}, 3, 1);
   for (const Selection selection : kSelections) {

@@ -81,6 +81,41 @@ TEST_F(CudaDescribeStagesTest, RbriefOfEverySizePatchAndAngle) {
   }
 }
 
+// The blur of whole images, up to the border of the levels.
+TEST_F(CudaDescribeStagesTest, RbriefWithFixedPointBlur) {
+  Random random(3);
+  const DetectorOptions options = PresetOptions("orbslam").value();
+  const RbriefPattern pattern = MakeRbriefPattern(options.patch_size);
+  for (const Shape shape : {Shape{62, 62}, Shape{97, 211}, Shape{631, 479}}) {
+    for (int round = 0; round < 3; ++round) {
+      const Image image = round == 0 ? testing::Flat(shape, 255) : testing::RandomImage(&random, shape);
+      const std::vector<LevelTrace> trace = TraceOf(options, image);
+      StageTest::ForEachDevice([&](StageDevice* device) {
+        StageFrame frame(device, {options, shape});
+        frame.SetLevels(trace);
+        std::vector<std::vector<KeptCorner>> corners;
+        for (int l = 0; l < frame.levels(); ++l) {
+          const auto room = static_cast<size_t>(frame.frame().level[l].ranked_capacity);
+          corners.push_back(RandomCorners(&random, frame.shape(l), std::min<size_t>(room, 100), 0));
+          frame.SetKept(l, corners.back());
+        }
+        frame.Describe();
+        for (int l = 0; l < frame.levels(); ++l) {
+          const LevelTrace& t = trace[static_cast<size_t>(l)];
+          const std::vector<KeptCorner> found = frame.Kept(l);
+          ASSERT_EQ(found.size(), corners[static_cast<size_t>(l)].size());
+          for (size_t i = 0; i < found.size(); ++i) {
+            const KeptCorner& c = corners[static_cast<size_t>(l)][i];
+            ASSERT_EQ(found[i].descriptor,
+                      reference::Describe(t.level, t.blurred, c.corner.x, c.corner.y, c.angle, pattern))
+                << shape.width << "x" << shape.height << " level " << l << " at " << c.corner.x << ", " << c.corner.y;
+          }
+        }
+      });
+    }
+  }
+}
+
 DetectorOptions Bfrost(float scale, int levels) {
   DetectorOptions options = PresetOptions("bfrost").value();
   options.pyramid = Pyramid::kHalf;

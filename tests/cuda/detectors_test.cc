@@ -63,7 +63,7 @@ absl::Status* CudaDetectorsTest::device_ = nullptr;
 
 DetectorOptions Preset(const std::string& name) { return PresetOptions(name).value(); }
 std::vector<DetectorOptions> Presets() {
-  return {Preset("fast_grid"), Preset("pyca"), Preset("bfrost"), Preset("harris")};
+  return {Preset("fast_grid"), Preset("pyca"), Preset("bfrost"), Preset("harris")};  // whose stages may be changed
 }
 
 void CudaDetectorsTest::RunRandom(uint32_t seed, int rounds) {
@@ -325,6 +325,7 @@ TEST_F(CudaDetectorsTest, DetectorsInTurn) {
   const Image b = testing::Noise({500, 300}, 2);
   std::vector<DetectorOptions> all = Presets();
   all.push_back(testing::OrbOptions());
+  all.push_back(Preset("orbslam"));
   for (DetectorOptions& options : all) options.max_features = std::min(options.max_features, 1000);
   std::vector<Features> expected;
   for (const DetectorOptions& options : all) {

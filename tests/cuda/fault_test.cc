@@ -50,6 +50,7 @@ const Setting kSettings[] = {{Wait::kBlock, false, false, false, 0, "orb"},
                              {Wait::kBlock, false, false, false, 0, "pyca"},
                              {Wait::kSpin, false, true, false, 0, "bfrost"},
                              {Wait::kBlock, true, false, true, 0, "harris"},
+                             {Wait::kBlock, false, false, true, 0, "orbslam"},
                              // Copied by the graph, but for frames that are timed.
                              {Wait::kSpin, false, true, false, 0, "orb"},
                              // Large enough to come in parts.
@@ -152,7 +153,7 @@ TEST(CudaFaults, LaunchesAreThoseOfThePlan) {
   const Shape shape = {320, 240};
   const Image image = testing::Flat(shape, 1);
   std::vector<DetectorOptions> all;
-  for (const char* preset : {"orb", "oriented_fast", "fast_grid", "pyca", "bfrost", "harris"}) {
+  for (const char* preset : {"orb", "oriented_fast", "fast_grid", "pyca", "bfrost", "harris", "orbslam"}) {
     all.push_back(PresetOptions(preset).value());
   }
   // The best of each level, of another detector: from buckets and by a shortlist.
@@ -191,21 +192,6 @@ TEST(CudaFaults, GraphsAreBounded) {
     if (width == 350) live = api.live;
   }
   EXPECT_EQ(api.live, live);
-}
-
-// What the backend does not have costs nothing that it has: known frames still allocate nothing.
-TEST(CudaFaults, OrbslamIsRefusedWithoutAnyCall) {
-  FakeApi api;
-  std::unique_ptr<Pipeline> pipeline;
-  ASSERT_TRUE(OneFrame(&api, &pipeline, {}, false).ok());
-  const int calls = api.calls;
-  const absl::Status status = OneFrame(&api, &pipeline, {}, false, "orbslam");
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("orbslam"));
-  EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("--backend=cpu"));
-  EXPECT_EQ(api.calls, calls);
-  EXPECT_EQ(ReportPlan(PresetOptions("orbslam").value(), {100, 80}, 8).status(), status);
-  EXPECT_TRUE(OneFrame(&api, &pipeline, {}, false).ok());
 }
 
 TEST(CudaFaults, NoDriverIsNamed) {

@@ -32,13 +32,20 @@ Case MakeCase(const DetectorOptions& options, Shape shape, bool masked, uint32_t
   c.image = testing::Noise(shape, seed);
   if (masked) c.mask = testing::RandomMask(&random, shape);
   const PyramidPlan plan = PlanPyramid(options, shape);
-  c.levels = reference::BuildPyramid(options.pyramid, plan, c.image);
+  c.levels = reference::BuildPyramid(options.pyramid, plan, c.image, reference::InterpolationOf(options));
   c.masks = reference::BuildMaskPyramid(options.pyramid, plan, c.mask_view());
   return c;
 }
 
 DetectorOptions Cascaded(float scale_factor) {
   DetectorOptions options = testing::OrbOptions();
+  options.scale_factor = scale_factor;
+  return options;
+}
+
+// Masks are not.
+DetectorOptions Linear(float scale_factor) {
+  DetectorOptions options = PresetOptions("orbslam").value();
   options.scale_factor = scale_factor;
   return options;
 }
@@ -80,7 +87,10 @@ TEST_F(CudaPyramidStagesTest, CascadeOfEveryFactorAndSize) {
   uint32_t seed = 0;
   for (const Shape shape : StageShapes()) {
     for (const float factor : kScaleFactors) {
-      for (const bool masked : {false, true}) ExpectPyramid(MakeCase(Cascaded(factor), shape, masked, ++seed));
+      for (const bool masked : {false, true}) {
+        ExpectPyramid(MakeCase(Cascaded(factor), shape, masked, ++seed));
+        ExpectPyramid(MakeCase(Linear(factor), shape, masked, ++seed));
+      }
     }
   }
 }
@@ -90,6 +100,7 @@ TEST_F(CudaPyramidStagesTest, EachLaunchAlone) {
   std::vector<DetectorOptions> all;
   for (const float factor : {kMinScaleFactor, 1.1f, 1.2f, 1.3f, 1.34f, 1.6f, kMaxScaleFactor}) {
     all.push_back(Cascaded(factor));
+    all.push_back(Linear(factor));
     all.push_back(PresetOptions("pyca").value());
     all.back().pyramid = Pyramid::kDirect;
     all.back().scale_factor = factor;

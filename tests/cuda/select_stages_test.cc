@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "cuda/supported.h"
 #include "gtest/gtest.h"
 #include "tests/cuda/stage_checks.h"
 #include "tests/support/images.h"
@@ -91,11 +90,10 @@ std::vector<int> Wanted(size_t better, size_t ties, size_t all) {
   return wanted;
 }
 
-std::vector<std::string> SupportedPresets() {
-  std::vector<std::string> names;
-  for (const std::string& name : PresetNames()) {
-    if (CheckSupported(PresetOptions(name).value()).ok()) names.push_back(name);
-  }
+// Whose stages may be changed.
+std::vector<std::string> FreePresets() {
+  std::vector<std::string> names = PresetNames();
+  names.erase(std::remove(names.begin(), names.end(), "orbslam"), names.end());
   return names;
 }
 
@@ -158,7 +156,7 @@ TEST_F(CudaSelectStagesTest, NothingOneAndTwo) {
 TEST_F(CudaSelectStagesTest, EverySizeAndPreset) {
   uint32_t seed = 0;
   for (const Shape shape : StageShapes()) {
-    for (const std::string& name : SupportedPresets()) {
+    for (const std::string& name : FreePresets()) {
       DetectorOptions options = Preset(name.c_str(), 200);
       options.fast_threshold = 8;
       ExpectSelected(options, testing::Texture(shape, ++seed, 1));
@@ -187,9 +185,37 @@ TEST_F(CudaSelectStagesTest, TopNPerLevelOfEveryRankingAndOrientation) {
   }
 }
 
+// Levels with corners of any number, in shared memory and beyond, shares from none of them to all.
+TEST_F(CudaSelectStagesTest, QuadtreesOfEverySizeAndShare) {
+  DetectorOptions options = PresetOptions("orbslam").value();
+  options.descriptor = Descriptor::kNone;
+  std::vector<Shape> shapes = StageShapes();
+  shapes.insert(shapes.end(), {{62, 62}, {62, 500}, {2000, 62}, {1300, 90}, {97, 411}, {900, 700}});
+  uint32_t seed = 0;
+  for (const Shape shape : shapes) {
+    for (const int features : {1, 20, 300, 2000, 20000}) {
+      options.max_features = features;
+      options.levels = 1 + static_cast<int>(++seed % 8);
+      options.orientation = seed % 5 == 0 ? Orientation::kNone : Orientation::kIntensityCentroid;
+      ExpectSelected(options, testing::Texture(shape, seed, static_cast<int>(1 + seed % 2)));
+    }
+  }
+  options.orientation = Orientation::kIntensityCentroid;
+  options.levels = 2;
+  for (const int features : {1, 700, 3000}) {
+    options.max_features = features;
+    const Shape shape = {500, 400};
+    for (const Image& image : {testing::Noise(shape, 3), testing::Speckle(shape, 3), testing::TieGrid(shape),
+                               testing::Checkerboard(shape, 5), testing::Flat(shape, 7)}) {
+      ExpectSelected(options, image);
+    }
+  }
+  EXPECT_GT(found_, 10000u);
+}
+
 TEST_F(CudaSelectStagesTest, TyingPatterns) {
   const Shape shape = {300, 211};
-  for (const std::string& name : SupportedPresets()) {
+  for (const std::string& name : FreePresets()) {
     for (const int features : {1, 37, 700, 10000}) {
       DetectorOptions options = Preset(name.c_str(), features);
       options.cell_width = options.cell_height = kMinCell;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cuda/runtime/error.h"
+#include "cuda/select/quadtree_rounds.h"
 #include "gtest/gtest.h"
 
 namespace glint::cuda {
@@ -57,7 +58,8 @@ StageFrame::StageFrame(StageDevice* device, const PlanKey& key) : device_(device
   uint8_t* state = nullptr;
   if (plan_.selection().has_value()) state = device->Fill(&device->state_, plan_.selection()->state_bytes(), 0);
   for (int part = 0; part < key.parts; ++part) {
-    PlacedFrame placed{plan_.Place(memory, part), plan_.PlaceSmallLevels(memory, part), {}};
+    PlacedFrame placed{plan_.Place(memory, part), plan_.PlaceSmallLevels(memory, part), {}, {}};
+    if (plan_.quadtree().has_value()) placed.quadtree = plan_.quadtree()->Place(memory.scratch);
     if (state != nullptr) {
       placed.params = plan_.selection()->Place(placed.frame, memory.scratch, memory.tables, state);
     }
@@ -182,7 +184,15 @@ std::vector<Corner> StageFrame::Candidates(int level) const {
   const auto add = [&](uint32_t position, float response) {
     if (LevelOf(position) == level) found.push_back({XOf(position), YOf(position), response});
   };
-  if (output == CornerOutput::kImageCells || output == CornerOutput::kLevelCells) {
+  if (plan_.quadtree().has_value()) {
+    const QuadtreeLevel& tree = placed_.back().quadtree.level[level];
+    for (const QuadtreeCorner& c : Read(tree.found, Read(&frame().counters->found[level], 1)[0])) {
+      const int x = PlaceX(c.place, tree.across.cell);
+      const int y = PlaceY(c.place, tree.down.cell);
+      EXPECT_EQ(c.score_and_bin >> 8, QuadtreeBinOf(tree, x, y));
+      found.push_back({x + kQuadtreeBorder, y + kQuadtreeBorder, static_cast<float>(c.score_and_bin & 0xff)});
+    }
+  } else if (output == CornerOutput::kImageCells || output == CornerOutput::kLevelCells) {
     const uint32_t buffer = Read(&params().counters->buffer, 1)[0];
     for (const uint64_t entry : Read(params().cells + buffer * params().cell_count, params().cell_count)) {
       if (entry == 0) continue;

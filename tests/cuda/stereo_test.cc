@@ -212,6 +212,15 @@ TEST_F(CudaStereoTest, TruncatedEyes) {
   ExpectReference(pipeline.get(), detector, ties, ties, {});
 }
 
+TEST_F(CudaStereoTest, EyesOfTheQuadtree) {
+  const auto pipeline = MakePipeline();
+  ASSERT_NE(pipeline, nullptr);
+  const Image left = testing::Texture({640, 300}, 1);
+  const Image right = testing::Texture({640, 300}, 2);
+  ExpectReference(pipeline.get(), *PresetOptions("orbslam"), left, left, {});
+  ExpectReference(pipeline.get(), *PresetOptions("orbslam"), left, right, {});
+}
+
 TEST_F(CudaStereoTest, RefusesWhatHasNoMeaning) {
   const auto pipeline = MakePipeline();
   ASSERT_NE(pipeline, nullptr);
@@ -224,8 +233,6 @@ TEST_F(CudaStereoTest, RefusesWhatHasNoMeaning) {
   EXPECT_EQ(
       pipeline->Detect(*PresetOptions("oriented_fast"), image, image, {}, &left, &right, &result, nullptr).message(),
       "descriptor: stereo matching needs descriptors");
-  EXPECT_EQ(pipeline->Detect(*PresetOptions("orbslam"), image, image, {}, &left, &right, &result, nullptr).code(),
-            absl::StatusCode::kUnimplemented);
   ExpectReference(pipeline.get(), OrbWithDescriptors(50), image, image, {});
 }
 
