@@ -102,16 +102,26 @@ struct StereoPoint {
 };
 inline StereoPoint PointOf(const Features& f, size_t i) { return {f.x[i], f.y[i], f.octave[i]}; }
 
-// Rule 1. `right_scale` is that of the right keypoint's octave. The row of the image that the left keypoint lies in is
-// one of floor(y - reach)..ceil(y + reach) of the right one, in other words: less than one below or above that range.
+// Rule 1's band of a right keypoint, y - reach and y + reach. `right_scale` is that of its octave.
+struct StereoBand {
+  float low;
+  float high;
+};
+GLINT_HD inline StereoBand BandOf(const StereoOptions& o, const StereoPoint& right, float right_scale) {
+  const float reach = o.band * right_scale;
+  return {right.y - reach, right.y + reach};
+}
+
+// Rule 1. The row of the image that the left keypoint lies in is one of floor(low)..ceil(high) of the right one's band,
+// in other words: less than one below or above that range.
 GLINT_HD inline bool IsStereoPair(const StereoOptions& o, const StereoPoint& left, const StereoPoint& right,
                                   float right_scale) {
   const int octaves = left.octave - right.octave;
-  const float reach = o.band * right_scale;
+  const StereoBand band = BandOf(o, right, right_scale);
   const float row = static_cast<float>(static_cast<int>(left.y));
   const float disparity = left.x - right.x;
-  return octaves <= o.max_octave_difference && -octaves <= o.max_octave_difference && right.y - reach < row + 1 &&
-         right.y + reach > row - 1 && disparity >= o.min_disparity && disparity <= o.max_disparity;
+  return octaves <= o.max_octave_difference && -octaves <= o.max_octave_difference && band.low < row + 1 &&
+         band.high > row - 1 && disparity >= o.min_disparity && disparity <= o.max_disparity;
 }
 
 // Where the windows of rule 3 lie on a level.

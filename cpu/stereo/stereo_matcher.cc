@@ -27,6 +27,7 @@ StereoMatcher::StereoMatcher(int threads)
     : pool_(threads),
       matcher_(&pool_),
       kernels_(MatchKernelsFor(BestSimdTarget())),
+      collect_(CollectCandidatesFor(BestSimdTarget())),
       window_sads_(WindowSadsFor(BestSimdTarget())) {}
 
 void StereoMatcher::Match(const StereoInput& input, const StereoOptions& options, StereoResult* result) {
@@ -35,7 +36,7 @@ void StereoMatcher::Match(const StereoInput& input, const StereoOptions& options
   result->Reset(lefts);
   if (lefts == 0 || rights_ == 0) return;
   parts_ = std::clamp(static_cast<int>(lefts) / kKeypointsWorthAThread, 1, pool_.threads());
-  SortRightByRow(input);
+  SortRightByRow(input, options);
   FindNearest(input, options);
   sad_.Reserve(lefts);
   pool_.ForEach(parts_, [&](int part, int) {
@@ -48,16 +49,28 @@ void StereoMatcher::Match(const StereoInput& input, const StereoOptions& options
   if (options.check_pair) CheckPair(input, options, &result->checks);
 }
 
-void StereoMatcher::SortRightByRow(const StereoInput& input) {
+void StereoMatcher::SortRightByRow(const StereoInput& input, const StereoOptions& options) {
   const Features& right = *input.right.features;
   const size_t rows = static_cast<size_t>(input.plan.level[0].shape.height);
   int32_t* const first = first_.Reserve(rows + 1);
-  int32_t* const by_row = by_row_.Reserve(rights_);
+  const size_t padded = rights_ + kCandidatePad;
+  for (Buffer<float>* buffer : {&row_x_, &row_low_, &row_high_}) buffer->Grow(padded);
+  for (Buffer<int32_t>* buffer : {&row_octave_, &row_index_}) buffer->Grow(padded);
   std::fill(first, first + rows + 1, 0);
   for (const float y : right.y) ++first[static_cast<size_t>(y)];
   // Where each row ends; filling from the back makes that where it begins.
   for (size_t row = 1; row <= rows; ++row) first[row] += first[row - 1];
-  for (size_t j = rights_; j-- > 0;) by_row[--first[static_cast<size_t>(right.y[j])]] = static_cast<int32_t>(j);
+  for (size_t j = rights_; j-- > 0;) {
+    const StereoPoint point = PointOf(right, j);
+    const float scale = input.plan.level[static_cast<size_t>(point.octave)].scale;
+    const StereoBand band = BandOf(options, point, scale);
+    const size_t at = static_cast<size_t>(--first[static_cast<size_t>(point.y)]);
+    row_x_[at] = point.x;
+    row_low_[at] = band.low;
+    row_high_[at] = band.high;
+    row_octave_[at] = point.octave;
+    row_index_[at] = static_cast<int32_t>(j);
+  }
 }
 
 void StereoMatcher::FindNearest(const StereoInput& input, const StereoOptions& options) {
@@ -88,13 +101,11 @@ void StereoMatcher::FindNearest(const StereoInput& input, const StereoOptions& o
   const int rows = input.plan.level[0].shape.height;
   const int top = std::clamp(static_cast<int>(point.y - reach), 0, rows - 1);
   const int bottom = std::clamp(static_cast<int>(point.y + reach), 0, rows - 1);
-  size_t count = 0;
-  for (int at = first_[static_cast<size_t>(top)]; at < first_[static_cast<size_t>(bottom) + 1]; ++at) {
-    const int32_t j = by_row_[static_cast<size_t>(at)];
-    const StereoPoint other = PointOf(right, static_cast<size_t>(j));
-    const float scale = input.plan.level[static_cast<size_t>(other.octave)].scale;
-    if (IsStereoPair(options, point, other, scale)) candidates[count++] = j;
-  }
+  const RowCandidates by_row = {row_x_.data(), row_low_.data(), row_high_.data(), row_octave_.data(),
+                                row_index_.data()};
+  const size_t count =
+      collect_(by_row, static_cast<size_t>(first_[static_cast<size_t>(top)]),
+               static_cast<size_t>(first_[static_cast<size_t>(bottom) + 1]), point, options, candidates);
   kernels_.keys(DescriptorsOf(*input.left.features).row(left), DescriptorsOf(right), candidates, count, keys);
   int32_t least = kNoKey;
   for (size_t i = 0; i < count; ++i) {
