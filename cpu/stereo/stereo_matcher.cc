@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "cpu/stages.h"
 
@@ -161,20 +162,56 @@ void StereoMatcher::CutByMedian(StereoResult* result) {
   }
 }
 
+DescriptorView StereoMatcher::Gather(const DescriptorView& from, const int32_t* index, size_t count) {
+  const size_t bytes = static_cast<size_t>(from.bytes);
+  uint8_t* const to = some_.Reserve(count * bytes);
+  for (size_t i = 0; i < count; ++i) std::memcpy(to + i * bytes, from.row(index[i]), bytes);
+  return {to, static_cast<int>(count), from.bytes};
+}
+
+size_t StereoMatcher::FindMutual(const StereoInput& input, const StereoOptions& options) {
+  const DescriptorView left = DescriptorsOf(*input.left.features);
+  const DescriptorView right = DescriptorsOf(*input.right.features);
+  const int stride = CheckStride(left.count);
+  const size_t most = static_cast<size_t>(CheckedKeypoints(left.count));
+  int32_t* const checked = checked_.Reserve(most);
+  int32_t* const found = found_.Reserve(most);
+  for (size_t i = 0; i < most; ++i) checked[i] = static_cast<int32_t>(i) * stride;
+  MatchOptions nearest;
+  nearest.max_distance = options.max_distance;
+  nearest.cross_check = stride == 1;  // of all, one pass takes less than two
+  matcher_.Match({stride == 1 ? left : Gather(left, checked, most), right, {}, {}}, nearest, &nearest_);
+  size_t count = 0;
+  for (size_t i = 0; i < most; ++i) {
+    if (nearest_.index[i] == kNoMatch) continue;
+    // Not mutual, if the right one's rows have a left one that is nearer.
+    const size_t j = static_cast<size_t>(nearest_.index[i]);
+    if (column_[j] < MakeKey(nearest_.distance[i], checked[i])) continue;
+    checked[count] = checked[i];
+    found[count++] = nearest_.index[i];
+  }
+  if (stride == 1) return count;
+  // No more queries than before: nothing is allocated.
+  matcher_.Match({Gather(right, found, count), left, {}, {}}, nearest, &nearest_);
+  size_t mutual = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (nearest_.index[i] != checked[i]) continue;
+    checked[mutual] = checked[i];
+    found[mutual++] = found[i];
+  }
+  return mutual;
+}
+
 void StereoMatcher::CheckPair(const StereoInput& input, const StereoOptions& options, StereoChecks* checks) {
   const Features& left = *input.left.features;
   const Features& right = *input.right.features;
-  MatchOptions all;
-  all.cross_check = true;
-  all.max_distance = options.max_distance;
-  matcher_.Match({DescriptorsOf(left), DescriptorsOf(right), {}, {}}, all, &all_);
+  const size_t count = FindMutual(input, options);
   float* const dy = sorted_dy_.Reserve(left.count());
-  size_t count = 0;
-  for (size_t i = 0; i < left.count(); ++i) {
-    if (all_.index[i] == kNoMatch) continue;
-    const size_t j = static_cast<size_t>(all_.index[i]);
-    dy[count++] = std::fabs(left.y[i] - right.y[j]);
-    checks->negative_disparities += left.x[i] < right.x[j];
+  for (size_t i = 0; i < count; ++i) {
+    const size_t l = static_cast<size_t>(checked_[i]);
+    const size_t r = static_cast<size_t>(found_[i]);
+    dy[i] = std::fabs(left.y[l] - right.y[r]);
+    checks->negative_disparities += left.x[l] < right.x[r];
   }
   checks->matches = static_cast<int>(count);
   checks->median_dy = count == 0 ? 0 : MedianOf(dy, count);

@@ -36,6 +36,10 @@ class StereoMatcher {
   bool Refine(const StereoInput& input, const StereoOptions& options, size_t left, size_t right, float* disparity);
   void CutByMedian(StereoResult* result);
   void CheckPair(const StereoInput& input, const StereoOptions& options, StereoChecks* checks);
+  // Mutual matches of the keypoints that are checked: how many, in checked_ and found_.
+  size_t FindMutual(const StereoInput& input, const StereoOptions& options);
+  // Row `index[i]` of `from` for i = 0..count-1, one after the other, in some_.
+  DescriptorView Gather(const DescriptorView& from, const int32_t* index, size_t count);
 
   WorkerPool pool_;
   Matcher matcher_;
@@ -54,7 +58,11 @@ class StereoMatcher {
   Buffer<int32_t> sad_;         // of each left keypoint: the least, if it has a match
   Buffer<int32_t> sorted_sad_;
   Buffer<float> sorted_dy_;
-  MatchResult all_;
+  // Of CheckPair().
+  Buffer<int32_t> checked_;  // left keypoints
+  Buffer<int32_t> found_;    // their nearest right ones
+  Buffer<uint8_t> some_;     // descriptors of either
+  MatchResult nearest_;
 };
 
 }  // namespace glint::cpu
