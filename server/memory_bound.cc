@@ -130,8 +130,8 @@ MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes) {
   const int64_t frames = options.max_detect_calls + sessions * (options.max_in_flight + 1);
   bound.frames = frames * (2 * kFrameBytes + kSliceListBytes) + options.max_detect_calls * kOptionsBytes +
                  sessions * static_cast<int64_t>(Session::kDroppedReplies) * kDroppedFrameBytes;
-  bound.lanes =
-      lanes * (options.lanes.max_image_pixels * kLaneBytesPerPixel + options.max_features * kLaneBytesPerFeature);
+  const int64_t of_pixel = kLaneBytesPerPixel + (options.lanes.threads_per_lane > 1 ? kPairBytesPerPixel : 0);
+  bound.lanes = lanes * (options.lanes.max_image_pixels * of_pixel + options.max_features * kLaneBytesPerFeature);
   return bound;
 }
 

@@ -48,6 +48,9 @@ struct MemoryBound {
 // Bytes that a lane takes for each pixel of the largest picture, at most: decoded and grey pixels, the codec's
 // coefficients, pyramid, scores and candidates.
 inline constexpr int64_t kLaneBytesPerPixel = 64;
+// ... and more with several threads, which detect the eyes of a pair side by side, each with a pipeline of its own:
+// both images together are one to --max-image-pixels. Measured: 42, at most (tests/server/memory_test.cc).
+inline constexpr int64_t kPairBytesPerPixel = 48;
 // ... and for each keypoint: x, y, size, angle, response, octave, descriptor, and their ranking; and to match as many
 // descriptors, of kSetBytesPerDescriptor: both sets out of the message, one of them packed again, conditions, keys,
 // candidates and eight matches.

@@ -14,12 +14,12 @@
 #include "absl/strings/strip.h"
 #include "cpu/match/matcher.h"
 #include "cpu/pipeline.h"
+#include "cpu/stereo/stereo_pipeline.h"
 #include "cuda/match/matcher.h"
 #include "cuda/pipeline.h"
 #include "cuda/runtime/host_region.h"
 #include "cuda/runtime/range.h"
 #include "features/error.h"
-#include "server/lane/cpu_stereo.h"
 #include "server/lane/lane.h"
 
 namespace glint {
@@ -33,15 +33,24 @@ using Clock = std::chrono::steady_clock;
 
 int64_t NanosecondsSince(Clock::time_point start) { return std::chrono::nanoseconds(Clock::now() - start).count(); }
 
+// Of two eyes that took `wall_ns` together, side by side perhaps: their stages, of that time.
+StageTimes TimesOfEyes(int64_t wall_ns, const StageTimes& left, const StageTimes& right) {
+  StageTimes times = left;
+  AddTimes(right, &times);
+  const double share = static_cast<double>(wall_ns) / static_cast<double>(times.detect_ns + times.download_ns);
+  for (const auto field : kStageTimes) times.*field = static_cast<int64_t>(share * static_cast<double>(times.*field));
+  return times;
+}
+
 class CpuLane final : public Lane {
  public:
-  explicit CpuLane(int threads) : pipeline_(threads), matcher_(threads), stereo_(&pipeline_, threads) {}
+  explicit CpuLane(int threads) : pipeline_(threads), matcher_(threads), stereo_(threads, &pipeline_) {}
 
   absl::Status Run(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                    StageTimes* times) override {
     const Clock::time_point start = Clock::now();
     const ImageView image_view = ViewOf(image, &image_);
-    const ImageView mask_view = ViewOf(mask, &mask_);
+    const ImageView mask_view = ViewOf(mask, &other_);
     const int64_t copied_ns = NanosecondsSince(start);
     absl::Status status = pipeline_.Detect(options, image_view, mask_view, features, times);
     times->upload_ns += copied_ns;
@@ -50,7 +59,18 @@ class CpuLane final : public Lane {
   }
   absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const Pixels& left,
                          const Pixels& right, StereoFound* found, StageTimes* times) override {
-    return stereo_.Run(options, stereo, left, right, found, times);
+    const Clock::time_point start = Clock::now();
+    const ImageView left_view = ViewOf(left, &image_);
+    const ImageView right_view = ViewOf(right, &other_);
+    const int64_t copied_ns = NanosecondsSince(start);
+    cpu::StereoTimes took;
+    absl::Status status =
+        stereo_.Detect(options, left_view, right_view, stereo, &found->left, &found->right, &found->matches, &took);
+    if (!status.ok()) return status;
+    *times = TimesOfEyes(took.detect_ns, took.left, took.right);
+    times->upload_ns += copied_ns;
+    found->match_ns = took.match_ns;
+    return absl::OkStatus();
   }
   absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) override {
     matcher_.Match(input, options, result);
@@ -62,8 +82,8 @@ class CpuLane final : public Lane {
  private:
   cpu::Pipeline pipeline_;
   cpu::Matcher matcher_;
-  CpuStereo stereo_;
-  Image image_, mask_;  // for pixels that do not lie side by side
+  cpu::StereoPipeline stereo_;
+  Image image_, other_;  // for pixels that do not lie side by side; a mask or the right eye is the other one
   const std::string device_ = "cpu";
 };
 
@@ -155,11 +175,8 @@ class CudaLane final : public Lane {
   }
   absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const Pixels& left,
                          const Pixels& right, StereoFound* found, StageTimes* times) override {
-    if (stereo_ == nullptr) {
-      on_processor_ = std::make_unique<cpu::Pipeline>();
-      stereo_ = std::make_unique<CpuStereo>(on_processor_.get(), 1);
-    }
-    return stereo_->Run(options, stereo, left, right, found, times);
+    if (on_processor_ == nullptr) on_processor_ = std::make_unique<CpuLane>(1);
+    return on_processor_->RunStereo(options, stereo, left, right, found, times);
   }
   absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) override {
     absl::Status status = matching_.Match(input, options, result);
@@ -188,9 +205,8 @@ class CudaLane final : public Lane {
   const int ordinal_;
   PinnedImage image_, mask_;
   CudaMatching matching_;
-  absl::Status lost_;                            // by a match
-  std::unique_ptr<cpu::Pipeline> on_processor_;  // with stereo_, from the first pair on
-  std::unique_ptr<CpuStereo> stereo_;
+  absl::Status lost_;                      // by a match
+  std::unique_ptr<CpuLane> on_processor_;  // from the first pair on
   const std::string device_;
 };
 

@@ -25,7 +25,8 @@ class StereoPair {
     StereoEye* eyes[2] = {&input_.left, &input_.right};
     for (size_t e = 0; e < 2; ++e) {
       EXPECT_TRUE(pipeline.Detect(options, *images[e], {}, &features_[e], nullptr).ok());
-      levels_[e] = reference::BuildPyramid(options.pyramid, input_.plan, *images[e]);
+      levels_[e] =
+          reference::BuildPyramid(options.pyramid, input_.plan, *images[e], reference::InterpolationOf(options));
       for (const Image& level : levels_[e]) views_[e].push_back(level.view());
       *eyes[e] = {&features_[e], views_[e].data()};
     }
