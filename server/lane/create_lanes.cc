@@ -19,6 +19,7 @@
 #include "cuda/pipeline.h"
 #include "cuda/runtime/host_region.h"
 #include "cuda/runtime/range.h"
+#include "cuda/stereo/stereo_pipeline.h"
 #include "features/error.h"
 #include "server/lane/lane.h"
 
@@ -158,14 +159,14 @@ class CudaMatching {
   std::unique_ptr<cuda::Matcher> matcher_;
 };
 
-// Stereo pairs are worked on by the processor: the same bytes.
 class CudaLane final : public Lane {
  public:
-  CudaLane(std::unique_ptr<cuda::Pipeline> pipeline, int ordinal, int sm_limit)
+  // `pipeline` was made with `options`.
+  CudaLane(std::unique_ptr<cuda::Pipeline> pipeline, const cuda::PipelineOptions& options)
       : pipeline_(std::move(pipeline)),
-        ordinal_(ordinal),
-        matching_(ordinal, sm_limit),
-        device_(absl::StrCat("cuda:", ordinal)) {}
+        options_(options),
+        matching_(options.device, options.sm_limit),
+        device_(absl::StrCat("cuda:", options.device)) {}
 
   absl::Status Run(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                    StageTimes* times) override {
@@ -175,25 +176,49 @@ class CudaLane final : public Lane {
   }
   absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const Pixels& left,
                          const Pixels& right, StereoFound* found, StageTimes* times) override {
-    if (on_processor_ == nullptr) on_processor_ = std::make_unique<CpuLane>(1);
-    return on_processor_->RunStereo(options, stereo, left, right, found, times);
-  }
-  absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) override {
-    absl::Status status = matching_.Match(input, options, result);
-    if (absl::IsInternal(status) && !cuda::ProbeDevice(ordinal_).ok()) lost_ = status;
+    const cuda::Range range("lane");
+    if (stereo_ == nullptr) {
+      auto made = cuda::StereoPipeline::Create(options_);
+      if (!made.ok()) return NoteLoss(made.status());
+      stereo_ = *std::move(made);
+    }
+    const Clock::time_point start = Clock::now();
+    const auto left_view = image_.Hold(left);
+    if (!left_view.ok()) return left_view.status();
+    const auto right_view = other_.Hold(right);
+    if (!right_view.ok()) return right_view.status();
+    const int64_t copied_ns = NanosecondsSince(start);
+    cuda::StereoTimes took;
+    absl::Status status =
+        stereo_->Detect(options, *left_view, *right_view, stereo, &found->left, &found->right, &found->matches, &took);
+    *times = {};
+    times->upload_ns = copied_ns;
+    times->detect_ns = took.detect_ns;
+    found->match_ns = took.match_ns;
     return status;
   }
-  absl::Status fatal() const override { return lost_.ok() ? pipeline_->fatal() : lost_; }
+  absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) override {
+    return NoteLoss(matching_.Match(input, options, result));
+  }
+  absl::Status fatal() const override {
+    if (!lost_.ok()) return lost_;
+    return stereo_ == nullptr || stereo_->fatal().ok() ? pipeline_->fatal() : stereo_->fatal();
+  }
   const std::string& device() const override { return device_; }
 
  private:
+  // Of work that has no fatal() of its own.
+  absl::Status NoteLoss(absl::Status status) {
+    if (absl::IsInternal(status) && !cuda::ProbeDevice(options_.device).ok()) lost_ = status;
+    return status;
+  }
   absl::Status Detect(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                       StageTimes* times) {
     const cuda::Range range("lane");
     const Clock::time_point start = Clock::now();
     const auto image_view = image_.Hold(image);
     if (!image_view.ok()) return image_view.status();
-    const auto mask_view = mask_.Hold(mask);
+    const auto mask_view = other_.Hold(mask);
     if (!mask_view.ok()) return mask_view.status();
     const int64_t copied_ns = NanosecondsSince(start);
     absl::Status status = pipeline_->Detect(options, *image_view, *mask_view, features, times);
@@ -202,11 +227,11 @@ class CudaLane final : public Lane {
   }
 
   const std::unique_ptr<cuda::Pipeline> pipeline_;
-  const int ordinal_;
-  PinnedImage image_, mask_;
+  const cuda::PipelineOptions options_;
+  PinnedImage image_, other_;  // a mask or the right eye is the other one
   CudaMatching matching_;
-  absl::Status lost_;                      // by a match
-  std::unique_ptr<CpuLane> on_processor_;  // from the first pair on
+  absl::Status lost_;                             // see NoteLoss()
+  std::unique_ptr<cuda::StereoPipeline> stereo_;  // from the first pair on
   const std::string device_;
 };
 
@@ -300,7 +325,7 @@ absl::StatusOr<LaneSet> CreateCudaLanes(const LaneOptions& options, const std::v
       pipeline_options.device = ordinal;
       auto pipeline = cuda::Pipeline::Create(pipeline_options);
       if (!pipeline.ok()) return pipeline.status();
-      set.lanes.push_back(std::make_unique<CudaLane>(*std::move(pipeline), ordinal, options.sm_limit));
+      set.lanes.push_back(std::make_unique<CudaLane>(*std::move(pipeline), pipeline_options));
     }
   }
   return set;

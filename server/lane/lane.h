@@ -68,8 +68,8 @@ class Lane {
                            StageTimes* times) = 0;
 
   // Finds features in both eyes, which have one shape, and matches them: `options` valid and with a descriptor,
-  // `stereo` valid. As Run() otherwise; the times are those of both eyes together, and matching is not in them.
-  // UNIMPLEMENTED: not of this lane.
+  // `stereo` valid. As Run() otherwise; the times are those of both eyes together, and matching is not in them. What a
+  // device uploads is in detect_ns, what it downloads in match_ns. UNIMPLEMENTED: not of this lane.
   virtual absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const Pixels& left,
                                  const Pixels& right, StereoFound* found, StageTimes* times);
 
