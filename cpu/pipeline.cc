@@ -102,6 +102,8 @@ Pipeline::~Pipeline() = default;
 
 ImageView Pipeline::LevelImage(int l) const { return l < impl_->levels.count() ? impl_->levels[l].image : ImageView(); }
 
+void Pipeline::SwapPyramid() { impl_->levels.SwapPixels(); }
+
 absl::Status Pipeline::Detect(const DetectorOptions& options, const ImageView& image, const ImageView& mask,
                               Features* features, StageTimes* times) {
   const auto start = Clock::now();

@@ -29,6 +29,10 @@ class Pipeline {
   // as that image lives.
   ImageView LevelImage(int l) const;
 
+  // Exchanges the memory of the pyramid with another, so that the last image's LevelImage() outlive the next Detect().
+  // A second call, after it, brings back the first memory.
+  void SwapPyramid();
+
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;

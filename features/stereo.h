@@ -16,6 +16,7 @@
 //      the levels may be null, and there is no rule 4.
 //   4. median_cut: of what is left, matches whose least SAD exceeds 1.5 * 1.4 times the median are dropped. The median
 //      is element n / 2 of the n sorted values; the comparison is 10 * sad > 21 * median, in integers.
+//   5. check_pair: StereoChecks, of every CheckStride()-th left keypoint and all right ones.
 #ifndef GLINT_FEATURES_STEREO_H_
 #define GLINT_FEATURES_STEREO_H_
 
@@ -47,7 +48,7 @@ struct StereoOptions {
   bool cross_check = true;
   bool refine = true;
   bool median_cut = true;
-  bool check_pair = true;  // fill StereoChecks; costs a match of all descriptors with all
+  bool check_pair = true;  // fill StereoChecks; costs a match of a part of the descriptors with all
   float focal_length = 0;  // pixels of the image, >= 0; with baseline, for depth
   float baseline = 0;      // in the unit of the depths, >= 0; 0: no depth
 };
@@ -64,10 +65,11 @@ struct StereoInput {
   PyramidPlan plan;  // of both eyes; level 0 is the image
 };
 
-// From the matches of all left with all right descriptors, cross-checked and at most max_distance apart: a rectified
-// pair has a median_dy of a fraction of a pixel and hardly a negative disparity.
+// From the matches of all left with all right descriptors, cross-checked and at most max_distance apart, those of the
+// left keypoints 0, CheckStride(), 2 * CheckStride() and so on: a rectified pair has a median_dy of a fraction of a
+// pixel and hardly a negative disparity. All zero if an eye has no keypoints.
 struct StereoChecks {
-  int matches = 0;
+  int matches = 0;      // of CheckedKeypoints()
   float median_dy = 0;  // |left y - right y|, pixels of the image: element n / 2 of the n sorted values; 0 without any
   int negative_disparities = 0;  // left x < right x
 };
@@ -102,16 +104,26 @@ struct StereoPoint {
 };
 inline StereoPoint PointOf(const Features& f, size_t i) { return {f.x[i], f.y[i], f.octave[i]}; }
 
-// Rule 1. `right_scale` is that of the right keypoint's octave. The row of the image that the left keypoint lies in is
-// one of floor(y - reach)..ceil(y + reach) of the right one, in other words: less than one below or above that range.
+// Rule 1's band of a right keypoint, y - reach and y + reach. `right_scale` is that of its octave.
+struct StereoBand {
+  float low;
+  float high;
+};
+GLINT_HD inline StereoBand BandOf(const StereoOptions& o, const StereoPoint& right, float right_scale) {
+  const float reach = o.band * right_scale;
+  return {right.y - reach, right.y + reach};
+}
+
+// Rule 1. The row of the image that the left keypoint lies in is one of floor(low)..ceil(high) of the right one's band,
+// in other words: less than one below or above that range.
 GLINT_HD inline bool IsStereoPair(const StereoOptions& o, const StereoPoint& left, const StereoPoint& right,
                                   float right_scale) {
   const int octaves = left.octave - right.octave;
-  const float reach = o.band * right_scale;
+  const StereoBand band = BandOf(o, right, right_scale);
   const float row = static_cast<float>(static_cast<int>(left.y));
   const float disparity = left.x - right.x;
-  return octaves <= o.max_octave_difference && -octaves <= o.max_octave_difference && right.y - reach < row + 1 &&
-         right.y + reach > row - 1 && disparity >= o.min_disparity && disparity <= o.max_disparity;
+  return octaves <= o.max_octave_difference && -octaves <= o.max_octave_difference && band.low < row + 1 &&
+         band.high > row - 1 && disparity >= o.min_disparity && disparity <= o.max_disparity;
 }
 
 // Where the windows of rule 3 lie on a level.
@@ -156,6 +168,11 @@ GLINT_HD inline float DepthOf(const StereoOptions& o, float disparity) {
 }
 
 GLINT_HD inline bool IsOverMedian(int32_t sad, int32_t median) { return int64_t{10} * sad > int64_t{21} * median; }
+
+// Rule 5: enough to tell what a pair is as surely as all of its keypoints do (docs/matching.md), and up to twice that.
+inline constexpr int kKeypointsToCheck = 512;
+GLINT_HD inline int CheckStride(int lefts) { return lefts < kKeypointsToCheck ? 1 : lefts / kKeypointsToCheck; }
+GLINT_HD inline int CheckedKeypoints(int lefts) { return (lefts + CheckStride(lefts) - 1) / CheckStride(lefts); }
 
 }  // namespace glint
 

@@ -33,7 +33,7 @@ struct ServerEnv {
         queue({options.queue_capacity, options.max_pending_bytes, static_cast<int>(lanes.lanes.size())}),
         health(static_cast<int>(lanes.lanes.size())),
         sessions(options.max_sessions, options.max_sessions_per_peer),
-        memory_bound(ComputeMemoryBound(options, static_cast<int>(lanes.lanes.size()))),
+        memory_bound(ComputeMemoryBound(options, static_cast<int>(lanes.lanes.size()), lanes.backend)),
         metrics(Describe(*this), {[this] { return queue.size(); }, [this] { return frames_in_flight.load(); },
                                   [this] { return queue.bytes(); }, [this] { return logger.dropped_lines(); },
                                   [this] { return logger.limited_lines(); }}) {}

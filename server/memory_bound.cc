@@ -20,9 +20,10 @@ int64_t MessageFor(int64_t pixels, int bytes_per_pixel) { return pixels * bytes_
 
 class Fitting {
  public:
-  Fitting(const UsableMemory& usable, int lanes, int fewest_lanes, ServerOptions* options)
+  Fitting(const UsableMemory& usable, int lanes, int fewest_lanes, ServerOptions* options, Backend backend)
       : options_(options),
         fewest_lanes_(fewest_lanes),
+        backend_(backend),
         pixels_(IsFree("max-image-pixels", options->lanes.max_image_pixels, defaults_.lanes.max_image_pixels)),
         message_(IsFree("max-message-bytes", options->max_message_bytes, defaults_.max_message_bytes)),
         sessions_(IsFree("max-sessions", options->max_sessions, defaults_.max_sessions)),
@@ -52,7 +53,7 @@ class Fitting {
   void Tell(absl::string_view flag, int64_t value, int64_t builtin, bool free) {
     if (free && value < builtin) fit_.lowered.push_back(absl::StrCat(flag, "=", value));
   }
-  MemoryBound Bound() const { return ComputeMemoryBound(*options_, fit_.lanes); }
+  MemoryBound Bound() const { return ComputeMemoryBound(*options_, fit_.lanes, backend_); }
   bool Fits() const { return Bound().total() <= fit_.budget; }
   bool LanesFit() const { return Bound().lanes <= fit_.budget / 3 * 2; }
 
@@ -105,13 +106,14 @@ class Fitting {
   const ServerOptions defaults_;
   ServerOptions* const options_;
   const int fewest_lanes_;
+  const Backend backend_;
   const bool pixels_, message_, sessions_, calls_, pending_;  // may be lowered
   MemoryFit fit_;
 };
 
 }  // namespace
 
-MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes) {
+MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes, Backend backend) {
   const int64_t sessions = options.max_sessions;
   MemoryBound bound;
   bound.pending = options.max_pending_bytes;
@@ -130,13 +132,15 @@ MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes) {
   const int64_t frames = options.max_detect_calls + sessions * (options.max_in_flight + 1);
   bound.frames = frames * (2 * kFrameBytes + kSliceListBytes) + options.max_detect_calls * kOptionsBytes +
                  sessions * static_cast<int64_t>(Session::kDroppedReplies) * kDroppedFrameBytes;
-  bound.lanes =
-      lanes * (options.lanes.max_image_pixels * kLaneBytesPerPixel + options.max_features * kLaneBytesPerFeature);
+  const int64_t of_pixel = kLaneBytesPerPixel + (options.lanes.threads_per_lane > 1 ? kPairBytesPerPixel : 0);
+  const int64_t of_feature = kLaneBytesPerFeature + (backend == Backend::kCuda ? kCudaPairBytesPerFeature : 0);
+  bound.lanes = lanes * (options.lanes.max_image_pixels * of_pixel + options.max_features * of_feature);
   return bound;
 }
 
-MemoryFit FitToMemory(const UsableMemory& usable, int lanes, int fewest_lanes, ServerOptions* options) {
-  return Fitting(usable, lanes, fewest_lanes, options).Fit();
+MemoryFit FitToMemory(const UsableMemory& usable, int lanes, int fewest_lanes, ServerOptions* options,
+                      Backend backend) {
+  return Fitting(usable, lanes, fewest_lanes, options, backend).Fit();
 }
 
 }  // namespace glint

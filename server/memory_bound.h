@@ -48,10 +48,16 @@ struct MemoryBound {
 // Bytes that a lane takes for each pixel of the largest picture, at most: decoded and grey pixels, the codec's
 // coefficients, pyramid, scores and candidates.
 inline constexpr int64_t kLaneBytesPerPixel = 64;
+// ... and more with several threads, which detect the eyes of a pair side by side, each with a pipeline of its own:
+// both images together are one to --max-image-pixels. Measured: 42, at most (tests/server/memory_test.cc).
+inline constexpr int64_t kPairBytesPerPixel = 48;
 // ... and for each keypoint: x, y, size, angle, response, octave, descriptor, and their ranking; and to match as many
 // descriptors, of kSetBytesPerDescriptor: both sets out of the message, one of them packed again, conditions, keys,
 // candidates and eight matches.
 inline constexpr int64_t kLaneBytesPerFeature = 1024;
+// ... and more on CUDA, which pins the keypoints of both eyes of a pair, by levels, and their matches beside the
+// keypoints of a single image. Counted for 12 levels: 1154.
+inline constexpr int64_t kCudaPairBytesPerFeature = 1280;
 // What gRPC takes for each byte of a message that it receives or has just received, at most. In DATA frames of 24
 // bytes, the smallest that become slices of their own: the bytes as they came, with headers of 9 (33/24); the list of
 // slices of 32 bytes, which grows by half (48/24); its copy (32/24); and the message put together (1).
@@ -72,7 +78,8 @@ inline constexpr int64_t kMatchReplyBytesPerFeature = 8 * (3 + 3 + 2) + (kReplyB
 // A descriptor that a stream keeps, with its keypoint; twice more while a set is changed.
 inline constexpr int64_t kKeptBytesPerFeature = 3 * (64 + 16);
 
-MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes);
+// `backend`: that of the lanes, not kAuto.
+MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes, Backend backend = Backend::kCpu);
 
 // How limits were made to fit the memory that there is.
 struct MemoryFit {
@@ -93,8 +100,9 @@ struct MemoryFit {
 //   2. Streams, calls of Detect and pending bytes, by halves, down to 16, 16 and 64 MiB; then pictures down to 4K; then
 //      streams and calls to 8.
 //   3. Messages to a byte a pixel, by halves; then streams and calls to 2; then pictures down to 1080p.
-// `lanes` is how many there are; at least `fewest_lanes` stay. Pure.
-MemoryFit FitToMemory(const UsableMemory& usable, int lanes, int fewest_lanes, ServerOptions* options);
+// `lanes` is how many there are, of `backend`; at least `fewest_lanes` stay. Pure.
+MemoryFit FitToMemory(const UsableMemory& usable, int lanes, int fewest_lanes, ServerOptions* options,
+                      Backend backend = Backend::kCpu);
 
 }  // namespace glint
 

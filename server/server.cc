@@ -170,7 +170,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Create(ServerOptions options) {
   const UsableMemory usable =
       options.memory_limit > 0 ? UsableMemory{options.memory_limit, "--memory-limit", false} : FindUsableMemory();
   const int fewest_lanes = std::max(1, static_cast<int>(lanes->gpus.size()));
-  MemoryFit fit = FitToMemory(usable, static_cast<int>(lanes->lanes.size()), fewest_lanes, &options);
+  MemoryFit fit = FitToMemory(usable, static_cast<int>(lanes->lanes.size()), fewest_lanes, &options, lanes->backend);
   if (options.memory_limit > 0 && fit.bound > options.memory_limit) {
     return ContradictionError("memory-limit", absl::StrCat(options.memory_limit, " bytes are less than the ", fit.bound,
                                                            " that the other limits allow"));

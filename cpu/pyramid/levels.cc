@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "cpu/describe/bfrost.h"
 #include "cpu/describe/blur_block_mask.h"
@@ -145,6 +146,10 @@ void Levels::Prepare(const DetectorOptions& options, const ImageView& image, con
       level.integral.Reserve(IntegralPitch(planned.shape.width) * static_cast<size_t>(planned.shape.height + 1));
     }
   }
+}
+
+void Levels::SwapPixels() {
+  for (size_t l = 0; l < levels_.size(); ++l) std::swap(levels_[l].pixels, other_pixels_[l]);
 }
 
 }  // namespace glint::cpu

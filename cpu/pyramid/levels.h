@@ -78,6 +78,9 @@ class Levels {
   // margin if it is narrow. The pixels of other levels are not yet there. `threads` is how many share a level.
   void Prepare(const DetectorOptions& options, const ImageView& image, const ImageView& mask, int threads);
 
+  // Exchanges the memory of all levels' pixels with another. Views of them stay as they are.
+  void SwapPixels();
+
   int count() const { return count_; }  // up to the first that vanishes
   // Room in the lists of all levels.
   size_t room() const { return room_; }
@@ -87,6 +90,7 @@ class Levels {
 
  private:
   std::array<Level, kMaxLevels> levels_;
+  std::array<Plane, kMaxLevels> other_pixels_;
   int count_ = 0;
   size_t room_ = 0;
   size_t largest_room_ = 0;

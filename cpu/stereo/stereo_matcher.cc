@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "cpu/stages.h"
 
@@ -27,6 +28,7 @@ StereoMatcher::StereoMatcher(int threads)
     : pool_(threads),
       matcher_(&pool_),
       kernels_(MatchKernelsFor(BestSimdTarget())),
+      collect_(CollectCandidatesFor(BestSimdTarget())),
       window_sads_(WindowSadsFor(BestSimdTarget())) {}
 
 void StereoMatcher::Match(const StereoInput& input, const StereoOptions& options, StereoResult* result) {
@@ -35,7 +37,7 @@ void StereoMatcher::Match(const StereoInput& input, const StereoOptions& options
   result->Reset(lefts);
   if (lefts == 0 || rights_ == 0) return;
   parts_ = std::clamp(static_cast<int>(lefts) / kKeypointsWorthAThread, 1, pool_.threads());
-  SortRightByRow(input);
+  SortRightByRow(input, options);
   FindNearest(input, options);
   sad_.Reserve(lefts);
   pool_.ForEach(parts_, [&](int part, int) {
@@ -48,16 +50,28 @@ void StereoMatcher::Match(const StereoInput& input, const StereoOptions& options
   if (options.check_pair) CheckPair(input, options, &result->checks);
 }
 
-void StereoMatcher::SortRightByRow(const StereoInput& input) {
+void StereoMatcher::SortRightByRow(const StereoInput& input, const StereoOptions& options) {
   const Features& right = *input.right.features;
   const size_t rows = static_cast<size_t>(input.plan.level[0].shape.height);
   int32_t* const first = first_.Reserve(rows + 1);
-  int32_t* const by_row = by_row_.Reserve(rights_);
+  const size_t padded = rights_ + kCandidatePad;
+  for (Buffer<float>* buffer : {&row_x_, &row_low_, &row_high_}) buffer->Grow(padded);
+  for (Buffer<int32_t>* buffer : {&row_octave_, &row_index_}) buffer->Grow(padded);
   std::fill(first, first + rows + 1, 0);
   for (const float y : right.y) ++first[static_cast<size_t>(y)];
   // Where each row ends; filling from the back makes that where it begins.
   for (size_t row = 1; row <= rows; ++row) first[row] += first[row - 1];
-  for (size_t j = rights_; j-- > 0;) by_row[--first[static_cast<size_t>(right.y[j])]] = static_cast<int32_t>(j);
+  for (size_t j = rights_; j-- > 0;) {
+    const StereoPoint point = PointOf(right, j);
+    const float scale = input.plan.level[static_cast<size_t>(point.octave)].scale;
+    const StereoBand band = BandOf(options, point, scale);
+    const size_t at = static_cast<size_t>(--first[static_cast<size_t>(point.y)]);
+    row_x_[at] = point.x;
+    row_low_[at] = band.low;
+    row_high_[at] = band.high;
+    row_octave_[at] = point.octave;
+    row_index_[at] = static_cast<int32_t>(j);
+  }
 }
 
 void StereoMatcher::FindNearest(const StereoInput& input, const StereoOptions& options) {
@@ -88,13 +102,11 @@ void StereoMatcher::FindNearest(const StereoInput& input, const StereoOptions& o
   const int rows = input.plan.level[0].shape.height;
   const int top = std::clamp(static_cast<int>(point.y - reach), 0, rows - 1);
   const int bottom = std::clamp(static_cast<int>(point.y + reach), 0, rows - 1);
-  size_t count = 0;
-  for (int at = first_[static_cast<size_t>(top)]; at < first_[static_cast<size_t>(bottom) + 1]; ++at) {
-    const int32_t j = by_row_[static_cast<size_t>(at)];
-    const StereoPoint other = PointOf(right, static_cast<size_t>(j));
-    const float scale = input.plan.level[static_cast<size_t>(other.octave)].scale;
-    if (IsStereoPair(options, point, other, scale)) candidates[count++] = j;
-  }
+  const RowCandidates by_row = {row_x_.data(), row_low_.data(), row_high_.data(), row_octave_.data(),
+                                row_index_.data()};
+  const size_t count =
+      collect_(by_row, static_cast<size_t>(first_[static_cast<size_t>(top)]),
+               static_cast<size_t>(first_[static_cast<size_t>(bottom) + 1]), point, options, candidates);
   kernels_.keys(DescriptorsOf(*input.left.features).row(left), DescriptorsOf(right), candidates, count, keys);
   int32_t least = kNoKey;
   for (size_t i = 0; i < count; ++i) {
@@ -150,20 +162,56 @@ void StereoMatcher::CutByMedian(StereoResult* result) {
   }
 }
 
+DescriptorView StereoMatcher::Gather(const DescriptorView& from, const int32_t* index, size_t count) {
+  const size_t bytes = static_cast<size_t>(from.bytes);
+  uint8_t* const to = some_.Reserve(count * bytes);
+  for (size_t i = 0; i < count; ++i) std::memcpy(to + i * bytes, from.row(index[i]), bytes);
+  return {to, static_cast<int>(count), from.bytes};
+}
+
+size_t StereoMatcher::FindMutual(const StereoInput& input, const StereoOptions& options) {
+  const DescriptorView left = DescriptorsOf(*input.left.features);
+  const DescriptorView right = DescriptorsOf(*input.right.features);
+  const int stride = CheckStride(left.count);
+  const size_t most = static_cast<size_t>(CheckedKeypoints(left.count));
+  int32_t* const checked = checked_.Reserve(most);
+  int32_t* const found = found_.Reserve(most);
+  for (size_t i = 0; i < most; ++i) checked[i] = static_cast<int32_t>(i) * stride;
+  MatchOptions nearest;
+  nearest.max_distance = options.max_distance;
+  nearest.cross_check = stride == 1;  // of all, one pass takes less than two
+  matcher_.Match({stride == 1 ? left : Gather(left, checked, most), right, {}, {}}, nearest, &nearest_);
+  size_t count = 0;
+  for (size_t i = 0; i < most; ++i) {
+    if (nearest_.index[i] == kNoMatch) continue;
+    // Not mutual, if the right one's rows have a left one that is nearer.
+    const size_t j = static_cast<size_t>(nearest_.index[i]);
+    if (column_[j] < MakeKey(nearest_.distance[i], checked[i])) continue;
+    checked[count] = checked[i];
+    found[count++] = nearest_.index[i];
+  }
+  if (stride == 1) return count;
+  // No more queries than before: nothing is allocated.
+  matcher_.Match({Gather(right, found, count), left, {}, {}}, nearest, &nearest_);
+  size_t mutual = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (nearest_.index[i] != checked[i]) continue;
+    checked[mutual] = checked[i];
+    found[mutual++] = found[i];
+  }
+  return mutual;
+}
+
 void StereoMatcher::CheckPair(const StereoInput& input, const StereoOptions& options, StereoChecks* checks) {
   const Features& left = *input.left.features;
   const Features& right = *input.right.features;
-  MatchOptions all;
-  all.cross_check = true;
-  all.max_distance = options.max_distance;
-  matcher_.Match({DescriptorsOf(left), DescriptorsOf(right), {}, {}}, all, &all_);
+  const size_t count = FindMutual(input, options);
   float* const dy = sorted_dy_.Reserve(left.count());
-  size_t count = 0;
-  for (size_t i = 0; i < left.count(); ++i) {
-    if (all_.index[i] == kNoMatch) continue;
-    const size_t j = static_cast<size_t>(all_.index[i]);
-    dy[count++] = std::fabs(left.y[i] - right.y[j]);
-    checks->negative_disparities += left.x[i] < right.x[j];
+  for (size_t i = 0; i < count; ++i) {
+    const size_t l = static_cast<size_t>(checked_[i]);
+    const size_t r = static_cast<size_t>(found_[i]);
+    dy[i] = std::fabs(left.y[l] - right.y[r]);
+    checks->negative_disparities += left.x[l] < right.x[r];
   }
   checks->matches = static_cast<int>(count);
   checks->median_dy = count == 0 ? 0 : MedianOf(dy, count);

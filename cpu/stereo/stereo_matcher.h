@@ -11,6 +11,7 @@
 #include "cpu/buffer.h"
 #include "cpu/match/kernels.h"
 #include "cpu/match/matcher.h"
+#include "cpu/stereo/row_candidates.h"
 #include "cpu/stereo/window_sad.h"
 #include "cpu/worker_pool.h"
 #include "features/stereo.h"
@@ -26,7 +27,7 @@ class StereoMatcher {
   void Match(const StereoInput& input, const StereoOptions& options, StereoResult* result);
 
  private:
-  void SortRightByRow(const StereoInput& input);
+  void SortRightByRow(const StereoInput& input, const StereoOptions& options);
   // Fills key_ and, for cross check, column_.
   void FindNearest(const StereoInput& input, const StereoOptions& options);
   void FindNearest(const StereoInput& input, const StereoOptions& options, int left, int part);
@@ -35,22 +36,33 @@ class StereoMatcher {
   bool Refine(const StereoInput& input, const StereoOptions& options, size_t left, size_t right, float* disparity);
   void CutByMedian(StereoResult* result);
   void CheckPair(const StereoInput& input, const StereoOptions& options, StereoChecks* checks);
+  // Mutual matches of the keypoints that are checked: how many, in checked_ and found_.
+  size_t FindMutual(const StereoInput& input, const StereoOptions& options);
+  // Row `index[i]` of `from` for i = 0..count-1, one after the other, in some_.
+  DescriptorView Gather(const DescriptorView& from, const int32_t* index, size_t count);
 
   WorkerPool pool_;
   Matcher matcher_;
   MatchKernels kernels_;
+  CollectCandidates collect_;
   WindowSads window_sads_;
   int parts_ = 1;
   size_t rights_ = 0;
-  Buffer<int32_t> first_;       // of each row of the image, where its right keypoints begin; one more
-  Buffer<int32_t> by_row_;      // right keypoints
+  Buffer<int32_t> first_;  // of each row of the image, where its right keypoints begin; one more
+  // Right keypoints by rows: RowCandidates.
+  Buffer<float> row_x_, row_low_, row_high_;
+  Buffer<int32_t> row_octave_, row_index_;
   Buffer<int32_t> key_;         // of each left keypoint: the least
   Buffer<int32_t> column_;      // rights_ for each part: of each right keypoint, the least key of a left one
   Buffer<int32_t> candidates_;  // 2 * rights_ for each part: numbers, then keys
   Buffer<int32_t> sad_;         // of each left keypoint: the least, if it has a match
   Buffer<int32_t> sorted_sad_;
   Buffer<float> sorted_dy_;
-  MatchResult all_;
+  // Of CheckPair().
+  Buffer<int32_t> checked_;  // left keypoints
+  Buffer<int32_t> found_;    // their nearest right ones
+  Buffer<uint8_t> some_;     // descriptors of either
+  MatchResult nearest_;
 };
 
 }  // namespace glint::cpu

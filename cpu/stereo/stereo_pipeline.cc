@@ -1,7 +1,6 @@
 #include "cpu/stereo/stereo_pipeline.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
@@ -25,42 +24,52 @@ absl::Status CheckPair(const DetectorOptions& detector, const ImageView& left, c
 
 }  // namespace
 
-StereoPipeline::StereoPipeline(int threads)
-    : eyes_(std::min(threads, 2)),
-      left_(std::max((threads + 1) / 2, 1)),
-      right_(std::max(threads / 2, 1)),
+StereoPipeline::StereoPipeline(int threads, Pipeline* shared)
+    : own_{threads > 1 || shared == nullptr ? std::make_unique<Pipeline>((threads + 1) / 2) : nullptr,
+           threads > 1 ? std::make_unique<Pipeline>(threads / 2) : nullptr},
+      first_(own_[0] != nullptr ? own_[0].get() : shared),
+      eyes_(std::min(threads, 2)),
       matcher_(threads) {}
+
+absl::Status StereoPipeline::DetectEyes(const DetectorOptions& detector, Eye (&eyes)[2]) {
+  Pipeline* const pipelines[2] = {first_, own_[1] != nullptr ? own_[1].get() : first_};
+  const bool in_turn = pipelines[0] == pipelines[1];
+  absl::Status status[2];
+  const auto detect = [&](int e, int) {
+    Eye& eye = eyes[e];
+    Pipeline* const pipeline = pipelines[e];
+    status[e] = pipeline->Detect(detector, eye.image, {}, eye.features, &eye.times);
+    for (int l = 0; l < detector.levels; ++l) eye.levels[static_cast<size_t>(l)] = pipeline->LevelImage(l);
+    // Back again after the second eye. Both pyramids stay as they are until the next image.
+    if (in_turn) pipeline->SwapPyramid();
+  };
+  eyes_.ForEach(2, detect);
+  return status[0].ok() ? status[1] : status[0];
+}
 
 absl::Status StereoPipeline::Detect(const DetectorOptions& detector, const ImageView& left, const ImageView& right,
                                     const StereoOptions& options, Features* left_features, Features* right_features,
                                     StereoResult* result, StereoTimes* times) {
-  if (absl::Status s = CheckPair(detector, left, right); !s.ok()) {
+  const Clock::time_point start = Clock::now();
+  absl::Status status = CheckPair(detector, left, right);
+  Eye eyes[2] = {{left, left_features, {}, {}}, {right, right_features, {}, {}}};
+  if (status.ok()) status = DetectEyes(detector, eyes);
+  if (!status.ok()) {
     left_features->Clear();
     right_features->Clear();
     result->Reset(0);
-    return s;
-  }
-  const Clock::time_point start = Clock::now();
-  absl::Status status[2];
-  eyes_.ForEach(2, [&](int eye, int) {
-    status[eye] = eye == 0 ? left_.Detect(detector, left, {}, left_features, nullptr)
-                           : right_.Detect(detector, right, {}, right_features, nullptr);
-  });
-  for (const absl::Status& s : status) {
-    if (!s.ok()) return s;
+    return status;
   }
   const Clock::time_point detected = Clock::now();
-  std::array<ImageView, kMaxLevels> levels[2];
-  for (int l = 0; l < detector.levels; ++l) {
-    levels[0][static_cast<size_t>(l)] = left_.LevelImage(l);
-    levels[1][static_cast<size_t>(l)] = right_.LevelImage(l);
-  }
-  const StereoInput input{
-      {left_features, levels[0].data()}, {right_features, levels[1].data()}, PlanPyramid(detector, left.shape())};
+  const StereoInput input{{left_features, eyes[0].levels.data()},
+                          {right_features, eyes[1].levels.data()},
+                          PlanPyramid(detector, left.shape())};
   matcher_.Match(input, options, result);
   if (times != nullptr) {
     times->detect_ns = Nanoseconds(detected - start);
     times->match_ns = Nanoseconds(Clock::now() - detected);
+    times->left = eyes[0].times;
+    times->right = eyes[1].times;
   }
   return absl::OkStatus();
 }

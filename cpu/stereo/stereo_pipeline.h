@@ -1,10 +1,12 @@
-// Pairs of images on the CPU, from pixels to matches: a pipeline for each eye, side by side where there are threads for
-// both. Features are those of Pipeline::Detect(), matches those of reference::MatchStereo, with any number of threads.
+// Pairs of images on the CPU, from pixels to matches: one eye after the other, or side by side, each with a pipeline of
+// its own, where there are threads for both. Features are those of Pipeline::Detect(), matches those of
+// reference::MatchStereo, with any number of threads.
 //
 // Thread-compatible. Scratch grows to the largest pair seen and is then reused: no allocation after that.
 #ifndef GLINT_CPU_STEREO_STEREO_PIPELINE_H_
 #define GLINT_CPU_STEREO_STEREO_PIPELINE_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 
@@ -18,16 +20,20 @@
 
 namespace glint::cpu {
 
-// Wall clock of the caller. The sum is the whole call.
+// Wall clock of the caller; detect_ns and match_ns are the whole call.
 struct StereoTimes {
   int64_t detect_ns = 0;  // until both eyes are done
   int64_t match_ns = 0;
+  StageTimes left, right;  // as of Pipeline::Detect(); with two threads and more at the same time
 };
 
 class StereoPipeline {
  public:
   // `threads` >= 1 share a pair, the caller's included.
-  explicit StereoPipeline(int threads = 1);
+  explicit StereoPipeline(int threads = 1) : StereoPipeline(threads, nullptr) {}
+  // The same; a single thread detects with `shared`, which must outlive this, so that single images and pairs need
+  // the memory of one pipeline and of one more pyramid.
+  StereoPipeline(int threads, Pipeline* shared);
 
   // Arguments must be valid (ValidateOptions, ValidateImages, ValidateStereoOptions), the images of one shape. `times`
   // may be null. INVALID_ARGUMENT: a detector without descriptors, images of two shapes; all results are then cleared.
@@ -36,9 +42,17 @@ class StereoPipeline {
                       StereoResult* result, StereoTimes* times);
 
  private:
-  WorkerPool eyes_;  // of one thread or two
-  Pipeline left_;
-  Pipeline right_;
+  struct Eye {
+    ImageView image;
+    Features* features;
+    StageTimes times;
+    std::array<ImageView, kMaxLevels> levels;
+  };
+  absl::Status DetectEyes(const DetectorOptions& detector, Eye (&eyes)[2]);
+
+  std::unique_ptr<Pipeline> own_[2];  // the second for eyes side by side
+  Pipeline* const first_;             // the left eye's, or both eyes'
+  WorkerPool eyes_;                   // of one thread or two
   StereoMatcher matcher_;
 };
 

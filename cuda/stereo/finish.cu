@@ -99,14 +99,16 @@ __device__ __forceinline__ void FinishChecks(const StereoParams& params, Digits&
   __shared__ uint32_t negative;
   if (threadIdx.x == 0) negative = 0;
   uint32_t matches = 0;
+  const int stride = CheckStride(params.left.count);
   // Floats that are not negative have the order of their bits.
-  const auto distance = [&](int i) {
+  const auto distance = [&](int checked) {
+    const int i = checked * stride;
     const int32_t right = params.checked_index[i];
     return right == kNoMatch ? kNoValue : __float_as_uint(fabsf(params.left.y[i] - params.right.y[right]));
   };
-  const uint32_t median = MedianOf(digits, params.left.count, 32, distance, &matches);
+  const uint32_t median = MedianOf(digits, CheckedKeypoints(params.left.count), 32, distance, &matches);
   uint32_t own = 0;
-  for (int i = threadIdx.x; i < params.left.count; i += kThreads) {
+  for (int i = threadIdx.x * stride; i < params.left.count; i += kThreads * stride) {
     const int32_t right = params.checked_index[i];
     own += right != kNoMatch && params.left.x[i] < params.right.x[right];
   }

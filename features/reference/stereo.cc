@@ -27,7 +27,8 @@ StereoChecks CheckPair(const Features& left, const Features& right, int max_dist
   const MatchResult all = Match({DescriptorsOf(left), DescriptorsOf(right), {}, {}}, options);
   StereoChecks checks;
   std::vector<float> dy;
-  for (size_t i = 0; i < all.index.size(); ++i) {
+  const size_t stride = static_cast<size_t>(CheckStride(static_cast<int>(left.count())));
+  for (size_t i = 0; i < all.index.size(); i += stride) {
     if (all.index[i] == kNoMatch) continue;
     const size_t j = static_cast<size_t>(all.index[i]);
     dy.push_back(std::fabs(left.y[i] - right.y[j]));

@@ -15,12 +15,13 @@
 #include "absl/strings/strip.h"
 #include "cpu/match/matcher.h"
 #include "cpu/pipeline.h"
+#include "cpu/stereo/stereo_pipeline.h"
 #include "cuda/match/matcher.h"
 #include "cuda/pipeline.h"
 #include "cuda/runtime/host_region.h"
 #include "cuda/runtime/range.h"
+#include "cuda/stereo/stereo_pipeline.h"
 #include "features/error.h"
-#include "server/lane/cpu_stereo.h"
 #include "server/lane/lane.h"
 
 namespace glint {
@@ -34,6 +35,15 @@ using Clock = std::chrono::steady_clock;
 
 int64_t NanosecondsSince(Clock::time_point start) { return std::chrono::nanoseconds(Clock::now() - start).count(); }
 
+// Of two eyes that took `wall_ns` together, side by side perhaps: their stages, of that time.
+StageTimes TimesOfEyes(int64_t wall_ns, const StageTimes& left, const StageTimes& right) {
+  StageTimes times = left;
+  AddTimes(right, &times);
+  const double share = static_cast<double>(wall_ns) / static_cast<double>(times.detect_ns + times.download_ns);
+  for (const auto field : kStageTimes) times.*field = static_cast<int64_t>(share * static_cast<double>(times.*field));
+  return times;
+}
+
 class CpuLane final : public Lane {
  public:
   explicit CpuLane(int threads) : threads_(threads), parts_(std::make_unique<Parts>(threads)) {}
@@ -43,7 +53,7 @@ class CpuLane final : public Lane {
     return InMemory([&](Parts* parts) {
       const Clock::time_point start = Clock::now();
       const ImageView image_view = ViewOf(image, &parts->image);
-      const ImageView mask_view = ViewOf(mask, &parts->mask);
+      const ImageView mask_view = ViewOf(mask, &parts->other);
       const int64_t copied_ns = NanosecondsSince(start);
       absl::Status status = parts->pipeline.Detect(options, image_view, mask_view, features, times);
       times->upload_ns += copied_ns;
@@ -53,7 +63,20 @@ class CpuLane final : public Lane {
   }
   absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const Pixels& left,
                          const Pixels& right, StereoFound* found, StageTimes* times) override {
-    return InMemory([&](Parts* parts) { return parts->stereo.Run(options, stereo, left, right, found, times); });
+    return InMemory([&](Parts* parts) {
+      const Clock::time_point start = Clock::now();
+      const ImageView left_view = ViewOf(left, &parts->image);
+      const ImageView right_view = ViewOf(right, &parts->other);
+      const int64_t copied_ns = NanosecondsSince(start);
+      cpu::StereoTimes took;
+      absl::Status status = parts->stereo.Detect(options, left_view, right_view, stereo, &found->left, &found->right,
+                                                 &found->matches, &took);
+      if (!status.ok()) return status;
+      *times = TimesOfEyes(took.detect_ns, took.left, took.right);
+      times->upload_ns += copied_ns;
+      found->match_ns = took.match_ns;
+      return status;
+    });
   }
   absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) override {
     return InMemory([&](Parts* parts) {
@@ -67,12 +90,12 @@ class CpuLane final : public Lane {
  private:
   // All that grows with frames.
   struct Parts {
-    explicit Parts(int threads) : pipeline(threads), matcher(threads), stereo(&pipeline, threads) {}
+    explicit Parts(int threads) : pipeline(threads), matcher(threads), stereo(threads, &pipeline) {}
 
     cpu::Pipeline pipeline;
     cpu::Matcher matcher;
-    CpuStereo stereo;
-    Image image, mask;  // for pixels that do not lie side by side
+    cpu::StereoPipeline stereo;
+    Image image, other;  // for pixels that do not lie side by side; a mask or the right eye is the other one
   };
 
   // Where memory cannot be had, parts are prepared in part: the next frame begins with new ones.
@@ -168,14 +191,14 @@ class CudaMatching {
   std::unique_ptr<cuda::Matcher> matcher_;
 };
 
-// Stereo pairs are worked on by the processor: the same bytes.
 class CudaLane final : public Lane {
  public:
-  CudaLane(std::unique_ptr<cuda::Pipeline> pipeline, int ordinal, int sm_limit)
+  // `pipeline` was made with `options`.
+  CudaLane(std::unique_ptr<cuda::Pipeline> pipeline, const cuda::PipelineOptions& options)
       : pipeline_(std::move(pipeline)),
-        ordinal_(ordinal),
-        matching_(ordinal, sm_limit),
-        device_(absl::StrCat("cuda:", ordinal)) {}
+        options_(options),
+        matching_(options.device, options.sm_limit),
+        device_(absl::StrCat("cuda:", options.device)) {}
 
   absl::Status Run(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                    StageTimes* times) override {
@@ -191,33 +214,55 @@ class CudaLane final : public Lane {
   }
   absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const Pixels& left,
                          const Pixels& right, StereoFound* found, StageTimes* times) override {
+    const cuda::Range range("lane");
     if (stereo_ == nullptr) {
-      on_processor_ = std::make_unique<cpu::Pipeline>();
-      stereo_ = std::make_unique<CpuStereo>(on_processor_.get(), 1);
+      auto made = cuda::StereoPipeline::Create(options_);
+      if (!made.ok()) return NoteLoss(made.status());
+      stereo_ = *std::move(made);
     }
+    const Clock::time_point start = Clock::now();
+    const auto left_view = image_.Hold(left);
+    if (!left_view.ok()) return left_view.status();
+    const auto right_view = other_.Hold(right);
+    if (!right_view.ok()) return right_view.status();
+    const int64_t copied_ns = NanosecondsSince(start);
+    cuda::StereoTimes took;
+    absl::Status status;
     try {
-      return stereo_->Run(options, stereo, left, right, found, times);
+      status = stereo_->Detect(options, *left_view, *right_view, stereo, &found->left, &found->right, &found->matches,
+                               &took);
     } catch (const std::bad_alloc&) {  // as CpuLane::InMemory()
       stereo_ = nullptr;
       throw;
     }
-  }
-  absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) override {
-    absl::Status status = matching_.Match(input, options, result);
-    if (absl::IsInternal(status) && !cuda::ProbeDevice(ordinal_).ok()) lost_ = status;
+    *times = {};
+    times->upload_ns = copied_ns;
+    times->detect_ns = took.detect_ns;
+    found->match_ns = took.match_ns;
     return status;
   }
-  absl::Status fatal() const override { return lost_.ok() ? pipeline_->fatal() : lost_; }
+  absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) override {
+    return NoteLoss(matching_.Match(input, options, result));
+  }
+  absl::Status fatal() const override {
+    if (!lost_.ok()) return lost_;
+    return stereo_ == nullptr || stereo_->fatal().ok() ? pipeline_->fatal() : stereo_->fatal();
+  }
   const std::string& device() const override { return device_; }
 
  private:
+  // Of work that has no fatal() of its own.
+  absl::Status NoteLoss(absl::Status status) {
+    if (absl::IsInternal(status) && !cuda::ProbeDevice(options_.device).ok()) lost_ = status;
+    return status;
+  }
   absl::Status Detect(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                       StageTimes* times) {
     const cuda::Range range("lane");
     const Clock::time_point start = Clock::now();
     const auto image_view = image_.Hold(image);
     if (!image_view.ok()) return image_view.status();
-    const auto mask_view = mask_.Hold(mask);
+    const auto mask_view = other_.Hold(mask);
     if (!mask_view.ok()) return mask_view.status();
     const int64_t copied_ns = NanosecondsSince(start);
     absl::Status status = pipeline_->Detect(options, *image_view, *mask_view, features, times);
@@ -226,12 +271,11 @@ class CudaLane final : public Lane {
   }
 
   const std::unique_ptr<cuda::Pipeline> pipeline_;
-  const int ordinal_;
-  PinnedImage image_, mask_;
+  const cuda::PipelineOptions options_;
+  PinnedImage image_, other_;  // a mask or the right eye is the other one
   CudaMatching matching_;
-  absl::Status lost_;                            // by a match, or for want of memory
-  std::unique_ptr<cpu::Pipeline> on_processor_;  // with stereo_, from the first pair on
-  std::unique_ptr<CpuStereo> stereo_;
+  absl::Status lost_;                             // see NoteLoss(); or for want of memory
+  std::unique_ptr<cuda::StereoPipeline> stereo_;  // from the first pair on
   const std::string device_;
 };
 
@@ -325,7 +369,7 @@ absl::StatusOr<LaneSet> CreateCudaLanes(const LaneOptions& options, const std::v
       pipeline_options.device = ordinal;
       auto pipeline = cuda::Pipeline::Create(pipeline_options);
       if (!pipeline.ok()) return pipeline.status();
-      set.lanes.push_back(std::make_unique<CudaLane>(*std::move(pipeline), ordinal, options.sm_limit));
+      set.lanes.push_back(std::make_unique<CudaLane>(*std::move(pipeline), pipeline_options));
     }
   }
   return set;

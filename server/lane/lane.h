@@ -47,13 +47,13 @@ struct StereoFound {
   int64_t match_ns = 0;
 };
 
+inline constexpr int64_t StageTimes::*kStageTimes[] = {
+    &StageTimes::upload_ns,  &StageTimes::detect_ns, &StageTimes::download_ns, &StageTimes::pyramid_ns,
+    &StageTimes::corners_ns, &StageTimes::select_ns, &StageTimes::orient_ns,   &StageTimes::describe_ns};
+
 // The work of several frames, one after the other.
 inline void AddTimes(const StageTimes& more, StageTimes* sum) {
-  for (auto field :
-       {&StageTimes::upload_ns, &StageTimes::detect_ns, &StageTimes::download_ns, &StageTimes::pyramid_ns,
-        &StageTimes::corners_ns, &StageTimes::select_ns, &StageTimes::orient_ns, &StageTimes::describe_ns}) {
-    sum->*field += more.*field;
-  }
+  for (const auto field : kStageTimes) sum->*field += more.*field;
 }
 
 class Lane {
@@ -68,8 +68,8 @@ class Lane {
                            StageTimes* times) = 0;
 
   // Finds features in both eyes, which have one shape, and matches them: `options` valid and with a descriptor,
-  // `stereo` valid. As Run() otherwise; the times are those of both eyes, and matching is not in them. UNIMPLEMENTED:
-  // not of this lane.
+  // `stereo` valid. As Run() otherwise; the times are those of both eyes together, and matching is not in them. What a
+  // device uploads is in detect_ns, what it downloads in match_ns. UNIMPLEMENTED: not of this lane.
   virtual absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const Pixels& left,
                                  const Pixels& right, StereoFound* found, StageTimes* times);
 

@@ -221,7 +221,11 @@ std::vector<StereoWarning> WarningsOf(const StereoRequest& request, const Stereo
   }
   if (!request.options.check_pair) return warnings;
   const int fewer = std::min(left, right);
-  if (const float share = fewer == 0 ? 0 : static_cast<float>(checks.matches) / static_cast<float>(fewer);
+  // Of the left keypoints that were looked at, as if of all.
+  const float matches = left == 0 ? 0
+                                  : static_cast<float>(checks.matches) * static_cast<float>(left) /
+                                        static_cast<float>(CheckedKeypoints(left));
+  if (const float share = fewer == 0 ? 0 : matches / static_cast<float>(fewer);
       fewer >= kTellingKeypoints && share < kMinSharedScene) {
     warnings.push_back({v1::STEREO_WARNING_KIND_DIFFERENT_SCENES, share,
                         absl::StrFormat("different scenes: %.1f %% of the keypoints have a match in the other eye; out "

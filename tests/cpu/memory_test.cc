@@ -7,6 +7,7 @@
 #include "cpu/match/matcher.h"
 #include "cpu/pipeline.h"
 #include "cpu/stereo/stereo_matcher.h"
+#include "cpu/stereo/stereo_pipeline.h"
 #include "features/reference/pyramid.h"
 #include "gtest/gtest.h"
 #include "tests/support/descriptors.h"
@@ -106,6 +107,33 @@ TEST_P(MemoryTest, StereoMatchingAllocatesNothingAfterWarmUp) {
   }
   EXPECT_GT(result.matches, 0);
   EXPECT_EQ(allocations - before, 0);
+}
+
+// The largest shape was seen, and as many keypoints in each eye; content and stereo options change.
+TEST_P(MemoryTest, PairsAllocateNothingAfterWarmUp) {
+  cpu::StereoPipeline pipeline(GetParam());
+  const Image first = testing::Texture({640, 480}, 1);
+  const Image second = testing::Texture({640, 480}, 2);
+  for (const char* preset : {"orb", "orbslam"}) {
+    DetectorOptions options = *PresetOptions(preset);
+    options.max_features = 1200;  // not all of them are checked
+    Features left, right;
+    StereoResult result;
+    const auto detect = [&](const Image& l, const Image& r) {
+      ASSERT_TRUE(pipeline.Detect(options, l, r, {}, &left, &right, &result, nullptr).ok());
+      ASSERT_GT(left.count(), 1000u);
+    };
+    detect(first, second);
+    detect(second, first);
+    const int before = allocations;
+    for (int i = 0; i < 3; ++i) {
+      detect(first, first);
+      EXPECT_GT(result.matches, 100);
+      detect(first, second);
+      detect(second, first);
+    }
+    EXPECT_EQ(allocations - before, 0) << preset;
+  }
 }
 
 }  // namespace

@@ -92,6 +92,19 @@ absl::Status OnePair(FakeApi* api, std::unique_ptr<StereoPipeline>* pipeline) {
   return status;
 }
 
+TEST(CudaStereoFaults, AKnownPairAllocatesNothing) {
+  FakeApi api;
+  std::unique_ptr<StereoPipeline> pipeline;
+  ASSERT_TRUE(OnePair(&api, &pipeline).ok());
+  const int live = api.live;
+  const int before = api.calls;
+  ASSERT_TRUE(OnePair(&api, &pipeline).ok());
+  const int calls = api.calls - before;
+  ASSERT_TRUE(OnePair(&api, &pipeline).ok());
+  EXPECT_EQ(api.calls - before, 2 * calls);
+  EXPECT_EQ(api.live, live);
+}
+
 TEST(CudaStereoFaults, EveryCallOfAPairFailsOnce) {
   int failures = 0;
   for (int n = 0;; ++n) {

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "absl/strings/match.h"
+#include "glint/v1/matching.grpc.pb.h"
 #include "tests/server/harness.h"
 #include "tests/support/images.h"
 
@@ -124,6 +125,45 @@ class Frames {
   uint64_t id_ = 0;
 };
 
+// Rectified pairs of one stream, one after the other.
+class Pairs {
+ public:
+  Pairs(v1::FeatureMatching::Stub* stub, int width, int height) : stream_(stub->StereoStream(&context_)) {
+    v1::StereoStreamRequest first;
+    first.mutable_options()->mutable_detector()->set_max_features(600);
+    stream_->Write(first);
+    constexpr int kApart = 8;
+    const Image image = Texture({width + kApart, height}, 1);
+    for (const bool is_right : {false, true}) {
+      v1::Image* const eye =
+          is_right ? message_.mutable_pair()->mutable_right() : message_.mutable_pair()->mutable_left();
+      SetGray(width, height, 0, eye);
+      std::string* const pixels = eye->mutable_raw()->mutable_data();
+      for (int y = 0; y < height; ++y) {
+        std::memcpy(&(*pixels)[static_cast<size_t>(y) * static_cast<size_t>(width)],
+                    image.row(y) + (is_right ? kApart : 0), static_cast<size_t>(width));
+      }
+    }
+  }
+  void Run(int count) {
+    for (int i = 0; i < count; ++i) {
+      message_.mutable_pair()->set_frame_id(++id_);
+      ASSERT_TRUE(stream_->Write(message_));
+      v1::StereoStreamResponse reply;
+      ASSERT_TRUE(stream_->Read(&reply));
+      ASSERT_EQ(reply.status().code(), 0) << reply.status().message();
+      ASSERT_GT(reply.matches().left_size(), 100);
+      ASSERT_EQ(reply.warnings_size(), 0);  // whose texts are allocated
+    }
+  }
+
+ private:
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::StereoStreamRequest, v1::StereoStreamResponse>> stream_;
+  v1::StereoStreamRequest message_;
+  uint64_t id_ = 0;
+};
+
 class AllocationTest : public ::testing::Test {
  protected:
   AllocationTest() {
@@ -165,6 +205,23 @@ TEST_F(AllocationTest, AFrameTakesNoMemoryOfOurs) {
   // Nobody puts a frame together: the largest piece is a part of what the socket had.
   std::cout << "per frame " << counts.all / (2.0 * kFrames) << " allocations of gRPC, the largest of " << counts.largest
             << " bytes\n";
+}
+
+TEST_F(AllocationTest, APairTakesNoMemoryOfOurs) {
+  constexpr int kPairs = 40;
+  const auto stub = v1::FeatureMatching::NewStub(server_.channel());
+  Pairs small(stub.get(), 320, 240), large(stub.get(), 640, 480);
+  const auto run = [&](int count) {
+    for (int i = 0; i < count; i += 10) {
+      small.Run(10);
+      large.Run(10);
+    }
+  };
+  run(kPairs / 2);
+  CountDuring([&] { run(kPairs); });
+  EXPECT_EQ(counts.ours, 0) << "of " << 2 * kPairs << " pairs; the first one's stack follows";
+  if (counts.ours > 0) backtrace_symbols_fd(counts.first_of_ours, counts.depth, 2);
+  EXPECT_GT(counts.all, 0);
 }
 
 // The test can fail: a server's code that does take memory is seen.

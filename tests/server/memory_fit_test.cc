@@ -86,6 +86,18 @@ MemoryFit Fit(int64_t limit, int lanes, ServerOptions* options) {
   return FitToMemory({limit, "test", false}, lanes, 1, options);
 }
 
+// Pairs take more of lanes that keep both eyes apart.
+TEST(MemoryBoundTest, CountsPairs) {
+  ServerOptions options;
+  options.lanes.max_image_pixels = 1000;
+  options.max_features = 10;
+  const MemoryBound one_thread = ComputeMemoryBound(options, 3);
+  EXPECT_EQ(one_thread.lanes, 3 * (1000 * kLaneBytesPerPixel + 10 * kLaneBytesPerFeature));
+  EXPECT_EQ(ComputeMemoryBound(options, 3, Backend::kCuda).lanes - one_thread.lanes, 30 * kCudaPairBytesPerFeature);
+  options.lanes.threads_per_lane = 2;
+  EXPECT_EQ(ComputeMemoryBound(options, 3).lanes - one_thread.lanes, 3000 * kPairBytesPerPixel);
+}
+
 TEST(MemoryFitTest, EnoughMemoryChangesNothing) {
   ServerOptions options;
   const ServerOptions defaults;

@@ -3,6 +3,7 @@
 #include <malloc.h>
 
 #include <atomic>
+#include <iostream>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -31,29 +32,58 @@ Image Noise(int width, int height) {
   return image;
 }
 
-TEST(MemoryBoundTest, ALaneTakesNoMoreThanItsShare) {
+// What a lane takes of one picture, then of a pair of as many pixels and keypoints, then of a match of as many
+// descriptors: all of it is within the lane's share, which also has room for decoding.
+void ExpectWithinShare(int threads) {
   const Image image = Noise(1920, 1080);
-  LaneOptions options;
-  options.backend = Backend::kCpu;
-  options.lanes = 1;
-  auto set = CreateLanes(options);
+  const ImageView halves[2] = {{image.row(0), 1920, 540, image.stride()}, {image.row(540), 1920, 540, image.stride()}};
+  const auto pixels = static_cast<int64_t>(image.shape().pixels());
+  ServerOptions options;
+  options.lanes.backend = Backend::kCpu;
+  options.lanes.lanes = 1;
+  options.lanes.threads_per_lane = threads;
+  options.lanes.max_image_pixels = pixels;
+  options.max_features = 20000;
+  const int64_t bound = ComputeMemoryBound(options, 1).lanes;
+  auto set = CreateLanes(options.lanes);
   ASSERT_TRUE(set.ok());
+  Lane& lane = *set->lanes[0];
+  const int64_t before = BytesInUse();
   for (const char* preset : {"orb", "oriented_fast"}) {
     DetectorOptions detector = *PresetOptions(preset);
-    detector.max_features = 20000;
+    detector.max_features = options.max_features;
     detector.levels = 12;
     detector.scale_factor = 1.05f;  // the largest pyramid there is
     detector.fast_threshold = 1;
+    detector.descriptor = Descriptor::kRbrief;
+    detector.orientation = Orientation::kIntensityCentroid;
     Features features;
     StageTimes times;
-    const int64_t before = BytesInUse();
-    ASSERT_TRUE(set->lanes[0]->Run(detector, image, {}, &features, &times).ok());
+    ASSERT_TRUE(lane.Run(detector, image, {}, &features, &times).ok());
     EXPECT_GT(features.count(), 10000u);
-    EXPECT_LE(BytesInUse() - before,
-              image.shape().pixels() * kLaneBytesPerPixel + detector.max_features * kLaneBytesPerFeature)
-        << preset;
+    const int64_t of_frame = BytesInUse() - before;
+    detector.max_features /= 2;
+    StereoFound found;
+    ASSERT_TRUE(lane.RunStereo(detector, {}, halves[0], halves[1], &found, &times).ok());
+    EXPECT_GT(found.right.count(), 5000u);
+    const int64_t of_pair = BytesInUse() - before - of_frame;
+    MatchOptions nearest;
+    nearest.k = kMaxMatchK;
+    MatchResult matches;
+    const auto view = [](const Features& f) {
+      return DescriptorView{f.descriptors.data(), static_cast<int>(f.count()), f.descriptor_bytes};
+    };
+    ASSERT_TRUE(lane.Match({view(found.left), view(found.right), {}, {}}, nearest, &matches).ok());
+    const int64_t all = BytesInUse() - before;
+    EXPECT_LE(all, bound) << preset;
+    std::cout << preset << ", " << threads << " threads: " << of_frame / pixels << " bytes a pixel, a pair "
+              << of_pair / pixels << " more, a match " << (all - of_frame - of_pair) / options.max_features
+              << " bytes a descriptor; of " << bound / pixels << " a pixel\n";
   }
 }
+
+TEST(MemoryBoundTest, ALaneTakesNoMoreThanItsShare) { ExpectWithinShare(1); }
+TEST(MemoryBoundTest, NorDoesOneOfTwoThreads) { ExpectWithinShare(2); }
 
 // Every stream writes as much as it can while the lane takes nothing.
 TEST(MemoryBoundTest, ClientsCannotMakeAServerExceedIt) {
