@@ -62,9 +62,9 @@ bool HasToken(const Identity& identity, const TokenDigest& token) {
 }
 
 // Reads the lines of a file, one after the other.
-class Parser {
+class RulesParser {
  public:
-  explicit Parser(const std::vector<std::string>& methods) : methods_(methods) {}
+  explicit RulesParser(const std::vector<std::string>& methods) : methods_(methods) {}
 
   // False, and OK, for a line without an identity.
   absl::StatusOr<bool> Line(absl::string_view line, Identity* identity) {
@@ -126,7 +126,7 @@ absl::StatusOr<AccessRules> AccessRules::Parse(absl::string_view file, absl::str
                                                const std::vector<std::string>& methods) {
   AccessRules rules;
   rules.methods_ = methods;
-  Parser parser(methods);
+  RulesParser parser(methods);
   int number = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     ++number;

@@ -10,7 +10,7 @@
 namespace glint {
 namespace {
 
-absl::Status CheckName(absl::string_view name) {
+absl::Status CheckSetName(absl::string_view name) {
   const bool good = std::all_of(name.begin(), name.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
   });
@@ -145,7 +145,7 @@ absl::Status DescriptorSets::CheckRoom(const SetChange& change, const Descriptor
 }
 
 absl::StatusOr<int> DescriptorSets::Apply(const SetChange& change) {
-  if (absl::Status s = CheckName(change.set); !s.ok()) return s;
+  if (absl::Status s = CheckSetName(change.set); !s.ok()) return s;
   const auto found = sets_.find(change.set);
   if (change.forget) {
     if (change.adds || !change.remove.empty()) return ContradictionError("forget", "leaves nothing to add or remove");

@@ -5,6 +5,7 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -28,6 +29,8 @@ class Http2Client {
     sockaddr_un address = {};
     address.sun_family = AF_UNIX;
     std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+    const timeval patience = {10, 0};  // with a server that has stopped reading: against hanging
+    setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
     alive_ = connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
     Send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
     SendFrame(kSettings, 0, 0, "");

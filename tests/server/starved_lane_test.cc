@@ -124,7 +124,7 @@ class StarvedLaneTest : public ::testing::TestWithParam<const char*> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Presets, StarvedLaneTest,
-                         ::testing::Values("orb", "oriented_fast", "fast_grid", "pyca", "bfrost", "harris"));
+                         ::testing::Values("orb", "oriented_fast", "fast_grid", "pyca", "bfrost", "harris", "orbslam"));
 
 TEST_P(StarvedLaneTest, EveryAllocationMayFail) {
   const v1::DetectRequest request = Request(GetParam(), 700, 500);
