@@ -18,16 +18,15 @@
 namespace glint::cuda {
 namespace {
 
-constexpr size_t kPitchUnit = 64;  // bytes: rows start at whole sectors
 constexpr size_t kInputArrays = 4;
 
-size_t PitchOf(int width) { return (static_cast<size_t>(width) + kPitchUnit - 1) / kPitchUnit * kPitchUnit; }
+size_t PitchOf(int width) { return (static_cast<size_t>(width) + kTrackRowUnit - 1) / kTrackRowUnit * kTrackRowUnit; }
 
 // Of all levels that a pyramid can have.
 size_t PyramidBytes(Shape shape) {
   size_t bytes = 0;
   for (int l = 0; l < kMaxTrackLevels; ++l) bytes += PitchOf(shape.width >> l) * static_cast<size_t>(shape.height >> l);
-  return bytes + kTrackReadPast;
+  return bytes;
 }
 
 absl::Status CheckMaximum(absl::string_view field, int value, int low, int high) {
