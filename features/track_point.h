@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "features/track_math.h"
+#include "features/track_search.h"
 #include "features/tracker.h"
 
 // On a device all lanes that share a point run the same text.
@@ -43,38 +43,51 @@ GLINT_HD inline TrackStatus StatusOf(LevelEnd end) {
 // Patches is a class with
 //   int levels() const                                  UsedTrackLevels()
 //   int width(int level) const, height(int level)       of both images
-//   TemplateSums Template(int level, GridPoint, int size)  reads the template that the next two refer to
-//   StepSums Step(GridPoint at)                         of the other image, on the template's level
-//   ResidualSums Residual(GridPoint at)                 likewise
-//   void Reverse()                                      exchanges the images
+//   IntensityModel intensity() const
+//   TemplateSums Template(int level, GridPoint, int size, GridPoint first)
+//       reads the template that the next two refer to; `first`: where the other image will be read first
+//   CellSums Cell(int x, int y)          of the other image, on the template's level, from this pixel on
+//   ResidualSums Residual(GridPoint at)  likewise
+//   void Reverse(float x, float y)       exchanges the images; tracking goes on from (x, y) of level 0
 // Sums that the intensity model does not need may be anything.
 //
 // Rules 3 to 6 on one level. `way` has the displacement of this level, before and after.
 template <class Patches>
-GLINT_TRACK TrackStatus SearchLevel(float x, float y, int level, const TrackOptions& options, Patches* patches,
-                                    OneWay* way) {
+GLINT_TRACK TrackStatus SearchLevel(float point_x, float point_y, int level, const TrackOptions& options,
+                                    Patches* patches, OneWay* way) {
   const int width = patches->width(level);
   const int height = patches->height(level);
   LevelSearch search;
-  LevelEnd end = BeginLevel(x, y, level, way->dx, way->dy, width, height, options.max_move, &search);
+  LevelEnd end = BeginLevel(point_x, point_y, level, way->dx, way->dy, width, height, options.max_move,
+                            options.max_iterations, &search);
   if (end != LevelEnd::kGoOn) return StatusOf(end);
   const int size = level < options.fine_levels ? options.patch_size : options.coarse_patch_size;
-  const TemplateSums sums = patches->Template(level, search.origin, size);
+  const IntensityModel intensity = patches->intensity();
+  const TemplateSums sums = patches->Template(level, search.origin, size, SampledAt(search));
   TrackSystem system;
-  if (!MakeTrackSystem(options.intensity, size * size, sums, options.min_eigenvalue, &system)) {
-    return TrackStatus::kFlat;
-  }
+  if (!MakeTrackSystem(intensity, size * size, sums, options.min_eigenvalue, &system)) return TrackStatus::kFlat;
+  const float epsilon = TrackGridSteps(options.epsilon);
   while (end == LevelEnd::kGoOn) {
-    const TrackStep step = SolveTrackStep(options.intensity, sums, system, patches->Step(search.at));
-    end = AdvanceLevel(step, options.epsilon, options.max_iterations, width, height, &search);
+    const PatchPosition at = PatchPositionAt(SampledAt(search), size);
+    const CellSteps steps = SolveCell(intensity, sums, system, patches->Cell(at.x, at.y));
+    const float corner_x = search.at_x - static_cast<float>(at.weight_x);
+    const float corner_y = search.at_y - static_cast<float>(at.weight_y);
+    // As long as the patch stays in the cell.
+    float right = static_cast<float>(at.weight_x);
+    float down = static_cast<float>(at.weight_y);
+    do {
+      end = AdvanceLevel(StepAt(intensity, steps, right, down), epsilon, &search);
+      right = search.at_x - corner_x;
+      down = search.at_y - corner_y;
+    } while ((end == LevelEnd::kGoOn) & (right >= 0) & (right < kTrackGrid) & (down >= 0) & (down < kTrackGrid));
   }
-  way->iterations += search.iterations;
+  way->iterations += options.max_iterations - search.iterations_left;
   if (end == LevelEnd::kOutOfImage || end == LevelEnd::kMovedTooFar) return StatusOf(end);
-  way->dx = search.x;
-  way->dy = search.y;
+  way->dx = search.x * (1.0f / kTrackGrid);
+  way->dy = search.y * (1.0f / kTrackGrid);
   if (level == 0) {
     const GridPoint at = FinalGridPoint(search);
-    way->fit = FitIntensity(options.intensity, sums, system, patches->Residual(at));
+    way->fit = FitIntensity(intensity, sums, system, patches->Residual(at));
   }
   return end == LevelEnd::kOutOfIterations && options.require_convergence ? TrackStatus::kNotConverged
                                                                           : TrackStatus::kTracked;
@@ -84,14 +97,15 @@ GLINT_TRACK TrackStatus SearchLevel(float x, float y, int level, const TrackOpti
 template <class Patches>
 GLINT_TRACK OneWay TrackOneWay(float x, float y, float dx, float dy, const TrackOptions& options, Patches* patches) {
   const int coarsest = patches->levels() - 1;
-  const float down = 1.0f / static_cast<float>(1 << coarsest);
+  const float down = TrackLevelScale(coarsest);
   OneWay way = {dx * down, dy * down, TrackStatus::kTracked, {0, 1, 0}, 0};
-  for (int level = coarsest; level > 0; --level) {
-    SearchLevel(x, y, level, options, patches, &way);  // a coarse level may fail
-    way.dx *= 2;
-    way.dy *= 2;
+  for (int level = coarsest; level >= 0; --level) {
+    if (level != coarsest) {
+      way.dx *= 2;
+      way.dy *= 2;
+    }
+    way.status = SearchLevel(x, y, level, options, patches, &way);  // a coarse level may fail
   }
-  way.status = SearchLevel(x, y, 0, options, patches, &way);
   if (way.status == TrackStatus::kTracked && options.max_residual > 0 && !(way.fit.residual <= options.max_residual)) {
     way.status = TrackStatus::kHighResidual;
   }
@@ -102,15 +116,28 @@ GLINT_TRACK OneWay TrackOneWay(float x, float y, float dx, float dy, const Track
 template <class Patches>
 GLINT_TRACK TrackedPoint TrackPoint(float x, float y, float dx, float dy, const TrackOptions& options,
                                     Patches* patches) {
-  const OneWay way = TrackOneWay(x, y, dx, dy, options, patches);
-  TrackedPoint point = {x + way.dx, y + way.dy, way.status, way.fit, 0, way.iterations};
-  if (point.status != TrackStatus::kTracked || !(options.max_backward_error > 0)) return point;
-  patches->Reverse();
-  const OneWay back = TrackOneWay(point.x, point.y, -dx, -dy, options, patches);
-  const bool is_back = back.status == TrackStatus::kTracked;
-  if (is_back) point.backward_error = TrackDistance(way.dx + back.dx, way.dy + back.dy);
-  if (!is_back || !(point.backward_error <= options.max_backward_error)) point.status = TrackStatus::kBackwardError;
-  return point;
+  TrackedPoint point = {};
+  float moved_x = 0;
+  float moved_y = 0;
+  // One call, so that a kernel has the text once.
+  for (bool back = false;; back = true) {
+    const OneWay way = TrackOneWay(x, y, dx, dy, options, patches);
+    if (back) {
+      const bool is_back = way.status == TrackStatus::kTracked;
+      if (is_back) point.backward_error = TrackDistance(moved_x + way.dx, moved_y + way.dy);
+      if (!is_back || !(point.backward_error <= options.max_backward_error)) point.status = TrackStatus::kBackwardError;
+      return point;
+    }
+    point = {x + way.dx, y + way.dy, way.status, way.fit, 0, way.iterations};
+    if (point.status != TrackStatus::kTracked || !(options.max_backward_error > 0)) return point;
+    patches->Reverse(point.x, point.y);
+    moved_x = way.dx;
+    moved_y = way.dy;
+    x = point.x;
+    y = point.y;
+    dx = -dx;
+    dy = -dy;
+  }
 }
 
 // Element i of a result.

@@ -8,16 +8,19 @@
 // The rules, for each point on its own; features/track_math.h has the arithmetic:
 //   1. A patch is a square of patch_size pixels around a position, or coarse_patch_size on levels fine_levels and up.
 //      Pixels outside an image have the value of the nearest pixel inside; those of the template's patch do not count.
-//      Positions of a level are rounded to 1/64 pixel before pixels are read (bilinear, 6 fraction bits); what rounding
-//      takes away is part of the next estimate.
+//      Positions of a level are rounded to 1/64 pixel; what rounding takes away is part of the next estimate. Samples
+//      of the template, and of the image for the residual, are bilinear with 6 fraction bits.
 //   2. The displacement starts as prediction - position, at the coarsest level. Each level refines it and passes twice
 //      its value to the next finer one. Pixel (x, y) of a level is centred between pixels 2 x, 2 x + 1 and 2 y, 2 y + 1
 //      of the finer one, so position p of level 0 is (p + 0.5) / 2^l - 0.5 on level l.
 //   3. On each level: gradients of the template are Scharr's, of its samples. With them, and with the intensity model,
 //      the difference of image and template at the current displacement is explained in the sense of least squares;
-//      the solution is the step. The sums are exact integers.
+//      the solution is the step. The image between four pixels is taken as bilinear without rounding. So is the
+//      solution, then, as a function of the displacement, while the patch lies between the same pixels (a cell): its
+//      four coefficients are solved from the sums over the patch at the four whole positions, which are exact integers.
 //   4. A level ends when a step is not longer than epsilon, when the next step would read the same pixels at the same
-//      weights, when two displacements alternate (their mean is taken), or after max_iterations.
+//      weights, when two displacements alternate (their mean is taken), or after max_iterations. A last step below 1/1024
+//      pixel both ways is not taken.
 //   5. A level fails when the patch is flat (the smaller eigenvalue of the normal matrix, its determinant included, is
 //      too small), or when a displacement leaves the image or max_move. A level that fails leaves the displacement as
 //      it was. On level 0 the point is then lost.

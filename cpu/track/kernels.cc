@@ -31,8 +31,8 @@ template <IntensityModel kModel>
 TemplateSums MakeTemplate(const TrackWindow& window, int size, const TrackMask& mask, TrackPatch* patch) {
   constexpr bool kOffset = EstimatesOffset(kModel);
   constexpr bool kGain = EstimatesGain(kModel);
-  enum { kXX, kXY, kYY, kX, kY, kXB = kOffset ? 5 : 3, kYB, kBB, kB };
-  constexpr int kCount = 3 + (kOffset ? 2 : 0) + (kGain ? 3 : 0) + (kOffset && kGain ? 1 : 0);
+  enum { kXX, kXY, kYY, kXT, kYT, kX, kY, kT, kXB = kOffset ? 8 : 5, kYB, kBB, kBT, kB };
+  constexpr int kCount = 5 + (kOffset ? 3 : 0) + (kGain ? 4 : 0) + (kOffset && kGain ? 1 : 0);
   ReadWindow(window, size, patch);
   const D16 d;
   const V16 one = hn::Set(d, 1);
@@ -64,9 +64,12 @@ TemplateSums MakeTemplate(const TrackWindow& window, int size, const TrackMask& 
       sums.Add(kXX, x, x);
       sums.Add(kXY, x, y);
       sums.Add(kYY, y, y);
+      sums.Add(kXT, x, sample);
+      sums.Add(kYT, y, sample);
       if constexpr (kOffset) {
         sums.Add(kX, x, one);
         sums.Add(kY, y, one);
+        sums.Add(kT, hn::And(sample, counts), one);
       }
       if constexpr (kGain) {
         const V16 basis = hn::And(hn::ShiftRight<3>(hn::Add(sample, hn::Set(d, 4))), counts);
@@ -74,6 +77,7 @@ TemplateSums MakeTemplate(const TrackWindow& window, int size, const TrackMask& 
         sums.Add(kXB, x, basis);
         sums.Add(kYB, y, basis);
         sums.Add(kBB, basis, basis);
+        sums.Add(kBT, basis, sample);
         if constexpr (kOffset) sums.Add(kB, basis, one);
       }
     }
@@ -83,43 +87,43 @@ TemplateSums MakeTemplate(const TrackWindow& window, int size, const TrackMask& 
   result.xx = sums.Sum(kXX);
   result.xy = sums.Sum(kXY);
   result.yy = sums.Sum(kYY);
+  result.xt = sums.Sum(kXT);
+  result.yt = sums.Sum(kYT);
   if constexpr (kOffset) {
     result.x = sums.Sum(kX);
     result.y = sums.Sum(kY);
+    result.t = sums.Sum(kT);
   }
   if constexpr (kGain) {
     result.xb = sums.Sum(kXB);
     result.yb = sums.Sum(kYB);
     result.bb = sums.Sum(kBB);
+    result.bt = sums.Sum(kBT);
     if constexpr (kOffset) result.b = sums.Sum(kB);
   }
   return result;
 }
 
 template <IntensityModel kModel>
-StepSums Step(const TrackWindow& window, int size, const TrackMask& mask, const TrackPatch& patch) {
+CellSums Cell(const TrackWindow& window, int size, const TrackMask& mask, const TrackPatch& patch) {
   constexpr bool kOffset = EstimatesOffset(kModel);
   constexpr bool kGain = EstimatesGain(kModel);
-  constexpr int kOne = 2;
-  constexpr int kB = kOffset ? 3 : 2;
-  constexpr int kCount = 2 + (kOffset ? 1 : 0) + (kGain ? 1 : 0);
-  const Sampler sampler(window, size);
-  PairSums<kCount> sums;
-  ForEachColumn(TrackColumns(size), size, &sums, [&](int column) HWY_ATTR {
-    sampler.ForEachRow(column, [&](int row, V16 samples) HWY_ATTR {
-      const V16 difference = hn::Sub(samples, LoadPatch(patch.sample, size, column, row));
-      sums.Add(0, difference, LoadPatch(patch.gradient_x, size, column, row));
-      sums.Add(1, difference, LoadPatch(patch.gradient_y, size, column, row));
-      if constexpr (kOffset) sums.Add(kOne, difference, LoadPatch(mask.counts, size, column, row));
-      if constexpr (kGain) sums.Add(kB, difference, LoadPatch(patch.basis, size, column, row));
+  CornerProducts x, y, one, b;
+  const PixelReader reader(window, size);
+  for (int column = 0; column < TrackColumns(size); ++column) {
+    reader.ForEachRow(column, [&](int row, const CornerPixels& pixels) HWY_ATTR {
+      x.Add(pixels, LoadPatch(patch.gradient_x, size, column, row));
+      y.Add(pixels, LoadPatch(patch.gradient_y, size, column, row));
+      if constexpr (kOffset) one.Add(pixels, LoadPatch(mask.counts, size, column, row));
+      if constexpr (kGain) b.Add(pixels, LoadPatch(patch.basis, size, column, row));
     });
-  });
-  StepSums result = {};
-  result.x = sums.Sum(0);
-  result.y = sums.Sum(1);
-  if constexpr (kOffset) result.one = sums.Sum(kOne);
-  if constexpr (kGain) result.b = sums.Sum(kB);
-  return result;
+  }
+  CellSums sums = {};
+  x.Store(&CornerSums::x, &sums);
+  y.Store(&CornerSums::y, &sums);
+  if constexpr (kOffset) one.Store(&CornerSums::one, &sums);
+  if constexpr (kGain) b.Store(&CornerSums::b, &sums);
+  return sums;
 }
 
 ResidualSums Residual(const TrackWindow& window, int size, const TrackMask& mask, const TrackPatch& patch) {
@@ -188,8 +192,8 @@ void HalveRow(const uint8_t* const* rows, int width, int16_t* scratch, uint8_t* 
 void AddTrackKernels(TrackKernels* kernels) {
   *kernels = {{&MakeTemplate<IntensityModel::kSame>, &MakeTemplate<IntensityModel::kOffset>,
                &MakeTemplate<IntensityModel::kGain>, &MakeTemplate<IntensityModel::kGainAndOffset>},
-              {&Step<IntensityModel::kSame>, &Step<IntensityModel::kOffset>, &Step<IntensityModel::kGain>,
-               &Step<IntensityModel::kGainAndOffset>},
+              {&Cell<IntensityModel::kSame>, &Cell<IntensityModel::kOffset>, &Cell<IntensityModel::kGain>,
+               &Cell<IntensityModel::kGainAndOffset>},
               &Residual,
               &HalveRow};
 }

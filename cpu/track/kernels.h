@@ -56,7 +56,8 @@ struct TrackPatch {
 struct TrackKernels {
   // `window`: one pixel above and to the left of the patch, for a window of size + 2. The sums that the model needs.
   TemplateSums (*make_template[4])(const TrackWindow& window, int size, const TrackMask& mask, TrackPatch* patch);
-  StepSums (*step[4])(const TrackWindow& window, int size, const TrackMask& mask, const TrackPatch& patch);
+  // The weights of the window are not used.
+  CellSums (*cell[4])(const TrackWindow& window, int size, const TrackMask& mask, const TrackPatch& patch);
   // Those of all models.
   ResidualSums (*residual)(const TrackWindow& window, int size, const TrackMask& mask, const TrackPatch& patch);
   // One row of the next level (HalveForTracking): `width` / 2 pixels of kPyramidTaps rows, which have `width` >= 2

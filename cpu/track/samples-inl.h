@@ -1,5 +1,5 @@
-// Bilinear samples of a window, a vector of blocks at a time, and sums of products of 16-bit lanes. Included once per
-// target.
+// Pixels and bilinear samples of a window, a vector of blocks at a time, and sums of products of 16-bit lanes. Included
+// once per target.
 #if defined(GLINT_CPU_TRACK_SAMPLES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef GLINT_CPU_TRACK_SAMPLES_INL_H_
 #undef GLINT_CPU_TRACK_SAMPLES_INL_H_
@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "cpu/simd-inl.h"
 #include "cpu/track/kernels.h"
@@ -58,6 +59,105 @@ HWY_INLINE void StoreRows(V16 rows, int16_t* first, int pitch) {
   for (int i = 0; i < kVectorRows; ++i) std::copy_n(blocks + i * kTrackBlock, kTrackBlock, first + i * pitch);
 }
 
+// Calls visit(row, first, next) for each vector of rows 0 to `size` - 1 of a column, from the top, with read(row,
+// is_inside) of these rows and of the vector of rows after them; is_inside: rows to `size` are enough.
+template <class Read, class Visit>
+HWY_INLINE void ForEachTwoVectors(int size, const Read& read, const Visit& visit) {
+  auto rows = read(0, std::false_type());
+  int row = 0;
+  for (; row + 2 * kVectorRows - 1 <= size; row += kVectorRows) {
+    const auto next = read(row + kVectorRows, std::true_type());
+    visit(row, rows, next);
+    rows = next;
+  }
+  for (; row < size; row += kVectorRows) {
+    const auto next = read(row + kVectorRows, std::false_type());
+    visit(row, rows, next);
+    rows = next;
+  }
+}
+
+// A block of each row from `row` on; rows after row `size` are copies of it.
+template <bool kInside>
+HWY_INLINE V8 LoadWindowRows(const TrackWindow& window, int column, int row, int size) {
+  const uint8_t* const pixels = window.pixels + column * kTrackBlock;
+  return LoadBlocks([&](size_t i) {
+    const int y = row + static_cast<int>(i);
+    return pixels + (kInside ? y : std::min(y, size)) * window.stride;
+  });
+}
+
+// The pixels at the corners of each pixel's cell.
+struct CornerPixels {
+  V16 corner[4];
+};
+
+// Reads the pixels of one window.
+class PixelReader {
+ public:
+  // `size` rows of cells.
+  HWY_INLINE PixelReader(const TrackWindow& window, int size) : window_(window), size_(size) {
+    HWY_ALIGN static constexpr uint8_t kLeft[16] = {0, 128, 1, 128, 2, 128, 3, 128, 4, 128, 5, 128, 6, 128, 7, 128};
+    HWY_ALIGN static constexpr uint8_t kRight[16] = {1, 128, 2, 128, 3, 128, 4, 128, 5, 128, 6, 128, 7, 128, 8, 128};
+    left_ = hn::LoadDup128(D8(), kLeft);
+    right_ = hn::LoadDup128(D8(), kRight);
+  }
+
+  // Calls visit(row, CornerPixels) for each vector of a column, from the top.
+  template <class Visit>
+  HWY_INLINE void ForEachRow(int column, const Visit& visit) const {
+    ForEachTwoVectors(
+        size_,
+        [&](int row, auto inside)
+            HWY_ATTR { return LoadWindowRows<decltype(inside)::value>(window_, column, row, size_); },
+        [&](int row, V8 rows, V8 after) HWY_ATTR {
+          const V8 below = hn::BitCast(D8(), NextRows(hn::BitCast(D16(), rows), hn::BitCast(D16(), after)));
+          visit(row,
+                CornerPixels{{Spread(rows, left_), Spread(rows, right_), Spread(below, left_), Spread(below, right_)}});
+        });
+  }
+
+ private:
+  static HWY_INLINE V16 Spread(V8 bytes, V8 which) { return hn::BitCast(D16(), hn::TableLookupBytesOr0(bytes, which)); }
+
+  const TrackWindow window_;
+  const int size_;
+  V8 left_, right_;
+};
+
+// Sums of products of the pixels at each corner. A whole patch cannot overflow a lane.
+class CornerProducts {
+ public:
+  HWY_INLINE CornerProducts() {
+    for (V32& lanes : lanes_) lanes = hn::Zero(D32());
+  }
+  HWY_INLINE void Add(const CornerPixels& pixels, V16 factors) {
+    for (int i = 0; i < 4; ++i) lanes_[i] = hn::Add(lanes_[i], MultiplyPairs(pixels.corner[i], factors));
+  }
+  HWY_INLINE void Store(int CornerSums::*member, CellSums* sums) const {
+    const D32 d;
+    // Blocks of the four corners' sums.
+    const auto pair = [&](V32 a, V32 b) HWY_ATTR {
+      return hn::BitCast(D64(), hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b)));
+    };
+    const auto low = pair(lanes_[0], lanes_[1]);
+    const auto high = pair(lanes_[2], lanes_[3]);
+    const V32 blocks = hn::Add(hn::BitCast(d, hn::InterleaveLower(D64(), low, high)),
+                               hn::BitCast(d, hn::InterleaveUpper(D64(), low, high)));
+    HWY_ALIGN int32_t corners[4 * kVectorRows];
+    hn::Store(blocks, d, corners);
+    for (int i = 0; i < 4; ++i) {
+      int sum = corners[i];
+      for (int block = 1; block < kVectorRows; ++block) sum += corners[4 * block + i];
+      sums->corner[i].*member = sum;
+    }
+  }
+
+ private:
+  using D64 = hn::Repartition<int64_t, D32>;
+  V32 lanes_[4];
+};
+
 // Reads the samples of one window.
 class Sampler {
  public:
@@ -76,30 +176,16 @@ class Sampler {
   // Calls visit(row, samples) for each vector of a column, from the top.
   template <class Visit>
   HWY_INLINE void ForEachRow(int column, const Visit& visit) const {
-    const uint8_t* const pixels = window_.pixels + column * kTrackBlock;
-    V16 rows = Across<false>(pixels, 0);
-    int row = 0;
-    // The last of the next rows is still in the window.
-    for (; row + 2 * kVectorRows - 1 <= size_; row += kVectorRows) {
-      const V16 next = Across<true>(pixels, row + kVectorRows);
-      visit(row, Down(rows, next));
-      rows = next;
-    }
-    for (; row < size_; row += kVectorRows) {
-      const V16 next = Across<false>(pixels, row + kVectorRows);
-      visit(row, Down(rows, next));
-      rows = next;
-    }
+    ForEachTwoVectors(
+        size_, [&](int row, auto inside) HWY_ATTR { return Across<decltype(inside)::value>(column, row); },
+        [&](int row, V16 rows, V16 next) HWY_ATTR { visit(row, Down(rows, next)); });
   }
 
  private:
-  // SampleAcross() of kVectorRows rows; those after row size_ are copies of it.
+  // SampleAcross() of kVectorRows rows.
   template <bool kInside>
-  HWY_INLINE V16 Across(const uint8_t* pixels, int row) const {
-    const V8 bytes = LoadBlocks([&](size_t i) {
-      const int y = row + static_cast<int>(i);
-      return pixels + (kInside ? y : std::min(y, size_)) * window_.stride;
-    });
+  HWY_INLINE V16 Across(int column, int row) const {
+    const V8 bytes = LoadWindowRows<kInside>(window_, column, row, size_);
     return MixTrackPairs(hn::TableLookupBytes(bytes, pairs_), weights_);
   }
   // SampleDown().
@@ -120,7 +206,7 @@ class PairSums {
  public:
   // 2 products of a difference of samples and a gradient or a basis, at most 16320 * 2040 each, in a lane.
   static constexpr int kMaxAdds = 32;
-  static_assert(int64_t{kMaxAdds} * 2 * 16320 * 2040 < int64_t{1} << 31, "a lane cannot overflow");
+  static_assert(int64_t{kMaxAdds} * 2 * 16320 * kMaxTrackFactor < int64_t{1} << 31, "a lane cannot overflow");
 
   HWY_INLINE PairSums() {
     for (int i = 0; i < kCount; ++i) {

@@ -94,7 +94,8 @@ class Patches {
   int levels() const { return levels_; }
   int width(int level) const { return to_[level].width; }
   int height(int level) const { return to_[level].height; }
-  TemplateSums Template(int level, GridPoint centre, int size) {
+  IntensityModel intensity() const { return static_cast<IntensityModel>(model_); }
+  TemplateSums Template(int level, GridPoint centre, int size, GridPoint /*first*/) {
     level_ = level;
     size_ = size;
     PatchPosition at = PatchPositionAt(centre, size);
@@ -104,9 +105,11 @@ class Patches {
     return kernels_.make_template[model_](WindowAt(from_[level], at, size + 2, &scratch_->from), size, *mask_,
                                           &scratch_->patch);
   }
-  StepSums Step(GridPoint at) { return kernels_.step[model_](WindowOf(at), size_, *mask_, scratch_->patch); }
-  ResidualSums Residual(GridPoint at) { return kernels_.residual(WindowOf(at), size_, *mask_, scratch_->patch); }
-  void Reverse() { std::swap(from_, to_); }
+  CellSums Cell(int x, int y) { return kernels_.cell[model_](WindowOf({x, y, 0, 0}), size_, *mask_, scratch_->patch); }
+  ResidualSums Residual(GridPoint at) {
+    return kernels_.residual(WindowOf(PatchPositionAt(at, size_)), size_, *mask_, scratch_->patch);
+  }
+  void Reverse(float /*x*/, float /*y*/) { std::swap(from_, to_); }
 
  private:
   void ChooseMask(const PatchPosition& at, const ImageView& image) {
@@ -120,7 +123,7 @@ class Patches {
     if (is_whole) scratch_->whole_size = size_;
     FillTrackMask(size_, x0, y0, x1, y1, mask_);
   }
-  TrackWindow WindowOf(GridPoint at) { return WindowAt(to_[level_], PatchPositionAt(at, size_), size_, &scratch_->to); }
+  TrackWindow WindowOf(const PatchPosition& at) { return WindowAt(to_[level_], at, size_, &scratch_->to); }
 
   const ImageView* from_;
   const ImageView* to_;

@@ -10,15 +10,14 @@
 
 namespace glint::cuda {
 
-// A level of a pyramid on the device. Rows start at multiples of 4 bytes; kTrackReadPast bytes can be read after the
-// last one.
+// A level of a pyramid on the device. Rows start at multiples of kTrackRowUnit bytes.
 struct TrackLevel {
   const uint8_t* pixels;
   int pitch;
   int width;
   int height;
 };
-inline constexpr int kTrackReadPast = 64;
+inline constexpr int kTrackRowUnit = 64;
 
 struct TrackFrame {
   TrackLevel level[kMaxTrackLevels];
@@ -29,6 +28,8 @@ struct TrackParams {
   int levels;           // UsedTrackLevels()
   int count;            // 1 or more
   TrackOptions options;
+  // Of the number of runs in a column, patch_size and coarse_patch_size, times 2^16: TrackPoints() fills it in.
+  unsigned run_reciprocals[2];
   const float* x;
   const float* y;
   const float* to_x;  // null without predictions

@@ -12,22 +12,22 @@
 #include "cuda/runtime/owners.h"
 #include "cuda/track/track_params.h"
 #include "cuda/track/track_stages.h"
+#include "cuda/track/tracker_factory.h"
 #include "features/error.h"
 #include "features/limits.h"
 
 namespace glint::cuda {
 namespace {
 
-constexpr size_t kPitchUnit = 64;  // bytes: rows start at whole sectors
 constexpr size_t kInputArrays = 4;
 
-size_t PitchOf(int width) { return (static_cast<size_t>(width) + kPitchUnit - 1) / kPitchUnit * kPitchUnit; }
+size_t PitchOf(int width) { return (static_cast<size_t>(width) + kTrackRowUnit - 1) / kTrackRowUnit * kTrackRowUnit; }
 
 // Of all levels that a pyramid can have.
 size_t PyramidBytes(Shape shape) {
   size_t bytes = 0;
   for (int l = 0; l < kMaxTrackLevels; ++l) bytes += PitchOf(shape.width >> l) * static_cast<size_t>(shape.height >> l);
-  return bytes + kTrackReadPast;
+  return bytes;
 }
 
 absl::Status CheckMaximum(absl::string_view field, int value, int low, int high) {
@@ -50,7 +50,7 @@ struct Frame {
 }  // namespace
 
 struct Tracker::Impl {
-  explicit Impl(const TrackerOptions& tracker_options) : options(tracker_options) {}
+  Impl(const TrackerOptions& tracker_options, Api* runtime) : options(tracker_options), api(runtime) {}
 
   absl::Status Initialize();
   absl::Status SetFrame(Frame* frame, const ImageView& image);
@@ -60,7 +60,7 @@ struct Tracker::Impl {
   absl::StatusOr<float> Time(const TrackParams& params, int launches);
 
   const TrackerOptions options;
-  Api* const api = &CudaApi();
+  Api* const api;
   Stream stream;
   std::array<Frame, kMaxTrackerFrames> frames;
   MappedBuffer staged_image, staged_input, staged_output;
@@ -171,6 +171,7 @@ absl::Status Tracker::Impl::Download(int count, TrackResult* result) {
       api->MemcpyAsync(staged_output.data(), output.data(), points * sizeof(TrackedPoint), cudaMemcpyDeviceToHost, s),
       "copying tracks to the host"));
   GLINT_RETURN_IF_ERROR(ToStatus(api->StreamSynchronize(s), "waiting for tracks"));
+  result->Resize(points);
   const auto* const tracked = reinterpret_cast<const TrackedPoint*>(staged_output.data());
   for (size_t i = 0; i < points; ++i) StoreTrackedPoint(tracked[i], i, result);
   return absl::OkStatus();
@@ -203,10 +204,14 @@ absl::StatusOr<float> Tracker::Impl::Time(const TrackParams& params, int launche
 Tracker::Tracker(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Tracker::~Tracker() = default;
 
-absl::StatusOr<std::unique_ptr<Tracker>> Tracker::Create(const TrackerOptions& options) {
-  auto impl = std::make_unique<Impl>(options);
+absl::StatusOr<std::unique_ptr<Tracker>> TrackerFactory::Create(const TrackerOptions& options, Api* api) {
+  auto impl = std::make_unique<Tracker::Impl>(options, api);
   GLINT_RETURN_IF_ERROR(impl->Initialize());
   return std::unique_ptr<Tracker>(new Tracker(std::move(impl)));
+}
+
+absl::StatusOr<std::unique_ptr<Tracker>> Tracker::Create(const TrackerOptions& options) {
+  return TrackerFactory::Create(options, &CudaApi());
 }
 
 absl::Status Tracker::SetFrame(int frame, const ImageView& image) {
@@ -219,10 +224,10 @@ absl::Status Tracker::SetFrame(int frame, const ImageView& image) {
 }
 
 absl::Status Tracker::Track(const FramePoints& points, const TrackOptions& options, TrackResult* result) {
+  result->Resize(0);
   GLINT_RETURN_IF_ERROR(ToStatus(impl_->api->SetDevice(impl_->options.device), "choosing the device"));
   TrackParams params{};
   GLINT_RETURN_IF_ERROR(impl_->Prepare(points, options, &params));
-  result->Resize(static_cast<size_t>(points.count));
   if (points.count == 0) return absl::OkStatus();
   GLINT_RETURN_IF_ERROR(TrackPoints(impl_->stream.view(), params));
   return impl_->Download(points.count, result);

@@ -52,7 +52,8 @@ class Tracker {
 
   // Points from frame `from` to frame `to`. `options` must be valid (ValidateTrackOptions), and the points finite and
   // within +-kMaxTrackCoordinate. INVALID_ARGUMENT: frames that are not set or of two sizes, or more points than
-  // max_points. After INTERNAL from a lost device this process can use the device no more.
+  // max_points. After an error the result is empty. After INTERNAL from a lost device this process can use the device
+  // no more.
   absl::Status Track(const FramePoints& points, const TrackOptions& options, TrackResult* result);
 
   // Time of tracking on the device, microseconds: the mean over `launches` launches, one after another, of points that
@@ -60,6 +61,7 @@ class Tracker {
   absl::StatusOr<float> TimeOnDevice(const FramePoints& points, const TrackOptions& options, int launches);
 
  private:
+  friend class TrackerFactory;  // tests make trackers over a runtime of their own
   struct Impl;
   explicit Tracker(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

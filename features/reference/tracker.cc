@@ -14,24 +14,27 @@ class Patches {
   Patches(const TrackInput& input, const TrackOptions& options)
       : from_(input.from.levels),
         to_(input.to.levels),
-        levels_(UsedTrackLevels(options, input.from.levels[0].shape())) {}
+        levels_(UsedTrackLevels(options, input.from.levels[0].shape())),
+        intensity_(options.intensity) {}
 
   int levels() const { return levels_; }
   int width(int level) const { return to_[level].width; }
   int height(int level) const { return to_[level].height; }
-  TemplateSums Template(int level, GridPoint centre, int size) {
+  IntensityModel intensity() const { return intensity_; }
+  TemplateSums Template(int level, GridPoint centre, int size, GridPoint /*first*/) {
     level_ = level;
     patch_ = MakeTrackPatch(from_[level], centre, size);
     return SumTemplate(patch_);
   }
-  StepSums Step(GridPoint at) const { return SumStep(patch_, to_[level_], at); }
+  CellSums Cell(int x, int y) const { return SumCell(patch_, to_[level_], x, y); }
   ResidualSums Residual(GridPoint at) const { return SumResidual(patch_, to_[level_], at); }
-  void Reverse() { std::swap(from_, to_); }
+  void Reverse(float /*x*/, float /*y*/) { std::swap(from_, to_); }
 
  private:
   const ImageView* from_;
   const ImageView* to_;
   int levels_;
+  IntensityModel intensity_;
   int level_ = 0;
   TrackPatch patch_;
 };
@@ -99,29 +102,38 @@ TemplateSums SumTemplate(const TrackPatch& patch) {
     const int64_t x = patch.gradient_x[i];
     const int64_t y = patch.gradient_y[i];
     const int64_t b = patch.basis[i];
+    const int64_t t = patch.sample[i];
     sums.n += patch.counts[i];
     sums.xx += x * x;
     sums.xy += x * y;
     sums.yy += y * y;
+    sums.xt += x * t;
+    sums.yt += y * t;
     sums.x += x;
     sums.y += y;
+    sums.t += t * patch.counts[i];
     sums.xb += x * b;
     sums.yb += y * b;
     sums.bb += b * b;
+    sums.bt += b * t;
     sums.b += b;
   }
   return sums;
 }
 
-StepSums SumStep(const TrackPatch& patch, const ImageView& image, GridPoint centre) {
-  const std::vector<int> window = SampleWindow(image, PatchPositionAt(centre, patch.size), patch.size, patch.size);
-  StepSums sums = {};
-  for (size_t i = 0; i < window.size(); ++i) {
-    const int64_t difference = window[i] - patch.sample[i];
-    sums.x += difference * patch.gradient_x[i];
-    sums.y += difference * patch.gradient_y[i];
-    sums.one += difference * patch.counts[i];
-    sums.b += difference * patch.basis[i];
+CellSums SumCell(const TrackPatch& patch, const ImageView& image, int x, int y) {
+  CellSums sums = {};
+  for (int c = 0; c < 4; ++c) {
+    for (int i = 0; i < patch.size * patch.size; ++i) {
+      const int column = Clamp(x + (c & 1) + i % patch.size, 0, image.width - 1);
+      const int row = Clamp(y + (c >> 1) + i / patch.size, 0, image.height - 1);
+      const int pixel = image.at(column, row);
+      const auto at = static_cast<size_t>(i);
+      sums.corner[c].x += pixel * patch.gradient_x[at];
+      sums.corner[c].y += pixel * patch.gradient_y[at];
+      sums.corner[c].one += pixel * patch.counts[at];
+      sums.corner[c].b += pixel * patch.basis[at];
+    }
   }
   return sums;
 }

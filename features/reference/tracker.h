@@ -29,8 +29,9 @@ std::vector<int> SampleWindow(const ImageView& image, const PatchPosition& at, i
 TrackPatch MakeTrackPatch(const ImageView& image, GridPoint centre, int size);
 
 TemplateSums SumTemplate(const TrackPatch& patch);
+// Of the pixels of `image` from (x, y) on, and from the next ones.
+CellSums SumCell(const TrackPatch& patch, const ImageView& image, int x, int y);
 // Of the patch of `image` around `centre`, less the template.
-StepSums SumStep(const TrackPatch& patch, const ImageView& image, GridPoint centre);
 ResidualSums SumResidual(const TrackPatch& patch, const ImageView& image, GridPoint centre);
 
 // Valid arguments (ValidateTrackOptions, ValidateTrackInput).

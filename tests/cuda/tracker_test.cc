@@ -112,6 +112,40 @@ TEST_F(CudaTrackTest, ManyPointsOnFewMultiprocessors) {
   EXPECT_TRUE(IsTheReference(tracker.get(), input, from, to, {}, nullptr));
 }
 
+// Predictions so far off that patches leave the windows that were loaded, in all directions.
+TEST_F(CudaTrackTest, PointsThatWander) {
+  const auto tracker = Make(40, {260, 190});
+  ASSERT_NE(tracker, nullptr);
+  testing::Random random(4);
+  for (int i = 0; i < 72; ++i) {
+    SCOPED_TRACE(i);
+    const Image scene = testing::Texture({300, 220}, static_cast<uint32_t>(i), 4);
+    const ImageView from{scene.row(0), 260, 190, scene.stride()};
+    const ImageView to{scene.row(i % 29) + i * 7 % 37, 260, 190, scene.stride()};
+    std::vector<float> x, y, to_x, to_y;
+    for (int p = 0; p < 40; ++p) {
+      x.push_back(random.Uniform(0, 259));
+      y.push_back(random.Uniform(0, 189));
+      to_x.push_back(x.back() + random.Uniform(-25, 25));
+      to_y.push_back(y.back() + random.Uniform(-25, 25));
+    }
+    TrackInput input;
+    input.count = 40;
+    input.x = x.data();
+    input.y = y.data();
+    input.to_x = to_x.data();
+    input.to_y = to_y.data();
+    TrackOptions options;
+    options.levels = 1 + i % 3;
+    options.patch_size = std::vector<int>{16, 8, 21, 32, 13, 3}[static_cast<size_t>(i) % 6];
+    options.fine_levels = i % 2 == 0 ? 1 : kMaxTrackLevels;
+    options.intensity = static_cast<IntensityModel>(i / 3 % 4);
+    options.epsilon = 0;
+    options.max_backward_error = i % 5 == 0 ? 1.0f : 0.0f;
+    EXPECT_TRUE(IsTheReference(tracker.get(), input, from, to, options, nullptr));
+  }
+}
+
 TEST_F(CudaTrackTest, RefusesWhatItHasNoRoomFor) {
   const auto tracker = Make(10, {64, 48});
   ASSERT_NE(tracker, nullptr);

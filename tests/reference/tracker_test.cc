@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "features/track_system.h"
 #include "gtest/gtest.h"
 #include "tests/support/images.h"
 
@@ -107,6 +108,63 @@ TEST(ReferenceTracker, EstimatesGainAndOffset) {
   EXPECT_NEAR(gain.gain[1], 1.3, 0.01);
   EXPECT_EQ(gain.offset[1], 0.0f);
   EXPECT_NEAR(gain.y[1] - kY[1], -2.25, 0.03);
+}
+
+// In a cell the step is the least-squares solution for the image between its pixels, wherever that is.
+TEST(ReferenceTracker, CellsHoldTheStepsOfAllTheirPositions) {
+  const Image from = testing::Texture(kShape, 3, 3);
+  const Image to = testing::Texture(kShape, 4, 3);
+  constexpr int kSize = 9;
+  const reference::TrackPatch patch =
+      reference::MakeTrackPatch(from, {40 * kTrackGrid + 13, 50 * kTrackGrid + 50}, kSize);
+  const TemplateSums t = reference::SumTemplate(patch);
+  for (const IntensityModel model : {IntensityModel::kSame, IntensityModel::kOffset, IntensityModel::kGain}) {
+    SCOPED_TRACE(static_cast<int>(model));
+    TrackSystem system;
+    ASSERT_TRUE(MakeTrackSystem(model, kSize * kSize, t, 0, &system));
+    const CellSteps steps = SolveCell(model, t, system, reference::SumCell(patch, to, 37, 44));
+    for (const auto& [right, down] : {std::pair{0, 0}, std::pair{63, 0}, std::pair{0, 63}, std::pair{17, 41}}) {
+      // Columns: gradients, the basis, one. Rows: the normal equations.
+      double a[3][3] = {};
+      double b[3] = {};
+      for (int i = 0; i < kSize * kSize; ++i) {
+        const int x = 37 + i % kSize;
+        const int y = 44 + i / kSize;
+        const double u = right / 64.0;
+        const double v = down / 64.0;
+        const double pixel = (1 - v) * ((1 - u) * to.row(y)[x] + u * to.row(y)[x + 1]) +
+                             v * ((1 - u) * to.row(y + 1)[x] + u * to.row(y + 1)[x + 1]);
+        const auto at = static_cast<size_t>(i);
+        const double sample = patch.sample[at] / 64.0;
+        const double column[3] = {-patch.gradient_x[at] / 16.0, -patch.gradient_y[at] / 16.0,
+                                  model == IntensityModel::kOffset ? 1.0
+                                  : model == IntensityModel::kGain ? patch.basis[at] / 8.0
+                                                                   : 0.0};
+        for (int r = 0; r < 3; ++r) {
+          for (int c = 0; c < 3; ++c) a[r][c] += column[r] * column[c];
+          b[r] += column[r] * (pixel - sample);
+        }
+      }
+      if (model == IntensityModel::kSame) a[2][2] = 1;
+      for (int r = 0; r < 3; ++r) {
+        for (int below = r + 1; below < 3; ++below) {
+          const double factor = a[below][r] / a[r][r];
+          for (int c = 0; c < 3; ++c) a[below][c] -= factor * a[r][c];
+          b[below] -= factor * b[r];
+        }
+      }
+      double solution[3];
+      for (int r = 2; r >= 0; --r) {
+        solution[r] = b[r];
+        for (int c = r + 1; c < 3; ++c) solution[r] -= a[r][c] * solution[c];
+        solution[r] /= a[r][r];
+      }
+      const double gain = model == IntensityModel::kGain ? std::max(1 + solution[2], double{kMinStepGain}) : 1;
+      const TrackStep step = StepAt(model, steps, static_cast<float>(right), static_cast<float>(down));
+      EXPECT_NEAR(step.x, 64 * solution[0] / gain, 0.01 + std::abs(step.x) * 1e-4);
+      EXPECT_NEAR(step.y, 64 * solution[1] / gain, 0.01 + std::abs(step.y) * 1e-4);
+    }
+  }
 }
 
 TEST(ReferenceTracker, PredictionsReachFarther) {
