@@ -160,6 +160,7 @@ void LaneThreads::Main(int index) {
     }
     job->times.done_at = MonotonicNs();
     events_.done(*job);
+    queue_->Finished(*job);
     job->sink->OnFrameDone(job, scratch.features);  // and frees its message
     queue_->Release(bytes, MonotonicNs() - begun_at);
     events_.busy(index, false);
