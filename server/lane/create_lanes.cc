@@ -20,6 +20,8 @@
 #include "cuda/runtime/range.h"
 #include "features/error.h"
 #include "server/lane/cpu_stereo.h"
+#include "server/lane/cpu_track.h"
+#include "server/lane/cuda_track.h"
 #include "server/lane/lane.h"
 
 namespace glint {
@@ -35,7 +37,8 @@ int64_t NanosecondsSince(Clock::time_point start) { return std::chrono::nanoseco
 
 class CpuLane final : public Lane {
  public:
-  explicit CpuLane(int threads) : pipeline_(threads), matcher_(threads), stereo_(&pipeline_, threads) {}
+  explicit CpuLane(int threads)
+      : pipeline_(threads), matcher_(threads), stereo_(&pipeline_, threads), track_(threads) {}
 
   absl::Status Run(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                    StageTimes* times) override {
@@ -56,6 +59,17 @@ class CpuLane final : public Lane {
     matcher_.Match(input, options, result);
     return absl::OkStatus();
   }
+  absl::StatusOr<std::unique_ptr<TrackFrames>> MakeTrackFrames(Shape shape, const TrackOptions& options, int) override {
+    return CpuTrack::MakeFrames(shape, options.levels);
+  }
+  absl::StatusOr<ImageView> SetNextFrame(TrackFrames* frames, const Pixels& image) override {
+    return CpuTrack::SetNext(frames, image);
+  }
+  absl::Status Track(TrackFrames* frames, const TrackInput& points, const TrackOptions& options,
+                     TrackResult* result) override {
+    track_.Track(frames, points, options, result);
+    return absl::OkStatus();
+  }
   absl::Status fatal() const override { return absl::OkStatus(); }
   const std::string& device() const override { return device_; }
 
@@ -63,6 +77,7 @@ class CpuLane final : public Lane {
   cpu::Pipeline pipeline_;
   cpu::Matcher matcher_;
   CpuStereo stereo_;
+  CpuTrack track_;
   Image image_, mask_;  // for pixels that do not lie side by side
   const std::string device_ = "cpu";
 };
@@ -144,6 +159,7 @@ class CudaLane final : public Lane {
   CudaLane(std::unique_ptr<cuda::Pipeline> pipeline, int ordinal, int sm_limit)
       : pipeline_(std::move(pipeline)),
         ordinal_(ordinal),
+        sm_limit_(sm_limit),
         matching_(ordinal, sm_limit),
         device_(absl::StrCat("cuda:", ordinal)) {}
 
@@ -162,9 +178,24 @@ class CudaLane final : public Lane {
     return stereo_->Run(options, stereo, left, right, found, times);
   }
   absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) override {
-    absl::Status status = matching_.Match(input, options, result);
-    if (absl::IsInternal(status) && !cuda::ProbeDevice(ordinal_).ok()) lost_ = status;
-    return status;
+    return Noted(matching_.Match(input, options, result));
+  }
+  absl::StatusOr<std::unique_ptr<TrackFrames>> MakeTrackFrames(Shape shape, const TrackOptions&,
+                                                               int max_points) override {
+    auto frames = MakeCudaTrackFrames(ordinal_, sm_limit_, shape, max_points);
+    if (absl::Status s = Noted(frames.status()); !s.ok()) return s;
+    return frames;
+  }
+  absl::StatusOr<ImageView> SetNextFrame(TrackFrames* frames, const Pixels& image) override {
+    const auto view = image_.Hold(image);
+    if (!view.ok()) return view.status();
+    if (absl::Status s = Noted(SetNextCudaFrame(frames, *view), OrdinalOf(*frames)); !s.ok()) return s;
+    return *view;
+  }
+  absl::Status Track(TrackFrames* frames, const TrackInput& points, const TrackOptions& options,
+                     TrackResult* result) override {
+    const cuda::Range range("track");
+    return Noted(TrackOnCuda(frames, points, options, result), OrdinalOf(*frames));
   }
   absl::Status fatal() const override { return lost_.ok() ? pipeline_->fatal() : lost_; }
   const std::string& device() const override { return device_; }
@@ -184,11 +215,19 @@ class CudaLane final : public Lane {
     return status;
   }
 
+  // An error on device `ordinal` may be this lane's last.
+  absl::Status Noted(absl::Status status, int ordinal) {
+    if (absl::IsInternal(status) && ordinal == ordinal_ && !cuda::ProbeDevice(ordinal_).ok()) lost_ = status;
+    return status;
+  }
+  absl::Status Noted(absl::Status status) { return Noted(std::move(status), ordinal_); }
+
   const std::unique_ptr<cuda::Pipeline> pipeline_;
   const int ordinal_;
+  const int sm_limit_;
   PinnedImage image_, mask_;
   CudaMatching matching_;
-  absl::Status lost_;                            // by a match
+  absl::Status lost_;                            // by a match or by tracking
   std::unique_ptr<cpu::Pipeline> on_processor_;  // with stereo_, from the first pair on
   std::unique_ptr<CpuStereo> stereo_;
   const std::string device_;
@@ -299,6 +338,18 @@ absl::Status Lane::RunStereo(const DetectorOptions&, const StereoOptions&, const
 
 absl::Status Lane::Match(const MatchInput&, const MatchOptions&, MatchResult*) {
   return absl::UnimplementedError(absl::StrCat("matching: not of lanes on ", device()));
+}
+
+absl::StatusOr<std::unique_ptr<TrackFrames>> Lane::MakeTrackFrames(Shape, const TrackOptions&, int) {
+  return absl::UnimplementedError(absl::StrCat("tracking: not of lanes on ", device()));
+}
+
+absl::StatusOr<ImageView> Lane::SetNextFrame(TrackFrames*, const Pixels&) {
+  return absl::UnimplementedError(absl::StrCat("tracking: not of lanes on ", device()));
+}
+
+absl::Status Lane::Track(TrackFrames*, const TrackInput&, const TrackOptions&, TrackResult*) {
+  return absl::UnimplementedError(absl::StrCat("tracking: not of lanes on ", device()));
 }
 
 absl::StatusOr<LaneSet> CreateLanes(const LaneOptions& options) {
