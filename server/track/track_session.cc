@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
@@ -57,6 +58,20 @@ void DrawMask(const Cells& cells, const std::vector<uint8_t>& occupied, Shape sh
       std::fill(mask->row(y) + begin, mask->row(y) + end,
                 static_cast<uint8_t>(occupied[first + static_cast<size_t>(c)] != 0 ? 0 : 255));
     }
+  }
+}
+
+// What has room for `count` tracks can get so many and not throw half-way, with arrays of two lengths.
+void Reserve(size_t count, CameraTracks* tracks) {
+  const auto reserve = [count](auto* values) {
+    if (count > values->capacity()) values->reserve(std::max(count, 2 * values->capacity()));
+  };
+  reserve(&tracks->id);
+  reserve(&tracks->age);
+  reserve(&tracks->state);
+  for (auto* v :
+       {&tracks->x, &tracks->y, &tracks->last_x, &tracks->last_y, &tracks->residual, &tracks->gain, &tracks->offset}) {
+    reserve(v);
   }
 }
 
@@ -217,6 +232,8 @@ absl::Status TrackSession::Detect(const ImageView& image, size_t live, TrackBack
 }
 
 void TrackSession::Commit(const CameraTracks* tracks) {
+  // Memory for all first: nothing has changed if it cannot be had.
+  for (size_t c = 0; c < static_cast<size_t>(options_.cameras); ++c) Reserve(tracks[c].count(), &cameras_[c].tracks);
   for (size_t c = 0; c < static_cast<size_t>(options_.cameras); ++c) {
     Camera& camera = cameras_[c];
     camera.shape = next_.shapes[c];
@@ -255,6 +272,8 @@ absl::Status TrackSession::Add(uint32_t camera, absl::Span<const float> x, absl:
   if (absl::Status s = CheckInside("x", x, to.shape.width); !s.ok()) return s;
   if (absl::Status s = CheckInside("y", y, to.shape.height); !s.ok()) return s;
   changed->Clear();
+  Reserve(x.size(), changed);
+  Reserve(to.tracks.count() + x.size(), &to.tracks);
   for (size_t i = 0; i < x.size(); ++i) {
     changed->Begin(next_id_++, x[i], y[i]);
     to.tracks.Append(*changed, i);
@@ -277,14 +296,14 @@ absl::Status TrackSession::Forget(absl::Span<const uint64_t> ids, CameraTracks* 
     if (*mark != 0) return ContradictionError(field, absl::StrCat(ids[i], " is there twice"));
     *mark = 1;
   }
+  std::array<CameraTracks, kMaxTrackCameras> kept;
   for (size_t c = 0; c < static_cast<size_t>(options_.cameras); ++c) {
     changed[c].Clear();
-    CameraTracks kept;
-    CameraTracks& live = cameras_[c].tracks;
-    for (size_t i = 0; i < live.count(); ++i) (forgotten[c][i] != 0 ? changed[c] : kept).Append(live, i);
+    const CameraTracks& live = cameras_[c].tracks;
+    for (size_t i = 0; i < live.count(); ++i) (forgotten[c][i] != 0 ? changed[c] : kept[c]).Append(live, i);
     std::fill(changed[c].state.begin(), changed[c].state.end(), TrackState::kForgotten);
-    live = kept;
   }
+  for (size_t c = 0; c < kept.size(); ++c) std::swap(cameras_[c].tracks, kept[c]);
   return absl::OkStatus();
 }
 
