@@ -158,6 +158,35 @@ TEST_F(Tracking, FramesAreTrackedAsByTheReferenceWithEveryPreset) {
   }
 }
 
+// Which frames are dropped is a matter of time; the others are tracked as if these had never been.
+TEST_F(Tracking, DroppedFramesAreLeftOut) {
+  const std::vector<Image> frames = Frames(12);
+  TrackingOptions options;
+  options.detector = *PresetOptions("fast_grid");
+  options.predict = true;
+  v1::TrackStreamOptions wire;
+  wire.set_overload_policy(v1::OVERLOAD_POLICY_LATEST);
+  wire.set_max_in_flight(1);
+  wire.set_predict(true);
+  const auto open = OpenStream(wire);
+  for (size_t i = 0; i < frames.size(); ++i) open->stream->Write(FrameOf({frames[i]}, i, static_cast<int64_t>(i + 1)));
+  ReferenceTracks reference(options);
+  int good = 0;
+  for (size_t i = 0; i < frames.size(); ++i) {
+    SCOPED_TRACE(i);
+    const v1::TrackStreamResponse response = open->Read();
+    EXPECT_EQ(response.frame_id(), i);
+    if (response.status().code() == grpc::ABORTED) {
+      EXPECT_EQ(response.status().drop_reason(), v1::DROP_REASON_SUPERSEDED);
+      continue;
+    }
+    ++good;
+    ExpectSameTracks(reference.Frame({frames[i]}, static_cast<int64_t>(i + 1))[0], ToTracks(response.cameras(0)));
+  }
+  EXPECT_GE(good, 2);  // the first and the last
+  EXPECT_TRUE(open->Finish().ok());
+}
+
 TEST_F(Tracking, FastGridIsTheDefault) {
   const std::vector<Image> frames = Frames(1);
   TrackingOptions options;
