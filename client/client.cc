@@ -15,6 +15,7 @@
 #include "client/health.h"
 #include "client/matching_impl.h"
 #include "client/stream_impl.h"
+#include "client/tracking_impl.h"
 #include "client/wire.h"
 #include "features/error.h"
 #include "glint/v1/feature_detection.grpc.pb.h"
@@ -54,7 +55,8 @@ constexpr char kBalancedServiceConfig[] = R"json({
   "loadBalancingConfig": [{"round_robin": {}}],
   "healthCheckConfig": {"serviceName": ""},
   "methodConfig": [{
-    "name": [{"service": "glint.v1.FeatureDetection"}, {"service": "glint.v1.FeatureMatching"}],
+    "name": [{"service": "glint.v1.FeatureDetection"}, {"service": "glint.v1.FeatureMatching"},
+             {"service": "glint.v1.FeatureTracking"}],
     "retryPolicy": {"maxAttempts": 4, "initialBackoff": "0.05s", "maxBackoff": "1s", "backoffMultiplier": 2,
                     "retryableStatusCodes": ["UNAVAILABLE"]}
   }]
@@ -185,6 +187,16 @@ absl::StatusOr<std::unique_ptr<StereoStream>> Client::OpenStereoStream(const Ste
   if (absl::Status status = SetTraceparent(options.traceparent, &impl->core.context); !status.ok()) return status;
   if (absl::Status status = impl->Open(options); !status.ok()) return status;
   return std::unique_ptr<StereoStream>(new StereoStream(std::move(impl)));
+}
+
+absl::StatusOr<std::unique_ptr<TrackStream>> Client::OpenTrackStream(const TrackStreamOptions& options,
+                                                                     TrackCallback on_answer) const {
+  if (absl::Status status = CheckInFlight(options.in_flight); !status.ok()) return status;
+  auto impl = std::make_unique<TrackStream::Impl>(impl_->channel, options, std::move(on_answer));
+  SetTimeout(options.timeout, &impl->core.context);
+  if (absl::Status status = SetTraceparent(options.traceparent, &impl->core.context); !status.ok()) return status;
+  if (absl::Status status = impl->Open(options); !status.ok()) return status;
+  return std::unique_ptr<TrackStream>(new TrackStream(std::move(impl)));
 }
 
 absl::StatusOr<std::unique_ptr<SharedMemoryRing>> Client::ShareMemory(const RingOptions& options) const {

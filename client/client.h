@@ -21,6 +21,7 @@
 #include "client/result.h"
 #include "client/shared_memory.h"
 #include "client/stream.h"
+#include "client/tracking.h"
 #include "features/options.h"
 
 namespace grpc {
@@ -88,6 +89,9 @@ class Client {
                                                                MatchCallback on_answer) const;
   absl::StatusOr<std::unique_ptr<StereoStream>> OpenStereoStream(const StereoStreamOptions& options,
                                                                  StereoCallback on_answer) const;
+  // The same for frames of cameras whose points are followed (client/tracking.h).
+  absl::StatusOr<std::unique_ptr<TrackStream>> OpenTrackStream(const TrackStreamOptions& options,
+                                                               TrackCallback on_answer) const;
 
   // Memory that the server reads pixels from in place. FAILED_PRECONDITION: the client was not connected to a unix
   // socket, or the server shares no memory. RESOURCE_EXHAUSTED: more than the server takes. UNAVAILABLE: the memory

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -26,6 +27,7 @@ namespace glint::client {
 // Pixels that are the server's until a frame is answered.
 struct FrameSlots {
   SharedSlot first, second;
+  std::vector<SharedSlot> more = {};
 };
 
 // `Response` has frame_id. Two locks, taken in the order write_mu_, mu_. write_mu_ is held while a message is written,

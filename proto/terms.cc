@@ -2,6 +2,7 @@
 #include "proto/terms.h"
 
 #include "glint/v1/feature_detection.pb.h"
+#include "glint/v1/tracking.pb.h"
 
 namespace glint {
 namespace {
@@ -33,6 +34,19 @@ static_assert(Same(DropReason::kSuperseded, v1::DROP_REASON_SUPERSEDED));
 static_assert(Same(DropReason::kExpired, v1::DROP_REASON_EXPIRED));
 static_assert(Same(DropReason::kRejected, v1::DROP_REASON_REJECTED));
 static_assert(Same(DropReason::kRejected, v1::DropReason_MAX), "terms.h lacks a value");
+
+static_assert(Same(TrackState::kTracked, v1::TRACK_STATE_TRACKED));
+static_assert(Same(TrackState::kFlat, v1::TRACK_STATE_FLAT));
+static_assert(Same(TrackState::kOutOfImage, v1::TRACK_STATE_OUT_OF_IMAGE));
+static_assert(Same(TrackState::kMovedTooFar, v1::TRACK_STATE_MOVED_TOO_FAR));
+static_assert(Same(TrackState::kNotConverged, v1::TRACK_STATE_NOT_CONVERGED));
+static_assert(Same(TrackState::kHighResidual, v1::TRACK_STATE_HIGH_RESIDUAL));
+static_assert(Same(TrackState::kBackwardError, v1::TRACK_STATE_BACKWARD_ERROR));
+static_assert(Same(TrackState::kImageResized, v1::TRACK_STATE_IMAGE_RESIZED));
+static_assert(Same(TrackState::kLastFrameLost, v1::TRACK_STATE_LAST_FRAME_LOST));
+static_assert(Same(TrackState::kReset, v1::TRACK_STATE_RESET));
+static_assert(Same(TrackState::kForgotten, v1::TRACK_STATE_FORGOTTEN));
+static_assert(kTrackStateCount == v1::TrackState_MAX + 1, "terms.h lacks a value");
 
 }  // namespace
 }  // namespace glint

@@ -36,6 +36,22 @@ enum class DropReason {
   kRejected = 3     // there was no room: RESOURCE_EXHAUSTED
 };
 
+// Whether a track of a TrackStream lives, or why it ended.
+enum class TrackState : unsigned char {
+  kTracked = 1,
+  kFlat = 2,           // not enough texture
+  kOutOfImage = 3,     // left it
+  kMovedTooFar = 4,    // beyond max_move
+  kNotConverged = 5,   // only with require_convergence
+  kHighResidual = 6,   // only with max_residual
+  kBackwardError = 7,  // only with max_backward_error
+  kImageResized = 8,   // the camera's images have another size now
+  kLastFrameLost = 9,  // the server has not the frame before any more
+  kReset = 10,         // the client asked for it
+  kForgotten = 11      // likewise
+};
+inline constexpr int kTrackStateCount = 12;  // with 0, which no track has
+
 }  // namespace glint
 
 #endif  // GLINT_PROTO_TERMS_H_

@@ -47,6 +47,7 @@ struct ServerEnv {
   SessionLimits sessions;  // streams that are open
   const MemoryBound memory_bound;
   std::atomic<int> frames_in_flight{0};  // read and not answered
+  std::atomic<int> track_streams{0};     // that have their options
   Metrics metrics;
 
  private:

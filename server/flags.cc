@@ -200,6 +200,11 @@ const Flag kFlags[] = {
     GLINT_INT_FLAG("max-sessions-per-peer", max_sessions_per_peer,
                    "of these, those of one identity or address (all unix sockets together count as one); 0: three "
                    "quarters"),
+    GLINT_INT_FLAG("max-track-streams", max_track_streams, "streams that follow points at most; 0: none may"),
+    GLINT_INT_FLAG("max-track-cameras", max_track_cameras, "images of a frame of such a stream at most"),
+    GLINT_INT_FLAG("max-tracks", max_tracks, "points that such a stream follows at most, those of all cameras"),
+    GLINT_INT_FLAG("max-track-pixels", max_track_pixels,
+                   "pixels of all images of such a frame at most; widths count as multiples of 64"),
     GLINT_INT_FLAG("max-frames-per-client", client_limits.frames,
                    "frames of one identity or address that wait or are worked on at most; 0: no limit"),
     GLINT_INT_FLAG("max-bytes-per-client", client_limits.bytes, "their messages at most; 0: no limit"),

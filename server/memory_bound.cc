@@ -27,6 +27,7 @@ class Fitting {
         pixels_(IsFree("max-image-pixels", options->lanes.max_image_pixels, defaults_.lanes.max_image_pixels)),
         message_(IsFree("max-message-bytes", options->max_message_bytes, defaults_.max_message_bytes)),
         sessions_(IsFree("max-sessions", options->max_sessions, defaults_.max_sessions)),
+        track_streams_(IsFree("max-track-streams", options->max_track_streams, defaults_.max_track_streams)),
         calls_(IsFree("max-detect-calls", options->max_detect_calls, defaults_.max_detect_calls)),
         pending_(IsFree("max-pending-bytes", options->max_pending_bytes, defaults_.max_pending_bytes)) {
     fit_.usable = usable;
@@ -41,6 +42,7 @@ class Fitting {
     Tell("max-image-pixels", options_->lanes.max_image_pixels, defaults_.lanes.max_image_pixels, pixels_);
     Tell("max-message-bytes", options_->max_message_bytes, defaults_.max_message_bytes, message_);
     Tell("max-sessions", options_->max_sessions, defaults_.max_sessions, sessions_);
+    Tell("max-track-streams", options_->max_track_streams, defaults_.max_track_streams, track_streams_);
     Tell("max-detect-calls", options_->max_detect_calls, defaults_.max_detect_calls, calls_);
     Tell("max-pending-bytes", options_->max_pending_bytes, defaults_.max_pending_bytes, pending_);
     return fit_;
@@ -71,7 +73,8 @@ class Fitting {
     return true;
   }
   bool HalveClients(int floor) {
-    const bool fewer_sessions = Halve(sessions_, floor, &options_->max_sessions);
+    bool fewer_sessions = Halve(sessions_, floor, &options_->max_sessions);
+    fewer_sessions = Halve(track_streams_, std::max(1, floor / 8), &options_->max_track_streams) || fewer_sessions;
     return Halve(calls_, floor, &options_->max_detect_calls) || fewer_sessions;
   }
 
@@ -107,7 +110,7 @@ class Fitting {
   ServerOptions* const options_;
   const int fewest_lanes_;
   const Backend backend_;
-  const bool pixels_, message_, sessions_, calls_, pending_;  // may be lowered
+  const bool pixels_, message_, sessions_, track_streams_, calls_, pending_;  // may be lowered
   MemoryFit fit_;
 };
 
@@ -128,6 +131,9 @@ MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes, Backend 
   bound.detect_replies = int64_t{options.max_detect_calls} * options.max_features * kMatchReplyBytesPerFeature;
   bound.replies = sessions * options.max_in_flight * options.max_features * kMatchReplyBytesPerFeature;
   bound.sets = sessions * options.max_features * kKeptBytesPerFeature;
+  bound.tracks = int64_t{options.max_track_streams} *
+                 (options.max_track_pixels * kTrackBytesPerPixel + options.max_tracks * kTrackBytes +
+                  int64_t{options.max_in_flight} * options.max_tracks * kTrackReplyBytes);
   bound.masks = sessions * (options.max_message_bytes + options.lanes.max_image_pixels);
   const int64_t frames = options.max_detect_calls + sessions * (options.max_in_flight + 1);
   bound.frames = frames * (2 * kFrameBytes + kSliceListBytes) + options.max_detect_calls * kOptionsBytes +

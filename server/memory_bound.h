@@ -32,6 +32,7 @@ struct MemoryBound {
   int64_t replies = 0;         // of each stream: replies that wait for the client
   int64_t masks = 0;           // of each stream: as it came, and as pixels
   int64_t sets = 0;            // of each stream: descriptors that it keeps
+  int64_t tracks = 0;          // of each stream that follows points: images with pyramids, tracks, replies
   int64_t frames = 0;          // what each frame takes beside its message, in use or kept for use
   int64_t lanes = 0;           // each lane's pixels, pyramid and results
 
@@ -41,7 +42,7 @@ struct MemoryBound {
 
   int64_t total() const {
     return pending + receipt + detect + metadata + small + kConnectionBytes + detect_replies + replies + masks + sets +
-           frames + lanes;
+           tracks + frames + lanes;
   }
 };
 
@@ -78,6 +79,14 @@ inline constexpr int64_t kMatchReplyBytesPerFeature = 8 * (3 + 3 + 2) + (kReplyB
 // A descriptor that a stream keeps, with its keypoint; twice more while a set is changed.
 inline constexpr int64_t kKeptBytesPerFeature = 3 * (64 + 16);
 
+// Of a stream that follows points, for each pixel of its frames: the last and the next image of each camera, whose
+// pyramids double the bytes of narrow ones, and those of other sizes that they replace.
+inline constexpr int64_t kTrackBytesPerPixel = 8;
+// ... and for each track: as it is kept, with a vector's reserve.
+inline constexpr int64_t kTrackBytes = 2 * 48;
+// ... and in a reply, where as many may end as begin: id, age, state, seven floats.
+inline constexpr int64_t kTrackReplyBytes = 2 * (10 + 5 + 1 + 7 * 4);
+
 // `backend`: that of the lanes, not kAuto.
 MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes, Backend backend = Backend::kCpu);
 
@@ -98,7 +107,7 @@ struct MemoryFit {
 //   1. Lanes take two thirds of the budget: pictures down to 4K, by halves of the pixels, then the lanes that are there
 //      if options->lanes.lanes is 0, then pictures down to 1080p. Messages hold four bytes a pixel.
 //   2. Streams, calls of Detect and pending bytes, by halves, down to 16, 16 and 64 MiB; then pictures down to 4K; then
-//      streams and calls to 8.
+//      streams and calls to 8. Streams that follow points to an eighth of these.
 //   3. Messages to a byte a pixel, by halves; then streams and calls to 2; then pictures down to 1080p.
 // `lanes` is how many there are, of `backend`; at least `fewest_lanes` stay. Pure.
 MemoryFit FitToMemory(const UsableMemory& usable, int lanes, int fewest_lanes, ServerOptions* options,

@@ -15,6 +15,7 @@
 #include "server/lane/lane.h"
 #include "server/shm/shared_memory.h"
 #include "server/tls/tls.h"
+#include "server/track/tracks.h"
 
 namespace glint {
 
@@ -52,8 +53,12 @@ struct ServerOptions {
       absl::Seconds(5);     // for each message of theirs, and for the client to take a reply
   int max_watchers = 1024;  // calls of Health.Watch open at the same time
   Reflection reflection = Reflection::kOn;
-  int max_sessions = 32;          // streams open at the same time
-  int max_sessions_per_peer = 0;  // of one client, an identity or a peer; 0: ShareOfOnePeer(max_sessions)
+  int max_sessions = 32;                        // streams open at the same time
+  int max_sessions_per_peer = 0;                // of one client, an identity or a peer; 0: ShareOfOnePeer(max_sessions)
+  int max_track_streams = 8;                    // of these, those that follow points; 0: none may
+  int max_track_cameras = kMaxTrackCameras;     // images of a frame of such a stream, 1..kMaxTrackCameras
+  int max_tracks = 4096;                        // points of such a stream, 1..kMaxTrackPoints
+  int64_t max_track_pixels = int64_t{4} << 20;  // of all images of its frame, rows in units of 64 pixels
   ClientLimits client_limits;
   // From a stream's beginning to all of its first message.
   absl::Duration stream_first_message_timeout = absl::Seconds(10);
@@ -86,6 +91,7 @@ inline constexpr int kMaxSmallCallsCeiling = 1 << 16;
 inline constexpr int kMaxWatchersCeiling = 1 << 20;
 inline constexpr int kMaxSessionsCeiling = 1 << 16;
 inline constexpr int kMaxInFlightCeiling = 1 << 12;
+inline constexpr int64_t kMinTrackPixels = 64;
 inline constexpr int kMaxMessageBytesFloor = 1 << 10;
 inline constexpr int64_t kMemoryLimitFloor = int64_t{1} << 26;
 inline constexpr int64_t kMaxSharedMemoryBytes = int64_t{1} << 44;

@@ -90,8 +90,8 @@ absl::Status ParseRegion(absl::string_view text, client::Region* region) {
 void DetectorFlags::AddTo(Flags* flags) {
   flags->Section("Detector");
   flags->String("detector", absl::StrJoin(PresetNames(), "|"),
-                "A choice for each of the following; glint detect --list-detectors shows them. orb (the default) finds "
-                "exactly what cv::ORB of OpenCV 4.6 finds.",
+                absl::StrCat("A choice for each of the following; glint detect --list-detectors shows them (default: ",
+                             preset_, "). orb finds exactly what cv::ORB of OpenCV 4.6 finds."),
                 &detector_);
   const DetectorOptions orb = Preset("orb");
   ForEachNumber([&](absl::string_view name, auto field, auto low, auto high) {

@@ -17,7 +17,8 @@ namespace glint::cli {
 
 class DetectorFlags {
  public:
-  DetectorFlags() = default;
+  // `preset`: what is chosen without --detector.
+  explicit DetectorFlags(std::string preset = "orb") : preset_(preset), detector_(std::move(preset)) {}
   DetectorFlags(const DetectorFlags&) = delete;
   DetectorFlags& operator=(const DetectorFlags&) = delete;
 
@@ -44,7 +45,8 @@ class DetectorFlags {
     return std::get<AllGiven<T>>(given_);
   }
 
-  std::string detector_ = "orb";
+  const std::string preset_;
+  std::string detector_;
   std::optional<bool> describe_;
   std::tuple<AllGiven<int>, AllGiven<float>, AllGiven<bool>, AllGiven<Pyramid>, AllGiven<CornerTest>, AllGiven<Score>,
              AllGiven<Selection>, AllGiven<Ranking>, AllGiven<ThresholdUnit>, AllGiven<Orientation>,

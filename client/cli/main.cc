@@ -21,6 +21,7 @@ const Command kCommands[] = {
     {"stream", "send a folder, a video or a camera through one stream", RunStream},
     {"match", "correspondences of the features of two images, folders or streams", RunMatch},
     {"stereo", "disparities of the features of rectified pairs", RunStereo},
+    {"track", "points followed through a folder, a video or cameras", RunTrack},
     {"compare", "two detectors, backends or sets of options on the same images", RunCompare},
 #endif
     {"info", "what a server is and what it allows", RunInfo},

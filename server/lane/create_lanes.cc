@@ -22,6 +22,8 @@
 #include "cuda/runtime/range.h"
 #include "cuda/stereo/stereo_pipeline.h"
 #include "features/error.h"
+#include "server/lane/cpu_track.h"
+#include "server/lane/cuda_track.h"
 #include "server/lane/lane.h"
 
 namespace glint {
@@ -84,17 +86,31 @@ class CpuLane final : public Lane {
       return absl::OkStatus();
     });
   }
+  absl::StatusOr<std::unique_ptr<TrackFrames>> MakeTrackFrames(Shape shape, const TrackOptions& options, int) override {
+    return CpuTrack::MakeFrames(shape, options.levels);
+  }
+  absl::StatusOr<ImageView> SetNextFrame(TrackFrames* frames, const Pixels& image) override {
+    return CpuTrack::SetNext(frames, image);
+  }
+  absl::Status Track(TrackFrames* frames, const TrackInput& points, const TrackOptions& options,
+                     TrackResult* result) override {
+    return InMemory([&](Parts* parts) {
+      parts->track.Track(frames, points, options, result);
+      return absl::OkStatus();
+    });
+  }
   absl::Status fatal() const override { return absl::OkStatus(); }
   const std::string& device() const override { return device_; }
 
  private:
   // All that grows with frames.
   struct Parts {
-    explicit Parts(int threads) : pipeline(threads), matcher(threads), stereo(threads, &pipeline) {}
+    explicit Parts(int threads) : pipeline(threads), matcher(threads), stereo(threads, &pipeline), track(threads) {}
 
     cpu::Pipeline pipeline;
     cpu::Matcher matcher;
     cpu::StereoPipeline stereo;
+    CpuTrack track;
     Image image, other;  // for pixels that do not lie side by side; a mask or the right eye is the other one
   };
 
@@ -241,6 +257,23 @@ class CudaLane final : public Lane {
     found->match_ns = took.match_ns;
     return status;
   }
+  absl::StatusOr<std::unique_ptr<TrackFrames>> MakeTrackFrames(Shape shape, const TrackOptions&,
+                                                               int max_points) override {
+    auto frames = MakeCudaTrackFrames(options_.device, options_.sm_limit, shape, max_points);
+    if (absl::Status s = NoteLoss(frames.status()); !s.ok()) return s;
+    return frames;
+  }
+  absl::StatusOr<ImageView> SetNextFrame(TrackFrames* frames, const Pixels& image) override {
+    const auto view = image_.Hold(image);
+    if (!view.ok()) return view.status();
+    if (absl::Status s = NoteLoss(SetNextCudaFrame(frames, *view), OrdinalOf(*frames)); !s.ok()) return s;
+    return *view;
+  }
+  absl::Status Track(TrackFrames* frames, const TrackInput& points, const TrackOptions& options,
+                     TrackResult* result) override {
+    const cuda::Range range("track");
+    return NoteLoss(TrackOnCuda(frames, points, options, result), OrdinalOf(*frames));
+  }
   absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) override {
     return NoteLoss(matching_.Match(input, options, result));
   }
@@ -251,11 +284,13 @@ class CudaLane final : public Lane {
   const std::string& device() const override { return device_; }
 
  private:
-  // Of work that has no fatal() of its own.
-  absl::Status NoteLoss(absl::Status status) {
-    if (absl::IsInternal(status) && !cuda::ProbeDevice(options_.device).ok()) lost_ = status;
+  // Of work that has no fatal() of its own, on device `ordinal`: an error there may be this lane's last.
+  absl::Status NoteLoss(absl::Status status, int ordinal) {
+    if (absl::IsInternal(status) && ordinal == options_.device && !cuda::ProbeDevice(ordinal).ok()) lost_ = status;
     return status;
   }
+  absl::Status NoteLoss(absl::Status status) { return NoteLoss(std::move(status), options_.device); }
+
   absl::Status Detect(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                       StageTimes* times) {
     const cuda::Range range("lane");

@@ -13,4 +13,16 @@ absl::Status Lane::Match(const MatchInput&, const MatchOptions&, MatchResult*) {
   return absl::UnimplementedError(absl::StrCat("matching: not of lanes on ", device()));
 }
 
+absl::StatusOr<std::unique_ptr<TrackFrames>> Lane::MakeTrackFrames(Shape, const TrackOptions&, int) {
+  return absl::UnimplementedError(absl::StrCat("tracking: not of lanes on ", device()));
+}
+
+absl::StatusOr<ImageView> Lane::SetNextFrame(TrackFrames*, const Pixels&) {
+  return absl::UnimplementedError(absl::StrCat("tracking: not of lanes on ", device()));
+}
+
+absl::Status Lane::Track(TrackFrames*, const TrackInput&, const TrackOptions&, TrackResult*) {
+  return absl::UnimplementedError(absl::StrCat("tracking: not of lanes on ", device()));
+}
+
 }  // namespace glint

@@ -78,6 +78,7 @@ Metrics::Metrics(const BuildInfo& info, Sources sources) : sources_(std::move(so
   AddCalls();
   AddSmallRefusals();
   AddFrames();
+  AddTracks();
   AddDevices(info);
   AddSessions();
   AddAccess();
@@ -144,7 +145,8 @@ void Metrics::AddCalls() {
   struct Labels {
     const char *service, *method, *type;
   };
-  constexpr char kDetection[] = "glint.v1.FeatureDetection", kMatching[] = "glint.v1.FeatureMatching";
+  constexpr char kDetection[] = "glint.v1.FeatureDetection", kMatching[] = "glint.v1.FeatureMatching",
+                 kTracking[] = "glint.v1.FeatureTracking";
   const std::array<Labels, kMethodCount> methods = {{{kDetection, "Detect", "unary"},
                                                      {kDetection, "DetectStream", "bidi_stream"},
                                                      {kDetection, "GetServerInfo", "unary"},
@@ -152,7 +154,8 @@ void Metrics::AddCalls() {
                                                      {kDetection, "UnregisterSharedMemory", "unary"},
                                                      {kMatching, "Match", "unary"},
                                                      {kMatching, "MatchStream", "bidi_stream"},
-                                                     {kMatching, "StereoStream", "bidi_stream"}}};
+                                                     {kMatching, "StereoStream", "bidi_stream"},
+                                                     {kTracking, "TrackStream", "bidi_stream"}}};
   for (size_t m = 0; m < methods.size(); ++m) {
     prometheus::Labels labels = {
         {"grpc_service", methods[m].service}, {"grpc_method", methods[m].method}, {"grpc_type", methods[m].type}};
@@ -174,7 +177,8 @@ void Metrics::AddSmallRefusals() {
 }
 
 void Metrics::AddFrames() {
-  const std::array<const char*, kWorkCount> operations = {"detect", "match", "stereo", "edit_set"};
+  const std::array<const char*, kWorkCount> operations = {"detect",   "match", "stereo",
+                                                          "edit_set", "track", "edit_tracks"};
   auto& frames = Counters(&registry_, metric::kFrames);
   auto& seconds = Histograms(&registry_, metric::kFrameDuration);
   for (size_t w = 0; w < operations.size(); ++w) {
@@ -186,8 +190,8 @@ void Metrics::AddFrames() {
   }
   auto& stages = Histograms(&registry_, metric::kStageDuration);
   const auto stage = [&](const char* name) { return &stages.Add({{"stage", name}}, SecondsBuckets()); };
-  stage_seconds_ = {stage("receive"), stage("queue"),    stage("decode"),    stage("upload"), stage("detect"),
-                    stage("match"),   stage("download"), stage("serialize"), stage("order")};
+  stage_seconds_ = {stage("receive"), stage("queue"), stage("decode"),   stage("upload"),    stage("detect"),
+                    stage("match"),   stage("track"), stage("download"), stage("serialize"), stage("order")};
   auto& dropped = Counters(&registry_, metric::kFramesDropped);
   const std::pair<DropReason, const char*> reasons[] = {
       {DropReason::kSuperseded, "superseded"}, {DropReason::kExpired, "expired"}, {DropReason::kRejected, "rejected"}};
@@ -199,6 +203,29 @@ void Metrics::AddFrames() {
   const std::array<const char*, kFrameEncodingCount> encodings = {"raw", "shared", "jpeg", "png", "unknown"};
   copied_bytes_ = &Counters(&registry_, metric::kCopiedBytes).Add({});
   for (size_t e = 0; e < encodings.size(); ++e) frame_bytes_[e] = &bytes.Add({{"encoding", encodings[e]}});
+}
+
+void Metrics::AddTracks() {
+  tracks_live_ = &Gauges(&registry_, metric::kTracks).Add({});
+  track_streams_ = &Gauges(&registry_, metric::kTrackStreams).Add({});
+  tracks_begun_ = &Counters(&registry_, metric::kTracksBegun).Add({});
+  auto& ended = Counters(&registry_, metric::kTracksEnded);
+  const std::pair<TrackState, const char*> reasons[] = {{TrackState::kFlat, "flat"},
+                                                        {TrackState::kOutOfImage, "out_of_image"},
+                                                        {TrackState::kMovedTooFar, "moved_too_far"},
+                                                        {TrackState::kNotConverged, "not_converged"},
+                                                        {TrackState::kHighResidual, "high_residual"},
+                                                        {TrackState::kBackwardError, "backward_error"},
+                                                        {TrackState::kImageResized, "image_resized"},
+                                                        {TrackState::kLastFrameLost, "last_frame_lost"},
+                                                        {TrackState::kReset, "reset"},
+                                                        {TrackState::kForgotten, "forgotten"}};
+  for (const auto& [state, name] : reasons) {
+    tracks_ended_[static_cast<size_t>(state)] = &ended.Add({{"reason", name}});
+  }
+  track_age_ =
+      &Histograms(&registry_, metric::kTrackAge)
+           .Add({}, Histogram::BucketBoundaries{0, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 75, 100, 200, 500, 1000, 10000});
 }
 
 void Metrics::CallStarted(Method method) { calls_[Index(method)].started->Increment(); }
@@ -216,17 +243,31 @@ void Metrics::FrameSucceeded(Work work, const FrameTimes& times, int64_t total_n
   const WorkChildren& children = work_[static_cast<size_t>(work)];
   children.frames[0]->Increment();
   children.seconds->Observe(Seconds(total_ns));
-  if (work == Work::kEditSet) return;
+  if (work == Work::kEditSet || work == Work::kEditTracks) return;
   stage_seconds_.receive->Observe(Seconds(times.receive_ns));
   stage_seconds_.queue->Observe(Seconds(times.queue_ns));
   stage_seconds_.decode->Observe(Seconds(times.decode_ns));
   stage_seconds_.upload->Observe(Seconds(times.stages.upload_ns));
   stage_seconds_.detect->Observe(Seconds(times.stages.detect_ns));
-  if (work != Work::kDetect) stage_seconds_.match->Observe(Seconds(times.match_ns));
+  if (work == Work::kMatch || work == Work::kStereo) stage_seconds_.match->Observe(Seconds(times.match_ns));
+  if (work == Work::kTrack) stage_seconds_.track->Observe(Seconds(times.track_ns));
   stage_seconds_.download->Observe(Seconds(times.stages.download_ns));
   stage_seconds_.serialize->Observe(Seconds(times.serialize_ns));
   stage_seconds_.order->Observe(Seconds(times.order_ns));
-  keypoints_->Observe(static_cast<double>(keypoints));
+  if (work != Work::kTrack) keypoints_->Observe(static_cast<double>(keypoints));
+}
+
+void Metrics::TracksChanged(const CameraTracks& tracks) {
+  for (size_t i = 0; i < tracks.count(); ++i) {
+    if (!tracks.lives(i)) {
+      tracks_live_->Decrement();
+      tracks_ended_[static_cast<size_t>(tracks.state[i])]->Increment();
+      track_age_->Observe(tracks.age[i]);
+    } else if (tracks.age[i] == 0) {
+      tracks_live_->Increment();
+      tracks_begun_->Increment();
+    }
+  }
 }
 
 void Metrics::FrameFailed(absl::StatusCode code, int64_t total_ns, Work work) {

@@ -27,6 +27,7 @@
 #include "server/metrics/names.h"
 #include "server/schedule/frame_job.h"
 #include "server/session/session_limits.h"
+#include "server/track/tracks.h"
 
 namespace glint {
 
@@ -38,9 +39,10 @@ enum class Method {
   kUnregisterSharedMemory,
   kMatch,
   kMatchStream,
-  kStereoStream
+  kStereoStream,
+  kTrackStream
 };
-inline constexpr int kMethodCount = 8;
+inline constexpr int kMethodCount = 9;
 
 // What a frame's bytes were.
 enum class FrameEncoding { kRaw, kShared, kJpeg, kPng, kUnknown };
@@ -89,6 +91,11 @@ class Metrics {
   void FrameFailed(absl::StatusCode code, int64_t total_ns, Work work = Work::kDetect);
   // In addition to FrameFailed().
   void FrameDropped(DropReason reason) { frames_dropped_[static_cast<size_t>(reason)]->Increment(); }
+  // The tracks that began or ended in a frame, or by an edit, of one camera.
+  void TracksChanged(const CameraTracks& tracks);
+  // These ended with their stream.
+  void TracksLeft(size_t tracks) { tracks_live_->Decrement(static_cast<double>(tracks)); }
+  void TrackStreamsAre(int streams) { track_streams_->Set(streams); }
   // A lane has ended this frame, well or not.
   void LaneDone(const FrameJob& job);
   void LaneLeft(const std::string& device);
@@ -126,6 +133,7 @@ class Metrics {
   void AddCalls();
   void AddSmallRefusals();
   void AddFrames();
+  void AddTracks();
   void AddDevices(const BuildInfo& info);
   void AddSessions();
   void AddAccess();
@@ -144,9 +152,13 @@ class Metrics {
   std::array<prometheus::Counter*, kFrameEncodingCount> frame_bytes_;
   prometheus::Counter* copied_bytes_;
   struct {
-    prometheus::Histogram *receive, *queue, *decode, *upload, *detect, *match, *download, *serialize, *order;
+    prometheus::Histogram *receive, *queue, *decode, *upload, *detect, *match, *track, *download, *serialize, *order;
   } stage_seconds_;
   prometheus::Histogram* keypoints_;
+  prometheus::Gauge *tracks_live_, *track_streams_;
+  prometheus::Counter* tracks_begun_;
+  std::array<prometheus::Counter*, kTrackStateCount> tracks_ended_{};  // none for those that live
+  prometheus::Histogram* track_age_;
   struct DeviceChildren {
     std::atomic<double> last_frame{0};  // Unix time; 0: none yet
     prometheus::Gauge* lanes = nullptr;

@@ -9,7 +9,7 @@ struct Name {
   const char* help;
 };
 
-// Calls of glint.v1.FeatureDetection and glint.v1.FeatureMatching, by grpc_type, grpc_service, grpc_method (and
+// Calls of glint.v1.FeatureDetection, FeatureMatching and FeatureTracking, by grpc_type, grpc_service, grpc_method (and
 // grpc_code), as other gRPC servers name them.
 inline constexpr Name kGrpcStarted = {"grpc_server_started_total", "Calls that arrived."};
 inline constexpr Name kGrpcHandled = {"grpc_server_handled_total", "Calls that ended, by status code."};
@@ -30,9 +30,18 @@ inline constexpr Name kFrameDuration = {"glint_frame_duration_seconds",
                                         "Time from a frame's message to its reply handed to gRPC, by operation."};
 inline constexpr Name kStageDuration = {
     "glint_stage_duration_seconds",
-    "Time of good frames in each stage: receive, queue, decode, upload, detect, match, download, serialize, "
+    "Time of good frames in each stage: receive, queue, decode, upload, detect, match, track, download, serialize, "
     "order."};
 inline constexpr Name kKeypoints = {"glint_keypoints_per_frame", "Keypoints in each good frame."};
+inline constexpr Name kTracks = {"glint_tracks", "Points that are followed."};
+inline constexpr Name kTrackStreams = {"glint_track_streams", "Streams that follow points."};
+inline constexpr Name kTracksBegun = {"glint_tracks_begun_total", "Points that were detected or added to be followed."};
+inline constexpr Name kTracksEnded = {
+    "glint_tracks_ended_total",
+    "Points that are not followed any more, by reason: flat, out_of_image, moved_too_far, not_converged, "
+    "high_residual, backward_error, image_resized, last_frame_lost, reset, forgotten."};
+inline constexpr Name kTrackAge = {"glint_track_age_frames",
+                                   "Frames that a point had been followed for when it ended."};
 inline constexpr Name kFrameBytes = {"glint_frame_bytes_total", "Bytes of pixels or picture files, by encoding."};
 inline constexpr Name kCopiedBytes = {"glint_frame_copied_bytes_total",
                                       "Bytes of raw pixels copied on their way from a message to a lane's memory."};

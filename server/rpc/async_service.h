@@ -1,5 +1,5 @@
-// The methods of glint.v1.FeatureDetection, glint.v1.FeatureMatching, grpc.health.v1.Health and gRPC's reflection as
-// this server takes them: on completion queues of its own, as bytes.
+// The methods of glint.v1.FeatureDetection, FeatureMatching and FeatureTracking, grpc.health.v1.Health and gRPC's
+// reflection as this server takes them: on completion queues of its own, as bytes.
 #ifndef GLINT_SERVER_RPC_ASYNC_SERVICE_H_
 #define GLINT_SERVER_RPC_ASYNC_SERVICE_H_
 
@@ -35,6 +35,7 @@ class AsyncService final : public grpc::Service {
     kMatch,
     kMatchStream,
     kStereoStream,
+    kTrackStream,
     kReflection,
     kReflectionAlpha,  // as tools ask that are older than v1
   };
@@ -50,6 +51,7 @@ class AsyncService final : public grpc::Service {
                                            "/glint.v1.FeatureMatching/Match",
                                            "/glint.v1.FeatureMatching/MatchStream",
                                            "/glint.v1.FeatureMatching/StereoStream",
+                                           "/glint.v1.FeatureTracking/TrackStream",
                                            "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
                                            "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"};
 

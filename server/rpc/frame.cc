@@ -7,10 +7,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "features/error.h"
 #include "server/metrics/allocations.h"
 #include "server/rpc/match_convert.h"
 #include "server/rpc/match_reply.h"
 #include "server/rpc/reply.h"
+#include "server/rpc/track_convert.h"
+#include "server/rpc/track_reply.h"
+#include "server/schedule/track_work.h"
 
 namespace glint {
 
@@ -58,6 +62,8 @@ void Frame::ReleaseMessage() {
   message_pieces.clear();
   image_bytes.Release();
   mask_bytes.Release();
+  for (ImageBytes& bytes : more_bytes) bytes.Release();
+  track.images.fill(ImageSource());
   detect_request.options.clear();
   match_request.detector.clear();
   match_request.options.clear();
@@ -69,6 +75,7 @@ void Frame::ReleaseAll() {
   for (auto* pieces : {&message_pieces, &image_bytes.pieces, &mask_bytes.pieces, &detect_request.options}) {
     std::vector<absl::Span<const uint8_t>>().swap(*pieces);
   }
+  for (ImageBytes& bytes : more_bytes) std::vector<absl::Span<const uint8_t>>().swap(bytes.pieces);
 }
 
 void Frame::ReservePieces() {
@@ -164,15 +171,35 @@ absl::Status Frame::SetStereo(const ImageRules& rules) {
   return absl::OkStatus();
 }
 
+absl::Status Frame::SetTrack(TrackedStream* stream, const ImageRules& rules, Metrics* metrics) {
+  const WireTrack& wire = stream_request.track;
+  const TrackingOptions& tracking = stream->session.options();
+  track.stream = stream;
+  track.time_ns = wire.time_ns;
+  track.detect = wire.detect;
+  if (wire.images != static_cast<size_t>(tracking.cameras)) {
+    return ContradictionError("images", absl::StrCat(wire.images, ", but the stream has cameras: ", tracking.cameras));
+  }
+  pixels = int64_t{tracking.cameras} * tracking.target * kPixelsOfTrack;
+  for (size_t c = 0; c < wire.images; ++c) {
+    ImageBytes& into = c == 0 ? image_bytes : c == 1 ? mask_bytes : more_bytes[c - 2];
+    const auto source = FromWire(wire.image[c], message_pieces, rules, &into);
+    CountBytes(wire.image[c], into, metrics);
+    if (!source.ok()) return AboutField(absl::StrCat("images[", c, "]"), source.status());
+    track.images[c] = *source;
+    pixels += ExpectedPixels(*source, region, static_cast<int64_t>(decode::TotalBytes(into.pieces)));
+  }
+  return absl::OkStatus();
+}
+
+void Frame::CountBytes(const WireImage& wire, const ImageBytes& image, Metrics* metrics) const {
+  const bool shared = wire.content == WireImage::Content::kShared;
+  metrics->FrameReceived(EncodingOf(wire, message_pieces), shared ? decode::TotalBytes(image.pieces) : wire.data.size);
+}
+
 void Frame::CountBytes(const WireImage* wire_image, const WireImage* wire_second, Metrics* metrics) const {
-  const auto count = [&](const WireImage* wire, const ImageBytes& bytes) {
-    if (wire == nullptr) return;
-    const bool shared = wire->content == WireImage::Content::kShared;
-    metrics->FrameReceived(EncodingOf(*wire, message_pieces),
-                           shared ? decode::TotalBytes(bytes.pieces) : wire->data.size);
-  };
-  count(wire_image, image_bytes);
-  count(wire_second, mask_bytes);
+  if (wire_image != nullptr) CountBytes(*wire_image, image_bytes, metrics);
+  if (wire_second != nullptr) CountBytes(*wire_second, mask_bytes, metrics);
 }
 
 absl::Status Frame::Unpack(DescriptorSet* query, DescriptorSet* train, ConditionArrays* conditions) const {
@@ -196,6 +223,18 @@ void Frame::ApplyEdit(DescriptorSets* sets) {
   if (size.ok()) reply = SerializeEditReply(stream_request.frame.frame_id, *size);
 }
 
+void Frame::ApplyTrackEdit(TrackSession* session, Metrics* metrics) {
+  const int64_t start = MonotonicNs();
+  times.queue_ns = start - times.queued_at;
+  std::array<CameraTracks, kMaxTrackCameras> changed;
+  status = glint::ApplyTrackEdit(message_pieces, session, &changed);
+  times.done_at = MonotonicNs();
+  times.decode_ns = times.done_at - start;
+  if (!status.ok()) return;
+  for (const CameraTracks& tracks : changed) metrics->TracksChanged(tracks);
+  reply = SerializeTrackReply(stream_request.frame.frame_id, changed, false, 0);
+}
+
 void Frame::PackReply(const Features& features) {
   const FramePathScope frame_path;
   keypoints = features.count() + (found.second == nullptr ? 0 : found.second->count());
@@ -214,8 +253,12 @@ void Frame::PackStreamReply(const Features& features) {
     case Work::kStereo:
       reply = SerializeStereoReply(id, *this, features);
       break;
+    case Work::kTrack:
+      reply = SerializeTrackReply(id, {tracked.cameras, static_cast<size_t>(tracked.count)}, true, times.track_ns);
+      break;
     case Work::kDetect:
-    case Work::kEditSet:  // by ApplyEdit()
+    case Work::kEditSet:     // by ApplyEdit()
+    case Work::kEditTracks:  // by ApplyTrackEdit()
       reply = SerializeStreamReply(id, features);
       break;
   }
@@ -249,6 +292,9 @@ void Frame::Reset() {
   ReservePieces();
   // Options are sent in one piece, by clients that mean well.
   if (detect_request.options.capacity() > kUsualPieces) decltype(detect_request.options)().swap(detect_request.options);
+  for (ImageBytes& bytes : more_bytes) {
+    if (bytes.pieces.capacity() > kUsualPieces) decltype(bytes.pieces)().swap(bytes.pieces);
+  }
   static_cast<FrameRequest&>(*this) = FrameRequest();
   static_cast<FrameResult&>(*this) = FrameResult();
   cancelled = false;

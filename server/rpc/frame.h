@@ -6,6 +6,7 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/slice.h>
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -18,6 +19,7 @@
 #include "server/rpc/convert.h"
 #include "server/rpc/match_parser.h"
 #include "server/schedule/frame_job.h"
+#include "server/track/track_session.h"
 
 namespace glint {
 
@@ -33,6 +35,7 @@ struct Frame : FrameJob, PackedMatch {
   grpc::ByteBuffer message;
   std::vector<absl::Span<const uint8_t>> message_pieces;
   ImageBytes image_bytes, mask_bytes;  // the second of a pair, which has no mask, is for its second image
+  std::array<ImageBytes, kMaxTrackCameras - 2> more_bytes;  // of the third camera and those after it
   // One of these was read from it.
   WireDetectRequest detect_request;
   WireMatchRequest match_request;
@@ -69,13 +72,18 @@ struct Frame : FrameJob, PackedMatch {
   absl::Status SetMatch(const WireMatch& wire, const WireImage& query, const WireImage& train,
                         const DescriptorSets* sets, int max_descriptors, const ImageRules& rules);
   absl::Status SetStereo(const ImageRules& rules);
+  // The same for a frame of the cameras of `stream`, and counts its bytes.
+  absl::Status SetTrack(TrackedStream* stream, const ImageRules& rules, Metrics* metrics);
   // After these: counts the bytes of the image, and of a pair's second one, in whatever encoding; null: none.
   void CountBytes(const WireImage* image, const WireImage* second, Metrics* metrics) const;
+  void CountBytes(const WireImage& image, const ImageBytes& bytes, Metrics* metrics) const;
 
   // PackedMatch
   absl::Status Unpack(DescriptorSet* query, DescriptorSet* train, ConditionArrays* conditions) const override;
   // The edit of `stream_request`, which is answered with the set's size. Sets `status`.
   void ApplyEdit(DescriptorSets* sets);
+  // The same for an edit of tracks.
+  void ApplyTrackEdit(TrackSession* session, Metrics* metrics);
 
   // Make what a lane found into the reply to a Detect or a Match, or to a frame of a stream.
   void PackReply(const Features& features);

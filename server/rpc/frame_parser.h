@@ -4,6 +4,7 @@
 #ifndef GLINT_SERVER_RPC_FRAME_PARSER_H_
 #define GLINT_SERVER_RPC_FRAME_PARSER_H_
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -56,6 +57,14 @@ struct WireEdit {
   SetSizes add;
 };
 
+// glint.v1.TrackFrame but for what WireFrame has.
+struct WireTrack {
+  size_t images = 0;  // those beyond kMaxTrackCameras are counted only
+  std::array<WireImage, kMaxTrackCameras> image;
+  int64_t time_ns = 0;
+  bool detect = false;
+};
+
 // glint.v1.Frame, and what pairs have of it.
 struct WireFrame {
   uint64_t frame_id = 0;
@@ -69,13 +78,14 @@ struct WireFrame {
   int64_t max_age_ns = 0;
 };
 
-// glint.v1.DetectStreamRequest, MatchStreamRequest or StereoStreamRequest.
+// glint.v1.DetectStreamRequest, MatchStreamRequest, StereoStreamRequest or TrackStreamRequest.
 struct WireStreamRequest {
   enum class Content { kNone, kOptions, kFrame, kEdit };
   Content content = Content::kNone;  // what options hold is not looked at here
   WireFrame frame;                   // or pair; an edit's frame_id is here, too
   WireMatch match;
   WireEdit edit;
+  WireTrack track;
   int64_t left_time_ns = 0, right_time_ns = 0;  // of a stereo pair
 };
 

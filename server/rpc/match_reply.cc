@@ -15,9 +15,12 @@ using reply::BytesFieldSize;
 using reply::BytesOf;
 using reply::FeaturesWriter;
 using reply::kTagSize;
+using reply::MessageSize;
 using reply::NewSlice;
+using reply::PackedVarints;
 using reply::VarintFieldSize;
 using reply::VarintSize;
+using reply::WriteMessage;
 using reply::Writer;
 
 // StreamCall writes status and timings as those of a DetectStreamResponse, and DetectCall those of a DetectResponse.
@@ -28,27 +31,6 @@ constexpr bool kAsDetectStream =
     v1::DetectStreamResponse::kTimingsFieldNumber;
 static_assert(kAsDetectStream<v1::MatchStreamResponse> && kAsDetectStream<v1::StereoStreamResponse>);
 static_assert(static_cast<int>(v1::MatchResponse::kTimingsFieldNumber) == v1::DetectResponse::kTimingsFieldNumber);
-
-// Sums up the bytes of varints in one packed field and writes them in a second round, by calling each(visit).
-template <typename Each>
-class PackedVarints {
- public:
-  PackedVarints(uint32_t field, Each each) : field_(field), each_(each) {
-    each_([this](uint64_t value) { bytes_ += VarintSize(value); });
-  }
-  size_t size() const { return BytesFieldSize(bytes_); }
-  void Write(Writer* out) const {
-    if (bytes_ == 0) return;
-    out->Tag(field_, WireType::kBytes);
-    out->Varint(bytes_);
-    each_([out](uint64_t value) { out->Varint(value); });
-  }
-
- private:
-  const uint32_t field_;
-  const Each each_;
-  size_t bytes_ = 0;
-};
 
 // A serialized glint.v1.Matches.
 class MatchesWriter {
@@ -134,18 +116,6 @@ class StereoMatchesWriter {
   const bool has_depth_;
   size_t size_ = 0;
 };
-
-template <typename Part>
-size_t MessageSize(const Part& part) {
-  return kTagSize + VarintSize(part.size()) + part.size();
-}
-
-template <typename Part>
-void WriteMessage(uint32_t field, const Part& part, Writer* out) {
-  out->Tag(field, WireType::kBytes);
-  out->Varint(part.size());
-  part.Write(out);
-}
 
 // Field numbers of the two responses; 0: not there.
 struct MatchFields {

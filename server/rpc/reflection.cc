@@ -18,8 +18,12 @@ using google::protobuf::DescriptorPool;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::FileDescriptor;
 
-constexpr const char* kServices[] = {"glint.v1.FeatureDetection", "glint.v1.FeatureMatching", "grpc.health.v1.Health",
-                                     "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"};
+constexpr const char* kServices[] = {"glint.v1.FeatureDetection",
+                                     "glint.v1.FeatureMatching",
+                                     "glint.v1.FeatureTracking",
+                                     "grpc.health.v1.Health",
+                                     "grpc.reflection.v1.ServerReflection",
+                                     "grpc.reflection.v1alpha.ServerReflection"};
 
 // Numbers of the oneof's fields.
 enum Question : uint32_t {

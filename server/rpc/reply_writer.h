@@ -105,6 +105,40 @@ class FeaturesWriter {
   size_t size_ = 0;
 };
 
+// Sums up the bytes of varints in one packed field and writes them in a second round, by calling each(visit).
+template <typename Each>
+class PackedVarints {
+ public:
+  PackedVarints(uint32_t field, Each each) : field_(field), each_(each) {
+    each_([this](uint64_t value) { bytes_ += VarintSize(value); });
+  }
+  size_t size() const { return BytesFieldSize(bytes_); }
+  void Write(Writer* out) const {
+    if (bytes_ == 0) return;
+    out->Tag(field_, WireType::kBytes);
+    out->Varint(bytes_);
+    each_([out](uint64_t value) { out->Varint(value); });
+  }
+
+ private:
+  const uint32_t field_;
+  const Each each_;
+  size_t bytes_ = 0;
+};
+
+// A part, with size() and Write(), as a field.
+template <typename Part>
+size_t MessageSize(const Part& part) {
+  return kTagSize + VarintSize(part.size()) + part.size();
+}
+
+template <typename Part>
+void WriteMessage(uint32_t field, const Part& part, Writer* out) {
+  out->Tag(field, WireType::kBytes);
+  out->Varint(part.size());
+  part.Write(out);
+}
+
 // Memory of gRPC's.
 inline grpc::Slice NewSlice(size_t bytes) {
   const FramePathPause pause;

@@ -168,7 +168,8 @@ Service::~Service() = default;
 void Service::RequestCalls(grpc::ServerCompletionQueue* queue) {
   DetectCall::Request(kDetectMethod, this, queue);
   DetectCall::Request(kMatchMethod, this, queue);
-  for (const StreamMethod* method : {&kDetectStreamMethod, &kMatchStreamMethod, &kStereoStreamMethod}) {
+  for (const StreamMethod* method :
+       {&kDetectStreamMethod, &kMatchStreamMethod, &kStereoStreamMethod, &kTrackStreamMethod}) {
     StreamCall::Request(*method, this, queue);
   }
   InfoCall::Request(this, queue);

@@ -23,7 +23,7 @@ void StreamCall::AdmitByPolicy(Frame* frame) {
       frame->ReleaseAll();
       return;
     }
-    if (frame->work == Work::kEditSet) {
+    if (frame->work == Work::kEditSet || frame->work == Work::kEditTracks) {
       edit_ = frame;
       return;
     }

@@ -96,6 +96,9 @@ absl::Status StreamCall::ReadOptions() {
     const auto options = ParsePairOptions(method_, &read_buffer_, env_->options);
     if (!options.ok()) return options.status();
     std::lock_guard<std::mutex> lock(mutex_);
+    if (method_.work == Work::kTrack) {
+      if (absl::Status s = BeginTracking(options->tracking); !s.ok()) return s;
+    }
     session_.Configure(*options, nullptr);
     return absl::OkStatus();
   }
@@ -112,6 +115,19 @@ absl::Status StreamCall::ReadOptions() {
   }
   std::lock_guard<std::mutex> lock(mutex_);
   session_.Configure(*options, std::move(mask));
+  return absl::OkStatus();
+}
+
+absl::Status StreamCall::BeginTracking(const TrackingOptions& options) {
+  const int limit = env_->options.max_track_streams;
+  const int streams = ++env_->track_streams;
+  if (streams > limit) {
+    --env_->track_streams;
+    return LimitError("track streams", streams, limit, "--max-track-streams");
+  }
+  env_->metrics.TrackStreamsAre(streams);
+  tracked_ = std::make_unique<TrackedStream>(options, env_->options.max_track_pixels);
+  flow_.MakeSerial();
   return absl::OkStatus();
 }
 
@@ -158,7 +174,10 @@ absl::Status StreamCall::SetContent(Frame* frame) {
   const SessionOptions& options = session_.options();
   const ImageRules rules = service_->image_rules(local_);
   const int max_features = env_->options.max_features;
-  frame->work = request.content == WireStreamRequest::Content::kEdit ? Work::kEditSet : method_.work;
+  frame->work = method_.work;
+  if (request.content == WireStreamRequest::Content::kEdit) {
+    frame->work = method_.work == Work::kTrack ? Work::kEditTracks : Work::kEditSet;
+  }
   frame->options = options.detector;
   absl::Status status;
   switch (frame->work) {
@@ -183,6 +202,12 @@ absl::Status StreamCall::SetContent(Frame* frame) {
         status.Update(LimitError("remove", static_cast<int64_t>(request.edit.remove), max_features, "--max-features"));
       }
       return status;
+    case Work::kTrack:
+      return frame->SetTrack(tracked_.get(), rules, &env_->metrics);
+    case Work::kEditTracks:
+      if (frame->bytes <= static_cast<int64_t>(kMaxOptionsBytes)) return absl::OkStatus();
+      return absl::InvalidArgumentError(
+          absl::StrCat("edit: ", frame->bytes, " bytes are more than ", kMaxOptionsBytes, "; send it in parts"));
   }
   frame->CountBytes(wire.has_image ? &wire.image : nullptr, wire.has_second ? &wire.second : nullptr, &env_->metrics);
   return status;
@@ -191,7 +216,11 @@ absl::Status StreamCall::SetContent(Frame* frame) {
 // Once its turn to be answered has come, no lane has a frame of the stream.
 void StreamCall::ApplyEdit() {
   Frame* const frame = std::exchange(edit_, nullptr);
-  frame->ApplyEdit(&sets_);
+  if (frame->work == Work::kEditTracks) {
+    frame->ApplyTrackEdit(&tracked_->session, &env_->metrics);
+  } else {
+    frame->ApplyEdit(&sets_);
+  }
   frame->ReleaseMessage();
   frame->in_session.done = true;
 }
@@ -205,6 +234,7 @@ void StreamCall::OnFrameAdmitted(FrameJob*) {
 void StreamCall::OnFrameDone(FrameJob* job, const Features& features) {
   auto* const frame = static_cast<Frame*>(job);
   const bool cancelled = job->cancelled;
+  for (int c = 0; c < frame->tracked.count; ++c) env_->metrics.TracksChanged(frame->tracked.cameras[c]);
   if (frame->status.ok() && !cancelled) frame->PackStreamReply(features);
   frame->ReleaseMessage();
   std::unique_lock<std::mutex> lock(mutex_);
@@ -313,6 +343,10 @@ void StreamCall::ReleaseFirst() {
 
 void StreamCall::Unref(std::unique_lock<std::mutex> lock) {
   if (--references_ > 0) return;
+  if (tracked_ != nullptr) {
+    env_->metrics.TracksLeft(tracked_->session.live());
+    env_->metrics.TrackStreamsAre(--env_->track_streams);
+  }
   place_.GiveBack();
   env_->metrics.SessionsAre(env_->sessions.open());
   const int64_t duration_ns = MonotonicNs() - arrived_at_;

@@ -1,4 +1,5 @@
-// DetectStream, MatchStream and StereoStream: options first, then frames or pairs, a reply for each in order.
+// DetectStream, MatchStream, StereoStream and TrackStream: options first, then frames or pairs, a reply for each in
+// order.
 #ifndef GLINT_SERVER_RPC_STREAM_CALL_H_
 #define GLINT_SERVER_RPC_STREAM_CALL_H_
 
@@ -15,6 +16,7 @@
 #include "server/rpc/service.h"
 #include "server/rpc/stream_method.h"
 #include "server/schedule/frame_queue.h"
+#include "server/schedule/track_work.h"
 #include "server/session/descriptor_sets.h"
 #include "server/session/session.h"
 
@@ -48,6 +50,7 @@ class StreamCall final : public Call, public FrameSink {
 
   // Without mutex_.
   absl::Status ReadOptions();
+  absl::Status BeginTracking(const TrackingOptions& options);
   void ReadFrame();
   std::unique_ptr<Frame> ParseFrame();  // null: the stream has to end
   absl::Status SetContent(Frame* frame);
@@ -108,8 +111,10 @@ class StreamCall final : public Call, public FrameSink {
   std::mutex mutex_;
   Session session_;
   DescriptorSets sets_;  // read by the parser, changed while nothing is parsed and no frame is unanswered
-  Frame* edit_ =
-      nullptr;  // of a set, which waits until the frames before it are answered: no message is read meanwhile
+  // Of a TrackStream, once it has its options. A lane changes it, or an edit while no frame is unanswered.
+  std::unique_ptr<TrackedStream> tracked_;
+  // Of a set or of tracks; it waits until the frames before it are answered: no message is read meanwhile.
+  Frame* edit_ = nullptr;
   CallTrace trace_;
   int references_ = 0;
   Phase phase_ = Phase::kOpen;

@@ -5,6 +5,7 @@
 #include "server/metrics/metrics.h"
 #include "server/rpc/async_service.h"
 #include "server/rpc/match_parser.h"
+#include "server/rpc/track_parser.h"
 
 namespace glint {
 
@@ -26,6 +27,9 @@ inline constexpr StreamMethod kMatchStreamMethod = {
 inline constexpr StreamMethod kStereoStreamMethod = {
     AsyncService::kStereoStream, Method::kStereoStream,   Work::kStereo, "StereoStream",
     "StereoStreamRequest",       ParseStereoStreamRequest};
+inline constexpr StreamMethod kTrackStreamMethod = {
+    AsyncService::kTrackStream, Method::kTrackStream,   Work::kTrack, "TrackStream",
+    "TrackStreamRequest",       ParseTrackStreamRequest};
 
 }  // namespace glint
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/rpc/convert.h"
 #include "server/rpc/match_convert.h"
+#include "server/rpc/track_convert.h"
 #include "server/rpc/wire_writer.h"
 
 namespace glint {
@@ -147,8 +148,14 @@ absl::StatusOr<SessionOptions> ParsePairOptions(const StreamMethod& method, grpc
   }
   std::vector<uint8_t> scratch;
   const absl::Span<const uint8_t> whole = decode::Contiguous(pieces, &scratch);
-  return method.work == Work::kMatch ? ParseOptionsOf<v1::MatchStreamRequest>(whole, server)
-                                     : ParseOptionsOf<v1::StereoStreamRequest>(whole, server);
+  switch (method.work) {
+    case Work::kMatch:
+      return ParseOptionsOf<v1::MatchStreamRequest>(whole, server);
+    case Work::kTrack:
+      return ParseOptionsOf<v1::TrackStreamRequest>(whole, server);
+    default:
+      return ParseOptionsOf<v1::StereoStreamRequest>(whole, server);
+  }
 }
 
 }  // namespace glint

@@ -3,6 +3,7 @@
 #define GLINT_SERVER_SCHEDULE_FRAME_JOB_H_
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -15,12 +16,14 @@
 #include "server/decode/decode.h"
 #include "server/decode/pieces.h"
 #include "server/schedule/pair.h"
+#include "server/track/tracks.h"
 
 namespace glint {
 
 struct FrameJob;
 class FrameFlow;
 class StreamMask;
+struct TrackedStream;
 
 // Pixels as a client sent them, borrowed like the array of their pieces. A raw source was inspected; an encoded one has
 // yet to be.
@@ -49,6 +52,7 @@ struct FrameTimes {
   int64_t decode_ns = 0;  // of encoded pictures
   StageTimes stages;
   int64_t match_ns = 0;      // of descriptors, after detection
+  int64_t track_ns = 0;      // pyramids and following, before detection
   int64_t done_at = 0;       // MonotonicNs() when its lane had ended it; 0: none has
   int64_t serialize_ns = 0;  // features into the reply
   int64_t order_ns = 0;      // waiting for the replies before it
@@ -65,6 +69,20 @@ class FrameSink {
   virtual void OnFrameDone(FrameJob* job, const Features& features) = 0;
 };
 
+// Of Work::kTrack: a frame of all cameras.
+struct TrackRequest {
+  TrackedStream* stream = nullptr;
+  int64_t time_ns = 0;  // of capture; 0: unknown
+  bool detect = false;
+  std::array<ImageSource, kMaxTrackCameras> images;  // as many as the stream has cameras
+};
+
+// What a lane found of the tracks, a camera each.
+struct TracksFound {
+  const CameraTracks* cameras = nullptr;
+  int count = 0;
+};
+
 // What the submitter asks for. Lanes and the queue only read it.
 struct FrameRequest {
   FrameSink* sink = nullptr;
@@ -74,6 +92,7 @@ struct FrameRequest {
   ImageSource second;  // Work::kMatch: the train image; Work::kStereo: the right eye, unless side by side
   MatchRequest match;
   StereoRequest stereo;
+  TrackRequest track;
   ImageSource mask;                   // or
   StreamMask* stream_mask = nullptr;  // shared by the frames of a stream; may be null
   Region region;
@@ -95,6 +114,7 @@ struct FrameResult {
   int lane = 0;
   const std::string* device = nullptr;  // the lane's; null if no lane has run this job
   PairFound found;                      // as long as the features that FrameSink::OnFrameDone() has
+  TracksFound tracked;                  // likewise
 };
 
 struct FrameJob : FrameRequest, FrameResult {

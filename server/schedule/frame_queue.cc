@@ -109,7 +109,7 @@ FrameQueue::Admission FrameQueue::PushNewest(FrameFlow* flow, FrameJob* job, int
       admission = Admission::kWaiting;
     }
   }
-  UnlinkIfEmpty(flow);
+  UnlinkUnlessReady(flow);
   AdmitWaiting(&lock);
   return admission;
 }
@@ -151,6 +151,11 @@ void FrameQueue::Add(FrameJob* job) {
   flow->jobs_.PushBack(job);
   flow->group_->pixels_ += WeightOf(*job);
   flow->group_->entry_ = ++entries_;
+  LinkIfReady(flow);
+}
+
+void FrameQueue::LinkIfReady(FrameFlow* flow) {
+  if (flow->jobs_.empty() || flow->on_lane_) return;
   flow->group_->flows_.Add(flow);
   groups_.Add(flow->group_);
 }
@@ -196,7 +201,8 @@ FrameJob* FrameQueue::TryPop() {
   group->flows_.Charge(job->in_queue.cost, flow);
   groups_.Charge(job->in_queue.cost, group);
   --size_;
-  UnlinkIfEmpty(flow);
+  flow->on_lane_ = flow->serial_;
+  UnlinkUnlessReady(flow);
   return job;
 }
 
@@ -222,6 +228,17 @@ void FrameQueue::CorrectPixels(const FrameJob& job, int64_t pixels) {
   FrameFlow* const flow = job.in_queue.flow;
   flow->group_->flows_.Charge(more, flow);
   groups_.Charge(more, flow->group_);
+}
+
+void FrameQueue::Finished(const FrameJob& job) {
+  FrameFlow* const flow = job.in_queue.flow;
+  if (!flow->serial_) return;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    flow->on_lane_ = false;
+    LinkIfReady(flow);
+  }
+  not_empty_.notify_one();
 }
 
 void FrameQueue::Release(int64_t bytes, int64_t lane_ns) {
@@ -264,7 +281,7 @@ FrameList FrameQueue::Remove(FrameFlow* flow) {
   std::unique_lock<std::mutex> lock(mutex_);
   FrameList removed, urgent;
   while (!flow->jobs_.empty()) removed.PushBack(TakeFirst(flow));
-  UnlinkIfEmpty(flow);
+  UnlinkUnlessReady(flow);
   MoveJobsOf(*flow, &urgent_, &urgent);
   for (FrameJob* job = urgent.front(); job != nullptr; job = job->in_queue.next) Took(*job);
   while (FrameJob* job = urgent.PopFront()) removed.PushBack(job);
@@ -280,7 +297,7 @@ bool FrameQueue::Remove(FrameJob* job) {
   if (flow->jobs_.Remove(job)) {
     LeaveGroup(*job);
     Took(*job);
-    UnlinkIfEmpty(flow);
+    UnlinkUnlessReady(flow);
   } else if (urgent_.Remove(job)) {
     Took(*job);
   } else if (!waiting_.Remove(job)) {
@@ -290,8 +307,8 @@ bool FrameQueue::Remove(FrameJob* job) {
   return true;
 }
 
-void FrameQueue::UnlinkIfEmpty(FrameFlow* flow) {
-  if (!flow->jobs_.empty()) return;
+void FrameQueue::UnlinkUnlessReady(FrameFlow* flow) {
+  if (!flow->jobs_.empty() && !flow->on_lane_) return;
   flow->group_->flows_.Remove(flow);
   if (flow->group_->flows_.empty()) groups_.Remove(flow->group_);
 }

@@ -74,6 +74,8 @@ class FrameFlow {
   // Before the first Push(): frames of this flow always have room, and go before those of all other flows. For the
   // server's own; the flow sees to it that they are few and small.
   void MakeUrgent() { urgent_ = true; }
+  // Before the first Push(): one frame at a time goes to a lane, and the next only after Finished().
+  void MakeSerial() { serial_ = true; }
   FrameFlow(const FrameFlow&) = delete;
   FrameFlow& operator=(const FrameFlow&) = delete;
 
@@ -85,6 +87,8 @@ class FrameFlow {
   FrameList jobs_;
   Turn<FrameFlow> turn_;
   bool urgent_ = false;  // then no round ever has it
+  bool serial_ = false;
+  bool on_lane_ = false;  // a job of a serial flow is: no round has the flow
 };
 
 // Thread-safe. Allocates nothing. OnFrameAdmitted() is called without a lock held, from any function but size().
@@ -126,6 +130,8 @@ class FrameQueue {
   void WakeLanes();
   // The popped frame had that many pixels after all. On the thread that popped it, before it is handed back.
   void CorrectPixels(const FrameJob& job, int64_t pixels);
+  // A popped frame has been worked on: what a serial flow waits for. While its flow lives, so before it is handed back.
+  void Finished(const FrameJob& job);
   // A popped frame's bytes are free again; `lane_ns` is how long it was on its lane.
   void Release(int64_t bytes, int64_t lane_ns);
   // One thread less calls Pop().
@@ -154,11 +160,13 @@ class FrameQueue {
     return Fits(job) && (waiting_.empty() || (own_bytes > 0 && job.bytes <= own_bytes));
   }
   void Add(FrameJob* job);
-  // Takes a job out of a flow's list; the flow leaves its round by UnlinkIfEmpty() only.
+  // Its group's round, and that of all, have a flow with jobs, unless one of them holds up the others.
+  void LinkIfReady(FrameFlow* flow);
+  // Takes a job out of a flow's list; the flow leaves its round by UnlinkUnlessReady() only.
   FrameJob* TakeFirst(FrameFlow* flow);
   void Took(const FrameJob& job);
   static void LeaveGroup(const FrameJob& job);
-  void UnlinkIfEmpty(FrameFlow* flow);
+  void UnlinkUnlessReady(FrameFlow* flow);
   FrameJob* NextWaiting() const;
   void AdmitWaiting(std::unique_lock<std::mutex>* lock);
   bool MayStart(int64_t cost, int64_t now);

@@ -10,6 +10,7 @@
 #include "server/metrics/allocations.h"
 #include "server/schedule/pair_work.h"
 #include "server/schedule/stream_mask.h"
+#include "server/schedule/track_work.h"
 
 namespace glint {
 namespace {
@@ -34,6 +35,7 @@ struct Scratch {
   PixelScratch mask;
   Features features;
   PairScratch pair;
+  TrackWorkScratch track;
 };
 
 absl::StatusOr<Pixels> MaskOf(const FrameJob& job, int64_t max_pixels, Scratch* scratch) {
@@ -60,9 +62,13 @@ absl::Status RunJob(Lane* lane, int64_t max_pixels, FrameQueue* queue, Scratch* 
   const int64_t started_at = MonotonicNs();
   job->times.queue_ns = started_at - job->times.queued_at;
   job->times.decode_ns = 0;
-  job->times.match_ns = 0;
+  job->times.match_ns = job->times.track_ns = 0;
   job->found = PairFound();
+  job->tracked = TracksFound();
   if (absl::Status s = CheckWanted(job); !s.ok()) return s;
+  if (job->work == Work::kTrack) {
+    return RunTrack(lane, max_pixels, queue, &scratch->decoder, &scratch->image, &scratch->track, job);
+  }
   if (job->work != Work::kDetect) {
     return RunPair(lane, max_pixels, queue, &scratch->decoder, &scratch->image, &scratch->pair, job,
                    &scratch->features);
@@ -170,9 +176,11 @@ void LaneThreads::Main(int index) {
     if (!job->status.ok()) {
       scratch->features.Clear();
       job->found = PairFound();
+      job->tracked = TracksFound();
     }
     job->times.done_at = MonotonicNs();
     events_.done(*job);
+    queue_->Finished(*job);
     job->sink->OnFrameDone(job, scratch->features);  // and frees its message
     queue_->Release(bytes, MonotonicNs() - begun_at);
     events_.busy(index, false);

@@ -12,13 +12,15 @@
 #include "server/schedule/frame_job.h"
 #include "server/schedule/stream_mask.h"
 #include "server/session/descriptor_sets.h"
+#include "server/track/tracks.h"
 
 namespace glint {
 
 struct SessionOptions {
   DetectorOptions detector;
-  MatchRequest match;    // of a MatchStream: its options
-  StereoRequest stereo;  // of a StereoStream: its options
+  MatchRequest match;        // of a MatchStream: its options
+  StereoRequest stereo;      // of a StereoStream: its options
+  TrackingOptions tracking;  // of a TrackStream: its options
   OverloadPolicy policy = OverloadPolicy::kBlock;
   int max_in_flight = 1;   // frames that are unanswered and not dropped
   Region region;           // of frames without one of their own

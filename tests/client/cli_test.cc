@@ -39,6 +39,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 namespace fs = std::filesystem;
@@ -735,6 +736,72 @@ TEST_F(CliTest, PairCommandsNameWhatIsWrong) {
       {{"match", "--homography", path, path, path}, "not a file of nine numbers"},
       {{"stereo"}, "give LEFT and RIGHT"},
       {{"stereo", "--band", "17", path, path}, "band: 17 is not in 0..16"}};
+  for (const auto& [arguments, text] : cases) {
+    const Outcome outcome = Glint(arguments);
+    EXPECT_EQ(outcome.status, kUsage) << text;
+    EXPECT_THAT(outcome.err, HasSubstr(text));
+  }
+}
+
+TEST_F(CliTest, TracksFollowAMovingPicture) {
+  const Image wide = testing::Texture({400, 240}, 5);
+  for (const char* folder : {"moving/", "other/"}) fs::create_directories(Path(folder));
+  for (int i = 0; i < 4; ++i) {  // to the left by 3 pixels a picture
+    WriteImage(absl::StrCat("moving/", i, ".png"), ImageView{wide.row(0) + 3 * i, 320, 240, wide.stride()});
+    WriteImage(absl::StrCat("other/", i, ".png"), ImageView{wide.row(20) + 3 * i, 160, 120, wide.stride()});
+  }
+  const Outcome csv = Glint({"track", "--csv", "--target", "50", Path("moving")});
+  EXPECT_EQ(csv.status, 0) << csv.err;
+  EXPECT_THAT(csv.err, IsEmpty());
+  const std::vector<std::string> lines = Lines(csv.out);
+  EXPECT_EQ(lines[0], "image,camera,id,age,x,y,last_x,last_y,state,residual,gain,offset");
+  size_t followed = 0, good = 0;
+  for (size_t i = 1; i < lines.size(); ++i) {
+    const std::vector<std::string> fields = absl::StrSplit(lines[i], ',');
+    ASSERT_EQ(fields.size(), 12u) << lines[i];
+    if (fields[3] == "0" || fields[8] != "tracked") continue;
+    ++followed;
+    if (std::abs(std::stof(fields[4]) - std::stof(fields[6]) + 3) < 0.1f) ++good;
+  }
+  EXPECT_GT(followed, 100u);
+  EXPECT_GT(good * 100, followed * 95);
+
+  const Outcome table = Glint({"track", "--draw", Path("trails.png"), "--cameras", Path("moving"), Path("other")});
+  EXPECT_EQ(table.status, 0) << table.err;
+  ASSERT_THAT(Lines(table.out), SizeIs(4));
+  EXPECT_THAT(Lines(table.out)[3], HasSubstr(" tracks, "));
+  const cv::Mat drawn = cv::imread(Path("trails.png"), cv::IMREAD_COLOR);
+  EXPECT_EQ(drawn.rows, 240);
+  EXPECT_EQ(drawn.cols, 480);
+  cv::Mat channels[3];
+  cv::split(drawn, channels);
+  EXPECT_GT(cv::norm(channels[0], channels[2], cv::NORM_INF), 50) << "no colours";
+
+  std::ofstream(Path("points.txt")) << "# X Y\n100.5 80\n200, 120  # another\n\n";
+  const Outcome points = Glint({"track", "--csv", "--points", Path("points.txt"), Path("moving")});
+  EXPECT_EQ(points.status, 0) << points.err;
+  ASSERT_THAT(Lines(points.out), SizeIs(1 + 3 * 2));
+  EXPECT_THAT(Lines(points.out)[1], HasSubstr("moving/1.png,0,1,1,97."));
+
+  std::ofstream(Path("outside.txt")) << "320 10\n";
+  const Outcome outside = Glint({"track", "--points", Path("outside.txt"), Path("moving")});
+  EXPECT_EQ(outside.status, 1);
+  EXPECT_THAT(outside.err, HasSubstr("points: INVALID_ARGUMENT: x[0]: 320 is not in 0..319"));
+}
+
+TEST_F(CliTest, TrackNamesWhatIsWrong) {
+  const std::string path = WriteImage("track.png", testing::Texture({160, 120}, 1));
+  std::ofstream(Path("bad.txt")) << "1 2\n3\n";
+  std::ofstream(Path("camera.txt")) << "1 2 1\n";
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{"track"}, "no SOURCE given"},
+      {{"track", path, path}, "more than one SOURCE; --cameras makes each a camera's"},
+      {{"track", "--target", "0", path}, "option '--target': 0 is not in 1..65536"},
+      {{"track", "--mask", path, path}, "option '--mask': not for tracks"},
+      {{"track", "--min-share", "2", path}, "min_share: 2 is not in 0..1"},
+      {{"track", "--track-patch", "2", path}, "patch_size: 2 is not in 3..32"},
+      {{"track", "--points", Path("bad.txt"), path}, "bad.txt:2: '3' is not X Y or X Y CAMERA"},
+      {{"track", "--points", Path("camera.txt"), path}, "camera.txt:1: camera 1 is not in 0..0"}};
   for (const auto& [arguments, text] : cases) {
     const Outcome outcome = Glint(arguments);
     EXPECT_EQ(outcome.status, kUsage) << text;

@@ -1,5 +1,5 @@
-// The parser of matches and stereo pairs against protobuf: what it accepts is a good message with the same content, and
-// what protobuf serializes it accepts.
+// The parsers of matches, stereo pairs and tracked frames against protobuf: what it accepts is a good message with the
+// same content, and what protobuf serializes it accepts.
 #include <google/protobuf/stubs/logging.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,9 @@
 
 #include "absl/strings/escaping.h"
 #include "glint/v1/matching.pb.h"
+#include "glint/v1/tracking.pb.h"
 #include "server/rpc/match_parser.h"
+#include "server/rpc/track_parser.h"
 #include "tests/fuzz/wire_messages.h"
 
 namespace glint {
@@ -114,6 +116,36 @@ bool Check(const v1::StereoStreamRequest& proto, decode::Pieces pieces) {
   return true;
 }
 
+bool Check(const v1::TrackStreamRequest& proto, decode::Pieces pieces) {
+  WireStreamRequest wire;
+  if (!ParseTrackStreamRequest(pieces, &wire)) return false;
+  using Content = WireStreamRequest::Content;
+  EXPECT_EQ(wire.content == Content::kOptions, proto.has_options());
+  EXPECT_EQ(wire.content == Content::kFrame, proto.has_frame());
+  EXPECT_EQ(wire.content == Content::kEdit, proto.has_reset() || proto.has_forget() || proto.has_add());
+  if (wire.content == Content::kEdit) {
+    EXPECT_EQ(wire.frame.frame_id, proto.reset().frame_id() + proto.forget().frame_id() + proto.add().frame_id());
+  }
+  if (!proto.has_frame()) return true;
+  EXPECT_EQ(wire.frame.frame_id, proto.frame().frame_id());
+  EXPECT_EQ(wire.frame.max_age_ns, proto.frame().max_age_ns());
+  EXPECT_EQ(wire.track.time_ns, proto.frame().time_ns());
+  EXPECT_EQ(wire.track.detect, proto.frame().detect());
+  EXPECT_EQ(wire.track.images, static_cast<size_t>(proto.frame().images_size()));
+  for (size_t c = 0; c < std::min(wire.track.images, wire.track.image.size()); ++c) {
+    const v1::Image& image = proto.frame().images(static_cast<int>(c));
+    EXPECT_EQ(wire.track.image[c].content == WireImage::Content::kRaw, image.has_raw());
+    EXPECT_EQ(wire.track.image[c].content == WireImage::Content::kEncoded, image.has_encoded());
+    if (image.has_raw()) {
+      EXPECT_EQ(wire.track.image[c].width, image.raw().width());
+    }
+    if (image.has_encoded()) {
+      EXPECT_EQ(wire.track.image[c].data.size, image.encoded().data().size());
+    }
+  }
+  return true;
+}
+
 // Options are not looked at in a stream: the call parses those of its first message, and refuses later ones.
 bool IsTaken(const v1::MatchStreamRequest&, decode::Pieces pieces) {
   WireStreamRequest wire;
@@ -122,6 +154,12 @@ bool IsTaken(const v1::MatchStreamRequest&, decode::Pieces pieces) {
 bool IsTaken(const v1::StereoStreamRequest&, decode::Pieces pieces) {
   WireStreamRequest wire;
   return ParseStereoStreamRequest(pieces, &wire) && wire.content != WireStreamRequest::Content::kOptions;
+}
+// Nor are edits of tracks, but for their number: they are small, and protobuf's.
+bool IsTaken(const v1::TrackStreamRequest&, decode::Pieces pieces) {
+  WireStreamRequest wire;
+  return ParseTrackStreamRequest(pieces, &wire) &&
+         (wire.content == WireStreamRequest::Content::kFrame || wire.content == WireStreamRequest::Content::kNone);
 }
 bool IsTaken(const v1::MatchRequest&, decode::Pieces pieces) {
   WireMatchRequest wire;
@@ -155,6 +193,7 @@ void Fuzz() {
 TEST(MatchWireFuzz, StreamRequests) { Fuzz<v1::MatchStreamRequest>(); }
 TEST(MatchWireFuzz, Requests) { Fuzz<v1::MatchRequest>(); }
 TEST(MatchWireFuzz, StereoRequests) { Fuzz<v1::StereoStreamRequest>(); }
+TEST(MatchWireFuzz, TrackRequests) { Fuzz<v1::TrackStreamRequest>(); }
 
 }  // namespace
 }  // namespace glint

@@ -513,6 +513,50 @@ Session NewSession(OverloadPolicy policy, int max_in_flight) {
   return session;
 }
 
+TEST_F(FrameQueueTest, SerialFlowsHaveOneFrameOnALane) {
+  FrameQueue queue(Frames(8, 2));
+  FrameFlow serial, other;
+  serial.MakeSerial();
+  const auto jobs = NewJobs(4);
+  for (size_t i : {0, 1, 2}) queue.Push(&serial, jobs[i], WhenFull::kReject);
+  EXPECT_EQ(queue.Pop(), jobs[0]);
+  queue.Push(&other, jobs[3], WhenFull::kReject);
+  EXPECT_EQ(queue.Pop(), jobs[3]);  // not the next of the serial one
+  queue.Finished(*jobs[3]);
+  std::atomic<FrameJob*> popped{nullptr};
+  std::thread lane([&] { popped = queue.Pop(); });
+  EXPECT_EQ(queue.size(), 2);
+  EXPECT_EQ(popped, nullptr);
+  queue.Finished(*jobs[0]);
+  lane.join();
+  EXPECT_EQ(popped, jobs[1]);
+  // Frames that come or go meanwhile neither start it nor get lost.
+  const auto more = NewJobs(2);
+  FrameList displaced;
+  EXPECT_EQ(queue.PushNewest(&serial, more[0], 1, false, &displaced), Admission::kQueued);
+  EXPECT_THAT(Drain(displaced), ElementsAre(jobs[2]));
+  queue.Push(&serial, more[1], WhenFull::kReject);
+  EXPECT_TRUE(queue.Remove(more[0]));
+  queue.Finished(*jobs[1]);
+  EXPECT_EQ(queue.Pop(), more[1]);
+  EXPECT_THAT(CloseAndPopAll(&queue), IsEmpty());
+  queue.Finished(*more[1]);
+}
+
+TEST_F(FrameQueueTest, SerialFlowsEndWithTheQueue) {
+  FrameQueue queue(Frames(8));
+  FrameFlow serial;
+  serial.MakeSerial();
+  const auto jobs = NewJobs(2);
+  for (FrameJob* job : jobs) queue.Push(&serial, job, WhenFull::kReject);
+  EXPECT_EQ(queue.Pop(), jobs[0]);
+  queue.Close();
+  queue.Finished(*jobs[0]);  // the lane that had it comes back for the next one
+  EXPECT_EQ(queue.Pop(), jobs[1]);
+  queue.Finished(*jobs[1]);
+  EXPECT_EQ(queue.Pop(), nullptr);
+}
+
 TEST(SessionTest, RepliesInTheOrderOfArrival) {
   Session session = NewSession(OverloadPolicy::kBlock, 3);
   std::deque<FrameJob> jobs(3);

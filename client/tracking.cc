@@ -1,0 +1,151 @@
+#include "client/tracking.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/tracking_impl.h"
+#include "client/wire.h"
+
+namespace glint::client {
+namespace {
+
+void ToWire(const TrackOptions& o, v1::TrackOptions* wire) {
+  wire->set_levels(o.levels);
+  wire->set_patch_size(o.patch_size);
+  wire->set_coarse_patch_size(o.coarse_patch_size);
+  wire->set_fine_levels(o.fine_levels);
+  wire->set_intensity(static_cast<v1::IntensityModel>(static_cast<int>(o.intensity) + v1::INTENSITY_MODEL_SAME));
+  wire->set_max_iterations(o.max_iterations);
+  wire->set_epsilon(o.epsilon);
+  wire->set_min_eigenvalue(o.min_eigenvalue);
+  wire->set_require_convergence(o.require_convergence);
+  wire->set_max_move(o.max_move);
+  wire->set_max_residual(o.max_residual);
+  wire->set_max_backward_error(o.max_backward_error);
+}
+static_assert(static_cast<int>(IntensityModel::kGainAndOffset) + v1::INTENSITY_MODEL_SAME ==
+              v1::INTENSITY_MODEL_GAIN_AND_OFFSET);
+
+template <typename T, typename U>
+void Assign(const google::protobuf::RepeatedField<T>& field, std::vector<U>* values) {
+  values->assign(field.begin(), field.end());
+}
+
+absl::Status FromWire(const v1::CameraTracks& wire, TrackArrays* tracks) {
+  const int count = wire.id_size();
+  for (const int size : {wire.age_size(), wire.state_size(), wire.x_size(), wire.y_size(), wire.last_x_size(),
+                         wire.last_y_size(), wire.residual_size(), wire.gain_size(), wire.offset_size()}) {
+    if (size != count) return absl::InternalError("cameras: the server's arrays contradict each other");
+  }
+  tracks->camera = static_cast<int>(wire.camera());
+  tracks->detected = wire.detected();
+  Assign(wire.id(), &tracks->id);
+  Assign(wire.age(), &tracks->age);
+  Assign(wire.x(), &tracks->x);
+  Assign(wire.y(), &tracks->y);
+  Assign(wire.last_x(), &tracks->last_x);
+  Assign(wire.last_y(), &tracks->last_y);
+  Assign(wire.residual(), &tracks->residual);
+  Assign(wire.gain(), &tracks->gain);
+  Assign(wire.offset(), &tracks->offset);
+  tracks->state.clear();
+  for (const int state : wire.state()) tracks->state.push_back(static_cast<TrackState>(state));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+TrackStream::Impl::Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, const TrackStreamOptions& options,
+                        TrackCallback callback)
+    : on_answer(std::move(callback)),
+      stub(v1::FeatureTracking::NewStub(channel)),
+      core(options.in_flight,
+           [this](const auto& response, absl::Duration round_trip) { return Deliver(response, round_trip); }) {}
+
+absl::Status TrackStream::Impl::Open(const TrackStreamOptions& options) {
+  v1::TrackStreamRequest first;
+  v1::TrackStreamOptions* const wire = first.mutable_options();
+  client::ToWire(options.detector, wire->mutable_detector());
+  ToWire(options.track, wire->mutable_track());
+  wire->set_redetection(options.on_request ? v1::REDETECTION_ON_REQUEST : v1::REDETECTION_AUTOMATIC);
+  wire->set_overload_policy(static_cast<v1::OverloadPolicy>(options.overload_policy));
+  wire->set_max_age_ns(absl::ToInt64Nanoseconds(options.max_age));
+  wire->set_cameras(static_cast<uint32_t>(options.cameras));
+  wire->set_target(static_cast<uint32_t>(options.target));
+  wire->set_min_share(options.min_share);
+  wire->set_predict(options.predict);
+  return core.Open(stub->TrackStream(&core.context), first);
+}
+
+absl::Status TrackStream::Impl::Deliver(const v1::TrackStreamResponse& response, absl::Duration round_trip) {
+  client::FromWire(response, &answer);
+  answer.cameras.resize(static_cast<size_t>(response.cameras_size()));
+  for (int c = 0; c < response.cameras_size(); ++c) {
+    if (absl::Status s = FromWire(response.cameras(c), &answer.cameras[static_cast<size_t>(c)]); !s.ok()) return s;
+  }
+  answer.track_ns = response.track_ns();
+  client::FromWire(response.timings(), &answer.timings);
+  answer.round_trip = round_trip;
+  if (on_answer) on_answer(answer);
+  return absl::OkStatus();
+}
+
+TrackStream::TrackStream(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+TrackStream::~TrackStream() = default;
+
+absl::Status TrackStream::Write(uint64_t frame_id, const std::vector<ImageInput>& images, int64_t time_ns,
+                                bool detect) {
+  return impl_->core.Write(frame_id, [&](v1::TrackStreamRequest* request, FrameSlots* slots) -> absl::Status {
+    v1::TrackFrame* const frame = request->mutable_frame();
+    frame->set_frame_id(frame_id);
+    frame->set_time_ns(time_ns);
+    frame->set_detect(detect);
+    // Messages of images keep their memory, which the next pixels go to.
+    while (frame->images_size() > static_cast<int>(images.size())) frame->mutable_images()->RemoveLast();
+    for (size_t c = 0; c < images.size(); ++c) {
+      v1::Image* const image = c < static_cast<size_t>(frame->images_size())
+                                   ? frame->mutable_images(static_cast<int>(c))
+                                   : frame->add_images();
+      if (absl::Status s = client::ToWire(absl::StrCat("images[", c, "]"), images[c], image); !s.ok()) return s;
+      slots->more.push_back(images[c].slot);
+    }
+    return absl::OkStatus();
+  });
+}
+
+absl::Status TrackStream::Add(uint64_t frame_id, int camera, const std::vector<float>& x, const std::vector<float>& y) {
+  return impl_->core.Write(frame_id, [&](v1::TrackStreamRequest* request, FrameSlots*) {
+    v1::AddPoints* const add = request->mutable_add();
+    add->Clear();
+    add->set_frame_id(frame_id);
+    add->set_camera(static_cast<uint32_t>(camera));
+    add->mutable_x()->Add(x.begin(), x.end());
+    add->mutable_y()->Add(y.begin(), y.end());
+    return absl::OkStatus();
+  });
+}
+
+absl::Status TrackStream::Forget(uint64_t frame_id, const std::vector<uint64_t>& ids) {
+  return impl_->core.Write(frame_id, [&](v1::TrackStreamRequest* request, FrameSlots*) {
+    v1::ForgetTracks* const forget = request->mutable_forget();
+    forget->Clear();
+    forget->set_frame_id(frame_id);
+    forget->mutable_ids()->Add(ids.begin(), ids.end());
+    return absl::OkStatus();
+  });
+}
+
+absl::Status TrackStream::Reset(uint64_t frame_id, std::optional<int> camera) {
+  return impl_->core.Write(frame_id, [&](v1::TrackStreamRequest* request, FrameSlots*) {
+    v1::ResetTracks* const reset = request->mutable_reset();
+    reset->Clear();
+    reset->set_frame_id(frame_id);
+    if (camera.has_value()) reset->set_camera(static_cast<uint32_t>(*camera));
+    return absl::OkStatus();
+  });
+}
+
+absl::Status TrackStream::Finish() { return impl_->core.Finish(); }
+void TrackStream::Cancel() { impl_->core.Cancel(); }
+
+}  // namespace glint::client

@@ -1,0 +1,24 @@
+// Tracking on a GPU: a tracker of the device for each camera, in which the pyramids of its last frame stay.
+#ifndef GLINT_SERVER_LANE_CUDA_TRACK_H_
+#define GLINT_SERVER_LANE_CUDA_TRACK_H_
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/lane/lane.h"
+
+namespace glint {
+
+// As Lane's functions of these names. Thread-safe for different frames.
+absl::StatusOr<std::unique_ptr<TrackFrames>> MakeCudaTrackFrames(int ordinal, int sm_limit, Shape shape,
+                                                                 int max_points);
+absl::Status SetNextCudaFrame(TrackFrames* frames, const ImageView& image);
+absl::Status TrackOnCuda(TrackFrames* frames, const TrackInput& points, const TrackOptions& options,
+                         TrackResult* result);
+// The device of the frames.
+int OrdinalOf(const TrackFrames& frames);
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_LANE_CUDA_TRACK_H_

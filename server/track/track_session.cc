@@ -1,0 +1,325 @@
+#include "server/track/track_session.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "features/error.h"
+
+namespace glint {
+namespace {
+
+// The first seven states are the tracker's.
+TrackState StateOf(TrackStatus status) { return static_cast<TrackState>(static_cast<int>(status) + 1); }
+static_assert(static_cast<int>(TrackState::kTracked) == static_cast<int>(TrackStatus::kTracked) + 1);
+static_assert(static_cast<int>(TrackState::kFlat) == static_cast<int>(TrackStatus::kFlat) + 1);
+static_assert(static_cast<int>(TrackState::kOutOfImage) == static_cast<int>(TrackStatus::kOutOfImage) + 1);
+static_assert(static_cast<int>(TrackState::kMovedTooFar) == static_cast<int>(TrackStatus::kMovedTooFar) + 1);
+static_assert(static_cast<int>(TrackState::kNotConverged) == static_cast<int>(TrackStatus::kNotConverged) + 1);
+static_assert(static_cast<int>(TrackState::kHighResidual) == static_cast<int>(TrackStatus::kHighResidual) + 1);
+static_assert(static_cast<int>(TrackState::kBackwardError) == static_cast<int>(TrackStatus::kBackwardError) + 1);
+static_assert(static_cast<int>(TrackStatus::kBackwardError) == kTrackStatuses - 1);
+
+// Where a point would be if it moved on by `ratio` times its last move; within the image.
+float Predict(float now, float before, double ratio, int side) {
+  const double there = double{now} + (double{now} - double{before}) * ratio;
+  return static_cast<float>(std::clamp(there, 0.0, static_cast<double>(side - 1)));
+}
+
+// The cells of an image.
+struct Cells {
+  Cells(const DetectorOptions& options, Shape image)
+      : width(options.cell_width),
+        height(options.cell_height),
+        columns((image.width + width - 1) / width),
+        rows((image.height + height - 1) / height) {}
+
+  size_t count() const { return static_cast<size_t>(columns) * static_cast<size_t>(rows); }
+  // Of the one that has the point, or is nearest to it.
+  size_t IndexOf(float x, float y) const {
+    const int column = std::clamp(static_cast<int>(x) / width, 0, columns - 1);
+    const int row = std::clamp(static_cast<int>(y) / height, 0, rows - 1);
+    return static_cast<size_t>(row) * static_cast<size_t>(columns) + static_cast<size_t>(column);
+  }
+
+  int width, height, columns, rows;
+};
+
+// 0 in the cells that are taken.
+void DrawMask(const Cells& cells, const std::vector<uint8_t>& occupied, Shape shape, Image* mask) {
+  mask->Resize(shape);
+  for (int y = 0; y < shape.height; ++y) {
+    const size_t first = static_cast<size_t>(y / cells.height) * static_cast<size_t>(cells.columns);
+    for (int c = 0; c < cells.columns; ++c) {
+      const int begin = c * cells.width;
+      const int end = std::min(begin + cells.width, shape.width);
+      std::fill(mask->row(y) + begin, mask->row(y) + end,
+                static_cast<uint8_t>(occupied[first + static_cast<size_t>(c)] != 0 ? 0 : 255));
+    }
+  }
+}
+
+// What has room for `count` tracks can get so many and not throw half-way, with arrays of two lengths.
+void Reserve(size_t count, CameraTracks* tracks) {
+  const auto reserve = [count](auto* values) {
+    if (count > values->capacity()) values->reserve(std::max(count, 2 * values->capacity()));
+  };
+  reserve(&tracks->id);
+  reserve(&tracks->age);
+  reserve(&tracks->state);
+  for (auto* v :
+       {&tracks->x, &tracks->y, &tracks->last_x, &tracks->last_y, &tracks->residual, &tracks->gain, &tracks->offset}) {
+    reserve(v);
+  }
+}
+
+// All of `live`, which is empty afterwards.
+void EndAll(TrackState why, CameraTracks* live, CameraTracks* changed) {
+  *changed = *live;
+  changed->detected = false;
+  std::fill(changed->state.begin(), changed->state.end(), why);
+  live->Clear();
+}
+
+absl::Status CheckInside(absl::string_view field, absl::Span<const float> values, int side) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    // Written so that NaN fails.
+    if (!(values[i] >= 0 && values[i] <= static_cast<float>(side - 1))) {
+      return OutOfRangeError(absl::StrCat(field, "[", i, "]"), values[i], 0, side - 1);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+size_t TrackSession::live() const {
+  size_t live = 0;
+  for (const Camera& camera : cameras_) live += camera.tracks.count();
+  return live;
+}
+
+// ---- Frames.
+
+absl::Status TrackSession::Begin(int64_t time_ns, bool detect) {
+  const bool has_step = time_ns != 0 && last_time_ns_ != 0;
+  if (has_step && time_ns <= last_time_ns_) {
+    return ContradictionError("time_ns",
+                              absl::StrCat(time_ns, " is not above ", last_time_ns_, ", that of the last good frame"));
+  }
+  next_ = Next();
+  next_.time_ns = time_ns;
+  next_.detect = detect;
+  next_.next_id = next_id_;
+  next_.live = live();
+  if (has_step && time_before_ns_ != 0) {
+    // Of unsigned numbers: any two times have a difference.
+    const uint64_t step = static_cast<uint64_t>(time_ns) - static_cast<uint64_t>(last_time_ns_);
+    const uint64_t before = static_cast<uint64_t>(last_time_ns_) - static_cast<uint64_t>(time_before_ns_);
+    next_.ratio = std::min(static_cast<double>(step) / static_cast<double>(before), kMaxPredictionRatio);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TrackSession::Run(int camera, const Pixels& image, TrackBackend* backend, TrackScratch* scratch,
+                               CameraTracks* tracks) {
+  const Camera& now = cameras_[static_cast<size_t>(camera)];
+  const Shape shape = image.shape();
+  TrackState lost = TrackState::kTracked;
+  if (now.shape.pixels() > 0 && now.shape != shape) {
+    lost = TrackState::kImageResized;
+  } else if (!backend->HasLast(camera)) {
+    lost = TrackState::kLastFrameLost;
+  }
+  const auto pixels = backend->SetNext(camera, image);
+  if (!pixels.ok()) return pixels.status();
+  *tracks = now.tracks;
+  tracks->detected = false;
+  if (lost != TrackState::kTracked) {
+    std::fill(tracks->state.begin(), tracks->state.end(), lost);
+  } else if (tracks->count() > 0) {
+    if (absl::Status s = Follow(camera, backend, scratch, tracks); !s.ok()) return s;
+  }
+  const auto live = static_cast<size_t>(std::count(tracks->state.begin(), tracks->state.end(), TrackState::kTracked));
+  next_.live += live - tracks->count();  // unsigned numbers wrap back
+  next_.shapes[static_cast<size_t>(camera)] = shape;
+  const bool begins = now.begins || lost != TrackState::kTracked;
+  if (!WantsMore(begins, live)) return absl::OkStatus();
+  return Detect(*pixels, live, backend, scratch, tracks);
+}
+
+absl::Status TrackSession::Follow(int camera, TrackBackend* backend, TrackScratch* scratch,
+                                  CameraTracks* tracks) const {
+  const size_t count = tracks->count();
+  const Shape shape = cameras_[static_cast<size_t>(camera)].shape;
+  TrackInput points;
+  points.count = static_cast<int>(count);
+  points.x = tracks->x.data();
+  points.y = tracks->y.data();
+  if (options_.predict) {
+    scratch->to_x.resize(count);
+    scratch->to_y.resize(count);
+    for (size_t i = 0; i < count; ++i) {
+      scratch->to_x[i] = Predict(tracks->x[i], tracks->last_x[i], next_.ratio, shape.width);
+      scratch->to_y[i] = Predict(tracks->y[i], tracks->last_y[i], next_.ratio, shape.height);
+    }
+    points.to_x = scratch->to_x.data();
+    points.to_y = scratch->to_y.data();
+  }
+  const TrackResult& result = scratch->followed;
+  if (absl::Status s = backend->Follow(camera, points, options_.track, &scratch->followed); !s.ok()) return s;
+  for (size_t i = 0; i < count; ++i) {
+    tracks->last_x[i] = tracks->x[i];
+    tracks->last_y[i] = tracks->y[i];
+    tracks->x[i] = result.x[i];
+    tracks->y[i] = result.y[i];
+    tracks->state[i] = StateOf(result.status[i]);
+    tracks->residual[i] = result.residual[i];
+    tracks->gain[i] = result.gain[i];
+    tracks->offset[i] = result.offset[i];
+    if (tracks->lives(i)) ++tracks->age[i];
+  }
+  return absl::OkStatus();
+}
+
+bool TrackSession::WantsMore(bool begins, size_t live) const {
+  const size_t target = static_cast<size_t>(options_.target);
+  if (live >= target || next_.live >= static_cast<size_t>(options_.max_tracks)) return false;
+  if (next_.detect) return true;
+  if (options_.on_request) return false;
+  return begins || static_cast<float>(live) < options_.min_share * static_cast<float>(options_.target);
+}
+
+absl::Status TrackSession::Detect(const ImageView& image, size_t live, TrackBackend* backend, TrackScratch* scratch,
+                                  CameraTracks* tracks) {
+  const Cells cells(options_.detector, image.shape());
+  std::vector<uint8_t>& occupied = scratch->occupied;
+  occupied.assign(cells.count(), 0);
+  for (size_t i = 0; i < tracks->count(); ++i) {
+    if (tracks->lives(i)) occupied[cells.IndexOf(tracks->x[i], tracks->y[i])] = 1;
+  }
+  if (std::find(occupied.begin(), occupied.end(), 0) == occupied.end()) return absl::OkStatus();
+  ImageView mask;
+  if (live > 0) {
+    DrawMask(cells, occupied, image.shape(), &scratch->mask);
+    mask = scratch->mask;
+  }
+  Features& found = scratch->found;
+  if (absl::Status s = backend->Detect(options_.detector, image, mask, &found); !s.ok()) return s;
+  tracks->detected = true;
+
+  // The best of each cell, the best first; those of a detector are in a total order.
+  std::vector<uint32_t>& order = scratch->order;
+  order.resize(found.count());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint32_t>(i);
+  std::sort(order.begin(), order.end(), [&found](uint32_t a, uint32_t b) {
+    return found.response[a] != found.response[b] ? found.response[a] > found.response[b] : a < b;
+  });
+  size_t room =
+      std::min(static_cast<size_t>(options_.target) - live, static_cast<size_t>(options_.max_tracks) - next_.live);
+  for (size_t at = 0; at < order.size() && room > 0; ++at) {
+    const float x = found.x[order[at]], y = found.y[order[at]];
+    uint8_t& cell = occupied[cells.IndexOf(x, y)];
+    if (cell != 0) continue;
+    cell = 1;
+    tracks->Begin(next_.next_id++, x, y);
+    ++next_.live;
+    --room;
+  }
+  return absl::OkStatus();
+}
+
+void TrackSession::Commit(const CameraTracks* tracks) {
+  // Memory for all first: nothing has changed if it cannot be had.
+  for (size_t c = 0; c < static_cast<size_t>(options_.cameras); ++c) Reserve(tracks[c].count(), &cameras_[c].tracks);
+  for (size_t c = 0; c < static_cast<size_t>(options_.cameras); ++c) {
+    Camera& camera = cameras_[c];
+    camera.shape = next_.shapes[c];
+    camera.begins = false;
+    camera.tracks.Clear();
+    for (size_t i = 0; i < tracks[c].count(); ++i) {
+      if (tracks[c].lives(i)) camera.tracks.Append(tracks[c], i);
+    }
+  }
+  next_id_ = next_.next_id;
+  time_before_ns_ = last_time_ns_;
+  last_time_ns_ = next_.time_ns;
+}
+
+// ---- Edits.
+
+absl::Status TrackSession::CheckCamera(uint32_t camera) const {
+  if (camera < static_cast<uint32_t>(options_.cameras)) return absl::OkStatus();
+  return OutOfRangeError("camera", camera, 0, options_.cameras - 1);
+}
+
+absl::Status TrackSession::Add(uint32_t camera, absl::Span<const float> x, absl::Span<const float> y,
+                               CameraTracks* changed) {
+  if (absl::Status s = CheckCamera(camera); !s.ok()) return s;
+  Camera& to = cameras_[camera];
+  if (x.size() != y.size()) {
+    return ContradictionError("y", absl::StrCat(y.size(), " elements, but x has ", x.size()));
+  }
+  if (to.shape.pixels() == 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("camera: ", camera, " has had no frame; points are positions in its last one"));
+  }
+  if (const size_t all = live() + x.size(); all > static_cast<size_t>(options_.max_tracks)) {
+    return LimitError("tracks", static_cast<int64_t>(all), options_.max_tracks, "--max-tracks");
+  }
+  if (absl::Status s = CheckInside("x", x, to.shape.width); !s.ok()) return s;
+  if (absl::Status s = CheckInside("y", y, to.shape.height); !s.ok()) return s;
+  changed->Clear();
+  Reserve(x.size(), changed);
+  Reserve(to.tracks.count() + x.size(), &to.tracks);
+  for (size_t i = 0; i < x.size(); ++i) {
+    changed->Begin(next_id_++, x[i], y[i]);
+    to.tracks.Append(*changed, i);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TrackSession::Forget(absl::Span<const uint64_t> ids, CameraTracks* changed) {
+  std::array<std::vector<uint8_t>, kMaxTrackCameras> forgotten;
+  for (size_t c = 0; c < cameras_.size(); ++c) forgotten[c].resize(cameras_[c].tracks.count());
+  for (size_t i = 0; i < ids.size(); ++i) {
+    uint8_t* mark = nullptr;
+    for (size_t c = 0; c < cameras_.size() && mark == nullptr; ++c) {
+      const std::vector<uint64_t>& live = cameras_[c].tracks.id;
+      const auto found = std::lower_bound(live.begin(), live.end(), ids[i]);
+      if (found != live.end() && *found == ids[i]) mark = &forgotten[c][static_cast<size_t>(found - live.begin())];
+    }
+    const std::string field = absl::StrCat("ids[", i, "]");
+    if (mark == nullptr) return absl::NotFoundError(absl::StrCat(field, ": no live track has the id ", ids[i]));
+    if (*mark != 0) return ContradictionError(field, absl::StrCat(ids[i], " is there twice"));
+    *mark = 1;
+  }
+  std::array<CameraTracks, kMaxTrackCameras> kept;
+  for (size_t c = 0; c < static_cast<size_t>(options_.cameras); ++c) {
+    changed[c].Clear();
+    const CameraTracks& live = cameras_[c].tracks;
+    for (size_t i = 0; i < live.count(); ++i) (forgotten[c][i] != 0 ? changed[c] : kept[c]).Append(live, i);
+    std::fill(changed[c].state.begin(), changed[c].state.end(), TrackState::kForgotten);
+  }
+  for (size_t c = 0; c < kept.size(); ++c) std::swap(cameras_[c].tracks, kept[c]);
+  return absl::OkStatus();
+}
+
+absl::Status TrackSession::Reset(uint32_t camera, CameraTracks* changed) {
+  if (absl::Status s = CheckCamera(camera); !s.ok()) return s;
+  EndAll(TrackState::kReset, &cameras_[camera].tracks, changed);
+  cameras_[camera].begins = true;
+  return absl::OkStatus();
+}
+
+void TrackSession::ResetAll(CameraTracks* changed) {
+  for (size_t c = 0; c < static_cast<size_t>(options_.cameras); ++c) {
+    EndAll(TrackState::kReset, &cameras_[c].tracks, &changed[c]);
+    cameras_[c].begins = true;
+  }
+  last_time_ns_ = time_before_ns_ = 0;
+}
+
+}  // namespace glint

@@ -1,0 +1,110 @@
+// The tracks of one stream: which points live, under which ids, and when new ones are looked for. It asks a backend to
+// follow and to detect, and decides the rest itself, so that equal backends give equal tracks.
+//
+// A frame is Begin(), Run() for each camera in order, then Commit(). Until Commit() nothing has changed: a frame that
+// fails is left out.
+#ifndef GLINT_SERVER_TRACK_TRACK_SESSION_H_
+#define GLINT_SERVER_TRACK_TRACK_SESSION_H_
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "features/pixels.h"
+#include "features/types.h"
+#include "server/track/tracks.h"
+
+namespace glint {
+
+// Keeps the last frame of each camera.
+class TrackBackend {
+ public:
+  virtual ~TrackBackend() = default;
+  // False if the camera's last frame was lost, or never was.
+  virtual bool HasLast(int camera) const = 0;
+  // Makes `image` the camera's next frame; one of another shape than the last replaces that. Where its grey pixels lie
+  // until the next call.
+  virtual absl::StatusOr<ImageView> SetNext(int camera, const Pixels& image) = 0;
+  // From the last frame to the next, which has its shape. `points` are without pyramids: the backend has these.
+  virtual absl::Status Follow(int camera, const TrackInput& points, const TrackOptions& options,
+                              TrackResult* result) = 0;
+  // Keypoints where `mask` is not 0; an empty mask: everywhere.
+  virtual absl::Status Detect(const DetectorOptions& options, const ImageView& image, const ImageView& mask,
+                              Features* features) = 0;
+};
+
+// Memory of a thread that works on frames of any session.
+struct TrackScratch {
+  std::vector<float> to_x, to_y;
+  TrackResult followed;
+  std::vector<uint8_t> occupied;  // cells
+  Image mask;
+  Features found;
+  std::vector<uint32_t> order;
+};
+
+// Thread-compatible. Allocates only beyond the largest number of tracks so far.
+class TrackSession {
+ public:
+  // Valid options.
+  explicit TrackSession(const TrackingOptions& options) : options_(options) {}
+
+  const TrackingOptions& options() const { return options_; }
+  // Tracks of all cameras.
+  size_t live() const;
+
+  // `detect`: look for new points where there is room. INVALID_ARGUMENT: a time that is not above the last frame's.
+  absl::Status Begin(int64_t time_ns, bool detect);
+  // What becomes of the camera's tracks, and those that begin. Errors of the backend.
+  absl::Status Run(int camera, const Pixels& image, TrackBackend* backend, TrackScratch* scratch, CameraTracks* tracks);
+  // `tracks`: options().cameras of them, as Run() made them.
+  void Commit(const CameraTracks* tracks);
+
+  // Edits, between frames; the tracks that they begin or end are in `changed`. On error nothing has changed.
+
+  // INVALID_ARGUMENT: no such camera, arrays of two lengths, a point outside the last frame or not finite.
+  // FAILED_PRECONDITION: there was no frame. RESOURCE_EXHAUSTED: more than max_tracks.
+  absl::Status Add(uint32_t camera, absl::Span<const float> x, absl::Span<const float> y, CameraTracks* changed);
+  // `changed`: options().cameras of them. NOT_FOUND: an id that no live track has. INVALID_ARGUMENT: one is there
+  // twice.
+  absl::Status Forget(absl::Span<const uint64_t> ids, CameraTracks* changed);
+  // The same of all tracks of a camera. INVALID_ARGUMENT: no such camera.
+  absl::Status Reset(uint32_t camera, CameraTracks* changed);
+  // Times may begin anew, too.
+  void ResetAll(CameraTracks* changed);
+
+ private:
+  struct Camera {
+    Shape shape;          // of the last frame; empty: there was none
+    bool begins = true;   // its next frame is as its first
+    CameraTracks tracks;  // live ones
+  };
+  // The frame that is being worked on.
+  struct Next {
+    int64_t time_ns = 0;
+    bool detect = false;
+    double ratio = 1;  // of the time since the last frame and that before it
+    uint64_t next_id = 1;
+    size_t live = 0;  // tracks of all cameras, as far as it is known by now
+    std::array<Shape, kMaxTrackCameras> shapes;
+  };
+
+  absl::Status CheckCamera(uint32_t camera) const;
+  absl::Status Follow(int camera, TrackBackend* backend, TrackScratch* scratch, CameraTracks* tracks) const;
+  bool WantsMore(bool begins, size_t live) const;
+  absl::Status Detect(const ImageView& image, size_t live, TrackBackend* backend, TrackScratch* scratch,
+                      CameraTracks* tracks);
+
+  const TrackingOptions options_;
+  std::array<Camera, kMaxTrackCameras> cameras_;
+  uint64_t next_id_ = 1;
+  int64_t last_time_ns_ = 0, time_before_ns_ = 0;  // of the last frame and of the one before; 0: unknown
+  Next next_;
+};
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_TRACK_TRACK_SESSION_H_

@@ -1,0 +1,110 @@
+// client::TrackStream against a server: what it finds is the reference's, and edits reach it.
+#include "client/tracking.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "client/client.h"
+#include "tests/server/harness.h"
+#include "tests/server/reference_tracks.h"
+#include "tests/support/images.h"
+
+namespace glint::client {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+void ExpectSame(const CameraTracks& expected, const TrackArrays& actual) {
+  EXPECT_EQ(expected.id, actual.id);
+  EXPECT_EQ(expected.age, actual.age);
+  EXPECT_EQ(expected.state, actual.state);
+  EXPECT_EQ(expected.x, actual.x);
+  EXPECT_EQ(expected.y, actual.y);
+  EXPECT_EQ(expected.last_x, actual.last_x);
+  EXPECT_EQ(expected.last_y, actual.last_y);
+  EXPECT_EQ(expected.residual, actual.residual);
+  EXPECT_EQ(expected.gain, actual.gain);
+  EXPECT_EQ(expected.offset, actual.offset);
+  EXPECT_EQ(expected.detected, actual.detected);
+}
+
+TEST(ClientTracking, FramesAndEditsAreAnsweredInOrder) {
+  glint::testing::TestServer server(glint::testing::TestOptions());
+  const Client client(server.channel());
+  const Image wide = glint::testing::Texture({260, 160}, 3);
+  const auto image = [&wide](int i) { return ImageView{wide.row(0) + 2 * i, 240, 160, wide.stride()}; };
+
+  TrackStreamOptions options;
+  options.cameras = 2;
+  options.target = 30;
+  options.min_share = 1;
+  options.predict = true;
+  options.track.levels = 3;
+  options.track.intensity = IntensityModel::kGain;
+  std::vector<TrackAnswer> answers;
+  const auto stream = client.OpenTrackStream(options, [&](const TrackAnswer& answer) { answers.push_back(answer); });
+  ASSERT_TRUE(stream.ok()) << stream.status();
+  TrackStream& s = **stream;
+  ASSERT_TRUE(s.Write(10, {image(0), image(4)}, 1000).ok());
+  ASSERT_TRUE(s.Write(11, {image(1), image(3)}, 2000).ok());
+  ASSERT_TRUE(s.Forget(12, {1, 2}).ok());
+  ASSERT_TRUE(s.Add(13, 1, {50, 60}, {70, 80}).ok());
+  ASSERT_TRUE(s.Forget(14, {1}).ok());
+  ASSERT_TRUE(s.Write(15, {image(2), image(2)}, 3500, true).ok());
+  ASSERT_TRUE(s.Reset(16, 1).ok());
+  ASSERT_TRUE(s.Reset(17).ok());
+  ASSERT_TRUE(s.Write(18, {image(3), image(1)}).ok());
+  ASSERT_TRUE(s.Finish().ok());
+  ASSERT_THAT(answers, SizeIs(9));
+  for (size_t i = 0; i < answers.size(); ++i) EXPECT_EQ(answers[i].frame_id, 10 + i);
+
+  TrackingOptions same;
+  same.detector = options.detector;
+  same.track = options.track;
+  same.cameras = 2;
+  same.target = 30;
+  same.min_share = 1;
+  same.predict = true;
+  glint::testing::ReferenceTracks reference(same);
+  CameraTracks changed[kMaxTrackCameras];
+  const auto expect_frame = [&](const TrackAnswer& answer, const std::vector<CameraTracks>& expected) {
+    ASSERT_THAT(answer.cameras, SizeIs(2)) << answer.status;
+    for (size_t c = 0; c < 2; ++c) ExpectSame(expected[c], answer.cameras[c]);
+    EXPECT_GT(answer.track_ns, 0);
+  };
+  expect_frame(answers[0], reference.Frame({image(0), image(4)}, 1000));
+  expect_frame(answers[1], reference.Frame({image(1), image(3)}, 2000));
+  ASSERT_TRUE(reference.session()->Forget({1, 2}, changed).ok());
+  ExpectSame(changed[0], answers[2].cameras.at(0));
+  ASSERT_TRUE(reference.session()->Add(1, {50, 60}, {70, 80}, changed).ok());
+  EXPECT_EQ(answers[3].cameras.at(0).camera, 1);
+  ExpectSame(changed[0], answers[3].cameras.at(0));
+  EXPECT_EQ(answers[4].status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(answers[4].status.message(), HasSubstr("ids[0]: no live track has the id 1"));
+  expect_frame(answers[5], reference.Frame({image(2), image(2)}, 3500, true));
+  EXPECT_THAT(answers[6].cameras, SizeIs(1));
+  EXPECT_THAT(answers[6].cameras.at(0).state, Each(TrackState::kReset));
+  EXPECT_EQ(answers[7].cameras.at(0).camera, 0);
+  reference.session()->ResetAll(changed);
+  expect_frame(answers[8], reference.Frame({image(3), image(1)}));
+}
+
+TEST(ClientTracking, OptionsThatAreRefusedEndTheStream) {
+  glint::testing::TestServer server(glint::testing::TestOptions());
+  const Client client(server.channel());
+  TrackStreamOptions options;
+  options.cameras = -1;
+  const auto stream = client.OpenTrackStream(options, nullptr);
+  ASSERT_TRUE(stream.ok());
+  EXPECT_THAT((*stream)->Finish().message(), HasSubstr("cameras: -1 is not in 1..8"));
+  options.in_flight = 0;
+  EXPECT_EQ(client.OpenTrackStream(options, nullptr).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace glint::client

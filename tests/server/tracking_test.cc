@@ -1,0 +1,477 @@
+// FeatureTracking as its clients see it: frames of one and of several cameras, edits, bad input, limits, metrics.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "glint/v1/tracking.grpc.pb.h"
+#include "tests/scene/scene.h"
+#include "tests/server/harness.h"
+#include "tests/server/http_page.h"
+#include "tests/server/reference_tracks.h"
+#include "tests/support/images.h"
+
+namespace glint::testing {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using TrackStream = grpc::ClientReaderWriter<v1::TrackStreamRequest, v1::TrackStreamResponse>;
+
+constexpr Shape kShape = {240, 160};
+
+// A hand-held camera.
+std::vector<Image> Frames(int count, uint32_t seed = 1, Shape shape = kShape) {
+  scene::SceneOptions options;
+  options.seed = seed;
+  options.shape = shape;
+  const scene::Scene scene(options);
+  std::vector<Image> frames;
+  for (int i = 0; i < count; ++i) frames.push_back(scene.Render(scene.PoseAt(i)));
+  return frames;
+}
+
+void AddImage(const ImageView& image, v1::TrackFrame* frame) {
+  v1::Image* const proto = frame->add_images();
+  SetGray(image.width, image.height, 0, proto);
+  std::string* const data = proto->mutable_raw()->mutable_data();
+  for (int y = 0; y < image.height; ++y) {
+    std::memcpy(data->data() + y * image.width, image.row(y), static_cast<size_t>(image.width));
+  }
+}
+
+v1::TrackStreamRequest FrameOf(const std::vector<ImageView>& images, uint64_t id = 0, int64_t time_ns = 0) {
+  v1::TrackStreamRequest request;
+  request.mutable_frame()->set_frame_id(id);
+  request.mutable_frame()->set_time_ns(time_ns);
+  for (const ImageView& image : images) AddImage(image, request.mutable_frame());
+  return request;
+}
+
+v1::TrackStreamRequest Points(std::vector<float> x, std::vector<float> y, uint32_t camera = 0) {
+  v1::TrackStreamRequest request;
+  request.mutable_add()->set_camera(camera);
+  request.mutable_add()->mutable_x()->Add(x.begin(), x.end());
+  request.mutable_add()->mutable_y()->Add(y.begin(), y.end());
+  return request;
+}
+
+class Tracking : public ::testing::Test {
+ protected:
+  static ServerOptions Options() {
+    ServerOptions options = TestOptions();
+    options.metrics_listen = "127.0.0.1:0";
+    options.lanes.lanes = 3;  // whichever is idle has the next frame
+    options.max_track_streams = 2;
+    options.max_track_cameras = 3;
+    options.max_tracks = 1000;
+    options.max_track_pixels = 1 << 18;
+    return options;
+  }
+
+  struct Open {
+    grpc::ClientContext context;
+    std::unique_ptr<TrackStream> stream;
+
+    v1::TrackStreamResponse Read() {
+      v1::TrackStreamResponse response;
+      EXPECT_TRUE(stream->Read(&response));
+      return response;
+    }
+    v1::TrackStreamResponse Ask(const v1::TrackStreamRequest& request) {
+      EXPECT_TRUE(stream->Write(request));
+      return Read();
+    }
+    void ExpectError(const v1::TrackStreamRequest& request, grpc::StatusCode code, const std::string& text) {
+      const v1::TrackStreamResponse response = Ask(request);
+      EXPECT_EQ(response.status().code(), code) << response.status().message();
+      EXPECT_THAT(response.status().message(), HasSubstr(text));
+      EXPECT_THAT(response.cameras(), SizeIs(0));
+    }
+    grpc::Status Finish() {
+      stream->WritesDone();
+      v1::TrackStreamResponse response;
+      EXPECT_FALSE(stream->Read(&response));
+      return stream->Finish();
+    }
+  };
+  std::unique_ptr<Open> OpenStream(const v1::TrackStreamOptions& options = {}) {
+    auto open = std::make_unique<Open>();
+    open->stream = stub_->TrackStream(&open->context);
+    v1::TrackStreamRequest first;
+    *first.mutable_options() = options;
+    open->stream->Write(first);
+    return open;
+  }
+  std::string Refusal(const v1::TrackStreamOptions& options) { return OpenStream(options)->Finish().error_message(); }
+  double Metric(const std::string& name) { return Sample(Http(server_->metrics_address(), "GET /metrics"), name); }
+
+  TestServer server_{Options()};
+  std::unique_ptr<v1::FeatureTracking::Stub> stub_ = v1::FeatureTracking::NewStub(server_.channel());
+};
+
+// Without waiting for answers: several frames are with the server at once.
+TEST_F(Tracking, FramesAreTrackedAsByTheReferenceWithEveryPreset) {
+  const std::vector<Image> frames = Frames(6);
+  for (const std::string& preset : PresetNames()) {
+    SCOPED_TRACE(preset);
+    TrackingOptions options;
+    options.detector = *PresetOptions(preset);
+    options.detector.descriptor = Descriptor::kNone;
+    options.detector.max_features = 300;
+    options.track.intensity = IntensityModel::kGainAndOffset;
+    options.track.max_backward_error = 1;
+    options.target = 60;
+    options.min_share = 1;
+    options.predict = true;
+    v1::TrackStreamOptions wire;
+    wire.mutable_detector()->set_preset(preset);
+    wire.mutable_detector()->set_max_features(300);
+    wire.mutable_track()->set_intensity(v1::INTENSITY_MODEL_GAIN_AND_OFFSET);
+    wire.mutable_track()->set_max_backward_error(1);
+    wire.set_target(60);
+    wire.set_min_share(1);
+    wire.set_predict(true);
+    const auto open = OpenStream(wire);
+    const auto time_of = [](size_t i) { return static_cast<int64_t>(1000 + 33 * i + i * i); };
+    for (size_t i = 0; i < frames.size(); ++i) open->stream->Write(FrameOf({frames[i]}, i, time_of(i)));
+    ReferenceTracks reference(options);
+    for (size_t i = 0; i < frames.size(); ++i) {
+      SCOPED_TRACE(i);
+      const std::vector<CameraTracks>& expected = reference.Frame({frames[i]}, time_of(i));
+      const v1::TrackStreamResponse response = open->Read();
+      EXPECT_EQ(response.status().message(), "");
+      EXPECT_EQ(response.frame_id(), i);
+      ASSERT_EQ(response.cameras_size(), 1);
+      ExpectSameTracks(expected[0], ToTracks(response.cameras(0)));
+      EXPECT_GT(response.track_ns(), 0);
+      EXPECT_GT(response.timings().total_ns(), response.track_ns());
+    }
+    EXPECT_GT(reference.session()->live(), 10u);
+    EXPECT_TRUE(open->Finish().ok());
+  }
+}
+
+// Which frames are dropped is a matter of time; the others are tracked as if these had never been.
+TEST_F(Tracking, DroppedFramesAreLeftOut) {
+  const std::vector<Image> frames = Frames(12);
+  TrackingOptions options;
+  options.detector = *PresetOptions("fast_grid");
+  options.predict = true;
+  v1::TrackStreamOptions wire;
+  wire.set_overload_policy(v1::OVERLOAD_POLICY_LATEST);
+  wire.set_max_in_flight(1);
+  wire.set_predict(true);
+  const auto open = OpenStream(wire);
+  for (size_t i = 0; i < frames.size(); ++i) open->stream->Write(FrameOf({frames[i]}, i, static_cast<int64_t>(i + 1)));
+  ReferenceTracks reference(options);
+  int good = 0;
+  for (size_t i = 0; i < frames.size(); ++i) {
+    SCOPED_TRACE(i);
+    const v1::TrackStreamResponse response = open->Read();
+    EXPECT_EQ(response.frame_id(), i);
+    if (response.status().code() == grpc::ABORTED) {
+      EXPECT_EQ(response.status().drop_reason(), v1::DROP_REASON_SUPERSEDED);
+      continue;
+    }
+    ++good;
+    ExpectSameTracks(reference.Frame({frames[i]}, static_cast<int64_t>(i + 1))[0], ToTracks(response.cameras(0)));
+  }
+  EXPECT_GE(good, 2);  // the first and the last
+  EXPECT_TRUE(open->Finish().ok());
+}
+
+TEST_F(Tracking, FastGridIsTheDefault) {
+  const std::vector<Image> frames = Frames(1);
+  TrackingOptions options;
+  options.detector = *PresetOptions("fast_grid");
+  const auto open = OpenStream();
+  const v1::TrackStreamResponse response = open->Ask(FrameOf({frames[0]}));
+  ExpectSameTracks(ReferenceTracks(options).Frame({frames[0]})[0], ToTracks(response.cameras(0)));
+  EXPECT_GT(response.cameras(0).id_size(), 10);
+}
+
+TEST_F(Tracking, CamerasHaveSizesAndTracksOfTheirOwn) {
+  const std::vector<Image> left = Frames(4, 1), right = Frames(4, 2, {200, 120}), wide = Frames(4, 3, {320, 120});
+  TrackingOptions options;
+  options.detector = *PresetOptions("fast_grid");
+  options.cameras = 3;
+  options.target = 40;
+  v1::TrackStreamOptions wire;
+  wire.set_cameras(3);
+  wire.set_target(40);
+  const auto open = OpenStream(wire);
+  ReferenceTracks reference(options);
+  for (size_t i = 0; i < 4; ++i) {
+    SCOPED_TRACE(i);
+    // The second camera changes its size in the third frame.
+    const std::vector<ImageView> images = {left[i], i == 2 ? wide[i] : right[i], wide[i]};
+    const v1::TrackStreamResponse response = open->Ask(FrameOf(images));
+    EXPECT_EQ(response.status().message(), "");
+    const std::vector<CameraTracks>& expected = reference.Frame(images);
+    ASSERT_EQ(response.cameras_size(), 3);
+    for (int c = 0; c < 3; ++c) {
+      EXPECT_EQ(response.cameras(c).camera(), static_cast<uint32_t>(c));
+      ExpectSameTracks(expected[static_cast<size_t>(c)], ToTracks(response.cameras(c)));
+    }
+    const bool resized = i >= 2;  // and back again
+    EXPECT_EQ(response.cameras(1).state(0), resized ? v1::TRACK_STATE_IMAGE_RESIZED : v1::TRACK_STATE_TRACKED);
+  }
+  EXPECT_TRUE(open->Finish().ok());
+}
+
+TEST_F(Tracking, ColoursAreTrackedInGrey) {
+  scene::SceneOptions options;
+  options.shape = kShape;
+  const scene::Scene scene(options);
+  const auto open = OpenStream();
+  size_t followed = 0;
+  for (int i = 0; i < 3; ++i) {
+    const Image rgb = scene.RenderRgb(scene.PoseAt(i));
+    v1::TrackStreamRequest request;
+    v1::RawImage* const raw = request.mutable_frame()->add_images()->mutable_raw();
+    raw->set_format(v1::PIXEL_FORMAT_RGB8);
+    raw->set_width(240);
+    raw->set_height(160);
+    for (int y = 0; y < 160; ++y) raw->mutable_data()->append(reinterpret_cast<const char*>(rgb.row(y)), 720);
+    const v1::TrackStreamResponse response = open->Ask(request);
+    EXPECT_EQ(response.status().message(), "");
+    for (const uint32_t age : response.cameras(0).age()) followed += age == 2 ? 1 : 0;
+  }
+  EXPECT_GT(followed, 10u);
+}
+
+// All sent without waiting: edits come between the frames that are sent between them.
+TEST_F(Tracking, EditsComeBetweenFrames) {
+  const std::vector<Image> frames = Frames(5);
+  TrackingOptions options;
+  options.detector = *PresetOptions("fast_grid");
+  options.on_request = true;
+  v1::TrackStreamOptions wire;
+  wire.set_redetection(v1::REDETECTION_ON_REQUEST);
+  const auto open = OpenStream(wire);
+  ReferenceTracks reference(options);
+  v1::TrackStreamRequest forget, reset, detect;
+  forget.mutable_forget()->set_frame_id(70);
+  forget.mutable_forget()->add_ids(2);
+  reset.mutable_reset()->set_frame_id(71);
+  detect = FrameOf({frames[3]}, 3);
+  detect.mutable_frame()->set_detect(true);
+  for (const v1::TrackStreamRequest& request :
+       {FrameOf({frames[0]}, 0), Points({60.5f, 120, 180}, {50, 80.25f, 100}), FrameOf({frames[1]}, 1), forget,
+        FrameOf({frames[2]}, 2), detect, reset, FrameOf({frames[4]}, 4)}) {
+    ASSERT_TRUE(open->stream->Write(request));
+  }
+  EXPECT_THAT(reference.Frame({frames[0]})[0].id, SizeIs(0));
+  EXPECT_THAT(open->Read().cameras(0).id(), SizeIs(0));
+  CameraTracks changed[kMaxTrackCameras];
+  ASSERT_TRUE(reference.session()->Add(0, {60.5f, 120, 180}, {50, 80.25f, 100}, changed).ok());
+  ExpectSameTracks(changed[0], ToTracks(open->Read().cameras(0)));
+  ExpectSameTracks(reference.Frame({frames[1]})[0], ToTracks(open->Read().cameras(0)));
+  ASSERT_TRUE(reference.session()->Forget({2}, changed).ok());
+  v1::TrackStreamResponse response = open->Read();
+  EXPECT_EQ(response.frame_id(), 70u);
+  ExpectSameTracks(changed[0], ToTracks(response.cameras(0)));
+  ExpectSameTracks(reference.Frame({frames[2]})[0], ToTracks(open->Read().cameras(0)));
+  const size_t added = reference.session()->live();
+  ExpectSameTracks(reference.Frame({frames[3]}, 0, true)[0], ToTracks(open->Read().cameras(0)));
+  EXPECT_GT(reference.session()->live(), added + 10);
+  response = open->Read();
+  EXPECT_EQ(response.frame_id(), 71u);
+  EXPECT_EQ(response.cameras(0).id_size(), static_cast<int>(reference.session()->live()));
+  EXPECT_THAT(response.cameras(0).state(), Each(v1::TRACK_STATE_RESET));
+  EXPECT_THAT(open->Read().cameras(0).id(), SizeIs(0));
+  EXPECT_TRUE(open->Finish().ok());
+}
+
+TEST_F(Tracking, BadInputIsAnsweredAndTheStreamLives) {
+  const std::vector<Image> frames = Frames(3);
+  v1::TrackStreamOptions wire;
+  wire.set_cameras(2);
+  wire.set_target(30);
+  const auto open = OpenStream(wire);
+  const auto bad = grpc::INVALID_ARGUMENT;
+  open->ExpectError(Points({1}, {1}), grpc::FAILED_PRECONDITION, "camera: 0 has had no frame");
+  open->ExpectError(FrameOf({frames[0]}), bad, "images: 1, but the stream has cameras: 2");
+  open->ExpectError(FrameOf(std::vector<ImageView>(9, frames[0])), bad, "images: 9, but the stream has cameras: 2");
+  const v1::TrackStreamResponse first = open->Ask(FrameOf({frames[0], frames[0]}, 0, 100));
+  EXPECT_EQ(first.status().message(), "");
+
+  v1::TrackStreamRequest request = FrameOf({frames[1], frames[1]}, 0, 200);
+  request.mutable_frame()->mutable_images(1)->mutable_encoded()->set_data("no picture");
+  open->ExpectError(request, bad, "images[1]");
+  request = FrameOf({frames[1], frames[1]}, 0, 200);
+  request.mutable_frame()->mutable_images(1)->mutable_raw()->set_width(0);
+  open->ExpectError(request, bad, "images[1].width: 0 is not in 1..16384");
+  request.mutable_frame()->mutable_images(1)->clear_content();
+  open->ExpectError(request, bad, "images[1]: neither raw nor encoded nor shared is set");
+  open->ExpectError(FrameOf({frames[1], frames[1]}, 0, 100), bad, "time_ns: 100 is not above 100");
+  const Image large(640, 400);
+  open->ExpectError(FrameOf({frames[1], large}, 0, 200), grpc::RESOURCE_EXHAUSTED,
+                    "pixels of all images: 296960 is over this server's limit of 262144 (--max-track-pixels)");
+  open->ExpectError(Points({1, 240}, {1, 1}), bad, "x[1]: 240 is not in 0..239");
+  open->ExpectError(Points({1}, {std::nanf("")}), bad, "y[0]: nan is not in 0..159");
+  open->ExpectError(Points({1}, {INFINITY}), bad, "y[0]: inf is not in 0..159");
+  open->ExpectError(Points({1}, {1}, 2), bad, "camera: 2 is not in 0..1");
+  open->ExpectError(Points({1}, {1}, UINT32_MAX), bad, "camera: 4294967295 is not in 0..1");
+  open->ExpectError(Points(std::vector<float>(1001, 1), std::vector<float>(1001, 1)), grpc::RESOURCE_EXHAUSTED,
+                    "is over this server's limit of 1000 (--max-tracks)");
+  open->ExpectError(Points(std::vector<float>(8200, 1), std::vector<float>(8200, 1)), bad, "send it in parts");
+  v1::TrackStreamRequest edit;
+  edit.mutable_forget()->add_ids(12345);
+  open->ExpectError(edit, grpc::NOT_FOUND, "ids[0]: no live track has the id 12345");
+  edit.mutable_reset()->set_camera(7);
+  open->ExpectError(edit, bad, "camera: 7 is not in 0..1");
+  request = FrameOf({frames[1], frames[1]}, 0, 200);
+  request.mutable_frame()->set_max_age_ns(1);
+  open->ExpectError(request, grpc::DEADLINE_EXCEEDED, "max_age_ns: expired");
+
+  // As if none of that had been.
+  TrackingOptions options;
+  options.detector = *PresetOptions("fast_grid");
+  options.cameras = 2;
+  options.target = 30;
+  ReferenceTracks reference(options);
+  ExpectSameTracks(reference.Frame({frames[0], frames[0]}, 100)[1], ToTracks(first.cameras(1)));
+  const v1::TrackStreamResponse last = open->Ask(FrameOf({frames[2], frames[2]}, 0, 200));
+  EXPECT_EQ(last.status().message(), "");
+  const std::vector<CameraTracks>& expected = reference.Frame({frames[2], frames[2]}, 200);
+  ExpectSameTracks(expected[0], ToTracks(last.cameras(0)));
+  EXPECT_GT(expected[0].age[0], 0u);
+  EXPECT_TRUE(open->Finish().ok());
+}
+
+// A frame of another size that fails half-way costs the tracks of the cameras before.
+TEST_F(Tracking, AFrameOfAnotherSizeThatFailsLosesTheLastOne) {
+  const std::vector<Image> frames = Frames(2);
+  const Image small(100, 80), large(640, 400);
+  v1::TrackStreamOptions wire;
+  wire.set_cameras(2);
+  const auto open = OpenStream(wire);
+  const v1::TrackStreamResponse first = open->Ask(FrameOf({frames[0], frames[0]}));
+  open->ExpectError(FrameOf({small, large}), grpc::RESOURCE_EXHAUSTED, "pixels of all images");
+  const v1::TrackStreamResponse response = open->Ask(FrameOf({frames[1], frames[1]}));
+  EXPECT_EQ(response.cameras(0).state(0), v1::TRACK_STATE_LAST_FRAME_LOST);
+  EXPECT_EQ(response.cameras(0).id(0), first.cameras(0).id(0));
+  EXPECT_EQ(response.cameras(1).state(0), v1::TRACK_STATE_TRACKED);
+  EXPECT_EQ(response.cameras(1).age(0), 1u);
+}
+
+TEST_F(Tracking, ImagesOfAnySizeAreTaken) {
+  const auto open = OpenStream();
+  for (const Shape shape : {Shape{1, 1}, Shape{1, 1}, Shape{2, 1}, Shape{3, 33}, Shape{33, 3}, Shape{4096, 1}}) {
+    for (int i = 0; i < 2; ++i) {
+      const v1::TrackStreamResponse response = open->Ask(FrameOf({Noise(shape, 1)}));
+      EXPECT_EQ(response.status().message(), "") << shape.width << "x" << shape.height;
+      const auto last = static_cast<float>(shape.width - 1);
+      EXPECT_EQ(open->Ask(Points({0, last}, {0, 0})).cameras(0).id_size(), 2);
+    }
+  }
+  EXPECT_TRUE(open->Finish().ok());
+}
+
+TEST_F(Tracking, OptionsAreCheckedAtTheBeginning) {
+  v1::TrackStreamOptions options;
+  options.set_cameras(9);
+  EXPECT_THAT(Refusal(options), HasSubstr("cameras: 9 is not in 1..8"));
+  options.set_cameras(4);
+  options.set_target(1);
+  EXPECT_THAT(Refusal(options), HasSubstr("cameras: 4 is over this server's limit of 3 (--max-track-cameras)"));
+  options.set_cameras(2);
+  options.set_target(501);
+  EXPECT_THAT(Refusal(options), HasSubstr("target of all cameras: 1002 is over this server's limit of 1000"));
+  options = {};
+  options.set_min_share(1.5f);
+  EXPECT_THAT(Refusal(options), HasSubstr("min_share: 1.5 is not in 0..1"));
+  options = {};
+  options.mutable_track()->set_patch_size(33);
+  EXPECT_THAT(Refusal(options), HasSubstr("patch_size: 33 is not in 3..32"));
+  options = {};
+  options.mutable_track()->set_intensity(static_cast<v1::IntensityModel>(9));
+  EXPECT_THAT(Refusal(options), HasSubstr("track.intensity: \"9\" is not one of SAME"));
+  options = {};
+  options.mutable_detector()->set_preset("sift");
+  EXPECT_THAT(Refusal(options), HasSubstr("preset: \"sift\" is not one of"));
+}
+
+TEST_F(Tracking, StreamsThatFollowPointsHaveALimit) {
+  const Image image(64, 64);
+  const auto first = OpenStream();
+  EXPECT_EQ(first->Ask(FrameOf({image})).status().code(), 0);
+  {
+    const auto second = OpenStream();
+    EXPECT_EQ(second->Ask(FrameOf({image})).status().code(), 0);
+    const grpc::Status refused = OpenStream()->Finish();
+    EXPECT_EQ(refused.error_code(), grpc::RESOURCE_EXHAUSTED);
+    EXPECT_THAT(refused.error_message(),
+                HasSubstr("track streams: 3 is over this server's limit of 2 (--max-track-streams)"));
+    EXPECT_TRUE(second->Finish().ok());
+  }
+  EXPECT_TRUE(Eventually([&] { return Metric("glint_track_streams") == 1; }));
+  EXPECT_EQ(OpenStream()->Ask(FrameOf({image})).status().code(), 0);
+}
+
+TEST_F(Tracking, MetricsCountTracksUntilTheStreamEnds) {
+  const std::vector<Image> frames = Frames(2);
+  const auto open = OpenStream();
+  const int begun = open->Ask(FrameOf({frames[0]})).cameras(0).id_size();
+  EXPECT_EQ(Metric("glint_tracks"), begun);
+  EXPECT_EQ(Metric("glint_tracks_begun_total"), begun);
+  v1::TrackStreamRequest forget;
+  for (const uint64_t id : {1, 2, 3}) forget.mutable_forget()->add_ids(id);
+  EXPECT_EQ(open->Ask(forget).cameras(0).id_size(), 3);
+  EXPECT_EQ(Metric("glint_tracks"), begun - 3);
+  EXPECT_EQ(Metric("glint_tracks_ended_total{reason=\"forgotten\"}"), 3);
+  EXPECT_EQ(Metric("glint_track_age_frames_count"), 3);
+  open->Ask(FrameOf({frames[1]}));
+  EXPECT_EQ(Metric("glint_stage_duration_seconds_count{stage=\"track\"}"), 2);
+  EXPECT_EQ(Metric("glint_frames_total{operation=\"track\",result=\"OK\"}"), 2);
+  EXPECT_EQ(Metric("glint_frames_total{operation=\"edit_tracks\",result=\"OK\"}"), 1);
+  open->context.TryCancel();  // as a client that goes away
+  EXPECT_TRUE(Eventually([&] { return Metric("glint_tracks") == 0 && Metric("glint_track_streams") == 0; }));
+}
+
+TEST(TrackingLimits, AnIdleStreamExpires) {
+  ServerOptions options = TestOptions();
+  options.stream_idle_timeout = absl::Milliseconds(500);
+  const v1::TrackStreamRequest frame = FrameOf({Frames(1)[0]});
+  TestServer server(options);
+  const auto stub = v1::FeatureTracking::NewStub(server.channel());
+  grpc::ClientContext context;
+  const auto stream = stub->TrackStream(&context);
+  v1::TrackStreamRequest first;
+  first.mutable_options();
+  stream->Write(first);
+  stream->Write(frame);
+  v1::TrackStreamResponse response;
+  EXPECT_TRUE(stream->Read(&response));
+  EXPECT_FALSE(stream->Read(&response));
+  const grpc::Status status = stream->Finish();
+  EXPECT_EQ(status.error_code(), grpc::DEADLINE_EXCEEDED);
+  EXPECT_THAT(status.error_message(), HasSubstr("(--stream-idle-timeout); open a new stream"));
+}
+
+TEST(TrackingLimits, LanesThatCannotTrackSaySo) {
+  LaneControl control;
+  TestServer server(TestOptions(), &control);
+  const auto stub = v1::FeatureTracking::NewStub(server.channel());
+  grpc::ClientContext context;
+  const auto stream = stub->TrackStream(&context);
+  v1::TrackStreamRequest first;
+  first.mutable_options();
+  stream->Write(first);
+  stream->Write(FrameOf({Image(64, 64)}));
+  v1::TrackStreamResponse response;
+  EXPECT_TRUE(stream->Read(&response));
+  EXPECT_EQ(response.status().code(), grpc::UNIMPLEMENTED);
+  EXPECT_EQ(response.status().message(), "tracking: not of lanes on fake:0");
+}
+
+}  // namespace
+}  // namespace glint::testing
