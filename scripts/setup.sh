@@ -23,7 +23,7 @@ group_packages() {
         libbenchmark-dev
       ;;
     test)
-      echo libgtest-dev libgmock-dev zlib1g-dev python3:python3 procps:ps \
+      echo libgtest-dev libgmock-dev libceres-dev zlib1g-dev python3:python3 procps:ps \
         python3-grpcio python3-protobuf python3-numpy python3-setuptools python3-wheel
       ;;
     ci)

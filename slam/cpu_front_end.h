@@ -1,0 +1,59 @@
+// Features, stereo and matching on the CPU.
+#ifndef GLINT_SLAM_CPU_FRONT_END_H_
+#define GLINT_SLAM_CPU_FRONT_END_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "cpu/match/matcher.h"
+#include "cpu/stereo/stereo_pipeline.h"
+#include "cpu/track/tracker.h"
+#include "features/options.h"
+#include "features/stereo.h"
+#include "features/tracker.h"
+#include "slam/front_end.h"
+
+namespace glint::slam {
+
+class CpuFrontEnd : public FrontEnd {
+ public:
+  // `detector` must be valid (ValidateOptions) and have descriptors. `threads` >= 1 share a pair; the results are the
+  // same with any number.
+  CpuFrontEnd(const DetectorOptions& detector, int threads);
+
+  // INVALID_ARGUMENT: images that ValidateImages refuses, or of two shapes.
+  absl::Status Find(const ImageView& left, const ImageView& right, StereoFrame* frame) override;
+  void Keep() override;
+  void Follow(const std::vector<float>& x, const std::vector<float>& y, std::vector<float>* to_x,
+              std::vector<float>* to_y, std::vector<uint8_t>* is_followed) override;
+  void Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) override;
+
+ private:
+  DetectorOptions detector_;
+  StereoOptions stereo_;
+  cpu::StereoPipeline pipeline_;
+  cpu::Matcher matcher_;
+  // An image of its own, and its levels.
+  struct Eye {
+    void Take(const ImageView& from);
+    Image image;
+    cpu::TrackLevels levels;
+  };
+  void MeasureDisparities(StereoFrame* frame);
+
+  cpu::Tracker tracker_;
+  TrackOptions track_;
+  Eye left_;
+  Eye right_;
+  Eye kept_;
+  TrackResult tracked_;
+  std::vector<size_t> asked_;
+  std::vector<float> x_, y_, to_x_, to_y_;
+  Features right_features_;
+  StereoResult result_;
+};
+
+}  // namespace glint::slam
+
+#endif  // GLINT_SLAM_CPU_FRONT_END_H_

@@ -1,0 +1,66 @@
+// The part of the map that odometry keeps: the last keyframes and the points that they see.
+#ifndef GLINT_SLAM_LOCAL_MAP_H_
+#define GLINT_SLAM_LOCAL_MAP_H_
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "slam/pose.h"
+#include "slam/stereo_camera.h"
+
+namespace glint::slam {
+
+// What is expected of measurements: standard deviations in pixels.
+struct SightErrors {
+  double corner = 0.7;     // of a keypoint, times the scale of its level: corners are whole pixels there
+  double followed = 0.25;  // of a patch that was followed from the keyframe before
+  double disparity = 0.25;
+  double rise = 0.25;
+};
+
+// A point as one pair shows it.
+struct Sight {
+  StereoPixel pixel;          // disparity and rise: only if is_stereo
+  bool is_stereo = false;     // seen by both eyes
+  double position_error = 1;  // standard deviations, pixels
+  double disparity_error = 1;
+  double rise_error = 1;
+};
+
+struct MapPoint {
+  struct SightOf {
+    int64_t keyframe;
+    Sight sight;
+  };
+  Eigen::Vector3d position;         // world, metres
+  std::vector<uint8_t> descriptor;  // of the last sight
+  int octave = 0;                   // of the last sight
+  double distance = 0;              // from the camera, at the last sight, metres
+  std::vector<SightOf> sights;      // in the order of keyframes
+};
+
+struct Keyframe {
+  int64_t id = 0;
+  Pose camera_from_world;
+};
+
+struct LocalMap {
+  std::deque<Keyframe> keyframes;  // by id
+  std::vector<MapPoint> points;
+
+  // Drops the oldest keyframe with its sights, and the points that nothing sees any more.
+  void DropOldest();
+  // Drops points without sights. Changes the places of points, not their order.
+  void DropUnseen();
+};
+
+// The whitened errors of a projection beside a sight, squared and added up: expected about 2, or 4 for a stereo sight.
+double SquaredError(const StereoPixel& projected, const Sight& sight);
+// Above these a sight is taken for false: 5 % of true ones are (chi-squared with 2 or 4 degrees of freedom).
+inline double LargestSquaredError(const Sight& sight) { return sight.is_stereo ? 9.488 : 5.991; }
+
+}  // namespace glint::slam
+
+#endif  // GLINT_SLAM_LOCAL_MAP_H_

@@ -1,0 +1,329 @@
+#include "slam/odometry.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "features/error.h"
+
+namespace glint::slam {
+namespace {
+
+constexpr float kFirstRadius = 15;  // pixels of the level, around where the last motion puts a point
+constexpr float kSecondRadius = 5;  // around where the fitted pose puts it
+constexpr double kNearest = 0.1;    // metres
+constexpr double kFarthest = 3;     // standard deviations of a corner, from it to where its patch is
+constexpr int kMaxBits = 80;        // of 256, between two sights of a point
+constexpr float kRatio = 0.9f;
+constexpr double kLeastDisparity = 1;  // pixels: farther points are not put into the map
+// The first frames are all keyframes: two of them say little of the rig's rotation, and what a wrong one does to all
+// depths would show as a jump when it is mended.
+constexpr int64_t kFirstKeyframes = 6;
+// A point that is seen at half or twice the distance of its last sight looks different.
+constexpr double kLargestZoom = 2.5;
+
+int64_t Now() { return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1); }
+
+// A motion of `factor` times the length.
+Pose Scaled(const Pose& motion, double factor) {
+  const Eigen::AngleAxisd turn(motion.rotation);
+  return {RotationOf(turn.axis() * turn.angle() * factor), motion.translation * factor};
+}
+
+}  // namespace
+
+const char* NameOf(TrackingStatus status) {
+  switch (status) {
+    case TrackingStatus::kInitializing:
+      return "INITIALIZING";
+    case TrackingStatus::kTracking:
+      return "TRACKING";
+    case TrackingStatus::kCoasting:
+      return "COASTING";
+    case TrackingStatus::kLost:
+      return "LOST";
+    case TrackingStatus::kRelocalized:
+      return "RELOCALIZED";
+  }
+  return "?";
+}
+
+absl::Status ValidateOdometryOptions(const OdometryOptions& o) {
+  const auto check = [](const char* field, double value, double low, double high) {
+    return value >= low && value <= high ? absl::OkStatus() : OutOfRangeError(field, value, low, high);
+  };
+  absl::Status status = check("min_inliers", o.min_inliers, 10, 1000);
+  if (status.ok()) status = check("max_coasting", o.max_coasting, 0, 100);
+  if (status.ok()) status = check("window", o.window, 2, 100);
+  if (status.ok()) status = check("keyframe_share", o.keyframe_share, 0, 1);
+  if (status.ok()) status = check("max_keyframe_gap", o.max_keyframe_gap, 1, 1000);
+  if (status.ok()) status = check("rig_prior", o.rig_prior, 1e-6, 0.1);
+  if (status.ok()) status = check("errors.corner", o.errors.corner, 0.01, 100);
+  if (status.ok()) status = check("errors.followed", o.errors.followed, 0.01, 100);
+  if (status.ok()) status = check("errors.disparity", o.errors.disparity, 0.01, 100);
+  if (status.ok()) status = check("errors.rise", o.errors.rise, 0.01, 100);
+  return status;
+}
+
+Odometry::Odometry(const StereoCamera& camera, const OdometryOptions& options, FrontEnd* front_end)
+    : camera_(camera), options_(options), front_end_(front_end) {}
+
+Pose Odometry::Predicted(double seconds) const {
+  if (!has_motion_) return camera_from_world_;
+  return Scaled(motion_, seconds - last_seconds_) * camera_from_world_;
+}
+
+Sight Odometry::SightOf(size_t keypoint) const {
+  Sight sight;
+  sight.pixel.left = {frame_.left.x[keypoint], frame_.left.y[keypoint]};
+  sight.is_stereo = frame_.is_stereo[keypoint] != 0;
+  sight.pixel.disparity = frame_.disparity[keypoint];
+  sight.pixel.rise = frame_.rise[keypoint];
+  sight.position_error = options_.errors.corner * frame_.scale[static_cast<size_t>(frame_.left.octave[keypoint])];
+  sight.disparity_error = options_.errors.disparity;
+  sight.rise_error = options_.errors.rise;
+  return sight;
+}
+
+absl::Status Odometry::Track(const ImageView& left, const ImageView& right, double seconds, OdometryResult* result) {
+  *result = {};
+  for (const auto& [name, eye] : {std::pair("left", &left), std::pair("right", &right)}) {
+    if (eye->shape() != camera_.image) {
+      return ContradictionError(name, absl::StrCat(eye->width, "x", eye->height, " is not the camera's ",
+                                                   camera_.image.width, "x", camera_.image.height));
+    }
+  }
+  if (!std::isfinite(seconds)) return ContradictionError("seconds", absl::StrCat(seconds, " is not finite"));
+  if (has_time_ && seconds <= last_seconds_) {
+    return ContradictionError("seconds", absl::StrCat(seconds, " is not after the last pair's ", last_seconds_));
+  }
+
+  const int64_t began = Now();
+  if (auto status = front_end_->Find(left, right, &frame_); !status.ok()) return status;
+  const int64_t found = Now();
+  result->find_ns = found - began;
+  result->keypoints = static_cast<int>(frame_.left.count());
+
+  const Pose before = camera_from_world_;
+  bool due = false;
+  if (map_.keyframes.empty()) {
+    sights_.clear();
+    due = CanInitialize();
+    status_ = due ? TrackingStatus::kTracking : TrackingStatus::kInitializing;
+  } else if (Locate(Predicted(seconds), result)) {
+    const bool was_lost = status_ == TrackingStatus::kLost;
+    // The motion since a frame that was not located is not one that is known.
+    has_motion_ = status_ == TrackingStatus::kTracking || status_ == TrackingStatus::kRelocalized;
+    if (has_motion_) motion_ = Scaled(camera_from_world_ * before.Inverse(), 1 / (seconds - last_seconds_));
+    status_ = was_lost ? TrackingStatus::kRelocalized : TrackingStatus::kTracking;
+    coasting_ = 0;
+    if (after_keyframe_ == 0) after_keyframe_ = fit_.inliers;
+    due = IsKeyframeDue(fit_.inliers);
+  } else {
+    const bool blind = result->keypoints < options_.min_inliers;
+    if (status_ != TrackingStatus::kLost && !blind && coasting_ < options_.max_coasting) {
+      ++coasting_;
+      camera_from_world_ = Predicted(seconds);
+      status_ = TrackingStatus::kCoasting;
+    } else {
+      status_ = TrackingStatus::kLost;
+      has_motion_ = false;
+    }
+  }
+  last_seconds_ = seconds;
+  has_time_ = true;
+  const int64_t tracked = Now();
+  result->track_ns = tracked - found;
+
+  ++since_keyframe_;
+  if (due) AddKeyframe();
+  result->is_keyframe = due;
+  result->status = status_;
+  result->world_from_camera = camera_from_world_.Inverse();
+  result->rig_rotation = camera_.rig_rotation;
+  result->adjust_ns = Now() - tracked;
+  return absl::OkStatus();
+}
+
+bool Odometry::CanInitialize() const {
+  int stereo = 0;
+  for (const uint8_t s : frame_.is_stereo) stereo += s;
+  return stereo >= 2 * options_.min_inliers;
+}
+
+void Odometry::TakeMatches(const MatchResult& matches) {
+  sights_.clear();
+  sight_keypoint_.clear();
+  sight_point_.clear();
+  for (size_t q = 0; q < asked_.point.size(); ++q) {
+    if (matches.index[q] == kNoMatch) continue;
+    const auto keypoint = static_cast<size_t>(matches.index[q]);
+    sights_.push_back({map_.points[asked_.point[q]].position, SightOf(keypoint)});
+    sight_keypoint_.push_back(keypoint);
+    sight_point_.push_back(asked_.point[q]);
+  }
+}
+
+void Odometry::FollowSights() {
+  std::vector<size_t> asked;
+  std::vector<float> x, y, to_x, to_y;
+  const int64_t last = map_.keyframes.back().id;
+  for (size_t i = 0; i < sights_.size(); ++i) {
+    const MapPoint::SightOf& before = map_.points[sight_point_[i]].sights.back();
+    if (before.keyframe != last) continue;
+    asked.push_back(i);
+    x.push_back(static_cast<float>(before.sight.pixel.left.x()));
+    y.push_back(static_cast<float>(before.sight.pixel.left.y()));
+    to_x.push_back(static_cast<float>(sights_[i].sight.pixel.left.x()));
+    to_y.push_back(static_cast<float>(sights_[i].sight.pixel.left.y()));
+  }
+  std::vector<uint8_t> is_followed;
+  front_end_->Follow(x, y, &to_x, &to_y, &is_followed);
+  for (size_t k = 0; k < asked.size(); ++k) {
+    if (is_followed[k] == 0) continue;
+    Sight& sight = sights_[asked[k]].sight;
+    const Eigen::Vector2d found(to_x[k], to_y[k]);
+    if ((found - sight.pixel.left).norm() > kFarthest * sight.position_error) continue;
+    sight.pixel.left = found;
+    sight.position_error = options_.errors.followed;
+  }
+}
+
+void Odometry::MatchNear(const Pose& camera_from_world, float radius) {
+  asked_ = {};
+  const double step = frame_.levels > 1 ? std::log(static_cast<double>(frame_.scale[1])) : 1;
+  for (size_t i = 0; i < map_.points.size(); ++i) {
+    const MapPoint& point = map_.points[i];
+    const Eigen::Vector3d p = camera_from_world * point.position;
+    if (p.z() < kNearest) continue;
+    const Eigen::Vector2d pixel = Project(camera_, p).left;
+    if (!(pixel.x() >= 0 && pixel.y() >= 0 && pixel.x() < camera_.image.width && pixel.y() < camera_.image.height)) {
+      continue;
+    }
+    const double zoom = point.distance / p.norm();
+    if (zoom > kLargestZoom || zoom < 1 / kLargestZoom) continue;
+    const int octave =
+        std::clamp(point.octave + static_cast<int>(std::lround(std::log(zoom) / step)), 0, frame_.levels - 1);
+    asked_.point.push_back(i);
+    asked_.descriptors.insert(asked_.descriptors.end(), point.descriptor.begin(), point.descriptor.end());
+    asked_.x.push_back(static_cast<float>(pixel.x()));
+    asked_.y.push_back(static_cast<float>(pixel.y()));
+    asked_.radius.push_back(radius * frame_.scale[static_cast<size_t>(octave)]);
+    asked_.min_octave.push_back(octave - 1);
+    asked_.max_octave.push_back(octave + 1);
+  }
+  const Features& f = frame_.left;
+  MatchInput input;
+  input.query = {asked_.descriptors.data(), static_cast<int>(asked_.point.size()), f.descriptor_bytes};
+  input.train = {f.descriptors.data(), static_cast<int>(f.count()), f.descriptor_bytes};
+  input.conditions = {asked_.x.data(),          asked_.y.data(),          asked_.radius.data(),
+                      asked_.min_octave.data(), asked_.max_octave.data(), nullptr};
+  input.keypoints = {f.x.data(), f.y.data(), f.octave.data(), nullptr};
+  MatchOptions options;
+  options.cross_check = true;
+  options.max_distance = kMaxBits;
+  MatchResult matches;
+  front_end_->Match(input, options, &matches);
+  TakeMatches(matches);
+}
+
+void Odometry::MatchEverywhere() {
+  asked_ = {};
+  for (size_t i = 0; i < map_.points.size(); ++i) {
+    asked_.point.push_back(i);
+    asked_.descriptors.insert(asked_.descriptors.end(), map_.points[i].descriptor.begin(),
+                              map_.points[i].descriptor.end());
+  }
+  const Features& f = frame_.left;
+  MatchInput input;
+  input.query = {asked_.descriptors.data(), static_cast<int>(asked_.point.size()), f.descriptor_bytes};
+  input.train = {f.descriptors.data(), static_cast<int>(f.count()), f.descriptor_bytes};
+  MatchOptions options;
+  options.cross_check = true;
+  options.max_distance = kMaxBits;
+  options.ratio = kRatio;
+  MatchResult matches;
+  front_end_->Match(input, options, &matches);
+  TakeMatches(matches);
+}
+
+bool Odometry::Locate(const Pose& predicted, OdometryResult* result) {
+  Pose pose = predicted;
+  fit_ = {};
+  if (has_motion_) {
+    MatchNear(pose, kFirstRadius);
+    fit_ = RefinePose(camera_, sights_, &pose);
+  }
+  if (fit_.inliers < options_.min_inliers) {
+    MatchEverywhere();
+    if (!FindPose(camera_, sights_, options_.min_inliers / 2, &pose)) return false;
+    RefinePose(camera_, sights_, &pose);
+  }
+  MatchNear(pose, kSecondRadius);
+  FollowSights();
+  fit_ = RefinePose(camera_, sights_, &pose);
+  result->matches = static_cast<int>(sights_.size());
+  result->inliers = fit_.inliers;
+  if (fit_.inliers < options_.min_inliers) return false;
+  camera_from_world_ = pose;
+  result->covariance = fit_.covariance;
+  for (size_t i = 0; i < sights_.size(); ++i) {
+    if (fit_.is_inlier[i] == 0) continue;
+    result->mean_error += (Project(camera_, pose * sights_[i].point).left - sights_[i].sight.pixel.left).norm();
+  }
+  result->mean_error /= fit_.inliers;
+  return true;
+}
+
+bool Odometry::IsKeyframeDue(int inliers) const {
+  return next_keyframe_ < kFirstKeyframes || since_keyframe_ + 1 >= options_.max_keyframe_gap ||
+         inliers < options_.keyframe_share * after_keyframe_;
+}
+
+void Odometry::AddKeyframe() {
+  since_keyframe_ = 0;
+  front_end_->Keep();
+  const int64_t id = next_keyframe_++;
+  map_.keyframes.push_back({id, camera_from_world_});
+  const Features& f = frame_.left;
+  std::vector<uint8_t> is_known(f.count(), 0);
+  const auto see = [&](MapPoint* point, size_t keypoint, const Sight& sight) {
+    is_known[keypoint] = 1;
+    const auto bytes = static_cast<size_t>(f.descriptor_bytes);
+    const uint8_t* descriptor = f.descriptors.data() + keypoint * bytes;
+    point->descriptor.assign(descriptor, descriptor + bytes);
+    point->octave = f.octave[keypoint];
+    point->distance = (camera_from_world_ * point->position).norm();
+    point->sights.push_back({id, sight});
+  };
+  after_keyframe_ = 0;
+  for (size_t i = 0; i < sights_.size(); ++i) {
+    if (fit_.is_inlier[i] == 0) continue;
+    see(&map_.points[sight_point_[i]], sight_keypoint_[i], sights_[i].sight);
+  }
+  const Pose world_from_camera = camera_from_world_.Inverse();
+  for (size_t k = 0; k < f.count(); ++k) {
+    Eigen::Vector3d p;
+    if (is_known[k] != 0 || frame_.is_stereo[k] == 0 || frame_.disparity[k] < kLeastDisparity ||
+        !Triangulate(camera_, f.x[k], f.y[k], frame_.disparity[k], &p)) {
+      continue;
+    }
+    map_.points.emplace_back();
+    map_.points.back().position = world_from_camera * p;
+    see(&map_.points.back(), k, SightOf(k));
+  }
+
+  while (static_cast<int>(map_.keyframes.size()) > options_.window) map_.DropOldest();
+  if (map_.keyframes.size() < 2) return;
+  AdjustmentOptions adjustment;
+  adjustment.fixed_keyframes = map_.keyframes.front().id == 0 ? 1 : 2;
+  adjustment.refine_rig = options_.refine_rig;
+  adjustment.rig_prior = options_.rig_prior;
+  AdjustLocally(adjustment, &camera_, &map_);
+  camera_from_world_ = map_.keyframes.back().camera_from_world;
+}
+
+}  // namespace glint::slam

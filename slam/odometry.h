@@ -1,0 +1,127 @@
+// Stereo visual odometry: the path of a rectified stereo camera, from its pictures alone.
+//
+// Each pair is matched with the points of the last keyframes, its pose is fitted to them, and where little of the last
+// keyframe is left in view the pair becomes one itself; the last keyframes, their points and the residual rotation of
+// the rig are then adjusted together. Everything happens in the calling thread in one order, without clocks and with
+// fixed seeds: the same pairs give the same bytes of poses, whatever the front end's threads.
+//
+// The scheme is that of ORB-SLAM2's tracking and local mapping (Mur-Artal and Tardos, 2017) without a global map: no
+// place recognition, no loops. The path drifts.
+#ifndef GLINT_SLAM_ODOMETRY_H_
+#define GLINT_SLAM_ODOMETRY_H_
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "features/types.h"
+#include "slam/front_end.h"
+#include "slam/local_adjustment.h"
+#include "slam/local_map.h"
+#include "slam/pose.h"
+#include "slam/pose_solver.h"
+#include "slam/stereo_camera.h"
+
+namespace glint::slam {
+
+enum class TrackingStatus {
+  kInitializing,  // no map yet: too few keypoints that both eyes see; the pose is that of the last keyframe
+  kTracking,
+  kCoasting,     // not located; the pose continues the last motion
+  kLost,         // not located; the pose is the last one known
+  kRelocalized,  // located again after kLost
+};
+const char* NameOf(TrackingStatus status);
+
+struct OdometryOptions {
+  int min_inliers = 30;          // 10..1000 points that a pose must agree with
+  int max_coasting = 3;          // 0..100 frames in a row; after them, or without keypoints, the camera is lost
+  int window = 15;               // 2..100 keyframes that are kept and adjusted
+  double keyframe_share = 0.75;  // 0..1: a keyframe is due when inliers fall below this share of those of the
+                                 // first frame after the last one
+  int max_keyframe_gap = 5;      // 1..1000 frames between keyframes
+  bool refine_rig = true;        // estimate StereoCamera::rig_rotation
+  double rig_prior = 0.002;      // 1e-6..0.1 radians
+  SightErrors errors;            // each 0.01..100
+};
+// OK, or INVALID_ARGUMENT that names the first bad field, its value and its range.
+absl::Status ValidateOdometryOptions(const OdometryOptions& options);
+
+struct OdometryResult {
+  TrackingStatus status = TrackingStatus::kInitializing;
+  Pose world_from_camera;  // the first keyframe's left camera is the world
+  // Of the pose while kTracking or kRelocalized, beside the map; otherwise zero. See PoseFit.
+  Eigen::Matrix<double, 6, 6> covariance = Eigen::Matrix<double, 6, 6>::Zero();
+  int keypoints = 0;
+  int matches = 0;        // with points of the map
+  int inliers = 0;        // of these, that agree with the pose
+  double mean_error = 0;  // pixels, of the inliers' left positions
+  bool is_keyframe = false;
+  Eigen::Vector3d rig_rotation = Eigen::Vector3d::Zero();  // as estimated so far, radians
+  int64_t find_ns = 0;                                     // front end
+  int64_t track_ns = 0;                                    // matching with the map, pose
+  int64_t adjust_ns = 0;                                   // keyframe, adjustment
+};
+
+// Not thread-safe. Memory is bounded by the window: at most `window` keyframes' keypoints are kept as points.
+class Odometry {
+ public:
+  // `camera` and `options` must be valid; `front_end` must outlive it.
+  Odometry(const StereoCamera& camera, const OdometryOptions& options, FrontEnd* front_end);
+
+  // A rectified pair of the camera's shape, and its time. INVALID_ARGUMENT: another shape, a time that is not finite or
+  // not after the last one; the pair is then ignored.
+  absl::Status Track(const ImageView& left, const ImageView& right, double seconds, OdometryResult* result);
+
+ private:
+  // A query's place in map_.points, by what was asked of the front end.
+  struct Asked {
+    std::vector<size_t> point;
+    std::vector<uint8_t> descriptors;
+    std::vector<float> x, y, radius;
+    std::vector<int32_t> min_octave, max_octave;
+  };
+
+  bool CanInitialize() const;
+  // Both fill sights_, sight_keypoint_ and sight_point_.
+  void MatchNear(const Pose& camera_from_world, float radius);
+  void MatchEverywhere();
+  bool Locate(const Pose& predicted, OdometryResult* result);
+  void TakeMatches(const MatchResult& matches);
+  // Where a point was seen in the last keyframe: its position by its patch, for the sights at hand.
+  void FollowSights();
+  void AddKeyframe();
+  bool IsKeyframeDue(int inliers) const;
+  Sight SightOf(size_t keypoint) const;
+  Pose Predicted(double seconds) const;
+
+  StereoCamera camera_;
+  const OdometryOptions options_;
+  FrontEnd* const front_end_;
+
+  StereoFrame frame_;
+  LocalMap map_;
+  int64_t next_keyframe_ = 0;
+  Pose camera_from_world_;
+  Pose motion_;  // camera now from camera a second ago
+  bool has_motion_ = false;
+  double last_seconds_ = 0;
+  bool has_time_ = false;
+  TrackingStatus status_ = TrackingStatus::kInitializing;
+  int coasting_ = 0;
+  int since_keyframe_ = 0;
+  int after_keyframe_ = 0;  // inliers of the first located frame after it; 0: none yet
+
+  // Of the frame at hand: which keypoint is which point of the map.
+  Asked asked_;
+  std::vector<PointSight> sights_;
+  std::vector<size_t> sight_keypoint_;
+  std::vector<size_t> sight_point_;
+  PoseFit fit_;
+};
+
+}  // namespace glint::slam
+
+#endif  // GLINT_SLAM_ODOMETRY_H_

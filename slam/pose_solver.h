@@ -1,0 +1,38 @@
+// The pose of a camera that sees known points: from nothing, and refined.
+#ifndef GLINT_SLAM_POSE_SOLVER_H_
+#define GLINT_SLAM_POSE_SOLVER_H_
+
+#include <Eigen/Core>
+#include <vector>
+
+#include "slam/local_map.h"
+#include "slam/pose.h"
+#include "slam/stereo_camera.h"
+
+namespace glint::slam {
+
+// A point in world coordinates, and what the camera sees of it.
+struct PointSight {
+  Eigen::Vector3d point;
+  Sight sight;
+};
+
+struct PoseFit {
+  int inliers = 0;
+  std::vector<uint8_t> is_inlier;  // of each PointSight
+  // Of (rotation, translation), a turn and a shift of camera coordinates; radians and metres.
+  Eigen::Matrix<double, 6, 6> covariance = Eigen::Matrix<double, 6, 6>::Zero();
+};
+
+// Four rounds of Gauss-Newton from `camera_from_world`, with Huber weights in the first two; between rounds, sights
+// beyond LargestSquaredError are set aside or taken back. The sum is in the order of `sights`.
+PoseFit RefinePose(const StereoCamera& camera, const std::vector<PointSight>& sights, Pose* camera_from_world);
+
+// RANSAC with a fixed seed: each hypothesis puts three points that both eyes see upon where the pair has them. False
+// if no hypothesis has `min_inliers`.
+bool FindPose(const StereoCamera& camera, const std::vector<PointSight>& sights, int min_inliers,
+              Pose* camera_from_world);
+
+}  // namespace glint::slam
+
+#endif  // GLINT_SLAM_POSE_SOLVER_H_

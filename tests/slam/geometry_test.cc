@@ -1,0 +1,137 @@
+// Poses, cameras, the pose solver and the measures of a path, on values that are known.
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "slam/pose_solver.h"
+#include "slam/stereo_camera.h"
+#include "slam/trajectory.h"
+
+namespace glint::slam {
+namespace {
+
+using ::testing::HasSubstr;
+
+StereoCamera Camera() { return {{640, 480}, 500, 320, 240, 0.2, {0.001, -0.0015, 0.002}}; }
+Pose SomePose() { return {RotationOf({0.1, -0.2, 0.3}), {1, -2, 3}}; }
+
+TEST(Pose, InvertsAndComposes) {
+  const Pose pose = SomePose();
+  const Eigen::Vector3d p(0.3, 0.7, -2);
+  EXPECT_LT((pose.Inverse() * (pose * p) - p).norm(), 1e-14);
+  EXPECT_LT(((pose * pose) * p - pose * (pose * p)).norm(), 1e-14);
+  EXPECT_NEAR(AngleOf(pose.rotation), Eigen::Vector3d(0.1, -0.2, 0.3).norm(), 1e-15);
+  EXPECT_LT(
+      RotationOf({1e-9, 0, 0}).angularDistance(Eigen::Quaterniond(Eigen::AngleAxisd(1e-9, Eigen::Vector3d::UnitX()))),
+      1e-15);
+}
+
+TEST(StereoCamera, TriangulatesWhatItProjects) {
+  StereoCamera camera = Camera();
+  const Eigen::Vector3d p(0.8, -0.5, 6);
+  const StereoPixel pixel = Project(camera, p);
+  EXPECT_NEAR(pixel.left.x(), 320 + 500 * 0.8 / 6, 1e-12);
+  Eigen::Vector3d found;
+  ASSERT_TRUE(Triangulate(camera, pixel.left.x(), pixel.left.y(), pixel.disparity, &found));
+  // The right row is taken for the left one.
+  EXPECT_LT((found - p).norm(), 0.05);
+  camera.rig_rotation.setZero();
+  const StereoPixel level = Project(camera, p);
+  EXPECT_EQ(level.rise, 0);
+  ASSERT_TRUE(Triangulate(camera, level.left.x(), level.left.y(), level.disparity, &found));
+  EXPECT_LT((found - p).norm(), 1e-12);
+  EXPECT_FALSE(Triangulate(camera, 100, 100, 0, &found));
+  EXPECT_FALSE(Triangulate(camera, 100, 100, -1, &found));
+}
+
+// `count` points and how `pose` sees them; every `bad`th sight is of another place.
+std::vector<PointSight> Sights(const Pose& pose, int count, int bad) {
+  std::mt19937 random(5);
+  std::uniform_real_distribution<double> share(-1, 1);
+  std::normal_distribution<double> noise(0, 0.2);
+  std::vector<PointSight> sights;
+  for (int i = 0; i < count; ++i) {
+    const Eigen::Vector3d p(4 * share(random), 3 * share(random), 8 + 5 * share(random));
+    PointSight s;
+    s.point = pose.Inverse() * p;
+    s.sight.pixel = Project(Camera(), p);
+    s.sight.is_stereo = i % 4 != 0;
+    s.sight.position_error = s.sight.disparity_error = s.sight.rise_error = 0.2;
+    s.sight.pixel.left += Eigen::Vector2d(noise(random), noise(random));
+    s.sight.pixel.disparity += noise(random);
+    s.sight.pixel.rise += noise(random);
+    if (bad > 0 && i % bad == 0) s.sight.pixel.left += Eigen::Vector2d(60 * share(random) + 90, 40);
+    sights.push_back(s);
+  }
+  return sights;
+}
+
+TEST(PoseSolver, FindsThePoseAmongFalseSights) {
+  const Pose truth = SomePose();
+  const std::vector<PointSight> sights = Sights(truth, 300, 3);
+  Pose pose;
+  ASSERT_TRUE(FindPose(Camera(), sights, 50, &pose));
+  const PoseFit fit = RefinePose(Camera(), sights, &pose);
+  EXPECT_GE(fit.inliers, 180);
+  EXPECT_LE(fit.inliers, 200);
+  for (size_t i = 0; i < sights.size(); i += 3) EXPECT_EQ(fit.is_inlier[i], 0) << i;
+  const Pose off = truth.Inverse() * pose;
+  EXPECT_LT(AngleOf(off.rotation), 5 * std::sqrt(fit.covariance.topLeftCorner<3, 3>().trace()));
+  EXPECT_LT(off.translation.norm(), 5 * std::sqrt(fit.covariance.bottomRightCorner<3, 3>().trace()));
+  EXPECT_LT(off.translation.norm(), 0.02);
+}
+
+TEST(PoseSolver, FindsNothingInNoise) {
+  Pose pose;
+  EXPECT_FALSE(FindPose(Camera(), {}, 10, &pose));
+  EXPECT_FALSE(FindPose(Camera(), Sights(SomePose(), 2, 0), 10, &pose));
+  std::vector<PointSight> sights = Sights(SomePose(), 200, 0);
+  for (size_t i = 0; i < sights.size(); ++i) sights[i].point = sights[(i + 71) % sights.size()].point;
+  EXPECT_FALSE(FindPose(Camera(), sights, 30, &pose));
+}
+
+TEST(ComparePaths, MeasuresWhatIsKnown) {
+  std::vector<Pose> truth(11);
+  for (int i = 0; i <= 10; ++i) truth[static_cast<size_t>(i)].translation.z() = i;
+  std::vector<Pose> longer = truth;
+  for (Pose& pose : longer) pose.translation *= 1.01;
+  PathErrors e = ComparePaths(longer, truth);
+  EXPECT_DOUBLE_EQ(e.length, 10);
+  EXPECT_NEAR(e.end, 0.1, 1e-12);
+  EXPECT_NEAR(e.relative, 0.01, 1e-12);
+  EXPECT_NEAR(e.relative_angle, 0, 1e-12);
+  // -0.05..0.05 after alignment of the centres.
+  EXPECT_NEAR(e.absolute, std::sqrt(0.001), 1e-9);
+
+  std::vector<Pose> moved = truth;
+  for (Pose& pose : moved) pose = SomePose() * pose;
+  e = ComparePaths(moved, truth);
+  EXPECT_NEAR(e.end, 0, 1e-12);
+  EXPECT_NEAR(e.absolute, 0, 1e-9);
+}
+
+TEST(KittiPoses, AreReadAsTheyAreWritten) {
+  const std::string path = ::testing::TempDir() + "/poses.txt";
+  std::ofstream(path) << KittiLine({}) << KittiLine(SomePose());
+  const auto poses = ReadKittiPoses(path);
+  ASSERT_TRUE(poses.ok()) << poses.status();
+  ASSERT_EQ(poses->size(), 2);
+  EXPECT_LT(((*poses)[1].translation - SomePose().translation).norm(), 1e-8);
+  EXPECT_LT((*poses)[1].rotation.angularDistance(SomePose().rotation), 1e-8);
+
+  for (const std::string bad :
+       {"1 0 0 0 0 1 0 0 0 0 1", "1 0 0 0 0 1 0 0 0 0 1 0 7", "1 0 0 0 0 1 0 0 0 0 2 0", "1 0 0 x 0 1 0 0 0 0 1 0"}) {
+    std::ofstream(path) << KittiLine({}) << bad << "\n";
+    EXPECT_THAT(std::string(ReadKittiPoses(path).status().message()), HasSubstr("line 2 is not 12 numbers")) << bad;
+  }
+  EXPECT_EQ(ReadKittiPoses(path + ".none").status().code(), absl::StatusCode::kNotFound);
+  std::remove(path.c_str());
+}
+
+}  // namespace
+}  // namespace glint::slam

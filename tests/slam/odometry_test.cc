@@ -1,0 +1,197 @@
+// Odometry in a made-up world whose every pose is known.
+#include "slam/odometry.h"
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "slam/trajectory.h"
+#include "tests/slam/point_world.h"
+
+namespace glint::slam {
+namespace {
+
+constexpr double kDegree = 0.017453292519943295;
+
+StereoCamera CameraOfTest() {
+  StereoCamera camera;
+  camera.image = {800, 400};
+  camera.focal_length = 450;
+  camera.centre_x = 402;
+  camera.centre_y = 196;
+  camera.baseline = 0.5;
+  return camera;
+}
+
+// Along the road, in gentle curves that stay on it: a metre a frame.
+Pose OnTheRoad(int frame) {
+  const double z = frame;
+  const double heading = 0.08 * std::cos(0.08 * z);
+  return {RotationOf({0, heading, 0}), {std::sin(0.08 * z), 0, z}};
+}
+
+struct Driver {
+  explicit Driver(const StereoCamera& truth, uint32_t seed = 1, const OdometryOptions& options = {})
+      : world(truth, 60, seed), odometry(CameraOfTest(), options, &world), picture(800, 400) {}
+
+  OdometryResult Take(const Pose& pose) {
+    world.Look(pose);
+    OdometryResult result;
+    const absl::Status status = odometry.Track(picture, picture, seconds += 0.1, &result);
+    EXPECT_TRUE(status.ok()) << status;
+    path.push_back(result.world_from_camera);
+    truth.push_back(pose);
+    return result;
+  }
+
+  PointWorld world;
+  Odometry odometry;
+  const Image picture;
+  double seconds = 0;
+  std::vector<Pose> path, truth;
+};
+
+TEST(Odometry, FollowsTheRoad) {
+  Driver driver(CameraOfTest());
+  for (int i = 0; i < 60; ++i) {
+    const OdometryResult r = driver.Take(OnTheRoad(i));
+    ASSERT_EQ(r.status, TrackingStatus::kTracking) << i;
+    if (i == 0) continue;
+    EXPECT_GE(r.inliers, 50) << i;
+    EXPECT_LT(r.mean_error, 1) << i;
+    // A pose from hundreds of points is known to centimetres.
+    EXPECT_GT(r.covariance(3, 3), 0);
+    EXPECT_LT(std::sqrt(r.covariance(5, 5)), 0.1);
+  }
+  const PathErrors e = ComparePaths(driver.path, driver.truth);
+  EXPECT_LE(e.end, 0.005 * e.length) << e.end;
+  EXPECT_LE(e.absolute, 0.1) << e.absolute;
+}
+
+TEST(Odometry, GivesTheSameBytesAgain) {
+  Driver a(CameraOfTest());
+  Driver b(CameraOfTest());
+  for (int i = 0; i < 30; ++i) {
+    const Pose first = a.Take(OnTheRoad(i)).world_from_camera;
+    const Pose second = b.Take(OnTheRoad(i)).world_from_camera;
+    EXPECT_EQ(first.rotation.coeffs(), second.rotation.coeffs());
+    EXPECT_EQ(first.translation, second.translation);
+  }
+}
+
+TEST(Odometry, FindsTheRotationOfTheRig) {
+  for (const Eigen::Vector3d& degrees : {Eigen::Vector3d{0.1, 0, 0}, {0, 0.1, 0}, {0, 0, 0.1}, {-0.06, 0.08, 0.05}}) {
+    SCOPED_TRACE(testing::PrintToString(std::vector<double>(degrees.data(), degrees.data() + 3)));
+    StereoCamera turned = CameraOfTest();
+    turned.rig_rotation = kDegree * degrees;
+    Driver driver(turned);
+    OdometryResult last;
+    for (int i = 0; i < 55; ++i) last = driver.Take(OnTheRoad(i));
+    for (int axis = 0; axis < 3; ++axis) EXPECT_NEAR(last.rig_rotation[axis] / kDegree, degrees[axis], 0.01) << axis;
+    const PathErrors e = ComparePaths(driver.path, driver.truth);
+    EXPECT_LE(e.end, 0.01 * e.length) << e.end;
+
+    OdometryOptions rigid;
+    rigid.refine_rig = false;
+    Driver unaware(turned, 1, rigid);
+    for (int i = 0; i < 55; ++i) EXPECT_EQ(unaware.Take(OnTheRoad(i)).rig_rotation, Eigen::Vector3d::Zero());
+    if (degrees.y() == 0) continue;  // the others hardly change disparities
+    EXPECT_GT(ComparePaths(unaware.path, unaware.truth).end, 2 * e.end);
+  }
+}
+
+TEST(Odometry, SurvivesMissingFrames) {
+  Driver driver(CameraOfTest());
+  for (int i = 0; i < 55; ++i) {
+    // One in ten, and two in a row now and then.
+    if (i % 10 == 7 || i % 30 == 8) {
+      driver.seconds += 0.1;
+      continue;
+    }
+    EXPECT_EQ(driver.Take(OnTheRoad(i)).status, TrackingStatus::kTracking) << i;
+  }
+  const PathErrors e = ComparePaths(driver.path, driver.truth);
+  EXPECT_LE(e.end, 0.0075 * e.length) << e.end;
+}
+
+TEST(Odometry, SaysAtOnceThatItIsLostAndFindsItsPlaceAgain) {
+  Driver driver(CameraOfTest());
+  for (int i = 0; i < 20; ++i) driver.Take(OnTheRoad(i));
+  driver.world.Close(true);
+  for (int i = 0; i < 30; ++i) {
+    const OdometryResult r = driver.Take(OnTheRoad(19));
+    EXPECT_EQ(r.status, TrackingStatus::kLost) << i;
+    EXPECT_EQ(r.inliers, 0);
+    EXPECT_FALSE(r.is_keyframe);
+  }
+  driver.world.Close(false);
+  const OdometryResult again = driver.Take(OnTheRoad(19));
+  EXPECT_EQ(again.status, TrackingStatus::kRelocalized);
+  EXPECT_LT((again.world_from_camera.translation - (OnTheRoad(0).Inverse() * OnTheRoad(19)).translation).norm(), 0.2);
+  EXPECT_EQ(driver.Take(OnTheRoad(20)).status, TrackingStatus::kTracking);
+}
+
+TEST(Odometry, WaitsForSomethingToSee) {
+  Driver driver(CameraOfTest());
+  driver.world.Close(true);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(driver.Take(OnTheRoad(0)).status, TrackingStatus::kInitializing);
+  driver.world.Close(false);
+  const OdometryResult first = driver.Take(OnTheRoad(0));
+  EXPECT_EQ(first.status, TrackingStatus::kTracking);
+  EXPECT_TRUE(first.is_keyframe);
+}
+
+TEST(Odometry, StaysWhereItStands) {
+  Driver driver(CameraOfTest());
+  Pose last;
+  for (int i = 0; i < 95; ++i) last = driver.Take(OnTheRoad(3)).world_from_camera;
+  EXPECT_LE(last.translation.norm(), 0.02);
+}
+
+TEST(Odometry, RefusesWhatItCannotUse) {
+  using ::testing::HasSubstr;
+  Driver driver(CameraOfTest());
+  OdometryResult result;
+  const Image small(799, 400);
+  const auto error = [&](const Image& left, const Image& right, double seconds) {
+    return std::string(driver.odometry.Track(left, right, seconds, &result).message());
+  };
+  EXPECT_THAT(error(small, driver.picture, 0), HasSubstr("left: 799x400 is not the camera's 800x400"));
+  EXPECT_THAT(error(driver.picture, small, 0), HasSubstr("right: 799x400 is not the camera's 800x400"));
+  EXPECT_THAT(error(driver.picture, driver.picture, std::numeric_limits<double>::quiet_NaN()),
+              HasSubstr("seconds: nan is not finite"));
+  driver.Take(OnTheRoad(0));
+  EXPECT_THAT(error(driver.picture, driver.picture, 0.1), HasSubstr("seconds: 0.1 is not after the last pair's 0.1"));
+  EXPECT_EQ(driver.Take(OnTheRoad(1)).status, TrackingStatus::kTracking);
+}
+
+TEST(Odometry, ChecksOptionsAndCameras) {
+  using ::testing::HasSubstr;
+  EXPECT_TRUE(ValidateOdometryOptions({}).ok());
+  OdometryOptions options;
+  options.window = 1;
+  EXPECT_THAT(std::string(ValidateOdometryOptions(options).message()), HasSubstr("window: 1 is not in 2..100"));
+  options = {};
+  options.errors.rise = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THAT(std::string(ValidateOdometryOptions(options).message()), HasSubstr("errors.rise: nan"));
+
+  EXPECT_TRUE(ValidateStereoCamera(CameraOfTest()).ok());
+  StereoCamera camera = CameraOfTest();
+  camera.baseline = 0;
+  EXPECT_THAT(std::string(ValidateStereoCamera(camera).message()),
+              HasSubstr("camera.baseline: 0 is not in 0.001..100"));
+  camera = CameraOfTest();
+  camera.focal_length = 79;
+  EXPECT_THAT(std::string(ValidateStereoCamera(camera).message()),
+              HasSubstr("camera.focal_length: 79 is not in 80..8000"));
+  camera = CameraOfTest();
+  camera.rig_rotation.x() = 0.03;
+  EXPECT_THAT(std::string(ValidateStereoCamera(camera).message()),
+              HasSubstr("camera.rig_rotation: 0.03 is not in -0.02..0.02"));
+}
+
+}  // namespace
+}  // namespace glint::slam

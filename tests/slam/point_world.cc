@@ -1,0 +1,89 @@
+#include "tests/slam/point_world.h"
+
+#include <cmath>
+#include <cstddef>
+
+namespace glint::slam {
+namespace {
+
+constexpr size_t kBytes = 32;
+constexpr double kPointsByMetre = 15;
+constexpr double kFarthest = 60;  // metres
+
+}  // namespace
+
+PointWorld::PointWorld(const StereoCamera& camera, double length, uint32_t seed) : camera_(camera), random_(seed) {
+  std::uniform_real_distribution<double> share(0, 1);
+  const auto count = static_cast<size_t>(kPointsByMetre * (length + 70));
+  for (size_t i = 0; i < count; ++i) {
+    const double side = share(random_) < 0.5 ? -1 : 1;
+    points_.emplace_back(side * (3 + 9 * share(random_)), 1.6 - 5 * share(random_),
+                         share(random_) * (length + 70) - 10);
+    for (size_t b = 0; b < kBytes; ++b) descriptors_.push_back(static_cast<uint8_t>(random_()));
+  }
+}
+
+absl::Status PointWorld::Find(const ImageView&, const ImageView&, StereoFrame* frame) {
+  *frame = {};
+  frame->levels = 1;
+  frame->scale[0] = 1;
+  now_.is_there.assign(points_.size(), 0);
+  now_.at.assign(points_.size(), Eigen::Vector2d::Zero());
+  now_.keypoint_x.assign(points_.size(), 0);
+  now_.keypoint_y.assign(points_.size(), 0);
+  const Pose camera_from_world = world_from_camera_.Inverse();
+  Features& f = frame->left;
+  f.descriptor_bytes = static_cast<int>(kBytes);
+  for (size_t i = 0; i < points_.size() && !closed_; ++i) {
+    const Eigen::Vector3d p = camera_from_world * points_[i];
+    if (p.z() < 1 || p.z() > kFarthest) continue;
+    const StereoPixel pixel = Project(camera_, p);
+    if (pixel.left.x() < 20 || pixel.left.y() < 20 || pixel.left.x() > camera_.image.width - 20 ||
+        pixel.left.y() > camera_.image.height - 20) {
+      continue;
+    }
+    now_.is_there[i] = 1;
+    now_.at[i] = pixel.left;
+    // Corners are whole pixels.
+    now_.keypoint_x[i] = static_cast<float>(std::lround(pixel.left.x() + Noise()));
+    now_.keypoint_y[i] = static_cast<float>(std::lround(pixel.left.y() + Noise()));
+    f.x.push_back(now_.keypoint_x[i]);
+    f.y.push_back(now_.keypoint_y[i]);
+    f.size.push_back(31);
+    f.angle.push_back(0);
+    f.response.push_back(1);
+    f.octave.push_back(0);
+    f.descriptors.insert(f.descriptors.end(), descriptors_.begin() + static_cast<ptrdiff_t>(i * kBytes),
+                         descriptors_.begin() + static_cast<ptrdiff_t>((i + 1) * kBytes));
+    const bool is_stereo = pixel.disparity > 0.5;
+    frame->is_stereo.push_back(is_stereo ? 1 : 0);
+    frame->disparity.push_back(is_stereo ? static_cast<float>(pixel.disparity + Noise()) : 0);
+    frame->rise.push_back(is_stereo ? static_cast<float>(pixel.rise + Noise()) : 0);
+  }
+  return absl::OkStatus();
+}
+
+void PointWorld::Follow(const std::vector<float>& x, const std::vector<float>& y, std::vector<float>* to_x,
+                        std::vector<float>* to_y, std::vector<uint8_t>* is_followed) {
+  is_followed->assign(x.size(), 0);
+  for (size_t k = 0; k < x.size(); ++k) {
+    // The point whose kept place, and whose keypoint now, are these.
+    for (size_t i = 0; i < points_.size(); ++i) {
+      if (kept_.is_there[i] == 0 || now_.is_there[i] == 0 || now_.keypoint_x[i] != (*to_x)[k] ||
+          now_.keypoint_y[i] != (*to_y)[k] || std::abs(kept_.at[i].x() - x[k]) > 2 ||
+          std::abs(kept_.at[i].y() - y[k]) > 2) {
+        continue;
+      }
+      (*is_followed)[k] = 1;
+      (*to_x)[k] = static_cast<float>(x[k] + now_.at[i].x() - kept_.at[i].x() + Noise() / 2);
+      (*to_y)[k] = static_cast<float>(y[k] + now_.at[i].y() - kept_.at[i].y() + Noise() / 2);
+      break;
+    }
+  }
+}
+
+void PointWorld::Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) {
+  matcher_.Match(input, options, result);
+}
+
+}  // namespace glint::slam

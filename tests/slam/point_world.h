@@ -1,0 +1,57 @@
+// A front end without pictures: it sees the points of a made-up world from a pose that the test sets, with noise.
+#ifndef GLINT_TESTS_SLAM_POINT_WORLD_H_
+#define GLINT_TESTS_SLAM_POINT_WORLD_H_
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "cpu/match/matcher.h"
+#include "slam/front_end.h"
+#include "slam/pose.h"
+#include "slam/stereo_camera.h"
+
+namespace glint::slam {
+
+class PointWorld : public FrontEnd {
+ public:
+  // Points on both sides of a road along z, from z = -10 to `length` + 60. Each has a descriptor of its own. `camera`
+  // is the true one.
+  PointWorld(const StereoCamera& camera, double length, uint32_t seed);
+
+  // What the next Find() sees.
+  void Look(const Pose& world_from_camera) { world_from_camera_ = world_from_camera; }
+  void Close(bool closed) { closed_ = closed; }  // sees nothing
+  void SetNoise(double pixels) { noise_ = pixels; }
+
+  absl::Status Find(const ImageView& left, const ImageView& right, StereoFrame* frame) override;
+  void Keep() override { kept_ = now_; }
+  void Follow(const std::vector<float>& x, const std::vector<float>& y, std::vector<float>* to_x,
+              std::vector<float>* to_y, std::vector<uint8_t>* is_followed) override;
+  void Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) override;
+
+ private:
+  // The place of a point in pixels of a frame, or not there.
+  struct Seen {
+    std::vector<uint8_t> is_there;
+    std::vector<Eigen::Vector2d> at;
+    std::vector<float> keypoint_x, keypoint_y;  // as reported
+  };
+  double Noise() { return noise_ * normal_(random_); }
+
+  const StereoCamera camera_;
+  std::mt19937 random_;
+  std::normal_distribution<double> normal_{0, 1};
+  std::vector<Eigen::Vector3d> points_;
+  std::vector<uint8_t> descriptors_;
+  Pose world_from_camera_;
+  bool closed_ = false;
+  double noise_ = 0.2;
+  Seen now_, kept_;
+  cpu::Matcher matcher_;
+};
+
+}  // namespace glint::slam
+
+#endif  // GLINT_TESTS_SLAM_POINT_WORLD_H_
