@@ -54,7 +54,7 @@ struct BinSums {
   static constexpr int kCount = kBinCount;
 
   alignas(16) uint32_t begin[kCount + 1];  // corners in better bins, at the end those in all; first the bin's own
-  alignas(16) uint32_t warp_sum[kWarp];  // apart from `begin`: vector loads of it must not cover words of `begin`
+  alignas(16) uint32_t warp_sum[kWarp];    // apart from `begin`: vector loads of it must not cover words of `begin`
   RankRange range;
   int found;
 
