@@ -40,7 +40,8 @@ bool SamePair(const Pair& a, const Pair& b) {
   return SameFeatures(a.left, b.left) && SameFeatures(a.right, b.right) &&
          a.result.right_index == b.result.right_index && a.result.distance == b.result.distance &&
          a.result.disparity == b.result.disparity && a.result.depth == b.result.depth &&
-         a.result.checks.matches == b.result.checks.matches && a.result.checks.median_dy == b.result.checks.median_dy &&
+         a.result.checks.matches == b.result.checks.matches && a.result.checks.sure == b.result.checks.sure &&
+         a.result.checks.median_dy == b.result.checks.median_dy &&
          a.result.checks.negative_disparities == b.result.checks.negative_disparities;
 }
 

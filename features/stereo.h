@@ -70,7 +70,9 @@ struct StereoInput {
 // pixel and hardly a negative disparity. All zero if an eye has no keypoints.
 struct StereoChecks {
   int matches = 0;      // of CheckedKeypoints()
-  float median_dy = 0;  // |left y - right y|, pixels of the image: element n / 2 of the n sorted values; 0 without any
+  int sure = 0;         // of these, the ones that pass IsSureMatch
+  float median_dy = 0;  // |left y - right y| of the sure ones, pixels of the image: element n / 2 of the n sorted
+                        // values; 0 without any
   int negative_disparities = 0;  // left x < right x
 };
 
@@ -96,6 +98,10 @@ absl::Status ValidateStereoOptions(const StereoOptions& options);
 absl::Status ValidateStereoInput(const StereoInput& input, const StereoOptions& options);
 
 // ---- arithmetic of the rules
+
+// Rule 5. False matches are of all rows: where they are more than half of all, they would decide the median. Of those
+// at most 50 bits of 256 apart, few are false, in whatever preset.
+GLINT_HD inline bool IsSureMatch(int distance, int descriptor_bytes) { return 32 * distance <= 50 * descriptor_bytes; }
 
 struct StereoPoint {
   float x = 0;  // pixels of the image

@@ -176,6 +176,7 @@ size_t StereoMatcher::FindMutual(const StereoInput& input, const StereoOptions& 
   const size_t most = static_cast<size_t>(CheckedKeypoints(left.count));
   int32_t* const checked = checked_.Reserve(most);
   int32_t* const found = found_.Reserve(most);
+  int32_t* const distance = found_distance_.Reserve(most);
   for (size_t i = 0; i < most; ++i) checked[i] = static_cast<int32_t>(i) * stride;
   MatchOptions nearest;
   nearest.max_distance = options.max_distance;
@@ -188,6 +189,7 @@ size_t StereoMatcher::FindMutual(const StereoInput& input, const StereoOptions& 
     const size_t j = static_cast<size_t>(nearest_.index[i]);
     if (column_[j] < MakeKey(nearest_.distance[i], checked[i])) continue;
     checked[count] = checked[i];
+    distance[count] = nearest_.distance[i];
     found[count++] = nearest_.index[i];
   }
   if (stride == 1) return count;
@@ -197,6 +199,7 @@ size_t StereoMatcher::FindMutual(const StereoInput& input, const StereoOptions& 
   for (size_t i = 0; i < count; ++i) {
     if (nearest_.index[i] != checked[i]) continue;
     checked[mutual] = checked[i];
+    distance[mutual] = distance[i];
     found[mutual++] = found[i];
   }
   return mutual;
@@ -207,14 +210,16 @@ void StereoMatcher::CheckPair(const StereoInput& input, const StereoOptions& opt
   const Features& right = *input.right.features;
   const size_t count = FindMutual(input, options);
   float* const dy = sorted_dy_.Reserve(left.count());
+  size_t sure = 0;
   for (size_t i = 0; i < count; ++i) {
     const size_t l = static_cast<size_t>(checked_[i]);
     const size_t r = static_cast<size_t>(found_[i]);
-    dy[i] = std::fabs(left.y[l] - right.y[r]);
+    if (IsSureMatch(found_distance_[i], left.descriptor_bytes)) dy[sure++] = std::fabs(left.y[l] - right.y[r]);
     checks->negative_disparities += left.x[l] < right.x[r];
   }
   checks->matches = static_cast<int>(count);
-  checks->median_dy = count == 0 ? 0 : MedianOf(dy, count);
+  checks->sure = static_cast<int>(sure);
+  checks->median_dy = sure == 0 ? 0 : MedianOf(dy, sure);
 }
 
 }  // namespace glint::cpu

@@ -36,7 +36,7 @@ class StereoMatcher {
   bool Refine(const StereoInput& input, const StereoOptions& options, size_t left, size_t right, float* disparity);
   void CutByMedian(StereoResult* result);
   void CheckPair(const StereoInput& input, const StereoOptions& options, StereoChecks* checks);
-  // Mutual matches of the keypoints that are checked: how many, in checked_ and found_.
+  // Mutual matches of the keypoints that are checked: how many, in checked_, found_ and found_distance_.
   size_t FindMutual(const StereoInput& input, const StereoOptions& options);
   // Row `index[i]` of `from` for i = 0..count-1, one after the other, in some_.
   DescriptorView Gather(const DescriptorView& from, const int32_t* index, size_t count);
@@ -61,7 +61,8 @@ class StereoMatcher {
   // Of CheckPair().
   Buffer<int32_t> checked_;  // left keypoints
   Buffer<int32_t> found_;    // their nearest right ones
-  Buffer<uint8_t> some_;     // descriptors of either
+  Buffer<int32_t> found_distance_;
+  Buffer<uint8_t> some_;  // descriptors of either
   MatchResult nearest_;
 };
 

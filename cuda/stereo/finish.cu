@@ -96,26 +96,30 @@ __device__ __forceinline__ void FinishMatches(const StereoParams& params, Digits
 }
 
 __device__ __forceinline__ void FinishChecks(const StereoParams& params, Digits& digits) {
-  __shared__ uint32_t negative;
-  if (threadIdx.x == 0) negative = 0;
-  uint32_t matches = 0;
+  __shared__ uint32_t negative, matches;
+  if (threadIdx.x == 0) negative = matches = 0;
+  uint32_t sure = 0;
   const int stride = CheckStride(params.left.count);
   // Floats that are not negative have the order of their bits.
   const auto distance = [&](int checked) {
     const int i = checked * stride;
     const int32_t right = params.checked_index[i];
-    return right == kNoMatch ? kNoValue : __float_as_uint(fabsf(params.left.y[i] - params.right.y[right]));
+    if (right == kNoMatch || !IsSureMatch(params.checked_distance[i], params.bytes)) return kNoValue;
+    return __float_as_uint(fabsf(params.left.y[i] - params.right.y[right]));
   };
-  const uint32_t median = MedianOf(digits, CheckedKeypoints(params.left.count), 32, distance, &matches);
-  uint32_t own = 0;
+  const uint32_t median = MedianOf(digits, CheckedKeypoints(params.left.count), 32, distance, &sure);
+  uint32_t own_matches = 0, own_negative = 0;
   for (int i = threadIdx.x * stride; i < params.left.count; i += kThreads * stride) {
     const int32_t right = params.checked_index[i];
-    own += right != kNoMatch && params.left.x[i] < params.right.x[right];
+    own_matches += right != kNoMatch;
+    own_negative += right != kNoMatch && params.left.x[i] < params.right.x[right];
   }
-  atomicAdd(&negative, own);
+  atomicAdd(&matches, own_matches);
+  atomicAdd(&negative, own_negative);
   __syncthreads();
   if (threadIdx.x != 0) return;
   params.header->checked_matches = static_cast<int32_t>(matches);
+  params.header->sure_matches = static_cast<int32_t>(sure);
   params.header->negative_disparities = static_cast<int32_t>(negative);
   params.header->median_dy = __uint_as_float(median);
 }

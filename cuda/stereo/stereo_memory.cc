@@ -109,6 +109,7 @@ void StereoMemory::Place(int lefts, int rights, StereoParams* params) const {
   params->nearest_left = reinterpret_cast<uint32_t*>(at(nearest_left_));
   params->found = reinterpret_cast<FoundMatch*>(at(found_));
   params->checked_index = params->options.check_pair ? reinterpret_cast<const int32_t*>(at(matches_)) : nullptr;
+  params->checked_distance = params->checked_index == nullptr ? nullptr : params->checked_index + lefts;
   params->header = reinterpret_cast<StereoHeader*>(result_.device_data());
   auto* arrays = reinterpret_cast<int32_t*>(result_.device_data() + kAlignment);
   params->right_index = arrays;
@@ -178,6 +179,7 @@ void StereoMemory::Read(const StereoParams& params, StereoResult* result) const 
   result->checks = {};
   if (!params.options.check_pair) return;
   result->checks.matches = header->checked_matches;
+  result->checks.sure = header->sure_matches;
   result->checks.median_dy = header->median_dy;
   result->checks.negative_disparities = header->negative_disparities;
 }

@@ -65,6 +65,7 @@ struct alignas(16) FoundMatch {
 struct alignas(64) StereoHeader {
   int32_t matches;
   int32_t checked_matches;
+  int32_t sure_matches;
   int32_t negative_disparities;
   float median_dy;
 };
@@ -88,6 +89,7 @@ struct StereoParams {
   FoundMatch* found;        // of each left keypoint
   // Of all left with all right descriptors, see MatchParams::index; for StereoChecks.
   const int32_t* checked_index;
+  const int32_t* checked_distance;
 
   StereoHeader* header;
   // As in StereoResult.

@@ -31,10 +31,11 @@ StereoChecks CheckPair(const Features& left, const Features& right, int max_dist
   for (size_t i = 0; i < all.index.size(); i += stride) {
     if (all.index[i] == kNoMatch) continue;
     const size_t j = static_cast<size_t>(all.index[i]);
-    dy.push_back(std::fabs(left.y[i] - right.y[j]));
+    ++checks.matches;
+    if (IsSureMatch(all.distance[i], left.descriptor_bytes)) dy.push_back(std::fabs(left.y[i] - right.y[j]));
     checks.negative_disparities += left.x[i] < right.x[j];
   }
-  checks.matches = static_cast<int>(dy.size());
+  checks.sure = static_cast<int>(dy.size());
   checks.median_dy = MedianOf(dy);
   return checks;
 }

@@ -204,7 +204,7 @@ std::vector<StereoWarning> WarningsOf(const StereoRequest& request, const Stereo
     return warnings;  // what so few matches say of rows and order means nothing
   }
   if (checks.matches < kTellingMatches) return warnings;
-  if (checks.median_dy > kMaxMedianDy) {
+  if (checks.sure >= kTellingMatches && checks.median_dy > kMaxMedianDy) {
     warnings.push_back(
         {v1::STEREO_WARNING_KIND_UNRECTIFIED, checks.median_dy,
          absl::StrFormat("not rectified, or out of sync: the median of |dy| is %.2f pixels", checks.median_dy)});

@@ -1,6 +1,7 @@
 // Stereo matching on real rectified pairs (GLINT_TEST_DATA), beside what a few lines of OpenCV find.
 #include "features/reference/stereo.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -10,6 +11,7 @@
 
 #include "cpu/pipeline.h"
 #include "cpu/stereo/stereo_matcher.h"
+#include "cpu/stereo/stereo_pipeline.h"
 #include "features/reference/pyramid.h"
 #include "gtest/gtest.h"
 #include "opencv2/features2d.hpp"
@@ -100,10 +102,7 @@ TEST_P(StereoOfKitti, FindsWhatBruteForceFindsAndRefinesIt) {
       options.refine = true;
       matcher.Match(input, options, &result);
       std::printf(", refined %d, median |dy| %.2f px\n", result.matches, result.checks.median_dy);
-      // At 64 bits false matches decide it: they are more than half of them in some frames.
-      if (threshold == 50) {
-        EXPECT_LE(result.checks.median_dy, 1.0f);
-      }
+      EXPECT_LE(result.checks.median_dy, 0.6f);
     }
     for (size_t i = 0; i < left.features.count(); ++i) {
       if (result.right_index[i] == kNoMatch) continue;
@@ -127,6 +126,37 @@ TEST_P(StereoOfKitti, FindsWhatBruteForceFindsAndRefinesIt) {
   EXPECT_GT(refined, 500);
   EXPECT_GE(near_image * 100, refined * 90);
   EXPECT_GE(near_level * 100, refined * 95);
+}
+
+// The drive is rectified: no pair of it may be warned of.
+TEST_P(StereoOfKitti, ChecksFindNothingWrong) {
+  const char* data = std::getenv("GLINT_TEST_DATA");
+  if (data == nullptr) GTEST_SKIP() << "GLINT_TEST_DATA is not set";
+  const std::string folder = std::string(data) + "/kitti_06/";
+  DetectorOptions detector = *PresetOptions(GetParam());
+  detector.max_features = 2000;
+  detector.descriptor = Descriptor::kRbrief;
+  cpu::StereoPipeline pipeline(2);
+  Features left_features, right_features;
+  StereoResult result;
+  float worst = 0;
+  int pairs = 0;
+  for (; pairs < 51; ++pairs) {
+    char name[16];
+    std::snprintf(name, sizeof(name), "%06d.png", pairs);
+    std::FILE* const file = std::fopen((folder + "image_l/" + name).c_str(), "r");
+    if (file == nullptr) break;
+    std::fclose(file);
+    const Image left = testing::LoadGray(folder + "image_l/" + name);
+    const Image right = testing::LoadGray(folder + "image_r/" + name);
+    ASSERT_TRUE(pipeline.Detect(detector, left, right, {}, &left_features, &right_features, &result, nullptr).ok());
+    EXPECT_GE(result.checks.sure, 20) << name;
+    EXPECT_LE(result.checks.median_dy, 1.0f) << name;
+    EXPECT_LT(2 * result.checks.negative_disparities, result.checks.matches) << name;
+    worst = std::max(worst, result.checks.median_dy);
+  }
+  if (pairs == 0) GTEST_SKIP() << folder << " is not there";
+  std::printf("%s: largest median |dy| of %d pairs %.2f px\n", GetParam(), pairs, worst);
 }
 
 INSTANTIATE_TEST_SUITE_P(Presets, StereoOfKitti, ::testing::Values("orb", "orbslam", "pyca"),

@@ -60,6 +60,7 @@ inline void ExpectSame(const StereoResult& expected, const StereoResult& actual)
   EXPECT_EQ(expected.depth, actual.depth);
   EXPECT_EQ(expected.matches, actual.matches);
   EXPECT_EQ(expected.checks.matches, actual.checks.matches);
+  EXPECT_EQ(expected.checks.sure, actual.checks.sure);
   EXPECT_EQ(expected.checks.median_dy, actual.checks.median_dy);
   EXPECT_EQ(expected.checks.negative_disparities, actual.checks.negative_disparities);
 }
