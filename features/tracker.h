@@ -19,8 +19,8 @@
 //      solution, then, as a function of the displacement, while the patch lies between the same pixels (a cell): its
 //      four coefficients are solved from the sums over the patch at the four whole positions, which are exact integers.
 //   4. A level ends when a step is not longer than epsilon, when the next step would read the same pixels at the same
-//      weights, when two displacements alternate (their mean is taken), or after max_iterations. A last step below 1/1024
-//      pixel both ways is not taken.
+//      weights, when two displacements alternate (their mean is taken), or after max_iterations. A last step below
+//      1/1024 pixel both ways is not taken.
 //   5. A level fails when the patch is flat (the smaller eigenvalue of the normal matrix, its determinant included, is
 //      too small), or when a displacement leaves the image or max_move. A level that fails leaves the displacement as
 //      it was. On level 0 the point is then lost.
