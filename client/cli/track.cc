@@ -231,7 +231,7 @@ absl::Status Next(const Sources& sources, std::vector<Picture>* pictures) {
   pictures->resize(sources.size());
   absl::Status status;
   for (size_t c = 0; c < sources.size(); ++c) {
-    const absl::Status next = sources[c]->Next(&(*pictures)[c]);
+    absl::Status next = sources[c]->Next(&(*pictures)[c]);
     if (absl::IsOutOfRange(next)) return next;
     status.Update(next);  // a picture that cannot be read costs the others theirs
   }

@@ -3,9 +3,6 @@
 namespace glint {
 namespace {
 
-constexpr uint32_t VarintTag(uint32_t field) { return WireTag(field, WireType::kVarint); }
-constexpr uint32_t BytesTag(uint32_t field) { return WireTag(field, WireType::kBytes); }
-
 // A oneof's content: begins anew unless it is the one that is there, whose fields stay to be merged with.
 void SwitchTo(WireImage::Content content, WireImage* image) {
   if (image->content == content) return;

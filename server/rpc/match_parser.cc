@@ -7,8 +7,6 @@
 namespace glint {
 namespace {
 
-constexpr uint32_t VarintTag(uint32_t field) { return WireTag(field, WireType::kVarint); }
-constexpr uint32_t BytesTag(uint32_t field) { return WireTag(field, WireType::kBytes); }
 constexpr uint32_t FloatTag(uint32_t field) { return WireTag(field, WireType::kFixed32); }
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "floats are copied as they are");

@@ -3,9 +3,6 @@
 namespace glint {
 namespace {
 
-constexpr uint32_t VarintTag(uint32_t field) { return WireTag(field, WireType::kVarint); }
-constexpr uint32_t BytesTag(uint32_t field) { return WireTag(field, WireType::kBytes); }
-
 void ReadTrackFrame(WireReader* in, WireStreamRequest* request) {
   WireFrame& frame = request->frame;
   WireTrack& track = request->track;

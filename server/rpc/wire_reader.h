@@ -15,6 +15,8 @@ namespace glint {
 enum class WireType : uint32_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kStartGroup = 3, kEndGroup = 4, kFixed32 = 5 };
 
 constexpr uint32_t WireTag(uint32_t field, WireType type) { return field << 3 | static_cast<uint32_t>(type); }
+constexpr uint32_t VarintTag(uint32_t field) { return WireTag(field, WireType::kVarint); }
+constexpr uint32_t BytesTag(uint32_t field) { return WireTag(field, WireType::kBytes); }
 
 // Where a field of bytes lies in the message's pieces.
 struct WireBytes {
