@@ -3,6 +3,7 @@
 #define GLINT_SLAM_FRONT_END_H_
 
 #include <array>
+#include <cstdint>
 #include <vector>
 
 #include "absl/status/status.h"

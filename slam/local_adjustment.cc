@@ -60,27 +60,22 @@ ceres::CostFunction* CostOf(const StereoCamera& camera, const Sight& sight) {
   return new ceres::AutoDiffCostFunction<SightCost, 2, 4, 3, 3, 3>(cost);
 }
 
-int DropOutliers(const StereoCamera& camera, LocalMap* map) {
+void DropOutliers(const StereoCamera& camera, LocalMap* map) {
   std::map<int64_t, const Keyframe*> by_id;
   for (const Keyframe& k : map->keyframes) by_id[k.id] = &k;
-  int dropped = 0;
   for (MapPoint& point : map->points) {
     const auto is_false = [&](const MapPoint::SightOf& s) {
       const Eigen::Vector3d p = by_id.at(s.keyframe)->camera_from_world * point.position;
       return p.z() < 0.05 || SquaredError(Project(camera, p), s.sight) > LargestSquaredError(s.sight);
     };
-    const auto end = std::remove_if(point.sights.begin(), point.sights.end(), is_false);
-    dropped += static_cast<int>(point.sights.end() - end);
-    point.sights.erase(end, point.sights.end());
+    point.sights.erase(std::remove_if(point.sights.begin(), point.sights.end(), is_false), point.sights.end());
   }
   map->DropUnseen();
-  return dropped;
 }
 
 }  // namespace
 
-Adjustment AdjustLocally(const AdjustmentOptions& options, StereoCamera* camera, LocalMap* map) {
-  Adjustment result;
+void AdjustLocally(const AdjustmentOptions& options, StereoCamera* camera, LocalMap* map) {
   std::vector<MapPoint*> points;
   for (MapPoint& point : map->points) {
     // One sight tells nothing of the keyframe, only of the point.
@@ -129,11 +124,10 @@ Adjustment AdjustLocally(const AdjustmentOptions& options, StereoCamera* camera,
     for (const MapPoint::SightOf& s : points[p]->sights) {
       const size_t k = place.at(s.keyframe);
       problem.AddResidualBlock(CostOf(*camera, s.sight), &loss, rotation_of(k), translation_of(k), position_of(p), rig);
-      ++result.sights;
     }
     order->AddElementToGroup(position_of(p), 0);
   }
-  if (result.sights > 0) {
+  if (!points.empty()) {
     ceres::Solver::Options solver;
     solver.linear_solver_type = ceres::DENSE_SCHUR;
     solver.linear_solver_ordering.reset(order.release());
@@ -159,8 +153,7 @@ Adjustment AdjustLocally(const AdjustmentOptions& options, StereoCamera* camera,
     pose.translation = Eigen::Map<const Eigen::Vector3d>(translation_of(k), 3);
   }
   for (size_t p = 0; p < points.size(); ++p) points[p]->position = Eigen::Map<const Eigen::Vector3d>(position_of(p), 3);
-  result.dropped = DropOutliers(*camera, map);
-  return result;
+  DropOutliers(*camera, map);
 }
 
 }  // namespace glint::slam

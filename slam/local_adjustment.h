@@ -14,13 +14,9 @@ struct AdjustmentOptions {
   int iterations = 10;
 };
 
-struct Adjustment {
-  int sights = 0;   // used
-  int dropped = 0;  // beyond LargestSquaredError afterwards, and so no longer in the map
-};
-
 // Levenberg-Marquardt with the Schur complement (Ceres, one thread, so that every sum has one order), Huber's loss.
-Adjustment AdjustLocally(const AdjustmentOptions& options, StereoCamera* camera, LocalMap* map);
+// Sights beyond LargestSquaredError afterwards leave the map.
+void AdjustLocally(const AdjustmentOptions& options, StereoCamera* camera, LocalMap* map);
 
 }  // namespace glint::slam
 

@@ -154,13 +154,34 @@ bool Odometry::CanInitialize() const {
   return stereo >= 2 * options_.min_inliers;
 }
 
-void Odometry::TakeMatches(const MatchResult& matches) {
+void Odometry::Ask(size_t point) {
+  const std::vector<uint8_t>& descriptor = map_.points[point].descriptor;
+  asked_.point.push_back(point);
+  asked_.descriptors.insert(asked_.descriptors.end(), descriptor.begin(), descriptor.end());
+}
+
+void Odometry::MatchAsked(float ratio) {
   sights_.clear();
   sight_keypoint_.clear();
   sight_point_.clear();
+  const Features& f = frame_.left;
+  if (f.count() == 0 || asked_.point.empty()) return;
+  MatchInput input;
+  input.query = {asked_.descriptors.data(), static_cast<int>(asked_.point.size()), f.descriptor_bytes};
+  input.train = {f.descriptors.data(), static_cast<int>(f.count()), f.descriptor_bytes};
+  if (!asked_.x.empty()) {
+    input.conditions = {asked_.x.data(),          asked_.y.data(),          asked_.radius.data(),
+                        asked_.min_octave.data(), asked_.max_octave.data(), nullptr};
+    input.keypoints = {f.x.data(), f.y.data(), f.octave.data(), nullptr};
+  }
+  MatchOptions options;
+  options.cross_check = true;
+  options.max_distance = kMaxBits;
+  options.ratio = ratio;
+  front_end_->Match(input, options, &matches_);
   for (size_t q = 0; q < asked_.point.size(); ++q) {
-    if (matches.index[q] == kNoMatch) continue;
-    const auto keypoint = static_cast<size_t>(matches.index[q]);
+    if (matches_.index[q] == kNoMatch) continue;
+    const auto keypoint = static_cast<size_t>(matches_.index[q]);
     sights_.push_back({map_.points[asked_.point[q]].position, SightOf(keypoint)});
     sight_keypoint_.push_back(keypoint);
     sight_point_.push_back(asked_.point[q]);
@@ -168,8 +189,8 @@ void Odometry::TakeMatches(const MatchResult& matches) {
 }
 
 void Odometry::FollowSights() {
-  std::vector<size_t> asked;
-  std::vector<float> x, y, to_x, to_y;
+  auto& [asked, x, y, to_x, to_y, is_followed] = following_;
+  following_.Clear();
   const int64_t last = map_.keyframes.back().id;
   for (size_t i = 0; i < sights_.size(); ++i) {
     const MapPoint::SightOf& before = map_.points[sight_point_[i]].sights.back();
@@ -180,7 +201,6 @@ void Odometry::FollowSights() {
     to_x.push_back(static_cast<float>(sights_[i].sight.pixel.left.x()));
     to_y.push_back(static_cast<float>(sights_[i].sight.pixel.left.y()));
   }
-  std::vector<uint8_t> is_followed;
   front_end_->Follow(x, y, &to_x, &to_y, &is_followed);
   for (size_t k = 0; k < asked.size(); ++k) {
     if (is_followed[k] == 0) continue;
@@ -193,7 +213,7 @@ void Odometry::FollowSights() {
 }
 
 void Odometry::MatchNear(const Pose& camera_from_world, float radius) {
-  asked_ = {};
+  asked_.Clear();
   const double step = frame_.levels > 1 ? std::log(static_cast<double>(frame_.scale[1])) : 1;
   for (size_t i = 0; i < map_.points.size(); ++i) {
     const MapPoint& point = map_.points[i];
@@ -207,47 +227,20 @@ void Odometry::MatchNear(const Pose& camera_from_world, float radius) {
     if (zoom > kLargestZoom || zoom < 1 / kLargestZoom) continue;
     const int octave =
         std::clamp(point.octave + static_cast<int>(std::lround(std::log(zoom) / step)), 0, frame_.levels - 1);
-    asked_.point.push_back(i);
-    asked_.descriptors.insert(asked_.descriptors.end(), point.descriptor.begin(), point.descriptor.end());
+    Ask(i);
     asked_.x.push_back(static_cast<float>(pixel.x()));
     asked_.y.push_back(static_cast<float>(pixel.y()));
     asked_.radius.push_back(radius * frame_.scale[static_cast<size_t>(octave)]);
     asked_.min_octave.push_back(octave - 1);
     asked_.max_octave.push_back(octave + 1);
   }
-  const Features& f = frame_.left;
-  MatchInput input;
-  input.query = {asked_.descriptors.data(), static_cast<int>(asked_.point.size()), f.descriptor_bytes};
-  input.train = {f.descriptors.data(), static_cast<int>(f.count()), f.descriptor_bytes};
-  input.conditions = {asked_.x.data(),          asked_.y.data(),          asked_.radius.data(),
-                      asked_.min_octave.data(), asked_.max_octave.data(), nullptr};
-  input.keypoints = {f.x.data(), f.y.data(), f.octave.data(), nullptr};
-  MatchOptions options;
-  options.cross_check = true;
-  options.max_distance = kMaxBits;
-  MatchResult matches;
-  front_end_->Match(input, options, &matches);
-  TakeMatches(matches);
+  MatchAsked(/*ratio=*/0);
 }
 
 void Odometry::MatchEverywhere() {
-  asked_ = {};
-  for (size_t i = 0; i < map_.points.size(); ++i) {
-    asked_.point.push_back(i);
-    asked_.descriptors.insert(asked_.descriptors.end(), map_.points[i].descriptor.begin(),
-                              map_.points[i].descriptor.end());
-  }
-  const Features& f = frame_.left;
-  MatchInput input;
-  input.query = {asked_.descriptors.data(), static_cast<int>(asked_.point.size()), f.descriptor_bytes};
-  input.train = {f.descriptors.data(), static_cast<int>(f.count()), f.descriptor_bytes};
-  MatchOptions options;
-  options.cross_check = true;
-  options.max_distance = kMaxBits;
-  options.ratio = kRatio;
-  MatchResult matches;
-  front_end_->Match(input, options, &matches);
-  TakeMatches(matches);
+  asked_.Clear();
+  for (size_t i = 0; i < map_.points.size(); ++i) Ask(i);
+  MatchAsked(kRatio);
 }
 
 bool Odometry::Locate(const Pose& predicted, OdometryResult* result) {

@@ -6,13 +6,12 @@
 // fixed seeds: the same pairs give the same bytes of poses, whatever the front end's threads.
 //
 // The scheme is that of ORB-SLAM2's tracking and local mapping (Mur-Artal and Tardos, 2017) without a global map: no
-// place recognition, no loops. The path drifts.
+// place recognition, no loops. The path drifts, and a camera that is carried elsewhere while it is lost stays lost.
 #ifndef GLINT_SLAM_ODOMETRY_H_
 #define GLINT_SLAM_ODOMETRY_H_
 
 #include <Eigen/Core>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -76,20 +75,37 @@ class Odometry {
   absl::Status Track(const ImageView& left, const ImageView& right, double seconds, OdometryResult* result);
 
  private:
-  // A query's place in map_.points, by what was asked of the front end.
+  // Points of the map that the front end is asked for, and where: anywhere if x and what follows it are empty.
   struct Asked {
+    void Clear() {
+      point.clear();
+      descriptors.clear();
+      for (auto* v : {&x, &y, &radius}) v->clear();
+      for (auto* v : {&min_octave, &max_octave}) v->clear();
+    }
     std::vector<size_t> point;
     std::vector<uint8_t> descriptors;
     std::vector<float> x, y, radius;
     std::vector<int32_t> min_octave, max_octave;
+  };
+  // Sights whose patches are followed; see FrontEnd::Follow().
+  struct Following {
+    void Clear() {
+      sight.clear();
+      for (auto* v : {&x, &y, &to_x, &to_y}) v->clear();
+    }
+    std::vector<size_t> sight;
+    std::vector<float> x, y, to_x, to_y;
+    std::vector<uint8_t> is_followed;
   };
 
   bool CanInitialize() const;
   // Both fill sights_, sight_keypoint_ and sight_point_.
   void MatchNear(const Pose& camera_from_world, float radius);
   void MatchEverywhere();
+  void Ask(size_t point);
+  void MatchAsked(float ratio);
   bool Locate(const Pose& predicted, OdometryResult* result);
-  void TakeMatches(const MatchResult& matches);
   // Where a point was seen in the last keyframe: its position by its patch, for the sights at hand.
   void FollowSights();
   void AddKeyframe();
@@ -116,6 +132,8 @@ class Odometry {
 
   // Of the frame at hand: which keypoint is which point of the map.
   Asked asked_;
+  MatchResult matches_;
+  Following following_;
   std::vector<PointSight> sights_;
   std::vector<size_t> sight_keypoint_;
   std::vector<size_t> sight_point_;

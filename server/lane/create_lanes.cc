@@ -41,7 +41,8 @@ int64_t NanosecondsSince(Clock::time_point start) { return std::chrono::nanoseco
 StageTimes TimesOfEyes(int64_t wall_ns, const StageTimes& left, const StageTimes& right) {
   StageTimes times = left;
   AddTimes(right, &times);
-  const double share = static_cast<double>(wall_ns) / static_cast<double>(times.detect_ns + times.download_ns);
+  const int64_t both_ns = std::max<int64_t>(1, times.detect_ns + times.download_ns);
+  const double share = static_cast<double>(wall_ns) / static_cast<double>(both_ns);
   for (const auto field : kStageTimes) times.*field = static_cast<int64_t>(share * static_cast<double>(times.*field));
   return times;
 }

@@ -1,8 +1,6 @@
 // Detectors for which SelectsTopNPerLevel() is false on the CUDA pipeline, against the scalar reference, byte for byte.
 // Skips without a usable GPU and says why.
 #include <algorithm>
-#include <iostream>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +8,7 @@
 #include "cuda/pipeline.h"
 #include "features/reference/reference.h"
 #include "gtest/gtest.h"
+#include "tests/cuda/pipeline_fixture.h"
 #include "tests/support/features.h"
 #include "tests/support/images.h"
 #include "tests/support/options.h"
@@ -22,44 +21,11 @@ using ::glint::testing::Random;
 using ::glint::testing::SameFeatures;
 using ::glint::testing::ToString;
 
-class CudaDetectorsTest : public ::testing::Test {
+class CudaDetectorsTest : public PipelineFixture {
  protected:
-  static void SetUpTestSuite() {
-    device_ = new absl::Status(ProbeDevice(0));
-    if (!device_->ok()) std::cout << "GLINT_SKIP_ALL: " << device_->message() << std::endl;
-  }
-  static void TearDownTestSuite() { delete device_; }
-
-  void SetUp() override {
-    if (!device_->ok()) GTEST_SKIP() << device_->message();
-    auto pipeline = Pipeline::Create({});
-    ASSERT_TRUE(pipeline.ok()) << pipeline.status();
-    pipeline_ = *std::move(pipeline);
-  }
-
-  ::testing::AssertionResult Equal(const DetectorOptions& options, const ImageView& image, const ImageView& mask = {}) {
-    const absl::Status valid = ValidateOptions(options);
-    if (!valid.ok()) return ::testing::AssertionFailure() << valid;
-    const Features expected = reference::Detect(options, image, mask);
-    found_ += expected.count();
-    Features actual;
-    const absl::Status status = pipeline_->Detect(options, image, mask, &actual, nullptr);
-    if (!status.ok()) return ::testing::AssertionFailure() << status;
-    return SameFeatures(expected, actual)
-           << "\n"
-           << image.width << "x" << image.height << (mask.empty() ? "" : " masked, ") << ToString(options);
-  }
-
   // Random detectors, masks and strides.
   void RunRandom(uint32_t seed, int rounds);
-
-  std::unique_ptr<Pipeline> pipeline_;
-  size_t found_ = 0;  // by the reference, in all
-
- private:
-  static absl::Status* device_;
 };
-absl::Status* CudaDetectorsTest::device_ = nullptr;
 
 DetectorOptions Preset(const std::string& name) { return PresetOptions(name).value(); }
 std::vector<DetectorOptions> Presets() {

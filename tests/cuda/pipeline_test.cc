@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstring>
-#include <iostream>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -11,6 +10,7 @@
 
 #include "features/reference/reference.h"
 #include "gtest/gtest.h"
+#include "tests/cuda/pipeline_fixture.h"
 #include "tests/support/features.h"
 #include "tests/support/images.h"
 #include "tests/support/options.h"
@@ -23,39 +23,8 @@ using ::glint::testing::OrbOptions;
 using ::glint::testing::OrientedFastOptions;
 using ::glint::testing::Random;
 using ::glint::testing::SameFeatures;
-using ::glint::testing::ToString;
 
-class CudaPipelineTest : public ::testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    device_ = new absl::Status(ProbeDevice(0));
-    if (!device_->ok()) std::cout << "GLINT_SKIP_ALL: " << device_->message() << std::endl;
-  }
-  static void TearDownTestSuite() { delete device_; }
-
-  void SetUp() override {
-    if (!device_->ok()) GTEST_SKIP() << device_->message();
-    auto pipeline = Pipeline::Create({});
-    ASSERT_TRUE(pipeline.ok()) << pipeline.status();
-    pipeline_ = *std::move(pipeline);
-  }
-
-  ::testing::AssertionResult Equal(const DetectorOptions& options, const ImageView& image, const ImageView& mask = {}) {
-    const Features expected = reference::Detect(options, image, mask);
-    Features actual;
-    const absl::Status status = pipeline_->Detect(options, image, mask, &actual, nullptr);
-    if (!status.ok()) return ::testing::AssertionFailure() << status;
-    return SameFeatures(expected, actual)
-           << "\n"
-           << image.width << "x" << image.height << (mask.empty() ? "" : " masked, ") << ToString(options);
-  }
-
-  std::unique_ptr<Pipeline> pipeline_;
-
- private:
-  static absl::Status* device_;
-};
-absl::Status* CudaPipelineTest::device_ = nullptr;
+class CudaPipelineTest : public PipelineFixture {};
 
 std::vector<DetectorOptions> Presets() { return {OrbOptions(), OrientedFastOptions()}; }
 

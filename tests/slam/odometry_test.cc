@@ -1,13 +1,17 @@
 // Odometry in a made-up world whose every pose is known.
 #include "slam/odometry.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "slam/cpu_front_end.h"
 #include "slam/trajectory.h"
 #include "tests/slam/point_world.h"
 
@@ -132,6 +136,47 @@ TEST(Odometry, SaysAtOnceThatItIsLostAndFindsItsPlaceAgain) {
   EXPECT_EQ(again.status, TrackingStatus::kRelocalized);
   EXPECT_LT((again.world_from_camera.translation - (OnTheRoad(0).Inverse() * OnTheRoad(19)).translation).norm(), 0.2);
   EXPECT_EQ(driver.Take(OnTheRoad(20)).status, TrackingStatus::kTracking);
+}
+
+// Rectangles at random, all `disparity` pixels apart in the two eyes.
+std::pair<Image, Image> FlatScene(int disparity) {
+  std::mt19937 random(3);
+  std::pair<Image, Image> eyes{Image(800, 400), Image(800, 400)};
+  Image wide(800 + disparity, 400);
+  for (int y = 0; y < 400; ++y) std::fill(wide.row(y), wide.row(y) + wide.width(), uint8_t{90});
+  for (int i = 0; i < 600; ++i) {
+    const int x = static_cast<int>(random() % 790), y = static_cast<int>(random() % 380);
+    const int right = std::min(wide.width(), x + 8 + static_cast<int>(random() % 40));
+    const int bottom = std::min(400, y + 8 + static_cast<int>(random() % 30));
+    const auto grey = static_cast<uint8_t>(random());
+    for (int row = y; row < bottom; ++row) std::fill(wide.row(row) + x, wide.row(row) + right, grey);
+  }
+  for (int y = 0; y < 400; ++y) {
+    std::copy(wide.row(y), wide.row(y) + 800, eyes.first.row(y));
+    std::copy(wide.row(y) + disparity, wide.row(y) + disparity + 800, eyes.second.row(y));
+  }
+  return eyes;
+}
+
+TEST(Odometry, BlackPicturesLoseTheCameraAndNothingElse) {
+  CpuFrontEnd front_end(*PresetOptions("orb"), 1);
+  Odometry odometry(CameraOfTest(), {}, &front_end);
+  const auto [left, right] = FlatScene(20);
+  Image black(800, 400);
+  for (int y = 0; y < 400; ++y) std::fill(black.row(y), black.row(y) + 800, uint8_t{0});
+  OdometryResult result;
+  double seconds = 0;
+  const auto take = [&](const Image& l, const Image& r) {
+    const absl::Status status = odometry.Track(l, r, seconds += 0.1, &result);
+    EXPECT_TRUE(status.ok()) << status;
+    return result.status;
+  };
+  EXPECT_EQ(take(black, black), TrackingStatus::kInitializing);
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(take(left, right), TrackingStatus::kTracking) << i;
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(take(black, black), TrackingStatus::kLost) << i;
+  EXPECT_EQ(take(left, right), TrackingStatus::kRelocalized);
+  EXPECT_LT(result.world_from_camera.translation.norm(), 0.02);
+  EXPECT_EQ(take(left, right), TrackingStatus::kTracking);
 }
 
 TEST(Odometry, WaitsForSomethingToSee) {
