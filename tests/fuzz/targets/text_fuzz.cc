@@ -1,16 +1,21 @@
-// Text from outside: command line, environment, flag files, certificates, traceparents. The first byte chooses which.
+// Text from outside: command line, environment, flag files, certificates, traceparents, access files. The first byte
+// chooses which.
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <regex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "proto/traceparent.h"
+#include "server/access/access_rules.h"
 #include "server/flags.h"
 #include "server/tls/certificate.h"
 #include "tests/fuzz/targets/input.h"
@@ -67,6 +72,62 @@ void CheckTraceparent(const std::string& text) {
   FUZZ_CHECK(parsed->sampled == (std::stoi(text.substr(53, 2), nullptr, 16) % 2 != 0));
 }
 
+// What a word of an access file says that a caller shows.
+Credentials ShownBy(absl::string_view word) {
+  Credentials shown;
+  const std::pair<absl::string_view, absl::string_view> field = absl::StrSplit(word, absl::MaxSplits('=', 1));
+  uint32_t uid = 0;
+  if (field.first == "token") {
+    shown.authorizations = 1;
+    shown.token = ParseDigest(field.second);
+  } else if (field.first == "uid") {
+    FUZZ_CHECK(absl::SimpleAtoi(field.second, &uid));
+    shown.uid = uid;
+  } else if (field.first != "may") {
+    shown.has_certificate = true;
+    shown.names = {std::string(word)};
+  }
+  return shown;
+}
+
+// Whoever shows what a line says is the identity of that line, and may call what the line says; nothing shown leads to
+// "anonymous" alone.
+void CheckAccessFile(const std::string& text) {
+  static const std::vector<std::string> methods = {"Detect", "DetectStream", "Match"};
+  const auto rules = AccessRules::Parse("f", text, methods);
+  if (!rules.ok()) {
+    FUZZ_CHECK(absl::IsInvalidArgument(rules.status()) || absl::IsOutOfRange(rules.status()));
+    FUZZ_CHECK(absl::StartsWith(rules.status().message(), "access-file: f:") && rules.status().message().size() < 1000);
+    return;
+  }
+  size_t identities = 0;
+  bool anonymous = false;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    const std::vector<absl::string_view> words = absl::StrSplit(line, absl::ByAnyChar(" \t\r"), absl::SkipEmpty());
+    if (words.empty() || words[0][0] == '#') continue;
+    ++identities;
+    anonymous = anonymous || words[0] == kAnonymous;
+    std::vector<bool> may(methods.size(), true);
+    for (const absl::string_view word : words) {
+      if (!absl::StartsWith(word, "may=")) continue;
+      const std::vector<absl::string_view> named = absl::StrSplit(word.substr(4), ',');
+      for (size_t m = 0; m < methods.size(); ++m)
+        may[m] = std::find(named.begin(), named.end(), methods[m]) != named.end();
+    }
+    for (size_t w = 1; w < words.size(); ++w) {
+      if (absl::StartsWith(words[w], "may=")) continue;
+      for (size_t m = 0; m < methods.size(); ++m) {
+        const auto found = rules->Check(ShownBy(words[w]), m);
+        FUZZ_CHECK(found.ok() == may[m]);
+        FUZZ_CHECK(found.ok() ? (*found)->name == words[0] : absl::IsPermissionDenied(found.status()));
+      }
+    }
+  }
+  FUZZ_CHECK(rules->identities() == identities);
+  const auto nobody = rules->Check({}, 0);
+  FUZZ_CHECK(anonymous || absl::IsUnauthenticated(nobody.status()));
+}
+
 }  // namespace
 }  // namespace glint
 
@@ -74,7 +135,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   glint::fuzz::Input input(data, size);
   const auto kind = input.Number<uint8_t>();
   const std::string text = glint::fuzz::ToString(input.Rest());
-  switch (kind % 5) {
+  switch (kind % 6) {
     case 0:
       glint::CheckFlags(absl::StrSplit(text, '\n'), nullptr);
       break;
@@ -89,6 +150,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     case 4:
       glint::CheckTraceparent(text);
+      break;
+    case 5:
+      glint::CheckAccessFile(text);
       break;
   }
   return 0;
