@@ -3,15 +3,20 @@
 #ifndef GLINT_TESTS_SCENE_SCENE_H_
 #define GLINT_TESTS_SCENE_SCENE_H_
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "features/types.h"
+#include "tests/scene/boards.h"
 #include "tests/scene/geometry.h"
 #include "tests/scene/texture.h"
 
 namespace glint::scene {
+
+enum class Density {
+  kDense,   // Surface::kCity
+  kSparse,  // Surface::kSky
+};
 
 enum class Layout {
   kPlane,  // one wall: the whole picture moves by one homography
@@ -39,6 +44,8 @@ struct SceneOptions {
 class Scene {
  public:
   explicit Scene(const SceneOptions& options);
+  Scene(const Scene&) = delete;
+  Scene& operator=(const Scene&) = delete;
 
   const Camera& camera() const { return camera_; }
   // The (left) camera at a frame, 0, 1, ...; does not depend on how many frames there are.
@@ -60,32 +67,11 @@ class Scene {
   Mat3 HomographyBetween(int a, int b) const;
 
  private:
-  // A rectangle centre + s * u + t * v, |s| <= half_width, |t| <= half_height.
-  struct Board {
-    Vec3 centre;
-    Vec3 u;
-    Vec3 v;
-    double half_width;
-    double half_height;
-    double offset_u;                // into the texture, texels
-    std::array<uint8_t, 3> colour;  // RGB tint, 255 = none
-    Plane plane() const {
-      const Vec3 normal = Cross(u, v);
-      return {normal, Dot(normal, centre)};
-    }
-  };
-  struct Hit {
-    const Board* board = nullptr;
-    double depth = 0;
-    double grey = 0;
-  };
-  Hit Look(const Pose& pose, Pixel pixel) const;
-
   SceneOptions options_;
   Camera camera_;
-  double texels_per_metre_;
   Texture texture_;
-  std::vector<Board> boards_;  // the first one is HomographyBetween's
+  std::vector<Board> boards_;          // the first one is HomographyBetween's
+  std::vector<const Board*> visible_;  // all of them
 };
 
 }  // namespace glint::scene

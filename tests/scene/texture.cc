@@ -148,6 +148,97 @@ Canvas DrawSky(int side, uint32_t seed) {
   return canvas;
 }
 
+void ScatterRectangles(Canvas& canvas, Random& random, int count, int largest) {
+  for (int i = 0; i < count; ++i) {
+    const auto grey = static_cast<uint8_t>(random.Between(10, 245));
+    const int x = random.Between(0, canvas.side() - 1), y = random.Between(0, canvas.side() - 1);
+    const int ax = random.Between(-largest, largest), ay = random.Between(1, largest);
+    FillRectangle(canvas, x, y, ax, ay, random.Between(15, 100), grey);
+  }
+}
+
+void ScatterDiscs(Canvas& canvas, Random& random, int count, int largest) {
+  for (int i = 0; i < count; ++i) {
+    const auto grey = static_cast<uint8_t>(random.Between(20, 230));
+    const int x = random.Between(0, canvas.side() - 1), y = random.Between(0, canvas.side() - 1);
+    FillDisc(canvas, x, y, random.Between(1, largest), grey);
+  }
+}
+
+// An upright rectangle.
+void Fill(Canvas& canvas, int left, int top, int width, int height, int grey) {
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) canvas.at(left + x, top + y) = static_cast<uint8_t>(std::clamp(grey, 0, 255));
+  }
+}
+
+// A window with a frame, bars and a blind that is down to some height.
+void DrawWindow(Canvas& canvas, Random& random, int left, int top, int width, int height, int wall) {
+  const int frame = std::clamp(wall + random.Between(-90, 90), 10, 245);
+  const int glass = random.Between(5, 120);
+  Fill(canvas, left, top, width, height, frame);
+  Fill(canvas, left + 3, top + 3, width - 6, height - 6, glass);
+  Fill(canvas, left + 3, top + 3, width - 6, random.Between(0, height - 8), glass + random.Between(20, 120));
+  const int bar = random.Between(width / 4, 3 * width / 4);
+  Fill(canvas, left + bar, top, 3, height, frame);
+  if (random.Between(0, 1) == 1) Fill(canvas, left, top + random.Between(height / 4, height / 2), width, 3, frame);
+}
+
+Canvas DrawHouse(int side, uint32_t seed) {
+  Random random(seed);
+  const int wall = random.Between(60, 210);
+  Canvas canvas(side, static_cast<uint8_t>(wall));
+  AddNoise(canvas, std::min(side, 64), 16, seed + 1);
+  AddNoise(canvas, std::min(side, 8), 9, seed + 2);
+  const int pitch_x = random.Between(80, 150), pitch_y = random.Between(130, 190);
+  for (int y = random.Between(10, 40); y + 60 < side; y += pitch_y) {
+    for (int x = random.Between(10, 40); x + 40 < side; x += pitch_x) {
+      const int width = random.Between(36, pitch_x - 20), height = random.Between(50, 100);
+      DrawWindow(canvas, random, x + random.Between(0, 12), y + random.Between(0, 12), width, height, wall);
+    }
+  }
+  ScatterRectangles(canvas, random, side / 8, 12);
+  AddNoise(canvas, 2, 6, seed + 3);
+  return canvas;
+}
+
+Canvas DrawGround(int side, uint32_t seed) {
+  Random random(seed);
+  Canvas canvas(side, static_cast<uint8_t>(random.Between(85, 115)));
+  AddNoise(canvas, std::min(side, 64), 20, seed + 1);
+  ScatterRectangles(canvas, random, side / 12, 20);
+  ScatterDiscs(canvas, random, side / 8, 6);
+  AddNoise(canvas, std::min(side, 4), 14, seed + 2);
+  return canvas;
+}
+
+Canvas DrawPanel(int side, uint32_t seed) {
+  Random random(seed);
+  Canvas canvas(side, static_cast<uint8_t>(random.Between(70, 200)));
+  AddNoise(canvas, std::min(side, 128), 40, seed + 1);
+  ScatterRectangles(canvas, random, side / 40, 60);
+  ScatterRectangles(canvas, random, side / 4, 16);
+  ScatterDiscs(canvas, random, side / 16, 12);
+  AddNoise(canvas, 2, 6, seed + 2);
+  return canvas;
+}
+
+Canvas Draw(Surface surface, int side, uint32_t seed) {
+  switch (surface) {
+    case Surface::kCity:
+      return DrawCity(side, seed);
+    case Surface::kSky:
+      return DrawSky(side, seed);
+    case Surface::kFacade:
+      return DrawHouse(side, seed);
+    case Surface::kGround:
+      return DrawGround(side, seed);
+    case Surface::kPanel:
+      return DrawPanel(side, seed);
+  }
+  return Canvas(side, 0);
+}
+
 std::vector<uint8_t> HalfSize(const std::vector<uint8_t>& from, int side) {
   const int half = side / 2;
   std::vector<uint8_t> to(static_cast<size_t>(half) * half);
@@ -162,9 +253,8 @@ std::vector<uint8_t> HalfSize(const std::vector<uint8_t>& from, int side) {
 
 }  // namespace
 
-Texture::Texture(Density density, int side, uint32_t seed) : side_(side) {
-  Canvas canvas = density == Density::kDense ? DrawCity(side, seed) : DrawSky(side, seed);
-  levels_.push_back(canvas.Take());
+Texture::Texture(Surface surface, int side, uint32_t seed) : side_(side) {
+  levels_.push_back(Draw(surface, side, seed).Take());
   for (int s = side; s > 1; s /= 2) levels_.push_back(HalfSize(levels_.back(), s));
 }
 

@@ -7,16 +7,19 @@
 
 namespace glint::scene {
 
-enum class Density {
-  kDense,   // like a city: facades, windows and clutter; FAST finds a corner every few dozen pixels
-  kSparse,  // like a dark sky: faint haze and a few stars
+enum class Surface {
+  kCity,    // dense: facades, windows and clutter; FAST finds a corner every few dozen pixels
+  kSky,     // sparse: faint haze and a few stars
+  kFacade,  // one house: rows of windows, no two alike, with what hangs on a wall
+  kGround,  // asphalt with patches, cracks and covers
+  kPanel,   // a painted wall with posters
 };
 
 // A square texture that repeats, with its mip levels (each half the size of the one before, by the mean of 2x2 texels).
 class Texture {
  public:
   // `side` is a power of two >= 16. Equal arguments give equal textures.
-  Texture(Density density, int side, uint32_t seed);
+  Texture(Surface surface, int side, uint32_t seed);
 
   // The grey value, 0..255, at (u, v) texels, |u|, |v| < 1e8, for pixels that are `footprint` > 0 texels wide: linear
   // between texels and between the two mip levels around the footprint.
