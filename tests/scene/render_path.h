@@ -1,0 +1,37 @@
+// Pictures of a world along a path, written to a folder.
+#ifndef GLINT_TESTS_SCENE_RENDER_PATH_H_
+#define GLINT_TESTS_SCENE_RENDER_PATH_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "features/types.h"
+#include "tests/scene/sensor.h"
+
+namespace glint::scene {
+
+struct RenderPathOptions {
+  std::string trajectory;  // see ReadPath
+  StereoHead head;
+  SensorOptions sensor;
+  bool stereo = false;
+  bool color = false;     // without sensor effects
+  bool truth = false;     // depth of each left picture, too
+  int first = 0;          // pose of the path
+  int frames = 0;         // poses from there; 0: all
+  double drop_share = 0;  // 0..0.5 of the frames
+  int drop_burst = 1;     // 1..100 in a row
+  uint32_t seed = 1;
+};
+
+// Writes into `out`, whose folders are there: pictures by `write_picture(name without ending, image)`, named by the
+// pose's place in the path; calib.txt as KITTI has it; times.txt, a line of seconds for each frame; and
+// truth/trajectory.txt, the poses of these frames in the form of the trajectory.
+absl::Status RenderPath(const RenderPathOptions& options, const std::string& out,
+                        const std::function<absl::Status(const std::string&, const Image&)>& write_picture);
+
+}  // namespace glint::scene
+
+#endif  // GLINT_TESTS_SCENE_RENDER_PATH_H_
