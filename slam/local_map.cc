@@ -9,6 +9,12 @@ double Squared(double x) { return x * x; }
 
 }  // namespace
 
+size_t LocalMap::PlaceOf(int64_t id) const {
+  const auto found = std::lower_bound(keyframes.begin(), keyframes.end(), id,
+                                      [](const Keyframe& k, int64_t wanted) { return k.id < wanted; });
+  return static_cast<size_t>(found - keyframes.begin());
+}
+
 void LocalMap::DropOldest() {
   const int64_t id = keyframes.front().id;
   keyframes.pop_front();

@@ -3,6 +3,7 @@
 #define GLINT_SLAM_LOCAL_MAP_H_
 
 #include <Eigen/Core>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -32,8 +33,10 @@ struct Sight {
 struct MapPoint {
   struct SightOf {
     int64_t keyframe;
+    int32_t keypoint;  // of the keyframe's StereoFrame
     Sight sight;
   };
+  int64_t id = 0;
   Eigen::Vector3d position;         // world, metres
   std::vector<uint8_t> descriptor;  // of the last sight
   int octave = 0;                   // of the last sight
@@ -48,11 +51,13 @@ struct Keyframe {
 
 struct LocalMap {
   std::deque<Keyframe> keyframes;  // by id
-  std::vector<MapPoint> points;
+  std::vector<MapPoint> points;    // by id
 
+  // Of a keyframe that is there, by its id.
+  size_t PlaceOf(int64_t id) const;
   // Drops the oldest keyframe with its sights, and the points that nothing sees any more.
   void DropOldest();
-  // Drops points without sights. Changes the places of points, not their order.
+  // Drops points without sights; the order stays.
   void DropUnseen();
 };
 
