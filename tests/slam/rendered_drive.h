@@ -1,0 +1,82 @@
+// A stereo camera that moves along a true path through a rendered world, and what came of locating it.
+#ifndef GLINT_TESTS_SLAM_RENDERED_DRIVE_H_
+#define GLINT_TESTS_SLAM_RENDERED_DRIVE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "features/types.h"
+#include "slam/localizer.h"
+#include "slam/pose.h"
+#include "slam/stereo_camera.h"
+#include "slam/trajectory.h"
+#include "tests/scene/path.h"
+#include "tests/scene/sensor.h"
+#include "tests/scene/world.h"
+
+namespace glint::slam {
+
+struct DriveOptions {
+  scene::StereoHead head;
+  scene::SensorOptions sensor;
+  int first = 0;          // pose of the path
+  int frames = 1000000;   // at most
+  int every = 1;          // uses every n-th pose
+  double drop_share = 0;  // of the frames are missing
+  int drop_burst = 1;
+  int dark = -1;  // at this pose the camera waits for 30 black frames
+  int still = 0;  // after the last pose it waits for so many frames
+  uint32_t seed = 1;
+};
+
+struct DriveFrame {
+  double seconds = 0;
+  Pose truth;
+  Image left, right;
+};
+
+// Not thread-safe.
+class RenderedDrive {
+ public:
+  RenderedDrive(scene::Path path, const DriveOptions& options);
+
+  size_t count() const { return moments_.size(); }
+  DriveFrame Render(size_t i);
+
+ private:
+  struct Moment {
+    size_t pose;
+    int waited;  // frames, before
+    bool is_dark;
+  };
+  static std::vector<Moment> MomentsOf(size_t poses, const DriveOptions& options);
+
+  const scene::Path path_;
+  const DriveOptions options_;
+  std::vector<Moment> moments_;
+  scene::World world_;
+};
+
+StereoCamera CameraOf(const scene::StereoHead& head);
+
+struct DriveRecord {
+  std::map<TrackingStatus, int> statuses;
+  std::vector<Pose> path, truth;
+  std::vector<double> total_ms, find_ms, track_ms, adjust_ms;
+  int loops = 0;
+  int first_lost = -1, first_again = -1;  // frames
+  LocalizerResult last;
+
+  void Add(const DriveFrame& frame, const LocalizerResult& result, double ms);
+  PathErrors Errors() const { return ComparePaths(path, truth); }
+  void Print() const;
+};
+
+// All frames. An error ends the run.
+absl::Status Track(RenderedDrive* drive, Localizer* localizer, DriveRecord* record);
+
+}  // namespace glint::slam
+
+#endif  // GLINT_TESTS_SLAM_RENDERED_DRIVE_H_

@@ -1,0 +1,90 @@
+// Odometry on rendered pictures, whose every pose is known: noise, changing gain, missing frames, darkness, a turned
+// right camera. Whole drives are run by scripts/localize-paths.sh.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <utility>
+
+#include "features/options.h"
+#include "gtest/gtest.h"
+#include "slam/cpu_front_end.h"
+#include "slam/localizer.h"
+#include "tests/slam/rendered_drive.h"
+
+namespace glint::slam {
+namespace {
+
+// Through a room and around a bend, 20 poses a second, 0.5 m/s.
+scene::Path Flight(int poses) {
+  scene::Path path;
+  for (int i = 0; i < poses; ++i) {
+    const scene::Vec3 at = {1.5 * (1 - scene::CosDegrees(i)), 0.1 * scene::SinDegrees(3 * i),
+                            1.5 * scene::SinDegrees(i)};
+    path.push_back({i / 20.0, {scene::Rotation(0.8 * i, 4 * scene::SinDegrees(5 * i), 0), at}, ""});
+  }
+  return path;
+}
+
+class RenderedTest : public ::testing::Test {
+ protected:
+  RenderedTest() {
+    options_.head = {{376, 240, 229, 187.5, 119.5}, 0.11, {}};
+    options_.sensor = {2, 0.2, 0};
+  }
+
+  DriveRecord Run(int poses) {
+    DetectorOptions detector = *PresetOptions("orb");
+    detector.max_features = 700;
+    CpuFrontEnd front_end(detector, 2);
+    auto localizer = Localizer::Create(CameraOf(options_.head), LocalizerOptions(), &front_end);
+    EXPECT_TRUE(localizer.ok()) << localizer.status();
+    RenderedDrive drive(Flight(poses), options_);
+    DriveRecord record;
+    const absl::Status status = Track(&drive, localizer->get(), &record);
+    EXPECT_TRUE(status.ok()) << status;
+    record.Print();
+    return record;
+  }
+
+  DriveOptions options_;
+};
+
+TEST_F(RenderedTest, NoiseAndGainCostLittle) {
+  const DriveRecord record = Run(60);
+  EXPECT_LT(record.first_lost, 0);
+  EXPECT_LT(record.Errors().absolute, 0.005 * record.Errors().length);
+}
+
+TEST_F(RenderedTest, MissingFramesAreSurvived) {
+  options_.drop_share = 0.3;
+  options_.drop_burst = 3;
+  const DriveRecord record = Run(60);
+  EXPECT_LT(record.path.size(), 55u);
+  EXPECT_LT(record.first_lost, 0);
+  EXPECT_LT(record.Errors().absolute, 0.006 * record.Errors().length);
+}
+
+TEST_F(RenderedTest, DarknessIsNoticedAtOnceAndItsEnd) {
+  options_.dark = 20;
+  const DriveRecord record = Run(30);
+  EXPECT_EQ(record.first_lost, 21);
+  EXPECT_EQ(record.statuses.at(TrackingStatus::kLost), 30);
+  EXPECT_EQ(record.first_again, 51);
+  EXPECT_LT(record.Errors().end, 0.02);
+}
+
+TEST_F(RenderedTest, StandingStillStays) {
+  options_.still = 40;
+  options_.sensor.gain = 0;
+  const DriveRecord record = Run(12);
+  double drift = 0;
+  for (size_t i = 12; i < record.path.size(); ++i) {
+    drift = std::max(drift, (record.path[i].translation - record.path[11].translation).norm());
+  }
+  std::printf("drift %.2f mm\n", 1000 * drift);
+  EXPECT_LT(drift, 0.01);
+}
+
+}  // namespace
+}  // namespace glint::slam
