@@ -13,6 +13,8 @@
 namespace glint::scene {
 namespace {
 
+constexpr double kLeastStep = 0.001;  // seconds
+
 using Quaternion = std::array<double, 4>;  // x, y, z, w
 
 Mat3 ToRotation(const Quaternion& quaternion) {
@@ -64,9 +66,7 @@ absl::StatusOr<Path> ReadPath(const std::string& file) {
     if (!is_valid || Length(q) < 1e-6) {
       return absl::InvalidArgumentError(absl::StrCat(file, ":", number, ": not \"t x y z qx qy qz qw\""));
     }
-    if (!path.empty() && value[0] <= path.back().seconds) {
-      return absl::InvalidArgumentError(absl::StrCat(file, ":", number, ": times must ascend"));
-    }
+    if (!path.empty() && value[0] < path.back().seconds + kLeastStep) continue;
     path.push_back({value[0], {ToRotation(q), {value[1], value[2], value[3]}}, line});
   }
   if (path.empty()) return absl::InvalidArgumentError(absl::StrCat(file, ": has no pose"));

@@ -20,7 +20,9 @@ struct TimedPose {
 using Path = std::vector<TimedPose>;
 
 // A text file of lines "t x y z qx qy qz qw" (seconds, metres, a quaternion of any length but 0): the camera (x right,
-// y down, z ahead) in the world. Lines that begin with # are skipped. INVALID_ARGUMENT names file, line and reason.
+// y down, z ahead) in the world. Lines that begin with # are skipped, and so are poses
+// less than 1 ms after the last one, as recorders write them now and then. INVALID_ARGUMENT names file, line and
+// reason.
 absl::StatusOr<Path> ReadPath(const std::string& file);
 
 // Between two poses positions are linear, and so are quaternions before they are normalised; outside the path: its
