@@ -56,7 +56,8 @@ Depends: python3 (>= 3.9), python3-grpcio (>= 1.51), python3-protobuf (>= 3.20.2
 Suggests: python3-opencv
 Description: client of the feature-detection server Glint
  Oriented FAST features and their relatives from a Glint server as numpy
- arrays, and their matches; with OpenCV's interfaces of ORB and BFMatcher.
+ arrays, their matches and tracks; with OpenCV's interfaces of ORB and
+ BFMatcher.
 CONTROL
 find "$root/usr" -type d -exec chmod 755 {} + -o -type f -exec chmod 644 {} +
 dpkg-deb --root-owner-group --build "$root" "$output/python3-glint_${version}_all.deb" >/dev/null
