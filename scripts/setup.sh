@@ -29,7 +29,7 @@ group_packages() {
     ci)
       echo clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck nodejs:node npm:npm \
         prometheus:prometheus prometheus:promtool curl:curl valgrind:valgrind haproxy:haproxy iproute2:ip \
-        systemd:systemd-analyze openssl:openssl python3-yaml python3-opencv \
+        systemd:systemd-analyze openssl:openssl python3-yaml python3-opencv python3-h5py python3-distributed \
         g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ qemu-user:qemu-aarch64
       ;;
     fuzz)
