@@ -24,7 +24,7 @@ _RETRIES = 3  # of a chunk, on other workers
 def _arguments(argv: Optional[Sequence[str]]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m glint.extract",
-        description="Finds features in all images and video frames, and writes them as HDF5 in the layout that hloc reads.",
+        description="Finds features in images and video frames, and writes them as HDF5 in the layout that hloc reads.",
         epilog="What is finished is kept: run the same command again after an interruption. Exit status: 0, 1 if "
         "some files failed or the run broke off, 2 for wrong arguments.",
     )
@@ -33,7 +33,7 @@ def _arguments(argv: Optional[Sequence[str]]) -> argparse.Namespace:
     parser.add_argument("--overwrite", action="store_true", help="replace FILE.h5 if it is there")
     parser.add_argument("--preset", default="orb", help="of the detector (default: orb)")
     parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="an option of the detector: max_features=2000 ..."
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="of the detector: max_features=2000 ..."
     )
     parser.add_argument(
         "--server", metavar="ADDRESS", help="default: GLINT_SERVER where the work is done, else 127.0.0.1:50051"

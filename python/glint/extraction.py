@@ -43,7 +43,7 @@ class Work:
 
 @dataclasses.dataclass(frozen=True)
 class Chunk:
-    """Images (name, path); or frames first..last-1 of one video, whose names are NAME/NUMBER. last: None: to its end."""
+    """Images (name, path); or frames first..last-1 of one video, named NAME/NUMBER. last: None: to its end."""
 
     images: "tuple[tuple[str, str], ...]"
     first: int = -1

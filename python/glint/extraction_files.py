@@ -56,14 +56,15 @@ class Parts:
             raise OSError(f"{self._path(key)}: damaged ({error})") from None
 
     def write(self, key: str, found: Found) -> None:
-        columns = {f"{image}{_SEPARATOR}{name}": a for image, arrays in found.arrays.items() for name, a in arrays.items()}
+        images = found.arrays.items()
+        columns = {f"{image}{_SEPARATOR}{name}": array for image, arrays in images for name, array in arrays.items()}
         new = self._path(key).with_suffix(".new")
         with open(new, "wb") as file:
             np.savez(file, **{_ERRORS: np.array(json.dumps(found.errors))}, **columns)
         new.replace(self._path(key))
 
     def merge(self, keys: Iterable[str], attributes: "dict[str, str]") -> "dict[str, str]":
-        """Makes the output, removes the chunks; returns the errors by name. `keys` are those of all chunks, in order."""
+        """Makes the output of all chunks, in the order of `keys`, and removes them; returns the errors by name."""
         errors: "dict[str, str]" = {}
         new = self._folder / "output.h5"
         with hdf5().File(new, "w") as file:

@@ -1,4 +1,4 @@
-"""What a stream of tracking takes, and what a server answers: frames, edits, tracks as numpy arrays, and their trails."""
+"""What a stream of tracking takes, and what a server answers: frames, edits, tracks as numpy arrays, trails."""
 from __future__ import annotations
 
 import collections
@@ -195,7 +195,7 @@ class TrackResult(Answer):
 
     @property
     def cameras(self) -> "tuple[Tracks, ...]":
-        """Of a frame one Tracks for each camera, in order; of an edit those that it changed. Raises the item's error."""
+        """Of a frame one Tracks for each camera; of an edit those that it changed. Raises the item's error."""
         self.check()
         assert self.found is not None
         return self.found

@@ -1,4 +1,4 @@
-"""python -m glint.extract against a real server: alone, after it was killed, and on a Dask cluster that loses a worker."""
+"""python -m glint.extract against a real server: alone, killed, and on a Dask cluster that loses a worker."""
 import contextlib
 import io
 import os
@@ -49,7 +49,8 @@ def tearDownModule():
 
 
 def command(output, *more):
-    return [str(photos), f"--output={output}", f"--server={server.address}", "--chunk=4", "--set=max_features=200", *more]
+    options = ("--chunk=4", "--set=max_features=200")
+    return [str(photos), f"--output={output}", f"--server={server.address}", *options, *more]
 
 
 def run(*arguments):
@@ -160,8 +161,8 @@ class AloneTest(unittest.TestCase):
         with glint.Client(server.address) as client:
             want = [client.detect(capture.read()[1]).points.tolist() for _ in range(11)]
         for size in (4, 50):
-            arguments = (video, f"--output={self.output}", f"--server={server.address}", f"--chunk={size}", "--overwrite")
-            status, said = run(*arguments)
+            more = (f"--chunk={size}", "--overwrite")
+            status, said = run(video, f"--output={self.output}", f"--server={server.address}", *more)
             self.assertEqual(status, 0, said)
             with h5py.File(self.output) as file:
                 self.assertEqual(list(file["drive.avi"]), [f"{i:06}" for i in range(11)])
@@ -245,7 +246,8 @@ class ClusterTest(unittest.TestCase):
         self.assertEqual(spread.read_bytes(), alone.read_bytes())
 
     def test_no_scheduler(self):
-        with tempfile.TemporaryDirectory() as out, mock.patch.dict(os.environ, DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT="1"):
+        soon = mock.patch.dict(os.environ, DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT="1")
+        with tempfile.TemporaryDirectory() as out, soon:
             process = start(*command(pathlib.Path(out, "f.h5"), "--scheduler=tcp://127.0.0.1:1"))
             said = process.communicate(timeout=PATIENCE)[1]
             self.assertEqual(process.returncode, 1)

@@ -1,4 +1,4 @@
-"""Tracking by glint.Client and glint.aio.Client against a real server: what the C++ client gets, edits, errors, pictures."""
+"""Tracking by glint.Client and glint.aio.Client against a real server: as by the C++ client, edits, errors, pictures."""
 import csv
 import os
 import subprocess
@@ -84,9 +84,8 @@ class MessageTest(unittest.TestCase):
         frame = glint.TrackFrame([image, image + 1], time_ns=1 << 40, detect=True, max_age=2)
         ids = [1, 127, 128, 1 << 40, (1 << 64) - 1]
         points = np.array([[1, 2.5], [3, 4]])
-        for number, item in enumerate(
-            (frame, glint.AddPoints(points, camera=3), glint.ForgetTracks(ids), glint.ResetTracks(), glint.ResetTracks(0))
-        ):
+        resets = (glint.ResetTracks(), glint.ResetTracks(0))
+        for number, item in enumerate((frame, glint.AddPoints(points, camera=3), glint.ForgetTracks(ids), *resets)):
             data = tracking_messages.track_item(number, item)
             message = tracking_pb2.TrackStreamRequest.FromString(data)
             self.assertEqual(message.SerializeToString(), data)
@@ -122,7 +121,8 @@ class TrackTest(unittest.TestCase):
     @unittest.skipIf(cv2 is None, "OpenCV's Python module is not installed")
     def test_the_same_as_the_cpp_client(self):
         frames = [np.clip(f * (1 - 0.02 * i) + i, 0, 255).astype(np.uint8) for i, f in enumerate(camera(count=8))]
-        options = ["--target=60", "--intensity=gain-and-offset", "--max-residual=20", "--track-levels=3", "--features=400"]
+        options = ["--target=60", "--intensity=gain-and-offset", "--max-residual=20", "--track-levels=3"]
+        options.append("--features=400")
         with tempfile.TemporaryDirectory() as folder:
             for index, frame in enumerate(frames):
                 cv2.imwrite(f"{folder}/{index:03}.png", frame)
