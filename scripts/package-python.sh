@@ -53,10 +53,11 @@ Section: python
 Priority: optional
 Maintainer: Glint maintainers <maintainers@glint.invalid>
 Depends: python3 (>= 3.9), python3-grpcio (>= 1.51), python3-protobuf (>= 3.20.2), python3-numpy (>= 1:1.21)
-Suggests: python3-opencv
+Suggests: python3-opencv, python3-h5py, python3-distributed
 Description: client of the feature-detection server Glint
  Oriented FAST features and their relatives from a Glint server as numpy
- arrays, and their matches; with OpenCV's interfaces of ORB and BFMatcher.
+ arrays, their matches and tracks; with OpenCV's interfaces of ORB and
+ BFMatcher.
 CONTROL
 find "$root/usr" -type d -exec chmod 755 {} + -o -type f -exec chmod 644 {} +
 dpkg-deb --root-owner-group --build "$root" "$output/python3-glint_${version}_all.deb" >/dev/null

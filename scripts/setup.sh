@@ -8,6 +8,7 @@
 #   ci     linters, the runtime of the interop client (Node.js), Prometheus and an AArch64 cross compiler and emulator;
 #          tests that need one of these skip without it. Note that Debian's packages prometheus and haproxy start
 #          a service.
+#   containers  podman with what it needs, for scripts/test-containers.sh
 #   fuzz   Clang and its runtime, for scripts/fuzz.sh
 #
 # Prints nothing and returns at once if all packages are installed.
@@ -29,14 +30,18 @@ group_packages() {
     ci)
       echo clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck nodejs:node npm:npm \
         prometheus:prometheus prometheus:promtool curl:curl valgrind:valgrind haproxy:haproxy iproute2:ip \
-        systemd:systemd-analyze openssl:openssl python3-yaml python3-opencv \
+        systemd:systemd-analyze openssl:openssl python3-yaml python3-opencv python3-h5py python3-distributed \
         g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ qemu-user:qemu-aarch64
+      ;;
+    containers)
+      echo podman:podman runc:runc conmon:conmon catatonit netavark aardvark-dns iptables:iptables \
+        podman-compose:podman-compose prometheus:prometheus haproxy:haproxy iproute2:ip python3-yaml
       ;;
     fuzz)
       echo clang:clang++ libclang-rt-dev
       ;;
     *)
-      echo "setup.sh: $1: not one of build, test, ci, fuzz" >&2
+      echo "setup.sh: $1: not one of build, test, ci, containers, fuzz" >&2
       return 1
       ;;
   esac

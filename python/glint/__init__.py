@@ -6,6 +6,8 @@
         for result in client.stream(frames, "fast_grid", window=8):
             print(result.frame_id, len(result.features))
         matches = client.match(image, another, ratio=0.8, cross_check=True)
+        for result in client.track_stream(frames, target=500):
+            print(result.tracks.ids, result.tracks.points)
 """
 from glint import aio
 from glint.bf_matcher import BFMatcher, BFMatcher_create
@@ -43,11 +45,22 @@ from glint.matching import (
 from glint.options import detector
 from glint.orb import ORB, ORB_create
 from glint.shared_memory import SharedMemory, Slot
+from glint.tracking import (
+    AddPoints,
+    ForgetTracks,
+    ResetTracks,
+    TrackFrame,
+    TrackResult,
+    Tracks,
+    TrackState,
+    Trails,
+)
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Aborted",
+    "AddPoints",
     "BFMatcher",
     "BFMatcher_create",
     "Cancelled",
@@ -57,6 +70,7 @@ __all__ = [
     "Encoded",
     "FailedPrecondition",
     "Features",
+    "ForgetTracks",
     "Frame",
     "GlintError",
     "InternalError",
@@ -69,6 +83,7 @@ __all__ = [
     "Pair",
     "PermissionDenied",
     "Raw",
+    "ResetTracks",
     "ResourceExhausted",
     "Result",
     "ServerInfo",
@@ -82,6 +97,11 @@ __all__ = [
     "StereoWarning",
     "Timings",
     "Tls",
+    "TrackFrame",
+    "TrackResult",
+    "TrackState",
+    "Tracks",
+    "Trails",
     "Unauthenticated",
     "Unavailable",
     "Unimplemented",

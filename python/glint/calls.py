@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, AsyncIterable, Callable, Generic, Iterable, Optional, TypeVar, Union
+from typing import Any, AsyncIterable, Callable, Generic, Iterable, Optional, Sequence, TypeVar, Union
 
 from glint import channel as ch
-from glint import matching_answers, matching_requests
+from glint import matching_answers, matching_requests, tracking_messages
 from glint import options as opt
 from glint import wire
 from glint.errors import InvalidArgument
@@ -14,8 +14,9 @@ from glint.image import ImageLike, Shared
 from glint.matching import Matches, MatchResult, Pair, SetEdit, Side, StereoPair, StereoResult
 from glint.options import Detector
 from glint.shared_memory import Slot
+from glint.tracking import AddPoints, ForgetTracks, ResetTracks, TrackFrame, TrackItem, TrackResult
 from glint.v1 import feature_detection_pb2 as pb
-from glint.v1 import matching_pb2
+from glint.v1 import matching_pb2, tracking_pb2
 
 Found = TypeVar("Found")
 Item = TypeVar("Item")
@@ -249,6 +250,60 @@ def stereo_stream(
 
     first = matching_pb2.StereoStreamRequest(options=options).SerializeToString()
     return StreamCall(ch.MATCHING + "StereoStream", first, pairs, send, parse, window, timeout)
+
+
+def track_stream(
+    frames: Items[Union[ImageLike, Sequence[ImageLike], TrackItem]],
+    preset: Detector = "fast_grid",
+    *,
+    cameras: Optional[int] = None,
+    target: Optional[int] = None,
+    min_share: Optional[float] = None,
+    redetection: Optional[str] = None,
+    predict: bool = False,
+    levels: Optional[int] = None,
+    track_levels: Optional[int] = None,
+    window: int = 4,
+    policy: str = "block",
+    max_age: Optional[float] = None,
+    timeout: Optional[float] = None,
+    **fields: Any,
+) -> StreamCall[TrackResult]:
+    """Points followed from frame to frame: a TrackResult for each frame or edit, in their order.
+
+    frames        images; with cameras=2 and more, lists or tuples with one image of each camera; glint.TrackFrame for a
+                  time, an id or a search of its own; and glint.AddPoints, ForgetTracks or ResetTracks between them
+    cameras       images of each frame, 1..8 (1)
+    target        tracks that each camera is to have (200)
+    min_share     with fewer live tracks than this share of `target`, new points are looked for (0.8)
+    redetection   "automatic" (the default), or "on_request": at frames with detect=True alone
+    predict       look for points where they would be if they moved on
+    levels        of the detector's pyramid; track_levels: of the tracker's
+    fields        of TrackOptions: patch_size=16, intensity="gain_and_offset", max_residual=12,
+                  max_backward_error=1, max_move=50 ...; and of DetectorOptions, whose `preset` finds new points. window,
+                  policy and max_age as for stream(); edits are never dropped
+
+    Errors are those of stream().
+    """
+    track = tracking_pb2.TrackOptions()
+    detector = opt.split(preset, {"levels": levels})
+    opt.fill({"levels": track_levels}, track)
+    detector = opt.split(detector, fields, track)
+    kind = tracking_pb2.TrackStreamOptions
+    options = _stream_options(kind, policy, window, max_age, detector=detector, track=track)
+    own = {"cameras": cameras, "target": target, "min_share": min_share, "redetection": redetection, "predict": predict}
+    opt.fill(own, options)
+
+    def send(item: Any, index: int) -> Sent:
+        if not isinstance(item, (TrackFrame, AddPoints, ForgetTracks, ResetTracks)):
+            item = TrackFrame(item)
+        data = tracking_messages.track_item(index if item.id is None else item.id, item)
+        return _sent(data, None, *(tracking_messages.images_of(item) if isinstance(item, TrackFrame) else ()))
+
+    first = tracking_pb2.TrackStreamRequest(options=options).SerializeToString()
+    method = ch.TRACKING + "TrackStream"
+    parse = tracking_messages.parse_track_result
+    return StreamCall(method, first, frames, send, lambda data, _: parse(data), window, timeout)
 
 
 def info(timeout: Optional[float] = 5) -> Call[ch.ServerInfo]:

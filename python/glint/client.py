@@ -69,6 +69,7 @@ class Client:
     match = _call(calls.match)
     match_stream = _stream(calls.match_stream)
     stereo_stream = _stream(calls.stereo_stream)
+    track_stream = _stream(calls.track_stream)
     info = _call(calls.info)
     health = _call(calls.health)
 

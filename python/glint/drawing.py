@@ -1,12 +1,13 @@
 """Pictures of what was found, by OpenCV's Python module. Nothing here loops over keypoints."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Optional, Tuple
 
 import numpy as np
 
 from glint.errors import InvalidArgument
 
+Scale = Tuple[float, float]
 _SHADES = 32  # colours of a picture; what has the same one is drawn by one call
 _SHIFT = 4  # of fixed-point coordinates
 
@@ -39,25 +40,39 @@ def side_by_side(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return canvas
 
 
-def lines(canvas: np.ndarray, starts: np.ndarray, ends: np.ndarray, values: np.ndarray) -> None:
-    """Lines between points (n, 2), coloured by value: blue the lowest, red the highest."""
-    _draw(canvas, np.stack((starts, ends), axis=1), values, False, 1)
+def lines(
+    canvas: np.ndarray, starts: np.ndarray, ends: np.ndarray, values: np.ndarray, scale: Optional[Scale] = None
+) -> None:
+    """Lines between points (n, 2), coloured by value: blue the lowest, red the highest.
+
+    scale: the values that are blue and red; None: those of the picture, without the outermost twentieths.
+    """
+    _draw(canvas, np.stack((starts, ends), axis=1), values, False, 1, scale)
 
 
-def rings(canvas: np.ndarray, centers: np.ndarray, values: np.ndarray, radius: float = 3.0) -> None:
+def rings(
+    canvas: np.ndarray, centers: np.ndarray, values: np.ndarray, radius: float = 3.0, scale: Optional[Scale] = None
+) -> None:
     """Rings around points (n, 2), coloured as lines()."""
     turn = np.arange(12) * (2 * np.pi / 12)
     ring = radius * np.stack((np.cos(turn), np.sin(turn)), axis=1)
-    _draw(canvas, centers[:, None, :] + ring, values, True, 2)
+    _draw(canvas, centers[:, None, :] + ring, values, True, 2, scale)
 
 
-def _draw(canvas: np.ndarray, polygons: np.ndarray, values: np.ndarray, closed: bool, thickness: int) -> None:
-    """Polygons (n, corners, 2). The ends of the scale leave out the outermost twentieths of the values."""
+def _draw(
+    canvas: np.ndarray,
+    polygons: np.ndarray,
+    values: np.ndarray,
+    closed: bool,
+    thickness: int,
+    scale: Optional[Scale],
+) -> None:
+    """Polygons (n, corners, 2)."""
     if len(values) == 0:
         return
-    low, high = np.percentile(values, (5, 95))
-    scale = (_SHADES - 1) / max(high - low, 1e-6)
-    shades = np.clip((values - low) * scale, 0, _SHADES - 1).astype(np.uint8)
+    low, high = np.percentile(values, (5, 95)) if scale is None else scale
+    step = (_SHADES - 1) / max(high - low, 1e-6)
+    shades = np.clip((values - low) * step, 0, _SHADES - 1).astype(np.uint8)
     ramp = np.linspace(0, 255, _SHADES).astype(np.uint8)
     colors = cv2().applyColorMap(ramp[:, None], cv2().COLORMAP_TURBO)[:, 0].tolist()
     fixed = np.round(polygons * (1 << _SHIFT)).astype(np.int32)

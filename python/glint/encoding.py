@@ -90,21 +90,31 @@ def read_bytes(data: bytes, begin: int, end: int) -> np.ndarray:
 
 
 def read_integers(data: bytes, begin: int, end: int) -> np.ndarray:
-    """Packed int32 or uint32, as int32."""
+    """Packed int32, uint32 or choices, as int32."""
+    return _read_varints(data, begin, end, np.uint32).view(np.int32)
+
+
+def read_unsigned(data: bytes, begin: int, end: int) -> np.ndarray:
+    """Packed uint64."""
+    return _read_varints(data, begin, end, np.uint64)
+
+
+def _read_varints(data: bytes, begin: int, end: int, kind: type) -> np.ndarray:
+    """Packed numbers of at most _LONGEST_VARINT bytes; of longer ones than `kind` holds, the lowest bits."""
     digits = np.frombuffer(data, np.uint8, end - begin, begin)
     ends = np.flatnonzero(digits < 0x80)
     if len(ends) == len(digits):
-        return digits.astype(np.int32)
+        return digits.astype(kind)
     if not len(ends) or ends[-1] != len(digits) - 1:
         raise Unusual
-    values = digits[ends].astype(np.uint32)
+    values = digits[ends].astype(kind)
     longer = np.True_
     for place in range(1, _LONGEST_VARINT + 1):
         before = digits[ends - place]  # of the first number it is the last digit at some time, which ends it, too
         longer = longer & (before >= 0x80)
         if not longer.any():
-            return values.view(np.int32)
-        values = np.where(longer, values << np.uint32(7) | before & np.uint8(0x7F), values)
+            return values
+        values = np.where(longer, values << kind(7) | before & np.uint8(0x7F), values)
     raise Unusual
 
 

@@ -10,7 +10,7 @@ from typing import Optional
 
 import grpc
 
-_FIELD = re.compile(r"([A-Za-z_][\w.\-]*)(?:, [\w.\-]+)*: ")
+_FIELD = re.compile(r"([A-Za-z_][\w.\-\[\]]*)(?:, [\w.\-\[\]]+)*: ")
 _LIMIT = re.compile(r"limit of (-?\d+)")
 _RANGE = re.compile(r"is not in (-?[\d.]+)\.\.(-?[\d.]+)")
 

@@ -31,7 +31,7 @@ def detector(preset: str = "orb", **fields: Any) -> options_pb2.DetectorOptions:
     if not isinstance(preset, str):
         raise InvalidArgument(f"preset: {preset!r} is not a string")
     options = options_pb2.DetectorOptions(preset=preset)
-    _fill(fields, options)
+    fill(fields, options)
     return options
 
 
@@ -45,12 +45,12 @@ def split(preset: Detector, fields: dict, *messages: Message) -> options_pb2.Det
         options.CopyFrom(preset)
     else:
         options = detector(preset)
-    _fill(fields, *messages, options)
+    fill(fields, *messages, options)
     return options
 
 
-def _fill(fields: dict, *messages: Message) -> None:
-    """Sets each of the fields in the first message that has it."""
+def fill(fields: dict, *messages: Message) -> None:
+    """Sets each of the fields that is not None in the first message that has it. Raises InvalidArgument as detector()."""
     for name, value in fields.items():
         wire_name = _WIRE_NAMES.get(name, name)
         message = next((m for m in messages if wire_name in m.DESCRIPTOR.fields_by_name), None)

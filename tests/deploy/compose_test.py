@@ -16,7 +16,7 @@ except ImportError:
 FOLDER = os.path.join(ROOT, "deploy/compose")
 # What the Compose specification calls them; a misspelled key would be an unknown one.
 SERVICE = {"image", "build", "profiles", "restart", "read_only", "tmpfs", "cap_drop", "security_opt", "stop_grace_period",
-           "ports", "networks", "deploy", "runtime", "volumes", "environment", "command", "mem_limit"}
+           "ports", "container_name", "deploy", "runtime", "volumes", "environment", "command", "mem_limit"}
 
 
 def load(*path):
@@ -35,7 +35,7 @@ def check_glint(name, service, drain_seconds=10):
     assert service["read_only"] and service["cap_drop"] == ["ALL"], name
     assert service["security_opt"] == ["no-new-privileges:true"], name
     assert int(service["stop_grace_period"].rstrip("s")) > drain_seconds, name
-    assert "glint" in service["networks"]["default"]["aliases"], name
+    assert service["container_name"] == "glint", name
     for port in service["ports"]:
         assert port.startswith("127.0.0.1:"), f"{name}: {port} is open to the network"
 
@@ -62,7 +62,7 @@ def main():
     build = services["glint-cpu"]["build"]
     assert os.path.exists(os.path.join(FOLDER, build["context"], build["dockerfile"]))
 
-    # Prometheus scrapes the alias; Grafana asks that Prometheus, and finds the dashboard where it is mounted.
+    # Prometheus scrapes the container by its name; Grafana asks that Prometheus, and finds the dashboard where it is mounted.
     (job,) = load(ROOT, "deploy/prometheus/prometheus.yml")["scrape_configs"]
     assert job["job_name"] == "glint" and job["static_configs"][0]["targets"] == ["glint:9464"]
     (source,) = load(FOLDER, "grafana/provisioning/datasources/prometheus.yaml")["datasources"]

@@ -1,0 +1,243 @@
+"""Features of many files in chunks: what a chunk is, and the work on one, which a Dask worker does, too.
+
+A chunk is some images, or some frames of a video. Work on it needs the files and a Glint server, and keeps nothing.
+"""
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import pathlib
+import struct
+import time
+from typing import Any, Iterator, Optional, Sequence
+
+import numpy as np
+
+from glint import drawing
+from glint.calls import Frame
+from glint.client import Client
+from glint.encoding import size_of
+from glint.errors import GlintError, InvalidArgument, Unavailable
+from glint.features import Features
+from glint.image import parts_of
+
+_FILES = {".jpg": "jpeg", ".jpeg": "jpeg", ".png": "png"}  # decoded by the server
+_PICTURES = (".bmp", ".pgm", ".ppm", ".tif", ".tiff", ".webp")  # decoded by OpenCV here
+_VIDEOS = (".avi", ".m4v", ".mkv", ".mov", ".mp4", ".webm")
+_TRIES = 7
+_FIRST_WAIT = 0.5  # seconds, doubled with each try
+_OTHER_BYTES = 1024  # of a message, beside the image
+
+
+@dataclasses.dataclass(frozen=True)
+class Work:
+    """How features are found. server: None: that of GLINT_SERVER where the work is done. fields: of DetectorOptions."""
+
+    preset: str = "orb"
+    fields: "tuple[tuple[str, Any], ...]" = ()
+    server: Optional[str] = None
+    window: int = 8
+
+
+@dataclasses.dataclass(frozen=True)
+class Chunk:
+    """Images (name, path); or frames first..last-1 of one video, named NAME/NUMBER. last: None: to its end."""
+
+    images: "tuple[tuple[str, str], ...]"
+    first: int = -1
+    last: Optional[int] = None
+
+    @property
+    def is_video(self) -> bool:
+        return self.first >= 0
+
+    def key(self, work: Work) -> str:
+        """A name for the result: another one if files or options change."""
+        files = [(name, path, os.stat(path).st_size, os.stat(path).st_mtime_ns) for name, path in self.images]
+        what = [files, self.first, self.last, work.preset, sorted(work.fields)]
+        return hashlib.sha256(json.dumps(what).encode()).hexdigest()
+
+
+@dataclasses.dataclass
+class Found:
+    """Of a chunk: arrays of each image in hloc's layout, and what went wrong with others, by name."""
+
+    arrays: "dict[str, dict[str, np.ndarray]]" = dataclasses.field(default_factory=dict)
+    errors: "dict[str, str]" = dataclasses.field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.arrays) + len(self.errors)
+
+
+def files_of(sources: Sequence[str]) -> "list[tuple[str, str]]":
+    """(name, path) of each picture and video, by name. A folder's files are named by their path in it.
+
+    Raises InvalidArgument for what is neither and for a name that comes twice.
+    """
+    found: "dict[str, str]" = {}
+    for source in sources:
+        root = pathlib.Path(source)
+        if not root.exists():
+            raise InvalidArgument(f"source: {source} is not there")
+        files = sorted(p for p in root.rglob("*") if p.is_file() and _known(p)) if root.is_dir() else [root]
+        if not files or not _known(files[0]):
+            known = " ".join((*_FILES, *_PICTURES, *_VIDEOS))
+            raise InvalidArgument(f"source: {source} is or has no picture or video ({known})")
+        for path in files:
+            name = path.relative_to(root).as_posix() if root.is_dir() else path.name
+            if name in found:
+                raise InvalidArgument(f"source: {name} is in two sources: {found[name]} and {path.resolve()}")
+            found[name] = str(path.resolve())
+    return sorted(found.items())
+
+
+def _known(path: pathlib.Path) -> bool:
+    return path.suffix.lower() in (*_FILES, *_PICTURES, *_VIDEOS)
+
+
+def chunks_of(files: "Sequence[tuple[str, str]]", size: int) -> "list[Chunk]":
+    """All files in chunks of at most `size` images or frames, the last one of a video apart."""
+    is_video = [pathlib.Path(path).suffix.lower() in _VIDEOS for _, path in files]
+    images = [file for file, video in zip(files, is_video) if not video]
+    chunks = [Chunk(tuple(images[i : i + size])) for i in range(0, len(images), size)]
+    for file, video in zip(files, is_video):
+        if video:
+            starts = list(range(0, max(_frames_of(file[1]), 1), size))
+            chunks += [Chunk((file,), a, b) for a, b in zip(starts, [*starts[1:], None])]
+    return chunks
+
+
+def _frames_of(path: str) -> int:
+    """As the file says, which can be wrong."""
+    cv2 = drawing.cv2()
+    return int(cv2.VideoCapture(path).get(cv2.CAP_PROP_FRAME_COUNT))
+
+
+def extract(chunk: Chunk, work: Work) -> Found:
+    """The work on a chunk. A server that is away or busy is waited for; its error after half a minute."""
+    tries = 0
+    while True:
+        try:
+            with Client(work.server) as client:
+                return _extract(client, chunk, work)
+        except GlintError as error:
+            tries += 1
+            if tries == _TRIES or not _passes(error):
+                raise
+            time.sleep(_FIRST_WAIT * 2 ** (tries - 1))
+
+
+def _passes(error: Optional[GlintError]) -> bool:
+    """Whether it may go well later."""
+    return isinstance(error, Unavailable) or (error is not None and error.retry_after is not None)
+
+
+def _extract(client: Client, chunk: Chunk, work: Work) -> Found:
+    found, sent = Found(), []
+    limit = client.info().max_message_bytes - _OTHER_BYTES
+
+    def frames() -> Iterator[Frame]:
+        for name, image, size in _read(chunk, found.errors):
+            try:
+                size_of_message = size_of(parts_of(image))
+                if size_of_message > limit:
+                    raise InvalidArgument(f"image: {size_of_message} bytes are more than the server's limit of {limit}")
+            except InvalidArgument as error:
+                found.errors[name] = str(error)
+                continue
+            sent.append((name, size))
+            yield Frame(image, id=len(sent) - 1)
+
+    for result in client.stream(frames(), work.preset, window=work.window, **dict(work.fields)):
+        name, size = sent[result.frame_id]
+        if result.ok:
+            found.arrays[name] = _arrays(result.features, size)
+        elif _passes(result.error):
+            result.check()
+        else:
+            found.errors[name] = str(result.error)
+    return found
+
+
+def _arrays(features: Features, size: "tuple[int, int]") -> "dict[str, np.ndarray]":
+    """What hloc reads: keypoints (n, 2), scores (n), descriptors (bytes, n), image_size; and the rest of a keypoint."""
+    arrays = {
+        "image_size": np.array(size, np.int64),
+        "keypoints": features.points,
+        "scores": features.response,
+        "sizes": features.size,
+        "angles": features.angle,
+        "octaves": features.octave,
+    }
+    if features.descriptors is not None:
+        arrays["descriptors"] = np.ascontiguousarray(features.descriptors.T)
+    return arrays
+
+
+def _read(chunk: Chunk, errors: "dict[str, str]") -> "Iterator[tuple[str, Any, tuple[int, int]]]":
+    """(name, image, (width, height)) of each image that can be read; of others an error."""
+    if chunk.is_video:
+        yield from _read_video(chunk, errors)
+        return
+    for name, path in chunk.images:
+        try:
+            image, size = _read_image(path)
+        except (OSError, ValueError, ImportError) as error:
+            errors[name] = str(error)
+            continue
+        yield name, image, size
+
+
+def _read_image(path: str) -> "tuple[Any, tuple[int, int]]":
+    encoding = _FILES.get(pathlib.Path(path).suffix.lower())
+    if encoding is None:
+        pixels = drawing.cv2().imread(path, drawing.cv2().IMREAD_UNCHANGED)
+        if pixels is None:
+            raise ValueError("OpenCV cannot read it")
+        return pixels, (pixels.shape[1], pixels.shape[0])
+    data = pathlib.Path(path).read_bytes()
+    size = size_of_png(data) if data.startswith(b"\x89PNG") else size_of_jpeg(data)
+    return data, size
+
+
+def _read_video(chunk: Chunk, errors: "dict[str, str]") -> "Iterator[tuple[str, Any, tuple[int, int]]]":
+    ((name, path),) = chunk.images
+    video = drawing.cv2().VideoCapture(path)
+    if not video.isOpened():
+        errors[name] = "OpenCV cannot open it"
+        return
+    number = 0
+    while chunk.last is None or number < chunk.last:
+        if number < chunk.first:  # by decoding: seeking is not exact in every format
+            if not video.grab():
+                return
+        else:
+            good, pixels = video.read()
+            if not good:
+                return
+            yield f"{name}/{number:06}", pixels, (pixels.shape[1], pixels.shape[0])
+        number += 1
+
+
+def size_of_png(data: bytes) -> "tuple[int, int]":
+    """Width and height. ValueError: there is no header."""
+    if len(data) < 24 or data[12:16] != b"IHDR":
+        raise ValueError("not a PNG file")
+    return struct.unpack(">II", data[16:24])  # type: ignore[return-value]
+
+
+def size_of_jpeg(data: bytes) -> "tuple[int, int]":
+    """Width and height, from the first start of a frame (ITU-T T.81, B.2.2). ValueError: there is none."""
+    at = 2
+    while data.startswith(b"\xff\xd8") and at + 9 <= len(data) and data[at] == 0xFF:
+        marker = data[at + 1]
+        if marker == 0xFF:  # a fill byte
+            at += 1
+        elif 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            height, width = struct.unpack(">HH", data[at + 5 : at + 9])
+            return width, height
+        else:
+            at += 2 + struct.unpack(">H", data[at + 2 : at + 4])[0]
+    raise ValueError("neither a JPEG nor a PNG file")

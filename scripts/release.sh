@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Makes all files of a release from the commit that is checked out: sources, Debian packages, the Python wheel, the bill
+# of materials, checksums.
+#
+#   scripts/release.sh [--output DIR] [--snapshot] [--sources-only] [--sign KEY] [-- CMAKE-OPTION...]
+#
+#   --output        default: build/release-files; must be empty
+#   --snapshot      the commit needs no tag vX.Y.Z; names of files get its number and hash
+#   --sources-only  without what has to be compiled: no glint package, no bill of materials
+#   --sign          a key of gpg that signs the checksums
+#
+# Everything is built from an export of the commit. Times in the files are the commit's. JOBS: compilers at the same time.
+# Needs what `scripts/setup.sh build test` installs.
+set -euo pipefail
+
+output='' check=--release programs=1 key=''
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --output) output=$(realpath -m -- "${2:?}") && shift 2 ;;
+    --snapshot) check='' && shift ;;
+    --sources-only) programs=0 && shift ;;
+    --sign) key=${2:?} && shift 2 ;;
+    --) shift && break ;;
+    -h | --help) sed -n '2,13s/^# \{0,1\}//p' "$0" && exit 0 ;;
+    *) echo "release.sh: $1: unknown; see --help" >&2 && exit 2 ;;
+  esac
+done
+cd "$(dirname "$0")/.."
+fail() { echo "release.sh: $*" >&2 && exit 1; }
+say() { printf '%4d s  %s\n' "$SECONDS" "$*"; }
+
+version=$(scripts/version.sh ${check:+"$check"})
+[[ -z $(git status --porcelain) ]] || fail 'the tree has changes that are not committed'
+output=${output:-$PWD/build/release-files}
+mkdir -p "$output"
+[[ -z $(ls -A "$output") ]] || fail "$output: not empty"
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+export SOURCE_DATE_EPOCH
+
+name=glint-$version
+git archive --format=tar --prefix="$name/" HEAD | gzip -9n >"$output/$name.tar.gz"
+say "sources of $version"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+tar -C "$work" -xf "$output/$name.tar.gz"
+tree=$work/$name
+
+"$tree/scripts/package-python.sh" --output "$output" >/dev/null
+say 'Python packages'
+
+if [[ $programs -eq 1 ]]; then
+  cmake -S "$tree" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DGLINT_PACKAGE=ON -DGLINT_BENCH=OFF \
+    -DBUILD_TESTING=OFF "$@" >/dev/null
+  cmake --build "$work/build" ${JOBS:+--parallel "$JOBS"} >/dev/null
+  (cd "$work/build" && cpack >/dev/null)
+  mv "$work/build"/*.deb "$output"
+  "$tree/scripts/sbom.py" "$work/build" glint-server glint >"$output/$name.spdx.json"
+  say 'glint package, bill of materials'
+fi
+
+(cd "$output" && sha256sum -- * >"$work/SHA256SUMS" && mv "$work/SHA256SUMS" .)
+[[ -z $key ]] || gpg --batch --local-user "$key" --armor --detach-sign "$output/SHA256SUMS"
+say "in $output:"
+ls "$output"
