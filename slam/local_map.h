@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <vector>
 
+#include "slam/front_end.h"
 #include "slam/pose.h"
 #include "slam/stereo_camera.h"
 
@@ -29,6 +31,9 @@ struct Sight {
   double disparity_error = 1;
   double rise_error = 1;
 };
+
+// Of a keypoint of a frame.
+Sight SightOf(const StereoFrame& frame, size_t keypoint, const SightErrors& errors);
 
 struct MapPoint {
   struct SightOf {
@@ -60,6 +65,9 @@ struct LocalMap {
   // Drops points without sights; the order stays.
   void DropUnseen();
 };
+
+// The motion of a keyframe by those given: its own, else that of the one before it, else the first. Not empty.
+const Pose& MotionOf(const std::map<int64_t, Pose>& motions, int64_t keyframe);
 
 // The whitened errors of a projection beside a sight, squared and added up: expected about 2, or 4 for a stereo sight.
 double SquaredError(const StereoPixel& projected, const Sight& sight);

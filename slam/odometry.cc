@@ -14,17 +14,13 @@ namespace {
 
 constexpr float kFirstRadius = 15;  // pixels of the level, around where the last motion puts a point
 constexpr float kSecondRadius = 5;  // around where the fitted pose puts it
-constexpr double kNearest = 0.1;    // metres
 constexpr double kFarthest = 3;     // standard deviations of a corner, from it to where its patch is
-constexpr int kMaxBits = 80;        // of 256, between two sights of a point
 constexpr float kRatio = 0.9f;
 constexpr double kStandstill = 2;      // pixels: the median keypoint of a camera that moves goes farther
 constexpr double kLeastDisparity = 1;  // pixels: farther points are not put into the map
 // The first frames are all keyframes: two of them say little of the rig's rotation, and what a wrong one does to all
 // depths would show as a jump when it is mended.
 constexpr int64_t kFirstKeyframes = 6;
-// A point that is seen at half or twice the distance of its last sight looks different.
-constexpr double kLargestZoom = 2.5;
 
 int64_t Now() { return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1); }
 
@@ -82,26 +78,9 @@ Pose Odometry::Predicted(double seconds) const {
   return Scaled(motion_, seconds - last_seconds_) * camera_from_world_;
 }
 
-Sight Odometry::SightOf(size_t keypoint) const {
-  Sight sight;
-  sight.pixel.left = {frame_.left.x[keypoint], frame_.left.y[keypoint]};
-  sight.is_stereo = frame_.is_stereo[keypoint] != 0;
-  sight.pixel.disparity = frame_.disparity[keypoint];
-  sight.pixel.rise = frame_.rise[keypoint];
-  sight.position_error = options_.errors.corner * frame_.scale[static_cast<size_t>(frame_.left.octave[keypoint])];
-  sight.disparity_error = options_.errors.disparity;
-  sight.rise_error = options_.errors.rise;
-  return sight;
-}
-
 absl::Status Odometry::Track(const ImageView& left, const ImageView& right, double seconds, OdometryResult* result) {
   *result = {};
-  for (const auto& [name, eye] : {std::pair("left", &left), std::pair("right", &right)}) {
-    if (eye->shape() != camera_.image) {
-      return ContradictionError(name, absl::StrCat(eye->width, "x", eye->height, " is not the camera's ",
-                                                   camera_.image.width, "x", camera_.image.height));
-    }
-  }
+  if (auto status = ValidatePair(camera_, left.shape(), right.shape()); !status.ok()) return status;
   if (!std::isfinite(seconds)) return ContradictionError("seconds", absl::StrCat(seconds, " is not finite"));
   if (has_time_ && seconds <= last_seconds_) {
     return ContradictionError("seconds", absl::StrCat(seconds, " is not after the last pair's ", last_seconds_));
@@ -180,10 +159,8 @@ bool Odometry::CanInitialize() const {
   return stereo >= 2 * options_.min_inliers;
 }
 
-void Odometry::Ask(size_t point) {
-  const std::vector<uint8_t>& descriptor = map_.points[point].descriptor;
-  asked_.point.push_back(point);
-  asked_.descriptors.insert(asked_.descriptors.end(), descriptor.begin(), descriptor.end());
+PointQuery::Point Odometry::LookOf(const MapPoint& point) {
+  return {point.position, point.descriptor.data(), point.octave, point.distance};
 }
 
 void Odometry::MatchAsked(float ratio) {
@@ -191,26 +168,19 @@ void Odometry::MatchAsked(float ratio) {
   sight_keypoint_.clear();
   sight_point_.clear();
   const Features& f = frame_.left;
-  if (f.count() == 0 || asked_.point.empty()) return;
-  MatchInput input;
-  input.query = {asked_.descriptors.data(), static_cast<int>(asked_.point.size()), f.descriptor_bytes};
-  input.train = {f.descriptors.data(), static_cast<int>(f.count()), f.descriptor_bytes};
-  if (!asked_.x.empty()) {
-    input.conditions = {asked_.x.data(),          asked_.y.data(),          asked_.radius.data(),
-                        asked_.min_octave.data(), asked_.max_octave.data(), nullptr};
-    input.keypoints = {f.x.data(), f.y.data(), f.octave.data(), nullptr};
-  }
+  if (f.count() == 0 || query_.count() == 0) return;
   MatchOptions options;
   options.cross_check = true;
-  options.max_distance = kMaxBits;
+  options.max_distance = kMaxPointBits;
   options.ratio = ratio;
-  front_end_->Match(input, options, &matches_);
-  for (size_t q = 0; q < asked_.point.size(); ++q) {
+  const DescriptorView train{f.descriptors.data(), static_cast<int>(f.count()), f.descriptor_bytes};
+  front_end_->Match(query_.InputFor(train, {f.x.data(), f.y.data(), f.octave.data(), nullptr}), options, &matches_);
+  for (size_t q = 0; q < query_.count(); ++q) {
     if (matches_.index[q] == kNoMatch) continue;
     const auto keypoint = static_cast<size_t>(matches_.index[q]);
-    sights_.push_back({map_.points[asked_.point[q]].position, SightOf(keypoint)});
+    sights_.push_back({map_.points[query_.name(q)].position, SightOf(frame_, keypoint, options_.errors)});
     sight_keypoint_.push_back(keypoint);
-    sight_point_.push_back(asked_.point[q]);
+    sight_point_.push_back(query_.name(q));
   }
 }
 
@@ -239,39 +209,27 @@ void Odometry::FollowSights() {
 }
 
 void Odometry::MatchNear(const Pose& camera_from_world, float radius) {
-  asked_.Clear();
-  const double step = frame_.levels > 1 ? std::log(static_cast<double>(frame_.scale[1])) : 1;
+  query_.Clear(frame_.left.descriptor_bytes);
+  const LevelScales scales{frame_.levels, frame_.scale};
   for (size_t i = 0; i < map_.points.size(); ++i) {
-    const MapPoint& point = map_.points[i];
-    const Eigen::Vector3d p = camera_from_world * point.position;
-    if (p.z() < kNearest) continue;
-    const Eigen::Vector2d pixel = Project(camera_, p).left;
-    if (!(pixel.x() >= 0 && pixel.y() >= 0 && pixel.x() < camera_.image.width && pixel.y() < camera_.image.height)) {
-      continue;
-    }
-    const double zoom = point.distance / p.norm();
-    if (zoom > kLargestZoom || zoom < 1 / kLargestZoom) continue;
-    const int octave =
-        std::clamp(point.octave + static_cast<int>(std::lround(std::log(zoom) / step)), 0, frame_.levels - 1);
-    Ask(i);
-    asked_.x.push_back(static_cast<float>(pixel.x()));
-    asked_.y.push_back(static_cast<float>(pixel.y()));
-    asked_.radius.push_back(radius * frame_.scale[static_cast<size_t>(octave)]);
-    asked_.min_octave.push_back(octave - 1);
-    asked_.max_octave.push_back(octave + 1);
+    query_.AskNear(i, LookOf(map_.points[i]), camera_, camera_from_world, scales, radius);
   }
   MatchAsked(/*ratio=*/0);
 }
 
 void Odometry::MatchEverywhere() {
-  asked_.Clear();
-  for (size_t i = 0; i < map_.points.size(); ++i) Ask(i);
+  query_.Clear(frame_.left.descriptor_bytes);
+  for (size_t i = 0; i < map_.points.size(); ++i) query_.Ask(i, LookOf(map_.points[i]));
   MatchAsked(kRatio);
 }
 
 bool Odometry::Locate(const Pose& predicted, OdometryResult* result) {
   Pose pose = predicted;
   fit_ = {};
+  sights_.clear();
+  // A map that was made by another front end fits nothing.
+  const size_t bytes = map_.points.empty() ? 0 : map_.points.front().descriptor.size();
+  if (bytes != static_cast<size_t>(frame_.left.descriptor_bytes)) return false;
   if (has_motion_) {
     MatchNear(pose, kFirstRadius);
     fit_ = RefinePose(camera_, sights_, &pose);
@@ -347,7 +305,7 @@ void Odometry::AddKeyframe() {
     map_.points.emplace_back();
     map_.points.back().id = next_point_++;
     map_.points.back().position = world_from_camera * p;
-    see(&map_.points.back(), k, SightOf(k));
+    see(&map_.points.back(), k, SightOf(frame_, k, options_.errors));
   }
 
   while (static_cast<int>(map_.keyframes.size()) > options_.window) map_.DropOldest();
@@ -398,9 +356,11 @@ void Odometry::FinishBelowSights() {
 }
 
 void Odometry::Move(const std::map<int64_t, Pose>& motions) {
-  for (MapPoint& point : map_.points) point.position = motions.at(point.sights.back().keyframe) * point.position;
-  for (Keyframe& k : map_.keyframes) k.camera_from_world = k.camera_from_world * motions.at(k.id).Inverse();
-  camera_from_world_ = camera_from_world_ * motions.at(map_.keyframes.back().id).Inverse();
+  for (MapPoint& point : map_.points) {
+    point.position = MotionOf(motions, point.sights.back().keyframe) * point.position;
+  }
+  for (Keyframe& k : map_.keyframes) k.camera_from_world = k.camera_from_world * MotionOf(motions, k.id).Inverse();
+  camera_from_world_ = camera_from_world_ * MotionOf(motions, map_.keyframes.back().id).Inverse();
 }
 
 void Odometry::Restart(LocalMap map, const StereoCamera& camera, const Pose& camera_from_world, bool is_located,

@@ -22,6 +22,7 @@
 #include "slam/front_end.h"
 #include "slam/local_adjustment.h"
 #include "slam/local_map.h"
+#include "slam/point_query.h"
 #include "slam/pose.h"
 #include "slam/pose_solver.h"
 #include "slam/stereo_camera.h"
@@ -93,14 +94,15 @@ class Odometry {
   // The last keyframes and their points; keyframes[].id and points[].id count up from 0.
   const LocalMap& map() const { return map_; }
   const StereoFrame& frame() const { return frame_; }  // of the last pair
-  // Of a keypoint of that pair: where it is and how well that is known.
-  Sight SightOf(size_t keypoint) const;
+  // Ids of the next ones.
+  int64_t next_keyframe() const { return next_keyframe_; }
+  int64_t next_point() const { return next_point_; }
 
   bool is_adjusting() const { return adjustment_.valid(); }
-  // Waits for the adjustment that goes on, and uses it. Must be followed by what is_adjusted asks for.
+  // Waits for the adjustment that goes on, and uses it: keyframes and points have moved.
   void FinishAdjustment();
-  // Moves each keyframe by the motion given for it (new world from old), points with the last keyframe that sees them,
-  // and the camera with the last keyframe. No adjustment may go on.
+  // Moves keyframes by their MotionOf() (new world from old), points with the last keyframe that sees them, and the
+  // camera with the last keyframe. No adjustment may go on.
   void Move(const std::map<int64_t, Pose>& motions);
   // Goes on from another local map at another pose; new keyframes and points get ids from these on. The map is not
   // empty, its ids lie below. With `is_located` false the camera is lost.
@@ -108,19 +110,6 @@ class Odometry {
                int64_t next_keyframe, int64_t next_point);
 
  private:
-  // Points of the map that the front end is asked for, and where: anywhere if x and what follows it are empty.
-  struct Asked {
-    void Clear() {
-      point.clear();
-      descriptors.clear();
-      for (auto* v : {&x, &y, &radius}) v->clear();
-      for (auto* v : {&min_octave, &max_octave}) v->clear();
-    }
-    std::vector<size_t> point;
-    std::vector<uint8_t> descriptors;
-    std::vector<float> x, y, radius;
-    std::vector<int32_t> min_octave, max_octave;
-  };
   // Sights whose patches are followed; see FrontEnd::Follow().
   struct Following {
     void Clear() {
@@ -136,7 +125,7 @@ class Odometry {
   // Both fill sights_, sight_keypoint_ and sight_point_.
   void MatchNear(const Pose& camera_from_world, float radius);
   void MatchEverywhere();
-  void Ask(size_t point);
+  static PointQuery::Point LookOf(const MapPoint& point);
   void MatchAsked(float ratio);
   bool Locate(const Pose& predicted, OdometryResult* result);
   // Where a point was seen in the last keyframe: its position by its patch, for the sights at hand.
@@ -173,7 +162,7 @@ class Odometry {
   int after_keyframe_ = 0;  // inliers of the first located frame after it; 0: none yet
 
   // Of the frame at hand: which keypoint is which point of the map.
-  Asked asked_;
+  PointQuery query_;
   MatchResult matches_;
   Following following_;
   std::vector<PointSight> sights_;
