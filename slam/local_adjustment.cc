@@ -4,7 +4,6 @@
 #include <ceres/loss_function.h>
 #include <ceres/manifold.h>
 #include <ceres/problem.h>
-#include <ceres/rotation.h>
 #include <ceres/solver.h>
 
 #include <algorithm>
@@ -15,37 +14,12 @@
 #include <vector>
 
 #include "slam/rig_uncertainty.h"
+#include "slam/sight_cost.h"
 
 namespace glint::slam {
 namespace {
 
 constexpr double kHuber = 2;  // standard deviations
-
-// Parameters: rotation (x, y, z, w) and translation of camera from world, point, rig rotation.
-struct SightCost {
-  template <typename T>
-  bool operator()(const T* rotation, const T* translation, const T* point, const T* rig, T* error) const {
-    using Vector = Eigen::Matrix<T, 3, 1>;
-    const Eigen::Map<const Eigen::Quaternion<T>> turn(rotation);
-    const Vector p = turn * Eigen::Map<const Vector>(point) + Eigen::Map<const Vector>(translation);
-    if (p.z() < T(0.01)) return false;
-    const T left[3] = {p.x() - T(camera->baseline), p.y(), p.z()};
-    T right[3];
-    ceres::AngleAxisRotatePoint(rig, left, right);
-    const T x = p.x() / p.z();
-    const T y = p.y() / p.z();
-    const double focal = camera->focal_length;
-    const double position = focal / sight->position_error;
-    error[0] = position * (x - T((sight->pixel.left.x() - camera->centre_x) / focal));
-    error[1] = position * (y - T((sight->pixel.left.y() - camera->centre_y) / focal));
-    if (!sight->is_stereo) return true;
-    error[2] = (focal / (sight->disparity_error)) * (x - right[0] / right[2] - T(sight->pixel.disparity / focal));
-    error[3] = (focal / (sight->rise_error)) * (y - right[1] / right[2] - T(sight->pixel.rise / focal));
-    return true;
-  }
-  const StereoCamera* camera;
-  const Sight* sight;
-};
 
 struct RigPrior {
   template <typename T>
@@ -55,12 +29,6 @@ struct RigPrior {
   }
   double deviation;
 };
-
-ceres::CostFunction* CostOf(const StereoCamera& camera, const Sight& sight) {
-  auto* cost = new SightCost{&camera, &sight};
-  if (sight.is_stereo) return new ceres::AutoDiffCostFunction<SightCost, 4, 4, 3, 3, 3>(cost);
-  return new ceres::AutoDiffCostFunction<SightCost, 2, 4, 3, 3, 3>(cost);
-}
 
 void MarkFalseSights(LocalProblem* problem) {
   for (const LocalProblem::Point& point : problem->points) {
@@ -160,8 +128,13 @@ void Adjust(const AdjustmentOptions& options, LocalProblem* problem) {
     const LocalProblem::Point& point = problem->points[p];
     for (size_t i = point.first; i < point.first + point.count; ++i) {
       const LocalProblem::SightOf& s = problem->sights[i];
-      equations.AddResidualBlock(CostOf(problem->camera, s.sight), &loss, parameters.rotation(s.keyframe),
-                                 parameters.translation(s.keyframe), parameters.position(p), rig);
+      double* const rotation = parameters.rotation(s.keyframe);
+      double* const translation = parameters.translation(s.keyframe);
+      equations.AddResidualBlock(new PositionCost(&problem->camera, &s.sight), &loss, rotation, translation,
+                                 parameters.position(p));
+      if (!s.sight.is_stereo) continue;
+      equations.AddResidualBlock(new DisparityCost(&problem->camera, &s.sight), &loss, rotation, translation,
+                                 parameters.position(p), rig);
     }
     order->AddElementToGroup(parameters.position(p), 0);
   }

@@ -45,7 +45,7 @@ struct OdometryOptions {
   double keyframe_share = 0.75;  // 0..1: a keyframe is due when inliers fall below this share of those of the
                                  // first frame after the last one
   int max_keyframe_gap = 5;      // 1..1000 frames between keyframes, while the camera moves
-  int adjust_delay = 2;          // 0..100 frames from a keyframe to the use of its adjustment
+  int adjust_delay = 1;          // 0..100 frames from a keyframe to the use of its adjustment
   bool refine_rig = true;        // estimate StereoCamera::rig_rotation
   double rig_prior = 0.002;      // 1e-6..0.1 radians
   SightErrors errors;            // each 0.01..100

@@ -21,15 +21,6 @@ constexpr double kNearest = 0.05;  // metres: points nearer than this are behind
 constexpr int kHypotheses = 300;
 constexpr double kLoose = 9;  // for a hypothesis, whose three points have errors, too
 
-// Of pixel coordinates (focal length * x / z, likewise y) by camera coordinates.
-Eigen::Matrix<double, 2, 3> ByPoint(double focal_length, const Eigen::Vector3d& p) {
-  const double by_z = focal_length / p.z();
-  Eigen::Matrix<double, 2, 3> j;
-  j << by_z, 0, -by_z * p.x() / p.z(),  //
-      0, by_z, -by_z * p.y() / p.z();
-  return j;
-}
-
 // Of the coordinates of a turned and shifted point.
 Eigen::Matrix<double, 3, 6> ByTurnAndShift(const Eigen::Vector3d& p) {
   Eigen::Matrix<double, 3, 6> by_motion;
@@ -83,6 +74,14 @@ void Accumulate(const StereoCamera& camera, const std::vector<PointSight>& sight
 }
 
 }  // namespace
+
+Eigen::Matrix<double, 2, 3> ByPoint(double focal_length, const Eigen::Vector3d& p) {
+  const double by_z = focal_length / p.z();
+  Eigen::Matrix<double, 2, 3> j;
+  j << by_z, 0, -by_z * p.x() / p.z(),  //
+      0, by_z, -by_z * p.y() / p.z();
+  return j;
+}
 
 SightJacobian JacobianOf(const StereoCamera& camera, const Eigen::Matrix3d& rig, const Eigen::Vector3d& point) {
   const Eigen::Vector3d q = rig * (point - Eigen::Vector3d(camera.baseline, 0, 0));

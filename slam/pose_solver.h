@@ -24,6 +24,9 @@ struct PoseFit {
   Eigen::Matrix<double, 6, 6> covariance = Eigen::Matrix<double, 6, 6>::Zero();
 };
 
+// Of pixel coordinates (focal length * x / z, likewise y) by camera coordinates.
+Eigen::Matrix<double, 2, 3> ByPoint(double focal_length, const Eigen::Vector3d& point);
+
 // Of what both eyes see of a point (left x, left y, disparity, rise), by a small turn and shift of camera coordinates,
 // by the point's camera coordinates, and by a small turn of the right eye after the rig's.
 struct SightJacobian {
