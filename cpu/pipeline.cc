@@ -37,7 +37,7 @@ void Pipeline::Impl::Prepare(const DetectorOptions& new_options, const ImageView
     if (options.smooth) worker.smooth.Grow(DenseHarrisPitch(image.width));
     if (options.descriptor == Descriptor::kRbrief) {
       worker.blur_runs.Prepare(image.width);
-      worker.blurred.Grow(static_cast<size_t>(blurred_rows * BlurredPitch(image.width)));
+      worker.blurred.Grow(static_cast<size_t>(std::min(blurred_rows, image.height) * BlurredPitch(image.width)));
     }
     if (options.descriptor == Descriptor::kRbrief && !quadtree) worker.blur.Grow(kBlurScratchFloats);
     if (options.descriptor == Descriptor::kRbrief && quadtree) worker.fixed_blur.Grow(kFixedBlurScratchElements);
