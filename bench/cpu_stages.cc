@@ -44,11 +44,6 @@ CpuStages::CpuStages(const ImageView& image, int fast_threshold)
 
   blur_scratch_.Grow(cpu::kBlurScratchFloats);
   blurred_.Grow(static_cast<size_t>(PaddedStride(shape.width)) * static_cast<size_t>(shape.height));
-  const int blocks = (shape.width + cpu::kBlurBlock - 1) / cpu::kBlurBlock;
-  for (int strip = 0; strip < cpu::BlurStrips(shape.width); ++strip) {
-    const int in_strip = std::min(blocks - strip * 32, 32);
-    blur_masks_.emplace_back(static_cast<size_t>(shape.height), ~uint32_t{0} >> (32 - in_strip));
-  }
 
   FindCorners();
   const cpu::Rect inner = Inside(shape, RbriefReach(kPatchSize));
@@ -66,11 +61,14 @@ void CpuStages::FindCorners() {
   corner_count_ = stages_.fast_suppressed(fast_, fast_scratch_.data(), corners_.data(), scores_.data());
 }
 
+// The whole image.
 void CpuStages::RunBlur() {
-  for (int strip = 0; strip < static_cast<int>(blur_masks_.size()); ++strip) {
-    const cpu::BlurJob job = {image_,          blur_masks_[strip].data(), strip, 0, image_.height,
-                              blurred_.data(), PaddedStride(image_.width)};
-    stages_.blur(job, blur_scratch_.data());
+  for (int y = 0; y < image_.height; y += cpu::kBlurRows) {
+    for (int x = 0; x < image_.width; x += cpu::kBlurBlock) {
+      const cpu::BlurJob job = {
+          image_, x, y, std::min(y + cpu::kBlurRows, image_.height), blurred_.data(), PaddedStride(image_.width)};
+      stages_.blur(job, blur_scratch_.data());
+    }
   }
 }
 

@@ -50,7 +50,6 @@ class CpuStages {
 
   cpu::Buffer<float> blur_scratch_;
   cpu::Buffer<uint8_t> blurred_;
-  std::vector<std::vector<uint32_t>> blur_masks_;  // of each strip
 
   std::vector<uint32_t> inner_;  // the corners that descriptors fit around
   cpu::Buffer<float> responses_;

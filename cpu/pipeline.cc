@@ -20,6 +20,7 @@ void Pipeline::Impl::Prepare(const DetectorOptions& new_options, const ImageView
     patch_size = options.patch_size;
     centroid = MakeCentroidTable(MakePatchDisc(patch_size));
     pattern = MakePatternTable(MakeRbriefPattern(patch_size));
+    blurred_rows = ((2 * pattern.reach + kBlurRows - 1) / kBlurRows + 1) * kBlurRows;
   }
   levels.Prepare(options, image, mask, pool.threads());
   if (options.selection != Selection::kTopN && !quadtree) cells.Prepare(options, image.shape(), levels.room());
@@ -34,24 +35,17 @@ void Pipeline::Impl::Prepare(const DetectorOptions& new_options, const ImageView
     if (!top_n_per_level && !dense && !quadtree) worker.scored.Prepare(image.width);
     if (dense) worker.dense.Prepare(options, image.width);
     if (options.smooth) worker.smooth.Grow(DenseHarrisPitch(image.width));
+    if (options.descriptor == Descriptor::kRbrief) {
+      worker.blur_runs.Prepare(image.width);
+      worker.blurred.Grow(static_cast<size_t>(std::min(blurred_rows, image.height) * BlurredPitch(image.width)));
+    }
     if (options.descriptor == Descriptor::kRbrief && !quadtree) worker.blur.Grow(kBlurScratchFloats);
     if (options.descriptor == Descriptor::kRbrief && quadtree) worker.fixed_blur.Grow(kFixedBlurScratchElements);
     if (quadtree) worker.quadtree.Prepare(levels.largest_room(), options.max_features);
     worker.pyramid_ns = 0;
     worker.corners_ns = 0;
   }
-  tasks.reserve(MaxTasks());
-}
-
-// Upper bound of any stage's number of tasks, for any image.
-size_t Pipeline::Impl::MaxTasks() {
-  const size_t of_keypoints = static_cast<size_t>(OutputCapacity(options)) / kKeypointsPerTask + kMaxLevels;
-  size_t of_blur = 0;
-  for (int l = 0; l < levels.count(); ++l) {
-    const Shape shape = levels[l].image.shape();
-    of_blur += static_cast<size_t>(BlurStrips(shape.width)) * static_cast<size_t>(shape.height / kBlurTaskRows + 1);
-  }
-  return std::max(of_keypoints, of_blur);
+  tasks.reserve(static_cast<size_t>(OutputCapacity(options)) / kKeypointsPerTask + kMaxLevels);
 }
 
 // Assigns each level's keypoints their output index, drops those beyond the capacity, and writes all fields but angle
@@ -132,7 +126,6 @@ absl::Status Pipeline::Detect(const DetectorOptions& options, const ImageView& i
     t.orient_ns = lap();
   }
   if (options.descriptor == Descriptor::kRbrief) {
-    impl_->Blur();
     impl_->Describe(features);
     t.describe_ns = lap();
   }

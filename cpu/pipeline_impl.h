@@ -10,6 +10,7 @@
 
 #include "cpu/buffer.h"
 #include "cpu/describe/bfrost.h"
+#include "cpu/describe/blur_runs.h"
 #include "cpu/fast/scored_corners.h"
 #include "cpu/harris/dense_corners.h"
 #include "cpu/harris/harris_corners.h"
@@ -30,8 +31,12 @@ inline int64_t NanosecondsSince(Clock::time_point start) {
 }
 
 inline constexpr int kResizeBandRows = 32;       // at least, for one task
-inline constexpr size_t kKeypointsPerTask = 64;  // orientation and descriptors
-inline constexpr int kBlurTaskRows = 128;        // each recomputes 6 rows
+inline constexpr size_t kKeypointsPerTask = 64;  // orientation and BFROST
+// rBRIEF with several threads; patches that two tasks share are blurred twice.
+inline constexpr size_t kDescribedPerTask = 128;
+
+// Bytes between blurred rows: room for whole blocks, and to read beyond a patch.
+inline ptrdiff_t BlurredPitch(int width) { return (width + 2 * kReadMargin - 1) / kReadMargin * kReadMargin; }
 
 // Scratch that one thread uses at a time.
 struct Worker {
@@ -42,17 +47,18 @@ struct Worker {
   Buffer<int16_t> smooth;
   float max_response = 0;  // of the responses this thread has seen
   Buffer<int16_t> resize;
+  BlurRuns blur_runs;
   Buffer<float> blur;
   Buffer<int16_t> fixed_blur;
+  Buffer<uint8_t> blurred;  // a ring of Impl::blurred_rows: row y of a level is row y % blurred_rows
   QuadtreeSelection quadtree;
   int64_t pyramid_ns = 0;
   int64_t corners_ns = 0;
 };
 
-// A part of one level: rows or keypoints [begin, end), or a band.
+// Keypoints [begin, end) of one level.
 struct Task {
   int level = 0;
-  int strip = 0;
   int begin = 0;
   int end = 0;
 };
@@ -65,7 +71,6 @@ struct Pipeline::Impl {
         workers(static_cast<size_t>(pool.threads())) {}
 
   void Prepare(const DetectorOptions& new_options, const ImageView& image, const ImageView& mask);
-  size_t MaxTasks();
   void FindCorners(StageTimes* times);
   void MakeLevel(int l, bool next, bool corners);
   void FindCornersInBand(int l, Band* band, Worker* worker);
@@ -78,10 +83,11 @@ struct Pipeline::Impl {
   void Order(Level* level);
   void Place(Features* features);
   void Orient(Features* features);
-  void Blur();
   void Describe(Features* features);
+  void BlurBand(const Level& level, size_t begin, size_t end, int y0, Worker* worker);
+  void DescribeBlurred(const Level& level, size_t begin, size_t end, const Worker& worker, Features* features);
+  void DescribeCopy(const Level& level, int x, int y, float angle, const Worker& worker, uint8_t* descriptor);
   void DescribeByRegions(Features* features);
-  void DescribeAtBorder(const Level& level, int x, int y, float angle, uint8_t* descriptor);
 
   template <typename Add>
   void MakeTasks(Add add) {
@@ -89,11 +95,10 @@ struct Pipeline::Impl {
     for (int l = 0; l < levels.count(); ++l) add(l);
   }
   // Tasks of at most `size` keypoints.
-  void MakeKeypointTasks() {
-    MakeTasks([this](int l) {
-      for (size_t i = 0; i < levels[l].count; i += kKeypointsPerTask) {
-        tasks.push_back(
-            {l, 0, static_cast<int>(i), static_cast<int>(std::min(i + kKeypointsPerTask, levels[l].count))});
+  void MakeKeypointTasks(size_t size) {
+    MakeTasks([this, size](int l) {
+      for (size_t i = 0; i < levels[l].count; i += size) {
+        tasks.push_back({l, static_cast<int>(i), static_cast<int>(std::min(i + size, levels[l].count))});
       }
     });
   }
@@ -123,6 +128,7 @@ struct Pipeline::Impl {
   int patch_size = 0;  // that the tables below are for
   CentroidTable centroid;
   PatternTable pattern;
+  int blurred_rows = 0;  // bands of kBlurRows, as many as a patch can have rows in
   Levels levels;
 };
 

@@ -37,8 +37,8 @@ struct CellFastJob {
   const uint8_t* not_last;   // of each column: 0 in the last column of a cell, 255 elsewhere; likewise
 };
 
-// A ring of 8 rows of row-pass results.
-inline constexpr size_t kFixedBlurScratchElements = 8 * kBlurPitch;
+// The row pass's results of a run.
+inline constexpr size_t kFixedBlurScratchElements = kBlurScratchRows * kBlurBlock;
 
 struct QuadtreeStages {
   // As Stages::resize, with INTER_LINEAR.

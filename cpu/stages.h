@@ -164,24 +164,23 @@ CentroidTable MakeCentroidTable(const PatchDisc& disc);
 
 // ---- blur
 
-// Which pixels of a level descriptors read: bit b of row y of strip s stands for the kBlurBlock pixels from
-// s * kBlurStrip + b * kBlurBlock. A strip's rows of intermediate floats fit the first-level cache.
+// A level is blurred where descriptors read it, in runs of rows that are a block wide.
 inline constexpr int kBlurBlock = 16;
-inline constexpr int kBlurStrip = 32 * kBlurBlock;
-inline int BlurStrips(int width) { return (width + kBlurStrip - 1) / kBlurStrip; }
+inline constexpr int kBlurRows = 64;  // of a run, at most
 
 struct BlurJob {
   ImageView image;
-  const uint32_t* blur_mask;  // image.height rows of the strip
-  int strip;
+  int x;   // the block's first column, a multiple of kBlurBlock
   int y0;  // rows [y0, y1)
   int y1;
-  uint8_t* out;  // the whole level's, written where blur_mask says; a multiple of kBlurBlock wide
+  uint8_t* out;  // the whole level's; its rows have room for whole blocks
   ptrdiff_t out_stride;
 };
-// A ring of 8 rows of row-pass results, and two rows of pixels as floats, with margins.
-inline constexpr size_t kBlurPitch = kBlurStrip + 64;
-inline constexpr size_t kBlurScratchFloats = 10 * kBlurPitch;
+// For each row of a run and the 6 around it, the block's pixels and its neighbours' as floats, and the row pass's
+// results.
+inline constexpr int kBlurLine = 32;
+inline constexpr size_t kBlurScratchRows = kBlurRows + 6;
+inline constexpr size_t kBlurScratchFloats = kBlurScratchRows * (kBlurLine + kBlurBlock);
 
 // ---- descriptors
 
@@ -267,7 +266,7 @@ struct Stages {
   void (*centroid)(const ImageView& image, const CentroidTable& table, const uint32_t* where, size_t count,
                    float* angle);
 
-  // Gaussian 7x7, sigma 2, where job.blur_mask says. `scratch`: kBlurScratchFloats, 64-byte aligned.
+  // Gaussian 7x7, sigma 2. `scratch`: kBlurScratchFloats, 64-byte aligned.
   void (*blur)(const BlurJob& job, float* scratch);
 
   // One descriptor, kRbriefBytes, around the pixel `centre` of an image whose pixels within the pattern's reach are

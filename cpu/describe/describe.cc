@@ -18,33 +18,33 @@
 HWY_BEFORE_NAMESPACE();
 namespace glint::cpu::HWY_NAMESPACE {
 
-// Rotates points of the pattern: the byte offsets from the centre of the points at x[0..], y[0..].
+// Rotates points of the pattern: the byte offsets from the centre of the points at x[0..], y[0..], plus
+// kRoundMagicBits.
 class PatternRotation {
  public:
   PatternRotation(float angle, ptrdiff_t stride) {
     const SinCos rotation = SteeringSinCos(angle);
     sin_ = hn::Set(DF(), rotation.sin);
     cos_ = hn::Set(DF(), rotation.cos);
-    const uint32_t pitch = static_cast<uint32_t>(stride);
-    pitch_ = hn::Set(D32(), static_cast<int32_t>(pitch));
-    // Rounding leaves its magic bits in both coordinates.
-    magic_ = hn::Set(D32(), static_cast<int32_t>(static_cast<uint32_t>(kRoundMagicBits) * (pitch + 1)));
+    pitch_ = hn::Set(DF(), static_cast<float>(stride));
   }
   HWY_INLINE hn::Vec<D32> operator()(const float* x, const float* y) const {
     const DF d;
+    const VF magic = hn::Set(d, kRoundMagic);
     const VF px = hn::Load(d, x);
     const VF py = hn::Load(d, y);
-    // As SteeredX and SteeredY: no fused multiply-add.
-    const auto u = RoundedPlusMagicBits(hn::Sub(hn::Mul(px, cos_), hn::Mul(py, sin_)));
-    const auto v = RoundedPlusMagicBits(hn::Add(hn::Mul(px, sin_), hn::Mul(py, cos_)));
-    return hn::Sub(hn::Add(hn::Mul(v, pitch_), u), magic_);
+    // As SteeredX and SteeredY: no fused multiply-add. Then whole numbers, too small for floats to round.
+    const VF u = hn::Add(hn::Sub(hn::Mul(px, cos_), hn::Mul(py, sin_)), magic);
+    const VF v = hn::Sub(hn::Add(hn::Add(hn::Mul(px, sin_), hn::Mul(py, cos_)), magic), magic);
+    return hn::BitCast(D32(), hn::MulAdd(v, pitch_, u));
   }
 
  private:
+  static_assert(2 * kMaxImageSide * kMaxPatchSize < 1 << 22, "offsets are exact in a float, next to the magic number");
+
   VF sin_;
   VF cos_;
-  hn::Vec<D32> pitch_;
-  hn::Vec<D32> magic_;
+  VF pitch_;
 };
 
 #if HWY_MAX_BYTES == 64
@@ -53,9 +53,10 @@ void Describe(const PatternTable& pattern, const uint8_t* centre, ptrdiff_t stri
   const D32 d;
   const PatternRotation rotate(angle, stride);
   const auto low_byte = hn::Set(d, 0xff);
+  const auto magic = hn::Set(d, kRoundMagicBits);
   const auto pixels = [&](int end, size_t i) HWY_ATTR {
     // Whole words are fetched; a blurred level's rows have bytes to spare.
-    const auto offset = rotate(pattern.x[end] + i, pattern.y[end] + i);
+    const auto offset = hn::Sub(rotate(pattern.x[end] + i, pattern.y[end] + i), magic);
     return hn::And(hn::GatherOffset(d, reinterpret_cast<const int32_t*>(centre), offset), low_byte);
   };
   for (size_t i = 0; i < kRbriefBits; i += HWY_LANES(float)) {
@@ -66,19 +67,22 @@ void Describe(const PatternTable& pattern, const uint8_t* centre, ptrdiff_t stri
 #else
 
 void Describe(const PatternTable& pattern, const uint8_t* centre, ptrdiff_t stride, float angle, uint8_t* descriptor) {
-  const D32 d;
   const PatternRotation rotate(angle, stride);
   HWY_ALIGN int32_t offset[2][kRbriefBits];
   for (int end = 0; end < 2; ++end) {
     for (size_t i = 0; i < kRbriefBits; i += HWY_LANES(float)) {
-      hn::Store(rotate(pattern.x[end] + i, pattern.y[end] + i), d, offset[end] + i);
+      hn::Store(rotate(pattern.x[end] + i, pattern.y[end] + i), D32(), offset[end] + i);
     }
   }
+  const auto pixel = [&](int end, size_t i) {
+    return centre[static_cast<ptrdiff_t>(offset[end][i]) - kRoundMagicBits];
+  };
   for (size_t i = 0; i < kRbriefBits; i += 8) {
-    const auto bit = [&](size_t k) -> uint32_t { return centre[offset[0][i + k]] < centre[offset[1][i + k]]; };
-    const uint32_t low = bit(0) | bit(1) << 1 | bit(2) << 2 | bit(3) << 3;
-    const uint32_t high = bit(4) | bit(5) << 1 | bit(6) << 2 | bit(7) << 3;
-    descriptor[i / 8] = static_cast<uint8_t>(low | high << 4);
+    // The last bit first: each comparison's carry goes into the sum.
+    uint32_t bits = 0;
+#pragma GCC unroll 8
+    for (size_t k = 8; k-- > 0;) bits += bits + static_cast<uint32_t>(pixel(0, i + k) < pixel(1, i + k));
+    descriptor[i / 8] = static_cast<uint8_t>(bits);
   }
 }
 

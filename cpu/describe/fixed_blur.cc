@@ -1,14 +1,11 @@
-// Gaussian 7x7, sigma 2, in fixed point (FixedGaussianRow, FixedGaussianColumn), where descriptors will look: strips,
-// blocks and ring as in blur.cc. Row results are 16 bits less 32768, which makes them signed; down, pairs of rows are
-// multiplied and added in 32 bits.
+// Gaussian 7x7, sigma 2, in fixed point (FixedGaussianRow, FixedGaussianColumn), where descriptors will look: runs as
+// in blur.cc. Row results are 16 bits less 32768, which makes them signed; down, pairs of rows are multiplied and added
+// in 32 bits.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/describe/fixed_blur.cc"
 #include "cpu/targets.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // After foreach_target.
-#include <algorithm>
-#include <cstring>
-
 #include "cpu/describe/blur_runs.h"
 #include "cpu/quadtree_stages.h"
 #include "cpu/simd-inl.h"
@@ -16,8 +13,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace glint::cpu::HWY_NAMESPACE {
-
-constexpr int kRing = 8;  // a power of two, at least 7
 
 // A block, or half of one.
 using DBlock = hn::CappedTag<int16_t, kBlurBlock>;
@@ -36,38 +31,24 @@ HWY_INLINE hn::Vec<DBlock32> WeighRows(VBlock pairs, VBlock weights) {
 #endif
 }
 
-// from[i] = pixel begin - 3 + i of the strip, to end + 3, reflected at the image's sides: the row itself, or `buffer`.
-HWY_INLINE const uint8_t* PixelsOf(const ImageView& image, int y, int begin, int end, uint8_t* buffer) {
-  const uint8_t* row = image.row(Reflect101(y, image.height));
-  const int first = begin - kGaussianRadius;
-  const int count = end - begin + 2 * kGaussianRadius;
-  if (HWY_LIKELY(first >= 0 && first + count <= image.width)) return row + first;
-  const int inside0 = std::max(-first, 0);
-  const int inside1 = std::max(std::min(image.width - first, count), inside0);
-  for (int i = 0; i < inside0; ++i) buffer[i] = row[Reflect101(first + i, image.width)];
-  std::memcpy(buffer + inside0, row + first + inside0, static_cast<size_t>(inside1 - inside0));
-  for (int i = inside1; i < count; ++i) buffer[i] = row[Reflect101(first + i, image.width)];
-  return buffer;
-}
-
-// out[x] = FixedGaussianRow of pixels x..x + 6 of `from`, less 32768, for `count` columns, whole blocks.
-HWY_INLINE void BlurRow(const uint8_t* HWY_RESTRICT from, int count, int16_t* HWY_RESTRICT out) {
+// out[x] = FixedGaussianRow of pixels x..x + 6 of `from`, less 32768, for the block's columns.
+HWY_INLINE void BlurRow(const uint8_t* HWY_RESTRICT from, int16_t* HWY_RESTRICT out) {
   const DBlockU d;
   const DBlock8 d8;
   const auto bias = hn::Set(d, 0x8000);
-  for (int x = 0; x < count; x += kLanes) {
+  for (int x = 0; x < kBlurBlock; x += kLanes) {
     const auto pixels = [&](int i) HWY_ATTR { return hn::PromoteTo(d, hn::LoadU(d8, from + x + i)); };
     const auto weighed = [&](int i) HWY_ATTR {
       return hn::Mul(hn::Add(pixels(i), pixels(6 - i)), hn::Set(d, static_cast<uint16_t>(FixedGaussianWeight(i))));
     };
     const auto middle = hn::Mul(pixels(3), hn::Set(d, static_cast<uint16_t>(FixedGaussianWeight(3))));
     const auto sum = hn::Add(hn::Add(weighed(0), weighed(1)), hn::Add(weighed(2), middle));
-    hn::StoreU(hn::BitCast(DBlock(), hn::Xor(sum, bias)), DBlock(), out + x);
+    hn::Store(hn::BitCast(DBlock(), hn::Xor(sum, bias)), DBlock(), out + x);
   }
 }
 
-// The columns of an output row; rows: the results of BlurRow for y - 3 .. y + 3.
-HWY_INLINE void BlurColumns(const int16_t* const* rows, int begin, int end, uint8_t* HWY_RESTRICT out) {
+// rows: the results of BlurRow for y - 3 .. y + 3, one after another.
+HWY_INLINE void BlurColumn(const int16_t* HWY_RESTRICT rows, uint8_t* HWY_RESTRICT out) {
   const DBlock d;
   const DBlock32 d32;
   const DBlock8 d8;
@@ -83,8 +64,8 @@ HWY_INLINE void BlurColumns(const int16_t* const* rows, int begin, int end, uint
   // What the rows are less, times the sum of the weights; and half of the last bit.
   const auto bias = hn::Set(d32, 256 * 32768 + (1 << 15));
   const auto zero = hn::Zero(d);
-  for (int x = begin; x < end; x += kLanes) {
-    const auto row = [&](int i) HWY_ATTR { return hn::LoadU(d, rows[i] + x); };
+  for (int x = 0; x < kBlurBlock; x += kLanes) {
+    const auto row = [&](int i) HWY_ATTR { return hn::Load(d, rows + i * kBlurBlock + x); };
     const VBlock r[7] = {row(0), row(1), row(2), row(3), row(4), row(5), row(6)};
     const auto low = hn::Add(
         hn::Add(WeighRows(hn::InterleaveLower(d, r[0], r[1]), w01), WeighRows(hn::InterleaveLower(d, r[2], r[3]), w23)),
@@ -100,22 +81,14 @@ HWY_INLINE void BlurColumns(const int16_t* const* rows, int begin, int end, uint
 }
 
 void FixedBlur(const BlurJob& job, int16_t* scratch) {
-  const int strip_x = job.strip * kBlurStrip;
-  int16_t* ring[kRing];
-  for (int i = 0; i < kRing; ++i) ring[i] = scratch + static_cast<size_t>(i) * kBlurPitch;
-  for (int y = job.y0 - kGaussianRadius; y < job.y1 + kGaussianRadius; ++y) {
-    int16_t* const row = ring[y & (kRing - 1)];
-    ForBlurRuns(BlurBlocksOfRow(job, y), [&](int begin, int end) HWY_ATTR {
-      uint8_t buffer[kBlurStrip + 2 * kGaussianRadius];
-      BlurRow(PixelsOf(job.image, y, strip_x + begin, strip_x + end, buffer), end - begin, row + begin);
-    });
-    const int done = y - kGaussianRadius;
-    if (done < job.y0 || job.blur_mask[done] == 0) continue;
-    const int16_t* rows[7];
-    for (int i = 0; i < 7; ++i) rows[i] = ring[(done - kGaussianRadius + i) & (kRing - 1)];
-    uint8_t* const out = job.out + done * job.out_stride + strip_x;
-    ForBlurRuns(job.blur_mask[done], [&](int begin, int end) HWY_ATTR { BlurColumns(rows, begin, end, out); });
+  const int height = job.y1 - job.y0;
+  for (int i = 0; i < height + 2 * kGaussianRadius; ++i) {
+    constexpr int kPixels = kBlurBlock + 2 * kGaussianRadius;
+    uint8_t buffer[kPixels];
+    BlurRow(BlurredPixels(job.image, job.x, job.y0 - kGaussianRadius + i, kPixels, buffer), scratch + i * kBlurBlock);
   }
+  uint8_t* out = job.out + job.y0 * job.out_stride + job.x;
+  for (int i = 0; i < height; ++i, out += job.out_stride) BlurColumn(scratch + i * kBlurBlock, out);
 }
 
 void AddFixedBlur(QuadtreeStages* stages) { stages->blur = &FixedBlur; }

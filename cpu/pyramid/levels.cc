@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "cpu/describe/bfrost.h"
-#include "cpu/describe/blur_block_mask.h"
 #include "cpu/fast/scored_corners.h"
 #include "features/math.h"
 
@@ -138,10 +137,6 @@ void Levels::Prepare(const DetectorOptions& options, const ImageView& image, con
     const size_t room = PrepareBands(options, threads, &level);
     room_ += room;
     largest_room_ = std::max(largest_room_, room);
-    if (options.descriptor == Descriptor::kRbrief) {
-      level.blurred.Resize(planned.shape);
-      level.blur_mask.Reserve(BlurBlockMaskElements(planned.shape));
-    }
     if (options.descriptor == Descriptor::kBfrost) {
       level.integral.Reserve(IntegralPitch(planned.shape.width) * static_cast<size_t>(planned.shape.height + 1));
     }

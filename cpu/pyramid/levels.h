@@ -61,8 +61,6 @@ struct Level {
   Buffer<uint32_t> bit_keys;  // scratch of selection
   Buffer<uint64_t> sort_keys;
 
-  Plane blurred;
-  Buffer<uint32_t> blur_mask;  // BlurJob::blur_mask of all strips, one after another
   Buffer<uint32_t> integral;
 
   Rect CornerRegion(const DetectorOptions& options) const;

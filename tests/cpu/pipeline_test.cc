@@ -42,6 +42,25 @@ TEST_P(PipelineTest, PresetsOnATexture) {
   }
 }
 
+TEST_P(PipelineTest, PatchesAcrossBands) {
+  // Patches cross every border between bands of blurred rows, and the end of the ring that these are in.
+  const Image image = testing::Texture({200, 7 * cpu::kBlurRows / 2}, 2);
+  const auto pipeline = MakePipeline();
+  const auto threaded = MakePipeline(3);
+  for (const int patch_size : {2, 31, 63}) {
+    DetectorOptions options = OrbOptions();
+    options.patch_size = patch_size;
+    options.edge_threshold = 0;
+    options.levels = 2;
+    options.max_features = 1000;
+    options.fast_threshold = 5;
+    const Features expected = reference::Detect(options, image);
+    ASSERT_GT(expected.count(), 500u);
+    EXPECT_TRUE(SameFeatures(expected, DetectOnCpu(pipeline.get(), options, image))) << patch_size;
+    EXPECT_TRUE(SameFeatures(expected, DetectOnCpu(threaded.get(), options, image))) << patch_size;
+  }
+}
+
 TEST_P(PipelineTest, RandomOptionsImagesStridesAndMasks) {
   // One pipeline for all: what one frame leaves in its scratch must not matter to the next.
   const auto pipeline = MakePipeline();

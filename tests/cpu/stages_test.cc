@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
 #include "cpu/buffer.h"
-#include "cpu/describe/blur_block_mask.h"
+#include "cpu/describe/blur_runs.h"
 #include "cpu/harris/harris_corners.h"
 #include "cpu/pyramid/levels.h"
 #include "cpu/select/select.h"
@@ -191,31 +192,70 @@ TEST_P(StagesTest, Centroid) {
 
 TEST_P(StagesTest, BlurWhereNeeded) {
   Random random(7);
-  cpu::Buffer<uint32_t> blur_mask;
+  cpu::BlurRuns runs;
+  runs.Prepare(1100);
   cpu::Buffer<float> scratch;
   scratch.Grow(cpu::kBlurScratchFloats);
-  for (const Shape shape : {Shape{128, 30}, Shape{511, 40}, Shape{530, 9}, Shape{1100, 60}}) {
+  for (const Shape shape : {Shape{128, 30}, Shape{511, 40}, Shape{530, 9}, Shape{150, 200}, Shape{1100, 60}}) {
     const Image image = testing::RandomImage(&random, shape);
     const StridedImage exact(image, shape.width, 1);
     const Image expected = reference::GaussianBlur(image);
     cpu::Plane out;
     out.Resize(shape);
     const int reach = random.Uniform(1, 40);
-    const std::vector<uint32_t> points = RandomPoints(&random, shape, random.Uniform(1, 12));
-    cpu::MarkBlurBlocks(points.data(), points.size(), shape, reach,
-                        blur_mask.Reserve(cpu::BlurBlockMaskElements(shape)));
-    for (int strip = 0; strip < cpu::BlurStrips(shape.width); ++strip) {
-      const int middle = random.Uniform(0, shape.height);
-      for (const auto& [y0, y1] : {std::pair(0, middle), std::pair(middle, shape.height)}) {
-        stages_.blur({exact, cpu::BlurBlockMaskRows(blur_mask.data(), shape.height, strip), strip, y0, y1,
-                      out.memory.data(), out.view.stride},
-                     scratch.data());
-      }
+    std::vector<uint32_t> points = RandomPoints(&random, shape, random.Uniform(1, 12));
+    std::sort(points.begin(), points.end());
+    for (int y0 = 0; y0 < shape.height; y0 += cpu::kBlurRows) {
+      const int y1 = std::min(y0 + cpu::kBlurRows, shape.height);
+      runs.ForEach(points.data(), points.size(), shape, reach, y0, y1, [&](int x, int begin, int end) {
+        stages_.blur({exact, x, begin, end, out.memory.data(), out.view.stride}, scratch.data());
+      });
     }
     for (const uint32_t p : points) {
       for (int y = std::max(cpu::PointY(p) - reach, 0); y <= std::min(cpu::PointY(p) + reach, shape.height - 1); ++y) {
         for (int x = std::max(cpu::PointX(p) - reach, 0); x <= std::min(cpu::PointX(p) + reach, shape.width - 1); ++x) {
           ASSERT_EQ(out.view.at(x, y), expected.row(y)[x]) << x << "," << y;
+        }
+      }
+    }
+  }
+}
+
+TEST(BlurRunsTest, CoverWhatIsReadOnceAndLittleMore) {
+  Random random(17);
+  cpu::BlurRuns runs;
+  runs.Prepare(300);
+  for (int i = 0; i < 200; ++i) {
+    const Shape shape = {random.Uniform(1, 300), random.Uniform(1, 200)};
+    const int reach = random.Uniform(0, 46);
+    std::vector<uint32_t> points = RandomPoints(&random, shape, random.Uniform(0, 20));
+    std::sort(points.begin(), points.end());
+    const int y0 = random.Uniform(0, shape.height - 1);
+    const int y1 = random.Uniform(y0 + 1, shape.height);
+    const int blocks = (shape.width + cpu::kBlurBlock - 1) / cpu::kBlurBlock;
+    std::vector<int> covered(static_cast<size_t>(blocks * shape.height));
+    runs.ForEach(points.data(), points.size(), shape, reach, y0, y1, [&](int x, int begin, int end) {
+      ASSERT_EQ(x % cpu::kBlurBlock, 0);
+      ASSERT_LT(begin, end);
+      ASSERT_LE(y0, begin);
+      ASSERT_LE(end, y1);
+      for (int y = begin; y < end; ++y) ++covered[static_cast<size_t>(y * blocks + x / cpu::kBlurBlock)];
+    });
+    for (int y = 0; y < shape.height; ++y) {
+      for (int block = 0; block < blocks; ++block) {
+        const auto is_read = [&](int slack) {
+          return std::any_of(points.begin(), points.end(), [&](uint32_t p) {
+            return std::abs(cpu::PointY(p) - y) <= reach + slack && cpu::PointX(p) + reach >= block * cpu::kBlurBlock &&
+                   cpu::PointX(p) - reach < (block + 1) * cpu::kBlurBlock;
+          });
+        };
+        const int times = covered[static_cast<size_t>(y * blocks + block)];
+        if (y < y0 || y >= y1) {
+          EXPECT_EQ(times, 0);
+        } else if (is_read(0)) {
+          EXPECT_EQ(times, 1) << block << "," << y;
+        } else {
+          EXPECT_LE(times, is_read(3) ? 1 : 0) << block << "," << y;
         }
       }
     }
