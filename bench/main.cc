@@ -58,6 +58,8 @@ ABSL_FLAG(std::string, right, "", "stereo: the right picture; --image is the lef
 ABSL_FLAG(std::string, to, "", "track: the second picture; default: the first one moved by 5 and 3 pixels");
 ABSL_FLAG(std::vector<std::string>, points, std::vector<std::string>({"100", "1000"}),
           "track: points, one measurement each");
+ABSL_FLAG(std::vector<std::string>, cameras, {},
+          "track: measures whole frames of so many cameras, too (1..8, like 1,4)");
 ABSL_FLAG(int, patch_size, 21, "track: side of the patch, pixels");
 ABSL_FLAG(std::optional<int>, coarse_patch_size, std::nullopt,
           "track: the same on levels 3 and up; default: --patch-size");
@@ -87,8 +89,8 @@ constexpr char kUsage[] =
     "    A rectified pair, host to host: both eyes detected, described, matched and refined.\n\n"
     "  glint-microbench track --image FILE [--to FILE] [--points 100,1000] [--levels 3] [--patch-size 21] [--threads "
     "N]\n"
-    "      [--repeat N] [--peer opencv] [--json]\n"
-    "    Lucas-Kanade tracking between two pictures on the CPU.\n\n"
+    "      [--cameras 1,4] [--repeat N] [--peer opencv] [--json]\n"
+    "    Lucas-Kanade tracking between two pictures; with --cameras, whole frames, too.\n\n"
     "  glint-microbench plan --size WxH [--preset NAME] [--levels 8] [--features 2000] [--describe] [--sm-limit N]\n"
     "      [--format text|json]\n"
     "    Levels, launches and memory of a frame on CUDA; needs no GPU.\n";
@@ -271,6 +273,11 @@ absl::StatusOr<std::string> RunTrack(const std::string& command) {
   options.picture = *picture;
   options.to = absl::GetFlag(FLAGS_to);
   options.points = *std::move(points);
+  if (const auto cameras = absl::GetFlag(FLAGS_cameras); !cameras.empty()) {
+    auto numbers = IntegersOf("cameras", cameras);
+    if (!numbers.ok()) return numbers.status();
+    options.cameras = *std::move(numbers);
+  }
   options.track.levels = absl::GetFlag(FLAGS_levels).value_or(3);
   options.track.patch_size = absl::GetFlag(FLAGS_patch_size);
   options.track.coarse_patch_size = absl::GetFlag(FLAGS_coarse_patch_size).value_or(options.track.patch_size);

@@ -11,6 +11,7 @@
 #include "bench/machine.h"
 #include "bench/opencv_peer.h"
 #include "bench/picture.h"
+#include "bench/track_frame_bench.h"
 #include "cpu/pipeline.h"
 #include "cpu/track/tracker.h"
 #include "cuda/pipeline.h"
@@ -168,7 +169,12 @@ absl::StatusOr<TracksReport> BenchTrack(const TrackBenchOptions& options) {
     auto one = options.cuda ? BenchPointsOnDevice(options, *from, *to, points)
                             : BenchPoints(options, *from, *to, points, &report.peer);
     if (!one.ok()) return one.status();
-    report.points.push_back(*one);
+    if (!options.cameras.empty()) {
+      auto frames = BenchTrackFrames(options, *from, *to, points);
+      if (!frames.ok()) return frames.status();
+      one->frames = *std::move(frames);
+    }
+    report.points.push_back(*std::move(one));
   }
   return report;
 }
@@ -205,6 +211,14 @@ std::string ToJson(const TracksReport& report, const std::string& command) {
       json.Key("call_ratio").Number(Ratio(one.peer_call_us, one.call_us));
       json.Key("kept_ratio").Number(Ratio(one.peer_kept_us, one.kept_us));
     }
+    if (!one.frames.empty()) json.Key("frames").BeginArray();
+    for (const TrackFrameReport& frame : one.frames) {
+      json.BeginObject().Key("cameras").Int(frame.cameras).Key("detects").Bool(frame.detects);
+      json.Key("tracks").Int(frame.tracks).Key("us");
+      WriteSummary(frame.us, &json);
+      json.EndObject();
+    }
+    if (!one.frames.empty()) json.EndArray();
     json.EndObject();
   }
   json.EndArray().EndObject();
@@ -228,6 +242,11 @@ std::string ToTable(const TracksReport& report) {
     const bool has_peer = !report.peer.empty();
     if (!o.cuda) line("pyramids and tracking", one.call_us, has_peer ? &one.peer_call_us : nullptr);
     line("tracking", one.kept_us, has_peer ? &one.peer_kept_us : nullptr);
+    for (const TrackFrameReport& frame : one.frames) {
+      const std::string name = absl::StrFormat("frame, %d camera%s%s", frame.cameras, frame.cameras > 1 ? "s" : "",
+                                               frame.detects ? ", detects" : "");
+      line(name, frame.us, nullptr);
+    }
     if (!has_peer) continue;
     absl::StrAppendFormat(&text, "%s: %d tracked\n", report.peer, one.peer_tracked);
     line("  images", one.peer_call_us, nullptr);

@@ -18,6 +18,7 @@ struct TrackBenchOptions {
   std::string picture;              // as LoadPicture takes it
   std::string to;                   // likewise; empty: `picture` moved by 5 and 3 pixels
   std::vector<int> points = {100};  // one measurement each: the strongest FAST corners of `picture`
+  std::vector<int> cameras;         // whole frames of so many cameras, 1..8, too; empty: none
   TrackOptions track;
   bool cuda = false;
   int device = 0;    // CUDA: ordinal
@@ -26,6 +27,14 @@ struct TrackBenchOptions {
   int repeat = 100;
   Clock clock = Clock::kWall;
   bool opencv_peer = false;
+};
+
+// Whole frames, host to host.
+struct TrackFrameReport {
+  int cameras = 0;
+  bool detects = false;  // in each frame
+  int tracks = 0;        // that live after the last frame, of all cameras
+  Summary us;
 };
 
 struct TrackReport {
@@ -37,6 +46,7 @@ struct TrackReport {
   int peer_tracked = 0;  // all 0 without a peer
   Summary peer_call_us;
   Summary peer_kept_us;
+  std::vector<TrackFrameReport> frames;
 };
 
 struct TracksReport {

@@ -26,6 +26,14 @@ void ToWire(const TrackOptions& o, v1::TrackOptions* wire) {
 static_assert(static_cast<int>(IntensityModel::kGainAndOffset) + v1::INTENSITY_MODEL_SAME ==
               v1::INTENSITY_MODEL_GAIN_AND_OFFSET);
 
+void ToWire(const Prediction& prediction, v1::TrackPrediction* wire) {
+  wire->set_camera(static_cast<uint32_t>(prediction.camera));
+  wire->mutable_homography()->Add(prediction.homography.begin(), prediction.homography.end());
+  wire->mutable_ids()->Add(prediction.ids.begin(), prediction.ids.end());
+  wire->mutable_x()->Add(prediction.x.begin(), prediction.x.end());
+  wire->mutable_y()->Add(prediction.y.begin(), prediction.y.end());
+}
+
 template <typename T, typename U>
 void Assign(const google::protobuf::RepeatedField<T>& field, std::vector<U>* values) {
   values->assign(field.begin(), field.end());
@@ -33,6 +41,9 @@ void Assign(const google::protobuf::RepeatedField<T>& field, std::vector<U>* val
 
 absl::Status FromWire(const v1::CameraTracks& wire, TrackArrays* tracks) {
   const int count = wire.id_size();
+  if (wire.template_age_size() != 0 && wire.template_age_size() != count) {
+    return absl::InternalError("cameras: the server's arrays contradict each other");
+  }
   for (const int size : {wire.age_size(), wire.state_size(), wire.x_size(), wire.y_size(), wire.last_x_size(),
                          wire.last_y_size(), wire.residual_size(), wire.gain_size(), wire.offset_size()}) {
     if (size != count) return absl::InternalError("cameras: the server's arrays contradict each other");
@@ -48,6 +59,7 @@ absl::Status FromWire(const v1::CameraTracks& wire, TrackArrays* tracks) {
   Assign(wire.residual(), &tracks->residual);
   Assign(wire.gain(), &tracks->gain);
   Assign(wire.offset(), &tracks->offset);
+  Assign(wire.template_age(), &tracks->template_age);
   tracks->state.clear();
   for (const int state : wire.state()) tracks->state.push_back(static_cast<TrackState>(state));
   return absl::OkStatus();
@@ -74,6 +86,10 @@ absl::Status TrackStream::Impl::Open(const TrackStreamOptions& options) {
   wire->set_target(static_cast<uint32_t>(options.target));
   wire->set_min_share(options.min_share);
   wire->set_predict(options.predict);
+  if (options.template_frames != 0) {
+    wire->set_track_template(v1::TRACK_TEMPLATE_FIRST_FRAME);
+    wire->set_template_frames(static_cast<uint32_t>(options.template_frames));
+  }
   return core.Open(stub->TrackStream(&core.context), first);
 }
 
@@ -93,13 +109,15 @@ absl::Status TrackStream::Impl::Deliver(const v1::TrackStreamResponse& response,
 TrackStream::TrackStream(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 TrackStream::~TrackStream() = default;
 
-absl::Status TrackStream::Write(uint64_t frame_id, const std::vector<ImageInput>& images, int64_t time_ns,
-                                bool detect) {
+absl::Status TrackStream::Write(uint64_t frame_id, const std::vector<ImageInput>& images, int64_t time_ns, bool detect,
+                                const std::vector<Prediction>& predictions) {
   return impl_->core.Write(frame_id, [&](v1::TrackStreamRequest* request, FrameSlots* slots) -> absl::Status {
     v1::TrackFrame* const frame = request->mutable_frame();
     frame->set_frame_id(frame_id);
     frame->set_time_ns(time_ns);
     frame->set_detect(detect);
+    frame->clear_predictions();
+    for (const Prediction& from : predictions) ToWire(from, frame->add_predictions());
     // Messages of images keep their memory, which the next pixels go to.
     while (frame->images_size() > static_cast<int>(images.size())) frame->mutable_images()->RemoveLast();
     for (size_t c = 0; c < images.size(); ++c) {

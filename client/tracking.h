@@ -36,6 +36,19 @@ struct TrackStreamOptions : PairStreamOptions {
   int target = 200;         // tracks of each camera
   float min_share = 0.8f;   // of `target`: with fewer, new points are looked for
   bool predict = false;     // that points move on as between the last two frames
+  // 1..8: each point is compared with its patch in the frame where it began, and so many such frames of each camera are
+  // kept. 0: with its patch in the frame before.
+  int template_frames = 0;
+};
+
+// Where the points of one camera are expected.
+struct Prediction {
+  int camera = 0;
+  // Of nothing, or 3x3, row by row: from positions in the last frame to those in this one.
+  std::vector<float> homography;
+  // Positions of single tracks, in place of the homography's; of one length.
+  std::vector<uint64_t> ids;
+  std::vector<float> x, y;
 };
 
 // Tracks of one camera, ascending by id; arrays of one length. Those that ended are here for the last time.
@@ -47,7 +60,8 @@ struct TrackArrays {
   std::vector<float> last_x, last_y;  // in the frame before
   std::vector<TrackState> state;
   std::vector<float> residual, gain, offset;
-  bool detected = false;  // new points were looked for
+  std::vector<uint32_t> template_age;  // frames since that of its template; empty without template_frames
+  bool detected = false;               // new points were looked for
 
   size_t count() const { return id.size(); }
 };
@@ -71,8 +85,9 @@ class TrackStream {
  public:
   ~TrackStream();
   // One image of each camera. `time_ns`: of capture, by any clock; 0: unknown. `detect`: look for new points.
-  absl::Status Write(uint64_t frame_id, const std::vector<ImageInput>& images, int64_t time_ns = 0,
-                     bool detect = false);
+  // `predictions`: of each camera at most one.
+  absl::Status Write(uint64_t frame_id, const std::vector<ImageInput>& images, int64_t time_ns = 0, bool detect = false,
+                     const std::vector<Prediction>& predictions = {});
   // Tracks begin at these positions in the last frame that was answered without an error.
   absl::Status Add(uint64_t frame_id, int camera, const std::vector<float>& x, const std::vector<float>& y);
   absl::Status Forget(uint64_t frame_id, const std::vector<uint64_t>& ids);

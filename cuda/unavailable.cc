@@ -96,6 +96,12 @@ Tracker::~Tracker() = default;
 absl::StatusOr<std::unique_ptr<Tracker>> Tracker::Create(const TrackerOptions&) { return BuiltWithoutCuda(); }
 
 absl::Status Tracker::SetFrame(int, const ImageView&) { return impl_->status; }
+absl::StatusOr<uint8_t*> Tracker::BeginFrame(int, Shape) { return impl_->status; }
+absl::Status Tracker::EndFrame() { return impl_->status; }
+absl::Status Tracker::Start(int, const TrackInput&, absl::Span<const TrackSegment>, const TrackOptions&) {
+  return impl_->status;
+}
+absl::Status Tracker::Finish(TrackResult*) { return impl_->status; }
 
 absl::Status Tracker::Track(const FramePoints&, const TrackOptions&, TrackResult*) { return impl_->status; }
 

@@ -30,6 +30,7 @@
 #ifndef GLINT_FEATURES_TRACKER_H_
 #define GLINT_FEATURES_TRACKER_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -84,6 +85,12 @@ struct TrackInput {
   const float* to_y = nullptr;  // likewise; both or none
 };
 
+// So many points, one after the other, of one of several frames that a backend keeps.
+struct TrackSegment {
+  int frame = 0;
+  int count = 0;
+};
+
 enum class TrackStatus : uint8_t {
   kTracked,
   kFlat,           // level 0 of the patch has not enough texture
@@ -115,6 +122,20 @@ struct TrackResult {
     for (auto* v : {&x, &y, &residual, &gain, &offset, &backward_error}) v->resize(count);
     status.resize(count);
     iterations.resize(count);
+  }
+  // The elements of `part` from `at` on.
+  void Put(size_t at, const TrackResult& part) {
+    const auto put = [at](const auto& from, auto* to) {
+      std::copy(from.begin(), from.end(), to->begin() + static_cast<ptrdiff_t>(at));
+    };
+    put(part.x, &x);
+    put(part.y, &y);
+    put(part.residual, &residual);
+    put(part.gain, &gain);
+    put(part.offset, &offset);
+    put(part.backward_error, &backward_error);
+    put(part.status, &status);
+    put(part.iterations, &iterations);
   }
 };
 

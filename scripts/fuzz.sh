@@ -4,8 +4,8 @@
 #   scripts/fuzz.sh [--corpus DIR] [--target NAME]... [--jobs N] [MINUTES]
 #
 #   --corpus  where inputs that reach new code are kept from run to run; default: build/fuzz/corpus
-#   --target  encoded, handoff, options, pairs, raw, session, text, wire (tests/fuzz/targets says what each is);
-#             default: all
+#   --target  encoded, handoff, options, pairs, raw, session, text, track, wire (tests/fuzz/targets says what
+#             each is); default: all
 #   --jobs    targets that run at the same time; default: one for each processor
 #   MINUTES   of all targets together, at least a tenth; default 10
 #
@@ -30,7 +30,7 @@ while [[ $# -gt 0 ]]; do
 done
 [[ $minutes =~ ^[0-9]+(\.[0-9]+)?$ ]] || { echo "fuzz.sh: \"$minutes\" is not a number of minutes" >&2 && exit 2; }
 [[ $jobs =~ ^[1-9][0-9]*$ ]] || { echo "fuzz.sh: --jobs: \"$jobs\" is not a number from 1" >&2 && exit 2; }
-[[ ${#targets[@]} -gt 0 ]] || targets=(encoded handoff options pairs raw session text wire)
+[[ ${#targets[@]} -gt 0 ]] || targets=(encoded handoff options pairs raw session text track wire)
 for target in "${targets[@]}"; do
   [[ -f tests/fuzz/targets/${target}_fuzz.cc ]] || { echo "fuzz.sh: no target $target" >&2 && exit 2; }
 done

@@ -80,12 +80,12 @@ inline constexpr int64_t kMatchReplyBytesPerFeature = 8 * (3 + 3 + 2) + (kReplyB
 inline constexpr int64_t kKeptBytesPerFeature = 3 * (64 + 16);
 
 // Of a stream that follows points, for each pixel of its frames: the last and the next image of each camera, whose
-// pyramids double the bytes of narrow ones, and those of other sizes that they replace.
+// pyramids double the bytes of narrow ones, and those of other sizes that they replace. Templates count as pixels.
 inline constexpr int64_t kTrackBytesPerPixel = 8;
 // ... and for each track: as it is kept, with a vector's reserve.
-inline constexpr int64_t kTrackBytes = 2 * 48;
-// ... and in a reply, where as many may end as begin: id, age, state, seven floats.
-inline constexpr int64_t kTrackReplyBytes = 2 * (10 + 5 + 1 + 7 * 4);
+inline constexpr int64_t kTrackBytes = 2 * 64;
+// ... and in a reply, where as many may end as begin: id, age, state, seven floats, age of the template.
+inline constexpr int64_t kTrackReplyBytes = 2 * (10 + 5 + 1 + 7 * 4 + 5);
 
 // `backend`: that of the lanes, not kAuto.
 MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes, Backend backend = Backend::kCpu);

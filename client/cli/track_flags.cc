@@ -6,6 +6,11 @@
 #include "client/cli/picture.h"
 
 namespace glint::cli {
+namespace {
+
+constexpr int kMaxTemplateFrames = 8;
+
+}  // namespace
 
 void TrackFlags::AddTo(Flags* flags) {
   flags->Section("Tracks");
@@ -20,6 +25,10 @@ void TrackFlags::AddTo(Flags* flags) {
   flags->Float("min-share", "F", "Look for new points when fewer than this share of them live (0..1, default 0.8).",
                &min_share);
   flags->Bool("predict", "Expect points to move on as between the last two pictures.", &predict);
+  flags->Int("template-frames", "N",
+             "Compare each point with its patch in the picture where it was found, and keep N such pictures of each "
+             "camera (1..8). Without it: with its patch in the picture before.",
+             &template_frames);
   flags->Int("track-levels", "N", "Levels of the pyramid (1..8, default 5).", &levels_);
   flags->Int("track-patch", "PIXELS", "Side of the patches on fine levels (3..32, default 16).", &patch_size_);
   flags->Int("coarse-patch", "PIXELS", "Side of those on coarse levels (3..32, default 8).", &coarse_patch_size_);
@@ -67,6 +76,10 @@ absl::Status TrackFlags::Validate() const {
   if (target.has_value() && (*target < 1 || *target > kMaxTrackPoints)) {
     return absl::InvalidArgumentError(absl::StrCat("option '--target': ", *target, " is not in 1..", kMaxTrackPoints));
   }
+  if (template_frames.has_value() && (*template_frames < 1 || *template_frames > kMaxTemplateFrames)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("option '--template-frames': ", *template_frames, " is not in 1..", kMaxTemplateFrames));
+  }
   return absl::OkStatus();
 }
 
@@ -76,6 +89,7 @@ client::TrackStreamOptions TrackFlags::Options() const {
   options.target = target.value_or(options.target);
   options.min_share = min_share.value_or(options.min_share);
   options.predict = predict;
+  options.template_frames = template_frames.value_or(0);
   options.on_request = !points.empty();
   TrackOptions& o = options.track;
   o = track_;

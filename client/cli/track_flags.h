@@ -23,6 +23,7 @@ struct TrackFlags {
   std::optional<int> target, in_flight, max_frames;
   std::optional<float> min_share;
   bool predict = false;
+  std::optional<int> template_frames;
   TrackFormat format = TrackFormat::kTable;
   std::string output, draw;
   bool progress = true;

@@ -7,10 +7,12 @@
 #ifndef GLINT_CUDA_TRACK_TRACKER_H_
 #define GLINT_CUDA_TRACK_TRACKER_H_
 
+#include <cstdint>
 #include <memory>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "features/tracker.h"
 #include "features/types.h"
 
@@ -22,6 +24,7 @@ struct TrackerOptions {
   int max_points = 4096;           // 1..kMaxTrackPoints
   Shape max_shape = {1920, 1080};  // sides 1..kMaxImageSide
   int frames = 2;                  // 2..kMaxTrackerFrames: pyramids that are kept
+  int levels = kMaxTrackLevels;    // 1..kMaxTrackLevels: of these pyramids, the most that calls may ask for
   int sm_limit = 0;                // run on this many multiprocessors (a green context; CUDA 12.5+); 0 = all
 };
 inline constexpr int kMaxTrackerFrames = 16;
@@ -49,12 +52,24 @@ class Tracker {
   // Copies an image to the device and makes its pyramid, in place of what frame number `frame` was.
   // INVALID_ARGUMENT: no such frame, or an image that is empty or beyond max_shape.
   absl::Status SetFrame(int frame, const ImageView& image);
+  // The same in two steps, for pixels that are to be written straight to where the device takes them: `shape.width`
+  // pixels of each row, row after row. They stay there until the next BeginFrame(). EndFrame() does not wait: it
+  // returns before the device has them, and its failure may become known later, by an error of Start() or Finish().
+  absl::StatusOr<uint8_t*> BeginFrame(int frame, Shape shape);
+  absl::Status EndFrame();
 
   // Points from frame `from` to frame `to`. `options` must be valid (ValidateTrackOptions), and the points finite and
-  // within +-kMaxTrackCoordinate. INVALID_ARGUMENT: frames that are not set or of two sizes, or more points than
-  // max_points. After an error the result is empty. After INTERNAL from a lost device this process can use the device
-  // no more.
+  // within +-kMaxTrackCoordinate. INVALID_ARGUMENT: frames that are not set or of two sizes, more points than
+  // max_points, or more levels than TrackerOptions::levels. After an error the result is empty. After INTERNAL from a
+  // lost device this process can use the device no more.
   absl::Status Track(const FramePoints& points, const TrackOptions& options, TrackResult* result);
+
+  // The same in two steps, from several frames: points of `segments`, one after the other, to frame `to`. Start() does
+  // not wait, so that several trackers use the device at the same time; `points` (without pyramids) may be gone after
+  // it. Arguments and errors as Track(). Finish(), once after each Start(): its result, in the order of the points.
+  absl::Status Start(int to, const TrackInput& points, absl::Span<const TrackSegment> segments,
+                     const TrackOptions& options);
+  absl::Status Finish(TrackResult* result);
 
   // Time of tracking on the device, microseconds: the mean over `launches` launches, one after another, of points that
   // are there already. Arguments and errors as Track().

@@ -7,14 +7,12 @@ namespace {
 
 class CpuTrackFrames final : public TrackFrames {
  public:
-  CpuTrackFrames(Shape shape, int levels) : levels_(levels) {
+  CpuTrackFrames(Shape shape, int levels, int count) : levels_(levels), frames_(static_cast<size_t>(count)) {
     for (Frame& frame : frames_) frame.image.Resize(shape);
   }
 
-  void Advance() override { next_ = 1 - next_; }
-
-  ImageView SetNext(const Pixels& pixels) {
-    Frame& frame = frames_[next_];
+  ImageView Set(int number, const Pixels& pixels) {
+    Frame& frame = frames_[static_cast<size_t>(number)];
     Image& image = frame.image;
     if (pixels.rows != nullptr) {
       pixels.rows->CopyRows(0, image.height(), image.row(0), image.stride());
@@ -26,8 +24,7 @@ class CpuTrackFrames final : public TrackFrames {
     frame.levels.Build(image, levels_);
     return image;
   }
-  TrackPyramid last() const { return frames_[1 - next_].levels.view(); }
-  TrackPyramid next() const { return frames_[next_].levels.view(); }
+  TrackPyramid pyramid(int number) const { return frames_[static_cast<size_t>(number)].levels.view(); }
 
  private:
   struct Frame {
@@ -36,26 +33,37 @@ class CpuTrackFrames final : public TrackFrames {
   };
 
   const int levels_;
-  std::array<Frame, 2> frames_;
-  size_t next_ = 0;
+  std::vector<Frame> frames_;
 };
 
 }  // namespace
 
-std::unique_ptr<TrackFrames> CpuTrack::MakeFrames(Shape shape, int levels) {
-  return std::make_unique<CpuTrackFrames>(shape, levels);
+std::unique_ptr<TrackFrames> CpuTrack::MakeFrames(Shape shape, int levels, int count) {
+  return std::make_unique<CpuTrackFrames>(shape, levels, count);
 }
 
-ImageView CpuTrack::SetNext(TrackFrames* frames, const Pixels& image) {
-  return static_cast<CpuTrackFrames*>(frames)->SetNext(image);
+ImageView CpuTrack::SetFrame(TrackFrames* frames, int number, const Pixels& image) {
+  return static_cast<CpuTrackFrames*>(frames)->Set(number, image);
 }
 
-void CpuTrack::Track(TrackFrames* frames, const TrackInput& points, const TrackOptions& options, TrackResult* result) {
+void CpuTrack::Follow(TrackFrames* frames, int to, const TrackInput& points, absl::Span<const TrackSegment> segments,
+                      const TrackOptions& options, TrackResult* result) {
   const auto* const of = static_cast<const CpuTrackFrames*>(frames);
-  TrackInput input = points;
-  input.from = of->last();
-  input.to = of->next();
-  tracker_.Track(input, options, result);
+  TrackInput input;
+  input.to = of->pyramid(to);
+  result->Resize(static_cast<size_t>(points.count));
+  int begin = 0;
+  for (const TrackSegment& segment : segments) {
+    input.from = of->pyramid(segment.frame);
+    input.count = segment.count;
+    input.x = points.x + begin;
+    input.y = points.y + begin;
+    input.to_x = points.to_x + begin;
+    input.to_y = points.to_y + begin;
+    tracker_.Track(input, options, &part_);
+    result->Put(static_cast<size_t>(begin), part_);
+    begin += segment.count;
+  }
 }
 
 }  // namespace glint

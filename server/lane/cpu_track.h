@@ -18,12 +18,15 @@ class CpuTrack {
   // `threads` >= 1 share a call.
   explicit CpuTrack(int threads) : tracker_(threads) {}
 
-  static std::unique_ptr<TrackFrames> MakeFrames(Shape shape, int levels);
-  static ImageView SetNext(TrackFrames* frames, const Pixels& image);
-  void Track(TrackFrames* frames, const TrackInput& points, const TrackOptions& options, TrackResult* result);
+  static std::unique_ptr<TrackFrames> MakeFrames(Shape shape, int levels, int count);
+  static ImageView SetFrame(TrackFrames* frames, int number, const Pixels& image);
+  // Both StartFollow() and FinishFollow().
+  void Follow(TrackFrames* frames, int to, const TrackInput& points, absl::Span<const TrackSegment> segments,
+              const TrackOptions& options, TrackResult* result);
 
  private:
   cpu::Tracker tracker_;
+  TrackResult part_;  // of a segment
 };
 
 }  // namespace glint

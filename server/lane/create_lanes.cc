@@ -87,19 +87,22 @@ class CpuLane final : public Lane {
       return absl::OkStatus();
     });
   }
-  absl::StatusOr<std::unique_ptr<TrackFrames>> MakeTrackFrames(Shape shape, const TrackOptions& options, int) override {
-    return CpuTrack::MakeFrames(shape, options.levels);
+  absl::StatusOr<std::unique_ptr<TrackFrames>> MakeTrackFrames(Shape shape, const TrackOptions& options, int,
+                                                               int count) override {
+    return CpuTrack::MakeFrames(shape, options.levels, count);
   }
-  absl::StatusOr<ImageView> SetNextFrame(TrackFrames* frames, const Pixels& image) override {
-    return CpuTrack::SetNext(frames, image);
+  absl::StatusOr<ImageView> SetTrackFrame(TrackFrames* frames, int number, const Pixels& image) override {
+    return CpuTrack::SetFrame(frames, number, image);
   }
-  absl::Status Track(TrackFrames* frames, const TrackInput& points, const TrackOptions& options,
-                     TrackResult* result) override {
+  absl::Status StartFollow(TrackFrames* frames, int to, const TrackInput& points,
+                           absl::Span<const TrackSegment> segments, const TrackOptions& options,
+                           TrackResult* result) override {
     return InMemory([&](Parts* parts) {
-      parts->track.Track(frames, points, options, result);
+      parts->track.Follow(frames, to, points, segments, options, result);
       return absl::OkStatus();
     });
   }
+  absl::Status FinishFollow(TrackFrames*, TrackResult*) override { return absl::OkStatus(); }
   absl::Status fatal() const override { return absl::OkStatus(); }
   const std::string& device() const override { return device_; }
 
@@ -258,22 +261,25 @@ class CudaLane final : public Lane {
     found->match_ns = took.match_ns;
     return status;
   }
-  absl::StatusOr<std::unique_ptr<TrackFrames>> MakeTrackFrames(Shape shape, const TrackOptions&,
-                                                               int max_points) override {
-    auto frames = MakeCudaTrackFrames(options_.device, options_.sm_limit, shape, max_points);
+  absl::StatusOr<std::unique_ptr<TrackFrames>> MakeTrackFrames(Shape shape, const TrackOptions& options, int max_points,
+                                                               int count) override {
+    auto frames = MakeCudaTrackFrames(options_.device, options_.sm_limit, shape, max_points, options.levels, count);
     if (absl::Status s = NoteLoss(frames.status()); !s.ok()) return s;
     return frames;
   }
-  absl::StatusOr<ImageView> SetNextFrame(TrackFrames* frames, const Pixels& image) override {
-    const auto view = image_.Hold(image);
-    if (!view.ok()) return view.status();
-    if (absl::Status s = NoteLoss(SetNextCudaFrame(frames, *view), OrdinalOf(*frames)); !s.ok()) return s;
-    return *view;
+  absl::StatusOr<ImageView> SetTrackFrame(TrackFrames* frames, int number, const Pixels& image) override {
+    auto view = SetCudaTrackFrame(frames, number, image);
+    if (absl::Status s = NoteLoss(view.status(), OrdinalOf(*frames)); !s.ok()) return s;
+    return view;
   }
-  absl::Status Track(TrackFrames* frames, const TrackInput& points, const TrackOptions& options,
-                     TrackResult* result) override {
+  absl::Status StartFollow(TrackFrames* frames, int to, const TrackInput& points,
+                           absl::Span<const TrackSegment> segments, const TrackOptions& options,
+                           TrackResult*) override {
     const cuda::Range range("track");
-    return NoteLoss(TrackOnCuda(frames, points, options, result), OrdinalOf(*frames));
+    return NoteLoss(StartFollowOnCuda(frames, to, points, segments, options), OrdinalOf(*frames));
+  }
+  absl::Status FinishFollow(TrackFrames* frames, TrackResult* result) override {
+    return NoteLoss(FinishFollowOnCuda(frames, result), OrdinalOf(*frames));
   }
   absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) override {
     return NoteLoss(matching_.Match(input, options, result));

@@ -1,5 +1,7 @@
 #include "server/lane/cuda_track.h"
 
+#include <cstddef>
+#include <cstring>
 #include <utility>
 
 #include "cuda/track/tracker.h"
@@ -12,43 +14,60 @@ class CudaTrackFrames final : public TrackFrames {
   CudaTrackFrames(std::unique_ptr<cuda::Tracker> tracker, int ordinal)
       : tracker_(std::move(tracker)), ordinal_(ordinal) {}
 
-  void Advance() override { next_ = 1 - next_; }
-
-  absl::Status SetNext(const ImageView& image) { return tracker_->SetFrame(next_, image); }
-  absl::Status Track(const TrackInput& points, const TrackOptions& options, TrackResult* result) {
-    return tracker_->Track({1 - next_, next_, points.count, points.x, points.y, points.to_x, points.to_y}, options,
-                           result);
+  absl::StatusOr<ImageView> Set(int number, const Pixels& pixels) {
+    const Shape shape = pixels.shape();
+    const auto memory = tracker_->BeginFrame(number, shape);
+    if (!memory.ok()) return memory.status();
+    if (pixels.rows != nullptr) {
+      pixels.rows->CopyRows(0, shape.height, *memory, shape.width);
+    } else {
+      for (int y = 0; y < shape.height; ++y) {
+        std::memcpy(*memory + static_cast<ptrdiff_t>(y) * shape.width, pixels.view.row(y),
+                    static_cast<size_t>(shape.width));
+      }
+    }
+    if (absl::Status s = tracker_->EndFrame(); !s.ok()) return s;
+    return ImageView{*memory, shape.width, shape.height, shape.width};
   }
+  absl::Status Start(int to, const TrackInput& points, absl::Span<const TrackSegment> segments,
+                     const TrackOptions& options) {
+    return tracker_->Start(to, points, segments, options);
+  }
+  absl::Status Finish(TrackResult* result) { return tracker_->Finish(result); }
   int ordinal() const { return ordinal_; }
 
  private:
   const std::unique_ptr<cuda::Tracker> tracker_;
   const int ordinal_;
-  int next_ = 0;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<TrackFrames>> MakeCudaTrackFrames(int ordinal, int sm_limit, Shape shape,
-                                                                 int max_points) {
+absl::StatusOr<std::unique_ptr<TrackFrames>> MakeCudaTrackFrames(int ordinal, int sm_limit, Shape shape, int max_points,
+                                                                 int levels, int count) {
   cuda::TrackerOptions options;
   options.device = ordinal;
   options.sm_limit = sm_limit;
   options.max_shape = shape;
   options.max_points = max_points;
-  options.frames = 2;
+  options.levels = levels;
+  options.frames = count;
   auto tracker = cuda::Tracker::Create(options);
   if (!tracker.ok()) return tracker.status();
   return std::make_unique<CudaTrackFrames>(*std::move(tracker), ordinal);
 }
 
-absl::Status SetNextCudaFrame(TrackFrames* frames, const ImageView& image) {
-  return static_cast<CudaTrackFrames*>(frames)->SetNext(image);
+absl::StatusOr<ImageView> SetCudaTrackFrame(TrackFrames* frames, int number, const Pixels& image) {
+  return static_cast<CudaTrackFrames*>(frames)->Set(number, image);
 }
 
-absl::Status TrackOnCuda(TrackFrames* frames, const TrackInput& points, const TrackOptions& options,
-                         TrackResult* result) {
-  return static_cast<CudaTrackFrames*>(frames)->Track(points, options, result);
+absl::Status StartFollowOnCuda(TrackFrames* frames, int to, const TrackInput& points,
+                               absl::Span<const TrackSegment> segments, const TrackOptions& options) {
+  return static_cast<CudaTrackFrames*>(frames)->Start(to, points, segments, options);
+}
+
+absl::Status FinishFollowOnCuda(TrackFrames* frames, TrackResult* result) {
+  return static_cast<CudaTrackFrames*>(frames)->Finish(result);
 }
 
 int OrdinalOf(const TrackFrames& frames) { return static_cast<const CudaTrackFrames&>(frames).ordinal(); }

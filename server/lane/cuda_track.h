@@ -1,4 +1,4 @@
-// Tracking on a GPU: a tracker of the device for each camera, in which the pyramids of its last frame stay.
+// Tracking on a GPU: a tracker of the device for each camera, in which the pyramids of its frames stay.
 #ifndef GLINT_SERVER_LANE_CUDA_TRACK_H_
 #define GLINT_SERVER_LANE_CUDA_TRACK_H_
 
@@ -11,11 +11,12 @@
 namespace glint {
 
 // As Lane's functions of these names. Thread-safe for different frames.
-absl::StatusOr<std::unique_ptr<TrackFrames>> MakeCudaTrackFrames(int ordinal, int sm_limit, Shape shape,
-                                                                 int max_points);
-absl::Status SetNextCudaFrame(TrackFrames* frames, const ImageView& image);
-absl::Status TrackOnCuda(TrackFrames* frames, const TrackInput& points, const TrackOptions& options,
-                         TrackResult* result);
+absl::StatusOr<std::unique_ptr<TrackFrames>> MakeCudaTrackFrames(int ordinal, int sm_limit, Shape shape, int max_points,
+                                                                 int levels, int count);
+absl::StatusOr<ImageView> SetCudaTrackFrame(TrackFrames* frames, int number, const Pixels& image);
+absl::Status StartFollowOnCuda(TrackFrames* frames, int to, const TrackInput& points,
+                               absl::Span<const TrackSegment> segments, const TrackOptions& options);
+absl::Status FinishFollowOnCuda(TrackFrames* frames, TrackResult* result);
 // The device of the frames.
 int OrdinalOf(const TrackFrames& frames);
 

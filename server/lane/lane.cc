@@ -13,15 +13,20 @@ absl::Status Lane::Match(const MatchInput&, const MatchOptions&, MatchResult*) {
   return absl::UnimplementedError(absl::StrCat("matching: not of lanes on ", device()));
 }
 
-absl::StatusOr<std::unique_ptr<TrackFrames>> Lane::MakeTrackFrames(Shape, const TrackOptions&, int) {
+absl::StatusOr<std::unique_ptr<TrackFrames>> Lane::MakeTrackFrames(Shape, const TrackOptions&, int, int) {
   return absl::UnimplementedError(absl::StrCat("tracking: not of lanes on ", device()));
 }
 
-absl::StatusOr<ImageView> Lane::SetNextFrame(TrackFrames*, const Pixels&) {
+absl::StatusOr<ImageView> Lane::SetTrackFrame(TrackFrames*, int, const Pixels&) {
   return absl::UnimplementedError(absl::StrCat("tracking: not of lanes on ", device()));
 }
 
-absl::Status Lane::Track(TrackFrames*, const TrackInput&, const TrackOptions&, TrackResult*) {
+absl::Status Lane::StartFollow(TrackFrames*, int, const TrackInput&, absl::Span<const TrackSegment>,
+                               const TrackOptions&, TrackResult*) {
+  return absl::UnimplementedError(absl::StrCat("tracking: not of lanes on ", device()));
+}
+
+absl::Status Lane::FinishFollow(TrackFrames*, TrackResult*) {
   return absl::UnimplementedError(absl::StrCat("tracking: not of lanes on ", device()));
 }
 

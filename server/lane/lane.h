@@ -52,13 +52,11 @@ inline constexpr int64_t StageTimes::*kStageTimes[] = {
     &StageTimes::upload_ns,  &StageTimes::detect_ns, &StageTimes::download_ns, &StageTimes::pyramid_ns,
     &StageTimes::corners_ns, &StageTimes::select_ns, &StageTimes::orient_ns,   &StageTimes::describe_ns};
 
-// The last and the next frame of a camera, with their pyramids, on the device of the lane that made them. Any lane of
-// the same LaneSet may work with them, one at a time, and that device does the work.
+// Some frames of a camera, with their pyramids, on the device of the lane that made them. Any lane of the same LaneSet
+// may work with them, one at a time, and that device does the work.
 class TrackFrames {
  public:
   virtual ~TrackFrames() = default;
-  // The next frame becomes the last.
-  virtual void Advance() = 0;
 };
 
 // The work of several frames, one after the other.
@@ -86,17 +84,19 @@ class Lane {
   // Matches descriptors; valid arguments (ValidateMatchOptions, ValidateMatchInput). UNIMPLEMENTED: not of this lane.
   virtual absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result);
 
-  // Memory for frames of one shape, from which up to `max_points` points are followed. UNIMPLEMENTED: not of this lane.
-  // RESOURCE_EXHAUSTED: out of memory.
+  // Memory for `count` frames of one shape, from which up to `max_points` points are followed. UNIMPLEMENTED: not of
+  // this lane. RESOURCE_EXHAUSTED: out of memory.
   virtual absl::StatusOr<std::unique_ptr<TrackFrames>> MakeTrackFrames(Shape shape, const TrackOptions& options,
-                                                                       int max_points);
-  // Makes `image`, which has their shape, the next frame. Where its grey pixels lie, until this lane's next call but
-  // Run() with them.
-  virtual absl::StatusOr<ImageView> SetNextFrame(TrackFrames* frames, const Pixels& image);
-  // Points of the last frame to the next; both must have been set. Valid points, whose pyramids are those of `frames`,
-  // and the options that these were made with.
-  virtual absl::Status Track(TrackFrames* frames, const TrackInput& points, const TrackOptions& options,
-                             TrackResult* result);
+                                                                       int max_points, int count);
+  // Makes `image`, which has their shape, frame `number`. Where its grey pixels lie, until these frames' next call of
+  // this function.
+  virtual absl::StatusOr<ImageView> SetTrackFrame(TrackFrames* frames, int number, const Pixels& image);
+  // As TrackBackend's functions of these names: a device goes on with several TrackFrames at the same time. Frames that
+  // have been set, valid points, and the options that `frames` were made with.
+  virtual absl::Status StartFollow(TrackFrames* frames, int to, const TrackInput& points,
+                                   absl::Span<const TrackSegment> segments, const TrackOptions& options,
+                                   TrackResult* result);
+  virtual absl::Status FinishFollow(TrackFrames* frames, TrackResult* result);
 
   // Not OK once the device under the lane is lost for this process (a sticky CUDA error): no Run() will succeed again.
   virtual absl::Status fatal() const = 0;

@@ -13,6 +13,7 @@
 #include "server/rpc/match_reply.h"
 #include "server/rpc/reply.h"
 #include "server/rpc/track_convert.h"
+#include "server/rpc/track_parser.h"
 #include "server/rpc/track_reply.h"
 #include "server/schedule/track_work.h"
 
@@ -180,6 +181,9 @@ absl::Status Frame::SetTrack(TrackedStream* stream, const ImageRules& rules, Met
   if (wire.images != static_cast<size_t>(tracking.cameras)) {
     return ContradictionError("images", absl::StrCat(wire.images, ", but the stream has cameras: ", tracking.cameras));
   }
+  if (absl::Status s = CheckPredictions(wire, tracking); !s.ok()) return s;
+  track.predictions = wire.predictions;
+  track.packed = this;
   pixels = int64_t{tracking.cameras} * tracking.target * kPixelsOfTrack;
   for (size_t c = 0; c < wire.images; ++c) {
     ImageBytes& into = c == 0 ? image_bytes : c == 1 ? mask_bytes : more_bytes[c - 2];
@@ -210,6 +214,8 @@ absl::Status Frame::Unpack(DescriptorSet* query, DescriptorSet* train, Condition
   }
   return absl::OkStatus();
 }
+
+void Frame::Unpack(TrackPredictions* predictions) const { UnpackPredictions(message_pieces, predictions); }
 
 void Frame::ApplyEdit(DescriptorSets* sets) {
   const int64_t start = MonotonicNs();

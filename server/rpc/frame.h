@@ -30,7 +30,7 @@ inline constexpr size_t kUsualPieces = 1024;
 // million pieces of 34 MiB, and a list of them as large as the message).
 inline constexpr size_t kMaxPieces = 8192;
 
-struct Frame : FrameJob, PackedMatch {
+struct Frame : FrameJob, PackedMatch, PackedPredictions {
   // What came in, where gRPC left it: the job's pixels are in there until a lane has them.
   grpc::ByteBuffer message;
   std::vector<absl::Span<const uint8_t>> message_pieces;
@@ -80,6 +80,8 @@ struct Frame : FrameJob, PackedMatch {
 
   // PackedMatch
   absl::Status Unpack(DescriptorSet* query, DescriptorSet* train, ConditionArrays* conditions) const override;
+  // PackedPredictions
+  void Unpack(TrackPredictions* predictions) const override;
   // The edit of `stream_request`, which is answered with the set's size. Sets `status`.
   void ApplyEdit(DescriptorSets* sets);
   // The same for an edit of tracks.

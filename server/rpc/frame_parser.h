@@ -63,6 +63,8 @@ struct WireTrack {
   std::array<WireImage, kMaxTrackCameras> image;
   int64_t time_ns = 0;
   bool detect = false;
+  size_t predictions = 0;
+  size_t predicted = 0;  // elements of the longest array of each of them, together
 };
 
 // glint.v1.Frame, and what pairs have of it.

@@ -27,7 +27,7 @@ namespace {
 // Calls of each method that may arrive at one thread before it looks.
 constexpr int kRequestedCalls = 4;
 // Frames, of some 50 KB, that are kept for use at most; else as many as can be unanswered and not dropped.
-constexpr int64_t kMaxKeptFrames = 1024;
+constexpr int64_t kMaxPooledFrames = 1024;
 // What remains when all other calls have ended are calls that linger, such as watchers of health: they get this long.
 constexpr absl::Duration kGoodbye = absl::Milliseconds(50);
 // Of an address that gRPC does not listen on.
@@ -60,7 +60,7 @@ Service::Service(ServerEnv* env)
     : env_(env),
       async_(env->options.reflection != Reflection::kOff),
       frames_(static_cast<size_t>(std::min<int64_t>(
-          kMaxKeptFrames,
+          kMaxPooledFrames,
           env->options.max_detect_calls + int64_t{env->options.max_sessions} * env->options.max_in_flight))),
       small_places_(env->options.max_small_calls, kSmallPatienceNs) {}
 

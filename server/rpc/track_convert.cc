@@ -74,6 +74,22 @@ absl::StatusOr<SessionOptions> FromProto(const v1::TrackStreamOptions& proto, co
     default:
       return NotOneOfError("redetection", absl::StrCat(static_cast<int>(proto.redetection())), "AUTOMATIC, ON_REQUEST");
   }
+  switch (proto.track_template()) {
+    case v1::TRACK_TEMPLATE_UNSPECIFIED:
+    case v1::TRACK_TEMPLATE_LAST_FRAME:
+      break;
+    case v1::TRACK_TEMPLATE_FIRST_FRAME: {
+      const int frames = proto.has_template_frames() ? ToInt(proto.template_frames()) : kDefaultTemplateFrames;
+      if (frames < 1 || frames > kMaxTemplateFrames) {
+        return OutOfRangeError("template_frames", proto.template_frames(), 1, kMaxTemplateFrames);
+      }
+      tracking.template_frames = frames;
+      break;
+    }
+    default:
+      return NotOneOfError("track_template", absl::StrCat(static_cast<int>(proto.track_template())),
+                           "LAST_FRAME, FIRST_FRAME");
+  }
   if (proto.has_cameras()) tracking.cameras = ToInt(proto.cameras());
   if (proto.has_target()) tracking.target = ToInt(proto.target());
   if (proto.has_min_share()) tracking.min_share = proto.min_share();

@@ -3,12 +3,20 @@
 #ifndef GLINT_SERVER_RPC_TRACK_PARSER_H_
 #define GLINT_SERVER_RPC_TRACK_PARSER_H_
 
+#include "absl/status/status.h"
 #include "server/rpc/frame_parser.h"
 
 namespace glint {
 
-// Contents of the oneof; of an edit, whichever of the three it is, its frame_id only.
+// Contents of the oneof; of predictions, how much there is; of an edit, whichever of the three it is, its frame_id
+// only.
 bool ParseTrackStreamRequest(decode::Pieces message, WireStreamRequest* request);
+
+// OK, or INVALID_ARGUMENT: more predictions than cameras. RESOURCE_EXHAUSTED: more elements than there may be tracks.
+// So unpacking takes no more memory than the limits allow.
+absl::Status CheckPredictions(const WireTrack& track, const TrackingOptions& options);
+// The predictions of a message that ParseTrackStreamRequest() took, a frame, which CheckPredictions() allowed.
+void UnpackPredictions(decode::Pieces message, TrackPredictions* predictions);
 
 }  // namespace glint
 

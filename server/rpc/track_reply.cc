@@ -60,6 +60,10 @@ class TracksWriter {
     visit(PackedVarints(v1::CameraTracks::kIdFieldNumber, each(tracks_.id)));
     visit(PackedVarints(v1::CameraTracks::kAgeFieldNumber, each(tracks_.age)));
     visit(PackedVarints(v1::CameraTracks::kStateFieldNumber, each(tracks_.state)));
+    if (!tracks_.has_templates) return;
+    visit(PackedVarints(v1::CameraTracks::kTemplateAgeFieldNumber, [this](auto take) {
+      for (const TrackOrigin& origin : tracks_.origin) take(static_cast<uint64_t>(origin.age));
+    }));
   }
 
   const uint32_t camera_;

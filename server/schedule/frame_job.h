@@ -16,6 +16,7 @@
 #include "server/decode/decode.h"
 #include "server/decode/pieces.h"
 #include "server/schedule/pair.h"
+#include "server/track/predictions.h"
 #include "server/track/tracks.h"
 
 namespace glint {
@@ -69,12 +70,21 @@ class FrameSink {
   virtual void OnFrameDone(FrameJob* job, const Features& features) = 0;
 };
 
+// Predictions that lie in a message, which a lane unpacks into memory of its own.
+class PackedPredictions {
+ public:
+  virtual ~PackedPredictions() = default;
+  virtual void Unpack(TrackPredictions* predictions) const = 0;
+};
+
 // Of Work::kTrack: a frame of all cameras.
 struct TrackRequest {
   TrackedStream* stream = nullptr;
   int64_t time_ns = 0;  // of capture; 0: unknown
   bool detect = false;
   std::array<ImageSource, kMaxTrackCameras> images;  // as many as the stream has cameras
+  size_t predictions = 0;
+  const PackedPredictions* packed = nullptr;  // these
 };
 
 // What a lane found of the tracks, a camera each.

@@ -4,13 +4,13 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 
 #include "absl/status/status.h"
 #include "server/decode/decode.h"
 #include "server/lane/lane.h"
 #include "server/schedule/frame_queue.h"
 #include "server/schedule/job_pixels.h"
+#include "server/schedule/track_lane.h"
 #include "server/track/track_session.h"
 
 namespace glint {
@@ -26,20 +26,15 @@ struct TrackedStream {
   TrackedStream(const TrackingOptions& options, int64_t max_frame_pixels)
       : session(options), max_pixels(max_frame_pixels) {}
 
-  struct Camera {
-    std::unique_ptr<TrackFrames> frames;  // null: none are kept
-    Shape shape;                          // theirs
-    bool has_last = false;
-  };
-
   TrackSession session;
   const int64_t max_pixels;
-  std::array<Camera, kMaxTrackCameras> cameras;
+  TrackedCameras cameras;
 };
 
 // What a lane's thread reuses from frame to frame.
 struct TrackWorkScratch {
   TrackScratch session;
+  TrackPredictions predictions;
   std::array<CameraTracks, kMaxTrackCameras> found;
 };
 

@@ -24,8 +24,7 @@ static_assert(static_cast<int>(TrackStatus::kBackwardError) == kTrackStatuses - 
 
 // Where a point would be if it moved on by `ratio` times its last move; within the image.
 float Predict(float now, float before, double ratio, int side) {
-  const double there = double{now} + (double{now} - double{before}) * ratio;
-  return static_cast<float>(std::clamp(there, 0.0, static_cast<double>(side - 1)));
+  return NearestInside(double{now} + (double{now} - double{before}) * ratio, side);
 }
 
 // The cells of an image.
@@ -69,6 +68,7 @@ void Reserve(size_t count, CameraTracks* tracks) {
   reserve(&tracks->id);
   reserve(&tracks->age);
   reserve(&tracks->state);
+  reserve(&tracks->origin);
   for (auto* v :
        {&tracks->x, &tracks->y, &tracks->last_x, &tracks->last_y, &tracks->residual, &tracks->gain, &tracks->offset}) {
     reserve(v);
@@ -103,15 +103,18 @@ size_t TrackSession::live() const {
 
 // ---- Frames.
 
-absl::Status TrackSession::Begin(int64_t time_ns, bool detect) {
+absl::Status TrackSession::Begin(int64_t time_ns, bool detect, absl::Span<const TrackPrediction> predictions,
+                                 TrackScratch* scratch) {
   const bool has_step = time_ns != 0 && last_time_ns_ != 0;
   if (has_step && time_ns <= last_time_ns_) {
     return ContradictionError("time_ns",
                               absl::StrCat(time_ns, " is not above ", last_time_ns_, ", that of the last good frame"));
   }
+  if (absl::Status s = ValidatePredictions(predictions, options_.cameras, &scratch->order); !s.ok()) return s;
   next_ = Next();
   next_.time_ns = time_ns;
   next_.detect = detect;
+  next_.predictions = predictions;
   next_.next_id = next_id_;
   next_.live = live();
   if (has_step && time_before_ns_ != 0) {
@@ -123,65 +126,163 @@ absl::Status TrackSession::Begin(int64_t time_ns, bool detect) {
   return absl::OkStatus();
 }
 
-absl::Status TrackSession::Run(int camera, const Pixels& image, TrackBackend* backend, TrackScratch* scratch,
-                               CameraTracks* tracks) {
-  const Camera& now = cameras_[static_cast<size_t>(camera)];
-  const Shape shape = image.shape();
-  TrackState lost = TrackState::kTracked;
-  if (now.shape.pixels() > 0 && now.shape != shape) {
-    lost = TrackState::kImageResized;
-  } else if (!backend->HasLast(camera)) {
-    lost = TrackState::kLastFrameLost;
+// Templates are in at most template_frames frames, and the last frame is one more: one of the kept ones is free.
+int TrackSession::FreeFrame(const Camera& camera) const {
+  std::array<bool, kMaxKeptFrames> taken = {};
+  taken[static_cast<size_t>(camera.frame)] = true;
+  if (options_.template_frames > 0) {
+    for (const TrackOrigin& origin : camera.tracks.origin) taken[static_cast<size_t>(origin.frame)] = true;
   }
-  const auto pixels = backend->SetNext(camera, image);
-  if (!pixels.ok()) return pixels.status();
-  *tracks = now.tracks;
-  tracks->detected = false;
-  if (lost != TrackState::kTracked) {
-    std::fill(tracks->state.begin(), tracks->state.end(), lost);
-  } else if (tracks->count() > 0) {
-    if (absl::Status s = Follow(camera, backend, scratch, tracks); !s.ok()) return s;
-  }
-  const auto live = static_cast<size_t>(std::count(tracks->state.begin(), tracks->state.end(), TrackState::kTracked));
-  next_.live += live - tracks->count();  // unsigned numbers wrap back
-  next_.shapes[static_cast<size_t>(camera)] = shape;
-  const bool begins = now.begins || lost != TrackState::kTracked;
-  if (!WantsMore(begins, live)) return absl::OkStatus();
-  return Detect(*pixels, live, backend, scratch, tracks);
+  return static_cast<int>(std::find(taken.begin(), taken.end(), false) - taken.begin());
 }
 
-absl::Status TrackSession::Follow(int camera, TrackBackend* backend, TrackScratch* scratch,
-                                  CameraTracks* tracks) const {
-  const size_t count = tracks->count();
+absl::Status TrackSession::Start(int camera, const Pixels& image, TrackBackend* backend, TrackScratch* scratch,
+                                 CameraTracks* tracks) {
+  const auto at = static_cast<size_t>(camera);
+  const Camera& now = cameras_[at];
+  TrackScratch::Camera& of = scratch->cameras[at];
+  const Shape shape = image.shape();
+  of.lost = TrackState::kTracked;
+  if (now.shape.pixels() > 0 && now.shape != shape) {
+    of.lost = TrackState::kImageResized;
+  } else if (!backend->HasFrames(camera)) {
+    of.lost = TrackState::kLastFrameLost;
+  }
+  next_.frames[at] = FreeFrame(now);
+  next_.shapes[at] = shape;
+  const auto pixels = backend->SetFrame(camera, next_.frames[at], image);
+  if (!pixels.ok()) return pixels.status();
+  of.image = *pixels;
+  *tracks = now.tracks;
+  tracks->detected = false;
+  tracks->has_templates = options_.template_frames > 0;
+  if (of.lost != TrackState::kTracked || tracks->count() == 0) return absl::OkStatus();
+  return StartFollow(camera, backend, scratch, *tracks);
+}
+
+void TrackSession::Expect(int camera, const CameraTracks& tracks, TrackScratch* scratch) const {
   const Shape shape = cameras_[static_cast<size_t>(camera)].shape;
+  scratch->expected_x = tracks.x;
+  scratch->expected_y = tracks.y;
+  if (options_.predict) {
+    for (size_t i = 0; i < tracks.count(); ++i) {
+      scratch->expected_x[i] = Predict(tracks.x[i], tracks.last_x[i], next_.ratio, shape.width);
+      scratch->expected_y[i] = Predict(tracks.y[i], tracks.last_y[i], next_.ratio, shape.height);
+    }
+  }
+  for (const TrackPrediction& prediction : next_.predictions) {
+    if (prediction.camera != static_cast<uint32_t>(camera)) continue;
+    ApplyPrediction(prediction, shape, tracks.id, tracks.x, tracks.y, &scratch->order,
+                    absl::MakeSpan(scratch->expected_x), absl::MakeSpan(scratch->expected_y));
+  }
+}
+
+absl::Status TrackSession::StartFollow(int camera, TrackBackend* backend, TrackScratch* scratch,
+                                       const CameraTracks& tracks) const {
+  const auto at = static_cast<size_t>(camera);
+  Expect(camera, tracks, scratch);
+  TrackScratch::Camera& of = scratch->cameras[at];
+  const size_t count = tracks.count();
+  of.order.resize(count);
+  for (auto* v : {&scratch->x, &scratch->y, &scratch->to_x, &scratch->to_y}) v->resize(count);
+  std::array<TrackSegment, kMaxKeptFrames> segments;
+  size_t used = 0, filled = 0;
+  const auto add = [&](size_t i, float x, float y) {
+    of.order[filled] = static_cast<uint32_t>(i);
+    scratch->x[filled] = x;
+    scratch->y[filled] = y;
+    scratch->to_x[filled] = scratch->expected_x[i];
+    scratch->to_y[filled] = scratch->expected_y[i];
+    ++filled;
+  };
+  if (tracks.has_templates) {
+    for (int frame = 0; frame < options_.kept_frames(); ++frame) {
+      const size_t begin = filled;
+      for (size_t i = 0; i < count; ++i) {
+        if (tracks.origin[i].frame == frame) add(i, tracks.origin[i].x, tracks.origin[i].y);
+      }
+      if (filled > begin) segments[used++] = {frame, static_cast<int>(filled - begin)};
+    }
+  } else {
+    for (size_t i = 0; i < count; ++i) add(i, tracks.x[i], tracks.y[i]);
+    segments[used++] = {cameras_[at].frame, static_cast<int>(count)};
+  }
   TrackInput points;
   points.count = static_cast<int>(count);
-  points.x = tracks->x.data();
-  points.y = tracks->y.data();
-  if (options_.predict) {
-    scratch->to_x.resize(count);
-    scratch->to_y.resize(count);
-    for (size_t i = 0; i < count; ++i) {
-      scratch->to_x[i] = Predict(tracks->x[i], tracks->last_x[i], next_.ratio, shape.width);
-      scratch->to_y[i] = Predict(tracks->y[i], tracks->last_y[i], next_.ratio, shape.height);
-    }
-    points.to_x = scratch->to_x.data();
-    points.to_y = scratch->to_y.data();
-  }
-  const TrackResult& result = scratch->followed;
-  if (absl::Status s = backend->Follow(camera, points, options_.track, &scratch->followed); !s.ok()) return s;
-  for (size_t i = 0; i < count; ++i) {
+  points.x = scratch->x.data();
+  points.y = scratch->y.data();
+  points.to_x = scratch->to_x.data();
+  points.to_y = scratch->to_y.data();
+  return backend->StartFollow(camera, next_.frames[at], points, {segments.data(), used}, options_.track, &of.followed);
+}
+
+absl::Status TrackSession::FinishFollow(int camera, TrackBackend* backend, TrackScratch* scratch,
+                                        CameraTracks* tracks) const {
+  TrackScratch::Camera& of = scratch->cameras[static_cast<size_t>(camera)];
+  TrackResult& result = of.followed;
+  if (absl::Status s = backend->FinishFollow(camera, &result); !s.ok()) return s;
+  for (size_t k = 0; k < of.order.size(); ++k) {
+    const size_t i = of.order[k];
     tracks->last_x[i] = tracks->x[i];
     tracks->last_y[i] = tracks->y[i];
-    tracks->x[i] = result.x[i];
-    tracks->y[i] = result.y[i];
-    tracks->state[i] = StateOf(result.status[i]);
-    tracks->residual[i] = result.residual[i];
-    tracks->gain[i] = result.gain[i];
-    tracks->offset[i] = result.offset[i];
+    tracks->x[i] = result.x[k];
+    tracks->y[i] = result.y[k];
+    tracks->state[i] = StateOf(result.status[k]);
+    tracks->residual[i] = result.residual[k];
+    tracks->gain[i] = result.gain[k];
+    tracks->offset[i] = result.offset[k];
+    ++tracks->origin[i].age;
     if (tracks->lives(i)) ++tracks->age[i];
   }
   return absl::OkStatus();
+}
+
+absl::Status TrackSession::Finish(int camera, TrackBackend* backend, TrackScratch* scratch, CameraTracks* tracks) {
+  const auto at = static_cast<size_t>(camera);
+  const TrackState lost = scratch->cameras[at].lost;
+  if (lost != TrackState::kTracked) {
+    std::fill(tracks->state.begin(), tracks->state.end(), lost);
+  } else if (tracks->count() > 0) {
+    if (absl::Status s = FinishFollow(camera, backend, scratch, tracks); !s.ok()) return s;
+  }
+  const auto live = static_cast<size_t>(std::count(tracks->state.begin(), tracks->state.end(), TrackState::kTracked));
+  next_.live += live - tracks->count();  // unsigned numbers wrap back
+  const bool begins = cameras_[at].begins || lost != TrackState::kTracked;
+  if (WantsMore(begins, live)) {
+    if (absl::Status s = Detect(camera, live, backend, scratch, tracks); !s.ok()) return s;
+  }
+  LimitTemplates(next_.frames[at], tracks);
+  return absl::OkStatus();
+}
+
+void TrackSession::LimitTemplates(int last, CameraTracks* tracks) const {
+  if (options_.template_frames == 0) return;
+  struct Use {
+    int tracks = 0;
+    uint32_t age = 0;
+  };
+  std::array<Use, kMaxKeptFrames> uses = {};
+  for (size_t i = 0; i < tracks->count(); ++i) {
+    if (!tracks->lives(i)) continue;
+    Use& use = uses[static_cast<size_t>(tracks->origin[i].frame)];
+    ++use.tracks;
+    use.age = tracks->origin[i].age;
+  }
+  const auto used = std::count_if(uses.begin(), uses.end(), [](const Use& use) { return use.tracks > 0; });
+  if (used <= options_.template_frames) return;
+  int fewest = -1;
+  for (int frame = 0; frame < kMaxKeptFrames; ++frame) {
+    const Use& use = uses[static_cast<size_t>(frame)];
+    if (use.tracks == 0 || frame == last) continue;
+    const Use* const so_far = fewest < 0 ? nullptr : &uses[static_cast<size_t>(fewest)];
+    if (so_far == nullptr || use.tracks < so_far->tracks || (use.tracks == so_far->tracks && use.age > so_far->age)) {
+      fewest = frame;
+    }
+  }
+  for (size_t i = 0; i < tracks->count(); ++i) {
+    TrackOrigin& origin = tracks->origin[i];
+    if (tracks->lives(i) && origin.frame == fewest) origin = {tracks->x[i], tracks->y[i], 0, last};
+  }
 }
 
 bool TrackSession::WantsMore(bool begins, size_t live) const {
@@ -192,8 +293,10 @@ bool TrackSession::WantsMore(bool begins, size_t live) const {
   return begins || static_cast<float>(live) < options_.min_share * static_cast<float>(options_.target);
 }
 
-absl::Status TrackSession::Detect(const ImageView& image, size_t live, TrackBackend* backend, TrackScratch* scratch,
+absl::Status TrackSession::Detect(int camera, size_t live, TrackBackend* backend, TrackScratch* scratch,
                                   CameraTracks* tracks) {
+  const auto of = static_cast<size_t>(camera);
+  const ImageView& image = scratch->cameras[of].image;
   const Cells cells(options_.detector, image.shape());
   std::vector<uint8_t>& occupied = scratch->occupied;
   occupied.assign(cells.count(), 0);
@@ -224,7 +327,7 @@ absl::Status TrackSession::Detect(const ImageView& image, size_t live, TrackBack
     uint8_t& cell = occupied[cells.IndexOf(x, y)];
     if (cell != 0) continue;
     cell = 1;
-    tracks->Begin(next_.next_id++, x, y);
+    tracks->Begin(next_.next_id++, x, y, next_.frames[of]);
     ++next_.live;
     --room;
   }
@@ -237,6 +340,7 @@ void TrackSession::Commit(const CameraTracks* tracks) {
   for (size_t c = 0; c < static_cast<size_t>(options_.cameras); ++c) {
     Camera& camera = cameras_[c];
     camera.shape = next_.shapes[c];
+    camera.frame = next_.frames[c];
     camera.begins = false;
     camera.tracks.Clear();
     for (size_t i = 0; i < tracks[c].count(); ++i) {
@@ -275,9 +379,11 @@ absl::Status TrackSession::Add(uint32_t camera, absl::Span<const float> x, absl:
   Reserve(x.size(), changed);
   Reserve(to.tracks.count() + x.size(), &to.tracks);
   for (size_t i = 0; i < x.size(); ++i) {
-    changed->Begin(next_id_++, x[i], y[i]);
+    changed->Begin(next_id_++, x[i], y[i], to.frame);
     to.tracks.Append(*changed, i);
   }
+  changed->has_templates = options_.template_frames > 0;
+  LimitTemplates(to.frame, &to.tracks);
   return absl::OkStatus();
 }
 
@@ -299,6 +405,7 @@ absl::Status TrackSession::Forget(absl::Span<const uint64_t> ids, CameraTracks* 
   std::array<CameraTracks, kMaxTrackCameras> kept;
   for (size_t c = 0; c < static_cast<size_t>(options_.cameras); ++c) {
     changed[c].Clear();
+    changed[c].has_templates = kept[c].has_templates = options_.template_frames > 0;
     const CameraTracks& live = cameras_[c].tracks;
     for (size_t i = 0; i < live.count(); ++i) (forgotten[c][i] != 0 ? changed[c] : kept[c]).Append(live, i);
     std::fill(changed[c].state.begin(), changed[c].state.end(), TrackState::kForgotten);

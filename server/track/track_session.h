@@ -1,8 +1,8 @@
 // The tracks of one stream: which points live, under which ids, and when new ones are looked for. It asks a backend to
 // follow and to detect, and decides the rest itself, so that equal backends give equal tracks.
 //
-// A frame is Begin(), Run() for each camera in order, then Commit(). Until Commit() nothing has changed: a frame that
-// fails is left out.
+// A frame is Begin(), Start() for each camera, Finish() for each camera in order, then Commit(). What Start() begins
+// goes on at the same time for all cameras. Until Commit() nothing has changed: a frame that fails is left out.
 #ifndef GLINT_SERVER_TRACK_TRACK_SESSION_H_
 #define GLINT_SERVER_TRACK_TRACK_SESSION_H_
 
@@ -15,22 +15,26 @@
 #include "absl/types/span.h"
 #include "features/pixels.h"
 #include "features/types.h"
+#include "server/track/predictions.h"
 #include "server/track/tracks.h"
 
 namespace glint {
 
-// Keeps the last frame of each camera.
+// Keeps TrackingOptions::kept_frames() frames of each camera, which have numbers from 0 on.
 class TrackBackend {
  public:
   virtual ~TrackBackend() = default;
-  // False if the camera's last frame was lost, or never was.
-  virtual bool HasLast(int camera) const = 0;
-  // Makes `image` the camera's next frame; one of another shape than the last replaces that. Where its grey pixels lie
-  // until the next call.
-  virtual absl::StatusOr<ImageView> SetNext(int camera, const Pixels& image) = 0;
-  // From the last frame to the next, which has its shape. `points` are without pyramids: the backend has these.
-  virtual absl::Status Follow(int camera, const TrackInput& points, const TrackOptions& options,
-                              TrackResult* result) = 0;
+  // False if the camera's frames were lost, or never were.
+  virtual bool HasFrames(int camera) const = 0;
+  // Makes `image` the camera's frame `number`; one of another shape than the others replaces them all. Where its grey
+  // pixels lie until the camera's next frame.
+  virtual absl::StatusOr<ImageView> SetFrame(int camera, int number, const Pixels& image) = 0;
+  // Begins to follow points from the frames of `segments` to frame `to`; all have one shape. `points` are without
+  // pyramids: the backend has these. They may be gone after the call; `result` is there after FinishFollow().
+  virtual absl::Status StartFollow(int camera, int to, const TrackInput& points,
+                                   absl::Span<const TrackSegment> segments, const TrackOptions& options,
+                                   TrackResult* result) = 0;
+  virtual absl::Status FinishFollow(int camera, TrackResult* result) = 0;
   // Keypoints where `mask` is not 0; an empty mask: everywhere.
   virtual absl::Status Detect(const DetectorOptions& options, const ImageView& image, const ImageView& mask,
                               Features* features) = 0;
@@ -38,8 +42,16 @@ class TrackBackend {
 
 // Memory of a thread that works on frames of any session.
 struct TrackScratch {
-  std::vector<float> to_x, to_y;
-  TrackResult followed;
+  // Of a camera, from Start() to Finish().
+  struct Camera {
+    std::vector<uint32_t> order;  // of its tracks, by the frames of their templates
+    TrackResult followed;         // in this order
+    ImageView image;
+    TrackState lost = TrackState::kTracked;  // why all tracks end; kTracked: they need not
+  };
+  std::array<Camera, kMaxTrackCameras> cameras;
+  // Of tracks: where they are expected; and the same, with their templates, in order.
+  std::vector<float> expected_x, expected_y, x, y, to_x, to_y;
   std::vector<uint8_t> occupied;  // cells
   Image mask;
   Features found;
@@ -50,17 +62,24 @@ struct TrackScratch {
 class TrackSession {
  public:
   // Valid options.
-  explicit TrackSession(const TrackingOptions& options) : options_(options) {}
+  explicit TrackSession(const TrackingOptions& options) : options_(options) {
+    for (Camera& camera : cameras_) camera.tracks.has_templates = options.template_frames > 0;
+  }
 
   const TrackingOptions& options() const { return options_; }
   // Tracks of all cameras.
   size_t live() const;
 
-  // `detect`: look for new points where there is room. INVALID_ARGUMENT: a time that is not above the last frame's.
-  absl::Status Begin(int64_t time_ns, bool detect);
+  // `detect`: look for new points where there is room. `predictions` are borrowed until Commit(). INVALID_ARGUMENT: a
+  // time that is not above the last frame's; also errors of ValidatePredictions().
+  absl::Status Begin(int64_t time_ns, bool detect, absl::Span<const TrackPrediction> predictions,
+                     TrackScratch* scratch);
+  // Takes the camera's image. Errors of the backend.
+  absl::Status Start(int camera, const Pixels& image, TrackBackend* backend, TrackScratch* scratch,
+                     CameraTracks* tracks);
   // What becomes of the camera's tracks, and those that begin. Errors of the backend.
-  absl::Status Run(int camera, const Pixels& image, TrackBackend* backend, TrackScratch* scratch, CameraTracks* tracks);
-  // `tracks`: options().cameras of them, as Run() made them.
+  absl::Status Finish(int camera, TrackBackend* backend, TrackScratch* scratch, CameraTracks* tracks);
+  // `tracks`: options().cameras of them, as Finish() made them.
   void Commit(const CameraTracks* tracks);
 
   // Edits, between frames; the tracks that they begin or end are in `changed`. On error nothing has changed.
@@ -80,6 +99,7 @@ class TrackSession {
   struct Camera {
     Shape shape;          // of the last frame; empty: there was none
     bool begins = true;   // its next frame is as its first
+    int frame = 0;        // number of the last one
     CameraTracks tracks;  // live ones
   };
   // The frame that is being worked on.
@@ -90,13 +110,19 @@ class TrackSession {
     uint64_t next_id = 1;
     size_t live = 0;  // tracks of all cameras, as far as it is known by now
     std::array<Shape, kMaxTrackCameras> shapes;
+    std::array<int, kMaxTrackCameras> frames = {};  // numbers
+    absl::Span<const TrackPrediction> predictions;
   };
 
   absl::Status CheckCamera(uint32_t camera) const;
-  absl::Status Follow(int camera, TrackBackend* backend, TrackScratch* scratch, CameraTracks* tracks) const;
+  int FreeFrame(const Camera& camera) const;
+  void Expect(int camera, const CameraTracks& tracks, TrackScratch* scratch) const;
+  absl::Status StartFollow(int camera, TrackBackend* backend, TrackScratch* scratch, const CameraTracks& tracks) const;
+  absl::Status FinishFollow(int camera, TrackBackend* backend, TrackScratch* scratch, CameraTracks* tracks) const;
   bool WantsMore(bool begins, size_t live) const;
-  absl::Status Detect(const ImageView& image, size_t live, TrackBackend* backend, TrackScratch* scratch,
-                      CameraTracks* tracks);
+  absl::Status Detect(int camera, size_t live, TrackBackend* backend, TrackScratch* scratch, CameraTracks* tracks);
+  // So that templates lie in no more than options().template_frames frames. The tracks are in frame `last`.
+  void LimitTemplates(int last, CameraTracks* tracks) const;
 
   const TrackingOptions options_;
   std::array<Camera, kMaxTrackCameras> cameras_;

@@ -10,6 +10,9 @@ absl::Status ValidateTrackingOptions(const TrackingOptions& o) {
   if (o.target < 1 || o.target > kMaxTrackPoints) return OutOfRangeError("target", o.target, 1, kMaxTrackPoints);
   // Written so that NaN fails.
   if (!(o.min_share >= 0 && o.min_share <= 1)) return OutOfRangeError("min_share", o.min_share, 0, 1);
+  if (o.template_frames < 0 || o.template_frames > kMaxTemplateFrames) {
+    return OutOfRangeError("template_frames", o.template_frames, 0, kMaxTemplateFrames);
+  }
   if (const int64_t all = int64_t{o.target} * o.cameras; all > o.max_tracks) {
     return LimitError("target of all cameras", all, o.max_tracks, "--max-tracks");
   }
@@ -20,10 +23,11 @@ void CameraTracks::Resize(size_t count) {
   id.resize(count);
   age.resize(count);
   state.resize(count);
+  origin.resize(count);
   for (auto* v : {&x, &y, &last_x, &last_y, &residual, &gain, &offset}) v->resize(count);
 }
 
-void CameraTracks::Begin(uint64_t new_id, float new_x, float new_y) {
+void CameraTracks::Begin(uint64_t new_id, float new_x, float new_y, int frame) {
   const size_t i = count();
   Resize(i + 1);
   id[i] = new_id;
@@ -31,6 +35,7 @@ void CameraTracks::Begin(uint64_t new_id, float new_x, float new_y) {
   x[i] = last_x[i] = new_x;
   y[i] = last_y[i] = new_y;
   state[i] = TrackState::kTracked;
+  origin[i] = {new_x, new_y, 0, frame};
   residual[i] = offset[i] = 0;
   gain[i] = 1;
 }
@@ -39,6 +44,7 @@ void CameraTracks::Append(const CameraTracks& from, size_t i) {
   id.push_back(from.id[i]);
   age.push_back(from.age[i]);
   state.push_back(from.state[i]);
+  origin.push_back(from.origin[i]);
   x.push_back(from.x[i]);
   y.push_back(from.y[i]);
   last_x.push_back(from.last_x[i]);

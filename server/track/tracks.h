@@ -16,6 +16,11 @@ namespace glint {
 inline constexpr int kMaxTrackCameras = 8;
 // With predictions: how many times the last move a point may be expected to go on.
 inline constexpr double kMaxPredictionRatio = 8;
+// Frames that are kept as templates.
+inline constexpr int kMaxTemplateFrames = 8;
+inline constexpr int kDefaultTemplateFrames = 4;  // if there are any
+// ... and the last and the next one.
+inline constexpr int kMaxKeptFrames = kMaxTemplateFrames + 2;
 
 struct TrackingOptions {
   DetectorOptions detector;  // its cells are those in which tracks begin
@@ -26,11 +31,24 @@ struct TrackingOptions {
   bool on_request = false;  // ... only where a frame asks for it
   bool predict = false;     // that points move on as between the last two frames
   int max_tracks = 4096;    // of all cameras, live at the same time
+  // A point is compared with its patch in the frame where it began; of such frames so many are kept for each camera,
+  // 1..kMaxTemplateFrames. 0: with its patch in the frame before.
+  int template_frames = 0;
+
+  // Of each camera: the last and the next one, and templates.
+  int kept_frames() const { return 2 + template_frames; }
 };
 
 // OK if the detector is, or INVALID_ARGUMENT that names the first bad field, its value and its range;
 // RESOURCE_EXHAUSTED: all cameras' targets are more than max_tracks.
 absl::Status ValidateTrackingOptions(const TrackingOptions& options);
+
+// Where the template of a track is; of use with TrackingOptions::template_frames alone.
+struct TrackOrigin {
+  float x, y;
+  uint32_t age;   // good frames since then
+  int32_t frame;  // its number among the camera's kept ones
+};
 
 // Tracks of one camera in one frame, as a structure of arrays that ascend by id. Fields are those of
 // glint.v1.CameraTracks.
@@ -41,7 +59,9 @@ struct CameraTracks {
   std::vector<float> last_x, last_y;
   std::vector<TrackState> state;
   std::vector<float> residual, gain, offset;
-  bool detected = false;  // new ones were looked for
+  std::vector<TrackOrigin> origin;  // its age is template_age
+  bool detected = false;            // new ones were looked for
+  bool has_templates = false;       // whether `origin` is of use
 
   size_t count() const { return id.size(); }
   bool lives(size_t i) const { return state[i] == TrackState::kTracked; }
@@ -51,8 +71,8 @@ struct CameraTracks {
     Resize(0);
     detected = false;
   }
-  // A new track.
-  void Begin(uint64_t new_id, float new_x, float new_y);
+  // A new track, in kept frame number `frame`.
+  void Begin(uint64_t new_id, float new_x, float new_y, int frame);
   // Element `i` of `from`.
   void Append(const CameraTracks& from, size_t i);
 };

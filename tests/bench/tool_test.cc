@@ -196,9 +196,29 @@ TEST(GlintBench, TracksBesideOpenCv) {
   }
 }
 
+TEST(GlintBench, TracksWholeFramesOfSeveralCameras) {
+  const Outcome outcome =
+      RunTool("track --image " + PictureFile() + " --points 40 --cameras 1,2 --repeat 3 --json 2>&1");
+  if (outcome.exit_code != 0) {
+    ASSERT_THAT(outcome.out, HasSubstr("built without the service"));
+    GTEST_SKIP() << outcome.out;
+  }
+  auto json = testing::ReadJson(outcome.out);
+  ASSERT_TRUE(json.has_value()) << outcome.out;
+  for (const int i : {0, 1, 2, 3}) {
+    const std::string frame = "points.0.frames." + std::to_string(i) + ".";
+    EXPECT_EQ((*json)[frame + "cameras"], i < 2 ? "1" : "2");
+    EXPECT_EQ((*json)[frame + "detects"], i % 2 == 0 ? "false" : "true");
+    EXPECT_GT(NumberAt(*json, frame + "tracks"), i < 2 ? 20 : 40);
+    EXPECT_GT(NumberAt(*json, frame + "us.median"), 0);
+  }
+}
+
 TEST(GlintBench, RefusesWhatTrackingDoesNotTake) {
   const std::pair<const char*, const char*> cases[] = {
       {"--points 0", "points: 0 is not in 1..65536"},
+      {"--cameras 9 --repeat 1", "cameras: 9 is not in 1..8"},
+      {"--cameras x", "cameras: x is no number"},
       {"--patch-size 33", "patch_size: 33 is not in 3..32"},
       {"--levels 9", "levels: 9 is not in 1..8"},
       {"--backend cuda --peer opencv", "peer: opencv is measured beside --backend cpu only"},

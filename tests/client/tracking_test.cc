@@ -31,6 +31,8 @@ void ExpectSame(const CameraTracks& expected, const TrackArrays& actual) {
   EXPECT_EQ(expected.gain, actual.gain);
   EXPECT_EQ(expected.offset, actual.offset);
   EXPECT_EQ(expected.detected, actual.detected);
+  ASSERT_EQ(actual.template_age.size(), expected.has_templates ? expected.count() : 0);
+  for (size_t i = 0; i < actual.template_age.size(); ++i) EXPECT_EQ(expected.origin[i].age, actual.template_age[i]);
 }
 
 TEST(ClientTracking, FramesAndEditsAreAnsweredInOrder) {
@@ -44,6 +46,7 @@ TEST(ClientTracking, FramesAndEditsAreAnsweredInOrder) {
   options.target = 30;
   options.min_share = 1;
   options.predict = true;
+  options.template_frames = 2;
   options.track.levels = 3;
   options.track.intensity = IntensityModel::kGain;
   std::vector<TrackAnswer> answers;
@@ -55,7 +58,8 @@ TEST(ClientTracking, FramesAndEditsAreAnsweredInOrder) {
   ASSERT_TRUE(s.Forget(12, {1, 2}).ok());
   ASSERT_TRUE(s.Add(13, 1, {50, 60}, {70, 80}).ok());
   ASSERT_TRUE(s.Forget(14, {1}).ok());
-  ASSERT_TRUE(s.Write(15, {image(2), image(2)}, 3500, true).ok());
+  const client::Prediction right = {1, {1, 0, 1, 0, 1, 0.5f, 0, 0, 1}, {40}, {50.5f}, {70}};
+  ASSERT_TRUE(s.Write(15, {image(2), image(2)}, 3500, true, {right}).ok());
   ASSERT_TRUE(s.Reset(16, 1).ok());
   ASSERT_TRUE(s.Reset(17).ok());
   ASSERT_TRUE(s.Write(18, {image(3), image(1)}).ok());
@@ -70,6 +74,7 @@ TEST(ClientTracking, FramesAndEditsAreAnsweredInOrder) {
   same.target = 30;
   same.min_share = 1;
   same.predict = true;
+  same.template_frames = 2;
   glint::testing::ReferenceTracks reference(same);
   CameraTracks changed[kMaxTrackCameras];
   const auto expect_frame = [&](const TrackAnswer& answer, const std::vector<CameraTracks>& expected) {
@@ -86,7 +91,8 @@ TEST(ClientTracking, FramesAndEditsAreAnsweredInOrder) {
   ExpectSame(changed[0], answers[3].cameras.at(0));
   EXPECT_EQ(answers[4].status.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(answers[4].status.message(), HasSubstr("ids[0]: no live track has the id 1"));
-  expect_frame(answers[5], reference.Frame({image(2), image(2)}, 3500, true));
+  const TrackPrediction same_right = {1, right.homography, right.ids, right.x, right.y};
+  expect_frame(answers[5], reference.Frame({image(2), image(2)}, 3500, true, {&same_right, 1}));
   EXPECT_THAT(answers[6].cameras, SizeIs(1));
   EXPECT_THAT(answers[6].cameras.at(0).state, Each(TrackState::kReset));
   EXPECT_EQ(answers[7].cameras.at(0).camera, 0);

@@ -2,6 +2,7 @@
 // why.
 #include "cuda/track/tracker.h"
 
+#include <array>
 #include <iostream>
 #include <memory>
 #include <utility>
@@ -146,6 +147,74 @@ TEST_F(CudaTrackTest, PointsThatWander) {
   }
 }
 
+// Points of several frames at once, and two trackers at the same time.
+TEST_F(CudaTrackTest, SegmentsAreThoseOfTheirFrames) {
+  TrackerOptions options;
+  options.max_points = 30;
+  options.max_shape = {160, 120};
+  options.frames = 4;
+  std::array<std::unique_ptr<Tracker>, 2> trackers;
+  for (auto& tracker : trackers) {
+    auto made = Tracker::Create(options);
+    ASSERT_TRUE(made.ok()) << made.status();
+    tracker = *std::move(made);
+  }
+  const Image scene = testing::Texture({200, 150}, 5, 3);
+  testing::Random random(6);
+  std::vector<float> x, y, to_x, to_y;
+  for (int i = 0; i < 30; ++i) {
+    x.push_back(random.Uniform(0, 159));
+    y.push_back(random.Uniform(0, 119));
+    to_x.push_back(x.back() + random.Uniform(-2, 2));
+    to_y.push_back(y.back() + random.Uniform(-2, 2));
+  }
+  TrackInput input;
+  input.count = 30;
+  input.x = x.data();
+  input.y = y.data();
+  input.to_x = to_x.data();
+  input.to_y = to_y.data();
+  const std::vector<TrackSegment> segments = {{3, 11}, {0, 0}, {1, 19}};
+  std::vector<std::vector<ImageView>> frames;
+  for (int t = 0; t < 2; ++t) {
+    frames.emplace_back();
+    for (int f = 0; f < 4; ++f) frames.back().push_back({scene.row(2 * f + t) + 3 * f, 160, 120, scene.stride()});
+  }
+  for (int round = 0; round < 2; ++round) {
+    for (size_t t = 0; t < 2; ++t) {
+      for (int f = 0; f < 4; ++f) {
+        ASSERT_TRUE(trackers[t]->SetFrame(f, frames[t][static_cast<size_t>(f)]).ok());
+      }
+      const absl::Status started = trackers[t]->Start(2, input, segments, {});
+      ASSERT_TRUE(started.ok()) << started;
+      // One that nobody asked for in the end.
+      if (round == 0) {
+        ASSERT_TRUE(trackers[t]->Start(2, input, segments, {}).ok());
+      }
+    }
+    for (size_t t = 0; t < 2; ++t) {
+      TrackResult actual, expected;
+      ASSERT_TRUE(trackers[t]->Finish(&actual).ok());
+      expected.Resize(30);
+      int begin = 0;
+      for (const TrackSegment& segment : segments) {
+        const Pyramid from(frames[t][static_cast<size_t>(segment.frame)], 5);
+        const Pyramid to(frames[t][2], 5);
+        TrackInput part = input;
+        part.from = from.view();
+        part.to = to.view();
+        part.count = segment.count;
+        for (const float** array : {&part.x, &part.y, &part.to_x, &part.to_y}) *array += begin;
+        expected.Put(static_cast<size_t>(begin), reference::Track(part, {}));
+        begin += segment.count;
+      }
+      EXPECT_TRUE(testing::SameTracks(expected, actual));
+      ASSERT_TRUE(trackers[t]->Finish(&actual).ok());
+      EXPECT_EQ(actual.count(), 0u);  // there was no other Start()
+    }
+  }
+}
+
 TEST_F(CudaTrackTest, RefusesWhatItHasNoRoomFor) {
   const auto tracker = Make(10, {64, 48});
   ASSERT_NE(tracker, nullptr);
@@ -159,6 +228,13 @@ TEST_F(CudaTrackTest, RefusesWhatItHasNoRoomFor) {
   EXPECT_EQ(tracker->Track(points, {}, &result).message(), "count: 11 is not in 0..10");
   points.count = 1;
   EXPECT_EQ(tracker->Track(points, {}, &result).message(), "from: frame 0 is not set");
+  TrackerOptions options;
+  options.levels = 9;
+  EXPECT_EQ(Tracker::Create(options).status().message(), "levels: 9 is not in 1..8");
+  options.levels = 4;
+  const auto flat = Tracker::Create(options);
+  ASSERT_TRUE(flat.ok()) << flat.status();
+  EXPECT_EQ((*flat)->Track(points, {}, &result).message(), "levels: 5 is not in 1..4");
   ASSERT_TRUE(tracker->SetFrame(0, testing::Flat({64, 48}, 1)).ok());
   ASSERT_TRUE(tracker->SetFrame(1, testing::Flat({63, 48}, 1)).ok());
   EXPECT_EQ(tracker->Track(points, {}, &result).message(), "to: 63x48, but frame 0 is 64x48");

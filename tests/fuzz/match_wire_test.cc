@@ -116,6 +116,34 @@ bool Check(const v1::StereoStreamRequest& proto, decode::Pieces pieces) {
   return true;
 }
 
+template <typename Field, typename Value>
+void ExpectSameBits(const Field& field, const std::vector<Value>& values) {
+  ASSERT_EQ(static_cast<size_t>(field.size()), values.size());
+  EXPECT_TRUE(values.empty() || std::memcmp(field.data(), values.data(), values.size() * sizeof(Value)) == 0);
+}
+
+void CheckPredictions(const v1::TrackFrame& proto, const WireTrack& wire, decode::Pieces pieces) {
+  EXPECT_EQ(wire.predictions, static_cast<size_t>(proto.predictions_size()));
+  size_t predicted = 0;
+  for (const v1::TrackPrediction& of : proto.predictions()) {
+    const int homography = of.homography_size() > 9 ? of.homography_size() : 0;
+    predicted += static_cast<size_t>(std::max({homography, of.ids_size(), of.x_size(), of.y_size()}));
+  }
+  EXPECT_EQ(wire.predicted, predicted);
+  TrackPredictions unpacked;
+  if (wire.predictions > unpacked.of.size()) return;  // CheckPredictions() refuses
+  UnpackPredictions(pieces, &unpacked);
+  ASSERT_EQ(unpacked.count, wire.predictions);
+  for (size_t i = 0; i < unpacked.count; ++i) {
+    const v1::TrackPrediction& of = proto.predictions(static_cast<int>(i));
+    EXPECT_EQ(of.camera(), unpacked.of[i].camera);
+    ExpectSameBits(of.homography(), unpacked.of[i].homography);
+    ExpectSameBits(of.ids(), unpacked.of[i].ids);
+    ExpectSameBits(of.x(), unpacked.of[i].x);
+    ExpectSameBits(of.y(), unpacked.of[i].y);
+  }
+}
+
 bool Check(const v1::TrackStreamRequest& proto, decode::Pieces pieces) {
   WireStreamRequest wire;
   if (!ParseTrackStreamRequest(pieces, &wire)) return false;
@@ -132,6 +160,7 @@ bool Check(const v1::TrackStreamRequest& proto, decode::Pieces pieces) {
   EXPECT_EQ(wire.track.time_ns, proto.frame().time_ns());
   EXPECT_EQ(wire.track.detect, proto.frame().detect());
   EXPECT_EQ(wire.track.images, static_cast<size_t>(proto.frame().images_size()));
+  CheckPredictions(proto.frame(), wire.track, pieces);
   for (size_t c = 0; c < std::min(wire.track.images, wire.track.image.size()); ++c) {
     const v1::Image& image = proto.frame().images(static_cast<int>(c));
     EXPECT_EQ(wire.track.image[c].content == WireImage::Content::kRaw, image.has_raw());

@@ -8,10 +8,33 @@
 #include "features/reference/pyramid.h"
 #include "features/reference/reference.h"
 #include "features/reference/stereo.h"
+#include "features/reference/tracker.h"
 #include "server/lane/lane.h"
 
 namespace glint {
 namespace {
+
+class ReferenceTrackFrames final : public TrackFrames {
+ public:
+  explicit ReferenceTrackFrames(int count) : frames_(static_cast<size_t>(count)) {}
+
+  ImageView Set(int number, const ImageView& image) {
+    std::vector<Image>& levels = frames_[static_cast<size_t>(number)];
+    levels.clear();
+    levels.push_back(Image::CopyOf(image));
+    while (levels.size() < kMaxTrackLevels && levels.back().width() >= 2 && levels.back().height() >= 2) {
+      levels.push_back(reference::HalveForTracking(levels.back()));
+    }
+    return levels[0].view();
+  }
+  std::vector<ImageView> views(int number) const {
+    const std::vector<Image>& levels = frames_[static_cast<size_t>(number)];
+    return std::vector<ImageView>(levels.begin(), levels.end());
+  }
+
+ private:
+  std::vector<std::vector<Image>> frames_;
+};
 
 class ReferenceLane final : public Lane {
  public:
@@ -44,6 +67,33 @@ class ReferenceLane final : public Lane {
     *result = reference::Match(input, options);
     return absl::OkStatus();
   }
+  absl::StatusOr<std::unique_ptr<TrackFrames>> MakeTrackFrames(Shape, const TrackOptions&, int, int count) override {
+    return std::make_unique<ReferenceTrackFrames>(count);
+  }
+  absl::StatusOr<ImageView> SetTrackFrame(TrackFrames* frames, int number, const Pixels& image) override {
+    return static_cast<ReferenceTrackFrames*>(frames)->Set(number, ViewOf(image, &image_));
+  }
+  absl::Status StartFollow(TrackFrames* frames, int to, const TrackInput& points,
+                           absl::Span<const TrackSegment> segments, const TrackOptions& options,
+                           TrackResult* result) override {
+    const auto* const of = static_cast<const ReferenceTrackFrames*>(frames);
+    const std::vector<ImageView> next = of->views(to);
+    result->Resize(static_cast<size_t>(points.count));
+    int begin = 0;
+    for (const TrackSegment& segment : segments) {
+      const std::vector<ImageView> from = of->views(segment.frame);
+      TrackInput part = points;
+      part.from = {from.data(), static_cast<int>(from.size())};
+      part.to = {next.data(), static_cast<int>(next.size())};
+      part.count = segment.count;
+      for (const float** array : {&part.x, &part.y, &part.to_x, &part.to_y}) *array += begin;
+      if (absl::Status s = ValidateTrackInput(part, options); !s.ok()) return s;
+      result->Put(static_cast<size_t>(begin), reference::Track(part, options));
+      begin += segment.count;
+    }
+    return absl::OkStatus();
+  }
+  absl::Status FinishFollow(TrackFrames*, TrackResult*) override { return absl::OkStatus(); }
   absl::Status fatal() const override { return absl::OkStatus(); }
   const std::string& device() const override { return device_; }
 

@@ -14,8 +14,7 @@
 namespace glint::testing {
 namespace {
 
-TEST(GpuTracking, AnswersAsTheReference) {
-  if (const auto set = OneGpuLane(); !set.ok()) GTEST_SKIP() << set.status().message();
+void ExpectTheReference(int template_frames) {
   ServerOptions server_options = TestOptions();
   server_options.lanes.backend = Backend::kCuda;
   server_options.lanes.lanes = 2;
@@ -26,6 +25,7 @@ TEST(GpuTracking, AnswersAsTheReference) {
   options.target = 100;
   options.min_share = 1;
   options.predict = true;
+  options.template_frames = template_frames;
   options.track.intensity = IntensityModel::kGainAndOffset;
   options.track.max_backward_error = 1;
   std::vector<client::TrackAnswer> answers;
@@ -53,6 +53,7 @@ TEST(GpuTracking, AnswersAsTheReference) {
   same.target = 100;
   same.min_share = 1;
   same.predict = true;
+  same.template_frames = template_frames;
   ReferenceTracks reference(same);
   for (size_t i = 0; i < frames.size(); ++i) {
     SCOPED_TRACE(i);
@@ -72,6 +73,14 @@ TEST(GpuTracking, AnswersAsTheReference) {
     EXPECT_EQ(answers[i].timings.device.substr(0, 5), "cuda:");
   }
   EXPECT_GT(reference.session()->live(), 50u);
+}
+
+TEST(GpuTracking, AnswersAsTheReference) {
+  if (const auto set = OneGpuLane(); !set.ok()) GTEST_SKIP() << set.status().message();
+  for (const int template_frames : {0, 1, 3}) {
+    SCOPED_TRACE(template_frames);
+    ExpectTheReference(template_frames);
+  }
 }
 
 }  // namespace

@@ -17,42 +17,53 @@ namespace glint::testing {
 
 class ReferenceBackend : public TrackBackend {
  public:
-  bool HasLast(int camera) const override { return !At(camera).last.empty(); }
-  absl::StatusOr<ImageView> SetNext(int camera, const Pixels& image) override {
+  bool HasFrames(int camera) const override { return At(camera).has_last; }
+  absl::StatusOr<ImageView> SetFrame(int camera, int number, const Pixels& image) override {
     Camera& at = At(camera);
-    if (!at.last.empty() && at.last[0].shape() != image.shape()) at.last.clear();
-    at.next.clear();
-    at.next.push_back(Image::CopyOf(image.view));
-    while (at.next.size() < kMaxTrackLevels && at.next.back().width() >= 2 && at.next.back().height() >= 2) {
-      at.next.push_back(reference::HalveForTracking(at.next.back()));
+    std::vector<Image>& levels = at.frames[static_cast<size_t>(number)];
+    levels.clear();
+    levels.push_back(Image::CopyOf(image.view));
+    while (levels.size() < kMaxTrackLevels && levels.back().width() >= 2 && levels.back().height() >= 2) {
+      levels.push_back(reference::HalveForTracking(levels.back()));
     }
-    return at.next[0].view();
+    return levels[0].view();
   }
-  absl::Status Follow(int camera, const TrackInput& points, const TrackOptions& options, TrackResult* result) override {
-    const std::vector<ImageView> last(At(camera).last.begin(), At(camera).last.end());
-    const std::vector<ImageView> next(At(camera).next.begin(), At(camera).next.end());
-    TrackInput input = points;
-    input.from = {last.data(), static_cast<int>(last.size())};
-    input.to = {next.data(), static_cast<int>(next.size())};
-    if (absl::Status s = ValidateTrackInput(input, options); !s.ok()) return s;
-    *result = reference::Track(input, options);
+  absl::Status StartFollow(int camera, int to, const TrackInput& points, absl::Span<const TrackSegment> segments,
+                           const TrackOptions& options, TrackResult* result) override {
+    const auto views = [&](int number) {
+      const std::vector<Image>& levels = At(camera).frames[static_cast<size_t>(number)];
+      return std::vector<ImageView>(levels.begin(), levels.end());
+    };
+    const std::vector<ImageView> next = views(to);
+    result->Resize(static_cast<size_t>(points.count));
+    int begin = 0;
+    for (const TrackSegment& segment : segments) {
+      const std::vector<ImageView> from = views(segment.frame);
+      TrackInput input = points;
+      input.from = {from.data(), static_cast<int>(from.size())};
+      input.to = {next.data(), static_cast<int>(next.size())};
+      input.count = segment.count;
+      for (const float** array : {&input.x, &input.y, &input.to_x, &input.to_y}) *array += begin;
+      if (absl::Status s = ValidateTrackInput(input, options); !s.ok()) return s;
+      result->Put(static_cast<size_t>(begin), reference::Track(input, options));
+      begin += segment.count;
+    }
     return absl::OkStatus();
   }
+  absl::Status FinishFollow(int, TrackResult*) override { return absl::OkStatus(); }
   absl::Status Detect(const DetectorOptions& options, const ImageView& image, const ImageView& mask,
                       Features* features) override {
     *features = reference::Detect(options, image, mask);
     return absl::OkStatus();
   }
-  void Advance() {
-    for (Camera& camera : cameras_) {
-      if (!camera.next.empty()) camera.last = std::move(camera.next);
-      camera.next.clear();
-    }
+  void Keep() {
+    for (Camera& camera : cameras_) camera.has_last = true;
   }
 
  private:
   struct Camera {
-    std::vector<Image> last, next;
+    std::array<std::vector<Image>, kMaxKeptFrames> frames;
+    bool has_last = false;
   };
   Camera& At(int camera) { return cameras_[static_cast<size_t>(camera)]; }
   const Camera& At(int camera) const { return cameras_[static_cast<size_t>(camera)]; }
@@ -66,15 +77,16 @@ class ReferenceTracks {
 
   TrackSession* session() { return &session_; }
   // One image of each camera.
-  const std::vector<CameraTracks>& Frame(const std::vector<ImageView>& images, int64_t time_ns = 0,
-                                         bool detect = false) {
+  const std::vector<CameraTracks>& Frame(const std::vector<ImageView>& images, int64_t time_ns = 0, bool detect = false,
+                                         absl::Span<const TrackPrediction> predictions = {}) {
     found_.resize(images.size());
-    EXPECT_TRUE(session_.Begin(time_ns, detect).ok());
+    EXPECT_TRUE(session_.Begin(time_ns, detect, predictions, &scratch_).ok());
     for (size_t c = 0; c < images.size(); ++c) {
-      EXPECT_TRUE(session_.Run(static_cast<int>(c), images[c], &backend_, &scratch_, &found_[c]).ok());
+      EXPECT_TRUE(session_.Start(static_cast<int>(c), images[c], &backend_, &scratch_, &found_[c]).ok());
+      EXPECT_TRUE(session_.Finish(static_cast<int>(c), &backend_, &scratch_, &found_[c]).ok());
     }
     session_.Commit(found_.data());
-    backend_.Advance();
+    backend_.Keep();
     return found_;
   }
 
@@ -98,6 +110,8 @@ inline CameraTracks ToTracks(const v1::CameraTracks& wire) {
   t.gain.assign(wire.gain().begin(), wire.gain().end());
   t.offset.assign(wire.offset().begin(), wire.offset().end());
   t.detected = wire.detected();
+  t.has_templates = wire.template_age_size() > 0;
+  for (const uint32_t age : wire.template_age()) t.origin.push_back({0, 0, age, 0});
   return t;
 }
 
@@ -114,6 +128,10 @@ inline void ExpectSameTracks(const CameraTracks& expected, const CameraTracks& a
   EXPECT_EQ(expected.gain, actual.gain);
   EXPECT_EQ(expected.offset, actual.offset);
   EXPECT_EQ(expected.detected, actual.detected);
+  EXPECT_EQ(expected.has_templates && expected.count() > 0, actual.has_templates);
+  for (size_t i = 0; i < expected.count() && actual.has_templates; ++i) {
+    EXPECT_EQ(expected.origin[i].age, actual.origin[i].age) << i;
+  }
 }
 
 }  // namespace glint::testing

@@ -18,21 +18,34 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 constexpr Shape kShape = {160, 96};  // 5 x 3 cells of 32 pixels
 
 class FakeBackend : public TrackBackend {
  public:
-  bool HasLast(int camera) const override { return has_last[static_cast<size_t>(camera)]; }
-  absl::StatusOr<ImageView> SetNext(int, const Pixels& image) override { return image.view; }
-  absl::Status Follow(int, const TrackInput& points, const TrackOptions&, TrackResult* result) override {
+  bool HasFrames(int camera) const override { return has_last[static_cast<size_t>(camera)]; }
+  absl::StatusOr<ImageView> SetFrame(int, int number, const Pixels& image) override {
+    shows[static_cast<size_t>(number)] = frames + 1;
+    return image.view;
+  }
+  // The scene has moved by `step` since each frame.
+  absl::Status StartFollow(int, int to, const TrackInput& points, absl::Span<const TrackSegment> segments,
+                           const TrackOptions&, TrackResult* result) override {
     ++follows;
     const auto count = static_cast<size_t>(points.count);
     result->Resize(count);
     looked_for_x.clear();
-    for (size_t i = 0; i < count; ++i) {
-      looked_for_x.push_back(points.to_x == nullptr ? points.x[i] : points.to_x[i]);
-      result->x[i] = points.x[i] + step;
+    from.clear();
+    size_t i = 0;
+    for (const TrackSegment& segment : segments) {
+      EXPECT_NE(segment.frame, to);
+      EXPECT_GT(segment.count, 0);
+      from.insert(from.end(), static_cast<size_t>(segment.count), shows[static_cast<size_t>(segment.frame)]);
+    }
+    for (; i < count; ++i) {
+      looked_for_x.push_back(points.to_x[i]);
+      result->x[i] = points.x[i] + step * static_cast<float>(shows[static_cast<size_t>(to)] - from[i]);
       result->y[i] = points.y[i];
       const bool inside = result->x[i] < static_cast<float>(kShape.width);
       result->status[i] = inside ? TrackStatus::kTracked : TrackStatus::kOutOfImage;
@@ -40,8 +53,9 @@ class FakeBackend : public TrackBackend {
       result->gain[i] = 1.5f;
       result->offset[i] = -3;
     }
-    return follow_status;
+    return absl::OkStatus();
   }
+  absl::Status FinishFollow(int, TrackResult*) override { return follow_status; }
   absl::Status Detect(const DetectorOptions&, const ImageView& image, const ImageView& mask,
                       Features* features) override {
     ++detections;
@@ -64,6 +78,9 @@ class FakeBackend : public TrackBackend {
   std::array<bool, kMaxTrackCameras> has_last = {};
   float step = 0;
   int follows = 0, detections = 0;
+  int frames = 0;                              // good ones
+  std::array<int, kMaxKeptFrames> shows = {};  // the how manieth frame each number is
+  std::vector<int> from;                       // of each point that was followed
   std::vector<float> looked_for_x;
   absl::Status follow_status, detect_status;
 };
@@ -79,13 +96,18 @@ class TrackSessionTest : public ::testing::Test {
  protected:
   explicit TrackSessionTest(const TrackingOptions& options = Options()) : session_(options) {}
 
-  absl::Status Frame(int64_t time_ns = 0, bool detect = false, Shape shape = kShape) {
+  absl::Status Frame(int64_t time_ns = 0, bool detect = false, Shape shape = kShape,
+                     absl::Span<const TrackPrediction> predictions = {}) {
     image_.Resize(shape);
-    if (absl::Status s = session_.Begin(time_ns, detect); !s.ok()) return s;
+    if (absl::Status s = session_.Begin(time_ns, detect, predictions, &scratch_); !s.ok()) return s;
     for (int c = 0; c < session_.options().cameras; ++c) {
-      if (absl::Status s = session_.Run(c, image_, &backend_, &scratch_, &found_[c]); !s.ok()) return s;
+      if (absl::Status s = session_.Start(c, image_, &backend_, &scratch_, &found_[c]); !s.ok()) return s;
+    }
+    for (int c = 0; c < session_.options().cameras; ++c) {
+      if (absl::Status s = session_.Finish(c, &backend_, &scratch_, &found_[c]); !s.ok()) return s;
     }
     session_.Commit(found_);
+    ++backend_.frames;
     for (int c = 0; c < session_.options().cameras; ++c) backend_.has_last[static_cast<size_t>(c)] = true;
     return absl::OkStatus();
   }
@@ -236,6 +258,121 @@ TEST_F(Predicting, PredictionsStayInTheImageAndGoAheadSoFar) {
   ASSERT_TRUE(Frame(std::numeric_limits<int64_t>::max()).ok());
   EXPECT_EQ(backend_.looked_for_x[14], 24 + 8 * 4);
   EXPECT_EQ(backend_.looked_for_x[0], 159);
+}
+
+TEST_F(Predicting, AHomographyReplacesThatAndPositionsOfIdsReplaceIt) {
+  ASSERT_TRUE(Frame().ok());
+  ASSERT_TRUE(Frame().ok());
+  TrackPrediction prediction;
+  prediction.homography = {1, 0, 7, 0, 1, 0, 0, 0, 1};
+  prediction.ids = {15, 999, 3};  // no such track: it may have ended
+  prediction.x = {33, 1, -20};
+  prediction.y = {40, 1, 5};
+  ASSERT_TRUE(Frame(0, false, kShape, {&prediction, 1}).ok());
+  EXPECT_EQ(backend_.looked_for_x[13], 24 + 7);
+  EXPECT_EQ(backend_.looked_for_x[14], 33);
+  EXPECT_EQ(backend_.looked_for_x[0], 159);  // the nearest inside
+  EXPECT_EQ(backend_.looked_for_x[2], 0);
+  // Points behind the camera are expected where they would be without it.
+  prediction.homography = {1, 0, 7, 0, 1, 0, 0, 0, -1};
+  prediction.ids.clear();
+  prediction.x.clear();
+  prediction.y.clear();
+  ASSERT_TRUE(Frame(0, false, kShape, {&prediction, 1}).ok());
+  EXPECT_EQ(backend_.looked_for_x[13], 28 + 4);
+  // A zoom about the first pixel.
+  prediction.homography = {2, 0, 0, 0, 2, 0, 0, 0, 1};
+  ASSERT_TRUE(Frame(0, false, kShape, {&prediction, 1}).ok());
+  EXPECT_EQ(backend_.looked_for_x[10], 64);  // of the same: the last column has left
+}
+
+TEST_F(Predicting, BadPredictionsAreRefused) {
+  ASSERT_TRUE(Frame().ok());
+  const auto error = [this](auto change) {
+    std::vector<TrackPrediction> two(1);
+    two[0].ids = {1, 2};
+    two[0].x = two[0].y = {3, 4};
+    change(&two);
+    return std::string(Frame(0, false, kShape, two).message());
+  };
+  using Two = std::vector<TrackPrediction>;
+  EXPECT_THAT(error([](Two*) {}), IsEmpty());
+  EXPECT_EQ(error([](Two* p) { (*p)[0].camera = 1; }), "predictions[0].camera: 1 is not in 0..0");
+  EXPECT_THAT(error([](Two* p) { p->resize(2); }), HasSubstr("predictions[1].camera: 0 has two"));
+  EXPECT_THAT(error([](Two* p) { (*p)[0].homography.resize(8); }), HasSubstr("predictions[0].homography: 8 elements"));
+  EXPECT_THAT(error([](Two* p) {
+                (*p)[0].homography.resize(9);
+                (*p)[0].homography[4] = std::nanf("");
+              }),
+              HasSubstr("predictions[0].homography[4]: not finite"));
+  EXPECT_THAT(error([](Two* p) { (*p)[0].y.resize(3); }), HasSubstr("predictions[0].y: 3 elements, but ids has 2"));
+  EXPECT_THAT(error([](Two* p) { (*p)[0].ids[1] = 1; }), HasSubstr("predictions[0].ids: 1 is there twice"));
+  EXPECT_THAT(error([](Two* p) { (*p)[0].x[1] = std::nanf(""); }),
+              HasSubstr("predictions[0].x[1]: nan is not in -32768..32768"));
+  EXPECT_EQ(backend_.follows, 1);
+}
+
+class FirstFrames : public TrackSessionTest {
+ protected:
+  static TrackingOptions TwoTemplates() {
+    TrackingOptions options = Options();
+    options.template_frames = 2;
+    options.on_request = true;
+    return options;
+  }
+  FirstFrames() : TrackSessionTest(TwoTemplates()) { backend_.step = 1; }
+
+  absl::Status AddAt(std::vector<float> x) {
+    CameraTracks added;
+    return session_.Add(0, x, std::vector<float>(x.size(), 20), &added);
+  }
+};
+
+TEST_F(FirstFrames, PointsAreComparedWithWhereTheyBegan) {
+  ASSERT_TRUE(Frame().ok());
+  ASSERT_TRUE(AddAt({10, 20, 30}).ok());
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(Frame().ok());
+    EXPECT_THAT(backend_.from, Each(1));
+    EXPECT_EQ(tracks_.x[0], 11 + i);
+    EXPECT_EQ(tracks_.last_x[0], 10 + i);
+    EXPECT_EQ(backend_.looked_for_x[0], 10 + i);
+    EXPECT_EQ(tracks_.origin[0].age, static_cast<uint32_t>(i + 1));
+  }
+  ASSERT_TRUE(AddAt({50, 60}).ok());  // in frame 6
+  ASSERT_TRUE(Frame().ok());
+  EXPECT_THAT(backend_.from, UnorderedElementsAre(1, 1, 1, 6, 6));
+  EXPECT_THAT(tracks_.x, ElementsAre(16, 26, 36, 51, 61));
+}
+
+TEST_F(FirstFrames, TheFewestGetANewTemplateWhenFramesRunOut) {
+  ASSERT_TRUE(Frame().ok());
+  ASSERT_TRUE(AddAt({10, 20, 30}).ok());
+  ASSERT_TRUE(Frame().ok());
+  ASSERT_TRUE(AddAt({50, 60}).ok());  // in frame 2
+  ASSERT_TRUE(Frame().ok());
+  ASSERT_TRUE(AddAt({70}).ok());  // in frame 3, which those of frame 2 join
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(Frame().ok());
+    EXPECT_THAT(backend_.from, UnorderedElementsAre(1, 1, 1, 3, 3, 3));
+    EXPECT_THAT(tracks_.x, ElementsAre(13 + i, 23 + i, 33 + i, 52 + i, 62 + i, 71 + i));
+  }
+  // The first ones end: their frame is free again.
+  CameraTracks changed;
+  ASSERT_TRUE(session_.Forget({1, 2, 3}, found_).ok());
+  ASSERT_TRUE(AddAt({5}).ok());  // in frame 6
+  ASSERT_TRUE(Frame().ok());
+  EXPECT_THAT(backend_.from, UnorderedElementsAre(3, 3, 3, 6));
+}
+
+TEST_F(FirstFrames, DetectedPointsBeginInTheirFrame) {
+  ASSERT_TRUE(Frame(0, true).ok());
+  EXPECT_EQ(tracks_.count(), 15u);
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(Frame(0, true).ok());
+  for (size_t i = 0; i < tracks_.count(); ++i) {
+    EXPECT_LE(tracks_.origin[i].age, tracks_.age[i]) << i;
+    EXPECT_EQ(tracks_.x[i], tracks_.origin[i].x + static_cast<float>(tracks_.origin[i].age)) << i;
+  }
 }
 
 class OnRequest : public TrackSessionTest {

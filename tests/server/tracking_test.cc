@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -245,6 +246,132 @@ TEST_F(Tracking, ColoursAreTrackedInGrey) {
     for (const uint32_t age : response.cameras(0).age()) followed += age == 2 ? 1 : 0;
   }
   EXPECT_GT(followed, 10u);
+}
+
+// All sent without waiting. Tracks of several frames live at once, so that some get new templates.
+TEST_F(Tracking, TemplatesOfFirstFramesAreThoseOfTheReference) {
+  const std::vector<Image> left = Frames(12, 1), right = Frames(12, 2);
+  TrackingOptions options;
+  options.detector = *PresetOptions("fast_grid");
+  options.track.max_residual = 12;
+  options.cameras = 2;
+  options.target = 40;
+  options.min_share = 1;
+  options.template_frames = 2;
+  v1::TrackStreamOptions wire;
+  wire.mutable_track()->set_max_residual(12);
+  wire.set_cameras(2);
+  wire.set_target(40);
+  wire.set_min_share(1);
+  wire.set_track_template(v1::TRACK_TEMPLATE_FIRST_FRAME);
+  wire.set_template_frames(2);
+  const auto open = OpenStream(wire);
+  v1::TrackStreamRequest reset;
+  reset.mutable_reset()->set_camera(1);
+  for (size_t i = 0; i < left.size(); ++i) {
+    open->stream->Write(FrameOf({left[i], right[i]}, i));
+    if (i == 5) open->stream->Write(Points({20, 30}, {40, 50}, 1));
+    if (i == 8) open->stream->Write(reset);
+  }
+  ReferenceTracks reference(options);
+  uint32_t oldest = 0;
+  for (size_t i = 0; i < left.size(); ++i) {
+    SCOPED_TRACE(i);
+    const std::vector<CameraTracks>& expected = reference.Frame({left[i], right[i]});
+    const v1::TrackStreamResponse response = open->Read();
+    ASSERT_EQ(response.cameras_size(), 2) << response.status().message();
+    for (int c = 0; c < 2; ++c) ExpectSameTracks(expected[static_cast<size_t>(c)], ToTracks(response.cameras(c)));
+    for (const TrackOrigin& origin : expected[0].origin) oldest = std::max(oldest, origin.age);
+    CameraTracks changed;
+    if (i == 5) {
+      ASSERT_TRUE(reference.session()->Add(1, {20, 30}, {40, 50}, &changed).ok());
+      ExpectSameTracks(changed, ToTracks(open->Read().cameras(0)));
+    }
+    if (i == 8) {
+      ASSERT_TRUE(reference.session()->Reset(1, &changed).ok());
+      ExpectSameTracks(changed, ToTracks(open->Read().cameras(0)));
+    }
+  }
+  EXPECT_EQ(oldest, 11u);
+  EXPECT_TRUE(open->Finish().ok());
+}
+
+TEST_F(Tracking, PredictionsOfTheClientAreUsed) {
+  const std::vector<Image> frames = Frames(1, 1, {400, 160});
+  const auto part = [&](int x) { return ImageView{frames[0].row(0) + x, kShape.width, 160, frames[0].stride()}; };
+  v1::TrackStreamOptions wire;
+  wire.mutable_track()->set_levels(1);  // which alone does not see a move of 60 pixels
+  wire.mutable_track()->set_max_residual(2);
+  wire.set_min_share(0);
+  TrackingOptions options;
+  options.detector = *PresetOptions("fast_grid");
+  options.track.levels = 1;
+  options.track.max_residual = 2;
+  options.min_share = 0;
+  ReferenceTracks reference(options);
+  const auto open = OpenStream(wire);
+  const v1::CameraTracks begun = open->Ask(FrameOf({part(0)})).cameras(0);
+  reference.Frame({part(0)});
+  v1::TrackStreamRequest request = FrameOf({part(60)}, 1);
+  v1::TrackPrediction* const wire_prediction = request.mutable_frame()->add_predictions();
+  TrackPrediction prediction;
+  prediction.homography = {1, 0, -60, 0, 1, 0, 0, 0, 1};
+  wire_prediction->mutable_homography()->Add(prediction.homography.begin(), prediction.homography.end());
+  for (int i = 0; i < begun.id_size(); i += 7) {  // these are expected elsewhere
+    prediction.ids.push_back(begun.id(i));
+    prediction.x.push_back(begun.x(i));
+    prediction.y.push_back(begun.y(i));
+  }
+  wire_prediction->mutable_ids()->Add(prediction.ids.begin(), prediction.ids.end());
+  wire_prediction->mutable_x()->Add(prediction.x.begin(), prediction.x.end());
+  wire_prediction->mutable_y()->Add(prediction.y.begin(), prediction.y.end());
+  const v1::CameraTracks found = open->Ask(request).cameras(0);
+  ExpectSameTracks(reference.Frame({part(60)}, 0, false, {&prediction, 1})[0], ToTracks(found));
+  int right = 0, inside = 0;
+  for (int i = 0; i < found.id_size(); ++i) {
+    if (begun.x(i) < 75) continue;
+    ++inside;
+    right += i % 7 != 0 && std::abs(found.x(i) - (begun.x(i) - 60)) < 0.1f ? 1 : 0;
+  }
+  EXPECT_GT(right, inside * 3 / 4);
+  EXPECT_GT(inside, 20);
+
+  const auto bad = grpc::INVALID_ARGUMENT;
+  const auto error = [&](auto change) {
+    v1::TrackStreamRequest frame = FrameOf({part(60)}, 2);
+    change(frame.mutable_frame()->add_predictions());
+    return frame;
+  };
+  open->ExpectError(error([](v1::TrackPrediction* p) { p->set_camera(1); }), bad,
+                    "predictions[0].camera: 1 is not in 0..0");
+  open->ExpectError(error([](v1::TrackPrediction* p) { p->add_homography(1); }), bad,
+                    "predictions[0].homography: 1 elements");
+  open->ExpectError(error([](v1::TrackPrediction* p) { p->add_ids(1); }), bad,
+                    "predictions[0].x: 0 elements, but ids has 1");
+  open->ExpectError(error([](v1::TrackPrediction* p) {
+                      for (int i = 0; i < 1001; ++i) p->add_x(1);
+                    }),
+                    grpc::RESOURCE_EXHAUSTED, "elements of predictions: 1001 is over this server's limit of 1000");
+  request.mutable_frame()->add_predictions();
+  open->ExpectError(request, bad, "predictions: 2, but the stream has cameras: 1");
+  EXPECT_EQ(open->Ask(FrameOf({part(60)}, 2)).status().code(), 0);
+  EXPECT_TRUE(open->Finish().ok());
+}
+
+TEST_F(Tracking, TemplatesCountAsPixels) {
+  v1::TrackStreamOptions wire;
+  wire.set_track_template(v1::TRACK_TEMPLATE_FIRST_FRAME);
+  const auto open = OpenStream(wire);
+  // 4 templates beside two frames: three times 320 x 300 padded pixels.
+  open->ExpectError(FrameOf({Image(300, 300)}), grpc::RESOURCE_EXHAUSTED,
+                    "pixels of all images and templates: 288000 is over this server's limit of 262144");
+  EXPECT_EQ(open->Ask(FrameOf({Image(240, 160)})).status().message(), "");
+  wire.set_template_frames(9);
+  EXPECT_THAT(Refusal(wire), HasSubstr("template_frames: 9 is not in 1..8"));
+  wire.set_template_frames(0);
+  EXPECT_THAT(Refusal(wire), HasSubstr("template_frames: 0 is not in 1..8"));
+  wire.set_track_template(static_cast<v1::TrackTemplate>(7));
+  EXPECT_THAT(Refusal(wire), HasSubstr("track_template: \"7\" is not one of LAST_FRAME, FIRST_FRAME"));
 }
 
 // All sent without waiting: edits come between the frames that are sent between them.

@@ -1,0 +1,58 @@
+#include "server/schedule/track_lane.h"
+
+#include <utility>
+
+#include "server/clock.h"
+
+namespace glint {
+
+absl::StatusOr<ImageView> TrackLane::SetFrame(int camera, int number, const Pixels& image) {
+  const int64_t start = MonotonicNs();
+  TrackedCamera& of = Of(camera);
+  if (of.frames == nullptr || of.shape != image.shape()) {
+    of = TrackedCamera();  // its memory first
+    auto made = lane_->MakeTrackFrames(image.shape(), options_->track, options_->max_tracks, options_->kept_frames());
+    if (!made.ok()) return made.status();
+    of.frames = *std::move(made);
+    of.shape = image.shape();
+  }
+  auto view = lane_->SetTrackFrame(of.frames.get(), number, image);
+  if (!view.ok()) of = TrackedCamera();
+  *track_ns_ += MonotonicNs() - start;
+  return view;
+}
+
+// A camera whose work fails loses its frames.
+template <typename Work>
+absl::Status TrackLane::Timed(int camera, Work work) {
+  const int64_t start = MonotonicNs();
+  absl::Status status = work(Of(camera).frames.get());
+  if (!status.ok()) Of(camera) = TrackedCamera();
+  *track_ns_ += MonotonicNs() - start;
+  return status;
+}
+
+absl::Status TrackLane::StartFollow(int camera, int to, const TrackInput& points,
+                                    absl::Span<const TrackSegment> segments, const TrackOptions& options,
+                                    TrackResult* result) {
+  return Timed(camera,
+               [&](TrackFrames* frames) { return lane_->StartFollow(frames, to, points, segments, options, result); });
+}
+
+absl::Status TrackLane::FinishFollow(int camera, TrackResult* result) {
+  return Timed(camera, [&](TrackFrames* frames) { return lane_->FinishFollow(frames, result); });
+}
+
+absl::Status TrackLane::Detect(const DetectorOptions& options, const ImageView& image, const ImageView& mask,
+                               Features* features) {
+  StageTimes times;
+  absl::Status status = lane_->Run(options, image, mask, features, &times);
+  AddTimes(times, stages_);
+  return status;
+}
+
+void TrackLane::Keep() {
+  for (int c = 0; c < options_->cameras; ++c) Of(c).has_last = true;
+}
+
+}  // namespace glint
