@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "features/types.h"
+#include "slam/calibration_watch.h"
 #include "slam/front_end.h"
 #include "slam/odometry.h"
 #include "slam/pose.h"
@@ -42,16 +43,6 @@ struct LocalizerOptions {
 };
 // OK, or INVALID_ARGUMENT that names the first bad field, its value and its range.
 absl::Status ValidateLocalizerOptions(const LocalizerOptions& options);
-
-// What the pairs say of the calibration: of the keypoints of this pair that both eyes see.
-struct CalibrationFigures {
-  int stereo = 0;               // these keypoints
-  double stereo_share = 0;      // of all keypoints
-  double median_rise = 0;       // pixels, left y - right y
-  double rise_spread = 0;       // pixels, median distance from that median
-  double median_disparity = 0;  // pixels
-  double speed = 0;             // metres a second, as tracked; 0 unless tracking
-};
 
 struct LocalizerResult : OdometryResult {
   bool loop_closed = false;  // the map was corrected before this pair
@@ -96,6 +87,7 @@ class Localizer {
   absl::Status Relocalize(const ImageView& left, const ImageView& right, LocalizerResult* result);
 
   // Writes the map to a new file beside `path`, then renames it. INTERNAL: the file cannot be written.
+  // FAILED_PRECONDITION: there is no map yet.
   absl::Status SaveMap(const std::string& path) const;
 
   // Replaces map and path by those of a file; its world, keyframe ids and rig rotation go on. NOT_FOUND: no such file.
