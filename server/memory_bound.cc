@@ -14,7 +14,9 @@ constexpr int64_t k4kPixels = 3840 * 2160;
 constexpr int64_t k1080pPixels = 1920 * 1080;
 constexpr int kSomeClients = 16, kFewClients = 8, kFewestClients = 2;
 constexpr int64_t kFewPendingBytes = 64 * kMiB;
-constexpr int64_t kLeastMapBytes = 4 * kMiB;  // for each stream that stays
+// For each of the streams that stay, of which few locate cameras.
+constexpr int64_t kLeastMapBytes = 4 * kMiB;
+constexpr int64_t kLeastLocalizePixels = 1 << 16;
 
 // Of a message: fields beside the pixels, at most.
 int64_t MessageFor(int64_t pixels, int bytes_per_pixel) { return pixels * bytes_per_pixel + kMiB; }
@@ -31,6 +33,7 @@ class Fitting {
         track_streams_(IsFree("max-track-streams", options->max_track_streams, defaults_.max_track_streams)),
         localize_streams_(
             IsFree("max-localize-streams", options->max_localize_streams, defaults_.max_localize_streams)),
+        localize_pixels_(IsFree("max-localize-pixels", options->max_localize_pixels, defaults_.max_localize_pixels)),
         map_bytes_(IsFree("max-map-bytes", options->max_map_bytes, defaults_.max_map_bytes)),
         calls_(IsFree("max-detect-calls", options->max_detect_calls, defaults_.max_detect_calls)),
         pending_(IsFree("max-pending-bytes", options->max_pending_bytes, defaults_.max_pending_bytes)) {
@@ -48,6 +51,7 @@ class Fitting {
     Tell("max-sessions", options_->max_sessions, defaults_.max_sessions, sessions_);
     Tell("max-track-streams", options_->max_track_streams, defaults_.max_track_streams, track_streams_);
     Tell("max-localize-streams", options_->max_localize_streams, defaults_.max_localize_streams, localize_streams_);
+    Tell("max-localize-pixels", options_->max_localize_pixels, defaults_.max_localize_pixels, localize_pixels_);
     Tell("max-map-bytes", options_->max_map_bytes, defaults_.max_map_bytes, map_bytes_);
     Tell("max-detect-calls", options_->max_detect_calls, defaults_.max_detect_calls, calls_);
     Tell("max-pending-bytes", options_->max_pending_bytes, defaults_.max_pending_bytes, pending_);
@@ -81,8 +85,9 @@ class Fitting {
   bool HalveClients(int floor) {
     bool fewer_sessions = Halve(sessions_, floor, &options_->max_sessions);
     fewer_sessions = Halve(track_streams_, std::max(1, floor / 8), &options_->max_track_streams) || fewer_sessions;
-    const int localize_floor = std::max(1, floor / 8);
-    fewer_sessions = Halve(localize_streams_, localize_floor, &options_->max_localize_streams) || fewer_sessions;
+    fewer_sessions = Halve(localize_streams_, floor / 8, &options_->max_localize_streams) || fewer_sessions;
+    fewer_sessions =
+        Halve(localize_pixels_, floor * kLeastLocalizePixels, &options_->max_localize_pixels) || fewer_sessions;
     fewer_sessions = Halve(map_bytes_, floor * kLeastMapBytes, &options_->max_map_bytes) || fewer_sessions;
     return Halve(calls_, floor, &options_->max_detect_calls) || fewer_sessions;
   }
@@ -120,7 +125,8 @@ class Fitting {
   const int fewest_lanes_;
   const Backend backend_;
   // May be lowered.
-  const bool pixels_, message_, sessions_, track_streams_, localize_streams_, map_bytes_, calls_, pending_;
+  const bool pixels_, message_, sessions_, track_streams_, localize_streams_, localize_pixels_, map_bytes_, calls_,
+      pending_;
   MemoryFit fit_;
 };
 

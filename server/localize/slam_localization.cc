@@ -127,10 +127,7 @@ class SlamLocalization final : public Localization {
     return absl::OkStatus();
   }
 
-  absl::Status Save(const std::string& path) override {
-    if (keyframes_ == 0) return absl::FailedPreconditionError("map: there is none yet");
-    return localizer_->SaveMap(path);
-  }
+  absl::Status Save(const std::string& path) override { return localizer_->SaveMap(path); }
 
   absl::Status Load(const std::string& path) override {
     if (absl::Status s = localizer_->LoadMap(path); !s.ok()) return s;

@@ -31,7 +31,7 @@ absl::StatusOr<DetectorOptions> DetectorOf(v1::DetectorOptions proto, int max_fe
 }
 
 // Numbers of the wire that no int holds are out of every range.
-int ToInt(uint32_t value) { return value > INT32_MAX ? -1 : static_cast<int>(value); }
+int SideOf(uint32_t value) { return value > INT32_MAX ? -1 : static_cast<int>(value); }
 
 using Projection = google::protobuf::RepeatedField<double>;
 
@@ -70,7 +70,7 @@ absl::Status SetFromProjections(const v1::StereoCamera& proto, StereoRig* rig) {
 
 absl::StatusOr<StereoRig> FromProto(const v1::StereoCamera& proto) {
   StereoRig rig;
-  rig.image = {ToInt(proto.width()), ToInt(proto.height())};
+  rig.image = {SideOf(proto.width()), SideOf(proto.height())};
   rig.rotation = {proto.rig_rotation().x(), proto.rig_rotation().y(), proto.rig_rotation().z()};
   if (!proto.left_projection().empty() || !proto.right_projection().empty()) {
     if (absl::Status s = SetFromProjections(proto, &rig); !s.ok()) return s;

@@ -1,5 +1,11 @@
 #include "server/schedule/localize_work.h"
 
+#include <filesystem>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "features/error.h"
 #include "server/metrics/allocations.h"
 #include "server/schedule/pair_work.h"
 
@@ -7,6 +13,13 @@ namespace glint {
 namespace {
 
 using Wanted = LocalizeRequest::Wanted;
+
+// Clients know names of maps, not files.
+absl::Status WithoutPath(const std::string& file, const absl::Status& status) {
+  absl::string_view text = status.message();
+  if (!absl::ConsumePrefix(&text, Echo(file))) return status;
+  return absl::Status(status.code(), absl::StrCat("map ", std::filesystem::path(file).stem().string(), text));
+}
 
 absl::Status UseMap(LocalizeScratch* scratch, FrameJob* job) {
   Localization& stream = *job->localize.stream;
@@ -17,7 +30,7 @@ absl::Status UseMap(LocalizeScratch* scratch, FrameJob* job) {
     job->located.part = &scratch->part;
   } else {
     const std::string& file = job->localize.file;
-    status = job->localize.wanted == Wanted::kSave ? stream.Save(file) : stream.Load(file);
+    status = WithoutPath(file, job->localize.wanted == Wanted::kSave ? stream.Save(file) : stream.Load(file));
   }
   job->times.adjust_ns = MonotonicNs() - start;
   return status;

@@ -23,8 +23,8 @@ struct LocalizeScratch {
 };
 
 // Runs a job of Work::kLocalize or kMap; job->located is set if the result is OK. Both eyes together have up to
-// `max_pixels`. `first` and `decoder` as for PixelsOf(). All work is done in this thread, whatever its lane is: what
-// the map takes and frees is not counted as the frame path's.
+// `max_pixels`. `first` and `decoder` as for PixelsOf(). The work is done on the CPU, whatever the lane is, in this
+// thread and those of the map; what that takes and frees is not counted as the frame path's.
 absl::Status RunLocalize(int64_t max_pixels, FrameQueue* queue, decode::Decoder* decoder, PixelScratch* first,
                          LocalizeScratch* scratch, FrameJob* job);
 

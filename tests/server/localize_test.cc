@@ -396,6 +396,61 @@ TEST_F(Localizing, RequestsAboutTheMapAreNeverDropped) {
   EXPECT_TRUE(open->Finish().ok());
 }
 
+TEST_F(Localizing, MapsAreReadSavedLoadedAndFoundIn) {
+  const std::vector<Pair> pairs = Pairs(30);
+  const auto open = OpenStream();
+  open->ExpectError(Save("wall"), grpc::FAILED_PRECONDITION, "map");
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    EXPECT_EQ(open->Ask(Message(Eyes(pairs[i], static_cast<int64_t>(i + 1) * kFrameNs))).status().message(), "");
+  }
+  v1::LocalizeStreamRequest get;
+  get.mutable_get_map();
+  const v1::LocalizeStreamResponse whole = open->Ask(get);
+  ASSERT_THAT(whole.map().keyframes_size(), Gt(1));
+  EXPECT_EQ(whole.map().keyframes_size(), static_cast<int>(whole.keyframes()));
+  EXPECT_EQ(whole.map().point_id_size(), static_cast<int>(whole.points()));
+  EXPECT_EQ(whole.map().x_size(), whole.map().point_id_size());
+  EXPECT_FALSE(whole.map().has_next());
+  EXPECT_EQ(Metric("glint_map_keyframes"), whole.keyframes());
+  EXPECT_NEAR(whole.map().keyframes(0).seconds(), 0.1, 1e-9);
+  // From the second keyframe and the last point on.
+  get.mutable_get_map()->mutable_from()->set_keyframe(whole.map().keyframes(1).id());
+  get.mutable_get_map()->mutable_from()->set_point(*whole.map().point_id().rbegin());
+  const v1::LocalizeStreamResponse rest = open->Ask(get);
+  EXPECT_EQ(rest.map().keyframes_size(), whole.map().keyframes_size() - 1);
+  EXPECT_EQ(rest.map().keyframes(0).id(), whole.map().keyframes(1).id());
+  EXPECT_THAT(rest.map().point_id(), SizeIs(1));
+
+  EXPECT_EQ(open->Ask(Save("wall")).status().message(), "");
+  EXPECT_EQ(open->Ask(Save("wall")).status().message(), "");  // in its place
+  open->ExpectError(Save("other"), grpc::RESOURCE_EXHAUSTED, "maps: 2 is over this server's limit of 1 (--max-maps)");
+  EXPECT_TRUE(open->Finish().ok());
+
+  const auto again = OpenStream();
+  v1::LocalizeStreamRequest find;
+  *find.mutable_relocalize() = Eyes(pairs[12], 0);
+  again->ExpectError(find, grpc::FAILED_PRECONDITION, "map");
+  const v1::LocalizeStreamResponse loaded = again->Ask(Load("wall"));
+  EXPECT_EQ(loaded.status().message(), "");
+  EXPECT_EQ(loaded.keyframes(), whole.keyframes());
+  EXPECT_EQ(loaded.points(), whole.points());
+  const v1::LocalizeStreamResponse found = again->Ask(find);
+  EXPECT_EQ(found.status().message(), "");
+  EXPECT_EQ(found.location().status(), v1::LOCATION_STATUS_RELOCALIZED);
+  EXPECT_NEAR(found.location().pose().x(), 12 * 0.16, 0.1);
+  EXPECT_TRUE(again->Finish().ok());
+
+  v1::LocalizeStreamOptions options = Calibrated();
+  options.mutable_camera()->set_baseline(0.3);
+  const auto wider = OpenStream(options);
+  wider->ExpectError(Load("wall"), grpc::INVALID_ARGUMENT, "camera");
+  std::filesystem::resize_file(directory_ + "/wall.glintmap",
+                               std::filesystem::file_size(directory_ + "/wall.glintmap") / 2);
+  wider->ExpectError(Load("wall"), grpc::INVALID_ARGUMENT, "wall");
+  EXPECT_EQ(wider->Ask(Message(Eyes(pairs[0], kFrameNs))).status().message(), "");
+  EXPECT_TRUE(wider->Finish().ok());
+}
+
 TEST(LocalizingLimits, WithoutADirectoryThereAreNoMaps) {
   TestServer server(TestOptions());
   const auto stub = v1::Localization::NewStub(server.channel());
