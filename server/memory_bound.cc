@@ -14,9 +14,9 @@ constexpr int64_t k4kPixels = 3840 * 2160;
 constexpr int64_t k1080pPixels = 1920 * 1080;
 constexpr int kSomeClients = 16, kFewClients = 8, kFewestClients = 2;
 constexpr int64_t kFewPendingBytes = 64 * kMiB;
-// For each of the streams that stay, of which few locate cameras.
-constexpr int64_t kLeastMapBytes = 4 * kMiB;
-constexpr int64_t kLeastLocalizePixels = 1 << 16;
+// Of the one stream that locates a camera and stays longest.
+constexpr int64_t kLeastMapBytes = 64 * kMiB;
+constexpr int64_t kLeastLocalizePixels = 1 << 20;
 
 // Of a message: fields beside the pixels, at most.
 int64_t MessageFor(int64_t pixels, int bytes_per_pixel) { return pixels * bytes_per_pixel + kMiB; }
@@ -85,10 +85,6 @@ class Fitting {
   bool HalveClients(int floor) {
     bool fewer_sessions = Halve(sessions_, floor, &options_->max_sessions);
     fewer_sessions = Halve(track_streams_, std::max(1, floor / 8), &options_->max_track_streams) || fewer_sessions;
-    fewer_sessions = Halve(localize_streams_, floor / 8, &options_->max_localize_streams) || fewer_sessions;
-    fewer_sessions =
-        Halve(localize_pixels_, floor * kLeastLocalizePixels, &options_->max_localize_pixels) || fewer_sessions;
-    fewer_sessions = Halve(map_bytes_, floor * kLeastMapBytes, &options_->max_map_bytes) || fewer_sessions;
     return Halve(calls_, floor, &options_->max_detect_calls) || fewer_sessions;
   }
 
@@ -108,10 +104,19 @@ class Fitting {
     }
   }
 
+  // Streams that locate cameras take much, and most servers have none.
+  void FitLocalization() {
+    while (!Fits() && Halve(localize_streams_, 1, &options_->max_localize_streams)) continue;
+    while (!Fits() && Halve(map_bytes_, kLeastMapBytes, &options_->max_map_bytes)) continue;
+    while (!Fits() && Halve(localize_pixels_, kLeastLocalizePixels, &options_->max_localize_pixels)) continue;
+  }
+
   void FitClients() {
+    FitLocalization();
     LowerClientsTo(kSomeClients);
     while (!Fits() && HalvePixels(k4kPixels)) continue;
     LowerClientsTo(kFewClients);
+    if (!Fits()) Halve(localize_streams_, 0, &options_->max_localize_streams);
     const int64_t message = MessageFor(options_->lanes.max_image_pixels, 1);
     while (!Fits() && Halve(message_, message, &options_->max_message_bytes)) continue;
     while (!Fits() && HalveClients(kFewestClients)) continue;

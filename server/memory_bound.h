@@ -112,8 +112,8 @@ struct MemoryFit {
 //   1. Lanes take two thirds of the budget: pictures down to 4K, by halves of the pixels, then the lanes that are there
 //      if options->lanes.lanes is 0, then pictures down to 1080p. Messages hold four bytes a pixel.
 //   2. Streams, calls of Detect and pending bytes, by halves, down to 16, 16 and 64 MiB; then pictures down to 4K; then
-//      streams and calls to 8. Streams that follow points or locate cameras to an eighth of these; maps to 4 MiB for
-//      each stream of the floor.
+//      streams and calls to 8. Streams that follow points to an eighth of these. Before all of these those
+//      that locate cameras go to 1, its map to 64 MiB and its pairs to a megapixel; after them to 0.
 //   3. Messages to a byte a pixel, by halves; then streams and calls to 2; then pictures down to 1080p.
 // `lanes` is how many there are, of `backend`; at least `fewest_lanes` stay. Pure.
 MemoryFit FitToMemory(const UsableMemory& usable, int lanes, int fewest_lanes, ServerOptions* options,
