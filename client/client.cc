@@ -13,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "client/bearer.h"
 #include "client/health.h"
+#include "client/localization_impl.h"
 #include "client/matching_impl.h"
 #include "client/stream_impl.h"
 #include "client/tracking_impl.h"
@@ -197,6 +198,16 @@ absl::StatusOr<std::unique_ptr<TrackStream>> Client::OpenTrackStream(const Track
   if (absl::Status status = SetTraceparent(options.traceparent, &impl->core.context); !status.ok()) return status;
   if (absl::Status status = impl->Open(options); !status.ok()) return status;
   return std::unique_ptr<TrackStream>(new TrackStream(std::move(impl)));
+}
+
+absl::StatusOr<std::unique_ptr<LocalizeStream>> Client::OpenLocalizeStream(const LocalizeStreamOptions& options,
+                                                                           LocalizeCallback on_answer) const {
+  if (absl::Status status = CheckInFlight(options.in_flight); !status.ok()) return status;
+  auto impl = std::make_unique<LocalizeStream::Impl>(impl_->channel, options, std::move(on_answer));
+  SetTimeout(options.timeout, &impl->core.context);
+  if (absl::Status status = SetTraceparent(options.traceparent, &impl->core.context); !status.ok()) return status;
+  if (absl::Status status = impl->Open(options); !status.ok()) return status;
+  return std::unique_ptr<LocalizeStream>(new LocalizeStream(std::move(impl)));
 }
 
 absl::StatusOr<std::unique_ptr<SharedMemoryRing>> Client::ShareMemory(const RingOptions& options) const {

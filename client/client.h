@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/image.h"
+#include "client/localization.h"
 #include "client/matching.h"
 #include "client/result.h"
 #include "client/shared_memory.h"
@@ -92,6 +93,9 @@ class Client {
   // The same for frames of cameras whose points are followed (client/tracking.h).
   absl::StatusOr<std::unique_ptr<TrackStream>> OpenTrackStream(const TrackStreamOptions& options,
                                                                TrackCallback on_answer) const;
+  // The same for pairs of a stereo camera that is to be located (client/localization.h).
+  absl::StatusOr<std::unique_ptr<LocalizeStream>> OpenLocalizeStream(const LocalizeStreamOptions& options,
+                                                                     LocalizeCallback on_answer) const;
 
   // Memory that the server reads pixels from in place. FAILED_PRECONDITION: the client was not connected to a unix
   // socket, or the server shares no memory. RESOURCE_EXHAUSTED: more than the server takes. UNAVAILABLE: the memory

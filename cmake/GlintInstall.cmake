@@ -9,7 +9,7 @@ install(EXPORT glint NAMESPACE glint:: FILE glint-targets.cmake DESTINATION ${CM
 
 # Includes read as in the source tree ("client/client.h"); <prefix>/include/glint is on the path of glint::client.
 install(FILES client/client.h client/health.h client/image.h client/matching.h client/resilient_stream.h client/result.h
-        client/shared_memory.h client/stream.h client/tracking.h
+        client/localization.h client/shared_memory.h client/stream.h client/tracking.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/glint/client)
 install(FILES features/error.h features/limits.h features/match_limits.h features/matcher.h features/math.h
         features/options.h features/stereo.h features/track_limits.h features/tracker.h features/types.h

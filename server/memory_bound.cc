@@ -14,6 +14,9 @@ constexpr int64_t k4kPixels = 3840 * 2160;
 constexpr int64_t k1080pPixels = 1920 * 1080;
 constexpr int kSomeClients = 16, kFewClients = 8, kFewestClients = 2;
 constexpr int64_t kFewPendingBytes = 64 * kMiB;
+// Of the one stream that locates a camera and stays longest.
+constexpr int64_t kLeastMapBytes = 64 * kMiB;
+constexpr int64_t kLeastLocalizePixels = 1 << 20;
 
 // Of a message: fields beside the pixels, at most.
 int64_t MessageFor(int64_t pixels, int bytes_per_pixel) { return pixels * bytes_per_pixel + kMiB; }
@@ -28,6 +31,10 @@ class Fitting {
         message_(IsFree("max-message-bytes", options->max_message_bytes, defaults_.max_message_bytes)),
         sessions_(IsFree("max-sessions", options->max_sessions, defaults_.max_sessions)),
         track_streams_(IsFree("max-track-streams", options->max_track_streams, defaults_.max_track_streams)),
+        localize_streams_(
+            IsFree("max-localize-streams", options->max_localize_streams, defaults_.max_localize_streams)),
+        localize_pixels_(IsFree("max-localize-pixels", options->max_localize_pixels, defaults_.max_localize_pixels)),
+        map_bytes_(IsFree("max-map-bytes", options->max_map_bytes, defaults_.max_map_bytes)),
         calls_(IsFree("max-detect-calls", options->max_detect_calls, defaults_.max_detect_calls)),
         pending_(IsFree("max-pending-bytes", options->max_pending_bytes, defaults_.max_pending_bytes)) {
     fit_.usable = usable;
@@ -43,6 +50,9 @@ class Fitting {
     Tell("max-message-bytes", options_->max_message_bytes, defaults_.max_message_bytes, message_);
     Tell("max-sessions", options_->max_sessions, defaults_.max_sessions, sessions_);
     Tell("max-track-streams", options_->max_track_streams, defaults_.max_track_streams, track_streams_);
+    Tell("max-localize-streams", options_->max_localize_streams, defaults_.max_localize_streams, localize_streams_);
+    Tell("max-localize-pixels", options_->max_localize_pixels, defaults_.max_localize_pixels, localize_pixels_);
+    Tell("max-map-bytes", options_->max_map_bytes, defaults_.max_map_bytes, map_bytes_);
     Tell("max-detect-calls", options_->max_detect_calls, defaults_.max_detect_calls, calls_);
     Tell("max-pending-bytes", options_->max_pending_bytes, defaults_.max_pending_bytes, pending_);
     return fit_;
@@ -94,10 +104,19 @@ class Fitting {
     }
   }
 
+  // Streams that locate cameras take much, and most servers have none.
+  void FitLocalization() {
+    while (!Fits() && Halve(localize_streams_, 1, &options_->max_localize_streams)) continue;
+    while (!Fits() && Halve(map_bytes_, kLeastMapBytes, &options_->max_map_bytes)) continue;
+    while (!Fits() && Halve(localize_pixels_, kLeastLocalizePixels, &options_->max_localize_pixels)) continue;
+  }
+
   void FitClients() {
+    FitLocalization();
     LowerClientsTo(kSomeClients);
     while (!Fits() && HalvePixels(k4kPixels)) continue;
     LowerClientsTo(kFewClients);
+    if (!Fits()) Halve(localize_streams_, 0, &options_->max_localize_streams);
     const int64_t message = MessageFor(options_->lanes.max_image_pixels, 1);
     while (!Fits() && Halve(message_, message, &options_->max_message_bytes)) continue;
     while (!Fits() && HalveClients(kFewestClients)) continue;
@@ -110,7 +129,9 @@ class Fitting {
   ServerOptions* const options_;
   const int fewest_lanes_;
   const Backend backend_;
-  const bool pixels_, message_, sessions_, track_streams_, calls_, pending_;  // may be lowered
+  // May be lowered.
+  const bool pixels_, message_, sessions_, track_streams_, localize_streams_, localize_pixels_, map_bytes_, calls_,
+      pending_;
   MemoryFit fit_;
 };
 
@@ -134,6 +155,9 @@ MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes, Backend 
   bound.tracks = int64_t{options.max_track_streams} *
                  (options.max_track_pixels * kTrackBytesPerPixel + options.max_tracks * kTrackBytes +
                   int64_t{options.max_in_flight} * options.max_tracks * kTrackReplyBytes);
+  const int64_t localizing = Localization::Available().ok() ? options.max_localize_streams : 0;
+  bound.maps = localizing * (options.max_map_bytes + options.max_localize_pixels * kLocalizeBytesPerPixel +
+                             options.max_features * kLaneBytesPerFeature);
   bound.masks = sessions * (options.max_message_bytes + options.lanes.max_image_pixels);
   const int64_t frames = options.max_detect_calls + sessions * (options.max_in_flight + 1);
   bound.frames = frames * (2 * kFrameBytes + kSliceListBytes) + options.max_detect_calls * kOptionsBytes +

@@ -31,6 +31,7 @@ int RunStream(const std::vector<std::string>& arguments);
 int RunMatch(const std::vector<std::string>& arguments);
 int RunStereo(const std::vector<std::string>& arguments);
 int RunTrack(const std::vector<std::string>& arguments);
+int RunLocalize(const std::vector<std::string>& arguments);
 int RunCompare(const std::vector<std::string>& arguments);
 int RunInfo(const std::vector<std::string>& arguments);
 int RunHealth(const std::vector<std::string>& arguments);

@@ -22,6 +22,7 @@ const Command kCommands[] = {
     {"match", "correspondences of the features of two images, folders or streams", RunMatch},
     {"stereo", "disparities of the features of rectified pairs", RunStereo},
     {"track", "points followed through a folder, a video or cameras", RunTrack},
+    {"localize", "where a stereo camera goes, by what it sees", RunLocalize},
     {"compare", "two detectors, backends or sets of options on the same images", RunCompare},
 #endif
     {"info", "what a server is and what it allows", RunInfo},

@@ -1,0 +1,50 @@
+// The options of glint localize that are its own.
+#ifndef GLINT_CLIENT_CLI_LOCALIZE_FLAGS_H_
+#define GLINT_CLIENT_CLI_LOCALIZE_FLAGS_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/cli/flags.h"
+#include "client/cli/trajectory.h"
+#include "client/localization.h"
+
+namespace glint::cli {
+
+enum class LocalizeFormat { kTable, kCsv, kNone };
+
+inline constexpr char kLocalizeCsvHeader[] =
+    "image,seconds,status,x,y,z,qx,qy,qz,qw,keypoints,matches,inliers,reprojection_error,keyframe,loop_closed,"
+    "keyframes,points,ms";
+
+struct LocalizeFlags {
+  std::string calibration, projections;
+  std::string map;
+  bool relocalize = false;
+  LocalizeFormat format = LocalizeFormat::kTable;
+  std::string output, draw, trajectory, truth;
+  TrajectoryFormat trajectory_format = TrajectoryFormat::kTum;
+  bool progress = true;
+  std::optional<int> in_flight, max_frames;
+
+  void AddTo(Flags* flags);
+  absl::Status Validate() const;
+  // What the server is asked for, but for the detector and the size of the eyes. Errors of ReadCalibration(), and about
+  // --calibration-refine.
+  absl::StatusOr<client::LocalizeStreamOptions> Options() const;
+  // Between pairs, seconds.
+  double period() const { return 1.0 / rate_.value_or(kDefaultPairRate); }
+
+ private:
+  static constexpr float kDefaultPairRate = 10;  // KITTI's
+
+  std::optional<float> rate_;
+  std::string refine_ = "on";
+  client::LocalizeMode mode_ = client::LocalizeMode::kReproducible;
+};
+
+}  // namespace glint::cli
+
+#endif  // GLINT_CLIENT_CLI_LOCALIZE_FLAGS_H_

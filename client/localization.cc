@@ -1,0 +1,179 @@
+#include "client/localization.h"
+
+#include <utility>
+
+#include "client/localization_impl.h"
+#include "client/wire.h"
+
+namespace glint::client {
+namespace {
+
+constexpr int kDefaultFeatures = 2000;
+
+static_assert(static_cast<int>(RigRefinement::kOn) == v1::RIG_REFINEMENT_ON &&
+              static_cast<int>(RigRefinement::kOff) == v1::RIG_REFINEMENT_OFF &&
+              static_cast<int>(RigRefinement::kFixed) == v1::RIG_REFINEMENT_FIXED);
+static_assert(static_cast<int>(LocalizeMode::kReproducible) == v1::LOCALIZE_MODE_REPRODUCIBLE &&
+              static_cast<int>(LocalizeMode::kRealtime) == v1::LOCALIZE_MODE_REALTIME);
+
+void ToWire(const StereoCamera& camera, v1::StereoCamera* wire) {
+  wire->set_width(static_cast<uint32_t>(camera.width));
+  wire->set_height(static_cast<uint32_t>(camera.height));
+  wire->set_focal_length(camera.focal_length);
+  wire->set_centre_x(camera.centre_x);
+  wire->set_centre_y(camera.centre_y);
+  wire->set_baseline(camera.baseline);
+  wire->mutable_left_projection()->Add(camera.left_projection.begin(), camera.left_projection.end());
+  wire->mutable_right_projection()->Add(camera.right_projection.begin(), camera.right_projection.end());
+  wire->mutable_rig_rotation()->set_x(camera.rig_rotation[0]);
+  wire->mutable_rig_rotation()->set_y(camera.rig_rotation[1]);
+  wire->mutable_rig_rotation()->set_z(camera.rig_rotation[2]);
+}
+
+CameraPose FromWire(const v1::Pose& wire) {
+  return {{wire.qx(), wire.qy(), wire.qz(), wire.qw()}, {wire.x(), wire.y(), wire.z()}};
+}
+
+std::array<double, 3> FromWire(const v1::Rotation& wire) { return {wire.x(), wire.y(), wire.z()}; }
+
+LocationFound FromWire(const v1::Location& wire) {
+  LocationFound found;
+  found.status = static_cast<LocationStatus>(wire.status());
+  found.pose = FromWire(wire.pose());
+  found.covariance.assign(wire.covariance().begin(), wire.covariance().end());
+  found.keypoints = static_cast<int>(wire.keypoints());
+  found.matches = static_cast<int>(wire.matches());
+  found.inliers = static_cast<int>(wire.inliers());
+  found.reprojection_error = wire.reprojection_error();
+  found.keyframe = wire.keyframe();
+  found.loop_closed = wire.loop_closed();
+  found.map_full = wire.map_full();
+  found.rig_rotation = FromWire(wire.rig_rotation());
+  found.rig_uncertainty = FromWire(wire.rig_uncertainty());
+  found.warnings.assign(wire.warnings().begin(), wire.warnings().end());
+  const v1::CalibrationFigures& c = wire.calibration();
+  found.calibration = {static_cast<int>(c.stereo_keypoints()),
+                       c.stereo_share(),
+                       c.median_rise(),
+                       c.rise_spread(),
+                       c.median_disparity(),
+                       c.speed()};
+  return found;
+}
+
+absl::Status FromWire(const v1::MapPart& wire, MapPart* part) {
+  const int points = wire.point_id_size();
+  if (wire.x_size() != points || wire.y_size() != points || wire.z_size() != points) {
+    return absl::InternalError("map: the server's arrays contradict each other");
+  }
+  for (const v1::MapKeyframe& keyframe : wire.keyframes()) {
+    part->keyframes.push_back({keyframe.id(), keyframe.seconds(), FromWire(keyframe.pose())});
+  }
+  part->point_id.assign(wire.point_id().begin(), wire.point_id().end());
+  part->x.assign(wire.x().begin(), wire.x().end());
+  part->y.assign(wire.y().begin(), wire.y().end());
+  part->z.assign(wire.z().begin(), wire.z().end());
+  part->has_next = wire.has_next();
+  part->next = {wire.next().keyframe(), wire.next().point()};
+  return absl::OkStatus();
+}
+
+absl::Status ToWire(uint64_t frame_id, const ImageInput& left, const ImageInput& right, int64_t time_ns,
+                    v1::LocalizePair* wire, FrameSlots* slots) {
+  wire->set_frame_id(frame_id);
+  wire->set_time_ns(time_ns);
+  *slots = {left.slot, right.slot};
+  if (absl::Status s = client::ToWire("left", left, wire->mutable_left()); !s.ok()) return s;
+  if (right.kind != ImageInput::Kind::kNone) return client::ToWire("right", right, wire->mutable_right());
+  wire->clear_right();
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+DetectorOptions DefaultLocalizeDetector() {
+  DetectorOptions options = *PresetOptions("orb");
+  options.max_features = kDefaultFeatures;
+  return options;
+}
+
+LocalizeStream::Impl::Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, const LocalizeStreamOptions& options,
+                           LocalizeCallback callback)
+    : on_answer(std::move(callback)),
+      stub(v1::Localization::NewStub(channel)),
+      core(options.in_flight,
+           [this](const auto& response, absl::Duration round_trip) { return Deliver(response, round_trip); }) {}
+
+absl::Status LocalizeStream::Impl::Open(const LocalizeStreamOptions& options) {
+  v1::LocalizeStreamRequest first;
+  v1::LocalizeStreamOptions* const wire = first.mutable_options();
+  client::ToWire(options.detector, wire->mutable_detector());
+  ToWire(options.camera, wire->mutable_camera());
+  wire->set_refine_rig(static_cast<v1::RigRefinement>(options.refine_rig));
+  wire->set_mode(static_cast<v1::LocalizeMode>(options.mode));
+  wire->set_overload_policy(static_cast<v1::OverloadPolicy>(options.overload_policy));
+  wire->set_max_age_ns(absl::ToInt64Nanoseconds(options.max_age));
+  return core.Open(stub->LocalizeStream(&core.context), first);
+}
+
+absl::Status LocalizeStream::Impl::Deliver(const v1::LocalizeStreamResponse& response, absl::Duration round_trip) {
+  LocalizeAnswer answer;
+  client::FromWire(response, &answer);
+  if (response.has_location()) answer.location = FromWire(response.location());
+  if (absl::Status s = FromWire(response.map(), &answer.map); !s.ok()) return s;
+  answer.keyframes = static_cast<int64_t>(response.keyframes());
+  answer.points = static_cast<int64_t>(response.points());
+  answer.locate_ns = response.locate_ns();
+  answer.adjust_ns = response.adjust_ns();
+  client::FromWire(response.timings(), &answer.timings);
+  answer.round_trip = round_trip;
+  if (on_answer) on_answer(answer);
+  return absl::OkStatus();
+}
+
+LocalizeStream::LocalizeStream(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+LocalizeStream::~LocalizeStream() = default;
+
+absl::Status LocalizeStream::Write(uint64_t frame_id, const ImageInput& left, const ImageInput& right,
+                                   int64_t time_ns) {
+  return impl_->core.Write(frame_id, [&](v1::LocalizeStreamRequest* request, FrameSlots* slots) {
+    return ToWire(frame_id, left, right, time_ns, request->mutable_pair(), slots);
+  });
+}
+
+absl::Status LocalizeStream::Relocalize(uint64_t frame_id, const ImageInput& left, const ImageInput& right) {
+  return impl_->core.Write(frame_id, [&](v1::LocalizeStreamRequest* request, FrameSlots* slots) {
+    return ToWire(frame_id, left, right, 0, request->mutable_relocalize(), slots);
+  });
+}
+
+absl::Status LocalizeStream::GetMap(uint64_t frame_id, const MapPosition& from) {
+  return impl_->core.Write(frame_id, [&](v1::LocalizeStreamRequest* request, FrameSlots*) {
+    v1::GetMap* const get = request->mutable_get_map();
+    get->set_frame_id(frame_id);
+    get->mutable_from()->set_keyframe(from.keyframe);
+    get->mutable_from()->set_point(from.point);
+    return absl::OkStatus();
+  });
+}
+
+absl::Status LocalizeStream::SaveMap(uint64_t frame_id, const std::string& name) {
+  return impl_->core.Write(frame_id, [&](v1::LocalizeStreamRequest* request, FrameSlots*) {
+    request->mutable_save_map()->set_frame_id(frame_id);
+    request->mutable_save_map()->set_name(name);
+    return absl::OkStatus();
+  });
+}
+
+absl::Status LocalizeStream::LoadMap(uint64_t frame_id, const std::string& name) {
+  return impl_->core.Write(frame_id, [&](v1::LocalizeStreamRequest* request, FrameSlots*) {
+    request->mutable_load_map()->set_frame_id(frame_id);
+    request->mutable_load_map()->set_name(name);
+    return absl::OkStatus();
+  });
+}
+
+absl::Status LocalizeStream::Finish() { return impl_->core.Finish(); }
+void LocalizeStream::Cancel() { impl_->core.Cancel(); }
+
+}  // namespace glint::client
