@@ -51,65 +51,46 @@ GLINT_HD inline TrackStatus StatusOf(LevelEnd end) {
 //   void Reverse(float x, float y)       exchanges the images; tracking goes on from (x, y) of level 0
 // Sums that the intensity model does not need may be anything.
 //
-// Rules 3, 4 and 6 from where `search` has begun, with the level's template. `way` has the displacement of this level,
-// before and after.
-template <class Patches>
-GLINT_TRACK TrackStatus SearchTemplate(int level, int size, const TemplateSums& sums, const TrackSystem& system,
-                                       const TrackOptions& options, Patches* patches, LevelSearch* search,
-                                       OneWay* way) {
-  const IntensityModel intensity = patches->intensity();
-  const float epsilon = TrackGridSteps(options.epsilon);
-  LevelEnd end = LevelEnd::kGoOn;
-  while (end == LevelEnd::kGoOn) {
-    const PatchPosition at = PatchPositionAt(SampledAt(*search), size);
-    const CellSteps steps = SolveCell(intensity, sums, system, patches->Cell(at.x, at.y));
-    const float corner_x = search->at_x - static_cast<float>(at.weight_x);
-    const float corner_y = search->at_y - static_cast<float>(at.weight_y);
-    // As long as the patch stays in the cell.
-    float right = static_cast<float>(at.weight_x);
-    float down = static_cast<float>(at.weight_y);
-    do {
-      end = AdvanceLevel(StepAt(intensity, steps, right, down), epsilon, search);
-      right = search->at_x - corner_x;
-      down = search->at_y - corner_y;
-    } while ((end == LevelEnd::kGoOn) & (right >= 0) & (right < kTrackGrid) & (down >= 0) & (down < kTrackGrid));
-  }
-  way->iterations += options.max_iterations - search->iterations_left;
-  if (end == LevelEnd::kOutOfImage || end == LevelEnd::kMovedTooFar) return StatusOf(end);
-  way->dx = search->x * (1.0f / kTrackGrid);
-  way->dy = search->y * (1.0f / kTrackGrid);
-  if (level == 0) {
-    const GridPoint at = FinalGridPoint(*search);
-    way->fit = FitIntensity(intensity, sums, system, patches->Residual(at));
-  }
-  return end == LevelEnd::kOutOfIterations && options.require_convergence ? TrackStatus::kNotConverged
-                                                                          : TrackStatus::kTracked;
-}
-
-// Rules 3 to 6 on one level. `way` as in SearchTemplate().
+// Rules 3 to 6 on one level. `way` has the displacement of this level, before and after.
 template <class Patches>
 GLINT_TRACK TrackStatus SearchLevel(float point_x, float point_y, int level, const TrackOptions& options,
                                     Patches* patches, OneWay* way) {
   const int width = patches->width(level);
   const int height = patches->height(level);
   LevelSearch search;
-  const LevelEnd end = BeginLevel(point_x, point_y, level, way->dx, way->dy, width, height, options.max_move,
-                                  options.max_iterations, &search);
+  LevelEnd end = BeginLevel(point_x, point_y, level, way->dx, way->dy, width, height, options.max_move,
+                            options.max_iterations, &search);
   if (end != LevelEnd::kGoOn) return StatusOf(end);
   const int size = level < options.fine_levels ? options.patch_size : options.coarse_patch_size;
   const IntensityModel intensity = patches->intensity();
   const TemplateSums sums = patches->Template(level, search.origin, size, SampledAt(search));
   TrackSystem system;
   if (!MakeTrackSystem(intensity, size * size, sums, options.min_eigenvalue, &system)) return TrackStatus::kFlat;
-  return SearchTemplate(level, size, sums, system, options, patches, &search, way);
-}
-
-// max_residual, after level 0.
-GLINT_HD inline void JudgeResidual(const TrackOptions& options, OneWay* way) {
-  if (way->status == TrackStatus::kTracked && options.max_residual > 0 &&
-      !(way->fit.residual <= options.max_residual)) {
-    way->status = TrackStatus::kHighResidual;
+  const float epsilon = TrackGridSteps(options.epsilon);
+  while (end == LevelEnd::kGoOn) {
+    const PatchPosition at = PatchPositionAt(SampledAt(search), size);
+    const CellSteps steps = SolveCell(intensity, sums, system, patches->Cell(at.x, at.y));
+    const float corner_x = search.at_x - static_cast<float>(at.weight_x);
+    const float corner_y = search.at_y - static_cast<float>(at.weight_y);
+    // As long as the patch stays in the cell.
+    float right = static_cast<float>(at.weight_x);
+    float down = static_cast<float>(at.weight_y);
+    do {
+      end = AdvanceLevel(StepAt(intensity, steps, right, down), epsilon, &search);
+      right = search.at_x - corner_x;
+      down = search.at_y - corner_y;
+    } while ((end == LevelEnd::kGoOn) & (right >= 0) & (right < kTrackGrid) & (down >= 0) & (down < kTrackGrid));
   }
+  way->iterations += options.max_iterations - search.iterations_left;
+  if (end == LevelEnd::kOutOfImage || end == LevelEnd::kMovedTooFar) return StatusOf(end);
+  way->dx = search.x * (1.0f / kTrackGrid);
+  way->dy = search.y * (1.0f / kTrackGrid);
+  if (level == 0) {
+    const GridPoint at = FinalGridPoint(search);
+    way->fit = FitIntensity(intensity, sums, system, patches->Residual(at));
+  }
+  return end == LevelEnd::kOutOfIterations && options.require_convergence ? TrackStatus::kNotConverged
+                                                                          : TrackStatus::kTracked;
 }
 
 // All rules but the last, from position (x, y) with displacement (dx, dy).
@@ -125,20 +106,22 @@ GLINT_TRACK OneWay TrackOneWay(float x, float y, float dx, float dy, const Track
     }
     way.status = SearchLevel(x, y, level, options, patches, &way);  // a coarse level may fail
   }
-  JudgeResidual(options, &way);
+  if (way.status == TrackStatus::kTracked && options.max_residual > 0 && !(way.fit.residual <= options.max_residual)) {
+    way.status = TrackStatus::kHighResidual;
+  }
   return way;
 }
 
-// All rules. track_one_way(x, y, dx, dy) is TrackOneWay(), in whatever way.
-template <class Patches, class TrackOne>
-GLINT_TRACK TrackedPoint TrackPoint(float x, float y, float dx, float dy, const TrackOptions& options, Patches* patches,
-                                    const TrackOne& track_one_way) {
+// All rules.
+template <class Patches>
+GLINT_TRACK TrackedPoint TrackPoint(float x, float y, float dx, float dy, const TrackOptions& options,
+                                    Patches* patches) {
   TrackedPoint point = {};
   float moved_x = 0;
   float moved_y = 0;
   // One call, so that a kernel has the text once.
   for (bool back = false;; back = true) {
-    const OneWay way = track_one_way(x, y, dx, dy);
+    const OneWay way = TrackOneWay(x, y, dx, dy, options, patches);
     if (back) {
       const bool is_back = way.status == TrackStatus::kTracked;
       if (is_back) point.backward_error = TrackDistance(moved_x + way.dx, moved_y + way.dy);
@@ -155,14 +138,6 @@ GLINT_TRACK TrackedPoint TrackPoint(float x, float y, float dx, float dy, const 
     dx = -dx;
     dy = -dy;
   }
-}
-
-template <class Patches>
-GLINT_TRACK TrackedPoint TrackPoint(float x, float y, float dx, float dy, const TrackOptions& options,
-                                    Patches* patches) {
-  return TrackPoint(x, y, dx, dy, options, patches, [&](float from_x, float from_y, float move_x, float move_y) {
-    return TrackOneWay(from_x, from_y, move_x, move_y, options, patches);
-  });
 }
 
 // Element i of a result.

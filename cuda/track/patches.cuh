@@ -34,22 +34,21 @@ struct Layout {
   static constexpr int kPitchWords = kPitch / kWordBytes;
 };
 
-// kTemplates: 2, of even and odd levels, for a warp that goes through the levels; 1 for a warp that has one level.
-template <int kRuns, int kTemplates>
+template <int kRuns>
 struct Windows {
   using L = Layout<kRuns>;
-  alignas(kWindowUnit) uint32_t from[kTemplates][L::kFromRows * L::kPitchWords];
+  alignas(kWindowUnit) uint32_t from[2][L::kFromRows * L::kPitchWords];  // of even and odd levels
   alignas(kWindowUnit) uint32_t to[L::kToRows * L::kPitchWords];
 };
 
 // What TrackPoint() asks for.
-template <int kRuns, bool kIntensity, int kTemplates>
+template <int kRuns, bool kIntensity>
 class Patches {
   using L = Layout<kRuns>;
   static constexpr int kPairs = kLongRun / 2;
 
  public:
-  __device__ __forceinline__ Patches(const TrackParams& params, float x, float y, Windows<kRuns, kTemplates>* windows)
+  __device__ __forceinline__ Patches(const TrackParams& params, float x, float y, Windows<kRuns>* windows)
       : params_(params), windows_(windows), x_(x), y_(y) {}
 
   __device__ __forceinline__ int levels() const { return params_.levels; }
@@ -74,8 +73,7 @@ class Patches {
     if (requested_ != level) RequestTemplate(level, centre);
     const PatchPosition start = PatchPositionAt(first, size);
     RequestWindow(start.x, start.y);
-    const bool is_ahead = kTemplates > 1 && level > 0;
-    if (is_ahead) {
+    if (level > 0) {
       const GridPoint next = {ToTrackGrid(ToTrackLevel(x_, level - 1)), ToTrackGrid(ToTrackLevel(y_, level - 1))};
       RequestTemplate(level - 1, next);
       WaitForGroups<2>();
@@ -84,7 +82,7 @@ class Patches {
     }
     const PatchPosition at = PatchPositionAt(centre, size);
     const TemplateSums sums = size <= kSmallPatch ? MakeTemplate<kShortRun, 1>(at) : MakeTemplate<kLongRun, kRuns>(at);
-    if (is_ahead) {
+    if (level > 0) {
       WaitForGroups<1>();
     } else {
       WaitForGroups<0>();
@@ -112,7 +110,7 @@ class Patches {
     const int size = fine ? params_.options.patch_size : params_.options.coarse_patch_size;
     const PatchPosition at = PatchPositionAt(centre, size);
     CopyWindow<L::kPitch>(params_.frame[reversed_].level[level], (at.x - 1) & -kWindowUnit, at.y - 1, size + 3,
-                          windows_->from[level % kTemplates]);
+                          windows_->from[level % 2]);
     CloseCopies();
     requested_ = level;
   }
@@ -159,7 +157,7 @@ class Patches {
 
       const int offset = at.x - 1 - ((at.x - 1) & -kWindowUnit) + column;
       const uint32_t* const words =
-          windows_->from[level_ % kTemplates] + line * L::kPitchWords + (static_cast<unsigned>(offset) / kWordBytes);
+          windows_->from[level_ % 2] + line * L::kPitchWords + (static_cast<unsigned>(offset) / kWordBytes);
       const unsigned shift = 8 * (static_cast<unsigned>(offset) % kWordBytes);
       RowPixels<kRun + 2> rows[2];
       uint32_t above[kRun / 2 + 1], below[kRun / 2 + 1];
@@ -290,7 +288,7 @@ class Patches {
   }
 
   const TrackParams& params_;
-  Windows<kRuns, kTemplates>* const windows_;
+  Windows<kRuns>* const windows_;
   float x_, y_;  // where the point is in the template's image, level 0
   int reversed_ = 0;
   int level_ = 0;

@@ -12,9 +12,8 @@ namespace glint::cuda {
 // levels.cu: the next level of a pyramid (reference::HalveForTracking). Both sides of `from` are 2 or more.
 absl::Status HalveLevel(StreamView stream, const HalveParams& params);
 
-// lucas_kanade.cu: all points, all levels, all rules, in one launch. `multiprocessors`: of the stream; they do not
-// change results.
-absl::Status TrackPoints(StreamView stream, const TrackParams& params, int multiprocessors);
+// lucas_kanade.cu: all points, all levels, all rules, in one launch.
+absl::Status TrackPoints(StreamView stream, const TrackParams& params);
 
 }  // namespace glint::cuda
 

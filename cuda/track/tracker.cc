@@ -77,7 +77,6 @@ struct Tracker::Impl {
   const TrackerOptions options;
   Api* const api;
   Stream stream;
-  int multiprocessors = 1;
   std::array<Frame, kMaxTrackerFrames> frames;
   MappedBuffer staged_image, staged_input, staged_output;
   DeviceBuffer input, output;
@@ -102,7 +101,6 @@ absl::Status Tracker::Impl::Initialize() {
   auto made = Stream::Create(api, options.device, options.sm_limit);
   GLINT_RETURN_IF_ERROR(made.status());
   stream = *std::move(made);
-  multiprocessors = options.sm_limit > 0 ? options.sm_limit : properties.multiProcessorCount;
 
   const auto points = static_cast<size_t>(options.max_points);
   const size_t input_bytes = kInputArrays * points * sizeof(float);
@@ -224,7 +222,7 @@ absl::Status Tracker::Impl::Start(int to, const TrackInput& points, absl::Span<c
   std::array<TrackParams, kMaxTrackerFrames> params{};
   GLINT_RETURN_IF_ERROR(Prepare(to, points, segments, track, params.data()));
   for (size_t i = 0; i < segments.size(); ++i) {
-    if (params[i].count > 0) GLINT_RETURN_IF_ERROR(TrackPoints(stream.view(), params[i], multiprocessors));
+    if (params[i].count > 0) GLINT_RETURN_IF_ERROR(TrackPoints(stream.view(), params[i]));
   }
   if (points.count == 0) return absl::OkStatus();
   GLINT_RETURN_IF_ERROR(ToStatus(
@@ -238,7 +236,7 @@ absl::Status Tracker::Impl::Start(int to, const TrackInput& points, absl::Span<c
 absl::StatusOr<float> Tracker::Impl::Time(const TrackParams& params, int launches) {
   const cudaStream_t s = stream.view().stream;
   auto graph = CaptureGraph(stream.view(), [&](StreamView view) -> absl::Status {
-    for (int i = 0; i < launches; ++i) GLINT_RETURN_IF_ERROR(TrackPoints(view, params, multiprocessors));
+    for (int i = 0; i < launches; ++i) GLINT_RETURN_IF_ERROR(TrackPoints(view, params));
     return absl::OkStatus();
   });
   GLINT_RETURN_IF_ERROR(graph.status());
