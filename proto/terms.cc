@@ -2,6 +2,7 @@
 #include "proto/terms.h"
 
 #include "glint/v1/feature_detection.pb.h"
+#include "glint/v1/localization.pb.h"
 #include "glint/v1/tracking.pb.h"
 
 namespace glint {
@@ -47,6 +48,14 @@ static_assert(Same(TrackState::kLastFrameLost, v1::TRACK_STATE_LAST_FRAME_LOST))
 static_assert(Same(TrackState::kReset, v1::TRACK_STATE_RESET));
 static_assert(Same(TrackState::kForgotten, v1::TRACK_STATE_FORGOTTEN));
 static_assert(kTrackStateCount == v1::TrackState_MAX + 1, "terms.h lacks a value");
+
+static_assert(Same(LocationStatus::kInitializing, v1::LOCATION_STATUS_INITIALIZING));
+static_assert(Same(LocationStatus::kTracking, v1::LOCATION_STATUS_TRACKING));
+static_assert(Same(LocationStatus::kCoasting, v1::LOCATION_STATUS_COASTING));
+static_assert(Same(LocationStatus::kLost, v1::LOCATION_STATUS_LOST));
+static_assert(Same(LocationStatus::kRelocalized, v1::LOCATION_STATUS_RELOCALIZED));
+static_assert(Same(LocationStatus::kRelocalized, v1::LocationStatus_MAX), "terms.h lacks a value");
+static_assert(kLocationStatusCount == v1::LocationStatus_ARRAYSIZE);
 
 }  // namespace
 }  // namespace glint

@@ -52,6 +52,16 @@ enum class TrackState : unsigned char {
 };
 inline constexpr int kTrackStateCount = 12;  // with 0, which no track has
 
+// What is known of a camera that a LocalizeStream locates.
+enum class LocationStatus : unsigned char {
+  kInitializing = 1,  // no map yet: too little that both eyes see
+  kTracking = 2,
+  kCoasting = 3,    // not located; the pose continues the last motion
+  kLost = 4,        // not located; the pose is the last one known
+  kRelocalized = 5  // located again after kLost
+};
+inline constexpr int kLocationStatusCount = 6;  // with 0, which no pair has
+
 }  // namespace glint
 
 #endif  // GLINT_PROTO_TERMS_H_

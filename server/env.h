@@ -8,6 +8,7 @@
 
 #include "server/health.h"
 #include "server/lane/lane.h"
+#include "server/localize/map_directory.h"
 #include "server/log.h"
 #include "server/memory_bound.h"
 #include "server/metrics/metrics.h"
@@ -33,6 +34,7 @@ struct ServerEnv {
         queue({options.queue_capacity, options.max_pending_bytes, static_cast<int>(lanes.lanes.size())}),
         health(static_cast<int>(lanes.lanes.size())),
         sessions(options.max_sessions, options.max_sessions_per_peer),
+        maps(options.map_directory, options.max_maps),
         memory_bound(ComputeMemoryBound(options, static_cast<int>(lanes.lanes.size()), lanes.backend)),
         metrics(Describe(*this), {[this] { return queue.size(); }, [this] { return frames_in_flight.load(); },
                                   [this] { return queue.bytes(); }, [this] { return logger.dropped_lines(); },
@@ -45,9 +47,11 @@ struct ServerEnv {
   FrameQueue queue;
   Health health;
   SessionLimits sessions;  // streams that are open
+  const MapDirectory maps;
   const MemoryBound memory_bound;
   std::atomic<int> frames_in_flight{0};  // read and not answered
   std::atomic<int> track_streams{0};     // that have their options
+  std::atomic<int> localize_streams{0};  // likewise
   Metrics metrics;
 
  private:

@@ -205,6 +205,19 @@ const Flag kFlags[] = {
     GLINT_INT_FLAG("max-tracks", max_tracks, "points that such a stream follows at most, those of all cameras"),
     GLINT_INT_FLAG("max-track-pixels", max_track_pixels,
                    "pixels of all images of such a frame at most; widths count as multiples of 64"),
+    GLINT_INT_FLAG("max-localize-streams", max_localize_streams,
+                   "streams that locate stereo cameras at most; 0: none may"),
+    GLINT_INT_FLAG("max-localize-pixels", max_localize_pixels, "pixels of both eyes of such a pair at most"),
+    GLINT_INT_FLAG("max-map-keyframes", max_map_keyframes, "keyframes of such a stream's map at most"),
+    GLINT_INT_FLAG("max-map-points", max_map_points, "its points at most"),
+    GLINT_INT_FLAG("max-map-bytes", max_map_bytes, "bytes of memory that it takes at most"),
+    {"map-directory", "DIRECTORY", "where such streams save and load maps, by names; empty: nowhere",
+     [](absl::string_view, absl::string_view value, bool, ServerOptions* o) {
+       o->map_directory = std::string(value);
+       return absl::OkStatus();
+     },
+     [](const ServerOptions& o) { return o.map_directory; }},
+    GLINT_INT_FLAG("max-maps", max_maps, "maps in there at most"),
     GLINT_INT_FLAG("max-frames-per-client", client_limits.frames,
                    "frames of one identity or address that wait or are worked on at most; 0: no limit"),
     GLINT_INT_FLAG("max-bytes-per-client", client_limits.bytes, "their messages at most; 0: no limit"),

@@ -14,6 +14,7 @@ constexpr int64_t k4kPixels = 3840 * 2160;
 constexpr int64_t k1080pPixels = 1920 * 1080;
 constexpr int kSomeClients = 16, kFewClients = 8, kFewestClients = 2;
 constexpr int64_t kFewPendingBytes = 64 * kMiB;
+constexpr int64_t kLeastMapBytes = 4 * kMiB;  // for each stream that stays
 
 // Of a message: fields beside the pixels, at most.
 int64_t MessageFor(int64_t pixels, int bytes_per_pixel) { return pixels * bytes_per_pixel + kMiB; }
@@ -28,6 +29,9 @@ class Fitting {
         message_(IsFree("max-message-bytes", options->max_message_bytes, defaults_.max_message_bytes)),
         sessions_(IsFree("max-sessions", options->max_sessions, defaults_.max_sessions)),
         track_streams_(IsFree("max-track-streams", options->max_track_streams, defaults_.max_track_streams)),
+        localize_streams_(
+            IsFree("max-localize-streams", options->max_localize_streams, defaults_.max_localize_streams)),
+        map_bytes_(IsFree("max-map-bytes", options->max_map_bytes, defaults_.max_map_bytes)),
         calls_(IsFree("max-detect-calls", options->max_detect_calls, defaults_.max_detect_calls)),
         pending_(IsFree("max-pending-bytes", options->max_pending_bytes, defaults_.max_pending_bytes)) {
     fit_.usable = usable;
@@ -43,6 +47,8 @@ class Fitting {
     Tell("max-message-bytes", options_->max_message_bytes, defaults_.max_message_bytes, message_);
     Tell("max-sessions", options_->max_sessions, defaults_.max_sessions, sessions_);
     Tell("max-track-streams", options_->max_track_streams, defaults_.max_track_streams, track_streams_);
+    Tell("max-localize-streams", options_->max_localize_streams, defaults_.max_localize_streams, localize_streams_);
+    Tell("max-map-bytes", options_->max_map_bytes, defaults_.max_map_bytes, map_bytes_);
     Tell("max-detect-calls", options_->max_detect_calls, defaults_.max_detect_calls, calls_);
     Tell("max-pending-bytes", options_->max_pending_bytes, defaults_.max_pending_bytes, pending_);
     return fit_;
@@ -75,6 +81,9 @@ class Fitting {
   bool HalveClients(int floor) {
     bool fewer_sessions = Halve(sessions_, floor, &options_->max_sessions);
     fewer_sessions = Halve(track_streams_, std::max(1, floor / 8), &options_->max_track_streams) || fewer_sessions;
+    const int localize_floor = std::max(1, floor / 8);
+    fewer_sessions = Halve(localize_streams_, localize_floor, &options_->max_localize_streams) || fewer_sessions;
+    fewer_sessions = Halve(map_bytes_, floor * kLeastMapBytes, &options_->max_map_bytes) || fewer_sessions;
     return Halve(calls_, floor, &options_->max_detect_calls) || fewer_sessions;
   }
 
@@ -110,7 +119,8 @@ class Fitting {
   ServerOptions* const options_;
   const int fewest_lanes_;
   const Backend backend_;
-  const bool pixels_, message_, sessions_, track_streams_, calls_, pending_;  // may be lowered
+  // May be lowered.
+  const bool pixels_, message_, sessions_, track_streams_, localize_streams_, map_bytes_, calls_, pending_;
   MemoryFit fit_;
 };
 
@@ -134,6 +144,9 @@ MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes, Backend 
   bound.tracks = int64_t{options.max_track_streams} *
                  (options.max_track_pixels * kTrackBytesPerPixel + options.max_tracks * kTrackBytes +
                   int64_t{options.max_in_flight} * options.max_tracks * kTrackReplyBytes);
+  const int64_t localizing = Localization::Available().ok() ? options.max_localize_streams : 0;
+  bound.maps = localizing * (options.max_map_bytes + options.max_localize_pixels * kLocalizeBytesPerPixel +
+                             options.max_features * kLaneBytesPerFeature);
   bound.masks = sessions * (options.max_message_bytes + options.lanes.max_image_pixels);
   const int64_t frames = options.max_detect_calls + sessions * (options.max_in_flight + 1);
   bound.frames = frames * (2 * kFrameBytes + kSliceListBytes) + options.max_detect_calls * kOptionsBytes +

@@ -33,6 +33,7 @@ struct MemoryBound {
   int64_t masks = 0;           // of each stream: as it came, and as pixels
   int64_t sets = 0;            // of each stream: descriptors that it keeps
   int64_t tracks = 0;          // of each stream that follows points: images with pyramids, tracks, replies
+  int64_t maps = 0;            // of each stream that locates a camera: its map, and what finds features in its pairs
   int64_t frames = 0;          // what each frame takes beside its message, in use or kept for use
   int64_t lanes = 0;           // each lane's pixels, pyramid and results
 
@@ -42,7 +43,7 @@ struct MemoryBound {
 
   int64_t total() const {
     return pending + receipt + detect + metadata + small + kConnectionBytes + detect_replies + replies + masks + sets +
-           tracks + frames + lanes;
+           tracks + maps + frames + lanes;
   }
 };
 
@@ -87,6 +88,10 @@ inline constexpr int64_t kTrackBytes = 2 * 48;
 // ... and in a reply, where as many may end as begin: id, age, state, seven floats.
 inline constexpr int64_t kTrackReplyBytes = 2 * (10 + 5 + 1 + 7 * 4);
 
+// Of a stream that locates a camera, for each pixel of both eyes: pyramids, scores and candidates as a lane has them,
+// of both eyes at the same time with several threads, and images that are followed.
+inline constexpr int64_t kLocalizeBytesPerPixel = kLaneBytesPerPixel + kPairBytesPerPixel + 16;
+
 // `backend`: that of the lanes, not kAuto.
 MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes, Backend backend = Backend::kCpu);
 
@@ -107,7 +112,8 @@ struct MemoryFit {
 //   1. Lanes take two thirds of the budget: pictures down to 4K, by halves of the pixels, then the lanes that are there
 //      if options->lanes.lanes is 0, then pictures down to 1080p. Messages hold four bytes a pixel.
 //   2. Streams, calls of Detect and pending bytes, by halves, down to 16, 16 and 64 MiB; then pictures down to 4K; then
-//      streams and calls to 8. Streams that follow points to an eighth of these.
+//      streams and calls to 8. Streams that follow points or locate cameras to an eighth of these; maps to 4 MiB for
+//      each stream of the floor.
 //   3. Messages to a byte a pixel, by halves; then streams and calls to 2; then pictures down to 1080p.
 // `lanes` is how many there are, of `backend`; at least `fewest_lanes` stay. Pure.
 MemoryFit FitToMemory(const UsableMemory& usable, int lanes, int fewest_lanes, ServerOptions* options,

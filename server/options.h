@@ -59,6 +59,13 @@ struct ServerOptions {
   int max_track_cameras = kMaxTrackCameras;     // images of a frame of such a stream, 1..kMaxTrackCameras
   int max_tracks = 4096;                        // points of such a stream, 1..kMaxTrackPoints
   int64_t max_track_pixels = int64_t{4} << 20;  // of all images of its frame, rows in units of 64 pixels
+  int max_localize_streams = 4;                 // of the streams, those that locate cameras; 0: none may
+  int64_t max_localize_pixels = int64_t{4} << 20;  // of both eyes of such a stream
+  int max_map_keyframes = 8192;                    // of its map
+  int max_map_points = 1 << 20;                    // likewise
+  int64_t max_map_bytes = int64_t{256} << 20;      // that its map takes
+  std::string map_directory;                       // where such streams save and load maps; empty: nowhere
+  int max_maps = 64;                               // files in there
   ClientLimits client_limits;
   // From a stream's beginning to all of its first message.
   absl::Duration stream_first_message_timeout = absl::Seconds(10);
@@ -92,6 +99,11 @@ inline constexpr int kMaxWatchersCeiling = 1 << 20;
 inline constexpr int kMaxSessionsCeiling = 1 << 16;
 inline constexpr int kMaxInFlightCeiling = 1 << 12;
 inline constexpr int64_t kMinTrackPixels = 64;
+inline constexpr int64_t kMinMapBytes = int64_t{1} << 20;
+inline constexpr int64_t kMaxMapBytesCeiling = int64_t{1} << 40;
+inline constexpr int kMaxMapKeyframesCeiling = 1 << 20;
+inline constexpr int kMaxMapPointsCeiling = 1 << 28;
+inline constexpr int kMaxMapsCeiling = 1 << 20;
 inline constexpr int kMaxMessageBytesFloor = 1 << 10;
 inline constexpr int64_t kMemoryLimitFloor = int64_t{1} << 26;
 inline constexpr int64_t kMaxSharedMemoryBytes = int64_t{1} << 44;

@@ -12,6 +12,7 @@
 #include "features/error.h"
 #include "server/env.h"
 #include "server/listen.h"
+#include "server/localize/map_directory.h"
 #include "server/metrics/http.h"
 #include "server/rpc/service.h"
 #include "server/schedule/lane_threads.h"
@@ -23,6 +24,8 @@ namespace glint {
 const char* ServerVersion() { return GLINT_VERSION; }
 
 namespace {
+
+constexpr int kFewestMapKeyframes = 10, kFewestMapPoints = 1000;
 
 absl::Status ValidateSharedMemory(const ServerOptions& o) {
   const SharedMemoryOptions& shared = o.shared_memory;
@@ -69,6 +72,12 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
         check("max-track-cameras", o.max_track_cameras, 1, kMaxTrackCameras),
         check("max-tracks", o.max_tracks, 1, kMaxTrackPoints),
         check("max-track-pixels", o.max_track_pixels, kMinTrackPixels, kMaxTrackCameras * kMaxImagePixels),
+        check("max-localize-streams", o.max_localize_streams, 0, kMaxSessionsCeiling),
+        check("max-localize-pixels", o.max_localize_pixels, 2, 2 * kMaxImagePixels),
+        check("max-map-keyframes", o.max_map_keyframes, kFewestMapKeyframes, kMaxMapKeyframesCeiling),
+        check("max-map-points", o.max_map_points, kFewestMapPoints, kMaxMapPointsCeiling),
+        check("max-map-bytes", o.max_map_bytes, kMinMapBytes, kMaxMapBytesCeiling),
+        check("max-maps", o.max_maps, 1, kMaxMapsCeiling),
         check("max-sessions-per-peer", o.max_sessions_per_peer, 0, kMaxSessionsCeiling),
         check("max-frames-per-client", o.client_limits.frames, 0, kMaxClientFrames),
         check("max-bytes-per-client", o.client_limits.bytes, o.client_limits.bytes == 0 ? 0 : o.max_message_bytes,
@@ -90,6 +99,7 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
     }
   }
   if (absl::Status s = ValidateSharedMemory(o); !s.ok()) return s;
+  if (absl::Status s = CheckMapDirectory(o.map_directory); !s.ok()) return s;
   const auto check_duration = [](absl::string_view flag, absl::Duration value, absl::Duration low) {
     if (value >= low && value <= absl::Hours(24)) return absl::OkStatus();
     return OutOfRangeError(flag, absl::FormatDuration(value), absl::FormatDuration(low), std::string("24h"));

@@ -10,9 +10,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
+
+#include "slam/rig_uncertainty.h"
 
 namespace glint::slam {
 namespace {
@@ -60,100 +62,150 @@ ceres::CostFunction* CostOf(const StereoCamera& camera, const Sight& sight) {
   return new ceres::AutoDiffCostFunction<SightCost, 2, 4, 3, 3, 3>(cost);
 }
 
-void DropOutliers(const StereoCamera& camera, LocalMap* map) {
-  std::map<int64_t, const Keyframe*> by_id;
-  for (const Keyframe& k : map->keyframes) by_id[k.id] = &k;
-  for (MapPoint& point : map->points) {
-    const auto is_false = [&](const MapPoint::SightOf& s) {
-      const Eigen::Vector3d p = by_id.at(s.keyframe)->camera_from_world * point.position;
-      return p.z() < 0.05 || SquaredError(Project(camera, p), s.sight) > LargestSquaredError(s.sight);
-    };
-    point.sights.erase(std::remove_if(point.sights.begin(), point.sights.end(), is_false), point.sights.end());
+void MarkFalseSights(LocalProblem* problem) {
+  for (const LocalProblem::Point& point : problem->points) {
+    for (size_t i = point.first; i < point.first + point.count; ++i) {
+      LocalProblem::SightOf& s = problem->sights[i];
+      const Eigen::Vector3d p = problem->keyframes[s.keyframe].camera_from_world * point.position;
+      s.is_false = p.z() < 0.05 || SquaredError(Project(problem->camera, p), s.sight) > LargestSquaredError(s.sight);
+    }
   }
-  map->DropUnseen();
 }
+
+// The parameters in one array. Ceres orders them by their addresses: here these are the same order on every run.
+class Parameters {
+ public:
+  explicit Parameters(const LocalProblem& from)
+      : first_point_(3 + kPose * from.keyframes.size()), values_(first_point_ + 3 * from.points.size()) {
+    Eigen::Map<Eigen::Vector3d>(rig(), 3) = from.camera.rig_rotation;
+    for (size_t k = 0; k < from.keyframes.size(); ++k) {
+      const Pose& pose = from.keyframes[k].camera_from_world;
+      Eigen::Map<Eigen::Vector4d>(rotation(k), 4) = pose.rotation.coeffs();
+      Eigen::Map<Eigen::Vector3d>(translation(k), 3) = pose.translation;
+    }
+    for (size_t p = 0; p < from.points.size(); ++p) {
+      Eigen::Map<Eigen::Vector3d>(position(p), 3) = from.points[p].position;
+    }
+  }
+
+  void PutInto(LocalProblem* problem) {
+    problem->camera.rig_rotation = Eigen::Map<const Eigen::Vector3d>(rig(), 3);
+    for (size_t k = 0; k < problem->keyframes.size(); ++k) {
+      Pose& pose = problem->keyframes[k].camera_from_world;
+      pose.rotation.coeffs() = Eigen::Map<const Eigen::Vector4d>(rotation(k), 4).normalized();
+      pose.translation = Eigen::Map<const Eigen::Vector3d>(translation(k), 3);
+    }
+    for (size_t p = 0; p < problem->points.size(); ++p) {
+      problem->points[p].position = Eigen::Map<const Eigen::Vector3d>(position(p), 3);
+    }
+  }
+
+  double* rig() { return values_.data(); }
+  double* rotation(size_t k) { return values_.data() + 3 + kPose * k; }
+  double* translation(size_t k) { return rotation(k) + 4; }
+  double* position(size_t p) { return values_.data() + first_point_ + 3 * p; }
+
+ private:
+  static constexpr size_t kPose = 7;
+  size_t first_point_;
+  std::vector<double> values_;
+};
 
 }  // namespace
 
-void AdjustLocally(const AdjustmentOptions& options, StereoCamera* camera, LocalMap* map) {
-  std::vector<MapPoint*> points;
-  for (MapPoint& point : map->points) {
-    // One sight tells nothing of the keyframe, only of the point.
-    if (point.sights.size() >= 2) points.push_back(&point);
+LocalProblem ProblemOf(const StereoCamera& camera, const LocalMap& map) {
+  LocalProblem problem;
+  problem.camera = camera;
+  problem.keyframes.assign(map.keyframes.begin(), map.keyframes.end());
+  for (const MapPoint& point : map.points) {
+    if (point.sights.size() < 2) continue;
+    problem.points.push_back({point.id, point.position, problem.sights.size(), point.sights.size()});
+    for (const MapPoint::SightOf& s : point.sights) {
+      problem.sights.push_back({map.PlaceOf(s.keyframe), s.sight, false});
+    }
   }
-  // Ceres orders parameters by their addresses: in one array, these are the same order on every run.
-  constexpr size_t kPose = 7;
-  const size_t first_point = 3 + kPose * map->keyframes.size();
-  std::vector<double> values(first_point + 3 * points.size());
-  double* const rig = values.data();
-  const auto rotation_of = [&](size_t k) { return values.data() + 3 + kPose * k; };
-  const auto translation_of = [&](size_t k) { return rotation_of(k) + 4; };
-  const auto position_of = [&](size_t p) { return values.data() + first_point + 3 * p; };
+  return problem;
+}
 
+void Adjust(const AdjustmentOptions& options, LocalProblem* problem) {
+  if (problem->points.empty()) return;
+  Parameters parameters(*problem);
   ceres::HuberLoss loss(kHuber);
   ceres::Problem::Options ownership;
   ownership.loss_function_ownership = ceres::DO_NOT_TAKE_OWNERSHIP;
-  ceres::Problem problem(ownership);
+  ceres::Problem equations(ownership);
   auto order = std::make_unique<ceres::ParameterBlockOrdering>();
 
-  Eigen::Map<Eigen::Vector3d>(rig, 3) = camera->rig_rotation;
-  problem.AddParameterBlock(rig, 3);
+  double* const rig = parameters.rig();
+  equations.AddParameterBlock(rig, 3);
   order->AddElementToGroup(rig, 1);
   if (options.refine_rig) {
-    problem.AddResidualBlock(new ceres::AutoDiffCostFunction<RigPrior, 3, 3>(new RigPrior{options.rig_prior}), nullptr,
-                             rig);
+    equations.AddResidualBlock(new ceres::AutoDiffCostFunction<RigPrior, 3, 3>(new RigPrior{options.rig_prior}),
+                               nullptr, rig);
   } else {
-    problem.SetParameterBlockConstant(rig);
+    equations.SetParameterBlockConstant(rig);
   }
-  std::map<int64_t, size_t> place;  // of a keyframe, by its id
-  for (size_t k = 0; k < map->keyframes.size(); ++k) {
-    const Pose& pose = map->keyframes[k].camera_from_world;
-    place[map->keyframes[k].id] = k;
-    Eigen::Map<Eigen::Vector4d>(rotation_of(k), 4) = pose.rotation.coeffs();
-    Eigen::Map<Eigen::Vector3d>(translation_of(k), 3) = pose.translation;
-    problem.AddParameterBlock(rotation_of(k), 4, new ceres::EigenQuaternionManifold);
-    problem.AddParameterBlock(translation_of(k), 3);
-    order->AddElementToGroup(rotation_of(k), 1);
-    order->AddElementToGroup(translation_of(k), 1);
+  for (size_t k = 0; k < problem->keyframes.size(); ++k) {
+    double* const rotation = parameters.rotation(k);
+    double* const translation = parameters.translation(k);
+    equations.AddParameterBlock(rotation, 4, new ceres::EigenQuaternionManifold);
+    equations.AddParameterBlock(translation, 3);
+    order->AddElementToGroup(rotation, 1);
+    order->AddElementToGroup(translation, 1);
     if (static_cast<int>(k) >= options.fixed_keyframes) continue;
-    problem.SetParameterBlockConstant(rotation_of(k));
-    problem.SetParameterBlockConstant(translation_of(k));
+    equations.SetParameterBlockConstant(rotation);
+    equations.SetParameterBlockConstant(translation);
   }
-  for (size_t p = 0; p < points.size(); ++p) {
-    Eigen::Map<Eigen::Vector3d>(position_of(p), 3) = points[p]->position;
-    for (const MapPoint::SightOf& s : points[p]->sights) {
-      const size_t k = place.at(s.keyframe);
-      problem.AddResidualBlock(CostOf(*camera, s.sight), &loss, rotation_of(k), translation_of(k), position_of(p), rig);
+  for (size_t p = 0; p < problem->points.size(); ++p) {
+    const LocalProblem::Point& point = problem->points[p];
+    for (size_t i = point.first; i < point.first + point.count; ++i) {
+      const LocalProblem::SightOf& s = problem->sights[i];
+      equations.AddResidualBlock(CostOf(problem->camera, s.sight), &loss, parameters.rotation(s.keyframe),
+                                 parameters.translation(s.keyframe), parameters.position(p), rig);
     }
-    order->AddElementToGroup(position_of(p), 0);
+    order->AddElementToGroup(parameters.position(p), 0);
   }
-  if (!points.empty()) {
-    ceres::Solver::Options solver;
-    solver.linear_solver_type = ceres::DENSE_SCHUR;
-    solver.linear_solver_ordering.reset(order.release());
-    solver.max_num_iterations = options.iterations;
-    solver.function_tolerance = 1e-5;
-    solver.num_threads = 1;
-    solver.logging_type = ceres::SILENT;
-    ceres::Solver::Summary summary;
-    ceres::Solve(solver, &problem, &summary);
-  }
+  ceres::Solver::Options solver;
+  solver.linear_solver_type = ceres::DENSE_SCHUR;
+  solver.linear_solver_ordering.reset(order.release());
+  solver.max_num_iterations = options.iterations;
+  solver.function_tolerance = 1e-5;
+  solver.num_threads = 1;
+  solver.logging_type = ceres::SILENT;
+  ceres::Solver::Summary summary;
+  ceres::Solve(solver, &equations, &summary);
 
-  camera->rig_rotation = Eigen::Map<const Eigen::Vector3d>(rig, 3);
-  // Points of one sight keep their place before that camera.
+  parameters.PutInto(problem);
+  MarkFalseSights(problem);
+  if (options.refine_rig) problem->rig_uncertainty = RigUncertainty(options, *problem);
+}
+
+void TakeOver(const LocalProblem& solved, LocalMap* map) {
+  for (size_t k = 0; k < solved.keyframes.size(); ++k) {
+    map->keyframes[k].camera_from_world = solved.keyframes[k].camera_from_world;
+  }
+  size_t next = 0;
   for (MapPoint& point : map->points) {
-    if (point.sights.size() != 1) continue;
-    const size_t k = place.at(point.sights[0].keyframe);
-    const Pose moved{Eigen::Quaterniond(rotation_of(k)).normalized(), Eigen::Vector3d(translation_of(k))};
-    point.position = moved.Inverse() * (map->keyframes[k].camera_from_world * point.position);
+    if (next < solved.points.size() && solved.points[next].id == point.id) {
+      const LocalProblem::Point& from = solved.points[next++];
+      point.position = from.position;
+      size_t kept = 0;
+      for (size_t i = 0; i < from.count; ++i) {
+        if (!solved.sights[from.first + i].is_false) point.sights[kept++] = point.sights[i];
+      }
+      point.sights.resize(kept);
+    } else if (point.sights.size() == 1) {
+      const Sight& sight = point.sights[0].sight;
+      Eigen::Vector3d p;
+      if (sight.is_stereo &&
+          !Triangulate(solved.camera, sight.pixel.left.x(), sight.pixel.left.y(), sight.pixel.disparity, &p)) {
+        point.sights.clear();
+      } else if (sight.is_stereo) {
+        point.position = map->keyframes[map->PlaceOf(point.sights[0].keyframe)].camera_from_world.Inverse() * p;
+      }
+    }
   }
-  for (size_t k = 0; k < map->keyframes.size(); ++k) {
-    Pose& pose = map->keyframes[k].camera_from_world;
-    pose.rotation.coeffs() = Eigen::Map<const Eigen::Vector4d>(rotation_of(k), 4).normalized();
-    pose.translation = Eigen::Map<const Eigen::Vector3d>(translation_of(k), 3);
-  }
-  for (size_t p = 0; p < points.size(); ++p) points[p]->position = Eigen::Map<const Eigen::Vector3d>(position_of(p), 3);
-  DropOutliers(*camera, map);
+  map->DropUnseen();
 }
 
 }  // namespace glint::slam

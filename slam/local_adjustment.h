@@ -1,6 +1,12 @@
-// Bundle adjustment of the local map: keyframes, points and, if asked, the rotation of the rig.
+// Bundle adjustment of the local map: keyframes, points and, if asked, the rotation of the rig. The problem is a copy
+// of its own, so that another thread can solve it.
 #ifndef GLINT_SLAM_LOCAL_ADJUSTMENT_H_
 #define GLINT_SLAM_LOCAL_ADJUSTMENT_H_
+
+#include <Eigen/Core>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include "slam/local_map.h"
 #include "slam/stereo_camera.h"
@@ -14,9 +20,34 @@ struct AdjustmentOptions {
   int iterations = 10;
 };
 
+struct LocalProblem {
+  struct SightOf {
+    size_t keyframe = 0;  // place in `keyframes`
+    Sight sight;
+    bool is_false = false;  // afterwards: beyond LargestSquaredError
+  };
+  struct Point {
+    int64_t id = 0;
+    Eigen::Vector3d position = Eigen::Vector3d::Zero();
+    size_t first = 0;  // of its sights, one after another
+    size_t count = 0;
+  };
+  StereoCamera camera;
+  std::vector<Keyframe> keyframes;
+  std::vector<Point> points;  // those of two sights and more: one tells nothing of the keyframe
+  std::vector<SightOf> sights;
+  // Afterwards: standard deviations of camera.rig_rotation, radians; 0 unless it is estimated.
+  Eigen::Vector3d rig_uncertainty = Eigen::Vector3d::Zero();
+};
+
+LocalProblem ProblemOf(const StereoCamera& camera, const LocalMap& map);
+
 // Levenberg-Marquardt with the Schur complement (Ceres, one thread, so that every sum has one order), Huber's loss.
-// Sights beyond LargestSquaredError afterwards leave the map.
-void AdjustLocally(const AdjustmentOptions& options, StereoCamera* camera, LocalMap* map);
+void Adjust(const AdjustmentOptions& options, LocalProblem* problem);
+
+// Takes over poses and positions; false sights leave the map. Points of one sight are triangulated anew. Since
+// ProblemOf(), the map must have kept its keyframes and sights.
+void TakeOver(const LocalProblem& solved, LocalMap* map);
 
 }  // namespace glint::slam
 

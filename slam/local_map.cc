@@ -1,6 +1,7 @@
 #include "slam/local_map.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace glint::slam {
 namespace {
@@ -8,6 +9,29 @@ namespace {
 double Squared(double x) { return x * x; }
 
 }  // namespace
+
+Sight SightOf(const StereoFrame& frame, size_t keypoint, const SightErrors& errors) {
+  Sight sight;
+  sight.pixel.left = {frame.left.x[keypoint], frame.left.y[keypoint]};
+  sight.is_stereo = frame.is_stereo[keypoint] != 0;
+  sight.pixel.disparity = frame.disparity[keypoint];
+  sight.pixel.rise = frame.rise[keypoint];
+  sight.position_error = errors.corner * frame.scale[static_cast<size_t>(frame.left.octave[keypoint])];
+  sight.disparity_error = errors.disparity;
+  sight.rise_error = errors.rise;
+  return sight;
+}
+
+const Pose& MotionOf(const std::map<int64_t, Pose>& motions, int64_t keyframe) {
+  const auto after = motions.upper_bound(keyframe);
+  return after == motions.begin() ? after->second : std::prev(after)->second;
+}
+
+size_t LocalMap::PlaceOf(int64_t id) const {
+  const auto found = std::lower_bound(keyframes.begin(), keyframes.end(), id,
+                                      [](const Keyframe& k, int64_t wanted) { return k.id < wanted; });
+  return static_cast<size_t>(found - keyframes.begin());
+}
 
 void LocalMap::DropOldest() {
   const int64_t id = keyframes.front().id;

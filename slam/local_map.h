@@ -3,10 +3,13 @@
 #define GLINT_SLAM_LOCAL_MAP_H_
 
 #include <Eigen/Core>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <vector>
 
+#include "slam/front_end.h"
 #include "slam/pose.h"
 #include "slam/stereo_camera.h"
 
@@ -29,11 +32,16 @@ struct Sight {
   double rise_error = 1;
 };
 
+// Of a keypoint of a frame.
+Sight SightOf(const StereoFrame& frame, size_t keypoint, const SightErrors& errors);
+
 struct MapPoint {
   struct SightOf {
     int64_t keyframe;
+    int32_t keypoint;  // of the keyframe's StereoFrame
     Sight sight;
   };
+  int64_t id = 0;
   Eigen::Vector3d position;         // world, metres
   std::vector<uint8_t> descriptor;  // of the last sight
   int octave = 0;                   // of the last sight
@@ -48,13 +56,18 @@ struct Keyframe {
 
 struct LocalMap {
   std::deque<Keyframe> keyframes;  // by id
-  std::vector<MapPoint> points;
+  std::vector<MapPoint> points;    // by id
 
+  // Of a keyframe that is there, by its id.
+  size_t PlaceOf(int64_t id) const;
   // Drops the oldest keyframe with its sights, and the points that nothing sees any more.
   void DropOldest();
-  // Drops points without sights. Changes the places of points, not their order.
+  // Drops points without sights; the order stays.
   void DropUnseen();
 };
+
+// The motion of a keyframe by those given: its own, else that of the one before it, else the first. Not empty.
+const Pose& MotionOf(const std::map<int64_t, Pose>& motions, int64_t keyframe);
 
 // The whitened errors of a projection beside a sight, squared and added up: expected about 2, or 4 for a stereo sight.
 double SquaredError(const StereoPixel& projected, const Sight& sight);

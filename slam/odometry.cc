@@ -14,16 +14,13 @@ namespace {
 
 constexpr float kFirstRadius = 15;  // pixels of the level, around where the last motion puts a point
 constexpr float kSecondRadius = 5;  // around where the fitted pose puts it
-constexpr double kNearest = 0.1;    // metres
 constexpr double kFarthest = 3;     // standard deviations of a corner, from it to where its patch is
-constexpr int kMaxBits = 80;        // of 256, between two sights of a point
 constexpr float kRatio = 0.9f;
+constexpr double kStandstill = 2;      // pixels: the median keypoint of a camera that moves goes farther
 constexpr double kLeastDisparity = 1;  // pixels: farther points are not put into the map
 // The first frames are all keyframes: two of them say little of the rig's rotation, and what a wrong one does to all
 // depths would show as a jump when it is mended.
 constexpr int64_t kFirstKeyframes = 6;
-// A point that is seen at half or twice the distance of its last sight looks different.
-constexpr double kLargestZoom = 2.5;
 
 int64_t Now() { return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1); }
 
@@ -60,6 +57,7 @@ absl::Status ValidateOdometryOptions(const OdometryOptions& o) {
   if (status.ok()) status = check("window", o.window, 2, 100);
   if (status.ok()) status = check("keyframe_share", o.keyframe_share, 0, 1);
   if (status.ok()) status = check("max_keyframe_gap", o.max_keyframe_gap, 1, 1000);
+  if (status.ok()) status = check("adjust_delay", o.adjust_delay, 0, 100);
   if (status.ok()) status = check("rig_prior", o.rig_prior, 1e-6, 0.1);
   if (status.ok()) status = check("errors.corner", o.errors.corner, 0.01, 100);
   if (status.ok()) status = check("errors.followed", o.errors.followed, 0.01, 100);
@@ -68,34 +66,21 @@ absl::Status ValidateOdometryOptions(const OdometryOptions& o) {
   return status;
 }
 
-Odometry::Odometry(const StereoCamera& camera, const OdometryOptions& options, FrontEnd* front_end)
-    : camera_(camera), options_(options), front_end_(front_end) {}
+Odometry::Odometry(const StereoCamera& camera, const OdometryOptions& options, FrontEnd* front_end, AdjustmentUse use)
+    : camera_(camera),
+      options_(options),
+      front_end_(front_end),
+      use_(use),
+      rig_uncertainty_(Eigen::Vector3d::Constant(options.refine_rig ? options.rig_prior : 0)) {}
 
 Pose Odometry::Predicted(double seconds) const {
   if (!has_motion_) return camera_from_world_;
   return Scaled(motion_, seconds - last_seconds_) * camera_from_world_;
 }
 
-Sight Odometry::SightOf(size_t keypoint) const {
-  Sight sight;
-  sight.pixel.left = {frame_.left.x[keypoint], frame_.left.y[keypoint]};
-  sight.is_stereo = frame_.is_stereo[keypoint] != 0;
-  sight.pixel.disparity = frame_.disparity[keypoint];
-  sight.pixel.rise = frame_.rise[keypoint];
-  sight.position_error = options_.errors.corner * frame_.scale[static_cast<size_t>(frame_.left.octave[keypoint])];
-  sight.disparity_error = options_.errors.disparity;
-  sight.rise_error = options_.errors.rise;
-  return sight;
-}
-
 absl::Status Odometry::Track(const ImageView& left, const ImageView& right, double seconds, OdometryResult* result) {
   *result = {};
-  for (const auto& [name, eye] : {std::pair("left", &left), std::pair("right", &right)}) {
-    if (eye->shape() != camera_.image) {
-      return ContradictionError(name, absl::StrCat(eye->width, "x", eye->height, " is not the camera's ",
-                                                   camera_.image.width, "x", camera_.image.height));
-    }
-  }
+  if (auto status = ValidatePair(camera_, left.shape(), right.shape()); !status.ok()) return status;
   if (!std::isfinite(seconds)) return ContradictionError("seconds", absl::StrCat(seconds, " is not finite"));
   if (has_time_ && seconds <= last_seconds_) {
     return ContradictionError("seconds", absl::StrCat(seconds, " is not after the last pair's ", last_seconds_));
@@ -106,6 +91,11 @@ absl::Status Odometry::Track(const ImageView& left, const ImageView& right, doub
   const int64_t found = Now();
   result->find_ns = found - began;
   result->keypoints = static_cast<int>(frame_.left.count());
+  if (IsAdjustmentDue()) {
+    FinishAdjustment();
+    result->is_adjusted = true;
+  }
+  const int64_t waited = Now();
 
   const Pose before = camera_from_world_;
   bool due = false;
@@ -136,15 +126,30 @@ absl::Status Odometry::Track(const ImageView& left, const ImageView& right, doub
   last_seconds_ = seconds;
   has_time_ = true;
   const int64_t tracked = Now();
-  result->track_ns = tracked - found;
+  result->track_ns = tracked - waited;
 
   ++since_keyframe_;
-  if (due) AddKeyframe();
+  if (due && is_adjusting()) {
+    // Both happen in one frame only if the last keyframe is closer than the delay.
+    if (use_ == AdjustmentUse::kAfterDelay) {
+      FinishBelowSights();
+      result->is_adjusted = true;
+    } else {
+      due = false;
+    }
+  }
+  if (due) {
+    AddKeyframe();
+    if (is_adjusting() && options_.adjust_delay == 0 && use_ == AdjustmentUse::kAfterDelay) {
+      FinishAdjustment();
+      result->is_adjusted = true;
+    }
+  }
   result->is_keyframe = due;
   result->status = status_;
   result->world_from_camera = camera_from_world_.Inverse();
   result->rig_rotation = camera_.rig_rotation;
-  result->adjust_ns = Now() - tracked;
+  result->adjust_ns = Now() - tracked + waited - found;
   return absl::OkStatus();
 }
 
@@ -154,10 +159,8 @@ bool Odometry::CanInitialize() const {
   return stereo >= 2 * options_.min_inliers;
 }
 
-void Odometry::Ask(size_t point) {
-  const std::vector<uint8_t>& descriptor = map_.points[point].descriptor;
-  asked_.point.push_back(point);
-  asked_.descriptors.insert(asked_.descriptors.end(), descriptor.begin(), descriptor.end());
+PointQuery::Point Odometry::LookOf(const MapPoint& point) {
+  return {point.position, point.descriptor.data(), point.octave, point.distance};
 }
 
 void Odometry::MatchAsked(float ratio) {
@@ -165,42 +168,35 @@ void Odometry::MatchAsked(float ratio) {
   sight_keypoint_.clear();
   sight_point_.clear();
   const Features& f = frame_.left;
-  if (f.count() == 0 || asked_.point.empty()) return;
-  MatchInput input;
-  input.query = {asked_.descriptors.data(), static_cast<int>(asked_.point.size()), f.descriptor_bytes};
-  input.train = {f.descriptors.data(), static_cast<int>(f.count()), f.descriptor_bytes};
-  if (!asked_.x.empty()) {
-    input.conditions = {asked_.x.data(),          asked_.y.data(),          asked_.radius.data(),
-                        asked_.min_octave.data(), asked_.max_octave.data(), nullptr};
-    input.keypoints = {f.x.data(), f.y.data(), f.octave.data(), nullptr};
-  }
+  if (f.count() == 0 || query_.count() == 0) return;
   MatchOptions options;
   options.cross_check = true;
-  options.max_distance = kMaxBits;
+  options.max_distance = kMaxPointBits;
   options.ratio = ratio;
-  front_end_->Match(input, options, &matches_);
-  for (size_t q = 0; q < asked_.point.size(); ++q) {
+  const DescriptorView train{f.descriptors.data(), static_cast<int>(f.count()), f.descriptor_bytes};
+  front_end_->Match(query_.InputFor(train, {f.x.data(), f.y.data(), f.octave.data(), nullptr}), options, &matches_);
+  for (size_t q = 0; q < query_.count(); ++q) {
     if (matches_.index[q] == kNoMatch) continue;
     const auto keypoint = static_cast<size_t>(matches_.index[q]);
-    sights_.push_back({map_.points[asked_.point[q]].position, SightOf(keypoint)});
+    sights_.push_back({map_.points[query_.name(q)].position, SightOf(frame_, keypoint, options_.errors)});
     sight_keypoint_.push_back(keypoint);
-    sight_point_.push_back(asked_.point[q]);
+    sight_point_.push_back(query_.name(q));
   }
 }
 
 void Odometry::FollowSights() {
   auto& [asked, x, y, to_x, to_y, is_followed] = following_;
   following_.Clear();
-  const int64_t last = map_.keyframes.back().id;
   for (size_t i = 0; i < sights_.size(); ++i) {
     const MapPoint::SightOf& before = map_.points[sight_point_[i]].sights.back();
-    if (before.keyframe != last) continue;
+    if (before.keyframe != kept_keyframe_) continue;
     asked.push_back(i);
     x.push_back(static_cast<float>(before.sight.pixel.left.x()));
     y.push_back(static_cast<float>(before.sight.pixel.left.y()));
     to_x.push_back(static_cast<float>(sights_[i].sight.pixel.left.x()));
     to_y.push_back(static_cast<float>(sights_[i].sight.pixel.left.y()));
   }
+  if (asked.empty()) return;
   front_end_->Follow(x, y, &to_x, &to_y, &is_followed);
   for (size_t k = 0; k < asked.size(); ++k) {
     if (is_followed[k] == 0) continue;
@@ -213,39 +209,27 @@ void Odometry::FollowSights() {
 }
 
 void Odometry::MatchNear(const Pose& camera_from_world, float radius) {
-  asked_.Clear();
-  const double step = frame_.levels > 1 ? std::log(static_cast<double>(frame_.scale[1])) : 1;
+  query_.Clear(frame_.left.descriptor_bytes);
+  const LevelScales scales{frame_.levels, frame_.scale};
   for (size_t i = 0; i < map_.points.size(); ++i) {
-    const MapPoint& point = map_.points[i];
-    const Eigen::Vector3d p = camera_from_world * point.position;
-    if (p.z() < kNearest) continue;
-    const Eigen::Vector2d pixel = Project(camera_, p).left;
-    if (!(pixel.x() >= 0 && pixel.y() >= 0 && pixel.x() < camera_.image.width && pixel.y() < camera_.image.height)) {
-      continue;
-    }
-    const double zoom = point.distance / p.norm();
-    if (zoom > kLargestZoom || zoom < 1 / kLargestZoom) continue;
-    const int octave =
-        std::clamp(point.octave + static_cast<int>(std::lround(std::log(zoom) / step)), 0, frame_.levels - 1);
-    Ask(i);
-    asked_.x.push_back(static_cast<float>(pixel.x()));
-    asked_.y.push_back(static_cast<float>(pixel.y()));
-    asked_.radius.push_back(radius * frame_.scale[static_cast<size_t>(octave)]);
-    asked_.min_octave.push_back(octave - 1);
-    asked_.max_octave.push_back(octave + 1);
+    query_.AskNear(i, LookOf(map_.points[i]), camera_, camera_from_world, scales, radius);
   }
   MatchAsked(/*ratio=*/0);
 }
 
 void Odometry::MatchEverywhere() {
-  asked_.Clear();
-  for (size_t i = 0; i < map_.points.size(); ++i) Ask(i);
+  query_.Clear(frame_.left.descriptor_bytes);
+  for (size_t i = 0; i < map_.points.size(); ++i) query_.Ask(i, LookOf(map_.points[i]));
   MatchAsked(kRatio);
 }
 
 bool Odometry::Locate(const Pose& predicted, OdometryResult* result) {
   Pose pose = predicted;
   fit_ = {};
+  sights_.clear();
+  // A map that was made by another front end fits nothing.
+  const size_t bytes = map_.points.empty() ? 0 : map_.points.front().descriptor.size();
+  if (bytes != static_cast<size_t>(frame_.left.descriptor_bytes)) return false;
   if (has_motion_) {
     MatchNear(pose, kFirstRadius);
     fit_ = RefinePose(camera_, sights_, &pose);
@@ -271,15 +255,29 @@ bool Odometry::Locate(const Pose& predicted, OdometryResult* result) {
   return true;
 }
 
+bool Odometry::HasMoved() const {
+  std::vector<double> moved;
+  for (size_t i = 0; i < sights_.size(); ++i) {
+    const MapPoint::SightOf& before = map_.points[sight_point_[i]].sights.back();
+    if (fit_.is_inlier[i] == 0 || before.keyframe != kept_keyframe_) continue;
+    moved.push_back((sights_[i].sight.pixel.left - before.sight.pixel.left).norm());
+  }
+  if (moved.empty()) return true;
+  const auto middle = moved.begin() + static_cast<ptrdiff_t>(moved.size() / 2);
+  std::nth_element(moved.begin(), middle, moved.end());
+  return *middle > kStandstill;
+}
+
 bool Odometry::IsKeyframeDue(int inliers) const {
-  return next_keyframe_ < kFirstKeyframes || since_keyframe_ + 1 >= options_.max_keyframe_gap ||
-         inliers < options_.keyframe_share * after_keyframe_;
+  if (inliers < options_.keyframe_share * after_keyframe_) return true;
+  return (next_keyframe_ < kFirstKeyframes || since_keyframe_ + 1 >= options_.max_keyframe_gap) && HasMoved();
 }
 
 void Odometry::AddKeyframe() {
   since_keyframe_ = 0;
   front_end_->Keep();
   const int64_t id = next_keyframe_++;
+  kept_keyframe_ = id;
   map_.keyframes.push_back({id, camera_from_world_});
   const Features& f = frame_.left;
   std::vector<uint8_t> is_known(f.count(), 0);
@@ -290,7 +288,7 @@ void Odometry::AddKeyframe() {
     point->descriptor.assign(descriptor, descriptor + bytes);
     point->octave = f.octave[keypoint];
     point->distance = (camera_from_world_ * point->position).norm();
-    point->sights.push_back({id, sight});
+    point->sights.push_back({id, static_cast<int32_t>(keypoint), sight});
   };
   after_keyframe_ = 0;
   for (size_t i = 0; i < sights_.size(); ++i) {
@@ -305,18 +303,80 @@ void Odometry::AddKeyframe() {
       continue;
     }
     map_.points.emplace_back();
+    map_.points.back().id = next_point_++;
     map_.points.back().position = world_from_camera * p;
-    see(&map_.points.back(), k, SightOf(k));
+    see(&map_.points.back(), k, SightOf(frame_, k, options_.errors));
   }
 
   while (static_cast<int>(map_.keyframes.size()) > options_.window) map_.DropOldest();
-  if (map_.keyframes.size() < 2) return;
+  if (map_.keyframes.size() >= 2) StartAdjustment();
+}
+
+void Odometry::StartAdjustment() {
   AdjustmentOptions adjustment;
   adjustment.fixed_keyframes = map_.keyframes.front().id == 0 ? 1 : 2;
   adjustment.refine_rig = options_.refine_rig;
   adjustment.rig_prior = options_.rig_prior;
-  AdjustLocally(adjustment, &camera_, &map_);
-  camera_from_world_ = map_.keyframes.back().camera_from_world;
+  adjusted_in_ = options_.adjust_delay;
+  adjustment_ = std::async(std::launch::async, [adjustment, problem = ProblemOf(camera_, map_)]() mutable {
+    Adjust(adjustment, &problem);
+    return std::move(problem);
+  });
+}
+
+bool Odometry::IsAdjustmentDue() {
+  if (!is_adjusting()) return false;
+  if (use_ == AdjustmentUse::kAfterDelay) return --adjusted_in_ <= 0;
+  return adjustment_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+void Odometry::FinishAdjustment() {
+  const LocalProblem solved = adjustment_.get();
+  const Pose keyframe_from_world = map_.keyframes.back().camera_from_world;
+  TakeOver(solved, &map_);
+  camera_.rig_rotation = solved.camera.rig_rotation;
+  rig_uncertainty_ = solved.rig_uncertainty;
+  camera_from_world_ = camera_from_world_ * keyframe_from_world.Inverse() * map_.keyframes.back().camera_from_world;
+}
+
+void Odometry::FinishBelowSights() {
+  std::vector<int64_t> ids;
+  ids.reserve(sight_point_.size());
+  for (const size_t p : sight_point_) ids.push_back(map_.points[p].id);
+  FinishAdjustment();
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const auto found = std::lower_bound(map_.points.begin(), map_.points.end(), ids[i],
+                                        [](const MapPoint& p, int64_t id) { return p.id < id; });
+    if (found == map_.points.end() || found->id != ids[i]) {
+      fit_.is_inlier[i] = 0;
+    } else {
+      sight_point_[i] = static_cast<size_t>(found - map_.points.begin());
+    }
+  }
+}
+
+void Odometry::Move(const std::map<int64_t, Pose>& motions) {
+  for (MapPoint& point : map_.points) {
+    point.position = MotionOf(motions, point.sights.back().keyframe) * point.position;
+  }
+  for (Keyframe& k : map_.keyframes) k.camera_from_world = k.camera_from_world * MotionOf(motions, k.id).Inverse();
+  camera_from_world_ = camera_from_world_ * MotionOf(motions, map_.keyframes.back().id).Inverse();
+}
+
+void Odometry::Restart(LocalMap map, const StereoCamera& camera, const Pose& camera_from_world, bool is_located,
+                       int64_t next_keyframe, int64_t next_point) {
+  if (is_adjusting()) adjustment_.get();
+  map_ = std::move(map);
+  camera_ = camera;
+  camera_from_world_ = camera_from_world;
+  next_keyframe_ = next_keyframe;
+  next_point_ = next_point;
+  kept_keyframe_ = -1;
+  has_motion_ = false;
+  status_ = is_located ? TrackingStatus::kRelocalized : TrackingStatus::kLost;
+  coasting_ = 0;
+  since_keyframe_ = 0;
+  after_keyframe_ = 0;
 }
 
 }  // namespace glint::slam

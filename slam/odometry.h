@@ -2,16 +2,19 @@
 //
 // Each pair is matched with the points of the last keyframes, its pose is fitted to them, and where little of the last
 // keyframe is left in view the pair becomes one itself; the last keyframes, their points and the residual rotation of
-// the rig are then adjusted together. Everything happens in the calling thread in one order, without clocks and with
-// fixed seeds: the same pairs give the same bytes of poses, whatever the front end's threads.
+// the rig are then adjusted together, on a second thread. The adjustment is used a fixed number of frames later, or
+// before the next keyframe, and every sum has one order, without clocks and with fixed seeds: the same pairs give the
+// same bytes of poses, on any number of threads.
 //
-// The scheme is that of ORB-SLAM2's tracking and local mapping (Mur-Artal and Tardos, 2017) without a global map: no
-// place recognition, no loops. The path drifts, and a camera that is carried elsewhere while it is lost stays lost.
+// The scheme is that of ORB-SLAM2's tracking and local mapping (Mur-Artal and Tardos, 2017). The path drifts, and a
+// camera that is carried elsewhere while it is lost stays lost; Localizer (localizer.h) adds what mends both.
 #ifndef GLINT_SLAM_ODOMETRY_H_
 #define GLINT_SLAM_ODOMETRY_H_
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <future>
+#include <map>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -19,6 +22,7 @@
 #include "slam/front_end.h"
 #include "slam/local_adjustment.h"
 #include "slam/local_map.h"
+#include "slam/point_query.h"
 #include "slam/pose.h"
 #include "slam/pose_solver.h"
 #include "slam/stereo_camera.h"
@@ -40,7 +44,8 @@ struct OdometryOptions {
   int window = 15;               // 2..100 keyframes that are kept and adjusted
   double keyframe_share = 0.75;  // 0..1: a keyframe is due when inliers fall below this share of those of the
                                  // first frame after the last one
-  int max_keyframe_gap = 5;      // 1..1000 frames between keyframes
+  int max_keyframe_gap = 5;      // 1..1000 frames between keyframes, while the camera moves
+  int adjust_delay = 2;          // 0..100 frames from a keyframe to the use of its adjustment
   bool refine_rig = true;        // estimate StereoCamera::rig_rotation
   double rig_prior = 0.002;      // 1e-6..0.1 radians
   SightErrors errors;            // each 0.01..100
@@ -58,36 +63,53 @@ struct OdometryResult {
   int inliers = 0;        // of these, that agree with the pose
   double mean_error = 0;  // pixels, of the inliers' left positions
   bool is_keyframe = false;
+  bool is_adjusted = false;  // an adjustment came into use: keyframes and points have moved
   Eigen::Vector3d rig_rotation = Eigen::Vector3d::Zero();  // as estimated so far, radians
   int64_t find_ns = 0;                                     // front end
   int64_t track_ns = 0;                                    // matching with the map, pose
-  int64_t adjust_ns = 0;                                   // keyframe, adjustment
+  int64_t adjust_ns = 0;                                   // keyframe, waiting for an adjustment
 };
 
-// Not thread-safe. Memory is bounded by the window: at most `window` keyframes' keypoints are kept as points.
+// When an adjustment is used.
+enum class AdjustmentUse {
+  kAfterDelay,  // adjust_delay frames later, always
+  kWhenReady,   // poses depend on the machine's load; no keyframe is taken while an adjustment goes on
+};
+
+// Not thread-safe; it has a thread of its own for each adjustment. Memory is bounded by the window: at most `window`
+// keyframes' keypoints are kept as points.
 class Odometry {
  public:
   // `camera` and `options` must be valid; `front_end` must outlive it.
-  Odometry(const StereoCamera& camera, const OdometryOptions& options, FrontEnd* front_end);
+  Odometry(const StereoCamera& camera, const OdometryOptions& options, FrontEnd* front_end,
+           AdjustmentUse use = AdjustmentUse::kAfterDelay);
 
   // A rectified pair of the camera's shape, and its time. INVALID_ARGUMENT: another shape, a time that is not finite or
   // not after the last one; the pair is then ignored.
   absl::Status Track(const ImageView& left, const ImageView& right, double seconds, OdometryResult* result);
 
+  // The camera's rig rotation as estimated so far, and its standard deviations (zero without refine_rig).
+  const StereoCamera& camera() const { return camera_; }
+  const Eigen::Vector3d& rig_uncertainty() const { return rig_uncertainty_; }
+  // The last keyframes and their points; keyframes[].id and points[].id count up from 0.
+  const LocalMap& map() const { return map_; }
+  const StereoFrame& frame() const { return frame_; }  // of the last pair
+  // Ids of the next ones.
+  int64_t next_keyframe() const { return next_keyframe_; }
+  int64_t next_point() const { return next_point_; }
+
+  bool is_adjusting() const { return adjustment_.valid(); }
+  // Waits for the adjustment that goes on, and uses it: keyframes and points have moved.
+  void FinishAdjustment();
+  // Moves keyframes by their MotionOf() (new world from old), points with the last keyframe that sees them, and the
+  // camera with the last keyframe. No adjustment may go on.
+  void Move(const std::map<int64_t, Pose>& motions);
+  // Goes on from another local map at another pose; new keyframes and points get ids from these on. The map is not
+  // empty, its ids lie below. With `is_located` false the camera is lost.
+  void Restart(LocalMap map, const StereoCamera& camera, const Pose& camera_from_world, bool is_located,
+               int64_t next_keyframe, int64_t next_point);
+
  private:
-  // Points of the map that the front end is asked for, and where: anywhere if x and what follows it are empty.
-  struct Asked {
-    void Clear() {
-      point.clear();
-      descriptors.clear();
-      for (auto* v : {&x, &y, &radius}) v->clear();
-      for (auto* v : {&min_octave, &max_octave}) v->clear();
-    }
-    std::vector<size_t> point;
-    std::vector<uint8_t> descriptors;
-    std::vector<float> x, y, radius;
-    std::vector<int32_t> min_octave, max_octave;
-  };
   // Sights whose patches are followed; see FrontEnd::Follow().
   struct Following {
     void Clear() {
@@ -103,23 +125,32 @@ class Odometry {
   // Both fill sights_, sight_keypoint_ and sight_point_.
   void MatchNear(const Pose& camera_from_world, float radius);
   void MatchEverywhere();
-  void Ask(size_t point);
+  static PointQuery::Point LookOf(const MapPoint& point);
   void MatchAsked(float ratio);
   bool Locate(const Pose& predicted, OdometryResult* result);
   // Where a point was seen in the last keyframe: its position by its patch, for the sights at hand.
   void FollowSights();
   void AddKeyframe();
+  void StartAdjustment();
+  bool IsAdjustmentDue();
+  // FinishAdjustment() for sights that are at hand: the inliers among them, whose points may have left the map.
+  void FinishBelowSights();
   bool IsKeyframeDue(int inliers) const;
-  Sight SightOf(size_t keypoint) const;
+  // Whether the picture has moved since the last keyframe.
+  bool HasMoved() const;
   Pose Predicted(double seconds) const;
 
   StereoCamera camera_;
   const OdometryOptions options_;
   FrontEnd* const front_end_;
+  const AdjustmentUse use_;
+  Eigen::Vector3d rig_uncertainty_;
 
   StereoFrame frame_;
   LocalMap map_;
   int64_t next_keyframe_ = 0;
+  int64_t next_point_ = 0;
+  int64_t kept_keyframe_ = -1;  // whose picture the front end keeps; -1: none of the map's
   Pose camera_from_world_;
   Pose motion_;  // camera now from camera a second ago
   bool has_motion_ = false;
@@ -131,13 +162,17 @@ class Odometry {
   int after_keyframe_ = 0;  // inliers of the first located frame after it; 0: none yet
 
   // Of the frame at hand: which keypoint is which point of the map.
-  Asked asked_;
+  PointQuery query_;
   MatchResult matches_;
   Following following_;
   std::vector<PointSight> sights_;
   std::vector<size_t> sight_keypoint_;
   std::vector<size_t> sight_point_;
   PoseFit fit_;
+
+  // The adjustment that goes on, and in how many frames it is used.
+  std::future<LocalProblem> adjustment_;
+  int adjusted_in_ = 0;
 };
 
 }  // namespace glint::slam

@@ -30,17 +30,13 @@ Eigen::Matrix<double, 2, 3> ByPoint(double focal_length, const Eigen::Vector3d& 
   return j;
 }
 
-// Of a projection by a small turn and shift of camera coordinates.
-Jacobian ByMotion(const StereoCamera& camera, const Eigen::Matrix3d& rig, const Eigen::Vector3d& p) {
-  const Eigen::Vector3d q = rig * (p - Eigen::Vector3d(camera.baseline, 0, 0));
-  Eigen::Matrix<double, 4, 3> by_point;
-  by_point.topRows<2>() = ByPoint(camera.focal_length, p);
-  by_point.bottomRows<2>() = by_point.topRows<2>() - ByPoint(camera.focal_length, q) * rig;
+// Of the coordinates of a turned and shifted point.
+Eigen::Matrix<double, 3, 6> ByTurnAndShift(const Eigen::Vector3d& p) {
   Eigen::Matrix<double, 3, 6> by_motion;
   by_motion << 0, p.z(), -p.y(), 1, 0, 0,  //
       -p.z(), 0, p.x(), 0, 1, 0,           //
       p.y(), -p.x(), 0, 0, 0, 1;
-  return by_point * by_motion;
+  return by_motion;
 }
 
 // Those whose squared error is at most `loose` times the largest.
@@ -69,7 +65,7 @@ void Accumulate(const StereoCamera& camera, const std::vector<PointSight>& sight
     const Eigen::Vector3d p = pose * sights[i].point;
     if (p.z() < kNearest) continue;
     const StereoPixel projected = Project(camera, p);
-    const Jacobian j = ByMotion(camera, rig, p);
+    const Jacobian j = JacobianOf(camera, rig, p).by_motion;
     Eigen::Vector4d error;
     error << projected.left - sight.pixel.left, projected.disparity - sight.pixel.disparity,
         projected.rise - sight.pixel.rise;
@@ -87,6 +83,18 @@ void Accumulate(const StereoCamera& camera, const std::vector<PointSight>& sight
 }
 
 }  // namespace
+
+SightJacobian JacobianOf(const StereoCamera& camera, const Eigen::Matrix3d& rig, const Eigen::Vector3d& point) {
+  const Eigen::Vector3d q = rig * (point - Eigen::Vector3d(camera.baseline, 0, 0));
+  const Eigen::Matrix<double, 2, 3> by_right = ByPoint(camera.focal_length, q);
+  SightJacobian j;
+  j.by_point.topRows<2>() = ByPoint(camera.focal_length, point);
+  j.by_point.bottomRows<2>() = j.by_point.topRows<2>() - by_right * rig;
+  j.by_motion = j.by_point * ByTurnAndShift(point);
+  j.by_rig.topRows<2>().setZero();
+  j.by_rig.bottomRows<2>() = -by_right * ByTurnAndShift(q).leftCols<3>();
+  return j;
+}
 
 PoseFit RefinePose(const StereoCamera& camera, const std::vector<PointSight>& sights, Pose* camera_from_world) {
   PoseFit fit;

@@ -1,5 +1,8 @@
 #include "slam/stereo_camera.h"
 
+#include <utility>
+
+#include "absl/strings/str_cat.h"
 #include "features/error.h"
 #include "features/limits.h"
 
@@ -22,6 +25,15 @@ absl::Status ValidateStereoCamera(const StereoCamera& c) {
     status = check("camera.rig_rotation", c.rig_rotation[axis], -0.02, 0.02);
   }
   return status;
+}
+
+absl::Status ValidatePair(const StereoCamera& camera, Shape left, Shape right) {
+  for (const auto& [name, eye] : {std::pair("left", left), std::pair("right", right)}) {
+    if (eye == camera.image) continue;
+    return ContradictionError(name, absl::StrCat(eye.width, "x", eye.height, " is not the camera's ",
+                                                 camera.image.width, "x", camera.image.height));
+  }
+  return absl::OkStatus();
 }
 
 StereoPixel Project(const StereoCamera& c, const Eigen::Vector3d& p) {

@@ -25,6 +25,9 @@ struct StereoCamera {
 // 0.1 to 10 times the width, the centre in the image, baseline 0.001..100 m, rig rotation up to 0.02 rad.
 absl::Status ValidateStereoCamera(const StereoCamera& camera);
 
+// OK, or INVALID_ARGUMENT that names the eye whose image is not of the camera's shape.
+absl::Status ValidatePair(const StereoCamera& camera, Shape left, Shape right);
+
 // What the two eyes see of a point, pixels.
 struct StereoPixel {
   Eigen::Vector2d left;

@@ -79,6 +79,7 @@ Metrics::Metrics(const BuildInfo& info, Sources sources) : sources_(std::move(so
   AddSmallRefusals();
   AddFrames();
   AddTracks();
+  AddLocations();
   AddDevices(info);
   AddSessions();
   AddAccess();
@@ -146,7 +147,7 @@ void Metrics::AddCalls() {
     const char *service, *method, *type;
   };
   constexpr char kDetection[] = "glint.v1.FeatureDetection", kMatching[] = "glint.v1.FeatureMatching",
-                 kTracking[] = "glint.v1.FeatureTracking";
+                 kTracking[] = "glint.v1.FeatureTracking", kLocalization[] = "glint.v1.Localization";
   const std::array<Labels, kMethodCount> methods = {{{kDetection, "Detect", "unary"},
                                                      {kDetection, "DetectStream", "bidi_stream"},
                                                      {kDetection, "GetServerInfo", "unary"},
@@ -155,7 +156,8 @@ void Metrics::AddCalls() {
                                                      {kMatching, "Match", "unary"},
                                                      {kMatching, "MatchStream", "bidi_stream"},
                                                      {kMatching, "StereoStream", "bidi_stream"},
-                                                     {kTracking, "TrackStream", "bidi_stream"}}};
+                                                     {kTracking, "TrackStream", "bidi_stream"},
+                                                     {kLocalization, "LocalizeStream", "bidi_stream"}}};
   for (size_t m = 0; m < methods.size(); ++m) {
     prometheus::Labels labels = {
         {"grpc_service", methods[m].service}, {"grpc_method", methods[m].method}, {"grpc_type", methods[m].type}};
@@ -177,8 +179,8 @@ void Metrics::AddSmallRefusals() {
 }
 
 void Metrics::AddFrames() {
-  const std::array<const char*, kWorkCount> operations = {"detect",   "match", "stereo",
-                                                          "edit_set", "track", "edit_tracks"};
+  const std::array<const char*, kWorkCount> operations = {"detect", "match",       "stereo",   "edit_set",
+                                                          "track",  "edit_tracks", "localize", "map"};
   auto& frames = Counters(&registry_, metric::kFrames);
   auto& seconds = Histograms(&registry_, metric::kFrameDuration);
   for (size_t w = 0; w < operations.size(); ++w) {
@@ -190,8 +192,9 @@ void Metrics::AddFrames() {
   }
   auto& stages = Histograms(&registry_, metric::kStageDuration);
   const auto stage = [&](const char* name) { return &stages.Add({{"stage", name}}, SecondsBuckets()); };
-  stage_seconds_ = {stage("receive"), stage("queue"), stage("decode"),   stage("upload"),    stage("detect"),
-                    stage("match"),   stage("track"), stage("download"), stage("serialize"), stage("order")};
+  stage_seconds_ = {stage("receive"), stage("queue"),    stage("decode"),    stage("upload"),
+                    stage("detect"),  stage("match"),    stage("track"),     stage("locate"),
+                    stage("adjust"),  stage("download"), stage("serialize"), stage("order")};
   auto& dropped = Counters(&registry_, metric::kFramesDropped);
   const std::pair<DropReason, const char*> reasons[] = {
       {DropReason::kSuperseded, "superseded"}, {DropReason::kExpired, "expired"}, {DropReason::kRejected, "rejected"}};
@@ -228,6 +231,24 @@ void Metrics::AddTracks() {
            .Add({}, Histogram::BucketBoundaries{0, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 75, 100, 200, 500, 1000, 10000});
 }
 
+void Metrics::AddLocations() {
+  localize_streams_ = &Gauges(&registry_, metric::kLocalizeStreams).Add({});
+  map_keyframes_ = &Gauges(&registry_, metric::kMapKeyframes).Add({});
+  map_points_ = &Gauges(&registry_, metric::kMapPoints).Add({});
+  map_bytes_ = &Gauges(&registry_, metric::kMapBytes).Add({});
+  auto& locations = Counters(&registry_, metric::kLocations);
+  const std::pair<LocationStatus, const char*> statuses[] = {{LocationStatus::kInitializing, "initializing"},
+                                                             {LocationStatus::kTracking, "tracking"},
+                                                             {LocationStatus::kCoasting, "coasting"},
+                                                             {LocationStatus::kLost, "lost"},
+                                                             {LocationStatus::kRelocalized, "relocalized"}};
+  for (const auto& [status, name] : statuses) {
+    locations_[static_cast<size_t>(status)] = &locations.Add({{"status", name}});
+  }
+  keyframes_ = &Counters(&registry_, metric::kKeyframes).Add({});
+  loops_closed_ = &Counters(&registry_, metric::kLoopsClosed).Add({});
+}
+
 void Metrics::CallStarted(Method method) { calls_[Index(method)].started->Increment(); }
 
 void Metrics::CallEnded(Method method, absl::StatusCode code, int64_t duration_ns) {
@@ -243,7 +264,7 @@ void Metrics::FrameSucceeded(Work work, const FrameTimes& times, int64_t total_n
   const WorkChildren& children = work_[static_cast<size_t>(work)];
   children.frames[0]->Increment();
   children.seconds->Observe(Seconds(total_ns));
-  if (work == Work::kEditSet || work == Work::kEditTracks) return;
+  if (work == Work::kEditSet || work == Work::kEditTracks || work == Work::kMap) return;
   stage_seconds_.receive->Observe(Seconds(times.receive_ns));
   stage_seconds_.queue->Observe(Seconds(times.queue_ns));
   stage_seconds_.decode->Observe(Seconds(times.decode_ns));
@@ -251,6 +272,10 @@ void Metrics::FrameSucceeded(Work work, const FrameTimes& times, int64_t total_n
   stage_seconds_.detect->Observe(Seconds(times.stages.detect_ns));
   if (work == Work::kMatch || work == Work::kStereo) stage_seconds_.match->Observe(Seconds(times.match_ns));
   if (work == Work::kTrack) stage_seconds_.track->Observe(Seconds(times.track_ns));
+  if (work == Work::kLocalize) {
+    stage_seconds_.locate->Observe(Seconds(times.locate_ns));
+    stage_seconds_.adjust->Observe(Seconds(times.adjust_ns));
+  }
   stage_seconds_.download->Observe(Seconds(times.stages.download_ns));
   stage_seconds_.serialize->Observe(Seconds(times.serialize_ns));
   stage_seconds_.order->Observe(Seconds(times.order_ns));
@@ -268,6 +293,24 @@ void Metrics::TracksChanged(const CameraTracks& tracks) {
       tracks_begun_->Increment();
     }
   }
+}
+
+void Metrics::Located(const LocalizeFound& found, const MapSize& before) {
+  MapChanged(before, found.size);
+  if (found.location == nullptr) return;
+  locations_[static_cast<size_t>(found.location->status)]->Increment();
+  if (found.location->is_keyframe) keyframes_->Increment();
+  if (found.location->loop_closed) loops_closed_->Increment();
+}
+
+void Metrics::MapChanged(const MapSize& before, const MapSize& after) {
+  const auto change = [](prometheus::Gauge* gauge, int64_t from, int64_t to) {
+    gauge->Increment(static_cast<double>(to));
+    gauge->Decrement(static_cast<double>(from));
+  };
+  change(map_keyframes_, before.keyframes, after.keyframes);
+  change(map_points_, before.points, after.points);
+  change(map_bytes_, before.bytes, after.bytes);
 }
 
 void Metrics::FrameFailed(absl::StatusCode code, int64_t total_ns, Work work) {

@@ -40,9 +40,10 @@ enum class Method {
   kMatch,
   kMatchStream,
   kStereoStream,
-  kTrackStream
+  kTrackStream,
+  kLocalizeStream
 };
-inline constexpr int kMethodCount = 9;
+inline constexpr int kMethodCount = 10;
 
 // What a frame's bytes were.
 enum class FrameEncoding { kRaw, kShared, kJpeg, kPng, kUnknown };
@@ -96,6 +97,11 @@ class Metrics {
   // These ended with their stream.
   void TracksLeft(size_t tracks) { tracks_live_->Decrement(static_cast<double>(tracks)); }
   void TrackStreamsAre(int streams) { track_streams_->Set(streams); }
+  // What a pair or a request made of a stream, whose map was of size `before`.
+  void Located(const LocalizeFound& found, const MapSize& before);
+  // The map goes with its stream.
+  void MapLeft(const MapSize& size) { MapChanged(size, {}); }
+  void LocalizeStreamsAre(int streams) { localize_streams_->Set(streams); }
   // A lane has ended this frame, well or not.
   void LaneDone(const FrameJob& job);
   void LaneLeft(const std::string& device);
@@ -134,6 +140,8 @@ class Metrics {
   void AddSmallRefusals();
   void AddFrames();
   void AddTracks();
+  void AddLocations();
+  void MapChanged(const MapSize& before, const MapSize& after);
   void AddDevices(const BuildInfo& info);
   void AddSessions();
   void AddAccess();
@@ -152,13 +160,17 @@ class Metrics {
   std::array<prometheus::Counter*, kFrameEncodingCount> frame_bytes_;
   prometheus::Counter* copied_bytes_;
   struct {
-    prometheus::Histogram *receive, *queue, *decode, *upload, *detect, *match, *track, *download, *serialize, *order;
+    prometheus::Histogram *receive, *queue, *decode, *upload, *detect, *match, *track, *locate, *adjust, *download,
+        *serialize, *order;
   } stage_seconds_;
   prometheus::Histogram* keypoints_;
   prometheus::Gauge *tracks_live_, *track_streams_;
   prometheus::Counter* tracks_begun_;
   std::array<prometheus::Counter*, kTrackStateCount> tracks_ended_{};  // none for those that live
   prometheus::Histogram* track_age_;
+  prometheus::Gauge *localize_streams_, *map_keyframes_, *map_points_, *map_bytes_;
+  std::array<prometheus::Counter*, kLocationStatusCount> locations_{};  // none for 0
+  prometheus::Counter *keyframes_, *loops_closed_;
   struct DeviceChildren {
     std::atomic<double> last_frame{0};  // Unix time; 0: none yet
     prometheus::Gauge* lanes = nullptr;

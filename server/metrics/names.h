@@ -9,8 +9,8 @@ struct Name {
   const char* help;
 };
 
-// Calls of glint.v1.FeatureDetection, FeatureMatching and FeatureTracking, by grpc_type, grpc_service, grpc_method (and
-// grpc_code), as other gRPC servers name them.
+// Calls of glint.v1.FeatureDetection, FeatureMatching, FeatureTracking and Localization, by grpc_type, grpc_service,
+// grpc_method (and grpc_code), as other gRPC servers name them.
 inline constexpr Name kGrpcStarted = {"grpc_server_started_total", "Calls that arrived."};
 inline constexpr Name kGrpcHandled = {"grpc_server_handled_total", "Calls that ended, by status code."};
 inline constexpr Name kGrpcHandlingSeconds = {"grpc_server_handling_seconds",
@@ -30,8 +30,8 @@ inline constexpr Name kFrameDuration = {"glint_frame_duration_seconds",
                                         "Time from a frame's message to its reply handed to gRPC, by operation."};
 inline constexpr Name kStageDuration = {
     "glint_stage_duration_seconds",
-    "Time of good frames in each stage: receive, queue, decode, upload, detect, match, track, download, serialize, "
-    "order."};
+    "Time of good frames in each stage: receive, queue, decode, upload, detect, match, track, locate, adjust, "
+    "download, serialize, order."};
 inline constexpr Name kKeypoints = {"glint_keypoints_per_frame", "Keypoints in each good frame."};
 inline constexpr Name kTracks = {"glint_tracks", "Points that are followed."};
 inline constexpr Name kTrackStreams = {"glint_track_streams", "Streams that follow points."};
@@ -42,6 +42,15 @@ inline constexpr Name kTracksEnded = {
     "high_residual, backward_error, image_resized, last_frame_lost, reset, forgotten."};
 inline constexpr Name kTrackAge = {"glint_track_age_frames",
                                    "Frames that a point had been followed for when it ended."};
+inline constexpr Name kLocalizeStreams = {"glint_localize_streams", "Streams that locate cameras."};
+inline constexpr Name kLocations = {"glint_locations_total",
+                                    "Pairs that were located or not, by status: initializing, tracking, coasting, "
+                                    "lost, relocalized."};
+inline constexpr Name kKeyframes = {"glint_keyframes_total", "Pairs that became keyframes of a map."};
+inline constexpr Name kLoopsClosed = {"glint_loops_closed_total", "Places that were seen again, and closed a loop."};
+inline constexpr Name kMapKeyframes = {"glint_map_keyframes", "Keyframes of the maps of all streams."};
+inline constexpr Name kMapPoints = {"glint_map_points", "Points of the maps of all streams."};
+inline constexpr Name kMapBytes = {"glint_map_bytes", "Memory of the maps of all streams, in bytes."};
 inline constexpr Name kFrameBytes = {"glint_frame_bytes_total", "Bytes of pixels or picture files, by encoding."};
 inline constexpr Name kCopiedBytes = {"glint_frame_copied_bytes_total",
                                       "Bytes of raw pixels copied on their way from a message to a lane's memory."};
@@ -54,7 +63,8 @@ inline constexpr Name kMemoryBound = {"glint_memory_bound_bytes",
                                       "Host memory that the server's limits allow it to take."};
 inline constexpr Name kAllocations = {"glint_frame_path_allocations_total",
                                       "Calls of operator new while streams' frames were parsed, lanes worked and "
-                                      "replies were serialized, but for failed frames; constant once warm."};
+                                      "replies were serialized, but for failed frames and where maps grow; "
+                                      "constant once warm."};
 inline constexpr Name kLastDeviceFrame = {"glint_last_device_frame_timestamp_seconds",
                                           "Unix time of the last good frame, by device."};
 inline constexpr Name kDeviceLanes = {"glint_device_lanes", "Lanes that work, by device; 0 once it is lost."};

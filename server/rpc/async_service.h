@@ -1,5 +1,5 @@
-// The methods of glint.v1.FeatureDetection, FeatureMatching and FeatureTracking, grpc.health.v1.Health and gRPC's
-// reflection as this server takes them: on completion queues of its own, as bytes.
+// The methods of glint.v1.FeatureDetection, FeatureMatching, FeatureTracking and Localization, grpc.health.v1.Health
+// and gRPC's reflection as this server takes them: on completion queues of its own, as bytes.
 #ifndef GLINT_SERVER_RPC_ASYNC_SERVICE_H_
 #define GLINT_SERVER_RPC_ASYNC_SERVICE_H_
 
@@ -36,6 +36,7 @@ class AsyncService final : public grpc::Service {
     kMatchStream,
     kStereoStream,
     kTrackStream,
+    kLocalizeStream,
     kReflection,
     kReflectionAlpha,  // as tools ask that are older than v1
   };
@@ -52,6 +53,7 @@ class AsyncService final : public grpc::Service {
                                            "/glint.v1.FeatureMatching/MatchStream",
                                            "/glint.v1.FeatureMatching/StereoStream",
                                            "/glint.v1.FeatureTracking/TrackStream",
+                                           "/glint.v1.Localization/LocalizeStream",
                                            "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
                                            "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"};
 

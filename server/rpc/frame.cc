@@ -9,11 +9,14 @@
 #include "absl/strings/strip.h"
 #include "features/error.h"
 #include "server/metrics/allocations.h"
+#include "server/rpc/localize_convert.h"
+#include "server/rpc/localize_reply.h"
 #include "server/rpc/match_convert.h"
 #include "server/rpc/match_reply.h"
 #include "server/rpc/reply.h"
 #include "server/rpc/track_convert.h"
 #include "server/rpc/track_reply.h"
+#include "server/schedule/localize_work.h"
 #include "server/schedule/track_work.h"
 
 namespace glint {
@@ -151,24 +154,43 @@ absl::Status Frame::SetMatch(const WireMatch& wire, const WireImage& query, cons
   return absl::OkStatus();
 }
 
-absl::Status Frame::SetStereo(const ImageRules& rules) {
+absl::Status Frame::SetEyes(const ImageRules& rules) {
   const WireFrame& wire = stream_request.frame;
-  work = Work::kStereo;
-  stereo.side_by_side = !wire.has_second;
-  stereo.left_time_ns = stream_request.left_time_ns;
-  stereo.right_time_ns = stream_request.right_time_ns;
   const auto source = FromWire(wire.image, message_pieces, rules, &image_bytes);
   if (!source.ok()) return AboutField("left", source.status());
   image = *source;
-  if (wire.has_second) {
-    if (auto s = SetSecond("right", wire.second, rules); !s.ok()) return s;
-  }
-  pixels = MatchPixels(options.max_features, options.max_features) +
-           ExpectedPixels(image, region, static_cast<int64_t>(decode::TotalBytes(image_bytes.pieces)));
-  if (wire.has_second) {
-    pixels += ExpectedPixels(second, region, static_cast<int64_t>(decode::TotalBytes(mask_bytes.pieces)));
-  }
+  pixels += ExpectedPixels(image, region, static_cast<int64_t>(decode::TotalBytes(image_bytes.pieces)));
+  if (!wire.has_second) return absl::OkStatus();
+  if (auto s = SetSecond("right", wire.second, rules); !s.ok()) return s;
+  pixels += ExpectedPixels(second, region, static_cast<int64_t>(decode::TotalBytes(mask_bytes.pieces)));
   return absl::OkStatus();
+}
+
+absl::Status Frame::SetStereo(const ImageRules& rules) {
+  work = Work::kStereo;
+  stereo.side_by_side = !stream_request.frame.has_second;
+  stereo.left_time_ns = stream_request.left_time_ns;
+  stereo.right_time_ns = stream_request.right_time_ns;
+  pixels = MatchPixels(options.max_features, options.max_features);
+  return SetEyes(rules);
+}
+
+absl::Status Frame::SetLocalize(Localization* stream, const ImageRules& rules) {
+  using Wanted = LocalizeRequest::Wanted;
+  work = Work::kLocalize;
+  localize.stream = stream;
+  localize.wanted = stream_request.relocalize ? Wanted::kRelocalize : Wanted::kTrack;
+  localize.time_ns = stream_request.time_ns;
+  localize.side_by_side = !stream_request.frame.has_second;
+  pixels = kPixelsOfLocation;
+  return SetEyes(rules);
+}
+
+absl::Status Frame::SetMap(Localization* stream, const MapDirectory& maps) {
+  work = Work::kMap;
+  localize.stream = stream;
+  pixels = kPixelsOfLocation;
+  return ParseMapRequest(message_pieces, maps, &localize);
 }
 
 absl::Status Frame::SetTrack(TrackedStream* stream, const ImageRules& rules, Metrics* metrics) {
@@ -255,6 +277,10 @@ void Frame::PackStreamReply(const Features& features) {
       break;
     case Work::kTrack:
       reply = SerializeTrackReply(id, {tracked.cameras, static_cast<size_t>(tracked.count)}, true, times.track_ns);
+      break;
+    case Work::kLocalize:
+    case Work::kMap:
+      reply = SerializeLocalizeReply(id, located, times);
       break;
     case Work::kDetect:
     case Work::kEditSet:     // by ApplyEdit()

@@ -15,6 +15,7 @@
 #include "absl/types/span.h"
 #include "glint/v1/feature_detection.pb.h"
 #include "server/access/client_account.h"
+#include "server/localize/map_directory.h"
 #include "server/metrics/metrics.h"
 #include "server/rpc/convert.h"
 #include "server/rpc/match_parser.h"
@@ -74,6 +75,10 @@ struct Frame : FrameJob, PackedMatch {
   absl::Status SetStereo(const ImageRules& rules);
   // The same for a frame of the cameras of `stream`, and counts its bytes.
   absl::Status SetTrack(TrackedStream* stream, const ImageRules& rules, Metrics* metrics);
+  // The same for a pair that `stream` locates.
+  absl::Status SetLocalize(Localization* stream, const ImageRules& rules);
+  // A request about the map of `stream`: errors of ParseMapRequest().
+  absl::Status SetMap(Localization* stream, const MapDirectory& maps);
   // After these: counts the bytes of the image, and of a pair's second one, in whatever encoding; null: none.
   void CountBytes(const WireImage* image, const WireImage* second, Metrics* metrics) const;
   void CountBytes(const WireImage& image, const ImageBytes& bytes, Metrics* metrics) const;
@@ -95,6 +100,7 @@ struct Frame : FrameJob, PackedMatch {
   void Reset();
 
  private:
+  absl::Status SetEyes(const ImageRules& rules);
   absl::Status SetSecond(const char* field, const WireImage& wire_image, const ImageRules& rules);
   bool Flatten();
   void ReservePieces();

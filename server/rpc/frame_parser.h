@@ -78,7 +78,7 @@ struct WireFrame {
   int64_t max_age_ns = 0;
 };
 
-// glint.v1.DetectStreamRequest, MatchStreamRequest, StereoStreamRequest or TrackStreamRequest.
+// glint.v1.DetectStreamRequest, MatchStreamRequest, StereoStreamRequest, TrackStreamRequest or LocalizeStreamRequest.
 struct WireStreamRequest {
   enum class Content { kNone, kOptions, kFrame, kEdit };
   Content content = Content::kNone;  // what options hold is not looked at here
@@ -87,6 +87,8 @@ struct WireStreamRequest {
   WireEdit edit;
   WireTrack track;
   int64_t left_time_ns = 0, right_time_ns = 0;  // of a stereo pair
+  int64_t time_ns = 0;                          // of a pair that is to be located
+  bool relocalize = false;                      // it is to be found in the map
 };
 
 // Serialized options, all together. No string in them is long.

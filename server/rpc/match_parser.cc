@@ -239,36 +239,6 @@ class Walker {
     }
   }
 
-  void StereoPair(WireStreamRequest* request) {
-    WireFrame& frame = request->frame;
-    in_.Message([&](uint32_t tag) {
-      switch (tag) {
-        case VarintTag(1):
-          frame.frame_id = in_.Varint();
-          break;
-        case VarintTag(2):
-          frame.max_age_ns = static_cast<int64_t>(in_.Varint());
-          break;
-        case BytesTag(3):
-          frame.has_image = true;
-          ReadImage(&in_, &frame.image);
-          break;
-        case BytesTag(4):
-          frame.has_second = true;
-          ReadImage(&in_, &frame.second);
-          break;
-        case VarintTag(5):
-          request->left_time_ns = static_cast<int64_t>(in_.Varint());
-          break;
-        case VarintTag(6):
-          request->right_time_ns = static_cast<int64_t>(in_.Varint());
-          break;
-        default:
-          in_.Unknown(tag);
-      }
-    });
-  }
-
   void Is(WireStreamRequest::Content content, WireStreamRequest* request) {
     if (request->content != WireStreamRequest::Content::kNone && request->content != content) in_.Fail();
     request->content = content;
@@ -287,6 +257,27 @@ void ClearArrays(DescriptorSet* query, DescriptorSet* train, ConditionArrays* co
 
 }  // namespace
 
+bool ReadEyes(WireReader* in, uint32_t tag, WireFrame* frame) {
+  switch (tag) {
+    case VarintTag(1):
+      frame->frame_id = in->Varint();
+      return true;
+    case VarintTag(2):
+      frame->max_age_ns = static_cast<int64_t>(in->Varint());
+      return true;
+    case BytesTag(3):
+      frame->has_image = true;
+      ReadImage(in, &frame->image);
+      return true;
+    case BytesTag(4):
+      frame->has_second = true;
+      ReadImage(in, &frame->second);
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool ParseMatchStreamRequest(decode::Pieces message, WireStreamRequest* request) {
   *request = WireStreamRequest();
   Walker walker(message);
@@ -300,7 +291,18 @@ bool ParseStereoStreamRequest(decode::Pieces message, WireStreamRequest* request
   while (const uint32_t tag = walker.in()->NextField()) {
     if (tag == BytesTag(2)) {
       walker.Is(WireStreamRequest::Content::kFrame, request);
-      walker.StereoPair(request);
+      walker.in()->Message([&](uint32_t field) {
+        switch (field) {
+          case VarintTag(5):
+            request->left_time_ns = static_cast<int64_t>(walker.in()->Varint());
+            break;
+          case VarintTag(6):
+            request->right_time_ns = static_cast<int64_t>(walker.in()->Varint());
+            break;
+          default:
+            if (!ReadEyes(walker.in(), field, &request->frame)) walker.in()->Unknown(field);
+        }
+      });
       continue;
     }
     if (tag == BytesTag(1)) walker.Is(WireStreamRequest::Content::kOptions, request);

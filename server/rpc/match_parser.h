@@ -16,6 +16,9 @@ namespace glint {
 bool ParseMatchStreamRequest(decode::Pieces message, WireStreamRequest* request);
 bool ParseStereoStreamRequest(decode::Pieces message, WireStreamRequest* request);
 
+// What all pairs of eyes have, fields 1 to 4. False: `tag` is none of these, and what follows it is not read.
+bool ReadEyes(WireReader* in, uint32_t tag, WireFrame* frame);
+
 // The options are serialized: all that came, side by side, which is their merger; those behind the first
 // kMaxOptionsBytes + 1 bytes of each are missing.
 struct WireMatchRequest {

@@ -21,6 +21,7 @@ using google::protobuf::FileDescriptor;
 constexpr const char* kServices[] = {"glint.v1.FeatureDetection",
                                      "glint.v1.FeatureMatching",
                                      "glint.v1.FeatureTracking",
+                                     "glint.v1.Localization",
                                      "grpc.health.v1.Health",
                                      "grpc.reflection.v1.ServerReflection",
                                      "grpc.reflection.v1alpha.ServerReflection"};

@@ -169,7 +169,7 @@ void Service::RequestCalls(grpc::ServerCompletionQueue* queue) {
   DetectCall::Request(kDetectMethod, this, queue);
   DetectCall::Request(kMatchMethod, this, queue);
   for (const StreamMethod* method :
-       {&kDetectStreamMethod, &kMatchStreamMethod, &kStereoStreamMethod, &kTrackStreamMethod}) {
+       {&kDetectStreamMethod, &kMatchStreamMethod, &kStereoStreamMethod, &kTrackStreamMethod, &kLocalizeStreamMethod}) {
     StreamCall::Request(*method, this, queue);
   }
   InfoCall::Request(this, queue);

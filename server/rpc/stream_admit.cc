@@ -18,13 +18,15 @@ void StreamCall::AdmitByPolicy(Frame* frame) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (phase_ == Phase::kBroken) frame->status = absl::CancelledError("the client has gone");
+    const bool is_edit = frame->work == Work::kEditSet || frame->work == Work::kEditTracks || frame->work == Work::kMap;
+    if (is_edit && frame->status.ok()) {
+      session_.AddEdit(frame);
+      edit_ = frame;
+      return;
+    }
     session_.Add(frame, !frame->status.ok());
     if (frame->in_session.done) {
       frame->ReleaseAll();
-      return;
-    }
-    if (frame->work == Work::kEditSet || frame->work == Work::kEditTracks) {
-      edit_ = frame;
       return;
     }
   }

@@ -99,6 +99,9 @@ absl::Status StreamCall::ReadOptions() {
     if (method_.work == Work::kTrack) {
       if (absl::Status s = BeginTracking(options->tracking); !s.ok()) return s;
     }
+    if (method_.work == Work::kLocalize) {
+      if (absl::Status s = BeginLocalizing(options->localization); !s.ok()) return s;
+    }
     session_.Configure(*options, nullptr);
     return absl::OkStatus();
   }
@@ -127,6 +130,21 @@ absl::Status StreamCall::BeginTracking(const TrackingOptions& options) {
   }
   env_->metrics.TrackStreamsAre(streams);
   tracked_ = std::make_unique<TrackedStream>(options, env_->options.max_track_pixels);
+  flow_.MakeSerial();
+  return absl::OkStatus();
+}
+
+absl::Status StreamCall::BeginLocalizing(const LocalizationOptions& options) {
+  auto made = Localization::Create(options);
+  if (!made.ok()) return made.status();
+  const int limit = env_->options.max_localize_streams;
+  const int streams = ++env_->localize_streams;
+  if (streams > limit) {
+    --env_->localize_streams;
+    return LimitError("localize streams", streams, limit, "--max-localize-streams");
+  }
+  env_->metrics.LocalizeStreamsAre(streams);
+  localization_ = *std::move(made);
   flow_.MakeSerial();
   return absl::OkStatus();
 }
@@ -176,7 +194,9 @@ absl::Status StreamCall::SetContent(Frame* frame) {
   const int max_features = env_->options.max_features;
   frame->work = method_.work;
   if (request.content == WireStreamRequest::Content::kEdit) {
-    frame->work = method_.work == Work::kTrack ? Work::kEditTracks : Work::kEditSet;
+    frame->work = method_.work == Work::kTrack      ? Work::kEditTracks
+                  : method_.work == Work::kLocalize ? Work::kMap
+                                                    : Work::kEditSet;
   }
   frame->options = options.detector;
   absl::Status status;
@@ -208,6 +228,11 @@ absl::Status StreamCall::SetContent(Frame* frame) {
       if (frame->bytes <= static_cast<int64_t>(kMaxOptionsBytes)) return absl::OkStatus();
       return absl::InvalidArgumentError(
           absl::StrCat("edit: ", frame->bytes, " bytes are more than ", kMaxOptionsBytes, "; send it in parts"));
+    case Work::kLocalize:
+      status = frame->SetLocalize(localization_.get(), rules);
+      break;
+    case Work::kMap:
+      return frame->SetMap(localization_.get(), env_->maps);
   }
   frame->CountBytes(wire.has_image ? &wire.image : nullptr, wire.has_second ? &wire.second : nullptr, &env_->metrics);
   return status;
@@ -215,6 +240,7 @@ absl::Status StreamCall::SetContent(Frame* frame) {
 
 // Once its turn to be answered has come, no lane has a frame of the stream.
 void StreamCall::ApplyEdit() {
+  if (edit_->work == Work::kMap) return PushMapRequest();
   Frame* const frame = std::exchange(edit_, nullptr);
   if (frame->work == Work::kEditTracks) {
     frame->ApplyTrackEdit(&tracked_->session, &env_->metrics);
@@ -223,6 +249,24 @@ void StreamCall::ApplyEdit() {
   }
   frame->ReleaseMessage();
   frame->in_session.done = true;
+}
+
+// Maps are large, so a lane has to do it. There is no other frame of the stream that could take its place in the queue.
+void StreamCall::PushMapRequest() {
+  switch (env_->queue.Push(&flow_, edit_, FrameQueue::WhenFull::kWait)) {
+    case FrameQueue::Admission::kWaiting:
+      waiting_for_room_ = true;
+      edit_on_lane_ = true;
+      ++references_;
+      return;
+    case FrameQueue::Admission::kQueued:
+      edit_on_lane_ = true;
+      ++references_;
+      return;
+    case FrameQueue::Admission::kRejected:
+    case FrameQueue::Admission::kClosed:
+      session_.Drop(std::exchange(edit_, nullptr), DropReason::kNone, Service::DrainingError());
+  }
 }
 
 void StreamCall::OnFrameAdmitted(FrameJob*) {
@@ -235,9 +279,17 @@ void StreamCall::OnFrameDone(FrameJob* job, const Features& features) {
   auto* const frame = static_cast<Frame*>(job);
   const bool cancelled = job->cancelled;
   for (int c = 0; c < frame->tracked.count; ++c) env_->metrics.TracksChanged(frame->tracked.cameras[c]);
+  if (frame->status.ok() && localization_ != nullptr) {
+    env_->metrics.Located(frame->located, map_size_);
+    map_size_ = frame->located.size;
+  }
   if (frame->status.ok() && !cancelled) frame->PackStreamReply(features);
   frame->ReleaseMessage();
   std::unique_lock<std::mutex> lock(mutex_);
+  if (frame == edit_) {
+    edit_ = nullptr;
+    edit_on_lane_ = false;
+  }
   if (cancelled && phase_ == Phase::kEnding) frame->status = end_;  // revoked
   frame->in_session.done = true;
   Advance();
@@ -279,13 +331,14 @@ void StreamCall::Break(const absl::Status& why) {
     if (session_.held() != nullptr) {
       session_.Drop(session_.held(), DropReason::kNone, absl::CancelledError("the client has gone"));
     }
-    if (edit_ != nullptr) {
+    if (edit_ != nullptr && !edit_on_lane_) {
       session_.Drop(std::exchange(edit_, nullptr), DropReason::kNone, absl::CancelledError("the client has gone"));
     }
   }
   FrameList removed = env_->queue.Remove(&flow_);
   std::lock_guard<std::mutex> lock(mutex_);
   while (FrameJob* job = removed.PopFront()) {
+    if (job == edit_) edit_ = nullptr;
     session_.Drop(job, DropReason::kNone, absl::CancelledError("the client has gone"));
     --references_;  // not the last: the caller holds one
   }
@@ -308,7 +361,7 @@ void StreamCall::Advance() {
     }
     return;
   }
-  if (edit_ != nullptr && session_.oldest() == edit_) ApplyEdit();
+  if (edit_ != nullptr && !edit_on_lane_ && session_.oldest() == edit_) ApplyEdit();
   if (auto* const frame = static_cast<Frame*>(session_.NextReply()); frame != nullptr && !writing_reply_) {
     if (!frame->status.ok()) {
       frame->stream_response.set_frame_id(frame->stream_request.frame.frame_id);
@@ -346,6 +399,10 @@ void StreamCall::Unref(std::unique_lock<std::mutex> lock) {
   if (tracked_ != nullptr) {
     env_->metrics.TracksLeft(tracked_->session.live());
     env_->metrics.TrackStreamsAre(--env_->track_streams);
+  }
+  if (localization_ != nullptr) {
+    env_->metrics.MapLeft(map_size_);
+    env_->metrics.LocalizeStreamsAre(--env_->localize_streams);
   }
   place_.GiveBack();
   env_->metrics.SessionsAre(env_->sessions.open());

@@ -1,5 +1,5 @@
-// DetectStream, MatchStream, StereoStream and TrackStream: options first, then frames or pairs, a reply for each in
-// order.
+// DetectStream, MatchStream, StereoStream, TrackStream and LocalizeStream: options first, then frames or pairs, a reply
+// for each in order.
 #ifndef GLINT_SERVER_RPC_STREAM_CALL_H_
 #define GLINT_SERVER_RPC_STREAM_CALL_H_
 
@@ -51,6 +51,7 @@ class StreamCall final : public Call, public FrameSink {
   // Without mutex_.
   absl::Status ReadOptions();
   absl::Status BeginTracking(const TrackingOptions& options);
+  absl::Status BeginLocalizing(const LocalizationOptions& options);
   void ReadFrame();
   std::unique_ptr<Frame> ParseFrame();  // null: the stream has to end
   absl::Status SetContent(Frame* frame);
@@ -70,6 +71,7 @@ class StreamCall final : public Call, public FrameSink {
   int64_t SilentUntil(int64_t now) const;
   void Advance();
   void ApplyEdit();
+  void PushMapRequest();
   void ReleaseFirst();
   void Supersede(FrameJob* job);
   // Gives one reference back, and the call goes with the last.
@@ -113,8 +115,13 @@ class StreamCall final : public Call, public FrameSink {
   DescriptorSets sets_;  // read by the parser, changed while nothing is parsed and no frame is unanswered
   // Of a TrackStream, once it has its options. A lane changes it, or an edit while no frame is unanswered.
   std::unique_ptr<TrackedStream> tracked_;
-  // Of a set or of tracks; it waits until the frames before it are answered: no message is read meanwhile.
+  // The same of a LocalizeStream, but that only lanes touch it.
+  std::unique_ptr<Localization> localization_;
+  MapSize map_size_;  // as metrics have it
+  // Of a set or of tracks, or a request about a map; it waits until the frames before it are answered: no message is
+  // read meanwhile.
   Frame* edit_ = nullptr;
+  bool edit_on_lane_ = false;  // or in the queue: so is that of a map when its turn has come
   CallTrace trace_;
   int references_ = 0;
   Phase phase_ = Phase::kOpen;

@@ -4,6 +4,7 @@
 
 #include "server/metrics/metrics.h"
 #include "server/rpc/async_service.h"
+#include "server/rpc/localize_parser.h"
 #include "server/rpc/match_parser.h"
 #include "server/rpc/track_parser.h"
 
@@ -30,6 +31,9 @@ inline constexpr StreamMethod kStereoStreamMethod = {
 inline constexpr StreamMethod kTrackStreamMethod = {
     AsyncService::kTrackStream, Method::kTrackStream,   Work::kTrack, "TrackStream",
     "TrackStreamRequest",       ParseTrackStreamRequest};
+inline constexpr StreamMethod kLocalizeStreamMethod = {
+    AsyncService::kLocalizeStream, Method::kLocalizeStream,   Work::kLocalize, "LocalizeStream",
+    "LocalizeStreamRequest",       ParseLocalizeStreamRequest};
 
 }  // namespace glint
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/rpc/convert.h"
+#include "server/rpc/localize_convert.h"
 #include "server/rpc/match_convert.h"
 #include "server/rpc/track_convert.h"
 #include "server/rpc/wire_writer.h"
@@ -153,6 +154,8 @@ absl::StatusOr<SessionOptions> ParsePairOptions(const StreamMethod& method, grpc
       return ParseOptionsOf<v1::MatchStreamRequest>(whole, server);
     case Work::kTrack:
       return ParseOptionsOf<v1::TrackStreamRequest>(whole, server);
+    case Work::kLocalize:
+      return ParseOptionsOf<v1::LocalizeStreamRequest>(whole, server);
     default:
       return ParseOptionsOf<v1::StereoStreamRequest>(whole, server);
   }

@@ -31,7 +31,8 @@ struct StreamOptionsMessage {
 // convert.h) without its mask. `bytes` must stay as they are while the mask is used.
 absl::Status ParseStreamOptions(grpc::ByteBuffer* bytes, StreamOptionsMessage* message);
 
-// The same for a MatchStream, a StereoStream or a TrackStream, whose options have no mask: valid options.
+// The same for a MatchStream, a StereoStream, a TrackStream or a LocalizeStream, whose options have no mask: valid
+// options.
 absl::StatusOr<SessionOptions> ParsePairOptions(const StreamMethod& method, grpc::ByteBuffer* bytes,
                                                 const ServerOptions& server);
 

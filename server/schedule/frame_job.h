@@ -15,6 +15,7 @@
 #include "server/clock.h"
 #include "server/decode/decode.h"
 #include "server/decode/pieces.h"
+#include "server/localize/localization.h"
 #include "server/schedule/pair.h"
 #include "server/track/tracks.h"
 
@@ -53,6 +54,8 @@ struct FrameTimes {
   StageTimes stages;
   int64_t match_ns = 0;      // of descriptors, after detection
   int64_t track_ns = 0;      // pyramids and following, before detection
+  int64_t locate_ns = 0;     // the pose of a localized pair, after detection
+  int64_t adjust_ns = 0;     // its keyframe, after that; or what was done with a map
   int64_t done_at = 0;       // MonotonicNs() when its lane had ended it; 0: none has
   int64_t serialize_ns = 0;  // features into the reply
   int64_t order_ns = 0;      // waiting for the replies before it
@@ -83,16 +86,35 @@ struct TracksFound {
   int count = 0;
 };
 
+// Of Work::kLocalize and kMap.
+struct LocalizeRequest {
+  enum class Wanted { kTrack, kRelocalize, kRead, kSave, kLoad };
+  Localization* stream = nullptr;
+  Wanted wanted = Wanted::kTrack;
+  int64_t time_ns = 0;        // of capture
+  bool side_by_side = false;  // the left image has both eyes
+  MapPosition from;           // of kRead
+  std::string file;           // of kSave and kLoad
+};
+
+// What a lane found of the stream's camera and its map.
+struct LocalizeFound {
+  const Location* location = nullptr;  // of a pair
+  const MapPart* part = nullptr;       // of kRead
+  MapSize size;
+};
+
 // What the submitter asks for. Lanes and the queue only read it.
 struct FrameRequest {
   FrameSink* sink = nullptr;
   Work work = Work::kDetect;
   DetectorOptions options;  // valid
   ImageSource image;
-  ImageSource second;  // Work::kMatch: the train image; Work::kStereo: the right eye, unless side by side
+  ImageSource second;  // Work::kMatch: the train image; kStereo, kLocalize: the right eye, unless side by side
   MatchRequest match;
   StereoRequest stereo;
   TrackRequest track;
+  LocalizeRequest localize;
   ImageSource mask;                   // or
   StreamMask* stream_mask = nullptr;  // shared by the frames of a stream; may be null
   Region region;
@@ -115,6 +137,7 @@ struct FrameResult {
   const std::string* device = nullptr;  // the lane's; null if no lane has run this job
   PairFound found;                      // as long as the features that FrameSink::OnFrameDone() has
   TracksFound tracked;                  // likewise
+  LocalizeFound located;                // likewise
 };
 
 struct FrameJob : FrameRequest, FrameResult {

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/metrics/allocations.h"
+#include "server/schedule/localize_work.h"
 #include "server/schedule/pair_work.h"
 #include "server/schedule/stream_mask.h"
 #include "server/schedule/track_work.h"
@@ -36,6 +37,7 @@ struct Scratch {
   Features features;
   PairScratch pair;
   TrackWorkScratch track;
+  LocalizeScratch localize;
 };
 
 absl::StatusOr<Pixels> MaskOf(const FrameJob& job, int64_t max_pixels, Scratch* scratch) {
@@ -62,12 +64,16 @@ absl::Status RunJob(Lane* lane, int64_t max_pixels, FrameQueue* queue, Scratch* 
   const int64_t started_at = MonotonicNs();
   job->times.queue_ns = started_at - job->times.queued_at;
   job->times.decode_ns = 0;
-  job->times.match_ns = job->times.track_ns = 0;
+  job->times.match_ns = job->times.track_ns = job->times.locate_ns = job->times.adjust_ns = 0;
   job->found = PairFound();
   job->tracked = TracksFound();
+  job->located = LocalizeFound();
   if (absl::Status s = CheckWanted(job); !s.ok()) return s;
   if (job->work == Work::kTrack) {
     return RunTrack(lane, max_pixels, queue, &scratch->decoder, &scratch->image, &scratch->track, job);
+  }
+  if (job->work == Work::kLocalize || job->work == Work::kMap) {
+    return RunLocalize(max_pixels, queue, &scratch->decoder, &scratch->image, &scratch->localize, job);
   }
   if (job->work != Work::kDetect) {
     return RunPair(lane, max_pixels, queue, &scratch->decoder, &scratch->image, &scratch->pair, job,
@@ -177,6 +183,7 @@ void LaneThreads::Main(int index) {
       scratch->features.Clear();
       job->found = PairFound();
       job->tracked = TracksFound();
+      job->located = LocalizeFound();
     }
     job->times.done_at = MonotonicNs();
     events_.done(*job);

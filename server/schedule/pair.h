@@ -17,8 +17,8 @@ namespace glint {
 inline constexpr int64_t kSetBytesPerDescriptor = 64;
 
 // What a lane does with a frame.
-enum class Work { kDetect, kMatch, kStereo, kEditSet, kTrack, kEditTracks };
-inline constexpr int kWorkCount = 6;
+enum class Work { kDetect, kMatch, kStereo, kEditSet, kTrack, kEditTracks, kLocalize, kMap };
+inline constexpr int kWorkCount = 8;
 
 // How much a DescriptorSet holds, or would.
 struct SetSizes {

@@ -221,34 +221,16 @@ absl::Status Split(const ImageSource& source, Pixels* left, Pixels* right, Pixel
 absl::Status RunStereo(Lane* lane, int64_t max_pixels, FrameQueue* queue, decode::Decoder* decoder, PixelScratch* first,
                        PairScratch* scratch, FrameJob* job, Features* features) {
   const int64_t start = MonotonicNs();
-  const auto decoded = PixelsOf(job->image, decoder, max_pixels, first);
-  if (!decoded.ok()) return About("left", decoded.status());
-  if (absl::Status s = ValidatePixels(*decoded, {}, max_pixels); !s.ok()) return About("left", s);
-  Pixels left = *decoded;
-  Pixels right;
-  int64_t pixels = left.shape().pixels();
-  if (job->stereo.side_by_side) {
-    if (auto s = Split(job->image, &left, &right, first, &scratch->second); !s.ok()) return s;
-  } else {
-    const auto other = PixelsOf(job->second, decoder, max_pixels, &scratch->second);
-    if (!other.ok()) return About("right", other.status());
-    if (absl::Status s = ValidatePixels(*other, {}, max_pixels); !s.ok()) return About("right", s);
-    right = *other;
-    pixels += right.shape().pixels();
-  }
-  if (left.shape() != right.shape()) {
-    return ContradictionError(
-        "right", absl::StrCat(right.shape().width, "x", right.shape().height, " pixels, but the left eye has ",
-                              left.shape().width, "x", left.shape().height));
-  }
-  if (absl::Status s = CheckPixels(pixels, max_pixels); !s.ok()) return s;
-  queue->CorrectPixels(*job, pixels + MatchPixels(job->options.max_features, job->options.max_features));
+  const auto eyes = EyesOf(*job, job->stereo.side_by_side, max_pixels, decoder, first, &scratch->second);
+  if (!eyes.ok()) return eyes.status();
+  queue->CorrectPixels(*job, eyes->pixels + MatchPixels(job->options.max_features, job->options.max_features));
   if (absl::Status s = CheckWanted(job); !s.ok()) return s;
   const int64_t run_at = MonotonicNs();
   job->times.decode_ns = run_at - start;
   StageTimes& stages = job->times.stages;
   StereoFound& found = scratch->stereo;
-  if (auto s = lane->RunStereo(job->options, job->stereo.options, left, right, &found, &stages); !s.ok()) return s;
+  if (auto s = lane->RunStereo(job->options, job->stereo.options, eyes->left, eyes->right, &found, &stages); !s.ok())
+    return s;
   job->times.match_ns = found.match_ns;
   stages.download_ns =
       std::max(stages.download_ns, MonotonicNs() - run_at - stages.upload_ns - stages.detect_ns - found.match_ns);
@@ -262,6 +244,32 @@ absl::Status RunStereo(Lane* lane, int64_t max_pixels, FrameQueue* queue, decode
 }
 
 }  // namespace
+
+absl::StatusOr<EyePixels> EyesOf(const FrameJob& job, bool side_by_side, int64_t max_pixels, decode::Decoder* decoder,
+                                 PixelScratch* first, PixelScratch* second) {
+  EyePixels eyes;
+  const auto decoded = PixelsOf(job.image, decoder, max_pixels, first);
+  if (!decoded.ok()) return About("left", decoded.status());
+  if (absl::Status s = ValidatePixels(*decoded, {}, max_pixels); !s.ok()) return About("left", s);
+  eyes.left = *decoded;
+  eyes.pixels = eyes.left.shape().pixels();
+  if (side_by_side) {
+    if (auto s = Split(job.image, &eyes.left, &eyes.right, first, second); !s.ok()) return s;
+  } else {
+    const auto other = PixelsOf(job.second, decoder, max_pixels, second);
+    if (!other.ok()) return About("right", other.status());
+    if (absl::Status s = ValidatePixels(*other, {}, max_pixels); !s.ok()) return About("right", s);
+    eyes.right = *other;
+    eyes.pixels += eyes.right.shape().pixels();
+  }
+  const Shape left = eyes.left.shape(), right = eyes.right.shape();
+  if (left != right) {
+    return ContradictionError("right", absl::StrCat(right.width, "x", right.height, " pixels, but the left eye has ",
+                                                    left.width, "x", left.height));
+  }
+  if (absl::Status s = CheckPixels(eyes.pixels, max_pixels); !s.ok()) return s;
+  return eyes;
+}
 
 absl::Status CheckWanted(FrameJob* job) {
   if (job->cancelled.load(std::memory_order_relaxed)) return absl::CancelledError("the client has gone");

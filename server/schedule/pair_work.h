@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "server/decode/decode.h"
 #include "server/lane/lane.h"
 #include "server/schedule/frame_queue.h"
@@ -26,6 +27,15 @@ struct PairScratch {
 // is OK. The images together must not have more than `max_pixels`. `first` and `decoder` as for PixelsOf().
 absl::Status RunPair(Lane* lane, int64_t max_pixels, FrameQueue* queue, decode::Decoder* decoder, PixelScratch* first,
                      PairScratch* scratch, FrameJob* job, Features* features);
+
+// The eyes of a pair: job->image and, unless it has both side by side, job->second. INVALID_ARGUMENT: they have two
+// shapes. Borrowed from the job and both scratches.
+struct EyePixels {
+  Pixels left, right;
+  int64_t pixels = 0;  // of both
+};
+absl::StatusOr<EyePixels> EyesOf(const FrameJob& job, bool side_by_side, int64_t max_pixels, decode::Decoder* decoder,
+                                 PixelScratch* first, PixelScratch* second);
 
 // CANCELLED or DEADLINE_EXCEEDED if nobody waits for the frame any more.
 absl::Status CheckWanted(FrameJob* job);

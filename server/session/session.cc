@@ -20,6 +20,12 @@ void Session::Add(FrameJob* job, bool done) {
   if (job->in_session.live) ++live_;
 }
 
+void Session::AddEdit(FrameJob* job) {
+  Add(job);
+  job->in_session.live = false;
+  --live_;
+}
+
 void Session::Hold(FrameJob* job) {
   held_ = job;
   job->in_session.live = false;

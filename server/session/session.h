@@ -9,6 +9,7 @@
 
 #include "features/options.h"
 #include "proto/terms.h"
+#include "server/localize/localization.h"
 #include "server/schedule/frame_job.h"
 #include "server/schedule/stream_mask.h"
 #include "server/session/descriptor_sets.h"
@@ -18,9 +19,10 @@ namespace glint {
 
 struct SessionOptions {
   DetectorOptions detector;
-  MatchRequest match;        // of a MatchStream: its options
-  StereoRequest stereo;      // of a StereoStream: its options
-  TrackingOptions tracking;  // of a TrackStream: its options
+  MatchRequest match;                // of a MatchStream: its options
+  StereoRequest stereo;              // of a StereoStream: its options
+  TrackingOptions tracking;          // of a TrackStream: its options
+  LocalizationOptions localization;  // of a LocalizeStream: its options
   OverloadPolicy policy = OverloadPolicy::kBlock;
   int max_in_flight = 1;   // frames that are unanswered and not dropped
   Region region;           // of frames without one of their own
@@ -45,6 +47,8 @@ class Session {
   // Frames go out in the order of Add(). Must not be full. One that is done already is not live: its reply may have to
   // wait for that of a held frame, which waits for live ones.
   void Add(FrameJob* job, bool done = false);
+  // The same for an edit, which waits for the frames before it. It is not live: a held frame must not wait for it.
+  void AddEdit(FrameJob* job);
   bool full() const { return configured_ && count_ == window_.size(); }
   bool empty() const { return count_ == 0; }
   // More frames are live than may be.

@@ -1,4 +1,4 @@
-// The parsers of matches, stereo pairs and tracked frames against protobuf: what it accepts is a good message with the
+// The parsers of matches, pairs of eyes and tracked frames against protobuf: what it accepts is a good message with the
 // same content, and what protobuf serializes it accepts.
 #include <google/protobuf/stubs/logging.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
+#include "glint/v1/localization.pb.h"
 #include "glint/v1/matching.pb.h"
 #include "glint/v1/tracking.pb.h"
+#include "server/rpc/localize_parser.h"
 #include "server/rpc/match_parser.h"
 #include "server/rpc/track_parser.h"
 #include "tests/fuzz/wire_messages.h"
@@ -146,6 +148,28 @@ bool Check(const v1::TrackStreamRequest& proto, decode::Pieces pieces) {
   return true;
 }
 
+bool Check(const v1::LocalizeStreamRequest& proto, decode::Pieces pieces) {
+  WireStreamRequest wire;
+  if (!ParseLocalizeStreamRequest(pieces, &wire)) return false;
+  using Content = WireStreamRequest::Content;
+  EXPECT_EQ(wire.content == Content::kOptions, proto.has_options());
+  EXPECT_EQ(wire.content == Content::kFrame, proto.has_pair() || proto.has_relocalize());
+  EXPECT_EQ(wire.content == Content::kEdit, proto.has_get_map() || proto.has_save_map() || proto.has_load_map());
+  EXPECT_EQ(wire.relocalize, proto.has_relocalize());
+  if (wire.content == Content::kEdit) {
+    EXPECT_EQ(wire.frame.frame_id,
+              proto.get_map().frame_id() + proto.save_map().frame_id() + proto.load_map().frame_id());
+  }
+  if (wire.content != Content::kFrame) return true;
+  const v1::LocalizePair& pair = proto.has_pair() ? proto.pair() : proto.relocalize();
+  EXPECT_EQ(wire.frame.frame_id, pair.frame_id());
+  EXPECT_EQ(wire.frame.max_age_ns, pair.max_age_ns());
+  EXPECT_EQ(wire.time_ns, pair.time_ns());
+  EXPECT_EQ(wire.frame.has_image, pair.has_left());
+  EXPECT_EQ(wire.frame.has_second, pair.has_right());
+  return true;
+}
+
 // Options are not looked at in a stream: the call parses those of its first message, and refuses later ones.
 bool IsTaken(const v1::MatchStreamRequest&, decode::Pieces pieces) {
   WireStreamRequest wire;
@@ -159,6 +183,12 @@ bool IsTaken(const v1::StereoStreamRequest&, decode::Pieces pieces) {
 bool IsTaken(const v1::TrackStreamRequest&, decode::Pieces pieces) {
   WireStreamRequest wire;
   return ParseTrackStreamRequest(pieces, &wire) &&
+         (wire.content == WireStreamRequest::Content::kFrame || wire.content == WireStreamRequest::Content::kNone);
+}
+// Nor are requests about maps, which are small, too.
+bool IsTaken(const v1::LocalizeStreamRequest&, decode::Pieces pieces) {
+  WireStreamRequest wire;
+  return ParseLocalizeStreamRequest(pieces, &wire) &&
          (wire.content == WireStreamRequest::Content::kFrame || wire.content == WireStreamRequest::Content::kNone);
 }
 bool IsTaken(const v1::MatchRequest&, decode::Pieces pieces) {
@@ -193,6 +223,7 @@ void Fuzz() {
 TEST(MatchWireFuzz, StreamRequests) { Fuzz<v1::MatchStreamRequest>(); }
 TEST(MatchWireFuzz, Requests) { Fuzz<v1::MatchRequest>(); }
 TEST(MatchWireFuzz, StereoRequests) { Fuzz<v1::StereoStreamRequest>(); }
+TEST(MatchWireFuzz, LocalizeRequests) { Fuzz<v1::LocalizeStreamRequest>(); }
 TEST(MatchWireFuzz, TrackRequests) { Fuzz<v1::TrackStreamRequest>(); }
 
 }  // namespace

@@ -193,7 +193,7 @@ TEST(Odometry, StaysWhereItStands) {
   Driver driver(CameraOfTest());
   Pose last;
   for (int i = 0; i < 95; ++i) last = driver.Take(OnTheRoad(3)).world_from_camera;
-  EXPECT_LE(last.translation.norm(), 0.02);
+  EXPECT_LE(last.translation.norm(), 0.002);
 }
 
 TEST(Odometry, RefusesWhatItCannotUse) {

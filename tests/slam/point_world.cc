@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 namespace glint::slam {
 namespace {
@@ -19,8 +20,17 @@ PointWorld::PointWorld(const StereoCamera& camera, double length, uint32_t seed)
     const double side = share(random_) < 0.5 ? -1 : 1;
     points_.emplace_back(side * (3 + 9 * share(random_)), 1.6 - 5 * share(random_),
                          share(random_) * (length + 70) - 10);
-    for (size_t b = 0; b < kBytes; ++b) descriptors_.push_back(static_cast<uint8_t>(random_()));
   }
+  MakeDescriptors();
+}
+
+PointWorld::PointWorld(const StereoCamera& camera, std::vector<Eigen::Vector3d> points, uint32_t seed)
+    : camera_(camera), random_(seed), points_(std::move(points)) {
+  MakeDescriptors();
+}
+
+void PointWorld::MakeDescriptors() {
+  for (size_t b = 0; b < kBytes * points_.size(); ++b) descriptors_.push_back(static_cast<uint8_t>(random_()));
 }
 
 absl::Status PointWorld::Find(const ImageView&, const ImageView&, StereoFrame* frame) {
@@ -29,8 +39,7 @@ absl::Status PointWorld::Find(const ImageView&, const ImageView&, StereoFrame* f
   frame->scale[0] = 1;
   now_.is_there.assign(points_.size(), 0);
   now_.at.assign(points_.size(), Eigen::Vector2d::Zero());
-  now_.keypoint_x.assign(points_.size(), 0);
-  now_.keypoint_y.assign(points_.size(), 0);
+  now_.by_keypoint.clear();
   const Pose camera_from_world = world_from_camera_.Inverse();
   Features& f = frame->left;
   f.descriptor_bytes = static_cast<int>(kBytes);
@@ -45,16 +54,19 @@ absl::Status PointWorld::Find(const ImageView&, const ImageView&, StereoFrame* f
     now_.is_there[i] = 1;
     now_.at[i] = pixel.left;
     // Corners are whole pixels.
-    now_.keypoint_x[i] = static_cast<float>(std::lround(pixel.left.x() + Noise()));
-    now_.keypoint_y[i] = static_cast<float>(std::lround(pixel.left.y() + Noise()));
-    f.x.push_back(now_.keypoint_x[i]);
-    f.y.push_back(now_.keypoint_y[i]);
+    f.x.push_back(static_cast<float>(std::lround(pixel.left.x() + Noise())));
+    f.y.push_back(static_cast<float>(std::lround(pixel.left.y() + Noise())));
+    now_.by_keypoint.emplace(std::pair(f.x.back(), f.y.back()), i);
     f.size.push_back(31);
     f.angle.push_back(0);
     f.response.push_back(1);
     f.octave.push_back(0);
     f.descriptors.insert(f.descriptors.end(), descriptors_.begin() + static_cast<ptrdiff_t>(i * kBytes),
                          descriptors_.begin() + static_cast<ptrdiff_t>((i + 1) * kBytes));
+    for (int flip = 0; flip < flips_; ++flip) {
+      const auto bit = static_cast<size_t>(random_() % (8 * kBytes));
+      f.descriptors[f.descriptors.size() - kBytes + bit / 8] ^= static_cast<uint8_t>(1U << (bit % 8));
+    }
     const bool is_stereo = pixel.disparity > 0.5;
     frame->is_stereo.push_back(is_stereo ? 1 : 0);
     frame->disparity.push_back(is_stereo ? static_cast<float>(pixel.disparity + Noise()) : 0);
@@ -68,10 +80,10 @@ void PointWorld::Follow(const std::vector<float>& x, const std::vector<float>& y
   is_followed->assign(x.size(), 0);
   for (size_t k = 0; k < x.size(); ++k) {
     // The point whose kept place, and whose keypoint now, are these.
-    for (size_t i = 0; i < points_.size(); ++i) {
-      if (kept_.is_there[i] == 0 || now_.is_there[i] == 0 || now_.keypoint_x[i] != (*to_x)[k] ||
-          now_.keypoint_y[i] != (*to_y)[k] || std::abs(kept_.at[i].x() - x[k]) > 2 ||
-          std::abs(kept_.at[i].y() - y[k]) > 2) {
+    const auto [first, last] = now_.by_keypoint.equal_range({(*to_x)[k], (*to_y)[k]});
+    for (auto near = first; near != last; ++near) {
+      const size_t i = near->second;
+      if (kept_.is_there[i] == 0 || std::abs(kept_.at[i].x() - x[k]) > 2 || std::abs(kept_.at[i].y() - y[k]) > 2) {
         continue;
       }
       (*is_followed)[k] = 1;

@@ -3,8 +3,11 @@
 #define GLINT_TESTS_SLAM_POINT_WORLD_H_
 
 #include <Eigen/Core>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "cpu/match/matcher.h"
@@ -20,10 +23,14 @@ class PointWorld : public FrontEnd {
   // is the true one.
   PointWorld(const StereoCamera& camera, double length, uint32_t seed);
 
+  // These points. Each has a descriptor of its own.
+  PointWorld(const StereoCamera& camera, std::vector<Eigen::Vector3d> points, uint32_t seed);
+
   // What the next Find() sees.
   void Look(const Pose& world_from_camera) { world_from_camera_ = world_from_camera; }
   void Close(bool closed) { closed_ = closed; }  // sees nothing
   void SetNoise(double pixels) { noise_ = pixels; }
+  void SetFlips(int bits) { flips_ = bits; }  // at random in each descriptor that is seen, of its 256
 
   absl::Status Find(const ImageView& left, const ImageView& right, StereoFrame* frame) override;
   void Keep() override { kept_ = now_; }
@@ -36,8 +43,9 @@ class PointWorld : public FrontEnd {
   struct Seen {
     std::vector<uint8_t> is_there;
     std::vector<Eigen::Vector2d> at;
-    std::vector<float> keypoint_x, keypoint_y;  // as reported
+    std::multimap<std::pair<float, float>, size_t> by_keypoint;  // as reported
   };
+  void MakeDescriptors();
   double Noise() { return noise_ * normal_(random_); }
 
   const StereoCamera camera_;
@@ -48,6 +56,7 @@ class PointWorld : public FrontEnd {
   Pose world_from_camera_;
   bool closed_ = false;
   double noise_ = 0.2;
+  int flips_ = 0;
   Seen now_, kept_;
   cpu::Matcher matcher_;
 };

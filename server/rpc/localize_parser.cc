@@ -1,0 +1,63 @@
+#include "server/rpc/localize_parser.h"
+
+#include "server/rpc/match_parser.h"
+
+namespace glint {
+namespace {
+
+constexpr uint32_t kOptions = BytesTag(1), kPair = BytesTag(2), kRelocalize = BytesTag(3), kLast = BytesTag(6);
+
+void ReadLocalizePair(WireReader* in, WireStreamRequest* request) {
+  in->Message([&](uint32_t tag) {
+    if (tag == VarintTag(5)) {
+      request->time_ns = static_cast<int64_t>(in->Varint());
+    } else if (!ReadEyes(in, tag, &request->frame)) {
+      in->Unknown(tag);
+    }
+  });
+}
+
+void ReadFrameId(WireReader* in, WireFrame* frame) {
+  in->Message([&](uint32_t tag) {
+    if (tag == VarintTag(1)) {
+      frame->frame_id = in->Varint();
+    } else {
+      in->Unknown(tag);
+    }
+  });
+}
+
+}  // namespace
+
+bool ParseLocalizeStreamRequest(decode::Pieces message, WireStreamRequest* request) {
+  using Content = WireStreamRequest::Content;
+  *request = WireStreamRequest();
+  WireReader in(message);
+  uint32_t content = 0;
+  while (const uint32_t tag = in.NextField()) {
+    if (tag < kOptions || tag > kLast || (tag & 7) != static_cast<uint32_t>(WireType::kBytes)) {
+      in.Unknown(tag);
+      continue;
+    }
+    if (content != 0 && content != tag) in.Fail();
+    content = tag;
+    switch (tag) {
+      case kOptions:
+        request->content = Content::kOptions;
+        in.Unknown(tag);
+        break;
+      case kPair:
+      case kRelocalize:
+        request->content = Content::kFrame;
+        request->relocalize = tag == kRelocalize;
+        ReadLocalizePair(&in, request);
+        break;
+      default:
+        request->content = Content::kEdit;
+        ReadFrameId(&in, &request->frame);
+    }
+  }
+  return in.ok();
+}
+
+}  // namespace glint

@@ -1,0 +1,33 @@
+// A lane's part of a pair that is to be located, or of a request about a map.
+#ifndef GLINT_SERVER_SCHEDULE_LOCALIZE_WORK_H_
+#define GLINT_SERVER_SCHEDULE_LOCALIZE_WORK_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "server/decode/decode.h"
+#include "server/schedule/frame_queue.h"
+#include "server/schedule/job_pixels.h"
+
+namespace glint {
+
+// What a pair is charged until it is known what it took, as pixels of a detector, of about a nanosecond each.
+inline constexpr int64_t kPixelsOfLocation = 20'000'000;
+
+// What a lane's thread reuses from pair to pair.
+struct LocalizeScratch {
+  PixelScratch second;
+  Image left, right;  // pixels that do not lie side by side
+  Location location;
+  MapPart part;
+};
+
+// Runs a job of Work::kLocalize or kMap; job->located is set if the result is OK. Both eyes together have up to
+// `max_pixels`. `first` and `decoder` as for PixelsOf(). All work is done in this thread, whatever its lane is: what
+// the map takes and frees is not counted as the frame path's.
+absl::Status RunLocalize(int64_t max_pixels, FrameQueue* queue, decode::Decoder* decoder, PixelScratch* first,
+                         LocalizeScratch* scratch, FrameJob* job);
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_SCHEDULE_LOCALIZE_WORK_H_

@@ -1,0 +1,276 @@
+#include "slam/localizer.h"
+
+#include <chrono>
+#include <future>
+#include <limits>
+#include <utility>
+
+#include "features/error.h"
+#include "slam/global_map.h"
+#include "slam/loop_closer.h"
+#include "slam/map_file.h"
+
+namespace glint::slam {
+namespace {
+
+constexpr int kProbeEvery = 10;  // pairs without a map from one look at exchanged eyes to the next
+
+absl::Status NoMapError() { return absl::FailedPreconditionError("map: there is none yet"); }
+
+AdjustmentUse UseIn(LocalizerMode mode) {
+  return mode == LocalizerMode::kReproducible ? AdjustmentUse::kAfterDelay : AdjustmentUse::kWhenReady;
+}
+
+void PutPlace(const LoopCloser::Place& place, const Pose& camera_from_world, LocalizerResult* result) {
+  result->status = TrackingStatus::kRelocalized;
+  result->world_from_camera = camera_from_world.Inverse();
+  result->covariance = place.fit.covariance;
+  result->matches = place.fit.matches;
+  result->inliers = place.fit.inliers;
+  result->mean_error = place.fit.mean_error;
+}
+
+}  // namespace
+
+absl::Status ValidateLocalizerOptions(const LocalizerOptions& o) {
+  const auto check = [](const char* field, int64_t value, int64_t low, int64_t high) {
+    return value >= low && value <= high ? absl::OkStatus() : OutOfRangeError(field, value, low, high);
+  };
+  absl::Status status = ValidateOdometryOptions(o.odometry);
+  if (status.ok()) status = check("loop_delay", o.loop_delay, 1, 100);
+  if (status.ok()) status = check("min_place_inliers", o.min_place_inliers, 10, 1000);
+  if (status.ok()) status = check("max_keyframes", o.max_keyframes, 10, 1000000);
+  if (status.ok()) status = check("max_points", o.max_points, 1000, 100000000);
+  return status;
+}
+
+struct Localizer::State {
+  State(const StereoCamera& a_camera, const LocalizerOptions& an_options, FrontEnd* a_front_end)
+      : camera(a_camera),
+        options(an_options),
+        front_end(a_front_end),
+        odometry(camera, options.odometry, front_end, UseIn(options.mode)),
+        closer(std::make_unique<LoopCloser>(options.odometry.errors, options.min_place_inliers)) {}
+
+  bool IsFull() const {
+    return static_cast<int64_t>(map.keyframes().size()) >= options.max_keyframes ||
+           map.live_points() >= options.max_points;
+  }
+  bool AreLoopsDue();
+  bool UseLoops();
+  void StartLoops();
+  void AddKeyframe(double seconds);
+  std::shared_ptr<const View> ViewOfFrame(const StereoFrame& frame) const;
+  bool Find(const View& view, LoopCloser::Place* place, Pose* camera_from_world);
+  void FindLost(LocalizerResult* result);
+  void Watch(const ImageView& left, const ImageView& right, double seconds, LocalizerResult* result);
+  void Describe(LocalizerResult* result) const;
+
+  const StereoCamera camera;  // as it was given
+  const LocalizerOptions options;
+  FrontEnd* const front_end;
+  Odometry odometry;
+  GlobalMap map;
+  LevelScales scales;
+  int without_map = 0;  // pairs so far
+  // Of the last pair.
+  double last_seconds = 0;
+  Eigen::Vector3d last_position = Eigen::Vector3d::Zero();
+  bool was_tracking = false;
+
+  // Belongs to the job while one goes on.
+  std::unique_ptr<LoopCloser> closer;
+  std::vector<int64_t> unasked;  // keyframes for the next job
+  std::future<ClosedLoops> job;
+  int job_used_in = 0;
+};
+
+bool Localizer::State::AreLoopsDue() {
+  if (!job.valid()) return false;
+  if (options.mode == LocalizerMode::kReproducible) return --job_used_in <= 0;
+  // Moving the window would have to wait for an adjustment.
+  return !odometry.is_adjusting() && job.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+bool Localizer::State::UseLoops() {
+  const ClosedLoops closed = job.get();
+  for (const LoopEdge& loop : closed.loops) map.AddLoop(loop);
+  if (closed.motions.empty()) return false;
+  if (odometry.is_adjusting()) {
+    odometry.FinishAdjustment();
+    map.Sync(odometry.map());
+  }
+  map.Move(closed.motions);
+  odometry.Move(closed.motions);
+  was_tracking = false;  // its position has moved
+  return true;
+}
+
+void Localizer::State::StartLoops() {
+  job_used_in = options.loop_delay;
+  job =
+      std::async(std::launch::async, [snapshot = SnapshotOf(map, odometry.camera(), scales, unasked), by = closer.get(),
+                                      close = options.close_loops] { return by->Check(snapshot, close); });
+  unasked.clear();
+}
+
+void Localizer::State::AddKeyframe(double seconds) {
+  if (IsFull()) return;
+  const StereoFrame& frame = odometry.frame();
+  const int64_t id = odometry.map().keyframes.back().id;
+  std::vector<Sight> sights(frame.left.count());
+  for (size_t i = 0; i < sights.size(); ++i) sights[i] = SightOf(frame, i, options.odometry.errors);
+  for (const MapPoint& point : odometry.map().points) {
+    const MapPoint::SightOf& last = point.sights.back();
+    if (last.keyframe == id) sights[static_cast<size_t>(last.keypoint)] = last.sight;
+  }
+  scales = {frame.levels, frame.scale};
+  map.Add(id, seconds, ViewOf(frame, sights));
+  unasked.push_back(id);
+}
+
+std::shared_ptr<const View> Localizer::State::ViewOfFrame(const StereoFrame& frame) const {
+  std::vector<Sight> sights(frame.left.count());
+  for (size_t i = 0; i < sights.size(); ++i) sights[i] = SightOf(frame, i, options.odometry.errors);
+  return ViewOf(frame, sights);
+}
+
+bool Localizer::State::Find(const View& view, LoopCloser::Place* place, Pose* camera_from_world) {
+  if (job.valid()) job.wait();
+  const MapSnapshot snapshot = SnapshotOf(map, odometry.camera(), scales, {});
+  if (!closer->FindPlace(snapshot, view, std::numeric_limits<int64_t>::max(), place)) return false;
+  *camera_from_world = place->fit.view_from_known * map.keyframes()[map.PlaceOf(place->keyframe)].camera_from_world;
+  return true;
+}
+
+void Localizer::State::FindLost(LocalizerResult* result) {
+  LoopCloser::Place place;
+  Pose pose;
+  if (result->keypoints < options.odometry.min_inliers || !Find(*ViewOfFrame(odometry.frame()), &place, &pose)) {
+    return;
+  }
+  odometry.Restart(map.Around(place.keyframe, options.odometry.window, options.odometry.errors), odometry.camera(),
+                   pose, /*is_located=*/true, odometry.next_keyframe(), odometry.next_point());
+  PutPlace(place, pose, result);
+}
+
+void Localizer::State::Watch(const ImageView& left, const ImageView& right, double seconds, LocalizerResult* result) {
+  const StereoFrame& frame = odometry.frame();
+  CalibrationFigures& figures = result->calibration;
+  figures = FiguresOf(frame);
+  if (odometry.map().keyframes.empty() && without_map++ % kProbeEvery == 0 &&
+      MayBeSwapped(figures, frame.left.count())) {
+    StereoFrame swapped;
+    if (front_end->Find(right, left, &swapped).ok()) figures.swapped_share = FiguresOf(swapped).stereo_share;
+  }
+  const Eigen::Vector3d& position = result->world_from_camera.translation;
+  const bool is_tracking = result->status == TrackingStatus::kTracking;
+  if (is_tracking && was_tracking) figures.speed = (position - last_position).norm() / (seconds - last_seconds);
+  was_tracking = is_tracking;
+  last_position = position;
+  last_seconds = seconds;
+  result->warnings = WarningsOf(figures, frame.left.count(), result->rig_rotation.norm());
+}
+
+void Localizer::State::Describe(LocalizerResult* result) const {
+  result->rig_uncertainty = odometry.rig_uncertainty();
+  result->keyframes = static_cast<int64_t>(map.keyframes().size());
+  result->points = map.live_points();
+  result->map_full = IsFull();
+}
+
+Localizer::Localizer(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Localizer::~Localizer() = default;
+
+absl::StatusOr<std::unique_ptr<Localizer>> Localizer::Create(const StereoCamera& camera,
+                                                             const LocalizerOptions& options, FrontEnd* front_end) {
+  if (auto status = ValidateStereoCamera(camera); !status.ok()) return status;
+  if (auto status = ValidateLocalizerOptions(options); !status.ok()) return status;
+  return std::unique_ptr<Localizer>(new Localizer(std::make_unique<State>(camera, options, front_end)));
+}
+
+absl::Status Localizer::Track(const ImageView& left, const ImageView& right, double seconds, LocalizerResult* result) {
+  State& s = *state_;
+  *result = {};
+  const bool loop_closed = s.AreLoopsDue() && s.UseLoops();
+  if (auto status = s.odometry.Track(left, right, seconds, result); !status.ok()) return status;
+  result->loop_closed = loop_closed;
+  if (result->is_keyframe) s.AddKeyframe(seconds);
+  if (result->is_keyframe || result->is_adjusted) s.map.Sync(s.odometry.map());
+  if (!s.job.valid() && !s.unasked.empty()) s.StartLoops();
+  if (result->status == TrackingStatus::kLost && !s.map.keyframes().empty()) s.FindLost(result);
+  s.Watch(left, right, seconds, result);
+  s.Describe(result);
+  return absl::OkStatus();
+}
+
+absl::Status Localizer::Relocalize(const ImageView& left, const ImageView& right, LocalizerResult* result) {
+  State& s = *state_;
+  *result = {};
+  if (auto status = ValidatePair(s.camera, left.shape(), right.shape()); !status.ok()) return status;
+  if (s.map.keyframes().empty()) return NoMapError();
+  StereoFrame frame;
+  if (auto status = s.front_end->Find(left, right, &frame); !status.ok()) return status;
+  result->keypoints = static_cast<int>(frame.left.count());
+  result->status = TrackingStatus::kLost;
+  result->rig_rotation = s.odometry.camera().rig_rotation;
+  result->calibration = FiguresOf(frame);
+  LoopCloser::Place place;
+  Pose pose;
+  if (s.Find(*s.ViewOfFrame(frame), &place, &pose)) PutPlace(place, pose, result);
+  s.Describe(result);
+  return absl::OkStatus();
+}
+
+absl::Status Localizer::SaveMap(const std::string& path) const {
+  const State& s = *state_;
+  if (s.map.keyframes().empty()) return NoMapError();
+  StereoCamera camera = s.camera;
+  camera.rig_rotation = s.odometry.camera().rig_rotation;
+  return WriteMapFile(path, camera, s.scales, s.map);
+}
+
+absl::Status Localizer::LoadMap(const std::string& path) {
+  State& s = *state_;
+  auto loaded = ReadMapFile(path, s.camera, {s.options.max_keyframes, s.options.max_points});
+  if (!loaded.ok()) return loaded.status();
+  if (s.job.valid()) s.job.get();
+  s.map = std::move(loaded->map);
+  s.scales = loaded->scales;
+  StereoCamera camera = s.camera;
+  if (s.options.odometry.refine_rig) camera.rig_rotation = loaded->camera.rig_rotation;
+  const MapKeyframe& last = s.map.keyframes().back();
+  s.odometry.Restart(s.map.Around(last.id, s.options.odometry.window, s.options.odometry.errors), camera,
+                     last.camera_from_world, /*is_located=*/false, last.id + 1,
+                     static_cast<int64_t>(s.map.points().size()));
+  // The index is made anew; its keyframes are not asked for loops again.
+  s.closer = std::make_unique<LoopCloser>(s.options.odometry.errors, s.options.min_place_inliers);
+  s.unasked.clear();
+  std::vector<int64_t> all;
+  for (const MapKeyframe& k : s.map.keyframes()) all.push_back(k.id);
+  s.closer->Check(SnapshotOf(s.map, camera, s.scales, all), /*close_loops=*/false);
+  s.was_tracking = false;
+  return absl::OkStatus();
+}
+
+void Localizer::VisitMap(const std::function<bool(const MapKeyframeView&)>& keyframe,
+                         const std::function<bool(const MapPointView&)>& point) const {
+  const GlobalMap& map = state_->map;
+  for (size_t i = 0; keyframe && i < map.keyframes().size(); ++i) {
+    const MapKeyframe& k = map.keyframes()[i];
+    int sees = 0;
+    for (const int32_t p : k.points) sees += p >= 0 ? 1 : 0;
+    if (!keyframe({k.id, k.seconds, k.camera_from_world.Inverse(), sees})) return;
+  }
+  for (size_t i = 0; point && i < map.points().size(); ++i) {
+    const GlobalPoint& p = map.points()[i];
+    if (p.sights > 0 && !point({static_cast<int64_t>(i), p.position, p.sights})) return;
+  }
+}
+
+size_t Localizer::MemoryBytes() const {
+  if (state_->job.valid()) state_->job.wait();
+  return state_->map.MemoryBytes() + state_->closer->MemoryBytes();
+}
+
+}  // namespace glint::slam

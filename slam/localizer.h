@@ -1,0 +1,114 @@
+// Where a stereo camera is, in a map that it builds: odometry, a map of all keyframes, loops, relocalisation, map
+// files.
+//
+// Odometry's window is the local part of the map. A keyframe joins the map of all keyframes once its adjustment is in
+// use. A keyframe that sees a place of an earlier one closes a loop: the poses of all keyframes are adjusted to what
+// both say, and points move along. A camera that is lost is searched for everywhere in the map.
+#ifndef GLINT_SLAM_LOCALIZER_H_
+#define GLINT_SLAM_LOCALIZER_H_
+
+#include <Eigen/Core>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "features/types.h"
+#include "slam/calibration_watch.h"
+#include "slam/front_end.h"
+#include "slam/odometry.h"
+#include "slam/pose.h"
+#include "slam/stereo_camera.h"
+
+namespace glint::slam {
+
+// When what a second thread works out is used.
+enum class LocalizerMode {
+  kReproducible,  // a fixed number of frames later: the same pairs give the same bytes of poses
+  kRealtime,      // once it is ready: never waits, and poses depend on the machine's load
+};
+
+struct LocalizerOptions {
+  OdometryOptions odometry;
+  LocalizerMode mode = LocalizerMode::kReproducible;
+  bool close_loops = true;
+  int loop_delay = 4;             // 1..100 frames from a keyframe to the use of its loop, in kReproducible
+  int min_place_inliers = 40;     // 10..1000 points that a loop or a relocalisation must agree with
+  int max_keyframes = 20000;      // 10..1000000; a full map takes no more, and tracking goes on
+  int64_t max_points = 10000000;  // 1000..100000000, likewise
+};
+// OK, or INVALID_ARGUMENT that names the first bad field, its value and its range.
+absl::Status ValidateLocalizerOptions(const LocalizerOptions& options);
+
+struct LocalizerResult : OdometryResult {
+  bool loop_closed = false;  // the map was corrected before this pair
+  int64_t keyframes = 0;     // of the map
+  int64_t points = 0;        // likewise
+  bool map_full = false;     // max_keyframes or max_points is reached
+  // Standard deviations of rig_rotation, radians: the prior's until keyframes were adjusted; 0 without refine_rig.
+  Eigen::Vector3d rig_uncertainty = Eigen::Vector3d::Zero();
+  CalibrationFigures calibration;
+  // For people: what is wrong with the calibration or the pairs, each with its figure. Usually empty.
+  std::vector<std::string> warnings;
+};
+
+// What VisitMap() shows.
+struct MapKeyframeView {
+  int64_t id = 0;
+  double seconds = 0;
+  Pose world_from_camera;
+  int points = 0;  // that it sees
+};
+struct MapPointView {
+  int64_t id = 0;
+  Eigen::Vector3d position;  // world, metres
+  int sights = 0;            // keyframes that see it
+};
+
+// Not thread-safe: one caller at a time. It has up to two threads of its own, which never call the front end.
+class Localizer {
+ public:
+  // INVALID_ARGUMENT: a camera or options that are not valid. `front_end` must outlive the localizer.
+  static absl::StatusOr<std::unique_ptr<Localizer>> Create(const StereoCamera& camera, const LocalizerOptions& options,
+                                                           FrontEnd* front_end);
+  ~Localizer();
+  Localizer(const Localizer&) = delete;
+  Localizer& operator=(const Localizer&) = delete;
+
+  // As Odometry::Track(). With a loaded map, pairs are LOST until one is found in it.
+  absl::Status Track(const ImageView& left, const ImageView& right, double seconds, LocalizerResult* result);
+
+  // Where a single pair is in the map, without a prior: kRelocalized with the pose, or kLost. Changes nothing of map
+  // and tracking. INVALID_ARGUMENT: images of another shape. FAILED_PRECONDITION: there is no map yet.
+  absl::Status Relocalize(const ImageView& left, const ImageView& right, LocalizerResult* result);
+
+  // Writes the map to a new file beside `path`, then renames it. INTERNAL: the file cannot be written.
+  // FAILED_PRECONDITION: there is no map yet.
+  absl::Status SaveMap(const std::string& path) const;
+
+  // Replaces map and path by those of a file; its world, keyframe ids and rig rotation go on. NOT_FOUND: no such file.
+  // INVALID_ARGUMENT: not a map, of another version, cut short, damaged, or of another camera or front end.
+  // RESOURCE_EXHAUSTED: over max_keyframes or max_points. An error leaves everything as it was.
+  absl::Status LoadMap(const std::string& path);
+
+  // All keyframes, then all points, each in the order of ids; ends early when a function returns false. Either may be
+  // null. Keyframes join the map when their adjustment is in use, a few frames after they were taken.
+  void VisitMap(const std::function<bool(const MapKeyframeView&)>& keyframe,
+                const std::function<bool(const MapPointView&)>& point) const;
+
+  // Of the map and its index; odometry's window and scratch memory come on top, a few MiB.
+  size_t MemoryBytes() const;
+
+ private:
+  struct State;
+  explicit Localizer(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace glint::slam
+
+#endif  // GLINT_SLAM_LOCALIZER_H_

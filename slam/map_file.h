@@ -1,0 +1,37 @@
+// Maps as files: a header with magic number and version, the map, and a checksum of both. Little-endian.
+#ifndef GLINT_SLAM_MAP_FILE_H_
+#define GLINT_SLAM_MAP_FILE_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "slam/global_map.h"
+#include "slam/point_query.h"
+#include "slam/stereo_camera.h"
+
+namespace glint::slam {
+
+struct MapFileLimits {
+  int64_t keyframes = 0;
+  int64_t points = 0;
+};
+
+struct LoadedMap {
+  StereoCamera camera;  // with the rig's rotation
+  LevelScales scales;
+  GlobalMap map;  // of a keyframe at least
+};
+
+// Writes a new file beside `path`, then renames it. INTERNAL: it cannot be written.
+absl::Status WriteMapFile(const std::string& path, const StereoCamera& camera, const LevelScales& scales,
+                          const GlobalMap& map);
+
+// NOT_FOUND: no such file. INVALID_ARGUMENT: not a map, of another version, cut short, damaged, or of another camera
+// than `camera` (whose rig rotation does not matter). RESOURCE_EXHAUSTED: over a limit. Allocates no more than what the
+// file's length and the limits allow.
+absl::StatusOr<LoadedMap> ReadMapFile(const std::string& path, const StereoCamera& camera, const MapFileLimits& limits);
+
+}  // namespace glint::slam
+
+#endif  // GLINT_SLAM_MAP_FILE_H_

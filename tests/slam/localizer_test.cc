@@ -1,0 +1,371 @@
+// The localizer in a made-up world whose every pose is known: a round that is driven twice.
+#include "slam/localizer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "slam/trajectory.h"
+#include "tests/slam/point_world.h"
+
+namespace glint::slam {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kLap = 75;        // frames
+constexpr double kRadius = 12;  // metres: a metre a frame
+constexpr double kTurn = 6.283185307179586;
+
+StereoCamera CameraOfTest() { return {{800, 400}, 450, 402, 196, 0.5, Eigen::Vector3d::Zero()}; }
+
+// Houses around the round, and some within it.
+std::vector<Eigen::Vector3d> PointsOfRound(uint32_t seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> share(0, 1);
+  std::vector<Eigen::Vector3d> points;
+  for (int i = 0; i < 1800; ++i) {
+    const double angle = kTurn * share(random);
+    const double radius = i % 4 == 0 ? 2 + 6 * share(random) : 16 + 8 * share(random);
+    points.emplace_back(radius * std::sin(angle), 1.6 - 5 * share(random), radius * std::cos(angle));
+  }
+  return points;
+}
+
+// World from camera; `aside`: metres outwards.
+Pose OnTheRound(double frame, double aside = 0) {
+  const double angle = kTurn * frame / kLap;
+  const double radius = kRadius + aside;
+  return {RotationOf({0, angle + kTurn / 4, 0}), {radius * std::sin(angle), 0, radius * std::cos(angle)}};
+}
+
+struct Driver {
+  explicit Driver(const StereoCamera& truth, const LocalizerOptions& options = {}, uint32_t seed = 1)
+      : world(truth, PointsOfRound(seed), seed), picture(800, 400) {
+    world.SetFlips(20);
+    auto created = Localizer::Create(CameraOfTest(), options, &world);
+    EXPECT_TRUE(created.ok()) << created.status();
+    localizer = *std::move(created);
+  }
+
+  LocalizerResult Take(const Pose& pose) {
+    world.Look(pose);
+    LocalizerResult result;
+    const absl::Status status = localizer->Track(picture, picture, seconds += 0.1, &result);
+    EXPECT_TRUE(status.ok()) << status;
+    path.push_back(result.world_from_camera);
+    truth.push_back(pose);
+    loops += result.loop_closed ? 1 : 0;
+    return result;
+  }
+  LocalizerResult Search(const Pose& pose) {
+    world.Look(pose);
+    LocalizerResult result;
+    const absl::Status status = localizer->Relocalize(picture, picture, &result);
+    EXPECT_TRUE(status.ok()) << status;
+    return result;
+  }
+
+  PointWorld world;
+  const Image picture;
+  std::unique_ptr<Localizer> localizer;
+  double seconds = 0;
+  std::vector<Pose> path, truth;
+  int loops = 0;
+};
+
+// Of a pose in the map of a drive that began at frame 0.
+double ErrorOf(const LocalizerResult& result, const Pose& truth) {
+  return (result.world_from_camera.translation - (OnTheRound(0).Inverse() * truth).translation).norm();
+}
+
+TEST(Localizer, ClosesTheLoop) {
+  // The rig is turned by a little that nobody knows, so that the path drifts.
+  StereoCamera turned = CameraOfTest();
+  turned.rig_rotation = {0, 0.0008, 0};
+  LocalizerOptions options;
+  options.odometry.refine_rig = false;
+  Driver closing(turned, options);
+  options.close_loops = false;
+  Driver drifting(turned, options);
+  for (int i = 0; i < 2 * kLap; ++i) {
+    ASSERT_EQ(closing.Take(OnTheRound(i)).status, TrackingStatus::kTracking) << i;
+    ASSERT_EQ(drifting.Take(OnTheRound(i)).status, TrackingStatus::kTracking) << i;
+  }
+  EXPECT_GE(closing.loops, 1);
+  EXPECT_EQ(drifting.loops, 0);
+  const PathErrors closed = ComparePaths(closing.path, closing.truth);
+  const PathErrors open = ComparePaths(drifting.path, drifting.truth);
+  EXPECT_LT(closed.end, 0.5 * open.end) << closed.end << " m beside " << open.end;
+  // The map has moved along: its keyframes and points are near the truth.
+  std::vector<Pose> keyframes;
+  closing.localizer->VisitMap(
+      [&](const MapKeyframeView& k) {
+        keyframes.push_back(k.world_from_camera);
+        return true;
+      },
+      nullptr);
+  EXPECT_GT(keyframes.size(), 20U);
+}
+
+TEST(Localizer, GivesTheSameBytesAgain) {
+  Driver a(CameraOfTest());
+  Driver b(CameraOfTest());
+  for (int i = 0; i < kLap + 20; ++i) {
+    const LocalizerResult first = a.Take(OnTheRound(i));
+    const LocalizerResult second = b.Take(OnTheRound(i));
+    EXPECT_EQ(first.world_from_camera.rotation.coeffs(), second.world_from_camera.rotation.coeffs());
+    EXPECT_EQ(first.world_from_camera.translation, second.world_from_camera.translation);
+    EXPECT_EQ(first.loop_closed, second.loop_closed) << i;
+    EXPECT_EQ(first.points, second.points);
+  }
+}
+
+// A lap that was driven once, and its map in a file.
+class LocalizerOnALap : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    lap_ = new Driver(CameraOfTest());
+    for (int i = 0; i < kLap; ++i) last_ = lap_->Take(OnTheRound(i));
+    file_ = testing::TempDir() + "slam_localizer_test.map";
+    const absl::Status status = lap_->localizer->SaveMap(file_);
+    ASSERT_TRUE(status.ok()) << status;
+  }
+  static void TearDownTestSuite() {
+    delete lap_;
+    std::remove(file_.c_str());
+  }
+  static std::string Content() {
+    std::ifstream in(file_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  }
+  // What LoadMap() says of these bytes, to a localizer of this camera and these options.
+  static absl::Status Load(const std::string& bytes, const StereoCamera& camera = CameraOfTest(),
+                           const LocalizerOptions& options = {}) {
+    const std::string path = testing::TempDir() + "slam_localizer_test.other";
+    std::ofstream(path, std::ios::binary) << bytes;
+    PointWorld world(camera, {}, 1);
+    auto localizer = Localizer::Create(camera, options, &world);
+    EXPECT_TRUE(localizer.ok());
+    const absl::Status status = (*localizer)->LoadMap(path);
+    std::remove(path.c_str());
+    return status;
+  }
+
+  static Driver* lap_;
+  static LocalizerResult last_;
+  static std::string file_;
+};
+Driver* LocalizerOnALap::lap_ = nullptr;
+LocalizerResult LocalizerOnALap::last_;
+std::string LocalizerOnALap::file_;
+
+TEST_F(LocalizerOnALap, TellsOfTheMap) {
+  EXPECT_GT(last_.keyframes, 10);
+  EXPECT_GT(last_.points, 500);
+  EXPECT_FALSE(last_.map_full);
+  EXPECT_THAT(last_.warnings, testing::IsEmpty());
+  EXPECT_GT(last_.calibration.stereo, 100);
+  EXPECT_NEAR(last_.calibration.median_rise, 0, 0.1);
+  EXPECT_NEAR(last_.calibration.speed, 10, 0.5);
+  for (int axis = 0; axis < 3; ++axis) {
+    EXPECT_GT(last_.rig_uncertainty[axis], 0);
+    EXPECT_LT(last_.rig_uncertainty[axis], 0.001);
+    EXPECT_LT(std::abs(last_.rig_rotation[axis]), 5 * last_.rig_uncertainty[axis]);
+  }
+  int64_t keyframes = 0, points = 0, id = -1;
+  lap_->localizer->VisitMap(
+      [&](const MapKeyframeView& k) {
+        EXPECT_GT(k.id, id);
+        id = k.id;
+        EXPECT_GT(k.points, 0);
+        const Pose& truth = lap_->truth[static_cast<size_t>(std::lround(10 * k.seconds)) - 1];
+        EXPECT_LT((k.world_from_camera.translation - (OnTheRound(0).Inverse() * truth).translation).norm(), 0.5);
+        ++keyframes;
+        return true;
+      },
+      [&](const MapPointView& p) {
+        EXPECT_GT(p.sights, 0);
+        ++points;
+        return points < 100;
+      });
+  EXPECT_EQ(keyframes, last_.keyframes);
+  EXPECT_EQ(points, 100);
+  EXPECT_GT(lap_->localizer->MemoryBytes(), static_cast<size_t>(last_.points) * 32);
+}
+
+TEST_F(LocalizerOnALap, FindsSinglePairsInALoadedMap) {
+  Driver other(CameraOfTest());
+  const absl::Status status = other.localizer->LoadMap(file_);
+  ASSERT_TRUE(status.ok()) << status;
+  int found = 0;
+  for (int i = 0; i < kLap; ++i) {
+    const Pose pose = OnTheRound(i + 0.5, 0.4);
+    const LocalizerResult result = other.Search(pose);
+    if (result.status != TrackingStatus::kRelocalized) continue;
+    ++found;
+    EXPECT_LT(ErrorOf(result, pose), 0.5) << i;
+    EXPECT_GE(result.inliers, 40);
+    EXPECT_EQ(result.keyframes, last_.keyframes);
+  }
+  EXPECT_GE(found, 95 * kLap / 100);
+  // Somewhere else.
+  Driver elsewhere(CameraOfTest(), {}, 2);
+  ASSERT_TRUE(elsewhere.localizer->LoadMap(file_).ok());
+  for (int i = 0; i < kLap; i += 5) EXPECT_EQ(elsewhere.Search(OnTheRound(i)).status, TrackingStatus::kLost);
+}
+
+TEST_F(LocalizerOnALap, GoesOnInALoadedMap) {
+  Driver other(CameraOfTest());
+  ASSERT_TRUE(other.localizer->LoadMap(file_).ok());
+  other.world.Close(true);
+  EXPECT_EQ(other.Take(OnTheRound(30)).status, TrackingStatus::kLost);
+  other.world.Close(false);
+  EXPECT_EQ(other.Take(OnTheRound(30)).status, TrackingStatus::kRelocalized);
+  LocalizerResult result;
+  for (int i = 31; i < 50; ++i) {
+    result = other.Take(OnTheRound(i));
+    ASSERT_EQ(result.status, TrackingStatus::kTracking) << i;
+    EXPECT_LT(ErrorOf(result, OnTheRound(i)), 0.5) << i;
+  }
+  EXPECT_GT(result.keyframes, last_.keyframes);
+  // Carried off in the dark to the other side.
+  other.world.Close(true);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(other.Take(OnTheRound(50)).status, TrackingStatus::kLost);
+  other.world.Close(false);
+  result = other.Take(OnTheRound(5));
+  EXPECT_EQ(result.status, TrackingStatus::kRelocalized);
+  EXPECT_LT(ErrorOf(result, OnTheRound(5)), 0.5);
+  EXPECT_EQ(other.Take(OnTheRound(6)).status, TrackingStatus::kTracking);
+}
+
+TEST_F(LocalizerOnALap, SavesWhatItLoaded) {
+  Driver other(CameraOfTest());
+  ASSERT_TRUE(other.localizer->LoadMap(file_).ok());
+  const std::string again = testing::TempDir() + "slam_localizer_test.again";
+  ASSERT_TRUE(other.localizer->SaveMap(again).ok());
+  std::ifstream in(again, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  EXPECT_TRUE(bytes == Content());
+  std::remove(again.c_str());
+  EXPECT_FALSE(other.localizer->SaveMap(testing::TempDir() + "not/there/map").ok());
+  EXPECT_TRUE(absl::IsInternal(other.localizer->SaveMap(testing::TempDir() + "not/there/map")));
+}
+
+TEST_F(LocalizerOnALap, RefusesBadMaps) {
+  const std::string good = Content();
+  ASSERT_GT(good.size(), 1000U);
+  EXPECT_TRUE(Load(good).ok());
+  const auto error = [](const std::string& bytes) { return std::string(Load(bytes).message()); };
+  EXPECT_THAT(error(""), HasSubstr("is not a map"));
+  EXPECT_THAT(error("GLINTMAX" + good.substr(8)), HasSubstr("is not a map"));
+  EXPECT_THAT(error(good + "x"), HasSubstr("cut short or damaged"));
+  for (const size_t length : {size_t{9}, size_t{60}, size_t{300}, good.size() / 2, good.size() - 1}) {
+    EXPECT_THAT(error(good.substr(0, length)), HasSubstr("cut short or damaged")) << length;
+  }
+  std::string version = good;
+  version[8] = 9;
+  EXPECT_THAT(error(version), HasSubstr("is a map of version 9, not 1"));
+  for (size_t i = 12; i < good.size(); i += good.size() / 97) {
+    std::string damaged = good;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x40);
+    EXPECT_FALSE(Load(damaged).ok()) << i;
+  }
+  StereoCamera wide = CameraOfTest();
+  wide.baseline = 0.6;
+  EXPECT_THAT(std::string(Load(good, wide).message()), HasSubstr("is a map of another camera: 800x400"));
+  LocalizerOptions small;
+  small.max_keyframes = 10;
+  const absl::Status over = Load(good, CameraOfTest(), small);
+  EXPECT_TRUE(absl::IsResourceExhausted(over)) << over;
+  EXPECT_THAT(std::string(over.message()), HasSubstr("keyframes, over the limit of 10"));
+  PointWorld world(CameraOfTest(), {}, 1);
+  EXPECT_TRUE(absl::IsNotFound((*Localizer::Create(CameraOfTest(), {}, &world))->LoadMap("/not/there")));
+}
+
+TEST(Localizer, KeepsToItsLimits) {
+  LocalizerOptions options;
+  options.max_keyframes = 10;
+  Driver driver(CameraOfTest(), options);
+  LocalizerResult result;
+  for (int i = 0; i < 40; ++i) {
+    result = driver.Take(OnTheRound(i));
+    ASSERT_EQ(result.status, TrackingStatus::kTracking) << i;
+    EXPECT_LE(result.keyframes, 10);
+  }
+  EXPECT_TRUE(result.map_full);
+  EXPECT_LT(ErrorOf(result, OnTheRound(39)), 0.5);
+}
+
+TEST(Localizer, TracksInRealTime) {
+  LocalizerOptions options;
+  options.mode = LocalizerMode::kRealtime;
+  Driver driver(CameraOfTest(), options);
+  for (int i = 0; i < 40; ++i) ASSERT_EQ(driver.Take(OnTheRound(i)).status, TrackingStatus::kTracking) << i;
+  EXPECT_LT(ComparePaths(driver.path, driver.truth).end, 0.5);
+}
+
+TEST(Localizer, RefusesWhatItCannotUse) {
+  PointWorld world(CameraOfTest(), {}, 1);
+  LocalizerOptions options;
+  options.loop_delay = 0;
+  EXPECT_THAT(std::string(Localizer::Create(CameraOfTest(), options, &world).status().message()),
+              HasSubstr("loop_delay: 0 is not in 1..100"));
+  StereoCamera camera = CameraOfTest();
+  camera.baseline = 0;
+  EXPECT_THAT(std::string(Localizer::Create(camera, {}, &world).status().message()), HasSubstr("camera.baseline: 0"));
+  auto localizer = *Localizer::Create(CameraOfTest(), {}, &world);
+  LocalizerResult result;
+  const Image picture(800, 400);
+  const Image small(799, 400);
+  EXPECT_TRUE(absl::IsFailedPrecondition(localizer->SaveMap(testing::TempDir() + "none.map")));
+  EXPECT_TRUE(absl::IsFailedPrecondition(localizer->Relocalize(picture, picture, &result)));
+  EXPECT_THAT(std::string(localizer->Relocalize(picture, small, &result).message()),
+              HasSubstr("right: 799x400 is not the camera's 800x400"));
+  EXPECT_THAT(std::string(localizer->Track(small, picture, 0, &result).message()),
+              HasSubstr("left: 799x400 is not the camera's 800x400"));
+}
+
+TEST(CalibrationWatch, WarnsWithFigures) {
+  const auto warnings = [](CalibrationFigures f, double angle = 0) {
+    return testing::PrintToString(WarningsOf(f, 1000, angle));
+  };
+  CalibrationFigures good;
+  good.stereo = 600;
+  good.stereo_share = 0.6;
+  good.median_disparity = 12;
+  EXPECT_THAT(WarningsOf(good, 1000, 0.001), testing::IsEmpty());
+  EXPECT_THAT(warnings(good, 0.02), HasSubstr("turned by 1.15 degrees"));
+  CalibrationFigures bad = good;
+  bad.median_rise = -3.25;
+  EXPECT_THAT(warnings(bad), HasSubstr("vertical disparity of -3.2 pixels"));
+  bad = good;
+  bad.rise_spread = 1.5;
+  EXPECT_THAT(warnings(bad), HasSubstr("varies by 1.5 pixels"));
+  bad = good;
+  bad.median_disparity = 0;
+  EXPECT_THAT(warnings(bad), HasSubstr("is one image sent twice?"));
+  bad = good;
+  bad.speed = 400;
+  EXPECT_THAT(warnings(bad), HasSubstr("400 m/s"));
+  bad = {};
+  bad.stereo = 10;
+  bad.stereo_share = 0.01;
+  EXPECT_THAT(warnings(bad), HasSubstr("only 1.0 % of 1000 keypoints"));
+  bad.swapped_share = 0.5;
+  EXPECT_THAT(warnings(bad), HasSubstr("left and right seem to be exchanged"));
+}
+
+}  // namespace
+}  // namespace glint::slam
