@@ -289,8 +289,9 @@ def track_stream(
     predict       look for points where they would be if they moved on
     levels        of the detector's pyramid; track_levels: of the tracker's
     fields        of TrackOptions: patch_size=16, intensity="gain_and_offset", max_residual=12,
-                  max_backward_error=1, max_move=50 ...; and of DetectorOptions, whose `preset` finds new points. window,
-                  policy and max_age as for stream(); edits are never dropped
+                  max_backward_error=1, max_move=50 ...; and of DetectorOptions, whose `preset` finds new points
+    window, policy, max_age
+                  as for stream(); edits are never dropped
 
     Errors are those of stream().
     """
