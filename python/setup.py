@@ -8,7 +8,7 @@ from setuptools.command.build_py import build_py
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROTO = HERE.parent / "proto"
-MESSAGES = ("image", "features", "options", "feature_detection", "matching", "tracking")
+MESSAGES = ("image", "features", "options", "feature_detection", "matching", "tracking", "localization")
 
 
 class BuildPy(build_py):

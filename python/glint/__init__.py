@@ -31,6 +31,17 @@ from glint.errors import (
 )
 from glint.features import Features, Result, Timings
 from glint.image import Encoded, Raw, Shared
+from glint.localization import (
+    GetMap,
+    LoadMap,
+    LocalizePair,
+    LocalizeResult,
+    Location,
+    LocationStatus,
+    MapPart,
+    SaveMap,
+    StereoCamera,
+)
 from glint.matching import (
     Descriptors,
     Matches,
@@ -72,9 +83,16 @@ __all__ = [
     "Features",
     "ForgetTracks",
     "Frame",
+    "GetMap",
     "GlintError",
     "InternalError",
     "InvalidArgument",
+    "LoadMap",
+    "LocalizePair",
+    "LocalizeResult",
+    "Location",
+    "LocationStatus",
+    "MapPart",
     "MatchResult",
     "Matches",
     "NotFound",
@@ -86,11 +104,13 @@ __all__ = [
     "ResetTracks",
     "ResourceExhausted",
     "Result",
+    "SaveMap",
     "ServerInfo",
     "SetEdit",
     "Shared",
     "SharedMemory",
     "Slot",
+    "StereoCamera",
     "StereoMatches",
     "StereoPair",
     "StereoResult",

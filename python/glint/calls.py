@@ -5,18 +5,27 @@ import dataclasses
 from typing import Any, AsyncIterable, Callable, Generic, Iterable, Optional, Sequence, TypeVar, Union
 
 from glint import channel as ch
-from glint import matching_answers, matching_requests, tracking_messages
+from glint import localization_messages, matching_answers, matching_requests, tracking_messages
 from glint import options as opt
 from glint import wire
 from glint.errors import InvalidArgument
 from glint.features import Features, Result
 from glint.image import ImageLike, Shared
+from glint.localization import (
+    GetMap,
+    LoadMap,
+    LocalizeItem,
+    LocalizePair,
+    LocalizeResult,
+    SaveMap,
+    StereoCamera,
+)
 from glint.matching import Matches, MatchResult, Pair, SetEdit, Side, StereoPair, StereoResult
 from glint.options import Detector
 from glint.shared_memory import Slot
 from glint.tracking import AddPoints, ForgetTracks, ResetTracks, TrackFrame, TrackItem, TrackResult
 from glint.v1 import feature_detection_pb2 as pb
-from glint.v1 import matching_pb2, tracking_pb2
+from glint.v1 import localization_pb2, matching_pb2, tracking_pb2
 
 Found = TypeVar("Found")
 Item = TypeVar("Item")
@@ -305,6 +314,55 @@ def track_stream(
     method = ch.TRACKING + "TrackStream"
     parse = tracking_messages.parse_track_result
     return StreamCall(method, first, frames, send, lambda data, _: parse(data), window, timeout)
+
+
+def localize_stream(
+    pairs: Items[Union["tuple[ImageLike, ImageLike]", ImageLike, LocalizeItem]],
+    camera: StereoCamera,
+    preset: Detector = "orb",
+    *,
+    refine_rig: Optional[str] = None,
+    mode: Optional[str] = None,
+    window: int = 4,
+    policy: str = "block",
+    max_age: Optional[float] = None,
+    timeout: Optional[float] = None,
+    **fields: Any,
+) -> StreamCall[LocalizeResult]:
+    """Where a rectified stereo camera is: a LocalizeResult for each pair or request, in their order.
+
+    pairs        (left, right); one image with both eyes side by side; glint.LocalizePair for a time, an id, or to find
+                 it in the map; and glint.GetMap, SaveMap or LoadMap between them
+    camera       glint.StereoCamera
+    preset       of the detector, which must have descriptors; named "orb", it has max_features=2000
+    refine_rig   the rotation that rectification left behind: "on" (the default), "off" or "fixed"
+    mode         "reproducible" (the default): the same pairs give the same poses; or "realtime"
+    fields       of DetectorOptions. window, policy and max_age as for stream(); requests are never dropped
+
+    Errors are those of stream(); Unimplemented from a server without SLAM.
+    """
+    if preset == "orb":
+        fields.setdefault("max_features", 2000)
+    kind = localization_pb2.LocalizeStreamOptions
+    message = localization_messages.camera(camera)
+    detector = opt.split(preset, fields)
+    options = _stream_options(kind, policy, window, max_age, detector=detector, camera=message)
+    opt.fill({"refine_rig": refine_rig, "mode": mode}, options)
+
+    def send(item: Any, index: int) -> Sent:
+        if isinstance(item, tuple):
+            if len(item) != 2:
+                raise InvalidArgument(f"pairs: {len(item)} images are not (left, right), at place {index}")
+            item = LocalizePair(*item)
+        elif not isinstance(item, (LocalizePair, GetMap, SaveMap, LoadMap)):
+            item = LocalizePair(item)
+        data = localization_messages.localize_item(index if item.id is None else item.id, item)
+        return _sent(data, None, *((item.left, item.right) if isinstance(item, LocalizePair) else ()))
+
+    first = localization_pb2.LocalizeStreamRequest(options=options).SerializeToString()
+    method = ch.LOCALIZATION + "LocalizeStream"
+    parse = localization_messages.parse_localize_result
+    return StreamCall(method, first, pairs, send, lambda data, _: parse(data), window, timeout)
 
 
 def info(timeout: Optional[float] = 5) -> Call[ch.ServerInfo]:

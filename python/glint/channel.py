@@ -15,6 +15,7 @@ DEFAULT_ADDRESS = "127.0.0.1:50051"
 DETECTION = "/glint.v1.FeatureDetection/"
 MATCHING = "/glint.v1.FeatureMatching/"
 TRACKING = "/glint.v1.FeatureTracking/"
+LOCALIZATION = "/glint.v1.Localization/"
 HEALTH = "/grpc.health.v1.Health/Check"
 _MAX_MESSAGE_BYTES = 256 << 20
 HEALTH_NAMES = {0: "unknown", 1: "serving", 2: "not_serving", 3: "service_unknown"}

@@ -70,6 +70,7 @@ class Client:
     match_stream = _stream(calls.match_stream)
     stereo_stream = _stream(calls.stereo_stream)
     track_stream = _stream(calls.track_stream)
+    localize_stream = _stream(calls.localize_stream)
     info = _call(calls.info)
     health = _call(calls.health)
 

@@ -1,0 +1,179 @@
+"""What a stream of localization takes, and what a server answers: pairs, requests about the map, poses."""
+from __future__ import annotations
+
+import dataclasses
+import enum
+from typing import Optional, Sequence, Union
+
+import numpy as np
+
+from glint.errors import InvalidArgument
+from glint.features import Answer
+from glint.image import ImageLike
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class StereoCamera:
+    """A rectified stereo camera: focal length, centre and baseline, or both projections.
+
+    width, height   of each eye, pixels
+    focal_length, centre_x, centre_y
+                    of both eyes, pixels
+    baseline        from the left eye to the right one, metres
+    left_projection, right_projection
+                    (3, 4) or 12 numbers: KITTI's P0 and P1, or P1 and P2 of cv2.stereoRectify
+    rig_rotation    rotation vector of the right eye, radians: what a run before found, for refine_rig="fixed"
+    """
+
+    width: int
+    height: int
+    focal_length: float = 0
+    centre_x: float = 0
+    centre_y: float = 0
+    baseline: float = 0
+    left_projection: Optional[np.ndarray] = None
+    right_projection: Optional[np.ndarray] = None
+    rig_rotation: Optional[Sequence[float]] = None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LocalizePair:
+    """A rectified pair with what is its own. id: any number of 64 bits, returned as it is; None: its place.
+
+    right       None if `left` has both eyes side by side
+    time_ns     when both were captured, nanoseconds of any clock, above that of the pair before
+    relocalize  find it in the map without knowing where the camera was; nothing changes, and times do not matter
+    max_age     seconds, in place of the stream's
+    """
+
+    left: ImageLike
+    right: Optional[ImageLike] = None
+    time_ns: int = 0
+    relocalize: bool = False
+    id: Optional[int] = None
+    max_age: Optional[float] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class GetMap:
+    """A part of the map, beyond the ids of the last part's `next`; None: from the beginning."""
+
+    start: "Optional[tuple[int, int]]" = None
+    id: Optional[int] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class SaveMap:
+    """The map, into the server's map directory."""
+
+    name: str
+    id: Optional[int] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class LoadMap:
+    """A saved map in place of the stream's. The camera is then LOST until a pair is found in it."""
+
+    name: str
+    id: Optional[int] = None
+
+
+LocalizeItem = Union[LocalizePair, GetMap, SaveMap, LoadMap]
+
+
+class LocationStatus(enum.IntEnum):
+    """Whether the camera is located; proto/glint/v1/localization.proto says what the pose is in each."""
+
+    INITIALIZING = 1
+    TRACKING = 2
+    COASTING = 3
+    LOST = 4
+    RELOCALIZED = 5
+
+
+@dataclasses.dataclass(eq=False)
+class Location:
+    """Where the left eye was.
+
+    status              LocationStatus
+    world_from_camera   float64 (4, 4): takes points of the left camera (x right, y down, z ahead, metres) to the world,
+                        which is the left camera of the map's first keyframe
+    covariance          float64 (6, 6), rotation (rad^2) before translation (m^2), of a small motion in camera
+                        coordinates; None unless TRACKING or RELOCALIZED
+    keypoints, matches, inliers
+                        of the left eye; of these, with points of the map; and of these, that agree with the pose
+    reprojection_error  mean of the inliers, pixels
+    keyframe, loop_closed, map_full
+                        what happened to the map
+    rig_rotation, rig_uncertainty
+                        float64 (3,), radians: of the right eye, and its standard deviations
+    warnings            what is wrong with calibration or pair, in words
+    """
+
+    status: LocationStatus
+    world_from_camera: np.ndarray
+    covariance: Optional[np.ndarray]
+    keypoints: int
+    matches: int
+    inliers: int
+    reprojection_error: float
+    keyframe: bool
+    loop_closed: bool
+    map_full: bool
+    rig_rotation: np.ndarray
+    rig_uncertainty: np.ndarray
+    warnings: "tuple[str, ...]"
+
+    @property
+    def position(self) -> np.ndarray:
+        """float64 (3,): the camera in the world, metres."""
+        return self.world_from_camera[:3, 3]
+
+
+@dataclasses.dataclass(eq=False)
+class MapPart:
+    """Keyframes and points, ascending by id. next: `start` of the GetMap for the part after it; None: the map ends.
+
+    keyframe_ids, point_ids  uint64 (n,)
+    keyframe_seconds         float64 (n,), time_ns in seconds
+    world_from_camera        float64 (n, 4, 4), of the keyframes
+    points                   float32 (n, 3), in the world, metres
+    """
+
+    keyframe_ids: np.ndarray
+    keyframe_seconds: np.ndarray
+    world_from_camera: np.ndarray
+    point_ids: np.ndarray
+    points: np.ndarray
+    next: "Optional[tuple[int, int]]" = None
+
+
+@dataclasses.dataclass
+class LocalizeResult(Answer):
+    """The answer to one item of Client.localize_stream().
+
+    keyframes, points     what the map has after it
+    locate_ns, adjust_ns  nanoseconds of the pose, and of keyframes, adjustment and loops
+    """
+
+    found: Union[Location, MapPart, None] = None
+    keyframes: int = 0
+    points: int = 0
+    locate_ns: int = 0
+    adjust_ns: int = 0
+
+    @property
+    def location(self) -> Location:
+        """Of a pair; raises the item's error. InvalidArgument for the answer to a request."""
+        self.check()
+        if not isinstance(self.found, Location):
+            raise InvalidArgument(f"location: {self.frame_id} is a request about the map, not a pair")
+        return self.found
+
+    @property
+    def map(self) -> MapPart:
+        """Of a GetMap; raises the item's error. InvalidArgument for the answer to anything else."""
+        self.check()
+        if not isinstance(self.found, MapPart):
+            raise InvalidArgument(f"map: {self.frame_id} is not a GetMap")
+        return self.found

@@ -1,0 +1,193 @@
+"""Localization by glint.Client and glint.aio.Client against a real server: a wall, maps, bad input."""
+import tempfile
+import unittest
+
+import numpy as np
+
+import glint
+from glint import localization_messages
+from glint.v1 import localization_pb2
+from support import Server, picture
+
+# A wall at a distance of 4 m, along which the camera moves by 0.16 m a pair.
+WIDTH, HEIGHT, FOCAL, BASELINE = 320, 200, 200, 0.2
+DISPARITY, STEP = 10, 8
+CAMERA = glint.StereoCamera(WIDTH, HEIGHT, focal_length=FOCAL, centre_x=159.5, centre_y=99.5, baseline=BASELINE)
+OPTIONS = {"max_features": 300}
+
+
+def setUpModule():
+    global server, client, maps
+    maps = tempfile.TemporaryDirectory()
+    server = Server(f"--map-directory={maps.name}")
+    client = glint.Client(server.address)
+    try:
+        list(client.localize_stream([], CAMERA, timeout=20))
+    except glint.Unimplemented as error:
+        tearDownModule()
+        raise unittest.SkipTest(f"the server was built without SLAM: {error}") from None
+    except BaseException:
+        tearDownModule()
+        raise
+
+
+def tearDownModule():
+    client.close()
+    server.stop()
+    maps.cleanup()
+
+
+def pairs(count=8):
+    wall = picture(5, WIDTH + DISPARITY + STEP * count, HEIGHT)
+
+    def part(x):
+        return np.ascontiguousarray(wall[:, x : x + WIDTH])
+
+    return [(part(STEP * i), part(STEP * i + DISPARITY)) for i in range(count)]
+
+
+def timed(items):
+    return [glint.LocalizePair(*pair, time_ns=10**8 * (i + 1)) for i, pair in enumerate(items)]
+
+
+class MessageTest(unittest.TestCase):
+    def test_a_location(self):
+        message = localization_pb2.LocalizeStreamResponse(frame_id=7, keyframes=3, points=400, locate_ns=5, adjust_ns=6)
+        one = message.location
+        one.status, one.inliers, one.keyframe = 2, 90, True
+        one.pose.qx, one.pose.qy, one.pose.qz, one.pose.qw = 0.5, 0.5, 0.5, 0.5
+        one.pose.x, one.pose.y, one.pose.z = 1, 2, 3
+        one.covariance.extend(range(21))
+        one.rig_rotation.y = 0.25
+        one.warnings.extend(["one", "two"])
+        for more in (b"", b"\xad\x06abcd"):
+            result = localization_messages.parse_localize_result(message.SerializeToString() + more)
+            self.assertEqual((result.frame_id, result.keyframes, result.points), (7, 3, 400))
+            self.assertEqual((result.locate_ns, result.adjust_ns), (5, 6))
+            found = result.location
+            self.assertEqual(found.status, glint.LocationStatus.TRACKING)
+            # x to y, y to z, z to x
+            turn = [[0, 0, 1, 1], [1, 0, 0, 2], [0, 1, 0, 3], [0, 0, 0, 1]]
+            self.assertEqual(found.world_from_camera.tolist(), turn)
+            self.assertEqual(found.position.tolist(), [1, 2, 3])
+            self.assertEqual(found.covariance.tolist(), found.covariance.T.tolist())
+            self.assertEqual(found.covariance[0].tolist(), [0, 1, 2, 3, 4, 5])
+            self.assertEqual(found.covariance[5].tolist(), [5, 10, 14, 17, 19, 20])
+            self.assertEqual((found.inliers, found.keyframe, found.warnings), (90, True, ("one", "two")))
+            self.assertEqual(found.rig_rotation.tolist(), [0, 0.25, 0])
+            with self.assertRaises(glint.InvalidArgument):
+                result.map.points.sort()
+
+    def test_answers_that_make_no_sense(self):
+        message = localization_pb2.LocalizeStreamResponse()
+        message.location.status = 9
+        with self.assertRaises(glint.InternalError):
+            localization_messages.parse_localize_result(message.SerializeToString())
+        message = localization_pb2.LocalizeStreamResponse()
+        message.map.x.append(1)
+        with self.assertRaises(glint.InternalError):
+            localization_messages.parse_localize_result(message.SerializeToString())
+
+    def test_items_are_what_protobuf_writes(self):
+        left, right = pairs(1)[0]
+        for item, kind in (
+            (glint.LocalizePair(left, right, time_ns=1 << 40, max_age=1), "pair"),
+            (glint.LocalizePair(left, relocalize=True), "relocalize"),
+            (glint.GetMap(), "get_map"),
+            (glint.GetMap((3, 1 << 40)), "get_map"),
+            (glint.SaveMap("hall"), "save_map"),
+            (glint.LoadMap("hall"), "load_map"),
+        ):
+            data = localization_messages.localize_item(9, item)
+            message = localization_pb2.LocalizeStreamRequest.FromString(data)
+            self.assertEqual((message.WhichOneof("message"), message.SerializeToString()), (kind, data))
+            self.assertEqual(getattr(message, kind).frame_id, 9)
+
+
+class LocalizeTest(unittest.TestCase):
+    def test_along_a_wall(self):
+        results = list(client.localize_stream(timed(pairs()), CAMERA, **OPTIONS))
+        self.assertEqual([r.frame_id for r in results], list(range(8)))
+        tracked = [r for r in results if r.location.status == glint.LocationStatus.TRACKING]
+        self.assertGreaterEqual(len(tracked), 6)
+        for result in tracked:
+            place = result.location
+            np.testing.assert_allclose(place.position, (0.16 * result.frame_id, 0, 0), atol=0.02)
+            np.testing.assert_allclose(place.world_from_camera[:3, :3], np.eye(3), atol=0.01)
+            if result.frame_id > 0:  # the first pair is the world's origin, exactly
+                self.assertTrue((np.linalg.eigvalsh(place.covariance) > 0).all())
+                self.assertTrue(0 < place.inliers <= place.matches <= place.keypoints)
+        again = list(client.localize_stream(timed(pairs()), CAMERA, window=1, **OPTIONS))
+        for one, two in zip(results, again):
+            self.assertEqual(one.location.world_from_camera.tobytes(), two.location.world_from_camera.tobytes())
+
+    def test_side_by_side_and_projections(self):
+        left = np.array([[FOCAL, 0, 159.5, 0], [0, FOCAL, 99.5, 0], [0, 0, 1, 0]])
+        right = left.copy()
+        right[0, 3] = -FOCAL * BASELINE
+        camera = glint.StereoCamera(WIDTH, HEIGHT, left_projection=left, right_projection=right)
+        joined = [glint.LocalizePair(np.hstack(p), time_ns=10**8 * (i + 1)) for i, p in enumerate(pairs(4))]
+        want = list(client.localize_stream(timed(pairs(4)), CAMERA, **OPTIONS))
+        for one, two in zip(client.localize_stream(joined, camera, **OPTIONS), want):
+            self.assertEqual(one.location.world_from_camera.tobytes(), two.location.world_from_camera.tobytes())
+
+    def test_requests_about_the_map(self):
+        *_, pair, got = client.localize_stream([*timed(pairs(3)), glint.GetMap()], CAMERA, **OPTIONS)
+        self.assertEqual((len(got.map.keyframe_ids), len(got.map.point_ids)), (got.keyframes, got.points))
+        self.assertEqual(got.map.points.shape, (got.points, 3))
+        self.assertIsNone(got.map.next)
+        with self.assertRaises(glint.InvalidArgument):
+            pair.map.points.sort()
+
+    def test_maps(self):
+        drive = timed(pairs())
+        items = [*drive, glint.GetMap(), glint.SaveMap("wall"), glint.LocalizePair(*pairs()[3], relocalize=True)]
+        *_, got, saved, place = client.localize_stream(items, CAMERA, **OPTIONS)
+        self.assertGreater(len(got.map.keyframe_ids), 0)
+        self.assertEqual(got.map.world_from_camera[0].tolist(), np.eye(4).tolist())
+        np.testing.assert_allclose(np.median(got.map.points[:, 2]), 4, atol=0.1)
+        saved.check()
+        self.assertEqual(place.location.status, glint.LocationStatus.RELOCALIZED)
+        np.testing.assert_allclose(place.location.position, (0.48, 0, 0), atol=0.02)
+        loaded, found = client.localize_stream([glint.LoadMap("wall"), drive[5]], CAMERA, **OPTIONS)
+        self.assertEqual((loaded.keyframes, loaded.points), (saved.keyframes, saved.points))
+        np.testing.assert_allclose(found.location.position, (0.8, 0, 0), atol=0.02)
+
+    def test_bad_input(self):
+        left, right = pairs(1)[0]
+        for field, call in (
+            ("camera", lambda: client.localize_stream([], None)),
+            ("camera.left_projection", lambda: client.localize_stream(
+                [], glint.StereoCamera(320, 200, left_projection=[1, 2]))),
+            ("camera.width", lambda: client.localize_stream([], glint.StereoCamera("wide", 200))),
+            ("mode", lambda: client.localize_stream([], CAMERA, mode="fast")),
+            ("refine_rig", lambda: client.localize_stream([], CAMERA, refine_rig="maybe")),
+            ("pairs", lambda: client.localize_stream([(left, right, left)], CAMERA)),
+            ("right", lambda: client.localize_stream([(left, "file.png")], CAMERA)),
+            ("time_ns", lambda: client.localize_stream([glint.LocalizePair(left, right, time_ns=-1)], CAMERA)),
+            ("start", lambda: client.localize_stream([glint.GetMap((-1, 0))], CAMERA)),
+            ("name", lambda: client.localize_stream([glint.SaveMap(3)], CAMERA)),
+        ):
+            with self.assertRaises(glint.InvalidArgument) as caught:
+                list(call())
+            self.assertEqual(caught.exception.field, field, caught.exception)
+        wrong = glint.StereoCamera(WIDTH, HEIGHT, focal_length=FOCAL, centre_x=159.5, centre_y=99.5, baseline=-1)
+        with self.assertRaisesRegex(glint.InvalidArgument, "baseline"):
+            list(client.localize_stream([(left, right)], wrong))
+        items = [glint.LoadMap("nowhere"), glint.SaveMap("../up"), (left, right[:-1])]
+        results = list(client.localize_stream(items, CAMERA, **OPTIONS))
+        self.assertIsInstance(results[0].error, glint.NotFound)
+        self.assertEqual([r.ok for r in results], [False] * 3)
+
+
+class AioTest(unittest.IsolatedAsyncioTestCase):
+    async def test_the_same(self):
+        items = timed(pairs(4))
+        want = [r.location.position.tolist() for r in client.localize_stream(items, CAMERA, **OPTIONS)]
+        async with glint.aio.Client(server.address) as c:
+            found = [r.location.position.tolist() async for r in c.localize_stream(items, CAMERA, **OPTIONS)]
+        self.assertEqual(found, want)
+
+
+if __name__ == "__main__":
+    unittest.main()
