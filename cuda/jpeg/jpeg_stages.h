@@ -17,8 +17,8 @@ namespace glint::cuda {
 inline constexpr int kChunkBytes = 4096;
 // A thread block finds the symbols of a group of subsequences; it begins so many subsequences in front of it, and most
 // often is right from the group on.
-inline constexpr int kGroup = 224;
-inline constexpr int kWarmUp = 32;
+inline constexpr int kGroup = 192;
+inline constexpr int kWarmUp = 64;
 // Groups that begin where the one before them ended: launches behind the first.
 inline constexpr int kSyncRounds = 2;
 

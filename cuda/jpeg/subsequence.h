@@ -3,8 +3,9 @@
 // After A. Weissenberger, B. Schmidt, "Massively parallel Huffman decoding on GPUs" (ICPP 2018) and "Accelerating JPEG
 // decompression on GPUs" (HiPC 2021): the scan, free of stuffing and markers, is cut into subsequences of as many bits.
 // A decoder that begins at a wrong bit, or in a wrong block of the unit, falls in with the right one after a while. So
-// all begin at their cut, and go on from where the one before ended, again and again, until none changes its end.
-// Pure functions.
+// all begin at their cut, and go on from where the one before ended, again and again, until none changes its end. On
+// the device each remembers where it began before, and where that led: the right way is made of what any of them found,
+// long before all have found it. Pure functions.
 #ifndef GLINT_CUDA_JPEG_SUBSEQUENCE_H_
 #define GLINT_CUDA_JPEG_SUBSEQUENCE_H_
 
@@ -124,23 +125,26 @@ GLINT_HD inline void DecodeSubsequence(const ScanShape& scan, const Tables& tabl
   uint32_t high = words(word), low = words(word + 1), next = words(word + 2);
   bool is_luma = block < scan.unit_luma;
   while (bit < end) {
-    const Symbol symbol =
-        FindSymbol(tables, (is_luma ? 0u : 2u) + (position != 0 ? 1u : 0u), Window(high, low, bit % 32));
-    sink->OnSymbol(symbol, position, is_luma);
-    const uint32_t before = bit;
-    bit += symbol.bits();
-    if ((before ^ bit) & 32) {
-      ++word;
-      high = low;
-      low = next;
+    const uint32_t limit = end < interval_end ? end : interval_end;
+    // Selections in place of branches: threads of a warp would take all of them, one after another.
+    while (bit < limit) {
+      const Symbol symbol =
+          FindSymbol(tables, (is_luma ? 0u : 2u) + (position != 0 ? 1u : 0u), Window(high, low, bit % 32));
+      sink->OnSymbol(symbol, position, is_luma);
+      const uint32_t before = bit;
+      bit += symbol.bits();
+      const bool crosses = ((before ^ bit) & 32) != 0;
+      high = crosses ? low : high;
+      low = crosses ? next : low;
+      word += crosses ? 1 : 0;
       next = words(word + 2);
-    }
-    position += symbol.skip();
-    if (position >= 64) {
-      position = 0;
-      if (++block == scan.unit_blocks) block = 0;
+      position += symbol.skip();
+      const bool ends = position >= 64;
+      position = ends ? 0 : position;
+      block += ends ? 1 : 0;
+      block = block == scan.unit_blocks ? 0 : block;
       is_luma = block < scan.unit_luma;
-      sink->OnBlockEnd(bit, interval_end);
+      if (ends) sink->OnBlockEnd(bit, interval_end);
     }
     if (bit >= interval_end) {
       bit = interval_end;
@@ -155,6 +159,13 @@ GLINT_HD inline void DecodeSubsequence(const ScanShape& scan, const Tables& tabl
   }
   *cursor = {bit, 64 * block + position};
 }
+
+// A sink for who wants the cursor alone.
+struct NoSink {
+  GLINT_HD void OnSymbol(const Symbol&, uint32_t, bool) {}
+  GLINT_HD void OnBlockEnd(uint32_t, uint32_t) {}
+  GLINT_HD void OnInterval(uint32_t) {}
+};
 
 // A sink that counts.
 class Counter {
