@@ -4,9 +4,9 @@
 namespace glint::cuda {
 namespace {
 
-constexpr int kThreads = kGroup + kWarmUp;
+constexpr int kThreads = kJpegGroup + kJpegWarmUp;
 // Begins that a subsequence remembers, which is also how far one that began elsewhere is followed.
-constexpr int kWays = 16;
+constexpr int kWays = 24;
 constexpr uint8_t kUnknown = 0xff;
 
 // Where a way begins, for equality within a subsequence: it is less than 32 bits behind the cut.
@@ -62,14 +62,14 @@ __device__ void ChooseWay(bool is_first, int subsequences, Ways* ways) {
   if (threadIdx.x >= kWarp) return;
   int way = 0;
   if (!is_first) {
-    for (int i = threadIdx.x; i < kWarmUp && way != kUnknown; ++i) way = ways->next[way][i];
+    for (int i = threadIdx.x; i < kJpegWarmUp && way != kUnknown; ++i) way = ways->next[way][i];
     const unsigned same = __match_any_sync(kFullWarp, way);
     const uint32_t votes = way == kUnknown ? 0 : __popc(same);
     const uint32_t most = WarpMax(votes << 8 | (way & 0xff));
     way = most >> 8 == 0 ? 0 : static_cast<int>(most & 0xff);
   }
   if (threadIdx.x != 0) return;
-  for (int i = kWarmUp; i < kWarmUp + subsequences; ++i) {
+  for (int i = kJpegWarmUp; i < kJpegWarmUp + subsequences; ++i) {
     if (way == kUnknown) way = ways->count[i] - 1;
     ways->chosen[i] = static_cast<uint8_t>(way);
     way = ways->next[way][i];
@@ -85,9 +85,9 @@ __global__ void __launch_bounds__(kThreads) FindSymbolsKernel(GLINT_KERNEL_ARGUM
   const uint32_t bits = frame.status->bits;
   const auto group = static_cast<int>(blockIdx.x);
   const int thread = threadIdx.x;
-  const int own = group * kGroup + thread - kWarmUp;
+  const int own = group * kJpegGroup + thread - kJpegWarmUp;
   const auto count = static_cast<int>(SubsequencesOf(bits));
-  if (group * kGroup >= count) return;
+  if (group * kJpegGroup >= count) return;
   Cursor* const exits = frame.exits[round % 2];
   Cursor entry;  // of later rounds
   if (round > 0) {
@@ -98,11 +98,12 @@ __global__ void __launch_bounds__(kThreads) FindSymbolsKernel(GLINT_KERNEL_ARGUM
       return;
     }
   }
-  memory.Load(frame, group * kGroup - kWarmUp, kThreads);
+  memory.Load(frame, group * kJpegGroup - kJpegWarmUp, kThreads);
   __syncthreads();
 
-  const GroupWords words = {memory.words, static_cast<uint32_t>((group * kGroup - kWarmUp) * kSubsequenceWords)};
-  const bool ours = thread >= kWarmUp && own < count;
+  const GroupWords words = {memory.words,
+                            static_cast<uint32_t>((group * kJpegGroup - kJpegWarmUp) * kSubsequenceWords)};
+  const bool ours = thread >= kJpegWarmUp && own < count;
   const uint32_t cut = static_cast<uint32_t>(own) * kSubsequenceBits;
   const auto decode = [&](Cursor from, auto* sink) {
     DecodeSubsequence(frame.scan, memory, frame.begins, words, EndOf(own, bits), &from, sink);
@@ -124,10 +125,10 @@ __global__ void __launch_bounds__(kThreads) FindSymbolsKernel(GLINT_KERNEL_ARGUM
       return decode(from, &sink);
     };
     FindWays(own >= 0 && own < count, cut, cold, run, &ways);
-    ChooseWay(group == 0, min(kGroup, count - group * kGroup), &ways);
+    ChooseWay(group == 0, min(kJpegGroup, count - group * kJpegGroup), &ways);
     __syncthreads();
     if (ours) count_from(CursorOf(ways.begin[ways.chosen[thread]][thread], cut));
-  } else if (ours && thread == kWarmUp) {
+  } else if (ours && thread == kJpegWarmUp) {
     count_from(entry);
   } else if (ours) {
     start = frame.ends[own - 1];
@@ -138,7 +139,7 @@ __global__ void __launch_bounds__(kThreads) FindSymbolsKernel(GLINT_KERNEL_ARGUM
   for (int i = 0; i < kThreads; ++i) {
     shared_ends[thread] = end;
     __syncthreads();
-    const bool changed = ours && thread > kWarmUp && !(shared_ends[thread - 1] == start);
+    const bool changed = ours && thread > kJpegWarmUp && !(shared_ends[thread - 1] == start);
     if (changed) count_from(shared_ends[thread - 1]);
     if (!__syncthreads_or(changed)) break;
   }
@@ -146,7 +147,7 @@ __global__ void __launch_bounds__(kThreads) FindSymbolsKernel(GLINT_KERNEL_ARGUM
   if (ours) {
     frame.ends[own] = end;
     frame.passed[own] = passed;
-    if (thread == kWarmUp) frame.entries[group] = start;
+    if (thread == kJpegWarmUp) frame.entries[group] = start;
     if (thread == kThreads - 1 || own + 1 == count) exits[group] = end;
   }
   Passed all;

@@ -35,7 +35,7 @@ class Parts {
 size_t PlaceWork(uint8_t* memory, size_t scan_bytes, uint32_t intervals, JpegFrame* frame) {
   JpegFrame sizes{};
   sizes.size = static_cast<uint32_t>(scan_bytes);
-  const size_t groups = sizes.groups(), subsequences = groups * kGroup;
+  const size_t groups = sizes.groups(), subsequences = groups * kJpegGroup;
   Parts parts(memory);
   parts.Give(&frame->chunks, sizes.chunk_count());
   parts.Give(&frame->words, subsequences * kSubsequenceWords + kWordsBehind);

@@ -17,8 +17,8 @@ namespace glint::cuda {
 inline constexpr int kChunkBytes = 4096;
 // A thread block finds the symbols of a group of subsequences; it begins so many subsequences in front of it, and most
 // often is right from the group on.
-inline constexpr int kGroup = 192;
-inline constexpr int kWarmUp = 64;
+inline constexpr int kJpegGroup = 192;
+inline constexpr int kJpegWarmUp = 64;
 // Groups that begin where the one before them ended: launches behind the first.
 inline constexpr int kSyncRounds = 2;
 
@@ -60,7 +60,7 @@ struct JpegFrame {
   uint32_t chunk_count() const { return (size + kChunkBytes - 1) / kChunkBytes; }
   // At most.
   uint32_t subsequences() const { return (8 * size + kSubsequenceBits - 1) / kSubsequenceBits; }
-  uint32_t groups() const { return (subsequences() + kGroup - 1) / kGroup; }
+  uint32_t groups() const { return (subsequences() + kJpegGroup - 1) / kJpegGroup; }
 };
 
 absl::Status CountStuffing(StreamView stream, const JpegFrame& frame);

@@ -31,7 +31,7 @@ struct GroupMemory {
   JpegTables::LongCodes long_of[kJpegTables];
   uint8_t natural[64];
   // Subsequences lie an odd number of words apart, so that threads read different banks.
-  uint32_t words[(kGroup + kWarmUp) * (kSubsequenceWords + 1) + 2 * kWordsBehind];
+  uint32_t words[(kJpegGroup + kJpegWarmUp) * (kSubsequenceWords + 1) + 2 * kWordsBehind];
 
   static __device__ __forceinline__ uint32_t Place(uint32_t i) { return i + i / kSubsequenceWords; }
 

@@ -98,7 +98,7 @@ struct Symbol {
   }
 };
 
-// `tables` has JpegTables's first three members.
+// `tables` has JpegTables's first three members. `table` is 0 for DC and 1 for AC of luma, 2 and 3 of chroma.
 template <typename Tables>
 GLINT_HD inline Symbol FindSymbol(const Tables& tables, uint32_t table, uint32_t window) {
   uint32_t entry = tables.quick[table][window >> (32 - kQuickBits)];
@@ -121,40 +121,52 @@ GLINT_HD inline void DecodeSubsequence(const ScanShape& scan, const Tables& tabl
   uint32_t interval = IntervalAt(begins, scan.intervals, cursor->bit);
   uint32_t interval_end = begins[interval + 1];
   uint32_t bit = cursor->bit, block = cursor->place / 64, position = cursor->place % 64;
-  uint32_t word = bit / 32;
-  uint32_t high = words(word), low = words(word + 1), next = words(word + 2);
-  bool is_luma = block < scan.unit_luma;
+  // What the next symbol waits for is as little as can be: both of what may come are there before it is known which.
+  uint32_t word, high, low, next, window;
+  const auto load = [&] {
+    word = bit / 32;
+    high = words(word), low = words(word + 1), next = words(word + 2);
+    window = Window(high, low, bit % 32);
+  };
+  uint32_t block_after, table_within, table_after;
+  const auto look_ahead = [&] {
+    block_after = block + 1 == scan.unit_blocks ? 0 : block + 1;
+    table_within = block < scan.unit_luma ? 1 : 3;
+    table_after = block_after < scan.unit_luma ? 0 : 2;
+  };
+  load();
+  look_ahead();
+  uint32_t table = position != 0 ? table_within : table_within - 1;
   while (bit < end) {
     const uint32_t limit = end < interval_end ? end : interval_end;
-    // Selections in place of branches: threads of a warp would take all of them, one after another.
     while (bit < limit) {
-      const Symbol symbol =
-          FindSymbol(tables, (is_luma ? 0u : 2u) + (position != 0 ? 1u : 0u), Window(high, low, bit % 32));
-      sink->OnSymbol(symbol, position, is_luma);
+      const Symbol symbol = FindSymbol(tables, table, window);
+      sink->OnSymbol(symbol, position, table < 2);
       const uint32_t before = bit;
       bit += symbol.bits();
+      const uint32_t window_here = Window(high, low, bit % 32), window_there = Window(low, next, bit % 32);
       const bool crosses = ((before ^ bit) & 32) != 0;
+      window = crosses ? window_there : window_here;
       high = crosses ? low : high;
       low = crosses ? next : low;
       word += crosses ? 1 : 0;
       next = words(word + 2);
       position += symbol.skip();
       const bool ends = position >= 64;
+      table = ends ? table_after : table_within;
       position = ends ? 0 : position;
-      block += ends ? 1 : 0;
-      block = block == scan.unit_blocks ? 0 : block;
-      is_luma = block < scan.unit_luma;
+      block = ends ? block_after : block;
+      look_ahead();
       if (ends) sink->OnBlockEnd(bit, interval_end);
     }
     if (bit >= interval_end) {
       bit = interval_end;
-      block = position = 0;
-      is_luma = true;
+      block = position = table = 0;
       sink->OnInterval(++interval);
       if (interval == scan.intervals) break;
       interval_end = begins[interval + 1];
-      word = bit / 32;
-      high = words(word), low = words(word + 1), next = words(word + 2);
+      load();
+      look_ahead();
     }
   }
   *cursor = {bit, 64 * block + position};

@@ -4,7 +4,7 @@
 namespace glint::cuda {
 namespace {
 
-constexpr int kThreads = kGroup;
+constexpr int kThreads = kJpegGroup;
 
 // What lies before the block's group.
 __device__ Passed PassedBeforeGroup(const JpegFrame& frame) {
@@ -23,10 +23,10 @@ __global__ void __launch_bounds__(kThreads) WriteCoefficientsKernel(GLINT_KERNEL
   AllowSuccessor();
   WaitForPredecessor();
   const uint32_t bits = frame.status->bits;
-  const uint32_t own = blockIdx.x * kGroup + threadIdx.x;
+  const uint32_t own = blockIdx.x * kJpegGroup + threadIdx.x;
   const uint32_t count = SubsequencesOf(bits);
-  if (blockIdx.x * kGroup >= count) return;
-  memory.Load(frame, static_cast<int>(blockIdx.x) * kGroup, kGroup);
+  if (blockIdx.x * kJpegGroup >= count) return;
+  memory.Load(frame, static_cast<int>(blockIdx.x) * kJpegGroup, kJpegGroup);
   const bool active = own < count;
   const Passed passed = active ? frame.passed[own] : Passed();
   const Passed before_group = PassedBeforeGroup(frame);
@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(kThreads) WriteCoefficientsKernel(GLINT_KERNEL
 
   const Cursor start = own == 0 ? Cursor() : frame.ends[own - 1];
   Cursor end = start;
-  const GroupWords words = {memory.words, blockIdx.x * kGroup * kSubsequenceWords};
+  const GroupWords words = {memory.words, blockIdx.x * kJpegGroup * kSubsequenceWords};
   Writer writer(frame.scan, memory.natural, before, start, IntervalAt(frame.begins, frame.scan.intervals, start.bit),
                 frame.coefficients);
   DecodeSubsequence(frame.scan, memory, frame.begins, words, EndOf(own, bits), &end, &writer);

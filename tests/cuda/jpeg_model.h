@@ -1,4 +1,5 @@
-// What cuda/jpeg does on the device, on the host: the same subsequences, rounds, sums and checks, one after another.
+// What cuda/jpeg does on the device, on the host: the same subsequences, sums and checks. Boundaries are
+// found by rounds alone.
 #ifndef GLINT_TESTS_CUDA_JPEG_MODEL_H_
 #define GLINT_TESTS_CUDA_JPEG_MODEL_H_
 

@@ -7,6 +7,7 @@
 
 #include "cuda/jpeg/jpeg_decoder.h"
 #include "cuda/pipeline.h"
+#include "features/options.h"
 #include "tests/cuda/jpeg_cases.h"
 
 namespace glint::cuda {
@@ -113,6 +114,42 @@ TEST_F(JpegOnDevice, DecodesLargePictures) {
   }
   EXPECT_EQ(reasons_[JpegReason::kNone], 36);
   Report();
+}
+
+// Decoded and detected in one go: the features of the luma that libjpeg makes.
+TEST_F(JpegOnDevice, DetectsInWhatItDecodes) {
+  const auto pipeline = Pipeline::Create({});
+  ASSERT_TRUE(pipeline.ok()) << pipeline.status();
+  DetectorOptions options = *PresetOptions("orb");
+  for (const Shape shape : {Shape{640, 480}, Shape{301, 203}, Shape{1280, 960}}) {
+    JpegCase spec;
+    spec.shape = shape;
+    spec.columns = spec.rows = 2;
+    spec.noise = 30;
+    std::vector<uint8_t> file = WriteJpeg(spec);
+    JpegPlan plan;
+    ASSERT_EQ(PlanJpeg(file.data(), file.size(), kMaxImagePixels, &plan), JpegReason::kNone);
+    Features wanted, found;
+    StageTimes times;
+    const Expected expected = DecodeByLibjpeg(&libjpeg_, file);
+    ASSERT_TRUE((*pipeline)->Detect(options, expected.luma.view(), {}, &wanted, nullptr).ok());
+    ASSERT_GT(wanted.count(), 0u);
+    const auto reason = (*pipeline)->DetectJpeg(options, plan, file.data(), file.size(), &found, &times);
+    ASSERT_TRUE(reason.ok()) << reason.status();
+    EXPECT_EQ(*reason, JpegReason::kNone);
+    EXPECT_EQ(found.x, wanted.x);
+    EXPECT_EQ(found.y, wanted.y);
+    EXPECT_EQ(found.response, wanted.response);
+    EXPECT_EQ(found.descriptors, wanted.descriptors);
+    EXPECT_GT(times.upload_ns, 0);
+    EXPECT_GT(times.detect_ns, 0);
+
+    file.resize(file.size() / 2);
+    const auto cut = (*pipeline)->DetectJpeg(options, plan, file.data(), file.size(), &found, &times);
+    ASSERT_TRUE(cut.ok()) << cut.status();
+    EXPECT_EQ(*cut, JpegReason::kScan);
+    EXPECT_EQ(found.count(), 0u);
+  }
 }
 
 }  // namespace
