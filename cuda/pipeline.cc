@@ -69,6 +69,18 @@ absl::StatusOr<float> Pipeline::Impl::Microseconds(const Event& from, const Even
   return milliseconds * 1000;
 }
 
+// Of a frame with events, but download_ns.
+absl::StatusOr<StageTimes> Pipeline::Impl::TimesOnDevice() {
+  const auto upload = Microseconds(begun, uploaded);
+  GLINT_RETURN_IF_ERROR(upload.status());
+  const auto detect = Microseconds(uploaded, done);
+  GLINT_RETURN_IF_ERROR(detect.status());
+  StageTimes times;
+  times.upload_ns = static_cast<int64_t>(*upload * 1000);
+  times.detect_ns = static_cast<int64_t>(*detect * 1000);
+  return times;
+}
+
 // But download_ns. `to_result`: from the call until the device was done.
 absl::StatusOr<StageTimes> Pipeline::Impl::TimesOf(Prepared* prepared, int64_t to_result, bool timed) {
   StageTimes times;
@@ -82,12 +94,9 @@ absl::StatusOr<StageTimes> Pipeline::Impl::TimesOf(Prepared* prepared, int64_t t
     times.detect_ns = to_result - times.upload_ns;
     return times;
   }
-  const auto upload = Microseconds(begun, uploaded);
-  GLINT_RETURN_IF_ERROR(upload.status());
-  const auto detect = Microseconds(uploaded, done);
-  GLINT_RETURN_IF_ERROR(detect.status());
-  times.upload_ns = static_cast<int64_t>(*upload * 1000);
-  times.detect_ns = static_cast<int64_t>(*detect * 1000);
+  const auto timed_stages = TimesOnDevice();
+  GLINT_RETURN_IF_ERROR(timed_stages.status());
+  times = *timed_stages;
   sampled[0] = std::exchange(sampled[1], times);
   return times;
 }
@@ -110,6 +119,7 @@ void Pipeline::Impl::Recover() {
   if (IsSticky(state)) fatal = absl::InternalError(ToStatus(state, "the device is lost to this process").message());
   counters_dirty = true;
   plans.clear();  // as may be what they keep zero between frames
+  jpeg.Drop();
 }
 
 absl::StatusOr<Pipeline::Impl::UnderWay> Pipeline::Impl::Begin(const DetectorOptions& detector, const ImageView& image,
@@ -184,6 +194,20 @@ absl::Status Pipeline::Detect(const DetectorOptions& options, const ImageView& i
   }
   if (!status.ok()) features->Clear();
   return status;
+}
+
+absl::StatusOr<JpegReason> Pipeline::DetectJpeg(const DetectorOptions& options, const JpegPlan& plan,
+                                                const uint8_t* file, size_t size, Features* features,
+                                                StageTimes* times) {
+  absl::StatusOr<JpegReason> reason = JpegReason::kNone;
+  if (!impl_->fatal.ok()) {
+    reason = impl_->fatal;
+  } else {
+    reason = impl_->DetectJpeg(options, plan, file, size, features, times);
+    if (!reason.ok()) impl_->Recover();
+  }
+  if (!reason.ok() || *reason != JpegReason::kNone) features->Clear();
+  return reason;
 }
 
 const absl::Status& Pipeline::fatal() const { return impl_->fatal; }

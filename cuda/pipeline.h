@@ -7,6 +7,7 @@
 #ifndef GLINT_CUDA_PIPELINE_H_
 #define GLINT_CUDA_PIPELINE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cuda/benchmark/hooks.h"
+#include "cuda/jpeg/jpeg_plan.h"
 #include "features/options.h"
 #include "features/types.h"
 
@@ -43,6 +45,12 @@ class Pipeline {
   // fatal().
   absl::Status Detect(const DetectorOptions& options, const ImageView& image, const ImageView& mask, Features* features,
                       StageTimes* times);
+
+  // As Detect(), of the luma of a JPEG file of `size` bytes that PlanJpeg() found to be for the device; decoding is
+  // part of the upload's time. Any reason but kNone: the file must be decoded otherwise, and `features` is empty.
+  // Memory for files grows to the largest one, half as much again, and is not that of Create().
+  absl::StatusOr<JpegReason> DetectJpeg(const DetectorOptions& options, const JpegPlan& plan, const uint8_t* file,
+                                        size_t size, Features* features, StageTimes* times);
 
   // Not OK after a sticky CUDA error: this process can use the device no more.
   const absl::Status& fatal() const;

@@ -1,5 +1,6 @@
 // What a Pipeline has, and what it does with it: pipeline.cc takes a frame from call to return, pipeline_prepare.cc
-// makes plans and their graphs, pipeline_run.cc gets a frame to the device, benchmark/stage_timing.cc measures.
+// makes plans and their graphs, pipeline_run.cc gets a frame to the device,
+// pipeline_jpeg.cc one of a JPEG file, benchmark/stage_timing.cc measures.
 #ifndef GLINT_CUDA_PIPELINE_IMPL_H_
 #define GLINT_CUDA_PIPELINE_IMPL_H_
 
@@ -11,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cuda/enqueue_frame.h"
+#include "cuda/jpeg/jpeg_decoder.h"
 #include "cuda/pipeline.h"
 #include "cuda/plan/plan.h"
 #include "cuda/result.h"
@@ -65,6 +67,8 @@ struct Pipeline::Impl {
                                  bool alone, bool wants_times);
   absl::Status Detect(const DetectorOptions& detector, const ImageView& image, const ImageView& mask,
                       Features* features, StageTimes* times);
+  absl::StatusOr<JpegReason> DetectJpeg(const DetectorOptions& detector, const JpegPlan& plan, const uint8_t* file,
+                                        size_t size, Features* features, StageTimes* times);
   absl::Status Enqueue(const Prepared& prepared, int part, cudaEvent_t* stage_events = nullptr);
   absl::StatusOr<Prepared*> PrepareFor(const DetectorOptions& detector, const ImageView& image, const ImageView& mask,
                                        bool alone);
@@ -82,6 +86,7 @@ struct Pipeline::Impl {
   absl::Status WaitFor(const Event& event);
   absl::Status ClearCounters();
   absl::StatusOr<float> Microseconds(const Event& from, const Event& to);
+  absl::StatusOr<StageTimes> TimesOnDevice();
   absl::StatusOr<StageTimes> TimesOf(Prepared* prepared, int64_t to_result, bool timed);
   void Read(Prepared* prepared, Features* features);
   void Recover();
@@ -109,7 +114,8 @@ struct Pipeline::Impl {
   DeviceBuffer scratch;
   MappedBuffer staging;  // image, then mask, with the plan's pitch
   MappedBuffer result;
-  DeviceBuffer descriptors;   // if they are kept there
+  DeviceBuffer descriptors;  // if they are kept there
+  JpegDecoder jpeg;
   std::list<Prepared> plans;  // most recently used first
   // A frame did not run to its end: the counters may not be zero.
   bool counters_dirty = false;

@@ -32,6 +32,11 @@ absl::Status Pipeline::Detect(const DetectorOptions&, const ImageView&, const Im
   return impl_->status;
 }
 
+absl::StatusOr<JpegReason> Pipeline::DetectJpeg(const DetectorOptions&, const JpegPlan&, const uint8_t*, size_t,
+                                                Features*, StageTimes*) {
+  return impl_->status;
+}
+
 const absl::Status& Pipeline::fatal() const { return impl_->status; }
 
 absl::StatusOr<DeviceTiming> Pipeline::TimeOnDevice(const DetectorOptions&, const ImageView&, const ImageView&, int) {
