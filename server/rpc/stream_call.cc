@@ -236,7 +236,7 @@ void StreamCall::OnFrameDone(FrameJob* job, const Features& features) {
   const bool cancelled = job->cancelled;
   for (int c = 0; c < frame->tracked.count; ++c) env_->metrics.TracksChanged(frame->tracked.cameras[c]);
   if (frame->status.ok() && !cancelled) frame->PackStreamReply(features);
-  frame->ReleaseMessage();
+  const grpc::ByteBuffer message = frame->TakeMessage();  // freed when the reply is on its way
   std::unique_lock<std::mutex> lock(mutex_);
   if (cancelled && phase_ == Phase::kEnding) frame->status = end_;  // revoked
   frame->in_session.done = true;
