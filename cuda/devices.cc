@@ -7,11 +7,13 @@
 #include "cuda/benchmark/hooks.h"
 #include "cuda/pipeline.h"
 #include "cuda/runtime/error.h"
+#include "cuda/runtime/integrated.h"
 #include "cuda/stages.h"
 
 namespace glint::cuda {
 
 absl::Status CheckDevice(Api* api, int ordinal, cudaDeviceProp* properties) {
+  GLINT_RETURN_IF_ERROR(CheckIntegratedSwitch());
   int count = 0;
   if (const cudaError_t error = api->GetDeviceCount(&count); error != cudaSuccess) {
     api->GetLastError();
@@ -63,7 +65,9 @@ std::string DeviceDescription(int ordinal) {
   int driver = 0;
   if (CudaApi().DriverGetVersion(&driver) != cudaSuccess) return "";
   return absl::StrCat(properties.name, " (sm_", properties.major, properties.minor, ", ",
-                      properties.multiProcessorCount, " SMs), driver ", driver / 1000, ".", driver % 1000 / 10);
+                      properties.multiProcessorCount, " SMs",
+                      TreatsDevicesAsIntegrated() ? ", treated as integrated" : "", "), driver ", driver / 1000, ".",
+                      driver % 1000 / 10);
 }
 
 absl::StatusOr<PinnedMemory> PinnedMemory::Allocate(size_t bytes) {

@@ -44,9 +44,43 @@ class FrameUnderWay {
 };
 std::atomic<int> FrameUnderWay::frames_on_device_[kDevices];
 
+// A thread of this process that wants to spin.
+class SpinningThread {
+ public:
+  explicit SpinningThread(int limit) : allowed_(threads_.fetch_add(1, std::memory_order_relaxed) < limit) {
+    if (!allowed_) threads_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  ~SpinningThread() {
+    if (allowed_) threads_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  SpinningThread(const SpinningThread&) = delete;
+  SpinningThread& operator=(const SpinningThread&) = delete;
+
+  bool allowed() const { return allowed_; }
+
+ private:
+  static std::atomic<int> threads_;
+  const bool allowed_;
+};
+std::atomic<int> SpinningThread::threads_;
+
 }  // namespace
 
-absl::Status Pipeline::Impl::WaitFor(const Event& event) {
+absl::Status Pipeline::Impl::SpinAndBlock(const Event& event, ExpectedWait* expected) {
+  const Clock::time_point start = Clock::now();
+  const std::chrono::nanoseconds spin(expected->SpinNs());
+  const SpinningThread spinning(options.spinning);
+  cudaError_t state = cudaErrorNotReady;
+  while (spinning.allowed() && state == cudaErrorNotReady && Clock::now() - start < spin) {
+    state = api->EventQuery(event.get());
+  }
+  if (state == cudaErrorNotReady) state = api->EventSynchronize(event.get());
+  expected->Took(Nanoseconds(Clock::now() - start));
+  return ToStatus(state, "waiting for the device");
+}
+
+absl::Status Pipeline::Impl::WaitFor(const Event& event, ExpectedWait* expected) {
+  if (options.wait == Wait::kAdaptive) return SpinAndBlock(event, expected);
   if (options.wait == Wait::kBlock) return ToStatus(api->EventSynchronize(event.get()), "waiting for the device");
   for (;;) {
     const cudaError_t state = api->EventQuery(event.get());
@@ -122,18 +156,20 @@ void Pipeline::Impl::Recover() {
   jpeg.Drop();
 }
 
-absl::StatusOr<Pipeline::Impl::UnderWay> Pipeline::Impl::Begin(const DetectorOptions& detector, const ImageView& image,
-                                                               const ImageView& mask, bool alone, bool wants_times) {
+absl::StatusOr<Pipeline::Impl::UnderWay> Pipeline::Impl::Begin(const DetectorOptions& detector, const Pixels& image,
+                                                               const Pixels& mask, bool alone, bool wants_times) {
   GLINT_RETURN_IF_ERROR(ToStatus(api->SetDevice(options.device), "choosing the device"));
   const auto found = PrepareFor(detector, image, mask, alone);
   GLINT_RETURN_IF_ERROR(found.status());
   Prepared* const prepared = *found;
   GLINT_RETURN_IF_ERROR(ClearCounters());
+  begun_alone = alone;
   const int64_t number = wants_times ? prepared->timed_frames++ : -1;
   const bool timed = number >= 0 && (number < kFirstSamples || number % kFramesPerSample == 0);
   // Where frames of others keep the device busy, nothing is gained, and copies of their own let those overlap.
-  if (!timed && alone && UploadsInGraph(*prepared, image)) {
-    GLINT_RETURN_IF_ERROR(LaunchWithUpload(prepared, image));
+  const uint8_t* const source = !timed && alone ? SourceForGraph(*prepared, image) : nullptr;
+  if (source != nullptr) {
+    GLINT_RETURN_IF_ERROR(LaunchWithUpload(prepared, source));
     GLINT_RETURN_IF_ERROR(Record(finished));
   } else {
     GLINT_RETURN_IF_ERROR(Run(*prepared, image, mask, timed));
@@ -141,7 +177,7 @@ absl::StatusOr<Pipeline::Impl::UnderWay> Pipeline::Impl::Begin(const DetectorOpt
   return UnderWay{prepared, timed};
 }
 
-absl::Status Pipeline::Impl::Detect(const DetectorOptions& detector, const ImageView& image, const ImageView& mask,
+absl::Status Pipeline::Impl::Detect(const DetectorOptions& detector, const Pixels& image, const Pixels& mask,
                                     Features* features, StageTimes* times) {
   const Clock::time_point start = Clock::now();
   const FrameUnderWay under_way(options.device);
@@ -154,7 +190,7 @@ absl::Status Pipeline::Impl::Detect(const DetectorOptions& detector, const Image
   FillByLevel(prepared->host, detector, prepared->counts, features);
   {
     const Range range("wait");
-    GLINT_RETURN_IF_ERROR(WaitFor(EndOf(timed)));
+    GLINT_RETURN_IF_ERROR(WaitFor(EndOf(timed), &prepared->wait));
   }
   const Clock::time_point waited = Clock::now();
   {
@@ -185,7 +221,7 @@ absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Create(const PipelineOptions
   return PipelineFactory::Create(options, &CudaApi());
 }
 
-absl::Status Pipeline::Detect(const DetectorOptions& options, const ImageView& image, const ImageView& mask,
+absl::Status Pipeline::Detect(const DetectorOptions& options, const Pixels& image, const Pixels& mask,
                               Features* features, StageTimes* times) {
   absl::Status status = impl_->fatal;
   if (status.ok()) {

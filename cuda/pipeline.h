@@ -17,16 +17,19 @@
 #include "cuda/benchmark/hooks.h"
 #include "cuda/jpeg/jpeg_plan.h"
 #include "features/options.h"
+#include "features/pixels.h"
 #include "features/types.h"
 
 namespace glint::cuda {
 
-// How the host waits for the device.
-enum class Wait { kSpin, kYield, kBlock };
+// How the host waits for the device. kAdaptive: spins for as long as the same shape and options lately took and a
+// margin (ExpectedWait), then blocks.
+enum class Wait { kAdaptive, kSpin, kYield, kBlock };
 
 struct PipelineOptions {
   int device = 0;  // CUDA ordinal
   Wait wait = Wait::kBlock;
+  int spinning = 0;  // of kAdaptive: threads of the process that may spin at the same time; others block at once
   int64_t max_image_pixels = kDefaultMaxImagePixels;
   int sm_limit = 0;  // run on this many multiprocessors (a green context; CUDA 12.5+); 0 = all
 };
@@ -40,10 +43,11 @@ class Pipeline {
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  // Arguments must be valid (ValidateOptions, ValidateImages); `image` and `mask` are host memory, pinned or not;
+  // Arguments must be valid (ValidateOptions, ValidatePixels); `image` and `mask` are host memory, pinned or not, or
+  // rows that are written to pinned memory, the first of them on their way to the device while the next are written;
   // `mask` may be empty. `times` may be null. RESOURCE_EXHAUSTED leaves the pipeline usable; after INTERNAL see
   // fatal().
-  absl::Status Detect(const DetectorOptions& options, const ImageView& image, const ImageView& mask, Features* features,
+  absl::Status Detect(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                       StageTimes* times);
 
   // As Detect(), of the luma of a JPEG file of `size` bytes that PlanJpeg() found to be for the device; decoding is

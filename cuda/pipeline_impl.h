@@ -17,6 +17,7 @@
 #include "cuda/plan/plan.h"
 #include "cuda/result.h"
 #include "cuda/runtime/api.h"
+#include "cuda/runtime/expected_wait.h"
 #include "cuda/runtime/owners.h"
 
 namespace glint::cuda {
@@ -45,8 +46,14 @@ struct Pipeline::Impl {
     LevelCounts counts;               // of the last frame
     int64_t timed_frames = 0;         // whose caller wants times
     StageTimes sampled[2];            // of the last two frames with events
+    ExpectedWait wait;
 
     const Frame& frame() const { return parts.back().frame; }
+  };
+
+  struct RowRange {
+    int first;
+    int count;
   };
 
   // A frame that Begin() enqueued: it is done with EndOf(timed).
@@ -63,27 +70,30 @@ struct Pipeline::Impl {
   absl::Status MakeRoom(const Plan& plan);
   absl::Status PrepareUpload(Prepared* prepared);
   // `alone`: no other frame is on the device.
-  absl::StatusOr<UnderWay> Begin(const DetectorOptions& detector, const ImageView& image, const ImageView& mask,
-                                 bool alone, bool wants_times);
-  absl::Status Detect(const DetectorOptions& detector, const ImageView& image, const ImageView& mask,
-                      Features* features, StageTimes* times);
+  absl::StatusOr<UnderWay> Begin(const DetectorOptions& detector, const Pixels& image, const Pixels& mask, bool alone,
+                                 bool wants_times);
+  absl::Status Detect(const DetectorOptions& detector, const Pixels& image, const Pixels& mask, Features* features,
+                      StageTimes* times);
   absl::StatusOr<JpegReason> DetectJpeg(const DetectorOptions& detector, const JpegPlan& plan, const uint8_t* file,
                                         size_t size, Features* features, StageTimes* times);
   absl::Status Enqueue(const Prepared& prepared, int part, cudaEvent_t* stage_events = nullptr);
-  absl::StatusOr<Prepared*> PrepareFor(const DetectorOptions& detector, const ImageView& image, const ImageView& mask,
+  absl::StatusOr<Prepared*> PrepareFor(const DetectorOptions& detector, const Pixels& image, const Pixels& mask,
                                        bool alone);
-  bool UploadsInGraph(const Prepared& prepared, const ImageView& image);
-  absl::Status LaunchWithUpload(Prepared* prepared, const ImageView& image);
-  absl::Status Run(const Prepared& prepared, const ImageView& image, const ImageView& mask, bool timed);
+  const uint8_t* SourceForGraph(const Prepared& prepared, const Pixels& image);
+  absl::Status LaunchWithUpload(Prepared* prepared, const uint8_t* source);
+  absl::Status Run(const Prepared& prepared, const Pixels& image, const Pixels& mask, bool timed);
   const Event& EndOf(bool timed) const { return timed ? done : finished; }
-  absl::Status RunInParts(const Prepared& prepared, const ImageView& image, bool timed);
+  absl::Status RunInParts(const Prepared& prepared, const Pixels& image, bool timed);
   absl::Status Launch(const Prepared& prepared, int part);
-  absl::Status UploadAll(const Prepared& prepared, const ImageView& image, const ImageView& mask);
-  absl::Status Upload(cudaStream_t s, const ImageView& image, int pitch, uint8_t* staging, uint8_t* device);
+  absl::Status UploadAll(const Prepared& prepared, const Pixels& image, const Pixels& mask);
+  absl::Status Upload(cudaStream_t s, const Pixels& image, RowRange range, int pitch, uint8_t* staging,
+                      uint8_t* device);
   cudaPointerAttributes AttributesOf(const void* data);
   absl::Status Record(const Event& event, StreamView on);
   absl::Status Record(const Event& event) { return Record(event, stream.view()); }
-  absl::Status WaitFor(const Event& event);
+  // `expected`: what such waits took, and this one did.
+  absl::Status WaitFor(const Event& event, ExpectedWait* expected);
+  absl::Status SpinAndBlock(const Event& event, ExpectedWait* expected);
   absl::Status ClearCounters();
   absl::StatusOr<float> Microseconds(const Event& from, const Event& to);
   absl::StatusOr<StageTimes> TimesOnDevice();
@@ -117,6 +127,8 @@ struct Pipeline::Impl {
   DeviceBuffer descriptors;  // if they are kept there
   JpegDecoder jpeg;
   std::list<Prepared> plans;  // most recently used first
+  // The frame under way began when the device had no other.
+  bool begun_alone = false;
   // A frame did not run to its end: the counters may not be zero.
   bool counters_dirty = false;
 };

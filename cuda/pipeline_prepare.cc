@@ -31,7 +31,8 @@ absl::Status Pipeline::Impl::Initialize() {
     GLINT_RETURN_IF_ERROR(created.status());
     part_uploaded.push_back(*std::move(created));
   }
-  const unsigned blocking = options.wait == Wait::kBlock ? cudaEventBlockingSync : cudaEventDefault;
+  const bool may_block = options.wait == Wait::kBlock || options.wait == Wait::kAdaptive;
+  const unsigned blocking = may_block ? cudaEventBlockingSync : cudaEventDefault;
   for (auto [event, flags] : {std::pair{&begun, 0u}, std::pair{&uploaded, 0u}, std::pair{&done, blocking},
                               std::pair{&finished, blocking | cudaEventDisableTiming}}) {
     auto created = CreateEvent(api, flags);
@@ -142,7 +143,7 @@ absl::Status Pipeline::Impl::PrepareUpload(Prepared* prepared) {
 }
 
 absl::StatusOr<Pipeline::Impl::Prepared*> Pipeline::Impl::PrepareFor(const DetectorOptions& detector,
-                                                                     const ImageView& image, const ImageView& mask,
+                                                                     const Pixels& image, const Pixels& mask,
                                                                      bool alone) {
   PlanKey key{detector, image.shape(), !mask.empty()};
   if (CanComeInParts(key.options, key.shape, key.masked, device.integrated)) {

@@ -10,7 +10,20 @@ namespace glint::cuda {
 namespace {
 
 // Pageable rows are copied to pinned memory in bands, so that the device receives one while the next is copied.
-constexpr size_t kBandBytes = 256 * 1024;
+constexpr int kBandBytes = 256 * 1024;
+// Images of up to so many bands are copied as a whole, for the copy to the device to be part of the frame's graph.
+constexpr int kBandsForGraph = 2;
+
+void CopyRows(const Pixels& image, int first, int count, uint8_t* to, int pitch) {
+  const ImageView& view = image.view;
+  if (view.empty()) return image.rows->CopyRows(first, count, to, pitch);
+  const auto width = static_cast<size_t>(view.width);
+  if (view.stride == pitch && view.width == pitch) {
+    std::memcpy(to, view.row(first), static_cast<size_t>(count) * width);
+    return;
+  }
+  for (int y = 0; y < count; ++y) std::memcpy(to + static_cast<ptrdiff_t>(y) * pitch, view.row(first + y), width);
+}
 
 }  // namespace
 
@@ -21,46 +34,46 @@ cudaPointerAttributes Pipeline::Impl::AttributesOf(const void* data) {
   return {};
 }
 
-absl::Status Pipeline::Impl::Upload(cudaStream_t s, const ImageView& image, int pitch, uint8_t* staging_image,
-                                    uint8_t* device_image) {
-  const auto width = static_cast<size_t>(image.width);
-  const auto height = static_cast<size_t>(image.height);
+// Rows `range` of the image; `staging_image` and `device_image` are where the image begins.
+absl::Status Pipeline::Impl::Upload(cudaStream_t s, const Pixels& image, RowRange range, int pitch,
+                                    uint8_t* staging_image, uint8_t* device_image) {
+  const auto width = static_cast<size_t>(image.shape().width);
   const auto to_pitch = static_cast<size_t>(pitch);
-  if (!device.integrated && AttributesOf(image.data).type == cudaMemoryTypeHost) {
-    const auto from_pitch = static_cast<size_t>(image.stride);
+  if (!device.integrated && !image.view.empty() && AttributesOf(image.view.data).type == cudaMemoryTypeHost) {
+    const auto from_pitch = static_cast<size_t>(image.view.stride);
+    const auto height = static_cast<size_t>(range.count);
+    const uint8_t* const from = image.view.row(range.first);
+    uint8_t* const to = device_image + static_cast<size_t>(range.first) * to_pitch;
     const bool contiguous = from_pitch == to_pitch && from_pitch == width;
     const cudaError_t error =
-        contiguous ? api->MemcpyAsync(device_image, image.data, width * height, cudaMemcpyHostToDevice, s)
-                   : api->Memcpy2DAsync(device_image, to_pitch, image.data, from_pitch, width, height,
-                                        cudaMemcpyHostToDevice, s);
+        contiguous ? api->MemcpyAsync(to, from, width * height, cudaMemcpyHostToDevice, s)
+                   : api->Memcpy2DAsync(to, to_pitch, from, from_pitch, width, height, cudaMemcpyHostToDevice, s);
     return ToStatus(error, "copying pinned pixels to the device");
   }
-  const size_t band_rows = std::max<size_t>(1, kBandBytes / to_pitch);
-  for (size_t first = 0; first < height; first += band_rows) {
-    const size_t rows = std::min(band_rows, height - first);
-    uint8_t* band = staging_image + first * to_pitch;
-    if (image.stride == pitch && width == to_pitch) {
-      std::memcpy(band, image.row(static_cast<int>(first)), rows * width);
-    } else {
-      for (size_t y = 0; y < rows; ++y) {
-        std::memcpy(band + y * to_pitch, image.row(static_cast<int>(first + y)), width);
-      }
-    }
+  const int end = range.first + range.count;
+  // Where the device is busy with other frames anyway, more copies only take longer.
+  const bool in_bands = !image.view.empty() || begun_alone;
+  const int band_rows = in_bands ? std::max(1, kBandBytes / pitch) : range.count;
+  for (int first = range.first; first < end; first += band_rows) {
+    const int count = std::min(band_rows, end - first);
+    const size_t offset = static_cast<size_t>(first) * to_pitch;
+    CopyRows(image, first, count, staging_image + offset, pitch);
     if (device.integrated) continue;
-    GLINT_RETURN_IF_ERROR(
-        ToStatus(api->MemcpyAsync(device_image + first * to_pitch, band, rows * to_pitch, cudaMemcpyHostToDevice, s),
-                 "copying pixels to the device"));
+    GLINT_RETURN_IF_ERROR(ToStatus(api->MemcpyAsync(device_image + offset, staging_image + offset,
+                                                    static_cast<size_t>(count) * to_pitch, cudaMemcpyHostToDevice, s),
+                                   "copying pixels to the device"));
   }
   return absl::OkStatus();
 }
 
-absl::Status Pipeline::Impl::UploadAll(const Prepared& prepared, const ImageView& image, const ImageView& mask) {
+absl::Status Pipeline::Impl::UploadAll(const Prepared& prepared, const Pixels& image, const Pixels& mask) {
   const Plan& plan = prepared.plan;
   const Level& level = prepared.frame().level[0];
   const cudaStream_t s = stream.view().stream;
-  GLINT_RETURN_IF_ERROR(Upload(s, image, plan.pitch(), staging.data(), level.image));
+  const RowRange all = {0, plan.key().shape.height};
+  GLINT_RETURN_IF_ERROR(Upload(s, image, all, plan.pitch(), staging.data(), level.image));
   if (!plan.key().masked) return absl::OkStatus();
-  return Upload(s, mask, plan.pitch(), staging.data() + plan.image_bytes(), level.mask);
+  return Upload(s, mask, all, plan.pitch(), staging.data() + plan.image_bytes(), level.mask);
 }
 
 absl::Status Pipeline::Impl::Launch(const Prepared& prepared, int part) {
@@ -68,29 +81,41 @@ absl::Status Pipeline::Impl::Launch(const Prepared& prepared, int part) {
   return ToStatus(api->GraphLaunch(prepared.graphs[part].get(), stream.view().stream), "launching the frame's graph");
 }
 
-bool Pipeline::Impl::UploadsInGraph(const Prepared& prepared, const ImageView& image) {
-  if (prepared.upload_frame.get() == nullptr || image.stride != image.width) return false;
+// Pinned memory without gaps that a graph can copy the image from, which is written there if it has to be; null if the
+// image goes another way.
+const uint8_t* Pipeline::Impl::SourceForGraph(const Prepared& prepared, const Pixels& image) {
+  if (prepared.upload_frame.get() == nullptr) return nullptr;
+  const ImageView& view = image.view;
+  if (view.empty()) {
+    const Shape shape = image.shape();
+    if (shape.pixels() > kBandsForGraph * kBandBytes) return nullptr;
+    image.rows->CopyRows(0, shape.height, staging.data(), shape.width);
+    return staging.data();
+  }
+  if (view.stride != view.width) return nullptr;
   // Asked for each frame, as the graph would go on to read what is not there any more. With an address of its own on
   // the device, memory could change that and keep the host's.
-  const cudaPointerAttributes attributes = AttributesOf(image.data);
-  return attributes.type == cudaMemoryTypeHost && attributes.devicePointer == image.data;
+  const cudaPointerAttributes attributes = AttributesOf(view.data);
+  return attributes.type == cudaMemoryTypeHost && attributes.devicePointer == view.data ? view.data : nullptr;
 }
 
-absl::Status Pipeline::Impl::LaunchWithUpload(Prepared* prepared, const ImageView& image) {
+absl::Status Pipeline::Impl::LaunchWithUpload(Prepared* prepared, const uint8_t* source) {
   const cudaGraphExec_t frame = prepared->upload_frame.get();
-  if (prepared->source != image.data) {
-    const auto bytes = static_cast<size_t>(image.shape().pixels());
-    GLINT_RETURN_IF_ERROR(ToStatus(
-        api->GraphExecSetUpload(frame, prepared->upload_node, prepared->frame().level[0].image, image.data, bytes),
-        "changing a graph's copy"));
-    prepared->source = image.data;
+  // Memory of others may have been given back, and other memory pinned at its address: a graph that is not told again
+  // copies from what was there, which ends the process's use of the device.
+  if (prepared->source != source || source != staging.data()) {
+    const auto bytes = static_cast<size_t>(prepared->plan.key().shape.pixels());
+    GLINT_RETURN_IF_ERROR(
+        ToStatus(api->GraphExecSetUpload(frame, prepared->upload_node, prepared->frame().level[0].image, source, bytes),
+                 "changing a graph's copy"));
+    prepared->source = source;
   }
   const Range range("launch");
   return ToStatus(api->GraphLaunch(frame, stream.view().stream), "launching the frame's graph");
 }
 
 // Everything up to EndOf(timed). `timed`: records the other events.
-absl::Status Pipeline::Impl::Run(const Prepared& prepared, const ImageView& image, const ImageView& mask, bool timed) {
+absl::Status Pipeline::Impl::Run(const Prepared& prepared, const Pixels& image, const Pixels& mask, bool timed) {
   if (prepared.plan.key().parts > 1) return RunInParts(prepared, image, timed);
   if (timed) GLINT_RETURN_IF_ERROR(Record(begun));
   {
@@ -102,19 +127,17 @@ absl::Status Pipeline::Impl::Run(const Prepared& prepared, const ImageView& imag
   return Record(EndOf(timed));
 }
 
-absl::Status Pipeline::Impl::RunInParts(const Prepared& prepared, const ImageView& image, bool timed) {
+absl::Status Pipeline::Impl::RunInParts(const Prepared& prepared, const Pixels& image, bool timed) {
   const Plan& plan = prepared.plan;
   const StreamView up = upload_stream.view();
   if (timed) GLINT_RETURN_IF_ERROR(Record(begun, up));
   int first = 0;
   for (int part = 0; part < plan.key().parts; ++part) {
     const int end = plan.part_end(part);
-    const size_t offset = static_cast<size_t>(first) * plan.pitch();
-    const ImageView rows = {image.row(first), image.width, end - first, image.stride};
     {
       const Range range("upload");
-      GLINT_RETURN_IF_ERROR(
-          Upload(up.stream, rows, plan.pitch(), staging.data() + offset, prepared.frame().level[0].image + offset));
+      GLINT_RETURN_IF_ERROR(Upload(up.stream, image, {first, end - first}, plan.pitch(), staging.data(),
+                                   prepared.frame().level[0].image));
     }
     const bool is_last = part + 1 == plan.key().parts;
     if (is_last && timed) GLINT_RETURN_IF_ERROR(Record(uploaded, up));

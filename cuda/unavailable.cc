@@ -28,7 +28,7 @@ Pipeline::~Pipeline() = default;
 
 absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Create(const PipelineOptions&) { return BuiltWithoutCuda(); }
 
-absl::Status Pipeline::Detect(const DetectorOptions&, const ImageView&, const ImageView&, Features*, StageTimes*) {
+absl::Status Pipeline::Detect(const DetectorOptions&, const Pixels&, const Pixels&, Features*, StageTimes*) {
   return impl_->status;
 }
 

@@ -31,7 +31,7 @@ struct ServerEnv {
                         constexpr char kEvent[] = "shared memory not pinned";
                         logger.LogLimited(kEvent, Severity::kWarning, kEvent, {{"reason", std::string(why.message())}});
                       }),
-        queue({options.queue_capacity, options.max_pending_bytes, static_cast<int>(lanes.lanes.size())}),
+        queue({options.queue_capacity, options.max_pending_bytes, static_cast<int>(lanes.lanes.size()), lanes.looking}),
         health(static_cast<int>(lanes.lanes.size())),
         sessions(options.max_sessions, options.max_sessions_per_peer),
         maps(options.map_directory, options.max_maps),

@@ -78,7 +78,7 @@ constexpr char kSwitch[] = "true|false";
 constexpr Choice<bool> kBooleans[] = {{"true", true}, {"false", false}};
 constexpr Choice<Backend> kBackends[] = {{"auto", Backend::kAuto}, {"cpu", Backend::kCpu}, {"cuda", Backend::kCuda}};
 constexpr Choice<GpuWait> kGpuWaits[] = {
-    {"spin", GpuWait::kSpin}, {"yield", GpuWait::kYield}, {"block", GpuWait::kBlock}};
+    {"adaptive", GpuWait::kAdaptive}, {"spin", GpuWait::kSpin}, {"yield", GpuWait::kYield}, {"block", GpuWait::kBlock}};
 constexpr Choice<Reflection> kReflections[] = {
     {"on", Reflection::kOn}, {"loopback", Reflection::kLoopback}, {"off", Reflection::kOff}};
 constexpr Choice<LogFormat> kLogFormats[] = {{"text", LogFormat::kText}, {"json", LogFormat::kJson}};
@@ -173,7 +173,7 @@ const Flag kFlags[] = {
                    "frames worked on at the same time by each device; 0: one per processor (CPU), one per two of them, "
                    "2 to 8 (CUDA)"),
     GLINT_INT_FLAG("threads-per-lane", lanes.threads_per_lane, "CPU threads that share one frame"),
-    {"gpu-wait", "spin|yield|block", "how a lane's thread waits for the GPU",
+    {"gpu-wait", "adaptive|spin|yield|block", "how a lane's thread waits for the GPU",
      [](absl::string_view name, absl::string_view value, bool, ServerOptions* o) {
        return SetChoice(name, value, kGpuWaits, &o->lanes.gpu_wait);
      },

@@ -107,11 +107,12 @@ absl::StatusOr<Floors> Pipeline::Impl::MeasureFloors(int64_t bytes_up, int64_t b
   GLINT_RETURN_IF_ERROR(empty.status());
   const auto median = [&](auto enqueue) -> absl::StatusOr<float> {
     std::vector<float> us;
+    ExpectedWait wait;
     for (int i = 0; i < repeats + kWarmUpReplays; ++i) {
       const Clock::time_point start = Clock::now();
       GLINT_RETURN_IF_ERROR(ToStatus(enqueue(), "measuring a floor"));
       GLINT_RETURN_IF_ERROR(Record(done));
-      GLINT_RETURN_IF_ERROR(WaitFor(done));
+      GLINT_RETURN_IF_ERROR(WaitFor(done, &wait));
       if (i >= kWarmUpReplays) us.push_back(static_cast<float>(Nanoseconds(Clock::now() - start)) / 1000);
     }
     return Median(us);

@@ -6,6 +6,8 @@
 
 #include <vector>
 
+#include "cuda/runtime/integrated.h"
+
 namespace glint::cuda {
 namespace {
 
@@ -27,7 +29,9 @@ class RuntimeApi final : public Api {
   cudaError_t DriverGetVersion(int* version) override { return cudaDriverGetVersion(version); }
   cudaError_t SetDevice(int device) override { return cudaSetDevice(device); }
   cudaError_t GetDeviceProperties(cudaDeviceProp* properties, int device) override {
-    return cudaGetDeviceProperties(properties, device);
+    const cudaError_t error = cudaGetDeviceProperties(properties, device);
+    if (error == cudaSuccess && TreatsDevicesAsIntegrated()) properties->integrated = 1;
+    return error;
   }
   cudaError_t GetLastError() override { return cudaGetLastError(); }
 

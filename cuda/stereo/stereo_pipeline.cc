@@ -46,6 +46,7 @@ struct StereoPipeline::Impl {
   // Left and right. Matching runs on the left one's stream.
   Pipeline::Impl eyes[2];
   StereoMemory memory;
+  ExpectedWait match_wait;
   absl::Status fatal;
 };
 
@@ -75,9 +76,9 @@ absl::Status StereoPipeline::Impl::Run(const DetectorOptions& detector, const Im
   const StreamView stream = eyes[0].stream.view();
   GLINT_RETURN_IF_ERROR(memory.Reserve(stream, {capacity, capacity, kRbriefBytes, left.height}));
   for (int e = 0; e < 2; ++e) FillByLevel(prepared[e]->host, detector, prepared[e]->counts, features[e]);
-  for (Pipeline::Impl& eye : eyes) {
+  for (int e = 0; e < 2; ++e) {
     const Range range("wait");
-    GLINT_RETURN_IF_ERROR(eye.WaitFor(eye.finished));
+    GLINT_RETURN_IF_ERROR(eyes[e].WaitFor(eyes[e].finished, &prepared[e]->wait));
   }
   const Clock::time_point detected = Clock::now();
 
@@ -106,7 +107,7 @@ absl::Status StereoPipeline::Impl::Run(const DetectorOptions& detector, const Im
   for (int e = 0; e < 2; ++e) eyes[e].Read(prepared[e], features[e]);
   if (has_any) {
     const Range range("wait");
-    GLINT_RETURN_IF_ERROR(eyes[0].WaitFor(eyes[0].finished));
+    GLINT_RETURN_IF_ERROR(eyes[0].WaitFor(eyes[0].finished, &match_wait));
     memory.Finished();
   }
   for (const bool is_right : {false, true}) {

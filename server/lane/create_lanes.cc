@@ -301,20 +301,12 @@ class CudaLane final : public Lane {
   absl::Status Detect(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                       StageTimes* times) {
     const cuda::Range range("lane");
-    const Clock::time_point start = Clock::now();
-    const auto image_view = image_.Hold(image);
-    if (!image_view.ok()) return image_view.status();
-    const auto mask_view = other_.Hold(mask);
-    if (!mask_view.ok()) return mask_view.status();
-    const int64_t copied_ns = NanosecondsSince(start);
-    absl::Status status = pipeline_->Detect(options, *image_view, *mask_view, features, times);
-    times->upload_ns += copied_ns;
-    return status;
+    return pipeline_->Detect(options, image, mask, features, times);
   }
 
   const std::unique_ptr<cuda::Pipeline> pipeline_;
   const cuda::PipelineOptions options_;
-  PinnedImage image_, other_;  // a mask or the right eye is the other one
+  PinnedImage image_, other_;  // of pairs, whose right eye is the other one, and of tracks
   CudaMatching matching_;
   absl::Status lost_;                             // see NoteLoss(); or for want of memory
   std::unique_ptr<cuda::StereoPipeline> stereo_;  // from the first pair on
@@ -344,6 +336,8 @@ std::string ProcessorName() {
 
 cuda::Wait ToCudaWait(GpuWait wait) {
   switch (wait) {
+    case GpuWait::kAdaptive:
+      return cuda::Wait::kAdaptive;
     case GpuWait::kSpin:
       return cuda::Wait::kSpin;
     case GpuWait::kYield:
@@ -403,6 +397,11 @@ absl::StatusOr<LaneSet> CreateCudaLanes(const LaneOptions& options, const std::v
     set.gpus.push_back({absl::StrCat("cuda:", ordinal), cuda::DevicePciBusId(ordinal)});
     // One device's is all of them's.
     if (set.pinning.pin == nullptr && cuda::CopiesFromHostRegions(ordinal)) set.pinning = PinningBy(ordinal);
+  }
+  if (options.gpu_wait == GpuWait::kAdaptive) {
+    const bool all_copy = std::all_of(devices.begin(), devices.end(), cuda::CopiesFromHostRegions);
+    pipeline_options.spinning = SpinningThreads(UsableProcessors(), /*integrated=*/!all_copy);
+    set.looking = pipeline_options.spinning / 2;
   }
   const int lanes =
       options.lanes > 0 ? options.lanes : std::clamp(UsableProcessors() / 2, kFewestCudaLanes, kMostCudaLanes);

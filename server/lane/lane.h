@@ -25,7 +25,9 @@
 namespace glint {
 
 enum class Backend { kAuto, kCpu, kCuda };
-enum class GpuWait { kSpin, kYield, kBlock };
+// How a lane waits for its GPU. kAdaptive: spins for as long as such frames lately took, then blocks; and such lanes
+// look for their next frame before they sleep. How many may do so is the rule of SpinningThreads().
+enum class GpuWait { kAdaptive, kSpin, kYield, kBlock };
 
 inline constexpr int kMaxLanes = 1024;
 inline constexpr int kMaxThreadsPerLane = 256;
@@ -35,7 +37,7 @@ struct LaneOptions {
   // Of each device, 0..kMaxLanes; 0: one per processor (CPU), one per two of them, 2 to 8 (CUDA).
   int lanes = 0;
   int threads_per_lane = 1;  // 1..kMaxThreadsPerLane; CPU: threads that share one frame, the lane's own included
-  GpuWait gpu_wait = GpuWait::kBlock;
+  GpuWait gpu_wait = GpuWait::kAdaptive;
   std::vector<int> devices;  // CUDA ordinals, `lanes` on each; empty: all that work
   int64_t max_image_pixels = kDefaultMaxImagePixels;
   int sm_limit = 0;  // CUDA: use this many multiprocessors only (benchmarks; 0 = all)
@@ -124,8 +126,16 @@ struct LaneSet {
   std::vector<Gpu> gpus;  // that the lanes run on
   std::string simd;       // "AVX2"
   MemoryPinning pinning;
+  int looking = 0;   // lanes that may look for a frame before they sleep, at the same time
   std::string note;  // why kAuto chose the CPU, or left a device out; else empty
 };
+
+// Of GpuWait::kAdaptive: threads of the process that may spin for a GPU at the same time, where it may use so many
+// processors. Half of them; a quarter where a GPU is integrated, which works for longer and shares memory and power
+// with them; none below four processors. Half as many lanes may look for frames.
+constexpr int SpinningThreads(int processors, bool integrated) {
+  return processors < 4 ? 0 : processors / (integrated ? 4 : 2);
+}
 
 // FAILED_PRECONDITION for kCuda without a working device; the text names driver and device state.
 absl::StatusOr<LaneSet> CreateLanes(const LaneOptions& options);

@@ -154,7 +154,7 @@ absl::Status DetectCall::Submit() {
 void DetectCall::OnFrameDone(FrameJob*, const Features& features) {
   if (frame_->cancelled) frame_->status.Update(absl::CancelledError("the client has gone"));
   if (frame_->status.ok()) frame_->PackReply(features);
-  frame_->ReleaseMessage();
+  const grpc::ByteBuffer message = frame_->TakeMessage();  // freed when the reply is on its way
   std::unique_lock<std::mutex> lock(mutex_);
   if (frame_->status.ok()) {
     ++references_;

@@ -74,6 +74,13 @@ void Frame::ReleaseMessage() {
   message.Clear();
 }
 
+grpc::ByteBuffer Frame::TakeMessage() {
+  grpc::ByteBuffer bytes;
+  bytes.Swap(&message);
+  ReleaseMessage();
+  return bytes;
+}
+
 void Frame::ReleaseAll() {
   ReleaseMessage();
   for (auto* pieces : {&message_pieces, &image_bytes.pieces, &mask_bytes.pieces, &detect_request.options}) {

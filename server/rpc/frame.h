@@ -59,6 +59,8 @@ struct Frame : FrameJob, PackedMatch, PackedPredictions {
   bool Receive(grpc::ByteBuffer* bytes);
   // Gives them back, and with them the job's pixels. What lists of pieces have grown stays.
   void ReleaseMessage();
+  // The same, but for the bytes, which are the caller's: to free thousands of pieces takes longer than to answer.
+  grpc::ByteBuffer TakeMessage();
   // The same, and the lists are given up, too: for a frame that only waits for its turn to be answered.
   void ReleaseAll();
 

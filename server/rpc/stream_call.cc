@@ -284,7 +284,7 @@ void StreamCall::OnFrameDone(FrameJob* job, const Features& features) {
     map_size_ = frame->located.size;
   }
   if (frame->status.ok() && !cancelled) frame->PackStreamReply(features);
-  frame->ReleaseMessage();
+  const grpc::ByteBuffer message = frame->TakeMessage();  // freed when the reply is on its way
   std::unique_lock<std::mutex> lock(mutex_);
   if (frame == edit_) {
     edit_ = nullptr;

@@ -1,7 +1,6 @@
 #include "server/schedule/frame_queue.h"
 
 #include <algorithm>
-#include <chrono>
 #include <tuple>
 
 namespace glint {
@@ -62,18 +61,16 @@ void FrameList::Replace(FrameJob* old, FrameJob* job) {
 
 FrameQueue::Admission FrameQueue::Push(FrameFlow* flow, FrameJob* job, WhenFull when_full) {
   job->in_queue.flow = flow;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (closed_) return Admission::kClosed;
-    job->queue_depth = size_;
-    if (!flow->urgent_ && !MayEnter(*job)) {
-      if (when_full == WhenFull::kReject) return Admission::kRejected;
-      waiting_.PushBack(job);
-      return Admission::kWaiting;
-    }
-    Add(job);
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (closed_) return Admission::kClosed;
+  job->queue_depth = size_;
+  if (!flow->urgent_ && !MayEnter(*job)) {
+    if (when_full == WhenFull::kReject) return Admission::kRejected;
+    waiting_.PushBack(job);
+    return Admission::kWaiting;
   }
-  not_empty_.notify_one();
+  Add(job);
+  idle_lanes_.WakeOne(flow->lane_);
   return Admission::kQueued;
 }
 
@@ -103,7 +100,7 @@ FrameQueue::Admission FrameQueue::PushNewest(FrameFlow* flow, FrameJob* job, int
     while (!MayEnter(*job, own_bytes) && !flow->jobs_.empty()) displace_first();
     if (MayEnter(*job, own_bytes)) {
       Add(job);
-      not_empty_.notify_one();
+      idle_lanes_.WakeOne(flow->lane_);
     } else {
       waiting_.PushBack(job);
       admission = Admission::kWaiting;
@@ -137,7 +134,7 @@ void FrameQueue::AdmitWaiting(std::unique_lock<std::mutex>* lock) {
     --size_;
     bytes_ -= job->bytes;
     Add(job);
-    not_empty_.notify_one();
+    idle_lanes_.WakeOne(job->in_queue.flow->lane_);
   }
 }
 
@@ -162,25 +159,31 @@ void FrameQueue::LinkIfReady(FrameFlow* flow) {
 
 // ---- Popping.
 
-FrameJob* FrameQueue::Pop(const std::atomic<bool>* stop) {
+FrameJob* FrameQueue::Pop(LaneSeat* seat, const std::atomic<bool>* stop) {
   std::unique_lock<std::mutex> lock(mutex_);
   ++idle_;
+  int64_t idle_since = 0;
   FrameJob* job = nullptr;
   while (stop == nullptr || !*stop) {
-    if ((job = TryPop()) != nullptr) break;
-    if (!groups_.empty()) {
-      // What waits is kept from this lane, which may be over before anything else happens.
-      not_empty_.wait_for(lock, std::chrono::nanoseconds(RecentCosts::kWindowNs / 4));
-    } else if (closed_) {
-      break;
-    } else {
-      not_empty_.wait(lock);
-    }
+    if ((job = TryPop()) != nullptr || (closed_ && groups_.empty())) break;
+    if (idle_since == 0) idle_since = MonotonicNs();
+    WaitAt(seat, &lock);
   }
   --idle_;
-  if (job == nullptr) not_empty_.notify_one();  // which this one may have been told
-  if (job != nullptr) AdmitWaiting(&lock);
+  if (job == nullptr) {
+    idle_lanes_.WakeOne(nullptr);  // for a frame that this one may have been woken for
+    return nullptr;
+  }
+  seat->look_time_.FrameCameAfter(idle_since == 0 ? 0 : MonotonicNs() - idle_since);
+  job->in_queue.flow->lane_ = seat;
+  AdmitWaiting(&lock);
   return job;
+}
+
+void FrameQueue::WaitAt(LaneSeat* seat, std::unique_lock<std::mutex>* lock) {
+  // What waits is kept from this lane, which may be over before anything else happens.
+  if (!groups_.empty()) return idle_lanes_.Sleep(seat, RecentCosts::kWindowNs / 4, lock);
+  idle_lanes_.LookAndSleep(seat, limits_.looking, lock);
 }
 
 FrameJob* FrameQueue::TryPop() {
@@ -233,12 +236,10 @@ void FrameQueue::CorrectPixels(const FrameJob& job, int64_t pixels) {
 void FrameQueue::Finished(const FrameJob& job) {
   FrameFlow* const flow = job.in_queue.flow;
   if (!flow->serial_) return;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    flow->on_lane_ = false;
-    LinkIfReady(flow);
-  }
-  not_empty_.notify_one();
+  std::lock_guard<std::mutex> lock(mutex_);
+  flow->on_lane_ = false;
+  LinkIfReady(flow);
+  if (!flow->jobs_.empty()) idle_lanes_.WakeOne(flow->lane_);
 }
 
 void FrameQueue::Release(int64_t bytes, int64_t lane_ns) {
@@ -249,16 +250,14 @@ void FrameQueue::Release(int64_t bytes, int64_t lane_ns) {
 }
 
 void FrameQueue::WakeLanes() {
-  { std::lock_guard<std::mutex> lock(mutex_); }  // else a call could be between its look and its wait
-  not_empty_.notify_all();
+  std::lock_guard<std::mutex> lock(mutex_);
+  idle_lanes_.WakeAll();
 }
 
 void FrameQueue::LaneLeaves() {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    --lanes_;
-  }
-  not_empty_.notify_all();
+  std::lock_guard<std::mutex> lock(mutex_);
+  --lanes_;
+  idle_lanes_.WakeAll();
 }
 
 // ---- Taking back.
@@ -314,11 +313,9 @@ void FrameQueue::UnlinkUnlessReady(FrameFlow* flow) {
 }
 
 void FrameQueue::Close() {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    closed_ = true;
-  }
-  not_empty_.notify_all();
+  std::lock_guard<std::mutex> lock(mutex_);
+  closed_ = true;
+  idle_lanes_.WakeAll();
 }
 
 int FrameQueue::size() const {
@@ -329,6 +326,11 @@ int FrameQueue::size() const {
 int64_t FrameQueue::bytes() const {
   std::lock_guard<std::mutex> lock(mutex_);
   return bytes_;
+}
+
+int FrameQueue::idle_lanes() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return idle_lanes_.count();
 }
 
 int64_t FrameQueue::ExpectedWaitNs() const {

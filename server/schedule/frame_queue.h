@@ -9,6 +9,9 @@
 // Lanes finish what they have begun, so fairness alone would let a small frame find all lanes busy with large ones. So
 // the last idle lane is kept from frames that are much larger than frames which kept coming during the past second.
 //
+// A frame wakes the lane that had the stream's last one, or else the lane that became idle last (IdleLanes): caches and
+// processor of that lane are warm. Which frame a woken lane gets is decided when it looks.
+//
 // Room goes to those who wait for some: while a frame does, none that comes later is let in, however small. The next is
 // the first of the group that has the fewest pixels in the queue and, of those, has had to wait for longest: many
 // streams could fill it otherwise.
@@ -16,12 +19,12 @@
 #define GLINT_SERVER_SCHEDULE_FRAME_QUEUE_H_
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <limits>
 #include <mutex>
 
 #include "server/schedule/frame_job.h"
+#include "server/schedule/idle_lanes.h"
 #include "server/schedule/recent_costs.h"
 #include "server/schedule/round_robin.h"
 
@@ -88,10 +91,12 @@ class FrameFlow {
   Turn<FrameFlow> turn_;
   bool urgent_ = false;  // then no round ever has it
   bool serial_ = false;
-  bool on_lane_ = false;  // a job of a serial flow is: no round has the flow
+  bool on_lane_ = false;            // a job of a serial flow is: no round has the flow
+  const LaneSeat* lane_ = nullptr;  // that had the last job; compared only, as it may be gone
 };
 
-// Thread-safe. Allocates nothing. OnFrameAdmitted() is called without a lock held, from any function but size().
+// Thread-safe. Allocates nothing. OnFrameAdmitted() is called without a lock held, from any function but the const
+// ones.
 class FrameQueue {
  public:
   static constexpr int64_t kQuantumPixels = glint::kQuantumPixels;
@@ -102,6 +107,7 @@ class FrameQueue {
     int frames = 1;                                       // that wait
     int64_t bytes = std::numeric_limits<int64_t>::max();  // FrameJob::bytes of those that wait or are worked on
     int lanes = 1;                                        // threads that call Pop()
+    int looking = 0;  // of them, at the same time, that look for a frame for a while before they sleep
   };
   // limits.bytes must not be less than those of any frame.
   explicit FrameQueue(const Limits& limits) : limits_(limits), lanes_(limits.lanes) {}
@@ -126,7 +132,12 @@ class FrameQueue {
   // The next frame in turn; blocks while there is none. A frame that was cancelled or has expired costs nothing. Null
   // once closed and empty.
   // Null, too, once `*stop` is true, if that is given: WakeLanes() makes all calls look at it.
-  FrameJob* Pop(const std::atomic<bool>* stop = nullptr);
+  // `seat` is the calling lane's from call to call.
+  FrameJob* Pop(LaneSeat* seat, const std::atomic<bool>* stop = nullptr);
+  FrameJob* Pop() {
+    LaneSeat seat;
+    return Pop(&seat);
+  }
   void WakeLanes();
   // The popped frame had that many pixels after all. On the thread that popped it, before it is handed back.
   void CorrectPixels(const FrameJob& job, int64_t pixels);
@@ -147,12 +158,15 @@ class FrameQueue {
 
   int size() const;
   int64_t bytes() const;
+  // Lanes that wait for a frame.
+  int idle_lanes() const;
   const Limits& limits() const { return limits_; }
   // When a frame that came now could begin, by what the past ones took; at least a millisecond.
   int64_t ExpectedWaitNs() const;
 
  private:
   // These hold mutex_.
+  void WaitAt(LaneSeat* seat, std::unique_lock<std::mutex>* lock);
   bool Fits(const FrameJob& job) const { return size_ < limits_.frames && bytes_ <= limits_.bytes - job.bytes; }
   // Fits, and takes no room that a frame which waits for some could have: `own_bytes` are those of one or more frames
   // of its flow that have made room for it.
@@ -176,7 +190,7 @@ class FrameQueue {
 
   const Limits limits_;
   mutable std::mutex mutex_;
-  std::condition_variable not_empty_;
+  IdleLanes idle_lanes_;
   Round<FlowGroup, kQuantumPixels> groups_;  // that have flows with jobs
   FrameList urgent_;                         // of urgent flows; in no round
   FrameList waiting_;                        // without room, in the order in which they came

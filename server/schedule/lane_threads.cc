@@ -158,6 +158,7 @@ void LaneThreads::Main(int index) {
   Lane* const lane = lanes_->lanes[static_cast<size_t>(index)].get();
   Device* const device = DeviceOf(*lane);
   std::optional<Scratch> scratch(std::in_place);
+  LaneSeat seat;
   StageTimes times;
   absl::Status lost = lane->Run(*PresetOptions("orb"), WarmUpImage(), {}, &scratch->features, &times);
   const bool warm = lost.ok();
@@ -168,7 +169,7 @@ void LaneThreads::Main(int index) {
                                                   ": the warm-up frame failed: ", lost.message()));
   }
   bool stays = !lost.ok() && Lose(device, lost);
-  while (FrameJob* job = lost.ok() || stays ? queue_->Pop(stays ? nullptr : &device->lost) : nullptr) {
+  while (FrameJob* job = lost.ok() || stays ? queue_->Pop(&seat, stays ? nullptr : &device->lost) : nullptr) {
     events_.busy(index, true);
     job->lane = index;
     job->device = &lane->device();

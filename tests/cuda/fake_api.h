@@ -29,6 +29,10 @@ class FakeApi final : public Api {
   int device = -1;                    // the last one chosen
   const void* copied_from = nullptr;  // by the last copy to the device
   int copies_to_device = 0;
+  int graph_copies = 0;            // of these, copies that a graph was told of
+  int queries = 0;                 // of events
+  int not_ready = 0;               // queries that say so
+  int blocked = 0;                 // threads on events
   std::function<void()> launched;  // called by each launch of a graph
   std::map<const void*, size_t> registered;
   unsigned register_flags = 0;  // of the last registration
@@ -138,6 +142,7 @@ class FakeApi final : public Api {
   cudaError_t GraphExecSetUpload(cudaGraphExec_t, cudaGraphNode_t node, void*, const void* from, size_t) override {
     EXPECT_EQ(node, reinterpret_cast<cudaGraphNode_t>(this));
     NoteCopy(from, cudaMemcpyHostToDevice);
+    ++graph_copies;
     return Call();
   }
   // Of the last one captured.
@@ -156,8 +161,11 @@ class FakeApi final : public Api {
   cudaError_t EventCreate(cudaEvent_t* event, unsigned) override { return Create(event); }
   cudaError_t EventDestroy(cudaEvent_t) override { return Destroy(); }
   cudaError_t EventRecord(cudaEvent_t, cudaStream_t) override { return Call(); }
-  cudaError_t EventQuery(cudaEvent_t) override { return Call(); }
-  cudaError_t EventSynchronize(cudaEvent_t) override { return Call(); }
+  cudaError_t EventQuery(cudaEvent_t) override { return ++queries <= not_ready ? cudaErrorNotReady : Call(); }
+  cudaError_t EventSynchronize(cudaEvent_t) override {
+    ++blocked;
+    return Call();
+  }
   cudaError_t EventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t) override {
     *milliseconds = 1;
     return Call();

@@ -1,6 +1,8 @@
 // The CUDA pipeline against the scalar reference, byte for byte. Skips without a usable GPU and says why.
 #include "cuda/pipeline.h"
 
+#include <sys/mman.h>
+
 #include <chrono>
 #include <cstring>
 #include <memory>
@@ -8,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cuda/runtime/host_region.h"
 #include "features/reference/reference.h"
 #include "gtest/gtest.h"
 #include "tests/cuda/pipeline_fixture.h"
@@ -154,8 +157,9 @@ TEST_F(CudaPipelineTest, ManyFeatures) {
 // A bin of responses may hold more than a block has room for, or have the cut in it.
 TEST_F(CudaPipelineTest, FewAndManyOfOneResponse) {
   for (DetectorOptions options : Presets()) {
-    for (Orientation orientation : {Orientation::kNone, Orientation::kIntensityCentroid}) {
+    for (Orientation orientation : {Orientation::kIntensityCentroid, Orientation::kNone}) {
       options.orientation = orientation;
+      if (orientation == Orientation::kNone) options.descriptor = Descriptor::kNone;
       for (int levels : {1, kMaxLevels}) {
         options.levels = levels;
         for (int features : {1, 700, 3000, 20000}) {
@@ -220,8 +224,9 @@ Image NearTies(Shape shape, int strengths, int noise) {
 TEST_F(CudaPipelineTest, NearTies) {
   for (DetectorOptions options : Presets()) {
     options.levels = 2;
-    for (Orientation orientation : {Orientation::kNone, Orientation::kIntensityCentroid}) {
+    for (Orientation orientation : {Orientation::kIntensityCentroid, Orientation::kNone}) {
       options.orientation = orientation;
+      if (orientation == Orientation::kNone) options.descriptor = Descriptor::kNone;
       for (int noise : {0, 2}) {
         for (int strengths : {1, 6}) {
           const Image image = NearTies({1000, 700}, strengths, noise);
@@ -336,6 +341,31 @@ TEST_F(CudaPipelineTest, PinnedImagesInTurns) {
       ASSERT_TRUE(SameFeatures(expected[which], actual)) << "frame " << i;
     }
   }
+}
+
+// As when a camera's program ends and starts again: the next memory is where the last one was.
+TEST_F(CudaPipelineTest, OtherPinnedMemoryAtTheSameAddress) {
+  constexpr Shape kShape{640, 480};
+  const auto bytes = static_cast<size_t>(kShape.pixels());
+  void* address = nullptr;
+  for (uint32_t seed = 1; seed <= 6; ++seed) {
+    const Image image = testing::Texture(kShape, seed);
+    void* const memory = mmap(address, bytes, PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS | (address == nullptr ? 0 : MAP_FIXED), -1, 0);
+    ASSERT_NE(memory, MAP_FAILED);
+    address = memory;
+    auto* const pixels = static_cast<uint8_t*>(memory);
+    for (int y = 0; y < kShape.height; ++y) std::memcpy(pixels + y * kShape.width, image.row(y), kShape.width);
+    const bool locked = CopiesFromHostRegions(0);
+    ASSERT_TRUE(!locked || LockHostRegion(0, memory, bytes).ok());
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_TRUE(Equal(OrbOptions(), ImageView{pixels, kShape.width, kShape.height, kShape.width})) << seed;
+    }
+    ASSERT_TRUE(!locked || UnlockHostRegion(0, memory).ok());
+    // The address stays ours.
+    ASSERT_EQ(mmap(memory, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), memory);
+  }
+  munmap(address, bytes);
 }
 
 TEST_F(CudaPipelineTest, TheSameFrameAThousandTimes) {

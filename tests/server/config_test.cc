@@ -54,6 +54,7 @@ TEST(FlagsTest, DefaultsAreThoseOfServerOptions) {
   EXPECT_THAT(parsed->options.listen, ElementsAre("127.0.0.1:50051"));  // loopback: see docs/server.md
   EXPECT_EQ(parsed->options.metrics_listen, "127.0.0.1:9464");
   EXPECT_EQ(parsed->options.max_sessions, defaults.max_sessions);
+  EXPECT_EQ(parsed->options.lanes.gpu_wait, GpuWait::kAdaptive);
   EXPECT_FALSE(parsed->help);
 }
 

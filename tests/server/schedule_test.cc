@@ -1,10 +1,16 @@
 // FrameQueue, Session, StreamMask, LaneThreads: what is between the network and the lanes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <deque>
+#include <fstream>
+#include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -504,6 +510,112 @@ TEST_F(FrameQueueTest, LosesAndDoublesNothingUnderContention) {
   EXPECT_EQ(queue.size(), 0);
 }
 
+// Lanes that wait in Pop(), each on a thread of its own. They sit down in the order of their numbers.
+class WaitingLanes {
+ public:
+  WaitingLanes(FrameQueue* queue, int count) : queue_(queue), lanes_(static_cast<size_t>(count)) {
+    for (int i = 0; i < count; ++i) Wait(i);
+  }
+  ~WaitingLanes() {
+    queue_->Close();
+    for (One& lane : lanes_) {
+      if (lane.thread.joinable()) lane.thread.join();
+    }
+  }
+
+  // Lane `number` has done with its frame and waits for the next one.
+  void Wait(int number) {
+    One* const lane = &lanes_[static_cast<size_t>(number)];
+    if (lane->thread.joinable()) lane->thread.join();
+    lane->job = nullptr;
+    const int idle = queue_->idle_lanes();
+    lane->thread = std::thread([this, lane] { lane->job = queue_->Pop(&lane->seat); });
+    while (queue_->idle_lanes() == idle) std::this_thread::yield();
+  }
+  // The lane that gets `job`.
+  int Push(FrameFlow* flow, FrameJob* job) {
+    EXPECT_EQ(queue_->Push(flow, job, WhenFull::kReject), Admission::kQueued);
+    for (;; std::this_thread::yield()) {
+      for (size_t i = 0; i < lanes_.size(); ++i) {
+        if (lanes_[i].job == job) return static_cast<int>(i);
+      }
+    }
+  }
+
+ private:
+  struct One {
+    LaneSeat seat;
+    std::thread thread;
+    std::atomic<FrameJob*> job{nullptr};
+  };
+  FrameQueue* const queue_;
+  std::deque<One> lanes_;
+};
+
+TEST_F(FrameQueueTest, TheLaneThatWorkedLastGetsTheNextFrame) {
+  FrameQueue queue(Frames(8, 3));
+  FrameFlow flows[8];
+  const auto jobs = NewJobs(8);
+  WaitingLanes lanes(&queue, 3);
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(lanes.Push(&flows[i], jobs[i]), 2) << i;
+    lanes.Wait(2);
+  }
+  // Others join while it is busy.
+  EXPECT_EQ(lanes.Push(&flows[4], jobs[4]), 2);
+  EXPECT_EQ(lanes.Push(&flows[5], jobs[5]), 1);
+  EXPECT_EQ(lanes.Push(&flows[6], jobs[6]), 0);
+  lanes.Wait(2);
+  lanes.Wait(0);
+  EXPECT_EQ(lanes.Push(&flows[7], jobs[7]), 0);
+}
+
+TEST_F(FrameQueueTest, AStreamGoesBackToItsLane) {
+  FrameQueue queue(Frames(8, 2));
+  FrameFlow a, b;
+  const auto jobs = NewJobs(5);
+  WaitingLanes lanes(&queue, 2);
+  EXPECT_EQ(lanes.Push(&a, jobs[0]), 1);
+  EXPECT_EQ(lanes.Push(&b, jobs[1]), 0);
+  lanes.Wait(1);
+  lanes.Wait(0);  // now the one that worked last
+  EXPECT_EQ(lanes.Push(&a, jobs[2]), 1);
+  lanes.Wait(1);
+  EXPECT_EQ(lanes.Push(&b, jobs[3]), 0);
+  EXPECT_EQ(lanes.Push(&b, jobs[4]), 1);  // its lane is busy
+}
+
+// Lanes that look for frames get them as those that sleep do, and sleep in the end.
+TEST_F(FrameQueueTest, LooksForFramesThatKeepComing) {
+  FrameQueue::Limits limits = Frames(8, 2);
+  limits.looking = 1;
+  FrameQueue queue(limits);
+  FrameFlow flow;
+  const auto jobs = NewJobs(200);
+  WaitingLanes lanes(&queue, 2);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const int lane = lanes.Push(&flow, jobs[i]);
+    lanes.Wait(lane);
+    if (i % 50 == 49) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+TEST(LookTimeTest, LooksWhileFramesKeepComing) {
+  LookTime time;
+  for (int i = 0; i < 2; ++i) time.FrameCameAfter(20'000);
+  EXPECT_EQ(time.LimitNs(), 0);
+  for (int i = 0; i < 20; ++i) time.FrameCameAfter(20'000);
+  EXPECT_GE(time.LimitNs(), 50'000);
+  EXPECT_LE(time.LimitNs(), 100'000);
+  for (int i = 0; i < 20; ++i) time.FrameCameAfter(400'000);
+  EXPECT_EQ(time.LimitNs(), LookTime::kMostNs);
+  // A camera of 30 frames/s.
+  for (int i = 0; i < 2; ++i) time.FrameCameAfter(33'000'000);
+  EXPECT_EQ(time.LimitNs(), 0);
+  for (int i = 0; i < 3; ++i) time.FrameCameAfter(0);
+  EXPECT_GT(time.LimitNs(), 0);
+}
+
 Session NewSession(OverloadPolicy policy, int max_in_flight) {
   Session session;
   SessionOptions options;
@@ -647,6 +759,68 @@ TEST(StreamMaskTest, KeepsItsOwnBytes) {
   ASSERT_TRUE(view.ok());
   EXPECT_EQ(view->shape(), (Shape{4, 3}));
   EXPECT_EQ(view->at(3, 2), 255);
+}
+
+// How often the kernel has taken the processor from a thread of this process, which happens when it waits.
+int64_t SwitchesOf(pid_t thread) {
+  std::ifstream status("/proc/self/task/" + std::to_string(thread) + "/status");
+  int64_t switches = -1;
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("voluntary_ctxt_switches:", 0) == 0) switches = std::stoll(line.substr(line.find(':') + 1));
+  }
+  return switches;
+}
+
+// However fast frames came: a lane without any sleeps, and nothing wakes it.
+TEST(LaneThreadsTest, SleepWhenFramesStopComing) {
+  testing::LaneControl control;
+  LaneOptions options;
+  options.lanes = 2;
+  LaneSet lanes = *testing::FakeLanes(&control)(options);
+  FrameQueue::Limits limits = Frames(8, 2);
+  limits.looking = 2;
+  FrameQueue queue(limits);
+  LaneThreads::Events events;
+  std::mutex mutex;
+  std::vector<pid_t> threads;
+  events.warm = [&] {
+    std::lock_guard<std::mutex> lock(mutex);
+    threads.push_back(static_cast<pid_t>(syscall(SYS_gettid)));
+  };
+  events.done = [](const FrameJob&) {};
+  events.left = [](const std::string&, bool) {};
+  events.lost = [](const absl::Status&, bool) {};
+  events.busy = [](int, bool) {};
+  struct Sink : FrameSink {
+    void OnFrameAdmitted(FrameJob*) override {}
+    void OnFrameDone(FrameJob*, const Features&) override { ++done; }
+    std::atomic<int> done{0};
+  } sink;
+  const std::vector<uint8_t> pixels(16, 1);
+  const absl::Span<const uint8_t> piece = pixels;
+  FrameJob job;
+  job.sink = &sink;
+  job.image.kind = ImageSource::Kind::kRaw;
+  job.image.raw = *decode::InspectRaw({1, 4, 4, 0}, 16, 100);
+  job.image.bytes = {&piece, 1};
+  job.pixels = 16;
+  FrameFlow flow;
+  {
+    LaneThreads lane_threads(&queue, &lanes, 100, events);
+    for (int i = 0; i < 100; ++i) {
+      queue.Push(&flow, &job, WhenFull::kReject);
+      while (sink.done <= i) std::this_thread::yield();
+    }
+    while (queue.idle_lanes() < 2) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // LookTime::kMostNs on a busy machine
+    ASSERT_EQ(threads.size(), 2u);
+    int64_t before[2];
+    for (int i = 0; i < 2; ++i) before[i] = SwitchesOf(threads[static_cast<size_t>(i)]);
+    EXPECT_GT(before[0], 0);
+    std::this_thread::sleep_for(std::chrono::seconds(3));
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(SwitchesOf(threads[static_cast<size_t>(i)]), before[i]);
+    queue.Close();
+  }
 }
 
 TEST(LaneThreadsTest, ReportWarmUpsAndKeepGoingAfterErrors) {

@@ -503,21 +503,34 @@ TEST(HealthTest, ALostDeviceTakesItsLanesOutAndTheOthersGoOn) {
   grpc::ClientContext info_context;
   ASSERT_TRUE(server.stub()->GetServerInfo(&info_context, {}, &info).ok());
   EXPECT_THAT(info.devices(), ::testing::ElementsAre("fake:0", "fake:1"));
+  // A frame for each of the four lanes.
+  good.Hold(true);
+  bad.Hold(true);
   bad.Fail(absl::InternalError("an illegal memory access"), absl::InternalError("the context is gone"));
-  TestStream stream(server.stub());
-  ASSERT_TRUE(stream.Write(OptionsMessage()));
-  int failed = 0;
-  for (uint64_t id = 1; id <= 100; ++id) {
-    ASSERT_TRUE(stream.Write(FrameMessage(id)));
-    const v1::DetectStreamResponse reply = stream.Read();
-    if (reply.status().code() != 0) {
-      ++failed;
-      EXPECT_EQ(reply.timings().device(), "fake:0");
-    }
+  std::vector<std::unique_ptr<TestStream>> streams;
+  for (int i = 0; i < 4; ++i) {
+    streams.push_back(std::make_unique<TestStream>(server.stub()));
+    ASSERT_TRUE(streams.back()->Write(OptionsMessage()));
+    ASSERT_TRUE(streams.back()->Write(FrameMessage(1)));
   }
-  // At most the frame that each of its lanes had; the server goes on.
-  EXPECT_GE(failed, 1);
-  EXPECT_LE(failed, 2);
+  good.WaitUntilRunning(2);
+  bad.WaitUntilRunning(2);
+  good.Hold(false);
+  bad.Hold(false);
+  int failed = 0;
+  for (const auto& one : streams) {
+    const v1::DetectStreamResponse reply = one->Read();
+    if (reply.status().code() == 0) continue;
+    ++failed;
+    EXPECT_EQ(reply.timings().device(), "fake:0");
+  }
+  EXPECT_EQ(failed, 2);
+  // The server goes on.
+  TestStream& stream = *streams.front();
+  for (uint64_t id = 2; id <= 100; ++id) {
+    ASSERT_TRUE(stream.Write(FrameMessage(id)));
+    EXPECT_EQ(stream.Read().status().code(), 0);
+  }
   EXPECT_TRUE(server->serving());
   good.Fail(absl::InternalError("an illegal memory access"), absl::InternalError("the other context is gone"));
   ASSERT_TRUE(stream.Write(FrameMessage(101)));
