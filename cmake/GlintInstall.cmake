@@ -18,6 +18,17 @@ install(FILES proto/terms.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/glint/proto)
 install(DIRECTORY proto/glint DESTINATION ${CMAKE_INSTALL_DATADIR}/glint/proto FILES_MATCHING PATTERN *.proto)
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
+# The class of client/opencv brings the CPU backend, Highway and OpenCV with it: a part of its own, both of an
+# installation (`cmake --install --component opencv`, beside the rest) and of the package.
+if(TARGET glint_orb_extractor)
+  install(TARGETS glint_orb_extractor glint_cpu EXPORT glint-opencv
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT opencv)
+  install(EXPORT glint-opencv NAMESPACE glint:: FILE glint-opencv-targets.cmake
+          DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/glint COMPONENT opencv)
+  install(FILES client/opencv/orb_extractor.h
+          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/glint/client/opencv COMPONENT opencv)
+endif()
+
 configure_package_config_file(cmake/glint-config.cmake.in ${PROJECT_BINARY_DIR}/glint-config.cmake
                               INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/glint)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/glint-config-version.cmake COMPATIBILITY SameMinorVersion)

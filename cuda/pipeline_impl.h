@@ -126,6 +126,7 @@ struct Pipeline::Impl {
   MappedBuffer result;
   DeviceBuffer descriptors;  // if they are kept there
   JpegDecoder jpeg;
+  ExpectedWait jpeg_wait;     // for frames that come as JPEG files
   std::list<Prepared> plans;  // most recently used first
   // The frame under way began when the device had no other.
   bool begun_alone = false;

@@ -30,7 +30,7 @@ absl::StatusOr<JpegReason> Pipeline::Impl::DetectJpeg(const DetectorOptions& det
   FillByLevel(prepared->host, detector, prepared->counts, features);
   {
     const Range range("wait");
-    GLINT_RETURN_IF_ERROR(WaitFor(EndOf(timed)));
+    GLINT_RETURN_IF_ERROR(WaitFor(EndOf(timed), &jpeg_wait));
   }
   // The counts of a picture that is none help the next one no less.
   Read(prepared, features);

@@ -56,6 +56,8 @@ absl::StatusOr<std::unique_ptr<Matcher>> Matcher::Create(const MatcherOptions&) 
 
 absl::Status Matcher::Match(const MatchInput&, const MatchOptions&, MatchResult*) { return impl_->status; }
 
+absl::Status Matcher::MatchOnDevice(const MatchInput&, const MatchOptions&, MatchResult*) { return impl_->status; }
+
 absl::Status Matcher::TimeOnDevice(const MatchInput&, const MatchOptions&, int, MatchResult*, std::vector<float>*) {
   return impl_->status;
 }
@@ -82,6 +84,11 @@ StereoPipeline::~StereoPipeline() = default;
 
 absl::StatusOr<std::unique_ptr<StereoPipeline>> StereoPipeline::Create(const PipelineOptions&) {
   return BuiltWithoutCuda();
+}
+
+absl::Status StereoPipeline::DetectImages(const DetectorOptions&, const ImageView&, const ImageView&, Features*,
+                                          Features*, DescriptorsOnDevice*, StereoTimes*) {
+  return impl_->status;
 }
 
 absl::Status StereoPipeline::Detect(const DetectorOptions&, const ImageView&, const ImageView&, const StereoOptions&,

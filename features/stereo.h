@@ -1,21 +1,23 @@
 // Rectified stereo matching: what goes in, what comes out, and the rules that every backend follows. The scheme is that
 // of ORB-SLAM2 (Frame::ComputeStereoMatches): candidates in row bands, then refinement by sums of absolute differences
 // (SAD) on the keypoint's pyramid level. It differs where that rounds: a disparity here is measured between positions
-// on the level, so that no rounded position is compared with one that was not. Row bands are that code's: they
-// end at whole rows of the image, so that rounding does not drop keypoints that are exactly a band apart.
+// of pixels, so that no rounded position is compared with one that was not, and in the end between pixels of the image.
+// Row bands are that code's: they end at whole rows of the image, so that rounding does not drop keypoints that are
+// exactly a band apart.
 //
 // The rules:
 //   1. A pair of keypoints is allowed if it passes IsStereoPair: row band, octaves, disparity.
 //   2. A left keypoint's match is the allowed right one at the least Hamming distance, ties to the lower index; with
 //      cross_check only if the left keypoint is, in turn, the nearest of the right one's allowed pairs, ties to the
 //      lower index. A match at more than max_distance is dropped.
-//   3. refine: RefineDisparity from the SAD of 11x11 pixels at 11 positions along the row, on the left keypoint's
-//   level. A match
-//      is dropped if these pixels are not all in the level, if the best position is the first or the last, or if the
-//      refined disparity is outside min_disparity..max_disparity. Without refine, the disparity is left x - right x,
-//      the levels may be null, and there is no rule 4.
-//   4. median_cut: of what is left, matches whose least SAD exceeds 1.5 * 1.4 times the median are dropped. The median
-//      is element n / 2 of the n sorted values; the comparison is 10 * sad > 21 * median, in integers.
+//   3. refine: RefineDisparity from the SAD of 11x11 pixels at 11 positions along the row: first on the left keypoint's
+//      level around the right keypoint (WindowsOf), then, of octaves above 0, on the image around the disparity that
+//      the first found (ImageWindowsOf). A match is dropped if these pixels are not all in the level, if a best
+//      position is the first or the last, or if the refined disparity is outside min_disparity..max_disparity. Without
+//      refine, the disparity is left x - right x, the levels may be null, and there is no rule 4.
+//   4. median_cut: of what is left, matches whose least SAD, on the image, exceeds 1.5 * 1.4 times the median are
+//      dropped. The median is element n / 2 of the n sorted values; the comparison is 10 * sad > 21 * median, in
+//      integers.
 //   5. check_pair: StereoChecks, of every CheckStride()-th left keypoint and all right ones.
 #ifndef GLINT_FEATURES_STEREO_H_
 #define GLINT_FEATURES_STEREO_H_
@@ -132,7 +134,7 @@ GLINT_HD inline bool IsStereoPair(const StereoOptions& o, const StereoPoint& lef
          band.high > row - 1 && disparity >= o.min_disparity && disparity <= o.max_disparity;
 }
 
-// Where the windows of rule 3 lie on a level.
+// Where the windows of a step of rule 3 lie.
 struct StereoWindows {
   int left_x = 0;
   int right_x = 0;  // of position 0; the others are right_x - kStereoSteps..right_x + kStereoSteps
@@ -140,6 +142,10 @@ struct StereoWindows {
 };
 GLINT_HD inline StereoWindows WindowsOf(const StereoPoint& left, const StereoPoint& right, float scale) {
   return {RoundHalfEven(left.x / scale), RoundHalfEven(right.x / scale), RoundHalfEven(left.y / scale)};
+}
+// Of the second step, on the image.
+GLINT_HD inline StereoWindows ImageWindowsOf(const StereoPoint& left, float disparity) {
+  return {RoundHalfEven(left.x), RoundHalfEven(left.x - disparity), RoundHalfEven(left.y)};
 }
 GLINT_HD inline bool AreInside(const StereoWindows& w, Shape level) {
   const int side = kStereoWindow;

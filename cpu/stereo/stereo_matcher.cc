@@ -117,19 +117,26 @@ void StereoMatcher::FindNearest(const StereoInput& input, const StereoOptions& o
   key_[static_cast<size_t>(left)] = least;
 }
 
+bool StereoMatcher::Measure(const StereoInput& input, size_t level, const StereoWindows& windows, size_t left,
+                            float* disparity) {
+  const Shape shape = input.plan.level[level].shape;
+  if (!AreInside(windows, shape)) return false;
+  int32_t sad[kStereoPositions];
+  window_sads_(input.left.levels[level], input.right.levels[level], windows, sad);
+  const int best = BestPosition(sad);
+  if (best < 0) return false;
+  sad_[left] = sad[best];
+  *disparity = RefineDisparity(windows, sad, best, input.plan.level[0].shape.width, shape.width);
+  return true;
+}
+
 bool StereoMatcher::Refine(const StereoInput& input, const StereoOptions& options, size_t left, size_t right,
                            float* disparity) {
   const StereoPoint point = PointOf(*input.left.features, left);
   const size_t octave = static_cast<size_t>(point.octave);
-  const LevelPlan& level = input.plan.level[octave];
-  const StereoWindows windows = WindowsOf(point, PointOf(*input.right.features, right), level.scale);
-  if (!AreInside(windows, level.shape)) return false;
-  int32_t sad[kStereoPositions];
-  window_sads_(input.left.levels[octave], input.right.levels[octave], windows, sad);
-  const int best = BestPosition(sad);
-  if (best < 0) return false;
-  sad_[left] = sad[best];
-  *disparity = RefineDisparity(windows, sad, best, input.plan.level[0].shape.width, level.shape.width);
+  const StereoWindows windows = WindowsOf(point, PointOf(*input.right.features, right), input.plan.level[octave].scale);
+  if (!Measure(input, octave, windows, left, disparity)) return false;
+  if (octave > 0 && !Measure(input, 0, ImageWindowsOf(point, *disparity), left, disparity)) return false;
   return *disparity >= options.min_disparity && *disparity <= options.max_disparity;
 }
 

@@ -32,7 +32,8 @@ class StereoMatcher {
   void FindNearest(const StereoInput& input, const StereoOptions& options);
   void FindNearest(const StereoInput& input, const StereoOptions& options, int left, int part);
   void Judge(const StereoInput& input, const StereoOptions& options, size_t left, StereoResult* result);
-  // False if the match is dropped.
+  // Rule 3 and a step of it; false if the match is dropped.
+  bool Measure(const StereoInput& input, size_t level, const StereoWindows& windows, size_t left, float* disparity);
   bool Refine(const StereoInput& input, const StereoOptions& options, size_t left, size_t right, float* disparity);
   void CutByMedian(StereoResult* result);
   void CheckPair(const StereoInput& input, const StereoOptions& options, StereoChecks* checks);

@@ -1,4 +1,5 @@
-// A row of a window is one vector of 16 bytes, of which the last 5 are made zero in both images.
+// A row of a window is one vector of 16 bytes, of which 5 are made zero in both images: the last, or the first where
+// the last are behind the row's end.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/stereo/window_sad.cc"
 #include "cpu/targets.h"
@@ -14,22 +15,37 @@ namespace glint::cpu::HWY_NAMESPACE {
 
 constexpr int kSide = 2 * kStereoWindow + 1;
 constexpr int kStrip = kSide + 2 * kStereoSteps;  // pixels of the right row that windows cover
+constexpr int kVector = 16;
+constexpr int kRest = kVector - kSide;  // of a vector, beside the window
 
 void Sads(const ImageView& left, const ImageView& right, const StereoWindows& windows, int32_t sad[kStereoPositions]) {
-  const hn::CappedTag<uint8_t, 16> d;
+  const hn::CappedTag<uint8_t, kVector> d;
   const hn::Repartition<uint64_t, decltype(d)> d64;
-  static_assert(kSide <= 16 && kStrip + 16 - kSide <= 32, "rows fit the copies");
-  HWY_ALIGN uint8_t left_row[16] = {};
-  HWY_ALIGN uint8_t right_row[32] = {};
-  const auto inside = hn::FirstN(d, kSide);
+  static_assert(kSide <= kVector && kStrip + kRest <= 2 * kVector, "rows fit the copies");
+  const int left_x = windows.left_x - kStereoWindow;
+  const int right_x = windows.right_x - kStereoWindow - kStereoSteps;
+  const bool fits_behind = left_x + kVector <= left.width && right_x + kStrip + kRest <= right.width;
+  const bool fits_before = left_x >= kRest && right_x >= kRest;
+  const bool copies = !fits_behind && !fits_before;  // the eyes differ, or the image is narrow
+  const int skipped = fits_behind || copies ? 0 : kRest;
+  HWY_ALIGN uint8_t left_row[kVector] = {};
+  HWY_ALIGN uint8_t right_row[2 * kVector] = {};
+  const auto inside =
+      hn::AndNot(hn::FirstN(d, static_cast<size_t>(skipped)), hn::FirstN(d, static_cast<size_t>(skipped + kSide)));
   hn::Vec<decltype(d64)> sum[kStereoPositions];
   for (auto& s : sum) s = hn::Zero(d64);
   for (int y = windows.y - kStereoWindow; y <= windows.y + kStereoWindow; ++y) {
-    std::memcpy(left_row, left.row(y) + windows.left_x - kStereoWindow, kSide);
-    std::memcpy(right_row, right.row(y) + windows.right_x - kStereoWindow - kStereoSteps, kStrip);
-    const auto a = hn::Load(d, left_row);
+    const uint8_t* from_left = left.row(y) + left_x - skipped;
+    const uint8_t* from_right = right.row(y) + right_x - skipped;
+    if (copies) {
+      std::memcpy(left_row, from_left, kSide);
+      std::memcpy(right_row, from_right, kStrip);
+      from_left = left_row;
+      from_right = right_row;
+    }
+    const auto a = hn::IfThenElseZero(inside, hn::LoadU(d, from_left));
     for (int p = 0; p < kStereoPositions; ++p) {
-      const auto b = hn::IfThenElseZero(inside, hn::LoadU(d, right_row + p));
+      const auto b = hn::IfThenElseZero(inside, hn::LoadU(d, from_right + p));
       sum[p] = hn::Add(sum[p], hn::SumsOf8(hn::Or(hn::SaturatedSub(a, b), hn::SaturatedSub(b, a))));
     }
   }

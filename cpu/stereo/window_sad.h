@@ -9,7 +9,8 @@
 
 namespace glint::cpu {
 
-// The sums of all positions. The windows must be inside both images (AreInside); no pixel outside them is read.
+// The sums of all positions. The windows must be inside both images (AreInside); nothing outside the rows of the images
+// is read.
 using WindowSads = void (*)(const ImageView& left, const ImageView& right, const StereoWindows& windows,
                             int32_t sad[kStereoPositions]);
 WindowSads WindowSadsFor(int64_t target);

@@ -24,6 +24,8 @@ constexpr size_t kQueryConditionBytes = 6 * sizeof(float);
 constexpr size_t kTrainKeypointBytes = 4 * sizeof(float);
 constexpr size_t kArrays = 12;
 
+enum class Descriptors { kOnHost, kOnDevice };
+
 absl::Status CheckMaximum(absl::string_view field, int value, int low, int high) {
   return value >= low && value <= high ? absl::OkStatus() : OutOfRangeError(field, value, low, high);
 }
@@ -71,13 +73,15 @@ struct Matcher::Impl {
   absl::Status Initialize();
   absl::Status ClearState();
   // Copies the input to the device, clears what has to be clear, and says what to enqueue.
-  absl::StatusOr<MatchParams> Begin(const MatchInput& from, const MatchOptions& match);
+  absl::StatusOr<MatchParams> Begin(const MatchInput& from, Descriptors descriptors, const MatchOptions& match);
   // The result, once all before it is done.
   absl::Status Finish(MatchResult* result);
-  absl::Status Run(const MatchInput& from, const MatchOptions& match, MatchResult* result);
+  absl::Status Run(const MatchInput& from, Descriptors descriptors, const MatchOptions& match, MatchResult* result);
   absl::Status Time(const MatchInput& from, const MatchOptions& match, int repeats, MatchResult* result,
                     std::vector<float>* us);
   absl::Status CheckInput(const MatchInput& from) const;
+  absl::Status CheckAndRun(const MatchInput& from, Descriptors descriptors, const MatchOptions& match,
+                           MatchResult* result);
   template <typename Call>
   absl::Status Guard(Call call);
   size_t MaxMatches() const { return static_cast<size_t>(options.max_queries) * kMaxMatchK; }
@@ -129,7 +133,8 @@ absl::Status Matcher::Impl::ClearState() {
   return ToStatus(api->MemsetAsync(best_queries.data(), 0xff, best_queries.bytes(), s), "clearing the best queries");
 }
 
-absl::StatusOr<MatchParams> Matcher::Impl::Begin(const MatchInput& from, const MatchOptions& match) {
+absl::StatusOr<MatchParams> Matcher::Impl::Begin(const MatchInput& from, Descriptors descriptors,
+                                                 const MatchOptions& match) {
   if (state_dirty) GLINT_RETURN_IF_ERROR(ClearState());
   state_dirty = true;
 
@@ -138,8 +143,9 @@ absl::StatusOr<MatchParams> Matcher::Impl::Begin(const MatchInput& from, const M
   const auto bytes = static_cast<size_t>(from.query.bytes);
   MatchParams params{};
   Packer packer(staged_input.data(), input.data());
-  params.query = packer.Pack(from.query.data, queries * bytes);
-  params.train = packer.Pack(from.train.data, trains * bytes);
+  const bool packs = descriptors == Descriptors::kOnHost;
+  params.query = packs ? packer.Pack(from.query.data, queries * bytes) : from.query.data;
+  params.train = packs ? packer.Pack(from.train.data, trains * bytes) : from.train.data;
   const QueryConditions& c = from.conditions;
   params.conditions = {packer.Pack(c.x, queries),          packer.Pack(c.y, queries),
                        packer.Pack(c.radius, queries),     packer.Pack(c.min_octave, queries),
@@ -161,9 +167,10 @@ absl::StatusOr<MatchParams> Matcher::Impl::Begin(const MatchInput& from, const M
   params.index = reinterpret_cast<int32_t*>(output.data());
   params.distance = params.index + matches;
 
+  if (packer.bytes() == 0) return params;
   GLINT_RETURN_IF_ERROR(ToStatus(
       api->MemcpyAsync(input.data(), staged_input.data(), packer.bytes(), cudaMemcpyHostToDevice, stream.view().stream),
-      "copying descriptors to the device"));
+      "copying what is matched to the device"));
   return params;
 }
 
@@ -181,8 +188,9 @@ absl::Status Matcher::Impl::Finish(MatchResult* result) {
   return absl::OkStatus();
 }
 
-absl::Status Matcher::Impl::Run(const MatchInput& from, const MatchOptions& match, MatchResult* result) {
-  const auto params = Begin(from, match);
+absl::Status Matcher::Impl::Run(const MatchInput& from, Descriptors descriptors, const MatchOptions& match,
+                                MatchResult* result) {
+  const auto params = Begin(from, descriptors, match);
   GLINT_RETURN_IF_ERROR(params.status());
   GLINT_RETURN_IF_ERROR(EnqueueMatch(stream.view(), *params));
   return Finish(result);
@@ -191,7 +199,7 @@ absl::Status Matcher::Impl::Run(const MatchInput& from, const MatchOptions& matc
 absl::Status Matcher::Impl::Time(const MatchInput& from, const MatchOptions& match, int repeats, MatchResult* result,
                                  std::vector<float>* us) {
   constexpr int kWarmUp = 3;
-  const auto params = Begin(from, match);
+  const auto params = Begin(from, Descriptors::kOnHost, match);
   GLINT_RETURN_IF_ERROR(params.status());
   const auto graph = CaptureGraph(stream.view(), [&](StreamView s) {
     absl::Status status;
@@ -238,6 +246,14 @@ absl::Status Matcher::Impl::Guard(Call call) {
   return status;
 }
 
+absl::Status Matcher::Impl::CheckAndRun(const MatchInput& from, Descriptors descriptors, const MatchOptions& match,
+                                        MatchResult* result) {
+  GLINT_RETURN_IF_ERROR(CheckInput(from));
+  result->Reset(from.query.count, match.k);
+  if (from.query.count == 0 || from.train.count == 0) return absl::OkStatus();
+  return Guard([&] { return Run(from, descriptors, match, result); });
+}
+
 Matcher::Matcher(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Matcher::~Matcher() = default;
 
@@ -248,10 +264,11 @@ absl::StatusOr<std::unique_ptr<Matcher>> Matcher::Create(const MatcherOptions& o
 }
 
 absl::Status Matcher::Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) {
-  GLINT_RETURN_IF_ERROR(impl_->CheckInput(input));
-  result->Reset(input.query.count, options.k);
-  if (input.query.count == 0 || input.train.count == 0) return absl::OkStatus();
-  return impl_->Guard([&] { return impl_->Run(input, options, result); });
+  return impl_->CheckAndRun(input, Descriptors::kOnHost, options, result);
+}
+
+absl::Status Matcher::MatchOnDevice(const MatchInput& input, const MatchOptions& options, MatchResult* result) {
+  return impl_->CheckAndRun(input, Descriptors::kOnDevice, options, result);
 }
 
 absl::Status Matcher::TimeOnDevice(const MatchInput& input, const MatchOptions& options, int repeats,

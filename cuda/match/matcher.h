@@ -38,6 +38,11 @@ class Matcher {
   // matcher can be used on.
   absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result);
 
+  // The same of descriptors that are on the device already, both sides' (StereoPipeline::DetectImages): their `data`
+  // are its addresses, 8-byte aligned, and no work on them may be under way. Conditions and keypoints are in host
+  // memory.
+  absl::Status MatchOnDevice(const MatchInput& input, const MatchOptions& options, MatchResult* result);
+
   // For benchmarks: the same call with the input on the device already, as GPU time. `us`: for each of `repeats`
   // replays of a graph of kCallsPerReplay calls, microseconds of one of them. Fills `result`, too. No set may be empty.
   static constexpr int kCallsPerReplay = 20;

@@ -1,5 +1,6 @@
-// The disparity of each match by SAD of 11x11 pixels at 11 positions and a parabola: a warp a left keypoint, two lanes
-// a position, half of the window's rows each. A row of a window is four aligned words, shifted to where it begins.
+// The disparity of each match by SAD of 11x11 pixels at 11 positions and a parabola, on the keypoint's level and then
+// on the image: a warp a left keypoint, two lanes a position, half of the window's rows each. A row of a window is four
+// aligned words, shifted to where it begins.
 #include "cuda/common/warp.cuh"
 #include "cuda/match/match_params.h"
 #include "cuda/runtime/error.h"
@@ -52,12 +53,9 @@ __device__ __forceinline__ int32_t WindowSad(const StereoLevel& level, const Ste
   return static_cast<int32_t>(sum + __shfl_down_sync(kFullWarp, sum, kStereoPositions));
 }
 
-// Rule 3, for the whole warp; false if the match is dropped.
-__device__ __forceinline__ bool Refine(const StereoParams& params, const StereoPoint& left, int right_index,
-                                       FoundMatch* found) {
-  const StereoLevel& level = params.level[left.octave];
-  const StereoPoint right = {params.right.x[right_index], params.right.y[right_index], 0};
-  const StereoWindows windows = WindowsOf(left, right, level.scale);
+// A step of rule 3, for the whole warp; false if the match is dropped.
+__device__ __forceinline__ bool Measure(const StereoLevel& level, const StereoWindows& windows, int image_width,
+                                        FoundMatch* found) {
   if (!AreInside(windows, {level.width, level.height})) return false;
   const int32_t own = WindowSad(level, windows);
   int32_t sad[kStereoPositions];
@@ -78,8 +76,22 @@ __device__ __forceinline__ bool Refine(const StereoParams& params, const StereoP
   const int32_t around[3] = {before, least, after};
   // Where `around` begins is position best - 1: the same windows, moved.
   const StereoWindows moved = {windows.left_x, windows.right_x + best - 1, windows.y};
-  found->disparity = RefineDisparity(moved, around, 1, params.level[0].width, level.width);
+  found->disparity = RefineDisparity(moved, around, 1, image_width, level.width);
   found->sad = least;
+  return true;
+}
+
+// Rule 3, for the whole warp; false if the match is dropped.
+__device__ __forceinline__ bool Refine(const StereoParams& params, const StereoPoint& left, int right_index,
+                                       FoundMatch* found) {
+  const StereoPoint right = {params.right.x[right_index], params.right.y[right_index], 0};
+  StereoWindows windows = WindowsOf(left, right, params.level[left.octave].scale);
+#pragma unroll 1
+  for (int level = left.octave;; level = 0) {
+    if (!Measure(params.level[level], windows, params.level[0].width, found)) return false;
+    if (level == 0) break;
+    windows = ImageWindowsOf(left, found->disparity);
+  }
   return found->disparity >= params.options.min_disparity && found->disparity <= params.options.max_disparity;
 }
 

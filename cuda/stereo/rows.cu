@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(kThreads)
   to.x[i] = static_cast<float>(XOf(position)) * scale;
   to.y[i] = y;
   to.octave[i] = l;
-  if (is_right) CountRow(params, i, y);
+  if (is_right && params.row_counts != nullptr) CountRow(params, i, y);
 }
 
 __global__ void __launch_bounds__(kThreads) CountRowsKernel(GLINT_KERNEL_ARGUMENT StereoParams params) {

@@ -165,6 +165,13 @@ absl::Status StereoMemory::Enqueue(StreamView stream, const StereoParams& params
   return FinishStereo(stream, params);
 }
 
+absl::Status StereoMemory::EnqueueGather(StreamView stream, const StereoParams& params,
+                                         const StereoSources& sources) const {
+  StereoParams gathered = params;
+  gathered.row_counts = nullptr;
+  return GatherKeypoints(stream, gathered, sources);
+}
+
 void StereoMemory::Read(const StereoParams& params, StereoResult* result) const {
   const auto count = static_cast<size_t>(params.left.count);
   const auto* header = reinterpret_cast<const StereoHeader*>(result_.data());

@@ -41,6 +41,8 @@ class StereoMemory {
   // Enqueues a call: `sources` says where keypoints are gathered from first, or is null. With no keypoints in one of
   // the eyes it gathers alone.
   absl::Status Enqueue(StreamView stream, const StereoParams& params, const StereoSources* sources);
+  // Enqueues the gathering alone, of keypoints that are not to be matched here.
+  absl::Status EnqueueGather(StreamView stream, const StereoParams& params, const StereoSources& sources) const;
   // After a wait for the stream: a call ran to its end.
   void Finished() { dirty_ = false; }
   // Into a result of params.left.count elements; both eyes have keypoints.

@@ -35,12 +35,32 @@ int SourceOf(const Prepared& prepared, const LevelCounts& counts, StereoSource* 
 }  // namespace
 
 struct StereoPipeline::Impl {
+  using Clock = Pipeline::Impl::Clock;
+
+  // Both eyes' frames, and where matching finds them.
+  struct Eyes {
+    Prepared* prepared[2] = {};
+    StereoParams params{};  // but options
+    StereoSources sources{};
+    Clock::time_point start, detected;
+
+    bool any() const { return params.left.count > 0 || params.right.count > 0; }
+  };
+
   Impl(const PipelineOptions& options, Api* api) : eyes{Pipeline::Impl(options, api), Pipeline::Impl(options, api)} {}
 
   absl::Status Initialize();
-  absl::Status Run(const DetectorOptions& detector, const ImageView& left, const ImageView& right,
-                   const StereoOptions& options, Features* const (&features)[2], StereoResult* result,
-                   StereoTimes* times);
+  // Ends when both are done on the device; `features` are begun.
+  absl::Status DetectEyes(const DetectorOptions& detector, const ImageView& left, const ImageView& right,
+                          Features* const (&features)[2], Eyes* found);
+  // The rest of `features`, while the device does what was enqueued, and the wait for that.
+  absl::Status ReadEyes(const Eyes& found, Features* const (&features)[2]);
+  absl::Status Match(const DetectorOptions& detector, const ImageView& left, const ImageView& right,
+                     const StereoOptions& options, Features* const (&features)[2], StereoResult* result,
+                     StereoTimes* times);
+  absl::Status Gather(const DetectorOptions& detector, const ImageView& first, const ImageView& second,
+                      Features* const (&features)[2], DescriptorsOnDevice* descriptors, StereoTimes* times);
+  static void TakeTimes(const Eyes& found, StereoTimes* times);
   void Recover();
 
   // Left and right. Matching runs on the left one's stream.
@@ -59,67 +79,90 @@ absl::Status StereoPipeline::Impl::Initialize() {
   return absl::OkStatus();
 }
 
-absl::Status StereoPipeline::Impl::Run(const DetectorOptions& detector, const ImageView& left, const ImageView& right,
-                                       const StereoOptions& options, Features* const (&features)[2],
-                                       StereoResult* result, StereoTimes* times) {
-  using Clock = Pipeline::Impl::Clock;
-  const Clock::time_point start = Clock::now();
+absl::Status StereoPipeline::Impl::DetectEyes(const DetectorOptions& detector, const ImageView& left,
+                                              const ImageView& right, Features* const (&features)[2], Eyes* found) {
+  found->start = Clock::now();
   const ImageView* const images[2] = {&left, &right};
-  Prepared* prepared[2] = {};
   for (int e = 0; e < 2; ++e) {
     // Never alone: the other eye has a frame on the device, too.
     const auto begun = eyes[e].Begin(detector, *images[e], {}, /*alone=*/false, /*wants_times=*/false);
     GLINT_RETURN_IF_ERROR(begun.status());
-    prepared[e] = begun->prepared;
+    found->prepared[e] = begun->prepared;
   }
   const int capacity = OutputCapacity(detector);
-  const StreamView stream = eyes[0].stream.view();
-  GLINT_RETURN_IF_ERROR(memory.Reserve(stream, {capacity, capacity, kRbriefBytes, left.height}));
-  for (int e = 0; e < 2; ++e) FillByLevel(prepared[e]->host, detector, prepared[e]->counts, features[e]);
+  GLINT_RETURN_IF_ERROR(memory.Reserve(eyes[0].stream.view(), {capacity, capacity, kRbriefBytes, left.height}));
+  for (int e = 0; e < 2; ++e) {
+    FillByLevel(found->prepared[e]->host, detector, found->prepared[e]->counts, features[e]);
+  }
   for (int e = 0; e < 2; ++e) {
     const Range range("wait");
-    GLINT_RETURN_IF_ERROR(eyes[e].WaitFor(eyes[e].finished, &prepared[e]->wait));
+    GLINT_RETURN_IF_ERROR(eyes[e].WaitFor(eyes[e].finished, &found->prepared[e]->wait));
   }
-  const Clock::time_point detected = Clock::now();
+  found->detected = Clock::now();
 
-  StereoParams params{};
-  StereoSources sources{};
-  params.options = options;
+  StereoParams& params = found->params;
   params.levels = detector.levels;
   params.bytes = kRbriefBytes;
   for (int l = 0; l < detector.levels; ++l) {
-    const Level& of_left = prepared[0]->frame().level[l];
-    const Level& of_right = prepared[1]->frame().level[l];
+    const Level& of_left = found->prepared[0]->frame().level[l];
+    const Level& of_right = found->prepared[1]->frame().level[l];
     params.level[l] = {of_left.image, of_right.image, of_left.pitch, of_right.pitch,
                        of_left.width, of_left.height, of_left.scale};
   }
-  const int lefts = SourceOf(*prepared[0], CountsOf(prepared[0]->host), &sources.left);
-  const int rights = SourceOf(*prepared[1], CountsOf(prepared[1]->host), &sources.right);
+  const int lefts = SourceOf(*found->prepared[0], CountsOf(found->prepared[0]->host), &found->sources.left);
+  const int rights = SourceOf(*found->prepared[1], CountsOf(found->prepared[1]->host), &found->sources.right);
   memory.Place(lefts, rights, &params);
-  sources.left.gathered_on_host = memory.gathered(false);
-  sources.right.gathered_on_host = memory.gathered(true);
-  const bool has_any = lefts > 0 || rights > 0;
-  if (has_any) {
-    GLINT_RETURN_IF_ERROR(memory.Enqueue(stream, params, &sources));
-    GLINT_RETURN_IF_ERROR(eyes[0].Record(eyes[0].finished));
-  }
-  // While the device matches.
-  for (int e = 0; e < 2; ++e) eyes[e].Read(prepared[e], features[e]);
-  if (has_any) {
+  found->sources.left.gathered_on_host = memory.gathered(false);
+  found->sources.right.gathered_on_host = memory.gathered(true);
+  return absl::OkStatus();
+}
+
+absl::Status StereoPipeline::Impl::ReadEyes(const Eyes& found, Features* const (&features)[2]) {
+  if (found.any()) GLINT_RETURN_IF_ERROR(eyes[0].Record(eyes[0].finished));
+  for (int e = 0; e < 2; ++e) eyes[e].Read(found.prepared[e], features[e]);
+  if (found.any()) {
     const Range range("wait");
     GLINT_RETURN_IF_ERROR(eyes[0].WaitFor(eyes[0].finished, &match_wait));
-    memory.Finished();
   }
   for (const bool is_right : {false, true}) {
     std::memcpy(features[is_right]->descriptors.data(), memory.gathered_on_host(is_right),
                 features[is_right]->descriptors.size());
   }
-  result->Reset(static_cast<size_t>(lefts));
-  if (lefts > 0 && rights > 0) memory.Read(params, result);
-  if (times != nullptr) {
-    times->detect_ns = Pipeline::Impl::Nanoseconds(detected - start);
-    times->match_ns = Pipeline::Impl::Nanoseconds(Clock::now() - detected);
-  }
+  return absl::OkStatus();
+}
+
+void StereoPipeline::Impl::TakeTimes(const Eyes& found, StereoTimes* times) {
+  if (times == nullptr) return;
+  times->detect_ns = Pipeline::Impl::Nanoseconds(found.detected - found.start);
+  times->match_ns = Pipeline::Impl::Nanoseconds(Clock::now() - found.detected);
+}
+
+absl::Status StereoPipeline::Impl::Match(const DetectorOptions& detector, const ImageView& left, const ImageView& right,
+                                         const StereoOptions& options, Features* const (&features)[2],
+                                         StereoResult* result, StereoTimes* times) {
+  Eyes found;
+  GLINT_RETURN_IF_ERROR(DetectEyes(detector, left, right, features, &found));
+  found.params.options = options;
+  if (found.any()) GLINT_RETURN_IF_ERROR(memory.Enqueue(eyes[0].stream.view(), found.params, &found.sources));
+  GLINT_RETURN_IF_ERROR(ReadEyes(found, features));
+  if (found.any()) memory.Finished();
+  result->Reset(static_cast<size_t>(found.params.left.count));
+  if (found.params.left.count > 0 && found.params.right.count > 0) memory.Read(found.params, result);
+  TakeTimes(found, times);
+  return absl::OkStatus();
+}
+
+absl::Status StereoPipeline::Impl::Gather(const DetectorOptions& detector, const ImageView& first,
+                                          const ImageView& second, Features* const (&features)[2],
+                                          DescriptorsOnDevice* descriptors, StereoTimes* times) {
+  Eyes found;
+  GLINT_RETURN_IF_ERROR(DetectEyes(detector, first, second, features, &found));
+  if (found.any()) GLINT_RETURN_IF_ERROR(memory.EnqueueGather(eyes[0].stream.view(), found.params, found.sources));
+  GLINT_RETURN_IF_ERROR(ReadEyes(found, features));
+  const StereoParams& params = found.params;
+  *descriptors = {{params.left.descriptors, params.left.count, params.bytes},
+                  {params.right.descriptors, params.right.count, params.bytes}};
+  TakeTimes(found, times);
   return absl::OkStatus();
 }
 
@@ -157,13 +200,31 @@ absl::Status StereoPipeline::Detect(const DetectorOptions& detector, const Image
     status = ContradictionError("right", absl::StrCat(right.width, "x", right.height, ", but the left image has ",
                                                       left.width, "x", left.height));
   } else if (status.ok()) {
-    status = impl_->Run(detector, left, right, options, {left_features, right_features}, result, times);
+    status = impl_->Match(detector, left, right, options, {left_features, right_features}, result, times);
     if (!status.ok()) impl_->Recover();
   }
   if (!status.ok()) {
     left_features->Clear();
     right_features->Clear();
     result->Reset(0);
+  }
+  return status;
+}
+
+absl::Status StereoPipeline::DetectImages(const DetectorOptions& detector, const ImageView& first,
+                                          const ImageView& second, Features* first_features, Features* second_features,
+                                          DescriptorsOnDevice* descriptors, StereoTimes* times) {
+  absl::Status status = impl_->fatal;
+  if (status.ok() && detector.descriptor == Descriptor::kNone) {
+    status = ContradictionError("descriptor", "matching needs descriptors");
+  } else if (status.ok()) {
+    status = impl_->Gather(detector, first, second, {first_features, second_features}, descriptors, times);
+    if (!status.ok()) impl_->Recover();
+  }
+  if (!status.ok()) {
+    first_features->Clear();
+    second_features->Clear();
+    *descriptors = {};
   }
   return status;
 }

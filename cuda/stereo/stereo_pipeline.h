@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cuda/pipeline.h"
+#include "features/matcher.h"
 #include "features/options.h"
 #include "features/stereo.h"
 #include "features/types.h"
@@ -24,6 +25,11 @@ namespace glint::cuda {
 struct StereoTimes {
   int64_t detect_ns = 0;  // upload and detection, until both eyes are done
   int64_t match_ns = 0;   // matching, with reading keypoints and matches
+};
+
+// Of both images, at the device's addresses, one after the other.
+struct DescriptorsOnDevice {
+  DescriptorView first, second;
 };
 
 class StereoPipeline {
@@ -40,6 +46,12 @@ class StereoPipeline {
   absl::Status Detect(const DetectorOptions& detector, const ImageView& left, const ImageView& right,
                       const StereoOptions& options, Features* left_features, Features* right_features,
                       StereoResult* result, StereoTimes* times);
+
+  // Finds features alone, in two images of any shapes, as Detect() otherwise. Their descriptors stay on the device,
+  // too, until the next call, for Matcher::MatchOnDevice(). Of `times`, match_ns is what the host reads.
+  absl::Status DetectImages(const DetectorOptions& detector, const ImageView& first, const ImageView& second,
+                            Features* first_features, Features* second_features, DescriptorsOnDevice* descriptors,
+                            StereoTimes* times);
 
   // Not OK after a sticky CUDA error: this process can use the device no more.
   const absl::Status& fatal() const;

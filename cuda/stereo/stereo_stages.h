@@ -9,7 +9,7 @@
 
 namespace glint::cuda {
 
-// rows.cu: both eyes' keypoints from where pipelines left them; counts the right ones by rows.
+// rows.cu: both eyes' keypoints from where pipelines left them; counts the right ones by rows, if row_counts is there.
 absl::Status GatherKeypoints(StreamView stream, const StereoParams& params, const StereoSources& sources);
 // Or, for keypoints that are there already: counts alone.
 absl::Status CountRows(StreamView stream, const StereoParams& params);

@@ -54,22 +54,29 @@ int Nearest(const DescriptorView& own, int i, const DescriptorView& others, cons
   return nearest;
 }
 
-// Rule 3 for left keypoint i and right keypoint j; false if the match is dropped.
-bool Refine(const StereoInput& input, const StereoOptions& options, size_t i, size_t j, float* disparity, int* sad) {
-  const StereoPoint left = PointOf(*input.left.features, i);
-  const size_t octave = static_cast<size_t>(left.octave);
-  const LevelPlan& level = input.plan.level[octave];
-  const StereoWindows windows = WindowsOf(left, PointOf(*input.right.features, j), level.scale);
-  if (!AreInside(windows, level.shape)) return false;
+// A step of rule 3, on a level; false if the match is dropped.
+bool Measure(const StereoInput& input, size_t level, const StereoWindows& windows, float* disparity, int* sad) {
+  const Shape shape = input.plan.level[level].shape;
+  if (!AreInside(windows, shape)) return false;
   int32_t sads[kStereoPositions];
   for (int p = 0; p < kStereoPositions; ++p) {
-    sads[p] = WindowSad(input.left.levels[octave], windows.left_x, input.right.levels[octave],
+    sads[p] = WindowSad(input.left.levels[level], windows.left_x, input.right.levels[level],
                         windows.right_x + p - kStereoSteps, windows.y);
   }
   const int best = BestPosition(sads);
   if (best < 0) return false;
   *sad = sads[best];
-  *disparity = RefineDisparity(windows, sads, best, input.plan.level[0].shape.width, level.shape.width);
+  *disparity = RefineDisparity(windows, sads, best, input.plan.level[0].shape.width, shape.width);
+  return true;
+}
+
+// Rule 3 for left keypoint i and right keypoint j; false if the match is dropped.
+bool Refine(const StereoInput& input, const StereoOptions& options, size_t i, size_t j, float* disparity, int* sad) {
+  const StereoPoint left = PointOf(*input.left.features, i);
+  const size_t octave = static_cast<size_t>(left.octave);
+  const StereoWindows windows = WindowsOf(left, PointOf(*input.right.features, j), input.plan.level[octave].scale);
+  if (!Measure(input, octave, windows, disparity, sad)) return false;
+  if (octave > 0 && !Measure(input, 0, ImageWindowsOf(left, *disparity), disparity, sad)) return false;
   return *disparity >= options.min_disparity && *disparity <= options.max_disparity;
 }
 

@@ -171,16 +171,25 @@ class CudaMatching {
   }
 
   absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) {
+    return InRoom(input, [&] { return matcher_->Match(input, options, result); });
+  }
+  // Of descriptors that are there already.
+  absl::Status MatchOnDevice(const MatchInput& input, const MatchOptions& options, MatchResult* result) {
+    return InRoom(input, [&] { return matcher_->MatchOnDevice(input, options, result); });
+  }
+
+ private:
+  template <typename Work>
+  absl::Status InRoom(const MatchInput& input, Work work) {
     try {
       if (absl::Status s = MakeRoom(input); !s.ok()) return s;
-      return matcher_->Match(input, options, result);
+      return work();
     } catch (const std::bad_alloc&) {
       matcher_ = nullptr;  // it is prepared in part: the next match makes another
       throw;
     }
   }
 
- private:
   absl::Status MakeRoom(const MatchInput& input) {
     const auto grow = [](int needed, int least, int most, int* value) {
       if (needed <= *value) return false;
@@ -234,32 +243,21 @@ class CudaLane final : public Lane {
   }
   absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const Pixels& left,
                          const Pixels& right, StereoFound* found, StageTimes* times) override {
-    const cuda::Range range("lane");
-    if (stereo_ == nullptr) {
-      auto made = cuda::StereoPipeline::Create(options_);
-      if (!made.ok()) return NoteLoss(made.status());
-      stereo_ = *std::move(made);
-    }
-    const Clock::time_point start = Clock::now();
-    const auto left_view = image_.Hold(left);
-    if (!left_view.ok()) return left_view.status();
-    const auto right_view = other_.Hold(right);
-    if (!right_view.ok()) return right_view.status();
-    const int64_t copied_ns = NanosecondsSince(start);
-    cuda::StereoTimes took;
-    absl::Status status;
-    try {
-      status = stereo_->Detect(options, *left_view, *right_view, stereo, &found->left, &found->right, &found->matches,
-                               &took);
-    } catch (const std::bad_alloc&) {  // as CpuLane::InMemory()
-      stereo_ = nullptr;
-      throw;
-    }
-    *times = {};
-    times->upload_ns = copied_ns;
-    times->detect_ns = took.detect_ns;
-    found->match_ns = took.match_ns;
-    return status;
+    return OnBoth(left, right, times, &found->match_ns, [&](ImageView l, ImageView r, cuda::StereoTimes* took) {
+      return stereo_->Detect(options, l, r, stereo, &found->left, &found->right, &found->matches, took);
+    });
+  }
+  absl::Status RunBoth(const DetectorOptions& options, const Pixels& first, const Pixels& second,
+                       Features* first_features, Features* second_features, StageTimes* times) override {
+    return OnBoth(first, second, times, &times->download_ns, [&](ImageView a, ImageView b, cuda::StereoTimes* took) {
+      return stereo_->DetectImages(options, a, b, first_features, second_features, &both_, took);
+    });
+  }
+  absl::Status MatchBoth(const MatchInput& input, const MatchOptions& options, MatchResult* result) override {
+    MatchInput on_device = input;
+    on_device.query = both_.first;
+    on_device.train = both_.second;
+    return NoteLoss(matching_.MatchOnDevice(on_device, options, result));
   }
   absl::StatusOr<std::unique_ptr<TrackFrames>> MakeTrackFrames(Shape shape, const TrackOptions& options, int max_points,
                                                                int count) override {
@@ -298,6 +296,36 @@ class CudaLane final : public Lane {
   }
   absl::Status NoteLoss(absl::Status status) { return NoteLoss(std::move(status), options_.device); }
 
+  // Calls work(first, second, &took) for two images at once; `rest_ns` is what it takes after detection.
+  template <typename Work>
+  absl::Status OnBoth(const Pixels& first, const Pixels& second, StageTimes* times, int64_t* rest_ns, Work work) {
+    const cuda::Range range("lane");
+    if (stereo_ == nullptr) {
+      auto made = cuda::StereoPipeline::Create(options_);
+      if (!made.ok()) return NoteLoss(made.status());
+      stereo_ = *std::move(made);
+    }
+    const Clock::time_point start = Clock::now();
+    const auto first_view = image_.Hold(first);
+    if (!first_view.ok()) return first_view.status();
+    const auto second_view = other_.Hold(second);
+    if (!second_view.ok()) return second_view.status();
+    const int64_t copied_ns = NanosecondsSince(start);
+    cuda::StereoTimes took;
+    absl::Status status;
+    try {
+      status = work(*first_view, *second_view, &took);
+    } catch (const std::bad_alloc&) {  // as CpuLane::InMemory()
+      stereo_ = nullptr;
+      throw;
+    }
+    *times = {};
+    times->upload_ns = copied_ns;
+    times->detect_ns = took.detect_ns;
+    *rest_ns = took.match_ns;
+    return status;
+  }
+
   absl::Status Detect(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                       StageTimes* times) {
     const cuda::Range range("lane");
@@ -310,6 +338,7 @@ class CudaLane final : public Lane {
   CudaMatching matching_;
   absl::Status lost_;                             // see NoteLoss(); or for want of memory
   std::unique_ptr<cuda::StereoPipeline> stereo_;  // from the first pair on
+  cuda::DescriptorsOnDevice both_;                // in stereo_, of the last RunBoth()
   const std::string device_;
 };
 

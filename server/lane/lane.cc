@@ -13,6 +13,23 @@ absl::Status Lane::Match(const MatchInput&, const MatchOptions&, MatchResult*) {
   return absl::UnimplementedError(absl::StrCat("matching: not of lanes on ", device()));
 }
 
+absl::Status Lane::RunBoth(const DetectorOptions& options, const Pixels& first, const Pixels& second,
+                           Features* first_features, Features* second_features, StageTimes* times) {
+  StageTimes of_second;
+  absl::Status status = Run(options, first, {}, first_features, times);
+  if (status.ok()) status = Run(options, second, {}, second_features, &of_second);
+  if (!status.ok()) {
+    first_features->Clear();
+    second_features->Clear();
+  }
+  AddTimes(of_second, times);
+  return status;
+}
+
+absl::Status Lane::MatchBoth(const MatchInput& input, const MatchOptions& options, MatchResult* result) {
+  return Match(input, options, result);
+}
+
 absl::StatusOr<std::unique_ptr<TrackFrames>> Lane::MakeTrackFrames(Shape, const TrackOptions&, int, int) {
   return absl::UnimplementedError(absl::StrCat("tracking: not of lanes on ", device()));
 }

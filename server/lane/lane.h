@@ -86,6 +86,14 @@ class Lane {
   // Matches descriptors; valid arguments (ValidateMatchOptions, ValidateMatchInput). UNIMPLEMENTED: not of this lane.
   virtual absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result);
 
+  // Finds features in two images of any shapes; `options` with a descriptor, otherwise as Run(). The times are those of
+  // both together. Without a device it is Run(), twice.
+  virtual absl::Status RunBoth(const DetectorOptions& options, const Pixels& first, const Pixels& second,
+                               Features* first_features, Features* second_features, StageTimes* times);
+  // Match() of the descriptors that the lane's last call, RunBoth(), found, where they are: `input` has those, queries
+  // being the first image's.
+  virtual absl::Status MatchBoth(const MatchInput& input, const MatchOptions& options, MatchResult* result);
+
   // Memory for `count` frames of one shape, from which up to `max_points` points are followed. UNIMPLEMENTED: not of
   // this lane. RESOURCE_EXHAUSTED: out of memory.
   virtual absl::StatusOr<std::unique_ptr<TrackFrames>> MakeTrackFrames(Shape shape, const TrackOptions& options,

@@ -80,14 +80,19 @@ class MatchRun {
     Side query, train;
     scratch_->train.Clear();
     const auto& request = job_->match;
-    if (auto s = Find("query", request.query, job_->image, sets[0], first_, features_, &query); !s.ok()) return s;
-    if (auto s = Find("train", request.train, job_->second, sets[1], &scratch_->second, &scratch_->train, &train);
-        !s.ok()) {
-      return s;
+    const bool both = request.query.is_image && request.train.is_image;
+    if (both) {
+      if (auto s = FindBoth(&query, &train); !s.ok()) return s;
+    } else {
+      if (auto s = Find("query", request.query, job_->image, sets[0], first_, features_, &query); !s.ok()) return s;
+      if (auto s = Find("train", request.train, job_->second, sets[1], &scratch_->second, &scratch_->train, &train);
+          !s.ok()) {
+        return s;
+      }
     }
     if (was_encoded_) queue_->CorrectPixels(*job_, pixels_ + request.pixels);
     const int64_t match_at = MonotonicNs();
-    if (auto s = Match(query, train); !s.ok()) return s;
+    if (auto s = Match(query, train, both); !s.ok()) return s;
     job_->times.match_ns = MonotonicNs() - match_at;
     job_->found.queries = query.descriptors.count;
     job_->found.trains = train.descriptors.count;
@@ -103,9 +108,37 @@ class MatchRun {
       *found = Of(side.kept != nullptr ? *side.kept : unpacked);
       return absl::OkStatus();
     }
+    const auto decoded = Decode(field, image, pixels);
+    if (!decoded.ok()) return decoded.status();
+    const int64_t run_at = MonotonicNs();
+    StageTimes times;
+    if (auto s = lane_->Run(job_->options, *decoded, {}, features, &times); !s.ok()) return s;
+    TakeTimes(times, run_at);
+    job_->copied_bytes += pixels->rows.copied_bytes();
+    *found = Of(*features, job_->options, decoded->shape());
+    return absl::OkStatus();
+  }
+
+  // Of two images, whose descriptors stay on the lane's device.
+  absl::Status FindBoth(Side* query, Side* train) {
+    const auto first = Decode("query", job_->image, first_);
+    if (!first.ok()) return first.status();
+    const auto second = Decode("train", job_->second, &scratch_->second);
+    if (!second.ok()) return second.status();
+    const int64_t run_at = MonotonicNs();
+    StageTimes times;
+    if (auto s = lane_->RunBoth(job_->options, *first, *second, features_, &scratch_->train, &times); !s.ok()) return s;
+    TakeTimes(times, run_at);
+    job_->copied_bytes += first_->rows.copied_bytes() + scratch_->second.rows.copied_bytes();
+    *query = Of(*features_, job_->options, first->shape());
+    *train = Of(scratch_->train, job_->options, second->shape());
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Pixels> Decode(absl::string_view field, const ImageSource& image, PixelScratch* pixels) {
     if (absl::Status s = CheckWanted(job_); !s.ok()) return s;
     const int64_t start = MonotonicNs();
-    const auto decoded = PixelsOf(image, decoder_, max_pixels_, pixels);
+    auto decoded = PixelsOf(image, decoder_, max_pixels_, pixels);
     if (!decoded.ok()) return About(absl::StrCat(field, ".image"), decoded.status());
     if (absl::Status s = ValidatePixels(*decoded, {}, max_pixels_); !s.ok()) {
       return About(absl::StrCat(field, ".image"), s);
@@ -113,15 +146,14 @@ class MatchRun {
     pixels_ += decoded->shape().pixels();
     if (absl::Status s = CheckPixels(pixels_, max_pixels_); !s.ok()) return s;
     was_encoded_ = was_encoded_ || image.kind == ImageSource::Kind::kEncoded;
-    const int64_t run_at = MonotonicNs();
-    job_->times.decode_ns += run_at - start;
-    StageTimes times;
-    if (auto s = lane_->Run(job_->options, *decoded, {}, features, &times); !s.ok()) return s;
+    job_->times.decode_ns += MonotonicNs() - start;
+    return decoded;
+  }
+
+  // Of what the lane did since `run_at`.
+  void TakeTimes(StageTimes times, int64_t run_at) {
     times.download_ns = std::max(times.download_ns, MonotonicNs() - run_at - times.upload_ns - times.detect_ns);
     AddTimes(times, &job_->times.stages);
-    job_->copied_bytes += pixels->rows.copied_bytes();
-    *found = Of(*features, job_->options, decoded->shape());
-    return absl::OkStatus();
   }
 
   // Windows and octave ranges as the message has them, or around the queries themselves.
@@ -176,7 +208,8 @@ class MatchRun {
     return absl::OkStatus();
   }
 
-  absl::Status Match(const Side& query, const Side& train) {
+  // `both`: the sides are what the lane's RunBoth() found.
+  absl::Status Match(const Side& query, const Side& train, bool both) {
     MatchInput input;
     input.query = query.descriptors;
     input.train = train.descriptors;
@@ -184,7 +217,9 @@ class MatchRun {
     input.keypoints = {train.x, train.y, train.octave, train.angle};
     if (auto s = ValidateMatchInput(input, job_->match.options); !s.ok()) return s;
     if (auto s = CheckWanted(job_); !s.ok()) return s;
-    return lane_->Match(input, job_->match.options, &scratch_->matches);
+    const MatchOptions& options = job_->match.options;
+    return both ? lane_->MatchBoth(input, options, &scratch_->matches)
+                : lane_->Match(input, options, &scratch_->matches);
   }
 
   Lane* const lane_;

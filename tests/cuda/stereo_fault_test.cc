@@ -105,7 +105,31 @@ TEST(CudaStereoFaults, AKnownPairAllocatesNothing) {
   EXPECT_EQ(api.live, live);
 }
 
-TEST(CudaStereoFaults, EveryCallOfAPairFailsOnce) {
+// Two images for the matcher, of unlike shapes.
+absl::Status TwoImages(FakeApi* api, std::unique_ptr<StereoPipeline>* pipeline) {
+  if (*pipeline == nullptr) {
+    auto made = StereoFactory::CreatePipeline({}, api);
+    if (!made.ok()) return made.status();
+    *pipeline = *std::move(made);
+  }
+  const Image first = testing::Flat({100, 80}, 1);
+  const Image second = testing::Flat({120, 70}, 1);
+  Features a, b;
+  b.Resize(3, 0);
+  DescriptorsOnDevice descriptors;
+  descriptors.first.count = 3;
+  const absl::Status status =
+      (*pipeline)->DetectImages(OrbWithDescriptors(100), first, second, &a, &b, &descriptors, nullptr);
+  EXPECT_EQ(b.count(), 0u);
+  EXPECT_EQ(descriptors.first.count, 0);
+  return status;
+}
+
+using Call = absl::Status (*)(FakeApi*, std::unique_ptr<StereoPipeline>*);
+class CudaPairFaults : public ::testing::TestWithParam<Call> {};
+
+TEST_P(CudaPairFaults, EveryCallFailsOnce) {
+  const Call call = GetParam();
   int failures = 0;
   for (int n = 0;; ++n) {
     SCOPED_TRACE(n);
@@ -113,13 +137,13 @@ TEST(CudaStereoFaults, EveryCallOfAPairFailsOnce) {
     api.fail_at = n;
     api.error = cudaErrorMemoryAllocation;
     std::unique_ptr<StereoPipeline> pipeline;
-    absl::Status status = OnePair(&api, &pipeline);
-    if (status.ok()) status = OnePair(&api, &pipeline);
+    absl::Status status = call(&api, &pipeline);
+    if (status.ok()) status = call(&api, &pipeline);
     const bool reached = api.calls > n;
     if (!status.ok()) {
       ++failures;
       EXPECT_TRUE(pipeline == nullptr || pipeline->fatal().ok());
-      EXPECT_TRUE(OnePair(&api, &pipeline).ok());
+      EXPECT_TRUE(call(&api, &pipeline).ok());
     }
     pipeline.reset();
     EXPECT_EQ(api.live, 0);
@@ -127,6 +151,8 @@ TEST(CudaStereoFaults, EveryCallOfAPairFailsOnce) {
   }
   EXPECT_GT(failures, 50);
 }
+
+INSTANTIATE_TEST_SUITE_P(Calls, CudaPairFaults, ::testing::Values(&OnePair, &TwoImages));
 
 TEST(CudaStereoFaults, StickyErrorsAreFatal) {
   FakeApi api;

@@ -8,9 +8,12 @@
 #include <vector>
 
 #include "cpu/stereo/stereo_matcher.h"
+#include "cuda/match/matcher.h"
 #include "cuda/pipeline.h"
 #include "cuda/stereo/stereo_matcher.h"
 #include "cuda/stereo/stereo_pipeline.h"
+#include "features/reference/matcher.h"
+#include "features/reference/reference.h"
 #include "gtest/gtest.h"
 #include "tests/cpu/stereo_pair.h"
 #include "tests/scene/scene.h"
@@ -233,7 +236,66 @@ TEST_F(CudaStereoTest, RefusesWhatHasNoMeaning) {
   EXPECT_EQ(
       pipeline->Detect(*PresetOptions("oriented_fast"), image, image, {}, &left, &right, &result, nullptr).message(),
       "descriptor: stereo matching needs descriptors");
+  DescriptorsOnDevice on_device;
+  EXPECT_EQ(pipeline->DetectImages(*PresetOptions("oriented_fast"), image, other, &left, &right, &on_device, nullptr)
+                .message(),
+            "descriptor: matching needs descriptors");
   ExpectReference(pipeline.get(), OrbWithDescriptors(50), image, image, {});
+}
+
+// Features of two images of unlike shapes, and matches of the descriptors that stayed on the device.
+TEST_F(CudaStereoTest, ImagesForTheMatcher) {
+  const Image texture = testing::Texture({400, 300}, 5);
+  const ImageView first{texture.row(0), 320, 240, texture.stride()};
+  const ImageView second{texture.row(11) + 7, 390, 280, texture.stride()};
+  const Image flat = testing::Flat({64, 64}, 9);
+  for (const int sm_limit : {0, 8}) {
+    const auto pipeline = MakePipeline(sm_limit);
+    MatcherOptions matcher_options;
+    matcher_options.sm_limit = sm_limit;
+    auto matcher = Matcher::Create(matcher_options);
+    ASSERT_TRUE(pipeline != nullptr && matcher.ok()) << matcher.status();
+    for (const char* preset : {"orb", "bfrost", "orbslam"}) {
+      SCOPED_TRACE(preset);
+      DetectorOptions detector = *PresetOptions(preset);
+      detector.max_features = 400;
+      ASSERT_NE(detector.descriptor, Descriptor::kNone);
+      for (const auto& [a, b] : {std::pair{first, second}, std::pair{second, first}, std::pair{flat.view(), first},
+                                 std::pair{first, flat.view()}}) {
+        Features queries, trains;
+        DescriptorsOnDevice on_device;
+        StereoTimes times;
+        ASSERT_TRUE(pipeline->DetectImages(detector, a, b, &queries, &trains, &on_device, &times).ok());
+        EXPECT_TRUE(SameFeatures(reference::Detect(detector, a), queries));
+        EXPECT_TRUE(SameFeatures(reference::Detect(detector, b), trains));
+        ASSERT_EQ(on_device.first.count, static_cast<int>(queries.count()));
+        ASSERT_EQ(on_device.second.count, static_cast<int>(trains.count()));
+        for (const bool windows : {false, true}) {
+          MatchInput input;
+          input.query = {queries.descriptors.data(), on_device.first.count, 32};
+          input.train = {trains.descriptors.data(), on_device.second.count, 32};
+          const std::vector<float> radius(queries.count(), 30);
+          if (windows) {
+            input.conditions.x = queries.x.data();
+            input.conditions.y = queries.y.data();
+            input.conditions.radius = radius.data();
+          }
+          input.keypoints = {trains.x.data(), trains.y.data(), trains.octave.data(), trains.angle.data()};
+          MatchOptions options;
+          options.cross_check = true;
+          const MatchResult expected = reference::Match(input, options);
+          MatchResult actual;
+          MatchInput there = input;
+          there.query = on_device.first;
+          there.train = on_device.second;
+          const absl::Status status = (*matcher)->MatchOnDevice(there, options, &actual);
+          ASSERT_TRUE(status.ok()) << status;
+          EXPECT_EQ(expected.index, actual.index);
+          EXPECT_EQ(expected.distance, actual.distance);
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # package_test.sh CMAKE BUILD-FOLDER OUTSIDE-PROJECT QUICKSTART.cc
-# Installs a build, builds a project that knows only the installed package, and runs it against the installed server.
+# Installs a build, builds a project that knows only the installed package and its component for OpenCV, and runs both
+# of its programs against the installed server.
 set -euo pipefail
 cmake=$1 build=$2 outside=$3 quickstart=$4
 
@@ -25,6 +26,12 @@ server=$!
 
 "$work/build/quickstart" "$socket" | tee "$work/output"
 grep -qE '^checkerboard: [1-9][0-9]* keypoints' "$work/output"
+
+# Where Glint was built with OpenCV, its component is installed and found.
+if [[ -e $work/prefix/include/glint/client/opencv/orb_extractor.h ]]; then
+  "$work/build/slam" "$socket" | tee "$work/output"
+  grep -qE '^slam: [1-9][0-9]* keypoints in process' "$work/output"
+fi
 
 kill -TERM "$server"
 wait "$server"

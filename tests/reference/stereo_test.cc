@@ -1,6 +1,9 @@
 // The rules of features/stereo.h on cases that can be checked by hand.
 #include "features/stereo.h"
 
+#include <vector>
+
+#include "features/reference/pyramid.h"
 #include "features/reference/stereo.h"
 #include "gtest/gtest.h"
 #include "tests/support/images.h"
@@ -119,6 +122,37 @@ TEST(ReferenceStereo, FindsAShift) {
   EXPECT_EQ(result.depth[0], 100 / result.disparity[0]);
   options.refine = false;
   EXPECT_EQ(reference::MatchStereo(input, options).disparity[0], 6);
+}
+
+// Of a keypoint of the smallest level, 2.25 times smaller, a pixel of it off: the image tells the disparity.
+TEST(ReferenceStereo, MeasuresOnTheImage) {
+  const Image left = testing::Texture({220, 110}, 2);
+  const ImageView cut{left.row(0), 207, 110, left.stride()};
+  const ImageView moved{left.row(0) + 13, 207, 110, left.stride()};
+  DetectorOptions detector = *PresetOptions("orb");
+  detector.scale_factor = 1.5f;
+  detector.levels = 3;
+  StereoInput input;
+  input.plan = PlanPyramid(detector, cut.shape());
+  const std::vector<Image> left_levels = reference::BuildPyramid(detector.pyramid, input.plan, cut);
+  const std::vector<Image> right_levels = reference::BuildPyramid(detector.pyramid, input.plan, moved);
+  std::vector<ImageView> left_views, right_views;
+  for (const Image& level : left_levels) left_views.push_back(level.view());
+  for (const Image& level : right_levels) right_views.push_back(level.view());
+  Features one;
+  one.Resize(1, 8);
+  one.x[0] = 120;
+  one.y[0] = 50;
+  one.octave[0] = 2;
+  Features other = one;
+  other.x[0] = 109.5f;
+  input.left = {&one, left_views.data()};
+  input.right = {&other, right_views.data()};
+  ASSERT_TRUE(ValidateStereoInput(input, {}).ok());
+  const StereoResult result = reference::MatchStereo(input, {});
+  ASSERT_EQ(result.matches, 1);
+  EXPECT_NEAR(result.disparity[0], 13, 0.05);  // the level alone: a quarter of a pixel off
+  EXPECT_EQ(result.right_x[0], 120 - result.disparity[0]);
 }
 
 }  // namespace

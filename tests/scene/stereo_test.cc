@@ -60,12 +60,7 @@ TEST(Stereo, RenderedPairsHaveTheirTrueDisparity) {
     const Features& left = *pair.input().left.features;
     for (size_t i = 0; i < left.count(); ++i) {
       if (result.right_index[i] == kNoMatch) continue;
-      // The middle of the level's pixel, which x and y in cv::ORB's convention are not.
-      const LevelPlan& level = pair.input().plan.level[static_cast<size_t>(left.octave[i])];
-      const double ratio_x = static_cast<double>(rendered.left.width()) / level.shape.width;
-      const double ratio_y = static_cast<double>(rendered.left.height()) / level.shape.height;
-      const float truth = DisparityAt(rendered, (std::round(left.x[i] / level.scale) + 0.5) * ratio_x - 0.5,
-                                      (std::round(left.y[i] / level.scale) + 0.5) * ratio_y - 0.5);
+      const float truth = DisparityAt(rendered, std::round(left.x[i]), std::round(left.y[i]));
       if (std::isnan(truth)) continue;
       ++matches;
       const float error = result.disparity[i] - truth;
@@ -81,9 +76,10 @@ TEST(Stereo, RenderedPairsHaveTheirTrueDisparity) {
   std::printf("%zu matches, %.1f %% within 0.5 px, median error %.3f px, mean %.4f px\n", matches,
               100.0 * static_cast<double>(near) / static_cast<double>(matches), median, mean);
   EXPECT_GT(matches, 1000u);
-  EXPECT_GE(near * 100, matches * 95);
-  EXPECT_LE(median, 0.12f);
-  EXPECT_LT(std::fabs(mean), 0.02);
+  EXPECT_GE(near * 100, matches * 99);
+  EXPECT_LE(median, 0.08f);
+  // Windows at the edge of a surface see what is behind it, too.
+  EXPECT_LT(std::fabs(mean), 0.03);
 }
 
 TEST(Stereo, ChecksTellSwappedAndUnrectifiedPairs) {

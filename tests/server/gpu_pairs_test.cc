@@ -1,8 +1,10 @@
-// Stereo pairs of a CUDA lane: the bytes of a CPU lane. Skips without a usable GPU and says why.
+// Stereo pairs and matches of images of a CUDA lane: the bytes of a CPU lane. Skips without a usable GPU and says why.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "features/options.h"
 #include "tests/cpu/stereo_pair.h"
@@ -90,6 +92,44 @@ TEST_F(GpuPairs, OfEveryPresetAndShapeAreThoseOfTheCpu) {
       for (const StereoOptions& stereo : StereoOptionsToTry()) ExpectAsOnTheCpu(detector, stereo, left, right);
     }
   }
+}
+
+// Of images of unlike shapes, one of them without a keypoint, and of pixels that the lane has to copy.
+TEST_F(GpuPairs, MatchesOfImagesAreThoseOfTheCpu) {
+  const Image texture = Texture({700, 480}, 4);
+  const ImageView first{texture.row(0), 600, 400, texture.stride()};
+  const ImageView second{texture.row(21) + 13, 680, 450, texture.stride()};
+  const Image flat = Flat({80, 90}, 3);
+  const Rows rows(second);
+  const DetectorOptions detector = OrbWithDescriptors(1500);
+  MatchOptions options;
+  options.cross_check = true;
+  const auto ask = [&](Lane* lane, const Pixels& a, const Pixels& b, Features* queries, Features* trains,
+                       MatchResult* matches) {
+    StageTimes times;
+    if (absl::Status s = lane->RunBoth(detector, a, b, queries, trains, &times); !s.ok()) return s;
+    EXPECT_GT(times.detect_ns, 0);
+    MatchInput input;
+    input.query = {queries->descriptors.data(), static_cast<int>(queries->count()), queries->descriptor_bytes};
+    input.train = {trains->descriptors.data(), static_cast<int>(trains->count()), trains->descriptor_bytes};
+    return lane->MatchBoth(input, options, matches);
+  };
+  const std::pair<Pixels, Pixels> pairs[] = {
+      {first, second}, {first, &rows}, {second, first}, {flat.view(), first}, {first, flat.view()}};
+  size_t most = 0;
+  for (const auto& [a, b] : pairs) {
+    Features queries[2], trains[2];
+    MatchResult matches[2];
+    ASSERT_TRUE(ask(cpu_->lanes[0].get(), a, b, &queries[0], &trains[0], &matches[0]).ok());
+    const absl::Status status = ask(&gpu(), a, b, &queries[1], &trains[1], &matches[1]);
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_TRUE(SameFeatures(queries[0], queries[1]));
+    EXPECT_TRUE(SameFeatures(trains[0], trains[1]));
+    EXPECT_EQ(matches[0].index, matches[1].index);
+    EXPECT_EQ(matches[0].distance, matches[1].distance);
+    most = std::max(most, matches[0].index.size());
+  }
+  EXPECT_GT(most, 1000u);
 }
 
 // More keypoints than are checked; then a single image, which has other memory; then a pair again.
