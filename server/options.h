@@ -59,7 +59,7 @@ struct ServerOptions {
   int max_track_cameras = kMaxTrackCameras;     // images of a frame of such a stream, 1..kMaxTrackCameras
   int max_tracks = 4096;                        // points of such a stream, 1..kMaxTrackPoints
   int64_t max_track_pixels = int64_t{4} << 20;  // of all images of its frame, rows in units of 64 pixels
-  int max_localize_streams = 2;                 // of the streams, those that locate cameras; 0: none may
+  int max_localize_streams = 4;                 // of the streams, those that locate cameras; 0: none may
   int64_t max_localize_pixels = int64_t{4} << 20;  // of both eyes of such a stream
   int max_map_keyframes = 8192;                    // of its map
   int max_map_points = 1 << 20;                    // likewise

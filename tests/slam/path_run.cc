@@ -35,6 +35,7 @@ ABSL_FLAG(int, still, 0, "after the last pose the camera waits for so many frame
 ABSL_FLAG(std::vector<std::string>, rig, {}, "yaw,pitch,roll of the right camera, degrees");
 ABSL_FLAG(int, features, 0, "of an eye; 0: 2000 for kitti, 1200 otherwise");
 ABSL_FLAG(int, threads, 2, "of the front end");
+ABSL_FLAG(int, adjust_delay, -1, "frames; -1: the default");
 ABSL_FLAG(int, seed, 1, "of the world and what is dropped");
 ABSL_FLAG(double, max_ate, 1e9, "percent of the path's length");
 ABSL_FLAG(std::string, out, "", "the path that was found, as KITTI has it");
@@ -99,7 +100,9 @@ absl::Status Run(bool* good) {
   detector.max_features = absl::GetFlag(FLAGS_features);
   if (detector.max_features == 0) detector.max_features = absl::GetFlag(FLAGS_camera) == "kitti" ? 2000 : 1200;
   CpuFrontEnd front_end(detector, absl::GetFlag(FLAGS_threads));
-  auto localizer = Localizer::Create(CameraOf(options.head), LocalizerOptions(), &front_end);
+  LocalizerOptions localizer_options;
+  if (const int delay = absl::GetFlag(FLAGS_adjust_delay); delay >= 0) localizer_options.odometry.adjust_delay = delay;
+  auto localizer = Localizer::Create(CameraOf(options.head), localizer_options, &front_end);
   if (!localizer.ok()) return localizer.status();
   RenderedDrive drive(*std::move(path), options);
   if (const std::string map = absl::GetFlag(FLAGS_load_map); !map.empty()) {
