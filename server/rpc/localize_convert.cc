@@ -68,7 +68,7 @@ absl::Status SetFromProjections(const v1::StereoCamera& proto, StereoRig* rig) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<StereoRig> FromProto(const v1::StereoCamera& proto) {
+absl::StatusOr<StereoRig> RigFromProto(const v1::StereoCamera& proto) {
   StereoRig rig;
   rig.image = {SideOf(proto.width()), SideOf(proto.height())};
   rig.rotation = {proto.rig_rotation().x(), proto.rig_rotation().y(), proto.rig_rotation().z()};
@@ -83,7 +83,7 @@ absl::StatusOr<StereoRig> FromProto(const v1::StereoCamera& proto) {
   return rig;
 }
 
-absl::StatusOr<RigRefinement> FromProto(v1::RigRefinement refinement) {
+absl::StatusOr<RigRefinement> RefinementFromProto(v1::RigRefinement refinement) {
   switch (refinement) {
     case v1::RIG_REFINEMENT_UNSPECIFIED:
     case v1::RIG_REFINEMENT_ON:
@@ -125,13 +125,13 @@ absl::StatusOr<SessionOptions> FromProto(const v1::LocalizeStreamOptions& proto,
   if (!proto.has_camera()) {
     return ContradictionError("camera", "missing: pairs cannot be located without calibration");
   }
-  const auto camera = FromProto(proto.camera());
+  const auto camera = RigFromProto(proto.camera());
   if (!camera.ok()) return camera.status();
   localization.camera = *camera;
   if (const int64_t pixels = 2 * camera->image.pixels(); pixels > server.max_localize_pixels) {
     return LimitError("pixels of both eyes", pixels, server.max_localize_pixels, "--max-localize-pixels");
   }
-  const auto refinement = FromProto(proto.refine_rig());
+  const auto refinement = RefinementFromProto(proto.refine_rig());
   if (!refinement.ok()) return refinement.status();
   localization.refine_rig = *refinement;
   const auto realtime = IsRealtime(proto.mode());
