@@ -17,6 +17,7 @@ constexpr double kDegrees = 57.29577951308232;
 
 std::vector<slam::Pose> ToPoses(const std::vector<client::CameraPose>& path) {
   std::vector<slam::Pose> poses;
+  poses.reserve(path.size());
   for (const client::CameraPose& p : path) {
     poses.push_back({Eigen::Quaterniond(p.rotation[3], p.rotation[0], p.rotation[1], p.rotation[2]).normalized(),
                      {p.position[0], p.position[1], p.position[2]}});
@@ -33,7 +34,8 @@ struct KittiErrors {
 // lengths of the true path, the pose that first exceeds it; the motion's error by that length; the mean of all.
 std::optional<KittiErrors> ErrorsOfKitti(const std::vector<slam::Pose>& path, const std::vector<slam::Pose>& truth) {
   constexpr size_t kStep = 10;
-  constexpr double kShortest = 100, kLongest = 800;  // metres, in steps of the shortest
+  constexpr double kLengthStep = 100;  // metres: the shortest length
+  constexpr int kLengths = 8;
   std::vector<double> travelled(truth.size(), 0);
   for (size_t i = 1; i < truth.size(); ++i) {
     travelled[i] = travelled[i - 1] + (truth[i].translation - truth[i - 1].translation).norm();
@@ -42,7 +44,8 @@ std::optional<KittiErrors> ErrorsOfKitti(const std::vector<slam::Pose>& path, co
   int count = 0;
   for (size_t first = 0; first < truth.size(); first += kStep) {
     size_t last = first;
-    for (double length = kShortest; length <= kLongest; length += kShortest) {
+    for (int i = 1; i <= kLengths; ++i) {
+      const double length = kLengthStep * i;
       while (last < truth.size() && travelled[last] <= travelled[first] + length) ++last;
       if (last == truth.size()) break;
       const slam::Pose expected = truth[first].Inverse() * truth[last];
