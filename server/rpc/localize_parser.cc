@@ -1,6 +1,7 @@
 #include "server/rpc/localize_parser.h"
 
 #include "server/rpc/match_parser.h"
+#include "server/rpc/track_parser.h"
 
 namespace glint {
 namespace {
@@ -12,16 +13,6 @@ void ReadLocalizePair(WireReader* in, WireStreamRequest* request) {
     if (tag == VarintTag(5)) {
       request->time_ns = static_cast<int64_t>(in->Varint());
     } else if (!ReadEyes(in, tag, &request->frame)) {
-      in->Unknown(tag);
-    }
-  });
-}
-
-void ReadFrameId(WireReader* in, WireFrame* frame) {
-  in->Message([&](uint32_t tag) {
-    if (tag == VarintTag(1)) {
-      frame->frame_id = in->Varint();
-    } else {
       in->Unknown(tag);
     }
   });
@@ -54,7 +45,7 @@ bool ParseLocalizeStreamRequest(decode::Pieces message, WireStreamRequest* reque
         break;
       default:
         request->content = Content::kEdit;
-        ReadFrameId(&in, &request->frame);
+        ReadEditId(&in, &request->frame);
     }
   }
   return in.ok();

@@ -106,7 +106,8 @@ void ReadTrackFrame(WireReader* in, WireStreamRequest* request) {
   });
 }
 
-// What all edits have.
+}  // namespace
+
 void ReadEditId(WireReader* in, WireFrame* frame) {
   in->Message([&](uint32_t tag) {
     if (tag == VarintTag(1)) {
@@ -116,8 +117,6 @@ void ReadEditId(WireReader* in, WireFrame* frame) {
     }
   });
 }
-
-}  // namespace
 
 bool ParseTrackStreamRequest(decode::Pieces message, WireStreamRequest* request) {
   using Content = WireStreamRequest::Content;

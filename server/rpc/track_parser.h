@@ -12,6 +12,9 @@ namespace glint {
 // only.
 bool ParseTrackStreamRequest(decode::Pieces message, WireStreamRequest* request);
 
+// What the edits of all streams have; the rest of the message is read when it is carried out.
+void ReadEditId(WireReader* in, WireFrame* frame);
+
 // OK, or INVALID_ARGUMENT: more predictions than cameras. RESOURCE_EXHAUSTED: more elements than there may be tracks.
 // So unpacking takes no more memory than the limits allow.
 absl::Status CheckPredictions(const WireTrack& track, const TrackingOptions& options);
