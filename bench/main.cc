@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
@@ -14,6 +15,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "bench/detector_bench.h"
+#include "bench/energy_bench.h"
+#include "bench/jpeg_bench.h"
 #include "bench/lanes_bench.h"
 #include "bench/match_bench.h"
 #include "bench/plan_bench.h"
@@ -63,8 +66,16 @@ ABSL_FLAG(std::vector<std::string>, cameras, {},
 ABSL_FLAG(int, patch_size, 21, "track: side of the patch, pixels");
 ABSL_FLAG(std::optional<int>, coarse_patch_size, std::nullopt,
           "track: the same on levels 3 and up; default: --patch-size");
-ABSL_FLAG(std::string, size, "", "plan: WIDTHxHEIGHT of the image, pixels");
+ABSL_FLAG(std::string, size, "",
+          "plan: WIDTHxHEIGHT of the image, pixels; jpeg: of a rendered picture, without --image");
+ABSL_FLAG(std::vector<std::string>, qualities, {},
+          "jpeg: encodes the picture, once for each; default: 80, or the JPEG file as it is");
+ABSL_FLAG(std::string, sampling, "", "jpeg: 420, 422, 440, 444 or grey; default: 420, for what is encoded");
+ABSL_FLAG(std::optional<int>, restart_rows, std::nullopt,
+          "jpeg: rows of blocks in a restart interval; default: 0, no restart markers");
 ABSL_FLAG(std::string, format, "text", "plan: text or json");
+ABSL_FLAG(double, rate, 0, "energy: frames a second; 0: one after the other");
+ABSL_FLAG(double, seconds, 5, "energy: how long to measure, and how long to warm up in addition: a fifth");
 ABSL_FLAG(bool, json, false, "print JSON instead of a table");
 
 namespace glint::bench {
@@ -80,6 +91,9 @@ constexpr char kUsage[] =
     "    Each stage of the CPU backend on its own.\n\n"
     "  glint-microbench lanes --image FILE [--backend cpu|cuda] [--lane-counts 1,2,4,8] [--repeat N] [--json]\n"
     "    Frames a second with several lanes at work.\n\n"
+    "  glint-microbench energy --image FILE [--backend cpu|cuda] [--threads N] [--sm-limit N] [--rate 30]\n"
+    "      [--seconds 5] [--json]\n"
+    "    Joules a frame, from the machine's counters.\n\n"
     "  glint-microbench match [--sizes 2000,10000] [--backend cpu|cuda] [--bytes 32] [--k 1] [--ratio 0] [--threads "
     "N]\n"
     "      [--device-resident] [--sm-limit N] [--repeat N] [--peer opencv] [--json]\n"
@@ -91,6 +105,9 @@ constexpr char kUsage[] =
     "N]\n"
     "      [--cameras 1,4] [--repeat N] [--peer opencv] [--json]\n"
     "    Lucas-Kanade tracking between two pictures; with --cameras, whole frames, too.\n\n"
+    "  glint-microbench jpeg {--image FILE | --size WxH} [--qualities 80,95] [--sampling 420] [--restart-rows N]\n"
+    "      [--backend cpu|cuda] [--preset NAME] [--features 2000] [--describe] [--sm-limit N] [--repeat N] [--json]\n"
+    "    JPEG files to luma and to features: libjpeg-turbo, and the GPU's decoder stage by stage, in one run.\n\n"
     "  glint-microbench plan --size WxH [--preset NAME] [--levels 8] [--features 2000] [--describe] [--sm-limit N]\n"
     "      [--format text|json]\n"
     "    Levels, launches and memory of a frame on CUDA; needs no GPU.\n";
@@ -175,21 +192,25 @@ absl::StatusOr<bool> OpenCvPeerFromFlags() {
   return peer == "opencv";
 }
 
-// Sets the options that detectors and lanes share from the flags.
+// Sets the options that all measurements of a detector share from the flags, but the picture.
 template <typename Options>
-absl::Status FillFromFlags(Options* options) {
-  auto picture = PictureFromFlags();
-  if (!picture.ok()) return picture.status();
+absl::Status FillDetectorFromFlags(Options* options) {
   auto detector = DetectorFromFlags();
   if (!detector.ok()) return detector.status();
   auto subject = SubjectFromFlags();
   if (!subject.ok()) return subject.status();
-  options->picture = *picture;
   options->preset = absl::GetFlag(FLAGS_preset);
   options->detector = *detector;
   options->subject = *subject;
-  options->repeat = absl::GetFlag(FLAGS_repeat);
   return absl::OkStatus();
+}
+
+template <typename Options>
+absl::Status FillFromFlags(Options* options) {
+  auto picture = PictureFromFlags();
+  if (!picture.ok()) return picture.status();
+  options->picture = *std::move(picture);
+  return FillDetectorFromFlags(options);
 }
 
 template <typename Report>
@@ -201,6 +222,7 @@ absl::StatusOr<std::string> Print(const absl::StatusOr<Report>& report, const st
 absl::StatusOr<std::string> RunDetector(const std::string& command) {
   DetectorBenchOptions options;
   if (absl::Status s = FillFromFlags(&options); !s.ok()) return s;
+  options.repeat = absl::GetFlag(FLAGS_repeat);
   const auto peer = OpenCvPeerFromFlags();
   if (!peer.ok()) return peer.status();
   options.opencv_peer = *peer;
@@ -236,10 +258,19 @@ absl::StatusOr<std::vector<int>> IntegersOf(const std::string& field, const std:
 absl::StatusOr<std::string> RunLanes(const std::string& command) {
   LanesBenchOptions options;
   if (absl::Status s = FillFromFlags(&options); !s.ok()) return s;
+  options.repeat = absl::GetFlag(FLAGS_repeat);
   auto counts = IntegersOf("lane-counts", absl::GetFlag(FLAGS_lane_counts));
   if (!counts.ok()) return counts.status();
   options.lane_counts = *std::move(counts);
   return Print(BenchLanes(options), command);
+}
+
+absl::StatusOr<std::string> RunEnergy(const std::string& command) {
+  EnergyBenchOptions options;
+  if (absl::Status s = FillFromFlags(&options); !s.ok()) return s;
+  options.rate = absl::GetFlag(FLAGS_rate);
+  options.seconds = absl::GetFlag(FLAGS_seconds);
+  return Print(BenchEnergy(options), command);
 }
 
 absl::StatusOr<std::string> RunMatch(const std::string& command) {
@@ -297,9 +328,28 @@ absl::StatusOr<std::string> RunStereo(const std::string& command) {
   StereoBenchOptions options;
   absl::SetFlag(&FLAGS_describe, true);
   if (absl::Status s = FillFromFlags(&options); !s.ok()) return s;
+  options.repeat = absl::GetFlag(FLAGS_repeat);
   options.right = absl::GetFlag(FLAGS_right);
   if (options.right.empty()) return ContradictionError("right", "no file was given");
   return Print(BenchStereo(options), command);
+}
+
+absl::StatusOr<std::string> RunJpeg(const std::string& command) {
+  JpegBenchOptions options;
+  if (absl::Status s = FillDetectorFromFlags(&options); !s.ok()) return s;
+  auto qualities = IntegersOf("qualities", absl::GetFlag(FLAGS_qualities));
+  if (!qualities.ok()) return qualities.status();
+  options.input.picture = absl::GetFlag(FLAGS_image);
+  options.input.size = absl::GetFlag(FLAGS_size);
+  options.input.qualities = *std::move(qualities);
+  options.input.restart_rows = absl::GetFlag(FLAGS_restart_rows);
+  if (const std::string name = absl::GetFlag(FLAGS_sampling); !name.empty()) {
+    const auto sampling = JpegSamplingNamed(name);
+    if (!sampling.ok()) return sampling.status();
+    options.input.sampling = *sampling;
+  }
+  options.repeat = absl::GetFlag(FLAGS_repeat);
+  return Print(BenchJpeg(options), command);
 }
 
 absl::StatusOr<std::string> RunPlan(const std::string& command) {
@@ -336,8 +386,8 @@ int Main(int argc, char** argv) {
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   const std::vector<char*> words = absl::ParseCommandLine(argc, pointers.data());
   const std::map<std::string, absl::StatusOr<std::string> (*)(const std::string&)> commands = {
-      {"detector", RunDetector}, {"stages", RunStages}, {"lanes", RunLanes}, {"match", RunMatch},
-      {"stereo", RunStereo},     {"plan", RunPlan},     {"track", RunTrack}};
+      {"detector", RunDetector}, {"stages", RunStages}, {"lanes", RunLanes}, {"energy", RunEnergy}, {"match", RunMatch},
+      {"stereo", RunStereo},     {"plan", RunPlan},     {"track", RunTrack}, {"jpeg", RunJpeg}};
   const auto run = commands.find(words.size() == 2 ? words[1] : "");
   if (run == commands.end()) {
     std::fputs(kUsage, stderr);

@@ -1,8 +1,14 @@
 #include "bench/picture.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "features/error.h"
+#include "features/options.h"
 #include "server/decode/image_file.h"
 
 namespace glint::bench {
@@ -30,6 +36,16 @@ absl::StatusOr<Image> LoadPicture(const std::string& source) {
   auto image = decode::ReadImageFile(source.substr(sizeof kMirror - 1));
   if (!image.ok()) return image.status();
   return Mirrored2x2(*image);
+}
+
+absl::StatusOr<Shape> ParseSize(const std::string& size) {
+  const std::vector<std::string> sides = absl::StrSplit(size, 'x');
+  Shape shape{};
+  if (sides.size() != 2 || !absl::SimpleAtoi(sides[0], &shape.width) || !absl::SimpleAtoi(sides[1], &shape.height)) {
+    return ContradictionError("size", absl::StrCat("\"", size, "\" is not WIDTHxHEIGHT, as 640x480"));
+  }
+  if (absl::Status s = ValidateShape(shape); !s.ok()) return s;
+  return shape;
 }
 
 }  // namespace glint::bench

@@ -4,27 +4,16 @@
 #include <cstddef>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
 #include "bench/json.h"
 #include "bench/machine.h"
+#include "bench/picture.h"
 #include "features/error.h"
 #include "features/limits.h"
 
 namespace glint::bench {
 namespace {
-
-absl::StatusOr<Shape> ParseSize(const std::string& size) {
-  const std::vector<std::string> sides = absl::StrSplit(size, 'x');
-  Shape shape{};
-  if (sides.size() != 2 || !absl::SimpleAtoi(sides[0], &shape.width) || !absl::SimpleAtoi(sides[1], &shape.height)) {
-    return ContradictionError("size", absl::StrCat("\"", size, "\" is not WIDTHxHEIGHT, as 640x480"));
-  }
-  if (absl::Status s = ValidateShape(shape); !s.ok()) return s;
-  return shape;
-}
 
 void WriteLaunches(const std::vector<cuda::PlannedLaunch>& launches, JsonWriter* json) {
   json->BeginArray();

@@ -31,11 +31,6 @@ struct Pair {
   double match_us = 0;
 };
 
-bool SameFeatures(const Features& a, const Features& b) {
-  return a.x == b.x && a.y == b.y && a.octave == b.octave && a.angle == b.angle && a.response == b.response &&
-         a.descriptors == b.descriptors;
-}
-
 bool SamePair(const Pair& a, const Pair& b) {
   return SameFeatures(a.left, b.left) && SameFeatures(a.right, b.right) &&
          a.result.right_index == b.result.right_index && a.result.distance == b.result.distance &&

@@ -195,6 +195,11 @@ absl::StatusOr<std::unique_ptr<Subject>> MakeCudaSubject(const SubjectOptions& o
 
 }  // namespace
 
+bool SameFeatures(const Features& a, const Features& b) {
+  return a.x == b.x && a.y == b.y && a.octave == b.octave && a.angle == b.angle && a.response == b.response &&
+         a.descriptors == b.descriptors;
+}
+
 absl::Status ValidateSubject(const SubjectOptions& options) {
   if (options.threads < 1 || options.threads > kMaxThreads) {
     return OutOfRangeError("threads", options.threads, 1, kMaxThreads);

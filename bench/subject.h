@@ -54,6 +54,9 @@ class Subject {
 // Checks the range of threads and that the device supports the options.
 absl::Status ValidateSubject(const SubjectOptions& options);
 
+// Whether two results are equal in every field and in their order.
+bool SameFeatures(const Features& a, const Features& b);
+
 // Both arguments must be valid; the subject keeps its own copy of `image`. FAILED_PRECONDITION without the device, in
 // its backend's words.
 absl::StatusOr<std::unique_ptr<Subject>> MakeSubject(const SubjectOptions& options, const DetectorOptions& detector,

@@ -1,5 +1,6 @@
 #include "client/localization.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "client/localization_impl.h"
@@ -36,16 +37,17 @@ CameraPose FromWire(const v1::Pose& wire) {
 
 std::array<double, 3> FromWire(const v1::Rotation& wire) { return {wire.x(), wire.y(), wire.z()}; }
 
-LocationFound FromWire(const v1::Location& wire) {
-  LocationFound found;
+Location FromWire(const v1::Location& wire) {
+  Location found;
   found.status = static_cast<LocationStatus>(wire.status());
   found.pose = FromWire(wire.pose());
-  found.covariance.assign(wire.covariance().begin(), wire.covariance().end());
+  found.has_covariance = wire.covariance_size() == static_cast<int>(found.covariance.size());
+  if (found.has_covariance) std::copy(wire.covariance().begin(), wire.covariance().end(), found.covariance.begin());
   found.keypoints = static_cast<int>(wire.keypoints());
   found.matches = static_cast<int>(wire.matches());
   found.inliers = static_cast<int>(wire.inliers());
   found.reprojection_error = wire.reprojection_error();
-  found.keyframe = wire.keyframe();
+  found.is_keyframe = wire.keyframe();
   found.loop_closed = wire.loop_closed();
   found.map_full = wire.map_full();
   found.rig_rotation = FromWire(wire.rig_rotation());
@@ -123,6 +125,7 @@ absl::Status LocalizeStream::Impl::Deliver(const v1::LocalizeStreamResponse& res
   if (absl::Status s = FromWire(response.map(), &answer.map); !s.ok()) return s;
   answer.keyframes = static_cast<int64_t>(response.keyframes());
   answer.points = static_cast<int64_t>(response.points());
+  answer.match_ns = response.match_ns();
   answer.locate_ns = response.locate_ns();
   answer.adjust_ns = response.adjust_ns();
   client::FromWire(response.timings(), &answer.timings);

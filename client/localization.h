@@ -3,8 +3,8 @@
 //
 //   LocalizeStreamOptions options;
 //   options.camera = {1226, 370, 707.09, 601.89, 183.11, 0.537};
-//   auto stream = client.OpenLocalizeStream(options, [](const LocalizeAnswer& answer) { ... answer.location.pose ...
-//   }); status = (*stream)->Write(1, left, right, time_ns);            // blocks while `in_flight` are unanswered
+//   auto stream = client.OpenLocalizeStream(options, [](const LocalizeAnswer& answer) { Use(answer.location.pose); });
+//   status = (*stream)->Write(1, left, right, time_ns);            // blocks while `in_flight` are unanswered
 //   status = (*stream)->SaveMap(2, "office");
 //   status = (*stream)->Finish();
 #ifndef GLINT_CLIENT_LOCALIZATION_H_
@@ -23,11 +23,16 @@
 #include "client/matching.h"
 #include "client/result.h"
 #include "features/options.h"
-#include "proto/terms.h"
+#include "proto/location.h"
 
 namespace glint::client {
 
+using glint::CameraPose;
+using glint::Location;
 using glint::LocationStatus;
+using glint::MapPart;
+using glint::MapPosition;
+using glint::RigRefinement;
 
 // A rectified stereo camera; ranges are those of glint.v1.StereoCamera.
 struct StereoCamera {
@@ -41,7 +46,6 @@ struct StereoCamera {
   std::array<double, 3> rig_rotation = {};
 };
 
-enum class RigRefinement { kOn = 1, kOff = 2, kFixed = 3 };
 enum class LocalizeMode { kReproducible = 1, kRealtime = 2 };
 
 // 2000 features of preset "orb".
@@ -54,52 +58,6 @@ struct LocalizeStreamOptions : PairStreamOptions {
   LocalizeMode mode = LocalizeMode::kReproducible;
 };
 
-// World from left camera: x to the right, y down, z ahead, of the map's first keyframe.
-struct CameraPose {
-  std::array<double, 4> rotation = {0, 0, 0, 1};  // quaternion x, y, z, w
-  std::array<double, 3> position = {};            // metres
-};
-
-// What one pair says of the calibration: glint.v1.CalibrationFigures.
-struct CalibrationFigures {
-  int stereo_keypoints = 0;
-  double stereo_share = 0;
-  double median_rise = 0, rise_spread = 0, median_disparity = 0;  // pixels
-  double speed = 0;                                               // metres a second
-};
-
-// Where the left eye was: glint.v1.Location.
-struct LocationFound {
-  LocationStatus status = LocationStatus::kInitializing;
-  CameraPose pose;
-  std::vector<double> covariance;  // 21: upper triangle, rotation before translation; or none
-  int keypoints = 0, matches = 0, inliers = 0;
-  double reprojection_error = 0;  // pixels
-  bool keyframe = false, loop_closed = false, map_full = false;
-  std::array<double, 3> rig_rotation = {}, rig_uncertainty = {};  // radians
-  std::vector<std::string> warnings;
-  CalibrationFigures calibration;
-};
-
-// How far a reader of the map has come: ids that are still to come.
-struct MapPosition {
-  uint64_t keyframe = 0, point = 0;
-};
-
-// A part of the map.
-struct MapPart {
-  struct Keyframe {
-    uint64_t id = 0;
-    double seconds = 0;
-    CameraPose pose;
-  };
-  std::vector<Keyframe> keyframes;
-  std::vector<uint64_t> point_id;
-  std::vector<float> x, y, z;  // world, metres; as many as ids
-  bool has_next = false;       // there is more, from `next` on
-  MapPosition next;
-};
-
 // The answer to one pair or request. Without OK it failed, and the rest is empty; the stream lives on.
 struct LocalizeAnswer {
   uint64_t frame_id = 0;
@@ -107,10 +65,10 @@ struct LocalizeAnswer {
   DropReason drop_reason = DropReason::kNone;
   absl::Duration retry_after;
 
-  LocationFound location;             // of a pair
+  Location location;                  // of a pair
   MapPart map;                        // of GetMap()
   int64_t keyframes = 0, points = 0;  // of the map, afterwards
-  int64_t locate_ns = 0, adjust_ns = 0;
+  int64_t match_ns = 0, locate_ns = 0, adjust_ns = 0;
   Timings timings;
   absl::Duration round_trip;
 };

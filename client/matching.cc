@@ -3,76 +3,16 @@
 #include <utility>
 
 #include "client/matching_impl.h"
+#include "client/matching_wire.h"
 #include "client/wire.h"
 #include "features/error.h"
 
 namespace glint::client {
 namespace {
 
-template <typename T>
-void Assign(const T* values, int count, google::protobuf::RepeatedField<T>* field) {
-  field->Clear();
-  if (values != nullptr && count > 0) field->Add(values, values + count);
-}
-
 template <typename T, typename U>
 void Assign(const google::protobuf::RepeatedField<T>& field, std::vector<U>* values) {
   values->assign(field.begin(), field.end());
-}
-
-void ToWire(const DescriptorInput& from, v1::DescriptorSet* wire) {
-  const int count = from.rows.count;
-  wire->mutable_data()->assign(reinterpret_cast<const char*>(from.rows.data),
-                               from.rows.data == nullptr ? 0 : static_cast<size_t>(count) * from.rows.bytes);
-  wire->set_descriptor_bytes(static_cast<uint32_t>(from.rows.bytes));
-  Assign(from.keypoints.x, count, wire->mutable_x());
-  Assign(from.keypoints.y, count, wire->mutable_y());
-  Assign(from.keypoints.octave, count, wire->mutable_octave());
-  Assign(from.keypoints.angle, count, wire->mutable_angle());
-}
-
-absl::Status ToWire(absl::string_view field, const MatchSide& side, v1::MatchSide* wire) {
-  if (!side.set.empty()) {
-    wire->set_set(side.set);
-    return absl::OkStatus();
-  }
-  if (side.image.kind != ImageInput::Kind::kNone) return ToWire(field, side.image, wire->mutable_image());
-  ToWire(side.descriptors, wire->mutable_descriptors());
-  return absl::OkStatus();
-}
-
-void ToWire(const MatchSettings& settings, v1::MatchOptions* wire) {
-  const MatchOptions& o = settings.match;
-  wire->set_k(o.k);
-  wire->set_cross_check(o.cross_check);
-  wire->set_ratio(o.ratio);
-  wire->set_max_distance(o.max_distance);
-  wire->set_max_angle_difference(o.max_angle_difference);
-  wire->set_rotation_histogram(o.rotation_histogram);
-  wire->set_window_radius(settings.window_radius);
-  if (settings.max_octave_difference >= 0) wire->set_max_octave_difference(settings.max_octave_difference);
-}
-
-void ToWire(const StereoStreamOptions& options, v1::StereoOptions* wire) {
-  const StereoOptions& o = options.stereo;
-  wire->set_max_distance(o.max_distance);
-  wire->set_band(o.band);
-  wire->set_max_octave_difference(o.max_octave_difference);
-  wire->set_min_disparity(o.min_disparity);
-  wire->set_max_disparity(o.max_disparity);
-  wire->set_cross_check(o.cross_check);
-  wire->set_refine(o.refine);
-  wire->set_median_cut(o.median_cut);
-  wire->set_check_pair(o.check_pair);
-  wire->set_focal_length(o.focal_length);
-  wire->set_baseline(o.baseline);
-  wire->set_max_time_difference_ns(absl::ToInt64Nanoseconds(options.max_time_difference));
-}
-
-template <typename Wire>
-void ToWire(const PairStreamOptions& options, Wire* wire) {
-  wire->set_overload_policy(static_cast<v1::OverloadPolicy>(options.overload_policy));
-  wire->set_max_age_ns(absl::ToInt64Nanoseconds(options.max_age));
 }
 
 // Of a MatchPair or a MatchRequest. Conditions have the length of the queries, so these must be descriptors.
@@ -89,13 +29,7 @@ absl::Status SetPair(const MatchSide& query, const MatchSide& train, const Query
   if (!query.set.empty() || query.image.kind != ImageInput::Kind::kNone) {
     return ContradictionError("conditions", "are of queries that are descriptors in the call");
   }
-  const int count = query.descriptors.rows.count;
-  v1::MatchConditions* const conditions = wire->mutable_conditions();
-  Assign(c.x, count, conditions->mutable_x());
-  Assign(c.y, count, conditions->mutable_y());
-  Assign(c.radius, count, conditions->mutable_radius());
-  Assign(c.min_octave, count, conditions->mutable_min_octave());
-  Assign(c.max_octave, count, conditions->mutable_max_octave());
+  ToWire(c, query.descriptors.rows.count, wire->mutable_conditions());
   return absl::OkStatus();
 }
 
@@ -165,10 +99,7 @@ MatchStream::Impl::Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, 
 
 absl::Status MatchStream::Impl::Open(const MatchStreamOptions& options) {
   v1::MatchStreamRequest first;
-  v1::MatchStreamOptions* const wire = first.mutable_options();
-  ToWire(options.settings.detector, wire->mutable_detector());
-  ToWire(options.settings, wire->mutable_match());
-  ToWire(static_cast<const PairStreamOptions&>(options), wire);
+  ToWire(options, first.mutable_options());
   return core.Open(stub->MatchStream(&core.context), first);
 }
 
@@ -220,10 +151,7 @@ StereoStream::Impl::Impl(const std::shared_ptr<grpc::ChannelInterface>& channel,
 
 absl::Status StereoStream::Impl::Open(const StereoStreamOptions& options) {
   v1::StereoStreamRequest first;
-  v1::StereoStreamOptions* const wire = first.mutable_options();
-  ToWire(options.detector, wire->mutable_detector());
-  ToWire(options, wire->mutable_stereo());
-  ToWire(static_cast<const PairStreamOptions&>(options), wire);
+  ToWire(options, first.mutable_options());
   return core.Open(stub->StereoStream(&core.context), first);
 }
 
@@ -264,10 +192,7 @@ absl::Status StereoStream::Write(uint64_t frame_id, const ImageInput& left, cons
     pair->set_left_time_ns(left_time_ns);
     pair->set_right_time_ns(right_time_ns);
     *slots = {left.slot, right.slot};
-    if (absl::Status s = ToWire("left", left, pair->mutable_left()); !s.ok()) return s;
-    if (right.kind != ImageInput::Kind::kNone) return ToWire("right", right, pair->mutable_right());
-    pair->clear_right();
-    return absl::OkStatus();
+    return ToWire(left, right, pair);
   });
 }
 

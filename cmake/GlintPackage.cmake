@@ -1,10 +1,68 @@
-# `cpack` makes a Debian package of the programs: server, client, unit, manual pages, shell completions.
-# Only where the programs can run, for their manual pages come from them.
-if(CMAKE_CROSSCOMPILING OR GLINT_SANITIZE)
+# `cpack` makes a Debian package. A build without SLAM makes `glint`: server, client, unit, manual pages, shell
+# completions. A build with GLINT_SLAM=ON makes `glint-server-slam`: the server that locates cameras as well, and the
+# drop-in by which the unit of `glint` starts it. The first loads none of the libraries that the second does.
+if(GLINT_SANITIZE)
   return()
+endif()
+if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
+  message(FATAL_ERROR "GLINT_PACKAGE: needs CMAKE_CROSSCOMPILING_EMULATOR; the manual pages come from the programs")
 endif()
 set(glint_extras ${PROJECT_BINARY_DIR}/package)
 file(MAKE_DIRECTORY ${glint_extras})
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_PACKAGE_NAME glint)
+set(CPACK_PACKAGE_VENDOR Glint)
+set(CPACK_PACKAGE_CONTACT "Glint maintainers <maintainers@glint.invalid>")
+if(NOT GLINT_PACKAGE_VERSION)  # of scripts/version.sh, for a release
+  set(GLINT_PACKAGE_VERSION ${PROJECT_VERSION})
+endif()
+set(CPACK_PACKAGE_VERSION ${GLINT_PACKAGE_VERSION})
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
+    WORLD_READ WORLD_EXECUTE)
+if(CMAKE_CROSSCOMPILING)
+  # From scripts/aarch64/toolchain.cmake: Debian's name, and where dpkg-shlibdeps finds the libraries.
+  set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE ${GLINT_PACKAGE_ARCHITECTURE})
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${GLINT_SHLIBS_DIRS})
+endif()
+
+# glint_package(COMPONENT NAME DEPENDS DESCRIPTION): the part of the installation that this build packs.
+function(glint_package component name depends description)
+  string(TOUPPER ${component} upper)
+  set(folder ${PROJECT_SOURCE_DIR}/deploy/package/${component})
+  file(GLOB extra CONFIGURE_DEPENDS ${folder}/p* ${folder}/conffiles)
+  set(CPACK_COMPONENTS_ALL ${component} PARENT_SCOPE)
+  set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${name} PARENT_SCOPE)
+  set(CPACK_DEBIAN_${upper}_FILE_NAME DEB-DEFAULT PARENT_SCOPE)
+  set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION science PARENT_SCOPE)
+  set(CPACK_DEBIAN_${upper}_PACKAGE_SHLIBDEPS ON PARENT_SCOPE)
+  set(CPACK_DEBIAN_${upper}_PACKAGE_DEPENDS ${depends} PARENT_SCOPE)
+  set(CPACK_DEBIAN_${upper}_DESCRIPTION ${description} PARENT_SCOPE)
+  set(CPACK_DEBIAN_${upper}_PACKAGE_CONTROL_EXTRA "${extra}" PARENT_SCOPE)
+  set(CPACK_DEBIAN_${upper}_PACKAGE_CONTROL_STRICT_PERMISSION ON PARENT_SCOPE)
+  install(FILES ${folder}/copyright DESTINATION share/doc/${name} COMPONENT ${component} EXCLUDE_FROM_ALL)
+endfunction()
+
+if(TARGET glint::slam)
+  set(part COMPONENT slam)
+  install(TARGETS glint-server RUNTIME DESTINATION lib/glint/slam ${part} EXCLUDE_FROM_ALL)
+  install(FILES ${PROJECT_SOURCE_DIR}/deploy/systemd/glint-server.service.d/slam.conf
+          DESTINATION lib/systemd/system/glint-server.service.d ${part} EXCLUDE_FROM_ALL)
+  file(CREATE_LINK ../lib/glint/slam/glint-server ${glint_extras}/glint-server-slam SYMBOLIC)
+  file(CREATE_LINK glint-server.1.gz ${glint_extras}/glint-server-slam.1.gz SYMBOLIC)
+  install(FILES ${glint_extras}/glint-server-slam DESTINATION bin ${part} EXCLUDE_FROM_ALL)
+  install(FILES ${glint_extras}/glint-server-slam.1.gz DESTINATION share/man/man1 ${part} EXCLUDE_FROM_ALL)
+  glint_package(slam glint-server-slam "glint (= ${GLINT_PACKAGE_VERSION})"
+                "feature-detection server for the edge, with SLAM
+ The server of package glint, which also locates rectified stereo cameras and
+ keeps maps. It loads Ceres Solver and SuiteSparse, parts of which are under
+ the GPL.")
+  include(CPack)
+  return()
+endif()
 
 # The manual pages are the programs' own help texts, so that they cannot differ from the programs.
 find_program(GLINT_GZIP gzip)
@@ -12,8 +70,8 @@ set(pages "")
 foreach(program glint-server glint)
   set(page ${glint_extras}/${program}.1)
   add_custom_command(OUTPUT ${page}.gz
-    COMMAND ${CMAKE_COMMAND} -E env ${PROJECT_SOURCE_DIR}/deploy/package/manual-page.sh $<TARGET_FILE:${program}>
-            ${PROJECT_VERSION} ${page}
+    COMMAND ${CMAKE_COMMAND} -E env ${PROJECT_SOURCE_DIR}/deploy/package/manual-page.sh ${page}
+            ${PROJECT_VERSION} ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${program}>
     COMMAND ${GLINT_GZIP} -9nf ${page}
     DEPENDS ${program} ${PROJECT_SOURCE_DIR}/deploy/package/manual-page.sh VERBATIM)
   list(APPEND pages ${page}.gz)
@@ -37,27 +95,9 @@ install(FILES ${PROJECT_SOURCE_DIR}/deploy/package/glint.bash DESTINATION share/
         RENAME glint ${part} EXCLUDE_FROM_ALL)
 install(FILES ${PROJECT_SOURCE_DIR}/deploy/package/glint.bash DESTINATION share/bash-completion/completions
         RENAME glint-server ${part} EXCLUDE_FROM_ALL)
-install(FILES ${PROJECT_SOURCE_DIR}/deploy/package/copyright DESTINATION share/doc/glint ${part} EXCLUDE_FROM_ALL)
-
-set(CPACK_GENERATOR DEB)
-set(CPACK_COMPONENTS_ALL server)
-set(CPACK_DEB_COMPONENT_INSTALL ON)
-set(CPACK_PACKAGE_NAME glint)
-set(CPACK_PACKAGE_VENDOR Glint)
-set(CPACK_PACKAGE_CONTACT "Glint maintainers <maintainers@glint.invalid>")
-set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
-set(CPACK_STRIP_FILES ON)
-set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
-    WORLD_READ WORLD_EXECUTE)
-set(CPACK_DEBIAN_SERVER_PACKAGE_NAME glint)
-set(CPACK_DEBIAN_SERVER_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_SERVER_PACKAGE_SECTION science)
-set(CPACK_DEBIAN_SERVER_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_SERVER_PACKAGE_DEPENDS "passwd")
-set(CPACK_DEBIAN_SERVER_DESCRIPTION "feature-detection server for the edge, and its client
+glint_package(server glint passwd
+              "feature-detection server for the edge, and its client
  Cameras and robots stream frames to it over gRPC, and it answers with keypoints
  and descriptors: exactly those of cv::ORB, on a CPU or an NVIDIA GPU.")
-set(CPACK_DEBIAN_SERVER_PACKAGE_CONTROL_EXTRA
-    "${PROJECT_SOURCE_DIR}/deploy/package/postinst;${PROJECT_SOURCE_DIR}/deploy/package/prerm;${PROJECT_SOURCE_DIR}/deploy/package/postrm;${PROJECT_SOURCE_DIR}/deploy/package/conffiles")
-set(CPACK_DEBIAN_SERVER_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_DEBIAN_SERVER_PACKAGE_SUGGESTS "ffmpeg")  # for videos as SOURCE
 include(CPack)

@@ -66,6 +66,11 @@ std::atomic<int> SpinningThread::threads_;
 
 }  // namespace
 
+bool Pipeline::Impl::Samples::Next() {
+  const int64_t number = frames++;
+  return number < kFirstSamples || number % kFramesPerSample == 0;
+}
+
 absl::Status Pipeline::Impl::SpinAndBlock(const Event& event, ExpectedWait* expected) {
   const Clock::time_point start = Clock::now();
   const std::chrono::nanoseconds spin(expected->SpinNs());
@@ -116,9 +121,9 @@ absl::StatusOr<StageTimes> Pipeline::Impl::TimesOnDevice() {
 }
 
 // But download_ns. `to_result`: from the call until the device was done.
-absl::StatusOr<StageTimes> Pipeline::Impl::TimesOf(Prepared* prepared, int64_t to_result, bool timed) {
+absl::StatusOr<StageTimes> Pipeline::Impl::TimesOf(Samples* samples, int64_t to_result, bool timed) {
   StageTimes times;
-  StageTimes(&sampled)[2] = prepared->sampled;
+  StageTimes(&sampled)[2] = samples->times;
   if (!timed) {
     const StageTimes& sample = sampled[0].upload_ns < sampled[1].upload_ns ? sampled[0] : sampled[1];
     // No more of this frame than it was of that one: with both interrupted, nothing might remain for detection.
@@ -164,8 +169,7 @@ absl::StatusOr<Pipeline::Impl::UnderWay> Pipeline::Impl::Begin(const DetectorOpt
   Prepared* const prepared = *found;
   GLINT_RETURN_IF_ERROR(ClearCounters());
   begun_alone = alone;
-  const int64_t number = wants_times ? prepared->timed_frames++ : -1;
-  const bool timed = number >= 0 && (number < kFirstSamples || number % kFramesPerSample == 0);
+  const bool timed = wants_times && prepared->samples.Next();
   // Where frames of others keep the device busy, nothing is gained, and copies of their own let those overlap.
   const uint8_t* const source = !timed && alone ? SourceForGraph(*prepared, image) : nullptr;
   if (source != nullptr) {
@@ -198,7 +202,7 @@ absl::Status Pipeline::Impl::Detect(const DetectorOptions& detector, const Pixel
     Read(prepared, features);
   }
   if (times == nullptr) return absl::OkStatus();
-  const auto found_times = TimesOf(prepared, Nanoseconds(waited - start), timed);
+  const auto found_times = TimesOf(&prepared->samples, Nanoseconds(waited - start), timed);
   GLINT_RETURN_IF_ERROR(found_times.status());
   *times = *found_times;
   times->download_ns = std::max<int64_t>(0, Nanoseconds(Clock::now() - start) - times->upload_ns - times->detect_ns);
@@ -233,13 +237,14 @@ absl::Status Pipeline::Detect(const DetectorOptions& options, const Pixels& imag
 }
 
 absl::StatusOr<JpegReason> Pipeline::DetectJpeg(const DetectorOptions& options, const JpegPlan& plan,
-                                                const uint8_t* file, size_t size, Features* features,
-                                                StageTimes* times) {
+                                                const uint8_t* file, size_t size, const Pixels& mask,
+                                                Features* features, StageTimes* times) {
   absl::StatusOr<JpegReason> reason = JpegReason::kNone;
   if (!impl_->fatal.ok()) {
     reason = impl_->fatal;
   } else {
-    reason = impl_->DetectJpeg(options, plan, file, size, features, times);
+    const FrameUnderWay under_way(impl_->options.device);
+    reason = impl_->DetectJpeg(options, plan, file, size, mask, features, times);
     if (!reason.ok()) impl_->Recover();
   }
   if (!reason.ok() || *reason != JpegReason::kNone) features->Clear();

@@ -52,9 +52,10 @@ class Pipeline {
 
   // As Detect(), of the luma of a JPEG file of `size` bytes that PlanJpeg() found to be for the device; decoding is
   // part of the upload's time. Any reason but kNone: the file must be decoded otherwise, and `features` is empty.
-  // Memory for files grows to the largest one, half as much again, and is not that of Create().
+  // Memory for files grows to the largest one, half as much again, and is not that of Create(): pinned, 1.5 bytes for
+  // each of its bytes and 32 KiB.
   absl::StatusOr<JpegReason> DetectJpeg(const DetectorOptions& options, const JpegPlan& plan, const uint8_t* file,
-                                        size_t size, Features* features, StageTimes* times);
+                                        size_t size, const Pixels& mask, Features* features, StageTimes* times);
 
   // Not OK after a sticky CUDA error: this process can use the device no more.
   const absl::Status& fatal() const;

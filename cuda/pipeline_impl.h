@@ -1,6 +1,6 @@
 // What a Pipeline has, and what it does with it: pipeline.cc takes a frame from call to return, pipeline_prepare.cc
-// makes plans and their graphs, pipeline_run.cc gets a frame to the device,
-// pipeline_jpeg.cc one of a JPEG file, benchmark/stage_timing.cc measures.
+// makes plans and their graphs, pipeline_run.cc gets a frame to the device, pipeline_jpeg.cc one of a JPEG file,
+// benchmark/stage_timing.cc measures.
 #ifndef GLINT_CUDA_PIPELINE_IMPL_H_
 #define GLINT_CUDA_PIPELINE_IMPL_H_
 
@@ -29,6 +29,15 @@ struct Pipeline::Impl {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(d).count();
   }
 
+  // Of frames of one set of options and shape, raw ones or JPEG files: those whose times events tell.
+  struct Samples {
+    int64_t frames = 0;   // whose caller wants times
+    StageTimes times[2];  // of the last two frames with events
+
+    // Whether the next frame is one of them.
+    bool Next();
+  };
+
   // One set of options and shape, ready to run.
   struct Prepared {
     Prepared(const PlanKey& key, int multiprocessors) : plan(key, multiprocessors) {}
@@ -44,8 +53,7 @@ struct Pipeline::Impl {
     GraphExec upload_frame;
     const uint8_t* source = nullptr;  // of the copy
     LevelCounts counts;               // of the last frame
-    int64_t timed_frames = 0;         // whose caller wants times
-    StageTimes sampled[2];            // of the last two frames with events
+    Samples samples, jpeg_samples;
     ExpectedWait wait;
 
     const Frame& frame() const { return parts.back().frame; }
@@ -75,7 +83,7 @@ struct Pipeline::Impl {
   absl::Status Detect(const DetectorOptions& detector, const Pixels& image, const Pixels& mask, Features* features,
                       StageTimes* times);
   absl::StatusOr<JpegReason> DetectJpeg(const DetectorOptions& detector, const JpegPlan& plan, const uint8_t* file,
-                                        size_t size, Features* features, StageTimes* times);
+                                        size_t size, const Pixels& mask, Features* features, StageTimes* times);
   absl::Status Enqueue(const Prepared& prepared, int part, cudaEvent_t* stage_events = nullptr);
   absl::StatusOr<Prepared*> PrepareFor(const DetectorOptions& detector, const Pixels& image, const Pixels& mask,
                                        bool alone);
@@ -86,6 +94,7 @@ struct Pipeline::Impl {
   absl::Status RunInParts(const Prepared& prepared, const Pixels& image, bool timed);
   absl::Status Launch(const Prepared& prepared, int part);
   absl::Status UploadAll(const Prepared& prepared, const Pixels& image, const Pixels& mask);
+  absl::Status UploadMask(const Prepared& prepared, const Pixels& mask);
   absl::Status Upload(cudaStream_t s, const Pixels& image, RowRange range, int pitch, uint8_t* staging,
                       uint8_t* device);
   cudaPointerAttributes AttributesOf(const void* data);
@@ -97,7 +106,7 @@ struct Pipeline::Impl {
   absl::Status ClearCounters();
   absl::StatusOr<float> Microseconds(const Event& from, const Event& to);
   absl::StatusOr<StageTimes> TimesOnDevice();
-  absl::StatusOr<StageTimes> TimesOf(Prepared* prepared, int64_t to_result, bool timed);
+  absl::StatusOr<StageTimes> TimesOf(Samples* samples, int64_t to_result, bool timed);
   void Read(Prepared* prepared, Features* features);
   void Recover();
 

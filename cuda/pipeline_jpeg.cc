@@ -9,20 +9,22 @@
 namespace glint::cuda {
 
 absl::StatusOr<JpegReason> Pipeline::Impl::DetectJpeg(const DetectorOptions& detector, const JpegPlan& file_plan,
-                                                      const uint8_t* file, size_t size, Features* features,
-                                                      StageTimes* times) {
+                                                      const uint8_t* file, size_t size, const Pixels& mask,
+                                                      Features* features, StageTimes* times) {
   const Clock::time_point start = Clock::now();
-  const bool timed = times != nullptr;
   GLINT_RETURN_IF_ERROR(ToStatus(api->SetDevice(options.device), "choosing the device"));
-  const auto found = Prepare(PlanKey{detector, file_plan.shape, /*masked=*/false});
+  const auto found = Prepare(PlanKey{detector, file_plan.shape, !mask.empty()});
   GLINT_RETURN_IF_ERROR(found.status());
   Prepared* const prepared = *found;
   GLINT_RETURN_IF_ERROR(ClearCounters());
+  begun_alone = false;  // a mask is copied at once
+  const bool timed = times != nullptr && prepared->jpeg_samples.Next();
   if (timed) GLINT_RETURN_IF_ERROR(Record(begun));
   {
     const Range range("upload");
     GLINT_RETURN_IF_ERROR(
         jpeg.Enqueue(stream.view(), file_plan, file, size, prepared->frame().level[0].image, prepared->plan.pitch()));
+    if (!mask.empty()) GLINT_RETURN_IF_ERROR(UploadMask(*prepared, mask));
   }
   if (timed) GLINT_RETURN_IF_ERROR(Record(uploaded));
   GLINT_RETURN_IF_ERROR(Launch(*prepared, 0));
@@ -32,13 +34,14 @@ absl::StatusOr<JpegReason> Pipeline::Impl::DetectJpeg(const DetectorOptions& det
     const Range range("wait");
     GLINT_RETURN_IF_ERROR(WaitFor(EndOf(timed), &jpeg_wait));
   }
+  const Clock::time_point waited = Clock::now();
   // The counts of a picture that is none help the next one no less.
   Read(prepared, features);
   const JpegReason reason = jpeg.Result();
-  if (!timed || reason != JpegReason::kNone) return reason;
-  const auto on_device = TimesOnDevice();
-  GLINT_RETURN_IF_ERROR(on_device.status());
-  *times = *on_device;
+  if (times == nullptr || reason != JpegReason::kNone) return reason;
+  const auto found_times = TimesOf(&prepared->jpeg_samples, Nanoseconds(waited - start), timed);
+  GLINT_RETURN_IF_ERROR(found_times.status());
+  *times = *found_times;
   times->download_ns = std::max<int64_t>(0, Nanoseconds(Clock::now() - start) - times->upload_ns - times->detect_ns);
   return reason;
 }

@@ -72,8 +72,13 @@ absl::Status Pipeline::Impl::UploadAll(const Prepared& prepared, const Pixels& i
   const cudaStream_t s = stream.view().stream;
   const RowRange all = {0, plan.key().shape.height};
   GLINT_RETURN_IF_ERROR(Upload(s, image, all, plan.pitch(), staging.data(), level.image));
-  if (!plan.key().masked) return absl::OkStatus();
-  return Upload(s, mask, all, plan.pitch(), staging.data() + plan.image_bytes(), level.mask);
+  return plan.key().masked ? UploadMask(prepared, mask) : absl::OkStatus();
+}
+
+absl::Status Pipeline::Impl::UploadMask(const Prepared& prepared, const Pixels& mask) {
+  const Plan& plan = prepared.plan;
+  return Upload(stream.view().stream, mask, {0, plan.key().shape.height}, plan.pitch(),
+                staging.data() + plan.image_bytes(), prepared.frame().level[0].mask);
 }
 
 absl::Status Pipeline::Impl::Launch(const Prepared& prepared, int part) {

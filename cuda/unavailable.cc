@@ -1,5 +1,6 @@
 // The CUDA backend of a build without CUDA: every entry point says so.
 #include "cuda/benchmark/hooks.h"
+#include "cuda/benchmark/jpeg_timing.h"
 #include "cuda/benchmark/plan_report.h"
 #include "cuda/match/matcher.h"
 #include "cuda/pipeline.h"
@@ -33,7 +34,7 @@ absl::Status Pipeline::Detect(const DetectorOptions&, const Pixels&, const Pixel
 }
 
 absl::StatusOr<JpegReason> Pipeline::DetectJpeg(const DetectorOptions&, const JpegPlan&, const uint8_t*, size_t,
-                                                Features*, StageTimes*) {
+                                                const Pixels&, Features*, StageTimes*) {
   return impl_->status;
 }
 
@@ -44,6 +45,21 @@ absl::StatusOr<DeviceTiming> Pipeline::TimeOnDevice(const DetectorOptions&, cons
 }
 
 absl::StatusOr<Floors> Pipeline::MeasureFloors(int64_t, int64_t, int) { return impl_->status; }
+
+struct JpegTimer::Impl {
+  absl::Status status = BuiltWithoutCuda();
+};
+
+JpegTimer::JpegTimer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+JpegTimer::~JpegTimer() = default;
+
+absl::StatusOr<std::unique_ptr<JpegTimer>> JpegTimer::Create(int, int) { return BuiltWithoutCuda(); }
+
+absl::StatusOr<JpegReason> JpegTimer::Decode(const JpegPlan&, const uint8_t*, size_t) { return impl_->status; }
+
+absl::Status JpegTimer::ReadLuma(Image*) { return impl_->status; }
+
+absl::StatusOr<JpegTiming> JpegTimer::TimeOnDevice(int, int) { return impl_->status; }
 
 struct Matcher::Impl {
   absl::Status status = BuiltWithoutCuda();

@@ -6,7 +6,7 @@
 #   --output  default: build/python
 #   --python  a Python 3 with setuptools and wheel; default: the first of python3, /usr/bin/python3 that has them
 #
-# Needs protoc, dpkg-deb (Debian: protobuf-compiler, dpkg; python3-setuptools, python3-wheel).
+# Needs what `scripts/setup.sh python` installs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,10 +27,10 @@ for candidate in $python python3 /usr/bin/python3; do
   fi
 done
 if ! "${python:-false}" -c 'import setuptools, wheel' 2>/dev/null; then
-  echo "package-python.sh: no Python with setuptools and wheel (apt-get install python3-setuptools python3-wheel)" >&2
+  echo "package-python.sh: no Python with setuptools and wheel (scripts/setup.sh python)" >&2
   exit 1
 fi
-command -v protoc >/dev/null || { echo "package-python.sh: protoc is missing (protobuf-compiler)" >&2 && exit 1; }
+command -v protoc >/dev/null || { echo "package-python.sh: protoc is missing (scripts/setup.sh python)" >&2 && exit 1; }
 
 mkdir -p "$output"
 output=$(realpath "$output")

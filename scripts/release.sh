@@ -2,26 +2,28 @@
 # Makes all files of a release from the commit that is checked out: sources, Debian packages, the Python wheel, the bill
 # of materials, checksums.
 #
-#   scripts/release.sh [--output DIR] [--snapshot] [--sources-only] [--sign KEY] [-- CMAKE-OPTION...]
+#   scripts/release.sh [--output DIR] [--snapshot] [--sources-only] [--arm64] [--sign KEY] [-- CMAKE-OPTION...]
 #
 #   --output        default: build/release-files; must be empty
 #   --snapshot      the commit needs no tag vX.Y.Z; names of files get its number and hash
-#   --sources-only  without what has to be compiled: no glint package, no bill of materials
+#   --sources-only  without what has to be compiled: no glint packages, no bills of materials
+#   --arm64         package glint for arm64 as well, by scripts/cross-arm64.sh
 #   --sign          a key of gpg that signs the checksums
 #
 # Everything is built from an export of the commit. Times in the files are the commit's. JOBS: compilers at the same time.
-# Needs what `scripts/setup.sh build test` installs.
+# TMPDIR has the room that they need, 2 GB. Needs what `scripts/setup.sh release` installs.
 set -euo pipefail
 
-output='' check=--release programs=1 key=''
+output='' check=--release programs=1 arm64=0 key=''
 while [[ $# -gt 0 ]]; do
   case $1 in
     --output) output=$(realpath -m -- "${2:?}") && shift 2 ;;
     --snapshot) check='' && shift ;;
     --sources-only) programs=0 && shift ;;
+    --arm64) arm64=1 && shift ;;
     --sign) key=${2:?} && shift 2 ;;
     --) shift && break ;;
-    -h | --help) sed -n '2,13s/^# \{0,1\}//p' "$0" && exit 0 ;;
+    -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0" && exit 0 ;;
     *) echo "release.sh: $1: unknown; see --help" >&2 && exit 2 ;;
   esac
 done
@@ -45,18 +47,37 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tar -C "$work" -xf "$output/$name.tar.gz"
 tree=$work/$name
+# Below the tree, as developers' builds are: their compiler cache knows the objects, whatever the version is.
+build=$tree/build/release
 
 "$tree/scripts/package-python.sh" --output "$output" >/dev/null
 say 'Python packages'
 
+# programs SLAM PACKAGE TARGET...: compiles the targets; the package that they are in, and what that is made of.
+programs() {
+  compile "$@" >"$work/log" 2>&1 || { tail -50 "$work/log" >&2 && fail "$2 cannot be made"; }
+  mv "$build"/*.deb "$output"
+  say "package $2"
+}
+compile() {
+  cmake -S "$tree" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DGLINT_PACKAGE=ON -DGLINT_BENCH=OFF \
+    -DBUILD_TESTING=OFF -DGLINT_PACKAGE_VERSION="$version" "${options[@]}" -DGLINT_SLAM="$1" || return
+  cmake --build "$build" ${JOBS:+--parallel "$JOBS"} --target "${@:3}" || return
+  (cd "$build" && cpack)
+}
+options=("$@")
 if [[ $programs -eq 1 ]]; then
-  cmake -S "$tree" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DGLINT_PACKAGE=ON -DGLINT_BENCH=OFF \
-    -DBUILD_TESTING=OFF "$@" >/dev/null
-  cmake --build "$work/build" ${JOBS:+--parallel "$JOBS"} >/dev/null
-  (cd "$work/build" && cpack >/dev/null)
-  mv "$work/build"/*.deb "$output"
-  "$tree/scripts/sbom.py" "$work/build" glint-server glint >"$output/$name.spdx.json"
-  say 'glint package, bill of materials'
+  programs OFF glint glint-server glint glint_manual_pages
+  "$tree/scripts/sbom.py" "$build" glint-server glint >"$output/$name.spdx.json"
+  # The same tree: only what differs is compiled again.
+  programs ON glint-server-slam glint-server
+  "$tree/scripts/sbom.py" --name glint-server-slam "$build" glint-server >"$output/glint-server-slam-$version.spdx.json"
+  say 'bills of materials'
+fi
+if [[ $arm64 -eq 1 ]]; then
+  "$tree/scripts/cross-arm64.sh" --output "$output" --build "$tree/build/arm64" --sysroot "$PWD/build/arm64-sysroot" -- \
+    -DGLINT_PACKAGE_VERSION="$version"
+  say 'package glint for arm64'
 fi
 
 (cd "$output" && sha256sum -- * >"$work/SHA256SUMS" && mv "$work/SHA256SUMS" .)

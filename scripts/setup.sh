@@ -5,10 +5,14 @@
 #
 #   build  compilers and libraries of the server, the client and the benchmarks
 #   test   additional packages for the tests
+#   video  FFmpeg, with which glint decodes videos (or GStreamer; the group ci has it)
 #   ci     linters, the runtime of the interop client (Node.js), Prometheus and an AArch64 cross compiler and emulator;
 #          tests that need one of these skip without it. Note that Debian's packages prometheus and haproxy start
 #          a service.
 #   containers  podman with what it needs, for scripts/test-containers.sh
+#   python   what scripts/package-python.sh makes the Python packages with
+#   release  build and python, Ceres for the package with SLAM, and the AArch64 cross compiler and emulator
+#   view   Chromium, for the tests of the live view's page and for scripts/make-screenshots.sh
 #   fuzz   Clang and its runtime, for scripts/fuzz.sh
 #
 # Prints nothing and returns at once if all packages are installed.
@@ -20,28 +24,43 @@ group_packages() {
     build)
       echo build-essential:g++ cmake:cmake ninja-build:ninja git:git ccache:ccache pkg-config:pkg-config \
         libabsl-dev libgrpc++-dev libgrpc-dev libprotobuf-dev protobuf-compiler:protoc \
-        protobuf-compiler-grpc:grpc_cpp_plugin prometheus-cpp-dev libhwy-dev libopencv-dev libjpeg-dev libspng-dev \
-        libbenchmark-dev
+        protobuf-compiler-grpc:grpc_cpp_plugin prometheus-cpp-dev libhwy-dev libopencv-dev libjpeg-dev \
+        libspng-dev libbenchmark-dev
       ;;
     test)
       echo libgtest-dev libgmock-dev libceres-dev zlib1g-dev python3:python3 procps:ps \
-        python3-grpcio python3-protobuf python3-numpy python3-setuptools python3-wheel
+        python3-grpcio python3-protobuf python3-numpy python3-setuptools python3-wheel ffmpeg:ffmpeg
+      ;;
+    video)
+      echo ffmpeg:ffmpeg
       ;;
     ci)
       echo clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck nodejs:node npm:npm \
         prometheus:prometheus prometheus:promtool curl:curl valgrind:valgrind haproxy:haproxy iproute2:ip \
         systemd:systemd-analyze openssl:openssl python3-yaml python3-opencv python3-h5py python3-distributed \
-        g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ qemu-user:qemu-aarch64
+        g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ qemu-user:qemu-aarch64 \
+        gstreamer1.0-tools:gst-launch-1.0 gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad \
+        gstreamer1.0-libav
       ;;
     containers)
       echo podman:podman runc:runc conmon:conmon catatonit netavark aardvark-dns iptables:iptables \
         podman-compose:podman-compose prometheus:prometheus haproxy:haproxy iproute2:ip python3-yaml
       ;;
+    python)
+      echo protobuf-compiler:protoc python3:python3 python3-setuptools python3-wheel
+      ;;
+    release)
+      group_packages build && group_packages python
+      echo libceres-dev g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ qemu-user:qemu-aarch64
+      ;;
+    view)
+      echo chromium:chromium
+      ;;
     fuzz)
       echo clang:clang++ libclang-rt-dev
       ;;
     *)
-      echo "setup.sh: $1: not one of build, test, ci, containers, fuzz" >&2
+      echo "setup.sh: $1: not one of build, test, video, ci, containers, python, release, view, fuzz" >&2
       return 1
       ;;
   esac
@@ -57,7 +76,7 @@ installed() {
 wanted=()
 for group in "$@"; do
   packages=$(group_packages "$group")
-  read -ra list <<<"$packages"
+  mapfile -t list < <(tr ' ' '\n' <<<"$packages")
   wanted+=("${list[@]}")
 done
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Builds the container image of variant cpu, without a Docker engine, and runs it the way an engine would: as the
+# Builds the container image of a variant without a GPU, without a Docker engine, and runs it the way an engine would: as the
 # image's user, process 1 of its own, on a read-only root, in a network namespace. Frames come from outside.
 #
-#   scripts/test-image.sh GLINT      GLINT: a `glint` on this machine that can stream
+#   scripts/test-image.sh GLINT [cpu|cpu-slam]      GLINT: a `glint` on this machine that can stream
 #
 # JOBS in the environment: compilers at the same time. Needs root, buildah, mmdebstrap, iproute2, curl and a Debian
 # mirror. The base image is kept as localhost/debian:bookworm-slim; buildah keeps the compiled layers.
@@ -15,6 +15,7 @@ done
 [[ ${#missing[@]} -eq 0 ]] || { echo "test-image.sh: install ${missing[*]}" >&2 && exit 1; }
 [[ $EUID -eq 0 ]] || { echo 'test-image.sh: needs root' >&2 && exit 1; }
 glint=$(realpath "${1:?test-image.sh GLINT}")
+variant=${2:-cpu}
 cd "$(dirname "$0")/.."
 
 base=localhost/debian:bookworm-slim
@@ -44,14 +45,14 @@ if ! buildah inspect --type image "$base" >/dev/null 2>&1; then
 fi
 
 # Every variant is the same file with other arguments; each must define all arguments of the file.
-for variant in $(scripts/image-args.sh --list); do
-  for argument in BASE_BUILD BASE_RUN CUDA_ARCHS GRPC_FROM; do
-    grep -q -- "--build-arg=$argument=" <<<"$(scripts/image-args.sh "$variant")" || fail "$variant has no $argument"
+for each in $(scripts/image-args.sh --list); do
+  for argument in BASE_BUILD BASE_RUN CUDA_ARCHS GRPC_FROM SLAM; do
+    grep -q -- "--build-arg=$argument=" <<<"$(scripts/image-args.sh "$each")" || fail "$each has no $argument"
     grep -q "^ARG $argument" docker/Dockerfile || fail "the Dockerfile has no argument $argument"
   done
 done
 
-read -ra arguments <<<"$(scripts/image-args.sh cpu)"
+read -ra arguments <<<"$(scripts/image-args.sh "$variant")"
 buildah bud --isolation chroot --format docker --layers --quiet "${arguments[@]}" --build-arg "BASE_BUILD=$base" \
   --build-arg "BASE_RUN=$base" --build-arg "JOBS=${JOBS:-}" --tag "$image" --file docker/Dockerfile . >"$work/build.log" 2>&1 ||
   { tail -50 "$work/build.log" && fail 'the image does not build'; }

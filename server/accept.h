@@ -1,5 +1,5 @@
-// Taking connections in a process that may have no descriptors left: those that it cannot have are refused, so that
-// their clients get an end instead of silence and try again.
+// Accepts connections when the process may be out of file descriptors. A connection that cannot be kept is closed at
+// once, so that its client sees an error and retries instead of waiting.
 #ifndef GLINT_SERVER_ACCEPT_H_
 #define GLINT_SERVER_ACCEPT_H_
 
@@ -7,14 +7,14 @@
 
 namespace glint {
 
-// accept4(2), but: a connection that ended before it was taken is passed over, and without free descriptors
-// connections are closed, with the help of one descriptor that the process keeps in reserve. -1 with EAGAIN also where
-// not even that could be done. Thread-safe.
+// Like accept4(2), except that connections which ended before they were accepted are skipped, and connections are
+// closed when no descriptor is free (the process keeps one in reserve for this). Returns -1 with EAGAIN if even that
+// fails. Thread-safe.
 int AcceptOrRefuse(int listener, sockaddr* address, socklen_t* length, int flags);
 
-// The next connection of a non-blocking listener that poll() found ready: non-blocking, closed on exec. -1: none, and
-// if that is for want of descriptors or memory, some time has passed, since poll() would find the listener ready again
-// at once. Thread-safe.
+// Accepts the next connection of a non-blocking listener that poll() reported ready. The descriptor is non-blocking and
+// close-on-exec. Returns -1 if there is none. If the reason is a lack of descriptors or memory, the call first waits a
+// moment, because poll() would report the listener ready again at once. Thread-safe.
 int AcceptPolled(int listener);
 
 }  // namespace glint

@@ -1,5 +1,5 @@
-// A frame of our own that goes the whole way: a call, the queue, a lane and back. Whether it comes back tells a server
-// that works from one whose device hangs, which has nothing to report.
+// An end-to-end probe: a small frame passes through a call, the queue and a lane. It distinguishes a working server
+// from one whose device hangs, which no error would report.
 #ifndef GLINT_SERVER_CANARY_H_
 #define GLINT_SERVER_CANARY_H_
 
@@ -14,12 +14,12 @@ class Channel;
 
 namespace glint {
 
-// Metadata of a call that says it is the canary's. Heeded only if it comes from this process.
+// Metadata key that marks the canary's call. It is honoured only for calls from this process.
 inline constexpr char kCanaryKey[] = "glint-canary";
 
-// Keeps one stream open (it counts in glint_sessions) that has a place of its own: no limit of sessions refuses it, and
-// its frame waits neither for room in the queue nor for its turn, only for the first lane that ends what it is at. So a
-// server that is only busy still answers. Thread-compatible.
+// Keeps one stream open, which counts in glint_sessions but is exempt from session limits. Its frame bypasses the
+// queue's limits and order and waits only for the first lane that becomes free, so a busy server still answers.
+// Thread-compatible.
 class Canary {
  public:
   // `channel`: Server::InProcessChannel().
@@ -28,8 +28,8 @@ class Canary {
   Canary(const Canary&) = delete;
   Canary& operator=(const Canary&) = delete;
 
-  // Sends one small frame and waits for its answer. DEADLINE_EXCEEDED after `timeout`; otherwise how the frame or the
-  // stream failed. The next call begins with a new stream then.
+  // Sends one small frame and waits for the reply. DEADLINE_EXCEEDED after `timeout`; otherwise the error of the
+  // frame or of the stream. The next call opens a new stream after an error.
   absl::Status Send(absl::Duration timeout);
 
  private:

@@ -1,4 +1,4 @@
-// The clock of everything that is measured or waited for in a server.
+// The clock for all measurements and timeouts of a server.
 #ifndef GLINT_SERVER_CLOCK_H_
 #define GLINT_SERVER_CLOCK_H_
 

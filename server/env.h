@@ -1,4 +1,4 @@
-// What the parts of one server share. Members are in the order of construction; destruction is the reverse.
+// State shared by the parts of one server. Members are in the order of construction; destruction is the reverse.
 #ifndef GLINT_SERVER_ENV_H_
 #define GLINT_SERVER_ENV_H_
 

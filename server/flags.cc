@@ -16,6 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "features/error.h"
+#include "server/placement.h"
 
 namespace glint {
 namespace {
@@ -79,6 +80,8 @@ constexpr Choice<bool> kBooleans[] = {{"true", true}, {"false", false}};
 constexpr Choice<Backend> kBackends[] = {{"auto", Backend::kAuto}, {"cpu", Backend::kCpu}, {"cuda", Backend::kCuda}};
 constexpr Choice<GpuWait> kGpuWaits[] = {
     {"adaptive", GpuWait::kAdaptive}, {"spin", GpuWait::kSpin}, {"yield", GpuWait::kYield}, {"block", GpuWait::kBlock}};
+constexpr Choice<JpegDecoding> kJpegDecodings[] = {
+    {"auto", JpegDecoding::kAuto}, {"gpu", JpegDecoding::kGpu}, {"cpu", JpegDecoding::kCpu}};
 constexpr Choice<Reflection> kReflections[] = {
     {"on", Reflection::kOn}, {"loopback", Reflection::kLoopback}, {"off", Reflection::kOff}};
 constexpr Choice<LogFormat> kLogFormats[] = {{"text", LogFormat::kText}, {"json", LogFormat::kJson}};
@@ -121,6 +124,22 @@ constexpr Choice<LogFormat> kLogFormats[] = {{"text", LogFormat::kText}, {"json"
           return absl::OkStatus();                                               \
         },                                                                       \
         [](const ServerOptions& o) { return o.field; }                           \
+  }
+
+absl::Status SetCpus(absl::string_view name, absl::string_view value, std::vector<int>* out) {
+  auto cpus = ParseCpus(name, value);
+  if (!cpus.ok()) return cpus.status();
+  *out = *std::move(cpus);
+  return absl::OkStatus();
+}
+
+#define GLINT_CPUS_FLAG(name, field, help)                                            \
+  {                                                                                   \
+    name, "LIST", help,                                                               \
+        [](absl::string_view flag, absl::string_view value, bool, ServerOptions* o) { \
+          return SetCpus(flag, value, &o->field);                                     \
+        },                                                                            \
+        [](const ServerOptions& o) { return CpusText(o.field); }                      \
   }
 
 absl::Status SetDevices(absl::string_view name, absl::string_view value, bool, ServerOptions* o) {
@@ -178,6 +197,15 @@ const Flag kFlags[] = {
        return SetChoice(name, value, kGpuWaits, &o->lanes.gpu_wait);
      },
      [](const ServerOptions& o) { return ShowChoice(kGpuWaits, o.lanes.gpu_wait); }},
+    GLINT_CPUS_FLAG("lane-cpus", lane_cpus, "processors that lanes' threads run on, for example 0-3,8; empty: all"),
+    GLINT_CPUS_FLAG("completion-cpus", completion_cpus, "processors that gRPC's threads run on, likewise"),
+    GLINT_INT_FLAG("cpu-dma-latency", cpu_dma_latency_us,
+                   "microseconds that idle processors may take to wake, through /dev/cpu_dma_latency; -1: as it is"),
+    {"jpeg", "auto|gpu|cpu", "what decodes JPEG frames; auto: the GPU if lanes are on CUDA, with the CPU behind it",
+     [](absl::string_view name, absl::string_view value, bool, ServerOptions* o) {
+       return SetChoice(name, value, kJpegDecodings, &o->lanes.jpeg);
+     },
+     [](const ServerOptions& o) { return ShowChoice(kJpegDecodings, o.lanes.jpeg); }},
     GLINT_INT_FLAG("queue-capacity", queue_capacity, "frames that may wait for a lane"),
     GLINT_INT_FLAG("max-image-pixels", lanes.max_image_pixels, "width * height of a picture at most"),
     GLINT_INT_FLAG("max-features", max_features, "keypoints that a client may ask for at most"),
@@ -265,6 +293,7 @@ const Flag kFlags[] = {
 #undef GLINT_NUMBER_FLAG
 #undef GLINT_DURATION_FLAG
 #undef GLINT_FILE_FLAG
+#undef GLINT_CPUS_FLAG
 
 const Flag* FindFlag(absl::string_view name) {
   const auto* const found =

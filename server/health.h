@@ -1,5 +1,5 @@
-// Whether frames are being served: NOT_SERVING until each lane has passed a warm-up frame, while a lane hangs, while
-// draining, and once a device is lost. However much there is to do is no reason.
+// Health of the server. NOT_SERVING until each lane has passed a warm-up frame, while a lane hangs, while draining, and
+// after the loss of a device. Load alone never makes it NOT_SERVING.
 #ifndef GLINT_SERVER_HEALTH_H_
 #define GLINT_SERVER_HEALTH_H_
 
@@ -21,15 +21,15 @@ class Health {
   // `warm`: it was. Not the last one: then see Fail().
   void LaneLeaves(bool warm);
   void StartDraining();
-  // Not OK: a lane hangs, and why that is believed. OK: none does any more.
+  // Not OK: a lane hangs, with the reason. OK: no lane hangs any more.
   void SetLaneHealth(const absl::Status& lanes);
-  // The first failure is kept.
+  // Only the first failure is kept.
   void Fail(const absl::Status& why);
 
   bool serving() const;
   absl::Status failure() const;
   absl::Status lane_health() const;
-  // False after `timeout`, or at once when it can't become true any more.
+  // False after `timeout`, or immediately if the state can no longer become true.
   bool WaitUntilServing(absl::Duration timeout);
 
   // `publish` is called now and at every change of serving(), one call at a time. It must not call back.

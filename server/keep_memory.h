@@ -1,12 +1,12 @@
-// For main() of a server, before its first thread.
+// Call in main() of a server, before it creates threads.
 #ifndef GLINT_SERVER_KEEP_MEMORY_H_
 #define GLINT_SERVER_KEEP_MEMORY_H_
 
 namespace glint {
 
-// gRPC takes and gives back a frame's worth of memory for every message. By default glibc returns that to the kernel
-// each time and faults it in again, which costs more than everything else between socket and lane; from here on freed
-// memory is kept. Of the whole process.
+// Configures glibc's allocator, for the whole process, to keep freed memory. gRPC allocates and frees a frame's worth
+// of memory for every message; by default glibc returns it to the kernel each time, and the page faults that follow
+// cost more than everything else between socket and lane.
 void KeepFreedMemory();
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// Addresses to listen on.
+// Parsing and checking of listen addresses.
 #ifndef GLINT_SERVER_LISTEN_H_
 #define GLINT_SERVER_LISTEN_H_
 
@@ -11,23 +11,23 @@ namespace glint {
 
 // INVALID_ARGUMENT unless `address` is "HOST:PORT" with a port in 0..65535 (HOST may be "[::1]").
 absl::Status CheckTcpAddress(absl::string_view flag, absl::string_view address);
-// The same, and "unix:PATH" is good too.
+// As above; also accepts "unix:PATH".
 absl::Status CheckListenAddress(absl::string_view flag, absl::string_view address);
 
-// UNAVAILABLE, with the reason, if `address` can't be listened on at this moment; asked because gRPC tells a log only.
-// A unix socket that nobody listens on any more is no obstacle: gRPC replaces it.
+// UNAVAILABLE, with the reason, if `address` cannot be bound now; gRPC itself reports the reason only in its log. A
+// stale unix socket file is not an error, because gRPC replaces it.
 absl::Status CheckCanListen(const std::string& address);
 
 bool IsUnixAddress(absl::string_view address);
 // PATH of "unix:PATH".
 absl::string_view UnixPathOf(absl::string_view unix_address);
-// Whether only this machine can reach it: a unix socket, "localhost", or a loopback address in numbers.
+// True if the address is local to this machine: a unix socket, "localhost", or a numeric loopback address.
 bool IsLoopbackAddress(absl::string_view address);
-// Whether a peer, in gRPC's words, came through a unix socket.
+// True if a peer, in gRPC's notation, is connected through a unix socket.
 bool IsUnixPeer(absl::string_view peer);
-// Whether it is on this machine: through a unix socket, a loopback address, or in this process.
+// True if the peer is on this machine: unix socket, loopback address, or in process.
 bool IsLoopbackPeer(absl::string_view peer);
-// Beside a "unix:PATH": the path of the socket where clients hand memory over.
+// For "unix:PATH": the path of the socket for the hand-off of shared memory.
 std::string HandoffPath(absl::string_view unix_address);
 // "HOST:PORT" with another port.
 std::string WithPort(const std::string& address, int port);

@@ -29,11 +29,11 @@ struct LogField {
 std::string FormatLogLine(LogFormat format, absl::Time time, Severity severity, absl::string_view event,
                           std::initializer_list<LogField> fields);
 
-// Thread-safe. Waits for nobody: see LogWriter for lines that find no room. Once there is room again, a line tells how
-// many were dropped.
+// Thread-safe and non-blocking: lines that do not fit into the buffer of LogWriter are dropped, and a later line gives
+// the number of dropped lines.
 class Logger {
  public:
-  // Lines of one reason: so many at once, and so many a second after that.
+  // Rate limit per reason: burst, and lines per second.
   static constexpr double kBurst = 100;
   static constexpr double kLinesPerSecond = 20;
 
@@ -45,12 +45,12 @@ class Logger {
   Logger& operator=(const Logger&) = delete;
 
   void Log(Severity severity, absl::string_view event, std::initializer_list<LogField> fields = {});
-  // For events that clients can cause: one that comes too often for its `reason`, of which a program has few, is
-  // counted instead, and the next line of that reason follows one that tells how many were left out.
+  // For events that clients can cause. Lines of one `reason` beyond the rate limit are counted instead of written,
+  // and the next line of that reason is preceded by one that gives the count. A program has few reasons.
   void LogLimited(absl::string_view reason, Severity severity, absl::string_view event,
                   std::initializer_list<LogField> fields);
 
-  // Waits for what was logged so far. False if nobody has read it within a second.
+  // Waits until everything logged so far is written. False if it takes longer than a second.
   bool Flush() { return writer_->Flush(absl::Seconds(1)); }
 
   int64_t dropped_lines() const { return writer_->dropped(); }

@@ -1,5 +1,4 @@
-// Where log lines go: a bounded queue, and a thread that writes it to a descriptor. Whoever logs never waits for
-// whoever reads the log.
+// Writes log lines to a descriptor: a bounded queue and a writer thread. Logging never blocks on the reader of the log.
 #ifndef GLINT_SERVER_LOG_WRITER_H_
 #define GLINT_SERVER_LOG_WRITER_H_
 
@@ -29,9 +28,9 @@ class LogWriter {
   LogWriter(const LogWriter&) = delete;
   LogWriter& operator=(const LogWriter&) = delete;
 
-  // Queues one line; a newline is added. A line for which there is no room, or that the descriptor does not take (a
-  // full disk), is dropped and counted. Before the next line that finds room goes the one that `tell` makes of the
-  // number of lines dropped, if there are any and it is not empty.
+  // Queues one line and adds a newline. A line that does not fit, or that the descriptor does not accept (a full
+  // disk), is dropped and counted. `tell` makes a line from the number of dropped lines; it is written before the
+  // next line that fits, unless it is empty or nothing was dropped.
   void Write(absl::string_view line, absl::FunctionRef<std::string(int64_t)> tell = TellNothing);
   // Waits until the lines of earlier calls are written. False after `timeout`.
   bool Flush(absl::Duration timeout);
@@ -60,7 +59,8 @@ class LogWriter {
   std::thread thread_;
 };
 
-// That of standard error: one for all loggers of the process, so that their lines keep their order. Never destroyed.
+// The writer of standard error. All loggers of the process share it, so that their lines keep their order. Never
+// destroyed.
 LogWriter& StandardErrorWriter();
 
 }  // namespace glint

@@ -162,9 +162,12 @@ MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes, Backend 
   const int64_t frames = options.max_detect_calls + sessions * (options.max_in_flight + 1);
   bound.frames = frames * (2 * kFrameBytes + kSliceListBytes) + options.max_detect_calls * kOptionsBytes +
                  sessions * static_cast<int64_t>(Session::kDroppedReplies) * kDroppedFrameBytes;
-  const int64_t of_pixel = kLaneBytesPerPixel + (options.lanes.threads_per_lane > 1 ? kPairBytesPerPixel : 0);
+  const bool gpu_jpeg = backend == Backend::kCuda && options.lanes.jpeg != JpegDecoding::kCpu;
+  const int64_t of_pixel = kLaneBytesPerPixel + (options.lanes.threads_per_lane > 1 ? kPairBytesPerPixel : 0) +
+                           (gpu_jpeg ? kCudaJpegBytesPerPixel : 0);
   const int64_t of_feature = kLaneBytesPerFeature + (backend == Backend::kCuda ? kCudaPairBytesPerFeature : 0);
-  bound.lanes = lanes * (options.lanes.max_image_pixels * of_pixel + options.max_features * of_feature);
+  bound.lanes = lanes * (options.lanes.max_image_pixels * of_pixel + options.max_features * of_feature +
+                         (gpu_jpeg ? kCudaJpegBytes : 0));
   return bound;
 }
 

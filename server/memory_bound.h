@@ -1,4 +1,4 @@
-// How much host memory a server's limits allow it to take.
+// Upper bound of the host memory that a server's limits allow.
 #ifndef GLINT_SERVER_MEMORY_BOUND_H_
 #define GLINT_SERVER_MEMORY_BOUND_H_
 
@@ -11,12 +11,12 @@
 
 namespace glint {
 
-// What a client may send ahead on each stream, unread: gRPC's window, unless memory is scarce or the network fast and
-// far.
+// Bytes that a client may send on each stream before they are read: gRPC's flow-control window, unless memory is scarce
+// or the network is fast and has a high latency.
 inline constexpr int64_t kReceiveWindowBytes = int64_t{4} << 20;
-// Headers of a call. gRPC ends a call with more; they are counted twice, as they come and as they are kept.
+// Metadata of a call. gRPC rejects calls with more. Counted twice: as received and as stored.
 inline constexpr int64_t kMaxMetadataBytes = int64_t{8} << 10;
-// A call without a picture: message, reply and what gRPC keeps of a call. The longest reply is reflection's.
+// A call without an image: message, reply, and gRPC's state of a call. The longest reply is that of reflection.
 inline constexpr int64_t kSmallCallBytes = int64_t{64} << 10;
 inline constexpr int64_t kWatcherBytes = int64_t{16} << 10;
 // Sockets' read buffers and headers.
@@ -33,7 +33,7 @@ struct MemoryBound {
   int64_t masks = 0;           // of each stream: as it came, and as pixels
   int64_t sets = 0;            // of each stream: descriptors that it keeps
   int64_t tracks = 0;          // of each stream that follows points: images with pyramids, tracks, replies
-  int64_t maps = 0;            // of each stream that locates a camera: its map, and what finds features in its pairs
+  int64_t maps = 0;            // of each stream that locates a camera: its map and images
   int64_t frames = 0;          // what each frame takes beside its message, in use or kept for use
   int64_t lanes = 0;           // each lane's pixels, pyramid and results
 
@@ -60,15 +60,20 @@ inline constexpr int64_t kLaneBytesPerFeature = 1024;
 // ... and more on CUDA, which pins the keypoints of both eyes of a pair, by levels, and their matches beside the
 // keypoints of a single image. Counted for 12 levels: 1154.
 inline constexpr int64_t kCudaPairBytesPerFeature = 1280;
+// ... and more on CUDA lanes that decode JPEG: files of at most a byte for each pixel of the largest picture, in pinned
+// memory that grows by half as much again.
+inline constexpr int64_t kCudaJpegBytesPerPixel = 2;
+// ... and tables, of each lane.
+inline constexpr int64_t kCudaJpegBytes = 64 << 10;
 // What gRPC takes for each byte of a message that it receives or has just received, at most. In DATA frames of 24
 // bytes, the smallest that become slices of their own: the bytes as they came, with headers of 9 (33/24); the list of
 // slices of 32 bytes, which grows by half (48/24); its copy (32/24); and the message put together (1).
 inline constexpr int64_t kReceiptBytesPerByte = 6;
 // A frame's lists of pieces when they are at their longest (kMaxPieces), and the rest of it.
 inline constexpr int64_t kFrameBytes = 400 << 10;
-// gRPC's list of as many.
+// gRPC's list of the same number of slices.
 inline constexpr int64_t kSliceListBytes = 400 << 10;
-// A frame that was dropped or refused, while it waits for its turn to be answered.
+// A dropped or rejected frame that waits for its turn in the order of replies.
 inline constexpr int64_t kDroppedFrameBytes = 4 << 10;
 // ... and the list of its options' pieces, which a call of Detect may cut smaller.
 inline constexpr int64_t kOptionsBytes = 3 << 20;
@@ -88,14 +93,14 @@ inline constexpr int64_t kTrackBytes = 2 * 64;
 // ... and in a reply, where as many may end as begin: id, age, state, seven floats, age of the template.
 inline constexpr int64_t kTrackReplyBytes = 2 * (10 + 5 + 1 + 7 * 4 + 5);
 
-// Of a stream that locates a camera, for each pixel of both eyes: pyramids, scores and candidates as a lane has them,
-// of both eyes at the same time with several threads, and images that are followed.
-inline constexpr int64_t kLocalizeBytesPerPixel = kLaneBytesPerPixel + kPairBytesPerPixel + 16;
+// Of a stream that locates a camera, for each pixel of both eyes: both images and that of the last keyframe, with rows
+// in units of 64 pixels, and those of another lane that they replace. Lanes find the features, in memory of theirs.
+inline constexpr int64_t kLocalizeBytesPerPixel = 8;
 
 // `backend`: that of the lanes, not kAuto.
 MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes, Backend backend = Backend::kCpu);
 
-// How limits were made to fit the memory that there is.
+// How the limits were reduced to fit the available memory.
 struct MemoryFit {
   UsableMemory usable;
   int64_t budget = 0;                // the part of it that all limits together may allow

@@ -1,5 +1,5 @@
-// What a service manager (systemd's Type=notify) is told: ready, stopping, still alive. Nothing happens where no
-// manager listens, that is, without NOTIFY_SOCKET in the environment. Protocol: sd_notify(3), one datagram per message.
+// Notifications for a service manager (systemd's Type=notify): ready, stopping, watchdog. No-op without NOTIFY_SOCKET
+// in the environment. Protocol: sd_notify(3), one datagram per message.
 #ifndef GLINT_SERVER_NOTIFY_H_
 #define GLINT_SERVER_NOTIFY_H_
 
@@ -27,9 +27,9 @@ struct ServiceManager {
   static ServiceManager FromEnvironment();
 };
 
-// Keeps a service manager's watchdog quiet for as long as `probe` succeeds: it runs three times per watchdog interval,
-// on a thread of this object, and should give up after `probe`'s argument. When it fails, nothing is sent, `failed` is
-// told why, and the manager kills the process unless a later probe succeeds in time.
+// Feeds a service manager's watchdog as long as `probe` succeeds. It runs three times per watchdog interval, on a
+// thread of this object, and should give up after its argument. If it fails, nothing is sent and `failed` gets the
+// error; the manager kills the process unless a later probe succeeds in time.
 class Watchdog {
  public:
   using Probe = std::function<absl::Status(absl::Duration timeout)>;

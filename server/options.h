@@ -41,6 +41,10 @@ struct ServerOptions {
   // Bytes of messages whose frames wait for a lane or are worked on, >= max_message_bytes. What happens when it is
   // reached is the same as for queue_capacity.
   int64_t max_pending_bytes = int64_t{1} << 29;
+  // Processors that the lanes' threads, and those of gRPC and its completion queues, run on; empty: all. In the range
+  // 0..kMaxCpu, each one that the process may use.
+  std::vector<int> lane_cpus, completion_cpus;
+  int cpu_dma_latency_us = -1;      // while the server lives (server/placement.h), 0..kMaxCpuDmaLatencyUs; -1: as it is
   int max_features = kMaxFeatures;  // of one frame, 1..kMaxFeatures
   // One serialized message, in and out. The default holds an 8K frame with a byte a pixel, or a 4K one with four.
   int max_message_bytes = 34 << 20;
@@ -92,6 +96,7 @@ struct ServerOptions {
 
 // The highest (or lowest) values of the flags.
 inline constexpr int kMaxDevice = 1023;
+inline constexpr int kMaxCpuDmaLatencyUs = 1'000'000;
 inline constexpr int kMaxQueueCapacity = 1 << 16;
 inline constexpr int kMaxDetectCallsCeiling = 1 << 16;
 inline constexpr int kMaxSmallCallsCeiling = 1 << 16;

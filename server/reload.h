@@ -1,4 +1,4 @@
-// What SIGHUP does: the flags are read again.
+// Reloads the flags on SIGHUP.
 #ifndef GLINT_SERVER_RELOAD_H_
 #define GLINT_SERVER_RELOAD_H_
 
@@ -12,9 +12,9 @@
 
 namespace glint {
 
-// Applies what can change while the server runs, which is --drain-timeout, and names in the log what cannot.
-// Certificates are followed without this (server/tls/tls.h), and looked at here so that the log says what is wrong with
-// them. Flags that are not good change nothing. Thread-safe.
+// Applies the flags that can change while the server runs, which is --drain-timeout, and logs the others that differ.
+// Certificates are reloaded independently (server/tls/tls.h); they are checked here so that the log names errors.
+// Invalid flags change nothing. Thread-safe.
 class Reloader {
  public:
   // `parse` reads the flags from where they were read at the start. `logger` must outlive this.

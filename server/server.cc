@@ -14,6 +14,7 @@
 #include "server/listen.h"
 #include "server/localize/map_directory.h"
 #include "server/metrics/http.h"
+#include "server/placement.h"
 #include "server/rpc/service.h"
 #include "server/schedule/lane_threads.h"
 #include "server/schedule/lane_watch.h"
@@ -59,6 +60,7 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
   for (const absl::Status& s :
        {check("lanes", o.lanes.lanes, 0, kMaxLanes),
         check("threads-per-lane", o.lanes.threads_per_lane, 1, kMaxThreadsPerLane),
+        check("cpu-dma-latency", o.cpu_dma_latency_us, -1, kMaxCpuDmaLatencyUs),
         check("queue-capacity", o.queue_capacity, 1, kMaxQueueCapacity),
         check("max-image-pixels", o.lanes.max_image_pixels, 1, kMaxImagePixels),
         check("max-features", o.max_features, kMinFeatures, kMaxFeatures),
@@ -91,6 +93,12 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
   }
   if (!(o.client_limits.lane_seconds >= 0 && o.client_limits.lane_seconds <= kMaxClientLaneSeconds)) {
     return OutOfRangeError("max-lane-seconds-per-client", o.client_limits.lane_seconds, 0.0, kMaxClientLaneSeconds);
+  }
+  for (const auto& [flag, cpus] :
+       {std::pair("lane-cpus", &o.lane_cpus), std::pair("completion-cpus", &o.completion_cpus)}) {
+    for (const int cpu : *cpus) {
+      if (absl::Status s = check(flag, cpu, 0, kMaxCpu); !s.ok()) return s;
+    }
   }
   for (const int device : o.lanes.devices) {
     if (absl::Status s = check("devices", device, 0, kMaxDevice); !s.ok()) return s;
@@ -134,6 +142,7 @@ struct Server::Impl {
   // In order of construction: what is below uses what is above.
   const MemoryFit memory_fit;
   ServerEnv env;
+  CpuDmaLatency cpu_dma_latency;
   std::unique_ptr<LaneWatch> lane_watch;
   std::unique_ptr<LaneThreads> lane_threads;
   std::unique_ptr<Service> service;
@@ -179,6 +188,9 @@ Server::~Server() { Shutdown(absl::ZeroDuration()).IgnoreError(); }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Create(ServerOptions options) {
   if (absl::Status s = ValidateServerOptions(options); !s.ok()) return s;
+  // Threads that a lane's device or pool has of its own stay with it.
+  const ScopedCpus on_lane_cpus("lane-cpus", options.lane_cpus);
+  if (!on_lane_cpus.status().ok()) return on_lane_cpus.status();
   auto lanes = options.create_lanes(options.lanes);
   if (!lanes.ok()) return lanes.status();
   const UsableMemory usable =
@@ -196,6 +208,9 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Create(ServerOptions options) {
 
 absl::Status Server::Start() {
   ServerEnv& env = impl_->env;
+  if (env.options.cpu_dma_latency_us >= 0) {
+    if (absl::Status s = impl_->cpu_dma_latency.Hold(env.options.cpu_dma_latency_us); !s.ok()) return s;
+  }
   if (!env.options.metrics_listen.empty()) {
     auto http = HttpEndpoint::Create(
         env.options.metrics_listen,
@@ -203,9 +218,13 @@ absl::Status Server::Start() {
     if (!http.ok()) return http.status();
     impl_->http = *std::move(http);
   }
-  auto service = Service::Start(&env);
-  if (!service.ok()) return service.status();
-  impl_->service = *std::move(service);
+  {
+    const ScopedCpus on_completion_cpus("completion-cpus", env.options.completion_cpus);
+    if (!on_completion_cpus.status().ok()) return on_completion_cpus.status();
+    auto service = Service::Start(&env);
+    if (!service.ok()) return service.status();
+    impl_->service = *std::move(service);
+  }
 
   LaneThreads::Events events;
   events.warm = [&env] { env.health.LaneIsWarm(); };
@@ -223,6 +242,8 @@ absl::Status Server::Start() {
     env.metrics.LaneBusy(busy);
     watch->LaneBusy(lane, busy);
   };
+  const ScopedCpus on_lane_cpus("lane-cpus", env.options.lane_cpus);
+  if (!on_lane_cpus.status().ok()) return on_lane_cpus.status();
   impl_->lane_threads =
       std::make_unique<LaneThreads>(&env.queue, &env.lanes, env.options.lanes.max_image_pixels, std::move(events));
   return absl::OkStatus();

@@ -1,4 +1,4 @@
-// How much memory this process may use.
+// Determines how much memory this process may use.
 #ifndef GLINT_SERVER_USABLE_MEMORY_H_
 #define GLINT_SERVER_USABLE_MEMORY_H_
 

@@ -1,28 +1,19 @@
 #include "slam/cpu_front_end.h"
 
-#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <utility>
 
 namespace glint::slam {
-namespace {
-
-constexpr int kPatch = 15;  // pixels
-// How far a patch may lie from where the descriptors say, pixels of the keypoint's level.
-constexpr float kFarthest = 1.5f;
-
-}  // namespace
 
 CpuFrontEnd::CpuFrontEnd(const DetectorOptions& detector, int threads)
-    : detector_(detector), pipeline_(threads), matcher_(threads), tracker_(threads) {
-  stereo_.max_distance = 64;
-  stereo_.check_pair = false;
-  track_.levels = 1;
-  track_.patch_size = kPatch;
-  track_.fine_levels = 1;
-  track_.intensity = IntensityModel::kGainAndOffset;
-}
+    : detector_(detector),
+      kind_(FeatureKindOf(detector)),
+      stereo_(PairMatching()),
+      pipeline_(threads),
+      matcher_(threads),
+      tracker_(threads),
+      track_(PatchFollowing()) {}
 
 void CpuFrontEnd::Eye::Take(const ImageView& from) {
   image.Resize(from.shape());
@@ -39,48 +30,15 @@ absl::Status CpuFrontEnd::Find(const ImageView& left, const ImageView& right, St
       !status.ok()) {
     return status;
   }
-  const PyramidPlan plan = PlanPyramid(detector_, left.shape());
-  frame->levels = plan.levels;
-  for (int o = 0; o < plan.levels; ++o) {
-    frame->scale[static_cast<size_t>(o)] = plan.level[static_cast<size_t>(o)].scale;
-  }
+  SetLevels(detector_, left.shape(), frame);
   left_.Take(left);
   right_.Take(right);
-  MeasureDisparities(frame);
+  TrackInput patches = patches_.Ask(frame->left, result_);
+  patches.from = left_.levels.view();
+  patches.to = right_.levels.view();
+  tracker_.Track(patches, track_, &tracked_);
+  patches_.Take(tracked_, frame);
   return absl::OkStatus();
-}
-
-void CpuFrontEnd::MeasureDisparities(StereoFrame* frame) {
-  const Features& f = frame->left;
-  const size_t count = f.count();
-  frame->is_stereo.assign(count, 0);
-  frame->disparity.assign(count, 0);
-  frame->rise.assign(count, 0);
-  asked_.clear();
-  for (auto* v : {&x_, &y_, &to_x_, &to_y_}) v->clear();
-  for (size_t i = 0; i < count; ++i) {
-    if (result_.right_index[i] == kNoMatch) continue;
-    asked_.push_back(i);
-    x_.push_back(f.x[i]);
-    y_.push_back(f.y[i]);
-    to_x_.push_back(f.x[i] - result_.disparity[i]);
-    to_y_.push_back(f.y[i]);
-  }
-  const TrackInput input{
-      left_.levels.view(), right_.levels.view(), static_cast<int>(asked_.size()), x_.data(), y_.data(),
-      to_x_.data(),        to_y_.data()};
-  tracker_.Track(input, track_, &tracked_);
-  for (size_t k = 0; k < asked_.size(); ++k) {
-    const size_t i = asked_[k];
-    const float farthest = kFarthest * frame->scale[static_cast<size_t>(f.octave[i])];
-    if (tracked_.status[k] != TrackStatus::kTracked || std::abs(tracked_.x[k] - to_x_[k]) > farthest ||
-        std::abs(tracked_.y[k] - to_y_[k]) > farthest) {
-      continue;
-    }
-    frame->is_stereo[i] = 1;
-    frame->disparity[i] = f.x[i] - tracked_.x[k];
-    frame->rise[i] = f.y[i] - tracked_.y[k];
-  }
 }
 
 void CpuFrontEnd::Keep() {

@@ -2,7 +2,6 @@
 #ifndef GLINT_SLAM_CPU_FRONT_END_H_
 #define GLINT_SLAM_CPU_FRONT_END_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "features/stereo.h"
 #include "features/tracker.h"
 #include "slam/front_end.h"
+#include "slam/pair_rules.h"
 
 namespace glint::slam {
 
@@ -22,6 +22,7 @@ class CpuFrontEnd : public FrontEnd {
   // same with any number.
   CpuFrontEnd(const DetectorOptions& detector, int threads);
 
+  const FeatureKind& kind() const override { return kind_; }
   // INVALID_ARGUMENT: images that ValidateImages refuses, or of two shapes.
   absl::Status Find(const ImageView& left, const ImageView& right, StereoFrame* frame) override;
   void Keep() override;
@@ -30,8 +31,9 @@ class CpuFrontEnd : public FrontEnd {
   void Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) override;
 
  private:
-  DetectorOptions detector_;
-  StereoOptions stereo_;
+  const DetectorOptions detector_;
+  const FeatureKind kind_;
+  const StereoOptions stereo_;
   cpu::StereoPipeline pipeline_;
   cpu::Matcher matcher_;
   // An image of its own, and its levels.
@@ -40,16 +42,14 @@ class CpuFrontEnd : public FrontEnd {
     Image image;
     cpu::TrackLevels levels;
   };
-  void MeasureDisparities(StereoFrame* frame);
 
   cpu::Tracker tracker_;
-  TrackOptions track_;
+  const TrackOptions track_;
   Eye left_;
   Eye right_;
   Eye kept_;
   TrackResult tracked_;
-  std::vector<size_t> asked_;
-  std::vector<float> x_, y_, to_x_, to_y_;
+  DisparityPatches patches_;
   Features right_features_;
   StereoResult result_;
 };

@@ -10,6 +10,7 @@
 #include "features/limits.h"
 #include "features/matcher.h"
 #include "features/types.h"
+#include "slam/feature_kind.h"
 
 namespace glint::slam {
 
@@ -27,6 +28,9 @@ struct StereoFrame {
 class FrontEnd {
  public:
   virtual ~FrontEnd() = default;
+
+  // Of all descriptors that Find() makes; never changes.
+  virtual const FeatureKind& kind() const = 0;
 
   // Both images must have one shape.
   virtual absl::Status Find(const ImageView& left, const ImageView& right, StereoFrame* frame) = 0;

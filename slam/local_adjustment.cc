@@ -1,83 +1,38 @@
 #include "slam/local_adjustment.h"
 
-#include <ceres/autodiff_cost_function.h>
-#include <ceres/loss_function.h>
-#include <ceres/manifold.h>
-#include <ceres/problem.h>
-#include <ceres/solver.h>
-
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <memory>
 #include <utility>
-#include <vector>
 
-#include "slam/rig_uncertainty.h"
-#include "slam/sight_cost.h"
+#include "slam/local_equations.h"
+#include "slam/sight_model.h"
 
 namespace glint::slam {
 namespace {
 
-constexpr double kHuber = 2;  // standard deviations
-
-struct RigPrior {
-  template <typename T>
-  bool operator()(const T* rig, T* error) const {
-    for (int i = 0; i < 3; ++i) error[i] = rig[i] / T(deviation);
-    return true;
-  }
-  double deviation;
-};
+constexpr double kFirstDamping = 1e-4;
+constexpr double kDampingStep = 10;
+constexpr double kNearest = 0.05;    // metres: nearer points are behind or in the camera
+constexpr double kTolerance = 1e-5;  // of the cost: a step that saves less is the last
 
 void MarkFalseSights(LocalProblem* problem) {
+  const SightModel model(problem->camera);
   for (const LocalProblem::Point& point : problem->points) {
     for (size_t i = point.first; i < point.first + point.count; ++i) {
       LocalProblem::SightOf& s = problem->sights[i];
       const Eigen::Vector3d p = problem->keyframes[s.keyframe].camera_from_world * point.position;
-      s.is_false = p.z() < 0.05 || SquaredError(Project(problem->camera, p), s.sight) > LargestSquaredError(s.sight);
+      s.is_false = p.z() < kNearest || model.ErrorOf(p, s.sight).squaredNorm() > LargestSquaredError(s.sight);
     }
   }
 }
 
-// The parameters in one array. Ceres orders them by their addresses: here these are the same order on every run.
-class Parameters {
- public:
-  explicit Parameters(const LocalProblem& from)
-      : first_point_(3 + kPose * from.keyframes.size()), values_(first_point_ + 3 * from.points.size()) {
-    Eigen::Map<Eigen::Vector3d>(rig(), 3) = from.camera.rig_rotation;
-    for (size_t k = 0; k < from.keyframes.size(); ++k) {
-      const Pose& pose = from.keyframes[k].camera_from_world;
-      Eigen::Map<Eigen::Vector4d>(rotation(k), 4) = pose.rotation.coeffs();
-      Eigen::Map<Eigen::Vector3d>(translation(k), 3) = pose.translation;
-    }
-    for (size_t p = 0; p < from.points.size(); ++p) {
-      Eigen::Map<Eigen::Vector3d>(position(p), 3) = from.points[p].position;
-    }
-  }
-
-  void PutInto(LocalProblem* problem) {
-    problem->camera.rig_rotation = Eigen::Map<const Eigen::Vector3d>(rig(), 3);
-    for (size_t k = 0; k < problem->keyframes.size(); ++k) {
-      Pose& pose = problem->keyframes[k].camera_from_world;
-      pose.rotation.coeffs() = Eigen::Map<const Eigen::Vector4d>(rotation(k), 4).normalized();
-      pose.translation = Eigen::Map<const Eigen::Vector3d>(translation(k), 3);
-    }
-    for (size_t p = 0; p < problem->points.size(); ++p) {
-      problem->points[p].position = Eigen::Map<const Eigen::Vector3d>(position(p), 3);
-    }
-  }
-
-  double* rig() { return values_.data(); }
-  double* rotation(size_t k) { return values_.data() + 3 + kPose * k; }
-  double* translation(size_t k) { return rotation(k) + 4; }
-  double* position(size_t p) { return values_.data() + first_point_ + 3 * p; }
-
- private:
-  static constexpr size_t kPose = 7;
-  size_t first_point_;
-  std::vector<double> values_;
-};
+// The rig's standard deviations; the prior's where its sights tell nothing.
+Eigen::Vector3d RigUncertainty(const AdjustmentOptions& options, LocalEquations* equations) {
+  const double prior = options.rig_prior * options.rig_prior;
+  const Eigen::Vector3d variance = equations->RigVariance();
+  if (!variance.allFinite() || variance.minCoeff() <= 0) return Eigen::Vector3d::Constant(options.rig_prior);
+  return variance.cwiseMin(prior).cwiseSqrt();
+}
 
 }  // namespace
 
@@ -97,60 +52,34 @@ LocalProblem ProblemOf(const StereoCamera& camera, const LocalMap& map) {
 
 void Adjust(const AdjustmentOptions& options, LocalProblem* problem) {
   if (problem->points.empty()) return;
-  Parameters parameters(*problem);
-  ceres::HuberLoss loss(kHuber);
-  ceres::Problem::Options ownership;
-  ownership.loss_function_ownership = ceres::DO_NOT_TAKE_OWNERSHIP;
-  ceres::Problem equations(ownership);
-  auto order = std::make_unique<ceres::ParameterBlockOrdering>();
-
-  double* const rig = parameters.rig();
-  equations.AddParameterBlock(rig, 3);
-  order->AddElementToGroup(rig, 1);
-  if (options.refine_rig) {
-    equations.AddResidualBlock(new ceres::AutoDiffCostFunction<RigPrior, 3, 3>(new RigPrior{options.rig_prior}),
-                               nullptr, rig);
-  } else {
-    equations.SetParameterBlockConstant(rig);
-  }
-  for (size_t k = 0; k < problem->keyframes.size(); ++k) {
-    double* const rotation = parameters.rotation(k);
-    double* const translation = parameters.translation(k);
-    equations.AddParameterBlock(rotation, 4, new ceres::EigenQuaternionManifold);
-    equations.AddParameterBlock(translation, 3);
-    order->AddElementToGroup(rotation, 1);
-    order->AddElementToGroup(translation, 1);
-    if (static_cast<int>(k) >= options.fixed_keyframes) continue;
-    equations.SetParameterBlockConstant(rotation);
-    equations.SetParameterBlockConstant(translation);
-  }
-  for (size_t p = 0; p < problem->points.size(); ++p) {
-    const LocalProblem::Point& point = problem->points[p];
-    for (size_t i = point.first; i < point.first + point.count; ++i) {
-      const LocalProblem::SightOf& s = problem->sights[i];
-      double* const rotation = parameters.rotation(s.keyframe);
-      double* const translation = parameters.translation(s.keyframe);
-      equations.AddResidualBlock(new PositionCost(&problem->camera, &s.sight), &loss, rotation, translation,
-                                 parameters.position(p));
-      if (!s.sight.is_stereo) continue;
-      equations.AddResidualBlock(new DisparityCost(&problem->camera, &s.sight), &loss, rotation, translation,
-                                 parameters.position(p), rig);
+  LocalEquations equations(options, *problem);
+  equations.Linearize(*problem);
+  double cost = CostOf(options, *problem);
+  double damping = kFirstDamping;
+  LocalProblem moved = *problem;
+  for (int i = 0; i < options.iterations; ++i) {
+    if (!equations.Solve(damping)) {
+      damping *= kDampingStep;
+      continue;
     }
-    order->AddElementToGroup(parameters.position(p), 0);
+    moved.camera = problem->camera;
+    moved.keyframes = problem->keyframes;
+    moved.points = problem->points;
+    equations.Apply(&moved);
+    const double moved_cost = CostOf(options, moved);
+    if (!(moved_cost < cost)) {
+      damping *= kDampingStep;
+      continue;
+    }
+    const bool is_last = cost - moved_cost < kTolerance * cost;
+    std::swap(*problem, moved);
+    cost = moved_cost;
+    damping /= kDampingStep;
+    if (i + 1 < options.iterations) equations.Linearize(*problem);
+    if (is_last) break;
   }
-  ceres::Solver::Options solver;
-  solver.linear_solver_type = ceres::DENSE_SCHUR;
-  solver.linear_solver_ordering.reset(order.release());
-  solver.max_num_iterations = options.iterations;
-  solver.function_tolerance = 1e-5;
-  solver.num_threads = 1;
-  solver.logging_type = ceres::SILENT;
-  ceres::Solver::Summary summary;
-  ceres::Solve(solver, &equations, &summary);
-
-  parameters.PutInto(problem);
   MarkFalseSights(problem);
-  if (options.refine_rig) problem->rig_uncertainty = RigUncertainty(options, *problem);
+  if (options.refine_rig) problem->rig_uncertainty = RigUncertainty(options, &equations);
 }
 
 void TakeOver(const LocalProblem& solved, LocalMap* map) {

@@ -42,7 +42,8 @@ struct LocalProblem {
 
 LocalProblem ProblemOf(const StereoCamera& camera, const LocalMap& map);
 
-// Levenberg-Marquardt with the Schur complement (Ceres, one thread, so that every sum has one order), Huber's loss.
+// Levenberg-Marquardt with the Schur complement (local_equations.h) and Huber's loss, on the caller's thread: at most
+// `iterations` solutions, so that work is bounded by counts and not by a clock.
 void Adjust(const AdjustmentOptions& options, LocalProblem* problem);
 
 // Takes over poses and positions; false sights leave the map. Points of one sight are triangulated anew. Since

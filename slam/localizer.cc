@@ -122,7 +122,8 @@ void Localizer::State::AddKeyframe(double seconds) {
   for (size_t i = 0; i < sights.size(); ++i) sights[i] = SightOf(frame, i, options.odometry.errors);
   for (const MapPoint& point : odometry.map().points) {
     const MapPoint::SightOf& last = point.sights.back();
-    if (last.keyframe == id) sights[static_cast<size_t>(last.keypoint)] = last.sight;
+    // The first sight of a point is exact for what is followed from there, but not for its corner.
+    if (last.keyframe == id && point.sights.size() > 1) sights[static_cast<size_t>(last.keypoint)] = last.sight;
   }
   scales = {frame.levels, frame.scale};
   map.Add(id, seconds, ViewOf(frame, sights));
@@ -227,12 +228,12 @@ absl::Status Localizer::SaveMap(const std::string& path) const {
   if (s.map.keyframes().empty()) return NoMapError();
   StereoCamera camera = s.camera;
   camera.rig_rotation = s.odometry.camera().rig_rotation;
-  return WriteMapFile(path, camera, s.scales, s.map);
+  return WriteMapFile(path, camera, s.scales, s.front_end->kind(), s.map);
 }
 
 absl::Status Localizer::LoadMap(const std::string& path) {
   State& s = *state_;
-  auto loaded = ReadMapFile(path, s.camera, {s.options.max_keyframes, s.options.max_points});
+  auto loaded = ReadMapFile(path, s.camera, s.front_end->kind(), {s.options.max_keyframes, s.options.max_points});
   if (!loaded.ok()) return loaded.status();
   if (s.job.valid()) s.job.get();
   s.map = std::move(loaded->map);

@@ -91,7 +91,7 @@ class Localizer {
   absl::Status SaveMap(const std::string& path) const;
 
   // Replaces map and path by those of a file; its world, keyframe ids and rig rotation go on. NOT_FOUND: no such file.
-  // INVALID_ARGUMENT: not a map, of another version, cut short, damaged, or of another camera or front end.
+  // INVALID_ARGUMENT: not a map, of another version, cut short, damaged, or of another camera or detector.
   // RESOURCE_EXHAUSTED: over max_keyframes or max_points. An error leaves everything as it was.
   absl::Status LoadMap(const std::string& path);
 

@@ -16,14 +16,19 @@
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
 #include "features/match_limits.h"
+#include "slam/place_index.h"
 
 namespace glint::slam {
 namespace {
 
 constexpr char kMagic[8] = {'G', 'L', 'I', 'N', 'T', 'M', 'A', 'P'};
-constexpr uint32_t kVersion = 1;
+// Version 1 did not say which detector made the descriptors, so nothing tells whether a camera fits such a map.
+constexpr uint32_t kVersion = 2;
 // Two calibrations of one camera may differ by how their numbers were printed.
 constexpr double kSame = 1e-4;
+// Beyond these a map cannot go on: ids count up, and squares of distances must not overflow.
+constexpr int64_t kMostId = int64_t{1} << 53;
+constexpr double kFarthest = 1e12;  // metres
 
 // FNV-1a of 64 bits.
 class Checksum {
@@ -110,7 +115,7 @@ class Reader {
   Eigen::Vector3d GetVector() {
     Eigen::Vector3d v;
     GetBytes(v.data(), 3 * sizeof(double));
-    ok_ = ok_ && v.allFinite();
+    ok_ = ok_ && v.allFinite() && v.cwiseAbs().maxCoeff() <= kFarthest;
     return v;
   }
   Pose GetPose() {
@@ -160,6 +165,25 @@ void GetCamera(Reader* in, StereoCamera* camera, LevelScales* scales) {
   }
 }
 
+void PutFeatures(const FeatureKind& features, Writer* out) {
+  out->Put(features.descriptor_bytes);
+  out->Put(static_cast<uint32_t>(features.detector.size()));
+  out->PutBytes(features.detector.data(), features.detector.size());
+}
+
+FeatureKind GetFeatures(Reader* in) {
+  FeatureKind features;
+  features.descriptor_bytes = in->Get<int>();
+  const auto length = in->Get<uint32_t>();
+  in->Require(features.descriptor_bytes >= kDescriptorUnit && features.descriptor_bytes <= kMaxDescriptorBytes &&
+              features.descriptor_bytes % kDescriptorUnit == 0 && length <= kMaxFeatureKindBytes);
+  if (!in->ok()) return features;
+  features.detector.resize(length);
+  in->GetBytes(features.detector.data(), length);
+  in->Require(IsDetectorText(features.detector));
+  return features;
+}
+
 void PutKeyframe(const MapKeyframe& k, Writer* out) {
   out->Put(k.id);
   out->Put(k.seconds);
@@ -178,6 +202,13 @@ void PutKeyframe(const MapKeyframe& k, Writer* out) {
   out->PutAll(k.view->strongest);
 }
 
+// No two are the same, but for those below 0.
+bool AreDistinct(std::vector<int32_t> values) {
+  std::sort(values.begin(), values.end());
+  return std::adjacent_find(values.begin(), values.end(), [](int32_t a, int32_t b) { return a == b && a >= 0; }) ==
+         values.end();
+}
+
 // Everything that later code relies upon, but references to keyframes and points.
 void CheckView(const View& view, const StereoCamera& camera, const LevelScales& scales, Reader* in) {
   const size_t count = view.keypoints.size();
@@ -190,6 +221,7 @@ void CheckView(const View& view, const StereoCamera& camera, const LevelScales& 
                 k.position_error > 0 && k.position_error < 1e6f && k.octave < scales.levels && k.is_stereo <= 1);
   }
   for (const int32_t s : view.strongest) in->Require(s >= 0 && static_cast<size_t>(s) < count);
+  in->Require(view.strongest.size() <= PlaceIndex::kStrongest && AreDistinct(view.strongest));
 }
 
 MapKeyframe GetKeyframe(const StereoCamera& camera, const LevelScales& scales, Reader* in) {
@@ -222,17 +254,21 @@ bool IsThere(const std::vector<MapKeyframe>& keyframes, int64_t id) {
   return found != keyframes.end() && found->id == id;
 }
 
-void CheckReferences(const std::vector<MapKeyframe>& keyframes, size_t points, const std::vector<LoopEdge>& loops,
-                     Reader* in) {
+void CheckReferences(const std::vector<MapKeyframe>& keyframes, int descriptor_bytes, size_t points,
+                     const std::vector<LoopEdge>& loops, Reader* in) {
   for (size_t i = 0; in->ok() && i < keyframes.size(); ++i) {
     const MapKeyframe& k = keyframes[i];
-    in->Require(k.id >= 0 && (i == 0 || k.id > keyframes[i - 1].id));
-    in->Require(k.view->descriptor_bytes == keyframes[0].view->descriptor_bytes);
+    in->Require(k.id >= 0 && k.id <= kMostId && (i == 0 || k.id > keyframes[i - 1].id));
+    in->Require(k.view->descriptor_bytes == descriptor_bytes);
     for (const int32_t p : k.points) in->Require(p >= -1 && p < static_cast<int64_t>(points));
+    in->Require(AreDistinct(k.points));
   }
   if (!in->ok()) return;
   for (const MapKeyframe& k : keyframes) {
     for (const MapKeyframe::Neighbour& n : k.neighbours) in->Require(n.id != k.id && IsThere(keyframes, n.id));
+    const auto unordered = std::adjacent_find(k.neighbours.begin(), k.neighbours.end(),
+                                              [](const auto& a, const auto& b) { return a.id >= b.id; });
+    in->Require(unordered == k.neighbours.end());
   }
   for (const LoopEdge& l : loops) {
     in->Require(l.from != l.to && IsThere(keyframes, l.from) && IsThere(keyframes, l.to));
@@ -249,12 +285,13 @@ bool IsSameCamera(const StereoCamera& a, const StereoCamera& b) {
 }  // namespace
 
 absl::Status WriteMapFile(const std::string& path, const StereoCamera& camera, const LevelScales& scales,
-                          const GlobalMap& map) {
+                          const FeatureKind& features, const GlobalMap& map) {
   const std::string unfinished = path + ".unfinished";
   Writer out(unfinished);
   out.PutBytes(kMagic, sizeof(kMagic));
   out.Put(kVersion);
   PutCamera(camera, scales, &out);
+  PutFeatures(features, &out);
   out.Put(static_cast<uint64_t>(map.keyframes().size()));
   for (const MapKeyframe& k : map.keyframes()) PutKeyframe(k, &out);
   out.Put(static_cast<uint64_t>(map.points().size()));
@@ -278,7 +315,7 @@ absl::Status WriteMapFile(const std::string& path, const StereoCamera& camera, c
   return absl::OkStatus();
 }
 
-absl::StatusOr<LoadedMap> ReadMapFile(const std::string& path, const StereoCamera& camera,
+absl::StatusOr<LoadedMap> ReadMapFile(const std::string& path, const StereoCamera& camera, const FeatureKind& features,
                                       const MapFileLimits& limits) {
   std::ifstream file(path, std::ios::binary);
   std::error_code error;
@@ -291,7 +328,8 @@ absl::StatusOr<LoadedMap> ReadMapFile(const std::string& path, const StereoCamer
   if (std::memcmp(magic, kMagic, sizeof(magic)) != 0) return refuse("is not a map");
   const auto version = in.Get<uint32_t>();
   if (in.ok() && version != kVersion) {
-    return ContradictionError(Echo(path), absl::StrCat("is a map of version ", version, ", not ", kVersion));
+    return ContradictionError(Echo(path), absl::StrCat("is a map of version ", version, ", not ", kVersion,
+                                                       version == 1 ? ": it does not say which detector made it" : ""));
   }
   constexpr char kDamaged[] = "the map is cut short or damaged";
   LoadedMap loaded;
@@ -306,6 +344,9 @@ absl::StatusOr<LoadedMap> ReadMapFile(const std::string& path, const StereoCamer
                      camera.image.height, ", ", camera.focal_length, ", ", camera.centre_x, " ", camera.centre_y, ", ",
                      camera.baseline));
   }
+  loaded.features = GetFeatures(&in);
+  if (!in.ok()) return refuse(kDamaged);
+  if (absl::Status s = ValidateFeatureKind(path, loaded.features, features); !s.ok()) return s;
   const auto over = [&path](const char* what, uint64_t count, int64_t limit) {
     return absl::ResourceExhaustedError(
         absl::StrCat(Echo(path), ": the map has ", count, " ", what, ", over the limit of ", limit));
@@ -332,7 +373,7 @@ absl::StatusOr<LoadedMap> ReadMapFile(const std::string& path, const StereoCamer
     l.shift_error = in.Get<double>();
     in.Require(l.turn_error > 0 && l.turn_error < 10 && l.shift_error > 0 && l.shift_error < 1e6);
   }
-  CheckReferences(keyframes, points.size(), loops, &in);
+  CheckReferences(keyframes, loaded.features.descriptor_bytes, points.size(), loops, &in);
   if (keyframes.empty() || !in.IsComplete()) return refuse(kDamaged);
   loaded.map.Restore(std::move(keyframes), std::move(points), std::move(loops));
   if (loaded.map.live_points() > limits.points) {

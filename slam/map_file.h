@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "slam/feature_kind.h"
 #include "slam/global_map.h"
 #include "slam/point_query.h"
 #include "slam/stereo_camera.h"
@@ -20,17 +21,20 @@ struct MapFileLimits {
 struct LoadedMap {
   StereoCamera camera;  // with the rig's rotation
   LevelScales scales;
+  FeatureKind features;
   GlobalMap map;  // of a keyframe at least
 };
 
-// Writes a new file beside `path`, then renames it. INTERNAL: it cannot be written.
+// Writes a new file beside `path`, then renames it. INTERNAL: it cannot be written. `features` made all descriptors of
+// the map.
 absl::Status WriteMapFile(const std::string& path, const StereoCamera& camera, const LevelScales& scales,
-                          const GlobalMap& map);
+                          const FeatureKind& features, const GlobalMap& map);
 
 // NOT_FOUND: no such file. INVALID_ARGUMENT: not a map, of another version, cut short, damaged, or of another camera
-// than `camera` (whose rig rotation does not matter). RESOURCE_EXHAUSTED: over a limit. Allocates no more than what the
-// file's length and the limits allow.
-absl::StatusOr<LoadedMap> ReadMapFile(const std::string& path, const StereoCamera& camera, const MapFileLimits& limits);
+// than `camera` (whose rig rotation does not matter) or another detector than that of `features`. RESOURCE_EXHAUSTED:
+// over a limit. Allocates no more than what the file's length and the limits allow.
+absl::StatusOr<LoadedMap> ReadMapFile(const std::string& path, const StereoCamera& camera, const FeatureKind& features,
+                                      const MapFileLimits& limits);
 
 }  // namespace glint::slam
 

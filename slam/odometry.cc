@@ -13,6 +13,9 @@ namespace glint::slam {
 namespace {
 
 constexpr float kFirstRadius = 15;  // pixels of the level, around where the last motion puts a point
+constexpr float kWidest = 3;        // times kFirstRadius: after a gap, and before the motion is given up
+constexpr int64_t kFirstAsked = 2;  // keyframes: points that none of these sees are not asked for at first
+constexpr int64_t kTrial = 6;       // keyframes in which a new point must be seen again to be asked for further on
 constexpr float kSecondRadius = 5;  // around where the fitted pose puts it
 constexpr double kFarthest = 3;     // standard deviations of a corner, from it to where its patch is
 constexpr float kRatio = 0.9f;
@@ -103,11 +106,14 @@ absl::Status Odometry::Track(const ImageView& left, const ImageView& right, doub
     sights_.clear();
     due = CanInitialize();
     status_ = due ? TrackingStatus::kTracking : TrackingStatus::kInitializing;
-  } else if (Locate(Predicted(seconds), result)) {
+  } else if (Locate(seconds, result)) {
     const bool was_lost = status_ == TrackingStatus::kLost;
     // The motion since a frame that was not located is not one that is known.
     has_motion_ = status_ == TrackingStatus::kTracking || status_ == TrackingStatus::kRelocalized;
-    if (has_motion_) motion_ = Scaled(camera_from_world_ * before.Inverse(), 1 / (seconds - last_seconds_));
+    if (has_motion_) {
+      motion_seconds_ = seconds - last_seconds_;
+      motion_ = Scaled(camera_from_world_ * before.Inverse(), 1 / motion_seconds_);
+    }
     status_ = was_lost ? TrackingStatus::kRelocalized : TrackingStatus::kTracking;
     coasting_ = 0;
     if (after_keyframe_ == 0) after_keyframe_ = fit_.inliers;
@@ -208,10 +214,14 @@ void Odometry::FollowSights() {
   }
 }
 
-void Odometry::MatchNear(const Pose& camera_from_world, float radius) {
+void Odometry::MatchNear(const Pose& camera_from_world, float radius, bool all) {
   query_.Clear(frame_.left.descriptor_bytes);
   const LevelScales scales{frame_.levels, frame_.scale};
+  const int64_t newest = map_.keyframes.back().id;
   for (size_t i = 0; i < map_.points.size(); ++i) {
+    const std::vector<MapPoint::SightOf>& sights = map_.points[i].sights;
+    const int64_t age = newest - sights.back().keyframe;
+    if (all ? age >= kTrial && sights.size() == 1 : age >= kFirstAsked) continue;
     query_.AskNear(i, LookOf(map_.points[i]), camera_, camera_from_world, scales, radius);
   }
   MatchAsked(/*ratio=*/0);
@@ -223,7 +233,9 @@ void Odometry::MatchEverywhere() {
   MatchAsked(kRatio);
 }
 
-bool Odometry::Locate(const Pose& predicted, OdometryResult* result) {
+bool Odometry::Locate(double seconds, OdometryResult* result) {
+  const double ahead = seconds - last_seconds_;
+  const Pose predicted = Predicted(seconds);
   Pose pose = predicted;
   fit_ = {};
   sights_.clear();
@@ -231,15 +243,23 @@ bool Odometry::Locate(const Pose& predicted, OdometryResult* result) {
   const size_t bytes = map_.points.empty() ? 0 : map_.points.front().descriptor.size();
   if (bytes != static_cast<size_t>(frame_.left.descriptor_bytes)) return false;
   if (has_motion_) {
-    MatchNear(pose, kFirstRadius);
+    // The motion says less of where the camera is the longer ago it was measured.
+    const auto wider =
+        static_cast<float>(std::clamp((1 + coasting_) * ahead / motion_seconds_, 1.0, static_cast<double>(kWidest)));
+    MatchNear(pose, kFirstRadius * wider, /*all=*/false);
     fit_ = RefinePose(camera_, sights_, &pose);
+  }
+  if (has_motion_ && fit_.inliers < options_.min_inliers) {
+    pose = predicted;
+    MatchNear(pose, kFirstRadius * kWidest, /*all=*/true);
+    if (FindPose(camera_, sights_, options_.min_inliers / 2, &pose)) fit_ = RefinePose(camera_, sights_, &pose);
   }
   if (fit_.inliers < options_.min_inliers) {
     MatchEverywhere();
     if (!FindPose(camera_, sights_, options_.min_inliers / 2, &pose)) return false;
     RefinePose(camera_, sights_, &pose);
   }
-  MatchNear(pose, kSecondRadius);
+  MatchNear(pose, kSecondRadius, /*all=*/true);
   FollowSights();
   fit_ = RefinePose(camera_, sights_, &pose);
   result->matches = static_cast<int>(sights_.size());
@@ -305,7 +325,10 @@ void Odometry::AddKeyframe() {
     map_.points.emplace_back();
     map_.points.back().id = next_point_++;
     map_.points.back().position = world_from_camera * p;
-    see(&map_.points.back(), k, SightOf(frame_, k, options_.errors));
+    // The patch at the first sight is the point: what is followed from there has no error of a corner.
+    Sight sight = SightOf(frame_, k, options_.errors);
+    sight.position_error = options_.errors.followed;
+    see(&map_.points.back(), k, sight);
   }
 
   while (static_cast<int>(map_.keyframes.size()) > options_.window) map_.DropOldest();

@@ -123,11 +123,12 @@ class Odometry {
 
   bool CanInitialize() const;
   // Both fill sights_, sight_keypoint_ and sight_point_.
-  void MatchNear(const Pose& camera_from_world, float radius);
+  // `radius`: pixels of a point's level. With `all` false, only points that the last keyframes see.
+  void MatchNear(const Pose& camera_from_world, float radius, bool all);
   void MatchEverywhere();
   static PointQuery::Point LookOf(const MapPoint& point);
   void MatchAsked(float ratio);
-  bool Locate(const Pose& predicted, OdometryResult* result);
+  bool Locate(double seconds, OdometryResult* result);
   // Where a point was seen in the last keyframe: its position by its patch, for the sights at hand.
   void FollowSights();
   void AddKeyframe();
@@ -152,7 +153,8 @@ class Odometry {
   int64_t next_point_ = 0;
   int64_t kept_keyframe_ = -1;  // whose picture the front end keeps; -1: none of the map's
   Pose camera_from_world_;
-  Pose motion_;  // camera now from camera a second ago
+  Pose motion_;                // camera now from camera a second ago
+  double motion_seconds_ = 0;  // between the two pairs that it was measured from
   bool has_motion_ = false;
   double last_seconds_ = 0;
   bool has_time_ = false;

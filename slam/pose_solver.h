@@ -24,19 +24,6 @@ struct PoseFit {
   Eigen::Matrix<double, 6, 6> covariance = Eigen::Matrix<double, 6, 6>::Zero();
 };
 
-// Of pixel coordinates (focal length * x / z, likewise y) by camera coordinates.
-Eigen::Matrix<double, 2, 3> ByPoint(double focal_length, const Eigen::Vector3d& point);
-
-// Of what both eyes see of a point (left x, left y, disparity, rise), by a small turn and shift of camera coordinates,
-// by the point's camera coordinates, and by a small turn of the right eye after the rig's.
-struct SightJacobian {
-  Eigen::Matrix<double, 4, 6> by_motion;
-  Eigen::Matrix<double, 4, 3> by_point;
-  Eigen::Matrix<double, 4, 3> by_rig;
-};
-// `rig`: the matrix of camera.rig_rotation; `point`: camera coordinates, before both eyes.
-SightJacobian JacobianOf(const StereoCamera& camera, const Eigen::Matrix3d& rig, const Eigen::Vector3d& point);
-
 // Four rounds of Gauss-Newton from `camera_from_world`, with Huber weights in the first two; between rounds, sights
 // beyond LargestSquaredError are set aside or taken back. The sum is in the order of `sights`.
 PoseFit RefinePose(const StereoCamera& camera, const std::vector<PointSight>& sights, Pose* camera_from_world);

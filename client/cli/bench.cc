@@ -5,30 +5,32 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "bench/energy_report.h"
 #include "client/cli/command.h"
 #include "client/cli/connection.h"
 #include "client/cli/detector_flags.h"
 #include "client/cli/load_flags.h"
 #include "client/cli/output.h"
 #include "client/load/echo_process.h"
-#include "client/load/echo_server.h"
 #include "client/load/report.h"
 #include "server/decode/image_file.h"
 #include "server/options.h"
+#include "server/sensors/energy.h"
 
 namespace glint::cli {
 namespace {
 
 constexpr char kName[] = "bench";
 constexpr char kProgram[] = "/proc/self/exe";
+constexpr absl::Duration kIdle = absl::Seconds(2);  // without frames, for --energy
 
 std::string Help(const Flags& flags) {
   return "Usage: glint bench [OPTION]... [FILE]...\n\n" +
          Wrap(
              "Sends frames to a server, as fast as it answers (closed loop) or at a rate of its own (open loop), and "
              "reports how long the answers took and where that time went. FILEs (PGM, PPM, PNG, JPEG) are sent in "
-             "turn; without any, a picture is made up. Frames are serialized once, before anything is measured; the "
-             "report says what is copied for each.",
+             "turn; without any, a picture is made up. With --task, rectified pairs or pairs to match. Frames are "
+             "serialized once, before anything is measured; the report says what is copied for each.",
              0) +
          flags.Help() +
          "\nExit status\n"
@@ -38,22 +40,82 @@ std::string Help(const Flags& flags) {
          "\nExamples\n"
          "  glint bench --server unix:/run/glint.sock --echo\n"
          "  glint bench --rate 200 --streams 4 --size 1920x1080 --duration 60\n"
-         "  glint bench --in-flight 8 --json *.png | jq .server.latency.p99_ns\n";
+         "  glint bench --in-flight 8 --json *.png | jq .server.latency.p99_ns\n"
+         "  glint bench --task stereo --features 2000 --echo left.png right.png\n";
+}
+
+absl::StatusOr<std::string> FirstMessage(const LoadFlags& load_flags, const DetectorFlags& detector_flags,
+                                         const DetectorOptions& detector) {
+  const auto with_policy = [&](auto options) {
+    options.overload_policy = load_flags.policy;
+    options.max_age = absl::Milliseconds(load_flags.max_age_ms.value_or(0));
+    return options;
+  };
+  if (load::IsPair(load_flags.task)) {
+    if (absl::Status s = NoMaskOrRegion(detector_flags); !s.ok()) return s;
+  }
+  switch (load_flags.task) {
+    case load::Task::kStereo: {
+      auto options = with_policy(client::StereoStreamOptions());
+      options.detector = detector;
+      return load::SerializeOptions(options);
+    }
+    case load::Task::kMatch:
+    case load::Task::kMatchDescriptors: {
+      auto options = with_policy(client::MatchStreamOptions());
+      options.settings.detector = detector;
+      options.settings.match.cross_check = true;
+      return load::SerializeOptions(options);
+    }
+    case load::Task::kDetect:
+      break;
+  }
+  auto options = with_policy(client::StreamOptions());
+  options.detector = detector;
+  options.region = detector_flags.region;
+  Image mask;
+  if (!detector_flags.mask.empty()) {
+    auto read = decode::ReadImageFile(detector_flags.mask);
+    if (!read.ok()) return read.status();
+    mask = *std::move(read);
+    options.mask = mask;
+  }
+  return load::SerializeOptions(options);
+}
+
+// A round of the server. With `energy`, the warm-up is a run of its own, so that its energy does not count.
+absl::StatusOr<load::RunResult> RunServer(const load::RunOptions& run, bench::EnergyAccount* energy,
+                                          load::Load* server) {
+  if (energy == nullptr) return server->Run(run);
+  load::RunOptions part = run;
+  part.warm_up = absl::ZeroDuration();
+  if (run.warm_up > absl::ZeroDuration()) {
+    part.duration = run.warm_up;
+    auto warm = server->Run(part);
+    if (!warm.ok() || server->given_up()) return warm;
+    part.duration = run.duration;
+  }
+  energy->Begin();
+  auto result = server->Run(part);
+  if (result.ok()) energy->End(result->measured.answered());
+  return result;
 }
 
 // Runs rounds of the server and, in between, of the echo server. Errors are a server's; a report that has rounds is
 // good up to there.
 absl::Status RunRounds(const load::Target& target, const std::string& echo_address, int rounds,
-                       const std::vector<load::FrameBody>& frames, load::BenchReport* report) {
+                       const std::vector<load::FrameBody>& frames, bench::EnergyAccount* energy,
+                       load::BenchReport* report) {
   load::Load server(target, report->streams, &frames);
   std::unique_ptr<load::Load> echo;
   for (int round = 0; round < rounds && !Interrupted() && !server.given_up(); ++round) {
-    auto result = server.Run(report->run);
+    auto result = RunServer(report->run, energy, &server);
     if (!result.ok()) return result.status();
     report->server.Add(*result);
+    if (energy != nullptr) report->energy = energy->Report();
     if (echo_address.empty() || Interrupted()) continue;
     if (echo == nullptr) {
-      echo = std::make_unique<load::Load>(load::Target{echo_address, load::kEchoMethod, false, server.last_reply()},
+      echo = std::make_unique<load::Load>(load::Target{echo_address, target.task, false, server.last_reply()},
                                           report->streams, &frames);
     }
     result = echo->Run(report->run);
@@ -92,8 +154,16 @@ int Bench(const ConnectionFlags& connection, const LoadFlags& load_flags, const 
   report->echo.address = echo_address;
   load::Target target;
   target.address = connection.server;
+  target.task = report->task;
   target.first = first_message;
-  const absl::Status status = RunRounds(target, echo_address, load_flags.Rounds(), *frames, report);
+  std::unique_ptr<EnergyMeter> meter;
+  std::unique_ptr<bench::EnergyAccount> energy;
+  if (load_flags.energy) {
+    meter = std::make_unique<EnergyMeter>(EnergyMeterOptions());
+    energy = std::make_unique<bench::EnergyAccount>(meter.get());
+    energy->MeasureIdle(kIdle);
+  }
+  const absl::Status status = RunRounds(target, echo_address, load_flags.Rounds(), *frames, energy.get(), report);
   if (report->server.measured.frames() > 0 || status.ok()) {
     auto output = OutputFile::Open(load_flags.output);
     absl::Status written = output.status();
@@ -129,22 +199,11 @@ int RunBench(const std::vector<std::string>& arguments) {
   load::BenchReport report;
   report.version = ServerVersion();
   report.command = "glint bench " + absl::StrJoin(arguments, " ");
+  report.task = load_flags.task;
   report.detector = *detector;
   report.streams = load_flags.streams.value_or(1);
   report.run = load_flags.Run(connection.timeout_or(absl::Seconds(10)));
-  client::StreamOptions options;
-  options.detector = *detector;
-  options.region = detector_flags.region;
-  options.overload_policy = load_flags.policy;
-  options.max_age = absl::Milliseconds(load_flags.max_age_ms.value_or(0));
-  Image mask;
-  if (!detector_flags.mask.empty()) {
-    auto read = decode::ReadImageFile(detector_flags.mask);
-    if (!read.ok()) return UsageError(kName, read.status().message());
-    mask = *std::move(read);
-    options.mask = mask;
-  }
-  const auto first_message = load::SerializeOptions(options);
+  const auto first_message = FirstMessage(load_flags, detector_flags, *detector);
   if (!first_message.ok()) return UsageError(kName, first_message.status().message());
   return Bench(connection, load_flags, *operands, *first_message, &report);
 }

@@ -32,6 +32,7 @@ int RunMatch(const std::vector<std::string>& arguments);
 int RunStereo(const std::vector<std::string>& arguments);
 int RunTrack(const std::vector<std::string>& arguments);
 int RunLocalize(const std::vector<std::string>& arguments);
+int RunView(const std::vector<std::string>& arguments);
 int RunCompare(const std::vector<std::string>& arguments);
 int RunInfo(const std::vector<std::string>& arguments);
 int RunHealth(const std::vector<std::string>& arguments);

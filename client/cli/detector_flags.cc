@@ -155,6 +155,12 @@ absl::StatusOr<DetectorOptions> DetectorFlags::Options() const {
   return options;
 }
 
+absl::Status NoMaskOrRegion(const DetectorFlags& flags) {
+  if (!flags.mask.empty()) return absl::InvalidArgumentError("option '--mask': not for pairs");
+  if (flags.region.wanted()) return absl::InvalidArgumentError("option '--region': not for pairs");
+  return absl::OkStatus();
+}
+
 std::string DetectorTable() {
   std::vector<std::vector<std::string>> rows = {{"option"}};
   for (const std::string& name : PresetNames()) rows[0].push_back(name);

@@ -54,6 +54,9 @@ class DetectorFlags {
       given_;
 };
 
+// Masks and regions are of single pictures: INVALID_ARGUMENT names the option.
+absl::Status NoMaskOrRegion(const DetectorFlags& flags);
+
 // The choices and numbers of every preset, and their ranges, as a table for people.
 std::string DetectorTable();
 

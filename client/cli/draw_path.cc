@@ -38,8 +38,8 @@ double RoundLength(double length) {
 
 }  // namespace
 
-void PathPicture::Add(const client::LocationFound& found) {
-  steps_.push_back({found.pose.position[0], found.pose.position[2], found.status, found.keyframe});
+void PathPicture::Add(const client::Location& found) {
+  steps_.push_back({found.pose.position[0], found.pose.position[2], found.status, found.is_keyframe});
 }
 
 cv::Mat PathPicture::Draw(const cv::Mat& picture) const {

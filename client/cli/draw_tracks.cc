@@ -32,12 +32,16 @@ void Trails::Add(const client::TrackArrays& tracks) {
   }
 }
 
-void Trails::Draw(int camera, cv::Mat* canvas) const {
+const std::map<uint64_t, Trails::Trail>& Trails::of(int camera) const {
+  static const auto* const kNone = new std::map<uint64_t, Trail>;
   const auto found = cameras_.find(camera);
-  if (found == cameras_.end()) return;
+  return found == cameras_.end() ? *kNone : found->second;
+}
+
+void Trails::Draw(int camera, cv::Mat* canvas) const {
   const cv::Mat colors = AgeColors();
   const int line = std::max(1, canvas->cols / 1280);
-  for (const auto& [id, trail] : found->second) {
+  for (const auto& [id, trail] : of(camera)) {
     const cv::Scalar color(colors.at<cv::Vec3b>(0, static_cast<int>(std::min(trail.age, kOldest))));
     for (size_t i = 1; i < trail.points.size(); ++i) {
       cv::line(*canvas, At(trail.points[i - 1]), At(trail.points[i]), color, line, cv::LINE_AA);

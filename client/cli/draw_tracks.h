@@ -23,11 +23,14 @@ class Trails {
   static constexpr size_t kMaxLength = 32;
   static constexpr uint32_t kOldest = 60;
 
- private:
   struct Trail {
     uint32_t age = 0;
-    std::deque<cv::Point2f> points;
+    std::deque<cv::Point2f> points;  // oldest first
   };
+  // Those of a camera, by id.
+  const std::map<uint64_t, Trail>& of(int camera) const;
+
+ private:
   std::map<int, std::map<uint64_t, Trail>> cameras_;
 };
 

@@ -1,25 +1,18 @@
 #include "client/cli/load_flags.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/command.h"
 #include "client/cli/raw_flags.h"
-#include "client/cli/shared_frames.h"
 #include "client/load/echo_process.h"
-#include "server/decode/image_file.h"
 
 namespace glint::cli {
 namespace {
 
 using client::PixelFormat;
 
-constexpr char kDefaultSize[] = "640x480";
 constexpr int kMaxStreams = 1024;
 constexpr int kMaxInFlight = 4096;
 constexpr int kMaxRounds = 1000;
@@ -48,18 +41,20 @@ absl::Status CheckRange(absl::string_view option, const std::optional<T>& value,
   return Bad(option, absl::StrCat(*value, " is not in ", low, "..", high));
 }
 
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  errno = 0;
-  std::ifstream stream(path, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(stream), {}};
-  if (stream.is_open() && !stream.bad()) return bytes;
-  return absl::NotFoundError(absl::StrCat(path, ": ", errno != 0 ? std::strerror(errno) : "cannot be read"));
-}
-
 }  // namespace
 
 void LoadFlags::AddTo(Flags* flags) {
   flags->Section("Load");
+  flags->Choice("task",
+                {{"detect", load::Task::kDetect},
+                 {"stereo", load::Task::kStereo},
+                 {"match", load::Task::kMatch},
+                 {"match_descriptors", load::Task::kMatchDescriptors}},
+                "detect (the default): the features of a picture. stereo: the disparities of a rectified pair. match: "
+                "the cross-checked matches of two pictures. match_descriptors: of two sets of --features descriptors, "
+                "a third of which match. What the options below call a frame is a pair then, and FILEs are taken two "
+                "by two.",
+                &task);
   flags->Int("streams", "N", "Streams at the same time, each over a connection of its own (1..1024, default 1).",
              &streams);
   flags->Int("in-flight", "N",
@@ -80,6 +75,9 @@ void LoadFlags::AddTo(Flags* flags) {
   flags->String("size", "WxH", absl::StrCat("Of the picture, without a FILE (default ", kDefaultSize, ")."), &size);
   flags->Choice("pixel-format", Formats(),
                 "What the picture's grey is sent as; file: FILEs as they are. Default: gray8.", &format);
+  flags->Choice("send", {{"pixels", false}, {"jpeg", true}},
+                "jpeg: the picture's grey travels as a JPEG file. Default: pixels, of --pixel-format.", &send_jpeg);
+  jpeg.AddTo(flags);
   flags->Bool("shared-memory",
               "Each picture is put once into memory that is shared with the server, which must be at unix:PATH and "
               "have been started with --shared-memory; frames say where it is.",
@@ -93,6 +91,10 @@ void LoadFlags::AddTo(Flags* flags) {
               &echo);
   flags->String("echo-at", "ADDRESS", "The same, with a 'glint echo-server' that runs there.", &echo_at);
   flags->Int("rounds", "N", "Parts into which the duration is cut (1..1000, default 5 with an echo, else 1).", &rounds);
+  flags->Bool("energy",
+              "Joules a frame, from the counters of this machine's GPUs and processors, which the server must be on. "
+              "Before the first round the machine's power without frames is measured for 2 s.",
+              &energy);
   flags->Section("Output");
   flags->Bool("json", "One JSON object instead of a table; docs/bench.md describes it.", &json);
   flags->String("output", "FILE", "Default: standard output.", &output);
@@ -109,9 +111,24 @@ absl::Status LoadFlags::Validate(const std::string& server, const std::vector<st
   if (rate.has_value() && in_flight.has_value()) {
     return Bad("rate", "an open loop has no --in-flight: it sends what is due");
   }
+  const std::string task_name = load::NameOf(task);
+  if (task == load::Task::kMatchDescriptors) {
+    if (!files.empty()) return Bad("task", absl::StrCat(task_name, " takes no FILE"));
+    if (!size.empty()) return Bad("size", absl::StrCat("--task ", task_name, " has no picture"));
+    if (format != PixelFormat::kGray8)
+      return Bad("pixel-format", absl::StrCat("--task ", task_name, " has no picture"));
+    if (send_jpeg) return Bad("send", absl::StrCat("--task ", task_name, " has no picture"));
+    if (shared_memory) return Bad("shared-memory", absl::StrCat("--task ", task_name, " has no picture"));
+  }
+  if (load::IsPair(task) && files.size() % 2 != 0) {
+    return Bad("task", absl::StrCat(task_name, ": ", files.size(), " FILEs are no pairs"));
+  }
   if (!size.empty() && !files.empty()) return Bad("size", "FILEs have a size of their own");
   if (auto shape = ParseSize("size", size.empty() ? kDefaultSize : size); !shape.ok()) return shape.status();
   if (!format.has_value() && files.empty()) return Bad("pixel-format", "file: no FILE given");
+  if (absl::Status s = jpeg.Validate(send_jpeg); !s.ok()) return s;
+  if (send_jpeg && format != PixelFormat::kGray8) return Bad("send", "jpeg has no --pixel-format");
+  if (send_jpeg && shared_memory) return Bad("shared-memory", "is for pixels, not for --send jpeg");
   if (shared_memory && !absl::StartsWith(server, "unix:")) {
     return Bad("shared-memory", absl::StrCat(server, " is not unix:PATH"));
   }
@@ -121,6 +138,9 @@ absl::Status LoadFlags::Validate(const std::string& server, const std::vector<st
     return Bad("echo", absl::StrCat(server,
                                     " is not known to be this machine; run 'glint echo-server' beside that "
                                     "server and use --echo-at"));
+  }
+  if (energy && !load::IsLocalAddress(server)) {
+    return Bad("energy", absl::StrCat(server, " is not known to be this machine, whose counters are read"));
   }
   if (server == "inproc") return Bad("server", "inproc has no connection to measure; start a glint-server");
   return absl::OkStatus();
@@ -139,58 +159,12 @@ load::RunOptions LoadFlags::Run(absl::Duration patience) const {
   return run;
 }
 
-absl::StatusOr<std::vector<load::FrameBody>> LoadFlags::Frames(const std::vector<std::string>& files,
-                                                               const client::Client* client,
-                                                               load::BenchReport* report) const {
-  std::vector<load::FrameBody> frames;
-  double bytes = 0;
-  SharedFrames shared(client, static_cast<int>(files.size()));  // a slot more
-  const auto add = [&](const client::ImageInput& pixels) -> absl::Status {
-    const absl::StatusOr<client::ImageInput> input = shared_memory ? shared.Put(pixels) : pixels;
-    if (!input.ok()) return input.status();
-    auto frame = load::FrameBody::Of(*input);
-    if (!frame.ok()) return frame.status();
-    bytes += static_cast<double>(frame->size());
-    frames.push_back(*std::move(frame));
-    return absl::OkStatus();
-  };
-  const auto add_gray = [&](const Image& gray) -> absl::Status {
-    if (frames.empty()) {
-      report->width = gray.width();
-      report->height = gray.height();
-    }
-    const std::string pixels = load::InFormat(gray, *format);
-    return add(client::ImageInput::Raw(*format, pixels.data(), gray.width(), gray.height(),
-                                       static_cast<ptrdiff_t>(gray.width()) * client::BytesPerPixel(*format)));
-  };
-  if (files.empty()) {
-    const auto shape = ParseSize("size", size.empty() ? kDefaultSize : size);
-    if (!shape.ok()) return shape.status();
-    if (absl::Status s = add_gray(load::SyntheticPicture(*shape, 1)); !s.ok()) return s;
-    report->picture = absl::StrCat("a made-up picture of ", shape->width, "x", shape->height);
-  }
-  for (const std::string& path : files) {
-    if (!format.has_value()) {
-      const auto file = ReadFile(path);
-      if (!file.ok()) return file.status();
-      if (absl::Status s = add(client::ImageInput::Encoded(*file)); !s.ok()) return s;
-      continue;
-    }
-    const auto gray = decode::ReadImageFile(path);
-    if (!gray.ok()) return gray.status();
-    if (absl::Status s = add_gray(*gray); !s.ok()) return s;
-  }
-  if (!files.empty()) {
-    report->picture = files.size() == 1 ? files.front() : absl::StrCat(files.size(), " pictures");
-    if (report->width > 0) absl::StrAppend(&report->picture, " (", report->width, "x", report->height, ")");
-  }
-  report->pictures = static_cast<int>(frames.size());
-  report->frame_bytes = bytes / static_cast<double>(frames.size());
+std::string LoadFlags::FormatName() const {
+  if (send_jpeg) return absl::StrCat("jpeg of quality ", jpeg.Quality());
   for (const auto& [name, value] : Formats()) {
-    if (value == format) report->format = name;
+    if (value == format) return absl::StrCat(name, shared_memory ? " in shared memory" : "");
   }
-  if (shared_memory) absl::StrAppend(&report->format, " in shared memory");
-  return frames;
+  return "";
 }
 
 }  // namespace glint::cli

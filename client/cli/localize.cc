@@ -13,13 +13,15 @@
 #include "absl/time/clock.h"
 #include "client/cli/command.h"
 #include "client/cli/connection.h"
-#include "client/cli/detector_flags.h"
 #include "client/cli/draw.h"
 #include "client/cli/draw_path.h"
+#include "client/cli/live_view.h"
 #include "client/cli/localize_flags.h"
 #include "client/cli/output.h"
+#include "client/cli/pair_command.h"
 #include "client/cli/pair_report.h"
 #include "client/cli/pairs.h"
+#include "client/cli/scenes.h"
 #include "client/cli/trajectory.h"
 
 namespace glint::cli {
@@ -61,23 +63,23 @@ double Milliseconds(const client::LocalizeAnswer& answer) {
 }
 
 std::string Text(const client::LocalizeAnswer& answer) {
-  const client::LocationFound& l = answer.location;
+  const client::Location& l = answer.location;
   const auto& p = l.pose.position;
   return absl::StrFormat("%s at %.3f %.3f %.3f m, %d of %d matches agree, %.2f px, %d keyframes%s%s, %.1f ms",
                          StatusName(l.status), p[0], p[1], p[2], l.inliers, l.matches, l.reprojection_error,
-                         answer.keyframes, l.keyframe ? " (a new one)" : "", l.loop_closed ? ", loop closed" : "",
+                         answer.keyframes, l.is_keyframe ? " (a new one)" : "", l.loop_closed ? ", loop closed" : "",
                          Milliseconds(answer));
 }
 
 std::string Row(const std::string& name, double seconds, const client::LocalizeAnswer& answer) {
-  const client::LocationFound& l = answer.location;
+  const client::Location& l = answer.location;
   std::string row;
   AppendCsvField(name, &row);
   absl::StrAppendFormat(&row, ",%.9f,%s", seconds, StatusName(l.status));
   for (const double v : l.pose.position) absl::StrAppendFormat(&row, ",%.17g", v);
   for (const double v : l.pose.rotation) absl::StrAppendFormat(&row, ",%.17g", v);
   absl::StrAppendFormat(&row, ",%d,%d,%d,%.6g,%d,%d,%d,%d,%.3f\n", l.keypoints, l.matches, l.inliers,
-                        l.reprojection_error, l.keyframe, l.loop_closed, answer.keyframes, answer.points,
+                        l.reprojection_error, l.is_keyframe, l.loop_closed, answer.keyframes, answer.points,
                         Milliseconds(answer));
   return row;
 }
@@ -91,10 +93,10 @@ std::string WithoutFigures(std::string warning) {
 // Where answers go. Thread-compatible; errors are about an output, and final.
 class LocalizeReport {
  public:
-  static absl::StatusOr<std::unique_ptr<LocalizeReport>> Open(const LocalizeFlags& flags, double rate) {
+  static absl::StatusOr<std::unique_ptr<LocalizeReport>> Open(const LocalizeFlags& flags, double rate, LiveView* live) {
     auto output = OutputFile::Open(flags.output);
     if (!output.ok()) return output.status();
-    auto report = std::unique_ptr<LocalizeReport>(new LocalizeReport(flags, *std::move(output)));
+    auto report = std::unique_ptr<LocalizeReport>(new LocalizeReport(flags, *std::move(output), live));
     if (!flags.trajectory.empty()) {
       auto file = OutputFile::Open(flags.trajectory);
       if (!file.ok()) return file.status();
@@ -126,6 +128,8 @@ class LocalizeReport {
       Complain(kName, absl::StrCat(name, ": warning: ", warning));
     }
     ShowLive(answer);
+    trace_.Add(answer.location);
+    if (live_view_->wanted()) live_view_->Show(PathScene(pair, answer, trace_, Text(answer)));
     absl::Status status;
     if (flags_.format == LocalizeFormat::kTable) status = output_.Write(absl::StrCat(name, ": ", Text(answer), "\n"));
     if (flags_.format == LocalizeFormat::kCsv) status = output_.Write(Row(name, seconds, answer));
@@ -162,15 +166,16 @@ class LocalizeReport {
   }
 
  private:
-  LocalizeReport(const LocalizeFlags& flags, OutputFile output)
+  LocalizeReport(const LocalizeFlags& flags, OutputFile output, LiveView* live)
       : flags_(flags),
+        live_view_(live),
         // Beside a table on the same terminal it would be in the way.
         live_(flags.progress && isatty(STDERR_FILENO) != 0 &&
               (flags.format != LocalizeFormat::kTable || isatty(STDOUT_FILENO) == 0 || !flags.output.empty())),
         output_(std::move(output)) {}
 
   std::string Summary() const {
-    const client::LocationFound& l = last_.location;
+    const client::Location& l = last_.location;
     return absl::StrFormat("%d pairs; map: %d keyframes, %d points; rig: %.4f %.4f %.4f degrees, +-%.4f %.4f %.4f\n",
                            pairs_, last_.keyframes, last_.points, kDegrees * l.rig_rotation[0],
                            kDegrees * l.rig_rotation[1], kDegrees * l.rig_rotation[2], kDegrees * l.rig_uncertainty[0],
@@ -198,7 +203,9 @@ class LocalizeReport {
   }
 
   const LocalizeFlags& flags_;
-  const bool live_;
+  LiveView* const live_view_;
+  PathTrace trace_;
+  const bool live_;  // a line on the terminal
   OutputFile output_;
   std::unique_ptr<OutputFile> trajectory_;
   std::unique_ptr<DrawSink> sink_;
@@ -223,10 +230,11 @@ absl::Status SetSize(PairSource* source, bool side_by_side, PicturePair* first, 
 
 // Sends `first` and what follows it. A pair that cannot be read is left out, but for its time.
 SentPairs SendAll(PairSource* source, const PicturePair& first, const LocalizeFlags& flags,
-                  client::LocalizeStream* stream, WaitingPairs* waiting) {
+                  client::LocalizeStream* stream, WaitingPairs* waiting, const LiveView& live) {
   SentPairs sent;
   const uint64_t end = static_cast<uint64_t>(flags.max_frames.value_or(INT32_MAX));
   for (uint64_t id = 0; id < end && sent.stream.ok() && !Interrupted(); ++id) {
+    live.WaitWhilePaused();
     PicturePair pair = first;
     if (id > 0) {
       const absl::Status next = source->Next(&pair);
@@ -240,7 +248,7 @@ SentPairs SendAll(PairSource* source, const PicturePair& first, const LocalizeFl
     waiting->Push(pair);
     const client::ImageInput left = pair.first->input();
     const client::ImageInput right = pair.second != nullptr ? pair.second->input() : client::ImageInput();
-    const absl::Duration time = absl::Seconds(flags.period() * static_cast<double>(id));
+    const absl::Duration time = absl::Seconds(flags.TimeOf(id, *pair.first));
     sent.stream = flags.relocalize ? stream->Relocalize(id, left, right)
                                    : stream->Write(id, left, right, absl::ToInt64Nanoseconds(time));
   }
@@ -255,47 +263,37 @@ bool HasMaxFeatures(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int RunLocalize(const std::vector<std::string>& arguments) {
-  ConnectionFlags connection_flags;
-  DetectorFlags detector_flags;
+  PairCommand command(kName);
   LocalizeFlags localize_flags;
-  Flags flags;
-  connection_flags.AddTo(&flags);
-  connection_flags.AddTraceparentTo(&flags);
-  detector_flags.AddTo(&flags);
-  localize_flags.AddTo(&flags);
-
-  const auto names = flags.Parse(arguments);
-  if (!names.ok()) return UsageError(kName, names.status().message());
-  if (flags.help_wanted()) return Print(kName, Help(flags));
-  if (names->empty() || names->size() > 2) return UsageError(kName, "give LEFT and RIGHT, or pictures with both");
-  for (const absl::Status& status :
-       {connection_flags.Validate(), localize_flags.Validate(), NoMaskOrRegion(detector_flags)}) {
-    if (!status.ok()) return UsageError(kName, status.message());
-  }
-  auto detector = detector_flags.Options();
-  if (!detector.ok()) return UsageError(kName, detector.status().message());
-  if (!HasMaxFeatures(arguments)) detector->max_features = client::DefaultLocalizeDetector().max_features;
+  localize_flags.AddTo(command.flags());
+  const auto end_here = command.Parse(
+      arguments, {Help, "give LEFT and RIGHT, or pictures with both", [&] { return localize_flags.Validate(); }});
+  if (end_here.has_value()) return *end_here;
   auto options = localize_flags.Options();
   if (!options.ok()) return UsageError(kName, options.status().message());
-  auto source = PairSource::Open(*names, 0, SendFormat::kGray);
-  const bool side_by_side = names->size() == 1;
+  auto source = PairSource::Open(command.names(), 0, SendFormat::kGray, command.video());
+  const bool side_by_side = command.names().size() == 1;
   PicturePair first;
   absl::Status sized = source.status();
   if (sized.ok()) sized = SetSize(&*source, side_by_side, &first, &options->camera);
   if (!sized.ok()) {
     Complain(kName, sized.message());
-    return kFailed;
+    return Interrupted() ? kInterrupted : kFailed;
   }
 
-  const auto connection = Connection::Open(connection_flags);
+  // Without sliders: a new stream would begin a new map.
+  auto live =
+      LiveView::Open(kName, localize_flags.view,
+                     absl::StrCat("path of ", command.names().front(), " on ", command.connection().server), nullptr);
+  if (!live.ok()) return UsageError(kName, live.status().message());
+  const auto connection = Connection::Open(command.connection());
   if (!connection.ok()) return CallError(kName, connection.status());
-  const auto report = LocalizeReport::Open(localize_flags, source->rate());
+  const auto report = LocalizeReport::Open(localize_flags, source->rate(), &*live);
   if (!report.ok()) return OutputError(kName, report.status());
 
-  options->detector = *detector;
-  options->timeout = connection_flags.timeout_or(options->timeout);
-  options->traceparent = connection_flags.traceparent;
-  const double period = localize_flags.period();
+  options->detector = command.detector();
+  if (!HasMaxFeatures(arguments)) options->detector.max_features = client::DefaultLocalizeDetector().max_features;
+  command.SetCall(&*options);
   absl::Status output;
   WaitingPairs waiting;
   client::LocalizeStream* open = nullptr;
@@ -308,7 +306,7 @@ int RunLocalize(const std::vector<std::string>& arguments) {
       return;
     }
     const PicturePair pair = waiting.Pop();
-    const double seconds = period * static_cast<double>(answer.frame_id);
+    const double seconds = localize_flags.TimeOf(answer.frame_id, *pair.first);
     if (output.ok()) output = (*report)->Add(pair, seconds, side_by_side, answer);
     if (!output.ok()) open->Cancel();
   });
@@ -316,7 +314,7 @@ int RunLocalize(const std::vector<std::string>& arguments) {
   open = stream->get();
   SentPairs sent;
   if (!localize_flags.map.empty()) sent.stream = open->LoadMap(kLoadId, localize_flags.map);
-  if (sent.stream.ok()) sent = SendAll(&*source, first, localize_flags, open, &waiting);
+  if (sent.stream.ok()) sent = SendAll(&*source, first, localize_flags, open, &waiting, *live);
   if (sent.stream.ok() && !localize_flags.map.empty() && !localize_flags.relocalize) {
     sent.stream = open->SaveMap(kSaveId, localize_flags.map);
   }

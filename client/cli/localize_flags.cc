@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "client/cli/calibration.h"
+#include "client/cli/live_view.h"
 #include "client/cli/picture.h"
 
 namespace glint::cli {
@@ -50,7 +51,9 @@ void LocalizeFlags::AddTo(Flags* flags) {
                 "reproducible (the default): the same pairs give the same bytes. realtime: what is worked out "
                 "beside the pairs is used when it is ready.",
                 &mode_);
-  flags->Float("rate", "HZ", "Pairs a second (default 10): pictures have no times of their own.", &rate_);
+  flags->Float("rate", "HZ",
+               "Pairs a second (default: the frame rate of a video, else 10: pictures have no times of their own).",
+               &rate_);
   flags->String("map", "NAME",
                 "Go on in this map of the server, if it is there, and save it at the end (the server needs "
                 "--map-directory).",
@@ -76,6 +79,7 @@ void LocalizeFlags::AddTo(Flags* flags) {
                 "Write pictures: a video (.avi, .mp4, .mkv), a picture (.png, .jpg), or, if FILE is a folder or ends "
                 "in '/', a PNG for each pair in it. The left picture, and the path from above.",
                 &draw);
+  AddViewFlag(flags, false, &view);
   flags->Bool("progress", "Show live figures on a terminal (default: yes).", &progress);
   flags->Int("in-flight", "N", "Pairs sent ahead of their answers (1..4096, default 8).", &in_flight);
   flags->Int("max-frames", "N", "Stop after N pairs.", &max_frames);

@@ -2,12 +2,14 @@
 #ifndef GLINT_CLIENT_CLI_LOCALIZE_FLAGS_H_
 #define GLINT_CLIENT_CLI_LOCALIZE_FLAGS_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cli/flags.h"
+#include "client/cli/picture.h"
 #include "client/cli/trajectory.h"
 #include "client/localization.h"
 
@@ -24,7 +26,7 @@ struct LocalizeFlags {
   std::string map;
   bool relocalize = false;
   LocalizeFormat format = LocalizeFormat::kTable;
-  std::string output, draw, trajectory, truth;
+  std::string output, draw, view, trajectory, truth;
   TrajectoryFormat trajectory_format = TrajectoryFormat::kTum;
   bool progress = true;
   std::optional<int> in_flight, max_frames;
@@ -34,8 +36,13 @@ struct LocalizeFlags {
   // What the server is asked for, but for the detector and the size of the eyes. Errors of ReadCalibration(), and about
   // --calibration-refine.
   absl::StatusOr<client::LocalizeStreamOptions> Options() const;
-  // Between pairs, seconds.
+  // Between pairs without times of their own, seconds.
   double period() const { return 1.0 / rate_.value_or(kDefaultPairRate); }
+  // Of the pair with this number, seconds: by --rate if it is given, else the picture's own, else by period().
+  double TimeOf(uint64_t number, const Picture& left) const {
+    const bool own = left.time.has_value() && !rate_.has_value();
+    return own ? absl::ToDoubleSeconds(*left.time) : period() * static_cast<double>(number);
+  }
 
  private:
   static constexpr float kDefaultPairRate = 10;  // KITTI's

@@ -7,8 +7,8 @@
 #include "client/cli/command.h"
 #include "client/cli/compare_views.h"
 #include "client/cli/connection.h"
-#include "client/cli/detector_flags.h"
 #include "client/cli/draw_pairs.h"
+#include "client/cli/pair_command.h"
 #include "client/cli/pair_report.h"
 
 namespace glint::cli {
@@ -42,10 +42,12 @@ struct MatchFlags {
                &max_octave_difference);
     flags->Int("next", "N", "With one SOURCE: how many of the pictures that follow each one (1..1000, default 1).",
                &next);
-    flags->String("homography", "FILE",
-                  "Nine numbers, which map pixels of the first picture to those of the second: tells how many of the "
-                  "best matches agree with them (inliers) and which share that is (precision).",
-                  &homography);
+    flags->String(
+        "homography", "FILE",
+        "Nine numbers, which map pixels of the first picture to those of the second: tells how many of the "
+        "best matches agree with them (inliers) and which share that is (precision): in the table's line, or with "
+        "another --format on standard error.",
+        &homography);
     flags->Float("tolerance", "PIXELS", "How far inliers may be from there (0..1000, default 3).", &tolerance);
   }
   absl::Status Validate() const {
@@ -107,6 +109,9 @@ class Answers {
       return absl::OkStatus();
     }
     Judge(answer.found);
+    if (homography_.has_value() && flags_.format != PairFormat::kTable) {
+      Complain(kName, absl::StrFormat("%s %s: %d matches%s", first, second, matches_, Agreement()));
+    }
     absl::Status status;
     switch (flags_.format) {
       case PairFormat::kTable:
@@ -155,12 +160,14 @@ class Answers {
       std::nth_element(distances_.begin(), median, distances_.end());
       absl::StrAppendFormat(&line, ", median distance %d", *median);
     }
-    if (homography_.has_value()) {
-      absl::StrAppendFormat(&line, ", %d inliers, precision %.3f", inliers_,
-                            matches_ > 0 ? static_cast<double>(inliers_) / matches_ : 0.0);
-    }
-    absl::StrAppendFormat(&line, ", %.3f ms\n", static_cast<double>(found.timings.total_ns) * 1e-6);
+    absl::StrAppendFormat(&line, "%s, %.3f ms\n", Agreement(), static_cast<double>(found.timings.total_ns) * 1e-6);
     return line;
+  }
+  // Of the best matches with the homography; nothing without one.
+  std::string Agreement() const {
+    if (!homography_.has_value()) return "";
+    return absl::StrFormat(", %d inliers, precision %.3f", inliers_,
+                           matches_ > 0 ? static_cast<double>(inliers_) / matches_ : 0.0);
   }
   static std::string Rows(const std::string& first, const std::string& second, const client::MatchFound& found) {
     std::string names, rows;
@@ -196,43 +203,33 @@ class Answers {
 }  // namespace
 
 int RunMatch(const std::vector<std::string>& arguments) {
-  ConnectionFlags connection_flags;
-  DetectorFlags detector_flags;
+  PairCommand command(kName);
   MatchFlags match_flags;
   PairFlags pair_flags;
-  Flags flags;
-  connection_flags.AddTo(&flags);
-  connection_flags.AddTraceparentTo(&flags);
-  detector_flags.AddTo(&flags);
-  match_flags.AddTo(&flags);
-  pair_flags.AddTo(&flags, kCsvHeader,
+  match_flags.AddTo(command.flags());
+  pair_flags.AddTo(command.flags(), kCsvHeader,
                    "Both pictures side by side with a line for each keypoint's best match: green, or red where it does "
                    "not agree with --homography.",
                    true);
-
-  const auto names = flags.Parse(arguments);
-  if (!names.ok()) return UsageError(kName, names.status().message());
-  if (flags.help_wanted()) return Print(kName, Help(flags));
-  if (names->empty() || names->size() > 2) return UsageError(kName, "give one SOURCE or two");
-  for (const absl::Status& status :
-       {connection_flags.Validate(), match_flags.Validate(), pair_flags.Validate(), NoMaskOrRegion(detector_flags)}) {
-    if (!status.ok()) return UsageError(kName, status.message());
-  }
-  const auto detector = detector_flags.Options();
-  if (!detector.ok()) return UsageError(kName, detector.status().message());
+  const auto end_here = command.Parse(arguments, {Help, "give one SOURCE or two", [&] {
+                                                    absl::Status status = match_flags.Validate();
+                                                    status.Update(pair_flags.Validate());
+                                                    return status;
+                                                  }});
+  if (end_here.has_value()) return *end_here;
   std::optional<Homography> homography;
   if (!match_flags.homography.empty()) {
     const auto read = ReadHomography(match_flags.homography);
     if (!read.ok()) return UsageError(kName, read.status().message());
     homography = *read;
   }
-  auto source = PairSource::Open(*names, match_flags.next.value_or(1), SendFormat::kGray);
+  auto source = PairSource::Open(command.names(), match_flags.next.value_or(1), SendFormat::kGray, command.video());
   if (!source.ok()) {
     Complain(kName, source.status().message());
-    return kFailed;
+    return Interrupted() ? kInterrupted : kFailed;
   }
 
-  const auto connection = Connection::Open(connection_flags);
+  const auto connection = Connection::Open(command.connection());
   if (!connection.ok()) return CallError(kName, connection.status());
   const auto report = PairReport::Open(kName, pair_flags, kCsvHeader, source->rate());
   if (!report.ok()) return OutputError(kName, report.status());
@@ -244,10 +241,9 @@ int RunMatch(const std::vector<std::string>& arguments) {
   }
 
   client::MatchStreamOptions options;
-  options.settings = match_flags.Settings(*detector);
+  options.settings = match_flags.Settings(command.detector());
   options.in_flight = pair_flags.in_flight.value_or(options.in_flight);
-  options.timeout = connection_flags.timeout_or(options.timeout);
-  options.traceparent = connection_flags.traceparent;
+  command.SetCall(&options);
   Answers answers(pair_flags, report->get(), colmap.has_value() ? &*colmap : nullptr, homography,
                   match_flags.tolerance.value_or(kDefaultTolerance));
   absl::Status output;

@@ -40,12 +40,6 @@ absl::Status PairFlags::Validate() const {
   return absl::OkStatus();
 }
 
-absl::Status NoMaskOrRegion(const DetectorFlags& flags) {
-  if (!flags.mask.empty()) return absl::InvalidArgumentError("option '--mask': not for pairs");
-  if (flags.region.wanted()) return absl::InvalidArgumentError("option '--region': not for pairs");
-  return absl::OkStatus();
-}
-
 absl::StatusOr<std::unique_ptr<PairReport>> PairReport::Open(const std::string& command, const PairFlags& flags,
                                                              const std::string& csv_header, double rate) {
   auto output = OutputFile::Open(flags.format == PairFormat::kColmap ? "" : flags.output);

@@ -31,9 +31,6 @@ struct PairFlags {
   absl::Status Validate() const;
 };
 
-// Masks and regions are of single pictures: INVALID_ARGUMENT names the option.
-absl::Status NoMaskOrRegion(const DetectorFlags& flags);
-
 // Thread-compatible. Errors of Write() and Draw() are those of the outputs, and final.
 class PairReport {
  public:

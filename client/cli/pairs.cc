@@ -4,10 +4,11 @@
 
 namespace glint::cli {
 
-absl::StatusOr<PairSource> PairSource::Open(const std::vector<std::string>& names, int next, SendFormat format) {
+absl::StatusOr<PairSource> PairSource::Open(const std::vector<std::string>& names, int next, SendFormat format,
+                                            const VideoOptions& video) {
   std::vector<std::unique_ptr<Source>> sources;
   for (const std::string& name : names) {
-    auto source = OpenSource(name, format);
+    auto source = OpenSource(name, format, video);
     if (!source.ok()) return source.status();
     sources.push_back(*std::move(source));
   }

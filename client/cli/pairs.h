@@ -24,7 +24,8 @@ class PairSource {
  public:
   // Two names: the first picture of one with the first of the other, and so on, until one has no more. One name: each
   // picture with each of the `next` that follow it, or with `next` 0 on its own. Errors of OpenSource().
-  static absl::StatusOr<PairSource> Open(const std::vector<std::string>& names, int next, SendFormat format);
+  static absl::StatusOr<PairSource> Open(const std::vector<std::string>& names, int next, SendFormat format,
+                                         const VideoOptions& video);
 
   // OUT_OF_RANGE at the end. Any other error is about a picture, and the next pair can be asked for.
   absl::Status Next(PicturePair* pair);

@@ -5,16 +5,17 @@
 #include <cstring>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "server/decode/jpeg_writer.h"
 
 namespace glint::cli {
 namespace {
 
-bool IsJpegOrPng(absl::string_view bytes) {
-  return absl::StartsWith(bytes, "\xff\xd8\xff") || absl::StartsWith(bytes, "\x89PNG\r\n\x1a\n");
-}
+bool IsJpeg(absl::string_view bytes) { return absl::StartsWith(bytes, "\xff\xd8\xff"); }
+bool IsJpegOrPng(absl::string_view bytes) { return IsJpeg(bytes) || absl::StartsWith(bytes, "\x89PNG\r\n\x1a\n"); }
 
 // Pixels as stored, which is what the server sees, too. Empty if OpenCV cannot read them.
 cv::Mat Decode(const std::string& file, cv::ImreadModes mode) {
@@ -112,7 +113,7 @@ absl::Status ReadPicture(const std::string& path, SendFormat format, Picture* pi
   picture->pixels.release();
   if (absl::Status status = ReadBytes(path, &picture->file); !status.ok()) return status;
   if (IsJpegOrPng(picture->file)) return absl::OkStatus();
-  picture->pixels = Decode(picture->file, format == SendFormat::kGray ? cv::IMREAD_GRAYSCALE : cv::IMREAD_COLOR);
+  picture->pixels = Decode(picture->file, format == SendFormat::kColor ? cv::IMREAD_COLOR : cv::IMREAD_GRAYSCALE);
   picture->file.clear();
   return picture->pixels.empty() ? NotAnImage(path) : absl::OkStatus();
 }
@@ -124,6 +125,19 @@ absl::Status ReadRawPicture(const std::string& path, const RawLayout& layout, Pi
   if (picture->file.size() == layout.bytes()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(path, ": has ", picture->file.size(), " bytes instead of ", layout.bytes()));
+}
+
+absl::Status ToJpeg(int quality, Picture* picture) {
+  if (IsJpeg(picture->file)) return absl::OkStatus();
+  const cv::Mat gray = picture->file.empty() ? picture->pixels : Decode(picture->file, cv::IMREAD_GRAYSCALE);
+  if (gray.empty() || gray.type() != CV_8UC1) return NotAnImage(picture->name);
+  auto file = decode::WriteJpeg({gray.data, gray.cols, gray.rows, static_cast<ptrdiff_t>(gray.step)}, quality);
+  if (!file.ok()) {
+    return absl::Status(file.status().code(), absl::StrCat(picture->name, ": ", file.status().message()));
+  }
+  picture->file = *std::move(file);
+  picture->pixels.release();
+  return absl::OkStatus();
 }
 
 absl::StatusOr<cv::Mat> ReadGray(const std::string& path) {

@@ -8,15 +8,17 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "client/cli/raw_flags.h"
 #include "client/image.h"
 #include "features/types.h"
 
 namespace glint::cli {
 
-// How video frames and decoded pictures travel. Grey is cv::cvtColor's, which the server's own conversion equals, so
-// the keypoints are the same; it needs a third of the bytes.
-enum class SendFormat { kGray, kColor };
+// How video frames and decoded pictures travel. The grey of cameras and pictures is cv::cvtColor's, which the server's
+// own conversion equals; that of videos is the luma as coded, which the server takes from NV12, too. So the keypoints
+// of kGray and kColor are the same. kJpeg: that grey, by ToJpeg().
+enum class SendFormat { kGray, kColor, kJpeg };
 
 // One picture, with all that sending and drawing need. Reusable; keeps its memory.
 struct Picture {
@@ -24,8 +26,12 @@ struct Picture {
   std::string file;              // a JPEG or PNG, or raw pixels, as they were read; else empty
   std::optional<RawLayout> raw;  // of these pixels
   cv::Mat pixels;                // 8-bit grey or BGR, of everything else
+  // Of a video's frame: since the first one, by the frame rate; of a live one since the start, when it came.
+  std::optional<absl::Duration> time;
 
   client::ImageInput input() const;
+  // Of what input() holds, headers of messages aside.
+  size_t bytes() const { return file.empty() ? pixels.total() * pixels.elemSize() : file.size(); }
   // In colour, decoded if need be; empty if that is not possible.
   cv::Mat Canvas() const;
 };
@@ -35,6 +41,9 @@ struct Picture {
 absl::Status ReadPicture(const std::string& path, SendFormat format, Picture* picture);
 // Reads a file of raw pixels, which must have as many as one picture has.
 absl::Status ReadRawPicture(const std::string& path, const RawLayout& layout, Picture* picture);
+// Makes a picture that is no JPEG yet one of its grey (decode::WriteJpeg(); `quality` as there). INVALID_ARGUMENT
+// begins with the name. Not for raw pixels.
+absl::Status ToJpeg(int quality, Picture* picture);
 // The bytes of a file; "-" is standard input. NOT_FOUND begins with the name.
 absl::Status ReadBytes(const std::string& path, std::string* bytes);
 

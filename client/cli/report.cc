@@ -61,6 +61,7 @@ absl::StatusOr<std::unique_ptr<Report>> Report::Open(const std::string& command,
 
 absl::Status Report::Add(const Picture& picture, const absl::Status& status, const client::Detection& detection,
                          bool dropped) {
+  summary_.AddBytes(picture.bytes());
   if (status.ok()) {
     summary_.AddOk(detection);
   } else if (dropped) {

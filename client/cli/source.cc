@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
+#include "client/cli/video_source.h"
 
 namespace glint::cli {
 namespace {
@@ -53,23 +54,22 @@ class FileSource : public Source {
   size_t next_ = 0;
 };
 
-class VideoSource : public Source {
+class CameraSource : public Source {
  public:
-  VideoSource(std::string name, std::optional<int> camera, SendFormat format)
+  CameraSource(std::string name, int camera, SendFormat format)
       : name_(std::move(name)), camera_(camera), format_(format) {}
 
   absl::Status Open() {
-    const bool open = camera_.has_value() ? capture_.open(*camera_) : capture_.open(name_);
     number_ = 0;
-    if (open) return absl::OkStatus();
-    return absl::NotFoundError(absl::StrCat(name_, ": no folder, image, video, camera or stream can be opened there"));
+    return capture_.open(camera_) ? absl::OkStatus()
+                                  : absl::NotFoundError(absl::StrCat(name_, ": no camera can be opened there"));
   }
 
   absl::Status Next(Picture* picture) override {
     if (!capture_.read(frame_) || frame_.empty()) return absl::OutOfRangeError("no more frames");
     picture->name = absl::StrFormat("%s#%06d", name_, number_++);
     picture->file.clear();
-    if (format_ == SendFormat::kGray && frame_.channels() == 3) {
+    if (format_ != SendFormat::kColor && frame_.channels() == 3) {
       cv::cvtColor(frame_, picture->pixels, cv::COLOR_BGR2GRAY);
     } else {
       frame_.copyTo(picture->pixels);
@@ -77,18 +77,16 @@ class VideoSource : public Source {
     return absl::OkStatus();
   }
   absl::Status Rewind() override { return Open(); }
-  int64_t count() const override {
-    const double frames = capture_.get(cv::CAP_PROP_FRAME_COUNT);
-    return frames >= 1 && frames < 1e9 ? static_cast<int64_t>(frames) : 0;
-  }
+  int64_t count() const override { return 0; }
   double rate() const override {
     const double rate = capture_.get(cv::CAP_PROP_FPS);
     return rate >= 1 && rate <= 1000 ? rate : kDefaultRate;
   }
+  bool live() const override { return true; }
 
  private:
   const std::string name_;
-  const std::optional<int> camera_;
+  const int camera_;
   const SendFormat format_;
   cv::VideoCapture capture_;
   cv::Mat frame_;
@@ -123,7 +121,23 @@ std::vector<std::string> Matches(const std::string& pattern) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Source>> OpenSource(const std::string& name, SendFormat format) {
+void VideoOptions::AddTo(Flags* flags) {
+  flags->Section("Video");
+  flags->Choice(
+      "video-decoder",
+      {{"auto", video::Decoder::kAuto}, {"ffmpeg", video::Decoder::kFfmpeg}, {"gstreamer", video::Decoder::kGstreamer}},
+      "The program that decodes video files and addresses, with the hardware that it finds: ffmpeg or "
+      "gst-launch-1.0. auto (the default): the first of them that is there.",
+      &decoder);
+  flags->Bool("live",
+              "Skip the frames of a video that come while the ones before are still sent: the newest one is next "
+              "(default: yes for rtsp and rtmp, no for files, http and '-').",
+              [this](bool on) { live = on; });
+}
+
+absl::StatusOr<std::unique_ptr<Source>> OpenSource(const std::string& name, SendFormat format,
+                                                   const VideoOptions& video) {
+  if (name == "-") return OpenVideo(name, format, video);
   std::error_code error;
   std::vector<std::string> files;
   if (fs::is_directory(name, error)) {
@@ -137,9 +151,14 @@ absl::StatusOr<std::unique_ptr<Source>> OpenSource(const std::string& name, Send
   }
   if (!files.empty()) return std::make_unique<FileSource>(std::move(files), format);
 
-  auto video = std::make_unique<VideoSource>(name, CameraNumber(name), format);
-  if (absl::Status status = video->Open(); !status.ok()) return status;
-  return video;
+  if (video::IsAddress(name) || fs::is_regular_file(name, error)) return OpenVideo(name, format, video);
+  const std::optional<int> number = CameraNumber(name);
+  if (!number.has_value()) {
+    return absl::NotFoundError(absl::StrCat(name, ": no folder, image, video, camera or address"));
+  }
+  auto camera = std::make_unique<CameraSource>(name, *number, format);
+  if (absl::Status status = camera->Open(); !status.ok()) return status;
+  return camera;
 }
 
 }  // namespace glint::cli

@@ -1,15 +1,18 @@
-// Where pictures come from: image files as they are, and frames of a video or a camera. client/cli/raw_source.h has
-// another source, of this interface.
+// Where pictures come from: image files as they are, and frames of a video or a camera. client/cli/raw_source.h and
+// client/cli/video_source.h have other sources of this interface.
 #ifndef GLINT_CLIENT_CLI_SOURCE_H_
 #define GLINT_CLIENT_CLI_SOURCE_H_
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "client/cli/flags.h"
 #include "client/cli/picture.h"
+#include "client/video/decoder.h"
 
 namespace glint::cli {
 
@@ -25,15 +28,33 @@ class Source {
   virtual absl::Status Next(Picture* picture) = 0;
   // Begins again from the first picture.
   virtual absl::Status Rewind() = 0;
-  // Number of pictures; 0: unknown (camera, network).
+  // Number of pictures; 0: unknown (video, camera, network).
   virtual int64_t count() const = 0;
   // Frames per second to record a video of it with.
   virtual double rate() const = 0;
+  // Whether pictures come at a pace that is not ours, as a camera's do.
+  virtual bool live() const { return false; }
 };
 
-// `name` is a folder, a pattern (*?[), an image or video file, a camera (a number, /dev/videoN or camera:N), or a URL
-// that OpenCV's video capture understands (rtsp://, http://). NOT_FOUND lists what was tried.
-absl::StatusOr<std::unique_ptr<Source>> OpenSource(const std::string& name, SendFormat format);
+// What the command line says of videos.
+struct VideoOptions {
+  video::Decoder decoder = video::Decoder::kAuto;
+  std::optional<bool> live;  // nothing: the address decides
+
+  void AddTo(Flags* flags);
+};
+
+// What SOURCE may be, for help texts.
+inline constexpr char kSourceHelp[] =
+    "SOURCE is a folder (its images in the order of their names), a pattern such as 'dir/*.png', an image, a video "
+    "file "
+    "or an rtsp, rtsps, http, https, rtmp or rtmps address (H.264, H.265 and what else FFmpeg or GStreamer decodes, as "
+    "a "
+    "process of its own), a camera (a number, /dev/video0 or camera:0), or '-', YUV4MPEG2 on standard input.";
+
+// `name` is as kSourceHelp says. NOT_FOUND lists what was tried.
+absl::StatusOr<std::unique_ptr<Source>> OpenSource(const std::string& name, SendFormat format,
+                                                   const VideoOptions& video);
 
 }  // namespace glint::cli
 

@@ -1,13 +1,16 @@
 // glint stereo: disparities of the keypoints of rectified pairs.
 #include <algorithm>
+#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/cli/command.h"
 #include "client/cli/connection.h"
-#include "client/cli/detector_flags.h"
 #include "client/cli/draw_pairs.h"
+#include "client/cli/live_view.h"
+#include "client/cli/pair_command.h"
 #include "client/cli/pair_report.h"
+#include "client/cli/scenes.h"
 
 namespace glint::cli {
 namespace {
@@ -119,58 +122,61 @@ absl::Status Add(const PicturePair& pair, const client::StereoAnswer& answer, Pa
 }  // namespace
 
 int RunStereo(const std::vector<std::string>& arguments) {
-  ConnectionFlags connection_flags;
-  DetectorFlags detector_flags;
+  PairCommand command(kName);
   StereoFlags stereo_flags;
   PairFlags pair_flags;
-  Flags flags;
-  connection_flags.AddTo(&flags);
-  connection_flags.AddTraceparentTo(&flags);
-  detector_flags.AddTo(&flags);
-  stereo_flags.AddTo(&flags);
-  pair_flags.AddTo(&flags, kCsvHeader, "The left picture with its matches coloured by disparity, and a scale.", false);
-
-  const auto names = flags.Parse(arguments);
-  if (!names.ok()) return UsageError(kName, names.status().message());
-  if (flags.help_wanted()) return Print(kName, Help(flags));
-  if (names->empty() || names->size() > 2) return UsageError(kName, "give LEFT and RIGHT, or pictures with both");
-  for (const absl::Status& status :
-       {connection_flags.Validate(), pair_flags.Validate(), NoMaskOrRegion(detector_flags)}) {
-    if (!status.ok()) return UsageError(kName, status.message());
-  }
-  const auto detector = detector_flags.Options();
-  if (!detector.ok()) return UsageError(kName, detector.status().message());
-  auto source = PairSource::Open(*names, 0, SendFormat::kGray);
+  std::string view;
+  stereo_flags.AddTo(command.flags());
+  pair_flags.AddTo(command.flags(), kCsvHeader, "The left picture with its matches coloured by disparity, and a scale.",
+                   false);
+  AddViewFlag(command.flags(), true, &view);
+  const auto end_here = command.Parse(
+      arguments, {Help, "give LEFT and RIGHT, or pictures with both", [&] { return pair_flags.Validate(); }});
+  if (end_here.has_value()) return *end_here;
+  auto source = PairSource::Open(command.names(), 0, SendFormat::kGray, command.video());
   if (!source.ok()) {
     Complain(kName, source.status().message());
-    return kFailed;
+    return Interrupted() ? kInterrupted : kFailed;
   }
 
-  const auto connection = Connection::Open(connection_flags);
+  auto live = LiveView::Open(
+      kName, view, absl::StrCat("disparities of ", command.names().front(), " on ", command.connection().server),
+      &command.detector());
+  if (!live.ok()) return UsageError(kName, live.status().message());
+  const auto connection = Connection::Open(command.connection());
   if (!connection.ok()) return CallError(kName, connection.status());
   const auto report = PairReport::Open(kName, pair_flags, kCsvHeader, source->rate());
   if (!report.ok()) return OutputError(kName, report.status());
 
   client::StereoStreamOptions options;
-  options.detector = *detector;
+  options.detector = command.detector();
   options.stereo = stereo_flags.Options();
   options.in_flight = pair_flags.in_flight.value_or(options.in_flight);
-  options.timeout = connection_flags.timeout_or(options.timeout);
-  options.traceparent = connection_flags.traceparent;
+  command.SetCall(&options);
   absl::Status output;
   WaitingPairs waiting;
-  client::StereoStream* open = nullptr;
-  const auto stream = connection->client().OpenStereoStream(options, [&](const client::StereoAnswer& answer) {
-    const PicturePair pair = waiting.Pop();
-    if (output.ok()) output = Add(pair, answer, pair_flags.format, report->get());
-    if (!output.ok()) open->Cancel();
-  });
-  if (!stream.ok()) return CallError(kName, stream.status());
-  open = stream->get();
+  std::unique_ptr<client::StereoStream> stream;
+  const auto open = [&]() -> absl::Status {
+    auto opened = connection->client().OpenStereoStream(options, [&](const client::StereoAnswer& answer) {
+      const PicturePair pair = waiting.Pop();
+      if (answer.status.ok() && live->wanted()) live->Show(StereoScene(pair, answer));
+      if (output.ok()) output = Add(pair, answer, pair_flags.format, report->get());
+      if (!output.ok()) stream->Cancel();
+    });
+    if (!opened.ok()) return opened.status();
+    stream = *std::move(opened);
+    return absl::OkStatus();
+  };
+  if (absl::Status opened = open(); !opened.ok()) return CallError(kName, opened);
   SentPairs sent = SendPairs(kName, &*source, &waiting, [&](uint64_t id, const PicturePair& pair) {
-    return open->Write(id, pair.first->input(), pair.second != nullptr ? pair.second->input() : client::ImageInput());
+    if (live->Next(&options.detector)) {
+      absl::Status renewed = stream->Finish();
+      if (renewed.ok()) renewed = open();
+      if (!renewed.ok()) return renewed;
+    }
+    return stream->Write(id, pair.first->input(), pair.second != nullptr ? pair.second->input() : client::ImageInput());
   });
-  const absl::Status end = open->Finish();
+  const absl::Status end = stream->Finish();
   if (sent.stream.ok()) sent.stream = end;
   if (output.ok() && !sent.stream.ok()) return CallError(kName, sent.stream);
   return (*report)->Close(output, sent.unread);

@@ -7,8 +7,11 @@
 #include "client/cli/command.h"
 #include "client/cli/connection.h"
 #include "client/cli/detector_flags.h"
+#include "client/cli/jpeg_flags.h"
+#include "client/cli/live_view.h"
 #include "client/cli/raw_source.h"
 #include "client/cli/report.h"
+#include "client/cli/scenes.h"
 #include "client/cli/shared_frames.h"
 #include "client/resilient_stream.h"
 
@@ -21,6 +24,7 @@ constexpr int kInFlightWithDrops = 1024;
 
 struct StreamFlags {
   SendFormat send = SendFormat::kGray;
+  JpegFlags jpeg;
   std::optional<int> in_flight;
   std::optional<int> max_frames;
   std::optional<float> retry;    // seconds
@@ -28,13 +32,16 @@ struct StreamFlags {
   client::OverloadPolicy policy = client::OverloadPolicy::kBlock;
   bool shared_memory = false;
   bool loop = false;
+  std::string view;
 
   void AddTo(Flags* flags) {
     flags->Section("Stream");
-    flags->Choice("send", {{"gray", SendFormat::kGray}, {"color", SendFormat::kColor}},
-                  "How video frames travel. gray (the default) is converted here, color by the server; both as "
-                  "cv::cvtColor does, with the same keypoints, but gray needs a third of the bytes.",
+    flags->Choice("send", {{"gray", SendFormat::kGray}, {"color", SendFormat::kColor}, {"jpeg", SendFormat::kJpeg}},
+                  "How frames of videos and cameras travel. gray (the default) is taken here, color is sent whole (of "
+                  "a video as NV12); with the same keypoints, but gray needs fewer bytes. jpeg: that grey as a JPEG "
+                  "file, PNG files too, which changes keypoints a little.",
                   &send);
+    jpeg.AddTo(flags);
     flags->Int("in-flight", "N",
                "Frames sent ahead of their results (1..4096, default 8, or 1024 where the server drops frames).",
                &in_flight);
@@ -60,11 +67,13 @@ struct StreamFlags {
                 "Hand pixels over in memory that is shared with the server, which must be at unix:PATH and have been "
                 "started with --shared-memory. JPEG and PNG files travel as always.",
                 &shared_memory);
+    AddViewFlag(flags, true, &view);
   }
   absl::Status Validate() const {
     if (in_flight.has_value() && (*in_flight < 1 || *in_flight > 4096)) {
       return absl::InvalidArgumentError(absl::StrCat("option '--in-flight': ", *in_flight, " is not in 1..4096"));
     }
+    if (absl::Status s = jpeg.Validate(send == SendFormat::kJpeg); !s.ok()) return s;
     if (max_frames.has_value() && *max_frames < 1) {
       return absl::InvalidArgumentError(absl::StrCat("option '--max-frames': ", *max_frames, " is not above 0"));
     }
@@ -89,14 +98,11 @@ struct StreamFlags {
 
 std::string Help(const Flags& flags) {
   return "Usage: glint stream [OPTION]... SOURCE\n\n" +
-         Wrap(
-             "Sends all frames of SOURCE through one stream and reports where the time went. SOURCE is a folder (its "
-             "images in the order of their names), a pattern such as 'dir/*.png', an image or video file, a camera (a "
-             "number, /dev/video0 or camera:0), or a URL that OpenCV can open (rtsp://...). JPEG and PNG files are "
-             "sent as they are. With --pixel-format it is a file of raw pictures, one after the other, or '-', "
-             "standard "
-             "input.",
-             0) +
+         Wrap(absl::StrCat(
+                  "Sends all frames of SOURCE through one stream and reports where the time went. ", kSourceHelp,
+                  " JPEG and PNG files are sent as they are. With --pixel-format it is a file of raw pictures, "
+                  "one after the other, or '-', standard input."),
+              0) +
          flags.Help() +
          "\nExit status\n"
          "  0 all frames were answered; 1 some were not; 2 wrong command line;\n"
@@ -105,6 +111,7 @@ std::string Help(const Flags& flags) {
          "\nExamples\n"
          "  glint stream --server inproc video.mp4 --draw annotated.avi\n"
          "  glint stream --server camera-box:50051 0 --format json | jq .count\n"
+         "  glint stream rtsp://camera/stream --format json --output features.jsonl\n"
          "  v4l2-ctl ... --stream-to=- | glint stream --pixel-format yuyv --size 640x480 -\n"
          "  glint stream 'frames/*.png' --loop --max-frames 10000 --in-flight 16\n";
 }
@@ -139,34 +146,45 @@ struct Outcome {
   int64_t unread = 0;
 };
 
-Outcome StreamAll(const client::Client& client, const client::StreamOptions& options, Source* source,
-                  const StreamFlags& flags, Report* report) {
+Outcome StreamAll(const client::Client& client, client::StreamOptions options, Source* source, const StreamFlags& flags,
+                  Report* report, LiveView* live) {
   Outcome outcome;
   Waiting waiting;
   SharedFrames shared_frames(&client, options.in_flight);
   client::RetryOptions retry;
   retry.patience = absl::Seconds(flags.retry.value_or(0));
   retry.stop = Interrupted;
-  client::ResilientStream* open_stream = nullptr;
-  client::ResilientStream stream(&client, options, retry, [&](const client::FrameResult& result) {
+  std::unique_ptr<client::ResilientStream> stream;
+  const auto deliver = [&](const client::FrameResult& result) {
+    const Picture& picture = waiting.Front();
     if (outcome.output.ok())
-      outcome.output = report->Add(waiting.Front(), result.status, result.detection,
-                                   result.drop_reason != client::DropReason::kNone);
+      outcome.output =
+          report->Add(picture, result.status, result.detection, result.drop_reason != client::DropReason::kNone);
+    if (result.status.ok() && live->wanted()) {
+      live->Show(KeypointScene(std::make_shared<Picture>(picture), result.detection));
+    }
     waiting.Pop();
-    if (!outcome.output.ok()) open_stream->Cancel();
-  });
-  open_stream = &stream;
+    if (!outcome.output.ok()) stream->Cancel();
+  };
+  const auto open = [&] { return std::make_unique<client::ResilientStream>(&client, options, retry, deliver); };
+  stream = open();
 
   const int64_t limit = flags.max_frames.has_value() ? *flags.max_frames : std::numeric_limits<int64_t>::max();
   bool any = false;  // in this round, so that a source without pictures is not asked for ever
   for (int64_t id = 0; id < limit && outcome.stream.ok() && !Interrupted();) {
+    if (live->Next(&options.detector)) {
+      outcome.stream = stream->Finish();
+      stream = open();
+      continue;
+    }
     Picture picture;
-    const absl::Status next = source->Next(&picture);
+    absl::Status next = source->Next(&picture);
+    if (next.ok() && flags.send == SendFormat::kJpeg) next = ToJpeg(flags.jpeg.Quality(), &picture);
     if (next.ok()) {
       any = true;
       absl::StatusOr<client::ImageInput> input = waiting.Push(std::move(picture)).input();
       if (flags.shared_memory) input = shared_frames.Put(*input);
-      outcome.stream = input.ok() ? stream.Write(static_cast<uint64_t>(id++), *input) : input.status();
+      outcome.stream = input.ok() ? stream->Write(static_cast<uint64_t>(id++), *input) : input.status();
     } else if (!absl::IsOutOfRange(next)) {
       Complain(kName, next.message());
       ++outcome.unread;
@@ -176,7 +194,7 @@ Outcome StreamAll(const client::Client& client, const client::StreamOptions& opt
       any = false;
     }
   }
-  const absl::Status finished = stream.Finish();
+  const absl::Status finished = stream->Finish();
   if (outcome.stream.ok()) outcome.stream = finished;
   return outcome;
 }
@@ -188,6 +206,7 @@ int RunStream(const std::vector<std::string>& arguments) {
   DetectorFlags detector_flags;
   StreamFlags stream_flags;
   RawFlags raw_flags;
+  VideoOptions video;
   ReportFlags report_flags(Format::kNone);
   Flags flags;
   connection_flags.AddTo(&flags);
@@ -195,6 +214,7 @@ int RunStream(const std::vector<std::string>& arguments) {
   detector_flags.AddTo(&flags);
   stream_flags.AddTo(&flags);
   raw_flags.AddTo(&flags);
+  video.AddTo(&flags);
   report_flags.AddTo(&flags);
 
   const auto operands = flags.Parse(arguments);
@@ -210,13 +230,19 @@ int RunStream(const std::vector<std::string>& arguments) {
   if (!mask.ok()) return UsageError(kName, mask.status().message());
   const auto layout = raw_flags.Layout();
   if (!layout.ok()) return UsageError(kName, layout.status().message());
+  if (layout->has_value() && stream_flags.send == SendFormat::kJpeg) {
+    return UsageError(kName, "option '--send': jpeg is not for raw pictures (--pixel-format)");
+  }
   const auto source = layout->has_value() ? OpenRawSource(operands->front(), **layout)
-                                          : OpenSource(operands->front(), stream_flags.send);
+                                          : OpenSource(operands->front(), stream_flags.send, video);
   if (!source.ok()) {
     Complain(kName, source.status().message());
-    return kFailed;
+    return Interrupted() ? kInterrupted : kFailed;
   }
 
+  auto live = LiveView::Open(kName, stream_flags.view, absl::StrCat(operands->front(), " on ", connection_flags.server),
+                             &*detector);
+  if (!live.ok()) return UsageError(kName, live.status().message());
   const auto connection = Connection::Open(connection_flags);
   if (!connection.ok()) return CallError(kName, connection.status());
   const auto report = Report::Open(kName, report_flags, detector->descriptor != Descriptor::kNone,
@@ -233,7 +259,7 @@ int RunStream(const std::vector<std::string>& arguments) {
   options.max_age = absl::Milliseconds(stream_flags.max_age.value_or(0));
   options.traceparent = connection_flags.traceparent;
   options.timeout = connection_flags.timeout_or(absl::InfiniteDuration());
-  const Outcome outcome = StreamAll(connection->client(), options, source->get(), stream_flags, report->get());
+  const Outcome outcome = StreamAll(connection->client(), options, source->get(), stream_flags, report->get(), &*live);
   (*report)->AddUnread(outcome.unread);
   const int status = (*report)->Close(outcome.output);
   return outcome.output.ok() && !outcome.stream.ok() ? CallError(kName, outcome.stream) : status;

@@ -27,6 +27,9 @@ std::string Summary::Text(absl::Duration elapsed) const {
   std::string out = absl::StrFormat("%d frames in %.2f s: %.1f frames/s, %d failed", frames(), seconds,
                                     static_cast<double>(frames()) / seconds, failed_);
   if (dropped_ > 0) absl::StrAppendFormat(&out, ", %d dropped", dropped_);
+  if (pictures_ > 0) {
+    absl::StrAppendFormat(&out, ", %.0f bytes a frame", static_cast<double>(bytes_) / static_cast<double>(pictures_));
+  }
   if (ok_ > 0) {
     absl::StrAppendFormat(&out, ", %.1f keypoints a frame\n",
                           static_cast<double>(keypoints_) / static_cast<double>(ok_));

@@ -3,6 +3,7 @@
 #define GLINT_CLIENT_CLI_SUMMARY_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -16,6 +17,8 @@ namespace glint::cli {
 class Summary {
  public:
   void AddOk(const client::Detection& detection);
+  // A picture of so many bytes had an answer.
+  void AddBytes(size_t bytes) { bytes_ += static_cast<int64_t>(bytes), ++pictures_; }
   void AddFailed(int64_t frames) { failed_ += frames; }
   // Dropped by the server, by the stream's policy or deadline.
   void AddDropped() { ++dropped_; }
@@ -33,6 +36,7 @@ class Summary {
   int64_t failed_ = 0;
   int64_t dropped_ = 0;
   int64_t keypoints_ = 0;
+  int64_t bytes_ = 0, pictures_ = 0;
   std::array<load::Latencies, kStages> stages_;
 };
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <opencv2/imgproc.hpp>
@@ -18,7 +19,9 @@
 #include "client/cli/detector_flags.h"
 #include "client/cli/draw.h"
 #include "client/cli/draw_tracks.h"
+#include "client/cli/live_view.h"
 #include "client/cli/output.h"
+#include "client/cli/scenes.h"
 #include "client/cli/source.h"
 #include "client/cli/track_flags.h"
 
@@ -34,7 +37,8 @@ std::string Help(const Flags& flags) {
          "       glint track --cameras [OPTION]... SOURCE SOURCE...\n\n" +
          Wrap(
              "Finds points in the first picture and follows them through the others, with new ones in empty places "
-             "when too few are left. SOURCE is as for glint stream: a folder, a pattern, a video, a camera or a URL.",
+             "when too few are left. SOURCE is as for glint stream: a folder, a pattern, a video, a camera or an "
+             "address.",
              0) +
          flags.Help() +
          "\nExit status\n"
@@ -103,10 +107,10 @@ std::string Rows(const std::vector<Picture>& pictures, const client::TrackAnswer
 // Where answers go. Thread-compatible; errors are about an output, and final.
 class TrackReport {
  public:
-  static absl::StatusOr<std::unique_ptr<TrackReport>> Open(const TrackFlags& flags, double rate) {
+  static absl::StatusOr<std::unique_ptr<TrackReport>> Open(const TrackFlags& flags, double rate, LiveView* live) {
     auto output = OutputFile::Open(flags.output);
     if (!output.ok()) return output.status();
-    auto report = std::unique_ptr<TrackReport>(new TrackReport(flags, *std::move(output)));
+    auto report = std::unique_ptr<TrackReport>(new TrackReport(flags, *std::move(output), live));
     if (!flags.draw.empty()) {
       auto sink = OpenDrawSink(flags.draw, rate);
       if (!sink.ok()) return sink.status();
@@ -126,13 +130,14 @@ class TrackReport {
       Complain(kName, absl::StrCat(pictures.empty() ? "points" : pictures[0].name, ": ", Describe(answer.status)));
       return absl::OkStatus();
     }
-    if (sink_ != nullptr) {
+    if (sink_ != nullptr || shown_) {
       for (const client::TrackArrays& tracks : answer.cameras) trails_.Add(tracks);
     }
     if (pictures.empty()) return absl::OkStatus();
     ++frames_;
     const Figures figures(answer);
     ShowLive(figures);
+    if (live_view_->wanted()) live_view_->Show(TrackScene(pictures, answer, trails_, figures.Text()));
     absl::Status status;
     if (format_ == TrackFormat::kTable) {
       status = output_.Write(absl::StrCat(pictures[0].name, ": ", figures.Text(), "\n"));
@@ -141,6 +146,9 @@ class TrackReport {
     if (!status.ok() || sink_ == nullptr) return status;
     return Draw(pictures);
   }
+
+  // Between streams: all tracks begin anew.
+  void ForgetTracks() { trails_ = Trails(); }
 
   // The exit status. `unread`: pictures that could not be read.
   int Close(absl::Status status, int64_t unread) {
@@ -153,8 +161,10 @@ class TrackReport {
   }
 
  private:
-  TrackReport(const TrackFlags& flags, OutputFile output)
+  TrackReport(const TrackFlags& flags, OutputFile output, LiveView* live)
       : format_(flags.format),
+        shown_(!flags.view.empty()),
+        live_view_(live),
         // Beside a table on the same terminal it would be in the way.
         live_(flags.progress && isatty(STDERR_FILENO) != 0 &&
               (flags.format != TrackFormat::kTable || isatty(STDOUT_FILENO) == 0 || !flags.output.empty())),
@@ -192,7 +202,9 @@ class TrackReport {
   }
 
   const TrackFormat format_;
-  const bool live_;
+  const bool shown_;  // on a page
+  LiveView* const live_view_;
+  const bool live_;  // a line on the terminal
   OutputFile output_;
   std::unique_ptr<DrawSink> sink_;
   Trails trails_;
@@ -243,11 +255,28 @@ struct Sent {
   int64_t unread = 0;
 };
 
-Sent SendAll(const Sources& sources, const TrackFlags& flags, const std::vector<PointList>& points,
-             client::TrackStream* stream, Waiting* waiting) {
+// What the sending side has.
+struct Sender {
+  const TrackFlags& flags;
+  const std::vector<PointList>& points;
+  // Finishes the stream, if there is one, and opens another.
+  std::function<absl::StatusOr<client::TrackStream*>()> open;
+};
+
+Sent SendAll(const Sources& sources, const Sender& sender, DetectorOptions* detector, LiveView* live,
+             Waiting* waiting) {
   Sent sent;
   uint64_t id = 0;
-  for (int frames = 0; sent.stream.ok() && !Interrupted() && frames < flags.max_frames.value_or(INT32_MAX);) {
+  client::TrackStream* stream = nullptr;
+  bool first = true;  // of the stream
+  for (int frames = 0; sent.stream.ok() && !Interrupted() && frames < sender.flags.max_frames.value_or(INT32_MAX);) {
+    if (live->Next(detector) || stream == nullptr) {
+      auto opened = sender.open();
+      sent.stream = opened.status();
+      if (!opened.ok()) break;
+      stream = *opened;
+      first = true;
+    }
     std::vector<Picture> pictures;
     const absl::Status next = Next(sources, &pictures);
     if (absl::IsOutOfRange(next)) break;
@@ -259,12 +288,14 @@ Sent SendAll(const Sources& sources, const TrackFlags& flags, const std::vector<
     std::vector<client::ImageInput> inputs;
     for (const Picture& picture : waiting->Push(std::move(pictures))) inputs.push_back(picture.input());
     sent.stream = stream->Write(id++, inputs);
-    const bool first = frames++ == 0;
-    for (size_t c = 0; c < points.size() && first && sent.stream.ok(); ++c) {
-      if (points[c].x.empty()) continue;
+    ++frames;
+    for (size_t c = 0; c < sender.points.size() && first && sent.stream.ok(); ++c) {
+      const PointList& points = sender.points[c];
+      if (points.x.empty()) continue;
       waiting->Push({});
-      sent.stream = stream->Add(id++, static_cast<int>(c), points[c].x, points[c].y);
+      sent.stream = stream->Add(id++, static_cast<int>(c), points.x, points.y);
     }
+    first = false;
   }
   return sent;
 }
@@ -275,11 +306,13 @@ int RunTrack(const std::vector<std::string>& arguments) {
   ConnectionFlags connection_flags;
   DetectorFlags detector_flags("fast_grid");
   TrackFlags track_flags;
+  VideoOptions video;
   Flags flags;
   connection_flags.AddTo(&flags);
   connection_flags.AddTraceparentTo(&flags);
   detector_flags.AddTo(&flags);
   track_flags.AddTo(&flags);
+  video.AddTo(&flags);
 
   const auto names = flags.Parse(arguments);
   if (!names.ok()) return UsageError(kName, names.status().message());
@@ -304,17 +337,20 @@ int RunTrack(const std::vector<std::string>& arguments) {
   }
   Sources sources;
   for (const std::string& name : *names) {
-    auto source = OpenSource(name, SendFormat::kGray);
+    auto source = OpenSource(name, SendFormat::kGray, video);
     if (!source.ok()) {
       Complain(kName, source.status().message());
-      return kFailed;
+      return Interrupted() ? kInterrupted : kFailed;
     }
     sources.push_back(*std::move(source));
   }
 
+  auto live = LiveView::Open(kName, track_flags.view,
+                             absl::StrCat("tracks of ", names->front(), " on ", connection_flags.server), &*detector);
+  if (!live.ok()) return UsageError(kName, live.status().message());
   const auto connection = Connection::Open(connection_flags);
   if (!connection.ok()) return CallError(kName, connection.status());
-  const auto report = TrackReport::Open(track_flags, sources.front()->rate());
+  const auto report = TrackReport::Open(track_flags, sources.front()->rate(), &*live);
   if (!report.ok()) return OutputError(kName, report.status());
 
   client::TrackStreamOptions options = track_flags.Options();
@@ -324,16 +360,24 @@ int RunTrack(const std::vector<std::string>& arguments) {
   options.traceparent = connection_flags.traceparent;
   absl::Status output;
   Waiting waiting;
-  client::TrackStream* open = nullptr;
-  const auto stream = connection->client().OpenTrackStream(options, [&](const client::TrackAnswer& answer) {
+  std::unique_ptr<client::TrackStream> stream;
+  const auto deliver = [&](const client::TrackAnswer& answer) {
     if (output.ok()) output = (*report)->Add(waiting.Front(), answer);
     waiting.Pop();
-    if (!output.ok()) open->Cancel();
-  });
-  if (!stream.ok()) return CallError(kName, stream.status());
-  open = stream->get();
-  Sent sent = SendAll(sources, track_flags, points, open, &waiting);
-  const absl::Status end = open->Finish();
+    if (!output.ok()) stream->Cancel();
+  };
+  const auto open = [&]() -> absl::StatusOr<client::TrackStream*> {
+    if (stream != nullptr) {
+      if (absl::Status end = stream->Finish(); !end.ok()) return end;
+      (*report)->ForgetTracks();
+    }
+    auto opened = connection->client().OpenTrackStream(options, deliver);
+    if (!opened.ok()) return opened.status();
+    stream = *std::move(opened);
+    return stream.get();
+  };
+  Sent sent = SendAll(sources, {track_flags, points, open}, &options.detector, &*live, &waiting);
+  const absl::Status end = stream != nullptr ? stream->Finish() : absl::OkStatus();
   if (sent.stream.ok()) sent.stream = end;
   if (output.ok() && !sent.stream.ok()) return CallError(kName, sent.stream);
   return (*report)->Close(output, sent.unread);

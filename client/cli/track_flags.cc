@@ -3,6 +3,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "client/cli/live_view.h"
 #include "client/cli/picture.h"
 
 namespace glint::cli {
@@ -61,6 +62,7 @@ void TrackFlags::AddTo(Flags* flags) {
                 "in '/', a PNG for each picture in it. Trails of the last 32 positions, from blue (new) to red (60 "
                 "frames and more); cameras side by side.",
                 &draw);
+  AddViewFlag(flags, true, &view);
   flags->Bool("progress", "Show live figures on a terminal (default: yes).", &progress);
   flags->Int("in-flight", "N", "Frames sent ahead of their answers (1..4096, default 8).", &in_flight);
   flags->Int("max-frames", "N", "Stop after N frames.", &max_frames);

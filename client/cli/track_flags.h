@@ -25,7 +25,7 @@ struct TrackFlags {
   bool predict = false;
   std::optional<int> template_frames;
   TrackFormat format = TrackFormat::kTable;
-  std::string output, draw;
+  std::string output, draw, view;
   bool progress = true;
 
   void AddTo(Flags* flags);

@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "client/matching_wire.h"
 #include "client/wire.h"
 #include "glint/v1/feature_detection.pb.h"
+#include "glint/v1/matching.pb.h"
 
 namespace glint::load {
 namespace {
@@ -17,15 +19,24 @@ namespace {
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedOutputStream;
 
+// Frames and pairs have the same place in the messages of their streams, and so have their numbers.
+constexpr int kInMessage = v1::DetectStreamRequest::kFrameFieldNumber;
+constexpr int kIdInBody = v1::Frame::kFrameIdFieldNumber;
+static_assert(int{v1::StereoStreamRequest::kPairFieldNumber} == kInMessage &&
+              int{v1::MatchStreamRequest::kPairFieldNumber} == kInMessage);
+static_assert(int{v1::StereoPair::kFrameIdFieldNumber} == kIdInBody &&
+              int{v1::MatchPair::kFrameIdFieldNumber} == kIdInBody);
+
+constexpr size_t kSyntheticBytes = 32;  // of a descriptor
+
 // Of a DetectStreamRequest with a frame up to the frame's image: two tags, a length and a number, ten bytes at most
 // each.
 constexpr size_t kMaxHeaderBytes = 2 + 5 + 10;
 
 // Serializes the start of a DetectStreamRequest whose frame is `frame_id` and `body_bytes` more; its length.
 size_t WriteHeader(uint64_t frame_id, size_t body_bytes, uint8_t* header) {
-  constexpr uint32_t kFrame =
-      WireFormatLite::MakeTag(v1::DetectStreamRequest::kFrameFieldNumber, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
-  constexpr uint32_t kId = WireFormatLite::MakeTag(v1::Frame::kFrameIdFieldNumber, WireFormatLite::WIRETYPE_VARINT);
+  constexpr uint32_t kFrame = WireFormatLite::MakeTag(kInMessage, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+  constexpr uint32_t kId = WireFormatLite::MakeTag(kIdInBody, WireFormatLite::WIRETYPE_VARINT);
   const size_t frame_bytes = 1 + CodedOutputStream::VarintSize64(frame_id) + body_bytes;
   uint8_t* end = CodedOutputStream::WriteTagToArray(kFrame, header);
   end = CodedOutputStream::WriteVarint32ToArray(static_cast<uint32_t>(frame_bytes), end);
@@ -79,28 +90,70 @@ absl::StatusOr<std::string> SerializeOptions(const client::StreamOptions& option
   return message.SerializeAsString();
 }
 
+std::string SerializeOptions(const client::MatchStreamOptions& options) {
+  v1::MatchStreamRequest message;
+  client::ToWire(options, message.mutable_options());
+  return message.SerializeAsString();
+}
+
+std::string SerializeOptions(const client::StereoStreamOptions& options) {
+  v1::StereoStreamRequest message;
+  client::ToWire(options, message.mutable_options());
+  return message.SerializeAsString();
+}
+
+std::vector<uint8_t> SyntheticDescriptors(int count, uint32_t seed) {
+  std::mt19937 common(0), own(seed);
+  const auto byte = [](std::mt19937* random) { return static_cast<uint8_t>((*random)() >> 24); };
+  std::vector<uint8_t> rows(static_cast<size_t>(count) * kSyntheticBytes);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const uint8_t shared = byte(&common), turned = byte(&own) & byte(&own) & byte(&own), alone = byte(&own);
+    rows[i] = i / kSyntheticBytes % 3 == 0 ? shared ^ turned : alone;
+  }
+  return rows;
+}
+
 absl::StatusOr<FrameBody> FrameBody::Of(const client::ImageInput& image) {
   v1::Frame frame;
   if (absl::Status s = client::ToWire("image", image, frame.mutable_image()); !s.ok()) return s;
   if (image.region.wanted()) client::ToWire(image.region, frame.mutable_region());
   FrameBody body;
-  body.image_ = frame.SerializeAsString();
-  body.slot_ = image.slot;
+  body.body_ = frame.SerializeAsString();
+  body.slots_ = {image.slot};
+  return body;
+}
+
+absl::StatusOr<FrameBody> FrameBody::OfEyes(const client::ImageInput& left, const client::ImageInput& right) {
+  v1::StereoPair pair;
+  if (absl::Status s = client::ToWire(left, right, &pair); !s.ok()) return s;
+  FrameBody body;
+  body.body_ = pair.SerializeAsString();
+  body.slots_ = {left.slot, right.slot};
+  return body;
+}
+
+absl::StatusOr<FrameBody> FrameBody::OfPair(const client::MatchSide& query, const client::MatchSide& train) {
+  v1::MatchPair pair;
+  if (absl::Status s = client::ToWire("query", query, pair.mutable_query()); !s.ok()) return s;
+  if (absl::Status s = client::ToWire("train", train, pair.mutable_train()); !s.ok()) return s;
+  FrameBody body;
+  body.body_ = pair.SerializeAsString();
+  body.slots_ = {query.image.slot, train.image.slot};
   return body;
 }
 
 grpc::ByteBuffer FrameBody::Message(uint64_t frame_id, int64_t* copied) const {
   uint8_t header[kMaxHeaderBytes];
-  const size_t header_bytes = WriteHeader(frame_id, image_.size(), header);
+  const size_t header_bytes = WriteHeader(frame_id, body_.size(), header);
   *copied += static_cast<int64_t>(header_bytes);
   const grpc::Slice slices[] = {grpc::Slice(header, header_bytes),
-                                grpc::Slice(image_.data(), image_.size(), grpc::Slice::STATIC_SLICE)};
+                                grpc::Slice(body_.data(), body_.size(), grpc::Slice::STATIC_SLICE)};
   return grpc::ByteBuffer(slices, 2);
 }
 
 size_t FrameBody::size() const {
   uint8_t header[kMaxHeaderBytes];
-  return WriteHeader(0, image_.size(), header) + image_.size();
+  return WriteHeader(0, body_.size(), header) + body_.size();
 }
 
 }  // namespace glint::load

@@ -8,9 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "client/image.h"
+#include "client/matching.h"
 #include "client/stream.h"
 #include "features/types.h"
 
@@ -24,15 +26,24 @@ Image SyntheticPicture(Shape shape, uint32_t seed);
 // gets `gray` back. Of a Bayer mosaic the samples are `gray`, which the conversion blurs.
 std::string InFormat(const ImageView& gray, client::PixelFormat format);
 
+// `count` descriptors of 256 bits, row after row. Every third one of a set of another seed is like this set's, with
+// some bits turned over; the others are random.
+std::vector<uint8_t> SyntheticDescriptors(int count, uint32_t seed);
+
 // The first message of a stream.
 absl::StatusOr<std::string> SerializeOptions(const client::StreamOptions& options);
+std::string SerializeOptions(const client::MatchStreamOptions& options);
+std::string SerializeOptions(const client::StereoStreamOptions& options);
 
-// One frame but for its number. Every message made of it refers to the same bytes; so this must outlive them, and
-// making one copies its few bytes of header only. Pixels in shared memory stay where they are, and as they are.
+// One frame or pair but for its number. Every message made of it refers to the same bytes; so this must outlive them,
+// and making one copies its few bytes of header only. Pixels in shared memory stay where they are, and as they are.
 class FrameBody {
  public:
   // Errors of DetectStream::Write().
   static absl::StatusOr<FrameBody> Of(const client::ImageInput& image);
+  // Of StereoStream and of MatchStream: their errors.
+  static absl::StatusOr<FrameBody> OfEyes(const client::ImageInput& left, const client::ImageInput& right);
+  static absl::StatusOr<FrameBody> OfPair(const client::MatchSide& query, const client::MatchSide& train);
 
   // A message; the number of its bytes that were copied to make it is added to `copied`.
   grpc::ByteBuffer Message(uint64_t frame_id, int64_t* copied) const;
@@ -40,8 +51,8 @@ class FrameBody {
   size_t size() const;
 
  private:
-  std::string image_;  // of a v1::Frame with nothing else
-  client::SharedSlot slot_;
+  std::string body_;  // of a v1::Frame, StereoPair or MatchPair without number
+  std::vector<client::SharedSlot> slots_;
 };
 
 }  // namespace glint::load

@@ -54,7 +54,7 @@ Load::Load(const Target& target, int streams, const std::vector<FrameBody>* fram
   for (size_t i = 0; i < WorkerCount(streams); ++i) workers_.push_back(std::make_unique<Worker>());
   for (int i = 0; i < streams; ++i) {
     Worker* const worker = workers_[static_cast<size_t>(i) % workers_.size()].get();
-    streams_.push_back(std::make_unique<LoadStream>(OpenChannel(target.address), target.method, target.glint,
+    streams_.push_back(std::make_unique<LoadStream>(OpenChannel(target.address), target.task, target.glint,
                                                     target.first, frames, static_cast<size_t>(i), &worker->queue,
                                                     &worker->recorder));
     worker->streams.emplace_back(static_cast<size_t>(i), streams_.back().get());

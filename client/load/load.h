@@ -18,13 +18,14 @@
 #include "client/load/frames.h"
 #include "client/load/recorder.h"
 #include "client/load/stream.h"
+#include "client/load/task.h"
 
 namespace glint::load {
 
 // Whom to load.
 struct Target {
   std::string address;  // "host:port" or "unix:PATH"
-  std::string method = "/glint.v1.FeatureDetection/DetectStream";
+  Task task = Task::kDetect;
   bool glint = true;  // else an EchoServer
   std::string first;  // a stream's first message, serialized
 };

@@ -18,6 +18,7 @@ void Measurement::Merge(const Measurement& other) {
   for (const auto& [reason, count] : other.dropped) dropped[reason] += count;
   unanswered += other.unanswered;
   keypoints += other.keypoints;
+  matches += other.matches;
   reply_bytes += other.reply_bytes;
   copied_bytes += other.copied_bytes;
 }
@@ -34,13 +35,14 @@ void Recorder::Answered(int64_t latency_ns, const Reply& reply, size_t reply_byt
   }
   ++measured_.ok;
   measured_.keypoints += reply.keypoints;
+  measured_.matches += reply.matches;
   const v1::Timings& t = reply.timings;
   for (size_t i = 0; i < std::size(kStages); ++i) {
     const auto ns = kStages[i].ns;  // apart, since UBSan of GCC 12 reads the index too early otherwise
-    measured_.stages[i].Add((t.*ns)());
+    measured_.stages[i].Add(ns != nullptr ? (t.*ns)() : reply.match_ns);
   }
   measured_.server.Add(t.total_ns());
-  const int64_t lane_ns = t.upload_ns() + t.detect_ns() + t.download_ns();
+  const int64_t lane_ns = t.upload_ns() + t.detect_ns() + reply.match_ns + t.download_ns();
   measured_.lane.Add(lane_ns);
   measured_.overhead.Add(latency_ns - lane_ns);
   measured_.outside.Add(latency_ns - t.total_ns());

@@ -15,13 +15,14 @@ namespace glint::load {
 // The server's stage times from its replies, in the order of the stages.
 struct Stage {
   const char* name;
-  int64_t (v1::Timings::*ns)() const;
+  int64_t (v1::Timings::*ns)() const;  // null: matching, which only pairs have
 };
 inline constexpr Stage kStages[] = {
-    {"receive", &v1::Timings::receive_ns},     {"queue", &v1::Timings::queue_ns},
-    {"decode", &v1::Timings::decode_ns},       {"upload", &v1::Timings::upload_ns},
-    {"detect", &v1::Timings::detect_ns},       {"download", &v1::Timings::download_ns},
-    {"serialize", &v1::Timings::serialize_ns}, {"order", &v1::Timings::order_ns},
+    {"receive", &v1::Timings::receive_ns},   {"queue", &v1::Timings::queue_ns},
+    {"decode", &v1::Timings::decode_ns},     {"upload", &v1::Timings::upload_ns},
+    {"detect", &v1::Timings::detect_ns},     {"match", nullptr},
+    {"download", &v1::Timings::download_ns}, {"serialize", &v1::Timings::serialize_ns},
+    {"order", &v1::Timings::order_ns},
 };
 
 // Of the frames that were due while recording. Plain values.
@@ -29,8 +30,8 @@ struct Measurement {
   // From the moment when a frame was due to its answer; of unanswered frames, to when they were given up. Failed frames
   // count as well.
   Latencies latency;
-  // Of frames that succeeded: the server's stages and total, the lane's part (upload, detect, download), and what
-  // latency has beyond the server's total; and all of the latency but the lane's part.
+  // Of frames that succeeded: the server's stages and total, the lane's part (upload, detect, match, download), and
+  // what latency has beyond the server's total; and all of the latency but the lane's part.
   std::array<Latencies, std::size(kStages)> stages;
   Latencies server, lane, outside, overhead;
   // Open loop: how late this process was to send a frame that nothing else kept from going out.
@@ -41,6 +42,7 @@ struct Measurement {
   std::map<int, int64_t> dropped;  // by v1::DropReason; not among the failed
   int64_t unanswered = 0;
   int64_t keypoints = 0;
+  int64_t matches = 0;
   int64_t reply_bytes = 0;   // of answered frames
   int64_t copied_bytes = 0;  // by this process, to make messages out of the frames; of all that were answered or not
 

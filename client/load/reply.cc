@@ -4,6 +4,8 @@
 #include <google/protobuf/wire_format_lite.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
+#include "glint/v1/matching.pb.h"
+
 namespace glint::load {
 namespace {
 
@@ -11,14 +13,53 @@ using google::protobuf::MessageLite;
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 
+using Detected = v1::DetectStreamResponse;
+using Matched = v1::MatchStreamResponse;
+using Stereo = v1::StereoStreamResponse;
+
+constexpr auto kVarint = WireFormatLite::WIRETYPE_VARINT;
 constexpr auto kLengthDelimited = WireFormatLite::WIRETYPE_LENGTH_DELIMITED;
-constexpr uint32_t kId = WireFormatLite::MakeTag(v1::DetectStreamResponse::kFrameIdFieldNumber,  //
-                                                 WireFormatLite::WIRETYPE_VARINT);
-constexpr uint32_t kStatus = WireFormatLite::MakeTag(v1::DetectStreamResponse::kStatusFieldNumber, kLengthDelimited);
-constexpr uint32_t kFeatures =
-    WireFormatLite::MakeTag(v1::DetectStreamResponse::kFeaturesFieldNumber, kLengthDelimited);
-constexpr uint32_t kTimings = WireFormatLite::MakeTag(v1::DetectStreamResponse::kTimingsFieldNumber, kLengthDelimited);
+
+// What all answers have in the same place.
+constexpr bool Same(int a, int b, int c) { return a == b && b == c; }
+static_assert(Same(Detected::kFrameIdFieldNumber, Matched::kFrameIdFieldNumber, Stereo::kFrameIdFieldNumber));
+static_assert(Same(Detected::kStatusFieldNumber, Matched::kStatusFieldNumber, Stereo::kStatusFieldNumber));
+static_assert(Same(Detected::kTimingsFieldNumber, Matched::kTimingsFieldNumber, Stereo::kTimingsFieldNumber));
+static_assert(int{v1::Matches::kQueryFieldNumber} == int{v1::StereoMatches::kLeftFieldNumber});
+constexpr uint32_t kId = WireFormatLite::MakeTag(Detected::kFrameIdFieldNumber, kVarint);
+constexpr uint32_t kStatus = WireFormatLite::MakeTag(Detected::kStatusFieldNumber, kLengthDelimited);
+constexpr uint32_t kTimings = WireFormatLite::MakeTag(Detected::kTimingsFieldNumber, kLengthDelimited);
 constexpr uint32_t kX = WireFormatLite::MakeTag(v1::Features::kXFieldNumber, kLengthDelimited);
+constexpr uint32_t kMatchIndex = WireFormatLite::MakeTag(v1::Matches::kQueryFieldNumber, kLengthDelimited);
+
+// Tags of what differs; 0: the answer has no such field.
+struct Layout {
+  uint32_t features[2];  // of which keypoints are counted
+  uint32_t keypoints;    // a number of more of them
+  uint32_t matches;
+  uint32_t match_ns;
+};
+
+constexpr Layout LayoutOf(Task task) {
+  const auto part = [](int field) { return WireFormatLite::MakeTag(field, kLengthDelimited); };
+  const auto number = [](int field) { return WireFormatLite::MakeTag(field, kVarint); };
+  switch (task) {
+    case Task::kStereo:
+      return {{part(Stereo::kLeftFieldNumber), 0},
+              number(Stereo::kRightKeypointsFieldNumber),
+              part(Stereo::kMatchesFieldNumber),
+              number(Stereo::kMatchNsFieldNumber)};
+    case Task::kMatch:
+    case Task::kMatchDescriptors:
+      return {{part(Matched::kQueryFieldNumber), part(Matched::kTrainFieldNumber)},
+              0,
+              part(Matched::kMatchesFieldNumber),
+              number(Matched::kMatchNsFieldNumber)};
+    case Task::kDetect:
+      break;
+  }
+  return {{part(Detected::kFeaturesFieldNumber), 0}, 0, 0, 0};
+}
 
 // Calls `read` with the stream limited to the next length-delimited field, which it must consume.
 template <typename Read>
@@ -44,37 +85,62 @@ bool CountKeypoints(CodedInputStream* in, int64_t* keypoints) {
   return true;
 }
 
+bool ReadNumber(CodedInputStream* in, int64_t* number) {
+  uint64_t value = 0;
+  if (!in->ReadVarint64(&value)) return false;
+  *number = static_cast<int64_t>(value);
+  return true;
+}
+
+// Of a v1::Matches or StereoMatches.
+bool CountMatches(CodedInputStream* in, int64_t* matches) {
+  const auto count = [&] {
+    for (uint32_t index = 0; in->BytesUntilLimit() > 0; ++*matches) {
+      if (!in->ReadVarint32(&index)) return false;
+    }
+    return true;
+  };
+  while (const uint32_t tag = in->ReadTag()) {
+    if (tag == kMatchIndex ? !ReadInside(in, count) : !WireFormatLite::SkipField(in, tag)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
-bool ReadReply(grpc::ByteBuffer* bytes, Reply* reply) {
+bool ReadReply(Task task, grpc::ByteBuffer* bytes, Reply* reply) {
   reply->frame_id = 0;
   reply->status.Clear();
   reply->timings.Clear();
-  reply->keypoints = 0;
+  reply->keypoints = reply->matches = reply->match_ns = 0;
+  int64_t more_keypoints = 0;
+  const Layout layout = LayoutOf(task);
   grpc::ProtoBufferReader slices(bytes);
   if (!slices.status().ok()) return false;
   CodedInputStream in(&slices);
   const auto merge = [&in](MessageLite* message) { return message->MergePartialFromCodedStream(&in); };
   while (const uint32_t tag = in.ReadTag()) {
     bool good = false;
-    switch (tag) {
-      case kId:
-        good = in.ReadVarint64(&reply->frame_id);
-        break;
-      case kStatus:
-        good = ReadInside(&in, [&] { return merge(&reply->status); });
-        break;
-      case kFeatures:
-        good = ReadInside(&in, [&] { return CountKeypoints(&in, &reply->keypoints); });
-        break;
-      case kTimings:
-        good = ReadInside(&in, [&] { return merge(&reply->timings); });
-        break;
-      default:
-        good = WireFormatLite::SkipField(&in, tag);
+    if (tag == kId) {
+      good = in.ReadVarint64(&reply->frame_id);
+    } else if (tag == kStatus) {
+      good = ReadInside(&in, [&] { return merge(&reply->status); });
+    } else if (tag == kTimings) {
+      good = ReadInside(&in, [&] { return merge(&reply->timings); });
+    } else if (tag == layout.features[0] || tag == layout.features[1]) {
+      good = ReadInside(&in, [&] { return CountKeypoints(&in, &reply->keypoints); });
+    } else if (tag == layout.matches) {
+      good = ReadInside(&in, [&] { return CountMatches(&in, &reply->matches); });
+    } else if (tag == layout.keypoints) {
+      good = ReadNumber(&in, &more_keypoints);
+    } else if (tag == layout.match_ns) {
+      good = ReadNumber(&in, &reply->match_ns);
+    } else {
+      good = WireFormatLite::SkipField(&in, tag);
     }
     if (!good) return false;
   }
+  reply->keypoints += more_keypoints;
   return in.ConsumedEntireMessage();
 }
 

@@ -1,5 +1,5 @@
-// What a load generator reads of a reply: everything but the features, which it only counts. So its own work hardly
-// depends on their number, and disturbs what it measures little.
+// What a load generator reads of a reply: everything but features and matches, which it only counts. So its own work
+// hardly depends on their number, and disturbs what it measures little.
 #ifndef GLINT_CLIENT_LOAD_REPLY_H_
 #define GLINT_CLIENT_LOAD_REPLY_H_
 
@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "client/load/task.h"
 #include "glint/v1/feature_detection.pb.h"
 
 namespace glint::load {
@@ -15,11 +16,13 @@ struct Reply {
   uint64_t frame_id = 0;
   v1::FrameStatus status;
   v1::Timings timings;
-  int64_t keypoints = 0;
+  int64_t keypoints = 0;  // of all images
+  int64_t matches = 0;
+  int64_t match_ns = 0;  // in the sum of `timings` it lies between detect and download
 };
 
-// Replaces `reply` by what is in `bytes`, a serialized DetectStreamResponse; false if it is not one.
-bool ReadReply(grpc::ByteBuffer* bytes, Reply* reply);
+// Replaces `reply` by what is in `bytes`, a serialized answer of the task's stream; false if it is not one.
+bool ReadReply(Task task, grpc::ByteBuffer* bytes, Reply* reply);
 
 }  // namespace glint::load
 

@@ -32,13 +32,15 @@ void AppendRow(const char* name, const Latencies& latencies, std::string* out) {
 
 void AppendSide(const char* name, const BenchReport& report, const Side& side, std::string* out) {
   const Measurement& m = side.measured;
-  absl::StrAppendFormat(out, "\n%s, %s: %d frames answered, %.1f frames/s, %.0f bytes a reply", name, side.address,
-                        m.answered(), side.frames_per_s(), PerFrame(m.reply_bytes, m.answered()));
+  const char* const unit = UnitOf(report.task);
+  absl::StrAppendFormat(out, "\n%s, %s: %d %ss answered, %.1f %ss/s, %.0f bytes a reply", name, side.address,
+                        m.answered(), unit, side.frames_per_s(), unit, PerFrame(m.reply_bytes, m.answered()));
   for (const auto& [code, count] : m.failed) absl::StrAppendFormat(out, ", %d %s", count, CodeName(code));
   for (const auto& [reason, count] : m.dropped)
     absl::StrAppendFormat(out, ", %d dropped (%s)", count, ReasonName(reason));
   if (m.unanswered > 0) absl::StrAppendFormat(out, ", %d never answered", m.unanswered);
-  if (m.keypoints > 0) absl::StrAppendFormat(out, ", %.1f keypoints a frame", PerFrame(m.keypoints, m.ok));
+  if (m.keypoints > 0) absl::StrAppendFormat(out, ", %.1f keypoints a %s", PerFrame(m.keypoints, m.ok), unit);
+  if (m.matches > 0) absl::StrAppendFormat(out, ", %.1f matches", PerFrame(m.matches, m.ok));
   absl::StrAppendFormat(out, "\n%-26s", "us");
   for (const Share& s : kShares) absl::StrAppendFormat(out, " %10s", s.column);
   absl::StrAppendFormat(out, " %10s\n", "max");
@@ -47,14 +49,29 @@ void AppendSide(const char* name, const BenchReport& report, const Side& side, s
     AppendRow("  outside the server", m.outside, out);
     AppendRow("  in the server", m.server, out);
     for (size_t i = 0; i < m.stages.size(); ++i) {
+      if (!HasStage(report.task, kStages[i])) continue;
       AppendRow(absl::StrCat("    ", kStages[i].name).c_str(), m.stages[i], out);
     }
   }
   if (report.run.rate > 0) AppendRow("sent late by this process", m.late, out);
 }
 
+// What the lane does, in the ratio's name.
+const char* WorkOf(Task task) {
+  switch (task) {
+    case Task::kStereo:
+    case Task::kMatch:
+      return "detector and matcher";
+    case Task::kMatchDescriptors:
+      return "matcher";
+    case Task::kDetect:
+      break;
+  }
+  return "detector";
+}
+
 std::string LoopText(const BenchReport& report) {
-  return report.run.rate > 0 ? absl::StrFormat("open loop at %g frames/s", report.run.rate)
+  return report.run.rate > 0 ? absl::StrFormat("open loop at %g %ss/s", report.run.rate, UnitOf(report.task))
                              : absl::StrFormat("closed loop, %d in flight each", report.run.in_flight);
 }
 
@@ -87,6 +104,7 @@ std::vector<double> RoundRatios(const BenchReport& report) {
 
 std::vector<std::string> Warnings(const BenchReport& report) {
   std::vector<std::string> warnings;
+  const char* const unit = UnitOf(report.task);
   const auto about = [&](const char* name, const Side& side) {
     const Measurement& m = side.measured;
     if (m.frames() == 0) {
@@ -94,15 +112,15 @@ std::vector<std::string> Warnings(const BenchReport& report) {
       return;
     }
     if (m.unanswered > 0) {
-      warnings.push_back(absl::StrFormat(
-          "%s: %d frames were never answered; their latencies are at least what is shown", name, m.unanswered));
+      warnings.push_back(absl::StrFormat("%s: %d %ss were never answered; their latencies are at least what is shown",
+                                         name, m.unanswered, unit));
     }
     if (report.run.rate <= 0) return;
     if (side.frames_per_s() < kRateReached * report.run.rate) {
       warnings.push_back(absl::StrFormat(
-          "%s: answered %.1f of the %g frames/s that were due; frames queued up, and a longer run would show longer "
+          "%s: answered %.1f of the %g %ss/s that were due; they queued up, and a longer run would show longer "
           "latencies",
-          name, side.frames_per_s(), report.run.rate));
+          name, side.frames_per_s(), report.run.rate, unit));
     }
     const int64_t late = m.late.Percentile(0.99);
     if (late > kLateNs || static_cast<double>(late) > kLateOfMedian * static_cast<double>(m.latency.Percentile(0.5))) {
@@ -117,8 +135,9 @@ std::vector<std::string> Warnings(const BenchReport& report) {
 }
 
 std::string ReportText(const BenchReport& report) {
-  std::string out = absl::StrFormat("glint bench: %s, sent as %s, %.0f bytes a frame (%.0f of them copied here)\n",
-                                    report.picture, report.format, report.frame_bytes,
+  const char* const unit = UnitOf(report.task);
+  std::string out = absl::StrFormat("glint bench: %s%s%s, %.0f bytes a %s (%.0f of them copied here)\n", report.picture,
+                                    report.format.empty() ? "" : ", sent as ", report.format, report.frame_bytes, unit,
                                     PerFrame(report.server.measured.copied_bytes, report.server.measured.frames()));
   absl::StrAppendFormat(&out, "%d %s, %s; %d %s of %g s, each after %g s to warm up\n", report.streams,
                         report.streams == 1 ? "stream" : "streams", LoopText(report), report.server.round_p50_ns.size(),
@@ -131,16 +150,17 @@ std::string ReportText(const BenchReport& report) {
   if (report.has_echo()) {
     AppendSide("echo", report, report.echo, &out);
     const std::vector<double> ratios = RoundRatios(report);
-    absl::StrAppendFormat(&out, "\nserver / (echo + detector): p50 %.3f, p99 %.3f", Ratio(report, 0.5),
+    absl::StrAppendFormat(&out, "\nserver / (echo + %s): p50 %.3f, p99 %.3f", WorkOf(report.task), Ratio(report, 0.5),
                           Ratio(report, 0.99));
     if (ratios.size() > 1) {
       absl::StrAppendFormat(&out, "; p50 of the rounds %.3f to %.3f", *std::min_element(ratios.begin(), ratios.end()),
                             *std::max_element(ratios.begin(), ratios.end()));
     }
     absl::StrAppendFormat(
-        &out, "\nserver / echo: %.3f of the frames/s\n",
-        report.echo.frames_per_s() > 0 ? report.server.frames_per_s() / report.echo.frames_per_s() : 0);
+        &out, "\nserver / echo: %.3f of the %ss/s\n",
+        report.echo.frames_per_s() > 0 ? report.server.frames_per_s() / report.echo.frames_per_s() : 0, unit);
   }
+  if (report.energy.has_value()) absl::StrAppend(&out, "\n", bench::EnergyTable(*report.energy));
   for (const std::string& warning : Warnings(report)) absl::StrAppend(&out, "warning: ", warning, "\n");
   return out;
 }

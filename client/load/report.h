@@ -3,9 +3,11 @@
 #define GLINT_CLIENT_LOAD_REPORT_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "bench/energy_report.h"
 #include "client/load/load.h"
 #include "client/result.h"
 #include "features/options.h"
@@ -30,15 +32,17 @@ struct BenchReport {
   std::string command;
   client::ServerInfo server_info;
   DetectorOptions detector;
+  Task task = Task::kDetect;
   std::string picture;        // in words
-  std::string format;         // as --pixel-format names it
+  std::string format;         // as --pixel-format names it; empty for descriptors
   int width = 0, height = 0;  // of the first picture; 0 if it was sent as a file
-  int pictures = 1;
-  double frame_bytes = 0;  // of one message, on average
+  int pictures = 1;           // frames or pairs
+  double frame_bytes = 0;     // of one message, on average
   int streams = 1;
   RunOptions run;
   Side server;
-  Side echo;  // without rounds if there was none
+  Side echo;                                  // without rounds if there was none
+  std::optional<bench::EnergyReport> energy;  // of the server's rounds, without warm-ups
 
   bool has_echo() const { return !echo.round_p50_ns.empty(); }
 };

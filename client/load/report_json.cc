@@ -57,6 +57,7 @@ void WriteSide(const BenchReport& report, const Side& side, JsonWriter* json) {
   }
   if (m.server.count() > 0) {
     json->Key("keypoints_per_frame").Number(PerFrame(m.keypoints, m.ok));
+    if (IsPair(report.task)) json->Key("matches_per_frame").Number(PerFrame(m.matches, m.ok));
     json->Key("outside_server");
     WriteLatencies(m.outside, false, json);
     json->Key("server_total");
@@ -67,6 +68,7 @@ void WriteSide(const BenchReport& report, const Side& side, JsonWriter* json) {
     WriteLatencies(m.overhead, false, json);
     json->Key("server_stages").BeginObject();
     for (size_t i = 0; i < m.stages.size(); ++i) {
+      if (!HasStage(report.task, kStages[i])) continue;
       json->Key(kStages[i].name);
       WriteLatencies(m.stages[i], false, json);
     }
@@ -81,7 +83,7 @@ std::string ReportJson(const BenchReport& report) {
   JsonWriter json(JsonWriter::Layout::kOneLine);
   json.BeginObject();
   json.Key("tool").String("glint bench").Key("schema").Int(1).Key("version").String(report.version);
-  json.Key("command").String(report.command);
+  json.Key("command").String(report.command).Key("task").String(NameOf(report.task));
   const client::ServerInfo& info = report.server_info;
   json.Key("server_info").BeginObject();
   json.Key("version").String(info.version).Key("backend").String(info.backend).Key("device").String(info.device);
@@ -121,6 +123,10 @@ std::string ReportJson(const BenchReport& report) {
     json.Key("frames_per_s")
         .Number(report.echo.frames_per_s() > 0 ? report.server.frames_per_s() / report.echo.frames_per_s() : 0);
     json.EndObject();
+  }
+  if (report.energy.has_value()) {
+    json.Key("energy");
+    bench::WriteEnergy(*report.energy, &json);
   }
   json.Key("warnings").BeginArray();
   for (const std::string& warning : Warnings(report)) json.String(warning);

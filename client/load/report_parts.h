@@ -7,6 +7,8 @@
 
 #include "absl/status/status.h"
 #include "client/load/latencies.h"
+#include "client/load/recorder.h"
+#include "client/load/task.h"
 #include "glint/v1/feature_detection.pb.h"
 
 namespace glint::load {
@@ -23,6 +25,9 @@ inline constexpr Share kShares[] = {
 inline bool Known(const Latencies& latencies, double share) {
   return static_cast<double>(latencies.count()) * (1 - share) >= 1 - 1e-9;
 }
+
+// Of frames there is nothing to match.
+inline bool HasStage(Task task, const Stage& stage) { return IsPair(task) || stage.ns != nullptr; }
 
 inline double PerFrame(int64_t total, int64_t frames) {
   return frames > 0 ? static_cast<double>(total) / static_cast<double>(frames) : 0;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/load/echo_server.h"
 #include "client/wire.h"
 
 namespace glint::load {
@@ -24,16 +25,17 @@ int64_t MonotonicNs() {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-LoadStream::LoadStream(std::shared_ptr<grpc::Channel> channel, const std::string& method, bool glint,
-                       const std::string& first, const std::vector<FrameBody>* frames, size_t first_frame,
-                       grpc::CompletionQueue* queue, Recorder* recorder)
-    : glint_(glint),
+LoadStream::LoadStream(std::shared_ptr<grpc::Channel> channel, Task task, bool glint, const std::string& first,
+                       const std::vector<FrameBody>* frames, size_t first_frame, grpc::CompletionQueue* queue,
+                       Recorder* recorder)
+    : task_(task),
+      glint_(glint),
       frames_(frames),
       first_frame_(first_frame),
       recorder_(recorder),
       first_(ToBuffer(first)),
       stub_(std::move(channel)) {
-  call_ = stub_.PrepareCall(&context_, method, queue);
+  call_ = stub_.PrepareCall(&context_, glint ? MethodOf(task) : kEchoMethod, queue);
   call_->StartCall(&started_);
 }
 
@@ -78,8 +80,8 @@ void LoadStream::OnRead(bool ok, int64_t now_ns) {
 }
 
 absl::Status LoadStream::Answer(size_t bytes, int64_t now_ns) {
-  if (glint_ && !ReadReply(&incoming_, &reply_)) {
-    return absl::InternalError("the server sent something that is no DetectStreamResponse");
+  if (glint_ && !ReadReply(task_, &incoming_, &reply_)) {
+    return absl::InternalError("the server sent something that is no answer of this stream");
   }
   Sent sent;
   {

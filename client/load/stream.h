@@ -18,6 +18,7 @@
 #include "client/load/frames.h"
 #include "client/load/recorder.h"
 #include "client/load/reply.h"
+#include "client/load/task.h"
 
 namespace glint::load {
 
@@ -49,8 +50,8 @@ class LoadStream {
   };
 
   // Starts the call and writes `first`. `frames` are sent round robin, beginning with number `first_frame`; they, the
-  // queue and the recorder must outlive the stream. `glint`: replies are a Glint server's, not an echo's.
-  LoadStream(std::shared_ptr<grpc::Channel> channel, const std::string& method, bool glint, const std::string& first,
+  // queue and the recorder must outlive the stream. `glint`: the task is a Glint server's, not an EchoServer's.
+  LoadStream(std::shared_ptr<grpc::Channel> channel, Task task, bool glint, const std::string& first,
              const std::vector<FrameBody>* frames, size_t first_frame, grpc::CompletionQueue* queue,
              Recorder* recorder);
 
@@ -98,6 +99,7 @@ class LoadStream {
   // What `reply` of `bytes` bytes means for the oldest frame; not OK if it cannot be its answer.
   absl::Status Answer(size_t bytes, int64_t now_ns);
 
+  const Task task_;
   const bool glint_;
   const std::vector<FrameBody>* const frames_;
   const size_t first_frame_;

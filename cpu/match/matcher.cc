@@ -1,6 +1,7 @@
 #include "cpu/match/matcher.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "cpu/stages.h"
 
@@ -11,6 +12,30 @@ constexpr int kQueriesWorthAThread = 64;
 
 bool HasConditions(const MatchInput& input, const MatchOptions& options) {
   return input.conditions.x != nullptr || input.conditions.min_octave != nullptr || options.max_angle_difference < 180;
+}
+
+// The keypoints in the window and the octaves of a query: what IsAllowed() says, without branches. `candidates` has
+// room for one more than there are.
+size_t CollectNear(const TrainGrid& grid, const QueryConditions& c, int q, int32_t* candidates) {
+  const float x = c.x[q], y = c.y[q], radius = c.radius[q];
+  const int32_t min_octave = c.min_octave[q], max_octave = c.max_octave[q];
+  const float* const xs = grid.sorted().x;
+  const float* const ys = grid.sorted().y;
+  const int32_t* const octaves = grid.sorted().octave;
+  const int32_t* const numbers = grid.number();
+  size_t count = 0;
+  grid.ForEachNear(x, y, radius, [&](int first, int last) {
+    size_t found = count;
+    for (int i = first; i < last; ++i) {
+      candidates[found] = numbers[i];
+      const int is_near =
+          static_cast<int>(std::abs(xs[i] - x) < radius) & static_cast<int>(std::abs(ys[i] - y) < radius);
+      const int is_level = static_cast<int>(octaves[i] >= min_octave) & static_cast<int>(octaves[i] <= max_octave);
+      found += static_cast<size_t>(is_near & is_level);
+    }
+    count = found;
+  });
+  return count;
 }
 
 size_t ScratchPitch(int bytes) { return (MatchScratchBytes(bytes) + 63) / 64 * 64; }
@@ -95,7 +120,9 @@ void Matcher::MatchAllowed(const MatchInput& input, const MatchOptions& options,
       if (IsAllowed(c, grid_.sorted(), options, q, i)) candidates[count++] = grid_.number()[i];
     }
   };
-  if (c.x != nullptr) {
+  if (c.x != nullptr && c.min_octave != nullptr && options.max_angle_difference >= 180) {
+    count = CollectNear(grid_, c, q, candidates);
+  } else if (c.x != nullptr) {
     grid_.ForEachNear(c.x[q], c.y[q], c.radius[q], collect);
   } else {
     collect(0, input.train.count);

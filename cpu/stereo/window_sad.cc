@@ -1,5 +1,5 @@
-// A row of a window is one vector of 16 bytes, of which 5 are made zero in both images: the last, or the first where
-// the last are behind the row's end.
+// A row of a window is 16 bytes of a vector, of which the last 5 are made zero in both images; a vector has as many
+// positions of the right window side by side as fit it. Rows that end before those bytes are copied first.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/stereo/window_sad.cc"
 #include "cpu/targets.h"
@@ -13,47 +13,59 @@
 HWY_BEFORE_NAMESPACE();
 namespace glint::cpu::HWY_NAMESPACE {
 
+using D = hn::CappedTag<uint8_t, 64>;
 constexpr int kSide = 2 * kStereoWindow + 1;
 constexpr int kStrip = kSide + 2 * kStereoSteps;  // pixels of the right row that windows cover
-constexpr int kVector = 16;
-constexpr int kRest = kVector - kSide;  // of a vector, beside the window
+constexpr int kRow = 16;                          // bytes of a window's row in a vector
+constexpr int kAtOnce = static_cast<int>(hn::MaxLanes(D())) / kRow;
+constexpr int kGroups = (kStereoPositions + kAtOnce - 1) / kAtOnce;
+constexpr int kRead = kAtOnce * (kGroups - 1) + kRow;  // bytes of the right row
+static_assert(kAtOnce - 1 + kSide <= kRow, "one load has all positions of a vector");
+
+// Where each byte of a vector comes from, in the 16 that are loaded: the window's row `step` pixels further on in each
+// row of the vector; 0x80: zero.
+struct RowBytes {
+  constexpr explicit RowBytes(int step) {
+    for (int i = 0; i < kAtOnce * kRow; ++i) {
+      from[i] = static_cast<uint8_t>(i % kRow < kSide ? i % kRow + i / kRow * step : 0x80);
+    }
+  }
+  alignas(64) uint8_t from[kAtOnce * kRow] = {};
+};
+constexpr RowBytes kLeftBytes(0), kRightBytes(1);
 
 void Sads(const ImageView& left, const ImageView& right, const StereoWindows& windows, int32_t sad[kStereoPositions]) {
-  const hn::CappedTag<uint8_t, kVector> d;
-  const hn::Repartition<uint64_t, decltype(d)> d64;
-  static_assert(kSide <= kVector && kStrip + kRest <= 2 * kVector, "rows fit the copies");
+  const D d;
+  const hn::Repartition<uint64_t, D> d64;
+  constexpr int kCopied = 2 * kRow;
+  static_assert(kStrip <= kCopied && kRead <= kCopied, "rows fit the copies");
   const int left_x = windows.left_x - kStereoWindow;
   const int right_x = windows.right_x - kStereoWindow - kStereoSteps;
-  const bool fits_behind = left_x + kVector <= left.width && right_x + kStrip + kRest <= right.width;
-  const bool fits_before = left_x >= kRest && right_x >= kRest;
-  const bool copies = !fits_behind && !fits_before;  // the eyes differ, or the image is narrow
-  const int skipped = fits_behind || copies ? 0 : kRest;
-  HWY_ALIGN uint8_t left_row[kVector] = {};
-  HWY_ALIGN uint8_t right_row[2 * kVector] = {};
-  const auto inside =
-      hn::AndNot(hn::FirstN(d, static_cast<size_t>(skipped)), hn::FirstN(d, static_cast<size_t>(skipped + kSide)));
-  hn::Vec<decltype(d64)> sum[kStereoPositions];
+  const bool copies = left_x + kRow > left.width || right_x + kRead > right.width;
+  HWY_ALIGN uint8_t left_row[kRow] = {};
+  HWY_ALIGN uint8_t right_row[kCopied] = {};
+  const auto left_bytes = hn::Load(d, kLeftBytes.from);
+  const auto right_bytes = hn::Load(d, kRightBytes.from);
+  hn::Vec<decltype(d64)> sum[kGroups];
   for (auto& s : sum) s = hn::Zero(d64);
   for (int y = windows.y - kStereoWindow; y <= windows.y + kStereoWindow; ++y) {
-    const uint8_t* from_left = left.row(y) + left_x - skipped;
-    const uint8_t* from_right = right.row(y) + right_x - skipped;
+    const uint8_t* from_left = left.row(y) + left_x;
+    const uint8_t* from_right = right.row(y) + right_x;
     if (copies) {
       std::memcpy(left_row, from_left, kSide);
       std::memcpy(right_row, from_right, kStrip);
       from_left = left_row;
       from_right = right_row;
     }
-    const auto a = hn::IfThenElseZero(inside, hn::LoadU(d, from_left));
-    for (int p = 0; p < kStereoPositions; ++p) {
-      const auto b = hn::IfThenElseZero(inside, hn::LoadU(d, from_right + p));
-      sum[p] = hn::Add(sum[p], hn::SumsOf8(hn::Or(hn::SaturatedSub(a, b), hn::SaturatedSub(b, a))));
+    const auto a = hn::TableLookupBytesOr0(hn::LoadDup128(d, from_left), left_bytes);
+    for (int g = 0; g < kGroups; ++g) {
+      const auto b = hn::TableLookupBytesOr0(hn::LoadDup128(d, from_right + g * kAtOnce), right_bytes);
+      sum[g] = hn::Add(sum[g], hn::SumsOf8(hn::Or(hn::SaturatedSub(a, b), hn::SaturatedSub(b, a))));
     }
   }
-  for (int p = 0; p < kStereoPositions; ++p) {
-    HWY_ALIGN uint64_t halves[2];
-    hn::Store(sum[p], d64, halves);
-    sad[p] = static_cast<int32_t>(halves[0] + halves[1]);
-  }
+  HWY_ALIGN uint64_t halves[kGroups * kAtOnce * 2];
+  for (int g = 0; g < kGroups; ++g) hn::Store(sum[g], d64, halves + g * kAtOnce * 2);
+  for (int p = 0; p < kStereoPositions; ++p) sad[p] = static_cast<int32_t>(halves[2 * p] + halves[2 * p + 1]);
 }
 
 void AddWindowSads(WindowSads* function) { *function = &Sads; }

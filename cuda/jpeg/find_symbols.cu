@@ -158,7 +158,8 @@ __global__ void __launch_bounds__(kThreads) FindSymbolsKernel(GLINT_KERNEL_ARGUM
 }  // namespace
 
 absl::Status FindSymbols(StreamView stream, const JpegFrame& frame, int round) {
-  return LaunchJpeg(stream, FindSymbolsKernel, frame.groups(), kThreads, frame, round);
+  return LaunchJpeg(stream, round == 0 ? Begin::kAfterPredecessor : Begin::kEarly, FindSymbolsKernel, frame.groups(),
+                    kThreads, frame, round);
 }
 
 }  // namespace glint::cuda

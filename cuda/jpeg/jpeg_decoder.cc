@@ -55,14 +55,29 @@ absl::Status Grow(StreamView stream, size_t bytes, DeviceBuffer* buffer) {
   return absl::OkStatus();
 }
 
+absl::Status RecordMark(StreamView stream, cudaEvent_t mark) {
+  return ToStatus(stream.api->EventRecord(mark, stream.stream), "recording an event");
+}
+
 }  // namespace
 
-absl::Status EnqueueJpeg(StreamView stream, const JpegFrame& frame) {
+absl::Status EnqueueJpeg(StreamView stream, const JpegFrame& frame, const cudaEvent_t* ends) {
+  int stage = 0;
+  const auto end_stage = [&] {
+    const int number = stage++;
+    return ends == nullptr ? absl::OkStatus() : RecordMark(stream, ends[number]);
+  };
   GLINT_RETURN_IF_ERROR(CountStuffing(stream, frame));
   GLINT_RETURN_IF_ERROR(RemoveStuffing(stream, frame));
-  for (int round = 0; round <= kSyncRounds; ++round) GLINT_RETURN_IF_ERROR(FindSymbols(stream, frame, round));
+  GLINT_RETURN_IF_ERROR(end_stage());
+  GLINT_RETURN_IF_ERROR(FindSymbols(stream, frame, 0));
+  GLINT_RETURN_IF_ERROR(end_stage());
+  for (int round = 1; round <= kSyncRounds; ++round) GLINT_RETURN_IF_ERROR(FindSymbols(stream, frame, round));
+  GLINT_RETURN_IF_ERROR(end_stage());
   GLINT_RETURN_IF_ERROR(WriteCoefficients(stream, frame));
-  return WriteLuma(stream, frame);
+  GLINT_RETURN_IF_ERROR(end_stage());
+  GLINT_RETURN_IF_ERROR(WriteLuma(stream, frame));
+  return end_stage();
 }
 
 absl::Status JpegDecoder::MakeRoom(StreamView stream, const JpegPlan& plan, size_t scan_bytes) {
@@ -109,11 +124,15 @@ absl::Status JpegDecoder::Enqueue(StreamView stream, const JpegPlan& plan, const
   std::memcpy(staging_.data(), &plan.tables, sizeof plan.tables);
   std::memset(staging_.data() + kStatusAt, 0, sizeof(JpegStatus));
   std::memcpy(staging_.data() + kScanAt, file + plan.scan_begin, scan_bytes);
-  GLINT_RETURN_IF_ERROR(ToStatus(stream.api->MemcpyAsync(input_.data(), staging_.data(), kScanAt + scan_bytes,
-                                                         cudaMemcpyHostToDevice, stream.stream),
-                                 "copying a JPEG file to the device"));
+  GLINT_RETURN_IF_ERROR(EnqueueUpload(stream));
   GLINT_RETURN_IF_ERROR(EnqueueJpeg(stream, frame_));
   return EnqueueStatus(stream);
+}
+
+absl::Status JpegDecoder::EnqueueUpload(StreamView stream) {
+  return ToStatus(stream.api->MemcpyAsync(input_.data(), staging_.data(), kScanAt + frame_.size, cudaMemcpyHostToDevice,
+                                          stream.stream),
+                  "copying a JPEG file to the device");
 }
 
 absl::Status JpegDecoder::EnqueueStatus(StreamView stream) {
@@ -125,8 +144,16 @@ absl::Status JpegDecoder::EnqueueStatus(StreamView stream) {
 absl::Status JpegDecoder::EnqueueAgain(StreamView stream) {
   GLINT_RETURN_IF_ERROR(
       ToStatus(stream.api->MemsetAsync(frame_.status, 0, sizeof(JpegStatus), stream.stream), "clearing a state"));
-  GLINT_RETURN_IF_ERROR(EnqueueJpeg(stream, frame_));
-  return EnqueueStatus(stream);
+  return EnqueueJpeg(stream, frame_);
+}
+
+absl::Status JpegDecoder::EnqueueMarked(StreamView stream, const cudaEvent_t* marks) {
+  GLINT_RETURN_IF_ERROR(RecordMark(stream, marks[0]));
+  GLINT_RETURN_IF_ERROR(EnqueueUpload(stream));
+  GLINT_RETURN_IF_ERROR(RecordMark(stream, marks[1]));
+  GLINT_RETURN_IF_ERROR(EnqueueJpeg(stream, frame_, marks + 2));
+  GLINT_RETURN_IF_ERROR(EnqueueStatus(stream));
+  return RecordMark(stream, marks[kMarks - 1]);
 }
 
 JpegReason JpegDecoder::Result() const {

@@ -26,11 +26,15 @@ class JpegDecoder {
   // After an error on the stream: the next frame gets new memory.
   void Drop() { *this = JpegDecoder(); }
 
-  // The launches alone, of the last frame again: for benchmarks.
+  // For benchmarks, the last frame again: the launches alone; or all that a frame is on the device, with kMarks events,
+  // one in front and one behind each of upload, EnqueueJpeg()'s stages, and the status's way back.
+  static constexpr int kMarks = kJpegStages + 3;
   absl::Status EnqueueAgain(StreamView stream);
+  absl::Status EnqueueMarked(StreamView stream, const cudaEvent_t* marks);
 
  private:
   absl::Status MakeRoom(StreamView stream, const JpegPlan& plan, size_t scan_bytes);
+  absl::Status EnqueueUpload(StreamView stream);
   absl::Status EnqueueStatus(StreamView stream);
 
   MappedBuffer staging_;  // as `input_`; then the status as it came back

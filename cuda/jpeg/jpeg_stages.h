@@ -71,8 +71,10 @@ absl::Status WriteCoefficients(StreamView stream, const JpegFrame& frame);
 // Leaves coefficients 0.
 absl::Status WriteLuma(StreamView stream, const JpegFrame& frame);
 
-// All of them.
-absl::Status EnqueueJpeg(StreamView stream, const JpegFrame& frame);
+// All of them. `ends`, for benchmarks: kJpegStages events, recorded behind the stuffing, the first round of symbols,
+// the other rounds, the coefficients, and the luma.
+inline constexpr int kJpegStages = 5;
+absl::Status EnqueueJpeg(StreamView stream, const JpegFrame& frame, const cudaEvent_t* ends = nullptr);
 
 }  // namespace glint::cuda
 

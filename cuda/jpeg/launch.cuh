@@ -8,14 +8,18 @@
 
 namespace glint::cuda {
 
+// Where blocks that come early do harm: beside those of the launch before, they come to lie two to a multiprocessor
+// while others have none (H200, 1080p 4:2:0 at quality 80: the frame takes 160 us instead of 239).
+enum class Begin { kEarly, kAfterPredecessor };
+
 template <typename... Parameters>
-absl::Status LaunchJpeg(StreamView stream, void (*kernel)(Parameters...), uint32_t blocks, int threads,
+absl::Status LaunchJpeg(StreamView stream, Begin begin, void (*kernel)(Parameters...), uint32_t blocks, int threads,
                         const Parameters&... arguments) {
   KernelLaunch launch;
   launch.kernel = reinterpret_cast<const void*>(kernel);
   launch.grid = dim3(blocks);
   launch.block = dim3(static_cast<unsigned>(threads));
-  launch.overlaps_predecessor = true;
+  launch.overlaps_predecessor = begin == Begin::kEarly;
   void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
   return ToStatus(stream.api->LaunchKernel(launch, pointers, stream.stream), "launching a JPEG decoder's kernel");
 }

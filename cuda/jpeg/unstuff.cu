@@ -150,11 +150,12 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 absl::Status CountStuffing(StreamView stream, const JpegFrame& frame) {
-  return LaunchJpeg(stream, CountStuffingKernel, frame.chunk_count(), kThreads, frame);
+  return LaunchJpeg(stream, Begin::kEarly, CountStuffingKernel, frame.chunk_count(), kThreads, frame);
 }
 
 absl::Status RemoveStuffing(StreamView stream, const JpegFrame& frame) {
-  return LaunchJpeg(stream, RemoveStuffingKernel, frame.chunk_count(), kThreads, frame, frame.chunk_count());
+  return LaunchJpeg(stream, Begin::kEarly, RemoveStuffingKernel, frame.chunk_count(), kThreads, frame,
+                    frame.chunk_count());
 }
 
 }  // namespace glint::cuda

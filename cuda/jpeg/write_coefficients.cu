@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(kThreads) WriteCoefficientsKernel(GLINT_KERNEL
 }  // namespace
 
 absl::Status WriteCoefficients(StreamView stream, const JpegFrame& frame) {
-  return LaunchJpeg(stream, WriteCoefficientsKernel, frame.groups(), kThreads, frame);
+  return LaunchJpeg(stream, Begin::kEarly, WriteCoefficientsKernel, frame.groups(), kThreads, frame);
 }
 
 }  // namespace glint::cuda

@@ -73,7 +73,8 @@ __global__ void __launch_bounds__(kThreads) WriteLumaKernel(GLINT_KERNEL_ARGUMEN
 }  // namespace
 
 absl::Status WriteLuma(StreamView stream, const JpegFrame& frame) {
-  return LaunchJpeg(stream, WriteLumaKernel, (frame.luma_blocks + kBlocks - 1) / kBlocks, kThreads, frame);
+  return LaunchJpeg(stream, Begin::kEarly, WriteLumaKernel, (frame.luma_blocks + kBlocks - 1) / kBlocks, kThreads,
+                    frame);
 }
 
 }  // namespace glint::cuda

@@ -1,7 +1,9 @@
 #!/bin/sh
-# manual-page.sh PROGRAM VERSION PAGE: the program's help texts as a manual page.
+# manual-page.sh PAGE VERSION [EMULATOR...] PROGRAM: the program's help texts as a manual page.
 set -eu
-program=$1 version=$2 page=$3
+page=$1 version=$2
+shift 2
+for program; do :; done
 name=$(basename "$program")
 
 # Text as it stands: backslashes doubled, and no line that begins like a request.
@@ -14,16 +16,16 @@ verbatim() {
 case $name in
   glint-server) summary='feature-detection server' commands='' ;;
   *) summary='client of a Glint feature-detection server'
-    commands=$("$program" --help | sed -n '/^Commands$/,/^$/s/^  \([a-z-]*\) .*/\1/p') ;;
+    commands=$("$@" --help | sed -n '/^Commands$/,/^$/s/^  \([a-z-]*\) .*/\1/p') ;;
 esac
 
 {
   printf '.TH %s 1 "" "Glint %s" "User Commands"\n' "$(echo "$name" | tr '[:lower:]' '[:upper:]')" "$version"
   printf '.SH NAME\n%s \\- %s\n.SH DESCRIPTION\n' "$name" "$summary"
-  "$program" --help | verbatim
+  "$@" --help | verbatim
   for command in $commands; do
     printf '.SH %s %s\n' "$(echo "$name" | tr '[:lower:]' '[:upper:]')" "$(echo "$command" | tr '[:lower:]' '[:upper:]')"
-    "$program" "$command" --help | verbatim
+    "$@" "$command" --help | verbatim
   done
   printf '.SH SEE ALSO\n'
   if [ "$name" = glint ]; then printf '.BR glint\\-server (1)\n'; else printf '.BR glint (1)\n'; fi

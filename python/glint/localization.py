@@ -153,12 +153,14 @@ class LocalizeResult(Answer):
     """The answer to one item of Client.localize_stream().
 
     keyframes, points     what the map has after it
+    match_ns              nanoseconds of matching the eyes
     locate_ns, adjust_ns  nanoseconds of the pose, and of keyframes, adjustment and loops
     """
 
     found: Union[Location, MapPart, None] = None
     keyframes: int = 0
     points: int = 0
+    match_ns: int = 0
     locate_ns: int = 0
     adjust_ns: int = 0
 

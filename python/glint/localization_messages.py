@@ -163,7 +163,13 @@ def _read_map(data: bytes, begin: int, end: int) -> MapPart:
     )
 
 
-_FIGURES = {6: ("keyframes", NUMBER), 7: ("points", NUMBER), 8: ("locate_ns", NUMBER), 9: ("adjust_ns", NUMBER)}
+_FIGURES = {
+    6: ("keyframes", NUMBER),
+    7: ("points", NUMBER),
+    8: ("locate_ns", NUMBER),
+    9: ("adjust_ns", NUMBER),
+    10: ("match_ns", NUMBER),
+}
 _ANSWER: Schema = {3: ("location", _read_location), 5: ("map", _read_map), **_FIGURES}
 
 

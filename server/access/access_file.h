@@ -1,4 +1,4 @@
-// The rules as they are in a file that may change while the server runs.
+// Access rules, read from a file that may change while the server runs.
 #ifndef GLINT_SERVER_ACCESS_ACCESS_FILE_H_
 #define GLINT_SERVER_ACCESS_ACCESS_FILE_H_
 
@@ -18,20 +18,20 @@ namespace glint {
 // Thread-safe.
 class AccessFile {
  public:
-  // Rules may need `certificates`: that clients show some (--tls-client-ca).
+  // `certificates`: clients present certificates (--tls-client-ca), so rules may refer to them.
   AccessFile(std::string path, std::vector<std::string> methods, bool certificates);
 
   // Reads the file. On an error, which names it (INVALID_ARGUMENT), the rules stay as they were.
   absl::Status Load();
-  // Whether the file differs from the one that was read last, and is the same as at the last call: nobody writes it at
-  // this moment. To be called now and then, by one thread.
+  // True if the file differs from the one read last and has not changed since the previous call, so that no write is
+  // in progress. Call it periodically, from one thread.
   bool HasChanged();
 
-  // Those of the last Load() that succeeded; null before.
+  // The rules of the last Load() that succeeded; null before.
   std::shared_ptr<const AccessRules> rules() const;
 
  private:
-  // What tells one version of a file from another.
+  // Identifies one version of the file.
   struct Version {
     bool there = false;
     dev_t device = 0;

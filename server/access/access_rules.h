@@ -1,4 +1,4 @@
-// Who may call what: the content of the file that --access-file names (docs/access.md has its format).
+// Access rules: which identity may call which method. They are the content of --access-file (format: docs/access.md).
 #ifndef GLINT_SERVER_ACCESS_ACCESS_RULES_H_
 #define GLINT_SERVER_ACCESS_ACCESS_RULES_H_
 
@@ -15,12 +15,12 @@
 
 namespace glint {
 
-// The identity of callers that show nothing, where a line of the file has this name.
+// The identity of callers without credentials, if the file has a line with this name.
 inline constexpr char kAnonymous[] = "anonymous";
 inline constexpr size_t kMaxAccessFileBytes = size_t{1} << 20;
 inline constexpr size_t kMaxIdentityNameBytes = 64;
 
-// What a call has shown.
+// The credentials of one call.
 struct Credentials {
   bool inside = false;               // the call comes from this process
   int authorizations = 0;            // how many headers "authorization" it has
@@ -46,16 +46,18 @@ class AccessRules {
   static absl::StatusOr<AccessRules> Parse(absl::string_view file, absl::string_view text,
                                            const std::vector<std::string>& methods);
 
-  // The identity that may call the method; null for a call of this process. A token that is sent decides alone, then
-  // the certificate does, then the user of a unix socket, then the line "anonymous". UNAUTHENTICATED: it is unknown who
-  // this is. PERMISSION_DENIED: it is known, and may not. The texts do not repeat what was shown.
+  // Returns the identity of the caller, if it may call the method; null for a call from this process. A bearer token
+  // takes precedence over the certificate, the certificate over the user of a unix socket, and that over the line
+  // "anonymous". UNAUTHENTICATED: the caller is unknown. PERMISSION_DENIED: the caller is known and may not call the
+  // method. Error texts do not repeat the credentials.
   absl::StatusOr<const Identity*> Check(const Credentials& credentials, size_t method) const;
 
-  // Whether a process of this user may hand over memory: it is an identity's, or users do not matter in this file.
+  // True if a process of this user may register shared memory: the user belongs to an identity, or the file has no
+  // rules for users.
   bool KnowsUser(uint32_t uid) const;
 
   size_t identities() const { return identities_.size(); }
-  // The line of the first identity that is known by its certificate; 0: none.
+  // The line number of the first identity that is identified by a certificate; 0 if there is none.
   int first_certificate_line() const { return first_certificate_line_; }
 
  private:

@@ -1,5 +1,4 @@
-// How much one client has of the server, over all its calls. A client is an identity, or a peer where nobody is known
-// by name.
+// Resource accounting per client, over all its calls. A client is an identity or, without one, a peer address.
 #ifndef GLINT_SERVER_ACCESS_CLIENT_ACCOUNT_H_
 #define GLINT_SERVER_ACCESS_CLIENT_ACCOUNT_H_
 
@@ -16,15 +15,15 @@
 
 namespace glint {
 
-// Up to `rate` a second, and what a second brings at once. Thread-compatible.
+// A token bucket of `rate` per second that holds one second of budget. Thread-compatible.
 class RateBudget {
  public:
-  // `rate` 0: no limit. `least`: what must fit in at once. It is full at first.
+  // `rate` 0: no limit. `least`: the smallest capacity of the bucket. The bucket starts full.
   RateBudget(double rate, double least) : rate_(rate), most_(rate > least ? rate : least), left_(most_) {}
 
-  // Nanoseconds until `amount` is there; 0: it is.
+  // Nanoseconds until `amount` is available; 0: it is available now.
   int64_t WaitFor(double amount, int64_t now);
-  // May overdraw.
+  // Subtracts; the balance may become negative.
   void Spend(double amount) { left_ -= amount; }
   bool full(int64_t now);
 
@@ -47,18 +46,18 @@ class ClientAccount {
 
   ClientAccount(std::string name, const ClientLimits& limits);
 
-  // For one more frame of so many bytes. Not refused: GiveBack() has to follow. RESOURCE_EXHAUSTED names the client,
-  // the limit and its flag. `now`: MonotonicNs().
+  // Charges one frame of `bytes` bytes. If it is admitted, GiveBack() must follow. RESOURCE_EXHAUSTED names the
+  // client, the limit and its flag. `now`: MonotonicNs().
   Refusal Take(int64_t bytes, int64_t now);
-  // ... which was on a lane for so long.
+  // Returns one frame that occupied a lane for this long.
   void GiveBack(int64_t bytes, int64_t lane_ns, int64_t now);
 
   const std::string& name() const { return name_; }
-  // Its share of the lanes: that of its streams, and one flow for all its calls of Detect.
+  // The client's group in the frame queue: the flows of its streams, and one flow for all its calls of Detect.
   FlowGroup* flows() { return &flows_; }
   FrameFlow* detect_flow() { return &detect_flow_; }
 
-  // Nothing would be lost if it were made anew.
+  // True if the account is in its initial state, so that it can be deleted and created again later.
   bool rested(int64_t now);
 
  private:
@@ -82,7 +81,7 @@ class ClientAccounts {
  public:
   explicit ClientAccounts(const ClientLimits& limits) : limits_(limits) {}
 
-  // The client's account, as long as anybody has it and until its budgets are full again. An empty name is this
+  // The client's account. It exists as long as it is referenced or a budget is not full. An empty name is this
   // process, which has no limits.
   std::shared_ptr<ClientAccount> Of(const std::string& name, int64_t now);
 

@@ -1,4 +1,4 @@
-// What each client may have at most; see ClientAccount.
+// Limits per client; see ClientAccount.
 #ifndef GLINT_SERVER_ACCESS_CLIENT_LIMITS_H_
 #define GLINT_SERVER_ACCESS_CLIENT_LIMITS_H_
 
@@ -6,7 +6,7 @@
 
 namespace glint {
 
-// Of each client; 0: no limit.
+// Per client; 0: no limit.
 struct ClientLimits {
   int frames = 0;           // that wait for a lane or are worked on
   int64_t bytes = 0;        // of their messages

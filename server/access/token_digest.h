@@ -1,5 +1,5 @@
-// Bearer tokens as the server knows them: their SHA-256. A token is random and long, so its digest needs no salt and
-// tells nothing about it.
+// Bearer tokens are stored as SHA-256 digests. A token is random and long, so the digest needs no salt and does not
+// reveal the token.
 #ifndef GLINT_SERVER_ACCESS_TOKEN_DIGEST_H_
 #define GLINT_SERVER_ACCESS_TOKEN_DIGEST_H_
 
@@ -18,7 +18,7 @@ TokenDigest DigestOf(absl::string_view token);
 // From 64 hexadecimal digits; nothing if it is anything else.
 std::optional<TokenDigest> ParseDigest(absl::string_view hex);
 
-// Takes as long whether they are equal or not, and wherever they differ.
+// Constant-time comparison: the duration does not depend on the contents.
 bool SameDigest(const TokenDigest& a, const TokenDigest& b);
 
 }  // namespace glint

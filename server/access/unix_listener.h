@@ -1,5 +1,5 @@
-// Unix sockets whose connections this process accepts itself and hands to gRPC, which does not say which user is at the
-// other end of one that it has accepted.
+// Unix sockets whose connections this process accepts itself and passes to gRPC, because gRPC does not report the user
+// at the other end of a connection that it accepted.
 #ifndef GLINT_SERVER_ACCESS_UNIX_LISTENER_H_
 #define GLINT_SERVER_ACCESS_UNIX_LISTENER_H_
 
@@ -17,11 +17,10 @@ namespace glint {
 
 class UnixListener {
  public:
-  // Accepts connections at `path`, where a socket that nobody listens on any more is replaced, and passes them to
-  // `take`, on a thread of its own: connected, non-blocking descriptors that are the taker's. UNAVAILABLE names the
-  // path and the reason.
+  // Accepts connections at `path` on a thread of its own, replacing a stale socket file. `take` receives connected,
+  // non-blocking descriptors and owns them. UNAVAILABLE names the path and the reason.
   static absl::StatusOr<std::unique_ptr<UnixListener>> Start(const std::string& path, std::function<void(int fd)> take);
-  // No more connections; removes the socket.
+  // Stops accepting and removes the socket.
   ~UnixListener();
   UnixListener(const UnixListener&) = delete;
   UnixListener& operator=(const UnixListener&) = delete;
@@ -37,9 +36,9 @@ class UnixListener {
   std::thread thread_;
 };
 
-// The user of the process that connected, for a peer that gRPC calls by its descriptor ("fd:7"), as it does with those
-// of a UnixListener; nothing for others. The descriptor is that of the connection as long as a call of it exists: gRPC
-// closes it with the transport, which its calls keep.
+// The user of the process at the other end of a connection of a UnixListener, whose peer gRPC names by its descriptor
+// ("fd:7"); empty for other peers. The descriptor stays open as long as a call of the connection exists, because the
+// calls keep the transport and gRPC closes the descriptor with the transport.
 std::optional<uint32_t> UserOfPeer(absl::string_view grpc_peer);
 
 // The same for any connected unix socket.

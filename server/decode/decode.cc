@@ -21,7 +21,7 @@ bool StartsWith(absl::Span<const uint8_t> file, const uint8_t (&start)[kSize]) {
 // The encoding to decode by; a file that is not what the client says it is, is an error.
 absl::StatusOr<Encoding> Resolve(Encoding encoding, absl::Span<const uint8_t> file) {
   if (file.empty()) return ContradictionError("image.data", "is empty");
-  const bool jpeg = StartsWith(file, kJpegStart);
+  const bool jpeg = IsJpeg(file);
   const bool png = StartsWith(file, kPngStart);
   switch (encoding) {
     case Encoding::kDetect:
@@ -43,6 +43,8 @@ absl::StatusOr<Encoding> Resolve(Encoding encoding, absl::Span<const uint8_t> fi
 
 }  // namespace
 
+bool IsJpeg(absl::Span<const uint8_t> file) { return StartsWith(file, kJpegStart); }
+
 struct Decoder::Codecs {
   JpegDecoder jpeg;
   PngDecoder png;
@@ -62,7 +64,10 @@ absl::StatusOr<Shape> Decoder::Inspect(Encoding encoding, absl::Span<const uint8
 absl::Status Decoder::DecodeInto(Encoding encoding, absl::Span<const uint8_t> file, const Destination& to) {
   auto kind = Resolve(encoding, file);
   if (!kind.ok()) return kind.status();
-  return *kind == Encoding::kJpeg ? codecs_->jpeg.DecodeInto(file, to) : codecs_->png.DecodeInto(file, to);
+  if (*kind == Encoding::kPng) return codecs_->png.DecodeInto(file, to);
+  absl::Status status = codecs_->jpeg.DecodeInto(file, to);
+  if (status.ok()) ++jpegs_;
+  return status;
 }
 
 }  // namespace glint::decode

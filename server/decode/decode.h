@@ -88,6 +88,9 @@ void RawToGray(const RawPlan& plan, Pieces data, int x, int y, const Destination
 // The numbers are those of glint.v1.ImageEncoding.
 enum class Encoding { kDetect = 0, kJpeg = 1, kPng = 2, kMjpeg = 3 };
 
+// Begins as a JPEG file does.
+bool IsJpeg(absl::Span<const uint8_t> file);
+
 // Decodes JPEG and PNG. Grey is what OpenCV makes of the file, orientation tags ignored:
 //  * JPEG, grey or colour, baseline or progressive: the luma channel, which is cv::imread(IMREAD_GRAYSCALE |
 //    IMREAD_IGNORE_ORIENTATION) of the same libjpeg-turbo. Four-component (CMYK) files are refused.
@@ -115,9 +118,13 @@ class Decoder {
   // unspecified. Fields: image.encoding, image.data.
   absl::Status DecodeInto(Encoding encoding, absl::Span<const uint8_t> file, const Destination& to);
 
+  // JPEG files that were decoded, to their end.
+  int64_t jpegs() const { return jpegs_; }
+
  private:
   struct Codecs;
   std::unique_ptr<Codecs> codecs_;
+  int64_t jpegs_ = 0;
 };
 
 }  // namespace glint::decode

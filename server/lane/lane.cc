@@ -1,8 +1,22 @@
 #include "server/lane/lane.h"
 
+#include <iterator>
+
 #include "absl/strings/str_cat.h"
 
 namespace glint {
+
+const char* NameOf(JpegFallback fallback) {
+  constexpr const char* kNames[] = {"none", "kind", "sampling", "colour", "tables", "header",
+                                    "size", "scan", "range",    "sync",   "memory", "region"};
+  static_assert(std::size(kNames) == kJpegFallbackCount);
+  return kNames[static_cast<size_t>(fallback)];
+}
+
+absl::StatusOr<JpegRun> Lane::RunJpeg(const DetectorOptions&, absl::Span<const uint8_t>, Shape, const Pixels&,
+                                      Features*, StageTimes*) {
+  return absl::UnimplementedError(absl::StrCat("JPEG files: not of lanes on ", device()));
+}
 
 absl::Status Lane::RunStereo(const DetectorOptions&, const StereoOptions&, const Pixels&, const Pixels&, StereoFound*,
                              StageTimes*) {

@@ -1,8 +1,8 @@
-// A lane is one unit of concurrency: a backend's detector with everything it touches. It is the one virtual interface
-// between the server (and the tools) and the backends; whether it runs on CPU or GPU was decided when it was made.
+// A lane is one unit of concurrency: a detector of one backend with all its buffers. This is the only virtual interface
+// between the server (and the tools) and the backends; CPU or CUDA is chosen when a lane is created.
 //
-// Thread-compatible: one call at a time. Different lanes share nothing and may run at the same time. After a frame with
-// the largest shape and options it will see, a lane allocates nothing.
+// Thread-compatible: one call at a time. Different lanes share nothing and may run concurrently. After a frame with its
+// largest shape and options a lane allocates nothing.
 #ifndef GLINT_SERVER_LANE_LANE_H_
 #define GLINT_SERVER_LANE_LANE_H_
 
@@ -25,9 +25,13 @@
 namespace glint {
 
 enum class Backend { kAuto, kCpu, kCuda };
-// How a lane waits for its GPU. kAdaptive: spins for as long as such frames lately took, then blocks; and such lanes
-// look for their next frame before they sleep. How many may do so is the rule of SpinningThreads().
+// How a lane waits for its GPU. kAdaptive: spin for as long as such frames recently took, then block; also poll for the
+// next frame before sleeping. SpinningThreads() limits how many threads may spin.
 enum class GpuWait { kAdaptive, kSpin, kYield, kBlock };
+
+// Which decoder JPEG frames go to: kGpu the device of CUDA lanes, with libjpeg-turbo behind it; kAuto: the same where
+// lanes are on CUDA; kCpu libjpeg-turbo alone. Results are the same.
+enum class JpegDecoding { kAuto, kGpu, kCpu };
 
 inline constexpr int kMaxLanes = 1024;
 inline constexpr int kMaxThreadsPerLane = 256;
@@ -38,16 +42,42 @@ struct LaneOptions {
   int lanes = 0;
   int threads_per_lane = 1;  // 1..kMaxThreadsPerLane; CPU: threads that share one frame, the lane's own included
   GpuWait gpu_wait = GpuWait::kAdaptive;
-  std::vector<int> devices;  // CUDA ordinals, `lanes` on each; empty: all that work
+  JpegDecoding jpeg = JpegDecoding::kAuto;  // kGpu needs CUDA lanes
+  std::vector<int> devices;                 // CUDA ordinals, `lanes` on each; empty: all that work
   int64_t max_image_pixels = kDefaultMaxImagePixels;
-  int sm_limit = 0;  // CUDA: use this many multiprocessors only (benchmarks; 0 = all)
+  int sm_limit = 0;  // CUDA, for benchmarks: number of multiprocessors to use; 0: all
 };
 
-// What a lane finds in a stereo pair.
+// Result of a stereo pair.
 struct StereoFound {
   Features left, right;
   StereoResult matches;
   int64_t match_ns = 0;
+};
+
+// Why a JPEG frame of a lane whose device decodes went to libjpeg-turbo. Up to kSync as cuda/jpeg/jpeg_plan.h has them.
+enum class JpegFallback {
+  kNone,
+  kKind,
+  kSampling,
+  kColour,
+  kTables,
+  kHeader,
+  kSize,
+  kScan,
+  kRange,
+  kSync,
+  kMemory,  // the device or pinned memory has no room for the decoder
+  kRegion,  // part of the picture is wanted
+};
+inline constexpr int kJpegFallbackCount = 12;
+// "kind", "scan": of all but kNone.
+const char* NameOf(JpegFallback fallback);
+
+// What became of a JPEG file on a lane's device.
+struct JpegRun {
+  JpegFallback fallback = JpegFallback::kNone;  // else nothing was found, and the file is libjpeg-turbo's
+  int64_t decode_ns = 0;                        // on the device, with the file's way there
 };
 
 inline constexpr int64_t StageTimes::*kStageTimes[] = {
@@ -76,6 +106,13 @@ class Lane {
   // usable, unless fatal() says otherwise afterwards.
   virtual absl::Status Run(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                            StageTimes* times) = 0;
+
+  // Whether RunJpeg() decodes here.
+  virtual bool decodes_jpeg() const { return false; }
+  // As Run(), of the luma of a JPEG file whose header is good and says `shape`, which is that of `mask`, if there is
+  // one. The file is read during the call alone. UNIMPLEMENTED: not of this lane.
+  virtual absl::StatusOr<JpegRun> RunJpeg(const DetectorOptions& options, absl::Span<const uint8_t> file, Shape shape,
+                                          const Pixels& mask, Features* features, StageTimes* times);
 
   // Finds features in both eyes, which have one shape, and matches them: `options` valid and with a descriptor,
   // `stereo` valid. As Run() otherwise; the times are those of both eyes together, and matching is not in them. What a
@@ -108,7 +145,7 @@ class Lane {
                                    TrackResult* result);
   virtual absl::Status FinishFollow(TrackFrames* frames, TrackResult* result);
 
-  // Not OK once the device under the lane is lost for this process (a sticky CUDA error): no Run() will succeed again.
+  // Not OK once the device is lost for this process (a sticky CUDA error). No later Run() succeeds.
   virtual absl::Status fatal() const = 0;
 
   // "cpu", "cuda:0".
@@ -138,14 +175,15 @@ struct LaneSet {
   std::string note;  // why kAuto chose the CPU, or left a device out; else empty
 };
 
-// Of GpuWait::kAdaptive: threads of the process that may spin for a GPU at the same time, where it may use so many
-// processors. Half of them; a quarter where a GPU is integrated, which works for longer and shares memory and power
-// with them; none below four processors. Half as many lanes may look for frames.
+// For GpuWait::kAdaptive: how many threads of the process may spin for a GPU at the same time, given the number of
+// processors it may use. Half of the processors; a quarter for integrated GPUs, whose kernels take longer and which
+// share memory and power with the CPU; none below four processors. Half as many lanes may poll for frames.
 constexpr int SpinningThreads(int processors, bool integrated) {
   return processors < 4 ? 0 : processors / (integrated ? 4 : 2);
 }
 
-// FAILED_PRECONDITION for kCuda without a working device; the text names driver and device state.
+// FAILED_PRECONDITION for kCuda without a working device; the text names driver and device state. INVALID_ARGUMENT for
+// JpegDecoding::kGpu without lanes on CUDA.
 absl::StatusOr<LaneSet> CreateLanes(const LaneOptions& options);
 
 }  // namespace glint

@@ -1,13 +1,14 @@
 // Localization by slam/.
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
+#include "server/localize/lane_front_end.h"
 #include "server/localize/localization.h"
-#include "slam/cpu_front_end.h"
 #include "slam/localizer.h"
 
 namespace glint {
@@ -35,14 +36,14 @@ LocationStatus ToTerm(slam::TrackingStatus status) {
   return LocationStatus::kLost;
 }
 
-PoseValues ToValues(const slam::Pose& pose) {
+CameraPose ToValues(const slam::Pose& pose) {
   const Eigen::Quaterniond& q = pose.rotation;
   const double sign = q.w() < 0 ? -1 : 1;
   return {{sign * q.x(), sign * q.y(), sign * q.z(), sign * q.w()},
           {pose.translation.x(), pose.translation.y(), pose.translation.z()}};
 }
 
-Vector3 ToValues(const Eigen::Vector3d& v) { return {v.x(), v.y(), v.z()}; }
+std::array<double, 3> ToValues(const Eigen::Vector3d& v) { return {v.x(), v.y(), v.z()}; }
 
 Location ToLocation(slam::LocalizerResult&& result) {
   Location location;
@@ -66,9 +67,6 @@ Location ToLocation(slam::LocalizerResult&& result) {
   const slam::CalibrationFigures& c = result.calibration;
   location.calibration = {c.stereo, c.stereo_share, c.median_rise, c.rise_spread, c.median_disparity, c.speed};
   location.map_full = result.map_full;
-  location.find_ns = result.find_ns;
-  location.locate_ns = result.track_ns;
-  location.adjust_ns = result.adjust_ns;
   return location;
 }
 
@@ -77,7 +75,7 @@ double SecondsOf(int64_t time_ns) { return static_cast<double>(time_ns) * 1e-9; 
 class SlamLocalization final : public Localization {
  public:
   explicit SlamLocalization(const LocalizationOptions& options)
-      : front_end_(options.detector, options.threads), max_map_bytes_(options.max_map_bytes) {}
+      : front_end_(options.detector), max_map_bytes_(options.max_map_bytes) {}
 
   absl::Status Begin(const LocalizationOptions& options) {
     slam::StereoCamera camera;
@@ -87,7 +85,7 @@ class SlamLocalization final : public Localization {
     camera.centre_y = options.camera.centre_y;
     camera.baseline = options.camera.baseline;
     if (options.refine_rig != RigRefinement::kOff) {
-      const Vector3& r = options.camera.rotation;
+      const std::array<double, 3>& r = options.camera.rotation;
       camera.rig_rotation = {r[0], r[1], r[2]};
     }
     slam::LocalizerOptions localizer;
@@ -103,28 +101,30 @@ class SlamLocalization final : public Localization {
     return absl::OkStatus();
   }
 
-  absl::Status Track(const ImageView& left, const ImageView& right, int64_t time_ns, Location* location) override {
+  absl::Status Track(Lane* lane, const ImageView& left, const ImageView& right, int64_t time_ns, Location* location,
+                     LocationTimes* times) override {
     if (has_time_ && time_ns <= last_time_ns_) {
       return ContradictionError("time_ns", absl::StrCat(time_ns, " is not above the last pair's, ", last_time_ns_));
     }
     if (const int64_t bytes = size().bytes; bytes > max_map_bytes_) {
       return LimitError("bytes of the map", bytes, max_map_bytes_, "--max-map-bytes");
     }
+    front_end_.Begin(lane);
     slam::LocalizerResult result;
     if (absl::Status s = localizer_->Track(left, right, SecondsOf(time_ns), &result); !s.ok()) return s;
     has_time_ = true;
     last_time_ns_ = time_ns;
     keyframes_ = result.keyframes;
     points_ = result.points;
-    *location = ToLocation(std::move(result));
-    return absl::OkStatus();
+    return Answer(std::move(result), location, times);
   }
 
-  absl::Status Relocalize(const ImageView& left, const ImageView& right, Location* location) override {
+  absl::Status Relocalize(Lane* lane, const ImageView& left, const ImageView& right, Location* location,
+                          LocationTimes* times) override {
+    front_end_.Begin(lane);
     slam::LocalizerResult result;
     if (absl::Status s = localizer_->Relocalize(left, right, &result); !s.ok()) return s;
-    *location = ToLocation(std::move(result));
-    return absl::OkStatus();
+    return Answer(std::move(result), location, times);
   }
 
   absl::Status Save(const std::string& path) override { return localizer_->SaveMap(path); }
@@ -187,7 +187,14 @@ class SlamLocalization final : public Localization {
         });
   }
 
-  slam::CpuFrontEnd front_end_;
+  absl::Status Answer(slam::LocalizerResult&& result, Location* location, LocationTimes* times) const {
+    if (!front_end_.status().ok()) return front_end_.status();
+    *times = {front_end_.stages(), front_end_.match_ns(), result.track_ns, result.adjust_ns};
+    *location = ToLocation(std::move(result));
+    return absl::OkStatus();
+  }
+
+  LaneFrontEnd front_end_;
   std::unique_ptr<slam::Localizer> localizer_;
   const int64_t max_map_bytes_;
   bool has_time_ = false;

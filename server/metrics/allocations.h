@@ -1,9 +1,9 @@
-// Counts what the frame path allocates: nothing, once the server has seen its largest frames.
+// Counts allocations on the frame path. The count stays 0 once the server has seen its largest frames.
 //
-// A thread says with a FramePathScope that it is on it: while it parses a frame of a stream, while its lane works on a
-// frame, while it serializes a reply. A program that replaces operator new by one that calls CountAllocation(), as
-// glint-server does, has the number of calls within such scopes. What C libraries take (codecs, gRPC for messages in
-// and out) is not counted, nor are the options that each call of Detect brings.
+// A thread marks itself with a FramePathScope while it parses a frame of a stream, while its lane processes a frame,
+// and while it serializes a reply. A program that replaces operator new by one that calls CountAllocation(), as
+// glint-server does, gets the number of calls within these scopes. Allocations of C libraries (codecs, gRPC's messages)
+// are not counted, nor are the options of each call of Detect.
 #ifndef GLINT_SERVER_METRICS_ALLOCATIONS_H_
 #define GLINT_SERVER_METRICS_ALLOCATIONS_H_
 
@@ -33,7 +33,7 @@ class FramePathScope {
   FramePathScope(const FramePathScope&) = delete;
   FramePathScope& operator=(const FramePathScope&) = delete;
 
-  // The frame has failed, and its error has a text.
+  // The frame failed: its error text may allocate.
   void Discard() { allocations_ = 0; }
 
  private:
@@ -43,7 +43,7 @@ class FramePathScope {
   static inline thread_local int64_t allocations_ = 0;
 };
 
-// Within a scope: what gRPC takes, some of it by operator new, is not counted.
+// Suspends counting within a scope, for calls of gRPC, some of which use operator new.
 class FramePathPause {
  public:
   FramePathPause() : was_active_(std::exchange(FramePathScope::active_, false)) {}

@@ -1,4 +1,4 @@
-// A counter of the metrics page that shows a count kept elsewhere.
+// Exports a count that is kept elsewhere as a Prometheus counter.
 #ifndef GLINT_SERVER_METRICS_FOLLOWED_COUNT_H_
 #define GLINT_SERVER_METRICS_FOLLOWED_COUNT_H_
 
@@ -9,13 +9,13 @@
 
 namespace glint {
 
-// Thread-safe: pages may be made at the same time, and each adds only what no other has added.
+// Thread-safe: concurrent scrapes add each increment exactly once.
 class FollowedCount {
  public:
   // `add` adds to what the page shows.
   explicit FollowedCount(std::function<void(int64_t)> add) : add_(std::move(add)) {}
 
-  // A count that was read before one that is shown already changes nothing.
+  // Ignored if it is below the value that is exported already.
   void Show(int64_t count) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (count <= shown_) return;

@@ -1,17 +1,13 @@
 #include "server/metrics/gpu.h"
 
-#include <dirent.h>
-#include <dlfcn.h>
-
-#include <algorithm>
 #include <cstdint>
-#include <fstream>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/metrics/names.h"
+#include "server/sensors/shared_library.h"
+#include "server/sensors/sysfs.h"
 
 namespace glint {
 namespace {
@@ -27,40 +23,6 @@ struct NvmlMemory {
 constexpr int kNvmlSuccess = 0;
 constexpr int kNvmlTemperatureGpu = 0;
 
-template <typename Function>
-bool Load(void* library, const char* name, Function* function) {
-  *function = reinterpret_cast<Function>(dlsym(library, name));
-  return *function != nullptr;
-}
-
-// The first line of a file; nothing if it cannot be read.
-std::optional<std::string> ReadLine(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  if (!std::getline(file, line)) return std::nullopt;
-  return std::string(absl::StripAsciiWhitespace(line));
-}
-
-std::optional<double> ReadNumber(const std::string& path) {
-  const auto line = ReadLine(path);
-  double value = 0;
-  if (!line.has_value() || !absl::SimpleAtod(*line, &value)) return std::nullopt;
-  return value;
-}
-
-// Names in a folder that begin with `prefix`, sorted.
-std::vector<std::string> List(const std::string& folder, const std::string& prefix) {
-  std::vector<std::string> names;
-  DIR* const open = opendir(folder.c_str());
-  if (open == nullptr) return names;
-  while (const dirent* const entry = readdir(open)) {
-    if (absl::StartsWith(entry->d_name, prefix)) names.emplace_back(entry->d_name);
-  }
-  closedir(open);
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 // ---- Jetson. One GPU, whose memory is the machine's.
 
 std::optional<double> JetsonLoad(const std::string& sysfs) {
@@ -69,7 +31,7 @@ std::optional<double> JetsonLoad(const std::string& sysfs) {
   }
   // Since Orin: /sys/class/devfreq/17000000.gpu (or .ga10b).
   const std::string folder = sysfs + "/class/devfreq";
-  for (const std::string& name : List(folder, "")) {
+  for (const std::string& name : ListFolder(folder, "")) {
     if (!absl::EndsWith(name, ".gpu") && !absl::EndsWith(name, ".ga10b")) continue;
     const auto load = ReadNumber(absl::StrCat(folder, "/", name, "/device/load"));
     if (load.has_value()) return *load / 1000;
@@ -79,7 +41,7 @@ std::optional<double> JetsonLoad(const std::string& sysfs) {
 
 std::optional<double> JetsonTemperature(const std::string& sysfs) {
   const std::string folder = sysfs + "/class/thermal/";
-  for (const std::string& zone : List(folder, "thermal_zone")) {
+  for (const std::string& zone : ListFolder(folder, "thermal_zone")) {
     const auto type = ReadLine(folder + zone + "/type");
     if (!type.has_value() || !absl::StartsWithIgnoreCase(*type, "gpu")) continue;
     if (const auto millidegrees = ReadNumber(folder + zone + "/temp"); millidegrees.has_value()) {
@@ -89,19 +51,10 @@ std::optional<double> JetsonTemperature(const std::string& sysfs) {
   return std::nullopt;
 }
 
-// The rail of an INA3221 whose label names the GPU: millivolts times milliamperes.
+// Of the rail whose label names the GPU.
 std::optional<double> JetsonPower(const std::string& sysfs) {
-  const std::string folder = sysfs + "/class/hwmon/";
-  for (const std::string& monitor : List(folder, "hwmon")) {
-    if (ReadLine(folder + monitor + "/name") != "ina3221") continue;
-    for (int channel = 1; channel <= 3; ++channel) {
-      const std::string base = folder + monitor + "/";
-      const auto label = ReadLine(absl::StrCat(base, "in", channel, "_label"));
-      if (!label.has_value() || !absl::StrContains(*label, "GPU")) continue;
-      const auto volts = ReadNumber(absl::StrCat(base, "in", channel, "_input"));
-      const auto amperes = ReadNumber(absl::StrCat(base, "curr", channel, "_input"));
-      if (volts.has_value() && amperes.has_value()) return *volts * *amperes * 1e-6;
-    }
+  for (const PowerRail& rail : FindPowerRails(sysfs)) {
+    if (absl::StrContains(rail.label, "GPU")) return rail.Watts();
   }
   return std::nullopt;
 }
@@ -109,18 +62,17 @@ std::optional<double> JetsonPower(const std::string& sysfs) {
 }  // namespace
 
 struct GpuSensors::Nvml {
+  explicit Nvml(const std::string& path) : library(path) {}
   ~Nvml() {
     if (initialized) shutdown();
-    if (library != nullptr) dlclose(library);
   }
 
-  bool Open(const std::string& path) {
-    library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr || !Load(library, "nvmlInit_v2", &init) || !Load(library, "nvmlShutdown", &shutdown) ||
-        !Load(library, "nvmlDeviceGetHandleByPciBusId_v2", &by_bus_id) ||
-        !Load(library, "nvmlDeviceGetUtilizationRates", &utilization) ||
-        !Load(library, "nvmlDeviceGetMemoryInfo", &memory) ||
-        !Load(library, "nvmlDeviceGetTemperature", &temperature) || !Load(library, "nvmlDeviceGetPowerUsage", &power)) {
+  bool Open() {
+    if (!library.Find("nvmlInit_v2", &init) || !library.Find("nvmlShutdown", &shutdown) ||
+        !library.Find("nvmlDeviceGetHandleByPciBusId_v2", &by_bus_id) ||
+        !library.Find("nvmlDeviceGetUtilizationRates", &utilization) ||
+        !library.Find("nvmlDeviceGetMemoryInfo", &memory) || !library.Find("nvmlDeviceGetTemperature", &temperature) ||
+        !library.Find("nvmlDeviceGetPowerUsage", &power)) {
       return false;
     }
     initialized = init() == kNvmlSuccess;
@@ -143,7 +95,7 @@ struct GpuSensors::Nvml {
     if (power(device, &milliwatts) == kNvmlSuccess) reading->power = milliwatts / 1000.0;
   }
 
-  void* library = nullptr;
+  const SharedLibrary library;
   bool initialized = false;
   int (*init)() = nullptr;
   int (*shutdown)() = nullptr;
@@ -156,8 +108,8 @@ struct GpuSensors::Nvml {
 
 GpuSensors::GpuSensors(const std::vector<LaneSet::Gpu>& gpus, const Paths& paths) : gpus_(gpus), sysfs_(paths.sysfs) {
   if (gpus_.empty()) return;
-  auto nvml = std::make_unique<Nvml>();
-  if (nvml->Open(paths.nvml)) nvml_ = std::move(nvml);
+  auto nvml = std::make_unique<Nvml>(paths.nvml);
+  if (nvml->Open()) nvml_ = std::move(nvml);
 }
 
 GpuSensors::~GpuSensors() = default;
@@ -202,6 +154,21 @@ std::vector<prometheus::MetricFamily> ToMetrics(const std::vector<GpuReading>& r
     if (!family.metric.empty()) families.push_back(std::move(family));
   }
   return families;
+}
+
+std::vector<prometheus::MetricFamily> ToMetrics(const std::vector<EnergyReading>& readings) {
+  if (readings.empty()) return {};
+  prometheus::MetricFamily family;
+  family.name = metric::kEnergy.name;
+  family.help = metric::kEnergy.help;
+  family.type = prometheus::MetricType::Counter;
+  for (const EnergyReading& reading : readings) {
+    prometheus::ClientMetric metric;
+    metric.label.push_back({"source", reading.source});
+    metric.counter.value = reading.joules;
+    family.metric.push_back(std::move(metric));
+  }
+  return {std::move(family)};
 }
 
 }  // namespace glint

@@ -1,5 +1,5 @@
-// What GPUs say of themselves: load, memory, temperature, power. From NVML, the library of NVIDIA's driver, where there
-// is one; on Jetson, which has none, from sysfs. What cannot be read is absent.
+// GPU telemetry: utilization, memory, temperature, power. Read from NVML, the library of NVIDIA's driver, where it is
+// installed; on Jetson, which has no NVML, from sysfs. Values that cannot be read are absent.
 #ifndef GLINT_SERVER_METRICS_GPU_H_
 #define GLINT_SERVER_METRICS_GPU_H_
 
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "server/lane/lane.h"
+#include "server/sensors/energy.h"
 
 namespace glint {
 
@@ -47,6 +48,7 @@ class GpuSensors {
 };
 
 // The families that have a value.
+std::vector<prometheus::MetricFamily> ToMetrics(const std::vector<EnergyReading>& readings);
 std::vector<prometheus::MetricFamily> ToMetrics(const std::vector<GpuReading>& readings);
 
 }  // namespace glint

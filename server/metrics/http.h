@@ -1,8 +1,5 @@
-// The HTTP endpoint for Prometheus and for orchestrators: GET /metrics, /healthz (the process answers) and /readyz
-// (frames are being served; 503 otherwise).
-//
-// One thread serves all connections and waits for none: a client that is slow keeps nobody else waiting. When there are
-// kMaxConnections, the oldest makes room for a new one.
+// One thread serves all connections with non-blocking sockets, so a slow client does not delay the others. Beyond
+// kMaxConnections the oldest connection is closed.
 #ifndef GLINT_SERVER_METRICS_HTTP_H_
 #define GLINT_SERVER_METRICS_HTTP_H_
 

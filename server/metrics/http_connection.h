@@ -1,4 +1,4 @@
-// One connection of the HTTP endpoint: a request comes in, its response goes out, the connection ends.
+// One connection of the HTTP endpoint: one request, one response, then close.
 #ifndef GLINT_SERVER_METRICS_HTTP_CONNECTION_H_
 #define GLINT_SERVER_METRICS_HTTP_CONNECTION_H_
 
@@ -31,7 +31,7 @@ class HttpConnection {
   // What poll() should wait for before the next Continue().
   short events() const;
 
-  // Goes on as far as the socket lets it. False: it is over.
+  // Reads or writes as much as the socket allows. False: the connection is finished.
   bool Continue(const Respond& respond);
 
  private:

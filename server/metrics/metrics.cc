@@ -63,6 +63,13 @@ size_t Index(absl::StatusCode code) {
   return static_cast<size_t>(index >= 0 && index < kStatusCodeCount ? index : 2);  // 2: UNKNOWN
 }
 
+EnergyMeterOptions MetersOf(const std::vector<LaneSet::Gpu>& gpus) {
+  EnergyMeterOptions options;
+  options.gpus.emplace();
+  for (const LaneSet::Gpu& gpu : gpus) options.gpus->push_back({gpu.device, gpu.pci_bus_id});
+  return options;
+}
+
 }  // namespace
 
 const char* StatusCodeName(absl::StatusCode code) {
@@ -74,7 +81,8 @@ const char* StatusCodeName(absl::StatusCode code) {
   return kNames[Index(code)];
 }
 
-Metrics::Metrics(const BuildInfo& info, Sources sources) : sources_(std::move(sources)), gpu_sensors_(info.gpus) {
+Metrics::Metrics(const BuildInfo& info, Sources sources)
+    : sources_(std::move(sources)), gpu_sensors_(info.gpus), energy_meter_(MetersOf(info.gpus)) {
   AddCalls();
   AddSmallRefusals();
   AddFrames();
@@ -205,6 +213,13 @@ void Metrics::AddFrames() {
   auto& bytes = Counters(&registry_, metric::kFrameBytes);
   const std::array<const char*, kFrameEncodingCount> encodings = {"raw", "shared", "jpeg", "png", "unknown"};
   copied_bytes_ = &Counters(&registry_, metric::kCopiedBytes).Add({});
+  auto& jpegs = Counters(&registry_, metric::kJpegs);
+  jpegs_by_gpu_ = &jpegs.Add({{"decoder", "gpu"}});
+  jpegs_by_cpu_ = &jpegs.Add({{"decoder", "cpu"}});
+  auto& fallbacks = Counters(&registry_, metric::kJpegFallbacks);
+  for (size_t i = 1; i < jpeg_fallbacks_.size(); ++i) {
+    jpeg_fallbacks_[i] = &fallbacks.Add({{"reason", NameOf(static_cast<JpegFallback>(i))}});
+  }
   for (size_t e = 0; e < encodings.size(); ++e) frame_bytes_[e] = &bytes.Add({{"encoding", encodings[e]}});
 }
 
@@ -270,7 +285,9 @@ void Metrics::FrameSucceeded(Work work, const FrameTimes& times, int64_t total_n
   stage_seconds_.decode->Observe(Seconds(times.decode_ns));
   stage_seconds_.upload->Observe(Seconds(times.stages.upload_ns));
   stage_seconds_.detect->Observe(Seconds(times.stages.detect_ns));
-  if (work == Work::kMatch || work == Work::kStereo) stage_seconds_.match->Observe(Seconds(times.match_ns));
+  if (work == Work::kMatch || work == Work::kStereo || work == Work::kLocalize) {
+    stage_seconds_.match->Observe(Seconds(times.match_ns));
+  }
   if (work == Work::kTrack) stage_seconds_.track->Observe(Seconds(times.track_ns));
   if (work == Work::kLocalize) {
     stage_seconds_.locate->Observe(Seconds(times.locate_ns));
@@ -320,6 +337,10 @@ void Metrics::FrameFailed(absl::StatusCode code, int64_t total_ns, Work work) {
 }
 
 void Metrics::LaneDone(const FrameJob& job) {
+  const JpegsDecoded& jpegs = job.jpegs;
+  if (jpegs.by_gpu > 0) jpegs_by_gpu_->Increment(static_cast<double>(jpegs.by_gpu));
+  if (jpegs.by_cpu > 0) jpegs_by_cpu_->Increment(static_cast<double>(jpegs.by_cpu));
+  if (jpegs.fallback != JpegFallback::kNone) jpeg_fallbacks_[static_cast<size_t>(jpegs.fallback)]->Increment();
   if (job.status.ok()) {
     devices_.at(*job.device).last_frame = absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch());
   } else if (const auto name = job.status.GetPayload(kDeviceErrorPayload); name.has_value()) {
@@ -345,7 +366,8 @@ std::string Metrics::Page() {
   std::vector<prometheus::MetricFamily> families = registry_.Collect();
   std::vector<prometheus::MetricFamily> process = CollectProcessMetrics();
   std::vector<prometheus::MetricFamily> gpus = ToMetrics(gpu_sensors_.Read());
-  for (auto* more : {&process, &gpus}) {
+  std::vector<prometheus::MetricFamily> energy = ToMetrics(energy_meter_.Read());
+  for (auto* more : {&process, &gpus, &energy}) {
     families.insert(families.end(), std::make_move_iterator(more->begin()), std::make_move_iterator(more->end()));
   }
   return prometheus::TextSerializer().Serialize(families);

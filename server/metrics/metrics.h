@@ -45,15 +45,15 @@ enum class Method {
 };
 inline constexpr int kMethodCount = 10;
 
-// What a frame's bytes were.
+// Form of a frame's pixels.
 enum class FrameEncoding { kRaw, kShared, kJpeg, kPng, kUnknown };
 inline constexpr int kFrameEncodingCount = 5;
 
-// What a client did not do in time, so that its stream was ended.
+// Which timeout ended a stream.
 enum class Silence { kFirstMessage, kIdle, kReply };
 inline constexpr int kSilenceCount = 3;
 
-// Why a call without a picture was not answered.
+// Why a call without an image was refused or cancelled.
 enum class SmallRefusal { kTooMany, kDisplaced, kLate, kTooLarge };
 inline constexpr int kSmallRefusalCount = 4;
 
@@ -70,7 +70,7 @@ class Metrics {
     std::vector<std::string> lanes;  // each lane's device
     std::vector<LaneSet::Gpu> gpus;
   };
-  // Asked whenever the page is made.
+  // Read at every scrape.
   struct Sources {
     std::function<int()> queue_frames;
     std::function<int()> frames_in_flight;
@@ -87,7 +87,7 @@ class Metrics {
 
   void FrameReceived(FrameEncoding encoding, size_t bytes);
   void PixelsCopied(int64_t bytes) { copied_bytes_->Increment(static_cast<double>(bytes)); }
-  // One good frame's time and yield.
+  // Times and number of features of one successful frame.
   void FrameSucceeded(Work work, const FrameTimes& times, int64_t total_ns, size_t keypoints);
   void FrameFailed(absl::StatusCode code, int64_t total_ns, Work work = Work::kDetect);
   // In addition to FrameFailed().
@@ -102,7 +102,7 @@ class Metrics {
   // The map goes with its stream.
   void MapLeft(const MapSize& size) { MapChanged(size, {}); }
   void LocalizeStreamsAre(int streams) { localize_streams_->Set(streams); }
-  // A lane has ended this frame, well or not.
+  // A lane has finished this frame, with or without an error; counts what decoded its files.
   void LaneDone(const FrameJob& job);
   void LaneLeft(const std::string& device);
 
@@ -149,6 +149,7 @@ class Metrics {
   prometheus::Registry registry_;
   const Sources sources_;
   const GpuSensors gpu_sensors_;
+  EnergyMeter energy_meter_;
 
   std::array<CallChildren, kMethodCount> calls_;
   std::array<prometheus::Counter*, kSmallRefusalCount> small_refused_;
@@ -159,6 +160,8 @@ class Metrics {
   std::array<WorkChildren, kWorkCount> work_;
   std::array<prometheus::Counter*, kFrameEncodingCount> frame_bytes_;
   prometheus::Counter* copied_bytes_;
+  prometheus::Counter *jpegs_by_gpu_, *jpegs_by_cpu_;
+  std::array<prometheus::Counter*, kJpegFallbackCount> jpeg_fallbacks_{};  // none for kNone
   struct {
     prometheus::Histogram *receive, *queue, *decode, *upload, *detect, *match, *track, *locate, *adjust, *download,
         *serialize, *order;

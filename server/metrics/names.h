@@ -25,6 +25,11 @@ inline constexpr Name kSmallCallsRefused = {
     "Calls without a picture that were not answered, by reason: too_many, displaced, late, too_large."};
 inline constexpr Name kFramesDropped = {
     "glint_frames_dropped_total", "Good frames that were not worked on, by reason: superseded, expired, rejected."};
+inline constexpr Name kJpegs = {"glint_jpegs_total", "JPEG files of good frames, by what decoded them: gpu, cpu."};
+inline constexpr Name kJpegFallbacks = {
+    "glint_jpeg_fallbacks_total",
+    "JPEG frames that a lane's GPU left to the CPU, by reason: kind, sampling, colour, tables, header, size, scan, "
+    "range, sync, memory, region."};
 inline constexpr Name kFramesInFlight = {"glint_frames_in_flight", "Frames that were read and not answered yet."};
 inline constexpr Name kFrameDuration = {"glint_frame_duration_seconds",
                                         "Time from a frame's message to its reply handed to gRPC, by operation."};
@@ -63,8 +68,8 @@ inline constexpr Name kMemoryBound = {"glint_memory_bound_bytes",
                                       "Host memory that the server's limits allow it to take."};
 inline constexpr Name kAllocations = {"glint_frame_path_allocations_total",
                                       "Calls of operator new while streams' frames were parsed, lanes worked and "
-                                      "replies were serialized, but for failed frames and where maps grow; "
-                                      "constant once warm."};
+                                      "replies were serialized, but for failed frames, where maps grow and "
+                                      "where streams begin to follow points; constant once warm."};
 inline constexpr Name kLastDeviceFrame = {"glint_last_device_frame_timestamp_seconds",
                                           "Unix time of the last good frame, by device."};
 inline constexpr Name kDeviceLanes = {"glint_device_lanes", "Lanes that work, by device; 0 once it is lost."};
@@ -74,6 +79,8 @@ inline constexpr Name kGpuMemoryUsed = {"glint_gpu_memory_used_bytes", "Memory i
 inline constexpr Name kGpuMemoryTotal = {"glint_gpu_memory_total_bytes", "Memory of the GPU."};
 inline constexpr Name kGpuTemperature = {"glint_gpu_temperature_celsius", "Temperature of the GPU."};
 inline constexpr Name kGpuPower = {"glint_gpu_power_watts", "Power that the GPU draws."};
+inline constexpr Name kEnergy = {"glint_energy_joules_total",
+                                 "Energy since the server started, by source, as far as the machine shows it."};
 inline constexpr Name kSessions = {"glint_sessions", "Streams that are open."};
 inline constexpr Name kSessionsRefused = {"glint_sessions_refused_total",
                                           "Streams that were refused: max_sessions, max_sessions_per_peer, draining."};

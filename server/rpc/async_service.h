@@ -1,5 +1,5 @@
 // The methods of glint.v1.FeatureDetection, FeatureMatching, FeatureTracking and Localization, grpc.health.v1.Health
-// and gRPC's reflection as this server takes them: on completion queues of its own, as bytes.
+// and gRPC's reflection, received as bytes on the server's own completion queues.
 #ifndef GLINT_SERVER_RPC_ASYNC_SERVICE_H_
 #define GLINT_SERVER_RPC_ASYNC_SERVICE_H_
 
@@ -18,8 +18,8 @@
 
 namespace glint {
 
-// To gRPC, all methods are streams; on the wire there is no difference. Of a unary call it would receive the message,
-// however large, before anybody here could say that there is no room for it.
+// All methods are registered as streams, which is the same on the wire. For a unary method gRPC would buffer the whole
+// message, however large, before admission control could run.
 class AsyncService final : public grpc::Service {
  public:
   using Bytes = grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>;
@@ -38,7 +38,7 @@ class AsyncService final : public grpc::Service {
     kTrackStream,
     kLocalizeStream,
     kReflection,
-    kReflectionAlpha,  // as tools ask that are older than v1
+    kReflectionAlpha,  // for older tools
   };
 
   // One for each Method, in its order.
@@ -57,7 +57,7 @@ class AsyncService final : public grpc::Service {
                                            "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
                                            "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"};
 
-  // Without `reflection`, its methods, the last two, are unknown.
+  // Without `reflection`, its methods, the last two, are not registered.
   explicit AsyncService(bool reflection) {
     for (const char* path : kPaths) {
       if (reflection || !absl::StartsWith(path, "/grpc.reflection.")) Add(path);
@@ -70,7 +70,7 @@ class AsyncService final : public grpc::Service {
     for (const absl::string_view path : kPaths) names.emplace_back(path.substr(path.rfind('/') + 1));
     return names;
   }
-  // Probes have no credentials: health is for all.
+  // Health checks need no credentials.
   static bool IsOpenToAll(Method method) { return method == kHealthCheck || method == kHealthWatch; }
 
   // Waits for a call of the method on `queue`, where the call's own completions will come, too.

@@ -1,9 +1,8 @@
-// What all calls have in common.
+// Base class of all calls.
 //
-// A call is an object that deletes itself: it holds one reference for each operation that gRPC has yet to complete and
-// for each frame that a lane has yet to hand back, and goes when the last is gone. Completions arrive on the threads
-// of the service, frames on those of the lanes; each call has one mutex, which is never held while a frame is parsed,
-// decoded or worked on.
+// A call owns itself: it holds one reference per outstanding gRPC operation and one per frame that is on a lane, and
+// deletes itself with the last. Completions arrive on the threads of the service, frames on those of the lanes. Each
+// call has one mutex, which is never held while a frame is parsed, decoded or processed.
 #ifndef GLINT_SERVER_RPC_CALL_H_
 #define GLINT_SERVER_RPC_CALL_H_
 
@@ -22,13 +21,13 @@ namespace glint {
 class Call {
  public:
   virtual ~Call() = default;
-  // The server stops: take no more frames, end when those taken are answered. Called at most once, while the call is
-  // registered with its service.
+  // The server shuts down: accept no more frames, and end once all accepted ones are answered. Called at most once,
+  // while the call is registered with its service.
   virtual void Drain() = 0;
-  // True if a server that stops does not wait for it, but cancels it in the end.
+  // True if shutdown does not wait for this call but cancels it.
   virtual bool Lingers() const { return false; }
-  // Its client may make it no longer (Gate): end with `why`, soon, since it is cancelled a moment later. Called at most
-  // once, while the call is registered.
+  // The client's permission was revoked (Gate): end with `why` soon, since the call is cancelled a moment later.
+  // Called at most once, while the call is registered.
   virtual void Revoke(const absl::Status& why) { (void)why; }
 
   // Whose call it is; null until Service::Register() has returned OK. Frames of the call count there.
@@ -70,8 +69,7 @@ class MethodTag final : public Tag {
   void (C::*const method_)(bool);
 };
 
-// The service counts the arrivals that it has asked for: none may be on its way when the queues that they come through
-// are shut down.
+// The service counts the outstanding requests for new calls; its queues may be shut down only when there are none.
 void ArrivalIsAwaited(Service* service);
 void ArrivalIsOver(Service* service);
 

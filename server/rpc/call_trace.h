@@ -1,6 +1,5 @@
-// What is told about a call that came with a W3C traceparent: its trace id goes into the call's trailer and into the
-// log, with how the call ended, unless there are too many such lines (Logger::LogLimited). Calls without one leave no
-// line.
+// W3C trace context of a call: its trace id goes into the trailer and, with the outcome of the call, into the log,
+// subject to a rate limit (Logger::LogLimited). Calls without a traceparent are not logged.
 #ifndef GLINT_SERVER_RPC_CALL_TRACE_H_
 #define GLINT_SERVER_RPC_CALL_TRACE_H_
 
@@ -18,14 +17,14 @@ namespace glint {
 // Thread-compatible.
 class CallTrace {
  public:
-  // Reads the traceparent of a call that has arrived; one that is invalid, or there twice, is counted and ignored.
+  // Reads the traceparent of a new call. An invalid or duplicate header is counted and ignored.
   void Begin(ServerEnv* env, grpc::ServerContext* context);
 
   // A frame of a stream has been answered or dropped, with its status. The first that failed is logged at once.
   void Frame(uint64_t frame_id, const absl::Status& status) {
     if (!trace_id_.empty()) CountFrame(frame_id, status);
   }
-  // The call is over. Calls that ended well and are not sampled (by the traceparent's flag) are not logged.
+  // The call has ended. Successful calls without the sampled flag are not logged.
   void End(absl::string_view method, const absl::Status& status, int64_t duration_ns);
 
  private:

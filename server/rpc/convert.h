@@ -1,4 +1,4 @@
-// The one place where wire types become C++ ones and back. Nothing that comes in is trusted.
+// Conversion between wire types and C++ types. Input is untrusted.
 #ifndef GLINT_SERVER_RPC_CONVERT_H_
 #define GLINT_SERVER_RPC_CONVERT_H_
 

@@ -1,4 +1,4 @@
-// What a call shows of who makes it.
+// Extracts the credentials of a call.
 #ifndef GLINT_SERVER_RPC_CREDENTIALS_H_
 #define GLINT_SERVER_RPC_CREDENTIALS_H_
 

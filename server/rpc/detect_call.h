@@ -1,5 +1,5 @@
-// Detect and Match: one image or pair, one answer. Its message is received only once there is room for it
-// (--max-detect-calls), and must come while that is kept for it (--detect-receive-timeout).
+// Detect and Match: one image or pair, one reply. The message is received once a slot is free (--max-detect-calls), and
+// must arrive within --detect-receive-timeout.
 #ifndef GLINT_SERVER_RPC_DETECT_CALL_H_
 #define GLINT_SERVER_RPC_DETECT_CALL_H_
 

@@ -1,5 +1,5 @@
-// A frame as the RPC layer handles it: the job, the message its pixels lie in, and the reply. Frames are pooled, so
-// that what they have grown is kept.
+// A frame in the RPC layer: the job, the message that holds its pixels, and the reply. Frames are pooled, so that their
+// buffers are reused.
 #ifndef GLINT_SERVER_RPC_FRAME_H_
 #define GLINT_SERVER_RPC_FRAME_H_
 
@@ -24,11 +24,11 @@
 
 namespace glint {
 
-// A message arrives in as many pieces as the network cut it into, 2 to 64 KB each: more on a busy machine. So many take
-// no memory of a frame; beyond, it grows.
+// A message arrives in slices of 2 to 64 KB, more of them on a busy machine. Up to this number of slices a frame does
+// not allocate.
 inline constexpr size_t kUsualPieces = 1024;
-// A message in more is put together, into one: who sends it cut it small on purpose (DATA frames of 24 bytes make 1.4
-// million pieces of 34 MiB, and a list of them as large as the message).
+// A message of more slices is copied into one. Only hostile clients send such messages: DATA frames of 24 bytes turn 34
+// MiB into 1.4 million slices, whose list is as large as the message.
 inline constexpr size_t kMaxPieces = 8192;
 
 struct Frame : FrameJob, PackedMatch, PackedPredictions {
@@ -59,9 +59,9 @@ struct Frame : FrameJob, PackedMatch, PackedPredictions {
   bool Receive(grpc::ByteBuffer* bytes);
   // Gives them back, and with them the job's pixels. What lists of pieces have grown stays.
   void ReleaseMessage();
-  // The same, but for the bytes, which are the caller's: to free thousands of pieces takes longer than to answer.
+  // As above, but the caller takes the bytes: freeing thousands of slices takes longer than sending the reply.
   grpc::ByteBuffer TakeMessage();
-  // The same, and the lists are given up, too: for a frame that only waits for its turn to be answered.
+  // As above, and frees the lists: for a frame that only waits for its turn in the order of replies.
   void ReleaseAll();
 
   // Counts in the account of its client until the message is released. Not OK: that has its share already, and the

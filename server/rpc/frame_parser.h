@@ -1,6 +1,6 @@
-// The requests that carry frames, read where they lie: numbers are taken, pixels are located. For every message the
-// result is what the generated classes would hold: fields in any order, repeated, unknown; the last content of a oneof
-// wins, messages that come twice are merged.
+// Parses the requests that carry frames in place: numbers are read, pixels are located but not copied. The result for
+// every message equals that of the generated classes: fields in any order, repeated, unknown; the last content of a
+// oneof wins; repeated submessages are merged.
 #ifndef GLINT_SERVER_RPC_FRAME_PARSER_H_
 #define GLINT_SERVER_RPC_FRAME_PARSER_H_
 

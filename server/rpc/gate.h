@@ -1,5 +1,5 @@
-// Where every call passes when it arrives (Service::Register): whether its client may make it, and whose account its
-// frames go to. Calls that have passed are looked at again whenever the rules change.
+// Admission of calls (Service::Register): checks permissions and assigns each call to a client account. Admitted calls
+// are checked again whenever the access rules change.
 #ifndef GLINT_SERVER_RPC_GATE_H_
 #define GLINT_SERVER_RPC_GATE_H_
 

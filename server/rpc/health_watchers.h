@@ -1,4 +1,4 @@
-// Who is told when the server begins or ceases to serve.
+// Subscribers to changes of the serving status.
 #ifndef GLINT_SERVER_RPC_HEALTH_WATCHERS_H_
 #define GLINT_SERVER_RPC_HEALTH_WATCHERS_H_
 

@@ -137,7 +137,6 @@ absl::StatusOr<SessionOptions> FromProto(const v1::LocalizeStreamOptions& proto,
   const auto realtime = IsRealtime(proto.mode());
   if (!realtime.ok()) return realtime.status();
   localization.realtime = *realtime;
-  localization.threads = server.lanes.threads_per_lane;
   localization.max_keyframes = server.max_map_keyframes;
   localization.max_points = server.max_map_points;
   localization.max_map_bytes = server.max_map_bytes;

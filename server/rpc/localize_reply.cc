@@ -1,5 +1,7 @@
 #include "server/rpc/localize_reply.h"
 
+#include <array>
+
 #include "glint/v1/localization.pb.h"
 #include "server/metrics/allocations.h"
 #include "server/rpc/frame.h"
@@ -15,7 +17,7 @@ static_assert(static_cast<int>(v1::LocalizeStreamResponse::kStatusFieldNumber) =
 static_assert(static_cast<int>(v1::LocalizeStreamResponse::kTimingsFieldNumber) ==
               v1::DetectStreamResponse::kTimingsFieldNumber);
 
-void ToProto(const PoseValues& pose, v1::Pose* proto) {
+void ToProto(const CameraPose& pose, v1::Pose* proto) {
   proto->set_qx(pose.rotation[0]);
   proto->set_qy(pose.rotation[1]);
   proto->set_qz(pose.rotation[2]);
@@ -25,7 +27,7 @@ void ToProto(const PoseValues& pose, v1::Pose* proto) {
   proto->set_z(pose.position[2]);
 }
 
-void ToProto(const Vector3& rotation, v1::Rotation* proto) {
+void ToProto(const std::array<double, 3>& rotation, v1::Rotation* proto) {
   proto->set_x(rotation[0]);
   proto->set_y(rotation[1]);
   proto->set_z(rotation[2]);
@@ -47,7 +49,7 @@ void ToProto(const Location& location, v1::Location* proto) {
   ToProto(location.rig_uncertainty, proto->mutable_rig_uncertainty());
   for (const std::string& warning : location.warnings) proto->add_warnings(warning);
   v1::CalibrationFigures* const figures = proto->mutable_calibration();
-  const Location::Calibration& calibration = location.calibration;
+  const CalibrationFigures& calibration = location.calibration;
   figures->set_stereo_keypoints(static_cast<uint32_t>(calibration.stereo_keypoints));
   figures->set_stereo_share(calibration.stereo_share);
   figures->set_median_rise(calibration.median_rise);
@@ -83,6 +85,7 @@ grpc::Slice SerializeLocalizeReply(uint64_t frame_id, const LocalizeFound& found
   if (found.part != nullptr) ToProto(*found.part, response.mutable_map());
   response.set_keyframes(static_cast<uint64_t>(found.size.keyframes));
   response.set_points(static_cast<uint64_t>(found.size.points));
+  response.set_match_ns(times.match_ns);
   response.set_locate_ns(times.locate_ns);
   response.set_adjust_ns(times.adjust_ns);
   return ToSlice(response);

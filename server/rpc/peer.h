@@ -1,4 +1,4 @@
-// Who a call comes from, as far as shares of the server's places go.
+// Identifies the peer of a call for per-peer limits.
 #ifndef GLINT_SERVER_RPC_PEER_H_
 #define GLINT_SERVER_RPC_PEER_H_
 

@@ -1,5 +1,5 @@
-// Answers to the questions of gRPC's server reflection, v1 and v1alpha, which differ in name alone: what this program's
-// generated classes know of themselves. https://github.com/grpc/grpc/blob/master/doc/server-reflection.md
+// gRPC server reflection, v1 and v1alpha, which differ only in name, answered from the generated classes of this
+// program. https://github.com/grpc/grpc/blob/master/doc/server-reflection.md
 #ifndef GLINT_SERVER_RPC_REFLECTION_H_
 #define GLINT_SERVER_RPC_REFLECTION_H_
 

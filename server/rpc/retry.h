@@ -1,5 +1,5 @@
-// When it makes sense to try again, as a status says it: google.rpc.RetryInfo
-// (https://github.com/googleapis/googleapis/blob/master/google/rpc/error_details.proto), which travels in the trailer
+// Retry hints in a status: google.rpc.RetryInfo
+// (https://github.com/googleapis/googleapis/blob/master/google/rpc/error_details.proto), sent in the trailer
 // "grpc-status-details-bin".
 #ifndef GLINT_SERVER_RPC_RETRY_H_
 #define GLINT_SERVER_RPC_RETRY_H_

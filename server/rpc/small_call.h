@@ -1,5 +1,5 @@
-// Calls whose messages carry no picture: GetServerInfo, shared memory, health, reflection. All are received as Detect
-// is: after they have a place (SmallPlaces), within --small-call-timeout, and up to kMaxSmallMessageBytes.
+// Calls whose messages carry no image: GetServerInfo, shared memory, health, reflection. Each is received like Detect:
+// once it has a slot (SmallPlaces), within --small-call-timeout, and up to kMaxSmallMessageBytes.
 #ifndef GLINT_SERVER_RPC_SMALL_CALL_H_
 #define GLINT_SERVER_RPC_SMALL_CALL_H_
 
@@ -22,7 +22,7 @@ namespace glint {
 
 inline constexpr size_t kMaxSmallMessageBytes = 4096;
 
-// A subclass says what a message leads to. Its methods are called on the thread of the call's queue, without lock.
+// Subclasses handle the message. Their methods are called on the thread of the call's completion queue, without a lock.
 class SmallCall : public Call, private SmallPlaces::Guest {
  public:
   void Drain() override {}

@@ -1,8 +1,8 @@
-// Who may receive a small message. gRPC buffers whatever a client announces as one message, of any method and up to
-// 4 GiB, before anybody sees a byte of it; so few calls at a time are received, and the others wait unread.
+// Slots for receiving small messages. gRPC buffers a whole message, of any method and up to 4 GiB, before the server
+// sees a byte of it. So only a few calls receive at a time, and the others wait unread.
 //
-// A call whose message is there, as it is a moment after the call, needs its place for microseconds. So the one that
-// has come last goes first, and whoever says nothing makes way: silence keeps nobody out.
+// A call whose message has arrived, normally right after the call itself, needs its slot for microseconds. So slots are
+// given in last-in, first-out order, and an idle caller loses its slot: silent clients cannot block the others.
 #ifndef GLINT_SERVER_RPC_SMALL_PLACES_H_
 #define GLINT_SERVER_RPC_SMALL_PLACES_H_
 

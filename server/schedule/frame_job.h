@@ -15,6 +15,7 @@
 #include "server/clock.h"
 #include "server/decode/decode.h"
 #include "server/decode/pieces.h"
+#include "server/lane/lane.h"
 #include "server/localize/localization.h"
 #include "server/schedule/pair.h"
 #include "server/track/predictions.h"
@@ -55,7 +56,7 @@ struct FrameTimes {
   StageTimes stages;
   int64_t match_ns = 0;      // of descriptors, after detection
   int64_t track_ns = 0;      // pyramids and following, before detection
-  int64_t locate_ns = 0;     // the pose of a localized pair, after detection
+  int64_t locate_ns = 0;     // the pose of a localized pair, after matching
   int64_t adjust_ns = 0;     // its keyframe, after that; or what was done with a map
   int64_t done_at = 0;       // MonotonicNs() when its lane had ended it; 0: none has
   int64_t serialize_ns = 0;  // features into the reply
@@ -114,6 +115,12 @@ struct LocalizeFound {
   MapSize size;
 };
 
+// How a frame's JPEG files were decoded.
+struct JpegsDecoded {
+  int64_t by_gpu = 0, by_cpu = 0;
+  JpegFallback fallback = JpegFallback::kNone;  // why its image was not decoded by the GPU that the lane has
+};
+
 // What the submitter asks for. Lanes and the queue only read it.
 struct FrameRequest {
   FrameSink* sink = nullptr;
@@ -143,6 +150,7 @@ struct FrameResult {
   FrameTimes times;
   int queue_depth = 0;       // frames that waited when this one joined them
   int64_t copied_bytes = 0;  // of raw pixels, read from where they came in and written to where a lane needs them
+  JpegsDecoded jpegs;
   int lane = 0;
   const std::string* device = nullptr;  // the lane's; null if no lane has run this job
   PairFound found;                      // as long as the features that FrameSink::OnFrameDone() has

@@ -1,4 +1,4 @@
-// From pixels as a client sent them to what a lane takes.
+// Converts pixels from the client's format to the form that a lane takes.
 #ifndef GLINT_SERVER_SCHEDULE_JOB_PIXELS_H_
 #define GLINT_SERVER_SCHEDULE_JOB_PIXELS_H_
 

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/decode/jpeg_writer.h"
 #include "server/metrics/allocations.h"
+#include "server/schedule/jpeg_work.h"
 #include "server/schedule/localize_work.h"
 #include "server/schedule/pair_work.h"
 #include "server/schedule/stream_mask.h"
@@ -17,6 +19,7 @@ namespace glint {
 namespace {
 
 constexpr Shape kWarmUpShape = {640, 480};
+constexpr int kWarmUpQuality = 95;
 
 // Squares of changing brightness: corners for every stage to work on.
 Image WarmUpImage() {
@@ -27,6 +30,18 @@ Image WarmUpImage() {
     }
   }
   return image;
+}
+
+// A frame, and another that comes as a JPEG file if the lane's device decodes, which loads kernels and makes room.
+absl::Status WarmUp(Lane* lane, Features* features, StageTimes* times) {
+  const Image image = WarmUpImage();
+  const DetectorOptions options = *PresetOptions("orb");
+  absl::Status status = lane->Run(options, image, {}, features, times);
+  if (!status.ok() || !lane->decodes_jpeg()) return status;
+  const auto file = decode::WriteJpeg(image.view(), kWarmUpQuality);
+  if (!file.ok()) return file.status();
+  const auto* const bytes = reinterpret_cast<const uint8_t*>(file->data());
+  return lane->RunJpeg(options, absl::MakeConstSpan(bytes, file->size()), image.shape(), {}, features, times).status();
 }
 
 // What one lane's thread reuses from frame to frame.
@@ -68,18 +83,27 @@ absl::Status RunJob(Lane* lane, int64_t max_pixels, FrameQueue* queue, Scratch* 
   job->found = PairFound();
   job->tracked = TracksFound();
   job->located = LocalizeFound();
+  job->jpegs = JpegsDecoded();
   if (absl::Status s = CheckWanted(job); !s.ok()) return s;
   if (job->work == Work::kTrack) {
     return RunTrack(lane, max_pixels, queue, &scratch->decoder, &scratch->image, &scratch->track, job);
   }
   if (job->work == Work::kLocalize || job->work == Work::kMap) {
-    return RunLocalize(max_pixels, queue, &scratch->decoder, &scratch->image, &scratch->localize, job);
+    return RunLocalize(lane, max_pixels, queue, &scratch->decoder, &scratch->image, &scratch->localize, job);
   }
   if (job->work != Work::kDetect) {
     return RunPair(lane, max_pixels, queue, &scratch->decoder, &scratch->image, &scratch->pair, job,
                    &scratch->features);
   }
 
+  if (job->image.kind == ImageSource::Kind::kEncoded) {
+    const auto done = RunJpeg(
+        lane, max_pixels, queue, &scratch->decoder, [&] { return MaskOf(*job, max_pixels, scratch); }, &scratch->image,
+        job, &scratch->features);
+    if (!done.ok()) return done.status();
+    job->copied_bytes = scratch->mask.rows.copied_bytes();
+    if (*done) return absl::OkStatus();
+  }
   auto image = PixelsOf(job->image, &scratch->decoder, max_pixels, &scratch->image);
   if (!image.ok()) return image.status();
   // The whole picture, whatever its region: it had to be decoded.
@@ -160,7 +184,7 @@ void LaneThreads::Main(int index) {
   std::optional<Scratch> scratch(std::in_place);
   LaneSeat seat;
   StageTimes times;
-  absl::Status lost = lane->Run(*PresetOptions("orb"), WarmUpImage(), {}, &scratch->features, &times);
+  absl::Status lost = WarmUp(lane, &scratch->features, &times);
   const bool warm = lost.ok();
   if (warm) {
     events_.warm();
@@ -175,6 +199,7 @@ void LaneThreads::Main(int index) {
     job->device = &lane->device();
     const int64_t bytes = job->bytes;
     const int64_t begun_at = MonotonicNs();
+    const int64_t jpegs_before = scratch->decoder.jpegs();
     {
       FramePathScope frame_path;
       job->status = stays ? lost : RunJobInMemory(lane, max_image_pixels_, queue_, &scratch, job);
@@ -185,6 +210,9 @@ void LaneThreads::Main(int index) {
       job->found = PairFound();
       job->tracked = TracksFound();
       job->located = LocalizeFound();
+      if (stays) job->jpegs = JpegsDecoded();
+    } else {
+      job->jpegs.by_cpu = scratch->decoder.jpegs() - jpegs_before;
     }
     job->times.done_at = MonotonicNs();
     events_.done(*job);

@@ -1,5 +1,5 @@
-// Notices lanes that have begun a frame and do not end it: a device or a driver that hangs reports nothing. A lane that
-// is only busy ends its frames, however many wait.
+// Detects lanes that hang in a frame: a hanging device or driver reports no error. A lane that is merely busy finishes
+// its frames, however many are waiting.
 #ifndef GLINT_SERVER_SCHEDULE_LANE_WATCH_H_
 #define GLINT_SERVER_SCHEDULE_LANE_WATCH_H_
 

@@ -1,5 +1,6 @@
 #include "server/schedule/localize_work.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
@@ -36,8 +37,8 @@ absl::Status UseMap(LocalizeScratch* scratch, FrameJob* job) {
   return status;
 }
 
-absl::Status LocatePair(int64_t max_pixels, decode::Decoder* decoder, PixelScratch* first, LocalizeScratch* scratch,
-                        FrameJob* job) {
+absl::Status LocatePair(Lane* lane, int64_t max_pixels, decode::Decoder* decoder, PixelScratch* first,
+                        LocalizeScratch* scratch, FrameJob* job) {
   Localization& stream = *job->localize.stream;
   FrameTimes& times = job->times;
   const int64_t start = MonotonicNs();
@@ -47,34 +48,37 @@ absl::Status LocatePair(int64_t max_pixels, decode::Decoder* decoder, PixelScrat
   times.decode_ns = copy_at - start;
   const ImageView left = ViewOf(eyes->left, &scratch->left);
   const ImageView right = ViewOf(eyes->right, &scratch->right);
-  times.stages.upload_ns = MonotonicNs() - copy_at;
+  const int64_t copy_ns = MonotonicNs() - copy_at;
   job->copied_bytes = first->rows.copied_bytes() + scratch->second.rows.copied_bytes();
   if (absl::Status s = CheckWanted(job); !s.ok()) return s;
   Location& location = scratch->location;
+  LocationTimes took;
   if (absl::Status s = job->localize.wanted == Wanted::kRelocalize
-                           ? stream.Relocalize(left, right, &location)
-                           : stream.Track(left, right, job->localize.time_ns, &location);
+                           ? stream.Relocalize(lane, left, right, &location, &took)
+                           : stream.Track(lane, left, right, job->localize.time_ns, &location, &took);
       !s.ok()) {
     return s;
   }
-  times.stages.detect_ns = location.find_ns;
-  times.locate_ns = location.locate_ns;
-  times.adjust_ns = location.adjust_ns;
+  StageTimes& stages = times.stages = took.stages;
+  stages.upload_ns += copy_ns;
+  times.match_ns = took.match_ns;
+  times.locate_ns = took.locate_ns;
+  times.adjust_ns = took.adjust_ns;
   // What lies between the stages counts as the last one's.
-  times.stages.download_ns =
-      MonotonicNs() - copy_at - times.stages.upload_ns - times.stages.detect_ns - times.locate_ns - times.adjust_ns;
+  stages.download_ns = std::max(stages.download_ns, MonotonicNs() - copy_at - stages.upload_ns - stages.detect_ns -
+                                                        took.match_ns - took.locate_ns - took.adjust_ns);
   job->located.location = &location;
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::Status RunLocalize(int64_t max_pixels, FrameQueue* queue, decode::Decoder* decoder, PixelScratch* first,
-                         LocalizeScratch* scratch, FrameJob* job) {
+absl::Status RunLocalize(Lane* lane, int64_t max_pixels, FrameQueue* queue, decode::Decoder* decoder,
+                         PixelScratch* first, LocalizeScratch* scratch, FrameJob* job) {
   const FramePathPause pause;
   const int64_t start = MonotonicNs();
   absl::Status status =
-      job->work == Work::kMap ? UseMap(scratch, job) : LocatePair(max_pixels, decoder, first, scratch, job);
+      job->work == Work::kMap ? UseMap(scratch, job) : LocatePair(lane, max_pixels, decoder, first, scratch, job);
   queue->CorrectPixels(*job, MonotonicNs() - start);
   job->located.size = job->localize.stream->size();
   return status;

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "server/decode/decode.h"
+#include "server/lane/lane.h"
 #include "server/schedule/frame_queue.h"
 #include "server/schedule/job_pixels.h"
 
@@ -23,10 +24,11 @@ struct LocalizeScratch {
 };
 
 // Runs a job of Work::kLocalize or kMap; job->located is set if the result is OK. Both eyes together have up to
-// `max_pixels`. `first` and `decoder` as for PixelsOf(). The work is done on the CPU, whatever the lane is, in this
-// thread and those of the map; what that takes and frees is not counted as the frame path's.
-absl::Status RunLocalize(int64_t max_pixels, FrameQueue* queue, decode::Decoder* decoder, PixelScratch* first,
-                         LocalizeScratch* scratch, FrameJob* job);
+// `max_pixels`. `first` and `decoder` as for PixelsOf(). The lane finds, matches and follows features; the pose is
+// found in this thread, and the map adjusted in those of the stream. What that takes and frees is not counted as the
+// frame path's.
+absl::Status RunLocalize(Lane* lane, int64_t max_pixels, FrameQueue* queue, decode::Decoder* decoder,
+                         PixelScratch* first, LocalizeScratch* scratch, FrameJob* job);
 
 }  // namespace glint
 

@@ -8,7 +8,7 @@
 
 namespace glint {
 
-// What a Round keeps of one that takes turns: a member `turn_` of T, which has the Round as a friend.
+// Per-member state of a Round: a member `turn_` of T, which declares the Round a friend.
 template <typename T>
 struct Turn {
   T* next = nullptr;     // in the ring; null outside it

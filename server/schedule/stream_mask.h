@@ -1,4 +1,4 @@
-// The mask that all frames of a stream share: kept once, decoded once.
+// A mask shared by all frames of a stream: stored once, decoded once.
 #ifndef GLINT_SERVER_SCHEDULE_STREAM_MASK_H_
 #define GLINT_SERVER_SCHEDULE_STREAM_MASK_H_
 

@@ -1,4 +1,4 @@
-// Where another thread of this process is, for the log: a thread that hangs cannot say so itself.
+// Captures the stack of another thread of this process, so that a hanging thread can be diagnosed in the log.
 #ifndef GLINT_SERVER_SCHEDULE_THREAD_STACK_H_
 #define GLINT_SERVER_SCHEDULE_THREAD_STACK_H_
 

@@ -1,21 +1,31 @@
 #include "server/schedule/track_lane.h"
 
+#include <optional>
 #include <utility>
 
 #include "server/clock.h"
+#include "server/metrics/allocations.h"
 
 namespace glint {
+
+static_assert(2 + kMaxTemplateFrames <= 32, "TrackedCamera::set has a bit for each kept frame");
 
 absl::StatusOr<ImageView> TrackLane::SetFrame(int camera, int number, const Pixels& image) {
   const int64_t start = MonotonicNs();
   TrackedCamera& of = Of(camera);
   if (of.frames == nullptr || of.shape != image.shape()) {
+    const FramePathPause pause;
     of = TrackedCamera();  // its memory first
     auto made = lane_->MakeTrackFrames(image.shape(), options_->track, options_->max_tracks, options_->kept_frames());
     if (!made.ok()) return made.status();
     of.frames = *std::move(made);
     of.shape = image.shape();
   }
+  // A frame's first image takes the memory that the stream keeps.
+  const uint32_t bit = uint32_t{1} << number;
+  std::optional<FramePathPause> first;
+  if ((of.set & bit) == 0) first.emplace();
+  of.set |= bit;
   auto view = lane_->SetTrackFrame(of.frames.get(), number, image);
   if (!view.ok()) of = TrackedCamera();
   *track_ns_ += MonotonicNs() - start;

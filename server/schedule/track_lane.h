@@ -17,6 +17,7 @@ namespace glint {
 struct TrackedCamera {
   std::unique_ptr<TrackFrames> frames;  // null: none are kept
   Shape shape;                          // theirs
+  uint32_t set = 0;                     // a bit for each of them that has had an image
   bool has_last = false;                // one of them is of a good frame
 };
 using TrackedCameras = std::array<TrackedCamera, kMaxTrackCameras>;

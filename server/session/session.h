@@ -1,5 +1,4 @@
-// What a stream remembers: its options, its mask, and the window of frames that were read and not answered yet, in
-// order.
+// State of a stream: its options, its mask, and the window of unanswered frames, in order.
 #ifndef GLINT_SERVER_SESSION_SESSION_H_
 #define GLINT_SERVER_SESSION_SESSION_H_
 

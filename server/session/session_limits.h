@@ -1,5 +1,4 @@
-// Who may have streams open: so many in all, so many of one peer (or identity), and one of the server's own beside
-// them.
+// Limits on open streams: in total, per peer (or identity), and one reserved for the server itself.
 #ifndef GLINT_SERVER_SESSION_SESSION_LIMITS_H_
 #define GLINT_SERVER_SESSION_SESSION_LIMITS_H_
 
@@ -14,7 +13,7 @@ namespace glint {
 enum class SessionRefusal { kNone, kTotal, kPeer };
 inline constexpr int kSessionRefusalCount = 3;
 
-// What one peer may have when nobody says otherwise: three quarters of `total` and at least one, but not the last.
+// Default share of one peer: three quarters of `total`, at least one, but not all.
 int ShareOfOnePeer(int total);
 
 class SessionLimits;

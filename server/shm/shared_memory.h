@@ -1,4 +1,4 @@
-// The regions of memory that clients share with this server: who has them, under which names, and how much there is.
+// Registry of the shared memory regions of clients: owners, names, total size.
 #ifndef GLINT_SERVER_SHM_SHARED_MEMORY_H_
 #define GLINT_SERVER_SHM_SHARED_MEMORY_H_
 

@@ -1,5 +1,5 @@
-// A client's memory, mapped for reading, and known to the lanes' devices if they want that. What is in it is the
-// client's at all times: it may change while it is read.
+// A client's memory, mapped read-only and pinned for the lanes' devices where useful. The client may change the content
+// at any time, also while it is read.
 #ifndef GLINT_SERVER_SHM_SHARED_REGION_H_
 #define GLINT_SERVER_SHM_SHARED_REGION_H_
 

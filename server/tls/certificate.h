@@ -1,4 +1,4 @@
-// When certificates end, read from their bytes; no TLS library is needed for that.
+// Reads expiry dates from certificates, without a TLS library.
 #ifndef GLINT_SERVER_TLS_CERTIFICATE_H_
 #define GLINT_SERVER_TLS_CERTIFICATE_H_
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
+#include "server/track/track_cells.h"
 
 namespace glint {
 namespace {
@@ -25,39 +26,6 @@ static_assert(static_cast<int>(TrackStatus::kBackwardError) == kTrackStatuses - 
 // Where a point would be if it moved on by `ratio` times its last move; within the image.
 float Predict(float now, float before, double ratio, int side) {
   return NearestInside(double{now} + (double{now} - double{before}) * ratio, side);
-}
-
-// The cells of an image.
-struct Cells {
-  Cells(const DetectorOptions& options, Shape image)
-      : width(options.cell_width),
-        height(options.cell_height),
-        columns((image.width + width - 1) / width),
-        rows((image.height + height - 1) / height) {}
-
-  size_t count() const { return static_cast<size_t>(columns) * static_cast<size_t>(rows); }
-  // Of the one that has the point, or is nearest to it.
-  size_t IndexOf(float x, float y) const {
-    const int column = std::clamp(static_cast<int>(x) / width, 0, columns - 1);
-    const int row = std::clamp(static_cast<int>(y) / height, 0, rows - 1);
-    return static_cast<size_t>(row) * static_cast<size_t>(columns) + static_cast<size_t>(column);
-  }
-
-  int width, height, columns, rows;
-};
-
-// 0 in the cells that are taken.
-void DrawMask(const Cells& cells, const std::vector<uint8_t>& occupied, Shape shape, Image* mask) {
-  mask->Resize(shape);
-  for (int y = 0; y < shape.height; ++y) {
-    const size_t first = static_cast<size_t>(y / cells.height) * static_cast<size_t>(cells.columns);
-    for (int c = 0; c < cells.columns; ++c) {
-      const int begin = c * cells.width;
-      const int end = std::min(begin + cells.width, shape.width);
-      std::fill(mask->row(y) + begin, mask->row(y) + end,
-                static_cast<uint8_t>(occupied[first + static_cast<size_t>(c)] != 0 ? 0 : 255));
-    }
-  }
 }
 
 // What has room for `count` tracks can get so many and not throw half-way, with arrays of two lengths.
@@ -94,6 +62,14 @@ absl::Status CheckInside(absl::string_view field, absl::Span<const float> values
 }
 
 }  // namespace
+
+TrackSession::TrackSession(const TrackingOptions& options) : options_(options) {
+  for (Camera& camera : cameras_) camera.tracks.has_templates = options.template_frames > 0;
+  // Tracks that end in a frame are beside those that begin in it.
+  for (size_t c = 0; c < static_cast<size_t>(options.cameras); ++c) {
+    Reserve(2 * static_cast<size_t>(options.target), &cameras_[c].tracks);
+  }
+}
 
 size_t TrackSession::live() const {
   size_t live = 0;
@@ -297,7 +273,7 @@ absl::Status TrackSession::Detect(int camera, size_t live, TrackBackend* backend
                                   CameraTracks* tracks) {
   const auto of = static_cast<size_t>(camera);
   const ImageView& image = scratch->cameras[of].image;
-  const Cells cells(options_.detector, image.shape());
+  const TrackCells cells(options_.detector, image.shape());
   std::vector<uint8_t>& occupied = scratch->occupied;
   occupied.assign(cells.count(), 0);
   for (size_t i = 0; i < tracks->count(); ++i) {
@@ -305,8 +281,8 @@ absl::Status TrackSession::Detect(int camera, size_t live, TrackBackend* backend
   }
   if (std::find(occupied.begin(), occupied.end(), 0) == occupied.end()) return absl::OkStatus();
   ImageView mask;
-  if (live > 0) {
-    DrawMask(cells, occupied, image.shape(), &scratch->mask);
+  if (live > 0 && cells.MaskMatters(options_.detector)) {
+    cells.DrawMask(occupied, &scratch->mask);
     mask = scratch->mask;
   }
   Features& found = scratch->found;

@@ -1,8 +1,9 @@
-// The tracks of one stream: which points live, under which ids, and when new ones are looked for. It asks a backend to
-// follow and to detect, and decides the rest itself, so that equal backends give equal tracks.
+// The tracks of one stream: live points, their ids, and the decision when to detect new ones. A backend follows and
+// detects; everything else is decided here, so equal backends give equal tracks.
 //
-// A frame is Begin(), Start() for each camera, Finish() for each camera in order, then Commit(). What Start() begins
-// goes on at the same time for all cameras. Until Commit() nothing has changed: a frame that fails is left out.
+// The calls of a frame are Begin(), Start() for each camera, Finish() for each camera in order, then Commit(). The work
+// that Start() begins runs concurrently for all cameras. State changes only in Commit(), so a failed frame has no
+// effect.
 #ifndef GLINT_SERVER_TRACK_TRACK_SESSION_H_
 #define GLINT_SERVER_TRACK_TRACK_SESSION_H_
 
@@ -58,13 +59,11 @@ struct TrackScratch {
   std::vector<uint32_t> order;
 };
 
-// Thread-compatible. Allocates only beyond the largest number of tracks so far.
+// Thread-compatible. Frames allocate only beyond twice the target, and beyond the largest number of tracks so far.
 class TrackSession {
  public:
   // Valid options.
-  explicit TrackSession(const TrackingOptions& options) : options_(options) {
-    for (Camera& camera : cameras_) camera.tracks.has_templates = options.template_frames > 0;
-  }
+  explicit TrackSession(const TrackingOptions& options);
 
   const TrackingOptions& options() const { return options_; }
   // Tracks of all cameras.

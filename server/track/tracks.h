@@ -1,4 +1,4 @@
-// What a stream of tracked points is asked for, and what it finds. Plain values: thread-safe.
+// Options and results of point tracking. Plain values: thread-safe.
 #ifndef GLINT_SERVER_TRACK_TRACKS_H_
 #define GLINT_SERVER_TRACK_TRACKS_H_
 

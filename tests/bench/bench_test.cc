@@ -2,12 +2,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <limits>
+#include <string>
+#include <utility>
 
+#include "bench/jpeg_input.h"
 #include "bench/json.h"
 #include "bench/picture.h"
 #include "bench/rounds.h"
 #include "bench/statistics.h"
+#include "cuda/jpeg/jpeg_plan.h"
+#include "features/limits.h"
 
 namespace glint::bench {
 namespace {
@@ -76,6 +82,34 @@ TEST(Mirrored2x2, MirrorsBothWays) {
   ASSERT_EQ(both.shape(), (Shape{2, 4}));
   for (const auto& [y, value] : {std::pair{0, 1}, {1, 2}, {2, 2}, {3, 1}}) {
     EXPECT_THAT(std::vector<int>(both.row(y), both.row(y) + 2), ElementsAre(value, value));
+  }
+}
+
+TEST(RenderPicture, HasTheDetailOfAPhotograph) {
+  const Image picture = RenderPicture({320, 240});
+  const auto file = decode::WriteJpeg(picture, 80);
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_NEAR(8.0 * static_cast<double>(file->size()) / (320 * 240), 2, 0.5);  // bits a pixel
+  // A larger one begins with it.
+  const Image larger = RenderPicture({321, 250});
+  for (int y = 0; y < 240; ++y) EXPECT_EQ(std::memcmp(picture.row(y), larger.row(y), 320), 0) << y;
+}
+
+TEST(MakeJpegInputs, SamplesChromaAsAsked) {
+  for (const auto& [name, blocks] : {std::pair("grey", 1), {"444", 3}, {"422", 4}, {"440", 4}, {"420", 6}}) {
+    JpegInputOptions options;
+    options.size = "40x24";
+    options.sampling = *JpegSamplingNamed(name);
+    const auto inputs = MakeJpegInputs(options);
+    ASSERT_TRUE(inputs.ok()) << inputs.status();
+    const std::string& file = (*inputs)[0].file;
+    cuda::JpegPlan plan;
+    const cuda::JpegReason reason =
+        cuda::PlanJpeg(reinterpret_cast<const uint8_t*>(file.data()), file.size(), kMaxImagePixels, &plan);
+    ASSERT_EQ(reason, cuda::JpegReason::kNone) << name;
+    EXPECT_EQ(plan.unit_blocks, blocks) << name;
+    EXPECT_EQ(plan.luma_columns, name == std::string("422") || name == std::string("420") ? 2 : 1) << name;
+    EXPECT_EQ(plan.intervals, 1) << name;
   }
 }
 

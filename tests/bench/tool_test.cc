@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
+#include "bench/jpeg_input.h"
 #include "tests/bench/json_reader.h"
 
 namespace glint::bench {
@@ -230,6 +231,20 @@ TEST(GlintBench, RefusesWhatTrackingDoesNotTake) {
   }
 }
 
+// Whatever this machine can read: every kind of source is measured, or named with the reason why not.
+TEST(GlintBench, EnergyKeepsThePace) {
+  const Outcome outcome = RunTool("energy --image " + PictureFile() + " --rate 50 --seconds 0.5 --json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.out;
+  auto json = testing::ReadJson(outcome.out);
+  ASSERT_TRUE(json.has_value()) << outcome.out;
+  EXPECT_GE(NumberAt(*json, "energy.frames"), 1);
+  EXPECT_LE(NumberAt(*json, "energy.frames"), 25);
+  EXPECT_GE(NumberAt(*json, "energy.seconds"), 0.5);
+  EXPECT_LE(NumberAt(*json, "frames_per_second"), 50);
+  EXPECT_GT(NumberAt(*json, "time_us.median"), 0);
+  for (const char* kind : {"nvml", "rapl", "ina3221"}) EXPECT_THAT(outcome.out, HasSubstr(kind));
+}
+
 TEST(GlintBench, CountsFramesOfSeveralLanes) {
   const Outcome outcome = RunTool("lanes --image " + PictureFile() + " --lane-counts 1,3 --repeat 4 --json");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.out;
@@ -284,6 +299,78 @@ TEST(GlintBench, PlansFollowTheMultiprocessors) {
   EXPECT_THAT(all.out, HasSubstr("image in parts, part 2 of 2"));
 }
 
+TEST(GlintBench, DecodesRenderedPicturesAtEachQuality) {
+  const Outcome outcome =
+      RunTool("jpeg --size 131x97 --qualities 30,95 --sampling 422 --restart-rows 2 --features 50 --repeat 5 --json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.out;
+  auto json = testing::ReadJson(outcome.out);
+  ASSERT_TRUE(json.has_value()) << outcome.out;
+  EXPECT_EQ((*json)["backend"], "cpu");
+  EXPECT_EQ((*json)["features"], "50");
+  for (const char* field : {"commit", "processor", "device"}) EXPECT_NE((*json)[field], "") << field;
+  for (const std::string file : {"files.0.", "files.1."}) {
+    EXPECT_EQ((*json)[file + "source"], "rendered");
+    EXPECT_EQ((*json)[file + "width"], "131");
+    EXPECT_EQ((*json)[file + "height"], "97");
+    EXPECT_EQ((*json)[file + "sampling"], "4:2:2");
+    EXPECT_EQ((*json)[file + "restart_intervals"], "7");  // 13 rows of blocks
+    EXPECT_GT(NumberAt(*json, file + "keypoints"), 0);
+    EXPECT_GT(NumberAt(*json, file + "plan_us.median"), 0);
+    // Each step holds the one before it.
+    EXPECT_GT(NumberAt(*json, file + "header_us.min"), 0);
+    EXPECT_LT(NumberAt(*json, file + "header_us.min"), NumberAt(*json, file + "cpu.decode_us.min"));
+    EXPECT_LT(NumberAt(*json, file + "cpu.decode_us.min"), NumberAt(*json, file + "cpu.frame_us.min"));
+    EXPECT_EQ(json->count(file + "gpu.decode_us.median"), 0u);
+  }
+  EXPECT_EQ((*json)["files.0.quality"], "30");
+  EXPECT_EQ((*json)["files.1.quality"], "95");
+  EXPECT_LT(NumberAt(*json, "files.0.bytes"), NumberAt(*json, "files.1.bytes"));
+  EXPECT_EQ(json->count("files.2.bytes"), 0u);
+}
+
+TEST(GlintBench, DecodesJpegFilesAsTheyAre) {
+  const std::string path = ::testing::TempDir() + "/glint_bench_tool_test.jpg";
+  const auto file = decode::WriteJpeg(RenderPicture({64, 48}), 70);
+  ASSERT_TRUE(file.ok()) << file.status();
+  std::ofstream(path, std::ios::binary) << *file;
+  const Outcome as_it_is = RunTool("jpeg --image " + path + " --repeat 1 --json");
+  ASSERT_EQ(as_it_is.exit_code, 0) << as_it_is.out;
+  auto json = testing::ReadJson(as_it_is.out);
+  ASSERT_TRUE(json.has_value()) << as_it_is.out;
+  EXPECT_EQ((*json)["files.0.source"], path);
+  EXPECT_EQ((*json)["files.0.bytes"], std::to_string(file->size()));
+  EXPECT_EQ((*json)["files.0.sampling"], "grey");
+  EXPECT_EQ((*json)["files.0.restart_intervals"], "6");
+  EXPECT_EQ(json->count("files.0.quality"), 0u);
+
+  const Outcome encoded = RunTool("jpeg --image " + path + " --qualities 70 --repeat 1");
+  ASSERT_EQ(encoded.exit_code, 0) << encoded.out;
+  for (const char* word : {"64x48", "quality 70", "4:2:0, 1 restart intervals", "libjpeg-turbo: file to luma"}) {
+    EXPECT_THAT(encoded.out, HasSubstr(word));
+  }
+}
+
+// Where there is no GPU, it says so.
+TEST(GlintBench, DecodesOnTheGpuWhatLibjpegDoes) {
+  for (const std::string options : {"--size 333x222 --qualities 20,80,100", "--size 64x48 --sampling grey"}) {
+    const Outcome outcome = RunTool("jpeg " + options + " --backend cuda --repeat 2 --json 2>&1");
+    if (outcome.exit_code != 0) {
+      ASSERT_THAT(outcome.out, HasSubstr("CUDA"));
+      GTEST_SKIP() << outcome.out;
+    }
+    auto json = testing::ReadJson(outcome.out);
+    ASSERT_TRUE(json.has_value()) << outcome.out;
+    EXPECT_EQ((*json)["files.0.gpu.same_luma"], "true");
+    EXPECT_EQ((*json)["files.0.gpu.same_features"], "true");
+    for (const std::string time : {"decode_us", "device_us", "frame_us"}) {
+      EXPECT_GT(NumberAt(*json, "files.0.gpu." + time + ".median"), 0) << time;
+    }
+    for (const char* stage : {"upload", "stuffing", "symbols", "coefficients", "luma", "status"}) {
+      EXPECT_GT(NumberAt(*json, std::string("files.0.gpu.stages_us.") + stage), 0) << stage;
+    }
+  }
+}
+
 TEST(GlintBench, PrintsATableForPeople) {
   const Outcome outcome = RunTool("detector --image " + PictureFile() + " --repeat 1");
   ASSERT_EQ(outcome.exit_code, 0);
@@ -314,8 +401,22 @@ TEST(GlintBench, SaysWhatIsWrong) {
       {"detector --clock cpu --threads 2" + image, 2, "clock: cpu needs --backend cpu --threads 1"},
       {"stages --fast-threshold 0" + image, 2, "fast_threshold: 0 is not in 1..254"},
       {"stages", 2, "glint-microbench: image: no file was given"},
+      {"energy --rate -1" + image, 2, "rate: -1 is not in 0..100000"},
+      {"energy --seconds 0" + image, 2, "seconds: 0 is not in 0.1..3600"},
+      {"energy --clock cpu" + image, 2, "clock: energy is of wall time"},
       {"lanes --lane-counts 0" + image, 2, "lane-counts: 0 is not in 1..256"},
       {"lanes --lane-counts many" + image, 2, "lane-counts: many is no number"},
+      {"jpeg", 2, "image: no file was given, and no size to render"},
+      {"jpeg --size 64x48" + image, 2, "size: is of a rendered picture, and there is an image"},
+      {"jpeg --size 64", 2, "size: \"64\" is not WIDTHxHEIGHT"},
+      {"jpeg --image /nowhere.jpg", 1, "glint-microbench: /nowhere.jpg: No such file or directory"},
+      {"jpeg --qualities 101" + image, 2, "quality: 101 is not in 1..100"},
+      {"jpeg --qualities best" + image, 2, "qualities: best is no number"},
+      {"jpeg --sampling 411" + image, 2, "sampling: \"411\" is not one of 420, 422, 440, 444, grey"},
+      {"jpeg --restart-rows -1" + image, 2, "restart_rows: -1 is not in 0..65535"},
+      {"jpeg --pageable --backend cuda" + image, 2, "pageable: files are copied into pinned memory"},
+      {"jpeg --device-resident --backend cuda" + image, 2, "device-resident: files come from the host"},
+      {"jpeg --repeat 0" + image, 2, "repeat: 0 is not in 1..1000000"},
       {"plan", 2, "size: \"\" is not WIDTHxHEIGHT"},
       {"plan --size 640", 2, "size: \"640\" is not WIDTHxHEIGHT"},
       {"plan --size 640x-1", 2, "height"},

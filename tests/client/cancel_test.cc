@@ -190,7 +190,7 @@ TEST(CancelTest, LoadThatGivesUpEnds) {
   const std::vector<load::FrameBody> frames = {load::FrameBody::Of(Noise(kLarge, 1)).value()};
   load::Target target;
   target.address = server.address();
-  target.first = load::SerializeOptions({}).value();
+  target.first = load::SerializeOptions(client::StreamOptions()).value();
   load::RunOptions run;
   run.warm_up = absl::ZeroDuration();
   run.duration = absl::Milliseconds(50);

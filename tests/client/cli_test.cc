@@ -378,6 +378,10 @@ TEST_F(CliTest, WrongCommandLinesAreUsageErrors) {
        "glint detect: option '--traceparent': '00-0-0-01' is not 00-<32>-<16>-<2 hex digits>"},
       {{"stream", "--in-flight", "0", "x"}, "glint stream: option '--in-flight': 0 is not in 1..4096"},
       {{"stream", "--max-frames", "0", "x"}, "glint stream: option '--max-frames': 0 is not above 0"},
+      {{"stream", "--quality", "50", "x"}, "glint stream: option '--quality': is of --send jpeg"},
+      {{"stream", "--send", "jpeg", "--quality", "0", "x"}, "glint stream: option '--quality': 0 is not in 1..100"},
+      {{"stream", "--send", "jpeg", "--pixel-format", "nv12", "--size", "8x8", "x"},
+       "glint stream: option '--send': jpeg is not for raw pictures"},
       {{"health", "--timeout", "0"}, "glint health: option '--timeout': 0 is not above 0"},
   };
   for (const auto& [arguments, message] : cases) {
@@ -483,21 +487,29 @@ TEST_F(CliTest, OutputGoesToTheFile) {
   EXPECT_EQ(ReadFile(Path("rows.csv")), Glint({"detect", "--format", "csv", path}).out);
 }
 
-// Twelve frames of a moving texture in colour.
+constexpr Shape kVideoShape = {160, 120};
+constexpr int kVideoFrames = 12;
+
+// The luma of each frame: a part of it that moves.
+Image VideoTexture() { return testing::Texture({200, 120}, 5); }
+
+// Twelve frames of a moving texture in colour, ten a second, as y4m.
 std::string MakeVideo(const std::string& path) {
-  cv::VideoWriter writer(path, cv::VideoWriter::fourcc('M', 'J', 'P', 'G'), 10, {160, 120});
-  const Image texture = testing::Texture({200, 120}, 5);
-  const cv::Mat gray(120, 200, CV_8U, const_cast<uint8_t*>(texture.row(0)), static_cast<size_t>(texture.stride()));
-  for (int i = 0; i < 12; ++i) {
-    cv::Mat color;
-    cv::applyColorMap(gray(cv::Rect(i, 0, 160, 120)), color, cv::COLORMAP_JET);
-    writer.write(color);
+  const Image texture = VideoTexture();
+  std::ofstream video(path, std::ios::binary);
+  video << "YUV4MPEG2 W160 H120 F10:1 Ip A1:1 C420jpeg\n";
+  for (int i = 0; i < kVideoFrames; ++i) {
+    video << "FRAME\n";
+    for (int y = 0; y < kVideoShape.height; ++y) {
+      video.write(reinterpret_cast<const char*>(texture.row(y)) + i, kVideoShape.width);
+    }
+    for (const char chroma : {'\x40', '\xc0'}) video << std::string(80 * 60, chroma);
   }
   return path;
 }
 
 TEST_F(CliTest, SharedMemoryChangesNothingButTheWay) {
-  const std::string video = MakeVideo(Path("shared.avi"));
+  const std::string video = MakeVideo(Path("shared.y4m"));
   for (const char* send : {"gray", "color"}) {
     const Outcome sent = Glint({"stream", video, "--format", "csv", "--send", send});
     const Outcome shared = Glint({"stream", video, "--format", "csv", "--send", send, "--shared-memory"});
@@ -521,23 +533,20 @@ TEST_F(CliTest, SharedMemoryChangesNothingButTheWay) {
 }
 
 TEST_F(CliTest, VideoGoesInAndAnAnnotatedOneComesOut) {
-  const std::string video = MakeVideo(Path("in.avi"));
+  const std::string video = MakeVideo(Path("in.y4m"));
   const Outcome outcome = Glint({"stream", video, "--format", "csv", "--draw", Path("drawn.avi")});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr("12 frames"));
-  cv::VideoCapture source(video);
   cv::VideoCapture drawn(Path("drawn.avi"));
-  EXPECT_EQ(drawn.get(cv::CAP_PROP_FRAME_COUNT), 12);
+  EXPECT_EQ(drawn.get(cv::CAP_PROP_FRAME_COUNT), kVideoFrames);
   EXPECT_EQ(drawn.get(cv::CAP_PROP_FPS), 10);
-  cv::Mat before;
   cv::Mat after;
-  ASSERT_TRUE(source.read(before) && drawn.read(after));
-  ASSERT_EQ(after.size(), before.size());
+  ASSERT_TRUE(drawn.read(after));
+  ASSERT_EQ(after.size(), cv::Size(kVideoShape.width, kVideoShape.height));
 
-  cv::Mat gray;
-  cv::cvtColor(before, gray, cv::COLOR_BGR2GRAY);
+  const Image texture = VideoTexture();
   const Features expected = reference::Detect(
-      testing::OrbOptions(), ImageView{gray.data, gray.cols, gray.rows, static_cast<ptrdiff_t>(gray.step)});
+      testing::OrbOptions(), {texture.row(0), kVideoShape.width, kVideoShape.height, texture.stride()});
   std::string first_frame = "image,x,y,size,angle,response,octave,descriptor\n";
   for (const absl::string_view line : absl::StrSplit(outcome.out, '\n')) {
     if (absl::StartsWith(line, video + "#000000,")) absl::StrAppend(&first_frame, line, "\n");
@@ -545,8 +554,37 @@ TEST_F(CliTest, VideoGoesInAndAnAnnotatedOneComesOut) {
   ASSERT_GT(expected.count(), 0u);
   EXPECT_TRUE(testing::SameFeatures(expected, ParseCsv(first_frame, video + "#000000")));
 
-  // The server's grey of the same colours.
+  // The same luma, with colours beside it.
   EXPECT_EQ(Glint({"stream", video, "--format", "csv", "--send", "color"}).out, outcome.out);
+}
+
+// Frames travel as JPEG files, smaller ones with a lower quality; a picture that is one travels as it is.
+TEST_F(CliTest, VideoTravelsAsJpeg) {
+  const std::string video = MakeVideo(Path("jpeg.y4m"));
+  const auto bytes_of = [&](std::vector<std::string> arguments) {
+    const Outcome outcome = Glint(std::move(arguments));
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    const size_t end = outcome.out.find(" bytes a frame");
+    int bytes = 0;
+    EXPECT_TRUE(end != std::string::npos &&
+                absl::SimpleAtoi(
+                    absl::string_view(outcome.out).substr(0, end).substr(outcome.out.rfind(' ', end - 1) + 1), &bytes))
+        << outcome.out;
+    return bytes;
+  };
+  const int gray = bytes_of({"stream", video});
+  const int fine = bytes_of({"stream", video, "--send", "jpeg"});
+  const int coarse = bytes_of({"stream", video, "--send", "jpeg", "--quality", "30"});
+  EXPECT_GT(gray, fine);
+  EXPECT_GT(fine, coarse);
+  EXPECT_GT(coarse, 100);
+
+  const std::string picture = WriteImage("as-it-is.jpg", testing::Texture({320, 240}, 8));
+  EXPECT_EQ(bytes_of({"stream", picture, "--send", "jpeg", "--quality", "1", "--loop", "--max-frames", "2"}),
+            static_cast<int>(fs::file_size(picture)));
+  const std::string png = WriteImage("becomes.png", testing::Texture({320, 240}, 8));
+  EXPECT_LT(bytes_of({"stream", png, "--send", "jpeg", "--quality", "50", "--loop", "--max-frames", "2"}),
+            static_cast<int>(fs::file_size(png)));
 }
 
 TEST_F(CliTest, PicturesAreDrawn) {
@@ -614,6 +652,11 @@ TEST_F(CliTest, MatchesAgreeWithAHomography) {
   EXPECT_THAT(table.out, HasSubstr(absl::StrFormat("%d matches", matches)));
   EXPECT_THAT(table.out, HasSubstr(absl::StrFormat("%d inliers, precision %.3f", inliers,
                                                    static_cast<double>(inliers) / static_cast<double>(matches))));
+  const Outcome both =
+      Glint({"match", "--cross-check", "--homography", Path("H"), "--tolerance", "2", "--csv", first, second});
+  EXPECT_EQ(both.status, 0) << both.err;
+  EXPECT_EQ(both.out, csv.out);
+  EXPECT_THAT(both.err, HasSubstr(absl::StrFormat("%d matches, %d inliers, precision ", matches, inliers)));
   const cv::Mat drawn = cv::imread(Path("match-drawn.png"), cv::IMREAD_COLOR);
   EXPECT_EQ(drawn.size(), cv::Size(640, 240));
   cv::Mat channels[3];
@@ -723,6 +766,56 @@ TEST_F(CliTest, StereoPairsHaveDisparitiesAndWarnings) {
   const Outcome bad = Glint({"stereo", left, small});
   EXPECT_EQ(bad.status, 1);
   EXPECT_THAT(bad.err, HasSubstr("right: 320x200 pixels, but the left eye has 320x240"));
+}
+
+// Folders pair by pair, a video with itself; a PNG for each pair.
+TEST_F(CliTest, PairCommandsTakeFoldersAndVideos) {
+  const TwoViews views;
+  for (const char* folder : {"left-eye", "right-eye"}) fs::create_directories(Path(folder));
+  for (const char* name : {"1.png", "2.png", "3.png"}) {
+    WriteImage(absl::StrCat("left-eye/", name), views.left);
+    WriteImage(absl::StrCat("right-eye/", name), views.right);
+  }
+  fs::remove(Path("right-eye/3.png"));  // what has no partner is left out
+  const std::string left = Path("left-eye"), right = Path("right-eye");
+  const Outcome stereo = Glint({"stereo", "--csv", "--draw", Path("disparities/"), left, right});
+  EXPECT_EQ(stereo.status, 0) << stereo.err;
+  std::map<std::string, int> rows;
+  for (const std::string& line : Lines(stereo.out)) ++rows[line.substr(0, line.find(','))];
+  EXPECT_EQ(rows.size(), 3u);  // with the header
+  EXPECT_GT(rows[left + "/1.png"], 50);
+  EXPECT_EQ(rows[left + "/2.png"], rows[left + "/1.png"]);
+  const Outcome match = Glint({"match", "--cross-check", "--draw", Path("lines/"), left, right});
+  EXPECT_EQ(match.status, 0) << match.err;
+  EXPECT_THAT(Lines(match.out), SizeIs(2));
+  EXPECT_THAT(match.out, HasSubstr(absl::StrCat(left, "/2.png ", right, "/2.png: ")));
+  for (const char* folder : {"disparities", "lines"}) {
+    int drawn = 0;
+    for (const auto& entry : fs::directory_iterator(Path(folder))) {
+      EXPECT_FALSE(cv::imread(entry.path().string()).empty()) << entry.path();
+      ++drawn;
+    }
+    EXPECT_EQ(drawn, 2) << folder;
+  }
+  // The scale is in all of the map's colours: its ends differ.
+  const cv::Mat scaled = cv::imread(fs::directory_iterator(Path("disparities"))->path().string());
+  const cv::Mat scale = scaled.colRange(320, scaled.cols);
+  std::map<int, int> hues;
+  for (int y = 0; y < scale.rows; ++y) {
+    for (int x = 0; x < scale.cols; ++x) {
+      const cv::Vec3b& c = scale.at<cv::Vec3b>(y, x);
+      if (std::max({c[0], c[1], c[2]}) - std::min({c[0], c[1], c[2]}) > 60)
+        ++hues[c[0] / 32 * 64 + c[1] / 32 * 8 + c[2] / 32];
+    }
+  }
+  EXPECT_GT(hues.size(), 8u);
+
+  cv::VideoWriter video(Path("pairs.avi"), cv::VideoWriter::fourcc('M', 'J', 'P', 'G'), 10, {320, 240});
+  for (int i = 0; i < 4; ++i) video.write(cv::imread(i % 2 == 0 ? left + "/1.png" : right + "/1.png"));
+  video.release();
+  const Outcome frames = Glint({"match", "--cross-check", Path("pairs.avi")});
+  EXPECT_EQ(frames.status, 0) << frames.err;
+  EXPECT_THAT(Lines(frames.out), SizeIs(3));  // each with the next
 }
 
 TEST_F(CliTest, PairCommandsNameWhatIsWrong) {

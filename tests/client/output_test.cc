@@ -109,10 +109,12 @@ TEST(SummaryTest, CountsAndMeasures) {
   EXPECT_EQ(summary.Text(absl::Seconds(1)), "0 frames in 1.00 s: 0.0 frames/s, 0 failed\n");
   for (int i = 0; i < 3; ++i) summary.AddOk(TwoKeypoints());
   summary.AddFailed(1);
+  for (const size_t bytes : {100u, 200u}) summary.AddBytes(bytes);
   EXPECT_EQ(summary.frames(), 4);
   EXPECT_EQ(summary.failed(), 1);
   const std::string text = summary.Text(absl::Seconds(2));
-  EXPECT_THAT(text, HasSubstr("4 frames in 2.00 s: 2.0 frames/s, 1 failed, 2.0 keypoints a frame\n"));
+  EXPECT_THAT(text,
+              HasSubstr("4 frames in 2.00 s: 2.0 frames/s, 1 failed, 150 bytes a frame, 2.0 keypoints a frame\n"));
   EXPECT_THAT(text, HasSubstr("p50"));
   EXPECT_THAT(text, ::testing::ContainsRegex("detect +2\\.4[89][0-9] +2\\.4[89][0-9] +2\\.4[89][0-9] +2\\.500\n"));
 }

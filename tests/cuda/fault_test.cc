@@ -1,6 +1,7 @@
 // The host side of the CUDA backend over a runtime that can be told to fail.
 #include <cstring>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "cuda/runtime/expected_wait.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/decode/jpeg_writer.h"
 #include "tests/cuda/fake_api.h"
 #include "tests/support/images.h"
 #include "tests/support/options.h"
@@ -98,6 +100,62 @@ TEST(CudaFaults, EveryCallFailsOnce) {
     // All but the question whether memory is pinned, whose failure means that it is not.
     EXPECT_GT(failures, 30);
   }
+}
+
+// A JPEG frame; the fake runtime decodes nothing, which the decoder sees.
+absl::Status OneJpeg(Pipeline* pipeline, const std::string& file, bool masked) {
+  const auto* const bytes = reinterpret_cast<const uint8_t*>(file.data());
+  JpegPlan plan;
+  EXPECT_EQ(PlanJpeg(bytes, file.size(), kMaxImagePixels, &plan), JpegReason::kNone);
+  const Image mask = testing::Flat(plan.shape, 255);
+  Features features;
+  features.Resize(3, 0);
+  StageTimes times;
+  const auto reason = pipeline->DetectJpeg(OrbOptions(), plan, bytes, file.size(), masked ? mask.view() : ImageView{},
+                                           &features, &times);
+  EXPECT_EQ(features.count(), 0u);
+  EXPECT_TRUE(!reason.ok() || *reason == JpegReason::kScan);
+  return reason.status();
+}
+
+std::string JpegOf(Shape shape, int quality) { return *decode::WriteJpeg(testing::Texture(shape, 1), quality); }
+
+// As EveryCallFailsOnce, of JPEG frames whose files and pictures grow.
+TEST(CudaFaults, EveryCallOfAJpegFailsOnce) {
+  const std::string files[] = {JpegOf({100, 80}, 50), JpegOf({100, 80}, 99), JpegOf({200, 160}, 50)};
+  int failures = 0;
+  for (int n = 0;; ++n) {
+    SCOPED_TRACE(n);
+    FakeApi api;
+    auto pipeline = PipelineFactory::Create({}, &api);
+    ASSERT_TRUE(pipeline.ok()) << pipeline.status();
+    api.fail_at = api.calls + n;
+    api.error = cudaErrorMemoryAllocation;
+    absl::Status status;
+    for (size_t i = 0; i < 3 && status.ok(); ++i) status = OneJpeg(pipeline->get(), files[i], i == 1);
+    const bool reached = api.calls > api.fail_at;
+    if (!status.ok()) {
+      ++failures;
+      EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+      EXPECT_TRUE((*pipeline)->fatal().ok());
+      for (const std::string& file : files) EXPECT_TRUE(OneJpeg(pipeline->get(), file, true).ok());
+    }
+    pipeline->reset();
+    EXPECT_EQ(api.live, 0);
+    if (!reached) break;
+  }
+  EXPECT_GT(failures, 30);
+}
+
+TEST(CudaFaults, AJpegOfAKnownShapeAllocatesNothing) {
+  FakeApi api;
+  auto pipeline = PipelineFactory::Create({}, &api);
+  ASSERT_TRUE(pipeline.ok()) << pipeline.status();
+  const std::string large = JpegOf({100, 80}, 95), small = JpegOf({100, 80}, 30);
+  ASSERT_TRUE(OneJpeg(pipeline->get(), large, false).ok());
+  const int live = api.live;
+  for (const std::string& file : {small, large, small}) ASSERT_TRUE(OneJpeg(pipeline->get(), file, false).ok());
+  EXPECT_EQ(api.live, live);
 }
 
 // A sticky error in the middle of a frame is reported as lost, once and for all.

@@ -134,7 +134,7 @@ TEST_F(JpegOnDevice, DetectsInWhatItDecodes) {
     const Expected expected = DecodeByLibjpeg(&libjpeg_, file);
     ASSERT_TRUE((*pipeline)->Detect(options, expected.luma.view(), {}, &wanted, nullptr).ok());
     ASSERT_GT(wanted.count(), 0u);
-    const auto reason = (*pipeline)->DetectJpeg(options, plan, file.data(), file.size(), &found, &times);
+    const auto reason = (*pipeline)->DetectJpeg(options, plan, file.data(), file.size(), {}, &found, &times);
     ASSERT_TRUE(reason.ok()) << reason.status();
     EXPECT_EQ(*reason, JpegReason::kNone);
     EXPECT_EQ(found.x, wanted.x);
@@ -145,7 +145,7 @@ TEST_F(JpegOnDevice, DetectsInWhatItDecodes) {
     EXPECT_GT(times.detect_ns, 0);
 
     file.resize(file.size() / 2);
-    const auto cut = (*pipeline)->DetectJpeg(options, plan, file.data(), file.size(), &found, &times);
+    const auto cut = (*pipeline)->DetectJpeg(options, plan, file.data(), file.size(), {}, &found, &times);
     ASSERT_TRUE(cut.ok()) << cut.status();
     EXPECT_EQ(*cut, JpegReason::kScan);
     EXPECT_EQ(found.count(), 0u);

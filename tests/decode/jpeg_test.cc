@@ -8,6 +8,7 @@
 #include <iterator>
 #include <opencv2/imgcodecs.hpp>
 
+#include "server/decode/jpeg_writer.h"
 #include "tests/decode/files.h"
 
 namespace glint::decode {
@@ -187,6 +188,37 @@ TEST(Jpeg, RefusesAFileThatChangedAfterItsInspection) {
   const absl::Status status = decoder.DecodeInto(Encoding::kJpeg, Encode(8, 7, 1, {}), image.destination());
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()), HasSubstr("image.data: changed after its inspection"));
+}
+
+// At the finest quality, luma is what was written, whatever chroma is beside it.
+TEST(JpegWriter, KeepsLumaInEverySampling) {
+  const Shape shape = {45, 31};
+  const Bytes pixels = Picture(shape.width, shape.height, 3, 7);
+  const auto plane = [&](int number) {
+    return ImageView{pixels.data() + number * shape.pixels(), shape.width, shape.height, shape.width};
+  };
+  Decoder decoder;
+  for (const auto sampling :
+       {JpegSampling::kGrey, JpegSampling::k444, JpegSampling::k422, JpegSampling::k440, JpegSampling::k420}) {
+    const auto file = WriteJpeg({plane(0), plane(1), plane(2)}, {100, sampling, 0});
+    ASSERT_TRUE(file.ok()) << file.status();
+    const auto decoded = Decode(&decoder, Encoding::kJpeg, Bytes(file->begin(), file->end()), shape.pixels());
+    ASSERT_TRUE(decoded.status.ok()) << decoded.status;
+    ASSERT_EQ(decoded.shape, shape);
+    for (size_t i = 0; i < decoded.pixels.size(); ++i) ASSERT_NEAR(decoded.pixels[i], pixels[i], 1) << i;
+  }
+}
+
+TEST(JpegWriter, RefusesWhatIsNoPicture) {
+  const Bytes pixels(64);
+  const ImageView whole = {pixels.data(), 8, 8, 8}, part = {pixels.data(), 8, 7, 8};
+  EXPECT_THAT(WriteJpeg({whole, whole, part}, {90, JpegSampling::k444, 0}).status().message(),
+              HasSubstr("image: its planes have several shapes"));
+  EXPECT_THAT(WriteJpeg({whole, {}, {}}, {90, JpegSampling::kGrey, 65536}).status().message(),
+              HasSubstr("restart_rows: 65536 is not in 0..65535"));
+  EXPECT_THAT(WriteJpeg({whole, {}, {}}, {0, JpegSampling::kGrey, 0}).status().message(),
+              HasSubstr("quality: 0 is not in 1..100"));
+  EXPECT_THAT(WriteJpeg({{}, {}, {}}, {}).status().message(), HasSubstr("image: has no pixels"));
 }
 
 }  // namespace

@@ -20,7 +20,9 @@ from stack import PATIENCE, ROOT, need, skip, write_png
 
 METRIC = re.compile(r"\b(?:glint|grpc_server|process)_[a-z0-9_]+\b")
 # Where the commands of a document can be run, and the test that does it.
-PLACES = {"here": "tests/deploy/docs_test.py", "install": "scripts/test-systemd.sh", "machine": "scripts/test-systemd.sh"}
+PLACES = {"here": "tests/deploy/docs_test.py", "install": "scripts/test-systemd.sh", "machine": "scripts/test-systemd.sh",
+          "package": "scripts/time-first-steps.sh", "source": "scripts/time-first-steps.sh",
+          "python": "scripts/time-first-steps.sh"}
 
 
 def read(path):
@@ -127,7 +129,7 @@ def main():
     check_flags(server)
     check_links()
     check_layout()
-    need("unshare", "ip", "curl", "bash")
+    need("unshare", "ip", "curl", "bash", "ffmpeg")  # ffmpeg: for the examples with a video
     if "--inside" not in sys.argv:
         if os.geteuid() != 0 or subprocess.run(["unshare", "--net", "true"], stderr=subprocess.DEVNULL).returncode != 0:
             skip("a network of its own needs root")

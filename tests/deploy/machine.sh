@@ -15,6 +15,7 @@ until_pid_is_not() {
 }
 passed "guide done, $(awk '{ print int($1) }' /proc/uptime) s after boot"
 
+[[ $(systemctl is-enabled glint-server) == enabled ]]
 pid=$(property MainPID)
 [[ $(stat -c %U "/proc/$pid") == glint ]]
 [[ $(property ActiveState) == active && $(property Type) == notify ]]
@@ -61,3 +62,10 @@ systemctl stop glint-server
 [[ $(property ExecMainStatus) == 0 && $(property Result) == success ]]
 [[ ! -e /run/glint ]]
 passed 'stopped with exit status 0'
+
+systemctl start glint-server
+dpkg --purge glint
+[[ $(systemctl is-active glint-server) != active && ! -e /etc/glint && ! -e /var/lib/glint ]]
+[[ ! -e /etc/systemd/system/multi-user.target.wants/glint-server.service && ! -e /etc/systemd/system/glint-server.service ]]
+if getent passwd glint; then false; fi
+passed 'purged, and nothing is left'

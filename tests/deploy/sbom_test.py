@@ -31,6 +31,11 @@ def check_form(document):
     for package in document["packages"]:
         assert PACKAGE_FIELDS <= set(package), package
         assert re.fullmatch(r"SPDXRef-[A-Za-z0-9.-]+", package["SPDXID"]), package["SPDXID"]
+    extracted = {info["licenseId"] for info in document["hasExtractedLicensingInfos"]}
+    for package in document["packages"]:
+        for term in re.split(r" AND | OR ", package["licenseDeclared"].replace("(", "").replace(")", "")):
+            known = term in extracted if term.startswith("LicenseRef-") else re.fullmatch(r"[A-Z][A-Za-z0-9.-]+", term)
+            assert known, f"{package['name']}: license {term}"
     known = set(idents) | {"SPDXRef-DOCUMENT"}
     for relation in document["relationships"]:
         assert {relation["spdxElementId"], relation["relatedSpdxElement"]} <= known, relation
@@ -54,6 +59,11 @@ def check_libraries(document, program):
             installed = subprocess.run(["dpkg-query", "-W", "-f", "${Version}\n", package["name"]], check=True,
                                        capture_output=True, text=True).stdout.splitlines()
             assert package["versionInfo"] in installed, package
+    licenses = {p["name"]: p["licenseDeclared"] for p in loaded}
+    assert "Apache-2.0" in next(text for name, text in licenses.items() if name.startswith("libgrpc++"))
+    if any(name.startswith("libceres") for name in names):
+        suite = next(name for name in names if name.startswith("libcholmod"))
+        assert "GPL-2.0-or-later" in licenses[suite].split(" AND "), licenses[suite]
     print(f"{len(libraries)} libraries of {len(loaded)} packages")
 
 

@@ -96,6 +96,21 @@ void ExpectLatencies(const Json& json, const std::string& path) {
   EXPECT_EQ(p999->second == "null", count < 1000) << count;
 }
 
+// Whatever this machine can read: every kind of source is measured, or named with the reason why not.
+TEST_F(BenchCommandTest, EnergyIsMeasuredOrSaidToBeUnreadable) {
+  const Outcome table = Bench("--energy --rounds 2 --duration 0.4 --warm-up 0.1 --size 320x240");
+  ASSERT_EQ(table.status, 0) << table.err << table.out;
+  EXPECT_THAT(table.out, HasSubstr("mJ a frame above idle"));
+  const Outcome outcome = Bench("--energy --duration 0.4 --warm-up 0.1 --size 320x240 --json");
+  ASSERT_EQ(outcome.status, 0) << outcome.err << outcome.out;
+  const auto json = bench::testing::ReadJson(outcome.out);
+  ASSERT_TRUE(json.has_value()) << outcome.out;
+  EXPECT_EQ(Number(*json, "energy.frames"), Number(*json, "server.frames"));
+  EXPECT_GE(Number(*json, "energy.seconds"), 0.4);
+  EXPECT_GE(Number(*json, "energy.idle_seconds"), 2);
+  for (const char* kind : {"nvml", "rapl", "ina3221"}) EXPECT_THAT(outcome.out, HasSubstr(kind)) << outcome.out;
+}
+
 TEST_F(BenchCommandTest, PrintsEveryFieldAsJson) {
   const Outcome outcome = Bench(
       "--echo --rounds 2 --duration 1 --warm-up 0.1 --size 320x240 --pixel-format bgr8 --features 77 "
@@ -145,6 +160,64 @@ TEST_F(BenchCommandTest, PrintsEveryFieldAsJson) {
   EXPECT_NEAR(Number(json, "ratio.p50"), Number(json, "server.latency.p50_ns") / floor, 1e-4);
   EXPECT_GT(Number(json, "ratio.round_p50.1"), 0);
   EXPECT_LT(Number(json, "ratio.frames_per_s"), 1);
+}
+
+TEST_F(BenchCommandTest, MeasuresPairsAsItMeasuresFrames) {
+  for (const std::string task : {"stereo", "match", "match_descriptors"}) {
+    SCOPED_TRACE(task);
+    const Outcome outcome =
+        Bench(absl::StrCat("--task ", task, " --echo --rounds 2 --duration 0.6 --warm-up 0.1 ",
+                           task == "match_descriptors" ? "" : "--size 320x240 ", "--features 300 --json"));
+    ASSERT_EQ(outcome.status, 0) << outcome.err << outcome.out;
+    const auto read = bench::testing::ReadJson(outcome.out);
+    ASSERT_TRUE(read.has_value()) << outcome.out;
+    Json json = *read;
+    EXPECT_EQ(json["task"], task);
+    const bool images = task != "match_descriptors";
+    EXPECT_EQ(json["frames.width"], images ? "320" : "0");
+    EXPECT_EQ(json["frames.format"], images ? "gray8" : "");
+    EXPECT_GT(Number(json, "frames.bytes_per_frame"), images ? 2 * 320 * 240 : 2 * 300 * 32);
+    EXPECT_EQ(Number(json, "server.ok"), Number(json, "server.frames"));
+    // Both images; a third of the descriptors match, nearly all of the features do.
+    EXPECT_NEAR(Number(json, "server.keypoints_per_frame"), images ? 600 : 0, images ? 60 : 0);
+    EXPECT_GT(Number(json, "server.matches_per_frame"), 99);
+    for (const char* part : {"server_total", "server_lane", "server_stages.match", "server_stages.queue"}) {
+      ExpectLatencies(json, absl::StrCat("server.", part));
+    }
+    EXPECT_GT(Number(json, "server.server_stages.match.min_ns"), 0);
+    EXPECT_GE(Number(json, "server.server_lane.min_ns"), Number(json, "server.server_stages.match.min_ns"));
+    EXPECT_LE(Number(json, "server.server_lane.p50_ns"), Number(json, "server.server_total.p50_ns"));
+    EXPECT_NEAR(Number(json, "echo.reply_bytes_per_frame"), Number(json, "server.reply_bytes_per_frame"), 64);
+    EXPECT_GT(Number(json, "ratio.p50"), 0);
+  }
+  const Outcome table = Bench("--task stereo --duration 0.2 --warm-up 0 --size 320x240");
+  EXPECT_THAT(table.out, HasSubstr("a made-up pair of 320x240, sent as gray8, "));
+  EXPECT_THAT(table.out, HasSubstr(" pairs/s"));
+  EXPECT_THAT(table.out, HasSubstr("    match "));
+  EXPECT_THAT(Bench("--duration 0.2 --warm-up 0 --size 160x120").out, ::testing::Not(HasSubstr("    match ")));
+}
+
+TEST_F(BenchCommandTest, TakesFilesTwoByTwoForPairs) {
+  for (const char* name : {"1.pgm", "2.pgm", "3.pgm", "4.pgm"}) {
+    std::ofstream file(Path(name), std::ios::binary);
+    file << "P5 160 120 255\n";
+    for (int i = 0; i < 160 * 120; ++i) file.put(static_cast<char>(i * i % 251));
+  }
+  const std::string two = Path("1.pgm") + " " + Path("2.pgm"), four = two + " " + Path("3.pgm") + " " + Path("4.pgm");
+  for (const std::string shared : {"", "--shared-memory "}) {
+    const Outcome pairs = Bench("--task stereo --duration 0.2 --warm-up 0 --json " + shared + four);
+    ASSERT_EQ(pairs.status, 0) << pairs.err;
+    const auto json = bench::testing::ReadJson(pairs.out);
+    ASSERT_TRUE(json.has_value());
+    EXPECT_EQ(json->at("frames.pictures"), "2");
+    EXPECT_EQ(json->at("frames.picture"), "2 pairs (160x120)");
+    EXPECT_GT(Number(*json, "server.matches_per_frame"), 0);
+  }
+  const Outcome odd = Bench("--task match " + four + " " + Path("1.pgm"));
+  EXPECT_EQ(odd.status, 2);
+  EXPECT_THAT(odd.err, HasSubstr("option '--task': match: 5 FILEs are no pairs"));
+  EXPECT_THAT(Bench("--task match --mask " + Path("1.pgm") + " " + two).err,
+              HasSubstr("option '--mask': not for pairs"));
 }
 
 TEST_F(BenchCommandTest, OpenLoopOverTcpInATable) {

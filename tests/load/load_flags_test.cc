@@ -1,6 +1,7 @@
 // The options of glint bench, without a server.
 #include "client/cli/load_flags.h"
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -33,6 +34,16 @@ TEST(LoadFlagsTest, RefusesWhatMakesNoSense) {
            {{"--size", "64x64", "a.png"}, "option '--size': FILEs have a size of their own"},
            {{"--pixel-format", "file"}, "option '--pixel-format': file: no FILE given"},
            {{"--pixel-format", "rgb9"}, "option '--pixel-format': 'rgb9' is not one of gray8|"},
+           {{"--task", "sing"}, "option '--task': 'sing' is not one of detect|stereo|match|match_descriptors"},
+           {{"--task", "stereo", "a.png"}, "option '--task': stereo: 1 FILEs are no pairs"},
+           {{"--task", "match_descriptors", "a.png", "b.png"}, "option '--task': match_descriptors takes no FILE"},
+           {{"--task", "match_descriptors", "--size", "64x64"}, "option '--size': --task match_descriptors has no"},
+           {{"--task", "match_descriptors", "--pixel-format", "bgr8"}, "option '--pixel-format': --task match_"},
+           {{"--task", "match_descriptors", "--send", "jpeg"}, "option '--send': --task match_descriptors has no"},
+           {{"--quality", "80"}, "option '--quality': is of --send jpeg"},
+           {{"--send", "jpeg", "--quality", "101"}, "option '--quality': 101 is not in 1..100"},
+           {{"--send", "jpeg", "--pixel-format", "nv12"}, "option '--send': jpeg has no --pixel-format"},
+           {{"--send", "jpeg", "--shared-memory"}, "option '--shared-memory': is for pixels"},
            {{"--echo", "--echo-at", "127.0.0.1:1"}, "option '--echo-at': is in place of --echo"}}) {
     const absl::Status status = Check(arguments);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << message;
@@ -40,6 +51,8 @@ TEST(LoadFlagsTest, RefusesWhatMakesNoSense) {
   }
   EXPECT_THAT(std::string(Check({"--echo"}, "192.0.2.1:50051").message()),
               HasSubstr("option '--echo': 192.0.2.1:50051 is not known to be this machine"));
+  EXPECT_THAT(std::string(Check({"--energy"}, "192.0.2.1:50051").message()),
+              HasSubstr("option '--energy': 192.0.2.1:50051 is not known to be this machine"));
   EXPECT_THAT(std::string(Check({"--shared-memory"}).message()),
               HasSubstr("option '--shared-memory': 127.0.0.1:50051 is not unix:PATH"));
   EXPECT_THAT(std::string(Check({"--shared-memory", "--pixel-format", "file", "a.png"}, "unix:/run/s").message()),
@@ -83,6 +96,23 @@ TEST(LoadFlagsTest, MakesUpAPictureOfAnyFormat) {
     EXPECT_GT(report.frame_bytes, static_cast<double>(40 * 30 * bytes));
     EXPECT_LT(report.frame_bytes, static_cast<double>(40 * 30 * bytes + 64));
     EXPECT_EQ(report.width, 40);
+  }
+}
+
+TEST(LoadFlagsTest, MakesUpAJpeg) {
+  LoadFlags flags;
+  flags.size = "400x300";
+  flags.send_jpeg = true;
+  double bytes = 400 * 300;
+  for (const int quality : {95, 50}) {
+    flags.jpeg.quality = quality;
+    load::BenchReport report;
+    const auto frames = flags.Frames({}, nullptr, &report);
+    ASSERT_TRUE(frames.ok()) << frames.status();
+    EXPECT_LT(report.frame_bytes, bytes);
+    EXPECT_EQ(report.format, absl::StrCat("jpeg of quality ", quality));
+    EXPECT_EQ(report.width, 400);
+    bytes = report.frame_bytes;
   }
 }
 

@@ -35,7 +35,7 @@ class LoadTest : public ::testing::Test {
   Target TargetOf(const FakeServer& server) {
     Target target;
     target.address = server.address();
-    target.first = SerializeOptions({}).value();
+    target.first = SerializeOptions(client::StreamOptions()).value();
     return target;
   }
 
@@ -293,7 +293,7 @@ TEST_F(LoadTest, StopsWhenAsked) {
 TEST_F(LoadTest, EchoServerAnswersWithTheFirstMessage) {
   const auto echo = EchoServer::Start("127.0.0.1:0");
   ASSERT_TRUE(echo.ok()) << echo.status();
-  Load load({(*echo)->address(), kEchoMethod, false, std::string(12345, 'r')}, 2, &frames_);
+  Load load({(*echo)->address(), Task::kDetect, false, std::string(12345, 'r')}, 2, &frames_);
   RunOptions run = Short();
   run.in_flight = 20;  // more than the window of the server
   const auto result = load.Run(run);
@@ -309,7 +309,7 @@ TEST_F(LoadTest, EchoServerAnswersWithTheFirstMessage) {
 TEST_F(LoadTest, EchoServerWorksAsLongAsItIsTold) {
   const auto echo = EchoServer::Start("127.0.0.1:0", absl::Milliseconds(20));
   ASSERT_TRUE(echo.ok()) << echo.status();
-  Load load({(*echo)->address(), kEchoMethod, false, "reply"}, 1, &frames_);
+  Load load({(*echo)->address(), Task::kDetect, false, "reply"}, 1, &frames_);
   const auto result = load.Run(Short());
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_GT(result->measured.ok, 0);

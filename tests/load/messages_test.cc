@@ -8,6 +8,7 @@
 
 #include "client/load/frames.h"
 #include "client/load/reply.h"
+#include "glint/v1/matching.pb.h"
 #include "gtest/gtest.h"
 #include "tests/support/random.h"
 
@@ -61,11 +62,63 @@ TEST(ReplyTest, ReadsWhatTheGeneratedClassReads) {
   for (int i = 0; i < 300; ++i) {
     const v1::DetectStreamResponse response = RandomResponse(&random);
     grpc::ByteBuffer bytes = Cut(response.SerializeAsString(), &random);
-    ASSERT_TRUE(ReadReply(&bytes, &reply));
+    ASSERT_TRUE(ReadReply(Task::kDetect, &bytes, &reply));
     EXPECT_EQ(reply.frame_id, response.frame_id());
     EXPECT_EQ(reply.status.SerializeAsString(), response.status().SerializeAsString());
     EXPECT_EQ(reply.timings.SerializeAsString(), response.timings().SerializeAsString());
     EXPECT_EQ(reply.keypoints, response.features().x_size());
+  }
+}
+
+void AddKeypoints(int count, v1::Features* features) {
+  for (int i = 0; i < count; ++i) features->add_x(static_cast<float>(i));
+}
+
+// Answers of the streams of pairs, in the same way.
+TEST(ReplyTest, ReadsAnswersOfPairs) {
+  Random random(3);
+  Reply reply;
+  for (int i = 0; i < 100; ++i) {
+    const int keypoints[2] = {random.Uniform(0, 700), random.Uniform(0, 700)};
+    const int matches = random.OneIn(5) ? 0 : random.Uniform(1, 900);
+    v1::MatchStreamResponse matched;
+    v1::StereoStreamResponse stereo;
+    const auto set = [&](auto* response) {
+      response->set_frame_id(static_cast<uint64_t>(i));
+      response->set_match_ns(1000 + i);
+      response->mutable_timings()->set_detect_ns(random.Uniform(0, 1 << 30));
+      if (random.OneIn(4)) response->mutable_status()->set_code(random.Uniform(1, 16));
+    };
+    set(&matched);
+    set(&stereo);
+    AddKeypoints(keypoints[0], matched.mutable_query());
+    AddKeypoints(keypoints[1], matched.mutable_train());
+    AddKeypoints(keypoints[0], stereo.mutable_left());
+    stereo.set_right_keypoints(static_cast<uint32_t>(keypoints[1]));
+    stereo.add_warnings()->set_text("swapped");
+    for (int m = 0; m < matches; ++m) {
+      matched.mutable_matches()->add_query(static_cast<uint32_t>(m));
+      matched.mutable_matches()->add_train(static_cast<uint32_t>(random.Uniform(0, 1 << 20)));
+      stereo.mutable_matches()->add_left(static_cast<uint32_t>(random.Uniform(0, 1 << 20)));
+      stereo.mutable_matches()->add_right_x(3);
+    }
+    const auto expect = [&](Task task, const auto& response) {
+      const std::string whole = response.SerializeAsString();
+      grpc::ByteBuffer bytes = Cut(whole, &random);
+      ASSERT_TRUE(ReadReply(task, &bytes, &reply)) << NameOf(task);
+      EXPECT_EQ(reply.frame_id, response.frame_id());
+      EXPECT_EQ(reply.status.code(), response.status().code());
+      EXPECT_EQ(reply.timings.SerializeAsString(), response.timings().SerializeAsString());
+      EXPECT_EQ(reply.match_ns, 1000 + i);
+      EXPECT_EQ(reply.keypoints, keypoints[0] + keypoints[1]) << NameOf(task);
+      EXPECT_EQ(reply.matches, matches) << NameOf(task);
+      // Without its last byte the last field is broken.
+      grpc::ByteBuffer cut = Cut(whole.substr(0, whole.size() - 1), &random);
+      EXPECT_FALSE(ReadReply(task, &cut, &reply)) << NameOf(task);
+    };
+    expect(Task::kMatch, matched);
+    expect(Task::kMatchDescriptors, matched);
+    expect(Task::kStereo, stereo);
   }
 }
 
@@ -81,7 +134,7 @@ TEST(ReplyTest, AcceptsAPrefixOfAMessageJustWhenTheGeneratedClassDoes) {
       if (prefix.empty()) continue;
       v1::DetectStreamResponse expected;
       const bool good = expected.ParseFromString(prefix);
-      ASSERT_EQ(ReadReply(&bytes, &reply), good) << length << " of " << whole.size();
+      ASSERT_EQ(ReadReply(Task::kDetect, &bytes, &reply), good) << length << " of " << whole.size();
       accepted += good ? 1 : 0;
     }
   }
@@ -111,6 +164,38 @@ TEST(FrameBodyTest, MessagesAreTheFrameWithTheirNumbers) {
       EXPECT_EQ(body->size(), bytes.size());
     }
   }
+}
+
+TEST(FrameBodyTest, PairsAreThoseOfTheirStreams) {
+  const Image left = SyntheticPicture({37, 21}, 1), right = SyntheticPicture({37, 21}, 2);
+  const std::string pixels[2] = {InFormat(left, client::PixelFormat::kGray8),
+                                 InFormat(right, client::PixelFormat::kGray8)};
+  int64_t copied = 0;
+  const auto eyes = FrameBody::OfEyes(left, right);
+  ASSERT_TRUE(eyes.ok()) << eyes.status();
+  v1::StereoStreamRequest stereo;
+  ASSERT_TRUE(stereo.ParseFromString(Bytes(eyes->Message(300, &copied))));
+  EXPECT_EQ(stereo.pair().frame_id(), 300u);
+  EXPECT_EQ(stereo.pair().left().raw().data(), pixels[0]);
+  EXPECT_EQ(stereo.pair().right().raw().data(), pixels[1]);
+
+  const auto images = FrameBody::OfPair(client::ImageInput(left), client::ImageInput(right));
+  ASSERT_TRUE(images.ok()) << images.status();
+  v1::MatchStreamRequest match;
+  ASSERT_TRUE(match.ParseFromString(Bytes(images->Message(301, &copied))));
+  EXPECT_EQ(match.pair().frame_id(), 301u);
+  EXPECT_EQ(match.pair().query().image().raw().data(), pixels[0]);
+  EXPECT_EQ(match.pair().train().image().raw().data(), pixels[1]);
+
+  const std::vector<uint8_t> rows = SyntheticDescriptors(5, 1);
+  const client::DescriptorInput set(DescriptorView{rows.data(), 5, 32});
+  const auto sets = FrameBody::OfPair(set, set);
+  ASSERT_TRUE(sets.ok()) << sets.status();
+  ASSERT_TRUE(match.ParseFromString(Bytes(sets->Message(302, &copied))));
+  EXPECT_EQ(match.pair().frame_id(), 302u);
+  EXPECT_EQ(match.pair().query().descriptors().data(), std::string(rows.begin(), rows.end()));
+  EXPECT_EQ(match.pair().train().descriptors().descriptor_bytes(), 32u);
+  EXPECT_LT(copied, 3 * 18);
 }
 
 TEST(FrameBodyTest, RefusesWhatTheClientRefuses) {

@@ -10,10 +10,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
+#include "glint/v1/localization.grpc.pb.h"
 #include "glint/v1/matching.grpc.pb.h"
 #include "tests/server/harness.h"
+#include "tests/server/localize_pairs.h"
 #include "tests/support/images.h"
 
 extern "C" {
@@ -223,6 +226,56 @@ TEST_F(AllocationTest, APairTakesNoMemoryOfOurs) {
   if (counts.ours > 0) backtrace_symbols_fd(counts.first_of_ours, counts.depth, 2);
   EXPECT_GT(counts.all, 0);
 }
+
+#ifdef GLINT_HAVE_SLAM
+// The one exception, which docs/slam.md has: fitting a pose takes memory, in pieces whose number has a bound, of a
+// camera that stands still; keyframes, which take more, are the map's.
+TEST_F(AllocationTest, ALocatedPairTakesABoundedNumberOfPieces) {
+  constexpr Shape kShape = {320, 200};
+  constexpr int kMoving = 8, kPairs = 40, kMostPieces = 64;
+  const auto stub = v1::Localization::NewStub(server_.channel());
+  grpc::ClientContext context;
+  const auto stream = stub->LocalizeStream(&context);
+  v1::LocalizeStreamRequest message;
+  v1::DetectorOptions* const detector = message.mutable_options()->mutable_detector();
+  detector->set_preset("orb");
+  detector->set_max_features(300);
+  v1::StereoCamera* const camera = message.mutable_options()->mutable_camera();
+  camera->set_width(kShape.width);
+  camera->set_height(kShape.height);
+  camera->set_focal_length(kFocal);
+  camera->set_centre_x(kShape.width / 2.0);
+  camera->set_centre_y(kShape.height / 2.0);
+  camera->set_baseline(kBaseline);
+  stream->Write(message);
+  int64_t time_ns = 0;
+  const auto run = [&](const Pair& pair, int count) {
+    v1::LocalizePair* const eyes = message.mutable_pair();
+    for (const bool is_right : {false, true}) {
+      v1::Image* const eye = is_right ? eyes->mutable_right() : eyes->mutable_left();
+      const Image& image = is_right ? pair.right : pair.left;
+      SetGray(kShape.width, kShape.height, 0, eye);
+      for (int y = 0; y < kShape.height; ++y) {
+        std::memcpy(eye->mutable_raw()->mutable_data()->data() + y * kShape.width, image.row(y), kShape.width);
+      }
+    }
+    for (int i = 0; i < count; ++i) {
+      eyes->set_time_ns(time_ns += kFrameNs);
+      ASSERT_TRUE(stream->Write(message));
+      v1::LocalizeStreamResponse reply;
+      ASSERT_TRUE(stream->Read(&reply));
+      ASSERT_EQ(reply.location().status(), v1::LOCATION_STATUS_TRACKING) << reply.status().message();
+    }
+  };
+  const std::vector<Pair> pairs = PairsAlongAWall(kShape, kMoving);
+  for (const Pair& pair : pairs) run(pair, 1);
+  run(pairs.back(), 10);
+  CountDuring([&] { run(pairs.back(), kPairs); });
+  EXPECT_LT(counts.ours, kMostPieces * kPairs);
+  std::cout << "per located pair " << counts.ours / (1.0 * kPairs) << " allocations of ours, the largest of "
+            << counts.largest << " bytes\n";
+}
+#endif
 
 // The test can fail: a server's code that does take memory is seen.
 TEST_F(AllocationTest, SeesOurs) {

@@ -55,6 +55,7 @@ TEST(FlagsTest, DefaultsAreThoseOfServerOptions) {
   EXPECT_EQ(parsed->options.metrics_listen, "127.0.0.1:9464");
   EXPECT_EQ(parsed->options.max_sessions, defaults.max_sessions);
   EXPECT_EQ(parsed->options.lanes.gpu_wait, GpuWait::kAdaptive);
+  EXPECT_EQ(parsed->options.lanes.jpeg, JpegDecoding::kAuto);
   EXPECT_FALSE(parsed->help);
 }
 
@@ -65,9 +66,13 @@ TEST(FlagsTest, EveryFlagArrives) {
                              "--metrics-listen=",
                              "--backend=cuda",
                              "--devices=3,1",
+                             "--lane-cpus=4-5,2",
+                             "--completion-cpus=0",
+                             "--cpu-dma-latency=20",
                              "--lanes=4",
                              "--threads-per-lane=5",
                              "--gpu-wait=spin",
+                             "--jpeg=gpu",
                              "--queue-capacity=6",
                              "--max-image-pixels=7",
                              "--max-features=8",
@@ -89,9 +94,13 @@ TEST(FlagsTest, EveryFlagArrives) {
   EXPECT_EQ(o.metrics_listen, "");
   EXPECT_EQ(o.lanes.backend, Backend::kCuda);
   EXPECT_THAT(o.lanes.devices, ElementsAre(3, 1));
+  EXPECT_THAT(o.lane_cpus, ElementsAre(2, 4, 5));
+  EXPECT_THAT(o.completion_cpus, ElementsAre(0));
+  EXPECT_EQ(o.cpu_dma_latency_us, 20);
   EXPECT_EQ(o.lanes.lanes, 4);
   EXPECT_EQ(o.lanes.threads_per_lane, 5);
   EXPECT_EQ(o.lanes.gpu_wait, GpuWait::kSpin);
+  EXPECT_EQ(o.lanes.jpeg, JpegDecoding::kGpu);
   EXPECT_EQ(o.queue_capacity, 6);
   EXPECT_EQ(o.lanes.max_image_pixels, 7);
   EXPECT_EQ(o.max_features, 8);
@@ -134,6 +143,9 @@ TEST(FlagsTest, BadValuesAreNamed) {
   EXPECT_EQ(ErrorOf({"--devices=0,x"}), "devices: \"0,x\" is neither all nor numbers like 0,1");
   EXPECT_EQ(ErrorOf({"--devices=-1"}), "devices: -1 is not in 0..1023");
   EXPECT_EQ(ErrorOf({"--devices=1,1"}), "devices: 1 is there twice");
+  EXPECT_EQ(ErrorOf({"--lane-cpus=a"}), "lane-cpus: \"a\" is no list of processors like 0-3,8");
+  EXPECT_EQ(ErrorOf({"--completion-cpus=0-1024"}), "completion-cpus: 1024 is not in 0..1023");
+  EXPECT_EQ(ErrorOf({"--cpu-dma-latency=-2"}), "cpu-dma-latency: -2 is not in -1..1000000");
   EXPECT_EQ(ErrorOf({"--backend=gpu"}), "backend: \"gpu\" is not one of auto, cpu, cuda");
   EXPECT_EQ(ErrorOf({"--drain-timeout=soon"}), "drain-timeout: \"soon\" is not a duration like 10s or 500ms");
   EXPECT_EQ(ErrorOf({"--drain-timeout=-1s"}), "drain-timeout: -1s is not in 0..24h");
@@ -209,6 +221,7 @@ TEST(FlagsTest, HelpNamesEveryFlagAndItsDefault) {
                            "lanes",
                            "threads-per-lane",
                            "gpu-wait",
+                           "jpeg",
                            "queue-capacity",
                            "max-image-pixels",
                            "max-features",

@@ -1,9 +1,11 @@
-// A libnvidia-ml of two GPUs; of the second nothing but the temperature can be read.
+// A libnvidia-ml of two GPUs; of the second nothing but the temperature can be read. Each look at the first one's
+// energy finds 250 mJ more.
 #include <cstdint>
 #include <cstring>
 
 namespace {
 int first = 0, second = 0;
+unsigned long long millijoules = 1000;
 constexpr int kOk = 0, kNotSupported = 3, kNotFound = 6;
 }  // namespace
 
@@ -29,6 +31,19 @@ int nvmlDeviceGetMemoryInfo(void* device, uint64_t* total_free_used) {
 }
 int nvmlDeviceGetTemperature(void*, int, unsigned* degrees) {
   *degrees = 51;
+  return kOk;
+}
+int nvmlDeviceGetCount_v2(unsigned* count) {
+  *count = 2;
+  return kOk;
+}
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
+  *device = index == 0 ? &first : &second;
+  return kOk;
+}
+int nvmlDeviceGetTotalEnergyConsumption(void* device, unsigned long long* energy) {
+  if (device != &first) return kNotSupported;
+  *energy = millijoules += 250;
   return kOk;
 }
 int nvmlDeviceGetPowerUsage(void* device, unsigned* milliwatts) {

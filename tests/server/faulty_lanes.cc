@@ -1,11 +1,13 @@
 // Lanes for a whole glint-server, linked in place of server/lane/create_lanes.cc: lanes of the CPU to which the n-th
-// operator new of a frame fails, and lanes of CUDA, over a runtime without a device, to which the n-th call fails. n
-// goes up with each frame, so every call has its turn; two frames of three have none that fails.
+// operator new of a frame, or of a stereo pair, fails, and lanes of CUDA, over a runtime without a device, to which the
+// n-th call fails; pairs are like those of the CPU there. n goes up with each frame, so every call has its turn; two
+// frames of three have none that fails. Tracking and matching do not fail.
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <string>
 #include <utility>
 
 // The real ones under another name.
@@ -54,39 +56,66 @@ int NextFault(int* frames) {
 }
 
 // A frame whose memory is new each time, so that there is something to fail: the lane is made anew, too.
-class StarvedLane final : public Lane {
+class StarvedLane : public Lane {
  public:
-  StarvedLane() : lane_(MakeLane()) {}
+  explicit StarvedLane(std::string device) : device_(std::move(device)), lane_(MakeLane()), tracking_(MakeLane()) {}
   absl::Status Run(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                    StageTimes* times) override {
-    struct Starve {
-      explicit Starve(int call) { calls_left = call; }
-      ~Starve() { calls_left = 0; }
-    };
-    const int call = NextFault(&frames_);
-    if (call > 0) lane_ = MakeLane();
-    const Starve starve(call);
+    const Starve starve(NextCall());
     return lane_->Run(options, image, mask, features, times);
+  }
+  absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const Pixels& left,
+                         const Pixels& right, StereoFound* found, StageTimes* times) override {
+    const Starve starve(NextCall());
+    return lane_->RunStereo(options, stereo, left, right, found, times);
+  }
+  absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) override {
+    return tracking_->Match(input, options, result);
+  }
+  absl::StatusOr<std::unique_ptr<TrackFrames>> MakeTrackFrames(Shape shape, const TrackOptions& options, int points,
+                                                               int count) override {
+    return tracking_->MakeTrackFrames(shape, options, points, count);
+  }
+  absl::StatusOr<ImageView> SetTrackFrame(TrackFrames* frames, int number, const Pixels& image) override {
+    return tracking_->SetTrackFrame(frames, number, image);
+  }
+  absl::Status StartFollow(TrackFrames* frames, int to, const TrackInput& points,
+                           absl::Span<const TrackSegment> segments, const TrackOptions& options,
+                           TrackResult* result) override {
+    return tracking_->StartFollow(frames, to, points, segments, options, result);
+  }
+  absl::Status FinishFollow(TrackFrames* frames, TrackResult* result) override {
+    return tracking_->FinishFollow(frames, result);
   }
   absl::Status fatal() const override { return absl::OkStatus(); }
   const std::string& device() const override { return device_; }
 
  private:
+  struct Starve {
+    explicit Starve(int call) { calls_left = call; }
+    ~Starve() { calls_left = 0; }
+  };
+  int NextCall() {
+    const int call = NextFault(&frames_);
+    if (call > 0) lane_ = MakeLane();
+    return call;
+  }
   static std::unique_ptr<Lane> MakeLane() {
     LaneOptions options;
     options.backend = Backend::kCpu;
     options.lanes = 1;
     return std::move(CreateRealLanes(options)->lanes[0]);
   }
+  const std::string device_;  // not that of lane_, since frames refer to it beyond the end of Run()
   std::unique_ptr<Lane> lane_;
+  const std::unique_ptr<Lane> tracking_;  // made once
   int frames_ = 0;
-  const std::string device_ = "cpu";  // not that of lane_, since frames refer to it beyond the end of Run()
 };
 
 #ifdef GLINT_HAVE_FAKE_CUDA
-class FakeCudaLane final : public Lane {
+class FakeCudaLane final : public StarvedLane {
  public:
-  FakeCudaLane() {
+  FakeCudaLane() : StarvedLane("fake:0") {
     api_.error = cudaErrorMemoryAllocation;
     auto made = cuda::PipelineFactory::Create({}, &api_);
     if (made.ok()) pipeline_ = *std::move(made);
@@ -98,14 +127,12 @@ class FakeCudaLane final : public Lane {
     return pipeline_->Detect(options, ViewOf(image, &image_), ViewOf(mask, &mask_), features, times);
   }
   absl::Status fatal() const override { return pipeline_->fatal(); }
-  const std::string& device() const override { return device_; }
 
  private:
   cuda::FakeApi api_;
   std::unique_ptr<cuda::Pipeline> pipeline_;
   Image image_, mask_;
   int frames_ = 0;
-  const std::string device_ = "fake:0";
 };
 #endif
 
@@ -120,7 +147,7 @@ absl::StatusOr<LaneSet> CreateLanes(const LaneOptions& options) {
       continue;
     }
 #endif
-    set.lanes.push_back(std::make_unique<StarvedLane>());
+    set.lanes.push_back(std::make_unique<StarvedLane>("cpu"));
   }
   set.device = "lanes that fail";
   set.simd = cpu::SimdTarget();

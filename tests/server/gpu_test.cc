@@ -3,31 +3,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 
-#include "absl/strings/str_cat.h"
+#include "tests/server/fake_sysfs.h"
 
 namespace glint {
 namespace {
-
-class Sysfs {
- public:
-  Sysfs() : root_(absl::StrCat(::testing::TempDir(), "glint-sysfs-", getpid())) {}
-  ~Sysfs() { std::filesystem::remove_all(root_); }
-  void Write(const std::string& path, const std::string& text) {
-    const std::filesystem::path file = root_ + path;
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream(file) << text << "\n";
-  }
-  const std::string& root() const { return root_; }
-
- private:
-  const std::string root_;
-};
 
 GpuSensors::Paths Paths(const std::string& nvml, const std::string& sysfs) {
   GpuSensors::Paths paths;
@@ -87,6 +69,18 @@ TEST(GpuSensorsTest, ReadsAJetsonsSysfs) {
   // Where Xavier and older have it.
   sysfs.Write("/devices/gpu.0/load", "100");
   EXPECT_EQ(sensors.Read()[0].utilization, 0.1);
+}
+
+TEST(GpuSensorsTest, EnergyIsACounterForEachSource) {
+  EXPECT_TRUE(ToMetrics(std::vector<EnergyReading>()).empty());
+  const auto families = ToMetrics(std::vector<EnergyReading>{{"cuda:0", 12.5}, {"rapl:package-0", 3}});
+  ASSERT_EQ(families.size(), 1u);
+  EXPECT_EQ(families[0].name, "glint_energy_joules_total");
+  EXPECT_EQ(families[0].type, prometheus::MetricType::Counter);
+  ASSERT_EQ(families[0].metric.size(), 2u);
+  EXPECT_EQ(families[0].metric[0].label[0].value, "cuda:0");
+  EXPECT_EQ(families[0].metric[0].counter.value, 12.5);
+  EXPECT_EQ(families[0].metric[1].label[0].value, "rapl:package-0");
 }
 
 TEST(GpuSensorsTest, IsSilentWithoutSourcesOrGpus) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <memory>
 #include <string>
@@ -18,7 +19,7 @@
 #include "slam/localizer.h"
 #include "tests/server/harness.h"
 #include "tests/server/http_page.h"
-#include "tests/support/images.h"
+#include "tests/server/localize_pairs.h"
 
 namespace glint::testing {
 namespace {
@@ -30,31 +31,7 @@ using Stream = grpc::ClientReaderWriter<v1::LocalizeStreamRequest, v1::LocalizeS
 
 constexpr Shape kShape = {320, 200};
 constexpr int kFeatures = 300;
-constexpr int64_t kFrameNs = 100'000'000;
-
-// A wall at a distance of 4 m, along which the camera moves by 0.16 m a pair: the right eye sees it 10 pixels further
-// left, and the next pair 8 pixels.
-constexpr double kFocal = 200, kBaseline = 0.2;
-constexpr int kDisparity = 10, kStep = 8;
-
-struct Pair {
-  Image left, right;
-};
-
-Image Part(const Image& whole, int x) {
-  Image part(kShape.width, kShape.height);
-  for (int y = 0; y < part.height(); ++y) {
-    std::memcpy(part.row(y), whole.row(y) + x, static_cast<size_t>(part.width()));
-  }
-  return part;
-}
-
-std::vector<Pair> Pairs(int count) {
-  const Image wall = Texture({kShape.width + kDisparity + kStep * count, kShape.height}, 5);
-  std::vector<Pair> pairs;
-  for (int i = 0; i < count; ++i) pairs.push_back({Part(wall, kStep * i), Part(wall, kStep * i + kDisparity)});
-  return pairs;
-}
+std::vector<Pair> Pairs(int count) { return PairsAlongAWall(kShape, count); }
 
 void SetImage(const Image& image, v1::Image* proto) {
   SetGray(image.width(), image.height(), 0, proto);
@@ -234,8 +211,10 @@ TEST_F(Localizing, PairsAreLocatedAsByTheLibrary) {
       ExpectSame(expected[i], response);
       const v1::Timings& t = response.timings();
       EXPECT_THAT(t.detect_ns(), Gt(0));
-      EXPECT_LE(t.receive_ns() + t.queue_ns() + t.decode_ns() + t.upload_ns() + t.detect_ns() + response.locate_ns() +
-                    response.adjust_ns() + t.download_ns() + t.serialize_ns() + t.order_ns(),
+      EXPECT_THAT(t.pyramid_ns(), Gt(0));  // a lane's stages
+      EXPECT_THAT(response.match_ns(), Gt(0));
+      EXPECT_LE(t.receive_ns() + t.queue_ns() + t.decode_ns() + t.upload_ns() + t.detect_ns() + response.match_ns() +
+                    response.locate_ns() + response.adjust_ns() + t.download_ns() + t.serialize_ns() + t.order_ns(),
                 t.total_ns());
     }
   }
@@ -361,6 +340,7 @@ TEST_F(Localizing, StreamsHaveALimitAndMetricsForgetThem) {
   EXPECT_EQ(first->Ask(get).status().code(), 0);
   EXPECT_EQ(Metric("glint_frames_total{operation=\"localize\",result=\"OK\"}"), 3);
   EXPECT_EQ(Metric("glint_frames_total{operation=\"map\",result=\"OK\"}"), 1);
+  EXPECT_EQ(Metric("glint_stage_duration_seconds_count{stage=\"match\"}"), 3);
   EXPECT_EQ(Metric("glint_stage_duration_seconds_count{stage=\"locate\"}"), 3);
   EXPECT_GT(Metric("glint_locations_total{status=\"tracking\"}"), 0);
   EXPECT_GT(Metric("glint_map_bytes"), 0);
@@ -444,11 +424,100 @@ TEST_F(Localizing, MapsAreReadSavedLoadedAndFoundIn) {
   options.mutable_camera()->set_baseline(0.3);
   const auto wider = OpenStream(options);
   wider->ExpectError(Load("wall"), grpc::INVALID_ARGUMENT, "camera");
+  options = Calibrated();
+  options.mutable_detector()->set_preset("bfrost");
+  const auto stranger = OpenStream(options);
+  stranger->ExpectError(Load("wall"), grpc::INVALID_ARGUMENT,
+                        "is a map of another detector: descriptor RBRIEF in the map, BFROST in use");
+  EXPECT_TRUE(stranger->Finish().ok());
   std::filesystem::resize_file(directory_ + "/wall.glintmap",
                                std::filesystem::file_size(directory_ + "/wall.glintmap") / 2);
   wider->ExpectError(Load("wall"), grpc::INVALID_ARGUMENT, "wall");
   EXPECT_EQ(wider->Ask(Message(Eyes(pairs[0], kFrameNs))).status().message(), "");
   EXPECT_TRUE(wider->Finish().ok());
+}
+
+// What cannot be refused, because a camera may see such things, is answered with a warning and its figure.
+TEST_F(Localizing, PairsThatContradictTheCalibrationAreWarnedOf) {
+  const std::vector<Pair> pairs = Pairs(3);
+  const auto expect_warning = [&](const v1::LocalizeStreamOptions& options, const v1::LocalizePair& pair,
+                                  const std::string& text) {
+    const auto open = OpenStream(options);
+    const v1::LocalizeStreamResponse response = open->Ask(Message(pair));
+    EXPECT_EQ(response.status().message(), "");
+    EXPECT_THAT(response.location().warnings(), ::testing::Contains(HasSubstr(text)));
+    EXPECT_TRUE(open->Finish().ok());
+  };
+  v1::LocalizePair mono = Eyes(pairs[0], kFrameNs);
+  *mono.mutable_right() = mono.left();
+  expect_warning(Calibrated(), mono, "disparity is 0.00 pixels (median): is one image sent twice?");
+  v1::LocalizePair exchanged = Eyes(pairs[0], kFrameNs);
+  exchanged.mutable_left()->Swap(exchanged.mutable_right());
+  expect_warning(Calibrated(), exchanged, "left and right seem to be exchanged");
+  // Not rectified: the right image is 40 rows lower.
+  constexpr size_t kLower = 40 * kShape.width;
+  v1::LocalizePair shifted = Eyes(pairs[0], kFrameNs);
+  std::string* const rows = shifted.mutable_right()->mutable_raw()->mutable_data();
+  *rows = std::string(kLower, 'x') + rows->substr(0, rows->size() - kLower);
+  expect_warning(Calibrated(), shifted, "not rectified");
+  // A baseline a hundred times too long: at such speed nothing drives.
+  v1::LocalizeStreamOptions wide = Calibrated();
+  wide.mutable_camera()->set_baseline(100 * kBaseline);
+  const auto open = OpenStream(wide);
+  v1::LocalizeStreamResponse last;
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    last = open->Ask(Message(Eyes(pairs[i], static_cast<int64_t>(i + 1) * kFrameNs)));
+  }
+  EXPECT_THAT(last.location().warnings(), ::testing::Contains(HasSubstr("baseline or timestamps are wrong")));
+  EXPECT_TRUE(open->Finish().ok());
+}
+
+// Truncated, foreign and damaged files, those of another version, camera and detector, and maps that are too large.
+TEST_F(Localizing, MapsThatDoNotFitAreRefusedAndChangeNothing) {
+  const std::vector<Pair> pairs = Pairs(20);
+  const auto first = OpenStream();
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    EXPECT_EQ(first->Ask(Message(Eyes(pairs[i], static_cast<int64_t>(i + 1) * kFrameNs))).status().message(), "");
+  }
+  EXPECT_EQ(first->Ask(Save("wall")).status().message(), "");
+  EXPECT_TRUE(first->Finish().ok());
+
+  const std::string file = directory_ + "/wall.glintmap";
+  std::string good(std::filesystem::file_size(file), ' ');
+  ASSERT_TRUE(std::ifstream(file, std::ios::binary).read(good.data(), static_cast<std::streamsize>(good.size())));
+  const auto put = [&](const std::string& bytes) { std::ofstream(file, std::ios::binary) << bytes; };
+  const auto open = OpenStream();
+  for (const size_t size : {size_t{0}, size_t{7}, good.size() / 2, good.size() - 1}) {
+    put(good.substr(0, size));
+    open->ExpectError(Load("wall"), grpc::INVALID_ARGUMENT, "map wall");
+  }
+  put("P5 640 480 255 " + std::string(good.size(), 'x'));
+  open->ExpectError(Load("wall"), grpc::INVALID_ARGUMENT, "map wall");
+  for (const size_t at : {size_t{8}, good.size() / 3, good.size() - 5}) {
+    std::string damaged = good;
+    damaged[at] = static_cast<char>(damaged[at] ^ 4);
+    put(damaged);
+    open->ExpectError(Load("wall"), grpc::INVALID_ARGUMENT, "map wall");
+  }
+  put(good + "more");
+  open->ExpectError(Load("wall"), grpc::INVALID_ARGUMENT, "map wall");
+  put(good);
+  // Nothing of it stayed: there is still no map, and then the good one is taken.
+  v1::LocalizeStreamRequest find;
+  *find.mutable_relocalize() = Eyes(pairs[8], 0);
+  open->ExpectError(find, grpc::FAILED_PRECONDITION, "map");
+  EXPECT_EQ(open->Ask(Load("wall")).status().message(), "");
+  EXPECT_EQ(open->Ask(find).location().status(), v1::LOCATION_STATUS_RELOCALIZED);
+  EXPECT_TRUE(open->Finish().ok());
+  for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+    EXPECT_EQ(entry.path().filename(), "wall.glintmap");  // no half a file beside it
+  }
+
+  v1::LocalizeStreamOptions other = Calibrated();
+  other.mutable_camera()->set_focal_length(kFocal + 1);
+  const auto longer = OpenStream(other);
+  longer->ExpectError(Load("wall"), grpc::INVALID_ARGUMENT, "camera");
+  EXPECT_TRUE(longer->Finish().ok());
 }
 
 TEST(LocalizingLimits, WithoutADirectoryThereAreNoMaps) {
@@ -465,6 +534,48 @@ TEST(LocalizingLimits, WithoutADirectoryThereAreNoMaps) {
   EXPECT_TRUE(stream->Read(&response));
   EXPECT_EQ(response.status().code(), grpc::FAILED_PRECONDITION);
   EXPECT_EQ(response.status().message(), "name: this server keeps no maps (--map-directory)");
+}
+
+// A full map takes no more keyframes and says so; one that has more than a stream may have is not loaded.
+TEST(LocalizingLimits, MapsEndAtTheirKeyframes) {
+  const std::string directory = absl::StrCat(::testing::TempDir(), "glint-full-maps-", getpid());
+  std::filesystem::create_directories(directory);
+  const std::vector<Pair> pairs = Pairs(40);
+  for (const int most : {1000, 10}) {
+    ServerOptions options = TestOptions();
+    options.map_directory = directory;
+    options.max_map_keyframes = most;
+    TestServer server(options);
+    const auto stub = v1::Localization::NewStub(server.channel());
+    grpc::ClientContext context;
+    const auto stream = stub->LocalizeStream(&context);
+    v1::LocalizeStreamRequest request;
+    v1::LocalizeStreamResponse response;
+    *request.mutable_options() = Calibrated();
+    stream->Write(request);
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      stream->Write(Message(Eyes(pairs[i], static_cast<int64_t>(i + 1) * kFrameNs)));
+      ASSERT_TRUE(stream->Read(&response));
+      EXPECT_EQ(response.location().status(), v1::LOCATION_STATUS_TRACKING) << i;
+    }
+    if (most == 10) {
+      EXPECT_TRUE(response.location().map_full());
+      EXPECT_EQ(response.keyframes(), 10u);
+      request.mutable_load_map()->set_name("full");
+      stream->Write(request);
+      ASSERT_TRUE(stream->Read(&response));
+      EXPECT_EQ(response.status().code(), grpc::RESOURCE_EXHAUSTED);
+      EXPECT_THAT(response.status().message(), HasSubstr("10"));
+    } else {
+      EXPECT_FALSE(response.location().map_full());
+      EXPECT_GT(response.keyframes(), 10u);
+      request.mutable_save_map()->set_name("full");
+      stream->Write(request);
+      ASSERT_TRUE(stream->Read(&response));
+      EXPECT_EQ(response.status().message(), "");
+    }
+  }
+  std::filesystem::remove_all(directory);
 }
 
 }  // namespace

@@ -296,6 +296,23 @@ TEST_F(Matching, BadPairsAreAnsweredAndTheStreamLives) {
   EXPECT_EQ(Sample(page, "glint_frames_total{operation=\"match\",result=\"INVALID_ARGUMENT\"}"), 7);
 }
 
+// Fewer matches, and no error; see also OptionsAreCheckedAtTheBeginning.
+TEST_F(Matching, KAboveTheSetGivesWhatThereIs) {
+  const DescriptorSet query(3, 32, Likeness::kRandom, 1), train(2, 32, Likeness::kRandom, 2);
+  v1::MatchStreamOptions options;
+  options.mutable_match()->set_k(8);
+  const auto stream = Open(options);
+  const v1::MatchStreamResponse two = Ask(stream.get(), PairOf(query.view(), train.view()));
+  EXPECT_EQ(two.status().code(), grpc::OK) << two.status().message();
+  EXPECT_THAT(two.matches().query(), ElementsAre(0, 0, 1, 1, 2, 2));
+  const v1::MatchStreamResponse none = Ask(stream.get(), PairOf(query.view(), {train.view().data, 0, 32}));
+  EXPECT_EQ(none.status().code(), grpc::OK) << none.status().message();
+  EXPECT_EQ(none.matches().queries(), 3u);
+  EXPECT_THAT(none.matches().query(), SizeIs(0));
+  stream->WritesDone();
+  EXPECT_TRUE(stream->Finish().ok());
+}
+
 // Octaves come from the client as they are.
 TEST_F(Matching, OctaveRangesEndWhereIntegersDo) {
   const DescriptorSet set(8, 32, Likeness::kRandom, 1);

@@ -111,6 +111,8 @@ TEST_F(MetricsTest, HasEveryNameFromTheStart) {
                            "glint_keypoints_per_frame",
                            "glint_frame_bytes_total",
                            "glint_frame_copied_bytes_total",
+                           "glint_jpegs_total",
+                           "glint_jpeg_fallbacks_total",
                            "glint_queue_frames",
                            "glint_queue_capacity_frames",
                            "glint_sessions",

@@ -79,10 +79,10 @@ TEST(OdometryOfKitti, StaysCloseToTheTruth) {
   std::printf("rig %.4f %.4f %.4f degrees; a frame: find %.1f, track %.1f, adjust %.1f ms; %d keyframes\n", rig.x(),
               rig.y(), rig.z(), find / count, track / count, adjust / count, keyframes);
   EXPECT_NEAR(e.length, 59.9, 0.1);
-  EXPECT_LE(e.end, 0.01 * e.length);
-  EXPECT_LE(e.absolute, 0.12);
-  EXPECT_LE(e.relative, 0.03);
-  EXPECT_LE(kDegrees * e.relative_angle, 0.065);
+  EXPECT_LE(e.end, 0.0095 * e.length);
+  EXPECT_LE(e.absolute, 0.09);
+  EXPECT_LE(e.relative, 0.022);
+  EXPECT_LE(kDegrees * e.relative_angle, 0.061);
 }
 
 TEST(OdometryOfKitti, GivesTheSameBytesWithAnyNumberOfThreads) {

@@ -32,6 +32,7 @@ class PointWorld : public FrontEnd {
   void SetNoise(double pixels) { noise_ = pixels; }
   void SetFlips(int bits) { flips_ = bits; }  // at random in each descriptor that is seen, of its 256
 
+  const FeatureKind& kind() const override { return kind_; }
   absl::Status Find(const ImageView& left, const ImageView& right, StereoFrame* frame) override;
   void Keep() override { kept_ = now_; }
   void Follow(const std::vector<float>& x, const std::vector<float>& y, std::vector<float>* to_x,
@@ -49,6 +50,7 @@ class PointWorld : public FrontEnd {
   double Noise() { return noise_ * normal_(random_); }
 
   const StereoCamera camera_;
+  const FeatureKind kind_{32, "descriptor=random"};
   std::mt19937 random_;
   std::normal_distribution<double> normal_{0, 1};
   std::vector<Eigen::Vector3d> points_;

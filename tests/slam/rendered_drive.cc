@@ -1,8 +1,11 @@
 #include "tests/slam/rendered_drive.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <numeric>
 #include <utility>
 
 namespace glint::slam {
@@ -17,6 +20,13 @@ Pose ToPose(const scene::Pose& pose) {
   result.rotation = Eigen::Quaterniond(rotation).normalized();
   result.translation = {pose.position.x, pose.position.y, pose.position.z};
   return result;
+}
+
+double ProcessorMs(clockid_t clock) {
+  timespec time;
+  return clock_gettime(clock, &time) == 0
+             ? 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec)
+             : 0;
 }
 
 double Percentile(std::vector<double> values, double share) {
@@ -112,6 +122,11 @@ void DriveRecord::Print() const {
   for (const auto& [name, values] : times) {
     std::printf("%s ms: p50 %.1f p99 %.1f  ", name, Percentile(*values, 0.5), Percentile(*values, 0.99));
   }
+  if (!thread_ms.empty()) {
+    std::printf("\nprocessor ms: tracking p50 %.1f p99 %.1f  others, mean %.1f", Percentile(thread_ms, 0.5),
+                Percentile(thread_ms, 0.99),
+                std::accumulate(others_ms.begin(), others_ms.end(), 0.0) / static_cast<double>(others_ms.size()));
+  }
   if (first_lost >= 0) std::printf("\nfirst lost %d, found again %d", first_lost, first_again);
   std::printf("\n");
 }
@@ -120,10 +135,13 @@ absl::Status Track(RenderedDrive* drive, Localizer* localizer, DriveRecord* reco
   for (size_t i = 0; i < drive->count(); ++i) {
     const DriveFrame frame = drive->Render(i);
     LocalizerResult result;
+    const double thread = ProcessorMs(CLOCK_THREAD_CPUTIME_ID), process = ProcessorMs(CLOCK_PROCESS_CPUTIME_ID);
     const auto start = std::chrono::steady_clock::now();
     const absl::Status status = localizer->Track(frame.left.view(), frame.right.view(), frame.seconds, &result);
     if (!status.ok()) return status;
     record->Add(frame, result, Milliseconds(std::chrono::steady_clock::now() - start).count());
+    record->thread_ms.push_back(ProcessorMs(CLOCK_THREAD_CPUTIME_ID) - thread);
+    record->others_ms.push_back(ProcessorMs(CLOCK_PROCESS_CPUTIME_ID) - process - record->thread_ms.back());
   }
   return absl::OkStatus();
 }

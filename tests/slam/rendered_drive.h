@@ -65,6 +65,8 @@ struct DriveRecord {
   std::map<TrackingStatus, int> statuses;
   std::vector<Pose> path, truth;
   std::vector<double> total_ms, find_ms, track_ms, adjust_ms;
+  // Processor time: of the thread that tracks, and of all others (adjustments, loops, the front end's).
+  std::vector<double> thread_ms, others_ms;
   int loops = 0;
   int first_lost = -1, first_again = -1;  // frames
   LocalizerResult last;

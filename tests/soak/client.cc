@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "glint/v1/feature_detection.grpc.pb.h"
+#include "tests/soak/located.h"
 
 namespace glint::soak {
 namespace {
@@ -59,12 +60,14 @@ class Client {
     arguments.SetMaxReceiveMessageSize(-1);
     arguments.SetMaxSendMessageSize(-1);
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    stub_ = v1::FeatureDetection::NewStub(
-        grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));
+    channel_ = grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+    stub_ = v1::FeatureDetection::NewStub(channel_);
   }
 
   void Stream(bool cancel);
   void Call(bool cancel);
+  void Follow(bool cancel) { FollowPoints(channel_, cancel, habits_, &random_, doing_, tally_); }
+  void Locate(bool cancel) { LocateCamera(channel_, cancel, habits_, &random_, doing_, tally_); }
   // A stream that breaks the protocol, and must end with the error for that.
   void BreakRules();
   bool OneIn(int n) { return random_.OneIn(n); }
@@ -84,6 +87,7 @@ class Client {
   const Habits habits_;
   Doing* const doing_;
   Tally* const tally_;
+  std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::FeatureDetection::Stub> stub_;
 };
 
@@ -245,6 +249,10 @@ void RunClient(const std::string& address, const Files& files, uint32_t seed, co
       client->BreakRules();
     } else if (habits.cancels && client->OneIn(5)) {
       client->Call(cancel);
+    } else if (client->OneIn(6)) {
+      client->Follow(cancel);
+    } else if (habits.localizes && client->OneIn(8)) {
+      client->Locate(cancel);
     } else {
       client->Stream(cancel);
     }

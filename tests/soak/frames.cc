@@ -1,7 +1,8 @@
 #include "tests/soak/frames.h"
 
 #include <algorithm>
-#include <opencv2/imgcodecs.hpp>
+
+#include "tests/decode/files.h"
 
 namespace glint::soak {
 namespace {
@@ -43,17 +44,18 @@ void SetRaw(Layout layout, int width, int height, Random* random, v1::RawImage* 
 }  // namespace
 
 Files::Files() {
-  Random random(1);
-  for (const char* kind : {".jpg", ".png"}) {
-    for (const int channels : {1, 3}) {
-      for (const auto& shape : {kShapes[2], kShapes[4]}) {
-        std::string pixels(static_cast<size_t>(shape[0] * shape[1] * channels), '\0');
-        FillPixels(static_cast<size_t>(shape[0] * channels), &random, &pixels);
-        std::vector<uint8_t> file;
-        cv::imencode(kind, cv::Mat(shape[1], shape[0], CV_8UC(channels), pixels.data()), file);
-        files_.emplace_back(file.begin(), file.end());
-      }
+  uint32_t seed = 1;
+  for (const auto& shape : {kShapes[2], kShapes[4]}) {
+    for (const int colour_type : {0, 2}) {
+      decode::testing::PngSpec png;
+      png.width = shape[0];
+      png.height = shape[1];
+      png.colour_type = colour_type;
+      const decode::testing::Bytes file = decode::testing::WritePng(png, ++seed);
+      files_.emplace_back(file.begin(), file.end());
     }
+    const decode::testing::Bytes file = decode::testing::WriteJpegWithScans(shape[0], shape[1], 1);
+    files_.emplace_back(file.begin(), file.end());
   }
 }
 

@@ -33,11 +33,17 @@ namespace {
 
 constexpr double kRoundSeconds = 12;
 constexpr double kMayGrow = 1.10;       // resident memory, in the second half
-constexpr double kMayGrowBytes = 32e6;  // at least
+constexpr double kMayGrowBytes = 64e6;  // at least: heaps of threads and of maps fill up for some minutes
 constexpr double kMayAllocate = 100;    // times, in the second half: the largest frames may still be to come
 constexpr int kMoreThreads = 4;         // gRPC's own come and go
 constexpr int kQuietPolls = 40;         // in a row, of 20 ms: then nothing is on its way to the server any more
 constexpr int kMoreDescriptors = 2;     // a connection of this program's that the server has not noticed the end of
+
+#ifdef GLINT_HAVE_SLAM
+constexpr bool kLocalizes = true;
+#else
+constexpr bool kLocalizes = false;
+#endif
 
 struct Mode {
   bool hostile = false, faults = false;
@@ -91,7 +97,7 @@ class Soak {
     std::vector<std::thread> threads;
     for (int i = 0; i < clients; ++i) {
       threads.emplace_back([&, i] {
-        RunClient(address_, files_, seed + static_cast<uint32_t>(i), {true, mode_.faults}, stop,
+        RunClient(address_, files_, seed + static_cast<uint32_t>(i), {true, kLocalizes, mode_.faults}, stop,
                   &doing[static_cast<size_t>(i)], &tally_);
       });
     }
@@ -141,7 +147,8 @@ class Soak {
     for (int i = 0; i < clients; ++i) {
       threads.emplace_back([&, i] {
         const uint32_t own_seed = seed + static_cast<uint32_t>(i) * 131u;
-        RunClient(address_, files_, own_seed, {cancels, mode_.faults}, stop, &doing[static_cast<size_t>(i)], &tally_);
+        RunClient(address_, files_, own_seed, {cancels, kLocalizes, mode_.faults}, stop, &doing[static_cast<size_t>(i)],
+                  &tally_);
       });
     }
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
@@ -210,14 +217,20 @@ class Soak {
   int wrong_ = 0;
 };
 
-// Silence is ended soon, and nobody is refused for want of a place. The limits of a frame are those of the largest that
-// clients send, so that the server need not lower them for so many places.
+// Nobody is refused for want of a place. The limits of a frame are those of the largest that clients send, so that the
+// server need not lower them for so many places. With attackers, silence is ended soon.
+std::vector<std::string> PlaceFlags(int clients) {
+  const std::string all = std::to_string(clients);
+  return {"--max-sessions=" + all,        "--max-sessions-per-peer=" + all, "--max-detect-calls=" + all,
+          "--max-track-streams=" + all,   "--max-localize-streams=" + all,  "--max-track-pixels=65536",
+          "--max-localize-pixels=131072", "--max-map-bytes=16777216",       "--max-image-pixels=1048576",
+          "--max-message-bytes=4194304",  "--max-pending-bytes=67108864",   "--max-features=2000"};
+}
 std::vector<std::string> HostileFlags(const std::string& unix_path) {
-  return {"--listen=127.0.0.1:0",        "--listen=unix:" + unix_path,        "--shared-memory",
-          "--max-sessions=96",           "--max-sessions-per-peer=96",        "--max-detect-calls=96",
-          "--max-image-pixels=1048576",  "--max-message-bytes=4194304",       "--max-pending-bytes=67108864",
-          "--max-features=2000",         "--stream-first-message-timeout=2s", "--stream-idle-timeout=3s",
-          "--detect-receive-timeout=2s", "--small-call-timeout=2s",           "--drain-timeout=5s"};
+  return {"--listen=127.0.0.1:0",     "--listen=unix:" + unix_path,
+          "--shared-memory",          "--stream-first-message-timeout=2s",
+          "--stream-idle-timeout=3s", "--detect-receive-timeout=2s",
+          "--small-call-timeout=2s",  "--drain-timeout=5s"};
 }
 
 int Main(double seconds, int clients, uint32_t seed, const Mode& mode) {
@@ -226,6 +239,10 @@ int Main(double seconds, int clients, uint32_t seed, const Mode& mode) {
   victim.metrics = "127.0.0.1:" + std::to_string(20000 + getpid() % 20000);
   victim.unix_path = "/tmp/glint-soak-" + std::to_string(getpid()) + ".sock";
   std::vector<std::string> flags = {"--lanes=2", "--metrics-listen=" + victim.metrics, "--queue-capacity=8"};
+  constexpr int kAttackersPlaces = 64, kMorePlaces = 16;
+  for (const std::string& flag : PlaceFlags(clients + (mode.hostile ? kAttackersPlaces : 0) + kMorePlaces)) {
+    flags.push_back(flag);
+  }
   if (mode.hostile) {
     for (const std::string& flag : HostileFlags(victim.unix_path)) flags.push_back(flag);
   }

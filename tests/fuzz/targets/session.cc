@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -18,8 +19,9 @@ namespace {
 using testing::RawCall;
 
 constexpr char kDetect[] = "/glint.v1.FeatureDetection/Detect";
-// Less than a stream's flow-control window, so that no write waits for the server to read.
-constexpr size_t kMaxSent = 48 << 10;
+// Less than a stream's flow-control window: beyond it, answers to what was sent are read first, so that no write waits
+// for the server to read. And of a whole stream.
+constexpr size_t kMaxSent = 48 << 10, kMaxSentInAll = 4 * kMaxSent;
 constexpr int kGoodCallEvery = 16;
 
 // Steps after those of the method.
@@ -28,6 +30,19 @@ enum Beyond { kHalfClose, kRead, kCancel, kBeyond };
 void CheckEnd(const grpc::Status& status) {
   FUZZ_CHECK(status.error_code() != grpc::StatusCode::UNKNOWN && status.error_code() != grpc::StatusCode::INTERNAL);
   FUZZ_CHECK(status.ok() || !status.error_message().empty());
+}
+
+// A folder that is there until the process ends.
+std::string ProcessFolder() {
+  struct Folder {
+    Folder() : path(absl::StrCat(std::filesystem::temp_directory_path().string(), "/glint-fuzz-", getpid())) {
+      std::filesystem::create_directory(path);
+    }
+    ~Folder() { std::filesystem::remove_all(path); }
+    const std::string path;
+  };
+  static const Folder folder;
+  return folder.path;
 }
 
 // One stream, driven by the input. Cancelled at its end if it is open then.
@@ -46,8 +61,11 @@ class DrivenStream {
         continue;
       }
       const std::string message = method_.message(step, input);
+      if (message.size() > kMaxSent || sent_in_all_ + message.size() > kMaxSentInAll) break;
+      if (sent_ + message.size() > kMaxSent && !ReadAll()) break;
       sent_ += message.size();
-      if (sent_ > kMaxSent || !call_.Write(message)) break;
+      sent_in_all_ += message.size();
+      if (!call_.Write(message)) break;
       ++written_;
     }
     call_.WritesDone();
@@ -68,10 +86,17 @@ class DrivenStream {
     FUZZ_CHECK(++read_ <= Answers());
     return true;
   }
+  bool ReadAll() {
+    while (read_ < Answers()) {
+      if (!ReadOne()) return false;
+    }
+    sent_ = 0;
+    return true;
+  }
 
   const Method& method_;
   RawCall call_;
-  size_t sent_ = 0;
+  size_t sent_ = 0, sent_in_all_ = 0;
   int written_ = 0, read_ = 0;
 };
 
@@ -94,18 +119,22 @@ std::string Damage(Input* input, std::string bytes) {
   return bytes;
 }
 
-Session::Session() {
+Session::Session() : folder_(ProcessFolder()) {
   ServerOptions options;
-  const std::string folder = std::filesystem::temp_directory_path().string();
-  options.listen = {absl::StrCat("unix:", folder, "/glint-fuzz-", getpid(), ".sock")};
+  options.listen = {absl::StrCat("unix:", folder_, "/server")};
   options.metrics_listen = "";
   options.lanes.backend = Backend::kCpu;
   options.lanes.lanes = 1;
-  options.lanes.max_image_pixels = 128 * 128;
+  options.lanes.max_image_pixels = 2 * 128 * 128;
   options.max_features = 500;
   options.max_in_flight = 4;
   options.max_message_bytes = 1 << 17;
   options.memory_limit = int64_t{1} << 40;
+  options.max_localize_pixels = options.lanes.max_image_pixels;
+  options.max_map_keyframes = 100;
+  options.max_maps = 2;
+  options.map_directory = absl::StrCat(folder_, "/maps");
+  std::filesystem::create_directory(options.map_directory);
   auto created = Server::Create(options);
   FUZZ_CHECK(created.ok());
   server_ = *std::move(created);
@@ -128,6 +157,12 @@ void Session::Call(const Method& method, Input input) {
   CheckEnd(status);
   FUZZ_CHECK(status.ok() == reply.has_value());
   CheckThatAllIsFree();
+}
+
+void Session::ClearMaps() {
+  const std::string maps = absl::StrCat(folder_, "/maps");
+  for (const auto& file : std::filesystem::directory_iterator(maps)) std::filesystem::remove(file.path());
+  std::ofstream(absl::StrCat(maps, "/foreign.glintmap")) << "no map";
 }
 
 void Session::CheckThatAllIsFree() {

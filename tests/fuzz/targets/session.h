@@ -1,6 +1,8 @@
 // For targets that drive streams of a server in this process: its messages, damaged ones and any bytes in their place,
 // half-closing, reading late, cancelling. A stream that ends well has one answer for each message after the first;
 // however it ends, its place is free again, no frame stays in flight, and the server answers a good call.
+//
+// The sessions of a process share a folder for sockets and maps, which is removed when the process ends by exit().
 #ifndef GLINT_TESTS_FUZZ_TARGETS_SESSION_H_
 #define GLINT_TESTS_FUZZ_TARGETS_SESSION_H_
 
@@ -36,11 +38,14 @@ class Session {
   void Stream(const Method& method, Input input);
   // A call with the message of the first byte's step.
   void Call(const Method& method, Input input);
+  // Leaves no map in the server's directory but "foreign", which is none.
+  void ClearMaps();
 
  private:
   void CheckThatAllIsFree();
   void CheckGoodCall();
 
+  const std::string folder_;  // of this process
   std::unique_ptr<Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
   int runs_ = 0;

@@ -1,0 +1,98 @@
+#include "client/matching_wire.h"
+
+#include "client/wire.h"
+
+namespace glint::client {
+namespace {
+
+template <typename T>
+void Assign(const T* values, int count, google::protobuf::RepeatedField<T>* field) {
+  field->Clear();
+  if (values != nullptr && count > 0) field->Add(values, values + count);
+}
+
+template <typename Wire>
+void SetPolicy(const PairStreamOptions& options, Wire* wire) {
+  wire->set_overload_policy(static_cast<v1::OverloadPolicy>(options.overload_policy));
+  wire->set_max_age_ns(absl::ToInt64Nanoseconds(options.max_age));
+}
+
+void SetStereo(const StereoStreamOptions& options, v1::StereoOptions* wire) {
+  const StereoOptions& o = options.stereo;
+  wire->set_max_distance(o.max_distance);
+  wire->set_band(o.band);
+  wire->set_max_octave_difference(o.max_octave_difference);
+  wire->set_min_disparity(o.min_disparity);
+  wire->set_max_disparity(o.max_disparity);
+  wire->set_cross_check(o.cross_check);
+  wire->set_refine(o.refine);
+  wire->set_median_cut(o.median_cut);
+  wire->set_check_pair(o.check_pair);
+  wire->set_focal_length(o.focal_length);
+  wire->set_baseline(o.baseline);
+  wire->set_max_time_difference_ns(absl::ToInt64Nanoseconds(options.max_time_difference));
+}
+
+}  // namespace
+
+void ToWire(const MatchSettings& settings, v1::MatchOptions* wire) {
+  const MatchOptions& o = settings.match;
+  wire->set_k(o.k);
+  wire->set_cross_check(o.cross_check);
+  wire->set_ratio(o.ratio);
+  wire->set_max_distance(o.max_distance);
+  wire->set_max_angle_difference(o.max_angle_difference);
+  wire->set_rotation_histogram(o.rotation_histogram);
+  wire->set_window_radius(settings.window_radius);
+  if (settings.max_octave_difference >= 0) wire->set_max_octave_difference(settings.max_octave_difference);
+}
+
+void ToWire(const DescriptorInput& from, v1::DescriptorSet* wire) {
+  const int count = from.rows.count;
+  wire->mutable_data()->assign(reinterpret_cast<const char*>(from.rows.data),
+                               from.rows.data == nullptr ? 0 : static_cast<size_t>(count) * from.rows.bytes);
+  wire->set_descriptor_bytes(static_cast<uint32_t>(from.rows.bytes));
+  Assign(from.keypoints.x, count, wire->mutable_x());
+  Assign(from.keypoints.y, count, wire->mutable_y());
+  Assign(from.keypoints.octave, count, wire->mutable_octave());
+  Assign(from.keypoints.angle, count, wire->mutable_angle());
+}
+
+absl::Status ToWire(absl::string_view field, const MatchSide& side, v1::MatchSide* wire) {
+  if (!side.set.empty()) {
+    wire->set_set(side.set);
+    return absl::OkStatus();
+  }
+  if (side.image.kind != ImageInput::Kind::kNone) return ToWire(field, side.image, wire->mutable_image());
+  ToWire(side.descriptors, wire->mutable_descriptors());
+  return absl::OkStatus();
+}
+
+void ToWire(const QueryConditions& conditions, int count, v1::MatchConditions* wire) {
+  Assign(conditions.x, count, wire->mutable_x());
+  Assign(conditions.y, count, wire->mutable_y());
+  Assign(conditions.radius, count, wire->mutable_radius());
+  Assign(conditions.min_octave, count, wire->mutable_min_octave());
+  Assign(conditions.max_octave, count, wire->mutable_max_octave());
+}
+
+absl::Status ToWire(const ImageInput& left, const ImageInput& right, v1::StereoPair* wire) {
+  if (absl::Status s = ToWire("left", left, wire->mutable_left()); !s.ok()) return s;
+  if (right.kind != ImageInput::Kind::kNone) return ToWire("right", right, wire->mutable_right());
+  wire->clear_right();
+  return absl::OkStatus();
+}
+
+void ToWire(const MatchStreamOptions& options, v1::MatchStreamOptions* wire) {
+  ToWire(options.settings.detector, wire->mutable_detector());
+  ToWire(options.settings, wire->mutable_match());
+  SetPolicy(options, wire);
+}
+
+void ToWire(const StereoStreamOptions& options, v1::StereoStreamOptions* wire) {
+  ToWire(options.detector, wire->mutable_detector());
+  SetStereo(options, wire->mutable_stereo());
+  SetPolicy(options, wire);
+}
+
+}  // namespace glint::client

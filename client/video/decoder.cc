@@ -1,0 +1,185 @@
+#include "client/video/decoder.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/time.h"
+#include "client/video/process.h"
+#include "features/error.h"
+
+namespace glint::video {
+namespace {
+
+constexpr absl::string_view kSeparator = "://";
+constexpr char kFfmpeg[] = "ffmpeg", kGstreamer[] = "gst-launch-1.0";
+// How long FFmpeg waits for an address, microseconds; less than the reader does, whose message says less.
+constexpr char kFfmpegTimeout[] = "8000000";
+
+// What an address may open in turn: FFmpeg's own list would have files in it.
+struct Scheme {
+  const char* name;
+  bool live;
+  const char* protocols;       // of FFmpeg
+  const char* timeout_option;  // of FFmpeg
+};
+constexpr Scheme kSchemes[] = {
+    {"rtsp", true, "rtsp,rtp,tcp,udp", "-timeout"},
+    {"rtsps", true, "rtsps,rtsp,rtp,srtp,tcp,tls,udp", "-timeout"},
+    {"http", false, "http,https,tcp,tls,crypto", "-rw_timeout"},
+    {"https", false, "https,tcp,tls,crypto", "-rw_timeout"},
+    {"rtmp", true, "rtmp,tcp", "-rw_timeout"},
+    {"rtmps", true, "rtmps,rtmp,tcp,tls", "-rw_timeout"},
+};
+
+const Scheme* Find(absl::string_view scheme) {
+  const auto* const at =
+      std::find_if(std::begin(kSchemes), std::end(kSchemes), [&](const Scheme& s) { return s.name == scheme; });
+  return at == std::end(kSchemes) ? nullptr : at;
+}
+
+// The path of a program in $PATH; empty if it is not there.
+std::string Which(absl::string_view program) {
+  const char* const path = std::getenv("PATH");
+  for (const absl::string_view folder : absl::StrSplit(path != nullptr ? path : "/usr/bin:/bin", ':')) {
+    std::string candidate = absl::StrCat(folder, "/", program);
+    if (absl::StartsWith(folder, "/") && access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return "";
+}
+
+std::vector<std::string> FfmpegArguments(std::string program, const std::string& name, const Scheme* scheme,
+                                         bool color) {
+  // Pixels are converted only where they are none of these; luma stays as it was coded. The last filter leaves chroma
+  // out, which is a third of the bytes and more.
+  const std::string filter = color ? "format=yuv420p|yuvj420p"
+                                   : "format=yuv420p|yuvj420p|yuv422p|yuvj422p|yuv444p|yuvj444p|gray,extractplanes=y";
+  std::vector<std::string> arguments = {std::move(program), "-hide_banner", "-nostdin", "-nostats",
+                                        "-loglevel",        "error",        "-hwaccel", "auto"};
+  const auto add = [&](std::initializer_list<std::string> more) {
+    arguments.insert(arguments.end(), more.begin(), more.end());
+  };
+  add({"-protocol_whitelist", scheme != nullptr ? scheme->protocols : "file"});
+  if (scheme != nullptr) add({scheme->timeout_option, kFfmpegTimeout});
+  if (scheme != nullptr && absl::StartsWith(scheme->name, "rtsp")) add({"-rtsp_transport", "tcp"});
+  add({"-i", scheme != nullptr ? name : absl::StrCat("file:", name)});
+  add({"-map", "0:v:0", "-vf", filter, "-fps_mode", "passthrough", "-f", "yuv4mpegpipe", "pipe:1"});
+  return arguments;
+}
+
+// file:///... with all but letters, digits, "/", "-", "." and "_" as %XX. So no character of it is gst-launch's.
+std::string FileUri(const std::string& name) {
+  std::string uri = "file://";
+  for (const char c : std::filesystem::absolute(name).string()) {
+    if (absl::ascii_isalnum(static_cast<unsigned char>(c)) || absl::StrContains("/-._", absl::string_view(&c, 1))) {
+      uri += c;
+    } else {
+      absl::StrAppendFormat(&uri, "%%%02X", static_cast<unsigned char>(c));
+    }
+  }
+  return uri;
+}
+
+// Whether GStreamer has an element of that name, by the program that lists them.
+bool HasElement(const std::string& element) {
+  const std::string program = Which("gst-inspect-1.0");
+  if (program.empty()) return false;
+  Patience patience;
+  patience.timeout = absl::Seconds(10);
+  const auto process = Process::Start({program, "--exists", element}, patience);
+  if (!process.ok()) return false;
+  uint8_t byte = 0;
+  const auto said = (*process)->Read(&byte, 1);
+  return said.ok() && *said == 0 && (*process)->Finish().ok();
+}
+
+// To NV12 and back: decoders' own buffers have gaps, which y4menc writes into the file, and a conversion leaves the
+// gaps behind and luma as it was. Jetson's decoder has frames in memory (NVMM) that only its own converter takes.
+std::vector<std::string> GstreamerArguments(std::string program, const std::string& name, bool is_address) {
+  const char* const converter = HasElement("nvvidconv") ? "nvvidconv" : "videoconvert";
+  return {std::move(program),
+          "-q",
+          "uridecodebin",
+          absl::StrCat("uri=", is_address ? name : FileUri(name)),
+          "!",
+          converter,
+          "!",
+          "video/x-raw,format=NV12",
+          "!",
+          "videoconvert",
+          "!",
+          "video/x-raw,format=I420",
+          "!",
+          "y4menc",
+          "!",
+          "fdsink",
+          "fd=1"};
+}
+
+}  // namespace
+
+bool IsAddress(absl::string_view name) { return absl::StrContains(name, kSeparator); }
+
+absl::StatusOr<std::string> SchemeOf(absl::string_view address) {
+  const size_t end = std::min(address.find(kSeparator), address.size());
+  const std::string scheme = absl::AsciiStrToLower(address.substr(0, end));
+  if (Find(scheme) == nullptr) return NotOneOfError("address.scheme", scheme, "rtsp, rtsps, http, https, rtmp, rtmps");
+  for (const char c : address) {
+    if (c <= ' ' || c > '~' || absl::StrContains("\"'<>\\^`{|}!", absl::string_view(&c, 1))) {
+      return ContradictionError("address", absl::StrCat("\"", Echo(absl::string_view(&c, 1)), "\" must be written as ",
+                                                        absl::StrFormat("%%%02X", static_cast<unsigned char>(c))));
+    }
+  }
+  const absl::string_view rest = address.substr(end + kSeparator.size());
+  if (rest.empty() || rest[0] == '/') return ContradictionError("address", "no host");
+  return scheme;
+}
+
+bool IsLiveScheme(absl::string_view scheme) {
+  const Scheme* const found = Find(scheme);
+  return found != nullptr && found->live;
+}
+
+std::string WithoutPassword(absl::string_view name) {
+  const size_t scheme = name.find(kSeparator);
+  if (scheme == absl::string_view::npos) return std::string(name);
+  const size_t host = scheme + kSeparator.size();
+  const absl::string_view authority = name.substr(host, name.find_first_of("/?#", host) - host);
+  const size_t at = authority.rfind('@');
+  if (at == absl::string_view::npos) return std::string(name);
+  return absl::StrCat(name.substr(0, host), name.substr(host + at + 1));
+}
+
+absl::StatusOr<std::vector<std::string>> DecoderArguments(Decoder decoder, const std::string& name, bool color) {
+  const Scheme* scheme = nullptr;
+  if (IsAddress(name)) {
+    const auto parsed = SchemeOf(name);
+    if (!parsed.ok()) return parsed.status();
+    scheme = Find(*parsed);
+  }
+  if (decoder != Decoder::kGstreamer) {
+    std::string program = Which(kFfmpeg);
+    if (!program.empty()) return FfmpegArguments(std::move(program), name, scheme, color);
+  }
+  if (decoder != Decoder::kFfmpeg) {
+    std::string program = Which(kGstreamer);
+    if (!program.empty()) return GstreamerArguments(std::move(program), name, scheme != nullptr);
+  }
+  const std::string missing = decoder == Decoder::kAuto     ? absl::StrCat("neither ", kFfmpeg, " nor ", kGstreamer)
+                              : decoder == Decoder::kFfmpeg ? absl::StrCat("no ", kFfmpeg)
+                                                            : absl::StrCat("no ", kGstreamer);
+  return absl::NotFoundError(absl::StrCat(missing,
+                                          " in PATH to decode it with (Debian: package ffmpeg, or "
+                                          "gstreamer1.0-tools with plugins-good and libav)"));
+}
+
+bool PadsRows(const std::vector<std::string>& arguments) { return absl::EndsWith(arguments.front(), kGstreamer); }
+
+}  // namespace glint::video

@@ -1,0 +1,225 @@
+#include "client/video/process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+
+extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX has it in no header
+
+namespace glint::video {
+namespace {
+
+constexpr int kPollMs = 50;
+constexpr absl::Duration kExitPatience = absl::Seconds(2), kEndPatience = absl::Milliseconds(500),
+                         kExitPoll = absl::Milliseconds(5);
+
+absl::Status ErrnoError(absl::string_view what, int error) {
+  return absl::UnavailableError(absl::StrCat(what, ": ", std::strerror(error)));
+}
+
+void Close(int* descriptor) {
+  if (*descriptor >= 0) close(*descriptor);
+  *descriptor = -1;
+}
+
+// Waits until `descriptors` have something, or a poll's time is over.
+absl::Status Poll(std::array<pollfd, 2>* descriptors, const Patience& patience, absl::Time begun) {
+  if (poll(descriptors->data(), descriptors->size(), kPollMs) < 0 && errno != EINTR) return ErrnoError("poll", errno);
+  if (patience.stop()) return absl::CancelledError("interrupted");
+  if ((*descriptors)[0].revents == 0 && absl::Now() - begun > patience.timeout) {
+    return absl::DeadlineExceededError(
+        absl::StrCat("no bytes for ", absl::FormatDuration(patience.timeout), ", and given up"));
+  }
+  return absl::OkStatus();
+}
+
+// A pipe's two ends, closed when other programs are started.
+class Pipe {
+ public:
+  Pipe() = default;
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  ~Pipe() {
+    for (int& end : ends_) Close(&end);
+  }
+  absl::Status Open() { return pipe2(ends_.data(), O_CLOEXEC) == 0 ? absl::OkStatus() : ErrnoError("pipe", errno); }
+  int write_end() const { return ends_[1]; }
+  int TakeReadEnd() { return std::exchange(ends_[0], -1); }
+
+ private:
+  std::array<int, 2> ends_ = {-1, -1};
+};
+
+// What a started program gets: the pipes, no input, default signals, a process group of its own.
+class SpawnSetup {
+ public:
+  SpawnSetup(int output, int errors) {
+    posix_spawn_file_actions_init(&files_);
+    posix_spawn_file_actions_addopen(&files_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&files_, output, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&files_, errors, STDERR_FILENO);
+    posix_spawnattr_init(&attributes_);
+    sigset_t none, defaults;
+    sigemptyset(&none);
+    sigemptyset(&defaults);
+    for (const int signal : {SIGPIPE, SIGINT, SIGTERM}) sigaddset(&defaults, signal);
+    posix_spawnattr_setsigmask(&attributes_, &none);
+    posix_spawnattr_setsigdefault(&attributes_, &defaults);
+    posix_spawnattr_setpgroup(&attributes_, 0);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  }
+  SpawnSetup(const SpawnSetup&) = delete;
+  SpawnSetup& operator=(const SpawnSetup&) = delete;
+  ~SpawnSetup() {
+    posix_spawnattr_destroy(&attributes_);
+    posix_spawn_file_actions_destroy(&files_);
+  }
+  int Spawn(std::vector<std::string> arguments, pid_t* id) const {
+    std::vector<char*> argv;
+    argv.reserve(arguments.size() + 1);
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    return posix_spawn(id, argv[0], &files_, &attributes_, argv.data(), environ);
+  }
+
+ private:
+  posix_spawn_file_actions_t files_;
+  posix_spawnattr_t attributes_;
+};
+
+}  // namespace
+
+DescriptorBytes::~DescriptorBytes() {
+  if (descriptor_ != STDIN_FILENO) close(descriptor_);
+}
+
+absl::StatusOr<size_t> DescriptorBytes::Read(uint8_t* to, size_t size) {
+  const absl::Time begun = absl::Now();
+  while (true) {
+    std::array<pollfd, 2> wait = {pollfd{descriptor_, POLLIN, 0}, pollfd{-1, 0, 0}};
+    if (absl::Status status = Poll(&wait, patience_, begun); !status.ok()) return status;
+    if (wait[0].revents == 0) continue;
+    const ssize_t count = read(descriptor_, to, size);
+    if (count >= 0) return static_cast<size_t>(count);
+    if (errno != EINTR && errno != EAGAIN) return ErrnoError("read", errno);
+  }
+}
+
+void LastWords::Add(absl::string_view bytes) {
+  for (const char byte : bytes) {
+    if (byte == '\n' || byte == '\r') {
+      EndLine();
+    } else if (line_.size() < kMaxLine) {
+      line_ += byte >= ' ' && byte <= '~' ? byte : '?';
+    }
+  }
+}
+
+void LastWords::EndLine() {
+  if (line_.empty()) return;
+  if (error_.empty() && absl::StartsWith(line_, "ERROR")) error_ = line_;
+  last_ = std::exchange(line_, "");
+}
+
+std::string LastWords::text() const {
+  if (!error_.empty()) return error_;
+  return line_.empty() ? last_ : line_;
+}
+
+absl::StatusOr<std::unique_ptr<Process>> Process::Start(const std::vector<std::string>& arguments, Patience patience) {
+  Pipe output, errors;
+  absl::Status status = output.Open();
+  status.Update(errors.Open());
+  if (!status.ok()) return status;
+  pid_t id = 0;
+  if (const int error = SpawnSetup(output.write_end(), errors.write_end()).Spawn(arguments, &id); error != 0) {
+    return ErrnoError(arguments[0], error);
+  }
+  const int errors_end = errors.TakeReadEnd();
+  fcntl(errors_end, F_SETFL, O_NONBLOCK);
+  std::string name = arguments[0].substr(arguments[0].rfind('/') + 1);
+  return std::unique_ptr<Process>(
+      new Process(std::move(name), id, output.TakeReadEnd(), errors_end, std::move(patience)));
+}
+
+Process::~Process() {
+  Close(&output_);
+  Close(&errors_);
+  if (WaitUntil(absl::InfinitePast())) return;
+  Kill(SIGTERM);
+  if (WaitUntil(absl::Now() + kEndPatience)) return;
+  Kill(SIGKILL);
+  WaitUntil(absl::InfiniteFuture());
+}
+
+void Process::Kill(int signal) const { kill(-id_, signal); }
+
+bool Process::WaitUntil(absl::Time end) {
+  while (!exited_) {
+    const pid_t waited = waitpid(id_, &status_, WNOHANG);
+    exited_ = waited == id_ || (waited < 0 && errno != EINTR);
+    if (exited_ || absl::Now() >= end) break;
+    absl::SleepFor(kExitPoll);
+  }
+  return exited_;
+}
+
+bool Process::TakeErrors() {
+  std::array<char, 4096> buffer;
+  while (true) {
+    const ssize_t count = read(errors_, buffer.data(), buffer.size());
+    if (count < 0) return errno == EAGAIN || errno == EINTR;
+    if (count == 0) return false;
+    last_words_.Add({buffer.data(), static_cast<size_t>(count)});
+  }
+}
+
+absl::StatusOr<size_t> Process::Read(uint8_t* to, size_t size) {
+  const absl::Time begun = absl::Now();
+  while (true) {
+    std::array<pollfd, 2> wait = {pollfd{output_, POLLIN, 0}, pollfd{errors_, POLLIN, 0}};
+    if (absl::Status status = Poll(&wait, patience_, begun); !status.ok()) return status;
+    if (wait[1].revents != 0 && !TakeErrors()) Close(&errors_);
+    if (wait[0].revents == 0) continue;
+    const ssize_t count = read(output_, to, size);
+    output_ended_ = count == 0;
+    if (count >= 0) return static_cast<size_t>(count);
+    if (errno != EINTR) return ErrnoError("read", errno);
+  }
+}
+
+absl::Status Process::Finish() {
+  const absl::Time end = absl::Now() + kExitPatience;
+  while (errors_ >= 0 && absl::Now() < end && !patience_.stop()) {
+    pollfd wait = {errors_, POLLIN, 0};
+    if (poll(&wait, 1, kPollMs) > 0 && !TakeErrors()) Close(&errors_);
+  }
+  if (!WaitUntil(end)) {
+    Kill(SIGKILL);
+    WaitUntil(absl::InfiniteFuture());
+    return absl::InvalidArgumentError(absl::StrCat("did not end: ", Told()));
+  }
+  if (WIFEXITED(status_) && WEXITSTATUS(status_) == 0) return absl::OkStatus();
+  const std::string how = WIFEXITED(status_) ? absl::StrCat("exit status ", WEXITSTATUS(status_))
+                                             : absl::StrCat("ended by signal ", WTERMSIG(status_));
+  return absl::InvalidArgumentError(absl::StrCat(how, " of ", Told()));
+}
+
+std::string Process::Told() const {
+  const std::string words = last_words_.text();
+  return words.empty() ? name_ : absl::StrCat(name_, ": ", words);
+}
+
+}  // namespace glint::video

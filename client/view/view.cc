@@ -1,0 +1,356 @@
+#include "client/view/view.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <list>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/view/address.h"
+#include "client/view/connection.h"
+#include "client/view/page.h"
+
+namespace glint::view {
+namespace {
+
+constexpr char kSocketPath[] = "/frames";
+// Browsers' sockets, and some for the page's files; more are closed at once.
+constexpr size_t kMaxConnections = kMaxBrowsers + 12;
+constexpr std::chrono::seconds kGoodbye(1);
+constexpr std::chrono::milliseconds kAcceptAgain(50);
+// WebSocket's codes of closing (RFC 6455, 7.4).
+constexpr uint16_t kGoingAway = 1001, kPolicy = 1008, kTryAgainLater = 1013;
+// Nothing from elsewhere, nothing inline, and no frame around it.
+constexpr char kSecurityHeaders[] =
+    "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
+    "X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\nCache-Control: no-store\r\n";
+constexpr char kPlainText[] = "text/plain; charset=utf-8";
+
+void SendClose(Connection* connection, uint16_t code, const std::string& reason) {
+  const std::string data = {static_cast<char>(code >> 8), static_cast<char>(code & 0xff)};
+  connection->WriteFrame(kCloseFrame, data + reason);
+}
+
+void Answer(Connection* connection, const char* status, absl::string_view type, absl::string_view body) {
+  connection->Write(absl::StrCat("HTTP/1.1 ", status, "\r\nContent-Type: ", type, "\r\nContent-Length: ", body.size(),
+                                 "\r\nConnection: close\r\n", kSecurityHeaders, "\r\n", body));
+}
+
+// One WebSocket. Its thread writes; everything but the connection is guarded by the view's mutex.
+struct Browser {
+  explicit Browser(Connection* c) : connection(c) {}
+
+  Connection* const connection;
+  std::shared_ptr<const std::string> frame;  // the newest that it has not got
+  bool ready = true;                         // has drawn what it got
+  bool state_due = true;
+  bool ending = false;
+  bool said_goodbye = false;  // nothing more is sent
+  std::condition_variable wake;
+  std::thread sender;
+};
+
+// A connection and its thread.
+struct Served {
+  explicit Served(int socket) : connection(socket) {}
+
+  Connection connection;
+  std::atomic<bool> done{false};
+  std::thread thread;
+};
+
+}  // namespace
+
+struct View::Impl {
+  Address address;
+  std::string url;
+  int socket = -1;
+  std::thread publisher, acceptor;
+  std::list<Served> served;  // of the acceptor, and after its end of the destructor
+
+  mutable std::mutex mutex;  // guards all below; not held while bytes are made or sent
+  std::condition_variable wake_publisher, goodbyes;
+  State state;
+  bool ending = false;
+  std::optional<Scene> newest;              // not yet bytes
+  std::shared_ptr<const std::string> last;  // for browsers that come later
+  std::list<Browser> browsers;
+
+  bool AnyReady() const {
+    return std::any_of(browsers.begin(), browsers.end(),
+                       [](const Browser& browser) { return browser.ready && !browser.ending; });
+  }
+
+  // Called with the mutex held.
+  void StateChanged() {
+    for (Browser& browser : browsers) {
+      browser.state_due = true;
+      browser.wake.notify_one();
+    }
+  }
+
+  // Makes bytes of the newest frame, once for all browsers.
+  void Publish() {
+    std::unique_lock<std::mutex> lock(mutex);
+    while (true) {
+      wake_publisher.wait(lock, [this] { return ending || (newest.has_value() && AnyReady()); });
+      if (ending) return;
+      const Scene scene = std::move(*newest);
+      newest.reset();
+      lock.unlock();
+      auto bytes = std::make_shared<const std::string>(EncodeScene(scene));
+      lock.lock();
+      last = bytes;
+      for (Browser& browser : browsers) {
+        browser.frame = bytes;
+        browser.wake.notify_one();
+      }
+    }
+  }
+
+  void Send(Browser* browser) {
+    std::unique_lock<std::mutex> lock(mutex);
+    bool open = true;
+    while (open) {
+      browser->wake.wait(lock, [browser] {
+        return browser->ending || browser->state_due || (browser->ready && browser->frame != nullptr);
+      });
+      if (browser->ending) break;
+      std::string text;
+      std::shared_ptr<const std::string> bytes;
+      if (browser->state_due) {
+        text = EncodeState(state);
+        browser->state_due = false;
+      } else {
+        bytes = std::exchange(browser->frame, nullptr);
+        browser->ready = false;
+      }
+      lock.unlock();
+      open = bytes == nullptr ? browser->connection->WriteFrame(kTextFrame, text)
+                              : browser->connection->WriteFrame(kBinaryFrame, *bytes);
+      lock.lock();
+    }
+    browser->ending = true;
+    if (open && ending) {
+      lock.unlock();
+      SendClose(browser->connection, kGoingAway, "glint has ended");
+      lock.lock();
+    }
+    if (!open) browser->connection->End();
+    browser->said_goodbye = true;
+    goodbyes.notify_one();
+  }
+
+  bool AllSaidGoodbye() const {
+    return std::all_of(browsers.begin(), browsers.end(), [](const Browser& browser) { return browser.said_goodbye; });
+  }
+
+  void Take(const Request& request, Browser* browser) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    switch (request.kind) {
+      case Request::kReady:
+        browser->ready = true;
+        browser->wake.notify_one();
+        wake_publisher.notify_one();
+        return;
+      case Request::kPause:
+      case Request::kResume:
+        state.paused = request.kind == Request::kPause;
+        break;
+      case Request::kThreshold:
+        if (state.threshold.has_value()) state.threshold = request.value;
+        break;
+      case Request::kFeatures:
+        if (state.max_features.has_value()) state.max_features = request.value;
+        break;
+    }
+    StateChanged();
+  }
+
+  // Takes connections, each to a thread of its own.
+  void Accept() {
+    while (true) {
+      const int accepted = accept4(socket, nullptr, nullptr, SOCK_CLOEXEC);
+      served.remove_if([](Served& one) {
+        if (one.done) one.thread.join();
+        return one.done.load();
+      });
+      {
+        const std::lock_guard<std::mutex> lock(mutex);
+        if (ending) {
+          if (accepted >= 0) close(accepted);
+          return;
+        }
+      }
+      if (accepted < 0) {
+        std::this_thread::sleep_for(kAcceptAgain);  // no descriptors are left, for example
+      } else if (served.size() >= kMaxConnections) {
+        close(accepted);
+      } else {
+        Served* one = &served.emplace_back(accepted);
+        one->thread = std::thread([this, one] {
+          Serve(&one->connection);
+          one->connection.End();
+          one->done = true;
+        });
+      }
+    }
+  }
+
+  void Serve(Connection* connection) {
+    const std::optional<HttpRequest> request = connection->ReadRequest();
+    if (!request.has_value()) return;
+    const std::string host = request->header("host"), key = request->header("sec-websocket-key");
+    const PageFile* file = FindPageFile(request->path);
+    const bool is_socket = request->path == kSocketPath;
+    if (!IsAllowedHost(address, host) || (is_socket && !IsAllowedOrigin(request->header("origin"), host))) {
+      Answer(connection, "403 Forbidden", kPlainText,
+             "This view answers to numeric addresses, to localhost and to the name that --view has.\n");
+    } else if (request->method != "GET") {
+      Answer(connection, "405 Method Not Allowed", kPlainText, "GET alone.\n");
+    } else if (file != nullptr) {
+      Answer(connection, "200 OK", file->type, file->text);
+    } else if (!is_socket) {
+      Answer(connection, "404 Not Found", kPlainText, "The page is at /.\n");
+    } else if (key.empty()) {
+      Answer(connection, "400 Bad Request", kPlainText, "A WebSocket alone.\n");
+    } else if (connection->Write(absl::StrCat("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
+                                              "Connection: Upgrade\r\nSec-WebSocket-Accept: ",
+                                              AcceptKey(key), "\r\n\r\n"))) {
+      ServeBrowser(connection);
+    }
+  }
+
+  void ServeBrowser(Connection* connection) {
+    std::unique_lock<std::mutex> lock(mutex);
+    if (ending || browsers.size() >= static_cast<size_t>(kMaxBrowsers)) {
+      lock.unlock();
+      SendClose(connection, kTryAgainLater, absl::StrCat("already ", kMaxBrowsers, " pages look; close one of them"));
+      return;
+    }
+    Browser* browser = &browsers.emplace_back(connection);
+    browser->frame = last;
+    browser->sender = std::thread([this, browser] { Send(browser); });
+    wake_publisher.notify_one();
+    lock.unlock();
+
+    if (!TakeRequests(browser)) SendClose(connection, kPolicy, "no such request");
+
+    lock.lock();
+    browser->ending = true;
+    browser->wake.notify_one();
+    lock.unlock();
+    browser->sender.join();
+    lock.lock();
+    browsers.remove_if([browser](const Browser& other) { return &other == browser; });
+    goodbyes.notify_one();
+  }
+
+  // Until the browser closes. False: it sends what no page does.
+  bool TakeRequests(Browser* browser) {
+    while (const std::optional<WebSocketFrame> frame = browser->connection->ReadFrame()) {
+      if (frame->opcode == kCloseFrame) return true;
+      if (frame->opcode == kPongFrame) continue;
+      if (frame->opcode == kPingFrame) {
+        browser->connection->WriteFrame(kPongFrame, frame->data);
+        continue;
+      }
+      const auto request = frame->opcode == kTextFrame ? ParseRequest(frame->data) : std::nullopt;
+      if (!request.has_value()) return false;
+      Take(*request, browser);
+    }
+    return true;
+  }
+};
+
+absl::StatusOr<std::unique_ptr<View>> View::Start(const std::string& listen, const State& state) {
+  auto address = ParseAddress(listen);
+  if (!address.ok()) return address.status();
+  auto socket = Listen(&*address);
+  if (!socket.ok()) return socket.status();
+
+  auto impl = std::make_unique<Impl>();
+  impl->state = state;
+  impl->address = *std::move(address);
+  impl->socket = *socket;
+  impl->url = absl::StrCat("http://", impl->address.text(), "/");
+  impl->publisher = std::thread([view = impl.get()] { view->Publish(); });
+  impl->acceptor = std::thread([view = impl.get()] { view->Accept(); });
+  return std::unique_ptr<View>(new View(std::move(impl)));
+}
+
+View::View(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+View::~View() {
+  {
+    std::unique_lock<std::mutex> lock(impl_->mutex);
+    impl_->ending = true;
+    impl_->wake_publisher.notify_one();
+    for (Browser& browser : impl_->browsers) {
+      browser.ending = true;
+      browser.wake.notify_one();
+    }
+    impl_->goodbyes.wait_for(lock, kGoodbye, [this] { return impl_->AllSaidGoodbye(); });
+  }
+  shutdown(impl_->socket, SHUT_RDWR);  // ends accept4()
+  impl_->publisher.join();
+  impl_->acceptor.join();
+  for (Served& one : impl_->served) {
+    one.connection.End();
+    one.thread.join();
+  }
+  close(impl_->socket);
+}
+
+const std::string& View::url() const { return impl_->url; }
+
+bool View::wanted() const {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  return impl_->AnyReady();
+}
+
+void View::Show(Scene scene) {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  if (!impl_->AnyReady()) return;
+  impl_->newest = std::move(scene);
+  impl_->wake_publisher.notify_one();
+}
+
+void View::SetNotice(const std::string& notice) {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  if (impl_->state.notice == notice) return;
+  impl_->state.notice = notice;
+  impl_->StateChanged();
+}
+
+void View::SetSliders(std::optional<int> threshold, std::optional<int> max_features) {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  impl_->state.threshold = threshold;
+  impl_->state.max_features = max_features;
+  impl_->StateChanged();
+}
+
+bool View::paused() const {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  return impl_->state.paused;
+}
+
+std::optional<int> View::threshold() const {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  return impl_->state.threshold;
+}
+
+std::optional<int> View::max_features() const {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  return impl_->state.max_features;
+}
+
+}  // namespace glint::view

@@ -1,0 +1,215 @@
+// Sequences of messages of LocalizeStream against a server in this process (session.h): pairs of a camera that can be
+// located, others, and requests about maps, which are gone when the stream has ended.
+// Input: steps, each a byte for what to do, and numbers or bytes for how.
+#include <google/protobuf/stubs/logging.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "glint/v1/localization.pb.h"
+#include "tests/fuzz/targets/session.h"
+#include "tests/fuzz/targets/stereo_texture.h"
+
+namespace glint {
+namespace {
+
+using fuzz::Input;
+using fuzz::StereoTexture;
+
+constexpr int kPlaces = 16;
+constexpr int kFewestFeatures = 60;
+
+// One of eight is any value there is: NaN, infinities, the huge and the tiny.
+double Double(Input* input, double usual) {
+  const auto number = input->Number<uint8_t>();
+  if (number % 8 != 7) return usual * (1 + number / 8 * 0.01);
+  const auto bits = input->Number<uint64_t>();
+  double value;
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+void SetProjections(Input* input, double focal, double centre_x, double centre_y, v1::StereoCamera* camera) {
+  for (int eye = 0; eye < 2; ++eye) {
+    const double shift = eye == 0 ? 0 : -focal * StereoTexture::kBaseline;
+    auto* const values = eye == 0 ? camera->mutable_left_projection() : camera->mutable_right_projection();
+    for (const double v : {focal, 0.0, centre_x, shift, 0.0, focal, centre_y, 0.0, 0.0, 0.0, 1.0, 0.0}) values->Add(v);
+  }
+  const auto which = input->Number<uint8_t>();
+  if (which % 4 == 0) camera->mutable_right_projection()->Set(which / 4 % 12, Double(input, 1));
+  if (which % 16 == 5) camera->mutable_left_projection()->RemoveLast();
+}
+
+void SetOptions(Input* input, v1::LocalizeStreamOptions* options) {
+  const auto which = input->Number<uint16_t>();
+  v1::DetectorOptions* const detector = options->mutable_detector();
+  if ((which & 1) == 0) detector->set_preset("orb");
+  detector->set_levels(2);
+  detector->set_max_features(kFewestFeatures + input->Number<uint8_t>() % 64);
+  if ((which & 2) != 0) detector->set_descriptor_kind(v1::DESCRIPTOR_NONE);
+  v1::StereoCamera* const camera = options->mutable_camera();
+  const slam::StereoCamera usual = StereoTexture::Camera();
+  camera->set_width(static_cast<uint32_t>((which & 4) == 0 ? usual.image.width : input->Number<uint8_t>()));
+  camera->set_height(static_cast<uint32_t>(usual.image.height));
+  const bool unusual = (which & 8) != 0;
+  const double focal = unusual ? Double(input, usual.focal_length) : usual.focal_length;
+  if ((which & 16) == 0) {
+    camera->set_focal_length(focal);
+    camera->set_centre_x(unusual ? Double(input, usual.centre_x) : usual.centre_x);
+    camera->set_centre_y(usual.centre_y);
+    camera->set_baseline(unusual ? Double(input, usual.baseline) : usual.baseline);
+  } else {
+    SetProjections(input, focal, usual.centre_x, usual.centre_y, camera);
+  }
+  if ((which & 32) != 0) camera->mutable_rig_rotation()->set_y(Double(input, 0.001));
+  options->set_refine_rig(static_cast<v1::RigRefinement>(which >> 6 & 3));
+  options->set_mode(static_cast<v1::LocalizeMode>(which >> 8 & 3));
+  options->set_overload_policy(static_cast<v1::OverloadPolicy>(which >> 10 & 7));
+  if ((which & 1 << 13) != 0) options->set_max_in_flight(input->Number<uint8_t>() % 6);
+  if ((which & 1 << 14) != 0) options->set_max_age_ns(input->Number<int32_t>());
+}
+
+void SetRaw(uint32_t width, std::string data, v1::Image* image) {
+  v1::RawImage* const raw = image->mutable_raw();
+  raw->set_format(v1::PIXEL_FORMAT_GRAY8);
+  raw->set_width(width);
+  raw->set_height(static_cast<uint32_t>(StereoTexture::kShape.height));
+  *raw->mutable_data() = std::move(data);
+}
+
+// Both eyes at each place, made once.
+const std::string& EyeAt(int place, int eye) {
+  static const auto* const eyes = [] {
+    auto* const made = new std::vector<std::string>();
+    for (int i = 0; i < 2 * kPlaces; ++i) {
+      Image image;
+      StereoTexture::Eye(i / 2, i % 2, &image);
+      std::string bytes;
+      for (int y = 0; y < image.height(); ++y) {
+        bytes.append(reinterpret_cast<const char*>(image.row(y)), static_cast<size_t>(image.width()));
+      }
+      made->push_back(std::move(bytes));
+    }
+    return made;
+  }();
+  return (*eyes)[static_cast<size_t>(2 * place + eye)];
+}
+
+std::string SideBySide(int place) {
+  constexpr auto kRow = static_cast<size_t>(StereoTexture::kShape.width);
+  std::string both;
+  for (size_t at = 0; at < EyeAt(place, 0).size(); at += kRow) {
+    both.append(EyeAt(place, 0), at, kRow).append(EyeAt(place, 1), at, kRow);
+  }
+  return both;
+}
+
+enum Form { kEyes, kEyesAgain, kSideBySide, kExchanged, kNotLikeEachOther, kSmall, kForms };
+
+void SetPair(Input* input, v1::LocalizePair* pair) {
+  const auto which = input->Number<uint8_t>();
+  const int place = which % kPlaces;
+  pair->set_frame_id(which);
+  const auto time = input->Number<int16_t>();
+  pair->set_time_ns(time % 16 == 15 ? input->Number<int64_t>() : time * int64_t{10'000'000});
+  const auto width = static_cast<uint32_t>(StereoTexture::kShape.width);
+  switch (which / kPlaces % kForms) {
+    case kSideBySide:
+      return SetRaw(2 * width, SideBySide(place), pair->mutable_left());
+    case kExchanged:
+      SetRaw(width, EyeAt(place, 1), pair->mutable_left());
+      return SetRaw(width, EyeAt(place, 0), pair->mutable_right());
+    case kNotLikeEachOther:
+      SetRaw(width, EyeAt(place, 0), pair->mutable_left());
+      return SetRaw(width, std::string(EyeAt(place, 1).size(), '\x55'), pair->mutable_right());
+    case kSmall:
+      fuzz::SetImage(input, pair->mutable_left());
+      return fuzz::SetImage(input, pair->mutable_right());
+    default:
+      SetRaw(width, EyeAt(place, 0), pair->mutable_left());
+      SetRaw(width, EyeAt(place, 1), pair->mutable_right());
+  }
+}
+
+std::string Name(Input* input) {
+  constexpr const char* kNames[] = {"a", "b", "c", "foreign", "none", "", "..", ".hidden", "a/b", "../maps/a", "a\n"};
+  const auto which = input->Number<uint8_t>();
+  if (which % 8 == 7) return fuzz::ToString(input->Take(which / 8 * 3));
+  return kNames[which % std::size(kNames)];
+}
+
+enum Step { kBytes, kOptions, kPair, kMorePairs, kRelocalize, kGetMap, kSaveMap, kLoadMap, kDamaged, kSteps };
+
+std::string Message(int step, Input* input) {
+  if (step == kBytes) return fuzz::ToString(input->Take(input->Number<uint16_t>() % 2000));
+  v1::LocalizeStreamRequest request;
+  switch (step) {
+    case kOptions:
+      SetOptions(input, request.mutable_options());
+      break;
+    case kRelocalize:
+      SetPair(input, request.mutable_relocalize());
+      break;
+    case kGetMap:
+      request.mutable_get_map()->set_frame_id(1);
+      request.mutable_get_map()->mutable_from()->set_keyframe(input->Number<uint8_t>());
+      if (input->Number<uint8_t>() % 2 == 0) request.mutable_get_map()->mutable_from()->set_point(~uint64_t{0});
+      break;
+    case kSaveMap:
+      request.mutable_save_map()->set_name(Name(input));
+      break;
+    case kLoadMap:
+      request.mutable_load_map()->set_name(Name(input));
+      break;
+    default:
+      SetPair(input, request.mutable_pair());
+  }
+  const std::string bytes = request.SerializeAsString();
+  return step == kDamaged ? fuzz::Damage(input, bytes) : bytes;
+}
+
+void CheckLocation(const v1::Location& location) {
+  const v1::Pose& pose = location.pose();
+  const double length = pose.qx() * pose.qx() + pose.qy() * pose.qy() + pose.qz() * pose.qz() + pose.qw() * pose.qw();
+  FUZZ_CHECK(std::abs(length - 1) < 1e-6 && pose.qw() >= 0);
+  FUZZ_CHECK(std::isfinite(pose.x()) && std::isfinite(pose.y()) && std::isfinite(pose.z()));
+  const bool is_located =
+      location.status() == v1::LOCATION_STATUS_TRACKING || location.status() == v1::LOCATION_STATUS_RELOCALIZED;
+  FUZZ_CHECK(location.covariance_size() == (is_located ? 21 : 0));
+  FUZZ_CHECK(std::all_of(location.covariance().begin(), location.covariance().end(),
+                         [](double v) { return std::isfinite(v); }));
+  FUZZ_CHECK(location.inliers() <= location.matches() && location.matches() <= location.keypoints());
+  FUZZ_CHECK(std::isfinite(location.reprojection_error()) && location.reprojection_error() >= 0);
+}
+
+void Check(const std::string& reply) {
+  v1::LocalizeStreamResponse response;
+  FUZZ_CHECK(response.ParseFromString(reply));
+  if (response.status().code() != 0) {
+    FUZZ_CHECK(!response.has_location() && !response.has_map());
+    FUZZ_CHECK(!response.status().message().empty());
+    FUZZ_CHECK(response.status().message().find("glint-fuzz-") == std::string::npos);  // the server's folders
+  }
+  if (response.has_location()) CheckLocation(response.location());
+  const v1::MapPart& map = response.map();
+  FUZZ_CHECK(map.point_id_size() == map.x_size() && map.x_size() == map.y_size() && map.x_size() == map.z_size());
+  for (int i = 1; i < map.point_id_size(); ++i) FUZZ_CHECK(map.point_id(i - 1) < map.point_id(i));
+  for (int i = 1; i < map.keyframes_size(); ++i) FUZZ_CHECK(map.keyframes(i - 1).id() < map.keyframes(i).id());
+}
+
+constexpr fuzz::Method kLocalizeStream = {"/glint.v1.Localization/LocalizeStream", kSteps, Message, Check};
+
+}  // namespace
+}  // namespace glint
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const google::protobuf::LogSilencer quiet;
+  static glint::fuzz::Session* const session = new glint::fuzz::Session();  // not destroyed: libFuzzer ends by exit()
+  session->ClearMaps();
+  session->Stream(glint::kLocalizeStream, glint::fuzz::Input(data, size));
+  return 0;
+}

@@ -1,0 +1,73 @@
+// Localization on a GPU's lanes: the same bytes as on the CPU's. Skips without a usable GPU and says why.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "server/localize/localization.h"
+#include "tests/server/flight.h"
+#include "tests/server/gpu_lanes.h"
+
+namespace glint::testing {
+namespace {
+
+LaneSet Lanes(Backend backend, int lanes) {
+  LaneOptions options;
+  options.backend = backend;
+  options.lanes = lanes;
+  auto set = CreateLanes(options);
+  EXPECT_TRUE(set.ok()) << set.status();
+  return *std::move(set);
+}
+
+// Every pair on another lane.
+std::vector<Location> Locate(const LaneSet& set, const LocalizationOptions& options,
+                             const std::vector<slam::DriveFrame>& frames) {
+  auto localization = Localization::Create(options);
+  EXPECT_TRUE(localization.ok()) << localization.status();
+  std::vector<Location> found(frames.size());
+  for (size_t i = 0; i < frames.size(); ++i) {
+    LocationTimes times;
+    const slam::DriveFrame& f = frames[i];
+    const absl::Status status = (*localization)
+                                    ->Track(set.lanes[i % set.lanes.size()].get(), f.left, f.right,
+                                            std::llround(f.seconds * 1e9) + 1, &found[i], &times);
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  return found;
+}
+
+template <typename T>
+bool SameBytes(const T& a, const T& b) {
+  return std::memcmp(&a, &b, sizeof(T)) == 0;
+}
+
+TEST(GpuLocalize, PosesHaveTheBytesOfTheCpus) {
+  if (const auto set = OneGpuLane(); !set.ok()) GTEST_SKIP() << set.status().message();
+  const slam::DriveOptions drive = FlightOptions({376, 240, 229, 187.5, 119.5}, 45);
+  const LocalizationOptions options = OptionsOf(drive.head, 700);
+  const std::vector<slam::DriveFrame> frames = RenderFlight(drive);
+  const std::vector<Location> cpu = Locate(Lanes(Backend::kCpu, 2), options, frames);
+  EXPECT_EQ(cpu.back().status, LocationStatus::kTracking);
+  const LaneSet gpu = Lanes(Backend::kCuda, 2);
+  for (int again = 0; again < 2; ++again) {
+    const std::vector<Location> found = Locate(gpu, options, frames);
+    for (size_t i = 0; i < frames.size(); ++i) {
+      SCOPED_TRACE(i);
+      EXPECT_EQ(cpu[i].status, found[i].status);
+      EXPECT_TRUE(SameBytes(cpu[i].pose, found[i].pose));
+      EXPECT_TRUE(SameBytes(cpu[i].covariance, found[i].covariance));
+      EXPECT_TRUE(SameBytes(cpu[i].rig_rotation, found[i].rig_rotation));
+      EXPECT_EQ(cpu[i].keypoints, found[i].keypoints);
+      EXPECT_EQ(cpu[i].matches, found[i].matches);
+      EXPECT_EQ(cpu[i].inliers, found[i].inliers);
+      EXPECT_EQ(cpu[i].is_keyframe, found[i].is_keyframe);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace glint::testing

@@ -1,0 +1,160 @@
+// Localization on lanes: a lane is the front end that slam/ has on its own, bit for bit, whichever lane has the pair;
+// and what it fails by is answered.
+#include "server/localize/lane_front_end.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "server/lane/lane.h"
+#include "slam/cpu_front_end.h"
+#include "slam/odometry.h"
+#include "tests/server/localize_pairs.h"
+
+namespace glint::testing {
+namespace {
+
+constexpr Shape kShape = {320, 200};
+constexpr int kFeatures = 300;
+
+std::vector<std::unique_ptr<Lane>> CpuLanes(int count, int threads) {
+  LaneOptions options;
+  options.backend = Backend::kCpu;
+  options.lanes = count;
+  options.threads_per_lane = threads;
+  auto set = CreateLanes(options);
+  EXPECT_TRUE(set.ok()) << set.status();
+  return std::move(set->lanes);
+}
+
+enum class Step { kNone, kStereo, kMakeFrames, kSetFrame, kFollow, kMatch };
+
+// A lane whose step fails, from the `after`-th time on that it is asked for.
+class FailingLane final : public Lane {
+ public:
+  explicit FailingLane(std::unique_ptr<Lane> lane) : lane_(std::move(lane)) {}
+  void FailAt(Step step, int after = 0) {
+    step_ = step;
+    left_ = after;
+  }
+
+  absl::Status Run(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
+                   StageTimes* times) override {
+    return lane_->Run(options, image, mask, features, times);
+  }
+  absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const Pixels& left,
+                         const Pixels& right, StereoFound* found, StageTimes* times) override {
+    if (Fails(Step::kStereo)) return Failure();
+    return lane_->RunStereo(options, stereo, left, right, found, times);
+  }
+  absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) override {
+    if (Fails(Step::kMatch)) return Failure();
+    return lane_->Match(input, options, result);
+  }
+  absl::StatusOr<std::unique_ptr<TrackFrames>> MakeTrackFrames(Shape shape, const TrackOptions& options, int points,
+                                                               int count) override {
+    if (Fails(Step::kMakeFrames)) return Failure();
+    return lane_->MakeTrackFrames(shape, options, points, count);
+  }
+  absl::StatusOr<ImageView> SetTrackFrame(TrackFrames* frames, int number, const Pixels& image) override {
+    if (Fails(Step::kSetFrame)) return Failure();
+    return lane_->SetTrackFrame(frames, number, image);
+  }
+  absl::Status StartFollow(TrackFrames* frames, int to, const TrackInput& points,
+                           absl::Span<const TrackSegment> segments, const TrackOptions& options,
+                           TrackResult* result) override {
+    if (Fails(Step::kFollow)) return Failure();
+    return lane_->StartFollow(frames, to, points, segments, options, result);
+  }
+  absl::Status FinishFollow(TrackFrames* frames, TrackResult* result) override {
+    return lane_->FinishFollow(frames, result);
+  }
+  absl::Status fatal() const override { return lane_->fatal(); }
+  const std::string& device() const override { return lane_->device(); }
+
+ private:
+  bool Fails(Step step) { return step == step_ && left_-- <= 0; }
+  static absl::Status Failure() { return absl::InternalError("the device"); }
+
+  const std::unique_ptr<Lane> lane_;
+  Step step_ = Step::kNone;
+  int left_ = 0;
+};
+
+TEST(LaneFrontEnd, IsSlamsOwnOnWhicheverLane) {
+  const std::vector<Pair> pairs = PairsAlongAWall(kShape, 6);
+  const DetectorOptions detector = WallOptions(kShape, kFeatures).detector;
+  std::vector<std::unique_ptr<Lane>> lanes = CpuLanes(2, 1);
+  lanes.push_back(std::move(CpuLanes(1, 3).front()));
+  slam::CpuFrontEnd expected(detector, 1);
+  LaneFrontEnd actual(detector);
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    SCOPED_TRACE(i);
+    actual.Begin(lanes[i % lanes.size()].get());
+    slam::StereoFrame a, b;
+    ASSERT_TRUE(expected.Find(pairs[i].left, pairs[i].right, &a).ok());
+    ASSERT_TRUE(actual.Find(pairs[i].left, pairs[i].right, &b).ok());
+    EXPECT_EQ(a.left.x, b.left.x);
+    EXPECT_EQ(a.left.descriptors, b.left.descriptors);
+    EXPECT_EQ(a.is_stereo, b.is_stereo);
+    EXPECT_EQ(a.disparity, b.disparity);
+    EXPECT_EQ(a.rise, b.rise);
+    EXPECT_EQ(a.levels, b.levels);
+    EXPECT_EQ(a.scale, b.scale);
+    EXPECT_GT(actual.stages().detect_ns, 0);
+    EXPECT_GT(actual.match_ns(), 0);
+    if (i > 0) {  // back to the kept one
+      std::vector<float> to_x = a.left.x, to_y = a.left.y, lane_x = to_x, lane_y = to_y;
+      for (std::vector<float>* x : {&to_x, &lane_x}) {
+        for (float& v : *x) v -= kStep;
+      }
+      std::vector<uint8_t> followed, lane_followed;
+      expected.Follow(a.left.x, a.left.y, &to_x, &to_y, &followed);
+      actual.Follow(a.left.x, a.left.y, &lane_x, &lane_y, &lane_followed);
+      EXPECT_EQ(followed, lane_followed);
+      EXPECT_EQ(to_x, lane_x);
+      EXPECT_EQ(to_y, lane_y);
+    }
+    if (i % 3 == 0) {
+      expected.Keep();
+      actual.Keep();
+    }
+    EXPECT_TRUE(actual.status().ok()) << actual.status();
+  }
+}
+
+// Whatever fails, and whenever: the pair is answered with the error, and pairs after it are located.
+TEST(LaneFrontEnd, WhatALaneFailsByIsAnsweredAndTheStreamGoesOn) {
+  const std::vector<Pair> pairs = PairsAlongAWall(kShape, 12);
+  for (const auto& [step, after] : std::vector<std::pair<Step, int>>{{Step::kStereo, 0},
+                                                                     {Step::kMakeFrames, 0},
+                                                                     {Step::kSetFrame, 0},
+                                                                     {Step::kSetFrame, 1},
+                                                                     {Step::kFollow, 0},
+                                                                     {Step::kFollow, 1},
+                                                                     {Step::kMatch, 0},
+                                                                     {Step::kMatch, 1}}) {
+    SCOPED_TRACE(::testing::Message() << "step " << static_cast<int>(step) << " after " << after);
+    FailingLane lane(std::move(CpuLanes(1, 1).front()));
+    auto localization = Localization::Create(WallOptions(kShape, kFeatures));
+    ASSERT_TRUE(localization.ok()) << localization.status();
+    Location location;
+    LocationTimes times;
+    const size_t failing = step == Step::kMakeFrames ? 0 : 5;  // they are made once
+    int64_t time_ns = 0;
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      lane.FailAt(i == failing ? step : Step::kNone, after);
+      const absl::Status status =
+          (*localization)->Track(&lane, pairs[i].left, pairs[i].right, time_ns += kFrameNs, &location, &times);
+      EXPECT_EQ(status.message(), i == failing ? "the device" : "");
+    }
+    EXPECT_EQ(location.status, LocationStatus::kTracking);
+    const double from = step == Step::kMakeFrames ? 1 : 0;  // the world begins with the first pair that did not fail
+    EXPECT_NEAR(location.pose.position[0], (11 - from) * 0.16, 0.05);
+  }
+}
+
+}  // namespace
+}  // namespace glint::testing

@@ -1,0 +1,213 @@
+// Map files that were made to deceive: their checksum is right, but no localizer writes such a map. And maps of another
+// detector.
+#include "slam/map_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "features/options.h"
+#include "slam/feature_kind.h"
+#include "slam/place_index.h"
+
+namespace glint::slam {
+namespace {
+
+constexpr size_t kKeypoints = 8;
+constexpr int kDescriptorBytes = 32;
+
+StereoCamera Camera() {
+  StereoCamera camera;
+  camera.image = {128, 96};
+  camera.focal_length = 100;
+  camera.centre_x = 64;
+  camera.centre_y = 48;
+  camera.baseline = 0.2;
+  return camera;
+}
+
+LevelScales Scales() {
+  LevelScales scales;
+  scales.levels = 2;
+  scales.scale[0] = 1;
+  scales.scale[1] = 1.2f;
+  return scales;
+}
+
+DetectorOptions Detector(const std::string& preset = "orb") {
+  const auto detector = PresetOptions(preset);
+  EXPECT_TRUE(detector.ok()) << preset;
+  return detector.value_or(DetectorOptions());
+}
+
+struct Parts {
+  FeatureKind features = FeatureKindOf(Detector());
+  std::vector<MapKeyframe> keyframes;
+  std::vector<View> views;  // of the keyframes
+  std::vector<GlobalPoint> points;
+};
+
+// Two keyframes that see the same points, one a keypoint.
+Parts GoodParts() {
+  Parts parts;
+  for (int64_t id = 0; id < 2; ++id) {
+    View view;
+    view.descriptor_bytes = kDescriptorBytes;
+    MapKeyframe keyframe;
+    keyframe.id = id;
+    keyframe.parent = id - 1;
+    keyframe.neighbours = {{1 - id, static_cast<int>(kKeypoints)}};
+    for (size_t i = 0; i < kKeypoints; ++i) {
+      view.keypoints.push_back({static_cast<float>(10 * i + 20), 40, 5, 0, 1, 0, 1});
+      view.descriptors.insert(view.descriptors.end(), kDescriptorBytes, static_cast<uint8_t>(i));
+      view.strongest.push_back(static_cast<int32_t>(i));
+      keyframe.points.push_back(static_cast<int32_t>(i));
+    }
+    parts.views.push_back(view);
+    parts.keyframes.push_back(keyframe);
+  }
+  for (size_t i = 0; i < kKeypoints; ++i) parts.points.push_back({{0.1 * static_cast<double>(i), 0, 4}, 1, 2});
+  return parts;
+}
+
+// What the reader says of the map, after a change to it, where `detector` is in use.
+absl::Status Read(const std::function<void(Parts*)>& change, const DetectorOptions& detector = Detector()) {
+  Parts parts = GoodParts();
+  change(&parts);
+  for (size_t i = 0; i < parts.keyframes.size(); ++i) {
+    parts.keyframes[i].view = std::make_shared<const View>(parts.views[i]);
+  }
+  GlobalMap map;
+  map.Restore(std::move(parts.keyframes), std::move(parts.points), {});
+  const std::string path = testing::TempDir() + "slam_map_file_test.map";
+  const absl::Status written = WriteMapFile(path, Camera(), Scales(), parts.features, map);
+  EXPECT_TRUE(written.ok()) << written;
+  const auto loaded = ReadMapFile(path, Camera(), FeatureKindOf(detector), {100, 1000});
+  std::remove(path.c_str());
+  return loaded.status();
+}
+
+void ExpectDamaged(const std::function<void(Parts*)>& change) {
+  const absl::Status status = Read(change);
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("cut short or damaged"));
+}
+
+TEST(MapFile, ReadsAGoodMap) {
+  const absl::Status status = Read([](Parts*) {});
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+// After the last id comes the next one.
+TEST(MapFile, RefusesIdsThatCannotGoOn) {
+  ExpectDamaged([](Parts* parts) {
+    parts->keyframes[1].id = std::numeric_limits<int64_t>::max();
+    parts->keyframes[0].neighbours.clear();
+  });
+}
+
+// Odometry drops one sight of a point with its keyframe, and would keep the other.
+TEST(MapFile, RefusesAPointThatAKeyframeSeesTwice) {
+  ExpectDamaged([](Parts* parts) { parts->keyframes[0].points[3] = 2; });
+}
+
+TEST(MapFile, RefusesNeighboursThatAreNotInOrder) {
+  ExpectDamaged([](Parts* parts) { parts->keyframes[0].neighbours.resize(2, parts->keyframes[0].neighbours[0]); });
+}
+
+// Four bytes of the file would take a hundred and more of the index of places.
+TEST(MapFile, RefusesKeypointsThatAreIndexedTwice) {
+  ExpectDamaged([](Parts* parts) { parts->views[0].strongest[3] = 2; });
+  ExpectDamaged([](Parts* parts) { parts->views[0].strongest.resize(PlaceIndex::kStrongest + 1, 0); });
+}
+
+TEST(MapFile, RefusesDistancesThatOverflow) {
+  ExpectDamaged([](Parts* parts) { parts->points[0].position.z() = 1e300; });
+  ExpectDamaged([](Parts* parts) { parts->keyframes[1].camera_from_world.translation.x() = -1e300; });
+}
+
+void ExpectOtherDetector(const DetectorOptions& detector, const std::string& difference) {
+  const absl::Status status = Read([](Parts*) {}, detector);
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()), testing::EndsWith("is a map of another detector: " + difference));
+}
+
+TEST(MapFile, RefusesAMapOfAnotherDetector) {
+  ExpectOtherDetector(Detector("bfrost"), "descriptor RBRIEF in the map, BFROST in use");
+  ExpectOtherDetector(Detector("orbslam"), "selection TOP_N in the map, QUADTREE in use");
+  DetectorOptions other = Detector();
+  other.score = Score::kHarris;
+  ExpectOtherDetector(other, "score MAX_THRESHOLD in the map, HARRIS in use");
+  other = Detector();
+  other.levels = 4;
+  ExpectOtherDetector(other, "levels 8 in the map, 4 in use");
+  other = Detector();
+  other.scale_factor = 1.25f;
+  ExpectOtherDetector(other, "scale_factor 1.20000005 in the map, 1.25 in use");
+  other = Detector();
+  other.patch_size = 25;
+  ExpectOtherDetector(other, "patch_size 31 in the map, 25 in use");
+}
+
+TEST(MapFile, TakesAMapOfOtherThresholds) {
+  DetectorOptions other = Detector();
+  other.max_features = 3000;
+  other.fast_threshold = 7;
+  const absl::Status status = Read([](Parts*) {}, other);
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+// Of the scale of a detector's pattern, which other detectors do not have.
+TEST(MapFile, RefusesAMapWithAChoiceMore) {
+  const absl::Status status = Read([](Parts* parts) { parts->features.detector += " bfrost_scale=2"; });
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("another detector: choice bfrost_scale in the map,"));
+}
+
+TEST(MapFile, RefusesDescriptorsOfAnotherLength) {
+  const auto make_long = [](Parts* parts) {
+    parts->features.descriptor_bytes = 64;
+    for (View& view : parts->views) {
+      view.descriptor_bytes = 64;
+      view.descriptors.resize(64 * kKeypoints);
+    }
+  };
+  const absl::Status status = Read(make_long);
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("descriptor_bytes 64 in the map, 32 in use"));
+}
+
+TEST(MapFile, RefusesADetectorThatIsNoneOrLies) {
+  ExpectDamaged([](Parts* parts) { parts->features.descriptor_bytes = 12; });
+  ExpectDamaged([](Parts* parts) { parts->features.descriptor_bytes = 1 << 20; });
+  ExpectDamaged([](Parts* parts) { parts->features.detector += "\n"; });
+  ExpectDamaged([](Parts* parts) { parts->features.detector += std::string(kMaxFeatureKindBytes, 'x'); });
+  // The length is that of the detector, but the keyframes have another.
+  ExpectDamaged([](Parts* parts) {
+    for (View& view : parts->views) {
+      view.descriptor_bytes = 64;
+      view.descriptors.resize(64 * kKeypoints);
+    }
+  });
+}
+
+TEST(MapFile, RefusesVersion1WithItsReason) {
+  const std::string path = testing::TempDir() + "slam_map_file_test.first";
+  std::ofstream(path, std::ios::binary) << "GLINTMAP" << std::string("\1\0\0\0", 4) << std::string(200, '\0');
+  const auto loaded = ReadMapFile(path, Camera(), FeatureKindOf(Detector()), {100, 1000});
+  std::remove(path.c_str());
+  EXPECT_TRUE(absl::IsInvalidArgument(loaded.status()));
+  EXPECT_THAT(std::string(loaded.status().message()),
+              testing::EndsWith("is a map of version 1, not 2: it does not say which detector made it"));
+}
+
+}  // namespace
+}  // namespace glint::slam

@@ -1,0 +1,147 @@
+// The sums that a pose is fitted with: the same bytes on every SIMD target, and what the sight model says.
+#include "slam/sight_kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "cpu/stages.h"
+#include "slam/sight_model.h"
+
+namespace glint::slam {
+namespace {
+
+using Matrix6 = Eigen::Matrix<double, 6, 6>;
+using Vector6 = Eigen::Matrix<double, 6, 1>;
+
+StereoCamera Camera() {
+  StereoCamera camera;
+  camera.image = {752, 480};
+  camera.focal_length = 458;
+  camera.centre_x = 375;
+  camera.centre_y = 239;
+  camera.baseline = 0.11;
+  camera.rig_rotation = {1e-3, -2e-3, 5e-4};
+  return camera;
+}
+
+Pose CameraFromWorld() { return {RotationOf({0.1, -0.3, 0.05}), {0.2, -0.1, 0.3}}; }
+
+// Every third is of one eye, every seventh is false, every eleventh behind the camera.
+std::vector<PointSight> Sights(int count) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> share(-1, 1);
+  std::vector<PointSight> sights;
+  for (int i = 0; i < count; ++i) {
+    PointSight s;
+    const double z = i % 11 == 10 ? -2 : 6 + 4 * share(random);
+    const Eigen::Vector3d p(3 * share(random), 2 * share(random), z);
+    s.point = CameraFromWorld().Inverse() * p;
+    s.sight.pixel = Project(Camera(), p);
+    const double off = i % 7 == 6 ? 20 : 0.5;
+    s.sight.pixel.left += off * Eigen::Vector2d(share(random), share(random));
+    s.sight.pixel.disparity += 0.2 * share(random);
+    s.sight.pixel.rise += 0.2 * share(random);
+    s.sight.is_stereo = i % 3 != 2;
+    s.sight.position_error = i % 2 == 0 ? 0.25 : 0.84;
+    s.sight.disparity_error = 0.25;
+    s.sight.rise_error = 0.3;
+    sights.push_back(s);
+  }
+  return sights;
+}
+
+struct Result {
+  int count = 0;
+  std::vector<double> is_used;
+  PoseSums all{}, robust{}, used{};  // of all sights, likewise, and of those that were counted
+};
+
+Result On(int64_t target, const std::vector<PointSight>& sights) {
+  const SightKernels kernels = SightKernelsFor(target);
+  const SightingCamera camera(Camera(), CameraFromWorld());
+  SightColumns columns(sights);
+  Result result;
+  kernels.add(columns, camera, false, &result.all);
+  kernels.add(columns, camera, true, &result.robust);
+  result.count = kernels.count(columns, camera, 1, columns.is_used());
+  const double* const is_used = columns.column(SightColumns::kIsUsed);
+  result.is_used.assign(is_used, is_used + columns.padded());
+  kernels.add(columns, camera, false, &result.used);
+  return result;
+}
+
+// By the sight model, one after the other.
+void ExpectSums(const std::vector<PointSight>& sights, bool robust, const std::vector<double>* is_used,
+                const PoseSums& sums) {
+  const SightModel model(Camera());
+  Matrix6 h = Matrix6::Zero();
+  Vector6 g = Vector6::Zero();
+  for (size_t i = 0; i < sights.size(); ++i) {
+    const Eigen::Vector3d p = CameraFromWorld() * sights[i].point;
+    if (p.z() < 0.05 || (is_used != nullptr && (*is_used)[i] == 0)) continue;
+    const Eigen::Vector4d error = model.ErrorOf(p, sights[i].sight);
+    const double weight = robust && error.norm() > 2 ? 2 / error.norm() : 1;
+    const Rows43 by_point = model.ByPointOf(p, sights[i].sight);
+    const Eigen::Vector3d pull = weight * by_point.transpose() * error;
+    h += MotionNormal(p, weight * by_point.transpose() * by_point).hessian;
+    g.head<3>() += p.cross(pull);
+    g.tail<3>() += pull;
+  }
+  size_t at = 0;
+  for (int row = 0; row < 6; ++row) {
+    for (int column = 0; column <= row; ++column) {
+      EXPECT_NEAR(sums[at++], h(row, column), 1e-12 * h.norm()) << row << " " << column;
+    }
+  }
+  for (int row = 0; row < 6; ++row) EXPECT_NEAR(sums[at++], g[row], 1e-12 * h.norm()) << row;
+}
+
+TEST(SightKernels, AddUpWhatTheModelSays) {
+  for (const int count : {0, 1, 15, 16, 17, 200}) {
+    SCOPED_TRACE(count);
+    const std::vector<PointSight> sights = Sights(count);
+    const Result result = On(cpu::BestSimdTarget(), sights);
+    ExpectSums(sights, false, nullptr, result.all);
+    ExpectSums(sights, true, nullptr, result.robust);
+    ExpectSums(sights, false, &result.is_used, result.used);
+  }
+}
+
+TEST(SightKernels, CountWhatFits) {
+  const std::vector<PointSight> sights = Sights(200);
+  const Result result = On(cpu::BestSimdTarget(), sights);
+  const SightModel model(Camera());
+  int expected = 0;
+  for (size_t i = 0; i < sights.size(); ++i) {
+    const Eigen::Vector3d p = CameraFromWorld() * sights[i].point;
+    const bool fits =
+        p.z() > 0 && model.ErrorOf(p, sights[i].sight).squaredNorm() <= LargestSquaredError(sights[i].sight);
+    EXPECT_EQ(result.is_used[i], fits ? 1 : 0) << i;
+    expected += fits ? 1 : 0;
+  }
+  EXPECT_EQ(result.count, expected);
+  EXPECT_GT(expected, 50);
+  EXPECT_LT(expected, 180);
+  for (size_t i = sights.size(); i < result.is_used.size(); ++i) EXPECT_EQ(result.is_used[i], 0);  // padding
+}
+
+TEST(SightKernels, GiveTheSameBytesOnEveryTarget) {
+  const std::vector<PointSight> sights = Sights(333);
+  const Result best = On(cpu::BestSimdTarget(), sights);
+  for (const int64_t target : cpu::SimdTargets()) {
+    SCOPED_TRACE(cpu::SimdTargetName(target));
+    const Result result = On(target, sights);
+    EXPECT_EQ(result.count, best.count);
+    EXPECT_EQ(result.is_used, best.is_used);
+    EXPECT_EQ(std::memcmp(&result.all, &best.all, sizeof(PoseSums)), 0);
+    EXPECT_EQ(std::memcmp(&result.robust, &best.robust, sizeof(PoseSums)), 0);
+    EXPECT_EQ(std::memcmp(&result.used, &best.used, sizeof(PoseSums)), 0);
+  }
+}
+
+}  // namespace
+}  // namespace glint::slam

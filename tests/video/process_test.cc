@@ -1,0 +1,155 @@
+// Other programs, as decoders are started: their output, their last words, their end, ours.
+#include "client/video/process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace glint::video {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+std::unique_ptr<Process> Shell(const std::string& script, Patience patience = {}) {
+  auto process = Process::Start({"/bin/sh", "-c", script}, std::move(patience));
+  EXPECT_TRUE(process.ok()) << process.status();
+  return *std::move(process);
+}
+
+absl::StatusOr<std::string> Output(ByteSource* bytes) {
+  std::string all;
+  std::array<uint8_t, 1000> buffer;
+  while (true) {
+    const auto count = bytes->Read(buffer.data(), buffer.size());
+    if (!count.ok()) return count.status();
+    if (*count == 0) return all;
+    all.append(buffer.begin(), buffer.begin() + *count);
+  }
+}
+
+// Whether there is such a process, waited for or not.
+bool Lives(pid_t id) { return kill(id, 0) == 0; }
+
+bool GoneSoon(pid_t id) {
+  for (int i = 0; i < 500 && Lives(id); ++i) absl::SleepFor(absl::Milliseconds(10));
+  return !Lives(id);
+}
+
+TEST(Process, ArgumentsArriveAsTheyAre) {
+  const auto process =
+      Process::Start({"/bin/sh", "-c", "printf '%s|' \"$@\"", "sh", "a b", "$(id)", "-x", ";", ""}, {});
+  ASSERT_TRUE(process.ok());
+  EXPECT_EQ(*Output(process->get()), "a b|$(id)|-x|;||");
+  EXPECT_TRUE((*process)->output_ended());
+  EXPECT_TRUE((*process)->Finish().ok());
+}
+
+TEST(Process, InputIsEmptyAndSignalsAreTheDefault) {
+  signal(SIGPIPE, SIG_IGN);
+  EXPECT_EQ(*Output(Shell("cat; echo done").get()), "done\n");
+  const auto pipe_gone = Shell("kill -PIPE $$; echo lives");  // an ignored signal would be inherited
+  EXPECT_EQ(*Output(pipe_gone.get()), "");
+  EXPECT_THAT(std::string(pipe_gone->Finish().message()), HasSubstr("signal 13"));
+}
+
+TEST(Process, MuchOnStandardErrorBlocksNothing) {
+  const auto process = Shell("head -c 1000000 /dev/zero | tr '\\0' e >&2; head -c 1000000 /dev/zero; exit 3");
+  EXPECT_THAT(*Output(process.get()), SizeIs(1000000));
+  const absl::Status ended = process->Finish();
+  EXPECT_TRUE(absl::IsInvalidArgument(ended));
+  EXPECT_THAT(std::string(ended.message()), AllOf(HasSubstr("exit status 3 of sh: eee"), SizeIs(testing::Lt(400u))));
+}
+
+TEST(Process, FailuresHaveTheLastWords) {
+  const auto last = Shell("echo first >&2; printf 'the \\033[1mlast\\n\\n' >&2; exit 1");
+  EXPECT_EQ(*Output(last.get()), "");
+  EXPECT_EQ(last->Finish().message(), "exit status 1 of sh: the ?[1mlast");
+  const auto error = Shell("echo hm >&2; echo ERROR: cause >&2; echo ERROR: and so on >&2; exit 1");
+  EXPECT_EQ(*Output(error.get()), "");
+  EXPECT_EQ(error->Finish().message(), "exit status 1 of sh: ERROR: cause");
+  const auto killed = Shell("kill -9 $$");
+  EXPECT_EQ(*Output(killed.get()), "");
+  EXPECT_EQ(killed->Finish().message(), "ended by signal 9 of sh");
+}
+
+TEST(Process, OneThatStaysAfterItsOutputIsEnded) {
+  const auto process = Shell("exec >&- 2>&-; sleep 600");
+  EXPECT_EQ(*Output(process.get()), "");
+  EXPECT_THAT(std::string(process->Finish().message()), HasSubstr("did not end"));
+}
+
+TEST(Process, AMissingProgramIsAnError) {
+  const auto process = Process::Start({"/no/such/program"}, {});
+  EXPECT_TRUE(absl::IsUnavailable(process.status()));
+  EXPECT_THAT(std::string(process.status().message()), HasSubstr("/no/such/program: No such file"));
+}
+
+TEST(Process, TheDestructorEndsOnesThatWriteSleepOrIgnoreIt) {
+  for (const char* script :
+       {"echo $$; yes", "echo $$; sleep 600", "trap '' TERM PIPE; echo $$; while :; do sleep 1; done"}) {
+    auto process = Shell(script);
+    std::array<uint8_t, 7> buffer;
+    const auto count = process->Read(buffer.data(), buffer.size());
+    ASSERT_TRUE(count.ok());
+    const pid_t id = std::atoi(std::string(buffer.begin(), buffer.begin() + *count).c_str());
+    ASSERT_GT(id, 1);
+    EXPECT_TRUE(Lives(id));
+    process.reset();
+    EXPECT_FALSE(Lives(id)) << script;  // nor is it a zombie
+  }
+}
+
+TEST(Process, WaitingEndsByTimeOrWhenStopped) {
+  Patience little;
+  little.timeout = absl::Milliseconds(200);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(Output(Shell("sleep 600", little).get()).status()));
+  // Bytes begin the wait anew.
+  EXPECT_TRUE(Output(Shell("for i in 1 2 3 4 5 6; do sleep 0.1; echo $i; done", little).get()).ok());
+  Patience stopped;
+  stopped.stop = [calls = 0]() mutable { return ++calls > 3; };
+  EXPECT_TRUE(absl::IsCancelled(Output(Shell("sleep 600", stopped).get()).status()));
+}
+
+// A program that is killed leaves nobody behind: who writes to it ends.
+TEST(Process, OneThatWritesEndsWithItsReader) {
+  const std::string file = ::testing::TempDir() + "glint-process-" + std::to_string(getpid());
+  const pid_t parent = fork();
+  if (parent == 0) {
+    const auto process = Process::Start({"/bin/sh", "-c", absl::StrCat("echo $$ > ", file, "; exec yes")}, {});
+    std::array<uint8_t, 100> buffer;
+    const bool read = process.ok() && (*process)->Read(buffer.data(), buffer.size()).ok();
+    kill(getpid(), read ? SIGKILL : SIGTERM);
+  }
+  int status = 0;
+  waitpid(parent, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  std::unique_ptr<FILE, int (*)(FILE*)> text(std::fopen(file.c_str(), "r"), std::fclose);
+  int id = 0;
+  ASSERT_TRUE(text != nullptr && std::fscanf(text.get(), "%d", &id) == 1);
+  EXPECT_TRUE(GoneSoon(id));
+  unlink(file.c_str());
+}
+
+TEST(DescriptorBytes, FilesAreReadToTheirEnd) {
+  DescriptorBytes bytes(open("/proc/self/exe", O_RDONLY), {});
+  const auto all = Output(&bytes);
+  ASSERT_TRUE(all.ok());
+  EXPECT_EQ(all->substr(1, 3), "ELF");
+}
+
+}  // namespace
+}  // namespace glint::video

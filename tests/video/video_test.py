@@ -1,0 +1,342 @@
+#!/usr/bin/env python3
+"""video_test.py GLINT
+
+Videos as SOURCE: y4m from files and standard input, a decoder that does what the test wants, and real ones (FFmpeg,
+GStreamer) where they are installed, on H.264 and H.265 without losses: the keypoints are those of the frames as PNG files.
+"""
+import contextlib
+import functools
+import http.server
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import pictures
+import rtsp_server
+
+GLINT = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else ""
+PATIENCE = 60
+WIDTH, HEIGHT, FRAMES = 320, 176, 6  # a width and a height that GStreamer's y4menc writes without gaps
+HAS_FFMPEG = shutil.which("ffmpeg") is not None
+HAS_GSTREAMER = shutil.which("gst-launch-1.0") is not None
+INPROC = ("--server", "inproc", "--backend", "cpu")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def command(source, *options, name="stream"):
+    return [GLINT, name, *INPROC, *options, "--", source]
+
+
+def glint(source, *options, name="stream", **how):
+    return subprocess.run(command(source, *options, name=name), capture_output=True, timeout=PATIENCE, check=False, **how)
+
+
+def csv(source, *options, **how):
+    """{frame's number: its rows without the name}, and fails on any error."""
+    done = glint(source, "--format", "csv", *options, **how)
+    assert done.returncode == 0, done.stderr.decode()
+    frames = {}
+    for row in done.stdout.decode().splitlines()[1:]:
+        picture, _, rest = row.partition(",")
+        frames.setdefault(int(re.search(r"(\d+)(\.png)?$", picture).group(1)), []).append(rest)
+    return frames
+
+
+def gone_soon(pid):
+    for _ in range(500):
+        try:
+            state = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        if state == "Z" and os.getppid() != pid:  # nobody's child in a container without an init
+            return True
+        time.sleep(0.01)
+    return False
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+class VideoTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="glint-video-"))
+        cls.frames = pictures.grey_frames(FRAMES, WIDTH, HEIGHT)
+        (cls.folder / "png").mkdir()
+        for number, frame in enumerate(cls.frames):
+            (cls.folder / "png" / f"{number:06d}.png").write_bytes(pictures.png(frame, WIDTH, HEIGHT))
+        (cls.folder / "video.y4m").write_bytes(pictures.y4m(cls.frames, WIDTH, HEIGHT))
+        cls.expected = csv(str(cls.folder / "png"))
+        assert len(cls.expected) == FRAMES and all(len(rows) > 20 for rows in cls.expected.values())
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def path(self, name):
+        return str(self.folder / name)
+
+
+class Y4m(VideoTest):
+    def test_files_have_the_keypoints_of_their_frames(self):
+        for chroma in ("420jpeg", "422", "444", "mono"):
+            path = self.folder / f"{chroma}.y4m"
+            path.write_bytes(pictures.y4m(self.frames, WIDTH, HEIGHT, chroma))
+            self.assertEqual(csv(str(path)), self.expected, chroma)
+        self.assertEqual(csv(self.path("video.y4m"), "--send", "color"), self.expected)
+        self.assertEqual(len(csv(self.path("video.y4m"), "--loop", "--max-frames", "20")), FRAMES)
+
+    def test_standard_input(self):
+        video = (self.folder / "video.y4m").read_bytes()
+        self.assertEqual(csv("-", input=video), self.expected)
+        done = glint("-", input=video[:-100])
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"glint stream: standard input: y4m.frame 5: is cut off\n", done.stderr)
+        self.assertRegex(done.stdout, b"^6 frames.* 1 failed")
+        done = glint("-", input=b"not a video")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b'standard input: y4m: begins with "not a vide" instead of "YUV4MPEG2 "', done.stderr)
+
+    def test_colour_needs_420_and_even_sides(self):
+        odd = self.folder / "odd.y4m"
+        odd.write_bytes(pictures.y4m(pictures.grey_frames(1, 33, 40), 33, 40))
+        (self.folder / "422.y4m").write_bytes(pictures.y4m(self.frames, WIDTH, HEIGHT, "422"))
+        for name in ("odd.y4m", "422.y4m"):
+            done = glint(self.path(name), "--send", "color")
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr.decode(), r"x\d+ has odd sides or is not 4:2:0, which --send color needs\n$")
+
+    def test_times_follow_from_the_frame_rate(self):
+        calibration = self.folder / "calib.txt"
+        calibration.write_text("P0: 100 0 80 0 0 100 48 0 0 0 1 0\nP1: 100 0 80 -50 0 100 48 0 0 0 1 0\n",
+                               encoding="utf-8")
+        for options, step in (((), 1 / pictures.RATE), (("--rate", "8"), 1 / 8)):
+            done = subprocess.run([GLINT, "localize", *INPROC, "--calibration", str(calibration), "--format", "csv",
+                                   *options, self.path("video.y4m"), self.path("video.y4m")], capture_output=True,
+                                  timeout=PATIENCE, check=False)
+            if b"UNIMPLEMENTED" in done.stderr:
+                self.skipTest("built without SLAM")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            seconds = [float(row.split(",")[1]) for row in done.stdout.decode().splitlines()[1:]]
+            self.assertEqual(len(seconds), FRAMES)
+            for number, second in enumerate(seconds):
+                self.assertAlmostEqual(second, number * step, delta=1e-8)
+
+
+class FakeDecoder(VideoTest):
+    """A program named ffmpeg that does what a test wants."""
+
+    def setUp(self):
+        self.programs = self.folder / "programs"
+        self.programs.mkdir(exist_ok=True)
+
+    def install(self, script):
+        program = self.programs / "ffmpeg"
+        program.write_text(f"#!/bin/sh\nexport PATH={os.environ['PATH']}\ncd '{self.folder}'\n{script}\n",
+                           encoding="utf-8")
+        program.chmod(0o755)
+
+    def run_with(self, script, *options, source="rtsp://user:secret@camera/x", name="stream"):
+        self.install(script)
+        return glint(source, *options, name=name, env={**os.environ, "PATH": str(self.programs)})
+
+    def fails_with(self, script, text, *options):
+        done = self.run_with(script, *options)
+        self.assertEqual(done.returncode, 1, done)
+        lines = [line for line in done.stderr.decode().splitlines() if line.startswith("glint")]
+        self.assertEqual(len(lines), 1, done.stderr)
+        self.assertIn(text, lines[0])
+        self.assertNotIn("secret", done.stderr.decode())
+        return done
+
+    def test_arguments_and_frames(self):
+        done = self.run_with('for a; do printf "%s\\n" "$a"; done >arguments; cat video.y4m', "--no-live", "--format", "csv")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("rtsp://camera/x#000005,", done.stdout.decode())
+        arguments = (self.folder / "arguments").read_text(encoding="utf-8").splitlines()
+        self.assertEqual(arguments[arguments.index("-i") + 1], "rtsp://user:secret@camera/x")
+        for option in ("-protocol_whitelist", "-hwaccel", "-rtsp_transport", "-timeout"):
+            self.assertIn(option, arguments)
+
+    def test_failures_are_one_line(self):
+        self.fails_with("echo noise >&2; echo no route to rtsp://user:secret@camera/x >&2; exit 7",
+                        "rtsp://camera/x: exit status 7 of ffmpeg: no route to rtsp://camera/x")
+        self.fails_with("exit 0", "rtsp://camera/x: y4m: no bytes (ffmpeg)")
+        self.fails_with("echo garbage and more", 'begins with "garbage an"')
+        self.fails_with("kill -9 $$", "ended by signal 9 of ffmpeg")
+        self.fails_with("head -c 100000 video.y4m; echo disk on fire >&2; exit 1", "exit status 1 of ffmpeg: disk on fire",
+                        "--no-live")
+        self.fails_with("head -c 100000 video.y4m", "y4m.frame 1: is cut off (ffmpeg)", "--no-live")
+        done = self.fails_with("cat video.y4m; echo late >&2; exit 1", "exit status 1 of ffmpeg: late", "--no-live")
+        self.assertRegex(done.stdout, b"^7 frames.* 1 failed")
+        self.fails_with("printf 'YUV4MPEG2 W100000 H2\\n'", "y4m.W: 100000 is not in 1..16384")
+        bigger = self.folder / "bigger.y4m"
+        bigger.write_bytes(pictures.y4m(pictures.grey_frames(1, 640, 96), 640, 96))
+        self.fails_with("cat video.y4m bigger.y4m", "y4m.frame 6: size, format or rate changes: 320x176 before, then \"W640",
+                        "--no-live")
+
+    def test_no_program(self):
+        shutil.rmtree(self.programs)
+        done = glint(self.path("x.mp4"), env={**os.environ, "PATH": str(self.programs)})
+        self.assertIn(b"no folder, image, video", done.stderr)
+        (self.folder / "x.mp4").write_bytes(b"\0" * 100)
+        done = glint(self.path("x.mp4"), env={**os.environ, "PATH": str(self.programs)})
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"neither ffmpeg nor gst-launch-1.0 in PATH", done.stderr)
+
+    def start(self, script, *options):
+        """A glint whose decoder has begun; the process and the decoder's id."""
+        self.install(f"echo $$ >pid; {script}")
+        (self.folder / "pid").unlink(missing_ok=True)
+        process = subprocess.Popen(command("rtsp://camera/x", *options), env={**os.environ, "PATH": str(self.programs)},
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        for _ in range(1000):
+            with contextlib.suppress(FileNotFoundError, ValueError):
+                return process, int((self.folder / "pid").read_text(encoding="utf-8"))
+            time.sleep(0.01)
+        self.fail("the decoder was not started")
+
+    def test_interrupts_end_both(self):
+        for options in ((), ("--no-live",)):
+            for script in ("cat video.y4m; exec sleep 600", "exec sleep 600"):
+                process, decoder = self.start(script, *options)
+                time.sleep(0.3)
+                process.send_signal(signal.SIGINT)
+                error = process.communicate(timeout=20)[1]
+                self.assertEqual(process.returncode, 130, error)
+                self.assertTrue(gone_soon(decoder), script)
+
+    def test_a_killed_reader_leaves_no_decoder(self):
+        process, decoder = self.start("while cat video.y4m; do :; done", "--no-live")
+        time.sleep(0.3)
+        process.kill()
+        process.communicate(timeout=20)
+        self.assertTrue(gone_soon(decoder))
+
+    def test_an_address_that_says_nothing_is_given_up(self):
+        begun = time.monotonic()
+        self.fails_with("echo waiting >&2; exec sleep 600", "no bytes for 10s, and given up (ffmpeg: waiting)")
+        self.assertLess(time.monotonic() - begun, 40)
+
+    def test_the_newest_frame_is_next(self):
+        count, width, height = 60, 1280, 720
+        frame = pictures.grey_frames(1, width, height)[0]
+        (self.folder / "fast.y4m").write_bytes(pictures.y4m([frame] * count, width, height))
+        done = self.run_with("cat fast.y4m", "--in-flight", "1", "--format", "csv")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        numbers = [int(n) for n in dict.fromkeys(re.findall(r"^rtsp://camera/x#(\d+),", done.stdout.decode(), re.M))]
+        self.assertEqual(numbers, sorted(numbers))
+        self.assertEqual(numbers[-1], count - 1)
+        self.assertLess(len(numbers), count)
+        done = self.run_with("cat fast.y4m", "--in-flight", "1", "--no-live")
+        self.assertTrue(done.stdout.decode().startswith(f"{count} frames"), done.stdout)
+
+
+@unittest.skipUnless(HAS_FFMPEG, "no ffmpeg (scripts/setup.sh test)")
+class RealDecoders(VideoTest):
+    CODECS = {"h264.mp4": ("libx264", "-qp", "0", "-g", "3"), "h265.mkv": ("libx265", "-x265-params", "lossless=1")}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        for name, (codec, *options) in cls.CODECS.items():
+            cls.ffmpeg("-i", "video.y4m", "-f", "lavfi", "-i", "sine=duration=0.2", "-c:v", codec, *options, name)
+
+    @classmethod
+    def ffmpeg(cls, *arguments):
+        subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-y", *arguments], cwd=cls.folder, check=True,
+                       stderr=subprocess.DEVNULL, timeout=PATIENCE)
+
+    def test_files_have_the_keypoints_of_their_frames(self):
+        decoders = ["auto", "ffmpeg"] + (["gstreamer"] if HAS_GSTREAMER else [])
+        for name in self.CODECS:
+            for decoder in decoders:
+                for send in ("gray", "color"):
+                    with self.subTest(name=name, decoder=decoder, send=send):
+                        got = csv(self.path(name), "--video-decoder", decoder, "--send", send)
+                        self.assertEqual(got, self.expected)
+
+    def test_names_that_look_like_something_else(self):
+        for name in ("-i.mp4", "concat:a b.mp4", "100%d !.mp4"):
+            shutil.copy(self.folder / "h264.mp4", self.folder / name)
+            self.assertEqual(csv(name, cwd=self.folder), self.expected, name)
+            if HAS_GSTREAMER:
+                self.assertEqual(csv(name, "--video-decoder", "gstreamer", cwd=self.folder), self.expected, name)
+
+    def test_lists_open_no_network(self):
+        (self.folder / "list.m3u8").write_text("#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nhttp://127.0.0.1:9/a.ts\n#EXT-X-ENDLIST\n",
+                                               encoding="utf-8")
+        done = glint(self.path("list.m3u8"), "--video-decoder", "ffmpeg")
+        self.assertEqual(done.returncode, 1)
+        self.assertNotIn(b"refused", done.stderr)
+
+    def test_a_file_that_is_no_video(self):
+        (self.folder / "notes.txt").write_text("not a frame", encoding="utf-8")
+        for decoder in ["ffmpeg"] + (["gstreamer"] if HAS_GSTREAMER else []):
+            done = glint(self.path("notes.txt"), "--video-decoder", decoder)
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr.decode(), r"^glint stream: \S+notes.txt: exit status \d+ of \S+: .+\n$")
+
+    @unittest.skipUnless(HAS_GSTREAMER, "no gst-launch-1.0 (scripts/setup.sh ci)")
+    def test_sizes_that_gstreamer_pads_are_refused(self):
+        (self.folder / "98.y4m").write_bytes(pictures.y4m(pictures.grey_frames(2, 98, 64), 98, 64))
+        self.ffmpeg("-i", "98.y4m", "-c:v", "libx264", "98.mkv")
+        done = glint(self.path("98.mkv"), "--video-decoder", "gstreamer")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"98x64 cannot be read from GStreamer", done.stderr)
+
+    def test_http(self):
+        handler = functools.partial(QuietHandler, directory=str(self.folder))
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            try:
+                self.assertEqual(csv(f"http://127.0.0.1:{server.server_port}/h265.mkv"), self.expected)
+            finally:
+                server.shutdown()
+
+    def test_rtmp(self):
+        address = f"rtmp://127.0.0.1:{free_port()}/live/x"
+        with subprocess.Popen(["ffmpeg", "-v", "error", "-nostdin", "-re", "-i", "h264.mp4", "-an", "-c", "copy", "-f", "flv",
+                               "-listen", "1", address], cwd=self.folder, stderr=subprocess.DEVNULL) as server:
+            try:
+                time.sleep(1)  # until it listens: a probe would be its one client
+                self.assertEqual(csv(address, "--no-live"), self.expected)
+            finally:
+                server.kill()
+
+    def test_rtsp(self):
+        self.ffmpeg("-i", "h264.mp4", "-an", "-c", "copy", "-bsf:v", "h264_mp4toannexb", "-f", "h264", "video.h264")
+        stream = (self.folder / "video.h264").read_bytes()
+        with rtsp_server.RtspServer(stream, pictures.RATE) as server:
+            self.assertEqual(csv(server.address, "--no-live"), self.expected)
+        with rtsp_server.RtspServer(stream, pictures.RATE) as server:
+            got = csv(server.address)
+            self.assertTrue(got)
+            for number, rows in got.items():
+                self.assertEqual(rows, self.expected[number])
+
+    def test_an_rtsp_server_that_does_not_answer(self):
+        with rtsp_server.RtspServer(None, pictures.RATE) as server:
+            done = glint(server.address)
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr.decode(), r"^glint stream: rtsp://127.0.0.1:\d+/camera: .+\n$")
+
+
+if __name__ == "__main__":
+    unittest.main()

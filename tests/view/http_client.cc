@@ -1,0 +1,114 @@
+#include "tests/view/http_client.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+
+namespace glint::view {
+namespace {
+
+constexpr int kOpcodePing = 9;
+constexpr char kMask[] = {1, 2, 3, 4};
+
+int Connect(int port, int receive_buffer) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (receive_buffer > 0) setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof(receive_buffer));
+  const timeval patience = {10, 0};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  return fd;
+}
+
+void SendAll(int fd, const std::string& bytes) {
+  EXPECT_EQ(send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+}
+
+}  // namespace
+
+std::string Request(int port, const std::string& text) {
+  const int fd = Connect(port, 0);
+  SendAll(fd, text);
+  std::string answer;
+  char buffer[4096];
+  while (true) {
+    const ssize_t n = recv(fd, buffer, sizeof(buffer), 0);
+    EXPECT_GE(n, 0) << "no answer";
+    if (n <= 0) break;
+    answer.append(buffer, static_cast<size_t>(n));
+  }
+  close(fd);
+  return answer;
+}
+
+std::string Get(int port, const std::string& path, const std::string& host) {
+  return Request(port, absl::StrCat("GET ", path, " HTTP/1.1\r\nHost: ", host, "\r\nConnection: close\r\n\r\n"));
+}
+
+WebSocketClient::WebSocketClient(int port, const std::string& headers, int receive_buffer)
+    : socket_(Connect(port, receive_buffer)) {
+  SendAll(socket_, absl::StrCat("GET /frames HTTP/1.1\r\n", headers,
+                                "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+                                "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"));
+  std::string head, byte;
+  while (head.size() < 4 || head.compare(head.size() - 4, 4, "\r\n\r\n") != 0) {
+    if (!ReadBytes(1, &byte)) break;
+    head += byte;
+  }
+  status_line_ = head.substr(0, head.find("\r\n"));
+}
+
+WebSocketClient::~WebSocketClient() { close(socket_); }
+
+bool WebSocketClient::ReadBytes(size_t count, std::string* bytes) {
+  bytes->resize(count);
+  for (size_t done = 0; done < count;) {
+    const ssize_t n = recv(socket_, bytes->data() + done, count - done, 0);
+    EXPECT_FALSE(n < 0 && errno == EAGAIN) << "nothing came for ten seconds";
+    if (n <= 0) return false;
+    done += static_cast<size_t>(n);
+  }
+  return true;
+}
+
+WebSocketClient::Message WebSocketClient::Read() {
+  while (true) {
+    std::string head, more;
+    if (!ReadBytes(2, &head)) return {-1, ""};
+    uint64_t length = static_cast<uint8_t>(head[1]) & 0x7f;
+    const int length_bytes = length == 126 ? 2 : length == 127 ? 8 : 0;
+    if (length_bytes > 0) {
+      if (!ReadBytes(static_cast<size_t>(length_bytes), &more)) return {-1, ""};
+      length = 0;
+      for (const char c : more) length = length << 8 | static_cast<uint8_t>(c);
+    }
+    Message message = {head[0] & 0xf, ""};
+    if (!ReadBytes(length, &message.data)) return {-1, ""};
+    if (message.opcode != kOpcodePing) return message;
+  }
+}
+
+void WebSocketClient::SendText(const std::string& text) {
+  ASSERT_LT(text.size(), 126u);
+  std::string frame = {'\x81', static_cast<char>(0x80 | text.size())};
+  frame.append(kMask, sizeof(kMask));
+  for (size_t i = 0; i < text.size(); ++i) frame += static_cast<char>(text[i] ^ kMask[i % sizeof(kMask)]);
+  SendAll(socket_, frame);
+}
+
+void WebSocketClient::SendClaim(int opcode, uint64_t length) {
+  std::string frame = {static_cast<char>(0x80 | opcode), '\xff'};
+  for (int shift = 56; shift >= 0; shift -= 8) frame += static_cast<char>(length >> shift & 0xff);
+  frame.append(kMask, sizeof(kMask));
+  SendAll(socket_, frame);
+}
+
+}  // namespace glint::view
