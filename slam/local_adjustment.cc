@@ -12,7 +12,6 @@ namespace {
 
 constexpr double kFirstDamping = 1e-4;
 constexpr double kDampingStep = 10;
-constexpr double kNearest = 0.05;    // metres: nearer points are behind or in the camera
 constexpr double kTolerance = 1e-5;  // of the cost: a step that saves less is the last
 
 void MarkFalseSights(LocalProblem* problem) {
@@ -21,7 +20,7 @@ void MarkFalseSights(LocalProblem* problem) {
     for (size_t i = point.first; i < point.first + point.count; ++i) {
       LocalProblem::SightOf& s = problem->sights[i];
       const Eigen::Vector3d p = problem->keyframes[s.keyframe].camera_from_world * point.position;
-      s.is_false = p.z() < kNearest || model.ErrorOf(p, s.sight).squaredNorm() > LargestSquaredError(s.sight);
+      s.is_false = p.z() < kNearestPoint || model.ErrorOf(p, s.sight).squaredNorm() > LargestSquaredError(s.sight);
     }
   }
 }
@@ -75,8 +74,9 @@ void Adjust(const AdjustmentOptions& options, LocalProblem* problem) {
     std::swap(*problem, moved);
     cost = moved_cost;
     damping /= kDampingStep;
-    if (i + 1 < options.iterations) equations.Linearize(*problem);
-    if (is_last) break;
+    const bool goes_on = !is_last && i + 1 < options.iterations;
+    if (goes_on || options.refine_rig) equations.Linearize(*problem);  // the rig's variance is that of the last state
+    if (!goes_on) break;
   }
   MarkFalseSights(problem);
   if (options.refine_rig) problem->rig_uncertainty = RigUncertainty(options, &equations);

@@ -12,20 +12,19 @@
 namespace glint::slam {
 namespace {
 
-constexpr double kHuber = 2;           // standard deviations
-constexpr double kNearest = 0.01;      // metres
 constexpr double kBehindCamera = 1e4;  // the cost of a point that is not before a camera
 
-// Of half a squared norm beyond kHuber: linear.
+// Of half a squared norm beyond kHuberBound: linear.
 double LossOf(double squared) {
-  return squared <= kHuber * kHuber ? squared / 2 : kHuber * std::sqrt(squared) - kHuber * kHuber / 2;
+  return squared <= kHuberBound * kHuberBound ? squared / 2
+                                              : kHuberBound * std::sqrt(squared) - kHuberBound * kHuberBound / 2;
 }
 
 // By the root of which errors and derivatives are multiplied.
-double WeightOf(double squared) { return squared <= kHuber * kHuber ? 1 : kHuber / std::sqrt(squared); }
+double WeightOf(double squared) { return squared <= kHuberBound * kHuberBound ? 1 : kHuberBound / std::sqrt(squared); }
 
 bool IsBefore(const SightModel& model, const Eigen::Vector3d& p) {
-  return p.z() >= kNearest && model.InRightEye(p).z() >= kNearest;
+  return p.z() >= kNearestPoint && model.InRightEye(p).z() >= kNearestPoint;
 }
 
 }  // namespace

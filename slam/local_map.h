@@ -32,6 +32,12 @@ struct Sight {
   double rise_error = 1;
 };
 
+// A point in world coordinates, and what the camera sees of it.
+struct PointSight {
+  Eigen::Vector3d point;
+  Sight sight;
+};
+
 // Of a keypoint of a frame.
 Sight SightOf(const StereoFrame& frame, size_t keypoint, const SightErrors& errors);
 

@@ -237,7 +237,8 @@ bool Odometry::Locate(double seconds, OdometryResult* result) {
   const double ahead = seconds - last_seconds_;
   const Pose predicted = Predicted(seconds);
   Pose pose = predicted;
-  fit_ = {};
+  fit_.inliers = 0;
+  fit_.is_inlier.clear();
   sights_.clear();
   // A map that was made by another front end fits nothing.
   const size_t bytes = map_.points.empty() ? 0 : map_.points.front().descriptor.size();
@@ -247,21 +248,21 @@ bool Odometry::Locate(double seconds, OdometryResult* result) {
     const auto wider =
         static_cast<float>(std::clamp((1 + coasting_) * ahead / motion_seconds_, 1.0, static_cast<double>(kWidest)));
     MatchNear(pose, kFirstRadius * wider, /*all=*/false);
-    fit_ = RefinePose(camera_, sights_, &pose);
+    solver_.Refine(camera_, sights_, &pose, &fit_);
   }
   if (has_motion_ && fit_.inliers < options_.min_inliers) {
     pose = predicted;
     MatchNear(pose, kFirstRadius * kWidest, /*all=*/true);
-    if (FindPose(camera_, sights_, options_.min_inliers / 2, &pose)) fit_ = RefinePose(camera_, sights_, &pose);
+    if (solver_.Find(camera_, sights_, options_.min_inliers / 2, &pose)) solver_.Refine(camera_, sights_, &pose, &fit_);
   }
   if (fit_.inliers < options_.min_inliers) {
     MatchEverywhere();
-    if (!FindPose(camera_, sights_, options_.min_inliers / 2, &pose)) return false;
-    RefinePose(camera_, sights_, &pose);
+    if (!solver_.Find(camera_, sights_, options_.min_inliers / 2, &pose)) return false;
+    solver_.Refine(camera_, sights_, &pose, &fit_);
   }
   MatchNear(pose, kSecondRadius, /*all=*/true);
   FollowSights();
-  fit_ = RefinePose(camera_, sights_, &pose);
+  solver_.Refine(camera_, sights_, &pose, &fit_);
   result->matches = static_cast<int>(sights_.size());
   result->inliers = fit_.inliers;
   if (fit_.inliers < options_.min_inliers) return false;

@@ -122,8 +122,8 @@ class Odometry {
   };
 
   bool CanInitialize() const;
-  // Both fill sights_, sight_keypoint_ and sight_point_.
-  // `radius`: pixels of a point's level. With `all` false, only points that the last keyframes see.
+  // Both fill sights_, sight_keypoint_ and sight_point_. `radius`: pixels of a point's level. With `all` false, only
+  // points that the last keyframes see.
   void MatchNear(const Pose& camera_from_world, float radius, bool all);
   void MatchEverywhere();
   static PointQuery::Point LookOf(const MapPoint& point);
@@ -170,7 +170,8 @@ class Odometry {
   std::vector<PointSight> sights_;
   std::vector<size_t> sight_keypoint_;
   std::vector<size_t> sight_point_;
-  PoseFit fit_;
+  PoseSolver solver_;
+  PoseFit fit_;  // of sights_
 
   // The adjustment that goes on, and in how many frames it is used.
   std::future<LocalProblem> adjustment_;

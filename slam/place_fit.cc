@@ -57,24 +57,24 @@ bool PlaceFitter::Fit(const StereoCamera& camera, const LevelScales& scales, con
   if (query_.count() == 0) return false;
   Match(view, kRatio);
   Pose pose;
-  if (!FindPose(camera, sights_, kFewest, &pose)) return false;
-  RefinePose(camera, sights_, &pose);
+  if (!solver_.Find(camera, sights_, kFewest, &pose)) return false;
+  solver_.Refine(camera, sights_, &pose, &refined_);
 
   query_.Clear(known.descriptor_bytes);
   for (const size_t i : usable) query_.AskNear(i, look_of(i), camera, pose, scales, kRadius);
   if (query_.count() == 0) return false;
   Match(view, 0);
-  const PoseFit refined = RefinePose(camera, sights_, &pose);
+  solver_.Refine(camera, sights_, &pose, &refined_);
   fit->view_from_known = pose;
   fit->matches = static_cast<int>(sights_.size());
-  fit->inliers = refined.inliers;
-  fit->covariance = refined.covariance;
+  fit->inliers = refined_.inliers;
+  fit->covariance = refined_.covariance;
   for (size_t i = 0; i < sights_.size(); ++i) {
-    if (refined.is_inlier[i] == 0) continue;
+    if (refined_.is_inlier[i] == 0) continue;
     fit->mean_error += (Project(camera, pose * sights_[i].point).left - sights_[i].sight.pixel.left).norm();
   }
-  if (refined.inliers > 0) fit->mean_error /= refined.inliers;
-  return refined.inliers >= min_inliers;
+  if (refined_.inliers > 0) fit->mean_error /= refined_.inliers;
+  return refined_.inliers >= min_inliers;
 }
 
 }  // namespace glint::slam

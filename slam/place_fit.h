@@ -42,6 +42,8 @@ class PlaceFitter {
   std::vector<float> x_, y_;
   std::vector<int32_t> octave_;
   std::vector<PointSight> sights_;
+  PoseSolver solver_;
+  PoseFit refined_;
 };
 
 }  // namespace glint::slam

@@ -37,15 +37,16 @@ void Accumulate(const SightKernels& kernels, const SightColumns& sights, const S
 
 }  // namespace
 
-PoseFit RefinePose(const StereoCamera& camera, const std::vector<PointSight>& sights, Pose* camera_from_world) {
-  PoseFit fit;
-  const SightKernels kernels = SightKernelsFor(cpu::BestSimdTarget());
-  SightColumns columns(sights);
+PoseSolver::PoseSolver() : kernels_(SightKernelsFor(cpu::BestSimdTarget())) {}
+
+void PoseSolver::Refine(const StereoCamera& camera, const std::vector<PointSight>& sights, Pose* camera_from_world,
+                        PoseFit* fit) {
+  columns_.Assign(sights);
   Matrix6 h;
   Vector6 g;
   for (int round = 0; round < kRounds; ++round) {
     for (int i = 0; i < kIterations; ++i) {
-      Accumulate(kernels, columns, SightingCamera(camera, *camera_from_world), round < kRobustRounds, &h, &g);
+      Accumulate(kernels_, columns_, SightingCamera(camera, *camera_from_world), round < kRobustRounds, &h, &g);
       const Eigen::LDLT<Matrix6> solver(h);
       if (solver.info() != Eigen::Success || !solver.isPositive()) break;
       const Vector6 step = -solver.solve(g);
@@ -53,34 +54,33 @@ PoseFit RefinePose(const StereoCamera& camera, const std::vector<PointSight>& si
       *camera_from_world = Pose{RotationOf(step.head<3>()), step.tail<3>()} * *camera_from_world;
       if (step.head<3>().norm() < kLeastTurn && step.tail<3>().norm() < kLeastShift) break;
     }
-    fit.inliers = kernels.count(columns, SightingCamera(camera, *camera_from_world), 1, columns.is_used());
+    fit->inliers = kernels_.count(columns_, SightingCamera(camera, *camera_from_world), 1, columns_.is_used());
   }
-  fit.is_inlier.reserve(sights.size());
-  const double* const is_used = columns.column(SightColumns::kIsUsed);
-  for (size_t i = 0; i < sights.size(); ++i) fit.is_inlier.push_back(is_used[i] != 0 ? 1 : 0);
-  Accumulate(kernels, columns, SightingCamera(camera, *camera_from_world), false, &h, &g);
+  fit->is_inlier.resize(sights.size());
+  const double* const is_used = columns_.column(SightColumns::kIsUsed);
+  for (size_t i = 0; i < sights.size(); ++i) fit->is_inlier[i] = is_used[i] != 0 ? 1 : 0;
+  Accumulate(kernels_, columns_, SightingCamera(camera, *camera_from_world), false, &h, &g);
   const Eigen::LDLT<Matrix6> solver(h);
-  if (fit.inliers >= 3 && solver.info() == Eigen::Success) fit.covariance = solver.solve(Matrix6::Identity());
-  return fit;
+  fit->covariance.setZero();
+  if (fit->inliers >= 3 && solver.info() == Eigen::Success) fit->covariance = solver.solve(Matrix6::Identity());
 }
 
-bool FindPose(const StereoCamera& camera, const std::vector<PointSight>& sights, int min_inliers,
-              Pose* camera_from_world) {
-  std::vector<size_t> usable;
-  std::vector<Eigen::Vector3d> seen(sights.size());  // camera coordinates
+bool PoseSolver::Find(const StereoCamera& camera, const std::vector<PointSight>& sights, int min_inliers,
+                      Pose* camera_from_world) {
+  usable_.clear();
+  seen_.resize(sights.size());
   for (size_t i = 0; i < sights.size(); ++i) {
     const StereoPixel& pixel = sights[i].sight.pixel;
-    if (sights[i].sight.is_stereo && Triangulate(camera, pixel.left.x(), pixel.left.y(), pixel.disparity, &seen[i])) {
-      usable.push_back(i);
+    if (sights[i].sight.is_stereo && Triangulate(camera, pixel.left.x(), pixel.left.y(), pixel.disparity, &seen_[i])) {
+      usable_.push_back(i);
     }
   }
-  if (usable.size() < 3) return false;
-  const SightKernels kernels = SightKernelsFor(cpu::BestSimdTarget());
-  const SightColumns columns(sights);
+  if (usable_.size() < 3) return false;
+  columns_.Assign(sights);
   uint64_t state = 1;  // Knuth's MMIX generator; the same choices for every call with as many points
   const auto draw = [&] {
     state = state * 6364136223846793005U + 1442695040888963407U;
-    return usable[static_cast<size_t>((state >> 33) % usable.size())];
+    return usable_[static_cast<size_t>((state >> 33) % usable_.size())];
   };
   int most = min_inliers - 1;
   for (int hypothesis = 0; hypothesis < kHypotheses; ++hypothesis) {
@@ -90,14 +90,14 @@ bool FindPose(const StereoCamera& camera, const std::vector<PointSight>& sights,
     for (int k = 0; k < 3; ++k) {
       drawn[k] = draw();
       from.col(k) = sights[drawn[k]].point;
-      to.col(k) = seen[drawn[k]];
+      to.col(k) = seen_[drawn[k]];
     }
     if (drawn[0] == drawn[1] || drawn[0] == drawn[2] || drawn[1] == drawn[2]) continue;
     const Eigen::Matrix4d motion = Eigen::umeyama(from, to, false);
     if (!motion.allFinite()) continue;
     const Pose pose{Eigen::Quaterniond(Eigen::Matrix3d(motion.topLeftCorner<3, 3>())).normalized(),
                     motion.topRightCorner<3, 1>()};
-    const int inliers = kernels.count(columns, SightingCamera(camera, pose), kLoose, nullptr);
+    const int inliers = kernels_.count(columns_, SightingCamera(camera, pose), kLoose, nullptr);
     if (inliers <= most) continue;
     most = inliers;
     *camera_from_world = pose;

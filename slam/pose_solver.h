@@ -3,19 +3,16 @@
 #define GLINT_SLAM_POSE_SOLVER_H_
 
 #include <Eigen/Core>
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "slam/local_map.h"
 #include "slam/pose.h"
+#include "slam/sight_kernels.h"
 #include "slam/stereo_camera.h"
 
 namespace glint::slam {
-
-// A point in world coordinates, and what the camera sees of it.
-struct PointSight {
-  Eigen::Vector3d point;
-  Sight sight;
-};
 
 struct PoseFit {
   int inliers = 0;
@@ -24,14 +21,26 @@ struct PoseFit {
   Eigen::Matrix<double, 6, 6> covariance = Eigen::Matrix<double, 6, 6>::Zero();
 };
 
-// Four rounds of Gauss-Newton from `camera_from_world`, with Huber weights in the first two; between rounds, sights
-// beyond LargestSquaredError are set aside or taken back. The sum is in the order of `sights`.
-PoseFit RefinePose(const StereoCamera& camera, const std::vector<PointSight>& sights, Pose* camera_from_world);
+// Keeps its memory from call to call. Not thread-safe: one for each thread.
+class PoseSolver {
+ public:
+  PoseSolver();
 
-// RANSAC with a fixed seed: each hypothesis puts three points that both eyes see upon where the pair has them. False
-// if no hypothesis has `min_inliers`.
-bool FindPose(const StereoCamera& camera, const std::vector<PointSight>& sights, int min_inliers,
-              Pose* camera_from_world);
+  // Four rounds of Gauss-Newton from `camera_from_world`, with Huber weights in the first two; between rounds, sights
+  // beyond LargestSquaredError are set aside or taken back. The sum is in the order of `sights`.
+  void Refine(const StereoCamera& camera, const std::vector<PointSight>& sights, Pose* camera_from_world, PoseFit* fit);
+
+  // RANSAC with a fixed seed: each hypothesis puts three points that both eyes see upon where the pair has them. False
+  // if no hypothesis has `min_inliers`.
+  bool Find(const StereoCamera& camera, const std::vector<PointSight>& sights, int min_inliers,
+            Pose* camera_from_world);
+
+ private:
+  const SightKernels kernels_;
+  SightColumns columns_;
+  std::vector<size_t> usable_;
+  std::vector<Eigen::Vector3d> seen_;  // camera coordinates
+};
 
 }  // namespace glint::slam
 

@@ -8,6 +8,7 @@
 // After foreach_target.
 #include "cpu/simd-inl.h"
 #include "slam/sight_kernels.h"
+#include "slam/sight_model.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace glint::slam::HWY_NAMESPACE {
@@ -17,8 +18,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::CappedTag<double, SightColumns::kBlock>;
 using V = hn::Vec<D>;
 using Mask = hn::Mask<D>;
-constexpr double kNearest = 0.05;  // metres: points nearer than this are behind or in the camera
-constexpr double kHuber = 2;       // standard deviations
 
 struct V3 {
   V x, y, z;
@@ -118,7 +117,7 @@ int Count(const SightColumns& sights, const SightingCamera& camera, double loose
   size_t count = 0;
   for (size_t i = 0; i < sights.padded(); i += hn::Lanes(d)) {
     const Sighting s(sights, camera, i);
-    const Mask in = hn::And(hn::Ge(s.p.z, hn::Set(d, kNearest)),
+    const Mask in = hn::And(hn::Ge(s.p.z, hn::Set(d, kNearestPoint)),
                             hn::Le(s.SquaredError(), hn::Mul(hn::Set(d, loose), s.Of(SightColumns::kLargest))));
     if (is_used != nullptr) hn::StoreU(hn::IfThenElseZero(in, hn::Set(d, 1)), d, is_used + i);
     count += hn::CountTrue(d, in);
@@ -136,7 +135,7 @@ HWY_INLINE void Terms(const SightColumns& sights, const SightingCamera& camera, 
   V weight = hn::Set(d, 1);
   if (robust) {
     const V norm = hn::Sqrt(s.SquaredError());
-    weight = hn::IfThenElse(hn::Gt(norm, hn::Set(d, kHuber)), hn::Div(hn::Set(d, kHuber), norm), weight);
+    weight = hn::IfThenElse(hn::Gt(norm, hn::Set(d, kHuberBound)), hn::Div(hn::Set(d, kHuberBound), norm), weight);
   }
   const Sighting::ByPoint by = s.Derivatives();
   const auto weighted = [&](const V3& v) HWY_ATTR {
@@ -162,7 +161,8 @@ HWY_INLINE void Terms(const SightColumns& sights, const SightingCamera& camera, 
     turn[c] = {hn::Sub(hn::Mul(y, n[c].z), hn::Mul(z, n[c].y)), hn::Sub(hn::Mul(z, n[c].x), hn::Mul(x, n[c].z)),
                hn::Sub(hn::Mul(x, n[c].y), hn::Mul(y, n[c].x))};
   }
-  const Mask is_used = hn::And(hn::Gt(s.Of(SightColumns::kIsUsed), none), hn::Not(hn::Lt(s.p.z, hn::Set(d, kNearest))));
+  const Mask is_used =
+      hn::And(hn::Gt(s.Of(SightColumns::kIsUsed), none), hn::Not(hn::Lt(s.p.z, hn::Set(d, kNearestPoint))));
   const size_t place = i % SightColumns::kBlock;
   size_t sum = 0;
   const auto put = [&](V v) HWY_ATTR { hn::StoreU(hn::IfThenElseZero(is_used, v), d, terms[sum++] + place); };
@@ -216,8 +216,9 @@ SightKernels SightKernelsFor(int64_t target) {
   return kernels;
 }
 
-SightColumns::SightColumns(const std::vector<PointSight>& sights)
-    : padded_((sights.size() + kBlock - 1) / kBlock * kBlock), values_(kColumns * padded_, 0.0) {
+void SightColumns::Assign(const std::vector<PointSight>& sights) {
+  padded_ = (sights.size() + kBlock - 1) / kBlock * kBlock;
+  values_.assign(kColumns * padded_, 0.0);
   for (size_t i = 0; i < padded_; ++i) {
     const auto put = [&](Column c, double value) { values_[c * padded_ + i] = value; };
     if (i >= sights.size()) {

@@ -1,6 +1,6 @@
 // What fitting a pose takes of all sights at once, in vectors: one table of functions for each SIMD target. The order
-// of every sum is written down here and is the same on each target, so that poses have the same bytes on every machine.
-// Internal to the pose solver; tests run each target. No function allocates; all are pure: thread-safe.
+// of every sum is written down here, so that sums have the same bytes on each target.
+// Internal to the pose solver; tests run each target. The functions allocate nothing and are pure: thread-safe.
 #ifndef GLINT_SLAM_SIGHT_KERNELS_H_
 #define GLINT_SLAM_SIGHT_KERNELS_H_
 
@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "slam/local_map.h"
 #include "slam/pose.h"
-#include "slam/pose_solver.h"
 #include "slam/stereo_camera.h"
 
 namespace glint::slam {
@@ -35,14 +35,15 @@ class SightColumns {
     kIsUsed,    // 1 or 0: takes part in sums; 1 to begin with
     kColumns
   };
-  explicit SightColumns(const std::vector<PointSight>& sights);
+  // Memory is kept from call to call.
+  void Assign(const std::vector<PointSight>& sights);
 
   size_t padded() const { return padded_; }
   const double* column(Column c) const { return values_.data() + c * padded_; }
   double* is_used() { return values_.data() + kIsUsed * padded_; }
 
  private:
-  size_t padded_;
+  size_t padded_ = 0;
   std::vector<double> values_;
 };
 

@@ -12,6 +12,9 @@
 
 namespace glint::slam {
 
+inline constexpr double kNearestPoint = 0.05;  // metres: nearer points are behind or in the camera
+inline constexpr double kHuberBound = 2;       // standard deviations; larger errors count linearly
+
 using Rows23 = Eigen::Matrix<double, 2, 3>;
 using Rows43 = Eigen::Matrix<double, 4, 3>;  // left x, left y, disparity, rise
 

@@ -15,7 +15,7 @@ bool HasConditions(const MatchInput& input, const MatchOptions& options) {
 }
 
 // The keypoints in the window and the octaves of a query: what IsAllowed() says, without branches. `candidates` has
-// room for one more than there are.
+// room for all keypoints.
 size_t CollectNear(const TrainGrid& grid, const QueryConditions& c, int q, int32_t* candidates) {
   const float x = c.x[q], y = c.y[q], radius = c.radius[q];
   const int32_t min_octave = c.min_octave[q], max_octave = c.max_octave[q];

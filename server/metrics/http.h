@@ -1,3 +1,6 @@
+// The HTTP endpoint for Prometheus and for orchestrators: GET /metrics, /healthz (the process answers) and /readyz
+// (frames are being served; 503 otherwise).
+//
 // One thread serves all connections with non-blocking sockets, so a slow client does not delay the others. Beyond
 // kMaxConnections the oldest connection is closed.
 #ifndef GLINT_SERVER_METRICS_HTTP_H_

@@ -21,8 +21,8 @@ namespace glint {
 
 // Nested sources count the same energy twice: rapl:package-0/core is part of rapl:package-0, rails of a board's VDD_IN.
 struct EnergyReading {
-  std::string
-      source;         // "nvml:0" or the name of an EnergyGpu, "rapl:package-0", "rapl:package-0/dram", "ina3221:VDD_IN"
+  // "nvml:0" or the name of an EnergyGpu, "rapl:package-0", "rapl:package-0/dram", "ina3221:VDD_IN".
+  std::string source;
   double joules = 0;  // since the meter was made
 };
 

@@ -75,8 +75,10 @@ TEST(PoseSolver, FindsThePoseAmongFalseSights) {
   const Pose truth = SomePose();
   const std::vector<PointSight> sights = Sights(truth, 300, 3);
   Pose pose;
-  ASSERT_TRUE(FindPose(Camera(), sights, 50, &pose));
-  const PoseFit fit = RefinePose(Camera(), sights, &pose);
+  PoseSolver solver;
+  ASSERT_TRUE(solver.Find(Camera(), sights, 50, &pose));
+  PoseFit fit;
+  solver.Refine(Camera(), sights, &pose, &fit);
   EXPECT_GE(fit.inliers, 180);
   EXPECT_LE(fit.inliers, 200);
   for (size_t i = 0; i < sights.size(); i += 3) EXPECT_EQ(fit.is_inlier[i], 0) << i;
@@ -88,11 +90,12 @@ TEST(PoseSolver, FindsThePoseAmongFalseSights) {
 
 TEST(PoseSolver, FindsNothingInNoise) {
   Pose pose;
-  EXPECT_FALSE(FindPose(Camera(), {}, 10, &pose));
-  EXPECT_FALSE(FindPose(Camera(), Sights(SomePose(), 2, 0), 10, &pose));
+  PoseSolver solver;
+  EXPECT_FALSE(solver.Find(Camera(), {}, 10, &pose));
+  EXPECT_FALSE(solver.Find(Camera(), Sights(SomePose(), 2, 0), 10, &pose));
   std::vector<PointSight> sights = Sights(SomePose(), 200, 0);
   for (size_t i = 0; i < sights.size(); ++i) sights[i].point = sights[(i + 71) % sights.size()].point;
-  EXPECT_FALSE(FindPose(Camera(), sights, 30, &pose));
+  EXPECT_FALSE(solver.Find(Camera(), sights, 30, &pose));
 }
 
 TEST(ComparePaths, MeasuresWhatIsKnown) {

@@ -63,7 +63,8 @@ struct Result {
 Result On(int64_t target, const std::vector<PointSight>& sights) {
   const SightKernels kernels = SightKernelsFor(target);
   const SightingCamera camera(Camera(), CameraFromWorld());
-  SightColumns columns(sights);
+  SightColumns columns;
+  columns.Assign(sights);
   Result result;
   kernels.add(columns, camera, false, &result.all);
   kernels.add(columns, camera, true, &result.robust);
