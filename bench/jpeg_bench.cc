@@ -54,7 +54,8 @@ class FileBench {
         bytes_(reinterpret_cast<const uint8_t*>(input.file.data()), input.file.size()),
         shape_(shape),
         refusal_(Plan()),
-        cpu_pipeline_(options.subject.threads) {
+        cpu_pipeline_(options.subject.threads),
+        decoder_(cpu_pipeline_.pool()) {
     report_.source = input.source;
     report_.quality = input.quality;
     report_.bytes = input.file.size();
@@ -178,11 +179,11 @@ class FileBench {
   const Shape shape_;
   cuda::JpegPlan plan_;
   const cuda::JpegReason refusal_;  // of the GPU's decoder
-  decode::Decoder decoder_;
   Image picture_;
   std::optional<cuda::PinnedMemory> pinned_;
   decode::Destination to_;  // of libjpeg-turbo, in one of them
   cpu::Pipeline cpu_pipeline_;
+  decode::Decoder decoder_;
   std::unique_ptr<cuda::Pipeline> gpu_pipeline_;
   std::unique_ptr<cuda::JpegTimer> timer_;
   Features by_cpu_, by_gpu_;

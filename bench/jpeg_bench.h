@@ -43,7 +43,7 @@ struct JpegFileReport {
   std::string gpu_refusal;  // why the GPU does not decode the file; empty: it does
   Summary header_us;        // libjpeg-turbo reads the header, as a server does for every file
   Summary plan_us;          // the GPU's decoder plans the file, on the host
-  Summary cpu_decode_us;    // libjpeg-turbo, header included, one thread
+  Summary cpu_decode_us;    // libjpeg-turbo, header included; SubjectOptions::threads share restart intervals
   Summary cpu_frame_us;     // that, and the detector of the backend
   size_t keypoints = 0;
   bool on_gpu = false;  // `gpu` was measured

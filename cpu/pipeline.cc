@@ -94,6 +94,8 @@ void Pipeline::Impl::Place(Features* features) {
 Pipeline::Pipeline(int threads) : impl_(std::make_unique<Impl>(std::max(threads, 1))) {}
 Pipeline::~Pipeline() = default;
 
+WorkerPool* Pipeline::pool() { return &impl_->pool; }
+
 ImageView Pipeline::LevelImage(int l) const { return l < impl_->levels.count() ? impl_->levels[l].image : ImageView(); }
 
 void Pipeline::SwapPyramid() { impl_->levels.SwapPixels(); }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "cpu/worker_pool.h"
 #include "features/options.h"
 #include "features/types.h"
 
@@ -24,6 +25,9 @@ class Pipeline {
   // Arguments must be valid (ValidateOptions, ValidateImages); `mask` may be empty. `times` may be null.
   absl::Status Detect(const DetectorOptions& options, const ImageView& image, const ImageView& mask, Features* features,
                       StageTimes* times);
+
+  // The threads that share a frame, for other work between two calls of Detect(). As long as this lives.
+  WorkerPool* pool();
 
   // Level `l` of the last image's pyramid, before any blur; empty if it has none. Until the next Detect(), and as long
   // as that image lives.

@@ -10,18 +10,21 @@
 #include <thread>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+#include "features/parallel.h"
+
 namespace glint::cpu {
 
 // Thread-compatible: one caller at a time.
-class WorkerPool {
+class WorkerPool final : public Parallel {
  public:
   // `threads` >= 1, the caller's included.
   explicit WorkerPool(int threads);
-  ~WorkerPool();
+  ~WorkerPool() override;
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+  int threads() const override { return static_cast<int>(workers_.size()) + 1; }
 
   // Calls task(i, worker) for i = 0..count-1, each once, in any order, and returns when all are done. `worker` is in
   // 0..threads()-1, and no two calls at a time have the same. Allocates nothing.
@@ -33,6 +36,10 @@ class WorkerPool {
     }
     Run(
         count, [](void* context, int i, int worker) { (*static_cast<Task*>(context))(i, worker); }, &task);
+  }
+
+  void Share(int count, absl::FunctionRef<void(int i)> task) override {
+    ForEach(count, [task](int i, int) { task(i); });
   }
 
  private:

@@ -46,14 +46,18 @@ absl::StatusOr<Encoding> Resolve(Encoding encoding, absl::Span<const uint8_t> fi
 bool IsJpeg(absl::Span<const uint8_t> file) { return StartsWith(file, kJpegStart); }
 
 struct Decoder::Codecs {
+  explicit Codecs(Parallel* parallel) : jpeg(parallel) {}
+
   JpegDecoder jpeg;
   PngDecoder png;
 };
 
-Decoder::Decoder() : codecs_(std::make_unique<Codecs>()) {}
+Decoder::Decoder(Parallel* parallel) : codecs_(std::make_unique<Codecs>(parallel)) {}
 Decoder::~Decoder() = default;
 Decoder::Decoder(Decoder&&) noexcept = default;
 Decoder& Decoder::operator=(Decoder&&) noexcept = default;
+
+int64_t Decoder::shared_jpegs() const { return codecs_->jpeg.shared(); }
 
 absl::StatusOr<Shape> Decoder::Inspect(Encoding encoding, absl::Span<const uint8_t> file, int64_t max_pixels) {
   auto kind = Resolve(encoding, file);

@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "features/limits.h"
+#include "features/parallel.h"
 #include "features/types.h"
 #include "proto/terms.h"
 #include "server/decode/pieces.h"
@@ -106,7 +107,9 @@ bool IsJpeg(absl::Span<const uint8_t> file);
 // memory for each (bounded by the checked shape: at most 8 bytes a pixel, for progressive JPEG).
 class Decoder {
  public:
-  Decoder();
+  // `parallel`, which outlives it, may be null. With it, threads share JPEG files with restart intervals of whole rows:
+  // the same pixels, the same errors.
+  explicit Decoder(Parallel* parallel = nullptr);
   ~Decoder();
   Decoder(Decoder&&) noexcept;
   Decoder& operator=(Decoder&&) noexcept;
@@ -120,6 +123,8 @@ class Decoder {
 
   // JPEG files that were decoded, to their end.
   int64_t jpegs() const { return jpegs_; }
+  // ... of these, by several threads.
+  int64_t shared_jpegs() const;
 
  private:
   struct Codecs;

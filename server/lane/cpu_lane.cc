@@ -23,9 +23,16 @@ StageTimes TimesOfEyes(int64_t wall_ns, const StageTimes& left, const StageTimes
   return times;
 }
 
-class CpuLane final : public Lane {
+class CpuLane final : public Lane, public Parallel {
  public:
   explicit CpuLane(int threads) : threads_(threads), parts_(std::make_unique<Parts>(threads)) {}
+
+  Parallel* parallel() override { return threads_ > 1 ? this : nullptr; }
+  int threads() const override { return threads_; }
+  void Share(int count, absl::FunctionRef<void(int i)> task) override {
+    if (parts_ == nullptr) parts_ = std::make_unique<Parts>(threads_);
+    parts_->pipeline.pool()->Share(count, task);
+  }
 
   absl::Status Run(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                    StageTimes* times) override {

@@ -17,6 +17,7 @@
 #include "absl/types/span.h"
 #include "features/matcher.h"
 #include "features/options.h"
+#include "features/parallel.h"
 #include "features/pixels.h"
 #include "features/stereo.h"
 #include "features/tracker.h"
@@ -106,6 +107,9 @@ class Lane {
   // usable, unless fatal() says otherwise afterwards.
   virtual absl::Status Run(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                            StageTimes* times) = 0;
+
+  // The threads that share a frame here, for what is to be done before Run(); null: one.
+  virtual Parallel* parallel() { return nullptr; }
 
   // Whether RunJpeg() decodes here.
   virtual bool decodes_jpeg() const { return false; }

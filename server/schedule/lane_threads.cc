@@ -46,6 +46,8 @@ absl::Status WarmUp(Lane* lane, Features* features, StageTimes* times) {
 
 // What one lane's thread reuses from frame to frame.
 struct Scratch {
+  explicit Scratch(Lane* lane) : decoder(lane->parallel()) {}
+
   decode::Decoder decoder;
   PixelScratch image;
   PixelScratch mask;
@@ -137,7 +139,7 @@ absl::Status RunJobInMemory(Lane* lane, int64_t max_pixels, FrameQueue* queue, s
   try {
     return RunJob(lane, max_pixels, queue, &**scratch, job);
   } catch (const std::bad_alloc&) {
-    scratch->emplace();
+    scratch->emplace(lane);
     return absl::ResourceExhaustedError("frame: the server has no memory left for it");
   }
 }
@@ -181,7 +183,7 @@ bool LaneThreads::Lose(Device* device, const absl::Status& why) {
 void LaneThreads::Main(int index) {
   Lane* const lane = lanes_->lanes[static_cast<size_t>(index)].get();
   Device* const device = DeviceOf(*lane);
-  std::optional<Scratch> scratch(std::in_place);
+  std::optional<Scratch> scratch(std::in_place, lane);
   LaneSeat seat;
   StageTimes times;
   absl::Status lost = WarmUp(lane, &scratch->features, &times);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -192,6 +193,41 @@ TEST_F(JpegTest, DevicesFail) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INTERNAL);
   EXPECT_THAT(status.error_message(), HasSubstr("broken"));
   EXPECT_EQ(ByGpu() + ByCpu(), 0);
+}
+
+// Rows of blocks are restart intervals here, so the lane's threads share the file.
+TEST(JpegLanes, ThreadsOfALaneShareAFile) {
+  LaneOptions lanes;
+  lanes.backend = Backend::kCpu;
+  lanes.lanes = 1;
+  EXPECT_EQ(CreateLanes(lanes)->lanes[0]->parallel(), nullptr);
+  lanes.threads_per_lane = 3;
+  const auto set = CreateLanes(lanes);
+  ASSERT_TRUE(set.ok()) << set.status();
+  Parallel* const parallel = set->lanes[0]->parallel();
+  ASSERT_NE(parallel, nullptr);
+  decode::Decoder decoder(parallel);
+  const std::string file = File(90, {640, 480});
+  const absl::Span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(file.data()), file.size());
+  Image image({640, 480}), alone({640, 480});
+  ASSERT_TRUE(decoder.DecodeInto(decode::Encoding::kJpeg, bytes, decode::DestinationIn(&image)).ok());
+  EXPECT_EQ(decoder.shared_jpegs(), 1);
+  ASSERT_TRUE(decode::Decoder().DecodeInto(decode::Encoding::kJpeg, bytes, decode::DestinationIn(&alone)).ok());
+  for (int y = 0; y < 480; ++y) ASSERT_EQ(std::memcmp(image.row(y), alone.row(y), 640), 0) << y;
+
+  std::string answers[2];
+  for (const int threads : {1, 3}) {
+    ServerOptions options = TestOptions();
+    options.lanes.threads_per_lane = threads;
+    TestServer server(options);
+    grpc::ClientContext context;
+    v1::DetectResponse response;
+    const grpc::Status status = server.stub()->Detect(&context, Request(file), &response);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+    EXPECT_GT(response.features().x_size(), 0);
+    answers[threads / 3] = response.features().SerializeAsString();
+  }
+  EXPECT_EQ(answers[0], answers[1]);
 }
 
 TEST(JpegLanes, TheGpuIsNotToBeHadOnTheCpu) {

@@ -123,11 +123,18 @@ class SmallCallTest : public ::testing::Test {
   void ExpectAllCallsEnd() {
     EXPECT_TRUE(Eventually([&] { return (*server_)->calls() == 0; })) << (*server_)->calls() << " calls stay";
   }
+  // At the third try, at most: where all places are taken, a call whose message is late is told to try again, and on a
+  // busy machine it may be late here.
   void ExpectGoodCallsAreAnswered() {
-    EXPECT_EQ(CheckHealth(server_->channel()), kServing);
-    grpc::ClientContext context;
-    v1::GetServerInfoResponse info;
-    const grpc::Status status = server_->stub()->GetServerInfo(&context, {}, &info);
+    std::string health;
+    for (int i = 0; i < 3 && health != kServing; ++i) health = CheckHealth(server_->channel());
+    EXPECT_EQ(health, kServing);
+    grpc::Status status(grpc::StatusCode::RESOURCE_EXHAUSTED, "");
+    for (int i = 0; i < 3 && status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED; ++i) {
+      grpc::ClientContext context;
+      v1::GetServerInfoResponse info;
+      status = server_->stub()->GetServerInfo(&context, {}, &info);
+    }
     EXPECT_TRUE(status.ok()) << status.error_message();
   }
   std::string Page() { return Http((*server_)->metrics_address(), "GET /metrics"); }

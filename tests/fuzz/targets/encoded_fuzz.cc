@@ -1,5 +1,6 @@
 // Picture files. One byte chooses the encoding, the rest is the file. A file is an error or a picture, the same for a
-// decoder that has seen other files and for a new one, and never more.
+// decoder that has seen other files, for one that takes JPEGs apart for several threads, and for a new one, and never
+// more.
 #include <vector>
 
 #include "server/decode/decode.h"
@@ -28,12 +29,28 @@ Outcome Decode(Decoder* decoder, Encoding encoding, fuzz::Bytes file) {
   return outcome;
 }
 
+// Four threads, as far as the decoder can tell.
+class Backwards final : public Parallel {
+ public:
+  int threads() const override { return 4; }
+  void Share(int count, absl::FunctionRef<void(int i)> task) override {
+    for (int i = count - 1; i >= 0; --i) task(i);
+  }
+};
+
+void CheckSame(const Outcome& first, const Outcome& second) {
+  FUZZ_CHECK(first.status == second.status);
+  FUZZ_CHECK(!first.status.ok() || first.pixels == second.pixels);
+}
+
 }  // namespace
 }  // namespace glint::decode
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using glint::decode::Encoding;
   static glint::decode::Decoder used;
+  static glint::decode::Backwards backwards;
+  static glint::decode::Decoder sharing(&backwards);
   glint::fuzz::Input input(data, size);
   const auto encoding = static_cast<Encoding>(input.Number<uint8_t>() % 4);
   const glint::fuzz::Bytes file = input.Rest();
@@ -41,10 +58,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FUZZ_CHECK(first.status.ok() || first.status.code() == absl::StatusCode::kInvalidArgument ||
              first.status.code() == absl::StatusCode::kResourceExhausted);
   FUZZ_CHECK(first.status.ok() || !first.status.message().empty());
+  CheckSame(first, glint::decode::Decode(&sharing, encoding, file));
   if (size % 4 != 0) return 0;  // making a decoder takes longer than a small file
   glint::decode::Decoder fresh;
-  const auto second = glint::decode::Decode(&fresh, encoding, file);
-  FUZZ_CHECK(first.status == second.status);
-  FUZZ_CHECK(!first.status.ok() || first.pixels == second.pixels);
+  CheckSame(first, glint::decode::Decode(&fresh, encoding, file));
   return 0;
 }
