@@ -9,6 +9,17 @@
 #include <cstdlib>
 
 namespace glint::testing {
+namespace {
+
+// The first of the values after `name` in a log; empty without.
+std::string FirstOf(const std::string& log, const std::string& name) {
+  const size_t at = log.find(name);
+  if (at == std::string::npos) return "";
+  const size_t begin = at + name.size();
+  return log.substr(begin, log.find_first_of(" ,\n", begin) - begin);
+}
+
+}  // namespace
 
 std::string ServerBinary() {
   const char* elsewhere = std::getenv("GLINT_SERVER_TOOL");
@@ -34,11 +45,8 @@ ServerProcess::ServerProcess(const std::vector<std::string>& flags) {
   close(pipe_fds[1]);
   log_fd_ = pipe_fds[0];
   const std::string log = LogUntil("serving");
-  const size_t at = log.find(" listen=");
-  if (at != std::string::npos) {
-    const size_t begin = at + 8;
-    address_ = log.substr(begin, log.find_first_of(" ,\n", begin) - begin);
-  }
+  address_ = FirstOf(log, " listen=");
+  metrics_address_ = FirstOf(log, " metrics=");
 }
 
 ServerProcess::~ServerProcess() {

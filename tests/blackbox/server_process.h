@@ -22,6 +22,8 @@ class ServerProcess {
 
   // "HOST:PORT" of the first address; empty if it did not start.
   const std::string& address() const { return address_; }
+  // Of the metrics page; empty without.
+  const std::string& metrics_address() const { return metrics_address_; }
   void Signal(int signal);
   // Waits for the end. The exit code, or minus the signal that ended it.
   int Join();
@@ -35,7 +37,7 @@ class ServerProcess {
   pid_t pid_ = -1;
   int log_fd_ = -1;
   std::string log_;
-  std::string address_;
+  std::string address_, metrics_address_;
   std::optional<int> code_;
 };
 

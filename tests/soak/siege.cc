@@ -134,14 +134,14 @@ void Print(const char* when, const std::vector<double>& times) {
 
 int Main(double seconds, int clients) {
   grpc_init();
-  const std::string metrics = "127.0.0.1:" + std::to_string(20000 + getpid() % 20000);
   const std::string path = "/tmp/glint-siege-" + std::to_string(getpid()) + ".sock";
-  testing::ServerProcess server({"--lanes=2", "--metrics-listen=" + metrics, "--listen=127.0.0.1:0",
+  testing::ServerProcess server({"--lanes=2", "--metrics-listen=127.0.0.1:0", "--listen=127.0.0.1:0",
                                  "--listen=unix:" + path, "--memory-limit=2147483648"});
   if (server.address().empty()) {
     std::printf("glint-server does not start: %s\n", server.LogToEnd().c_str());
     return 1;
   }
+  const std::string metrics = server.metrics_address();
   std::thread log([&server] { server.LogToEnd(); });
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const std::vector<double> alone = Detect(server.address(), std::min(10.0, seconds / 4));

@@ -236,9 +236,8 @@ std::vector<std::string> HostileFlags(const std::string& unix_path) {
 int Main(double seconds, int clients, uint32_t seed, const Mode& mode) {
   grpc_init();  // never given back: gRPC would wait for its sockets at the end of each channel
   Victim victim;
-  victim.metrics = "127.0.0.1:" + std::to_string(20000 + getpid() % 20000);
   victim.unix_path = "/tmp/glint-soak-" + std::to_string(getpid()) + ".sock";
-  std::vector<std::string> flags = {"--lanes=2", "--metrics-listen=" + victim.metrics, "--queue-capacity=8"};
+  std::vector<std::string> flags = {"--lanes=2", "--metrics-listen=127.0.0.1:0", "--queue-capacity=8"};
   constexpr int kAttackersPlaces = 64, kMorePlaces = 16;
   for (const std::string& flag : PlaceFlags(clients + (mode.hostile ? kAttackersPlaces : 0) + kMorePlaces)) {
     flags.push_back(flag);
@@ -254,6 +253,7 @@ int Main(double seconds, int clients, uint32_t seed, const Mode& mode) {
   }
   std::thread log([&server] { server.LogToEnd(); });  // or the server would wait for a reader
   victim.address = server.address();
+  victim.metrics = server.metrics_address();
   Soak soak(victim, mode, &server);
   soak.Run(seconds, clients, seed);
   int code = 0;
