@@ -9,9 +9,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "glint/v1/feature_detection.grpc.pb.h"
 #include "server/clock.h"
+#include "server/grpc_deadline.h"
 
 namespace glint {
 namespace {
@@ -60,12 +61,10 @@ struct Canary::Stream {
     return context;
   }
 
-  // gRPC takes a time of day, and makes a duration of it at once.
   absl::Status Done(int64_t deadline_ns) {
     void* tag;
     bool ok = false;
-    const absl::Time deadline = absl::Now() + absl::Nanoseconds(deadline_ns - MonotonicNs());
-    switch (queue.AsyncNext(&tag, &ok, absl::ToChronoTime(deadline))) {
+    switch (queue.AsyncNext(&tag, &ok, GrpcDeadline(absl::Nanoseconds(deadline_ns - MonotonicNs())))) {
       case grpc::CompletionQueue::GOT_EVENT:
         return ok ? absl::OkStatus() : absl::UnavailableError("the stream has ended");
       case grpc::CompletionQueue::TIMEOUT:

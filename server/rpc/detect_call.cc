@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "server/grpc_deadline.h"
 #include "server/listen.h"
 #include "server/rpc/convert.h"
 #include "server/rpc/match_convert.h"
@@ -37,7 +37,7 @@ void DetectCall::OnArrived(bool ok) {
   references_ = 2;  // ended_, and what begins here
   if (counted_) {
     ++references_;
-    alarm_.Set(queue_, absl::ToChronoTime(absl::Now() + env_->options.detect_receive_timeout), &alarmed_);
+    alarm_.Set(queue_, GrpcDeadline(env_->options.detect_receive_timeout), &alarmed_);
     stream_.Read(&request_, &read_);
   } else {
     Finish(welcome.ok() ? Busy("calls: too many of Detect and Match (--max-detect-calls)") : welcome);

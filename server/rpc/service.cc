@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "server/grpc_deadline.h"
 #include "server/listen.h"
 #include "server/rpc/detect_call.h"
 #include "server/rpc/health_call.h"
@@ -253,7 +254,7 @@ bool Service::WaitUntilIdle(absl::Duration timeout) {
 
 void Service::Stop() {
   unix_listeners_.clear();
-  server_->Shutdown(absl::ToChronoTime(absl::Now() + kGoodbye));
+  server_->Shutdown(GrpcDeadline(kGoodbye));
   {
     // Calls that have arrived may be in a queue still: they are refused, and write to it. Lanes hold frames of
     // cancelled calls, and write to their queues.

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "features/error.h"
+#include "server/grpc_deadline.h"
 #include "server/rpc/convert.h"
 
 namespace glint {
@@ -55,7 +55,7 @@ void SmallCall::OnArrived(bool ok) {
   std::unique_lock<std::mutex> lock(mutex_);
   references_ = 3;  // ended_, alarmed_, and this function
   deadline_ns_ = arrived_at_ + absl::ToInt64Nanoseconds(service_->env()->options.small_call_timeout);
-  alarm_.Set(queue_, absl::ToChronoTime(absl::Now() + kTick), &alarmed_);
+  alarm_.Set(queue_, GrpcDeadline(kTick), &alarmed_);
   if (admitted.ok()) {
     waiting_ = true;
     lock.unlock();
@@ -202,7 +202,7 @@ void SmallCall::OnAlarm(bool ok) {
     End(absl::DeadlineExceededError(
         absl::StrCat("request: not received within ", absl::FormatDuration(timeout), " (--small-call-timeout)")));
   }
-  alarm_.Set(queue_, absl::ToChronoTime(absl::Now() + kTick), &alarmed_);
+  alarm_.Set(queue_, GrpcDeadline(kTick), &alarmed_);
   const bool press = waiting_ && !over_;
   lock.unlock();
   if (press) service_->small_places()->Press();

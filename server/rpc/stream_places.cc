@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "server/canary.h"
+#include "server/grpc_deadline.h"
 #include "server/rpc/retry.h"
 #include "server/rpc/stream_call.h"
 
@@ -40,7 +40,7 @@ absl::Status StreamCall::Enter(const absl::Status& welcome) {
 // `at`: MonotonicNs(). The caller has counted the alarm's reference.
 void StreamCall::SetAlarm(int64_t at) {
   alarm_set_ = true;
-  alarm_.Set(queue_, absl::ToChronoTime(absl::Now() + absl::Nanoseconds(at - MonotonicNs())), &alarmed_);
+  alarm_.Set(queue_, GrpcDeadline(absl::Nanoseconds(at - MonotonicNs())), &alarmed_);
 }
 
 // When the client will have been silent for too long if it stays so; it is not while answers are owed to it.

@@ -32,12 +32,14 @@ namespace glint::soak {
 namespace {
 
 constexpr double kRoundSeconds = 12;
-constexpr double kMayGrow = 1.10;       // resident memory, in the second half
-constexpr double kMayGrowBytes = 64e6;  // at least: heaps of threads and of maps fill up for some minutes
-constexpr double kMayAllocate = 100;    // times, in the second half: the largest frames may still be to come
-constexpr int kMoreThreads = 4;         // gRPC's own come and go
-constexpr int kQuietPolls = 40;         // in a row, of 20 ms: then nothing is on its way to the server any more
-constexpr int kMoreDescriptors = 2;     // a connection of this program's that the server has not noticed the end of
+constexpr double kMayGrow = 1.10;        // resident memory, in the second half
+constexpr double kMayGrowBytes = 64e6;   // at least: heaps of threads
+constexpr double kMayFillBytes = 192e6;  // ... as long as these still fill up with what maps had: 16 heaps of 12 MB
+constexpr double kFillSeconds = 600;
+constexpr double kMayAllocate = 100;  // times, in the second half: the largest frames may still be to come
+constexpr int kMoreThreads = 4;       // gRPC's own come and go
+constexpr int kQuietPolls = 40;       // in a row, of 20 ms: then nothing is on its way to the server any more
+constexpr int kMoreDescriptors = 2;   // a connection of this program's that the server has not noticed the end of
 
 #ifdef GLINT_HAVE_SLAM
 constexpr bool kLocalizes = true;
@@ -199,7 +201,8 @@ class Soak {
     if (rest.threads > first_.threads + kMoreThreads) {
       Wrong("round %d: %.0f threads, after the first round %.0f", round, rest.threads, first_.threads);
     }
-    if (round > rounds / 2 && rest.resident > std::max(kMayGrow * half_.resident, half_.resident + kMayGrowBytes)) {
+    const double more = rounds * kRoundSeconds < kFillSeconds ? kMayFillBytes : kMayGrowBytes;
+    if (round > rounds / 2 && rest.resident > std::max(kMayGrow * half_.resident, half_.resident + more)) {
       Wrong("round %d: %.0f bytes resident, at half time %.0f", round, rest.resident, half_.resident);
     }
     if (round > rounds / 2 && rest.allocations > half_.allocations + kMayAllocate) {
