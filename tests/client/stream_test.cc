@@ -277,23 +277,22 @@ TEST(StreamTest, ErrorThatEndsTheStreamIsReported) {
 }
 
 TEST(StreamTest, ServerThatBreaksTheContractIsFoundOut) {
-  FakeServer server;
-  std::vector<uint64_t> answers;
-  server.on_stream = [&answers](grpc::ServerContext*, FakeServer::Stream* stream) {
-    v1::DetectStreamRequest request;
-    stream->Read(&request);
-    stream->Read(&request);
-    stream->Read(&request);
-    for (const uint64_t id : answers) {
-      v1::DetectStreamResponse response;
-      response.set_frame_id(id);
-      stream->Write(response);
-    }
-    return grpc::Status::OK;
-  };
-  const Client client = server.Connect();
-  const auto run = [&](std::vector<uint64_t> ids) {
-    answers = std::move(ids);
+  // Each with a server of its own, which may still be answering when the client has seen enough.
+  const auto run = [](const std::vector<uint64_t>& answers) {
+    FakeServer server;
+    server.on_stream = [&answers](grpc::ServerContext*, FakeServer::Stream* stream) {
+      v1::DetectStreamRequest request;
+      stream->Read(&request);
+      stream->Read(&request);
+      stream->Read(&request);
+      for (const uint64_t id : answers) {
+        v1::DetectStreamResponse response;
+        response.set_frame_id(id);
+        stream->Write(response);
+      }
+      return grpc::Status::OK;
+    };
+    const Client client = server.Connect();
     const auto stream = Open(client, {}, nullptr);
     // Either may already see the end.
     (void)stream->Write(10, Flat({4, 4}, 1));
