@@ -72,7 +72,11 @@ class OptionsSplitter {
 
   void OptionsField(uint32_t tag) {
     if (tag == kMaskTag) {
-      const WireBytes bytes = in_.Bytes();
+      WireReader again = in_;
+      WireImage part;  // each must be an image by itself: two halves of one are not merged
+      ReadImage(&in_, &part);
+      if (!in_.ok()) return;
+      const WireBytes bytes = again.Bytes();
       // Tag and length of each part are apart from the mask, and so many of them too much.
       if (++masks_ <= kMaxOptionsBytes / 2) AppendPieces(message_, bytes, &mask_);
     } else if ((tag & 7) == static_cast<uint32_t>(WireType::kVarint)) {
