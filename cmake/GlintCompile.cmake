@@ -1,9 +1,9 @@
 # Flags that every target of Glint shares, and the two ways to make one.
 include(GNUInstallDirs)
 find_program(GLINT_CCACHE ccache)
-if(GLINT_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${GLINT_CCACHE})
-  set(CMAKE_CUDA_COMPILER_LAUNCHER ${GLINT_CCACHE})
+if(GLINT_CCACHE)  # paths below the base are relative in the cache, so that clones of the project share it
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${GLINT_CCACHE})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
 endif()
 
 add_library(glint_compile INTERFACE)
@@ -15,6 +15,9 @@ if(GLINT_WERROR)
   target_compile_options(glint_compile INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()
 
+if(GLINT_SANITIZE)  # stacks name sources by their paths in the project
+  add_compile_options(-fdebug-prefix-map=${PROJECT_SOURCE_DIR}=.)
+endif()
 if(GLINT_SANITIZE STREQUAL "address")
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined>
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>
