@@ -19,7 +19,9 @@
 #include "client/tracking_impl.h"
 #include "client/wire.h"
 #include "features/error.h"
+#include "features/steady_time.h"
 #include "glint/v1/feature_detection.grpc.pb.h"
+#include "proto/grpc_deadline.h"
 #include "proto/handoff.h"
 #include "proto/traceparent.h"
 
@@ -27,7 +29,7 @@ namespace glint::client {
 namespace {
 
 void SetTimeout(absl::Duration timeout, grpc::ClientContext* context) {
-  if (timeout < absl::InfiniteDuration()) context->set_deadline(absl::ToChronoTime(absl::Now() + timeout));
+  if (timeout < absl::InfiniteDuration()) context->set_deadline(GrpcDeadline(timeout));
 }
 
 absl::Status SetTraceparent(const std::string& traceparent, grpc::ClientContext* context) {
@@ -65,16 +67,13 @@ constexpr char kBalancedServiceConfig[] = R"json({
 
 // OK once the channel is connected. A refusal is final unless the caller waits for the server.
 absl::Status WaitUntilConnected(grpc::Channel* channel, const std::string& address, const ClientOptions& options) {
-  const absl::Time deadline = absl::Now() + options.connect_timeout;
-  const std::chrono::system_clock::time_point deadline_point = options.connect_timeout < absl::InfiniteDuration()
-                                                                   ? absl::ToChronoTime(deadline)
-                                                                   : std::chrono::system_clock::time_point::max();
+  const gpr_timespec deadline = GrpcDeadline(options.connect_timeout);
   for (;;) {
     const grpc_connectivity_state state = channel->GetState(/*try_to_connect=*/true);
     if (state == GRPC_CHANNEL_READY) return absl::OkStatus();
     if (state == GRPC_CHANNEL_SHUTDOWN) break;
     if (state == GRPC_CHANNEL_TRANSIENT_FAILURE && !options.wait_for_server) break;
-    if (!channel->WaitForStateChange(state, deadline_point)) {
+    if (!channel->WaitForStateChange(state, deadline)) {
       return absl::UnavailableError(
           absl::StrCat("no answer from ", address, " within ", absl::FormatDuration(options.connect_timeout)));
     }
@@ -130,7 +129,7 @@ Client::~Client() = default;
 absl::StatusOr<Detection> Client::Detect(const DetectorOptions& options, const ImageInput& image,
                                          const ImageInput& mask, absl::Duration timeout,
                                          const std::string& traceparent) const {
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyNow();
   v1::DetectRequest request;
   ToWire(options, request.mutable_options());
   if (absl::Status status = ToWire("image", image, request.mutable_image()); !status.ok()) return status;
@@ -146,7 +145,7 @@ absl::StatusOr<Detection> Client::Detect(const DetectorOptions& options, const I
   Detection detection;
   if (absl::Status status = FromWire(response.features(), &detection.features); !status.ok()) return status;
   FromWire(response.timings(), &detection.timings);
-  detection.round_trip = absl::Now() - start;
+  detection.round_trip = SteadyNow() - start;
   return detection;
 }
 

@@ -8,6 +8,7 @@
 #include <grpcpp/generic/generic_stub.h>
 
 #include "client/wire.h"
+#include "proto/grpc_deadline.h"
 
 namespace glint::client {
 namespace {
@@ -47,7 +48,7 @@ Health Parse(const grpc::ByteBuffer& response) {
 absl::StatusOr<Health> CheckHealth(const std::shared_ptr<grpc::ChannelInterface>& channel, const std::string& service,
                                    absl::Duration timeout) {
   grpc::ClientContext context;
-  if (timeout < absl::InfiniteDuration()) context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
+  if (timeout < absl::InfiniteDuration()) context.set_deadline(GrpcDeadline(timeout));
   grpc::CompletionQueue queue;
   grpc::GenericStub stub(channel);
   auto call = stub.PrepareUnaryCall(&context, "/grpc.health.v1.Health/Check", Request(service), &queue);

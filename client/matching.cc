@@ -6,6 +6,7 @@
 #include "client/matching_wire.h"
 #include "client/wire.h"
 #include "features/error.h"
+#include "features/steady_time.h"
 
 namespace glint::client {
 namespace {
@@ -76,7 +77,7 @@ DescriptorInput::DescriptorInput(const Features& f)
 absl::StatusOr<MatchFound> MatchOnce(v1::FeatureMatching::Stub* stub, grpc::ClientContext* context,
                                      const MatchSettings& settings, const MatchSide& query, const MatchSide& train,
                                      const QueryConditions& conditions) {
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyNow();
   v1::MatchRequest request;
   ToWire(settings.detector, request.mutable_detector());
   ToWire(settings, request.mutable_options());
@@ -85,7 +86,7 @@ absl::StatusOr<MatchFound> MatchOnce(v1::FeatureMatching::Stub* stub, grpc::Clie
   if (grpc::Status s = stub->Match(context, request, &response); !s.ok()) return FromGrpc(s);
   MatchFound found;
   if (absl::Status s = FindingsOf(response, settings.match.k, &found); !s.ok()) return s;
-  found.round_trip = absl::Now() - start;
+  found.round_trip = SteadyNow() - start;
   return found;
 }
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/time/clock.h"
+#include "features/steady_time.h"
 
 namespace glint::client {
 namespace {
@@ -98,7 +98,7 @@ absl::Status ResilientStream::Renew() {
     refused = refused_;
   }
   if (refused) return Reopen(absl::UnavailableError("the server drains"));
-  if (absl::Now() - opened_at_ < retry_.max_age) return absl::OkStatus();
+  if (SteadyNow() - opened_at_ < retry_.max_age) return absl::OkStatus();
   absl::Status status = Finish();
   return status.ok() ? Reopen(absl::OkStatus()) : status;
 }
@@ -112,11 +112,11 @@ void ResilientStream::Deliver(const FrameResult& result) {
   if (on_result_) on_result_(result);
   absl::MutexLock lock(&mu_);
   kept_.pop_front();
-  answered_ = absl::Now();
+  answered_ = SteadyNow();
 }
 
 absl::Status ResilientStream::Reopen(absl::Status why) {
-  const absl::Time began = absl::Now();
+  const absl::Time began = SteadyNow();
   absl::Duration pause = absl::ZeroDuration();
   for (;;) {
     {
@@ -131,7 +131,7 @@ absl::Status ResilientStream::Reopen(absl::Status why) {
     pause = std::min(std::max(retry_.pause, 2 * pause), retry_.max_pause);
     if (why = OpenOnce(); why.ok()) return why;
     absl::MutexLock lock(&mu_);
-    if (absl::Now() - std::max(began, answered_) > retry_.patience) return why;
+    if (SteadyNow() - std::max(began, answered_) > retry_.patience) return why;
   }
 }
 
@@ -151,7 +151,7 @@ absl::Status ResilientStream::OpenOnce() {
   if (!opened.ok()) return opened.status();
   stream_ = *std::move(opened);
   ++opened_;
-  opened_at_ = absl::Now();
+  opened_at_ = SteadyNow();
   {
     absl::MutexLock lock(&mu_);
     open_ = stream_.get();

@@ -19,7 +19,9 @@
 #include "absl/strings/str_cat.h"
 #include "client/wire.h"
 #include "features/error.h"
+#include "features/steady_time.h"
 #include "glint/v1/feature_detection.grpc.pb.h"
+#include "proto/grpc_deadline.h"
 #include "proto/handoff.h"
 
 namespace glint::client {
@@ -175,7 +177,7 @@ absl::StatusOr<std::unique_ptr<SharedMemoryRing>> SharedMemoryRing::Create(
   if (!name.ok()) return name.status();
 
   grpc::ClientContext context;
-  context.set_deadline(absl::ToChronoTime(absl::Now() + kCallTimeout));
+  context.set_deadline(GrpcDeadline(kCallTimeout));
   v1::RegisterSharedMemoryRequest request;
   request.set_token(*token);
   request.set_name(*name);
@@ -192,10 +194,10 @@ SharedMemoryRing::SharedMemoryRing(std::shared_ptr<State> state) : state_(std::m
 SharedMemoryRing::~SharedMemoryRing() = default;
 
 SharedSlot SharedMemoryRing::Acquire(absl::Duration timeout) {
-  const absl::Time deadline = absl::Now() + timeout;
+  const absl::Time deadline = SteadyNow() + timeout;
   std::unique_lock<std::mutex> lock(state_->mutex);
   while (state_->free.empty()) {
-    const absl::Duration left = deadline - absl::Now();
+    const absl::Duration left = deadline - SteadyNow();
     if (left <= absl::ZeroDuration()) return SharedSlot();
     // In steps, since an infinite deadline is more than condition variables take.
     state_->freed.wait_for(lock, absl::ToChronoNanoseconds(std::min(left, absl::Hours(1))));

@@ -17,10 +17,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/shared_memory.h"
 #include "client/wire.h"
+#include "features/steady_time.h"
 
 namespace glint::client {
 
@@ -73,7 +73,7 @@ class StreamCore {
         std::unique_lock<std::mutex> lock(mu_);
         changed_.wait(lock, [this] { return reading_over_ || static_cast<int>(sent_.size()) < window_; });
         open = !reading_over_;
-        if (open) sent_.push_back({frame_id, absl::Now(), std::move(slots)});
+        if (open) sent_.push_back({frame_id, SteadyNow(), std::move(slots)});
       }
       if (open && stream_->Write(request_)) return absl::OkStatus();
     }
@@ -164,7 +164,7 @@ class StreamCore {
       return absl::InternalError(
           absl::StrCat("the server answered frame ", response.frame_id(), " instead of ", oldest.frame_id));
     }
-    if (absl::Status status = deliver_(response, absl::Now() - oldest.at); !status.ok()) return status;
+    if (absl::Status status = deliver_(response, SteadyNow() - oldest.at); !status.ok()) return status;
     std::lock_guard<std::mutex> lock(mu_);
     sent_.pop_front();
     changed_.notify_all();

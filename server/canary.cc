@@ -11,8 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "glint/v1/feature_detection.grpc.pb.h"
+#include "proto/grpc_deadline.h"
 #include "server/clock.h"
-#include "server/grpc_deadline.h"
 
 namespace glint {
 namespace {

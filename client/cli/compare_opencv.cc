@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/cli/compare_contender.h"
 #include "features/error.h"
 #include "features/option_fields.h"
+#include "features/steady_time.h"
 
 namespace glint::cli {
 namespace {
@@ -85,7 +85,7 @@ class OpenCvOrb : public Contender {
   absl::StatusOr<Found> Detect(const cv::Mat& image, const cv::Mat& mask) const override {
     std::vector<cv::KeyPoint> keypoints;
     cv::Mat descriptors;
-    const absl::Time begin = absl::Now();
+    const absl::Time begin = SteadyNow();
     try {
       if (describe_) {
         orb_->detectAndCompute(image, mask, keypoints, descriptors);
@@ -95,7 +95,7 @@ class OpenCvOrb : public Contender {
     } catch (const cv::Exception& e) {
       return absl::InvalidArgumentError(absl::StrCat("cv::ORB: ", e.what()));
     }
-    const double microseconds = absl::ToDoubleMicroseconds(absl::Now() - begin);
+    const double microseconds = absl::ToDoubleMicroseconds(SteadyNow() - begin);
     return Found{ToFeatures(keypoints, descriptors), microseconds};
   }
 

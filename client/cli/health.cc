@@ -3,6 +3,7 @@
 #include "client/cli/command.h"
 #include "client/cli/connection.h"
 #include "client/cli/output.h"
+#include "features/steady_time.h"
 
 namespace glint::cli {
 namespace {
@@ -52,9 +53,9 @@ int RunHealth(const std::vector<std::string>& arguments) {
   if (!operands->empty()) return UsageError(kName, "takes no operand: '" + operands->front() + "'");
   if (absl::Status status = connection_flags.Validate(); !status.ok()) return UsageError(kName, status.message());
 
-  const absl::Time deadline = absl::Now() + absl::Seconds(wait.value_or(0));
+  const absl::Time deadline = SteadyNow() + absl::Seconds(wait.value_or(0));
   auto health = Ask(connection_flags, service);
-  while ((!health.ok() || *health != client::Health::kServing) && absl::Now() < deadline && !Interrupted()) {
+  while ((!health.ok() || *health != client::Health::kServing) && SteadyNow() < deadline && !Interrupted()) {
     absl::SleepFor(kPause);
     health = Ask(connection_flags, service);
   }

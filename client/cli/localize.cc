@@ -10,7 +10,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/time/clock.h"
 #include "client/cli/command.h"
 #include "client/cli/connection.h"
 #include "client/cli/draw.h"
@@ -23,6 +22,7 @@
 #include "client/cli/pairs.h"
 #include "client/cli/scenes.h"
 #include "client/cli/trajectory.h"
+#include "features/steady_time.h"
 
 namespace glint::cli {
 namespace {
@@ -192,7 +192,7 @@ class LocalizeReport {
   }
 
   void ShowLive(const client::LocalizeAnswer& answer) {
-    const absl::Time now = absl::Now();
+    const absl::Time now = SteadyNow();
     if (!live_ || now < next_) return;
     next_ = now + kLiveInterval;
     const double rate = static_cast<double>(pairs_) / std::max(1e-3, absl::ToDoubleSeconds(now - start_));
@@ -214,7 +214,7 @@ class LocalizeReport {
   client::LocalizeAnswer last_;
   std::set<std::string> warned_;
   int64_t failed_ = 0, pairs_ = 0;
-  const absl::Time start_ = absl::Now();
+  const absl::Time start_ = SteadyNow();
   absl::Time next_ = start_;
 };
 

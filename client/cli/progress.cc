@@ -7,7 +7,7 @@
 #include <cstdio>
 
 #include "absl/strings/str_format.h"
-#include "absl/time/clock.h"
+#include "features/steady_time.h"
 
 namespace glint::cli {
 namespace {
@@ -35,7 +35,7 @@ std::string ProgressText(int64_t done, int64_t total, absl::Duration elapsed) {
 }
 
 Progress::Progress(bool wanted, int64_t total)
-    : shown_(wanted && isatty(STDERR_FILENO) != 0), total_(total), start_(absl::Now()), next_(start_ + kInterval) {}
+    : shown_(wanted && isatty(STDERR_FILENO) != 0), total_(total), start_(SteadyNow()), next_(start_ + kInterval) {}
 
 Progress::~Progress() {
   if (shown_) std::fputs("\r\033[K", stderr);
@@ -43,7 +43,7 @@ Progress::~Progress() {
 
 void Progress::Update(int64_t done) {
   if (!shown_) return;
-  const absl::Time now = absl::Now();
+  const absl::Time now = SteadyNow();
   if (now < next_) return;
   next_ = now + kInterval;
   std::fputs(("\r\033[K" + ProgressText(done, total_, now - start_)).c_str(), stderr);

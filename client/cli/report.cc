@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "client/cli/command.h"
+#include "features/steady_time.h"
 
 namespace glint::cli {
 
@@ -34,7 +34,7 @@ void ReportFlags::AddTo(Flags* flags) {
 }
 
 Report::Report(const std::string& command, const ReportFlags& flags, OutputFile output, int64_t total)
-    : command_(command), flags_(flags), output_(std::move(output)), start_(absl::Now()) {
+    : command_(command), flags_(flags), output_(std::move(output)), start_(SteadyNow()) {
   // A table that scrolls on the same terminal shows the progress itself.
   const bool rows_on_terminal = flags.format != Format::kNone && flags.output.empty() && isatty(STDOUT_FILENO) != 0;
   progress_.emplace(flags.progress && !rows_on_terminal, total);
@@ -91,7 +91,7 @@ int Report::Close(const absl::Status& output_status) {
   sink_.reset();  // closes a video
   absl::Status status = output_status;
   if (status.ok() && flags_.summary && summary_.frames() > 1) {
-    const std::string text = summary_.Text(absl::Now() - start_);
+    const std::string text = summary_.Text(SteadyNow() - start_);
     const bool beside_table = flags_.format == Format::kTable || flags_.format == Format::kNone;
     if (beside_table && flags_.output.empty()) {
       status = output_.Write((flags_.format == Format::kTable ? "\n" : "") + text);

@@ -13,7 +13,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/time/clock.h"
 #include "client/cli/command.h"
 #include "client/cli/connection.h"
 #include "client/cli/detector_flags.h"
@@ -24,6 +23,7 @@
 #include "client/cli/scenes.h"
 #include "client/cli/source.h"
 #include "client/cli/track_flags.h"
+#include "features/steady_time.h"
 
 namespace glint::cli {
 namespace {
@@ -171,7 +171,7 @@ class TrackReport {
         output_(std::move(output)) {}
 
   void ShowLive(const Figures& figures) {
-    const absl::Time now = absl::Now();
+    const absl::Time now = SteadyNow();
     if (!live_ || now < next_) return;
     next_ = now + kLiveInterval;
     const double rate = static_cast<double>(frames_) / std::max(1e-3, absl::ToDoubleSeconds(now - start_));
@@ -209,7 +209,7 @@ class TrackReport {
   std::unique_ptr<DrawSink> sink_;
   Trails trails_;
   int64_t failed_ = 0, frames_ = 0;
-  const absl::Time start_ = absl::Now();
+  const absl::Time start_ = SteadyNow();
   absl::Time next_ = start_;
 };
 

@@ -15,6 +15,7 @@
 #include "client/cli/output.h"
 #include "client/cli/scenes.h"
 #include "client/cli/source.h"
+#include "features/steady_time.h"
 
 namespace glint::cli {
 namespace {
@@ -96,8 +97,8 @@ class Viewer {
       if (status.ok()) continue;
       if (!CanGoOn(flags.server, status)) return CallError(kName, status);
       if (absl::IsUnavailable(status)) connection.reset();  // a new channel does not wait longer and longer
-      const absl::Time again = absl::Now() + kRetry;
-      while (absl::Now() < again && !Interrupted()) absl::SleepFor(kPoll);
+      const absl::Time again = SteadyNow() + kRetry;
+      while (SteadyNow() < again && !Interrupted()) absl::SleepFor(kPoll);
     }
     if (Interrupted()) return kInterrupted;
     return source_status_.ok() ? kOk : kFailed;
@@ -138,11 +139,11 @@ class Viewer {
     while (!Interrupted()) {
       *moved = live_->Next(&options_.detector);
       if (*moved || Interrupted()) return false;
-      if (const absl::Duration left = due_ - absl::Now(); left > absl::ZeroDuration()) {
+      if (const absl::Duration left = due_ - SteadyNow(); left > absl::ZeroDuration()) {
         absl::SleepFor(std::min(left, kPoll));
         continue;
       }
-      due_ = std::max(due_, absl::Now() - period_) + period_;
+      due_ = std::max(due_, SteadyNow() - period_) + period_;
       auto picture = std::make_shared<Picture>();
       const absl::Status status = source_->Next(picture.get());
       if (status.ok()) {
@@ -208,7 +209,7 @@ class Viewer {
   std::optional<DetectorOptions> good_;  // with which a server answered
   SharedPicture last_;
   uint64_t next_id_ = 0;
-  absl::Time due_ = absl::Now();
+  absl::Time due_ = SteadyNow();
   bool any_ = false;    // in this round, so that a source without pictures is not asked for ever
   bool ended_ = false;  // the source
   absl::Status source_status_;

@@ -1,6 +1,7 @@
 #include "client/load/echo_server.h"
 
 #include <grpc/grpc.h>
+#include <grpc/support/time.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
 
@@ -8,7 +9,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "client/load/stream.h"
 #include "server/listen.h"
 #include "server/options.h"
@@ -153,7 +153,7 @@ absl::StatusOr<std::unique_ptr<EchoServer>> EchoServer::Start(const std::string&
 
 EchoServer::~EchoServer() {
   if (server_ == nullptr) return;
-  server_->Shutdown(absl::ToChronoTime(absl::Now()));
+  server_->Shutdown(gpr_inf_past(GPR_CLOCK_MONOTONIC));
   for (const auto& queue : queues_) queue->Shutdown();
   for (std::thread& thread : threads_) thread.join();
 }

@@ -15,6 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "features/steady_time.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX has it in no header
 
@@ -38,7 +39,7 @@ void Close(int* descriptor) {
 absl::Status Poll(std::array<pollfd, 2>* descriptors, const Patience& patience, absl::Time begun) {
   if (poll(descriptors->data(), descriptors->size(), kPollMs) < 0 && errno != EINTR) return ErrnoError("poll", errno);
   if (patience.stop()) return absl::CancelledError("interrupted");
-  if ((*descriptors)[0].revents == 0 && absl::Now() - begun > patience.timeout) {
+  if ((*descriptors)[0].revents == 0 && SteadyNow() - begun > patience.timeout) {
     return absl::DeadlineExceededError(
         absl::StrCat("no bytes for ", absl::FormatDuration(patience.timeout), ", and given up"));
   }
@@ -106,7 +107,7 @@ DescriptorBytes::~DescriptorBytes() {
 }
 
 absl::StatusOr<size_t> DescriptorBytes::Read(uint8_t* to, size_t size) {
-  const absl::Time begun = absl::Now();
+  const absl::Time begun = SteadyNow();
   while (true) {
     std::array<pollfd, 2> wait = {pollfd{descriptor_, POLLIN, 0}, pollfd{-1, 0, 0}};
     if (absl::Status status = Poll(&wait, patience_, begun); !status.ok()) return status;
@@ -159,7 +160,7 @@ Process::~Process() {
   Close(&errors_);
   if (WaitUntil(absl::InfinitePast())) return;
   Kill(SIGTERM);
-  if (WaitUntil(absl::Now() + kEndPatience)) return;
+  if (WaitUntil(SteadyNow() + kEndPatience)) return;
   Kill(SIGKILL);
   WaitUntil(absl::InfiniteFuture());
 }
@@ -170,7 +171,7 @@ bool Process::WaitUntil(absl::Time end) {
   while (!exited_) {
     const pid_t waited = waitpid(id_, &status_, WNOHANG);
     exited_ = waited == id_ || (waited < 0 && errno != EINTR);
-    if (exited_ || absl::Now() >= end) break;
+    if (exited_ || SteadyNow() >= end) break;
     absl::SleepFor(kExitPoll);
   }
   return exited_;
@@ -187,7 +188,7 @@ bool Process::TakeErrors() {
 }
 
 absl::StatusOr<size_t> Process::Read(uint8_t* to, size_t size) {
-  const absl::Time begun = absl::Now();
+  const absl::Time begun = SteadyNow();
   while (true) {
     std::array<pollfd, 2> wait = {pollfd{output_, POLLIN, 0}, pollfd{errors_, POLLIN, 0}};
     if (absl::Status status = Poll(&wait, patience_, begun); !status.ok()) return status;
@@ -201,8 +202,8 @@ absl::StatusOr<size_t> Process::Read(uint8_t* to, size_t size) {
 }
 
 absl::Status Process::Finish() {
-  const absl::Time end = absl::Now() + kExitPatience;
-  while (errors_ >= 0 && absl::Now() < end && !patience_.stop()) {
+  const absl::Time end = SteadyNow() + kExitPatience;
+  while (errors_ >= 0 && SteadyNow() < end && !patience_.stop()) {
     pollfd wait = {errors_, POLLIN, 0};
     if (poll(&wait, 1, kPollMs) > 0 && !TakeErrors()) Close(&errors_);
   }

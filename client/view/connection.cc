@@ -15,8 +15,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "features/steady_time.h"
 
 namespace glint::view {
 namespace {
@@ -112,11 +112,11 @@ Connection::~Connection() { close(socket_); }
 void Connection::End() { shutdown(socket_, SHUT_RDWR); }
 
 std::optional<HttpRequest> Connection::ReadRequest() {
-  const absl::Time end = absl::Now() + absl::Seconds(kPatienceSeconds);
+  const absl::Time end = SteadyNow() + absl::Seconds(kPatienceSeconds);
   SetTimeout(socket_, SO_RCVTIMEO, kPatienceSeconds);
   std::string head;
   std::array<char, 2048> buffer;
-  while (head.size() <= kMaxHead && absl::Now() < end) {
+  while (head.size() <= kMaxHead && SteadyNow() < end) {
     const ssize_t n = recv(socket_, buffer.data(), buffer.size(), 0);
     if (n <= 0) return std::nullopt;
     head.append(buffer.data(), static_cast<size_t>(n));

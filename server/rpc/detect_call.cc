@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "server/grpc_deadline.h"
+#include "proto/grpc_deadline.h"
 #include "server/listen.h"
 #include "server/rpc/convert.h"
 #include "server/rpc/match_convert.h"

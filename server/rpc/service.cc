@@ -12,7 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "server/grpc_deadline.h"
+#include "proto/grpc_deadline.h"
 #include "server/listen.h"
 #include "server/rpc/detect_call.h"
 #include "server/rpc/health_call.h"

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "features/error.h"
-#include "server/grpc_deadline.h"
+#include "proto/grpc_deadline.h"
 #include "server/rpc/convert.h"
 
 namespace glint {

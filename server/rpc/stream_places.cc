@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "proto/grpc_deadline.h"
 #include "server/canary.h"
-#include "server/grpc_deadline.h"
 #include "server/rpc/retry.h"
 #include "server/rpc/stream_call.h"
 

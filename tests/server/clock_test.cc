@@ -11,6 +11,7 @@
 #include <chrono>
 #include <thread>
 
+#include "client/client.h"
 #include "server/canary.h"
 #include "server/clock.h"
 #include "server/shm/handoff.h"
@@ -173,6 +174,25 @@ TEST_P(ClockTest, AHandoffThatHasBegunIsTaken) {
   const Memory memory(4096);
   EXPECT_NE(early.HandOver(memory), "");
   EXPECT_NE(other.HandOver(memory), "");
+}
+
+// The timeout of a client's call, of one before the jump and of one just after it.
+TEST_P(ClockTest, ACallOfAClientIsAwaited) {
+  TestServer server(TestOptions(), &control_);
+  ASSERT_TRUE(server->WaitUntilServing(absl::Seconds(10)));
+  const client::Client client(server.channel());
+  const Image image(64, 64);
+  control_.Hold(true);
+  std::thread jump([&] {
+    control_.WaitUntilRunning(1);
+    Jump();
+    absl::SleepFor(absl::Milliseconds(100));
+    control_.Hold(false);
+  });
+  EXPECT_EQ(client.Detect(DetectorOptions(), image, {}, absl::Seconds(60)).status(), absl::OkStatus());
+  jump.join();
+  EXPECT_EQ(client.Detect(DetectorOptions(), image, {}, absl::Seconds(60)).status(), absl::OkStatus());
+  EXPECT_EQ(client.CheckHealth("", absl::Seconds(60)).status(), absl::OkStatus());
 }
 
 }  // namespace

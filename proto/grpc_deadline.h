@@ -1,7 +1,7 @@
 // Deadlines for gRPC that setting the time of day does not change. A time_point of the system's clock would: gRPC makes
 // a duration of it by a clock that has been set, while absl::Now() may go on for two seconds from before it was.
-#ifndef GLINT_SERVER_GRPC_DEADLINE_H_
-#define GLINT_SERVER_GRPC_DEADLINE_H_
+#ifndef GLINT_PROTO_GRPC_DEADLINE_H_
+#define GLINT_PROTO_GRPC_DEADLINE_H_
 
 #include <grpc/support/time.h>
 
@@ -16,4 +16,4 @@ inline gpr_timespec GrpcDeadline(absl::Duration after) {
 
 }  // namespace glint
 
-#endif  // GLINT_SERVER_GRPC_DEADLINE_H_
+#endif  // GLINT_PROTO_GRPC_DEADLINE_H_
