@@ -255,9 +255,9 @@ SentPairs SendAll(PairSource* source, const PicturePair& first, const LocalizeFl
   return sent;
 }
 
-bool HasMaxFeatures(const std::vector<std::string>& arguments) {
+bool HasFeatures(const std::vector<std::string>& arguments) {
   return std::any_of(arguments.begin(), arguments.end(),
-                     [](const std::string& argument) { return absl::StartsWith(argument, "--max-features"); });
+                     [](const std::string& argument) { return absl::StartsWith(argument, "--features"); });
 }
 
 }  // namespace
@@ -292,7 +292,7 @@ int RunLocalize(const std::vector<std::string>& arguments) {
   if (!report.ok()) return OutputError(kName, report.status());
 
   options->detector = command.detector();
-  if (!HasMaxFeatures(arguments)) options->detector.max_features = client::DefaultLocalizeDetector().max_features;
+  if (!HasFeatures(arguments)) options->detector.max_features = client::DefaultLocalizeDetector().max_features;
   command.SetCall(&*options);
   absl::Status output;
   WaitingPairs waiting;
