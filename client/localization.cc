@@ -9,8 +9,6 @@
 namespace glint::client {
 namespace {
 
-constexpr int kDefaultFeatures = 2000;
-
 static_assert(static_cast<int>(RigRefinement::kOn) == v1::RIG_REFINEMENT_ON &&
               static_cast<int>(RigRefinement::kOff) == v1::RIG_REFINEMENT_OFF &&
               static_cast<int>(RigRefinement::kFixed) == v1::RIG_REFINEMENT_FIXED);
@@ -94,8 +92,8 @@ absl::Status ToWire(uint64_t frame_id, const ImageInput& left, const ImageInput&
 }  // namespace
 
 DetectorOptions DefaultLocalizeDetector() {
-  DetectorOptions options = *PresetOptions("orb");
-  options.max_features = kDefaultFeatures;
+  DetectorOptions options = *PresetOptions(kLocalizePreset);
+  options.max_features = kLocalizeFeatures;
   return options;
 }
 

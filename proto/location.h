@@ -13,6 +13,10 @@
 
 namespace glint {
 
+// Where a stream names no detector. Spread over the picture, features fix a pose better than the strongest ones do.
+inline constexpr char kLocalizePreset[] = "orbslam";
+inline constexpr int kLocalizeFeatures = 2000;
+
 // With the numbers that they have on the wire.
 enum class RigRefinement { kOn = 1, kOff = 2, kFixed = 3 };
 

@@ -263,7 +263,7 @@ bool HasFeatures(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int RunLocalize(const std::vector<std::string>& arguments) {
-  PairCommand command(kName);
+  PairCommand command(kName, kLocalizePreset);
   LocalizeFlags localize_flags;
   localize_flags.AddTo(command.flags());
   const auto end_here = command.Parse(

@@ -1,12 +1,14 @@
 #include "client/cli/pair_command.h"
 
+#include <utility>
+
 #include "client/cli/command.h"
 #include "client/cli/output.h"
 #include "client/cli/pair_report.h"
 
 namespace glint::cli {
 
-PairCommand::PairCommand(const char* name) : name_(name) {
+PairCommand::PairCommand(const char* name, std::string preset) : name_(name), detector_flags_(std::move(preset)) {
   connection_flags_.AddTo(&flags_);
   connection_flags_.AddTraceparentTo(&flags_);
   detector_flags_.AddTo(&flags_);

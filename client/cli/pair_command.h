@@ -19,7 +19,8 @@ namespace glint::cli {
 
 class PairCommand {
  public:
-  explicit PairCommand(const char* name);
+  // `preset`: the detector without --detector.
+  explicit PairCommand(const char* name, std::string preset = "orb");
   PairCommand(const PairCommand&) = delete;
   PairCommand& operator=(const PairCommand&) = delete;
 

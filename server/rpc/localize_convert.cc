@@ -12,16 +12,14 @@
 namespace glint {
 namespace {
 
-constexpr char kDefaultPreset[] = "orb";
-constexpr int kDefaultFeatures = 2000;
 constexpr int kProjectionValues = 12;
 // Of the largest number of a projection, that the same numbers of both eyes may differ by: files have few digits.
 constexpr double kSame = 1e-6;
 
 absl::StatusOr<DetectorOptions> DetectorOf(v1::DetectorOptions proto, int max_features) {
   if (proto.preset().empty()) {
-    proto.set_preset(kDefaultPreset);
-    if (!proto.has_max_features()) proto.set_max_features(std::min(kDefaultFeatures, max_features));
+    proto.set_preset(kLocalizePreset);
+    if (!proto.has_max_features()) proto.set_max_features(std::min(kLocalizeFeatures, max_features));
   }
   auto detector = FromProto(proto, max_features);
   if (detector.ok() && detector->descriptor == Descriptor::kNone) {

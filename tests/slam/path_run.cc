@@ -33,6 +33,7 @@ ABSL_FLAG(int, burst, 1, "missing frames in a row");
 ABSL_FLAG(int, dark, -1, "at this pose the camera waits for 30 black frames");
 ABSL_FLAG(int, still, 0, "after the last pose the camera waits for so many frames");
 ABSL_FLAG(std::vector<std::string>, rig, {}, "yaw,pitch,roll of the right camera, degrees");
+ABSL_FLAG(std::string, detector, "orbslam", "a preset with descriptors");
 ABSL_FLAG(int, features, 0, "of an eye; 0: 2000 for kitti, 1200 otherwise");
 ABSL_FLAG(int, threads, 2, "of the front end");
 ABSL_FLAG(int, adjust_delay, -1, "frames; -1: the default");
@@ -96,7 +97,9 @@ absl::Status Run(bool* good) {
   options.still = absl::GetFlag(FLAGS_still);
   options.seed = static_cast<uint32_t>(absl::GetFlag(FLAGS_seed));
 
-  DetectorOptions detector = *PresetOptions("orb");
+  const auto preset = PresetOptions(absl::GetFlag(FLAGS_detector));
+  if (!preset.ok()) return preset.status();
+  DetectorOptions detector = *preset;
   detector.max_features = absl::GetFlag(FLAGS_features);
   if (detector.max_features == 0) detector.max_features = absl::GetFlag(FLAGS_camera) == "kitti" ? 2000 : 1200;
   CpuFrontEnd front_end(detector, absl::GetFlag(FLAGS_threads));
