@@ -17,10 +17,10 @@ namespace glint::slam {
 
 // What is expected of measurements: standard deviations in pixels.
 struct SightErrors {
-  double corner = 0.7;     // of a keypoint, times the scale of its level: corners are whole pixels there
-  double followed = 0.25;  // of a patch that was followed from the keyframe before
-  double disparity = 0.25;
-  double rise = 0.25;
+  double corner = 0.7;      // of a keypoint, times the scale of its level: corners are whole pixels there
+  double followed = 0.15;   // of a patch that was followed from the keyframe before
+  double disparity = 0.15;  // likewise, from the left eye to the right one
+  double rise = 0.25;       // the same patches, but what rectification leaves is in it
 };
 
 // A point as one pair shows it.

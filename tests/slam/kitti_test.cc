@@ -31,7 +31,7 @@ StereoCamera CameraOfKitti() {
 
 // Tracks the first `pairs` pairs with as many threads.
 std::vector<OdometryResult> Drive(size_t pairs, int threads) {
-  DetectorOptions detector = *PresetOptions("orb");
+  DetectorOptions detector = *PresetOptions("orbslam");
   detector.max_features = 2000;
   CpuFrontEnd front_end(detector, threads);
   Odometry odometry(CameraOfKitti(), OdometryOptions(), &front_end);
@@ -79,9 +79,9 @@ TEST(OdometryOfKitti, StaysCloseToTheTruth) {
   std::printf("rig %.4f %.4f %.4f degrees; a frame: find %.1f, track %.1f, adjust %.1f ms; %d keyframes\n", rig.x(),
               rig.y(), rig.z(), find / count, track / count, adjust / count, keyframes);
   EXPECT_NEAR(e.length, 59.9, 0.1);
-  EXPECT_LE(e.end, 0.0095 * e.length);
-  EXPECT_LE(e.absolute, 0.09);
-  EXPECT_LE(e.relative, 0.022);
+  EXPECT_LE(e.end, 0.0085 * e.length);
+  EXPECT_LE(e.absolute, 0.06);
+  EXPECT_LE(e.relative, 0.012);
   EXPECT_LE(kDegrees * e.relative_angle, 0.061);
 }
 
