@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Builds the libFuzzer targets with Clang, under the address and undefined-behaviour sanitizers, and runs each.
 #
-#   scripts/fuzz.sh [--corpus DIR] [--target NAME]... [--jobs N] [MINUTES]
+#   scripts/fuzz.sh [--corpus DIR] [--target NAME]... [--jobs N] [--seed N] [MINUTES]
 #
 #   --corpus  where inputs that reach new code are kept from run to run; default: build/fuzz/corpus
 #   --target  encoded, handoff, localize, map, options, pairs, raw, session, text, track, wire, y4m (tests/fuzz/targets
 #             says what each is); default: all, localize and map only where Ceres is (GLINT_SLAM)
 #   --jobs    targets that run at the same time; default: one for each processor
+#   --seed    of the random choices, above 0; default: another one each time
 #   MINUTES   of all targets together, at least a tenth; default 10
 #
 # Needs clang and its runtime (scripts/setup.sh build test fuzz). The seeds are tests/fuzz/corpus. An input that fails is
@@ -17,19 +18,22 @@ cd "$(dirname "$0")/.."
 targets=()
 corpus=build/fuzz/corpus
 jobs=$(nproc)
+seed=0
 minutes=10
 while [[ $# -gt 0 ]]; do
   case $1 in
     --corpus) corpus=${2:?} && shift 2 ;;
     --target) targets+=("${2:?}") && shift 2 ;;
     --jobs) jobs=${2:?} && shift 2 ;;
-    -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0" && exit 0 ;;
+    --seed) seed=${2:?} && shift 2 ;;
+    -h | --help) sed -n '2,15s/^# \{0,1\}//p' "$0" && exit 0 ;;
     -*) echo "fuzz.sh: $1: unknown" >&2 && exit 2 ;;
     *) minutes=$1 && shift ;;
   esac
 done
 [[ $minutes =~ ^[0-9]+(\.[0-9]+)?$ ]] || { echo "fuzz.sh: \"$minutes\" is not a number of minutes" >&2 && exit 2; }
 [[ $jobs =~ ^[1-9][0-9]*$ ]] || { echo "fuzz.sh: --jobs: \"$jobs\" is not a number from 1" >&2 && exit 2; }
+[[ $seed =~ ^[0-9]+$ ]] || { echo "fuzz.sh: --seed: \"$seed\" is not a number" >&2 && exit 2; }
 all=1
 if [[ ${#targets[@]} -gt 0 ]]; then
   all=0
@@ -62,7 +66,7 @@ fuzz() {
   # and its threads allocate while no input runs, which makes libFuzzer look for leaks each time.
   case $target in localize | map | pairs | session | track) more=(-entropic=0 -detect_leaks=0) ;; esac
   mkdir -p "$corpus/$target"
-  build/fuzz/tests/fuzz/fuzz_"$target" -max_total_time="$seconds" -timeout=25 -rss_limit_mb=3000 -print_final_stats=1 "${more[@]}" \
+  build/fuzz/tests/fuzz/fuzz_"$target" -max_total_time="$seconds" -seed="$seed" -timeout=25 -rss_limit_mb=3000 -print_final_stats=1 "${more[@]}" \
     -artifact_prefix="$findings/$target-" "$corpus/$target" "tests/fuzz/corpus/$target" >"build/fuzz/$target.log" 2>&1 ||
     rc=$?
   echo "$rc" >"build/fuzz/$target.rc"
