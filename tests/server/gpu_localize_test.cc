@@ -33,7 +33,7 @@ std::vector<Location> Locate(const LaneSet& set, const LocalizationOptions& opti
     LocationTimes times;
     const slam::DriveFrame& f = frames[i];
     const absl::Status status = (*localization)
-                                    ->Track(set.lanes[i % set.lanes.size()].get(), f.left, f.right,
+                                    ->Track(set.lanes[i % set.lanes.size()].get(), {f.left, f.right, {}},
                                             std::llround(f.seconds * 1e9) + 1, &found[i], &times);
     EXPECT_TRUE(status.ok()) << status;
   }
