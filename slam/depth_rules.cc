@@ -10,7 +10,7 @@
 namespace glint::slam {
 namespace {
 
-constexpr double kLeastUnit = 1e-6, kLargestUnit = 1, kFarthest = 1000;  // metres
+constexpr double kLeastUnit = 1e-6, kLargestUnit = 1, kMostMetres = 1000;  // metres
 constexpr double kLargestStep = 1;  // pixels of disparity, among the four pixels around a keypoint
 
 // The disparity of single samples, pixels.
@@ -39,10 +39,11 @@ absl::Status ValidateDepthSensor(const DepthSensor& s) {
   if (!(s.unit >= kLeastUnit && s.unit <= kLargestUnit)) {
     return OutOfRangeError("depth.unit", s.unit, kLeastUnit, kLargestUnit);
   }
-  if (!(s.nearest >= 0 && s.nearest <= kFarthest)) return OutOfRangeError("depth.nearest", s.nearest, 0.0, kFarthest);
-  if (s.farthest != 0 && !(s.farthest > s.nearest && s.farthest <= kFarthest)) {
+  if (!(s.nearest >= 0 && s.nearest <= kMostMetres))
+    return OutOfRangeError("depth.nearest", s.nearest, 0.0, kMostMetres);
+  if (s.farthest != 0 && !(s.farthest > s.nearest && s.farthest <= kMostMetres)) {
     return ContradictionError("depth.farthest", absl::StrCat(s.farthest, " is neither 0 nor above depth.nearest, ",
-                                                             s.nearest, ", and up to ", kFarthest));
+                                                             s.nearest, ", and up to ", kMostMetres));
   }
   return absl::OkStatus();
 }
