@@ -78,15 +78,24 @@ absl::Status FromWire(const v1::MapPart& wire, MapPart* part) {
   return absl::OkStatus();
 }
 
-absl::Status ToWire(uint64_t frame_id, const ImageInput& left, const ImageInput& right, int64_t time_ns,
-                    v1::LocalizePair* wire, FrameSlots* slots) {
+// What a pair is made of.
+struct Views {
+  const ImageInput& left;
+  const ImageInput& second;
+  bool has_depth;  // and no right eye
+};
+
+absl::Status ToWire(uint64_t frame_id, const Views& views, int64_t time_ns, v1::LocalizePair* wire, FrameSlots* slots) {
   wire->set_frame_id(frame_id);
   wire->set_time_ns(time_ns);
-  *slots = {left.slot, right.slot};
-  if (absl::Status s = client::ToWire("left", left, wire->mutable_left()); !s.ok()) return s;
-  if (right.kind != ImageInput::Kind::kNone) return client::ToWire("right", right, wire->mutable_right());
-  wire->clear_right();
-  return absl::OkStatus();
+  *slots = {views.left.slot, views.second.slot};
+  if (absl::Status s = client::ToWire("left", views.left, wire->mutable_left()); !s.ok()) return s;
+  const bool has_second = views.second.kind != ImageInput::Kind::kNone;
+  if (!has_second || views.has_depth) wire->clear_right();
+  if (!has_second || !views.has_depth) wire->clear_depth();
+  if (!has_second) return absl::OkStatus();
+  return views.has_depth ? client::ToWire("depth", views.second, wire->mutable_depth())
+                         : client::ToWire("right", views.second, wire->mutable_right());
 }
 
 }  // namespace
@@ -109,7 +118,12 @@ absl::Status LocalizeStream::Impl::Open(const LocalizeStreamOptions& options) {
   v1::LocalizeStreamOptions* const wire = first.mutable_options();
   client::ToWire(options.detector, wire->mutable_detector());
   ToWire(options.camera, wire->mutable_camera());
-  wire->set_refine_rig(static_cast<v1::RigRefinement>(options.refine_rig));
+  if (options.refine_rig.has_value()) wire->set_refine_rig(static_cast<v1::RigRefinement>(*options.refine_rig));
+  if (options.depth.has_value()) {
+    wire->mutable_depth()->set_unit(options.depth->unit);
+    wire->mutable_depth()->set_nearest(options.depth->nearest);
+    wire->mutable_depth()->set_farthest(options.depth->farthest);
+  }
   wire->set_mode(static_cast<v1::LocalizeMode>(options.mode));
   wire->set_overload_policy(static_cast<v1::OverloadPolicy>(options.overload_policy));
   wire->set_max_age_ns(absl::ToInt64Nanoseconds(options.max_age));
@@ -138,13 +152,26 @@ LocalizeStream::~LocalizeStream() = default;
 absl::Status LocalizeStream::Write(uint64_t frame_id, const ImageInput& left, const ImageInput& right,
                                    int64_t time_ns) {
   return impl_->core.Write(frame_id, [&](v1::LocalizeStreamRequest* request, FrameSlots* slots) {
-    return ToWire(frame_id, left, right, time_ns, request->mutable_pair(), slots);
+    return ToWire(frame_id, {left, right, false}, time_ns, request->mutable_pair(), slots);
   });
 }
 
 absl::Status LocalizeStream::Relocalize(uint64_t frame_id, const ImageInput& left, const ImageInput& right) {
   return impl_->core.Write(frame_id, [&](v1::LocalizeStreamRequest* request, FrameSlots* slots) {
-    return ToWire(frame_id, left, right, 0, request->mutable_relocalize(), slots);
+    return ToWire(frame_id, {left, right, false}, 0, request->mutable_relocalize(), slots);
+  });
+}
+
+absl::Status LocalizeStream::WriteDepth(uint64_t frame_id, const ImageInput& image, const ImageInput& depth,
+                                        int64_t time_ns) {
+  return impl_->core.Write(frame_id, [&](v1::LocalizeStreamRequest* request, FrameSlots* slots) {
+    return ToWire(frame_id, {image, depth, true}, time_ns, request->mutable_pair(), slots);
+  });
+}
+
+absl::Status LocalizeStream::RelocalizeDepth(uint64_t frame_id, const ImageInput& image, const ImageInput& depth) {
+  return impl_->core.Write(frame_id, [&](v1::LocalizeStreamRequest* request, FrameSlots* slots) {
+    return ToWire(frame_id, {image, depth, true}, 0, request->mutable_relocalize(), slots);
   });
 }
 

@@ -1,5 +1,5 @@
-// Where a stereo camera is, by a Glint server. Opened by Client; messages, units and errors are those of
-// proto/glint/v1/localization.proto.
+// Where a camera with two eyes, or with depth, is, by a Glint server. Opened by Client; messages, units and errors are
+// those of proto/glint/v1/localization.proto.
 //
 //   LocalizeStreamOptions options;
 //   options.camera = {1226, 370, 707.09, 601.89, 183.11, 0.537};
@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,14 @@ struct StereoCamera {
   std::array<double, 3> rig_rotation = {};
 };
 
+// A sensor of depth in place of the right eye; ranges are those of glint.v1.DepthCamera. The camera's baseline is then
+// nominal, and right_projection and rig_rotation are not used.
+struct DepthCamera {
+  double unit = 0.001;  // metres in a sample of 1
+  double nearest = 0;   // metres: nearer samples are no depth
+  double farthest = 0;  // metres: nor are farther ones; 0: no limit
+};
+
 enum class LocalizeMode { kReproducible = 1, kRealtime = 2 };
 
 // 2000 features of preset "orb".
@@ -54,7 +63,8 @@ DetectorOptions DefaultLocalizeDetector();
 struct LocalizeStreamOptions : PairStreamOptions {
   DetectorOptions detector = DefaultLocalizeDetector();
   StereoCamera camera;
-  RigRefinement refine_rig = RigRefinement::kOn;
+  std::optional<DepthCamera> depth;
+  std::optional<RigRefinement> refine_rig;  // default: kOn, with depth kOff, which alone is allowed
   LocalizeMode mode = LocalizeMode::kReproducible;
 };
 
@@ -82,6 +92,10 @@ class LocalizeStream {
   absl::Status Write(uint64_t frame_id, const ImageInput& left, const ImageInput& right, int64_t time_ns);
   // Finds the pair in the map, without a prior; nothing changes.
   absl::Status Relocalize(uint64_t frame_id, const ImageInput& left, const ImageInput& right);
+  // The same with depth, of streams whose options have it: PixelFormat::kGray16, all of whose bits count, or a grey PNG
+  // of 16 bits; 0: none was measured.
+  absl::Status WriteDepth(uint64_t frame_id, const ImageInput& image, const ImageInput& depth, int64_t time_ns);
+  absl::Status RelocalizeDepth(uint64_t frame_id, const ImageInput& image, const ImageInput& depth);
   absl::Status GetMap(uint64_t frame_id, const MapPosition& from = {});
   absl::Status SaveMap(uint64_t frame_id, const std::string& name);
   absl::Status LoadMap(uint64_t frame_id, const std::string& name);

@@ -48,7 +48,8 @@ struct MemoryBound {
 };
 
 // Bytes that a lane takes for each pixel of the largest picture, at most: decoded and grey pixels, the codec's
-// coefficients, pyramid, scores and candidates.
+// coefficients, pyramid, scores and candidates. An image and its depths are two images to --max-image-pixels, and take
+// no more: depths are two bytes a pixel, but nothing is found in them.
 inline constexpr int64_t kLaneBytesPerPixel = 64;
 // ... and more with several threads, which detect the eyes of a pair side by side, each with a pipeline of its own:
 // both images together are one to --max-image-pixels. Measured: 42, at most (tests/server/memory_test.cc).

@@ -84,4 +84,18 @@ std::vector<std::string> WarningsOf(const CalibrationFigures& f, size_t keypoint
   return warnings;
 }
 
+std::vector<std::string> DepthWarningsOf(const CalibrationFigures& f, size_t keypoints) {
+  std::vector<std::string> warnings;
+  if (keypoints >= kFewest && f.stereo_share < kLeastShare) {
+    warnings.push_back(absl::StrFormat(
+        "only %.1f %% of %d keypoints have a depth: wrong unit or limits, or not registered with the image?",
+        100 * f.stereo_share, keypoints));
+  }
+  if (f.speed > kFastest) {
+    warnings.push_back(
+        absl::StrFormat("the camera would move at %.0f m/s: unit of the depth or timestamps are wrong", f.speed));
+  }
+  return warnings;
+}
+
 }  // namespace glint::slam

@@ -2,6 +2,7 @@
 #ifndef GLINT_SLAM_CALIBRATION_WATCH_H_
 #define GLINT_SLAM_CALIBRATION_WATCH_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ bool MayBeSwapped(const CalibrationFigures& figures, size_t keypoints);
 
 // Sentences with their figures; empty if nothing is wrong. `rig_angle`: of the estimated rotation, radians.
 std::vector<std::string> WarningsOf(const CalibrationFigures& figures, size_t keypoints, double rig_angle);
+// The same of an image with depths, which has no second eye to be wrong.
+std::vector<std::string> DepthWarningsOf(const CalibrationFigures& figures, size_t keypoints);
 
 }  // namespace glint::slam
 

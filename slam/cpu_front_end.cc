@@ -10,7 +10,8 @@ CpuFrontEnd::CpuFrontEnd(const DetectorOptions& detector, int threads)
     : detector_(detector),
       kind_(FeatureKindOf(detector)),
       stereo_(PairMatching()),
-      pipeline_(threads),
+      single_(threads),
+      pipeline_(threads, &single_),
       matcher_(threads),
       tracker_(threads),
       track_(PatchFollowing()) {}
@@ -38,6 +39,15 @@ absl::Status CpuFrontEnd::Find(const ImageView& left, const ImageView& right, St
   patches.to = right_.levels.view();
   tracker_.Track(patches, track_, &tracked_);
   patches_.Take(tracked_, frame);
+  return absl::OkStatus();
+}
+
+absl::Status CpuFrontEnd::FindOne(const ImageView& image, StereoFrame* frame) {
+  if (auto status = ValidateImages(image, {}); !status.ok()) return status;
+  if (auto status = single_.Detect(detector_, image, {}, &frame->left, nullptr); !status.ok()) return status;
+  SetLevels(detector_, image.shape(), frame);
+  ClearStereo(frame);
+  left_.Take(image);
   return absl::OkStatus();
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cpu/match/matcher.h"
+#include "cpu/pipeline.h"
 #include "cpu/stereo/stereo_pipeline.h"
 #include "cpu/track/tracker.h"
 #include "features/options.h"
@@ -25,6 +26,8 @@ class CpuFrontEnd : public FrontEnd {
   const FeatureKind& kind() const override { return kind_; }
   // INVALID_ARGUMENT: images that ValidateImages refuses, or of two shapes.
   absl::Status Find(const ImageView& left, const ImageView& right, StereoFrame* frame) override;
+  // INVALID_ARGUMENT: an image that ValidateImages refuses.
+  absl::Status FindOne(const ImageView& image, StereoFrame* frame) override;
   void Keep() override;
   void Follow(const std::vector<float>& x, const std::vector<float>& y, std::vector<float>* to_x,
               std::vector<float>* to_y, std::vector<uint8_t>* is_followed) override;
@@ -34,6 +37,7 @@ class CpuFrontEnd : public FrontEnd {
   const DetectorOptions detector_;
   const FeatureKind kind_;
   const StereoOptions stereo_;
+  cpu::Pipeline single_;  // with one thread, the pairs' as well
   cpu::StereoPipeline pipeline_;
   cpu::Matcher matcher_;
   // An image of its own, and its levels.

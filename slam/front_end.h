@@ -24,6 +24,13 @@ struct StereoFrame {
   std::array<float, kMaxLevels> scale{};  // pixels of the image in one of the level
 };
 
+// Sets is_stereo, disparity and rise of all keypoints to 0.
+inline void ClearStereo(StereoFrame* frame) {
+  frame->is_stereo.assign(frame->left.count(), 0);
+  frame->disparity.assign(frame->left.count(), 0);
+  frame->rise.assign(frame->left.count(), 0);
+}
+
 // Not thread-safe: one caller at a time. Results must not depend on anything but the arguments.
 class FrontEnd {
  public:
@@ -35,10 +42,13 @@ class FrontEnd {
   // Both images must have one shape.
   virtual absl::Status Find(const ImageView& left, const ImageView& right, StereoFrame* frame) = 0;
 
-  // Makes the last pair of Find() the one that Follow() looks from.
+  // The same of one eye: no keypoint is stereo.
+  virtual absl::Status FindOne(const ImageView& image, StereoFrame* frame) = 0;
+
+  // Makes the last image of these the one that Follow() looks from.
   virtual void Keep() = 0;
 
-  // Where the patches around (x, y) of the kept left image are in that of the last pair, by `count` predictions
+  // Where the patches around (x, y) of the kept left image are in the last one, by `count` predictions
   // (to_x, to_y), which are replaced; is_followed[i] is 0 for those that were lost. Patches are upright squares.
   virtual void Follow(const std::vector<float>& x, const std::vector<float>& y, std::vector<float>* to_x,
                       std::vector<float>* to_y, std::vector<uint8_t>* is_followed) = 0;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "features/error.h"
+#include "slam/depth_rules.h"
 #include "slam/global_map.h"
 #include "slam/loop_closer.h"
 #include "slam/map_file.h"
@@ -63,7 +64,7 @@ struct Localizer::State {
   std::shared_ptr<const View> ViewOfFrame(const StereoFrame& frame) const;
   bool Find(const View& view, LoopCloser::Place* place, Pose* camera_from_world);
   void FindLost(LocalizerResult* result);
-  void Watch(const ImageView& left, const ImageView& right, double seconds, LocalizerResult* result);
+  void Watch(const CameraView& view, double seconds, LocalizerResult* result);
   void Describe(LocalizerResult* result) const;
 
   const StereoCamera camera;  // as it was given
@@ -155,14 +156,14 @@ void Localizer::State::FindLost(LocalizerResult* result) {
   PutPlace(place, pose, result);
 }
 
-void Localizer::State::Watch(const ImageView& left, const ImageView& right, double seconds, LocalizerResult* result) {
+void Localizer::State::Watch(const CameraView& view, double seconds, LocalizerResult* result) {
   const StereoFrame& frame = odometry.frame();
   CalibrationFigures& figures = result->calibration;
   figures = FiguresOf(frame);
-  if (odometry.map().keyframes.empty() && without_map++ % kProbeEvery == 0 &&
+  if (!view.has_depth() && odometry.map().keyframes.empty() && without_map++ % kProbeEvery == 0 &&
       MayBeSwapped(figures, frame.left.count())) {
     StereoFrame swapped;
-    if (front_end->Find(right, left, &swapped).ok()) figures.swapped_share = FiguresOf(swapped).stereo_share;
+    if (front_end->Find(view.right, view.left, &swapped).ok()) figures.swapped_share = FiguresOf(swapped).stereo_share;
   }
   const Eigen::Vector3d& position = result->world_from_camera.translation;
   const bool is_tracking = result->status == TrackingStatus::kTracking;
@@ -170,7 +171,8 @@ void Localizer::State::Watch(const ImageView& left, const ImageView& right, doub
   was_tracking = is_tracking;
   last_position = position;
   last_seconds = seconds;
-  result->warnings = WarningsOf(figures, frame.left.count(), result->rig_rotation.norm());
+  result->warnings = view.has_depth() ? DepthWarningsOf(figures, frame.left.count())
+                                      : WarningsOf(figures, frame.left.count(), result->rig_rotation.norm());
 }
 
 void Localizer::State::Describe(LocalizerResult* result) const {
@@ -190,28 +192,28 @@ absl::StatusOr<std::unique_ptr<Localizer>> Localizer::Create(const StereoCamera&
   return std::unique_ptr<Localizer>(new Localizer(std::make_unique<State>(camera, options, front_end)));
 }
 
-absl::Status Localizer::Track(const ImageView& left, const ImageView& right, double seconds, LocalizerResult* result) {
+absl::Status Localizer::Track(const CameraView& view, double seconds, LocalizerResult* result) {
   State& s = *state_;
   *result = {};
   const bool loop_closed = s.AreLoopsDue() && s.UseLoops();
-  if (auto status = s.odometry.Track(left, right, seconds, result); !status.ok()) return status;
+  if (auto status = s.odometry.Track(view, seconds, result); !status.ok()) return status;
   result->loop_closed = loop_closed;
   if (result->is_keyframe) s.AddKeyframe(seconds);
   if (result->is_keyframe || result->is_adjusted) s.map.Sync(s.odometry.map());
   if (!s.job.valid() && !s.unasked.empty()) s.StartLoops();
   if (result->status == TrackingStatus::kLost && !s.map.keyframes().empty()) s.FindLost(result);
-  s.Watch(left, right, seconds, result);
+  s.Watch(view, seconds, result);
   s.Describe(result);
   return absl::OkStatus();
 }
 
-absl::Status Localizer::Relocalize(const ImageView& left, const ImageView& right, LocalizerResult* result) {
+absl::Status Localizer::Relocalize(const CameraView& view, LocalizerResult* result) {
   State& s = *state_;
   *result = {};
-  if (auto status = ValidatePair(s.camera, left.shape(), right.shape()); !status.ok()) return status;
+  if (auto status = ValidateView(s.camera, view); !status.ok()) return status;
   if (s.map.keyframes().empty()) return NoMapError();
   StereoFrame frame;
-  if (auto status = s.front_end->Find(left, right, &frame); !status.ok()) return status;
+  if (auto status = FindIn(view, s.camera, s.front_end, &frame); !status.ok()) return status;
   result->keypoints = static_cast<int>(frame.left.count());
   result->status = TrackingStatus::kLost;
   result->rig_rotation = s.odometry.camera().rig_rotation;

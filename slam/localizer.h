@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "features/depth.h"
 #include "features/types.h"
 #include "slam/calibration_watch.h"
 #include "slam/front_end.h"
@@ -80,11 +81,17 @@ class Localizer {
   Localizer& operator=(const Localizer&) = delete;
 
   // As Odometry::Track(). With a loaded map, pairs are LOST until one is found in it.
-  absl::Status Track(const ImageView& left, const ImageView& right, double seconds, LocalizerResult* result);
+  absl::Status Track(const CameraView& view, double seconds, LocalizerResult* result);
+  absl::Status Track(const ImageView& left, const ImageView& right, double seconds, LocalizerResult* result) {
+    return Track({left, right, {}}, seconds, result);
+  }
 
   // Where a single pair is in the map, without a prior: kRelocalized with the pose, or kLost. Changes nothing of map
-  // and tracking. INVALID_ARGUMENT: images of another shape. FAILED_PRECONDITION: there is no map yet.
-  absl::Status Relocalize(const ImageView& left, const ImageView& right, LocalizerResult* result);
+  // and tracking. INVALID_ARGUMENT: errors of ValidateView(). FAILED_PRECONDITION: there is no map yet.
+  absl::Status Relocalize(const CameraView& view, LocalizerResult* result);
+  absl::Status Relocalize(const ImageView& left, const ImageView& right, LocalizerResult* result) {
+    return Relocalize({left, right, {}}, result);
+  }
 
   // Writes the map to a new file beside `path`, then renames it. INTERNAL: the file cannot be written.
   // FAILED_PRECONDITION: there is no map yet.

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
+#include "slam/depth_rules.h"
 
 namespace glint::slam {
 namespace {
@@ -81,16 +82,19 @@ Pose Odometry::Predicted(double seconds) const {
   return Scaled(motion_, seconds - last_seconds_) * camera_from_world_;
 }
 
-absl::Status Odometry::Track(const ImageView& left, const ImageView& right, double seconds, OdometryResult* result) {
+absl::Status Odometry::Track(const CameraView& view, double seconds, OdometryResult* result) {
   *result = {};
-  if (auto status = ValidatePair(camera_, left.shape(), right.shape()); !status.ok()) return status;
+  if (auto status = ValidateView(camera_, view); !status.ok()) return status;
+  if (view.has_depth() && options_.refine_rig) {
+    return ContradictionError("refine_rig", "is on, but a camera with depth has no right eye");
+  }
   if (!std::isfinite(seconds)) return ContradictionError("seconds", absl::StrCat(seconds, " is not finite"));
   if (has_time_ && seconds <= last_seconds_) {
     return ContradictionError("seconds", absl::StrCat(seconds, " is not after the last pair's ", last_seconds_));
   }
 
   const int64_t began = Now();
-  if (auto status = front_end_->Find(left, right, &frame_); !status.ok()) return status;
+  if (auto status = FindIn(view, camera_, front_end_, &frame_); !status.ok()) return status;
   const int64_t found = Now();
   result->find_ns = found - began;
   result->keypoints = static_cast<int>(frame_.left.count());

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "features/depth.h"
 #include "features/types.h"
 #include "slam/front_end.h"
 #include "slam/local_adjustment.h"
@@ -84,9 +85,13 @@ class Odometry {
   Odometry(const StereoCamera& camera, const OdometryOptions& options, FrontEnd* front_end,
            AdjustmentUse use = AdjustmentUse::kAfterDelay);
 
-  // A rectified pair of the camera's shape, and its time. INVALID_ARGUMENT: another shape, a time that is not finite or
-  // not after the last one; the pair is then ignored.
-  absl::Status Track(const ImageView& left, const ImageView& right, double seconds, OdometryResult* result);
+  // A rectified pair of the camera's shape, or an image with depths, and its time. INVALID_ARGUMENT: errors of
+  // ValidateView(), depths with refine_rig, a time that is not finite or not after the last one; the pair is then
+  // ignored.
+  absl::Status Track(const CameraView& view, double seconds, OdometryResult* result);
+  absl::Status Track(const ImageView& left, const ImageView& right, double seconds, OdometryResult* result) {
+    return Track({left, right, {}}, seconds, result);
+  }
 
   // The camera's rig rotation as estimated so far, and its standard deviations (zero without refine_rig).
   const StereoCamera& camera() const { return camera_; }

@@ -49,9 +49,7 @@ TrackInput DisparityPatches::Ask(const Features& left, const StereoResult& match
 
 void DisparityPatches::Take(const TrackResult& followed, StereoFrame* frame) const {
   const Features& f = frame->left;
-  frame->is_stereo.assign(f.count(), 0);
-  frame->disparity.assign(f.count(), 0);
-  frame->rise.assign(f.count(), 0);
+  ClearStereo(frame);
   for (size_t k = 0; k < asked_.size(); ++k) {
     const size_t i = asked_[k];
     const float farthest = kFarthest * frame->scale[static_cast<size_t>(f.octave[i])];

@@ -70,18 +70,21 @@ absl::StatusOr<Projections> ReadStorage(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<client::StereoCamera> ReadCalibration(const std::string& path, const std::string& names) {
+absl::StatusOr<client::StereoCamera> ReadCalibration(const std::string& path, const std::string& names, bool of_one) {
   const std::string lower = absl::AsciiStrToLower(path);
   const bool is_storage =
       absl::EndsWith(lower, ".yml") || absl::EndsWith(lower, ".yaml") || absl::EndsWith(lower, ".xml");
   const auto found = is_storage ? ReadStorage(path) : ReadLines(path);
   if (!found.ok()) return found.status();
-  const std::vector<std::string> wanted = absl::StrSplit(names.empty() ? (is_storage ? "P1,P2" : "P0,P1") : names, ',');
-  if (wanted.size() != 2) {
-    return absl::InvalidArgumentError(absl::StrCat("'", names, "' is not LEFT,RIGHT, such as P2,P3"));
+  const std::string usual = of_one ? (is_storage ? "P1" : "P0") : (is_storage ? "P1,P2" : "P0,P1");
+  const std::vector<std::string> wanted = absl::StrSplit(names.empty() ? usual : names, ',');
+  const size_t eyes = of_one ? 1 : 2;
+  if (wanted.size() != eyes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", names, "' is not ", of_one ? "one projection, such as P2" : "LEFT,RIGHT, such as P2,P3"));
   }
   client::StereoCamera camera;
-  for (size_t eye = 0; eye < 2; ++eye) {
+  for (size_t eye = 0; eye < eyes; ++eye) {
     const auto projection = found->find(wanted[eye]);
     if (projection == found->end()) {
       return absl::InvalidArgumentError(absl::StrCat(path, ": has no 3x4 projection ", wanted[eye]));

@@ -1,4 +1,4 @@
-// glint localize: where a stereo camera goes.
+// glint localize: where a camera with two eyes, or with depth, goes.
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,10 +35,12 @@ constexpr uint64_t kLoadId = uint64_t{1} << 62, kSaveId = kLoadId + 1;
 
 std::string Help(const Flags& flags) {
   return "Usage: glint localize --calibration FILE [OPTION]... LEFT RIGHT\n"
-         "       glint localize --calibration FILE [OPTION]... SIDE_BY_SIDE\n\n" +
+         "       glint localize --calibration FILE [OPTION]... SIDE_BY_SIDE\n"
+         "       glint localize --calibration FILE --depth [OPTION]... LEFT DEPTH\n\n" +
          Wrap(
-             "Where a rectified stereo camera goes, by what it sees. LEFT, RIGHT and SIDE_BY_SIDE (both eyes in one "
-             "picture) are as for glint stream: folders, patterns, videos, cameras or URLs.",
+             "Where a rectified stereo camera, or one with a sensor of depth, goes, by what it sees. LEFT, RIGHT and "
+             "SIDE_BY_SIDE (both eyes in one picture) are as for glint stream: folders, patterns, videos, cameras or "
+             "URLs. DEPTH is a folder or a pattern.",
              0) +
          flags.Help() +
          "\nExit status\n"
@@ -48,6 +50,7 @@ std::string Help(const Flags& flags) {
          "  glint localize --calibration calib.txt image_0/ image_1/\n"
          "  glint localize --calibration calib.txt --trajectory path.txt \\\n"
          "      --truth poses.txt --draw drive.avi image_0/ image_1/\n"
+         "  glint localize --calibration calib.txt --depth --depth-unit 0.0002 rgb/ depth/\n"
          "  glint localize --calibration stereo.yml --rate 30 --map office both.mp4\n";
 }
 
@@ -176,10 +179,13 @@ class LocalizeReport {
 
   std::string Summary() const {
     const client::Location& l = last_.location;
-    return absl::StrFormat("%d pairs; map: %d keyframes, %d points; rig: %.4f %.4f %.4f degrees, +-%.4f %.4f %.4f\n",
-                           pairs_, last_.keyframes, last_.points, kDegrees * l.rig_rotation[0],
-                           kDegrees * l.rig_rotation[1], kDegrees * l.rig_rotation[2], kDegrees * l.rig_uncertainty[0],
-                           kDegrees * l.rig_uncertainty[1], kDegrees * l.rig_uncertainty[2]);
+    std::string text = absl::StrFormat("%d pairs; map: %d keyframes, %d points", pairs_, last_.keyframes, last_.points);
+    if (!flags_.depth) {
+      absl::StrAppendFormat(&text, "; rig: %.4f %.4f %.4f degrees, +-%.4f %.4f %.4f", kDegrees * l.rig_rotation[0],
+                            kDegrees * l.rig_rotation[1], kDegrees * l.rig_rotation[2], kDegrees * l.rig_uncertainty[0],
+                            kDegrees * l.rig_uncertainty[1], kDegrees * l.rig_uncertainty[2]);
+    }
+    return text + "\n";
   }
 
   absl::Status Compare() const {
@@ -249,8 +255,13 @@ SentPairs SendAll(PairSource* source, const PicturePair& first, const LocalizeFl
     const client::ImageInput left = pair.first->input();
     const client::ImageInput right = pair.second != nullptr ? pair.second->input() : client::ImageInput();
     const absl::Duration time = absl::Seconds(flags.TimeOf(id, *pair.first));
-    sent.stream = flags.relocalize ? stream->Relocalize(id, left, right)
-                                   : stream->Write(id, left, right, absl::ToInt64Nanoseconds(time));
+    const int64_t time_ns = absl::ToInt64Nanoseconds(time);
+    if (flags.relocalize) {
+      sent.stream = flags.depth ? stream->RelocalizeDepth(id, left, right) : stream->Relocalize(id, left, right);
+    } else {
+      sent.stream =
+          flags.depth ? stream->WriteDepth(id, left, right, time_ns) : stream->Write(id, left, right, time_ns);
+    }
   }
   return sent;
 }
@@ -271,6 +282,8 @@ int RunLocalize(const std::vector<std::string>& arguments) {
   if (end_here.has_value()) return *end_here;
   auto options = localize_flags.Options();
   if (!options.ok()) return UsageError(kName, options.status().message());
+  if (localize_flags.depth && command.names().size() != 2)
+    return UsageError(kName, "option '--depth': needs LEFT and DEPTH");
   auto source = PairSource::Open(command.names(), 0, SendFormat::kGray, command.video());
   const bool side_by_side = command.names().size() == 1;
   PicturePair first;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -38,14 +39,25 @@ void LocalizeFlags::AddTo(Flags* flags) {
   flags->Section("Localization");
   flags->String("calibration", "FILE",
                 "The rectified camera's projections: KITTI's calib.txt, or a YAML file with those of "
-                "cv::stereoRectify. Needed.",
+                "cv::stereoRectify. Needed. With --depth the first one is enough.",
                 &calibration);
-  flags->String("projections", "LEFT,RIGHT", "Which of them are the eyes' (default: P0,P1; in YAML P1,P2).",
-                &projections);
+  flags->String("projections", "LEFT,RIGHT",
+                "Which of them are the eyes' (default: P0,P1; in YAML P1,P2). With --depth one.", &projections);
   flags->String("calibration-refine", "on|off|fixed:FILE",
-                "The residual rotation of the right camera: estimated (the default), none, or the three numbers in "
-                "FILE, degrees.",
+                "The residual rotation of the right camera: estimated (the default), none (with --depth the only "
+                "choice), or the three numbers in FILE, degrees.",
                 &refine_);
+  flags->Bool("depth",
+              "The camera has one eye and a sensor of depth, and RIGHT is its depth: grey PNG files of 16 bits, whose "
+              "pixels are those of LEFT; 0 is no depth.",
+              &depth);
+  flags->Float("depth-unit", "METRES", "With --depth: of a sample of 1 (default 0.001; TUM RGB-D has 0.0002).", &unit_);
+  flags->Float("depth-nearest", "METRES", "With --depth: nearer is no depth.", &nearest_);
+  flags->Float("depth-farthest", "METRES", "With --depth: farther is no depth.", &farthest_);
+  flags->Float("baseline", "METRES",
+               "With --depth: from the sensor's projector to its camera, which says how its error grows with the "
+               "distance (default 0.08).",
+               &baseline_);
   flags->Choice("mode",
                 {{"reproducible", client::LocalizeMode::kReproducible}, {"realtime", client::LocalizeMode::kRealtime}},
                 "reproducible (the default): the same pairs give the same bytes. realtime: what is worked out "
@@ -96,17 +108,33 @@ absl::Status LocalizeFlags::Validate() const {
   if (rate_.has_value() && !(*rate_ >= 0.01f && *rate_ <= 10000)) {
     return absl::InvalidArgumentError(absl::StrCat("option '--rate': ", *rate_, " is not in 0.01..10000"));
   }
+  if (!depth) {
+    for (const auto& [name, value] : {std::pair("--depth-unit", unit_), std::pair("--depth-nearest", nearest_),
+                                      std::pair("--depth-farthest", farthest_), std::pair("--baseline", baseline_)}) {
+      if (value.has_value()) return absl::InvalidArgumentError(absl::StrCat("option '", name, "': needs --depth"));
+    }
+  }
   if (relocalize && map.empty()) return absl::InvalidArgumentError("option '--relocalize': needs --map");
   return absl::OkStatus();
 }
 
 absl::StatusOr<client::LocalizeStreamOptions> LocalizeFlags::Options() const {
   client::LocalizeStreamOptions options;
-  auto camera = ReadCalibration(calibration, projections);
+  auto camera = ReadCalibration(calibration, projections, depth);
   if (!camera.ok()) return camera.status();
   options.camera = *std::move(camera);
   options.mode = mode_;
   options.in_flight = in_flight.value_or(options.in_flight);
+  if (depth) {
+    // As it is written: a float's digits beyond that are no one's.
+    const auto exactly = [](float value) {
+      double result = 0;
+      return absl::SimpleAtod(absl::StrCat(value), &result) ? result : double{value};
+    };
+    options.depth = client::DepthCamera{exactly(unit_.value_or(kDefaultUnit)), exactly(nearest_.value_or(0)),
+                                        exactly(farthest_.value_or(0))};
+    options.camera.baseline = exactly(baseline_.value_or(kDefaultBaseline));
+  }
   absl::string_view refine = refine_;
   if (absl::ConsumePrefix(&refine, "fixed:")) {
     const auto rotation = ReadRotation(std::string(refine));
@@ -115,7 +143,9 @@ absl::StatusOr<client::LocalizeStreamOptions> LocalizeFlags::Options() const {
     options.refine_rig = client::RigRefinement::kFixed;
   } else if (refine == "off") {
     options.refine_rig = client::RigRefinement::kOff;
-  } else if (refine != "on") {
+  } else if (refine == "on") {
+    options.refine_rig = client::RigRefinement::kOn;
+  } else if (!refine.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("option '--calibration-refine': '", refine, "' is not on, off or fixed:FILE"));
   }

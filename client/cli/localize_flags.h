@@ -25,6 +25,7 @@ struct LocalizeFlags {
   std::string calibration, projections;
   std::string map;
   bool relocalize = false;
+  bool depth = false;  // the second picture has depths
   LocalizeFormat format = LocalizeFormat::kTable;
   std::string output, draw, view, trajectory, truth;
   TrajectoryFormat trajectory_format = TrajectoryFormat::kTum;
@@ -47,8 +48,10 @@ struct LocalizeFlags {
  private:
   static constexpr float kDefaultPairRate = 10;  // KITTI's
 
-  std::optional<float> rate_;
-  std::string refine_ = "on";
+  static constexpr float kDefaultUnit = 0.001f, kDefaultBaseline = 0.08f;  // metres
+
+  std::optional<float> rate_, unit_, nearest_, farthest_, baseline_;
+  std::string refine_;
   client::LocalizeMode mode_ = client::LocalizeMode::kReproducible;
 };
 

@@ -32,6 +32,7 @@ from glint.errors import (
 from glint.features import Features, Result, Timings
 from glint.image import Encoded, Raw, Shared
 from glint.localization import (
+    DepthCamera,
     GetMap,
     LoadMap,
     LocalizePair,
@@ -77,6 +78,7 @@ __all__ = [
     "Cancelled",
     "Client",
     "DeadlineExceeded",
+    "DepthCamera",
     "Descriptors",
     "Encoded",
     "FailedPrecondition",

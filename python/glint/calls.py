@@ -12,6 +12,7 @@ from glint.errors import InvalidArgument
 from glint.features import Features, Result
 from glint.image import ImageLike, Shared
 from glint.localization import (
+    DepthCamera,
     GetMap,
     LoadMap,
     LocalizeItem,
@@ -321,6 +322,7 @@ def localize_stream(
     camera: StereoCamera,
     preset: Detector = "orb",
     *,
+    depth: Optional[DepthCamera] = None,
     refine_rig: Optional[str] = None,
     mode: Optional[str] = None,
     window: int = 4,
@@ -329,13 +331,14 @@ def localize_stream(
     timeout: Optional[float] = None,
     **fields: Any,
 ) -> StreamCall[LocalizeResult]:
-    """Where a rectified stereo camera is: a LocalizeResult for each pair or request, in their order.
+    """Where a rectified stereo camera is, or one with depth: a LocalizeResult for each pair or request, in order.
 
     pairs        (left, right); one image with both eyes side by side; glint.LocalizePair for a time, an id, or to find
-                 it in the map; and glint.GetMap, SaveMap or LoadMap between them
+                 it in the map; and glint.GetMap, SaveMap or LoadMap between them. With `depth`: (left, depth)
     camera       glint.StereoCamera
+    depth        glint.DepthCamera: the camera has one eye and a sensor of depth
     preset       of the detector, which must have descriptors; named "orb", it has max_features=2000
-    refine_rig   the rotation that rectification left behind: "on" (the default), "off" or "fixed"
+    refine_rig   the rotation that rectification left behind: "on" (the default), "off" or "fixed"; with `depth` "off"
     mode         "reproducible" (the default): the same pairs give the same poses; or "realtime"
     fields       of DetectorOptions. window, policy and max_age as for stream(); requests are never dropped
 
@@ -348,16 +351,20 @@ def localize_stream(
     detector = opt.split(preset, fields)
     options = _stream_options(kind, policy, window, max_age, detector=detector, camera=message)
     opt.fill({"refine_rig": refine_rig, "mode": mode}, options)
+    if depth is not None:
+        options.depth.CopyFrom(localization_messages.depth_camera(depth))
+    second = "right" if depth is None else "depth"
 
     def send(item: Any, index: int) -> Sent:
         if isinstance(item, tuple):
             if len(item) != 2:
-                raise InvalidArgument(f"pairs: {len(item)} images are not (left, right), at place {index}")
-            item = LocalizePair(*item)
+                raise InvalidArgument(f"pairs: {len(item)} images are not (left, {second}), at place {index}")
+            item = LocalizePair(item[0], **{second: item[1]})
         elif not isinstance(item, (LocalizePair, GetMap, SaveMap, LoadMap)):
             item = LocalizePair(item)
         data = localization_messages.localize_item(index if item.id is None else item.id, item)
-        return _sent(data, None, *((item.left, item.right) if isinstance(item, LocalizePair) else ()))
+        images = (item.left, item.right, item.depth) if isinstance(item, LocalizePair) else ()
+        return _sent(data, None, *images)
 
     first = localization_pb2.LocalizeStreamRequest(options=options).SerializeToString()
     method = ch.LOCALIZATION + "LocalizeStream"

@@ -19,9 +19,11 @@ class StereoCamera:
     width, height   of each eye, pixels
     focal_length, centre_x, centre_y
                     of both eyes, pixels
-    baseline        from the left eye to the right one, metres
+    baseline        from the left eye to the right one, metres; with glint.DepthCamera a nominal one: from the sensor's
+                    projector to its camera
     left_projection, right_projection
-                    (3, 4) or 12 numbers: KITTI's P0 and P1, or P1 and P2 of cv2.stereoRectify
+                    (3, 4) or 12 numbers: KITTI's P0 and P1, or P1 and P2 of cv2.stereoRectify; with
+                    glint.DepthCamera the left one alone, and the baseline
     rig_rotation    rotation vector of the right eye, radians: what a run before found, for refine_rig="fixed"
     """
 
@@ -36,6 +38,19 @@ class StereoCamera:
     rig_rotation: Optional[Sequence[float]] = None
 
 
+@dataclasses.dataclass(frozen=True)
+class DepthCamera:
+    """A sensor of depth in place of the right eye; its pixels are those of the left one.
+
+    unit               metres in a sample of 1: 0.001 for millimetres, 0.0002 for the TUM RGB-D data sets
+    nearest, farthest  metres: other samples are no depth; farthest=0: no limit
+    """
+
+    unit: float = 0.001
+    nearest: float = 0
+    farthest: float = 0
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class LocalizePair:
     """A rectified pair with what is its own. id: any number of 64 bits, returned as it is; None: its place.
@@ -44,6 +59,8 @@ class LocalizePair:
     time_ns     when both were captured, nanoseconds of any clock, above that of the pair before
     relocalize  find it in the map without knowing where the camera was; nothing changes, and times do not matter
     max_age     seconds, in place of the stream's
+    depth       of a stream with glint.DepthCamera, in place of `right`: uint16 (height, width) or a grey PNG of 16
+                bits, 0 where none was measured
     """
 
     left: ImageLike
@@ -52,6 +69,7 @@ class LocalizePair:
     relocalize: bool = False
     id: Optional[int] = None
     max_age: Optional[float] = None
+    depth: Optional[ImageLike] = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,6 +9,7 @@ from glint.encoding import NUMBER, Repeated, Schema, decode, field, number_field
 from glint.errors import InternalError, InvalidArgument
 from glint.image import describe, parts_of
 from glint.localization import (
+    DepthCamera,
     GetMap,
     LoadMap,
     LocalizeItem,
@@ -57,13 +58,27 @@ def camera(given: StereoCamera) -> pb.StereoCamera:
     return message
 
 
+def depth_camera(given: DepthCamera) -> pb.DepthCamera:
+    """The message; its ranges are the server's to check."""
+    if not isinstance(given, DepthCamera):
+        raise InvalidArgument(f"depth: {type(given).__name__} is not glint.DepthCamera")
+    message = pb.DepthCamera()
+    for name in ("unit", "nearest", "farthest"):
+        try:
+            setattr(message, name, getattr(given, name))
+        except (TypeError, ValueError) as error:
+            raise InvalidArgument(f"depth.{name}: {getattr(given, name)!r} is not a value for it ({error})") from None
+    return message
+
+
 def _pair(pair: LocalizePair) -> list:
     if isinstance(pair.time_ns, bool) or not hasattr(pair.time_ns, "__index__") or not 0 <= pair.time_ns < 1 << 63:
         raise InvalidArgument(f"time_ns: {pair.time_ns!r} is not whole nanoseconds from 0 on")
     parts = [*number_field(2, nanoseconds(pair.max_age, "max_age")), *field(3, parts_of(pair.left, "left"))]
     if pair.right is not None:
         parts += field(4, parts_of(pair.right, "right"))
-    return parts + number_field(5, pair.time_ns.__index__())
+    parts += number_field(5, pair.time_ns.__index__())
+    return parts if pair.depth is None else parts + field(6, parts_of(pair.depth, "depth"))
 
 
 def _name(request: "SaveMap | LoadMap") -> list:

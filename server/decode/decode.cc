@@ -74,4 +74,18 @@ absl::Status Decoder::DecodeInto(Encoding encoding, absl::Span<const uint8_t> fi
   return status;
 }
 
+absl::StatusOr<Shape> Decoder::InspectDepth(Encoding encoding, absl::Span<const uint8_t> file, int64_t max_pixels) {
+  auto kind = Resolve(encoding, file);
+  if (!kind.ok()) return kind.status();
+  if (*kind == Encoding::kJpeg) return ContradictionError("image.data", "is a JPEG file, not a grey PNG of 16 bits");
+  return PngDecoder::InspectDepth(file, max_pixels);
+}
+
+absl::Status Decoder::DecodeDepthInto(Encoding encoding, absl::Span<const uint8_t> file, const Destination& to) {
+  auto kind = Resolve(encoding, file);
+  if (!kind.ok()) return kind.status();
+  if (*kind == Encoding::kJpeg) return ContradictionError("image.data", "is a JPEG file, not a grey PNG of 16 bits");
+  return PngDecoder::DecodeDepthInto(file, to);
+}
+
 }  // namespace glint::decode

@@ -71,6 +71,10 @@ absl::StatusOr<RawPlan> InspectLayout(const RawLayout& layout, int64_t max_pixel
 // those of its luma.
 size_t BytesOf(const RawPlan& plan);
 
+// Copies the rows of a picture of two bytes a pixel as they are; `data` as for RawToGray(). A row in `to` is twice its
+// width in bytes.
+void CopyRaw16(const RawPlan& plan, Pieces data, const Destination& to);
+
 // Checks the layout, and that `bytes` is BytesOf() or with the last row's padding as well. Fields: image.format,
 // image.width, image.height, image.stride, image.pixels, image.data.
 absl::StatusOr<RawPlan> InspectRaw(const RawLayout& layout, size_t bytes, int64_t max_pixels);
@@ -120,6 +124,11 @@ class Decoder {
   // Fills `to`, whose shape must be the one that Inspect returned for the same file. On error its pixels are
   // unspecified. Fields: image.encoding, image.data.
   absl::Status DecodeInto(Encoding encoding, absl::Span<const uint8_t> file, const Destination& to);
+
+  // The same for an image whose samples are distances: only a grey PNG of 16 bits, all of which are kept. A row in `to`
+  // is twice its width in bytes, the lower byte of a sample first.
+  absl::StatusOr<Shape> InspectDepth(Encoding encoding, absl::Span<const uint8_t> file, int64_t max_pixels);
+  absl::Status DecodeDepthInto(Encoding encoding, absl::Span<const uint8_t> file, const Destination& to);
 
   // JPEG files that were decoded, to their end.
   int64_t jpegs() const { return jpegs_; }

@@ -3,6 +3,7 @@
 #include <spng.h>
 
 #include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
@@ -19,6 +20,14 @@ struct FreeContext {
 using Context = std::unique_ptr<spng_ctx, FreeContext>;
 
 absl::Status Error(int code) { return ContradictionError("image.data", absl::StrCat("PNG: ", spng_strerror(code))); }
+
+absl::Status ChangedError() { return ContradictionError("image.data", "changed after its inspection"); }
+
+absl::Status CheckDepth(const spng_ihdr& header) {
+  if (header.color_type == SPNG_COLOR_TYPE_GRAYSCALE && header.bit_depth == 16) return absl::OkStatus();
+  return ContradictionError("image.data", absl::StrCat("PNG: colour type ", header.color_type, " of ", header.bit_depth,
+                                                       " bits is not grey (0) of 16 bits"));
+}
 
 // A context that has read the header; contexts cannot be used for a second file.
 absl::StatusOr<Context> Open(absl::Span<const uint8_t> file, spng_ihdr* header) {
@@ -56,13 +65,38 @@ absl::StatusOr<Shape> PngDecoder::Inspect(absl::Span<const uint8_t> file, int64_
   return Shape{static_cast<int>(header.width), static_cast<int>(header.height)};
 }
 
+absl::StatusOr<Shape> PngDecoder::InspectDepth(absl::Span<const uint8_t> file, int64_t max_pixels) {
+  spng_ihdr header;
+  if (auto context = Open(file, &header); !context.ok()) return context.status();
+  if (auto s = CheckDepth(header); !s.ok()) return s;
+  if (auto s = CheckSize(header.width, header.height, max_pixels); !s.ok()) return s;
+  return Shape{static_cast<int>(header.width), static_cast<int>(header.height)};
+}
+
+absl::Status PngDecoder::DecodeDepthInto(absl::Span<const uint8_t> file, const Destination& to) {
+  spng_ihdr header;
+  auto context = Open(file, &header);
+  if (!context.ok()) return context.status();
+  if (auto s = CheckDepth(header); !s.ok()) return s;
+  const size_t width = static_cast<size_t>(to.shape.width);
+  if (header.width != width || header.height != static_cast<size_t>(to.shape.height)) return ChangedError();
+  const auto to_row = [&](uint32_t y) { return to.row(static_cast<int>(y)); };
+  if (auto s = DecodeRows(context->get(), SPNG_FMT_RAW, 2 * width, to_row, [](uint32_t) {}); !s.ok()) return s;
+  // In the file the upper byte is first.
+  for (uint32_t y = 0; y < header.height; ++y) {
+    uint8_t* const row = to_row(y);
+    for (size_t x = 0; x < width; ++x) std::swap(row[2 * x], row[2 * x + 1]);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status PngDecoder::DecodeInto(absl::Span<const uint8_t> file, const Destination& to) {
   spng_ihdr header;
   auto context = Open(file, &header);
   if (!context.ok()) return context.status();
   const size_t width = static_cast<size_t>(to.shape.width);
   if (header.width != width || header.height != static_cast<size_t>(to.shape.height)) {
-    return ContradictionError("image.data", "changed after its inspection");
+    return ChangedError();
   }
 
   if (header.color_type == SPNG_COLOR_TYPE_GRAYSCALE && header.bit_depth <= 8) {

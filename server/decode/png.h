@@ -18,6 +18,10 @@ class PngDecoder {
   absl::StatusOr<Shape> Inspect(absl::Span<const uint8_t> file, int64_t max_pixels);
   absl::Status DecodeInto(absl::Span<const uint8_t> file, const Destination& to);
 
+  // As Decoder's functions of these names.
+  static absl::StatusOr<Shape> InspectDepth(absl::Span<const uint8_t> file, int64_t max_pixels);
+  static absl::Status DecodeDepthInto(absl::Span<const uint8_t> file, const Destination& to);
+
  private:
   std::vector<uint8_t> rgb_;  // a row of a plain file, all rows of an interlaced one; kept from file to file
 };

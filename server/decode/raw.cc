@@ -155,6 +155,14 @@ void BayerToGray(const RawPlan& plan, Pieces data, int x, int y, const Destinati
 
 }  // namespace
 
+void CopyRaw16(const RawPlan& plan, Pieces data, const Destination& to) {
+  PieceReader reader(data);
+  for (int row = 0; row < to.shape.height; ++row) {
+    if (row > 0) reader.Skip(plan.stride - plan.row_bytes);
+    reader.Read(plan.row_bytes, to.row(row));
+  }
+}
+
 void RawToGray(const RawPlan& plan, Pieces data, int x, int y, const Destination& to, std::vector<uint8_t>* scratch) {
   if (plan.format == PixelFormat::kBayerRggb8) return BayerToGray(plan, data, x, y, to, scratch);
   const size_t pixel_bytes = static_cast<size_t>(BytesPerPixel(plan.format));

@@ -29,14 +29,34 @@ void LaneFrontEnd::Begin(Lane* lane) {
   status_ = absl::OkStatus();
 }
 
-absl::Status LaneFrontEnd::Find(const ImageView& left, const ImageView& right, slam::StereoFrame* frame) {
+template <typename Work>
+absl::Status LaneFrontEnd::Timed(Work work) {
   const Clock::time_point start = Clock::now();
   StageTimes times;
-  absl::Status status = FindOnLane(left, right, frame, &times);
+  absl::Status status = work(&times);
   AddTimes(times, &stages_);
   const int64_t all_ns = std::chrono::nanoseconds(Clock::now() - start).count();
   match_ns_ += std::max<int64_t>(0, all_ns - times.upload_ns - times.detect_ns - times.download_ns);
   return status;
+}
+
+absl::Status LaneFrontEnd::Find(const ImageView& left, const ImageView& right, slam::StereoFrame* frame) {
+  return Timed([&](StageTimes* times) { return FindOnLane(left, right, frame, times); });
+}
+
+absl::Status LaneFrontEnd::FindOne(const ImageView& image, slam::StereoFrame* frame) {
+  return Timed([&](StageTimes* times) { return FindOneOnLane(image, frame, times); });
+}
+
+absl::Status LaneFrontEnd::MakeFrames(Shape shape) {
+  if (frames_ != nullptr && shape_ == shape) return absl::OkStatus();
+  frames_ = nullptr;  // its memory first
+  has_kept_ = false;
+  auto made = lane_->MakeTrackFrames(shape, track_, kPointsAtOnce, kFrames);
+  if (!made.ok()) return made.status();
+  frames_ = *std::move(made);
+  shape_ = shape;
+  return absl::OkStatus();
 }
 
 absl::Status LaneFrontEnd::FindOnLane(const ImageView& left, const ImageView& right, slam::StereoFrame* frame,
@@ -44,14 +64,7 @@ absl::Status LaneFrontEnd::FindOnLane(const ImageView& left, const ImageView& ri
   if (absl::Status s = lane_->RunStereo(detector_, stereo_, left, right, &found_, times); !s.ok()) return s;
   std::swap(frame->left, found_.left);
   slam::SetLevels(detector_, left.shape(), frame);
-  if (frames_ == nullptr || shape_ != left.shape()) {
-    frames_ = nullptr;  // its memory first
-    has_kept_ = false;
-    auto made = lane_->MakeTrackFrames(left.shape(), track_, kPointsAtOnce, kFrames);
-    if (!made.ok()) return made.status();
-    frames_ = *std::move(made);
-    shape_ = left.shape();
-  }
+  if (absl::Status s = MakeFrames(left.shape()); !s.ok()) return s;
   absl::Status status = lane_->SetTrackFrame(frames_.get(), left_, left).status();
   if (status.ok()) status = lane_->SetTrackFrame(frames_.get(), kRight, right).status();
   if (status.ok()) status = FollowOnLane(left_, kRight, patches_.Ask(frame->left, found_.matches));
@@ -61,6 +74,16 @@ absl::Status LaneFrontEnd::FindOnLane(const ImageView& left, const ImageView& ri
   }
   patches_.Take(followed_, frame);
   return absl::OkStatus();
+}
+
+absl::Status LaneFrontEnd::FindOneOnLane(const ImageView& image, slam::StereoFrame* frame, StageTimes* times) {
+  if (absl::Status s = lane_->Run(detector_, image, {}, &frame->left, times); !s.ok()) return s;
+  slam::SetLevels(detector_, image.shape(), frame);
+  slam::ClearStereo(frame);
+  if (absl::Status s = MakeFrames(image.shape()); !s.ok()) return s;
+  absl::Status status = lane_->SetTrackFrame(frames_.get(), left_, image).status();
+  if (!status.ok()) frames_ = nullptr;
+  return status;
 }
 
 absl::Status LaneFrontEnd::FollowOnLane(int from, int to, const TrackInput& points) {

@@ -23,8 +23,8 @@ class LaneFrontEnd final : public slam::FrontEnd {
 
   // `lane` does the work from now on. It may be another one than before, of the same LaneSet. Clears the three below.
   void Begin(Lane* lane);
-  // Since Begin(): what Find() took of the lane, in nanoseconds; and what Follow() and Match(), which cannot say so,
-  // failed by. Then points were lost, or not matched.
+  // Since Begin(): what Find() and FindOne() took of the lane, in nanoseconds; and what Follow() and Match(), which
+  // cannot say so, failed by. Then points were lost, or not matched.
   const StageTimes& stages() const { return stages_; }
   int64_t match_ns() const { return match_ns_; }
   const absl::Status& status() const { return status_; }
@@ -32,13 +32,20 @@ class LaneFrontEnd final : public slam::FrontEnd {
   const slam::FeatureKind& kind() const override { return kind_; }
   // Both eyes valid (ValidateImages). Errors of Lane::RunStereo(), of its frames for tracking, and of following.
   absl::Status Find(const ImageView& left, const ImageView& right, slam::StereoFrame* frame) override;
+  // Errors of Lane::Run(), and as above.
+  absl::Status FindOne(const ImageView& image, slam::StereoFrame* frame) override;
   void Keep() override;
   void Follow(const std::vector<float>& x, const std::vector<float>& y, std::vector<float>* to_x,
               std::vector<float>* to_y, std::vector<uint8_t>* is_followed) override;
   void Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) override;
 
  private:
+  // What the two above have in common: `work` is one of the two below.
+  template <typename Work>
+  absl::Status Timed(Work work);
   absl::Status FindOnLane(const ImageView& left, const ImageView& right, slam::StereoFrame* frame, StageTimes* times);
+  absl::Status FindOneOnLane(const ImageView& image, slam::StereoFrame* frame, StageTimes* times);
+  absl::Status MakeFrames(Shape shape);
   absl::Status FollowOnLane(int from, int to, const TrackInput& points);
 
   const DetectorOptions detector_;

@@ -6,10 +6,12 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "features/depth.h"
 #include "features/options.h"
 #include "features/types.h"
 #include "proto/location.h"
@@ -28,6 +30,7 @@ struct StereoRig {
 struct LocalizationOptions {
   DetectorOptions detector;  // valid, with descriptors
   StereoRig camera;
+  std::optional<DepthSensor> depth;  // of a camera with one eye; then refine_rig is kOff
   RigRefinement refine_rig = RigRefinement::kOn;
   bool realtime = false;
   int64_t max_keyframes = 0, max_points = 0;  // of the map
@@ -62,14 +65,14 @@ class Localization {
 
   virtual ~Localization() = default;
 
-  // The next pair. INVALID_ARGUMENT: a time that is not above the last pair's, eyes of another shape than the camera's.
-  // RESOURCE_EXHAUSTED: the map takes more than max_map_bytes, which max_keyframes and max_points do not let it. These
-  // pairs change nothing. Errors of the lane: a pair whose features were found counts as one in which less was found.
-  virtual absl::Status Track(Lane* lane, const ImageView& left, const ImageView& right, int64_t time_ns,
-                             Location* location, LocationTimes* times) = 0;
+  // The next pair, or image with depths, as the options say. INVALID_ARGUMENT: a time that is not above the last
+  // pair's, images of another shape than the camera's. RESOURCE_EXHAUSTED: the map takes more than max_map_bytes, which
+  // max_keyframes and max_points do not let it. These pairs change nothing. Errors of the lane: a pair whose features
+  // were found counts as one in which less was found.
+  virtual absl::Status Track(Lane* lane, const CameraView& view, int64_t time_ns, Location* location,
+                             LocationTimes* times) = 0;
   // Finds a pair in the map; changes nothing. FAILED_PRECONDITION: there is no map. Errors of the lane.
-  virtual absl::Status Relocalize(Lane* lane, const ImageView& left, const ImageView& right, Location* location,
-                                  LocationTimes* times) = 0;
+  virtual absl::Status Relocalize(Lane* lane, const CameraView& view, Location* location, LocationTimes* times) = 0;
 
   // FAILED_PRECONDITION: there is no map yet. INTERNAL: it cannot be written.
   virtual absl::Status Save(const std::string& path) = 0;

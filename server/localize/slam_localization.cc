@@ -9,6 +9,7 @@
 #include "features/error.h"
 #include "server/localize/lane_front_end.h"
 #include "server/localize/localization.h"
+#include "slam/depth_rules.h"
 #include "slam/localizer.h"
 
 namespace glint {
@@ -88,6 +89,9 @@ class SlamLocalization final : public Localization {
       const std::array<double, 3>& r = options.camera.rotation;
       camera.rig_rotation = {r[0], r[1], r[2]};
     }
+    if (options.depth.has_value()) {
+      if (absl::Status s = slam::ValidateDepthSensor(*options.depth); !s.ok()) return s;
+    }
     slam::LocalizerOptions localizer;
     localizer.mode = options.realtime ? slam::LocalizerMode::kRealtime : slam::LocalizerMode::kReproducible;
     localizer.odometry.refine_rig = options.refine_rig == RigRefinement::kOn;
@@ -101,7 +105,7 @@ class SlamLocalization final : public Localization {
     return absl::OkStatus();
   }
 
-  absl::Status Track(Lane* lane, const ImageView& left, const ImageView& right, int64_t time_ns, Location* location,
+  absl::Status Track(Lane* lane, const CameraView& view, int64_t time_ns, Location* location,
                      LocationTimes* times) override {
     if (has_time_ && time_ns <= last_time_ns_) {
       return ContradictionError("time_ns", absl::StrCat(time_ns, " is not above the last pair's, ", last_time_ns_));
@@ -111,7 +115,7 @@ class SlamLocalization final : public Localization {
     }
     front_end_.Begin(lane);
     slam::LocalizerResult result;
-    if (absl::Status s = localizer_->Track(left, right, SecondsOf(time_ns), &result); !s.ok()) return s;
+    if (absl::Status s = localizer_->Track(view, SecondsOf(time_ns), &result); !s.ok()) return s;
     has_time_ = true;
     last_time_ns_ = time_ns;
     keyframes_ = result.keyframes;
@@ -119,11 +123,10 @@ class SlamLocalization final : public Localization {
     return Answer(std::move(result), location, times);
   }
 
-  absl::Status Relocalize(Lane* lane, const ImageView& left, const ImageView& right, Location* location,
-                          LocationTimes* times) override {
+  absl::Status Relocalize(Lane* lane, const CameraView& view, Location* location, LocationTimes* times) override {
     front_end_.Begin(lane);
     slam::LocalizerResult result;
-    if (absl::Status s = localizer_->Relocalize(left, right, &result); !s.ok()) return s;
+    if (absl::Status s = localizer_->Relocalize(view, &result); !s.ok()) return s;
     return Answer(std::move(result), location, times);
   }
 

@@ -183,15 +183,31 @@ absl::Status Frame::SetStereo(const ImageRules& rules) {
   return SetEyes(rules);
 }
 
-absl::Status Frame::SetLocalize(Localization* stream, const ImageRules& rules) {
+absl::Status Frame::SetLocalize(Localization* stream, const LocalizationOptions& stream_options,
+                                const ImageRules& rules) {
   using Wanted = LocalizeRequest::Wanted;
   work = Work::kLocalize;
   localize.stream = stream;
   localize.wanted = stream_request.relocalize ? Wanted::kRelocalize : Wanted::kTrack;
   localize.time_ns = stream_request.time_ns;
-  localize.side_by_side = !stream_request.frame.has_second;
+  localize.depth = stream_options.depth;
+  localize.camera = stream_options.camera.image;
+  const bool has_depth = localize.depth.has_value(), has_right = stream_request.frame.has_second;
+  if (has_depth && has_right) {
+    return ContradictionError("right", "is given, but the stream's camera has `depth` in its place");
+  }
+  if (has_depth && !stream_request.has_depth) {
+    return ContradictionError("depth", "is missing, but the stream's options say that its camera has depth");
+  }
+  if (!has_depth && stream_request.has_depth) {
+    return ContradictionError("depth", "is given, but the stream's options say nothing of depth");
+  }
+  localize.side_by_side = !has_depth && !has_right;
   pixels = kPixelsOfLocation;
-  return SetEyes(rules);
+  if (auto s = SetEyes(rules); !s.ok() || !has_depth) return s;
+  if (auto s = SetSecond("depth", stream_request.depth, rules); !s.ok()) return s;
+  pixels += localize.camera.pixels();
+  return absl::OkStatus();
 }
 
 absl::Status Frame::SetMap(Localization* stream, const MapDirectory& maps) {

@@ -77,8 +77,9 @@ struct Frame : FrameJob, PackedMatch, PackedPredictions {
   absl::Status SetStereo(const ImageRules& rules);
   // The same for a frame of the cameras of `stream`, and counts its bytes.
   absl::Status SetTrack(TrackedStream* stream, const ImageRules& rules, Metrics* metrics);
-  // The same for a pair that `stream` locates.
-  absl::Status SetLocalize(Localization* stream, const ImageRules& rules);
+  // The same for a pair that `stream` locates, with these options. INVALID_ARGUMENT: it has depths, and the stream's
+  // camera two eyes, or the other way round.
+  absl::Status SetLocalize(Localization* stream, const LocalizationOptions& stream_options, const ImageRules& rules);
   // A request about the map of `stream`: errors of ParseMapRequest().
   absl::Status SetMap(Localization* stream, const MapDirectory& maps);
   // After these: counts the bytes of the image, and of a pair's second one, in whatever encoding; null: none.

@@ -91,6 +91,8 @@ struct WireStreamRequest {
   int64_t left_time_ns = 0, right_time_ns = 0;  // of a stereo pair
   int64_t time_ns = 0;                          // of a pair that is to be located
   bool relocalize = false;                      // it is to be found in the map
+  bool has_depth = false;                       // it has a depth image
+  WireImage depth;
 };
 
 // Serialized options, all together. No string in them is long.

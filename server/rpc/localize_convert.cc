@@ -46,12 +46,23 @@ absl::Status CheckProjection(const char* field, const Projection& p) {
   return ContradictionError(field, "is not the projection of a rectified camera: f 0 cx tx, 0 f cy ty, 0 0 1 tz");
 }
 
-absl::Status SetFromProjections(const v1::StereoCamera& proto, StereoRig* rig) {
+// A camera with depth has no right eye: its baseline is the field.
+absl::Status SetFromProjections(const v1::StereoCamera& proto, bool has_depth, StereoRig* rig) {
   const Projection &left = proto.left_projection(), &right = proto.right_projection();
-  if (proto.focal_length() != 0 || proto.centre_x() != 0 || proto.centre_y() != 0 || proto.baseline() != 0) {
-    return ContradictionError("camera.left_projection", "has focal length, centre and baseline: give either");
+  if (proto.focal_length() != 0 || proto.centre_x() != 0 || proto.centre_y() != 0) {
+    return ContradictionError("camera.left_projection", "has focal length and centre: give either");
   }
   if (absl::Status s = CheckProjection("camera.left_projection", left); !s.ok()) return s;
+  rig->focal_length = left[0];
+  rig->centre_x = left[2];
+  rig->centre_y = left[6];
+  if (has_depth) {
+    rig->baseline = proto.baseline();
+    return absl::OkStatus();
+  }
+  if (proto.baseline() != 0) {
+    return ContradictionError("camera.left_projection", "has focal length, centre and baseline: give either");
+  }
   if (absl::Status s = CheckProjection("camera.right_projection", right); !s.ok()) return s;
   for (const int i : {0, 2, 6}) {
     if (std::abs(left[i] - right[i]) > kSame * std::abs(left[0])) {
@@ -59,19 +70,19 @@ absl::Status SetFromProjections(const v1::StereoCamera& proto, StereoRig* rig) {
                                 absl::StrCat("element ", i, " is ", right[i], ", but that of the left eye ", left[i]));
     }
   }
-  rig->focal_length = left[0];
-  rig->centre_x = left[2];
-  rig->centre_y = left[6];
   rig->baseline = (left[3] - right[3]) / left[0];
   return absl::OkStatus();
 }
 
-absl::StatusOr<StereoRig> RigFromProto(const v1::StereoCamera& proto) {
+absl::StatusOr<StereoRig> RigFromProto(const v1::StereoCamera& proto, bool has_depth) {
   StereoRig rig;
   rig.image = {SideOf(proto.width()), SideOf(proto.height())};
   rig.rotation = {proto.rig_rotation().x(), proto.rig_rotation().y(), proto.rig_rotation().z()};
+  if (has_depth && !proto.right_projection().empty()) {
+    return ContradictionError("camera.right_projection", "is given, but a camera with depth has no right eye");
+  }
   if (!proto.left_projection().empty() || !proto.right_projection().empty()) {
-    if (absl::Status s = SetFromProjections(proto, &rig); !s.ok()) return s;
+    if (absl::Status s = SetFromProjections(proto, has_depth, &rig); !s.ok()) return s;
     return rig;
   }
   rig.focal_length = proto.focal_length();
@@ -81,7 +92,13 @@ absl::StatusOr<StereoRig> RigFromProto(const v1::StereoCamera& proto) {
   return rig;
 }
 
-absl::StatusOr<RigRefinement> RefinementFromProto(v1::RigRefinement refinement) {
+absl::StatusOr<RigRefinement> RefinementFromProto(v1::RigRefinement refinement, bool has_depth) {
+  if (has_depth) {
+    if (refinement == v1::RIG_REFINEMENT_UNSPECIFIED || refinement == v1::RIG_REFINEMENT_OFF) {
+      return RigRefinement::kOff;
+    }
+    return NotOneOfError("refine_rig", v1::RigRefinement_Name(refinement), "OFF: a camera with depth has no right eye");
+  }
   switch (refinement) {
     case v1::RIG_REFINEMENT_UNSPECIFIED:
     case v1::RIG_REFINEMENT_ON:
@@ -123,15 +140,18 @@ absl::StatusOr<SessionOptions> FromProto(const v1::LocalizeStreamOptions& proto,
   if (!proto.has_camera()) {
     return ContradictionError("camera", "missing: pairs cannot be located without calibration");
   }
-  const auto camera = RigFromProto(proto.camera());
+  const auto camera = RigFromProto(proto.camera(), proto.has_depth());
   if (!camera.ok()) return camera.status();
   localization.camera = *camera;
   if (const int64_t pixels = 2 * camera->image.pixels(); pixels > server.max_localize_pixels) {
     return LimitError("pixels of both eyes", pixels, server.max_localize_pixels, "--max-localize-pixels");
   }
-  const auto refinement = RefinementFromProto(proto.refine_rig());
+  const auto refinement = RefinementFromProto(proto.refine_rig(), proto.has_depth());
   if (!refinement.ok()) return refinement.status();
   localization.refine_rig = *refinement;
+  if (proto.has_depth()) {
+    localization.depth = DepthSensor{proto.depth().unit(), proto.depth().nearest(), proto.depth().farthest()};
+  }
   const auto realtime = IsRealtime(proto.mode());
   if (!realtime.ok()) return realtime.status();
   localization.realtime = *realtime;

@@ -12,6 +12,9 @@ void ReadLocalizePair(WireReader* in, WireStreamRequest* request) {
   in->Message([&](uint32_t tag) {
     if (tag == VarintTag(5)) {
       request->time_ns = static_cast<int64_t>(in->Varint());
+    } else if (tag == BytesTag(6)) {
+      request->has_depth = true;
+      ReadImage(in, &request->depth);
     } else if (!ReadEyes(in, tag, &request->frame)) {
       in->Unknown(tag);
     }

@@ -229,12 +229,13 @@ absl::Status StreamCall::SetContent(Frame* frame) {
       return absl::InvalidArgumentError(
           absl::StrCat("edit: ", frame->bytes, " bytes are more than ", kMaxOptionsBytes, "; send it in parts"));
     case Work::kLocalize:
-      status = frame->SetLocalize(localization_.get(), rules);
+      status = frame->SetLocalize(localization_.get(), options.localization, rules);
       break;
     case Work::kMap:
       return frame->SetMap(localization_.get(), env_->maps);
   }
-  frame->CountBytes(wire.has_image ? &wire.image : nullptr, wire.has_second ? &wire.second : nullptr, &env_->metrics);
+  const WireImage* const second = wire.has_second ? &wire.second : request.has_depth ? &request.depth : nullptr;
+  frame->CountBytes(wire.has_image ? &wire.image : nullptr, second, &env_->metrics);
   return status;
 }
 

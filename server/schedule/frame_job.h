@@ -6,9 +6,11 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
+#include "features/depth.h"
 #include "features/options.h"
 #include "features/types.h"
 #include "proto/terms.h"
@@ -102,10 +104,12 @@ struct LocalizeRequest {
   enum class Wanted { kTrack, kRelocalize, kRead, kSave, kLoad };
   Localization* stream = nullptr;
   Wanted wanted = Wanted::kTrack;
-  int64_t time_ns = 0;        // of capture
-  bool side_by_side = false;  // the left image has both eyes
-  MapPosition from;           // of kRead
-  std::string file;           // of kSave and kLoad
+  int64_t time_ns = 0;               // of capture
+  bool side_by_side = false;         // the left image has both eyes
+  std::optional<DepthSensor> depth;  // the second image has depths, of the camera's shape
+  Shape camera;
+  MapPosition from;  // of kRead
+  std::string file;  // of kSave and kLoad
 };
 
 // What a lane found of the stream's camera and its map.
@@ -127,7 +131,8 @@ struct FrameRequest {
   Work work = Work::kDetect;
   DetectorOptions options;  // valid
   ImageSource image;
-  ImageSource second;  // Work::kMatch: the train image; kStereo, kLocalize: the right eye, unless side by side
+  ImageSource
+      second;  // Work::kMatch: the train image; kStereo, kLocalize: the right eye, unless side by side, or depths
   MatchRequest match;
   StereoRequest stereo;
   TrackRequest track;

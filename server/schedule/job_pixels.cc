@@ -1,5 +1,7 @@
 #include "server/schedule/job_pixels.h"
 
+#include <limits>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "features/error.h"
@@ -58,6 +60,48 @@ absl::StatusOr<Pixels> PixelsOf(const ImageSource& source, decode::Decoder* deco
     }
   }
   return Pixels();
+}
+
+absl::StatusOr<DepthView> DepthOf(const ImageSource& source, const DepthSensor& sensor, Shape camera,
+                                  decode::Decoder* decoder, PixelScratch* scratch, int64_t* copied_bytes) {
+  *copied_bytes = 0;
+  // A row of samples is one of twice as many bytes.
+  const auto view_of = [&](const uint8_t* data, ptrdiff_t stride) {
+    return DepthView{data, camera.width, camera.height, stride, sensor};
+  };
+  const auto memory = [&] {
+    scratch->decoded.Resize({2 * camera.width, camera.height});
+    return decode::Destination{scratch->decoded.row(0), camera, scratch->decoded.stride()};
+  };
+  const auto check = [&](Shape shape) {
+    if (shape == camera) return absl::OkStatus();
+    return ContradictionError("image", absl::StrCat(shape.width, "x", shape.height, " is not the camera's ",
+                                                    camera.width, "x", camera.height));
+  };
+  if (source.kind == ImageSource::Kind::kRaw) {
+    if (source.raw.format != PixelFormat::kGray16) {
+      return NotOneOfError("image.format", absl::StrCat(static_cast<int>(source.raw.format)), "GRAY16");
+    }
+    if (absl::Status s = check(source.raw.shape); !s.ok()) return s;
+    if (source.bytes.size() == 1) return view_of(source.bytes[0].data(), static_cast<ptrdiff_t>(source.raw.stride));
+    const decode::Destination to = memory();
+    decode::CopyRaw16(source.raw, source.bytes, to);
+    *copied_bytes = 2 * camera.pixels();
+    return view_of(to.data, to.stride);
+  }
+  const absl::Span<const uint8_t> file = decode::Contiguous(source.bytes, &scratch->file);
+  const auto shape = decoder->InspectDepth(source.encoding, file, std::numeric_limits<int64_t>::max());
+  if (!shape.ok()) return shape.status();
+  if (absl::Status s = check(*shape); !s.ok()) return s;
+  const decode::Destination to = memory();
+  if (absl::Status s = decoder->DecodeDepthInto(source.encoding, file, to); !s.ok()) return s;
+  return view_of(to.data, to.stride);
+}
+
+absl::Status AboutImage(absl::string_view field, const absl::Status& status) {
+  absl::string_view text = status.message();
+  if (!absl::ConsumePrefix(&text, "image")) return absl::Status(status.code(), absl::StrCat(field, ": ", text));
+  return absl::Status(status.code(), absl::StrCat(field, text));
 }
 
 absl::Status AboutMask(const absl::Status& status) {

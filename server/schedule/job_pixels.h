@@ -7,6 +7,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "features/depth.h"
 #include "features/pixels.h"
 #include "server/decode/decode.h"
 #include "server/schedule/frame_job.h"
@@ -64,6 +66,14 @@ absl::StatusOr<Pixels> PixelsOf(const ImageSource& source, decode::Decoder* deco
 // Leaves of `pixels`, which are a view or came with `scratch` from PixelsOf(), the part that lies within them.
 void CropTo(const Part& part, PixelScratch* scratch, Pixels* pixels);
 
+// A depth image, which must have the shape of its camera; as PixelsOf(), but raw ones must be GRAY16, encoded ones a
+// grey PNG of 16 bits. Raw samples in one piece stay where they are, others are copied: `*copied_bytes`.
+// INVALID_ARGUMENT names image.format, image.data or image.
+absl::StatusOr<DepthView> DepthOf(const ImageSource& source, const DepthSensor& sensor, Shape camera,
+                                  decode::Decoder* decoder, PixelScratch* scratch, int64_t* copied_bytes);
+
+// `status` with the field "image" renamed: decoders speak of "image.width", here it was another one's.
+absl::Status AboutImage(absl::string_view field, const absl::Status& status);
 // `status` with the field "image" renamed: decoders speak of "image.width", here it was the mask's.
 absl::Status AboutMask(const absl::Status& status);
 

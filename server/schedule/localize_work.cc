@@ -37,25 +37,51 @@ absl::Status UseMap(LocalizeScratch* scratch, FrameJob* job) {
   return status;
 }
 
+// The pixels of the job, in memory. An image with depths counts as the two images that it comes in.
+absl::StatusOr<CameraView> ViewOfPair(int64_t max_pixels, decode::Decoder* decoder, PixelScratch* first,
+                                      LocalizeScratch* scratch, FrameJob* job, int64_t* copy_ns) {
+  CameraView view;
+  EyePixels eyes;
+  const LocalizeRequest& request = job->localize;
+  int64_t copied_depth = 0;
+  if (request.depth.has_value()) {
+    const auto left = EyeOf("left", job->image, max_pixels, decoder, first);
+    if (!left.ok()) return left.status();
+    if (absl::Status s = CheckPixels(left->shape().pixels() + request.camera.pixels(), max_pixels); !s.ok()) return s;
+    eyes.left = *left;
+    const auto depth = DepthOf(job->second, *request.depth, request.camera, decoder, &scratch->second, &copied_depth);
+    if (!depth.ok()) return AboutImage("depth", depth.status());
+    view.depth = *depth;
+  } else {
+    const auto both = EyesOf(*job, request.side_by_side, max_pixels, decoder, first, &scratch->second);
+    if (!both.ok()) return both.status();
+    eyes = *both;
+  }
+  const int64_t copy_at = MonotonicNs();
+  view.left = ViewOf(eyes.left, &scratch->left);
+  view.right = ViewOf(eyes.right, &scratch->right);
+  *copy_ns = MonotonicNs() - copy_at;
+  job->copied_bytes = first->rows.copied_bytes() + copied_depth;
+  if (!view.has_depth()) job->copied_bytes += scratch->second.rows.copied_bytes();
+  return view;
+}
+
 absl::Status LocatePair(Lane* lane, int64_t max_pixels, decode::Decoder* decoder, PixelScratch* first,
                         LocalizeScratch* scratch, FrameJob* job) {
   Localization& stream = *job->localize.stream;
   FrameTimes& times = job->times;
   const int64_t start = MonotonicNs();
-  const auto eyes = EyesOf(*job, job->localize.side_by_side, max_pixels, decoder, first, &scratch->second);
-  if (!eyes.ok()) return eyes.status();
-  const int64_t copy_at = MonotonicNs();
+  int64_t copy_ns = 0;
+  const auto view = ViewOfPair(max_pixels, decoder, first, scratch, job, &copy_ns);
+  if (!view.ok()) return view.status();
+  const int64_t copy_at = MonotonicNs() - copy_ns;
   times.decode_ns = copy_at - start;
-  const ImageView left = ViewOf(eyes->left, &scratch->left);
-  const ImageView right = ViewOf(eyes->right, &scratch->right);
-  const int64_t copy_ns = MonotonicNs() - copy_at;
-  job->copied_bytes = first->rows.copied_bytes() + scratch->second.rows.copied_bytes();
   if (absl::Status s = CheckWanted(job); !s.ok()) return s;
   Location& location = scratch->location;
   LocationTimes took;
   if (absl::Status s = job->localize.wanted == Wanted::kRelocalize
-                           ? stream.Relocalize(lane, left, right, &location, &took)
-                           : stream.Track(lane, left, right, job->localize.time_ns, &location, &took);
+                           ? stream.Relocalize(lane, *view, &location, &took)
+                           : stream.Track(lane, *view, job->localize.time_ns, &location, &took);
       !s.ok()) {
     return s;
   }

@@ -13,19 +13,6 @@
 namespace glint {
 namespace {
 
-// Decoders speak of "image.width"; here it was another field.
-absl::Status About(absl::string_view field, const absl::Status& status) {
-  absl::string_view text = status.message();
-  if (!absl::ConsumePrefix(&text, "image.")) return absl::Status(status.code(), absl::StrCat(field, ": ", text));
-  return absl::Status(status.code(), absl::StrCat(field, ".", text));
-}
-
-// Both images of a pair are one image to the limit.
-absl::Status CheckPixels(int64_t pixels, int64_t max_pixels) {
-  if (pixels <= max_pixels) return absl::OkStatus();
-  return LimitError("pixels of both images", pixels, max_pixels, "--max-image-pixels");
-}
-
 // To the nearest octave that there can be: those of sets are the client's, unchecked.
 int32_t Saturate(int64_t octave) {
   return static_cast<int32_t>(
@@ -139,9 +126,9 @@ class MatchRun {
     if (absl::Status s = CheckWanted(job_); !s.ok()) return s;
     const int64_t start = MonotonicNs();
     auto decoded = PixelsOf(image, decoder_, max_pixels_, pixels);
-    if (!decoded.ok()) return About(absl::StrCat(field, ".image"), decoded.status());
+    if (!decoded.ok()) return AboutImage(absl::StrCat(field, ".image"), decoded.status());
     if (absl::Status s = ValidatePixels(*decoded, {}, max_pixels_); !s.ok()) {
-      return About(absl::StrCat(field, ".image"), s);
+      return AboutImage(absl::StrCat(field, ".image"), s);
     }
     pixels_ += decoded->shape().pixels();
     if (absl::Status s = CheckPixels(pixels_, max_pixels_); !s.ok()) return s;
@@ -280,21 +267,32 @@ absl::Status RunStereo(Lane* lane, int64_t max_pixels, FrameQueue* queue, decode
 
 }  // namespace
 
+absl::Status CheckPixels(int64_t pixels, int64_t max_pixels) {
+  if (pixels <= max_pixels) return absl::OkStatus();
+  return LimitError("pixels of both images", pixels, max_pixels, "--max-image-pixels");
+}
+
+absl::StatusOr<Pixels> EyeOf(absl::string_view field, const ImageSource& source, int64_t max_pixels,
+                             decode::Decoder* decoder, PixelScratch* scratch) {
+  auto decoded = PixelsOf(source, decoder, max_pixels, scratch);
+  if (!decoded.ok()) return AboutImage(field, decoded.status());
+  if (absl::Status s = ValidatePixels(*decoded, {}, max_pixels); !s.ok()) return AboutImage(field, s);
+  return decoded;
+}
+
 absl::StatusOr<EyePixels> EyesOf(const FrameJob& job, bool side_by_side, int64_t max_pixels, decode::Decoder* decoder,
                                  PixelScratch* first, PixelScratch* second) {
   EyePixels eyes;
-  const auto decoded = PixelsOf(job.image, decoder, max_pixels, first);
-  if (!decoded.ok()) return About("left", decoded.status());
-  if (absl::Status s = ValidatePixels(*decoded, {}, max_pixels); !s.ok()) return About("left", s);
-  eyes.left = *decoded;
+  const auto left_eye = EyeOf("left", job.image, max_pixels, decoder, first);
+  if (!left_eye.ok()) return left_eye.status();
+  eyes.left = *left_eye;
   eyes.pixels = eyes.left.shape().pixels();
   if (side_by_side) {
     if (auto s = Split(job.image, &eyes.left, &eyes.right, first, second); !s.ok()) return s;
   } else {
-    const auto other = PixelsOf(job.second, decoder, max_pixels, second);
-    if (!other.ok()) return About("right", other.status());
-    if (absl::Status s = ValidatePixels(*other, {}, max_pixels); !s.ok()) return About("right", s);
-    eyes.right = *other;
+    const auto right_eye = EyeOf("right", job.second, max_pixels, decoder, second);
+    if (!right_eye.ok()) return right_eye.status();
+    eyes.right = *right_eye;
     eyes.pixels += eyes.right.shape().pixels();
   }
   const Shape left = eyes.left.shape(), right = eyes.right.shape();

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "server/decode/decode.h"
 #include "server/lane/lane.h"
 #include "server/schedule/frame_queue.h"
@@ -36,6 +37,13 @@ struct EyePixels {
 };
 absl::StatusOr<EyePixels> EyesOf(const FrameJob& job, bool side_by_side, int64_t max_pixels, decode::Decoder* decoder,
                                  PixelScratch* first, PixelScratch* second);
+
+// One of them; `field` is what errors call it.
+absl::StatusOr<Pixels> EyeOf(absl::string_view field, const ImageSource& source, int64_t max_pixels,
+                             decode::Decoder* decoder, PixelScratch* scratch);
+
+// Both images of a pair are one image to the limit: RESOURCE_EXHAUSTED.
+absl::Status CheckPixels(int64_t pixels, int64_t max_pixels);
 
 // CANCELLED or DEADLINE_EXCEEDED if nobody waits for the frame any more.
 absl::Status CheckWanted(FrameJob* job);

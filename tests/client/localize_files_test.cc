@@ -38,6 +38,19 @@ TEST(Calibration, OfKittiHasNamesOrNone) {
   EXPECT_EQ(unnamed->right_projection, named->right_projection);
 }
 
+TEST(Calibration, OfOneEyeIsEnoughWithDepth) {
+  const std::string left = "700 0 600 0 0 700 180 0 0 0 1 0", other = "500 0 320 0 0 500 240 0 0 0 1 0";
+  const std::string path = Write("one.txt", "P0: " + left + "\nP2: " + other + "\n");
+  const auto first = ReadCalibration(path, "", /*of_one=*/true);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_THAT(first->left_projection, ElementsAre(700, 0, 600, 0, 0, 700, 180, 0, 0, 0, 1, 0));
+  EXPECT_THAT(first->right_projection, SizeIs(0));
+  const auto named = ReadCalibration(path, "P2", /*of_one=*/true);
+  ASSERT_TRUE(named.ok()) << named.status();
+  EXPECT_EQ(named->left_projection[0], 500);
+  EXPECT_THAT(ReadCalibration(path, "P0,P2", true).status().message(), HasSubstr("'P0,P2' is not one projection"));
+}
+
 TEST(Calibration, OfOpenCvIsAFileStorage) {
   const std::string path = ::testing::TempDir() + "localize-stereo.yml";
   {

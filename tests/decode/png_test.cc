@@ -8,6 +8,7 @@
 #include <iterator>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
+#include <utility>
 
 #include "tests/decode/files.h"
 
@@ -49,6 +50,41 @@ TEST(Png, EqualsOpenCvForEveryKindAndSize) {
       }
     }
   }
+}
+
+TEST(Png, DepthsKeepTheirSixteenBits) {
+  Decoder decoder;
+  for (const Shape shape : {Shape{1, 1}, Shape{17, 15}, Shape{67, 5}}) {
+    for (const bool interlaced : {false, true}) {
+      const Bytes file = WritePng({shape.width, shape.height, 0, 16, interlaced, 0}, 13);
+      const auto inspected = decoder.InspectDepth(Encoding::kDetect, file, shape.pixels());
+      ASSERT_TRUE(inspected.ok()) << inspected.status();
+      EXPECT_EQ(*inspected, shape);
+      testing::GuardedImage samples({2 * shape.width, shape.height}, 3);
+      const Destination to = samples.destination();
+      const absl::Status status = decoder.DecodeDepthInto(Encoding::kPng, file, {to.data, shape, to.stride});
+      ASSERT_TRUE(status.ok()) << status;
+      EXPECT_TRUE(samples.guards_intact());
+      const cv::Mat expected = cv::imdecode(file, cv::IMREAD_UNCHANGED);
+      ASSERT_EQ(expected.type(), CV_16UC1);
+      const Bytes pixels = samples.pixels();
+      for (int i = 0; i < shape.pixels(); ++i) {
+        const int sample = pixels[2 * static_cast<size_t>(i)] | pixels[2 * static_cast<size_t>(i) + 1] << 8;
+        ASSERT_EQ(sample, expected.at<uint16_t>(i / shape.width, i % shape.width)) << i;
+      }
+      EXPECT_EQ(decoder.InspectDepth(Encoding::kPng, file, shape.pixels() - 1).status().code(),
+                absl::StatusCode::kResourceExhausted);
+      const absl::Status changed = decoder.DecodeDepthInto(Encoding::kPng, file, {to.data, {1, 3}, to.stride});
+      EXPECT_THAT(changed.message(), HasSubstr("changed after its inspection"));
+    }
+  }
+  for (const auto& [colour_type, depth] : {std::pair(0, 8), std::pair(2, 16), std::pair(4, 16)}) {
+    const Bytes file = WritePng({8, 8, colour_type, depth, false, 0}, 13);
+    EXPECT_THAT(decoder.InspectDepth(Encoding::kPng, file, 64).status().message(),
+                HasSubstr("is not grey (0) of 16 bits"));
+  }
+  EXPECT_THAT(decoder.InspectDepth(Encoding::kJpeg, Bytes{0xff, 0xd8, 0xff, 0}, 64).status().message(),
+              HasSubstr("is a JPEG file"));
 }
 
 TEST(Png, EqualsOpenCvOnPhotographs) {

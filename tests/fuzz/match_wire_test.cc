@@ -196,6 +196,12 @@ bool Check(const v1::LocalizeStreamRequest& proto, decode::Pieces pieces) {
   EXPECT_EQ(wire.time_ns, pair.time_ns());
   EXPECT_EQ(wire.frame.has_image, pair.has_left());
   EXPECT_EQ(wire.frame.has_second, pair.has_right());
+  EXPECT_EQ(wire.has_depth, pair.has_depth());
+  EXPECT_EQ(wire.depth.content == WireImage::Content::kRaw, pair.depth().has_raw());
+  EXPECT_EQ(wire.depth.content == WireImage::Content::kEncoded, pair.depth().has_encoded());
+  EXPECT_EQ(wire.depth.content == WireImage::Content::kShared, pair.depth().has_shared());
+  EXPECT_EQ(wire.depth.width, pair.depth().raw().width() + pair.depth().shared().width());
+  EXPECT_EQ(wire.depth.encoding, pair.depth().encoded().encoding());
   return true;
 }
 

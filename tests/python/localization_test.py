@@ -1,4 +1,8 @@
 """Localization by glint.Client and glint.aio.Client against a real server: a wall, maps, bad input."""
+import os
+import pathlib
+import re
+import subprocess
 import tempfile
 import unittest
 
@@ -93,6 +97,7 @@ class MessageTest(unittest.TestCase):
         for item, kind in (
             (glint.LocalizePair(left, right, time_ns=1 << 40, max_age=1), "pair"),
             (glint.LocalizePair(left, relocalize=True), "relocalize"),
+            (glint.LocalizePair(left, depth=left.astype(np.uint16)), "pair"),
             (glint.GetMap(), "get_map"),
             (glint.GetMap((3, 1 << 40)), "get_map"),
             (glint.SaveMap("hall"), "save_map"),
@@ -131,6 +136,26 @@ class LocalizeTest(unittest.TestCase):
         for one, two in zip(client.localize_stream(joined, camera, **OPTIONS), want):
             self.assertEqual(one.location.world_from_camera.tobytes(), two.location.world_from_camera.tobytes())
 
+    def test_depth_in_place_of_the_right_eye(self):
+        camera = glint.StereoCamera(WIDTH, HEIGHT, FOCAL, 159.5, 99.5, baseline=0.08)
+        depth = np.full((HEIGHT, WIDTH), 20000, np.uint16)  # the wall at 4 m
+        depth[::20] = 0
+        sensor = glint.DepthCamera(unit=0.0002)
+        items = [glint.LocalizePair(left, time_ns=10**8 * (i + 1), depth=depth) for i, (left, _) in enumerate(pairs())]
+        items.append(glint.LocalizePair(pairs()[3][0], depth=depth, relocalize=True))
+        results = list(client.localize_stream(items, camera, depth=sensor, **OPTIONS))
+        for result, at in zip(results, [*range(8), 3]):
+            self.assertGreater(result.location.status, glint.LocationStatus.INITIALIZING)
+            np.testing.assert_allclose(result.location.position, (0.16 * at, 0, 0), atol=0.02)
+            self.assertEqual(result.location.warnings, ())
+        (one,) = client.localize_stream([(pairs(1)[0][0], depth)], camera, depth=sensor, **OPTIONS)
+        self.assertEqual(one.location.status, glint.LocationStatus.TRACKING)
+        bad = [(pairs(1)[0][0], depth.astype(np.uint8)), glint.LocalizePair(*pairs(1)[0])]
+        errors = [result.error for result in client.localize_stream(bad, camera, depth=sensor, **OPTIONS)]
+        self.assertEqual([error.field for error in errors], ["depth.format", "right"])
+        with self.assertRaisesRegex(glint.InvalidArgument, "depth.unit: 0 is not in"):
+            list(client.localize_stream([], camera, depth=glint.DepthCamera(unit=0)))
+
     def test_requests_about_the_map(self):
         *_, pair, got = client.localize_stream([*timed(pairs(3)), glint.GetMap()], CAMERA, **OPTIONS)
         self.assertEqual((len(got.map.keyframe_ids), len(got.map.point_ids)), (got.keyframes, got.points))
@@ -161,6 +186,8 @@ class LocalizeTest(unittest.TestCase):
                 [], glint.StereoCamera(320, 200, left_projection=[1, 2]))),
             ("camera.width", lambda: client.localize_stream([], glint.StereoCamera("wide", 200))),
             ("mode", lambda: client.localize_stream([], CAMERA, mode="fast")),
+            ("depth", lambda: client.localize_stream([], CAMERA, depth=0.001)),
+            ("depth.unit", lambda: client.localize_stream([], CAMERA, depth=glint.DepthCamera("mm"))),
             ("refine_rig", lambda: client.localize_stream([], CAMERA, refine_rig="maybe")),
             ("pairs", lambda: client.localize_stream([(left, right, left)], CAMERA)),
             ("right", lambda: client.localize_stream([(left, "file.png")], CAMERA)),
@@ -178,6 +205,51 @@ class LocalizeTest(unittest.TestCase):
         results = list(client.localize_stream(items, CAMERA, **OPTIONS))
         self.assertIsInstance(results[0].error, glint.NotFound)
         self.assertEqual([r.ok for r in results], [False] * 3)
+
+
+class ToolTest(unittest.TestCase):
+    """glint-scene --depth and glint localize --depth, from pictures to the error beside the true path."""
+
+    def setUp(self):
+        self.tools = [os.environ.get(name) for name in ("GLINT_SCENE_TOOL", "GLINT_TOOL")]
+        if None in self.tools:
+            self.skipTest("GLINT_SCENE_TOOL and GLINT_TOOL are not set")
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def localize(self, *options):
+        paths = [str(self.folder / name) for name in ("calib.txt", "truth/trajectory.txt", "*.png", "depth")]
+        return subprocess.run(
+            [self.tools[1], "localize", "--server", server.address, "--calibration", paths[0], "--truth", paths[1],
+             "--rate", "20", *options, *paths[2:]], capture_output=True, text=True, timeout=120, check=False)
+
+    def test_a_drive(self):
+        path = self.folder / "path.txt"
+        path.write_text("".join(f"{i / 20} {0.03 * i} 0 {0.01 * i} 0 0 0 1\n" for i in range(12)), encoding="utf-8")
+        subprocess.run([self.tools[0], "--out", str(self.folder), "--trajectory", str(path), "--width=320",
+                        "--height=240", "--depth", "--depth_unit=0.0002", "--depth_noise=0.05", "--baseline=0.08",
+                        "--truth"], check=True)
+        done = self.localize("--depth", "--depth-unit", "0.0002", "--depth-farthest", "12")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"12 pairs; map: \d+ keyframes, \d+ points\n")
+        self.assertLess(float(re.search(r"ATE\D*([\d.]+) m", done.stdout)[1]), 0.01)
+        self.assertEqual(done.stderr, "")
+        again = self.localize("--depth", "--depth-unit", "0.0002", "--map", "drive")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        found = self.localize("--depth", "--depth-unit", "0.0002", "--map", "drive", "--relocalize")
+        self.assertEqual(found.returncode, 0, found.stderr)
+        self.assertEqual(found.stdout.count(": RELOCALIZED at"), 12, found.stdout)
+        # In metres of five: the camera would have gone five times as far.
+        done = self.localize("--depth")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreater(float(re.search(r"end: ([\d.]+) m", done.stdout)[1]), 0.5)
+        done = self.localize("--depth-unit", "0.001")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("option '--depth-unit': needs --depth", done.stderr)
+        done = self.localize("--depth", "--calibration-refine", "on")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("refine_rig", done.stderr)
 
 
 class AioTest(unittest.IsolatedAsyncioTestCase):

@@ -8,8 +8,9 @@
 //
 // Or, with --trajectory FILE, a world around that path of a camera, seen along it (tests/scene/render_path.h):
 //   OUT/000000.png, OUT/right/...   as above; names are places in the file
-//   OUT/calib.txt, OUT/times.txt    as KITTI has them
-//   OUT/truth/trajectory.txt        --truth: the lines of the frames that were written; depth as above
+//   OUT/depth/000000.png            --depth: 16 bits, what a sensor with a projector measures at the left camera's
+//   pixels OUT/calib.txt, OUT/times.txt    as KITTI has them OUT/truth/trajectory.txt        --truth: the lines of the
+//   frames that were written; depth as above
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -55,6 +56,11 @@ ABSL_FLAG(double, gain, 0, "brightness swings between 1 - gain and 1 + gain, 0..
 ABSL_FLAG(double, exposure, 0, "seconds that a picture takes, 0..0.1: motion blur");
 ABSL_FLAG(std::vector<std::string>, rig_rotation, {},
           "yaw,pitch,roll of the right camera in degrees, each -5..5: what rectification has left over");
+ABSL_FLAG(bool, depth, false,
+          "also what a sensor of depth measures, whose projector is --baseline beside the left camera");
+ABSL_FLAG(double, depth_unit, 0.001, "metres in a sample of 1, 1e-6..1");
+ABSL_FLAG(double, depth_noise, 0, "standard deviation of the sensor's disparity, pixels, 0..5");
+ABSL_FLAG(double, depth_farthest, 8, "metres, 0.4..1000: farther there is no depth");
 ABSL_FLAG(double, drop, 0, "share of frames that are missing, 0..0.5");
 ABSL_FLAG(int, burst, 1, "frames that are missing in a row, 1..100");
 
@@ -127,6 +133,12 @@ absl::Status PathOptionsFromFlags(RenderPathOptions* options) {
   options->drop_burst = absl::GetFlag(FLAGS_burst);
   options->seed = static_cast<uint32_t>(absl::GetFlag(FLAGS_seed));
   options->sensor = {absl::GetFlag(FLAGS_noise), absl::GetFlag(FLAGS_gain), absl::GetFlag(FLAGS_exposure)};
+  options->depth = absl::GetFlag(FLAGS_depth);
+  DepthSensorOptions& depth = options->depth_sensor;
+  depth.unit = absl::GetFlag(FLAGS_depth_unit);
+  depth.baseline = absl::GetFlag(FLAGS_baseline);
+  depth.noise = absl::GetFlag(FLAGS_depth_noise);
+  depth.farthest = absl::GetFlag(FLAGS_depth_farthest);
   Camera& camera = options->head.camera;
   camera.width = absl::GetFlag(FLAGS_width);
   camera.height = absl::GetFlag(FLAGS_height);
@@ -147,6 +159,9 @@ absl::Status PathOptionsFromFlags(RenderPathOptions* options) {
   status.Update(Between("--noise", options->sensor.noise, 0.0, 50.0));
   status.Update(Between("--gain", options->sensor.gain, 0.0, 0.9));
   status.Update(Between("--exposure", options->sensor.exposure, 0.0, 0.1));
+  status.Update(Between("--depth_unit", depth.unit, 1e-6, 1.0));
+  status.Update(Between("--depth_noise", depth.noise, 0.0, 5.0));
+  status.Update(Between("--depth_farthest", depth.farthest, 0.4, 1000.0));
   status.Update(Between("--drop", options->drop_share, 0.0, 0.5));
   status.Update(Between("--burst", options->drop_burst, 1, 100));
   status.Update(RigRotationFromFlags(&options->head.right_from_left));
@@ -216,6 +231,10 @@ absl::Status Run() {
   status.Update(MakeFolder(out));
   if (stereo) status.Update(MakeFolder(out + "/right"));
   if (truth) status.Update(MakeFolder(out + "/truth"));
+  if (absl::GetFlag(FLAGS_depth) && !along_path) {
+    status.Update(ContradictionError("--depth", "is for --trajectory; --truth has the depth of other scenes"));
+  }
+  if (absl::GetFlag(FLAGS_depth)) status.Update(MakeFolder(out + "/depth"));
   if (!status.ok()) return status;
   if (along_path) return RenderPath(path_options, out, WriteImage);
   const Scene scene(options);

@@ -50,6 +50,11 @@ absl::Status RenderPath(const RenderPathOptions& options, const std::string& out
                               : Expose(options.sensor, options.head, is_right, *path, at.seconds, number, &world);
       status.Update(write_picture(absl::StrCat(out, is_right ? "/right/" : "/", name), image));
     }
+    if (options.depth) {
+      status.Update(WriteDepthPng(
+          absl::StrCat(out, "/depth/", name, ".png"),
+          SenseDepth(options.depth_sensor, options.head.camera, at.pose, static_cast<uint32_t>(number), &world)));
+    }
     if (options.truth) {
       const Camera& camera = options.head.camera;
       status.Update(WritePfm(absl::StrCat(out, "/truth/depth_", name, ".pfm"), world.Depth(camera, at.pose),

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "features/types.h"
+#include "tests/scene/depth_sensor.h"
 #include "tests/scene/sensor.h"
 
 namespace glint::scene {
@@ -17,7 +18,9 @@ struct RenderPathOptions {
   StereoHead head;
   SensorOptions sensor;
   bool stereo = false;
-  bool color = false;     // without sensor effects
+  bool color = false;  // without sensor effects
+  bool depth = false;  // of each left picture, as `depth_sensor` sees it
+  DepthSensorOptions depth_sensor;
   bool truth = false;     // depth of each left picture, too
   int first = 0;          // pose of the path
   int frames = 0;         // poses from there; 0: all
@@ -27,8 +30,8 @@ struct RenderPathOptions {
 };
 
 // Writes into `out`, whose folders are there: pictures by `write_picture(name without ending, image)`, named by the
-// pose's place in the path; calib.txt as KITTI has it; times.txt, a line of seconds for each frame; and
-// truth/trajectory.txt, the poses of these frames in the form of the trajectory.
+// pose's place in the path; depth/NAME.png, 16 bits; calib.txt as KITTI has it; times.txt, a line of seconds for each
+// frame; and truth/trajectory.txt, the poses of these frames in the form of the trajectory.
 absl::Status RenderPath(const RenderPathOptions& options, const std::string& out,
                         const std::function<absl::Status(const std::string&, const Image&)>& write_picture);
 

@@ -11,13 +11,6 @@ namespace {
 
 constexpr int kMoments = 5;
 
-// About normal with deviation 1: four bytes added up.
-double Noise(uint32_t index, uint32_t seed) {
-  const uint32_t word = Hash(index ^ Hash(seed));
-  const auto sum = static_cast<int>((word & 255) + (word >> 8 & 255) + (word >> 16 & 255) + (word >> 24));
-  return (sum - 510) / 147.8;
-}
-
 }  // namespace
 
 Pose EyeOf(const StereoHead& head, const Pose& left, bool is_right) {
@@ -44,7 +37,7 @@ Image Expose(const SensorOptions& options, const StereoHead& head, bool is_right
   for (int y = 0; y < head.camera.height; ++y) {
     for (int x = 0; x < head.camera.width; ++x, ++i) {
       double grey = gain * sums[i];
-      if (options.noise > 0) grey += options.noise * Noise(static_cast<uint32_t>(i), seed);
+      if (options.noise > 0) grey += options.noise * Normal(static_cast<uint32_t>(i), seed);
       image.row(y)[x] = static_cast<uint8_t>(std::clamp(grey, 0.0, 255.0) + 0.5);
     }
   }

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -32,31 +33,48 @@ absl::Status WriteRows(const std::string& path, const std::string& head, int cou
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::Status WritePng(const std::string& path, const ImageView& image, int channels) {
+// A PNG file; the bytes of each row are those of `rows`, samples of 16 bits with the upper byte first.
+absl::Status Encode(const std::string& path, spng_ihdr header, const ImageView& rows) {
   std::unique_ptr<spng_ctx, FreeContext> context(spng_ctx_new(SPNG_CTX_ENCODER));
   if (context == nullptr) return absl::InternalError(absl::StrCat(path, ": no memory to encode"));
   spng_set_option(context.get(), SPNG_ENCODE_TO_BUFFER, 1);
   spng_set_option(context.get(), SPNG_IMG_COMPRESSION_LEVEL, 3);
-  spng_ihdr header = {};
-  header.width = static_cast<uint32_t>(image.width / channels);
-  header.height = static_cast<uint32_t>(image.height);
-  header.bit_depth = 8;
-  header.color_type = channels == 1 ? SPNG_COLOR_TYPE_GRAYSCALE : SPNG_COLOR_TYPE_TRUECOLOR;
   int error = spng_set_ihdr(context.get(), &header);
   if (error == 0) {
-    error = spng_encode_image(context.get(), nullptr, 0, SPNG_FMT_PNG, SPNG_ENCODE_PROGRESSIVE | SPNG_ENCODE_FINALIZE);
+    error = spng_encode_image(context.get(), nullptr, 0, SPNG_FMT_RAW, SPNG_ENCODE_PROGRESSIVE | SPNG_ENCODE_FINALIZE);
   }
   // The encoder says SPNG_EOI after the last row.
-  for (int y = 0; error == 0 && y < image.height; ++y) {
-    error = spng_encode_row(context.get(), image.row(y), static_cast<size_t>(image.width));
+  for (int y = 0; error == 0 && y < rows.height; ++y) {
+    error = spng_encode_row(context.get(), rows.row(y), static_cast<size_t>(rows.width));
   }
   if (error != SPNG_EOI) return absl::InternalError(absl::StrCat(path, ": PNG encoder: ", spng_strerror(error)));
   size_t bytes = 0;
   const std::unique_ptr<void, void (*)(void*)> png(spng_get_png_buffer(context.get(), &bytes, &error), std::free);
   if (png == nullptr) return absl::InternalError(absl::StrCat(path, ": PNG encoder: ", spng_strerror(error)));
   return WriteRows(path, "", 1, bytes, [&](int) { return png.get(); });
+}
+
+}  // namespace
+
+absl::Status WritePng(const std::string& path, const ImageView& image, int channels) {
+  spng_ihdr header = {};
+  header.width = static_cast<uint32_t>(image.width / channels);
+  header.height = static_cast<uint32_t>(image.height);
+  header.bit_depth = 8;
+  header.color_type = channels == 1 ? SPNG_COLOR_TYPE_GRAYSCALE : SPNG_COLOR_TYPE_TRUECOLOR;
+  return Encode(path, header, image);
+}
+
+absl::Status WriteDepthPng(const std::string& path, const DepthImage& depth) {
+  spng_ihdr header = {};
+  header.width = static_cast<uint32_t>(depth.shape.width);
+  header.height = static_cast<uint32_t>(depth.shape.height);
+  header.bit_depth = 16;
+  header.color_type = SPNG_COLOR_TYPE_GRAYSCALE;
+  std::vector<uint8_t> upper_first = depth.bytes;
+  for (size_t i = 0; i + 1 < upper_first.size(); i += 2) std::swap(upper_first[i], upper_first[i + 1]);
+  const int bytes = 2 * depth.shape.width;
+  return Encode(path, header, {upper_first.data(), bytes, depth.shape.height, bytes});
 }
 
 absl::Status WritePnm(const std::string& path, const ImageView& image, int channels) {

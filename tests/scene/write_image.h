@@ -7,11 +7,14 @@
 
 #include "absl/status/status.h"
 #include "features/types.h"
+#include "tests/scene/depth_sensor.h"
 
 namespace glint::scene {
 
 // One byte per pixel (channels == 1), or rows of RGB triples (channels == 3; image.width is 3 * the picture's).
 absl::Status WritePng(const std::string& path, const ImageView& image, int channels);
+// A grey PNG of 16 bits.
+absl::Status WriteDepthPng(const std::string& path, const DepthImage& depth);
 // PGM for 1 channel, PPM for 3.
 absl::Status WritePnm(const std::string& path, const ImageView& image, int channels);
 // Portable float map, one channel, little-endian; rows from the bottom up, as the format has it.

@@ -230,7 +230,10 @@ TEST_F(AllocationTest, APairTakesNoMemoryOfOurs) {
 #ifdef GLINT_HAVE_SLAM
 // The one exception, which docs/slam.md has: fitting a pose takes memory, in pieces whose number has a bound, of a
 // camera that stands still; keyframes, which take more, are the map's.
-TEST_F(AllocationTest, ALocatedPairTakesABoundedNumberOfPieces) {
+class LocateAllocationTest : public AllocationTest, public ::testing::WithParamInterface<bool> {};
+
+TEST_P(LocateAllocationTest, ALocatedPairTakesABoundedNumberOfPieces) {
+  const bool has_depth = GetParam();
   constexpr Shape kShape = {320, 200};
   constexpr int kMoving = 8, kPairs = 40, kMostPieces = 64;
   const auto stub = v1::Localization::NewStub(server_.channel());
@@ -247,6 +250,7 @@ TEST_F(AllocationTest, ALocatedPairTakesABoundedNumberOfPieces) {
   camera->set_centre_x(kShape.width / 2.0);
   camera->set_centre_y(kShape.height / 2.0);
   camera->set_baseline(kBaseline);
+  if (has_depth) message.mutable_options()->mutable_depth()->set_unit(0.001);
   stream->Write(message);
   int64_t time_ns = 0;
   const auto run = [&](const Pair& pair, int count) {
@@ -257,6 +261,16 @@ TEST_F(AllocationTest, ALocatedPairTakesABoundedNumberOfPieces) {
       SetGray(kShape.width, kShape.height, 0, eye);
       for (int y = 0; y < kShape.height; ++y) {
         std::memcpy(eye->mutable_raw()->mutable_data()->data() + y * kShape.width, image.row(y), kShape.width);
+      }
+    }
+    if (has_depth) {  // of the wall, 4 m away
+      eyes->clear_right();
+      SetGray(2 * kShape.width, kShape.height, 0, eyes->mutable_depth());
+      v1::RawImage* const depth = eyes->mutable_depth()->mutable_raw();
+      depth->set_format(v1::PIXEL_FORMAT_GRAY16);
+      depth->set_width(kShape.width);
+      for (size_t at = 0; at < depth->data().size(); ++at) {
+        (*depth->mutable_data())[at] = static_cast<char>(at % 2 == 0 ? 4000 & 255 : 4000 >> 8);
       }
     }
     for (int i = 0; i < count; ++i) {
@@ -275,6 +289,8 @@ TEST_F(AllocationTest, ALocatedPairTakesABoundedNumberOfPieces) {
   std::cout << "per located pair " << counts.ours / (1.0 * kPairs) << " allocations of ours, the largest of "
             << counts.largest << " bytes\n";
 }
+INSTANTIATE_TEST_SUITE_P(Cameras, LocateAllocationTest, ::testing::Bool(),
+                         [](const auto& test) { return test.param ? "Depth" : "Stereo"; });
 #endif
 
 // The test can fail: a server's code that does take memory is seen.

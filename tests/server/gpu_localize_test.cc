@@ -26,6 +26,7 @@ LaneSet Lanes(Backend backend, int lanes) {
 // Every pair on another lane.
 std::vector<Location> Locate(const LaneSet& set, const LocalizationOptions& options,
                              const std::vector<slam::DriveFrame>& frames) {
+  const double unit = options.depth.value_or(DepthSensor()).unit;
   auto localization = Localization::Create(options);
   EXPECT_TRUE(localization.ok()) << localization.status();
   std::vector<Location> found(frames.size());
@@ -33,7 +34,7 @@ std::vector<Location> Locate(const LaneSet& set, const LocalizationOptions& opti
     LocationTimes times;
     const slam::DriveFrame& f = frames[i];
     const absl::Status status = (*localization)
-                                    ->Track(set.lanes[i % set.lanes.size()].get(), f.left, f.right,
+                                    ->Track(set.lanes[i % set.lanes.size()].get(), f.view(unit),
                                             std::llround(f.seconds * 1e9) + 1, &found[i], &times);
     EXPECT_TRUE(status.ok()) << status;
   }
@@ -45,10 +46,7 @@ bool SameBytes(const T& a, const T& b) {
   return std::memcmp(&a, &b, sizeof(T)) == 0;
 }
 
-TEST(GpuLocalize, PosesHaveTheBytesOfTheCpus) {
-  if (const auto set = OneGpuLane(); !set.ok()) GTEST_SKIP() << set.status().message();
-  const slam::DriveOptions drive = FlightOptions({376, 240, 229, 187.5, 119.5}, 45);
-  const LocalizationOptions options = OptionsOf(drive.head, 700);
+void ExpectTheBytesOfTheCpus(const slam::DriveOptions& drive, const LocalizationOptions& options) {
   const std::vector<slam::DriveFrame> frames = RenderFlight(drive);
   const std::vector<Location> cpu = Locate(Lanes(Backend::kCpu, 2), options, frames);
   EXPECT_EQ(cpu.back().status, LocationStatus::kTracking);
@@ -67,6 +65,23 @@ TEST(GpuLocalize, PosesHaveTheBytesOfTheCpus) {
       EXPECT_EQ(cpu[i].is_keyframe, found[i].is_keyframe);
     }
   }
+}
+
+TEST(GpuLocalize, PosesHaveTheBytesOfTheCpus) {
+  if (const auto set = OneGpuLane(); !set.ok()) GTEST_SKIP() << set.status().message();
+  const slam::DriveOptions drive = FlightOptions({376, 240, 229, 187.5, 119.5}, 45);
+  ExpectTheBytesOfTheCpus(drive, OptionsOf(drive.head, 700));
+}
+
+TEST(GpuLocalize, PosesOfACameraWithDepth) {
+  if (const auto set = OneGpuLane(); !set.ok()) GTEST_SKIP() << set.status().message();
+  slam::DriveOptions drive = FlightOptions({376, 240, 229, 187.5, 119.5}, 45);
+  drive.depth = scene::DepthSensorOptions();
+  drive.depth->noise = 0.1;
+  LocalizationOptions options = OptionsOf(drive.head, 700);
+  options.refine_rig = RigRefinement::kOff;
+  options.depth = DepthSensor{drive.depth->unit, 0, 0};
+  ExpectTheBytesOfTheCpus(drive, options);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -29,7 +30,7 @@ std::vector<std::unique_ptr<Lane>> CpuLanes(int count, int threads) {
   return std::move(set->lanes);
 }
 
-enum class Step { kNone, kStereo, kMakeFrames, kSetFrame, kFollow, kMatch };
+enum class Step { kNone, kOne, kStereo, kMakeFrames, kSetFrame, kFollow, kMatch };
 
 // A lane whose step fails, from the `after`-th time on that it is asked for.
 class FailingLane final : public Lane {
@@ -42,6 +43,7 @@ class FailingLane final : public Lane {
 
   absl::Status Run(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                    StageTimes* times) override {
+    if (Fails(Step::kOne)) return Failure();
     return lane_->Run(options, image, mask, features, times);
   }
   absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const Pixels& left,
@@ -125,6 +127,53 @@ TEST(LaneFrontEnd, IsSlamsOwnOnWhicheverLane) {
   }
 }
 
+// Of one eye, as of an image with depths, before and after pairs.
+TEST(LaneFrontEnd, IsSlamsOwnForOneEye) {
+  const std::vector<Pair> pairs = PairsAlongAWall(kShape, 5);
+  const DetectorOptions detector = WallOptions(kShape, kFeatures).detector;
+  std::vector<std::unique_ptr<Lane>> lanes = CpuLanes(2, 1);
+  lanes.push_back(std::move(CpuLanes(1, 3).front()));
+  slam::CpuFrontEnd expected(detector, 2);
+  LaneFrontEnd actual(detector);
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    SCOPED_TRACE(i);
+    actual.Begin(lanes[i % lanes.size()].get());
+    slam::StereoFrame a, b;
+    if (i == 2) {
+      ASSERT_TRUE(expected.Find(pairs[i].left, pairs[i].right, &a).ok());
+      ASSERT_TRUE(actual.Find(pairs[i].left, pairs[i].right, &b).ok());
+    } else {
+      ASSERT_TRUE(expected.FindOne(pairs[i].left, &a).ok());
+      ASSERT_TRUE(actual.FindOne(pairs[i].left, &b).ok());
+      EXPECT_EQ(b.is_stereo, std::vector<uint8_t>(b.left.count(), 0));
+    }
+    EXPECT_GT(b.left.count(), 100u);
+    EXPECT_EQ(a.left.x, b.left.x);
+    EXPECT_EQ(a.left.descriptors, b.left.descriptors);
+    EXPECT_EQ(a.is_stereo, b.is_stereo);
+    EXPECT_EQ(a.disparity, b.disparity);
+    EXPECT_EQ(a.rise, b.rise);
+    EXPECT_EQ(a.levels, b.levels);
+    EXPECT_EQ(a.scale, b.scale);
+    EXPECT_GT(actual.stages().detect_ns, 0);
+    if (i > 0) {  // back to the one before
+      std::vector<float> to_x = a.left.x, to_y = a.left.y;
+      for (float& v : to_x) v -= kStep;
+      std::vector<float> lane_x = to_x, lane_y = to_y;
+      std::vector<uint8_t> followed, lane_followed;
+      expected.Follow(a.left.x, a.left.y, &to_x, &to_y, &followed);
+      actual.Follow(a.left.x, a.left.y, &lane_x, &lane_y, &lane_followed);
+      EXPECT_GT(std::count(followed.begin(), followed.end(), 1), 20);
+      EXPECT_EQ(followed, lane_followed);
+      EXPECT_EQ(to_x, lane_x);
+      EXPECT_EQ(to_y, lane_y);
+    }
+    expected.Keep();
+    actual.Keep();
+    EXPECT_TRUE(actual.status().ok()) << actual.status();
+  }
+}
+
 // Whatever fails, and whenever: the pair is answered with the error, and pairs after it are located.
 TEST(LaneFrontEnd, WhatALaneFailsByIsAnsweredAndTheStreamGoesOn) {
   const std::vector<Pair> pairs = PairsAlongAWall(kShape, 12);
@@ -147,12 +196,40 @@ TEST(LaneFrontEnd, WhatALaneFailsByIsAnsweredAndTheStreamGoesOn) {
     for (size_t i = 0; i < pairs.size(); ++i) {
       lane.FailAt(i == failing ? step : Step::kNone, after);
       const absl::Status status =
-          (*localization)->Track(&lane, pairs[i].left, pairs[i].right, time_ns += kFrameNs, &location, &times);
+          (*localization)->Track(&lane, {pairs[i].left, pairs[i].right, {}}, time_ns += kFrameNs, &location, &times);
       EXPECT_EQ(status.message(), i == failing ? "the device" : "");
     }
     EXPECT_EQ(location.status, LocationStatus::kTracking);
     const double from = step == Step::kMakeFrames ? 1 : 0;  // the world begins with the first pair that did not fail
     EXPECT_NEAR(location.pose.position[0], (11 - from) * 0.16, 0.05);
+  }
+}
+
+// The same of an image with depths: the wall is 4 m away.
+TEST(LaneFrontEnd, WhatALaneFailsByWithDepthIsAnsweredAndTheStreamGoesOn) {
+  const std::vector<Pair> pairs = PairsAlongAWall(kShape, 8);
+  std::vector<uint8_t> depth;
+  for (int i = 0; i < kShape.pixels(); ++i) depth.insert(depth.end(), {4000 & 255, 4000 >> 8});
+  LocalizationOptions options = WallOptions(kShape, kFeatures);
+  options.refine_rig = RigRefinement::kOff;
+  options.depth = DepthSensor{0.001, 0, 0};
+  const DepthView view = {depth.data(), kShape.width, kShape.height, 2 * kShape.width, *options.depth};
+  for (const auto& [step, after] : std::vector<std::pair<Step, int>>{
+           {Step::kOne, 0}, {Step::kSetFrame, 0}, {Step::kFollow, 0}, {Step::kMatch, 0}, {Step::kMatch, 1}}) {
+    SCOPED_TRACE(::testing::Message() << "step " << static_cast<int>(step) << " after " << after);
+    FailingLane lane(std::move(CpuLanes(1, 1).front()));
+    auto localization = Localization::Create(options);
+    ASSERT_TRUE(localization.ok()) << localization.status();
+    Location location;
+    LocationTimes times;
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      lane.FailAt(i == 4 ? step : Step::kNone, after);
+      const auto time_ns = static_cast<int64_t>(i + 1) * kFrameNs;
+      const absl::Status status = (*localization)->Track(&lane, {pairs[i].left, {}, view}, time_ns, &location, &times);
+      EXPECT_EQ(status.message(), i == 4 ? "the device" : "");
+    }
+    EXPECT_EQ(location.status, LocationStatus::kTracking);
+    EXPECT_NEAR(location.pose.position[0], 7 * 0.16, 0.05);
   }
 }
 

@@ -1,6 +1,6 @@
 // slam_path_run: locates a stereo camera that moves along a true path through a rendered world, and compares.
 //
-//   slam_path_run --trajectory FILE [--camera kitti|euroc|kaist] [--frames N] [--noise 2] [--gain 0.2] ...
+//   slam_path_run --trajectory FILE [--camera kitti|euroc|kaist|kinect] [--frames N] [--noise 2] [--gain 0.2] ...
 //
 // The path is a file of lines "t x y z qx qy qz qw". The last lines are figures. Exit status 1: a frame was LOST though
 // none was dark, or the path is worse than --max-ate; 2: it could not run.
@@ -21,12 +21,16 @@
 #include "tests/slam/rendered_drive.h"
 
 ABSL_FLAG(std::string, trajectory, "", "the true path");
-ABSL_FLAG(std::string, camera, "kitti", "kitti, euroc or kaist: size, focal length, centre and baseline");
+ABSL_FLAG(std::string, camera, "kitti", "kitti, euroc, kaist or kinect: size, focal length, centre and baseline");
 ABSL_FLAG(int, first, 0, "the first pose");
 ABSL_FLAG(int, frames, 1000000, "at most");
 ABSL_FLAG(int, every, 1, "uses every n-th pose");
 ABSL_FLAG(double, noise, 2, "grey levels");
 ABSL_FLAG(double, gain, 0.2, "brightness swings by this");
+ABSL_FLAG(bool, depth, false,
+          "the camera has depth in place of a right eye, as a sensor with a projector at the baseline");
+ABSL_FLAG(double, depth_noise, 0.2, "of the sensor's disparity, pixels");
+ABSL_FLAG(double, depth_farthest, 8, "metres");
 ABSL_FLAG(double, exposure, 0, "seconds");
 ABSL_FLAG(double, drop, 0, "share of frames that are missing");
 ABSL_FLAG(int, burst, 1, "missing frames in a row");
@@ -54,8 +58,10 @@ absl::Status HeadFromFlags(scene::StereoHead* head) {
     *head = {{752, 480, 458.654, 367.215, 248.375}, 0.11, {}};
   } else if (name == "kaist") {
     *head = {{640, 480, 391, 319.5, 239.5}, 0.05, {}};
+  } else if (name == "kinect") {
+    *head = {{640, 480, 525, 319.5, 239.5}, 0.075, {}};
   } else {
-    return absl::InvalidArgumentError("--camera: not one of kitti, euroc, kaist");
+    return absl::InvalidArgumentError("--camera: not one of kitti, euroc, kaist, kinect");
   }
   const std::vector<std::string> rig = absl::GetFlag(FLAGS_rig);
   if (rig.empty()) return absl::OkStatus();
@@ -73,7 +79,7 @@ bool RelocalizesRightly(RenderedDrive* drive, Localizer* localizer) {
   for (size_t i = 0; i < drive->count(); ++i) {
     const DriveFrame frame = drive->Render(i);
     LocalizerResult result;
-    const absl::Status status = localizer->Relocalize(frame.left.view(), frame.right.view(), &result);
+    const absl::Status status = localizer->Relocalize(frame.view(drive->depth_unit()), &result);
     if (!status.ok() || result.status != TrackingStatus::kRelocalized) continue;
     ++found;
     if ((result.world_from_camera.translation - frame.truth.translation).norm() > 0.5) ++wrong;
@@ -88,6 +94,12 @@ absl::Status Run(bool* good) {
   DriveOptions options;
   if (absl::Status s = HeadFromFlags(&options.head); !s.ok()) return s;
   options.sensor = {absl::GetFlag(FLAGS_noise), absl::GetFlag(FLAGS_gain), absl::GetFlag(FLAGS_exposure)};
+  if (absl::GetFlag(FLAGS_depth)) {
+    options.depth = scene::DepthSensorOptions();
+    options.depth->baseline = options.head.baseline;
+    options.depth->noise = absl::GetFlag(FLAGS_depth_noise);
+    options.depth->farthest = absl::GetFlag(FLAGS_depth_farthest);
+  }
   options.first = absl::GetFlag(FLAGS_first);
   options.frames = absl::GetFlag(FLAGS_frames);
   options.every = absl::GetFlag(FLAGS_every);
@@ -104,6 +116,7 @@ absl::Status Run(bool* good) {
   if (detector.max_features == 0) detector.max_features = absl::GetFlag(FLAGS_camera) == "kitti" ? 2000 : 1200;
   CpuFrontEnd front_end(detector, absl::GetFlag(FLAGS_threads));
   LocalizerOptions localizer_options;
+  localizer_options.odometry.refine_rig = !options.depth.has_value();
   if (const int delay = absl::GetFlag(FLAGS_adjust_delay); delay >= 0) localizer_options.odometry.adjust_delay = delay;
   auto localizer = Localizer::Create(CameraOf(options.head), localizer_options, &front_end);
   if (!localizer.ok()) return localizer.status();

@@ -75,6 +75,12 @@ absl::Status PointWorld::Find(const ImageView&, const ImageView&, StereoFrame* f
   return absl::OkStatus();
 }
 
+absl::Status PointWorld::FindOne(const ImageView& image, StereoFrame* frame) {
+  const absl::Status status = Find(image, image, frame);
+  ClearStereo(frame);
+  return status;
+}
+
 void PointWorld::Follow(const std::vector<float>& x, const std::vector<float>& y, std::vector<float>* to_x,
                         std::vector<float>* to_y, std::vector<uint8_t>* is_followed) {
   is_followed->assign(x.size(), 0);

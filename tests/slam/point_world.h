@@ -34,6 +34,7 @@ class PointWorld : public FrontEnd {
 
   const FeatureKind& kind() const override { return kind_; }
   absl::Status Find(const ImageView& left, const ImageView& right, StereoFrame* frame) override;
+  absl::Status FindOne(const ImageView& image, StereoFrame* frame) override;
   void Keep() override { kept_ = now_; }
   void Follow(const std::vector<float>& x, const std::vector<float>& y, std::vector<float>* to_x,
               std::vector<float>* to_y, std::vector<uint8_t>* is_followed) override;

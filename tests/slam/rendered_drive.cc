@@ -80,10 +80,14 @@ DriveFrame RenderedDrive::Render(size_t i) {
   DriveFrame frame;
   frame.seconds = seconds + step * options_.every * moment.waited;
   frame.truth = ToPose(path_[moment.pose].pose);
+  const auto seed = static_cast<uint32_t>(moment.pose + static_cast<size_t>(moment.waited));
   for (const bool is_right : {false, true}) {
     Image& image = is_right ? frame.right : frame.left;
+    if (is_right && options_.depth.has_value()) {
+      frame.depth = SenseDepth(*options_.depth, options_.head.camera, path_[moment.pose].pose, seed, &world_);
+      continue;
+    }
     if (!moment.is_dark) {
-      const auto seed = static_cast<uint32_t>(moment.pose + static_cast<size_t>(moment.waited));
       image = Expose(options_.sensor, options_.head, is_right, path_, seconds, seed, &world_);
       continue;
     }
@@ -91,6 +95,12 @@ DriveFrame RenderedDrive::Render(size_t i) {
     for (int y = 0; y < image.height(); ++y) std::fill_n(image.row(y), image.width(), uint8_t{0});
   }
   return frame;
+}
+
+CameraView DriveFrame::view(double unit) const {
+  if (depth.bytes.empty()) return {left.view(), right.view(), {}};
+  const auto [width, height] = depth.shape;
+  return {left.view(), {}, {depth.bytes.data(), width, height, 2 * static_cast<ptrdiff_t>(width), {unit, 0, 0}}};
 }
 
 void DriveRecord::Add(const DriveFrame& frame, const LocalizerResult& result, double ms) {
@@ -137,7 +147,7 @@ absl::Status Track(RenderedDrive* drive, Localizer* localizer, DriveRecord* reco
     LocalizerResult result;
     const double thread = ProcessorMs(CLOCK_THREAD_CPUTIME_ID), process = ProcessorMs(CLOCK_PROCESS_CPUTIME_ID);
     const auto start = std::chrono::steady_clock::now();
-    const absl::Status status = localizer->Track(frame.left.view(), frame.right.view(), frame.seconds, &result);
+    const absl::Status status = localizer->Track(frame.view(drive->depth_unit()), frame.seconds, &result);
     if (!status.ok()) return status;
     record->Add(frame, result, Milliseconds(std::chrono::steady_clock::now() - start).count());
     record->thread_ms.push_back(ProcessorMs(CLOCK_THREAD_CPUTIME_ID) - thread);

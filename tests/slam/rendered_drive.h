@@ -5,13 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
+#include "features/depth.h"
 #include "features/types.h"
 #include "slam/localizer.h"
 #include "slam/pose.h"
 #include "slam/stereo_camera.h"
 #include "slam/trajectory.h"
+#include "tests/scene/depth_sensor.h"
 #include "tests/scene/path.h"
 #include "tests/scene/sensor.h"
 #include "tests/scene/world.h"
@@ -21,10 +24,11 @@ namespace glint::slam {
 struct DriveOptions {
   scene::StereoHead head;
   scene::SensorOptions sensor;
-  int first = 0;          // pose of the path
-  int frames = 1000000;   // at most
-  int every = 1;          // uses every n-th pose
-  double drop_share = 0;  // of the frames are missing
+  std::optional<scene::DepthSensorOptions> depth;  // in place of the right eye; head.baseline is then nominal
+  int first = 0;                                   // pose of the path
+  int frames = 1000000;                            // at most
+  int every = 1;                                   // uses every n-th pose
+  double drop_share = 0;                           // of the frames are missing
   int drop_burst = 1;
   int dark = -1;  // at this pose the camera waits for 30 black frames
   int still = 0;  // after the last pose it waits for so many frames
@@ -35,6 +39,10 @@ struct DriveFrame {
   double seconds = 0;
   Pose truth;
   Image left, right;
+  scene::DepthImage depth;  // of a drive with depth, which has no right image
+
+  // Both eyes, or image and depth in samples of `unit` metres.
+  CameraView view(double unit) const;
 };
 
 // Not thread-safe.
@@ -44,6 +52,8 @@ class RenderedDrive {
 
   size_t count() const { return moments_.size(); }
   DriveFrame Render(size_t i);
+  // Metres in a sample of its frames' depths.
+  double depth_unit() const { return options_.depth.has_value() ? options_.depth->unit : 0; }
 
  private:
   struct Moment {

@@ -36,8 +36,10 @@ class RenderedTest : public ::testing::Test {
   DriveRecord Run(int poses) {
     DetectorOptions detector = *PresetOptions("orb");
     detector.max_features = features_;
-    CpuFrontEnd front_end(detector, 2);
-    auto localizer = Localizer::Create(CameraOf(options_.head), LocalizerOptions(), &front_end);
+    CpuFrontEnd front_end(detector, threads_);
+    LocalizerOptions options;
+    options.odometry.refine_rig = !options_.depth.has_value();
+    auto localizer = Localizer::Create(CameraOf(options_.head), options, &front_end);
     EXPECT_TRUE(localizer.ok()) << localizer.status();
     RenderedDrive drive(Flight(poses), options_);
     DriveRecord record;
@@ -61,6 +63,7 @@ class RenderedTest : public ::testing::Test {
 
   DriveOptions options_;
   int features_ = 700;
+  int threads_ = 2;
 };
 
 TEST_F(RenderedTest, NoiseAndGainCostLittle) {
@@ -99,6 +102,28 @@ TEST_F(RenderedTest, StandingStillStaysAtFullSize) {
   options_.sensor.gain = 0;
   features_ = 1200;
   EXPECT_LT(DriftAtRest(6), 0.002);
+}
+
+// A sensor of depth in place of the right eye, with noise, holes beside edges and nothing beyond 5 m; with one thread
+// and with two.
+TEST_F(RenderedTest, DepthsAreAsGoodAsARightEye) {
+  options_.head.baseline = 0.075;
+  options_.depth = scene::DepthSensorOptions();
+  options_.depth->noise = 0.2;
+  options_.depth->farthest = 5;
+  const DriveRecord record = Run(60);
+  EXPECT_LT(record.first_lost, 0);
+  EXPECT_LT(record.Errors().absolute, 0.003 * record.Errors().length);
+  EXPECT_GT(record.last.calibration.stereo_share, 0.3);
+  EXPECT_LT(record.last.calibration.stereo_share, 0.95);  // there are holes
+  EXPECT_TRUE(record.last.warnings.empty());
+  threads_ = 1;
+  const DriveRecord again = Run(60);
+  ASSERT_EQ(record.path.size(), again.path.size());
+  for (size_t i = 0; i < record.path.size(); ++i) {
+    EXPECT_EQ(record.path[i].translation, again.path[i].translation) << i;
+    EXPECT_EQ(record.path[i].rotation.coeffs(), again.path[i].rotation.coeffs()) << i;
+  }
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Picture files. One byte chooses the encoding, the rest is the file. A file is an error or a picture, the same for a
 // decoder that has seen other files, for one that takes JPEGs apart for several threads, and for a new one, and never
-// more.
+// more. As depths it is an error or samples whose upper bytes are that picture.
 #include <vector>
 
 #include "server/decode/decode.h"
@@ -27,6 +27,19 @@ Outcome Decode(Decoder* decoder, Encoding encoding, fuzz::Bytes file) {
   outcome.pixels.resize(static_cast<size_t>(shape->pixels()));
   outcome.status = decoder->DecodeInto(encoding, file, {outcome.pixels.data(), *shape, shape->width});
   return outcome;
+}
+
+// Samples of 16 bits: their upper bytes are the grey of the same file.
+void CheckDepth(Decoder* decoder, Encoding encoding, fuzz::Bytes file, const Outcome& picture) {
+  const auto shape = decoder->InspectDepth(encoding, file, kMaxPixels);
+  if (!shape.ok()) return;
+  FUZZ_CHECK(*shape == picture.shape);
+  std::vector<uint8_t> samples(2 * static_cast<size_t>(shape->pixels()));
+  const absl::Status status = decoder->DecodeDepthInto(encoding, file, {samples.data(), *shape, 2 * shape->width});
+  FUZZ_CHECK(status.ok() == picture.status.ok());
+  for (size_t i = 0; status.ok() && i < picture.pixels.size(); ++i) {
+    FUZZ_CHECK(samples[2 * i + 1] == picture.pixels[i]);
+  }
 }
 
 // Four threads, as far as the decoder can tell.
@@ -58,6 +71,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FUZZ_CHECK(first.status.ok() || first.status.code() == absl::StatusCode::kInvalidArgument ||
              first.status.code() == absl::StatusCode::kResourceExhausted);
   FUZZ_CHECK(first.status.ok() || !first.status.message().empty());
+  glint::decode::CheckDepth(&used, encoding, file, first);
   CheckSame(first, glint::decode::Decode(&sharing, encoding, file));
   if (size % 4 != 0) return 0;  // making a decoder takes longer than a small file
   glint::decode::Decoder fresh;

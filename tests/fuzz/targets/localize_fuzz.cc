@@ -71,6 +71,15 @@ void SetOptions(Input* input, v1::LocalizeStreamOptions* options) {
   options->set_overload_policy(static_cast<v1::OverloadPolicy>(which >> 10 & 7));
   if ((which & 1 << 13) != 0) options->set_max_in_flight(input->Number<uint8_t>() % 6);
   if ((which & 1 << 14) != 0) options->set_max_age_ns(input->Number<int32_t>());
+  if ((which & 1 << 15) == 0) return;
+  v1::DepthCamera* const depth = options->mutable_depth();
+  depth->set_unit(Double(input, 0.001));
+  depth->set_nearest(Double(input, 0));
+  depth->set_farthest(Double(input, 0));
+  if (input->Number<uint8_t>() % 4 == 0) return;
+  options->set_refine_rig(v1::RIG_REFINEMENT_OFF);
+  camera->clear_right_projection();
+  camera->set_baseline(usual.baseline);
 }
 
 void SetRaw(uint32_t width, std::string data, v1::Image* image) {
@@ -108,7 +117,19 @@ std::string SideBySide(int place) {
   return both;
 }
 
-enum Form { kEyes, kEyesAgain, kSideBySide, kExchanged, kNotLikeEachOther, kSmall, kForms };
+// Flat, so that it is right where nothing is seen in the eyes that contradicts it.
+void SetDepth(Input* input, v1::Image* depth) {
+  const auto sample = input->Number<uint16_t>();
+  std::string samples;
+  for (int i = 0; i < StereoTexture::kShape.pixels(); ++i) {
+    samples.push_back(static_cast<char>(sample & 255));
+    samples.push_back(static_cast<char>(sample >> 8));
+  }
+  SetRaw(static_cast<uint32_t>(StereoTexture::kShape.width), std::move(samples), depth);
+  depth->mutable_raw()->set_format(v1::PIXEL_FORMAT_GRAY16);
+}
+
+enum Form { kEyes, kEyesAgain, kSideBySide, kExchanged, kNotLikeEachOther, kSmall, kDepth, kDepthOfAnyForm, kForms };
 
 void SetPair(Input* input, v1::LocalizePair* pair) {
   const auto which = input->Number<uint8_t>();
@@ -126,6 +147,13 @@ void SetPair(Input* input, v1::LocalizePair* pair) {
     case kNotLikeEachOther:
       SetRaw(width, EyeAt(place, 0), pair->mutable_left());
       return SetRaw(width, std::string(EyeAt(place, 1).size(), '\x55'), pair->mutable_right());
+    case kDepth:
+      SetRaw(width, EyeAt(place, 0), pair->mutable_left());
+      return SetDepth(input, pair->mutable_depth());
+    case kDepthOfAnyForm:
+      SetRaw(width, EyeAt(place, 0), pair->mutable_left());
+      if (input->Number<uint8_t>() % 4 == 0) SetRaw(width, EyeAt(place, 1), pair->mutable_right());
+      return fuzz::SetImage(input, pair->mutable_depth());
     case kSmall:
       fuzz::SetImage(input, pair->mutable_left());
       return fuzz::SetImage(input, pair->mutable_right());

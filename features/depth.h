@@ -1,0 +1,49 @@
+// Images of a depth sensor, and what a camera with two eyes, or with one and such a sensor, sees at one moment. Host
+// types without arithmetic, shared by slam/ and the server.
+#ifndef GLINT_FEATURES_DEPTH_H_
+#define GLINT_FEATURES_DEPTH_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "features/types.h"
+
+namespace glint {
+
+// How the samples of a sensor are to be read.
+struct DepthSensor {
+  double unit = 0;      // metres in a sample of 1
+  double nearest = 0;   // metres: nearer samples are no depth
+  double farthest = 0;  // metres: farther ones are none, either; 0: no limit
+};
+
+// A borrowed 16-bit image: distances along the camera's axis, 0 where none was measured. Two bytes a sample, the lower
+// one first, at any address: row y starts at data + y * stride, and only its first 2 * width bytes belong to the image.
+// Empty (data == nullptr) stands for "no image".
+struct DepthView {
+  const uint8_t* data = nullptr;
+  int width = 0;
+  int height = 0;
+  ptrdiff_t stride = 0;  // bytes from row to row, >= 2 * width
+  DepthSensor sensor;
+
+  bool empty() const { return data == nullptr; }
+  Shape shape() const { return {width, height}; }
+  uint16_t at(int x, int y) const {
+    const uint8_t* const sample = data + y * stride + 2 * static_cast<ptrdiff_t>(x);
+    return static_cast<uint16_t>(sample[0] | sample[1] << 8);
+  }
+};
+
+// Both eyes of a rectified camera; or the image of one, and the depth of its pixels in place of `right`.
+struct CameraView {
+  ImageView left;
+  ImageView right;
+  DepthView depth;
+
+  bool has_depth() const { return !depth.empty(); }
+};
+
+}  // namespace glint
+
+#endif  // GLINT_FEATURES_DEPTH_H_
