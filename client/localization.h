@@ -57,7 +57,7 @@ struct DepthCamera {
 
 enum class LocalizeMode { kReproducible = 1, kRealtime = 2 };
 
-// 2000 features of preset "orb".
+// 2000 features of preset "orbslam".
 DetectorOptions DefaultLocalizeDetector();
 
 struct LocalizeStreamOptions : PairStreamOptions {
