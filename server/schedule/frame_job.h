@@ -131,8 +131,8 @@ struct FrameRequest {
   Work work = Work::kDetect;
   DetectorOptions options;  // valid
   ImageSource image;
-  ImageSource
-      second;  // Work::kMatch: the train image; kStereo, kLocalize: the right eye, unless side by side, or depths
+  // Work::kMatch: the train image; kStereo, kLocalize: the right eye, unless side by side; kLocalize: or depths.
+  ImageSource second;
   MatchRequest match;
   StereoRequest stereo;
   TrackRequest track;
