@@ -32,6 +32,7 @@ ABSL_FLAG(bool, depth, false,
 ABSL_FLAG(double, depth_noise, 0.2, "of the sensor's disparity, pixels");
 ABSL_FLAG(double, depth_farthest, 8, "metres");
 ABSL_FLAG(double, exposure, 0, "seconds");
+ABSL_FLAG(double, aside, 0, "metres to the right of the path");
 ABSL_FLAG(double, drop, 0, "share of frames that are missing");
 ABSL_FLAG(int, burst, 1, "missing frames in a row");
 ABSL_FLAG(int, dark, -1, "at this pose the camera waits for 30 black frames");
@@ -45,7 +46,7 @@ ABSL_FLAG(int, seed, 1, "of the world and what is dropped");
 ABSL_FLAG(double, max_ate, 1e9, "percent of the path's length");
 ABSL_FLAG(std::string, out, "", "the path that was found, as KITTI has it");
 ABSL_FLAG(std::string, save_map, "", "a file");
-ABSL_FLAG(std::string, load_map, "", "a file; every pair is relocalised in it, and nothing tracked");
+ABSL_FLAG(std::string, load_map, "", "a file, of a run from the first pose; every pair is relocalised in it");
 
 namespace glint::slam {
 namespace {
@@ -103,6 +104,7 @@ absl::Status Run(bool* good) {
   options.first = absl::GetFlag(FLAGS_first);
   options.frames = absl::GetFlag(FLAGS_frames);
   options.every = absl::GetFlag(FLAGS_every);
+  options.aside = absl::GetFlag(FLAGS_aside);
   options.drop_share = absl::GetFlag(FLAGS_drop);
   options.drop_burst = absl::GetFlag(FLAGS_burst);
   options.dark = absl::GetFlag(FLAGS_dark);
@@ -120,7 +122,7 @@ absl::Status Run(bool* good) {
   if (const int delay = absl::GetFlag(FLAGS_adjust_delay); delay >= 0) localizer_options.odometry.adjust_delay = delay;
   auto localizer = Localizer::Create(CameraOf(options.head), localizer_options, &front_end);
   if (!localizer.ok()) return localizer.status();
-  RenderedDrive drive(*std::move(path), options);
+  RenderedDrive drive(*path, options);
   if (const std::string map = absl::GetFlag(FLAGS_load_map); !map.empty()) {
     if (absl::Status s = (*localizer)->LoadMap(map); !s.ok()) return s;
     *good = RelocalizesRightly(&drive, localizer->get());

@@ -47,11 +47,20 @@ StereoCamera CameraOf(const scene::StereoHead& head) {
   return camera;
 }
 
-RenderedDrive::RenderedDrive(scene::Path path, const DriveOptions& options)
-    : path_(std::move(path)),
+namespace {
+
+scene::Path Beside(scene::Path path, double metres) {
+  for (scene::TimedPose& p : path) p.pose.position = p.pose.ToWorld({metres, 0, 0});
+  return path;
+}
+
+}  // namespace
+
+RenderedDrive::RenderedDrive(const scene::Path& path, const DriveOptions& options)
+    : path_(Beside(path, options.aside)),
       options_(options),
       moments_(MomentsOf(path_.size(), options)),
-      world_(path_, options.seed) {}
+      world_(path, options.seed) {}
 
 std::vector<RenderedDrive::Moment> RenderedDrive::MomentsOf(size_t poses, const DriveOptions& options) {
   const auto first = static_cast<size_t>(options.first), every = static_cast<size_t>(options.every);

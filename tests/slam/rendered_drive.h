@@ -28,6 +28,7 @@ struct DriveOptions {
   int first = 0;                                   // pose of the path
   int frames = 1000000;                            // at most
   int every = 1;                                   // uses every n-th pose
+  double aside = 0;                                // metres to the right of the path, in the world around it
   double drop_share = 0;                           // of the frames are missing
   int drop_burst = 1;
   int dark = -1;  // at this pose the camera waits for 30 black frames
@@ -48,7 +49,7 @@ struct DriveFrame {
 // Not thread-safe.
 class RenderedDrive {
  public:
-  RenderedDrive(scene::Path path, const DriveOptions& options);
+  RenderedDrive(const scene::Path& path, const DriveOptions& options);
 
   size_t count() const { return moments_.size(); }
   DriveFrame Render(size_t i);
