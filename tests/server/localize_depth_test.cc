@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "glint/v1/localization.grpc.pb.h"
 #include "slam/cpu_front_end.h"
 #include "slam/localizer.h"
 #include "tests/scene/write_image.h"
 #include "tests/server/harness.h"
 #include "tests/server/http_page.h"
+#include "tests/server/localize_client.h"
 #include "tests/server/localize_pairs.h"
 
 namespace glint::testing {
@@ -24,7 +24,6 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 constexpr Shape kShape = {320, 200};
 constexpr int kFeatures = 300;
@@ -110,27 +109,6 @@ std::vector<slam::LocalizerResult> ByLibrary(const std::vector<Pair>& pairs) {
   return results;
 }
 
-void ExpectSame(const slam::LocalizerResult& expected, const v1::LocalizeStreamResponse& response) {
-  EXPECT_EQ(response.status().message(), "");
-  const v1::Location& found = response.location();
-  EXPECT_EQ(found.status(), static_cast<int>(expected.status) + 1);
-  EXPECT_EQ(found.pose().x(), expected.world_from_camera.translation.x());
-  EXPECT_EQ(found.pose().y(), expected.world_from_camera.translation.y());
-  EXPECT_EQ(found.pose().z(), expected.world_from_camera.translation.z());
-  const double sign = expected.world_from_camera.rotation.w() < 0 ? -1 : 1;
-  EXPECT_EQ(found.pose().qx(), sign * expected.world_from_camera.rotation.x());
-  EXPECT_EQ(found.pose().qy(), sign * expected.world_from_camera.rotation.y());
-  EXPECT_EQ(found.inliers(), static_cast<uint32_t>(expected.inliers));
-  EXPECT_EQ(found.reprojection_error(), expected.mean_error);
-  EXPECT_EQ(found.calibration().stereo_keypoints(), static_cast<uint32_t>(expected.calibration.stereo));
-  EXPECT_EQ(found.calibration().median_disparity(), expected.calibration.median_disparity);
-  EXPECT_EQ(found.rig_rotation().y(), 0);
-  EXPECT_EQ(found.rig_uncertainty().y(), 0);
-  EXPECT_EQ(response.keyframes(), static_cast<uint64_t>(expected.keyframes));
-  EXPECT_EQ(response.points(), static_cast<uint64_t>(expected.points));
-  EXPECT_THAT(found.warnings(), IsEmpty());
-}
-
 class LocalizingDepth : public ::testing::Test {
  protected:
   LocalizingDepth() {
@@ -139,45 +117,16 @@ class LocalizingDepth : public ::testing::Test {
     options.lanes.lanes = 2;
     options.max_localize_pixels = 2 * kShape.pixels();
     server_ = std::make_unique<TestServer>(options);
-    stub_ = v1::Localization::NewStub(server_->channel());
+    client_ = std::make_unique<LocalizeClient>(server_->channel());
   }
-  struct Open {
-    grpc::ClientContext context;
-    std::unique_ptr<grpc::ClientReaderWriter<v1::LocalizeStreamRequest, v1::LocalizeStreamResponse>> stream;
-    v1::LocalizeStreamResponse Ask(const v1::LocalizeStreamRequest& request) {
-      EXPECT_TRUE(stream->Write(request));
-      v1::LocalizeStreamResponse response;
-      EXPECT_TRUE(stream->Read(&response));
-      return response;
-    }
-    void ExpectError(const v1::LocalizeStreamRequest& request, const std::string& text) {
-      const v1::LocalizeStreamResponse response = Ask(request);
-      EXPECT_EQ(response.status().code(), grpc::INVALID_ARGUMENT) << response.status().message();
-      EXPECT_THAT(response.status().message(), HasSubstr(text));
-      EXPECT_FALSE(response.has_location());
-    }
-    grpc::Status Finish() {
-      stream->WritesDone();
-      v1::LocalizeStreamResponse response;
-      EXPECT_FALSE(stream->Read(&response));
-      return stream->Finish();
-    }
-  };
-  std::unique_ptr<Open> OpenStream(const v1::LocalizeStreamOptions& options = Options()) {
-    auto open = std::make_unique<Open>();
-    open->stream = stub_->LocalizeStream(&open->context);
-    v1::LocalizeStreamRequest first;
-    *first.mutable_options() = options;
-    open->stream->Write(first);
-    return open;
+  std::unique_ptr<LocalizeClientStream> OpenStream(const v1::LocalizeStreamOptions& options = Options()) {
+    return client_->Open(options);
   }
-  std::string Refusal(const v1::LocalizeStreamOptions& options) {
-    return OpenStream(options)->Finish().error_message();
-  }
+  std::string Refusal(const v1::LocalizeStreamOptions& options) { return client_->Refusal(options); }
 
   const std::vector<Pair> pairs_ = PairsAlongAWall(kShape, 8);
   std::unique_ptr<TestServer> server_;
-  std::unique_ptr<v1::Localization::Stub> stub_;
+  std::unique_ptr<LocalizeClient> client_;
 };
 
 TEST_F(LocalizingDepth, IsWhatTheLibraryFindsInAnyEncoding) {
@@ -251,39 +200,39 @@ TEST_F(LocalizingDepth, BadPairsAreAnsweredAndChangeNothing) {
   const v1::LocalizeStreamRequest good = Message(pairs_[5], 50);
   v1::LocalizeStreamRequest bad = good;
   *bad.mutable_pair()->mutable_right() = good.pair().left();
-  open->ExpectError(bad, "right: is given, but the stream's camera has `depth` in its place");
+  open->ExpectError(bad, grpc::INVALID_ARGUMENT, "right: is given, but the stream's camera has `depth` in its place");
   bad = good;
   bad.mutable_pair()->clear_depth();
-  open->ExpectError(bad, "depth: is missing");
+  open->ExpectError(bad, grpc::INVALID_ARGUMENT, "depth: is missing");
   bad.mutable_pair()->mutable_depth();
-  open->ExpectError(bad, "depth: neither raw nor encoded nor shared is set");
+  open->ExpectError(bad, grpc::INVALID_ARGUMENT, "depth: neither raw nor encoded nor shared is set");
   bad = good;
   *bad.mutable_pair()->mutable_depth() = good.pair().left();
-  open->ExpectError(bad, "depth.format: \"1\" is not one of GRAY16");
+  open->ExpectError(bad, grpc::INVALID_ARGUMENT, "depth.format: \"1\" is not one of GRAY16");
   expect_good();
   scene::DepthImage narrow = DepthAt(0);
   narrow.shape.width /= 2;
   narrow.bytes.resize(narrow.bytes.size() / 2);
   bad = good;
   SetRaw(narrow, bad.mutable_pair()->mutable_depth());
-  open->ExpectError(bad, "depth: 160x200 is not the camera's 320x200");
+  open->ExpectError(bad, grpc::INVALID_ARGUMENT, "depth: 160x200 is not the camera's 320x200");
   bad.mutable_pair()->mutable_depth()->mutable_encoded()->set_data(PngOf(narrow));
-  open->ExpectError(bad, "depth: 160x200 is not the camera's 320x200");
+  open->ExpectError(bad, grpc::INVALID_ARGUMENT, "depth: 160x200 is not the camera's 320x200");
   std::string png = PngOf(DepthAt(0));
   bad.mutable_pair()->mutable_depth()->mutable_encoded()->set_data(png.substr(0, png.size() / 2));
-  open->ExpectError(bad, "depth.data: PNG: ");
+  open->ExpectError(bad, grpc::INVALID_ARGUMENT, "depth.data: PNG: ");
   bad.mutable_pair()->mutable_depth()->mutable_encoded()->set_data("\xff\xd8\xff a JPEG file");
-  open->ExpectError(bad, "depth.data: is a JPEG file, not a grey PNG of 16 bits");
+  open->ExpectError(bad, grpc::INVALID_ARGUMENT, "depth.data: is a JPEG file, not a grey PNG of 16 bits");
   const std::string path = ::testing::TempDir() + "localize-grey.png";
   ASSERT_TRUE(scene::WritePng(path, pairs_[0].left, 1).ok());
   std::ifstream file(path, std::ios::binary);
   bad.mutable_pair()->mutable_depth()->mutable_encoded()->set_data(
       std::string(std::istreambuf_iterator<char>(file), {}));
-  open->ExpectError(bad, "depth.data: PNG: colour type 0 of 8 bits is not grey (0) of 16 bits");
+  open->ExpectError(bad, grpc::INVALID_ARGUMENT, "depth.data: PNG: colour type 0 of 8 bits is not grey (0) of 16 bits");
   expect_good();
   bad = good;
   SetGray(kShape.width - 2, kShape.height, 9, bad.mutable_pair()->mutable_left());
-  open->ExpectError(bad, "left: 318x200 is not the camera's 320x200");
+  open->ExpectError(bad, grpc::INVALID_ARGUMENT, "left: 318x200 is not the camera's 320x200");
   expect_good();
   EXPECT_TRUE(open->Finish().ok());
 
@@ -291,7 +240,7 @@ TEST_F(LocalizingDepth, BadPairsAreAnsweredAndChangeNothing) {
   v1::LocalizeStreamOptions stereo = Options();
   stereo.clear_depth();
   const auto eyes = OpenStream(stereo);
-  eyes->ExpectError(good, "depth: is given, but the stream's options say nothing of depth");
+  eyes->ExpectError(good, grpc::INVALID_ARGUMENT, "depth: is given, but the stream's options say nothing of depth");
   v1::LocalizeStreamRequest pair = good;
   pair.mutable_pair()->clear_depth();
   *pair.mutable_pair()->mutable_right() = pair.pair().left();

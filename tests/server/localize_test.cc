@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "glint/v1/localization.grpc.pb.h"
 #include "slam/cpu_front_end.h"
 #include "slam/localizer.h"
 #include "tests/server/harness.h"
 #include "tests/server/http_page.h"
+#include "tests/server/localize_client.h"
 #include "tests/server/localize_pairs.h"
 
 namespace glint::testing {
@@ -27,7 +27,6 @@ namespace {
 using ::testing::Gt;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-using Stream = grpc::ClientReaderWriter<v1::LocalizeStreamRequest, v1::LocalizeStreamResponse>;
 
 constexpr Shape kShape = {320, 200};
 constexpr int kFeatures = 300;
@@ -91,34 +90,6 @@ std::vector<slam::LocalizerResult> ByLibrary(const std::vector<Pair>& pairs) {
   return results;
 }
 
-void ExpectSame(const slam::LocalizerResult& expected, const v1::LocalizeStreamResponse& response) {
-  EXPECT_EQ(response.status().message(), "");
-  const v1::Location& found = response.location();
-  EXPECT_EQ(found.status(), static_cast<int>(expected.status) + 1);
-  const Eigen::Quaterniond& q = expected.world_from_camera.rotation;
-  const double sign = q.w() < 0 ? -1 : 1;
-  EXPECT_EQ(found.pose().qx(), sign * q.x());
-  EXPECT_EQ(found.pose().qy(), sign * q.y());
-  EXPECT_EQ(found.pose().qz(), sign * q.z());
-  EXPECT_EQ(found.pose().qw(), sign * q.w());
-  EXPECT_EQ(found.pose().x(), expected.world_from_camera.translation.x());
-  EXPECT_EQ(found.pose().y(), expected.world_from_camera.translation.y());
-  EXPECT_EQ(found.pose().z(), expected.world_from_camera.translation.z());
-  EXPECT_EQ(found.rig_rotation().y(), expected.rig_rotation.y());
-  EXPECT_EQ(found.rig_uncertainty().y(), expected.rig_uncertainty.y());
-  EXPECT_EQ(found.keypoints(), static_cast<uint32_t>(expected.keypoints));
-  EXPECT_EQ(found.matches(), static_cast<uint32_t>(expected.matches));
-  EXPECT_EQ(found.inliers(), static_cast<uint32_t>(expected.inliers));
-  EXPECT_EQ(found.reprojection_error(), expected.mean_error);
-  EXPECT_EQ(found.keyframe(), expected.is_keyframe);
-  EXPECT_EQ(response.keyframes(), static_cast<uint64_t>(expected.keyframes));
-  EXPECT_EQ(response.points(), static_cast<uint64_t>(expected.points));
-  ASSERT_THAT(found.covariance(), SizeIs(found.status() == v1::LOCATION_STATUS_TRACKING ? 21 : 0));
-  if (found.covariance_size() == 0) return;
-  EXPECT_EQ(found.covariance(1), expected.covariance(0, 1));
-  EXPECT_EQ(found.covariance(20), expected.covariance(5, 5));
-}
-
 class Localizing : public ::testing::Test {
  protected:
   Localizing() {
@@ -131,47 +102,14 @@ class Localizing : public ::testing::Test {
     options.map_directory = directory_;
     std::filesystem::create_directories(directory_);
     server_ = std::make_unique<TestServer>(options);
-    stub_ = v1::Localization::NewStub(server_->channel());
+    client_ = std::make_unique<LocalizeClient>(server_->channel());
   }
   ~Localizing() override { std::filesystem::remove_all(directory_); }
 
-  struct Open {
-    grpc::ClientContext context;
-    std::unique_ptr<Stream> stream;
-
-    v1::LocalizeStreamResponse Read() {
-      v1::LocalizeStreamResponse response;
-      EXPECT_TRUE(stream->Read(&response));
-      return response;
-    }
-    v1::LocalizeStreamResponse Ask(const v1::LocalizeStreamRequest& request) {
-      EXPECT_TRUE(stream->Write(request));
-      return Read();
-    }
-    void ExpectError(const v1::LocalizeStreamRequest& request, grpc::StatusCode code, const std::string& text) {
-      const v1::LocalizeStreamResponse response = Ask(request);
-      EXPECT_EQ(response.status().code(), code) << response.status().message();
-      EXPECT_THAT(response.status().message(), HasSubstr(text));
-      EXPECT_FALSE(response.has_location());
-    }
-    grpc::Status Finish() {
-      stream->WritesDone();
-      v1::LocalizeStreamResponse response;
-      EXPECT_FALSE(stream->Read(&response));
-      return stream->Finish();
-    }
-  };
-  std::unique_ptr<Open> OpenStream(const v1::LocalizeStreamOptions& options = Calibrated()) {
-    auto open = std::make_unique<Open>();
-    open->stream = stub_->LocalizeStream(&open->context);
-    v1::LocalizeStreamRequest first;
-    *first.mutable_options() = options;
-    open->stream->Write(first);
-    return open;
+  std::unique_ptr<LocalizeClientStream> OpenStream(const v1::LocalizeStreamOptions& options = Calibrated()) {
+    return client_->Open(options);
   }
-  std::string Refusal(const v1::LocalizeStreamOptions& options) {
-    return OpenStream(options)->Finish().error_message();
-  }
+  std::string Refusal(const v1::LocalizeStreamOptions& options) { return client_->Refusal(options); }
   double Metric(const std::string& name) { return Sample(Http((*server_)->metrics_address(), "GET /metrics"), name); }
   static v1::LocalizeStreamRequest Save(const std::string& name) {
     v1::LocalizeStreamRequest request;
@@ -186,7 +124,7 @@ class Localizing : public ::testing::Test {
 
   const std::string directory_ = absl::StrCat(::testing::TempDir(), "glint-maps-", getpid());
   std::unique_ptr<TestServer> server_;
-  std::unique_ptr<v1::Localization::Stub> stub_;
+  std::unique_ptr<LocalizeClient> client_;
 };
 
 // Without waiting for answers, on three lanes, and twice at once.
@@ -205,7 +143,7 @@ TEST_F(Localizing, PairsAreLocatedAsByTheLibrary) {
   }
   for (size_t i = 0; i < pairs.size(); ++i) {
     SCOPED_TRACE(i);
-    for (Open* open : {one.get(), other.get()}) {
+    for (LocalizeClientStream* open : {one.get(), other.get()}) {
       const v1::LocalizeStreamResponse response = open->Read();
       EXPECT_EQ(response.frame_id(), 100 + i);
       ExpectSame(expected[i], response);

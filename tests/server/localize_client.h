@@ -1,0 +1,101 @@
+// Streams that locate a camera, as their clients see them, and the library's answers beside the server's.
+#ifndef GLINT_TESTS_SERVER_LOCALIZE_CLIENT_H_
+#define GLINT_TESTS_SERVER_LOCALIZE_CLIENT_H_
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "glint/v1/localization.grpc.pb.h"
+#include "slam/localizer.h"
+
+namespace glint::testing {
+
+// Bit for bit.
+inline void ExpectSame(const slam::LocalizerResult& expected, const v1::LocalizeStreamResponse& response) {
+  EXPECT_EQ(response.status().message(), "");
+  const v1::Location& found = response.location();
+  EXPECT_EQ(found.status(), static_cast<int>(expected.status) + 1);
+  const Eigen::Quaterniond& q = expected.world_from_camera.rotation;
+  const double sign = q.w() < 0 ? -1 : 1;
+  EXPECT_EQ(found.pose().qx(), sign * q.x());
+  EXPECT_EQ(found.pose().qy(), sign * q.y());
+  EXPECT_EQ(found.pose().qz(), sign * q.z());
+  EXPECT_EQ(found.pose().qw(), sign * q.w());
+  EXPECT_EQ(found.pose().x(), expected.world_from_camera.translation.x());
+  EXPECT_EQ(found.pose().y(), expected.world_from_camera.translation.y());
+  EXPECT_EQ(found.pose().z(), expected.world_from_camera.translation.z());
+  EXPECT_EQ(found.rig_rotation().y(), expected.rig_rotation.y());
+  EXPECT_EQ(found.rig_uncertainty().y(), expected.rig_uncertainty.y());
+  EXPECT_EQ(found.keypoints(), static_cast<uint32_t>(expected.keypoints));
+  EXPECT_EQ(found.matches(), static_cast<uint32_t>(expected.matches));
+  EXPECT_EQ(found.inliers(), static_cast<uint32_t>(expected.inliers));
+  EXPECT_EQ(found.reprojection_error(), expected.mean_error);
+  EXPECT_EQ(found.keyframe(), expected.is_keyframe);
+  EXPECT_EQ(found.calibration().stereo_keypoints(), static_cast<uint32_t>(expected.calibration.stereo));
+  EXPECT_EQ(found.calibration().median_disparity(), expected.calibration.median_disparity);
+  EXPECT_THAT(found.warnings(), ::testing::ElementsAreArray(expected.warnings));
+  EXPECT_EQ(response.keyframes(), static_cast<uint64_t>(expected.keyframes));
+  EXPECT_EQ(response.points(), static_cast<uint64_t>(expected.points));
+  ASSERT_THAT(found.covariance(), ::testing::SizeIs(found.status() == v1::LOCATION_STATUS_TRACKING ? 21 : 0));
+  if (found.covariance_size() == 0) return;
+  EXPECT_EQ(found.covariance(1), expected.covariance(0, 1));
+  EXPECT_EQ(found.covariance(20), expected.covariance(5, 5));
+}
+
+// A stream, one message after the other.
+struct LocalizeClientStream {
+  grpc::ClientContext context;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::LocalizeStreamRequest, v1::LocalizeStreamResponse>> stream;
+
+  v1::LocalizeStreamResponse Read() {
+    v1::LocalizeStreamResponse response;
+    EXPECT_TRUE(stream->Read(&response));
+    return response;
+  }
+  v1::LocalizeStreamResponse Ask(const v1::LocalizeStreamRequest& request) {
+    EXPECT_TRUE(stream->Write(request));
+    return Read();
+  }
+  void ExpectError(const v1::LocalizeStreamRequest& request, grpc::StatusCode code, const std::string& text) {
+    const v1::LocalizeStreamResponse response = Ask(request);
+    EXPECT_EQ(response.status().code(), code) << response.status().message();
+    EXPECT_THAT(response.status().message(), ::testing::HasSubstr(text));
+    EXPECT_FALSE(response.has_location());
+  }
+  grpc::Status Finish() {
+    stream->WritesDone();
+    v1::LocalizeStreamResponse response;
+    EXPECT_FALSE(stream->Read(&response));
+    return stream->Finish();
+  }
+};
+
+class LocalizeClient {
+ public:
+  explicit LocalizeClient(const std::shared_ptr<grpc::Channel>& channel) : stub_(v1::Localization::NewStub(channel)) {}
+
+  std::unique_ptr<LocalizeClientStream> Open(const v1::LocalizeStreamOptions& options) const {
+    auto open = std::make_unique<LocalizeClientStream>();
+    open->stream = stub_->LocalizeStream(&open->context);
+    v1::LocalizeStreamRequest first;
+    *first.mutable_options() = options;
+    open->stream->Write(first);
+    return open;
+  }
+  // Why a stream with these options ends.
+  std::string Refusal(const v1::LocalizeStreamOptions& options) const {
+    return Open(options)->Finish().error_message();
+  }
+
+ private:
+  const std::unique_ptr<v1::Localization::Stub> stub_;
+};
+
+}  // namespace glint::testing
+
+#endif  // GLINT_TESTS_SERVER_LOCALIZE_CLIENT_H_
