@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
-#include "server/track/track_cells.h"
 
 namespace glint {
 namespace {
@@ -215,17 +214,29 @@ absl::Status TrackSession::FinishFollow(int camera, TrackBackend* backend, Track
 
 absl::Status TrackSession::Finish(int camera, TrackBackend* backend, TrackScratch* scratch, CameraTracks* tracks) {
   const auto at = static_cast<size_t>(camera);
-  const TrackState lost = scratch->cameras[at].lost;
-  if (lost != TrackState::kTracked) {
-    std::fill(tracks->state.begin(), tracks->state.end(), lost);
+  const TrackScratch::Camera& of = scratch->cameras[at];
+  const TrackCells cells(options_.detector, of.image.shape());
+  const bool begins = cameras_[at].begins || of.lost != TrackState::kTracked;
+  bool found = false;
+  if (of.lost != TrackState::kTracked) {
+    std::fill(tracks->state.begin(), tracks->state.end(), of.lost);
   } else if (tracks->count() > 0) {
+    // Followed tracks only become fewer. Where it is certain by now that more are wanted and that a cell is free, and
+    // keypoints in other cells need only be ignored, the detector works while the tracker does.
+    if (WantsMore(begins, tracks->count()) && tracks->count() < cells.count() &&
+        !cells.MaskMatters(options_.detector)) {
+      if (absl::Status s = backend->Detect(options_.detector, of.image, {}, &scratch->found); !s.ok()) return s;
+      found = true;
+    }
     if (absl::Status s = FinishFollow(camera, backend, scratch, tracks); !s.ok()) return s;
   }
   const auto live = static_cast<size_t>(std::count(tracks->state.begin(), tracks->state.end(), TrackState::kTracked));
   next_.live += live - tracks->count();  // unsigned numbers wrap back
-  const bool begins = cameras_[at].begins || lost != TrackState::kTracked;
-  if (WantsMore(begins, live)) {
-    if (absl::Status s = Detect(camera, live, backend, scratch, tracks); !s.ok()) return s;
+  if (WantsMore(begins, live) && FindFreeCells(cells, *tracks, &scratch->occupied)) {
+    if (!found) {
+      if (absl::Status s = Detect(cells, camera, live, backend, scratch); !s.ok()) return s;
+    }
+    BeginTracks(cells, camera, live, scratch, tracks);
   }
   LimitTemplates(next_.frames[at], tracks);
   return absl::OkStatus();
@@ -269,26 +280,29 @@ bool TrackSession::WantsMore(bool begins, size_t live) const {
   return begins || static_cast<float>(live) < options_.min_share * static_cast<float>(options_.target);
 }
 
-absl::Status TrackSession::Detect(int camera, size_t live, TrackBackend* backend, TrackScratch* scratch,
-                                  CameraTracks* tracks) {
-  const auto of = static_cast<size_t>(camera);
-  const ImageView& image = scratch->cameras[of].image;
-  const TrackCells cells(options_.detector, image.shape());
-  std::vector<uint8_t>& occupied = scratch->occupied;
-  occupied.assign(cells.count(), 0);
-  for (size_t i = 0; i < tracks->count(); ++i) {
-    if (tracks->lives(i)) occupied[cells.IndexOf(tracks->x[i], tracks->y[i])] = 1;
+bool TrackSession::FindFreeCells(const TrackCells& cells, const CameraTracks& tracks, std::vector<uint8_t>* occupied) {
+  occupied->assign(cells.count(), 0);
+  for (size_t i = 0; i < tracks.count(); ++i) {
+    if (tracks.lives(i)) (*occupied)[cells.IndexOf(tracks.x[i], tracks.y[i])] = 1;
   }
-  if (std::find(occupied.begin(), occupied.end(), 0) == occupied.end()) return absl::OkStatus();
+  return std::find(occupied->begin(), occupied->end(), 0) != occupied->end();
+}
+
+absl::Status TrackSession::Detect(const TrackCells& cells, int camera, size_t live, TrackBackend* backend,
+                                  TrackScratch* scratch) const {
   ImageView mask;
   if (live > 0 && cells.MaskMatters(options_.detector)) {
-    cells.DrawMask(occupied, &scratch->mask);
+    cells.DrawMask(scratch->occupied, &scratch->mask);
     mask = scratch->mask;
   }
-  Features& found = scratch->found;
-  if (absl::Status s = backend->Detect(options_.detector, image, mask, &found); !s.ok()) return s;
-  tracks->detected = true;
+  const ImageView& image = scratch->cameras[static_cast<size_t>(camera)].image;
+  return backend->Detect(options_.detector, image, mask, &scratch->found);
+}
 
+void TrackSession::BeginTracks(const TrackCells& cells, int camera, size_t live, TrackScratch* scratch,
+                               CameraTracks* tracks) {
+  tracks->detected = true;
+  const Features& found = scratch->found;
   // The best of each cell, the best first; those of a detector are in a total order.
   std::vector<uint32_t>& order = scratch->order;
   order.resize(found.count());
@@ -300,14 +314,13 @@ absl::Status TrackSession::Detect(int camera, size_t live, TrackBackend* backend
       std::min(static_cast<size_t>(options_.target) - live, static_cast<size_t>(options_.max_tracks) - next_.live);
   for (size_t at = 0; at < order.size() && room > 0; ++at) {
     const float x = found.x[order[at]], y = found.y[order[at]];
-    uint8_t& cell = occupied[cells.IndexOf(x, y)];
+    uint8_t& cell = scratch->occupied[cells.IndexOf(x, y)];
     if (cell != 0) continue;
     cell = 1;
-    tracks->Begin(next_.next_id++, x, y, next_.frames[of]);
+    tracks->Begin(next_.next_id++, x, y, next_.frames[static_cast<size_t>(camera)]);
     ++next_.live;
     --room;
   }
-  return absl::OkStatus();
 }
 
 void TrackSession::Commit(const CameraTracks* tracks) {

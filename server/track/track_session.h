@@ -17,6 +17,7 @@
 #include "features/pixels.h"
 #include "features/types.h"
 #include "server/track/predictions.h"
+#include "server/track/track_cells.h"
 #include "server/track/tracks.h"
 
 namespace glint {
@@ -36,7 +37,7 @@ class TrackBackend {
                                    absl::Span<const TrackSegment> segments, const TrackOptions& options,
                                    TrackResult* result) = 0;
   virtual absl::Status FinishFollow(int camera, TrackResult* result) = 0;
-  // Keypoints where `mask` is not 0; an empty mask: everywhere.
+  // Keypoints where `mask` is not 0; an empty mask: everywhere. May be called between StartFollow() and FinishFollow().
   virtual absl::Status Detect(const DetectorOptions& options, const ImageView& image, const ImageView& mask,
                               Features* features) = 0;
 };
@@ -119,7 +120,12 @@ class TrackSession {
   absl::Status StartFollow(int camera, TrackBackend* backend, TrackScratch* scratch, const CameraTracks& tracks) const;
   absl::Status FinishFollow(int camera, TrackBackend* backend, TrackScratch* scratch, CameraTracks* tracks) const;
   bool WantsMore(bool begins, size_t live) const;
-  absl::Status Detect(int camera, size_t live, TrackBackend* backend, TrackScratch* scratch, CameraTracks* tracks);
+  // False: a live track is in every cell.
+  static bool FindFreeCells(const TrackCells& cells, const CameraTracks& tracks, std::vector<uint8_t>* occupied);
+  absl::Status Detect(const TrackCells& cells, int camera, size_t live, TrackBackend* backend,
+                      TrackScratch* scratch) const;
+  // From what was detected, in free cells.
+  void BeginTracks(const TrackCells& cells, int camera, size_t live, TrackScratch* scratch, CameraTracks* tracks);
   // So that templates lie in no more than options().template_frames frames. The tracks are in frame `last`.
   void LimitTemplates(int last, CameraTracks* tracks) const;
 

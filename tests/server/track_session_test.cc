@@ -55,10 +55,14 @@ class FakeBackend : public TrackBackend {
     }
     return absl::OkStatus();
   }
-  absl::Status FinishFollow(int, TrackResult*) override { return follow_status; }
+  absl::Status FinishFollow(int, TrackResult*) override {
+    calls += 'f';
+    return follow_status;
+  }
   absl::Status Detect(const DetectorOptions&, const ImageView& image, const ImageView& mask,
                       Features* features) override {
     ++detections;
+    calls += 'd';
     std::vector<std::pair<int, int>> at;
     for (int y = 4; y < image.height; y += 8) {
       for (int x = 4; x < image.width; x += 8) {
@@ -78,6 +82,7 @@ class FakeBackend : public TrackBackend {
   std::array<bool, kMaxTrackCameras> has_last = {};
   float step = 0;
   int follows = 0, detections = 0;
+  std::string calls;                           // of FinishFollow() and Detect()
   int frames = 0;                              // good ones
   std::array<int, kMaxKeptFrames> shows = {};  // the how manieth frame each number is
   std::vector<int> from;                       // of each point that was followed
@@ -187,6 +192,35 @@ TEST_F(TrackSessionTest, AFrameMayAskForNewPoints) {
   backend_.step = 0;
   ASSERT_TRUE(Frame(0, true).ok());
   EXPECT_FALSE(tracks_.detected);
+}
+
+// Waiting for the tracker is left to the end where that changes no track.
+TEST_F(TrackSessionTest, TheDetectorWorksBesideTheTracker) {
+  ASSERT_TRUE(Frame().ok());
+  backend_.step = 32;
+  ASSERT_TRUE(Frame(0, true).ok());  // asked for, but by now there are as many as wanted
+  ASSERT_TRUE(Frame().ok());
+  ASSERT_TRUE(Frame(0, true).ok());  // 12 have been left
+  EXPECT_EQ(backend_.calls, "dfdfdf");
+  EXPECT_TRUE(tracks_.detected);
+  EXPECT_EQ(session_.live(), 15u);
+}
+
+class Masked : public TrackSessionTest {
+ protected:
+  static TrackingOptions Best() {
+    TrackingOptions options = Options();
+    options.detector = *PresetOptions("orb");
+    return options;
+  }
+  Masked() : TrackSessionTest(Best()) { backend_.step = 32; }
+};
+
+TEST_F(Masked, TheDetectorWaitsForWhatIsOccupied) {
+  ASSERT_TRUE(Frame().ok());
+  ASSERT_TRUE(Frame().ok());
+  ASSERT_TRUE(Frame(0, true).ok());
+  EXPECT_EQ(backend_.calls, "dffd");
 }
 
 TEST_F(TrackSessionTest, AFrameOfAnotherSizeEndsAllTracks) {
