@@ -264,9 +264,17 @@ bool Odometry::Locate(double seconds, OdometryResult* result) {
     if (!solver_.Find(camera_, sights_, options_.min_inliers / 2, &pose)) return false;
     solver_.Refine(camera_, sights_, &pose, &fit_);
   }
+  const Pose near = pose;
   MatchNear(pose, kSecondRadius, /*all=*/true);
   FollowSights();
   solver_.Refine(camera_, sights_, &pose, &fit_);
+  if (fit_.inliers < options_.min_inliers) {
+    // After a gap near points are seen from elsewhere, where the errors of their depths show: they disagree by more
+    // than a patch's error, but not by more than a corner's.
+    pose = near;
+    MatchNear(pose, kSecondRadius, /*all=*/true);
+    solver_.Refine(camera_, sights_, &pose, &fit_);
+  }
   result->matches = static_cast<int>(sights_.size());
   result->inliers = fit_.inliers;
   if (fit_.inliers < options_.min_inliers) return false;
