@@ -101,10 +101,13 @@ class Builder {
   std::vector<SurfacedBoard> boards_;
 };
 
-// The points of a drive, found by where they are on the map.
+// The points of a drive and of the street on from its end, found by where they are on the map.
 class Drive {
  public:
   explicit Drive(const Path& path) : points_(Resample(path, kSpacing)) {
+    // A street does not end where a recording does.
+    const Vec3 end = points_.back(), ahead = Direction(points_.size() - 1);
+    for (double beyond = kSpacing; beyond < kBeyond; beyond += kSpacing) points_.push_back(end + beyond * ahead);
     for (size_t i = 0; i < points_.size(); ++i) cells_[CellOf(points_[i].x, points_[i].z)].push_back(i);
   }
 
@@ -139,6 +142,7 @@ class Drive {
 
  private:
   static constexpr double kSpacing = 0.7;
+  static constexpr double kBeyond = 40;
   static constexpr double kCell = 20;
   static constexpr double kCameraHeight = 1.65;
 

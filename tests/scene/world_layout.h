@@ -19,7 +19,8 @@ struct SurfacedBoard {
   uint32_t seed;
 };
 
-// Ground 1.65 m below the path, houses on both sides, and smaller things between the two.
+// Ground 1.65 m below the path, houses on both sides, and smaller things between the two; straight on for 40 m from
+// the path's end.
 std::vector<SurfacedBoard> LayStreets(const Path& path, uint32_t seed);
 
 // Walls, floor and ceiling around the path, with boxes that stand and hang.
