@@ -225,7 +225,7 @@ absl::Status TrackSession::Finish(int camera, TrackBackend* backend, TrackScratc
     // keypoints in other cells need only be ignored, the detector works while the tracker does.
     if (WantsMore(begins, tracks->count()) && tracks->count() < cells.count() &&
         !cells.MaskMatters(options_.detector)) {
-      if (absl::Status s = backend->Detect(options_.detector, of.image, {}, &scratch->found); !s.ok()) return s;
+      if (absl::Status s = Detect(cells, camera, tracks->count(), backend, scratch); !s.ok()) return s;
       found = true;
     }
     if (absl::Status s = FinishFollow(camera, backend, scratch, tracks); !s.ok()) return s;
