@@ -79,14 +79,21 @@ absl::Status Pipeline::Impl::SpinAndBlock(const Event& event, ExpectedWait* expe
   while (spinning.allowed() && state == cudaErrorNotReady && Clock::now() - start < spin) {
     state = api->EventQuery(event.get());
   }
-  if (state == cudaErrorNotReady) state = api->EventSynchronize(event.get());
+  absl::Status status = state == cudaErrorNotReady ? Block() : ToStatus(state, "waiting for the device");
   expected->Took(Nanoseconds(Clock::now() - start));
-  return ToStatus(state, "waiting for the device");
+  return status;
+}
+
+// Until all that is on the stream is done. For each event that can wake a thread the driver has one of its own woken,
+// whether anybody blocks or not: so it is recorded only here.
+absl::Status Pipeline::Impl::Block() {
+  GLINT_RETURN_IF_ERROR(Record(wakes));
+  return ToStatus(api->EventSynchronize(wakes.get()), "waiting for the device");
 }
 
 absl::Status Pipeline::Impl::WaitFor(const Event& event, ExpectedWait* expected) {
   if (options.wait == Wait::kAdaptive) return SpinAndBlock(event, expected);
-  if (options.wait == Wait::kBlock) return ToStatus(api->EventSynchronize(event.get()), "waiting for the device");
+  if (options.wait == Wait::kBlock) return Block();
   for (;;) {
     const cudaError_t state = api->EventQuery(event.get());
     if (state != cudaErrorNotReady) return ToStatus(state, "waiting for the device");

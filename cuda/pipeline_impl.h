@@ -103,6 +103,7 @@ struct Pipeline::Impl {
   // `expected`: what such waits took, and this one did.
   absl::Status WaitFor(const Event& event, ExpectedWait* expected);
   absl::Status SpinAndBlock(const Event& event, ExpectedWait* expected);
+  absl::Status Block();
   absl::Status ClearCounters();
   absl::StatusOr<float> Microseconds(const Event& from, const Event& to);
   absl::StatusOr<StageTimes> TimesOnDevice();
@@ -123,6 +124,7 @@ struct Pipeline::Impl {
   Stream upload_stream;  // of frames in parts
   Event begun, uploaded, done;
   Event finished;  // as `done`, of frames without times
+  Event wakes;     // recorded by Block() alone
   std::vector<Event> part_uploaded;
   absl::Status fatal;
   // Descriptors stay on the device, where Prepared::frame() has them: Read() gives none. Set before Initialize().

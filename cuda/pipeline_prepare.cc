@@ -31,10 +31,11 @@ absl::Status Pipeline::Impl::Initialize() {
     GLINT_RETURN_IF_ERROR(created.status());
     part_uploaded.push_back(*std::move(created));
   }
-  const bool may_block = options.wait == Wait::kBlock || options.wait == Wait::kAdaptive;
-  const unsigned blocking = may_block ? cudaEventBlockingSync : cudaEventDefault;
-  for (auto [event, flags] : {std::pair{&begun, 0u}, std::pair{&uploaded, 0u}, std::pair{&done, blocking},
-                              std::pair{&finished, blocking | cudaEventDisableTiming}}) {
+  for (auto [event, flags] : {std::pair<Event*, unsigned>{&begun, cudaEventDefault},
+                              {&uploaded, cudaEventDefault},
+                              {&done, cudaEventDefault},
+                              {&finished, cudaEventDisableTiming},
+                              {&wakes, cudaEventDisableTiming | cudaEventBlockingSync}}) {
     auto created = CreateEvent(api, flags);
     GLINT_RETURN_IF_ERROR(created.status());
     *event = *std::move(created);

@@ -33,6 +33,7 @@ class FakeApi final : public Api {
   int queries = 0;                 // of events
   int not_ready = 0;               // queries that say so
   int blocked = 0;                 // threads on events
+  int wakers = 0;                  // records of events that can wake such a thread
   std::function<void()> launched;  // called by each launch of a graph
   std::map<const void*, size_t> registered;
   unsigned register_flags = 0;  // of the last registration
@@ -158,9 +159,16 @@ class FakeApi final : public Api {
     if (launched) launched();
     return Call();
   }
-  cudaError_t EventCreate(cudaEvent_t* event, unsigned) override { return Create(event); }
+  cudaError_t EventCreate(cudaEvent_t* event, unsigned flags) override {
+    const cudaError_t e = Create(event);
+    if (e == cudaSuccess && (flags & cudaEventBlockingSync) != 0) *event = waker();
+    return e;
+  }
   cudaError_t EventDestroy(cudaEvent_t) override { return Destroy(); }
-  cudaError_t EventRecord(cudaEvent_t, cudaStream_t) override { return Call(); }
+  cudaError_t EventRecord(cudaEvent_t event, cudaStream_t) override {
+    wakers += event == waker();
+    return Call();
+  }
   cudaError_t EventQuery(cudaEvent_t) override { return ++queries <= not_ready ? cudaErrorNotReady : Call(); }
   cudaError_t EventSynchronize(cudaEvent_t) override {
     ++blocked;
@@ -181,6 +189,8 @@ class FakeApi final : public Api {
   cudaError_t GreenContextDestroy(void*) override { return Destroy(); }
 
  private:
+  // Events that can wake a thread are all one, and the others another.
+  cudaEvent_t waker() { return reinterpret_cast<cudaEvent_t>(&wakers); }
   void NoteCopy(const void* from, cudaMemcpyKind kind) {
     if (kind != cudaMemcpyHostToDevice) return;
     copied_from = from;

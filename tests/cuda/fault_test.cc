@@ -430,6 +430,7 @@ TEST(CudaFaults, WaitsAreSpunForAWhile) {
     ASSERT_TRUE(OneFrame(&api, &pipeline, options, false).ok());
     EXPECT_EQ(api.queries > 0, c.queries);
     EXPECT_EQ(api.blocked > 0, c.blocks);
+    EXPECT_EQ(api.wakers, api.blocked);
   }
 }
 
