@@ -22,28 +22,6 @@ namespace {
 constexpr int64_t kFramesPerSample = 64;
 constexpr int64_t kFirstSamples = 2;
 
-// A frame of any of the process's pipelines, as long as this is there. Devices beyond the last counter share them,
-// which can make images come whole that need not.
-class FrameUnderWay {
- public:
-  explicit FrameUnderWay(int device)
-      : frames_(&frames_on_device_[device % kDevices]), alone_(frames_->fetch_add(1, std::memory_order_relaxed) == 0) {}
-  ~FrameUnderWay() { frames_->fetch_sub(1, std::memory_order_relaxed); }
-  FrameUnderWay(const FrameUnderWay&) = delete;
-  FrameUnderWay& operator=(const FrameUnderWay&) = delete;
-
-  // The only one of its device when it began.
-  bool alone() const { return alone_; }
-
- private:
-  static constexpr int kDevices = 64;
-  static std::atomic<int> frames_on_device_[kDevices];
-
-  std::atomic<int>* const frames_;
-  const bool alone_;
-};
-std::atomic<int> FrameUnderWay::frames_on_device_[kDevices];
-
 // A thread of this process that wants to spin.
 class SpinningThread {
  public:
@@ -65,6 +43,8 @@ class SpinningThread {
 std::atomic<int> SpinningThread::threads_;
 
 }  // namespace
+
+std::atomic<int> FrameUnderWay::frames_on_device_[kDevices];
 
 bool Pipeline::Impl::Samples::Next() {
   const int64_t number = frames++;
@@ -164,6 +144,7 @@ void Pipeline::Impl::Recover() {
   const cudaError_t state = api->StreamSynchronize(stream.view().stream);
   if (IsSticky(state)) fatal = absl::InternalError(ToStatus(state, "the device is lost to this process").message());
   counters_dirty = true;
+  open.reset();
   plans.clear();  // as may be what they keep zero between frames
   jpeg.Drop();
 }
@@ -188,31 +169,47 @@ absl::StatusOr<Pipeline::Impl::UnderWay> Pipeline::Impl::Begin(const DetectorOpt
   return UnderWay{prepared, timed};
 }
 
-absl::Status Pipeline::Impl::Detect(const DetectorOptions& detector, const Pixels& image, const Pixels& mask,
-                                    Features* features, StageTimes* times) {
+absl::Status Pipeline::Impl::Start(const DetectorOptions& detector, const Pixels& image, const Pixels& mask,
+                                   Features* features, StageTimes* times) {
   const Clock::time_point start = Clock::now();
-  const FrameUnderWay under_way(options.device);
-  const auto begun_frame = Begin(detector, image, mask, under_way.alone(), times != nullptr);
+  open.emplace(options.device);
+  open->features = features;
+  open->times = times;
+  const auto begun_frame = Begin(detector, image, mask, open->on_device.alone(), times != nullptr);
   GLINT_RETURN_IF_ERROR(begun_frame.status());
-  Prepared* const prepared = begun_frame->prepared;
-  const bool timed = begun_frame->timed;
+  open->frame = *begun_frame;
   // While the device works. Frames of a stream often have as many corners on each level as the one before: what is
   // asked for.
+  Prepared* const prepared = open->frame.prepared;
   FillByLevel(prepared->host, detector, prepared->counts, features);
+  open->start_ns = Nanoseconds(Clock::now() - start);
+  return absl::OkStatus();
+}
+
+absl::Status Pipeline::Impl::Finish() {
+  const Clock::time_point start = Clock::now();
+  const auto [prepared, timed] = open->frame;
   {
     const Range range("wait");
     GLINT_RETURN_IF_ERROR(WaitFor(EndOf(timed), &prepared->wait));
   }
-  const Clock::time_point waited = Clock::now();
+  const int64_t to_result = open->start_ns + Nanoseconds(Clock::now() - start);
   {
     const Range range("read");
-    Read(prepared, features);
+    Read(prepared, open->features);
   }
+  StageTimes* const times = open->times;
   if (times == nullptr) return absl::OkStatus();
-  const auto found_times = TimesOf(&prepared->samples, Nanoseconds(waited - start), timed);
+  const auto found_times = TimesOf(&prepared->samples, to_result, timed);
   GLINT_RETURN_IF_ERROR(found_times.status());
   *times = *found_times;
-  times->download_ns = std::max<int64_t>(0, Nanoseconds(Clock::now() - start) - times->upload_ns - times->detect_ns);
+  // What the device did while the caller did something else is not this frame's.
+  if (const int64_t device = times->upload_ns + times->detect_ns; device > to_result) {
+    const double share = static_cast<double>(to_result) / static_cast<double>(device);
+    times->upload_ns = static_cast<int64_t>(share * static_cast<double>(times->upload_ns));
+    times->detect_ns = to_result - times->upload_ns;
+  }
+  times->download_ns = open->start_ns + Nanoseconds(Clock::now() - start) - times->upload_ns - times->detect_ns;
   return absl::OkStatus();
 }
 
@@ -232,15 +229,32 @@ absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::Create(const PipelineOptions
   return PipelineFactory::Create(options, &CudaApi());
 }
 
-absl::Status Pipeline::Detect(const DetectorOptions& options, const Pixels& image, const Pixels& mask,
-                              Features* features, StageTimes* times) {
+absl::Status Pipeline::Start(const DetectorOptions& options, const Pixels& image, const Pixels& mask,
+                             Features* features, StageTimes* times) {
   absl::Status status = impl_->fatal;
   if (status.ok()) {
-    status = impl_->Detect(options, image, mask, features, times);
+    status = impl_->Start(options, image, mask, features, times);
     if (!status.ok()) impl_->Recover();
   }
   if (!status.ok()) features->Clear();
   return status;
+}
+
+absl::Status Pipeline::Finish() {
+  Features* const features = impl_->open->features;
+  absl::Status status = impl_->Finish();
+  impl_->open.reset();
+  if (!status.ok()) {
+    impl_->Recover();
+    features->Clear();
+  }
+  return status;
+}
+
+absl::Status Pipeline::Detect(const DetectorOptions& options, const Pixels& image, const Pixels& mask,
+                              Features* features, StageTimes* times) {
+  absl::Status status = Start(options, image, mask, features, times);
+  return status.ok() ? Finish() : status;
 }
 
 absl::StatusOr<JpegReason> Pipeline::DetectJpeg(const DetectorOptions& options, const JpegPlan& plan,

@@ -50,6 +50,13 @@ class Pipeline {
   absl::Status Detect(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                       StageTimes* times);
 
+  // Detect() in two steps. Start() does not wait for the device, but for rows that are written to pinned memory;
+  // `image` and `mask` stay as they are until Finish(), which each Start() without an error needs before any other
+  // call. `features` and `times`, which are of the time in these two calls alone, are there after it.
+  absl::Status Start(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
+                     StageTimes* times);
+  absl::Status Finish();
+
   // As Detect(), of the luma of a JPEG file of `size` bytes that PlanJpeg() found to be for the device; decoding is
   // part of the upload's time. Any reason but kNone: the file must be decoded otherwise, and `features` is empty.
   // Memory for files grows to the largest one, half as much again, and is not that of Create(): pinned, 1.5 bytes for

@@ -4,9 +4,11 @@
 #ifndef GLINT_CUDA_PIPELINE_IMPL_H_
 #define GLINT_CUDA_PIPELINE_IMPL_H_
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <list>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -21,6 +23,27 @@
 #include "cuda/runtime/owners.h"
 
 namespace glint::cuda {
+
+// A frame of any of the process's pipelines, as long as this is there. Devices beyond the last counter share them,
+// which can make images come whole that need not.
+class FrameUnderWay {
+ public:
+  explicit FrameUnderWay(int device)
+      : frames_(&frames_on_device_[device % kDevices]), alone_(frames_->fetch_add(1, std::memory_order_relaxed) == 0) {}
+  ~FrameUnderWay() { frames_->fetch_sub(1, std::memory_order_relaxed); }
+  FrameUnderWay(const FrameUnderWay&) = delete;
+  FrameUnderWay& operator=(const FrameUnderWay&) = delete;
+
+  // The only one of its device when it began.
+  bool alone() const { return alone_; }
+
+ private:
+  static constexpr int kDevices = 64;
+  static std::atomic<int> frames_on_device_[kDevices];
+
+  std::atomic<int>* const frames_;
+  const bool alone_;
+};
 
 struct Pipeline::Impl {
   using Clock = std::chrono::steady_clock;
@@ -70,6 +93,16 @@ struct Pipeline::Impl {
     bool timed;
   };
 
+  // From Start() to Finish().
+  struct Open {
+    explicit Open(int device) : on_device(device) {}
+    FrameUnderWay on_device;
+    UnderWay frame{};
+    Features* features = nullptr;
+    StageTimes* times = nullptr;
+    int64_t start_ns = 0;  // that Start() took
+  };
+
   explicit Impl(const PipelineOptions& pipeline_options, Api* pipeline_api)
       : options(pipeline_options), api(pipeline_api) {}
 
@@ -80,8 +113,9 @@ struct Pipeline::Impl {
   // `alone`: no other frame is on the device.
   absl::StatusOr<UnderWay> Begin(const DetectorOptions& detector, const Pixels& image, const Pixels& mask, bool alone,
                                  bool wants_times);
-  absl::Status Detect(const DetectorOptions& detector, const Pixels& image, const Pixels& mask, Features* features,
-                      StageTimes* times);
+  absl::Status Start(const DetectorOptions& detector, const Pixels& image, const Pixels& mask, Features* features,
+                     StageTimes* times);
+  absl::Status Finish();
   absl::StatusOr<JpegReason> DetectJpeg(const DetectorOptions& detector, const JpegPlan& plan, const uint8_t* file,
                                         size_t size, const Pixels& mask, Features* features, StageTimes* times);
   absl::Status Enqueue(const Prepared& prepared, int part, cudaEvent_t* stage_events = nullptr);
@@ -139,6 +173,7 @@ struct Pipeline::Impl {
   JpegDecoder jpeg;
   ExpectedWait jpeg_wait;     // for frames that come as JPEG files
   std::list<Prepared> plans;  // most recently used first
+  std::optional<Open> open;
   // The frame under way began when the device had no other.
   bool begun_alone = false;
   // A frame did not run to its end: the counters may not be zero.

@@ -33,6 +33,12 @@ absl::Status Pipeline::Detect(const DetectorOptions&, const Pixels&, const Pixel
   return impl_->status;
 }
 
+absl::Status Pipeline::Start(const DetectorOptions&, const Pixels&, const Pixels&, Features*, StageTimes*) {
+  return impl_->status;
+}
+
+absl::Status Pipeline::Finish() { return impl_->status; }
+
 absl::StatusOr<JpegReason> Pipeline::DetectJpeg(const DetectorOptions&, const JpegPlan&, const uint8_t*, size_t,
                                                 const Pixels&, Features*, StageTimes*) {
   return impl_->status;
@@ -126,6 +132,8 @@ absl::StatusOr<std::unique_ptr<Tracker>> Tracker::Create(const TrackerOptions&) 
 absl::Status Tracker::SetFrame(int, const ImageView&) { return impl_->status; }
 absl::StatusOr<uint8_t*> Tracker::BeginFrame(int, Shape) { return impl_->status; }
 absl::Status Tracker::EndFrame() { return impl_->status; }
+absl::StatusOr<bool> Tracker::LendFrame(int, const ImageView&) { return impl_->status; }
+absl::Status Tracker::Release() { return impl_->status; }
 absl::Status Tracker::Start(int, const TrackInput&, absl::Span<const TrackSegment>, const TrackOptions&) {
   return impl_->status;
 }

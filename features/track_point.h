@@ -51,64 +51,111 @@ GLINT_HD inline TrackStatus StatusOf(LevelEnd end) {
 //   void Reverse(float x, float y)       exchanges the images; tracking goes on from (x, y) of level 0
 // Sums that the intensity model does not need may be anything.
 //
-// Rules 3 to 6 on one level. `way` has the displacement of this level, before and after.
-template <class Patches>
-GLINT_TRACK TrackStatus SearchLevel(float point_x, float point_y, int level, const TrackOptions& options,
-                                    Patches* patches, OneWay* way) {
-  const int width = patches->width(level);
-  const int height = patches->height(level);
-  LevelSearch search;
-  LevelEnd end = BeginLevel(point_x, point_y, level, way->dx, way->dy, width, height, options.max_move,
-                            options.max_iterations, &search);
-  if (end != LevelEnd::kGoOn) return StatusOf(end);
-  const int size = level < options.fine_levels ? options.patch_size : options.coarse_patch_size;
-  const IntensityModel intensity = patches->intensity();
-  const TemplateSums sums = patches->Template(level, search.origin, size, SampledAt(search));
+// What the template says on one level, wherever the point has gone.
+struct LevelTemplate {
+  TemplateSums sums;
   TrackSystem system;
-  if (!MakeTrackSystem(intensity, size * size, sums, options.min_eigenvalue, &system)) return TrackStatus::kFlat;
+  bool is_flat;  // then there is no system
+};
+
+GLINT_HD inline int PatchSizeOf(int level, const TrackOptions& options) {
+  return level < options.fine_levels ? options.patch_size : options.coarse_patch_size;
+}
+
+// `first`: as Patches::Template().
+template <class Patches>
+GLINT_TRACK LevelTemplate ReadLevelTemplate(int level, GridPoint origin, GridPoint first, const TrackOptions& options,
+                                            Patches* patches) {
+  const int size = PatchSizeOf(level, options);
+  LevelTemplate read;
+  read.sums = patches->Template(level, origin, size, first);
+  read.is_flat = !MakeTrackSystem(patches->intensity(), size * size, read.sums, options.min_eigenvalue, &read.system);
+  return read;
+}
+
+// Rules 4 to 6 on one level, from where `search` begins; the template, which is not flat, was the last one that was
+// read. `way` has the displacement of this level, before and after.
+template <class Patches>
+GLINT_TRACK TrackStatus SearchTemplate(const LevelTemplate& from, int level, const TrackOptions& options,
+                                       LevelSearch* search, Patches* patches, OneWay* way) {
+  const int size = PatchSizeOf(level, options);
+  const IntensityModel intensity = patches->intensity();
   const float epsilon = TrackGridSteps(options.epsilon);
+  LevelEnd end = LevelEnd::kGoOn;
   while (end == LevelEnd::kGoOn) {
-    const PatchPosition at = PatchPositionAt(SampledAt(search), size);
-    const CellSteps steps = SolveCell(intensity, sums, system, patches->Cell(at.x, at.y));
-    const float corner_x = search.at_x - static_cast<float>(at.weight_x);
-    const float corner_y = search.at_y - static_cast<float>(at.weight_y);
+    const PatchPosition at = PatchPositionAt(SampledAt(*search), size);
+    const CellSteps steps = SolveCell(intensity, from.sums, from.system, patches->Cell(at.x, at.y));
+    const float corner_x = search->at_x - static_cast<float>(at.weight_x);
+    const float corner_y = search->at_y - static_cast<float>(at.weight_y);
     // As long as the patch stays in the cell.
     float right = static_cast<float>(at.weight_x);
     float down = static_cast<float>(at.weight_y);
     do {
-      end = AdvanceLevel(StepAt(intensity, steps, right, down), epsilon, &search);
-      right = search.at_x - corner_x;
-      down = search.at_y - corner_y;
+      end = AdvanceLevel(StepAt(intensity, steps, right, down), epsilon, search);
+      right = search->at_x - corner_x;
+      down = search->at_y - corner_y;
     } while ((end == LevelEnd::kGoOn) & (right >= 0) & (right < kTrackGrid) & (down >= 0) & (down < kTrackGrid));
   }
-  way->iterations += options.max_iterations - search.iterations_left;
+  way->iterations += options.max_iterations - search->iterations_left;
   if (end == LevelEnd::kOutOfImage || end == LevelEnd::kMovedTooFar) return StatusOf(end);
-  way->dx = search.x * (1.0f / kTrackGrid);
-  way->dy = search.y * (1.0f / kTrackGrid);
+  way->dx = search->x * (1.0f / kTrackGrid);
+  way->dy = search->y * (1.0f / kTrackGrid);
   if (level == 0) {
-    const GridPoint at = FinalGridPoint(search);
-    way->fit = FitIntensity(intensity, sums, system, patches->Residual(at));
+    const GridPoint at = FinalGridPoint(*search);
+    way->fit = FitIntensity(intensity, from.sums, from.system, patches->Residual(at));
   }
   return end == LevelEnd::kOutOfIterations && options.require_convergence ? TrackStatus::kNotConverged
                                                                           : TrackStatus::kTracked;
 }
 
-// All rules but the last, from position (x, y) with displacement (dx, dy).
+template <class Patches>
+GLINT_TRACK LevelEnd BeginSearch(float x, float y, int level, const TrackOptions& options, const OneWay& way,
+                                 const Patches& patches, LevelSearch* search) {
+  return BeginLevel(x, y, level, way.dx, way.dy, patches.width(level), patches.height(level), options.max_move,
+                    options.max_iterations, search);
+}
+
+// Rules 3 to 6 on one level.
+template <class Patches>
+GLINT_TRACK TrackStatus SearchLevel(float x, float y, int level, const TrackOptions& options, Patches* patches,
+                                    OneWay* way) {
+  LevelSearch search;
+  const LevelEnd end = BeginSearch(x, y, level, options, *way, *patches, &search);
+  if (end != LevelEnd::kGoOn) return StatusOf(end);
+  const LevelTemplate from = ReadLevelTemplate(level, search.origin, SampledAt(search), options, patches);
+  return from.is_flat ? TrackStatus::kFlat : SearchTemplate(from, level, options, &search, patches, way);
+}
+
+GLINT_HD inline OneWay BeginWay(float dx, float dy, int coarsest) {
+  const float down = TrackLevelScale(coarsest);
+  return {dx * down, dy * down, TrackStatus::kTracked, {0, 1, 0}, 0};
+}
+
+// From a level to the next finer one.
+GLINT_HD inline void GoDown(OneWay* way) {
+  way->dx *= 2;
+  way->dy *= 2;
+}
+
+// After level 0.
+GLINT_HD inline void EndWay(const TrackOptions& options, OneWay* way) {
+  if (way->status == TrackStatus::kTracked && options.max_residual > 0 &&
+      !(way->fit.residual <= options.max_residual)) {
+    way->status = TrackStatus::kHighResidual;
+  }
+}
+
+// All rules but the last, from position (x, y) with displacement (dx, dy). A Patches that works on several levels at
+// once has a function of this name beside it.
 template <class Patches>
 GLINT_TRACK OneWay TrackOneWay(float x, float y, float dx, float dy, const TrackOptions& options, Patches* patches) {
   const int coarsest = patches->levels() - 1;
-  const float down = TrackLevelScale(coarsest);
-  OneWay way = {dx * down, dy * down, TrackStatus::kTracked, {0, 1, 0}, 0};
+  OneWay way = BeginWay(dx, dy, coarsest);
   for (int level = coarsest; level >= 0; --level) {
-    if (level != coarsest) {
-      way.dx *= 2;
-      way.dy *= 2;
-    }
+    if (level != coarsest) GoDown(&way);
     way.status = SearchLevel(x, y, level, options, patches, &way);  // a coarse level may fail
   }
-  if (way.status == TrackStatus::kTracked && options.max_residual > 0 && !(way.fit.residual <= options.max_residual)) {
-    way.status = TrackStatus::kHighResidual;
-  }
+  EndWay(options, &way);
   return way;
 }
 

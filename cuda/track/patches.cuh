@@ -34,21 +34,22 @@ struct Layout {
   static constexpr int kPitchWords = kPitch / kWordBytes;
 };
 
-template <int kRuns>
+// kLevels: of the template, 1 or 2; with 2 the next level is requested while one is read.
+template <int kRuns, int kLevels>
 struct Windows {
   using L = Layout<kRuns>;
-  alignas(kWindowUnit) uint32_t from[2][L::kFromRows * L::kPitchWords];  // of even and odd levels
+  alignas(kWindowUnit) uint32_t from[kLevels][L::kFromRows * L::kPitchWords];
   alignas(kWindowUnit) uint32_t to[L::kToRows * L::kPitchWords];
 };
 
 // What TrackPoint() asks for.
-template <int kRuns, bool kIntensity>
+template <int kRuns, bool kIntensity, int kLevels>
 class Patches {
   using L = Layout<kRuns>;
   static constexpr int kPairs = kLongRun / 2;
 
  public:
-  __device__ __forceinline__ Patches(const TrackParams& params, float x, float y, Windows<kRuns>* windows)
+  __device__ __forceinline__ Patches(const TrackParams& params, float x, float y, Windows<kRuns, kLevels>* windows)
       : params_(params), windows_(windows), x_(x), y_(y) {}
 
   __device__ __forceinline__ int levels() const { return params_.levels; }
@@ -73,7 +74,8 @@ class Patches {
     if (requested_ != level) RequestTemplate(level, centre);
     const PatchPosition start = PatchPositionAt(first, size);
     RequestWindow(start.x, start.y);
-    if (level > 0) {
+    const bool goes_on = kLevels > 1 && level > 0;
+    if (goes_on) {
       const GridPoint next = {ToTrackGrid(ToTrackLevel(x_, level - 1)), ToTrackGrid(ToTrackLevel(y_, level - 1))};
       RequestTemplate(level - 1, next);
       WaitForGroups<2>();
@@ -82,7 +84,7 @@ class Patches {
     }
     const PatchPosition at = PatchPositionAt(centre, size);
     const TemplateSums sums = size <= kSmallPatch ? MakeTemplate<kShortRun, 1>(at) : MakeTemplate<kLongRun, kRuns>(at);
-    if (level > 0) {
+    if (goes_on) {
       WaitForGroups<1>();
     } else {
       WaitForGroups<0>();
@@ -110,7 +112,7 @@ class Patches {
     const int size = fine ? params_.options.patch_size : params_.options.coarse_patch_size;
     const PatchPosition at = PatchPositionAt(centre, size);
     CopyWindow<L::kPitch>(params_.frame[reversed_].level[level], (at.x - 1) & -kWindowUnit, at.y - 1, size + 3,
-                          windows_->from[level % 2]);
+                          windows_->from[level % kLevels]);
     CloseCopies();
     requested_ = level;
   }
@@ -157,7 +159,7 @@ class Patches {
 
       const int offset = at.x - 1 - ((at.x - 1) & -kWindowUnit) + column;
       const uint32_t* const words =
-          windows_->from[level_ % 2] + line * L::kPitchWords + (static_cast<unsigned>(offset) / kWordBytes);
+          windows_->from[level_ % kLevels] + line * L::kPitchWords + (static_cast<unsigned>(offset) / kWordBytes);
       const unsigned shift = 8 * (static_cast<unsigned>(offset) % kWordBytes);
       RowPixels<kRun + 2> rows[2];
       uint32_t above[kRun / 2 + 1], below[kRun / 2 + 1];
@@ -288,7 +290,7 @@ class Patches {
   }
 
   const TrackParams& params_;
-  Windows<kRuns>* const windows_;
+  Windows<kRuns, kLevels>* const windows_;
   float x_, y_;  // where the point is in the template's image, level 0
   int reversed_ = 0;
   int level_ = 0;

@@ -23,6 +23,12 @@ struct TrackFrame {
   TrackLevel level[kMaxTrackLevels];
 };
 
+// A point, and where it is looked for.
+struct alignas(16) TrackStart {
+  float x, y;
+  float to_x, to_y;
+};
+
 struct TrackParams {
   TrackFrame frame[2];  // from, to
   int levels;           // UsedTrackLevels()
@@ -30,17 +36,16 @@ struct TrackParams {
   TrackOptions options;
   // Of the number of runs in a column, patch_size and coarse_patch_size, times 2^16: TrackPoints() fills it in.
   unsigned run_reciprocals[2];
-  const float* x;
-  const float* y;
-  const float* to_x;  // null without predictions
-  const float* to_y;
+  const TrackStart* starts;  // in host memory, as the results: each is read and written once
   TrackedPoint* points;
 };
 
+// `count` levels, 1 or 2, each of half the size of the one before.
 struct HalveParams {
-  TrackLevel from;
-  uint8_t* to;
-  int to_pitch;
+  TrackLevel from;  // 4 pixels of a row lie in a word
+  int count;
+  uint8_t* to[2];
+  int to_pitch[2];
 };
 
 }  // namespace glint::cuda

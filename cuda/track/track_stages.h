@@ -9,11 +9,11 @@
 
 namespace glint::cuda {
 
-// levels.cu: the next level of a pyramid (reference::HalveForTracking). Both sides of `from` are 2 or more.
-absl::Status HalveLevel(StreamView stream, const HalveParams& params);
+// levels.cu: the next levels of a pyramid (reference::HalveForTracking). No level is empty.
+absl::Status HalveLevels(StreamView stream, const HalveParams& params);
 
-// lucas_kanade.cu: all points, all levels, all rules, in one launch.
-absl::Status TrackPoints(StreamView stream, const TrackParams& params);
+// lucas_kanade.cu: all points, all levels, all rules, in one launch, for that many multiprocessors.
+absl::Status TrackPoints(StreamView stream, const TrackParams& params, int multiprocessors);
 
 }  // namespace glint::cuda
 

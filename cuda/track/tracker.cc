@@ -18,8 +18,6 @@
 namespace glint::cuda {
 namespace {
 
-constexpr size_t kInputArrays = 4;
-
 size_t PitchOf(int width) { return (static_cast<size_t>(width) + kTrackRowUnit - 1) / kTrackRowUnit * kTrackRowUnit; }
 
 // Of all levels that a pyramid can have.
@@ -66,8 +64,9 @@ struct Tracker::Impl {
   // Until nothing that was enqueued is open.
   absl::Status Settle(const char* waiting_for);
   absl::Status BeginFrame(Frame* frame, Shape shape);
-  absl::Status EndFrame();
-  // Checks, and copies the points to the device. `params`: one for each segment.
+  // The pixels of the frame that was begun.
+  absl::Status EndFrame(const uint8_t* pixels, int stride);
+  // Checks, and puts the points where the device reads them. `params`: one for each segment.
   absl::Status Prepare(int to, const TrackInput& points, absl::Span<const TrackSegment> segments,
                        const TrackOptions& track, TrackParams* params);
   absl::Status Start(int to, const TrackInput& points, absl::Span<const TrackSegment> segments,
@@ -78,11 +77,12 @@ struct Tracker::Impl {
   Api* const api;
   Stream stream;
   std::array<Frame, kMaxTrackerFrames> frames;
-  MappedBuffer staged_image, staged_input, staged_output;
-  DeviceBuffer input, output;
-  bool open = false;          // work may be enqueued that nobody has waited for
-  bool reads_points = false;  // ... and reads staged_input
-  Frame* begun = nullptr;     // by BeginFrame()
+  int multiprocessors = 0;
+  MappedBuffer staged_image;
+  MappedBuffer starts, tracked;  // the device reads and writes these where they are: each byte but once
+  bool open = false;             // work may be enqueued that nobody has waited for
+  bool reads_points = false;     // ... and reads `starts`
+  Frame* begun = nullptr;        // by BeginFrame()
   Shape begun_shape;
   int started = 0;  // points, by Start()
 };
@@ -101,27 +101,20 @@ absl::Status Tracker::Impl::Initialize() {
   auto made = Stream::Create(api, options.device, options.sm_limit);
   GLINT_RETURN_IF_ERROR(made.status());
   stream = *std::move(made);
+  multiprocessors = options.sm_limit > 0 ? options.sm_limit : properties.multiProcessorCount;
 
   const auto points = static_cast<size_t>(options.max_points);
-  const size_t input_bytes = kInputArrays * points * sizeof(float);
-  const size_t output_bytes = points * sizeof(TrackedPoint);
   const auto image_bytes = static_cast<size_t>(options.max_shape.pixels());
-  for (auto [buffer, bytes] : {std::pair{&staged_image, image_bytes}, std::pair{&staged_input, input_bytes},
-                               std::pair{&staged_output, output_bytes}}) {
+  for (auto [buffer, bytes] : {std::pair{&staged_image, image_bytes}, std::pair{&starts, points * sizeof(TrackStart)},
+                               std::pair{&tracked, points * sizeof(TrackedPoint)}}) {
     auto created = MappedBuffer::Create(api, bytes);
     GLINT_RETURN_IF_ERROR(created.status());
     *buffer = *std::move(created);
   }
-  const auto create = [&](DeviceBuffer* buffer, size_t bytes) -> absl::Status {
-    auto created = DeviceBuffer::Create(stream.view(), bytes);
-    GLINT_RETURN_IF_ERROR(created.status());
-    *buffer = *std::move(created);
-    return absl::OkStatus();
-  };
-  GLINT_RETURN_IF_ERROR(create(&input, input_bytes));
-  GLINT_RETURN_IF_ERROR(create(&output, output_bytes));
   for (int f = 0; f < options.frames; ++f) {
-    GLINT_RETURN_IF_ERROR(create(&frames[static_cast<size_t>(f)].memory, PyramidBytes(options.max_shape)));
+    auto created = DeviceBuffer::Create(stream.view(), PyramidBytes(options.max_shape));
+    GLINT_RETURN_IF_ERROR(created.status());
+    frames[static_cast<size_t>(f)].memory = *std::move(created);
   }
   return ToStatus(api->StreamSynchronize(stream.view().stream), "starting the device");
 }
@@ -135,25 +128,34 @@ absl::Status Tracker::Impl::BeginFrame(Frame* frame, Shape shape) {
   return absl::OkStatus();
 }
 
-absl::Status Tracker::Impl::EndFrame() {
+absl::Status Tracker::Impl::EndFrame(const uint8_t* pixels, int stride) {
   const cudaStream_t s = stream.view().stream;
   const auto width = static_cast<size_t>(begun_shape.width);
   const auto height = static_cast<size_t>(begun_shape.height);
   const size_t pitch = PitchOf(begun_shape.width);
   uint8_t* at = begun->memory.data();
   open = true;
-  GLINT_RETURN_IF_ERROR(
-      ToStatus(api->Memcpy2DAsync(at, pitch, staged_image.data(), width, width, height, cudaMemcpyHostToDevice, s),
-               "copying an image to the device"));
+  GLINT_RETURN_IF_ERROR(ToStatus(
+      api->Memcpy2DAsync(at, pitch, pixels, static_cast<size_t>(stride), width, height, cudaMemcpyHostToDevice, s),
+      "copying an image to the device"));
   TrackLevel* const level = begun->levels.level;
   level[0] = {at, static_cast<int>(pitch), begun_shape.width, begun_shape.height};
-  for (int l = 1; l < options.levels; ++l) {
-    const TrackLevel& finer = level[l - 1];
-    at += static_cast<size_t>(finer.pitch) * static_cast<size_t>(finer.height);
+  int levels = 1;
+  for (; levels < options.levels; ++levels) {
+    const TrackLevel& finer = level[levels - 1];
     const Shape half = {finer.width / 2, finer.height / 2};
     if (half.pixels() == 0) break;
-    level[l] = {at, static_cast<int>(PitchOf(half.width)), half.width, half.height};
-    GLINT_RETURN_IF_ERROR(HalveLevel(stream.view(), {finer, at, level[l].pitch}));
+    at += static_cast<size_t>(finer.pitch) * static_cast<size_t>(finer.height);
+    level[levels] = {at, static_cast<int>(PitchOf(half.width)), half.width, half.height};
+  }
+  for (int l = 0; l + 1 < levels; l += 2) {
+    HalveParams halve = {level[l], std::min(2, levels - 1 - l), {}, {}};
+    for (int i = 0; i < halve.count; ++i) {
+      const TrackLevel& to = level[l + 1 + i];
+      halve.to[i] = begun->memory.data() + (to.pixels - begun->memory.data());
+      halve.to_pitch[i] = to.pitch;
+    }
+    GLINT_RETURN_IF_ERROR(HalveLevels(stream.view(), halve));
   }
   begun->shape = begun_shape;
   return absl::OkStatus();
@@ -168,14 +170,6 @@ absl::Status Tracker::Impl::Prepare(int to, const TrackInput& points, absl::Span
     if (frames[static_cast<size_t>(number)].shape.pixels() > 0) return absl::OkStatus();
     return ContradictionError(field, absl::StrCat("frame ", number, " is not set"));
   };
-  const float* arrays[kInputArrays] = {points.x, points.y, points.to_x, points.to_y};
-  const float* on_device[kInputArrays] = {};
-  const auto count = static_cast<size_t>(points.count);
-  for (size_t a = 0, filled = 0; a < kInputArrays; ++a) {
-    if (arrays[a] == nullptr) continue;
-    on_device[a] = reinterpret_cast<const float*>(input.data()) + filled;
-    filled += count;
-  }
   int begin = 0;
   for (size_t i = 0; i < segments.size(); ++i) {
     const TrackSegment& segment = segments[i];
@@ -193,27 +187,19 @@ absl::Status Tracker::Impl::Prepare(int to, const TrackInput& points, absl::Span
     one.levels = UsedTrackLevels(track, first.shape);
     one.count = segment.count;
     one.options = track;
-    one.points = reinterpret_cast<TrackedPoint*>(output.data()) + begin;
-    const auto at = [&](size_t a) { return on_device[a] == nullptr ? nullptr : on_device[a] + begin; };
-    one.x = at(0);
-    one.y = at(1);
-    one.to_x = at(2);
-    one.to_y = at(3);
+    one.starts = reinterpret_cast<const TrackStart*>(starts.device_data()) + begin;
+    one.points = reinterpret_cast<TrackedPoint*>(tracked.device_data()) + begin;
     begin += segment.count;
   }
-  if (count == 0) return absl::OkStatus();
+  if (points.count == 0) return absl::OkStatus();
   // Those of a Start() that failed half-way, or had no Finish().
   if (reads_points) GLINT_RETURN_IF_ERROR(Settle("waiting for tracks"));
-  size_t filled = 0;
-  for (const float* const array : arrays) {
-    if (array == nullptr) continue;
-    std::memcpy(staged_input.data() + filled, array, count * sizeof(float));
-    filled += count * sizeof(float);
-  }
+  auto* const start = reinterpret_cast<TrackStart*>(starts.data());
+  const float* const to_x = points.to_x == nullptr ? points.x : points.to_x;
+  const float* const to_y = points.to_y == nullptr ? points.y : points.to_y;
+  for (int i = 0; i < points.count; ++i) start[i] = {points.x[i], points.y[i], to_x[i], to_y[i]};
   open = reads_points = true;
-  return ToStatus(
-      api->MemcpyAsync(input.data(), staged_input.data(), filled, cudaMemcpyHostToDevice, stream.view().stream),
-      "copying points to the device");
+  return absl::OkStatus();
 }
 
 absl::Status Tracker::Impl::Start(int to, const TrackInput& points, absl::Span<const TrackSegment> segments,
@@ -222,13 +208,8 @@ absl::Status Tracker::Impl::Start(int to, const TrackInput& points, absl::Span<c
   std::array<TrackParams, kMaxTrackerFrames> params{};
   GLINT_RETURN_IF_ERROR(Prepare(to, points, segments, track, params.data()));
   for (size_t i = 0; i < segments.size(); ++i) {
-    if (params[i].count > 0) GLINT_RETURN_IF_ERROR(TrackPoints(stream.view(), params[i]));
+    if (params[i].count > 0) GLINT_RETURN_IF_ERROR(TrackPoints(stream.view(), params[i], multiprocessors));
   }
-  if (points.count == 0) return absl::OkStatus();
-  GLINT_RETURN_IF_ERROR(ToStatus(
-      api->MemcpyAsync(staged_output.data(), output.data(), static_cast<size_t>(points.count) * sizeof(TrackedPoint),
-                       cudaMemcpyDeviceToHost, stream.view().stream),
-      "copying tracks to the host"));
   started = points.count;
   return absl::OkStatus();
 }
@@ -236,7 +217,7 @@ absl::Status Tracker::Impl::Start(int to, const TrackInput& points, absl::Span<c
 absl::StatusOr<float> Tracker::Impl::Time(const TrackParams& params, int launches) {
   const cudaStream_t s = stream.view().stream;
   auto graph = CaptureGraph(stream.view(), [&](StreamView view) -> absl::Status {
-    for (int i = 0; i < launches; ++i) GLINT_RETURN_IF_ERROR(TrackPoints(view, params));
+    for (int i = 0; i < launches; ++i) GLINT_RETURN_IF_ERROR(TrackPoints(view, params, multiprocessors));
     return absl::OkStatus();
   });
   GLINT_RETURN_IF_ERROR(graph.status());
@@ -282,8 +263,23 @@ absl::StatusOr<uint8_t*> Tracker::BeginFrame(int frame, Shape shape) {
 
 absl::Status Tracker::EndFrame() {
   GLINT_RETURN_IF_ERROR(ToStatus(impl_->api->SetDevice(impl_->options.device), "choosing the device"));
-  return impl_->EndFrame();
+  return impl_->EndFrame(impl_->staged_image.data(), impl_->begun_shape.width);
 }
+
+absl::StatusOr<bool> Tracker::LendFrame(int frame, const ImageView& image) {
+  cudaPointerAttributes attributes{};
+  if (impl_->api->PointerGetAttributes(&attributes, image.data) != cudaSuccess) {
+    impl_->api->GetLastError();  // pageable memory is an error to some drivers, and none to us
+    return false;
+  }
+  if (attributes.type != cudaMemoryTypeHost) return false;
+  const auto begun = BeginFrame(frame, image.shape());
+  GLINT_RETURN_IF_ERROR(begun.status());
+  GLINT_RETURN_IF_ERROR(impl_->EndFrame(image.data, image.stride));
+  return true;
+}
+
+absl::Status Tracker::Release() { return impl_->Settle("waiting for an image to be taken"); }
 
 absl::Status Tracker::SetFrame(int frame, const ImageView& image) {
   const auto memory = BeginFrame(frame, image.shape());
@@ -291,7 +287,7 @@ absl::Status Tracker::SetFrame(int frame, const ImageView& image) {
   for (int y = 0; y < image.height; ++y) {
     std::memcpy(*memory + static_cast<ptrdiff_t>(y) * image.width, image.row(y), static_cast<size_t>(image.width));
   }
-  return impl_->EndFrame();
+  return EndFrame();
 }
 
 absl::Status Tracker::Start(int to, const TrackInput& points, absl::Span<const TrackSegment> segments,
@@ -306,7 +302,7 @@ absl::Status Tracker::Finish(TrackResult* result) {
   const auto points = static_cast<size_t>(std::exchange(impl_->started, 0));
   GLINT_RETURN_IF_ERROR(impl_->Settle("waiting for tracks"));
   result->Resize(points);
-  const auto* const tracked = reinterpret_cast<const TrackedPoint*>(impl_->staged_output.data());
+  const auto* const tracked = reinterpret_cast<const TrackedPoint*>(impl_->tracked.data());
   for (size_t i = 0; i < points; ++i) StoreTrackedPoint(tracked[i], i, result);
   return absl::OkStatus();
 }

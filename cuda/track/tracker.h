@@ -18,7 +18,7 @@
 
 namespace glint::cuda {
 
-// Bytes of device memory: 4/3 of max_shape for each frame, 48 for each point; pinned: max_shape, and the latter.
+// Bytes of device memory: 4/3 of max_shape for each frame; pinned: max_shape, and 48 for each point.
 struct TrackerOptions {
   int device = 0;                  // CUDA ordinal
   int max_points = 4096;           // 1..kMaxTrackPoints
@@ -57,6 +57,12 @@ class Tracker {
   // returns before the device has them, and its failure may become known later, by an error of Start() or Finish().
   absl::StatusOr<uint8_t*> BeginFrame(int frame, Shape shape);
   absl::Status EndFrame();
+
+  // SetFrame() of pixels in page-locked memory, from where the device takes them; they stay as they are until
+  // Release(). False: they lie elsewhere, and nothing was done.
+  absl::StatusOr<bool> LendFrame(int frame, const ImageView& image);
+  // Until the device has taken what was lent. Does not wait after Finish().
+  absl::Status Release();
 
   // Points from frame `from` to frame `to`. `options` must be valid (ValidateTrackOptions), and the points finite and
   // within +-kMaxTrackCoordinate. INVALID_ARGUMENT: frames that are not set or of two sizes, more points than

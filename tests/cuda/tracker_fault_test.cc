@@ -124,6 +124,44 @@ TEST(CudaTrackFaults, CallsAllocateNothing) {
   }
 }
 
+// Pixels in page-locked memory go to the device from there; others are left to SetFrame().
+TEST(CudaTrackFaults, LentPixelsAreTakenFromWhereTheyLie) {
+  FakeApi api;
+  std::unique_ptr<Tracker> tracker;
+  const Points points(5);
+  ASSERT_TRUE(OneFrame(&api, &tracker, points, 0).ok());
+  const Image image = testing::Texture(kShape, 2);
+  const int copies = api.copies_to_device;
+  auto lent = tracker->LendFrame(1, image);
+  ASSERT_TRUE(lent.ok()) << lent.status();
+  EXPECT_FALSE(*lent);
+  EXPECT_EQ(api.copies_to_device, copies);
+  api.pinned = true;
+  lent = tracker->LendFrame(1, image);
+  ASSERT_TRUE(lent.ok()) << lent.status();
+  EXPECT_TRUE(*lent);
+  EXPECT_EQ(api.copies_to_device, copies + 1);
+  EXPECT_EQ(api.copied_from, image.row(0));
+  EXPECT_TRUE(tracker->Release().ok());
+  EXPECT_EQ(tracker->LendFrame(2, image).status().message(), "frame: 2 is not in 0..1");
+  // A device that cannot take them says so.
+  ASSERT_TRUE(tracker->LendFrame(1, image).ok());
+  api.fail_at = api.calls;
+  EXPECT_FALSE(tracker->Release().ok());
+  for (int n = 0;; ++n) {
+    const int start = api.calls;
+    api.fail_at = start + n;
+    const bool works = tracker->LendFrame(1, image).ok();
+    const bool reached = api.calls > start + n;
+    EXPECT_EQ(works, !reached || n == 0) << n;  // the first call asks whose memory it is
+    if (!reached) break;
+  }
+  api.fail_at = -1;
+  ASSERT_TRUE(tracker->LendFrame(1, image).ok());
+  TrackResult result;
+  EXPECT_TRUE(tracker->Track(points.view(), {}, &result).ok());
+}
+
 TEST(CudaTrackFaults, NoPointsNeedNoLaunch) {
   FakeApi api;
   std::unique_ptr<Tracker> tracker;

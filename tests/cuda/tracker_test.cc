@@ -2,12 +2,14 @@
 // why.
 #include "cuda/track/tracker.h"
 
+#include <algorithm>
 #include <array>
 #include <iostream>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "cuda/benchmark/hooks.h"
 #include "cuda/devices.h"
 #include "cuda/runtime/api.h"
 #include "features/reference/tracker.h"
@@ -211,6 +213,87 @@ TEST_F(CudaTrackTest, SegmentsAreThoseOfTheirFrames) {
       EXPECT_TRUE(testing::SameTracks(expected, actual));
       ASSERT_TRUE(trackers[t]->Finish(&actual).ok());
       EXPECT_EQ(actual.count(), 0u);  // there was no other Start()
+    }
+  }
+}
+
+// Few points of few levels have a warp for each level, others one: both are the reference.
+TEST_F(CudaTrackTest, AWarpALevelOrAPoint) {
+  const auto tracker = Make(64, {160, 120}, 8);
+  ASSERT_NE(tracker, nullptr);
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    const RandomTrackCase test(seed);
+    const TrackInput& input = test.input();
+    TrackOptions options = test.options();
+    options.levels = 2 + static_cast<int>(seed % 6);
+    ASSERT_TRUE(IsTheReference(tracker.get(), input, input.from.levels[0], input.to.levels[0], options, nullptr))
+        << test.name();
+  }
+}
+
+TEST_F(CudaTrackTest, LentPixelsAreThoseOfAFrame) {
+  const auto tracker = Make(100, {160, 120});
+  ASSERT_NE(tracker, nullptr);
+  const Image from = testing::Texture({160, 120}, 1, 3), to = testing::Texture({160, 120}, 1, 2);
+  constexpr int kStride = 170;
+  auto memory = PinnedMemory::Allocate(kStride * 120);
+  ASSERT_TRUE(memory.ok()) << memory.status();
+  const ImageView lent{memory->data(), 160, 120, kStride};
+  testing::Random random(5);
+  std::vector<float> x, y;
+  for (int i = 0; i < 100; ++i) {
+    x.push_back(random.Uniform(0, 159));
+    y.push_back(random.Uniform(0, 119));
+  }
+  const FramePoints points = {0, 1, 100, x.data(), y.data(), nullptr, nullptr};
+  TrackResult expected, actual;
+  ASSERT_TRUE(tracker->SetFrame(0, from).ok());
+  ASSERT_TRUE(tracker->SetFrame(1, to).ok());
+  ASSERT_TRUE(tracker->Track(points, {}, &expected).ok());
+  for (const int frame : {0, 1}) {
+    const Image& image = frame == 0 ? from : to;
+    for (int row = 0; row < 120; ++row) std::copy_n(image.row(row), 160, memory->data() + row * kStride);
+    const auto taken = tracker->LendFrame(frame, lent);
+    ASSERT_TRUE(taken.ok()) << taken.status();
+    ASSERT_TRUE(*taken);
+    ASSERT_TRUE(tracker->Release().ok());
+    std::fill_n(memory->data(), kStride * 120, uint8_t{0});
+  }
+  ASSERT_TRUE(tracker->Track(points, {}, &actual).ok());
+  EXPECT_TRUE(testing::SameTracks(expected, actual));
+  const auto pageable = tracker->LendFrame(0, from);
+  ASSERT_TRUE(pageable.ok()) << pageable.status();
+  EXPECT_FALSE(*pageable);
+}
+
+// Every level, of sides that are odd, of one pixel, and beyond a block's tile: where patches are flat to the border,
+// pixels beyond it show.
+TEST_F(CudaTrackTest, LevelsOfAnySize) {
+  const auto tracker = Make(9, {150, 150});
+  ASSERT_NE(tracker, nullptr);
+  const std::vector<float> at = {0.1f, 0.5f, 0.9f};
+  for (const Shape shape : {Shape{33, 31}, Shape{2, 2}, Shape{3, 150}, Shape{150, 5}, Shape{129, 65}, Shape{64, 32},
+                            Shape{67, 133}, Shape{1, 9}, Shape{128, 128}}) {
+    SCOPED_TRACE(::testing::Message() << shape.width << "x" << shape.height);
+    std::vector<float> x, y;
+    for (const float u : at) {
+      for (const float v : at) {
+        x.push_back(u * static_cast<float>(shape.width - 1));
+        y.push_back(v * static_cast<float>(shape.height - 1));
+      }
+    }
+    TrackInput input;
+    input.count = 9;
+    input.x = x.data();
+    input.y = y.data();
+    TrackOptions options;
+    options.min_eigenvalue = 0;
+    for (const int levels : {1, 2, 3, 4, 5, 8}) {
+      options.levels = levels;
+      options.fine_levels = levels % 2;
+      EXPECT_TRUE(
+          IsTheReference(tracker.get(), input, testing::Noise(shape, 1), testing::Noise(shape, 2), options, nullptr))
+          << levels;
     }
   }
 }
