@@ -64,6 +64,7 @@ ABSL_FLAG(std::vector<std::string>, points, std::vector<std::string>({"100", "10
 ABSL_FLAG(std::vector<std::string>, cameras, {},
           "track: measures whole frames of so many cameras, too (1..8, like 1,4)");
 ABSL_FLAG(int, patch_size, 21, "track: side of the patch, pixels");
+ABSL_FLAG(float, epsilon, 0.01f, "track: a level ends at steps that are not longer, pixels");
 ABSL_FLAG(std::optional<int>, coarse_patch_size, std::nullopt,
           "track: the same on levels 3 and up; default: --patch-size");
 ABSL_FLAG(std::string, size, "",
@@ -101,9 +102,8 @@ constexpr char kUsage[] =
     "  glint-microbench stereo --image LEFT --right RIGHT [--backend cpu|cuda] [--preset NAME] [--features 2000]\n"
     "      [--threads N] [--sm-limit N] [--pageable] [--repeat N] [--json]\n"
     "    A rectified pair, host to host: both eyes detected, described, matched and refined.\n\n"
-    "  glint-microbench track --image FILE [--to FILE] [--points 100,1000] [--levels 3] [--patch-size 21] [--threads "
-    "N]\n"
-    "      [--cameras 1,4] [--repeat N] [--peer opencv] [--json]\n"
+    "  glint-microbench track --image FILE [--to FILE] [--points 100,1000] [--levels 3] [--patch-size 21]\n"
+    "      [--epsilon 0.01] [--threads N] [--cameras 1,4] [--pageable] [--repeat N] [--peer opencv] [--json]\n"
     "    Lucas-Kanade tracking between two pictures; with --cameras, whole frames, too.\n\n"
     "  glint-microbench jpeg {--image FILE | --size WxH} [--qualities 80,95] [--sampling 420] [--restart-rows N]\n"
     "      [--backend cpu|cuda] [--preset NAME] [--features 2000] [--describe] [--sm-limit N] [--repeat N] [--json]\n"
@@ -311,10 +311,12 @@ absl::StatusOr<std::string> RunTrack(const std::string& command) {
   }
   options.track.levels = absl::GetFlag(FLAGS_levels).value_or(3);
   options.track.patch_size = absl::GetFlag(FLAGS_patch_size);
+  options.track.epsilon = absl::GetFlag(FLAGS_epsilon);
   options.track.coarse_patch_size = absl::GetFlag(FLAGS_coarse_patch_size).value_or(options.track.patch_size);
   const std::string backend = absl::GetFlag(FLAGS_backend);
   if (backend != "cpu" && backend != "cuda") return NotOneOfError("backend", backend, "cpu, cuda");
   options.cuda = backend == "cuda";
+  options.pageable = absl::GetFlag(FLAGS_pageable);
   options.device = absl::GetFlag(FLAGS_device);
   options.sm_limit = absl::GetFlag(FLAGS_sm_limit);
   options.threads = absl::GetFlag(FLAGS_threads);

@@ -191,7 +191,9 @@ std::string ToJson(const TracksReport& report, const std::string& command) {
   json.Key("levels").Int(o.track.levels);
   json.Key("patch_size").Int(o.track.patch_size);
   json.Key("coarse_patch_size").Int(o.track.coarse_patch_size);
+  json.Key("epsilon").Number(o.track.epsilon);
   json.Key("backend").String(o.cuda ? "cuda" : "cpu");
+  if (o.cuda) json.Key("pageable").Bool(o.pageable);
   json.Key("sm_limit").Int(o.sm_limit);
   json.Key("threads").Int(o.threads);
   json.Key("rounds").Int(o.repeat);
@@ -228,9 +230,10 @@ std::string ToJson(const TracksReport& report, const std::string& command) {
 std::string ToTable(const TracksReport& report) {
   const TrackBenchOptions& o = report.options;
   std::string text = absl::StrFormat(
-      "%d levels, patches of %d and %d pixels, %s\n%s, %s, %d rounds\n", o.track.levels, o.track.patch_size,
-      o.track.coarse_patch_size, o.cuda ? absl::StrCat("SM limit ", o.sm_limit) : absl::StrCat(o.threads, " threads"),
-      report.device, o.cuda ? "time on the device" : absl::StrCat(ClockName(o.clock), " time"), o.repeat);
+      "%d levels, patches of %d and %d pixels, epsilon %g, %s\n%s, %s, %d rounds\n", o.track.levels, o.track.patch_size,
+      o.track.coarse_patch_size, o.track.epsilon,
+      o.cuda ? absl::StrCat("SM limit ", o.sm_limit) : absl::StrCat(o.threads, " threads"), report.device,
+      o.cuda ? "time on the device" : absl::StrCat(ClockName(o.clock), " time"), o.repeat);
   for (const TrackReport& one : report.points) {
     absl::StrAppendFormat(&text, "\n%d points: %d tracked, %.1f iterations each\n%-26s %10s %10s %10s\n", one.points,
                           one.tracked, one.iterations, "microseconds", "median", "p10", "p90");
@@ -243,8 +246,9 @@ std::string ToTable(const TracksReport& report) {
     if (!o.cuda) line("pyramids and tracking", one.call_us, has_peer ? &one.peer_call_us : nullptr);
     line("tracking", one.kept_us, has_peer ? &one.peer_kept_us : nullptr);
     for (const TrackFrameReport& frame : one.frames) {
-      const std::string name = absl::StrFormat("frame, %d camera%s%s", frame.cameras, frame.cameras > 1 ? "s" : "",
-                                               frame.detects ? ", detects" : "");
+      const std::string name =
+          absl::StrFormat("%sframe, %d camera%s%s", o.cuda && o.pageable ? "pageable " : "", frame.cameras,
+                          frame.cameras > 1 ? "s" : "", frame.detects ? ", detects" : "");
       line(name, frame.us, nullptr);
     }
     if (!has_peer) continue;

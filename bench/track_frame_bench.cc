@@ -1,11 +1,14 @@
 #include "bench/track_frame_bench.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cuda/benchmark/hooks.h"
 #include "features/options.h"
 #include "server/lane/lane.h"
 #include "server/schedule/track_lane.h"
@@ -25,14 +28,38 @@ DetectorOptions DetectorFor(Shape shape, int points) {
   return options;
 }
 
+// A camera's pixels, as from a sensor.
+class Picture {
+ public:
+  static absl::StatusOr<Picture> CopyOf(const ImageView& image, bool pinned) {
+    Picture picture;
+    if (!pinned) {
+      picture.image_ = Image::CopyOf(image);
+      picture.view_ = picture.image_;
+      return picture;
+    }
+    auto made = cuda::PinnedMemory::Allocate(static_cast<size_t>(image.shape().pixels()));
+    if (!made.ok()) return made.status();
+    for (int y = 0; y < image.height; ++y) {
+      std::copy_n(image.row(y), image.width, made->data() + static_cast<ptrdiff_t>(y) * image.width);
+    }
+    picture.view_ = {made->data(), image.width, image.height, image.width};
+    picture.pinned_.emplace(*std::move(made));
+    return picture;
+  }
+  ImageView view() const { return view_; }
+
+ private:
+  Image image_;
+  std::optional<cuda::PinnedMemory> pinned_;
+  ImageView view_;
+};
+
 // One stream.
 class Subject {
  public:
-  Subject(const TrackingOptions& options, bool detects, Lane* lane, const Image& from, const Image& to)
-      : lane_(lane), detects_(detects), session_(options) {
-    // Each camera has pixels of its own, as from a sensor.
-    for (int c = 0; c < options.cameras; ++c) pictures_.push_back({Image::CopyOf(from), Image::CopyOf(to)});
-  }
+  Subject(const TrackingOptions& options, bool detects, Lane* lane, std::vector<std::array<Picture, 2>> pictures)
+      : lane_(lane), detects_(detects), session_(options), pictures_(std::move(pictures)) {}
 
   absl::Status Run(std::vector<double>* us) {
     const TrackingOptions& options = session_.options();
@@ -53,7 +80,7 @@ class Subject {
     if (absl::Status s = session_.Begin(0, detects_, {}, &scratch_); !s.ok()) return s;
     for (int c = 0; c < options.cameras; ++c) {
       const auto of = static_cast<size_t>(c);
-      const Image& picture = pictures_[of][at_];
+      const ImageView picture = pictures_[of][at_].view();
       if (absl::Status s = session_.Start(c, picture, &backend, &scratch_, &found_[of]); !s.ok()) return s;
     }
     for (int c = 0; c < options.cameras; ++c) {
@@ -81,7 +108,7 @@ class Subject {
   TrackedCameras cameras_;
   TrackScratch scratch_;
   std::array<CameraTracks, kMaxTrackCameras> found_, forgotten_;
-  std::vector<std::array<Image, 2>> pictures_;
+  std::vector<std::array<Picture, 2>> pictures_;  // of each camera
   size_t at_ = 0;
   size_t tracks_ = 0;
 };
@@ -112,7 +139,15 @@ absl::StatusOr<std::vector<TrackFrameReport>> BenchTrackFrames(const TrackBenchO
     if (absl::Status s = ValidateTrackingOptions(tracking); !s.ok()) return s;
     for (const bool detects : {false, true}) {
       tracking.min_share = detects ? 1.0f : 0.0f;
-      auto subject = std::make_unique<Subject>(tracking, detects, lanes->lanes[0].get(), from, to);
+      std::vector<std::array<Picture, 2>> pictures;
+      for (int c = 0; c < cameras; ++c) {
+        auto first = Picture::CopyOf(from, options.cuda && !options.pageable);
+        if (!first.ok()) return first.status();
+        auto second = Picture::CopyOf(to, options.cuda && !options.pageable);
+        if (!second.ok()) return second.status();
+        pictures.push_back({*std::move(first), *std::move(second)});
+      }
+      auto subject = std::make_unique<Subject>(tracking, detects, lanes->lanes[0].get(), std::move(pictures));
       contestants.push_back(
           {absl::StrCat(cameras, " cameras"), [run = subject.get()](std::vector<double>* us) { return run->Run(us); }});
       subjects.push_back(std::move(subject));

@@ -65,6 +65,13 @@ class CudaLane final : public Lane {
       return status;
     });
   }
+  absl::Status StartRun(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
+                        StageTimes* times) override {
+    return InMemory([&] { return pipeline_->Start(options, image, mask, features, times); });
+  }
+  absl::Status FinishRun() override {
+    return InMemory([&] { return pipeline_->Finish(); });
+  }
   bool decodes_jpeg() const override { return decodes_jpeg_; }
   absl::StatusOr<JpegRun> RunJpeg(const DetectorOptions& options, absl::Span<const uint8_t> file, Shape shape,
                                   const Pixels& mask, Features* features, StageTimes* times) override {
@@ -112,6 +119,14 @@ class CudaLane final : public Lane {
     auto view = SetCudaTrackFrame(frames, number, image);
     if (absl::Status s = NoteLoss(view.status(), OrdinalOf(*frames)); !s.ok()) return s;
     return view;
+  }
+  absl::StatusOr<ImageView> LendTrackFrame(TrackFrames* frames, int number, const Pixels& image) override {
+    auto view = LendCudaTrackFrame(frames, number, image);
+    if (absl::Status s = NoteLoss(view.status(), OrdinalOf(*frames)); !s.ok()) return s;
+    return view;
+  }
+  absl::Status ReleasePixels(TrackFrames* frames) override {
+    return NoteLoss(ReleaseCudaTrackPixels(frames), OrdinalOf(*frames));
   }
   absl::Status StartFollow(TrackFrames* frames, int to, const TrackInput& points,
                            absl::Span<const TrackSegment> segments, const TrackOptions& options,

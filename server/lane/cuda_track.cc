@@ -20,6 +20,8 @@ class CudaTrackFrames final : public TrackFrames {
     if (!memory.ok()) return memory.status();
     if (pixels.rows != nullptr) {
       pixels.rows->CopyRows(0, shape.height, *memory, shape.width);
+    } else if (pixels.view.stride == shape.width) {
+      std::memcpy(*memory, pixels.view.data, static_cast<size_t>(shape.pixels()));
     } else {
       for (int y = 0; y < shape.height; ++y) {
         std::memcpy(*memory + static_cast<ptrdiff_t>(y) * shape.width, pixels.view.row(y),
@@ -29,6 +31,15 @@ class CudaTrackFrames final : public TrackFrames {
     if (absl::Status s = tracker_->EndFrame(); !s.ok()) return s;
     return ImageView{*memory, shape.width, shape.height, shape.width};
   }
+  absl::StatusOr<ImageView> Lend(int number, const Pixels& pixels) {
+    if (pixels.rows == nullptr) {
+      const auto lent = tracker_->LendFrame(number, pixels.view);
+      if (!lent.ok()) return lent.status();
+      if (*lent) return pixels.view;
+    }
+    return Set(number, pixels);
+  }
+  absl::Status Release() { return tracker_->Release(); }
   absl::Status Start(int to, const TrackInput& points, absl::Span<const TrackSegment> segments,
                      const TrackOptions& options) {
     return tracker_->Start(to, points, segments, options);
@@ -60,6 +71,12 @@ absl::StatusOr<std::unique_ptr<TrackFrames>> MakeCudaTrackFrames(int ordinal, in
 absl::StatusOr<ImageView> SetCudaTrackFrame(TrackFrames* frames, int number, const Pixels& image) {
   return static_cast<CudaTrackFrames*>(frames)->Set(number, image);
 }
+
+absl::StatusOr<ImageView> LendCudaTrackFrame(TrackFrames* frames, int number, const Pixels& image) {
+  return static_cast<CudaTrackFrames*>(frames)->Lend(number, image);
+}
+
+absl::Status ReleaseCudaTrackPixels(TrackFrames* frames) { return static_cast<CudaTrackFrames*>(frames)->Release(); }
 
 absl::Status StartFollowOnCuda(TrackFrames* frames, int to, const TrackInput& points,
                                absl::Span<const TrackSegment> segments, const TrackOptions& options) {

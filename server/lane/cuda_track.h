@@ -14,6 +14,8 @@ namespace glint {
 absl::StatusOr<std::unique_ptr<TrackFrames>> MakeCudaTrackFrames(int ordinal, int sm_limit, Shape shape, int max_points,
                                                                  int levels, int count);
 absl::StatusOr<ImageView> SetCudaTrackFrame(TrackFrames* frames, int number, const Pixels& image);
+absl::StatusOr<ImageView> LendCudaTrackFrame(TrackFrames* frames, int number, const Pixels& image);
+absl::Status ReleaseCudaTrackPixels(TrackFrames* frames);
 absl::Status StartFollowOnCuda(TrackFrames* frames, int to, const TrackInput& points,
                                absl::Span<const TrackSegment> segments, const TrackOptions& options);
 absl::Status FinishFollowOnCuda(TrackFrames* frames, TrackResult* result);

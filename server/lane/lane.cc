@@ -13,6 +13,11 @@ const char* NameOf(JpegFallback fallback) {
   return kNames[static_cast<size_t>(fallback)];
 }
 
+absl::Status Lane::StartRun(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
+                            StageTimes* times) {
+  return Run(options, image, mask, features, times);
+}
+
 absl::StatusOr<JpegRun> Lane::RunJpeg(const DetectorOptions&, absl::Span<const uint8_t>, Shape, const Pixels&,
                                       Features*, StageTimes*) {
   return absl::UnimplementedError(absl::StrCat("JPEG files: not of lanes on ", device()));
@@ -50,6 +55,10 @@ absl::StatusOr<std::unique_ptr<TrackFrames>> Lane::MakeTrackFrames(Shape, const 
 
 absl::StatusOr<ImageView> Lane::SetTrackFrame(TrackFrames*, int, const Pixels&) {
   return absl::UnimplementedError(absl::StrCat("tracking: not of lanes on ", device()));
+}
+
+absl::StatusOr<ImageView> Lane::LendTrackFrame(TrackFrames* frames, int number, const Pixels& image) {
+  return SetTrackFrame(frames, number, image);
 }
 
 absl::Status Lane::StartFollow(TrackFrames*, int, const TrackInput&, absl::Span<const TrackSegment>,

@@ -108,6 +108,13 @@ class Lane {
   virtual absl::Status Run(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                            StageTimes* times) = 0;
 
+  // Run() in two steps, between which the lane may make and follow TrackFrames, and do nothing else. A device works
+  // meanwhile; elsewhere StartRun() does all. `image` and `mask` stay until FinishRun(), after which `features` and
+  // `times` are there; each StartRun() without an error needs one.
+  virtual absl::Status StartRun(const DetectorOptions& options, const Pixels& image, const Pixels& mask,
+                                Features* features, StageTimes* times);
+  virtual absl::Status FinishRun() { return absl::OkStatus(); }
+
   // The threads that share a frame here, for what is to be done before Run(); null: one.
   virtual Parallel* parallel() { return nullptr; }
 
@@ -142,6 +149,9 @@ class Lane {
   // Makes `image`, which has their shape, frame `number`. Where its grey pixels lie, until these frames' next call of
   // this function.
   virtual absl::StatusOr<ImageView> SetTrackFrame(TrackFrames* frames, int number, const Pixels& image);
+  // As SetTrackFrame(), of pixels that stay until ReleasePixels(): what a device can read, it takes from where it lies.
+  virtual absl::StatusOr<ImageView> LendTrackFrame(TrackFrames* frames, int number, const Pixels& image);
+  virtual absl::Status ReleasePixels(TrackFrames*) { return absl::OkStatus(); }
   // As TrackBackend's functions of these names: a device goes on with several TrackFrames at the same time. Frames that
   // have been set, valid points, and the options that `frames` were made with.
   virtual absl::Status StartFollow(TrackFrames* frames, int to, const TrackInput& points,

@@ -26,7 +26,7 @@ absl::StatusOr<ImageView> TrackLane::SetFrame(int camera, int number, const Pixe
   std::optional<FramePathPause> first;
   if ((of.set & bit) == 0) first.emplace();
   of.set |= bit;
-  auto view = lane_->SetTrackFrame(of.frames.get(), number, image);
+  auto view = lane_->LendTrackFrame(of.frames.get(), number, image);
   if (!view.ok()) of = TrackedCamera();
   *track_ns_ += MonotonicNs() - start;
   return view;
@@ -53,12 +53,26 @@ absl::Status TrackLane::FinishFollow(int camera, TrackResult* result) {
   return Timed(camera, [&](TrackFrames* frames) { return lane_->FinishFollow(frames, result); });
 }
 
-absl::Status TrackLane::Detect(const DetectorOptions& options, const ImageView& image, const ImageView& mask,
-                               Features* features) {
-  StageTimes times;
-  absl::Status status = lane_->Run(options, image, mask, features, &times);
-  AddTimes(times, stages_);
+absl::Status TrackLane::StartDetect(const DetectorOptions& options, const ImageView& image, const ImageView& mask,
+                                    Features* features) {
+  absl::Status status = lane_->StartRun(options, image, mask, features, &detection_);
+  detects_ = status.ok();
   return status;
+}
+
+absl::Status TrackLane::FinishDetect() {
+  detects_ = false;
+  absl::Status status = lane_->FinishRun();
+  AddTimes(detection_, stages_);
+  return status;
+}
+
+TrackLane::~TrackLane() {
+  if (detects_) (void)lane_->FinishRun();  // the frame has its error
+  for (int c = 0; c < options_->cameras; ++c) {
+    TrackedCamera& of = Of(c);
+    if (of.frames != nullptr && !lane_->ReleasePixels(of.frames.get()).ok()) of = TrackedCamera();
+  }
 }
 
 void TrackLane::Keep() {

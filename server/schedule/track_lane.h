@@ -28,14 +28,19 @@ class TrackLane final : public TrackBackend {
   // All are borrowed.
   TrackLane(Lane* lane, const TrackingOptions* options, TrackedCameras* cameras, int64_t* track_ns, StageTimes* stages)
       : lane_(lane), options_(options), cameras_(cameras), track_ns_(track_ns), stages_(stages) {}
+  // Images that SetFrame() had may be gone afterwards.
+  ~TrackLane() override;
+  TrackLane(const TrackLane&) = delete;
+  TrackLane& operator=(const TrackLane&) = delete;
 
   bool HasFrames(int camera) const override { return Of(camera).has_last; }
   absl::StatusOr<ImageView> SetFrame(int camera, int number, const Pixels& image) override;
   absl::Status StartFollow(int camera, int to, const TrackInput& points, absl::Span<const TrackSegment> segments,
                            const TrackOptions& options, TrackResult* result) override;
   absl::Status FinishFollow(int camera, TrackResult* result) override;
-  absl::Status Detect(const DetectorOptions& options, const ImageView& image, const ImageView& mask,
-                      Features* features) override;
+  absl::Status StartDetect(const DetectorOptions& options, const ImageView& image, const ImageView& mask,
+                           Features* features) override;
+  absl::Status FinishDetect() override;
 
   // The frame was a good one.
   void Keep();
@@ -50,6 +55,8 @@ class TrackLane final : public TrackBackend {
   TrackedCameras* const cameras_;
   int64_t* const track_ns_;
   StageTimes* const stages_;
+  bool detects_ = false;  // from StartDetect() to FinishDetect()
+  StageTimes detection_;  // of that
 };
 
 }  // namespace glint

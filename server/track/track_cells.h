@@ -20,14 +20,16 @@ class TrackCells {
         width_(options.cell_width),
         height_(options.cell_height),
         columns_((image.width + width_ - 1) / width_),
-        rows_((image.height + height_ - 1) / height_) {}
+        rows_((image.height + height_ - 1) / height_),
+        by_width_(Reciprocal(width_)),
+        by_height_(Reciprocal(height_)) {}
 
   size_t count() const { return static_cast<size_t>(columns_) * static_cast<size_t>(rows_); }
 
   // Index of the cell that contains the point, or of the nearest one.
   size_t IndexOf(float x, float y) const {
-    const int column = std::clamp(static_cast<int>(x) / width_, 0, columns_ - 1);
-    const int row = std::clamp(static_cast<int>(y) / height_, 0, rows_ - 1);
+    const int column = Quotient(x, image_.width, by_width_);
+    const int row = Quotient(y, image_.height, by_height_);
     return static_cast<size_t>(row) * static_cast<size_t>(columns_) + static_cast<size_t>(column);
   }
 
@@ -40,8 +42,16 @@ class TrackCells {
   void DrawMask(const std::vector<uint8_t>& occupied, Image* mask) const;
 
  private:
+  // Exact for what is divided here: sides of images have at most 16 bits.
+  static uint64_t Reciprocal(int divisor) { return (uint64_t{1} << 32) / static_cast<uint64_t>(divisor) + 1; }
+  static int Quotient(float v, int side, uint64_t reciprocal) {
+    const auto inside = static_cast<uint64_t>(std::clamp(static_cast<int>(v), 0, side - 1));
+    return static_cast<int>(inside * reciprocal >> 32);
+  }
+
   Shape image_;
   int width_, height_, columns_, rows_;
+  uint64_t by_width_, by_height_;
 };
 
 }  // namespace glint

@@ -86,6 +86,7 @@ absl::Status TrackSession::Begin(int64_t time_ns, bool detect, absl::Span<const 
                               absl::StrCat(time_ns, " is not above ", last_time_ns_, ", that of the last good frame"));
   }
   if (absl::Status s = ValidatePredictions(predictions, options_.cameras, &scratch->order); !s.ok()) return s;
+  scratch->detecting = -1;
   next_ = Next();
   next_.time_ns = time_ns;
   next_.detect = detect;
@@ -131,8 +132,24 @@ absl::Status TrackSession::Start(int camera, const Pixels& image, TrackBackend* 
   *tracks = now.tracks;
   tracks->detected = false;
   tracks->has_templates = options_.template_frames > 0;
-  if (of.lost != TrackState::kTracked || tracks->count() == 0) return absl::OkStatus();
-  return StartFollow(camera, backend, scratch, *tracks);
+  const size_t live = of.lost == TrackState::kTracked ? tracks->count() : 0;
+  if (live > 0) {
+    if (absl::Status s = StartFollow(camera, backend, scratch, *tracks); !s.ok()) return s;
+  }
+  return StartDetectEarly(camera, live, backend, scratch);
+}
+
+// Followed tracks only become fewer. Where it is certain by now that more are wanted and that a cell is free, and
+// keypoints in other cells need only be ignored, the detector works while points are followed and the next camera's
+// pixels are copied.
+absl::Status TrackSession::StartDetectEarly(int camera, size_t live, TrackBackend* backend,
+                                            TrackScratch* scratch) const {
+  const auto at = static_cast<size_t>(camera);
+  TrackScratch::Camera& of = scratch->cameras[at];
+  const TrackCells cells(options_.detector, of.image.shape());
+  const bool begins = cameras_[at].begins || of.lost != TrackState::kTracked;
+  of.detects = WantsMore(begins, live) && live < cells.count() && (live == 0 || !cells.MaskMatters(options_.detector));
+  return of.detects ? StartDetect(cells, camera, live, backend, scratch) : absl::OkStatus();
 }
 
 void TrackSession::Expect(int camera, const CameraTracks& tracks, TrackScratch* scratch) const {
@@ -217,27 +234,21 @@ absl::Status TrackSession::Finish(int camera, TrackBackend* backend, TrackScratc
   const TrackScratch::Camera& of = scratch->cameras[at];
   const TrackCells cells(options_.detector, of.image.shape());
   const bool begins = cameras_[at].begins || of.lost != TrackState::kTracked;
-  bool found = false;
   if (of.lost != TrackState::kTracked) {
     std::fill(tracks->state.begin(), tracks->state.end(), of.lost);
   } else if (tracks->count() > 0) {
-    // Followed tracks only become fewer. Where it is certain by now that more are wanted and that a cell is free, and
-    // keypoints in other cells need only be ignored, the detector works while the tracker does.
-    if (WantsMore(begins, tracks->count()) && tracks->count() < cells.count() &&
-        !cells.MaskMatters(options_.detector)) {
-      if (absl::Status s = Detect(cells, camera, tracks->count(), backend, scratch); !s.ok()) return s;
-      found = true;
-    }
     if (absl::Status s = FinishFollow(camera, backend, scratch, tracks); !s.ok()) return s;
   }
   const auto live = static_cast<size_t>(std::count(tracks->state.begin(), tracks->state.end(), TrackState::kTracked));
   next_.live += live - tracks->count();  // unsigned numbers wrap back
-  if (WantsMore(begins, live) && FindFreeCells(cells, *tracks, &scratch->occupied)) {
-    if (!found) {
-      if (absl::Status s = Detect(cells, camera, live, backend, scratch); !s.ok()) return s;
-    }
-    BeginTracks(cells, camera, live, scratch, tracks);
+  const bool begins_tracks = WantsMore(begins, live) && FindFreeCells(cells, *tracks, &scratch->occupied);
+  if (begins_tracks && !of.detects) {
+    if (absl::Status s = StartDetect(cells, camera, live, backend, scratch); !s.ok()) return s;
   }
+  if (scratch->detecting == camera) {
+    if (absl::Status s = FinishDetect(backend, scratch); !s.ok()) return s;
+  }
+  if (begins_tracks) BeginTracks(cells, camera, live, scratch, tracks);
   LimitTemplates(next_.frames[at], tracks);
   return absl::OkStatus();
 }
@@ -288,39 +299,58 @@ bool TrackSession::FindFreeCells(const TrackCells& cells, const CameraTracks& tr
   return std::find(occupied->begin(), occupied->end(), 0) != occupied->end();
 }
 
-absl::Status TrackSession::Detect(const TrackCells& cells, int camera, size_t live, TrackBackend* backend,
-                                  TrackScratch* scratch) const {
+absl::Status TrackSession::StartDetect(const TrackCells& cells, int camera, size_t live, TrackBackend* backend,
+                                       TrackScratch* scratch) const {
+  if (absl::Status s = FinishDetect(backend, scratch); !s.ok()) return s;
   ImageView mask;
   if (live > 0 && cells.MaskMatters(options_.detector)) {
     cells.DrawMask(scratch->occupied, &scratch->mask);
     mask = scratch->mask;
   }
-  const ImageView& image = scratch->cameras[static_cast<size_t>(camera)].image;
-  return backend->Detect(options_.detector, image, mask, &scratch->found);
+  TrackScratch::Camera& of = scratch->cameras[static_cast<size_t>(camera)];
+  absl::Status status = backend->StartDetect(options_.detector, of.image, mask, &of.found);
+  if (status.ok()) scratch->detecting = camera;
+  return status;
+}
+
+absl::Status TrackSession::FinishDetect(TrackBackend* backend, TrackScratch* scratch) {
+  if (scratch->detecting < 0) return absl::OkStatus();
+  scratch->detecting = -1;
+  return backend->FinishDetect();
 }
 
 void TrackSession::BeginTracks(const TrackCells& cells, int camera, size_t live, TrackScratch* scratch,
                                CameraTracks* tracks) {
   tracks->detected = true;
-  const Features& found = scratch->found;
-  // The best of each cell, the best first; those of a detector are in a total order.
-  std::vector<uint32_t>& order = scratch->order;
-  order.resize(found.count());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint32_t>(i);
-  std::sort(order.begin(), order.end(), [&found](uint32_t a, uint32_t b) {
+  const Features& found = scratch->cameras[static_cast<size_t>(camera)].found;
+  // Those of a detector are in a total order.
+  const auto is_better = [&found](uint32_t a, uint32_t b) {
     return found.response[a] != found.response[b] ? found.response[a] > found.response[b] : a < b;
-  });
-  size_t room =
-      std::min(static_cast<size_t>(options_.target) - live, static_cast<size_t>(options_.max_tracks) - next_.live);
-  for (size_t at = 0; at < order.size() && room > 0; ++at) {
-    const float x = found.x[order[at]], y = found.y[order[at]];
-    uint8_t& cell = scratch->occupied[cells.IndexOf(x, y)];
-    if (cell != 0) continue;
-    cell = 1;
-    tracks->Begin(next_.next_id++, x, y, next_.frames[static_cast<size_t>(camera)]);
-    ++next_.live;
-    --room;
+  };
+  constexpr uint32_t kNone = UINT32_MAX;
+  std::vector<uint32_t>& best = scratch->best;
+  best.assign(cells.count(), kNone);
+  for (uint32_t i = 0; i < found.count(); ++i) {
+    const size_t cell = cells.IndexOf(found.x[i], found.y[i]);
+    if (scratch->occupied[cell] == 0 && (best[cell] == kNone || is_better(i, best[cell]))) best[cell] = i;
   }
+  best.erase(std::remove(best.begin(), best.end(), kNone), best.end());
+  const size_t room =
+      std::min(static_cast<size_t>(options_.target) - live, static_cast<size_t>(options_.max_tracks) - next_.live);
+  if (best.size() > room) {
+    std::nth_element(best.begin(), best.begin() + static_cast<ptrdiff_t>(room), best.end(), is_better);
+    best.resize(room);
+  }
+  std::sort(best.begin(), best.end(), is_better);
+  scratch->x.clear();
+  scratch->y.clear();
+  for (const uint32_t i : best) {
+    scratch->x.push_back(found.x[i]);
+    scratch->y.push_back(found.y[i]);
+  }
+  tracks->Begin(next_.next_id, scratch->x, scratch->y, next_.frames[static_cast<size_t>(camera)]);
+  next_.next_id += best.size();
+  next_.live += best.size();
 }
 
 void TrackSession::Commit(const CameraTracks* tracks) {
@@ -331,10 +361,7 @@ void TrackSession::Commit(const CameraTracks* tracks) {
     camera.shape = next_.shapes[c];
     camera.frame = next_.frames[c];
     camera.begins = false;
-    camera.tracks.Clear();
-    for (size_t i = 0; i < tracks[c].count(); ++i) {
-      if (tracks[c].lives(i)) camera.tracks.Append(tracks[c], i);
-    }
+    camera.tracks.TakeLiving(tracks[c]);
   }
   next_id_ = next_.next_id;
   time_before_ns_ = last_time_ns_;
@@ -367,10 +394,9 @@ absl::Status TrackSession::Add(uint32_t camera, absl::Span<const float> x, absl:
   changed->Clear();
   Reserve(x.size(), changed);
   Reserve(to.tracks.count() + x.size(), &to.tracks);
-  for (size_t i = 0; i < x.size(); ++i) {
-    changed->Begin(next_id_++, x[i], y[i], to.frame);
-    to.tracks.Append(*changed, i);
-  }
+  changed->Begin(next_id_, x, y, to.frame);
+  to.tracks.Begin(next_id_, x, y, to.frame);
+  next_id_ += x.size();
   changed->has_templates = options_.template_frames > 0;
   LimitTemplates(to.frame, &to.tracks);
   return absl::OkStatus();

@@ -28,8 +28,8 @@ class TrackBackend {
   virtual ~TrackBackend() = default;
   // False if the camera's frames were lost, or never were.
   virtual bool HasFrames(int camera) const = 0;
-  // Makes `image` the camera's frame `number`; one of another shape than the others replaces them all. Where its grey
-  // pixels lie until the camera's next frame.
+  // Makes `image` the camera's frame `number`; one of another shape than the others replaces them all. `image` stays
+  // until the frame has ended. Where its grey pixels lie until then.
   virtual absl::StatusOr<ImageView> SetFrame(int camera, int number, const Pixels& image) = 0;
   // Begins to follow points from the frames of `segments` to frame `to`; all have one shape. `points` are without
   // pyramids: the backend has these. They may be gone after the call; `result` is there after FinishFollow().
@@ -37,9 +37,11 @@ class TrackBackend {
                                    absl::Span<const TrackSegment> segments, const TrackOptions& options,
                                    TrackResult* result) = 0;
   virtual absl::Status FinishFollow(int camera, TrackResult* result) = 0;
-  // Keypoints where `mask` is not 0; an empty mask: everywhere. May be called between StartFollow() and FinishFollow().
-  virtual absl::Status Detect(const DetectorOptions& options, const ImageView& image, const ImageView& mask,
-                              Features* features) = 0;
+  // Begins to find keypoints where `mask` is not 0; an empty mask: everywhere. `features` are there after
+  // FinishDetect(), and until then no other detection begins.
+  virtual absl::Status StartDetect(const DetectorOptions& options, const ImageView& image, const ImageView& mask,
+                                   Features* features) = 0;
+  virtual absl::Status FinishDetect() = 0;
 };
 
 // Memory of a thread that works on frames of any session.
@@ -50,14 +52,17 @@ struct TrackScratch {
     TrackResult followed;         // in this order
     ImageView image;
     TrackState lost = TrackState::kTracked;  // why all tracks end; kTracked: they need not
+    bool detects = false;                    // detection began with the frame
+    Features found;
   };
   std::array<Camera, kMaxTrackCameras> cameras;
   // Of tracks: where they are expected; and the same, with their templates, in order.
   std::vector<float> expected_x, expected_y, x, y, to_x, to_y;
   std::vector<uint8_t> occupied;  // cells
+  std::vector<uint32_t> best;     // keypoints of cells
   Image mask;
-  Features found;
   std::vector<uint32_t> order;
+  int detecting = -1;  // the camera whose detection is under way, if there is one
 };
 
 // Thread-compatible. Frames allocate only beyond twice the target, and beyond the largest number of tracks so far.
@@ -122,9 +127,13 @@ class TrackSession {
   bool WantsMore(bool begins, size_t live) const;
   // False: a live track is in every cell.
   static bool FindFreeCells(const TrackCells& cells, const CameraTracks& tracks, std::vector<uint8_t>* occupied);
-  absl::Status Detect(const TrackCells& cells, int camera, size_t live, TrackBackend* backend,
-                      TrackScratch* scratch) const;
-  // From what was detected, in free cells.
+  // For a camera of whose tracks at most `live` live on. Does nothing where that can't be known to serve.
+  absl::Status StartDetectEarly(int camera, size_t live, TrackBackend* backend, TrackScratch* scratch) const;
+  absl::Status StartDetect(const TrackCells& cells, int camera, size_t live, TrackBackend* backend,
+                           TrackScratch* scratch) const;
+  // Of whichever camera it is under way.
+  static absl::Status FinishDetect(TrackBackend* backend, TrackScratch* scratch);
+  // From what was detected: the best of each free cell, the best first.
   void BeginTracks(const TrackCells& cells, int camera, size_t live, TrackScratch* scratch, CameraTracks* tracks);
   // So that templates lie in no more than options().template_frames frames. The tracks are in frame `last`.
   void LimitTemplates(int last, CameraTracks* tracks) const;

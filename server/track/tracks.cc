@@ -27,17 +27,19 @@ void CameraTracks::Resize(size_t count) {
   for (auto* v : {&x, &y, &last_x, &last_y, &residual, &gain, &offset}) v->resize(count);
 }
 
-void CameraTracks::Begin(uint64_t new_id, float new_x, float new_y, int frame) {
-  const size_t i = count();
-  Resize(i + 1);
-  id[i] = new_id;
-  age[i] = 0;
-  x[i] = last_x[i] = new_x;
-  y[i] = last_y[i] = new_y;
-  state[i] = TrackState::kTracked;
-  origin[i] = {new_x, new_y, 0, frame};
-  residual[i] = offset[i] = 0;
-  gain[i] = 1;
+void CameraTracks::Begin(uint64_t first_id, absl::Span<const float> new_x, absl::Span<const float> new_y, int frame) {
+  size_t i = count();
+  Resize(i + new_x.size());
+  for (size_t k = 0; k < new_x.size(); ++k, ++i) {
+    id[i] = first_id + k;
+    age[i] = 0;
+    x[i] = last_x[i] = new_x[k];
+    y[i] = last_y[i] = new_y[k];
+    state[i] = TrackState::kTracked;
+    origin[i] = {new_x[k], new_y[k], 0, frame};
+    residual[i] = offset[i] = 0;
+    gain[i] = 1;
+  }
 }
 
 void CameraTracks::Append(const CameraTracks& from, size_t i) {
@@ -52,6 +54,31 @@ void CameraTracks::Append(const CameraTracks& from, size_t i) {
   residual.push_back(from.residual[i]);
   gain.push_back(from.gain[i]);
   offset.push_back(from.offset[i]);
+}
+
+void CameraTracks::TakeLiving(const CameraTracks& from) {
+  const size_t most = from.count();
+  Resize(most);
+  size_t living = 0;
+  const auto take = [&](const auto& values, auto* taken) {
+    living = 0;
+    for (size_t i = 0; i < most; ++i) {
+      (*taken)[living] = values[i];
+      living += from.lives(i) ? 1 : 0;
+    }
+  };
+  take(from.id, &id);
+  take(from.age, &age);
+  take(from.state, &state);
+  take(from.origin, &origin);
+  take(from.x, &x);
+  take(from.y, &y);
+  take(from.last_x, &last_x);
+  take(from.last_y, &last_y);
+  take(from.residual, &residual);
+  take(from.gain, &gain);
+  take(from.offset, &offset);
+  Resize(living);
 }
 
 }  // namespace glint

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "features/options.h"
 #include "features/tracker.h"
 #include "proto/terms.h"
@@ -71,10 +72,12 @@ struct CameraTracks {
     Resize(0);
     detected = false;
   }
-  // A new track, in kept frame number `frame`.
-  void Begin(uint64_t new_id, float new_x, float new_y, int frame);
+  // New ones, in kept frame number `frame`, with ids from `first_id` on.
+  void Begin(uint64_t first_id, absl::Span<const float> new_x, absl::Span<const float> new_y, int frame);
   // Element `i` of `from`.
   void Append(const CameraTracks& from, size_t i);
+  // Those of `from` that live, in place of all.
+  void TakeLiving(const CameraTracks& from);
 };
 
 }  // namespace glint

@@ -2,10 +2,12 @@
 // usable GPU and says why.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <memory>
 #include <vector>
 
 #include "client/client.h"
+#include "client/shared_memory.h"
 #include "tests/server/gpu_lanes.h"
 #include "tests/server/harness.h"
 #include "tests/server/reference_tracks.h"
@@ -14,12 +16,33 @@
 namespace glint::testing {
 namespace {
 
-void ExpectTheReference(int template_frames) {
+// `ring`: where the pixels are put for the server; null: they are sent.
+client::ImageInput InputOf(const ImageView& image, client::SharedMemoryRing* ring) {
+  if (ring == nullptr) return image;
+  client::SharedSlot slot = ring->Acquire();
+  constexpr int kGap = 3;  // between the rows
+  for (int y = 0; y < image.height; ++y) {
+    std::memcpy(slot.data() + y * (image.width + kGap), image.row(y), static_cast<size_t>(image.width));
+  }
+  return client::ImageInput::Shared(std::move(slot), PixelFormat::kGray8, image.width, image.height,
+                                    image.width + kGap);
+}
+
+void ExpectTheReference(int template_frames, bool shared) {
   ServerOptions server_options = TestOptions();
   server_options.lanes.backend = Backend::kCuda;
   server_options.lanes.lanes = 2;
+  server_options.shared_memory.enabled = true;
   TestServer server(server_options);
-  const client::Client client(server.channel());
+  const auto connected = client::Client::Connect(server->addresses().at(0));
+  ASSERT_TRUE(connected.ok()) << connected.status();
+  const client::Client& client = *connected;
+  std::unique_ptr<client::SharedMemoryRing> ring;
+  if (shared) {
+    auto made = client.ShareMemory({});
+    ASSERT_TRUE(made.ok()) << made.status();
+    ring = *std::move(made);
+  }
   client::TrackStreamOptions options;
   options.cameras = 2;
   options.target = 100;
@@ -41,7 +64,10 @@ void ExpectTheReference(int template_frames) {
                       ImageView{wide.row(2 * i) + 5, width, 240, wide.stride()}});
   }
   for (size_t i = 0; i < frames.size(); ++i) {
-    ASSERT_TRUE((*stream)->Write(i, {frames[i][0], frames[i][1]}, static_cast<int64_t>(1000 + 10 * i * i)).ok());
+    ASSERT_TRUE((*stream)
+                    ->Write(i, {InputOf(frames[i][0], ring.get()), InputOf(frames[i][1], ring.get())},
+                            static_cast<int64_t>(1000 + 10 * i * i))
+                    .ok());
   }
   ASSERT_TRUE((*stream)->Finish().ok());
   ASSERT_EQ(answers.size(), frames.size());
@@ -79,8 +105,13 @@ TEST(GpuTracking, AnswersAsTheReference) {
   if (const auto set = OneGpuLane(); !set.ok()) GTEST_SKIP() << set.status().message();
   for (const int template_frames : {0, 1, 3}) {
     SCOPED_TRACE(template_frames);
-    ExpectTheReference(template_frames);
+    ExpectTheReference(template_frames, /*shared=*/false);
   }
+}
+
+TEST(GpuTracking, SharedPixelsAreReadWhereTheyLie) {
+  if (const auto set = OneGpuLane(); !set.ok()) GTEST_SKIP() << set.status().message();
+  ExpectTheReference(/*template_frames=*/0, /*shared=*/true);
 }
 
 }  // namespace

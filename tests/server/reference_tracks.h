@@ -51,11 +51,12 @@ class ReferenceBackend : public TrackBackend {
     return absl::OkStatus();
   }
   absl::Status FinishFollow(int, TrackResult*) override { return absl::OkStatus(); }
-  absl::Status Detect(const DetectorOptions& options, const ImageView& image, const ImageView& mask,
-                      Features* features) override {
+  absl::Status StartDetect(const DetectorOptions& options, const ImageView& image, const ImageView& mask,
+                           Features* features) override {
     *features = reference::Detect(options, image, mask);
     return absl::OkStatus();
   }
+  absl::Status FinishDetect() override { return absl::OkStatus(); }
   void Keep() {
     for (Camera& camera : cameras_) camera.has_last = true;
   }

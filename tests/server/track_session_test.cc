@@ -59,10 +59,10 @@ class FakeBackend : public TrackBackend {
     calls += 'f';
     return follow_status;
   }
-  absl::Status Detect(const DetectorOptions&, const ImageView& image, const ImageView& mask,
-                      Features* features) override {
+  absl::Status StartDetect(const DetectorOptions&, const ImageView& image, const ImageView& mask,
+                           Features* features) override {
     ++detections;
-    calls += 'd';
+    calls += 'D';
     std::vector<std::pair<int, int>> at;
     for (int y = 4; y < image.height; y += 8) {
       for (int x = 4; x < image.width; x += 8) {
@@ -76,13 +76,17 @@ class FakeBackend : public TrackBackend {
       // The best of a cell is not its first; cells further right are better.
       features->response[i] = static_cast<float>(at[i].first % 32 == 20 ? 1000 + at[i].first : at[i].first);
     }
+    return absl::OkStatus();
+  }
+  absl::Status FinishDetect() override {
+    calls += 'd';
     return detect_status;
   }
 
   std::array<bool, kMaxTrackCameras> has_last = {};
   float step = 0;
   int follows = 0, detections = 0;
-  std::string calls;                           // of FinishFollow() and Detect()
+  std::string calls;                           // f: FinishFollow(), D: StartDetect(), d: FinishDetect()
   int frames = 0;                              // good ones
   std::array<int, kMaxKeptFrames> shows = {};  // the how manieth frame each number is
   std::vector<int> from;                       // of each point that was followed
@@ -201,7 +205,7 @@ TEST_F(TrackSessionTest, TheDetectorWorksBesideTheTracker) {
   ASSERT_TRUE(Frame(0, true).ok());  // asked for, but by now there are as many as wanted
   ASSERT_TRUE(Frame().ok());
   ASSERT_TRUE(Frame(0, true).ok());  // 12 have been left
-  EXPECT_EQ(backend_.calls, "dfdfdf");
+  EXPECT_EQ(backend_.calls, "DdfDdfDfd");
   EXPECT_TRUE(tracks_.detected);
   EXPECT_EQ(session_.live(), 15u);
 }
@@ -220,7 +224,7 @@ TEST_F(Masked, TheDetectorWaitsForWhatIsOccupied) {
   ASSERT_TRUE(Frame().ok());
   ASSERT_TRUE(Frame().ok());
   ASSERT_TRUE(Frame(0, true).ok());
-  EXPECT_EQ(backend_.calls, "dffd");
+  EXPECT_EQ(backend_.calls, "DdffDd");
 }
 
 TEST_F(TrackSessionTest, AFrameOfAnotherSizeEndsAllTracks) {
@@ -481,6 +485,21 @@ class TwoCameras : public TrackSessionTest {
   }
   TwoCameras() : TrackSessionTest(Two()) {}
 };
+
+TEST_F(TwoCameras, TheDetectorWorksWhileTheNextImageIsTaken) {
+  ASSERT_TRUE(Frame().ok());
+  EXPECT_EQ(backend_.calls, "DdDd");
+  backend_.step = 32;
+  ASSERT_TRUE(Frame().ok());
+  backend_.calls.clear();
+  ASSERT_TRUE(Frame(0, true).ok());
+  EXPECT_EQ(backend_.calls, "DdDffd");
+  for (const size_t camera : {0, 1}) {
+    EXPECT_TRUE(found_[camera].detected);
+    EXPECT_EQ(found_[camera].count(), 18u);  // three of them end
+  }
+  EXPECT_EQ(session_.live(), 30u);
+}
 
 TEST_F(TwoCameras, HaveTracksOfTheirOwnWithIdsInCommon) {
   ASSERT_TRUE(Frame().ok());
