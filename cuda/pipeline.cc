@@ -188,6 +188,8 @@ absl::Status Pipeline::Impl::Start(const DetectorOptions& detector, const Pixels
 
 absl::Status Pipeline::Impl::Finish() {
   const Clock::time_point start = Clock::now();
+  // Since Start() the thread may have worked with another device.
+  GLINT_RETURN_IF_ERROR(ToStatus(api->SetDevice(options.device), "choosing the device"));
   const auto [prepared, timed] = open->frame;
   {
     const Range range("wait");

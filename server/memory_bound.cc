@@ -165,7 +165,8 @@ MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes, Backend 
   const bool gpu_jpeg = backend == Backend::kCuda && options.lanes.jpeg != JpegDecoding::kCpu;
   const int64_t of_pixel = kLaneBytesPerPixel + (options.lanes.threads_per_lane > 1 ? kPairBytesPerPixel : 0) +
                            (gpu_jpeg ? kCudaJpegBytesPerPixel : 0);
-  const int64_t of_feature = kLaneBytesPerFeature + (backend == Backend::kCuda ? kCudaPairBytesPerFeature : 0);
+  const int64_t of_feature =
+      kLaneBytesPerFeature + kTrackBytesPerFeature + (backend == Backend::kCuda ? kCudaPairBytesPerFeature : 0);
   bound.lanes = lanes * (options.lanes.max_image_pixels * of_pixel + options.max_features * of_feature +
                          (gpu_jpeg ? kCudaJpegBytes : 0));
   return bound;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "server/options.h"
+#include "server/track/tracks.h"
 #include "server/usable_memory.h"
 
 namespace glint {
@@ -58,6 +59,8 @@ inline constexpr int64_t kPairBytesPerPixel = 48;
 // descriptors, of kSetBytesPerDescriptor: both sets out of the message, one of them packed again, conditions, keys,
 // candidates and eight matches.
 inline constexpr int64_t kLaneBytesPerFeature = 1024;
+// ... and more for points of several cameras: all but the descriptor of the keypoints of each camera but one.
+inline constexpr int64_t kTrackBytesPerFeature = (kMaxTrackCameras - 1) * 6 * 4;
 // ... and more on CUDA, which pins the keypoints of both eyes of a pair, by levels, and their matches beside the
 // keypoints of a single image. Counted for 12 levels: 1154.
 inline constexpr int64_t kCudaPairBytesPerFeature = 1280;

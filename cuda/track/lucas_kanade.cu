@@ -16,9 +16,9 @@ template <int kRuns, bool kIntensity>
 constexpr int kWarpsAtLeast = kRuns == 1 && !kIntensity ? 32 : 1;
 
 // A warp for each level: of a block at most, and of a multiprocessor where that is faster, which has room for 20 (96
-// registers, without a spill; two blocks more would spill).
+// registers, without a spill; with room for 25 it spills).
 constexpr int kMostLevelWarps = 5;
-constexpr int kLevelWarpsAtMost = 16;
+constexpr int kLevelWarpsAtMost = 20;
 
 // Where a point begins, and the work of the launch before is done.
 __device__ __forceinline__ TrackStart StartOf(const TrackParams& params) {

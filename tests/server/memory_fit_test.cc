@@ -92,7 +92,7 @@ TEST(MemoryBoundTest, CountsPairs) {
   options.lanes.max_image_pixels = 1000;
   options.max_features = 10;
   const MemoryBound one_thread = ComputeMemoryBound(options, 3);
-  EXPECT_EQ(one_thread.lanes, 3 * (1000 * kLaneBytesPerPixel + 10 * kLaneBytesPerFeature));
+  EXPECT_EQ(one_thread.lanes, 3 * (1000 * kLaneBytesPerPixel + 10 * (kLaneBytesPerFeature + kTrackBytesPerFeature)));
   options.lanes.jpeg = JpegDecoding::kCpu;
   EXPECT_EQ(ComputeMemoryBound(options, 3, Backend::kCuda).lanes - one_thread.lanes, 30 * kCudaPairBytesPerFeature);
   options.lanes.jpeg = JpegDecoding::kAuto;
