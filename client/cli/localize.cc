@@ -79,8 +79,9 @@ std::string Row(const std::string& name, double seconds, const client::LocalizeA
   std::string row;
   AppendCsvField(name, &row);
   absl::StrAppendFormat(&row, ",%.9f,%s", seconds, StatusName(l.status));
-  for (const double v : l.pose.position) absl::StrAppendFormat(&row, ",%.17g", v);
-  for (const double v : l.pose.rotation) absl::StrAppendFormat(&row, ",%.17g", v);
+  constexpr double kPlus = 0;  // makes 0 of -0
+  for (const double v : l.pose.position) absl::StrAppendFormat(&row, ",%.17g", v + kPlus);
+  for (const double v : l.pose.rotation) absl::StrAppendFormat(&row, ",%.17g", v + kPlus);
   absl::StrAppendFormat(&row, ",%d,%d,%d,%.6g,%d,%d,%d,%d,%.3f\n", l.keypoints, l.matches, l.inliers,
                         l.reprojection_error, l.is_keyframe, l.loop_closed, answer.keyframes, answer.points,
                         Milliseconds(answer));
