@@ -14,7 +14,7 @@ from typing import Any, Iterable, Iterator, Optional, Sequence
 from glint import extraction, options
 from glint.client import Client
 from glint.errors import GlintError, InvalidArgument
-from glint.extraction import Chunk, Found, Work
+from glint.extraction import Chunk, Work
 from glint.extraction_files import Parts, hdf5
 
 _AHEAD = 4  # chunks for each thread of the cluster, submitted and not yet received
@@ -73,14 +73,14 @@ def _work(arguments: argparse.Namespace) -> Work:
 Keyed = Iterable["tuple[str, Chunk]"]
 
 
-def _alone(chunks: Keyed, work: Work) -> "Iterator[tuple[str, Found]]":
+def _alone(chunks: Keyed, work: Work) -> "Iterator[tuple[str, int, bytes]]":
     with Client(work.server) as client:
         client.health()  # without a server it is better to say so than to wait for one
     for key, chunk in chunks:
-        yield key, extraction.extract(chunk, work)
+        yield (key, *extraction.extract_packed(chunk, work))
 
 
-def _on_cluster(address: str, chunks: Keyed, work: Work) -> "Iterator[tuple[str, Found]]":
+def _on_cluster(address: str, chunks: Keyed, work: Work) -> "Iterator[tuple[str, int, bytes]]":
     """Each chunk once, as they are finished: those of workers that went away are done by others."""
     try:
         import distributed
@@ -91,7 +91,8 @@ def _on_cluster(address: str, chunks: Keyed, work: Work) -> "Iterator[tuple[str,
 
         def submit(count: int) -> list:
             taken = itertools.islice(left, count)
-            return [cluster.submit(extraction.extract, c, work, key=k, retries=_RETRIES, pure=False) for k, c in taken]
+            run = extraction.extract_packed
+            return [cluster.submit(run, c, work, key=k, retries=_RETRIES, pure=False) for k, c in taken]
 
         threads = sum(cluster.nthreads().values())
         done = distributed.as_completed(submit(_AHEAD * max(threads, 1)))
@@ -99,7 +100,7 @@ def _on_cluster(address: str, chunks: Keyed, work: Work) -> "Iterator[tuple[str,
             key, found = future.key, future.result()
             future.release()
             done.update(submit(1))
-            yield key, found
+            yield (key, *found)
 
 
 class _Progress:
@@ -137,10 +138,13 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{len(chunks) - len(todo)} of {len(chunks)} chunks are finished already", file=sys.stderr)
     progress = _Progress(len(todo))
     work_on = _on_cluster(arguments.scheduler, todo, work) if arguments.scheduler else _alone(todo, work)
-    for key, found in work_on:
-        parts.write(key, found)
-        progress.add(len(found))
-    errors = parts.merge(keys, {"preset": work.preset, "options": repr(sorted(work.fields))})
+    attributes = {"preset": work.preset, "options": repr(sorted(work.fields))}
+    with parts.merger(keys, attributes) as merger:
+        for key, images, packed in work_on:
+            parts.write(key, packed)
+            merger.advance()
+            progress.add(images)
+        errors = merger.finish()
     for name, error in sorted(errors.items()):
         print(f"{name}: {error}", file=sys.stderr)
     return len(errors)

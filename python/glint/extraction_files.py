@@ -5,19 +5,13 @@ whole or not at all, whenever the program is killed. The bytes of the result dep
 """
 from __future__ import annotations
 
-import json
 import pathlib
 import shutil
-import zipfile
-import zlib
-from typing import Any, Iterable
+from typing import Any, Sequence
 
 import numpy as np
 
 from glint.extraction import Found
-
-_ERRORS = "errors"
-_SEPARATOR = "\n"  # between an image's name and an array's
 
 
 def hdf5() -> Any:
@@ -44,41 +38,69 @@ class Parts:
     def read(self, key: str) -> Found:
         """A finished chunk. OSError: its file is damaged; then it is removed."""
         try:
-            with np.load(self._path(key), allow_pickle=False) as columns:
-                found = Found(errors=json.loads(str(columns[_ERRORS])))
-                for column in columns.files:
-                    if _SEPARATOR in column:
-                        image, name = column.rsplit(_SEPARATOR, 1)
-                        found.arrays.setdefault(image, {})[name] = columns[column]
-                return found
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+            return Found.unpack(self._path(key).read_bytes())
+        except ValueError as error:
             self._path(key).unlink(missing_ok=True)
             raise OSError(f"{self._path(key)}: damaged ({error})") from None
 
-    def write(self, key: str, found: Found) -> None:
-        images = found.arrays.items()
-        columns = {f"{image}{_SEPARATOR}{name}": array for image, arrays in images for name, array in arrays.items()}
+    def write(self, key: str, packed: bytes) -> None:
         new = self._path(key).with_suffix(".new")
-        with open(new, "wb") as file:
-            np.savez(file, **{_ERRORS: np.array(json.dumps(found.errors))}, **columns)
+        new.write_bytes(packed)
         new.replace(self._path(key))
 
-    def merge(self, keys: Iterable[str], attributes: "dict[str, str]") -> "dict[str, str]":
-        """Makes the output of all chunks, in the order of `keys`, and removes them; returns the errors by name."""
-        errors: "dict[str, str]" = {}
-        new = self._folder / "output.h5"
-        with hdf5().File(new, "w") as file:
-            file.attrs.update(attributes)
-            for key in keys:
-                found = self.read(key)
-                errors.update(found.errors)
-                for image, arrays in sorted(found.arrays.items()):
-                    group = file.create_group(image)
-                    for name, array in sorted(arrays.items()):
-                        group.create_dataset(name, data=array, track_times=False)
-        new.replace(self._output)
+    def merger(self, keys: Sequence[str], attributes: "dict[str, str]") -> "Merger":
+        return Merger(self, keys, attributes, self._folder / "output.h5")
+
+    def finish(self, merged: pathlib.Path) -> None:
+        """The output is there, and the chunks are removed."""
+        merged.replace(self._output)
         shutil.rmtree(self._folder)
-        return errors
 
     def _path(self, key: str) -> pathlib.Path:
         return self._folder / f"{key}.npz"
+
+
+class Merger:
+    """Makes the output of finished chunks, in the order of `keys`, while others are at work. To be closed."""
+
+    def __init__(self, parts: Parts, keys: Sequence[str], attributes: "dict[str, str]", path: pathlib.Path):
+        self._parts, self._keys, self._path, self._next = parts, keys, path, 0
+        self._h5 = hdf5()
+        self._plan = self._h5.h5p.create(self._h5.h5p.DATASET_CREATE)
+        self._plan.set_obj_track_times(False)
+        self._file = self._h5.File(path, "w")
+        self._file.attrs.update(attributes)
+        self._errors: "dict[str, str]" = {}
+
+    def __enter__(self) -> "Merger":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def advance(self) -> None:
+        """Appends the chunks that are finished, as far as no other one comes before them."""
+        while self._next < len(self._keys) and self._parts.has(self._keys[self._next]):
+            found = self._parts.read(self._keys[self._next])
+            self._errors.update(found.errors)
+            for image, arrays in sorted(found.arrays.items()):
+                group = self._file.create_group(image)
+                for name, array in sorted(arrays.items()):
+                    self._put(group, name, array)
+            self._next += 1
+
+    def _put(self, group: Any, name: str, array: np.ndarray) -> None:
+        """group.create_dataset(), in half of its time."""
+        h5 = self._h5
+        kind = h5.h5t.py_create(array.dtype, logical=True)
+        dataset = h5.h5d.create(group.id, name.encode(), kind, h5.h5s.create_simple(array.shape), self._plan)
+        dataset.write(h5.h5s.ALL, h5.h5s.ALL, array)
+
+    def finish(self) -> "dict[str, str]":
+        """When all chunks are finished; returns the errors by name."""
+        self.advance()
+        if self._next < len(self._keys):
+            raise OSError(f"chunk {self._keys[self._next]} has gone")
+        self._file.close()
+        self._parts.finish(self._path)
+        return self._errors

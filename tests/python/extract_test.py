@@ -14,7 +14,7 @@ from unittest import mock
 import numpy as np
 
 import glint
-from glint import extract, extraction
+from glint import extract, extraction, extraction_files
 from support import Server, picture
 
 try:
@@ -125,8 +125,9 @@ class AloneTest(unittest.TestCase):
 
     def test_a_damaged_chunk_is_found(self):
         output = self.output
-        with mock.patch.object(extract.Parts, "merge", side_effect=OSError("disk full")):
+        with mock.patch.object(extraction_files.Merger, "finish", side_effect=OSError("disk full")):
             self.assertEqual(run(*command(output))[0], 1)
+        self.assertFalse(output.exists())
         parts(output)[3].write_bytes(parts(output)[3].read_bytes()[:-400])
         status, said = run(*command(output))
         self.assertEqual(status, 1)
@@ -189,6 +190,24 @@ class AloneTest(unittest.TestCase):
         status, said = run(photos, f"--output={self.output}", "--server=127.0.0.1:1")
         self.assertEqual(status, 1)
         self.assertIn("no Glint server answers at 127.0.0.1:1", said)
+
+
+class PackTest(unittest.TestCase):
+    def test_is_unpacked_as_it_was(self):
+        arrays = {"a\nb": {"x": np.arange(6, dtype=np.float32).reshape(2, 3), "empty": np.zeros((4, 0), np.uint8)}, "c": {}}
+        found = extraction.Found(arrays={**arrays, "d": {"n": np.array([3, 4])}}, errors={"e": "no picture"})
+        packed = found.pack()
+        again = extraction.Found.unpack(packed)
+        self.assertEqual((again.errors, sorted(again.arrays)), (found.errors, ["a\nb", "d"]))
+        for image in again.arrays:
+            for name, array in found.arrays[image].items():
+                self.assertEqual(again.arrays[image][name].dtype, array.dtype)
+                self.assertEqual(again.arrays[image][name].tolist(), array.tolist())
+        damaged = bytearray(packed)
+        damaged[len(packed) // 2] ^= 1
+        for wrong in (b"", packed[:100], packed[:-50], bytes(damaged)):
+            with self.assertRaises(ValueError):
+                extraction.Found.unpack(wrong)
 
 
 class ServerAwayTest(unittest.TestCase):
