@@ -37,8 +37,8 @@ find "$folder" -type l -lname '/*' -print0 | while IFS= read -r -d '' link; do
 done
 # What maintainer scripts would have chosen among alternatives.
 for library in blas lapack; do
-  chosen=$(find "$folder/usr/lib/aarch64-linux-gnu/$library" -name "lib$library.so.3" 2>/dev/null | head -n 1)
-  [[ -z $chosen ]] || ln -sfn "$library/lib$library.so.3" "$folder/usr/lib/aarch64-linux-gnu/lib$library.so.3"
+  libraries=$folder/usr/lib/aarch64-linux-gnu
+  [[ ! -e $libraries/$library/lib$library.so.3 ]] || ln -sfn "$library/lib$library.so.3" "$libraries/lib$library.so.3"
 done
 # All in one, FOLDER is a package to dpkg-shlibdeps, which then knows the packages of its libraries.
 mkdir -p "$folder/DEBIAN"
