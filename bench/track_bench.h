@@ -21,8 +21,8 @@ struct TrackBenchOptions {
   std::vector<int> cameras;         // whole frames of so many cameras, 1..8, too; empty: none
   TrackOptions track;
   bool cuda = false;
-  bool pageable =
-      false;         // CUDA: frames of `cameras` lie in ordinary memory, as messages; else pinned, as shared memory
+  // CUDA: frames of `cameras` lie in ordinary memory, as those of messages; else pinned, as those of shared memory.
+  bool pageable = false;
   int device = 0;    // CUDA: ordinal
   int sm_limit = 0;  // CUDA: as cuda::TrackerOptions
   int threads = 1;

@@ -131,7 +131,6 @@ struct Pipeline::Impl {
   absl::Status UploadMask(const Prepared& prepared, const Pixels& mask);
   absl::Status Upload(cudaStream_t s, const Pixels& image, RowRange range, int pitch, uint8_t* staging,
                       uint8_t* device);
-  cudaPointerAttributes AttributesOf(const void* data);
   absl::Status Record(const Event& event, StreamView on);
   absl::Status Record(const Event& event) { return Record(event, stream.view()); }
   // `expected`: what such waits took, and this one did.

@@ -27,19 +27,12 @@ void CopyRows(const Pixels& image, int first, int count, uint8_t* to, int pitch)
 
 }  // namespace
 
-cudaPointerAttributes Pipeline::Impl::AttributesOf(const void* data) {
-  cudaPointerAttributes attributes{};
-  if (api->PointerGetAttributes(&attributes, data) == cudaSuccess) return attributes;
-  api->GetLastError();  // pageable memory is an error to some drivers, and none to us
-  return {};
-}
-
 // Rows `range` of the image; `staging_image` and `device_image` are where the image begins.
 absl::Status Pipeline::Impl::Upload(cudaStream_t s, const Pixels& image, RowRange range, int pitch,
                                     uint8_t* staging_image, uint8_t* device_image) {
   const auto width = static_cast<size_t>(image.shape().width);
   const auto to_pitch = static_cast<size_t>(pitch);
-  if (!device.integrated && !image.view.empty() && AttributesOf(image.view.data).type == cudaMemoryTypeHost) {
+  if (!device.integrated && !image.view.empty() && AttributesOf(api, image.view.data).type == cudaMemoryTypeHost) {
     const auto from_pitch = static_cast<size_t>(image.view.stride);
     const auto height = static_cast<size_t>(range.count);
     const uint8_t* const from = image.view.row(range.first);
@@ -100,7 +93,7 @@ const uint8_t* Pipeline::Impl::SourceForGraph(const Prepared& prepared, const Pi
   if (view.stride != view.width) return nullptr;
   // Asked for each frame, as the graph would go on to read what is not there any more. With an address of its own on
   // the device, memory could change that and keep the host's.
-  const cudaPointerAttributes attributes = AttributesOf(view.data);
+  const cudaPointerAttributes attributes = AttributesOf(api, view.data);
   return attributes.type == cudaMemoryTypeHost && attributes.devicePointer == view.data ? view.data : nullptr;
 }
 

@@ -194,6 +194,13 @@ class RuntimeApi final : public Api {
 
 }  // namespace
 
+cudaPointerAttributes AttributesOf(Api* api, const void* data) {
+  cudaPointerAttributes attributes{};
+  if (api->PointerGetAttributes(&attributes, data) == cudaSuccess) return attributes;
+  api->GetLastError();  // pageable memory is an error to some drivers, and none to us
+  return {};
+}
+
 Api& CudaApi() {
   static RuntimeApi api;
   return api;

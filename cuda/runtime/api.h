@@ -78,6 +78,9 @@ class Api {
   virtual cudaError_t GreenContextDestroy(void* context) = 0;
 };
 
+// Of memory of any kind; all 0 for what the runtime does not know.
+cudaPointerAttributes AttributesOf(Api* api, const void* data);
+
 // The CUDA runtime itself. It links no driver library: without a driver every call returns an error.
 Api& CudaApi();
 

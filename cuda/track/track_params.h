@@ -36,7 +36,7 @@ struct TrackParams {
   TrackOptions options;
   // Of the number of runs in a column, patch_size and coarse_patch_size, times 2^16: TrackPoints() fills it in.
   unsigned run_reciprocals[2];
-  const TrackStart* starts;  // in host memory, as the results: each is read and written once
+  const TrackStart* starts;  // in host memory, as the results
   TrackedPoint* points;
 };
 

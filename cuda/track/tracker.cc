@@ -79,7 +79,7 @@ struct Tracker::Impl {
   std::array<Frame, kMaxTrackerFrames> frames;
   int multiprocessors = 0;
   MappedBuffer staged_image;
-  MappedBuffer starts, tracked;  // the device reads and writes these where they are: each byte but once
+  MappedBuffer starts, tracked;  // the device reads and writes these where they are
   bool open = false;             // work may be enqueued that nobody has waited for
   bool reads_points = false;     // ... and reads `starts`
   Frame* begun = nullptr;        // by BeginFrame()
@@ -267,12 +267,7 @@ absl::Status Tracker::EndFrame() {
 }
 
 absl::StatusOr<bool> Tracker::LendFrame(int frame, const ImageView& image) {
-  cudaPointerAttributes attributes{};
-  if (impl_->api->PointerGetAttributes(&attributes, image.data) != cudaSuccess) {
-    impl_->api->GetLastError();  // pageable memory is an error to some drivers, and none to us
-    return false;
-  }
-  if (attributes.type != cudaMemoryTypeHost) return false;
+  if (AttributesOf(impl_->api, image.data).type != cudaMemoryTypeHost) return false;
   const auto begun = BeginFrame(frame, image.shape());
   GLINT_RETURN_IF_ERROR(begun.status());
   GLINT_RETURN_IF_ERROR(impl_->EndFrame(image.data, image.stride));
