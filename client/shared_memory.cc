@@ -54,6 +54,16 @@ absl::Status SystemError(absl::string_view what) {
   return absl::UnavailableError(absl::StrCat("shared memory: ", what, ": ", std::strerror(error)));
 }
 
+// Makes a call of the system again where a signal interrupted it, as timers and profilers do all the time.
+template <typename Call>
+auto Uninterrupted(Call call) {
+  const absl::Time give_up = SteadyNow() + absl::Seconds(kHandoffSeconds);
+  for (;;) {
+    const auto result = call();
+    if (result >= 0 || errno != EINTR || SteadyNow() > give_up) return result;
+  }
+}
+
 // A connection to the server's socket for shared memory.
 absl::StatusOr<Descriptor> Connect(const std::string& path) {
   sockaddr_un address = {};
@@ -68,7 +78,9 @@ absl::StatusOr<Descriptor> Connect(const std::string& path) {
       setsockopt(connection.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) != 0) {
     return SystemError("socket");
   }
-  if (connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+  if (Uninterrupted([&] {
+        return connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+      }) != 0) {
     return SystemError(absl::StrCat("no server takes any at ", path));
   }
   return connection;
@@ -92,9 +104,11 @@ absl::StatusOr<std::string> HandOver(int connection, int memory, size_t bytes) {
   rights->cmsg_len = CMSG_LEN(sizeof(int));
   std::memcpy(CMSG_DATA(rights), &memory, sizeof(int));
   // A server that has no room answers and closes without reading: its answer is there all the same.
-  const bool sent = sendmsg(connection, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(request));
+  const bool sent = Uninterrupted([&] { return sendmsg(connection, &message, MSG_NOSIGNAL); }) ==
+                    static_cast<ssize_t>(sizeof(request));
   HandoffReply reply = {};
-  if (recv(connection, &reply, sizeof(reply), 0) != static_cast<ssize_t>(sizeof(reply)) ||
+  const ssize_t received = Uninterrupted([&] { return recv(connection, &reply, sizeof(reply), 0); });
+  if (received != static_cast<ssize_t>(sizeof(reply)) ||
       std::memcmp(reply.magic, kHandoffMagic, sizeof(reply.magic)) != 0) {
     return SystemError(sent ? "no answer from the server" : "handing it to the server");
   }

@@ -168,7 +168,7 @@ MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes, Backend 
   const int64_t of_feature =
       kLaneBytesPerFeature + kTrackBytesPerFeature + (backend == Backend::kCuda ? kCudaPairBytesPerFeature : 0);
   bound.lanes = lanes * (options.lanes.max_image_pixels * of_pixel + options.max_features * of_feature +
-                         (gpu_jpeg ? kCudaJpegBytes : 0));
+                         (gpu_jpeg ? kCudaJpegBytes : 0) + (backend == Backend::kCuda ? kCudaPlansBytes : 0));
   return bound;
 }
 

@@ -1,7 +1,11 @@
 // The client library's ring of shared memory, with a server of ours at the other end.
 #include "client/shared_memory.h"
 
+#include <pthread.h>
+
 #include <atomic>
+#include <chrono>
+#include <csignal>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -166,6 +170,30 @@ TEST(SharedMemoryRingTest, SaysWhyThereIsNone) {
   EXPECT_TRUE(absl::IsUnavailable(client.ShareMemory(ring).status()));
   ring.socket = std::string(200, 'x');
   EXPECT_TRUE(absl::IsInvalidArgument(client.ShareMemory(ring).status()));
+}
+
+// As timers and profilers send them.
+TEST(SharedMemoryRingTest, IsMadeAmongSignals) {
+  TestServer server(SharingOptions());
+  const Client client = ConnectTo(&server);
+  struct sigaction action = {}, before = {};
+  action.sa_handler = [](int) {};  // without SA_RESTART
+  ASSERT_EQ(sigaction(SIGUSR1, &action, &before), 0);
+  std::atomic<bool> stop{false};
+  const pthread_t maker = pthread_self();
+  std::thread sender([&] {
+    for (; !stop; std::this_thread::sleep_for(std::chrono::microseconds(20))) pthread_kill(maker, SIGUSR1);
+  });
+  RingOptions options;
+  options.slots = 1;
+  options.slot_bytes = kWidth * kHeight;
+  for (int i = 0; i < 100; ++i) {
+    const auto ring = client.ShareMemory(options);
+    EXPECT_TRUE(ring.ok()) << ring.status();
+  }
+  stop = true;
+  sender.join();
+  sigaction(SIGUSR1, &before, nullptr);
 }
 
 TEST(SharedMemoryRingTest, PicturesMustFitTheirSlot) {

@@ -8,6 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -106,7 +107,11 @@ class HandoffClient {
   // The server's answer; `code` -1: none, it has closed.
   HandoffReply Receive() {
     HandoffReply reply = {};
-    if (recv(connection_.get(), &reply, sizeof(reply), 0) != static_cast<ssize_t>(sizeof(reply))) reply.code = -1;
+    ssize_t received;
+    do {  // libFuzzer's alarms interrupt
+      received = recv(connection_.get(), &reply, sizeof(reply), 0);
+    } while (received < 0 && errno == EINTR);
+    if (received != static_cast<ssize_t>(sizeof(reply))) reply.code = -1;
     return reply;
   }
   HandoffReply HandOver(int fd, uint64_t bytes) {

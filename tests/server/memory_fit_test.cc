@@ -94,10 +94,11 @@ TEST(MemoryBoundTest, CountsPairs) {
   const MemoryBound one_thread = ComputeMemoryBound(options, 3);
   EXPECT_EQ(one_thread.lanes, 3 * (1000 * kLaneBytesPerPixel + 10 * (kLaneBytesPerFeature + kTrackBytesPerFeature)));
   options.lanes.jpeg = JpegDecoding::kCpu;
-  EXPECT_EQ(ComputeMemoryBound(options, 3, Backend::kCuda).lanes - one_thread.lanes, 30 * kCudaPairBytesPerFeature);
+  const int64_t on_cuda = 30 * kCudaPairBytesPerFeature + 3 * kCudaPlansBytes;
+  EXPECT_EQ(ComputeMemoryBound(options, 3, Backend::kCuda).lanes - one_thread.lanes, on_cuda);
   options.lanes.jpeg = JpegDecoding::kAuto;
   EXPECT_EQ(ComputeMemoryBound(options, 3, Backend::kCuda).lanes - one_thread.lanes,
-            30 * kCudaPairBytesPerFeature + 3 * (1000 * kCudaJpegBytesPerPixel + kCudaJpegBytes));
+            on_cuda + 3 * (1000 * kCudaJpegBytesPerPixel + kCudaJpegBytes));
   options.lanes.threads_per_lane = 2;
   EXPECT_EQ(ComputeMemoryBound(options, 3).lanes - one_thread.lanes, 3000 * kPairBytesPerPixel);
 }
