@@ -13,7 +13,7 @@ namespace {
 
 // Graphs kept, least recently used first out: more shapes and options than the cameras of a lane have, few enough to be
 // small (280 to 460 KB each on the host, as much on the device). To make one takes 1.2 ms, and 2.5 at 1920x1080.
-constexpr size_t kMaxPlans = 64;
+constexpr size_t kMaxPlans = 32;
 
 }  // namespace
 

@@ -69,8 +69,9 @@ inline constexpr int64_t kCudaPairBytesPerFeature = 1280;
 inline constexpr int64_t kCudaJpegBytesPerPixel = 2;
 // ... and tables, of each lane.
 inline constexpr int64_t kCudaJpegBytes = 64 << 10;
-// ... and plans for 64 settings (cuda/pipeline_prepare.cc), of each CUDA lane. Measured: 460 KB each, at most.
-inline constexpr int64_t kCudaPlansBytes = int64_t{32} << 20;
+// ... and 32 plans for single images and as many for each eye of pairs (cuda/pipeline_prepare.cc), of each CUDA lane.
+// Measured: 460 KB each, at most.
+inline constexpr int64_t kCudaPlansBytes = int64_t{48} << 20;
 // What gRPC takes for each byte of a message that it receives or has just received, at most. In DATA frames of 24
 // bytes, the smallest that become slices of their own: the bytes as they came, with headers of 9 (33/24); the list of
 // slices of 32 bytes, which grows by half (48/24); its copy (32/24); and the message put together (1).
