@@ -69,6 +69,8 @@ chmod +x "$root/usr/sbin/policy-rc.d"
 chroot "$root" bash /root/install.sh >"$work/root.log" 2>&1 || { tail -30 "$work/root.log" && fail 'step 1 of the guide'; }
 rm "$root/usr/sbin/policy-rc.d"
 chroot "$root" systemctl --quiet enable check.service
+# Whose start would cut off all that write to the console.
+chroot "$root" systemctl --quiet mask serial-getty@ttyS0.service
 say 'step 1 of the guide'
 
 truncate -s 3G "$work/disk"
