@@ -110,20 +110,28 @@ async def _results(method: Callable, address: str, stream: StreamCall[Found]) ->
     call = method(timeout=stream.timeout)
     room = asyncio.Semaphore(stream.window)
     unanswered: Deque[Sent] = collections.deque()
+    all_answered = asyncio.Event()
+    all_answered.set()
 
     async def write() -> None:
         await call.write(stream.first)
         index = 0
+        raised: Optional[Exception] = None  # by the items: those before it are answered first
         try:
             async for item in _iterate(stream.items):
                 await room.acquire()
                 sent = stream.send(item, index)
                 index += 1
                 unanswered.append(sent)
+                all_answered.clear()
                 await call.write(sent.data)
-        finally:  # also after what the items raised: those before it are answered first
-            if not call.done():
-                await call.done_writing()
+        except Exception as error:
+            raised = error
+        await all_answered.wait()  # as stream.py
+        if not call.done():
+            await call.done_writing()
+        if raised is not None:
+            raise raised
 
     writer = asyncio.ensure_future(write())
     writer.add_done_callback(lambda task: task.cancelled() or task.exception())  # of a stream that broke: seen here
@@ -136,8 +144,11 @@ async def _results(method: Callable, address: str, stream: StreamCall[Found]) ->
                 raise InternalError("stream: the server answered what was not sent")
             result = stream.parse(data, unanswered[0].item)
             unanswered.popleft().release()
+            if not unanswered:
+                all_answered.set()
             room.release()
             yield result
+        all_answered.set()  # as far as ever
         await writer
     except (grpc.RpcError, asyncio.InvalidStateError) as error:
         raise await _why_ended(call, error, address) from None

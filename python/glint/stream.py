@@ -21,6 +21,7 @@ class _Requests:
             self._items = iter(stream.items)
         except TypeError:
             raise InvalidArgument(f"{type(stream.items).__name__}: cannot be iterated, or by glint.aio only") from None
+        self._window = stream.window
         self._room = threading.Semaphore(stream.window)
         self._count = 0
         self._ended = False
@@ -39,14 +40,20 @@ class _Requests:
             raise StopIteration
         try:
             sent = self._stream.send(next(self._items), self._count)
-        except StopIteration:
-            raise
-        except BaseException as error:  # reported by the results' iterator, after the items before it
-            self.error = error
+        except BaseException as error:
+            if not isinstance(error, StopIteration):
+                self.error = error  # reported by the results' iterator, after the items before it
+            self._await_answers()
             raise StopIteration from None
         self._count += 1
         self.unanswered.append(sent)
         return sent.data
+
+    def _await_answers(self) -> None:
+        """Of all items. The server may not have read them, and gRPC 1.51 then ends a stream for saying that it is done,
+        where memory is scarce."""
+        for _ in range(self._window - 1):  # of the room, this thread has the rest
+            self._room.acquire()
 
     def answered(self) -> None:
         """The oldest item is: its slots are free, and there is room for another one."""
@@ -55,7 +62,7 @@ class _Requests:
 
     def end(self) -> None:
         self._ended = True
-        self._room.release()
+        self._room.release(self._window)
 
 
 def run_stream(method: Callable, address: str, stream: StreamCall[Found]) -> Iterator[Found]:

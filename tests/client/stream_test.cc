@@ -75,6 +75,35 @@ TEST(StreamTest, DeliversOneResultForEachFrameInOrder) {
   EXPECT_EQ(stream->in_flight(), 0);
 }
 
+TEST(StreamTest, SaysThatItIsDoneWhenAllIsAnswered) {
+  constexpr uint64_t kFrames = 5;
+  FakeServer server;
+  std::atomic<bool> done{false};
+  server.on_stream = [&done](grpc::ServerContext*, FakeServer::Stream* stream) {
+    v1::DetectStreamRequest request;
+    for (uint64_t i = 0; i < 1 + kFrames; ++i) EXPECT_TRUE(stream->Read(&request));
+    std::thread reader([&] {
+      v1::DetectStreamRequest more;
+      EXPECT_FALSE(stream->Read(&more));
+      done = true;
+    });
+    for (uint64_t id = 0; id < kFrames; ++id) {
+      absl::SleepFor(absl::Milliseconds(50));
+      EXPECT_FALSE(done);
+      v1::DetectStreamResponse response;
+      response.set_frame_id(id);
+      stream->Write(response);
+    }
+    reader.join();
+    return grpc::Status::OK;
+  };
+  const Client client = server.Connect();
+  const auto stream = Open(client, {}, [](const FrameResult&) {});
+  for (uint64_t id = 0; id < kFrames; ++id) ASSERT_TRUE(stream->Write(id, Flat({4, 4}, 1)).ok());
+  EXPECT_TRUE(stream->Finish().ok());
+  EXPECT_TRUE(done);
+}
+
 TEST(StreamTest, NeverHasMoreFramesInFlightThanAllowed) {
   FakeServer server;
   std::atomic<int> outstanding{0};

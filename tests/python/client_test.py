@@ -9,7 +9,7 @@ import grpc
 import numpy as np
 
 import glint
-from support import Server, columns, picture
+from support import Recorder, Server, columns, picture
 
 try:
     import cv2
@@ -228,6 +228,12 @@ class StreamTest(unittest.TestCase):
         with self.assertRaises(glint.InvalidArgument):
             list(client.stream([picture(), "not an image"]))
 
+    def test_says_that_it_is_done_when_all_is_answered(self):
+        seen = []
+        with Recorder(seen) as address, glint.Client(address) as c:
+            self.assertEqual(len(list(c.stream([picture()] * 3))), 3)
+        self.assertEqual(seen, ["options"] + ["frame"] * 3 + ["answer"] * 3 + ["done"])
+
     def test_bad_options_end_the_stream(self):
         with self.assertRaises(glint.InvalidArgument) as caught:
             list(client.stream([picture()], levels=99))
@@ -353,6 +359,11 @@ class AioTest(unittest.IsolatedAsyncioTestCase):
             for _ in range(6):
                 yield picture()
 
+        seen = []
+        with Recorder(seen) as address:
+            async with glint.aio.Client(address) as recorded:
+                self.assertEqual(len([r async for r in recorded.stream([picture()] * 3)]), 3)
+        self.assertEqual(seen, ["options"] + ["frame"] * 3 + ["answer"] * 3 + ["done"])
         for source in (frames(), [picture()] * 6):
             results = [r async for r in self.client.stream(source, window=2)]
             self.assertEqual([r.frame_id for r in results], list(range(6)))

@@ -4,7 +4,10 @@ import os
 import pathlib
 import subprocess
 import tempfile
+import threading
+from concurrent import futures
 
+import grpc
 import numpy as np
 
 import glint
@@ -38,6 +41,48 @@ class Server:
             self.process.wait(30)
         self.kill()
         self._folder.cleanup()
+
+
+class Recorder:
+    """A server that answers the frames of a stream of three once it has read them all and no more comes for 0.3 s, and
+    writes down what happens. Its context is its address."""
+
+    _METHOD = "/glint.v1.FeatureDetection/DetectStream"
+    _FRAMES = 3
+
+    def __init__(self, seen):
+        self._seen = seen
+        self._all, self._done = threading.Event(), threading.Event()
+
+    def __enter__(self):
+        self._server = grpc.server(futures.ThreadPoolExecutor(1))
+        self._server.add_generic_rpc_handlers((self,))
+        port = self._server.add_insecure_port("127.0.0.1:0")
+        self._server.start()
+        return f"127.0.0.1:{port}"
+
+    def __exit__(self, *_):
+        self._server.stop(0).wait()
+
+    def service(self, call):
+        return grpc.stream_stream_rpc_method_handler(self._stream) if call.method == self._METHOD else None
+
+    def _read(self, requests):
+        for i, _ in enumerate(requests):
+            self._seen.append("frame" if i else "options")
+            if i == self._FRAMES:
+                self._all.set()
+        self._seen.append("done")
+        self._done.set()
+
+    def _stream(self, requests, _):
+        threading.Thread(target=self._read, args=(requests,), daemon=True).start()
+        self._all.wait(10)
+        self._done.wait(0.3)
+        for i in range(self._FRAMES):
+            self._seen.append("answer")
+            yield bytes((8, i)) if i else b""  # frame_id
+        self._done.wait(10)
 
 
 def picture(seed=1, width=320, height=240):

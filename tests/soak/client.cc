@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <deque>
 #include <memory>
 #include <thread>
@@ -18,6 +19,7 @@ using grpc::StatusCode;
 using testing::Random;
 
 constexpr size_t kMaxBlame = 20;
+constexpr char kCut[] = "Received RST_STREAM with error code 1";
 
 struct Sent {
   uint64_t id;
@@ -92,6 +94,8 @@ class Client {
 };
 
 void Client::Stream(bool cancel) {
+  // Says that it is done before all is answered, where that is not counted.
+  const bool hasty = habits_.cancels && !cancel && random_.OneIn(2);
   grpc::ClientContext context;
   const auto stream = stub_->DetectStream(&context);
   v1::DetectStreamRequest request;
@@ -103,7 +107,9 @@ void Client::Stream(bool cancel) {
   if (cancel) ++tally_->cancelled_streams;
 
   std::mutex mutex;
+  std::condition_variable all_answered;
   std::deque<Sent> unanswered;
+  bool over = false;
   int64_t ok = 0, bad = 0, dropped = 0;
   std::thread reader([&] {
     v1::DetectStreamResponse reply;
@@ -117,11 +123,15 @@ void Client::Stream(bool cancel) {
         if (unanswered.empty()) return tally_->Blame("an answer without a frame");
         sent = unanswered.front();
         unanswered.pop_front();
+        if (unanswered.empty()) all_answered.notify_one();
       }
       const std::string wrong = Judge(sent, options, habits_.faults, reply);
       if (!wrong.empty()) tally_->Blame(wrong);
       ++(reply.status().code() == 0 ? ok : reply.status().drop_reason() != v1::DROP_REASON_UNSPECIFIED ? dropped : bad);
     }
+    std::lock_guard<std::mutex> lock(mutex);
+    over = true;
+    all_answered.notify_one();
   });
   const int frames = random_.Uniform(1, 30);
   const int cancel_after = cancel ? random_.Uniform(0, frames) : frames;
@@ -147,6 +157,10 @@ void Client::Stream(bool cancel) {
     if (random_.OneIn(2)) std::this_thread::sleep_for(std::chrono::milliseconds(random_.Uniform(0, 10)));
     context.TryCancel();
   } else {
+    std::unique_lock<std::mutex> lock(mutex);
+    doing_->what = "awaits the answers of a stream before it closes its half";
+    if (!hasty) all_answered.wait(lock, [&] { return over || unanswered.empty(); });
+    lock.unlock();
     stream->WritesDone();
   }
   doing_->what = cancel ? "awaits the end of a cancelled stream" : "awaits the answers of a stream";
@@ -154,6 +168,10 @@ void Client::Stream(bool cancel) {
   doing_->what = "awaits the status of a stream";
   const grpc::Status status = stream->Finish();
   if (cancel) return;
+  if (hasty && status.error_code() == StatusCode::INTERNAL && status.error_message() == kCut) {
+    ++tally_->cut_streams;
+    return;
+  }
   if (!status.ok()) {
     tally_->Blame(absl::StrCat("a stream ended with ", status.error_code(), ": ", status.error_message()));
     return;

@@ -15,6 +15,8 @@ namespace glint::soak {
 // What all clients did together. Thread-safe.
 struct Tally {
   std::atomic<int64_t> streams{0}, cancelled_streams{0}, refused_streams{0}, calls{0}, cancelled_calls{0};
+  // Of those that say that they are done before all is answered: gRPC 1.51 ends a few (docs/reliability.md).
+  std::atomic<int64_t> cut_streams{0};
   // Of streams and calls that were not cancelled: frames written, and how they were answered.
   std::atomic<int64_t> written{0}, ok{0}, bad{0}, dropped{0};
   // Of all.

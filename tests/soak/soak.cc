@@ -50,6 +50,8 @@ constexpr bool kLocalizes = true;
 constexpr bool kLocalizes = false;
 #endif
 
+constexpr int64_t kStreamsForOneCut = 2000;
+
 struct Mode {
   bool hostile = false, faults = false, cuda = false;
 };
@@ -126,10 +128,12 @@ class Soak {
     for (const std::string& what : tally_.TakeBlame()) Wrong("%s", what.c_str());
     std::printf(
         "%lld streams (%lld cancelled), %lld broken by the client's fault, %lld calls (%lld with a short deadline)\n"
+        "%lld cut by gRPC, of those that said that they were done before all was answered\n"
         "%lld frames sent, %lld answers; of streams not cancelled %lld: %lld ok, %lld bad, %lld dropped\n",
         Number(tally_.streams), Number(tally_.cancelled_streams), Number(tally_.refused_streams), Number(tally_.calls),
-        Number(tally_.cancelled_calls), Number(tally_.sent), Number(tally_.answers), Number(tally_.written),
-        Number(tally_.ok), Number(tally_.bad), Number(tally_.dropped));
+        Number(tally_.cancelled_calls), Number(tally_.cut_streams), Number(tally_.sent), Number(tally_.answers),
+        Number(tally_.written), Number(tally_.ok), Number(tally_.bad), Number(tally_.dropped));
+    if (tally_.cut_streams > 1 + tally_.streams / kStreamsForOneCut) Wrong("too many streams were cut");
     if (tally_.ok == 0 || tally_.bad == 0 || tally_.dropped == 0) Wrong("some kind of frame never occurred");
     return wrong_ == 0;
   }
