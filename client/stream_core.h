@@ -84,16 +84,23 @@ class StreamCore {
   // The server is told that nothing more comes when all is answered: where it has not read all, gRPC 1.51 may end the
   // stream for saying so (tests/client/half_close_test.cc).
   absl::Status Finish() {
+    bool first;
     {
+      std::lock_guard<std::mutex> write_lock(write_mu_);
+      first = !std::exchange(writing_over_, true);
+    }
+    {
+      std::unique_lock<std::mutex> lock(mu_);
+      changed_.wait(lock, [this] { return reading_over_ || sent_.empty(); });
+    }
+    if (first) {
       std::lock_guard<std::mutex> write_lock(write_mu_);
       bool open;
       {
-        std::unique_lock<std::mutex> lock(mu_);
-        changed_.wait(lock, [this] { return reading_over_ || sent_.empty(); });
+        std::lock_guard<std::mutex> lock(mu_);
         open = !reading_over_;
       }
-      if (open && !writing_over_) stream_->WritesDone();  // fails when the call has ended; WaitForEnd() tells why
-      writing_over_ = true;
+      if (open) stream_->WritesDone();  // fails when the call has ended; WaitForEnd() tells why
     }
     return WaitForEnd();
   }

@@ -148,7 +148,7 @@ async def _results(method: Callable, address: str, stream: StreamCall[Found]) ->
                 all_answered.set()
             room.release()
             yield result
-        all_answered.set()  # as far as ever
+        all_answered.set()  # no answer comes any more
         await writer
     except (grpc.RpcError, asyncio.InvalidStateError) as error:
         raise await _why_ended(call, error, address) from None

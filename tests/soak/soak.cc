@@ -42,6 +42,7 @@ constexpr double kMayAllocate = 100;         // times, in the second half: the l
 constexpr int kMoreThreads = 4;              // gRPC's own come and go
 constexpr int kMoreThreadsPerProcessor = 2;  // ... and as many stay, once they were needed
 constexpr int kQuietPolls = 40;              // in a row, of 20 ms: then nothing is on its way to the server any more
+constexpr int64_t kStreamsForOneCut = 2000;  // a good deal more often than in docs/reliability.md
 constexpr int kMoreDescriptors = 2;  // a connection of this program's that the server has not noticed the end of
 
 #ifdef GLINT_HAVE_SLAM
@@ -49,8 +50,6 @@ constexpr bool kLocalizes = true;
 #else
 constexpr bool kLocalizes = false;
 #endif
-
-constexpr int64_t kStreamsForOneCut = 2000;
 
 struct Mode {
   bool hostile = false, faults = false, cuda = false;
