@@ -103,7 +103,8 @@ __device__ void CopyWords(const uint8_t* from, uint32_t count, uint8_t* to, uint
 __global__ void __launch_bounds__(kThreads)
     RemoveStuffingKernel(GLINT_KERNEL_ARGUMENT JpegFrame frame, uint32_t chunks) {
   __shared__ __align__(16) uint8_t staged[kChunkBytes + 4];
-  __shared__ int warps[kThreads / kWarp];
+  // Aligned, as the compiler reads all in words of 16 bytes, else with the end of `staged`, which others write then.
+  __shared__ __align__(16) int warps[kThreads / kWarp];
   AllowSuccessor();
   WaitForPredecessor();
   const ChunkPlace place = PlaceOf(frame, chunks);
