@@ -72,7 +72,8 @@ if [[ $tests -eq 1 ]]; then
   printf '\n]\n' >>"$out/results.json"
 fi
 
-# memcheck, racecheck, initcheck and synccheck over every GPU test.
+# memcheck, racecheck, initcheck and synccheck over every GPU test. Some of these compare models on the processor and
+# call no CUDA.
 sanitizer=$(PATH=$PATH:/usr/local/cuda/bin command -v compute-sanitizer)
 if [[ $sanitizers -eq 1 && -n $sanitizer && -e /dev/nvidiactl ]]; then
   : >"$out/sanitizers.json"
@@ -82,7 +83,7 @@ if [[ $sanitizers -eq 1 && -n $sanitizer && -e /dev/nvidiactl ]]; then
       log=$out/log/$tool.$name.txt
       start=$SECONDS
       (cd "$TEST_TMPDIR" &&
-        GLINT_SANITIZER=$tool timeout 1800 "$sanitizer" --tool $tool --error-exitcode 99 "$here/tests/$name") \
+        timeout 1800 "$sanitizer" --tool $tool --error-exitcode 99 --require-cuda-init no "$here/tests/$name") \
         >"$log" 2>&1 </dev/null
       record "$out/sanitizers.json" "$tool.$name" "$(outcome "$log" $?)" $((SECONDS - start)) "$log"
     done
