@@ -225,7 +225,8 @@ TEST_F(LoadTest, CountsFramesThatAreNeverAnswered) {
   EXPECT_EQ(result->measured.unanswered, 70);
   // The first of them was due after 0.3 s, so it has waited for 1 s.
   EXPECT_GE(static_cast<double>(result->measured.latency.max()), 1000 * kMs);
-  EXPECT_NEAR(result->seconds, 1.3, 0.25);
+  EXPECT_GE(result->seconds, 1.29);
+  EXPECT_LT(result->seconds, 5);
   BenchReport report;
   report.run = run;
   report.server.Add(*result);
@@ -239,13 +240,16 @@ TEST_F(LoadTest, CountsFailedFramesByCode) {
     if (frame.frame_id() % 2 == 1) response->mutable_status()->set_code(grpc::StatusCode::ABORTED);
   });
   Load load(TargetOf(server), 1, &frames_);
-  const auto result = load.Run(Short());
+  RunOptions run;  // 30 frames, on a busy machine, too
+  run.rate = 100;
+  run.duration = absl::Milliseconds(300);
+  const auto result = load.Run(run);
   ASSERT_TRUE(result.ok()) << result.status();
   const Measurement& m = result->measured;
-  ASSERT_EQ(m.failed.size(), 1u);
-  EXPECT_NEAR(static_cast<double>(m.failed.at(grpc::StatusCode::ABORTED)), static_cast<double>(m.ok), 1);
-  EXPECT_EQ(m.latency.count(), m.ok + m.failed.at(grpc::StatusCode::ABORTED));
-  EXPECT_EQ(m.server.count(), m.ok);
+  EXPECT_EQ(m.ok, 15);
+  EXPECT_THAT(m.failed, ::testing::ElementsAre(::testing::Pair(grpc::StatusCode::ABORTED, 15)));
+  EXPECT_EQ(m.latency.count(), 30);
+  EXPECT_EQ(m.server.count(), 15);
 }
 
 TEST_F(LoadTest, ReportsServersThatEndOrMixUpTheStream) {
@@ -295,10 +299,11 @@ TEST_F(LoadTest, EchoServerAnswersWithTheFirstMessage) {
   ASSERT_TRUE(echo.ok()) << echo.status();
   Load load({(*echo)->address(), Task::kDetect, false, std::string(12345, 'r')}, 2, &frames_);
   RunOptions run = Short();
+  run.warm_up = absl::ZeroDuration();
   run.in_flight = 20;  // more than the window of the server
   const auto result = load.Run(run);
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_GT(result->measured.ok, 100);
+  EXPECT_GE(result->measured.ok, 2 * 20);
   EXPECT_EQ(result->measured.reply_bytes, 12345 * result->measured.ok);
   EXPECT_EQ(result->measured.server.count(), 0);
   EXPECT_TRUE(load.Close(absl::Seconds(10)).ok());
@@ -310,7 +315,9 @@ TEST_F(LoadTest, EchoServerWorksAsLongAsItIsTold) {
   const auto echo = EchoServer::Start("127.0.0.1:0", absl::Milliseconds(20));
   ASSERT_TRUE(echo.ok()) << echo.status();
   Load load({(*echo)->address(), Task::kDetect, false, "reply"}, 1, &frames_);
-  const auto result = load.Run(Short());
+  RunOptions run = Short();
+  run.warm_up = absl::ZeroDuration();
+  const auto result = load.Run(run);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_GT(result->measured.ok, 0);
   EXPECT_GE(result->measured.latency.min(), 20'000'000);
