@@ -117,8 +117,10 @@ TEST(Process, WaitingEndsByTimeOrWhenStopped) {
   Patience little;
   little.timeout = absl::Milliseconds(200);
   EXPECT_TRUE(absl::IsDeadlineExceeded(Output(Shell("sleep 600", little).get()).status()));
-  // Bytes begin the wait anew.
-  EXPECT_TRUE(Output(Shell("for i in 1 2 3 4 5 6; do sleep 0.1; echo $i; done", little).get()).ok());
+  // Bytes begin the wait anew: all of them take longer than it, each far less, on a busy machine, too.
+  Patience more;
+  more.timeout = absl::Seconds(3);
+  EXPECT_TRUE(Output(Shell("for i in 1 2 3 4 5 6 7; do sleep 0.5; echo $i; done", more).get()).ok());
   Patience stopped;
   stopped.stop = [calls = 0]() mutable { return ++calls > 3; };
   EXPECT_TRUE(absl::IsCancelled(Output(Shell("sleep 600", stopped).get()).status()));

@@ -31,6 +31,12 @@ HAS_GSTREAMER = shutil.which("gst-launch-1.0") is not None
 INPROC = ("--server", "inproc", "--backend", "cpu")
 
 
+def listens(port):
+    """Whether somebody takes connections to 127.0.0.1:`port`, without one."""
+    sockets = pathlib.Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]
+    return any(fields[1].endswith(f":{port:04X}") and fields[3] == "0A" for fields in map(str.split, sockets))
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -311,14 +317,17 @@ class RealDecoders(VideoTest):
                 server.shutdown()
 
     def test_rtmp(self):
-        address = f"rtmp://127.0.0.1:{free_port()}/live/x"
+        port = free_port()
+        address = f"rtmp://127.0.0.1:{port}/live/x"
         # Three times the video, of which the first is read: on a busy machine the one that ends with the connection
         # may lack its last frame.
         with subprocess.Popen(["ffmpeg", "-v", "error", "-nostdin", "-re", "-stream_loop", "2", "-i", "h264.mp4", "-an", "-c",
                                "copy", "-f", "flv", "-listen", "1", address], cwd=self.folder,
                               stderr=subprocess.DEVNULL) as server:
             try:
-                time.sleep(1)  # until it listens: a probe would be its one client
+                while not listens(port):  # a probe would be its one client
+                    self.assertIsNone(server.poll())
+                    time.sleep(0.05)
                 self.assertEqual(csv(address, "--no-live", "--max-frames", str(FRAMES)), self.expected)
             finally:
                 server.kill()
