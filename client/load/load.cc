@@ -102,7 +102,7 @@ absl::StatusOr<RunResult> Load::Run(const RunOptions& options) {
       pacers.emplace_back([&, w = worker.get()] { Pace(*w, end_ns); });
     }
   } else {
-    for (const auto& stream : streams_) stream->Due(start_ns);
+    for (const auto& stream : streams_) stream->SendDue();
   }
   WaitForEnd(options, &end_ns);
   for (std::thread& pacer : pacers) pacer.join();
@@ -159,7 +159,7 @@ void Load::Pace(const Worker& worker, const std::atomic<int64_t>& end_ns) const 
         SleepUntil(std::min(due_ns, MonotonicNs() + kLongestNapNs));
       }
       if (due_ns >= end_ns) return;
-      stream->Due(MonotonicNs());
+      stream->SendDue();
     }
   }
 }

@@ -50,7 +50,7 @@ void LoadStream::OnStarted(bool ok, int64_t) {
 
 void LoadStream::OnHeaders(bool, int64_t) { call_->Read(&incoming_, &read_); }
 
-void LoadStream::OnWritten(bool ok, int64_t) {
+void LoadStream::OnWritten(bool ok, int64_t now_ns) {
   if (!ok) return;  // nor can anything be read; that path ends the call
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -60,8 +60,9 @@ void LoadStream::OnWritten(bool ok, int64_t) {
     }
     open_ = true;
     writing_ = false;
+    free_ns_ = now_ns;
   }
-  Pump();
+  SendDue();
 }
 
 void LoadStream::OnRead(bool ok, int64_t now_ns) {
@@ -76,7 +77,7 @@ void LoadStream::OnRead(bool ok, int64_t now_ns) {
     context_.TryCancel();
   }
   call_->Read(&incoming_, &read_);
-  Pump();
+  SendDue();
 }
 
 absl::Status LoadStream::Answer(size_t bytes, int64_t now_ns) {
@@ -126,17 +127,6 @@ void LoadStream::StopAt(int64_t end_ns) {
   schedule_.end_ns = std::min(schedule_.end_ns, end_ns);
 }
 
-void LoadStream::Due(int64_t now_ns) {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    int64_t due_ns = 0;
-    if (schedule_.open_loop() && !writing_ && NextDue(now_ns, &due_ns) && due_ns >= schedule_.record_from_ns) {
-      recorder_->Late(now_ns - due_ns);
-    }
-  }
-  Pump();
-}
-
 bool LoadStream::NextDue(int64_t now_ns, int64_t* due_ns) const {
   if (schedule_.open_loop()) {
     *due_ns = schedule_.DueAt(begun_);
@@ -146,14 +136,16 @@ bool LoadStream::NextDue(int64_t now_ns, int64_t* due_ns) const {
   return unanswered_.size() < static_cast<size_t>(schedule_.in_flight) && now_ns < schedule_.end_ns;
 }
 
-void LoadStream::Pump() {
+void LoadStream::SendDue() {
   Sent sent;
   const FrameBody* body = nullptr;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (writing_ || closing_ || over_ || !broken_.ok() || !NextDue(MonotonicNs(), &sent.due_ns)) return;
+    const int64_t now_ns = MonotonicNs();
+    if (writing_ || closing_ || over_ || !broken_.ok() || !NextDue(now_ns, &sent.due_ns)) return;
     sent.id = next_id_++;
     sent.recorded = sent.due_ns >= schedule_.record_from_ns;
+    if (schedule_.open_loop() && sent.recorded && free_ns_ <= sent.due_ns) recorder_->Late(now_ns - sent.due_ns);
     unanswered_.push_back(sent);
     ++begun_;
     writing_ = true;

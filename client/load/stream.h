@@ -59,8 +59,9 @@ class LoadStream {
   bool open() const;
 
   void Begin(const Schedule& schedule);
-  // Sends what is due. For a closed loop the first time, for an open loop whenever a frame becomes due.
-  void Due(int64_t now_ns);
+  // Writes the next frame if one is due and nothing is being written. For a closed loop the first time, for an open
+  // loop whenever a frame becomes due.
+  void SendDue();
   // From here on no frame is due.
   void StopAt(int64_t end_ns);
   // No frame of the schedule is left to send and none is unanswered; `now_ns` is past its end. True for a stream that
@@ -93,8 +94,6 @@ class LoadStream {
   void OnClosed(bool, int64_t) {}
   void OnFinished(bool ok, int64_t now_ns);
 
-  // Writes the next frame if one is due and nothing is being written.
-  void Pump();
   bool NextDue(int64_t now_ns, int64_t* due_ns) const;  // with mutex_
   // What `reply` of `bytes` bytes means for the oldest frame; not OK if it cannot be its answer.
   absl::Status Answer(size_t bytes, int64_t now_ns);
@@ -125,6 +124,7 @@ class LoadStream {
   int64_t begun_ = 0;  // frames of this schedule that were sent
   grpc::ByteBuffer last_reply_;
   bool writing_ = true;  // the call's start and its first message, to begin with
+  int64_t free_ns_ = 0;  // when the last message had been written
   bool open_ = false;
   bool closing_ = false;
   bool over_ = false;

@@ -167,12 +167,13 @@ TEST_F(ClientLimitsTest, StreamsOfAnIdentity) {
   EXPECT_FALSE(OpenStream(modest_.get())->ended());  // through the same unix socket
 }
 
-// Keeps eight frames of one stream unanswered.
+// Keeps a number of frames of one stream unanswered.
 class Flood {
  public:
-  Flood(v1::FeatureDetection::Stub* stub, std::atomic<int>* answered) : stream_(stub), answered_(answered) {
+  Flood(v1::FeatureDetection::Stub* stub, int unanswered, std::atomic<int>* answered)
+      : stream_(stub), answered_(answered) {
     EXPECT_TRUE(stream_.Write(OptionsMessage()));
-    for (int i = 0; i < 8; ++i) EXPECT_TRUE(stream_.Write(FrameMessage(1)));
+    for (int i = 0; i < unanswered; ++i) EXPECT_TRUE(stream_.Write(FrameMessage(1)));
     thread_ = std::thread([this] {
       while (stream_.Read(), !stream_.ended()) {
         ++*answered_;
@@ -226,8 +227,9 @@ TEST_F(ClientLimitsTest, SixteenStreamsHaveNoMoreOfTheLanesThanOne) {
     std::atomic<int> of_greedy{0}, of_modest{0};
     control_.Hold(true);
     std::vector<std::unique_ptr<Flood>> floods;
-    for (int i = 0; i < 16; ++i) floods.push_back(std::make_unique<Flood>(greedy.get(), &of_greedy));
-    floods.push_back(std::make_unique<Flood>(modest.get(), &of_modest));
+    for (int i = 0; i < 16; ++i) floods.push_back(std::make_unique<Flood>(greedy.get(), 8, &of_greedy));
+    // So many that the server has some of them at any time, also where this stream's thread waits for a processor.
+    floods.push_back(std::make_unique<Flood>(modest.get(), 64, &of_modest));
     ASSERT_TRUE(Eventually([&] { return server->frames_in_flight() >= queue && server->sessions() == 17; }));
     control_.Hold(false);
     ASSERT_TRUE(Eventually([&] { return of_greedy + of_modest >= 400; }));
