@@ -116,23 +116,30 @@ void ResilientStream::Deliver(const FrameResult& result) {
 }
 
 absl::Status ResilientStream::Reopen(absl::Status why) {
-  const absl::Time began = SteadyNow();
-  absl::Duration pause = absl::ZeroDuration();
+  {
+    absl::MutexLock lock(&mu_);
+    if (answered_ >= broken_at_) {
+      broken_at_ = SteadyNow();
+      pause_ = absl::ZeroDuration();
+    }
+  }
   for (;;) {
     {
       absl::MutexLock lock(&mu_);
-      mu_.AwaitWithTimeout(absl::Condition(&cancelled_), pause);
+      const bool again = why.ok() || (retry_.patience > absl::ZeroDuration() && WorthAnotherTry(why) &&
+                                      SteadyNow() - broken_at_ <= retry_.patience);
+      if (!again && !cancelled_) return why;
+      mu_.AwaitWithTimeout(absl::Condition(&cancelled_), pause_);
       if (cancelled_) return absl::CancelledError();
     }
-    if (!why.ok()) {
-      const bool again = retry_.patience > absl::ZeroDuration() && WorthAnotherTry(why);
-      if (!again || (retry_.stop && retry_.stop())) return why;
-    }
-    pause = std::min(std::max(retry_.pause, 2 * pause), retry_.max_pause);
-    if (why = OpenOnce(); why.ok()) return why;
-    absl::MutexLock lock(&mu_);
-    if (SteadyNow() - std::max(began, answered_) > retry_.patience) return why;
+    if (!why.ok() && retry_.stop && retry_.stop()) return why;
+    pause_ = std::min(std::max(retry_.pause, 2 * pause_), retry_.max_pause);
+    if (why = OpenOnce(); why.ok()) break;
   }
+  // It may yet turn out to be broken, unless nothing waits for an answer.
+  absl::MutexLock lock(&mu_);
+  if (kept_.empty()) broken_at_ = absl::InfinitePast();
+  return why;
 }
 
 absl::Status ResilientStream::OpenOnce() {

@@ -84,6 +84,8 @@ class ResilientStream {
   const ResultCallback on_result_;
   int opened_ = 0;
   absl::Time opened_at_ = absl::InfinitePast();
+  absl::Time broken_at_ = absl::InfinitePast();  // the first time since an answer; not after answered_: it is whole
+  absl::Duration pause_;                         // before the next attempt
 
   mutable absl::Mutex mu_;
   std::deque<Kept> kept_ ABSL_GUARDED_BY(mu_);  // not answered, oldest first; never moved by either end's changes

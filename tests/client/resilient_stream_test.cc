@@ -203,12 +203,13 @@ TEST(ResilientStream, GivesUpWhenPatienceIsOver) {
   };
   const Client client = server.Connect();
   RetryOptions retry = Impatient();
-  retry.patience = absl::Milliseconds(100);
+  retry.patience = absl::Milliseconds(500);
   ResilientStream stream(&client, {}, retry, [](const FrameResult&) { FAIL(); });
   absl::Status status = stream.Write(0, Flat({8, 8}, 1));
   if (status.ok()) status = stream.Finish();
   EXPECT_EQ(status, absl::UnavailableError("never"));
   EXPECT_GT(streams, 2);
+  EXPECT_LT(streams, 60);  // pauses of 1, 2, 4, 8, 16 and then 20 ms
 }
 
 TEST(ResilientStream, StopsTryingWhenAsked) {
