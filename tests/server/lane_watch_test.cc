@@ -110,8 +110,8 @@ TEST(LaneWatchTest, AnInfiniteGraceNeverEnds) {
 TEST(LaneHealthTest, ALaneThatHangsForTooLongFailsTheServer) {
   LaneControl control;
   ServerOptions options = TestOptions();
-  options.lane_timeout = absl::Milliseconds(20);
-  options.lane_grace = absl::Milliseconds(50);
+  options.lane_timeout = absl::Milliseconds(300);  // the warm-up frame must not take as long
+  options.lane_grace = absl::Milliseconds(200);
   TestServer server(options, &control);
   ASSERT_TRUE(server->WaitUntilServing(absl::Seconds(10)));
   control.Hold(true);
@@ -121,7 +121,7 @@ TEST(LaneHealthTest, ALaneThatHangsForTooLongFailsTheServer) {
   const absl::Status why = server->Wait();
   EXPECT_EQ(why.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(std::string(why.message()), ::testing::MatchesRegex("lanes: lane 0 has been at one frame for .* "
-                                                                  "\\(--lane-timeout=20ms, --lane-grace=50ms\\)"));
+                                                                  "\\(--lane-timeout=300ms, --lane-grace=200ms\\)"));
   EXPECT_FALSE(server->serving());
   control.Hold(false);
   EXPECT_EQ(stream.Read().status().code(), 0);

@@ -25,13 +25,13 @@ ServerOptions Options(absl::Duration timeout) {
 
 TEST(ReceiveTimeout, WhoSaysNothingLosesItsPlace) {
   LaneControl control;
-  TestServer server(Options(absl::Milliseconds(200)), &control);
+  TestServer server(Options(absl::Milliseconds(500)), &control);
   for (int i = 0; i < 2; ++i) {
     RawCall silent(server.channel(), kDetect);
     EXPECT_FALSE(silent.Read().has_value());  // the end
     const grpc::Status status = silent.Finish();
     EXPECT_EQ(status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
-    EXPECT_EQ(status.error_message(), "request: not received within 200ms (--detect-receive-timeout)");
+    EXPECT_EQ(status.error_message(), "request: not received within 500ms (--detect-receive-timeout)");
     ASSERT_TRUE(Eventually([&] { return server->calls() == 0; }));
     EXPECT_EQ(server->frames_in_flight(), 0);
   }
@@ -44,13 +44,13 @@ TEST(ReceiveTimeout, WhoSaysNothingLosesItsPlace) {
 // The limit is the message's, not the answer's.
 TEST(ReceiveTimeout, AnAnswerMayTakeLonger) {
   LaneControl control;
-  TestServer server(Options(absl::Milliseconds(100)), &control);
+  TestServer server(Options(absl::Milliseconds(500)), &control);
   ASSERT_TRUE(server->WaitUntilServing(absl::Seconds(10)));
   control.Hold(true);
   RawCall call(server.channel(), kDetect);
   ASSERT_TRUE(call.Write(GrayRequest().SerializeAsString()));
   control.WaitUntilRunning(1);
-  absl::SleepFor(absl::Milliseconds(300));
+  absl::SleepFor(absl::Milliseconds(700));
   control.Hold(false);
   EXPECT_TRUE(call.Read().has_value());
   EXPECT_TRUE(call.Finish().ok());

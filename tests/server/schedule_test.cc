@@ -812,7 +812,7 @@ TEST(LaneThreadsTest, SleepWhenFramesStopComing) {
       while (sink.done <= i) std::this_thread::yield();
     }
     while (queue.idle_lanes() < 2) std::this_thread::yield();
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // LookTime::kMostNs on a busy machine
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));  // LookTime::kMostNs on a busy machine
     ASSERT_EQ(threads.size(), 2u);
     int64_t before[2];
     for (int i = 0; i < 2; ++i) before[i] = SwitchesOf(threads[static_cast<size_t>(i)]);

@@ -588,12 +588,12 @@ TEST(DrainTest, AnswersWhatItHasTakenAndRefusesTheRest) {
     unary_status = server.stub()->Detect(&context, GrayRequest(), &unary_response);
   });
   ASSERT_TRUE(Eventually([&] { return server->calls() == 3; }));
-  // Give the frames that were written the time to arrive: what has not been read is not taken.
   RawCall watch(server.channel(), kHealthWatch);
   watch.Write(HealthRequest());
   watch.WritesDone();
   EXPECT_EQ(watch.Read(), kServing);
-  absl::SleepFor(absl::Milliseconds(300));
+  // What has not been read is not taken.
+  ASSERT_TRUE(Eventually([&] { return server->frames_in_flight() == 4; }));
 
   absl::Status drained;
   std::thread shutdown([&] { drained = server->Shutdown(absl::Seconds(30)); });

@@ -365,7 +365,7 @@ TEST_F(SharedMemoryTest, FramesUnderWayOutliveTheClient) {
   stream.Write(SharedFrame(1, "r"));
   stream.Write(SharedFrame(2, "r"));
   ASSERT_TRUE(Eventually([&] { return control_.runs() > before; }));
-  absl::SleepFor(absl::Milliseconds(20));  // for the second to be in the queue
+  ASSERT_TRUE(Eventually([&] { return server_->frames_in_flight() == 2; }));
   client.Die();
   ASSERT_TRUE(Eventually([&] { return Unregister(token).error_code() == grpc::StatusCode::NOT_FOUND; }));
   stream.Write(SharedFrame(3, "r"));
