@@ -13,7 +13,7 @@
 namespace glint {
 
 // Bytes that a client may send on each stream before they are read: gRPC's flow-control window. On fast machines and
-// networks gRPC lets it grow, to 32 MiB was seen, as long as little of the quota below is in use.
+// networks gRPC lets it grow (32 MiB was seen) while little of the quota below is in use.
 inline constexpr int64_t kReceiveWindowBytes = int64_t{4} << 20;
 // Metadata of a call. gRPC rejects calls with more. Counted twice: as received and as stored.
 inline constexpr int64_t kMaxMetadataBytes = int64_t{8} << 10;
