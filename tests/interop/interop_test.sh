@@ -1,24 +1,23 @@
 #!/usr/bin/env bash
 # interop_test.sh FOLDER GLINT-SERVER GLINT
-# Installs the packages of the Node.js client into FOLDER and runs it against a server of its own.
+# Compiles the Go client into FOLDER, from the distribution's packages alone, and runs it against a server of its own.
 set -euo pipefail
 source=$(cd "$(dirname "$0")" && pwd)
-folder=$1 glint_server=$2 glint=$3
+mkdir -p "$1"
+folder=$(cd "$1" && pwd) glint_server=$(realpath "$2") glint=$(realpath "$3")
 
 skip() {
-  echo "GLINT_SKIP_ALL: $*"
+  echo "GLINT_SKIP_ALL: $* (apt-get install golang-go golang-google-grpc-dev golang-google-protobuf-dev)"
   exit 0
 }
-for tool in node npm; do
-  command -v "$tool" >/dev/null || skip "$tool is not here (apt-get install nodejs npm)"
-done
-mkdir -p "$folder"
-cp "$source"/{package.json,package-lock.json,.npmrc,reflection.js,interop_test.js} "$folder"
-cd "$folder"
-if ! cmp -s package-lock.json node_modules/.installed; then
-  npm ci --ignore-scripts --loglevel=error >npm.log 2>&1 || skip "npm cannot install the client: $(tail -n 1 npm.log)"
-  cp package-lock.json node_modules/.installed
-fi
+packages=/usr/share/gocode
+command -v go >/dev/null || skip 'Go is not here'
+[[ -e $packages/src/google.golang.org/grpc/clientconn.go ]] || skip 'gRPC for Go is not here'
+[[ -e $packages/src/google.golang.org/protobuf/types/dynamicpb/dynamic.go ]] || skip 'protobuf for Go is not here'
+
+# Nothing of the user's own setting, and no network.
+(cd "$source" && env GO111MODULE=off GOENV=off GOFLAGS='' GOTOOLCHAIN=local GOPATH="$packages" \
+  GOCACHE="$folder/go-cache" go build -buildvcs=false -o "$folder/interop" .)
 
 work=$(mktemp -d)
 server=
@@ -31,7 +30,7 @@ address=unix:$work/socket
 "$glint_server" --listen "$address" --metrics-listen= --backend cpu --lanes 1 &
 server=$!
 "$glint" health --server "$address" --wait 60 --timeout 1
-node interop_test.js "$address" "$glint"
+TMPDIR=$work "$folder/interop" "$address" "$glint"
 kill -TERM "$server"
 wait "$server"
 server=
