@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
 # Installs missing packages through apt. Debian 12 and Ubuntu 24.04; as root or with sudo.
 #
-#   scripts/setup.sh [GROUP...]     default: build test
+#   scripts/setup.sh [GROUP...]             default: build test
+#   scripts/setup.sh --group-of NAME        prints the group that brings a package or command, if one does
 #
 #   build  compilers and libraries of the server, the client and the benchmarks
 #   test   additional packages for the tests
 #   video  FFmpeg, with which glint decodes videos (or GStreamer; the group ci has it)
-#   ci     linters, the runtime of the interop client (Node.js), Prometheus and an AArch64 cross compiler and emulator;
-#          tests that need one of these skip without it. Note that Debian's packages prometheus and haproxy start
-#          a service.
-#   containers  podman with what it needs, for scripts/test-containers.sh
+#   ci     linters, Go and its gRPC for the client in another language, Prometheus and an AArch64 cross compiler and
+#          emulator; tests that need one of these skip without it. Note that Debian's packages prometheus and haproxy
+#          start a service.
+#   containers  podman with what it needs, for the tests of containers
 #   python   what scripts/package-python.sh makes the Python packages with
 #   release  build and python, Ceres for the package with SLAM, and the AArch64 cross compiler and emulator
 #   view   Chromium, for the tests of the live view's page and for scripts/make-screenshots.sh
-#   fuzz   Clang and its runtime, for scripts/fuzz.sh
+#   sanitize  Clang and its runtime, for the presets asan and tsan and for scripts/fuzz.sh
 #
 # Prints nothing and returns at once if all packages are installed.
 set -euo pipefail
@@ -28,14 +29,15 @@ group_packages() {
         libspng-dev libbenchmark-dev
       ;;
     test)
-      echo libgtest-dev libgmock-dev libceres-dev zlib1g-dev python3:python3 procps:ps \
+      echo libgtest-dev libgmock-dev libceres-dev zlib1g-dev mold:mold python3:python3 procps:ps \
         python3-grpcio python3-protobuf python3-numpy python3-setuptools python3-wheel ffmpeg:ffmpeg
       ;;
     video)
       echo ffmpeg:ffmpeg
       ;;
     ci)
-      echo clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck nodejs:node npm:npm \
+      echo clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck python3-venv \
+        golang-go:go golang-google-grpc-dev golang-google-protobuf-dev \
         prometheus:prometheus prometheus:promtool curl:curl valgrind:valgrind haproxy:haproxy iproute2:ip \
         systemd:systemd-analyze openssl:openssl python3-yaml python3-opencv python3-h5py python3-distributed \
         g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ qemu-user:qemu-aarch64 \
@@ -56,11 +58,11 @@ group_packages() {
     view)
       echo chromium:chromium
       ;;
-    fuzz)
+    sanitize)
       echo clang:clang++ libclang-rt-dev
       ;;
     *)
-      echo "setup.sh: $1: not one of build, test, video, ci, containers, python, release, view, fuzz" >&2
+      echo "setup.sh: $1: not one of build, test, video, ci, containers, python, release, view, sanitize" >&2
       return 1
       ;;
   esac
@@ -71,6 +73,16 @@ installed() {
   if [[ $1 == *:* ]] && command -v "$command" >/dev/null; then return 0; fi
   [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]]
 }
+
+if [[ ${1-} == --group-of ]]; then
+  for group in build test video ci containers view sanitize; do
+    packages=$(group_packages "$group")
+    for item in $packages; do
+      [[ ${2:?} != "${item%%:*}" && $2 != "${item#*:}" ]] || { echo "$group" && exit; }
+    done
+  done
+  exit
+fi
 
 [[ $# -gt 0 ]] || set -- build test
 wanted=()

@@ -11,7 +11,7 @@ from stack import ROOT, skip
 try:
     import yaml
 except ImportError:
-    skip("PyYAML is not installed")
+    skip("python3-yaml is not installed")
 
 FOLDER = os.path.join(ROOT, "deploy/compose")
 # What the Compose specification calls them; a misspelled key would be an unknown one.

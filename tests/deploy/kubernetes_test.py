@@ -11,7 +11,7 @@ from stack import ROOT, need, skip
 try:
     import yaml
 except ImportError:
-    skip("PyYAML is not installed")
+    skip("python3-yaml is not installed")
 
 # kind: (apiVersion, fields that its spec must have, all fields that it may have)
 KINDS = {

@@ -16,7 +16,7 @@ except ImportError:
 def setUpModule():
     global server, client, glint_orb_and_matcher
     if cv2 is None:
-        raise unittest.SkipTest("OpenCV's Python module is not installed")
+        raise unittest.SkipTest("python3-opencv is not installed")
     server = Server()
     client = glint.Client(server.address)
     glint_orb_and_matcher = types.SimpleNamespace(

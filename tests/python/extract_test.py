@@ -33,7 +33,7 @@ IMAGES, PATIENCE = 60, 120
 def setUpModule():
     global server, photos, folder
     if h5py is None:
-        raise unittest.SkipTest("h5py or OpenCV's Python module is not installed")
+        raise unittest.SkipTest("python3-h5py or python3-opencv is not installed")
     server = Server()
     folder = tempfile.TemporaryDirectory()
     photos = pathlib.Path(folder.name, "photos")

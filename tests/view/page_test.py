@@ -180,7 +180,7 @@ def main(glint, server, scene):
         subprocess.run([scene, "--out", folder, "--layout", "room", "--motion", "walk", "--stereo", *SIZE, "--frames", "90"], check=True, stdout=subprocess.DEVNULL)
         test_port_in_use(glint, folder)
         if devtools.chromium() is None:
-            print("GLINT_SKIP_ALL: no Chromium (scripts/setup.sh view)")
+            print("GLINT_SKIP_ALL: chromium is not installed")
             return
         with devtools.Browser() as browser:
             test_view(browser, glint, server, folder)
