@@ -2,8 +2,20 @@
 include(GNUInstallDirs)
 find_program(GLINT_CCACHE ccache)
 if(GLINT_CCACHE)  # paths below the base are relative in the cache, so that clones of the project share it
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${GLINT_CCACHE})
+  # The sloppiness is what ccache asks for to look at precompiled headers.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+                                  CCACHE_SLOPPINESS=pch_defines,time_macros ${GLINT_CCACHE})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
+endif()
+
+# Some two hundred programs are linked for the tests: the linker that takes least time, where the compiler knows it. What
+# is shipped is linked by the distribution's own.
+if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+  include(CheckLinkerFlag)
+  check_linker_flag(CXX -fuse-ld=mold GLINT_MOLD)
+  if(GLINT_MOLD)
+    add_link_options(-fuse-ld=mold)
+  endif()
 endif()
 
 add_library(glint_compile INTERFACE)
@@ -17,23 +29,22 @@ endif()
 
 if(GLINT_SANITIZE)  # stacks name sources by their paths in the project
   add_compile_options(-fdebug-prefix-map=${PROJECT_SOURCE_DIR}=.)
+  add_compile_definitions(GLINT_SANITIZED)  # for tests that would take many minutes
+endif()
+# With Clang, which takes a third of GCC's time for tests under sanitizers. The same objects serve tests and fuzzers: the
+# address sanitizer comes with the counters that libFuzzer reads.
+if(GLINT_SANITIZE AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  message(FATAL_ERROR "GLINT_SANITIZE: ${GLINT_SANITIZE} needs Clang (scripts/setup.sh sanitize), not "
+                      "${CMAKE_CXX_COMPILER_ID}; the presets asan and tsan ask for it")
 endif()
 if(GLINT_SANITIZE STREQUAL "address")
-  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined>
-                      $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>
-                      $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)
-  add_link_options(-fsanitize=address,undefined)
-elseif(GLINT_SANITIZE STREQUAL "thread")
-  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=thread>)
-  add_link_options(-fsanitize=thread)
-elseif(GLINT_SANITIZE STREQUAL "fuzzer")
-  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    message(FATAL_ERROR "GLINT_SANITIZE: fuzzer needs Clang, not ${CMAKE_CXX_COMPILER_ID}")
-  endif()
   add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
+elseif(GLINT_SANITIZE STREQUAL "thread")
+  add_compile_options(-fsanitize=thread)
+  add_link_options(-fsanitize=thread)
 elseif(GLINT_SANITIZE)
-  message(FATAL_ERROR "GLINT_SANITIZE: \"${GLINT_SANITIZE}\" is not one of address, thread, fuzzer or empty")
+  message(FATAL_ERROR "GLINT_SANITIZE: \"${GLINT_SANITIZE}\" is not one of address, thread or empty")
 endif()
 
 # glint_library(name SOURCES... ): the library glint_<name>, known as glint::<name>; static unless
@@ -48,13 +59,31 @@ function(glint_library name)
                                                   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/glint>)
 endfunction()
 
-# glint_join(target [SOURCES_ALONE...]): for releases and under sanitizers, compiles sources a dozen at once, since
-# headers (gRPC, Eigen, OpenCV) take most of the time. Alone: sources that define the same local names as others.
+# glint_join(target [SOURCES_ALONE...]): compiles sources a dozen at once, since headers (gRPC, Eigen, OpenCV) take most
+# of the time. Alone: sources that define the same local names as others.
+option(GLINT_JOIN "Compile sources a dozen at once: half the time for all, more for one that changes" ON)
 function(glint_join target)
-  if(GLINT_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Release")
+  if(GLINT_JOIN)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
     set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
+endfunction()
+
+# glint_precompiled(name HEADERS headers... LIBS libraries...): headers that tests take most of their time to read, read
+# once. Tests take them by GLINT_TEST_HEADERS, which names one.
+function(glint_precompiled name)
+  cmake_parse_arguments(arg "" "" "HEADERS;LIBS" ${ARGN})
+  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${name}.cc "int main() {}\n")
+  add_executable(${name} EXCLUDE_FROM_ALL ${CMAKE_CURRENT_BINARY_DIR}/${name}.cc)  # compiled as the tests are
+  target_link_libraries(${name} PRIVATE glint_compile ${arg_LIBS} GTest::gtest GTest::gmock Threads::Threads)
+  glint_compile_as_test(${name})
+  target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
+endfunction()
+
+# Tests are not optimised: that takes half the time to compile, and what takes time to run is in the libraries.
+# -pthread: some libraries ask for it, and a precompiled header serves only who is compiled as it is.
+function(glint_compile_as_test name)
+  target_compile_options(${name} PRIVATE -pthread $<$<NOT:$<CONFIG:Release>>:-O0>)
 endfunction()
 
 # glint_test(name SOURCES sources... LIBS libraries... [LABELS labels...]): a GoogleTest binary, run as one CTest test.
@@ -62,9 +91,11 @@ endfunction()
 function(glint_test name)
   cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LIBS;LABELS;ENVIRONMENT" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
-  target_link_libraries(${name} PRIVATE glint_compile ${arg_LIBS} GTest::gtest GTest::gmock GTest::gtest_main)
-  if(GLINT_SANITIZE)  # compiles three times as fast, and what takes time is in the libraries
-    target_compile_options(${name} PRIVATE -O0)
+  target_link_libraries(${name} PRIVATE glint_compile ${arg_LIBS} GTest::gtest GTest::gmock GTest::gtest_main
+                                        Threads::Threads)
+  glint_compile_as_test(${name})
+  if(GLINT_TEST_HEADERS AND NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+    target_precompile_headers(${name} REUSE_FROM ${GLINT_TEST_HEADERS})
   endif()
   add_test(NAME ${name} COMMAND ${name})
   list(APPEND arg_LABELS ${GLINT_TEST_LABELS})

@@ -10,7 +10,7 @@
 #   --seed    of the random choices, above 0; default: another one each time
 #   MINUTES   of all targets together, at least a tenth; default 10
 #
-# Needs clang and its runtime (scripts/setup.sh build test fuzz). The seeds are tests/fuzz/corpus. An input that fails is
+# Needs clang and its runtime (scripts/setup.sh build test sanitize). The seeds are tests/fuzz/corpus. An input that fails is
 # left in build/fuzz/findings, and the exit status is 1. The last lines give executions and coverage (edges) of each.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -45,16 +45,16 @@ for target in "${targets[@]}"; do
 done
 if ! echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' |
   clang++ -x c++ -fsanitize=fuzzer,address - -o /dev/null 2>/dev/null; then
-  echo "fuzz.sh: no clang++ with libFuzzer here (scripts/setup.sh fuzz)" >&2
+  echo "fuzz.sh: no clang++ with libFuzzer here (scripts/setup.sh sanitize)" >&2
   exit 1
 fi
 
-cmake --preset fuzz >/dev/null
-if [[ $all -eq 1 && $(cmake --build build/fuzz --target help) != *fuzz_map* ]]; then
+cmake --preset asan >/dev/null
+if [[ $all -eq 1 && $(cmake --build build/asan --target help) != *fuzz_map* ]]; then
   echo "fuzz.sh: localize and map are left out: no Ceres here"
   targets=(encoded handoff options pairs raw session text track wire y4m)
 fi
-cmake --build build/fuzz --parallel "$(nproc)" --target "${targets[@]/#/fuzz_}"
+cmake --build build/asan --parallel "$(nproc)" --target "${targets[@]/#/fuzz_}"
 echo "fuzz.sh: built in $SECONDS s"
 
 findings=build/fuzz/findings
@@ -66,7 +66,7 @@ fuzz() {
   # and its threads allocate while no input runs, which makes libFuzzer look for leaks each time.
   case $target in localize | map | pairs | session | track) more=(-entropic=0 -detect_leaks=0) ;; esac
   mkdir -p "$corpus/$target"
-  build/fuzz/tests/fuzz/fuzz_"$target" -max_total_time="$seconds" -seed="$seed" -timeout=25 -rss_limit_mb=3000 -print_final_stats=1 "${more[@]}" \
+  build/asan/tests/fuzz/fuzz_"$target" -max_total_time="$seconds" -seed="$seed" -timeout=25 -rss_limit_mb=3000 -print_final_stats=1 "${more[@]}" \
     -artifact_prefix="$findings/$target-" "$corpus/$target" "tests/fuzz/corpus/$target" >"build/fuzz/$target.log" 2>&1 ||
     rc=$?
   echo "$rc" >"build/fuzz/$target.rc"
