@@ -159,7 +159,8 @@ void DrawWindow(Canvas& canvas, Random& random, int left, int top, int width, in
   const int glass = random.Between(5, 120);
   Fill(canvas, left, top, width, height, frame);
   Fill(canvas, left + 3, top + 3, width - 6, height - 6, glass);
-  Fill(canvas, left + 3, top + 3, width - 6, random.Between(0, height - 8), glass + random.Between(20, 120));
+  const int blind = glass + random.Between(20, 120);
+  Fill(canvas, left + 3, top + 3, width - 6, random.Between(0, height - 8), blind);
   const int bar = random.Between(width / 4, 3 * width / 4);
   Fill(canvas, left + bar, top, 3, height, frame);
   if (random.Between(0, 1) == 1) Fill(canvas, left, top + random.Between(height / 4, height / 2), width, 3, frame);
@@ -175,7 +176,8 @@ Canvas DrawHouse(int side, uint32_t seed) {
   for (int y = random.Between(10, 40); y + 60 < side; y += pitch_y) {
     for (int x = random.Between(10, 40); x + 40 < side; x += pitch_x) {
       const int width = random.Between(36, pitch_x - 20), height = random.Between(50, 100);
-      DrawWindow(canvas, random, x + random.Between(0, 12), y + random.Between(0, 12), width, height, wall);
+      const int down = random.Between(0, 12), across = random.Between(0, 12);
+      DrawWindow(canvas, random, x + across, y + down, width, height, wall);
     }
   }
   ScatterRectangles(canvas, random, side / 8, 12);
