@@ -25,8 +25,7 @@ BUILD = 'build/tidy'
 
 
 def configure():
-    for command in (['cmake', '--preset', 'ci', '-B', BUILD, '-DGLINT_JOIN=OFF', '-DGLINT_CUDA=OFF',
-                     '-DBUILD_TESTING=OFF'],
+    for command in (['cmake', '--preset', 'ci', '-B', BUILD, '-DGLINT_JOIN=OFF', '-DGLINT_CUDA=OFF'],
                     ['ninja', '-C', BUILD, 'proto/glint/v1/image.pb.h']):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
