@@ -67,7 +67,7 @@ endfunction()
 
 # glint_join(target [SOURCES_ALONE...]): compiles sources a dozen at once, since headers (gRPC, Eigen, OpenCV) take most
 # of the time. Alone: sources that define the same local names as others.
-option(GLINT_JOIN "Compile sources a dozen at once: half the time for all, more for one that changes" ON)
+option(GLINT_JOIN "Compile sources a dozen at once: less time for all, more for one that changes" ON)
 function(glint_join target)
   if(GLINT_JOIN)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
