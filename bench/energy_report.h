@@ -1,4 +1,4 @@
-// Joules for each frame of a measurement, from the counters of server/sensors/energy.h.
+// Joules for each frame of a measurement, from the counters of sensors/energy.h.
 #ifndef GLINT_BENCH_ENERGY_REPORT_H_
 #define GLINT_BENCH_ENERGY_REPORT_H_
 
@@ -8,7 +8,7 @@
 
 #include "absl/time/time.h"
 #include "bench/json.h"
-#include "server/sensors/energy.h"
+#include "sensors/energy.h"
 
 namespace glint::bench {
 

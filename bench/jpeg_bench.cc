@@ -16,8 +16,8 @@
 #include "cuda/benchmark/jpeg_timing.h"
 #include "cuda/jpeg/jpeg_plan.h"
 #include "cuda/pipeline.h"
+#include "decode/decode.h"
 #include "features/error.h"
-#include "server/decode/decode.h"
 
 namespace glint::bench {
 namespace {

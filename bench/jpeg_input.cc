@@ -11,8 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "bench/picture.h"
+#include "decode/decode.h"
 #include "features/error.h"
-#include "server/decode/decode.h"
 
 namespace glint::bench {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "decode/jpeg_writer.h"
 #include "features/types.h"
-#include "server/decode/jpeg_writer.h"
 
 namespace glint::bench {
 

@@ -7,9 +7,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "decode/image_file.h"
 #include "features/error.h"
 #include "features/options.h"
-#include "server/decode/image_file.h"
 
 namespace glint::bench {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "cuda/benchmark/hooks.h"
 #include "features/options.h"
-#include "server/lane/lane.h"
+#include "lane/lane.h"
 #include "server/schedule/track_lane.h"
 #include "server/track/track_session.h"
 

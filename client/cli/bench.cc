@@ -13,9 +13,9 @@
 #include "client/cli/output.h"
 #include "client/load/echo_process.h"
 #include "client/load/report.h"
-#include "server/decode/image_file.h"
-#include "server/options.h"
-#include "server/sensors/energy.h"
+#include "decode/image_file.h"
+#include "sensors/energy.h"
+#include "server/config/options.h"
 
 namespace glint::cli {
 namespace {

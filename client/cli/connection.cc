@@ -10,7 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "proto/traceparent.h"
-#include "server/server.h"
+#include "server/app/server.h"
 
 namespace glint::cli {
 namespace {

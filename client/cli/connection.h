@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "client/cli/flags.h"
 #include "client/client.h"
-#include "server/lane/lane.h"
+#include "lane/lane.h"
 
 namespace glint::cli {
 

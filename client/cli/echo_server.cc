@@ -9,7 +9,7 @@
 #include "client/cli/command.h"
 #include "client/cli/flags.h"
 #include "client/cli/output.h"
-#include "server/rpc/transport.h"
+#include "server/net/transport.h"
 
 namespace glint::cli {
 namespace {

@@ -1,7 +1,7 @@
 #include "client/cli/jpeg_flags.h"
 
 #include "absl/strings/str_cat.h"
-#include "server/decode/jpeg_writer.h"
+#include "decode/jpeg_writer.h"
 
 namespace glint::cli {
 namespace {

@@ -10,8 +10,8 @@
 #include "client/cli/load_flags.h"
 #include "client/cli/raw_flags.h"
 #include "client/cli/shared_frames.h"
-#include "server/decode/image_file.h"
-#include "server/decode/jpeg_writer.h"
+#include "decode/image_file.h"
+#include "decode/jpeg_writer.h"
 
 namespace glint::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "client/cli/command.h"
 #include "client/cli/output.h"
-#include "server/keep_memory.h"
+#include "server/base/keep_memory.h"
 
 namespace glint::cli {
 namespace {

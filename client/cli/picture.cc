@@ -9,7 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "server/decode/jpeg_writer.h"
+#include "decode/jpeg_writer.h"
 
 namespace glint::cli {
 namespace {

@@ -10,10 +10,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/load/stream.h"
-#include "server/listen.h"
-#include "server/options.h"
+#include "server/config/options.h"
+#include "server/net/listen.h"
+#include "server/net/transport.h"
 #include "server/rpc/call.h"
-#include "server/rpc/transport.h"
 
 namespace glint::load {
 namespace {

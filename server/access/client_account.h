@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "server/access/client_limits.h"
+#include "server/config/client_limits.h"
 #include "server/schedule/frame_queue.h"
 
 namespace glint {

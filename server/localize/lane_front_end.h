@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "features/options.h"
 #include "features/tracker.h"
-#include "server/lane/lane.h"
+#include "lane/lane.h"
 #include "slam/front_end.h"
 #include "slam/pair_rules.h"
 

@@ -5,9 +5,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "server/metrics/names.h"
-#include "server/sensors/shared_library.h"
-#include "server/sensors/sysfs.h"
+#include "sensors/shared_library.h"
+#include "sensors/sysfs.h"
+#include "server/base/names.h"
 
 namespace glint {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "server/lane/lane.h"
-#include "server/sensors/energy.h"
+#include "lane/lane.h"
+#include "sensors/energy.h"
 
 namespace glint {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "server/clock.h"
-#include "server/listen.h"
+#include "server/base/clock.h"
+#include "server/net/listen.h"
 
 namespace glint {
 namespace {

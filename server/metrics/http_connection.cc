@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "server/clock.h"
+#include "server/base/clock.h"
 
 namespace glint {
 namespace {

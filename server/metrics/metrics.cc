@@ -8,7 +8,7 @@
 
 #include "absl/time/clock.h"
 #include "features/error.h"
-#include "server/metrics/allocations.h"
+#include "server/base/allocations.h"
 #include "server/metrics/process.h"
 
 namespace glint {

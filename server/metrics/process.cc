@@ -10,7 +10,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
-#include "server/metrics/names.h"
+#include "server/base/names.h"
 
 namespace glint {
 namespace {

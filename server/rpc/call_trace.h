@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "server/env.h"
+#include "server/rpc/env.h"
 
 namespace glint {
 

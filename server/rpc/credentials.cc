@@ -8,7 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "server/access/unix_listener.h"
+#include "server/net/unix_listener.h"
 #include "server/rpc/peer.h"
 
 namespace glint {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "proto/grpc_deadline.h"
-#include "server/listen.h"
+#include "server/net/listen.h"
 #include "server/rpc/convert.h"
 #include "server/rpc/match_convert.h"
 #include "server/rpc/retry.h"

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "features/error.h"
-#include "server/metrics/allocations.h"
+#include "server/base/allocations.h"
 #include "server/rpc/localize_convert.h"
 #include "server/rpc/localize_reply.h"
 #include "server/rpc/match_convert.h"

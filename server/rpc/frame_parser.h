@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "server/decode/pieces.h"
+#include "decode/pieces.h"
 #include "server/rpc/wire_reader.h"
 #include "server/schedule/frame_job.h"
 #include "server/schedule/pair.h"

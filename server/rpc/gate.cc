@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
-#include "server/access/unix_listener.h"
+#include "server/net/unix_listener.h"
 #include "server/rpc/credentials.h"
 #include "server/rpc/peer.h"
 

@@ -14,8 +14,8 @@
 #include "absl/status/statusor.h"
 #include "server/access/access_file.h"
 #include "server/access/client_account.h"
-#include "server/env.h"
 #include "server/rpc/call.h"
+#include "server/rpc/env.h"
 
 namespace glint {
 

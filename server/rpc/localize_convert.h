@@ -5,8 +5,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "glint/v1/localization.pb.h"
+#include "server/config/options.h"
 #include "server/localize/map_directory.h"
-#include "server/options.h"
 #include "server/rpc/convert.h"
 #include "server/session/session.h"
 

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "glint/v1/localization.pb.h"
-#include "server/metrics/allocations.h"
+#include "server/base/allocations.h"
 #include "server/rpc/frame.h"
 
 namespace glint {

@@ -1,7 +1,7 @@
 #include "server/rpc/memory_call.h"
 
 #include "absl/strings/str_cat.h"
-#include "server/listen.h"
+#include "server/net/listen.h"
 
 namespace glint {
 

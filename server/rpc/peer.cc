@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
-#include "server/listen.h"
+#include "server/net/listen.h"
 
 namespace glint {
 namespace {

@@ -1,7 +1,7 @@
 #include "server/rpc/reflection_call.h"
 
 #include "features/error.h"
-#include "server/listen.h"
+#include "server/net/listen.h"
 #include "server/rpc/reflection.h"
 
 namespace glint {

@@ -11,7 +11,7 @@
 
 #include "features/types.h"
 #include "glint/v1/features.pb.h"
-#include "server/metrics/allocations.h"
+#include "server/base/allocations.h"
 #include "server/rpc/wire_reader.h"
 
 namespace glint::reply {

@@ -13,14 +13,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "proto/grpc_deadline.h"
-#include "server/listen.h"
+#include "server/net/listen.h"
+#include "server/net/transport.h"
 #include "server/rpc/detect_call.h"
 #include "server/rpc/health_call.h"
 #include "server/rpc/info_call.h"
 #include "server/rpc/memory_call.h"
 #include "server/rpc/reflection_call.h"
 #include "server/rpc/stream_call.h"
-#include "server/rpc/transport.h"
 
 namespace glint {
 namespace {

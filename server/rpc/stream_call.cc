@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
-#include "server/listen.h"
-#include "server/metrics/allocations.h"
+#include "server/base/allocations.h"
+#include "server/net/listen.h"
 #include "server/rpc/convert.h"
 #include "server/rpc/stream_options.h"
 

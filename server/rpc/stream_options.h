@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "glint/v1/feature_detection.pb.h"
-#include "server/options.h"
+#include "server/config/options.h"
 #include "server/rpc/frame_parser.h"
 #include "server/rpc/stream_method.h"
 #include "server/session/session.h"

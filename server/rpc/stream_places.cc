@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/grpc_deadline.h"
-#include "server/canary.h"
+#include "server/rpc/canary.h"
 #include "server/rpc/retry.h"
 #include "server/rpc/stream_call.h"
 

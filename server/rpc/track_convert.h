@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "glint/v1/tracking.pb.h"
-#include "server/options.h"
+#include "server/config/options.h"
 #include "server/rpc/convert.h"
 #include "server/session/session.h"
 #include "server/track/track_session.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "server/decode/pieces.h"
+#include "decode/pieces.h"
 
 namespace glint {
 

@@ -10,14 +10,14 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "decode/decode.h"
+#include "decode/pieces.h"
 #include "features/depth.h"
 #include "features/options.h"
 #include "features/types.h"
+#include "lane/lane.h"
 #include "proto/terms.h"
-#include "server/clock.h"
-#include "server/decode/decode.h"
-#include "server/decode/pieces.h"
-#include "server/lane/lane.h"
+#include "server/base/clock.h"
 #include "server/localize/localization.h"
 #include "server/schedule/pair.h"
 #include "server/track/predictions.h"

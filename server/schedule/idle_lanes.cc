@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "server/clock.h"
+#include "server/base/clock.h"
 
 namespace glint {
 namespace {

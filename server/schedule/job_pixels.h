@@ -8,9 +8,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "decode/decode.h"
 #include "features/depth.h"
 #include "features/pixels.h"
-#include "server/decode/decode.h"
 #include "server/schedule/frame_job.h"
 
 namespace glint {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "server/clock.h"
-#include "server/decode/pieces.h"
+#include "decode/pieces.h"
+#include "server/base/clock.h"
 #include "server/schedule/pair_work.h"
 
 namespace glint {

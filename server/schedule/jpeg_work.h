@@ -6,10 +6,10 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "decode/decode.h"
 #include "features/pixels.h"
 #include "features/types.h"
-#include "server/decode/decode.h"
-#include "server/lane/lane.h"
+#include "lane/lane.h"
 #include "server/schedule/frame_job.h"
 #include "server/schedule/frame_queue.h"
 #include "server/schedule/job_pixels.h"

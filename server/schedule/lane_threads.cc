@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "server/decode/jpeg_writer.h"
-#include "server/metrics/allocations.h"
+#include "decode/jpeg_writer.h"
+#include "server/base/allocations.h"
 #include "server/schedule/jpeg_work.h"
 #include "server/schedule/localize_work.h"
 #include "server/schedule/pair_work.h"

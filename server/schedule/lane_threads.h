@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "server/lane/lane.h"
+#include "lane/lane.h"
 #include "server/schedule/frame_queue.h"
 
 namespace glint {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/clock.h"
+#include "server/base/clock.h"
 
 namespace glint {
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "features/error.h"
-#include "server/metrics/allocations.h"
+#include "server/base/allocations.h"
 #include "server/schedule/pair_work.h"
 
 namespace glint {

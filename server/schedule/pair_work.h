@@ -7,8 +7,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "server/decode/decode.h"
-#include "server/lane/lane.h"
+#include "decode/decode.h"
+#include "lane/lane.h"
 #include "server/schedule/frame_queue.h"
 #include "server/schedule/job_pixels.h"
 

@@ -3,8 +3,8 @@
 #include <optional>
 #include <utility>
 
-#include "server/clock.h"
-#include "server/metrics/allocations.h"
+#include "server/base/allocations.h"
+#include "server/base/clock.h"
 
 namespace glint {
 

@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "server/lane/lane.h"
+#include "lane/lane.h"
 #include "server/track/track_session.h"
 
 namespace glint {

@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "server/decode/decode.h"
-#include "server/lane/lane.h"
+#include "decode/decode.h"
+#include "lane/lane.h"
 #include "server/schedule/frame_queue.h"
 #include "server/schedule/job_pixels.h"
 #include "server/schedule/track_lane.h"

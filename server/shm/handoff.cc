@@ -15,8 +15,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/handoff.h"
-#include "server/accept.h"
-#include "server/clock.h"
+#include "server/base/clock.h"
+#include "server/net/accept.h"
 
 namespace glint {
 namespace {

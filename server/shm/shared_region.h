@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "server/lane/lane.h"
+#include "lane/lane.h"
 
 namespace glint {
 

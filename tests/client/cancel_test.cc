@@ -25,7 +25,7 @@
 #include "client/load/frames.h"
 #include "client/load/load.h"
 #include "gtest/gtest.h"
-#include "server/server.h"
+#include "server/app/server.h"
 #include "tests/client/fake_server.h"
 #include "tests/support/images.h"
 

@@ -27,7 +27,7 @@
 #include "features/reference/reference.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/server.h"
+#include "server/app/server.h"
 #include "tests/support/features.h"
 #include "tests/support/images.h"
 #include "tests/support/options.h"

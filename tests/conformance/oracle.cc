@@ -9,9 +9,9 @@
 #include <tuple>
 #include <utility>
 
+#include "decode/image_file.h"
 #include "opencv2/core/utility.hpp"
 #include "opencv2/features2d.hpp"
-#include "server/decode/image_file.h"
 #include "tests/support/features.h"
 
 namespace glint::testing {

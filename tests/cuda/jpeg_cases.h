@@ -1,4 +1,4 @@
-// Random JPEG files, written by libjpeg, and what server/decode makes of them.
+// Random JPEG files, written by libjpeg, and what decode/ makes of them.
 #ifndef GLINT_TESTS_CUDA_JPEG_CASES_H_
 #define GLINT_TESTS_CUDA_JPEG_CASES_H_
 
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "cuda/jpeg/jpeg_plan.h"
+#include "decode/decode.h"
 #include "features/types.h"
-#include "server/decode/decode.h"
 
 namespace glint::cuda {
 

@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "server/decode/decode.h"
+#include "decode/decode.h"
 
 namespace glint::decode::testing {
 

@@ -1,5 +1,5 @@
 // PGM and PPM, and files on disk.
-#include "server/decode/image_file.h"
+#include "decode/image_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "decode/jpeg_writer.h"
 #include "features/parallel.h"
-#include "server/decode/jpeg_writer.h"
 #include "tests/decode/files.h"
 
 namespace glint::decode {

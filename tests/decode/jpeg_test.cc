@@ -8,7 +8,7 @@
 #include <iterator>
 #include <opencv2/imgcodecs.hpp>
 
-#include "server/decode/jpeg_writer.h"
+#include "decode/jpeg_writer.h"
 #include "tests/decode/files.h"
 
 namespace glint::decode {

@@ -1,4 +1,4 @@
-#include "server/canary.h"
+#include "server/rpc/canary.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "server/tls/certificate.h"
+#include "server/net/certificate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -53,7 +53,7 @@ def check_metrics():
         if line.startswith("| `") and METRIC.search(line.split("|")[1]):
             table |= set(METRIC.findall(line.split("|")[1]))
     assert there - table == set(), f"docs/server.md lacks the metrics {sorted(there - table)}"
-    names = set(re.findall(r'"((?:glint|grpc_server|process)_[a-z0-9_]+)"', read("server/metrics/names.h")))
+    names = set(re.findall(r'"((?:glint|grpc_server|process)_[a-z0-9_]+)"', read("server/base/names.h")))
     assert table - names == set(), f"docs/server.md has metrics that are none: {sorted(table - names)}"
     print(f"{len(there)} metrics")
 

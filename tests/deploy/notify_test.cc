@@ -1,4 +1,4 @@
-#include "server/notify.h"
+#include "server/base/notify.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

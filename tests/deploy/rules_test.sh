@@ -14,7 +14,7 @@ promtool check rules "$rules"
 promtool check config --syntax-only deploy/prometheus/prometheus.yml
 
 rc=0
-known=$(grep -oE '"(glint|grpc_server|process)_[a-z0-9_]+"' server/metrics/names.h | tr -d '"')
+known=$(grep -oE '"(glint|grpc_server|process)_[a-z0-9_]+"' server/base/names.h | tr -d '"')
 while read -r metric; do
   base=${metric%_bucket} base=${base%_sum} base=${base%_count}
   grep -qxE "$metric|$base" <<<"$known" || { echo "$metric: the server has no such metric" && rc=1; }

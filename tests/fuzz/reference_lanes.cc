@@ -1,4 +1,4 @@
-// The lanes of fuzz targets, in place of server/lane/create_lanes.cc: the scalar reference.
+// The lanes of fuzz targets, in place of lane/create_lanes.cc: the scalar reference.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -9,7 +9,7 @@
 #include "features/reference/reference.h"
 #include "features/reference/stereo.h"
 #include "features/reference/tracker.h"
-#include "server/lane/lane.h"
+#include "lane/lane.h"
 
 namespace glint {
 namespace {

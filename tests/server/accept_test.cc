@@ -1,6 +1,6 @@
 // Sockets that the server accepts from by itself, in a process without descriptors: who connects then is refused
 // instead of being left waiting, and later connections are taken again.
-#include "server/accept.h"
+#include "server/net/accept.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include <cstring>
 #include <string>
 
-#include "server/access/unix_listener.h"
+#include "server/net/unix_listener.h"
 #include "server/shm/handoff.h"
 #include "tests/server/harness.h"
 #include "tests/server/memory_client.h"

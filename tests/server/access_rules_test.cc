@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/access/access_file.h"
 #include "server/access/client_account.h"
-#include "server/listen.h"
+#include "server/net/listen.h"
 #include "server/rpc/async_service.h"
 #include "server/rpc/retry.h"
 

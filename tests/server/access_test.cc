@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "client/client.h"
-#include "server/canary.h"
+#include "server/rpc/canary.h"
 #include "tests/server/access_client.h"
 #include "tests/server/http_page.h"
 

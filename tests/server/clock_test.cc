@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "client/client.h"
-#include "server/canary.h"
-#include "server/clock.h"
+#include "server/base/clock.h"
+#include "server/rpc/canary.h"
 #include "server/shm/handoff.h"
 #include "tests/server/harness.h"
 #include "tests/server/memory_client.h"

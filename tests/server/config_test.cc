@@ -11,8 +11,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "glint/v1/options.pb.h"
-#include "server/flags.h"
-#include "server/log.h"
+#include "server/base/log.h"
+#include "server/config/flags.h"
 #include "server/rpc/convert.h"
 
 namespace glint {

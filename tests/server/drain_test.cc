@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "server/env.h"
+#include "server/rpc/env.h"
 #include "server/rpc/service.h"
 #include "tests/server/harness.h"
 

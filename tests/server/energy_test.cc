@@ -1,5 +1,5 @@
 // Energy from an NVML that this test brings along, from RAPL zones and from a Jetson's rails in a folder.
-#include "server/sensors/energy.h"
+#include "sensors/energy.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

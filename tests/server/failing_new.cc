@@ -1,4 +1,4 @@
-// operator new for a whole glint-server, linked in place of server/counting_new.cc: after SIGUSR2, the call whose
+// operator new for a whole glint-server, linked in place of server/base/counting_new.cc: after SIGUSR2, the call whose
 // number is in the environment variable GLINT_TEST_FAIL_NEW (from 1, over all threads) throws.
 #include <signal.h>
 

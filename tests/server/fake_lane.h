@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "server/lane/lane.h"
+#include "lane/lane.h"
 
 namespace glint::testing {
 

@@ -1,4 +1,4 @@
-// Lanes for a whole glint-server, linked in place of server/lane/create_lanes.cc: lanes of the CPU to which the n-th
+// Lanes for a whole glint-server, linked in place of lane/create_lanes.cc: lanes of the CPU to which the n-th
 // operator new of a frame, or of a stereo pair, fails, and lanes of CUDA, over a runtime without a device, to which the
 // n-th call fails; pairs are like those of the CPU there. n goes up with each frame, so every call has its turn; two
 // frames of three have none that fails. Tracking and matching do not fail.
@@ -12,7 +12,7 @@
 
 // The real ones under another name.
 #define CreateLanes CreateRealLanes
-#include "server/lane/create_lanes.cc"
+#include "lane/create_lanes.cc"
 #undef CreateLanes
 
 #ifdef GLINT_HAVE_FAKE_CUDA

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/decode/jpeg_writer.h"
+#include "decode/jpeg_writer.h"
 #include "tests/cuda/jpeg_cases.h"
 #include "tests/server/gpu_lanes.h"
 #include "tests/server/harness.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "server/lane/lane.h"
+#include "lane/lane.h"
 
 namespace glint::testing {
 

@@ -1,4 +1,4 @@
-// Lanes for a whole glint-server, linked in place of server/lane/create_lanes.cc: a device that hangs, or is lost, when
+// Lanes for a whole glint-server, linked in place of lane/create_lanes.cc: a device that hangs, or is lost, when
 // an image of a certain width comes.
 #include "tests/server/hanging_lanes.h"
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "server/lane/lane.h"
+#include "lane/lane.h"
 
 namespace glint {
 namespace {

@@ -17,7 +17,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "glint/v1/feature_detection.grpc.pb.h"
-#include "server/server.h"
+#include "server/app/server.h"
 #include "tests/server/fake_lane.h"
 
 namespace glint::testing {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "server/decode/decode.h"
-#include "server/decode/jpeg_writer.h"
+#include "decode/decode.h"
+#include "decode/jpeg_writer.h"
 #include "tests/server/harness.h"
 #include "tests/server/http_page.h"
 #include "tests/support/images.h"

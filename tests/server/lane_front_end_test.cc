@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/lane/lane.h"
+#include "lane/lane.h"
 #include "slam/cpu_front_end.h"
 #include "slam/odometry.h"
 #include "tests/server/localize_pairs.h"

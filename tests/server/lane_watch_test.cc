@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/canary.h"
+#include "server/rpc/canary.h"
 #include "tests/server/harness.h"
 #include "tests/server/http_page.h"
 #include "tests/server/raw_calls.h"

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "server/lane/lane.h"
+#include "lane/lane.h"
 #include "tests/server/flight.h"
 
 namespace glint::testing {

@@ -1,5 +1,5 @@
 // The log's queue: nobody who logs waits for whoever reads the log.
-#include "server/log.h"
+#include "server/base/log.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
-#include "server/log_writer.h"
+#include "server/base/log_writer.h"
 
 namespace glint {
 namespace {

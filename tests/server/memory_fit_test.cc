@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "server/memory_bound.h"
-#include "server/server.h"
-#include "server/usable_memory.h"
+#include "server/app/server.h"
+#include "server/base/usable_memory.h"
+#include "server/memory/memory_bound.h"
 #include "tests/server/fake_lane.h"
 
 namespace glint {

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "server/memory_bound.h"
+#include "server/memory/memory_bound.h"
 #include "tests/server/harness.h"
 
 namespace glint::testing {

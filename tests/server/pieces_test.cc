@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "server/memory_bound.h"
+#include "server/memory/memory_bound.h"
 #include "server/rpc/frame.h"
 #include "tests/server/harness.h"
 #include "tests/server/raw_http2.h"

@@ -1,5 +1,5 @@
 // Where a server's threads run, and how deep idle processors sleep.
-#include "server/placement.h"
+#include "server/base/placement.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "server/server.h"
+#include "server/app/server.h"
 
 namespace glint {
 namespace {

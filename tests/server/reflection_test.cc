@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "server/listen.h"
+#include "server/net/listen.h"
 #include "server/rpc/wire_writer.h"
 #include "tests/server/harness.h"
 #include "tests/server/http2_client.h"

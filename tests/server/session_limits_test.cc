@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "server/canary.h"
+#include "server/rpc/canary.h"
 #include "server/rpc/peer.h"
 #include "tests/server/harness.h"
 #include "tests/server/http_page.h"

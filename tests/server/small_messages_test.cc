@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "server/memory_bound.h"
+#include "server/memory/memory_bound.h"
 #include "tests/server/harness.h"
 #include "tests/server/http2_client.h"
 #include "tests/server/http_page.h"

@@ -1,5 +1,5 @@
 // The stack of a thread that cannot say itself where it is.
-#include "server/schedule/thread_stack.h"
+#include "server/base/thread_stack.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

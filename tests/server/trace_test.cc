@@ -7,7 +7,7 @@
 
 #include "client/client.h"
 #include "proto/traceparent.h"
-#include "server/log_writer.h"
+#include "server/base/log_writer.h"
 #include "tests/server/harness.h"
 #include "tests/server/http_page.h"
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "decode/image_file.h"
 #include "gtest/gtest.h"
-#include "server/decode/image_file.h"
 #include "slam/cpu_front_end.h"
 #include "slam/odometry.h"
 #include "slam/trajectory.h"

@@ -3,7 +3,7 @@
 // more. As depths it is an error or samples whose upper bytes are that picture.
 #include <vector>
 
-#include "server/decode/decode.h"
+#include "decode/decode.h"
 #include "tests/fuzz/targets/input.h"
 
 namespace glint::decode {

@@ -2,7 +2,7 @@
 // however the bytes are cut. Input: the layout's numbers, the rectangle's, where to cut, the pixels.
 #include <vector>
 
-#include "server/decode/decode.h"
+#include "decode/decode.h"
 #include "tests/fuzz/targets/input.h"
 
 namespace glint::decode {

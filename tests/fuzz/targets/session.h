@@ -12,7 +12,7 @@
 #include <string>
 
 #include "glint/v1/image.pb.h"
-#include "server/server.h"
+#include "server/app/server.h"
 #include "tests/fuzz/targets/input.h"
 
 namespace glint::fuzz {

@@ -16,8 +16,8 @@
 #include "absl/strings/str_split.h"
 #include "proto/traceparent.h"
 #include "server/access/access_rules.h"
-#include "server/flags.h"
-#include "server/tls/certificate.h"
+#include "server/config/flags.h"
+#include "server/net/certificate.h"
 #include "tests/fuzz/targets/input.h"
 
 namespace glint {

@@ -1,0 +1,146 @@
+// From the pixels or the file that a client sent to rows of grey bytes, written straight into memory that the caller
+// owns (a pinned buffer, a mapped segment, an Image).
+//
+// Two steps: an Inspect function checks everything that can be checked without touching pixels and returns the shape;
+// the caller then provides a destination of that shape, and a second function fills it. Every error is
+// INVALID_ARGUMENT with field, value and range, but for pictures over `max_pixels`, which are RESOURCE_EXHAUSTED.
+// Nothing here trusts its input: no size, offset or palette index in it is used before it was checked.
+#ifndef GLINT_DECODE_DECODE_H_
+#define GLINT_DECODE_DECODE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "decode/pieces.h"
+#include "features/limits.h"
+#include "features/parallel.h"
+#include "features/types.h"
+#include "proto/terms.h"
+
+namespace glint::decode {
+
+// Where grey rows go: row y is the `shape.width` bytes at data + y * stride; bytes between rows are left alone.
+struct Destination {
+  uint8_t* data = nullptr;
+  Shape shape;
+  ptrdiff_t stride = 0;  // bytes, >= shape.width
+
+  uint8_t* row(int y) const { return data + y * stride; }
+};
+
+inline Destination DestinationIn(Image* image) { return {image->row(0), image->shape(), image->stride()}; }
+
+// OK if both sides are in 1..kMaxImageSide and the area is at most max_pixels. Fields: image.width, image.height,
+// image.pixels.
+absl::Status CheckSize(uint64_t width, uint64_t height, int64_t max_pixels);
+
+// ---- Raw pixels. Pure functions; thread-safe.
+
+using glint::PixelFormat;
+
+// Of NV12's luma rows.
+int BytesPerPixel(PixelFormat format);
+// True if grey is found in memory as it is: row y at y * stride.
+inline bool IsGrayInPlace(PixelFormat format) { return format == PixelFormat::kGray8 || format == PixelFormat::kNv12; }
+
+// The header of a raw image, as it came off the wire: nothing in it is trusted.
+struct RawLayout {
+  int format = 0;  // a PixelFormat, or an error
+  uint32_t width = 0;
+  uint32_t height = 0;
+  uint32_t stride = 0;  // bytes; 0 = width * bytes per pixel
+};
+
+// A layout that was found good.
+struct RawPlan {
+  PixelFormat format = PixelFormat::kGray8;
+  Shape shape;
+  size_t row_bytes = 0;  // width * bytes per pixel
+  size_t stride = 0;     // bytes, >= row_bytes
+};
+
+// Checks format, sides and stride. Fields: image.format, image.width, image.height, image.stride, image.pixels.
+absl::StatusOr<RawPlan> InspectLayout(const RawLayout& layout, int64_t max_pixels);
+
+// From the first byte to the last: stride * (rows - 1) + row_bytes, where NV12 has height / 2 rows of chroma after
+// those of its luma.
+size_t BytesOf(const RawPlan& plan);
+
+// Copies the rows of a picture of two bytes a pixel as they are; `data` as for RawToGray(). A row in `to` is twice its
+// width in bytes.
+void CopyRaw16(const RawPlan& plan, Pieces data, const Destination& to);
+
+// Checks the layout, and that `bytes` is BytesOf() or with the last row's padding as well. Fields: image.format,
+// image.width, image.height, image.stride, image.pixels, image.data.
+absl::StatusOr<RawPlan> InspectRaw(const RawLayout& layout, size_t bytes, int64_t max_pixels);
+
+// One row of `width` pixels to grey, of every format but Bayer, whose rows need their neighbours.
+void RowToGray(PixelFormat format, const uint8_t* pixels, int width, uint8_t* gray);
+
+// The grey of the rectangle of to.shape's size whose top left pixel is (x, y), all of it within plan.shape: what is
+// there after converting the whole picture. `data` must have the number of bytes that InspectRaw accepted. Rows that
+// are converted and lie in more than one piece are put together in `*scratch`, which keeps its memory from call to
+// call.
+void RawToGray(const RawPlan& plan, Pieces data, int x, int y, const Destination& to, std::vector<uint8_t>* scratch);
+
+// ---- Encoded pictures.
+
+// The numbers are those of glint.v1.ImageEncoding.
+enum class Encoding { kDetect = 0, kJpeg = 1, kPng = 2, kMjpeg = 3 };
+
+// Begins as a JPEG file does.
+bool IsJpeg(absl::Span<const uint8_t> file);
+
+// Decodes JPEG and PNG. Grey is what OpenCV makes of the file, orientation tags ignored:
+//  * JPEG, grey or colour, baseline or progressive: the luma channel, which is cv::imread(IMREAD_GRAYSCALE |
+//    IMREAD_IGNORE_ORIENTATION) of the same libjpeg-turbo. Four-component (CMYK) files are refused.
+//  * MJPEG, a frame of a motion-JPEG video: a JPEG that may lack its Huffman tables, in place of which those of the
+//    standard's annex K are meant, and that may be followed by padding. (So may what is sent as JPEG.)
+//  * PNG of every colour type and depth, interlaced or not: 16-bit samples keep their high byte, palettes are looked
+//    up, transparency is ignored, then cv::cvtColor's grey of R, G, B. (cv::imread rounds a colour PNG's grey
+//    differently; cv::cvtColor of the colour cv::imread is the equal here.)
+// A file that ends early is an error even when its decoder could make up the rest, and so are wrong checksums and
+// trailing scans beyond any encoder's need.
+//
+// Thread-compatible. Holds the codecs' state from picture to picture; the codecs themselves take and give back some
+// memory for each (bounded by the checked shape: at most 8 bytes a pixel, for progressive JPEG).
+class Decoder {
+ public:
+  // `parallel`, which outlives it, may be null. With it, threads share JPEG files with restart intervals of whole rows:
+  // the same pixels, the same errors.
+  explicit Decoder(Parallel* parallel = nullptr);
+  ~Decoder();
+  Decoder(Decoder&&) noexcept;
+  Decoder& operator=(Decoder&&) noexcept;
+
+  // Reads the header and no pixels. Fields: image.encoding, image.width, image.height, image.pixels, image.data.
+  absl::StatusOr<Shape> Inspect(Encoding encoding, absl::Span<const uint8_t> file, int64_t max_pixels);
+
+  // Fills `to`, whose shape must be the one that Inspect returned for the same file. On error its pixels are
+  // unspecified. Fields: image.encoding, image.data.
+  absl::Status DecodeInto(Encoding encoding, absl::Span<const uint8_t> file, const Destination& to);
+
+  // The same for an image whose samples are distances: only a grey PNG of 16 bits, all of which are kept. A row in `to`
+  // is twice its width in bytes, the lower byte of a sample first.
+  absl::StatusOr<Shape> InspectDepth(Encoding encoding, absl::Span<const uint8_t> file, int64_t max_pixels);
+  absl::Status DecodeDepthInto(Encoding encoding, absl::Span<const uint8_t> file, const Destination& to);
+
+  // JPEG files that were decoded, to their end.
+  int64_t jpegs() const { return jpegs_; }
+  // ... of these, by several threads.
+  int64_t shared_jpegs() const;
+
+ private:
+  struct Codecs;
+  std::unique_ptr<Codecs> codecs_;
+  int64_t jpegs_ = 0;
+};
+
+}  // namespace glint::decode
+
+#endif  // GLINT_DECODE_DECODE_H_

@@ -1,0 +1,255 @@
+#include "decode/jpeg.h"
+
+// jpeglib.h needs FILE and size_t, and does not include them.
+#include <jerror.h>
+#include <jpeglib.h>
+
+#include <algorithm>
+#include <array>
+#include <csetjmp>
+#include <cstddef>
+#include <cstdio>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "decode/jpeg_parts.h"
+#include "features/error.h"
+
+namespace glint::decode {
+namespace {
+
+// libjpeg-turbo's cjpeg writes 10 scans, the most thorough optimisers a few dozen. Every scan costs a pass over the
+// picture, so a small file with thousands of them could keep a thread busy for hours.
+constexpr int kMaxScans = 100;
+
+// A picture that threads share has this many parts for each, since some parts have more in them than others.
+constexpr int kPartsPerThread = 2;
+constexpr int64_t kPixelsWorthAThread = 128 * 128;
+constexpr uint8_t kEndOfImage[] = {0xff, 0xd9};
+
+// libjpeg goes on after a "warning" with pixels that it made up. These few do not touch the pixels of a whole file;
+// every other one is an error here.
+bool IsHarmless(int message_code) {
+  switch (message_code) {
+    case JWRN_EXTRANEOUS_DATA:  // padding between segments; many cameras write it
+    case JWRN_ADOBE_XFORM:
+    case JWRN_BOGUS_ICC:
+    case JWRN_JFIF_MAJOR:
+    case JWRN_NOT_SEQUENTIAL:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+// A file, in as many as five pieces.
+struct Input {
+  std::array<absl::Span<const uint8_t>, 5> pieces;
+  size_t next = 0;
+};
+
+// libjpeg reports errors through longjmp here, as its interface demands. Only the first three static functions below
+// call setjmp; they own nothing and hold only plain values, so that no destructor is ever jumped over.
+struct JpegDecoder::State {
+  jpeg_decompress_struct info;
+  jpeg_error_mgr error;
+  jpeg_source_mgr source;
+  jpeg_progress_mgr progress;
+  std::jmp_buf escape;
+  char message[JMSG_LENGTH_MAX];
+  Input input;
+
+  // false: `message` says why.
+  static bool Create(State* state);
+  static bool ReadHeader(State* state, const Input& input);
+  static bool ReadPixels(State* state, const Destination& to);
+
+  // What libjpeg calls back.
+  static void Escape(j_common_ptr info);
+  static void OnMessage(j_common_ptr info, int level);
+  static void OnProgress(j_common_ptr info);
+  static boolean OnEndOfPiece(j_decompress_ptr info);
+  static void SkipInput(j_decompress_ptr info, long count);  // NOLINT(google-runtime-int): libjpeg's type
+
+  static State* Of(j_common_ptr info) { return static_cast<State*>(info->client_data); }
+
+  absl::Status Error() const { return ContradictionError("image.data", absl::StrCat("JPEG: ", message)); }
+  absl::Status Refusal() const;  // not OK for a good JPEG of a kind that is not decoded
+  // After ReadHeader() of a file in one piece. Without restart_units: its parts cannot be decoded alone.
+  JpegScan Scan() const;
+};
+
+void JpegDecoder::State::Escape(j_common_ptr info) {
+  State* state = Of(info);
+  info->err->format_message(info, state->message);
+  std::longjmp(state->escape, 1);
+}
+
+void JpegDecoder::State::OnMessage(j_common_ptr info, int level) {
+  if (level < 0 && !IsHarmless(info->err->msg_code)) Escape(info);
+}
+
+void JpegDecoder::State::OnProgress(j_common_ptr info) {
+  State* state = Of(info);
+  if (state->info.input_scan_number <= kMaxScans) return;
+  std::snprintf(state->message, sizeof state->message, "more than %d scans", kMaxScans);
+  std::longjmp(state->escape, 1);
+}
+
+boolean JpegDecoder::State::OnEndOfPiece(j_decompress_ptr info) {
+  State* state = Of(reinterpret_cast<j_common_ptr>(info));
+  while (state->input.next < state->input.pieces.size()) {
+    const absl::Span<const uint8_t> piece = state->input.pieces[state->input.next++];
+    if (piece.empty()) continue;
+    state->source.next_input_byte = piece.data();
+    state->source.bytes_in_buffer = piece.size();
+    return TRUE;
+  }
+  std::snprintf(state->message, sizeof state->message, "the file ends before the picture does");
+  std::longjmp(state->escape, 1);
+}
+
+void JpegDecoder::State::SkipInput(j_decompress_ptr info, long count) {  // NOLINT(google-runtime-int): libjpeg's type
+  if (count <= 0) return;
+  auto left = static_cast<size_t>(count);
+  while (left > info->src->bytes_in_buffer) {
+    left -= info->src->bytes_in_buffer;
+    OnEndOfPiece(info);
+  }
+  info->src->next_input_byte += left;
+  info->src->bytes_in_buffer -= left;
+}
+
+bool JpegDecoder::State::Create(State* state) {
+  state->info.err = jpeg_std_error(&state->error);
+  state->info.client_data = state;
+  state->error.error_exit = Escape;
+  state->error.emit_message = OnMessage;
+  state->error.output_message = [](j_common_ptr) {};
+  if (setjmp(state->escape) != 0) return false;
+  jpeg_create_decompress(&state->info);
+  state->progress.progress_monitor = OnProgress;
+  state->info.progress = &state->progress;
+  state->source.init_source = [](j_decompress_ptr) {};
+  state->source.fill_input_buffer = OnEndOfPiece;
+  state->source.skip_input_data = SkipInput;
+  state->source.resync_to_restart = jpeg_resync_to_restart;
+  state->source.term_source = [](j_decompress_ptr) {};
+  state->info.src = &state->source;
+  return true;
+}
+
+bool JpegDecoder::State::ReadHeader(State* state, const Input& input) {
+  // From scratch: libjpeg would keep the tables of the file before for one that has none.
+  jpeg_destroy_decompress(&state->info);
+  if (!Create(state)) return false;
+  if (setjmp(state->escape) != 0) return false;
+  state->input = input;
+  state->source.next_input_byte = nullptr;
+  state->source.bytes_in_buffer = 0;
+  jpeg_read_header(&state->info, TRUE);
+  return true;
+}
+
+bool JpegDecoder::State::ReadPixels(State* state, const Destination& to) {
+  if (setjmp(state->escape) != 0) return false;
+  jpeg_decompress_struct* info = &state->info;
+  info->out_color_space = JCS_GRAYSCALE;
+  info->dct_method = JDCT_ISLOW;  // libjpeg's default and OpenCV's
+  jpeg_start_decompress(info);
+  while (info->output_scanline < info->output_height) {
+    JSAMPROW rows[8];
+    JDIMENSION count = 0;
+    for (; count < 8 && info->output_scanline + count < info->output_height; ++count) {
+      rows[count] = to.row(static_cast<int>(info->output_scanline + count));
+    }
+    jpeg_read_scanlines(info, rows, count);
+  }
+  jpeg_finish_decompress(info);  // reads on to the end marker
+  return true;
+}
+
+absl::Status JpegDecoder::State::Refusal() const {
+  if (info.data_precision != 8) {
+    return ContradictionError("image.data", absl::StrCat("JPEG: ", info.data_precision, " bits a sample, not 8"));
+  }
+  if (info.num_components != 1 && info.num_components != 3) {
+    return ContradictionError("image.data", absl::StrCat("JPEG: ", info.num_components,
+                                                         " components; only grey (1) and colour (3) are decoded"));
+  }
+  return absl::OkStatus();
+}
+
+JpegScan JpegDecoder::State::Scan() const {
+  JpegScan scan;
+  const jpeg_component_info& luma = info.comp_info[0];
+  const bool one_scan = info.progressive_mode == FALSE && info.arith_code == FALSE &&
+                        info.comps_in_scan == info.num_components && luma.h_samp_factor == info.max_h_samp_factor &&
+                        luma.v_samp_factor == info.max_v_samp_factor;
+  if (!one_scan || (info.num_components == 1 && (luma.h_samp_factor != 1 || luma.v_samp_factor != 1))) return scan;
+  scan.shape = {static_cast<int>(info.image_width), static_cast<int>(info.image_height)};
+  scan.unit = {DCTSIZE * info.max_h_samp_factor, DCTSIZE * info.max_v_samp_factor};
+  scan.restart_units = static_cast<int>(info.restart_interval);
+  scan.begin = static_cast<size_t>(source.next_input_byte - input.pieces[0].data());
+  return scan;
+}
+
+JpegDecoder::JpegDecoder(Parallel* parallel) : parallel_(parallel), state_(std::make_unique<State>()) {
+  if (!State::Create(state_.get())) state_ = nullptr;
+}
+
+JpegDecoder::~JpegDecoder() {
+  if (state_ != nullptr) jpeg_destroy_decompress(&state_->info);
+  for (const auto& state : part_states_) jpeg_destroy_decompress(&state->info);
+}
+
+absl::StatusOr<Shape> JpegDecoder::Inspect(absl::Span<const uint8_t> file, int64_t max_pixels) {
+  if (state_ == nullptr) return absl::ResourceExhaustedError("JPEG: no memory for the decoder");
+  if (!State::ReadHeader(state_.get(), Input{{file}})) return state_->Error();
+  const jpeg_decompress_struct& info = state_->info;
+  if (auto s = CheckSize(info.image_width, info.image_height, max_pixels); !s.ok()) return s;
+  if (auto s = state_->Refusal(); !s.ok()) return s;
+  return Shape{static_cast<int>(info.image_width), static_cast<int>(info.image_height)};
+}
+
+bool JpegDecoder::DecodeParts(absl::Span<const uint8_t> file, const Destination& to) {
+  const JpegScan scan = state_->Scan();
+  const JpegParts parts = FindJpegParts(file, scan, kPartsPerThread * parallel_->threads());
+  if (parts.count < 2) return false;
+  while (part_states_.size() < static_cast<size_t>(parts.count)) {
+    auto state = std::make_unique<State>();
+    if (!State::Create(state.get())) return false;
+    part_states_.push_back(std::move(state));
+  }
+  std::array<bool, JpegParts::kMax> ok = {};
+  parallel_->Share(parts.count, [&](int i) {
+    const JpegParts::Part& part = parts.part[static_cast<size_t>(i)];
+    const uint8_t height[] = {static_cast<uint8_t>(part.rows >> 8), static_cast<uint8_t>(part.rows & 0xff)};
+    State* const state = part_states_[static_cast<size_t>(i)].get();
+    const size_t after = parts.height_at + 2;
+    const Input input = {{file.subspan(0, parts.height_at), height, file.subspan(after, scan.begin - after),
+                          file.subspan(part.begin, part.end - part.begin), kEndOfImage}};
+    ok[static_cast<size_t>(i)] =
+        State::ReadHeader(state, input) &&
+        State::ReadPixels(state, {to.row(part.first_row), {to.shape.width, part.rows}, to.stride});
+    jpeg_abort_decompress(&state->info);
+  });
+  return std::all_of(ok.begin(), ok.begin() + parts.count, [](bool one) { return one; });
+}
+
+absl::Status JpegDecoder::DecodeInto(absl::Span<const uint8_t> file, const Destination& to) {
+  const auto shape = Inspect(file, to.shape.pixels());
+  if (!shape.ok()) return shape.status();
+  if (*shape != to.shape) return ContradictionError("image.data", "changed after its inspection");
+  // Where a part fails, the whole file has the answer, or the error.
+  const bool share = parallel_ != nullptr && parallel_->threads() > 1 && to.shape.pixels() >= kPixelsWorthAThread;
+  const bool shared = share && DecodeParts(file, to);
+  if (shared) ++shared_;
+  const bool ok = shared || State::ReadPixels(state_.get(), to);
+  jpeg_abort_decompress(&state_->info);  // gives the picture's memory back
+  return ok ? absl::OkStatus() : state_->Error();
+}
+
+}  // namespace glint::decode

@@ -1,0 +1,92 @@
+// The server as an object: several can live in one process. glint-server is this and flags; `glint --server inproc` and
+// the tests make their own.
+//
+//   auto server = glint::Server::Create(options);
+//   if (absl::Status s = (*server)->Start(); !s.ok()) ...
+//   absl::Status why = (*server)->Wait();                // until RequestShutdown() or a lost device
+//   (*server)->Shutdown(absl::Seconds(10));
+#ifndef GLINT_SERVER_APP_SERVER_H_
+#define GLINT_SERVER_APP_SERVER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "server/config/options.h"
+#include "server/memory/memory_bound.h"
+
+namespace grpc {
+class Channel;
+}
+
+namespace glint {
+
+// Thread-safe, apart from destruction.
+class Server {
+ public:
+  // Validates the options and makes the lanes. INVALID_ARGUMENT names the flag; errors of CreateLanes().
+  static absl::StatusOr<std::unique_ptr<Server>> Create(ServerOptions options);
+  // Shutdown(absl::ZeroDuration()) if that was not done.
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  // Listens and starts the lanes' threads; each lane takes a warm-up frame, and when all have, the server is SERVING.
+  // Once. UNAVAILABLE: an address is in use or cannot be listened on; the text says which and why.
+  absl::Status Start();
+
+  // Addresses that clients can use, as in ServerOptions::listen with the real ports. After Start().
+  std::vector<std::string> addresses() const;
+  // "HOST:PORT" of the metrics page; empty if there is none.
+  std::string metrics_address() const;
+  // What the lanes run on.
+  const LaneSet& lanes() const;
+  // Host memory that the options allow, and how they were made to fit what there is.
+  int64_t memory_bound_bytes() const;
+  const MemoryFit& memory_fit() const;
+
+  // A channel that needs no socket, without limits on messages. After Start(); must not outlive the server.
+  std::shared_ptr<grpc::Channel> InProcessChannel();
+
+  // True once SERVING; false after `timeout`, or when that can happen no more.
+  bool WaitUntilServing(absl::Duration timeout);
+  bool serving() const;
+  // DEADLINE_EXCEEDED while a lane is at one frame for longer than --lane-timeout.
+  absl::Status lane_health() const;
+
+  // Streams that are open, and calls of any kind that have not ended, but for watchers of health.
+  int sessions() const;
+  int calls() const;
+  // Frames that were read, by streams and calls, and not answered yet.
+  int frames_in_flight() const;
+  // Of these, the ones in the queue for a lane.
+  int frames_waiting() const;
+
+  // Reads --access-file again, which a change of the file does by itself within 0.3 s. Calls that may go on no longer
+  // end within half a second. On an error, which is logged, too, everything stays as it was.
+  absl::Status ReloadAccess();
+
+  // Makes Wait() return. Does not block.
+  void RequestShutdown();
+  // Returns OK after RequestShutdown(), or the error when a device under the lanes is lost for this process or a lane
+  // hangs for longer than --lane-timeout and --lane-grace; the caller then shuts down either way.
+  absl::Status Wait();
+  // Reports NOT_SERVING, takes no more frames (UNAVAILABLE), answers those it has taken, ends all calls, stops
+  // listening and joins all threads but those of the metrics page, which answers until the end. DEADLINE_EXCEEDED:
+  // calls that had not ended after `drain_timeout` were cancelled. Calls after the first return its result. Frames that
+  // lanes have begun are waited for: while a lane hangs, this does not return, and the process has to exit.
+  absl::Status Shutdown(absl::Duration drain_timeout);
+
+ private:
+  struct Impl;
+  explicit Server(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_APP_SERVER_H_

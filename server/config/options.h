@@ -1,0 +1,125 @@
+// Everything about a server that its user chooses. The flags of glint-server (server/config/flags.h) are these fields.
+#ifndef GLINT_SERVER_CONFIG_OPTIONS_H_
+#define GLINT_SERVER_CONFIG_OPTIONS_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "features/limits.h"
+#include "lane/lane.h"
+#include "server/base/log.h"
+#include "server/config/client_limits.h"
+#include "server/net/connection_options.h"
+#include "server/net/tls.h"
+#include "server/shm/shared_memory.h"
+#include "server/track/tracks.h"
+
+namespace glint {
+
+// Who may ask by gRPC reflection what the server can do: nobody, clients on the same machine, or all.
+enum class Reflection { kOff, kLoopback, kOn };
+
+struct ServerOptions {
+  // "HOST:PORT" (port 0: any free one) or "unix:PATH". May be empty: then only InProcessChannel() reaches the server.
+  std::vector<std::string> listen = {"127.0.0.1:50051"};
+  // "HOST:PORT" of /metrics, /healthz and /readyz; empty: none.
+  std::string metrics_listen = "127.0.0.1:9464";
+
+  TlsFiles tls;                  // of the TCP addresses in `listen`
+  bool allow_plaintext = false;  // no warning for an address without TLS that other machines can reach
+  std::string access_file;       // who may call what (server/access/access_rules.h); empty: all may call everything
+
+  LaneOptions lanes;  // lanes.max_image_pixels is the limit for pictures
+  // Frames that wait for a lane, over all streams and calls, >= 1. Streams stop being read when it is reached; calls
+  // of Detect are refused.
+  int queue_capacity = 64;
+  // Bytes of messages whose frames wait for a lane or are worked on, >= max_message_bytes. What happens when it is
+  // reached is the same as for queue_capacity.
+  int64_t max_pending_bytes = int64_t{1} << 29;
+  // Processors that the lanes' threads, and those of gRPC and its completion queues, run on; empty: all. In the range
+  // 0..kMaxCpu, each one that the process may use.
+  std::vector<int> lane_cpus, completion_cpus;
+  int cpu_dma_latency_us =
+      -1;  // while the server lives (server/base/placement.h), 0..kMaxCpuDmaLatencyUs; -1: as it is
+  int max_features = kMaxFeatures;  // of one frame, 1..kMaxFeatures
+  // One serialized message, in and out. The default holds an 8K frame with a byte a pixel, or a 4K one with four.
+  int max_message_bytes = 34 << 20;
+  int max_detect_calls = 32;                                  // calls of Detect from their arrival to their end
+  absl::Duration detect_receive_timeout = absl::Seconds(10);  // from such a call's arrival to that of all its message
+  // Calls without a picture (health, GetServerInfo, shared memory, reflection) whose message is awaited; also, open
+  // streams of reflection.
+  int max_small_calls = 64;
+  absl::Duration small_call_timeout =
+      absl::Seconds(5);     // for each message of theirs, and for the client to take a reply
+  int max_watchers = 1024;  // calls of Health.Watch open at the same time
+  Reflection reflection = Reflection::kOn;
+  int max_sessions = 32;                        // streams open at the same time
+  int max_sessions_per_peer = 0;                // of one client, an identity or a peer; 0: ShareOfOnePeer(max_sessions)
+  int max_track_streams = 8;                    // of these, those that follow points; 0: none may
+  int max_track_cameras = kMaxTrackCameras;     // images of a frame of such a stream, 1..kMaxTrackCameras
+  int max_tracks = 4096;                        // points of such a stream, 1..kMaxTrackPoints
+  int64_t max_track_pixels = int64_t{4} << 20;  // of all images of its frame, rows in units of 64 pixels
+  int max_localize_streams = 4;                 // of the streams, those that locate cameras; 0: none may
+  int64_t max_localize_pixels = int64_t{4} << 20;  // of both eyes of such a stream
+  int max_map_keyframes = 8192;                    // of its map
+  int max_map_points = 1 << 20;                    // likewise
+  int64_t max_map_bytes = int64_t{256} << 20;      // that its map takes
+  std::string map_directory;                       // where such streams save and load maps; empty: nowhere
+  int max_maps = 64;                               // files in there
+  ClientLimits client_limits;
+  // From a stream's beginning to all of its first message.
+  absl::Duration stream_first_message_timeout = absl::Seconds(10);
+  // How long a stream may live without a frame from its client, or with a reply that its client does not take. While
+  // the server owes answers, the client need not say anything.
+  absl::Duration stream_idle_timeout = absl::Minutes(5);
+  ConnectionOptions connections;
+  int max_in_flight = 8;              // frames of one stream that were read and not answered yet
+  SharedMemoryOptions shared_memory;  // needs a unix:PATH in `listen`
+  // Host memory that the process may use, bytes; 0: what FindUsableMemory() finds. Server::Create() lowers limits to it
+  // (FitToMemory()), but for those that differ from their defaults or are in `given`.
+  int64_t memory_limit = 0;
+  std::vector<std::string> given;  // the names of the flags that were set, without "--"
+  // A lane that is at one frame for longer hangs: the server is NOT_SERVING until it ends the frame.
+  absl::Duration lane_timeout = absl::Seconds(30);
+  // A lane that hangs for longer than this after `lane_timeout` will not come back: Server::Wait() returns an error.
+  absl::Duration lane_grace = absl::Minutes(1);
+  absl::Duration drain_timeout = absl::Seconds(10);
+  LogFormat log_format = LogFormat::kText;
+
+  // Makes the lanes. Tests put lanes of their own here.
+  std::function<absl::StatusOr<LaneSet>(const LaneOptions&)> create_lanes = CreateLanes;
+};
+
+// The highest (or lowest) values of the flags.
+inline constexpr int kMaxDevice = 1023;
+inline constexpr int kMaxCpuDmaLatencyUs = 1'000'000;
+inline constexpr int kMaxQueueCapacity = 1 << 16;
+inline constexpr int kMaxDetectCallsCeiling = 1 << 16;
+inline constexpr int kMaxSmallCallsCeiling = 1 << 16;
+inline constexpr int kMaxWatchersCeiling = 1 << 20;
+inline constexpr int kMaxSessionsCeiling = 1 << 16;
+inline constexpr int kMaxInFlightCeiling = 1 << 12;
+inline constexpr int64_t kMinTrackPixels = 64;
+inline constexpr int64_t kMinMapBytes = int64_t{1} << 20;
+inline constexpr int64_t kMaxMapBytesCeiling = int64_t{1} << 40;
+inline constexpr int kMaxMapKeyframesCeiling = 1 << 20;
+inline constexpr int kMaxMapPointsCeiling = 1 << 28;
+inline constexpr int kMaxMapsCeiling = 1 << 20;
+inline constexpr int kMaxMessageBytesFloor = 1 << 10;
+inline constexpr int64_t kMemoryLimitFloor = int64_t{1} << 26;
+inline constexpr int64_t kMaxSharedMemoryBytes = int64_t{1} << 44;
+inline constexpr int kMaxSharedMemoryRegions = 1 << 12;
+
+// This build's version, "0.1.0".
+const char* ServerVersion();
+
+// OK, or INVALID_ARGUMENT that names the flag, its value and its range.
+absl::Status ValidateServerOptions(const ServerOptions& options);
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_CONFIG_OPTIONS_H_

@@ -1,0 +1,75 @@
+// State shared by the parts of one server. Members are in the order of construction; destruction is the reverse.
+#ifndef GLINT_SERVER_RPC_ENV_H_
+#define GLINT_SERVER_RPC_ENV_H_
+
+#include <atomic>
+#include <string>
+#include <utility>
+
+#include "lane/lane.h"
+#include "server/base/log.h"
+#include "server/config/options.h"
+#include "server/localize/map_directory.h"
+#include "server/memory/memory_bound.h"
+#include "server/metrics/metrics.h"
+#include "server/rpc/health.h"
+#include "server/schedule/frame_queue.h"
+#include "server/session/session_limits.h"
+#include "server/shm/shared_memory.h"
+
+namespace glint {
+
+inline const char* BackendName(Backend backend) { return backend == Backend::kCuda ? "cuda" : "cpu"; }
+
+struct ServerEnv {
+  ServerEnv(ServerOptions server_options, LaneSet lane_set)
+      : options(std::move(server_options)),
+        logger(options.log_format, &StandardErrorWriter()),
+        lanes(std::move(lane_set)),
+        shared_memory(options.shared_memory, &lanes.pinning,
+                      [this](const absl::Status& why) {
+                        constexpr char kEvent[] = "shared memory not pinned";
+                        logger.LogLimited(kEvent, Severity::kWarning, kEvent, {{"reason", std::string(why.message())}});
+                      }),
+        queue({options.queue_capacity, options.max_pending_bytes, static_cast<int>(lanes.lanes.size()), lanes.looking}),
+        health(static_cast<int>(lanes.lanes.size())),
+        sessions(options.max_sessions, options.max_sessions_per_peer),
+        maps(options.map_directory, options.max_maps),
+        memory_bound(ComputeMemoryBound(options, static_cast<int>(lanes.lanes.size()), lanes.backend)),
+        metrics(Describe(*this), {[this] { return queue.size(); }, [this] { return frames_in_flight.load(); },
+                                  [this] { return queue.bytes(); }, [this] { return logger.dropped_lines(); },
+                                  [this] { return logger.limited_lines(); }}) {}
+
+  const ServerOptions options;
+  Logger logger;
+  LaneSet lanes;
+  SharedMemory shared_memory;
+  FrameQueue queue;
+  Health health;
+  SessionLimits sessions;  // streams that are open
+  const MapDirectory maps;
+  const MemoryBound memory_bound;
+  std::atomic<int> frames_in_flight{0};  // read and not answered
+  std::atomic<int> track_streams{0};     // that have their options
+  std::atomic<int> localize_streams{0};  // likewise
+  Metrics metrics;
+
+ private:
+  static Metrics::BuildInfo Describe(const ServerEnv& env) {
+    Metrics::BuildInfo info;
+    info.version = ServerVersion();
+    info.backend = BackendName(env.lanes.backend);
+    info.device = env.lanes.device;
+    info.simd = env.lanes.simd;
+    info.queue_capacity = env.options.queue_capacity;
+    info.pool_limit = env.options.max_pending_bytes;
+    info.memory_bound = env.memory_bound.total();
+    for (const auto& lane : env.lanes.lanes) info.lanes.push_back(lane->device());
+    info.gpus = env.lanes.gpus;
+    return info;
+  }
+};
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_RPC_ENV_H_
