@@ -30,6 +30,8 @@ from glint.v1 import localization_pb2, matching_pb2, tracking_pb2
 
 Found = TypeVar("Found")
 Item = TypeVar("Item")
+WINDOW = 8  # of a stream: frames that may be unanswered
+
 Items = Union[Iterable[Item], AsyncIterable[Item]]  # the second for glint.aio.Client
 
 
@@ -100,7 +102,7 @@ def _sent(data: bytes, item: Any, *images: Any) -> Sent:
 
 def detect(
     image: ImageLike,
-    preset: Detector = "orb",
+    preset: Optional[Detector] = None,
     *,
     mask: Optional[ImageLike] = None,
     region: Optional[opt.Region] = None,
@@ -110,6 +112,7 @@ def detect(
     """Features of one image.
 
     image   a numpy array, the bytes of a JPEG or PNG file, or glint.Raw, Encoded, Shared
+    preset  of the detector ("orb")
     mask    uint8 array of the image's size: keypoints are kept where it is not 0
     region  (x, y, width, height): the answer is that of this part of the image, in the whole image's coordinates
     fields  of DetectorOptions, in place of the preset's: max_features=2000, descriptor="rbrief", levels=4 ...
@@ -120,11 +123,11 @@ def detect(
 
 def stream(
     frames: Items[Union[ImageLike, Frame]],
-    preset: Detector = "orb",
+    preset: Optional[Detector] = None,
     *,
     mask: Optional[ImageLike] = None,
     region: Optional[opt.Region] = None,
-    window: int = 4,
+    window: int = WINDOW,
     policy: str = "block",
     max_age: Optional[float] = None,
     timeout: Optional[float] = None,
@@ -161,7 +164,7 @@ def stream(
 def match(
     query: Side,
     train: Side,
-    preset: Detector = "orb",
+    preset: Optional[Detector] = None,
     *,
     windows: Optional[Any] = None,
     octaves: Optional[Any] = None,
@@ -172,7 +175,7 @@ def match(
 
     query, train  images, whose features are found first; glint.Features; glint.Descriptors; or uint8 arrays of
                   (n, bytes) with at most 64 columns (a wider array is a grey image)
-    preset        of the detector, for images
+    preset        of the detector, for images ("orb")
     windows       (x, y, radius) of each query's partner, octaves (lowest, highest); see glint.Pair
     fields        of MatchOptions: k=2, cross_check=True, ratio=0.8, max_distance=64, max_angle_difference=20,
                   rotation_histogram=True, window_radius=40, max_octave_difference=1; and of DetectorOptions
@@ -185,9 +188,9 @@ def match(
 
 def match_stream(
     pairs: Items[Union["tuple[Side, Side]", Pair, SetEdit]],
-    preset: Detector = "orb",
+    preset: Optional[Detector] = None,
     *,
-    window: int = 4,
+    window: int = WINDOW,
     policy: str = "block",
     max_age: Optional[float] = None,
     timeout: Optional[float] = None,
@@ -224,9 +227,9 @@ def match_stream(
 
 def stereo_stream(
     pairs: Items[Union["tuple[ImageLike, ImageLike]", ImageLike, StereoPair]],
-    preset: Detector = "orb",
+    preset: Optional[Detector] = None,
     *,
-    window: int = 4,
+    window: int = WINDOW,
     policy: str = "block",
     max_age: Optional[float] = None,
     timeout: Optional[float] = None,
@@ -264,16 +267,18 @@ def stereo_stream(
 
 def track_stream(
     frames: Items[Union[ImageLike, Sequence[ImageLike], TrackItem]],
-    preset: Detector = "fast_grid",
+    preset: Optional[Detector] = None,
     *,
     cameras: Optional[int] = None,
     target: Optional[int] = None,
     min_share: Optional[float] = None,
     redetection: Optional[str] = None,
     predict: bool = False,
+    track_template: Optional[str] = None,
+    template_frames: Optional[int] = None,
     levels: Optional[int] = None,
     track_levels: Optional[int] = None,
-    window: int = 4,
+    window: int = WINDOW,
     policy: str = "block",
     max_age: Optional[float] = None,
     timeout: Optional[float] = None,
@@ -288,9 +293,12 @@ def track_stream(
     min_share     with fewer live tracks than this share of `target`, new points are looked for (0.8)
     redetection   "automatic" (the default), or "on_request": at frames with detect=True alone
     predict       look for points where they would be if they moved on
+    track_template, template_frames
+                  what a point is compared with: "last_frame" (the default), or "first_frame": the one where it began;
+                  then, of how many frames in which tracks began the patches are kept, 1..8 (4)
     levels        of the detector's pyramid; track_levels: of the tracker's
     fields        of TrackOptions: patch_size=16, intensity="gain_and_offset", max_residual=12,
-                  max_backward_error=1, max_move=50 ...; and of DetectorOptions, whose `preset` finds new points
+                  max_backward_error=1, max_move=50 ...; and of DetectorOptions, whose `preset` ("fast_grid") finds new points
     window, policy, max_age
                   as for stream(); edits are never dropped
 
@@ -303,7 +311,7 @@ def track_stream(
     kind = tracking_pb2.TrackStreamOptions
     options = _stream_options(kind, policy, window, max_age, detector=detector, track=track)
     own = {"cameras": cameras, "target": target, "min_share": min_share, "redetection": redetection, "predict": predict}
-    opt.fill(own, options)
+    opt.fill({**own, "track_template": track_template, "template_frames": template_frames}, options)
 
     def send(item: Any, index: int) -> Sent:
         if not isinstance(item, (TrackFrame, AddPoints, ForgetTracks, ResetTracks)):
@@ -320,12 +328,12 @@ def track_stream(
 def localize_stream(
     pairs: Items[Union["tuple[ImageLike, ImageLike]", ImageLike, LocalizeItem]],
     camera: StereoCamera,
-    preset: Detector = "orb",
+    preset: Optional[Detector] = None,
     *,
     depth: Optional[DepthCamera] = None,
     refine_rig: Optional[str] = None,
     mode: Optional[str] = None,
-    window: int = 4,
+    window: int = WINDOW,
     policy: str = "block",
     max_age: Optional[float] = None,
     timeout: Optional[float] = None,
@@ -337,15 +345,13 @@ def localize_stream(
                  it in the map; and glint.GetMap, SaveMap or LoadMap between them. With `depth`: (left, depth)
     camera       glint.StereoCamera
     depth        glint.DepthCamera: the camera has one eye and a sensor of depth
-    preset       of the detector, which must have descriptors; named "orb", it has max_features=2000
+    preset       of the detector, which must have descriptors ("orbslam"); max_features is 2000 unless it is given
     refine_rig   the rotation that rectification left behind: "on" (the default), "off" or "fixed"; with `depth` "off"
     mode         "reproducible" (the default): the same pairs give the same poses; or "realtime"
     fields       of DetectorOptions. window, policy and max_age as for stream(); requests are never dropped
 
     Errors are those of stream(); Unimplemented from a server without SLAM.
     """
-    if preset == "orb":
-        fields.setdefault("max_features", 2000)
     kind = localization_pb2.LocalizeStreamOptions
     message = localization_messages.camera(camera)
     detector = opt.split(preset, fields)

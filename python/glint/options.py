@@ -20,22 +20,23 @@ _WIRE_NAMES = {"descriptor": "descriptor_kind"}
 _INTEGERS = (FieldDescriptor.TYPE_INT32, FieldDescriptor.TYPE_UINT32, FieldDescriptor.TYPE_INT64)
 
 
-def detector(preset: str = "orb", **fields: Any) -> options_pb2.DetectorOptions:
-    """The options of a detector: a preset, and fields of DetectorOptions that replace the preset's.
+def detector(preset: Optional[str] = None, **fields: Any) -> options_pb2.DetectorOptions:
+    """The options of a detector: a preset, and fields of DetectorOptions that replace the preset's. Without a
+    preset it is the one that the call's operation has by default.
 
     Choices are given by name, in any case: score="harris", descriptor="rbrief", pyramid="half". Field names and ranges
     are those of proto/glint/v1/options.proto. The server checks the ranges.
 
     Raises InvalidArgument for an unknown field, an unknown choice or a value of the wrong type.
     """
-    if not isinstance(preset, str):
+    if preset is not None and not isinstance(preset, str):
         raise InvalidArgument(f"preset: {preset!r} is not a string")
-    options = options_pb2.DetectorOptions(preset=preset)
+    options = options_pb2.DetectorOptions(preset=preset or "")
     fill(fields, options)
     return options
 
 
-def split(preset: Detector, fields: dict, *messages: Message) -> options_pb2.DetectorOptions:
+def split(preset: Optional[Detector], fields: dict, *messages: Message) -> options_pb2.DetectorOptions:
     """The detector's options of a call; `fields` of one of the messages are set there instead.
 
     Raises InvalidArgument as detector().

@@ -33,6 +33,22 @@ class TrackState(enum.IntEnum):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class TrackPrediction:
+    """Where the points of one camera are expected in a frame, from a gyroscope for instance.
+
+    homography  (3, 3) of finite numbers, from pixels of the last good frame to those of this one; K R K^-1 for a camera
+                that turned by R. None: points without one of `ids` are expected as without a prediction
+    ids         of single tracks, each once; those that no live track has are left out
+    points      (n, 2) pixels within +-32768, where these are expected, in place of the homography's
+    """
+
+    homography: Optional[np.ndarray] = None
+    ids: Sequence[int] = ()
+    points: Union[np.ndarray, Sequence[Sequence[float]]] = ()
+    camera: int = 0
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class TrackFrame:
     """Images of one moment with what is their own. id: any number of 64 bits, returned as it is; None: its place.
 
@@ -40,6 +56,7 @@ class TrackFrame:
     time_ns  when they were captured, nanoseconds of any clock, above that of the frame before; 0: unknown
     detect   look for new points in cells without a track
     max_age  seconds, in place of the stream's
+    predictions  of each camera at most one, in place of what `predict` of the stream says
     """
 
     images: Union[ImageLike, Sequence[ImageLike]]
@@ -47,6 +64,7 @@ class TrackFrame:
     detect: bool = False
     id: Optional[int] = None
     max_age: Optional[float] = None
+    predictions: Sequence[TrackPrediction] = ()
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -88,6 +106,8 @@ class Tracks:
     state           int32, of glint.TrackState
     residual        float32, root mean square of image - alpha * template - beta, grey levels
     alpha, beta     float32, gain and offset of the patch's brightness; 1 and 0 unless they are estimated
+    template_age    uint32, with track_template="first_frame", else empty: how many good frames before this one the
+                    template is; 0: it is this one from now on
     camera          counted from 0
     detected        new points were looked for
     """
@@ -102,6 +122,7 @@ class Tracks:
     residual: np.ndarray
     alpha: np.ndarray
     beta: np.ndarray
+    template_age: np.ndarray
     camera: int = 0
     detected: bool = False
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, Sequence
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from glint.encoding import (
 from glint.errors import InternalError, InvalidArgument
 from glint.image import describe, parts_of
 from glint.options import nanoseconds
-from glint.tracking import AddPoints, ForgetTracks, ResetTracks, TrackFrame, TrackItem, TrackResult, Tracks
+from glint.tracking import AddPoints, ForgetTracks, ResetTracks, TrackFrame, TrackItem, TrackPrediction, TrackResult, Tracks
 from glint.v1 import tracking_pb2 as pb
 from glint.wire import frame_id_field, read_answer
 
@@ -37,6 +37,7 @@ _COLUMNS = {
     "residual": (9, read_floats, np.float32),
     "alpha": (10, read_floats, np.float32),
     "beta": (11, read_floats, np.float32),
+    "template_age": (13, read_integers, np.int32),
 }
 _TRACKS: Schema = {
     1: ("camera", NUMBER),
@@ -64,7 +65,10 @@ def _frame(frame: TrackFrame) -> list:
     ]
     for index, image in enumerate(images):
         parts += field(4, parts_of(image, f"images[{index}]"))
-    return parts + number_field(5, int(bool(frame.detect)))
+    parts += number_field(5, int(bool(frame.detect)))
+    for prediction in frame.predictions:
+        parts += field(6, _prediction(prediction))
+    return parts
 
 
 def _reset(edit: ResetTracks) -> list:
@@ -74,22 +78,46 @@ def _reset(edit: ResetTracks) -> list:
     return number_field(2, camera) or [b"\x10\x00"]  # camera 0 is not the same as none
 
 
-def _forget(edit: ForgetTracks) -> list:
+def _ids(values: Sequence[int]) -> np.ndarray:
     try:
-        ids = [operator.index(i) for i in edit.ids]
+        ids = [operator.index(i) for i in values]
     except TypeError as error:
         raise InvalidArgument(f"ids: not whole numbers ({error})") from None
     if ids and not 0 < min(ids) <= max(ids) < 1 << 64:
         raise InvalidArgument(f"ids: {min(ids)} or {max(ids)} is not in 1..{(1 << 64) - 1}")
-    return array_field(2, np.array(ids, np.uint64))
+    return np.array(ids, np.uint64)
+
+
+def _points(values: Any) -> np.ndarray:
+    """float32 (2, n) of numbers of (n, 2)."""
+    points = np.asarray(values)
+    if points.size == 0:
+        points = np.empty((0, 2), np.float32)
+    if points.ndim != 2 or points.shape[1] != 2 or points.dtype.kind not in "iuf":
+        raise InvalidArgument(f"points: {describe(points)} is not numbers of (n, 2)")
+    return points.T.astype(np.float32)
+
+
+def _prediction(prediction: TrackPrediction) -> list:
+    parts = number_field(1, _whole(prediction.camera, "camera", (1 << 32) - 1))
+    if prediction.homography is not None:
+        matrix = np.asarray(prediction.homography)
+        if matrix.shape != (3, 3) or matrix.dtype.kind not in "iuf":
+            raise InvalidArgument(f"homography: {describe(matrix)} is not numbers of (3, 3)")
+        parts += array_field(2, matrix.ravel().astype(np.float32))
+    ids, (x, y) = _ids(prediction.ids), _points(prediction.points)
+    if len(ids) != len(x):
+        raise InvalidArgument(f"points: {len(x)}, but ids: {len(ids)}")
+    return parts + array_field(3, ids) + array_field(4, x) + array_field(5, y)
+
+
+def _forget(edit: ForgetTracks) -> list:
+    return array_field(2, _ids(edit.ids))
 
 
 def _add(edit: AddPoints) -> list:
-    points = np.asarray(edit.points)
-    if points.ndim != 2 or points.shape[1] != 2 or points.dtype.kind not in "iuf":
-        raise InvalidArgument(f"points: {describe(points)} is not numbers of (n, 2)")
+    x, y = _points(edit.points)
     camera = number_field(2, _whole(edit.camera, "camera", (1 << 32) - 1))
-    x, y = points.T.astype(np.float32)
     return camera + array_field(3, x) + array_field(4, y)
 
 
@@ -105,9 +133,11 @@ def track_item(frame_id: int, item: TrackItem) -> bytes:
 def _read_tracks(data: bytes, begin: int, end: int) -> Tracks:
     fields = decode(_TRACKS, data, begin, end)
     arrays = {name: fields.get(name, np.empty(0, dtype)) for name, (_, _, dtype) in _COLUMNS.items()}
-    if len({len(a) for a in arrays.values()}) > 1:
+    lengths = {len(a) for name, a in arrays.items() if name != "template_age"}
+    if len(lengths) > 1 or len(arrays["template_age"]) not in {0, *lengths}:
         raise InternalError("tracks: the server's arrays differ in length")
-    arrays["age"] = arrays["age"].view(np.uint32)
+    for name in ("age", "template_age"):
+        arrays[name] = arrays[name].view(np.uint32)
     return Tracks(**arrays, camera=fields.get("camera", 0), detected=bool(fields.get("detected", 0)))
 
 

@@ -17,10 +17,8 @@ constexpr int kProjectionValues = 12;
 constexpr double kSame = 1e-6;
 
 absl::StatusOr<DetectorOptions> DetectorOf(v1::DetectorOptions proto, int max_features) {
-  if (proto.preset().empty()) {
-    proto.set_preset(kLocalizePreset);
-    if (!proto.has_max_features()) proto.set_max_features(std::min(kLocalizeFeatures, max_features));
-  }
+  if (proto.preset().empty()) proto.set_preset(kLocalizePreset);
+  if (!proto.has_max_features()) proto.set_max_features(std::min(kLocalizeFeatures, max_features));
   auto detector = FromProto(proto, max_features);
   if (detector.ok() && detector->descriptor == Descriptor::kNone) {
     return ContradictionError("detector.descriptor_kind", "none: pairs are located by descriptors");

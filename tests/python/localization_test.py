@@ -224,12 +224,41 @@ class ToolTest(unittest.TestCase):
             [self.tools[1], "localize", "--server", server.address, "--calibration", paths[0], "--truth", paths[1],
              "--rate", "20", *options, *paths[2:]], capture_output=True, text=True, timeout=120, check=False)
 
-    def test_a_drive(self):
+    def render(self):
         path = self.folder / "path.txt"
         path.write_text("".join(f"{i / 20} {0.03 * i} 0 {0.01 * i} 0 0 0 1\n" for i in range(12)), encoding="utf-8")
         subprocess.run([self.tools[0], "--out", str(self.folder), "--trajectory", str(path), "--width=320",
                         "--height=240", "--depth", "--depth_unit=0.0002", "--depth_noise=0.05", "--baseline=0.08",
                         "--truth"], check=True)
+
+    def test_what_is_not_said_is_the_same_for_all_clients(self):
+        self.render()
+        path = self.folder / "found.txt"
+        done = self.localize("--depth", "--depth-unit", "0.0002", "--trajectory", str(path))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        by_tool = np.loadtxt(path)[:, 1:4]
+
+        def positions(*preset, **fields):
+            pairs = [
+                glint.LocalizePair(image.read_bytes(), depth=depth.read_bytes(), time_ns=50_000_000 * i)
+                for i, (image, depth) in enumerate(
+                    zip(sorted(self.folder.glob("*.png")), sorted((self.folder / "depth").glob("*.png")))
+                )
+            ]
+            camera = glint.StereoCamera(320, 240, focal_length=288, centre_x=159.5, centre_y=119.5, baseline=0.08)
+            depth = glint.DepthCamera(unit=0.0002)
+            results = client.localize_stream(pairs, camera, *preset, depth=depth, **fields)
+            return np.array([r.location.position for r in results])
+
+        mine = positions()
+        self.assertEqual(mine.shape, (12, 3))
+        np.testing.assert_allclose(mine, by_tool, atol=1e-6)
+        self.assertEqual(mine.tobytes(), positions("orbslam").tobytes())
+        self.assertEqual(mine.tobytes(), positions("orbslam", max_features=2000).tobytes())
+        self.assertNotEqual(mine.tobytes(), positions("orb").tobytes())
+
+    def test_a_drive(self):
+        self.render()
         done = self.localize("--depth", "--depth-unit", "0.0002", "--depth-farthest", "12")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"12 pairs; map: \d+ keyframes, \d+ points\n")

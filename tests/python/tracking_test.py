@@ -18,7 +18,7 @@ except ImportError:
     cv2 = None
 
 TOOL = os.environ.get("GLINT_TOOL")
-COLUMNS = ("ids", "age", "x", "y", "last_x", "last_y", "state", "residual", "alpha", "beta")
+COLUMNS = ("ids", "age", "x", "y", "last_x", "last_y", "state", "residual", "alpha", "beta", "template_age")
 WIRE_NAMES = {"ids": "id", "alpha": "gain", "beta": "offset"}
 
 
@@ -49,6 +49,7 @@ def response(count):
     one = message.cameras.add(camera=1, detected=True)
     one.id.extend(sorted(rng.integers(0, (1 << 64) - 1, count, np.uint64, endpoint=True).tolist()))
     one.age.extend(rng.integers(0, (1 << 32) - 1, count, endpoint=True).tolist())
+    one.template_age.extend(rng.integers(0, (1 << 32) - 1, count, endpoint=True).tolist())
     one.state.extend(rng.integers(1, 11, count, endpoint=True).tolist())
     for name in ("x", "y", "last_x", "last_y", "residual", "gain", "offset"):
         getattr(one, name).extend(rng.random(count, np.float32).tolist())
@@ -74,10 +75,23 @@ class MessageTest(unittest.TestCase):
                     result.tracks.ids.sort()
 
     def test_unequal_arrays(self):
-        message = response(4)
-        message.cameras[0].x.append(1)
-        with self.assertRaises(glint.InternalError):
-            tracking_messages.parse_track_result(message.SerializeToString())
+        for name in ("x", "template_age"):
+            message = response(4)
+            getattr(message.cameras[0], name).append(1)
+            with self.assertRaises(glint.InternalError):
+                tracking_messages.parse_track_result(message.SerializeToString())
+
+    def test_predictions_are_what_protobuf_writes(self):
+        turn = np.arange(9).reshape(3, 3) / 8
+        single = glint.TrackPrediction(ids=[7, 1 << 40], points=[[1, 2.5], [3, 4]], camera=1)
+        frame = glint.TrackFrame(picture(1, 16, 12), predictions=[glint.TrackPrediction(turn), single])
+        data = tracking_messages.track_item(5, frame)
+        message = tracking_pb2.TrackStreamRequest.FromString(data)
+        self.assertEqual(message.SerializeToString(), data)
+        first, second = message.frame.predictions
+        self.assertEqual((first.camera, list(first.homography), list(first.ids)), (0, turn.ravel().tolist(), []))
+        self.assertEqual((second.camera, list(second.homography), list(second.ids)), (1, [], [7, 1 << 40]))
+        self.assertEqual((list(second.x), list(second.y)), ([1, 3], [2.5, 4]))
 
     def test_items_are_what_protobuf_writes(self):
         image = picture(1, 16, 12)
@@ -170,6 +184,32 @@ class TrackTest(unittest.TestCase):
         self.assertEqual([t.camera for t in results[7].cameras], [1])
         self.assertTrue(all((t.age == 0).all() and len(t) for t in results[8].cameras))
 
+    def test_predictions_help_where_points_move_far(self):
+        wide = picture(3, 320 + 40)
+        frames = [np.ascontiguousarray(wide[:, 40 * i : 40 * i + 320]) for i in range(2)]
+        shift = np.array([[1, 0, -40], [0, 1, 0], [0, 0, 1]])
+
+        def found(**how):
+            return list(client.track_stream([frames[0], glint.TrackFrame(frames[1], **how)], max_move=8))[1].tracks
+
+        alone, helped = found(), found(predictions=[glint.TrackPrediction(shift)])
+        moved = helped.live & (helped.age == 1)
+        self.assertGreater(moved.sum(), 20)
+        self.assertGreater(moved.sum(), 2 * (alone.live & (alone.age == 1)).sum())
+        motion = np.median(helped.points[moved] - helped.last_points[moved], axis=0)
+        np.testing.assert_allclose(motion, (-40, 0), atol=0.05)
+        ids = [int(i) for i in helped.ids[moved]]
+        each = found(predictions=[glint.TrackPrediction(ids=ids, points=helped.points[moved])])
+        self.assertTrue(np.isin(ids, each.ids[each.live]).all())
+
+    def test_template_of_the_first_frame(self):
+        results = list(client.track_stream(camera(), track_template="first_frame", template_frames=2))
+        last = results[-1].tracks
+        self.assertEqual(len(last.template_age), len(last))
+        self.assertTrue((last.template_age[last.live] <= last.age[last.live]).all())
+        self.assertGreater(last.template_age.max(), 1)
+        self.assertEqual(len(list(client.track_stream(camera()))[-1].tracks.template_age), 0)
+
     def test_points_of_the_client_alone(self):
         frames = camera()
         items = [frames[0], glint.AddPoints(np.float32([[100, 100], [150, 120]])), *frames[1:]]
@@ -215,6 +255,8 @@ class BadInputTest(unittest.TestCase):
             ("ids", glint.ForgetTracks([[1]])),
             ("ids", glint.ForgetTracks([-1])),
             ("points", glint.AddPoints([1, 2])),
+            ("homography", glint.TrackFrame(good, predictions=[glint.TrackPrediction(np.eye(2))])),
+            ("points", glint.TrackFrame(good, predictions=[glint.TrackPrediction(ids=[1], points=[])])),
             ("points", glint.AddPoints([["a", "b"]])),
             ("camera", glint.AddPoints([[1, 2]], camera=-1)),
             ("camera", glint.ResetTracks(camera=1.5)),
