@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "features/error.h"
-#include "slam/depth_rules.h"
-#include "slam/global_map.h"
-#include "slam/loop_closer.h"
-#include "slam/map_file.h"
+#include "slam/front_end/depth_rules.h"
+#include "slam/loops/loop_closer.h"
+#include "slam/map/global_map.h"
+#include "slam/map/map_file.h"
 
 namespace glint::slam {
 namespace {

@@ -19,11 +19,11 @@
 #include "absl/status/statusor.h"
 #include "features/depth.h"
 #include "features/types.h"
-#include "slam/calibration_watch.h"
-#include "slam/front_end.h"
-#include "slam/odometry.h"
-#include "slam/pose.h"
-#include "slam/stereo_camera.h"
+#include "slam/front_end/calibration_watch.h"
+#include "slam/front_end/front_end.h"
+#include "slam/geometry/pose.h"
+#include "slam/geometry/stereo_camera.h"
+#include "slam/odometry/odometry.h"
 
 namespace glint::slam {
 

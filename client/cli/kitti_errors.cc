@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "absl/strings/str_format.h"
-#include "slam/trajectory.h"
+#include "slam/geometry/trajectory.h"
 #endif
 
 namespace glint::cli {

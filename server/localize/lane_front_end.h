@@ -10,8 +10,8 @@
 #include "features/options.h"
 #include "features/tracker.h"
 #include "lane/lane.h"
-#include "slam/front_end.h"
-#include "slam/pair_rules.h"
+#include "slam/front_end/front_end.h"
+#include "slam/front_end/pair_rules.h"
 
 namespace glint {
 

@@ -9,7 +9,7 @@
 #include "features/error.h"
 #include "server/localize/lane_front_end.h"
 #include "server/localize/localization.h"
-#include "slam/depth_rules.h"
+#include "slam/front_end/depth_rules.h"
 #include "slam/localizer.h"
 
 namespace glint {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "lane/lane.h"
-#include "slam/cpu_front_end.h"
-#include "slam/odometry.h"
+#include "slam/front_end/cpu_front_end.h"
+#include "slam/odometry/odometry.h"
 #include "tests/server/localize_pairs.h"
 
 namespace glint::testing {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "slam/cpu_front_end.h"
+#include "slam/front_end/cpu_front_end.h"
 #include "slam/localizer.h"
 #include "tests/scene/write_image.h"
 #include "tests/server/harness.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "slam/cpu_front_end.h"
+#include "slam/front_end/cpu_front_end.h"
 #include "slam/localizer.h"
 #include "tests/server/harness.h"
 #include "tests/server/http_page.h"

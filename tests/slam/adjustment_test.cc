@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "slam/local_adjustment.h"
-#include "slam/local_equations.h"
-#include "slam/pose.h"
+#include "slam/adjust/local_adjustment.h"
+#include "slam/adjust/local_equations.h"
+#include "slam/geometry/pose.h"
 #include "tests/slam/sight_cost.h"
 
 namespace glint::slam {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "features/options.h"
-#include "slam/calibration_watch.h"
-#include "slam/cpu_front_end.h"
-#include "slam/depth_rules.h"
+#include "slam/front_end/calibration_watch.h"
+#include "slam/front_end/cpu_front_end.h"
+#include "slam/front_end/depth_rules.h"
 #include "slam/localizer.h"
 
 namespace glint::slam {

@@ -8,9 +8,9 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "slam/pose_solver.h"
-#include "slam/stereo_camera.h"
-#include "slam/trajectory.h"
+#include "slam/estimate/pose_solver.h"
+#include "slam/geometry/stereo_camera.h"
+#include "slam/geometry/trajectory.h"
 
 namespace glint::slam {
 namespace {

@@ -7,9 +7,9 @@
 #include "absl/strings/str_format.h"
 #include "decode/image_file.h"
 #include "gtest/gtest.h"
-#include "slam/cpu_front_end.h"
-#include "slam/odometry.h"
-#include "slam/trajectory.h"
+#include "slam/front_end/cpu_front_end.h"
+#include "slam/geometry/trajectory.h"
+#include "slam/odometry/odometry.h"
 
 namespace glint::slam {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "slam/trajectory.h"
+#include "slam/geometry/trajectory.h"
 #include "tests/slam/point_world.h"
 
 namespace glint::slam {

@@ -1,6 +1,6 @@
 // Map files that were made to deceive: their checksum is right, but no localizer writes such a map. And maps of another
 // detector.
-#include "slam/map_file.h"
+#include "slam/map/map_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "features/options.h"
-#include "slam/feature_kind.h"
-#include "slam/place_index.h"
+#include "slam/front_end/feature_kind.h"
+#include "slam/map/place_index.h"
 
 namespace glint::slam {
 namespace {

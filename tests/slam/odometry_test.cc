@@ -1,5 +1,5 @@
 // Odometry in a made-up world whose every pose is known.
-#include "slam/odometry.h"
+#include "slam/odometry/odometry.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,8 +11,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "slam/cpu_front_end.h"
-#include "slam/trajectory.h"
+#include "slam/front_end/cpu_front_end.h"
+#include "slam/geometry/trajectory.h"
 #include "tests/slam/point_world.h"
 
 namespace glint::slam {

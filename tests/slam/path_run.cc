@@ -15,9 +15,9 @@
 #include "absl/flags/parse.h"
 #include "absl/strings/numbers.h"
 #include "features/options.h"
-#include "slam/cpu_front_end.h"
+#include "slam/front_end/cpu_front_end.h"
+#include "slam/geometry/trajectory.h"
 #include "slam/localizer.h"
-#include "slam/trajectory.h"
 #include "tests/slam/rendered_drive.h"
 
 ABSL_FLAG(std::string, trajectory, "", "the true path");

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "cpu/match/matcher.h"
-#include "slam/front_end.h"
-#include "slam/pose.h"
-#include "slam/stereo_camera.h"
+#include "slam/front_end/front_end.h"
+#include "slam/geometry/pose.h"
+#include "slam/geometry/stereo_camera.h"
 
 namespace glint::slam {
 

@@ -10,10 +10,10 @@
 
 #include "features/depth.h"
 #include "features/types.h"
+#include "slam/geometry/pose.h"
+#include "slam/geometry/stereo_camera.h"
+#include "slam/geometry/trajectory.h"
 #include "slam/localizer.h"
-#include "slam/pose.h"
-#include "slam/stereo_camera.h"
-#include "slam/trajectory.h"
 #include "tests/scene/depth_sensor.h"
 #include "tests/scene/path.h"
 #include "tests/scene/sensor.h"

@@ -8,7 +8,7 @@
 
 #include "features/options.h"
 #include "gtest/gtest.h"
-#include "slam/cpu_front_end.h"
+#include "slam/front_end/cpu_front_end.h"
 #include "slam/localizer.h"
 #include "tests/slam/rendered_drive.h"
 

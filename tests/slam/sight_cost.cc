@@ -3,7 +3,7 @@
 #include <Eigen/Core>
 #include <Eigen/Geometry>
 
-#include "slam/sight_model.h"
+#include "slam/estimate/sight_model.h"
 
 namespace glint::slam {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <ceres/sized_cost_function.h>
 
-#include "slam/local_map.h"
-#include "slam/stereo_camera.h"
+#include "slam/estimate/local_map.h"
+#include "slam/geometry/stereo_camera.h"
 
 namespace glint::slam {
 

@@ -1,7 +1,7 @@
-// Map files (slam/map_file.h): foreign, cut short, damaged, made to deceive. A file is refused with a word about why,
-// or read whole: written again it has the same bytes, and a localizer works with it. Neither takes much more memory
-// than the file has bytes. Input: a byte for the kind; then the file, or edits of a good one, of which the checksum may
-// be made right again.
+// Map files (slam/map/map_file.h): foreign, cut short, damaged, made to deceive. A file is refused with a word about
+// why, or read whole: written again it has the same bytes, and a localizer works with it. Neither takes much more
+// memory than the file has bytes. Input: a byte for the kind; then the file, or edits of a good one, of which the
+// checksum may be made right again.
 #include <sanitizer/allocator_interface.h>
 #include <unistd.h>
 
@@ -18,9 +18,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/options.h"
-#include "slam/cpu_front_end.h"
+#include "slam/front_end/cpu_front_end.h"
 #include "slam/localizer.h"
-#include "slam/map_file.h"
+#include "slam/map/map_file.h"
 #include "tests/fuzz/targets/stereo_texture.h"
 
 namespace glint {

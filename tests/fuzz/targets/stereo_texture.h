@@ -6,7 +6,7 @@
 
 #include "features/options.h"
 #include "features/types.h"
-#include "slam/stereo_camera.h"
+#include "slam/geometry/stereo_camera.h"
 #include "tests/fuzz/targets/input.h"
 
 namespace glint::fuzz {

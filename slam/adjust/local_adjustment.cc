@@ -1,0 +1,113 @@
+#include "slam/adjust/local_adjustment.h"
+
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+#include "slam/adjust/local_equations.h"
+#include "slam/estimate/sight_model.h"
+
+namespace glint::slam {
+namespace {
+
+constexpr double kFirstDamping = 1e-4;
+constexpr double kDampingStep = 10;
+constexpr double kTolerance = 1e-5;  // of the cost: a step that saves less is the last
+
+void MarkFalseSights(LocalProblem* problem) {
+  const SightModel model(problem->camera);
+  for (const LocalProblem::Point& point : problem->points) {
+    for (size_t i = point.first; i < point.first + point.count; ++i) {
+      LocalProblem::SightOf& s = problem->sights[i];
+      const Eigen::Vector3d p = problem->keyframes[s.keyframe].camera_from_world * point.position;
+      s.is_false = p.z() < kNearestPoint || model.ErrorOf(p, s.sight).squaredNorm() > LargestSquaredError(s.sight);
+    }
+  }
+}
+
+// The rig's standard deviations; the prior's where its sights tell nothing.
+Eigen::Vector3d RigUncertainty(const AdjustmentOptions& options, LocalEquations* equations) {
+  const double prior = options.rig_prior * options.rig_prior;
+  const Eigen::Vector3d variance = equations->RigVariance();
+  if (!variance.allFinite() || variance.minCoeff() <= 0) return Eigen::Vector3d::Constant(options.rig_prior);
+  return variance.cwiseMin(prior).cwiseSqrt();
+}
+
+}  // namespace
+
+LocalProblem ProblemOf(const StereoCamera& camera, const LocalMap& map) {
+  LocalProblem problem;
+  problem.camera = camera;
+  problem.keyframes.assign(map.keyframes.begin(), map.keyframes.end());
+  for (const MapPoint& point : map.points) {
+    if (point.sights.size() < 2) continue;
+    problem.points.push_back({point.id, point.position, problem.sights.size(), point.sights.size()});
+    for (const MapPoint::SightOf& s : point.sights) {
+      problem.sights.push_back({map.PlaceOf(s.keyframe), s.sight, false});
+    }
+  }
+  return problem;
+}
+
+void Adjust(const AdjustmentOptions& options, LocalProblem* problem) {
+  if (problem->points.empty()) return;
+  LocalEquations equations(options, *problem);
+  equations.Linearize(*problem);
+  double cost = CostOf(options, *problem);
+  double damping = kFirstDamping;
+  LocalProblem moved = *problem;
+  for (int i = 0; i < options.iterations; ++i) {
+    if (!equations.Solve(damping)) {
+      damping *= kDampingStep;
+      continue;
+    }
+    moved.camera = problem->camera;
+    moved.keyframes = problem->keyframes;
+    moved.points = problem->points;
+    equations.Apply(&moved);
+    const double moved_cost = CostOf(options, moved);
+    if (!(moved_cost < cost)) {
+      damping *= kDampingStep;
+      continue;
+    }
+    const bool is_last = cost - moved_cost < kTolerance * cost;
+    std::swap(*problem, moved);
+    cost = moved_cost;
+    damping /= kDampingStep;
+    const bool goes_on = !is_last && i + 1 < options.iterations;
+    if (goes_on || options.refine_rig) equations.Linearize(*problem);  // the rig's variance is that of the last state
+    if (!goes_on) break;
+  }
+  MarkFalseSights(problem);
+  if (options.refine_rig) problem->rig_uncertainty = RigUncertainty(options, &equations);
+}
+
+void TakeOver(const LocalProblem& solved, LocalMap* map) {
+  for (size_t k = 0; k < solved.keyframes.size(); ++k) {
+    map->keyframes[k].camera_from_world = solved.keyframes[k].camera_from_world;
+  }
+  size_t next = 0;
+  for (MapPoint& point : map->points) {
+    if (next < solved.points.size() && solved.points[next].id == point.id) {
+      const LocalProblem::Point& from = solved.points[next++];
+      point.position = from.position;
+      size_t kept = 0;
+      for (size_t i = 0; i < from.count; ++i) {
+        if (!solved.sights[from.first + i].is_false) point.sights[kept++] = point.sights[i];
+      }
+      point.sights.resize(kept);
+    } else if (point.sights.size() == 1) {
+      const Sight& sight = point.sights[0].sight;
+      Eigen::Vector3d p;
+      if (sight.is_stereo &&
+          !Triangulate(solved.camera, sight.pixel.left.x(), sight.pixel.left.y(), sight.pixel.disparity, &p)) {
+        point.sights.clear();
+      } else if (sight.is_stereo) {
+        point.position = map->keyframes[map->PlaceOf(point.sights[0].keyframe)].camera_from_world.Inverse() * p;
+      }
+    }
+  }
+  map->DropUnseen();
+}
+
+}  // namespace glint::slam

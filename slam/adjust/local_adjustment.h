@@ -1,0 +1,55 @@
+// Bundle adjustment of the local map: keyframes, points and, if asked, the rotation of the rig. The problem is a copy
+// of its own, so that another thread can solve it.
+#ifndef GLINT_SLAM_ADJUST_LOCAL_ADJUSTMENT_H_
+#define GLINT_SLAM_ADJUST_LOCAL_ADJUSTMENT_H_
+
+#include <Eigen/Core>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "slam/estimate/local_map.h"
+#include "slam/geometry/stereo_camera.h"
+
+namespace glint::slam {
+
+struct AdjustmentOptions {
+  int fixed_keyframes = 1;   // the oldest ones, at least 1
+  bool refine_rig = false;   // camera.rig_rotation is estimated, too
+  double rig_prior = 0.002;  // radians: its standard deviation about 0 before anything is seen
+  int iterations = 10;
+};
+
+struct LocalProblem {
+  struct SightOf {
+    size_t keyframe = 0;  // place in `keyframes`
+    Sight sight;
+    bool is_false = false;  // afterwards: beyond LargestSquaredError
+  };
+  struct Point {
+    int64_t id = 0;
+    Eigen::Vector3d position = Eigen::Vector3d::Zero();
+    size_t first = 0;  // of its sights, one after another
+    size_t count = 0;
+  };
+  StereoCamera camera;
+  std::vector<Keyframe> keyframes;
+  std::vector<Point> points;  // those of two sights and more: one tells nothing of the keyframe
+  std::vector<SightOf> sights;
+  // Afterwards: standard deviations of camera.rig_rotation, radians; 0 unless it is estimated.
+  Eigen::Vector3d rig_uncertainty = Eigen::Vector3d::Zero();
+};
+
+LocalProblem ProblemOf(const StereoCamera& camera, const LocalMap& map);
+
+// Levenberg-Marquardt with the Schur complement (local_equations.h) and Huber's loss, on the caller's thread: at most
+// `iterations` solutions, so that work is bounded by counts and not by a clock.
+void Adjust(const AdjustmentOptions& options, LocalProblem* problem);
+
+// Takes over poses and positions; false sights leave the map. Points of one sight are triangulated anew. Since
+// ProblemOf(), the map must have kept its keyframes and sights.
+void TakeOver(const LocalProblem& solved, LocalMap* map);
+
+}  // namespace glint::slam
+
+#endif  // GLINT_SLAM_ADJUST_LOCAL_ADJUSTMENT_H_

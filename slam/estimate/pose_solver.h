@@ -1,0 +1,47 @@
+// The pose of a camera that sees known points: from nothing, and refined.
+#ifndef GLINT_SLAM_ESTIMATE_POSE_SOLVER_H_
+#define GLINT_SLAM_ESTIMATE_POSE_SOLVER_H_
+
+#include <Eigen/Core>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "slam/estimate/local_map.h"
+#include "slam/estimate/sight_kernels.h"
+#include "slam/geometry/pose.h"
+#include "slam/geometry/stereo_camera.h"
+
+namespace glint::slam {
+
+struct PoseFit {
+  int inliers = 0;
+  std::vector<uint8_t> is_inlier;  // of each PointSight
+  // Of (rotation, translation), a turn and a shift of camera coordinates; radians and metres.
+  Eigen::Matrix<double, 6, 6> covariance = Eigen::Matrix<double, 6, 6>::Zero();
+};
+
+// Keeps its memory from call to call. Not thread-safe: one for each thread.
+class PoseSolver {
+ public:
+  PoseSolver();
+
+  // Four rounds of Gauss-Newton from `camera_from_world`, with Huber weights in the first two; between rounds, sights
+  // beyond LargestSquaredError are set aside or taken back. The sum is in the order of `sights`.
+  void Refine(const StereoCamera& camera, const std::vector<PointSight>& sights, Pose* camera_from_world, PoseFit* fit);
+
+  // RANSAC with a fixed seed: each hypothesis puts three points that both eyes see upon where the pair has them. False
+  // if no hypothesis has `min_inliers`.
+  bool Find(const StereoCamera& camera, const std::vector<PointSight>& sights, int min_inliers,
+            Pose* camera_from_world);
+
+ private:
+  const SightKernels kernels_;
+  SightColumns columns_;
+  std::vector<size_t> usable_;
+  std::vector<Eigen::Vector3d> seen_;  // camera coordinates
+};
+
+}  // namespace glint::slam
+
+#endif  // GLINT_SLAM_ESTIMATE_POSE_SOLVER_H_

@@ -1,0 +1,257 @@
+// Errors of sights and their derivatives as SightModel has them, a vector of sights at a time. Sums of four terms are
+// (0 + 2) + (1 + 3), those of three from the left but for last rows of rotations, which are from the right; nothing is
+// fused.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "slam/estimate/sight_kernels.cc"
+#include "cpu/targets.h"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+// After foreach_target.
+#include "cpu/simd-inl.h"
+#include "slam/estimate/sight_kernels.h"
+#include "slam/estimate/sight_model.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace glint::slam::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::CappedTag<double, SightColumns::kBlock>;
+using V = hn::Vec<D>;
+using Mask = hn::Mask<D>;
+
+struct V3 {
+  V x, y, z;
+};
+
+HWY_INLINE V3 Turned(const double (&by)[9], const V3& p) {
+  const D d;
+  const auto term = [&](int i, V v) HWY_ATTR { return hn::Mul(hn::Set(d, by[i]), v); };
+  return {hn::Add(hn::Add(term(0, p.x), term(1, p.y)), term(2, p.z)),
+          hn::Add(hn::Add(term(3, p.x), term(4, p.y)), term(5, p.z)),
+          hn::Add(term(6, p.x), hn::Add(term(7, p.y), term(8, p.z)))};
+}
+
+// (0 + 2) + (1 + 3).
+HWY_INLINE V Sum(V t0, V t1, V t2, V t3) { return hn::Add(hn::Add(t0, t2), hn::Add(t1, t3)); }
+
+// Sights [i, i + a vector) as the camera sees them.
+class Sighting {
+ public:
+  HWY_INLINE Sighting(const SightColumns& sights, const SightingCamera& camera, size_t i)
+      : sights_(sights), camera_(camera), at_(i) {
+    const D d;
+    const V3 turned = Turned(camera.rotation, {Of(SightColumns::kX), Of(SightColumns::kY), Of(SightColumns::kZ)});
+    p = {hn::Add(turned.x, hn::Set(d, camera.translation[0])), hn::Add(turned.y, hn::Set(d, camera.translation[1])),
+         hn::Add(turned.z, hn::Set(d, camera.translation[2]))};
+    q = Turned(camera.rig, {hn::Sub(p.x, hn::Set(d, camera.baseline)), p.y, p.z});
+    const V focal_length = hn::Set(d, camera.focal_length);
+    by_z = hn::Div(focal_length, p.z);
+    by_right_z = hn::Div(focal_length, q.z);
+    is_stereo = hn::Gt(Of(SightColumns::kIsStereo), hn::Zero(d));
+    const V left_x = hn::Mul(by_z, p.x);
+    const V left_y = hn::Mul(by_z, p.y);
+    const auto whitened = [&](V offset, SightColumns::Column seen, SightColumns::Column error)
+                              HWY_ATTR { return hn::Div(hn::Sub(offset, Of(seen)), Of(error)); };
+    const auto of_stereo = [&](V v) HWY_ATTR { return hn::IfThenElseZero(is_stereo, v); };
+    error[0] =
+        whitened(hn::Add(left_x, hn::Set(d, camera.centre_x)), SightColumns::kLeftX, SightColumns::kPositionError);
+    error[1] =
+        whitened(hn::Add(left_y, hn::Set(d, camera.centre_y)), SightColumns::kLeftY, SightColumns::kPositionError);
+    error[2] = of_stereo(
+        whitened(hn::Sub(left_x, hn::Mul(by_right_z, q.x)), SightColumns::kDisparity, SightColumns::kDisparityError));
+    error[3] =
+        of_stereo(whitened(hn::Sub(left_y, hn::Mul(by_right_z, q.y)), SightColumns::kRise, SightColumns::kRiseError));
+  }
+
+  HWY_INLINE V Of(SightColumns::Column column) const { return hn::LoadU(D(), sights_.column(column) + at_); }
+
+  HWY_INLINE V SquaredError() const {
+    return Sum(hn::Mul(error[0], error[0]), hn::Mul(error[1], error[1]), hn::Mul(error[2], error[2]),
+               hn::Mul(error[3], error[3]));
+  }
+
+  // Of the errors by the point: row 0 is (left, 0, slope_x), row 1 is (0, left, slope_y), then those of both eyes.
+  struct ByPoint {
+    V left, slope_x, slope_y;
+    V3 disparity, rise;
+  };
+  HWY_INLINE ByPoint Derivatives() const {
+    const D d;
+    const V slope_x = hn::Div(hn::Mul(hn::Neg(by_z), p.x), p.z);
+    const V slope_y = hn::Div(hn::Mul(hn::Neg(by_z), p.y), p.z);
+    const V right_slope_x = hn::Div(hn::Mul(hn::Neg(by_right_z), q.x), q.z);
+    const V right_slope_y = hn::Div(hn::Mul(hn::Neg(by_right_z), q.y), q.z);
+    const auto right = [&](int row, V slope, int column) HWY_ATTR {
+      return hn::Add(hn::Mul(by_right_z, hn::Set(d, camera_.rig[3 * row + column])),
+                     hn::Mul(slope, hn::Set(d, camera_.rig[6 + column])));
+    };
+    const auto both = [&](V left, V by_right, SightColumns::Column error_column) HWY_ATTR {
+      return hn::IfThenElseZero(is_stereo, hn::Div(hn::Sub(left, by_right), Of(error_column)));
+    };
+    const V none = hn::Zero(d);
+    const V position_error = Of(SightColumns::kPositionError);
+    return {hn::Div(by_z, position_error),
+            hn::Div(slope_x, position_error),
+            hn::Div(slope_y, position_error),
+            {both(by_z, right(0, right_slope_x, 0), SightColumns::kDisparityError),
+             both(none, right(0, right_slope_x, 1), SightColumns::kDisparityError),
+             both(slope_x, right(0, right_slope_x, 2), SightColumns::kDisparityError)},
+            {both(none, right(1, right_slope_y, 0), SightColumns::kRiseError),
+             both(by_z, right(1, right_slope_y, 1), SightColumns::kRiseError),
+             both(slope_y, right(1, right_slope_y, 2), SightColumns::kRiseError)}};
+  }
+
+  V3 p, q;  // left and right camera coordinates
+  V by_z, by_right_z;
+  V error[4];  // whitened: left x, left y, disparity, rise
+  Mask is_stereo;
+
+ private:
+  const SightColumns& sights_;
+  const SightingCamera& camera_;
+  const size_t at_;
+};
+
+int Count(const SightColumns& sights, const SightingCamera& camera, double loose, double* is_used) {
+  const D d;
+  size_t count = 0;
+  for (size_t i = 0; i < sights.padded(); i += hn::Lanes(d)) {
+    const Sighting s(sights, camera, i);
+    const Mask in = hn::And(hn::Ge(s.p.z, hn::Set(d, kNearestPoint)),
+                            hn::Le(s.SquaredError(), hn::Mul(hn::Set(d, loose), s.Of(SightColumns::kLargest))));
+    if (is_used != nullptr) hn::StoreU(hn::IfThenElseZero(in, hn::Set(d, 1)), d, is_used + i);
+    count += hn::CountTrue(d, in);
+  }
+  return static_cast<int>(count);
+}
+
+using BlockTerms = double[kPoseSums][SightColumns::kBlock];
+
+// What the sights [i, i + a vector) add to the sums, at their places in the block.
+HWY_INLINE void Terms(const SightColumns& sights, const SightingCamera& camera, bool robust, size_t i,
+                      BlockTerms& terms) {
+  const D d;
+  const Sighting s(sights, camera, i);
+  V weight = hn::Set(d, 1);
+  if (robust) {
+    const V norm = hn::Sqrt(s.SquaredError());
+    weight = hn::IfThenElse(hn::Gt(norm, hn::Set(d, kHuberBound)), hn::Div(hn::Set(d, kHuberBound), norm), weight);
+  }
+  const Sighting::ByPoint by = s.Derivatives();
+  const auto weighted = [&](const V3& v) HWY_ATTR {
+    return V3{hn::Mul(weight, v.x), hn::Mul(weight, v.y), hn::Mul(weight, v.z)};
+  };
+  const V none = hn::Zero(d);
+  const V left = hn::Mul(weight, by.left), slope_x = hn::Mul(weight, by.slope_x), slope_y = hn::Mul(weight, by.slope_y);
+  const V3 disparity = weighted(by.disparity), rise = weighted(by.rise);
+  // The weighted derivatives by x, y and z, times a column.
+  const auto times = [&](V c0, V c1, V c2, V c3) HWY_ATTR {
+    return V3{Sum(hn::Mul(left, c0), none, hn::Mul(disparity.x, c2), hn::Mul(rise.x, c3)),
+              Sum(none, hn::Mul(left, c1), hn::Mul(disparity.y, c2), hn::Mul(rise.y, c3)),
+              Sum(hn::Mul(slope_x, c0), hn::Mul(slope_y, c1), hn::Mul(disparity.z, c2), hn::Mul(rise.z, c3))};
+  };
+  const V3 pull = times(s.error[0], s.error[1], s.error[2], s.error[3]);
+  const V3 n[3] = {times(by.left, none, by.disparity.x, by.rise.x), times(none, by.left, by.disparity.y, by.rise.y),
+                   times(by.slope_x, by.slope_y, by.disparity.z, by.rise.z)};  // columns
+
+  // The point's motion by a turn is [-p]x, by a shift the identity.
+  const auto [x, y, z] = s.p;
+  V3 turn[3];  // [p]x n, columns
+  for (int c = 0; c < 3; ++c) {
+    turn[c] = {hn::Sub(hn::Mul(y, n[c].z), hn::Mul(z, n[c].y)), hn::Sub(hn::Mul(z, n[c].x), hn::Mul(x, n[c].z)),
+               hn::Sub(hn::Mul(x, n[c].y), hn::Mul(y, n[c].x))};
+  }
+  const Mask is_used =
+      hn::And(hn::Gt(s.Of(SightColumns::kIsUsed), none), hn::Not(hn::Lt(s.p.z, hn::Set(d, kNearestPoint))));
+  const size_t place = i % SightColumns::kBlock;
+  size_t sum = 0;
+  const auto put = [&](V v) HWY_ATTR { hn::StoreU(hn::IfThenElseZero(is_used, v), d, terms[sum++] + place); };
+  put(hn::Sub(hn::Mul(turn[2].x, y), hn::Mul(turn[1].x, z)));
+  put(hn::Sub(hn::Mul(turn[2].y, y), hn::Mul(turn[1].y, z)));
+  put(hn::Sub(hn::Mul(turn[0].y, z), hn::Mul(turn[2].y, x)));
+  put(hn::Sub(hn::Mul(turn[2].z, y), hn::Mul(turn[1].z, z)));
+  put(hn::Sub(hn::Mul(turn[0].z, z), hn::Mul(turn[2].z, x)));
+  put(hn::Sub(hn::Mul(turn[1].z, x), hn::Mul(turn[0].z, y)));
+  put(turn[0].x), put(turn[0].y), put(turn[0].z), put(n[0].x);
+  put(turn[1].x), put(turn[1].y), put(turn[1].z), put(n[0].y), put(n[1].y);
+  put(turn[2].x), put(turn[2].y), put(turn[2].z), put(n[0].z), put(n[1].z), put(n[2].z);
+  put(hn::Sub(hn::Mul(y, pull.z), hn::Mul(z, pull.y)));
+  put(hn::Sub(hn::Mul(z, pull.x), hn::Mul(x, pull.z)));
+  put(hn::Sub(hn::Mul(x, pull.y), hn::Mul(y, pull.x)));
+  put(pull.x), put(pull.y), put(pull.z);
+}
+
+void Add(const SightColumns& sights, const SightingCamera& camera, bool robust, PoseSums* sums) {
+  constexpr size_t kAtOnce = 9;  // sums that stay in registers
+  static_assert(kPoseSums % kAtOnce == 0, "whole groups");
+  HWY_ALIGN BlockTerms terms;
+  sums->fill(0);
+  for (size_t block = 0; block < sights.padded(); block += SightColumns::kBlock) {
+    for (size_t i = 0; i < SightColumns::kBlock; i += hn::Lanes(D())) {
+      Terms(sights, camera, robust, block + i, terms);
+    }
+    for (size_t first = 0; first < kPoseSums; first += kAtOnce) {
+      double sum[kAtOnce];
+      for (size_t s = 0; s < kAtOnce; ++s) sum[s] = (*sums)[first + s];
+      for (size_t i = 0; i < SightColumns::kBlock; ++i) {
+        for (size_t s = 0; s < kAtOnce; ++s) sum[s] += terms[first + s][i];
+      }
+      for (size_t s = 0; s < kAtOnce; ++s) (*sums)[first + s] = sum[s];
+    }
+  }
+}
+
+void AddSightKernels(SightKernels* kernels) { *kernels = {&Count, &Add}; }
+
+}  // namespace glint::slam::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace glint::slam {
+HWY_EXPORT(AddSightKernels);
+
+SightKernels SightKernelsFor(int64_t target) {
+  SightKernels kernels;
+  HWY_DISPATCH_TABLE(AddSightKernels)[GLINT_CPU_TABLE_INDEX(target)](&kernels);
+  return kernels;
+}
+
+void SightColumns::Assign(const std::vector<PointSight>& sights) {
+  padded_ = (sights.size() + kBlock - 1) / kBlock * kBlock;
+  values_.assign(kColumns * padded_, 0.0);
+  for (size_t i = 0; i < padded_; ++i) {
+    const auto put = [&](Column c, double value) { values_[c * padded_ + i] = value; };
+    if (i >= sights.size()) {
+      put(kLargest, -1);
+      continue;
+    }
+    const PointSight& s = sights[i];
+    put(kX, s.point.x());
+    put(kY, s.point.y());
+    put(kZ, s.point.z());
+    put(kLeftX, s.sight.pixel.left.x());
+    put(kLeftY, s.sight.pixel.left.y());
+    put(kDisparity, s.sight.pixel.disparity);
+    put(kRise, s.sight.pixel.rise);
+    put(kPositionError, s.sight.position_error);
+    put(kDisparityError, s.sight.disparity_error);
+    put(kRiseError, s.sight.rise_error);
+    put(kIsStereo, s.sight.is_stereo ? 1 : 0);
+    put(kLargest, LargestSquaredError(s.sight));
+    put(kIsUsed, 1);
+  }
+}
+
+SightingCamera::SightingCamera(const StereoCamera& camera, const Pose& camera_from_world)
+    : focal_length(camera.focal_length),
+      centre_x(camera.centre_x),
+      centre_y(camera.centre_y),
+      baseline(camera.baseline) {
+  using Rows = Eigen::Matrix<double, 3, 3, Eigen::RowMajor>;
+  Eigen::Map<Rows>(static_cast<double*>(rig)) = RotationOf(camera.rig_rotation).toRotationMatrix();
+  Eigen::Map<Rows>(static_cast<double*>(rotation)) = camera_from_world.rotation.toRotationMatrix();
+  Eigen::Map<Eigen::Vector3d>(static_cast<double*>(translation)) = camera_from_world.translation;
+}
+
+}  // namespace glint::slam
+#endif

@@ -1,0 +1,101 @@
+#include "slam/front_end/calibration_watch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "absl/strings/str_format.h"
+
+namespace glint::slam {
+namespace {
+
+constexpr size_t kFewest = 50;        // keypoints that say something
+constexpr double kLeastShare = 0.05;  // of keypoints that both eyes see
+constexpr double kSwapGain = 4;       // of that share, when the eyes are exchanged
+constexpr double kLargestRise = 2;    // pixels
+constexpr double kLargestSpread = 0.7;
+constexpr double kLeastDisparity = 0.3;
+constexpr double kFastest = 100;           // metres a second
+constexpr double kLargestRigAngle = 0.01;  // radians
+constexpr double kDegrees = 57.29577951308232;
+
+double MedianOf(std::vector<double>* values) {
+  const auto middle = values->begin() + static_cast<ptrdiff_t>(values->size() / 2);
+  std::nth_element(values->begin(), middle, values->end());
+  return *middle;
+}
+
+}  // namespace
+
+CalibrationFigures FiguresOf(const StereoFrame& frame) {
+  CalibrationFigures figures;
+  std::vector<double> rises;
+  std::vector<double> disparities;
+  for (size_t i = 0; i < frame.left.count(); ++i) {
+    if (frame.is_stereo[i] == 0) continue;
+    rises.push_back(frame.rise[i]);
+    disparities.push_back(frame.disparity[i]);
+  }
+  if (rises.empty()) return figures;
+  figures.stereo = static_cast<int>(rises.size());
+  figures.stereo_share = static_cast<double>(rises.size()) / static_cast<double>(frame.left.count());
+  figures.median_disparity = MedianOf(&disparities);
+  figures.median_rise = MedianOf(&rises);
+  for (double& rise : rises) rise = std::abs(rise - figures.median_rise);
+  figures.rise_spread = MedianOf(&rises);
+  return figures;
+}
+
+bool MayBeSwapped(const CalibrationFigures& figures, size_t keypoints) {
+  return keypoints >= kFewest && figures.stereo_share < 1 / kSwapGain;
+}
+
+std::vector<std::string> WarningsOf(const CalibrationFigures& f, size_t keypoints, double rig_angle) {
+  std::vector<std::string> warnings;
+  if (f.swapped_share > 0 && f.swapped_share >= kSwapGain * f.stereo_share) {
+    warnings.push_back(absl::StrFormat(
+        "left and right seem to be exchanged: %.0f %% of the keypoints are in both eyes, and %.0f %% the "
+        "other way round",
+        100 * f.stereo_share, 100 * f.swapped_share));
+  } else if (keypoints >= kFewest && f.stereo_share < kLeastShare) {
+    warnings.push_back(absl::StrFormat("only %.1f %% of %d keypoints are in both eyes: not rectified, or not a pair?",
+                                       100 * f.stereo_share, keypoints));
+  }
+  if (rig_angle > kLargestRigAngle) {
+    warnings.push_back(
+        absl::StrFormat("the right eye seems to be turned by %.2f degrees: rectify anew", kDegrees * rig_angle));
+  }
+  if (f.speed > kFastest) {
+    warnings.push_back(absl::StrFormat("the camera would move at %.0f m/s: baseline or timestamps are wrong", f.speed));
+  }
+  if (static_cast<size_t>(f.stereo) < kFewest) return warnings;
+  if (std::abs(f.median_rise) > kLargestRise) {
+    warnings.push_back(absl::StrFormat("vertical disparity of %.1f pixels (median): not rectified", f.median_rise));
+  }
+  if (f.rise_spread > kLargestSpread) {
+    warnings.push_back(absl::StrFormat(
+        "vertical disparity varies by %.1f pixels (median): not rectified, or the eyes are not of one moment",
+        f.rise_spread));
+  }
+  if (std::abs(f.median_disparity) < kLeastDisparity) {
+    warnings.push_back(
+        absl::StrFormat("disparity is %.2f pixels (median): is one image sent twice?", f.median_disparity));
+  }
+  return warnings;
+}
+
+std::vector<std::string> DepthWarningsOf(const CalibrationFigures& f, size_t keypoints) {
+  std::vector<std::string> warnings;
+  if (keypoints >= kFewest && f.stereo_share < kLeastShare) {
+    warnings.push_back(absl::StrFormat(
+        "only %.1f %% of %d keypoints have a depth: wrong unit or limits, or not registered with the image?",
+        100 * f.stereo_share, keypoints));
+  }
+  if (f.speed > kFastest) {
+    warnings.push_back(
+        absl::StrFormat("the camera would move at %.0f m/s: unit of the depth or timestamps are wrong", f.speed));
+  }
+  return warnings;
+}
+
+}  // namespace glint::slam

@@ -1,0 +1,62 @@
+// What odometry needs from features: the keypoints of a pair, and matching. Backends implement it.
+#ifndef GLINT_SLAM_FRONT_END_FRONT_END_H_
+#define GLINT_SLAM_FRONT_END_FRONT_END_H_
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "features/limits.h"
+#include "features/matcher.h"
+#include "features/types.h"
+#include "slam/front_end/feature_kind.h"
+
+namespace glint::slam {
+
+// The left eye's keypoints, and what the right eye knows of them: element i of each array belongs to keypoint i.
+struct StereoFrame {
+  Features left;
+  std::vector<uint8_t> is_stereo;  // the right eye has it, too; otherwise the two below are 0
+  std::vector<float> disparity;    // left x - right x of its patch, below a pixel
+  std::vector<float> rise;         // left y - right y, likewise
+  int levels = 0;
+  std::array<float, kMaxLevels> scale{};  // pixels of the image in one of the level
+};
+
+// Sets is_stereo, disparity and rise of all keypoints to 0.
+inline void ClearStereo(StereoFrame* frame) {
+  frame->is_stereo.assign(frame->left.count(), 0);
+  frame->disparity.assign(frame->left.count(), 0);
+  frame->rise.assign(frame->left.count(), 0);
+}
+
+// Not thread-safe: one caller at a time. Results must not depend on anything but the arguments.
+class FrontEnd {
+ public:
+  virtual ~FrontEnd() = default;
+
+  // Of all descriptors that Find() makes; never changes.
+  virtual const FeatureKind& kind() const = 0;
+
+  // Both images must have one shape.
+  virtual absl::Status Find(const ImageView& left, const ImageView& right, StereoFrame* frame) = 0;
+
+  // The same of one eye: no keypoint is stereo.
+  virtual absl::Status FindOne(const ImageView& image, StereoFrame* frame) = 0;
+
+  // Makes the last image of these the one that Follow() looks from.
+  virtual void Keep() = 0;
+
+  // Where the patches around (x, y) of the kept left image are in the last one, by `count` predictions
+  // (to_x, to_y), which are replaced; is_followed[i] is 0 for those that were lost. Patches are upright squares.
+  virtual void Follow(const std::vector<float>& x, const std::vector<float>& y, std::vector<float>* to_x,
+                      std::vector<float>* to_y, std::vector<uint8_t>* is_followed) = 0;
+
+  // Valid arguments (ValidateMatchOptions, ValidateMatchInput).
+  virtual void Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) = 0;
+};
+
+}  // namespace glint::slam
+
+#endif  // GLINT_SLAM_FRONT_END_FRONT_END_H_

@@ -1,0 +1,36 @@
+// Rigid motions. Plain values: thread-safe.
+#ifndef GLINT_SLAM_GEOMETRY_POSE_H_
+#define GLINT_SLAM_GEOMETRY_POSE_H_
+
+#include <Eigen/Core>
+#include <Eigen/Geometry>
+#include <cmath>
+
+namespace glint::slam {
+
+// a_from_b: takes a point's coordinates in frame b to those in frame a.
+struct Pose {
+  Eigen::Quaterniond rotation = Eigen::Quaterniond::Identity();  // of length 1
+  Eigen::Vector3d translation = Eigen::Vector3d::Zero();         // metres
+
+  Eigen::Vector3d operator*(const Eigen::Vector3d& point) const { return rotation * point + translation; }
+  Pose operator*(const Pose& b) const {
+    return {(rotation * b.rotation).normalized(), rotation * b.translation + translation};
+  }
+  Pose Inverse() const { return {rotation.conjugate(), rotation.conjugate() * -translation}; }
+};
+
+// The rotation about `axis` by its length, radians.
+inline Eigen::Quaterniond RotationOf(const Eigen::Vector3d& axis) {
+  const double angle = axis.norm();
+  // sin(x/2)/x near 0 is 1/2 - x^2/48: exact in doubles below this angle.
+  const double scale = angle < 1e-4 ? 0.5 - angle * angle / 48 : std::sin(angle / 2) / angle;
+  return Eigen::Quaterniond(std::cos(angle / 2), scale * axis.x(), scale * axis.y(), scale * axis.z()).normalized();
+}
+
+// The angle of a rotation, 0..pi radians.
+inline double AngleOf(const Eigen::Quaterniond& q) { return 2 * std::atan2(q.vec().norm(), std::abs(q.w())); }
+
+}  // namespace glint::slam
+
+#endif  // GLINT_SLAM_GEOMETRY_POSE_H_

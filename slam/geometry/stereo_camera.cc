@@ -1,0 +1,59 @@
+#include "slam/geometry/stereo_camera.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "features/error.h"
+#include "features/limits.h"
+
+namespace glint::slam {
+
+absl::Status ValidateStereoCamera(const StereoCamera& c) {
+  // Written so that NaN fails, too.
+  const auto check = [](const char* field, double value, double low, double high) {
+    return value >= low && value <= high ? absl::OkStatus() : OutOfRangeError(field, value, low, high);
+  };
+  const double width = c.image.width;
+  const double height = c.image.height;
+  absl::Status status = check("camera.width", width, 1, kMaxImageSide);
+  if (status.ok()) status = check("camera.height", height, 1, kMaxImageSide);
+  if (status.ok()) status = check("camera.focal_length", c.focal_length, 0.1 * width, 10 * width);
+  if (status.ok()) status = check("camera.centre_x", c.centre_x, 0, width);
+  if (status.ok()) status = check("camera.centre_y", c.centre_y, 0, height);
+  if (status.ok()) status = check("camera.baseline", c.baseline, 0.001, 100);
+  for (int axis = 0; status.ok() && axis < 3; ++axis) {
+    status = check("camera.rig_rotation", c.rig_rotation[axis], -0.02, 0.02);
+  }
+  return status;
+}
+
+absl::Status ValidatePair(const StereoCamera& camera, Shape left, Shape right) {
+  for (const auto& [name, eye] : {std::pair("left", left), std::pair("right", right)}) {
+    if (eye == camera.image) continue;
+    return ContradictionError(name, absl::StrCat(eye.width, "x", eye.height, " is not the camera's ",
+                                                 camera.image.width, "x", camera.image.height));
+  }
+  return absl::OkStatus();
+}
+
+StereoPixel Project(const StereoCamera& c, const Eigen::Vector3d& p) {
+  const Eigen::Vector3d q = RotationOf(c.rig_rotation) * (p - Eigen::Vector3d(c.baseline, 0, 0));
+  const double x = p.x() / p.z();
+  const double y = p.y() / p.z();
+  return {{c.focal_length * x + c.centre_x, c.focal_length * y + c.centre_y},
+          c.focal_length * (x - q.x() / q.z()),
+          c.focal_length * (y - q.y() / q.z())};
+}
+
+bool Triangulate(const StereoCamera& c, double x, double y, double disparity, Eigen::Vector3d* point) {
+  const Eigen::Vector3d right((x - disparity - c.centre_x) / c.focal_length, (y - c.centre_y) / c.focal_length, 1);
+  const Eigen::Vector3d turned = RotationOf(c.rig_rotation).conjugate() * right;
+  const double left_x = (x - c.centre_x) / c.focal_length;
+  const double parallax = left_x - turned.x() / turned.z();
+  if (!(parallax > 0)) return false;
+  const double depth = c.baseline / parallax;
+  *point = {left_x * depth, (y - c.centre_y) / c.focal_length * depth, depth};
+  return true;
+}
+
+}  // namespace glint::slam

@@ -1,0 +1,97 @@
+#include "slam/map/place_index.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace glint::slam {
+namespace {
+
+constexpr int kMostBits = 50;  // of 256 that two sights of a point differ in; in proportion for other lengths
+// A word of more than this many descriptors, or this share of all, is passed over.
+constexpr size_t kCommon = 256;
+constexpr size_t kCommonShare = 128;
+constexpr int kLeastVotes = 8;
+
+size_t WordOf(const uint8_t* descriptor, size_t table) {
+  return static_cast<size_t>(descriptor[2 * table]) | static_cast<size_t>(descriptor[2 * table + 1]) << 8;
+}
+
+int DistanceOf(const uint8_t* a, const uint8_t* b, size_t bytes) {
+  int bits = 0;
+  for (size_t i = 0; i < bytes; i += 4) {
+    uint32_t x = 0;
+    uint32_t y = 0;
+    std::memcpy(&x, a + i, 4);
+    std::memcpy(&y, b + i, 4);
+    bits += __builtin_popcount(x ^ y);
+  }
+  return bits;
+}
+
+}  // namespace
+
+void PlaceIndex::Add(int64_t keyframe, const View& view) {
+  if (view.strongest.empty()) return;
+  bytes_ = view.descriptor_bytes;
+  const auto bytes = static_cast<size_t>(bytes_);
+  const size_t tables = bytes / 2;
+  head_.resize(tables * kWords, -1);
+  frequency_.resize(tables * kWords, 0);
+  const auto owner = static_cast<uint32_t>(keyframes_.size());
+  keyframes_.push_back(keyframe);
+  for (const int32_t k : view.strongest) {
+    const uint8_t* descriptor = view.descriptor(static_cast<size_t>(k));
+    const auto entry = static_cast<int32_t>(owner_.size());
+    owner_.push_back(owner);
+    descriptors_.insert(descriptors_.end(), descriptor, descriptor + bytes);
+    for (size_t t = 0; t < tables; ++t) {
+      const size_t word = t * kWords + WordOf(descriptor, t);
+      next_.push_back(head_[word]);
+      head_[word] = entry;
+      ++frequency_[word];
+    }
+  }
+}
+
+std::vector<PlaceIndex::Candidate> PlaceIndex::Query(const View& view, int64_t last, size_t count) {
+  std::vector<Candidate> candidates;
+  if (keyframes_.empty() || view.descriptor_bytes != bytes_) return candidates;
+  const auto bytes = static_cast<size_t>(bytes_);
+  const size_t tables = bytes / 2;
+  const size_t common = std::max(kCommon, owner_.size() / kCommonShare);
+  const int most_bits = kMostBits * bytes_ / 32;
+  votes_.assign(keyframes_.size(), 0);
+  voter_.assign(keyframes_.size(), -1);
+  for (size_t q = 0; q < view.strongest.size(); ++q) {
+    const uint8_t* descriptor = view.descriptor(static_cast<size_t>(view.strongest[q]));
+    for (size_t t = 0; t < tables; ++t) {
+      const size_t word = t * kWords + WordOf(descriptor, t);
+      if (frequency_[word] > common) continue;
+      for (int32_t e = head_[word]; e >= 0; e = next_[static_cast<size_t>(e) * tables + t]) {
+        const size_t owner = owner_[static_cast<size_t>(e)];
+        if (voter_[owner] == static_cast<int32_t>(q) || keyframes_[owner] > last ||
+            DistanceOf(descriptor, descriptors_.data() + static_cast<size_t>(e) * bytes, bytes) > most_bits) {
+          continue;
+        }
+        voter_[owner] = static_cast<int32_t>(q);
+        ++votes_[owner];
+      }
+    }
+  }
+  for (size_t k = 0; k < keyframes_.size(); ++k) {
+    if (votes_[k] >= kLeastVotes) candidates.push_back({keyframes_[k], votes_[k]});
+  }
+  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+    return a.votes != b.votes ? a.votes > b.votes : a.keyframe < b.keyframe;
+  });
+  candidates.resize(std::min(candidates.size(), count));
+  return candidates;
+}
+
+size_t PlaceIndex::MemoryBytes() const {
+  return keyframes_.capacity() * sizeof(int64_t) + owner_.capacity() * sizeof(uint32_t) + descriptors_.capacity() +
+         next_.capacity() * sizeof(int32_t) + head_.capacity() * sizeof(int32_t) +
+         frequency_.capacity() * sizeof(uint32_t) + (votes_.capacity() + voter_.capacity()) * sizeof(int32_t);
+}
+
+}  // namespace glint::slam

@@ -1,0 +1,188 @@
+// Stereo visual odometry: the path of a rectified stereo camera, from its pictures alone.
+//
+// Each pair is matched with the points of the last keyframes, its pose is fitted to them, and where little of the last
+// keyframe is left in view the pair becomes one itself; the last keyframes, their points and the residual rotation of
+// the rig are then adjusted together, on a second thread. The adjustment is used a fixed number of frames later, or
+// before the next keyframe, and every sum has one order, without clocks and with fixed seeds: the same pairs give the
+// same bytes of poses, on any number of threads.
+//
+// The scheme is that of ORB-SLAM2's tracking and local mapping (Mur-Artal and Tardos, 2017). The path drifts, and a
+// camera that is carried elsewhere while it is lost stays lost; Localizer (localizer.h) adds what mends both.
+#ifndef GLINT_SLAM_ODOMETRY_ODOMETRY_H_
+#define GLINT_SLAM_ODOMETRY_ODOMETRY_H_
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <future>
+#include <map>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "features/depth.h"
+#include "features/types.h"
+#include "slam/adjust/local_adjustment.h"
+#include "slam/estimate/local_map.h"
+#include "slam/estimate/point_query.h"
+#include "slam/estimate/pose_solver.h"
+#include "slam/front_end/front_end.h"
+#include "slam/geometry/pose.h"
+#include "slam/geometry/stereo_camera.h"
+
+namespace glint::slam {
+
+enum class TrackingStatus {
+  kInitializing,  // no map yet: too few keypoints that both eyes see; the pose is that of the last keyframe
+  kTracking,
+  kCoasting,     // not located; the pose continues the last motion
+  kLost,         // not located; the pose is the last one known
+  kRelocalized,  // located again after kLost
+};
+const char* NameOf(TrackingStatus status);
+
+struct OdometryOptions {
+  int min_inliers = 30;          // 10..1000 points that a pose must agree with
+  int max_coasting = 3;          // 0..100 frames in a row; after them, or without keypoints, the camera is lost
+  int window = 15;               // 2..100 keyframes that are kept and adjusted
+  double keyframe_share = 0.75;  // 0..1: a keyframe is due when inliers fall below this share of those of the
+                                 // first frame after the last one
+  int max_keyframe_gap = 5;      // 1..1000 frames between keyframes, while the camera moves
+  int adjust_delay = 1;          // 0..100 frames from a keyframe to the use of its adjustment
+  bool refine_rig = true;        // estimate StereoCamera::rig_rotation
+  double rig_prior = 0.002;      // 1e-6..0.1 radians
+  SightErrors errors;            // each 0.01..100
+};
+// OK, or INVALID_ARGUMENT that names the first bad field, its value and its range.
+absl::Status ValidateOdometryOptions(const OdometryOptions& options);
+
+struct OdometryResult {
+  TrackingStatus status = TrackingStatus::kInitializing;
+  Pose world_from_camera;  // the first keyframe's left camera is the world
+  // Of the pose while kTracking or kRelocalized, beside the map; otherwise zero. See PoseFit.
+  Eigen::Matrix<double, 6, 6> covariance = Eigen::Matrix<double, 6, 6>::Zero();
+  int keypoints = 0;
+  int matches = 0;        // with points of the map
+  int inliers = 0;        // of these, that agree with the pose
+  double mean_error = 0;  // pixels, of the inliers' left positions
+  bool is_keyframe = false;
+  bool is_adjusted = false;  // an adjustment came into use: keyframes and points have moved
+  Eigen::Vector3d rig_rotation = Eigen::Vector3d::Zero();  // as estimated so far, radians
+  int64_t find_ns = 0;                                     // front end
+  int64_t track_ns = 0;                                    // matching with the map, pose
+  int64_t adjust_ns = 0;                                   // keyframe, waiting for an adjustment
+};
+
+// When an adjustment is used.
+enum class AdjustmentUse {
+  kAfterDelay,  // adjust_delay frames later, always
+  kWhenReady,   // poses depend on the machine's load; no keyframe is taken while an adjustment goes on
+};
+
+// Not thread-safe; it has a thread of its own for each adjustment. Memory is bounded by the window: at most `window`
+// keyframes' keypoints are kept as points.
+class Odometry {
+ public:
+  // `camera` and `options` must be valid; `front_end` must outlive it.
+  Odometry(const StereoCamera& camera, const OdometryOptions& options, FrontEnd* front_end,
+           AdjustmentUse use = AdjustmentUse::kAfterDelay);
+
+  // A rectified pair of the camera's shape, or an image with depths, and its time. INVALID_ARGUMENT: errors of
+  // ValidateView(), depths with refine_rig, a time that is not finite or not after the last one; the pair is then
+  // ignored.
+  absl::Status Track(const CameraView& view, double seconds, OdometryResult* result);
+  absl::Status Track(const ImageView& left, const ImageView& right, double seconds, OdometryResult* result) {
+    return Track({left, right, {}}, seconds, result);
+  }
+
+  // The camera's rig rotation as estimated so far, and its standard deviations (zero without refine_rig).
+  const StereoCamera& camera() const { return camera_; }
+  const Eigen::Vector3d& rig_uncertainty() const { return rig_uncertainty_; }
+  // The last keyframes and their points; keyframes[].id and points[].id count up from 0.
+  const LocalMap& map() const { return map_; }
+  const StereoFrame& frame() const { return frame_; }  // of the last pair
+  // Ids of the next ones.
+  int64_t next_keyframe() const { return next_keyframe_; }
+  int64_t next_point() const { return next_point_; }
+
+  bool is_adjusting() const { return adjustment_.valid(); }
+  // Waits for the adjustment that goes on, and uses it: keyframes and points have moved.
+  void FinishAdjustment();
+  // Moves keyframes by their MotionOf() (new world from old), points with the last keyframe that sees them, and the
+  // camera with the last keyframe. No adjustment may go on.
+  void Move(const std::map<int64_t, Pose>& motions);
+  // Goes on from another local map at another pose; new keyframes and points get ids from these on. The map is not
+  // empty, its ids lie below. With `is_located` false the camera is lost.
+  void Restart(LocalMap map, const StereoCamera& camera, const Pose& camera_from_world, bool is_located,
+               int64_t next_keyframe, int64_t next_point);
+
+ private:
+  // Sights whose patches are followed; see FrontEnd::Follow().
+  struct Following {
+    void Clear() {
+      sight.clear();
+      for (auto* v : {&x, &y, &to_x, &to_y}) v->clear();
+    }
+    std::vector<size_t> sight;
+    std::vector<float> x, y, to_x, to_y;
+    std::vector<uint8_t> is_followed;
+  };
+
+  bool CanInitialize() const;
+  // Both fill sights_, sight_keypoint_ and sight_point_. `radius`: pixels of a point's level. With `all` false, only
+  // points that the last keyframes see.
+  void MatchNear(const Pose& camera_from_world, float radius, bool all);
+  void MatchEverywhere();
+  static PointQuery::Point LookOf(const MapPoint& point);
+  void MatchAsked(float ratio);
+  bool Locate(double seconds, OdometryResult* result);
+  // Where a point was seen in the last keyframe: its position by its patch, for the sights at hand.
+  void FollowSights();
+  void AddKeyframe();
+  void StartAdjustment();
+  bool IsAdjustmentDue();
+  // FinishAdjustment() for sights that are at hand: the inliers among them, whose points may have left the map.
+  void FinishBelowSights();
+  bool IsKeyframeDue(int inliers) const;
+  // Whether the picture has moved since the last keyframe.
+  bool HasMoved() const;
+  Pose Predicted(double seconds) const;
+
+  StereoCamera camera_;
+  const OdometryOptions options_;
+  FrontEnd* const front_end_;
+  const AdjustmentUse use_;
+  Eigen::Vector3d rig_uncertainty_;
+
+  StereoFrame frame_;
+  LocalMap map_;
+  int64_t next_keyframe_ = 0;
+  int64_t next_point_ = 0;
+  int64_t kept_keyframe_ = -1;  // whose picture the front end keeps; -1: none of the map's
+  Pose camera_from_world_;
+  Pose motion_;                // camera now from camera a second ago
+  double motion_seconds_ = 0;  // between the two pairs that it was measured from
+  bool has_motion_ = false;
+  double last_seconds_ = 0;
+  bool has_time_ = false;
+  TrackingStatus status_ = TrackingStatus::kInitializing;
+  int coasting_ = 0;
+  int since_keyframe_ = 0;
+  int after_keyframe_ = 0;  // inliers of the first located frame after it; 0: none yet
+
+  // Of the frame at hand: which keypoint is which point of the map.
+  PointQuery query_;
+  MatchResult matches_;
+  Following following_;
+  std::vector<PointSight> sights_;
+  std::vector<size_t> sight_keypoint_;
+  std::vector<size_t> sight_point_;
+  PoseSolver solver_;
+  PoseFit fit_;  // of sights_
+
+  // The adjustment that goes on, and in how many frames it is used.
+  std::future<LocalProblem> adjustment_;
+  int adjusted_in_ = 0;
+};
+
+}  // namespace glint::slam
+
+#endif  // GLINT_SLAM_ODOMETRY_ODOMETRY_H_
