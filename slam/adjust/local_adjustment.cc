@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "slam/adjust/local_equations.h"
-#include "slam/estimate/sight_model.h"
+#include "slam/estimate/reprojection_model.h"
 
 namespace glint::slam {
 namespace {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "slam/estimate/sight_model.h"
+#include "slam/estimate/reprojection_model.h"
 
 namespace glint::slam {
 namespace {

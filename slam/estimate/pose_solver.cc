@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "cpu/stages.h"
-#include "slam/estimate/sight_kernels.h"
+#include "slam/estimate/reprojection_kernels.h"
 
 namespace glint::slam {
 namespace {

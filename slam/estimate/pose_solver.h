@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "slam/estimate/local_map.h"
-#include "slam/estimate/sight_kernels.h"
+#include "slam/estimate/reprojection_kernels.h"
 #include "slam/geometry/pose.h"
 #include "slam/geometry/stereo_camera.h"
 

@@ -16,7 +16,7 @@
 #include "slam/adjust/local_adjustment.h"
 #include "slam/adjust/local_equations.h"
 #include "slam/geometry/pose.h"
-#include "tests/slam/sight_cost.h"
+#include "tests/slam/reprojection_cost.h"
 
 namespace glint::slam {
 namespace {

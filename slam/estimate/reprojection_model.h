@@ -1,7 +1,7 @@
 // What both eyes see of a point, and its derivatives: for many points of one camera. The rig's rotation is a matrix
 // here, made once.
-#ifndef GLINT_SLAM_ESTIMATE_SIGHT_MODEL_H_
-#define GLINT_SLAM_ESTIMATE_SIGHT_MODEL_H_
+#ifndef GLINT_SLAM_ESTIMATE_REPROJECTION_MODEL_H_
+#define GLINT_SLAM_ESTIMATE_REPROJECTION_MODEL_H_
 
 #include <Eigen/Core>
 #include <Eigen/Geometry>
@@ -102,4 +102,4 @@ struct MotionNormal {
 
 }  // namespace glint::slam
 
-#endif  // GLINT_SLAM_ESTIMATE_SIGHT_MODEL_H_
+#endif  // GLINT_SLAM_ESTIMATE_REPROJECTION_MODEL_H_

@@ -2,13 +2,13 @@
 // (0 + 2) + (1 + 3), those of three from the left but for last rows of rotations, which are from the right; nothing is
 // fused.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "slam/estimate/sight_kernels.cc"
+#define HWY_TARGET_INCLUDE "slam/estimate/reprojection_kernels.cc"
 #include "cpu/targets.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // After foreach_target.
 #include "cpu/simd-inl.h"
-#include "slam/estimate/sight_kernels.h"
-#include "slam/estimate/sight_model.h"
+#include "slam/estimate/reprojection_kernels.h"
+#include "slam/estimate/reprojection_model.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace glint::slam::HWY_NAMESPACE {

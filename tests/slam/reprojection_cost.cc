@@ -1,9 +1,9 @@
-#include "tests/slam/sight_cost.h"
+#include "tests/slam/reprojection_cost.h"
 
 #include <Eigen/Core>
 #include <Eigen/Geometry>
 
-#include "slam/estimate/sight_model.h"
+#include "slam/estimate/reprojection_model.h"
 
 namespace glint::slam {
 namespace {

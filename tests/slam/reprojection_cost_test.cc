@@ -1,5 +1,5 @@
 // The analytic derivatives of bundle adjustment beside differences of its errors.
-#include "tests/slam/sight_cost.h"
+#include "tests/slam/reprojection_cost.h"
 
 #include <Eigen/Core>
 #include <array>

@@ -1,8 +1,8 @@
 // What fitting a pose takes of all sights at once, in vectors: one table of functions for each SIMD target. The order
 // of every sum is written down here, so that sums have the same bytes on each target.
 // Internal to the pose solver; tests run each target. The functions allocate nothing and are pure: thread-safe.
-#ifndef GLINT_SLAM_ESTIMATE_SIGHT_KERNELS_H_
-#define GLINT_SLAM_ESTIMATE_SIGHT_KERNELS_H_
+#ifndef GLINT_SLAM_ESTIMATE_REPROJECTION_KERNELS_H_
+#define GLINT_SLAM_ESTIMATE_REPROJECTION_KERNELS_H_
 
 #include <array>
 #include <cstddef>
@@ -72,4 +72,4 @@ SightKernels SightKernelsFor(int64_t target);
 
 }  // namespace glint::slam
 
-#endif  // GLINT_SLAM_ESTIMATE_SIGHT_KERNELS_H_
+#endif  // GLINT_SLAM_ESTIMATE_REPROJECTION_KERNELS_H_

@@ -1,7 +1,7 @@
 // What a sight costs in bundle adjustment, as Ceres asks for it: whitened errors and their analytic derivatives.
 // Every block has two rows, and every parameter three degrees of freedom: Ceres has a Schur complement for these sizes.
-#ifndef GLINT_TESTS_SLAM_SIGHT_COST_H_
-#define GLINT_TESTS_SLAM_SIGHT_COST_H_
+#ifndef GLINT_TESTS_SLAM_REPROJECTION_COST_H_
+#define GLINT_TESTS_SLAM_REPROJECTION_COST_H_
 
 #include <ceres/sized_cost_function.h>
 
@@ -36,4 +36,4 @@ class DisparityCost : public ceres::SizedCostFunction<2, 4, 3, 3, 3> {
 
 }  // namespace glint::slam
 
-#endif  // GLINT_TESTS_SLAM_SIGHT_COST_H_
+#endif  // GLINT_TESTS_SLAM_REPROJECTION_COST_H_

@@ -1,5 +1,5 @@
 // The sums that a pose is fitted with: the same bytes on every SIMD target, and what the sight model says.
-#include "slam/estimate/sight_kernels.h"
+#include "slam/estimate/reprojection_kernels.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cpu/stages.h"
-#include "slam/estimate/sight_model.h"
+#include "slam/estimate/reprojection_model.h"
 
 namespace glint::slam {
 namespace {
