@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cpu/buffer.h"
-#include "cpu/stages.h"
+#include "cpu/common/buffer.h"
+#include "cpu/common/stages.h"
 #include "features/types.h"
 
 namespace glint::bench {

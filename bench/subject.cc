@@ -9,8 +9,8 @@
 #include "bench/machine.h"
 #include "bench/statistics.h"
 #include "cpu/pipeline.h"
-#include "cuda/benchmark/hooks.h"
 #include "cuda/pipeline.h"
+#include "cuda/runtime/hooks.h"
 #include "features/error.h"
 
 namespace glint::bench {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "cuda/benchmark/hooks.h"
+#include "cuda/runtime/hooks.h"
 #include "features/options.h"
 #include "lane/lane.h"
 #include "server/schedule/track_lane.h"

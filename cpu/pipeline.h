@@ -8,7 +8,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "cpu/worker_pool.h"
+#include "cpu/common/worker_pool.h"
 #include "features/options.h"
 #include "features/types.h"
 

@@ -8,7 +8,10 @@
 #include <chrono>
 #include <vector>
 
-#include "cpu/buffer.h"
+#include "cpu/common/buffer.h"
+#include "cpu/common/quadtree_stages.h"
+#include "cpu/common/stages.h"
+#include "cpu/common/worker_pool.h"
 #include "cpu/describe/bfrost.h"
 #include "cpu/describe/blur_runs.h"
 #include "cpu/fast/scored_corners.h"
@@ -16,11 +19,8 @@
 #include "cpu/harris/harris_corners.h"
 #include "cpu/pipeline.h"
 #include "cpu/pyramid/levels.h"
-#include "cpu/quadtree_stages.h"
 #include "cpu/select/cells.h"
 #include "cpu/select/quadtree.h"
-#include "cpu/stages.h"
-#include "cpu/worker_pool.h"
 
 namespace glint::cpu {
 

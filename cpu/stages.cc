@@ -1,11 +1,11 @@
-#include "cpu/stages.h"
+#include "cpu/common/stages.h"
 
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cpu/common/targets.h"
 #include "cpu/pipeline.h"
-#include "cpu/targets.h"
 #include "features/error.h"
 // After the choice of targets.
 #include "hwy/highway.h"

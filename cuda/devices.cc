@@ -4,9 +4,9 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "cuda/benchmark/hooks.h"
 #include "cuda/pipeline.h"
 #include "cuda/runtime/error.h"
+#include "cuda/runtime/hooks.h"
 #include "cuda/runtime/integrated.h"
 #include "cuda/stages.h"
 

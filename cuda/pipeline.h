@@ -14,8 +14,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "cuda/benchmark/hooks.h"
 #include "cuda/jpeg/jpeg_plan.h"
+#include "cuda/runtime/hooks.h"
 #include "features/options.h"
 #include "features/pixels.h"
 #include "features/types.h"
@@ -67,7 +67,7 @@ class Pipeline {
   // Not OK after a sticky CUDA error: this process can use the device no more.
   const absl::Status& fatal() const;
 
-  // For benchmarks, documented in cuda/benchmark/hooks.h. Same rules as Detect(); both wait for the device.
+  // For benchmarks, documented in cuda/runtime/hooks.h. Same rules as Detect(); both wait for the device.
   absl::StatusOr<DeviceTiming> TimeOnDevice(const DetectorOptions& options, const ImageView& image,
                                             const ImageView& mask, int repeats);
   absl::StatusOr<Floors> MeasureFloors(int64_t bytes_up, int64_t bytes_down, int repeats);

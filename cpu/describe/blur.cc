@@ -6,12 +6,12 @@
 // foreseen. Each result depends on its pixel alone: which others are computed does not change it.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/describe/blur.cc"
-#include "cpu/targets.h"
+#include "cpu/common/targets.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // After foreach_target.
+#include "cpu/common/simd-inl.h"
+#include "cpu/common/stages.h"
 #include "cpu/describe/blur_runs.h"
-#include "cpu/simd-inl.h"
-#include "cpu/stages.h"
 #include "features/math.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -5,12 +5,12 @@
 // Columns' sums stay within 16 bits for discs up to radius 15 (31 rows of 255; 120 * 255); only the last step needs 32.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/describe/centroid.cc"
-#include "cpu/targets.h"
+#include "cpu/common/targets.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // After foreach_target.
+#include "cpu/common/simd-inl.h"
+#include "cpu/common/stages.h"
 #include "cpu/describe/patch_copy.h"
-#include "cpu/simd-inl.h"
-#include "cpu/stages.h"
 #include "features/math.h"
 
 HWY_BEFORE_NAMESPACE();

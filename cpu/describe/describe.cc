@@ -5,14 +5,14 @@
 // faster than loads on some processors, and much slower on others).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/describe/describe.cc"
-#include "cpu/targets.h"
+#include "cpu/common/targets.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // After foreach_target.
 #include <algorithm>
 #include <cmath>
 
-#include "cpu/simd-inl.h"
-#include "cpu/stages.h"
+#include "cpu/common/simd-inl.h"
+#include "cpu/common/stages.h"
 #include "features/math.h"
 
 HWY_BEFORE_NAMESPACE();

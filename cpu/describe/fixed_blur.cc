@@ -3,12 +3,12 @@
 // in 32 bits.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/describe/fixed_blur.cc"
-#include "cpu/targets.h"
+#include "cpu/common/targets.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // After foreach_target.
+#include "cpu/common/quadtree_stages.h"
+#include "cpu/common/simd-inl.h"
 #include "cpu/describe/blur_runs.h"
-#include "cpu/quadtree_stages.h"
-#include "cpu/simd-inl.h"
 #include "features/math.h"
 
 HWY_BEFORE_NAMESPACE();

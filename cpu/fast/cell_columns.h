@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cpu/quadtree_stages.h"
+#include "cpu/common/quadtree_stages.h"
 #include "features/quadtree.h"
 #include "features/types.h"
 

@@ -14,8 +14,8 @@
 
 #include <algorithm>
 
-#include "cpu/simd-inl.h"
-#include "cpu/stages.h"
+#include "cpu/common/simd-inl.h"
+#include "cpu/common/stages.h"
 #include "features/math.h"
 
 HWY_BEFORE_NAMESPACE();

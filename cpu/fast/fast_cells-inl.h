@@ -11,9 +11,9 @@
 #include <cstring>
 #include <limits>
 
+#include "cpu/common/simd-inl.h"
+#include "cpu/common/stages.h"
 #include "cpu/fast/fast_ring-inl.h"
-#include "cpu/simd-inl.h"
-#include "cpu/stages.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace glint::cpu::HWY_NAMESPACE {

@@ -9,19 +9,19 @@
 // Other processes may write to the image (shared memory): no result depends on reading a pixel twice.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/fast/fast_cells.cc"
-#include "cpu/targets.h"
+#include "cpu/common/targets.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // After foreach_target.
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
+#include "cpu/common/simd-inl.h"
+#include "cpu/common/stages.h"
 #include "cpu/fast/arc_runs.h"
 #include "cpu/fast/fast-inl.h"
 #include "cpu/fast/fast_ring-inl.h"
 #include "cpu/fast/fast_rows-inl.h"
-#include "cpu/simd-inl.h"
-#include "cpu/stages.h"
 #include "features/arc.h"
 #include "features/math.h"
 

@@ -4,12 +4,12 @@
 // neighbours beyond a cell's sides.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/fast/fast_in_cells.cc"
-#include "cpu/targets.h"
+#include "cpu/common/targets.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // After foreach_target.
+#include "cpu/common/quadtree_stages.h"
+#include "cpu/common/simd-inl.h"
 #include "cpu/fast/fast_suppressor-inl.h"
-#include "cpu/quadtree_stages.h"
-#include "cpu/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace glint::cpu::HWY_NAMESPACE {

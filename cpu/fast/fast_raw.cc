@@ -4,15 +4,15 @@
 // free of branches that depend on the image.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/fast/fast_raw.cc"
-#include "cpu/targets.h"
+#include "cpu/common/targets.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // After foreach_target.
 #include <utility>
 
+#include "cpu/common/simd-inl.h"
+#include "cpu/common/stages.h"
 #include "cpu/fast/fast-inl.h"
 #include "cpu/fast/fast_score-inl.h"
-#include "cpu/simd-inl.h"
-#include "cpu/stages.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace glint::cpu::HWY_NAMESPACE {

@@ -7,9 +7,9 @@
 #define GLINT_CPU_FAST_FAST_RING_INL_H_
 #endif
 
+#include "cpu/common/simd-inl.h"
 #include "cpu/fast/fast-inl.h"
 #include "cpu/fast/fast_score-inl.h"
-#include "cpu/simd-inl.h"
 #include "features/arc.h"
 #include "features/math.h"
 

@@ -10,8 +10,8 @@
 #define GLINT_CPU_FAST_FAST_SCORE_INL_H_
 #endif
 
+#include "cpu/common/simd-inl.h"
 #include "cpu/fast/fast-inl.h"
-#include "cpu/simd-inl.h"
 #include "features/math.h"
 
 HWY_BEFORE_NAMESPACE();

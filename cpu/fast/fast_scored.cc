@@ -8,17 +8,17 @@
 // listed from the rows of scores alone.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/fast/fast_scored.cc"
-#include "cpu/targets.h"
+#include "cpu/common/targets.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // After foreach_target.
 #include <algorithm>
 #include <cstring>
 
+#include "cpu/common/simd-inl.h"
+#include "cpu/common/stages.h"
 #include "cpu/fast/fast-inl.h"
 #include "cpu/fast/fast_cells-inl.h"
 #include "cpu/fast/fast_rows-inl.h"
-#include "cpu/simd-inl.h"
-#include "cpu/stages.h"
 #include "features/math.h"
 
 HWY_BEFORE_NAMESPACE();

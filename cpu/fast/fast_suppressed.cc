@@ -1,14 +1,14 @@
 // FAST corners with OpenCV's score and 3x3 suppression: cv::FAST(..., nonmaxSuppression = true).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/fast/fast_suppressed.cc"
-#include "cpu/targets.h"
+#include "cpu/common/targets.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // After foreach_target.
 #include <algorithm>
 
+#include "cpu/common/simd-inl.h"
+#include "cpu/common/stages.h"
 #include "cpu/fast/fast_suppressor-inl.h"
-#include "cpu/simd-inl.h"
-#include "cpu/stages.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace glint::cpu::HWY_NAMESPACE {

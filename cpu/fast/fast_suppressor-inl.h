@@ -11,10 +11,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cpu/common/simd-inl.h"
+#include "cpu/common/stages.h"
 #include "cpu/fast/fast-inl.h"
 #include "cpu/fast/fast_score-inl.h"
-#include "cpu/simd-inl.h"
-#include "cpu/stages.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace glint::cpu::HWY_NAMESPACE {

@@ -5,14 +5,14 @@
 // Vertical sums are prefix sums from the first row on, modulo 2^32: a window's sum is the difference of two of them.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/harris/dense_harris.cc"
-#include "cpu/targets.h"
+#include "cpu/common/targets.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // After foreach_target.
 #include <algorithm>
 #include <limits>
 
-#include "cpu/simd-inl.h"
-#include "cpu/stages.h"
+#include "cpu/common/simd-inl.h"
+#include "cpu/common/stages.h"
 #include "features/math.h"
 
 HWY_BEFORE_NAMESPACE();

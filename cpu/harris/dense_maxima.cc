@@ -1,13 +1,13 @@
 // Threshold and 3x3 suppression of a row of responses, and rows made of single responses.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/harris/dense_maxima.cc"
-#include "cpu/targets.h"
+#include "cpu/common/targets.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // After foreach_target.
 #include <limits>
 
-#include "cpu/simd-inl.h"
-#include "cpu/stages.h"
+#include "cpu/common/simd-inl.h"
+#include "cpu/common/stages.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace glint::cpu::HWY_NAMESPACE {

@@ -5,14 +5,14 @@
 // smoothing are combined over three rows to the two gradients, whose products are added in 32 bits.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/harris/harris.cc"
-#include "cpu/targets.h"
+#include "cpu/common/targets.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // After foreach_target.
 #include <algorithm>
 
+#include "cpu/common/simd-inl.h"
+#include "cpu/common/stages.h"
 #include "cpu/describe/patch_copy.h"
-#include "cpu/simd-inl.h"
-#include "cpu/stages.h"
 #include "features/math.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/buffer.h"
-#include "cpu/stages.h"
+#include "cpu/common/buffer.h"
+#include "cpu/common/stages.h"
 
 namespace glint::cpu {
 

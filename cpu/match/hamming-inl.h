@@ -15,8 +15,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cpu/common/simd-inl.h"
 #include "cpu/match/kernels.h"
-#include "cpu/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace glint::cpu::HWY_NAMESPACE {

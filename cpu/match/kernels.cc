@@ -3,12 +3,12 @@
 // lane until the trains are through.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/match/kernels.cc"
-#include "cpu/targets.h"
+#include "cpu/common/targets.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // After foreach_target.
+#include "cpu/common/simd-inl.h"
 #include "cpu/match/hamming-inl.h"
 #include "cpu/match/kernels.h"
-#include "cpu/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace glint::cpu::HWY_NAMESPACE {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cpu/stages.h"
+#include "cpu/common/stages.h"
 
 namespace glint::cpu {
 namespace {

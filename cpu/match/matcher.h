@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <memory>
 
-#include "cpu/buffer.h"
+#include "cpu/common/buffer.h"
+#include "cpu/common/worker_pool.h"
 #include "cpu/match/kernels.h"
 #include "cpu/match/train_grid.h"
-#include "cpu/worker_pool.h"
 #include "features/matcher.h"
 
 namespace glint::cpu {

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/buffer.h"
+#include "cpu/common/buffer.h"
 #include "features/matcher.h"
 
 namespace glint::cpu {

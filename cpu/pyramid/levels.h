@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "cpu/buffer.h"
+#include "cpu/common/buffer.h"
+#include "cpu/common/quadtree_stages.h"
+#include "cpu/common/stages.h"
 #include "cpu/fast/cell_columns.h"
-#include "cpu/quadtree_stages.h"
-#include "cpu/stages.h"
 #include "features/options.h"
 #include "features/types.h"
 

@@ -5,13 +5,13 @@
 // products, so that two multiply-adds of bytes do. Down: the high halves of two products of 16 bits.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/pyramid/linear_resize.cc"
-#include "cpu/targets.h"
+#include "cpu/common/targets.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // After foreach_target.
 #include <algorithm>
 
-#include "cpu/quadtree_stages.h"
-#include "cpu/simd-inl.h"
+#include "cpu/common/quadtree_stages.h"
+#include "cpu/common/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace glint::cpu::HWY_NAMESPACE {

@@ -7,13 +7,13 @@
 // rows that need it. Down: one multiply-add of interleaved rows in 32 bits.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/pyramid/resize.cc"
-#include "cpu/targets.h"
+#include "cpu/common/targets.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // After foreach_target.
 #include <algorithm>
 
-#include "cpu/simd-inl.h"
-#include "cpu/stages.h"
+#include "cpu/common/simd-inl.h"
+#include "cpu/common/stages.h"
 #include "features/math.h"
 
 HWY_BEFORE_NAMESPACE();

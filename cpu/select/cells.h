@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/buffer.h"
-#include "cpu/stages.h"
+#include "cpu/common/buffer.h"
+#include "cpu/common/stages.h"
 #include "features/options.h"
 #include "features/types.h"
 

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "cpu/stages.h"
+#include "cpu/common/stages.h"
 #include "features/limits.h"
 
 namespace glint::cpu {

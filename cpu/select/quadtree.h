@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/buffer.h"
+#include "cpu/common/buffer.h"
 #include "features/quadtree.h"
 #include "features/types.h"
 

@@ -1,10 +1,10 @@
 // A vector of candidates at a time: most fail, at one condition or another, which branches cannot foresee.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/stereo/row_candidates.cc"
-#include "cpu/targets.h"
+#include "cpu/common/targets.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // After foreach_target.
-#include "cpu/simd-inl.h"
+#include "cpu/common/simd-inl.h"
 #include "cpu/stereo/row_candidates.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "cpu/stages.h"
+#include "cpu/common/stages.h"
 
 namespace glint::cpu {
 namespace {

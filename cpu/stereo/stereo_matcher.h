@@ -8,12 +8,12 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/buffer.h"
+#include "cpu/common/buffer.h"
+#include "cpu/common/worker_pool.h"
 #include "cpu/match/kernels.h"
 #include "cpu/match/matcher.h"
 #include "cpu/stereo/row_candidates.h"
 #include "cpu/stereo/window_sad.h"
-#include "cpu/worker_pool.h"
 #include "features/stereo.h"
 
 namespace glint::cpu {

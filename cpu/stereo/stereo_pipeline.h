@@ -11,9 +11,9 @@
 #include <memory>
 
 #include "absl/status/status.h"
+#include "cpu/common/worker_pool.h"
 #include "cpu/pipeline.h"
 #include "cpu/stereo/stereo_matcher.h"
-#include "cpu/worker_pool.h"
 #include "features/options.h"
 #include "features/stereo.h"
 #include "features/types.h"

@@ -2,12 +2,12 @@
 // positions of the right window side by side as fit it. Rows that end before those bytes are copied first.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/stereo/window_sad.cc"
-#include "cpu/targets.h"
+#include "cpu/common/targets.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // After foreach_target.
 #include <cstring>
 
-#include "cpu/simd-inl.h"
+#include "cpu/common/simd-inl.h"
 #include "cpu/stereo/window_sad.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -3,10 +3,10 @@
 #define HWY_TARGET_INCLUDE "cpu/track/kernels.cc"
 #include <algorithm>
 
-#include "cpu/targets.h"
+#include "cpu/common/targets.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // After foreach_target.
-#include "cpu/simd-inl.h"
+#include "cpu/common/simd-inl.h"
 #include "cpu/track/kernels.h"
 #include "cpu/track/samples-inl.h"
 

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "cpu/simd-inl.h"
+#include "cpu/common/simd-inl.h"
 #include "cpu/track/kernels.h"
 
 HWY_BEFORE_NAMESPACE();

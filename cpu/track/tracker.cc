@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "cpu/stages.h"
+#include "cpu/common/stages.h"
 #include "features/track_point.h"
 
 namespace glint::cpu {

@@ -6,9 +6,9 @@
 #include <array>
 #include <vector>
 
-#include "cpu/buffer.h"
+#include "cpu/common/buffer.h"
+#include "cpu/common/worker_pool.h"
 #include "cpu/track/kernels.h"
-#include "cpu/worker_pool.h"
 #include "features/tracker.h"
 
 namespace glint::cpu {

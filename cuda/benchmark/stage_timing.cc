@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "cuda/benchmark/hooks.h"
 #include "cuda/pipeline_impl.h"
 #include "cuda/runtime/error.h"
+#include "cuda/runtime/hooks.h"
 #include "cuda/stages.h"
 
 namespace glint::cuda {

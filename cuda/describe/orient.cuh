@@ -4,8 +4,8 @@
 
 #include <limits>
 
+#include "cuda/common/centroid.cuh"
 #include "cuda/common/sort_key.cuh"
-#include "cuda/describe/centroid.cuh"
 #include "cuda/plan/level_blocks.h"
 #include "cuda/select/rank.cuh"
 

@@ -4,7 +4,7 @@
 #define GLINT_CUDA_SELECT_LAST_BLOCK_RANK_CUH_
 
 #include "cuda/common/append.cuh"
-#include "cuda/describe/write_ranked.cuh"
+#include "cuda/common/write_ranked.cuh"
 #include "cuda/select/histogram.cuh"
 
 namespace glint::cuda {

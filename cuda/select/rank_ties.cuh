@@ -3,7 +3,7 @@
 #ifndef GLINT_CUDA_SELECT_RANK_TIES_CUH_
 #define GLINT_CUDA_SELECT_RANK_TIES_CUH_
 
-#include "cuda/describe/write_ranked.cuh"
+#include "cuda/common/write_ranked.cuh"
 #include "cuda/select/tie_ranking.cuh"
 
 namespace glint::cuda {

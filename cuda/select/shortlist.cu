@@ -5,9 +5,9 @@
 // A block queues what stays of its candidates. The queue's places in the shortlists, one atomic per level, are on their
 // way while some warps score it, 4 lanes per corner, each with two columns of the window, and others find its angles
 // (Frame::orient_early), which takes the angles out of what a frame waits for. Shared memory 14 KiB.
+#include "cuda/common/centroid.cuh"
 #include "cuda/common/enqueue.h"
 #include "cuda/common/warp.cuh"
-#include "cuda/describe/centroid.cuh"
 #include "cuda/select/histogram.cuh"
 #include "cuda/stages.h"
 

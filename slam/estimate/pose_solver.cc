@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/stages.h"
+#include "cpu/common/stages.h"
 #include "slam/estimate/reprojection_kernels.h"
 
 namespace glint::slam {

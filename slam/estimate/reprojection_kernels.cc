@@ -3,10 +3,10 @@
 // fused.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "slam/estimate/reprojection_kernels.cc"
-#include "cpu/targets.h"
+#include "cpu/common/targets.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // After foreach_target.
-#include "cpu/simd-inl.h"
+#include "cpu/common/simd-inl.h"
 #include "slam/estimate/reprojection_kernels.h"
 #include "slam/estimate/reprojection_model.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "cpu/stages.h"
+#include "cpu/common/stages.h"
 #include "features/reference/matcher.h"
 #include "gtest/gtest.h"
 #include "tests/cpu/simd.h"

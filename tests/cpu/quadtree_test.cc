@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "cpu/common/quadtree_stages.h"
 #include "cpu/fast/cell_columns.h"
 #include "cpu/pipeline.h"
 #include "cpu/pyramid/levels.h"
-#include "cpu/quadtree_stages.h"
 #include "features/reference/gaussian.h"
 #include "features/reference/pyramid.h"
 #include "features/reference/quadtree.h"

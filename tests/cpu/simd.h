@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "cpu/common/stages.h"
 #include "cpu/pipeline.h"
-#include "cpu/stages.h"
 #include "gtest/gtest.h"
 
 namespace glint::testing {

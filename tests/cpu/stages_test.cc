@@ -1,5 +1,5 @@
 // Each stage on its own against the reference's, so that a difference names its stage.
-#include "cpu/stages.h"
+#include "cpu/common/stages.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "cpu/buffer.h"
+#include "cpu/common/buffer.h"
 #include "cpu/describe/blur_runs.h"
 #include "cpu/harris/harris_corners.h"
 #include "cpu/pyramid/levels.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "cpu/stages.h"
+#include "cpu/common/stages.h"
 #include "features/reference/tracker.h"
 #include "gtest/gtest.h"
 #include "tests/cpu/simd.h"

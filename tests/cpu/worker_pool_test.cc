@@ -1,5 +1,5 @@
 // Every task once, whatever the number of threads and tasks, and whether workers sleep or not.
-#include "cpu/worker_pool.h"
+#include "cpu/common/worker_pool.h"
 
 #include <atomic>
 #include <chrono>

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "cuda/benchmark/hooks.h"
 #include "cuda/devices.h"
 #include "cuda/runtime/api.h"
+#include "cuda/runtime/hooks.h"
 #include "features/reference/tracker.h"
 #include "gtest/gtest.h"
 #include "tests/support/images.h"

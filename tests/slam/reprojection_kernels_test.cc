@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "cpu/stages.h"
+#include "cpu/common/stages.h"
 #include "slam/estimate/reprojection_model.h"
 
 namespace glint::slam {

@@ -1,7 +1,7 @@
 // A few threads that share the tasks of one frame. Between frames they sleep; within a frame, where one set of tasks
 // follows another within microseconds, they spin for a while first.
-#ifndef GLINT_CPU_WORKER_POOL_H_
-#define GLINT_CPU_WORKER_POOL_H_
+#ifndef GLINT_CPU_COMMON_WORKER_POOL_H_
+#define GLINT_CPU_COMMON_WORKER_POOL_H_
 
 #include <atomic>
 #include <condition_variable>
@@ -67,4 +67,4 @@ class WorkerPool final : public Parallel {
 
 }  // namespace glint::cpu
 
-#endif  // GLINT_CPU_WORKER_POOL_H_
+#endif  // GLINT_CPU_COMMON_WORKER_POOL_H_

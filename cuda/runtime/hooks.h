@@ -7,8 +7,8 @@
 //   host to host      wall clock around pipeline->Detect() with `image` in PinnedMemory (or in pageable memory).
 //   floors            pipeline->MeasureFloors(bytes up, bytes down, repeats).
 //   few SMs           PipelineOptions::sm_limit.
-#ifndef GLINT_CUDA_BENCHMARK_HOOKS_H_
-#define GLINT_CUDA_BENCHMARK_HOOKS_H_
+#ifndef GLINT_CUDA_RUNTIME_HOOKS_H_
+#define GLINT_CUDA_RUNTIME_HOOKS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -57,4 +57,4 @@ class PinnedMemory {
 
 }  // namespace glint::cuda
 
-#endif  // GLINT_CUDA_BENCHMARK_HOOKS_H_
+#endif  // GLINT_CUDA_RUNTIME_HOOKS_H_

@@ -1,6 +1,6 @@
 // Which of Highway's targets are compiled, for every file that includes Highway. Must come before it.
-#ifndef GLINT_CPU_TARGETS_H_
-#define GLINT_CPU_TARGETS_H_
+#ifndef GLINT_CPU_COMMON_TARGETS_H_
+#define GLINT_CPU_COMMON_TARGETS_H_
 
 // Kernels keep arrays of vectors, which the scalable types of SVE do not allow; NEON serves AArch64.
 #define GLINT_CPU_SCALABLE_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
@@ -15,4 +15,4 @@
 // (GCC bug 106322). No stage multiplies high halves, and the tests compare this target too.
 #define HWY_BROKEN_EMU128 0
 
-#endif  // GLINT_CPU_TARGETS_H_
+#endif  // GLINT_CPU_COMMON_TARGETS_H_

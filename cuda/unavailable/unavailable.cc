@@ -1,9 +1,9 @@
 // The CUDA backend of a build without CUDA: every entry point says so.
-#include "cuda/benchmark/hooks.h"
 #include "cuda/benchmark/jpeg_timing.h"
 #include "cuda/benchmark/plan_report.h"
 #include "cuda/match/matcher.h"
 #include "cuda/pipeline.h"
+#include "cuda/runtime/hooks.h"
 #include "cuda/runtime/host_region.h"
 #include "cuda/runtime/range.h"
 #include "cuda/stereo/stereo_matcher.h"

@@ -1,4 +1,4 @@
-#include "cpu/worker_pool.h"
+#include "cpu/common/worker_pool.h"
 
 namespace glint::cpu {
 namespace {

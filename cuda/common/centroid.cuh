@@ -2,12 +2,14 @@
 //   m10 = sum u * I,  m01 = sum v * I,  angle = fastAtan2(m01, m10).
 // Lanes read vectors of 8 pixels, several rows at a time (3 for patch_size 31), cut the disc out with masks of a bit
 // for each byte, which are loaded for several rows at once, and sum with dp4a.
-#ifndef GLINT_CUDA_DESCRIBE_CENTROID_CUH_
-#define GLINT_CUDA_DESCRIBE_CENTROID_CUH_
+#ifndef GLINT_CUDA_COMMON_CENTROID_CUH_
+#define GLINT_CUDA_COMMON_CENTROID_CUH_
 
 #include <cstddef>
 
 #include "cuda/common/warp.cuh"
+#include "cuda/plan/frame.h"
+#include "features/math.h"
 
 namespace glint::cuda {
 
@@ -90,4 +92,4 @@ __device__ __forceinline__ float CentroidAngle(const Frame& frame, const Level& 
 
 }  // namespace glint::cuda
 
-#endif  // GLINT_CUDA_DESCRIBE_CENTROID_CUH_
+#endif  // GLINT_CUDA_COMMON_CENTROID_CUH_

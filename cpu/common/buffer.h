@@ -1,6 +1,6 @@
 // Scratch memory that grows to the largest request and stays: nothing is allocated once the largest frame was seen.
-#ifndef GLINT_CPU_BUFFER_H_
-#define GLINT_CPU_BUFFER_H_
+#ifndef GLINT_CPU_COMMON_BUFFER_H_
+#define GLINT_CPU_COMMON_BUFFER_H_
 
 #include <cstddef>
 #include <cstring>
@@ -49,4 +49,4 @@ class Buffer {
 
 }  // namespace glint::cpu
 
-#endif  // GLINT_CPU_BUFFER_H_
+#endif  // GLINT_CPU_COMMON_BUFFER_H_

@@ -1,9 +1,9 @@
 // Ranked corners into the result.
-#ifndef GLINT_CUDA_DESCRIBE_WRITE_RANKED_CUH_
-#define GLINT_CUDA_DESCRIBE_WRITE_RANKED_CUH_
+#ifndef GLINT_CUDA_COMMON_WRITE_RANKED_CUH_
+#define GLINT_CUDA_COMMON_WRITE_RANKED_CUH_
 
+#include "cuda/common/centroid.cuh"
 #include "cuda/common/sort_key.cuh"
-#include "cuda/describe/centroid.cuh"
 
 namespace glint::cuda {
 
@@ -47,4 +47,4 @@ __device__ __forceinline__ void WriteRanked(const Frame& frame, const Level& lev
 
 }  // namespace glint::cuda
 
-#endif  // GLINT_CUDA_DESCRIBE_WRITE_RANKED_CUH_
+#endif  // GLINT_CUDA_COMMON_WRITE_RANKED_CUH_

@@ -1,13 +1,14 @@
 // The stages that Selection::kQuadtree has of its own, as a table of functions, one table per SIMD target; the others
-// are in cpu/stages.h, whose demands on images hold here too. No stage allocates. All are pure functions: thread-safe.
-#ifndef GLINT_CPU_QUADTREE_STAGES_H_
-#define GLINT_CPU_QUADTREE_STAGES_H_
+// are in cpu/common/stages.h, whose demands on images hold here too. No stage allocates. All are pure functions:
+// thread-safe.
+#ifndef GLINT_CPU_COMMON_QUADTREE_STAGES_H_
+#define GLINT_CPU_COMMON_QUADTREE_STAGES_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "cpu/stages.h"
+#include "cpu/common/stages.h"
 #include "features/linear_resize.h"
 #include "features/types.h"
 
@@ -54,4 +55,4 @@ QuadtreeStages QuadtreeStagesFor(int64_t target);
 
 }  // namespace glint::cpu
 
-#endif  // GLINT_CPU_QUADTREE_STAGES_H_
+#endif  // GLINT_CPU_COMMON_QUADTREE_STAGES_H_

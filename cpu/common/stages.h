@@ -8,8 +8,8 @@
 //
 // Every image given to a stage is at least kWideImage pixels wide, or has kReadMargin readable bytes after each row:
 // only then may a stage read whole vectors. No stage allocates. All are pure functions: thread-safe.
-#ifndef GLINT_CPU_STAGES_H_
-#define GLINT_CPU_STAGES_H_
+#ifndef GLINT_CPU_COMMON_STAGES_H_
+#define GLINT_CPU_COMMON_STAGES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -285,4 +285,4 @@ Stages StagesFor(int64_t target);
 
 }  // namespace glint::cpu
 
-#endif  // GLINT_CPU_STAGES_H_
+#endif  // GLINT_CPU_COMMON_STAGES_H_

@@ -1,10 +1,10 @@
 // What every stage file needs from Google Highway: which targets are compiled, and a few helpers on vectors. Included
 // once per target, inside each stage's own re-inclusion, hence the unusual guard.
-#if defined(GLINT_CPU_SIMD_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef GLINT_CPU_SIMD_INL_H_
-#undef GLINT_CPU_SIMD_INL_H_
+#if defined(GLINT_CPU_COMMON_SIMD_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef GLINT_CPU_COMMON_SIMD_INL_H_
+#undef GLINT_CPU_COMMON_SIMD_INL_H_
 #else
-#define GLINT_CPU_SIMD_INL_H_
+#define GLINT_CPU_COMMON_SIMD_INL_H_
 #endif
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/targets.h"
+#include "cpu/common/targets.h"
 // After the choice of targets.
 #include "hwy/highway.h"
 
