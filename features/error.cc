@@ -53,10 +53,6 @@ absl::Status ContradictionError(absl::string_view field, absl::string_view probl
   return absl::InvalidArgumentError(absl::StrCat(field, ": ", Escape(problem, kMaxProblemBytes)));
 }
 
-absl::Status UnsupportedError(absl::string_view field, absl::string_view problem) {
-  return absl::UnimplementedError(absl::StrCat(field, ": ", problem));
-}
-
 absl::Status LimitError(absl::string_view field, int64_t value, int64_t limit, absl::string_view flag) {
   return absl::ResourceExhaustedError(
       absl::StrCat(field, ": ", value, " is over this server's limit of ", limit, " (", flag, ")"));

@@ -29,6 +29,12 @@ absl::Status OutOfRangeError(absl::string_view field, const T& value, const U& l
       absl::StrCat(field, ": ", Echo(absl::StrCat(value)), " is not in ", low, "..", high));
 }
 
+// OutOfRangeError unless `value` is in [low, high]; NaN is not.
+template <typename T>
+absl::Status CheckRange(absl::string_view field, T value, T low, T high) {
+  return value >= low && value <= high ? absl::OkStatus() : OutOfRangeError(field, value, low, high);
+}
+
 // "preset: \"sift\" is not one of orb, oriented_fast"
 absl::Status NotOneOfError(absl::string_view field, absl::string_view value, absl::string_view allowed);
 
@@ -36,9 +42,6 @@ absl::Status NotOneOfError(absl::string_view field, absl::string_view value, abs
 // kMaxProblemBytes; a value of the user's in it should be an Echo().
 inline constexpr size_t kMaxProblemBytes = 500;
 absl::Status ContradictionError(absl::string_view field, absl::string_view problem);
-
-// UNIMPLEMENTED: "selection: QUADTREE (preset orbslam) is not available on CUDA lanes; ..."
-absl::Status UnsupportedError(absl::string_view field, absl::string_view problem);
 
 // RESOURCE_EXHAUSTED: "image.pixels: 40000000 is over this server's limit of 33177600 (--max-image-pixels)"
 absl::Status LimitError(absl::string_view field, int64_t value, int64_t limit, absl::string_view flag);

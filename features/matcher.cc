@@ -4,21 +4,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 
 namespace glint {
 namespace {
 
-template <typename T>
-absl::Status CheckRange(absl::string_view field, T value, T low, T high) {
-  // Written so that NaN fails.
-  return value >= low && value <= high ? absl::OkStatus() : OutOfRangeError(field, value, low, high);
-}
-
 absl::Status CheckSet(absl::string_view field, const DescriptorView& set) {
-  absl::Status status = CheckRange(absl::StrCat(field, ".count"), set.count, 0, kMaxMatchDescriptors);
-  if (!status.ok() || set.count == 0) return status;
-  status = CheckRange(absl::StrCat(field, ".bytes"), set.bytes, kDescriptorUnit, kMaxDescriptorBytes);
-  if (!status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(CheckRange(absl::StrCat(field, ".count"), set.count, 0, kMaxMatchDescriptors));
+  if (set.count == 0) return absl::OkStatus();
+  GLINT_RETURN_IF_ERROR(CheckRange(absl::StrCat(field, ".bytes"), set.bytes, kDescriptorUnit, kMaxDescriptorBytes));
   if (set.bytes % kDescriptorUnit != 0) {
     return ContradictionError(absl::StrCat(field, ".bytes"),
                               absl::StrCat(set.bytes, " is not a multiple of ", kDescriptorUnit));
@@ -61,13 +55,12 @@ absl::Status CheckAngles(absl::string_view field, const float* angles, int count
 absl::Status CheckPresence(const MatchInput& input, const MatchOptions& options) {
   const QueryConditions& c = input.conditions;
   const TrainKeypoints& t = input.keypoints;
-  absl::Status status =
+  GLINT_RETURN_IF_ERROR(
       CheckTogether("conditions.x, y, radius", c.x != nullptr || c.y != nullptr || c.radius != nullptr,
-                    c.x != nullptr && c.y != nullptr && c.radius != nullptr, t.x != nullptr && t.y != nullptr);
-  if (!status.ok()) return status;
-  status = CheckTogether("conditions.min_octave, max_octave", c.min_octave != nullptr || c.max_octave != nullptr,
-                         c.min_octave != nullptr && c.max_octave != nullptr, t.octave != nullptr);
-  if (!status.ok()) return status;
+                    c.x != nullptr && c.y != nullptr && c.radius != nullptr, t.x != nullptr && t.y != nullptr));
+  GLINT_RETURN_IF_ERROR(CheckTogether("conditions.min_octave, max_octave",
+                                      c.min_octave != nullptr || c.max_octave != nullptr,
+                                      c.min_octave != nullptr && c.max_octave != nullptr, t.octave != nullptr));
   const bool needs_angle = options.max_angle_difference < 180 || options.rotation_histogram;
   if (needs_angle && (c.angle == nullptr || t.angle == nullptr)) {
     return ContradictionError(options.rotation_histogram ? "rotation_histogram" : "max_angle_difference",
@@ -83,7 +76,7 @@ absl::Status ValidateMatchOptions(const MatchOptions& options) {
        {CheckRange("k", options.k, kMinMatchK, kMaxMatchK), CheckRange("ratio", options.ratio, 0.0f, 1.0f),
         CheckRange("max_distance", options.max_distance, 0, 8 * kMaxDescriptorBytes),
         CheckRange("max_angle_difference", options.max_angle_difference, 0.0f, 180.0f)}) {
-    if (!status.ok()) return status;
+    GLINT_RETURN_IF_ERROR(status);
   }
   for (const auto& [field, is_set] :
        {std::pair{"cross_check", options.cross_check}, std::pair{"rotation_histogram", options.rotation_histogram}}) {
@@ -95,28 +88,28 @@ absl::Status ValidateMatchOptions(const MatchOptions& options) {
 absl::Status ValidateMatchInput(const MatchInput& input, const MatchOptions& options) {
   const DescriptorView& query = input.query;
   const DescriptorView& train = input.train;
-  for (const absl::Status& status : {CheckSet("query", query), CheckSet("train", train)}) {
-    if (!status.ok()) return status;
-  }
+  GLINT_RETURN_IF_ERROR(CheckSet("query", query));
+  GLINT_RETURN_IF_ERROR(CheckSet("train", train));
   if (query.count == 0 || train.count == 0) return absl::OkStatus();
   if (query.bytes != train.bytes) {
     return ContradictionError("train.bytes", absl::StrCat(train.bytes, ", but query.bytes is ", query.bytes));
   }
-  absl::Status presence = CheckPresence(input, options);
-  if (!presence.ok()) return presence;
+  GLINT_RETURN_IF_ERROR(CheckPresence(input, options));
   constexpr float kMost = kMaxMatchCoordinate;
   const QueryConditions& c = input.conditions;
   const TrainKeypoints& t = input.keypoints;
-  absl::Status status = CheckValues("conditions.x", c.x, query.count, -kMost, kMost);
-  if (status.ok()) status = CheckValues("conditions.y", c.y, query.count, -kMost, kMost);
-  if (status.ok()) status = CheckValues("conditions.radius", c.radius, query.count, 0, kMost);
-  if (status.ok() && c.x != nullptr) status = CheckValues("keypoints.x", t.x, train.count, -kMost, kMost);
-  if (status.ok() && c.x != nullptr) status = CheckValues("keypoints.y", t.y, train.count, -kMost, kMost);
-  if (options.max_angle_difference < 180 || options.rotation_histogram) {
-    if (status.ok()) status = CheckAngles("conditions.angle", c.angle, query.count);
-    if (status.ok()) status = CheckAngles("keypoints.angle", t.angle, train.count);
+  GLINT_RETURN_IF_ERROR(CheckValues("conditions.x", c.x, query.count, -kMost, kMost));
+  GLINT_RETURN_IF_ERROR(CheckValues("conditions.y", c.y, query.count, -kMost, kMost));
+  GLINT_RETURN_IF_ERROR(CheckValues("conditions.radius", c.radius, query.count, 0, kMost));
+  if (c.x != nullptr) {
+    GLINT_RETURN_IF_ERROR(CheckValues("keypoints.x", t.x, train.count, -kMost, kMost));
+    GLINT_RETURN_IF_ERROR(CheckValues("keypoints.y", t.y, train.count, -kMost, kMost));
   }
-  return status;
+  if (options.max_angle_difference < 180 || options.rotation_histogram) {
+    GLINT_RETURN_IF_ERROR(CheckAngles("conditions.angle", c.angle, query.count));
+    GLINT_RETURN_IF_ERROR(CheckAngles("keypoints.angle", t.angle, train.count));
+  }
+  return absl::OkStatus();
 }
 
 void KeepUsualRotations(const MatchInput& input, MatchResult* matches) {

@@ -11,6 +11,7 @@
 #include "features/option_fields.h"
 #include "features/pixels.h"
 #include "features/quadtree.h"
+#include "features/status_macros.h"
 
 namespace glint {
 namespace {
@@ -21,12 +22,6 @@ auto AsTuple(const DetectorOptions& o) {
                   o.harris_block, o.harris_k, o.selection, o.ranking, o.max_features, o.edge_threshold, o.cell_width,
                   o.cell_height, o.aggregation_window, o.response_threshold, o.threshold_unit, o.orientation,
                   o.descriptor, o.patch_size, o.bfrost_scale);
-}
-
-template <typename T>
-absl::Status CheckRange(absl::string_view field, T value, T low, T high) {
-  // Written so that NaN fails.
-  return value >= low && value <= high ? absl::OkStatus() : OutOfRangeError(field, value, low, high);
 }
 
 // Selection::kQuadtree is one detector as a whole: the stages around it are those of ORB-SLAM2.
@@ -206,13 +201,13 @@ absl::Status ValidateOptions(const DetectorOptions& o) {
 }
 
 absl::Status ValidateShape(Shape shape, int64_t max_pixels) {
-  if (auto s = CheckRange("image.width", shape.width, 1, kMaxImageSide); !s.ok()) return s;
-  if (auto s = CheckRange("image.height", shape.height, 1, kMaxImageSide); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(CheckRange("image.width", shape.width, 1, kMaxImageSide));
+  GLINT_RETURN_IF_ERROR(CheckRange("image.height", shape.height, 1, kMaxImageSide));
   return CheckRange("image.pixels", shape.pixels(), int64_t{1}, max_pixels);
 }
 
 absl::Status ValidateImages(const ImageView& image, const ImageView& mask, int64_t max_pixels) {
-  if (auto s = ValidatePixels(image, mask, max_pixels); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(ValidatePixels(image, mask, max_pixels));
   if (image.stride < image.width) {
     return ContradictionError("image.stride",
                               absl::StrCat(image.stride, " is less than the row of ", image.width, " bytes"));

@@ -5,15 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 
 namespace glint {
 namespace {
-
-template <typename T>
-absl::Status CheckRange(absl::string_view field, T value, T low, T high) {
-  // Written so that NaN fails.
-  return value >= low && value <= high ? absl::OkStatus() : OutOfRangeError(field, value, low, high);
-}
 
 absl::Status CheckEye(absl::string_view name, const StereoEye& eye, const PyramidPlan& plan, bool needs_levels) {
   if (eye.features == nullptr) return ContradictionError(name, "features are needed");
@@ -29,10 +24,10 @@ absl::Status CheckEye(absl::string_view name, const StereoEye& eye, const Pyrami
     }
   }
   const Features& f = *eye.features;
-  absl::Status status = CheckRange(absl::StrCat(name, ".features.count"), f.count(), size_t{0},
-                                   static_cast<size_t>(kMaxMatchDescriptors));
+  GLINT_RETURN_IF_ERROR(CheckRange(absl::StrCat(name, ".features.count"), f.count(), size_t{0},
+                                   static_cast<size_t>(kMaxMatchDescriptors)));
   const Shape image = plan.level[0].shape;
-  for (size_t i = 0; i < f.count() && status.ok(); ++i) {
+  for (size_t i = 0; i < f.count(); ++i) {
     const auto field = [&](absl::string_view member) { return absl::StrCat(name, ".features.", member, "[", i, "]"); };
     const bool in_x = f.x[i] >= 0 && f.x[i] < static_cast<float>(image.width);
     const bool in_y = f.y[i] >= 0 && f.y[i] < static_cast<float>(image.height);
@@ -46,7 +41,7 @@ absl::Status CheckEye(absl::string_view name, const StereoEye& eye, const Pyrami
       return OutOfRangeError(field("octave"), f.octave[i], 0, plan.levels - 1);
     }
   }
-  return status;
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -74,7 +69,7 @@ absl::Status ValidateStereoOptions(const StereoOptions& o) {
                                      CheckRange("max_disparity", o.max_disparity, o.min_disparity, kSide),
                                      CheckRange("focal_length", o.focal_length, 0.0f, kMaxFocalLength),
                                      CheckRange("baseline", o.baseline, 0.0f, kMaxBaseline)}) {
-    if (!status.ok()) return status;
+    GLINT_RETURN_IF_ERROR(status);
   }
   if ((o.focal_length > 0) != (o.baseline > 0)) {
     return ContradictionError("baseline", absl::StrCat(o.baseline, ", but focal_length is ", o.focal_length,
@@ -84,16 +79,16 @@ absl::Status ValidateStereoOptions(const StereoOptions& o) {
 }
 
 absl::Status ValidateStereoInput(const StereoInput& input, const StereoOptions& options) {
-  if (auto s = CheckRange("plan.levels", input.plan.levels, kMinLevels, kMaxLevels); !s.ok()) return s;
-  if (auto s = CheckEye("left", input.left, input.plan, options.refine); !s.ok()) return s;
-  if (auto s = CheckEye("right", input.right, input.plan, options.refine); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(CheckRange("plan.levels", input.plan.levels, kMinLevels, kMaxLevels));
+  GLINT_RETURN_IF_ERROR(CheckEye("left", input.left, input.plan, options.refine));
+  GLINT_RETURN_IF_ERROR(CheckEye("right", input.right, input.plan, options.refine));
   const Features& left = *input.left.features;
   const Features& right = *input.right.features;
   for (const auto& [name, eye] : {std::pair{"left", &left}, std::pair{"right", &right}}) {
     if (eye->count() == 0) continue;
     const int bytes = eye->descriptor_bytes;
     const std::string field = absl::StrCat(name, ".descriptor_bytes");
-    if (auto s = CheckRange(field, bytes, kDescriptorUnit, kMaxDescriptorBytes); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(CheckRange(field, bytes, kDescriptorUnit, kMaxDescriptorBytes));
     if (bytes % kDescriptorUnit != 0) {
       return ContradictionError(field, absl::StrCat(bytes, " is not a multiple of ", kDescriptorUnit));
     }

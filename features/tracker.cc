@@ -3,15 +3,10 @@
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
 #include "features/limits.h"
+#include "features/status_macros.h"
 
 namespace glint {
 namespace {
-
-template <typename T>
-absl::Status CheckRange(absl::string_view field, T value, T low, T high) {
-  // Written so that NaN fails.
-  return value >= low && value <= high ? absl::OkStatus() : OutOfRangeError(field, value, low, high);
-}
 
 std::string ToString(Shape shape) { return absl::StrCat(shape.width, "x", shape.height); }
 
@@ -21,9 +16,8 @@ absl::Status CheckPyramid(absl::string_view field, const TrackPyramid& pyramid, 
     return ContradictionError(absl::StrCat(field, ".levels"), "there are none");
   }
   const Shape shape = pyramid.levels[0].shape();
-  absl::Status status = CheckRange(absl::StrCat(field, ".width"), shape.width, 1, kMaxImageSide);
-  if (status.ok()) status = CheckRange(absl::StrCat(field, ".height"), shape.height, 1, kMaxImageSide);
-  if (!status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(CheckRange(absl::StrCat(field, ".width"), shape.width, 1, kMaxImageSide));
+  GLINT_RETURN_IF_ERROR(CheckRange(absl::StrCat(field, ".height"), shape.height, 1, kMaxImageSide));
   const int needed = UsedTrackLevels(options, shape);
   if (pyramid.count < needed) {
     return ContradictionError(
@@ -67,7 +61,7 @@ absl::Status ValidateTrackOptions(const TrackOptions& o) {
         CheckRange("max_move", o.max_move, 0.0f, kMaxTrackCoordinate),
         CheckRange("max_residual", o.max_residual, 0.0f, kMaxTrackResidual),
         CheckRange("max_backward_error", o.max_backward_error, 0.0f, kMaxTrackBackwardError)}) {
-    if (!status.ok()) return status;
+    GLINT_RETURN_IF_ERROR(status);
   }
   if (o.intensity > IntensityModel::kGainAndOffset) {
     return NotOneOfError("intensity", absl::StrCat(static_cast<int>(o.intensity)),
@@ -77,27 +71,25 @@ absl::Status ValidateTrackOptions(const TrackOptions& o) {
 }
 
 absl::Status ValidateTrackInput(const TrackInput& input, const TrackOptions& options) {
-  absl::Status status = CheckPyramid("from", input.from, options);
-  if (status.ok()) status = CheckPyramid("to", input.to, options);
-  if (!status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(CheckPyramid("from", input.from, options));
+  GLINT_RETURN_IF_ERROR(CheckPyramid("to", input.to, options));
   const Shape from = input.from.levels[0].shape();
   const Shape to = input.to.levels[0].shape();
   if (from != to) {
     return ContradictionError("to.levels[0]", absl::StrCat(ToString(to), ", but the other image is ", ToString(from)));
   }
-  status = CheckRange("count", input.count, 0, kMaxTrackPoints);
-  if (!status.ok() || input.count == 0) return status;
+  GLINT_RETURN_IF_ERROR(CheckRange("count", input.count, 0, kMaxTrackPoints));
+  if (input.count == 0) return absl::OkStatus();
   if (input.x == nullptr || input.y == nullptr) {
     return ContradictionError("x, y", absl::StrCat("null, but there are ", input.count, " points"));
   }
   if ((input.to_x == nullptr) != (input.to_y == nullptr)) {
     return ContradictionError("to_x, to_y", "one of these arrays is missing; both or none are needed");
   }
-  status = CheckValues("x", input.x, input.count);
-  if (status.ok()) status = CheckValues("y", input.y, input.count);
-  if (status.ok()) status = CheckValues("to_x", input.to_x, input.count);
-  if (status.ok()) status = CheckValues("to_y", input.to_y, input.count);
-  return status;
+  GLINT_RETURN_IF_ERROR(CheckValues("x", input.x, input.count));
+  GLINT_RETURN_IF_ERROR(CheckValues("y", input.y, input.count));
+  GLINT_RETURN_IF_ERROR(CheckValues("to_x", input.to_x, input.count));
+  return CheckValues("to_y", input.to_y, input.count);
 }
 
 }  // namespace glint
