@@ -97,13 +97,11 @@ absl::StatusOr<float> Pipeline::Impl::Microseconds(const Event& from, const Even
 
 // Of a frame with events, but download_ns.
 absl::StatusOr<StageTimes> Pipeline::Impl::TimesOnDevice() {
-  const auto upload = Microseconds(begun, uploaded);
-  GLINT_RETURN_IF_ERROR(upload.status());
-  const auto detect = Microseconds(uploaded, done);
-  GLINT_RETURN_IF_ERROR(detect.status());
+  GLINT_ASSIGN_OR_RETURN(const float upload, Microseconds(begun, uploaded));
+  GLINT_ASSIGN_OR_RETURN(const float detect, Microseconds(uploaded, done));
   StageTimes times;
-  times.upload_ns = static_cast<int64_t>(*upload * 1000);
-  times.detect_ns = static_cast<int64_t>(*detect * 1000);
+  times.upload_ns = static_cast<int64_t>(upload * 1000);
+  times.detect_ns = static_cast<int64_t>(detect * 1000);
   return times;
 }
 
@@ -120,9 +118,7 @@ absl::StatusOr<StageTimes> Pipeline::Impl::TimesOf(Samples* samples, int64_t to_
     times.detect_ns = to_result - times.upload_ns;
     return times;
   }
-  const auto timed_stages = TimesOnDevice();
-  GLINT_RETURN_IF_ERROR(timed_stages.status());
-  times = *timed_stages;
+  GLINT_ASSIGN_OR_RETURN(times, TimesOnDevice());
   sampled[0] = std::exchange(sampled[1], times);
   return times;
 }
@@ -152,9 +148,7 @@ void Pipeline::Impl::Recover() {
 absl::StatusOr<Pipeline::Impl::UnderWay> Pipeline::Impl::Begin(const DetectorOptions& detector, const Pixels& image,
                                                                const Pixels& mask, bool alone, bool wants_times) {
   GLINT_RETURN_IF_ERROR(ToStatus(api->SetDevice(options.device), "choosing the device"));
-  const auto found = PrepareFor(detector, image, mask, alone);
-  GLINT_RETURN_IF_ERROR(found.status());
-  Prepared* const prepared = *found;
+  GLINT_ASSIGN_OR_RETURN(Prepared* const prepared, PrepareFor(detector, image, mask, alone));
   GLINT_RETURN_IF_ERROR(ClearCounters());
   begun_alone = alone;
   const bool timed = wants_times && prepared->samples.Next();
@@ -175,9 +169,7 @@ absl::Status Pipeline::Impl::Start(const DetectorOptions& detector, const Pixels
   open.emplace(options.device);
   open->features = features;
   open->times = times;
-  const auto begun_frame = Begin(detector, image, mask, open->on_device.alone(), times != nullptr);
-  GLINT_RETURN_IF_ERROR(begun_frame.status());
-  open->frame = *begun_frame;
+  GLINT_ASSIGN_OR_RETURN(open->frame, Begin(detector, image, mask, open->on_device.alone(), times != nullptr));
   // While the device works. Frames of a stream often have as many corners on each level as the one before: what is
   // asked for.
   Prepared* const prepared = open->frame.prepared;
@@ -202,9 +194,7 @@ absl::Status Pipeline::Impl::Finish() {
   }
   StageTimes* const times = open->times;
   if (times == nullptr) return absl::OkStatus();
-  const auto found_times = TimesOf(&prepared->samples, to_result, timed);
-  GLINT_RETURN_IF_ERROR(found_times.status());
-  *times = *found_times;
+  GLINT_ASSIGN_OR_RETURN(*times, TimesOf(&prepared->samples, to_result, timed));
   // What the device did while the caller did something else is not this frame's.
   if (const int64_t device = times->upload_ns + times->detect_ns; device > to_result) {
     const double share = static_cast<double>(to_result) / static_cast<double>(device);

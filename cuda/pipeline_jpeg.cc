@@ -13,9 +13,7 @@ absl::StatusOr<JpegReason> Pipeline::Impl::DetectJpeg(const DetectorOptions& det
                                                       Features* features, StageTimes* times) {
   const Clock::time_point start = Clock::now();
   GLINT_RETURN_IF_ERROR(ToStatus(api->SetDevice(options.device), "choosing the device"));
-  const auto found = Prepare(PlanKey{detector, file_plan.shape, !mask.empty()});
-  GLINT_RETURN_IF_ERROR(found.status());
-  Prepared* const prepared = *found;
+  GLINT_ASSIGN_OR_RETURN(Prepared* const prepared, Prepare(PlanKey{detector, file_plan.shape, !mask.empty()}));
   GLINT_RETURN_IF_ERROR(ClearCounters());
   begun_alone = false;  // a mask is copied at once
   const bool timed = times != nullptr && prepared->jpeg_samples.Next();
@@ -39,9 +37,7 @@ absl::StatusOr<JpegReason> Pipeline::Impl::DetectJpeg(const DetectorOptions& det
   Read(prepared, features);
   const JpegReason reason = jpeg.Result();
   if (times == nullptr || reason != JpegReason::kNone) return reason;
-  const auto found_times = TimesOf(&prepared->jpeg_samples, Nanoseconds(waited - start), timed);
-  GLINT_RETURN_IF_ERROR(found_times.status());
-  *times = *found_times;
+  GLINT_ASSIGN_OR_RETURN(*times, TimesOf(&prepared->jpeg_samples, Nanoseconds(waited - start), timed));
   times->download_ns = std::max<int64_t>(0, Nanoseconds(Clock::now() - start) - times->upload_ns - times->detect_ns);
   return reason;
 }

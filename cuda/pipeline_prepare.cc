@@ -21,29 +21,20 @@ absl::Status Pipeline::Impl::Initialize() {
   GLINT_RETURN_IF_ERROR(CheckDevice(api, options.device, &device));
   multiprocessors = device.multiProcessorCount;
   if (options.sm_limit > 0) multiprocessors = std::min(multiprocessors, options.sm_limit);
-  auto made = Stream::Create(api, options.device, options.sm_limit);
-  GLINT_RETURN_IF_ERROR(made.status());
-  stream = *std::move(made);
-  auto made_upload = Stream::Create(api, options.device, /*multiprocessors=*/0);
-  GLINT_RETURN_IF_ERROR(made_upload.status());
-  upload_stream = *std::move(made_upload);
+  GLINT_ASSIGN_OR_RETURN(stream, Stream::Create(api, options.device, options.sm_limit));
+  GLINT_ASSIGN_OR_RETURN(upload_stream, Stream::Create(api, options.device, /*multiprocessors=*/0));
   for (int part = 0; part < kParts; ++part) {
-    auto created = CreateEvent(api, cudaEventDisableTiming);
-    GLINT_RETURN_IF_ERROR(created.status());
-    part_uploaded.push_back(*std::move(created));
+    GLINT_ASSIGN_OR_RETURN(Event created, CreateEvent(api, cudaEventDisableTiming));
+    part_uploaded.push_back(std::move(created));
   }
   for (auto [event, flags] : {std::pair<Event*, unsigned>{&begun, cudaEventDefault},
                               {&uploaded, cudaEventDefault},
                               {&done, cudaEventDefault},
                               {&finished, cudaEventDisableTiming},
                               {&wakes, cudaEventDisableTiming | cudaEventBlockingSync}}) {
-    auto created = CreateEvent(api, flags);
-    GLINT_RETURN_IF_ERROR(created.status());
-    *event = *std::move(created);
+    GLINT_ASSIGN_OR_RETURN(*event, CreateEvent(api, flags));
   }
-  auto cleared = DeviceBuffer::Create(stream.view(), sizeof(Counters));
-  GLINT_RETURN_IF_ERROR(cleared.status());
-  counters = *std::move(cleared);
+  GLINT_ASSIGN_OR_RETURN(counters, DeviceBuffer::Create(stream.view(), sizeof(Counters)));
   return ToStatus(api->StreamSynchronize(stream.view().stream), "starting the device");
 }
 
@@ -54,17 +45,13 @@ absl::Status Pipeline::Impl::MakeRoom(const Plan& plan) {
     if (bytes <= buffer->bytes()) continue;
     plans.clear();
     *buffer = DeviceBuffer();
-    auto made = DeviceBuffer::Create(stream.view(), bytes);
-    GLINT_RETURN_IF_ERROR(made.status());
-    *buffer = *std::move(made);
+    GLINT_ASSIGN_OR_RETURN(*buffer, DeviceBuffer::Create(stream.view(), bytes));
   }
   for (auto [buffer, bytes] : {std::pair{&staging, images}, std::pair{&result, plan.result_bytes()}}) {
     if (bytes <= buffer->bytes()) continue;
     plans.clear();
     *buffer = MappedBuffer();
-    auto made = MappedBuffer::Create(api, bytes);
-    GLINT_RETURN_IF_ERROR(made.status());
-    *buffer = *std::move(made);
+    GLINT_ASSIGN_OR_RETURN(*buffer, MappedBuffer::Create(api, bytes));
   }
   return absl::OkStatus();
 }
@@ -78,9 +65,8 @@ absl::StatusOr<Pipeline::Impl::Prepared*> Pipeline::Impl::Prepare(const PlanKey&
   Prepared prepared(key, multiprocessors);
   const Plan& plan = prepared.plan;
   GLINT_RETURN_IF_ERROR(MakeRoom(plan));
-  auto tables = DeviceBuffer::Create(stream.view(), std::max<size_t>(plan.tables().size(), 1));
-  GLINT_RETURN_IF_ERROR(tables.status());
-  prepared.tables = *std::move(tables);
+  GLINT_ASSIGN_OR_RETURN(prepared.tables,
+                         DeviceBuffer::Create(stream.view(), std::max<size_t>(plan.tables().size(), 1)));
   GLINT_RETURN_IF_ERROR(ToStatus(api->MemcpyAsync(prepared.tables.data(), plan.tables().data(), plan.tables().size(),
                                                   cudaMemcpyHostToDevice, stream.view().stream),
                                  "copying tables to the device"));
@@ -106,18 +92,15 @@ absl::StatusOr<Pipeline::Impl::Prepared*> Pipeline::Impl::Prepare(const PlanKey&
     for (Level& level : prepared.host.level) level.descriptors = nullptr;
   }
   if (plan.selection().has_value()) {
-    auto state = DeviceBuffer::Create(stream.view(), plan.selection()->state_bytes());
-    GLINT_RETURN_IF_ERROR(state.status());
-    prepared.state = *std::move(state);
+    GLINT_ASSIGN_OR_RETURN(prepared.state, DeviceBuffer::Create(stream.view(), plan.selection()->state_bytes()));
     prepared.parts.back().params =
         plan.selection()->Place(prepared.frame(), memory.scratch, memory.tables, prepared.state.data());
   }
   for (int part = 0; part < key.parts; ++part) {
-    auto graph = CaptureGraph(stream.view(), [&](StreamView) { return Enqueue(prepared, part); });
-    GLINT_RETURN_IF_ERROR(graph.status());
-    auto executable = Instantiate(api, *graph);
-    GLINT_RETURN_IF_ERROR(executable.status());
-    prepared.graphs.push_back(*std::move(executable));
+    GLINT_ASSIGN_OR_RETURN(Graph graph,
+                           CaptureGraph(stream.view(), [&](StreamView) { return Enqueue(prepared, part); }));
+    GLINT_ASSIGN_OR_RETURN(auto executable, Instantiate(api, graph));
+    prepared.graphs.push_back(std::move(executable));
   }
   if (!device.integrated && !key.masked && !CanComeInParts(key.options, key.shape, key.masked, device.integrated) &&
       plan.pitch() == key.shape.width) {
@@ -130,16 +113,13 @@ absl::StatusOr<Pipeline::Impl::Prepared*> Pipeline::Impl::Prepare(const PlanKey&
 
 // A launch that copies takes less than a copy and a launch, and the device goes on sooner.
 absl::Status Pipeline::Impl::PrepareUpload(Prepared* prepared) {
-  auto graph = CaptureGraph(stream.view(), [&](StreamView) { return Enqueue(*prepared, 0); });
-  GLINT_RETURN_IF_ERROR(graph.status());
+  GLINT_ASSIGN_OR_RETURN(Graph graph, CaptureGraph(stream.view(), [&](StreamView) { return Enqueue(*prepared, 0); }));
   const auto bytes = static_cast<size_t>(prepared->plan.key().shape.pixels());
-  GLINT_RETURN_IF_ERROR(ToStatus(api->GraphAddUpload(&prepared->upload_node, graph->get(),
-                                                     prepared->frame().level[0].image, staging.data(), bytes),
-                                 "adding a copy to a graph"));
-  auto executable = Instantiate(api, *graph);
-  GLINT_RETURN_IF_ERROR(executable.status());
-  prepared->upload_graph = *std::move(graph);
-  prepared->upload_frame = *std::move(executable);
+  GLINT_RETURN_IF_ERROR(ToStatus(
+      api->GraphAddUpload(&prepared->upload_node, graph.get(), prepared->frame().level[0].image, staging.data(), bytes),
+      "adding a copy to a graph"));
+  GLINT_ASSIGN_OR_RETURN(prepared->upload_frame, Instantiate(api, graph));
+  prepared->upload_graph = std::move(graph);
   prepared->source = staging.data();
   return absl::OkStatus();
 }

@@ -20,9 +20,8 @@ static_assert(JpegDecoder::kMarks == kTimedJpegStages + 1 && std::size(kJpegStag
 absl::StatusOr<std::vector<Event>> CreateEvents(Api* api, int count) {
   std::vector<Event> events;
   for (int i = 0; i < count; ++i) {
-    auto event = CreateEvent(api, cudaEventDefault);
-    GLINT_RETURN_IF_ERROR(event.status());
-    events.push_back(*std::move(event));
+    GLINT_ASSIGN_OR_RETURN(Event event, CreateEvent(api, cudaEventDefault));
+    events.push_back(std::move(event));
   }
   return events;
 }
@@ -62,12 +61,8 @@ absl::StatusOr<std::unique_ptr<JpegTimer>> JpegTimer::Create(int device, int sm_
   cudaDeviceProp properties;
   GLINT_RETURN_IF_ERROR(CheckDevice(impl->api, device, &properties));
   GLINT_RETURN_IF_ERROR(ToStatus(impl->api->SetDevice(device), "choosing the device"));
-  auto stream = Stream::Create(impl->api, device, sm_limit);
-  GLINT_RETURN_IF_ERROR(stream.status());
-  impl->stream = *std::move(stream);
-  auto done = CreateEvent(impl->api, cudaEventDisableTiming);
-  GLINT_RETURN_IF_ERROR(done.status());
-  impl->done = *std::move(done);
+  GLINT_ASSIGN_OR_RETURN(impl->stream, Stream::Create(impl->api, device, sm_limit));
+  GLINT_ASSIGN_OR_RETURN(impl->done, CreateEvent(impl->api, cudaEventDisableTiming));
   return std::unique_ptr<JpegTimer>(new JpegTimer(std::move(impl)));
 }
 
@@ -77,9 +72,7 @@ absl::StatusOr<JpegReason> JpegTimer::Decode(const JpegPlan& plan, const uint8_t
   impl_->pitch = (plan.shape.width + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
   const auto bytes = static_cast<size_t>(impl_->pitch) * static_cast<size_t>(plan.shape.height);
   if (bytes > impl_->luma.bytes()) {
-    auto luma = DeviceBuffer::Create(impl_->stream.view(), bytes);
-    GLINT_RETURN_IF_ERROR(luma.status());
-    impl_->luma = *std::move(luma);
+    GLINT_ASSIGN_OR_RETURN(impl_->luma, DeviceBuffer::Create(impl_->stream.view(), bytes));
   }
   GLINT_RETURN_IF_ERROR(
       impl_->decoder.Enqueue(impl_->stream.view(), plan, file, size, impl_->luma.data(), impl_->pitch));
@@ -102,39 +95,37 @@ absl::StatusOr<JpegTiming> JpegTimer::TimeOnDevice(int replays, int frames) {
   GLINT_RETURN_IF_ERROR(ToStatus(impl_->api->SetDevice(impl_->device), "choosing the device"));
   const StreamView stream = impl_->stream.view();
   // A graph, since enqueuing launch by launch can take longer than the device does.
-  const auto graph = CaptureGraph(stream, [&](StreamView s) { return impl_->decoder.EnqueueAgain(s); });
-  GLINT_RETURN_IF_ERROR(graph.status());
-  const auto replay = Instantiate(impl_->api, *graph);
-  GLINT_RETURN_IF_ERROR(replay.status());
+  GLINT_ASSIGN_OR_RETURN(const Graph graph,
+                         CaptureGraph(stream, [&](StreamView s) { return impl_->decoder.EnqueueAgain(s); }));
+  GLINT_ASSIGN_OR_RETURN(const auto replay, Instantiate(impl_->api, graph));
   const auto launch = [&](int times) {
     for (int i = 0; i < times; ++i) {
-      GLINT_RETURN_IF_ERROR(ToStatus(impl_->api->GraphLaunch(replay->get(), stream.stream), "launching a graph"));
+      GLINT_RETURN_IF_ERROR(ToStatus(impl_->api->GraphLaunch(replay.get(), stream.stream), "launching a graph"));
     }
     return absl::OkStatus();
   };
-  auto events = CreateEvents(impl_->api, std::max(replays + 1, JpegDecoder::kMarks));
-  GLINT_RETURN_IF_ERROR(events.status());
+  GLINT_ASSIGN_OR_RETURN(auto events, CreateEvents(impl_->api, std::max(replays + 1, JpegDecoder::kMarks)));
 
   JpegTiming timing;
   GLINT_RETURN_IF_ERROR(launch(kWarmUpReplays));
   for (int i = 0; i <= replays; ++i) {
-    GLINT_RETURN_IF_ERROR(ToStatus(impl_->api->EventRecord((*events)[static_cast<size_t>(i)].get(), stream.stream),
-                                   "recording an event"));
+    GLINT_RETURN_IF_ERROR(
+        ToStatus(impl_->api->EventRecord(events[static_cast<size_t>(i)].get(), stream.stream), "recording an event"));
     if (i < replays) GLINT_RETURN_IF_ERROR(launch(1));
   }
   GLINT_RETURN_IF_ERROR(impl_->Wait());
   for (size_t i = 0; i < static_cast<size_t>(replays); ++i) {
-    GLINT_RETURN_IF_ERROR(impl_->Microseconds((*events)[i], (*events)[i + 1], &timing.replay_us));
+    GLINT_RETURN_IF_ERROR(impl_->Microseconds(events[i], events[i + 1], &timing.replay_us));
   }
 
   cudaEvent_t marks[JpegDecoder::kMarks];
-  for (size_t i = 0; i < std::size(marks); ++i) marks[i] = (*events)[i].get();
+  for (size_t i = 0; i < std::size(marks); ++i) marks[i] = events[i].get();
   for (int frame = 0; frame < frames; ++frame) {
     GLINT_RETURN_IF_ERROR(launch(kWarmUpReplays));
     GLINT_RETURN_IF_ERROR(impl_->decoder.EnqueueMarked(stream, marks));
     GLINT_RETURN_IF_ERROR(impl_->Wait());
     for (size_t i = 0; i < kTimedJpegStages; ++i) {
-      GLINT_RETURN_IF_ERROR(impl_->Microseconds((*events)[i], (*events)[i + 1], &timing.stage_us[i]));
+      GLINT_RETURN_IF_ERROR(impl_->Microseconds(events[i], events[i + 1], &timing.stage_us[i]));
     }
   }
   return timing;

@@ -27,17 +27,15 @@ float Median(std::vector<float> v) {
 absl::StatusOr<DeviceTiming> Pipeline::Impl::TimeOnDevice(const PlanKey& key, const ImageView& image,
                                                           const ImageView& mask, int repeats) {
   GLINT_RETURN_IF_ERROR(ToStatus(api->SetDevice(options.device), "choosing the device"));
-  auto prepared = Prepare(key);
-  GLINT_RETURN_IF_ERROR(prepared.status());
+  GLINT_ASSIGN_OR_RETURN(Prepared* const prepared, Prepare(key));
   GLINT_RETURN_IF_ERROR(ClearCounters());
-  GLINT_RETURN_IF_ERROR(UploadAll(**prepared, image, mask));
+  GLINT_RETURN_IF_ERROR(UploadAll(*prepared, image, mask));
   const cudaStream_t s = stream.view().stream;
-  const auto replay = [&] { return Launch(**prepared, 0); };
+  const auto replay = [&] { return Launch(*prepared, 0); };
   std::vector<Event> events;
   for (int i = 0; i <= kReplaysPerBatch; ++i) {
-    auto event = CreateEvent(api, cudaEventDefault);
-    GLINT_RETURN_IF_ERROR(event.status());
-    events.push_back(*std::move(event));
+    GLINT_ASSIGN_OR_RETURN(Event event, CreateEvent(api, cudaEventDefault));
+    events.push_back(std::move(event));
   }
   DeviceTiming timing;
   while (static_cast<int>(timing.replay_us.size()) < repeats) {
@@ -48,20 +46,19 @@ absl::StatusOr<DeviceTiming> Pipeline::Impl::TimeOnDevice(const PlanKey& key, co
     }
     GLINT_RETURN_IF_ERROR(ToStatus(api->StreamSynchronize(s), "waiting for the device"));
     for (int i = 0; i < kReplaysPerBatch && static_cast<int>(timing.replay_us.size()) < repeats; ++i) {
-      const auto us = Microseconds(events[i], events[i + 1]);
-      GLINT_RETURN_IF_ERROR(us.status());
-      timing.replay_us.push_back(*us);
+      GLINT_ASSIGN_OR_RETURN(const float us, Microseconds(events[i], events[i + 1]));
+      timing.replay_us.push_back(us);
     }
   }
   Features features;
-  FillByLevel((*prepared)->host, key.options, CountsOf((*prepared)->host), &features);
+  FillByLevel(prepared->host, key.options, CountsOf(prepared->host), &features);
   timing.keypoints = static_cast<int>(features.count());
-  const auto graph = CaptureGraph(stream.view(), [&](StreamView) { return Enqueue(**prepared, 0); });
-  GLINT_RETURN_IF_ERROR(graph.status());
+  GLINT_ASSIGN_OR_RETURN(const Graph graph,
+                         CaptureGraph(stream.view(), [&](StreamView) { return Enqueue(*prepared, 0); }));
   size_t kernels = 0;
-  GLINT_RETURN_IF_ERROR(ToStatus(api->GraphCountKernels(graph->get(), &kernels), "asking for a graph's kernels"));
+  GLINT_RETURN_IF_ERROR(ToStatus(api->GraphCountKernels(graph.get(), &kernels), "asking for a graph's kernels"));
   timing.launches = static_cast<int>(kernels);
-  GLINT_RETURN_IF_ERROR(TimeStages(**prepared, std::min(repeats, kReplaysPerBatch), &timing.stages));
+  GLINT_RETURN_IF_ERROR(TimeStages(*prepared, std::min(repeats, kReplaysPerBatch), &timing.stages));
   return timing;
 }
 
@@ -70,10 +67,9 @@ absl::Status Pipeline::Impl::TimeStages(const Prepared& prepared, int repeats, S
   std::vector<Event> events;
   cudaEvent_t handles[kMarks];
   for (cudaEvent_t& handle : handles) {
-    auto event = CreateEvent(api, cudaEventDefault);
-    GLINT_RETURN_IF_ERROR(event.status());
-    handle = event->get();
-    events.push_back(*std::move(event));
+    GLINT_ASSIGN_OR_RETURN(Event event, CreateEvent(api, cudaEventDefault));
+    handle = event.get();
+    events.push_back(std::move(event));
   }
   std::vector<float> us[kMarks - 1];
   for (int i = 0; i < repeats; ++i) {
@@ -83,9 +79,8 @@ absl::Status Pipeline::Impl::TimeStages(const Prepared& prepared, int repeats, S
     GLINT_RETURN_IF_ERROR(Enqueue(prepared, 0, handles));
     GLINT_RETURN_IF_ERROR(ToStatus(api->StreamSynchronize(stream.view().stream), "waiting for the device"));
     for (int k = 0; k + 1 < kMarks; ++k) {
-      const auto stage = Microseconds(events[k], events[k + 1]);
-      GLINT_RETURN_IF_ERROR(stage.status());
-      us[k].push_back(*stage);
+      GLINT_ASSIGN_OR_RETURN(const float stage, Microseconds(events[k], events[k + 1]));
+      us[k].push_back(stage);
     }
   }
   int64_t* const fields[kMarks - 1] = {&stages->pyramid_ns, &stages->corners_ns, &stages->select_ns,
@@ -97,14 +92,11 @@ absl::Status Pipeline::Impl::TimeStages(const Prepared& prepared, int repeats, S
 absl::StatusOr<Floors> Pipeline::Impl::MeasureFloors(int64_t bytes_up, int64_t bytes_down, int repeats) {
   GLINT_RETURN_IF_ERROR(ToStatus(api->SetDevice(options.device), "choosing the device"));
   const StreamView view = stream.view();
-  auto host = MappedBuffer::Create(api, static_cast<size_t>(std::max({bytes_up, bytes_down, int64_t{1}})));
-  GLINT_RETURN_IF_ERROR(host.status());
-  auto memory = DeviceBuffer::Create(view, host->bytes());
-  GLINT_RETURN_IF_ERROR(memory.status());
-  auto nothing = CaptureGraph(view, LaunchNothing);
-  GLINT_RETURN_IF_ERROR(nothing.status());
-  auto empty = Instantiate(api, *nothing);
-  GLINT_RETURN_IF_ERROR(empty.status());
+  GLINT_ASSIGN_OR_RETURN(auto host,
+                         MappedBuffer::Create(api, static_cast<size_t>(std::max({bytes_up, bytes_down, int64_t{1}}))));
+  GLINT_ASSIGN_OR_RETURN(auto memory, DeviceBuffer::Create(view, host.bytes()));
+  GLINT_ASSIGN_OR_RETURN(Graph nothing, CaptureGraph(view, LaunchNothing));
+  GLINT_ASSIGN_OR_RETURN(auto empty, Instantiate(api, nothing));
   const auto median = [&](auto enqueue) -> absl::StatusOr<float> {
     std::vector<float> us;
     ExpectedWait wait;
@@ -118,21 +110,12 @@ absl::StatusOr<Floors> Pipeline::Impl::MeasureFloors(int64_t bytes_up, int64_t b
     return Median(us);
   };
   Floors floors;
-  const auto graph = median([&] { return api->GraphLaunch(empty->get(), view.stream); });
-  GLINT_RETURN_IF_ERROR(graph.status());
-  const auto up = median([&] {
-    return api->MemcpyAsync(memory->data(), host->data(), static_cast<size_t>(bytes_up), cudaMemcpyHostToDevice,
-                            view.stream);
-  });
-  GLINT_RETURN_IF_ERROR(up.status());
-  const auto down = median([&] {
-    return api->MemcpyAsync(host->data(), memory->data(), static_cast<size_t>(bytes_down), cudaMemcpyDeviceToHost,
-                            view.stream);
-  });
-  GLINT_RETURN_IF_ERROR(down.status());
-  floors.empty_graph_us = *graph;
-  floors.upload_us = *up;
-  floors.download_us = *down;
+  GLINT_ASSIGN_OR_RETURN(floors.empty_graph_us, median([&] { return api->GraphLaunch(empty.get(), view.stream); }));
+  const auto copy = [&](void* to, const void* from, int64_t bytes, cudaMemcpyKind kind) {
+    return median([=] { return api->MemcpyAsync(to, from, static_cast<size_t>(bytes), kind, view.stream); });
+  };
+  GLINT_ASSIGN_OR_RETURN(floors.upload_us, copy(memory.data(), host.data(), bytes_up, cudaMemcpyHostToDevice));
+  GLINT_ASSIGN_OR_RETURN(floors.download_us, copy(host.data(), memory.data(), bytes_down, cudaMemcpyDeviceToHost));
   return floors;
 }
 

@@ -49,9 +49,7 @@ size_t PlaceWork(uint8_t* memory, size_t scan_bytes, uint32_t intervals, JpegFra
 
 absl::Status Grow(StreamView stream, size_t bytes, DeviceBuffer* buffer) {
   *buffer = DeviceBuffer();
-  auto made = DeviceBuffer::Create(stream, bytes);
-  GLINT_RETURN_IF_ERROR(made.status());
-  *buffer = *std::move(made);
+  GLINT_ASSIGN_OR_RETURN(*buffer, DeviceBuffer::Create(stream, bytes));
   return absl::OkStatus();
 }
 
@@ -92,9 +90,7 @@ absl::Status JpegDecoder::MakeRoom(StreamView stream, const JpegPlan& plan, size
     GLINT_RETURN_IF_ERROR(Grow(stream, input, &input_));
     GLINT_RETURN_IF_ERROR(Grow(stream, PlaceWork(nullptr, scan_room, interval_room, &frame_), &work_));
     staging_ = MappedBuffer();
-    auto made = MappedBuffer::Create(stream.api, input + Aligned(sizeof(JpegStatus)));
-    GLINT_RETURN_IF_ERROR(made.status());
-    staging_ = *std::move(made);
+    GLINT_ASSIGN_OR_RETURN(staging_, MappedBuffer::Create(stream.api, input + Aligned(sizeof(JpegStatus))));
     scan_room_ = scan_room;
     interval_room_ = interval_room;
   }

@@ -102,9 +102,7 @@ absl::Status Matcher::Impl::Initialize() {
   device.compute_major = properties.major;
   device.multiprocessors = properties.multiProcessorCount;
   if (options.sm_limit > 0) device.multiprocessors = std::min(device.multiprocessors, options.sm_limit);
-  auto made = Stream::Create(api, options.device, options.sm_limit);
-  GLINT_RETURN_IF_ERROR(made.status());
-  stream = *std::move(made);
+  GLINT_ASSIGN_OR_RETURN(stream, Stream::Create(api, options.device, options.sm_limit));
 
   const auto queries = static_cast<size_t>(options.max_queries);
   const auto trains = static_cast<size_t>(options.max_trains);
@@ -113,16 +111,12 @@ absl::Status Matcher::Impl::Initialize() {
                              trains * (descriptor + kTrainKeypointBytes) + kArrays * kAlignment;
   const size_t output_bytes = 2 * MaxMatches() * sizeof(int32_t);
   for (auto [buffer, bytes] : {std::pair{&staged_input, input_bytes}, std::pair{&staged_output, output_bytes}}) {
-    auto created = MappedBuffer::Create(api, bytes);
-    GLINT_RETURN_IF_ERROR(created.status());
-    *buffer = *std::move(created);
+    GLINT_ASSIGN_OR_RETURN(*buffer, MappedBuffer::Create(api, bytes));
   }
   for (auto [buffer, bytes] : {std::pair{&input, input_bytes}, std::pair{&partials, PartialBytes(options.max_queries)},
                                std::pair{&best_queries, 2 * trains * sizeof(uint32_t)},
                                std::pair{&state, sizeof(MatchState)}, std::pair{&output, output_bytes}}) {
-    auto created = DeviceBuffer::Create(stream.view(), bytes);
-    GLINT_RETURN_IF_ERROR(created.status());
-    *buffer = *std::move(created);
+    GLINT_ASSIGN_OR_RETURN(*buffer, DeviceBuffer::Create(stream.view(), bytes));
   }
   return ToStatus(api->StreamSynchronize(stream.view().stream), "starting the device");
 }
@@ -190,38 +184,31 @@ absl::Status Matcher::Impl::Finish(MatchResult* result) {
 
 absl::Status Matcher::Impl::Run(const MatchInput& from, Descriptors descriptors, const MatchOptions& match,
                                 MatchResult* result) {
-  const auto params = Begin(from, descriptors, match);
-  GLINT_RETURN_IF_ERROR(params.status());
-  GLINT_RETURN_IF_ERROR(EnqueueMatch(stream.view(), *params));
+  GLINT_ASSIGN_OR_RETURN(const auto params, Begin(from, descriptors, match));
+  GLINT_RETURN_IF_ERROR(EnqueueMatch(stream.view(), params));
   return Finish(result);
 }
 
 absl::Status Matcher::Impl::Time(const MatchInput& from, const MatchOptions& match, int repeats, MatchResult* result,
                                  std::vector<float>* us) {
   constexpr int kWarmUp = 3;
-  const auto params = Begin(from, Descriptors::kOnHost, match);
-  GLINT_RETURN_IF_ERROR(params.status());
-  const auto graph = CaptureGraph(stream.view(), [&](StreamView s) {
-    absl::Status status;
-    for (int i = 0; i < kCallsPerReplay && status.ok(); ++i) status = EnqueueMatch(s, *params);
-    return status;
-  });
-  GLINT_RETURN_IF_ERROR(graph.status());
-  const auto replay = Instantiate(api, *graph);
-  GLINT_RETURN_IF_ERROR(replay.status());
-  const auto begun = CreateEvent(api, cudaEventDefault);
-  GLINT_RETURN_IF_ERROR(begun.status());
-  const auto done = CreateEvent(api, cudaEventDefault);
-  GLINT_RETURN_IF_ERROR(done.status());
+  GLINT_ASSIGN_OR_RETURN(const auto params, Begin(from, Descriptors::kOnHost, match));
+  const auto enqueue_all = [&](StreamView s) {
+    for (int i = 0; i < kCallsPerReplay; ++i) GLINT_RETURN_IF_ERROR(EnqueueMatch(s, params));
+    return absl::OkStatus();
+  };
+  GLINT_ASSIGN_OR_RETURN(const Graph graph, CaptureGraph(stream.view(), enqueue_all));
+  GLINT_ASSIGN_OR_RETURN(const auto replay, Instantiate(api, graph));
+  GLINT_ASSIGN_OR_RETURN(const Event begun, CreateEvent(api, cudaEventDefault));
+  GLINT_ASSIGN_OR_RETURN(const Event done, CreateEvent(api, cudaEventDefault));
   const cudaStream_t s = stream.view().stream;
   for (int i = 0; i < kWarmUp + repeats; ++i) {
-    GLINT_RETURN_IF_ERROR(ToStatus(api->EventRecord(begun->get(), s), "recording an event"));
-    GLINT_RETURN_IF_ERROR(ToStatus(api->GraphLaunch(replay->get(), s), "launching a graph"));
-    GLINT_RETURN_IF_ERROR(ToStatus(api->EventRecord(done->get(), s), "recording an event"));
-    GLINT_RETURN_IF_ERROR(ToStatus(api->EventSynchronize(done->get()), "waiting for matches"));
+    GLINT_RETURN_IF_ERROR(ToStatus(api->EventRecord(begun.get(), s), "recording an event"));
+    GLINT_RETURN_IF_ERROR(ToStatus(api->GraphLaunch(replay.get(), s), "launching a graph"));
+    GLINT_RETURN_IF_ERROR(ToStatus(api->EventRecord(done.get(), s), "recording an event"));
+    GLINT_RETURN_IF_ERROR(ToStatus(api->EventSynchronize(done.get()), "waiting for matches"));
     float milliseconds = 0;
-    GLINT_RETURN_IF_ERROR(
-        ToStatus(api->EventElapsedTime(&milliseconds, begun->get(), done->get()), "reading an event"));
+    GLINT_RETURN_IF_ERROR(ToStatus(api->EventElapsedTime(&milliseconds, begun.get(), done.get()), "reading an event"));
     if (i >= kWarmUp) us->push_back(1000 * milliseconds / kCallsPerReplay);
   }
   return Finish(result);

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "features/status_macros.h"
 
 namespace glint::cuda {
 
@@ -17,11 +18,5 @@ absl::Status ToStatus(cudaError_t error, absl::string_view doing);
 bool IsSticky(cudaError_t error);
 
 }  // namespace glint::cuda
-
-#define GLINT_RETURN_IF_ERROR(expression)        \
-  do {                                           \
-    absl::Status glint_status = (expression);    \
-    if (!glint_status.ok()) return glint_status; \
-  } while (false)
 
 #endif  // GLINT_CUDA_RUNTIME_ERROR_H_

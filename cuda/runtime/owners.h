@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cuda/runtime/api.h"
+#include "features/status_macros.h"
 
 namespace glint::cuda {
 
@@ -97,8 +98,7 @@ absl::StatusOr<Graph> EndCapture(StreamView stream, const absl::Status& enqueued
 // Captures what `enqueue(stream)` launches. Its error wins over the capture's.
 template <typename Enqueue>
 absl::StatusOr<Graph> CaptureGraph(StreamView stream, Enqueue enqueue) {
-  absl::Status begun = BeginCapture(stream);
-  if (!begun.ok()) return begun;
+  GLINT_RETURN_IF_ERROR(BeginCapture(stream));
   return EndCapture(stream, enqueue(stream));
 }
 

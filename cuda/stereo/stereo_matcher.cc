@@ -101,9 +101,7 @@ absl::Status StereoMatcher::Impl::Initialize() {
   device.multiprocessors = properties.multiProcessorCount;
   if (options.sm_limit > 0) device.multiprocessors = std::min(device.multiprocessors, options.sm_limit);
   memory.Initialize(device);
-  auto made = Stream::Create(api, options.device, options.sm_limit);
-  GLINT_RETURN_IF_ERROR(made.status());
-  stream = *std::move(made);
+  GLINT_ASSIGN_OR_RETURN(stream, Stream::Create(api, options.device, options.sm_limit));
   return absl::OkStatus();
 }
 
@@ -111,12 +109,10 @@ absl::Status StereoMatcher::Impl::ReserveInput(size_t bytes) {
   if (bytes <= input.bytes()) return absl::OkStatus();
   staged = MappedBuffer();
   input = DeviceBuffer();
-  auto host = MappedBuffer::Create(api, bytes);
-  GLINT_RETURN_IF_ERROR(host.status());
-  auto device = DeviceBuffer::Create(stream.view(), bytes);
-  GLINT_RETURN_IF_ERROR(device.status());
-  staged = *std::move(host);
-  input = *std::move(device);
+  GLINT_ASSIGN_OR_RETURN(auto host, MappedBuffer::Create(api, bytes));
+  GLINT_ASSIGN_OR_RETURN(auto device, DeviceBuffer::Create(stream.view(), bytes));
+  staged = std::move(host);
+  input = std::move(device);
   return absl::OkStatus();
 }
 

@@ -81,12 +81,8 @@ absl::Status StereoMemory::Reserve(StreamView stream, const Room& wanted) {
     gathered_[right] = host.Add<uint8_t>((right ? rights : lefts) * static_cast<size_t>(room.bytes));
   }
 
-  auto memory = DeviceBuffer::Create(stream, device.bytes());
-  GLINT_RETURN_IF_ERROR(memory.status());
-  memory_ = *std::move(memory);
-  auto result = MappedBuffer::Create(stream.api, host.bytes());
-  GLINT_RETURN_IF_ERROR(result.status());
-  result_ = *std::move(result);
+  GLINT_ASSIGN_OR_RETURN(memory_, DeviceBuffer::Create(stream, device.bytes()));
+  GLINT_ASSIGN_OR_RETURN(result_, MappedBuffer::Create(stream.api, host.bytes()));
   room_ = room;
   dirty_ = true;
   return absl::OkStatus();

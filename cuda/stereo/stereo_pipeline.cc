@@ -85,9 +85,9 @@ absl::Status StereoPipeline::Impl::DetectEyes(const DetectorOptions& detector, c
   const ImageView* const images[2] = {&left, &right};
   for (int e = 0; e < 2; ++e) {
     // Never alone: the other eye has a frame on the device, too.
-    const auto begun = eyes[e].Begin(detector, *images[e], {}, /*alone=*/false, /*wants_times=*/false);
-    GLINT_RETURN_IF_ERROR(begun.status());
-    found->prepared[e] = begun->prepared;
+    GLINT_ASSIGN_OR_RETURN(const auto begun,
+                           eyes[e].Begin(detector, *images[e], {}, /*alone=*/false, /*wants_times=*/false));
+    found->prepared[e] = begun.prepared;
   }
   const int capacity = OutputCapacity(detector);
   GLINT_RETURN_IF_ERROR(memory.Reserve(eyes[0].stream.view(), {capacity, capacity, kRbriefBytes, left.height}));

@@ -98,23 +98,18 @@ absl::Status Tracker::Impl::Initialize() {
   GLINT_RETURN_IF_ERROR(CheckOptions(options));
   cudaDeviceProp properties{};
   GLINT_RETURN_IF_ERROR(CheckDevice(api, options.device, &properties));
-  auto made = Stream::Create(api, options.device, options.sm_limit);
-  GLINT_RETURN_IF_ERROR(made.status());
-  stream = *std::move(made);
+  GLINT_ASSIGN_OR_RETURN(stream, Stream::Create(api, options.device, options.sm_limit));
   multiprocessors = options.sm_limit > 0 ? options.sm_limit : properties.multiProcessorCount;
 
   const auto points = static_cast<size_t>(options.max_points);
   const auto image_bytes = static_cast<size_t>(options.max_shape.pixels());
   for (auto [buffer, bytes] : {std::pair{&staged_image, image_bytes}, std::pair{&starts, points * sizeof(TrackStart)},
                                std::pair{&tracked, points * sizeof(TrackedPoint)}}) {
-    auto created = MappedBuffer::Create(api, bytes);
-    GLINT_RETURN_IF_ERROR(created.status());
-    *buffer = *std::move(created);
+    GLINT_ASSIGN_OR_RETURN(*buffer, MappedBuffer::Create(api, bytes));
   }
   for (int f = 0; f < options.frames; ++f) {
-    auto created = DeviceBuffer::Create(stream.view(), PyramidBytes(options.max_shape));
-    GLINT_RETURN_IF_ERROR(created.status());
-    frames[static_cast<size_t>(f)].memory = *std::move(created);
+    GLINT_ASSIGN_OR_RETURN(frames[static_cast<size_t>(f)].memory,
+                           DeviceBuffer::Create(stream.view(), PyramidBytes(options.max_shape)));
   }
   return ToStatus(api->StreamSynchronize(stream.view().stream), "starting the device");
 }
@@ -216,25 +211,22 @@ absl::Status Tracker::Impl::Start(int to, const TrackInput& points, absl::Span<c
 
 absl::StatusOr<float> Tracker::Impl::Time(const TrackParams& params, int launches) {
   const cudaStream_t s = stream.view().stream;
-  auto graph = CaptureGraph(stream.view(), [&](StreamView view) -> absl::Status {
+  const auto enqueue_all = [&](StreamView view) {
     for (int i = 0; i < launches; ++i) GLINT_RETURN_IF_ERROR(TrackPoints(view, params, multiprocessors));
     return absl::OkStatus();
-  });
-  GLINT_RETURN_IF_ERROR(graph.status());
-  auto executable = Instantiate(api, *graph);
-  GLINT_RETURN_IF_ERROR(executable.status());
-  auto begin = CreateEvent(api, cudaEventDefault);
-  GLINT_RETURN_IF_ERROR(begin.status());
-  auto end = CreateEvent(api, cudaEventDefault);
-  GLINT_RETURN_IF_ERROR(end.status());
+  };
+  GLINT_ASSIGN_OR_RETURN(Graph graph, CaptureGraph(stream.view(), enqueue_all));
+  GLINT_ASSIGN_OR_RETURN(auto executable, Instantiate(api, graph));
+  GLINT_ASSIGN_OR_RETURN(Event begin, CreateEvent(api, cudaEventDefault));
+  GLINT_ASSIGN_OR_RETURN(Event end, CreateEvent(api, cudaEventDefault));
   // Once to warm up.
-  GLINT_RETURN_IF_ERROR(ToStatus(api->GraphLaunch(executable->get(), s), "launching a graph"));
-  GLINT_RETURN_IF_ERROR(ToStatus(api->EventRecord(begin->get(), s), "recording an event"));
-  GLINT_RETURN_IF_ERROR(ToStatus(api->GraphLaunch(executable->get(), s), "launching a graph"));
-  GLINT_RETURN_IF_ERROR(ToStatus(api->EventRecord(end->get(), s), "recording an event"));
+  GLINT_RETURN_IF_ERROR(ToStatus(api->GraphLaunch(executable.get(), s), "launching a graph"));
+  GLINT_RETURN_IF_ERROR(ToStatus(api->EventRecord(begin.get(), s), "recording an event"));
+  GLINT_RETURN_IF_ERROR(ToStatus(api->GraphLaunch(executable.get(), s), "launching a graph"));
+  GLINT_RETURN_IF_ERROR(ToStatus(api->EventRecord(end.get(), s), "recording an event"));
   GLINT_RETURN_IF_ERROR(ToStatus(api->StreamSynchronize(s), "waiting for tracks"));
   float milliseconds = 0;
-  GLINT_RETURN_IF_ERROR(ToStatus(api->EventElapsedTime(&milliseconds, begin->get(), end->get()), "reading an event"));
+  GLINT_RETURN_IF_ERROR(ToStatus(api->EventElapsedTime(&milliseconds, begin.get(), end.get()), "reading an event"));
   return 1000 * milliseconds / static_cast<float>(launches);
 }
 
@@ -268,8 +260,7 @@ absl::Status Tracker::EndFrame() {
 
 absl::StatusOr<bool> Tracker::LendFrame(int frame, const ImageView& image) {
   if (AttributesOf(impl_->api, image.data).type != cudaMemoryTypeHost) return false;
-  const auto begun = BeginFrame(frame, image.shape());
-  GLINT_RETURN_IF_ERROR(begun.status());
+  GLINT_RETURN_IF_ERROR(BeginFrame(frame, image.shape()).status());
   GLINT_RETURN_IF_ERROR(impl_->EndFrame(image.data, image.stride));
   return true;
 }
@@ -277,10 +268,9 @@ absl::StatusOr<bool> Tracker::LendFrame(int frame, const ImageView& image) {
 absl::Status Tracker::Release() { return impl_->Settle("waiting for an image to be taken"); }
 
 absl::Status Tracker::SetFrame(int frame, const ImageView& image) {
-  const auto memory = BeginFrame(frame, image.shape());
-  GLINT_RETURN_IF_ERROR(memory.status());
+  GLINT_ASSIGN_OR_RETURN(uint8_t* const memory, BeginFrame(frame, image.shape()));
   for (int y = 0; y < image.height; ++y) {
-    std::memcpy(*memory + static_cast<ptrdiff_t>(y) * image.width, image.row(y), static_cast<size_t>(image.width));
+    std::memcpy(memory + static_cast<ptrdiff_t>(y) * image.width, image.row(y), static_cast<size_t>(image.width));
   }
   return EndFrame();
 }
