@@ -8,6 +8,7 @@
 #include "bench/picture.h"
 #include "bench/rounds.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 
 namespace glint::bench {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 absl::Status Validate(const DetectorBenchOptions& options) {
   if (options.repeat < 1 || options.repeat > kMaxRepeat)
     return OutOfRangeError("repeat", options.repeat, 1, kMaxRepeat);
-  if (absl::Status s = ValidateSubject(options.subject); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(ValidateSubject(options.subject));
   return ValidateOptions(options.detector);
 }
 
@@ -51,35 +52,30 @@ PeerReport ReportOf(const DetectorPeer& peer, const std::vector<double>& us, con
 }  // namespace
 
 absl::StatusOr<DetectorReport> BenchDetector(const DetectorBenchOptions& options) {
-  if (absl::Status s = Validate(options); !s.ok()) return s;
-  const auto picture = LoadPicture(options.picture);
-  if (!picture.ok()) return picture.status();
-  auto subject = MakeSubject(options.subject, options.detector, *picture);
-  if (!subject.ok()) return subject.status();
+  GLINT_RETURN_IF_ERROR(Validate(options));
+  GLINT_ASSIGN_OR_RETURN(const Image picture, LoadPicture(options.picture));
+  GLINT_ASSIGN_OR_RETURN(auto subject, MakeSubject(options.subject, options.detector, picture));
 
-  std::vector<Contestant> contestants = {(*subject)->contestant()};
+  std::vector<Contestant> contestants = {subject->contestant()};
   std::unique_ptr<DetectorPeer> peer;
   if (options.opencv_peer) {
-    auto made = MakeOpenCvPeer(options.detector, *picture, options.subject.threads);
-    if (!made.ok()) return made.status();
-    peer = *std::move(made);
+    GLINT_ASSIGN_OR_RETURN(peer, MakeOpenCvPeer(options.detector, picture, options.subject.threads));
     contestants.push_back(Timed(peer->name(), options.subject.clock, [&peer] { return peer->Run(); }));
   }
-  if (absl::Status s = RunRounds(options.repeat, &contestants); !s.ok()) return s;
-  auto floors = (*subject)->Floors(options.repeat);
-  if (!floors.ok()) return floors.status();
+  GLINT_RETURN_IF_ERROR(RunRounds(options.repeat, &contestants));
+  GLINT_ASSIGN_OR_RETURN(auto floors, subject->Floors(options.repeat));
 
   DetectorReport report;
   report.options = options;
-  report.shape = picture->shape();
-  report.device = (*subject)->device();
+  report.shape = picture.shape();
+  report.device = subject->device();
   report.us = Summarize(contestants[0].us);
   report.samples = static_cast<int>(contestants[0].us.size());
-  report.keypoints = (*subject)->keypoints();
-  report.launches = (*subject)->launches();
-  report.stages = (*subject)->Stages();
-  report.floors = *std::move(floors);
-  if (peer != nullptr) report.peers.push_back(ReportOf(*peer, contestants[1].us, **subject, report.us));
+  report.keypoints = subject->keypoints();
+  report.launches = subject->launches();
+  report.stages = subject->Stages();
+  report.floors = std::move(floors);
+  if (peer != nullptr) report.peers.push_back(ReportOf(*peer, contestants[1].us, *subject, report.us));
   return report;
 }
 

@@ -58,9 +58,7 @@ std::string Row(const std::string& name, const Summary& us, const std::string& r
 std::string ToJson(const DetectorReport& report, const std::string& command) {
   const SubjectOptions& subject = report.options.subject;
   JsonWriter json;
-  json.BeginObject();
-  json.Key("command").String(command);
-  json.Key("commit").String(Commit());
+  BeginReport(command, &json);
   json.Key("processor").String(Processor());
   json.Key("device").String(report.device);
   json.Key("opencv").String(OpenCvVersion());

@@ -9,6 +9,7 @@
 #include "bench/machine.h"
 #include "bench/picture.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 
 namespace glint::bench {
 namespace {
@@ -23,7 +24,7 @@ absl::Status Validate(const EnergyBenchOptions& options) {
     return OutOfRangeError("seconds", options.seconds, kMinEnergySeconds, kMaxEnergySeconds);
   }
   if (options.subject.clock == Clock::kProcessor) return ContradictionError("clock", "energy is of wall time");
-  if (absl::Status s = ValidateSubject(options.subject); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(ValidateSubject(options.subject));
   return ValidateOptions(options.detector);
 }
 
@@ -34,34 +35,32 @@ absl::Status RunFrames(const Contestant& contestant, double rate, double seconds
   for (int64_t frame = 0;; ++frame) {
     if (rate > 0) absl::SleepFor(start + absl::Seconds(static_cast<double>(frame) / rate) - absl::Now());
     if (absl::Now() >= end) return absl::OkStatus();
-    if (absl::Status s = contestant.run(us); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(contestant.run(us));
   }
 }
 
 }  // namespace
 
 absl::StatusOr<EnergyBenchReport> BenchEnergy(const EnergyBenchOptions& options) {
-  if (absl::Status s = Validate(options); !s.ok()) return s;
-  const auto picture = LoadPicture(options.picture);
-  if (!picture.ok()) return picture.status();
-  auto subject = MakeSubject(options.subject, options.detector, *picture);
-  if (!subject.ok()) return subject.status();
+  GLINT_RETURN_IF_ERROR(Validate(options));
+  GLINT_ASSIGN_OR_RETURN(const Image picture, LoadPicture(options.picture));
+  GLINT_ASSIGN_OR_RETURN(auto subject, MakeSubject(options.subject, options.detector, picture));
 
   EnergyMeter meter(options.meter);
   EnergyAccount account(&meter);
   account.MeasureIdle(options.idle);
-  const Contestant contestant = (*subject)->contestant();
+  const Contestant contestant = subject->contestant();
   std::vector<double> us;
-  if (absl::Status s = RunFrames(contestant, options.rate, kWarmUpShare * options.seconds, &us); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(RunFrames(contestant, options.rate, kWarmUpShare * options.seconds, &us));
   us.clear();
   account.Begin();
-  if (absl::Status s = RunFrames(contestant, options.rate, options.seconds, &us); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(RunFrames(contestant, options.rate, options.seconds, &us));
   account.End(static_cast<int64_t>(us.size()));
 
   EnergyBenchReport report;
   report.options = options;
-  report.shape = picture->shape();
-  report.device = (*subject)->device();
+  report.shape = picture.shape();
+  report.device = subject->device();
   report.us = Summarize(us);
   report.energy = account.Report();
   report.frames_per_second = static_cast<double>(us.size()) / report.energy.seconds;
@@ -71,9 +70,7 @@ absl::StatusOr<EnergyBenchReport> BenchEnergy(const EnergyBenchOptions& options)
 std::string ToJson(const EnergyBenchReport& report, const std::string& command) {
   const EnergyBenchOptions& options = report.options;
   JsonWriter json;
-  json.BeginObject();
-  json.Key("command").String(command);
-  json.Key("commit").String(Commit());
+  BeginReport(command, &json);
   json.Key("processor").String(Processor());
   json.Key("device").String(report.device);
   json.Key("threads").Int(options.subject.threads);

@@ -18,6 +18,7 @@
 #include "cuda/pipeline.h"
 #include "decode/decode.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 
 namespace glint::bench {
 namespace {
@@ -41,9 +42,9 @@ std::string SamplingOf(const cuda::JpegPlan& plan) {
 absl::Status GaveUp(cuda::JpegReason reason) {
   return absl::InternalError(absl::StrCat("the GPU's decoder gave a file up: ", cuda::NameOf(reason)));
 }
-absl::Status GoodOrGaveUp(const absl::StatusOr<cuda::JpegReason>& reason) {
-  if (!reason.ok()) return reason.status();
-  return *reason == cuda::JpegReason::kNone ? absl::OkStatus() : GaveUp(*reason);
+absl::Status GoodOrGaveUp(const absl::StatusOr<cuda::JpegReason>& found) {
+  GLINT_ASSIGN_OR_RETURN(const cuda::JpegReason reason, found);
+  return reason == cuda::JpegReason::kNone ? absl::OkStatus() : GaveUp(reason);
 }
 
 // Both decoders, and the backend's detector, with one file. Contestants refer to it.
@@ -80,18 +81,12 @@ class FileBench {
     pipeline_options.wait = cuda::Wait::kSpin;  // the least latency: excludes the time to wake a thread
     pipeline_options.max_image_pixels = shape_.pixels();
     pipeline_options.sm_limit = options_.subject.sm_limit;
-    auto pipeline = cuda::Pipeline::Create(pipeline_options);
-    if (!pipeline.ok()) return pipeline.status();
-    gpu_pipeline_ = *std::move(pipeline);
-    auto memory = cuda::PinnedMemory::Allocate(static_cast<size_t>(shape_.pixels()));
-    if (!memory.ok()) return memory.status();
-    pinned_ = *std::move(memory);
+    GLINT_ASSIGN_OR_RETURN(gpu_pipeline_, cuda::Pipeline::Create(pipeline_options));
+    GLINT_ASSIGN_OR_RETURN(pinned_, cuda::PinnedMemory::Allocate(static_cast<size_t>(shape_.pixels())));
     to_ = {pinned_->data(), shape_, shape_.width};
     report_.on_gpu = refusal_ == cuda::JpegReason::kNone;
     if (!report_.on_gpu) return absl::OkStatus();
-    auto timer = cuda::JpegTimer::Create(options_.subject.ordinal, options_.subject.sm_limit);
-    if (!timer.ok()) return timer.status();
-    timer_ = *std::move(timer);
+    GLINT_ASSIGN_OR_RETURN(timer_, cuda::JpegTimer::Create(options_.subject.ordinal, options_.subject.sm_limit));
     return DecodeOnGpu();  // which replays need
   }
 
@@ -114,11 +109,11 @@ class FileBench {
     std::vector<Contestant> contestants;
     contestants.reserve(entries.size());
     for (Entry& entry : entries) contestants.push_back(std::move(entry.contestant));
-    if (absl::Status s = RunRounds(options_.repeat, &contestants); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(RunRounds(options_.repeat, &contestants));
     for (size_t i = 0; i < entries.size(); ++i) *entries[i].summary = Summarize(contestants[i].us);
     report_.keypoints = by_cpu_.count();
     if (report_.on_gpu) {
-      if (absl::Status s = Compare(); !s.ok()) return s;
+      GLINT_RETURN_IF_ERROR(Compare());
     }
     return report_;
   }
@@ -132,34 +127,33 @@ class FileBench {
   cuda::JpegReason Plan() { return cuda::PlanJpeg(bytes_.data(), bytes_.size(), shape_.pixels(), &plan_); }
   absl::Status Inspect() { return decoder_.Inspect(decode::Encoding::kJpeg, bytes_, shape_.pixels()).status(); }
   absl::Status DecodeOnCpu() {
-    if (absl::Status s = Inspect(); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(Inspect());
     return decoder_.DecodeInto(decode::Encoding::kJpeg, bytes_, to_);
   }
   ImageView view() const { return {to_.data, to_.shape.width, to_.shape.height, to_.stride}; }
 
   absl::Status FrameByCpu() {
-    if (absl::Status s = DecodeOnCpu(); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(DecodeOnCpu());
     if (gpu_pipeline_ != nullptr) return gpu_pipeline_->Detect(options_.detector, view(), {}, &by_cpu_, nullptr);
     StageTimes times;
     return cpu_pipeline_.Detect(options_.detector, view(), {}, &by_cpu_, &times);
   }
   absl::Status DecodeOnGpu() {
-    if (absl::Status s = GoodOrGaveUp(Plan()); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(GoodOrGaveUp(Plan()));
     return GoodOrGaveUp(timer_->Decode(plan_, bytes_.data(), bytes_.size()));
   }
   // As a server: libjpeg-turbo reads the header first.
   absl::Status FrameByGpu() {
-    if (absl::Status s = Inspect(); !s.ok()) return s;
-    if (absl::Status s = GoodOrGaveUp(Plan()); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(Inspect());
+    GLINT_RETURN_IF_ERROR(GoodOrGaveUp(Plan()));
     return GoodOrGaveUp(
         gpu_pipeline_->DetectJpeg(options_.detector, plan_, bytes_.data(), bytes_.size(), {}, &by_gpu_, nullptr));
   }
   absl::Status Replay(std::vector<double>* us) {
-    const auto timing = timer_->TimeOnDevice(kReplaysPerRun, kStagedFramesPerRun);
-    if (!timing.ok()) return timing.status();
-    us->insert(us->end(), timing->replay_us.begin(), timing->replay_us.end());
+    GLINT_ASSIGN_OR_RETURN(const auto timing, timer_->TimeOnDevice(kReplaysPerRun, kStagedFramesPerRun));
+    us->insert(us->end(), timing.replay_us.begin(), timing.replay_us.end());
     for (size_t i = 0; i < std::size(stage_us_); ++i) {
-      stage_us_[i].insert(stage_us_[i].end(), timing->stage_us[i].begin(), timing->stage_us[i].end());
+      stage_us_[i].insert(stage_us_[i].end(), timing.stage_us[i].begin(), timing.stage_us[i].end());
     }
     return absl::OkStatus();
   }
@@ -168,7 +162,7 @@ class FileBench {
       report_.gpu.stages.push_back({cuda::kJpegStageNames[i], Summarize(stage_us_[i]).median});
     }
     Image luma;
-    if (absl::Status s = timer_->ReadLuma(&luma); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(timer_->ReadLuma(&luma));
     report_.gpu.same_luma = SamePixels(view(), luma);
     report_.gpu.same_features = SameFeatures(by_cpu_, by_gpu_);
     return absl::OkStatus();
@@ -195,31 +189,29 @@ absl::Status Validate(const JpegBenchOptions& options) {
   if (options.repeat < 1 || options.repeat > kMaxRepeat) {
     return OutOfRangeError("repeat", options.repeat, 1, kMaxRepeat);
   }
-  if (absl::Status s = ValidateSubject(options.subject); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(ValidateSubject(options.subject));
   if (options.subject.device_resident) return ContradictionError("device-resident", "files come from the host");
   if (options.subject.pageable) return ContradictionError("pageable", "files are copied into pinned memory");
-  if (absl::Status s = ValidateOptions(options.detector); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(ValidateOptions(options.detector));
   return cpu::ValidateSimdTarget();
 }
 
 }  // namespace
 
 absl::StatusOr<JpegReport> BenchJpeg(const JpegBenchOptions& options) {
-  if (absl::Status s = Validate(options); !s.ok()) return s;
-  const auto inputs = MakeJpegInputs(options.input);
-  if (!inputs.ok()) return inputs.status();
+  GLINT_RETURN_IF_ERROR(Validate(options));
+  GLINT_ASSIGN_OR_RETURN(const auto inputs, MakeJpegInputs(options.input));
   JpegReport report;
   report.options = options;
   report.processor = absl::StrCat(Processor(), ", ", cpu::SimdTarget());
-  for (const JpegInput& input : *inputs) {
+  for (const JpegInput& input : inputs) {
     const absl::Span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(input.file.data()), input.file.size());
-    const auto shape = decode::Decoder().Inspect(decode::Encoding::kJpeg, bytes, kMaxImagePixels);
-    if (!shape.ok()) return shape.status();
-    FileBench bench(options, input, *shape);
-    if (absl::Status s = bench.Prepare(); !s.ok()) return s;
-    auto file = bench.Run();
-    if (!file.ok()) return file.status();
-    report.files.push_back(*std::move(file));
+    GLINT_ASSIGN_OR_RETURN(const auto shape,
+                           decode::Decoder().Inspect(decode::Encoding::kJpeg, bytes, kMaxImagePixels));
+    FileBench bench(options, input, shape);
+    GLINT_RETURN_IF_ERROR(bench.Prepare());
+    GLINT_ASSIGN_OR_RETURN(auto file, bench.Run());
+    report.files.push_back(std::move(file));
   }
   report.device =
       options.subject.device == Device::kCuda ? cuda::DeviceDescription(options.subject.ordinal) : report.processor;

@@ -13,6 +13,7 @@
 #include "bench/picture.h"
 #include "decode/decode.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 
 namespace glint::bench {
 namespace {
@@ -76,9 +77,8 @@ absl::StatusOr<std::vector<JpegInput>> Encode(const JpegInputOptions& options, c
   std::vector<JpegInput> inputs;
   for (const int quality : options.qualities.empty() ? std::vector<int>{kQuality} : options.qualities) {
     writer.quality = quality;
-    auto file = decode::WriteJpeg(planes, writer);
-    if (!file.ok()) return file.status();
-    inputs.push_back({source, quality, *std::move(file)});
+    GLINT_ASSIGN_OR_RETURN(auto file, decode::WriteJpeg(planes, writer));
+    inputs.push_back({source, quality, std::move(file)});
   }
   return inputs;
 }
@@ -118,9 +118,8 @@ Image RenderPicture(Shape shape) {
 absl::StatusOr<std::vector<JpegInput>> MakeJpegInputs(const JpegInputOptions& options) {
   if (!options.size.empty()) {
     if (!options.picture.empty()) return ContradictionError("size", "is of a rendered picture, and there is an image");
-    const auto shape = ParseSize(options.size);
-    if (!shape.ok()) return shape.status();
-    return Encode(options, "rendered", RenderPicture(*shape));
+    GLINT_ASSIGN_OR_RETURN(const Shape shape, ParseSize(options.size));
+    return Encode(options, "rendered", RenderPicture(shape));
   }
   if (options.picture.empty()) return ContradictionError("image", "no file was given, and no size to render");
   if (options.qualities.empty()) {
@@ -133,9 +132,8 @@ absl::StatusOr<std::vector<JpegInput>> MakeJpegInputs(const JpegInputOptions& op
       return std::vector<JpegInput>{{options.picture, 0, *std::move(file)}};
     }
   }
-  const auto picture = LoadPicture(options.picture);
-  if (!picture.ok()) return picture.status();
-  return Encode(options, options.picture, *picture);
+  GLINT_ASSIGN_OR_RETURN(const Image picture, LoadPicture(options.picture));
+  return Encode(options, options.picture, picture);
 }
 
 }  // namespace glint::bench

@@ -90,9 +90,7 @@ std::string ToJson(const JpegReport& report, const std::string& command) {
   const JpegBenchOptions& o = report.options;
   const bool cuda = o.subject.device == Device::kCuda;
   JsonWriter json;
-  json.BeginObject();
-  json.Key("command").String(command);
-  json.Key("commit").String(Commit());
+  BeginReport(command, &json);
   json.Key("processor").String(report.processor);
   json.Key("backend").String(cuda ? "cuda" : "cpu");
   json.Key("device").String(report.device);

@@ -12,6 +12,7 @@
 #include "bench/picture.h"
 #include "bench/rounds.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 
 namespace glint::bench {
 namespace {
@@ -38,7 +39,7 @@ absl::StatusOr<double> FramesPerSecond(const std::vector<std::unique_ptr<Subject
   for (std::thread& thread : threads) thread.join();
   const double us = stopwatch.us();
   for (const absl::Status& status : statuses) {
-    if (!status.ok()) return status;
+    GLINT_RETURN_IF_ERROR(status);
   }
   return 1e6 * frames * static_cast<double>(subjects.size()) / us;
 }
@@ -46,7 +47,7 @@ absl::StatusOr<double> FramesPerSecond(const std::vector<std::unique_ptr<Subject
 }  // namespace
 
 absl::StatusOr<LanesReport> BenchLanes(const LanesBenchOptions& options) {
-  if (absl::Status s = ValidateSubject(options.subject); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(ValidateSubject(options.subject));
   if (options.subject.device_resident) return ContradictionError("device-resident", "lanes run host to host");
   if (options.repeat < 1 || options.repeat > kMaxRepeat)
     return OutOfRangeError("repeat", options.repeat, 1, kMaxRepeat);
@@ -54,29 +55,25 @@ absl::StatusOr<LanesReport> BenchLanes(const LanesBenchOptions& options) {
   for (const int lanes : options.lane_counts) {
     if (lanes < 1 || lanes > kMaxLanes) return OutOfRangeError("lane-counts", lanes, 1, kMaxLanes);
   }
-  if (absl::Status s = ValidateOptions(options.detector); !s.ok()) return s;
-  const auto picture = LoadPicture(options.picture);
-  if (!picture.ok()) return picture.status();
+  GLINT_RETURN_IF_ERROR(ValidateOptions(options.detector));
+  GLINT_ASSIGN_OR_RETURN(const Image picture, LoadPicture(options.picture));
 
   LanesReport report;
   report.options = options;
-  report.shape = picture->shape();
+  report.shape = picture.shape();
   std::vector<std::unique_ptr<Subject>> subjects;
   for (const int lanes : options.lane_counts) {
     subjects.resize(std::min(subjects.size(), static_cast<size_t>(lanes)));
     while (subjects.size() < static_cast<size_t>(lanes)) {
-      auto subject = MakeSubject(options.subject, options.detector, *picture);
-      if (!subject.ok()) return subject.status();
-      subjects.push_back(*std::move(subject));
+      GLINT_ASSIGN_OR_RETURN(auto subject, MakeSubject(options.subject, options.detector, picture));
+      subjects.push_back(std::move(subject));
     }
-    const auto rate = FramesPerSecond(subjects, options.repeat);
-    if (!rate.ok()) return rate.status();
-    report.rows.push_back({lanes, *rate});
+    GLINT_ASSIGN_OR_RETURN(const double rate, FramesPerSecond(subjects, options.repeat));
+    report.rows.push_back({lanes, rate});
   }
   report.device = subjects[0]->device();
-  const auto floors = subjects[0]->Floors(options.repeat);
-  if (!floors.ok()) return floors.status();
-  for (const NamedTime& floor : *floors) {
+  GLINT_ASSIGN_OR_RETURN(const auto floors, subjects[0]->Floors(options.repeat));
+  for (const NamedTime& floor : floors) {
     if (floor.name != "pinned_upload" && floor.name != "read_pass") continue;
     report.floor = floor.name;
     report.floor_frames_per_second = floor.us > 0 ? 1e6 / floor.us : 0;
@@ -86,9 +83,7 @@ absl::StatusOr<LanesReport> BenchLanes(const LanesBenchOptions& options) {
 
 std::string ToJson(const LanesReport& report, const std::string& command) {
   JsonWriter json;
-  json.BeginObject();
-  json.Key("command").String(command);
-  json.Key("commit").String(Commit());
+  BeginReport(command, &json);
   json.Key("processor").String(Processor());
   json.Key("device").String(report.device);
   json.Key("image").BeginObject();

@@ -21,6 +21,9 @@ std::string Processor() {
   return absl::StrCat(name, ", ", std::thread::hardware_concurrency(), " threads");
 }
 
-std::string Commit() { return GLINT_COMMIT; }
+void BeginReport(const std::string& command, JsonWriter* json) {
+  json->BeginObject();
+  json->Key("command").String(command).Key("commit").String(GLINT_COMMIT);
+}
 
 }  // namespace glint::bench

@@ -26,6 +26,7 @@
 #include "bench/track_bench.h"
 #include "features/error.h"
 #include "features/options.h"
+#include "features/status_macros.h"
 
 ABSL_FLAG(std::string, backend, "cpu", "cpu or cuda");
 ABSL_FLAG(std::string, preset, "orb", "a preset of features/options.h");
@@ -128,32 +129,29 @@ absl::StatusOr<Score> ScoreNamed(const std::string& name) {
 }
 
 absl::StatusOr<DetectorOptions> DetectorFromFlags() {
-  auto detector = PresetOptions(absl::GetFlag(FLAGS_preset));
-  if (!detector.ok()) return detector.status();
-  if (SelectsTopNPerLevel(*detector)) detector->max_features = 2000;
-  Override(absl::GetFlag(FLAGS_levels), &detector->levels);
-  Override(absl::GetFlag(FLAGS_scale_factor), &detector->scale_factor);
-  Override(absl::GetFlag(FLAGS_fast_threshold), &detector->fast_threshold);
-  Override(absl::GetFlag(FLAGS_features), &detector->max_features);
-  Override(absl::GetFlag(FLAGS_suppression_radius), &detector->suppression_radius);
-  Override(absl::GetFlag(FLAGS_harris_block), &detector->harris_block);
+  GLINT_ASSIGN_OR_RETURN(DetectorOptions detector, PresetOptions(absl::GetFlag(FLAGS_preset)));
+  if (SelectsTopNPerLevel(detector)) detector.max_features = 2000;
+  Override(absl::GetFlag(FLAGS_levels), &detector.levels);
+  Override(absl::GetFlag(FLAGS_scale_factor), &detector.scale_factor);
+  Override(absl::GetFlag(FLAGS_fast_threshold), &detector.fast_threshold);
+  Override(absl::GetFlag(FLAGS_features), &detector.max_features);
+  Override(absl::GetFlag(FLAGS_suppression_radius), &detector.suppression_radius);
+  Override(absl::GetFlag(FLAGS_harris_block), &detector.harris_block);
   const std::string orientation = absl::GetFlag(FLAGS_orientation);
   if (orientation == "none") {
-    detector->orientation = Orientation::kNone;
+    detector.orientation = Orientation::kNone;
   } else if (orientation == "intensity_centroid") {
-    detector->orientation = Orientation::kIntensityCentroid;
+    detector.orientation = Orientation::kIntensityCentroid;
   } else if (!orientation.empty()) {
     return NotOneOfError("orientation", orientation, "intensity_centroid, none");
   }
   if (const std::string name = absl::GetFlag(FLAGS_score); !name.empty()) {
-    const auto score = ScoreNamed(name);
-    if (!score.ok()) return score.status();
-    detector->score = *score;
+    GLINT_ASSIGN_OR_RETURN(detector.score, ScoreNamed(name));
   }
   if (!absl::GetFlag(FLAGS_describe)) {
-    detector->descriptor = Descriptor::kNone;
-  } else if (detector->descriptor == Descriptor::kNone) {
-    detector->descriptor = Descriptor::kRbrief;
+    detector.descriptor = Descriptor::kNone;
+  } else if (detector.descriptor == Descriptor::kNone) {
+    detector.descriptor = Descriptor::kRbrief;
   }
   return detector;
 }
@@ -173,10 +171,8 @@ absl::StatusOr<Clock> ClockFromFlags() {
 absl::StatusOr<SubjectOptions> SubjectFromFlags() {
   const std::string backend = absl::GetFlag(FLAGS_backend);
   if (backend != "cpu" && backend != "cuda") return NotOneOfError("backend", backend, "cpu, cuda");
-  const auto clock = ClockFromFlags();
-  if (!clock.ok()) return clock.status();
   SubjectOptions subject;
-  subject.clock = *clock;
+  GLINT_ASSIGN_OR_RETURN(subject.clock, ClockFromFlags());
   subject.device = backend == "cuda" ? Device::kCuda : Device::kCpu;
   subject.threads = absl::GetFlag(FLAGS_threads);
   subject.ordinal = absl::GetFlag(FLAGS_device);
@@ -195,21 +191,15 @@ absl::StatusOr<bool> OpenCvPeerFromFlags() {
 // Sets the options that all measurements of a detector share from the flags, but the picture.
 template <typename Options>
 absl::Status FillDetectorFromFlags(Options* options) {
-  auto detector = DetectorFromFlags();
-  if (!detector.ok()) return detector.status();
-  auto subject = SubjectFromFlags();
-  if (!subject.ok()) return subject.status();
+  GLINT_ASSIGN_OR_RETURN(options->detector, DetectorFromFlags());
+  GLINT_ASSIGN_OR_RETURN(options->subject, SubjectFromFlags());
   options->preset = absl::GetFlag(FLAGS_preset);
-  options->detector = *detector;
-  options->subject = *subject;
   return absl::OkStatus();
 }
 
 template <typename Options>
 absl::Status FillFromFlags(Options* options) {
-  auto picture = PictureFromFlags();
-  if (!picture.ok()) return picture.status();
-  options->picture = *std::move(picture);
+  GLINT_ASSIGN_OR_RETURN(options->picture, PictureFromFlags());
   return FillDetectorFromFlags(options);
 }
 
@@ -221,27 +211,19 @@ absl::StatusOr<std::string> Print(const absl::StatusOr<Report>& report, const st
 
 absl::StatusOr<std::string> RunDetector(const std::string& command) {
   DetectorBenchOptions options;
-  if (absl::Status s = FillFromFlags(&options); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(FillFromFlags(&options));
   options.repeat = absl::GetFlag(FLAGS_repeat);
-  const auto peer = OpenCvPeerFromFlags();
-  if (!peer.ok()) return peer.status();
-  options.opencv_peer = *peer;
+  GLINT_ASSIGN_OR_RETURN(options.opencv_peer, OpenCvPeerFromFlags());
   return Print(BenchDetector(options), command);
 }
 
 absl::StatusOr<std::string> RunStages(const std::string& command) {
-  const auto picture = PictureFromFlags();
-  if (!picture.ok()) return picture.status();
-  const auto peer = OpenCvPeerFromFlags();
-  if (!peer.ok()) return peer.status();
-  const auto clock = ClockFromFlags();
-  if (!clock.ok()) return clock.status();
   StageBenchOptions options;
-  options.clock = *clock;
-  options.picture = *picture;
+  GLINT_ASSIGN_OR_RETURN(options.picture, PictureFromFlags());
+  GLINT_ASSIGN_OR_RETURN(options.opencv_peer, OpenCvPeerFromFlags());
+  GLINT_ASSIGN_OR_RETURN(options.clock, ClockFromFlags());
   Override(absl::GetFlag(FLAGS_fast_threshold), &options.fast_threshold);
   options.repeat = absl::GetFlag(FLAGS_repeat);
-  options.opencv_peer = *peer;
   return Print(BenchStages(options), command);
 }
 
@@ -257,57 +239,41 @@ absl::StatusOr<std::vector<int>> IntegersOf(const std::string& field, const std:
 
 absl::StatusOr<std::string> RunLanes(const std::string& command) {
   LanesBenchOptions options;
-  if (absl::Status s = FillFromFlags(&options); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(FillFromFlags(&options));
   options.repeat = absl::GetFlag(FLAGS_repeat);
-  auto counts = IntegersOf("lane-counts", absl::GetFlag(FLAGS_lane_counts));
-  if (!counts.ok()) return counts.status();
-  options.lane_counts = *std::move(counts);
+  GLINT_ASSIGN_OR_RETURN(options.lane_counts, IntegersOf("lane-counts", absl::GetFlag(FLAGS_lane_counts)));
   return Print(BenchLanes(options), command);
 }
 
 absl::StatusOr<std::string> RunEnergy(const std::string& command) {
   EnergyBenchOptions options;
-  if (absl::Status s = FillFromFlags(&options); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(FillFromFlags(&options));
   options.rate = absl::GetFlag(FLAGS_rate);
   options.seconds = absl::GetFlag(FLAGS_seconds);
   return Print(BenchEnergy(options), command);
 }
 
 absl::StatusOr<std::string> RunMatch(const std::string& command) {
-  auto sizes = IntegersOf("sizes", absl::GetFlag(FLAGS_sizes));
-  if (!sizes.ok()) return sizes.status();
-  const auto peer = OpenCvPeerFromFlags();
-  if (!peer.ok()) return peer.status();
-  const auto subject = SubjectFromFlags();
-  if (!subject.ok()) return subject.status();
   MatchBenchOptions options;
-  options.sizes = *std::move(sizes);
+  GLINT_ASSIGN_OR_RETURN(options.sizes, IntegersOf("sizes", absl::GetFlag(FLAGS_sizes)));
+  GLINT_ASSIGN_OR_RETURN(options.opencv_peer, OpenCvPeerFromFlags());
+  GLINT_ASSIGN_OR_RETURN(options.subject, SubjectFromFlags());
   options.bytes = absl::GetFlag(FLAGS_bytes);
   options.k = absl::GetFlag(FLAGS_k);
   options.ratio = absl::GetFlag(FLAGS_ratio);
-  options.subject = *subject;
   options.repeat = absl::GetFlag(FLAGS_repeat);
-  options.opencv_peer = *peer;
   return Print(BenchMatch(options), command);
 }
 
 absl::StatusOr<std::string> RunTrack(const std::string& command) {
-  const auto picture = PictureFromFlags();
-  if (!picture.ok()) return picture.status();
-  auto points = IntegersOf("points", absl::GetFlag(FLAGS_points));
-  if (!points.ok()) return points.status();
-  const auto peer = OpenCvPeerFromFlags();
-  if (!peer.ok()) return peer.status();
-  const auto clock = ClockFromFlags();
-  if (!clock.ok()) return clock.status();
   TrackBenchOptions options;
-  options.picture = *picture;
+  GLINT_ASSIGN_OR_RETURN(options.picture, PictureFromFlags());
+  GLINT_ASSIGN_OR_RETURN(options.points, IntegersOf("points", absl::GetFlag(FLAGS_points)));
+  GLINT_ASSIGN_OR_RETURN(options.opencv_peer, OpenCvPeerFromFlags());
+  GLINT_ASSIGN_OR_RETURN(options.clock, ClockFromFlags());
   options.to = absl::GetFlag(FLAGS_to);
-  options.points = *std::move(points);
   if (const auto cameras = absl::GetFlag(FLAGS_cameras); !cameras.empty()) {
-    auto numbers = IntegersOf("cameras", cameras);
-    if (!numbers.ok()) return numbers.status();
-    options.cameras = *std::move(numbers);
+    GLINT_ASSIGN_OR_RETURN(options.cameras, IntegersOf("cameras", cameras));
   }
   options.track.levels = absl::GetFlag(FLAGS_levels).value_or(3);
   options.track.patch_size = absl::GetFlag(FLAGS_patch_size);
@@ -321,15 +287,13 @@ absl::StatusOr<std::string> RunTrack(const std::string& command) {
   options.sm_limit = absl::GetFlag(FLAGS_sm_limit);
   options.threads = absl::GetFlag(FLAGS_threads);
   options.repeat = absl::GetFlag(FLAGS_repeat);
-  options.clock = *clock;
-  options.opencv_peer = *peer;
   return Print(BenchTrack(options), command);
 }
 
 absl::StatusOr<std::string> RunStereo(const std::string& command) {
   StereoBenchOptions options;
   absl::SetFlag(&FLAGS_describe, true);
-  if (absl::Status s = FillFromFlags(&options); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(FillFromFlags(&options));
   options.repeat = absl::GetFlag(FLAGS_repeat);
   options.right = absl::GetFlag(FLAGS_right);
   if (options.right.empty()) return ContradictionError("right", "no file was given");
@@ -338,17 +302,13 @@ absl::StatusOr<std::string> RunStereo(const std::string& command) {
 
 absl::StatusOr<std::string> RunJpeg(const std::string& command) {
   JpegBenchOptions options;
-  if (absl::Status s = FillDetectorFromFlags(&options); !s.ok()) return s;
-  auto qualities = IntegersOf("qualities", absl::GetFlag(FLAGS_qualities));
-  if (!qualities.ok()) return qualities.status();
+  GLINT_RETURN_IF_ERROR(FillDetectorFromFlags(&options));
+  GLINT_ASSIGN_OR_RETURN(options.input.qualities, IntegersOf("qualities", absl::GetFlag(FLAGS_qualities)));
   options.input.picture = absl::GetFlag(FLAGS_image);
   options.input.size = absl::GetFlag(FLAGS_size);
-  options.input.qualities = *std::move(qualities);
   options.input.restart_rows = absl::GetFlag(FLAGS_restart_rows);
   if (const std::string name = absl::GetFlag(FLAGS_sampling); !name.empty()) {
-    const auto sampling = JpegSamplingNamed(name);
-    if (!sampling.ok()) return sampling.status();
-    options.input.sampling = *sampling;
+    GLINT_ASSIGN_OR_RETURN(options.input.sampling, JpegSamplingNamed(name));
   }
   options.repeat = absl::GetFlag(FLAGS_repeat);
   return Print(BenchJpeg(options), command);
@@ -357,16 +317,13 @@ absl::StatusOr<std::string> RunJpeg(const std::string& command) {
 absl::StatusOr<std::string> RunPlan(const std::string& command) {
   const std::string format = absl::GetFlag(FLAGS_format);
   if (format != "text" && format != "json") return NotOneOfError("format", format, "text, json");
-  const auto detector = DetectorFromFlags();
-  if (!detector.ok()) return detector.status();
   PlanBenchOptions options;
+  GLINT_ASSIGN_OR_RETURN(options.detector, DetectorFromFlags());
   options.preset = absl::GetFlag(FLAGS_preset);
-  options.detector = *detector;
   options.size = absl::GetFlag(FLAGS_size);
   options.multiprocessors = absl::GetFlag(FLAGS_sm_limit);
-  const auto report = BenchPlan(options);
-  if (!report.ok()) return report.status();
-  return format == "json" || absl::GetFlag(FLAGS_json) ? ToJson(*report, command) : ToTable(*report);
+  GLINT_ASSIGN_OR_RETURN(const auto report, BenchPlan(options));
+  return format == "json" || absl::GetFlag(FLAGS_json) ? ToJson(report, command) : ToTable(report);
 }
 
 // Flags may be spelt with dashes: Abseil accepts only names with underscores.

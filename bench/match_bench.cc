@@ -17,6 +17,7 @@
 #include "cuda/pipeline.h"
 #include "features/error.h"
 #include "features/matcher.h"
+#include "features/status_macros.h"
 
 namespace glint::bench {
 namespace {
@@ -96,7 +97,7 @@ class CudaMatchSubject final : public MatchSubject {
 
 absl::StatusOr<std::unique_ptr<MatchSubject>> MakeMatchSubject(const MatchBenchOptions& o) {
   if (o.subject.device == Device::kCpu) {
-    if (absl::Status s = cpu::ValidateSimdTarget(); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(cpu::ValidateSimdTarget());
     return std::make_unique<CpuMatchSubject>(o.subject);
   }
   cuda::MatcherOptions options;
@@ -104,14 +105,13 @@ absl::StatusOr<std::unique_ptr<MatchSubject>> MakeMatchSubject(const MatchBenchO
   options.sm_limit = o.subject.sm_limit;
   options.max_queries = options.max_trains = *std::max_element(o.sizes.begin(), o.sizes.end());
   options.max_descriptor_bytes = o.bytes;
-  auto matcher = cuda::Matcher::Create(options);
-  if (!matcher.ok()) return matcher.status();
-  return std::make_unique<CudaMatchSubject>(*std::move(matcher), o.subject.device_resident);
+  GLINT_ASSIGN_OR_RETURN(auto matcher, cuda::Matcher::Create(options));
+  return std::make_unique<CudaMatchSubject>(std::move(matcher), o.subject.device_resident);
 }
 
 absl::Status Validate(const MatchBenchOptions& o) {
   if (o.repeat < 1 || o.repeat > kMaxRepeat) return OutOfRangeError("repeat", o.repeat, 1, kMaxRepeat);
-  if (absl::Status s = ValidateSubject(o.subject); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(ValidateSubject(o.subject));
   if (o.k < kMinMatchK || o.k > kMaxMatchK) return OutOfRangeError("k", o.k, kMinMatchK, kMaxMatchK);
   if (o.sizes.empty()) return ContradictionError("sizes", "no size was given");
   for (const int size : o.sizes) {
@@ -136,28 +136,25 @@ double PicosecondsAPair(const MatchReport& report) { return 1e6 * report.us.medi
 }  // namespace
 
 absl::StatusOr<MatchesReport> BenchMatch(const MatchBenchOptions& options) {
-  if (absl::Status s = Validate(options); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(Validate(options));
   MatchesReport report;
   report.options = options;
   const bool cuda = options.subject.device == Device::kCuda;
   report.device =
       cuda ? cuda::DeviceDescription(options.subject.ordinal) : absl::StrCat(Processor(), ", ", cpu::SimdTarget());
   const MatchOptions match = MatchOptionsOf(options);
-  const auto subject = MakeMatchSubject(options);
-  if (!subject.ok()) return subject.status();
+  GLINT_ASSIGN_OR_RETURN(const auto subject, MakeMatchSubject(options));
   for (const int size : options.sizes) {
     const Sets sets = MakeSets(size, options.bytes);
     const MatchInput input{{sets.query.data(), size, options.bytes}, {sets.train.data(), size, options.bytes}, {}, {}};
     MatchResult result;
-    std::vector<Contestant> contestants = {(*subject)->contestant(input, match, &result)};
+    std::vector<Contestant> contestants = {subject->contestant(input, match, &result)};
     std::unique_ptr<MatchPeer> peer;
     if (options.opencv_peer) {
-      auto made = MakeOpenCvMatchPeer(input.query, input.train, match, options.subject.threads);
-      if (!made.ok()) return made.status();
-      peer = *std::move(made);
+      GLINT_ASSIGN_OR_RETURN(peer, MakeOpenCvMatchPeer(input.query, input.train, match, options.subject.threads));
       contestants.push_back(Timed(peer->name(), options.subject.clock, [&] { return peer->Run(); }));
     }
-    if (absl::Status s = RunRounds(options.repeat, &contestants); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(RunRounds(options.repeat, &contestants));
     MatchReport one;
     one.size = size;
     one.us = Summarize(contestants[0].us);
@@ -178,9 +175,7 @@ absl::StatusOr<MatchesReport> BenchMatch(const MatchBenchOptions& options) {
 std::string ToJson(const MatchesReport& report, const std::string& command) {
   const MatchBenchOptions& o = report.options;
   JsonWriter json;
-  json.BeginObject();
-  json.Key("command").String(command);
-  json.Key("commit").String(Commit());
+  BeginReport(command, &json);
   json.Key("device").String(report.device);
   json.Key("opencv").String(OpenCvVersion());
   json.Key("clock").String(ClockName(o.subject.clock));

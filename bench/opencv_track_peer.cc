@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bench/opencv_peer.h"
+#include "features/status_macros.h"
 
 namespace glint::bench {
 namespace {
@@ -81,7 +82,7 @@ absl::StatusOr<std::unique_ptr<TrackPeer>> MakeOpenCvTrackPeer(const ImageView& 
                                                                int threads) {
   cv::setNumThreads(threads);
   auto peer = std::make_unique<LucasKanadePeer>(from, to, input, options);
-  if (absl::Status s = peer->Prepare(); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(peer->Prepare());
   return peer;
 }
 

@@ -10,6 +10,7 @@
 #include "decode/image_file.h"
 #include "features/error.h"
 #include "features/options.h"
+#include "features/status_macros.h"
 
 namespace glint::bench {
 namespace {
@@ -33,9 +34,8 @@ Image Mirrored2x2(const ImageView& image) {
 
 absl::StatusOr<Image> LoadPicture(const std::string& source) {
   if (!absl::StartsWith(source, kMirror)) return decode::ReadImageFile(source);
-  auto image = decode::ReadImageFile(source.substr(sizeof kMirror - 1));
-  if (!image.ok()) return image.status();
-  return Mirrored2x2(*image);
+  GLINT_ASSIGN_OR_RETURN(auto image, decode::ReadImageFile(source.substr(sizeof kMirror - 1)));
+  return Mirrored2x2(image);
 }
 
 absl::StatusOr<Shape> ParseSize(const std::string& size) {
@@ -44,7 +44,7 @@ absl::StatusOr<Shape> ParseSize(const std::string& size) {
   if (sides.size() != 2 || !absl::SimpleAtoi(sides[0], &shape.width) || !absl::SimpleAtoi(sides[1], &shape.height)) {
     return ContradictionError("size", absl::StrCat("\"", size, "\" is not WIDTHxHEIGHT, as 640x480"));
   }
-  if (absl::Status s = ValidateShape(shape); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(ValidateShape(shape));
   return shape;
 }
 

@@ -11,6 +11,7 @@
 #include "bench/picture.h"
 #include "features/error.h"
 #include "features/limits.h"
+#include "features/status_macros.h"
 
 namespace glint::bench {
 namespace {
@@ -52,24 +53,20 @@ void AppendLaunches(const std::string& title, const std::vector<cuda::PlannedLau
 }  // namespace
 
 absl::StatusOr<PlanBenchReport> BenchPlan(const PlanBenchOptions& options) {
-  const auto shape = ParseSize(options.size);
-  if (!shape.ok()) return shape.status();
-  if (absl::Status s = ValidateOptions(options.detector); !s.ok()) return s;
+  GLINT_ASSIGN_OR_RETURN(const Shape shape, ParseSize(options.size));
+  GLINT_RETURN_IF_ERROR(ValidateOptions(options.detector));
   if (options.multiprocessors < 0 || options.multiprocessors > kMaxMultiprocessors) {
     return OutOfRangeError("sm-limit", options.multiprocessors, 0, kMaxMultiprocessors);
   }
   const int multiprocessors = options.multiprocessors > 0 ? options.multiprocessors : kDefaultMultiprocessors;
-  auto plan = cuda::ReportPlan(options.detector, *shape, multiprocessors);
-  if (!plan.ok()) return plan.status();
-  return PlanBenchReport{options, *shape, *std::move(plan)};
+  GLINT_ASSIGN_OR_RETURN(auto plan, cuda::ReportPlan(options.detector, shape, multiprocessors));
+  return PlanBenchReport{options, shape, std::move(plan)};
 }
 
 std::string ToJson(const PlanBenchReport& report, const std::string& command) {
   const cuda::PlanReport& plan = report.plan;
   JsonWriter json;
-  json.BeginObject();
-  json.Key("command").String(command);
-  json.Key("commit").String(Commit());
+  BeginReport(command, &json);
   json.Key("preset").String(report.options.preset);
   json.Key("width").Int(report.shape.width).Key("height").Int(report.shape.height);
   json.Key("multiprocessors").Int(plan.multiprocessors);

@@ -1,5 +1,7 @@
 #include "bench/rounds.h"
 
+#include "features/status_macros.h"
+
 #if defined(__GLIBC__)
 #include <malloc.h>
 #endif
@@ -17,7 +19,7 @@ absl::Status RunOnce(size_t first, std::vector<Contestant>* contestants) {
   const size_t count = contestants->size();
   for (size_t i = 0; i < count; ++i) {
     Contestant& contestant = (*contestants)[(first + i) % count];
-    if (absl::Status s = contestant.run(&contestant.us); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(contestant.run(&contestant.us));
   }
   return absl::OkStatus();
 }
@@ -42,11 +44,11 @@ Contestant Timed(std::string name, Clock clock, std::function<absl::Status()> ru
 absl::Status RunRounds(int rounds, std::vector<Contestant>* contestants) {
   const int warm_up = std::max(1, rounds / 3);
   for (int round = 0; round < warm_up; ++round) {
-    if (absl::Status s = RunOnce(static_cast<size_t>(round), contestants); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(RunOnce(static_cast<size_t>(round), contestants));
   }
   for (Contestant& contestant : *contestants) contestant.us.clear();
   for (int round = 0; round < rounds; ++round) {
-    if (absl::Status s = RunOnce(static_cast<size_t>(round), contestants); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(RunOnce(static_cast<size_t>(round), contestants));
   }
   return absl::OkStatus();
 }

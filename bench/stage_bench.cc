@@ -14,6 +14,7 @@
 #include "cpu/pipeline.h"
 #include "features/error.h"
 #include "features/limits.h"
+#include "features/status_macros.h"
 
 namespace glint::bench {
 namespace {
@@ -37,29 +38,26 @@ absl::StatusOr<StagesReport> BenchStages(const StageBenchOptions& options) {
   if (options.fast_threshold < kMinFastThreshold || options.fast_threshold > kMaxFastThreshold) {
     return OutOfRangeError("fast_threshold", options.fast_threshold, kMinFastThreshold, kMaxFastThreshold);
   }
-  if (absl::Status s = cpu::ValidateSimdTarget(); !s.ok()) return s;
-  const auto picture = LoadPicture(options.picture);
-  if (!picture.ok()) return picture.status();
-  if (picture->width() < cpu::kWideImage) {
-    return OutOfRangeError("image.width", picture->width(), cpu::kWideImage, kMaxImageSide);
+  GLINT_RETURN_IF_ERROR(cpu::ValidateSimdTarget());
+  GLINT_ASSIGN_OR_RETURN(const Image picture, LoadPicture(options.picture));
+  if (picture.width() < cpu::kWideImage) {
+    return OutOfRangeError("image.width", picture.width(), cpu::kWideImage, kMaxImageSide);
   }
 
-  CpuStages own(*picture, options.fast_threshold);
+  CpuStages own(picture, options.fast_threshold);
   const std::vector<CpuStages::Stage> stages = own.List();
   std::vector<StagePeer> peers;
   if (options.opencv_peer) {
-    auto made = MakeOpenCvStagePeers(*picture, options.fast_threshold, NextLevel(picture->shape()));
-    if (!made.ok()) return made.status();
-    peers = *std::move(made);
+    GLINT_ASSIGN_OR_RETURN(peers, MakeOpenCvStagePeers(picture, options.fast_threshold, NextLevel(picture.shape())));
   }
-  std::vector<Contestant> contestants = {ReadPass(*picture, options.clock)};
+  std::vector<Contestant> contestants = {ReadPass(picture, options.clock)};
   for (const CpuStages::Stage& stage : stages) contestants.push_back(TimedStage(stage.name, options.clock, stage.run));
   for (const StagePeer& peer : peers) contestants.push_back(Timed(peer.name, options.clock, peer.run));
-  if (absl::Status s = RunRounds(options.repeat, &contestants); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(RunRounds(options.repeat, &contestants));
 
   StagesReport report;
   report.options = options;
-  report.shape = picture->shape();
+  report.shape = picture.shape();
   report.device = absl::StrCat(Processor(), ", ", cpu::SimdTarget());
   report.read_pass_us = Summarize(contestants[0].us).median;
   for (size_t i = 0; i < stages.size(); ++i) {
@@ -80,9 +78,7 @@ absl::StatusOr<StagesReport> BenchStages(const StageBenchOptions& options) {
 
 std::string ToJson(const StagesReport& report, const std::string& command) {
   JsonWriter json;
-  json.BeginObject();
-  json.Key("command").String(command);
-  json.Key("commit").String(Commit());
+  BeginReport(command, &json);
   json.Key("device").String(report.device);
   json.Key("opencv").String(OpenCvVersion());
   json.Key("image").BeginObject();

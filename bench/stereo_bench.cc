@@ -19,6 +19,7 @@
 #include "cuda/pipeline.h"
 #include "cuda/stereo/stereo_pipeline.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 
 namespace glint::bench {
 namespace {
@@ -61,21 +62,17 @@ absl::StatusOr<RunPair> OnCuda(const StereoBenchOptions& o, const ImageView& lef
   options.wait = cuda::Wait::kSpin;  // the least latency: excludes the time to wake a thread
   options.max_image_pixels = left.shape().pixels();
   options.sm_limit = o.subject.sm_limit;
-  auto made = cuda::StereoPipeline::Create(options);
-  if (!made.ok()) return made.status();
-  std::shared_ptr<cuda::StereoPipeline> pipeline = *std::move(made);
+  GLINT_ASSIGN_OR_RETURN(std::shared_ptr<cuda::StereoPipeline> pipeline, cuda::StereoPipeline::Create(options));
   ImageView views[2] = {left, right};
   auto pinned = std::make_shared<std::vector<cuda::PinnedMemory>>();
   for (ImageView& view : views) {
     if (o.subject.pageable) break;
-    auto memory = cuda::PinnedMemory::Allocate(static_cast<size_t>(view.shape().pixels()));
-    if (!memory.ok()) return memory.status();
+    GLINT_ASSIGN_OR_RETURN(auto memory, cuda::PinnedMemory::Allocate(static_cast<size_t>(view.shape().pixels())));
     for (int y = 0; y < view.height; ++y) {
-      std::memcpy(memory->data() + static_cast<ptrdiff_t>(y) * view.width, view.row(y),
-                  static_cast<size_t>(view.width));
+      std::memcpy(memory.data() + static_cast<ptrdiff_t>(y) * view.width, view.row(y), static_cast<size_t>(view.width));
     }
-    view = {memory->data(), view.width, view.height, view.width};
-    pinned->push_back(*std::move(memory));
+    view = {memory.data(), view.width, view.height, view.width};
+    pinned->push_back(std::move(memory));
   }
   return RunPair([pipeline, pinned, &o, left = views[0], right = views[1]](Pair* pair) {
     cuda::StereoTimes times;
@@ -90,9 +87,9 @@ absl::StatusOr<RunPair> OnCuda(const StereoBenchOptions& o, const ImageView& lef
 absl::Status Validate(const StereoBenchOptions& o, const ImageView& left, const ImageView& right) {
   if (o.repeat < 1 || o.repeat > kMaxRepeat) return OutOfRangeError("repeat", o.repeat, 1, kMaxRepeat);
   if (o.subject.device_resident) return ContradictionError("device-resident", "stereo pairs come from the host");
-  if (absl::Status s = ValidateSubject(o.subject); !s.ok()) return s;
-  if (absl::Status s = ValidateOptions(o.detector); !s.ok()) return s;
-  if (absl::Status s = ValidateStereoOptions(o.stereo); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(ValidateSubject(o.subject));
+  GLINT_RETURN_IF_ERROR(ValidateOptions(o.detector));
+  GLINT_RETURN_IF_ERROR(ValidateStereoOptions(o.stereo));
   if (left.shape() != right.shape()) {
     return ContradictionError("right", absl::StrCat(right.width, "x", right.height, ", but the left picture has ",
                                                     left.width, "x", left.height));
@@ -103,27 +100,25 @@ absl::Status Validate(const StereoBenchOptions& o, const ImageView& left, const 
 }  // namespace
 
 absl::StatusOr<StereoReport> BenchStereo(const StereoBenchOptions& options) {
-  const auto left = LoadPicture(options.picture);
-  if (!left.ok()) return left.status();
-  const auto right = LoadPicture(options.right);
-  if (!right.ok()) return right.status();
-  if (absl::Status s = Validate(options, *left, *right); !s.ok()) return s;
+  GLINT_ASSIGN_OR_RETURN(const Image left, LoadPicture(options.picture));
+  GLINT_ASSIGN_OR_RETURN(const Image right, LoadPicture(options.right));
+  GLINT_RETURN_IF_ERROR(Validate(options, left, right));
   const bool cuda = options.subject.device == Device::kCuda;
-  auto run = cuda ? OnCuda(options, *left, *right) : absl::StatusOr<RunPair>(OnCpu(options, *left, *right));
-  if (!run.ok()) return run.status();
+  GLINT_ASSIGN_OR_RETURN(auto run,
+                         cuda ? OnCuda(options, left, right) : absl::StatusOr<RunPair>(OnCpu(options, left, right)));
   Pair pair;
   std::vector<double> detect_us, match_us;
   std::vector<Contestant> contestants = {Timed("glint", options.subject.clock, [&] {
-    absl::Status status = (*run)(&pair);
+    absl::Status status = run(&pair);
     detect_us.push_back(pair.detect_us);
     match_us.push_back(pair.match_us);
     return status;
   })};
-  if (absl::Status s = RunRounds(options.repeat, &contestants); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(RunRounds(options.repeat, &contestants));
 
   StereoReport report;
   report.options = options;
-  report.shape = left->shape();
+  report.shape = left.shape();
   report.device =
       cuda ? cuda::DeviceDescription(options.subject.ordinal) : absl::StrCat(Processor(), ", ", cpu::SimdTarget());
   report.us = Summarize(contestants[0].us);
@@ -135,7 +130,7 @@ absl::StatusOr<StereoReport> BenchStereo(const StereoBenchOptions& options) {
   report.checks = pair.result.checks;
   if (cuda) {
     Pair on_cpu;
-    if (absl::Status s = OnCpu(options, *left, *right)(&on_cpu); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(OnCpu(options, left, right)(&on_cpu));
     report.same_as_cpu = SamePair(on_cpu, pair);
   }
   return report;
@@ -144,9 +139,7 @@ absl::StatusOr<StereoReport> BenchStereo(const StereoBenchOptions& options) {
 std::string ToJson(const StereoReport& report, const std::string& command) {
   const StereoBenchOptions& o = report.options;
   JsonWriter json;
-  json.BeginObject();
-  json.Key("command").String(command);
-  json.Key("commit").String(Commit());
+  BeginReport(command, &json);
   json.Key("device").String(report.device);
   json.Key("clock").String(ClockName(o.subject.clock));
   json.Key("width").Int(report.shape.width);

@@ -12,6 +12,7 @@
 #include "cuda/pipeline.h"
 #include "cuda/runtime/hooks.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 
 namespace glint::bench {
 namespace {
@@ -56,7 +57,7 @@ class CpuSubject final : public Subject {
   std::vector<NamedTime> Stages() const override { return MedianStages(times_); }
   absl::StatusOr<std::vector<NamedTime>> Floors(int repeats) override {
     std::vector<Contestant> passes = {ReadPass(image_, clock_)};
-    if (absl::Status s = RunRounds(repeats, &passes); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(RunRounds(repeats, &passes));
     return std::vector<NamedTime>{{passes[0].name, Summarize(passes[0].us).median}};
   }
   size_t keypoints() const override { return features_.count(); }
@@ -87,11 +88,11 @@ class CudaSubject : public Subject {
 
   std::vector<NamedTime> Stages() const override { return MedianStages(times_); }
   absl::StatusOr<std::vector<NamedTime>> Floors(int repeats) override {
-    const auto floors = pipeline_->MeasureFloors(view().shape().pixels(), ResultBytes(keypoints(), detector_), repeats);
-    if (!floors.ok()) return floors.status();
-    return std::vector<NamedTime>{{"empty_graph", floors->empty_graph_us},
-                                  {"pinned_upload", floors->upload_us},
-                                  {"pinned_download", floors->download_us}};
+    GLINT_ASSIGN_OR_RETURN(const auto floors, pipeline_->MeasureFloors(view().shape().pixels(),
+                                                                       ResultBytes(keypoints(), detector_), repeats));
+    return std::vector<NamedTime>{{"empty_graph", floors.empty_graph_us},
+                                  {"pinned_upload", floors.upload_us},
+                                  {"pinned_download", floors.download_us}};
   }
   std::string device() const override { return cuda::DeviceDescription(ordinal_); }
 
@@ -151,12 +152,11 @@ class CudaResidentSubject final : public CudaSubject {
 
   Contestant contestant() override {
     return {"glint", [this](std::vector<double>* us) {
-              const auto timing = pipeline_->TimeOnDevice(detector_, image_, {}, kReplaysPerRun);
-              if (!timing.ok()) return timing.status();
-              us->insert(us->end(), timing->replay_us.begin(), timing->replay_us.end());
-              times_.push_back(timing->stages);
-              keypoints_ = static_cast<size_t>(timing->keypoints);
-              launches_ = timing->launches;
+              GLINT_ASSIGN_OR_RETURN(const auto timing, pipeline_->TimeOnDevice(detector_, image_, {}, kReplaysPerRun));
+              us->insert(us->end(), timing.replay_us.begin(), timing.replay_us.end());
+              times_.push_back(timing.stages);
+              keypoints_ = static_cast<size_t>(timing.keypoints);
+              launches_ = timing.launches;
               return absl::OkStatus();
             }};
   }
@@ -179,18 +179,15 @@ absl::StatusOr<std::unique_ptr<Subject>> MakeCudaSubject(const SubjectOptions& o
   pipeline_options.wait = cuda::Wait::kSpin;  // the least latency: excludes the time to wake a thread
   pipeline_options.max_image_pixels = image.shape().pixels();
   pipeline_options.sm_limit = options.sm_limit;
-  auto pipeline = cuda::Pipeline::Create(pipeline_options);
-  if (!pipeline.ok()) return pipeline.status();
+  GLINT_ASSIGN_OR_RETURN(auto pipeline, cuda::Pipeline::Create(pipeline_options));
   if (options.device_resident) {
-    return std::make_unique<CudaResidentSubject>(*std::move(pipeline), options.ordinal, detector, image);
+    return std::make_unique<CudaResidentSubject>(std::move(pipeline), options.ordinal, detector, image);
   }
   std::optional<cuda::PinnedMemory> pinned;
   if (!options.pageable) {
-    auto memory = cuda::PinnedMemory::Allocate(static_cast<size_t>(image.shape().pixels()));
-    if (!memory.ok()) return memory.status();
-    pinned = *std::move(memory);
+    GLINT_ASSIGN_OR_RETURN(pinned, cuda::PinnedMemory::Allocate(static_cast<size_t>(image.shape().pixels())));
   }
-  return std::make_unique<CudaHostSubject>(*std::move(pipeline), options.ordinal, detector, image, std::move(pinned));
+  return std::make_unique<CudaHostSubject>(std::move(pipeline), options.ordinal, detector, image, std::move(pinned));
 }
 
 }  // namespace
@@ -218,7 +215,7 @@ absl::Status ValidateSubject(const SubjectOptions& options) {
 absl::StatusOr<std::unique_ptr<Subject>> MakeSubject(const SubjectOptions& options, const DetectorOptions& detector,
                                                      const ImageView& image) {
   if (options.device == Device::kCuda) return MakeCudaSubject(options, detector, image);
-  if (absl::Status s = cpu::ValidateSimdTarget(); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(cpu::ValidateSimdTarget());
   return std::make_unique<CpuSubject>(options, detector, image);
 }
 

@@ -18,6 +18,7 @@
 #include "cuda/track/tracker.h"
 #include "features/error.h"
 #include "features/options.h"
+#include "features/status_macros.h"
 
 namespace glint::bench {
 namespace {
@@ -36,7 +37,7 @@ absl::Status Validate(const TrackBenchOptions& o) {
     }
   }
   if (o.cuda && o.opencv_peer) return ContradictionError("peer", "opencv is measured beside --backend cpu only");
-  if (absl::Status s = ValidateTrackOptions(o.track); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(ValidateTrackOptions(o.track));
   return cpu::ValidateSimdTarget();
 }
 
@@ -58,7 +59,7 @@ absl::StatusOr<Features> Corners(const ImageView& picture, int count) {
   options.levels = 1;
   options.fast_threshold = 5;  // enough corners on any picture
   Features corners;
-  if (absl::Status s = cpu::Pipeline().Detect(options, picture, {}, &corners, nullptr); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(cpu::Pipeline().Detect(options, picture, {}, &corners, nullptr));
   corners.Resize(std::min(corners.count(), static_cast<size_t>(count)), 0);
   return corners;
 }
@@ -77,18 +78,17 @@ double Ratio(const Summary& peer, const Summary& ours) { return ours.median > 0 
 
 absl::StatusOr<TrackReport> BenchPoints(const TrackBenchOptions& options, const Image& from, const Image& to,
                                         int points, std::string* peer_name) {
-  const auto corners = Corners(from, points);
-  if (!corners.ok()) return corners.status();
+  GLINT_ASSIGN_OR_RETURN(const Features corners, Corners(from, points));
   cpu::TrackLevels from_levels, to_levels;
   from_levels.Build(from, options.track.levels);
   to_levels.Build(to, options.track.levels);
   TrackInput input;
   input.from = from_levels.view();
   input.to = to_levels.view();
-  input.count = static_cast<int>(corners->count());
-  input.x = corners->x.data();
-  input.y = corners->y.data();
-  if (absl::Status s = ValidateTrackInput(input, options.track); !s.ok()) return s;
+  input.count = static_cast<int>(corners.count());
+  input.x = corners.x.data();
+  input.y = corners.y.data();
+  GLINT_RETURN_IF_ERROR(ValidateTrackInput(input, options.track));
   cpu::Tracker tracker(options.threads);
   TrackResult result;
   const auto track = [&] {
@@ -104,14 +104,12 @@ absl::StatusOr<TrackReport> BenchPoints(const TrackBenchOptions& options, const 
                                          Timed("glint, tracking", options.clock, track)};
   std::unique_ptr<TrackPeer> peer;
   if (options.opencv_peer) {
-    auto made = MakeOpenCvTrackPeer(from, to, input, options.track, options.threads);
-    if (!made.ok()) return made.status();
-    peer = *std::move(made);
+    GLINT_ASSIGN_OR_RETURN(peer, MakeOpenCvTrackPeer(from, to, input, options.track, options.threads));
     *peer_name = peer->name();
     contestants.push_back(Timed("peer, images", options.clock, [&] { return peer->Run(); }));
     contestants.push_back(Timed("peer, pyramids kept", options.clock, [&] { return peer->RunWithPyramids(); }));
   }
-  if (absl::Status s = RunRounds(options.repeat, &contestants); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(RunRounds(options.repeat, &contestants));
   TrackReport report = Counted(result);
   report.call_us = Summarize(contestants[0].us);
   report.kept_us = Summarize(contestants[1].us);
@@ -125,29 +123,26 @@ absl::StatusOr<TrackReport> BenchPoints(const TrackBenchOptions& options, const 
 
 absl::StatusOr<TrackReport> BenchPointsOnDevice(const TrackBenchOptions& options, const Image& from, const Image& to,
                                                 int points) {
-  const auto corners = Corners(from, points);
-  if (!corners.ok()) return corners.status();
+  GLINT_ASSIGN_OR_RETURN(const Features corners, Corners(from, points));
   cuda::TrackerOptions tracker_options;
   tracker_options.device = options.device;
   tracker_options.sm_limit = options.sm_limit;
   tracker_options.max_points = points;
   tracker_options.max_shape = from.shape();
-  const auto tracker = cuda::Tracker::Create(tracker_options);
-  if (!tracker.ok()) return tracker.status();
-  if (absl::Status s = (*tracker)->SetFrame(0, from); !s.ok()) return s;
-  if (absl::Status s = (*tracker)->SetFrame(1, to); !s.ok()) return s;
+  GLINT_ASSIGN_OR_RETURN(const auto tracker, cuda::Tracker::Create(tracker_options));
+  GLINT_RETURN_IF_ERROR(tracker->SetFrame(0, from));
+  GLINT_RETURN_IF_ERROR(tracker->SetFrame(1, to));
   cuda::FramePoints input;
-  input.count = static_cast<int>(corners->count());
-  input.x = corners->x.data();
-  input.y = corners->y.data();
+  input.count = static_cast<int>(corners.count());
+  input.x = corners.x.data();
+  input.y = corners.y.data();
   TrackResult result;
-  if (absl::Status s = (*tracker)->Track(input, options.track, &result); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(tracker->Track(input, options.track, &result));
   TrackReport report = Counted(result);
   std::vector<double> us;
   for (int i = 0; i < options.repeat; ++i) {
-    const auto one = (*tracker)->TimeOnDevice(input, options.track, kTrackLaunches);
-    if (!one.ok()) return one.status();
-    us.push_back(*one);
+    GLINT_ASSIGN_OR_RETURN(const auto one, tracker->TimeOnDevice(input, options.track, kTrackLaunches));
+    us.push_back(one);
   }
   report.kept_us = Summarize(us);
   return report;
@@ -156,25 +151,20 @@ absl::StatusOr<TrackReport> BenchPointsOnDevice(const TrackBenchOptions& options
 }  // namespace
 
 absl::StatusOr<TracksReport> BenchTrack(const TrackBenchOptions& options) {
-  if (absl::Status s = Validate(options); !s.ok()) return s;
-  const auto from = LoadPicture(options.picture);
-  if (!from.ok()) return from.status();
-  auto to = options.to.empty() ? absl::StatusOr<Image>(Moved(*from)) : LoadPicture(options.to);
-  if (!to.ok()) return to.status();
+  GLINT_RETURN_IF_ERROR(Validate(options));
+  GLINT_ASSIGN_OR_RETURN(const Image from, LoadPicture(options.picture));
+  GLINT_ASSIGN_OR_RETURN(auto to, options.to.empty() ? absl::StatusOr<Image>(Moved(from)) : LoadPicture(options.to));
   TracksReport report;
   report.options = options;
   report.device =
       options.cuda ? cuda::DeviceDescription(options.device) : absl::StrCat(Processor(), ", ", cpu::SimdTarget());
   for (const int points : options.points) {
-    auto one = options.cuda ? BenchPointsOnDevice(options, *from, *to, points)
-                            : BenchPoints(options, *from, *to, points, &report.peer);
-    if (!one.ok()) return one.status();
+    GLINT_ASSIGN_OR_RETURN(auto one, options.cuda ? BenchPointsOnDevice(options, from, to, points)
+                                                  : BenchPoints(options, from, to, points, &report.peer));
     if (!options.cameras.empty()) {
-      auto frames = BenchTrackFrames(options, *from, *to, points);
-      if (!frames.ok()) return frames.status();
-      one->frames = *std::move(frames);
+      GLINT_ASSIGN_OR_RETURN(one.frames, BenchTrackFrames(options, from, to, points));
     }
-    report.points.push_back(*std::move(one));
+    report.points.push_back(std::move(one));
   }
   return report;
 }
@@ -182,9 +172,7 @@ absl::StatusOr<TracksReport> BenchTrack(const TrackBenchOptions& options) {
 std::string ToJson(const TracksReport& report, const std::string& command) {
   const TrackBenchOptions& o = report.options;
   JsonWriter json;
-  json.BeginObject();
-  json.Key("command").String(command);
-  json.Key("commit").String(Commit());
+  BeginReport(command, &json);
   json.Key("device").String(report.device);
   json.Key("opencv").String(OpenCvVersion());
   json.Key("clock").String(ClockName(o.clock));

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "cuda/runtime/hooks.h"
 #include "features/options.h"
+#include "features/status_macros.h"
 #include "lane/lane.h"
 #include "server/schedule/track_lane.h"
 #include "server/track/track_session.h"
@@ -38,13 +39,12 @@ class Picture {
       picture.view_ = picture.image_;
       return picture;
     }
-    auto made = cuda::PinnedMemory::Allocate(static_cast<size_t>(image.shape().pixels()));
-    if (!made.ok()) return made.status();
+    GLINT_ASSIGN_OR_RETURN(auto made, cuda::PinnedMemory::Allocate(static_cast<size_t>(image.shape().pixels())));
     for (int y = 0; y < image.height; ++y) {
-      std::copy_n(image.row(y), image.width, made->data() + static_cast<ptrdiff_t>(y) * image.width);
+      std::copy_n(image.row(y), image.width, made.data() + static_cast<ptrdiff_t>(y) * image.width);
     }
-    picture.view_ = {made->data(), image.width, image.height, image.width};
-    picture.pinned_.emplace(*std::move(made));
+    picture.view_ = {made.data(), image.width, image.height, image.width};
+    picture.pinned_.emplace(std::move(made));
     return picture;
   }
   ImageView view() const { return view_; }
@@ -64,7 +64,7 @@ class Subject {
   absl::Status Run(std::vector<double>* us) {
     const TrackingOptions& options = session_.options();
     const Stopwatch watch;
-    if (absl::Status s = Frame(options); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(Frame(options));
     us->push_back(watch.us());
     tracks_ = session_.live();
     at_ = 1 - at_;
@@ -77,15 +77,15 @@ class Subject {
     int64_t track_ns = 0;
     StageTimes stages;
     TrackLane backend(lane_, &options, &cameras_, &track_ns, &stages);
-    if (absl::Status s = session_.Begin(0, detects_, {}, &scratch_); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(session_.Begin(0, detects_, {}, &scratch_));
     for (int c = 0; c < options.cameras; ++c) {
       const auto of = static_cast<size_t>(c);
       const ImageView picture = pictures_[of][at_].view();
-      if (absl::Status s = session_.Start(c, picture, &backend, &scratch_, &found_[of]); !s.ok()) return s;
+      GLINT_RETURN_IF_ERROR(session_.Start(c, picture, &backend, &scratch_, &found_[of]));
     }
     for (int c = 0; c < options.cameras; ++c) {
       CameraTracks* const found = &found_[static_cast<size_t>(c)];
-      if (absl::Status s = session_.Finish(c, &backend, &scratch_, found); !s.ok()) return s;
+      GLINT_RETURN_IF_ERROR(session_.Finish(c, &backend, &scratch_, found));
     }
     session_.Commit(found_.data());
     backend.Keep();
@@ -124,8 +124,7 @@ absl::StatusOr<std::vector<TrackFrameReport>> BenchTrackFrames(const TrackBenchO
   lane_options.gpu_wait = GpuWait::kSpin;
   lane_options.sm_limit = options.sm_limit;
   if (options.cuda) lane_options.devices = {options.device};
-  const auto lanes = CreateLanes(lane_options);
-  if (!lanes.ok()) return lanes.status();
+  GLINT_ASSIGN_OR_RETURN(const auto lanes, CreateLanes(lane_options));
   std::vector<TrackFrameReport> reports;
   std::vector<std::unique_ptr<Subject>> subjects;
   std::vector<Contestant> contestants;
@@ -136,25 +135,23 @@ absl::StatusOr<std::vector<TrackFrameReport>> BenchTrackFrames(const TrackBenchO
     tracking.cameras = cameras;
     tracking.target = points;
     tracking.max_tracks = cameras * points;
-    if (absl::Status s = ValidateTrackingOptions(tracking); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(ValidateTrackingOptions(tracking));
     for (const bool detects : {false, true}) {
       tracking.min_share = detects ? 1.0f : 0.0f;
       std::vector<std::array<Picture, 2>> pictures;
       for (int c = 0; c < cameras; ++c) {
-        auto first = Picture::CopyOf(from, options.cuda && !options.pageable);
-        if (!first.ok()) return first.status();
-        auto second = Picture::CopyOf(to, options.cuda && !options.pageable);
-        if (!second.ok()) return second.status();
-        pictures.push_back({*std::move(first), *std::move(second)});
+        GLINT_ASSIGN_OR_RETURN(auto first, Picture::CopyOf(from, options.cuda && !options.pageable));
+        GLINT_ASSIGN_OR_RETURN(auto second, Picture::CopyOf(to, options.cuda && !options.pageable));
+        pictures.push_back({std::move(first), std::move(second)});
       }
-      auto subject = std::make_unique<Subject>(tracking, detects, lanes->lanes[0].get(), std::move(pictures));
+      auto subject = std::make_unique<Subject>(tracking, detects, lanes.lanes[0].get(), std::move(pictures));
       contestants.push_back(
           {absl::StrCat(cameras, " cameras"), [run = subject.get()](std::vector<double>* us) { return run->Run(us); }});
       subjects.push_back(std::move(subject));
       reports.push_back({cameras, detects, 0, {}});
     }
   }
-  if (absl::Status s = RunRounds(options.repeat, &contestants); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(RunRounds(options.repeat, &contestants));
   for (size_t i = 0; i < reports.size(); ++i) {
     reports[i].tracks = static_cast<int>(subjects[i]->tracks());
     reports[i].us = Summarize(contestants[i].us);
