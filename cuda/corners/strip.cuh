@@ -13,7 +13,7 @@ namespace glint::cuda {
 
 inline constexpr int kRowVectors = 10;  // the tested columns, 4 more at each side, and up to 12 to begin at a vector
 inline constexpr int kRowsPerLoad = kWarp / kRowVectors;
-inline constexpr int kListed = (kStep + 1) * kTestedColumns;
+inline constexpr int kMaxListed = (kStep + 1) * kTestedColumns;
 
 struct Strip {
   static constexpr int kPad = kFastRadius;  // rows held beyond the kStep tested
@@ -22,7 +22,7 @@ struct Strip {
 
   alignas(16) uint8_t pixels[kHeld][kPitch];
   alignas(16) uint8_t response[kResponses][kTestedColumns];  // 0: not a corner; row 0 is two above the first tested
-  uint16_t list[kListed];  // corners of the row above, then of the rows tested: (1 + row) << 7 | column
+  uint16_t list[kMaxListed];  // corners of the row above, then of the rows tested: (1 + row) << 7 | column
   alignas(8) Candidate found[kBufferedCorners];
 };
 

@@ -64,7 +64,7 @@ __device__ __noinline__ void RankLarge(const Frame& frame, int l, uint32_t count
   RankLargeBinsOfLevel<kThreads, kRankBins, /*kOneKey=*/!kHarrisKeys>(
       frame, l, count, static_cast<uint32_t>(level.share), index, parts, bins,
       [&](int bin) {
-        return ListedInBin<kHarrisKeys, kThreads>{level, count, bin};
+        return ShortlistBin<kHarrisKeys, kThreads>{level, count, bin};
       },
       memory.ties, memory.precedence);
 }

@@ -11,8 +11,8 @@ namespace glint::cuda {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kWords = 8;     // of 32 bits, of a part of a descriptor: what a thread has of its query at once
-constexpr int kColumns = 64;  // train descriptors of a tile
+constexpr int kWords = 8;        // of 32 bits, of a part of a descriptor: what a thread has of its query at once
+constexpr int kTileTrains = 64;  // train descriptors of a tile
 
 __device__ __forceinline__ uint32_t WarpLeast(uint32_t v) { return ~WarpMax(~v); }
 
@@ -30,8 +30,8 @@ __device__ __forceinline__ void Insert(uint32_t key, uint32_t (&kept)[kKeep]) {
 // kKeep: of a query, params.plan.keep or more.
 template <int kKeep, bool kLimited>
 __global__ void __launch_bounds__(kThreads) CountBitsKernel(GLINT_KERNEL_ARGUMENT MatchParams params) {
-  __shared__ __align__(16) uint32_t tile[kColumns][kWords];
-  __shared__ uint32_t best_query[kColumns];
+  __shared__ __align__(16) uint32_t tile[kTileTrains][kWords];
+  __shared__ uint32_t best_query[kTileTrains];
   AllowSuccessor();
   WaitForPredecessor();
   const int words = params.bytes / 4;  // even
@@ -48,9 +48,9 @@ __global__ void __launch_bounds__(kThreads) CountBitsKernel(GLINT_KERNEL_ARGUMEN
   for (int i = 0; i < kKeep; ++i) kept[i] = kNoKey;
 
 #pragma unroll 1
-  for (int from = first; from < end; from += kColumns) {
-    const int columns = Min(kColumns, end - from);
-    uint16_t distance[kColumns];  // in local memory where there are several parts
+  for (int from = first; from < end; from += kTileTrains) {
+    const int columns = Min(kTileTrains, end - from);
+    uint16_t distance[kTileTrains];  // in local memory where there are several parts
     uint32_t part[kWords];
     const int parts = (words + kWords - 1) / kWords;
 #pragma unroll 1
@@ -59,13 +59,13 @@ __global__ void __launch_bounds__(kThreads) CountBitsKernel(GLINT_KERNEL_ARGUMEN
 #pragma unroll
       for (int w = 0; w < kWords; ++w) part[w] = w < part_words ? own_words[p * kWords + w] : 0;
       __syncthreads();
-      for (int i = threadIdx.x; i < kColumns * kWords; i += kThreads) {
+      for (int i = threadIdx.x; i < kTileTrains * kWords; i += kThreads) {
         const int column = i / kWords;
         const int word = i % kWords;
         const bool is_there = column < columns && word < part_words;
         tile[column][word] = is_there ? train_words[static_cast<size_t>(from + column) * words + p * kWords + word] : 0;
       }
-      if (p == 0 && threadIdx.x < kColumns) best_query[threadIdx.x] = kNoKey;
+      if (p == 0 && threadIdx.x < kTileTrains) best_query[threadIdx.x] = kNoKey;
       __syncthreads();
 #pragma unroll 4
       for (int column = 0; column < columns; ++column) {

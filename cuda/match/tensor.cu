@@ -140,8 +140,8 @@ __device__ __forceinline__ uint32_t LeastOfTiles(uint32_t (&tile)[kGroupTiles]) 
 }
 
 // Compares the warp's rows with the columns of a group: updates the rows' least keys of the window and gives the least
-// column key of each tile. kWhole: all columns of the group are before `end`.
-template <int kIndexBits, bool kSecond, bool kColumns, bool kWhole>
+// column key of each tile if kCrossCheck. kWhole: all columns of the group are before `end`.
+template <int kIndexBits, bool kSecond, bool kCrossCheck, bool kWhole>
 __device__ __forceinline__ void CompareGroup(const uint32_t (&a)[RowTiles(kIndexBits)][4],
                                              const uint32_t (&row_addend)[RowTiles(kIndexBits)][2], const uint2* trains,
                                              int group, int end, uint32_t group_tile,
@@ -191,7 +191,7 @@ __device__ __forceinline__ void CompareGroup(const uint32_t (&a)[RowTiles(kIndex
         for (int i = 0; i < 2; ++i) {
           key[i] = base[i] - static_cast<uint32_t>(common[i][2 * h]) * (2 * kStep) -
                    static_cast<uint32_t>(common[i][2 * h + 1]) * (2 * kStep << 16);
-          if (kColumns) least[j + i] = K::AddAndLeast(key[i], row_addend[m][h], least[j + i]);
+          if (kCrossCheck) least[j + i] = K::AddAndLeast(key[i], row_addend[m][h], least[j + i]);
         }
         Insert<kIndexBits, kSecond>(key[0], key[1], &row_best[m][h], &row_second[m][h]);
       }
@@ -199,7 +199,7 @@ __device__ __forceinline__ void CompareGroup(const uint32_t (&a)[RowTiles(kIndex
   }
 }
 
-template <int kIndexBits, bool kSecond, bool kColumns>
+template <int kIndexBits, bool kSecond, bool kCrossCheck>
 __global__ void __launch_bounds__(kThreads, 4) FindPairsKernel(GLINT_KERNEL_ARGUMENT MatchParams params) {
   using K = Keys<kIndexBits>;
   constexpr int kRows = 1 << kIndexBits;  // of a warp
@@ -214,7 +214,7 @@ __global__ void __launch_bounds__(kThreads, 4) FindPairsKernel(GLINT_KERNEL_ARGU
   const int first_row = static_cast<int>(blockIdx.x * kWarps + threadIdx.x / kWarp) * kRows;
   const int first = static_cast<int>(blockIdx.y) * params.plan.columns_per_split;
   const int end = Min(first + params.plan.columns_per_split, params.trains);
-  if (kColumns) {
+  if (kCrossCheck) {
     for (int i = threadIdx.x; i < end - first; i += kThreads) best_query[i] = kNoKey;
     __syncthreads();
   }
@@ -258,13 +258,13 @@ __global__ void __launch_bounds__(kThreads, 4) FindPairsKernel(GLINT_KERNEL_ARGU
       const auto group_tile = static_cast<uint32_t>((group - window) / kTileColumns);
       uint32_t least[kGroupTiles];
       if (group + kColumnGroup <= end) {
-        CompareGroup<kIndexBits, kSecond, kColumns, true>(a, row_addend, trains, group, end, group_tile, row_best,
-                                                          row_second, least);
+        CompareGroup<kIndexBits, kSecond, kCrossCheck, true>(a, row_addend, trains, group, end, group_tile, row_best,
+                                                             row_second, least);
       } else {
-        CompareGroup<kIndexBits, kSecond, kColumns, false>(a, row_addend, trains, group, end, group_tile, row_best,
-                                                           row_second, least);
+        CompareGroup<kIndexBits, kSecond, kCrossCheck, false>(a, row_addend, trains, group, end, group_tile, row_best,
+                                                              row_second, least);
       }
-      if (!kColumns) continue;
+      if (!kCrossCheck) continue;
       const uint32_t of_tile = LeastOfTiles<kIndexBits>(least);
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
@@ -316,7 +316,7 @@ __global__ void __launch_bounds__(kThreads, 4) FindPairsKernel(GLINT_KERNEL_ARGU
       }
     }
   }
-  if (!kColumns) return;
+  if (!kCrossCheck) return;
   __syncthreads();
   uint32_t* best_queries =
       params.best_queries + static_cast<size_t>(params.state->buffer) * params.best_queries_stride + first;
@@ -326,26 +326,27 @@ __global__ void __launch_bounds__(kThreads, 4) FindPairsKernel(GLINT_KERNEL_ARGU
 }
 
 template <int kIndexBits, bool kSecond>
-const void* KernelFor(bool columns) {
-  return columns ? reinterpret_cast<const void*>(&FindPairsKernel<kIndexBits, kSecond, true>)
-                 : reinterpret_cast<const void*>(&FindPairsKernel<kIndexBits, kSecond, false>);
+const void* KernelFor(bool cross_check) {
+  return cross_check ? reinterpret_cast<const void*>(&FindPairsKernel<kIndexBits, kSecond, true>)
+                     : reinterpret_cast<const void*>(&FindPairsKernel<kIndexBits, kSecond, false>);
 }
 template <int kIndexBits>
-const void* KernelFor(bool second, bool columns) {
-  return second ? KernelFor<kIndexBits, true>(columns) : KernelFor<kIndexBits, false>(columns);
+const void* KernelFor(bool second, bool cross_check) {
+  return second ? KernelFor<kIndexBits, true>(cross_check) : KernelFor<kIndexBits, false>(cross_check);
 }
 
 }  // namespace
 
 absl::Status FindPairsByTensorCores(StreamView stream, const MatchParams& params) {
   const MatchPlan& plan = params.plan;
-  const bool columns = params.options.cross_check;
+  const bool cross_check = params.options.cross_check;
   const int rows = kWarps << plan.index_bits;  // of a block
   KernelLaunch launch;
-  launch.kernel = plan.index_bits == 6 ? KernelFor<6>(plan.keep > 1, columns) : KernelFor<5>(plan.keep > 1, columns);
+  launch.kernel =
+      plan.index_bits == 6 ? KernelFor<6>(plan.keep > 1, cross_check) : KernelFor<5>(plan.keep > 1, cross_check);
   launch.block = dim3(kThreads);
   launch.grid = dim3((params.queries + rows - 1) / rows, plan.splits);
-  launch.shared_bytes = columns ? plan.columns_per_split * sizeof(uint32_t) : 0;
+  launch.shared_bytes = cross_check ? plan.columns_per_split * sizeof(uint32_t) : 0;
   void* arguments[] = {const_cast<MatchParams*>(&params)};
   return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching matching by tensor cores");
 }

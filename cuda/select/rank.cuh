@@ -160,7 +160,7 @@ class LevelRanking {
 
 // The corners of a bin of a level's shortlist.
 template <bool kHarrisKeys, int kThreads>
-struct ListedInBin {
+struct ShortlistBin {
   const Level& level;
   uint32_t count;  // of the shortlist
   int bin;

@@ -114,7 +114,7 @@ __device__ __forceinline__ void RankRanges(const Frame& frame, const SelectionPa
         const bool overflows = CollectBuckets(params, bin_of, range, least, boundary_bin(), memory);
         if (memory.overflows && __syncthreads_or(overflows) != 0) {
           const int low = bin_of.LevelOfBin(range.low);
-          OverflowList(frame, params, least).ForEachOf(low, bin_of.LevelOfBin(range.high), [&](Candidate c) {
+          ShortlistChunks(frame, params, least).ForEachOf(low, bin_of.LevelOfBin(range.high), [&](Candidate c) {
             const int bin = bin_of(c);
             if (bin >= range.low && bin <= range.high) Collect(c, bin, range, memory);
           });

@@ -97,7 +97,7 @@ __device__ __forceinline__ uint32_t CountOf(const SelectionParams& params, int b
 }
 
 // What buckets have no room for, in chunks.
-struct OverflowList {
+struct ShortlistChunks {
   static constexpr int kLoads = 2;  // of a warp before the first use
 
   const Frame& frame;
@@ -108,7 +108,7 @@ struct OverflowList {
   uint32_t least;   // entries with smaller keys do not take part
 
   // All lanes must call.
-  __device__ __forceinline__ OverflowList(const Frame& f, const SelectionParams& m, uint32_t key)
+  __device__ __forceinline__ ShortlistChunks(const Frame& f, const SelectionParams& m, uint32_t key)
       : frame(f), params(m), least(key) {
     const int lane = threadIdx.x % kWarp;
     count = lane < frame.levels ? Lists{params.counters->list}.Count(lane) : 0;
@@ -199,7 +199,7 @@ class BinnedCorners {
       bucket.ForEach(least_, f);
     }
     if (__syncthreads_or(overflows) == 0) return;
-    OverflowList(frame_, params_, least_).ForEachOf(first_level_, end_level_ - 1, [&](Candidate c) {
+    ShortlistChunks(frame_, params_, least_).ForEachOf(first_level_, end_level_ - 1, [&](Candidate c) {
       const bool is_in = bin_ < 0 ? bin_of.KeyBinOf(c.key) == first_ >> bits_ : bin_of(c) == bin_;
       if (is_in) f(c);
     });

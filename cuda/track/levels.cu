@@ -11,23 +11,23 @@ namespace {
 
 constexpr int kThreads = 256;
 // Of the first level that is made; the second one's tile is half of it.
-constexpr int kColumns = 32;
-constexpr int kRows = 16;
+constexpr int kTileWidth = 32;
+constexpr int kTileHeight = 16;
 constexpr int kAfter = kPyramidTaps - kPyramidReach - 2;  // pixels beyond the last two that a pixel is made of
 // With what the second level's pixels need around it.
-constexpr int kWideColumns = kColumns + kPyramidReach + kAfter;
-constexpr int kWideRows = kRows + kPyramidReach + kAfter;
+constexpr int kWideColumns = kTileWidth + kPyramidReach + kAfter;
+constexpr int kWideRows = kTileHeight + kPyramidReach + kAfter;
 // Of the finer level: the first pixel lies kBefore left of twice the tile's first column, in whole words.
 constexpr int kReach = 3 * kPyramidReach;
 constexpr int kBefore = (kReach + kWordBytes - 1) / kWordBytes * kWordBytes;
-constexpr int kFromWords = (kBefore + 2 * (kColumns + kAfter) + kAfter + kWordBytes - 1) / kWordBytes;
+constexpr int kFromWords = (kBefore + 2 * (kTileWidth + kAfter) + kAfter + kWordBytes - 1) / kWordBytes;
 constexpr int kFromRows = 2 * kWideRows + kPyramidReach + kAfter;
 
 struct Tile {
   uint32_t from[kFromRows][kFromWords];
   uint16_t across[kFromRows][kWideColumns];
   alignas(2) uint8_t first[kWideRows][kWideColumns];
-  uint16_t across_first[kWideRows][kColumns / 2];
+  uint16_t across_first[kWideRows][kTileWidth / 2];
 };
 
 __device__ __forceinline__ uint32_t LoadWord(const TrackLevel& level, int x, int y) {
@@ -65,8 +65,8 @@ __global__ void __launch_bounds__(kThreads) HalveLevelsKernel(GLINT_KERNEL_ARGUM
   const TrackLevel& from = params.from;
   const int width = from.width / 2;
   const int height = from.height / 2;
-  const int left = static_cast<int>(blockIdx.x) * kColumns;
-  const int top = static_cast<int>(blockIdx.y) * kRows;
+  const int left = static_cast<int>(blockIdx.x) * kTileWidth;
+  const int top = static_cast<int>(blockIdx.y) * kTileHeight;
   const int thread = static_cast<int>(threadIdx.x);
   AllowSuccessor();
   WaitForPredecessor();
@@ -93,24 +93,25 @@ __global__ void __launch_bounds__(kThreads) HalveLevelsKernel(GLINT_KERNEL_ARGUM
     const int above = 2 * (Clamp(y, 0, height - 1) - top) - kPyramidReach + kReach;
     const int pixel = PyramidPixel(SumDown(&tile.across[above][column], kWideColumns));
     tile.first[row][column] = static_cast<uint8_t>(pixel);
-    const bool is_own = x >= left && x < Min(left + kColumns, width) && y >= top && y < Min(top + kRows, height);
+    const bool is_own =
+        x >= left && x < Min(left + kTileWidth, width) && y >= top && y < Min(top + kTileHeight, height);
     if (is_own) params.to[0][static_cast<size_t>(y) * params.to_pitch[0] + x] = static_cast<uint8_t>(pixel);
   }
   if (params.count < 2) return;
   __syncthreads();
-  for (int i = thread; i < kWideRows * kColumns / 2; i += kThreads) {
-    const int row = i / (kColumns / 2);
-    const int column = i % (kColumns / 2);
+  for (int i = thread; i < kWideRows * kTileWidth / 2; i += kThreads) {
+    const int row = i / (kTileWidth / 2);
+    const int column = i % (kTileWidth / 2);
     tile.across_first[row][column] = static_cast<uint16_t>(SumAcross(&tile.first[row][2 * column]));
   }
   __syncthreads();
-  for (int i = thread; i < kRows / 2 * (kColumns / 2); i += kThreads) {
-    const int row = i / (kColumns / 2);
-    const int column = i % (kColumns / 2);
+  for (int i = thread; i < kTileHeight / 2 * (kTileWidth / 2); i += kThreads) {
+    const int row = i / (kTileWidth / 2);
+    const int column = i % (kTileWidth / 2);
     const int x = left / 2 + column;
     const int y = top / 2 + row;
     if (x >= width / 2 || y >= height / 2) continue;
-    const int pixel = PyramidPixel(SumDown(&tile.across_first[2 * row][column], kColumns / 2));
+    const int pixel = PyramidPixel(SumDown(&tile.across_first[2 * row][column], kTileWidth / 2));
     params.to[1][static_cast<size_t>(y) * params.to_pitch[1] + x] = static_cast<uint8_t>(pixel);
   }
 }
@@ -121,7 +122,8 @@ absl::Status HalveLevels(StreamView stream, const HalveParams& params) {
   KernelLaunch launch;
   launch.kernel = reinterpret_cast<const void*>(&HalveLevelsKernel);
   launch.block = dim3(kThreads);
-  launch.grid = dim3((params.from.width / 2 + kColumns - 1) / kColumns, (params.from.height / 2 + kRows - 1) / kRows);
+  launch.grid = dim3((params.from.width / 2 + kTileWidth - 1) / kTileWidth,
+                     (params.from.height / 2 + kTileHeight - 1) / kTileHeight);
   launch.overlaps_predecessor = true;
   void* arguments[] = {const_cast<HalveParams*>(&params)};
   return ToStatus(stream.api->LaunchKernel(launch, arguments, stream.stream), "launching levels for tracking");
