@@ -12,8 +12,8 @@
 #include "features/options.h"
 #include "features/status_macros.h"
 #include "lane/lane.h"
-#include "server/schedule/track_lane.h"
-#include "server/track/track_session.h"
+#include "server/operations/track/track_lane.h"
+#include "server/operations/track/track_session.h"
 
 namespace glint::bench {
 namespace {

@@ -15,8 +15,8 @@
 #include "server/config/client_limits.h"
 #include "server/net/connection_options.h"
 #include "server/net/tls.h"
+#include "server/operations/track/tracks.h"
 #include "server/shm/shared_memory.h"
-#include "server/track/tracks.h"
 
 namespace glint {
 

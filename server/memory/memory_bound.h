@@ -8,7 +8,7 @@
 
 #include "server/base/usable_memory.h"
 #include "server/config/options.h"
-#include "server/track/tracks.h"
+#include "server/operations/track/tracks.h"
 
 namespace glint {
 

@@ -25,9 +25,9 @@
 #include "server/config/client_limits.h"
 #include "server/metrics/followed_count.h"
 #include "server/metrics/gpu.h"
+#include "server/operations/track/tracks.h"
 #include "server/schedule/frame_job.h"
 #include "server/session/session_limits.h"
-#include "server/track/tracks.h"
 
 namespace glint {
 

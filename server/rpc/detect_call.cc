@@ -7,9 +7,9 @@
 #include "absl/time/time.h"
 #include "proto/grpc_deadline.h"
 #include "server/net/listen.h"
-#include "server/rpc/convert.h"
-#include "server/rpc/match_convert.h"
-#include "server/rpc/retry.h"
+#include "server/operations/match/match_convert.h"
+#include "server/wire/convert.h"
+#include "server/wire/retry.h"
 
 namespace glint {
 

@@ -15,12 +15,12 @@
 #include "absl/types/span.h"
 #include "glint/v1/feature_detection.pb.h"
 #include "server/access/client_account.h"
-#include "server/localize/map_directory.h"
 #include "server/metrics/metrics.h"
-#include "server/rpc/convert.h"
-#include "server/rpc/match_parser.h"
+#include "server/operations/localize/map_directory.h"
+#include "server/operations/match/match_parser.h"
+#include "server/operations/track/track_session.h"
 #include "server/schedule/frame_job.h"
-#include "server/track/track_session.h"
+#include "server/wire/convert.h"
 
 namespace glint {
 

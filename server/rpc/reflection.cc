@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
-#include "server/rpc/wire_writer.h"
+#include "server/wire/wire_writer.h"
 
 namespace glint {
 namespace {

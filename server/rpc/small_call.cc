@@ -7,7 +7,7 @@
 #include "absl/time/time.h"
 #include "features/error.h"
 #include "proto/grpc_deadline.h"
-#include "server/rpc/convert.h"
+#include "server/wire/convert.h"
 
 namespace glint {
 namespace {

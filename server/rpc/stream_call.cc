@@ -7,8 +7,8 @@
 #include "features/error.h"
 #include "server/base/allocations.h"
 #include "server/net/listen.h"
-#include "server/rpc/convert.h"
-#include "server/rpc/stream_options.h"
+#include "server/operations/detect/stream_options.h"
+#include "server/wire/convert.h"
 
 namespace glint {
 

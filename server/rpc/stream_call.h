@@ -11,13 +11,13 @@
 #include <mutex>
 
 #include "absl/status/status.h"
+#include "server/operations/match/descriptor_sets.h"
+#include "server/operations/track/track_work.h"
 #include "server/rpc/call.h"
 #include "server/rpc/call_trace.h"
 #include "server/rpc/service.h"
 #include "server/rpc/stream_method.h"
 #include "server/schedule/frame_queue.h"
-#include "server/schedule/track_work.h"
-#include "server/session/descriptor_sets.h"
 #include "server/session/session.h"
 
 namespace glint {

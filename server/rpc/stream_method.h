@@ -3,10 +3,10 @@
 #define GLINT_SERVER_RPC_STREAM_METHOD_H_
 
 #include "server/metrics/metrics.h"
+#include "server/operations/localize/localize_parser.h"
+#include "server/operations/match/match_parser.h"
+#include "server/operations/track/track_parser.h"
 #include "server/rpc/async_service.h"
-#include "server/rpc/localize_parser.h"
-#include "server/rpc/match_parser.h"
-#include "server/rpc/track_parser.h"
 
 namespace glint {
 

@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "proto/grpc_deadline.h"
 #include "server/rpc/canary.h"
-#include "server/rpc/retry.h"
 #include "server/rpc/stream_call.h"
+#include "server/wire/retry.h"
 
 namespace glint {
 namespace {

@@ -18,10 +18,10 @@
 #include "lane/lane.h"
 #include "proto/terms.h"
 #include "server/base/clock.h"
-#include "server/localize/localization.h"
-#include "server/schedule/pair.h"
-#include "server/track/predictions.h"
-#include "server/track/tracks.h"
+#include "server/operations/localize/localization.h"
+#include "server/operations/match/pair.h"
+#include "server/operations/track/predictions.h"
+#include "server/operations/track/tracks.h"
 
 namespace glint {
 

@@ -9,11 +9,11 @@
 #include "absl/strings/str_cat.h"
 #include "decode/jpeg_writer.h"
 #include "server/base/allocations.h"
-#include "server/schedule/jpeg_work.h"
-#include "server/schedule/localize_work.h"
-#include "server/schedule/pair_work.h"
-#include "server/schedule/stream_mask.h"
-#include "server/schedule/track_work.h"
+#include "server/operations/detect/jpeg_work.h"
+#include "server/operations/detect/stream_mask.h"
+#include "server/operations/localize/localize_work.h"
+#include "server/operations/match/match_work.h"
+#include "server/operations/track/track_work.h"
 
 namespace glint {
 namespace {

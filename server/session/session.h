@@ -8,11 +8,11 @@
 
 #include "features/options.h"
 #include "proto/terms.h"
-#include "server/localize/localization.h"
+#include "server/operations/detect/stream_mask.h"
+#include "server/operations/localize/localization.h"
+#include "server/operations/match/descriptor_sets.h"
+#include "server/operations/track/tracks.h"
 #include "server/schedule/frame_job.h"
-#include "server/schedule/stream_mask.h"
-#include "server/session/descriptor_sets.h"
-#include "server/track/tracks.h"
 
 namespace glint {
 

@@ -13,9 +13,9 @@
 #include "glint/v1/localization.pb.h"
 #include "glint/v1/matching.pb.h"
 #include "glint/v1/tracking.pb.h"
-#include "server/rpc/localize_parser.h"
-#include "server/rpc/match_parser.h"
-#include "server/rpc/track_parser.h"
+#include "server/operations/localize/localize_parser.h"
+#include "server/operations/match/match_parser.h"
+#include "server/operations/track/track_parser.h"
 #include "tests/fuzz/wire_messages.h"
 
 namespace glint {

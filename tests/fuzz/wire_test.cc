@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "glint/v1/feature_detection.pb.h"
-#include "server/rpc/frame_parser.h"
+#include "server/wire/frame_parser.h"
 #include "tests/fuzz/wire_messages.h"
 
 namespace glint {

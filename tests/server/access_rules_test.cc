@@ -16,7 +16,7 @@
 #include "server/access/client_account.h"
 #include "server/net/listen.h"
 #include "server/rpc/async_service.h"
-#include "server/rpc/retry.h"
+#include "server/wire/retry.h"
 
 namespace glint {
 namespace {

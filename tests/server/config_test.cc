@@ -13,7 +13,7 @@
 #include "glint/v1/options.pb.h"
 #include "server/base/log.h"
 #include "server/config/flags.h"
-#include "server/rpc/convert.h"
+#include "server/wire/convert.h"
 
 namespace glint {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "features/options.h"
-#include "server/localize/localization.h"
+#include "server/operations/localize/localization.h"
 #include "tests/slam/rendered_drive.h"
 
 namespace glint::testing {

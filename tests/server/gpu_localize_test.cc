@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/localize/localization.h"
+#include "server/operations/localize/localization.h"
 #include "tests/server/flight.h"
 #include "tests/server/gpu_lanes.h"
 

@@ -1,6 +1,6 @@
 // Localization on lanes: a lane is the front end that slam/ has on its own, bit for bit, whichever lane has the pair;
 // and what it fails by is answered.
-#include "server/localize/lane_front_end.h"
+#include "server/operations/localize/lane_front_end.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 
 #include "features/options.h"
 #include "features/types.h"
-#include "server/localize/localization.h"
+#include "server/operations/localize/localization.h"
 #include "tests/support/images.h"
 
 namespace glint::testing {

@@ -3,7 +3,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/localize/localization.h"
+#include "server/operations/localize/localization.h"
 
 namespace glint {
 namespace {

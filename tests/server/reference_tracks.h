@@ -11,7 +11,7 @@
 #include "features/reference/reference.h"
 #include "features/reference/tracker.h"
 #include "glint/v1/tracking.pb.h"
-#include "server/track/track_session.h"
+#include "server/operations/track/track_session.h"
 
 namespace glint::testing {
 

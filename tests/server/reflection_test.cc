@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "server/net/listen.h"
-#include "server/rpc/wire_writer.h"
+#include "server/wire/wire_writer.h"
 #include "tests/server/harness.h"
 #include "tests/server/http2_client.h"
 #include "tests/server/process_memory.h"

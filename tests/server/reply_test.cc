@@ -1,11 +1,10 @@
 // Replies written by hand are the bytes that the generated classes write.
-#include "server/rpc/reply.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "glint/v1/feature_detection.pb.h"
+#include "server/operations/detect/detect_reply.h"
 #include "tests/support/random.h"
 
 namespace glint {

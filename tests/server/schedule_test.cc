@@ -14,9 +14,9 @@
 #include <thread>
 #include <vector>
 
+#include "server/operations/detect/stream_mask.h"
 #include "server/schedule/frame_queue.h"
 #include "server/schedule/lane_threads.h"
-#include "server/schedule/stream_mask.h"
 #include "server/session/session.h"
 #include "tests/server/fake_lane.h"
 

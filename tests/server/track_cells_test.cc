@@ -1,4 +1,4 @@
-#include "server/track/track_cells.h"
+#include "server/operations/track/track_cells.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What a lane is asked for by the frame of a session of tracks, and when its pixels are given back.
-#include "server/schedule/track_lane.h"
+#include "server/operations/track/track_lane.h"
 
 #include <memory>
 #include <string>

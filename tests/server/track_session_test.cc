@@ -1,5 +1,5 @@
 // The tracks of a stream over a backend that moves every point by a fixed step and finds a keypoint every 8 pixels.
-#include "server/track/track_session.h"
+#include "server/operations/track/track_session.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,8 +9,8 @@
 
 #include "absl/strings/match.h"
 #include "features/options.h"
-#include "server/rpc/convert.h"
-#include "server/rpc/stream_options.h"
+#include "server/operations/detect/stream_options.h"
+#include "server/wire/convert.h"
 #include "tests/fuzz/targets/input.h"
 
 namespace glint {

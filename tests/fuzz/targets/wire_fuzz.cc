@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "glint/v1/feature_detection.pb.h"
-#include "server/rpc/frame_parser.h"
+#include "server/wire/frame_parser.h"
 #include "tests/fuzz/targets/input.h"
 
 namespace glint {

@@ -1,0 +1,25 @@
+// The parts of a reply, serialized straight into memory of the exact size: the bytes that the generated classes
+// would write. Thread-safe.
+#ifndef GLINT_SERVER_OPERATIONS_DETECT_DETECT_REPLY_H_
+#define GLINT_SERVER_OPERATIONS_DETECT_DETECT_REPLY_H_
+
+#include <grpcpp/support/slice.h>
+
+#include <cstdint>
+
+#include "features/types.h"
+#include "glint/v1/features.pb.h"
+
+namespace glint {
+
+// A glint.v1.DetectStreamResponse with frame_id and features.
+grpc::Slice SerializeStreamReply(uint64_t frame_id, const Features& features);
+// A glint.v1.DetectResponse with features.
+grpc::Slice SerializeReply(const Features& features);
+
+// A message whose field `field` is `timings`, and nothing else.
+grpc::Slice SerializeTimings(uint32_t field, const v1::Timings& timings);
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_OPERATIONS_DETECT_DETECT_REPLY_H_

@@ -1,0 +1,37 @@
+// A mask shared by all frames of a stream: stored once, decoded once.
+#ifndef GLINT_SERVER_OPERATIONS_DETECT_STREAM_MASK_H_
+#define GLINT_SERVER_OPERATIONS_DETECT_STREAM_MASK_H_
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "features/types.h"
+#include "server/pixels/job_pixels.h"
+#include "server/schedule/frame_job.h"
+
+namespace glint {
+
+// Thread-safe.
+class StreamMask {
+ public:
+  // Copies the source's bytes.
+  explicit StreamMask(const ImageSource& source);
+
+  // The pixels. The first call decodes, with the caller's decoder; others wait for it.
+  absl::StatusOr<ImageView> View(decode::Decoder* decoder, int64_t max_pixels);
+
+ private:
+  std::vector<uint8_t> bytes_;
+  absl::Span<const uint8_t> piece_;  // bytes_
+  ImageSource source_;               // of piece_
+  std::once_flag decoded_;
+  PixelScratch scratch_;
+  absl::StatusOr<ImageView> view_;
+};
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_OPERATIONS_DETECT_STREAM_MASK_H_

@@ -1,0 +1,168 @@
+#include "server/operations/detect/stream_options.h"
+
+#include <grpcpp/support/proto_buffer_reader.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "server/operations/localize/localize_convert.h"
+#include "server/operations/match/match_convert.h"
+#include "server/operations/track/track_convert.h"
+#include "server/wire/convert.h"
+#include "server/wire/wire_writer.h"
+
+namespace glint {
+namespace {
+
+using Pieces = std::vector<absl::Span<const uint8_t>>;
+
+constexpr uint32_t kOptionsTag = WireTag(v1::DetectStreamRequest::kOptionsFieldNumber, WireType::kBytes);
+constexpr uint32_t kFrameTag = WireTag(v1::DetectStreamRequest::kFrameFieldNumber, WireType::kBytes);
+constexpr uint32_t kMaskTag = WireTag(v1::StreamOptions::kMaskFieldNumber, WireType::kBytes);
+
+absl::Status NotAMessage() {
+  return absl::InvalidArgumentError("message: not a serialized glint.v1.DetectStreamRequest");
+}
+
+bool PiecesOf(grpc::ByteBuffer* bytes, Pieces* pieces) {
+  grpc::ProtoBufferReader reader(bytes);
+  const void* data;
+  int size;
+  while (reader.status().ok() && reader.Next(&data, &size)) {
+    pieces->emplace_back(static_cast<const uint8_t*>(data), static_cast<size_t>(size));
+  }
+  return reader.status().ok();
+}
+
+// Takes the options of a message apart.
+class OptionsSplitter {
+ public:
+  explicit OptionsSplitter(decode::Pieces message) : message_(message), in_(message) {}
+
+  // False if the message is damaged.
+  bool Run() {
+    while (const uint32_t tag = in_.NextField()) {
+      if (tag == kOptionsTag) {
+        present_ = true;
+        in_.Message([this](uint32_t inner) { OptionsField(inner); });
+      } else {
+        if (tag == kFrameTag) Forget();
+        in_.Unknown(tag);
+      }
+    }
+    return in_.ok();
+  }
+
+  bool present() const { return present_; }
+  bool has_mask() const { return masks_ > 0; }
+  // The serialized mask: all that came, side by side, which is their merger.
+  const Pieces& mask() const { return mask_; }
+  // The serialized options but for the mask; incomplete where that is more than kMaxOptionsBytes.
+  const std::string& rest() const { return rest_; }
+  size_t bytes_apart_from_mask() const { return decode::TotalBytes(message_) - decode::TotalBytes(mask_); }
+
+ private:
+  // The other content of the oneof is there.
+  void Forget() {
+    present_ = false;
+    masks_ = 0;
+    mask_.clear();
+    rest_.clear();
+  }
+
+  void OptionsField(uint32_t tag) {
+    if (tag == kMaskTag) {
+      WireReader again = in_;
+      WireImage part;  // each must be an image by itself: two halves of one are not merged
+      ReadImage(&in_, &part);
+      if (!in_.ok()) return;
+      const WireBytes bytes = again.Bytes();
+      // Tag and length of each part are apart from the mask, and so many of them too much.
+      if (++masks_ <= kMaxOptionsBytes / 2) AppendPieces(message_, bytes, &mask_);
+    } else if ((tag & 7) == static_cast<uint32_t>(WireType::kVarint)) {
+      const uint64_t value = in_.Varint();
+      if (rest_.size() < kMaxOptionsBytes) AppendVarintField(tag >> 3, value, &rest_);
+    } else if ((tag & 7) == static_cast<uint32_t>(WireType::kBytes)) {
+      const WireBytes bytes = in_.Bytes();
+      if (bytes.size > kMaxOptionsBytes || rest_.size() > kMaxOptionsBytes) return;
+      Pieces pieces;
+      AppendPieces(message_, bytes, &pieces);
+      std::vector<uint8_t> scratch;
+      const auto contiguous = decode::Contiguous(pieces, &scratch);
+      AppendBytesField(tag >> 3, {reinterpret_cast<const char*>(contiguous.data()), contiguous.size()}, &rest_);
+    } else {
+      in_.Unknown(tag);
+    }
+  }
+
+  const decode::Pieces message_;
+  WireReader in_;
+  bool present_ = false;
+  size_t masks_ = 0;
+  Pieces mask_;
+  std::string rest_;
+};
+
+}  // namespace
+
+absl::Status ParseStreamOptions(grpc::ByteBuffer* bytes, StreamOptionsMessage* message) {
+  Pieces pieces;
+  if (!PiecesOf(bytes, &pieces)) return NotAMessage();
+  OptionsSplitter splitter(pieces);
+  if (!splitter.Run()) return NotAMessage();
+  if (!splitter.present()) {
+    return absl::FailedPreconditionError("options: missing; the first message of a stream carries them");
+  }
+  if (splitter.bytes_apart_from_mask() > kMaxOptionsBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("options: ", splitter.bytes_apart_from_mask(),
+                                                   " bytes apart from the mask are more than ", kMaxOptionsBytes));
+  }
+  if (!message->options.ParseFromString(splitter.rest())) return NotAMessage();
+  message->options.DiscardUnknownFields();
+  message->has_mask = splitter.has_mask();
+  message->mask_pieces = splitter.mask();
+  if (message->has_mask && !ParseImage(message->mask_pieces, &message->mask)) return NotAMessage();
+  return absl::OkStatus();
+}
+
+namespace {
+
+template <typename Message>
+absl::StatusOr<SessionOptions> ParseOptionsOf(absl::Span<const uint8_t> bytes, const ServerOptions& server) {
+  Message message;
+  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return absl::InvalidArgumentError("options: damaged");
+  }
+  return FromProto(message.options(), server);
+}
+
+}  // namespace
+
+absl::StatusOr<SessionOptions> ParsePairOptions(const StreamMethod& method, grpc::ByteBuffer* bytes,
+                                                const ServerOptions& server) {
+  Pieces pieces;
+  WireStreamRequest request;
+  if (!PiecesOf(bytes, &pieces) || !method.parse(pieces, &request)) {
+    return absl::InvalidArgumentError(absl::StrCat("message: not a serialized glint.v1.", method.message));
+  }
+  if (request.content != WireStreamRequest::Content::kOptions) {
+    return absl::FailedPreconditionError("options: missing; the first message of a stream carries them");
+  }
+  if (const size_t size = decode::TotalBytes(pieces); size > kMaxOptionsBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("options: ", size, " bytes are more than ", kMaxOptionsBytes));
+  }
+  std::vector<uint8_t> scratch;
+  const absl::Span<const uint8_t> whole = decode::Contiguous(pieces, &scratch);
+  switch (method.work) {
+    case Work::kMatch:
+      return ParseOptionsOf<v1::MatchStreamRequest>(whole, server);
+    case Work::kTrack:
+      return ParseOptionsOf<v1::TrackStreamRequest>(whole, server);
+    case Work::kLocalize:
+      return ParseOptionsOf<v1::LocalizeStreamRequest>(whole, server);
+    default:
+      return ParseOptionsOf<v1::StereoStreamRequest>(whole, server);
+  }
+}
+
+}  // namespace glint

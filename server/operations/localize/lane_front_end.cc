@@ -1,0 +1,134 @@
+#include "server/operations/localize/lane_front_end.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <utility>
+
+namespace glint {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kRight = 1, kFrames = 3;
+// Followed at once: what a device's memory for them is made for.
+constexpr int kPointsAtOnce = 8192;
+
+}  // namespace
+
+LaneFrontEnd::LaneFrontEnd(const DetectorOptions& detector)
+    : detector_(detector),
+      kind_(slam::FeatureKindOf(detector)),
+      stereo_(slam::PairMatching()),
+      track_(slam::PatchFollowing()) {}
+
+void LaneFrontEnd::Begin(Lane* lane) {
+  lane_ = lane;
+  stages_ = {};
+  match_ns_ = 0;
+  status_ = absl::OkStatus();
+}
+
+template <typename Work>
+absl::Status LaneFrontEnd::Timed(Work work) {
+  const Clock::time_point start = Clock::now();
+  StageTimes times;
+  absl::Status status = work(&times);
+  AddTimes(times, &stages_);
+  const int64_t all_ns = std::chrono::nanoseconds(Clock::now() - start).count();
+  match_ns_ += std::max<int64_t>(0, all_ns - times.upload_ns - times.detect_ns - times.download_ns);
+  return status;
+}
+
+absl::Status LaneFrontEnd::Find(const ImageView& left, const ImageView& right, slam::StereoFrame* frame) {
+  return Timed([&](StageTimes* times) { return FindOnLane(left, right, frame, times); });
+}
+
+absl::Status LaneFrontEnd::FindOne(const ImageView& image, slam::StereoFrame* frame) {
+  return Timed([&](StageTimes* times) { return FindOneOnLane(image, frame, times); });
+}
+
+absl::Status LaneFrontEnd::MakeFrames(Shape shape) {
+  if (frames_ != nullptr && shape_ == shape) return absl::OkStatus();
+  frames_ = nullptr;  // its memory first
+  has_kept_ = false;
+  auto made = lane_->MakeTrackFrames(shape, track_, kPointsAtOnce, kFrames);
+  if (!made.ok()) return made.status();
+  frames_ = *std::move(made);
+  shape_ = shape;
+  return absl::OkStatus();
+}
+
+absl::Status LaneFrontEnd::FindOnLane(const ImageView& left, const ImageView& right, slam::StereoFrame* frame,
+                                      StageTimes* times) {
+  if (absl::Status s = lane_->RunStereo(detector_, stereo_, left, right, &found_, times); !s.ok()) return s;
+  std::swap(frame->left, found_.left);
+  slam::SetLevels(detector_, left.shape(), frame);
+  if (absl::Status s = MakeFrames(left.shape()); !s.ok()) return s;
+  absl::Status status = lane_->SetTrackFrame(frames_.get(), left_, left).status();
+  if (status.ok()) status = lane_->SetTrackFrame(frames_.get(), kRight, right).status();
+  if (status.ok()) status = FollowOnLane(left_, kRight, patches_.Ask(frame->left, found_.matches));
+  if (!status.ok()) {
+    frames_ = nullptr;
+    return status;
+  }
+  patches_.Take(followed_, frame);
+  return absl::OkStatus();
+}
+
+absl::Status LaneFrontEnd::FindOneOnLane(const ImageView& image, slam::StereoFrame* frame, StageTimes* times) {
+  if (absl::Status s = lane_->Run(detector_, image, {}, &frame->left, times); !s.ok()) return s;
+  slam::SetLevels(detector_, image.shape(), frame);
+  slam::ClearStereo(frame);
+  if (absl::Status s = MakeFrames(image.shape()); !s.ok()) return s;
+  absl::Status status = lane_->SetTrackFrame(frames_.get(), left_, image).status();
+  if (!status.ok()) frames_ = nullptr;
+  return status;
+}
+
+absl::Status LaneFrontEnd::FollowOnLane(int from, int to, const TrackInput& points) {
+  followed_.Resize(static_cast<size_t>(points.count));
+  for (int begin = 0; begin < points.count; begin += kPointsAtOnce) {
+    TrackInput some = points;
+    some.count = std::min(kPointsAtOnce, points.count - begin);
+    some.x += begin;
+    some.y += begin;
+    some.to_x += begin;
+    some.to_y += begin;
+    const TrackSegment segment{from, some.count};
+    absl::Status s = lane_->StartFollow(frames_.get(), to, some, {&segment, 1}, track_, &part_);
+    if (s.ok()) s = lane_->FinishFollow(frames_.get(), &part_);
+    if (!s.ok()) return s;
+    followed_.Put(static_cast<size_t>(begin), part_);
+  }
+  return absl::OkStatus();
+}
+
+void LaneFrontEnd::Keep() {
+  std::swap(left_, kept_);
+  has_kept_ = frames_ != nullptr;
+}
+
+void LaneFrontEnd::Follow(const std::vector<float>& x, const std::vector<float>& y, std::vector<float>* to_x,
+                          std::vector<float>* to_y, std::vector<uint8_t>* is_followed) {
+  is_followed->assign(x.size(), 0);
+  if (frames_ == nullptr || !has_kept_) return;  // they were lost with an error
+  const TrackInput points{{}, {}, static_cast<int>(x.size()), x.data(), y.data(), to_x->data(), to_y->data()};
+  if (absl::Status s = FollowOnLane(kept_, left_, points); !s.ok()) {
+    frames_ = nullptr;
+    status_.Update(s);
+    return;
+  }
+  for (size_t i = 0; i < x.size(); ++i) (*is_followed)[i] = followed_.status[i] == TrackStatus::kTracked ? 1 : 0;
+  to_x->assign(followed_.x.begin(), followed_.x.end());
+  to_y->assign(followed_.y.begin(), followed_.y.end());
+}
+
+void LaneFrontEnd::Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) {
+  absl::Status s = lane_->Match(input, options, result);
+  if (s.ok()) return;
+  result->Reset(input.query.count, options.k);
+  status_.Update(s);
+}
+
+}  // namespace glint

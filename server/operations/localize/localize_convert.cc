@@ -1,0 +1,185 @@
+#include "server/operations/localize/localize_convert.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "features/error.h"
+#include "server/operations/match/match_convert.h"
+
+namespace glint {
+namespace {
+
+constexpr int kProjectionValues = 12;
+// Of the largest number of a projection, that the same numbers of both eyes may differ by: files have few digits.
+constexpr double kSame = 1e-6;
+
+absl::StatusOr<DetectorOptions> DetectorOf(v1::DetectorOptions proto, int max_features) {
+  if (proto.preset().empty()) proto.set_preset(kLocalizePreset);
+  if (!proto.has_max_features()) proto.set_max_features(std::min(kLocalizeFeatures, max_features));
+  auto detector = FromProto(proto, max_features);
+  if (detector.ok() && detector->descriptor == Descriptor::kNone) {
+    return ContradictionError("detector.descriptor_kind", "none: pairs are located by descriptors");
+  }
+  return detector;
+}
+
+// Numbers of the wire that no int holds are out of every range.
+int SideOf(uint32_t value) { return value > INT32_MAX ? -1 : static_cast<int>(value); }
+
+using Projection = google::protobuf::RepeatedField<double>;
+
+absl::Status CheckProjection(const char* field, const Projection& p) {
+  if (p.size() != kProjectionValues) {
+    return ContradictionError(field, absl::StrCat(p.size(), " elements are not the 12 of a 3x4 matrix"));
+  }
+  // Rows of K [I | t], whose last element is (0, 0, 1, 0).
+  const double tolerance = kSame * std::abs(p[0]);
+  const bool good = std::all_of(p.begin(), p.end(), [](double v) { return std::isfinite(v); }) &&
+                    std::abs(p[0] - p[5]) <= tolerance && p[1] == 0 && p[4] == 0 && p[8] == 0 && p[9] == 0 &&
+                    std::abs(p[10] - 1) <= kSame;
+  if (good) return absl::OkStatus();
+  return ContradictionError(field, "is not the projection of a rectified camera: f 0 cx tx, 0 f cy ty, 0 0 1 tz");
+}
+
+// A camera with depth has no right eye: its baseline is the field.
+absl::Status SetFromProjections(const v1::StereoCamera& proto, bool has_depth, StereoRig* rig) {
+  const Projection &left = proto.left_projection(), &right = proto.right_projection();
+  if (proto.focal_length() != 0 || proto.centre_x() != 0 || proto.centre_y() != 0) {
+    return ContradictionError("camera.left_projection", "has focal length and centre: give either");
+  }
+  if (absl::Status s = CheckProjection("camera.left_projection", left); !s.ok()) return s;
+  rig->focal_length = left[0];
+  rig->centre_x = left[2];
+  rig->centre_y = left[6];
+  if (has_depth) {
+    rig->baseline = proto.baseline();
+    return absl::OkStatus();
+  }
+  if (proto.baseline() != 0) {
+    return ContradictionError("camera.left_projection", "has focal length, centre and baseline: give either");
+  }
+  if (absl::Status s = CheckProjection("camera.right_projection", right); !s.ok()) return s;
+  for (const int i : {0, 2, 6}) {
+    if (std::abs(left[i] - right[i]) > kSame * std::abs(left[0])) {
+      return ContradictionError("camera.right_projection",
+                                absl::StrCat("element ", i, " is ", right[i], ", but that of the left eye ", left[i]));
+    }
+  }
+  rig->baseline = (left[3] - right[3]) / left[0];
+  return absl::OkStatus();
+}
+
+absl::StatusOr<StereoRig> RigFromProto(const v1::StereoCamera& proto, bool has_depth) {
+  StereoRig rig;
+  rig.image = {SideOf(proto.width()), SideOf(proto.height())};
+  rig.rotation = {proto.rig_rotation().x(), proto.rig_rotation().y(), proto.rig_rotation().z()};
+  if (has_depth && !proto.right_projection().empty()) {
+    return ContradictionError("camera.right_projection", "is given, but a camera with depth has no right eye");
+  }
+  if (!proto.left_projection().empty() || !proto.right_projection().empty()) {
+    if (absl::Status s = SetFromProjections(proto, has_depth, &rig); !s.ok()) return s;
+    return rig;
+  }
+  rig.focal_length = proto.focal_length();
+  rig.centre_x = proto.centre_x();
+  rig.centre_y = proto.centre_y();
+  rig.baseline = proto.baseline();
+  return rig;
+}
+
+absl::StatusOr<RigRefinement> RefinementFromProto(v1::RigRefinement refinement, bool has_depth) {
+  if (has_depth) {
+    if (refinement == v1::RIG_REFINEMENT_UNSPECIFIED || refinement == v1::RIG_REFINEMENT_OFF) {
+      return RigRefinement::kOff;
+    }
+    return NotOneOfError("refine_rig", v1::RigRefinement_Name(refinement), "OFF: a camera with depth has no right eye");
+  }
+  switch (refinement) {
+    case v1::RIG_REFINEMENT_UNSPECIFIED:
+    case v1::RIG_REFINEMENT_ON:
+      return RigRefinement::kOn;
+    case v1::RIG_REFINEMENT_OFF:
+      return RigRefinement::kOff;
+    case v1::RIG_REFINEMENT_FIXED:
+      return RigRefinement::kFixed;
+    default:
+      return NotOneOfError("refine_rig", absl::StrCat(static_cast<int>(refinement)), "ON, OFF, FIXED");
+  }
+}
+
+absl::StatusOr<bool> IsRealtime(v1::LocalizeMode mode) {
+  switch (mode) {
+    case v1::LOCALIZE_MODE_UNSPECIFIED:
+    case v1::LOCALIZE_MODE_REPRODUCIBLE:
+      return false;
+    case v1::LOCALIZE_MODE_REALTIME:
+      return true;
+    default:
+      return NotOneOfError("mode", absl::StrCat(static_cast<int>(mode)), "REPRODUCIBLE, REALTIME");
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<SessionOptions> FromProto(const v1::LocalizeStreamOptions& proto, const ServerOptions& server) {
+  v1::StreamOptions common;
+  common.set_overload_policy(proto.overload_policy());
+  common.set_max_in_flight(proto.max_in_flight());
+  common.set_max_age_ns(proto.max_age_ns());
+  auto options = FromProto(common, server);
+  if (!options.ok()) return options;
+  LocalizationOptions& localization = options->localization;
+  const auto detector = DetectorOf(proto.detector(), FeaturesOfAnEye(server));
+  if (!detector.ok()) return detector.status();
+  options->detector = localization.detector = *detector;
+  if (!proto.has_camera()) {
+    return ContradictionError("camera", "missing: pairs cannot be located without calibration");
+  }
+  const auto camera = RigFromProto(proto.camera(), proto.has_depth());
+  if (!camera.ok()) return camera.status();
+  localization.camera = *camera;
+  if (const int64_t pixels = 2 * camera->image.pixels(); pixels > server.max_localize_pixels) {
+    return LimitError("pixels of both eyes", pixels, server.max_localize_pixels, "--max-localize-pixels");
+  }
+  const auto refinement = RefinementFromProto(proto.refine_rig(), proto.has_depth());
+  if (!refinement.ok()) return refinement.status();
+  localization.refine_rig = *refinement;
+  if (proto.has_depth()) {
+    localization.depth = DepthSensor{proto.depth().unit(), proto.depth().nearest(), proto.depth().farthest()};
+  }
+  const auto realtime = IsRealtime(proto.mode());
+  if (!realtime.ok()) return realtime.status();
+  localization.realtime = *realtime;
+  localization.max_keyframes = server.max_map_keyframes;
+  localization.max_points = server.max_map_points;
+  localization.max_map_bytes = server.max_map_bytes;
+  return options;
+}
+
+absl::Status ParseMapRequest(decode::Pieces message, const MapDirectory& maps, LocalizeRequest* request) {
+  using Wanted = LocalizeRequest::Wanted;
+  if (const size_t size = decode::TotalBytes(message); size > kMaxMapRequestBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("request: ", size, " bytes are more than ", kMaxMapRequestBytes));
+  }
+  std::vector<uint8_t> scratch;
+  const absl::Span<const uint8_t> whole = decode::Contiguous(message, &scratch);
+  v1::LocalizeStreamRequest proto;
+  if (!proto.ParseFromArray(whole.data(), static_cast<int>(whole.size()))) {
+    return absl::InvalidArgumentError("request: not a serialized glint.v1.LocalizeStreamRequest");
+  }
+  if (proto.has_get_map()) {
+    request->wanted = Wanted::kRead;
+    request->from = {proto.get_map().from().keyframe(), proto.get_map().from().point()};
+    return absl::OkStatus();
+  }
+  auto file = proto.has_save_map() ? maps.FileToWrite(proto.save_map().name()) : maps.FileOf(proto.load_map().name());
+  if (!file.ok()) return file.status();
+  request->wanted = proto.has_save_map() ? Wanted::kSave : Wanted::kLoad;
+  request->file = *std::move(file);
+  return absl::OkStatus();
+}
+
+}  // namespace glint

@@ -1,0 +1,28 @@
+// Options of localization and requests about maps from the wire. Nothing that comes in is trusted.
+#ifndef GLINT_SERVER_OPERATIONS_LOCALIZE_LOCALIZE_CONVERT_H_
+#define GLINT_SERVER_OPERATIONS_LOCALIZE_LOCALIZE_CONVERT_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "glint/v1/localization.pb.h"
+#include "server/config/options.h"
+#include "server/operations/localize/map_directory.h"
+#include "server/session/session.h"
+#include "server/wire/convert.h"
+
+namespace glint {
+
+// Requests about maps are small.
+inline constexpr size_t kMaxMapRequestBytes = 4096;
+
+// A stream's first message: options that are valid but for the ranges of the camera. INVALID_ARGUMENT and
+// RESOURCE_EXHAUSTED name the field.
+absl::StatusOr<SessionOptions> FromProto(const v1::LocalizeStreamOptions& proto, const ServerOptions& server);
+
+// What the get_map, save_map or load_map of a LocalizeStreamRequest asks for, and the file that is meant. Errors of
+// `maps`, and INVALID_ARGUMENT for what is no such message.
+absl::Status ParseMapRequest(decode::Pieces message, const MapDirectory& maps, LocalizeRequest* request);
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_OPERATIONS_LOCALIZE_LOCALIZE_CONVERT_H_

@@ -1,0 +1,94 @@
+#include "server/operations/localize/localize_reply.h"
+
+#include <array>
+
+#include "glint/v1/localization.pb.h"
+#include "server/base/allocations.h"
+#include "server/rpc/frame.h"
+
+namespace glint {
+namespace {
+
+// StreamCall writes status and timings as those of a DetectStreamResponse.
+static_assert(static_cast<int>(v1::LocalizeStreamResponse::kFrameIdFieldNumber) ==
+              v1::DetectStreamResponse::kFrameIdFieldNumber);
+static_assert(static_cast<int>(v1::LocalizeStreamResponse::kStatusFieldNumber) ==
+              v1::DetectStreamResponse::kStatusFieldNumber);
+static_assert(static_cast<int>(v1::LocalizeStreamResponse::kTimingsFieldNumber) ==
+              v1::DetectStreamResponse::kTimingsFieldNumber);
+
+void ToProto(const CameraPose& pose, v1::Pose* proto) {
+  proto->set_qx(pose.rotation[0]);
+  proto->set_qy(pose.rotation[1]);
+  proto->set_qz(pose.rotation[2]);
+  proto->set_qw(pose.rotation[3]);
+  proto->set_x(pose.position[0]);
+  proto->set_y(pose.position[1]);
+  proto->set_z(pose.position[2]);
+}
+
+void ToProto(const std::array<double, 3>& rotation, v1::Rotation* proto) {
+  proto->set_x(rotation[0]);
+  proto->set_y(rotation[1]);
+  proto->set_z(rotation[2]);
+}
+
+void ToProto(const Location& location, v1::Location* proto) {
+  proto->set_status(static_cast<v1::LocationStatus>(location.status));
+  ToProto(location.pose, proto->mutable_pose());
+  if (location.has_covariance) {
+    proto->mutable_covariance()->Add(location.covariance.begin(), location.covariance.end());
+  }
+  proto->set_keypoints(static_cast<uint32_t>(location.keypoints));
+  proto->set_matches(static_cast<uint32_t>(location.matches));
+  proto->set_inliers(static_cast<uint32_t>(location.inliers));
+  proto->set_reprojection_error(location.reprojection_error);
+  proto->set_keyframe(location.is_keyframe);
+  proto->set_loop_closed(location.loop_closed);
+  ToProto(location.rig_rotation, proto->mutable_rig_rotation());
+  ToProto(location.rig_uncertainty, proto->mutable_rig_uncertainty());
+  for (const std::string& warning : location.warnings) proto->add_warnings(warning);
+  v1::CalibrationFigures* const figures = proto->mutable_calibration();
+  const CalibrationFigures& calibration = location.calibration;
+  figures->set_stereo_keypoints(static_cast<uint32_t>(calibration.stereo_keypoints));
+  figures->set_stereo_share(calibration.stereo_share);
+  figures->set_median_rise(calibration.median_rise);
+  figures->set_rise_spread(calibration.rise_spread);
+  figures->set_median_disparity(calibration.median_disparity);
+  figures->set_speed(calibration.speed);
+  proto->set_map_full(location.map_full);
+}
+
+void ToProto(const MapPart& part, v1::MapPart* proto) {
+  for (const MapPart::Keyframe& keyframe : part.keyframes) {
+    v1::MapKeyframe* const to = proto->add_keyframes();
+    to->set_id(keyframe.id);
+    to->set_seconds(keyframe.seconds);
+    ToProto(keyframe.pose, to->mutable_pose());
+  }
+  proto->mutable_point_id()->Add(part.point_id.begin(), part.point_id.end());
+  proto->mutable_x()->Add(part.x.begin(), part.x.end());
+  proto->mutable_y()->Add(part.y.begin(), part.y.end());
+  proto->mutable_z()->Add(part.z.begin(), part.z.end());
+  if (!part.has_next) return;
+  proto->mutable_next()->set_keyframe(part.next.keyframe);
+  proto->mutable_next()->set_point(part.next.point);
+}
+
+}  // namespace
+
+grpc::Slice SerializeLocalizeReply(uint64_t frame_id, const LocalizeFound& found, const FrameTimes& times) {
+  const FramePathPause pause;
+  v1::LocalizeStreamResponse response;
+  response.set_frame_id(frame_id);
+  if (found.location != nullptr) ToProto(*found.location, response.mutable_location());
+  if (found.part != nullptr) ToProto(*found.part, response.mutable_map());
+  response.set_keyframes(static_cast<uint64_t>(found.size.keyframes));
+  response.set_points(static_cast<uint64_t>(found.size.points));
+  response.set_match_ns(times.match_ns);
+  response.set_locate_ns(times.locate_ns);
+  response.set_adjust_ns(times.adjust_ns);
+  return ToSlice(response);
+}
+
+}  // namespace glint

@@ -1,0 +1,218 @@
+// Localization by slam/.
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "features/error.h"
+#include "server/operations/localize/lane_front_end.h"
+#include "server/operations/localize/localization.h"
+#include "slam/front_end/depth_rules.h"
+#include "slam/localizer.h"
+
+namespace glint {
+namespace {
+
+// What a map takes for each feature of each keyframe at most, bytes: the keypoint and its descriptor, the index of
+// places, and a point. It is what turns bytes into keyframes.
+constexpr int64_t kMapBytesPerFeature = 256;
+// The range of slam::LocalizerOptions.
+constexpr int64_t kFewestKeyframes = 10, kMostKeyframes = 1'000'000, kMostPoints = 100'000'000;
+
+LocationStatus ToTerm(slam::TrackingStatus status) {
+  switch (status) {
+    case slam::TrackingStatus::kInitializing:
+      return LocationStatus::kInitializing;
+    case slam::TrackingStatus::kTracking:
+      return LocationStatus::kTracking;
+    case slam::TrackingStatus::kCoasting:
+      return LocationStatus::kCoasting;
+    case slam::TrackingStatus::kLost:
+      return LocationStatus::kLost;
+    case slam::TrackingStatus::kRelocalized:
+      return LocationStatus::kRelocalized;
+  }
+  return LocationStatus::kLost;
+}
+
+CameraPose ToValues(const slam::Pose& pose) {
+  const Eigen::Quaterniond& q = pose.rotation;
+  const double sign = q.w() < 0 ? -1 : 1;
+  return {{sign * q.x(), sign * q.y(), sign * q.z(), sign * q.w()},
+          {pose.translation.x(), pose.translation.y(), pose.translation.z()}};
+}
+
+std::array<double, 3> ToValues(const Eigen::Vector3d& v) { return {v.x(), v.y(), v.z()}; }
+
+Location ToLocation(slam::LocalizerResult&& result) {
+  Location location;
+  location.status = ToTerm(result.status);
+  location.pose = ToValues(result.world_from_camera);
+  location.has_covariance =
+      location.status == LocationStatus::kTracking || location.status == LocationStatus::kRelocalized;
+  size_t at = 0;
+  for (int row = 0; row < 6; ++row) {
+    for (int column = row; column < 6; ++column) location.covariance[at++] = result.covariance(row, column);
+  }
+  location.keypoints = result.keypoints;
+  location.matches = result.matches;
+  location.inliers = result.inliers;
+  location.reprojection_error = result.mean_error;
+  location.is_keyframe = result.is_keyframe;
+  location.loop_closed = result.loop_closed;
+  location.rig_rotation = ToValues(result.rig_rotation);
+  location.rig_uncertainty = ToValues(result.rig_uncertainty);
+  location.warnings = std::move(result.warnings);
+  const slam::CalibrationFigures& c = result.calibration;
+  location.calibration = {c.stereo, c.stereo_share, c.median_rise, c.rise_spread, c.median_disparity, c.speed};
+  location.map_full = result.map_full;
+  return location;
+}
+
+double SecondsOf(int64_t time_ns) { return static_cast<double>(time_ns) * 1e-9; }
+
+class SlamLocalization final : public Localization {
+ public:
+  explicit SlamLocalization(const LocalizationOptions& options)
+      : front_end_(options.detector), max_map_bytes_(options.max_map_bytes) {}
+
+  absl::Status Begin(const LocalizationOptions& options) {
+    slam::StereoCamera camera;
+    camera.image = options.camera.image;
+    camera.focal_length = options.camera.focal_length;
+    camera.centre_x = options.camera.centre_x;
+    camera.centre_y = options.camera.centre_y;
+    camera.baseline = options.camera.baseline;
+    if (options.refine_rig != RigRefinement::kOff) {
+      const std::array<double, 3>& r = options.camera.rotation;
+      camera.rig_rotation = {r[0], r[1], r[2]};
+    }
+    if (options.depth.has_value()) {
+      if (absl::Status s = slam::ValidateDepthSensor(*options.depth); !s.ok()) return s;
+    }
+    slam::LocalizerOptions localizer;
+    localizer.mode = options.realtime ? slam::LocalizerMode::kRealtime : slam::LocalizerMode::kReproducible;
+    localizer.odometry.refine_rig = options.refine_rig == RigRefinement::kOn;
+    const int64_t that_fit = options.max_map_bytes / (kMapBytesPerFeature * options.detector.max_features);
+    localizer.max_keyframes =
+        static_cast<int>(std::max(kFewestKeyframes, std::min({that_fit, options.max_keyframes, kMostKeyframes})));
+    localizer.max_points = std::min(options.max_points, kMostPoints);
+    auto made = slam::Localizer::Create(camera, localizer, &front_end_);
+    if (!made.ok()) return made.status();
+    localizer_ = *std::move(made);
+    return absl::OkStatus();
+  }
+
+  absl::Status Track(Lane* lane, const CameraView& view, int64_t time_ns, Location* location,
+                     LocationTimes* times) override {
+    if (has_time_ && time_ns <= last_time_ns_) {
+      return ContradictionError("time_ns", absl::StrCat(time_ns, " is not above the last pair's, ", last_time_ns_));
+    }
+    if (const int64_t bytes = size().bytes; bytes > max_map_bytes_) {
+      return LimitError("bytes of the map", bytes, max_map_bytes_, "--max-map-bytes");
+    }
+    front_end_.Begin(lane);
+    slam::LocalizerResult result;
+    if (absl::Status s = localizer_->Track(view, SecondsOf(time_ns), &result); !s.ok()) return s;
+    has_time_ = true;
+    last_time_ns_ = time_ns;
+    keyframes_ = result.keyframes;
+    points_ = result.points;
+    return Answer(std::move(result), location, times);
+  }
+
+  absl::Status Relocalize(Lane* lane, const CameraView& view, Location* location, LocationTimes* times) override {
+    front_end_.Begin(lane);
+    slam::LocalizerResult result;
+    if (absl::Status s = localizer_->Relocalize(view, &result); !s.ok()) return s;
+    return Answer(std::move(result), location, times);
+  }
+
+  absl::Status Save(const std::string& path) override { return localizer_->SaveMap(path); }
+
+  absl::Status Load(const std::string& path) override {
+    if (absl::Status s = localizer_->LoadMap(path); !s.ok()) return s;
+    Count();
+    return absl::OkStatus();
+  }
+
+  void Read(const MapPosition& from, MapPart* part) const override {
+    *part = MapPart();
+    uint64_t last_keyframe = 0, last_point = 0;
+    // Keyframes first, whole: a reader has a path before it has all points.
+    const auto keyframe = [&](const slam::MapKeyframeView& view) {
+      const auto id = static_cast<uint64_t>(view.id);
+      if (id < from.keyframe) return true;
+      if (part->keyframes.size() == kMaxPartKeyframes) {
+        part->has_next = true;
+        return false;
+      }
+      last_keyframe = id;
+      part->keyframes.push_back({id, view.seconds, ToValues(view.world_from_camera)});
+      return true;
+    };
+    const auto point = [&](const slam::MapPointView& view) {
+      const auto id = static_cast<uint64_t>(view.id);
+      if (id < from.point) return true;
+      if (part->point_id.size() == kMaxPartPoints) {
+        part->has_next = true;
+        return false;
+      }
+      last_point = id;
+      part->point_id.push_back(id);
+      part->x.push_back(static_cast<float>(view.position.x()));
+      part->y.push_back(static_cast<float>(view.position.y()));
+      part->z.push_back(static_cast<float>(view.position.z()));
+      return true;
+    };
+    localizer_->VisitMap(keyframe, nullptr);
+    localizer_->VisitMap(nullptr, point);
+    if (!part->has_next) return;
+    part->next.keyframe = part->keyframes.empty() ? from.keyframe : last_keyframe + 1;
+    part->next.point = part->point_id.empty() ? from.point : last_point + 1;
+  }
+
+  MapSize size() const override { return {keyframes_, points_, static_cast<int64_t>(localizer_->MemoryBytes())}; }
+
+ private:
+  void Count() {
+    keyframes_ = points_ = 0;
+    localizer_->VisitMap(
+        [this](const slam::MapKeyframeView&) {
+          ++keyframes_;
+          return true;
+        },
+        [this](const slam::MapPointView&) {
+          ++points_;
+          return true;
+        });
+  }
+
+  absl::Status Answer(slam::LocalizerResult&& result, Location* location, LocationTimes* times) const {
+    if (!front_end_.status().ok()) return front_end_.status();
+    *times = {front_end_.stages(), front_end_.match_ns(), result.track_ns, result.adjust_ns};
+    *location = ToLocation(std::move(result));
+    return absl::OkStatus();
+  }
+
+  LaneFrontEnd front_end_;
+  std::unique_ptr<slam::Localizer> localizer_;
+  const int64_t max_map_bytes_;
+  bool has_time_ = false;
+  int64_t last_time_ns_ = 0;
+  int64_t keyframes_ = 0, points_ = 0;  // of the map, by its last result
+};
+
+}  // namespace
+
+absl::Status Localization::Available() { return absl::OkStatus(); }
+
+absl::StatusOr<std::unique_ptr<Localization>> Localization::Create(const LocalizationOptions& options) {
+  auto made = std::make_unique<SlamLocalization>(options);
+  if (absl::Status s = made->Begin(options); !s.ok()) return s;
+  return made;
+}
+
+}  // namespace glint

@@ -1,0 +1,183 @@
+#include "server/operations/match/descriptor_sets.h"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "features/error.h"
+
+namespace glint {
+namespace {
+
+absl::Status CheckSetName(absl::string_view name) {
+  const bool good = std::all_of(name.begin(), name.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
+  });
+  if (good && !name.empty() && name.size() <= kMaxSetName) return absl::OkStatus();
+  return ContradictionError(
+      "set", absl::StrCat("\"", Echo(name), "\" is not 1..", kMaxSetName, " letters, digits, '.', '_' and '-'"));
+}
+
+// Leaves the elements, of `size` values each, that are not in `removed`, which ascends.
+template <typename T>
+void Remove(const std::vector<uint32_t>& removed, size_t size, std::vector<T>* values) {
+  if (removed.empty() || values->empty()) return;
+  const size_t count = values->size() / size;
+  size_t kept = removed.front();
+  size_t next = 0;
+  for (size_t i = kept; i < count; ++i) {
+    if (next < removed.size() && removed[next] == i) {
+      ++next;
+      continue;
+    }
+    std::copy_n(values->begin() + static_cast<ptrdiff_t>(i * size), size,
+                values->begin() + static_cast<ptrdiff_t>(kept * size));
+    ++kept;
+  }
+  values->resize(kept * size);
+}
+
+// Grows by no more than is needed: what a set takes is bounded.
+template <typename T>
+void Append(const std::vector<T>& more, std::vector<T>* values) {
+  values->reserve(values->size() + more.size());
+  values->insert(values->end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+absl::Status ValidateSet(absl::string_view field, const SetSizes& set, int max_descriptors) {
+  const auto name = [field](absl::string_view member) { return absl::StrCat(field, ".", member); };
+  if (set.rows > 0 || set.bytes > 0) {
+    constexpr uint32_t kLeast = kDescriptorUnit, kMost = kMaxDescriptorBytes;
+    if (set.bytes < kLeast || set.bytes > kMost) {
+      return OutOfRangeError(name("descriptor_bytes"), set.bytes, kLeast, kMost);
+    }
+    if (set.bytes % kLeast != 0) {
+      return ContradictionError(name("descriptor_bytes"), absl::StrCat(set.bytes, " is not a multiple of ", kLeast));
+    }
+    if (set.rows % set.bytes != 0) {
+      return ContradictionError(name("data"),
+                                absl::StrCat(set.rows, " bytes are no multiple of descriptor_bytes, ", set.bytes));
+    }
+  }
+  const int64_t count = static_cast<int64_t>(set.count());
+  if (count > max_descriptors) {
+    return LimitError(absl::StrCat("descriptors of ", field), count, max_descriptors, "--max-features");
+  }
+  if (const int64_t most = max_descriptors * kSetBytesPerDescriptor; static_cast<int64_t>(set.rows) > most) {
+    return LimitError(absl::StrCat("bytes of ", field), static_cast<int64_t>(set.rows), most,
+                      absl::StrCat(kSetBytesPerDescriptor, " x --max-features"));
+  }
+  const auto complete = [&](absl::string_view member, size_t size) {
+    if (size == 0 || size == set.count()) return absl::OkStatus();
+    return ContradictionError(name(member), absl::StrCat(size, " elements, but there are ", count, " descriptors"));
+  };
+  for (const absl::Status& s :
+       {complete("x", set.x), complete("y", set.y), complete("octave", set.octave), complete("angle", set.angle)}) {
+    if (!s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<const DescriptorSet*> DescriptorSets::Find(absl::string_view field, absl::string_view name) const {
+  if (const auto found = sets_.find(name); found != sets_.end()) return &found->second;
+  std::string there;
+  for (const auto& [other, set] : sets_) absl::StrAppend(&there, there.empty() ? "" : ", ", other);
+  return absl::NotFoundError(absl::StrCat(field, ": \"", Echo(name), "\" is not kept in this stream, which has ",
+                                          there.empty() ? "no sets" : Echo(there)));
+}
+
+absl::Status DescriptorSets::CheckRemovals(const SetChange& change, int count) const {
+  for (size_t i = 0; i < change.remove.size(); ++i) {
+    const uint32_t index = change.remove[i];
+    const std::string field = absl::StrCat("remove[", i, "]");
+    if (index >= static_cast<uint32_t>(count)) {
+      if (count == 0) return ContradictionError(field, absl::StrCat(index, ", but the set is empty"));
+      return OutOfRangeError(field, index, 0, count - 1);
+    }
+    if (i > 0 && index <= change.remove[i - 1]) {
+      return ContradictionError(field, absl::StrCat(index, " is not above ", change.remove[i - 1], " before it"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DescriptorSets::CheckAddition(const SetChange& change, const DescriptorSet* set, int left) const {
+  if (!change.adds) return absl::OkStatus();
+  const DescriptorSet& add = change.add;
+  if (absl::Status s = ValidateSet("add", add.sizes(), max_descriptors_);
+      !s.ok() || set == nullptr || left == 0 || add.count() == 0)
+    return s;
+  if (add.bytes != set->bytes) {
+    return ContradictionError("add.descriptor_bytes", absl::StrCat(add.bytes, ", but the set has ", set->bytes));
+  }
+  const auto same = [](absl::string_view member, bool has, bool had) {
+    if (has == had) return absl::OkStatus();
+    return ContradictionError(absl::StrCat("add.", member), had ? "missing, but the set has it" : "not in the set");
+  };
+  for (const absl::Status& s : {same("x", !add.x.empty(), !set->x.empty()), same("y", !add.y.empty(), !set->y.empty()),
+                                same("octave", !add.octave.empty(), !set->octave.empty()),
+                                same("angle", !add.angle.empty(), !set->angle.empty())}) {
+    if (!s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DescriptorSets::CheckRoom(const SetChange& change, const DescriptorSet* set) const {
+  int64_t count = change.add.count() - static_cast<int64_t>(change.remove.size());
+  int64_t bytes = static_cast<int64_t>(change.add.rows.size());
+  if (set != nullptr) bytes -= static_cast<int64_t>(change.remove.size()) * set->bytes;
+  for (const auto& [name, other] : sets_) {
+    count += other.count();
+    bytes += static_cast<int64_t>(other.rows.size());
+  }
+  if (set == nullptr && sets_.size() >= kMaxSets) {
+    return absl::ResourceExhaustedError(absl::StrCat("set: a stream keeps up to ", kMaxSets, " sets; forget one"));
+  }
+  if (count > max_descriptors_) return LimitError("descriptors of all sets", count, max_descriptors_, "--max-features");
+  const int64_t max_bytes = max_descriptors_ * kSetBytesPerDescriptor;
+  if (bytes > max_bytes) {
+    return LimitError("bytes of all sets", bytes, max_bytes, absl::StrCat(kSetBytesPerDescriptor, " x --max-features"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> DescriptorSets::Apply(const SetChange& change) {
+  if (absl::Status s = CheckSetName(change.set); !s.ok()) return s;
+  const auto found = sets_.find(change.set);
+  if (change.forget) {
+    if (change.adds || !change.remove.empty()) return ContradictionError("forget", "leaves nothing to add or remove");
+    if (found == sets_.end()) return Find("set", change.set).status();
+    sets_.erase(found);
+    return 0;
+  }
+  DescriptorSet* const set = found == sets_.end() ? nullptr : &found->second;
+  if (set == nullptr && !change.adds) return Find("set", change.set).status();
+  const int count = set == nullptr ? 0 : set->count();
+  if (absl::Status s = CheckRemovals(change, count); !s.ok()) return s;
+  const int left = count - static_cast<int>(change.remove.size());
+  if (absl::Status s = CheckAddition(change, set, left); !s.ok()) return s;
+  if (absl::Status s = CheckRoom(change, set); !s.ok()) return s;
+
+  DescriptorSet& to = set != nullptr ? *set : sets_[change.set];
+  if (left == 0) {
+    to = DescriptorSet();
+  } else {
+    Remove(change.remove, static_cast<size_t>(to.bytes), &to.rows);
+    for (auto* values : {&to.x, &to.y, &to.angle}) Remove(change.remove, 1, values);
+    Remove(change.remove, 1, &to.octave);
+  }
+  if (change.adds && change.add.count() > 0) {
+    to.bytes = change.add.bytes;
+    Append(change.add.rows, &to.rows);
+    Append(change.add.x, &to.x);
+    Append(change.add.y, &to.y);
+    Append(change.add.angle, &to.angle);
+    Append(change.add.octave, &to.octave);
+  }
+  return to.count();
+}
+
+}  // namespace glint

@@ -1,0 +1,127 @@
+#include "server/operations/track/track_convert.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "features/error.h"
+
+namespace glint {
+namespace {
+
+absl::StatusOr<IntensityModel> FromProto(v1::IntensityModel model) {
+  switch (model) {
+    case v1::INTENSITY_MODEL_UNSPECIFIED:
+    case v1::INTENSITY_MODEL_SAME:
+      return IntensityModel::kSame;
+    case v1::INTENSITY_MODEL_OFFSET:
+      return IntensityModel::kOffset;
+    case v1::INTENSITY_MODEL_GAIN:
+      return IntensityModel::kGain;
+    case v1::INTENSITY_MODEL_GAIN_AND_OFFSET:
+      return IntensityModel::kGainAndOffset;
+    default:
+      return NotOneOfError("track.intensity", absl::StrCat(static_cast<int>(model)),
+                           "SAME, OFFSET, GAIN, GAIN_AND_OFFSET");
+  }
+}
+
+absl::StatusOr<TrackOptions> FromProto(const v1::TrackOptions& proto) {
+  TrackOptions o;
+  const auto intensity = FromProto(proto.intensity());
+  if (!intensity.ok()) return intensity.status();
+  o.intensity = *intensity;
+  if (proto.has_levels()) o.levels = proto.levels();
+  if (proto.has_patch_size()) o.patch_size = proto.patch_size();
+  if (proto.has_coarse_patch_size()) o.coarse_patch_size = proto.coarse_patch_size();
+  if (proto.has_fine_levels()) o.fine_levels = proto.fine_levels();
+  if (proto.has_max_iterations()) o.max_iterations = proto.max_iterations();
+  if (proto.has_epsilon()) o.epsilon = proto.epsilon();
+  if (proto.has_min_eigenvalue()) o.min_eigenvalue = proto.min_eigenvalue();
+  o.require_convergence = proto.require_convergence();
+  if (proto.has_max_move()) o.max_move = proto.max_move();
+  if (proto.has_max_residual()) o.max_residual = proto.max_residual();
+  if (proto.has_max_backward_error()) o.max_backward_error = proto.max_backward_error();
+  return o;
+}
+
+// Numbers of the wire that no int holds are out of every range.
+int ToInt(uint32_t value) { return value > INT32_MAX ? -1 : static_cast<int>(value); }
+
+}  // namespace
+
+absl::StatusOr<SessionOptions> FromProto(const v1::TrackStreamOptions& proto, const ServerOptions& server) {
+  v1::StreamOptions common;
+  common.set_overload_policy(proto.overload_policy());
+  common.set_max_in_flight(proto.max_in_flight());
+  common.set_max_age_ns(proto.max_age_ns());
+  *common.mutable_detector() = proto.detector();
+  if (proto.detector().preset().empty()) common.mutable_detector()->set_preset("fast_grid");
+  auto options = FromProto(common, server);
+  if (!options.ok()) return options;
+  TrackingOptions& tracking = options->tracking;
+  tracking.detector = options->detector;
+  tracking.detector.descriptor = Descriptor::kNone;
+  const auto track = FromProto(proto.track());
+  if (!track.ok()) return track.status();
+  tracking.track = *track;
+  switch (proto.redetection()) {
+    case v1::REDETECTION_UNSPECIFIED:
+    case v1::REDETECTION_AUTOMATIC:
+      break;
+    case v1::REDETECTION_ON_REQUEST:
+      tracking.on_request = true;
+      break;
+    default:
+      return NotOneOfError("redetection", absl::StrCat(static_cast<int>(proto.redetection())), "AUTOMATIC, ON_REQUEST");
+  }
+  switch (proto.track_template()) {
+    case v1::TRACK_TEMPLATE_UNSPECIFIED:
+    case v1::TRACK_TEMPLATE_LAST_FRAME:
+      break;
+    case v1::TRACK_TEMPLATE_FIRST_FRAME: {
+      const int frames = proto.has_template_frames() ? ToInt(proto.template_frames()) : kDefaultTemplateFrames;
+      if (frames < 1 || frames > kMaxTemplateFrames) {
+        return OutOfRangeError("template_frames", proto.template_frames(), 1, kMaxTemplateFrames);
+      }
+      tracking.template_frames = frames;
+      break;
+    }
+    default:
+      return NotOneOfError("track_template", absl::StrCat(static_cast<int>(proto.track_template())),
+                           "LAST_FRAME, FIRST_FRAME");
+  }
+  if (proto.has_cameras()) tracking.cameras = ToInt(proto.cameras());
+  if (proto.has_target()) tracking.target = ToInt(proto.target());
+  if (proto.has_min_share()) tracking.min_share = proto.min_share();
+  tracking.predict = proto.predict();
+  tracking.max_tracks = server.max_tracks;
+  if (absl::Status s = ValidateOptions(tracking.detector); !s.ok()) return s;
+  if (absl::Status s = ValidateTrackingOptions(tracking); !s.ok()) return s;
+  if (tracking.cameras > server.max_track_cameras) {
+    return LimitError("cameras", tracking.cameras, server.max_track_cameras, "--max-track-cameras");
+  }
+  return options;
+}
+
+absl::Status ApplyTrackEdit(decode::Pieces message, TrackSession* session,
+                            std::array<CameraTracks, kMaxTrackCameras>* changed) {
+  std::vector<uint8_t> scratch;
+  const absl::Span<const uint8_t> whole = decode::Contiguous(message, &scratch);
+  v1::TrackStreamRequest request;
+  if (!request.ParseFromArray(whole.data(), static_cast<int>(whole.size()))) {
+    return absl::InvalidArgumentError("edit: not a serialized glint.v1.TrackStreamRequest");
+  }
+  if (request.has_reset()) {
+    if (request.reset().has_camera()) {
+      const uint32_t camera = request.reset().camera();
+      return session->Reset(camera, &(*changed)[camera % kMaxTrackCameras]);
+    }
+    session->ResetAll(changed->data());
+    return absl::OkStatus();
+  }
+  if (request.has_forget()) return session->Forget(request.forget().ids(), changed->data());
+  const v1::AddPoints& add = request.add();
+  return session->Add(add.camera(), add.x(), add.y(), &(*changed)[add.camera() % kMaxTrackCameras]);
+}
+
+}  // namespace glint

@@ -1,0 +1,93 @@
+#include "server/operations/track/track_reply.h"
+
+#include "glint/v1/feature_detection.pb.h"
+#include "glint/v1/tracking.pb.h"
+#include "server/wire/reply_writer.h"
+
+namespace glint {
+namespace {
+
+using reply::BytesFieldSize;
+using reply::BytesOf;
+using reply::MessageSize;
+using reply::NewSlice;
+using reply::PackedVarints;
+using reply::VarintFieldSize;
+using reply::WriteMessage;
+using reply::Writer;
+
+// StreamCall writes status and timings as those of a DetectStreamResponse.
+static_assert(static_cast<int>(v1::TrackStreamResponse::kFrameIdFieldNumber) ==
+              v1::DetectStreamResponse::kFrameIdFieldNumber);
+static_assert(static_cast<int>(v1::TrackStreamResponse::kStatusFieldNumber) ==
+              v1::DetectStreamResponse::kStatusFieldNumber);
+static_assert(static_cast<int>(v1::TrackStreamResponse::kTimingsFieldNumber) ==
+              v1::DetectStreamResponse::kTimingsFieldNumber);
+
+// A serialized glint.v1.CameraTracks.
+class TracksWriter {
+ public:
+  TracksWriter(uint32_t camera, const CameraTracks& tracks) : camera_(camera), tracks_(tracks) {
+    ForEachArray([this](const auto& part) { size_ += part.size(); });
+    size_ += VarintFieldSize(camera_) + VarintFieldSize(tracks_.detected) +
+             kFloatFields * BytesFieldSize(tracks_.count() * sizeof(float));
+  }
+  size_t size() const { return size_; }
+  void Write(Writer* out) const {
+    using T = v1::CameraTracks;
+    out->VarintField(T::kCameraFieldNumber, camera_);
+    ForEachArray([out](const auto& part) { part.Write(out); });
+    out->FloatsField(T::kXFieldNumber, tracks_.x);
+    out->FloatsField(T::kYFieldNumber, tracks_.y);
+    out->FloatsField(T::kLastXFieldNumber, tracks_.last_x);
+    out->FloatsField(T::kLastYFieldNumber, tracks_.last_y);
+    out->FloatsField(T::kResidualFieldNumber, tracks_.residual);
+    out->FloatsField(T::kGainFieldNumber, tracks_.gain);
+    out->FloatsField(T::kOffsetFieldNumber, tracks_.offset);
+    out->VarintField(T::kDetectedFieldNumber, tracks_.detected);
+  }
+
+ private:
+  static constexpr size_t kFloatFields = 7;
+
+  template <typename Visit>
+  void ForEachArray(Visit visit) const {
+    const auto each = [](const auto& values) {
+      return [&values](auto take) {
+        for (const auto value : values) take(static_cast<uint64_t>(value));
+      };
+    };
+    visit(PackedVarints(v1::CameraTracks::kIdFieldNumber, each(tracks_.id)));
+    visit(PackedVarints(v1::CameraTracks::kAgeFieldNumber, each(tracks_.age)));
+    visit(PackedVarints(v1::CameraTracks::kStateFieldNumber, each(tracks_.state)));
+    if (!tracks_.has_templates) return;
+    visit(PackedVarints(v1::CameraTracks::kTemplateAgeFieldNumber, [this](auto take) {
+      for (const TrackOrigin& origin : tracks_.origin) take(static_cast<uint64_t>(origin.age));
+    }));
+  }
+
+  const uint32_t camera_;
+  const CameraTracks& tracks_;
+  size_t size_ = 0;
+};
+
+}  // namespace
+
+grpc::Slice SerializeTrackReply(uint64_t frame_id, absl::Span<const CameraTracks> cameras, bool all, int64_t track_ns) {
+  using R = v1::TrackStreamResponse;
+  const auto for_each = [&](auto visit) {
+    for (size_t c = 0; c < cameras.size(); ++c) {
+      if (all || cameras[c].count() > 0) visit(TracksWriter(static_cast<uint32_t>(c), cameras[c]));
+    }
+  };
+  size_t size = VarintFieldSize(frame_id) + VarintFieldSize(static_cast<uint64_t>(track_ns));
+  for_each([&size](const TracksWriter& part) { size += MessageSize(part); });
+  grpc::Slice slice = NewSlice(size);
+  Writer out(BytesOf(slice));
+  out.VarintField(R::kFrameIdFieldNumber, frame_id);
+  for_each([&out](const TracksWriter& part) { WriteMessage(R::kCamerasFieldNumber, part, &out); });
+  out.VarintField(R::kTrackNsFieldNumber, static_cast<uint64_t>(track_ns));
+  return slice;
+}
+
+}  // namespace glint

@@ -1,0 +1,113 @@
+#include "server/pixels/job_pixels.h"
+
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "features/error.h"
+
+namespace glint {
+
+absl::StatusOr<Part> PartOf(const Region& region, Shape whole) {
+  const auto inside = [](const char* origin_name, uint32_t origin, const char* extent_name, uint32_t extent, int side) {
+    const auto limit = static_cast<uint32_t>(side);
+    if (origin >= limit) return OutOfRangeError(origin_name, origin, 0u, limit - 1);
+    if (extent < 1 || extent > limit - origin) return OutOfRangeError(extent_name, extent, 1u, limit - origin);
+    return absl::OkStatus();
+  };
+  if (auto s = inside("region.x", region.x, "region.width", region.width, whole.width); !s.ok()) return s;
+  if (auto s = inside("region.y", region.y, "region.height", region.height, whole.height); !s.ok()) return s;
+  return Part{static_cast<int>(region.x),
+              static_cast<int>(region.y),
+              {static_cast<int>(region.width), static_cast<int>(region.height)}};
+}
+
+void RawRows::CopyRows(int first, int count, uint8_t* to, ptrdiff_t stride) const {
+  decode::RawToGray(source_->raw, source_->bytes, part_.x, part_.y + first, {to, {part_.shape.width, count}, stride},
+                    &row_);
+  copied_bytes_ += int64_t{part_.shape.width} * decode::BytesPerPixel(source_->raw.format) * count;
+}
+
+void CropTo(const Part& part, PixelScratch* scratch, Pixels* pixels) {
+  if (!pixels->view.empty()) {
+    pixels->view = {pixels->view.row(part.y) + part.x, part.shape.width, part.shape.height, pixels->view.stride};
+  }
+  if (pixels->rows == &scratch->rows) scratch->rows.CropTo(part);
+}
+
+absl::StatusOr<Pixels> PixelsOf(const ImageSource& source, decode::Decoder* decoder, int64_t max_pixels,
+                                PixelScratch* scratch) {
+  scratch->rows.Use(source);
+  switch (source.kind) {
+    case ImageSource::Kind::kNone:
+      break;
+    case ImageSource::Kind::kRaw: {
+      Pixels pixels(&scratch->rows);
+      if (decode::IsGrayInPlace(source.raw.format) && source.bytes.size() == 1) {
+        pixels.view = {source.bytes[0].data(), source.raw.shape.width, source.raw.shape.height,
+                       static_cast<ptrdiff_t>(source.raw.stride)};
+      }
+      return pixels;
+    }
+    case ImageSource::Kind::kEncoded: {
+      const absl::Span<const uint8_t> file = decode::Contiguous(source.bytes, &scratch->file);
+      const auto shape = decoder->Inspect(source.encoding, file, max_pixels);
+      if (!shape.ok()) return shape.status();
+      scratch->decoded.Resize(*shape);
+      const auto to = decode::DestinationIn(&scratch->decoded);
+      if (auto s = decoder->DecodeInto(source.encoding, file, to); !s.ok()) return s;
+      return Pixels(scratch->decoded);
+    }
+  }
+  return Pixels();
+}
+
+absl::StatusOr<DepthView> DepthOf(const ImageSource& source, const DepthSensor& sensor, Shape camera,
+                                  decode::Decoder* decoder, PixelScratch* scratch, int64_t* copied_bytes) {
+  *copied_bytes = 0;
+  // A row of samples is one of twice as many bytes.
+  const auto view_of = [&](const uint8_t* data, ptrdiff_t stride) {
+    return DepthView{data, camera.width, camera.height, stride, sensor};
+  };
+  const auto memory = [&] {
+    scratch->decoded.Resize({2 * camera.width, camera.height});
+    return decode::Destination{scratch->decoded.row(0), camera, scratch->decoded.stride()};
+  };
+  const auto check = [&](Shape shape) {
+    if (shape == camera) return absl::OkStatus();
+    return ContradictionError("image", absl::StrCat(shape.width, "x", shape.height, " is not the camera's ",
+                                                    camera.width, "x", camera.height));
+  };
+  if (source.kind == ImageSource::Kind::kRaw) {
+    if (source.raw.format != PixelFormat::kGray16) {
+      return NotOneOfError("image.format", absl::StrCat(static_cast<int>(source.raw.format)), "GRAY16");
+    }
+    if (absl::Status s = check(source.raw.shape); !s.ok()) return s;
+    if (source.bytes.size() == 1) return view_of(source.bytes[0].data(), static_cast<ptrdiff_t>(source.raw.stride));
+    const decode::Destination to = memory();
+    decode::CopyRaw16(source.raw, source.bytes, to);
+    *copied_bytes = 2 * camera.pixels();
+    return view_of(to.data, to.stride);
+  }
+  const absl::Span<const uint8_t> file = decode::Contiguous(source.bytes, &scratch->file);
+  const auto shape = decoder->InspectDepth(source.encoding, file, std::numeric_limits<int64_t>::max());
+  if (!shape.ok()) return shape.status();
+  if (absl::Status s = check(*shape); !s.ok()) return s;
+  const decode::Destination to = memory();
+  if (absl::Status s = decoder->DecodeDepthInto(source.encoding, file, to); !s.ok()) return s;
+  return view_of(to.data, to.stride);
+}
+
+absl::Status AboutImage(absl::string_view field, const absl::Status& status) {
+  absl::string_view text = status.message();
+  if (!absl::ConsumePrefix(&text, "image")) return absl::Status(status.code(), absl::StrCat(field, ": ", text));
+  return absl::Status(status.code(), absl::StrCat(field, text));
+}
+
+absl::Status AboutMask(const absl::Status& status) {
+  absl::string_view text = status.message();
+  if (!absl::ConsumePrefix(&text, "image.")) return status;
+  return absl::Status(status.code(), absl::StrCat("mask.", text));
+}
+
+}  // namespace glint

@@ -1,0 +1,279 @@
+#include "server/wire/convert.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "features/error.h"
+#include "features/option_fields.h"
+#include "server/pixels/job_pixels.h"
+#include "server/wire/retry.h"
+
+namespace glint {
+namespace {
+
+// The wire's enums count their values as ChoiceNames() does, from 1; UNSPECIFIED leaves the preset's choice alone.
+template <typename T>
+absl::Status Choose(absl::string_view field, int value, T* out) {
+  const std::vector<std::string>& names = ChoiceNames<T>();
+  if (value == 0) return absl::OkStatus();
+  if (value < 0 || value > static_cast<int>(names.size())) {
+    return NotOneOfError(field, absl::StrCat(value), absl::StrCat("UNSPECIFIED, ", absl::StrJoin(names, ", ")));
+  }
+  *out = static_cast<T>(value - 1);
+  return absl::OkStatus();
+}
+
+absl::Status ChooseStages(const v1::DetectorOptions& proto, DetectorOptions* o) {
+  for (const absl::Status& status :
+       {Choose("pyramid", proto.pyramid(), &o->pyramid), Choose("corner_test", proto.corner_test(), &o->corner_test),
+        Choose("score", proto.score(), &o->score), Choose("selection", proto.selection(), &o->selection),
+        Choose("ranking", proto.ranking(), &o->ranking),
+        Choose("threshold_unit", proto.threshold_unit(), &o->threshold_unit),
+        Choose("orientation", proto.orientation(), &o->orientation),
+        Choose("descriptor", proto.descriptor_kind(), &o->descriptor)}) {
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+void SetNumbers(const v1::DetectorOptions& proto, DetectorOptions* o) {
+  if (proto.has_levels()) o->levels = proto.levels();
+  if (proto.has_scale_factor()) o->scale_factor = proto.scale_factor();
+  if (proto.has_fast_threshold()) o->fast_threshold = proto.fast_threshold();
+  if (proto.has_ini_fast_threshold()) o->ini_fast_threshold = proto.ini_fast_threshold();
+  if (proto.has_min_fast_threshold()) o->min_fast_threshold = proto.min_fast_threshold();
+  if (proto.has_arc_length()) o->arc_length = proto.arc_length();
+  if (proto.has_max_arc()) o->max_arc = proto.max_arc();
+  if (proto.has_suppression_radius()) o->suppression_radius = proto.suppression_radius();
+  if (proto.has_smooth()) o->smooth = proto.smooth();
+  if (proto.has_harris_block()) o->harris_block = proto.harris_block();
+  if (proto.has_harris_k()) o->harris_k = proto.harris_k();
+  if (proto.has_max_features()) o->max_features = proto.max_features();
+  if (proto.has_edge_threshold()) o->edge_threshold = proto.edge_threshold();
+  if (proto.has_cell_width()) o->cell_width = proto.cell_width();
+  if (proto.has_cell_height()) o->cell_height = proto.cell_height();
+  if (proto.has_aggregation_window()) o->aggregation_window = proto.aggregation_window();
+  if (proto.has_response_threshold()) o->response_threshold = proto.response_threshold();
+  if (proto.has_patch_size()) o->patch_size = proto.patch_size();
+  if (proto.has_bfrost_scale()) o->bfrost_scale = proto.bfrost_scale();
+}
+
+constexpr int64_t kMaxAgeCeilingNs = int64_t{24} * 3600 * 1'000'000'000;
+
+absl::Status CheckMaxAge(int64_t max_age_ns) {
+  if (max_age_ns >= 0 && max_age_ns <= kMaxAgeCeilingNs) return absl::OkStatus();
+  return OutOfRangeError("max_age_ns", max_age_ns, int64_t{0}, kMaxAgeCeilingNs);
+}
+
+absl::StatusOr<OverloadPolicy> PolicyFromProto(int policy) {
+  switch (policy) {
+    case v1::OVERLOAD_POLICY_UNSPECIFIED:
+    case v1::OVERLOAD_POLICY_BLOCK:
+      return OverloadPolicy::kBlock;
+    case v1::OVERLOAD_POLICY_DROP_OLDEST:
+      return OverloadPolicy::kDropOldest;
+    case v1::OVERLOAD_POLICY_LATEST:
+      return OverloadPolicy::kLatest;
+    case v1::OVERLOAD_POLICY_REJECT:
+      return OverloadPolicy::kReject;
+    default:
+      return NotOneOfError("overload_policy", absl::StrCat(policy), "UNSPECIFIED, BLOCK, DROP_OLDEST, LATEST, REJECT");
+  }
+}
+
+// The `needed` bytes of a region that `image` speaks of.
+absl::Status FindShared(const WireImage& image, decode::Pieces message, size_t needed, const ImageRules& rules,
+                        ImageBytes* bytes) {
+  char name[kMaxRegionName];
+  if (image.data.size > sizeof(name)) {
+    return ContradictionError("image.region", absl::StrCat("has more than ", sizeof(name), " bytes"));
+  }
+  if (image.data.size > 0) {
+    decode::PieceReader reader(message.subspan(image.data.piece));
+    reader.Skip(image.data.begin);
+    reader.Read(image.data.size, reinterpret_cast<uint8_t*>(name));
+  }
+  auto region = rules.shared_memory->Find(absl::string_view(name, image.data.size), rules.local);
+  if (!region.ok()) return region.status();
+  const absl::Span<const uint8_t> memory = (*region)->bytes();
+  if (image.offset > memory.size() || needed > memory.size() - image.offset) {
+    return ContradictionError(
+        "image.offset", absl::StrCat(image.offset, " and the ", needed, " bytes of a ", image.width, "x", image.height,
+                                     " image go beyond the region's ", memory.size(), " bytes"));
+  }
+  bytes->pieces.push_back(memory.subspan(image.offset, needed));
+  bytes->region = *std::move(region);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<DetectorOptions> FromProto(const v1::DetectorOptions& proto, int max_features) {
+  auto preset = PresetOptions(proto.preset().empty() ? "orb" : proto.preset());
+  if (!preset.ok()) return preset.status();
+  DetectorOptions options = *preset;
+  options.max_features = std::min(options.max_features, max_features);
+  if (auto s = ChooseStages(proto, &options); !s.ok()) return s;
+  SetNumbers(proto, &options);
+  if (auto s = ValidateOptions(options); !s.ok()) return s;
+  if (options.max_features > max_features) {
+    return LimitError("max_features", options.max_features, max_features, "--max-features");
+  }
+  return options;
+}
+
+absl::StatusOr<SessionOptions> FromProto(const v1::StreamOptions& proto, const ServerOptions& server) {
+  SessionOptions options;
+  const auto detector = FromProto(proto.detector(), server.max_features);
+  if (!detector.ok()) return detector.status();
+  options.detector = *detector;
+  const auto policy = PolicyFromProto(proto.overload_policy());
+  if (!policy.ok()) return policy.status();
+  options.policy = *policy;
+  if (proto.has_region()) {
+    const v1::Region& region = proto.region();
+    options.region = {true, region.x(), region.y(), region.width(), region.height()};
+  }
+  options.max_in_flight = server.max_in_flight;
+  if (proto.max_in_flight() > static_cast<uint32_t>(server.max_in_flight)) {
+    return LimitError("max_in_flight", proto.max_in_flight(), server.max_in_flight, "--max-in-flight");
+  }
+  if (proto.max_in_flight() > 0) options.max_in_flight = static_cast<int>(proto.max_in_flight());
+  if (absl::Status s = CheckMaxAge(proto.max_age_ns()); !s.ok()) return s;
+  options.max_age_ns = proto.max_age_ns();
+  return options;
+}
+
+absl::Status SetExpiry(int64_t max_age_ns, int64_t stream_max_age_ns, FrameJob* job) {
+  if (absl::Status s = CheckMaxAge(max_age_ns); !s.ok()) return s;
+  const int64_t age = max_age_ns > 0 ? max_age_ns : stream_max_age_ns;
+  job->expires_at_ns = age > 0 ? job->times.received_at + age : 0;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<DetectorOptions> OptionsFromWire(decode::Pieces serialized, int max_features) {
+  const size_t bytes = decode::TotalBytes(serialized);
+  if (bytes > kMaxOptionsBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("options: ", bytes, " bytes are more than ", kMaxOptionsBytes));
+  }
+  std::vector<uint8_t> scratch;
+  v1::DetectorOptions proto;
+  if (!proto.ParseFromArray(decode::Contiguous(serialized, &scratch).data(), static_cast<int>(bytes))) {
+    return absl::InvalidArgumentError("options: not a serialized glint.v1.DetectorOptions");
+  }
+  return FromProto(proto, max_features);
+}
+
+absl::StatusOr<ImageSource> FromWire(const WireImage& image, decode::Pieces message, const ImageRules& rules,
+                                     ImageBytes* bytes) {
+  ImageSource source;
+  const decode::RawLayout layout = {image.format, image.width, image.height, image.stride};
+  bytes->Release();
+  switch (image.content) {
+    case WireImage::Content::kNone:
+      return ContradictionError("image", "neither raw nor encoded nor shared is set");
+    case WireImage::Content::kRaw: {
+      const auto plan = decode::InspectRaw(layout, image.data.size, rules.max_pixels);
+      if (!plan.ok()) return plan.status();
+      source.kind = ImageSource::Kind::kRaw;
+      source.raw = *plan;
+      AppendPieces(message, image.data, &bytes->pieces);
+      break;
+    }
+    case WireImage::Content::kShared: {
+      const auto plan = decode::InspectLayout(layout, rules.max_pixels);
+      if (!plan.ok()) return plan.status();
+      source.kind = ImageSource::Kind::kRaw;
+      source.raw = *plan;
+      if (absl::Status s = FindShared(image, message, decode::BytesOf(*plan), rules, bytes); !s.ok()) return s;
+      break;
+    }
+    case WireImage::Content::kEncoded:
+      source.kind = ImageSource::Kind::kEncoded;
+      source.encoding = static_cast<decode::Encoding>(image.encoding);
+      AppendPieces(message, image.data, &bytes->pieces);
+      break;
+  }
+  source.bytes = bytes->pieces;
+  return source;
+}
+
+absl::StatusOr<ImageSource> MaskFromWire(const WireImage& mask, decode::Pieces message, const ImageRules& rules,
+                                         ImageBytes* bytes) {
+  auto source = FromWire(mask, message, rules, bytes);
+  if (!source.ok()) {
+    if (mask.content == WireImage::Content::kNone) {
+      return ContradictionError("mask", "neither raw nor encoded nor shared is set");
+    }
+    return AboutMask(source.status());
+  }
+  if (source->kind == ImageSource::Kind::kRaw && source->raw.format != decode::PixelFormat::kGray8) {
+    return NotOneOfError("mask.format", absl::StrCat(mask.format), "GRAY8");
+  }
+  return source;
+}
+
+FrameEncoding EncodingOf(const WireImage& image, decode::Pieces message) {
+  if (image.content == WireImage::Content::kRaw) return FrameEncoding::kRaw;
+  if (image.content == WireImage::Content::kShared) return FrameEncoding::kShared;
+  if (image.content != WireImage::Content::kEncoded) return FrameEncoding::kUnknown;
+  switch (image.encoding) {
+    case v1::IMAGE_ENCODING_JPEG:
+    case v1::IMAGE_ENCODING_MJPEG:
+      return FrameEncoding::kJpeg;
+    case v1::IMAGE_ENCODING_PNG:
+      return FrameEncoding::kPng;
+    default:
+      break;
+  }
+  // As the decoder will: a JPEG file starts with ff, a PNG file with 89.
+  if (image.data.size == 0) return FrameEncoding::kUnknown;
+  decode::PieceReader reader(message.subspan(image.data.piece));
+  reader.Skip(image.data.begin);
+  const uint8_t first = reader.Rest()[0];
+  if (first == 0xff) return FrameEncoding::kJpeg;
+  return first == 0x89 ? FrameEncoding::kPng : FrameEncoding::kUnknown;
+}
+
+void ToProto(const FrameJob& job, int64_t total_ns, v1::Timings* proto) {
+  const FrameTimes& times = job.times;
+  proto->set_receive_ns(times.receive_ns);
+  proto->set_queue_ns(times.queue_ns);
+  proto->set_decode_ns(times.decode_ns);
+  proto->set_upload_ns(times.stages.upload_ns);
+  proto->set_detect_ns(times.stages.detect_ns);
+  proto->set_download_ns(times.stages.download_ns);
+  proto->set_order_ns(times.order_ns);
+  proto->set_serialize_ns(times.serialize_ns);
+  proto->set_pyramid_ns(times.stages.pyramid_ns);
+  proto->set_corners_ns(times.stages.corners_ns);
+  proto->set_select_ns(times.stages.select_ns);
+  proto->set_orient_ns(times.stages.orient_ns);
+  proto->set_describe_ns(times.stages.describe_ns);
+  proto->set_total_ns(total_ns);
+  proto->set_lane(job.lane);
+  if (job.device != nullptr) {
+    proto->set_device(*job.device);
+  } else {
+    proto->clear_device();
+  }
+  proto->set_queue_depth(job.queue_depth);
+}
+
+void ToProto(const FrameJob& job, v1::FrameStatus* proto) {
+  proto->set_code(static_cast<int>(job.status.code()));
+  proto->set_message(std::string(job.status.message()));
+  proto->set_drop_reason(static_cast<v1::DropReason>(job.drop));
+  proto->set_retry_after_ns(job.retry_after_ns);
+}
+
+grpc::Status ToGrpc(const absl::Status& status) {
+  if (status.ok()) return grpc::Status::OK;
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()),
+                      RetryDetails(status));
+}
+
+}  // namespace glint

@@ -1,0 +1,153 @@
+// Writes parts of replies: the bytes that the generated classes would write, into memory that was measured first.
+#ifndef GLINT_SERVER_WIRE_REPLY_WRITER_H_
+#define GLINT_SERVER_WIRE_REPLY_WRITER_H_
+
+#include <grpcpp/support/slice.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "features/types.h"
+#include "glint/v1/features.pb.h"
+#include "server/base/allocations.h"
+#include "server/wire/wire_reader.h"
+
+namespace glint::reply {
+
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "floats are copied as they are");
+
+inline size_t VarintSize(uint64_t value) {
+  size_t size = 1;
+  for (; value >= 0x80; value >>= 7) ++size;
+  return size;
+}
+
+// As protobuf writes an int32: negative ones as 64 bits.
+inline uint64_t Int32Bits(int32_t value) { return static_cast<uint64_t>(int64_t{value}); }
+
+// All fields here have numbers below 16, so tags are one byte.
+inline constexpr size_t kTagSize = 1;
+
+inline size_t BytesFieldSize(size_t bytes) { return bytes == 0 ? 0 : kTagSize + VarintSize(bytes) + bytes; }
+inline size_t VarintFieldSize(uint64_t value) { return value == 0 ? 0 : kTagSize + VarintSize(value); }
+
+class Writer {
+ public:
+  explicit Writer(uint8_t* to) : to_(to) {}
+  uint8_t* at() const { return to_; }
+
+  void Tag(uint32_t field, WireType type) { *to_++ = static_cast<uint8_t>(WireTag(field, type)); }
+  void Varint(uint64_t value) {
+    for (; value >= 0x80; value >>= 7) *to_++ = static_cast<uint8_t>(value | 0x80);
+    *to_++ = static_cast<uint8_t>(value);
+  }
+  // The default of proto3 is not written.
+  void VarintField(uint32_t field, uint64_t value) {
+    if (value == 0) return;
+    Tag(field, WireType::kVarint);
+    Varint(value);
+  }
+  void BytesField(uint32_t field, const void* bytes, size_t size) {
+    if (size == 0) return;
+    Tag(field, WireType::kBytes);
+    Varint(size);
+    std::memcpy(to_, bytes, size);
+    to_ += size;
+  }
+  void Raw(const void* bytes, size_t size) {
+    if (size > 0) std::memcpy(to_, bytes, size);
+    to_ += size;
+  }
+  void FloatsField(uint32_t field, const std::vector<float>& values) {
+    BytesField(field, values.data(), values.size() * sizeof(float));
+  }
+
+ private:
+  uint8_t* to_;
+};
+
+// A serialized glint.v1.Features, measured first.
+class FeaturesWriter {
+ public:
+  explicit FeaturesWriter(const Features& features) : features_(features) {
+    for (const int32_t octave : features.octave) octaves_ += VarintSize(Int32Bits(octave));
+    for (const auto* floats : {&features.x, &features.y, &features.size, &features.angle, &features.response}) {
+      size_ += BytesFieldSize(floats->size() * sizeof(float));
+    }
+    size_ += BytesFieldSize(octaves_) + BytesFieldSize(features.descriptors.size()) +
+             VarintFieldSize(static_cast<uint64_t>(features.descriptor_bytes)) + VarintFieldSize(features.truncated);
+  }
+
+  size_t size() const { return size_; }
+
+  void Write(Writer* out) const {
+    using F = v1::Features;
+    out->FloatsField(F::kXFieldNumber, features_.x);
+    out->FloatsField(F::kYFieldNumber, features_.y);
+    out->FloatsField(F::kSizeFieldNumber, features_.size);
+    out->FloatsField(F::kAngleFieldNumber, features_.angle);
+    out->FloatsField(F::kResponseFieldNumber, features_.response);
+    if (octaves_ > 0) {
+      out->Tag(F::kOctaveFieldNumber, WireType::kBytes);
+      out->Varint(octaves_);
+      for (const int32_t octave : features_.octave) out->Varint(Int32Bits(octave));
+    }
+    out->BytesField(F::kDescriptorsFieldNumber, features_.descriptors.data(), features_.descriptors.size());
+    out->VarintField(F::kDescriptorBytesFieldNumber, static_cast<uint64_t>(features_.descriptor_bytes));
+    out->VarintField(F::kTruncatedFieldNumber, features_.truncated);
+  }
+
+ private:
+  const Features& features_;
+  size_t octaves_ = 0;  // their bytes
+  size_t size_ = 0;
+};
+
+// Sums up the bytes of varints in one packed field and writes them in a second round, by calling each(visit).
+template <typename Each>
+class PackedVarints {
+ public:
+  PackedVarints(uint32_t field, Each each) : field_(field), each_(each) {
+    each_([this](uint64_t value) { bytes_ += VarintSize(value); });
+  }
+  size_t size() const { return BytesFieldSize(bytes_); }
+  void Write(Writer* out) const {
+    if (bytes_ == 0) return;
+    out->Tag(field_, WireType::kBytes);
+    out->Varint(bytes_);
+    each_([out](uint64_t value) { out->Varint(value); });
+  }
+
+ private:
+  const uint32_t field_;
+  const Each each_;
+  size_t bytes_ = 0;
+};
+
+// A part, with size() and Write(), as a field.
+template <typename Part>
+size_t MessageSize(const Part& part) {
+  return kTagSize + VarintSize(part.size()) + part.size();
+}
+
+template <typename Part>
+void WriteMessage(uint32_t field, const Part& part, Writer* out) {
+  out->Tag(field, WireType::kBytes);
+  out->Varint(part.size());
+  part.Write(out);
+}
+
+// Memory of gRPC's.
+inline grpc::Slice NewSlice(size_t bytes) {
+  const FramePathPause pause;
+  return grpc::Slice(bytes);
+}
+
+// The slice is new and not shared: its bytes are const only to readers.
+inline uint8_t* BytesOf(const grpc::Slice& slice) { return const_cast<uint8_t*>(slice.begin()); }
+
+}  // namespace glint::reply
+
+#endif  // GLINT_SERVER_WIRE_REPLY_WRITER_H_
