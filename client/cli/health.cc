@@ -1,8 +1,8 @@
 // glint health: whether the server would take a frame now.
 #include "absl/time/clock.h"
-#include "client/cli/command.h"
-#include "client/cli/connection.h"
-#include "client/cli/output.h"
+#include "client/cli/base/command.h"
+#include "client/cli/base/connection.h"
+#include "client/cli/output/output.h"
 #include "features/steady_time.h"
 
 namespace glint::cli {

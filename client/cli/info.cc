@@ -1,9 +1,9 @@
 // glint info: what the server is and what it allows.
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "client/cli/command.h"
-#include "client/cli/connection.h"
-#include "client/cli/output.h"
+#include "client/cli/base/command.h"
+#include "client/cli/base/connection.h"
+#include "client/cli/output/output.h"
 
 namespace glint::cli {
 namespace {

@@ -8,8 +8,8 @@
 #endif
 
 #include "absl/strings/str_format.h"
-#include "client/cli/command.h"
-#include "client/cli/output.h"
+#include "client/cli/base/command.h"
+#include "client/cli/output/output.h"
 #include "server/base/keep_memory.h"
 
 namespace glint::cli {

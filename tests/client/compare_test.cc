@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "client/cli/compare_metrics.h"
-#include "client/cli/compare_table.h"
-#include "client/cli/compare_views.h"
+#include "client/cli/compare/compare_table.h"
+#include "client/cli/output/compare_metrics.h"
+#include "client/cli/output/compare_views.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

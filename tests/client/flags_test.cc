@@ -1,10 +1,10 @@
-#include "client/cli/flags.h"
+#include "client/cli/base/flags.h"
 
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "client/cli/detector_flags.h"
+#include "client/cli/base/detector_flags.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

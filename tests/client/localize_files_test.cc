@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "client/cli/calibration.h"
-#include "client/cli/trajectory.h"
+#include "client/cli/output/trajectory.h"
+#include "client/cli/source/calibration.h"
 
 namespace glint::cli {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "client/cli/compare_metrics.h"
-#include "client/cli/compare_views.h"
+#include "client/cli/output/compare_metrics.h"
+#include "client/cli/output/compare_views.h"
 #include "cpu/pipeline.h"
 #include "features/reference/reference.h"
 #include "gtest/gtest.h"

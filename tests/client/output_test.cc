@@ -1,13 +1,13 @@
 // Rows, numbers and percentiles: what the command-line tool prints, without the tool.
-#include "client/cli/output.h"
+#include "client/cli/output/output.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
-#include "client/cli/draw.h"
-#include "client/cli/progress.h"
-#include "client/cli/summary.h"
+#include "client/cli/base/progress.h"
+#include "client/cli/base/summary.h"
+#include "client/cli/output/draw.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/random.h"

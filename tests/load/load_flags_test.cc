@@ -1,5 +1,5 @@
 // The options of glint bench, without a server.
-#include "client/cli/load_flags.h"
+#include "client/cli/bench/load_flags.h"
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"

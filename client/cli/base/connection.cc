@@ -1,0 +1,150 @@
+#include "client/cli/base/connection.h"
+
+#include <grpcpp/channel.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "proto/traceparent.h"
+#include "server/app/server.h"
+
+namespace glint::cli {
+namespace {
+
+constexpr char kDefaultServer[] = "127.0.0.1:50051";
+constexpr char kInside[] = "inproc";
+
+}  // namespace
+
+ConnectionFlags::ConnectionFlags() {
+  const char* from_environment = std::getenv("GLINT_SERVER");
+  server = from_environment != nullptr && *from_environment != '\0' ? from_environment : kDefaultServer;
+}
+
+void ConnectionFlags::AddTo(Flags* flags, bool inside) {
+  flags->Section("Server");
+  if (!inside) {
+    flags->String("server", "ADDRESS",
+                  absl::StrCat("host:port or unix:PATH. Default: $GLINT_SERVER, or ", kDefaultServer, "."), &server);
+    flags->Float("timeout", "SECONDS", "Longest wait for the connection and for the last answers (default 10).",
+                 &timeout);
+    return;
+  }
+  flags->String(
+      "server", "ADDRESS",
+      absl::StrCat("host:port, unix:PATH, or inproc for a server inside this process; dns:///NAME:PORT or "
+                   "ipv4:HOST:PORT,HOST:PORT... for equal servers that are taken in turn. Default: $GLINT_SERVER, or ",
+                   kDefaultServer, "."),
+      &server);
+  flags->Choice("backend", {{"auto", Backend::kAuto}, {"cpu", Backend::kCpu}, {"cuda", Backend::kCuda}},
+                "Of --server inproc. auto (the default): CUDA if a device works, else the CPU.", &backend);
+  flags->Float("timeout", "SECONDS", "Longest wait for the connection (default 5) and for any answer (default: none).",
+               &timeout);
+  flags->Bool("tls", "Encrypt the connection; implied by the three below.", &tls);
+  flags->String("tls-ca", "FILE", "PEM file of authorities whose servers are believed. Default: the system's.",
+                &tls_ca);
+  flags->String("tls-certificate", "FILE", "PEM file of this client's certificate, if the server asks for one.",
+                &tls_certificate);
+  flags->String("tls-key", "FILE", "PEM file of that certificate's private key.", &tls_key);
+  flags->String("token-file", "FILE", "File with the bearer token that all calls show.", &token_file);
+}
+
+void ConnectionFlags::AddTraceparentTo(Flags* flags) {
+  flags->String("traceparent", "ID",
+                "W3C Trace Context, 00-TRACE-PARENT-FLAGS: the server's log of the calls has the trace id.",
+                &traceparent);
+}
+
+absl::Status ConnectionFlags::Validate() const {
+  if (!traceparent.empty() && !ParseTraceparent(traceparent).has_value()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("option '--traceparent': '", traceparent, "' is not 00-<32>-<16>-<2 hex digits>"));
+  }
+  if (timeout.has_value() && *timeout <= 0) {
+    return absl::InvalidArgumentError(absl::StrCat("option '--timeout': ", *timeout, " is not above 0"));
+  }
+  if (tls_certificate.empty() != tls_key.empty()) {
+    return absl::InvalidArgumentError("options '--tls-certificate' and '--tls-key': neither goes without the other");
+  }
+  return absl::OkStatus();
+}
+
+absl::Duration ConnectionFlags::timeout_or(absl::Duration otherwise) const {
+  return timeout.has_value() ? absl::Seconds(*timeout) : otherwise;
+}
+
+absl::StatusOr<std::optional<client::TlsOptions>> ConnectionFlags::Tls() const {
+  if (!tls && tls_ca.empty() && tls_certificate.empty()) return std::nullopt;
+  client::TlsOptions options;
+  for (const auto& [path, text] :
+       {std::pair(&tls_ca, &options.server_ca), std::pair(&tls_certificate, &options.certificate),
+        std::pair(&tls_key, &options.key)}) {
+    if (path->empty()) continue;
+    std::ifstream file(*path, std::ios::binary);
+    if (!file) return absl::InvalidArgumentError(absl::StrCat("cannot read ", *path));
+    text->assign(std::istreambuf_iterator<char>(file), {});
+  }
+  return options;
+}
+
+absl::StatusOr<std::string> ConnectionFlags::Token() const {
+  if (token_file.empty()) return std::string();
+  std::ifstream file(token_file, std::ios::binary);
+  if (!file) return absl::InvalidArgumentError(absl::StrCat("cannot read ", token_file));
+  std::string token(std::istreambuf_iterator<char>(file), {});
+  absl::StripAsciiWhitespace(&token);
+  if (token.empty())
+    return absl::InvalidArgumentError(absl::StrCat("option '--token-file': ", token_file, " is empty"));
+  return token;
+}
+
+struct Connection::Inside {
+  std::unique_ptr<Server> server;
+};
+
+Connection::Connection() = default;
+Connection::Connection(Connection&&) noexcept = default;
+
+Connection::~Connection() {
+  client_.reset();  // its channel must not outlive the server
+}
+
+absl::StatusOr<Connection> Connection::Open(const ConnectionFlags& flags) {
+  Connection connection;
+  if (flags.server != kInside) {
+    client::ClientOptions options;
+    options.connect_timeout = flags.timeout_or(options.connect_timeout);
+    options.balance = absl::StartsWith(flags.server, "dns:") || absl::StartsWith(flags.server, "ipv4:") ||
+                      absl::StartsWith(flags.server, "ipv6:");
+    auto tls = flags.Tls();
+    if (!tls.ok()) return tls.status();
+    options.tls = *std::move(tls);
+    auto token = flags.Token();
+    if (!token.ok()) return token.status();
+    options.token = *std::move(token);
+    auto client = client::Client::Connect(flags.server, options);
+    if (!client.ok()) return client.status();
+    connection.client_ = std::make_unique<client::Client>(*std::move(client));
+    return connection;
+  }
+  ServerOptions options;
+  options.listen.clear();
+  options.metrics_listen.clear();
+  options.lanes.backend = flags.backend;
+  auto server = Server::Create(options);
+  if (!server.ok()) return server.status();
+  if (absl::Status status = (*server)->Start(); !status.ok()) return status;
+  if (!(*server)->WaitUntilServing(absl::InfiniteDuration())) {
+    return absl::UnavailableError("the server inside this process did not become ready");
+  }
+  connection.inside_ = std::make_unique<Inside>();
+  connection.inside_->server = *std::move(server);
+  connection.client_ = std::make_unique<client::Client>(connection.inside_->server->InProcessChannel());
+  return connection;
+}
+
+}  // namespace glint::cli

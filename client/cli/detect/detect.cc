@@ -1,0 +1,98 @@
+// glint detect: one call of Detect for each file.
+#include "client/cli/base/command.h"
+#include "client/cli/base/connection.h"
+#include "client/cli/base/detector_flags.h"
+#include "client/cli/output/report.h"
+#include "client/cli/source/picture.h"
+
+namespace glint::cli {
+namespace {
+
+constexpr char kName[] = "detect";
+
+std::string Help(const Flags& flags) {
+  return "Usage: glint detect [OPTION]... FILE...\n\n" +
+         Wrap(
+             "Finds the features of images, one call for each. FILE is an image; '-' is standard input. JPEG and PNG "
+             "files are sent as they are and decoded by the server; other formats are decoded here, by OpenCV, to "
+             "grey pixels. With --pixel-format each FILE holds the pixels of one picture.",
+             0) +
+         flags.Help() +
+         "\nExit status\n"
+         "  0 all images were answered; 1 some were not; 2 wrong command line;\n"
+         "  69 no server; 74 an output cannot be written; 130 interrupted\n"
+         "\nExamples\n"
+         "  glint detect --server inproc photo.jpg\n"
+         "  glint detect --features 1000 --format csv --output keypoints.csv *.png\n"
+         "  glint detect --server inproc --draw annotated.png photo.jpg\n";
+}
+
+absl::Status DetectAll(const client::Client& client, const std::vector<std::string>& files,
+                       const std::optional<RawLayout>& layout, const DetectorOptions& options,
+                       const client::Region& region, const Image& mask, const ConnectionFlags& connection,
+                       Report* report) {
+  const absl::Duration timeout = connection.timeout_or(absl::InfiniteDuration());
+  const client::ImageInput mask_input(mask);
+  Picture picture;
+  for (const std::string& file : files) {
+    if (Interrupted()) break;
+    const absl::Status status =
+        layout.has_value() ? ReadRawPicture(file, *layout, &picture) : ReadPicture(file, SendFormat::kGray, &picture);
+    if (!status.ok()) {
+      Complain(kName, status.message());
+      report->AddUnread(1);
+      continue;
+    }
+    client::ImageInput input = picture.input();
+    input.region = region;
+    const auto found = client.Detect(options, input, mask_input, timeout, connection.traceparent);
+    if (absl::IsUnavailable(found.status())) return found.status();
+    absl::Status written = report->Add(picture, found.status(), found.ok() ? *found : client::Detection());
+    if (!written.ok()) return written;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int RunDetect(const std::vector<std::string>& arguments) {
+  ConnectionFlags connection_flags;
+  DetectorFlags detector_flags;
+  RawFlags raw_flags;
+  ReportFlags report_flags(Format::kTable);
+  Flags flags;
+  connection_flags.AddTo(&flags);
+  connection_flags.AddTraceparentTo(&flags);
+  detector_flags.AddTo(&flags);
+  bool list_detectors = false;
+  flags.Bool("list-detectors", "Print what each detector consists of, with the ranges of its options, and exit.",
+             &list_detectors);
+  raw_flags.AddTo(&flags);
+  report_flags.AddTo(&flags);
+
+  const auto files = flags.Parse(arguments);
+  if (!files.ok()) return UsageError(kName, files.status().message());
+  if (flags.help_wanted()) return Print(kName, Help(flags));
+  if (list_detectors) return Print(kName, DetectorTable());
+  if (files->empty()) return UsageError(kName, "no FILE given");
+  if (absl::Status status = connection_flags.Validate(); !status.ok()) return UsageError(kName, status.message());
+  const auto options = detector_flags.Options();
+  if (!options.ok()) return UsageError(kName, options.status().message());
+  const auto mask = ReadMask(detector_flags.mask);
+  if (!mask.ok()) return UsageError(kName, mask.status().message());
+
+  const auto layout = raw_flags.Layout();
+  if (!layout.ok()) return UsageError(kName, layout.status().message());
+
+  const auto connection = Connection::Open(connection_flags);
+  if (!connection.ok()) return CallError(kName, connection.status());
+  const auto report = Report::Open(kName, report_flags, options->descriptor != Descriptor::kNone,
+                                   static_cast<int64_t>(files->size()), 1);
+  if (!report.ok()) return OutputError(kName, report.status());
+  const absl::Status status = DetectAll(connection->client(), *files, *layout, *options, detector_flags.region, *mask,
+                                        connection_flags, report->get());
+  if (absl::IsUnavailable(status)) return CallError(kName, status);
+  return (*report)->Close(status);
+}
+
+}  // namespace glint::cli

@@ -1,0 +1,341 @@
+// glint localize: where a camera with two eyes, or with depth, goes.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/cli/base/command.h"
+#include "client/cli/base/connection.h"
+#include "client/cli/localize/localize_flags.h"
+#include "client/cli/output/draw.h"
+#include "client/cli/output/draw_path.h"
+#include "client/cli/output/live_view.h"
+#include "client/cli/output/output.h"
+#include "client/cli/output/pair_command.h"
+#include "client/cli/output/pair_report.h"
+#include "client/cli/output/scenes.h"
+#include "client/cli/output/trajectory.h"
+#include "client/cli/source/pairs.h"
+#include "features/steady_time.h"
+
+namespace glint::cli {
+namespace {
+
+constexpr char kName[] = "localize";
+constexpr absl::Duration kLiveInterval = absl::Milliseconds(100);
+constexpr double kDegrees = 57.29577951308232;
+// Pairs count from 0.
+constexpr uint64_t kLoadId = uint64_t{1} << 62, kSaveId = kLoadId + 1;
+
+std::string Help(const Flags& flags) {
+  return "Usage: glint localize --calibration FILE [OPTION]... LEFT RIGHT\n"
+         "       glint localize --calibration FILE [OPTION]... SIDE_BY_SIDE\n"
+         "       glint localize --calibration FILE --depth [OPTION]... LEFT DEPTH\n\n" +
+         Wrap(
+             "Where a rectified stereo camera, or one with a sensor of depth, goes, by what it sees. LEFT, RIGHT and "
+             "SIDE_BY_SIDE (both eyes in one picture) are as for glint stream: folders, patterns, videos, cameras or "
+             "URLs. DEPTH is a folder or a pattern.",
+             0) +
+         flags.Help() +
+         "\nExit status\n"
+         "  0 all pairs were answered; 1 some were not; 2 wrong command line;\n"
+         "  69 no server; 74 an output cannot be written; 130 interrupted\n"
+         "\nExamples\n"
+         "  glint localize --calibration calib.txt image_0/ image_1/\n"
+         "  glint localize --calibration calib.txt --trajectory path.txt \\\n"
+         "      --truth poses.txt --draw drive.avi image_0/ image_1/\n"
+         "  glint localize --calibration calib.txt --depth --depth-unit 0.0002 rgb/ depth/\n"
+         "  glint localize --calibration stereo.yml --rate 30 --map office both.mp4\n";
+}
+
+const char* StatusName(client::LocationStatus status) {
+  static constexpr const char* kNames[kLocationStatusCount] = {"UNKNOWN",  "INITIALIZING", "TRACKING",
+                                                               "COASTING", "LOST",         "RELOCALIZED"};
+  const auto index = static_cast<size_t>(status);
+  return kNames[index < static_cast<size_t>(kLocationStatusCount) ? index : 0];
+}
+
+double Milliseconds(const client::LocalizeAnswer& answer) {
+  return static_cast<double>(answer.timings.total_ns - answer.timings.queue_ns - answer.timings.order_ns) * 1e-6;
+}
+
+std::string Text(const client::LocalizeAnswer& answer) {
+  const client::Location& l = answer.location;
+  const auto& p = l.pose.position;
+  return absl::StrFormat("%s at %.3f %.3f %.3f m, %d of %d matches agree, %.2f px, %d keyframes%s%s, %.1f ms",
+                         StatusName(l.status), p[0], p[1], p[2], l.inliers, l.matches, l.reprojection_error,
+                         answer.keyframes, l.is_keyframe ? " (a new one)" : "", l.loop_closed ? ", loop closed" : "",
+                         Milliseconds(answer));
+}
+
+std::string Row(const std::string& name, double seconds, const client::LocalizeAnswer& answer) {
+  const client::Location& l = answer.location;
+  std::string row;
+  AppendCsvField(name, &row);
+  absl::StrAppendFormat(&row, ",%.9f,%s", seconds, StatusName(l.status));
+  constexpr double kPlus = 0;  // makes 0 of -0
+  for (const double v : l.pose.position) absl::StrAppendFormat(&row, ",%.17g", v + kPlus);
+  for (const double v : l.pose.rotation) absl::StrAppendFormat(&row, ",%.17g", v + kPlus);
+  absl::StrAppendFormat(&row, ",%d,%d,%d,%.6g,%d,%d,%d,%d,%.3f\n", l.keypoints, l.matches, l.inliers,
+                        l.reprojection_error, l.is_keyframe, l.loop_closed, answer.keyframes, answer.points,
+                        Milliseconds(answer));
+  return row;
+}
+
+std::string WithoutFigures(std::string warning) {
+  const auto is_figure = [](char c) { return (c >= '0' && c <= '9') || c == '.'; };
+  warning.erase(std::remove_if(warning.begin(), warning.end(), is_figure), warning.end());
+  return warning;
+}
+
+// Where answers go. Thread-compatible; errors are about an output, and final.
+class LocalizeReport {
+ public:
+  static absl::StatusOr<std::unique_ptr<LocalizeReport>> Open(const LocalizeFlags& flags, double rate, LiveView* live) {
+    auto output = OutputFile::Open(flags.output);
+    if (!output.ok()) return output.status();
+    auto report = std::unique_ptr<LocalizeReport>(new LocalizeReport(flags, *std::move(output), live));
+    if (!flags.trajectory.empty()) {
+      auto file = OutputFile::Open(flags.trajectory);
+      if (!file.ok()) return file.status();
+      report->trajectory_ = std::make_unique<OutputFile>(*std::move(file));
+    }
+    if (!flags.draw.empty()) {
+      auto sink = OpenDrawSink(flags.draw, rate);
+      if (!sink.ok()) return sink.status();
+      report->sink_ = *std::move(sink);
+    }
+    if (flags.format == LocalizeFormat::kCsv) {
+      if (absl::Status s = report->output_.Write(absl::StrCat(kLocalizeCsvHeader, "\n")); !s.ok()) return s;
+    }
+    return report;
+  }
+
+  absl::Status Add(const PicturePair& pair, double seconds, bool side_by_side, const client::LocalizeAnswer& answer) {
+    const std::string& name = pair.first->name;
+    if (!answer.status.ok()) {
+      Fail(name, answer.status);
+      return absl::OkStatus();
+    }
+    ++pairs_;
+    last_ = answer;
+    path_.push_back({seconds, answer.location.pose});
+    for (const std::string& warning : answer.location.warnings) {
+      if (!warned_.insert(WithoutFigures(warning)).second) continue;  // most come with every pair
+      ClearLive();
+      Complain(kName, absl::StrCat(name, ": warning: ", warning));
+    }
+    ShowLive(answer);
+    trace_.Add(answer.location);
+    if (live_view_->wanted()) live_view_->Show(PathScene(pair, answer, trace_, Text(answer)));
+    absl::Status status;
+    if (flags_.format == LocalizeFormat::kTable) status = output_.Write(absl::StrCat(name, ": ", Text(answer), "\n"));
+    if (flags_.format == LocalizeFormat::kCsv) status = output_.Write(Row(name, seconds, answer));
+    if (status.ok() && trajectory_ != nullptr) {
+      status = trajectory_->Write(TrajectoryLine(path_.back(), flags_.trajectory_format));
+    }
+    if (!status.ok() || sink_ == nullptr) return status;
+    drawing_.Add(answer.location);
+    cv::Mat canvas = pair.first->Canvas();
+    if (canvas.empty()) return absl::OkStatus();
+    if (side_by_side) canvas = canvas.colRange(0, canvas.cols / 2);
+    return sink_->Write(name, drawing_.Draw(canvas));
+  }
+  void Fail(const std::string& what, const absl::Status& status) {
+    ++failed_;
+    ClearLive();
+    Complain(kName, absl::StrCat(what, ": ", Describe(status)));
+  }
+
+  // The exit status. `unread`: pictures that could not be read.
+  int Close(absl::Status status, int64_t unread) {
+    ClearLive();
+    sink_.reset();  // closes a video
+    if (status.ok() && flags_.format == LocalizeFormat::kTable && pairs_ > 0) status = output_.Write(Summary());
+    if (status.ok()) status = output_.Flush();
+    if (status.ok() && trajectory_ != nullptr) status = trajectory_->Flush();
+    if (!status.ok()) return OutputError(kName, status);
+    if (Interrupted()) return kInterrupted;
+    if (!flags_.truth.empty()) {
+      absl::Status compared = Compare();
+      if (!compared.ok()) Fail("--truth", compared);
+    }
+    return failed_ + unread > 0 ? kFailed : kOk;
+  }
+
+ private:
+  LocalizeReport(const LocalizeFlags& flags, OutputFile output, LiveView* live)
+      : flags_(flags),
+        live_view_(live),
+        // Beside a table on the same terminal it would be in the way.
+        live_(flags.progress && isatty(STDERR_FILENO) != 0 &&
+              (flags.format != LocalizeFormat::kTable || isatty(STDOUT_FILENO) == 0 || !flags.output.empty())),
+        output_(std::move(output)) {}
+
+  std::string Summary() const {
+    const client::Location& l = last_.location;
+    std::string text = absl::StrFormat("%d pairs; map: %d keyframes, %d points", pairs_, last_.keyframes, last_.points);
+    if (!flags_.depth) {
+      absl::StrAppendFormat(&text, "; rig: %.4f %.4f %.4f degrees, +-%.4f %.4f %.4f", kDegrees * l.rig_rotation[0],
+                            kDegrees * l.rig_rotation[1], kDegrees * l.rig_rotation[2], kDegrees * l.rig_uncertainty[0],
+                            kDegrees * l.rig_uncertainty[1], kDegrees * l.rig_uncertainty[2]);
+    }
+    return text + "\n";
+  }
+
+  absl::Status Compare() const {
+    const auto truth = ReadTrajectory(flags_.truth, flags_.period());
+    if (!truth.ok()) return truth.status();
+    const auto report = CompareWithTruth(path_, *truth, flags_.period());
+    if (!report.ok()) return report.status();
+    std::fputs(report->c_str(), flags_.format == LocalizeFormat::kCsv && flags_.output.empty() ? stderr : stdout);
+    return absl::OkStatus();
+  }
+
+  void ShowLive(const client::LocalizeAnswer& answer) {
+    const absl::Time now = SteadyNow();
+    if (!live_ || now < next_) return;
+    next_ = now + kLiveInterval;
+    const double rate = static_cast<double>(pairs_) / std::max(1e-3, absl::ToDoubleSeconds(now - start_));
+    std::fputs(absl::StrFormat("\r\033[K%d pairs, %.1f/s: %s", pairs_, rate, Text(answer)).c_str(), stderr);
+  }
+  void ClearLive() const {
+    if (live_) std::fputs("\r\033[K", stderr);
+  }
+
+  const LocalizeFlags& flags_;
+  LiveView* const live_view_;
+  PathTrace trace_;
+  const bool live_;  // a line on the terminal
+  OutputFile output_;
+  std::unique_ptr<OutputFile> trajectory_;
+  std::unique_ptr<DrawSink> sink_;
+  PathPicture drawing_;
+  std::vector<TimedPose> path_;
+  client::LocalizeAnswer last_;
+  std::set<std::string> warned_;
+  int64_t failed_ = 0, pairs_ = 0;
+  const absl::Time start_ = SteadyNow();
+  absl::Time next_ = start_;
+};
+
+// The size of each eye, as the first pair has it.
+absl::Status SetSize(PairSource* source, bool side_by_side, PicturePair* first, client::StereoCamera* camera) {
+  if (absl::Status s = source->Next(first); !s.ok()) return s;
+  const cv::Mat canvas = first->first->Canvas();
+  if (canvas.empty()) return absl::InvalidArgumentError(absl::StrCat(first->first->name, ": cannot be decoded"));
+  camera->width = side_by_side ? canvas.cols / 2 : canvas.cols;
+  camera->height = canvas.rows;
+  return absl::OkStatus();
+}
+
+// Sends `first` and what follows it. A pair that cannot be read is left out, but for its time.
+SentPairs SendAll(PairSource* source, const PicturePair& first, const LocalizeFlags& flags,
+                  client::LocalizeStream* stream, WaitingPairs* waiting, const LiveView& live) {
+  SentPairs sent;
+  const uint64_t end = static_cast<uint64_t>(flags.max_frames.value_or(INT32_MAX));
+  for (uint64_t id = 0; id < end && sent.stream.ok() && !Interrupted(); ++id) {
+    live.WaitWhilePaused();
+    PicturePair pair = first;
+    if (id > 0) {
+      const absl::Status next = source->Next(&pair);
+      if (absl::IsOutOfRange(next)) break;
+      if (!next.ok()) {
+        Complain(kName, next.message());
+        ++sent.unread;
+        continue;
+      }
+    }
+    waiting->Push(pair);
+    const client::ImageInput left = pair.first->input();
+    const client::ImageInput right = pair.second != nullptr ? pair.second->input() : client::ImageInput();
+    const absl::Duration time = absl::Seconds(flags.TimeOf(id, *pair.first));
+    const int64_t time_ns = absl::ToInt64Nanoseconds(time);
+    if (flags.relocalize) {
+      sent.stream = flags.depth ? stream->RelocalizeDepth(id, left, right) : stream->Relocalize(id, left, right);
+    } else {
+      sent.stream =
+          flags.depth ? stream->WriteDepth(id, left, right, time_ns) : stream->Write(id, left, right, time_ns);
+    }
+  }
+  return sent;
+}
+
+bool HasFeatures(const std::vector<std::string>& arguments) {
+  return std::any_of(arguments.begin(), arguments.end(),
+                     [](const std::string& argument) { return absl::StartsWith(argument, "--features"); });
+}
+
+}  // namespace
+
+int RunLocalize(const std::vector<std::string>& arguments) {
+  PairCommand command(kName, kLocalizePreset);
+  LocalizeFlags localize_flags;
+  localize_flags.AddTo(command.flags());
+  const auto end_here = command.Parse(
+      arguments, {Help, "give LEFT and RIGHT, or pictures with both", [&] { return localize_flags.Validate(); }});
+  if (end_here.has_value()) return *end_here;
+  auto options = localize_flags.Options();
+  if (!options.ok()) return UsageError(kName, options.status().message());
+  if (localize_flags.depth && command.names().size() != 2)
+    return UsageError(kName, "option '--depth': needs LEFT and DEPTH");
+  auto source = PairSource::Open(command.names(), 0, SendFormat::kGray, command.video());
+  const bool side_by_side = command.names().size() == 1;
+  PicturePair first;
+  absl::Status sized = source.status();
+  if (sized.ok()) sized = SetSize(&*source, side_by_side, &first, &options->camera);
+  if (!sized.ok()) {
+    Complain(kName, sized.message());
+    return Interrupted() ? kInterrupted : kFailed;
+  }
+
+  // Without sliders: a new stream would begin a new map.
+  auto live =
+      LiveView::Open(kName, localize_flags.view,
+                     absl::StrCat("path of ", command.names().front(), " on ", command.connection().server), nullptr);
+  if (!live.ok()) return UsageError(kName, live.status().message());
+  const auto connection = Connection::Open(command.connection());
+  if (!connection.ok()) return CallError(kName, connection.status());
+  const auto report = LocalizeReport::Open(localize_flags, source->rate(), &*live);
+  if (!report.ok()) return OutputError(kName, report.status());
+
+  options->detector = command.detector();
+  if (!HasFeatures(arguments)) options->detector.max_features = client::DefaultLocalizeDetector().max_features;
+  command.SetCall(&*options);
+  absl::Status output;
+  WaitingPairs waiting;
+  client::LocalizeStream* open = nullptr;
+  const auto stream = connection->client().OpenLocalizeStream(*options, [&](const client::LocalizeAnswer& answer) {
+    if (answer.frame_id == kLoadId || answer.frame_id == kSaveId) {
+      const bool is_new = answer.frame_id == kLoadId && absl::IsNotFound(answer.status) && !localize_flags.relocalize;
+      if (answer.status.ok() || is_new) return;
+      (*report)->Fail(absl::StrCat("map ", localize_flags.map), answer.status);
+      if (answer.frame_id == kLoadId) open->Cancel();
+      return;
+    }
+    const PicturePair pair = waiting.Pop();
+    const double seconds = localize_flags.TimeOf(answer.frame_id, *pair.first);
+    if (output.ok()) output = (*report)->Add(pair, seconds, side_by_side, answer);
+    if (!output.ok()) open->Cancel();
+  });
+  if (!stream.ok()) return CallError(kName, stream.status());
+  open = stream->get();
+  SentPairs sent;
+  if (!localize_flags.map.empty()) sent.stream = open->LoadMap(kLoadId, localize_flags.map);
+  if (sent.stream.ok()) sent = SendAll(&*source, first, localize_flags, open, &waiting, *live);
+  if (sent.stream.ok() && !localize_flags.map.empty() && !localize_flags.relocalize) {
+    sent.stream = open->SaveMap(kSaveId, localize_flags.map);
+  }
+  const absl::Status end = open->Finish();
+  if (sent.stream.ok()) sent.stream = end;
+  if (output.ok() && !sent.stream.ok()) return CallError(kName, sent.stream);
+  return (*report)->Close(output, sent.unread);
+}
+
+}  // namespace glint::cli

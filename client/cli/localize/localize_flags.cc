@@ -1,0 +1,155 @@
+#include "client/cli/localize/localize_flags.h"
+
+#include <array>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "client/cli/output/live_view.h"
+#include "client/cli/source/calibration.h"
+#include "client/cli/source/picture.h"
+
+namespace glint::cli {
+namespace {
+
+constexpr double kRadians = 0.017453292519943295;
+
+// Three numbers, degrees, as the table of glint localize has them at its end.
+absl::StatusOr<std::array<double, 3>> ReadRotation(const std::string& path) {
+  std::string text;
+  if (absl::Status s = ReadBytes(path, &text); !s.ok()) return s;
+  std::vector<double> values;
+  for (const absl::string_view word : absl::StrSplit(text, absl::ByAnyChar(" ,\t\r\n"), absl::SkipEmpty())) {
+    values.push_back(0);
+    if (!absl::SimpleAtod(word, &values.back()) || !std::isfinite(values.back())) values.assign(4, 0);
+  }
+  if (values.size() != 3) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": not the three numbers of a rotation, degrees"));
+  }
+  return std::array<double, 3>{values[0] * kRadians, values[1] * kRadians, values[2] * kRadians};
+}
+
+}  // namespace
+
+void LocalizeFlags::AddTo(Flags* flags) {
+  flags->Section("Localization");
+  flags->String("calibration", "FILE",
+                "The rectified camera's projections: KITTI's calib.txt, or a YAML file with those of "
+                "cv::stereoRectify. Needed. With --depth the first one is enough.",
+                &calibration);
+  flags->String("projections", "LEFT,RIGHT",
+                "Which of them are the eyes' (default: P0,P1; in YAML P1,P2). With --depth one.", &projections);
+  flags->String("calibration-refine", "on|off|fixed:FILE",
+                "The residual rotation of the right camera: estimated (the default), none (with --depth the only "
+                "choice), or the three numbers in FILE, degrees.",
+                &refine_);
+  flags->Bool("depth",
+              "The camera has one eye and a sensor of depth, and RIGHT is its depth: grey PNG files of 16 bits, whose "
+              "pixels are those of LEFT; 0 is no depth.",
+              &depth);
+  flags->Float("depth-unit", "METRES", "With --depth: of a sample of 1 (default 0.001; TUM RGB-D has 0.0002).", &unit_);
+  flags->Float("depth-nearest", "METRES", "With --depth: nearer is no depth.", &nearest_);
+  flags->Float("depth-farthest", "METRES", "With --depth: farther is no depth.", &farthest_);
+  flags->Float("baseline", "METRES",
+               "With --depth: from the sensor's projector to its camera, which says how its error grows with the "
+               "distance (default 0.08).",
+               &baseline_);
+  flags->Choice("mode",
+                {{"reproducible", client::LocalizeMode::kReproducible}, {"realtime", client::LocalizeMode::kRealtime}},
+                "reproducible (the default): the same pairs give the same bytes. realtime: what is worked out "
+                "beside the pairs is used when it is ready.",
+                &mode_);
+  flags->Float("rate", "HZ",
+               "Pairs a second (default: the frame rate of a video, else 10: pictures have no times of their own).",
+               &rate_);
+  flags->String("map", "NAME",
+                "Go on in this map of the server, if it is there, and save it at the end (the server needs "
+                "--map-directory).",
+                &map);
+  flags->Bool("relocalize", "Find each pair in --map on its own, and change nothing.", &relocalize);
+  flags->Section("Output");
+  flags->Choice("format",
+                {{"table", LocalizeFormat::kTable}, {"csv", LocalizeFormat::kCsv}, {"none", LocalizeFormat::kNone}},
+                absl::StrCat("table (the default): a line for each pair. csv: the same for programs, with the header ",
+                             kLocalizeCsvHeader, ". none: nothing."),
+                &format);
+  flags->Bool("csv", "The same as --format csv.",
+              [this](bool on) { format = on ? LocalizeFormat::kCsv : LocalizeFormat::kTable; });
+  flags->String("output", "FILE", "Write that to FILE instead of standard output.", &output);
+  flags->String("trajectory", "FILE", "Write the poses as they were answered.", &trajectory);
+  flags->Choice("trajectory-format", {{"tum", TrajectoryFormat::kTum}, {"kitti", TrajectoryFormat::kKitti}},
+                "tum (the default): seconds x y z qx qy qz qw. kitti: the 12 numbers of [R t].", &trajectory_format);
+  flags->String("truth", "FILE",
+                "Compare with the true path, of either format: end error, ATE after the best rigid alignment, RPE, and "
+                "KITTI's t_rel and r_rel.",
+                &truth);
+  flags->String("draw", "FILE",
+                "Write pictures: a video (.avi, .mp4, .mkv), a picture (.png, .jpg), or, if FILE is a folder or ends "
+                "in '/', a PNG for each pair in it. The left picture, and the path from above.",
+                &draw);
+  AddViewFlag(flags, false, &view);
+  flags->Bool("progress", "Show live figures on a terminal (default: yes).", &progress);
+  flags->Int("in-flight", "N", "Pairs sent ahead of their answers (1..4096, default 8).", &in_flight);
+  flags->Int("max-frames", "N", "Stop after N pairs.", &max_frames);
+}
+
+absl::Status LocalizeFlags::Validate() const {
+  if (calibration.empty()) return absl::InvalidArgumentError("option '--calibration': missing");
+  if (in_flight.has_value() && (*in_flight < 1 || *in_flight > 4096)) {
+    return absl::InvalidArgumentError(absl::StrCat("option '--in-flight': ", *in_flight, " is not in 1..4096"));
+  }
+  if (max_frames.has_value() && *max_frames < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("option '--max-frames': ", *max_frames, " is not above 0"));
+  }
+  if (rate_.has_value() && !(*rate_ >= 0.01f && *rate_ <= 10000)) {
+    return absl::InvalidArgumentError(absl::StrCat("option '--rate': ", *rate_, " is not in 0.01..10000"));
+  }
+  if (!depth) {
+    for (const auto& [name, value] : {std::pair("--depth-unit", unit_), std::pair("--depth-nearest", nearest_),
+                                      std::pair("--depth-farthest", farthest_), std::pair("--baseline", baseline_)}) {
+      if (value.has_value()) return absl::InvalidArgumentError(absl::StrCat("option '", name, "': needs --depth"));
+    }
+  }
+  if (relocalize && map.empty()) return absl::InvalidArgumentError("option '--relocalize': needs --map");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<client::LocalizeStreamOptions> LocalizeFlags::Options() const {
+  client::LocalizeStreamOptions options;
+  auto camera = ReadCalibration(calibration, projections, depth);
+  if (!camera.ok()) return camera.status();
+  options.camera = *std::move(camera);
+  options.mode = mode_;
+  options.in_flight = in_flight.value_or(options.in_flight);
+  if (depth) {
+    // As it is written: a float's digits beyond that are no one's.
+    const auto exactly = [](float value) {
+      double result = 0;
+      return absl::SimpleAtod(absl::StrCat(value), &result) ? result : double{value};
+    };
+    options.depth = client::DepthCamera{exactly(unit_.value_or(kDefaultUnit)), exactly(nearest_.value_or(0)),
+                                        exactly(farthest_.value_or(0))};
+    options.camera.baseline = exactly(baseline_.value_or(kDefaultBaseline));
+  }
+  absl::string_view refine = refine_;
+  if (absl::ConsumePrefix(&refine, "fixed:")) {
+    const auto rotation = ReadRotation(std::string(refine));
+    if (!rotation.ok()) return rotation.status();
+    options.camera.rig_rotation = *rotation;
+    options.refine_rig = client::RigRefinement::kFixed;
+  } else if (refine == "off") {
+    options.refine_rig = client::RigRefinement::kOff;
+  } else if (refine == "on") {
+    options.refine_rig = client::RigRefinement::kOn;
+  } else if (!refine.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("option '--calibration-refine': '", refine, "' is not on, off or fixed:FILE"));
+  }
+  return options;
+}
+
+}  // namespace glint::cli

@@ -1,0 +1,60 @@
+// The options of glint localize that are its own.
+#ifndef GLINT_CLIENT_CLI_LOCALIZE_LOCALIZE_FLAGS_H_
+#define GLINT_CLIENT_CLI_LOCALIZE_LOCALIZE_FLAGS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/cli/base/flags.h"
+#include "client/cli/output/trajectory.h"
+#include "client/cli/source/picture.h"
+#include "client/localization.h"
+
+namespace glint::cli {
+
+enum class LocalizeFormat { kTable, kCsv, kNone };
+
+inline constexpr char kLocalizeCsvHeader[] =
+    "image,seconds,status,x,y,z,qx,qy,qz,qw,keypoints,matches,inliers,reprojection_error,keyframe,loop_closed,"
+    "keyframes,points,ms";
+
+struct LocalizeFlags {
+  std::string calibration, projections;
+  std::string map;
+  bool relocalize = false;
+  bool depth = false;  // the second picture has depths
+  LocalizeFormat format = LocalizeFormat::kTable;
+  std::string output, draw, view, trajectory, truth;
+  TrajectoryFormat trajectory_format = TrajectoryFormat::kTum;
+  bool progress = true;
+  std::optional<int> in_flight, max_frames;
+
+  void AddTo(Flags* flags);
+  absl::Status Validate() const;
+  // What the server is asked for, but for the detector and the size of the eyes. Errors of ReadCalibration(), and about
+  // --calibration-refine.
+  absl::StatusOr<client::LocalizeStreamOptions> Options() const;
+  // Between pairs without times of their own, seconds.
+  double period() const { return 1.0 / rate_.value_or(kDefaultPairRate); }
+  // Of the pair with this number, seconds: by --rate if it is given, else the picture's own, else by period().
+  double TimeOf(uint64_t number, const Picture& left) const {
+    const bool own = left.time.has_value() && !rate_.has_value();
+    return own ? absl::ToDoubleSeconds(*left.time) : period() * static_cast<double>(number);
+  }
+
+ private:
+  static constexpr float kDefaultPairRate = 10;  // KITTI's
+
+  static constexpr float kDefaultUnit = 0.001f, kDefaultBaseline = 0.08f;  // metres
+
+  std::optional<float> rate_, unit_, nearest_, farthest_, baseline_;
+  std::string refine_;
+  client::LocalizeMode mode_ = client::LocalizeMode::kReproducible;
+};
+
+}  // namespace glint::cli
+
+#endif  // GLINT_CLIENT_CLI_LOCALIZE_LOCALIZE_FLAGS_H_

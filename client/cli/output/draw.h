@@ -1,0 +1,33 @@
+// --draw: annotated pictures and videos.
+#ifndef GLINT_CLIENT_CLI_OUTPUT_DRAW_H_
+#define GLINT_CLIENT_CLI_OUTPUT_DRAW_H_
+
+#include <memory>
+#include <opencv2/core.hpp>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "features/types.h"
+
+namespace glint::cli {
+
+// Each keypoint as a circle of its size, with a line in its direction if it has one; the colour shows the octave.
+// `canvas` is 8-bit BGR.
+void DrawFeatures(const Features& features, cv::Mat* canvas);
+
+// Where annotated pictures go. Thread-compatible.
+class DrawSink {
+ public:
+  virtual ~DrawSink() = default;
+  // `name` is the picture's; used by sinks that make a file of each.
+  virtual absl::Status Write(const std::string& name, const cv::Mat& canvas) = 0;
+};
+
+// A video for .avi (MJPEG), .mp4 and .mkv (MPEG-4); a folder of PNGs if `path` is one, or ends in '/'; else a picture,
+// which each Write() replaces.
+absl::StatusOr<std::unique_ptr<DrawSink>> OpenDrawSink(const std::string& path, double rate);
+
+}  // namespace glint::cli
+
+#endif  // GLINT_CLIENT_CLI_OUTPUT_DRAW_H_

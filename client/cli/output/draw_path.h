@@ -1,0 +1,32 @@
+// --draw of glint localize: the path from above.
+#ifndef GLINT_CLIENT_CLI_OUTPUT_DRAW_PATH_H_
+#define GLINT_CLIENT_CLI_OUTPUT_DRAW_PATH_H_
+
+#include <opencv2/core.hpp>
+#include <vector>
+
+#include "client/localization.h"
+
+namespace glint::cli {
+
+// Thread-compatible.
+class PathPicture {
+ public:
+  void Add(const client::Location& found);
+  // The picture, 8-bit BGR, with the path so far beside it, seen from above, with z up and x to the right: green where
+  // the camera was located, orange where it coasted, red where it was lost; keyframes as dots. The scale fits the path,
+  // with a bar of its length.
+  cv::Mat Draw(const cv::Mat& picture) const;
+
+ private:
+  struct Step {
+    double x, z;
+    client::LocationStatus status;
+    bool keyframe;
+  };
+  std::vector<Step> steps_;
+};
+
+}  // namespace glint::cli
+
+#endif  // GLINT_CLIENT_CLI_OUTPUT_DRAW_PATH_H_

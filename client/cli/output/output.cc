@@ -1,0 +1,221 @@
+#include "client/cli/output/output.h"
+
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "client/cli/base/command.h"
+
+namespace glint::cli {
+namespace {
+
+void AppendHex(const uint8_t* bytes, int count, std::string* out) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  for (int i = 0; i < count; ++i) {
+    out->push_back(kDigits[bytes[i] >> 4]);
+    out->push_back(kDigits[bytes[i] & 15]);
+  }
+}
+
+const uint8_t* DescriptorRow(const Features& features, size_t i) {
+  return features.descriptors.data() + i * static_cast<size_t>(features.descriptor_bytes);
+}
+
+class CsvFormatter : public Formatter {
+ public:
+  explicit CsvFormatter(bool descriptors) : descriptors_(descriptors) {}
+
+  void AppendHeader(std::string* out) const override {
+    absl::StrAppend(out, "image,x,y,size,angle,response,octave", descriptors_ ? ",descriptor" : "", "\n");
+  }
+
+  void Append(absl::string_view image, const absl::Status&, const client::Detection& detection,
+              std::string* out) const override {
+    const Features& f = detection.features;
+    for (size_t i = 0; i < f.count(); ++i) {
+      AppendCsvField(image, out);
+      for (const float value : {f.x[i], f.y[i], f.size[i], f.angle[i], f.response[i]}) {
+        out->push_back(',');
+        AppendFloat(value, out);
+      }
+      absl::StrAppend(out, ",", f.octave[i]);
+      if (descriptors_) {
+        out->push_back(',');
+        AppendHex(DescriptorRow(f, i), f.descriptor_bytes, out);
+      }
+      out->push_back('\n');
+    }
+  }
+
+ private:
+  const bool descriptors_;
+};
+
+// One object a line.
+class JsonFormatter : public Formatter {
+ public:
+  void AppendHeader(std::string*) const override {}
+
+  void Append(absl::string_view image, const absl::Status& status, const client::Detection& detection,
+              std::string* out) const override {
+    out->append("{\"image\":");
+    AppendJsonString(image, out);
+    absl::StrAppend(out, ",\"status\":\"", absl::StatusCodeToString(status.code()), "\"");
+    if (!status.ok()) {
+      out->append(",\"message\":");
+      AppendJsonString(status.message(), out);
+      out->append("}\n");
+      return;
+    }
+    const Features& f = detection.features;
+    absl::StrAppend(out, ",\"count\":", f.count(), ",\"truncated\":", f.truncated ? "true" : "false",
+                    ",\"keypoints\":[");
+    for (size_t i = 0; i < f.count(); ++i) {
+      const std::pair<absl::string_view, float> values[] = {{"{\"x\":", f.x[i]},
+                                                            {",\"y\":", f.y[i]},
+                                                            {",\"size\":", f.size[i]},
+                                                            {",\"angle\":", f.angle[i]},
+                                                            {",\"response\":", f.response[i]}};
+      if (i > 0) out->push_back(',');
+      for (const auto& [name, value] : values) {
+        absl::StrAppend(out, name);
+        AppendFloat(value, out);
+      }
+      absl::StrAppend(out, ",\"octave\":", f.octave[i]);
+      if (f.descriptor_bytes > 0) {
+        out->append(",\"descriptor\":\"");
+        AppendHex(DescriptorRow(f, i), f.descriptor_bytes, out);
+        out->push_back('"');
+      }
+      out->push_back('}');
+    }
+    const client::Timings& t = detection.timings;
+    absl::StrAppend(out, "],\"timings\":{\"receive_ns\":", t.receive_ns, ",\"queue_ns\":", t.queue_ns);
+    absl::StrAppend(out, ",\"decode_ns\":", t.decode_ns, ",\"upload_ns\":", t.upload_ns);
+    absl::StrAppend(out, ",\"detect_ns\":", t.detect_ns, ",\"download_ns\":", t.download_ns);
+    absl::StrAppend(out, ",\"serialize_ns\":", t.serialize_ns, ",\"order_ns\":", t.order_ns);
+    absl::StrAppend(out, ",\"total_ns\":", t.total_ns);
+    absl::StrAppend(out, ",\"round_trip_ns\":", absl::ToInt64Nanoseconds(detection.round_trip));
+    absl::StrAppend(out, ",\"lane\":", t.lane, ",\"device\":");
+    AppendJsonString(t.device, out);
+    absl::StrAppend(out, ",\"queue_depth\":", t.queue_depth, "}}\n");
+  }
+};
+
+class TableFormatter : public Formatter {
+ public:
+  void AppendHeader(std::string* out) const override {
+    absl::StrAppendFormat(out, "%-36s %9s %10s %9s %9s\n", "image", "keypoints", "detect ms", "server ms", "trip ms");
+  }
+
+  void Append(absl::string_view image, const absl::Status& status, const client::Detection& detection,
+              std::string* out) const override {
+    if (!status.ok()) {
+      absl::StrAppendFormat(out, "%-36s %s\n", image, Describe(status));
+      return;
+    }
+    absl::StrAppendFormat(
+        out, "%-36s %8d%s %10.3f %9.3f %9.3f\n", image, detection.features.count(),
+        detection.features.truncated ? "+" : " ", static_cast<double>(detection.timings.detect_ns) * 1e-6,
+        static_cast<double>(detection.timings.total_ns) * 1e-6, absl::ToDoubleMilliseconds(detection.round_trip));
+  }
+};
+
+}  // namespace
+
+absl::StatusOr<OutputFile> OutputFile::Open(const std::string& path) {
+  if (path.empty() || path == "-") return OutputFile(stdout, "standard output");
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  if (file == nullptr) return absl::DataLossError(absl::StrCat(path, ": ", std::strerror(errno)));
+  return OutputFile(file, path);
+}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : file_(std::exchange(other.file_, nullptr)), name_(std::move(other.name_)) {}
+
+OutputFile::~OutputFile() {
+  if (file_ != nullptr && file_ != stdout) std::fclose(file_);
+}
+
+absl::Status OutputFile::Write(absl::string_view text) {
+  return std::fwrite(text.data(), 1, text.size(), file_) == text.size() ? absl::OkStatus() : Error();
+}
+
+absl::Status OutputFile::Flush() { return std::fflush(file_) == 0 ? absl::OkStatus() : Error(); }
+
+absl::Status OutputFile::Error() const {
+  if (errno == EPIPE) return absl::CancelledError(absl::StrCat(name_, ": ", std::strerror(errno)));
+  return absl::DataLossError(absl::StrCat(name_, ": ", std::strerror(errno)));
+}
+
+void AppendFloat(float value, std::string* out) {
+  char digits[32];
+  const std::to_chars_result end = std::to_chars(digits, digits + sizeof(digits), value);
+  out->append(digits, end.ptr);
+}
+
+void AppendJsonString(absl::string_view text, std::string* out) {
+  out->push_back('"');
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out->push_back('\\');
+      out->push_back(c);
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      absl::StrAppendFormat(out, "\\u%04x", static_cast<unsigned>(c));
+    } else {
+      out->push_back(c);
+    }
+  }
+  out->push_back('"');
+}
+
+void AppendCsvField(absl::string_view text, std::string* out) {
+  if (text.find_first_of(",\"\r\n") == absl::string_view::npos) {
+    absl::StrAppend(out, text);
+    return;
+  }
+  out->push_back('"');
+  for (const char c : text) {
+    if (c == '"') out->push_back('"');
+    out->push_back(c);
+  }
+  out->push_back('"');
+}
+
+std::unique_ptr<Formatter> Formatter::Make(Format format, bool descriptors) {
+  switch (format) {
+    case Format::kNone:
+      return nullptr;
+    case Format::kTable:
+      return std::make_unique<TableFormatter>();
+    case Format::kJson:
+      return std::make_unique<JsonFormatter>();
+    case Format::kCsv:
+      return std::make_unique<CsvFormatter>(descriptors);
+  }
+  return nullptr;
+}
+
+int OutputError(const std::string& command, const absl::Status& status) {
+  if (absl::IsCancelled(status)) {
+    std::signal(SIGPIPE, SIG_DFL);
+    std::raise(SIGPIPE);
+  }
+  if (absl::IsInvalidArgument(status)) return UsageError(command, status.message());
+  Complain(command, status.message());
+  return kCannotWrite;
+}
+
+int Print(const std::string& command, const std::string& text) {
+  auto output = OutputFile::Open("");
+  absl::Status status = output->Write(text);
+  if (status.ok()) status = output->Flush();
+  return status.ok() ? kOk : OutputError(command, status);
+}
+
+}  // namespace glint::cli

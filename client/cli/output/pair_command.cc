@@ -1,0 +1,38 @@
+#include "client/cli/output/pair_command.h"
+
+#include <utility>
+
+#include "client/cli/base/command.h"
+#include "client/cli/output/output.h"
+#include "client/cli/output/pair_report.h"
+
+namespace glint::cli {
+
+PairCommand::PairCommand(const char* name, std::string preset) : name_(name), detector_flags_(std::move(preset)) {
+  connection_flags_.AddTo(&flags_);
+  connection_flags_.AddTraceparentTo(&flags_);
+  detector_flags_.AddTo(&flags_);
+  video_.AddTo(&flags_);
+}
+
+std::optional<int> PairCommand::Parse(const std::vector<std::string>& arguments, const Rules& rules) {
+  const auto names = flags_.Parse(arguments);
+  if (!names.ok()) return UsageError(name_, names.status().message());
+  if (flags_.help_wanted()) return Print(name_, rules.help(flags_));
+  if (names->empty() || names->size() > 2) return UsageError(name_, rules.sources);
+  for (const absl::Status& status : {connection_flags_.Validate(), rules.validate(), NoMaskOrRegion(detector_flags_)}) {
+    if (!status.ok()) return UsageError(name_, status.message());
+  }
+  const auto detector = detector_flags_.Options();
+  if (!detector.ok()) return UsageError(name_, detector.status().message());
+  names_ = *names;
+  detector_ = *detector;
+  return std::nullopt;
+}
+
+void PairCommand::SetCall(client::PairStreamOptions* options) const {
+  options->timeout = connection_flags_.timeout_or(options->timeout);
+  options->traceparent = connection_flags_.traceparent;
+}
+
+}  // namespace glint::cli

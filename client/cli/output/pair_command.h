@@ -1,0 +1,59 @@
+// What glint match, stereo and localize have in common on the command line: a server, a detector, one source or two.
+#ifndef GLINT_CLIENT_CLI_OUTPUT_PAIR_COMMAND_H_
+#define GLINT_CLIENT_CLI_OUTPUT_PAIR_COMMAND_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "client/cli/base/connection.h"
+#include "client/cli/base/detector_flags.h"
+#include "client/cli/base/flags.h"
+#include "client/cli/source/source.h"
+#include "client/matching.h"
+#include "features/options.h"
+
+namespace glint::cli {
+
+class PairCommand {
+ public:
+  // `preset`: the detector without --detector.
+  explicit PairCommand(const char* name, std::string preset = "orb");
+  PairCommand(const PairCommand&) = delete;
+  PairCommand& operator=(const PairCommand&) = delete;
+
+  // The command's own options are added to it before Parse().
+  Flags* flags() { return &flags_; }
+
+  struct Rules {
+    std::string (*help)(const Flags& flags);
+    const char* sources;                     // what to say if there are none, or more than two
+    std::function<absl::Status()> validate;  // of the command's own options
+  };
+  // Reads the command line and opens nothing. The exit status if that ends the command: help was asked for, or a
+  // mistake has been told.
+  std::optional<int> Parse(const std::vector<std::string>& arguments, const Rules& rules);
+
+  // After Parse().
+  const std::vector<std::string>& names() const { return names_; }  // one or two sources
+  const DetectorOptions& detector() const { return detector_; }
+  const ConnectionFlags& connection() const { return connection_flags_; }
+  const VideoOptions& video() const { return video_; }
+  // Timeout and trace, as they were given.
+  void SetCall(client::PairStreamOptions* options) const;
+
+ private:
+  const char* const name_;
+  ConnectionFlags connection_flags_;
+  DetectorFlags detector_flags_;
+  VideoOptions video_;
+  Flags flags_;
+  std::vector<std::string> names_;
+  DetectorOptions detector_;
+};
+
+}  // namespace glint::cli
+
+#endif  // GLINT_CLIENT_CLI_OUTPUT_PAIR_COMMAND_H_

@@ -1,0 +1,61 @@
+// Where pictures come from: image files as they are, and frames of a video or a camera. raw_source.h and video_source.h
+// have other sources of this interface.
+#ifndef GLINT_CLIENT_CLI_SOURCE_SOURCE_H_
+#define GLINT_CLIENT_CLI_SOURCE_SOURCE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/cli/base/flags.h"
+#include "client/cli/source/picture.h"
+#include "client/video/decoder.h"
+
+namespace glint::cli {
+
+// Of a video that is recorded of pictures without a rate of their own, frames per second.
+inline constexpr double kDefaultRate = 30;
+
+// Thread-compatible.
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  // OUT_OF_RANGE at the end. Any other error is about this picture, and the next one can be asked for.
+  virtual absl::Status Next(Picture* picture) = 0;
+  // Begins again from the first picture.
+  virtual absl::Status Rewind() = 0;
+  // Number of pictures; 0: unknown (video, camera, network).
+  virtual int64_t count() const = 0;
+  // Frames per second to record a video of it with.
+  virtual double rate() const = 0;
+  // Whether pictures come at a pace that is not ours, as a camera's do.
+  virtual bool live() const { return false; }
+};
+
+// What the command line says of videos.
+struct VideoOptions {
+  video::Decoder decoder = video::Decoder::kAuto;
+  std::optional<bool> live;  // nothing: the address decides
+
+  void AddTo(Flags* flags);
+};
+
+// What SOURCE may be, for help texts.
+inline constexpr char kSourceHelp[] =
+    "SOURCE is a folder (its images in the order of their names), a pattern such as 'dir/*.png', an image, a video "
+    "file "
+    "or an rtsp, rtsps, http, https, rtmp or rtmps address (H.264, H.265 and what else FFmpeg or GStreamer decodes, as "
+    "a "
+    "process of its own), a camera (a number, /dev/video0 or camera:0), or '-', YUV4MPEG2 on standard input.";
+
+// `name` is as kSourceHelp says. NOT_FOUND lists what was tried.
+absl::StatusOr<std::unique_ptr<Source>> OpenSource(const std::string& name, SendFormat format,
+                                                   const VideoOptions& video);
+
+}  // namespace glint::cli
+
+#endif  // GLINT_CLIENT_CLI_SOURCE_SOURCE_H_

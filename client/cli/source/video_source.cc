@@ -1,0 +1,261 @@
+#include "client/cli/source/video_source.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <fstream>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "client/cli/base/command.h"
+#include "client/video/decoder.h"
+#include "client/video/process.h"
+#include "client/video/y4m.h"
+#include "features/error.h"
+
+namespace glint::cli {
+namespace {
+
+// Without a byte from the program: of an address, and of a file, which only has to be decoded.
+constexpr absl::Duration kAddressPatience = absl::Seconds(10), kFilePatience = absl::Minutes(1);
+constexpr char kStandardInput[] = "-";
+
+bool BeginsAsY4m(const std::string& path) {
+  std::string begin(video::kY4mMagic.size(), '\0');
+  std::ifstream file(path, std::ios::binary);
+  return file.read(begin.data(), static_cast<std::streamsize>(begin.size())) && begin == video::kY4mMagic;
+}
+
+// Every frame, in order.
+class VideoSource : public Source {
+ public:
+  VideoSource(std::string name, SendFormat format, const VideoOptions& options)
+      : name_(std::move(name)), shown_(video::WithoutPassword(name_)), format_(format), decoder_(options.decoder) {}
+
+  absl::Status Open() {
+    reader_.reset();
+    bytes_.reset();
+    process_ = nullptr;
+    number_ = 0;
+    absl::Status status = OpenBytes();
+    if (!status.ok()) return Named(status);
+    reader_ = std::make_unique<video::Y4mReader>(bytes_.get());
+    status = reader_->ReadHeader();
+    status = status.ok() ? CheckHeader() : Explained(status);
+    if (!status.ok()) reader_.reset();
+    return status;
+  }
+
+  absl::Status Next(Picture* picture) override {
+    if (reader_ == nullptr) return absl::OutOfRangeError("no more frames");
+    picture->name = absl::StrFormat("%s#%06d", shown_, number_);
+    picture->time = Time();
+    absl::Status status = format_ == SendFormat::kColor && reader_->header().chroma == video::Chroma::k420
+                              ? ReadColor(picture)
+                              : ReadGray(picture);
+    if (status.ok()) {
+      ++number_;
+      return status;
+    }
+    if (absl::IsOutOfRange(status) && process_ != nullptr) {
+      if (absl::Status ended = process_->Finish(); !ended.ok()) status = Named(ended);
+    } else if (!absl::IsOutOfRange(status)) {
+      status = Explained(status);
+    }
+    reader_.reset();
+    return absl::IsCancelled(status) ? absl::OutOfRangeError("interrupted") : status;
+  }
+  absl::Status Rewind() override {
+    if (name_ == kStandardInput) return absl::UnimplementedError("standard input cannot be read twice");
+    return Open();
+  }
+  int64_t count() const override { return 0; }
+  double rate() const override {
+    if (reader_ == nullptr || reader_->header().rate_denominator == 0) return kDefaultRate;
+    const double rate =
+        static_cast<double>(reader_->header().rate_numerator) / static_cast<double>(reader_->header().rate_denominator);
+    return rate >= 1 && rate <= 1000 ? rate : kDefaultRate;
+  }
+
+  // From any thread: what is being read now is the end.
+  void Cancel() { cancelled_ = true; }
+
+ private:
+  absl::Status OpenBytes() {
+    video::Patience patience;
+    patience.stop = [this] { return cancelled_ || Interrupted(); };
+    if (name_ == kStandardInput || (!video::IsAddress(name_) && BeginsAsY4m(name_))) {
+      const int descriptor = name_ == kStandardInput ? STDIN_FILENO : open(name_.c_str(), O_RDONLY | O_CLOEXEC);
+      if (descriptor < 0) return absl::NotFoundError(std::strerror(errno));
+      bytes_ = std::make_unique<video::DescriptorBytes>(descriptor, std::move(patience));
+      return absl::OkStatus();
+    }
+    patience.timeout = video::IsAddress(name_) ? kAddressPatience : kFilePatience;
+    const auto arguments = video::DecoderArguments(decoder_, name_, format_ == SendFormat::kColor);
+    if (!arguments.ok()) return arguments.status();
+    pads_rows_ = video::PadsRows(*arguments);
+    auto process = video::Process::Start(*arguments, std::move(patience));
+    if (!process.ok()) return process.status();
+    process_ = process->get();
+    bytes_ = *std::move(process);
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckHeader() const {
+    const video::Y4mHeader& header = reader_->header();
+    const Shape shape = header.shape;
+    const std::string size = absl::StrCat(shape.width, "x", shape.height);
+    if (process_ != nullptr && pads_rows_ && (shape.width % 8 != 0 || shape.height % 2 != 0)) {
+      return ContradictionError(
+          shown_, absl::StrCat(size,
+                               " cannot be read from GStreamer, whose y4menc needs widths that are multiples of "
+                               "8 and even heights (--video-decoder ffmpeg reads all)"));
+    }
+    if (format_ != SendFormat::kColor || header.chroma == video::Chroma::kMono) return absl::OkStatus();
+    if (header.chroma != video::Chroma::k420 || shape.width % 2 != 0 || shape.height % 2 != 0) {
+      return ContradictionError(shown_, absl::StrCat(size, " has odd sides or is not 4:2:0, which --send color needs"));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadGray(Picture* picture) {
+    const Shape shape = reader_->header().shape;
+    picture->file.clear();
+    picture->raw.reset();
+    picture->pixels.create(shape.height, shape.width, CV_8U);
+    return reader_->Next(picture->pixels.data, nullptr);
+  }
+  // NV12 has both chroma planes in one.
+  absl::Status ReadColor(Picture* picture) {
+    const video::Y4mHeader& header = reader_->header();
+    picture->pixels.release();
+    picture->raw = RawLayout{client::PixelFormat::kNv12, header.shape};
+    picture->file.resize(picture->raw->bytes());
+    chroma_.resize(header.chroma_bytes());
+    auto* const to = reinterpret_cast<uint8_t*>(picture->file.data());
+    if (absl::Status status = reader_->Next(to, chroma_.data()); !status.ok()) return status;
+    uint8_t* const both = to + header.luma_bytes();
+    const size_t plane = chroma_.size() / 2;
+    for (size_t i = 0; i < plane; ++i) {
+      both[2 * i] = chroma_[i];
+      both[2 * i + 1] = chroma_[plane + i];
+    }
+    return absl::OkStatus();
+  }
+
+  // Of frame number_, by the frame rate; nothing if that is unknown.
+  std::optional<absl::Duration> Time() const {
+    const video::Y4mHeader& header = reader_->header();
+    if (header.rate_denominator == 0) return std::nullopt;
+    return absl::Seconds(1) * number_ * header.rate_denominator / header.rate_numerator;
+  }
+
+  absl::Status Named(const absl::Status& status) const {
+    const std::string text = absl::StrReplaceAll(status.message(), {{name_, shown_}});
+    return absl::Status(status.code(), absl::StrCat(name_ == kStandardInput ? "standard input" : shown_, ": ", text));
+  }
+  // What the program says is nearer to the cause than that its output ended or was no y4m.
+  absl::Status Explained(const absl::Status& status) {
+    if (process_ == nullptr || absl::IsCancelled(status)) return Named(status);
+    if (process_->output_ended()) {
+      if (absl::Status ended = process_->Finish(); !ended.ok()) return Named(ended);
+    }
+    return Named(absl::Status(status.code(), absl::StrCat(status.message(), " (", process_->Told(), ")")));
+  }
+
+  const std::string name_, shown_;
+  const SendFormat format_;
+  const video::Decoder decoder_;
+  std::atomic<bool> cancelled_{false};
+  std::unique_ptr<video::ByteSource> bytes_;
+  video::Process* process_ = nullptr;  // bytes_, if a program writes them
+  bool pads_rows_ = false;
+  std::unique_ptr<video::Y4mReader> reader_;  // null: at the end
+  std::vector<uint8_t> chroma_;
+  int64_t number_ = 0;
+};
+
+// The newest frame: those that come while nobody asks replace each other. Their numbers show what is missing.
+class NewestFrame : public Source {
+ public:
+  explicit NewestFrame(std::unique_ptr<VideoSource> source) : source_(std::move(source)) { Start(); }
+  ~NewestFrame() override {
+    source_->Cancel();
+    thread_.join();
+  }
+
+  absl::Status Next(Picture* picture) override {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [this] { return newest_.has_value() || !end_.ok(); });
+    if (newest_.has_value()) {
+      *picture = *std::move(newest_);
+      newest_.reset();
+      return absl::OkStatus();
+    }
+    return std::exchange(end_, absl::OutOfRangeError("no more frames"));
+  }
+  absl::Status Rewind() override {
+    thread_.join();  // it has ended, since Next() has said so
+    absl::Status status = source_->Rewind();
+    end_ = status;
+    if (status.ok()) {
+      Start();
+    } else {
+      thread_ = std::thread([] {});
+    }
+    return status;
+  }
+  int64_t count() const override { return 0; }
+  double rate() const override { return rate_; }
+  bool live() const override { return true; }
+
+ private:
+  void Start() {
+    rate_ = source_->rate();
+    thread_ = std::thread([this] {
+      for (absl::Status status; status.ok();) {
+        Picture picture;
+        status = source_->Next(&picture);
+        picture.time = absl::FromChrono(std::chrono::steady_clock::now() - begun_);  // when it came
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (status.ok()) newest_ = std::move(picture);
+        end_ = status;
+        changed_.notify_one();
+      }
+    });
+  }
+
+  const std::unique_ptr<VideoSource> source_;
+  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  double rate_ = kDefaultRate;
+  std::mutex mutex_;  // guards what follows, while the thread runs
+  std::condition_variable changed_;
+  std::optional<Picture> newest_;
+  absl::Status end_;  // not OK: no frame comes after newest_
+  std::thread thread_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Source>> OpenVideo(const std::string& name, SendFormat format,
+                                                  const VideoOptions& options) {
+  auto source = std::make_unique<VideoSource>(name, format, options);
+  if (absl::Status status = source->Open(); !status.ok()) return status;
+  const auto scheme = video::SchemeOf(name);
+  if (options.live.value_or(scheme.ok() && video::IsLiveScheme(*scheme))) {
+    return std::make_unique<NewestFrame>(std::move(source));
+  }
+  return source;
+}
+
+}  // namespace glint::cli

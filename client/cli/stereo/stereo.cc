@@ -1,0 +1,185 @@
+// glint stereo: disparities of the keypoints of rectified pairs.
+#include <algorithm>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/cli/base/command.h"
+#include "client/cli/base/connection.h"
+#include "client/cli/output/draw_pairs.h"
+#include "client/cli/output/live_view.h"
+#include "client/cli/output/pair_command.h"
+#include "client/cli/output/pair_report.h"
+#include "client/cli/output/scenes.h"
+
+namespace glint::cli {
+namespace {
+
+constexpr char kName[] = "stereo";
+constexpr char kCsvHeader[] = "image,keypoint,x,y,right_x,disparity,depth,distance";
+
+struct StereoFlags {
+  std::optional<int> max_distance, max_octave_difference;
+  std::optional<float> band, min_disparity, max_disparity, focal_length, baseline;
+  StereoOptions options;
+
+  void AddTo(Flags* flags) {
+    flags->Section("Stereo");
+    flags->Int("max-distance", "BITS", "Bits that may differ (0..4096, default 75).", &max_distance);
+    flags->Float("band", "ROWS", "How far apart the rows may be, in rows of the right one's level (0..16, default 2).",
+                 &band);
+    flags->Int("max-octave-difference", "N", "How far apart the octaves may be (0..11, default 1).",
+               &max_octave_difference);
+    flags->Float("min-disparity", "PIXELS", "Left x minus right x at least (-16384..16384, default 0).",
+                 &min_disparity);
+    flags->Float("max-disparity", "PIXELS", "And at most (default 16384).", &max_disparity);
+    flags->Bool("cross-check", "Mutual nearest neighbours alone (default: yes).", &options.cross_check);
+    flags->Bool("refine", "Sub-pixel disparities (default: yes).", &options.refine);
+    flags->Bool("median-cut", "Drop matches whose pixels differ the most (default: yes).", &options.median_cut);
+    flags->Bool("check-pair", "Look whether the pair is rectified and not swapped (default: yes).",
+                &options.check_pair);
+    flags->Float("focal-length", "PIXELS", "For depths, with --baseline (0..1000000).", &focal_length);
+    flags->Float("baseline", "LENGTH", "Between the eyes, in the unit of the depths (0..1000000).", &baseline);
+  }
+  StereoOptions Options() const {
+    StereoOptions o = options;
+    o.max_distance = max_distance.value_or(o.max_distance);
+    o.band = band.value_or(o.band);
+    o.max_octave_difference = max_octave_difference.value_or(o.max_octave_difference);
+    o.min_disparity = min_disparity.value_or(o.min_disparity);
+    o.max_disparity = max_disparity.value_or(o.max_disparity);
+    o.focal_length = focal_length.value_or(o.focal_length);
+    o.baseline = baseline.value_or(o.baseline);
+    return o;
+  }
+};
+
+std::string Help(const Flags& flags) {
+  return "Usage: glint stereo [OPTION]... LEFT [RIGHT]\n\n" +
+         Wrap(
+             "Finds the keypoints of both eyes of rectified pairs and the disparities of the left ones. LEFT and RIGHT "
+             "are one picture each or many, as for glint stream. Without RIGHT each picture has both eyes side by "
+             "side, the left one on the left. Warnings about doubtful pairs go to standard error.",
+             0) +
+         flags.Help() +
+         "\nExit status\n"
+         "  0 all pairs were answered; 1 some were not; 2 wrong command line;\n"
+         "  69 no server; 74 an output cannot be written; 130 interrupted\n"
+         "\nExamples\n"
+         "  glint stereo --server inproc --draw disparity.png left.png right.png\n"
+         "  glint stereo --focal-length 707.1 --baseline 0.537 --csv left/ right/\n";
+}
+
+std::string Line(const std::string& name, const client::StereoAnswer& a) {
+  std::string line = absl::StrFormat("%s: %d and %d keypoints, %d matches", name, a.left.count(), a.right_keypoints,
+                                     a.disparity.size());
+  if (!a.disparity.empty()) {
+    std::vector<float> sorted = a.disparity;
+    std::sort(sorted.begin(), sorted.end());
+    absl::StrAppendFormat(&line, ", disparity %.2f..%.2f (median %.2f)", sorted.front(), sorted.back(),
+                          sorted[sorted.size() / 2]);
+  }
+  absl::StrAppendFormat(&line, ", %.3f ms\n", static_cast<double>(a.timings.total_ns) * 1e-6);
+  return line;
+}
+
+std::string Rows(const std::string& name, const client::StereoAnswer& a) {
+  std::string field, rows;
+  AppendCsvField(name, &field);
+  for (size_t i = 0; i < a.disparity.size(); ++i) {
+    const size_t at = a.left_index[i];
+    absl::StrAppend(&rows, field, ",", at);
+    for (const float value : {a.left.x[at], a.left.y[at], a.right_x[i], a.disparity[i]}) {
+      rows += ',';
+      AppendFloat(value, &rows);
+    }
+    rows += ',';
+    if (!a.depth.empty()) AppendFloat(a.depth[i], &rows);
+    absl::StrAppend(&rows, ",", a.distance[i], "\n");
+  }
+  return rows;
+}
+
+absl::Status Add(const PicturePair& pair, const client::StereoAnswer& answer, PairFormat format, PairReport* report) {
+  const std::string& name = pair.first->name;
+  if (!answer.status.ok()) {
+    report->AddFailed(name, answer.status);
+    return absl::OkStatus();
+  }
+  for (const client::StereoWarning& warning : answer.warnings) {
+    Complain(kName, absl::StrCat(name, ": warning: ", warning.text));
+  }
+  absl::Status status;
+  if (format == PairFormat::kTable) status = report->Write(Line(name, answer));
+  if (format == PairFormat::kCsv) status = report->Write(Rows(name, answer));
+  if (!status.ok() || !report->draws()) return status;
+  cv::Mat canvas = pair.first->Canvas();
+  if (canvas.empty()) return status;
+  if (pair.second == nullptr) canvas = canvas.colRange(0, canvas.cols / 2);
+  return report->Draw(name, DrawDisparities(canvas, answer));
+}
+
+}  // namespace
+
+int RunStereo(const std::vector<std::string>& arguments) {
+  PairCommand command(kName);
+  StereoFlags stereo_flags;
+  PairFlags pair_flags;
+  std::string view;
+  stereo_flags.AddTo(command.flags());
+  pair_flags.AddTo(command.flags(), kCsvHeader, "The left picture with its matches coloured by disparity, and a scale.",
+                   false);
+  AddViewFlag(command.flags(), true, &view);
+  const auto end_here = command.Parse(
+      arguments, {Help, "give LEFT and RIGHT, or pictures with both", [&] { return pair_flags.Validate(); }});
+  if (end_here.has_value()) return *end_here;
+  auto source = PairSource::Open(command.names(), 0, SendFormat::kGray, command.video());
+  if (!source.ok()) {
+    Complain(kName, source.status().message());
+    return Interrupted() ? kInterrupted : kFailed;
+  }
+
+  auto live = LiveView::Open(
+      kName, view, absl::StrCat("disparities of ", command.names().front(), " on ", command.connection().server),
+      &command.detector());
+  if (!live.ok()) return UsageError(kName, live.status().message());
+  const auto connection = Connection::Open(command.connection());
+  if (!connection.ok()) return CallError(kName, connection.status());
+  const auto report = PairReport::Open(kName, pair_flags, kCsvHeader, source->rate());
+  if (!report.ok()) return OutputError(kName, report.status());
+
+  client::StereoStreamOptions options;
+  options.detector = command.detector();
+  options.stereo = stereo_flags.Options();
+  options.in_flight = pair_flags.in_flight.value_or(options.in_flight);
+  command.SetCall(&options);
+  absl::Status output;
+  WaitingPairs waiting;
+  std::unique_ptr<client::StereoStream> stream;
+  const auto open = [&]() -> absl::Status {
+    auto opened = connection->client().OpenStereoStream(options, [&](const client::StereoAnswer& answer) {
+      const PicturePair pair = waiting.Pop();
+      if (answer.status.ok() && live->wanted()) live->Show(StereoScene(pair, answer));
+      if (output.ok()) output = Add(pair, answer, pair_flags.format, report->get());
+      if (!output.ok()) stream->Cancel();
+    });
+    if (!opened.ok()) return opened.status();
+    stream = *std::move(opened);
+    return absl::OkStatus();
+  };
+  if (absl::Status opened = open(); !opened.ok()) return CallError(kName, opened);
+  SentPairs sent = SendPairs(kName, &*source, &waiting, [&](uint64_t id, const PicturePair& pair) {
+    if (live->Next(&options.detector)) {
+      absl::Status renewed = stream->Finish();
+      if (renewed.ok()) renewed = open();
+      if (!renewed.ok()) return renewed;
+    }
+    return stream->Write(id, pair.first->input(), pair.second != nullptr ? pair.second->input() : client::ImageInput());
+  });
+  const absl::Status end = stream->Finish();
+  if (sent.stream.ok()) sent.stream = end;
+  if (output.ok() && !sent.stream.ok()) return CallError(kName, sent.stream);
+  return (*report)->Close(output, sent.unread);
+}
+
+}  // namespace glint::cli

@@ -1,0 +1,268 @@
+// glint stream: all frames of a source through one stream, or through one after the other where servers go away.
+#include <deque>
+#include <limits>
+#include <mutex>
+#include <utility>
+
+#include "client/cli/base/command.h"
+#include "client/cli/base/connection.h"
+#include "client/cli/base/detector_flags.h"
+#include "client/cli/output/live_view.h"
+#include "client/cli/output/report.h"
+#include "client/cli/output/scenes.h"
+#include "client/cli/source/jpeg_flags.h"
+#include "client/cli/source/raw_source.h"
+#include "client/cli/source/shared_frames.h"
+#include "client/resilient_stream.h"
+
+namespace glint::cli {
+namespace {
+
+constexpr char kName[] = "stream";
+// More than any server holds of a stream, so that it is the server that drops and not the client that waits.
+constexpr int kInFlightWithDrops = 1024;
+
+struct StreamFlags {
+  SendFormat send = SendFormat::kGray;
+  JpegFlags jpeg;
+  std::optional<int> in_flight;
+  std::optional<int> max_frames;
+  std::optional<float> retry;    // seconds
+  std::optional<float> max_age;  // milliseconds
+  client::OverloadPolicy policy = client::OverloadPolicy::kBlock;
+  bool shared_memory = false;
+  bool loop = false;
+  std::string view;
+
+  void AddTo(Flags* flags) {
+    flags->Section("Stream");
+    flags->Choice("send", {{"gray", SendFormat::kGray}, {"color", SendFormat::kColor}, {"jpeg", SendFormat::kJpeg}},
+                  "How frames of videos and cameras travel. gray (the default) is taken here, color is sent whole (of "
+                  "a video as NV12); with the same keypoints, but gray needs fewer bytes. jpeg: that grey as a JPEG "
+                  "file, PNG files too, which changes keypoints a little.",
+                  &send);
+    jpeg.AddTo(flags);
+    flags->Int("in-flight", "N",
+               "Frames sent ahead of their results (1..4096, default 8, or 1024 where the server drops frames).",
+               &in_flight);
+    flags->Choice("policy",
+                  {{"block", client::OverloadPolicy::kBlock},
+                   {"drop-oldest", client::OverloadPolicy::kDropOldest},
+                   {"latest", client::OverloadPolicy::kLatest},
+                   {"reject", client::OverloadPolicy::kReject}},
+                  "When frames come faster than they are answered: block (the default) waits; the others have the "
+                  "server drop the oldest frame that waits, all but the latest, or the new one. Dropped frames are "
+                  "counted and are no failures.",
+                  &policy);
+    flags->Float("max-age", "MS",
+                 "Have the server drop frames that no lane has begun this long after they arrived (default 0: never).",
+                 &max_age);
+    flags->Bool("loop", "Begin again at the end of SOURCE, until --max-frames or an interrupt.", &loop);
+    flags->Int("max-frames", "N", "Stop after N frames.", &max_frames);
+    flags->Float("retry", "SECONDS",
+                 "When the server goes away, open another stream and send again what was not answered; give up when no "
+                 "frame was answered for so long (default 0: at once).",
+                 &retry);
+    flags->Bool("shared-memory",
+                "Hand pixels over in memory that is shared with the server, which must be at unix:PATH and have been "
+                "started with --shared-memory. JPEG and PNG files travel as always.",
+                &shared_memory);
+    AddViewFlag(flags, true, &view);
+  }
+  absl::Status Validate() const {
+    if (in_flight.has_value() && (*in_flight < 1 || *in_flight > 4096)) {
+      return absl::InvalidArgumentError(absl::StrCat("option '--in-flight': ", *in_flight, " is not in 1..4096"));
+    }
+    if (absl::Status s = jpeg.Validate(send == SendFormat::kJpeg); !s.ok()) return s;
+    if (max_frames.has_value() && *max_frames < 1) {
+      return absl::InvalidArgumentError(absl::StrCat("option '--max-frames': ", *max_frames, " is not above 0"));
+    }
+    if (max_age.has_value() && (*max_age < 0 || *max_age > 86400e3f)) {
+      return absl::InvalidArgumentError(absl::StrCat("option '--max-age': ", *max_age, " is not in 0..86400000"));
+    }
+    if (retry.has_value() && *retry < 0) {
+      return absl::InvalidArgumentError(absl::StrCat("option '--retry': ", *retry, " is below 0"));
+    }
+    if (shared_memory && retry.value_or(0) > 0) {
+      return absl::InvalidArgumentError(
+          "option '--shared-memory': memory is shared with one server, so not with --retry");
+    }
+    return absl::OkStatus();
+  }
+  // Frames that will be sent from a source of `count` pictures; 0 if unknown.
+  int64_t Total(int64_t count) const {
+    if (!max_frames.has_value()) return loop ? 0 : count;
+    return loop || count == 0 ? *max_frames : std::min<int64_t>(*max_frames, count);
+  }
+};
+
+std::string Help(const Flags& flags) {
+  return "Usage: glint stream [OPTION]... SOURCE\n\n" +
+         Wrap(absl::StrCat(
+                  "Sends all frames of SOURCE through one stream and reports where the time went. ", kSourceHelp,
+                  " JPEG and PNG files are sent as they are. With --pixel-format it is a file of raw pictures, "
+                  "one after the other, or '-', standard input."),
+              0) +
+         flags.Help() +
+         "\nExit status\n"
+         "  0 all frames were answered; 1 some were not; 2 wrong command line;\n"
+         "  69 no server, or it went away; 74 an output cannot be written;\n"
+         "  130 interrupted: frames already sent were answered and written\n"
+         "\nExamples\n"
+         "  glint stream --server inproc video.mp4 --draw annotated.avi\n"
+         "  glint stream --server camera-box:50051 0 --format json | jq .count\n"
+         "  glint stream rtsp://camera/stream --format json --output features.jsonl\n"
+         "  v4l2-ctl ... --stream-to=- | glint stream --pixel-format yuyv --size 640x480 -\n"
+         "  glint stream 'frames/*.png' --loop --max-frames 10000 --in-flight 16\n";
+}
+
+// Pictures that wait for their results. The two sides run on different threads.
+class Waiting {
+ public:
+  // Keeps what the report needs; the picture stays where it is until Pop().
+  const Picture& Push(Picture picture) {
+    std::lock_guard<std::mutex> lock(mu_);
+    pictures_.push_back(std::move(picture));
+    return pictures_.back();
+  }
+  const Picture& Front() {
+    std::lock_guard<std::mutex> lock(mu_);
+    return pictures_.front();
+  }
+  void Pop() {
+    std::lock_guard<std::mutex> lock(mu_);
+    pictures_.pop_front();
+  }
+
+ private:
+  std::mutex mu_;  // guards pictures_
+  std::deque<Picture> pictures_;
+};
+
+// The report belongs to the reading thread while the stream is open; so the writing thread counts here.
+struct Outcome {
+  absl::Status stream;
+  absl::Status output;
+  int64_t unread = 0;
+};
+
+Outcome StreamAll(const client::Client& client, client::StreamOptions options, Source* source, const StreamFlags& flags,
+                  Report* report, LiveView* live) {
+  Outcome outcome;
+  Waiting waiting;
+  SharedFrames shared_frames(&client, options.in_flight);
+  client::RetryOptions retry;
+  retry.patience = absl::Seconds(flags.retry.value_or(0));
+  retry.stop = Interrupted;
+  std::unique_ptr<client::ResilientStream> stream;
+  const auto deliver = [&](const client::FrameResult& result) {
+    const Picture& picture = waiting.Front();
+    if (outcome.output.ok())
+      outcome.output =
+          report->Add(picture, result.status, result.detection, result.drop_reason != client::DropReason::kNone);
+    if (result.status.ok() && live->wanted()) {
+      live->Show(KeypointScene(std::make_shared<Picture>(picture), result.detection));
+    }
+    waiting.Pop();
+    if (!outcome.output.ok()) stream->Cancel();
+  };
+  const auto open = [&] { return std::make_unique<client::ResilientStream>(&client, options, retry, deliver); };
+  stream = open();
+
+  const int64_t limit = flags.max_frames.has_value() ? *flags.max_frames : std::numeric_limits<int64_t>::max();
+  bool any = false;  // in this round, so that a source without pictures is not asked for ever
+  for (int64_t id = 0; id < limit && outcome.stream.ok() && !Interrupted();) {
+    if (live->Next(&options.detector)) {
+      outcome.stream = stream->Finish();
+      stream = open();
+      continue;
+    }
+    Picture picture;
+    absl::Status next = source->Next(&picture);
+    if (next.ok() && flags.send == SendFormat::kJpeg) next = ToJpeg(flags.jpeg.Quality(), &picture);
+    if (next.ok()) {
+      any = true;
+      absl::StatusOr<client::ImageInput> input = waiting.Push(std::move(picture)).input();
+      if (flags.shared_memory) input = shared_frames.Put(*input);
+      outcome.stream = input.ok() ? stream->Write(static_cast<uint64_t>(id++), *input) : input.status();
+    } else if (!absl::IsOutOfRange(next)) {
+      Complain(kName, next.message());
+      ++outcome.unread;
+    } else if (!flags.loop || !any || !source->Rewind().ok()) {
+      break;
+    } else {
+      any = false;
+    }
+  }
+  const absl::Status finished = stream->Finish();
+  if (outcome.stream.ok()) outcome.stream = finished;
+  return outcome;
+}
+
+}  // namespace
+
+int RunStream(const std::vector<std::string>& arguments) {
+  ConnectionFlags connection_flags;
+  DetectorFlags detector_flags;
+  StreamFlags stream_flags;
+  RawFlags raw_flags;
+  VideoOptions video;
+  ReportFlags report_flags(Format::kNone);
+  Flags flags;
+  connection_flags.AddTo(&flags);
+  connection_flags.AddTraceparentTo(&flags);
+  detector_flags.AddTo(&flags);
+  stream_flags.AddTo(&flags);
+  raw_flags.AddTo(&flags);
+  video.AddTo(&flags);
+  report_flags.AddTo(&flags);
+
+  const auto operands = flags.Parse(arguments);
+  if (!operands.ok()) return UsageError(kName, operands.status().message());
+  if (flags.help_wanted()) return Print(kName, Help(flags));
+  if (operands->size() != 1) return UsageError(kName, operands->empty() ? "no SOURCE given" : "more than one SOURCE");
+  for (const absl::Status& status : {connection_flags.Validate(), stream_flags.Validate()}) {
+    if (!status.ok()) return UsageError(kName, status.message());
+  }
+  const auto detector = detector_flags.Options();
+  if (!detector.ok()) return UsageError(kName, detector.status().message());
+  const auto mask = ReadMask(detector_flags.mask);
+  if (!mask.ok()) return UsageError(kName, mask.status().message());
+  const auto layout = raw_flags.Layout();
+  if (!layout.ok()) return UsageError(kName, layout.status().message());
+  if (layout->has_value() && stream_flags.send == SendFormat::kJpeg) {
+    return UsageError(kName, "option '--send': jpeg is not for raw pictures (--pixel-format)");
+  }
+  const auto source = layout->has_value() ? OpenRawSource(operands->front(), **layout)
+                                          : OpenSource(operands->front(), stream_flags.send, video);
+  if (!source.ok()) {
+    Complain(kName, source.status().message());
+    return Interrupted() ? kInterrupted : kFailed;
+  }
+
+  auto live = LiveView::Open(kName, stream_flags.view, absl::StrCat(operands->front(), " on ", connection_flags.server),
+                             &*detector);
+  if (!live.ok()) return UsageError(kName, live.status().message());
+  const auto connection = Connection::Open(connection_flags);
+  if (!connection.ok()) return CallError(kName, connection.status());
+  const auto report = Report::Open(kName, report_flags, detector->descriptor != Descriptor::kNone,
+                                   stream_flags.Total((*source)->count()), (*source)->rate());
+  if (!report.ok()) return OutputError(kName, report.status());
+
+  client::StreamOptions options;
+  options.detector = *detector;
+  options.region = detector_flags.region;
+  options.mask = *mask;
+  const bool drops = stream_flags.policy != client::OverloadPolicy::kBlock;
+  options.in_flight = stream_flags.in_flight.value_or(drops ? kInFlightWithDrops : options.in_flight);
+  options.overload_policy = stream_flags.policy;
+  options.max_age = absl::Milliseconds(stream_flags.max_age.value_or(0));
+  options.traceparent = connection_flags.traceparent;
+  options.timeout = connection_flags.timeout_or(absl::InfiniteDuration());
+  const Outcome outcome = StreamAll(connection->client(), options, source->get(), stream_flags, report->get(), &*live);
+  (*report)->AddUnread(outcome.unread);
+  const int status = (*report)->Close(outcome.output);
+  return outcome.output.ok() && !outcome.stream.ok() ? CallError(kName, outcome.stream) : status;
+}
+
+}  // namespace glint::cli

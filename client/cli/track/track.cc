@@ -1,0 +1,386 @@
+// glint track: points followed from picture to picture.
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <opencv2/imgproc.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/cli/base/command.h"
+#include "client/cli/base/connection.h"
+#include "client/cli/base/detector_flags.h"
+#include "client/cli/output/draw.h"
+#include "client/cli/output/draw_tracks.h"
+#include "client/cli/output/live_view.h"
+#include "client/cli/output/output.h"
+#include "client/cli/output/scenes.h"
+#include "client/cli/source/source.h"
+#include "client/cli/track/track_flags.h"
+#include "features/steady_time.h"
+
+namespace glint::cli {
+namespace {
+
+constexpr char kName[] = "track";
+constexpr size_t kMaxCameras = 8;
+constexpr absl::Duration kLiveInterval = absl::Milliseconds(100);
+
+std::string Help(const Flags& flags) {
+  return "Usage: glint track [OPTION]... SOURCE\n"
+         "       glint track --cameras [OPTION]... SOURCE SOURCE...\n\n" +
+         Wrap(
+             "Finds points in the first picture and follows them through the others, with new ones in empty places "
+             "when too few are left. SOURCE is as for glint stream: a folder, a pattern, a video, a camera or an "
+             "address.",
+             0) +
+         flags.Help() +
+         "\nExit status\n"
+         "  0 all pictures were answered; 1 some were not; 2 wrong command line;\n"
+         "  69 no server; 74 an output cannot be written; 130 interrupted\n"
+         "\nExamples\n"
+         "  glint track --server inproc --draw trails.avi video.mp4\n"
+         "  glint track --csv --points corners.txt frames/\n"
+         "  glint track --cameras --draw both.avi left/ right/\n";
+}
+
+const char* StateName(client::TrackState state) {
+  static constexpr std::array<const char*, kTrackStateCount> kNames = {
+      "unknown",       "tracked",        "flat",          "out_of_image",    "moved_too_far", "not_converged",
+      "high_residual", "backward_error", "image_resized", "last_frame_lost", "reset",         "forgotten"};
+  const auto index = static_cast<size_t>(state);
+  return kNames[index < kNames.size() ? index : 0];
+}
+
+// What a line says of one answer, over all cameras.
+struct Figures {
+  explicit Figures(const client::TrackAnswer& answer) {
+    double ages = 0;
+    for (const client::TrackArrays& tracks : answer.cameras) {
+      for (size_t i = 0; i < tracks.count(); ++i) {
+        const bool lives = tracks.state[i] == client::TrackState::kTracked;
+        ++(lives ? live : lost);
+        if (!lives) continue;
+        ages += tracks.age[i];
+        if (tracks.age[i] == 0) ++begun;
+      }
+    }
+    mean_age = live == 0 ? 0 : ages / live;
+    ms = static_cast<double>(answer.timings.total_ns) * 1e-6;
+  }
+  std::string Text() const {
+    return absl::StrFormat("%d tracks, %d new, %d lost, mean age %.1f, %.3f ms", live, begun, lost, mean_age, ms);
+  }
+
+  int live = 0, begun = 0, lost = 0;
+  double mean_age = 0, ms = 0;
+};
+
+std::string Rows(const std::vector<Picture>& pictures, const client::TrackAnswer& answer) {
+  std::string rows;
+  for (const client::TrackArrays& t : answer.cameras) {
+    std::string field;
+    AppendCsvField(pictures[static_cast<size_t>(t.camera)].name, &field);
+    for (size_t i = 0; i < t.count(); ++i) {
+      absl::StrAppend(&rows, field, ",", t.camera, ",", t.id[i], ",", t.age[i]);
+      for (const float value : {t.x[i], t.y[i], t.last_x[i], t.last_y[i]}) {
+        rows += ',';
+        AppendFloat(value, &rows);
+      }
+      absl::StrAppend(&rows, ",", StateName(t.state[i]));
+      for (const float value : {t.residual[i], t.gain[i], t.offset[i]}) {
+        rows += ',';
+        AppendFloat(value, &rows);
+      }
+      rows += '\n';
+    }
+  }
+  return rows;
+}
+
+// Where answers go. Thread-compatible; errors are about an output, and final.
+class TrackReport {
+ public:
+  static absl::StatusOr<std::unique_ptr<TrackReport>> Open(const TrackFlags& flags, double rate, LiveView* live) {
+    auto output = OutputFile::Open(flags.output);
+    if (!output.ok()) return output.status();
+    auto report = std::unique_ptr<TrackReport>(new TrackReport(flags, *std::move(output), live));
+    if (!flags.draw.empty()) {
+      auto sink = OpenDrawSink(flags.draw, rate);
+      if (!sink.ok()) return sink.status();
+      report->sink_ = *std::move(sink);
+    }
+    if (flags.format == TrackFormat::kCsv) {
+      if (absl::Status s = report->output_.Write(absl::StrCat(kTrackCsvHeader, "\n")); !s.ok()) return s;
+    }
+    return report;
+  }
+
+  // Of an edit `pictures` is empty.
+  absl::Status Add(const std::vector<Picture>& pictures, const client::TrackAnswer& answer) {
+    if (!answer.status.ok()) {
+      ++failed_;
+      ClearLive();
+      Complain(kName, absl::StrCat(pictures.empty() ? "points" : pictures[0].name, ": ", Describe(answer.status)));
+      return absl::OkStatus();
+    }
+    if (sink_ != nullptr || shown_) {
+      for (const client::TrackArrays& tracks : answer.cameras) trails_.Add(tracks);
+    }
+    if (pictures.empty()) return absl::OkStatus();
+    ++frames_;
+    const Figures figures(answer);
+    ShowLive(figures);
+    if (live_view_->wanted()) live_view_->Show(TrackScene(pictures, answer, trails_, figures.Text()));
+    absl::Status status;
+    if (format_ == TrackFormat::kTable) {
+      status = output_.Write(absl::StrCat(pictures[0].name, ": ", figures.Text(), "\n"));
+    }
+    if (format_ == TrackFormat::kCsv) status = output_.Write(Rows(pictures, answer));
+    if (!status.ok() || sink_ == nullptr) return status;
+    return Draw(pictures);
+  }
+
+  // Between streams: all tracks begin anew.
+  void ForgetTracks() { trails_ = Trails(); }
+
+  // The exit status. `unread`: pictures that could not be read.
+  int Close(absl::Status status, int64_t unread) {
+    ClearLive();
+    sink_.reset();  // closes a video
+    if (status.ok()) status = output_.Flush();
+    if (!status.ok()) return OutputError(kName, status);
+    if (Interrupted()) return kInterrupted;
+    return failed_ + unread > 0 ? kFailed : kOk;
+  }
+
+ private:
+  TrackReport(const TrackFlags& flags, OutputFile output, LiveView* live)
+      : format_(flags.format),
+        shown_(!flags.view.empty()),
+        live_view_(live),
+        // Beside a table on the same terminal it would be in the way.
+        live_(flags.progress && isatty(STDERR_FILENO) != 0 &&
+              (flags.format != TrackFormat::kTable || isatty(STDOUT_FILENO) == 0 || !flags.output.empty())),
+        output_(std::move(output)) {}
+
+  void ShowLive(const Figures& figures) {
+    const absl::Time now = SteadyNow();
+    if (!live_ || now < next_) return;
+    next_ = now + kLiveInterval;
+    const double rate = static_cast<double>(frames_) / std::max(1e-3, absl::ToDoubleSeconds(now - start_));
+    std::fputs(absl::StrFormat("\r\033[K%d frames, %.1f/s: %s", frames_, rate, figures.Text()).c_str(), stderr);
+  }
+  void ClearLive() const {
+    if (live_) std::fputs("\r\033[K", stderr);
+  }
+
+  absl::Status Draw(const std::vector<Picture>& pictures) {
+    std::vector<cv::Mat> drawn;
+    int rows = 0, columns = 0;
+    for (size_t c = 0; c < pictures.size(); ++c) {
+      cv::Mat canvas = pictures[c].Canvas();
+      if (canvas.empty()) return absl::OkStatus();
+      trails_.Draw(static_cast<int>(c), &canvas);
+      rows = std::max(rows, canvas.rows);
+      columns += canvas.cols;
+      drawn.push_back(canvas);
+    }
+    cv::Mat all(rows, columns, CV_8UC3, cv::Scalar(32, 32, 32));
+    int x = 0;
+    for (const cv::Mat& canvas : drawn) {
+      canvas.copyTo(all(cv::Rect(x, 0, canvas.cols, canvas.rows)));
+      x += canvas.cols;
+    }
+    return sink_->Write(pictures[0].name, all);
+  }
+
+  const TrackFormat format_;
+  const bool shown_;  // on a page
+  LiveView* const live_view_;
+  const bool live_;  // a line on the terminal
+  OutputFile output_;
+  std::unique_ptr<DrawSink> sink_;
+  Trails trails_;
+  int64_t failed_ = 0, frames_ = 0;
+  const absl::Time start_ = SteadyNow();
+  absl::Time next_ = start_;
+};
+
+// Frames, and edits without pictures, that wait for their answers. The two sides run on different threads.
+class Waiting {
+ public:
+  // They stay where they are until Pop().
+  const std::vector<Picture>& Push(std::vector<Picture> pictures) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    waiting_.push_back(std::move(pictures));
+    return waiting_.back();
+  }
+  const std::vector<Picture>& Front() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return waiting_.front();
+  }
+  void Pop() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    waiting_.pop_front();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::deque<std::vector<Picture>> waiting_;
+};
+
+using Sources = std::vector<std::unique_ptr<Source>>;
+
+// One picture of each. OUT_OF_RANGE at the end of any.
+absl::Status Next(const Sources& sources, std::vector<Picture>* pictures) {
+  pictures->resize(sources.size());
+  absl::Status status;
+  for (size_t c = 0; c < sources.size(); ++c) {
+    absl::Status next = sources[c]->Next(&(*pictures)[c]);
+    if (absl::IsOutOfRange(next)) return next;
+    status.Update(next);  // a picture that cannot be read costs the others theirs
+  }
+  return status;
+}
+
+struct Sent {
+  absl::Status stream;
+  int64_t unread = 0;
+};
+
+// What the sending side has.
+struct Sender {
+  const TrackFlags& flags;
+  const std::vector<PointList>& points;
+  // Finishes the stream, if there is one, and opens another.
+  std::function<absl::StatusOr<client::TrackStream*>()> open;
+};
+
+Sent SendAll(const Sources& sources, const Sender& sender, DetectorOptions* detector, LiveView* live,
+             Waiting* waiting) {
+  Sent sent;
+  uint64_t id = 0;
+  client::TrackStream* stream = nullptr;
+  bool first = true;  // of the stream
+  for (int frames = 0; sent.stream.ok() && !Interrupted() && frames < sender.flags.max_frames.value_or(INT32_MAX);) {
+    if (live->Next(detector) || stream == nullptr) {
+      auto opened = sender.open();
+      sent.stream = opened.status();
+      if (!opened.ok()) break;
+      stream = *opened;
+      first = true;
+    }
+    std::vector<Picture> pictures;
+    const absl::Status next = Next(sources, &pictures);
+    if (absl::IsOutOfRange(next)) break;
+    if (!next.ok()) {
+      Complain(kName, next.message());
+      ++sent.unread;
+      continue;
+    }
+    std::vector<client::ImageInput> inputs;
+    for (const Picture& picture : waiting->Push(std::move(pictures))) inputs.push_back(picture.input());
+    sent.stream = stream->Write(id++, inputs);
+    ++frames;
+    for (size_t c = 0; c < sender.points.size() && first && sent.stream.ok(); ++c) {
+      const PointList& points = sender.points[c];
+      if (points.x.empty()) continue;
+      waiting->Push({});
+      sent.stream = stream->Add(id++, static_cast<int>(c), points.x, points.y);
+    }
+    first = false;
+  }
+  return sent;
+}
+
+}  // namespace
+
+int RunTrack(const std::vector<std::string>& arguments) {
+  ConnectionFlags connection_flags;
+  DetectorFlags detector_flags("fast_grid");
+  TrackFlags track_flags;
+  VideoOptions video;
+  Flags flags;
+  connection_flags.AddTo(&flags);
+  connection_flags.AddTraceparentTo(&flags);
+  detector_flags.AddTo(&flags);
+  track_flags.AddTo(&flags);
+  video.AddTo(&flags);
+
+  const auto names = flags.Parse(arguments);
+  if (!names.ok()) return UsageError(kName, names.status().message());
+  if (flags.help_wanted()) return Print(kName, Help(flags));
+  if (names->empty()) return UsageError(kName, "no SOURCE given");
+  if (names->size() > 1 && !track_flags.cameras) {
+    return UsageError(kName, "more than one SOURCE; --cameras makes each a camera's");
+  }
+  if (names->size() > kMaxCameras) return UsageError(kName, absl::StrCat("more than ", kMaxCameras, " cameras"));
+  if (!detector_flags.mask.empty()) return UsageError(kName, "option '--mask': not for tracks");
+  if (detector_flags.region.wanted()) return UsageError(kName, "option '--region': not for tracks");
+  for (const absl::Status& status : {connection_flags.Validate(), track_flags.Validate()}) {
+    if (!status.ok()) return UsageError(kName, status.message());
+  }
+  const auto detector = detector_flags.Options();
+  if (!detector.ok()) return UsageError(kName, detector.status().message());
+  std::vector<PointList> points;
+  if (!track_flags.points.empty()) {
+    auto read = ReadPoints(track_flags.points, static_cast<int>(names->size()));
+    if (!read.ok()) return UsageError(kName, read.status().message());
+    points = *std::move(read);
+  }
+  Sources sources;
+  for (const std::string& name : *names) {
+    auto source = OpenSource(name, SendFormat::kGray, video);
+    if (!source.ok()) {
+      Complain(kName, source.status().message());
+      return Interrupted() ? kInterrupted : kFailed;
+    }
+    sources.push_back(*std::move(source));
+  }
+
+  auto live = LiveView::Open(kName, track_flags.view,
+                             absl::StrCat("tracks of ", names->front(), " on ", connection_flags.server), &*detector);
+  if (!live.ok()) return UsageError(kName, live.status().message());
+  const auto connection = Connection::Open(connection_flags);
+  if (!connection.ok()) return CallError(kName, connection.status());
+  const auto report = TrackReport::Open(track_flags, sources.front()->rate(), &*live);
+  if (!report.ok()) return OutputError(kName, report.status());
+
+  client::TrackStreamOptions options = track_flags.Options();
+  options.detector = *detector;
+  options.cameras = static_cast<int>(names->size());
+  options.timeout = connection_flags.timeout_or(options.timeout);
+  options.traceparent = connection_flags.traceparent;
+  absl::Status output;
+  Waiting waiting;
+  std::unique_ptr<client::TrackStream> stream;
+  const auto deliver = [&](const client::TrackAnswer& answer) {
+    if (output.ok()) output = (*report)->Add(waiting.Front(), answer);
+    waiting.Pop();
+    if (!output.ok()) stream->Cancel();
+  };
+  const auto open = [&]() -> absl::StatusOr<client::TrackStream*> {
+    if (stream != nullptr) {
+      if (absl::Status end = stream->Finish(); !end.ok()) return end;
+      (*report)->ForgetTracks();
+    }
+    auto opened = connection->client().OpenTrackStream(options, deliver);
+    if (!opened.ok()) return opened.status();
+    stream = *std::move(opened);
+    return stream.get();
+  };
+  Sent sent = SendAll(sources, {track_flags, points, open}, &options.detector, &*live, &waiting);
+  const absl::Status end = stream != nullptr ? stream->Finish() : absl::OkStatus();
+  if (sent.stream.ok()) sent.stream = end;
+  if (output.ok() && !sent.stream.ok()) return CallError(kName, sent.stream);
+  return (*report)->Close(output, sent.unread);
+}
+
+}  // namespace glint::cli
