@@ -6,6 +6,7 @@
 #include "decode/jpeg.h"
 #include "decode/png.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 
 namespace glint::decode {
 namespace {
@@ -60,31 +61,27 @@ Decoder& Decoder::operator=(Decoder&&) noexcept = default;
 int64_t Decoder::shared_jpegs() const { return codecs_->jpeg.shared(); }
 
 absl::StatusOr<Shape> Decoder::Inspect(Encoding encoding, absl::Span<const uint8_t> file, int64_t max_pixels) {
-  auto kind = Resolve(encoding, file);
-  if (!kind.ok()) return kind.status();
-  return *kind == Encoding::kJpeg ? codecs_->jpeg.Inspect(file, max_pixels) : codecs_->png.Inspect(file, max_pixels);
+  GLINT_ASSIGN_OR_RETURN(auto kind, Resolve(encoding, file));
+  return kind == Encoding::kJpeg ? codecs_->jpeg.Inspect(file, max_pixels) : codecs_->png.Inspect(file, max_pixels);
 }
 
 absl::Status Decoder::DecodeInto(Encoding encoding, absl::Span<const uint8_t> file, const Destination& to) {
-  auto kind = Resolve(encoding, file);
-  if (!kind.ok()) return kind.status();
-  if (*kind == Encoding::kPng) return codecs_->png.DecodeInto(file, to);
+  GLINT_ASSIGN_OR_RETURN(auto kind, Resolve(encoding, file));
+  if (kind == Encoding::kPng) return codecs_->png.DecodeInto(file, to);
   absl::Status status = codecs_->jpeg.DecodeInto(file, to);
   if (status.ok()) ++jpegs_;
   return status;
 }
 
 absl::StatusOr<Shape> Decoder::InspectDepth(Encoding encoding, absl::Span<const uint8_t> file, int64_t max_pixels) {
-  auto kind = Resolve(encoding, file);
-  if (!kind.ok()) return kind.status();
-  if (*kind == Encoding::kJpeg) return ContradictionError("image.data", "is a JPEG file, not a grey PNG of 16 bits");
+  GLINT_ASSIGN_OR_RETURN(auto kind, Resolve(encoding, file));
+  if (kind == Encoding::kJpeg) return ContradictionError("image.data", "is a JPEG file, not a grey PNG of 16 bits");
   return PngDecoder::InspectDepth(file, max_pixels);
 }
 
 absl::Status Decoder::DecodeDepthInto(Encoding encoding, absl::Span<const uint8_t> file, const Destination& to) {
-  auto kind = Resolve(encoding, file);
-  if (!kind.ok()) return kind.status();
-  if (*kind == Encoding::kJpeg) return ContradictionError("image.data", "is a JPEG file, not a grey PNG of 16 bits");
+  GLINT_ASSIGN_OR_RETURN(auto kind, Resolve(encoding, file));
+  if (kind == Encoding::kJpeg) return ContradictionError("image.data", "is a JPEG file, not a grey PNG of 16 bits");
   return PngDecoder::DecodeDepthInto(file, to);
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "decode/decode.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 
 namespace glint::decode {
 namespace {
@@ -38,10 +39,9 @@ bool IsPnm(absl::Span<const uint8_t> file) {
 absl::StatusOr<Image> Decode(absl::Span<const uint8_t> file, int64_t max_pixels) {
   if (IsPnm(file)) return DecodePnm(file, max_pixels);
   Decoder decoder;
-  const auto shape = decoder.Inspect(Encoding::kDetect, file, max_pixels);
-  if (!shape.ok()) return shape.status();
-  Image image(shape->width, shape->height);
-  if (auto s = decoder.DecodeInto(Encoding::kDetect, file, DestinationIn(&image)); !s.ok()) return s;
+  GLINT_ASSIGN_OR_RETURN(const auto shape, decoder.Inspect(Encoding::kDetect, file, max_pixels));
+  Image image(shape.width, shape.height);
+  GLINT_RETURN_IF_ERROR(decoder.DecodeInto(Encoding::kDetect, file, DestinationIn(&image)));
   return image;
 }
 
@@ -61,12 +61,11 @@ absl::StatusOr<Image> DecodePnm(absl::Span<const uint8_t> file, int64_t max_pixe
     return ContradictionError("image.data", absl::StrCat("PNM: largest value ", largest, ", not 255"));
   ++at;  // the one white space before the pixels
   const RawLayout layout = {static_cast<int>(format), static_cast<uint32_t>(width), static_cast<uint32_t>(height), 0};
-  const auto plan = InspectRaw(layout, file.size() - at, max_pixels);
-  if (!plan.ok()) return plan.status();
-  Image image(plan->shape.width, plan->shape.height);
+  GLINT_ASSIGN_OR_RETURN(const auto plan, InspectRaw(layout, file.size() - at, max_pixels));
+  Image image(plan.shape.width, plan.shape.height);
   const absl::Span<const uint8_t> data = file.subspan(at);
   std::vector<uint8_t> scratch;
-  RawToGray(*plan, {&data, 1}, 0, 0, DestinationIn(&image), &scratch);
+  RawToGray(plan, {&data, 1}, 0, 0, DestinationIn(&image), &scratch);
   return image;
 }
 

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "decode/jpeg_parts.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 
 namespace glint::decode {
 namespace {
@@ -209,8 +210,8 @@ absl::StatusOr<Shape> JpegDecoder::Inspect(absl::Span<const uint8_t> file, int64
   if (state_ == nullptr) return absl::ResourceExhaustedError("JPEG: no memory for the decoder");
   if (!State::ReadHeader(state_.get(), Input{{file}})) return state_->Error();
   const jpeg_decompress_struct& info = state_->info;
-  if (auto s = CheckSize(info.image_width, info.image_height, max_pixels); !s.ok()) return s;
-  if (auto s = state_->Refusal(); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(CheckSize(info.image_width, info.image_height, max_pixels));
+  GLINT_RETURN_IF_ERROR(state_->Refusal());
   return Shape{static_cast<int>(info.image_width), static_cast<int>(info.image_height)};
 }
 
@@ -240,9 +241,8 @@ bool JpegDecoder::DecodeParts(absl::Span<const uint8_t> file, const Destination&
 }
 
 absl::Status JpegDecoder::DecodeInto(absl::Span<const uint8_t> file, const Destination& to) {
-  const auto shape = Inspect(file, to.shape.pixels());
-  if (!shape.ok()) return shape.status();
-  if (*shape != to.shape) return ContradictionError("image.data", "changed after its inspection");
+  GLINT_ASSIGN_OR_RETURN(const auto shape, Inspect(file, to.shape.pixels()));
+  if (shape != to.shape) return ContradictionError("image.data", "changed after its inspection");
   // Where a part fails, the whole file has the answer, or the error.
   const bool share = parallel_ != nullptr && parallel_->threads() > 1 && to.shape.pixels() >= kPixelsWorthAThread;
   const bool shared = share && DecodeParts(file, to);

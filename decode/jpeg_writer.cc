@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 
 namespace glint::decode {
 namespace {
@@ -100,7 +101,7 @@ absl::Status Validate(const JpegPlanes& picture, const JpegWriterOptions& option
 }  // namespace
 
 absl::StatusOr<std::string> WriteJpeg(const JpegPlanes& picture, const JpegWriterOptions& options) {
-  if (absl::Status s = Validate(picture, options); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(Validate(picture, options));
   std::vector<uint8_t> row(HasChroma(options) ? static_cast<size_t>(picture.luma.width) * 3 : 0);
   Writing writing = {};
   const bool written = Write(picture, options, row.data(), &writing);

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 
 namespace glint::decode {
 namespace {
@@ -61,27 +62,26 @@ absl::Status DecodeRows(spng_ctx* context, int format, size_t row_bytes, Row row
 absl::StatusOr<Shape> PngDecoder::Inspect(absl::Span<const uint8_t> file, int64_t max_pixels) {
   spng_ihdr header;
   if (auto context = Open(file, &header); !context.ok()) return context.status();
-  if (auto s = CheckSize(header.width, header.height, max_pixels); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(CheckSize(header.width, header.height, max_pixels));
   return Shape{static_cast<int>(header.width), static_cast<int>(header.height)};
 }
 
 absl::StatusOr<Shape> PngDecoder::InspectDepth(absl::Span<const uint8_t> file, int64_t max_pixels) {
   spng_ihdr header;
   if (auto context = Open(file, &header); !context.ok()) return context.status();
-  if (auto s = CheckDepth(header); !s.ok()) return s;
-  if (auto s = CheckSize(header.width, header.height, max_pixels); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(CheckDepth(header));
+  GLINT_RETURN_IF_ERROR(CheckSize(header.width, header.height, max_pixels));
   return Shape{static_cast<int>(header.width), static_cast<int>(header.height)};
 }
 
 absl::Status PngDecoder::DecodeDepthInto(absl::Span<const uint8_t> file, const Destination& to) {
   spng_ihdr header;
-  auto context = Open(file, &header);
-  if (!context.ok()) return context.status();
-  if (auto s = CheckDepth(header); !s.ok()) return s;
+  GLINT_ASSIGN_OR_RETURN(auto context, Open(file, &header));
+  GLINT_RETURN_IF_ERROR(CheckDepth(header));
   const size_t width = static_cast<size_t>(to.shape.width);
   if (header.width != width || header.height != static_cast<size_t>(to.shape.height)) return ChangedError();
   const auto to_row = [&](uint32_t y) { return to.row(static_cast<int>(y)); };
-  if (auto s = DecodeRows(context->get(), SPNG_FMT_RAW, 2 * width, to_row, [](uint32_t) {}); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(DecodeRows(context.get(), SPNG_FMT_RAW, 2 * width, to_row, [](uint32_t) {}));
   // In the file the upper byte is first.
   for (uint32_t y = 0; y < header.height; ++y) {
     uint8_t* const row = to_row(y);
@@ -92,8 +92,7 @@ absl::Status PngDecoder::DecodeDepthInto(absl::Span<const uint8_t> file, const D
 
 absl::Status PngDecoder::DecodeInto(absl::Span<const uint8_t> file, const Destination& to) {
   spng_ihdr header;
-  auto context = Open(file, &header);
-  if (!context.ok()) return context.status();
+  GLINT_ASSIGN_OR_RETURN(auto context, Open(file, &header));
   const size_t width = static_cast<size_t>(to.shape.width);
   if (header.width != width || header.height != static_cast<size_t>(to.shape.height)) {
     return ChangedError();
@@ -101,7 +100,7 @@ absl::Status PngDecoder::DecodeInto(absl::Span<const uint8_t> file, const Destin
 
   if (header.color_type == SPNG_COLOR_TYPE_GRAYSCALE && header.bit_depth <= 8) {
     return DecodeRows(
-        context->get(), SPNG_FMT_G8, width, [&](uint32_t y) { return to.row(static_cast<int>(y)); }, [](uint32_t) {});
+        context.get(), SPNG_FMT_G8, width, [&](uint32_t y) { return to.row(static_cast<int>(y)); }, [](uint32_t) {});
   }
 
   // Everything else goes through RGB8; grey comes out of it unchanged, because the weights of R, G and B add up to 1.
@@ -112,8 +111,8 @@ absl::Status PngDecoder::DecodeInto(absl::Span<const uint8_t> file, const Destin
   const auto convert = [&](uint32_t y) {
     RowToGray(PixelFormat::kRgb8, rgb_row(y), to.shape.width, to.row(static_cast<int>(y)));
   };
-  if (!interlaced) return DecodeRows(context->get(), SPNG_FMT_RGB8, row_bytes, rgb_row, convert);
-  auto status = DecodeRows(context->get(), SPNG_FMT_RGB8, row_bytes, rgb_row, [](uint32_t) {});
+  if (!interlaced) return DecodeRows(context.get(), SPNG_FMT_RGB8, row_bytes, rgb_row, convert);
+  auto status = DecodeRows(context.get(), SPNG_FMT_RGB8, row_bytes, rgb_row, [](uint32_t) {});
   if (!status.ok()) return status;
   for (uint32_t y = 0; y < header.height; ++y) convert(y);
   return absl::OkStatus();

@@ -7,6 +7,7 @@
 #include "decode/gray_row.h"
 #include "features/error.h"
 #include "features/math.h"
+#include "features/status_macros.h"
 
 namespace glint::decode {
 
@@ -43,7 +44,7 @@ absl::StatusOr<RawPlan> InspectLayout(const RawLayout& layout, int64_t max_pixel
     return NotOneOfError("image.format", absl::StrCat(layout.format),
                          "GRAY8, BGR8, RGB8, BGRA8, RGBA8, NV12, YUYV, GRAY16, BAYER_RGGB8");
   }
-  if (auto s = CheckSize(layout.width, layout.height, max_pixels); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(CheckSize(layout.width, layout.height, max_pixels));
 
   RawPlan plan;
   plan.format = static_cast<PixelFormat>(layout.format);

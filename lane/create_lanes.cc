@@ -14,6 +14,7 @@
 #include "cuda/pipeline.h"
 #include "cuda/runtime/host_region.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 #include "lane/cpu_lane.h"
 #include "lane/cuda_lane.h"
 #include "lane/lane.h"
@@ -73,7 +74,7 @@ absl::StatusOr<LaneSet> CreateCpuLanes(const LaneOptions& options) {
 absl::StatusOr<std::vector<int>> CudaDevices(const LaneOptions& options, std::string* note) {
   if (!options.devices.empty()) {
     for (const int ordinal : options.devices) {
-      if (absl::Status s = cuda::ProbeDevice(ordinal); !s.ok()) return s;
+      GLINT_RETURN_IF_ERROR(cuda::ProbeDevice(ordinal));
     }
     return options.devices;
   }
@@ -120,9 +121,8 @@ absl::StatusOr<LaneSet> CreateCudaLanes(const LaneOptions& options, const std::v
   for (int i = 0; i < lanes; ++i) {
     for (const int ordinal : devices) {
       pipeline_options.device = ordinal;
-      auto pipeline = cuda::Pipeline::Create(pipeline_options);
-      if (!pipeline.ok()) return pipeline.status();
-      set.lanes.push_back(MakeCudaLane(*std::move(pipeline), pipeline_options, options.jpeg != JpegDecoding::kCpu));
+      GLINT_ASSIGN_OR_RETURN(auto pipeline, cuda::Pipeline::Create(pipeline_options));
+      set.lanes.push_back(MakeCudaLane(std::move(pipeline), pipeline_options, options.jpeg != JpegDecoding::kCpu));
     }
   }
   return set;
@@ -136,7 +136,7 @@ absl::StatusOr<LaneSet> CreateLanes(const LaneOptions& options) {
     return OutOfRangeError("threads_per_lane", options.threads_per_lane, 1, kMaxThreadsPerLane);
   }
   // The CPU's SIMD level also serves CUDA lanes: it decodes.
-  if (absl::Status s = cpu::ValidateSimdTarget(); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(cpu::ValidateSimdTarget());
 
   std::string note;
   std::vector<int> devices;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "cuda/runtime/range.h"
 #include "cuda/stereo/stereo_pipeline.h"
+#include "features/status_macros.h"
 #include "lane/cuda_matching.h"
 #include "lane/cuda_track.h"
 #include "lane/elapsed.h"
@@ -27,9 +28,8 @@ class PinnedImage {
     if (bytes > capacity_) {
       memory_.reset();
       capacity_ = 0;
-      auto made = cuda::PinnedMemory::Allocate(bytes);
-      if (!made.ok()) return made.status();
-      memory_.emplace(*std::move(made));
+      GLINT_ASSIGN_OR_RETURN(auto made, cuda::PinnedMemory::Allocate(bytes));
+      memory_.emplace(std::move(made));
       capacity_ = bytes;
     }
     pixels.rows->CopyRows(0, shape.height, memory_->data(), shape.width);
@@ -112,17 +112,17 @@ class CudaLane final : public Lane {
   absl::StatusOr<std::unique_ptr<TrackFrames>> MakeTrackFrames(Shape shape, const TrackOptions& options, int max_points,
                                                                int count) override {
     auto frames = MakeCudaTrackFrames(options_.device, options_.sm_limit, shape, max_points, options.levels, count);
-    if (absl::Status s = NoteLoss(frames.status()); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(NoteLoss(frames.status()));
     return frames;
   }
   absl::StatusOr<ImageView> SetTrackFrame(TrackFrames* frames, int number, const Pixels& image) override {
     auto view = SetCudaTrackFrame(frames, number, image);
-    if (absl::Status s = NoteLoss(view.status(), OrdinalOf(*frames)); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(NoteLoss(view.status(), OrdinalOf(*frames)));
     return view;
   }
   absl::StatusOr<ImageView> LendTrackFrame(TrackFrames* frames, int number, const Pixels& image) override {
     auto view = LendCudaTrackFrame(frames, number, image);
-    if (absl::Status s = NoteLoss(view.status(), OrdinalOf(*frames)); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(NoteLoss(view.status(), OrdinalOf(*frames)));
     return view;
   }
   absl::Status ReleasePixels(TrackFrames* frames) override {
@@ -164,15 +164,13 @@ class CudaLane final : public Lane {
       stereo_ = *std::move(made);
     }
     const LaneClock::time_point start = LaneClock::now();
-    const auto first_view = image_.Hold(first);
-    if (!first_view.ok()) return first_view.status();
-    const auto second_view = other_.Hold(second);
-    if (!second_view.ok()) return second_view.status();
+    GLINT_ASSIGN_OR_RETURN(const auto first_view, image_.Hold(first));
+    GLINT_ASSIGN_OR_RETURN(const auto second_view, other_.Hold(second));
     const int64_t copied_ns = NanosecondsSince(start);
     cuda::StereoTimes took;
     absl::Status status;
     try {
-      status = work(*first_view, *second_view, &took);
+      status = work(first_view, second_view, &took);
     } catch (const std::bad_alloc&) {  // as CpuLane::InMemory()
       stereo_ = nullptr;
       throw;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "features/limits.h"
+#include "features/status_macros.h"
 
 namespace glint {
 
@@ -18,7 +19,7 @@ CudaMatching::CudaMatching(int ordinal, int sm_limit) {
 template <typename Work>
 absl::Status CudaMatching::InRoom(const MatchInput& input, Work work) {
   try {
-    if (absl::Status s = MakeRoom(input); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(MakeRoom(input));
     return work();
   } catch (const std::bad_alloc&) {
     matcher_ = nullptr;  // it is prepared in part: the next match makes another

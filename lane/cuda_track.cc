@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cuda/track/tracker.h"
+#include "features/status_macros.h"
 
 namespace glint {
 namespace {
@@ -16,26 +17,24 @@ class CudaTrackFrames final : public TrackFrames {
 
   absl::StatusOr<ImageView> Set(int number, const Pixels& pixels) {
     const Shape shape = pixels.shape();
-    const auto memory = tracker_->BeginFrame(number, shape);
-    if (!memory.ok()) return memory.status();
+    GLINT_ASSIGN_OR_RETURN(const auto memory, tracker_->BeginFrame(number, shape));
     if (pixels.rows != nullptr) {
-      pixels.rows->CopyRows(0, shape.height, *memory, shape.width);
+      pixels.rows->CopyRows(0, shape.height, memory, shape.width);
     } else if (pixels.view.stride == shape.width) {
-      std::memcpy(*memory, pixels.view.data, static_cast<size_t>(shape.pixels()));
+      std::memcpy(memory, pixels.view.data, static_cast<size_t>(shape.pixels()));
     } else {
       for (int y = 0; y < shape.height; ++y) {
-        std::memcpy(*memory + static_cast<ptrdiff_t>(y) * shape.width, pixels.view.row(y),
+        std::memcpy(memory + static_cast<ptrdiff_t>(y) * shape.width, pixels.view.row(y),
                     static_cast<size_t>(shape.width));
       }
     }
-    if (absl::Status s = tracker_->EndFrame(); !s.ok()) return s;
-    return ImageView{*memory, shape.width, shape.height, shape.width};
+    GLINT_RETURN_IF_ERROR(tracker_->EndFrame());
+    return ImageView{memory, shape.width, shape.height, shape.width};
   }
   absl::StatusOr<ImageView> Lend(int number, const Pixels& pixels) {
     if (pixels.rows == nullptr) {
-      const auto lent = tracker_->LendFrame(number, pixels.view);
-      if (!lent.ok()) return lent.status();
-      if (*lent) return pixels.view;
+      GLINT_ASSIGN_OR_RETURN(const auto lent, tracker_->LendFrame(number, pixels.view));
+      if (lent) return pixels.view;
     }
     return Set(number, pixels);
   }
@@ -63,9 +62,8 @@ absl::StatusOr<std::unique_ptr<TrackFrames>> MakeCudaTrackFrames(int ordinal, in
   options.max_points = max_points;
   options.levels = levels;
   options.frames = count;
-  auto tracker = cuda::Tracker::Create(options);
-  if (!tracker.ok()) return tracker.status();
-  return std::make_unique<CudaTrackFrames>(*std::move(tracker), ordinal);
+  GLINT_ASSIGN_OR_RETURN(auto tracker, cuda::Tracker::Create(options));
+  return std::make_unique<CudaTrackFrames>(std::move(tracker), ordinal);
 }
 
 absl::StatusOr<ImageView> SetCudaTrackFrame(TrackFrames* frames, int number, const Pixels& image) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "features/status_macros.h"
 
 namespace glint {
 
@@ -47,14 +48,13 @@ absl::Status AccessFile::Load() {
     loaded_ = Look();
   }
   std::string text;
-  if (absl::Status s = Read(&text); !s.ok()) return s;
-  auto rules = AccessRules::Parse(path_, text, methods_);
-  if (!rules.ok()) return rules.status();
-  if (rules->first_certificate_line() > 0 && !certificates_) {
-    return absl::InvalidArgumentError(absl::StrCat("access-file: ", path_, ":", rules->first_certificate_line(),
+  GLINT_RETURN_IF_ERROR(Read(&text));
+  GLINT_ASSIGN_OR_RETURN(auto rules, AccessRules::Parse(path_, text, methods_));
+  if (rules.first_certificate_line() > 0 && !certificates_) {
+    return absl::InvalidArgumentError(absl::StrCat("access-file: ", path_, ":", rules.first_certificate_line(),
                                                    ": certificates need --tls-client-ca"));
   }
-  auto shared = std::make_shared<const AccessRules>(*std::move(rules));
+  auto shared = std::make_shared<const AccessRules>(std::move(rules));
   std::lock_guard<std::mutex> lock(mutex_);
   rules_ = std::move(shared);
   return absl::OkStatus();

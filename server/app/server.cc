@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 #include "server/base/placement.h"
 #include "server/base/thread_stack.h"
 #include "server/metrics/http.h"
@@ -48,12 +49,12 @@ absl::Status ValidateSharedMemory(const ServerOptions& o) {
 
 absl::Status ValidateServerOptions(const ServerOptions& o) {
   for (const std::string& address : o.listen) {
-    if (absl::Status s = CheckListenAddress("listen", address); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(CheckListenAddress("listen", address));
   }
   if (!o.metrics_listen.empty()) {
-    if (absl::Status s = CheckTcpAddress("metrics-listen", o.metrics_listen); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(CheckTcpAddress("metrics-listen", o.metrics_listen));
   }
-  if (absl::Status s = ValidateTlsFiles(o.tls); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(ValidateTlsFiles(o.tls));
   const auto check = [](absl::string_view flag, int64_t value, int64_t low, int64_t high) {
     return value >= low && value <= high ? absl::OkStatus() : OutOfRangeError(flag, value, low, high);
   };
@@ -97,17 +98,17 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
   for (const auto& [flag, cpus] :
        {std::pair("lane-cpus", &o.lane_cpus), std::pair("completion-cpus", &o.completion_cpus)}) {
     for (const int cpu : *cpus) {
-      if (absl::Status s = check(flag, cpu, 0, kMaxCpu); !s.ok()) return s;
+      GLINT_RETURN_IF_ERROR(check(flag, cpu, 0, kMaxCpu));
     }
   }
   for (const int device : o.lanes.devices) {
-    if (absl::Status s = check("devices", device, 0, kMaxDevice); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(check("devices", device, 0, kMaxDevice));
     if (std::count(o.lanes.devices.begin(), o.lanes.devices.end(), device) > 1) {
       return ContradictionError("devices", absl::StrCat(device, " is there twice"));
     }
   }
-  if (absl::Status s = ValidateSharedMemory(o); !s.ok()) return s;
-  if (absl::Status s = CheckMapDirectory(o.map_directory); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(ValidateSharedMemory(o));
+  GLINT_RETURN_IF_ERROR(CheckMapDirectory(o.map_directory));
   const auto check_duration = [](absl::string_view flag, absl::Duration value, absl::Duration low) {
     if (value >= low && value <= absl::Hours(24)) return absl::OkStatus();
     return OutOfRangeError(flag, absl::FormatDuration(value), absl::FormatDuration(low), std::string("24h"));
@@ -187,43 +188,41 @@ Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Server::~Server() { Shutdown(absl::ZeroDuration()).IgnoreError(); }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Create(ServerOptions options) {
-  if (absl::Status s = ValidateServerOptions(options); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(ValidateServerOptions(options));
   // Threads that a lane's device or pool has of its own stay with it.
   const ScopedCpus on_lane_cpus("lane-cpus", options.lane_cpus);
   if (!on_lane_cpus.status().ok()) return on_lane_cpus.status();
-  auto lanes = options.create_lanes(options.lanes);
-  if (!lanes.ok()) return lanes.status();
+  GLINT_ASSIGN_OR_RETURN(auto lanes, options.create_lanes(options.lanes));
   const UsableMemory usable =
       options.memory_limit > 0 ? UsableMemory{options.memory_limit, "--memory-limit", false} : FindUsableMemory();
-  const int fewest_lanes = std::max(1, static_cast<int>(lanes->gpus.size()));
-  MemoryFit fit = FitToMemory(usable, static_cast<int>(lanes->lanes.size()), fewest_lanes, &options, lanes->backend);
+  const int fewest_lanes = std::max(1, static_cast<int>(lanes.gpus.size()));
+  MemoryFit fit = FitToMemory(usable, static_cast<int>(lanes.lanes.size()), fewest_lanes, &options, lanes.backend);
   if (options.memory_limit > 0 && fit.bound > options.memory_limit) {
     return ContradictionError("memory-limit", absl::StrCat(options.memory_limit, " bytes are less than the ", fit.bound,
                                                            " that the other limits allow"));
   }
-  lanes->lanes.resize(static_cast<size_t>(fit.lanes));
+  lanes.lanes.resize(static_cast<size_t>(fit.lanes));
   return std::unique_ptr<Server>(
-      new Server(std::make_unique<Impl>(std::move(options), *std::move(lanes), std::move(fit))));
+      new Server(std::make_unique<Impl>(std::move(options), std::move(lanes), std::move(fit))));
 }
 
 absl::Status Server::Start() {
   ServerEnv& env = impl_->env;
   if (env.options.cpu_dma_latency_us >= 0) {
-    if (absl::Status s = impl_->cpu_dma_latency.Hold(env.options.cpu_dma_latency_us); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(impl_->cpu_dma_latency.Hold(env.options.cpu_dma_latency_us));
   }
   if (!env.options.metrics_listen.empty()) {
-    auto http = HttpEndpoint::Create(
-        env.options.metrics_listen,
-        {[&env] { return env.metrics.Page() + TlsMetrics(env.options.tls); }, [&env] { return env.health.serving(); }});
-    if (!http.ok()) return http.status();
-    impl_->http = *std::move(http);
+    GLINT_ASSIGN_OR_RETURN(auto http,
+                           HttpEndpoint::Create(env.options.metrics_listen,
+                                                {[&env] { return env.metrics.Page() + TlsMetrics(env.options.tls); },
+                                                 [&env] { return env.health.serving(); }}));
+    impl_->http = std::move(http);
   }
   {
     const ScopedCpus on_completion_cpus("completion-cpus", env.options.completion_cpus);
     if (!on_completion_cpus.status().ok()) return on_completion_cpus.status();
-    auto service = Service::Start(&env);
-    if (!service.ok()) return service.status();
-    impl_->service = *std::move(service);
+    GLINT_ASSIGN_OR_RETURN(auto service, Service::Start(&env));
+    impl_->service = std::move(service);
   }
 
   LaneThreads::Events events;

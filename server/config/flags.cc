@@ -16,6 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 #include "server/base/placement.h"
 
 namespace glint {
@@ -127,9 +128,8 @@ constexpr Choice<LogFormat> kLogFormats[] = {{"text", LogFormat::kText}, {"json"
   }
 
 absl::Status SetCpus(absl::string_view name, absl::string_view value, std::vector<int>* out) {
-  auto cpus = ParseCpus(name, value);
-  if (!cpus.ok()) return cpus.status();
-  *out = *std::move(cpus);
+  GLINT_ASSIGN_OR_RETURN(auto cpus, ParseCpus(name, value));
+  *out = std::move(cpus);
   return absl::OkStatus();
 }
 
@@ -335,12 +335,12 @@ class Parser {
         value = arguments[i];
       }
       if (name == "flagfile") {
-        if (absl::Status s = File(std::string(value)); !s.ok()) return s;
+        GLINT_RETURN_IF_ERROR(File(std::string(value)));
         continue;
       }
       const bool first = std::find(seen.begin(), seen.end(), name) == seen.end();
       seen.push_back(name);
-      if (absl::Status s = FindFlag(name)->set(name, value, first, &result.options); !s.ok()) return s;
+      GLINT_RETURN_IF_ERROR(FindFlag(name)->set(name, value, first, &result.options));
       result.options.given.emplace_back(name);
     }
     return absl::OkStatus();
@@ -387,9 +387,9 @@ class Parser {
 absl::StatusOr<CommandLine> ParseFlags(const std::vector<std::string>& arguments,
                                        const std::function<const char*(const char*)>& environment) {
   Parser parser;
-  if (absl::Status s = parser.Environment(environment); !s.ok()) return s;
-  if (absl::Status s = parser.Arguments(arguments); !s.ok()) return s;
-  if (absl::Status s = ValidateServerOptions(parser.result.options); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(parser.Environment(environment));
+  GLINT_RETURN_IF_ERROR(parser.Arguments(arguments));
+  GLINT_RETURN_IF_ERROR(ValidateServerOptions(parser.result.options));
   return std::move(parser.result);
 }
 

@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "features/status_macros.h"
 #include "server/base/names.h"
 #include "server/net/certificate.h"
 
@@ -27,9 +28,8 @@ absl::StatusOr<std::string> Read(absl::string_view flag, const std::string& path
 
 // When the certificates in the file of `flag` end.
 absl::StatusOr<absl::Time> Expiry(absl::string_view flag, const std::string& path) {
-  const auto pem = Read(flag, path);
-  if (!pem.ok()) return pem.status();
-  auto expiry = CertificateExpiry(*pem);
+  GLINT_ASSIGN_OR_RETURN(const auto pem, Read(flag, path));
+  auto expiry = CertificateExpiry(pem);
   if (expiry.ok()) return expiry;
   return absl::InvalidArgumentError(absl::StrCat(flag, ": ", path, ": ", expiry.status().message()));
 }
@@ -47,20 +47,18 @@ absl::Status ValidateTlsFiles(const TlsFiles& files) {
 }
 
 absl::Status CheckTlsFiles(const TlsFiles& files, absl::Time now) {
-  const auto key = Read("tls-key", files.key);
-  if (!key.ok()) return key.status();
-  if (!absl::StrContains(*key, "PRIVATE KEY-----")) {
+  GLINT_ASSIGN_OR_RETURN(const auto key, Read("tls-key", files.key));
+  if (!absl::StrContains(key, "PRIVATE KEY-----")) {
     return absl::InvalidArgumentError(absl::StrCat("tls-key: ", files.key, ": no \"PRIVATE KEY\" in it"));
   }
   const std::tuple<const char*, const std::string&> certificates[] = {{"tls-certificate", files.certificate},
                                                                       {"tls-client-ca", files.client_ca}};
   for (const auto& [flag, path] : certificates) {
     if (path.empty()) continue;
-    const auto expiry = Expiry(flag, path);
-    if (!expiry.ok()) return expiry.status();
-    if (*expiry <= now) {
+    GLINT_ASSIGN_OR_RETURN(const auto expiry, Expiry(flag, path));
+    if (expiry <= now) {
       return absl::InvalidArgumentError(
-          absl::StrCat(flag, ": ", path, " has expired at ", absl::FormatTime(*expiry, absl::UTCTimeZone())));
+          absl::StrCat(flag, ": ", path, " has expired at ", absl::FormatTime(expiry, absl::UTCTimeZone())));
     }
   }
   return absl::OkStatus();

@@ -13,6 +13,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "features/status_macros.h"
 #include "server/net/accept.h"
 #include "server/net/listen.h"
 
@@ -20,7 +21,7 @@ namespace glint {
 
 absl::StatusOr<std::unique_ptr<UnixListener>> UnixListener::Start(const std::string& path,
                                                                   std::function<void(int fd)> take) {
-  if (absl::Status s = CheckCanListen(absl::StrCat("unix:", path)); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(CheckCanListen(absl::StrCat("unix:", path)));
   unlink(path.c_str());  // what is there is a socket that nobody listens on
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "features/status_macros.h"
 #include "proto/handoff.h"
 #include "server/base/clock.h"
 #include "server/net/accept.h"
@@ -125,7 +126,7 @@ void Refuse(int connection, const absl::Status& why) {
 absl::StatusOr<std::unique_ptr<Handoff>> Handoff::Start(const std::string& path, int max_connections,
                                                         SharedMemory* memory, Admit admit) {
   const sockaddr_un address = AddressOf(path);
-  if (absl::Status s = MakeRoom(path, address); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(MakeRoom(path, address));
   const int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (listener < 0 || bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
       listen(listener, kBacklog) != 0) {

@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 #include "proto/handoff.h"
 
 namespace glint {
@@ -89,7 +90,7 @@ void SharedMemory::Drop(const std::string& token) {
 }
 
 absl::StatusOr<size_t> SharedMemory::Register(const std::string& token, const std::string& name) {
-  if (absl::Status s = CheckName(name); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(CheckName(name));
   std::lock_guard<std::mutex> lock(mutex_);
   const auto at = owned_.find(token);
   if (at == owned_.end()) return NoSuchToken();

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 
 namespace glint {
 namespace {
@@ -42,7 +43,7 @@ absl::Status CheckFile(int fd, uint64_t bytes, int64_t max_bytes) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SharedRegion>> SharedRegion::Map(int fd, uint64_t bytes, int64_t max_bytes) {
-  if (absl::Status s = CheckFile(fd, bytes, max_bytes); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(CheckFile(fd, bytes, max_bytes));
   void* const data = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, 0);
   if (data == MAP_FAILED) {
     return ContradictionError("memory", absl::StrCat("cannot be mapped for reading: ", std::strerror(errno)));
