@@ -19,6 +19,7 @@
 #include "client/tracking_impl.h"
 #include "client/wire.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 #include "features/steady_time.h"
 #include "glint/v1/feature_detection.grpc.pb.h"
 #include "proto/grpc_deadline.h"
@@ -104,13 +105,11 @@ absl::StatusOr<Client> Client::Connect(const std::string& address, const ClientO
   if (options.tls.has_value()) {
     credentials = grpc::SslCredentials({options.tls->server_ca, options.tls->key, options.tls->certificate});
   }
-  if (absl::Status status = options.token.empty() ? absl::OkStatus() : CheckToken(options.token); !status.ok()) {
-    return status;
-  }
+  GLINT_RETURN_IF_ERROR(options.token.empty() ? absl::OkStatus() : CheckToken(options.token));
   auto channel = options.token.empty() ? grpc::CreateCustomChannel(address, credentials, arguments)
                                        : grpc::experimental::CreateCustomChannelWithInterceptors(
                                              address, credentials, arguments, BearerInterceptors(options.token));
-  if (absl::Status status = WaitUntilConnected(channel.get(), address, options); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(WaitUntilConnected(channel.get(), address, options));
   Client client(std::move(channel));
   client.impl_->address = address;
   return client;
@@ -132,18 +131,18 @@ absl::StatusOr<Detection> Client::Detect(const DetectorOptions& options, const I
   const absl::Time start = SteadyNow();
   v1::DetectRequest request;
   ToWire(options, request.mutable_options());
-  if (absl::Status status = ToWire("image", image, request.mutable_image()); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(ToWire("image", image, request.mutable_image()));
   if (image.region.wanted()) ToWire(image.region, request.mutable_region());
   if (mask.kind != ImageInput::Kind::kNone) {
-    if (absl::Status status = ToWire("mask", mask, request.mutable_mask()); !status.ok()) return status;
+    GLINT_RETURN_IF_ERROR(ToWire("mask", mask, request.mutable_mask()));
   }
   grpc::ClientContext context;
   SetTimeout(timeout, &context);
-  if (absl::Status status = SetTraceparent(traceparent, &context); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(SetTraceparent(traceparent, &context));
   v1::DetectResponse response;
   if (grpc::Status status = impl_->stub->Detect(&context, request, &response); !status.ok()) return FromGrpc(status);
   Detection detection;
-  if (absl::Status status = FromWire(response.features(), &detection.features); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(FromWire(response.features(), &detection.features));
   FromWire(response.timings(), &detection.timings);
   detection.round_trip = SteadyNow() - start;
   return detection;
@@ -151,11 +150,11 @@ absl::StatusOr<Detection> Client::Detect(const DetectorOptions& options, const I
 
 absl::StatusOr<std::unique_ptr<DetectStream>> Client::OpenStream(const StreamOptions& options,
                                                                  ResultCallback on_result) const {
-  if (absl::Status status = CheckInFlight(options.in_flight); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(CheckInFlight(options.in_flight));
   auto impl = std::make_unique<DetectStream::Impl>(impl_->channel, options.in_flight, std::move(on_result));
   SetTimeout(options.timeout, &impl->core.context);
-  if (absl::Status status = SetTraceparent(options.traceparent, &impl->core.context); !status.ok()) return status;
-  if (absl::Status status = impl->Open(options); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(SetTraceparent(options.traceparent, &impl->core.context));
+  GLINT_RETURN_IF_ERROR(impl->Open(options));
   return std::unique_ptr<DetectStream>(new DetectStream(std::move(impl)));
 }
 
@@ -164,48 +163,48 @@ absl::StatusOr<MatchFound> Client::Match(const MatchSettings& settings, const Ma
                                          const std::string& traceparent) const {
   grpc::ClientContext context;
   SetTimeout(timeout, &context);
-  if (absl::Status status = SetTraceparent(traceparent, &context); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(SetTraceparent(traceparent, &context));
   const auto stub = v1::FeatureMatching::NewStub(impl_->channel);
   return MatchOnce(stub.get(), &context, settings, query, train, conditions);
 }
 
 absl::StatusOr<std::unique_ptr<MatchStream>> Client::OpenMatchStream(const MatchStreamOptions& options,
                                                                      MatchCallback on_answer) const {
-  if (absl::Status status = CheckInFlight(options.in_flight); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(CheckInFlight(options.in_flight));
   auto impl = std::make_unique<MatchStream::Impl>(impl_->channel, options, std::move(on_answer));
   SetTimeout(options.timeout, &impl->core.context);
-  if (absl::Status status = SetTraceparent(options.traceparent, &impl->core.context); !status.ok()) return status;
-  if (absl::Status status = impl->Open(options); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(SetTraceparent(options.traceparent, &impl->core.context));
+  GLINT_RETURN_IF_ERROR(impl->Open(options));
   return std::unique_ptr<MatchStream>(new MatchStream(std::move(impl)));
 }
 
 absl::StatusOr<std::unique_ptr<StereoStream>> Client::OpenStereoStream(const StereoStreamOptions& options,
                                                                        StereoCallback on_answer) const {
-  if (absl::Status status = CheckInFlight(options.in_flight); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(CheckInFlight(options.in_flight));
   auto impl = std::make_unique<StereoStream::Impl>(impl_->channel, options, std::move(on_answer));
   SetTimeout(options.timeout, &impl->core.context);
-  if (absl::Status status = SetTraceparent(options.traceparent, &impl->core.context); !status.ok()) return status;
-  if (absl::Status status = impl->Open(options); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(SetTraceparent(options.traceparent, &impl->core.context));
+  GLINT_RETURN_IF_ERROR(impl->Open(options));
   return std::unique_ptr<StereoStream>(new StereoStream(std::move(impl)));
 }
 
 absl::StatusOr<std::unique_ptr<TrackStream>> Client::OpenTrackStream(const TrackStreamOptions& options,
                                                                      TrackCallback on_answer) const {
-  if (absl::Status status = CheckInFlight(options.in_flight); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(CheckInFlight(options.in_flight));
   auto impl = std::make_unique<TrackStream::Impl>(impl_->channel, options, std::move(on_answer));
   SetTimeout(options.timeout, &impl->core.context);
-  if (absl::Status status = SetTraceparent(options.traceparent, &impl->core.context); !status.ok()) return status;
-  if (absl::Status status = impl->Open(options); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(SetTraceparent(options.traceparent, &impl->core.context));
+  GLINT_RETURN_IF_ERROR(impl->Open(options));
   return std::unique_ptr<TrackStream>(new TrackStream(std::move(impl)));
 }
 
 absl::StatusOr<std::unique_ptr<LocalizeStream>> Client::OpenLocalizeStream(const LocalizeStreamOptions& options,
                                                                            LocalizeCallback on_answer) const {
-  if (absl::Status status = CheckInFlight(options.in_flight); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(CheckInFlight(options.in_flight));
   auto impl = std::make_unique<LocalizeStream::Impl>(impl_->channel, options, std::move(on_answer));
   SetTimeout(options.timeout, &impl->core.context);
-  if (absl::Status status = SetTraceparent(options.traceparent, &impl->core.context); !status.ok()) return status;
-  if (absl::Status status = impl->Open(options); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(SetTraceparent(options.traceparent, &impl->core.context));
+  GLINT_RETURN_IF_ERROR(impl->Open(options));
   return std::unique_ptr<LocalizeStream>(new LocalizeStream(std::move(impl)));
 }
 
@@ -220,9 +219,8 @@ absl::StatusOr<std::unique_ptr<SharedMemoryRing>> Client::ShareMemory(const Ring
     if (absl::StartsWith(path, "//")) path.remove_prefix(2);  // unix:///PATH
     socket = absl::StrCat(path, kHandoffSuffix);
   }
-  const auto info = GetServerInfo();
-  if (!info.ok()) return info.status();
-  if (info->shared_memory_socket.empty()) {
+  GLINT_ASSIGN_OR_RETURN(const auto info, GetServerInfo());
+  if (info.shared_memory_socket.empty()) {
     return absl::FailedPreconditionError("shared memory: this server shares none (--shared-memory)");
   }
   return SharedMemoryRing::Create(impl_->channel, socket, options);

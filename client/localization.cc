@@ -5,6 +5,7 @@
 
 #include "client/localization_impl.h"
 #include "client/wire.h"
+#include "features/status_macros.h"
 
 namespace glint::client {
 namespace {
@@ -89,7 +90,7 @@ absl::Status ToWire(uint64_t frame_id, const Views& views, int64_t time_ns, v1::
   wire->set_frame_id(frame_id);
   wire->set_time_ns(time_ns);
   *slots = {views.left.slot, views.second.slot};
-  if (absl::Status s = client::ToWire("left", views.left, wire->mutable_left()); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(client::ToWire("left", views.left, wire->mutable_left()));
   const bool has_second = views.second.kind != ImageInput::Kind::kNone;
   if (!has_second || views.has_depth) wire->clear_right();
   if (!has_second || !views.has_depth) wire->clear_depth();
@@ -134,7 +135,7 @@ absl::Status LocalizeStream::Impl::Deliver(const v1::LocalizeStreamResponse& res
   LocalizeAnswer answer;
   client::FromWire(response, &answer);
   if (response.has_location()) answer.location = FromWire(response.location());
-  if (absl::Status s = FromWire(response.map(), &answer.map); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(FromWire(response.map(), &answer.map));
   answer.keyframes = static_cast<int64_t>(response.keyframes());
   answer.points = static_cast<int64_t>(response.points());
   answer.match_ns = response.match_ns();

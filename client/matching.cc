@@ -6,6 +6,7 @@
 #include "client/matching_wire.h"
 #include "client/wire.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 #include "features/steady_time.h"
 
 namespace glint::client {
@@ -19,8 +20,8 @@ void Assign(const google::protobuf::RepeatedField<T>& field, std::vector<U>* val
 // Of a MatchPair or a MatchRequest. Conditions have the length of the queries, so these must be descriptors.
 template <typename Wire>
 absl::Status SetPair(const MatchSide& query, const MatchSide& train, const QueryConditions& c, Wire* wire) {
-  if (absl::Status s = ToWire("query", query, wire->mutable_query()); !s.ok()) return s;
-  if (absl::Status s = ToWire("train", train, wire->mutable_train()); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(ToWire("query", query, wire->mutable_query()));
+  GLINT_RETURN_IF_ERROR(ToWire("train", train, wire->mutable_train()));
   const bool has_conditions =
       c.x != nullptr || c.y != nullptr || c.radius != nullptr || c.min_octave != nullptr || c.max_octave != nullptr;
   if (!has_conditions) {
@@ -60,8 +61,8 @@ absl::Status MatchesFromWire(const v1::Matches& wire, int k, MatchFound* found) 
 // What a MatchResponse and a MatchStreamResponse have in common.
 template <typename Response>
 absl::Status FindingsOf(const Response& response, int k, MatchFound* found) {
-  if (absl::Status s = FromWire(response.query(), &found->query); !s.ok()) return s;
-  if (absl::Status s = FromWire(response.train(), &found->train); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(FromWire(response.query(), &found->query));
+  GLINT_RETURN_IF_ERROR(FromWire(response.train(), &found->train));
   found->match_ns = response.match_ns();
   FromWire(response.timings(), &found->timings);
   return MatchesFromWire(response.matches(), k, found);
@@ -81,11 +82,11 @@ absl::StatusOr<MatchFound> MatchOnce(v1::FeatureMatching::Stub* stub, grpc::Clie
   v1::MatchRequest request;
   ToWire(settings.detector, request.mutable_detector());
   ToWire(settings, request.mutable_options());
-  if (absl::Status s = SetPair(query, train, conditions, &request); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(SetPair(query, train, conditions, &request));
   v1::MatchResponse response;
   if (grpc::Status s = stub->Match(context, request, &response); !s.ok()) return FromGrpc(s);
   MatchFound found;
-  if (absl::Status s = FindingsOf(response, settings.match.k, &found); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(FindingsOf(response, settings.match.k, &found));
   found.round_trip = SteadyNow() - start;
   return found;
 }
@@ -107,7 +108,7 @@ absl::Status MatchStream::Impl::Open(const MatchStreamOptions& options) {
 absl::Status MatchStream::Impl::Deliver(const v1::MatchStreamResponse& response, absl::Duration round_trip) {
   FromWire(response, &answer);
   MatchFound& found = answer.found;
-  if (absl::Status s = FindingsOf(response, k, &found); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(FindingsOf(response, k, &found));
   found.set_size = static_cast<int>(response.set_size());
   found.round_trip = round_trip;
   if (on_answer) on_answer(answer);
@@ -158,7 +159,7 @@ absl::Status StereoStream::Impl::Open(const StereoStreamOptions& options) {
 
 absl::Status StereoStream::Impl::Deliver(const v1::StereoStreamResponse& response, absl::Duration round_trip) {
   FromWire(response, &answer);
-  if (absl::Status s = FromWire(response.left(), &answer.left); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(FromWire(response.left(), &answer.left));
   const v1::StereoMatches& m = response.matches();
   const int count = m.left_size();
   bool fits = m.right_x_size() == count && m.disparity_size() == count && m.distance_size() == count &&

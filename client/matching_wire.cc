@@ -1,6 +1,7 @@
 #include "client/matching_wire.h"
 
 #include "client/wire.h"
+#include "features/status_macros.h"
 
 namespace glint::client {
 namespace {
@@ -77,7 +78,7 @@ void ToWire(const QueryConditions& conditions, int count, v1::MatchConditions* w
 }
 
 absl::Status ToWire(const ImageInput& left, const ImageInput& right, v1::StereoPair* wire) {
-  if (absl::Status s = ToWire("left", left, wire->mutable_left()); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(ToWire("left", left, wire->mutable_left()));
   if (right.kind != ImageInput::Kind::kNone) return ToWire("right", right, wire->mutable_right());
   wire->clear_right();
   return absl::OkStatus();

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "features/status_macros.h"
 #include "features/steady_time.h"
 
 namespace glint::client {
@@ -50,7 +51,7 @@ ResilientStream::ResilientStream(const Client* client, const StreamOptions& opti
 ResilientStream::~ResilientStream() = default;
 
 absl::Status ResilientStream::Write(uint64_t frame_id, const ImageInput& image) {
-  if (absl::Status status = Renew(); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(Renew());
   const Kept* kept;
   {
     absl::MutexLock lock(&mu_);
@@ -166,7 +167,7 @@ absl::Status ResilientStream::OpenOnce() {
   }
   // Answers take frames from the front meanwhile, but only frames that were written before.
   for (const Kept* kept : again) {
-    if (absl::Status status = stream_->Write(kept->frame_id, kept->image); !status.ok()) return status;
+    GLINT_RETURN_IF_ERROR(stream_->Write(kept->frame_id, kept->image));
   }
   return absl::OkStatus();
 }

@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/wire.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 #include "features/steady_time.h"
 #include "glint/v1/feature_detection.grpc.pb.h"
 #include "proto/grpc_deadline.h"
@@ -182,23 +183,20 @@ absl::StatusOr<std::unique_ptr<SharedMemoryRing>> SharedMemoryRing::Create(
   if (data == MAP_FAILED) return SystemError("mapping it");
   state->data = static_cast<uint8_t*>(data);
 
-  auto connection = Connect(socket);
-  if (!connection.ok()) return connection.status();
-  const auto token = HandOver(connection->get(), memory.get(), bytes);
-  if (!token.ok()) return token.status();
-  state->connection = *std::move(connection);
-  auto name = NewName();
-  if (!name.ok()) return name.status();
+  GLINT_ASSIGN_OR_RETURN(auto connection, Connect(socket));
+  GLINT_ASSIGN_OR_RETURN(const auto token, HandOver(connection.get(), memory.get(), bytes));
+  state->connection = std::move(connection);
+  GLINT_ASSIGN_OR_RETURN(auto name, NewName());
 
   grpc::ClientContext context;
   context.set_deadline(GrpcDeadline(kCallTimeout));
   v1::RegisterSharedMemoryRequest request;
-  request.set_token(*token);
-  request.set_name(*name);
+  request.set_token(token);
+  request.set_name(name);
   v1::RegisterSharedMemoryResponse response;
   const auto stub = v1::FeatureDetection::NewStub(channel);
   if (const grpc::Status s = stub->RegisterSharedMemory(&context, request, &response); !s.ok()) return FromGrpc(s);
-  state->name = *std::move(name);
+  state->name = std::move(name);
   for (int i = options.slots; i-- > 0;) state->free.push_back(i);
   return std::unique_ptr<SharedMemoryRing>(new SharedMemoryRing(std::move(state)));
 }

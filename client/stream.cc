@@ -4,6 +4,7 @@
 
 #include "client/stream_impl.h"
 #include "client/wire.h"
+#include "features/status_macros.h"
 
 namespace glint::client {
 
@@ -14,7 +15,7 @@ DetectStream::Impl::Impl(const std::shared_ptr<grpc::ChannelInterface>& channel,
 
 absl::Status DetectStream::Impl::Open(const StreamOptions& options) {
   v1::DetectStreamRequest first;
-  if (absl::Status status = ToWire(options, first.mutable_options()); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(ToWire(options, first.mutable_options()));
   return core.Open(stub->DetectStream(&core.context), first);
 }
 
@@ -22,7 +23,7 @@ absl::Status DetectStream::Impl::Write(uint64_t frame_id, const ImageInput& imag
   return core.Write(frame_id, [&](v1::DetectStreamRequest* request, FrameSlots* slots) {
     v1::Frame* frame = request->mutable_frame();
     frame->set_frame_id(frame_id);
-    if (absl::Status status = ToWire("image", image, frame->mutable_image()); !status.ok()) return status;
+    GLINT_RETURN_IF_ERROR(ToWire("image", image, frame->mutable_image()));
     if (image.region.wanted()) {
       ToWire(image.region, frame->mutable_region());
     } else {
@@ -40,7 +41,7 @@ absl::Status DetectStream::Impl::Deliver(const v1::DetectStreamResponse& respons
   result.detection.round_trip = round_trip;
   FromWire(response.timings(), &result.detection.timings);
   if (result.status.ok()) {
-    if (absl::Status status = FromWire(response.features(), &result.detection.features); !status.ok()) return status;
+    GLINT_RETURN_IF_ERROR(FromWire(response.features(), &result.detection.features));
   } else {
     result.detection.features.Clear();
   }

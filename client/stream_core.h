@@ -20,6 +20,7 @@
 #include "absl/time/time.h"
 #include "client/shared_memory.h"
 #include "client/wire.h"
+#include "features/status_macros.h"
 #include "features/steady_time.h"
 
 namespace glint::client {
@@ -67,7 +68,7 @@ class StreamCore {
       std::lock_guard<std::mutex> write_lock(write_mu_);
       if (writing_over_) return absl::FailedPreconditionError("Write() after Finish()");
       FrameSlots slots;
-      if (absl::Status status = fill(&request_, &slots); !status.ok()) return status;
+      GLINT_RETURN_IF_ERROR(fill(&request_, &slots));
       bool open;
       {
         std::unique_lock<std::mutex> lock(mu_);
@@ -174,7 +175,7 @@ class StreamCore {
       return absl::InternalError(
           absl::StrCat("the server answered frame ", response.frame_id(), " instead of ", oldest.frame_id));
     }
-    if (absl::Status status = deliver_(response, SteadyNow() - oldest.at); !status.ok()) return status;
+    GLINT_RETURN_IF_ERROR(deliver_(response, SteadyNow() - oldest.at));
     std::lock_guard<std::mutex> lock(mu_);
     sent_.pop_front();
     changed_.notify_all();

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/tracking_impl.h"
 #include "client/wire.h"
+#include "features/status_macros.h"
 
 namespace glint::client {
 namespace {
@@ -97,7 +98,7 @@ absl::Status TrackStream::Impl::Deliver(const v1::TrackStreamResponse& response,
   client::FromWire(response, &answer);
   answer.cameras.resize(static_cast<size_t>(response.cameras_size()));
   for (int c = 0; c < response.cameras_size(); ++c) {
-    if (absl::Status s = FromWire(response.cameras(c), &answer.cameras[static_cast<size_t>(c)]); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(FromWire(response.cameras(c), &answer.cameras[static_cast<size_t>(c)]));
   }
   answer.track_ns = response.track_ns();
   client::FromWire(response.timings(), &answer.timings);
@@ -124,7 +125,7 @@ absl::Status TrackStream::Write(uint64_t frame_id, const std::vector<ImageInput>
       v1::Image* const image = c < static_cast<size_t>(frame->images_size())
                                    ? frame->mutable_images(static_cast<int>(c))
                                    : frame->add_images();
-      if (absl::Status s = client::ToWire(absl::StrCat("images[", c, "]"), images[c], image); !s.ok()) return s;
+      GLINT_RETURN_IF_ERROR(client::ToWire(absl::StrCat("images[", c, "]"), images[c], image));
       slots->more.push_back(images[c].slot);
     }
     return absl::OkStatus();

@@ -3,6 +3,7 @@
 #include "client/cli/base/command.h"
 #include "client/cli/base/connection.h"
 #include "client/cli/output/output.h"
+#include "features/status_macros.h"
 #include "features/steady_time.h"
 
 namespace glint::cli {
@@ -24,9 +25,8 @@ const char* Name(client::Health health) {
 }
 
 absl::StatusOr<client::Health> Ask(const ConnectionFlags& flags, const std::string& service) {
-  const auto connection = Connection::Open(flags);
-  if (!connection.ok()) return connection.status();
-  return connection->client().CheckHealth(service, flags.timeout_or(absl::Seconds(5)));
+  GLINT_ASSIGN_OR_RETURN(const auto connection, Connection::Open(flags));
+  return connection.client().CheckHealth(service, flags.timeout_or(absl::Seconds(5)));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/load/stream.h"
+#include "features/status_macros.h"
 #include "server/config/options.h"
 #include "server/net/listen.h"
 #include "server/net/transport.h"
@@ -129,8 +130,8 @@ void RunTags(grpc::ServerCompletionQueue* queue) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<EchoServer>> EchoServer::Start(const std::string& listen, absl::Duration work) {
-  if (absl::Status s = CheckListenAddress("listen", listen); !s.ok()) return s;
-  if (absl::Status s = CheckCanListen(listen); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(CheckListenAddress("listen", listen));
+  GLINT_RETURN_IF_ERROR(CheckCanListen(listen));
   std::unique_ptr<EchoServer> echo(new EchoServer);
   grpc::ServerBuilder builder;
   ConfigureTransport(-1, &builder);

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "client/matching_wire.h"
 #include "client/wire.h"
+#include "features/status_macros.h"
 #include "glint/v1/feature_detection.pb.h"
 #include "glint/v1/matching.pb.h"
 
@@ -86,7 +87,7 @@ std::string InFormat(const ImageView& gray, client::PixelFormat format) {
 
 absl::StatusOr<std::string> SerializeOptions(const client::StreamOptions& options) {
   v1::DetectStreamRequest message;
-  if (absl::Status s = client::ToWire(options, message.mutable_options()); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(client::ToWire(options, message.mutable_options()));
   return message.SerializeAsString();
 }
 
@@ -115,7 +116,7 @@ std::vector<uint8_t> SyntheticDescriptors(int count, uint32_t seed) {
 
 absl::StatusOr<FrameBody> FrameBody::Of(const client::ImageInput& image) {
   v1::Frame frame;
-  if (absl::Status s = client::ToWire("image", image, frame.mutable_image()); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(client::ToWire("image", image, frame.mutable_image()));
   if (image.region.wanted()) client::ToWire(image.region, frame.mutable_region());
   FrameBody body;
   body.body_ = frame.SerializeAsString();
@@ -125,7 +126,7 @@ absl::StatusOr<FrameBody> FrameBody::Of(const client::ImageInput& image) {
 
 absl::StatusOr<FrameBody> FrameBody::OfEyes(const client::ImageInput& left, const client::ImageInput& right) {
   v1::StereoPair pair;
-  if (absl::Status s = client::ToWire(left, right, &pair); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(client::ToWire(left, right, &pair));
   FrameBody body;
   body.body_ = pair.SerializeAsString();
   body.slots_ = {left.slot, right.slot};
@@ -134,8 +135,8 @@ absl::StatusOr<FrameBody> FrameBody::OfEyes(const client::ImageInput& left, cons
 
 absl::StatusOr<FrameBody> FrameBody::OfPair(const client::MatchSide& query, const client::MatchSide& train) {
   v1::MatchPair pair;
-  if (absl::Status s = client::ToWire("query", query, pair.mutable_query()); !s.ok()) return s;
-  if (absl::Status s = client::ToWire("train", train, pair.mutable_train()); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(client::ToWire("query", query, pair.mutable_query()));
+  GLINT_RETURN_IF_ERROR(client::ToWire("train", train, pair.mutable_train()));
   FrameBody body;
   body.body_ = pair.SerializeAsString();
   body.slots_ = {query.image.slot, train.image.slot};

@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "features/status_macros.h"
+
 namespace glint::load {
 namespace {
 
@@ -79,7 +81,7 @@ void Load::Complete(Worker* worker) {
 }
 
 absl::StatusOr<RunResult> Load::Run(const RunOptions& options) {
-  if (absl::Status s = WaitUntilOpen(options.patience); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(WaitUntilOpen(options.patience));
   const double cpu_before = CpuSeconds();
   const int64_t start_ns = MonotonicNs();
   const int64_t record_from_ns = start_ns + absl::ToInt64Nanoseconds(options.warm_up);
@@ -108,7 +110,7 @@ absl::StatusOr<RunResult> Load::Run(const RunOptions& options) {
   for (std::thread& pacer : pacers) pacer.join();
   const int64_t give_up_ns = end_ns + absl::ToInt64Nanoseconds(options.patience);
   while (!Idle(MonotonicNs()) && MonotonicNs() < give_up_ns) SleepUntil(MonotonicNs() + kPollNs);
-  if (absl::Status s = Broken(); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(Broken());
   const int64_t now_ns = MonotonicNs();
   if (!Idle(now_ns)) {
     given_up_ = true;
@@ -131,7 +133,7 @@ absl::Status Load::WaitUntilOpen(absl::Duration patience) const {
   const int64_t deadline_ns = MonotonicNs() + absl::ToInt64Nanoseconds(patience);
   const auto open = [](const auto& stream) { return stream->open(); };
   while (!std::all_of(streams_.begin(), streams_.end(), open)) {
-    if (absl::Status s = Broken(); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(Broken());
     if (MonotonicNs() > deadline_ns) return absl::UnavailableError("the server takes no stream");
     SleepUntil(MonotonicNs() + kPollNs);
   }
@@ -166,7 +168,7 @@ void Load::Pace(const Worker& worker, const std::atomic<int64_t>& end_ns) const 
 
 absl::Status Load::Broken() const {
   for (const auto& stream : streams_) {
-    if (absl::Status s = stream->broken(); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(stream->broken());
   }
   return absl::OkStatus();
 }

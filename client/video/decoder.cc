@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "client/video/process.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 
 namespace glint::video {
 namespace {
@@ -160,9 +161,8 @@ std::string WithoutPassword(absl::string_view name) {
 absl::StatusOr<std::vector<std::string>> DecoderArguments(Decoder decoder, const std::string& name, bool color) {
   const Scheme* scheme = nullptr;
   if (IsAddress(name)) {
-    const auto parsed = SchemeOf(name);
-    if (!parsed.ok()) return parsed.status();
-    scheme = Find(*parsed);
+    GLINT_ASSIGN_OR_RETURN(const auto parsed, SchemeOf(name));
+    scheme = Find(parsed);
   }
   if (decoder != Decoder::kGstreamer) {
     std::string program = Which(kFfmpeg);

@@ -15,6 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "features/status_macros.h"
 #include "features/steady_time.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX has it in no header
@@ -110,7 +111,7 @@ absl::StatusOr<size_t> DescriptorBytes::Read(uint8_t* to, size_t size) {
   const absl::Time begun = SteadyNow();
   while (true) {
     std::array<pollfd, 2> wait = {pollfd{descriptor_, POLLIN, 0}, pollfd{-1, 0, 0}};
-    if (absl::Status status = Poll(&wait, patience_, begun); !status.ok()) return status;
+    GLINT_RETURN_IF_ERROR(Poll(&wait, patience_, begun));
     if (wait[0].revents == 0) continue;
     const ssize_t count = read(descriptor_, to, size);
     if (count >= 0) return static_cast<size_t>(count);
@@ -191,7 +192,7 @@ absl::StatusOr<size_t> Process::Read(uint8_t* to, size_t size) {
   const absl::Time begun = SteadyNow();
   while (true) {
     std::array<pollfd, 2> wait = {pollfd{output_, POLLIN, 0}, pollfd{errors_, POLLIN, 0}};
-    if (absl::Status status = Poll(&wait, patience_, begun); !status.ok()) return status;
+    GLINT_RETURN_IF_ERROR(Poll(&wait, patience_, begun));
     if (wait[1].revents != 0 && !TakeErrors()) Close(&errors_);
     if (wait[0].revents == 0) continue;
     const ssize_t count = read(output_, to, size);

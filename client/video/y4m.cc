@@ -13,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "features/error.h"
 #include "features/limits.h"
+#include "features/status_macros.h"
 
 namespace glint::video {
 namespace {
@@ -105,7 +106,7 @@ absl::StatusOr<Y4mHeader> ParseY4mHeader(absl::string_view fields) {
       return ContradictionError("y4m", absl::StrCat("field \"", Echo(field.substr(0, 1)), "\" is there twice"));
     }
     seen += field[0];
-    if (absl::Status status = ParseField(field, &header); !status.ok()) return status;
+    GLINT_RETURN_IF_ERROR(ParseField(field, &header));
   }
   if (header.shape.width == 0 || header.shape.height == 0)
     return ContradictionError("y4m", "no W or no H in the header");
@@ -115,10 +116,9 @@ absl::StatusOr<Y4mHeader> ParseY4mHeader(absl::string_view fields) {
 absl::StatusOr<size_t> Y4mReader::ReadAll(uint8_t* to, size_t size) {
   size_t done = 0;
   while (done < size) {
-    const auto read = bytes_->Read(to + done, size - done);
-    if (!read.ok()) return read.status();
-    if (*read == 0) break;
-    done += *read;
+    GLINT_ASSIGN_OR_RETURN(const auto read, bytes_->Read(to + done, size - done));
+    if (read == 0) break;
+    done += read;
   }
   return done;
 }
@@ -126,9 +126,8 @@ absl::StatusOr<size_t> Y4mReader::ReadAll(uint8_t* to, size_t size) {
 absl::StatusOr<std::string> Y4mReader::ReadLine(size_t limit) {
   std::string line;
   for (uint8_t byte = 0;;) {  // one by one, so that nothing of the frame is taken
-    const auto read = ReadAll(&byte, 1);
-    if (!read.ok()) return read.status();
-    if (*read == 0) return ContradictionError("y4m", "ends in a header");
+    GLINT_ASSIGN_OR_RETURN(const auto read, ReadAll(&byte, 1));
+    if (read == 0) return ContradictionError("y4m", "ends in a header");
     if (byte == '\n') return line;
     if (line.size() == limit) return ContradictionError("y4m", absl::StrCat("a header of more than ", limit, " bytes"));
     line += static_cast<char>(byte);
@@ -137,18 +136,14 @@ absl::StatusOr<std::string> Y4mReader::ReadLine(size_t limit) {
 
 absl::Status Y4mReader::ReadHeader() {
   std::array<uint8_t, kY4mMagic.size() + 1> magic;
-  const auto read = ReadAll(magic.data(), magic.size());
-  if (!read.ok()) return read.status();
-  const absl::string_view text(reinterpret_cast<const char*>(magic.data()), *read);
+  GLINT_ASSIGN_OR_RETURN(const auto read, ReadAll(magic.data(), magic.size()));
+  const absl::string_view text(reinterpret_cast<const char*>(magic.data()), read);
   if (text.empty()) return ContradictionError("y4m", "no bytes");
   if (text != absl::StrCat(kY4mMagic, " ")) {
     return ContradictionError("y4m", absl::StrCat("begins with \"", Echo(text), "\" instead of \"", kY4mMagic, " \""));
   }
-  const auto line = ReadLine(kMaxHeaderLine);
-  if (!line.ok()) return line.status();
-  const auto header = ParseY4mHeader(*line);
-  if (!header.ok()) return header.status();
-  header_ = *header;
+  GLINT_ASSIGN_OR_RETURN(const auto line, ReadLine(kMaxHeaderLine));
+  GLINT_ASSIGN_OR_RETURN(header_, ParseY4mHeader(line));
   return absl::OkStatus();
 }
 
@@ -157,37 +152,33 @@ std::string Y4mReader::FrameName() const { return absl::StrCat("y4m.frame ", fra
 absl::Status Y4mReader::ReadFrameLine() {
   while (true) {
     std::array<uint8_t, kFrame.size() + 1> begin;
-    const auto read = ReadAll(begin.data(), begin.size());
-    if (!read.ok()) return read.status();
-    if (*read == 0) return absl::OutOfRangeError("no more frames");
-    const absl::string_view text(reinterpret_cast<const char*>(begin.data()), *read);
+    GLINT_ASSIGN_OR_RETURN(const auto read, ReadAll(begin.data(), begin.size()));
+    if (read == 0) return absl::OutOfRangeError("no more frames");
+    const absl::string_view text(reinterpret_cast<const char*>(begin.data()), read);
     if (text == "FRAME\n") return absl::OkStatus();
     if (text == "FRAME ") return ReadLine(kMaxFrameLine).status();
     if (text != kY4mMagic.substr(0, begin.size())) {
       return ContradictionError(FrameName(), absl::StrCat("begins with \"", Echo(text), "\" instead of \"FRAME\""));
     }
-    if (absl::Status status = ReadAnotherHeader(); !status.ok()) return status;
+    GLINT_RETURN_IF_ERROR(ReadAnotherHeader());
   }
 }
 
 absl::Status Y4mReader::ReadAnotherHeader() {
-  const auto line = ReadLine(kMaxHeaderLine);
-  if (!line.ok()) return line.status();
-  absl::string_view fields = *line;
+  GLINT_ASSIGN_OR_RETURN(const auto line, ReadLine(kMaxHeaderLine));
+  absl::string_view fields = line;
   if (!absl::ConsumePrefix(&fields, absl::StrCat(kY4mMagic.substr(kFrame.size() + 1), " "))) {
     return ContradictionError(FrameName(), "neither a frame nor a header");
   }
-  const auto header = ParseY4mHeader(fields);
-  if (!header.ok()) return header.status();
-  if (*header == header_) return absl::OkStatus();
+  GLINT_ASSIGN_OR_RETURN(const auto header, ParseY4mHeader(fields));
+  if (header == header_) return absl::OkStatus();
   return ContradictionError(FrameName(), absl::StrCat("size, format or rate changes: ", header_.shape.width, "x",
                                                       header_.shape.height, " before, then \"", Echo(fields), "\""));
 }
 
 absl::Status Y4mReader::ReadPlane(uint8_t* to, size_t size) {
-  const auto read = ReadAll(to, size);
-  if (!read.ok()) return read.status();
-  if (*read == size) return absl::OkStatus();
+  GLINT_ASSIGN_OR_RETURN(const auto read, ReadAll(to, size));
+  if (read == size) return absl::OkStatus();
   return ContradictionError(FrameName(), "is cut off");
 }
 
@@ -195,7 +186,7 @@ absl::Status Y4mReader::Skip(size_t size) {
   std::array<uint8_t, 1 << 14> nowhere;
   for (size_t left = size; left > 0;) {
     const size_t step = std::min(left, nowhere.size());
-    if (absl::Status status = ReadPlane(nowhere.data(), step); !status.ok()) return status;
+    GLINT_RETURN_IF_ERROR(ReadPlane(nowhere.data(), step));
     left -= step;
   }
   return absl::OkStatus();

@@ -16,6 +16,7 @@
 #include "client/view/address.h"
 #include "client/view/connection.h"
 #include "client/view/page.h"
+#include "features/status_macros.h"
 
 namespace glint::view {
 namespace {
@@ -272,15 +273,13 @@ struct View::Impl {
 };
 
 absl::StatusOr<std::unique_ptr<View>> View::Start(const std::string& listen, const State& state) {
-  auto address = ParseAddress(listen);
-  if (!address.ok()) return address.status();
-  auto socket = Listen(&*address);
-  if (!socket.ok()) return socket.status();
+  GLINT_ASSIGN_OR_RETURN(auto address, ParseAddress(listen));
+  GLINT_ASSIGN_OR_RETURN(auto socket, Listen(&address));
 
   auto impl = std::make_unique<Impl>();
   impl->state = state;
-  impl->address = *std::move(address);
-  impl->socket = *socket;
+  impl->address = std::move(address);
+  impl->socket = socket;
   impl->url = absl::StrCat("http://", impl->address.text(), "/");
   impl->publisher = std::thread([view = impl.get()] { view->Publish(); });
   impl->acceptor = std::thread([view = impl.get()] { view->Accept(); });

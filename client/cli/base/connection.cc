@@ -9,6 +9,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "features/status_macros.h"
 #include "proto/traceparent.h"
 #include "server/app/server.h"
 
@@ -120,29 +121,23 @@ absl::StatusOr<Connection> Connection::Open(const ConnectionFlags& flags) {
     options.connect_timeout = flags.timeout_or(options.connect_timeout);
     options.balance = absl::StartsWith(flags.server, "dns:") || absl::StartsWith(flags.server, "ipv4:") ||
                       absl::StartsWith(flags.server, "ipv6:");
-    auto tls = flags.Tls();
-    if (!tls.ok()) return tls.status();
-    options.tls = *std::move(tls);
-    auto token = flags.Token();
-    if (!token.ok()) return token.status();
-    options.token = *std::move(token);
-    auto client = client::Client::Connect(flags.server, options);
-    if (!client.ok()) return client.status();
-    connection.client_ = std::make_unique<client::Client>(*std::move(client));
+    GLINT_ASSIGN_OR_RETURN(options.tls, flags.Tls());
+    GLINT_ASSIGN_OR_RETURN(options.token, flags.Token());
+    GLINT_ASSIGN_OR_RETURN(auto client, client::Client::Connect(flags.server, options));
+    connection.client_ = std::make_unique<client::Client>(std::move(client));
     return connection;
   }
   ServerOptions options;
   options.listen.clear();
   options.metrics_listen.clear();
   options.lanes.backend = flags.backend;
-  auto server = Server::Create(options);
-  if (!server.ok()) return server.status();
-  if (absl::Status status = (*server)->Start(); !status.ok()) return status;
-  if (!(*server)->WaitUntilServing(absl::InfiniteDuration())) {
+  GLINT_ASSIGN_OR_RETURN(auto server, Server::Create(options));
+  GLINT_RETURN_IF_ERROR(server->Start());
+  if (!server->WaitUntilServing(absl::InfiniteDuration())) {
     return absl::UnavailableError("the server inside this process did not become ready");
   }
   connection.inside_ = std::make_unique<Inside>();
-  connection.inside_->server = *std::move(server);
+  connection.inside_->server = std::move(server);
   connection.client_ = std::make_unique<client::Client>(connection.inside_->server->InProcessChannel());
   return connection;
 }

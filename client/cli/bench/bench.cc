@@ -14,6 +14,7 @@
 #include "client/load/echo_process.h"
 #include "client/load/report.h"
 #include "decode/image_file.h"
+#include "features/status_macros.h"
 #include "sensors/energy.h"
 #include "server/config/options.h"
 
@@ -52,7 +53,7 @@ absl::StatusOr<std::string> FirstMessage(const LoadFlags& load_flags, const Dete
     return options;
   };
   if (load::IsPair(load_flags.task)) {
-    if (absl::Status s = NoMaskOrRegion(detector_flags); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(NoMaskOrRegion(detector_flags));
   }
   switch (load_flags.task) {
     case load::Task::kStereo: {
@@ -75,9 +76,7 @@ absl::StatusOr<std::string> FirstMessage(const LoadFlags& load_flags, const Dete
   options.region = detector_flags.region;
   Image mask;
   if (!detector_flags.mask.empty()) {
-    auto read = decode::ReadImageFile(detector_flags.mask);
-    if (!read.ok()) return read.status();
-    mask = *std::move(read);
+    GLINT_ASSIGN_OR_RETURN(mask, decode::ReadImageFile(detector_flags.mask));
     options.mask = mask;
   }
   return load::SerializeOptions(options);

@@ -7,6 +7,7 @@
 #include "client/cli/base/command.h"
 #include "client/cli/source/raw_flags.h"
 #include "client/load/echo_process.h"
+#include "features/status_macros.h"
 
 namespace glint::cli {
 namespace {
@@ -126,7 +127,7 @@ absl::Status LoadFlags::Validate(const std::string& server, const std::vector<st
   if (!size.empty() && !files.empty()) return Bad("size", "FILEs have a size of their own");
   if (auto shape = ParseSize("size", size.empty() ? kDefaultSize : size); !shape.ok()) return shape.status();
   if (!format.has_value() && files.empty()) return Bad("pixel-format", "file: no FILE given");
-  if (absl::Status s = jpeg.Validate(send_jpeg); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(jpeg.Validate(send_jpeg));
   if (send_jpeg && format != PixelFormat::kGray8) return Bad("send", "jpeg has no --pixel-format");
   if (send_jpeg && shared_memory) return Bad("shared-memory", "is for pixels, not for --send jpeg");
   if (shared_memory && !absl::StartsWith(server, "unix:")) {

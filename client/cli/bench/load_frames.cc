@@ -12,6 +12,7 @@
 #include "client/cli/source/shared_frames.h"
 #include "decode/image_file.h"
 #include "decode/jpeg_writer.h"
+#include "features/status_macros.h"
 
 namespace glint::cli {
 namespace {
@@ -37,9 +38,7 @@ class Pictures {
 
   absl::Status AddFile(const std::string& path) {
     if (!format_.has_value()) {
-      auto file = ReadFile(path);
-      if (!file.ok()) return file.status();
-      bytes_[count_] = *std::move(file);
+      GLINT_ASSIGN_OR_RETURN(bytes_[count_], ReadFile(path));
       inputs_[count_] = client::ImageInput::Encoded(bytes_[count_]);
       ++count_;
       return absl::OkStatus();
@@ -50,9 +49,7 @@ class Pictures {
   absl::Status Add(const ImageView& gray) {
     if (shape_ == Shape()) shape_ = gray.shape();
     if (jpeg_quality_.has_value()) {
-      auto file = decode::WriteJpeg(gray, *jpeg_quality_);
-      if (!file.ok()) return file.status();
-      bytes_[count_] = *std::move(file);
+      GLINT_ASSIGN_OR_RETURN(bytes_[count_], decode::WriteJpeg(gray, *jpeg_quality_));
       inputs_[count_] = client::ImageInput::Encoded(bytes_[count_]);
       ++count_;
       return absl::OkStatus();
@@ -119,25 +116,24 @@ absl::StatusOr<std::vector<load::FrameBody>> LoadFlags::Frames(const std::vector
                     shared_memory ? &shared : nullptr);
   if (task == load::Task::kMatchDescriptors) {
     const int count = report->detector.max_features;
-    if (absl::Status s = add(Descriptors(count)); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(add(Descriptors(count)));
     report->picture = absl::StrCat("two sets of ", count, " descriptors");
   } else if (files.empty()) {
-    const auto shape = ParseSize("size", size.empty() ? kDefaultSize : size);
-    if (!shape.ok()) return shape.status();
+    GLINT_ASSIGN_OR_RETURN(const auto shape, ParseSize("size", size.empty() ? kDefaultSize : size));
     const int disparity = load::IsPair(task) ? kSyntheticDisparity : 0;
-    const Image scene = load::SyntheticPicture({shape->width + disparity, shape->height}, 1);
+    const Image scene = load::SyntheticPicture({shape.width + disparity, shape.height}, 1);
     for (size_t i = 0; i < each; ++i) {
-      const ImageView view{scene.row(0) + static_cast<int>(i) * disparity, shape->width, shape->height, scene.stride()};
-      if (absl::Status s = pictures.Add(view); !s.ok()) return s;
+      const ImageView view{scene.row(0) + static_cast<int>(i) * disparity, shape.width, shape.height, scene.stride()};
+      GLINT_RETURN_IF_ERROR(pictures.Add(view));
     }
-    if (absl::Status s = add(pictures.Frame(task)); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(add(pictures.Frame(task)));
     report->picture =
-        absl::StrCat("a made-up ", load::IsPair(task) ? "pair" : "picture", " of ", shape->width, "x", shape->height);
+        absl::StrCat("a made-up ", load::IsPair(task) ? "pair" : "picture", " of ", shape.width, "x", shape.height);
   }
   for (size_t i = 0; i < files.size(); ++i) {
-    if (absl::Status s = pictures.AddFile(files[i]); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(pictures.AddFile(files[i]));
     if ((i + 1) % each != 0) continue;
-    if (absl::Status s = add(pictures.Frame(task)); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(add(pictures.Frame(task)));
   }
   report->width = pictures.shape().width;
   report->height = pictures.shape().height;

@@ -16,6 +16,7 @@
 #include "client/cli/output/draw.h"
 #include "client/cli/output/output.h"
 #include "client/cli/source/picture.h"
+#include "features/status_macros.h"
 
 namespace glint::cli {
 namespace {
@@ -86,10 +87,9 @@ absl::StatusOr<Found> Detect(const Contender& contender, const cv::Mat& gray, co
   Found found;
   std::vector<double> times;
   for (int i = 0; i < flags.repeat.value_or(5); ++i) {
-    auto answer = contender.Detect(gray, mask);
-    if (!answer.ok()) return answer.status();
-    times.push_back(answer->microseconds);
-    found.features = std::move(answer->features);
+    GLINT_ASSIGN_OR_RETURN(auto answer, contender.Detect(gray, mask));
+    times.push_back(answer.microseconds);
+    found.features = std::move(answer.features);
   }
   std::nth_element(times.begin(), times.begin() + static_cast<ptrdiff_t>(times.size() / 2), times.end());
   found.microseconds = times[times.size() / 2];
@@ -118,20 +118,19 @@ class Comparison {
     }
     cv::Mat first;
     for (size_t i = 0; i < files.size() && !Interrupted(); ++i) {
-      auto gray = ReadGray(files[i]);
-      if (!gray.ok()) return gray.status();
-      if (absl::Status s = AddImage(files[i], *gray); !s.ok()) return s;
+      GLINT_ASSIGN_OR_RETURN(auto gray, ReadGray(files[i]));
+      GLINT_RETURN_IF_ERROR(AddImage(files[i], gray));
       if (i == 0) {
-        first = *gray;
-        if (absl::Status s = Draw(*gray); !s.ok()) return s;
+        first = gray;
+        GLINT_RETURN_IF_ERROR(Draw(gray));
         of_first_ = of_image_;
       } else if (views) {
-        const auto h = estimator_ != nullptr ? Estimate(first, *gray) : ReadHomography(homographies[i - 1]);
-        if (!h.ok()) return h.status();
-        AddView(files[i], absl::StrCat("from ", files[0]), ShapeOf(first), of_first_, ShapeOf(*gray), of_image_, *h);
+        GLINT_ASSIGN_OR_RETURN(const auto h,
+                               estimator_ != nullptr ? Estimate(first, gray) : ReadHomography(homographies[i - 1]));
+        AddView(files[i], absl::StrCat("from ", files[0]), ShapeOf(first), of_first_, ShapeOf(gray), of_image_, h);
       }
       if (flags_.rotate.has_value()) {
-        if (absl::Status s = AddRotations(files[i], *gray); !s.ok()) return s;
+        GLINT_RETURN_IF_ERROR(AddRotations(files[i], gray));
       }
     }
     return absl::OkStatus();
@@ -151,9 +150,8 @@ class Comparison {
   absl::Status DetectAll(const cv::Mat& gray, const cv::Mat& mask, std::vector<Found>* found) const {
     found->clear();
     for (const Side& side : sides_) {
-      auto one = Detect(*side.contender, gray, mask, flags_);
-      if (!one.ok()) return one.status();
-      found->push_back(*std::move(one));
+      GLINT_ASSIGN_OR_RETURN(auto one, Detect(*side.contender, gray, mask, flags_));
+      found->push_back(std::move(one));
     }
     return absl::OkStatus();
   }
@@ -195,7 +193,7 @@ class Comparison {
     for (int i = 1; step * i < 360 && !Interrupted(); ++i) {
       const Turned turned = Turn(gray, step * i);
       std::vector<Found> found;
-      if (absl::Status s = DetectAll(turned.image, turned.mask, &found); !s.ok()) return s;
+      GLINT_RETURN_IF_ERROR(DetectAll(turned.image, turned.mask, &found));
       AddView(file, absl::StrFormat("turned %g", step * i), ShapeOf(gray), upright, ShapeOf(turned.image), found,
               turned.from);
     }
@@ -212,9 +210,8 @@ class Comparison {
       DrawFeatures(of_image_[static_cast<size_t>(i)].features, &canvas);
       canvas.copyTo(both.colRange(i * gray.cols, (i + 1) * gray.cols));
     }
-    auto sink = OpenDrawSink(flags_.draw, 1);
-    if (!sink.ok()) return sink.status();
-    return (*sink)->Write("compare", both);
+    GLINT_ASSIGN_OR_RETURN(auto sink, OpenDrawSink(flags_.draw, 1));
+    return sink->Write("compare", both);
   }
 
   const std::vector<Side>& sides_;

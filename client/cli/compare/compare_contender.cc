@@ -8,6 +8,7 @@
 #include "client/cli/base/connection.h"
 #include "client/cli/base/detector_flags.h"
 #include "client/cli/base/flags.h"
+#include "features/status_macros.h"
 
 namespace glint::cli {
 namespace {
@@ -22,10 +23,9 @@ class Served : public Contender {
 
   absl::StatusOr<Found> Detect(const cv::Mat& image, const cv::Mat& mask) const override {
     const client::ImageInput mask_input = mask.empty() ? client::ImageInput() : ViewOf(mask);
-    auto answer = connection_.client().Detect(options_, ViewOf(image), mask_input);
-    if (!answer.ok()) return answer.status();
-    const auto& t = answer->timings;
-    return Found{std::move(answer->features), static_cast<double>(t.upload_ns + t.detect_ns + t.download_ns) / 1000};
+    GLINT_ASSIGN_OR_RETURN(auto answer, connection_.client().Detect(options_, ViewOf(image), mask_input));
+    const auto& t = answer.timings;
+    return Found{std::move(answer.features), static_cast<double>(t.upload_ns + t.detect_ns + t.download_ns) / 1000};
   }
 
  private:
@@ -57,9 +57,8 @@ absl::StatusOr<std::unique_ptr<Contender>> Open(const DetectorOptions& options, 
   } else {
     where.server = server;
   }
-  auto connection = Connection::Open(where);
-  if (!connection.ok()) return connection.status();
-  return std::make_unique<Served>(options, *std::move(connection));
+  GLINT_ASSIGN_OR_RETURN(auto connection, Connection::Open(where));
+  return std::make_unique<Served>(options, std::move(connection));
 }
 
 }  // namespace

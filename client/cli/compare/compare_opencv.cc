@@ -13,6 +13,7 @@
 #include "client/cli/compare/compare_contender.h"
 #include "features/error.h"
 #include "features/option_fields.h"
+#include "features/status_macros.h"
 #include "features/steady_time.h"
 
 namespace glint::cli {
@@ -107,7 +108,7 @@ class OpenCvOrb : public Contender {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Contender>> OpenOpenCv(const DetectorOptions& options) {
-  if (absl::Status status = CheckIsOrb(options); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(CheckIsOrb(options));
   return std::make_unique<OpenCvOrb>(options);
 }
 

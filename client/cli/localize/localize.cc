@@ -22,6 +22,7 @@
 #include "client/cli/output/scenes.h"
 #include "client/cli/output/trajectory.h"
 #include "client/cli/source/pairs.h"
+#include "features/status_macros.h"
 #include "features/steady_time.h"
 
 namespace glint::cli {
@@ -98,21 +99,17 @@ std::string WithoutFigures(std::string warning) {
 class LocalizeReport {
  public:
   static absl::StatusOr<std::unique_ptr<LocalizeReport>> Open(const LocalizeFlags& flags, double rate, LiveView* live) {
-    auto output = OutputFile::Open(flags.output);
-    if (!output.ok()) return output.status();
-    auto report = std::unique_ptr<LocalizeReport>(new LocalizeReport(flags, *std::move(output), live));
+    GLINT_ASSIGN_OR_RETURN(auto output, OutputFile::Open(flags.output));
+    auto report = std::unique_ptr<LocalizeReport>(new LocalizeReport(flags, std::move(output), live));
     if (!flags.trajectory.empty()) {
-      auto file = OutputFile::Open(flags.trajectory);
-      if (!file.ok()) return file.status();
-      report->trajectory_ = std::make_unique<OutputFile>(*std::move(file));
+      GLINT_ASSIGN_OR_RETURN(auto file, OutputFile::Open(flags.trajectory));
+      report->trajectory_ = std::make_unique<OutputFile>(std::move(file));
     }
     if (!flags.draw.empty()) {
-      auto sink = OpenDrawSink(flags.draw, rate);
-      if (!sink.ok()) return sink.status();
-      report->sink_ = *std::move(sink);
+      GLINT_ASSIGN_OR_RETURN(report->sink_, OpenDrawSink(flags.draw, rate));
     }
     if (flags.format == LocalizeFormat::kCsv) {
-      if (absl::Status s = report->output_.Write(absl::StrCat(kLocalizeCsvHeader, "\n")); !s.ok()) return s;
+      GLINT_RETURN_IF_ERROR(report->output_.Write(absl::StrCat(kLocalizeCsvHeader, "\n")));
     }
     return report;
   }
@@ -190,11 +187,9 @@ class LocalizeReport {
   }
 
   absl::Status Compare() const {
-    const auto truth = ReadTrajectory(flags_.truth, flags_.period());
-    if (!truth.ok()) return truth.status();
-    const auto report = CompareWithTruth(path_, *truth, flags_.period());
-    if (!report.ok()) return report.status();
-    std::fputs(report->c_str(), flags_.format == LocalizeFormat::kCsv && flags_.output.empty() ? stderr : stdout);
+    GLINT_ASSIGN_OR_RETURN(const auto truth, ReadTrajectory(flags_.truth, flags_.period()));
+    GLINT_ASSIGN_OR_RETURN(const auto report, CompareWithTruth(path_, truth, flags_.period()));
+    std::fputs(report.c_str(), flags_.format == LocalizeFormat::kCsv && flags_.output.empty() ? stderr : stdout);
     return absl::OkStatus();
   }
 
@@ -227,7 +222,7 @@ class LocalizeReport {
 
 // The size of each eye, as the first pair has it.
 absl::Status SetSize(PairSource* source, bool side_by_side, PicturePair* first, client::StereoCamera* camera) {
-  if (absl::Status s = source->Next(first); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(source->Next(first));
   const cv::Mat canvas = first->first->Canvas();
   if (canvas.empty()) return absl::InvalidArgumentError(absl::StrCat(first->first->name, ": cannot be decoded"));
   camera->width = side_by_side ? canvas.cols / 2 : canvas.cols;

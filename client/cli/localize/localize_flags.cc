@@ -12,6 +12,7 @@
 #include "client/cli/output/live_view.h"
 #include "client/cli/source/calibration.h"
 #include "client/cli/source/picture.h"
+#include "features/status_macros.h"
 
 namespace glint::cli {
 namespace {
@@ -21,7 +22,7 @@ constexpr double kRadians = 0.017453292519943295;
 // Three numbers, degrees, as the table of glint localize has them at its end.
 absl::StatusOr<std::array<double, 3>> ReadRotation(const std::string& path) {
   std::string text;
-  if (absl::Status s = ReadBytes(path, &text); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(ReadBytes(path, &text));
   std::vector<double> values;
   for (const absl::string_view word : absl::StrSplit(text, absl::ByAnyChar(" ,\t\r\n"), absl::SkipEmpty())) {
     values.push_back(0);
@@ -120,9 +121,7 @@ absl::Status LocalizeFlags::Validate() const {
 
 absl::StatusOr<client::LocalizeStreamOptions> LocalizeFlags::Options() const {
   client::LocalizeStreamOptions options;
-  auto camera = ReadCalibration(calibration, projections, depth);
-  if (!camera.ok()) return camera.status();
-  options.camera = *std::move(camera);
+  GLINT_ASSIGN_OR_RETURN(options.camera, ReadCalibration(calibration, projections, depth));
   options.mode = mode_;
   options.in_flight = in_flight.value_or(options.in_flight);
   if (depth) {
@@ -137,9 +136,7 @@ absl::StatusOr<client::LocalizeStreamOptions> LocalizeFlags::Options() const {
   }
   absl::string_view refine = refine_;
   if (absl::ConsumePrefix(&refine, "fixed:")) {
-    const auto rotation = ReadRotation(std::string(refine));
-    if (!rotation.ok()) return rotation.status();
-    options.camera.rig_rotation = *rotation;
+    GLINT_ASSIGN_OR_RETURN(options.camera.rig_rotation, ReadRotation(std::string(refine)));
     options.refine_rig = client::RigRefinement::kFixed;
   } else if (refine == "off") {
     options.refine_rig = client::RigRefinement::kOff;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "features/status_macros.h"
 
 namespace glint::cli {
 namespace {
@@ -43,9 +44,8 @@ absl::StatusOr<ColmapWriter> ColmapWriter::Open(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   ColmapWriter writer(folder);
-  auto matches = OutputFile::Open(absl::StrCat(folder, "/matches.txt"));
-  if (!matches.ok()) return matches.status();
-  writer.matches_.emplace(*std::move(matches));
+  GLINT_ASSIGN_OR_RETURN(auto matches, OutputFile::Open(absl::StrCat(folder, "/matches.txt")));
+  writer.matches_.emplace(std::move(matches));
   return writer;
 }
 
@@ -60,17 +60,16 @@ absl::Status ColmapWriter::AddPicture(const std::string& path, const Features& f
     return absl::InvalidArgumentError(
         absl::StrCat(found->second, " and ", path, " have one name, and COLMAP tells pictures apart by it"));
   }
-  auto file = OutputFile::Open(absl::StrCat(folder_, "/", *name, ".txt"));
-  if (!file.ok()) return file.status();
-  absl::Status status = file->Write(ColmapFeatures(features));
-  status.Update(file->Flush());
+  GLINT_ASSIGN_OR_RETURN(auto file, OutputFile::Open(absl::StrCat(folder_, "/", *name, ".txt")));
+  absl::Status status = file.Write(ColmapFeatures(features));
+  status.Update(file.Flush());
   return status;
 }
 
 absl::Status ColmapWriter::Add(const std::string& first, const std::string& second, const client::MatchFound& found) {
   std::string names[2];
-  if (absl::Status s = AddPicture(first, found.query, &names[0]); !s.ok()) return s;
-  if (absl::Status s = AddPicture(second, found.train, &names[1]); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(AddPicture(first, found.query, &names[0]));
+  GLINT_RETURN_IF_ERROR(AddPicture(second, found.train, &names[1]));
   return matches_->Write(ColmapMatches(names[0], names[1], found.matches));
 }
 

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/cli/base/command.h"
+#include "features/status_macros.h"
 
 namespace glint::cli {
 namespace {
@@ -37,9 +38,8 @@ absl::StatusOr<LiveView> LiveView::Open(const std::string& command, const std::s
     state.threshold = ThresholdOf(*sliders);
     state.max_features = sliders->max_features;
   }
-  auto view = view::View::Start(listen, state);
-  if (!view.ok()) return view.status();
-  live.view_ = *std::move(view);
+  GLINT_ASSIGN_OR_RETURN(auto view, view::View::Start(listen, state));
+  live.view_ = std::move(view);
   Complain(command, absl::StrCat("live view at ", live.view_->url()));
   return live;
 }

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/base/command.h"
+#include "features/status_macros.h"
 
 namespace glint::cli {
 
@@ -42,16 +43,13 @@ absl::Status PairFlags::Validate() const {
 
 absl::StatusOr<std::unique_ptr<PairReport>> PairReport::Open(const std::string& command, const PairFlags& flags,
                                                              const std::string& csv_header, double rate) {
-  auto output = OutputFile::Open(flags.format == PairFormat::kColmap ? "" : flags.output);
-  if (!output.ok()) return output.status();
-  auto report = std::unique_ptr<PairReport>(new PairReport(command, *std::move(output)));
+  GLINT_ASSIGN_OR_RETURN(auto output, OutputFile::Open(flags.format == PairFormat::kColmap ? "" : flags.output));
+  auto report = std::unique_ptr<PairReport>(new PairReport(command, std::move(output)));
   if (!flags.draw.empty()) {
-    auto sink = OpenDrawSink(flags.draw, rate);
-    if (!sink.ok()) return sink.status();
-    report->sink_ = *std::move(sink);
+    GLINT_ASSIGN_OR_RETURN(report->sink_, OpenDrawSink(flags.draw, rate));
   }
   if (flags.format == PairFormat::kCsv) {
-    if (absl::Status status = report->Write(csv_header + "\n"); !status.ok()) return status;
+    GLINT_RETURN_IF_ERROR(report->Write(csv_header + "\n"));
   }
   return report;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "client/cli/base/command.h"
+#include "features/status_macros.h"
 #include "features/steady_time.h"
 
 namespace glint::cli {
@@ -42,19 +43,16 @@ Report::Report(const std::string& command, const ReportFlags& flags, OutputFile 
 
 absl::StatusOr<std::unique_ptr<Report>> Report::Open(const std::string& command, const ReportFlags& flags,
                                                      bool descriptors, int64_t total, double rate) {
-  auto output = OutputFile::Open(flags.output);
-  if (!output.ok()) return output.status();
-  auto report = std::unique_ptr<Report>(new Report(command, flags, *std::move(output), total));
+  GLINT_ASSIGN_OR_RETURN(auto output, OutputFile::Open(flags.output));
+  auto report = std::unique_ptr<Report>(new Report(command, flags, std::move(output), total));
   report->formatter_ = Formatter::Make(flags.format, descriptors);
   if (!flags.draw.empty()) {
-    auto sink = OpenDrawSink(flags.draw, rate);
-    if (!sink.ok()) return sink.status();
-    report->sink_ = *std::move(sink);
+    GLINT_ASSIGN_OR_RETURN(report->sink_, OpenDrawSink(flags.draw, rate));
   }
   if (report->formatter_ != nullptr) {
     std::string header;
     report->formatter_->AppendHeader(&header);
-    if (absl::Status status = report->output_.Write(header); !status.ok()) return status;
+    GLINT_RETURN_IF_ERROR(report->output_.Write(header));
   }
   return report;
 }
@@ -73,13 +71,13 @@ absl::Status Report::Add(const Picture& picture, const absl::Status& status, con
   if (formatter_ != nullptr) {
     text_.clear();
     formatter_->Append(picture.name, status, detection, &text_);
-    if (absl::Status written = output_.Write(text_); !written.ok()) return written;
+    GLINT_RETURN_IF_ERROR(output_.Write(text_));
   }
   if (sink_ != nullptr) {
     cv::Mat canvas = picture.Canvas();
     if (!canvas.empty()) {
       DrawFeatures(detection.features, &canvas);
-      if (absl::Status drawn = sink_->Write(picture.name, canvas); !drawn.ok()) return drawn;
+      GLINT_RETURN_IF_ERROR(sink_->Write(picture.name, canvas));
     }
   }
   progress_->Update(summary_.frames());

@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "client/cli/output/kitti_errors.h"
 #include "client/cli/source/picture.h"
+#include "features/status_macros.h"
 
 namespace glint::cli {
 namespace {
@@ -66,7 +67,7 @@ std::string TrajectoryLine(const TimedPose& at, TrajectoryFormat format) {
 
 absl::StatusOr<std::vector<TimedPose>> ReadTrajectory(const std::string& path, double period) {
   std::string text;
-  if (absl::Status s = ReadBytes(path, &text); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(ReadBytes(path, &text));
   std::vector<TimedPose> poses;
   int number = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {

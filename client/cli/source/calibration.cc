@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "client/cli/source/picture.h"
+#include "features/status_macros.h"
 
 namespace glint::cli {
 namespace {
@@ -21,7 +22,7 @@ using Projections = std::map<std::string, std::vector<double>>;
 // Lines without a name are called as their number says: P0, P1, ...
 absl::StatusOr<Projections> ReadLines(const std::string& path) {
   std::string text;
-  if (absl::Status s = ReadBytes(path, &text); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(ReadBytes(path, &text));
   Projections found;
   int number = 0, unnamed = 0;
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
@@ -74,8 +75,7 @@ absl::StatusOr<client::StereoCamera> ReadCalibration(const std::string& path, co
   const std::string lower = absl::AsciiStrToLower(path);
   const bool is_storage =
       absl::EndsWith(lower, ".yml") || absl::EndsWith(lower, ".yaml") || absl::EndsWith(lower, ".xml");
-  const auto found = is_storage ? ReadStorage(path) : ReadLines(path);
-  if (!found.ok()) return found.status();
+  GLINT_ASSIGN_OR_RETURN(const auto found, is_storage ? ReadStorage(path) : ReadLines(path));
   const std::string usual = of_one ? (is_storage ? "P1" : "P0") : (is_storage ? "P1,P2" : "P0,P1");
   const std::vector<std::string> wanted = absl::StrSplit(names.empty() ? usual : names, ',');
   const size_t eyes = of_one ? 1 : 2;
@@ -85,8 +85,8 @@ absl::StatusOr<client::StereoCamera> ReadCalibration(const std::string& path, co
   }
   client::StereoCamera camera;
   for (size_t eye = 0; eye < eyes; ++eye) {
-    const auto projection = found->find(wanted[eye]);
-    if (projection == found->end()) {
+    const auto projection = found.find(wanted[eye]);
+    if (projection == found.end()) {
       return absl::InvalidArgumentError(absl::StrCat(path, ": has no 3x4 projection ", wanted[eye]));
     }
     (eye == 0 ? camera.left_projection : camera.right_projection) = projection->second;

@@ -2,15 +2,16 @@
 
 #include <utility>
 
+#include "features/status_macros.h"
+
 namespace glint::cli {
 
 absl::StatusOr<PairSource> PairSource::Open(const std::vector<std::string>& names, int next, SendFormat format,
                                             const VideoOptions& video) {
   std::vector<std::unique_ptr<Source>> sources;
   for (const std::string& name : names) {
-    auto source = OpenSource(name, format, video);
-    if (!source.ok()) return source.status();
-    sources.push_back(*std::move(source));
+    GLINT_ASSIGN_OR_RETURN(auto source, OpenSource(name, format, video));
+    sources.push_back(std::move(source));
   }
   return PairSource(std::move(sources), next);
 }

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "decode/jpeg_writer.h"
+#include "features/status_macros.h"
 
 namespace glint::cli {
 namespace {
@@ -111,7 +112,7 @@ absl::Status ReadPicture(const std::string& path, SendFormat format, Picture* pi
   picture->name = path;
   picture->raw.reset();
   picture->pixels.release();
-  if (absl::Status status = ReadBytes(path, &picture->file); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(ReadBytes(path, &picture->file));
   if (IsJpegOrPng(picture->file)) return absl::OkStatus();
   picture->pixels = Decode(picture->file, format == SendFormat::kColor ? cv::IMREAD_COLOR : cv::IMREAD_GRAYSCALE);
   picture->file.clear();
@@ -121,7 +122,7 @@ absl::Status ReadPicture(const std::string& path, SendFormat format, Picture* pi
 absl::Status ReadRawPicture(const std::string& path, const RawLayout& layout, Picture* picture) {
   picture->name = path;
   picture->raw = layout;
-  if (absl::Status status = ReadBytes(path, &picture->file); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(ReadBytes(path, &picture->file));
   if (picture->file.size() == layout.bytes()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(path, ": has ", picture->file.size(), " bytes instead of ", layout.bytes()));
@@ -142,7 +143,7 @@ absl::Status ToJpeg(int quality, Picture* picture) {
 
 absl::StatusOr<cv::Mat> ReadGray(const std::string& path) {
   std::string file;
-  if (absl::Status status = ReadBytes(path, &file); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(ReadBytes(path, &file));
   cv::Mat pixels = Decode(file, cv::IMREAD_GRAYSCALE);
   if (pixels.empty()) return NotAnImage(path);
   return pixels;
@@ -150,9 +151,8 @@ absl::StatusOr<cv::Mat> ReadGray(const std::string& path) {
 
 absl::StatusOr<Image> ReadMask(const std::string& path) {
   if (path.empty()) return Image();
-  const auto pixels = ReadGray(path);
-  if (!pixels.ok()) return pixels.status();
-  return Image::CopyOf({pixels->data, pixels->cols, pixels->rows, static_cast<ptrdiff_t>(pixels->step)});
+  GLINT_ASSIGN_OR_RETURN(const auto pixels, ReadGray(path));
+  return Image::CopyOf({pixels.data, pixels.cols, pixels.rows, static_cast<ptrdiff_t>(pixels.step)});
 }
 
 }  // namespace glint::cli

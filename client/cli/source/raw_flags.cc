@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "features/limits.h"
+#include "features/status_macros.h"
 
 namespace glint::cli {
 
@@ -47,12 +48,11 @@ absl::StatusOr<std::optional<RawLayout>> RawFlags::Layout() const {
     return absl::InvalidArgumentError("options '--pixel-format' and '--size': neither goes without the other");
   }
   if (!format.has_value()) return std::nullopt;
-  const auto shape = ParseSize("size", size);
-  if (!shape.ok()) return shape.status();
-  if (*format == PixelFormat::kNv12 && (shape->width % 2 != 0 || shape->height % 2 != 0)) {
+  GLINT_ASSIGN_OR_RETURN(const auto shape, ParseSize("size", size));
+  if (*format == PixelFormat::kNv12 && (shape.width % 2 != 0 || shape.height % 2 != 0)) {
     return absl::InvalidArgumentError(absl::StrCat("option '--size': '", size, "' has odd sides, which nv12 has not"));
   }
-  return RawLayout{*format, *shape};
+  return RawLayout{*format, shape};
 }
 
 }  // namespace glint::cli

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "features/status_macros.h"
 
 namespace glint::cli {
 namespace {
@@ -60,7 +61,7 @@ class RawSource : public Source {
 
 absl::StatusOr<std::unique_ptr<Source>> OpenRawSource(const std::string& name, const RawLayout& layout) {
   auto source = std::make_unique<RawSource>(name, layout);
-  if (absl::Status status = source->Open(); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(source->Open());
   return source;
 }
 

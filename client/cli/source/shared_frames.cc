@@ -3,6 +3,8 @@
 #include <cstring>
 #include <utility>
 
+#include "features/status_macros.h"
+
 namespace glint::cli {
 
 absl::StatusOr<client::ImageInput> SharedFrames::Put(const client::ImageInput& image) {
@@ -14,9 +16,7 @@ absl::StatusOr<client::ImageInput> SharedFrames::Put(const client::ImageInput& i
     client::RingOptions options;
     options.slots = slots_;
     options.slot_bytes = bytes;
-    auto ring = client_->ShareMemory(options);
-    if (!ring.ok()) return ring.status();
-    ring_ = *std::move(ring);
+    GLINT_ASSIGN_OR_RETURN(ring_, client_->ShareMemory(options));
   }
   client::SharedSlot slot = ring_->Acquire();
   for (int y = 0; y < rows; ++y) {

@@ -20,6 +20,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "client/cli/source/video_source.h"
+#include "features/status_macros.h"
 
 namespace glint::cli {
 namespace {
@@ -157,7 +158,7 @@ absl::StatusOr<std::unique_ptr<Source>> OpenSource(const std::string& name, Send
     return absl::NotFoundError(absl::StrCat(name, ": no folder, image, video, camera or address"));
   }
   auto camera = std::make_unique<CameraSource>(name, *number, format);
-  if (absl::Status status = camera->Open(); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(camera->Open());
   return camera;
 }
 

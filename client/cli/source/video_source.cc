@@ -22,6 +22,7 @@
 #include "client/video/process.h"
 #include "client/video/y4m.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 
 namespace glint::cli {
 namespace {
@@ -101,13 +102,12 @@ class VideoSource : public Source {
       return absl::OkStatus();
     }
     patience.timeout = video::IsAddress(name_) ? kAddressPatience : kFilePatience;
-    const auto arguments = video::DecoderArguments(decoder_, name_, format_ == SendFormat::kColor);
-    if (!arguments.ok()) return arguments.status();
-    pads_rows_ = video::PadsRows(*arguments);
-    auto process = video::Process::Start(*arguments, std::move(patience));
-    if (!process.ok()) return process.status();
-    process_ = process->get();
-    bytes_ = *std::move(process);
+    GLINT_ASSIGN_OR_RETURN(const auto arguments,
+                           video::DecoderArguments(decoder_, name_, format_ == SendFormat::kColor));
+    pads_rows_ = video::PadsRows(arguments);
+    GLINT_ASSIGN_OR_RETURN(auto process, video::Process::Start(arguments, std::move(patience)));
+    process_ = process.get();
+    bytes_ = std::move(process);
     return absl::OkStatus();
   }
 
@@ -143,7 +143,7 @@ class VideoSource : public Source {
     picture->file.resize(picture->raw->bytes());
     chroma_.resize(header.chroma_bytes());
     auto* const to = reinterpret_cast<uint8_t*>(picture->file.data());
-    if (absl::Status status = reader_->Next(to, chroma_.data()); !status.ok()) return status;
+    GLINT_RETURN_IF_ERROR(reader_->Next(to, chroma_.data()));
     uint8_t* const both = to + header.luma_bytes();
     const size_t plane = chroma_.size() / 2;
     for (size_t i = 0; i < plane; ++i) {
@@ -250,7 +250,7 @@ class NewestFrame : public Source {
 absl::StatusOr<std::unique_ptr<Source>> OpenVideo(const std::string& name, SendFormat format,
                                                   const VideoOptions& options) {
   auto source = std::make_unique<VideoSource>(name, format, options);
-  if (absl::Status status = source->Open(); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(source->Open());
   const auto scheme = video::SchemeOf(name);
   if (options.live.value_or(scheme.ok() && video::IsLiveScheme(*scheme))) {
     return std::make_unique<NewestFrame>(std::move(source));

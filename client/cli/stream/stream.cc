@@ -14,6 +14,7 @@
 #include "client/cli/source/raw_source.h"
 #include "client/cli/source/shared_frames.h"
 #include "client/resilient_stream.h"
+#include "features/status_macros.h"
 
 namespace glint::cli {
 namespace {
@@ -73,7 +74,7 @@ struct StreamFlags {
     if (in_flight.has_value() && (*in_flight < 1 || *in_flight > 4096)) {
       return absl::InvalidArgumentError(absl::StrCat("option '--in-flight': ", *in_flight, " is not in 1..4096"));
     }
-    if (absl::Status s = jpeg.Validate(send == SendFormat::kJpeg); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(jpeg.Validate(send == SendFormat::kJpeg));
     if (max_frames.has_value() && *max_frames < 1) {
       return absl::InvalidArgumentError(absl::StrCat("option '--max-frames': ", *max_frames, " is not above 0"));
     }

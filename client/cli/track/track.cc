@@ -23,6 +23,7 @@
 #include "client/cli/output/scenes.h"
 #include "client/cli/source/source.h"
 #include "client/cli/track/track_flags.h"
+#include "features/status_macros.h"
 #include "features/steady_time.h"
 
 namespace glint::cli {
@@ -108,16 +109,13 @@ std::string Rows(const std::vector<Picture>& pictures, const client::TrackAnswer
 class TrackReport {
  public:
   static absl::StatusOr<std::unique_ptr<TrackReport>> Open(const TrackFlags& flags, double rate, LiveView* live) {
-    auto output = OutputFile::Open(flags.output);
-    if (!output.ok()) return output.status();
-    auto report = std::unique_ptr<TrackReport>(new TrackReport(flags, *std::move(output), live));
+    GLINT_ASSIGN_OR_RETURN(auto output, OutputFile::Open(flags.output));
+    auto report = std::unique_ptr<TrackReport>(new TrackReport(flags, std::move(output), live));
     if (!flags.draw.empty()) {
-      auto sink = OpenDrawSink(flags.draw, rate);
-      if (!sink.ok()) return sink.status();
-      report->sink_ = *std::move(sink);
+      GLINT_ASSIGN_OR_RETURN(report->sink_, OpenDrawSink(flags.draw, rate));
     }
     if (flags.format == TrackFormat::kCsv) {
-      if (absl::Status s = report->output_.Write(absl::StrCat(kTrackCsvHeader, "\n")); !s.ok()) return s;
+      GLINT_RETURN_IF_ERROR(report->output_.Write(absl::StrCat(kTrackCsvHeader, "\n")));
     }
     return report;
   }
@@ -368,12 +366,10 @@ int RunTrack(const std::vector<std::string>& arguments) {
   };
   const auto open = [&]() -> absl::StatusOr<client::TrackStream*> {
     if (stream != nullptr) {
-      if (absl::Status end = stream->Finish(); !end.ok()) return end;
+      GLINT_RETURN_IF_ERROR(stream->Finish());
       (*report)->ForgetTracks();
     }
-    auto opened = connection->client().OpenTrackStream(options, deliver);
-    if (!opened.ok()) return opened.status();
-    stream = *std::move(opened);
+    GLINT_ASSIGN_OR_RETURN(stream, connection->client().OpenTrackStream(options, deliver));
     return stream.get();
   };
   Sent sent = SendAll(sources, {track_flags, points, open}, &options.detector, &*live, &waiting);

@@ -5,6 +5,7 @@
 #include "absl/strings/str_split.h"
 #include "client/cli/output/live_view.h"
 #include "client/cli/source/picture.h"
+#include "features/status_macros.h"
 
 namespace glint::cli {
 namespace {
@@ -110,7 +111,7 @@ client::TrackStreamOptions TrackFlags::Options() const {
 
 absl::StatusOr<std::vector<PointList>> ReadPoints(const std::string& path, int cameras) {
   std::string text;
-  if (absl::Status s = ReadBytes(path, &text); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(ReadBytes(path, &text));
   std::vector<PointList> points(static_cast<size_t>(cameras));
   int number = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
