@@ -148,14 +148,19 @@ absl::StatusOr<Detection> Client::Detect(const DetectorOptions& options, const I
   return detection;
 }
 
-absl::StatusOr<std::unique_ptr<DetectStream>> Client::OpenStream(const StreamOptions& options,
-                                                                 ResultCallback on_result) const {
+template <typename Stream, typename Options, typename Callback>
+absl::StatusOr<std::unique_ptr<Stream>> Client::Open(const Options& options, Callback callback) const {
   GLINT_RETURN_IF_ERROR(CheckInFlight(options.in_flight));
-  auto impl = std::make_unique<DetectStream::Impl>(impl_->channel, options.in_flight, std::move(on_result));
+  auto impl = std::make_unique<typename Stream::Impl>(impl_->channel, options, std::move(callback));
   SetTimeout(options.timeout, &impl->core.context);
   GLINT_RETURN_IF_ERROR(SetTraceparent(options.traceparent, &impl->core.context));
   GLINT_RETURN_IF_ERROR(impl->Open(options));
-  return std::unique_ptr<DetectStream>(new DetectStream(std::move(impl)));
+  return std::unique_ptr<Stream>(new Stream(std::move(impl)));
+}
+
+absl::StatusOr<std::unique_ptr<DetectStream>> Client::OpenStream(const StreamOptions& options,
+                                                                 ResultCallback on_result) const {
+  return Open<DetectStream>(options, std::move(on_result));
 }
 
 absl::StatusOr<MatchFound> Client::Match(const MatchSettings& settings, const MatchSide& query, const MatchSide& train,
@@ -170,42 +175,22 @@ absl::StatusOr<MatchFound> Client::Match(const MatchSettings& settings, const Ma
 
 absl::StatusOr<std::unique_ptr<MatchStream>> Client::OpenMatchStream(const MatchStreamOptions& options,
                                                                      MatchCallback on_answer) const {
-  GLINT_RETURN_IF_ERROR(CheckInFlight(options.in_flight));
-  auto impl = std::make_unique<MatchStream::Impl>(impl_->channel, options, std::move(on_answer));
-  SetTimeout(options.timeout, &impl->core.context);
-  GLINT_RETURN_IF_ERROR(SetTraceparent(options.traceparent, &impl->core.context));
-  GLINT_RETURN_IF_ERROR(impl->Open(options));
-  return std::unique_ptr<MatchStream>(new MatchStream(std::move(impl)));
+  return Open<MatchStream>(options, std::move(on_answer));
 }
 
 absl::StatusOr<std::unique_ptr<StereoStream>> Client::OpenStereoStream(const StereoStreamOptions& options,
                                                                        StereoCallback on_answer) const {
-  GLINT_RETURN_IF_ERROR(CheckInFlight(options.in_flight));
-  auto impl = std::make_unique<StereoStream::Impl>(impl_->channel, options, std::move(on_answer));
-  SetTimeout(options.timeout, &impl->core.context);
-  GLINT_RETURN_IF_ERROR(SetTraceparent(options.traceparent, &impl->core.context));
-  GLINT_RETURN_IF_ERROR(impl->Open(options));
-  return std::unique_ptr<StereoStream>(new StereoStream(std::move(impl)));
+  return Open<StereoStream>(options, std::move(on_answer));
 }
 
 absl::StatusOr<std::unique_ptr<TrackStream>> Client::OpenTrackStream(const TrackStreamOptions& options,
                                                                      TrackCallback on_answer) const {
-  GLINT_RETURN_IF_ERROR(CheckInFlight(options.in_flight));
-  auto impl = std::make_unique<TrackStream::Impl>(impl_->channel, options, std::move(on_answer));
-  SetTimeout(options.timeout, &impl->core.context);
-  GLINT_RETURN_IF_ERROR(SetTraceparent(options.traceparent, &impl->core.context));
-  GLINT_RETURN_IF_ERROR(impl->Open(options));
-  return std::unique_ptr<TrackStream>(new TrackStream(std::move(impl)));
+  return Open<TrackStream>(options, std::move(on_answer));
 }
 
 absl::StatusOr<std::unique_ptr<LocalizeStream>> Client::OpenLocalizeStream(const LocalizeStreamOptions& options,
                                                                            LocalizeCallback on_answer) const {
-  GLINT_RETURN_IF_ERROR(CheckInFlight(options.in_flight));
-  auto impl = std::make_unique<LocalizeStream::Impl>(impl_->channel, options, std::move(on_answer));
-  SetTimeout(options.timeout, &impl->core.context);
-  GLINT_RETURN_IF_ERROR(SetTraceparent(options.traceparent, &impl->core.context));
-  GLINT_RETURN_IF_ERROR(impl->Open(options));
-  return std::unique_ptr<LocalizeStream>(new LocalizeStream(std::move(impl)));
+  return Open<LocalizeStream>(options, std::move(on_answer));
 }
 
 absl::StatusOr<std::unique_ptr<SharedMemoryRing>> Client::ShareMemory(const RingOptions& options) const {

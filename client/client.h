@@ -109,6 +109,10 @@ class Client {
 
  private:
   struct Impl;
+
+  template <typename Stream, typename Options, typename Callback>
+  absl::StatusOr<std::unique_ptr<Stream>> Open(const Options& options, Callback callback) const;
+
   std::unique_ptr<Impl> impl_;
 };
 

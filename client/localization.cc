@@ -51,7 +51,7 @@ Location FromWire(const v1::Location& wire) {
   found.map_full = wire.map_full();
   found.rig_rotation = FromWire(wire.rig_rotation());
   found.rig_uncertainty = FromWire(wire.rig_uncertainty());
-  found.warnings.assign(wire.warnings().begin(), wire.warnings().end());
+  Assign(wire.warnings(), &found.warnings);
   const v1::CalibrationFigures& c = wire.calibration();
   found.calibration = {static_cast<int>(c.stereo_keypoints()),
                        c.stereo_share(),
@@ -67,13 +67,14 @@ absl::Status FromWire(const v1::MapPart& wire, MapPart* part) {
   if (wire.x_size() != points || wire.y_size() != points || wire.z_size() != points) {
     return absl::InternalError("map: the server's arrays contradict each other");
   }
+  part->keyframes.clear();
   for (const v1::MapKeyframe& keyframe : wire.keyframes()) {
     part->keyframes.push_back({keyframe.id(), keyframe.seconds(), FromWire(keyframe.pose())});
   }
-  part->point_id.assign(wire.point_id().begin(), wire.point_id().end());
-  part->x.assign(wire.x().begin(), wire.x().end());
-  part->y.assign(wire.y().begin(), wire.y().end());
-  part->z.assign(wire.z().begin(), wire.z().end());
+  Assign(wire.point_id(), &part->point_id);
+  Assign(wire.x(), &part->x);
+  Assign(wire.y(), &part->y);
+  Assign(wire.z(), &part->z);
   part->has_next = wire.has_next();
   part->next = {wire.next().keyframe(), wire.next().point()};
   return absl::OkStatus();
@@ -99,6 +100,19 @@ absl::Status ToWire(uint64_t frame_id, const Views& views, int64_t time_ns, v1::
                          : client::ToWire("right", views.second, wire->mutable_right());
 }
 
+absl::Status ReadAnswer(const v1::LocalizeStreamResponse& response, absl::Duration round_trip, LocalizeAnswer* answer) {
+  answer->location = response.has_location() ? FromWire(response.location()) : Location();
+  GLINT_RETURN_IF_ERROR(FromWire(response.map(), &answer->map));
+  answer->keyframes = static_cast<int64_t>(response.keyframes());
+  answer->points = static_cast<int64_t>(response.points());
+  answer->match_ns = response.match_ns();
+  answer->locate_ns = response.locate_ns();
+  answer->adjust_ns = response.adjust_ns();
+  client::FromWire(response.timings(), &answer->timings);
+  answer->round_trip = round_trip;
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 DetectorOptions DefaultLocalizeDetector() {
@@ -109,10 +123,7 @@ DetectorOptions DefaultLocalizeDetector() {
 
 LocalizeStream::Impl::Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, const LocalizeStreamOptions& options,
                            LocalizeCallback callback)
-    : on_answer(std::move(callback)),
-      stub(v1::Localization::NewStub(channel)),
-      core(options.in_flight,
-           [this](const auto& response, absl::Duration round_trip) { return Deliver(response, round_trip); }) {}
+    : StreamImpl(channel, options.in_flight, std::move(callback), ReadAnswer) {}
 
 absl::Status LocalizeStream::Impl::Open(const LocalizeStreamOptions& options) {
   v1::LocalizeStreamRequest first;
@@ -129,22 +140,6 @@ absl::Status LocalizeStream::Impl::Open(const LocalizeStreamOptions& options) {
   wire->set_overload_policy(static_cast<v1::OverloadPolicy>(options.overload_policy));
   wire->set_max_age_ns(absl::ToInt64Nanoseconds(options.max_age));
   return core.Open(stub->LocalizeStream(&core.context), first);
-}
-
-absl::Status LocalizeStream::Impl::Deliver(const v1::LocalizeStreamResponse& response, absl::Duration round_trip) {
-  LocalizeAnswer answer;
-  client::FromWire(response, &answer);
-  if (response.has_location()) answer.location = FromWire(response.location());
-  GLINT_RETURN_IF_ERROR(FromWire(response.map(), &answer.map));
-  answer.keyframes = static_cast<int64_t>(response.keyframes());
-  answer.points = static_cast<int64_t>(response.points());
-  answer.match_ns = response.match_ns();
-  answer.locate_ns = response.locate_ns();
-  answer.adjust_ns = response.adjust_ns();
-  client::FromWire(response.timings(), &answer.timings);
-  answer.round_trip = round_trip;
-  if (on_answer) on_answer(answer);
-  return absl::OkStatus();
 }
 
 LocalizeStream::LocalizeStream(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -10,17 +10,11 @@
 
 namespace glint::client {
 
-struct LocalizeStream::Impl {
+struct LocalizeStream::Impl
+    : StreamImpl<v1::Localization, v1::LocalizeStreamRequest, v1::LocalizeStreamResponse, LocalizeAnswer> {
   Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, const LocalizeStreamOptions& options,
-       LocalizeCallback on_answer);
+       LocalizeCallback callback);
   absl::Status Open(const LocalizeStreamOptions& options);
-
-  const LocalizeCallback on_answer;
-  const std::unique_ptr<v1::Localization::Stub> stub;
-  StreamCore<v1::LocalizeStreamRequest, v1::LocalizeStreamResponse> core;
-
- private:
-  absl::Status Deliver(const v1::LocalizeStreamResponse& response, absl::Duration round_trip);
 };
 
 }  // namespace glint::client

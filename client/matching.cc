@@ -12,11 +12,6 @@
 namespace glint::client {
 namespace {
 
-template <typename T, typename U>
-void Assign(const google::protobuf::RepeatedField<T>& field, std::vector<U>* values) {
-  values->assign(field.begin(), field.end());
-}
-
 // Of a MatchPair or a MatchRequest. Conditions have the length of the queries, so these must be descriptors.
 template <typename Wire>
 absl::Status SetPair(const MatchSide& query, const MatchSide& train, const QueryConditions& c, Wire* wire) {
@@ -68,6 +63,30 @@ absl::Status FindingsOf(const Response& response, int k, MatchFound* found) {
   return MatchesFromWire(response.matches(), k, found);
 }
 
+absl::Status ReadStereo(const v1::StereoStreamResponse& response, absl::Duration round_trip, StereoAnswer* answer) {
+  GLINT_RETURN_IF_ERROR(FromWire(response.left(), &answer->left));
+  const v1::StereoMatches& m = response.matches();
+  const int count = m.left_size();
+  bool fits = m.right_x_size() == count && m.disparity_size() == count && m.distance_size() == count &&
+              (m.depth_size() == count || m.depth_size() == 0);
+  for (int i = 0; i < count && fits; ++i) fits = m.left(i) < answer->left.count();
+  if (!fits) return absl::InternalError("matches: the server's arrays contradict each other");
+  Assign(m.left(), &answer->left_index);
+  Assign(m.right_x(), &answer->right_x);
+  Assign(m.disparity(), &answer->disparity);
+  Assign(m.depth(), &answer->depth);
+  Assign(m.distance(), &answer->distance);
+  answer->warnings.clear();
+  for (const v1::StereoWarning& w : response.warnings()) {
+    answer->warnings.push_back({static_cast<StereoWarningKind>(w.kind()), w.figure(), w.text()});
+  }
+  answer->right_keypoints = static_cast<int>(response.right_keypoints());
+  answer->match_ns = response.match_ns();
+  FromWire(response.timings(), &answer->timings);
+  answer->round_trip = round_trip;
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 DescriptorInput::DescriptorInput(const Features& f)
@@ -93,26 +112,19 @@ absl::StatusOr<MatchFound> MatchOnce(v1::FeatureMatching::Stub* stub, grpc::Clie
 
 MatchStream::Impl::Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, const MatchStreamOptions& options,
                         MatchCallback callback)
-    : k(options.settings.match.k),
-      on_answer(std::move(callback)),
-      stub(v1::FeatureMatching::NewStub(channel)),
-      core(options.in_flight,
-           [this](const auto& response, absl::Duration round_trip) { return Deliver(response, round_trip); }) {}
+    : StreamImpl(channel, options.in_flight, std::move(callback),
+                 [k = options.settings.match.k](const auto& response, absl::Duration round_trip, MatchAnswer* answer) {
+                   MatchFound& found = answer->found;
+                   GLINT_RETURN_IF_ERROR(FindingsOf(response, k, &found));
+                   found.set_size = static_cast<int>(response.set_size());
+                   found.round_trip = round_trip;
+                   return absl::OkStatus();
+                 }) {}
 
 absl::Status MatchStream::Impl::Open(const MatchStreamOptions& options) {
   v1::MatchStreamRequest first;
   ToWire(options, first.mutable_options());
   return core.Open(stub->MatchStream(&core.context), first);
-}
-
-absl::Status MatchStream::Impl::Deliver(const v1::MatchStreamResponse& response, absl::Duration round_trip) {
-  FromWire(response, &answer);
-  MatchFound& found = answer.found;
-  GLINT_RETURN_IF_ERROR(FindingsOf(response, k, &found));
-  found.set_size = static_cast<int>(response.set_size());
-  found.round_trip = round_trip;
-  if (on_answer) on_answer(answer);
-  return absl::OkStatus();
 }
 
 MatchStream::MatchStream(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -146,41 +158,12 @@ void MatchStream::Cancel() { impl_->core.Cancel(); }
 
 StereoStream::Impl::Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, const StereoStreamOptions& options,
                          StereoCallback callback)
-    : on_answer(std::move(callback)),
-      stub(v1::FeatureMatching::NewStub(channel)),
-      core(options.in_flight,
-           [this](const auto& response, absl::Duration round_trip) { return Deliver(response, round_trip); }) {}
+    : StreamImpl(channel, options.in_flight, std::move(callback), ReadStereo) {}
 
 absl::Status StereoStream::Impl::Open(const StereoStreamOptions& options) {
   v1::StereoStreamRequest first;
   ToWire(options, first.mutable_options());
   return core.Open(stub->StereoStream(&core.context), first);
-}
-
-absl::Status StereoStream::Impl::Deliver(const v1::StereoStreamResponse& response, absl::Duration round_trip) {
-  FromWire(response, &answer);
-  GLINT_RETURN_IF_ERROR(FromWire(response.left(), &answer.left));
-  const v1::StereoMatches& m = response.matches();
-  const int count = m.left_size();
-  bool fits = m.right_x_size() == count && m.disparity_size() == count && m.distance_size() == count &&
-              (m.depth_size() == count || m.depth_size() == 0);
-  for (int i = 0; i < count && fits; ++i) fits = m.left(i) < answer.left.count();
-  if (!fits) return absl::InternalError("matches: the server's arrays contradict each other");
-  Assign(m.left(), &answer.left_index);
-  Assign(m.right_x(), &answer.right_x);
-  Assign(m.disparity(), &answer.disparity);
-  Assign(m.depth(), &answer.depth);
-  Assign(m.distance(), &answer.distance);
-  answer.warnings.clear();
-  for (const v1::StereoWarning& w : response.warnings()) {
-    answer.warnings.push_back({static_cast<StereoWarningKind>(w.kind()), w.figure(), w.text()});
-  }
-  answer.right_keypoints = static_cast<int>(response.right_keypoints());
-  answer.match_ns = response.match_ns();
-  FromWire(response.timings(), &answer.timings);
-  answer.round_trip = round_trip;
-  if (on_answer) on_answer(answer);
-  return absl::OkStatus();
 }
 
 StereoStream::StereoStream(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

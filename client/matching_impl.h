@@ -10,33 +10,18 @@
 
 namespace glint::client {
 
-struct MatchStream::Impl {
+struct MatchStream::Impl
+    : StreamImpl<v1::FeatureMatching, v1::MatchStreamRequest, v1::MatchStreamResponse, MatchAnswer> {
   Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, const MatchStreamOptions& options,
-       MatchCallback on_answer);
+       MatchCallback callback);
   absl::Status Open(const MatchStreamOptions& options);
-
-  const int k;
-  const MatchCallback on_answer;
-  const std::unique_ptr<v1::FeatureMatching::Stub> stub;
-  MatchAnswer answer;  // of the reading thread; kept for its memory
-  StreamCore<v1::MatchStreamRequest, v1::MatchStreamResponse> core;
-
- private:
-  absl::Status Deliver(const v1::MatchStreamResponse& response, absl::Duration round_trip);
 };
 
-struct StereoStream::Impl {
+struct StereoStream::Impl
+    : StreamImpl<v1::FeatureMatching, v1::StereoStreamRequest, v1::StereoStreamResponse, StereoAnswer> {
   Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, const StereoStreamOptions& options,
-       StereoCallback on_answer);
+       StereoCallback callback);
   absl::Status Open(const StereoStreamOptions& options);
-
-  const StereoCallback on_answer;
-  const std::unique_ptr<v1::FeatureMatching::Stub> stub;
-  StereoAnswer answer;  // of the reading thread; kept for its memory
-  StreamCore<v1::StereoStreamRequest, v1::StereoStreamResponse> core;
-
- private:
-  absl::Status Deliver(const v1::StereoStreamResponse& response, absl::Duration round_trip);
 };
 
 // One call of Match.

@@ -7,7 +7,7 @@ namespace glint::client {
 namespace {
 
 template <typename T>
-void Assign(const T* values, int count, google::protobuf::RepeatedField<T>* field) {
+void SetArray(const T* values, int count, google::protobuf::RepeatedField<T>* field) {
   field->Clear();
   if (values != nullptr && count > 0) field->Add(values, values + count);
 }
@@ -53,10 +53,10 @@ void ToWire(const DescriptorInput& from, v1::DescriptorSet* wire) {
   wire->mutable_data()->assign(reinterpret_cast<const char*>(from.rows.data),
                                from.rows.data == nullptr ? 0 : static_cast<size_t>(count) * from.rows.bytes);
   wire->set_descriptor_bytes(static_cast<uint32_t>(from.rows.bytes));
-  Assign(from.keypoints.x, count, wire->mutable_x());
-  Assign(from.keypoints.y, count, wire->mutable_y());
-  Assign(from.keypoints.octave, count, wire->mutable_octave());
-  Assign(from.keypoints.angle, count, wire->mutable_angle());
+  SetArray(from.keypoints.x, count, wire->mutable_x());
+  SetArray(from.keypoints.y, count, wire->mutable_y());
+  SetArray(from.keypoints.octave, count, wire->mutable_octave());
+  SetArray(from.keypoints.angle, count, wire->mutable_angle());
 }
 
 absl::Status ToWire(absl::string_view field, const MatchSide& side, v1::MatchSide* wire) {
@@ -70,11 +70,11 @@ absl::Status ToWire(absl::string_view field, const MatchSide& side, v1::MatchSid
 }
 
 void ToWire(const QueryConditions& conditions, int count, v1::MatchConditions* wire) {
-  Assign(conditions.x, count, wire->mutable_x());
-  Assign(conditions.y, count, wire->mutable_y());
-  Assign(conditions.radius, count, wire->mutable_radius());
-  Assign(conditions.min_octave, count, wire->mutable_min_octave());
-  Assign(conditions.max_octave, count, wire->mutable_max_octave());
+  SetArray(conditions.x, count, wire->mutable_x());
+  SetArray(conditions.y, count, wire->mutable_y());
+  SetArray(conditions.radius, count, wire->mutable_radius());
+  SetArray(conditions.min_octave, count, wire->mutable_min_octave());
+  SetArray(conditions.max_octave, count, wire->mutable_max_octave());
 }
 
 absl::Status ToWire(const ImageInput& left, const ImageInput& right, v1::StereoPair* wire) {

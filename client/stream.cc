@@ -8,10 +8,21 @@
 
 namespace glint::client {
 
-DetectStream::Impl::Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, int window, ResultCallback callback)
-    : on_result(std::move(callback)),
-      stub(v1::FeatureDetection::NewStub(channel)),
-      core(window, [this](const auto& response, absl::Duration round_trip) { return Deliver(response, round_trip); }) {}
+namespace {
+
+absl::Status ReadResult(const v1::DetectStreamResponse& response, absl::Duration round_trip, FrameResult* result) {
+  result->detection.round_trip = round_trip;
+  FromWire(response.timings(), &result->detection.timings);
+  if (result->status.ok()) return FromWire(response.features(), &result->detection.features);
+  result->detection.features.Clear();
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+DetectStream::Impl::Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, const StreamOptions& options,
+                         ResultCallback callback)
+    : StreamImpl(channel, options.in_flight, std::move(callback), ReadResult) {}
 
 absl::Status DetectStream::Impl::Open(const StreamOptions& options) {
   v1::DetectStreamRequest first;
@@ -19,8 +30,11 @@ absl::Status DetectStream::Impl::Open(const StreamOptions& options) {
   return core.Open(stub->DetectStream(&core.context), first);
 }
 
-absl::Status DetectStream::Impl::Write(uint64_t frame_id, const ImageInput& image, const ImageInput& mask) {
-  return core.Write(frame_id, [&](v1::DetectStreamRequest* request, FrameSlots* slots) {
+DetectStream::DetectStream(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+DetectStream::~DetectStream() = default;
+
+absl::Status DetectStream::Write(uint64_t frame_id, const ImageInput& image, const ImageInput& mask) {
+  return impl_->core.Write(frame_id, [&](v1::DetectStreamRequest* request, FrameSlots* slots) {
     v1::Frame* frame = request->mutable_frame();
     frame->set_frame_id(frame_id);
     GLINT_RETURN_IF_ERROR(ToWire("image", image, frame->mutable_image()));
@@ -34,26 +48,6 @@ absl::Status DetectStream::Impl::Write(uint64_t frame_id, const ImageInput& imag
     frame->clear_mask();
     return absl::OkStatus();
   });
-}
-
-absl::Status DetectStream::Impl::Deliver(const v1::DetectStreamResponse& response, absl::Duration round_trip) {
-  FromWire(response, &result);
-  result.detection.round_trip = round_trip;
-  FromWire(response.timings(), &result.detection.timings);
-  if (result.status.ok()) {
-    GLINT_RETURN_IF_ERROR(FromWire(response.features(), &result.detection.features));
-  } else {
-    result.detection.features.Clear();
-  }
-  if (on_result) on_result(result);
-  return absl::OkStatus();
-}
-
-DetectStream::DetectStream(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-DetectStream::~DetectStream() = default;
-
-absl::Status DetectStream::Write(uint64_t frame_id, const ImageInput& image, const ImageInput& mask) {
-  return impl_->Write(frame_id, image, mask);
 }
 
 absl::Status DetectStream::Finish() { return impl_->core.Finish(); }

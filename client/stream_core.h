@@ -1,5 +1,5 @@
-// What all streams of the client have in common: a window of unanswered frames, a thread that reads. Internal to the
-// library.
+// What all streams of the client have in common: a window of unanswered frames, a thread that reads, the answer handed
+// to the caller. Internal to the library.
 #ifndef GLINT_CLIENT_STREAM_CORE_H_
 #define GLINT_CLIENT_STREAM_CORE_H_
 
@@ -198,6 +198,29 @@ class StreamCore {
   absl::Status end_;
 
   std::thread reader_;
+};
+
+// Implementation of a stream whose answers have frame_id and status. `Service` is a class of gRPC's.
+template <typename Service, typename Request, typename Response, typename Answer>
+struct StreamImpl {
+  using Callback = std::function<void(const Answer& answer)>;
+  // Converts what a response has besides its envelope. Not OK: the stream is broken.
+  using Read = std::function<absl::Status(const Response& response, absl::Duration round_trip, Answer* answer)>;
+
+  StreamImpl(const std::shared_ptr<grpc::ChannelInterface>& channel, int window, Callback callback, Read read)
+      : on_answer(std::move(callback)),
+        stub(Service::NewStub(channel)),
+        core(window, [this, read = std::move(read)](const Response& response, absl::Duration round_trip) {
+          FromWire(response, &answer);
+          GLINT_RETURN_IF_ERROR(read(response, round_trip, &answer));
+          if (on_answer) on_answer(answer);
+          return absl::OkStatus();
+        }) {}
+
+  const Callback on_answer;
+  const std::unique_ptr<typename Service::Stub> stub;
+  Answer answer;  // of the reading thread; kept for its memory
+  StreamCore<Request, Response> core;
 };
 
 }  // namespace glint::client

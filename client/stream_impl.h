@@ -10,19 +10,10 @@
 
 namespace glint::client {
 
-struct DetectStream::Impl {
-  Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, int window, ResultCallback callback);
-
+struct DetectStream::Impl
+    : StreamImpl<v1::FeatureDetection, v1::DetectStreamRequest, v1::DetectStreamResponse, FrameResult> {
+  Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, const StreamOptions& options, ResultCallback callback);
   absl::Status Open(const StreamOptions& options);
-  absl::Status Write(uint64_t frame_id, const ImageInput& image, const ImageInput& mask);
-
-  const ResultCallback on_result;
-  const std::unique_ptr<v1::FeatureDetection::Stub> stub;
-  FrameResult result;  // of the reading thread; kept for its memory
-  StreamCore<v1::DetectStreamRequest, v1::DetectStreamResponse> core;
-
- private:
-  absl::Status Deliver(const v1::DetectStreamResponse& response, absl::Duration round_trip);
 };
 
 }  // namespace glint::client

@@ -35,11 +35,6 @@ void ToWire(const Prediction& prediction, v1::TrackPrediction* wire) {
   wire->mutable_y()->Add(prediction.y.begin(), prediction.y.end());
 }
 
-template <typename T, typename U>
-void Assign(const google::protobuf::RepeatedField<T>& field, std::vector<U>* values) {
-  values->assign(field.begin(), field.end());
-}
-
 absl::Status FromWire(const v1::CameraTracks& wire, TrackArrays* tracks) {
   const int count = wire.id_size();
   if (wire.template_age_size() != 0 && wire.template_age_size() != count) {
@@ -66,14 +61,22 @@ absl::Status FromWire(const v1::CameraTracks& wire, TrackArrays* tracks) {
   return absl::OkStatus();
 }
 
+absl::Status ReadTracks(const v1::TrackStreamResponse& response, absl::Duration round_trip, TrackAnswer* answer) {
+  answer->cameras.resize(static_cast<size_t>(response.cameras_size()));
+  for (int c = 0; c < response.cameras_size(); ++c) {
+    GLINT_RETURN_IF_ERROR(FromWire(response.cameras(c), &answer->cameras[static_cast<size_t>(c)]));
+  }
+  answer->track_ns = response.track_ns();
+  client::FromWire(response.timings(), &answer->timings);
+  answer->round_trip = round_trip;
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 TrackStream::Impl::Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, const TrackStreamOptions& options,
                         TrackCallback callback)
-    : on_answer(std::move(callback)),
-      stub(v1::FeatureTracking::NewStub(channel)),
-      core(options.in_flight,
-           [this](const auto& response, absl::Duration round_trip) { return Deliver(response, round_trip); }) {}
+    : StreamImpl(channel, options.in_flight, std::move(callback), ReadTracks) {}
 
 absl::Status TrackStream::Impl::Open(const TrackStreamOptions& options) {
   v1::TrackStreamRequest first;
@@ -92,19 +95,6 @@ absl::Status TrackStream::Impl::Open(const TrackStreamOptions& options) {
     wire->set_template_frames(static_cast<uint32_t>(options.template_frames));
   }
   return core.Open(stub->TrackStream(&core.context), first);
-}
-
-absl::Status TrackStream::Impl::Deliver(const v1::TrackStreamResponse& response, absl::Duration round_trip) {
-  client::FromWire(response, &answer);
-  answer.cameras.resize(static_cast<size_t>(response.cameras_size()));
-  for (int c = 0; c < response.cameras_size(); ++c) {
-    GLINT_RETURN_IF_ERROR(FromWire(response.cameras(c), &answer.cameras[static_cast<size_t>(c)]));
-  }
-  answer.track_ns = response.track_ns();
-  client::FromWire(response.timings(), &answer.timings);
-  answer.round_trip = round_trip;
-  if (on_answer) on_answer(answer);
-  return absl::OkStatus();
 }
 
 TrackStream::TrackStream(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -10,18 +10,11 @@
 
 namespace glint::client {
 
-struct TrackStream::Impl {
+struct TrackStream::Impl
+    : StreamImpl<v1::FeatureTracking, v1::TrackStreamRequest, v1::TrackStreamResponse, TrackAnswer> {
   Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, const TrackStreamOptions& options,
-       TrackCallback on_answer);
+       TrackCallback callback);
   absl::Status Open(const TrackStreamOptions& options);
-
-  const TrackCallback on_answer;
-  const std::unique_ptr<v1::FeatureTracking::Stub> stub;
-  TrackAnswer answer;  // of the reading thread; kept for its memory
-  StreamCore<v1::TrackStreamRequest, v1::TrackStreamResponse> core;
-
- private:
-  absl::Status Deliver(const v1::TrackStreamResponse& response, absl::Duration round_trip);
 };
 
 }  // namespace glint::client

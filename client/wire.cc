@@ -33,11 +33,6 @@ absl::Status ToWire(absl::string_view field, const ImageInput& image, size_t row
   return absl::OkStatus();
 }
 
-template <typename Repeated, typename Vector>
-void Assign(const Repeated& from, Vector* to) {
-  to->assign(from.begin(), from.end());
-}
-
 }  // namespace
 
 absl::Status FromGrpc(const grpc::Status& status) {

@@ -27,6 +27,12 @@ void ToWire(const Region& region, v1::Region* wire);
 // Copies rows without the padding between them; keeps the memory that `wire` has. `field` names the image in errors.
 absl::Status ToWire(absl::string_view field, const ImageInput& image, v1::Image* wire);
 
+// Copies a repeated field; keeps the memory that `to` has.
+template <typename Repeated, typename Vector>
+void Assign(const Repeated& from, Vector* to) {
+  to->assign(from.begin(), from.end());
+}
+
 // INTERNAL when the arrays' lengths contradict each other. Keep the memory that the result has.
 absl::Status FromWire(const v1::Features& wire, Features* features);
 void FromWire(const v1::Timings& wire, Timings* timings);
