@@ -52,7 +52,7 @@ struct MatchSide {
 };
 
 struct MatchSettings {
-  DetectorOptions detector;  // of images
+  DetectorOptions detector = *PresetOptions("orb");  // of images; needs a descriptor
   MatchOptions match;
   float window_radius = 0;         // around each query's own position, where a pair has no windows; 0: none
   int max_octave_difference = -1;  // where a pair has no octave ranges; -1: any
@@ -144,7 +144,7 @@ struct StereoAnswer {
 };
 
 struct StereoStreamOptions : PairStreamOptions {
-  DetectorOptions detector;
+  DetectorOptions detector = *PresetOptions("orb");  // needs a descriptor
   StereoOptions stereo;
   absl::Duration max_time_difference = absl::Milliseconds(5);
 };

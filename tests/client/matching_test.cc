@@ -62,6 +62,30 @@ TEST_F(ClientMatching, ImagesAreMatchedAsTheReferenceMatchesTheirFeatures) {
   EXPECT_GT(found->match_ns, 0);
 }
 
+// An empty message on the wire and settings that nobody has touched ask for the same.
+TEST_F(ClientMatching, SettingsAsTheyComeAreTheServersDefaults) {
+  const Views views;
+  const auto found = client_.Match(MatchSettings{}, ImageInput(views.left), ImageInput(views.right));
+  ASSERT_TRUE(found.ok()) << found.status();
+  const auto unsaid = PresetOptions("orb");
+  ASSERT_TRUE(unsaid.ok());
+  const StereoPair pair(*unsaid, views.left, views.right);
+  EXPECT_TRUE(SameFeatures(*pair.input().left.features, found->query));
+  MatchInput input;
+  input.query = DescriptorInput(found->query).rows;
+  input.train = DescriptorInput(found->train).rows;
+  EXPECT_EQ(found->matches.index, reference::Match(input, {}).index);
+
+  std::vector<StereoAnswer> answers;
+  auto stream = client_.OpenStereoStream({}, [&](const StereoAnswer& answer) { answers.push_back(answer); });
+  ASSERT_TRUE(stream.ok()) << stream.status();
+  EXPECT_TRUE((*stream)->Write(1, ImageInput(views.left), ImageInput(views.right)).ok());
+  EXPECT_TRUE((*stream)->Finish().ok());
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_TRUE(answers[0].status.ok()) << answers[0].status;
+  EXPECT_EQ(answers[0].left_index.size(), static_cast<size_t>(reference::MatchStereo(pair.input(), {}).matches));
+}
+
 TEST_F(ClientMatching, SetsConditionsAndErrorsGoThroughAStream) {
   const DescriptorSet query(40, 32, Likeness::kNoisy, 1), train(60, 32, Likeness::kNoisy, 2);
   const RandomConditions conditions(40, 60, 3);
