@@ -1,80 +1,171 @@
 #include "slam/adjust/pose_graph.h"
 
-#include <ceres/autodiff_cost_function.h>
-#include <ceres/loss_function.h>
-#include <ceres/manifold.h>
-#include <ceres/problem.h>
-#include <ceres/solver.h>
+#include <Eigen/SparseCholesky>
+#include <Eigen/SparseCore>
+#include <algorithm>
+#include <cmath>
+#include <utility>
 
-#include <cstdint>
+#include "slam/estimate/reprojection_model.h"
+
+#ifndef EIGEN_MPL2_ONLY
+#error "Compile with EIGEN_MPL2_ONLY: Eigen's parts under other licenses stay out."
+#endif
 
 namespace glint::slam {
 namespace {
 
-constexpr double kHuber = 3;  // standard deviations
-constexpr int kIterations = 30;
-constexpr size_t kPose = 7;
+using Vector6 = Eigen::Matrix<double, 6, 1>;
+using Matrix6 = Eigen::Matrix<double, 6, 6>;
 
-// Parameters: rotation (x, y, z, w) and translation of camera from world, of both ends.
-struct EdgeCost {
-  template <typename T>
-  bool operator()(const T* from_rotation, const T* from_translation, const T* to_rotation, const T* to_translation,
-                  T* error) const {
-    using Vector = Eigen::Matrix<T, 3, 1>;
-    using Quaternion = Eigen::Quaternion<T>;
-    const Quaternion rotation =
-        Eigen::Map<const Quaternion>(to_rotation) * Eigen::Map<const Quaternion>(from_rotation).conjugate();
-    const Vector translation =
-        Eigen::Map<const Vector>(to_translation) - rotation * Eigen::Map<const Vector>(from_translation);
-    const Quaternion turn = edge->to_from.rotation.conjugate().cast<T>() * rotation;
-    const T sign = turn.w() < T(0) ? T(-2) : T(2);
-    for (int i = 0; i < 3; ++i) {
-      error[i] = sign * turn.vec()[i] / T(edge->turn_error);
-      error[3 + i] = (translation[i] - T(edge->to_from.translation[i])) / T(edge->shift_error);
-    }
-    return true;
+constexpr double kHuber = 3;
+constexpr int kFactorizations = 50;
+constexpr double kTolerance = 1e-9;
+constexpr double kFirstDamping = 1e-4;  // share of the diagonal that is added to it
+constexpr double kDampingStep = 10;
+constexpr double kLeastDamping = 1e-9;
+constexpr double kLargestDamping = 1e10;
+constexpr double kLeastDiagonal = 1e-9;  // for poses without edges
+
+Vector6 ErrorOf(const PoseGraph::Edge& edge, const Eigen::Quaterniond& rotation, const Eigen::Quaterniond& turn,
+                const Pose& from, const Pose& to) {
+  Vector6 error;
+  error.head<3>() = (turn.w() < 0 ? -2 : 2) / edge.turn_error * turn.vec();
+  error.tail<3>() = (to.translation - rotation * from.translation - edge.to_from.translation) / edge.shift_error;
+  return error;
+}
+
+// Normal equations of all poses but the first.
+class Equations {
+ public:
+  explicit Equations(const PoseGraph& graph)
+      : size_(static_cast<Eigen::Index>(6 * (graph.camera_from_world.size() - 1))) {}
+
+  void Linearize(const PoseGraph& graph) {
+    entries_.clear();
+    gradient_.setZero(size_);
+    for (const PoseGraph::Edge& edge : graph.edges) Add(graph, edge);
+    hessian_.resize(size_, size_);
+    hessian_.setFromTriplets(entries_.begin(), entries_.end());
+    if (!is_analyzed_) solver_.analyzePattern(hessian_);
+    is_analyzed_ = true;
   }
-  const PoseGraph::Edge* edge;
+
+  // False: no finite step.
+  bool Solve(double damping) {
+    solver_.setShift(kLeastDiagonal, 1 + damping);
+    solver_.factorize(hessian_);
+    if (solver_.info() != Eigen::Success) return false;
+    step_ = solver_.solve(-gradient_);
+    return step_.allFinite();
+  }
+
+  void Apply(PoseGraph* graph) const {
+    for (size_t k = 1; k < graph->camera_from_world.size(); ++k) {
+      Pose& pose = graph->camera_from_world[k];
+      const auto x = step_.segment<6>(Row(k));
+      pose = Pose{RotationOf(x.head<3>()), x.tail<3>()} * pose;
+    }
+  }
+
+ private:
+  static Eigen::Index Row(size_t pose) { return static_cast<Eigen::Index>(6 * (pose - 1)); }
+
+  // The loss by its weight alone: beyond its bound, that overestimates the second derivative, and so converges from
+  // afar.
+  void Add(const PoseGraph& graph, const PoseGraph::Edge& edge) {
+    const EdgeResidual r(edge, graph.camera_from_world[edge.from], graph.camera_from_world[edge.to]);
+    const double norm = r.error.norm();
+    const double weight = edge.is_loop && norm > kHuber ? kHuber / norm : 1;
+    AddOf(edge.from, r.by_from, weight, r.error);
+    AddOf(edge.to, r.by_to, weight, r.error);
+    if (edge.from == 0 || edge.to == 0) return;
+    const Matrix6 both = weight * r.by_from.transpose() * r.by_to;
+    if (edge.from > edge.to) {
+      AddBlock(edge.from, edge.to, both);
+    } else {
+      AddBlock(edge.to, edge.from, both.transpose());
+    }
+  }
+
+  void AddOf(size_t pose, const Matrix6& jacobian, double weight, const Vector6& error) {
+    if (pose == 0) return;
+    gradient_.segment<6>(Row(pose)) += weight * jacobian.transpose() * error;
+    AddBlock(pose, pose, weight * jacobian.transpose() * jacobian);
+  }
+
+  // The solver reads the lower triangle alone.
+  void AddBlock(size_t row, size_t column, const Matrix6& block) {
+    for (Eigen::Index c = 0; c < 6; ++c) {
+      for (Eigen::Index r = row == column ? c : 0; r < 6; ++r)
+        entries_.emplace_back(Row(row) + r, Row(column) + c, block(r, c));
+    }
+  }
+
+  const Eigen::Index size_;
+  std::vector<Eigen::Triplet<double>> entries_;
+  Eigen::SparseMatrix<double> hessian_;
+  Eigen::VectorXd gradient_, step_;
+  Eigen::SimplicialLDLT<Eigen::SparseMatrix<double>> solver_;
+  bool is_analyzed_ = false;
 };
 
 }  // namespace
 
+EdgeResidual::EdgeResidual(const PoseGraph::Edge& edge, const Pose& from_from_world, const Pose& to_from_world) {
+  const Eigen::Quaterniond rotation = to_from_world.rotation * from_from_world.rotation.conjugate();
+  const Eigen::Quaterniond turn = edge.to_from.rotation.conjugate() * rotation;
+  error = ErrorOf(edge, rotation, turn, from_from_world, to_from_world);
+  const Eigen::Matrix3d r = rotation.toRotationMatrix();
+  const Eigen::Matrix3d cross = CrossMatrix(turn.vec());
+  const double scale = (turn.w() < 0 ? -1 : 1) / edge.turn_error;
+  const Eigen::Matrix3d w = turn.w() * Eigen::Matrix3d::Identity();
+  by_from.setZero();
+  by_from.topLeftCorner<3, 3>() = -scale * (w + cross);
+  by_from.bottomRightCorner<3, 3>() = -r / edge.shift_error;
+  by_to.setZero();
+  by_to.topLeftCorner<3, 3>() = scale * (w - cross) * edge.to_from.rotation.toRotationMatrix().transpose();
+  by_to.bottomLeftCorner<3, 3>() =
+      -CrossMatrix(to_from_world.translation - rotation * from_from_world.translation) / edge.shift_error;
+  by_to.bottomRightCorner<3, 3>() = Eigen::Matrix3d::Identity() / edge.shift_error;
+}
+
+double PoseGraphCost(const PoseGraph& graph) {
+  double cost = 0;
+  for (const PoseGraph::Edge& edge : graph.edges) {
+    const Pose& from = graph.camera_from_world[edge.from];
+    const Pose& to = graph.camera_from_world[edge.to];
+    const Eigen::Quaterniond rotation = to.rotation * from.rotation.conjugate();
+    const double norm = ErrorOf(edge, rotation, edge.to_from.rotation.conjugate() * rotation, from, to).norm();
+    cost += edge.is_loop && norm > kHuber ? kHuber * (norm - kHuber / 2) : norm * norm / 2;
+  }
+  return cost;
+}
+
 void SolvePoseGraph(PoseGraph* graph) {
-  const size_t count = graph->camera_from_world.size();
-  // In one array: Ceres orders parameters by their addresses.
-  std::vector<double> values(kPose * count);
-  const auto rotation_of = [&](size_t k) { return values.data() + kPose * k; };
-  const auto translation_of = [&](size_t k) { return rotation_of(k) + 4; };
-  ceres::HuberLoss loss(kHuber);
-  ceres::Problem::Options ownership;
-  ownership.loss_function_ownership = ceres::DO_NOT_TAKE_OWNERSHIP;
-  ceres::Problem problem(ownership);
-  for (size_t k = 0; k < count; ++k) {
-    const Pose& pose = graph->camera_from_world[k];
-    Eigen::Map<Eigen::Vector4d>(rotation_of(k), 4) = pose.rotation.coeffs();
-    Eigen::Map<Eigen::Vector3d>(translation_of(k), 3) = pose.translation;
-    problem.AddParameterBlock(rotation_of(k), 4, new ceres::EigenQuaternionManifold);
-    problem.AddParameterBlock(translation_of(k), 3);
-    if (k > 0) continue;
-    problem.SetParameterBlockConstant(rotation_of(k));
-    problem.SetParameterBlockConstant(translation_of(k));
-  }
-  for (const PoseGraph::Edge& edge : graph->edges) {
-    problem.AddResidualBlock(new ceres::AutoDiffCostFunction<EdgeCost, 6, 4, 3, 4, 3>(new EdgeCost{&edge}),
-                             edge.is_loop ? &loss : nullptr, rotation_of(edge.from), translation_of(edge.from),
-                             rotation_of(edge.to), translation_of(edge.to));
-  }
-  ceres::Solver::Options solver;
-  solver.linear_solver_type = ceres::SPARSE_NORMAL_CHOLESKY;
-  solver.max_num_iterations = kIterations;
-  solver.num_threads = 1;
-  solver.logging_type = ceres::SILENT;
-  ceres::Solver::Summary summary;
-  ceres::Solve(solver, &problem, &summary);
-  for (size_t k = 0; k < count; ++k) {
-    Pose& pose = graph->camera_from_world[k];
-    pose.rotation.coeffs() = Eigen::Map<const Eigen::Vector4d>(rotation_of(k), 4).normalized();
-    pose.translation = Eigen::Map<const Eigen::Vector3d>(translation_of(k), 3);
+  double cost = PoseGraphCost(*graph);
+  if (graph->camera_from_world.size() < 2 || !std::isfinite(cost)) return;
+  Equations equations(*graph);
+  equations.Linearize(*graph);
+  double damping = kFirstDamping;
+  PoseGraph moved = *graph;
+  for (int i = 0; i < kFactorizations && damping < kLargestDamping; ++i) {
+    double moved_cost = cost;
+    if (equations.Solve(damping)) {
+      moved.camera_from_world = graph->camera_from_world;
+      equations.Apply(&moved);
+      moved_cost = PoseGraphCost(moved);
+    }
+    if (!(moved_cost < cost)) {
+      damping *= kDampingStep;
+      continue;
+    }
+    const bool is_last = cost - moved_cost < kTolerance * cost;
+    std::swap(graph->camera_from_world, moved.camera_from_world);
+    cost = moved_cost;
+    damping = std::max(damping / kDampingStep, kLeastDamping);
+    if (is_last) break;
+    equations.Linearize(*graph);
   }
 }
 
