@@ -19,7 +19,10 @@ using D = hn::CappedTag<double, SightColumns::kBlock>;
 using V = hn::Vec<D>;
 using Mask = hn::Mask<D>;
 
+// Constructors are written out: GCC compiles implicit ones without the target's instructions, and refuses for NEON.
 struct V3 {
+  HWY_INLINE V3() {}
+  HWY_INLINE V3(V x_of, V y_of, V z_of) : x(x_of), y(y_of), z(z_of) {}
   V x, y, z;
 };
 
