@@ -1,6 +1,4 @@
-# `cpack` makes a Debian package. A build without SLAM makes `glint`: server, client, unit, manual pages, shell
-# completions. A build with GLINT_SLAM=ON makes `glint-server-slam`: the server that locates cameras as well, and the
-# drop-in by which the unit of `glint` starts it. The first loads none of the libraries that the second does.
+# `cpack` makes the Debian package `glint`: server, client, unit, manual pages, shell completions.
 if(GLINT_SANITIZE)
   return()
 endif()
@@ -27,41 +25,6 @@ if(CMAKE_CROSSCOMPILING)
   # From scripts/aarch64/toolchain.cmake: Debian's name, and where dpkg-shlibdeps finds the libraries.
   set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE ${GLINT_PACKAGE_ARCHITECTURE})
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${GLINT_SHLIBS_DIRS})
-endif()
-
-# glint_package(COMPONENT NAME DEPENDS DESCRIPTION): the part of the installation that this build packs.
-function(glint_package component name depends description)
-  string(TOUPPER ${component} upper)
-  set(folder ${PROJECT_SOURCE_DIR}/deploy/package/${component})
-  file(GLOB extra CONFIGURE_DEPENDS ${folder}/p* ${folder}/conffiles)
-  set(CPACK_COMPONENTS_ALL ${component} PARENT_SCOPE)
-  set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${name} PARENT_SCOPE)
-  set(CPACK_DEBIAN_${upper}_FILE_NAME DEB-DEFAULT PARENT_SCOPE)
-  set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION science PARENT_SCOPE)
-  set(CPACK_DEBIAN_${upper}_PACKAGE_SHLIBDEPS ON PARENT_SCOPE)
-  set(CPACK_DEBIAN_${upper}_PACKAGE_DEPENDS ${depends} PARENT_SCOPE)
-  set(CPACK_DEBIAN_${upper}_DESCRIPTION ${description} PARENT_SCOPE)
-  set(CPACK_DEBIAN_${upper}_PACKAGE_CONTROL_EXTRA "${extra}" PARENT_SCOPE)
-  set(CPACK_DEBIAN_${upper}_PACKAGE_CONTROL_STRICT_PERMISSION ON PARENT_SCOPE)
-  install(FILES ${folder}/copyright DESTINATION share/doc/${name} COMPONENT ${component} EXCLUDE_FROM_ALL)
-endfunction()
-
-if(TARGET glint::slam)
-  set(part COMPONENT slam)
-  install(TARGETS glint-server RUNTIME DESTINATION lib/glint/slam ${part} EXCLUDE_FROM_ALL)
-  install(FILES ${PROJECT_SOURCE_DIR}/deploy/systemd/glint-server.service.d/slam.conf
-          DESTINATION lib/systemd/system/glint-server.service.d ${part} EXCLUDE_FROM_ALL)
-  file(CREATE_LINK ../lib/glint/slam/glint-server ${glint_extras}/glint-server-slam SYMBOLIC)
-  file(CREATE_LINK glint-server.1.gz ${glint_extras}/glint-server-slam.1.gz SYMBOLIC)
-  install(FILES ${glint_extras}/glint-server-slam DESTINATION bin ${part} EXCLUDE_FROM_ALL)
-  install(FILES ${glint_extras}/glint-server-slam.1.gz DESTINATION share/man/man1 ${part} EXCLUDE_FROM_ALL)
-  glint_package(slam glint-server-slam "glint (= ${GLINT_PACKAGE_VERSION})"
-                "feature-detection server for the edge, with SLAM
- The server of package glint, which also locates rectified stereo cameras and
- keeps maps. It loads Ceres Solver and SuiteSparse, parts of which are under
- the GPL.")
-  include(CPack)
-  return()
 endif()
 
 # The manual pages are the programs' own help texts, so that they cannot differ from the programs.
@@ -95,9 +58,21 @@ install(FILES ${PROJECT_SOURCE_DIR}/deploy/package/glint.bash DESTINATION share/
         RENAME glint ${part} EXCLUDE_FROM_ALL)
 install(FILES ${PROJECT_SOURCE_DIR}/deploy/package/glint.bash DESTINATION share/bash-completion/completions
         RENAME glint-server ${part} EXCLUDE_FROM_ALL)
-glint_package(server glint passwd
-              "feature-detection server for the edge, and its client
+install(FILES ${PROJECT_SOURCE_DIR}/deploy/package/server/copyright DESTINATION share/doc/glint ${part}
+        EXCLUDE_FROM_ALL)
+file(GLOB glint_control CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/deploy/package/server/p*
+     ${PROJECT_SOURCE_DIR}/deploy/package/server/conffiles)
+set(CPACK_COMPONENTS_ALL server)
+set(CPACK_DEBIAN_SERVER_PACKAGE_NAME glint)
+set(CPACK_DEBIAN_SERVER_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_SERVER_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_SERVER_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_SERVER_PACKAGE_DEPENDS passwd)
+set(CPACK_DEBIAN_SERVER_DESCRIPTION "feature-detection server for the edge, and its client
  Cameras and robots stream frames to it over gRPC, and it answers with keypoints
- and descriptors: exactly those of cv::ORB, on a CPU or an NVIDIA GPU.")
+ and descriptors: exactly those of cv::ORB, on a CPU or an NVIDIA GPU. It matches
+ and tracks them, and locates rectified stereo and depth cameras.")
+set(CPACK_DEBIAN_SERVER_PACKAGE_CONTROL_EXTRA "${glint_control}")
+set(CPACK_DEBIAN_SERVER_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_SERVER_PACKAGE_SUGGESTS "ffmpeg")  # for videos as SOURCE
 include(CPack)

@@ -9,7 +9,7 @@
 #   --build    default: build/arm64; an existing folder is continued
 #   --native   a glint of this machine: the emulated one must find the same keypoints, to the byte
 #
-# JOBS in the environment: compilers at the same time. The CPU backend alone, without CUDA and SLAM. On Ubuntu, GLINT_ARM64_MIRROR
+# JOBS in the environment: compilers at the same time. The CPU backend alone, without CUDA. On Ubuntu, GLINT_ARM64_MIRROR
 # names the mirror that has arm64. scripts/test-aarch64.sh runs the tests of the backend.
 set -euo pipefail
 
@@ -42,7 +42,7 @@ say 'libraries for arm64'
 
 cmake -S . -B "$build" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$PWD/scripts/aarch64/toolchain.cmake" \
   -DGLINT_SYSROOT="$sysroot" -DCMAKE_BUILD_TYPE=Release -DGLINT_PACKAGE=ON -DGLINT_BENCH=OFF -DBUILD_TESTING=OFF \
-  -DGLINT_CUDA=OFF -DGLINT_SLAM=OFF "$@" >/dev/null
+  -DGLINT_CUDA=OFF "$@" >/dev/null
 cmake --build "$build" ${JOBS:+--parallel "$JOBS"} --target glint-server glint glint_manual_pages >/dev/null
 rm -rf "$build/packed" "$build/root"
 DEB_HOST_ARCH=arm64 cpack --config "$build/CPackConfig.cmake" -B "$build/packed" >/dev/null
@@ -73,6 +73,17 @@ if [[ -n $native ]]; then
   "$native" detect --server inproc --format csv "$picture" >"$folder/native.csv"
   cmp "$folder/arm64.csv" "$folder/native.csv" || fail 'other keypoints than on this machine'
 fi
+python3 - "$folder" <<'PYTHON'
+import sys
+sys.path.insert(0, "tests/deploy")
+sys.dont_write_bytecode = True
+from stack import write_drive
+write_drive(sys.argv[1], 6)
+PYTHON
+emulated "$glint" localize --server "unix:$folder/socket" --calibration "$folder/calib.txt" --format csv \
+  "$folder/left*.png" "$folder/right*.png" >"$folder/path.csv" || fail "glint localize: status $?"
+[[ $(grep -c ,TRACKING, "$folder/path.csv") -eq 6 ]] || { cat "$folder/path.csv" && fail 'the camera is not located'; }
 kill -TERM "$server"
 wait "$server" || fail "the server's exit status is $?"
 say "a server and a client under QEMU: $(($(wc -l <"$folder/arm64.csv") - 1)) keypoints${native:+, those of this machine}"
+say '6 stereo pairs located'

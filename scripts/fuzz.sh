@@ -5,7 +5,7 @@
 #
 #   --corpus  where inputs that reach new code are kept from run to run; default: build/fuzz/corpus
 #   --target  encoded, handoff, localize, map, options, pairs, raw, session, text, track, wire, y4m (tests/fuzz/targets
-#             says what each is); default: all, localize and map only where Ceres is (GLINT_SLAM)
+#             says what each is); default: all
 #   --jobs    targets that run at the same time; default: one for each processor
 #   --seed    of the random choices, above 0; default: another one each time
 #   MINUTES   of all targets together, at least a tenth; default 10
@@ -34,10 +34,7 @@ done
 [[ $minutes =~ ^[0-9]+(\.[0-9]+)?$ ]] || { echo "fuzz.sh: \"$minutes\" is not a number of minutes" >&2 && exit 2; }
 [[ $jobs =~ ^[1-9][0-9]*$ ]] || { echo "fuzz.sh: --jobs: \"$jobs\" is not a number from 1" >&2 && exit 2; }
 [[ $seed =~ ^[0-9]+$ ]] || { echo "fuzz.sh: --seed: \"$seed\" is not a number" >&2 && exit 2; }
-all=1
-if [[ ${#targets[@]} -gt 0 ]]; then
-  all=0
-else
+if [[ ${#targets[@]} -eq 0 ]]; then
   targets=(encoded handoff localize map options pairs raw session text track wire y4m)
 fi
 for target in "${targets[@]}"; do
@@ -50,10 +47,6 @@ if ! echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned 
 fi
 
 cmake --preset asan >/dev/null
-if [[ $all -eq 1 && $(cmake --build build/asan --target help) != *fuzz_map* ]]; then
-  echo "fuzz.sh: localize and map are left out: no Ceres here"
-  targets=(encoded handoff options pairs raw session text track wire y4m)
-fi
 cmake --build build/asan --parallel "$(nproc)" --target "${targets[@]/#/fuzz_}"
 echo "fuzz.sh: built in $SECONDS s"
 

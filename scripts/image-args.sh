@@ -14,9 +14,9 @@ if [[ -z $row ]]; then
   echo "image-args.sh: $1: not one of $(awk '{ print $1 }' <<<"$rows" | paste -sd " ")" >&2
   exit 1
 fi
-read -r _ build run archs grpc slam <<<"$row"
+read -r _ build run archs grpc <<<"$row"
 [[ $archs != - ]] || archs=
 version=$(sed -n 's/^project(glint VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 revision=$(git rev-parse HEAD 2>/dev/null || echo unknown)
 echo "--build-arg=BASE_BUILD=$build --build-arg=BASE_RUN=$run --build-arg=CUDA_ARCHS=$archs" \
-  "--build-arg=GRPC_FROM=$grpc --build-arg=SLAM=$slam --build-arg=VERSION=$version --build-arg=REVISION=$revision"
+  "--build-arg=GRPC_FROM=$grpc --build-arg=VERSION=$version --build-arg=REVISION=$revision"

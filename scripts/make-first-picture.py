@@ -4,7 +4,7 @@
     scripts/make-first-picture.py GLINT-SCENE GLINT-SERVER [FILE]
 
 GLINT-SCENE   the program: build/dev/tests/scene/glint-scene
-GLINT-SERVER  the program, built with GLINT_SLAM: build/dev/server/glint-server
+GLINT-SERVER  the program: build/dev/server/glint-server
 FILE          where to write; default: docs/pictures/first.jpg
 
 Needs the package glint and OpenCV's Python module.

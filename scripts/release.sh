@@ -6,7 +6,7 @@
 #
 #   --output        default: build/release-files; must be empty
 #   --snapshot      the commit needs no tag vX.Y.Z; names of files get its number and hash
-#   --sources-only  without what has to be compiled: no glint packages, no bills of materials
+#   --sources-only  without what has to be compiled: no package glint, no bill of materials
 #   --arm64         package glint for arm64 as well, by scripts/cross-arm64.sh
 #   --sign          a key of gpg that signs the checksums
 #
@@ -53,26 +53,19 @@ build=$tree/build/release
 "$tree/scripts/package-python.sh" --output "$output" >/dev/null
 say 'Python packages'
 
-# programs SLAM PACKAGE TARGET...: compiles the targets; the package that they are in, and what that is made of.
-programs() {
-  compile "$@" >"$work/log" 2>&1 || { tail -50 "$work/log" >&2 && fail "$2 cannot be made"; }
-  mv "$build"/*.deb "$output"
-  say "package $2"
-}
+options=("$@")
 compile() {
   cmake -S "$tree" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DGLINT_PACKAGE=ON -DGLINT_BENCH=OFF \
-    -DBUILD_TESTING=OFF -DGLINT_PACKAGE_VERSION="$version" "${options[@]}" -DGLINT_SLAM="$1" || return
-  cmake --build "$build" ${JOBS:+--parallel "$JOBS"} --target "${@:3}" || return
+    -DBUILD_TESTING=OFF -DGLINT_PACKAGE_VERSION="$version" "${options[@]}" || return
+  cmake --build "$build" ${JOBS:+--parallel "$JOBS"} --target glint-server glint glint_manual_pages || return
   (cd "$build" && cpack)
 }
-options=("$@")
 if [[ $programs -eq 1 ]]; then
-  programs OFF glint glint-server glint glint_manual_pages
+  compile >"$work/log" 2>&1 || { tail -50 "$work/log" >&2 && fail 'package glint cannot be made'; }
+  mv "$build"/*.deb "$output"
+  say 'package glint'
   "$tree/scripts/sbom.py" "$build" glint-server glint >"$output/$name.spdx.json"
-  # The same tree: only what differs is compiled again.
-  programs ON glint-server-slam glint-server
-  "$tree/scripts/sbom.py" --name glint-server-slam "$build" glint-server >"$output/glint-server-slam-$version.spdx.json"
-  say 'bills of materials'
+  say 'bill of materials'
 fi
 if [[ $arm64 -eq 1 ]]; then
   "$tree/scripts/cross-arm64.sh" --output "$output" --build "$tree/build/arm64" --sysroot "$PWD/build/arm64-sysroot" -- \

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 """What a program of Glint is made of, as SPDX 2.3 in JSON (a software bill of materials), on standard output.
 
-  scripts/sbom.py [--name NAME] BUILD-FOLDER PROGRAM...     for example: scripts/sbom.py build/release glint-server glint
+  scripts/sbom.py BUILD-FOLDER PROGRAM...     for example: scripts/sbom.py build/release glint-server glint
 
 From the build itself: the shared libraries that the program loads (ldd), the static ones on its link line and the headers that
 its objects include (ninja). Names and versions are those of the distribution's packages (dpkg-query), which also own their
 security fixes; a file that no package owns is listed by its path. Licenses are those that the package's copyright file names,
-for all files of its source package: a library may be under fewer. The time is SOURCE_DATE_EPOCH, if that is set; the name of the
-document is "glint" without --name.
+for all files of its source package: a library may be under fewer. The time is SOURCE_DATE_EPOCH, if that is set.
 """
 
 import datetime
@@ -127,13 +126,13 @@ def spdx_id(kind, name):
 
 
 class Document:
-    def __init__(self, name, version, programs):
+    def __init__(self, version, programs):
         seconds = int(os.environ.get("SOURCE_DATE_EPOCH", datetime.datetime.now().timestamp()))
         created = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
         digest = hashlib.sha256("".join(sha256(path) for path in programs).encode()).hexdigest()
         self.json = {
-            "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"{name}-{version}",
-            "documentNamespace": f"https://glint.invalid/spdx/{name}-{version}-{digest}",
+            "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"glint-{version}",
+            "documentNamespace": f"https://glint.invalid/spdx/glint-{version}-{digest}",
             "creationInfo": {"created": created, "creators": ["Organization: Glint", "Tool: scripts/sbom.py"]},
             "packages": [], "relationships": [], "hasExtractedLicensingInfos": []}
 
@@ -169,10 +168,7 @@ def main():
     if len(sys.argv) < 3 or sys.argv[1] in ("-h", "--help"):
         print(__doc__.strip(), file=sys.stdout if sys.argv[1:] in (["-h"], ["--help"]) else sys.stderr)
         return 0 if sys.argv[1:] in (["-h"], ["--help"]) else 2
-    words, name = sys.argv[1:], "glint"
-    if words[0] == "--name":
-        name, words = words[1], words[2:]
-    build, programs = words[0], words[1:]
+    build, programs = sys.argv[1], sys.argv[2:]
     with open(os.path.join(ROOT, "CMakeLists.txt")) as file:
         version = re.search(r"project\(glint VERSION (\S+)", file.read()).group(1)
     with open("/etc/os-release") as file:
@@ -180,7 +176,7 @@ def main():
 
     links = {program: link_line(build, program) for program in programs}
     paths = {program: os.path.join(build, name) for program, (name, _) in links.items()}
-    document = Document(name, version, paths.values())
+    document = Document(version, paths.values())
     for program, (name, command) in links.items():
         ident = document.package(spdx_id("Program", program), program, version, licenseDeclared="Apache-2.0",
                                  primaryPackagePurpose="APPLICATION",

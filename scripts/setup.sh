@@ -12,7 +12,7 @@
 #          start a service.
 #   containers  podman with what it needs, for the tests of containers
 #   python   what scripts/package-python.sh makes the Python packages with
-#   release  build and python, Ceres for the package with SLAM, and the AArch64 cross compiler and emulator
+#   release  build and python, and the AArch64 cross compiler and emulator
 #   view   Chromium, for the tests of the live view's page and for scripts/make-screenshots.sh
 #   sanitize  Clang and its runtime, for the presets asan and tsan and for scripts/fuzz.sh
 #
@@ -25,7 +25,7 @@ group_packages() {
     build)
       echo build-essential:g++ cmake:cmake ninja-build:ninja git:git ccache:ccache pkg-config:pkg-config \
         libabsl-dev libgrpc++-dev libgrpc-dev libprotobuf-dev protobuf-compiler:protoc \
-        protobuf-compiler-grpc:grpc_cpp_plugin prometheus-cpp-dev libhwy-dev libopencv-dev libjpeg-dev \
+        protobuf-compiler-grpc:grpc_cpp_plugin prometheus-cpp-dev libeigen3-dev libhwy-dev libopencv-dev libjpeg-dev \
         libspng-dev libbenchmark-dev
       ;;
     test)
@@ -53,7 +53,7 @@ group_packages() {
       ;;
     release)
       group_packages build && group_packages python
-      echo libceres-dev g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ qemu-user:qemu-aarch64
+      echo g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ qemu-user:qemu-aarch64
       ;;
     view)
       echo chromium:chromium

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Installs the Debian packages in a clean Debian 12 root, runs what is in them, and removes them again.
+# Installs the Debian package in a clean Debian 12 root, runs what is in it, and removes it again.
 #
-#   scripts/test-deb.sh [BUILD-FOLDER | GLINT.deb [GLINT-SERVER-SLAM.deb]]
+#   scripts/test-deb.sh [BUILD-FOLDER | GLINT.deb]
 #
-# default: build/dev, configured with -DGLINT_PACKAGE=ON and built. Of a release, both packages (scripts/release.sh).
+# default: build/dev, configured with -DGLINT_PACKAGE=ON and built.
 # Needs root, mmdebstrap and a Debian mirror. BASE names an archive (tar) with the empty root, which is made if it is not
 # there. Takes 4 minutes on a busy 2-core machine, most of it to install the dependencies of the client's OpenCV.
 set -euo pipefail
@@ -15,7 +15,6 @@ done
 [[ $EUID -eq 0 ]] || { echo 'test-deb.sh: needs root' >&2 && exit 1; }
 cd "$(dirname "$0")/.."
 given=$(realpath "${1:-build/dev}")
-slam=${2:+$(realpath "$2")}
 
 work=$(mktemp -d)
 root=$work/root
@@ -53,9 +52,6 @@ for file in ./usr/bin/glint-server ./usr/bin/glint ./usr/lib/systemd/system/glin
   grep -qxF "$file" "$work/files" || fail "$file is not in the package"
 done
 
-# What localization needs stays out of the bare detector.
-! dpkg-deb -f "$deb" Depends | grep -E 'libceres|cholmod|libspqr|libcxsparse' || fail 'the bare package depends on Ceres'
-
 base=${BASE:-$work/base.tar}
 [[ -e $base ]] || mmdebstrap --quiet --variant=minbase bookworm "$base"
 mkdir "$root"
@@ -82,21 +78,8 @@ expect ' stream ' 'completion of commands' bash -c "$complete" - glint 1
 expect ' --max-sessions ' 'completion of flags' bash -c "$complete" - 'glint-server --' 2
 expect ' cuda ' 'completion of values' bash -c "$complete" - 'glint-server --backend' 2
 
-# A short stereo sequence is refused with the reason, or located.
-python3 - "$root/tmp" <<'PYTHON'
-import sys
-sys.path.insert(0, "tests/deploy")
-sys.dont_write_bytecode = True
-from stack import write_png
-for i in range(3):
-    for eye in ("left", "right"):
-        write_png(f"{sys.argv[1]}/{eye}{i}.png", 640, 480, i)
-with open(f"{sys.argv[1]}/calib.txt", "w") as f:
-    f.write("P0: 500 0 320 0 0 500 240 0 0 0 1 0\nP1: 500 0 320 -50 0 500 240 0 0 0 1 0\n")
-PYTHON
-localize() { inside glint localize '/tmp/left*.png' '/tmp/right*.png' --calibration /tmp/calib.txt "$@" 2>&1; }
-
-inside install -d -o glint -g glint -m 750 /run/glint
+# As systemd makes them.
+inside install -d -o glint -g glint -m 750 /run/glint /var/lib/glint/maps
 echo '--listen=unix:/run/glint/glint.sock' >>"$root/etc/glint/glint-server.flags"
 sed -i 's/^--listen=127.0.0.1:50051$//; s/^--metrics-listen=.*/--metrics-listen=/' "$root/etc/glint/glint-server.flags"
 # What the unit would start, as its user.
@@ -109,44 +92,21 @@ python3 - "$root/tmp" <<'PYTHON'
 import sys
 sys.path.insert(0, "tests/deploy")
 sys.dont_write_bytecode = True
-from stack import write_png
+from stack import write_drive, write_png
 write_png(f"{sys.argv[1]}/picture.png", 640, 480, 1)
+write_drive(sys.argv[1], 6)
 PYTHON
 inside glint detect --server unix:/run/glint/glint.sock --format csv /tmp/picture.png >"$work/keypoints.csv" ||
   fail "glint detect: exit status $?"
 [[ $(wc -l <"$work/keypoints.csv") -ge 100 ]] || fail 'no keypoints'
-localize --server unix:/run/glint/glint.sock >"$work/refused" && fail 'the bare server locates cameras'
-grep -q 'built without SLAM' "$work/refused" || { cat "$work/refused" && fail 'it does not say why it locates no camera'; }
+inside glint localize --server unix:/run/glint/glint.sock --calibration /tmp/calib.txt --format csv \
+  --map test '/tmp/left*.png' '/tmp/right*.png' >"$work/path.csv" || fail "glint localize: exit status $?"
+[[ $(grep -c ,TRACKING, "$work/path.csv") -eq 6 ]] || { cat "$work/path.csv" && fail 'the camera is not located'; }
+inside test -s /var/lib/glint/maps/test || fail 'the map is not where the unit has it'
 kill -TERM "$server"
 wait "$server" || fail "exit status $?"
 server=
 say 'served, and stopped with exit status 0'
-
-if [[ -n $slam ]]; then
-  say "$(basename "$slam"): $(stat -c %s "$slam") bytes; $(dpkg-deb -f "$slam" Depends)"
-  cp "$slam" "$root/tmp/slam.deb"
-  inside apt-get -q install -y --no-install-recommends /tmp/slam.deb >>"$work/apt.log" 2>&1 ||
-    { tail -20 "$work/apt.log" && fail 'the package with SLAM does not install'; }
-  expect SuiteSparse 'the licenses' cat /usr/share/doc/glint-server-slam/copyright
-  expect --drain-timeout 'the manual page of glint-server-slam' man --pager=cat glint-server-slam
-  expect "$(inside glint-server --version)" "glint-server-slam --version" glint-server-slam --version
-  # What the drop-in has the unit start, with the folder that systemd would make.
-  inside install -d -o glint -g glint -m 750 /var/lib/glint/maps
-  # shellcheck disable=SC2046  # words
-  chroot --userspec=glint:glint "$root" $(sed -n 's/^ExecStart=\(.\)/\1/p' \
-    "$root/usr/lib/systemd/system/glint-server.service.d/slam.conf") 2>"$work/server.log" &
-  server=$!
-  inside glint health --server unix:/run/glint/glint.sock --wait 60 >/dev/null ||
-    { cat "$work/server.log" && fail 'the server with SLAM does not serve'; }
-  localize --server unix:/run/glint/glint.sock >"$work/located" || { cat "$work/located" && fail 'it does not locate'; }
-  kill -TERM "$server"
-  wait "$server" || fail "exit status $?"
-  server=
-  say 'with SLAM: pairs answered'
-  inside apt-get -q purge -y glint-server-slam >>"$work/apt.log" 2>&1 ||
-    { tail -20 "$work/apt.log" && fail 'the package with SLAM does not go away'; }
-  [[ ! -e $root/usr/lib/systemd/system/glint-server.service.d ]] || fail 'the drop-in is left'
-fi
 
 # The administrator's choice outlives another installation of the package.
 rm "$root$wants"  # systemctl disable

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Builds the container image of a variant without a GPU, without a Docker engine, and runs it the way an engine would: as the
+# Builds the container image of variant cpu, without a Docker engine, and runs it the way an engine would: as the
 # image's user, process 1 of its own, on a read-only root, in a network namespace. Frames come from outside.
 #
-#   scripts/test-image.sh GLINT [cpu|cpu-slam]      GLINT: a `glint` on this machine that can stream
+#   scripts/test-image.sh GLINT      GLINT: a `glint` on this machine that can stream
 #
 # JOBS in the environment: compilers at the same time. Needs root, buildah, mmdebstrap, iproute2, curl and a Debian
 # mirror. The base image is kept as localhost/debian:bookworm-slim; buildah keeps the compiled layers.
@@ -15,7 +15,6 @@ done
 [[ ${#missing[@]} -eq 0 ]] || { echo "test-image.sh: install ${missing[*]}" >&2 && exit 1; }
 [[ $EUID -eq 0 ]] || { echo 'test-image.sh: needs root' >&2 && exit 1; }
 glint=$(realpath "${1:?test-image.sh GLINT}")
-variant=${2:-cpu}
 cd "$(dirname "$0")/.."
 
 base=localhost/debian:bookworm-slim
@@ -46,13 +45,13 @@ fi
 
 # Every variant is the same file with other arguments; each must define all arguments of the file.
 for each in $(scripts/image-args.sh --list); do
-  for argument in BASE_BUILD BASE_RUN CUDA_ARCHS GRPC_FROM SLAM; do
+  for argument in BASE_BUILD BASE_RUN CUDA_ARCHS GRPC_FROM; do
     grep -q -- "--build-arg=$argument=" <<<"$(scripts/image-args.sh "$each")" || fail "$each has no $argument"
     grep -q "^ARG $argument" docker/Dockerfile || fail "the Dockerfile has no argument $argument"
   done
 done
 
-read -ra arguments <<<"$(scripts/image-args.sh "$variant")"
+read -ra arguments <<<"$(scripts/image-args.sh cpu)"
 buildah bud --isolation chroot --format docker --layers --quiet "${arguments[@]}" --build-arg "BASE_BUILD=$base" \
   --build-arg "BASE_RUN=$base" --build-arg "JOBS=${JOBS:-}" --tag "$image" --file docker/Dockerfile . >"$work/build.log" 2>&1 ||
   { tail -50 "$work/build.log" && fail 'the image does not build'; }
@@ -99,10 +98,13 @@ ip netns exec "$name" chroot --userspec=65532:65532 "$root" /usr/bin/glint healt
 say 'serving'
 
 python3 - "$work" <<'PYTHON'
+import os
 import sys
 sys.path.insert(0, "tests/deploy")
 sys.dont_write_bytecode = True
-from stack import write_png
+from stack import write_drive, write_png
+os.mkdir(f"{sys.argv[1]}/drive")
+write_drive(f"{sys.argv[1]}/drive", 6)
 for i in range(4):
     write_png(f"{sys.argv[1]}/{i}.png", 640, 480, i)
 PYTHON
@@ -112,6 +114,10 @@ curl -sS -o "$work/metrics" http://10.209.77.2:9464/metrics
 grep -q '^glint_frames_total{operation="detect",result="OK"} 200$' "$work/metrics" ||
   fail 'the metrics do not count 200 frames'
 say '200 frames answered and counted'
+"$glint" localize --server 10.209.77.2:50051 --calibration "$work/drive/calib.txt" --format csv "$work/drive/left*.png" \
+  "$work/drive/right*.png" >"$work/path.csv" || fail 'pairs are not answered'
+[[ $(grep -c ,TRACKING, "$work/path.csv") -eq 6 ]] || { cat "$work/path.csv" && fail 'the camera is not located'; }
+say '6 stereo pairs located'
 
 kill -TERM "$server"
 rc=0

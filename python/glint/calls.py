@@ -350,7 +350,7 @@ def localize_stream(
     mode         "reproducible" (the default): the same pairs give the same poses; or "realtime"
     fields       of DetectorOptions. window, policy and max_age as for stream(); requests are never dropped
 
-    Errors are those of stream(); Unimplemented from a server without SLAM.
+    Errors are those of stream().
     """
     kind = localization_pb2.LocalizeStreamOptions
     message = localization_messages.camera(camera)

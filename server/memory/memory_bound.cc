@@ -155,9 +155,9 @@ MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes, Backend 
   bound.tracks = int64_t{options.max_track_streams} *
                  (options.max_track_pixels * kTrackBytesPerPixel + options.max_tracks * kTrackBytes +
                   int64_t{options.max_in_flight} * options.max_tracks * kTrackReplyBytes);
-  const int64_t localizing = Localization::Available().ok() ? options.max_localize_streams : 0;
-  bound.maps = localizing * (options.max_map_bytes + options.max_localize_pixels * kLocalizeBytesPerPixel +
-                             options.max_features * kLaneBytesPerFeature);
+  bound.maps = int64_t{options.max_localize_streams} *
+               (options.max_map_bytes + options.max_localize_pixels * kLocalizeBytesPerPixel +
+                options.max_features * kLaneBytesPerFeature);
   bound.masks = sessions * (options.max_message_bytes + options.lanes.max_image_pixels);
   const int64_t frames = options.max_detect_calls + sessions * (options.max_in_flight + 1);
   bound.frames = frames * (2 * kFrameBytes + kSliceListBytes) + options.max_detect_calls * kOptionsBytes +

@@ -60,8 +60,8 @@ def shortened(rules, factor):
     return re.sub(r"(\[|for: )(\d+)([smhd])(\]|$)", scale, rules, flags=re.MULTILINE)
 
 
-def write_png(path, width, height, seed):
-    """A grey picture of overlapping rectangles: many corners, the same for the same seed."""
+def rectangles(width, height, seed):
+    """Rows of a grey picture of overlapping rectangles: many corners, the same for the same seed."""
     rng = random.Random(seed)
     rows = [bytearray(width) for _ in range(height)]
     for _ in range(width * height // 1500):
@@ -69,14 +69,32 @@ def write_png(path, width, height, seed):
         fill = bytes([rng.randrange(256)]) * min(w, width - x)
         for row in rows[y:y + h]:
             row[x:x + len(fill)] = fill
+    return rows
 
+
+def write_rows(path, rows):
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
-    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    header = struct.pack(">IIBBBBB", len(rows[0]), len(rows), 8, 0, 0, 0, 0)
     pixels = zlib.compress(b"".join(b"\0" + bytes(row) for row in rows), 1)
     with open(path, "wb") as f:
         f.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b""))
+
+
+def write_png(path, width, height, seed):
+    write_rows(path, rectangles(width, height, seed))
+
+
+def write_drive(folder, frames):
+    """Pictures of a stereo camera that moves to the right, 10 cm a frame, 10 m before a wall, and its calib.txt."""
+    width, step, disparity = 640, 5, 25
+    wall = rectangles(width + disparity + step * frames, 480, 1)
+    for i in range(frames):
+        for eye, first in (("left", step * i), ("right", step * i + disparity)):
+            write_rows(f"{folder}/{eye}{i}.png", [row[first:first + width] for row in wall])
+    with open(f"{folder}/calib.txt", "w") as f:
+        f.write("P0: 500 0 320 0 0 500 240 0 0 0 1 0\nP1: 500 0 320 -250 0 500 240 0 0 0 1 0\n")
 
 
 class Server:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The unit is one that systemd understands, and it is exposed to less than 3.0 of 10: alone, with SLAM and with a GPU.
+# The unit is one that systemd understands, and it is exposed to less than 3.0 of 10: without and with a GPU.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=/dev/null
@@ -29,9 +29,6 @@ check() {
 
 check 'without a GPU'
 mkdir "$units/$unit.d"
-sed "s|^ExecStart=/usr/lib/glint/slam/glint-server |ExecStart=$(type -P true) |" "deploy/systemd/$unit.d/slam.conf" \
-  >"$units/$unit.d/slam.conf"
-check 'with SLAM'
 cp deploy/systemd/$unit.d/gpu.conf "$units/$unit.d/"
 check 'with a GPU'
 

@@ -227,7 +227,6 @@ TEST_F(AllocationTest, APairTakesNoMemoryOfOurs) {
   EXPECT_GT(counts.all, 0);
 }
 
-#ifdef GLINT_HAVE_SLAM
 // The one exception, which docs/slam.md has: fitting a pose takes memory, in pieces whose number has a bound, of a
 // camera that stands still; keyframes, which take more, are the map's.
 class LocateAllocationTest : public AllocationTest, public ::testing::WithParamInterface<bool> {};
@@ -291,7 +290,6 @@ TEST_P(LocateAllocationTest, ALocatedPairTakesABoundedNumberOfPieces) {
 }
 INSTANTIATE_TEST_SUITE_P(Cameras, LocateAllocationTest, ::testing::Bool(),
                          [](const auto& test) { return test.param ? "Depth" : "Stereo"; });
-#endif
 
 // The test can fail: a server's code that does take memory is seen.
 TEST_F(AllocationTest, SeesOurs) {

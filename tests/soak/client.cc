@@ -269,7 +269,7 @@ void RunClient(const std::string& address, const Files& files, uint32_t seed, co
       client->Call(cancel);
     } else if (client->OneIn(6)) {
       client->Follow(cancel);
-    } else if (habits.localizes && client->OneIn(8)) {
+    } else if (client->OneIn(8)) {
       client->Locate(cancel);
     } else {
       client->Stream(cancel);

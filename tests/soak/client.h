@@ -40,9 +40,8 @@ struct Doing {
 };
 
 struct Habits {
-  bool cancels = false;    // single calls, too, and some of both are broken off
-  bool localizes = false;  // the server can: it was built with slam/
-  bool faults = false;     // the server's lanes fail at times: a good frame may be refused for want of memory
+  bool cancels = false;  // single calls, too, and some of both are broken off
+  bool faults = false;   // the server's lanes fail at times: a good frame may be refused for want of memory
 };
 
 // Opens streams at `address`, one after the other, until `stop`.

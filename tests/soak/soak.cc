@@ -45,12 +45,6 @@ constexpr int kQuietPolls = 40;              // in a row, of 20 ms: then nothing
 constexpr int64_t kStreamsForOneCut = 2000;  // a good deal more often than in docs/reliability.md
 constexpr int kMoreDescriptors = 2;  // a connection of this program's that the server has not noticed the end of
 
-#ifdef GLINT_HAVE_SLAM
-constexpr bool kLocalizes = true;
-#else
-constexpr bool kLocalizes = false;
-#endif
-
 struct Mode {
   bool hostile = false, faults = false, cuda = false;
 };
@@ -103,7 +97,7 @@ class Soak {
     std::vector<std::thread> threads;
     for (int i = 0; i < clients; ++i) {
       threads.emplace_back([&, i] {
-        RunClient(address_, files_, seed + static_cast<uint32_t>(i), {true, kLocalizes, mode_.faults}, stop,
+        RunClient(address_, files_, seed + static_cast<uint32_t>(i), {true, mode_.faults}, stop,
                   &doing[static_cast<size_t>(i)], &tally_);
       });
     }
@@ -155,8 +149,7 @@ class Soak {
     for (int i = 0; i < clients; ++i) {
       threads.emplace_back([&, i] {
         const uint32_t own_seed = seed + static_cast<uint32_t>(i) * 131u;
-        RunClient(address_, files_, own_seed, {cancels, kLocalizes, mode_.faults}, stop, &doing[static_cast<size_t>(i)],
-                  &tally_);
+        RunClient(address_, files_, own_seed, {cancels, mode_.faults}, stop, &doing[static_cast<size_t>(i)], &tally_);
       });
     }
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));

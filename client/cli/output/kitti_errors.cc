@@ -1,16 +1,13 @@
 #include "client/cli/output/kitti_errors.h"
 
-#ifdef GLINT_HAVE_SLAM
 #include <cmath>
 #include <optional>
 
 #include "absl/strings/str_format.h"
 #include "slam/geometry/trajectory.h"
-#endif
 
 namespace glint::cli {
 
-#ifdef GLINT_HAVE_SLAM
 namespace {
 
 constexpr double kDegrees = 57.29577951308232;
@@ -77,11 +74,5 @@ absl::StatusOr<std::string> ReportErrors(const std::vector<client::CameraPose>& 
   }
   return report;
 }
-#else
-absl::StatusOr<std::string> ReportErrors(const std::vector<client::CameraPose>&,
-                                         const std::vector<client::CameraPose>&) {
-  return absl::UnimplementedError("this glint was built without SLAM, which compares paths");
-}
-#endif
 
 }  // namespace glint::cli

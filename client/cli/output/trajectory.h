@@ -28,7 +28,7 @@ absl::StatusOr<std::vector<TimedPose>> ReadTrajectory(const std::string& path, d
 
 // A report for people: length, end error, ATE after the best rigid alignment, RPE of neighbours, and KITTI's errors
 // over lengths of 100 to 800 m. Poses of the same moment, within half of `period`, are compared. FAILED_PRECONDITION:
-// fewer than two of them; UNIMPLEMENTED: this build has no SLAM.
+// fewer than two of them.
 absl::StatusOr<std::string> CompareWithTruth(const std::vector<TimedPose>& path, const std::vector<TimedPose>& truth,
                                              double period);
 

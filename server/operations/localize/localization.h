@@ -1,5 +1,5 @@
-// Where a stereo camera is, as a stream asks for it. The method is slam/'s, which not every build has; nothing that
-// includes this needs its headers.
+// Where a stereo camera is, as a stream asks for it. The method is slam/'s; nothing that includes this needs its
+// headers.
 #ifndef GLINT_SERVER_OPERATIONS_LOCALIZE_LOCALIZATION_H_
 #define GLINT_SERVER_OPERATIONS_LOCALIZE_LOCALIZATION_H_
 
@@ -58,9 +58,7 @@ inline constexpr size_t kMaxPartPoints = 16384;
 // one. With kReproducible, results do not depend on the lanes.
 class Localization {
  public:
-  // OK, or UNIMPLEMENTED: this build has no SLAM.
-  static absl::Status Available();
-  // INVALID_ARGUMENT names the field of the camera; errors of Available().
+  // INVALID_ARGUMENT names the field of the camera.
   static absl::StatusOr<std::unique_ptr<Localization>> Create(const LocalizationOptions& options);
 
   virtual ~Localization() = default;

@@ -207,8 +207,6 @@ class SlamLocalization final : public Localization {
 
 }  // namespace
 
-absl::Status Localization::Available() { return absl::OkStatus(); }
-
 absl::StatusOr<std::unique_ptr<Localization>> Localization::Create(const LocalizationOptions& options) {
   auto made = std::make_unique<SlamLocalization>(options);
   if (absl::Status s = made->Begin(options); !s.ok()) return s;
