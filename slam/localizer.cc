@@ -14,7 +14,7 @@
 namespace glint::slam {
 namespace {
 
-constexpr int kProbeEvery = 10;  // pairs without a map from one look at exchanged eyes to the next
+constexpr int kProbeEvery = 10;  // pairs without a map from one test for exchanged images to the next
 
 absl::Status NoMapError() { return absl::FailedPreconditionError("map: there is none yet"); }
 
@@ -51,7 +51,7 @@ struct Localizer::State {
         options(an_options),
         front_end(a_front_end),
         odometry(camera, options.odometry, front_end, UseIn(options.mode)),
-        closer(std::make_unique<LoopCloser>(options.odometry.errors, options.min_place_inliers)) {}
+        closer(std::make_unique<LoopCloser>(options.odometry.noise, options.min_place_inliers)) {}
 
   bool IsFull() const {
     return static_cast<int64_t>(map.keyframes().size()) >= options.max_keyframes ||
@@ -61,8 +61,8 @@ struct Localizer::State {
   bool UseLoops();
   void StartLoops();
   void AddKeyframe(double seconds);
-  std::shared_ptr<const View> ViewOfFrame(const StereoFrame& frame) const;
-  bool Find(const View& view, LoopCloser::Place* place, Pose* camera_from_world);
+  std::shared_ptr<const KeyframeFeatures> FeaturesOfFrame(const StereoFrame& frame) const;
+  bool Find(const KeyframeFeatures& features, LoopCloser::Place* place, Pose* camera_from_world);
   void FindLost(LocalizerResult* result);
   void Watch(const CameraView& view, double seconds, LocalizerResult* result);
   void Describe(LocalizerResult* result) const;
@@ -74,14 +74,14 @@ struct Localizer::State {
   GlobalMap map;
   LevelScales scales;
   int without_map = 0;  // pairs so far
-  // Of the last pair.
+  // State after the last pair.
   double last_seconds = 0;
   Eigen::Vector3d last_position = Eigen::Vector3d::Zero();
   bool was_tracking = false;
 
   // Belongs to the job while one goes on.
   std::unique_ptr<LoopCloser> closer;
-  std::vector<int64_t> unasked;  // keyframes for the next job
+  std::vector<int64_t> unqueried;  // keyframes for the next job
   std::future<ClosedLoops> job;
   int job_used_in = 0;
 };
@@ -96,63 +96,64 @@ bool Localizer::State::AreLoopsDue() {
 bool Localizer::State::UseLoops() {
   const ClosedLoops closed = job.get();
   for (const LoopEdge& loop : closed.loops) map.AddLoop(loop);
-  if (closed.motions.empty()) return false;
+  if (closed.corrections.empty()) return false;
   if (odometry.is_adjusting()) {
     odometry.FinishAdjustment();
     map.Sync(odometry.map());
   }
-  map.Move(closed.motions);
-  odometry.Move(closed.motions);
+  map.ApplyCorrections(closed.corrections);
+  odometry.ApplyCorrections(closed.corrections);
   was_tracking = false;  // its position has moved
   return true;
 }
 
 void Localizer::State::StartLoops() {
   job_used_in = options.loop_delay;
-  job =
-      std::async(std::launch::async, [snapshot = SnapshotOf(map, odometry.camera(), scales, unasked), by = closer.get(),
-                                      close = options.close_loops] { return by->Check(snapshot, close); });
-  unasked.clear();
+  job = std::async(std::launch::async,
+                   [snapshot = SnapshotOf(map, odometry.camera(), scales, unqueried), by = closer.get(),
+                    close = options.close_loops] { return by->Check(snapshot, close); });
+  unqueried.clear();
 }
 
 void Localizer::State::AddKeyframe(double seconds) {
   if (IsFull()) return;
   const StereoFrame& frame = odometry.frame();
   const int64_t id = odometry.map().keyframes.back().id;
-  std::vector<Sight> sights(frame.left.count());
-  for (size_t i = 0; i < sights.size(); ++i) sights[i] = SightOf(frame, i, options.odometry.errors);
-  for (const MapPoint& point : odometry.map().points) {
-    const MapPoint::SightOf& last = point.sights.back();
-    // The first sight of a point is exact for what is followed from there, but not for its corner.
-    if (last.keyframe == id && point.sights.size() > 1) sights[static_cast<size_t>(last.keypoint)] = last.sight;
+  std::vector<Observation> observations(frame.left.count());
+  for (size_t i = 0; i < observations.size(); ++i) observations[i] = ObservationOf(frame, i, options.odometry.noise);
+  for (const Landmark& point : odometry.map().points) {
+    const Landmark::KeyframeObservation& last = point.observations.back();
+    // The first observation of a point is exact for what is followed from there, but not for its corner.
+    if (last.keyframe == id && point.observations.size() > 1)
+      observations[static_cast<size_t>(last.keypoint)] = last.observation;
   }
   scales = {frame.levels, frame.scale};
-  map.Add(id, seconds, ViewOf(frame, sights));
-  unasked.push_back(id);
+  map.Add(id, seconds, KeyframeFeaturesOf(frame, observations));
+  unqueried.push_back(id);
 }
 
-std::shared_ptr<const View> Localizer::State::ViewOfFrame(const StereoFrame& frame) const {
-  std::vector<Sight> sights(frame.left.count());
-  for (size_t i = 0; i < sights.size(); ++i) sights[i] = SightOf(frame, i, options.odometry.errors);
-  return ViewOf(frame, sights);
+std::shared_ptr<const KeyframeFeatures> Localizer::State::FeaturesOfFrame(const StereoFrame& frame) const {
+  std::vector<Observation> observations(frame.left.count());
+  for (size_t i = 0; i < observations.size(); ++i) observations[i] = ObservationOf(frame, i, options.odometry.noise);
+  return KeyframeFeaturesOf(frame, observations);
 }
 
-bool Localizer::State::Find(const View& view, LoopCloser::Place* place, Pose* camera_from_world) {
+bool Localizer::State::Find(const KeyframeFeatures& features, LoopCloser::Place* place, Pose* camera_from_world) {
   if (job.valid()) job.wait();
   const MapSnapshot snapshot = SnapshotOf(map, odometry.camera(), scales, {});
-  if (!closer->FindPlace(snapshot, view, std::numeric_limits<int64_t>::max(), place)) return false;
-  *camera_from_world = place->fit.view_from_known * map.keyframes()[map.PlaceOf(place->keyframe)].camera_from_world;
+  if (!closer->FindPlace(snapshot, features, std::numeric_limits<int64_t>::max(), place)) return false;
+  *camera_from_world = place->fit.query_from_match * map.keyframes()[map.IndexOf(place->keyframe)].camera_from_world;
   return true;
 }
 
 void Localizer::State::FindLost(LocalizerResult* result) {
   LoopCloser::Place place;
   Pose pose;
-  if (result->keypoints < options.odometry.min_inliers || !Find(*ViewOfFrame(odometry.frame()), &place, &pose)) {
+  if (result->keypoints < options.odometry.min_inliers || !Find(*FeaturesOfFrame(odometry.frame()), &place, &pose)) {
     return;
   }
-  odometry.Restart(map.Around(place.keyframe, options.odometry.window, options.odometry.errors), odometry.camera(),
-                   pose, /*is_located=*/true, odometry.next_keyframe(), odometry.next_point());
+  odometry.Restart(map.Around(place.keyframe, options.odometry.window, options.odometry.noise), odometry.camera(), pose,
+                   /*is_located=*/true, odometry.next_keyframe(), odometry.next_point());
   PutPlace(place, pose, result);
 }
 
@@ -200,7 +201,7 @@ absl::Status Localizer::Track(const CameraView& view, double seconds, LocalizerR
   result->loop_closed = loop_closed;
   if (result->is_keyframe) s.AddKeyframe(seconds);
   if (result->is_keyframe || result->is_adjusted) s.map.Sync(s.odometry.map());
-  if (!s.job.valid() && !s.unasked.empty()) s.StartLoops();
+  if (!s.job.valid() && !s.unqueried.empty()) s.StartLoops();
   if (result->status == TrackingStatus::kLost && !s.map.keyframes().empty()) s.FindLost(result);
   s.Watch(view, seconds, result);
   s.Describe(result);
@@ -220,7 +221,7 @@ absl::Status Localizer::Relocalize(const CameraView& view, LocalizerResult* resu
   result->calibration = FiguresOf(frame);
   LoopCloser::Place place;
   Pose pose;
-  if (s.Find(*s.ViewOfFrame(frame), &place, &pose)) PutPlace(place, pose, result);
+  if (s.Find(*s.FeaturesOfFrame(frame), &place, &pose)) PutPlace(place, pose, result);
   s.Describe(result);
   return absl::OkStatus();
 }
@@ -243,12 +244,12 @@ absl::Status Localizer::LoadMap(const std::string& path) {
   StereoCamera camera = s.camera;
   if (s.options.odometry.refine_rig) camera.rig_rotation = loaded->camera.rig_rotation;
   const MapKeyframe& last = s.map.keyframes().back();
-  s.odometry.Restart(s.map.Around(last.id, s.options.odometry.window, s.options.odometry.errors), camera,
+  s.odometry.Restart(s.map.Around(last.id, s.options.odometry.window, s.options.odometry.noise), camera,
                      last.camera_from_world, /*is_located=*/false, last.id + 1,
                      static_cast<int64_t>(s.map.points().size()));
-  // The index is made anew; its keyframes are not asked for loops again.
-  s.closer = std::make_unique<LoopCloser>(s.options.odometry.errors, s.options.min_place_inliers);
-  s.unasked.clear();
+  // The index is made anew; its keyframes are not queried for loops again.
+  s.closer = std::make_unique<LoopCloser>(s.options.odometry.noise, s.options.min_place_inliers);
+  s.unqueried.clear();
   std::vector<int64_t> all;
   for (const MapKeyframe& k : s.map.keyframes()) all.push_back(k.id);
   s.closer->Check(SnapshotOf(s.map, camera, s.scales, all), /*close_loops=*/false);
@@ -266,8 +267,8 @@ void Localizer::VisitMap(const std::function<bool(const MapKeyframeView&)>& keyf
     if (!keyframe({k.id, k.seconds, k.camera_from_world.Inverse(), sees})) return;
   }
   for (size_t i = 0; point && i < map.points().size(); ++i) {
-    const GlobalPoint& p = map.points()[i];
-    if (p.sights > 0 && !point({static_cast<int64_t>(i), p.position, p.sights})) return;
+    const MapLandmark& p = map.points()[i];
+    if (p.observations > 0 && !point({static_cast<int64_t>(i), p.position, p.observations})) return;
   }
 }
 

@@ -67,7 +67,7 @@ struct MapKeyframeView {
 struct MapPointView {
   int64_t id = 0;
   Eigen::Vector3d position;  // world, metres
-  int sights = 0;            // keyframes that see it
+  int observations = 0;      // keyframes that see it
 };
 
 // Not thread-safe: one caller at a time. It has up to two threads of its own, which never call the front end.
@@ -107,7 +107,7 @@ class Localizer {
   void VisitMap(const std::function<bool(const MapKeyframeView&)>& keyframe,
                 const std::function<bool(const MapPointView&)>& point) const;
 
-  // Of the map and its index; odometry's window and scratch memory come on top, a few MiB.
+  // Memory of the map and its index; odometry's window and scratch memory come on top, a few MiB.
   size_t MemoryBytes() const;
 
  private:

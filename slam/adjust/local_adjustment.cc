@@ -14,18 +14,19 @@ constexpr double kFirstDamping = 1e-4;
 constexpr double kDampingStep = 10;
 constexpr double kTolerance = 1e-5;  // of the cost: a step that saves less is the last
 
-void MarkFalseSights(LocalProblem* problem) {
-  const SightModel model(problem->camera);
+void MarkOutliers(LocalProblem* problem) {
+  const ReprojectionModel model(problem->camera);
   for (const LocalProblem::Point& point : problem->points) {
     for (size_t i = point.first; i < point.first + point.count; ++i) {
-      LocalProblem::SightOf& s = problem->sights[i];
+      LocalProblem::KeyframeObservation& s = problem->observations[i];
       const Eigen::Vector3d p = problem->keyframes[s.keyframe].camera_from_world * point.position;
-      s.is_false = p.z() < kNearestPoint || model.ErrorOf(p, s.sight).squaredNorm() > LargestSquaredError(s.sight);
+      s.is_outlier =
+          p.z() < kNearestPoint || model.Residual(p, s.observation).squaredNorm() > MaxSquaredResidual(s.observation);
     }
   }
 }
 
-// The rig's standard deviations; the prior's where its sights tell nothing.
+// The rig's standard deviations; the prior's where the observations do not constrain it.
 Eigen::Vector3d RigUncertainty(const AdjustmentOptions& options, LocalEquations* equations) {
   const double prior = options.rig_prior * options.rig_prior;
   const Eigen::Vector3d variance = equations->RigVariance();
@@ -39,11 +40,11 @@ LocalProblem ProblemOf(const StereoCamera& camera, const LocalMap& map) {
   LocalProblem problem;
   problem.camera = camera;
   problem.keyframes.assign(map.keyframes.begin(), map.keyframes.end());
-  for (const MapPoint& point : map.points) {
-    if (point.sights.size() < 2) continue;
-    problem.points.push_back({point.id, point.position, problem.sights.size(), point.sights.size()});
-    for (const MapPoint::SightOf& s : point.sights) {
-      problem.sights.push_back({map.PlaceOf(s.keyframe), s.sight, false});
+  for (const Landmark& point : map.points) {
+    if (point.observations.size() < 2) continue;
+    problem.points.push_back({point.id, point.position, problem.observations.size(), point.observations.size()});
+    for (const Landmark::KeyframeObservation& s : point.observations) {
+      problem.observations.push_back({map.IndexOf(s.keyframe), s.observation, false});
     }
   }
   return problem;
@@ -78,36 +79,36 @@ void Adjust(const AdjustmentOptions& options, LocalProblem* problem) {
     if (goes_on || options.refine_rig) equations.Linearize(*problem);  // the rig's variance is that of the last state
     if (!goes_on) break;
   }
-  MarkFalseSights(problem);
+  MarkOutliers(problem);
   if (options.refine_rig) problem->rig_uncertainty = RigUncertainty(options, &equations);
 }
 
-void TakeOver(const LocalProblem& solved, LocalMap* map) {
+void ApplySolution(const LocalProblem& solved, LocalMap* map) {
   for (size_t k = 0; k < solved.keyframes.size(); ++k) {
     map->keyframes[k].camera_from_world = solved.keyframes[k].camera_from_world;
   }
   size_t next = 0;
-  for (MapPoint& point : map->points) {
+  for (Landmark& point : map->points) {
     if (next < solved.points.size() && solved.points[next].id == point.id) {
       const LocalProblem::Point& from = solved.points[next++];
       point.position = from.position;
       size_t kept = 0;
       for (size_t i = 0; i < from.count; ++i) {
-        if (!solved.sights[from.first + i].is_false) point.sights[kept++] = point.sights[i];
+        if (!solved.observations[from.first + i].is_outlier) point.observations[kept++] = point.observations[i];
       }
-      point.sights.resize(kept);
-    } else if (point.sights.size() == 1) {
-      const Sight& sight = point.sights[0].sight;
+      point.observations.resize(kept);
+    } else if (point.observations.size() == 1) {
+      const Observation& observation = point.observations[0].observation;
       Eigen::Vector3d p;
-      if (sight.is_stereo &&
-          !Triangulate(solved.camera, sight.pixel.left.x(), sight.pixel.left.y(), sight.pixel.disparity, &p)) {
-        point.sights.clear();
-      } else if (sight.is_stereo) {
-        point.position = map->keyframes[map->PlaceOf(point.sights[0].keyframe)].camera_from_world.Inverse() * p;
+      if (observation.is_stereo && !Triangulate(solved.camera, observation.pixel.left.x(), observation.pixel.left.y(),
+                                                observation.pixel.disparity, &p)) {
+        point.observations.clear();
+      } else if (observation.is_stereo) {
+        point.position = map->keyframes[map->IndexOf(point.observations[0].keyframe)].camera_from_world.Inverse() * p;
       }
     }
   }
-  map->DropUnseen();
+  map->DropUnobserved();
 }
 
 }  // namespace glint::slam

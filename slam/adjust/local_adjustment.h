@@ -1,4 +1,4 @@
-// Bundle adjustment of the local map: keyframes, points and, if asked, the rotation of the rig. The problem is a copy
+// Bundle adjustment of the local map: keyframes, points and, optionally, the rotation of the rig. The problem is a copy
 // of its own, so that another thread can solve it.
 #ifndef GLINT_SLAM_ADJUST_LOCAL_ADJUSTMENT_H_
 #define GLINT_SLAM_ADJUST_LOCAL_ADJUSTMENT_H_
@@ -21,21 +21,21 @@ struct AdjustmentOptions {
 };
 
 struct LocalProblem {
-  struct SightOf {
-    size_t keyframe = 0;  // place in `keyframes`
-    Sight sight;
-    bool is_false = false;  // afterwards: beyond LargestSquaredError
+  struct KeyframeObservation {
+    size_t keyframe = 0;  // index in `keyframes`
+    Observation observation;
+    bool is_outlier = false;  // afterwards: beyond MaxSquaredResidual
   };
   struct Point {
     int64_t id = 0;
     Eigen::Vector3d position = Eigen::Vector3d::Zero();
-    size_t first = 0;  // of its sights, one after another
+    size_t first = 0;  // of its observations, one after another
     size_t count = 0;
   };
   StereoCamera camera;
   std::vector<Keyframe> keyframes;
-  std::vector<Point> points;  // those of two sights and more: one tells nothing of the keyframe
-  std::vector<SightOf> sights;
+  std::vector<Point> points;  // those of two observations and more: a single one does not constrain the pose
+  std::vector<KeyframeObservation> observations;
   // Afterwards: standard deviations of camera.rig_rotation, radians; 0 unless it is estimated.
   Eigen::Vector3d rig_uncertainty = Eigen::Vector3d::Zero();
 };
@@ -46,9 +46,9 @@ LocalProblem ProblemOf(const StereoCamera& camera, const LocalMap& map);
 // `iterations` solutions, so that work is bounded by counts and not by a clock.
 void Adjust(const AdjustmentOptions& options, LocalProblem* problem);
 
-// Takes over poses and positions; false sights leave the map. Points of one sight are triangulated anew. Since
-// ProblemOf(), the map must have kept its keyframes and sights.
-void TakeOver(const LocalProblem& solved, LocalMap* map);
+// Copies poses and positions into the map; outliers leave it. Points of one observation are triangulated anew.
+// Since ProblemOf(), the keyframes and observations of the map must not have changed.
+void ApplySolution(const LocalProblem& solved, LocalMap* map);
 
 }  // namespace glint::slam
 

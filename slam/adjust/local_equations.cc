@@ -14,23 +14,25 @@ namespace {
 
 constexpr double kBehindCamera = 1e4;  // the cost of a point that is not before a camera
 
-// Of half a squared norm beyond kHuberBound: linear.
-double LossOf(double squared) {
+// Huber's loss: half the squared norm, linear beyond kHuberBound.
+double HuberLoss(double squared) {
   return squared <= kHuberBound * kHuberBound ? squared / 2
                                               : kHuberBound * std::sqrt(squared) - kHuberBound * kHuberBound / 2;
 }
 
-// By the root of which errors and derivatives are multiplied.
-double WeightOf(double squared) { return squared <= kHuberBound * kHuberBound ? 1 : kHuberBound / std::sqrt(squared); }
+// Residuals and Jacobians are multiplied by its square root.
+double HuberWeight(double squared) {
+  return squared <= kHuberBound * kHuberBound ? 1 : kHuberBound / std::sqrt(squared);
+}
 
-bool IsBefore(const SightModel& model, const Eigen::Vector3d& p) {
-  return p.z() >= kNearestPoint && model.InRightEye(p).z() >= kNearestPoint;
+bool IsBefore(const ReprojectionModel& model, const Eigen::Vector3d& p) {
+  return p.z() >= kNearestPoint && model.InRightCamera(p).z() >= kNearestPoint;
 }
 
 }  // namespace
 
 double CostOf(const AdjustmentOptions& options, const LocalProblem& problem) {
-  const SightModel model(problem.camera);
+  const ReprojectionModel model(problem.camera);
   double cost = 0;
   if (options.refine_rig) {
     cost += problem.camera.rig_rotation.squaredNorm() / (2 * options.rig_prior * options.rig_prior);
@@ -39,15 +41,15 @@ double CostOf(const AdjustmentOptions& options, const LocalProblem& problem) {
   for (const Keyframe& k : problem.keyframes) rotation.push_back(k.camera_from_world.rotation.toRotationMatrix());
   for (const LocalProblem::Point& point : problem.points) {
     for (size_t i = point.first; i < point.first + point.count; ++i) {
-      const LocalProblem::SightOf& s = problem.sights[i];
+      const LocalProblem::KeyframeObservation& s = problem.observations[i];
       const Eigen::Vector3d p =
           rotation[s.keyframe] * point.position + problem.keyframes[s.keyframe].camera_from_world.translation;
       if (!IsBefore(model, p)) {
         cost += kBehindCamera;
         continue;
       }
-      const Eigen::Vector4d error = model.ErrorOf(p, s.sight);
-      cost += LossOf(error.head<2>().squaredNorm()) + LossOf(error.tail<2>().squaredNorm());
+      const Eigen::Vector4d residual = model.Residual(p, s.observation);
+      cost += HuberLoss(residual.head<2>().squaredNorm()) + HuberLoss(residual.tail<2>().squaredNorm());
     }
   }
   return cost;
@@ -58,10 +60,10 @@ LocalEquations::LocalEquations(const AdjustmentOptions& options, const LocalProb
       fixed_(static_cast<size_t>(options.fixed_keyframes)),
       rig_columns_(options.refine_rig ? 3 : 0),
       points_(problem.points),
-      by_sight_(problem.sights.size()),
+      by_observation_(problem.observations.size()),
       by_point_(problem.points.size()),
       point_step_(problem.points.size()) {
-  for (const LocalProblem::SightOf& s : problem.sights) column_.push_back(ColumnOf(s.keyframe));
+  for (const LocalProblem::KeyframeObservation& s : problem.observations) column_.push_back(ColumnOf(s.keyframe));
   const size_t moving = problem.keyframes.size() - std::min(fixed_, problem.keyframes.size());
   const Eigen::Index columns = rig_columns_ + static_cast<Eigen::Index>(6 * moving);
   hessian_.resize(columns, columns);
@@ -69,7 +71,7 @@ LocalEquations::LocalEquations(const AdjustmentOptions& options, const LocalProb
 }
 
 void LocalEquations::Linearize(const LocalProblem& problem) {
-  const SightModel model(problem.camera);
+  const ReprojectionModel model(problem.camera);
   hessian_.setZero();
   gradient_.setZero();
   if (options_.refine_rig) {
@@ -86,38 +88,38 @@ void LocalEquations::Linearize(const LocalProblem& problem) {
     of_point.by_rig.setZero();
     of_point.gradient.setZero();
     for (size_t i = points_[k].first; i < points_[k].first + points_[k].count; ++i) {
-      const LocalProblem::SightOf& s = problem.sights[i];
+      const LocalProblem::KeyframeObservation& s = problem.observations[i];
       const Eigen::Matrix3d& rotation = rotation_[s.keyframe];
       const Eigen::Vector3d p =
           rotation * problem.points[k].position + problem.keyframes[s.keyframe].camera_from_world.translation;
-      by_sight_[i].setZero();
+      by_observation_[i].setZero();
       if (!IsBefore(model, p)) continue;
-      Eigen::Vector4d error = model.ErrorOf(p, s.sight);
-      Rows43 by_p = model.ByPointOf(p, s.sight);
-      const double of_position = std::sqrt(WeightOf(error.head<2>().squaredNorm()));
-      const double of_disparity = std::sqrt(WeightOf(error.tail<2>().squaredNorm()));
+      Eigen::Vector4d residual = model.Residual(p, s.observation);
+      Rows43 by_p = model.JacobianByPoint(p, s.observation);
+      const double of_position = std::sqrt(HuberWeight(residual.head<2>().squaredNorm()));
+      const double of_disparity = std::sqrt(HuberWeight(residual.tail<2>().squaredNorm()));
       const Eigen::Vector4d weight(of_position, of_position, of_disparity, of_disparity);
-      error = weight.cwiseProduct(error);
+      residual = weight.cwiseProduct(residual);
       by_p = weight.asDiagonal() * by_p;
       const Eigen::Matrix3d normal = by_p.transpose() * by_p;
-      const Eigen::Vector3d pull = by_p.transpose() * error;
+      const Eigen::Vector3d pull = by_p.transpose() * residual;
       const Eigen::Matrix3d by_point = normal * rotation;
       of_point.hessian += rotation.transpose() * by_point;
       of_point.gradient += rotation.transpose() * pull;
       const Eigen::Index column = column_[i];
-      const bool tells_of_rig = options_.refine_rig && s.sight.is_stereo;
+      const bool constrains_rig = options_.refine_rig && s.observation.is_stereo;
       const MotionNormal motion(p, normal);
       if (column != kNoColumn) {
         hessian_.block<6, 6>(column, column) += motion.hessian;
         gradient_.segment<3>(column) += p.cross(pull);
         gradient_.segment<3>(column + 3) += pull;
-        by_sight_[i] << motion.cross * by_point, by_point;
+        by_observation_[i] << motion.cross * by_point, by_point;
       }
-      if (!tells_of_rig) continue;
-      const Rows23 by_rig = of_disparity * model.ByRigOf(p, s.sight);
+      if (!constrains_rig) continue;
+      const Rows23 by_rig = of_disparity * model.JacobianByExtrinsics(p, s.observation);
       const Eigen::Matrix3d rig_by_p = by_rig.transpose() * by_p.bottomRows<2>();
       hessian_.topLeftCorner<3, 3>() += by_rig.transpose() * by_rig;
-      gradient_.head<3>() += by_rig.transpose() * error.tail<2>();
+      gradient_.head<3>() += by_rig.transpose() * residual.tail<2>();
       of_point.by_rig += rig_by_p * rotation;
       if (column == kNoColumn) continue;
       hessian_.block<3, 3>(0, column) -= rig_by_p * motion.cross;
@@ -147,15 +149,15 @@ void LocalEquations::EliminatePoints(double damping) {
       reduced_gradient_.head<3>() -= point.by_rig * pull;
       for (size_t i = points_[k].first; i < end; ++i) {
         if (column_[i] == kNoColumn) continue;
-        reduced_.block<3, 6>(0, column_[i]).noalias() -= by_rig * by_sight_[i].transpose();
+        reduced_.block<3, 6>(0, column_[i]).noalias() -= by_rig * by_observation_[i].transpose();
       }
     }
     for (size_t i = points_[k].first; i < end; ++i) {
       if (column_[i] == kNoColumn) continue;
-      const Block block = by_sight_[i] * point.inverse;
-      reduced_gradient_.segment<6>(column_[i]) -= by_sight_[i] * pull;
+      const Block block = by_observation_[i] * point.inverse;
+      reduced_gradient_.segment<6>(column_[i]) -= by_observation_[i] * pull;
       for (size_t j = i; j < end; ++j) {
-        reduced_.block<6, 6>(column_[i], column_[j]).noalias() -= block * by_sight_[j].transpose();
+        reduced_.block<6, 6>(column_[i], column_[j]).noalias() -= block * by_observation_[j].transpose();
       }
     }
   }
@@ -172,7 +174,7 @@ bool LocalEquations::Solve(double damping) {
     Eigen::Vector3d pull = point.gradient;
     if (options_.refine_rig) pull += point.by_rig.transpose() * step_.head<3>();
     for (size_t i = points_[k].first; i < points_[k].first + points_[k].count; ++i) {
-      if (column_[i] != kNoColumn) pull += by_sight_[i].transpose() * step_.segment<6>(column_[i]);
+      if (column_[i] != kNoColumn) pull += by_observation_[i].transpose() * step_.segment<6>(column_[i]);
     }
     point_step_[k] = -(point.inverse * pull);
   }
@@ -182,8 +184,8 @@ bool LocalEquations::Solve(double damping) {
 void LocalEquations::Apply(LocalProblem* problem) const {
   if (options_.refine_rig) {
     Eigen::Vector3d& rig = problem->camera.rig_rotation;
-    const Eigen::AngleAxisd turned(RotationOf(step_.head<3>()) * RotationOf(rig));
-    rig = turned.angle() * turned.axis();
+    const Eigen::AngleAxisd rotation(RotationOf(step_.head<3>()) * RotationOf(rig));
+    rig = rotation.angle() * rotation.axis();
   }
   for (size_t k = fixed_; k < problem->keyframes.size(); ++k) {
     const Eigen::Index column = ColumnOf(k);

@@ -1,8 +1,8 @@
 // The normal equations of a local adjustment, whose points are eliminated (Schur complement).
 //
-// Unknowns: a small turn of the right eye after the rig's, if it is refined; a small turn and shift of the camera
-// coordinates of each keyframe that is not fixed; the position of each point. See Triggs et al., "Bundle Adjustment - A
-// Modern Synthesis" (2000), section 6.1. Every sum is in the order of keyframes and sights.
+// Unknowns: a left increment of the rig's rotation, if it is refined; a left increment (rotation, translation) of each
+// keyframe's pose that is not fixed; the position of each point. See Triggs et al., "Bundle Adjustment - A
+// Modern Synthesis" (2000), section 6.1. Every sum is in the order of keyframes and observations.
 #ifndef GLINT_SLAM_ADJUST_LOCAL_EQUATIONS_H_
 #define GLINT_SLAM_ADJUST_LOCAL_EQUATIONS_H_
 
@@ -14,27 +14,28 @@
 
 namespace glint::slam {
 
-// Half the whitened squared errors of all sights with Huber's loss, of position and of disparity and rise each, and of
-// the rig's prior. A point that is not before a camera costs much and pulls nowhere.
+// Half the whitened squared residuals of all observations with Huber's loss, of position and of disparity and
+// vertical_disparity each, and of the rig's prior. A point that is not before a camera has a large constant cost and no
+// gradient.
 double CostOf(const AdjustmentOptions& options, const LocalProblem& problem);
 
-// Not thread-safe. Of problems with the same keyframes, points and sights.
+// Not thread-safe. One object serves problems with the same keyframes, points and observations.
 class LocalEquations {
  public:
-  // A point's sights must be of different keyframes, in their order.
+  // A point's observations must be of different keyframes, in their order.
   LocalEquations(const AdjustmentOptions& options, const LocalProblem& problem);
 
-  // At these poses and positions.
+  // Computes the normal equations at these poses and positions.
   void Linearize(const LocalProblem& problem);
   // The step of Levenberg and Marquardt: the diagonal is 1 + `damping` times as large. False if there is none.
   bool Solve(double damping);
-  // Moves the problem by the step.
+  // Applies the step to the problem.
   void Apply(LocalProblem* problem) const;
-  // Of the rig's rotation, rad^2; not finite if nothing tells. The rig must be refined.
+  // Variance of the rig's rotation, rad^2; not finite if unobservable. The rig must be refined.
   Eigen::Vector3d RigVariance();
 
  private:
-  using Block = Eigen::Matrix<double, 6, 3>;  // of a motion by a point
+  using Block = Eigen::Matrix<double, 6, 3>;  // of a pose increment by a point
   struct PointBlock {
     Eigen::Matrix3d hessian;
     Eigen::Matrix3d inverse;  // damped; zero: the point stays where it is
@@ -51,13 +52,13 @@ class LocalEquations {
   const AdjustmentOptions options_;
   const size_t fixed_;
   const Eigen::Index rig_columns_;  // 0 or 3
-  // Of the problem: first sight and count of each point, keyframe's column of each sight.
+  // The problem's structure: first observation and count of each point, keyframe's column of each observation.
   std::vector<LocalProblem::Point> points_;
   std::vector<Eigen::Index> column_;
 
-  Eigen::MatrixXd hessian_;  // of rig and motions; upper triangle
+  Eigen::MatrixXd hessian_;  // of rig and poses; upper triangle
   Eigen::VectorXd gradient_;
-  std::vector<Block> by_sight_;
+  std::vector<Block> by_observation_;
   std::vector<PointBlock> by_point_;
   std::vector<Eigen::Matrix3d> rotation_;  // scratch: of the keyframes
   Eigen::MatrixXd reduced_;                // of the last Solve(), points eliminated; upper triangle

@@ -10,24 +10,24 @@ double Squared(double x) { return x * x; }
 
 }  // namespace
 
-Sight SightOf(const StereoFrame& frame, size_t keypoint, const SightErrors& errors) {
-  Sight sight;
-  sight.pixel.left = {frame.left.x[keypoint], frame.left.y[keypoint]};
-  sight.is_stereo = frame.is_stereo[keypoint] != 0;
-  sight.pixel.disparity = frame.disparity[keypoint];
-  sight.pixel.rise = frame.rise[keypoint];
-  sight.position_error = errors.corner * frame.scale[static_cast<size_t>(frame.left.octave[keypoint])];
-  sight.disparity_error = errors.disparity;
-  sight.rise_error = errors.rise;
-  return sight;
+Observation ObservationOf(const StereoFrame& frame, size_t keypoint, const NoiseModel& noise) {
+  Observation observation;
+  observation.pixel.left = {frame.left.x[keypoint], frame.left.y[keypoint]};
+  observation.is_stereo = frame.is_stereo[keypoint] != 0;
+  observation.pixel.disparity = frame.disparity[keypoint];
+  observation.pixel.vertical_disparity = frame.vertical_disparity[keypoint];
+  observation.position_sigma = noise.corner * frame.scale[static_cast<size_t>(frame.left.octave[keypoint])];
+  observation.disparity_sigma = noise.disparity;
+  observation.vertical_disparity_sigma = noise.vertical_disparity;
+  return observation;
 }
 
-const Pose& MotionOf(const std::map<int64_t, Pose>& motions, int64_t keyframe) {
-  const auto after = motions.upper_bound(keyframe);
-  return after == motions.begin() ? after->second : std::prev(after)->second;
+const Pose& CorrectionOf(const std::map<int64_t, Pose>& corrections, int64_t keyframe) {
+  const auto after = corrections.upper_bound(keyframe);
+  return after == corrections.begin() ? after->second : std::prev(after)->second;
 }
 
-size_t LocalMap::PlaceOf(int64_t id) const {
+size_t LocalMap::IndexOf(int64_t id) const {
   const auto found = std::lower_bound(keyframes.begin(), keyframes.end(), id,
                                       [](const Keyframe& k, int64_t wanted) { return k.id < wanted; });
   return static_cast<size_t>(found - keyframes.begin());
@@ -36,23 +36,25 @@ size_t LocalMap::PlaceOf(int64_t id) const {
 void LocalMap::DropOldest() {
   const int64_t id = keyframes.front().id;
   keyframes.pop_front();
-  for (MapPoint& point : points) {
-    if (!point.sights.empty() && point.sights.front().keyframe == id) point.sights.erase(point.sights.begin());
+  for (Landmark& point : points) {
+    if (!point.observations.empty() && point.observations.front().keyframe == id)
+      point.observations.erase(point.observations.begin());
   }
-  DropUnseen();
+  DropUnobserved();
 }
 
-void LocalMap::DropUnseen() {
-  points.erase(std::remove_if(points.begin(), points.end(), [](const MapPoint& p) { return p.sights.empty(); }),
+void LocalMap::DropUnobserved() {
+  points.erase(std::remove_if(points.begin(), points.end(), [](const Landmark& p) { return p.observations.empty(); }),
                points.end());
 }
 
-double SquaredError(const StereoPixel& projected, const Sight& sight) {
-  const Eigen::Vector2d left = projected.left - sight.pixel.left;
-  double sum = left.squaredNorm() / Squared(sight.position_error);
-  if (sight.is_stereo) {
-    sum += Squared((projected.disparity - sight.pixel.disparity) / sight.disparity_error) +
-           Squared((projected.rise - sight.pixel.rise) / sight.rise_error);
+double SquaredResidual(const StereoPixel& projected, const Observation& observation) {
+  const Eigen::Vector2d left = projected.left - observation.pixel.left;
+  double sum = left.squaredNorm() / Squared(observation.position_sigma);
+  if (observation.is_stereo) {
+    sum += Squared((projected.disparity - observation.pixel.disparity) / observation.disparity_sigma) +
+           Squared((projected.vertical_disparity - observation.pixel.vertical_disparity) /
+                   observation.vertical_disparity_sigma);
   }
   return sum;
 }

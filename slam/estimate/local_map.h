@@ -1,4 +1,4 @@
-// The part of the map that odometry keeps: the last keyframes and the points that they see.
+// The part of the map that odometry keeps: the last keyframes and the points that they observe.
 #ifndef GLINT_SLAM_ESTIMATE_LOCAL_MAP_H_
 #define GLINT_SLAM_ESTIMATE_LOCAL_MAP_H_
 
@@ -15,44 +15,45 @@
 
 namespace glint::slam {
 
-// What is expected of measurements: standard deviations in pixels.
-struct SightErrors {
-  double corner = 0.7;      // of a keypoint, times the scale of its level: corners are whole pixels there
-  double followed = 0.15;   // of a patch that was followed from the keyframe before
-  double disparity = 0.15;  // likewise, from the left eye to the right one
-  double rise = 0.25;       // the same patches, but what rectification leaves is in it
+// Noise of measurements: standard deviations in pixels.
+struct NoiseModel {
+  double corner = 0.7;               // of a keypoint, times the scale of its level: corners are whole pixels there
+  double followed = 0.15;            // of a patch that was followed from the keyframe before
+  double disparity = 0.15;           // of a patch that was followed from the left image to the right one
+  double vertical_disparity = 0.25;  // of the same patches, with what rectification leaves
 };
 
-// A point as one pair shows it.
-struct Sight {
-  StereoPixel pixel;          // disparity and rise: only if is_stereo
-  bool is_stereo = false;     // seen by both eyes
-  double position_error = 1;  // standard deviations, pixels
-  double disparity_error = 1;
-  double rise_error = 1;
+// Measurement of a point in one pair, pixels of the left image.
+struct Observation {
+  StereoPixel pixel;          // disparities: only if is_stereo
+  bool is_stereo = false;     // seen by both cameras
+  double position_sigma = 1;  // standard deviations, pixels
+  double disparity_sigma = 1;
+  double vertical_disparity_sigma = 1;
 };
 
-// A point in world coordinates, and what the camera sees of it.
-struct PointSight {
+// 2D-3D correspondence: a point in world coordinates and its observation.
+struct Correspondence {
   Eigen::Vector3d point;
-  Sight sight;
+  Observation observation;
 };
 
-// Of a keypoint of a frame.
-Sight SightOf(const StereoFrame& frame, size_t keypoint, const SightErrors& errors);
+// The observation of a frame's keypoint.
+Observation ObservationOf(const StereoFrame& frame, size_t keypoint, const NoiseModel& noise);
 
-struct MapPoint {
-  struct SightOf {
+// A point of the local map.
+struct Landmark {
+  struct KeyframeObservation {
     int64_t keyframe;
     int32_t keypoint;  // of the keyframe's StereoFrame
-    Sight sight;
+    Observation observation;
   };
   int64_t id = 0;
-  Eigen::Vector3d position;         // world, metres
-  std::vector<uint8_t> descriptor;  // of the last sight
-  int octave = 0;                   // of the last sight
-  double distance = 0;              // from the camera, at the last sight, metres
-  std::vector<SightOf> sights;      // in the order of keyframes
+  Eigen::Vector3d position;                       // world, metres
+  std::vector<uint8_t> descriptor;                // of the last observation
+  int octave = 0;                                 // of the last observation
+  double distance = 0;                            // from the camera, at the last observation, metres
+  std::vector<KeyframeObservation> observations;  // in the order of keyframes
 };
 
 struct Keyframe {
@@ -62,23 +63,25 @@ struct Keyframe {
 
 struct LocalMap {
   std::deque<Keyframe> keyframes;  // by id
-  std::vector<MapPoint> points;    // by id
+  std::vector<Landmark> points;    // by id
 
-  // Of a keyframe that is there, by its id.
-  size_t PlaceOf(int64_t id) const;
-  // Drops the oldest keyframe with its sights, and the points that nothing sees any more.
+  // Index of the keyframe with this id, which must be in the map.
+  size_t IndexOf(int64_t id) const;
+  // Drops the oldest keyframe with its observations, and the points without any other.
   void DropOldest();
-  // Drops points without sights; the order stays.
-  void DropUnseen();
+  // Drops points without observations; the order stays.
+  void DropUnobserved();
 };
 
-// The motion of a keyframe by those given: its own, else that of the one before it, else the first. Not empty.
-const Pose& MotionOf(const std::map<int64_t, Pose>& motions, int64_t keyframe);
+// The correction (new world from old) of a keyframe: its own, else that of the nearest earlier one, else the first.
+// `corrections` must not be empty.
+const Pose& CorrectionOf(const std::map<int64_t, Pose>& corrections, int64_t keyframe);
 
-// The whitened errors of a projection beside a sight, squared and added up: expected about 2, or 4 for a stereo sight.
-double SquaredError(const StereoPixel& projected, const Sight& sight);
-// Above these a sight is taken for false: 5 % of true ones are (chi-squared with 2 or 4 degrees of freedom).
-inline double LargestSquaredError(const Sight& sight) { return sight.is_stereo ? 9.488 : 5.991; }
+// Squared norm of the whitened residual: expected about 2, or 4 for a stereo observation.
+double SquaredResidual(const StereoPixel& projected, const Observation& observation);
+// Observations with a larger squared residual are outliers; 5 % of true ones are (chi-squared with 2 or 4 degrees of
+// freedom).
+inline double MaxSquaredResidual(const Observation& observation) { return observation.is_stereo ? 9.488 : 5.991; }
 
 }  // namespace glint::slam
 

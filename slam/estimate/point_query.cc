@@ -7,7 +7,7 @@ namespace glint::slam {
 namespace {
 
 constexpr double kNearest = 0.1;  // metres
-// A point that is seen at half or twice the distance of its last sight looks different.
+// A point that is seen at half or twice the distance of its last observation has another appearance.
 constexpr double kLargestZoom = 2.5;
 
 }  // namespace
@@ -20,13 +20,13 @@ void PointQuery::Clear(int descriptor_bytes) {
   for (auto* v : {&min_octave_, &max_octave_}) v->clear();
 }
 
-void PointQuery::Ask(size_t name, const Point& point) {
+void PointQuery::Add(size_t name, const Point& point) {
   names_.push_back(name);
   descriptors_.insert(descriptors_.end(), point.descriptor, point.descriptor + bytes_);
 }
 
-void PointQuery::AskNear(size_t name, const Point& point, const StereoCamera& camera, const Pose& camera_from_world,
-                         const LevelScales& scales, float radius) {
+void PointQuery::AddProjected(size_t name, const Point& point, const StereoCamera& camera,
+                              const Pose& camera_from_world, const LevelScales& scales, float radius) {
   const Eigen::Vector3d p = camera_from_world * point.position;
   if (p.z() < kNearest) return;
   const double x = camera.focal_length * p.x() / p.z() + camera.centre_x;
@@ -37,7 +37,7 @@ void PointQuery::AskNear(size_t name, const Point& point, const StereoCamera& ca
   const double step = scales.levels > 1 ? std::log(static_cast<double>(scales.scale[1])) : 1;
   const int octave =
       std::clamp(point.octave + static_cast<int>(std::lround(std::log(zoom) / step)), 0, scales.levels - 1);
-  Ask(name, point);
+  Add(name, point);
   x_.push_back(static_cast<float>(x));
   y_.push_back(static_cast<float>(y));
   radius_.push_back(radius * scales.scale[static_cast<size_t>(octave)]);

@@ -1,4 +1,4 @@
-// Points of a map that keypoints are matched with: their descriptors, and where they should be.
+// Queries of matching a map's points with keypoints: descriptors, and where the points project to.
 #ifndef GLINT_SLAM_ESTIMATE_POINT_QUERY_H_
 #define GLINT_SLAM_ESTIMATE_POINT_QUERY_H_
 
@@ -15,9 +15,9 @@
 
 namespace glint::slam {
 
-inline constexpr int kMaxPointBits = 80;  // of 256, between two sights of a point
+inline constexpr int kMaxPointBits = 80;  // of 256, between two observations of a point
 
-// Of the pyramid: pixels of the image in one of each level.
+// Scales of the pyramid: pixels of the image in one of each level.
 struct LevelScales {
   int levels = 0;
   std::array<float, kMaxLevels> scale{};
@@ -26,7 +26,7 @@ struct LevelScales {
 // Not thread-safe.
 class PointQuery {
  public:
-  // A point, and the look that it had from `distance` metres.
+  // A point, and its appearance from `distance` metres.
   struct Point {
     Eigen::Vector3d position;
     const uint8_t* descriptor;
@@ -36,12 +36,13 @@ class PointQuery {
 
   // Starts over, with descriptors of so many bytes.
   void Clear(int descriptor_bytes);
-  // Asks for a point anywhere in the image.
-  void Ask(size_t name, const Point& point);
-  // Asks for it within `radius` pixels of its level around its projection. Points that are not in the image, or too
-  // near or far to look alike, are not asked for. All points of a query are asked for in the same way.
-  void AskNear(size_t name, const Point& point, const StereoCamera& camera, const Pose& camera_from_world,
-               const LevelScales& scales, float radius);
+  // Adds a query for a point anywhere in the image.
+  void Add(size_t name, const Point& point);
+  // Adds a query for it within `radius` pixels of its level around its projection. Points that are not in the image, or
+  // whose distance has changed by too much for their appearance, are left out. All points of a query must be added by
+  // the same function.
+  void AddProjected(size_t name, const Point& point, const StereoCamera& camera, const Pose& camera_from_world,
+                    const LevelScales& scales, float radius);
 
   // Valid until the next change.
   MatchInput InputFor(const DescriptorView& train, const TrainKeypoints& keypoints) const;

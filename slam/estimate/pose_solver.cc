@@ -18,16 +18,16 @@ using Vector6 = Eigen::Matrix<double, 6, 1>;
 constexpr int kRounds = 4;
 constexpr int kRobustRounds = 2;
 constexpr int kIterations = 10;
-constexpr double kLeastTurn = 1e-6;   // radians: far below a thousandth of a pixel's noise
-constexpr double kLeastShift = 1e-5;  // metres
+constexpr double kMinRotation = 1e-6;     // radians: far below a thousandth of a pixel's noise
+constexpr double kMinTranslation = 1e-5;  // metres
 constexpr int kHypotheses = 300;
 constexpr double kLoose = 9;  // for a hypothesis, whose three points have errors, too
 
-// The normal equations of sights that are used.
-void Accumulate(const SightKernels& kernels, const SightColumns& sights, const SightingCamera& camera, bool robust,
-                Matrix6* h, Vector6* g) {
+// The normal equations of observations that are used.
+void Accumulate(const ReprojectionKernels& kernels, const ObservationArrays& correspondences, const PosedCamera& camera,
+                bool robust, Matrix6* h, Vector6* g) {
   PoseSums sums;
-  kernels.add(sights, camera, robust, &sums);
+  kernels.add(correspondences, camera, robust, &sums);
   size_t at = 0;
   for (int row = 0; row < 6; ++row) {
     for (int column = 0; column <= row; ++column) (*h)(row, column) = (*h)(column, row) = sums[at++];
@@ -37,46 +37,47 @@ void Accumulate(const SightKernels& kernels, const SightColumns& sights, const S
 
 }  // namespace
 
-PoseSolver::PoseSolver() : kernels_(SightKernelsFor(cpu::BestSimdTarget())) {}
+PoseSolver::PoseSolver() : kernels_(ReprojectionKernelsFor(cpu::BestSimdTarget())) {}
 
-void PoseSolver::Refine(const StereoCamera& camera, const std::vector<PointSight>& sights, Pose* camera_from_world,
-                        PoseFit* fit) {
-  columns_.Assign(sights);
+void PoseSolver::Refine(const StereoCamera& camera, const std::vector<Correspondence>& correspondences,
+                        Pose* camera_from_world, PoseFit* fit) {
+  observations_.Assign(correspondences);
   Matrix6 h;
   Vector6 g;
   for (int round = 0; round < kRounds; ++round) {
     for (int i = 0; i < kIterations; ++i) {
-      Accumulate(kernels_, columns_, SightingCamera(camera, *camera_from_world), round < kRobustRounds, &h, &g);
+      Accumulate(kernels_, observations_, PosedCamera(camera, *camera_from_world), round < kRobustRounds, &h, &g);
       const Eigen::LDLT<Matrix6> solver(h);
       if (solver.info() != Eigen::Success || !solver.isPositive()) break;
       const Vector6 step = -solver.solve(g);
       if (!step.allFinite()) break;
       *camera_from_world = Pose{RotationOf(step.head<3>()), step.tail<3>()} * *camera_from_world;
-      if (step.head<3>().norm() < kLeastTurn && step.tail<3>().norm() < kLeastShift) break;
+      if (step.head<3>().norm() < kMinRotation && step.tail<3>().norm() < kMinTranslation) break;
     }
-    fit->inliers = kernels_.count(columns_, SightingCamera(camera, *camera_from_world), 1, columns_.is_used());
+    fit->inliers = kernels_.count(observations_, PosedCamera(camera, *camera_from_world), 1, observations_.is_used());
   }
-  fit->is_inlier.resize(sights.size());
-  const double* const is_used = columns_.column(SightColumns::kIsUsed);
-  for (size_t i = 0; i < sights.size(); ++i) fit->is_inlier[i] = is_used[i] != 0 ? 1 : 0;
-  Accumulate(kernels_, columns_, SightingCamera(camera, *camera_from_world), false, &h, &g);
+  fit->is_inlier.resize(correspondences.size());
+  const double* const is_used = observations_.column(ObservationArrays::kIsUsed);
+  for (size_t i = 0; i < correspondences.size(); ++i) fit->is_inlier[i] = is_used[i] != 0 ? 1 : 0;
+  Accumulate(kernels_, observations_, PosedCamera(camera, *camera_from_world), false, &h, &g);
   const Eigen::LDLT<Matrix6> solver(h);
   fit->covariance.setZero();
   if (fit->inliers >= 3 && solver.info() == Eigen::Success) fit->covariance = solver.solve(Matrix6::Identity());
 }
 
-bool PoseSolver::Find(const StereoCamera& camera, const std::vector<PointSight>& sights, int min_inliers,
+bool PoseSolver::Find(const StereoCamera& camera, const std::vector<Correspondence>& correspondences, int min_inliers,
                       Pose* camera_from_world) {
   usable_.clear();
-  seen_.resize(sights.size());
-  for (size_t i = 0; i < sights.size(); ++i) {
-    const StereoPixel& pixel = sights[i].sight.pixel;
-    if (sights[i].sight.is_stereo && Triangulate(camera, pixel.left.x(), pixel.left.y(), pixel.disparity, &seen_[i])) {
+  seen_.resize(correspondences.size());
+  for (size_t i = 0; i < correspondences.size(); ++i) {
+    const StereoPixel& pixel = correspondences[i].observation.pixel;
+    if (correspondences[i].observation.is_stereo &&
+        Triangulate(camera, pixel.left.x(), pixel.left.y(), pixel.disparity, &seen_[i])) {
       usable_.push_back(i);
     }
   }
   if (usable_.size() < 3) return false;
-  columns_.Assign(sights);
+  observations_.Assign(correspondences);
   uint64_t state = 1;  // Knuth's MMIX generator; the same choices for every call with as many points
   const auto draw = [&] {
     state = state * 6364136223846793005U + 1442695040888963407U;
@@ -89,7 +90,7 @@ bool PoseSolver::Find(const StereoCamera& camera, const std::vector<PointSight>&
     size_t drawn[3];
     for (int k = 0; k < 3; ++k) {
       drawn[k] = draw();
-      from.col(k) = sights[drawn[k]].point;
+      from.col(k) = correspondences[drawn[k]].point;
       to.col(k) = seen_[drawn[k]];
     }
     if (drawn[0] == drawn[1] || drawn[0] == drawn[2] || drawn[1] == drawn[2]) continue;
@@ -97,7 +98,7 @@ bool PoseSolver::Find(const StereoCamera& camera, const std::vector<PointSight>&
     if (!motion.allFinite()) continue;
     const Pose pose{Eigen::Quaterniond(Eigen::Matrix3d(motion.topLeftCorner<3, 3>())).normalized(),
                     motion.topRightCorner<3, 1>()};
-    const int inliers = kernels_.count(columns_, SightingCamera(camera, pose), kLoose, nullptr);
+    const int inliers = kernels_.count(observations_, PosedCamera(camera, pose), kLoose, nullptr);
     if (inliers <= most) continue;
     most = inliers;
     *camera_from_world = pose;

@@ -1,4 +1,4 @@
-// The pose of a camera that sees known points: from nothing, and refined.
+// The pose of a camera from 2D-3D correspondences: by RANSAC without a prior, and refined by Gauss-Newton.
 #ifndef GLINT_SLAM_ESTIMATE_POSE_SOLVER_H_
 #define GLINT_SLAM_ESTIMATE_POSE_SOLVER_H_
 
@@ -16,8 +16,8 @@ namespace glint::slam {
 
 struct PoseFit {
   int inliers = 0;
-  std::vector<uint8_t> is_inlier;  // of each PointSight
-  // Of (rotation, translation), a turn and a shift of camera coordinates; radians and metres.
+  std::vector<uint8_t> is_inlier;  // of each correspondence
+  // Covariance of a left increment (rotation, translation) of camera_from_world; radians and metres.
   Eigen::Matrix<double, 6, 6> covariance = Eigen::Matrix<double, 6, 6>::Zero();
 };
 
@@ -26,18 +26,19 @@ class PoseSolver {
  public:
   PoseSolver();
 
-  // Four rounds of Gauss-Newton from `camera_from_world`, with Huber weights in the first two; between rounds, sights
-  // beyond LargestSquaredError are set aside or taken back. The sum is in the order of `sights`.
-  void Refine(const StereoCamera& camera, const std::vector<PointSight>& sights, Pose* camera_from_world, PoseFit* fit);
+  // Four rounds of Gauss-Newton from `camera_from_world`, with Huber weights in the first two; between rounds,
+  // observations beyond MaxSquaredResidual are set aside or taken back. The sum is in the order of `observations`.
+  void Refine(const StereoCamera& camera, const std::vector<Correspondence>& correspondences, Pose* camera_from_world,
+              PoseFit* fit);
 
-  // RANSAC with a fixed seed: each hypothesis puts three points that both eyes see upon where the pair has them. False
-  // if no hypothesis has `min_inliers`.
-  bool Find(const StereoCamera& camera, const std::vector<PointSight>& sights, int min_inliers,
+  // RANSAC with a fixed seed: each hypothesis puts three points that both cameras see upon their triangulated
+  // positions. False if no hypothesis has `min_inliers`.
+  bool Find(const StereoCamera& camera, const std::vector<Correspondence>& correspondences, int min_inliers,
             Pose* camera_from_world);
 
  private:
-  const SightKernels kernels_;
-  SightColumns columns_;
+  const ReprojectionKernels kernels_;
+  ObservationArrays observations_;
   std::vector<size_t> usable_;
   std::vector<Eigen::Vector3d> seen_;  // camera coordinates
 };

@@ -1,6 +1,6 @@
-// What fitting a pose takes of all sights at once, in vectors: one table of functions for each SIMD target. The order
-// of every sum is written down here, so that sums have the same bytes on each target.
-// Internal to the pose solver; tests run each target. The functions allocate nothing and are pure: thread-safe.
+// What fitting a pose takes of all observations at once, in vectors: one table of functions for each SIMD target. The
+// order of every sum is written down here, so that sums have the same bytes on each target. Internal to the pose
+// solver; tests run each target. The functions allocate nothing and are pure: thread-safe.
 #ifndef GLINT_SLAM_ESTIMATE_REPROJECTION_KERNELS_H_
 #define GLINT_SLAM_ESTIMATE_REPROJECTION_KERNELS_H_
 
@@ -15,8 +15,9 @@
 
 namespace glint::slam {
 
-// Sights as one array for each of their numbers, padded to whole blocks with sights that count for nothing.
-class SightColumns {
+// Correspondences as one array for each of their numbers, padded to whole blocks with observations that count for
+// nothing.
+class ObservationArrays {
  public:
   static constexpr size_t kBlock = 16;
   enum Column {
@@ -26,17 +27,17 @@ class SightColumns {
     kLeftX,  // what is seen of it, and its standard deviations
     kLeftY,
     kDisparity,
-    kRise,
-    kPositionError,
-    kDisparityError,
-    kRiseError,
-    kIsStereo,  // 1 or 0
-    kLargest,   // LargestSquaredError()
-    kIsUsed,    // 1 or 0: takes part in sums; 1 to begin with
+    kVerticalDisparity,
+    kPositionSigma,
+    kDisparitySigma,
+    kVerticalDisparitySigma,
+    kIsStereo,            // 1 or 0
+    kMaxSquaredResidual,  // MaxSquaredResidual()
+    kIsUsed,              // 1 or 0: takes part in sums; 1 to begin with
     kColumns
   };
   // Memory is kept from call to call.
-  void Assign(const std::vector<PointSight>& sights);
+  void Assign(const std::vector<Correspondence>& correspondences);
 
   size_t padded() const { return padded_; }
   const double* column(Column c) const { return values_.data() + c * padded_; }
@@ -47,28 +48,28 @@ class SightColumns {
   std::vector<double> values_;
 };
 
-// A camera at a pose; matrices row by row.
-struct SightingCamera {
-  SightingCamera(const StereoCamera& camera, const Pose& camera_from_world);
+// A stereo camera at a pose; matrices row by row.
+struct PosedCamera {
+  PosedCamera(const StereoCamera& camera, const Pose& camera_from_world);
   double focal_length, centre_x, centre_y, baseline;
   double rig[9], rotation[9], translation[3];
 };
 
-// The normal equations of a small turn and shift of camera coordinates: the lower triangle of the Hessian row by row,
-// then the gradient.
+// The normal equations of a left increment (rotation, translation) of the pose: the lower triangle of the Hessian row
+// by row, then the gradient.
 inline constexpr size_t kHessianSums = 21, kPoseSums = 27;
 using PoseSums = std::array<double, kPoseSums>;
 
-struct SightKernels {
-  // Sights whose squared error (SightModel::ErrorOf) is at most `loose` times the largest. `is_used`, if not null, gets
-  // 1 or 0 for each.
-  int (*count)(const SightColumns& sights, const SightingCamera& camera, double loose, double* is_used);
+struct ReprojectionKernels {
+  // Correspondences whose squared error (ReprojectionModel::Residual) is at most `loose` times the largest. `is_used`,
+  // if not null, gets 1 or 0 for each.
+  int (*count)(const ObservationArrays& observations, const PosedCamera& camera, double loose, double* is_used);
   // Adds up those that are used, in their order; with `robust` those beyond Huber's bound count for less.
-  void (*add)(const SightColumns& sights, const SightingCamera& camera, bool robust, PoseSums* sums);
+  void (*add)(const ObservationArrays& observations, const PosedCamera& camera, bool robust, PoseSums* sums);
 };
 
 // `target`: one of cpu::SimdTargets().
-SightKernels SightKernelsFor(int64_t target);
+ReprojectionKernels ReprojectionKernelsFor(int64_t target);
 
 }  // namespace glint::slam
 

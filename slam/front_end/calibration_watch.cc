@@ -9,10 +9,10 @@
 namespace glint::slam {
 namespace {
 
-constexpr size_t kFewest = 50;        // keypoints that say something
-constexpr double kLeastShare = 0.05;  // of keypoints that both eyes see
-constexpr double kSwapGain = 4;       // of that share, when the eyes are exchanged
-constexpr double kLargestRise = 2;    // pixels
+constexpr size_t kFewest = 50;               // keypoints that suffice for a warning
+constexpr double kLeastShare = 0.05;         // of keypoints that both cameras see
+constexpr double kSwapGain = 4;              // of that share, when left and right are exchanged
+constexpr double kMaxVerticalDisparity = 2;  // pixels
 constexpr double kLargestSpread = 0.7;
 constexpr double kLeastDisparity = 0.3;
 constexpr double kFastest = 100;           // metres a second
@@ -29,20 +29,20 @@ double MedianOf(std::vector<double>* values) {
 
 CalibrationFigures FiguresOf(const StereoFrame& frame) {
   CalibrationFigures figures;
-  std::vector<double> rises;
+  std::vector<double> vertical_disparities;
   std::vector<double> disparities;
   for (size_t i = 0; i < frame.left.count(); ++i) {
     if (frame.is_stereo[i] == 0) continue;
-    rises.push_back(frame.rise[i]);
+    vertical_disparities.push_back(frame.vertical_disparity[i]);
     disparities.push_back(frame.disparity[i]);
   }
-  if (rises.empty()) return figures;
-  figures.stereo = static_cast<int>(rises.size());
-  figures.stereo_share = static_cast<double>(rises.size()) / static_cast<double>(frame.left.count());
+  if (vertical_disparities.empty()) return figures;
+  figures.stereo = static_cast<int>(vertical_disparities.size());
+  figures.stereo_share = static_cast<double>(vertical_disparities.size()) / static_cast<double>(frame.left.count());
   figures.median_disparity = MedianOf(&disparities);
-  figures.median_rise = MedianOf(&rises);
-  for (double& rise : rises) rise = std::abs(rise - figures.median_rise);
-  figures.rise_spread = MedianOf(&rises);
+  figures.median_vertical_disparity = MedianOf(&vertical_disparities);
+  for (double& v : vertical_disparities) v = std::abs(v - figures.median_vertical_disparity);
+  figures.vertical_disparity_spread = MedianOf(&vertical_disparities);
   return figures;
 }
 
@@ -69,13 +69,14 @@ std::vector<std::string> WarningsOf(const CalibrationFigures& f, size_t keypoint
     warnings.push_back(absl::StrFormat("the camera would move at %.0f m/s: baseline or timestamps are wrong", f.speed));
   }
   if (static_cast<size_t>(f.stereo) < kFewest) return warnings;
-  if (std::abs(f.median_rise) > kLargestRise) {
-    warnings.push_back(absl::StrFormat("vertical disparity of %.1f pixels (median): not rectified", f.median_rise));
+  if (std::abs(f.median_vertical_disparity) > kMaxVerticalDisparity) {
+    warnings.push_back(
+        absl::StrFormat("vertical disparity of %.1f pixels (median): not rectified", f.median_vertical_disparity));
   }
-  if (f.rise_spread > kLargestSpread) {
+  if (f.vertical_disparity_spread > kLargestSpread) {
     warnings.push_back(absl::StrFormat(
         "vertical disparity varies by %.1f pixels (median): not rectified, or the eyes are not of one moment",
-        f.rise_spread));
+        f.vertical_disparity_spread));
   }
   if (std::abs(f.median_disparity) < kLeastDisparity) {
     warnings.push_back(

@@ -1,4 +1,4 @@
-// What pairs say of the calibration: figures, and warnings where they cannot be right.
+// Checks of the calibration by the keypoints of pairs: figures, and warnings where it is implausible.
 #ifndef GLINT_SLAM_FRONT_END_CALIBRATION_WATCH_H_
 #define GLINT_SLAM_FRONT_END_CALIBRATION_WATCH_H_
 
@@ -10,26 +10,26 @@
 
 namespace glint::slam {
 
-// Of one pair, over the keypoints that both eyes see.
+// Figures of one pair, over the keypoints that both cameras see.
 struct CalibrationFigures {
-  int stereo = 0;               // these keypoints
-  double stereo_share = 0;      // of all keypoints
-  double median_rise = 0;       // pixels, left y - right y
-  double rise_spread = 0;       // pixels, median distance from that median
-  double median_disparity = 0;  // pixels
-  double speed = 0;             // metres a second, as tracked; 0 unless tracking
-  double swapped_share = 0;     // stereo_share with left and right exchanged, if that was tried; otherwise 0
+  int stereo = 0;                        // these keypoints
+  double stereo_share = 0;               // of all keypoints
+  double median_vertical_disparity = 0;  // pixels, left y - right y
+  double vertical_disparity_spread = 0;  // pixels, median distance from that median
+  double median_disparity = 0;           // pixels
+  double speed = 0;                      // metres a second, as tracked; 0 unless tracking
+  double swapped_share = 0;              // stereo_share with left and right exchanged, if that was tried; otherwise 0
 };
 
 // All but `speed` and `swapped_share`.
 CalibrationFigures FiguresOf(const StereoFrame& frame);
 
-// Whether so few keypoints are seen by both eyes that exchanging them is worth a try.
+// Whether so few keypoints are seen by both cameras that exchanging them is worth a try.
 bool MayBeSwapped(const CalibrationFigures& figures, size_t keypoints);
 
 // Sentences with their figures; empty if nothing is wrong. `rig_angle`: of the estimated rotation, radians.
 std::vector<std::string> WarningsOf(const CalibrationFigures& figures, size_t keypoints, double rig_angle);
-// The same of an image with depths, which has no second eye to be wrong.
+// Warnings of an image with depths, which has no second camera.
 std::vector<std::string> DepthWarningsOf(const CalibrationFigures& figures, size_t keypoints);
 
 }  // namespace glint::slam

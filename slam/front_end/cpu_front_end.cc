@@ -16,15 +16,15 @@ CpuFrontEnd::CpuFrontEnd(const DetectorOptions& detector, int threads)
       tracker_(threads),
       track_(PatchFollowing()) {}
 
-void CpuFrontEnd::Eye::Take(const ImageView& from) {
+void CpuFrontEnd::PatchImage::Set(const ImageView& from) {
   image.Resize(from.shape());
   for (int y = 0; y < from.height; ++y) std::memcpy(image.row(y), from.row(y), static_cast<size_t>(from.width));
   levels.Build(image, 1);
 }
 
 absl::Status CpuFrontEnd::Find(const ImageView& left, const ImageView& right, StereoFrame* frame) {
-  for (const ImageView& eye : {left, right}) {
-    if (auto status = ValidateImages(eye, {}); !status.ok()) return status;
+  for (const ImageView& image : {left, right}) {
+    if (auto status = ValidateImages(image, {}); !status.ok()) return status;
   }
   if (auto status =
           pipeline_.Detect(detector_, left, right, stereo_, &frame->left, &right_features_, &result_, nullptr);
@@ -32,13 +32,13 @@ absl::Status CpuFrontEnd::Find(const ImageView& left, const ImageView& right, St
     return status;
   }
   SetLevels(detector_, left.shape(), frame);
-  left_.Take(left);
-  right_.Take(right);
-  TrackInput patches = patches_.Ask(frame->left, result_);
+  left_.Set(left);
+  right_.Set(right);
+  TrackInput patches = patches_.MakeInput(frame->left, result_);
   patches.from = left_.levels.view();
   patches.to = right_.levels.view();
   tracker_.Track(patches, track_, &tracked_);
-  patches_.Take(tracked_, frame);
+  patches_.Apply(tracked_, frame);
   return absl::OkStatus();
 }
 
@@ -47,19 +47,24 @@ absl::Status CpuFrontEnd::FindOne(const ImageView& image, StereoFrame* frame) {
   if (auto status = single_.Detect(detector_, image, {}, &frame->left, nullptr); !status.ok()) return status;
   SetLevels(detector_, image.shape(), frame);
   ClearStereo(frame);
-  left_.Take(image);
+  left_.Set(image);
   return absl::OkStatus();
 }
 
-void CpuFrontEnd::Keep() {
-  std::swap(left_.image, kept_.image);
-  std::swap(left_.levels, kept_.levels);
+void CpuFrontEnd::SetReferenceFrame() {
+  std::swap(left_.image, reference_.image);
+  std::swap(left_.levels, reference_.levels);
 }
 
 void CpuFrontEnd::Follow(const std::vector<float>& x, const std::vector<float>& y, std::vector<float>* to_x,
                          std::vector<float>* to_y, std::vector<uint8_t>* is_followed) {
-  const TrackInput input{kept_.levels.view(), left_.levels.view(), static_cast<int>(x.size()), x.data(), y.data(),
-                         to_x->data(),        to_y->data()};
+  const TrackInput input{reference_.levels.view(),
+                         left_.levels.view(),
+                         static_cast<int>(x.size()),
+                         x.data(),
+                         y.data(),
+                         to_x->data(),
+                         to_y->data()};
   tracker_.Track(input, track_, &tracked_);
   is_followed->assign(x.size(), 0);
   for (size_t i = 0; i < x.size(); ++i) (*is_followed)[i] = tracked_.status[i] == TrackStatus::kTracked ? 1 : 0;

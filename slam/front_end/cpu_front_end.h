@@ -28,7 +28,7 @@ class CpuFrontEnd : public FrontEnd {
   absl::Status Find(const ImageView& left, const ImageView& right, StereoFrame* frame) override;
   // INVALID_ARGUMENT: an image that ValidateImages refuses.
   absl::Status FindOne(const ImageView& image, StereoFrame* frame) override;
-  void Keep() override;
+  void SetReferenceFrame() override;
   void Follow(const std::vector<float>& x, const std::vector<float>& y, std::vector<float>* to_x,
               std::vector<float>* to_y, std::vector<uint8_t>* is_followed) override;
   void Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) override;
@@ -40,18 +40,18 @@ class CpuFrontEnd : public FrontEnd {
   cpu::Pipeline single_;  // with one thread, the pairs' as well
   cpu::StereoPipeline pipeline_;
   cpu::Matcher matcher_;
-  // An image of its own, and its levels.
-  struct Eye {
-    void Take(const ImageView& from);
+  // A copy of an image and its pyramid.
+  struct PatchImage {
+    void Set(const ImageView& from);
     Image image;
     cpu::TrackLevels levels;
   };
 
   cpu::Tracker tracker_;
   const TrackOptions track_;
-  Eye left_;
-  Eye right_;
-  Eye kept_;
+  PatchImage left_;
+  PatchImage right_;
+  PatchImage reference_;
   TrackResult tracked_;
   DisparityPatches patches_;
   Features right_features_;

@@ -19,8 +19,9 @@ struct FeatureKind {
   std::string detector;
 };
 
-// Of a valid detector with descriptors: pyramid, kind of corner, score, selection, orientation, descriptor and their
-// scales. Thresholds and the number of features are not in it: they choose among the same keypoints.
+// The kind of features of a valid detector with descriptors: pyramid, kind of corner, score, selection, orientation,
+// descriptor and their scales. Thresholds and the number of features are not in it: they choose among the same
+// keypoints.
 FeatureKind FeatureKindOf(const DetectorOptions& detector);
 
 // True if `text` may be FeatureKind::detector.

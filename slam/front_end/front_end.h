@@ -1,4 +1,4 @@
-// What odometry needs from features: the keypoints of a pair, and matching. Backends implement it.
+// Interface of the feature front end: keypoints of a pair, tracking of patches, matching. Backends implement it.
 #ifndef GLINT_SLAM_FRONT_END_FRONT_END_H_
 #define GLINT_SLAM_FRONT_END_FRONT_END_H_
 
@@ -14,21 +14,21 @@
 
 namespace glint::slam {
 
-// The left eye's keypoints, and what the right eye knows of them: element i of each array belongs to keypoint i.
+// Keypoints of the left image, and their disparities: element i of each array belongs to keypoint i.
 struct StereoFrame {
   Features left;
-  std::vector<uint8_t> is_stereo;  // the right eye has it, too; otherwise the two below are 0
-  std::vector<float> disparity;    // left x - right x of its patch, below a pixel
-  std::vector<float> rise;         // left y - right y, likewise
+  std::vector<uint8_t> is_stereo;         // the right image has it, too; otherwise the two below are 0
+  std::vector<float> disparity;           // left x - right x of its patch, below a pixel
+  std::vector<float> vertical_disparity;  // left y - right y, likewise
   int levels = 0;
   std::array<float, kMaxLevels> scale{};  // pixels of the image in one of the level
 };
 
-// Sets is_stereo, disparity and rise of all keypoints to 0.
+// Sets is_stereo, disparity and vertical_disparity of all keypoints to 0.
 inline void ClearStereo(StereoFrame* frame) {
   frame->is_stereo.assign(frame->left.count(), 0);
   frame->disparity.assign(frame->left.count(), 0);
-  frame->rise.assign(frame->left.count(), 0);
+  frame->vertical_disparity.assign(frame->left.count(), 0);
 }
 
 // Not thread-safe: one caller at a time. Results must not depend on anything but the arguments.
@@ -36,19 +36,19 @@ class FrontEnd {
  public:
   virtual ~FrontEnd() = default;
 
-  // Of all descriptors that Find() makes; never changes.
+  // The kind of all descriptors that Find() makes; never changes.
   virtual const FeatureKind& kind() const = 0;
 
   // Both images must have one shape.
   virtual absl::Status Find(const ImageView& left, const ImageView& right, StereoFrame* frame) = 0;
 
-  // The same of one eye: no keypoint is stereo.
+  // Keypoints of a single image: none is stereo.
   virtual absl::Status FindOne(const ImageView& image, StereoFrame* frame) = 0;
 
-  // Makes the last image of these the one that Follow() looks from.
-  virtual void Keep() = 0;
+  // Makes the last left or single image the reference frame of Follow().
+  virtual void SetReferenceFrame() = 0;
 
-  // Where the patches around (x, y) of the kept left image are in the last one, by `count` predictions
+  // Where the patches around (x, y) of the reference frame are in the last one, by `count` predictions
   // (to_x, to_y), which are replaced; is_followed[i] is 0 for those that were lost. Patches are upright squares.
   virtual void Follow(const std::vector<float>& x, const std::vector<float>& y, std::vector<float>* to_x,
                       std::vector<float>* to_y, std::vector<uint8_t>* is_followed) = 0;

@@ -1,5 +1,5 @@
-// What all front ends do alike, so that a pair is the same wherever it is worked on: how eyes are matched, how patches
-// are followed, and how the offset between a keypoint's places in both eyes is measured below a pixel.
+// Rules that all front ends share, so that results do not depend on the device: how images of a pair are matched, how
+// patches are followed, and how disparities are measured below a pixel.
 #ifndef GLINT_SLAM_FRONT_END_PAIR_RULES_H_
 #define GLINT_SLAM_FRONT_END_PAIR_RULES_H_
 
@@ -25,14 +25,14 @@ void SetLevels(const DetectorOptions& detector, Shape shape, StereoFrame* frame)
 // the right one. Not thread-safe; memory is kept from pair to pair.
 class DisparityPatches {
  public:
-  // To be followed: those of frame.left with a match, without pyramids. Borrowed until the next call.
-  TrackInput Ask(const Features& left, const StereoResult& matches);
-  // Takes what became of them over into `frame`, whose left keypoints were asked for. A patch that was lost, or is
-  // farther than 1.5 pixels of its level from where descriptors say, is not stereo.
-  void Take(const TrackResult& followed, StereoFrame* frame) const;
+  // The patches to follow: those of `left` with a match, without pyramids. Borrowed until the next call.
+  TrackInput MakeInput(const Features& left, const StereoResult& matches);
+  // Sets the disparities of `frame`, whose left keypoints MakeInput() had, by the tracked patches. A patch that was
+  // lost, or is farther than 1.5 pixels of its level from where descriptors say, is not stereo.
+  void Apply(const TrackResult& followed, StereoFrame* frame) const;
 
  private:
-  std::vector<size_t> asked_;
+  std::vector<size_t> keypoint_;
   std::vector<float> x_, y_, to_x_, to_y_;
 };
 

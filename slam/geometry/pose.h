@@ -1,4 +1,4 @@
-// Rigid motions. Plain values: thread-safe.
+// Rigid corrections. Plain values: thread-safe.
 #ifndef GLINT_SLAM_GEOMETRY_POSE_H_
 #define GLINT_SLAM_GEOMETRY_POSE_H_
 

@@ -28,9 +28,9 @@ absl::Status ValidateStereoCamera(const StereoCamera& c) {
 }
 
 absl::Status ValidatePair(const StereoCamera& camera, Shape left, Shape right) {
-  for (const auto& [name, eye] : {std::pair("left", left), std::pair("right", right)}) {
-    if (eye == camera.image) continue;
-    return ContradictionError(name, absl::StrCat(eye.width, "x", eye.height, " is not the camera's ",
+  for (const auto& [name, shape] : {std::pair("left", left), std::pair("right", right)}) {
+    if (shape == camera.image) continue;
+    return ContradictionError(name, absl::StrCat(shape.width, "x", shape.height, " is not the camera's ",
                                                  camera.image.width, "x", camera.image.height));
   }
   return absl::OkStatus();
@@ -47,9 +47,9 @@ StereoPixel Project(const StereoCamera& c, const Eigen::Vector3d& p) {
 
 bool Triangulate(const StereoCamera& c, double x, double y, double disparity, Eigen::Vector3d* point) {
   const Eigen::Vector3d right((x - disparity - c.centre_x) / c.focal_length, (y - c.centre_y) / c.focal_length, 1);
-  const Eigen::Vector3d turned = RotationOf(c.rig_rotation).conjugate() * right;
+  const Eigen::Vector3d rotated = RotationOf(c.rig_rotation).conjugate() * right;
   const double left_x = (x - c.centre_x) / c.focal_length;
-  const double parallax = left_x - turned.x() / turned.z();
+  const double parallax = left_x - rotated.x() / rotated.z();
   if (!(parallax > 0)) return false;
   const double depth = c.baseline / parallax;
   *point = {left_x * depth, (y - c.centre_y) / c.focal_length * depth, depth};

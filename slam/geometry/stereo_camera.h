@@ -1,4 +1,4 @@
-// A rectified stereo camera, whose right eye may be turned by a small rotation that rectification left behind.
+// A rectified stereo camera, whose right camera may have a small residual rotation after rectification.
 #ifndef GLINT_SLAM_GEOMETRY_STEREO_CAMERA_H_
 #define GLINT_SLAM_GEOMETRY_STEREO_CAMERA_H_
 
@@ -12,8 +12,8 @@ namespace glint::slam {
 
 // The left camera looks along z, x to the right, y down; the right one sits at (baseline, 0, 0).
 struct StereoCamera {
-  Shape image;              // pixels of each eye
-  double focal_length = 0;  // pixels, of both eyes and axes
+  Shape image;              // pixels of each image
+  double focal_length = 0;  // pixels, of both cameras and axes
   double centre_x = 0;      // pixels
   double centre_y = 0;
   double baseline = 0;  // metres
@@ -25,14 +25,14 @@ struct StereoCamera {
 // 0.1 to 10 times the width, the centre in the image, baseline 0.001..100 m, rig rotation up to 0.02 rad.
 absl::Status ValidateStereoCamera(const StereoCamera& camera);
 
-// OK, or INVALID_ARGUMENT that names the eye whose image is not of the camera's shape.
+// OK, or INVALID_ARGUMENT that names that is not of the camera's shape.
 absl::Status ValidatePair(const StereoCamera& camera, Shape left, Shape right);
 
-// What the two eyes see of a point, pixels.
+// Projections of a point into both images, pixels.
 struct StereoPixel {
   Eigen::Vector2d left;
-  double disparity = 0;  // left x - right x
-  double rise = 0;       // left y - right y: 0 with a perfect rig
+  double disparity = 0;           // left x - right x
+  double vertical_disparity = 0;  // left y - right y: 0 with a perfect rig
 };
 
 // `point` is in left camera coordinates; its z must be above 0.

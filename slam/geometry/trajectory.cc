@@ -53,13 +53,13 @@ absl::StatusOr<std::vector<Pose>> ReadKittiPoses(const std::string& path) {
     std::istringstream values(line);
     Eigen::Matrix<double, 3, 4, Eigen::RowMajor> matrix;
     for (int i = 0; i < 12; ++i) values >> matrix.data()[i];
-    const Eigen::Matrix3d turn = matrix.leftCols<3>();
+    const Eigen::Matrix3d rotation = matrix.leftCols<3>();
     std::string rest;
-    if (!values || values >> rest || !matrix.allFinite() || !turn.isUnitary(1e-3)) {
+    if (!values || values >> rest || !matrix.allFinite() || !rotation.isUnitary(1e-3)) {
       return absl::InvalidArgumentError(
           absl::StrCat(Echo(path), ": line ", number, " is not 12 numbers of a rotation and a position"));
     }
-    poses.push_back({Eigen::Quaterniond(turn).normalized(), matrix.col(3)});
+    poses.push_back({Eigen::Quaterniond(rotation).normalized(), matrix.col(3)});
   }
   return poses;
 }

@@ -1,4 +1,4 @@
-// Judging a path by the true one.
+// Errors of a trajectory beside the true one; files of KITTI.
 #ifndef GLINT_SLAM_GEOMETRY_TRAJECTORY_H_
 #define GLINT_SLAM_GEOMETRY_TRAJECTORY_H_
 

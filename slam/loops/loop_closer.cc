@@ -10,20 +10,21 @@ namespace glint::slam {
 namespace {
 
 constexpr size_t kCandidates = 4;
-constexpr int64_t kRecent = 20;  // keyframes before one that are not a loop
-// What odometry does between neighbouring keyframes: standard deviations, radians, metres, and of the distance.
-constexpr double kTurnError = 0.0005;
-constexpr double kShiftError = 0.003;
-constexpr double kShiftShare = 0.01;
-// What a loop is worth at best.
-constexpr double kLoopTurnError = 0.0003;
-constexpr double kLoopShiftError = 0.01;
-// Loops that agree with the map within these move nothing.
-constexpr double kAgreedTurn = 0.001;
-constexpr double kAgreedShift = 0.03;
-// A loop that asks for more than this share of the way is false.
+constexpr int64_t kRecent = 20;  // preceding keyframes that are never a loop
+// Noise of odometry between neighbouring keyframes: standard deviations in radians, in metres, and as a share of the
+// distance.
+constexpr double kRotationSigma = 0.0005;
+constexpr double kTranslationSigma = 0.003;
+constexpr double kTranslationShare = 0.01;
+// Lower bounds of a loop's standard deviations, radians and metres.
+constexpr double kMinLoopRotationSigma = 0.0003;
+constexpr double kMinLoopTranslationSigma = 0.01;
+// A loop that agrees with the map within these, radians and metres, corrects nothing.
+constexpr double kAgreedRotation = 0.001;
+constexpr double kAgreedTranslation = 0.03;
+// A loop whose correction is above this share of the distance travelled is an outlier.
 constexpr double kLargestDrift = 0.1;
-constexpr double kLeastDrift = 2;  // metres: less is always believed
+constexpr double kLeastDrift = 2;  // metres: smaller corrections are always accepted
 
 double WayBetween(const MapSnapshot& snapshot, int64_t from, int64_t to) {
   double way = 0;
@@ -40,84 +41,84 @@ const MapSnapshot::Frame& FrameOf(const MapSnapshot& snapshot, int64_t id) {
 
 std::map<int64_t, Pose> Solve(const MapSnapshot& snapshot, const std::vector<LoopEdge>& loops) {
   PoseGraph graph;
-  std::map<int64_t, size_t> place;
+  std::map<int64_t, size_t> index;
   for (const MapSnapshot::Frame& f : snapshot.frames) {
-    place[f.id] = graph.camera_from_world.size();
+    index[f.id] = graph.camera_from_world.size();
     graph.camera_from_world.push_back(f.camera_from_world);
-    const auto parent = place.find(f.parent);
-    if (parent == place.end()) continue;
-    const double shift = kShiftError + kShiftShare * f.from_parent.translation.norm();
-    graph.edges.push_back({parent->second, place[f.id], f.from_parent, kTurnError, shift, false});
+    const auto parent = index.find(f.parent);
+    if (parent == index.end()) continue;
+    const double translation_sigma = kTranslationSigma + kTranslationShare * f.from_parent.translation.norm();
+    graph.edges.push_back({parent->second, index[f.id], f.from_parent, kRotationSigma, translation_sigma, false});
   }
   for (const LoopEdge& l : loops) {
-    graph.edges.push_back({place.at(l.from), place.at(l.to), l.to_from, l.turn_error, l.shift_error, true});
+    graph.edges.push_back({index.at(l.from), index.at(l.to), l.to_from, l.rotation_sigma, l.translation_sigma, true});
   }
   SolvePoseGraph(&graph);
-  std::map<int64_t, Pose> motions;
+  std::map<int64_t, Pose> corrections;
   for (size_t i = 0; i < snapshot.frames.size(); ++i) {
-    motions[snapshot.frames[i].id] = graph.camera_from_world[i].Inverse() * snapshot.frames[i].camera_from_world;
+    corrections[snapshot.frames[i].id] = graph.camera_from_world[i].Inverse() * snapshot.frames[i].camera_from_world;
   }
-  return motions;
+  return corrections;
 }
 
 }  // namespace
 
 MapSnapshot SnapshotOf(const GlobalMap& map, const StereoCamera& camera, const LevelScales& scales,
-                       const std::vector<int64_t>& asked) {
+                       const std::vector<int64_t>& queried) {
   MapSnapshot snapshot;
   snapshot.camera = camera;
   snapshot.scales = scales;
   snapshot.loops = map.loops();
   snapshot.frames.reserve(map.keyframes().size());
   for (const MapKeyframe& k : map.keyframes()) {
-    snapshot.frames.push_back({k.id, k.parent, k.from_parent, k.camera_from_world, k.view});
+    snapshot.frames.push_back({k.id, k.parent, k.from_parent, k.camera_from_world, k.features});
   }
-  for (const int64_t id : asked) {
+  for (const int64_t id : queried) {
     int64_t last = id - kRecent;
-    for (const MapKeyframe::Neighbour& n : map.keyframes()[map.PlaceOf(id)].neighbours) last = std::min(last, n.id - 1);
-    snapshot.questions.push_back({id, last});
+    for (const MapKeyframe::Neighbour& n : map.keyframes()[map.IndexOf(id)].neighbours) last = std::min(last, n.id - 1);
+    snapshot.queries.push_back({id, last});
   }
   return snapshot;
 }
 
-bool LoopCloser::FindPlace(const MapSnapshot& snapshot, const View& view, int64_t last, Place* place) {
-  for (const PlaceIndex::Candidate& c : index_.Query(view, last, kCandidates)) {
+bool LoopCloser::FindPlace(const MapSnapshot& snapshot, const KeyframeFeatures& query, int64_t last, Place* place) {
+  for (const PlaceIndex::Candidate& c : index_.Query(query, last, kCandidates)) {
     place->keyframe = c.keyframe;
-    const View& known = *FrameOf(snapshot, c.keyframe).view;
-    if (fitter_.Fit(snapshot.camera, snapshot.scales, known, view, min_inliers_, &place->fit)) return true;
+    const KeyframeFeatures& known = *FrameOf(snapshot, c.keyframe).features;
+    if (fitter_.Fit(snapshot.camera, snapshot.scales, known, query, min_inliers_, &place->fit)) return true;
   }
   return false;
 }
 
 ClosedLoops LoopCloser::Check(const MapSnapshot& snapshot, bool close_loops) {
   ClosedLoops closed;
-  bool is_news = false;
-  for (const MapSnapshot::Question& question : snapshot.questions) {
-    const MapSnapshot::Frame& frame = FrameOf(snapshot, question.id);
+  bool is_correction = false;
+  for (const MapSnapshot::LoopQuery& query : snapshot.queries) {
+    const MapSnapshot::Frame& frame = FrameOf(snapshot, query.id);
     Place place;
-    if (close_loops && question.last >= 0 && FindPlace(snapshot, *frame.view, question.last, &place)) {
+    if (close_loops && query.last >= 0 && FindPlace(snapshot, *frame.features, query.last, &place)) {
       const MapSnapshot::Frame& known = FrameOf(snapshot, place.keyframe);
-      const Pose& found = place.fit.view_from_known;
+      const Pose& found = place.fit.query_from_match;
       const Pose expected = frame.camera_from_world * known.camera_from_world.Inverse();
       const Pose apart = found * expected.Inverse();
-      // Of the camera's place: where the views are turned by much, a shift of camera coordinates says little.
-      const double shift = (found.Inverse().translation - expected.Inverse().translation).norm();
-      if (shift <= std::max(kLeastDrift, kLargestDrift * WayBetween(snapshot, place.keyframe, question.id))) {
+      // Distance between camera centres: between views at a large angle, a translation of camera coordinates is not it.
+      const double distance = (found.Inverse().translation - expected.Inverse().translation).norm();
+      if (distance <= std::max(kLeastDrift, kLargestDrift * WayBetween(snapshot, place.keyframe, query.id))) {
         const auto& covariance = place.fit.covariance;
-        const double turn_error = std::sqrt(covariance.diagonal().head<3>().maxCoeff());
-        const double shift_error = std::sqrt(covariance.diagonal().tail<3>().maxCoeff());
-        closed.loops.push_back({place.keyframe, question.id, found, std::max(kLoopTurnError, turn_error),
-                                std::max(kLoopShiftError, shift_error)});
-        is_news = is_news || AngleOf(apart.rotation) > std::max(kAgreedTurn, 3 * turn_error) ||
-                  shift > std::max(kAgreedShift, 3 * shift_error);
+        const double rotation_sigma = std::sqrt(covariance.diagonal().head<3>().maxCoeff());
+        const double translation_sigma = std::sqrt(covariance.diagonal().tail<3>().maxCoeff());
+        closed.loops.push_back({place.keyframe, query.id, found, std::max(kMinLoopRotationSigma, rotation_sigma),
+                                std::max(kMinLoopTranslationSigma, translation_sigma)});
+        is_correction = is_correction || AngleOf(apart.rotation) > std::max(kAgreedRotation, 3 * rotation_sigma) ||
+                        distance > std::max(kAgreedTranslation, 3 * translation_sigma);
       }
     }
-    index_.Add(question.id, *frame.view);
+    index_.Add(query.id, *frame.features);
   }
-  if (!is_news) return closed;
+  if (!is_correction) return closed;
   std::vector<LoopEdge> loops = snapshot.loops;
   loops.insert(loops.end(), closed.loops.begin(), closed.loops.end());
-  closed.motions = Solve(snapshot, loops);
+  closed.corrections = Solve(snapshot, loops);
   return closed;
 }
 

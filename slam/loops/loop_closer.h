@@ -1,4 +1,4 @@
-// Finds the keyframes that show a place of the map again, and the motions of all keyframes that close the loops.
+// Loop closing: finds keyframes that show a place of the map again, and the corrections of all poses.
 #ifndef GLINT_SLAM_LOOPS_LOOP_CLOSER_H_
 #define GLINT_SLAM_LOOPS_LOOP_CLOSER_H_
 
@@ -14,17 +14,17 @@
 
 namespace glint::slam {
 
-// A copy of what loops need of the map, for another thread.
+// A copy of the parts of the map that loop closing reads, for another thread.
 struct MapSnapshot {
   struct Frame {
     int64_t id;
     int64_t parent;
     Pose from_parent;
     Pose camera_from_world;
-    std::shared_ptr<const View> view;
+    std::shared_ptr<const KeyframeFeatures> features;
   };
-  // A keyframe to look up, and the last one that may be its place: those around it are not news.
-  struct Question {
+  // A keyframe to look up, and the newest keyframe that may match it: its covisible neighbours are excluded.
+  struct LoopQuery {
     int64_t id;
     int64_t last;
   };
@@ -32,15 +32,15 @@ struct MapSnapshot {
   LevelScales scales;
   std::vector<Frame> frames;  // by id
   std::vector<LoopEdge> loops;
-  std::vector<Question> questions;
+  std::vector<LoopQuery> queries;
 };
-// `asked`: keyframes of the map, in the order of ids.
+// `queried`: ids of keyframes of the map to look up, ascending.
 MapSnapshot SnapshotOf(const GlobalMap& map, const StereoCamera& camera, const LevelScales& scales,
-                       const std::vector<int64_t>& asked);
+                       const std::vector<int64_t>& queried);
 
 struct ClosedLoops {
   std::vector<LoopEdge> loops;
-  std::map<int64_t, Pose> motions;  // new world from old, of every keyframe of the snapshot; empty: nothing moves
+  std::map<int64_t, Pose> corrections;  // new world from old, for every keyframe of the snapshot; empty: no change
 };
 
 // Not thread-safe.
@@ -51,12 +51,12 @@ class LoopCloser {
     PlaceFit fit;
   };
 
-  LoopCloser(const SightErrors& errors, int min_inliers) : fitter_(errors), min_inliers_(min_inliers) {}
+  LoopCloser(const NoiseModel& noise, int min_inliers) : fitter_(noise), min_inliers_(min_inliers) {}
 
-  // Puts the questions' keyframes into the index; with `close_loops`, looks each up before.
+  // Adds the queries' keyframes to the index; with `close_loops`, looks each up first.
   ClosedLoops Check(const MapSnapshot& snapshot, bool close_loops);
-  // The first keyframe, of those that look most like it, that the view fits.
-  bool FindPlace(const MapSnapshot& snapshot, const View& view, int64_t last, Place* place);
+  // The first of the candidates most similar to `query`, up to keyframe `last`, whose place fits.
+  bool FindPlace(const MapSnapshot& snapshot, const KeyframeFeatures& query, int64_t last, Place* place);
   size_t MemoryBytes() const { return index_.MemoryBytes(); }
 
  private:

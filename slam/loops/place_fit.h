@@ -1,4 +1,4 @@
-// Whether two views show the same place, and the motion between them.
+// Place verification: whether two keyframes show the same place, and the relative pose between them.
 #ifndef GLINT_SLAM_LOOPS_PLACE_FIT_H_
 #define GLINT_SLAM_LOOPS_PLACE_FIT_H_
 
@@ -14,34 +14,34 @@
 namespace glint::slam {
 
 struct PlaceFit {
-  Pose view_from_known;
+  Pose query_from_match;
   int matches = 0;
   int inliers = 0;
   double mean_error = 0;                                                         // pixels, of the inliers
-  Eigen::Matrix<double, 6, 6> covariance = Eigen::Matrix<double, 6, 6>::Zero();  // as PoseFit has it
+  Eigen::Matrix<double, 6, 6> covariance = Eigen::Matrix<double, 6, 6>::Zero();  // see PoseFit
 };
 
 // Not thread-safe: one for each thread.
 class PlaceFitter {
  public:
-  explicit PlaceFitter(const SightErrors& errors) : errors_(errors) {}
+  explicit PlaceFitter(const NoiseModel& noise) : noise_(noise) {}
 
-  // Puts the points that both eyes of `known` see upon `view`: matching without a prior, RANSAC with a fixed seed, then
-  // matching near the projections. False with fewer than `min_inliers`.
-  bool Fit(const StereoCamera& camera, const LevelScales& scales, const View& known, const View& view, int min_inliers,
-           PlaceFit* fit);
+  // Registers the points that both cameras of `match` see with `query`: matching without a prior, RANSAC with a fixed
+  // seed, then matching near the projections. False with fewer than `min_inliers`.
+  bool Fit(const StereoCamera& camera, const LevelScales& scales, const KeyframeFeatures& match,
+           const KeyframeFeatures& query, int min_inliers, PlaceFit* fit);
 
  private:
-  void Match(const View& view, float ratio);
+  void Match(const KeyframeFeatures& query, float ratio);
 
-  const SightErrors errors_;
+  const NoiseModel noise_;
   cpu::Matcher matcher_;
   PointQuery query_;
   MatchResult matches_;
-  std::vector<Eigen::Vector3d> points_;  // of the keypoints of `known`, in its camera coordinates
+  std::vector<Eigen::Vector3d> points_;  // of the keypoints of `match`, in its camera coordinates
   std::vector<float> x_, y_;
   std::vector<int32_t> octave_;
-  std::vector<PointSight> sights_;
+  std::vector<Correspondence> correspondences_;
   PoseSolver solver_;
   PoseFit refined_;
 };

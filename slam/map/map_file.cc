@@ -22,13 +22,13 @@ namespace glint::slam {
 namespace {
 
 constexpr char kMagic[8] = {'G', 'L', 'I', 'N', 'T', 'M', 'A', 'P'};
-// Version 1 did not say which detector made the descriptors, so nothing tells whether a camera fits such a map.
+// Version 1 did not say which detector made the descriptors, so a camera cannot be checked against such a map.
 constexpr uint32_t kVersion = 2;
 // Two calibrations of one camera may differ by how their numbers were printed.
 constexpr double kSame = 1e-4;
 // Beyond these a map cannot go on: ids count up, and squares of distances must not overflow.
 constexpr int64_t kMostId = int64_t{1} << 53;
-constexpr double kFarthest = 1e12;  // metres
+constexpr double kMaxCoordinateM = 1e12;  // metres
 
 // FNV-1a of 64 bits.
 class Checksum {
@@ -115,7 +115,7 @@ class Reader {
   Eigen::Vector3d GetVector() {
     Eigen::Vector3d v;
     GetBytes(v.data(), 3 * sizeof(double));
-    ok_ = ok_ && v.allFinite() && v.cwiseAbs().maxCoeff() <= kFarthest;
+    ok_ = ok_ && v.allFinite() && v.cwiseAbs().maxCoeff() <= kMaxCoordinateM;
     return v;
   }
   Pose GetPose() {
@@ -196,13 +196,13 @@ void PutKeyframe(const MapKeyframe& k, Writer* out) {
     out->Put(n.shared);
   }
   out->PutAll(k.points);
-  out->PutAll(k.view->keypoints);
-  out->Put(k.view->descriptor_bytes);
-  out->PutAll(k.view->descriptors);
-  out->PutAll(k.view->strongest);
+  out->PutAll(k.features->keypoints);
+  out->Put(k.features->descriptor_bytes);
+  out->PutAll(k.features->descriptors);
+  out->PutAll(k.features->strongest);
 }
 
-// No two are the same, but for those below 0.
+// Whether all values from 0 on are distinct.
 bool AreDistinct(std::vector<int32_t> values) {
   std::sort(values.begin(), values.end());
   return std::adjacent_find(values.begin(), values.end(), [](int32_t a, int32_t b) { return a == b && a >= 0; }) ==
@@ -210,18 +210,20 @@ bool AreDistinct(std::vector<int32_t> values) {
 }
 
 // Everything that later code relies upon, but references to keyframes and points.
-void CheckView(const View& view, const StereoCamera& camera, const LevelScales& scales, Reader* in) {
-  const size_t count = view.keypoints.size();
-  in->Require(view.descriptor_bytes >= kDescriptorUnit && view.descriptor_bytes <= kMaxDescriptorBytes &&
-              view.descriptor_bytes % kDescriptorUnit == 0 && count <= kMaxMatchDescriptors);
-  in->Require(in->ok() && view.descriptors.size() == count * static_cast<size_t>(view.descriptor_bytes));
-  for (const ViewKeypoint& k : view.keypoints) {
+void CheckKeyframeFeatures(const KeyframeFeatures& features, const StereoCamera& camera, const LevelScales& scales,
+                           Reader* in) {
+  const size_t count = features.keypoints.size();
+  in->Require(features.descriptor_bytes >= kDescriptorUnit && features.descriptor_bytes <= kMaxDescriptorBytes &&
+              features.descriptor_bytes % kDescriptorUnit == 0 && count <= kMaxMatchDescriptors);
+  in->Require(in->ok() && features.descriptors.size() == count * static_cast<size_t>(features.descriptor_bytes));
+  for (const KeyframeKeypoint& k : features.keypoints) {
     in->Require(k.x >= -1 && k.x <= static_cast<float>(camera.image.width) && k.y >= -1 &&
-                k.y <= static_cast<float>(camera.image.height) && std::isfinite(k.disparity) && std::isfinite(k.rise) &&
-                k.position_error > 0 && k.position_error < 1e6f && k.octave < scales.levels && k.is_stereo <= 1);
+                k.y <= static_cast<float>(camera.image.height) && std::isfinite(k.disparity) &&
+                std::isfinite(k.vertical_disparity) && k.position_sigma > 0 && k.position_sigma < 1e6f &&
+                k.octave < scales.levels && k.is_stereo <= 1);
   }
-  for (const int32_t s : view.strongest) in->Require(s >= 0 && static_cast<size_t>(s) < count);
-  in->Require(view.strongest.size() <= PlaceIndex::kStrongest && AreDistinct(view.strongest));
+  for (const int32_t s : features.strongest) in->Require(s >= 0 && static_cast<size_t>(s) < count);
+  in->Require(features.strongest.size() <= PlaceIndex::kStrongest && AreDistinct(features.strongest));
 }
 
 MapKeyframe GetKeyframe(const StereoCamera& camera, const LevelScales& scales, Reader* in) {
@@ -237,14 +239,14 @@ MapKeyframe GetKeyframe(const StereoCamera& camera, const LevelScales& scales, R
     n.shared = in->Get<int>();
   }
   k.points = in->GetAll<int32_t>();
-  auto view = std::make_shared<View>();
-  view->keypoints = in->GetAll<ViewKeypoint>();
-  view->descriptor_bytes = in->Get<int>();
-  view->descriptors = in->GetAll<uint8_t>();
-  view->strongest = in->GetAll<int32_t>();
-  in->Require(std::isfinite(k.seconds) && k.points.size() == view->keypoints.size() && k.parent < k.id);
-  CheckView(*view, camera, scales, in);
-  k.view = std::move(view);
+  auto features = std::make_shared<KeyframeFeatures>();
+  features->keypoints = in->GetAll<KeyframeKeypoint>();
+  features->descriptor_bytes = in->Get<int>();
+  features->descriptors = in->GetAll<uint8_t>();
+  features->strongest = in->GetAll<int32_t>();
+  in->Require(std::isfinite(k.seconds) && k.points.size() == features->keypoints.size() && k.parent < k.id);
+  CheckKeyframeFeatures(*features, camera, scales, in);
+  k.features = std::move(features);
   return k;
 }
 
@@ -259,7 +261,7 @@ void CheckReferences(const std::vector<MapKeyframe>& keyframes, int descriptor_b
   for (size_t i = 0; in->ok() && i < keyframes.size(); ++i) {
     const MapKeyframe& k = keyframes[i];
     in->Require(k.id >= 0 && k.id <= kMostId && (i == 0 || k.id > keyframes[i - 1].id));
-    in->Require(k.view->descriptor_bytes == descriptor_bytes);
+    in->Require(k.features->descriptor_bytes == descriptor_bytes);
     for (const int32_t p : k.points) in->Require(p >= -1 && p < static_cast<int64_t>(points));
     in->Require(AreDistinct(k.points));
   }
@@ -295,7 +297,7 @@ absl::Status WriteMapFile(const std::string& path, const StereoCamera& camera, c
   out.Put(static_cast<uint64_t>(map.keyframes().size()));
   for (const MapKeyframe& k : map.keyframes()) PutKeyframe(k, &out);
   out.Put(static_cast<uint64_t>(map.points().size()));
-  for (const GlobalPoint& p : map.points()) {
+  for (const MapLandmark& p : map.points()) {
     out.PutVector(p.position);
     out.Put(p.keyframe);
   }
@@ -304,8 +306,8 @@ absl::Status WriteMapFile(const std::string& path, const StereoCamera& camera, c
     out.Put(l.from);
     out.Put(l.to);
     out.PutPose(l.to_from);
-    out.Put(l.turn_error);
-    out.Put(l.shift_error);
+    out.Put(l.rotation_sigma);
+    out.Put(l.translation_sigma);
   }
   if (!out.Finish() || std::rename(unfinished.c_str(), path.c_str()) != 0) {
     const std::string reason = std::strerror(errno);
@@ -359,8 +361,8 @@ absl::StatusOr<LoadedMap> ReadMapFile(const std::string& path, const StereoCamer
   for (size_t i = 0; in.ok() && i < keyframe_count; ++i) {
     keyframes.push_back(GetKeyframe(loaded.camera, loaded.scales, &in));
   }
-  std::vector<GlobalPoint> points(in.GetCount(4 * sizeof(double)));
-  for (GlobalPoint& p : points) {
+  std::vector<MapLandmark> points(in.GetCount(4 * sizeof(double)));
+  for (MapLandmark& p : points) {
     p.position = in.GetVector();
     p.keyframe = in.Get<int64_t>();
   }
@@ -369,9 +371,9 @@ absl::StatusOr<LoadedMap> ReadMapFile(const std::string& path, const StereoCamer
     l.from = in.Get<int64_t>();
     l.to = in.Get<int64_t>();
     l.to_from = in.GetPose();
-    l.turn_error = in.Get<double>();
-    l.shift_error = in.Get<double>();
-    in.Require(l.turn_error > 0 && l.turn_error < 10 && l.shift_error > 0 && l.shift_error < 1e6);
+    l.rotation_sigma = in.Get<double>();
+    l.translation_sigma = in.Get<double>();
+    in.Require(l.rotation_sigma > 0 && l.rotation_sigma < 10 && l.translation_sigma > 0 && l.translation_sigma < 1e6);
   }
   CheckReferences(keyframes, loaded.features.descriptor_bytes, points.size(), loops, &in);
   if (keyframes.empty() || !in.IsComplete()) return refuse(kDamaged);

@@ -6,8 +6,8 @@
 namespace glint::slam {
 namespace {
 
-constexpr int kMostBits = 50;  // of 256 that two sights of a point differ in; in proportion for other lengths
-// A word of more than this many descriptors, or this share of all, is passed over.
+constexpr int kMostBits = 50;  // of 256 that two observations of a point differ in; in proportion for other lengths
+// A word of more than this many descriptors, or this share of all, is skipped.
 constexpr size_t kCommon = 256;
 constexpr size_t kCommonShare = 128;
 constexpr int kLeastVotes = 8;
@@ -30,17 +30,17 @@ int DistanceOf(const uint8_t* a, const uint8_t* b, size_t bytes) {
 
 }  // namespace
 
-void PlaceIndex::Add(int64_t keyframe, const View& view) {
-  if (view.strongest.empty()) return;
-  bytes_ = view.descriptor_bytes;
+void PlaceIndex::Add(int64_t keyframe, const KeyframeFeatures& features) {
+  if (features.strongest.empty()) return;
+  bytes_ = features.descriptor_bytes;
   const auto bytes = static_cast<size_t>(bytes_);
   const size_t tables = bytes / 2;
   head_.resize(tables * kWords, -1);
   frequency_.resize(tables * kWords, 0);
   const auto owner = static_cast<uint32_t>(keyframes_.size());
   keyframes_.push_back(keyframe);
-  for (const int32_t k : view.strongest) {
-    const uint8_t* descriptor = view.descriptor(static_cast<size_t>(k));
+  for (const int32_t k : features.strongest) {
+    const uint8_t* descriptor = features.descriptor(static_cast<size_t>(k));
     const auto entry = static_cast<int32_t>(owner_.size());
     owner_.push_back(owner);
     descriptors_.insert(descriptors_.end(), descriptor, descriptor + bytes);
@@ -53,17 +53,17 @@ void PlaceIndex::Add(int64_t keyframe, const View& view) {
   }
 }
 
-std::vector<PlaceIndex::Candidate> PlaceIndex::Query(const View& view, int64_t last, size_t count) {
+std::vector<PlaceIndex::Candidate> PlaceIndex::Query(const KeyframeFeatures& features, int64_t last, size_t count) {
   std::vector<Candidate> candidates;
-  if (keyframes_.empty() || view.descriptor_bytes != bytes_) return candidates;
+  if (keyframes_.empty() || features.descriptor_bytes != bytes_) return candidates;
   const auto bytes = static_cast<size_t>(bytes_);
   const size_t tables = bytes / 2;
   const size_t common = std::max(kCommon, owner_.size() / kCommonShare);
   const int most_bits = kMostBits * bytes_ / 32;
   votes_.assign(keyframes_.size(), 0);
   voter_.assign(keyframes_.size(), -1);
-  for (size_t q = 0; q < view.strongest.size(); ++q) {
-    const uint8_t* descriptor = view.descriptor(static_cast<size_t>(view.strongest[q]));
+  for (size_t q = 0; q < features.strongest.size(); ++q) {
+    const uint8_t* descriptor = features.descriptor(static_cast<size_t>(features.strongest[q]));
     for (size_t t = 0; t < tables; ++t) {
       const size_t word = t * kWords + WordOf(descriptor, t);
       if (frequency_[word] > common) continue;

@@ -1,9 +1,9 @@
-// Which keyframes look like a view: an inverted file of binary descriptors, by multi-index hashing.
+// Place recognition: an inverted file of the keyframes' binary descriptors, by multi-index hashing.
 //
 // Each 16 bits of a descriptor are a word of a table of their own; two descriptors that differ in a tenth of their bits
 // share some word with near certainty (Norouzi, Punjani and Fleet: Fast Exact Search in Hamming Space with Multi-Index
 // Hashing, 2014). Every descriptor that shares a word is compared as a whole, so nothing has to be trained. Words that
-// are too common to tell anything are passed over.
+// are too common to discriminate are skipped.
 #ifndef GLINT_SLAM_MAP_PLACE_INDEX_H_
 #define GLINT_SLAM_MAP_PLACE_INDEX_H_
 
@@ -18,17 +18,17 @@ namespace glint::slam {
 // Not thread-safe. Memory: 8 MiB from the first keyframe on, and 0.1 KiB for each descriptor.
 class PlaceIndex {
  public:
-  static constexpr size_t kStrongest = 300;  // descriptors of a view that are indexed
+  static constexpr size_t kStrongest = 300;  // descriptors of a keyframe that are indexed
 
   struct Candidate {
     int64_t keyframe;
-    int votes;  // descriptors of the view with a like one in the keyframe
+    int votes;  // descriptors of the query with a similar one in the keyframe
   };
 
-  // All views must have descriptors of one length.
-  void Add(int64_t keyframe, const View& view);
+  // All keyframes must have descriptors of one length.
+  void Add(int64_t keyframe, const KeyframeFeatures& features);
   // At most `count` keyframes up to `last`, of the most votes first, the older one among equals.
-  std::vector<Candidate> Query(const View& view, int64_t last, size_t count);
+  std::vector<Candidate> Query(const KeyframeFeatures& features, int64_t last, size_t count);
   size_t MemoryBytes() const;
 
  private:

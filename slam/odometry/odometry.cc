@@ -13,12 +13,12 @@
 namespace glint::slam {
 namespace {
 
-constexpr float kFirstRadius = 15;  // pixels of the level, around where the last motion puts a point
-constexpr float kWidest = 3;        // times kFirstRadius: after a gap, and before the motion is given up
-constexpr int64_t kFirstAsked = 2;  // keyframes: points that none of these sees are not asked for at first
-constexpr int64_t kTrial = 6;       // keyframes in which a new point must be seen again to be asked for further on
-constexpr float kSecondRadius = 5;  // around where the fitted pose puts it
-constexpr double kFarthest = 3;     // standard deviations of a corner, from it to where its patch is
+constexpr float kFirstRadius = 15;    // pixels of the level, around where the last motion puts a point
+constexpr float kWidest = 3;          // times kFirstRadius: after a gap, and before the motion is given up
+constexpr int64_t kFirstAsked = 2;    // keyframes: points that none of these sees are not asked for at first
+constexpr int64_t kTrial = 6;         // keyframes in which a new point must be seen again to be asked for further on
+constexpr float kSecondRadius = 5;    // around where the fitted pose puts it
+constexpr double kMaxPatchSigma = 3;  // standard deviations of a corner, from it to where its patch is
 constexpr float kRatio = 0.9f;
 constexpr double kStandstill = 2;      // pixels: the median keypoint of a camera that moves goes farther
 constexpr double kLeastDisparity = 1;  // pixels: farther points are not put into the map
@@ -63,10 +63,10 @@ absl::Status ValidateOdometryOptions(const OdometryOptions& o) {
   if (status.ok()) status = check("max_keyframe_gap", o.max_keyframe_gap, 1, 1000);
   if (status.ok()) status = check("adjust_delay", o.adjust_delay, 0, 100);
   if (status.ok()) status = check("rig_prior", o.rig_prior, 1e-6, 0.1);
-  if (status.ok()) status = check("errors.corner", o.errors.corner, 0.01, 100);
-  if (status.ok()) status = check("errors.followed", o.errors.followed, 0.01, 100);
-  if (status.ok()) status = check("errors.disparity", o.errors.disparity, 0.01, 100);
-  if (status.ok()) status = check("errors.rise", o.errors.rise, 0.01, 100);
+  if (status.ok()) status = check("noise.corner", o.noise.corner, 0.01, 100);
+  if (status.ok()) status = check("noise.followed", o.noise.followed, 0.01, 100);
+  if (status.ok()) status = check("noise.disparity", o.noise.disparity, 0.01, 100);
+  if (status.ok()) status = check("noise.vertical_disparity", o.noise.vertical_disparity, 0.01, 100);
   return status;
 }
 
@@ -107,7 +107,7 @@ absl::Status Odometry::Track(const CameraView& view, double seconds, OdometryRes
   const Pose before = camera_from_world_;
   bool due = false;
   if (map_.keyframes.empty()) {
-    sights_.clear();
+    correspondences_.clear();
     due = CanInitialize();
     status_ = due ? TrackingStatus::kTracking : TrackingStatus::kInitializing;
   } else if (Locate(seconds, result)) {
@@ -142,7 +142,7 @@ absl::Status Odometry::Track(const CameraView& view, double seconds, OdometryRes
   if (due && is_adjusting()) {
     // Both happen in one frame only if the last keyframe is closer than the delay.
     if (use_ == AdjustmentUse::kAfterDelay) {
-      FinishBelowSights();
+      FinishAndRemapObservations();
       result->is_adjusted = true;
     } else {
       due = false;
@@ -169,14 +169,14 @@ bool Odometry::CanInitialize() const {
   return stereo >= 2 * options_.min_inliers;
 }
 
-PointQuery::Point Odometry::LookOf(const MapPoint& point) {
+PointQuery::Point Odometry::AppearanceOf(const Landmark& point) {
   return {point.position, point.descriptor.data(), point.octave, point.distance};
 }
 
-void Odometry::MatchAsked(float ratio) {
-  sights_.clear();
-  sight_keypoint_.clear();
-  sight_point_.clear();
+void Odometry::MatchQueries(float ratio) {
+  correspondences_.clear();
+  keypoint_.clear();
+  landmark_.clear();
   const Features& f = frame_.left;
   if (f.count() == 0 || query_.count() == 0) return;
   MatchOptions options;
@@ -188,33 +188,33 @@ void Odometry::MatchAsked(float ratio) {
   for (size_t q = 0; q < query_.count(); ++q) {
     if (matches_.index[q] == kNoMatch) continue;
     const auto keypoint = static_cast<size_t>(matches_.index[q]);
-    sights_.push_back({map_.points[query_.name(q)].position, SightOf(frame_, keypoint, options_.errors)});
-    sight_keypoint_.push_back(keypoint);
-    sight_point_.push_back(query_.name(q));
+    correspondences_.push_back({map_.points[query_.name(q)].position, ObservationOf(frame_, keypoint, options_.noise)});
+    keypoint_.push_back(keypoint);
+    landmark_.push_back(query_.name(q));
   }
 }
 
-void Odometry::FollowSights() {
+void Odometry::FollowPatches() {
   auto& [asked, x, y, to_x, to_y, is_followed] = following_;
   following_.Clear();
-  for (size_t i = 0; i < sights_.size(); ++i) {
-    const MapPoint::SightOf& before = map_.points[sight_point_[i]].sights.back();
-    if (before.keyframe != kept_keyframe_) continue;
+  for (size_t i = 0; i < correspondences_.size(); ++i) {
+    const Landmark::KeyframeObservation& before = map_.points[landmark_[i]].observations.back();
+    if (before.keyframe != reference_keyframe_) continue;
     asked.push_back(i);
-    x.push_back(static_cast<float>(before.sight.pixel.left.x()));
-    y.push_back(static_cast<float>(before.sight.pixel.left.y()));
-    to_x.push_back(static_cast<float>(sights_[i].sight.pixel.left.x()));
-    to_y.push_back(static_cast<float>(sights_[i].sight.pixel.left.y()));
+    x.push_back(static_cast<float>(before.observation.pixel.left.x()));
+    y.push_back(static_cast<float>(before.observation.pixel.left.y()));
+    to_x.push_back(static_cast<float>(correspondences_[i].observation.pixel.left.x()));
+    to_y.push_back(static_cast<float>(correspondences_[i].observation.pixel.left.y()));
   }
   if (asked.empty()) return;
   front_end_->Follow(x, y, &to_x, &to_y, &is_followed);
   for (size_t k = 0; k < asked.size(); ++k) {
     if (is_followed[k] == 0) continue;
-    Sight& sight = sights_[asked[k]].sight;
+    Observation& observation = correspondences_[asked[k]].observation;
     const Eigen::Vector2d found(to_x[k], to_y[k]);
-    if ((found - sight.pixel.left).norm() > kFarthest * sight.position_error) continue;
-    sight.pixel.left = found;
-    sight.position_error = options_.errors.followed;
+    if ((found - observation.pixel.left).norm() > kMaxPatchSigma * observation.position_sigma) continue;
+    observation.pixel.left = found;
+    observation.position_sigma = options_.noise.followed;
   }
 }
 
@@ -223,18 +223,18 @@ void Odometry::MatchNear(const Pose& camera_from_world, float radius, bool all) 
   const LevelScales scales{frame_.levels, frame_.scale};
   const int64_t newest = map_.keyframes.back().id;
   for (size_t i = 0; i < map_.points.size(); ++i) {
-    const std::vector<MapPoint::SightOf>& sights = map_.points[i].sights;
-    const int64_t age = newest - sights.back().keyframe;
-    if (all ? age >= kTrial && sights.size() == 1 : age >= kFirstAsked) continue;
-    query_.AskNear(i, LookOf(map_.points[i]), camera_, camera_from_world, scales, radius);
+    const std::vector<Landmark::KeyframeObservation>& observations = map_.points[i].observations;
+    const int64_t age = newest - observations.back().keyframe;
+    if (all ? age >= kTrial && observations.size() == 1 : age >= kFirstAsked) continue;
+    query_.AddProjected(i, AppearanceOf(map_.points[i]), camera_, camera_from_world, scales, radius);
   }
-  MatchAsked(/*ratio=*/0);
+  MatchQueries(/*ratio=*/0);
 }
 
 void Odometry::MatchEverywhere() {
   query_.Clear(frame_.left.descriptor_bytes);
-  for (size_t i = 0; i < map_.points.size(); ++i) query_.Ask(i, LookOf(map_.points[i]));
-  MatchAsked(kRatio);
+  for (size_t i = 0; i < map_.points.size(); ++i) query_.Add(i, AppearanceOf(map_.points[i]));
+  MatchQueries(kRatio);
 }
 
 bool Odometry::Locate(double seconds, OdometryResult* result) {
@@ -243,7 +243,7 @@ bool Odometry::Locate(double seconds, OdometryResult* result) {
   Pose pose = predicted;
   fit_.inliers = 0;
   fit_.is_inlier.clear();
-  sights_.clear();
+  correspondences_.clear();
   // A map that was made by another front end fits nothing.
   const size_t bytes = map_.points.empty() ? 0 : map_.points.front().descriptor.size();
   if (bytes != static_cast<size_t>(frame_.left.descriptor_bytes)) return false;
@@ -252,37 +252,39 @@ bool Odometry::Locate(double seconds, OdometryResult* result) {
     const auto wider =
         static_cast<float>(std::clamp((1 + coasting_) * ahead / motion_seconds_, 1.0, static_cast<double>(kWidest)));
     MatchNear(pose, kFirstRadius * wider, /*all=*/false);
-    solver_.Refine(camera_, sights_, &pose, &fit_);
+    solver_.Refine(camera_, correspondences_, &pose, &fit_);
   }
   if (has_motion_ && fit_.inliers < options_.min_inliers) {
     pose = predicted;
     MatchNear(pose, kFirstRadius * kWidest, /*all=*/true);
-    if (solver_.Find(camera_, sights_, options_.min_inliers / 2, &pose)) solver_.Refine(camera_, sights_, &pose, &fit_);
+    if (solver_.Find(camera_, correspondences_, options_.min_inliers / 2, &pose))
+      solver_.Refine(camera_, correspondences_, &pose, &fit_);
   }
   if (fit_.inliers < options_.min_inliers) {
     MatchEverywhere();
-    if (!solver_.Find(camera_, sights_, options_.min_inliers / 2, &pose)) return false;
-    solver_.Refine(camera_, sights_, &pose, &fit_);
+    if (!solver_.Find(camera_, correspondences_, options_.min_inliers / 2, &pose)) return false;
+    solver_.Refine(camera_, correspondences_, &pose, &fit_);
   }
   const Pose near = pose;
   MatchNear(pose, kSecondRadius, /*all=*/true);
-  FollowSights();
-  solver_.Refine(camera_, sights_, &pose, &fit_);
+  FollowPatches();
+  solver_.Refine(camera_, correspondences_, &pose, &fit_);
   if (fit_.inliers < options_.min_inliers) {
     // After a gap near points are seen from elsewhere, where the errors of their depths show: they disagree by more
     // than a patch's error, but not by more than a corner's.
     pose = near;
     MatchNear(pose, kSecondRadius, /*all=*/true);
-    solver_.Refine(camera_, sights_, &pose, &fit_);
+    solver_.Refine(camera_, correspondences_, &pose, &fit_);
   }
-  result->matches = static_cast<int>(sights_.size());
+  result->matches = static_cast<int>(correspondences_.size());
   result->inliers = fit_.inliers;
   if (fit_.inliers < options_.min_inliers) return false;
   camera_from_world_ = pose;
   result->covariance = fit_.covariance;
-  for (size_t i = 0; i < sights_.size(); ++i) {
+  for (size_t i = 0; i < correspondences_.size(); ++i) {
     if (fit_.is_inlier[i] == 0) continue;
-    result->mean_error += (Project(camera_, pose * sights_[i].point).left - sights_[i].sight.pixel.left).norm();
+    result->mean_error +=
+        (Project(camera_, pose * correspondences_[i].point).left - correspondences_[i].observation.pixel.left).norm();
   }
   result->mean_error /= fit_.inliers;
   return true;
@@ -290,10 +292,10 @@ bool Odometry::Locate(double seconds, OdometryResult* result) {
 
 bool Odometry::HasMoved() const {
   std::vector<double> moved;
-  for (size_t i = 0; i < sights_.size(); ++i) {
-    const MapPoint::SightOf& before = map_.points[sight_point_[i]].sights.back();
-    if (fit_.is_inlier[i] == 0 || before.keyframe != kept_keyframe_) continue;
-    moved.push_back((sights_[i].sight.pixel.left - before.sight.pixel.left).norm());
+  for (size_t i = 0; i < correspondences_.size(); ++i) {
+    const Landmark::KeyframeObservation& before = map_.points[landmark_[i]].observations.back();
+    if (fit_.is_inlier[i] == 0 || before.keyframe != reference_keyframe_) continue;
+    moved.push_back((correspondences_[i].observation.pixel.left - before.observation.pixel.left).norm());
   }
   if (moved.empty()) return true;
   const auto middle = moved.begin() + static_cast<ptrdiff_t>(moved.size() / 2);
@@ -308,25 +310,25 @@ bool Odometry::IsKeyframeDue(int inliers) const {
 
 void Odometry::AddKeyframe() {
   since_keyframe_ = 0;
-  front_end_->Keep();
+  front_end_->SetReferenceFrame();
   const int64_t id = next_keyframe_++;
-  kept_keyframe_ = id;
+  reference_keyframe_ = id;
   map_.keyframes.push_back({id, camera_from_world_});
   const Features& f = frame_.left;
   std::vector<uint8_t> is_known(f.count(), 0);
-  const auto see = [&](MapPoint* point, size_t keypoint, const Sight& sight) {
+  const auto see = [&](Landmark* point, size_t keypoint, const Observation& observation) {
     is_known[keypoint] = 1;
     const auto bytes = static_cast<size_t>(f.descriptor_bytes);
     const uint8_t* descriptor = f.descriptors.data() + keypoint * bytes;
     point->descriptor.assign(descriptor, descriptor + bytes);
     point->octave = f.octave[keypoint];
     point->distance = (camera_from_world_ * point->position).norm();
-    point->sights.push_back({id, static_cast<int32_t>(keypoint), sight});
+    point->observations.push_back({id, static_cast<int32_t>(keypoint), observation});
   };
   after_keyframe_ = 0;
-  for (size_t i = 0; i < sights_.size(); ++i) {
+  for (size_t i = 0; i < correspondences_.size(); ++i) {
     if (fit_.is_inlier[i] == 0) continue;
-    see(&map_.points[sight_point_[i]], sight_keypoint_[i], sights_[i].sight);
+    see(&map_.points[landmark_[i]], keypoint_[i], correspondences_[i].observation);
   }
   const Pose world_from_camera = camera_from_world_.Inverse();
   for (size_t k = 0; k < f.count(); ++k) {
@@ -338,10 +340,10 @@ void Odometry::AddKeyframe() {
     map_.points.emplace_back();
     map_.points.back().id = next_point_++;
     map_.points.back().position = world_from_camera * p;
-    // The patch at the first sight is the point: what is followed from there has no error of a corner.
-    Sight sight = SightOf(frame_, k, options_.errors);
-    sight.position_error = options_.errors.followed;
-    see(&map_.points.back(), k, sight);
+    // The patch at the first observation is the point: what is followed from there has no error of a corner.
+    Observation observation = ObservationOf(frame_, k, options_.noise);
+    observation.position_sigma = options_.noise.followed;
+    see(&map_.points.back(), k, observation);
   }
 
   while (static_cast<int>(map_.keyframes.size()) > options_.window) map_.DropOldest();
@@ -369,34 +371,35 @@ bool Odometry::IsAdjustmentDue() {
 void Odometry::FinishAdjustment() {
   const LocalProblem solved = adjustment_.get();
   const Pose keyframe_from_world = map_.keyframes.back().camera_from_world;
-  TakeOver(solved, &map_);
+  ApplySolution(solved, &map_);
   camera_.rig_rotation = solved.camera.rig_rotation;
   rig_uncertainty_ = solved.rig_uncertainty;
   camera_from_world_ = camera_from_world_ * keyframe_from_world.Inverse() * map_.keyframes.back().camera_from_world;
 }
 
-void Odometry::FinishBelowSights() {
+void Odometry::FinishAndRemapObservations() {
   std::vector<int64_t> ids;
-  ids.reserve(sight_point_.size());
-  for (const size_t p : sight_point_) ids.push_back(map_.points[p].id);
+  ids.reserve(landmark_.size());
+  for (const size_t p : landmark_) ids.push_back(map_.points[p].id);
   FinishAdjustment();
   for (size_t i = 0; i < ids.size(); ++i) {
     const auto found = std::lower_bound(map_.points.begin(), map_.points.end(), ids[i],
-                                        [](const MapPoint& p, int64_t id) { return p.id < id; });
+                                        [](const Landmark& p, int64_t id) { return p.id < id; });
     if (found == map_.points.end() || found->id != ids[i]) {
       fit_.is_inlier[i] = 0;
     } else {
-      sight_point_[i] = static_cast<size_t>(found - map_.points.begin());
+      landmark_[i] = static_cast<size_t>(found - map_.points.begin());
     }
   }
 }
 
-void Odometry::Move(const std::map<int64_t, Pose>& motions) {
-  for (MapPoint& point : map_.points) {
-    point.position = MotionOf(motions, point.sights.back().keyframe) * point.position;
+void Odometry::ApplyCorrections(const std::map<int64_t, Pose>& corrections) {
+  for (Landmark& point : map_.points) {
+    point.position = CorrectionOf(corrections, point.observations.back().keyframe) * point.position;
   }
-  for (Keyframe& k : map_.keyframes) k.camera_from_world = k.camera_from_world * MotionOf(motions, k.id).Inverse();
-  camera_from_world_ = camera_from_world_ * MotionOf(motions, map_.keyframes.back().id).Inverse();
+  for (Keyframe& k : map_.keyframes)
+    k.camera_from_world = k.camera_from_world * CorrectionOf(corrections, k.id).Inverse();
+  camera_from_world_ = camera_from_world_ * CorrectionOf(corrections, map_.keyframes.back().id).Inverse();
 }
 
 void Odometry::Restart(LocalMap map, const StereoCamera& camera, const Pose& camera_from_world, bool is_located,
@@ -407,7 +410,7 @@ void Odometry::Restart(LocalMap map, const StereoCamera& camera, const Pose& cam
   camera_from_world_ = camera_from_world;
   next_keyframe_ = next_keyframe;
   next_point_ = next_point;
-  kept_keyframe_ = -1;
+  reference_keyframe_ = -1;
   has_motion_ = false;
   status_ = is_located ? TrackingStatus::kRelocalized : TrackingStatus::kLost;
   coasting_ = 0;

@@ -49,7 +49,7 @@ struct OdometryOptions {
   int adjust_delay = 1;          // 0..100 frames from a keyframe to the use of its adjustment
   bool refine_rig = true;        // estimate StereoCamera::rig_rotation
   double rig_prior = 0.002;      // 1e-6..0.1 radians
-  SightErrors errors;            // each 0.01..100
+  NoiseModel noise;              // each 0.01..100
 };
 // OK, or INVALID_ARGUMENT that names the first bad field, its value and its range.
 absl::Status ValidateOdometryOptions(const OdometryOptions& options);
@@ -57,7 +57,7 @@ absl::Status ValidateOdometryOptions(const OdometryOptions& options);
 struct OdometryResult {
   TrackingStatus status = TrackingStatus::kInitializing;
   Pose world_from_camera;  // the first keyframe's left camera is the world
-  // Of the pose while kTracking or kRelocalized, beside the map; otherwise zero. See PoseFit.
+  // Covariance of the pose relative to the map while kTracking or kRelocalized; otherwise zero. See PoseFit.
   Eigen::Matrix<double, 6, 6> covariance = Eigen::Matrix<double, 6, 6>::Zero();
   int keypoints = 0;
   int matches = 0;        // with points of the map
@@ -106,41 +106,41 @@ class Odometry {
   bool is_adjusting() const { return adjustment_.valid(); }
   // Waits for the adjustment that goes on, and uses it: keyframes and points have moved.
   void FinishAdjustment();
-  // Moves keyframes by their MotionOf() (new world from old), points with the last keyframe that sees them, and the
+  // Moves keyframes by their CorrectionOf() (new world from old), points with the last keyframe that sees them, and the
   // camera with the last keyframe. No adjustment may go on.
-  void Move(const std::map<int64_t, Pose>& motions);
+  void ApplyCorrections(const std::map<int64_t, Pose>& corrections);
   // Goes on from another local map at another pose; new keyframes and points get ids from these on. The map is not
   // empty, its ids lie below. With `is_located` false the camera is lost.
   void Restart(LocalMap map, const StereoCamera& camera, const Pose& camera_from_world, bool is_located,
                int64_t next_keyframe, int64_t next_point);
 
  private:
-  // Sights whose patches are followed; see FrontEnd::Follow().
+  // Correspondences whose patches are followed; see FrontEnd::Follow().
   struct Following {
     void Clear() {
-      sight.clear();
+      observation.clear();
       for (auto* v : {&x, &y, &to_x, &to_y}) v->clear();
     }
-    std::vector<size_t> sight;
+    std::vector<size_t> observation;
     std::vector<float> x, y, to_x, to_y;
     std::vector<uint8_t> is_followed;
   };
 
   bool CanInitialize() const;
-  // Both fill sights_, sight_keypoint_ and sight_point_. `radius`: pixels of a point's level. With `all` false, only
+  // Both fill correspondences_, keypoint_ and landmark_. `radius`: pixels of a point's level. With `all` false, only
   // points that the last keyframes see.
   void MatchNear(const Pose& camera_from_world, float radius, bool all);
   void MatchEverywhere();
-  static PointQuery::Point LookOf(const MapPoint& point);
-  void MatchAsked(float ratio);
+  static PointQuery::Point AppearanceOf(const Landmark& point);
+  void MatchQueries(float ratio);
   bool Locate(double seconds, OdometryResult* result);
-  // Where a point was seen in the last keyframe: its position by its patch, for the sights at hand.
-  void FollowSights();
+  // Where a point was seen in the last keyframe: its position by its patch, for the observations at hand.
+  void FollowPatches();
   void AddKeyframe();
   void StartAdjustment();
   bool IsAdjustmentDue();
-  // FinishAdjustment() for sights that are at hand: the inliers among them, whose points may have left the map.
-  void FinishBelowSights();
+  // FinishAdjustment() for observations that are at hand: the inliers among them, whose points may have left the map.
+  void FinishAndRemapObservations();
   bool IsKeyframeDue(int inliers) const;
   // Whether the picture has moved since the last keyframe.
   bool HasMoved() const;
@@ -156,7 +156,7 @@ class Odometry {
   LocalMap map_;
   int64_t next_keyframe_ = 0;
   int64_t next_point_ = 0;
-  int64_t kept_keyframe_ = -1;  // whose picture the front end keeps; -1: none of the map's
+  int64_t reference_keyframe_ = -1;  // whose picture the front end keeps; -1: none of the map's
   Pose camera_from_world_;
   Pose motion_;                // camera now from camera a second ago
   double motion_seconds_ = 0;  // between the two pairs that it was measured from
@@ -168,15 +168,15 @@ class Odometry {
   int since_keyframe_ = 0;
   int after_keyframe_ = 0;  // inliers of the first located frame after it; 0: none yet
 
-  // Of the frame at hand: which keypoint is which point of the map.
+  // 2D-3D correspondences of the current frame.
   PointQuery query_;
   MatchResult matches_;
   Following following_;
-  std::vector<PointSight> sights_;
-  std::vector<size_t> sight_keypoint_;
-  std::vector<size_t> sight_point_;
+  std::vector<Correspondence> correspondences_;
+  std::vector<size_t> keypoint_;
+  std::vector<size_t> landmark_;
   PoseSolver solver_;
-  PoseFit fit_;  // of sights_
+  PoseFit fit_;  // of correspondences_
 
   // The adjustment that goes on, and in how many frames it is used.
   std::future<LocalProblem> adjustment_;

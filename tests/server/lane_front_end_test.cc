@@ -102,7 +102,7 @@ TEST(LaneFrontEnd, IsSlamsOwnOnWhicheverLane) {
     EXPECT_EQ(a.left.descriptors, b.left.descriptors);
     EXPECT_EQ(a.is_stereo, b.is_stereo);
     EXPECT_EQ(a.disparity, b.disparity);
-    EXPECT_EQ(a.rise, b.rise);
+    EXPECT_EQ(a.vertical_disparity, b.vertical_disparity);
     EXPECT_EQ(a.levels, b.levels);
     EXPECT_EQ(a.scale, b.scale);
     EXPECT_GT(actual.stages().detect_ns, 0);
@@ -120,8 +120,8 @@ TEST(LaneFrontEnd, IsSlamsOwnOnWhicheverLane) {
       EXPECT_EQ(to_y, lane_y);
     }
     if (i % 3 == 0) {
-      expected.Keep();
-      actual.Keep();
+      expected.SetReferenceFrame();
+      actual.SetReferenceFrame();
     }
     EXPECT_TRUE(actual.status().ok()) << actual.status();
   }
@@ -152,7 +152,7 @@ TEST(LaneFrontEnd, IsSlamsOwnForOneEye) {
     EXPECT_EQ(a.left.descriptors, b.left.descriptors);
     EXPECT_EQ(a.is_stereo, b.is_stereo);
     EXPECT_EQ(a.disparity, b.disparity);
-    EXPECT_EQ(a.rise, b.rise);
+    EXPECT_EQ(a.vertical_disparity, b.vertical_disparity);
     EXPECT_EQ(a.levels, b.levels);
     EXPECT_EQ(a.scale, b.scale);
     EXPECT_GT(actual.stages().detect_ns, 0);
@@ -168,8 +168,8 @@ TEST(LaneFrontEnd, IsSlamsOwnForOneEye) {
       EXPECT_EQ(to_x, lane_x);
       EXPECT_EQ(to_y, lane_y);
     }
-    expected.Keep();
-    actual.Keep();
+    expected.SetReferenceFrame();
+    actual.SetReferenceFrame();
     EXPECT_TRUE(actual.status().ok()) << actual.status();
   }
 }

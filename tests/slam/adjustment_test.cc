@@ -32,8 +32,8 @@ struct RigPrior {
   double deviation;
 };
 
-// Ten keyframes on a road, points on both sides, a rig that is turned; poses and points are off by centimetres. Sights
-// have noise of `noise` deviations, and every `bad`th is false (0: none).
+// Ten keyframes on a road, points on both sides, a rig that is turned; poses and points are off by centimetres.
+// Correspondences have noise of `noise` deviations, and every `bad`th is false (0: none).
 LocalProblem SomeProblem(double noise, int bad) {
   std::mt19937 random(7);
   std::normal_distribution<double> normal(0, 1);
@@ -55,22 +55,23 @@ LocalProblem SomeProblem(double noise, int bad) {
   for (int n = 0; n < 200; ++n) {
     const double x = 6 * share(random), y = 2 * share(random);
     const Eigen::Vector3d at(x + (x > 0 ? 2 : -2), y, 30 + 25 * share(random));
-    LocalProblem::Point point{n, at + vector(0.05), problem.sights.size(), 0};
+    LocalProblem::Point point{n, at + vector(0.05), problem.observations.size(), 0};
     for (size_t k = 0; k < poses.size(); ++k) {
       const Eigen::Vector3d p = poses[k] * at;
       if (p.z() < 2 || (static_cast<int>(k) + n) % 3 == 0) continue;
-      Sight sight;
-      sight.position_error = 0.3 + 0.1 * (n % 4);
-      sight.disparity_error = sight.rise_error = 0.25;
-      sight.is_stereo = n % 5 != 0;
-      sight.pixel = Project(truth, p);
-      if (!sight.is_stereo) sight.pixel.disparity = sight.pixel.rise = 0;
-      sight.pixel.left.x() += noise * sight.position_error * normal(random);
-      sight.pixel.left.y() += noise * sight.position_error * normal(random);
-      if (sight.is_stereo) sight.pixel.disparity += noise * sight.disparity_error * normal(random);
-      if (sight.is_stereo) sight.pixel.rise += noise * sight.rise_error * normal(random);
-      if (bad > 0 && problem.sights.size() % static_cast<size_t>(bad) == 0) sight.pixel.left.x() += 9;
-      problem.sights.push_back({k, sight, false});
+      Observation observation;
+      observation.position_sigma = 0.3 + 0.1 * (n % 4);
+      observation.disparity_sigma = observation.vertical_disparity_sigma = 0.25;
+      observation.is_stereo = n % 5 != 0;
+      observation.pixel = Project(truth, p);
+      if (!observation.is_stereo) observation.pixel.disparity = observation.pixel.vertical_disparity = 0;
+      observation.pixel.left.x() += noise * observation.position_sigma * normal(random);
+      observation.pixel.left.y() += noise * observation.position_sigma * normal(random);
+      if (observation.is_stereo) observation.pixel.disparity += noise * observation.disparity_sigma * normal(random);
+      if (observation.is_stereo)
+        observation.pixel.vertical_disparity += noise * observation.vertical_disparity_sigma * normal(random);
+      if (bad > 0 && problem.observations.size() % static_cast<size_t>(bad) == 0) observation.pixel.left.x() += 9;
+      problem.observations.push_back({k, observation, false});
       ++point.count;
     }
     problem.points.push_back(point);
@@ -102,13 +103,13 @@ void AdjustByCeres(const AdjustmentOptions& options, LocalProblem* problem) {
   }
   for (LocalProblem::Point& point : problem->points) {
     for (size_t i = point.first; i < point.first + point.count; ++i) {
-      const LocalProblem::SightOf& s = problem->sights[i];
+      const LocalProblem::KeyframeObservation& s = problem->observations[i];
       Pose& pose = problem->keyframes[s.keyframe].camera_from_world;
-      equations.AddResidualBlock(new PositionCost(&problem->camera, &s.sight), &loss, pose.rotation.coeffs().data(),
-                                 pose.translation.data(), point.position.data());
-      if (!s.sight.is_stereo) continue;
-      equations.AddResidualBlock(new DisparityCost(&problem->camera, &s.sight), &loss, pose.rotation.coeffs().data(),
-                                 pose.translation.data(), point.position.data(), rig);
+      equations.AddResidualBlock(new PositionCost(&problem->camera, &s.observation), &loss,
+                                 pose.rotation.coeffs().data(), pose.translation.data(), point.position.data());
+      if (!s.observation.is_stereo) continue;
+      equations.AddResidualBlock(new DisparityCost(&problem->camera, &s.observation), &loss,
+                                 pose.rotation.coeffs().data(), pose.translation.data(), point.position.data(), rig);
     }
   }
   ceres::Solver::Options solver;
@@ -185,19 +186,19 @@ TEST(LocalAdjustment, TellsHowWellItKnowsTheRig) {
   }
 }
 
-TEST(LocalAdjustment, SetsFalseSightsAside) {
+TEST(LocalAdjustment, MarksOutliers) {
   AdjustmentOptions options;
   LocalProblem problem = SomeProblem(0.5, 20);
   problem.camera.rig_rotation = {0.001, -0.0015, 0.0008};
   Adjust(options, &problem);
   size_t missed = 0, wronged = 0;
-  for (size_t i = 0; i < problem.sights.size(); ++i) {
-    const bool is_false = i % 20 == 0;
-    missed += is_false && !problem.sights[i].is_false ? 1 : 0;
-    wronged += !is_false && problem.sights[i].is_false ? 1 : 0;
+  for (size_t i = 0; i < problem.observations.size(); ++i) {
+    const bool is_outlier = i % 20 == 0;
+    missed += is_outlier && !problem.observations[i].is_outlier ? 1 : 0;
+    wronged += !is_outlier && problem.observations[i].is_outlier ? 1 : 0;
   }
-  EXPECT_LE(missed, problem.sights.size() / 500);  // of points that only two keyframes see
-  EXPECT_LT(wronged, problem.sights.size() / 50);
+  EXPECT_LE(missed, problem.observations.size() / 500);  // of points that only two keyframes see
+  EXPECT_LT(wronged, problem.observations.size() / 50);
 }
 
 // A step that no point allows is not taken, and points behind a camera end nothing.
@@ -209,7 +210,7 @@ TEST(LocalAdjustment, BearsPointsBehindACamera) {
   Adjust(options, &problem);
   EXPECT_LT(CostOf(options, problem), before);
   const LocalProblem::Point& point = problem.points[3];
-  for (size_t i = point.first; i < point.first + point.count; ++i) EXPECT_TRUE(problem.sights[i].is_false) << i;
+  for (size_t i = point.first; i < point.first + point.count; ++i) EXPECT_TRUE(problem.observations[i].is_outlier) << i;
   for (const Keyframe& k : problem.keyframes) EXPECT_TRUE(k.camera_from_world.translation.allFinite());
 }
 

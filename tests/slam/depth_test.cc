@@ -67,11 +67,11 @@ StereoFrame Keypoints(const std::vector<float>& x, const std::vector<float>& y) 
 TEST(PutDepths, AreDisparitiesAtTheBaseline) {
   const Depths depths([](int, int) { return 2000; });
   StereoFrame frame = Keypoints({10, 0, 63, 20.25f}, {10, 0, 47, 30.75f});
-  frame.rise.assign(9, 7);
+  frame.vertical_disparity.assign(9, 7);
   PutDepths(Camera(), depths.view(), &frame);
   EXPECT_THAT(frame.is_stereo, ElementsAre(1, 1, 1, 1));
   EXPECT_THAT(frame.disparity, ElementsAre(2.5f, 2.5f, 2.5f, 2.5f));  // 50 * 0.1 / 2
-  EXPECT_THAT(frame.rise, ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(frame.vertical_disparity, ElementsAre(0, 0, 0, 0));
   // A fifth of a millimetre a sample, as TUM's.
   PutDepths(Camera(), depths.view({0.0002, 0, 0}), &frame);
   EXPECT_FLOAT_EQ(frame.disparity[0], 12.5f);

@@ -42,46 +42,46 @@ TEST(StereoCamera, TriangulatesWhatItProjects) {
   EXPECT_LT((found - p).norm(), 0.05);
   camera.rig_rotation.setZero();
   const StereoPixel level = Project(camera, p);
-  EXPECT_EQ(level.rise, 0);
+  EXPECT_EQ(level.vertical_disparity, 0);
   ASSERT_TRUE(Triangulate(camera, level.left.x(), level.left.y(), level.disparity, &found));
   EXPECT_LT((found - p).norm(), 1e-12);
   EXPECT_FALSE(Triangulate(camera, 100, 100, 0, &found));
   EXPECT_FALSE(Triangulate(camera, 100, 100, -1, &found));
 }
 
-// `count` points and how `pose` sees them; every `bad`th sight is of another place.
-std::vector<PointSight> Sights(const Pose& pose, int count, int bad) {
+// `count` points and how `pose` sees them; every `bad`th observation is of another place.
+std::vector<Correspondence> Correspondences(const Pose& pose, int count, int bad) {
   std::mt19937 random(5);
   std::uniform_real_distribution<double> share(-1, 1);
   std::normal_distribution<double> noise(0, 0.2);
-  std::vector<PointSight> sights;
+  std::vector<Correspondence> correspondences;
   for (int i = 0; i < count; ++i) {
     const Eigen::Vector3d p(4 * share(random), 3 * share(random), 8 + 5 * share(random));
-    PointSight s;
+    Correspondence s;
     s.point = pose.Inverse() * p;
-    s.sight.pixel = Project(Camera(), p);
-    s.sight.is_stereo = i % 4 != 0;
-    s.sight.position_error = s.sight.disparity_error = s.sight.rise_error = 0.2;
-    s.sight.pixel.left += Eigen::Vector2d(noise(random), noise(random));
-    s.sight.pixel.disparity += noise(random);
-    s.sight.pixel.rise += noise(random);
-    if (bad > 0 && i % bad == 0) s.sight.pixel.left += Eigen::Vector2d(60 * share(random) + 90, 40);
-    sights.push_back(s);
+    s.observation.pixel = Project(Camera(), p);
+    s.observation.is_stereo = i % 4 != 0;
+    s.observation.position_sigma = s.observation.disparity_sigma = s.observation.vertical_disparity_sigma = 0.2;
+    s.observation.pixel.left += Eigen::Vector2d(noise(random), noise(random));
+    s.observation.pixel.disparity += noise(random);
+    s.observation.pixel.vertical_disparity += noise(random);
+    if (bad > 0 && i % bad == 0) s.observation.pixel.left += Eigen::Vector2d(60 * share(random) + 90, 40);
+    correspondences.push_back(s);
   }
-  return sights;
+  return correspondences;
 }
 
-TEST(PoseSolver, FindsThePoseAmongFalseSights) {
+TEST(PoseSolver, FindsThePoseAmongOutliers) {
   const Pose truth = SomePose();
-  const std::vector<PointSight> sights = Sights(truth, 300, 3);
+  const std::vector<Correspondence> correspondences = Correspondences(truth, 300, 3);
   Pose pose;
   PoseSolver solver;
-  ASSERT_TRUE(solver.Find(Camera(), sights, 50, &pose));
+  ASSERT_TRUE(solver.Find(Camera(), correspondences, 50, &pose));
   PoseFit fit;
-  solver.Refine(Camera(), sights, &pose, &fit);
+  solver.Refine(Camera(), correspondences, &pose, &fit);
   EXPECT_GE(fit.inliers, 180);
   EXPECT_LE(fit.inliers, 200);
-  for (size_t i = 0; i < sights.size(); i += 3) EXPECT_EQ(fit.is_inlier[i], 0) << i;
+  for (size_t i = 0; i < correspondences.size(); i += 3) EXPECT_EQ(fit.is_inlier[i], 0) << i;
   const Pose off = truth.Inverse() * pose;
   EXPECT_LT(AngleOf(off.rotation), 5 * std::sqrt(fit.covariance.topLeftCorner<3, 3>().trace()));
   EXPECT_LT(off.translation.norm(), 5 * std::sqrt(fit.covariance.bottomRightCorner<3, 3>().trace()));
@@ -92,10 +92,11 @@ TEST(PoseSolver, FindsNothingInNoise) {
   Pose pose;
   PoseSolver solver;
   EXPECT_FALSE(solver.Find(Camera(), {}, 10, &pose));
-  EXPECT_FALSE(solver.Find(Camera(), Sights(SomePose(), 2, 0), 10, &pose));
-  std::vector<PointSight> sights = Sights(SomePose(), 200, 0);
-  for (size_t i = 0; i < sights.size(); ++i) sights[i].point = sights[(i + 71) % sights.size()].point;
-  EXPECT_FALSE(solver.Find(Camera(), sights, 30, &pose));
+  EXPECT_FALSE(solver.Find(Camera(), Correspondences(SomePose(), 2, 0), 10, &pose));
+  std::vector<Correspondence> correspondences = Correspondences(SomePose(), 200, 0);
+  for (size_t i = 0; i < correspondences.size(); ++i)
+    correspondences[i].point = correspondences[(i + 71) % correspondences.size()].point;
+  EXPECT_FALSE(solver.Find(Camera(), correspondences, 30, &pose));
 }
 
 TEST(ComparePaths, MeasuresWhatIsKnown) {

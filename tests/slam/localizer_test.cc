@@ -177,7 +177,7 @@ TEST_F(LocalizerOnALap, TellsOfTheMap) {
   EXPECT_FALSE(last_.map_full);
   EXPECT_THAT(last_.warnings, testing::IsEmpty());
   EXPECT_GT(last_.calibration.stereo, 100);
-  EXPECT_NEAR(last_.calibration.median_rise, 0, 0.1);
+  EXPECT_NEAR(last_.calibration.median_vertical_disparity, 0, 0.1);
   EXPECT_NEAR(last_.calibration.speed, 10, 0.5);
   for (int axis = 0; axis < 3; ++axis) {
     EXPECT_GT(last_.rig_uncertainty[axis], 0);
@@ -196,7 +196,7 @@ TEST_F(LocalizerOnALap, TellsOfTheMap) {
         return true;
       },
       [&](const MapPointView& p) {
-        EXPECT_GT(p.sights, 0);
+        EXPECT_GT(p.observations, 0);
         ++points;
         return points < 100;
       });
@@ -355,10 +355,10 @@ TEST(CalibrationWatch, WarnsWithFigures) {
   EXPECT_THAT(WarningsOf(good, 1000, 0.001), testing::IsEmpty());
   EXPECT_THAT(warnings(good, 0.02), HasSubstr("turned by 1.15 degrees"));
   CalibrationFigures bad = good;
-  bad.median_rise = -3.25;
+  bad.median_vertical_disparity = -3.25;
   EXPECT_THAT(warnings(bad), HasSubstr("vertical disparity of -3.2 pixels"));
   bad = good;
-  bad.rise_spread = 1.5;
+  bad.vertical_disparity_spread = 1.5;
   EXPECT_THAT(warnings(bad), HasSubstr("varies by 1.5 pixels"));
   bad = good;
   bad.median_disparity = 0;

@@ -52,15 +52,15 @@ DetectorOptions Detector(const std::string& preset = "orb") {
 struct Parts {
   FeatureKind features = FeatureKindOf(Detector());
   std::vector<MapKeyframe> keyframes;
-  std::vector<View> views;  // of the keyframes
-  std::vector<GlobalPoint> points;
+  std::vector<KeyframeFeatures> views;  // of the keyframes
+  std::vector<MapLandmark> points;
 };
 
 // Two keyframes that see the same points, one a keypoint.
 Parts GoodParts() {
   Parts parts;
   for (int64_t id = 0; id < 2; ++id) {
-    View view;
+    KeyframeFeatures view;
     view.descriptor_bytes = kDescriptorBytes;
     MapKeyframe keyframe;
     keyframe.id = id;
@@ -84,7 +84,7 @@ absl::Status Read(const std::function<void(Parts*)>& change, const DetectorOptio
   Parts parts = GoodParts();
   change(&parts);
   for (size_t i = 0; i < parts.keyframes.size(); ++i) {
-    parts.keyframes[i].view = std::make_shared<const View>(parts.views[i]);
+    parts.keyframes[i].features = std::make_shared<const KeyframeFeatures>(parts.views[i]);
   }
   GlobalMap map;
   map.Restore(std::move(parts.keyframes), std::move(parts.points), {});
@@ -115,7 +115,7 @@ TEST(MapFile, RefusesIdsThatCannotGoOn) {
   });
 }
 
-// Odometry drops one sight of a point with its keyframe, and would keep the other.
+// Odometry drops one observation of a point with its keyframe, and would keep the other.
 TEST(MapFile, RefusesAPointThatAKeyframeSeesTwice) {
   ExpectDamaged([](Parts* parts) { parts->keyframes[0].points[3] = 2; });
 }
@@ -175,7 +175,7 @@ TEST(MapFile, RefusesAMapWithAChoiceMore) {
 TEST(MapFile, RefusesDescriptorsOfAnotherLength) {
   const auto make_long = [](Parts* parts) {
     parts->features.descriptor_bytes = 64;
-    for (View& view : parts->views) {
+    for (KeyframeFeatures& view : parts->views) {
       view.descriptor_bytes = 64;
       view.descriptors.resize(64 * kKeypoints);
     }
@@ -192,7 +192,7 @@ TEST(MapFile, RefusesADetectorThatIsNoneOrLies) {
   ExpectDamaged([](Parts* parts) { parts->features.detector += std::string(kMaxFeatureKindBytes, 'x'); });
   // The length is that of the detector, but the keyframes have another.
   ExpectDamaged([](Parts* parts) {
-    for (View& view : parts->views) {
+    for (KeyframeFeatures& view : parts->views) {
       view.descriptor_bytes = 64;
       view.descriptors.resize(64 * kKeypoints);
     }

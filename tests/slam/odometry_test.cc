@@ -220,8 +220,8 @@ TEST(Odometry, ChecksOptionsAndCameras) {
   options.window = 1;
   EXPECT_THAT(std::string(ValidateOdometryOptions(options).message()), HasSubstr("window: 1 is not in 2..100"));
   options = {};
-  options.errors.rise = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_THAT(std::string(ValidateOdometryOptions(options).message()), HasSubstr("errors.rise: nan"));
+  options.noise.vertical_disparity = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THAT(std::string(ValidateOdometryOptions(options).message()), HasSubstr("noise.vertical_disparity: nan"));
 
   EXPECT_TRUE(ValidateStereoCamera(CameraOfTest()).ok());
   StereoCamera camera = CameraOfTest();

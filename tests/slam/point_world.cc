@@ -70,7 +70,7 @@ absl::Status PointWorld::Find(const ImageView&, const ImageView&, StereoFrame* f
     const bool is_stereo = pixel.disparity > 0.5;
     frame->is_stereo.push_back(is_stereo ? 1 : 0);
     frame->disparity.push_back(is_stereo ? static_cast<float>(pixel.disparity + Noise()) : 0);
-    frame->rise.push_back(is_stereo ? static_cast<float>(pixel.rise + Noise()) : 0);
+    frame->vertical_disparity.push_back(is_stereo ? static_cast<float>(pixel.vertical_disparity + Noise()) : 0);
   }
   return absl::OkStatus();
 }
@@ -89,12 +89,13 @@ void PointWorld::Follow(const std::vector<float>& x, const std::vector<float>& y
     const auto [first, last] = now_.by_keypoint.equal_range({(*to_x)[k], (*to_y)[k]});
     for (auto near = first; near != last; ++near) {
       const size_t i = near->second;
-      if (kept_.is_there[i] == 0 || std::abs(kept_.at[i].x() - x[k]) > 2 || std::abs(kept_.at[i].y() - y[k]) > 2) {
+      if (reference_.is_there[i] == 0 || std::abs(reference_.at[i].x() - x[k]) > 2 ||
+          std::abs(reference_.at[i].y() - y[k]) > 2) {
         continue;
       }
       (*is_followed)[k] = 1;
-      (*to_x)[k] = static_cast<float>(x[k] + now_.at[i].x() - kept_.at[i].x() + Noise() / 2);
-      (*to_y)[k] = static_cast<float>(y[k] + now_.at[i].y() - kept_.at[i].y() + Noise() / 2);
+      (*to_x)[k] = static_cast<float>(x[k] + now_.at[i].x() - reference_.at[i].x() + Noise() / 2);
+      (*to_y)[k] = static_cast<float>(y[k] + now_.at[i].y() - reference_.at[i].y() + Noise() / 2);
       break;
     }
   }

@@ -35,7 +35,7 @@ class PointWorld : public FrontEnd {
   const FeatureKind& kind() const override { return kind_; }
   absl::Status Find(const ImageView& left, const ImageView& right, StereoFrame* frame) override;
   absl::Status FindOne(const ImageView& image, StereoFrame* frame) override;
-  void Keep() override { kept_ = now_; }
+  void SetReferenceFrame() override { reference_ = now_; }
   void Follow(const std::vector<float>& x, const std::vector<float>& y, std::vector<float>* to_x,
               std::vector<float>* to_y, std::vector<uint8_t>* is_followed) override;
   void Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) override;
@@ -60,7 +60,7 @@ class PointWorld : public FrontEnd {
   bool closed_ = false;
   double noise_ = 0.2;
   int flips_ = 0;
-  Seen now_, kept_;
+  Seen now_, reference_;
   cpu::Matcher matcher_;
 };
 

@@ -48,10 +48,10 @@ void PutJacobians(const Rows& by_seen, double const* const* parameters, double**
 bool PositionCost::Evaluate(double const* const* parameters, double* residuals, double** jacobians) const {
   const Eigen::Vector3d p = RotationIn(parameters) * VectorIn(parameters, 2) + VectorIn(parameters, 1);
   if (p.z() < kNearest) return false;
-  const double weight = 1 / sight_->position_error;
-  residuals[0] = weight * (camera_->focal_length * p.x() / p.z() + camera_->centre_x - sight_->pixel.left.x());
-  residuals[1] = weight * (camera_->focal_length * p.y() / p.z() + camera_->centre_y - sight_->pixel.left.y());
-  if (jacobians != nullptr) PutJacobians(weight * ByPoint(camera_->focal_length, p), parameters, jacobians);
+  const double weight = 1 / observation_->position_sigma;
+  residuals[0] = weight * (camera_->focal_length * p.x() / p.z() + camera_->centre_x - observation_->pixel.left.x());
+  residuals[1] = weight * (camera_->focal_length * p.y() / p.z() + camera_->centre_y - observation_->pixel.left.y());
+  if (jacobians != nullptr) PutJacobians(weight * ProjectionJacobian(camera_->focal_length, p), parameters, jacobians);
   return true;
 }
 
@@ -62,12 +62,12 @@ bool DisparityCost::Evaluate(double const* const* parameters, double* residuals,
   const Eigen::Vector3d q = rig * (p - Eigen::Vector3d(camera_->baseline, 0, 0));
   if (p.z() < kNearest || q.z() < kNearest) return false;
   const double focal = camera_->focal_length;
-  const Eigen::Vector2d weight(1 / sight_->disparity_error, 1 / sight_->rise_error);
-  residuals[0] = weight.x() * (focal * (p.x() / p.z() - q.x() / q.z()) - sight_->pixel.disparity);
-  residuals[1] = weight.y() * (focal * (p.y() / p.z() - q.y() / q.z()) - sight_->pixel.rise);
+  const Eigen::Vector2d weight(1 / observation_->disparity_sigma, 1 / observation_->vertical_disparity_sigma);
+  residuals[0] = weight.x() * (focal * (p.x() / p.z() - q.x() / q.z()) - observation_->pixel.disparity);
+  residuals[1] = weight.y() * (focal * (p.y() / p.z() - q.y() / q.z()) - observation_->pixel.vertical_disparity);
   if (jacobians == nullptr) return true;
-  const Rows by_right = ByPoint(focal, q);
-  PutJacobians(weight.asDiagonal() * (ByPoint(focal, p) - by_right * rig), parameters, jacobians);
+  const Rows by_right = ProjectionJacobian(focal, q);
+  PutJacobians(weight.asDiagonal() * (ProjectionJacobian(focal, p) - by_right * rig), parameters, jacobians);
   if (jacobians[3] == nullptr) return true;
   // A longer rotation vector is a further turn by the left Jacobian of SO(3), here to the second order: angles are
   // below 0.02.

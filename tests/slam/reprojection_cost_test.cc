@@ -12,16 +12,16 @@
 namespace glint::slam {
 namespace {
 
-TEST(SightCost, HasTheDerivativesOfItsErrors) {
+TEST(ReprojectionCost, HasTheDerivativesOfItsErrors) {
   const StereoCamera camera{{640, 480}, 500, 320, 240, 0.2, Eigen::Vector3d::Zero()};
-  Sight sight;
-  sight.pixel = {{300, 200}, 12, 0.5};
-  sight.is_stereo = true;
-  sight.position_error = 0.7;
-  sight.disparity_error = 0.25;
-  sight.rise_error = 0.3;
-  const PositionCost position(&camera, &sight);
-  const DisparityCost disparity(&camera, &sight);
+  Observation observation;
+  observation.pixel = {{300, 200}, 12, 0.5};
+  observation.is_stereo = true;
+  observation.position_sigma = 0.7;
+  observation.disparity_sigma = 0.25;
+  observation.vertical_disparity_sigma = 0.3;
+  const PositionCost position(&camera, &observation);
+  const DisparityCost disparity(&camera, &observation);
   const Eigen::Vector4d turn = Eigen::Vector4d(0.1, -0.2, 0.05, 0.97).normalized();
   std::vector<std::vector<double>> values{
       {turn.data(), turn.data() + 4}, {0.3, -0.1, 0.4}, {0.5, -0.7, 6}, {0.004, -0.006, 0.003}};

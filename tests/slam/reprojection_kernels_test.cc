@@ -1,4 +1,4 @@
-// The sums that a pose is fitted with: the same bytes on every SIMD target, and what the sight model says.
+// The sums that a pose is fitted with: the same bytes on every SIMD target, and what the observation model says.
 #include "slam/estimate/reprojection_kernels.h"
 
 #include <gtest/gtest.h>
@@ -31,62 +31,62 @@ StereoCamera Camera() {
 Pose CameraFromWorld() { return {RotationOf({0.1, -0.3, 0.05}), {0.2, -0.1, 0.3}}; }
 
 // Every third is of one eye, every seventh is false, every eleventh behind the camera.
-std::vector<PointSight> Sights(int count) {
+std::vector<Correspondence> Correspondences(int count) {
   std::mt19937 random(7);
   std::uniform_real_distribution<double> share(-1, 1);
-  std::vector<PointSight> sights;
+  std::vector<Correspondence> correspondences;
   for (int i = 0; i < count; ++i) {
-    PointSight s;
+    Correspondence s;
     const double z = i % 11 == 10 ? -2 : 6 + 4 * share(random);
     const Eigen::Vector3d p(3 * share(random), 2 * share(random), z);
     s.point = CameraFromWorld().Inverse() * p;
-    s.sight.pixel = Project(Camera(), p);
+    s.observation.pixel = Project(Camera(), p);
     const double off = i % 7 == 6 ? 20 : 0.5;
-    s.sight.pixel.left += off * Eigen::Vector2d(share(random), share(random));
-    s.sight.pixel.disparity += 0.2 * share(random);
-    s.sight.pixel.rise += 0.2 * share(random);
-    s.sight.is_stereo = i % 3 != 2;
-    s.sight.position_error = i % 2 == 0 ? 0.25 : 0.84;
-    s.sight.disparity_error = 0.25;
-    s.sight.rise_error = 0.3;
-    sights.push_back(s);
+    s.observation.pixel.left += off * Eigen::Vector2d(share(random), share(random));
+    s.observation.pixel.disparity += 0.2 * share(random);
+    s.observation.pixel.vertical_disparity += 0.2 * share(random);
+    s.observation.is_stereo = i % 3 != 2;
+    s.observation.position_sigma = i % 2 == 0 ? 0.25 : 0.84;
+    s.observation.disparity_sigma = 0.25;
+    s.observation.vertical_disparity_sigma = 0.3;
+    correspondences.push_back(s);
   }
-  return sights;
+  return correspondences;
 }
 
 struct Result {
   int count = 0;
   std::vector<double> is_used;
-  PoseSums all{}, robust{}, used{};  // of all sights, likewise, and of those that were counted
+  PoseSums all{}, robust{}, used{};  // of all correspondences, likewise, and of those that were counted
 };
 
-Result On(int64_t target, const std::vector<PointSight>& sights) {
-  const SightKernels kernels = SightKernelsFor(target);
-  const SightingCamera camera(Camera(), CameraFromWorld());
-  SightColumns columns;
-  columns.Assign(sights);
+Result On(int64_t target, const std::vector<Correspondence>& correspondences) {
+  const ReprojectionKernels kernels = ReprojectionKernelsFor(target);
+  const PosedCamera camera(Camera(), CameraFromWorld());
+  ObservationArrays columns;
+  columns.Assign(correspondences);
   Result result;
   kernels.add(columns, camera, false, &result.all);
   kernels.add(columns, camera, true, &result.robust);
   result.count = kernels.count(columns, camera, 1, columns.is_used());
-  const double* const is_used = columns.column(SightColumns::kIsUsed);
+  const double* const is_used = columns.column(ObservationArrays::kIsUsed);
   result.is_used.assign(is_used, is_used + columns.padded());
   kernels.add(columns, camera, false, &result.used);
   return result;
 }
 
-// By the sight model, one after the other.
-void ExpectSums(const std::vector<PointSight>& sights, bool robust, const std::vector<double>* is_used,
+// By the observation model, one after the other.
+void ExpectSums(const std::vector<Correspondence>& correspondences, bool robust, const std::vector<double>* is_used,
                 const PoseSums& sums) {
-  const SightModel model(Camera());
+  const ReprojectionModel model(Camera());
   Matrix6 h = Matrix6::Zero();
   Vector6 g = Vector6::Zero();
-  for (size_t i = 0; i < sights.size(); ++i) {
-    const Eigen::Vector3d p = CameraFromWorld() * sights[i].point;
+  for (size_t i = 0; i < correspondences.size(); ++i) {
+    const Eigen::Vector3d p = CameraFromWorld() * correspondences[i].point;
     if (p.z() < 0.05 || (is_used != nullptr && (*is_used)[i] == 0)) continue;
-    const Eigen::Vector4d error = model.ErrorOf(p, sights[i].sight);
+    const Eigen::Vector4d error = model.Residual(p, correspondences[i].observation);
     const double weight = robust && error.norm() > 2 ? 2 / error.norm() : 1;
-    const Rows43 by_point = model.ByPointOf(p, sights[i].sight);
+    const Rows43 by_point = model.JacobianByPoint(p, correspondences[i].observation);
     const Eigen::Vector3d pull = weight * by_point.transpose() * error;
     h += MotionNormal(p, weight * by_point.transpose() * by_point).hessian;
     g.head<3>() += p.cross(pull);
@@ -101,41 +101,41 @@ void ExpectSums(const std::vector<PointSight>& sights, bool robust, const std::v
   for (int row = 0; row < 6; ++row) EXPECT_NEAR(sums[at++], g[row], 1e-12 * h.norm()) << row;
 }
 
-TEST(SightKernels, AddUpWhatTheModelSays) {
+TEST(ReprojectionKernels, AddUpWhatTheModelSays) {
   for (const int count : {0, 1, 15, 16, 17, 200}) {
     SCOPED_TRACE(count);
-    const std::vector<PointSight> sights = Sights(count);
-    const Result result = On(cpu::BestSimdTarget(), sights);
-    ExpectSums(sights, false, nullptr, result.all);
-    ExpectSums(sights, true, nullptr, result.robust);
-    ExpectSums(sights, false, &result.is_used, result.used);
+    const std::vector<Correspondence> correspondences = Correspondences(count);
+    const Result result = On(cpu::BestSimdTarget(), correspondences);
+    ExpectSums(correspondences, false, nullptr, result.all);
+    ExpectSums(correspondences, true, nullptr, result.robust);
+    ExpectSums(correspondences, false, &result.is_used, result.used);
   }
 }
 
-TEST(SightKernels, CountWhatFits) {
-  const std::vector<PointSight> sights = Sights(200);
-  const Result result = On(cpu::BestSimdTarget(), sights);
-  const SightModel model(Camera());
+TEST(ReprojectionKernels, CountWhatFits) {
+  const std::vector<Correspondence> correspondences = Correspondences(200);
+  const Result result = On(cpu::BestSimdTarget(), correspondences);
+  const ReprojectionModel model(Camera());
   int expected = 0;
-  for (size_t i = 0; i < sights.size(); ++i) {
-    const Eigen::Vector3d p = CameraFromWorld() * sights[i].point;
-    const bool fits =
-        p.z() > 0 && model.ErrorOf(p, sights[i].sight).squaredNorm() <= LargestSquaredError(sights[i].sight);
+  for (size_t i = 0; i < correspondences.size(); ++i) {
+    const Eigen::Vector3d p = CameraFromWorld() * correspondences[i].point;
+    const bool fits = p.z() > 0 && model.Residual(p, correspondences[i].observation).squaredNorm() <=
+                                       MaxSquaredResidual(correspondences[i].observation);
     EXPECT_EQ(result.is_used[i], fits ? 1 : 0) << i;
     expected += fits ? 1 : 0;
   }
   EXPECT_EQ(result.count, expected);
   EXPECT_GT(expected, 50);
   EXPECT_LT(expected, 180);
-  for (size_t i = sights.size(); i < result.is_used.size(); ++i) EXPECT_EQ(result.is_used[i], 0);  // padding
+  for (size_t i = correspondences.size(); i < result.is_used.size(); ++i) EXPECT_EQ(result.is_used[i], 0);  // padding
 }
 
-TEST(SightKernels, GiveTheSameBytesOnEveryTarget) {
-  const std::vector<PointSight> sights = Sights(333);
-  const Result best = On(cpu::BestSimdTarget(), sights);
+TEST(ReprojectionKernels, GiveTheSameBytesOnEveryTarget) {
+  const std::vector<Correspondence> correspondences = Correspondences(333);
+  const Result best = On(cpu::BestSimdTarget(), correspondences);
   for (const int64_t target : cpu::SimdTargets()) {
     SCOPED_TRACE(cpu::SimdTargetName(target));
-    const Result result = On(target, sights);
+    const Result result = On(target, correspondences);
     EXPECT_EQ(result.count, best.count);
     EXPECT_EQ(result.is_used, best.is_used);
     EXPECT_EQ(std::memcmp(&result.all, &best.all, sizeof(PoseSums)), 0);

@@ -51,7 +51,7 @@ absl::Status LaneFrontEnd::FindOne(const ImageView& image, slam::StereoFrame* fr
 absl::Status LaneFrontEnd::MakeFrames(Shape shape) {
   if (frames_ != nullptr && shape_ == shape) return absl::OkStatus();
   frames_ = nullptr;  // its memory first
-  has_kept_ = false;
+  has_reference_ = false;
   auto made = lane_->MakeTrackFrames(shape, track_, kPointsAtOnce, kFrames);
   if (!made.ok()) return made.status();
   frames_ = *std::move(made);
@@ -67,12 +67,12 @@ absl::Status LaneFrontEnd::FindOnLane(const ImageView& left, const ImageView& ri
   if (absl::Status s = MakeFrames(left.shape()); !s.ok()) return s;
   absl::Status status = lane_->SetTrackFrame(frames_.get(), left_, left).status();
   if (status.ok()) status = lane_->SetTrackFrame(frames_.get(), kRight, right).status();
-  if (status.ok()) status = FollowOnLane(left_, kRight, patches_.Ask(frame->left, found_.matches));
+  if (status.ok()) status = FollowOnLane(left_, kRight, patches_.MakeInput(frame->left, found_.matches));
   if (!status.ok()) {
     frames_ = nullptr;
     return status;
   }
-  patches_.Take(followed_, frame);
+  patches_.Apply(followed_, frame);
   return absl::OkStatus();
 }
 
@@ -104,17 +104,17 @@ absl::Status LaneFrontEnd::FollowOnLane(int from, int to, const TrackInput& poin
   return absl::OkStatus();
 }
 
-void LaneFrontEnd::Keep() {
-  std::swap(left_, kept_);
-  has_kept_ = frames_ != nullptr;
+void LaneFrontEnd::SetReferenceFrame() {
+  std::swap(left_, reference_);
+  has_reference_ = frames_ != nullptr;
 }
 
 void LaneFrontEnd::Follow(const std::vector<float>& x, const std::vector<float>& y, std::vector<float>* to_x,
                           std::vector<float>* to_y, std::vector<uint8_t>* is_followed) {
   is_followed->assign(x.size(), 0);
-  if (frames_ == nullptr || !has_kept_) return;  // they were lost with an error
+  if (frames_ == nullptr || !has_reference_) return;  // they were lost with an error
   const TrackInput points{{}, {}, static_cast<int>(x.size()), x.data(), y.data(), to_x->data(), to_y->data()};
-  if (absl::Status s = FollowOnLane(kept_, left_, points); !s.ok()) {
+  if (absl::Status s = FollowOnLane(reference_, left_, points); !s.ok()) {
     frames_ = nullptr;
     status_.Update(s);
     return;

@@ -34,7 +34,7 @@ class LaneFrontEnd final : public slam::FrontEnd {
   absl::Status Find(const ImageView& left, const ImageView& right, slam::StereoFrame* frame) override;
   // Errors of Lane::Run(), and as above.
   absl::Status FindOne(const ImageView& image, slam::StereoFrame* frame) override;
-  void Keep() override;
+  void SetReferenceFrame() override;
   void Follow(const std::vector<float>& x, const std::vector<float>& y, std::vector<float>* to_x,
               std::vector<float>* to_y, std::vector<uint8_t>* is_followed) override;
   void Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) override;
@@ -57,11 +57,11 @@ class LaneFrontEnd final : public slam::FrontEnd {
   int64_t match_ns_ = 0;
   absl::Status status_;
 
-  // Left, right and kept image, on the device of the lane that made them; null after an error.
+  // Left, right and reference image, on the device of the lane that made them; null after an error.
   std::unique_ptr<TrackFrames> frames_;
   Shape shape_;  // theirs
-  int left_ = 0, kept_ = 2;
-  bool has_kept_ = false;
+  int left_ = 0, reference_ = 2;
+  bool has_reference_ = false;
 
   StereoFound found_;
   slam::DisparityPatches patches_;

@@ -66,7 +66,8 @@ Location ToLocation(slam::LocalizerResult&& result) {
   location.rig_uncertainty = ToValues(result.rig_uncertainty);
   location.warnings = std::move(result.warnings);
   const slam::CalibrationFigures& c = result.calibration;
-  location.calibration = {c.stereo, c.stereo_share, c.median_rise, c.rise_spread, c.median_disparity, c.speed};
+  location.calibration = {c.stereo,           c.stereo_share, c.median_vertical_disparity, c.vertical_disparity_spread,
+                          c.median_disparity, c.speed};
   location.map_full = result.map_full;
   return location;
 }

@@ -151,7 +151,7 @@ class Target {
     }
     FUZZ_CHECK(slam::WriteMapFile(path_, loaded->camera, loaded->scales, loaded->features, loaded->map).ok());
     FUZZ_CHECK(ReadFile(path_) == file);
-    Work(is_good, file.size(), static_cast<size_t>(loaded->map.keyframes().front().view->descriptor_bytes));
+    Work(is_good, file.size(), static_cast<size_t>(loaded->map.keyframes().front().features->descriptor_bytes));
   }
   void Work(bool is_good, size_t bytes, size_t descriptor_bytes) {
     const auto localizer = NewLocalizer();
@@ -166,7 +166,7 @@ class Target {
     for (int i = 0; i < kGoodPairs; ++i) Take(i, localizer.get());
     int64_t points = 0;
     localizer->VisitMap(nullptr, [&](const slam::MapPointView& point) {
-      FUZZ_CHECK(point.sights > 0);
+      FUZZ_CHECK(point.observations > 0);
       ++points;
       return true;
     });
