@@ -102,7 +102,7 @@ inside glint detect --server unix:/run/glint/glint.sock --format csv /tmp/pictur
 inside glint localize --server unix:/run/glint/glint.sock --calibration /tmp/calib.txt --format csv \
   --map test '/tmp/left*.png' '/tmp/right*.png' >"$work/path.csv" || fail "glint localize: exit status $?"
 [[ $(grep -c ,TRACKING, "$work/path.csv") -eq 6 ]] || { cat "$work/path.csv" && fail 'the camera is not located'; }
-inside test -s /var/lib/glint/maps/test || fail 'the map is not where the unit has it'
+inside test -s /var/lib/glint/maps/test.glintmap || fail 'the map is not where the unit has it'
 kill -TERM "$server"
 wait "$server" || fail "exit status $?"
 server=
