@@ -27,11 +27,11 @@ constexpr double kLeastDamping = 1e-9;
 constexpr double kLargestDamping = 1e10;
 constexpr double kLeastDiagonal = 1e-9;  // for poses without edges
 
-Vector6 ErrorOf(const PoseGraph::Edge& edge, const Eigen::Quaterniond& rotation, const Eigen::Quaterniond& turn,
+Vector6 ErrorOf(const PoseGraph::Edge& edge, const Eigen::Quaterniond& rotation, const Eigen::Quaterniond& difference,
                 const Pose& from, const Pose& to) {
   Vector6 error;
-  error.head<3>() = (turn.w() < 0 ? -2 : 2) / edge.turn_error * turn.vec();
-  error.tail<3>() = (to.translation - rotation * from.translation - edge.to_from.translation) / edge.shift_error;
+  error.head<3>() = (difference.w() < 0 ? -2 : 2) / edge.rotation_sigma * difference.vec();
+  error.tail<3>() = (to.translation - rotation * from.translation - edge.to_from.translation) / edge.translation_sigma;
   return error;
 }
 
@@ -114,20 +114,20 @@ class Equations {
 
 EdgeResidual::EdgeResidual(const PoseGraph::Edge& edge, const Pose& from_from_world, const Pose& to_from_world) {
   const Eigen::Quaterniond rotation = to_from_world.rotation * from_from_world.rotation.conjugate();
-  const Eigen::Quaterniond turn = edge.to_from.rotation.conjugate() * rotation;
-  error = ErrorOf(edge, rotation, turn, from_from_world, to_from_world);
+  const Eigen::Quaterniond difference = edge.to_from.rotation.conjugate() * rotation;
+  error = ErrorOf(edge, rotation, difference, from_from_world, to_from_world);
   const Eigen::Matrix3d r = rotation.toRotationMatrix();
-  const Eigen::Matrix3d cross = CrossMatrix(turn.vec());
-  const double scale = (turn.w() < 0 ? -1 : 1) / edge.turn_error;
-  const Eigen::Matrix3d w = turn.w() * Eigen::Matrix3d::Identity();
+  const Eigen::Matrix3d cross = CrossMatrix(difference.vec());
+  const double scale = (difference.w() < 0 ? -1 : 1) / edge.rotation_sigma;
+  const Eigen::Matrix3d w = difference.w() * Eigen::Matrix3d::Identity();
   by_from.setZero();
   by_from.topLeftCorner<3, 3>() = -scale * (w + cross);
-  by_from.bottomRightCorner<3, 3>() = -r / edge.shift_error;
+  by_from.bottomRightCorner<3, 3>() = -r / edge.translation_sigma;
   by_to.setZero();
   by_to.topLeftCorner<3, 3>() = scale * (w - cross) * edge.to_from.rotation.toRotationMatrix().transpose();
   by_to.bottomLeftCorner<3, 3>() =
-      -CrossMatrix(to_from_world.translation - rotation * from_from_world.translation) / edge.shift_error;
-  by_to.bottomRightCorner<3, 3>() = Eigen::Matrix3d::Identity() / edge.shift_error;
+      -CrossMatrix(to_from_world.translation - rotation * from_from_world.translation) / edge.translation_sigma;
+  by_to.bottomRightCorner<3, 3>() = Eigen::Matrix3d::Identity() / edge.translation_sigma;
 }
 
 double PoseGraphCost(const PoseGraph& graph) {

@@ -15,8 +15,8 @@ struct PoseGraph {
     size_t from = 0;  // indices of two different poses of `camera_from_world`
     size_t to = 0;
     Pose to_from;
-    double turn_error = 0;  // standard deviations above 0, radians and metres
-    double shift_error = 0;
+    double rotation_sigma = 0;  // standard deviations above 0, radians and metres
+    double translation_sigma = 0;
     bool is_loop = false;  // may be false: Huber's loss
   };
   std::vector<Pose> camera_from_world;
@@ -24,9 +24,9 @@ struct PoseGraph {
 };
 
 // Residual of an edge and its Jacobians. With (R, t) = to_from_world * from_from_world^-1 of the poses, (Rm, tm) of the
-// measurement and the unit quaternion q of Rm^-1 R, w >= 0, the residual is 2 * vec(q) / turn_error, which is the angle
-// for small ones, and (t - tm) / shift_error: no units. Jacobians are by left increments of the poses in coordinates of
-// their cameras, Pose{RotationOf(x.head<3>()), x.tail<3>()} * pose: radians, metres.
+// measurement and the unit quaternion q of Rm^-1 R, w >= 0, the residual is 2 * vec(q) / rotation_sigma, which is the
+// angle for small ones, and (t - tm) / translation_sigma: no units. Jacobians are by left increments of the poses in
+// coordinates of their cameras, Pose{RotationOf(x.head<3>()), x.tail<3>()} * pose: radians, metres.
 struct EdgeResidual {
   EdgeResidual(const PoseGraph::Edge& edge, const Pose& from_from_world, const Pose& to_from_world);
   Eigen::Matrix<double, 6, 1> error;

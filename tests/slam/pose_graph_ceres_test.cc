@@ -33,8 +33,8 @@ struct EdgeCost {
     const Quaternion turn = edge->to_from.rotation.conjugate().cast<T>() * rotation;
     const T sign = turn.w() < T(0) ? T(-2) : T(2);
     for (int i = 0; i < 3; ++i) {
-      error[i] = sign * turn.vec()[i] / T(edge->turn_error);
-      error[3 + i] = (translation[i] - T(edge->to_from.translation[i])) / T(edge->shift_error);
+      error[i] = sign * turn.vec()[i] / T(edge->rotation_sigma);
+      error[3 + i] = (translation[i] - T(edge->to_from.translation[i])) / T(edge->translation_sigma);
     }
     return true;
   }
