@@ -122,8 +122,8 @@ class CliTest : public ::testing::Test {
 
   static Outcome Shell(const std::string& command) {
     const std::string all =
-        absl::StrCat("set -o pipefail; export GLINT_SERVER='", *address_, "'; glint() { ", GLINT_CLI, " \"$@\"; }; { ",
-                     command, "; } >", Path("out"), " 2>", Path("err"));
+        absl::StrCat("set -o pipefail; export GLINT_SERVER='", *address_, "'; glint() { '", GLINT_CLI,
+                     "' \"$@\"; }; { ", command, "; } >", Path("out"), " 2>", Path("err"));
     const int status = std::system(absl::StrCat("bash -c '", absl::StrReplaceAll(all, {{"'", "'\\''"}}), "'").c_str());
     return {WEXITSTATUS(status), ReadFile(Path("out")), ReadFile(Path("err"))};
   }

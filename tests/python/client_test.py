@@ -63,7 +63,7 @@ class DetectTest(unittest.TestCase):
         ):
             self.assertEqual(columns(client.detect(image)), want)
 
-    @unittest.skipIf(cv2 is None, "OpenCV's Python module is not installed")
+    @unittest.skipIf(cv2 is None, "python3-opencv is not installed")
     def test_files(self):
         want = columns(client.detect(picture()))
         png = cv2.imencode(".png", picture())[1].tobytes()
@@ -414,7 +414,7 @@ class AioTest(unittest.IsolatedAsyncioTestCase):
         self.assertGreater(len(await self.client.detect(picture())), 0)
 
 
-@unittest.skipIf(cv2 is None, "OpenCV's Python module is not installed")
+@unittest.skipIf(cv2 is None, "python3-opencv is not installed")
 class OrbTest(unittest.TestCase):
     def as_set(self, keypoints, descriptors):
         fields = lambda k: (k.pt, k.octave, k.size, k.angle, k.response, k.class_id)  # noqa: E731

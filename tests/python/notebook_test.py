@@ -53,7 +53,7 @@ class CellTest(unittest.TestCase):
                 self.assertEqual(len(runner.run(path)[1]), changes)
 
 
-@unittest.skipIf(cv2 is None, "OpenCV's Python module is not installed")
+@unittest.skipIf(cv2 is None, "python3-opencv is not installed")
 class NotebookTest(unittest.TestCase):
     def test_the_text_is_that_of_today(self):
         server = Server()

@@ -105,7 +105,7 @@ class AioTest(unittest.IsolatedAsyncioTestCase):
         mortal.stop()
 
 
-@unittest.skipIf(cv2 is None, "OpenCV's Python module is not installed")
+@unittest.skipIf(cv2 is None, "python3-opencv is not installed")
 class DrawTest(unittest.TestCase):
     def test_matches(self):
         left, right = eyes()

@@ -132,7 +132,7 @@ class TrackTest(unittest.TestCase):
         self.assertGreater(results[1].track_ns, 0)
 
     @unittest.skipUnless(TOOL, "GLINT_TOOL does not name the C++ tool")
-    @unittest.skipIf(cv2 is None, "OpenCV's Python module is not installed")
+    @unittest.skipIf(cv2 is None, "python3-opencv is not installed")
     def test_the_same_as_the_cpp_client(self):
         frames = [np.clip(f * (1 - 0.02 * i) + i, 0, 255).astype(np.uint8) for i, f in enumerate(camera(count=8))]
         options = ["--target=60", "--intensity=gain-and-offset", "--max-residual=20", "--track-levels=3"]
@@ -333,7 +333,7 @@ class AioTest(unittest.IsolatedAsyncioTestCase):
         mortal.stop()
 
 
-@unittest.skipIf(cv2 is None, "OpenCV's Python module is not installed")
+@unittest.skipIf(cv2 is None, "python3-opencv is not installed")
 class DrawTest(unittest.TestCase):
     def test_tracks_and_trails(self):
         frames, trails, area = camera(count=10), glint.Trails(length=4), []

@@ -254,7 +254,8 @@ class ToolTest : public testing::Test {
       ADD_FAILURE() << "GLINT_SCENE_TOOL does not say where glint-scene is (ctest sets it)";
       return -1;
     }
-    return std::system((std::string(tool) + " --out " + folder_.string() + " " + arguments + " 2>/dev/null").c_str());
+    return std::system(
+        ("'" + std::string(tool) + "' --out '" + folder_.string() + "' " + arguments + " 2>/dev/null").c_str());
   }
 
   std::filesystem::path folder_;

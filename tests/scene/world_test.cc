@@ -213,7 +213,7 @@ class WorldToolTest : public PathTest {
   }
   int Run(const std::string& flags) {
     return std::system(
-        absl::StrCat(tool_, " --out ", folder_, " --trajectory ", file_, " ", flags, " 2>/dev/null").c_str());
+        absl::StrCat("'", tool_, "' --out '", folder_, "' --trajectory '", file_, "' ", flags, " 2>/dev/null").c_str());
   }
   const char* tool_ = nullptr;
   std::string folder_;
