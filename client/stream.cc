@@ -12,8 +12,8 @@ namespace {
 
 absl::Status ReadResult(const v1::DetectStreamResponse& response, absl::Duration round_trip, FrameResult* result) {
   result->detection.round_trip = round_trip;
-  FromWire(response.timings(), &result->detection.timings);
-  if (result->status.ok()) return FromWire(response.features(), &result->detection.features);
+  client::FromWire(response.timings(), &result->detection.timings);
+  if (result->status.ok()) return client::FromWire(response.features(), &result->detection.features);
   result->detection.features.Clear();
   return absl::OkStatus();
 }
