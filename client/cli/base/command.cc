@@ -34,6 +34,11 @@ int CallError(absl::string_view command, const absl::Status& status) {
   }
 }
 
+int SourceError(absl::string_view command, const absl::Status& status) {
+  Complain(command, status.message());
+  return Interrupted() ? kInterrupted : kFailed;
+}
+
 std::string Describe(const absl::Status& status) {
   return absl::StrCat(absl::StatusCodeToString(status.code()), ": ", status.message());
 }

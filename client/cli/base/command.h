@@ -48,6 +48,9 @@ int UsageError(absl::string_view command, absl::string_view message);
 // Complains about a call that failed; kUnavailable, kUsage for what the server calls an invalid argument, else kFailed.
 int CallError(absl::string_view command, const absl::Status& status);
 
+// Complains about a source that cannot be opened; kFailed, or kInterrupted after an interrupt.
+int SourceError(absl::string_view command, const absl::Status& status);
+
 // "INVALID_ARGUMENT: text"
 std::string Describe(const absl::Status& status);
 

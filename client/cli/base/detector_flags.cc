@@ -135,6 +135,7 @@ absl::StatusOr<DetectorOptions> DetectorFlags::Options() const {
         absl::StrReplaceAll(preset.status().message(), {{"preset:", "option '--detector':"}}));
   }
   DetectorOptions options = *preset;
+  options.max_features = features_.value_or(options.max_features);
   if (describe_ == false) options.descriptor = Descriptor::kNone;
   if (describe_ == true && options.descriptor == Descriptor::kNone) options.descriptor = Descriptor::kRbrief;
   std::apply(

@@ -17,8 +17,9 @@ namespace glint::cli {
 
 class DetectorFlags {
  public:
-  // `preset`: what is chosen without --detector.
-  explicit DetectorFlags(std::string preset = "orb") : preset_(preset), detector_(std::move(preset)) {}
+  // `preset`: what is chosen without --detector; `features`: max_features without --features, else the preset's.
+  explicit DetectorFlags(std::string preset = "orb", std::optional<int> features = std::nullopt)
+      : preset_(preset), features_(features), detector_(std::move(preset)) {}
   DetectorFlags(const DetectorFlags&) = delete;
   DetectorFlags& operator=(const DetectorFlags&) = delete;
 
@@ -46,6 +47,7 @@ class DetectorFlags {
   }
 
   const std::string preset_;
+  const std::optional<int> features_;
   std::string detector_;
   std::optional<bool> describe_;
   std::tuple<AllGiven<int>, AllGiven<float>, AllGiven<bool>, AllGiven<Pyramid>, AllGiven<CornerTest>, AllGiven<Score>,

@@ -79,6 +79,20 @@ class Flags {
   bool help_wanted_ = false;
 };
 
+// Whether an option's value, if it was given, is in a range. INVALID_ARGUMENT names the option, as it is written.
+template <typename T>
+absl::Status CheckOption(absl::string_view name, const std::optional<T>& value, T low, T high) {
+  if (!value.has_value() || (*value >= low && *value <= high)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("option '--", name, "': ", *value, " is not in ", low, "..", high));
+}
+// --max-frames
+inline absl::Status CheckMaxFrames(const std::optional<int>& value) {
+  if (!value.has_value() || *value >= 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("option '--max-frames': ", *value, " is not above 0"));
+}
+// --in-flight
+inline absl::Status CheckInFlight(const std::optional<int>& value) { return CheckOption("in-flight", value, 1, 4096); }
+
 // Paragraph `text` with every line indented, at most 80 columns; '\n' starts a new line.
 std::string Wrap(absl::string_view text, int indent);
 

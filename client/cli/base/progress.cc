@@ -34,19 +34,21 @@ std::string ProgressText(int64_t done, int64_t total, absl::Duration elapsed) {
                          std::string(kBarWidth - filled, '.'), share * 100, done, total, rate, left);
 }
 
-Progress::Progress(bool wanted, int64_t total)
-    : shown_(wanted && isatty(STDERR_FILENO) != 0), total_(total), start_(SteadyNow()), next_(start_ + kInterval) {}
+LiveLine::LiveLine(bool wanted, absl::Duration delay)
+    : shown_(wanted && isatty(STDERR_FILENO) != 0), start_(SteadyNow()), next_(start_ + delay) {}
 
-Progress::~Progress() {
-  if (shown_) std::fputs("\r\033[K", stderr);
-}
-
-void Progress::Update(int64_t done) {
+void LiveLine::Show(const std::function<std::string(absl::Duration elapsed)>& text) {
   if (!shown_) return;
   const absl::Time now = SteadyNow();
   if (now < next_) return;
   next_ = now + kInterval;
-  std::fputs(("\r\033[K" + ProgressText(done, total_, now - start_)).c_str(), stderr);
+  std::fputs(("\r\033[K" + text(now - start_)).c_str(), stderr);
 }
+
+void LiveLine::Clear() const {
+  if (shown_) std::fputs("\r\033[K", stderr);
+}
+
+Progress::Progress(bool wanted, int64_t total) : line_(wanted, kInterval), total_(total) {}
 
 }  // namespace glint::cli

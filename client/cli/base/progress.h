@@ -1,8 +1,9 @@
-// A progress line on the terminal. Silent when standard error is not a terminal.
+// Lines on the terminal that are drawn again and again. Silent when standard error is not a terminal.
 #ifndef GLINT_CLIENT_CLI_BASE_PROGRESS_H_
 #define GLINT_CLIENT_CLI_BASE_PROGRESS_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "absl/time/time.h"
@@ -12,22 +13,37 @@ namespace glint::cli {
 // The text alone: a bar with share, rate and time left, or without a `total` (0) what was done so far.
 std::string ProgressText(int64_t done, int64_t total, absl::Duration elapsed);
 
-// Thread-compatible.
-class Progress {
+// A line that is drawn at most ten times a second. Thread-compatible.
+class LiveLine {
  public:
-  Progress(bool wanted, int64_t total);
-  ~Progress();  // clears the line
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  // `delay`: until the first drawing.
+  LiveLine(bool wanted, absl::Duration delay);
 
-  // Draws at most ten times a second.
-  void Update(int64_t done);
+  // `text` is called only if the line is drawn now; `elapsed`: since the construction.
+  void Show(const std::function<std::string(absl::Duration elapsed)>& text);
+  void Clear() const;
 
  private:
   const bool shown_;
-  const int64_t total_;
   const absl::Time start_;
   absl::Time next_;
+};
+
+// A bar. Thread-compatible.
+class Progress {
+ public:
+  Progress(bool wanted, int64_t total);
+  ~Progress() { line_.Clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void Update(int64_t done) {
+    line_.Show([this, done](absl::Duration elapsed) { return ProgressText(done, total_, elapsed); });
+  }
+
+ private:
+  LiveLine line_;
+  const int64_t total_;
 };
 
 }  // namespace glint::cli

@@ -36,12 +36,6 @@ absl::Status Bad(absl::string_view option, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("option '--", option, "': ", what));
 }
 
-template <typename T>
-absl::Status CheckRange(absl::string_view option, const std::optional<T>& value, T low, T high) {
-  if (!value.has_value() || (*value >= low && *value <= high)) return absl::OkStatus();
-  return Bad(option, absl::StrCat(*value, " is not in ", low, "..", high));
-}
-
 }  // namespace
 
 void LoadFlags::AddTo(Flags* flags) {
@@ -103,10 +97,10 @@ void LoadFlags::AddTo(Flags* flags) {
 
 absl::Status LoadFlags::Validate(const std::string& server, const std::vector<std::string>& files) const {
   for (const absl::Status& status :
-       {CheckRange("streams", streams, 1, kMaxStreams), CheckRange("in-flight", in_flight, 1, kMaxInFlight),
-        CheckRange("rounds", rounds, 1, kMaxRounds), CheckRange("rate", rate, 1 / kMaxSeconds, kMaxRate),
-        CheckRange("max-age", max_age_ms, 1e-6f, 86400000.0f), CheckRange("warm-up", warm_up, 0.0f, kMaxSeconds),
-        CheckRange("duration", duration, 0.01f, kMaxSeconds)}) {
+       {CheckOption("streams", streams, 1, kMaxStreams), CheckOption("in-flight", in_flight, 1, kMaxInFlight),
+        CheckOption("rounds", rounds, 1, kMaxRounds), CheckOption("rate", rate, 1 / kMaxSeconds, kMaxRate),
+        CheckOption("max-age", max_age_ms, 1e-6f, 86400000.0f), CheckOption("warm-up", warm_up, 0.0f, kMaxSeconds),
+        CheckOption("duration", duration, 0.01f, kMaxSeconds)}) {
     if (!status.ok()) return status;
   }
   if (rate.has_value() && in_flight.has_value()) {

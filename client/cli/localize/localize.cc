@@ -1,5 +1,4 @@
 // glint localize: where a camera with two eyes, or with depth, goes.
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -7,29 +6,27 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/cli/base/command.h"
 #include "client/cli/base/connection.h"
 #include "client/cli/localize/localize_flags.h"
-#include "client/cli/output/draw.h"
 #include "client/cli/output/draw_path.h"
 #include "client/cli/output/live_view.h"
 #include "client/cli/output/output.h"
 #include "client/cli/output/pair_command.h"
 #include "client/cli/output/pair_report.h"
 #include "client/cli/output/scenes.h"
+#include "client/cli/output/stream_report.h"
+#include "client/cli/output/stream_run.h"
 #include "client/cli/output/trajectory.h"
 #include "client/cli/source/pairs.h"
 #include "features/status_macros.h"
-#include "features/steady_time.h"
 
 namespace glint::cli {
 namespace {
 
 constexpr char kName[] = "localize";
-constexpr absl::Duration kLiveInterval = absl::Milliseconds(100);
 constexpr double kDegrees = 57.29577951308232;
 // Pairs count from 0.
 constexpr uint64_t kLoadId = uint64_t{1} << 62, kSaveId = kLoadId + 1;
@@ -99,17 +96,19 @@ std::string WithoutFigures(std::string warning) {
 class LocalizeReport {
  public:
   static absl::StatusOr<std::unique_ptr<LocalizeReport>> Open(const LocalizeFlags& flags, double rate, LiveView* live) {
-    GLINT_ASSIGN_OR_RETURN(auto output, OutputFile::Open(flags.output));
-    auto report = std::unique_ptr<LocalizeReport>(new LocalizeReport(flags, std::move(output), live));
+    StreamReport::Options options;
+    options.command = kName;
+    options.output = flags.output;
+    options.csv_header = flags.format == LocalizeFormat::kCsv ? kLocalizeCsvHeader : "";
+    options.draw = flags.draw;
+    options.rate = rate;
+    // Beside a table on the same terminal it would be in the way.
+    options.live = flags.progress && !(flags.format == LocalizeFormat::kTable && OnTerminal(flags.output));
+    GLINT_ASSIGN_OR_RETURN(auto opened, StreamReport::Open(options));
+    auto report = std::unique_ptr<LocalizeReport>(new LocalizeReport(flags, std::move(opened), live));
     if (!flags.trajectory.empty()) {
       GLINT_ASSIGN_OR_RETURN(auto file, OutputFile::Open(flags.trajectory));
       report->trajectory_ = std::make_unique<OutputFile>(std::move(file));
-    }
-    if (!flags.draw.empty()) {
-      GLINT_ASSIGN_OR_RETURN(report->sink_, OpenDrawSink(flags.draw, rate));
-    }
-    if (flags.format == LocalizeFormat::kCsv) {
-      GLINT_RETURN_IF_ERROR(report->output_.Write(absl::StrCat(kLocalizeCsvHeader, "\n")));
     }
     return report;
   }
@@ -125,55 +124,40 @@ class LocalizeReport {
     path_.push_back({seconds, answer.location.pose});
     for (const std::string& warning : answer.location.warnings) {
       if (!warned_.insert(WithoutFigures(warning)).second) continue;  // most come with every pair
-      ClearLive();
-      Complain(kName, absl::StrCat(name, ": warning: ", warning));
+      report_->Complain(absl::StrCat(name, ": warning: ", warning));
     }
-    ShowLive(answer);
+    report_->ShowLive(pairs_, "pairs", [&answer] { return Text(answer); });
     trace_.Add(answer.location);
     if (live_view_->wanted()) live_view_->Show(PathScene(pair, answer, trace_, Text(answer)));
     absl::Status status;
-    if (flags_.format == LocalizeFormat::kTable) status = output_.Write(absl::StrCat(name, ": ", Text(answer), "\n"));
-    if (flags_.format == LocalizeFormat::kCsv) status = output_.Write(Row(name, seconds, answer));
+    if (flags_.format == LocalizeFormat::kTable) status = report_->Write(absl::StrCat(name, ": ", Text(answer), "\n"));
+    if (flags_.format == LocalizeFormat::kCsv) status = report_->Write(Row(name, seconds, answer));
     if (status.ok() && trajectory_ != nullptr) {
       status = trajectory_->Write(TrajectoryLine(path_.back(), flags_.trajectory_format));
     }
-    if (!status.ok() || sink_ == nullptr) return status;
+    if (!status.ok() || !report_->draws()) return status;
     drawing_.Add(answer.location);
     cv::Mat canvas = pair.first->Canvas();
     if (canvas.empty()) return absl::OkStatus();
     if (side_by_side) canvas = canvas.colRange(0, canvas.cols / 2);
-    return sink_->Write(name, drawing_.Draw(canvas));
+    return report_->Draw(name, drawing_.Draw(canvas));
   }
-  void Fail(const std::string& what, const absl::Status& status) {
-    ++failed_;
-    ClearLive();
-    Complain(kName, absl::StrCat(what, ": ", Describe(status)));
-  }
+  void Fail(const std::string& what, const absl::Status& status) { report_->AddFailed(what, status); }
 
   // The exit status. `unread`: pictures that could not be read.
   int Close(absl::Status status, int64_t unread) {
-    ClearLive();
-    sink_.reset();  // closes a video
-    if (status.ok() && flags_.format == LocalizeFormat::kTable && pairs_ > 0) status = output_.Write(Summary());
-    if (status.ok()) status = output_.Flush();
+    if (status.ok() && flags_.format == LocalizeFormat::kTable && pairs_ > 0) status = report_->Write(Summary());
+    status = report_->Flush(status);
     if (status.ok() && trajectory_ != nullptr) status = trajectory_->Flush();
-    if (!status.ok()) return OutputError(kName, status);
-    if (Interrupted()) return kInterrupted;
-    if (!flags_.truth.empty()) {
-      absl::Status compared = Compare();
-      if (!compared.ok()) Fail("--truth", compared);
+    if (status.ok() && !Interrupted() && !flags_.truth.empty()) {
+      if (absl::Status compared = Compare(); !compared.ok()) Fail("--truth", compared);
     }
-    return failed_ + unread > 0 ? kFailed : kOk;
+    return report_->ExitStatus(status, unread);
   }
 
  private:
-  LocalizeReport(const LocalizeFlags& flags, OutputFile output, LiveView* live)
-      : flags_(flags),
-        live_view_(live),
-        // Beside a table on the same terminal it would be in the way.
-        live_(flags.progress && isatty(STDERR_FILENO) != 0 &&
-              (flags.format != LocalizeFormat::kTable || isatty(STDOUT_FILENO) == 0 || !flags.output.empty())),
-        output_(std::move(output)) {}
+  LocalizeReport(const LocalizeFlags& flags, std::unique_ptr<StreamReport> report, LiveView* live)
+      : flags_(flags), live_view_(live), report_(std::move(report)) {}
 
   std::string Summary() const {
     const client::Location& l = last_.location;
@@ -193,31 +177,16 @@ class LocalizeReport {
     return absl::OkStatus();
   }
 
-  void ShowLive(const client::LocalizeAnswer& answer) {
-    const absl::Time now = SteadyNow();
-    if (!live_ || now < next_) return;
-    next_ = now + kLiveInterval;
-    const double rate = static_cast<double>(pairs_) / std::max(1e-3, absl::ToDoubleSeconds(now - start_));
-    std::fputs(absl::StrFormat("\r\033[K%d pairs, %.1f/s: %s", pairs_, rate, Text(answer)).c_str(), stderr);
-  }
-  void ClearLive() const {
-    if (live_) std::fputs("\r\033[K", stderr);
-  }
-
   const LocalizeFlags& flags_;
   LiveView* const live_view_;
   PathTrace trace_;
-  const bool live_;  // a line on the terminal
-  OutputFile output_;
+  const std::unique_ptr<StreamReport> report_;
   std::unique_ptr<OutputFile> trajectory_;
-  std::unique_ptr<DrawSink> sink_;
   PathPicture drawing_;
   std::vector<TimedPose> path_;
   client::LocalizeAnswer last_;
   std::set<std::string> warned_;
-  int64_t failed_ = 0, pairs_ = 0;
-  const absl::Time start_ = SteadyNow();
-  absl::Time next_ = start_;
+  int64_t pairs_ = 0;
 };
 
 // The size of each eye, as the first pair has it.
@@ -232,7 +201,7 @@ absl::Status SetSize(PairSource* source, bool side_by_side, PicturePair* first, 
 
 // Sends `first` and what follows it. A pair that cannot be read is left out, but for its time.
 SentPairs SendAll(PairSource* source, const PicturePair& first, const LocalizeFlags& flags,
-                  client::LocalizeStream* stream, WaitingPairs* waiting, const LiveView& live) {
+                  const StreamRun<client::LocalizeStream>& stream, WaitingPairs* waiting, const LiveView& live) {
   SentPairs sent;
   const uint64_t end = static_cast<uint64_t>(flags.max_frames.value_or(INT32_MAX));
   for (uint64_t id = 0; id < end && sent.stream.ok() && !Interrupted(); ++id) {
@@ -262,15 +231,10 @@ SentPairs SendAll(PairSource* source, const PicturePair& first, const LocalizeFl
   return sent;
 }
 
-bool HasFeatures(const std::vector<std::string>& arguments) {
-  return std::any_of(arguments.begin(), arguments.end(),
-                     [](const std::string& argument) { return absl::StartsWith(argument, "--features"); });
-}
-
 }  // namespace
 
 int RunLocalize(const std::vector<std::string>& arguments) {
-  PairCommand command(kName, kLocalizePreset);
+  PairCommand command(kName, kLocalizePreset, kLocalizeFeatures);
   LocalizeFlags localize_flags;
   localize_flags.AddTo(command.flags());
   const auto end_here = command.Parse(
@@ -285,10 +249,7 @@ int RunLocalize(const std::vector<std::string>& arguments) {
   PicturePair first;
   absl::Status sized = source.status();
   if (sized.ok()) sized = SetSize(&*source, side_by_side, &first, &options->camera);
-  if (!sized.ok()) {
-    Complain(kName, sized.message());
-    return Interrupted() ? kInterrupted : kFailed;
-  }
+  if (!sized.ok()) return SourceError(kName, sized);
 
   // Without sliders: a new stream would begin a new map.
   auto live =
@@ -301,36 +262,31 @@ int RunLocalize(const std::vector<std::string>& arguments) {
   if (!report.ok()) return OutputError(kName, report.status());
 
   options->detector = command.detector();
-  if (!HasFeatures(arguments)) options->detector.max_features = client::DefaultLocalizeDetector().max_features;
   command.SetCall(&*options);
-  absl::Status output;
   WaitingPairs waiting;
-  client::LocalizeStream* open = nullptr;
-  const auto stream = connection->client().OpenLocalizeStream(*options, [&](const client::LocalizeAnswer& answer) {
-    if (answer.frame_id == kLoadId || answer.frame_id == kSaveId) {
-      const bool is_new = answer.frame_id == kLoadId && absl::IsNotFound(answer.status) && !localize_flags.relocalize;
-      if (answer.status.ok() || is_new) return;
-      (*report)->Fail(absl::StrCat("map ", localize_flags.map), answer.status);
-      if (answer.frame_id == kLoadId) open->Cancel();
-      return;
-    }
-    const PicturePair pair = waiting.Pop();
-    const double seconds = localize_flags.TimeOf(answer.frame_id, *pair.first);
-    if (output.ok()) output = (*report)->Add(pair, seconds, side_by_side, answer);
-    if (!output.ok()) open->Cancel();
+  StreamRun<client::LocalizeStream> run([&] {
+    return connection->client().OpenLocalizeStream(*options, [&](const client::LocalizeAnswer& answer) {
+      if (answer.frame_id == kLoadId || answer.frame_id == kSaveId) {
+        const bool is_new = answer.frame_id == kLoadId && absl::IsNotFound(answer.status) && !localize_flags.relocalize;
+        if (answer.status.ok() || is_new) return;
+        (*report)->Fail(absl::StrCat("map ", localize_flags.map), answer.status);
+        if (answer.frame_id == kLoadId) run->Cancel();
+        return;
+      }
+      const PicturePair pair = waiting.Pop();
+      const double seconds = localize_flags.TimeOf(answer.frame_id, *pair.first);
+      run.Take([&] { return (*report)->Add(pair, seconds, side_by_side, answer); });
+    });
   });
-  if (!stream.ok()) return CallError(kName, stream.status());
-  open = stream->get();
+  if (const absl::Status opened = run.Reopen(); !opened.ok()) return CallError(kName, opened);
   SentPairs sent;
-  if (!localize_flags.map.empty()) sent.stream = open->LoadMap(kLoadId, localize_flags.map);
-  if (sent.stream.ok()) sent = SendAll(&*source, first, localize_flags, open, &waiting, *live);
+  if (!localize_flags.map.empty()) sent.stream = run->LoadMap(kLoadId, localize_flags.map);
+  if (sent.stream.ok()) sent = SendAll(&*source, first, localize_flags, run, &waiting, *live);
   if (sent.stream.ok() && !localize_flags.map.empty() && !localize_flags.relocalize) {
-    sent.stream = open->SaveMap(kSaveId, localize_flags.map);
+    sent.stream = run->SaveMap(kSaveId, localize_flags.map);
   }
-  const absl::Status end = open->Finish();
-  if (sent.stream.ok()) sent.stream = end;
-  if (output.ok() && !sent.stream.ok()) return CallError(kName, sent.stream);
-  return (*report)->Close(output, sent.unread);
+  if (const absl::Status end = run.Finish(sent.stream); !end.ok()) return CallError(kName, end);
+  return (*report)->Close(run.output(), sent.unread);
 }
 
 }  // namespace glint::cli

@@ -100,12 +100,8 @@ void LocalizeFlags::AddTo(Flags* flags) {
 
 absl::Status LocalizeFlags::Validate() const {
   if (calibration.empty()) return absl::InvalidArgumentError("option '--calibration': missing");
-  if (in_flight.has_value() && (*in_flight < 1 || *in_flight > 4096)) {
-    return absl::InvalidArgumentError(absl::StrCat("option '--in-flight': ", *in_flight, " is not in 1..4096"));
-  }
-  if (max_frames.has_value() && *max_frames < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("option '--max-frames': ", *max_frames, " is not above 0"));
-  }
+  GLINT_RETURN_IF_ERROR(CheckInFlight(in_flight));
+  GLINT_RETURN_IF_ERROR(CheckMaxFrames(max_frames));
   if (rate_.has_value() && !(*rate_ >= 0.01f && *rate_ <= 10000)) {
     return absl::InvalidArgumentError(absl::StrCat("option '--rate': ", *rate_, " is not in 0.01..10000"));
   }

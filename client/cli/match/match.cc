@@ -10,6 +10,8 @@
 #include "client/cli/output/draw_pairs.h"
 #include "client/cli/output/pair_command.h"
 #include "client/cli/output/pair_report.h"
+#include "client/cli/output/stream_run.h"
+#include "features/status_macros.h"
 
 namespace glint::cli {
 namespace {
@@ -51,16 +53,9 @@ struct MatchFlags {
     flags->Float("tolerance", "PIXELS", "How far inliers may be from there (0..1000, default 3).", &tolerance);
   }
   absl::Status Validate() const {
-    if (next.has_value() && (*next < 1 || *next > 1000)) {
-      return absl::InvalidArgumentError(absl::StrCat("option '--next': ", *next, " is not in 1..1000"));
-    }
-    if (max_octave_difference.has_value() && (*max_octave_difference < 0 || *max_octave_difference >= kMaxLevels)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("option '--max-octave-difference': ", *max_octave_difference, " is not in 0..", kMaxLevels - 1));
-    }
-    if (tolerance.has_value() && (*tolerance < 0 || *tolerance > 1000)) {
-      return absl::InvalidArgumentError(absl::StrCat("option '--tolerance': ", *tolerance, " is not in 0..1000"));
-    }
+    GLINT_RETURN_IF_ERROR(CheckOption("next", next, 1, 1000));
+    GLINT_RETURN_IF_ERROR(CheckOption("max-octave-difference", max_octave_difference, 0, kMaxLevels - 1));
+    GLINT_RETURN_IF_ERROR(CheckOption("tolerance", tolerance, 0.0f, 1000.0f));
     return absl::OkStatus();
   }
   client::MatchSettings Settings(const DetectorOptions& detector) const {
@@ -98,8 +93,8 @@ std::string Help(const Flags& flags) {
 // Becomes of each answer what the flags ask for.
 class Answers {
  public:
-  Answers(const PairFlags& flags, PairReport* report, ColmapWriter* colmap, const std::optional<Homography>& homography,
-          double tolerance)
+  Answers(const PairFlags& flags, StreamReport* report, ColmapWriter* colmap,
+          const std::optional<Homography>& homography, double tolerance)
       : flags_(flags), report_(report), colmap_(colmap), homography_(homography), tolerance_(tolerance) {}
 
   absl::Status Add(const PicturePair& pair, const client::MatchAnswer& answer) {
@@ -190,7 +185,7 @@ class Answers {
   }
 
   const PairFlags& flags_;
-  PairReport* const report_;
+  StreamReport* const report_;
   ColmapWriter* const colmap_;
   const std::optional<Homography> homography_;
   const double tolerance_;
@@ -224,14 +219,11 @@ int RunMatch(const std::vector<std::string>& arguments) {
     homography = *read;
   }
   auto source = PairSource::Open(command.names(), match_flags.next.value_or(1), SendFormat::kGray, command.video());
-  if (!source.ok()) {
-    Complain(kName, source.status().message());
-    return Interrupted() ? kInterrupted : kFailed;
-  }
+  if (!source.ok()) return SourceError(kName, source.status());
 
   const auto connection = Connection::Open(command.connection());
   if (!connection.ok()) return CallError(kName, connection.status());
-  const auto report = PairReport::Open(kName, pair_flags, kCsvHeader, source->rate());
+  const auto report = StreamReport::Open(pair_flags.Report(kName, kCsvHeader, source->rate()));
   if (!report.ok()) return OutputError(kName, report.status());
   std::optional<ColmapWriter> colmap;
   if (pair_flags.format == PairFormat::kColmap) {
@@ -246,22 +238,19 @@ int RunMatch(const std::vector<std::string>& arguments) {
   command.SetCall(&options);
   Answers answers(pair_flags, report->get(), colmap.has_value() ? &*colmap : nullptr, homography,
                   match_flags.tolerance.value_or(kDefaultTolerance));
-  absl::Status output;
   WaitingPairs waiting;
-  client::MatchStream* open = nullptr;
-  const auto stream = connection->client().OpenMatchStream(options, [&](const client::MatchAnswer& answer) {
-    const PicturePair pair = waiting.Pop();
-    if (output.ok()) output = answers.Add(pair, answer);
-    if (!output.ok()) open->Cancel();
+  StreamRun<client::MatchStream> run([&] {
+    return connection->client().OpenMatchStream(options, [&](const client::MatchAnswer& answer) {
+      const PicturePair pair = waiting.Pop();
+      run.Take([&] { return answers.Add(pair, answer); });
+    });
   });
-  if (!stream.ok()) return CallError(kName, stream.status());
-  open = stream->get();
-  SentPairs sent = SendPairs(kName, &*source, &waiting, [&](uint64_t id, const PicturePair& pair) {
-    return open->Write(id, pair.first->input(), pair.second->input());
+  if (const absl::Status opened = run.Reopen(); !opened.ok()) return CallError(kName, opened);
+  const SentPairs sent = SendPairs(kName, &*source, &waiting, [&](uint64_t id, const PicturePair& pair) {
+    return run->Write(id, pair.first->input(), pair.second->input());
   });
-  const absl::Status end = open->Finish();
-  if (sent.stream.ok()) sent.stream = end;
-  if (output.ok() && !sent.stream.ok()) return CallError(kName, sent.stream);
+  if (const absl::Status end = run.Finish(sent.stream); !end.ok()) return CallError(kName, end);
+  absl::Status output = run.output();
   if (colmap.has_value()) output.Update(colmap->Close());
   return (*report)->Close(output, sent.unread);
 }

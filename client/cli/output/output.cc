@@ -1,5 +1,7 @@
 #include "client/cli/output/output.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -210,6 +212,8 @@ int OutputError(const std::string& command, const absl::Status& status) {
   Complain(command, status.message());
   return kCannotWrite;
 }
+
+bool OnTerminal(const std::string& output) { return output.empty() && isatty(STDOUT_FILENO) != 0; }
 
 int Print(const std::string& command, const std::string& text) {
   auto output = OutputFile::Open("");

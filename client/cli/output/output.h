@@ -60,6 +60,9 @@ class Formatter {
 // SIGPIPE, quietly.
 int OutputError(const std::string& command, const absl::Status& status);
 
+// Whether what is written to `output`, empty for standard output, appears on a terminal.
+bool OnTerminal(const std::string& output);
+
 // Writes to standard output; the exit status.
 int Print(const std::string& command, const std::string& text);
 

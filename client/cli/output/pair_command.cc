@@ -8,7 +8,8 @@
 
 namespace glint::cli {
 
-PairCommand::PairCommand(const char* name, std::string preset) : name_(name), detector_flags_(std::move(preset)) {
+PairCommand::PairCommand(const char* name, std::string preset, std::optional<int> features)
+    : name_(name), detector_flags_(std::move(preset), features) {
   connection_flags_.AddTo(&flags_);
   connection_flags_.AddTraceparentTo(&flags_);
   detector_flags_.AddTo(&flags_);

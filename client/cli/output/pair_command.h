@@ -19,8 +19,8 @@ namespace glint::cli {
 
 class PairCommand {
  public:
-  // `preset`: the detector without --detector.
-  explicit PairCommand(const char* name, std::string preset = "orb");
+  // `preset` and `features` as DetectorFlags has them.
+  explicit PairCommand(const char* name, std::string preset = "orb", std::optional<int> features = std::nullopt);
   PairCommand(const PairCommand&) = delete;
   PairCommand& operator=(const PairCommand&) = delete;
 

@@ -32,40 +32,21 @@ void PairFlags::AddTo(Flags* flags, const std::string& csv, const std::string& d
 }
 
 absl::Status PairFlags::Validate() const {
-  if (in_flight.has_value() && (*in_flight < 1 || *in_flight > 4096)) {
-    return absl::InvalidArgumentError(absl::StrCat("option '--in-flight': ", *in_flight, " is not in 1..4096"));
-  }
+  GLINT_RETURN_IF_ERROR(CheckInFlight(in_flight));
   if (format == PairFormat::kColmap && output.empty()) {
     return absl::InvalidArgumentError("option '--format': colmap needs a folder, given by --output");
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<PairReport>> PairReport::Open(const std::string& command, const PairFlags& flags,
-                                                             const std::string& csv_header, double rate) {
-  GLINT_ASSIGN_OR_RETURN(auto output, OutputFile::Open(flags.format == PairFormat::kColmap ? "" : flags.output));
-  auto report = std::unique_ptr<PairReport>(new PairReport(command, std::move(output)));
-  if (!flags.draw.empty()) {
-    GLINT_ASSIGN_OR_RETURN(report->sink_, OpenDrawSink(flags.draw, rate));
-  }
-  if (flags.format == PairFormat::kCsv) {
-    GLINT_RETURN_IF_ERROR(report->Write(csv_header + "\n"));
-  }
-  return report;
-}
-
-void PairReport::AddFailed(const std::string& name, const absl::Status& status) {
-  ++failed_;
-  Complain(command_, absl::StrCat(name, ": ", Describe(status)));
-}
-
-int PairReport::Close(const absl::Status& output_status, int64_t unread) {
-  sink_.reset();  // closes a video
-  absl::Status status = output_status;
-  if (status.ok()) status = output_.Flush();
-  if (!status.ok()) return OutputError(command_, status);
-  if (Interrupted()) return kInterrupted;
-  return failed_ + unread > 0 ? kFailed : kOk;
+StreamReport::Options PairFlags::Report(const char* command, const std::string& csv_header, double rate) const {
+  StreamReport::Options options;
+  options.command = command;
+  options.output = format == PairFormat::kColmap ? "" : output;
+  options.csv_header = format == PairFormat::kCsv ? csv_header : "";
+  options.draw = draw;
+  options.rate = rate;
+  return options;
 }
 
 SentPairs SendPairs(const std::string& command, PairSource* source, WaitingPairs* waiting,

@@ -14,6 +14,7 @@
 #include "client/cli/base/flags.h"
 #include "client/cli/output/draw.h"
 #include "client/cli/output/output.h"
+#include "client/cli/output/stream_report.h"
 #include "client/cli/source/pairs.h"
 
 namespace glint::cli {
@@ -29,28 +30,8 @@ struct PairFlags {
   // `csv`: the header of the rows. `colmap`: whether there is that format.
   void AddTo(Flags* flags, const std::string& csv, const std::string& drawing, bool colmap);
   absl::Status Validate() const;
-};
-
-// Thread-compatible. Errors of Write() and Draw() are those of the outputs, and final.
-class PairReport {
- public:
-  static absl::StatusOr<std::unique_ptr<PairReport>> Open(const std::string& command, const PairFlags& flags,
-                                                          const std::string& csv_header, double rate);
-
-  absl::Status Write(const std::string& text) { return output_.Write(text); }
-  bool draws() const { return sink_ != nullptr; }
-  absl::Status Draw(const std::string& name, const cv::Mat& canvas) { return sink_->Write(name, canvas); }
-  void AddFailed(const std::string& name, const absl::Status& status);
-  // The exit status. `unread`: pictures that could not be read.
-  int Close(const absl::Status& output_status, int64_t unread);
-
- private:
-  PairReport(std::string command, OutputFile output) : command_(std::move(command)), output_(std::move(output)) {}
-
-  const std::string command_;
-  OutputFile output_;
-  std::unique_ptr<DrawSink> sink_;
-  int64_t failed_ = 0;
+  // Of the report of `command`, with pictures from a source of this rate.
+  StreamReport::Options Report(const char* command, const std::string& csv_header, double rate) const;
 };
 
 struct SentPairs {

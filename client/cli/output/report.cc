@@ -1,7 +1,5 @@
 #include "client/cli/output/report.h"
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <utility>
 
@@ -37,7 +35,7 @@ void ReportFlags::AddTo(Flags* flags) {
 Report::Report(const std::string& command, const ReportFlags& flags, OutputFile output, int64_t total)
     : command_(command), flags_(flags), output_(std::move(output)), start_(SteadyNow()) {
   // A table that scrolls on the same terminal shows the progress itself.
-  const bool rows_on_terminal = flags.format != Format::kNone && flags.output.empty() && isatty(STDOUT_FILENO) != 0;
+  const bool rows_on_terminal = flags.format != Format::kNone && OnTerminal(flags.output);
   progress_.emplace(flags.progress && !rows_on_terminal, total);
 }
 

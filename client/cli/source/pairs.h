@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cli/source/source.h"
+#include "client/cli/source/waiting.h"
 
 namespace glint::cli {
 
@@ -40,24 +40,7 @@ class PairSource {
   std::deque<PicturePair> ready_;
 };
 
-// Pairs that wait for their answers. The two sides run on different threads.
-class WaitingPairs {
- public:
-  void Push(PicturePair pair) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    pairs_.push_back(std::move(pair));
-  }
-  PicturePair Pop() {
-    std::lock_guard<std::mutex> lock(mutex_);
-    PicturePair pair = std::move(pairs_.front());
-    pairs_.pop_front();
-    return pair;
-  }
-
- private:
-  std::mutex mutex_;
-  std::deque<PicturePair> pairs_;
-};
+using WaitingPairs = Waiting<PicturePair>;
 
 }  // namespace glint::cli
 

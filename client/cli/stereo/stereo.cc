@@ -11,6 +11,8 @@
 #include "client/cli/output/pair_command.h"
 #include "client/cli/output/pair_report.h"
 #include "client/cli/output/scenes.h"
+#include "client/cli/output/stream_run.h"
+#include "features/status_macros.h"
 
 namespace glint::cli {
 namespace {
@@ -100,7 +102,7 @@ std::string Rows(const std::string& name, const client::StereoAnswer& a) {
   return rows;
 }
 
-absl::Status Add(const PicturePair& pair, const client::StereoAnswer& answer, PairFormat format, PairReport* report) {
+absl::Status Add(const PicturePair& pair, const client::StereoAnswer& answer, PairFormat format, StreamReport* report) {
   const std::string& name = pair.first->name;
   if (!answer.status.ok()) {
     report->AddFailed(name, answer.status);
@@ -134,10 +136,7 @@ int RunStereo(const std::vector<std::string>& arguments) {
       arguments, {Help, "give LEFT and RIGHT, or pictures with both", [&] { return pair_flags.Validate(); }});
   if (end_here.has_value()) return *end_here;
   auto source = PairSource::Open(command.names(), 0, SendFormat::kGray, command.video());
-  if (!source.ok()) {
-    Complain(kName, source.status().message());
-    return Interrupted() ? kInterrupted : kFailed;
-  }
+  if (!source.ok()) return SourceError(kName, source.status());
 
   auto live = LiveView::Open(
       kName, view, absl::StrCat("disparities of ", command.names().front(), " on ", command.connection().server),
@@ -145,7 +144,7 @@ int RunStereo(const std::vector<std::string>& arguments) {
   if (!live.ok()) return UsageError(kName, live.status().message());
   const auto connection = Connection::Open(command.connection());
   if (!connection.ok()) return CallError(kName, connection.status());
-  const auto report = PairReport::Open(kName, pair_flags, kCsvHeader, source->rate());
+  const auto report = StreamReport::Open(pair_flags.Report(kName, kCsvHeader, source->rate()));
   if (!report.ok()) return OutputError(kName, report.status());
 
   client::StereoStreamOptions options;
@@ -153,33 +152,21 @@ int RunStereo(const std::vector<std::string>& arguments) {
   options.stereo = stereo_flags.Options();
   options.in_flight = pair_flags.in_flight.value_or(options.in_flight);
   command.SetCall(&options);
-  absl::Status output;
   WaitingPairs waiting;
-  std::unique_ptr<client::StereoStream> stream;
-  const auto open = [&]() -> absl::Status {
-    auto opened = connection->client().OpenStereoStream(options, [&](const client::StereoAnswer& answer) {
+  StreamRun<client::StereoStream> run([&] {
+    return connection->client().OpenStereoStream(options, [&](const client::StereoAnswer& answer) {
       const PicturePair pair = waiting.Pop();
       if (answer.status.ok() && live->wanted()) live->Show(StereoScene(pair, answer));
-      if (output.ok()) output = Add(pair, answer, pair_flags.format, report->get());
-      if (!output.ok()) stream->Cancel();
+      run.Take([&] { return Add(pair, answer, pair_flags.format, report->get()); });
     });
-    if (!opened.ok()) return opened.status();
-    stream = *std::move(opened);
-    return absl::OkStatus();
-  };
-  if (absl::Status opened = open(); !opened.ok()) return CallError(kName, opened);
-  SentPairs sent = SendPairs(kName, &*source, &waiting, [&](uint64_t id, const PicturePair& pair) {
-    if (live->Next(&options.detector)) {
-      absl::Status renewed = stream->Finish();
-      if (renewed.ok()) renewed = open();
-      if (!renewed.ok()) return renewed;
-    }
-    return stream->Write(id, pair.first->input(), pair.second != nullptr ? pair.second->input() : client::ImageInput());
   });
-  const absl::Status end = stream->Finish();
-  if (sent.stream.ok()) sent.stream = end;
-  if (output.ok() && !sent.stream.ok()) return CallError(kName, sent.stream);
-  return (*report)->Close(output, sent.unread);
+  if (const absl::Status opened = run.Reopen(); !opened.ok()) return CallError(kName, opened);
+  const SentPairs sent = SendPairs(kName, &*source, &waiting, [&](uint64_t id, const PicturePair& pair) {
+    if (live->Next(&options.detector)) GLINT_RETURN_IF_ERROR(run.Reopen());
+    return run->Write(id, pair.first->input(), pair.second != nullptr ? pair.second->input() : client::ImageInput());
+  });
+  if (const absl::Status end = run.Finish(sent.stream); !end.ok()) return CallError(kName, end);
+  return (*report)->Close(run.output(), sent.unread);
 }
 
 }  // namespace glint::cli

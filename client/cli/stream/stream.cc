@@ -1,7 +1,5 @@
 // glint stream: all frames of a source through one stream, or through one after the other where servers go away.
-#include <deque>
 #include <limits>
-#include <mutex>
 #include <utility>
 
 #include "client/cli/base/command.h"
@@ -13,6 +11,7 @@
 #include "client/cli/source/jpeg_flags.h"
 #include "client/cli/source/raw_source.h"
 #include "client/cli/source/shared_frames.h"
+#include "client/cli/source/waiting.h"
 #include "client/resilient_stream.h"
 #include "features/status_macros.h"
 
@@ -71,13 +70,9 @@ struct StreamFlags {
     AddViewFlag(flags, true, &view);
   }
   absl::Status Validate() const {
-    if (in_flight.has_value() && (*in_flight < 1 || *in_flight > 4096)) {
-      return absl::InvalidArgumentError(absl::StrCat("option '--in-flight': ", *in_flight, " is not in 1..4096"));
-    }
+    GLINT_RETURN_IF_ERROR(CheckInFlight(in_flight));
     GLINT_RETURN_IF_ERROR(jpeg.Validate(send == SendFormat::kJpeg));
-    if (max_frames.has_value() && *max_frames < 1) {
-      return absl::InvalidArgumentError(absl::StrCat("option '--max-frames': ", *max_frames, " is not above 0"));
-    }
+    GLINT_RETURN_IF_ERROR(CheckMaxFrames(max_frames));
     if (max_age.has_value() && (*max_age < 0 || *max_age > 86400e3f)) {
       return absl::InvalidArgumentError(absl::StrCat("option '--max-age': ", *max_age, " is not in 0..86400000"));
     }
@@ -117,29 +112,6 @@ std::string Help(const Flags& flags) {
          "  glint stream 'frames/*.png' --loop --max-frames 10000 --in-flight 16\n";
 }
 
-// Pictures that wait for their results. The two sides run on different threads.
-class Waiting {
- public:
-  // Keeps what the report needs; the picture stays where it is until Pop().
-  const Picture& Push(Picture picture) {
-    std::lock_guard<std::mutex> lock(mu_);
-    pictures_.push_back(std::move(picture));
-    return pictures_.back();
-  }
-  const Picture& Front() {
-    std::lock_guard<std::mutex> lock(mu_);
-    return pictures_.front();
-  }
-  void Pop() {
-    std::lock_guard<std::mutex> lock(mu_);
-    pictures_.pop_front();
-  }
-
- private:
-  std::mutex mu_;  // guards pictures_
-  std::deque<Picture> pictures_;
-};
-
 // The report belongs to the reading thread while the stream is open; so the writing thread counts here.
 struct Outcome {
   absl::Status stream;
@@ -150,7 +122,7 @@ struct Outcome {
 Outcome StreamAll(const client::Client& client, client::StreamOptions options, Source* source, const StreamFlags& flags,
                   Report* report, LiveView* live) {
   Outcome outcome;
-  Waiting waiting;
+  Waiting<Picture> waiting;
   SharedFrames shared_frames(&client, options.in_flight);
   client::RetryOptions retry;
   retry.patience = absl::Seconds(flags.retry.value_or(0));
@@ -236,10 +208,7 @@ int RunStream(const std::vector<std::string>& arguments) {
   }
   const auto source = layout->has_value() ? OpenRawSource(operands->front(), **layout)
                                           : OpenSource(operands->front(), stream_flags.send, video);
-  if (!source.ok()) {
-    Complain(kName, source.status().message());
-    return Interrupted() ? kInterrupted : kFailed;
-  }
+  if (!source.ok()) return SourceError(kName, source.status());
 
   auto live = LiveView::Open(kName, stream_flags.view, absl::StrCat(operands->front(), " on ", connection_flags.server),
                              &*detector);

@@ -1,13 +1,9 @@
 // glint track: points followed from picture to picture.
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <deque>
-#include <functional>
+#include <cstdint>
 #include <memory>
-#include <mutex>
 #include <opencv2/imgproc.hpp>
 #include <utility>
 
@@ -16,22 +12,22 @@
 #include "client/cli/base/command.h"
 #include "client/cli/base/connection.h"
 #include "client/cli/base/detector_flags.h"
-#include "client/cli/output/draw.h"
 #include "client/cli/output/draw_tracks.h"
 #include "client/cli/output/live_view.h"
 #include "client/cli/output/output.h"
 #include "client/cli/output/scenes.h"
+#include "client/cli/output/stream_report.h"
+#include "client/cli/output/stream_run.h"
 #include "client/cli/source/source.h"
+#include "client/cli/source/waiting.h"
 #include "client/cli/track/track_flags.h"
 #include "features/status_macros.h"
-#include "features/steady_time.h"
 
 namespace glint::cli {
 namespace {
 
 constexpr char kName[] = "track";
 constexpr size_t kMaxCameras = 8;
-constexpr absl::Duration kLiveInterval = absl::Milliseconds(100);
 
 std::string Help(const Flags& flags) {
   return "Usage: glint track [OPTION]... SOURCE\n"
@@ -109,75 +105,49 @@ std::string Rows(const std::vector<Picture>& pictures, const client::TrackAnswer
 class TrackReport {
  public:
   static absl::StatusOr<std::unique_ptr<TrackReport>> Open(const TrackFlags& flags, double rate, LiveView* live) {
-    GLINT_ASSIGN_OR_RETURN(auto output, OutputFile::Open(flags.output));
-    auto report = std::unique_ptr<TrackReport>(new TrackReport(flags, std::move(output), live));
-    if (!flags.draw.empty()) {
-      GLINT_ASSIGN_OR_RETURN(report->sink_, OpenDrawSink(flags.draw, rate));
-    }
-    if (flags.format == TrackFormat::kCsv) {
-      GLINT_RETURN_IF_ERROR(report->output_.Write(absl::StrCat(kTrackCsvHeader, "\n")));
-    }
-    return report;
+    StreamReport::Options options;
+    options.command = kName;
+    options.output = flags.output;
+    options.csv_header = flags.format == TrackFormat::kCsv ? kTrackCsvHeader : "";
+    options.draw = flags.draw;
+    options.rate = rate;
+    // Beside a table on the same terminal it would be in the way.
+    options.live = flags.progress && !(flags.format == TrackFormat::kTable && OnTerminal(flags.output));
+    GLINT_ASSIGN_OR_RETURN(auto report, StreamReport::Open(options));
+    return std::unique_ptr<TrackReport>(new TrackReport(flags, std::move(report), live));
   }
 
   // Of an edit `pictures` is empty.
   absl::Status Add(const std::vector<Picture>& pictures, const client::TrackAnswer& answer) {
     if (!answer.status.ok()) {
-      ++failed_;
-      ClearLive();
-      Complain(kName, absl::StrCat(pictures.empty() ? "points" : pictures[0].name, ": ", Describe(answer.status)));
+      report_->AddFailed(pictures.empty() ? "points" : pictures[0].name, answer.status);
       return absl::OkStatus();
     }
-    if (sink_ != nullptr || shown_) {
+    if (report_->draws() || shown_) {
       for (const client::TrackArrays& tracks : answer.cameras) trails_.Add(tracks);
     }
     if (pictures.empty()) return absl::OkStatus();
     ++frames_;
     const Figures figures(answer);
-    ShowLive(figures);
+    report_->ShowLive(frames_, "frames", [&figures] { return figures.Text(); });
     if (live_view_->wanted()) live_view_->Show(TrackScene(pictures, answer, trails_, figures.Text()));
     absl::Status status;
     if (format_ == TrackFormat::kTable) {
-      status = output_.Write(absl::StrCat(pictures[0].name, ": ", figures.Text(), "\n"));
+      status = report_->Write(absl::StrCat(pictures[0].name, ": ", figures.Text(), "\n"));
     }
-    if (format_ == TrackFormat::kCsv) status = output_.Write(Rows(pictures, answer));
-    if (!status.ok() || sink_ == nullptr) return status;
+    if (format_ == TrackFormat::kCsv) status = report_->Write(Rows(pictures, answer));
+    if (!status.ok() || !report_->draws()) return status;
     return Draw(pictures);
   }
 
   // Between streams: all tracks begin anew.
   void ForgetTracks() { trails_ = Trails(); }
 
-  // The exit status. `unread`: pictures that could not be read.
-  int Close(absl::Status status, int64_t unread) {
-    ClearLive();
-    sink_.reset();  // closes a video
-    if (status.ok()) status = output_.Flush();
-    if (!status.ok()) return OutputError(kName, status);
-    if (Interrupted()) return kInterrupted;
-    return failed_ + unread > 0 ? kFailed : kOk;
-  }
+  int Close(const absl::Status& status, int64_t unread) { return report_->Close(status, unread); }
 
  private:
-  TrackReport(const TrackFlags& flags, OutputFile output, LiveView* live)
-      : format_(flags.format),
-        shown_(!flags.view.empty()),
-        live_view_(live),
-        // Beside a table on the same terminal it would be in the way.
-        live_(flags.progress && isatty(STDERR_FILENO) != 0 &&
-              (flags.format != TrackFormat::kTable || isatty(STDOUT_FILENO) == 0 || !flags.output.empty())),
-        output_(std::move(output)) {}
-
-  void ShowLive(const Figures& figures) {
-    const absl::Time now = SteadyNow();
-    if (!live_ || now < next_) return;
-    next_ = now + kLiveInterval;
-    const double rate = static_cast<double>(frames_) / std::max(1e-3, absl::ToDoubleSeconds(now - start_));
-    std::fputs(absl::StrFormat("\r\033[K%d frames, %.1f/s: %s", frames_, rate, figures.Text()).c_str(), stderr);
-  }
-  void ClearLive() const {
-    if (live_) std::fputs("\r\033[K", stderr);
-  }
+  TrackReport(const TrackFlags& flags, std::unique_ptr<StreamReport> report, LiveView* live)
+      : format_(flags.format), shown_(!flags.view.empty()), live_view_(live), report_(std::move(report)) {}
 
   absl::Status Draw(const std::vector<Picture>& pictures) {
     std::vector<cv::Mat> drawn;
@@ -196,44 +166,19 @@ class TrackReport {
       canvas.copyTo(all(cv::Rect(x, 0, canvas.cols, canvas.rows)));
       x += canvas.cols;
     }
-    return sink_->Write(pictures[0].name, all);
+    return report_->Draw(pictures[0].name, all);
   }
 
   const TrackFormat format_;
   const bool shown_;  // on a page
   LiveView* const live_view_;
-  const bool live_;  // a line on the terminal
-  OutputFile output_;
-  std::unique_ptr<DrawSink> sink_;
+  const std::unique_ptr<StreamReport> report_;
   Trails trails_;
-  int64_t failed_ = 0, frames_ = 0;
-  const absl::Time start_ = SteadyNow();
-  absl::Time next_ = start_;
+  int64_t frames_ = 0;
 };
 
-// Frames, and edits without pictures, that wait for their answers. The two sides run on different threads.
-class Waiting {
- public:
-  // They stay where they are until Pop().
-  const std::vector<Picture>& Push(std::vector<Picture> pictures) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    waiting_.push_back(std::move(pictures));
-    return waiting_.back();
-  }
-  const std::vector<Picture>& Front() {
-    std::lock_guard<std::mutex> lock(mutex_);
-    return waiting_.front();
-  }
-  void Pop() {
-    std::lock_guard<std::mutex> lock(mutex_);
-    waiting_.pop_front();
-  }
-
- private:
-  std::mutex mutex_;
-  std::deque<std::vector<Picture>> waiting_;
-};
-
+// Frames, and edits without pictures.
+using WaitingFrames = Waiting<std::vector<Picture>>;
 using Sources = std::vector<std::unique_ptr<Source>>;
 
 // One picture of each. OUT_OF_RANGE at the end of any.
@@ -253,26 +198,16 @@ struct Sent {
   int64_t unread = 0;
 };
 
-// What the sending side has.
-struct Sender {
-  const TrackFlags& flags;
-  const std::vector<PointList>& points;
-  // Finishes the stream, if there is one, and opens another.
-  std::function<absl::StatusOr<client::TrackStream*>()> open;
-};
-
-Sent SendAll(const Sources& sources, const Sender& sender, DetectorOptions* detector, LiveView* live,
-             Waiting* waiting) {
+// `points`: of the first picture of each stream, by camera.
+Sent SendAll(const Sources& sources, int max_frames, const std::vector<PointList>& points, DetectorOptions* detector,
+             LiveView* live, StreamRun<client::TrackStream>* run, WaitingFrames* waiting) {
   Sent sent;
   uint64_t id = 0;
-  client::TrackStream* stream = nullptr;
   bool first = true;  // of the stream
-  for (int frames = 0; sent.stream.ok() && !Interrupted() && frames < sender.flags.max_frames.value_or(INT32_MAX);) {
-    if (live->Next(detector) || stream == nullptr) {
-      auto opened = sender.open();
-      sent.stream = opened.status();
-      if (!opened.ok()) break;
-      stream = *opened;
+  for (int frames = 0; sent.stream.ok() && !Interrupted() && frames < max_frames;) {
+    if (live->Next(detector) || !run->open()) {
+      sent.stream = run->Reopen();
+      if (!sent.stream.ok()) break;
       first = true;
     }
     std::vector<Picture> pictures;
@@ -285,13 +220,12 @@ Sent SendAll(const Sources& sources, const Sender& sender, DetectorOptions* dete
     }
     std::vector<client::ImageInput> inputs;
     for (const Picture& picture : waiting->Push(std::move(pictures))) inputs.push_back(picture.input());
-    sent.stream = stream->Write(id++, inputs);
+    sent.stream = (*run)->Write(id++, inputs);
     ++frames;
-    for (size_t c = 0; c < sender.points.size() && first && sent.stream.ok(); ++c) {
-      const PointList& points = sender.points[c];
-      if (points.x.empty()) continue;
+    for (size_t c = 0; c < points.size() && first && sent.stream.ok(); ++c) {
+      if (points[c].x.empty()) continue;
       waiting->Push({});
-      sent.stream = stream->Add(id++, static_cast<int>(c), points.x, points.y);
+      sent.stream = (*run)->Add(id++, static_cast<int>(c), points[c].x, points[c].y);
     }
     first = false;
   }
@@ -336,10 +270,7 @@ int RunTrack(const std::vector<std::string>& arguments) {
   Sources sources;
   for (const std::string& name : *names) {
     auto source = OpenSource(name, SendFormat::kGray, video);
-    if (!source.ok()) {
-      Complain(kName, source.status().message());
-      return Interrupted() ? kInterrupted : kFailed;
-    }
+    if (!source.ok()) return SourceError(kName, source.status());
     sources.push_back(*std::move(source));
   }
 
@@ -356,27 +287,18 @@ int RunTrack(const std::vector<std::string>& arguments) {
   options.cameras = static_cast<int>(names->size());
   options.timeout = connection_flags.timeout_or(options.timeout);
   options.traceparent = connection_flags.traceparent;
-  absl::Status output;
-  Waiting waiting;
-  std::unique_ptr<client::TrackStream> stream;
-  const auto deliver = [&](const client::TrackAnswer& answer) {
-    if (output.ok()) output = (*report)->Add(waiting.Front(), answer);
-    waiting.Pop();
-    if (!output.ok()) stream->Cancel();
-  };
-  const auto open = [&]() -> absl::StatusOr<client::TrackStream*> {
-    if (stream != nullptr) {
-      GLINT_RETURN_IF_ERROR(stream->Finish());
-      (*report)->ForgetTracks();
-    }
-    GLINT_ASSIGN_OR_RETURN(stream, connection->client().OpenTrackStream(options, deliver));
-    return stream.get();
-  };
-  Sent sent = SendAll(sources, {track_flags, points, open}, &options.detector, &*live, &waiting);
-  const absl::Status end = stream != nullptr ? stream->Finish() : absl::OkStatus();
-  if (sent.stream.ok()) sent.stream = end;
-  if (output.ok() && !sent.stream.ok()) return CallError(kName, sent.stream);
-  return (*report)->Close(output, sent.unread);
+  WaitingFrames waiting;
+  StreamRun<client::TrackStream> run([&] {
+    (*report)->ForgetTracks();
+    return connection->client().OpenTrackStream(options, [&](const client::TrackAnswer& answer) {
+      run.Take([&] { return (*report)->Add(waiting.Front(), answer); });
+      waiting.Pop();
+    });
+  });
+  const Sent sent =
+      SendAll(sources, track_flags.max_frames.value_or(INT32_MAX), points, &options.detector, &*live, &run, &waiting);
+  if (const absl::Status end = run.Finish(sent.stream); !end.ok()) return CallError(kName, end);
+  return (*report)->Close(run.output(), sent.unread);
 }
 
 }  // namespace glint::cli

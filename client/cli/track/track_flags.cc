@@ -70,19 +70,10 @@ void TrackFlags::AddTo(Flags* flags) {
 }
 
 absl::Status TrackFlags::Validate() const {
-  if (in_flight.has_value() && (*in_flight < 1 || *in_flight > 4096)) {
-    return absl::InvalidArgumentError(absl::StrCat("option '--in-flight': ", *in_flight, " is not in 1..4096"));
-  }
-  if (max_frames.has_value() && *max_frames < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("option '--max-frames': ", *max_frames, " is not above 0"));
-  }
-  if (target.has_value() && (*target < 1 || *target > kMaxTrackPoints)) {
-    return absl::InvalidArgumentError(absl::StrCat("option '--target': ", *target, " is not in 1..", kMaxTrackPoints));
-  }
-  if (template_frames.has_value() && (*template_frames < 1 || *template_frames > kMaxTemplateFrames)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("option '--template-frames': ", *template_frames, " is not in 1..", kMaxTemplateFrames));
-  }
+  GLINT_RETURN_IF_ERROR(CheckInFlight(in_flight));
+  GLINT_RETURN_IF_ERROR(CheckMaxFrames(max_frames));
+  GLINT_RETURN_IF_ERROR(CheckOption("target", target, 1, kMaxTrackPoints));
+  GLINT_RETURN_IF_ERROR(CheckOption("template-frames", template_frames, 1, kMaxTemplateFrames));
   return absl::OkStatus();
 }
 

@@ -1,9 +1,7 @@
 // glint view: what a server finds in a source, on a web page, whether the server is there or not.
 #include <algorithm>
 #include <atomic>
-#include <deque>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +13,7 @@
 #include "client/cli/output/output.h"
 #include "client/cli/output/scenes.h"
 #include "client/cli/source/source.h"
+#include "client/cli/source/waiting.h"
 #include "features/steady_time.h"
 
 namespace glint::cli {
@@ -108,10 +107,7 @@ class Viewer {
   // Frames through one stream: until the source ends, a slider is moved, or something fails.
   absl::Status Stream(const client::Client& client) {
     const DetectorOptions opened_with = options_.detector;
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      waiting_.clear();
-    }
+    waiting_.Clear();
     const auto stream = client.OpenStream(options_, [this](const client::FrameResult& result) { Show(result); });
     if (!stream.ok()) return stream.status();
     // What was shown last comes again, with the new options or from the new server.
@@ -127,10 +123,7 @@ class Viewer {
   }
 
   absl::Status Write(client::DetectStream* stream) {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      waiting_.push_back(last_);
-    }
+    waiting_.Push(last_);
     return stream->Write(next_id_++, last_->input());
   }
 
@@ -167,12 +160,7 @@ class Viewer {
 
   // On the stream's thread.
   void Show(const client::FrameResult& result) {
-    SharedPicture picture;
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      picture = waiting_.front();
-      waiting_.pop_front();
-    }
+    const SharedPicture picture = waiting_.Pop();
     if (!result.status.ok()) {
       live_->SetNotice(absl::StrCat(picture->name, ": ", Describe(result.status)));
       return;
@@ -216,8 +204,7 @@ class Viewer {
   std::string said_;  // on standard error, since the last answer
 
   std::atomic<bool> answered_{false};  // in this stream
-  std::mutex mutex_;                   // guards what follows
-  std::deque<SharedPicture> waiting_;  // for their results
+  Waiting<SharedPicture> waiting_;     // for their results
 };
 
 }  // namespace
@@ -245,10 +232,7 @@ int RunView(const std::vector<std::string>& arguments) {
   const auto mask = ReadMask(detector_flags.mask);
   if (!mask.ok()) return UsageError(kName, mask.status().message());
   const auto source = OpenSource(operands->front(), SendFormat::kGray, video);
-  if (!source.ok()) {
-    Complain(kName, source.status().message());
-    return Interrupted() ? kInterrupted : kFailed;
-  }
+  if (!source.ok()) return SourceError(kName, source.status());
   const std::string title = absl::StrCat(operands->front(), " on ", connection_flags.server);
   auto live = LiveView::Open(kName, view_flags.listen, title, &*detector);
   if (!live.ok()) return UsageError(kName, live.status().message());

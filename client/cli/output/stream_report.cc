@@ -1,0 +1,52 @@
+#include "client/cli/output/stream_report.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/cli/base/command.h"
+#include "features/status_macros.h"
+
+namespace glint::cli {
+
+absl::StatusOr<std::unique_ptr<StreamReport>> StreamReport::Open(const Options& options) {
+  GLINT_ASSIGN_OR_RETURN(auto output, OutputFile::Open(options.output));
+  auto report = std::unique_ptr<StreamReport>(new StreamReport(options, std::move(output)));
+  if (!options.draw.empty()) {
+    GLINT_ASSIGN_OR_RETURN(report->sink_, OpenDrawSink(options.draw, options.rate));
+  }
+  if (!options.csv_header.empty()) GLINT_RETURN_IF_ERROR(report->Write(options.csv_header + "\n"));
+  return report;
+}
+
+void StreamReport::Complain(const std::string& text) const {
+  line_.Clear();
+  cli::Complain(command_, text);
+}
+
+void StreamReport::AddFailed(const std::string& name, const absl::Status& status) {
+  ++failed_;
+  Complain(absl::StrCat(name, ": ", Describe(status)));
+}
+
+void StreamReport::ShowLive(int64_t done, const char* noun, const std::function<std::string()>& text) {
+  line_.Show([&](absl::Duration elapsed) {
+    const double rate = static_cast<double>(done) / std::max(1e-3, absl::ToDoubleSeconds(elapsed));
+    return absl::StrFormat("%d %s, %.1f/s: %s", done, noun, rate, text());
+  });
+}
+
+absl::Status StreamReport::Flush(absl::Status status) {
+  line_.Clear();
+  sink_.reset();  // closes a video
+  if (status.ok()) status = output_.Flush();
+  return status;
+}
+
+int StreamReport::ExitStatus(const absl::Status& flushed, int64_t unread) const {
+  if (!flushed.ok()) return OutputError(command_, flushed);
+  if (Interrupted()) return kInterrupted;
+  return failed_ + unread > 0 ? kFailed : kOk;
+}
+
+}  // namespace glint::cli

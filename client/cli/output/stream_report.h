@@ -1,0 +1,62 @@
+// Where the answers of a stream go, and what the command ends with: for glint match, stereo, track and localize.
+#ifndef GLINT_CLIENT_CLI_OUTPUT_STREAM_REPORT_H_
+#define GLINT_CLIENT_CLI_OUTPUT_STREAM_REPORT_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/cli/base/progress.h"
+#include "client/cli/output/draw.h"
+#include "client/cli/output/output.h"
+
+namespace glint::cli {
+
+// Thread-compatible. Errors of Write() and Draw() are those of the outputs, and final.
+class StreamReport {
+ public:
+  struct Options {
+    std::string command;
+    std::string output;      // file; empty: standard output
+    std::string csv_header;  // empty: none
+    std::string draw;        // as OpenDrawSink() has it; empty: no pictures
+    double rate = 0;         // frames per second of a video that is drawn
+    bool live = false;       // a line with figures, on a terminal
+  };
+  static absl::StatusOr<std::unique_ptr<StreamReport>> Open(const Options& options);
+
+  absl::Status Write(const std::string& text) { return output_.Write(text); }
+  bool draws() const { return sink_ != nullptr; }
+  absl::Status Draw(const std::string& name, const cv::Mat& canvas) { return sink_->Write(name, canvas); }
+
+  // On standard error, past the line of figures.
+  void Complain(const std::string& text) const;
+  void AddFailed(const std::string& name, const absl::Status& status);
+  // "12 frames, 3.4/s: TEXT", with `noun` for frames. `text` is called only if the line is drawn now.
+  void ShowLive(int64_t done, const char* noun, const std::function<std::string()>& text);
+
+  // Ends the line of figures and the pictures, and writes what is left unless `status` is an error already.
+  absl::Status Flush(absl::Status status);
+  // The exit status, after Flush(). `unread`: pictures that could not be read.
+  int ExitStatus(const absl::Status& flushed, int64_t unread) const;
+  int Close(const absl::Status& status, int64_t unread) { return ExitStatus(Flush(status), unread); }
+
+ private:
+  StreamReport(const Options& options, OutputFile output)
+      : command_(options.command), line_(options.live, absl::ZeroDuration()), output_(std::move(output)) {}
+
+  const std::string command_;
+  LiveLine line_;
+  OutputFile output_;
+  std::unique_ptr<DrawSink> sink_;
+  int64_t failed_ = 0;
+};
+
+}  // namespace glint::cli
+
+#endif  // GLINT_CLIENT_CLI_OUTPUT_STREAM_REPORT_H_
