@@ -14,7 +14,7 @@ namespace glint::client {
 
 using glint::PixelFormat;
 
-// Of NV12's luma rows.
+// Bytes of a pixel; for NV12, of its luma rows.
 int BytesPerPixel(PixelFormat format);
 // Rows in memory: NV12 has height / 2 of chroma after those of its luma, at the same stride.
 int RowsOf(PixelFormat format, int height);

@@ -1,5 +1,5 @@
-// Where a camera with two eyes, or with depth, is, by a Glint server. Opened by Client; messages, units and errors are
-// those of proto/glint/v1/localization.proto.
+// Visual localization of stereo and RGB-D cameras: streams of the client, opened by Client. Messages, units and errors
+// are those of proto/glint/v1/localization.proto.
 //
 //   LocalizeStreamOptions options;
 //   options.camera = {1226, 370, 707.09, 601.89, 183.11, 0.537};
@@ -37,63 +37,63 @@ using glint::RigRefinement;
 
 // A rectified stereo camera; ranges are those of glint.v1.StereoCamera.
 struct StereoCamera {
-  int width = 0, height = 0;  // pixels of each eye
-  double focal_length = 0;    // pixels
-  double centre_x = 0, centre_y = 0;
-  double baseline = 0;  // metres
-  // Both or none, instead of the four numbers above: 3x4 matrices, row by row.
+  int width = 0, height = 0;          // pixels of each image
+  double focal_length = 0;            // pixels
+  double centre_x = 0, centre_y = 0;  // principal point, pixels
+  double baseline = 0;                // metres
+  // Projection matrices, 3x4, row-major: both or none, instead of the four numbers above.
   std::vector<double> left_projection = {}, right_projection = {};
-  // The right camera's residual rotation: where the estimate begins, or what it is. Rotation vector, radians.
+  // Residual rotation of the right camera: initial value, or the value if refinement is kFixed. Rotation vector, rad.
   std::array<double, 3> rig_rotation = {};
 };
 
-// A sensor of depth in place of the right eye; ranges are those of glint.v1.DepthCamera. The camera's baseline is then
-// nominal, and right_projection and rig_rotation are not used.
+// Depth sensor of an RGB-D camera, registered to the image; ranges are those of glint.v1.DepthCamera. The camera's
+// baseline is then nominal; right_projection and rig_rotation are not used.
 struct DepthCamera {
-  double unit = 0.001;  // metres in a sample of 1
-  double nearest = 0;   // metres: nearer samples are no depth
-  double farthest = 0;  // metres: nor are farther ones; 0: no limit
+  double unit = 0.001;  // metres per unit of a sample
+  double nearest = 0;   // metres: nearer samples are invalid
+  double farthest = 0;  // metres: farther samples are invalid; 0: no limit
 };
 
 enum class LocalizeMode { kReproducible = 1, kRealtime = 2 };
 
-// 2000 features of preset "orbslam".
+// Detector of localization without options: preset "orbslam", 2000 features.
 DetectorOptions DefaultLocalizeDetector();
 
 struct LocalizeStreamOptions : PairStreamOptions {
   DetectorOptions detector = DefaultLocalizeDetector();
   StereoCamera camera;
   std::optional<DepthCamera> depth;
-  std::optional<RigRefinement> refine_rig;  // default: kOn, with depth kOff, which alone is allowed
+  std::optional<RigRefinement> refine_rig;  // default: kOn; with depth kOff, the only value allowed
   LocalizeMode mode = LocalizeMode::kReproducible;
 };
 
-// The answer to one pair or request. Without OK it failed, and the rest is empty; the stream lives on.
+// Answer to one pair or request. If `status` is not OK, the rest is empty; the stream goes on.
 struct LocalizeAnswer {
   uint64_t frame_id = 0;
   absl::Status status;
   DropReason drop_reason = DropReason::kNone;
   absl::Duration retry_after;
 
-  Location location;                  // of a pair
-  MapPart map;                        // of GetMap()
-  int64_t keyframes = 0, points = 0;  // of the map, afterwards
+  Location location;                  // pose and quality, for a pair
+  MapPart map;                        // for GetMap()
+  int64_t keyframes = 0, points = 0;  // size of the map after the request
   int64_t match_ns = 0, locate_ns = 0, adjust_ns = 0;
   Timings timings;
   absl::Duration round_trip;
 };
 using LocalizeCallback = std::function<void(const LocalizeAnswer& answer)>;
 
-// As DetectStream: thread-safe apart from destruction; the callback as ResultCallback.
+// Stream of poses. Thread-safe apart from destruction; the callback has the rules of ResultCallback.
 class LocalizeStream {
  public:
   ~LocalizeStream();
-  // Without `right`, `left` has both eyes side by side. `time_ns`: of capture, by any clock, above the last one.
+  // Without `right`, `left` has both images side by side. `time_ns`: capture time of any clock, strictly increasing.
   absl::Status Write(uint64_t frame_id, const ImageInput& left, const ImageInput& right, int64_t time_ns);
-  // Finds the pair in the map, without a prior; nothing changes.
+  // Relocalizes the pair in the whole map, without a prior pose. Neither map nor stream changes.
   absl::Status Relocalize(uint64_t frame_id, const ImageInput& left, const ImageInput& right);
-  // The same with depth, of streams whose options have it: PixelFormat::kGray16, all of whose bits count, or a grey PNG
-  // of 16 bits; 0: none was measured.
+  // RGB-D frames, for streams whose options have `depth`. The depth image has 16 bits: PixelFormat::kGray16, or a grey
+  // PNG; samples of 0 are invalid.
   absl::Status WriteDepth(uint64_t frame_id, const ImageInput& image, const ImageInput& depth, int64_t time_ns);
   absl::Status RelocalizeDepth(uint64_t frame_id, const ImageInput& image, const ImageInput& depth);
   absl::Status GetMap(uint64_t frame_id, const MapPosition& from = {});

@@ -1,5 +1,5 @@
-// Matching and stereo by a Glint server. Opened by Client; rules and ranges are those of features/matcher.h and
-// features/stereo.h, and messages and errors those of proto/glint/v1/matching.proto.
+// Descriptor matching and sparse stereo: streams of the client, opened by Client. Rules and ranges are those of
+// features/matcher.h and features/stereo.h; messages and errors are those of proto/glint/v1/matching.proto.
 //
 //   auto stream = client.OpenMatchStream({}, [](const MatchAnswer& answer) { ... });
 //   status = (*stream)->Edit(0, {"map", {}, map_descriptors});      // a set that the server keeps
@@ -25,7 +25,7 @@
 
 namespace glint::client {
 
-// Borrowed until the call that takes it returns. Arrays of keypoints have `rows.count` elements or are null.
+// Descriptors, borrowed until the call that takes them returns. Keypoint arrays have `rows.count` elements or are null.
 struct DescriptorInput {
   DescriptorView rows;
   TrainKeypoints keypoints;
@@ -35,7 +35,7 @@ struct DescriptorInput {
   DescriptorInput(const Features& f);                          // NOLINT(google-explicit-constructor)
 };
 
-// One of the two sets of a match: an image, descriptors, or a set that the stream keeps.
+// Query or train set of a match: an image, descriptors, or a set that the stream keeps.
 struct MatchSide {
   ImageInput image;
   DescriptorInput descriptors;
@@ -52,23 +52,23 @@ struct MatchSide {
 };
 
 struct MatchSettings {
-  DetectorOptions detector = *PresetOptions("orb");  // of images; needs a descriptor
+  DetectorOptions detector = *PresetOptions("orb");  // for sides that are images; needs a descriptor
   MatchOptions match;
-  float window_radius = 0;         // around each query's own position, where a pair has no windows; 0: none
-  int max_octave_difference = -1;  // where a pair has no octave ranges; -1: any
+  float window_radius = 0;         // pixels around the query's position, for pairs without windows; 0: no window
+  int max_octave_difference = -1;  // for pairs without octave ranges; -1: any
 };
 
 struct MatchFound {
-  Features query, train;  // of sides that are images; else empty
+  Features query, train;  // features of sides that are images; else empty
   MatchResult matches;
-  int trains = 0;
-  int set_size = 0;  // after an edit
+  int trains = 0;    // size of the train set
+  int set_size = 0;  // size of the edited set, after an edit
   int64_t match_ns = 0;
   Timings timings;
   absl::Duration round_trip;
 };
 
-// The answer to one pair or edit. Without OK it failed, and `found` is empty; the stream lives on.
+// Answer to one pair or edit. If `status` is not OK, `found` is empty; the stream goes on.
 struct MatchAnswer {
   uint64_t frame_id = 0;
   absl::Status status;
@@ -77,7 +77,7 @@ struct MatchAnswer {
   MatchFound found;
 };
 
-// As in StreamOptions.
+// Options that streams of pairs share; the fields mean what they mean in StreamOptions.
 struct PairStreamOptions {
   OverloadPolicy overload_policy = OverloadPolicy::kBlock;
   absl::Duration max_age = absl::ZeroDuration();
@@ -90,7 +90,7 @@ struct MatchStreamOptions : PairStreamOptions {
   MatchSettings settings;
 };
 
-// Changes a set: `remove` ascends and is done first; or the set is forgotten.
+// Edit of a set that the stream keeps: rows `remove` (ascending) are removed, then `add` is appended; or `forget` it.
 struct SetEdit {
   std::string set;
   std::vector<uint32_t> remove;
@@ -98,7 +98,7 @@ struct SetEdit {
   bool forget = false;
 };
 
-// As DetectStream: thread-safe apart from destruction; the callback as ResultCallback.
+// Stream of descriptor matches. Thread-safe apart from destruction; the callback has the rules of ResultCallback.
 class MatchStream {
  public:
   ~MatchStream();
@@ -125,7 +125,7 @@ struct StereoWarning {
   std::string text;
 };
 
-// Element i of the arrays belongs to left keypoint left_index[i]; `depth` is empty without focal length and baseline.
+// Stereo matches: element i is that of left keypoint left_index[i]. `depth`: empty without focal length and baseline.
 struct StereoAnswer {
   uint64_t frame_id = 0;
   absl::Status status;
@@ -149,11 +149,11 @@ struct StereoStreamOptions : PairStreamOptions {
   absl::Duration max_time_difference = absl::Milliseconds(5);
 };
 
-// As DetectStream.
+// Stream of sparse stereo. Thread-safe apart from destruction; the callback has the rules of ResultCallback.
 class StereoStream {
  public:
   ~StereoStream();
-  // Without `right`, `left` has both eyes side by side. Times of capture, in nanoseconds of any clock; 0: unknown.
+  // Without `right`, `left` has both images side by side. Capture times: nanoseconds of any clock; 0: unknown.
   absl::Status Write(uint64_t frame_id, const ImageInput& left, const ImageInput& right = {}, int64_t left_time_ns = 0,
                      int64_t right_time_ns = 0);
   absl::Status Finish();

@@ -29,8 +29,8 @@ struct StreamOptions {
   DetectorOptions detector;
   // GRAY8 of the frames' size; for frames without a mask of their own. Read by OpenStream() only.
   ImageInput mask;
-  // Of interest when in_flight is above what the server takes from a stream (its --max-in-flight): with a smaller
-  // window Write() blocks before the server has to do anything.
+  // What the server does with more frames than it takes from a stream (its --max-in-flight). Without effect if
+  // in_flight is smaller, since Write() blocks before.
   OverloadPolicy overload_policy = OverloadPolicy::kBlock;
   // The server drops frames that have waited longer than this for a lane; 0: never.
   absl::Duration max_age = absl::ZeroDuration();
@@ -42,7 +42,7 @@ struct StreamOptions {
   // W3C Trace Context: "00-<trace id>-<parent id>-<flags>". The server's log of the stream has the trace id. Empty:
   // none.
   std::string traceparent;
-  // Of the whole stream.
+  // Deadline of the whole stream.
   absl::Duration timeout = absl::InfiniteDuration();
 };
 

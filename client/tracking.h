@@ -1,5 +1,5 @@
-// Tracking of points by a Glint server. Opened by Client; rules and ranges are those of features/tracker.h, and
-// messages and errors those of proto/glint/v1/tracking.proto.
+// Lucas-Kanade tracking of points: streams of the client, opened by Client. Rules and ranges are those of
+// features/tracker.h; messages and errors are those of proto/glint/v1/tracking.proto.
 //
 //   auto stream = client.OpenTrackStream({}, [](const TrackAnswer& answer) { ... answer.cameras[0].x ... });
 //   status = (*stream)->Write(1, {image}, time_ns);                // blocks while `in_flight` are unanswered
@@ -31,33 +31,33 @@ using glint::TrackState;
 struct TrackStreamOptions : PairStreamOptions {
   DetectorOptions detector = *PresetOptions("fast_grid");
   TrackOptions track;
-  bool on_request = false;  // new points are looked for at frames that ask for it alone
-  int cameras = 1;          // images of each frame, 1..8
-  int target = 200;         // tracks of each camera
-  float min_share = 0.8f;   // of `target`: with fewer, new points are looked for
-  bool predict = false;     // that points move on as between the last two frames
-  // 1..8: each point is compared with its patch in the frame where it began, and so many such frames of each camera are
-  // kept. 0: with its patch in the frame before.
+  bool on_request = false;  // detection only at frames that ask for it
+  int cameras = 1;          // images per frame, 1..8
+  int target = 200;         // tracks per camera
+  float min_share = 0.8f;   // detection when fewer than this share of `target` are tracked
+  bool predict = false;     // constant-velocity prediction from the last two frames
+  // 1..8: the template of a track is its patch in the frame where it began, and so many such frames are kept per
+  // camera. 0: its patch in the previous frame.
   int template_frames = 0;
 };
 
-// Where the points of one camera are expected.
+// Predicted positions of the tracks of one camera.
 struct Prediction {
   int camera = 0;
-  // Of nothing, or 3x3, row by row: from positions in the last frame to those in this one.
+  // Homography from the last frame to this one, 3x3, row-major; or empty.
   std::vector<float> homography;
-  // Positions of single tracks, in place of the homography's; of one length.
+  // Predicted positions of single tracks, pixels, instead of the homography's; arrays of one length.
   std::vector<uint64_t> ids;
   std::vector<float> x, y;
 };
 
-// Tracks of one camera, ascending by id; arrays of one length. Those that ended are here for the last time.
+// Tracks of one camera, ascending by id; arrays of one length. Tracks that ended are reported once more.
 struct TrackArrays {
   int camera = 0;
   std::vector<uint64_t> id;
   std::vector<uint32_t> age;          // frames in which it was found again
   std::vector<float> x, y;            // pixels
-  std::vector<float> last_x, last_y;  // in the frame before
+  std::vector<float> last_x, last_y;  // pixels, in the previous frame
   std::vector<TrackState> state;
   std::vector<float> residual, gain, offset;
   std::vector<uint32_t> template_age;  // frames since that of its template; empty without template_frames
@@ -66,32 +66,32 @@ struct TrackArrays {
   size_t count() const { return id.size(); }
 };
 
-// The answer to one frame or edit. Without OK it failed, and has no cameras; the stream lives on.
+// Answer to one frame or edit. If `status` is not OK, it has no cameras; the stream goes on.
 struct TrackAnswer {
   uint64_t frame_id = 0;
   absl::Status status;
   DropReason drop_reason = DropReason::kNone;
   absl::Duration retry_after;
 
-  std::vector<TrackArrays> cameras;  // of a frame all, in order; of an edit those that it changed
-  int64_t track_ns = 0;              // pyramids and following
+  std::vector<TrackArrays> cameras;  // all of a frame, in order; after an edit those that it changed
+  int64_t track_ns = 0;              // pyramids and tracking
   Timings timings;
   absl::Duration round_trip;
 };
 using TrackCallback = std::function<void(const TrackAnswer& answer)>;
 
-// As DetectStream: thread-safe apart from destruction; the callback as ResultCallback.
+// Stream of tracks. Thread-safe apart from destruction; the callback has the rules of ResultCallback.
 class TrackStream {
  public:
   ~TrackStream();
-  // One image of each camera. `time_ns`: of capture, by any clock; 0: unknown. `detect`: look for new points.
-  // `predictions`: of each camera at most one.
+  // One image per camera. `time_ns`: capture time of any clock; 0: unknown. `detect`: detect new points.
+  // `predictions`: at most one per camera.
   absl::Status Write(uint64_t frame_id, const std::vector<ImageInput>& images, int64_t time_ns = 0, bool detect = false,
                      const std::vector<Prediction>& predictions = {});
-  // Tracks begin at these positions in the last frame that was answered without an error.
+  // Begins tracks at these positions, pixels, of the last frame that was answered without an error.
   absl::Status Add(uint64_t frame_id, int camera, const std::vector<float>& x, const std::vector<float>& y);
   absl::Status Forget(uint64_t frame_id, const std::vector<uint64_t>& ids);
-  // All tracks end, of one camera or of all.
+  // Ends all tracks, of one camera or of all.
   absl::Status Reset(uint64_t frame_id, std::optional<int> camera = std::nullopt);
   absl::Status Finish();
   void Cancel();
