@@ -13,9 +13,9 @@
 #include "lane/lane.h"
 #include "server/base/log.h"
 #include "server/config/client_limits.h"
+#include "server/config/track_limits.h"
 #include "server/net/connection_options.h"
 #include "server/net/tls.h"
-#include "server/operations/track/tracks.h"
 #include "server/shm/shared_memory.h"
 
 namespace glint {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "server/operations/localize/localization.h"
 #include "server/session/session.h"
 
 namespace glint {

@@ -8,7 +8,6 @@
 
 #include "server/base/usable_memory.h"
 #include "server/config/options.h"
-#include "server/operations/track/tracks.h"
 
 namespace glint {
 

@@ -23,27 +23,21 @@
 #include "lane/lane.h"
 #include "server/base/names.h"
 #include "server/config/client_limits.h"
+#include "server/metrics/families.h"
 #include "server/metrics/followed_count.h"
 #include "server/metrics/gpu.h"
-#include "server/operations/track/tracks.h"
 #include "server/schedule/frame_job.h"
 #include "server/session/session_limits.h"
 
 namespace glint {
 
-enum class Method {
-  kDetect,
-  kDetectStream,
-  kGetServerInfo,
-  kRegisterSharedMemory,
-  kUnregisterSharedMemory,
-  kMatch,
-  kMatchStream,
-  kStereoStream,
-  kTrackStream,
-  kLocalizeStream
+// The methods whose calls are counted: the server's own, and from kFirstOperation on those of BuildInfo::methods.
+enum class Method { kGetServerInfo, kRegisterSharedMemory, kUnregisterSharedMemory, kFirstOperation };
+
+struct MethodLabels {
+  std::string service, method;
+  bool unary = true;
 };
-inline constexpr int kMethodCount = 10;
 
 // Form of a frame's pixels.
 enum class FrameEncoding { kRaw, kShared, kJpeg, kPng, kUnknown };
@@ -57,8 +51,6 @@ inline constexpr int kSilenceCount = 3;
 enum class SmallRefusal { kTooMany, kDisplaced, kLate, kTooLarge };
 inline constexpr int kSmallRefusalCount = 4;
 
-inline constexpr int kStatusCodeCount = 17;  // gRPC's 0..16
-
 // Thread-safe. Counting allocates nothing.
 class Metrics {
  public:
@@ -69,6 +61,7 @@ class Metrics {
     int64_t memory_bound = 0;
     std::vector<std::string> lanes;  // each lane's device
     std::vector<LaneSet::Gpu> gpus;
+    std::vector<MethodLabels> methods;  // of operations
   };
   // Read at every scrape.
   struct Sources {
@@ -87,22 +80,16 @@ class Metrics {
 
   void FrameReceived(FrameEncoding encoding, size_t bytes);
   void PixelsCopied(int64_t bytes) { copied_bytes_->Increment(static_cast<double>(bytes)); }
-  // Times and number of features of one successful frame.
-  void FrameSucceeded(Work work, const FrameTimes& times, int64_t total_ns, size_t keypoints);
-  void FrameFailed(absl::StatusCode code, int64_t total_ns, Work work = Work::kDetect);
+  // Of a job that succeeded: its times too, and its keypoints, unless it was an edit.
+  void FrameSucceeded(const FrameCounters& counters, const FrameJob& job, int64_t total_ns);
+  static void FrameFailed(const FrameCounters& counters, absl::StatusCode code, int64_t total_ns) {
+    counters.Ended(code, total_ns);
+  }
   // In addition to FrameFailed().
   void FrameDropped(DropReason reason) { frames_dropped_[static_cast<size_t>(reason)]->Increment(); }
-  // The tracks that began or ended in a frame, or by an edit, of one camera.
-  void TracksChanged(const CameraTracks& tracks);
-  // These ended with their stream.
-  void TracksLeft(size_t tracks) { tracks_live_->Decrement(static_cast<double>(tracks)); }
-  void TrackStreamsAre(int streams) { track_streams_->Set(streams); }
-  // What a pair or a request made of a stream, whose map was of size `before`.
-  void Located(const LocalizeFound& found, const MapSize& before);
-  // The map goes with its stream.
-  void MapLeft(const MapSize& size) { MapChanged(size, {}); }
-  void LocalizeStreamsAre(int streams) { localize_streams_->Set(streams); }
-  // A lane has finished this frame, with or without an error; counts what decoded its files.
+  // Where an operation registers metrics of its own.
+  prometheus::Registry* registry() { return &registry_; }
+  // A lane has finished this frame, with or without an error; counts files that the CPU decoded.
   void LaneDone(const FrameJob& job);
   void LaneLeft(const std::string& device);
 
@@ -136,12 +123,9 @@ class Metrics {
   };
   static size_t Index(Method method) { return static_cast<size_t>(method); }
 
-  void AddCalls();
+  void AddCalls(const std::vector<MethodLabels>& methods);
   void AddSmallRefusals();
   void AddFrames();
-  void AddTracks();
-  void AddLocations();
-  void MapChanged(const MapSize& before, const MapSize& after);
   void AddDevices(const BuildInfo& info);
   void AddSessions();
   void AddAccess();
@@ -151,29 +135,15 @@ class Metrics {
   const GpuSensors gpu_sensors_;
   EnergyMeter energy_meter_;
 
-  std::array<CallChildren, kMethodCount> calls_;
+  std::vector<CallChildren> calls_;
   std::array<prometheus::Counter*, kSmallRefusalCount> small_refused_;
-  struct WorkChildren {
-    std::array<prometheus::Counter*, kStatusCodeCount> frames;
-    prometheus::Histogram* seconds;
-  };
-  std::array<WorkChildren, kWorkCount> work_;
   std::array<prometheus::Counter*, kFrameEncodingCount> frame_bytes_;
   prometheus::Counter* copied_bytes_;
-  prometheus::Counter *jpegs_by_gpu_, *jpegs_by_cpu_;
-  std::array<prometheus::Counter*, kJpegFallbackCount> jpeg_fallbacks_{};  // none for kNone
+  prometheus::Counter* jpegs_by_cpu_;
   struct {
-    prometheus::Histogram *receive, *queue, *decode, *upload, *detect, *match, *track, *locate, *adjust, *download,
-        *serialize, *order;
+    prometheus::Histogram *receive, *queue, *decode, *upload, *detect, *download, *serialize, *order;
   } stage_seconds_;
   prometheus::Histogram* keypoints_;
-  prometheus::Gauge *tracks_live_, *track_streams_;
-  prometheus::Counter* tracks_begun_;
-  std::array<prometheus::Counter*, kTrackStateCount> tracks_ended_{};  // none for those that live
-  prometheus::Histogram* track_age_;
-  prometheus::Gauge *localize_streams_, *map_keyframes_, *map_points_, *map_bytes_;
-  std::array<prometheus::Counter*, kLocationStatusCount> locations_{};  // none for 0
-  prometheus::Counter *keyframes_, *loops_closed_;
   struct DeviceChildren {
     std::atomic<double> last_frame{0};  // Unix time; 0: none yet
     prometheus::Gauge* lanes = nullptr;
@@ -200,9 +170,6 @@ class Metrics {
   prometheus::Gauge* lanes_stuck_;
   prometheus::Gauge* lanes_busy_;
 };
-
-// "OK", "INVALID_ARGUMENT": a status code as gRPC spells it.
-const char* StatusCodeName(absl::StatusCode code);
 
 }  // namespace glint
 

@@ -11,7 +11,7 @@
 #include "decode/decode.h"
 #include "features/depth.h"
 #include "features/pixels.h"
-#include "server/schedule/frame_job.h"
+#include "server/pixels/image_source.h"
 
 namespace glint {
 

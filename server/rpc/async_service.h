@@ -1,5 +1,5 @@
-// The methods of glint.v1.FeatureDetection, FeatureMatching, FeatureTracking and Localization, grpc.health.v1.Health
-// and gRPC's reflection, received as bytes on the server's own completion queues.
+// The methods of operations, of the server itself, of grpc.health.v1.Health and of gRPC's reflection, received as bytes
+// on the server's own completion queues.
 #ifndef GLINT_SERVER_RPC_ASYNC_SERVICE_H_
 #define GLINT_SERVER_RPC_ASYNC_SERVICE_H_
 
@@ -14,7 +14,8 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/string_view.h"
+#include "absl/strings/str_cat.h"
+#include "server/operations/operation.h"
 
 namespace glint {
 
@@ -24,50 +25,49 @@ class AsyncService final : public grpc::Service {
  public:
   using Bytes = grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>;
 
+  // The server's own methods; behind them those of OperationMethods().
   enum Method {
-    kDetect,
-    kDetectStream,
     kGetServerInfo,
     kRegisterSharedMemory,
     kUnregisterSharedMemory,
     kHealthCheck,
     kHealthWatch,
-    kMatch,
-    kMatchStream,
-    kStereoStream,
-    kTrackStream,
-    kLocalizeStream,
     kReflection,
     kReflectionAlpha,  // for older tools
+    kFirstOperation,
   };
+  static Method MethodOf(size_t operation_method) {
+    return static_cast<Method>(static_cast<size_t>(kFirstOperation) + operation_method);
+  }
 
   // One for each Method, in its order.
-  static constexpr const char* kPaths[] = {"/glint.v1.FeatureDetection/Detect",
-                                           "/glint.v1.FeatureDetection/DetectStream",
-                                           "/glint.v1.FeatureDetection/GetServerInfo",
-                                           "/glint.v1.FeatureDetection/RegisterSharedMemory",
-                                           "/glint.v1.FeatureDetection/UnregisterSharedMemory",
-                                           "/grpc.health.v1.Health/Check",
-                                           "/grpc.health.v1.Health/Watch",
-                                           "/glint.v1.FeatureMatching/Match",
-                                           "/glint.v1.FeatureMatching/MatchStream",
-                                           "/glint.v1.FeatureMatching/StereoStream",
-                                           "/glint.v1.FeatureTracking/TrackStream",
-                                           "/glint.v1.Localization/LocalizeStream",
-                                           "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
-                                           "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"};
+  static std::vector<std::string> Paths() {
+    std::vector<std::string> paths = {"/glint.v1.FeatureDetection/GetServerInfo",
+                                      "/glint.v1.FeatureDetection/RegisterSharedMemory",
+                                      "/glint.v1.FeatureDetection/UnregisterSharedMemory",
+                                      "/grpc.health.v1.Health/Check",
+                                      "/grpc.health.v1.Health/Watch",
+                                      "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+                                      "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"};
+    for (const OperationMethod& row : OperationMethods()) {
+      paths.push_back(absl::StrCat("/", row.service, "/", row.name));
+    }
+    return paths;
+  }
 
-  // Without `reflection`, its methods, the last two, are not registered.
+  // Without `reflection`, its methods are not registered.
   explicit AsyncService(bool reflection) {
-    for (const char* path : kPaths) {
-      if (reflection || !absl::StartsWith(path, "/grpc.reflection.")) Add(path);
+    for (const std::string& path : paths_) {
+      const bool registered = reflection || !absl::StartsWith(path, "/grpc.reflection.");
+      registered_.push_back(registered ? count_ : -1);
+      if (registered) Add(path.c_str());
     }
   }
 
   // "Detect": what rules call each Method (server/access/access_rules.h), in its order.
   static std::vector<std::string> MethodNames() {
-    std::vector<std::string> names;
-    for (const absl::string_view path : kPaths) names.emplace_back(path.substr(path.rfind('/') + 1));
+    std::vector<std::string> names = Paths();
+    for (std::string& name : names) name = name.substr(name.rfind('/') + 1);
     return names;
   }
   // Health checks need no credentials.
@@ -76,7 +76,7 @@ class AsyncService final : public grpc::Service {
   // Waits for a call of the method on `queue`, where the call's own completions will come, too.
   void Request(Method method, grpc::ServerContext* context, Bytes* stream, grpc::ServerCompletionQueue* queue,
                void* tag) {
-    RequestAsyncBidiStreaming(method, context, stream, queue, queue, tag);
+    RequestAsyncBidiStreaming(registered_[static_cast<size_t>(method)], context, stream, queue, queue, tag);
   }
 
  private:
@@ -85,7 +85,9 @@ class AsyncService final : public grpc::Service {
     MarkMethodAsync(count_++);
   }
 
+  const std::vector<std::string> paths_ = Paths();  // gRPC borrows them
   int count_ = 0;
+  std::vector<int> registered_;  // the index in gRPC's list of each Method; -1: none
 };
 
 }  // namespace glint

@@ -37,7 +37,7 @@ class Call {
   friend class Gate;
 
   struct Admission {
-    AsyncService::Method method = AsyncService::kDetect;
+    AsyncService::Method method = AsyncService::kGetServerInfo;
     grpc::ServerContext* context = nullptr;
     Credentials credentials;
     std::shared_ptr<ClientAccount> client;

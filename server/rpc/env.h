@@ -5,14 +5,15 @@
 #include <atomic>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "lane/lane.h"
 #include "server/base/log.h"
 #include "server/config/options.h"
 #include "server/memory/memory_bound.h"
 #include "server/metrics/metrics.h"
-#include "server/operations/localize/map_directory.h"
 #include "server/rpc/health.h"
+#include "server/rpc/served_method.h"
 #include "server/schedule/frame_queue.h"
 #include "server/session/session_limits.h"
 #include "server/shm/shared_memory.h"
@@ -34,11 +35,11 @@ struct ServerEnv {
         queue({options.queue_capacity, options.max_pending_bytes, static_cast<int>(lanes.lanes.size()), lanes.looking}),
         health(static_cast<int>(lanes.lanes.size())),
         sessions(options.max_sessions, options.max_sessions_per_peer),
-        maps(options.map_directory, options.max_maps),
         memory_bound(ComputeMemoryBound(options, static_cast<int>(lanes.lanes.size()), lanes.backend)),
         metrics(Describe(*this), {[this] { return queue.size(); }, [this] { return frames_in_flight.load(); },
                                   [this] { return queue.bytes(); }, [this] { return logger.dropped_lines(); },
-                                  [this] { return logger.limited_lines(); }}) {}
+                                  [this] { return logger.limited_lines(); }}),
+        methods(ServeMethods({&options, &metrics})) {}
 
   const ServerOptions options;
   Logger logger;
@@ -47,12 +48,10 @@ struct ServerEnv {
   FrameQueue queue;
   Health health;
   SessionLimits sessions;  // streams that are open
-  const MapDirectory maps;
   const MemoryBound memory_bound;
   std::atomic<int> frames_in_flight{0};  // read and not answered
-  std::atomic<int> track_streams{0};     // that have their options
-  std::atomic<int> localize_streams{0};  // likewise
   Metrics metrics;
+  const std::vector<ServedMethod> methods;
 
  private:
   static Metrics::BuildInfo Describe(const ServerEnv& env) {
@@ -66,6 +65,7 @@ struct ServerEnv {
     info.memory_bound = env.memory_bound.total();
     for (const auto& lane : env.lanes.lanes) info.lanes.push_back(lane->device());
     info.gpus = env.lanes.gpus;
+    for (const OperationMethod& row : OperationMethods()) info.methods.push_back({row.service, row.name, row.unary});
     return info;
   }
 };

@@ -5,22 +5,22 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
-#include "features/error.h"
 #include "server/base/allocations.h"
-#include "server/operations/detect/detect_reply.h"
-#include "server/operations/localize/localize_convert.h"
-#include "server/operations/localize/localize_reply.h"
-#include "server/operations/localize/localize_work.h"
-#include "server/operations/match/match_convert.h"
-#include "server/operations/match/match_reply.h"
-#include "server/operations/track/track_convert.h"
-#include "server/operations/track/track_parser.h"
-#include "server/operations/track/track_reply.h"
-#include "server/operations/track/track_work.h"
+#include "server/wire/envelope_reply.h"
 
 namespace glint {
+
+Frame::Frame(absl::Span<const ServedMethod> methods) {
+  for (const ServedMethod& method : methods) payloads.push_back(method.operation->MakePayload());
+  ReservePieces();
+}
+
+void Frame::Begin(const ServedMethod& method, StreamState* state, FrameSink* its_sink) {
+  operation = method.operation.get();
+  payload = payloads[method.index].get();
+  work = state;
+  sink = its_sink;
+}
 
 bool Frame::Receive(grpc::ByteBuffer* bytes) {
   message.Swap(bytes);
@@ -60,317 +60,95 @@ void Frame::ReleaseMessage() {
     client->GiveBack(bytes, times.done_at == 0 ? 0 : times.done_at - begun_at, MonotonicNs());
     client = nullptr;
   }
-  image = ImageSource();
-  mask = ImageSource();
-  second = ImageSource();
   message_pieces.clear();
-  image_bytes.Release();
-  mask_bytes.Release();
-  for (ImageBytes& bytes : more_bytes) bytes.Release();
-  track.images.fill(ImageSource());
-  detect_request.options.clear();
-  match_request.detector.clear();
-  match_request.options.clear();
+  for (ImageBytes& image : images) image.Release();
   message.Clear();
 }
 
 grpc::ByteBuffer Frame::TakeMessage() {
-  grpc::ByteBuffer bytes;
-  bytes.Swap(&message);
+  grpc::ByteBuffer taken;
+  taken.Swap(&message);
   ReleaseMessage();
-  return bytes;
+  return taken;
 }
 
 void Frame::ReleaseAll() {
   ReleaseMessage();
-  for (auto* pieces : {&message_pieces, &image_bytes.pieces, &mask_bytes.pieces, &detect_request.options}) {
-    std::vector<absl::Span<const uint8_t>>().swap(*pieces);
-  }
-  for (ImageBytes& bytes : more_bytes) std::vector<absl::Span<const uint8_t>>().swap(bytes.pieces);
+  decltype(message_pieces)().swap(message_pieces);
+  for (ImageBytes& image : images) decltype(image.pieces)().swap(image.pieces);
 }
 
+// Two images are usual.
 void Frame::ReservePieces() {
   message_pieces.reserve(kUsualPieces);
-  image_bytes.pieces.reserve(kUsualPieces);
-  mask_bytes.pieces.reserve(kUsualPieces);
+  for (size_t i : {0, 1}) images[i].pieces.reserve(kUsualPieces);
 }
 
-absl::Status Frame::SetPixels(const WireImage& wire_image, const WireImage* wire_mask, const ImageRules& rules) {
-  auto source = FromWire(wire_image, message_pieces, rules, &image_bytes);
-  if (!source.ok()) return source.status();
-  image = *source;
-  if (wire_mask == nullptr) return absl::OkStatus();
-  source = MaskFromWire(*wire_mask, message_pieces, rules, &mask_bytes);
-  if (!source.ok()) return source.status();
-  mask = *source;
-  return absl::OkStatus();
-}
-
-namespace {
-
-// Errors speak of "image"; here it was another field.
-absl::Status AboutField(absl::string_view field, const absl::Status& status) {
-  absl::string_view text = status.message();
-  if (!absl::ConsumePrefix(&text, "image")) return absl::Status(status.code(), absl::StrCat(field, ": ", text));
-  return absl::Status(status.code(), absl::StrCat(field, text));
-}
-
-}  // namespace
-
-absl::Status Frame::SetSecond(const char* field, const WireImage& wire_image, const ImageRules& rules) {
-  const auto source = FromWire(wire_image, message_pieces, rules, &mask_bytes);
-  if (!source.ok()) return AboutField(field, source.status());
-  second = *source;
-  return absl::OkStatus();
-}
-
-absl::Status Frame::SetMatch(const WireMatch& wire, const WireImage& query, const WireImage& train,
-                             const DescriptorSets* sets, int max_descriptors, const ImageRules& rules) {
-  using Content = WireMatchSide::Content;
-  work = Work::kMatch;
-  match.packed = this;
-  match.query.is_image = wire.query.content == Content::kImage;
-  match.train.is_image = wire.train.content == Content::kImage;
-  if (auto s = ValidateMatch(wire, options, max_descriptors); !s.ok()) return s;
-  int64_t counts[2] = {};
-  const auto find = [&](const char* field, const WireMatchSide& from, MatchRequest::Side* side, int64_t* count) {
-    if (from.content == Content::kSet) {
-      if (sets == nullptr) return absl::InvalidArgumentError(absl::StrCat(field, ".set: sets are kept by MatchStream"));
-      const auto kept = sets->Find(absl::StrCat(field, ".set"), NameFromWire(message_pieces, from.set));
-      if (!kept.ok()) return kept.status();
-      side->kept = *kept;
-    }
-    *count = side->is_image          ? options.max_features
-             : side->kept != nullptr ? side->kept->count()
-                                     : static_cast<int64_t>(from.sizes.count());
-    return absl::OkStatus();
-  };
-  if (auto s = find("query", wire.query, &match.query, &counts[0]); !s.ok()) return s;
-  if (auto s = find("train", wire.train, &match.train, &counts[1]); !s.ok()) return s;
-  match.pixels = MatchPixels(counts[0], counts[1]);
-  pixels = std::max<int64_t>(1, match.pixels);
-  if (match.query.is_image) {
-    const auto source = FromWire(query, message_pieces, rules, &image_bytes);
-    if (!source.ok()) return AboutField("query.image", source.status());
-    image = *source;
-    pixels += ExpectedPixels(image, region, static_cast<int64_t>(decode::TotalBytes(image_bytes.pieces)));
-  }
-  if (match.train.is_image) {
-    if (auto s = SetSecond("train.image", train, rules); !s.ok()) return s;
-    pixels += ExpectedPixels(second, region, static_cast<int64_t>(decode::TotalBytes(mask_bytes.pieces)));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Frame::SetEyes(const ImageRules& rules) {
-  const WireFrame& wire = stream_request.frame;
-  const auto source = FromWire(wire.image, message_pieces, rules, &image_bytes);
-  if (!source.ok()) return AboutField("left", source.status());
-  image = *source;
-  pixels += ExpectedPixels(image, region, static_cast<int64_t>(decode::TotalBytes(image_bytes.pieces)));
-  if (!wire.has_second) return absl::OkStatus();
-  if (auto s = SetSecond("right", wire.second, rules); !s.ok()) return s;
-  pixels += ExpectedPixels(second, region, static_cast<int64_t>(decode::TotalBytes(mask_bytes.pieces)));
-  return absl::OkStatus();
-}
-
-absl::Status Frame::SetStereo(const ImageRules& rules) {
-  work = Work::kStereo;
-  stereo.side_by_side = !stream_request.frame.has_second;
-  stereo.left_time_ns = stream_request.left_time_ns;
-  stereo.right_time_ns = stream_request.right_time_ns;
-  pixels = MatchPixels(options.max_features, options.max_features);
-  return SetEyes(rules);
-}
-
-absl::Status Frame::SetLocalize(Localization* stream, const LocalizationOptions& stream_options,
-                                const ImageRules& rules) {
-  using Wanted = LocalizeRequest::Wanted;
-  work = Work::kLocalize;
-  localize.stream = stream;
-  localize.wanted = stream_request.relocalize ? Wanted::kRelocalize : Wanted::kTrack;
-  localize.time_ns = stream_request.time_ns;
-  localize.depth = stream_options.depth;
-  localize.camera = stream_options.camera.image;
-  const bool has_depth = localize.depth.has_value(), has_right = stream_request.frame.has_second;
-  if (has_depth && has_right) {
-    return ContradictionError("right", "is given, but the stream's camera has `depth` in its place");
-  }
-  if (has_depth && !stream_request.has_depth) {
-    return ContradictionError("depth", "is missing, but the stream's options say that its camera has depth");
-  }
-  if (!has_depth && stream_request.has_depth) {
-    return ContradictionError("depth", "is given, but the stream's options say nothing of depth");
-  }
-  localize.side_by_side = !has_depth && !has_right;
-  pixels = kPixelsOfLocation;
-  if (auto s = SetEyes(rules); !s.ok() || !has_depth) return s;
-  if (auto s = SetSecond("depth", stream_request.depth, rules); !s.ok()) return s;
-  pixels += localize.camera.pixels();
-  return absl::OkStatus();
-}
-
-absl::Status Frame::SetMap(Localization* stream, const MapDirectory& maps) {
-  work = Work::kMap;
-  localize.stream = stream;
-  pixels = kPixelsOfLocation;
-  return ParseMapRequest(message_pieces, maps, &localize);
-}
-
-absl::Status Frame::SetTrack(TrackedStream* stream, const ImageRules& rules, Metrics* metrics) {
-  const WireTrack& wire = stream_request.track;
-  const TrackingOptions& tracking = stream->session.options();
-  track.stream = stream;
-  track.time_ns = wire.time_ns;
-  track.detect = wire.detect;
-  if (wire.images != static_cast<size_t>(tracking.cameras)) {
-    return ContradictionError("images", absl::StrCat(wire.images, ", but the stream has cameras: ", tracking.cameras));
-  }
-  if (absl::Status s = CheckPredictions(wire, tracking); !s.ok()) return s;
-  track.predictions = wire.predictions;
-  track.packed = this;
-  pixels = int64_t{tracking.cameras} * tracking.target * kPixelsOfTrack;
-  for (size_t c = 0; c < wire.images; ++c) {
-    ImageBytes& into = c == 0 ? image_bytes : c == 1 ? mask_bytes : more_bytes[c - 2];
-    const auto source = FromWire(wire.image[c], message_pieces, rules, &into);
-    CountBytes(wire.image[c], into, metrics);
-    if (!source.ok()) return AboutField(absl::StrCat("images[", c, "]"), source.status());
-    track.images[c] = *source;
-    pixels += ExpectedPixels(*source, region, static_cast<int64_t>(decode::TotalBytes(into.pieces)));
-  }
-  return absl::OkStatus();
-}
-
-void Frame::CountBytes(const WireImage& wire, const ImageBytes& image, Metrics* metrics) const {
-  const bool shared = wire.content == WireImage::Content::kShared;
-  metrics->FrameReceived(EncodingOf(wire, message_pieces), shared ? decode::TotalBytes(image.pieces) : wire.data.size);
-}
-
-void Frame::CountBytes(const WireImage* wire_image, const WireImage* wire_second, Metrics* metrics) const {
-  if (wire_image != nullptr) CountBytes(*wire_image, image_bytes, metrics);
-  if (wire_second != nullptr) CountBytes(*wire_second, mask_bytes, metrics);
-}
-
-absl::Status Frame::Unpack(DescriptorSet* query, DescriptorSet* train, ConditionArrays* conditions) const {
-  if (stream_request.content == WireStreamRequest::Content::kFrame) {
-    UnpackPair(message_pieces, query, train, conditions);
-  } else {
-    UnpackRequest(message_pieces, query, train, conditions);
-  }
-  return absl::OkStatus();
-}
-
-void Frame::Unpack(TrackPredictions* predictions) const { UnpackPredictions(message_pieces, predictions); }
-
-void Frame::ApplyEdit(DescriptorSets* sets) {
+bool Frame::ApplyEdit() {
   const int64_t start = MonotonicNs();
+  if (!state()->Edit(this)) return false;
   times.queue_ns = start - times.queued_at;
-  SetChange change;
-  UnpackEdit(message_pieces, &change);
-  const auto size = sets->Apply(change);
-  status = size.status();
   times.done_at = MonotonicNs();
   times.decode_ns = times.done_at - start;
-  if (size.ok()) reply = SerializeEditReply(stream_request.frame.frame_id, *size);
+  if (status.ok()) reply = state()->Reply(*this);
+  return true;
 }
 
-void Frame::ApplyTrackEdit(TrackSession* session, Metrics* metrics) {
-  const int64_t start = MonotonicNs();
-  times.queue_ns = start - times.queued_at;
-  std::array<CameraTracks, kMaxTrackCameras> changed;
-  status = glint::ApplyTrackEdit(message_pieces, session, &changed);
-  times.done_at = MonotonicNs();
-  times.decode_ns = times.done_at - start;
-  if (!status.ok()) return;
-  for (const CameraTracks& tracks : changed) metrics->TracksChanged(tracks);
-  reply = SerializeTrackReply(stream_request.frame.frame_id, changed, false, 0);
-}
-
-void Frame::PackReply(const Features& features) {
+void Frame::PackReply() {
   const FramePathScope frame_path;
-  keypoints = features.count() + (found.second == nullptr ? 0 : found.second->count());
-  reply = work == Work::kMatch ? SerializeMatchReply(*this, features) : SerializeReply(features);
+  reply = state()->Reply(*this);
   times.serialize_ns = MonotonicNs() - times.done_at;
 }
 
-void Frame::PackStreamReply(const Features& features) {
-  const FramePathScope frame_path;
-  const uint64_t id = stream_request.frame.frame_id;
-  keypoints = features.count() + (found.second == nullptr ? 0 : found.second->count());
-  switch (work) {
-    case Work::kMatch:
-      reply = SerializeMatchStreamReply(id, *this, features);
-      break;
-    case Work::kStereo:
-      reply = SerializeStereoReply(id, *this, features);
-      break;
-    case Work::kTrack:
-      reply = SerializeTrackReply(id, {tracked.cameras, static_cast<size_t>(tracked.count)}, true, times.track_ns);
-      break;
-    case Work::kLocalize:
-    case Work::kMap:
-      reply = SerializeLocalizeReply(id, located, times);
-      break;
-    case Work::kDetect:
-    case Work::kEditSet:     // by ApplyEdit()
-    case Work::kEditTracks:  // by ApplyTrackEdit()
-      reply = SerializeStreamReply(id, features);
-      break;
-  }
-  times.serialize_ns = MonotonicNs() - times.done_at;
-}
-
-template <typename Response>
-grpc::ByteBuffer Frame::FinishReply(Metrics* metrics) {
+grpc::ByteBuffer Frame::FinishReply(uint32_t timings_field, Metrics* metrics) {
   const FramePathScope frame_path;
   const int64_t now = MonotonicNs();
   const int64_t total_ns = now - times.received_at;
   if (times.done_at != 0) times.order_ns = now - times.done_at - times.serialize_ns;
   ToProto(*this, total_ns, &timings);
   metrics->PixelsCopied(copied_bytes);
-  const grpc::Slice slices[] = {std::move(reply), SerializeTimings(Response::kTimingsFieldNumber, timings)};
+  const grpc::Slice slices[] = {std::move(reply), SerializeTimings(timings_field, timings)};
   if (status.ok()) {
-    metrics->FrameSucceeded(work, times, total_ns, keypoints);
+    metrics->FrameSucceeded(counters(), *this, total_ns);
+    if (!is_edit) state()->Answered(*this);
   } else {
-    metrics->FrameFailed(status.code(), total_ns, work);
+    Metrics::FrameFailed(counters(), status.code(), total_ns);
     if (drop != DropReason::kNone) metrics->FrameDropped(drop);
   }
   const FramePathPause pause;
   return grpc::ByteBuffer(slices, 2);
 }
 
-template grpc::ByteBuffer Frame::FinishReply<v1::DetectResponse>(Metrics*);
-template grpc::ByteBuffer Frame::FinishReply<v1::DetectStreamResponse>(Metrics*);
-
 void Frame::Reset() {
   ReleaseMessage();
   ReservePieces();
-  // Options are sent in one piece, by clients that mean well.
-  if (detect_request.options.capacity() > kUsualPieces) decltype(detect_request.options)().swap(detect_request.options);
-  for (ImageBytes& bytes : more_bytes) {
-    if (bytes.pieces.capacity() > kUsualPieces) decltype(bytes.pieces)().swap(bytes.pieces);
+  for (size_t i = 2; i < images.size(); ++i) {
+    if (images[i].pieces.capacity() > kUsualPieces) decltype(images[i].pieces)().swap(images[i].pieces);
   }
+  if (payload != nullptr) payload->Reset();
   static_cast<FrameRequest&>(*this) = FrameRequest();
   static_cast<FrameResult&>(*this) = FrameResult();
   cancelled = false;
   in_session = {};
   in_queue = {};
-  keypoints = 0;
+  operation = nullptr;
   reply = grpc::Slice();
-  stream_response.Clear();
-  stream_request.content = WireStreamRequest::Content::kNone;
+  failure.Clear();
 }
 
-grpc::Slice ToSlice(const google::protobuf::MessageLite& message) {
-  grpc::Slice slice(message.ByteSizeLong());
-  // The slice is new and not shared; its bytes are const only to readers.
-  message.SerializeWithCachedSizesToArray(const_cast<uint8_t*>(slice.begin()));
-  return slice;
+bool PiecesOf(grpc::ByteBuffer* bytes, std::vector<absl::Span<const uint8_t>>* pieces) {
+  grpc::ProtoBufferReader reader(bytes);
+  const void* data;
+  int size;
+  while (reader.status().ok() && reader.Next(&data, &size)) {
+    pieces->emplace_back(static_cast<const uint8_t*>(data), static_cast<size_t>(size));
+  }
+  return reader.status().ok();
 }
 
-FramePool::FramePool(size_t keep) : keep_(keep) {
+FramePool::FramePool(size_t keep, absl::Span<const ServedMethod> methods) : keep_(keep), methods_(methods) {
   free_.reserve(keep);
-  for (size_t i = 0; i < std::min(keep, kReady); ++i) free_.push_back(std::make_unique<Frame>());
+  for (size_t i = 0; i < std::min(keep, kReady); ++i) free_.push_back(std::make_unique<Frame>(methods_));
 }
 
 std::unique_ptr<Frame> FramePool::Take() {
@@ -382,7 +160,7 @@ std::unique_ptr<Frame> FramePool::Take() {
       return frame;
     }
   }
-  return std::make_unique<Frame>();
+  return std::make_unique<Frame>(methods_);
 }
 
 void FramePool::Return(std::unique_ptr<Frame> frame) {

@@ -4,10 +4,12 @@
 #include <google/protobuf/descriptor.pb.h>
 
 #include <set>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
+#include "server/operations/operation.h"
 #include "server/wire/wire_writer.h"
 
 namespace glint {
@@ -18,13 +20,17 @@ using google::protobuf::DescriptorPool;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::FileDescriptor;
 
-constexpr const char* kServices[] = {"glint.v1.FeatureDetection",
-                                     "glint.v1.FeatureMatching",
-                                     "glint.v1.FeatureTracking",
-                                     "glint.v1.Localization",
-                                     "grpc.health.v1.Health",
-                                     "grpc.reflection.v1.ServerReflection",
-                                     "grpc.reflection.v1alpha.ServerReflection"};
+std::vector<std::string> Services() {
+  std::vector<std::string> services;
+  for (const OperationMethod& row : OperationMethods()) {
+    if (services.empty() || services.back() != row.service) services.emplace_back(row.service);
+  }
+  for (const char* own :
+       {"grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"}) {
+    services.emplace_back(own);
+  }
+  return services;
+}
 
 // Numbers of the oneof's fields.
 enum Question : uint32_t {
@@ -108,7 +114,7 @@ std::pair<uint32_t, std::string> Answer(const ReflectionRequest& request) {
   const FileDescriptor* file = nullptr;
   switch (request.question) {
     case kListServices:
-      for (const char* service : kServices) {
+      for (const std::string& service : Services()) {
         std::string name;
         AppendBytesField(1, service, &name);
         AppendBytesField(1, name, &content);

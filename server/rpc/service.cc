@@ -12,15 +12,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "features/status_macros.h"
 #include "proto/grpc_deadline.h"
 #include "server/net/listen.h"
 #include "server/net/transport.h"
-#include "server/rpc/detect_call.h"
 #include "server/rpc/health_call.h"
 #include "server/rpc/info_call.h"
 #include "server/rpc/memory_call.h"
 #include "server/rpc/reflection_call.h"
 #include "server/rpc/stream_call.h"
+#include "server/rpc/unary_call.h"
 
 namespace glint {
 namespace {
@@ -61,17 +62,16 @@ Service::Service(ServerEnv* env)
     : env_(env),
       async_(env->options.reflection != Reflection::kOff),
       frames_(static_cast<size_t>(std::min<int64_t>(
-          kMaxPooledFrames,
-          env->options.max_detect_calls + int64_t{env->options.max_sessions} * env->options.max_in_flight))),
+                  kMaxPooledFrames,
+                  env->options.max_detect_calls + int64_t{env->options.max_sessions} * env->options.max_in_flight)),
+              env->methods),
       small_places_(env->options.max_small_calls, kSmallPatienceNs) {}
 
 absl::StatusOr<std::unique_ptr<Service>> Service::Start(ServerEnv* env) {
   PrepareGrpc();
   std::unique_ptr<Service> service(new Service(env));
-  auto gate = Gate::Open(env);
-  if (!gate.ok()) return gate.status();
-  service->gate_ = *std::move(gate);
-  if (absl::Status s = service->Listen(); !s.ok()) return s;
+  GLINT_ASSIGN_OR_RETURN(service->gate_, Gate::Open(env));
+  GLINT_RETURN_IF_ERROR(service->Listen());
 
   env->health.Publish([watchers = &service->health_watchers_](bool serving) { watchers->Set(serving); });
   for (const auto& queue : service->queues_) {
@@ -167,11 +167,8 @@ absl::Status Service::ListenForMemory() {
 Service::~Service() = default;
 
 void Service::RequestCalls(grpc::ServerCompletionQueue* queue) {
-  DetectCall::Request(kDetectMethod, this, queue);
-  DetectCall::Request(kMatchMethod, this, queue);
-  for (const StreamMethod* method :
-       {&kDetectStreamMethod, &kMatchStreamMethod, &kStereoStreamMethod, &kTrackStreamMethod, &kLocalizeStreamMethod}) {
-    StreamCall::Request(*method, this, queue);
+  for (const ServedMethod& method : env_->methods) {
+    (method.row->unary ? UnaryCall::Request : StreamCall::Request)(method, this, queue);
   }
   InfoCall::Request(this, queue);
   RegisterCall::Request(this, queue);

@@ -89,9 +89,9 @@ class Service {
   CallCount* watchers() { return &watchers_; }        // of health
   CallCount* reflections() { return &reflections_; }  // open streams of reflection
   HealthWatchers* health_watchers() { return &health_watchers_; }
-  // Whether there is room for one more call of Detect or Match, which then must give it back.
-  bool TakeDetectCall() { return detect_calls_.Take(env_->options.max_detect_calls); }
-  void GiveBackDetectCall() { detect_calls_.GiveBack(); }
+  // Whether there is room for one more unary call of an operation, which then must give it back.
+  bool TakeUnaryCall() { return unary_calls_.Take(env_->options.max_detect_calls); }
+  void GiveBackUnaryCall() { unary_calls_.GiveBack(); }
 
  private:
   explicit Service(ServerEnv* env);
@@ -106,7 +106,7 @@ class Service {
   AsyncService async_;
   std::unique_ptr<Gate> gate_;
   FramePool frames_;
-  CallCount detect_calls_, watchers_, reflections_;
+  CallCount unary_calls_, watchers_, reflections_;
   SmallPlaces small_places_;
   HealthWatchers health_watchers_;
   std::vector<std::string> addresses_;

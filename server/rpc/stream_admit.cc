@@ -18,8 +18,7 @@ void StreamCall::AdmitByPolicy(Frame* frame) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (phase_ == Phase::kBroken) frame->status = absl::CancelledError("the client has gone");
-    const bool is_edit = frame->work == Work::kEditSet || frame->work == Work::kEditTracks || frame->work == Work::kMap;
-    if (is_edit && frame->status.ok()) {
+    if (frame->is_edit && frame->status.ok()) {
       session_.AddEdit(frame);
       edit_ = frame;
       return;

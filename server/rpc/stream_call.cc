@@ -1,30 +1,27 @@
 #include "server/rpc/stream_call.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "features/error.h"
+#include "features/status_macros.h"
 #include "server/base/allocations.h"
 #include "server/net/listen.h"
-#include "server/operations/detect/stream_options.h"
 #include "server/wire/convert.h"
+#include "server/wire/envelope_reply.h"
 
 namespace glint {
 
-void StreamCall::Request(const StreamMethod& method, Service* service, grpc::ServerCompletionQueue* queue) {
+void StreamCall::Request(const ServedMethod& method, Service* service, grpc::ServerCompletionQueue* queue) {
   auto* const call = new StreamCall(method, service, queue);
   call->context_.AsyncNotifyWhenDone(&call->ended_);
-  service->async()->Request(method.async, &call->context_, &call->stream_, queue, &call->arrived_);
+  service->async()->Request(method.async(), &call->context_, &call->stream_, queue, &call->arrived_);
 }
 
-StreamCall::StreamCall(const StreamMethod& method, Service* service, grpc::ServerCompletionQueue* queue)
-    : method_(method),
-      service_(service),
-      env_(service->env()),
-      queue_(queue),
-      stream_(&context_),
-      sets_(env_->options.max_features) {}
+StreamCall::StreamCall(const ServedMethod& method, Service* service, grpc::ServerCompletionQueue* queue)
+    : method_(method), service_(service), env_(service->env()), queue_(queue), stream_(&context_) {}
 
 void StreamCall::OnArrived(bool ok) {
   if (!ok) {  // the server stops; ended_ never comes
@@ -34,10 +31,10 @@ void StreamCall::OnArrived(bool ok) {
   Request(method_, service_, queue_);
   arrived_at_ = active_at_ = MonotonicNs();
   local_ = IsUnixPeer(context_.peer());
-  env_->metrics.CallStarted(method_.counted);
+  env_->metrics.CallStarted(method_.counted());
   trace_.Begin(env_, &context_);
   references_ = 2;  // ended_, and this function
-  const absl::Status welcome = service_->Register(this, method_.async, &context_);
+  const absl::Status welcome = service_->Register(this, method_.async(), &context_);
   std::unique_lock<std::mutex> lock(mutex_);
   if (absl::Status s = Enter(welcome); !s.ok()) End(s);
   if (phase_ == Phase::kOpen && !place_.reserved()) {
@@ -76,7 +73,7 @@ void StreamCall::OnRead(bool ok) {
     if (wanted) input_ = Input::kParsing;
   }
   if (wanted) {
-    env_->metrics.MessageReceived(method_.counted);
+    env_->metrics.MessageReceived(method_.counted());
     if (session_.configured()) {
       ReadFrame();
     } else if (absl::Status s = ReadOptions(); !s.ok()) {
@@ -92,60 +89,18 @@ void StreamCall::OnRead(bool ok) {
 }
 
 absl::Status StreamCall::ReadOptions() {
-  if (method_.work != Work::kDetect) {
-    const auto options = ParsePairOptions(method_, &read_buffer_, env_->options);
-    if (!options.ok()) return options.status();
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (method_.work == Work::kTrack) {
-      if (absl::Status s = BeginTracking(options->tracking); !s.ok()) return s;
-    }
-    if (method_.work == Work::kLocalize) {
-      if (absl::Status s = BeginLocalizing(options->localization); !s.ok()) return s;
-    }
-    session_.Configure(*options, nullptr);
-    return absl::OkStatus();
+  std::vector<absl::Span<const uint8_t>> pieces;
+  if (!PiecesOf(&read_buffer_, &pieces)) {
+    return absl::InvalidArgumentError(absl::StrCat("message: not a serialized ", method_.row->request));
   }
-  StreamOptionsMessage message;
-  if (absl::Status s = ParseStreamOptions(&read_buffer_, &message); !s.ok()) return s;
-  const auto options = FromProto(message.options, env_->options);
-  if (!options.ok()) return options.status();
-  std::unique_ptr<StreamMask> mask;
-  if (message.has_mask) {
-    ImageBytes mask_bytes;
-    const auto source = MaskFromWire(message.mask, message.mask_pieces, service_->image_rules(local_), &mask_bytes);
-    if (!source.ok()) return source.status();
-    mask = std::make_unique<StreamMask>(*source);
-  }
+  std::array<ImageBytes, kMaxMessageImages> images;
+  SessionOptions options;
+  GLINT_ASSIGN_OR_RETURN(
+      auto state, method_.operation->Begin({pieces, service_->image_rules(local_), absl::MakeSpan(images)}, &options));
   std::lock_guard<std::mutex> lock(mutex_);
-  session_.Configure(*options, std::move(mask));
-  return absl::OkStatus();
-}
-
-absl::Status StreamCall::BeginTracking(const TrackingOptions& options) {
-  const int limit = env_->options.max_track_streams;
-  const int streams = ++env_->track_streams;
-  if (streams > limit) {
-    --env_->track_streams;
-    return LimitError("track streams", streams, limit, "--max-track-streams");
-  }
-  env_->metrics.TrackStreamsAre(streams);
-  tracked_ = std::make_unique<TrackedStream>(options, env_->options.max_track_pixels);
-  flow_.MakeSerial();
-  return absl::OkStatus();
-}
-
-absl::Status StreamCall::BeginLocalizing(const LocalizationOptions& options) {
-  auto made = Localization::Create(options);
-  if (!made.ok()) return made.status();
-  const int limit = env_->options.max_localize_streams;
-  const int streams = ++env_->localize_streams;
-  if (streams > limit) {
-    --env_->localize_streams;
-    return LimitError("localize streams", streams, limit, "--max-localize-streams");
-  }
-  env_->metrics.LocalizeStreamsAre(streams);
-  localization_ = *std::move(made);
-  flow_.MakeSerial();
+  state_ = std::move(state);
+  if (state_->serial()) flow_.MakeSerial();
+  session_.Configure(options);
   return absl::OkStatus();
 }
 
@@ -153,31 +108,43 @@ void StreamCall::ReadFrame() {
   if (std::unique_ptr<Frame> frame = ParseFrame(); frame != nullptr) Admit(std::move(frame));
 }
 
+// What comes before the frame's own checks. Not OK: the stream has to end.
+absl::StatusOr<WireEnvelope> StreamCall::Read(Frame* frame) {
+  const WireEnvelope* const envelope =
+      frame->Receive(&read_buffer_) ? state_->Read(frame->message_pieces, frame) : nullptr;
+  if (envelope == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("message: not a serialized ", method_.row->request));
+  }
+  switch (envelope->content) {
+    case WireContent::kNone:
+      return absl::InvalidArgumentError("message: neither options nor frame is set");
+    case WireContent::kOptions:
+      return absl::FailedPreconditionError("options: sent twice; only the first message of a stream carries them");
+    case WireContent::kFrame:
+    case WireContent::kEdit:
+      break;
+  }
+  return *envelope;
+}
+
 std::unique_ptr<Frame> StreamCall::ParseFrame() {
   FramePathScope frame_path;
   std::unique_ptr<Frame> owned = service_->frames()->Take();
   owned->times.received_at = MonotonicNs();
   owned->bytes = static_cast<int64_t>(read_buffer_.Length());
-  const WireStreamRequest& request = owned->stream_request;
-  const bool parsed = owned->Receive(&read_buffer_) && method_.parse(owned->message_pieces, &owned->stream_request);
-  if (!parsed || request.content == WireStreamRequest::Content::kNone ||
-      request.content == WireStreamRequest::Content::kOptions) {
-    absl::Status status = absl::InvalidArgumentError("message: neither options nor frame is set");
-    if (!parsed) {
-      status = absl::InvalidArgumentError(absl::StrCat("message: not a serialized glint.v1.", method_.message));
-    }
-    if (parsed && request.content == WireStreamRequest::Content::kOptions) {
-      status = absl::FailedPreconditionError("options: sent twice; only the first message of a stream carries them");
-    }
+  owned->Begin(method_, state_.get(), this);
+  const auto envelope = Read(owned.get());
+  if (!envelope.ok()) {
     frame_path.Discard();
     service_->frames()->Return(std::move(owned));
     std::lock_guard<std::mutex> lock(mutex_);
-    End(status);
+    End(envelope.status());
     return nullptr;
   }
-  owned->sink = this;
-  owned->status = SetContent(owned.get());
-  owned->status.Update(SetExpiry(request.frame.max_age_ns, session_.options().max_age_ns, owned.get()));
+  owned->id = envelope->frame_id;
+  owned->is_edit = envelope->content == WireContent::kEdit;
+  owned->status = state_->Parse(owned->received(service_->image_rules(local_)), owned.get());
+  owned->status.Update(SetExpiry(envelope->max_age_ns, session_.options().max_age_ns, owned.get()));
   if (owned->status.ok()) owned->status = owned->Join(client(), &env_->metrics);
   owned->times.queued_at = MonotonicNs();
   owned->times.receive_ns = owned->times.queued_at - owned->times.received_at;
@@ -185,75 +152,16 @@ std::unique_ptr<Frame> StreamCall::ParseFrame() {
   return owned;
 }
 
-// What a lane, or an edit, needs of the message.
-absl::Status StreamCall::SetContent(Frame* frame) {
-  const WireStreamRequest& request = frame->stream_request;
-  const WireFrame& wire = request.frame;
-  const SessionOptions& options = session_.options();
-  const ImageRules rules = service_->image_rules(local_);
-  const int max_features = env_->options.max_features;
-  frame->work = method_.work;
-  if (request.content == WireStreamRequest::Content::kEdit) {
-    frame->work = method_.work == Work::kTrack      ? Work::kEditTracks
-                  : method_.work == Work::kLocalize ? Work::kMap
-                                                    : Work::kEditSet;
-  }
-  frame->options = options.detector;
-  absl::Status status;
-  switch (frame->work) {
-    case Work::kDetect:
-      frame->stream_mask = session_.mask();
-      frame->region = wire.region.wanted ? wire.region : options.region;
-      status = frame->SetPixels(wire.image, wire.has_mask ? &wire.mask : nullptr, rules);
-      frame->CountBytes(&wire.image, nullptr, &env_->metrics);
-      frame->pixels = ExpectedPixels(frame->image, frame->region, frame->bytes);
-      return status;
-    case Work::kMatch:
-      frame->match = options.match;
-      status = frame->SetMatch(request.match, wire.image, wire.second, &sets_, max_features, rules);
-      break;
-    case Work::kStereo:
-      frame->stereo = options.stereo;
-      status = frame->SetStereo(rules);
-      break;
-    case Work::kEditSet:
-      status = ValidateSet("add", request.edit.add, max_features);
-      if (static_cast<int64_t>(request.edit.remove) > max_features) {
-        status.Update(LimitError("remove", static_cast<int64_t>(request.edit.remove), max_features, "--max-features"));
-      }
-      return status;
-    case Work::kTrack:
-      return frame->SetTrack(tracked_.get(), rules, &env_->metrics);
-    case Work::kEditTracks:
-      if (frame->bytes <= static_cast<int64_t>(kMaxOptionsBytes)) return absl::OkStatus();
-      return absl::InvalidArgumentError(
-          absl::StrCat("edit: ", frame->bytes, " bytes are more than ", kMaxOptionsBytes, "; send it in parts"));
-    case Work::kLocalize:
-      status = frame->SetLocalize(localization_.get(), options.localization, rules);
-      break;
-    case Work::kMap:
-      return frame->SetMap(localization_.get(), env_->maps);
-  }
-  const WireImage* const second = wire.has_second ? &wire.second : request.has_depth ? &request.depth : nullptr;
-  frame->CountBytes(wire.has_image ? &wire.image : nullptr, second, &env_->metrics);
-  return status;
-}
-
 // Once its turn to be answered has come, no lane has a frame of the stream.
 void StreamCall::ApplyEdit() {
-  if (edit_->work == Work::kMap) return PushMapRequest();
+  if (!edit_->ApplyEdit()) return PushEdit();
   Frame* const frame = std::exchange(edit_, nullptr);
-  if (frame->work == Work::kEditTracks) {
-    frame->ApplyTrackEdit(&tracked_->session, &env_->metrics);
-  } else {
-    frame->ApplyEdit(&sets_);
-  }
   frame->ReleaseMessage();
   frame->in_session.done = true;
 }
 
-// Maps are large, so a lane has to do it. There is no other frame of the stream that could take its place in the queue.
-void StreamCall::PushMapRequest() {
+// There is no other frame of the stream that could take its place in the queue.
+void StreamCall::PushEdit() {
   switch (env_->queue.Push(&flow_, edit_, FrameQueue::WhenFull::kWait)) {
     case FrameQueue::Admission::kWaiting:
       waiting_for_room_ = true;
@@ -276,15 +184,10 @@ void StreamCall::OnFrameAdmitted(FrameJob*) {
   Advance();
 }
 
-void StreamCall::OnFrameDone(FrameJob* job, const Features& features) {
+void StreamCall::OnFrameDone(FrameJob* job) {
   auto* const frame = static_cast<Frame*>(job);
   const bool cancelled = job->cancelled;
-  for (int c = 0; c < frame->tracked.count; ++c) env_->metrics.TracksChanged(frame->tracked.cameras[c]);
-  if (frame->status.ok() && localization_ != nullptr) {
-    env_->metrics.Located(frame->located, map_size_);
-    map_size_ = frame->located.size;
-  }
-  if (frame->status.ok() && !cancelled) frame->PackStreamReply(features);
+  if (frame->status.ok() && !cancelled) frame->PackReply();
   const grpc::ByteBuffer message = frame->TakeMessage();  // freed when the reply is on its way
   std::unique_lock<std::mutex> lock(mutex_);
   if (frame == edit_) {
@@ -303,7 +206,7 @@ void StreamCall::OnWritten(bool ok) {
     writing_reply_ = false;
     active_at_ = MonotonicNs();
     if (ok) {
-      env_->metrics.MessageSent(method_.counted);
+      env_->metrics.MessageSent(method_.counted());
       ReleaseFirst();
     }
   }
@@ -356,8 +259,8 @@ void StreamCall::Advance() {
   if (alarm_set_ && phase_ == Phase::kBroken) alarm_.Cancel();
   if (phase_ == Phase::kBroken) {
     while (!writing_reply_ && session_.NextReply() != nullptr) {
-      const FrameJob& frame = *session_.NextReply();
-      env_->metrics.FrameFailed(absl::StatusCode::kCancelled, MonotonicNs() - frame.times.received_at, frame.work);
+      const Frame& frame = *static_cast<Frame*>(session_.NextReply());
+      Metrics::FrameFailed(frame.counters(), absl::StatusCode::kCancelled, MonotonicNs() - frame.times.received_at);
       ReleaseFirst();
     }
     return;
@@ -365,14 +268,14 @@ void StreamCall::Advance() {
   if (edit_ != nullptr && !edit_on_lane_ && session_.oldest() == edit_) ApplyEdit();
   if (auto* const frame = static_cast<Frame*>(session_.NextReply()); frame != nullptr && !writing_reply_) {
     if (!frame->status.ok()) {
-      frame->stream_response.set_frame_id(frame->stream_request.frame.frame_id);
-      ToProto(*frame, frame->stream_response.mutable_status());
-      frame->reply = ToSlice(frame->stream_response);
+      frame->failure.set_frame_id(frame->id);
+      ToProto(*frame, frame->failure.mutable_status());
+      frame->reply = ToSlice(frame->failure);
     }
     writing_reply_ = true;
     active_at_ = MonotonicNs();
     ++references_;
-    stream_.Write(frame->FinishReply<v1::DetectStreamResponse>(&env_->metrics), &written_);
+    stream_.Write(frame->FinishReply(v1::DetectStreamResponse::kTimingsFieldNumber, &env_->metrics), &written_);
   }
   if (phase_ == Phase::kOpen && input_ == Input::kNone && !waiting_for_room_ && edit_ == nullptr && !session_.full()) {
     input_ = Input::kReading;
@@ -389,7 +292,7 @@ void StreamCall::Advance() {
 
 void StreamCall::ReleaseFirst() {
   std::unique_ptr<Frame> frame(static_cast<Frame*>(session_.NextReply()));
-  trace_.Frame(frame->stream_request.frame.frame_id, frame->status);
+  trace_.Frame(frame->id, frame->status);
   session_.PopFront();
   --env_->frames_in_flight;
   service_->frames()->Return(std::move(frame));
@@ -397,19 +300,12 @@ void StreamCall::ReleaseFirst() {
 
 void StreamCall::Unref(std::unique_lock<std::mutex> lock) {
   if (--references_ > 0) return;
-  if (tracked_ != nullptr) {
-    env_->metrics.TracksLeft(tracked_->session.live());
-    env_->metrics.TrackStreamsAre(--env_->track_streams);
-  }
-  if (localization_ != nullptr) {
-    env_->metrics.MapLeft(map_size_);
-    env_->metrics.LocalizeStreamsAre(--env_->localize_streams);
-  }
+  state_ = nullptr;
   place_.GiveBack();
   env_->metrics.SessionsAre(env_->sessions.open());
   const int64_t duration_ns = MonotonicNs() - arrived_at_;
-  env_->metrics.CallEnded(method_.counted, end_.code(), duration_ns);
-  trace_.End(method_.name, end_, duration_ns);
+  env_->metrics.CallEnded(method_.counted(), end_.code(), duration_ns);
+  trace_.End(method_.row->name, end_, duration_ns);
   lock.unlock();
   service_->Unregister(this);
   delete this;

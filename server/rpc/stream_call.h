@@ -1,5 +1,4 @@
-// DetectStream, MatchStream, StereoStream, TrackStream and LocalizeStream: options first, then frames or pairs, a reply
-// for each in order.
+// A stream of an operation: options first, then frames or edits, a reply for each in order.
 #ifndef GLINT_SERVER_RPC_STREAM_CALL_H_
 #define GLINT_SERVER_RPC_STREAM_CALL_H_
 
@@ -11,12 +10,10 @@
 #include <mutex>
 
 #include "absl/status/status.h"
-#include "server/operations/match/descriptor_sets.h"
-#include "server/operations/track/track_work.h"
+#include "absl/status/statusor.h"
 #include "server/rpc/call.h"
 #include "server/rpc/call_trace.h"
 #include "server/rpc/service.h"
-#include "server/rpc/stream_method.h"
 #include "server/schedule/frame_queue.h"
 #include "server/session/session.h"
 
@@ -31,15 +28,15 @@ namespace glint {
 class StreamCall final : public Call, public FrameSink {
  public:
   // Waits for the next such call on `queue`.
-  static void Request(const StreamMethod& method, Service* service, grpc::ServerCompletionQueue* queue);
+  static void Request(const ServedMethod& method, Service* service, grpc::ServerCompletionQueue* queue);
 
   void Drain() override;
   void Revoke(const absl::Status& why) override;
   void OnFrameAdmitted(FrameJob* job) override;
-  void OnFrameDone(FrameJob* job, const Features& features) override;
+  void OnFrameDone(FrameJob* job) override;
 
  private:
-  StreamCall(const StreamMethod& method, Service* service, grpc::ServerCompletionQueue* queue);
+  StreamCall(const ServedMethod& method, Service* service, grpc::ServerCompletionQueue* queue);
 
   void OnArrived(bool ok);
   void OnRead(bool ok);
@@ -50,11 +47,9 @@ class StreamCall final : public Call, public FrameSink {
 
   // Without mutex_.
   absl::Status ReadOptions();
-  absl::Status BeginTracking(const TrackingOptions& options);
-  absl::Status BeginLocalizing(const LocalizationOptions& options);
   void ReadFrame();
   std::unique_ptr<Frame> ParseFrame();  // null: the stream has to end
-  absl::Status SetContent(Frame* frame);
+  absl::StatusOr<WireEnvelope> Read(Frame* frame);
   void Break(const absl::Status& why);
   void Admit(std::unique_ptr<Frame> frame);
   void AdmitByPolicy(Frame* frame);
@@ -71,7 +66,7 @@ class StreamCall final : public Call, public FrameSink {
   int64_t SilentUntil(int64_t now) const;
   void Advance();
   void ApplyEdit();
-  void PushMapRequest();
+  void PushEdit();
   void ReleaseFirst();
   void Supersede(FrameJob* job);
   // Gives one reference back, and the call goes with the last.
@@ -91,7 +86,7 @@ class StreamCall final : public Call, public FrameSink {
     kParsing,  // its message is being parsed: another frame may come
   };
 
-  const StreamMethod& method_;
+  const ServedMethod& method_;
   Service* const service_;
   ServerEnv* const env_;
   grpc::ServerCompletionQueue* const queue_;
@@ -112,16 +107,10 @@ class StreamCall final : public Call, public FrameSink {
 
   std::mutex mutex_;
   Session session_;
-  DescriptorSets sets_;  // read by the parser, changed while nothing is parsed and no frame is unanswered
-  // Of a TrackStream, once it has its options. A lane changes it, or an edit while no frame is unanswered.
-  std::unique_ptr<TrackedStream> tracked_;
-  // The same of a LocalizeStream, but that only lanes touch it.
-  std::unique_ptr<Localization> localization_;
-  MapSize map_size_;  // as metrics have it
-  // Of a set or of tracks, or a request about a map; it waits until the frames before it are answered: no message is
-  // read meanwhile.
-  Frame* edit_ = nullptr;
-  bool edit_on_lane_ = false;  // or in the queue: so is that of a map when its turn has come
+  // Once it has its options. Edits change it while no frame is unanswered.
+  std::unique_ptr<StreamState> state_;
+  Frame* edit_ = nullptr;      // waits until the frames before it are answered: no message is read meanwhile
+  bool edit_on_lane_ = false;  // or in the queue, where its turn has come and a lane has to do it
   CallTrace trace_;
   int references_ = 0;
   Phase phase_ = Phase::kOpen;

@@ -23,8 +23,7 @@ absl::Status StreamCall::Enter(const absl::Status& welcome) {
     return welcome;
   }
   SessionRefusal refusal = SessionRefusal::kNone;
-  const bool is_canary = method_.work == Work::kDetect && client()->name().empty();
-  if (is_canary && context_.client_metadata().count(kCanaryKey) > 0) {
+  if (client()->name().empty() && context_.client_metadata().count(kCanaryKey) > 0) {
     env_->sessions.TakeReserved(&place_);
     flow_.MakeUrgent();
   } else {

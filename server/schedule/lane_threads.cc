@@ -8,12 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "decode/jpeg_writer.h"
+#include "features/status_macros.h"
 #include "server/base/allocations.h"
-#include "server/operations/detect/jpeg_work.h"
-#include "server/operations/detect/stream_mask.h"
-#include "server/operations/localize/localize_work.h"
-#include "server/operations/match/match_work.h"
-#include "server/operations/track/track_work.h"
+#include "server/schedule/lane_context.h"
 
 namespace glint {
 namespace {
@@ -33,15 +30,16 @@ Image WarmUpImage() {
 }
 
 // A frame, and another that comes as a JPEG file if the lane's device decodes, which loads kernels and makes room.
-absl::Status WarmUp(Lane* lane, Features* features, StageTimes* times) {
+absl::Status WarmUp(Lane* lane) {
+  Features features;
+  StageTimes times;
   const Image image = WarmUpImage();
   const DetectorOptions options = *PresetOptions("orb");
-  absl::Status status = lane->Run(options, image, {}, features, times);
+  absl::Status status = lane->Run(options, image, {}, &features, &times);
   if (!status.ok() || !lane->decodes_jpeg()) return status;
-  const auto file = decode::WriteJpeg(image.view(), kWarmUpQuality);
-  if (!file.ok()) return file.status();
-  const auto* const bytes = reinterpret_cast<const uint8_t*>(file->data());
-  return lane->RunJpeg(options, absl::MakeConstSpan(bytes, file->size()), image.shape(), {}, features, times).status();
+  GLINT_ASSIGN_OR_RETURN(const auto file, decode::WriteJpeg(image.view(), kWarmUpQuality));
+  const auto* const bytes = reinterpret_cast<const uint8_t*>(file.data());
+  return lane->RunJpeg(options, absl::MakeConstSpan(bytes, file.size()), image.shape(), {}, &features, &times).status();
 }
 
 // What one lane's thread reuses from frame to frame.
@@ -49,95 +47,20 @@ struct Scratch {
   explicit Scratch(Lane* lane) : decoder(lane->parallel()) {}
 
   decode::Decoder decoder;
-  PixelScratch image;
-  PixelScratch mask;
-  Features features;
-  PairScratch pair;
-  TrackWorkScratch track;
-  LocalizeScratch localize;
+  LaneScratch work;
 };
 
-absl::StatusOr<Pixels> MaskOf(const FrameJob& job, int64_t max_pixels, Scratch* scratch) {
-  scratch->mask.rows.Use(job.mask);
-  if (job.mask.kind == ImageSource::Kind::kNone && job.stream_mask != nullptr) {
-    const auto view = job.stream_mask->View(&scratch->decoder, max_pixels);
-    if (!view.ok()) return AboutMask(view.status());
-    return Pixels(*view);
-  }
-  auto pixels = PixelsOf(job.mask, &scratch->decoder, max_pixels, &scratch->mask);
-  if (!pixels.ok()) return AboutMask(pixels.status());
-  return pixels;
-}
-
-// From coordinates in a part of an image to those in the whole.
-void Shift(const Part& part, Features* features) {
-  for (float& x : features->x) x += static_cast<float>(part.x);
-  for (float& y : features->y) y += static_cast<float>(part.y);
-}
-
-absl::Status RunJob(Lane* lane, int64_t max_pixels, FrameQueue* queue, Scratch* scratch, FrameJob* job) {
-  scratch->features.Clear();
-  job->times.stages = StageTimes();
-  const int64_t started_at = MonotonicNs();
-  job->times.queue_ns = started_at - job->times.queued_at;
-  job->times.decode_ns = 0;
-  job->times.match_ns = job->times.track_ns = job->times.locate_ns = job->times.adjust_ns = 0;
-  job->found = PairFound();
-  job->tracked = TracksFound();
-  job->located = LocalizeFound();
-  job->jpegs = JpegsDecoded();
-  if (absl::Status s = CheckWanted(job); !s.ok()) return s;
-  if (job->work == Work::kTrack) {
-    return RunTrack(lane, max_pixels, queue, &scratch->decoder, &scratch->image, &scratch->track, job);
-  }
-  if (job->work == Work::kLocalize || job->work == Work::kMap) {
-    return RunLocalize(lane, max_pixels, queue, &scratch->decoder, &scratch->image, &scratch->localize, job);
-  }
-  if (job->work != Work::kDetect) {
-    return RunPair(lane, max_pixels, queue, &scratch->decoder, &scratch->image, &scratch->pair, job,
-                   &scratch->features);
-  }
-
-  if (job->image.kind == ImageSource::Kind::kEncoded) {
-    const auto done = RunJpeg(
-        lane, max_pixels, queue, &scratch->decoder, [&] { return MaskOf(*job, max_pixels, scratch); }, &scratch->image,
-        job, &scratch->features);
-    if (!done.ok()) return done.status();
-    job->copied_bytes = scratch->mask.rows.copied_bytes();
-    if (*done) return absl::OkStatus();
-  }
-  auto image = PixelsOf(job->image, &scratch->decoder, max_pixels, &scratch->image);
-  if (!image.ok()) return image.status();
-  // The whole picture, whatever its region: it had to be decoded.
-  if (job->image.kind == ImageSource::Kind::kEncoded) queue->CorrectPixels(*job, image->shape().pixels());
-  auto mask = MaskOf(*job, max_pixels, scratch);
-  if (!mask.ok()) return mask.status();
-  if (absl::Status s = ValidatePixels(*image, *mask, max_pixels); !s.ok()) return s;
-  Part part = {0, 0, image->shape()};
-  if (job->region.wanted) {
-    const auto wanted = PartOf(job->region, image->shape());
-    if (!wanted.ok()) return wanted.status();
-    part = *wanted;
-    CropTo(part, &scratch->image, &*image);
-    CropTo(part, &scratch->mask, &*mask);
-  }
-  if (absl::Status s = CheckWanted(job); !s.ok()) return s;
-  const int64_t run_at = MonotonicNs();
-  job->times.decode_ns = run_at - started_at;
-  StageTimes& stages = job->times.stages;
-  absl::Status status = lane->Run(job->options, *image, *mask, &scratch->features, &stages);
-  Shift(part, &scratch->features);
-  // What lies between the stages, the thread's waits for a core among it, counts as the last one's.
-  stages.download_ns = std::max(stages.download_ns, MonotonicNs() - run_at - stages.upload_ns - stages.detect_ns);
-  job->copied_bytes = scratch->image.rows.copied_bytes() + scratch->mask.rows.copied_bytes();
-  return status;
+absl::Status RunJob(const LaneContext& context, FrameJob* job) {
+  job->times.queue_ns = MonotonicNs() - job->times.queued_at;
+  GLINT_RETURN_IF_ERROR(CheckNotCancelled(job));
+  return job->work->Run(context, job);
 }
 
 // The one exception that a frame's work can throw is memory that cannot be had. What it leaves half done is made anew.
 absl::Status RunJobInMemory(Lane* lane, int64_t max_pixels, FrameQueue* queue, std::optional<Scratch>* scratch,
                             FrameJob* job) {
   try {
-    return RunJob(lane, max_pixels, queue, &**scratch, job);
+    return RunJob({lane, &(*scratch)->decoder, &(*scratch)->work, queue, max_pixels}, job);
   } catch (const std::bad_alloc&) {
     scratch->emplace(lane);
     return absl::ResourceExhaustedError("frame: the server has no memory left for it");
@@ -185,8 +108,7 @@ void LaneThreads::Main(int index) {
   Device* const device = DeviceOf(*lane);
   std::optional<Scratch> scratch(std::in_place, lane);
   LaneSeat seat;
-  StageTimes times;
-  absl::Status lost = WarmUp(lane, &scratch->features, &times);
+  absl::Status lost = WarmUp(lane);
   const bool warm = lost.ok();
   if (warm) {
     events_.warm();
@@ -207,19 +129,11 @@ void LaneThreads::Main(int index) {
       job->status = stays ? lost : RunJobInMemory(lane, max_image_pixels_, queue_, &scratch, job);
       if (!job->status.ok()) frame_path.Discard();
     }
-    if (!job->status.ok()) {
-      scratch->features.Clear();
-      job->found = PairFound();
-      job->tracked = TracksFound();
-      job->located = LocalizeFound();
-      if (stays) job->jpegs = JpegsDecoded();
-    } else {
-      job->jpegs.by_cpu = scratch->decoder.jpegs() - jpegs_before;
-    }
+    if (job->status.ok()) job->jpegs = scratch->decoder.jpegs() - jpegs_before;
     job->times.done_at = MonotonicNs();
     events_.done(*job);
     queue_->Finished(*job);
-    job->sink->OnFrameDone(job, scratch->features);  // and frees its message
+    job->sink->OnFrameDone(job);  // and frees its message
     queue_->Release(bytes, MonotonicNs() - begun_at);
     events_.busy(index, false);
     if (absl::Status fatal = lane->fatal(); !fatal.ok() && lost.ok()) {

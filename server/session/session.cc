@@ -4,9 +4,8 @@
 
 namespace glint {
 
-void Session::Configure(const SessionOptions& options, std::unique_ptr<StreamMask> mask) {
+void Session::Configure(const SessionOptions& options) {
   options_ = options;
-  mask_ = std::move(mask);
   const size_t replies_of_dropped = options.policy == OverloadPolicy::kBlock ? 0 : kDroppedReplies;
   window_.resize(static_cast<size_t>(options.max_in_flight) + replies_of_dropped);
   configured_ = true;

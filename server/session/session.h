@@ -1,30 +1,20 @@
-// State of a stream: its options, its mask, and the window of unanswered frames, in order.
+// State of a stream that does not depend on what it asks for: its options, and the window of unanswered frames, in
+// order.
 #ifndef GLINT_SERVER_SESSION_SESSION_H_
 #define GLINT_SERVER_SESSION_SESSION_H_
 
 #include <cstddef>
-#include <memory>
 #include <vector>
 
-#include "features/options.h"
 #include "proto/terms.h"
-#include "server/operations/detect/stream_mask.h"
-#include "server/operations/localize/localization.h"
-#include "server/operations/match/descriptor_sets.h"
-#include "server/operations/track/tracks.h"
 #include "server/schedule/frame_job.h"
 
 namespace glint {
 
+// What the options of all streams have.
 struct SessionOptions {
-  DetectorOptions detector;
-  MatchRequest match;                // of a MatchStream: its options
-  StereoRequest stereo;              // of a StereoStream: its options
-  TrackingOptions tracking;          // of a TrackStream: its options
-  LocalizationOptions localization;  // of a LocalizeStream: its options
   OverloadPolicy policy = OverloadPolicy::kBlock;
   int max_in_flight = 1;   // frames that are unanswered and not dropped
-  Region region;           // of frames without one of their own
   int64_t max_age_ns = 0;  // of frames without one of their own; 0: any
 };
 
@@ -37,11 +27,10 @@ class Session {
  public:
   static constexpr size_t kDroppedReplies = 256;
 
-  // The stream's first message. `mask` may be null. Once.
-  void Configure(const SessionOptions& options, std::unique_ptr<StreamMask> mask);
+  // The stream's first message. Once.
+  void Configure(const SessionOptions& options);
   bool configured() const { return configured_; }
   const SessionOptions& options() const { return options_; }
-  StreamMask* mask() const { return mask_.get(); }
 
   // Frames go out in the order of Add(). Must not be full. One that is done already is not live: its reply may have to
   // wait for that of a held frame, which waits for live ones.
@@ -76,7 +65,6 @@ class Session {
  private:
   bool configured_ = false;
   SessionOptions options_;
-  std::unique_ptr<StreamMask> mask_;
   std::vector<FrameJob*> window_;  // a ring
   size_t first_ = 0;
   size_t count_ = 0;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "features/error.h"
 #include "features/option_fields.h"
+#include "features/status_macros.h"
 #include "server/pixels/job_pixels.h"
 #include "server/wire/retry.h"
 
@@ -109,46 +110,58 @@ absl::Status FindShared(const WireImage& image, decode::Pieces message, size_t n
   return absl::OkStatus();
 }
 
+FrameEncoding EncodingOf(const WireImage& image, decode::Pieces message) {
+  if (image.content == WireImage::Content::kRaw) return FrameEncoding::kRaw;
+  if (image.content == WireImage::Content::kShared) return FrameEncoding::kShared;
+  if (image.content != WireImage::Content::kEncoded) return FrameEncoding::kUnknown;
+  switch (image.encoding) {
+    case v1::IMAGE_ENCODING_JPEG:
+    case v1::IMAGE_ENCODING_MJPEG:
+      return FrameEncoding::kJpeg;
+    case v1::IMAGE_ENCODING_PNG:
+      return FrameEncoding::kPng;
+    default:
+      break;
+  }
+  // As the decoder will: a JPEG file starts with ff, a PNG file with 89.
+  if (image.data.size == 0) return FrameEncoding::kUnknown;
+  decode::PieceReader reader(message.subspan(image.data.piece));
+  reader.Skip(image.data.begin);
+  const uint8_t first = reader.Rest()[0];
+  if (first == 0xff) return FrameEncoding::kJpeg;
+  return first == 0x89 ? FrameEncoding::kPng : FrameEncoding::kUnknown;
+}
+
 }  // namespace
 
 absl::StatusOr<DetectorOptions> FromProto(const v1::DetectorOptions& proto, int max_features) {
-  auto preset = PresetOptions(proto.preset().empty() ? "orb" : proto.preset());
-  if (!preset.ok()) return preset.status();
-  DetectorOptions options = *preset;
+  GLINT_ASSIGN_OR_RETURN(DetectorOptions options, PresetOptions(proto.preset().empty() ? "orb" : proto.preset()));
   options.max_features = std::min(options.max_features, max_features);
-  if (auto s = ChooseStages(proto, &options); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(ChooseStages(proto, &options));
   SetNumbers(proto, &options);
-  if (auto s = ValidateOptions(options); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(ValidateOptions(options));
   if (options.max_features > max_features) {
     return LimitError("max_features", options.max_features, max_features, "--max-features");
   }
   return options;
 }
 
-absl::StatusOr<SessionOptions> FromProto(const v1::StreamOptions& proto, const ServerOptions& server) {
+absl::StatusOr<SessionOptions> SessionFromFields(int overload_policy, uint32_t max_in_flight, int64_t max_age_ns,
+                                                 const ServerOptions& server) {
   SessionOptions options;
-  const auto detector = FromProto(proto.detector(), server.max_features);
-  if (!detector.ok()) return detector.status();
-  options.detector = *detector;
-  const auto policy = PolicyFromProto(proto.overload_policy());
-  if (!policy.ok()) return policy.status();
-  options.policy = *policy;
-  if (proto.has_region()) {
-    const v1::Region& region = proto.region();
-    options.region = {true, region.x(), region.y(), region.width(), region.height()};
-  }
+  GLINT_ASSIGN_OR_RETURN(options.policy, PolicyFromProto(overload_policy));
   options.max_in_flight = server.max_in_flight;
-  if (proto.max_in_flight() > static_cast<uint32_t>(server.max_in_flight)) {
-    return LimitError("max_in_flight", proto.max_in_flight(), server.max_in_flight, "--max-in-flight");
+  if (max_in_flight > static_cast<uint32_t>(server.max_in_flight)) {
+    return LimitError("max_in_flight", max_in_flight, server.max_in_flight, "--max-in-flight");
   }
-  if (proto.max_in_flight() > 0) options.max_in_flight = static_cast<int>(proto.max_in_flight());
-  if (absl::Status s = CheckMaxAge(proto.max_age_ns()); !s.ok()) return s;
-  options.max_age_ns = proto.max_age_ns();
+  if (max_in_flight > 0) options.max_in_flight = static_cast<int>(max_in_flight);
+  GLINT_RETURN_IF_ERROR(CheckMaxAge(max_age_ns));
+  options.max_age_ns = max_age_ns;
   return options;
 }
 
 absl::Status SetExpiry(int64_t max_age_ns, int64_t stream_max_age_ns, FrameJob* job) {
-  if (absl::Status s = CheckMaxAge(max_age_ns); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(CheckMaxAge(max_age_ns));
   const int64_t age = max_age_ns > 0 ? max_age_ns : stream_max_age_ns;
   job->expires_at_ns = age > 0 ? job->times.received_at + age : 0;
   return absl::OkStatus();
@@ -176,19 +189,15 @@ absl::StatusOr<ImageSource> FromWire(const WireImage& image, decode::Pieces mess
     case WireImage::Content::kNone:
       return ContradictionError("image", "neither raw nor encoded nor shared is set");
     case WireImage::Content::kRaw: {
-      const auto plan = decode::InspectRaw(layout, image.data.size, rules.max_pixels);
-      if (!plan.ok()) return plan.status();
+      GLINT_ASSIGN_OR_RETURN(source.raw, decode::InspectRaw(layout, image.data.size, rules.max_pixels));
       source.kind = ImageSource::Kind::kRaw;
-      source.raw = *plan;
       AppendPieces(message, image.data, &bytes->pieces);
       break;
     }
     case WireImage::Content::kShared: {
-      const auto plan = decode::InspectLayout(layout, rules.max_pixels);
-      if (!plan.ok()) return plan.status();
+      GLINT_ASSIGN_OR_RETURN(source.raw, decode::InspectLayout(layout, rules.max_pixels));
       source.kind = ImageSource::Kind::kRaw;
-      source.raw = *plan;
-      if (absl::Status s = FindShared(image, message, decode::BytesOf(*plan), rules, bytes); !s.ok()) return s;
+      GLINT_RETURN_IF_ERROR(FindShared(image, message, decode::BytesOf(source.raw), rules, bytes));
       break;
     }
     case WireImage::Content::kEncoded:
@@ -216,26 +225,32 @@ absl::StatusOr<ImageSource> MaskFromWire(const WireImage& mask, decode::Pieces m
   return source;
 }
 
-FrameEncoding EncodingOf(const WireImage& image, decode::Pieces message) {
-  if (image.content == WireImage::Content::kRaw) return FrameEncoding::kRaw;
-  if (image.content == WireImage::Content::kShared) return FrameEncoding::kShared;
-  if (image.content != WireImage::Content::kEncoded) return FrameEncoding::kUnknown;
-  switch (image.encoding) {
-    case v1::IMAGE_ENCODING_JPEG:
-    case v1::IMAGE_ENCODING_MJPEG:
-      return FrameEncoding::kJpeg;
-    case v1::IMAGE_ENCODING_PNG:
-      return FrameEncoding::kPng;
-    default:
-      break;
-  }
-  // As the decoder will: a JPEG file starts with ff, a PNG file with 89.
-  if (image.data.size == 0) return FrameEncoding::kUnknown;
-  decode::PieceReader reader(message.subspan(image.data.piece));
-  reader.Skip(image.data.begin);
-  const uint8_t first = reader.Rest()[0];
-  if (first == 0xff) return FrameEncoding::kJpeg;
-  return first == 0x89 ? FrameEncoding::kPng : FrameEncoding::kUnknown;
+absl::StatusOr<ImageSource> LocateImage(absl::string_view field, const WireImage& image, const Message& message,
+                                        size_t holder, int64_t* pixels) {
+  ImageBytes& bytes = message.images[holder];
+  auto source = FromWire(image, message.pieces, message.rules, &bytes);
+  if (!source.ok()) return AboutImage(field, source.status());
+  *pixels += ExpectedPixels(*source, Region(), static_cast<int64_t>(decode::TotalBytes(bytes.pieces)));
+  return source;
+}
+
+absl::StatusOr<EyeSources> LocateEyes(const WireEyes& eyes, const Message& message, int64_t* pixels) {
+  EyeSources sources;
+  GLINT_ASSIGN_OR_RETURN(sources.left, LocateImage("left", eyes.left, message, 0, pixels));
+  if (!eyes.has_right) return sources;
+  GLINT_ASSIGN_OR_RETURN(sources.right, LocateImage("right", eyes.right, message, 1, pixels));
+  return sources;
+}
+
+void CountImage(const WireImage& image, const Message& message, size_t holder, Metrics* metrics) {
+  const bool shared = image.content == WireImage::Content::kShared;
+  metrics->FrameReceived(EncodingOf(image, message.pieces),
+                         shared ? decode::TotalBytes(message.images[holder].pieces) : image.data.size);
+}
+
+void CountEyes(const WireEyes& eyes, const Message& message, Metrics* metrics) {
+  if (eyes.has_left) CountImage(eyes.left, message, 0, metrics);
+  if (eyes.has_right) CountImage(eyes.right, message, 1, metrics);
 }
 
 void ToProto(const FrameJob& job, int64_t total_ns, v1::Timings* proto) {

@@ -4,6 +4,7 @@
 
 #include <grpcpp/support/status.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "features/options.h"
 #include "glint/v1/feature_detection.pb.h"
@@ -27,8 +29,17 @@ namespace glint {
 // own max_features is lowered to that limit without complaint.
 absl::StatusOr<DetectorOptions> FromProto(const v1::DetectorOptions& proto, int max_features);
 
-// A stream's first message but for its mask. The same errors; RESOURCE_EXHAUSTED: max_in_flight over the server's.
-absl::StatusOr<SessionOptions> FromProto(const v1::StreamOptions& proto, const ServerOptions& server);
+// max_features of each image of a pair.
+inline int FeaturesOfAnEye(const ServerOptions& server) { return std::max(1, server.max_features / 2); }
+
+// What the options of all streams have. INVALID_ARGUMENT names the field; RESOURCE_EXHAUSTED: max_in_flight over the
+// server's.
+absl::StatusOr<SessionOptions> SessionFromFields(int overload_policy, uint32_t max_in_flight, int64_t max_age_ns,
+                                                 const ServerOptions& server);
+template <typename StreamOptions>
+absl::StatusOr<SessionOptions> SessionFromProto(const StreamOptions& proto, const ServerOptions& server) {
+  return SessionFromFields(proto.overload_policy(), proto.max_in_flight(), proto.max_age_ns(), server);
+}
 
 // Sets when a frame, received and not older than `max_age_ns` or, if that is 0, the stream's, expires.
 // INVALID_ARGUMENT: max_age_ns.
@@ -36,6 +47,10 @@ absl::Status SetExpiry(int64_t max_age_ns, int64_t stream_max_age_ns, FrameJob* 
 
 // The same for the options of a DetectRequest, serialized; INVALID_ARGUMENT beyond kMaxOptionsBytes.
 absl::StatusOr<DetectorOptions> OptionsFromWire(decode::Pieces serialized, int max_features);
+
+// A message arrives in slices of 2 to 64 KB, more of them on a busy machine. Up to this number of slices a frame does
+// not allocate.
+inline constexpr size_t kUsualPieces = 1024;
 
 // Where the pixels of an image are; what an ImageSource borrows.
 struct ImageBytes {
@@ -64,7 +79,29 @@ absl::StatusOr<ImageSource> FromWire(const WireImage& image, decode::Pieces mess
 absl::StatusOr<ImageSource> MaskFromWire(const WireImage& mask, decode::Pieces message, const ImageRules& rules,
                                          ImageBytes* bytes);
 
-FrameEncoding EncodingOf(const WireImage& image, decode::Pieces message);
+// A message of a client as an operation takes it. Borrowed.
+struct Message {
+  decode::Pieces pieces;
+  ImageRules rules;
+  absl::Span<ImageBytes> images;  // holders for the bytes of kMaxMessageImages images
+};
+// Two images, or one of each camera.
+inline constexpr size_t kMaxMessageImages = std::max(2, kMaxTrackCameras);
+
+// The image, its bytes held by `message.images[holder]`; adds what it is expected to cost to `*pixels`. Errors of
+// FromWire(), with `field` in place of "image".
+absl::StatusOr<ImageSource> LocateImage(absl::string_view field, const WireImage& image, const Message& message,
+                                        size_t holder, int64_t* pixels);
+
+// Both images of a pair, as LocateImage() finds "left" and "right"; the right one is of kind kNone if it is absent.
+struct EyeSources {
+  ImageSource left, right;
+};
+absl::StatusOr<EyeSources> LocateEyes(const WireEyes& eyes, const Message& message, int64_t* pixels);
+
+// After these: counts the bytes of an image, in whatever encoding.
+void CountImage(const WireImage& image, const Message& message, size_t holder, Metrics* metrics);
+void CountEyes(const WireEyes& eyes, const Message& message, Metrics* metrics);
 
 void ToProto(const FrameJob& job, int64_t total_ns, v1::Timings* proto);
 // The job's status, which is not OK, and why it was dropped if it was.

@@ -95,8 +95,6 @@ void ReadImage(WireReader* in, WireImage* image) {
   in->Message([&](uint32_t tag) { ReadImageField(tag, in, image); });
 }
 
-namespace {
-
 void ReadRegion(WireReader* in, Region* region) {
   region->wanted = true;
   in->Message([&](uint32_t tag) {
@@ -119,33 +117,6 @@ void ReadRegion(WireReader* in, Region* region) {
   });
 }
 
-void ReadFrame(WireReader* in, WireFrame* frame) {
-  in->Message([&](uint32_t tag) {
-    switch (tag) {
-      case VarintTag(1):
-        frame->frame_id = in->Varint();
-        break;
-      case BytesTag(2):
-        frame->has_image = true;
-        ReadImage(in, &frame->image);
-        break;
-      case BytesTag(3):
-        frame->has_mask = true;
-        ReadImage(in, &frame->mask);
-        break;
-      case BytesTag(4):
-        ReadRegion(in, &frame->region);
-        break;
-      case VarintTag(5):
-        frame->max_age_ns = static_cast<int64_t>(in->Varint());
-        break;
-      default:
-        in->Unknown(tag);
-    }
-  });
-}
-
-// For whoever parses the options: their fields have no message inside them, and one string.
 void CheckDetectorOptions(WireReader* in) {
   in->Message([&](uint32_t tag) {
     if (tag == BytesTag(1)) {
@@ -156,50 +127,6 @@ void CheckDetectorOptions(WireReader* in) {
   });
 }
 
-void CheckStreamOptions(WireReader* in) {
-  in->Message([&](uint32_t tag) {
-    WireImage mask;
-    Region region;
-    switch (tag) {
-      case BytesTag(1):
-        CheckDetectorOptions(in);
-        break;
-      case BytesTag(2):
-        ReadImage(in, &mask);
-        break;
-      case BytesTag(3):
-        ReadRegion(in, &region);
-        break;
-      default:
-        in->Unknown(tag);
-    }
-  });
-}
-
-}  // namespace
-
-bool ParseStreamRequest(decode::Pieces message, WireStreamRequest* request) {
-  using Content = WireStreamRequest::Content;
-  *request = WireStreamRequest();
-  WireReader in(message);
-  while (const uint32_t tag = in.NextField()) {
-    switch (tag) {
-      case BytesTag(1):
-        request->content = Content::kOptions;
-        CheckStreamOptions(&in);
-        break;
-      case BytesTag(2):
-        if (request->content != Content::kFrame) request->frame = WireFrame();
-        request->content = Content::kFrame;
-        ReadFrame(&in, &request->frame);
-        break;
-      default:
-        in.Unknown(tag);
-    }
-  }
-  return in.ok();
-}
-
 bool ParseImage(decode::Pieces message, WireImage* image) {
   *image = WireImage();
   WireReader in(message);
@@ -207,40 +134,40 @@ bool ParseImage(decode::Pieces message, WireImage* image) {
   return in.ok();
 }
 
-bool ParseDetectRequest(decode::Pieces message, WireDetectRequest* request) {
-  request->options.clear();
-  request->has_image = request->has_mask = false;
-  request->image = request->mask = WireImage();
-  request->region = Region();
-  size_t options_bytes = 0;
-  WireReader in(message);
-  while (const uint32_t tag = in.NextField()) {
-    switch (tag) {
-      case BytesTag(1): {
-        WireReader again = in;
-        CheckDetectorOptions(&in);
-        if (!in.ok()) break;
-        const WireBytes options = again.Bytes();
-        if (options_bytes <= kMaxOptionsBytes) AppendPieces(message, options, &request->options);
-        options_bytes += options.size;
-        break;
-      }
-      case BytesTag(2):
-        request->has_image = true;
-        ReadImage(&in, &request->image);
-        break;
-      case BytesTag(3):
-        request->has_mask = true;
-        ReadImage(&in, &request->mask);
-        break;
-      case BytesTag(4):
-        ReadRegion(&in, &request->region);
-        break;
-      default:
-        in.Unknown(tag);
-    }
+bool ReadEyes(WireReader* in, uint32_t tag, WireEnvelope* envelope, WireEyes* eyes) {
+  switch (tag) {
+    case VarintTag(1):
+      envelope->frame_id = in->Varint();
+      return true;
+    case VarintTag(2):
+      envelope->max_age_ns = static_cast<int64_t>(in->Varint());
+      return true;
+    case BytesTag(3):
+      eyes->has_left = true;
+      ReadImage(in, &eyes->left);
+      return true;
+    case BytesTag(4):
+      eyes->has_right = true;
+      ReadImage(in, &eyes->right);
+      return true;
+    default:
+      return false;
   }
-  return in.ok();
+}
+
+void ReadEditId(WireReader* in, WireEnvelope* envelope) {
+  in->Message([&](uint32_t tag) {
+    if (tag == VarintTag(1)) {
+      envelope->frame_id = in->Varint();
+    } else {
+      in->Unknown(tag);
+    }
+  });
+}
+
+void SetContent(WireContent content, WireReader* in, WireEnvelope* envelope) {
+  if (envelope->content != WireContent::kNone && envelope->content != content) in->Fail();
+  envelope->content = content;
 }
 
 }  // namespace glint

@@ -1,17 +1,14 @@
-// Parses the requests that carry frames in place: numbers are read, pixels are located but not copied. The result for
-// every message equals that of the generated classes: fields in any order, repeated, unknown; the last content of a
-// oneof wins; repeated submessages are merged.
+// Parses what requests that carry images have in common, in place: numbers are read, pixels are located but not copied.
+// The result for every message equals that of the generated classes: fields in any order, repeated, unknown; the last
+// content of a oneof wins; repeated submessages are merged.
 #ifndef GLINT_SERVER_WIRE_FRAME_PARSER_H_
 #define GLINT_SERVER_WIRE_FRAME_PARSER_H_
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <vector>
 
-#include "absl/types/span.h"
 #include "decode/pieces.h"
-#include "server/operations/match/pair.h"
-#include "server/schedule/frame_job.h"
+#include "server/pixels/image_source.h"
 #include "server/wire/wire_reader.h"
 
 namespace glint {
@@ -33,89 +30,40 @@ struct WireImage {
   WireBytes data;
 };
 
-// glint.v1.MatchSide: what there is, and how much.
-struct WireMatchSide {
-  enum class Content { kNone, kImage, kDescriptors, kSet };
-  Content content = Content::kNone;
-  SetSizes sizes;  // of descriptors
-  WireBytes set;   // the name
-};
+// Which field of its oneof a message of a stream has; what options hold is not looked at.
+enum class WireContent { kNone, kOptions, kFrame, kEdit };
 
-// glint.v1.MatchConditions: elements of each array.
-struct WireConditions {
-  size_t x = 0, y = 0, radius = 0, min_octave = 0, max_octave = 0;
-};
-
-struct WireMatch {
-  WireMatchSide query, train;
-  WireConditions conditions;
-};
-
-// glint.v1.SetEdit.
-struct WireEdit {
-  size_t remove = 0;  // elements
-  SetSizes add;
-};
-
-// glint.v1.TrackFrame but for what WireFrame has.
-struct WireTrack {
-  size_t images = 0;  // those beyond kMaxTrackCameras are counted only
-  std::array<WireImage, kMaxTrackCameras> image;
-  int64_t time_ns = 0;
-  bool detect = false;
-  size_t predictions = 0;
-  size_t predicted = 0;  // elements of the longest array of each of them, together
-};
-
-// glint.v1.Frame, and what pairs have of it.
-struct WireFrame {
+// What the messages of all streams have.
+struct WireEnvelope {
+  WireContent content = WireContent::kNone;
   uint64_t frame_id = 0;
-  bool has_image = false;
-  WireImage image;
-  bool has_second = false;
-  WireImage second;  // of a pair
-  bool has_mask = false;
-  WireImage mask;
-  Region region;
   int64_t max_age_ns = 0;
 };
 
-// glint.v1.DetectStreamRequest, MatchStreamRequest, StereoStreamRequest, TrackStreamRequest or LocalizeStreamRequest.
-struct WireStreamRequest {
-  enum class Content { kNone, kOptions, kFrame, kEdit };
-  Content content = Content::kNone;  // what options hold is not looked at here
-  WireFrame frame;                   // or pair; an edit's frame_id is here, too
-  WireMatch match;
-  WireEdit edit;
-  WireTrack track;
-  int64_t left_time_ns = 0, right_time_ns = 0;  // of a stereo pair
-  int64_t time_ns = 0;                          // of a pair that is to be located
-  bool relocalize = false;                      // it is to be found in the map
-  bool has_depth = false;                       // it has a depth image
-  WireImage depth;
+// The images of a rectified pair.
+struct WireEyes {
+  bool has_left = false;
+  WireImage left;
+  bool has_right = false;
+  WireImage right;
 };
 
 // Serialized options, all together. No string in them is long.
 inline constexpr size_t kMaxOptionsBytes = 1 << 16;
 
-// glint.v1.DetectRequest.
-struct WireDetectRequest {
-  // The serialized options: all that came, side by side, which is their merger; those behind the first
-  // kMaxOptionsBytes + 1 bytes may be missing.
-  std::vector<absl::Span<const uint8_t>> options;
-  bool has_image = false;
-  WireImage image;
-  bool has_mask = false;
-  WireImage mask;
-  Region region;
-};
-
-// False if `message` is not a serialized message of that type. `*request` is overwritten and keeps its memory.
-bool ParseStreamRequest(decode::Pieces message, WireStreamRequest* request);
-bool ParseDetectRequest(decode::Pieces message, WireDetectRequest* request);
+// False if `message` is not a serialized image. `*image` is overwritten.
 bool ParseImage(decode::Pieces message, WireImage* image);
 // An image inside another message.
 void ReadImage(WireReader* in, WireImage* image);
+void ReadRegion(WireReader* in, Region* region);
+// Goes through a glint.v1.DetectorOptions for whoever parses them: they have no message inside, and one string.
+void CheckDetectorOptions(WireReader* in);
+// What all pairs of eyes have, fields 1 to 4. False: `tag` is none of these, and what follows it is not read.
+bool ReadEyes(WireReader* in, uint32_t tag, WireEnvelope* envelope, WireEyes* eyes);
+// What the edits of all streams have; the rest of the message is read when it is carried out.
+void ReadEditId(WireReader* in, WireEnvelope* envelope);
+// The message has that content; one that changes is refused as damaged.
+void SetContent(WireContent content, WireReader* in, WireEnvelope* envelope);
 
 }  // namespace glint
 

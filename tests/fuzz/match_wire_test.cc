@@ -15,6 +15,7 @@
 #include "glint/v1/tracking.pb.h"
 #include "server/operations/localize/localize_parser.h"
 #include "server/operations/match/match_parser.h"
+#include "server/operations/stereo/stereo_parser.h"
 #include "server/operations/track/track_parser.h"
 #include "tests/fuzz/wire_messages.h"
 
@@ -68,22 +69,21 @@ void ExpectSamePair(const DescriptorSet& query, const DescriptorSet& train, cons
 }
 
 bool Check(const v1::MatchStreamRequest& proto, decode::Pieces pieces) {
-  WireStreamRequest wire;
+  WireMatchStreamRequest wire;
   if (!ParseMatchStreamRequest(pieces, &wire)) return false;
-  using Content = WireStreamRequest::Content;
-  EXPECT_EQ(wire.content == Content::kOptions, proto.has_options());
-  EXPECT_EQ(wire.content == Content::kFrame, proto.has_pair());
-  EXPECT_EQ(wire.content == Content::kEdit, proto.has_edit());
+  EXPECT_EQ(wire.content == WireContent::kOptions, proto.has_options());
+  EXPECT_EQ(wire.content == WireContent::kFrame, proto.has_pair());
+  EXPECT_EQ(wire.content == WireContent::kEdit, proto.has_edit());
   if (proto.has_pair()) {
-    EXPECT_EQ(wire.frame.frame_id, proto.pair().frame_id());
-    EXPECT_EQ(wire.frame.max_age_ns, proto.pair().max_age_ns());
+    EXPECT_EQ(wire.frame_id, proto.pair().frame_id());
+    EXPECT_EQ(wire.max_age_ns, proto.pair().max_age_ns());
     DescriptorSet query, train;
     ConditionArrays conditions;
     UnpackPair(pieces, &query, &train, &conditions);
     ExpectSamePair(query, train, conditions, proto.pair());
   }
   if (proto.has_edit()) {
-    EXPECT_EQ(wire.frame.frame_id, proto.edit().frame_id());
+    EXPECT_EQ(wire.frame_id, proto.edit().frame_id());
     SetChange change;
     UnpackEdit(pieces, &change);
     EXPECT_EQ(change.set, proto.edit().set().substr(0, kMaxSetName + 1));
@@ -106,15 +106,15 @@ bool Check(const v1::MatchRequest& proto, decode::Pieces pieces) {
 }
 
 bool Check(const v1::StereoStreamRequest& proto, decode::Pieces pieces) {
-  WireStreamRequest wire;
+  WireStereoStreamRequest wire;
   if (!ParseStereoStreamRequest(pieces, &wire)) return false;
-  EXPECT_EQ(wire.content == WireStreamRequest::Content::kFrame, proto.has_pair());
+  EXPECT_EQ(wire.content == WireContent::kFrame, proto.has_pair());
   if (!proto.has_pair()) return true;
-  EXPECT_EQ(wire.frame.frame_id, proto.pair().frame_id());
+  EXPECT_EQ(wire.frame_id, proto.pair().frame_id());
   EXPECT_EQ(wire.left_time_ns, proto.pair().left_time_ns());
   EXPECT_EQ(wire.right_time_ns, proto.pair().right_time_ns());
-  EXPECT_EQ(wire.frame.has_image, proto.pair().has_left());
-  EXPECT_EQ(wire.frame.has_second, proto.pair().has_right());
+  EXPECT_EQ(wire.eyes.has_left, proto.pair().has_left());
+  EXPECT_EQ(wire.eyes.has_right, proto.pair().has_right());
   return true;
 }
 
@@ -124,7 +124,7 @@ void ExpectSameBits(const Field& field, const std::vector<Value>& values) {
   EXPECT_TRUE(values.empty() || std::memcmp(field.data(), values.data(), values.size() * sizeof(Value)) == 0);
 }
 
-void CheckPredictions(const v1::TrackFrame& proto, const WireTrack& wire, decode::Pieces pieces) {
+void CheckPredictions(const v1::TrackFrame& proto, const WireTrackStreamRequest& wire, decode::Pieces pieces) {
   EXPECT_EQ(wire.predictions, static_cast<size_t>(proto.predictions_size()));
   size_t predicted = 0;
   for (const v1::TrackPrediction& of : proto.predictions()) {
@@ -147,55 +147,52 @@ void CheckPredictions(const v1::TrackFrame& proto, const WireTrack& wire, decode
 }
 
 bool Check(const v1::TrackStreamRequest& proto, decode::Pieces pieces) {
-  WireStreamRequest wire;
+  WireTrackStreamRequest wire;
   if (!ParseTrackStreamRequest(pieces, &wire)) return false;
-  using Content = WireStreamRequest::Content;
-  EXPECT_EQ(wire.content == Content::kOptions, proto.has_options());
-  EXPECT_EQ(wire.content == Content::kFrame, proto.has_frame());
-  EXPECT_EQ(wire.content == Content::kEdit, proto.has_reset() || proto.has_forget() || proto.has_add());
-  if (wire.content == Content::kEdit) {
-    EXPECT_EQ(wire.frame.frame_id, proto.reset().frame_id() + proto.forget().frame_id() + proto.add().frame_id());
+  EXPECT_EQ(wire.content == WireContent::kOptions, proto.has_options());
+  EXPECT_EQ(wire.content == WireContent::kFrame, proto.has_frame());
+  EXPECT_EQ(wire.content == WireContent::kEdit, proto.has_reset() || proto.has_forget() || proto.has_add());
+  if (wire.content == WireContent::kEdit) {
+    EXPECT_EQ(wire.frame_id, proto.reset().frame_id() + proto.forget().frame_id() + proto.add().frame_id());
   }
   if (!proto.has_frame()) return true;
-  EXPECT_EQ(wire.frame.frame_id, proto.frame().frame_id());
-  EXPECT_EQ(wire.frame.max_age_ns, proto.frame().max_age_ns());
-  EXPECT_EQ(wire.track.time_ns, proto.frame().time_ns());
-  EXPECT_EQ(wire.track.detect, proto.frame().detect());
-  EXPECT_EQ(wire.track.images, static_cast<size_t>(proto.frame().images_size()));
-  CheckPredictions(proto.frame(), wire.track, pieces);
-  for (size_t c = 0; c < std::min(wire.track.images, wire.track.image.size()); ++c) {
+  EXPECT_EQ(wire.frame_id, proto.frame().frame_id());
+  EXPECT_EQ(wire.max_age_ns, proto.frame().max_age_ns());
+  EXPECT_EQ(wire.time_ns, proto.frame().time_ns());
+  EXPECT_EQ(wire.detect, proto.frame().detect());
+  EXPECT_EQ(wire.images, static_cast<size_t>(proto.frame().images_size()));
+  CheckPredictions(proto.frame(), wire, pieces);
+  for (size_t c = 0; c < std::min(wire.images, wire.image.size()); ++c) {
     const v1::Image& image = proto.frame().images(static_cast<int>(c));
-    EXPECT_EQ(wire.track.image[c].content == WireImage::Content::kRaw, image.has_raw());
-    EXPECT_EQ(wire.track.image[c].content == WireImage::Content::kEncoded, image.has_encoded());
+    EXPECT_EQ(wire.image[c].content == WireImage::Content::kRaw, image.has_raw());
+    EXPECT_EQ(wire.image[c].content == WireImage::Content::kEncoded, image.has_encoded());
     if (image.has_raw()) {
-      EXPECT_EQ(wire.track.image[c].width, image.raw().width());
+      EXPECT_EQ(wire.image[c].width, image.raw().width());
     }
     if (image.has_encoded()) {
-      EXPECT_EQ(wire.track.image[c].data.size, image.encoded().data().size());
+      EXPECT_EQ(wire.image[c].data.size, image.encoded().data().size());
     }
   }
   return true;
 }
 
 bool Check(const v1::LocalizeStreamRequest& proto, decode::Pieces pieces) {
-  WireStreamRequest wire;
+  WireLocalizeStreamRequest wire;
   if (!ParseLocalizeStreamRequest(pieces, &wire)) return false;
-  using Content = WireStreamRequest::Content;
-  EXPECT_EQ(wire.content == Content::kOptions, proto.has_options());
-  EXPECT_EQ(wire.content == Content::kFrame, proto.has_pair() || proto.has_relocalize());
-  EXPECT_EQ(wire.content == Content::kEdit, proto.has_get_map() || proto.has_save_map() || proto.has_load_map());
+  EXPECT_EQ(wire.content == WireContent::kOptions, proto.has_options());
+  EXPECT_EQ(wire.content == WireContent::kFrame, proto.has_pair() || proto.has_relocalize());
+  EXPECT_EQ(wire.content == WireContent::kEdit, proto.has_get_map() || proto.has_save_map() || proto.has_load_map());
   EXPECT_EQ(wire.relocalize, proto.has_relocalize());
-  if (wire.content == Content::kEdit) {
-    EXPECT_EQ(wire.frame.frame_id,
-              proto.get_map().frame_id() + proto.save_map().frame_id() + proto.load_map().frame_id());
+  if (wire.content == WireContent::kEdit) {
+    EXPECT_EQ(wire.frame_id, proto.get_map().frame_id() + proto.save_map().frame_id() + proto.load_map().frame_id());
   }
-  if (wire.content != Content::kFrame) return true;
+  if (wire.content != WireContent::kFrame) return true;
   const v1::LocalizePair& pair = proto.has_pair() ? proto.pair() : proto.relocalize();
-  EXPECT_EQ(wire.frame.frame_id, pair.frame_id());
-  EXPECT_EQ(wire.frame.max_age_ns, pair.max_age_ns());
+  EXPECT_EQ(wire.frame_id, pair.frame_id());
+  EXPECT_EQ(wire.max_age_ns, pair.max_age_ns());
   EXPECT_EQ(wire.time_ns, pair.time_ns());
-  EXPECT_EQ(wire.frame.has_image, pair.has_left());
-  EXPECT_EQ(wire.frame.has_second, pair.has_right());
+  EXPECT_EQ(wire.eyes.has_left, pair.has_left());
+  EXPECT_EQ(wire.eyes.has_right, pair.has_right());
   EXPECT_EQ(wire.has_depth, pair.has_depth());
   EXPECT_EQ(wire.depth.content == WireImage::Content::kRaw, pair.depth().has_raw());
   EXPECT_EQ(wire.depth.content == WireImage::Content::kEncoded, pair.depth().has_encoded());
@@ -207,24 +204,24 @@ bool Check(const v1::LocalizeStreamRequest& proto, decode::Pieces pieces) {
 
 // Options are not looked at in a stream: the call parses those of its first message, and refuses later ones.
 bool IsTaken(const v1::MatchStreamRequest&, decode::Pieces pieces) {
-  WireStreamRequest wire;
-  return ParseMatchStreamRequest(pieces, &wire) && wire.content != WireStreamRequest::Content::kOptions;
+  WireMatchStreamRequest wire;
+  return ParseMatchStreamRequest(pieces, &wire) && wire.content != WireContent::kOptions;
 }
 bool IsTaken(const v1::StereoStreamRequest&, decode::Pieces pieces) {
-  WireStreamRequest wire;
-  return ParseStereoStreamRequest(pieces, &wire) && wire.content != WireStreamRequest::Content::kOptions;
+  WireStereoStreamRequest wire;
+  return ParseStereoStreamRequest(pieces, &wire) && wire.content != WireContent::kOptions;
 }
 // Nor are edits of tracks, but for their number: they are small, and protobuf's.
 bool IsTaken(const v1::TrackStreamRequest&, decode::Pieces pieces) {
-  WireStreamRequest wire;
+  WireTrackStreamRequest wire;
   return ParseTrackStreamRequest(pieces, &wire) &&
-         (wire.content == WireStreamRequest::Content::kFrame || wire.content == WireStreamRequest::Content::kNone);
+         (wire.content == WireContent::kFrame || wire.content == WireContent::kNone);
 }
 // Nor are requests about maps, which are small, too.
 bool IsTaken(const v1::LocalizeStreamRequest&, decode::Pieces pieces) {
-  WireStreamRequest wire;
+  WireLocalizeStreamRequest wire;
   return ParseLocalizeStreamRequest(pieces, &wire) &&
-         (wire.content == WireStreamRequest::Content::kFrame || wire.content == WireStreamRequest::Content::kNone);
+         (wire.content == WireContent::kFrame || wire.content == WireContent::kNone);
 }
 bool IsTaken(const v1::MatchRequest&, decode::Pieces pieces) {
   WireMatchRequest wire;

@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "glint/v1/feature_detection.pb.h"
-#include "server/wire/frame_parser.h"
+#include "server/operations/detect/detect_parser.h"
 #include "tests/fuzz/wire_messages.h"
 
 namespace glint {
@@ -103,22 +103,22 @@ void CompareStreamRequest(const std::string& bytes, Random* random, Tally* tally
   v1::DetectStreamRequest proto;
   const bool good = Parse(bytes, random->Uniform(1, 100), &proto);
   const Pieces pieces(bytes, random);
-  WireStreamRequest wire;
-  ASSERT_EQ(ParseStreamRequest(pieces.spans(), &wire), good);
+  WireDetectStreamRequest wire;
+  ASSERT_EQ(ParseDetectStreamRequest(pieces.spans(), &wire), good);
   ++(good ? tally->good : tally->bad);
   if (!good) return;
-  using Content = WireStreamRequest::Content;
+  using Content = WireContent;
   ASSERT_EQ(wire.content == Content::kOptions, proto.has_options());
   ASSERT_EQ(wire.content == Content::kFrame, proto.has_frame());
   tally->options += proto.has_options();
   if (!proto.has_frame()) return;
-  EXPECT_EQ(wire.frame.frame_id, proto.frame().frame_id());
-  EXPECT_EQ(wire.frame.max_age_ns, proto.frame().max_age_ns());
-  ASSERT_EQ(wire.frame.has_image, proto.frame().has_image());
-  ASSERT_EQ(wire.frame.has_mask, proto.frame().has_mask());
-  ExpectSameImage(wire.frame.image, proto.frame().image(), pieces);
-  ExpectSameImage(wire.frame.mask, proto.frame().mask(), pieces);
-  ExpectSameRegion(wire.frame.region, proto.frame().has_region(), proto.frame().region());
+  EXPECT_EQ(wire.frame_id, proto.frame().frame_id());
+  EXPECT_EQ(wire.max_age_ns, proto.frame().max_age_ns());
+  ASSERT_EQ(wire.has_image, proto.frame().has_image());
+  ASSERT_EQ(wire.has_mask, proto.frame().has_mask());
+  ExpectSameImage(wire.image, proto.frame().image(), pieces);
+  ExpectSameImage(wire.mask, proto.frame().mask(), pieces);
+  ExpectSameRegion(wire.region, proto.frame().has_region(), proto.frame().region());
   tally->raw += proto.frame().image().has_raw();
   tally->encoded += proto.frame().image().has_encoded();
   tally->shared += proto.frame().image().has_shared();

@@ -21,7 +21,7 @@ constexpr size_t kMany = 16;
 class NoSink : public FrameSink {
  public:
   void OnFrameAdmitted(FrameJob*) override {}
-  void OnFrameDone(FrameJob*, const Features&) override {}
+  void OnFrameDone(FrameJob*) override {}
 };
 
 // A client with one stream and a client with sixteen, all of which always have frames waiting.

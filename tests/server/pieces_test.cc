@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "server/memory/memory_bound.h"
+#include "server/operations/detect/detect_payloads.h"
 #include "server/rpc/frame.h"
 #include "tests/server/harness.h"
 #include "tests/server/raw_http2.h"
@@ -58,12 +59,12 @@ TEST(PiecesTest, OptionsInManyPiecesAreNotListed) {
   std::string bytes;
   for (int i = 0; i < 200000; ++i) bytes += std::string("\x0a\x02\x10\x05", 4);  // options { levels: 5 }
   const absl::Span<const uint8_t> piece(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
-  Frame frame;
-  ASSERT_TRUE(ParseDetectRequest({&piece, 1}, &frame.detect_request));
-  EXPECT_LE(frame.detect_request.options.size(), kMaxOptionsBytes);
-  EXPECT_GT(decode::TotalBytes(frame.detect_request.options), kMaxOptionsBytes);  // so they are refused
-  frame.Reset();
-  EXPECT_LE(frame.detect_request.options.capacity(), kUsualPieces);
+  DetectCallPayload payload;
+  ASSERT_TRUE(ParseDetectRequest({&piece, 1}, &payload.request));
+  EXPECT_LE(payload.request.options.size(), kMaxOptionsBytes);
+  EXPECT_GT(decode::TotalBytes(payload.request.options), kMaxOptionsBytes);  // so they are refused
+  payload.Reset();
+  EXPECT_LE(payload.request.options.capacity(), kUsualPieces);
 }
 
 TEST(PiecesTest, ADroppedFrameKeepsNoLists) {
@@ -72,7 +73,7 @@ TEST(PiecesTest, ADroppedFrameKeepsNoLists) {
   ASSERT_TRUE(frame.Receive(&bytes));
   frame.ReleaseAll();
   EXPECT_EQ(frame.message_pieces.capacity(), 0u);
-  EXPECT_EQ(frame.image_bytes.pieces.capacity(), 0u);
+  EXPECT_EQ(frame.images[0].pieces.capacity(), 0u);
   frame.Reset();
   EXPECT_EQ(frame.message_pieces.capacity(), kUsualPieces);
   EXPECT_LE(int64_t{sizeof(Frame)}, kDroppedFrameBytes);

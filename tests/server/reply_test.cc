@@ -5,6 +5,7 @@
 
 #include "glint/v1/feature_detection.pb.h"
 #include "server/operations/detect/detect_reply.h"
+#include "server/wire/envelope_reply.h"
 #include "tests/support/random.h"
 
 namespace glint {

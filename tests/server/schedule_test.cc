@@ -16,6 +16,7 @@
 
 #include "server/operations/detect/stream_mask.h"
 #include "server/schedule/frame_queue.h"
+#include "server/schedule/lane_context.h"
 #include "server/schedule/lane_threads.h"
 #include "server/session/session.h"
 #include "tests/server/fake_lane.h"
@@ -39,7 +40,7 @@ FrameQueue::Limits Frames(int frames, int lanes = 1) {
 class RecordingSink : public FrameSink {
  public:
   void OnFrameAdmitted(FrameJob* job) override { admitted.push_back(job); }
-  void OnFrameDone(FrameJob* job, const Features&) override { done.push_back(job); }
+  void OnFrameDone(FrameJob* job) override { done.push_back(job); }
   std::vector<FrameJob*> admitted;
   std::vector<FrameJob*> done;
 };
@@ -467,7 +468,7 @@ TEST_F(FrameQueueTest, LosesAndDoublesNothingUnderContention) {
   constexpr int kFlows = 4, kPoppers = 3, kJobs = 2000;
   struct Producer : FrameSink {
     void OnFrameAdmitted(FrameJob*) override { waiting = false; }
-    void OnFrameDone(FrameJob*, const Features&) override {}
+    void OnFrameDone(FrameJob*) override {}
     std::atomic<bool> waiting{false};
     FrameFlow flow;
     std::vector<FrameJob> jobs{kJobs};
@@ -621,7 +622,7 @@ Session NewSession(OverloadPolicy policy, int max_in_flight) {
   SessionOptions options;
   options.policy = policy;
   options.max_in_flight = max_in_flight;
-  session.Configure(options, nullptr);
+  session.Configure(options);
   return session;
 }
 
@@ -771,6 +772,26 @@ int64_t SwitchesOf(pid_t thread) {
   return switches;
 }
 
+// Finds the features of a small image.
+class DetectWork final : public LaneWork {
+ public:
+  absl::Status Run(const LaneContext& context, FrameJob* job) override {
+    Features* const features = context.scratch->Of<Features>();
+    absl::Status status = context.lane->Run({}, Image(4, 4), {}, features, &job->times.stages);
+    job->keypoints = features->count();
+    return status;
+  }
+};
+
+TEST(LaneScratchTest, KeepsOnePartOfEachType) {
+  LaneScratch scratch;
+  int* const number = scratch.Of<int>();
+  *number = 3;
+  EXPECT_TRUE(scratch.Of<std::string>()->empty());
+  EXPECT_EQ(scratch.Of<int>(), number);
+  EXPECT_EQ(*scratch.Of<int>(), 3);
+}
+
 // However fast frames came: a lane without any sleeps, and nothing wakes it.
 TEST(LaneThreadsTest, SleepWhenFramesStopComing) {
   testing::LaneControl control;
@@ -793,16 +814,13 @@ TEST(LaneThreadsTest, SleepWhenFramesStopComing) {
   events.busy = [](int, bool) {};
   struct Sink : FrameSink {
     void OnFrameAdmitted(FrameJob*) override {}
-    void OnFrameDone(FrameJob*, const Features&) override { ++done; }
+    void OnFrameDone(FrameJob*) override { ++done; }
     std::atomic<int> done{0};
   } sink;
-  const std::vector<uint8_t> pixels(16, 1);
-  const absl::Span<const uint8_t> piece = pixels;
+  DetectWork work;
   FrameJob job;
   job.sink = &sink;
-  job.image.kind = ImageSource::Kind::kRaw;
-  job.image.raw = *decode::InspectRaw({1, 4, 4, 0}, 16, 100);
-  job.image.bytes = {&piece, 1};
+  job.work = &work;
   job.pixels = 16;
   FrameFlow flow;
   {
@@ -847,19 +865,14 @@ TEST(LaneThreadsTest, ReportWarmUpsAndKeepGoingAfterErrors) {
   events.busy = [](int, bool) {};
   struct CountingSink : FrameSink {
     void OnFrameAdmitted(FrameJob*) override {}
-    void OnFrameDone(FrameJob* job, const Features& features) override {
-      ++(job->status.ok() && features.count() == 1 ? good : bad);
-    }
+    void OnFrameDone(FrameJob* job) override { ++(job->status.ok() && job->keypoints == 1u ? good : bad); }
     std::atomic<int> good{0}, bad{0};
   } sink;
   std::deque<FrameJob> jobs(4);
-  const std::vector<uint8_t> pixels(16, 1);
-  const absl::Span<const uint8_t> piece = pixels;
+  DetectWork work;
   for (FrameJob& job : jobs) {
     job.sink = &sink;
-    job.image.kind = ImageSource::Kind::kRaw;
-    job.image.raw = *decode::InspectRaw({1, 4, 4, 0}, 16, 100);
-    job.image.bytes = {&piece, 1};
+    job.work = &work;
     job.pixels = 16;
   }
   jobs[3].cancelled = true;

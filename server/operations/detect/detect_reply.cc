@@ -38,14 +38,4 @@ grpc::Slice SerializeReply(const Features& features) {
   return Serialize(kNoField, 0, v1::DetectResponse::kFeaturesFieldNumber, features);
 }
 
-grpc::Slice SerializeTimings(uint32_t field, const v1::Timings& timings) {
-  const size_t bytes = timings.ByteSizeLong();
-  grpc::Slice slice = NewSlice(kTagSize + VarintSize(bytes) + bytes);
-  Writer out(BytesOf(slice));
-  out.Tag(field, WireType::kBytes);
-  out.Varint(bytes);
-  timings.SerializeWithCachedSizesToArray(out.at());
-  return slice;
-}
-
 }  // namespace glint

@@ -1,5 +1,5 @@
-// The parts of a reply, serialized straight into memory of the exact size: the bytes that the generated classes
-// would write. Thread-safe.
+// The replies of detection but for status and timings, serialized straight into memory of the exact size: the bytes
+// that the generated classes would write. Thread-safe.
 #ifndef GLINT_SERVER_OPERATIONS_DETECT_DETECT_REPLY_H_
 #define GLINT_SERVER_OPERATIONS_DETECT_DETECT_REPLY_H_
 
@@ -8,7 +8,6 @@
 #include <cstdint>
 
 #include "features/types.h"
-#include "glint/v1/features.pb.h"
 
 namespace glint {
 
@@ -16,9 +15,6 @@ namespace glint {
 grpc::Slice SerializeStreamReply(uint64_t frame_id, const Features& features);
 // A glint.v1.DetectResponse with features.
 grpc::Slice SerializeReply(const Features& features);
-
-// A message whose field `field` is `timings`, and nothing else.
-grpc::Slice SerializeTimings(uint32_t field, const v1::Timings& timings);
 
 }  // namespace glint
 

@@ -10,7 +10,6 @@
 #include "absl/types/span.h"
 #include "features/types.h"
 #include "server/pixels/job_pixels.h"
-#include "server/schedule/frame_job.h"
 
 namespace glint {
 

@@ -1,14 +1,8 @@
 #include "server/operations/detect/stream_options.h"
 
-#include <grpcpp/support/proto_buffer_reader.h>
-
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "server/operations/localize/localize_convert.h"
-#include "server/operations/match/match_convert.h"
-#include "server/operations/track/track_convert.h"
-#include "server/wire/convert.h"
 #include "server/wire/wire_writer.h"
 
 namespace glint {
@@ -22,16 +16,6 @@ constexpr uint32_t kMaskTag = WireTag(v1::StreamOptions::kMaskFieldNumber, WireT
 
 absl::Status NotAMessage() {
   return absl::InvalidArgumentError("message: not a serialized glint.v1.DetectStreamRequest");
-}
-
-bool PiecesOf(grpc::ByteBuffer* bytes, Pieces* pieces) {
-  grpc::ProtoBufferReader reader(bytes);
-  const void* data;
-  int size;
-  while (reader.status().ok() && reader.Next(&data, &size)) {
-    pieces->emplace_back(static_cast<const uint8_t*>(data), static_cast<size_t>(size));
-  }
-  return reader.status().ok();
 }
 
 // Takes the options of a message apart.
@@ -105,10 +89,8 @@ class OptionsSplitter {
 
 }  // namespace
 
-absl::Status ParseStreamOptions(grpc::ByteBuffer* bytes, StreamOptionsMessage* message) {
-  Pieces pieces;
-  if (!PiecesOf(bytes, &pieces)) return NotAMessage();
-  OptionsSplitter splitter(pieces);
+absl::Status ParseStreamOptions(decode::Pieces bytes, StreamOptionsMessage* message) {
+  OptionsSplitter splitter(bytes);
   if (!splitter.Run()) return NotAMessage();
   if (!splitter.present()) {
     return absl::FailedPreconditionError("options: missing; the first message of a stream carries them");
@@ -123,46 +105,6 @@ absl::Status ParseStreamOptions(grpc::ByteBuffer* bytes, StreamOptionsMessage* m
   message->mask_pieces = splitter.mask();
   if (message->has_mask && !ParseImage(message->mask_pieces, &message->mask)) return NotAMessage();
   return absl::OkStatus();
-}
-
-namespace {
-
-template <typename Message>
-absl::StatusOr<SessionOptions> ParseOptionsOf(absl::Span<const uint8_t> bytes, const ServerOptions& server) {
-  Message message;
-  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return absl::InvalidArgumentError("options: damaged");
-  }
-  return FromProto(message.options(), server);
-}
-
-}  // namespace
-
-absl::StatusOr<SessionOptions> ParsePairOptions(const StreamMethod& method, grpc::ByteBuffer* bytes,
-                                                const ServerOptions& server) {
-  Pieces pieces;
-  WireStreamRequest request;
-  if (!PiecesOf(bytes, &pieces) || !method.parse(pieces, &request)) {
-    return absl::InvalidArgumentError(absl::StrCat("message: not a serialized glint.v1.", method.message));
-  }
-  if (request.content != WireStreamRequest::Content::kOptions) {
-    return absl::FailedPreconditionError("options: missing; the first message of a stream carries them");
-  }
-  if (const size_t size = decode::TotalBytes(pieces); size > kMaxOptionsBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("options: ", size, " bytes are more than ", kMaxOptionsBytes));
-  }
-  std::vector<uint8_t> scratch;
-  const absl::Span<const uint8_t> whole = decode::Contiguous(pieces, &scratch);
-  switch (method.work) {
-    case Work::kMatch:
-      return ParseOptionsOf<v1::MatchStreamRequest>(whole, server);
-    case Work::kTrack:
-      return ParseOptionsOf<v1::TrackStreamRequest>(whole, server);
-    case Work::kLocalize:
-      return ParseOptionsOf<v1::LocalizeStreamRequest>(whole, server);
-    default:
-      return ParseOptionsOf<v1::StereoStreamRequest>(whole, server);
-  }
 }
 
 }  // namespace glint

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
-#include "server/operations/match/match_convert.h"
+#include "features/status_macros.h"
 
 namespace glint {
 namespace {
@@ -50,7 +50,7 @@ absl::Status SetFromProjections(const v1::StereoCamera& proto, bool has_depth, S
   if (proto.focal_length() != 0 || proto.centre_x() != 0 || proto.centre_y() != 0) {
     return ContradictionError("camera.left_projection", "has focal length and centre: give either");
   }
-  if (absl::Status s = CheckProjection("camera.left_projection", left); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(CheckProjection("camera.left_projection", left));
   rig->focal_length = left[0];
   rig->centre_x = left[2];
   rig->centre_y = left[6];
@@ -61,7 +61,7 @@ absl::Status SetFromProjections(const v1::StereoCamera& proto, bool has_depth, S
   if (proto.baseline() != 0) {
     return ContradictionError("camera.left_projection", "has focal length, centre and baseline: give either");
   }
-  if (absl::Status s = CheckProjection("camera.right_projection", right); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(CheckProjection("camera.right_projection", right));
   for (const int i : {0, 2, 6}) {
     if (std::abs(left[i] - right[i]) > kSame * std::abs(left[0])) {
       return ContradictionError("camera.right_projection",
@@ -80,7 +80,7 @@ absl::StatusOr<StereoRig> RigFromProto(const v1::StereoCamera& proto, bool has_d
     return ContradictionError("camera.right_projection", "is given, but a camera with depth has no right eye");
   }
   if (!proto.left_projection().empty() || !proto.right_projection().empty()) {
-    if (absl::Status s = SetFromProjections(proto, has_depth, &rig); !s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(SetFromProjections(proto, has_depth, &rig));
     return rig;
   }
   rig.focal_length = proto.focal_length();
@@ -124,43 +124,29 @@ absl::StatusOr<bool> IsRealtime(v1::LocalizeMode mode) {
 
 }  // namespace
 
-absl::StatusOr<SessionOptions> FromProto(const v1::LocalizeStreamOptions& proto, const ServerOptions& server) {
-  v1::StreamOptions common;
-  common.set_overload_policy(proto.overload_policy());
-  common.set_max_in_flight(proto.max_in_flight());
-  common.set_max_age_ns(proto.max_age_ns());
-  auto options = FromProto(common, server);
-  if (!options.ok()) return options;
-  LocalizationOptions& localization = options->localization;
-  const auto detector = DetectorOf(proto.detector(), FeaturesOfAnEye(server));
-  if (!detector.ok()) return detector.status();
-  options->detector = localization.detector = *detector;
+absl::StatusOr<LocalizationOptions> FromProto(const v1::LocalizeStreamOptions& proto, const ServerOptions& server) {
+  LocalizationOptions options;
+  GLINT_ASSIGN_OR_RETURN(options.detector, DetectorOf(proto.detector(), FeaturesOfAnEye(server)));
   if (!proto.has_camera()) {
     return ContradictionError("camera", "missing: pairs cannot be located without calibration");
   }
-  const auto camera = RigFromProto(proto.camera(), proto.has_depth());
-  if (!camera.ok()) return camera.status();
-  localization.camera = *camera;
-  if (const int64_t pixels = 2 * camera->image.pixels(); pixels > server.max_localize_pixels) {
+  GLINT_ASSIGN_OR_RETURN(options.camera, RigFromProto(proto.camera(), proto.has_depth()));
+  if (const int64_t pixels = 2 * options.camera.image.pixels(); pixels > server.max_localize_pixels) {
     return LimitError("pixels of both eyes", pixels, server.max_localize_pixels, "--max-localize-pixels");
   }
-  const auto refinement = RefinementFromProto(proto.refine_rig(), proto.has_depth());
-  if (!refinement.ok()) return refinement.status();
-  localization.refine_rig = *refinement;
+  GLINT_ASSIGN_OR_RETURN(options.refine_rig, RefinementFromProto(proto.refine_rig(), proto.has_depth()));
   if (proto.has_depth()) {
-    localization.depth = DepthSensor{proto.depth().unit(), proto.depth().nearest(), proto.depth().farthest()};
+    options.depth = DepthSensor{proto.depth().unit(), proto.depth().nearest(), proto.depth().farthest()};
   }
-  const auto realtime = IsRealtime(proto.mode());
-  if (!realtime.ok()) return realtime.status();
-  localization.realtime = *realtime;
-  localization.max_keyframes = server.max_map_keyframes;
-  localization.max_points = server.max_map_points;
-  localization.max_map_bytes = server.max_map_bytes;
+  GLINT_ASSIGN_OR_RETURN(options.realtime, IsRealtime(proto.mode()));
+  options.max_keyframes = server.max_map_keyframes;
+  options.max_points = server.max_map_points;
+  options.max_map_bytes = server.max_map_bytes;
   return options;
 }
 
-absl::Status ParseMapRequest(decode::Pieces message, const MapDirectory& maps, LocalizeRequest* request) {
-  using Wanted = LocalizeRequest::Wanted;
+absl::Status ParseMapRequest(decode::Pieces message, const MapDirectory& maps, LocalizeTask* task) {
+  using Kind = LocalizeTask::Kind;
   if (const size_t size = decode::TotalBytes(message); size > kMaxMapRequestBytes) {
     return absl::InvalidArgumentError(absl::StrCat("request: ", size, " bytes are more than ", kMaxMapRequestBytes));
   }
@@ -171,14 +157,14 @@ absl::Status ParseMapRequest(decode::Pieces message, const MapDirectory& maps, L
     return absl::InvalidArgumentError("request: not a serialized glint.v1.LocalizeStreamRequest");
   }
   if (proto.has_get_map()) {
-    request->wanted = Wanted::kRead;
-    request->from = {proto.get_map().from().keyframe(), proto.get_map().from().point()};
+    task->kind = Kind::kRead;
+    task->from = {proto.get_map().from().keyframe(), proto.get_map().from().point()};
     return absl::OkStatus();
   }
   auto file = proto.has_save_map() ? maps.FileToWrite(proto.save_map().name()) : maps.FileOf(proto.load_map().name());
   if (!file.ok()) return file.status();
-  request->wanted = proto.has_save_map() ? Wanted::kSave : Wanted::kLoad;
-  request->file = *std::move(file);
+  task->kind = proto.has_save_map() ? Kind::kSave : Kind::kLoad;
+  task->file = *std::move(file);
   return absl::OkStatus();
 }
 

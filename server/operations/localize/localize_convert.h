@@ -6,8 +6,8 @@
 #include "absl/status/statusor.h"
 #include "glint/v1/localization.pb.h"
 #include "server/config/options.h"
+#include "server/operations/localize/localize_work.h"
 #include "server/operations/localize/map_directory.h"
-#include "server/session/session.h"
 #include "server/wire/convert.h"
 
 namespace glint {
@@ -15,13 +15,13 @@ namespace glint {
 // Requests about maps are small.
 inline constexpr size_t kMaxMapRequestBytes = 4096;
 
-// A stream's first message: options that are valid but for the ranges of the camera. INVALID_ARGUMENT and
+// The options of a stream's first message, which are valid but for the ranges of the camera. INVALID_ARGUMENT and
 // RESOURCE_EXHAUSTED name the field.
-absl::StatusOr<SessionOptions> FromProto(const v1::LocalizeStreamOptions& proto, const ServerOptions& server);
+absl::StatusOr<LocalizationOptions> FromProto(const v1::LocalizeStreamOptions& proto, const ServerOptions& server);
 
 // What the get_map, save_map or load_map of a LocalizeStreamRequest asks for, and the file that is meant. Errors of
 // `maps`, and INVALID_ARGUMENT for what is no such message.
-absl::Status ParseMapRequest(decode::Pieces message, const MapDirectory& maps, LocalizeRequest* request);
+absl::Status ParseMapRequest(decode::Pieces message, const MapDirectory& maps, LocalizeTask* task);
 
 }  // namespace glint
 

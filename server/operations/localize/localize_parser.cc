@@ -1,21 +1,18 @@
 #include "server/operations/localize/localize_parser.h"
 
-#include "server/operations/match/match_parser.h"
-#include "server/operations/track/track_parser.h"
-
 namespace glint {
 namespace {
 
 constexpr uint32_t kOptions = BytesTag(1), kPair = BytesTag(2), kRelocalize = BytesTag(3), kLast = BytesTag(6);
 
-void ReadLocalizePair(WireReader* in, WireStreamRequest* request) {
+void ReadLocalizePair(WireReader* in, WireLocalizeStreamRequest* request) {
   in->Message([&](uint32_t tag) {
     if (tag == VarintTag(5)) {
       request->time_ns = static_cast<int64_t>(in->Varint());
     } else if (tag == BytesTag(6)) {
       request->has_depth = true;
       ReadImage(in, &request->depth);
-    } else if (!ReadEyes(in, tag, &request->frame)) {
+    } else if (!ReadEyes(in, tag, request, &request->eyes)) {
       in->Unknown(tag);
     }
   });
@@ -23,9 +20,8 @@ void ReadLocalizePair(WireReader* in, WireStreamRequest* request) {
 
 }  // namespace
 
-bool ParseLocalizeStreamRequest(decode::Pieces message, WireStreamRequest* request) {
-  using Content = WireStreamRequest::Content;
-  *request = WireStreamRequest();
+bool ParseLocalizeStreamRequest(decode::Pieces message, WireLocalizeStreamRequest* request) {
+  *request = WireLocalizeStreamRequest();
   WireReader in(message);
   uint32_t content = 0;
   while (const uint32_t tag = in.NextField()) {
@@ -37,18 +33,18 @@ bool ParseLocalizeStreamRequest(decode::Pieces message, WireStreamRequest* reque
     content = tag;
     switch (tag) {
       case kOptions:
-        request->content = Content::kOptions;
+        request->content = WireContent::kOptions;
         in.Unknown(tag);
         break;
       case kPair:
       case kRelocalize:
-        request->content = Content::kFrame;
+        request->content = WireContent::kFrame;
         request->relocalize = tag == kRelocalize;
         ReadLocalizePair(&in, request);
         break;
       default:
-        request->content = Content::kEdit;
-        ReadEditId(&in, &request->frame);
+        request->content = WireContent::kEdit;
+        ReadEditId(&in, request);
     }
   }
   return in.ok();

@@ -7,8 +7,18 @@
 
 namespace glint {
 
-// Contents of the oneof; of a request about the map, whichever of the three it is, its frame_id only, as an edit.
-bool ParseLocalizeStreamRequest(decode::Pieces message, WireStreamRequest* request);
+// glint.v1.LocalizeStreamRequest; of a request about the map, whichever of the three it is, its frame_id only, as an
+// edit.
+struct WireLocalizeStreamRequest : WireEnvelope {
+  WireEyes eyes;
+  int64_t time_ns = 0;
+  bool relocalize = false;  // the pair is to be found in the map
+  bool has_depth = false;
+  WireImage depth;
+};
+
+// False if `message` is not a serialized message of that type. `*request` is overwritten.
+bool ParseLocalizeStreamRequest(decode::Pieces message, WireLocalizeStreamRequest* request);
 
 }  // namespace glint
 

@@ -4,18 +4,12 @@
 
 #include "glint/v1/localization.pb.h"
 #include "server/base/allocations.h"
-#include "server/rpc/frame.h"
+#include "server/wire/envelope_reply.h"
 
 namespace glint {
 namespace {
 
-// StreamCall writes status and timings as those of a DetectStreamResponse.
-static_assert(static_cast<int>(v1::LocalizeStreamResponse::kFrameIdFieldNumber) ==
-              v1::DetectStreamResponse::kFrameIdFieldNumber);
-static_assert(static_cast<int>(v1::LocalizeStreamResponse::kStatusFieldNumber) ==
-              v1::DetectStreamResponse::kStatusFieldNumber);
-static_assert(static_cast<int>(v1::LocalizeStreamResponse::kTimingsFieldNumber) ==
-              v1::DetectStreamResponse::kTimingsFieldNumber);
+static_assert(kHasEnvelope<v1::LocalizeStreamResponse>);
 
 void ToProto(const CameraPose& pose, v1::Pose* proto) {
   proto->set_qx(pose.rotation[0]);
@@ -77,17 +71,17 @@ void ToProto(const MapPart& part, v1::MapPart* proto) {
 
 }  // namespace
 
-grpc::Slice SerializeLocalizeReply(uint64_t frame_id, const LocalizeFound& found, const FrameTimes& times) {
+grpc::Slice SerializeLocalizeReply(uint64_t frame_id, const LocalizeTask& task) {
   const FramePathPause pause;
   v1::LocalizeStreamResponse response;
   response.set_frame_id(frame_id);
-  if (found.location != nullptr) ToProto(*found.location, response.mutable_location());
-  if (found.part != nullptr) ToProto(*found.part, response.mutable_map());
-  response.set_keyframes(static_cast<uint64_t>(found.size.keyframes));
-  response.set_points(static_cast<uint64_t>(found.size.points));
-  response.set_match_ns(times.match_ns);
-  response.set_locate_ns(times.locate_ns);
-  response.set_adjust_ns(times.adjust_ns);
+  if (task.location != nullptr) ToProto(*task.location, response.mutable_location());
+  if (task.part != nullptr) ToProto(*task.part, response.mutable_map());
+  response.set_keyframes(static_cast<uint64_t>(task.size.keyframes));
+  response.set_points(static_cast<uint64_t>(task.size.points));
+  response.set_match_ns(task.match_ns);
+  response.set_locate_ns(task.locate_ns);
+  response.set_adjust_ns(task.adjust_ns);
   return ToSlice(response);
 }
 

@@ -6,13 +6,13 @@
 
 #include <cstdint>
 
-#include "server/schedule/frame_job.h"
+#include "server/operations/localize/localize_work.h"
 
 namespace glint {
 
 // A LocalizeStreamResponse. It is small, and so is made by protobuf; what that takes is not counted as the frame
 // path's.
-grpc::Slice SerializeLocalizeReply(uint64_t frame_id, const LocalizeFound& found, const FrameTimes& times);
+grpc::Slice SerializeLocalizeReply(uint64_t frame_id, const LocalizeTask& task);
 
 }  // namespace glint
 

@@ -7,13 +7,21 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 #include "server/base/allocations.h"
-#include "server/operations/match/match_work.h"
+#include "server/pixels/image_pair.h"
 
 namespace glint {
 namespace {
 
-using Wanted = LocalizeRequest::Wanted;
+using Kind = LocalizeTask::Kind;
+
+// What a lane's thread reuses from pair to pair.
+struct LocalizeScratch {
+  Image left, right;  // pixels that do not lie side by side
+  Location location;
+  MapPart part;
+};
 
 // Clients know names of maps, not files.
 absl::Status WithoutPath(const std::string& file, const absl::Status& status) {
@@ -22,91 +30,80 @@ absl::Status WithoutPath(const std::string& file, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat("map ", std::filesystem::path(file).stem().string(), text));
 }
 
-absl::Status UseMap(LocalizeScratch* scratch, FrameJob* job) {
-  Localization& stream = *job->localize.stream;
+absl::Status UseMap(const LaneContext& context, Localization* stream, LocalizeTask* task) {
   const int64_t start = MonotonicNs();
   absl::Status status;
-  if (job->localize.wanted == Wanted::kRead) {
-    stream.Read(job->localize.from, &scratch->part);
-    job->located.part = &scratch->part;
+  if (task->kind == Kind::kRead) {
+    MapPart& part = context.scratch->Of<LocalizeScratch>()->part;
+    stream->Read(task->from, &part);
+    task->part = &part;
   } else {
-    const std::string& file = job->localize.file;
-    status = WithoutPath(file, job->localize.wanted == Wanted::kSave ? stream.Save(file) : stream.Load(file));
+    const std::string& file = task->file;
+    status = WithoutPath(file, task->kind == Kind::kSave ? stream->Save(file) : stream->Load(file));
   }
-  job->times.adjust_ns = MonotonicNs() - start;
+  task->adjust_ns = MonotonicNs() - start;
   return status;
 }
 
-// The pixels of the job, in memory. An image with depths counts as the two images that it comes in.
-absl::StatusOr<CameraView> ViewOfPair(int64_t max_pixels, decode::Decoder* decoder, PixelScratch* first,
-                                      LocalizeScratch* scratch, FrameJob* job, int64_t* copy_ns) {
+// The pixels of the task, in memory. An image with depths counts as the two images that it comes in.
+absl::StatusOr<CameraView> ViewOfPair(const LaneContext& context, const LocalizeTask& task, FrameJob* job,
+                                      int64_t* copy_ns) {
+  ImageScratch& images = *context.scratch->Of<ImageScratch>();
+  LocalizeScratch& scratch = *context.scratch->Of<LocalizeScratch>();
   CameraView view;
   EyePixels eyes;
-  const LocalizeRequest& request = job->localize;
   int64_t copied_depth = 0;
-  if (request.depth.has_value()) {
-    const auto left = EyeOf("left", job->image, max_pixels, decoder, first);
-    if (!left.ok()) return left.status();
-    if (absl::Status s = CheckPixels(left->shape().pixels() + request.camera.pixels(), max_pixels); !s.ok()) return s;
-    eyes.left = *left;
-    const auto depth = DepthOf(job->second, *request.depth, request.camera, decoder, &scratch->second, &copied_depth);
+  if (task.depth.has_value()) {
+    GLINT_ASSIGN_OR_RETURN(eyes.left, EyeOf(context, "left", task.left, &images.first));
+    GLINT_RETURN_IF_ERROR(CheckPixels(eyes.left.shape().pixels() + task.camera.pixels(), context.max_pixels));
+    const auto depth = DepthOf(task.right, *task.depth, task.camera, context.decoder, &images.second, &copied_depth);
     if (!depth.ok()) return AboutImage("depth", depth.status());
     view.depth = *depth;
   } else {
-    const auto both = EyesOf(*job, request.side_by_side, max_pixels, decoder, first, &scratch->second);
-    if (!both.ok()) return both.status();
-    eyes = *both;
+    GLINT_ASSIGN_OR_RETURN(eyes, EyesOf(context, task.left, task.right));
   }
   const int64_t copy_at = MonotonicNs();
-  view.left = ViewOf(eyes.left, &scratch->left);
-  view.right = ViewOf(eyes.right, &scratch->right);
+  view.left = ViewOf(eyes.left, &scratch.left);
+  view.right = ViewOf(eyes.right, &scratch.right);
   *copy_ns = MonotonicNs() - copy_at;
-  job->copied_bytes = first->rows.copied_bytes() + copied_depth;
-  if (!view.has_depth()) job->copied_bytes += scratch->second.rows.copied_bytes();
+  job->copied_bytes = images.first.rows.copied_bytes() + copied_depth;
+  if (!view.has_depth()) job->copied_bytes += images.second.rows.copied_bytes();
   return view;
 }
 
-absl::Status LocatePair(Lane* lane, int64_t max_pixels, decode::Decoder* decoder, PixelScratch* first,
-                        LocalizeScratch* scratch, FrameJob* job) {
-  Localization& stream = *job->localize.stream;
-  FrameTimes& times = job->times;
+absl::Status LocatePair(const LaneContext& context, Localization* stream, LocalizeTask* task, FrameJob* job) {
   const int64_t start = MonotonicNs();
   int64_t copy_ns = 0;
-  const auto view = ViewOfPair(max_pixels, decoder, first, scratch, job, &copy_ns);
-  if (!view.ok()) return view.status();
+  GLINT_ASSIGN_OR_RETURN(const CameraView view, ViewOfPair(context, *task, job, &copy_ns));
   const int64_t copy_at = MonotonicNs() - copy_ns;
-  times.decode_ns = copy_at - start;
-  if (absl::Status s = CheckWanted(job); !s.ok()) return s;
-  Location& location = scratch->location;
+  job->times.decode_ns = copy_at - start;
+  GLINT_RETURN_IF_ERROR(CheckNotCancelled(job));
+  Location& location = context.scratch->Of<LocalizeScratch>()->location;
   LocationTimes took;
-  if (absl::Status s = job->localize.wanted == Wanted::kRelocalize
-                           ? stream.Relocalize(lane, *view, &location, &took)
-                           : stream.Track(lane, *view, job->localize.time_ns, &location, &took);
-      !s.ok()) {
-    return s;
-  }
-  StageTimes& stages = times.stages = took.stages;
+  GLINT_RETURN_IF_ERROR(task->kind == Kind::kRelocalize
+                            ? stream->Relocalize(context.lane, view, &location, &took)
+                            : stream->Track(context.lane, view, task->time_ns, &location, &took));
+  StageTimes& stages = job->times.stages = took.stages;
   stages.upload_ns += copy_ns;
-  times.match_ns = took.match_ns;
-  times.locate_ns = took.locate_ns;
-  times.adjust_ns = took.adjust_ns;
+  task->match_ns = took.match_ns;
+  task->locate_ns = took.locate_ns;
+  task->adjust_ns = took.adjust_ns;
   // What lies between the stages counts as the last one's.
   stages.download_ns = std::max(stages.download_ns, MonotonicNs() - copy_at - stages.upload_ns - stages.detect_ns -
                                                         took.match_ns - took.locate_ns - took.adjust_ns);
-  job->located.location = &location;
+  task->location = &location;
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::Status RunLocalize(Lane* lane, int64_t max_pixels, FrameQueue* queue, decode::Decoder* decoder,
-                         PixelScratch* first, LocalizeScratch* scratch, FrameJob* job) {
+absl::Status RunLocalize(const LaneContext& context, Localization* stream, LocalizeTask* task, FrameJob* job) {
   const FramePathPause pause;
   const int64_t start = MonotonicNs();
-  absl::Status status =
-      job->work == Work::kMap ? UseMap(scratch, job) : LocatePair(lane, max_pixels, decoder, first, scratch, job);
-  queue->CorrectPixels(*job, MonotonicNs() - start);
-  job->located.size = job->localize.stream->size();
+  absl::Status status = job->is_edit ? UseMap(context, stream, task) : LocatePair(context, stream, task, job);
+  context.queue->CorrectPixels(*job, MonotonicNs() - start);
+  task->size = stream->size();
+  if (!job->is_edit) job->keypoints = 0;  // those of a location are not counted as detected
   return status;
 }
 

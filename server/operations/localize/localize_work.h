@@ -3,32 +3,43 @@
 #define GLINT_SERVER_OPERATIONS_LOCALIZE_LOCALIZE_WORK_H_
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "absl/status/status.h"
-#include "decode/decode.h"
-#include "lane/lane.h"
-#include "server/pixels/job_pixels.h"
-#include "server/schedule/frame_queue.h"
+#include "server/operations/localize/localization.h"
+#include "server/pixels/image_source.h"
+#include "server/schedule/lane_context.h"
 
 namespace glint {
 
 // What a pair is charged until it is known what it took, as pixels of a detector, of about a nanosecond each.
 inline constexpr int64_t kPixelsOfLocation = 20'000'000;
 
-// What a lane's thread reuses from pair to pair.
-struct LocalizeScratch {
-  PixelScratch second;
-  Image left, right;  // pixels that do not lie side by side
-  Location location;
-  MapPart part;
+struct LocalizeTask {
+  enum class Kind { kTrack, kRelocalize, kRead, kSave, kLoad };
+  Kind kind = Kind::kTrack;
+  ImageSource left;
+  ImageSource right;                 // kNone: the left image has both eyes; or depths, of the camera's shape
+  std::optional<DepthSensor> depth;  // then
+  Shape camera;
+  int64_t time_ns = 0;  // of capture
+  MapPosition from;     // of kRead
+  std::string file;     // of kSave and kLoad
+
+  // What was found, in memory of the lane.
+  const Location* location = nullptr;  // of a pair
+  const MapPart* part = nullptr;       // of kRead
+  MapSize size;
+  int64_t match_ns = 0;   // of descriptors, after detection
+  int64_t locate_ns = 0;  // the pose, after matching
+  int64_t adjust_ns = 0;  // the keyframe, after that; or what was done with a map
 };
 
-// Runs a job of Work::kLocalize or kMap; job->located is set if the result is OK. Both eyes together have up to
-// `max_pixels`. `first` and `decoder` as for PixelsOf(). The lane finds, matches and follows features; the pose is
+// Both eyes together have up to the context's `max_pixels`. The lane finds, matches and follows features; the pose is
 // found in this thread, and the map adjusted in those of the stream. What that takes and frees is not counted as the
 // frame path's.
-absl::Status RunLocalize(Lane* lane, int64_t max_pixels, FrameQueue* queue, decode::Decoder* decoder,
-                         PixelScratch* first, LocalizeScratch* scratch, FrameJob* job);
+absl::Status RunLocalize(const LaneContext& context, Localization* stream, LocalizeTask* task, FrameJob* job);
 
 }  // namespace glint
 

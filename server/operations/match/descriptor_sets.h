@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "server/operations/match/pair.h"
+#include "server/operations/match/descriptors.h"
 
 namespace glint {
 

@@ -1,29 +1,14 @@
 #include "server/operations/match/match_convert.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 
 namespace glint {
 namespace {
-
-// What the options of all streams have.
-template <typename Options>
-absl::StatusOr<SessionOptions> FromCommon(const Options& proto, const ServerOptions& server) {
-  v1::StreamOptions common;
-  common.set_overload_policy(proto.overload_policy());
-  common.set_max_in_flight(proto.max_in_flight());
-  common.set_max_age_ns(proto.max_age_ns());
-  auto options = FromProto(common, server);
-  if (!options.ok()) return options;
-  const auto detector = FromProto(proto.detector(), FeaturesOfAnEye(server));
-  if (!detector.ok()) return detector.status();
-  options->detector = *detector;
-  return options;
-}
 
 absl::Status CheckSide(absl::string_view field, const WireMatchSide& side, int max_descriptors) {
   switch (side.content) {
@@ -40,8 +25,8 @@ absl::Status CheckSide(absl::string_view field, const WireMatchSide& side, int m
 
 }  // namespace
 
-absl::StatusOr<MatchRequest> FromProto(const v1::MatchOptions& proto) {
-  MatchRequest request;
+absl::StatusOr<MatchCriteria> FromProto(const v1::MatchOptions& proto) {
+  MatchCriteria request;
   MatchOptions& o = request.options;
   if (proto.has_k()) o.k = proto.k();
   o.cross_check = proto.cross_check();
@@ -49,7 +34,7 @@ absl::StatusOr<MatchRequest> FromProto(const v1::MatchOptions& proto) {
   if (proto.has_max_distance()) o.max_distance = proto.max_distance();
   if (proto.has_max_angle_difference()) o.max_angle_difference = proto.max_angle_difference();
   o.rotation_histogram = proto.rotation_histogram();
-  if (absl::Status s = ValidateMatchOptions(o); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(ValidateMatchOptions(o));
   request.window_radius = proto.window_radius();
   // Written so that NaN fails.
   if (!(request.window_radius >= 0 && request.window_radius <= kMaxMatchCoordinate)) {
@@ -64,51 +49,7 @@ absl::StatusOr<MatchRequest> FromProto(const v1::MatchOptions& proto) {
   return request;
 }
 
-absl::StatusOr<StereoRequest> FromProto(const v1::StereoOptions& proto) {
-  StereoRequest request;
-  StereoOptions& o = request.options;
-  if (proto.has_max_distance()) o.max_distance = proto.max_distance();
-  if (proto.has_band()) o.band = proto.band();
-  if (proto.has_max_octave_difference()) o.max_octave_difference = proto.max_octave_difference();
-  if (proto.has_min_disparity()) o.min_disparity = proto.min_disparity();
-  if (proto.has_max_disparity()) o.max_disparity = proto.max_disparity();
-  if (proto.has_cross_check()) o.cross_check = proto.cross_check();
-  if (proto.has_refine()) o.refine = proto.refine();
-  if (proto.has_median_cut()) o.median_cut = proto.median_cut();
-  if (proto.has_check_pair()) o.check_pair = proto.check_pair();
-  o.focal_length = proto.focal_length();
-  o.baseline = proto.baseline();
-  if (absl::Status s = ValidateStereoOptions(o); !s.ok()) return s;
-  if (proto.has_max_time_difference_ns()) request.max_time_difference_ns = proto.max_time_difference_ns();
-  if (request.max_time_difference_ns < 0) {
-    return OutOfRangeError("max_time_difference_ns", request.max_time_difference_ns, int64_t{0},
-                           std::numeric_limits<int64_t>::max());
-  }
-  return request;
-}
-
-absl::StatusOr<SessionOptions> FromProto(const v1::MatchStreamOptions& proto, const ServerOptions& server) {
-  auto options = FromCommon(proto, server);
-  if (!options.ok()) return options;
-  const auto match = FromProto(proto.match());
-  if (!match.ok()) return match.status();
-  options->match = *match;
-  return options;
-}
-
-absl::StatusOr<SessionOptions> FromProto(const v1::StereoStreamOptions& proto, const ServerOptions& server) {
-  auto options = FromCommon(proto, server);
-  if (!options.ok()) return options;
-  if (options->detector.descriptor == Descriptor::kNone) {
-    return ContradictionError("detector.descriptor_kind", "none: eyes are matched by descriptors");
-  }
-  const auto stereo = FromProto(proto.stereo());
-  if (!stereo.ok()) return stereo.status();
-  options->stereo = *stereo;
-  return options;
-}
-
-absl::StatusOr<MatchRequest> MatchOptionsFromWire(const std::string& serialized) {
+absl::StatusOr<MatchCriteria> MatchOptionsFromWire(const std::string& serialized) {
   if (serialized.size() > kMaxOptionsBytes) {
     return absl::InvalidArgumentError(absl::StrCat("options: more than ", kMaxOptionsBytes, " bytes"));
   }
@@ -120,8 +61,8 @@ absl::StatusOr<MatchRequest> MatchOptionsFromWire(const std::string& serialized)
 }
 
 absl::Status ValidateMatch(const WireMatch& match, const DetectorOptions& options, int max_descriptors) {
-  if (absl::Status s = CheckSide("query", match.query, max_descriptors); !s.ok()) return s;
-  if (absl::Status s = CheckSide("train", match.train, max_descriptors); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(CheckSide("query", match.query, max_descriptors));
+  GLINT_RETURN_IF_ERROR(CheckSide("train", match.train, max_descriptors));
   using Content = WireMatchSide::Content;
   const bool has_image = match.query.content == Content::kImage || match.train.content == Content::kImage;
   if (has_image && options.descriptor == Descriptor::kNone) {

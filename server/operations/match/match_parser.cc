@@ -93,7 +93,7 @@ class Walker {
     });
   }
 
-  void Side(WireMatchSide* side, WireImage* image, DescriptorSet* set) {
+  void Side(WireMatchSide* side, DescriptorSet* set) {
     using Content = WireMatchSide::Content;
     const auto is = [&](Content content) {
       if (side->content != Content::kNone && side->content != content) in_.Fail();
@@ -103,7 +103,7 @@ class Walker {
       switch (tag) {
         case BytesTag(1):
           is(Content::kImage);
-          ReadImage(&in_, image);
+          ReadImage(&in_, &side->image);
           break;
         case BytesTag(2):
           is(Content::kDescriptors);
@@ -155,13 +155,13 @@ class Walker {
   };
 
   // Fields 3 to 5 of a MatchPair or a MatchRequest. False: it is none of these.
-  bool MatchField(uint32_t tag, WireMatch* match, WireImage* query, WireImage* train, const Arrays& arrays) {
+  bool MatchField(uint32_t tag, WireMatch* match, const Arrays& arrays) {
     switch (tag) {
       case BytesTag(3):
-        Side(&match->query, query, arrays.query);
+        Side(&match->query, arrays.query);
         return true;
       case BytesTag(4):
-        Side(&match->train, train, arrays.train);
+        Side(&match->train, arrays.train);
         return true;
       case BytesTag(5):
         Conditions(&match->conditions, arrays.conditions);
@@ -171,27 +171,24 @@ class Walker {
     }
   }
 
-  void Pair(WireStreamRequest* request, const Arrays& arrays) {
-    WireFrame& frame = request->frame;
+  void Pair(WireMatchStreamRequest* request, const Arrays& arrays) {
     in_.Message([&](uint32_t tag) {
       if (tag == VarintTag(1)) {
-        frame.frame_id = in_.Varint();
+        request->frame_id = in_.Varint();
       } else if (tag == VarintTag(2)) {
-        frame.max_age_ns = static_cast<int64_t>(in_.Varint());
-      } else if (!MatchField(tag, &request->match, &frame.image, &frame.second, arrays)) {
+        request->max_age_ns = static_cast<int64_t>(in_.Varint());
+      } else if (!MatchField(tag, &request->match, arrays)) {
         in_.Unknown(tag);
       }
     });
-    frame.has_image = request->match.query.content == WireMatchSide::Content::kImage;
-    frame.has_second = request->match.train.content == WireMatchSide::Content::kImage;
   }
 
-  void Edit(WireStreamRequest* request, SetChange* change) {
+  void Edit(WireMatchStreamRequest* request, SetChange* change) {
     WireEdit& edit = request->edit;
     in_.Message([&](uint32_t tag) {
       switch (tag) {
         case VarintTag(1):
-          request->frame.frame_id = in_.Varint();
+          request->frame_id = in_.Varint();
           break;
         case BytesTag(2): {
           const WireBytes name = in_.String();
@@ -217,31 +214,25 @@ class Walker {
     });
   }
 
-  void StreamRequest(WireStreamRequest* request, const Arrays& arrays, SetChange* change) {
-    using Content = WireStreamRequest::Content;
+  void StreamRequest(WireMatchStreamRequest* request, const Arrays& arrays, SetChange* change) {
     while (const uint32_t tag = in_.NextField()) {
       switch (tag) {
         case BytesTag(1):
-          Is(Content::kOptions, request);
+          SetContent(WireContent::kOptions, &in_, request);
           in_.Unknown(tag);
           break;
         case BytesTag(2):
-          Is(Content::kFrame, request);
+          SetContent(WireContent::kFrame, &in_, request);
           Pair(request, arrays);
           break;
         case BytesTag(3):
-          Is(Content::kEdit, request);
+          SetContent(WireContent::kEdit, &in_, request);
           Edit(request, change);
           break;
         default:
           in_.Unknown(tag);
       }
     }
-  }
-
-  void Is(WireStreamRequest::Content content, WireStreamRequest* request) {
-    if (request->content != WireStreamRequest::Content::kNone && request->content != content) in_.Fail();
-    request->content = content;
   }
 
  private:
@@ -257,57 +248,10 @@ void ClearArrays(DescriptorSet* query, DescriptorSet* train, ConditionArrays* co
 
 }  // namespace
 
-bool ReadEyes(WireReader* in, uint32_t tag, WireFrame* frame) {
-  switch (tag) {
-    case VarintTag(1):
-      frame->frame_id = in->Varint();
-      return true;
-    case VarintTag(2):
-      frame->max_age_ns = static_cast<int64_t>(in->Varint());
-      return true;
-    case BytesTag(3):
-      frame->has_image = true;
-      ReadImage(in, &frame->image);
-      return true;
-    case BytesTag(4):
-      frame->has_second = true;
-      ReadImage(in, &frame->second);
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool ParseMatchStreamRequest(decode::Pieces message, WireStreamRequest* request) {
-  *request = WireStreamRequest();
+bool ParseMatchStreamRequest(decode::Pieces message, WireMatchStreamRequest* request) {
+  *request = WireMatchStreamRequest();
   Walker walker(message);
   walker.StreamRequest(request, {}, nullptr);
-  return walker.in()->ok();
-}
-
-bool ParseStereoStreamRequest(decode::Pieces message, WireStreamRequest* request) {
-  *request = WireStreamRequest();
-  Walker walker(message);
-  while (const uint32_t tag = walker.in()->NextField()) {
-    if (tag == BytesTag(2)) {
-      walker.Is(WireStreamRequest::Content::kFrame, request);
-      walker.in()->Message([&](uint32_t field) {
-        switch (field) {
-          case VarintTag(5):
-            request->left_time_ns = static_cast<int64_t>(walker.in()->Varint());
-            break;
-          case VarintTag(6):
-            request->right_time_ns = static_cast<int64_t>(walker.in()->Varint());
-            break;
-          default:
-            if (!ReadEyes(walker.in(), field, &request->frame)) walker.in()->Unknown(field);
-        }
-      });
-      continue;
-    }
-    if (tag == BytesTag(1)) walker.Is(WireStreamRequest::Content::kOptions, request);
-    walker.in()->Unknown(tag);
-  }
   return walker.in()->ok();
 }
 
@@ -315,7 +259,6 @@ bool ParseMatchRequest(decode::Pieces message, WireMatchRequest* request) {
   request->detector.clear();
   request->options.clear();
   request->match = WireMatch();
-  request->query = request->train = WireImage();
   Walker walker(message);
   while (const uint32_t tag = walker.in()->NextField()) {
     if (tag == BytesTag(1) || tag == BytesTag(2)) {
@@ -324,7 +267,7 @@ bool ParseMatchRequest(decode::Pieces message, WireMatchRequest* request) {
       options.size = std::min(options.size, kMaxOptionsBytes + 1 - to->size());
       to->resize(to->size() + options.size);
       Copy(message, options, to->data() + to->size() - options.size);
-    } else if (!walker.MatchField(tag, &request->match, &request->query, &request->train, {})) {
+    } else if (!walker.MatchField(tag, &request->match, {})) {
       walker.in()->Unknown(tag);
     }
   }
@@ -334,23 +277,22 @@ bool ParseMatchRequest(decode::Pieces message, WireMatchRequest* request) {
 void UnpackPair(decode::Pieces stream_request, DescriptorSet* query, DescriptorSet* train,
                 ConditionArrays* conditions) {
   ClearArrays(query, train, conditions);
-  WireStreamRequest request;
+  WireMatchStreamRequest request;
   Walker(stream_request).StreamRequest(&request, {query, train, conditions}, nullptr);
 }
 
 void UnpackRequest(decode::Pieces request, DescriptorSet* query, DescriptorSet* train, ConditionArrays* conditions) {
   ClearArrays(query, train, conditions);
   WireMatch match;
-  WireImage images[2];
   Walker walker(request);
   while (const uint32_t tag = walker.in()->NextField()) {
-    if (!walker.MatchField(tag, &match, &images[0], &images[1], {query, train, conditions})) walker.in()->Unknown(tag);
+    if (!walker.MatchField(tag, &match, {query, train, conditions})) walker.in()->Unknown(tag);
   }
 }
 
 void UnpackEdit(decode::Pieces stream_request, SetChange* change) {
   *change = SetChange();
-  WireStreamRequest request;
+  WireMatchStreamRequest request;
   Walker(stream_request).StreamRequest(&request, {}, change);
 }
 

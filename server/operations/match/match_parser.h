@@ -12,19 +12,43 @@
 
 namespace glint {
 
-// Contents of the oneof. A pair's images are `frame.image` and `frame.second`.
-bool ParseMatchStreamRequest(decode::Pieces message, WireStreamRequest* request);
-bool ParseStereoStreamRequest(decode::Pieces message, WireStreamRequest* request);
+// glint.v1.MatchSide: what there is, and how much.
+struct WireMatchSide {
+  enum class Content { kNone, kImage, kDescriptors, kSet };
+  Content content = Content::kNone;
+  SetSizes sizes;  // of descriptors
+  WireBytes set;   // the name
+  WireImage image;
+};
 
-// What all pairs of eyes have, fields 1 to 4. False: `tag` is none of these, and what follows it is not read.
-bool ReadEyes(WireReader* in, uint32_t tag, WireFrame* frame);
+// glint.v1.MatchConditions: elements of each array.
+struct WireConditions {
+  size_t x = 0, y = 0, radius = 0, min_octave = 0, max_octave = 0;
+};
+
+struct WireMatch {
+  WireMatchSide query, train;
+  WireConditions conditions;
+};
+
+// glint.v1.SetEdit.
+struct WireEdit {
+  size_t remove = 0;  // elements
+  SetSizes add;
+};
+
+// glint.v1.MatchStreamRequest.
+struct WireMatchStreamRequest : WireEnvelope {
+  WireMatch match;
+  WireEdit edit;
+};
+bool ParseMatchStreamRequest(decode::Pieces message, WireMatchStreamRequest* request);
 
 // The options are serialized: all that came, side by side, which is their merger; those behind the first
 // kMaxOptionsBytes + 1 bytes of each are missing.
 struct WireMatchRequest {
   std::string detector, options;
   WireMatch match;
-  WireImage query, train;
 };
 bool ParseMatchRequest(decode::Pieces message, WireMatchRequest* request);
 

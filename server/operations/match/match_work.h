@@ -1,52 +1,52 @@
-// A lane's part of a match or a stereo pair.
+// A lane's part of a match.
 #ifndef GLINT_SERVER_OPERATIONS_MATCH_MATCH_WORK_H_
 #define GLINT_SERVER_OPERATIONS_MATCH_MATCH_WORK_H_
 
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "decode/decode.h"
-#include "lane/lane.h"
-#include "server/pixels/job_pixels.h"
-#include "server/schedule/frame_queue.h"
+#include "decode/pieces.h"
+#include "features/matcher.h"
+#include "features/options.h"
+#include "features/types.h"
+#include "server/operations/match/descriptors.h"
+#include "server/pixels/image_source.h"
+#include "server/schedule/lane_context.h"
 
 namespace glint {
 
-// What a lane's thread reuses from pair to pair.
-struct PairScratch {
-  PixelScratch second;
-  Features train;
-  DescriptorSet sides[2];
-  ConditionArrays conditions;
-  MatchResult matches;
-  StereoFound stereo;
+// What descriptors must have to match.
+struct MatchCriteria {
+  MatchOptions options;            // valid
+  float window_radius = 0;         // around each query's own position, without windows in the message; 0: none
+  int max_octave_difference = -1;  // without octave ranges in the message; -1: any
 };
 
-// Runs a job of Work::kMatch or kStereo. `features` are those of the first image, and job->found is set if the result
-// is OK. The images together must not have more than `max_pixels`. `first` and `decoder` as for PixelsOf().
-absl::Status RunPair(Lane* lane, int64_t max_pixels, FrameQueue* queue, decode::Decoder* decoder, PixelScratch* first,
-                     PairScratch* scratch, FrameJob* job, Features* features);
+struct MatchTask {
+  DetectorOptions detector;  // of images; valid
+  MatchCriteria criteria;
+  // A side is an image or a set that is kept, or else in the message.
+  struct Side {
+    bool is_image = false;
+    ImageSource image;
+    const DescriptorSet* kept = nullptr;
+  };
+  Side query, train;
+  decode::Pieces message;
+  // Fills the sides that have descriptors in the message, and the conditions; clears the others.
+  void (*unpack)(decode::Pieces message, DescriptorSet* query, DescriptorSet* train,
+                 ConditionArrays* conditions) = nullptr;
+  int64_t pixels = 0;  // that the matching is charged as
 
-// The eyes of a pair: job->image and, unless it has both side by side, job->second. INVALID_ARGUMENT: they have two
-// shapes. Borrowed from the job and both scratches.
-struct EyePixels {
-  Pixels left, right;
-  int64_t pixels = 0;  // of both
+  // What was found, in memory of the lane.
+  const MatchResult* matches = nullptr;
+  int queries = 0, trains = 0;
+  const Features *query_features = nullptr, *train_features = nullptr;  // of images, else null
+  int64_t match_ns = 0;
 };
-absl::StatusOr<EyePixels> EyesOf(const FrameJob& job, bool side_by_side, int64_t max_pixels, decode::Decoder* decoder,
-                                 PixelScratch* first, PixelScratch* second);
 
-// One of them; `field` is what errors call it.
-absl::StatusOr<Pixels> EyeOf(absl::string_view field, const ImageSource& source, int64_t max_pixels,
-                             decode::Decoder* decoder, PixelScratch* scratch);
-
-// Both images of a pair are one image to the limit: RESOURCE_EXHAUSTED.
-absl::Status CheckPixels(int64_t pixels, int64_t max_pixels);
-
-// CANCELLED or DEADLINE_EXCEEDED if nobody waits for the frame any more.
-absl::Status CheckWanted(FrameJob* job);
+// The images together must not have more than the context's `max_pixels`.
+absl::Status RunMatch(const LaneContext& context, MatchTask* task, FrameJob* job);
 
 }  // namespace glint
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 
 namespace glint {
 namespace {
@@ -27,9 +28,7 @@ absl::StatusOr<IntensityModel> FromProto(v1::IntensityModel model) {
 
 absl::StatusOr<TrackOptions> FromProto(const v1::TrackOptions& proto) {
   TrackOptions o;
-  const auto intensity = FromProto(proto.intensity());
-  if (!intensity.ok()) return intensity.status();
-  o.intensity = *intensity;
+  GLINT_ASSIGN_OR_RETURN(o.intensity, FromProto(proto.intensity()));
   if (proto.has_levels()) o.levels = proto.levels();
   if (proto.has_patch_size()) o.patch_size = proto.patch_size();
   if (proto.has_coarse_patch_size()) o.coarse_patch_size = proto.coarse_patch_size();
@@ -49,21 +48,15 @@ int ToInt(uint32_t value) { return value > INT32_MAX ? -1 : static_cast<int>(val
 
 }  // namespace
 
-absl::StatusOr<SessionOptions> FromProto(const v1::TrackStreamOptions& proto, const ServerOptions& server) {
-  v1::StreamOptions common;
-  common.set_overload_policy(proto.overload_policy());
-  common.set_max_in_flight(proto.max_in_flight());
-  common.set_max_age_ns(proto.max_age_ns());
-  *common.mutable_detector() = proto.detector();
-  if (proto.detector().preset().empty()) common.mutable_detector()->set_preset("fast_grid");
-  auto options = FromProto(common, server);
-  if (!options.ok()) return options;
-  TrackingOptions& tracking = options->tracking;
-  tracking.detector = options->detector;
+absl::StatusOr<TrackingOptions> FromProto(const v1::TrackStreamOptions& proto, const ServerOptions& server,
+                                          SessionOptions* session) {
+  v1::DetectorOptions detector = proto.detector();
+  if (detector.preset().empty()) detector.set_preset("fast_grid");
+  TrackingOptions tracking;
+  GLINT_ASSIGN_OR_RETURN(tracking.detector, FromProto(detector, server.max_features));
   tracking.detector.descriptor = Descriptor::kNone;
-  const auto track = FromProto(proto.track());
-  if (!track.ok()) return track.status();
-  tracking.track = *track;
+  GLINT_ASSIGN_OR_RETURN(*session, SessionFromProto(proto, server));
+  GLINT_ASSIGN_OR_RETURN(tracking.track, FromProto(proto.track()));
   switch (proto.redetection()) {
     case v1::REDETECTION_UNSPECIFIED:
     case v1::REDETECTION_AUTOMATIC:
@@ -95,12 +88,12 @@ absl::StatusOr<SessionOptions> FromProto(const v1::TrackStreamOptions& proto, co
   if (proto.has_min_share()) tracking.min_share = proto.min_share();
   tracking.predict = proto.predict();
   tracking.max_tracks = server.max_tracks;
-  if (absl::Status s = ValidateOptions(tracking.detector); !s.ok()) return s;
-  if (absl::Status s = ValidateTrackingOptions(tracking); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(ValidateOptions(tracking.detector));
+  GLINT_RETURN_IF_ERROR(ValidateTrackingOptions(tracking));
   if (tracking.cameras > server.max_track_cameras) {
     return LimitError("cameras", tracking.cameras, server.max_track_cameras, "--max-track-cameras");
   }
-  return options;
+  return tracking;
 }
 
 absl::Status ApplyTrackEdit(decode::Pieces message, TrackSession* session,

@@ -14,8 +14,10 @@
 
 namespace glint {
 
-// A stream's first message: valid options. INVALID_ARGUMENT and RESOURCE_EXHAUSTED name the field.
-absl::StatusOr<SessionOptions> FromProto(const v1::TrackStreamOptions& proto, const ServerOptions& server);
+// A stream's first message: valid options; what all streams have goes to `*session`. INVALID_ARGUMENT and
+// RESOURCE_EXHAUSTED name the field.
+absl::StatusOr<TrackingOptions> FromProto(const v1::TrackStreamOptions& proto, const ServerOptions& server,
+                                          SessionOptions* session);
 
 // Does the edit that a message of up to kMaxOptionsBytes holds. `changed` has the tracks that begin or end by it, by
 // camera. Errors of TrackSession, and INVALID_ARGUMENT for what is no such message.

@@ -73,32 +73,30 @@ size_t ReadPrediction(WireReader* in, TrackPrediction* prediction) {
   return std::max({homography <= kHomography ? 0 : homography, ids, x, y});
 }
 
-void ReadTrackFrame(WireReader* in, WireStreamRequest* request) {
-  WireFrame& frame = request->frame;
-  WireTrack& track = request->track;
+void ReadTrackFrame(WireReader* in, WireTrackStreamRequest* request) {
   in->Message([&](uint32_t tag) {
     switch (tag) {
       case VarintTag(1):
-        frame.frame_id = in->Varint();
+        request->frame_id = in->Varint();
         break;
       case VarintTag(2):
-        frame.max_age_ns = static_cast<int64_t>(in->Varint());
+        request->max_age_ns = static_cast<int64_t>(in->Varint());
         break;
       case VarintTag(3):
-        track.time_ns = static_cast<int64_t>(in->Varint());
+        request->time_ns = static_cast<int64_t>(in->Varint());
         break;
       case BytesTag(4): {
         WireImage beyond;
-        const size_t at = track.images++;
-        ReadImage(in, at < track.image.size() ? &track.image[at] : &beyond);
+        const size_t at = request->images++;
+        ReadImage(in, at < request->image.size() ? &request->image[at] : &beyond);
         break;
       }
       case VarintTag(5):
-        track.detect = in->Varint() != 0;
+        request->detect = in->Varint() != 0;
         break;
       case BytesTag(6):
-        track.predicted += ReadPrediction(in, nullptr);
-        ++track.predictions;
+        request->predicted += ReadPrediction(in, nullptr);
+        ++request->predictions;
         break;
       default:
         in->Unknown(tag);
@@ -108,19 +106,8 @@ void ReadTrackFrame(WireReader* in, WireStreamRequest* request) {
 
 }  // namespace
 
-void ReadEditId(WireReader* in, WireFrame* frame) {
-  in->Message([&](uint32_t tag) {
-    if (tag == VarintTag(1)) {
-      frame->frame_id = in->Varint();
-    } else {
-      in->Unknown(tag);
-    }
-  });
-}
-
-bool ParseTrackStreamRequest(decode::Pieces message, WireStreamRequest* request) {
-  using Content = WireStreamRequest::Content;
-  *request = WireStreamRequest();
+bool ParseTrackStreamRequest(decode::Pieces message, WireTrackStreamRequest* request) {
+  *request = WireTrackStreamRequest();
   WireReader in(message);
   uint32_t content = 0;
   while (const uint32_t tag = in.NextField()) {
@@ -132,28 +119,28 @@ bool ParseTrackStreamRequest(decode::Pieces message, WireStreamRequest* request)
     content = tag;
     switch (tag) {
       case BytesTag(1):
-        request->content = Content::kOptions;
+        request->content = WireContent::kOptions;
         in.Unknown(tag);
         break;
       case BytesTag(2):
-        request->content = Content::kFrame;
+        request->content = WireContent::kFrame;
         ReadTrackFrame(&in, request);
         break;
       default:
-        request->content = Content::kEdit;
-        ReadEditId(&in, &request->frame);
+        request->content = WireContent::kEdit;
+        ReadEditId(&in, request);
     }
   }
   return in.ok();
 }
 
-absl::Status CheckPredictions(const WireTrack& track, const TrackingOptions& options) {
-  if (track.predictions > static_cast<size_t>(options.cameras)) {
+absl::Status CheckPredictions(const WireTrackStreamRequest& request, const TrackingOptions& options) {
+  if (request.predictions > static_cast<size_t>(options.cameras)) {
     return ContradictionError("predictions",
-                              absl::StrCat(track.predictions, ", but the stream has cameras: ", options.cameras));
+                              absl::StrCat(request.predictions, ", but the stream has cameras: ", options.cameras));
   }
-  if (track.predicted > static_cast<size_t>(options.max_tracks)) {
-    return LimitError("elements of predictions", static_cast<int64_t>(track.predicted), options.max_tracks,
+  if (request.predicted > static_cast<size_t>(options.max_tracks)) {
+    return LimitError("elements of predictions", static_cast<int64_t>(request.predicted), options.max_tracks,
                       "--max-tracks");
   }
   return absl::OkStatus();

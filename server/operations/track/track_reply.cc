@@ -1,7 +1,7 @@
 #include "server/operations/track/track_reply.h"
 
-#include "glint/v1/feature_detection.pb.h"
 #include "glint/v1/tracking.pb.h"
+#include "server/wire/envelope_reply.h"
 #include "server/wire/reply_writer.h"
 
 namespace glint {
@@ -16,13 +16,7 @@ using reply::VarintFieldSize;
 using reply::WriteMessage;
 using reply::Writer;
 
-// StreamCall writes status and timings as those of a DetectStreamResponse.
-static_assert(static_cast<int>(v1::TrackStreamResponse::kFrameIdFieldNumber) ==
-              v1::DetectStreamResponse::kFrameIdFieldNumber);
-static_assert(static_cast<int>(v1::TrackStreamResponse::kStatusFieldNumber) ==
-              v1::DetectStreamResponse::kStatusFieldNumber);
-static_assert(static_cast<int>(v1::TrackStreamResponse::kTimingsFieldNumber) ==
-              v1::DetectStreamResponse::kTimingsFieldNumber);
+static_assert(kHasEnvelope<v1::TrackStreamResponse>);
 
 // A serialized glint.v1.CameraTracks.
 class TracksWriter {

@@ -6,12 +6,11 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "decode/decode.h"
-#include "lane/lane.h"
+#include "decode/pieces.h"
 #include "server/operations/track/track_lane.h"
 #include "server/operations/track/track_session.h"
-#include "server/pixels/job_pixels.h"
-#include "server/schedule/frame_queue.h"
+#include "server/pixels/image_source.h"
+#include "server/schedule/lane_context.h"
 
 namespace glint {
 
@@ -20,7 +19,7 @@ inline constexpr int64_t kPixelsOfTrack = 4000;
 // Rows of images in memory are multiples of so many pixels.
 inline constexpr int64_t kTrackRowUnit = 64;
 
-// What a TrackStream keeps from frame to frame. One lane at a time has it (FrameFlow::MakeSerial()).
+// What a TrackStream keeps from frame to frame. One lane at a time has it.
 struct TrackedStream {
   // Valid options. `max_pixels`: of the images of a frame together, with rows in units of kTrackRowUnit.
   TrackedStream(const TrackingOptions& options, int64_t max_frame_pixels)
@@ -31,17 +30,22 @@ struct TrackedStream {
   TrackedCameras cameras;
 };
 
-// What a lane's thread reuses from frame to frame.
-struct TrackWorkScratch {
-  TrackScratch session;
-  TrackPredictions predictions;
-  std::array<CameraTracks, kMaxTrackCameras> found;
+// A frame of all cameras.
+struct TrackTask {
+  int64_t time_ns = 0;  // of capture; 0: unknown
+  bool detect = false;
+  std::array<ImageSource, kMaxTrackCameras> images;  // as many as the stream has cameras
+  size_t predictions = 0;                            // in the message
+  decode::Pieces message;
+
+  // What was found, in memory of the lane.
+  const CameraTracks* cameras = nullptr;
+  size_t count = 0;
+  int64_t track_ns = 0;  // pyramids and following, before detection
 };
 
-// Runs a job of Work::kTrack; job->tracked is set if the result is OK. Each image has up to `max_pixels`. `pixels` and
-// `decoder` as for PixelsOf().
-absl::Status RunTrack(Lane* lane, int64_t max_pixels, FrameQueue* queue, decode::Decoder* decoder, PixelScratch* pixels,
-                      TrackWorkScratch* scratch, FrameJob* job);
+// Each image has up to the context's `max_pixels`.
+absl::Status RunTrack(const LaneContext& context, TrackedStream* stream, TrackTask* task, FrameJob* job);
 
 }  // namespace glint
 

@@ -11,10 +11,10 @@
 #include "features/options.h"
 #include "features/tracker.h"
 #include "proto/terms.h"
+#include "server/config/track_limits.h"
 
 namespace glint {
 
-inline constexpr int kMaxTrackCameras = 8;
 // With predictions: how many times the last move a point may be expected to go on.
 inline constexpr double kMaxPredictionRatio = 8;
 // Frames that are kept as templates.

@@ -3,9 +3,6 @@
 // is not looked into. What is accepted is valid for a lane; what is refused has an error that names a field.
 #include <google/protobuf/stubs/logging.h>
 #include <google/protobuf/unknown_field_set.h>
-#include <grpcpp/support/byte_buffer.h>
-
-#include <vector>
 
 #include "absl/strings/match.h"
 #include "features/options.h"
@@ -29,9 +26,11 @@ void CheckDetector(fuzz::Bytes bytes, const ServerOptions& server) {
 }
 
 void CheckSession(const v1::StreamOptions& options, const ServerOptions& server) {
-  const auto session = FromProto(options, server);
+  const auto detector = FromProto(options.detector(), server.max_features);
+  if (!detector.ok()) return CheckError(detector.status());
+  FUZZ_CHECK(ValidateOptions(*detector).ok());
+  const auto session = SessionFromProto(options, server);
   if (!session.ok()) return CheckError(session.status());
-  FUZZ_CHECK(ValidateOptions(session->detector).ok());
   FUZZ_CHECK(session->max_in_flight >= 1 && session->max_in_flight <= server.max_in_flight);
 }
 
@@ -44,14 +43,11 @@ bool HasFrame(fuzz::Bytes bytes) {
   return false;
 }
 
-// `seed` says where gRPC's buffer is cut.
+// `seed` says where the message is cut.
 void CheckFirstMessage(fuzz::Bytes bytes, uint32_t seed, const ServerOptions& server) {
   const fuzz::CutBytes cut(bytes, seed);
-  std::vector<grpc::Slice> slices;
-  for (const fuzz::Bytes piece : cut.spans()) slices.emplace_back(piece.data(), piece.size());
-  grpc::ByteBuffer buffer(slices.data(), slices.size());
   StreamOptionsMessage message;
-  const absl::Status status = ParseStreamOptions(&buffer, &message);
+  const absl::Status status = ParseStreamOptions(cut.spans(), &message);
   v1::DetectStreamRequest proto;
   const bool good = proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
   if (!good && status.ok()) {

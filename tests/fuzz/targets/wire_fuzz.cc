@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "glint/v1/feature_detection.pb.h"
-#include "server/wire/frame_parser.h"
+#include "server/operations/detect/detect_parser.h"
 #include "tests/fuzz/targets/input.h"
 
 namespace glint {
@@ -58,18 +58,18 @@ void CheckStreamRequest(fuzz::Bytes bytes, uint32_t seed) {
   v1::DetectStreamRequest proto;
   const bool good = proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
   const CutBytes message(bytes, seed);
-  WireStreamRequest wire;
-  FUZZ_CHECK(ParseStreamRequest(message.spans(), &wire) == good);
+  WireDetectStreamRequest wire;
+  FUZZ_CHECK(ParseDetectStreamRequest(message.spans(), &wire) == good);
   if (!good) return;
-  FUZZ_CHECK((wire.content == WireStreamRequest::Content::kOptions) == proto.has_options());
-  FUZZ_CHECK((wire.content == WireStreamRequest::Content::kFrame) == proto.has_frame());
+  FUZZ_CHECK((wire.content == WireContent::kOptions) == proto.has_options());
+  FUZZ_CHECK((wire.content == WireContent::kFrame) == proto.has_frame());
   if (!proto.has_frame()) return;
   const v1::Frame& frame = proto.frame();
-  FUZZ_CHECK(wire.frame.frame_id == frame.frame_id() && wire.frame.max_age_ns == frame.max_age_ns());
-  FUZZ_CHECK(wire.frame.has_image == frame.has_image() && wire.frame.has_mask == frame.has_mask());
-  CheckImage(wire.frame.image, frame.image(), message);
-  CheckImage(wire.frame.mask, frame.mask(), message);
-  CheckRegion(wire.frame.region, frame.has_region(), frame.region());
+  FUZZ_CHECK(wire.frame_id == frame.frame_id() && wire.max_age_ns == frame.max_age_ns());
+  FUZZ_CHECK(wire.has_image == frame.has_image() && wire.has_mask == frame.has_mask());
+  CheckImage(wire.image, frame.image(), message);
+  CheckImage(wire.mask, frame.mask(), message);
+  CheckRegion(wire.region, frame.has_region(), frame.region());
 }
 
 void CheckDetectRequest(fuzz::Bytes bytes, uint32_t seed) {

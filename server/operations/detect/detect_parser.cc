@@ -1,0 +1,111 @@
+#include "server/operations/detect/detect_parser.h"
+
+namespace glint {
+namespace {
+
+void ReadFrame(WireReader* in, WireDetectStreamRequest* frame) {
+  in->Message([&](uint32_t tag) {
+    switch (tag) {
+      case VarintTag(1):
+        frame->frame_id = in->Varint();
+        break;
+      case BytesTag(2):
+        frame->has_image = true;
+        ReadImage(in, &frame->image);
+        break;
+      case BytesTag(3):
+        frame->has_mask = true;
+        ReadImage(in, &frame->mask);
+        break;
+      case BytesTag(4):
+        ReadRegion(in, &frame->region);
+        break;
+      case VarintTag(5):
+        frame->max_age_ns = static_cast<int64_t>(in->Varint());
+        break;
+      default:
+        in->Unknown(tag);
+    }
+  });
+}
+
+void CheckStreamOptions(WireReader* in) {
+  in->Message([&](uint32_t tag) {
+    WireImage mask;
+    Region region;
+    switch (tag) {
+      case BytesTag(1):
+        CheckDetectorOptions(in);
+        break;
+      case BytesTag(2):
+        ReadImage(in, &mask);
+        break;
+      case BytesTag(3):
+        ReadRegion(in, &region);
+        break;
+      default:
+        in->Unknown(tag);
+    }
+  });
+}
+
+}  // namespace
+
+bool ParseDetectStreamRequest(decode::Pieces message, WireDetectStreamRequest* request) {
+  *request = WireDetectStreamRequest();
+  WireReader in(message);
+  while (const uint32_t tag = in.NextField()) {
+    switch (tag) {
+      case BytesTag(1):
+        request->content = WireContent::kOptions;
+        CheckStreamOptions(&in);
+        break;
+      case BytesTag(2):
+        if (request->content != WireContent::kFrame) *request = WireDetectStreamRequest();
+        request->content = WireContent::kFrame;
+        ReadFrame(&in, request);
+        break;
+      default:
+        in.Unknown(tag);
+    }
+  }
+  return in.ok();
+}
+
+bool ParseDetectRequest(decode::Pieces message, WireDetectRequest* request) {
+  request->options.clear();
+  request->has_image = request->has_mask = false;
+  request->image = request->mask = WireImage();
+  request->region = Region();
+  size_t options_bytes = 0;
+  WireReader in(message);
+  while (const uint32_t tag = in.NextField()) {
+    switch (tag) {
+      case BytesTag(1): {
+        WireReader again = in;
+        CheckDetectorOptions(&in);
+        if (!in.ok()) break;
+        const WireBytes options = again.Bytes();
+        if (options_bytes <= kMaxOptionsBytes) AppendPieces(message, options, &request->options);
+        options_bytes += options.size;
+        break;
+      }
+      case BytesTag(2):
+        request->has_image = true;
+        ReadImage(&in, &request->image);
+        break;
+      case BytesTag(3):
+        request->has_mask = true;
+        ReadImage(&in, &request->mask);
+        break;
+      case BytesTag(4):
+        ReadRegion(&in, &request->region);
+        break;
+      default:
+        in.Unknown(tag);
+    }
+  }
+  return in.ok();
+}
+
+}  // namespace glint

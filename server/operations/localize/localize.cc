@@ -1,0 +1,157 @@
+#include "server/operations/localize/localize.h"
+
+#include <atomic>
+#include <optional>
+#include <utility>
+
+#include "features/error.h"
+#include "features/status_macros.h"
+#include "server/operations/localize/localize_convert.h"
+#include "server/operations/localize/localize_metrics.h"
+#include "server/operations/localize/localize_parser.h"
+#include "server/operations/localize/localize_reply.h"
+#include "server/operations/localize/localize_work.h"
+#include "server/operations/localize/map_directory.h"
+#include "server/wire/first_message.h"
+
+namespace glint {
+namespace {
+
+struct LocalizePayload final : Payload {
+  WireLocalizeStreamRequest request;
+  LocalizeTask task;
+
+  void Reset() override { task = LocalizeTask(); }
+};
+
+// What the streams of a server share.
+struct LocalizeStreams {
+  LocalizeStreams(const ServerOptions& options, prometheus::Registry* registry)
+      : maps(options.map_directory, options.max_maps), metrics(registry) {}
+
+  const MapDirectory maps;
+  const LocalizeMetrics metrics;
+  std::atomic<int> count{0};  // that have their options
+};
+
+// The localization is touched by lanes alone.
+class LocalizeState final : public StreamState {
+ public:
+  // Counted in `streams` already.
+  LocalizeState(std::unique_ptr<Localization> localization, const LocalizationOptions& options,
+                LocalizeStreams* streams, Metrics* metrics)
+      : localization_(std::move(localization)),
+        depth_(options.depth),
+        camera_(options.camera.image),
+        streams_(streams),
+        metrics_(metrics) {}
+  ~LocalizeState() override {
+    streams_->metrics.MapLeft(map_size_);
+    streams_->metrics.StreamsAre(--streams_->count);
+  }
+
+  bool serial() const override { return true; }
+
+  const WireEnvelope* Read(decode::Pieces message, FrameJob* job) override {
+    WireLocalizeStreamRequest& request = PayloadOf(job)->request;
+    return ParseLocalizeStreamRequest(message, &request) ? &request : nullptr;
+  }
+
+  absl::Status Parse(const Message& message, FrameJob* job) override {
+    const WireLocalizeStreamRequest& request = PayloadOf(job)->request;
+    LocalizeTask& task = PayloadOf(job)->task;
+    if (job->is_edit) {
+      job->pixels = kPixelsOfLocation;
+      return ParseMapRequest(message.pieces, streams_->maps, &task);
+    }
+    absl::Status status = Locate(request, message, &task, job);
+    CountEyes(request.eyes, message, metrics_);
+    if (request.has_depth && !request.eyes.has_right) CountImage(request.depth, message, 1, metrics_);
+    return status;
+  }
+
+  absl::Status Run(const LaneContext& context, FrameJob* job) override {
+    LocalizeTask& task = PayloadOf(job)->task;
+    GLINT_RETURN_IF_ERROR(RunLocalize(context, localization_.get(), &task, job));
+    streams_->metrics.Located(task, map_size_);
+    map_size_ = task.size;
+    return absl::OkStatus();
+  }
+
+  // Maps are large, so a lane has to do it.
+  bool Edit(FrameJob*) override { return false; }
+
+  grpc::Slice Reply(const FrameJob& job) override { return SerializeLocalizeReply(job.id, PayloadOf(&job)->task); }
+  void Answered(const FrameJob& job) override { streams_->metrics.Answered(PayloadOf(&job)->task); }
+
+ private:
+  static LocalizePayload* PayloadOf(const FrameJob* job) { return static_cast<LocalizePayload*>(job->payload); }
+
+  // INVALID_ARGUMENT: it has depths, and the stream's camera two eyes, or the other way round.
+  absl::Status Locate(const WireLocalizeStreamRequest& request, const Message& message, LocalizeTask* task,
+                      FrameJob* job) const {
+    task->kind = request.relocalize ? LocalizeTask::Kind::kRelocalize : LocalizeTask::Kind::kTrack;
+    task->time_ns = request.time_ns;
+    task->depth = depth_;
+    task->camera = camera_;
+    const bool has_depth = depth_.has_value();
+    if (has_depth && request.eyes.has_right) {
+      return ContradictionError("right", "is given, but the stream's camera has `depth` in its place");
+    }
+    if (has_depth && !request.has_depth) {
+      return ContradictionError("depth", "is missing, but the stream's options say that its camera has depth");
+    }
+    if (!has_depth && request.has_depth) {
+      return ContradictionError("depth", "is given, but the stream's options say nothing of depth");
+    }
+    job->pixels = kPixelsOfLocation;
+    GLINT_ASSIGN_OR_RETURN(const EyeSources eyes, LocateEyes(request.eyes, message, &job->pixels));
+    task->left = eyes.left;
+    task->right = eyes.right;
+    if (!has_depth) return absl::OkStatus();
+    int64_t pixels = 0;  // as the camera's instead
+    GLINT_ASSIGN_OR_RETURN(task->right, LocateImage("depth", request.depth, message, 1, &pixels));
+    job->pixels += camera_.pixels();
+    return absl::OkStatus();
+  }
+
+  const std::unique_ptr<Localization> localization_;
+  const std::optional<DepthSensor> depth_;
+  const Shape camera_;
+  MapSize map_size_;  // as metrics have it
+  LocalizeStreams* const streams_;
+  Metrics* const metrics_;
+};
+
+class LocalizeOperation final : public Operation {
+ public:
+  explicit LocalizeOperation(const Host& host)
+      : Operation(host, "localize", "map"), streams_(*host.options, host.metrics->registry()) {}
+
+  std::unique_ptr<Payload> MakePayload() const override { return std::make_unique<LocalizePayload>(); }
+
+  absl::StatusOr<std::unique_ptr<StreamState>> Begin(const Message& first, SessionOptions* session) override {
+    GLINT_ASSIGN_OR_RETURN(const auto request,
+                           ParseOptions<v1::LocalizeStreamRequest>(first.pieces, ParseLocalizeStreamRequest));
+    GLINT_ASSIGN_OR_RETURN(*session, SessionFromProto(request.options(), options()));
+    GLINT_ASSIGN_OR_RETURN(const LocalizationOptions localization, FromProto(request.options(), options()));
+    GLINT_ASSIGN_OR_RETURN(auto made, Localization::Create(localization));
+    const int limit = options().max_localize_streams;
+    const int streams = ++streams_.count;
+    if (streams > limit) {
+      --streams_.count;
+      return LimitError("localize streams", streams, limit, "--max-localize-streams");
+    }
+    streams_.metrics.StreamsAre(streams);
+    return std::make_unique<LocalizeState>(std::move(made), localization, &streams_, metrics());
+  }
+
+ private:
+  LocalizeStreams streams_;
+};
+
+}  // namespace
+
+std::unique_ptr<Operation> MakeLocalizeStream(const Host& host) { return std::make_unique<LocalizeOperation>(host); }
+
+}  // namespace glint

@@ -1,0 +1,52 @@
+#include "server/operations/localize/localize_metrics.h"
+
+#include <utility>
+
+namespace glint {
+
+LocalizeMetrics::LocalizeMetrics(prometheus::Registry* registry)
+    : streams_(&metric::Gauges(registry, metric::kLocalizeStreams).Add({})),
+      map_keyframes_(&metric::Gauges(registry, metric::kMapKeyframes).Add({})),
+      map_points_(&metric::Gauges(registry, metric::kMapPoints).Add({})),
+      map_bytes_(&metric::Gauges(registry, metric::kMapBytes).Add({})),
+      keyframes_(&metric::Counters(registry, metric::kKeyframes).Add({})),
+      loops_closed_(&metric::Counters(registry, metric::kLoopsClosed).Add({})),
+      match_seconds_(metric::Stage(registry, "match")),
+      locate_seconds_(metric::Stage(registry, "locate")),
+      adjust_seconds_(metric::Stage(registry, "adjust")) {
+  auto& locations = metric::Counters(registry, metric::kLocations);
+  const std::pair<LocationStatus, const char*> statuses[] = {{LocationStatus::kInitializing, "initializing"},
+                                                             {LocationStatus::kTracking, "tracking"},
+                                                             {LocationStatus::kCoasting, "coasting"},
+                                                             {LocationStatus::kLost, "lost"},
+                                                             {LocationStatus::kRelocalized, "relocalized"}};
+  for (const auto& [status, name] : statuses) {
+    locations_[static_cast<size_t>(status)] = &locations.Add({{"status", name}});
+  }
+}
+
+void LocalizeMetrics::Located(const LocalizeTask& task, const MapSize& before) const {
+  MapChanged(before, task.size);
+  if (task.location == nullptr) return;
+  locations_[static_cast<size_t>(task.location->status)]->Increment();
+  if (task.location->is_keyframe) keyframes_->Increment();
+  if (task.location->loop_closed) loops_closed_->Increment();
+}
+
+void LocalizeMetrics::Answered(const LocalizeTask& task) const {
+  match_seconds_->Observe(metric::Seconds(task.match_ns));
+  locate_seconds_->Observe(metric::Seconds(task.locate_ns));
+  adjust_seconds_->Observe(metric::Seconds(task.adjust_ns));
+}
+
+void LocalizeMetrics::MapChanged(const MapSize& before, const MapSize& after) const {
+  const auto change = [](prometheus::Gauge* gauge, int64_t from, int64_t to) {
+    gauge->Increment(static_cast<double>(to));
+    gauge->Decrement(static_cast<double>(from));
+  };
+  change(map_keyframes_, before.keyframes, after.keyframes);
+  change(map_points_, before.points, after.points);
+  change(map_bytes_, before.bytes, after.bytes);
+}
+
+}  // namespace glint

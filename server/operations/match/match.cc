@@ -1,0 +1,228 @@
+#include "server/operations/match/match.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "features/error.h"
+#include "features/status_macros.h"
+#include "server/operations/match/descriptor_sets.h"
+#include "server/operations/match/match_convert.h"
+#include "server/operations/match/match_parser.h"
+#include "server/operations/match/match_reply.h"
+#include "server/operations/match/match_work.h"
+#include "server/wire/first_message.h"
+
+namespace glint {
+namespace {
+
+// Finds what a side is, and how many descriptors it will have at most. `sets` may be null.
+absl::Status FindSide(const char* field, const WireMatchSide& from, const Message& message, const DescriptorSets* sets,
+                      int max_features, MatchTask::Side* side, int64_t* count) {
+  side->is_image = from.content == WireMatchSide::Content::kImage;
+  if (from.content == WireMatchSide::Content::kSet) {
+    if (sets == nullptr) return absl::InvalidArgumentError(absl::StrCat(field, ".set: sets are kept by MatchStream"));
+    GLINT_ASSIGN_OR_RETURN(side->kept, sets->Find(absl::StrCat(field, ".set"), NameFromWire(message.pieces, from.set)));
+  }
+  *count = side->is_image          ? max_features
+           : side->kept != nullptr ? side->kept->count()
+                                   : static_cast<int64_t>(from.sizes.count());
+  return absl::OkStatus();
+}
+
+absl::Status LocateSide(const char* field, const WireMatchSide& from, const Message& message, size_t holder,
+                        MatchTask::Side* side, FrameJob* job) {
+  if (!side->is_image) return absl::OkStatus();
+  GLINT_ASSIGN_OR_RETURN(side->image, LocateImage(field, from.image, message, holder, &job->pixels));
+  return absl::OkStatus();
+}
+
+// Of a task that has its options.
+absl::Status LocateMatch(const WireMatch& wire, const Message& message, const DescriptorSets* sets, int max_descriptors,
+                         MatchTask* task, FrameJob* job) {
+  GLINT_RETURN_IF_ERROR(ValidateMatch(wire, task->detector, max_descriptors));
+  task->message = message.pieces;
+  int64_t queries = 0, trains = 0;
+  const int features = task->detector.max_features;
+  GLINT_RETURN_IF_ERROR(FindSide("query", wire.query, message, sets, features, &task->query, &queries));
+  GLINT_RETURN_IF_ERROR(FindSide("train", wire.train, message, sets, features, &task->train, &trains));
+  task->pixels = MatchPixels(queries, trains);
+  job->pixels = std::max<int64_t>(1, task->pixels);
+  GLINT_RETURN_IF_ERROR(LocateSide("query.image", wire.query, message, 0, &task->query, job));
+  return LocateSide("train.image", wire.train, message, 1, &task->train, job);
+}
+
+void CountImages(const WireMatch& wire, const Message& message, Metrics* metrics) {
+  using Content = WireMatchSide::Content;
+  if (wire.query.content == Content::kImage) CountImage(wire.query.image, message, 0, metrics);
+  if (wire.train.content == Content::kImage) CountImage(wire.train.image, message, 1, metrics);
+}
+
+struct MatchCallPayload final : Payload {
+  WireMatchRequest request;
+  MatchTask task;
+
+  void Reset() override {
+    task = MatchTask();
+    request.detector.clear();
+    request.options.clear();
+  }
+};
+
+class MatchCallState final : public StreamState {
+ public:
+  MatchCallState(const ServerOptions& server, prometheus::Histogram* match_seconds, Metrics* metrics)
+      : server_(server), match_seconds_(match_seconds), metrics_(metrics) {}
+
+  const WireEnvelope* Read(decode::Pieces message, FrameJob* job) override {
+    static constexpr WireEnvelope kFrame = {WireContent::kFrame};
+    return ParseMatchRequest(message, &PayloadOf(job)->request) ? &kFrame : nullptr;
+  }
+
+  absl::Status Parse(const Message& message, FrameJob* job) override {
+    const WireMatchRequest& request = PayloadOf(job)->request;
+    MatchTask& task = PayloadOf(job)->task;
+    const absl::Span<const uint8_t> detector(reinterpret_cast<const uint8_t*>(request.detector.data()),
+                                             request.detector.size());
+    GLINT_ASSIGN_OR_RETURN(task.detector, OptionsFromWire({&detector, 1}, FeaturesOfAnEye(server_)));
+    GLINT_ASSIGN_OR_RETURN(task.criteria, MatchOptionsFromWire(request.options));
+    task.unpack = UnpackRequest;
+    absl::Status status = LocateMatch(request.match, message, nullptr, server_.max_features, &task, job);
+    CountImages(request.match, message, metrics_);
+    return status;
+  }
+
+  absl::Status Run(const LaneContext& context, FrameJob* job) override {
+    return RunMatch(context, &PayloadOf(job)->task, job);
+  }
+
+  grpc::Slice Reply(const FrameJob& job) override { return SerializeMatchReply(PayloadOf(&job)->task); }
+  void Answered(const FrameJob& job) override {
+    match_seconds_->Observe(metric::Seconds(PayloadOf(&job)->task.match_ns));
+  }
+
+ private:
+  static MatchCallPayload* PayloadOf(const FrameJob* job) { return static_cast<MatchCallPayload*>(job->payload); }
+
+  const ServerOptions& server_;
+  prometheus::Histogram* const match_seconds_;
+  Metrics* const metrics_;
+};
+
+class MatchOperation final : public Operation {
+ public:
+  explicit MatchOperation(const Host& host)
+      : Operation(host, "match"), match_seconds_(metric::Stage(host.metrics->registry(), "match")) {}
+
+  std::unique_ptr<Payload> MakePayload() const override { return std::make_unique<MatchCallPayload>(); }
+  absl::StatusOr<std::unique_ptr<StreamState>> Begin(const Message&, SessionOptions*) override {
+    return std::make_unique<MatchCallState>(options(), match_seconds_, metrics());
+  }
+
+ private:
+  prometheus::Histogram* const match_seconds_;
+};
+
+struct MatchStreamPayload final : Payload {
+  WireMatchStreamRequest request;
+  MatchTask task;
+  int set_size = 0;  // after an edit
+
+  void Reset() override { task = MatchTask(); }
+};
+
+class MatchStreamState final : public StreamState {
+ public:
+  MatchStreamState(const DetectorOptions& detector, const MatchCriteria& criteria, int max_features,
+                   prometheus::Histogram* match_seconds, Metrics* metrics)
+      : detector_(detector),
+        criteria_(criteria),
+        max_features_(max_features),
+        match_seconds_(match_seconds),
+        metrics_(metrics),
+        sets_(max_features) {}
+
+  const WireEnvelope* Read(decode::Pieces message, FrameJob* job) override {
+    WireMatchStreamRequest& request = PayloadOf(job)->request;
+    return ParseMatchStreamRequest(message, &request) ? &request : nullptr;
+  }
+
+  absl::Status Parse(const Message& message, FrameJob* job) override {
+    const WireMatchStreamRequest& request = PayloadOf(job)->request;
+    MatchTask& task = PayloadOf(job)->task;
+    task.message = message.pieces;
+    if (job->is_edit) return CheckEdit(request.edit);
+    task.detector = detector_;
+    task.criteria = criteria_;
+    task.unpack = UnpackPair;
+    absl::Status status = LocateMatch(request.match, message, &sets_, max_features_, &task, job);
+    CountImages(request.match, message, metrics_);
+    return status;
+  }
+
+  absl::Status Run(const LaneContext& context, FrameJob* job) override {
+    return RunMatch(context, &PayloadOf(job)->task, job);
+  }
+
+  bool Edit(FrameJob* job) override {
+    SetChange change;
+    UnpackEdit(PayloadOf(job)->task.message, &change);
+    const auto size = sets_.Apply(change);
+    job->status = size.status();
+    if (size.ok()) PayloadOf(job)->set_size = *size;
+    return true;
+  }
+
+  grpc::Slice Reply(const FrameJob& job) override {
+    if (job.is_edit) return SerializeEditReply(job.id, PayloadOf(&job)->set_size);
+    return SerializeMatchStreamReply(job.id, PayloadOf(&job)->task);
+  }
+  void Answered(const FrameJob& job) override {
+    match_seconds_->Observe(metric::Seconds(PayloadOf(&job)->task.match_ns));
+  }
+
+ private:
+  static MatchStreamPayload* PayloadOf(const FrameJob* job) { return static_cast<MatchStreamPayload*>(job->payload); }
+
+  absl::Status CheckEdit(const WireEdit& edit) const {
+    absl::Status status = ValidateSet("add", edit.add, max_features_);
+    if (static_cast<int64_t>(edit.remove) > max_features_) {
+      status.Update(LimitError("remove", static_cast<int64_t>(edit.remove), max_features_, "--max-features"));
+    }
+    return status;
+  }
+
+  const DetectorOptions detector_;
+  const MatchCriteria criteria_;
+  const int max_features_;
+  prometheus::Histogram* const match_seconds_;
+  Metrics* const metrics_;
+  DescriptorSets sets_;  // read by Parse() and Run(), changed while no frame is unanswered
+};
+
+class MatchStreamOperation final : public Operation {
+ public:
+  explicit MatchStreamOperation(const Host& host)
+      : Operation(host, "match", "edit_set"), match_seconds_(metric::Stage(host.metrics->registry(), "match")) {}
+
+  std::unique_ptr<Payload> MakePayload() const override { return std::make_unique<MatchStreamPayload>(); }
+
+  absl::StatusOr<std::unique_ptr<StreamState>> Begin(const Message& first, SessionOptions* session) override {
+    GLINT_ASSIGN_OR_RETURN(const auto request,
+                           ParseOptions<v1::MatchStreamRequest>(first.pieces, ParseMatchStreamRequest));
+    const v1::MatchStreamOptions& proto = request.options();
+    GLINT_ASSIGN_OR_RETURN(*session, SessionFromProto(proto, options()));
+    GLINT_ASSIGN_OR_RETURN(const DetectorOptions detector, FromProto(proto.detector(), FeaturesOfAnEye(options())));
+    GLINT_ASSIGN_OR_RETURN(const MatchCriteria criteria, FromProto(proto.match()));
+    return std::make_unique<MatchStreamState>(detector, criteria, options().max_features, match_seconds_, metrics());
+  }
+
+ private:
+  prometheus::Histogram* const match_seconds_;
+};
+
+}  // namespace
+
+std::unique_ptr<Operation> MakeMatch(const Host& host) { return std::make_unique<MatchOperation>(host); }
+std::unique_ptr<Operation> MakeMatchStream(const Host& host) { return std::make_unique<MatchStreamOperation>(host); }
+
+}  // namespace glint

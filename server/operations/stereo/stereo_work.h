@@ -1,0 +1,39 @@
+// A lane's part of a stereo pair.
+#ifndef GLINT_SERVER_OPERATIONS_STEREO_STEREO_WORK_H_
+#define GLINT_SERVER_OPERATIONS_STEREO_STEREO_WORK_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "features/options.h"
+#include "features/stereo.h"
+#include "features/types.h"
+#include "server/schedule/lane_context.h"
+#include "server/wire/convert.h"
+
+namespace glint {
+
+struct StereoCriteria {
+  StereoOptions options;                       // valid
+  int64_t max_time_difference_ns = 5'000'000;  // more is a warning
+};
+
+struct StereoTask {
+  DetectorOptions detector;  // valid, with descriptors
+  StereoCriteria criteria;
+  EyeSources eyes;
+  int64_t left_time_ns = 0, right_time_ns = 0;  // of capture; 0: unknown
+
+  // What was found, in memory of the lane.
+  const Features* left = nullptr;
+  int rights = 0;  // keypoints
+  const StereoResult* matches = nullptr;
+  int64_t match_ns = 0;
+};
+
+// Both images together must not have more than the context's `max_pixels`.
+absl::Status RunStereo(const LaneContext& context, StereoTask* task, FrameJob* job);
+
+}  // namespace glint
+
+#endif  // GLINT_SERVER_OPERATIONS_STEREO_STEREO_WORK_H_

@@ -1,0 +1,65 @@
+#include "server/pixels/image_pair.h"
+
+#include "absl/strings/str_cat.h"
+#include "features/error.h"
+#include "features/status_macros.h"
+
+namespace glint {
+namespace {
+
+// The halves of one picture.
+absl::Status Split(const ImageSource& source, Pixels* left, Pixels* right, ImageScratch* scratch) {
+  const Shape whole = left->shape();
+  if (whole.width % 2 != 0) {
+    return ContradictionError(
+        "left.width",
+        absl::StrCat(whole.width, " is odd: eyes side by side have half of it each, and `right` is absent"));
+  }
+  const Shape half = {whole.width / 2, whole.height};
+  *right = *left;
+  if (left->rows == &scratch->first.rows) {
+    scratch->second.rows.Use(source);
+    right->rows = &scratch->second.rows;
+  }
+  CropTo({0, 0, half}, &scratch->first, left);
+  CropTo({half.width, 0, half}, &scratch->second, right);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckPixels(int64_t pixels, int64_t max_pixels) {
+  if (pixels <= max_pixels) return absl::OkStatus();
+  return LimitError("pixels of both images", pixels, max_pixels, "--max-image-pixels");
+}
+
+absl::StatusOr<Pixels> EyeOf(const LaneContext& context, absl::string_view field, const ImageSource& source,
+                             PixelScratch* scratch) {
+  auto decoded = PixelsOf(source, context.decoder, context.max_pixels, scratch);
+  if (!decoded.ok()) return AboutImage(field, decoded.status());
+  if (absl::Status s = ValidatePixels(*decoded, {}, context.max_pixels); !s.ok()) return AboutImage(field, s);
+  return decoded;
+}
+
+absl::StatusOr<EyePixels> EyesOf(const LaneContext& context, const ImageSource& left, const ImageSource& right) {
+  ImageScratch& scratch = *context.scratch->Of<ImageScratch>();
+  EyePixels eyes;
+  GLINT_ASSIGN_OR_RETURN(eyes.left, EyeOf(context, "left", left, &scratch.first));
+  eyes.pixels = eyes.left.shape().pixels();
+  if (right.kind == ImageSource::Kind::kNone) {
+    GLINT_RETURN_IF_ERROR(Split(left, &eyes.left, &eyes.right, &scratch));
+  } else {
+    GLINT_ASSIGN_OR_RETURN(eyes.right, EyeOf(context, "right", right, &scratch.second));
+    eyes.pixels += eyes.right.shape().pixels();
+  }
+  const Shape left_shape = eyes.left.shape(), right_shape = eyes.right.shape();
+  if (left_shape != right_shape) {
+    return ContradictionError("right",
+                              absl::StrCat(right_shape.width, "x", right_shape.height, " pixels, but the left eye has ",
+                                           left_shape.width, "x", left_shape.height));
+  }
+  GLINT_RETURN_IF_ERROR(CheckPixels(eyes.pixels, context.max_pixels));
+  return eyes;
+}
+
+}  // namespace glint

@@ -1,0 +1,195 @@
+#include "server/rpc/unary_call.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "features/status_macros.h"
+#include "proto/grpc_deadline.h"
+#include "server/net/listen.h"
+#include "server/wire/convert.h"
+#include "server/wire/retry.h"
+
+namespace glint {
+namespace {
+
+std::string UnaryNames() {
+  std::string names;
+  for (const OperationMethod& row : OperationMethods()) {
+    if (row.unary) absl::StrAppend(&names, names.empty() ? "" : " and ", row.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+void UnaryCall::Request(const ServedMethod& method, Service* service, grpc::ServerCompletionQueue* queue) {
+  auto* const call = new UnaryCall(method, service, queue);
+  call->context_.AsyncNotifyWhenDone(&call->ended_);
+  service->async()->Request(method.async(), &call->context_, &call->stream_, queue, &call->arrived_);
+}
+
+UnaryCall::UnaryCall(const ServedMethod& method, Service* service, grpc::ServerCompletionQueue* queue)
+    : method_(method), service_(service), env_(service->env()), queue_(queue), stream_(&context_) {}
+
+void UnaryCall::OnArrived(bool ok) {
+  if (!ok) {  // the server stops; ended_ never comes
+    delete this;
+    return;
+  }
+  Request(method_, service_, queue_);
+  arrived_at_ = MonotonicNs();
+  env_->metrics.CallStarted(method_.counted());
+  trace_.Begin(env_, &context_);
+  const absl::Status welcome = service_->Register(this, method_.async(), &context_);
+  counted_ = welcome.ok() && service_->TakeUnaryCall();
+  std::unique_lock<std::mutex> lock(mutex_);
+  references_ = 2;  // ended_, and what begins here
+  if (counted_) {
+    ++references_;
+    alarm_.Set(queue_, GrpcDeadline(env_->options.detect_receive_timeout), &alarmed_);
+    stream_.Read(&request_, &read_);
+  } else {
+    Finish(welcome.ok() ? Busy(absl::StrCat("calls: too many of ", UnaryNames(), " (--max-detect-calls)")) : welcome);
+    --references_;  // Finish() has one
+  }
+}
+
+// On the thread that OnRead() comes to: one of them is first, and ends the call or has a lane do so.
+void UnaryCall::OnLate(bool ok) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (ok && !read_done_) {
+    late_ = true;
+    Finish(absl::DeadlineExceededError(absl::StrCat("request: not received within ",
+                                                    absl::FormatDuration(env_->options.detect_receive_timeout),
+                                                    " (--detect-receive-timeout)")));
+  }
+  Unref(std::move(lock));
+}
+
+void UnaryCall::OnRead(bool ok) {
+  read_done_ = true;
+  alarm_.Cancel();
+  if (late_) return Unref(std::unique_lock<std::mutex>(mutex_));
+  absl::Status status = absl::InvalidArgumentError("request: missing");
+  if (gone_) status = absl::CancelledError("the client has gone");
+  const bool wanted = ok && !gone_;
+  if (wanted) {
+    env_->metrics.MessageReceived(method_.counted());
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      ++references_;  // the frame's way
+    }
+    status = Submit();
+  }
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (!status.ok()) {
+    if (frame_ != nullptr) Metrics::FrameFailed(frame_->counters(), status.code(), MonotonicNs() - arrived_at_);
+    Finish(status);
+    if (wanted) --references_;
+  }
+  Unref(std::move(lock));
+}
+
+absl::Status UnaryCall::Busy(const std::string& what) {
+  return TryLater(absl::ResourceExhaustedError(absl::StrCat(what, "; try again later")), env_->queue.ExpectedWaitNs());
+}
+
+// What gRPC's own retries heed goes into the trailer, too.
+absl::Status UnaryCall::TryLater(const absl::Status& status, int64_t retry_after_ns) {
+  context_.AddTrailingMetadata("grpc-retry-pushback-ms", absl::StrCat((retry_after_ns + 999'999) / 1'000'000));
+  return WithRetryAfter(status, retry_after_ns);
+}
+
+// Locates and checks what a lane needs of the message.
+absl::Status UnaryCall::Parse(Frame* frame) {
+  if (!frame->Receive(&request_) || state_->Read(frame->message_pieces, frame) == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("request: not a serialized ", method_.row->request));
+  }
+  return state_->Parse(frame->received(service_->image_rules(IsUnixPeer(context_.peer()))), frame);
+}
+
+absl::Status UnaryCall::Submit() {
+  GLINT_ASSIGN_OR_RETURN(state_, method_.operation->Begin({}, nullptr));
+  frame_ = service_->frames()->Take();
+  ++env_->frames_in_flight;  // until the end
+  Frame* const frame = frame_.get();
+  frame->times.received_at = MonotonicNs();
+  frame->bytes = static_cast<int64_t>(request_.Length());
+  frame->Begin(method_, state_.get(), this);
+  GLINT_RETURN_IF_ERROR(Parse(frame));
+  frame->times.queued_at = MonotonicNs();
+  frame->times.receive_ns = frame->times.queued_at - frame->times.received_at;
+  if (absl::Status s = frame->Join(client(), &env_->metrics); !s.ok()) return TryLater(s, frame->retry_after_ns);
+  switch (env_->queue.Push(client()->detect_flow(), frame, FrameQueue::WhenFull::kReject)) {
+    case FrameQueue::Admission::kQueued:
+    case FrameQueue::Admission::kWaiting:
+      return absl::OkStatus();
+    case FrameQueue::Admission::kRejected:
+      return Busy("queue: full (--queue-capacity or --max-pending-bytes)");
+    case FrameQueue::Admission::kClosed:
+      break;
+  }
+  return Service::DrainingError();
+}
+
+void UnaryCall::OnFrameDone(FrameJob*) {
+  if (frame_->cancelled) frame_->status.Update(absl::CancelledError("the client has gone"));
+  if (frame_->status.ok()) frame_->PackReply();
+  const grpc::ByteBuffer message = frame_->TakeMessage();  // freed when the reply is on its way
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (frame_->status.ok()) {
+    ++references_;
+    stream_.WriteAndFinish(frame_->FinishReply(v1::DetectResponse::kTimingsFieldNumber, &env_->metrics),
+                           grpc::WriteOptions(), grpc::Status::OK, &finished_);
+  } else {
+    Metrics::FrameFailed(frame_->counters(), frame_->status.code(), MonotonicNs() - frame_->times.received_at);
+    Finish(frame_->status);
+  }
+  Unref(std::move(lock));
+}
+
+void UnaryCall::OnFinished(bool ok) {
+  if (ok && status_.ok()) env_->metrics.MessageSent(method_.counted());
+  Unref(std::unique_lock<std::mutex>(mutex_));
+}
+
+void UnaryCall::OnEnded(bool) {
+  const bool cancelled = context_.IsCancelled();
+  gone_ = cancelled;
+  if (cancelled && frame_ != nullptr) frame_->cancelled = true;
+  // Else a lane has it, or has had it.
+  const bool taken_back = cancelled && frame_ != nullptr && env_->queue.Remove(frame_.get());
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (cancelled) status_ = absl::CancelledError("the client has gone");
+  if (taken_back) {
+    Metrics::FrameFailed(frame_->counters(), absl::StatusCode::kCancelled, MonotonicNs() - frame_->times.received_at);
+    Finish(absl::CancelledError("the client has gone"));
+    --references_;  // the queue's; Finish() has one
+  }
+  Unref(std::move(lock));
+}
+
+void UnaryCall::Finish(const absl::Status& status) {
+  ++references_;
+  status_ = status;
+  stream_.Finish(ToGrpc(status), &finished_);
+}
+
+void UnaryCall::Unref(std::unique_lock<std::mutex> lock) {
+  if (--references_ > 0) return;
+  const int64_t duration_ns = MonotonicNs() - arrived_at_;
+  env_->metrics.CallEnded(method_.counted(), status_.code(), duration_ns);
+  trace_.End(method_.row->name, status_, duration_ns);
+  lock.unlock();
+  if (frame_ != nullptr) {
+    --env_->frames_in_flight;
+    service_->frames()->Return(std::move(frame_));
+  }
+  if (counted_) service_->GiveBackUnaryCall();
+  service_->Unregister(this);
+  delete this;
+}
+
+}  // namespace glint
