@@ -13,25 +13,25 @@
 
 #include <Eigen/Core>
 #include <cstdint>
-#include <future>
 #include <map>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "features/depth.h"
 #include "features/types.h"
-#include "slam/adjust/local_adjustment.h"
 #include "slam/estimate/local_map.h"
-#include "slam/estimate/point_query.h"
-#include "slam/estimate/pose_solver.h"
 #include "slam/front_end/front_end.h"
 #include "slam/geometry/pose.h"
 #include "slam/geometry/stereo_camera.h"
+#include "slam/odometry/adjustment_scheduler.h"
+#include "slam/odometry/keyframe_selector.h"
+#include "slam/odometry/motion_model.h"
+#include "slam/odometry/pose_finder.h"
 
 namespace glint::slam {
 
 enum class TrackingStatus {
-  kInitializing,  // no map yet: too few keypoints that both eyes see; the pose is that of the last keyframe
+  kInitializing,  // no map yet: too few keypoints that both cameras see; the pose is that of the last keyframe
   kTracking,
   kCoasting,     // not located; the pose continues the last motion
   kLost,         // not located; the pose is the last one known
@@ -49,7 +49,7 @@ struct OdometryOptions {
   int adjust_delay = 1;          // 0..100 frames from a keyframe to the use of its adjustment
   bool refine_rig = true;        // estimate StereoCamera::rig_rotation
   double rig_prior = 0.002;      // 1e-6..0.1 radians
-  NoiseModel noise;              // each 0.01..100
+  NoiseModel noise;              // standard deviations, each 0.01..100
 };
 // OK, or INVALID_ARGUMENT that names the first bad field, its value and its range.
 absl::Status ValidateOdometryOptions(const OdometryOptions& options);
@@ -69,12 +69,6 @@ struct OdometryResult {
   int64_t find_ns = 0;                                     // front end
   int64_t track_ns = 0;                                    // matching with the map, pose
   int64_t adjust_ns = 0;                                   // keyframe, waiting for an adjustment
-};
-
-// When an adjustment is used.
-enum class AdjustmentUse {
-  kAfterDelay,  // adjust_delay frames later, always
-  kWhenReady,   // poses depend on the machine's load; no keyframe is taken while an adjustment goes on
 };
 
 // Not thread-safe; it has a thread of its own for each adjustment. Memory is bounded by the window: at most `window`
@@ -103,11 +97,11 @@ class Odometry {
   int64_t next_keyframe() const { return next_keyframe_; }
   int64_t next_point() const { return next_point_; }
 
-  bool is_adjusting() const { return adjustment_.valid(); }
+  bool is_adjusting() const { return adjustment_.is_running(); }
   // Waits for the adjustment that goes on, and uses it: keyframes and points have moved.
   void FinishAdjustment();
-  // Moves keyframes by their CorrectionOf() (new world from old), points with the last keyframe that sees them, and the
-  // camera with the last keyframe. No adjustment may go on.
+  // Corrects keyframes by their CorrectionOf() (new world from old), points with the last keyframe that sees them, and
+  // the camera with the last keyframe. No adjustment may go on.
   void ApplyCorrections(const std::map<int64_t, Pose>& corrections);
   // Goes on from another local map at another pose; new keyframes and points get ids from these on. The map is not
   // empty, its ids lie below. With `is_located` false the camera is lost.
@@ -115,72 +109,49 @@ class Odometry {
                int64_t next_keyframe, int64_t next_point);
 
  private:
-  // Correspondences whose patches are followed; see FrontEnd::Follow().
-  struct Following {
-    void Clear() {
-      observation.clear();
-      for (auto* v : {&x, &y, &to_x, &to_y}) v->clear();
-    }
-    std::vector<size_t> observation;
-    std::vector<float> x, y, to_x, to_y;
-    std::vector<uint8_t> is_followed;
-  };
-
+  // OK, or what Track() refuses.
+  absl::Status ValidateInput(const CameraView& view, double seconds) const;
   bool CanInitialize() const;
-  // Both fill correspondences_, keypoint_ and landmark_. `radius`: pixels of a point's level. With `all` false, only
-  // points that the last keyframes see.
-  void MatchNear(const Pose& camera_from_world, float radius, bool all);
-  void MatchEverywhere();
-  static PointQuery::Point AppearanceOf(const Landmark& point);
-  void MatchQueries(float ratio);
-  bool Locate(double seconds, OdometryResult* result);
-  // Where a point was seen in the last keyframe: its position by its patch, for the observations at hand.
-  void FollowPatches();
+  PosePrediction Predict(double seconds) const;
+  // Updates pose, motion and status by the frame. True: it is to be a keyframe.
+  bool LocateFrame(double seconds, OdometryResult* result);
+  bool FindPose(double seconds, OdometryResult* result);
+  void Coast(double seconds, int keypoints);
+  // False if it has to wait for an adjustment.
+  bool TakeKeyframe(OdometryResult* result);
   void AddKeyframe();
+  void AddObservation(Landmark* point, size_t keypoint, const Observation& observation) const;
+  // Points for the stereo keypoints that are not `is_known`.
+  void TriangulatePoints(const std::vector<uint8_t>& is_known);
   void StartAdjustment();
-  bool IsAdjustmentDue();
-  // FinishAdjustment() for observations that are at hand: the inliers among them, whose points may have left the map.
+  // FinishAdjustment(), after which the matches of the frame name the same points. Those that have left the map are no
+  // inliers.
   void FinishAndRemapObservations();
-  bool IsKeyframeDue(int inliers) const;
-  // Whether the picture has moved since the last keyframe.
-  bool HasMoved() const;
-  Pose Predicted(double seconds) const;
 
   StereoCamera camera_;
   const OdometryOptions options_;
   FrontEnd* const front_end_;
-  const AdjustmentUse use_;
   Eigen::Vector3d rig_uncertainty_;
 
-  StereoFrame frame_;
+  // The three steps of a frame.
+  PoseFinder pose_finder_;
+  KeyframeSelector keyframes_;
+  AdjustmentScheduler adjustment_;
+
   LocalMap map_;
   int64_t next_keyframe_ = 0;
   int64_t next_point_ = 0;
-  int64_t reference_keyframe_ = -1;  // whose picture the front end keeps; -1: none of the map's
+  int64_t reference_keyframe_ = -1;  // whose image is the front end's reference frame; -1: none of the map's
   Pose camera_from_world_;
-  Pose motion_;                // camera now from camera a second ago
-  double motion_seconds_ = 0;  // between the two pairs that it was measured from
-  bool has_motion_ = false;
+  MotionModel motion_;
   double last_seconds_ = 0;
   bool has_time_ = false;
   TrackingStatus status_ = TrackingStatus::kInitializing;
   int coasting_ = 0;
-  int since_keyframe_ = 0;
-  int after_keyframe_ = 0;  // inliers of the first located frame after it; 0: none yet
 
-  // 2D-3D correspondences of the current frame.
-  PointQuery query_;
-  MatchResult matches_;
-  Following following_;
-  std::vector<Correspondence> correspondences_;
-  std::vector<size_t> keypoint_;
-  std::vector<size_t> landmark_;
-  PoseSolver solver_;
-  PoseFit fit_;  // of correspondences_
-
-  // The adjustment that goes on, and in how many frames it is used.
-  std::future<LocalProblem> adjustment_;
-  int adjusted_in_ = 0;
+  // The current frame and its 2D-3D correspondences.
+  StereoFrame frame_;
+  FrameMatches matches_;
 };
 
 }  // namespace glint::slam
