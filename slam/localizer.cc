@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "features/error.h"
+#include "features/status_macros.h"
 #include "slam/front_end/depth_rules.h"
 #include "slam/loops/loop_closer.h"
 #include "slam/map/global_map.h"
@@ -37,12 +38,12 @@ absl::Status ValidateLocalizerOptions(const LocalizerOptions& o) {
   const auto check = [](const char* field, int64_t value, int64_t low, int64_t high) {
     return value >= low && value <= high ? absl::OkStatus() : OutOfRangeError(field, value, low, high);
   };
-  absl::Status status = ValidateOdometryOptions(o.odometry);
-  if (status.ok()) status = check("loop_delay", o.loop_delay, 1, 100);
-  if (status.ok()) status = check("min_place_inliers", o.min_place_inliers, 10, 1000);
-  if (status.ok()) status = check("max_keyframes", o.max_keyframes, 10, 1000000);
-  if (status.ok()) status = check("max_points", o.max_points, 1000, 100000000);
-  return status;
+  GLINT_RETURN_IF_ERROR(ValidateOdometryOptions(o.odometry));
+  GLINT_RETURN_IF_ERROR(check("loop_delay", o.loop_delay, 1, 100));
+  GLINT_RETURN_IF_ERROR(check("min_place_inliers", o.min_place_inliers, 10, 1000));
+  GLINT_RETURN_IF_ERROR(check("max_keyframes", o.max_keyframes, 10, 1000000));
+  GLINT_RETURN_IF_ERROR(check("max_points", o.max_points, 1000, 100000000));
+  return absl::OkStatus();
 }
 
 struct Localizer::State {
@@ -188,8 +189,8 @@ Localizer::~Localizer() = default;
 
 absl::StatusOr<std::unique_ptr<Localizer>> Localizer::Create(const StereoCamera& camera,
                                                              const LocalizerOptions& options, FrontEnd* front_end) {
-  if (auto status = ValidateStereoCamera(camera); !status.ok()) return status;
-  if (auto status = ValidateLocalizerOptions(options); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(ValidateStereoCamera(camera));
+  GLINT_RETURN_IF_ERROR(ValidateLocalizerOptions(options));
   return std::unique_ptr<Localizer>(new Localizer(std::make_unique<State>(camera, options, front_end)));
 }
 
@@ -197,7 +198,7 @@ absl::Status Localizer::Track(const CameraView& view, double seconds, LocalizerR
   State& s = *state_;
   *result = {};
   const bool loop_closed = s.AreLoopsDue() && s.UseLoops();
-  if (auto status = s.odometry.Track(view, seconds, result); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(s.odometry.Track(view, seconds, result));
   result->loop_closed = loop_closed;
   if (result->is_keyframe) s.AddKeyframe(seconds);
   if (result->is_keyframe || result->is_adjusted) s.map.Sync(s.odometry.map());
@@ -211,10 +212,10 @@ absl::Status Localizer::Track(const CameraView& view, double seconds, LocalizerR
 absl::Status Localizer::Relocalize(const CameraView& view, LocalizerResult* result) {
   State& s = *state_;
   *result = {};
-  if (auto status = ValidateView(s.camera, view); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(ValidateView(s.camera, view));
   if (s.map.keyframes().empty()) return NoMapError();
   StereoFrame frame;
-  if (auto status = FindIn(view, s.camera, s.front_end, &frame); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(FindIn(view, s.camera, s.front_end, &frame));
   result->keypoints = static_cast<int>(frame.left.count());
   result->status = TrackingStatus::kLost;
   result->rig_rotation = s.odometry.camera().rig_rotation;
@@ -236,13 +237,13 @@ absl::Status Localizer::SaveMap(const std::string& path) const {
 
 absl::Status Localizer::LoadMap(const std::string& path) {
   State& s = *state_;
-  auto loaded = ReadMapFile(path, s.camera, s.front_end->kind(), {s.options.max_keyframes, s.options.max_points});
-  if (!loaded.ok()) return loaded.status();
+  GLINT_ASSIGN_OR_RETURN(LoadedMap loaded, ReadMapFile(path, s.camera, s.front_end->kind(),
+                                                       {s.options.max_keyframes, s.options.max_points}));
   if (s.job.valid()) s.job.get();
-  s.map = std::move(loaded->map);
-  s.scales = loaded->scales;
+  s.map = std::move(loaded.map);
+  s.scales = loaded.scales;
   StereoCamera camera = s.camera;
-  if (s.options.odometry.refine_rig) camera.rig_rotation = loaded->camera.rig_rotation;
+  if (s.options.odometry.refine_rig) camera.rig_rotation = loaded.camera.rig_rotation;
   const MapKeyframe& last = s.map.keyframes().back();
   s.odometry.Restart(s.map.Around(last.id, s.options.odometry.window, s.options.odometry.noise), camera,
                      last.camera_from_world, /*is_located=*/false, last.id + 1,

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "features/status_macros.h"
+
 namespace glint::slam {
 
 CpuFrontEnd::CpuFrontEnd(const DetectorOptions& detector, int threads)
@@ -24,13 +26,10 @@ void CpuFrontEnd::PatchImage::Set(const ImageView& from) {
 
 absl::Status CpuFrontEnd::Find(const ImageView& left, const ImageView& right, StereoFrame* frame) {
   for (const ImageView& image : {left, right}) {
-    if (auto status = ValidateImages(image, {}); !status.ok()) return status;
+    GLINT_RETURN_IF_ERROR(ValidateImages(image, {}));
   }
-  if (auto status =
-          pipeline_.Detect(detector_, left, right, stereo_, &frame->left, &right_features_, &result_, nullptr);
-      !status.ok()) {
-    return status;
-  }
+  GLINT_RETURN_IF_ERROR(
+      pipeline_.Detect(detector_, left, right, stereo_, &frame->left, &right_features_, &result_, nullptr));
   SetLevels(detector_, left.shape(), frame);
   left_.Set(left);
   right_.Set(right);
@@ -43,8 +42,8 @@ absl::Status CpuFrontEnd::Find(const ImageView& left, const ImageView& right, St
 }
 
 absl::Status CpuFrontEnd::FindOne(const ImageView& image, StereoFrame* frame) {
-  if (auto status = ValidateImages(image, {}); !status.ok()) return status;
-  if (auto status = single_.Detect(detector_, image, {}, &frame->left, nullptr); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(ValidateImages(image, {}));
+  GLINT_RETURN_IF_ERROR(single_.Detect(detector_, image, {}, &frame->left, nullptr));
   SetLevels(detector_, image.shape(), frame);
   ClearStereo(frame);
   left_.Set(image);

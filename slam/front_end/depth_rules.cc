@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 
 namespace glint::slam {
 namespace {
@@ -50,7 +51,7 @@ absl::Status ValidateDepthSensor(const DepthSensor& s) {
 
 absl::Status ValidateView(const StereoCamera& camera, const CameraView& view) {
   if (!view.has_depth()) return ValidatePair(camera, view.left.shape(), view.right.shape());
-  if (auto status = ValidateDepthSensor(view.depth.sensor); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(ValidateDepthSensor(view.depth.sensor));
   if (!camera.rig_rotation.isZero(0)) {
     return ContradictionError("camera.rig_rotation", "is not 0, but a camera with depth has no right eye");
   }
@@ -59,13 +60,13 @@ absl::Status ValidateView(const StereoCamera& camera, const CameraView& view) {
     return ContradictionError(name, absl::StrCat(shape.width, "x", shape.height, " is not the camera's ",
                                                  camera.image.width, "x", camera.image.height));
   };
-  if (auto status = check("left", view.left.shape()); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(check("left", view.left.shape()));
   return check("depth", view.depth.shape());
 }
 
 absl::Status FindIn(const CameraView& view, const StereoCamera& camera, FrontEnd* front_end, StereoFrame* frame) {
   if (!view.has_depth()) return front_end->Find(view.left, view.right, frame);
-  if (auto status = front_end->FindOne(view.left, frame); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(front_end->FindOne(view.left, frame));
   PutDepths(camera, view.depth, frame);
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
 #include "features/limits.h"
+#include "features/status_macros.h"
 
 namespace glint::slam {
 
@@ -15,16 +16,16 @@ absl::Status ValidateStereoCamera(const StereoCamera& c) {
   };
   const double width = c.image.width;
   const double height = c.image.height;
-  absl::Status status = check("camera.width", width, 1, kMaxImageSide);
-  if (status.ok()) status = check("camera.height", height, 1, kMaxImageSide);
-  if (status.ok()) status = check("camera.focal_length", c.focal_length, 0.1 * width, 10 * width);
-  if (status.ok()) status = check("camera.centre_x", c.centre_x, 0, width);
-  if (status.ok()) status = check("camera.centre_y", c.centre_y, 0, height);
-  if (status.ok()) status = check("camera.baseline", c.baseline, 0.001, 100);
-  for (int axis = 0; status.ok() && axis < 3; ++axis) {
-    status = check("camera.rig_rotation", c.rig_rotation[axis], -0.02, 0.02);
+  GLINT_RETURN_IF_ERROR(check("camera.width", width, 1, kMaxImageSide));
+  GLINT_RETURN_IF_ERROR(check("camera.height", height, 1, kMaxImageSide));
+  GLINT_RETURN_IF_ERROR(check("camera.focal_length", c.focal_length, 0.1 * width, 10 * width));
+  GLINT_RETURN_IF_ERROR(check("camera.centre_x", c.centre_x, 0, width));
+  GLINT_RETURN_IF_ERROR(check("camera.centre_y", c.centre_y, 0, height));
+  GLINT_RETURN_IF_ERROR(check("camera.baseline", c.baseline, 0.001, 100));
+  for (int axis = 0; axis < 3; ++axis) {
+    GLINT_RETURN_IF_ERROR(check("camera.rig_rotation", c.rig_rotation[axis], -0.02, 0.02));
   }
-  return status;
+  return absl::OkStatus();
 }
 
 absl::Status ValidatePair(const StereoCamera& camera, Shape left, Shape right) {

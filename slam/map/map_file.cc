@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
 #include "features/match_limits.h"
+#include "features/status_macros.h"
 #include "slam/map/place_index.h"
 
 namespace glint::slam {
@@ -348,7 +349,7 @@ absl::StatusOr<LoadedMap> ReadMapFile(const std::string& path, const StereoCamer
   }
   loaded.features = GetFeatures(&in);
   if (!in.ok()) return refuse(kDamaged);
-  if (absl::Status s = ValidateFeatureKind(path, loaded.features, features); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(ValidateFeatureKind(path, loaded.features, features));
   const auto over = [&path](const char* what, uint64_t count, int64_t limit) {
     return absl::ResourceExhaustedError(
         absl::StrCat(Echo(path), ": the map has ", count, " ", what, ", over the limit of ", limit));

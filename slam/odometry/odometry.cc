@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 #include "slam/front_end/depth_rules.h"
 
 namespace glint::slam {
@@ -60,18 +61,18 @@ absl::Status ValidateOdometryOptions(const OdometryOptions& o) {
   const auto check = [](const char* field, double value, double low, double high) {
     return value >= low && value <= high ? absl::OkStatus() : OutOfRangeError(field, value, low, high);
   };
-  absl::Status status = check("min_inliers", o.min_inliers, 10, 1000);
-  if (status.ok()) status = check("max_coasting", o.max_coasting, 0, 100);
-  if (status.ok()) status = check("window", o.window, 2, 100);
-  if (status.ok()) status = check("keyframe_share", o.keyframe_share, 0, 1);
-  if (status.ok()) status = check("max_keyframe_gap", o.max_keyframe_gap, 1, 1000);
-  if (status.ok()) status = check("adjust_delay", o.adjust_delay, 0, 100);
-  if (status.ok()) status = check("rig_prior", o.rig_prior, 1e-6, 0.1);
-  if (status.ok()) status = check("noise.corner", o.noise.corner, 0.01, 100);
-  if (status.ok()) status = check("noise.followed", o.noise.followed, 0.01, 100);
-  if (status.ok()) status = check("noise.disparity", o.noise.disparity, 0.01, 100);
-  if (status.ok()) status = check("noise.vertical_disparity", o.noise.vertical_disparity, 0.01, 100);
-  return status;
+  GLINT_RETURN_IF_ERROR(check("min_inliers", o.min_inliers, 10, 1000));
+  GLINT_RETURN_IF_ERROR(check("max_coasting", o.max_coasting, 0, 100));
+  GLINT_RETURN_IF_ERROR(check("window", o.window, 2, 100));
+  GLINT_RETURN_IF_ERROR(check("keyframe_share", o.keyframe_share, 0, 1));
+  GLINT_RETURN_IF_ERROR(check("max_keyframe_gap", o.max_keyframe_gap, 1, 1000));
+  GLINT_RETURN_IF_ERROR(check("adjust_delay", o.adjust_delay, 0, 100));
+  GLINT_RETURN_IF_ERROR(check("rig_prior", o.rig_prior, 1e-6, 0.1));
+  GLINT_RETURN_IF_ERROR(check("noise.corner", o.noise.corner, 0.01, 100));
+  GLINT_RETURN_IF_ERROR(check("noise.followed", o.noise.followed, 0.01, 100));
+  GLINT_RETURN_IF_ERROR(check("noise.disparity", o.noise.disparity, 0.01, 100));
+  GLINT_RETURN_IF_ERROR(check("noise.vertical_disparity", o.noise.vertical_disparity, 0.01, 100));
+  return absl::OkStatus();
 }
 
 Odometry::Odometry(const StereoCamera& camera, const OdometryOptions& options, FrontEnd* front_end, AdjustmentUse use)
@@ -84,7 +85,7 @@ Odometry::Odometry(const StereoCamera& camera, const OdometryOptions& options, F
       adjustment_(use, options.adjust_delay) {}
 
 absl::Status Odometry::ValidateInput(const CameraView& view, double seconds) const {
-  if (auto status = ValidateView(camera_, view); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(ValidateView(camera_, view));
   if (view.has_depth() && options_.refine_rig) {
     return ContradictionError("refine_rig", "is on, but a camera with depth has no right eye");
   }
@@ -97,9 +98,9 @@ absl::Status Odometry::ValidateInput(const CameraView& view, double seconds) con
 
 absl::Status Odometry::Track(const CameraView& view, double seconds, OdometryResult* result) {
   *result = {};
-  if (auto status = ValidateInput(view, seconds); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(ValidateInput(view, seconds));
   StageClock clock;
-  if (auto status = FindIn(view, camera_, front_end_, &frame_); !status.ok()) return status;
+  GLINT_RETURN_IF_ERROR(FindIn(view, camera_, front_end_, &frame_));
   result->keypoints = static_cast<int>(frame_.left.count());
   result->find_ns = clock.Lap();
   result->is_adjusted = adjustment_.IsDue();
