@@ -54,13 +54,13 @@ void KeepGrpcRunning() {
   (void)kept;
 }
 
-// gRPC's own balancing, health checking and retries; a call is tried again as long as no answer to it has begun.
+// gRPC's own balancing, health checking and retries, of all methods; a call is tried again as long as no answer to it
+// has begun.
 constexpr char kBalancedServiceConfig[] = R"json({
   "loadBalancingConfig": [{"round_robin": {}}],
   "healthCheckConfig": {"serviceName": ""},
   "methodConfig": [{
-    "name": [{"service": "glint.v1.FeatureDetection"}, {"service": "glint.v1.FeatureMatching"},
-             {"service": "glint.v1.FeatureTracking"}],
+    "name": [{}],
     "retryPolicy": {"maxAttempts": 4, "initialBackoff": "0.05s", "maxBackoff": "1s", "backoffMultiplier": 2,
                     "retryableStatusCodes": ["UNAVAILABLE"]}
   }]

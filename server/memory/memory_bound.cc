@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "server/operations/localize/localization.h"
 #include "server/session/session.h"
 
 namespace glint {
