@@ -24,10 +24,12 @@
 #define GLINT_ASSIGN_OR_RETURN(declaration, ...) \
   GLINT_ASSIGN_OR_RETURN_AS(GLINT_STATUS_CONCAT(glint_status_or_, __LINE__), declaration, (__VA_ARGS__))
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a declaration cannot have them.
 #define GLINT_ASSIGN_OR_RETURN_AS(name, declaration, expression) \
   auto name = expression;                                        \
   if (!name.ok()) return std::move(name).status();               \
   declaration = *std::move(name)
+// NOLINTEND(bugprone-macro-parentheses)
 
 #define GLINT_STATUS_CONCAT(a, b) GLINT_STATUS_CONCAT_AGAIN(a, b)
 #define GLINT_STATUS_CONCAT_AGAIN(a, b) a##b
