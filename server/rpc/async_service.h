@@ -26,7 +26,7 @@ class AsyncService final : public grpc::Service {
   using Bytes = grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>;
 
   // The server's own methods; behind them those of OperationMethods().
-  enum Method {
+  enum Method : int {
     kGetServerInfo,
     kRegisterSharedMemory,
     kUnregisterSharedMemory,
