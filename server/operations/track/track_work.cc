@@ -1,10 +1,8 @@
 #include "server/operations/track/track_work.h"
 
 #include <algorithm>
-#include <string>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "features/error.h"
 #include "features/status_macros.h"
 #include "server/operations/track/track_parser.h"
@@ -12,13 +10,6 @@
 
 namespace glint {
 namespace {
-
-// Decoders speak of "image.width"; here it was one of several.
-absl::Status AboutCamera(int camera, const absl::Status& status) {
-  absl::string_view text = status.message();
-  const bool has_field = absl::ConsumePrefix(&text, "image.");
-  return absl::Status(status.code(), absl::StrCat("images[", camera, "]", has_field ? "." : ": ", text));
-}
 
 int64_t PaddedPixels(Shape shape) {
   return (shape.width + kTrackRowUnit - 1) / kTrackRowUnit * kTrackRowUnit * shape.height;
@@ -48,11 +39,10 @@ absl::Status RunTrack(const LaneContext& context, TrackedStream* stream, TrackTa
   for (int c = 0; c < options.cameras; ++c) {
     const auto at = static_cast<size_t>(c);
     const int64_t start = MonotonicNs();
-    const auto image = PixelsOf(task->images[at], context.decoder, context.max_pixels, pixels);
-    if (!image.ok()) return AboutCamera(c, image.status());
-    if (absl::Status s = ValidatePixels(*image, {}, context.max_pixels); !s.ok()) return AboutCamera(c, s);
-    plain += image->shape().pixels();
-    padded += PaddedPixels(image->shape());
+    GLINT_ASSIGN_OR_RETURN(const Pixels image,
+                           EyeOf(context, absl::StrCat("images[", c, "]"), task->images[at], pixels));
+    plain += image.shape().pixels();
+    padded += PaddedPixels(image.shape());
     // The last and the next frame are what the limit counts; templates are as many more.
     if (const int64_t kept = padded * options.kept_frames() / 2; kept > stream->max_pixels) {
       return LimitError(options.template_frames > 0 ? "pixels of all images and templates" : "pixels of all images",
@@ -60,7 +50,7 @@ absl::Status RunTrack(const LaneContext& context, TrackedStream* stream, TrackTa
     }
     GLINT_RETURN_IF_ERROR(CheckNotCancelled(job));
     job->times.decode_ns += MonotonicNs() - start;
-    GLINT_RETURN_IF_ERROR(session.Start(c, *image, &backend, &scratch->session, &scratch->found[at]));
+    GLINT_RETURN_IF_ERROR(session.Start(c, image, &backend, &scratch->session, &scratch->found[at]));
     job->copied_bytes += pixels->rows.copied_bytes();
   }
   for (int c = 0; c < options.cameras; ++c) {
