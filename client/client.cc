@@ -22,6 +22,7 @@
 #include "features/status_macros.h"
 #include "features/steady_time.h"
 #include "glint/v1/feature_detection.grpc.pb.h"
+#include "glint/v1/server.grpc.pb.h"
 #include "proto/grpc_deadline.h"
 #include "proto/handoff.h"
 #include "proto/traceparent.h"
@@ -130,7 +131,7 @@ absl::StatusOr<Detection> Client::Detect(const DetectorOptions& options, const I
                                          const std::string& traceparent) const {
   const absl::Time start = SteadyNow();
   v1::DetectRequest request;
-  ToWire(options, request.mutable_options());
+  ToWire(options, kDetectDefaults, request.mutable_detector());
   GLINT_RETURN_IF_ERROR(ToWire("image", image, request.mutable_image()));
   if (image.region.wanted()) ToWire(image.region, request.mutable_region());
   if (mask.kind != ImageInput::Kind::kNone) {
@@ -215,8 +216,8 @@ absl::StatusOr<ServerInfo> Client::GetServerInfo(absl::Duration timeout) const {
   grpc::ClientContext context;
   SetTimeout(timeout, &context);
   v1::GetServerInfoResponse response;
-  const grpc::Status status = impl_->stub->GetServerInfo(&context, {}, &response);
-  if (!status.ok()) return FromGrpc(status);
+  const auto stub = v1::Server::NewStub(impl_->channel);
+  if (grpc::Status status = stub->GetServerInfo(&context, {}, &response); !status.ok()) return FromGrpc(status);
   return FromWire(response);
 }
 

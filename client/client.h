@@ -1,11 +1,12 @@
 // The client of a Glint server: one call, one answer. For many frames with the same options see client/stream.h.
 //
 //   auto client = glint::client::Client::Connect("127.0.0.1:50051");
-//   auto found = client->Detect(glint::DetectorOptions(), image);   // image: glint::ImageView
+//   auto found = client->Detect(*glint::PresetOptions("orb"), image);  // image: glint::ImageView
 //   if (found.ok()) Use(found->features);
 //
 // Errors are absl::Status with the codes of proto/glint/v1/feature_detection.proto. UNAVAILABLE: no server there, it
-// went away, or it is draining. DEADLINE_EXCEEDED: the call's timeout passed.
+// went away, or it is draining. DEADLINE_EXCEEDED: the call's timeout passed. ErrorInfoOf() of features/error.h has the
+// field, value and range of errors about a value, of calls, streams and frames alike.
 #ifndef GLINT_CLIENT_CLIENT_H_
 #define GLINT_CLIENT_CLIENT_H_
 

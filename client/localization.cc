@@ -42,23 +42,19 @@ Location FromWire(const v1::Location& wire) {
   found.pose = FromWire(wire.pose());
   found.has_covariance = wire.covariance_size() == static_cast<int>(found.covariance.size());
   if (found.has_covariance) std::copy(wire.covariance().begin(), wire.covariance().end(), found.covariance.begin());
-  found.keypoints = static_cast<int>(wire.keypoints());
-  found.matches = static_cast<int>(wire.matches());
-  found.inliers = static_cast<int>(wire.inliers());
+  found.keypoints = wire.keypoints();
+  found.matches = wire.matches();
+  found.inliers = wire.inliers();
   found.reprojection_error = wire.reprojection_error();
   found.is_keyframe = wire.keyframe();
   found.loop_closed = wire.loop_closed();
   found.map_full = wire.map_full();
   found.rig_rotation = FromWire(wire.rig_rotation());
   found.rig_uncertainty = FromWire(wire.rig_uncertainty());
-  Assign(wire.warnings(), &found.warnings);
+  found.warnings = client::FromWire(wire.warnings());
   const v1::CalibrationFigures& c = wire.calibration();
-  found.calibration = {static_cast<int>(c.stereo_keypoints()),
-                       c.stereo_share(),
-                       c.median_rise(),
-                       c.rise_spread(),
-                       c.median_disparity(),
-                       c.speed()};
+  found.calibration = {c.stereo_keypoints(),          c.stereo_share(),     c.median_vertical_disparity(),
+                       c.vertical_disparity_spread(), c.median_disparity(), c.speed()};
   return found;
 }
 
@@ -69,7 +65,7 @@ absl::Status FromWire(const v1::MapPart& wire, MapPart* part) {
   }
   part->keyframes.clear();
   for (const v1::MapKeyframe& keyframe : wire.keyframes()) {
-    part->keyframes.push_back({keyframe.id(), keyframe.seconds(), FromWire(keyframe.pose())});
+    part->keyframes.push_back({keyframe.id(), keyframe.frame_id(), keyframe.time_ns(), FromWire(keyframe.pose())});
   }
   Assign(wire.point_id(), &part->point_id);
   Assign(wire.x(), &part->x);
@@ -84,7 +80,7 @@ absl::Status FromWire(const v1::MapPart& wire, MapPart* part) {
 struct Views {
   const ImageInput& left;
   const ImageInput& second;
-  bool has_depth;  // and no right eye
+  bool has_depth;  // `second` is the depth, not the right image
 };
 
 absl::Status ToWire(uint64_t frame_id, const Views& views, int64_t time_ns, v1::LocalizePair* wire, FrameSlots* slots) {
@@ -103,11 +99,8 @@ absl::Status ToWire(uint64_t frame_id, const Views& views, int64_t time_ns, v1::
 absl::Status ReadAnswer(const v1::LocalizeStreamResponse& response, absl::Duration round_trip, LocalizeAnswer* answer) {
   answer->location = response.has_location() ? FromWire(response.location()) : Location();
   GLINT_RETURN_IF_ERROR(FromWire(response.map(), &answer->map));
-  answer->keyframes = static_cast<int64_t>(response.keyframes());
-  answer->points = static_cast<int64_t>(response.points());
-  answer->match_ns = response.match_ns();
-  answer->locate_ns = response.locate_ns();
-  answer->adjust_ns = response.adjust_ns();
+  answer->map_keyframes = response.map_keyframes();
+  answer->map_points = response.map_points();
   client::FromWire(response.timings(), &answer->timings);
   answer->round_trip = round_trip;
   return absl::OkStatus();
@@ -115,20 +108,8 @@ absl::Status ReadAnswer(const v1::LocalizeStreamResponse& response, absl::Durati
 
 }  // namespace
 
-DetectorOptions DefaultLocalizeDetector() {
-  DetectorOptions options = *PresetOptions(kLocalizePreset);
-  options.max_features = kLocalizeFeatures;
-  return options;
-}
-
-LocalizeStream::Impl::Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, const LocalizeStreamOptions& options,
-                           LocalizeCallback callback)
-    : StreamImpl(channel, options.in_flight, std::move(callback), ReadAnswer) {}
-
-absl::Status LocalizeStream::Impl::Open(const LocalizeStreamOptions& options) {
-  v1::LocalizeStreamRequest first;
-  v1::LocalizeStreamOptions* const wire = first.mutable_options();
-  client::ToWire(options.detector, wire->mutable_detector());
+void ToWire(const LocalizeStreamOptions& options, v1::LocalizeStreamOptions* wire) {
+  ToWire(options.detector, kLocalizeDefaults, wire->mutable_detector());
   ToWire(options.camera, wire->mutable_camera());
   if (options.refine_rig.has_value()) wire->set_refine_rig(static_cast<v1::RigRefinement>(*options.refine_rig));
   if (options.depth.has_value()) {
@@ -139,6 +120,15 @@ absl::Status LocalizeStream::Impl::Open(const LocalizeStreamOptions& options) {
   wire->set_mode(static_cast<v1::LocalizeMode>(options.mode));
   wire->set_overload_policy(static_cast<v1::OverloadPolicy>(options.overload_policy));
   wire->set_max_age_ns(absl::ToInt64Nanoseconds(options.max_age));
+}
+
+LocalizeStream::Impl::Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, const LocalizeStreamOptions& options,
+                           LocalizeCallback callback)
+    : StreamImpl(channel, options.in_flight, std::move(callback), ReadAnswer) {}
+
+absl::Status LocalizeStream::Impl::Open(const LocalizeStreamOptions& options) {
+  v1::LocalizeStreamRequest first;
+  ToWire(options, first.mutable_options());
   return core.Open(stub->LocalizeStream(&core.context), first);
 }
 

@@ -23,6 +23,7 @@
 #include "client/image.h"
 #include "client/matching.h"
 #include "client/result.h"
+#include "features/operation_defaults.h"
 #include "features/options.h"
 #include "proto/location.h"
 
@@ -57,11 +58,8 @@ struct DepthCamera {
 
 enum class LocalizeMode { kReproducible = 1, kRealtime = 2 };
 
-// Detector of localization without options: preset "orbslam", 2000 features.
-DetectorOptions DefaultLocalizeDetector();
-
 struct LocalizeStreamOptions : PairStreamOptions {
-  DetectorOptions detector = DefaultLocalizeDetector();
+  DetectorOptions detector = DefaultDetector(kLocalizeDefaults);
   StereoCamera camera;
   std::optional<DepthCamera> depth;
   std::optional<RigRefinement> refine_rig;  // default: kOn; with depth kOff, the only value allowed
@@ -75,10 +73,9 @@ struct LocalizeAnswer {
   DropReason drop_reason = DropReason::kNone;
   absl::Duration retry_after;
 
-  Location location;                  // pose and quality, for a pair
-  MapPart map;                        // for GetMap()
-  int64_t keyframes = 0, points = 0;  // size of the map after the request
-  int64_t match_ns = 0, locate_ns = 0, adjust_ns = 0;
+  Location location;                      // pose and quality, for a pair
+  MapPart map;                            // for GetMap()
+  int map_keyframes = 0, map_points = 0;  // size of the map after the message
   Timings timings;
   absl::Duration round_trip;
 };

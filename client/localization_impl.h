@@ -17,6 +17,9 @@ struct LocalizeStream::Impl
   absl::Status Open(const LocalizeStreamOptions& options);
 };
 
+// The stream's first message.
+void ToWire(const LocalizeStreamOptions& options, v1::LocalizeStreamOptions* wire);
+
 }  // namespace glint::client
 
 #endif  // GLINT_CLIENT_LOCALIZATION_IMPL_H_

@@ -31,21 +31,22 @@ absl::Status SetPair(const MatchSide& query, const MatchSide& train, const Query
 }
 
 absl::Status MatchesFromWire(const v1::Matches& wire, int k, MatchFound* found) {
-  found->trains = static_cast<int>(wire.trains());
+  found->trains = wire.trains();
   MatchResult& m = found->matches;
   const auto broken = [&m] {
     m.Reset(0, 0);
     return absl::InternalError("matches: the server's arrays contradict each other");
   };
-  if (wire.train_size() != wire.query_size() || wire.distance_size() != wire.query_size() ||
-      wire.queries() > static_cast<uint32_t>(kMaxMatchDescriptors)) {
+  if (wire.train_size() != wire.query_size() || wire.distance_size() != wire.query_size() || wire.queries() < 0 ||
+      wire.queries() > kMaxMatchDescriptors || wire.trains() < 0) {
     return broken();
   }
-  m.Reset(static_cast<int>(wire.queries()), k);
+  const auto queries = static_cast<uint32_t>(wire.queries()), trains = static_cast<uint32_t>(wire.trains());
+  m.Reset(wire.queries(), k);
   for (int i = 0, place = 0; i < wire.query_size(); ++i) {
     place = i > 0 && wire.query(i) == wire.query(i - 1) ? place + 1 : 0;
     const bool in_order = i == 0 || wire.query(i) >= wire.query(i - 1);
-    if (!in_order || place >= k || wire.query(i) >= wire.queries() || wire.train(i) >= wire.trains()) return broken();
+    if (!in_order || place >= k || wire.query(i) >= queries || wire.train(i) >= trains) return broken();
     const size_t at = static_cast<size_t>(wire.query(i)) * static_cast<size_t>(k) + static_cast<size_t>(place);
     m.index[at] = static_cast<int32_t>(wire.train(i));
     m.distance[at] = static_cast<int32_t>(wire.distance(i));
@@ -53,19 +54,20 @@ absl::Status MatchesFromWire(const v1::Matches& wire, int k, MatchFound* found) 
   return absl::OkStatus();
 }
 
-// What a MatchResponse and a MatchStreamResponse have in common.
+// Of a MatchResponse or a MatchStreamResponse.
 template <typename Response>
 absl::Status FindingsOf(const Response& response, int k, MatchFound* found) {
-  GLINT_RETURN_IF_ERROR(FromWire(response.query(), &found->query));
-  GLINT_RETURN_IF_ERROR(FromWire(response.train(), &found->train));
-  found->match_ns = response.match_ns();
+  const v1::MatchResult& result = response.result();
+  GLINT_RETURN_IF_ERROR(FromWire(result.query(), &found->query));
+  GLINT_RETURN_IF_ERROR(FromWire(result.train(), &found->train));
   FromWire(response.timings(), &found->timings);
-  return MatchesFromWire(response.matches(), k, found);
+  return MatchesFromWire(result.matches(), k, found);
 }
 
 absl::Status ReadStereo(const v1::StereoStreamResponse& response, absl::Duration round_trip, StereoAnswer* answer) {
-  GLINT_RETURN_IF_ERROR(FromWire(response.left(), &answer->left));
-  const v1::StereoMatches& m = response.matches();
+  const v1::StereoResult& result = response.result();
+  GLINT_RETURN_IF_ERROR(FromWire(result.left(), &answer->left));
+  const v1::StereoMatches& m = result.matches();
   const int count = m.left_size();
   bool fits = m.right_x_size() == count && m.disparity_size() == count && m.distance_size() == count &&
               (m.depth_size() == count || m.depth_size() == 0);
@@ -76,12 +78,8 @@ absl::Status ReadStereo(const v1::StereoStreamResponse& response, absl::Duration
   Assign(m.disparity(), &answer->disparity);
   Assign(m.depth(), &answer->depth);
   Assign(m.distance(), &answer->distance);
-  answer->warnings.clear();
-  for (const v1::StereoWarning& w : response.warnings()) {
-    answer->warnings.push_back({static_cast<StereoWarningKind>(w.kind()), w.figure(), w.text()});
-  }
-  answer->right_keypoints = static_cast<int>(response.right_keypoints());
-  answer->match_ns = response.match_ns();
+  answer->warnings = FromWire(result.warnings());
+  answer->right_keypoints = result.right_keypoints();
   FromWire(response.timings(), &answer->timings);
   answer->round_trip = round_trip;
   return absl::OkStatus();
@@ -99,8 +97,8 @@ absl::StatusOr<MatchFound> MatchOnce(v1::FeatureMatching::Stub* stub, grpc::Clie
                                      const QueryConditions& conditions) {
   const absl::Time start = SteadyNow();
   v1::MatchRequest request;
-  ToWire(settings.detector, request.mutable_detector());
-  ToWire(settings, request.mutable_options());
+  ToWire(settings.detector, kMatchDefaults, request.mutable_detector());
+  ToWire(settings, request.mutable_match());
   GLINT_RETURN_IF_ERROR(SetPair(query, train, conditions, &request));
   v1::MatchResponse response;
   if (grpc::Status s = stub->Match(context, request, &response); !s.ok()) return FromGrpc(s);
@@ -116,7 +114,7 @@ MatchStream::Impl::Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, 
                  [k = options.settings.match.k](const auto& response, absl::Duration round_trip, MatchAnswer* answer) {
                    MatchFound& found = answer->found;
                    GLINT_RETURN_IF_ERROR(FindingsOf(response, k, &found));
-                   found.set_size = static_cast<int>(response.set_size());
+                   found.set_size = response.set().descriptors();
                    found.round_trip = round_trip;
                    return absl::OkStatus();
                  }) {}
@@ -140,15 +138,22 @@ absl::Status MatchStream::Write(uint64_t frame_id, const MatchSide& query, const
   });
 }
 
-absl::Status MatchStream::Edit(uint64_t frame_id, const SetEdit& edit) {
+absl::Status MatchStream::UpdateSet(uint64_t frame_id, const SetUpdate& update) {
   return impl_->core.Write(frame_id, [&](v1::MatchStreamRequest* request, FrameSlots*) {
-    v1::SetEdit* const wire = request->mutable_edit();
+    v1::UpdateSet* const wire = request->mutable_update_set();
     wire->Clear();
     wire->set_frame_id(frame_id);
-    wire->set_set(edit.set);
-    wire->mutable_remove()->Add(edit.remove.begin(), edit.remove.end());
-    if (edit.add.rows.bytes > 0) ToWire(edit.add, wire->mutable_add());
-    wire->set_forget(edit.forget);
+    wire->set_set(update.set);
+    wire->mutable_remove()->Add(update.remove.begin(), update.remove.end());
+    if (update.add.rows.bytes > 0) ToWire(update.add, wire->mutable_add());
+    return absl::OkStatus();
+  });
+}
+
+absl::Status MatchStream::ForgetSet(uint64_t frame_id, const std::string& set) {
+  return impl_->core.Write(frame_id, [&](v1::MatchStreamRequest* request, FrameSlots*) {
+    request->mutable_forget_set()->set_frame_id(frame_id);
+    request->mutable_forget_set()->set_set(set);
     return absl::OkStatus();
   });
 }

@@ -2,8 +2,8 @@
 // features/matcher.h and features/stereo.h; messages and errors are those of proto/glint/v1/matching.proto.
 //
 //   auto stream = client.OpenMatchStream({}, [](const MatchAnswer& answer) { ... });
-//   status = (*stream)->Edit(0, {"map", {}, map_descriptors});      // a set that the server keeps
-//   status = (*stream)->Write(1, image, MatchSide::Set("map"));     // blocks while `in_flight` are unanswered
+//   status = (*stream)->UpdateSet(0, {"map", {}, map_descriptors});  // a set that the server keeps
+//   status = (*stream)->Write(1, image, MatchSide::Set("map"));      // blocks while `in_flight` are unanswered
 //   status = (*stream)->Finish();
 #ifndef GLINT_CLIENT_MATCHING_H_
 #define GLINT_CLIENT_MATCHING_H_
@@ -20,8 +20,10 @@
 #include "client/result.h"
 #include "client/stream.h"
 #include "features/matcher.h"
+#include "features/operation_defaults.h"
 #include "features/options.h"
 #include "features/stereo.h"
+#include "features/warning.h"
 
 namespace glint::client {
 
@@ -52,7 +54,7 @@ struct MatchSide {
 };
 
 struct MatchSettings {
-  DetectorOptions detector = *PresetOptions("orb");  // for sides that are images; needs a descriptor
+  DetectorOptions detector = DefaultDetector(kMatchDefaults);  // for sides that are images; needs a descriptor
   MatchOptions match;
   float window_radius = 0;         // pixels around the query's position, for pairs without windows; 0: no window
   int max_octave_difference = -1;  // for pairs without octave ranges; -1: any
@@ -63,7 +65,6 @@ struct MatchFound {
   MatchResult matches;
   int trains = 0;    // size of the train set
   int set_size = 0;  // size of the edited set, after an edit
-  int64_t match_ns = 0;
   Timings timings;
   absl::Duration round_trip;
 };
@@ -90,12 +91,11 @@ struct MatchStreamOptions : PairStreamOptions {
   MatchSettings settings;
 };
 
-// Edit of a set that the stream keeps: rows `remove` (ascending) are removed, then `add` is appended; or `forget` it.
-struct SetEdit {
+// Changes or begins a set that the stream keeps: rows `remove` (ascending) are removed, then `add` is appended.
+struct SetUpdate {
   std::string set;
   std::vector<uint32_t> remove;
   DescriptorInput add;
-  bool forget = false;
 };
 
 // Stream of descriptor matches. Thread-safe apart from destruction; the callback has the rules of ResultCallback.
@@ -105,7 +105,9 @@ class MatchStream {
   // `conditions` have an element for each query (angles come with the query).
   absl::Status Write(uint64_t frame_id, const MatchSide& query, const MatchSide& train,
                      const QueryConditions& conditions = {});
-  absl::Status Edit(uint64_t frame_id, const SetEdit& edit);
+  absl::Status UpdateSet(uint64_t frame_id, const SetUpdate& update);
+  // NOT_FOUND, in the answer: there is no such set.
+  absl::Status ForgetSet(uint64_t frame_id, const std::string& set);
   absl::Status Finish();
   void Cancel();
 
@@ -116,14 +118,6 @@ class MatchStream {
   std::unique_ptr<Impl> impl_;
 };
 using MatchCallback = std::function<void(const MatchAnswer& answer)>;
-
-enum class StereoWarningKind { kUnspecified = 0, kUnrectified = 1, kSwapped = 2, kOutOfSync = 3, kDifferentScenes = 4 };
-
-struct StereoWarning {
-  StereoWarningKind kind = StereoWarningKind::kUnspecified;
-  float figure = 0;
-  std::string text;
-};
 
 // Stereo matches: element i is that of left keypoint left_index[i]. `depth`: empty without focal length and baseline.
 struct StereoAnswer {
@@ -136,15 +130,14 @@ struct StereoAnswer {
   std::vector<uint32_t> left_index;
   std::vector<float> right_x, disparity, depth;
   std::vector<uint32_t> distance;
-  std::vector<StereoWarning> warnings;
+  std::vector<Warning> warnings;
   int right_keypoints = 0;
-  int64_t match_ns = 0;
   Timings timings;
   absl::Duration round_trip;
 };
 
 struct StereoStreamOptions : PairStreamOptions {
-  DetectorOptions detector = *PresetOptions("orb");  // needs a descriptor
+  DetectorOptions detector = DefaultDetector(kStereoDefaults);  // needs a descriptor
   StereoOptions stereo;
   absl::Duration max_time_difference = absl::Milliseconds(5);
 };

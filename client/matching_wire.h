@@ -15,7 +15,7 @@ void ToWire(const DescriptorInput& from, v1::DescriptorSet* wire);
 absl::Status ToWire(absl::string_view field, const MatchSide& side, v1::MatchSide* wire);
 // Arrays of `count` elements, or null ones.
 void ToWire(const QueryConditions& conditions, int count, v1::MatchConditions* wire);
-// Without `right`, `left` has both eyes. Errors are those of images.
+// Without `right`, `left` has both images. Errors are those of images.
 absl::Status ToWire(const ImageInput& left, const ImageInput& right, v1::StereoPair* wire);
 
 // The streams' first messages; `in_flight`, `timeout` and `traceparent` are not the server's business.

@@ -20,8 +20,12 @@ struct Timings {
   int64_t decode_ns = 0;     // encoded pixels to grey ones
   int64_t upload_ns = 0;     // out of the message to the device, or to the CPU lane's memory; colours become grey
   int64_t detect_ns = 0;     // all stages of the detector; on a GPU upload + detect is exact, their parts are not
+  int64_t match_ns = 0;      // of descriptors, or of the images of a pair
+  int64_t track_ns = 0;      // pyramids and tracking of points
+  int64_t locate_ns = 0;     // matching with the map, and the pose
+  int64_t adjust_ns = 0;     // after the pose: keyframes, adjustment, loops; requests about the map
   int64_t download_ns = 0;   // back from the device, and into arrays
-  int64_t serialize_ns = 0;  // features into the reply's bytes
+  int64_t serialize_ns = 0;  // the answer into the reply's bytes
   int64_t order_ns = 0;      // waiting for the replies of earlier frames of the stream
   int64_t total_ns = 0;      // all of these: first byte of the frame parsed to reply handed to gRPC
 
@@ -57,6 +61,30 @@ struct FrameResult {
   Detection detection;
 };
 
+// What the server accepts at most; glint.v1.ServerLimits has the details and the flags.
+struct ServerLimits {
+  int64_t max_image_pixels = 0;  // of an image; of both images of a pair together
+  int max_features = 0;          // of a frame; each image of a pair has half of it
+  int64_t max_message_bytes = 0;
+  int max_sessions = 0;  // streams open at a time
+  int max_sessions_per_client = 0;
+  int max_in_flight = 0;     // unanswered frames of a stream
+  int max_detect_calls = 0;  // unary calls with images at a time
+  int max_track_streams = 0;
+  int max_track_cameras = 0;
+  int max_tracks = 0;            // of a stream
+  int64_t max_track_pixels = 0;  // of all images of a frame
+  int max_localize_streams = 0;
+  int64_t max_localize_pixels = 0;  // of both images of a pair
+  int max_map_keyframes = 0;
+  int max_map_points = 0;
+  int64_t max_map_bytes = 0;
+  absl::Duration stream_first_message_timeout;
+  absl::Duration stream_idle_timeout;
+  int64_t max_shared_memory_bytes = 0;
+  int max_shared_memory_regions = 0;
+};
+
 // GetServerInfoResponse: version, device and limits of the server.
 struct ServerInfo {
   std::string version;
@@ -65,14 +93,15 @@ struct ServerInfo {
   std::string simd;     // "AVX2"
   int lanes = 0;
   int queue_capacity_frames = 0;
-  int64_t max_image_pixels = 0;
-  int max_features = 0;
-  int64_t max_message_bytes = 0;
-  int max_sessions = 0;
-  std::vector<std::string> devices;  // "cpu", or "cuda:0", "cuda:1"
-  int64_t memory_bound_bytes = 0;    // host memory that its limits allow it to take
+  ServerLimits limits;
   std::vector<std::string> presets;
   std::string shared_memory_socket;  // its path on the server; empty: no shared memory
+  std::vector<std::string> devices;  // "cpu", or "cuda:0", "cuda:1"
+  int64_t memory_bound_bytes = 0;    // host memory that its limits allow it to take
+  std::vector<std::string> methods;  // that it serves: "glint.v1.FeatureDetection/DetectStream"
+  bool has_cuda = false;             // built with the CUDA backend
+  bool has_pictures = false;         // built with decoders of JPEG and PNG
+  bool has_map_directory = false;    // LocalizeStream can save and load maps
 };
 
 // grpc.health.v1's answer. A server that does not know the service answers NOT_FOUND instead.

@@ -21,7 +21,7 @@
 #include "features/error.h"
 #include "features/status_macros.h"
 #include "features/steady_time.h"
-#include "glint/v1/feature_detection.grpc.pb.h"
+#include "glint/v1/server.grpc.pb.h"
 #include "proto/grpc_deadline.h"
 #include "proto/handoff.h"
 
@@ -194,7 +194,7 @@ absl::StatusOr<std::unique_ptr<SharedMemoryRing>> SharedMemoryRing::Create(
   request.set_token(token);
   request.set_name(name);
   v1::RegisterSharedMemoryResponse response;
-  const auto stub = v1::FeatureDetection::NewStub(channel);
+  const auto stub = v1::Server::NewStub(channel);
   if (const grpc::Status s = stub->RegisterSharedMemory(&context, request, &response); !s.ok()) return FromGrpc(s);
   state->name = std::move(name);
   for (int i = options.slots; i-- > 0;) state->free.push_back(i);

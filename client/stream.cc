@@ -35,7 +35,7 @@ DetectStream::~DetectStream() = default;
 
 absl::Status DetectStream::Write(uint64_t frame_id, const ImageInput& image, const ImageInput& mask) {
   return impl_->core.Write(frame_id, [&](v1::DetectStreamRequest* request, FrameSlots* slots) {
-    v1::Frame* frame = request->mutable_frame();
+    v1::DetectFrame* frame = request->mutable_frame();
     frame->set_frame_id(frame_id);
     GLINT_RETURN_IF_ERROR(ToWire("image", image, frame->mutable_image()));
     if (image.region.wanted()) {

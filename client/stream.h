@@ -18,6 +18,7 @@
 #include "absl/time/time.h"
 #include "client/image.h"
 #include "client/result.h"
+#include "features/operation_defaults.h"
 #include "features/options.h"
 #include "proto/terms.h"
 
@@ -26,7 +27,7 @@ namespace glint::client {
 using glint::OverloadPolicy;
 
 struct StreamOptions {
-  DetectorOptions detector;
+  DetectorOptions detector = DefaultDetector(kDetectDefaults);
   // GRAY8 of the frames' size; for frames without a mask of their own. Read by OpenStream() only.
   ImageInput mask;
   // What the server does with more frames than it takes from a stream (its --max-in-flight). Without effect if

@@ -10,19 +10,23 @@
 namespace glint::client {
 namespace {
 
+// What differs from the server's defaults, which are those of TrackOptions.
 void ToWire(const TrackOptions& o, v1::TrackOptions* wire) {
-  wire->set_levels(o.levels);
-  wire->set_patch_size(o.patch_size);
-  wire->set_coarse_patch_size(o.coarse_patch_size);
-  wire->set_fine_levels(o.fine_levels);
-  wire->set_intensity(static_cast<v1::IntensityModel>(static_cast<int>(o.intensity) + v1::INTENSITY_MODEL_SAME));
-  wire->set_max_iterations(o.max_iterations);
-  wire->set_epsilon(o.epsilon);
-  wire->set_min_eigenvalue(o.min_eigenvalue);
+  const TrackOptions base;
+  if (o.levels != base.levels) wire->set_levels(o.levels);
+  if (o.patch_size != base.patch_size) wire->set_patch_size(o.patch_size);
+  if (o.coarse_patch_size != base.coarse_patch_size) wire->set_coarse_patch_size(o.coarse_patch_size);
+  if (o.fine_levels != base.fine_levels) wire->set_fine_levels(o.fine_levels);
+  if (o.intensity != base.intensity) {
+    wire->set_intensity(static_cast<v1::IntensityModel>(static_cast<int>(o.intensity) + v1::INTENSITY_MODEL_SAME));
+  }
+  if (o.max_iterations != base.max_iterations) wire->set_max_iterations(o.max_iterations);
+  if (o.epsilon != base.epsilon) wire->set_epsilon(o.epsilon);
+  if (o.min_eigenvalue != base.min_eigenvalue) wire->set_min_eigenvalue(o.min_eigenvalue);
   wire->set_require_convergence(o.require_convergence);
-  wire->set_max_move(o.max_move);
-  wire->set_max_residual(o.max_residual);
-  wire->set_max_backward_error(o.max_backward_error);
+  if (o.max_move != base.max_move) wire->set_max_move(o.max_move);
+  if (o.max_residual != base.max_residual) wire->set_max_residual(o.max_residual);
+  if (o.max_backward_error != base.max_backward_error) wire->set_max_backward_error(o.max_backward_error);
 }
 static_assert(static_cast<int>(IntensityModel::kGainAndOffset) + v1::INTENSITY_MODEL_SAME ==
               v1::INTENSITY_MODEL_GAIN_AND_OFFSET);
@@ -62,11 +66,11 @@ absl::Status FromWire(const v1::CameraTracks& wire, TrackArrays* tracks) {
 }
 
 absl::Status ReadTracks(const v1::TrackStreamResponse& response, absl::Duration round_trip, TrackAnswer* answer) {
-  answer->cameras.resize(static_cast<size_t>(response.cameras_size()));
-  for (int c = 0; c < response.cameras_size(); ++c) {
-    GLINT_RETURN_IF_ERROR(FromWire(response.cameras(c), &answer->cameras[static_cast<size_t>(c)]));
+  const auto& cameras = response.has_edited() ? response.edited().cameras() : response.tracks().cameras();
+  answer->cameras.resize(static_cast<size_t>(cameras.size()));
+  for (int c = 0; c < cameras.size(); ++c) {
+    GLINT_RETURN_IF_ERROR(FromWire(cameras[c], &answer->cameras[static_cast<size_t>(c)]));
   }
-  answer->track_ns = response.track_ns();
   client::FromWire(response.timings(), &answer->timings);
   answer->round_trip = round_trip;
   return absl::OkStatus();
@@ -74,26 +78,30 @@ absl::Status ReadTracks(const v1::TrackStreamResponse& response, absl::Duration 
 
 }  // namespace
 
+void ToWire(const TrackStreamOptions& options, v1::TrackStreamOptions* wire) {
+  const TrackStreamOptions defaults;
+  ToWire(options.detector, kTrackDefaults, wire->mutable_detector());
+  ToWire(options.track, wire->mutable_track());
+  if (options.on_request) wire->set_redetection(v1::REDETECTION_ON_REQUEST);
+  wire->set_overload_policy(static_cast<v1::OverloadPolicy>(options.overload_policy));
+  wire->set_max_age_ns(absl::ToInt64Nanoseconds(options.max_age));
+  if (options.cameras != defaults.cameras) wire->set_cameras(options.cameras);
+  if (options.target != defaults.target) wire->set_target(options.target);
+  if (options.min_share != defaults.min_share) wire->set_min_share(options.min_share);
+  wire->set_predict(options.predict);
+  if (options.template_frames != 0) {
+    wire->set_track_template(v1::TRACK_TEMPLATE_FIRST_FRAME);
+    wire->set_template_frames(options.template_frames);
+  }
+}
+
 TrackStream::Impl::Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, const TrackStreamOptions& options,
                         TrackCallback callback)
     : StreamImpl(channel, options.in_flight, std::move(callback), ReadTracks) {}
 
 absl::Status TrackStream::Impl::Open(const TrackStreamOptions& options) {
   v1::TrackStreamRequest first;
-  v1::TrackStreamOptions* const wire = first.mutable_options();
-  client::ToWire(options.detector, wire->mutable_detector());
-  ToWire(options.track, wire->mutable_track());
-  wire->set_redetection(options.on_request ? v1::REDETECTION_ON_REQUEST : v1::REDETECTION_AUTOMATIC);
-  wire->set_overload_policy(static_cast<v1::OverloadPolicy>(options.overload_policy));
-  wire->set_max_age_ns(absl::ToInt64Nanoseconds(options.max_age));
-  wire->set_cameras(static_cast<uint32_t>(options.cameras));
-  wire->set_target(static_cast<uint32_t>(options.target));
-  wire->set_min_share(options.min_share);
-  wire->set_predict(options.predict);
-  if (options.template_frames != 0) {
-    wire->set_track_template(v1::TRACK_TEMPLATE_FIRST_FRAME);
-    wire->set_template_frames(static_cast<uint32_t>(options.template_frames));
-  }
+  ToWire(options, first.mutable_options());
   return core.Open(stub->TrackStream(&core.context), first);
 }
 
@@ -124,7 +132,7 @@ absl::Status TrackStream::Write(uint64_t frame_id, const std::vector<ImageInput>
 
 absl::Status TrackStream::Add(uint64_t frame_id, int camera, const std::vector<float>& x, const std::vector<float>& y) {
   return impl_->core.Write(frame_id, [&](v1::TrackStreamRequest* request, FrameSlots*) {
-    v1::AddPoints* const add = request->mutable_add();
+    v1::AddPoints* const add = request->mutable_add_points();
     add->Clear();
     add->set_frame_id(frame_id);
     add->set_camera(static_cast<uint32_t>(camera));
@@ -136,7 +144,7 @@ absl::Status TrackStream::Add(uint64_t frame_id, int camera, const std::vector<f
 
 absl::Status TrackStream::Forget(uint64_t frame_id, const std::vector<uint64_t>& ids) {
   return impl_->core.Write(frame_id, [&](v1::TrackStreamRequest* request, FrameSlots*) {
-    v1::ForgetTracks* const forget = request->mutable_forget();
+    v1::ForgetTracks* const forget = request->mutable_forget_tracks();
     forget->Clear();
     forget->set_frame_id(frame_id);
     forget->mutable_ids()->Add(ids.begin(), ids.end());
@@ -146,7 +154,7 @@ absl::Status TrackStream::Forget(uint64_t frame_id, const std::vector<uint64_t>&
 
 absl::Status TrackStream::Reset(uint64_t frame_id, std::optional<int> camera) {
   return impl_->core.Write(frame_id, [&](v1::TrackStreamRequest* request, FrameSlots*) {
-    v1::ResetTracks* const reset = request->mutable_reset();
+    v1::ResetTracks* const reset = request->mutable_reset_tracks();
     reset->Clear();
     reset->set_frame_id(frame_id);
     if (camera.has_value()) reset->set_camera(static_cast<uint32_t>(*camera));

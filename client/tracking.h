@@ -20,6 +20,7 @@
 #include "client/image.h"
 #include "client/matching.h"
 #include "client/result.h"
+#include "features/operation_defaults.h"
 #include "features/options.h"
 #include "features/tracker.h"
 #include "proto/terms.h"
@@ -29,7 +30,7 @@ namespace glint::client {
 using glint::TrackState;
 
 struct TrackStreamOptions : PairStreamOptions {
-  DetectorOptions detector = *PresetOptions("fast_grid");
+  DetectorOptions detector = DefaultDetector(kTrackDefaults);
   TrackOptions track;
   bool on_request = false;  // detection only at frames that ask for it
   int cameras = 1;          // images per frame, 1..8
@@ -55,13 +56,13 @@ struct Prediction {
 struct TrackArrays {
   int camera = 0;
   std::vector<uint64_t> id;
-  std::vector<uint32_t> age;          // frames in which it was found again
+  std::vector<int32_t> age;           // frames in which it was found again
   std::vector<float> x, y;            // pixels
   std::vector<float> last_x, last_y;  // pixels, in the previous frame
   std::vector<TrackState> state;
   std::vector<float> residual, gain, offset;
-  std::vector<uint32_t> template_age;  // frames since that of its template; empty without template_frames
-  bool detected = false;               // new points were looked for
+  std::vector<int32_t> template_age;  // frames since that of its template; empty without template_frames
+  bool detected = false;              // new points were looked for
 
   size_t count() const { return id.size(); }
 };
@@ -74,7 +75,6 @@ struct TrackAnswer {
   absl::Duration retry_after;
 
   std::vector<TrackArrays> cameras;  // all of a frame, in order; after an edit those that it changed
-  int64_t track_ns = 0;              // pyramids and tracking
   Timings timings;
   absl::Duration round_trip;
 };

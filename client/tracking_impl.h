@@ -17,6 +17,9 @@ struct TrackStream::Impl
   absl::Status Open(const TrackStreamOptions& options);
 };
 
+// The stream's first message: what differs from the server's defaults.
+void ToWire(const TrackStreamOptions& options, v1::TrackStreamOptions* wire);
+
 }  // namespace glint::client
 
 #endif  // GLINT_CLIENT_TRACKING_IMPL_H_

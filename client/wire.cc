@@ -2,8 +2,11 @@
 
 #include <limits>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include "features/error.h"
+#include "features/option_fields.h"
 
 namespace glint::client {
 namespace {
@@ -33,56 +36,85 @@ absl::Status ToWire(absl::string_view field, const ImageInput& image, size_t row
   return absl::OkStatus();
 }
 
+constexpr char kErrorInfoType[] = "type.googleapis.com/google.rpc.ErrorInfo";
+
+ErrorInfo FromWire(const v1::ErrorInfo& wire) {
+  const auto text = [&wire](const char* key) {
+    const auto found = wire.metadata().find(key);
+    return found != wire.metadata().end() ? found->second : std::string();
+  };
+  return {wire.reason(), text("field"), text("value"), text("lowest"), text("highest"), text("allowed"), text("flag")};
+}
+
+int Differences(const DetectorOptions& a, const DetectorOptions& b) {
+  int count = 0;
+  ForEachField([&](absl::string_view, auto member) { count += a.*member != b.*member ? 1 : 0; });
+  return count;
+}
+
+// The fields of the wire have the names of option_fields.h, but for the descriptor's.
+void SetDifferences(const DetectorOptions& options, const DetectorOptions& base, v1::DetectorOptions* wire) {
+  const auto* const reflection = wire->GetReflection();
+  ForEachField([&](absl::string_view name, auto member) {
+    const auto value = options.*member;
+    using T = std::decay_t<decltype(value)>;
+    if (value == base.*member) return;
+    const auto* const field =
+        wire->GetDescriptor()->FindFieldByName(name == "descriptor" ? "descriptor_kind" : std::string(name));
+    if constexpr (std::is_enum_v<T>) {
+      reflection->SetEnumValue(wire, field, static_cast<int>(value) + 1);
+    } else if constexpr (std::is_same_v<T, bool>) {
+      reflection->SetBool(wire, field, value);
+    } else if constexpr (std::is_same_v<T, int>) {
+      reflection->SetInt32(wire, field, value);
+    } else {
+      reflection->SetFloat(wire, field, value);
+    }
+  });
+}
+
 }  // namespace
 
 absl::Status FromGrpc(const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
-  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+  absl::Status result(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+  v1::StatusDetails details;
+  if (!details.ParseFromString(status.error_details())) return result;
+  for (const google::protobuf::Any& detail : details.details()) {
+    v1::ErrorInfo info;
+    if (detail.type_url() == kErrorInfoType && info.ParseFromString(detail.value())) {
+      return WithErrorInfo(std::move(result), FromWire(info));
+    }
+  }
+  return result;
 }
 
-void ToWire(const DetectorOptions& o, v1::DetectorOptions* wire) {
+absl::Status FromWire(const v1::FrameStatus& wire) {
+  absl::Status result(static_cast<absl::StatusCode>(wire.code()), wire.message());
+  return wire.has_error() ? WithErrorInfo(std::move(result), FromWire(wire.error())) : result;
+}
+
+void ToWire(const DetectorOptions& options, const DetectorDefaults& defaults, v1::DetectorOptions* wire) {
   wire->Clear();
-  wire->set_preset("orb");
-  // The wire's enums count from 1.
-  const auto number = [](auto choice) { return static_cast<int>(choice) + 1; };
-  wire->set_pyramid(static_cast<v1::PyramidKind>(number(o.pyramid)));
-  wire->set_levels(o.levels);
-  wire->set_scale_factor(o.scale_factor);
-  wire->set_corner_test(static_cast<v1::CornerTest>(number(o.corner_test)));
-  wire->set_fast_threshold(o.fast_threshold);
-  wire->set_ini_fast_threshold(o.ini_fast_threshold);
-  wire->set_min_fast_threshold(o.min_fast_threshold);
-  wire->set_arc_length(o.arc_length);
-  wire->set_max_arc(o.max_arc);
-  wire->set_score(static_cast<v1::Score>(number(o.score)));
-  wire->set_suppression_radius(o.suppression_radius);
-  wire->set_smooth(o.smooth);
-  wire->set_harris_block(o.harris_block);
-  wire->set_harris_k(o.harris_k);
-  wire->set_selection(static_cast<v1::Selection>(number(o.selection)));
-  wire->set_ranking(static_cast<v1::Ranking>(number(o.ranking)));
-  wire->set_max_features(o.max_features);
-  wire->set_edge_threshold(o.edge_threshold);
-  wire->set_cell_width(o.cell_width);
-  wire->set_cell_height(o.cell_height);
-  wire->set_aggregation_window(o.aggregation_window);
-  wire->set_response_threshold(o.response_threshold);
-  wire->set_threshold_unit(static_cast<v1::ThresholdUnit>(number(o.threshold_unit)));
-  wire->set_orientation(static_cast<v1::Orientation>(number(o.orientation)));
-  wire->set_descriptor_kind(static_cast<v1::Descriptor>(number(o.descriptor)));
-  wire->set_patch_size(o.patch_size);
-  wire->set_bfrost_scale(o.bfrost_scale);
+  DetectorOptions nearest = DefaultDetector(defaults);
+  for (const std::string& preset : PresetNames()) {
+    const DetectorOptions other = *PresetOptions(preset, defaults);
+    if (Differences(options, other) >= Differences(options, nearest)) continue;
+    wire->set_preset(preset);
+    nearest = other;
+  }
+  SetDifferences(options, nearest, wire);
 }
 
-void ToWire(const Region& region, v1::Region* wire) {
+void ToWire(const Region& region, v1::ImageRegion* wire) {
   wire->set_x(static_cast<uint32_t>(region.x));
   wire->set_y(static_cast<uint32_t>(region.y));
   wire->set_width(static_cast<uint32_t>(region.width));
   wire->set_height(static_cast<uint32_t>(region.height));
 }
 
-absl::Status ToWire(const StreamOptions& options, v1::StreamOptions* wire) {
-  ToWire(options.detector, wire->mutable_detector());
+absl::Status ToWire(const StreamOptions& options, v1::DetectStreamOptions* wire) {
+  ToWire(options.detector, kDetectDefaults, wire->mutable_detector());
   if (options.region.wanted()) ToWire(options.region, wire->mutable_region());
   wire->set_overload_policy(static_cast<v1::OverloadPolicy>(options.overload_policy));
   wire->set_max_age_ns(absl::ToInt64Nanoseconds(options.max_age));
@@ -120,11 +152,12 @@ absl::Status ToWire(absl::string_view field, const ImageInput& image, v1::Image*
   return absl::OkStatus();
 }
 
-absl::Status FromWire(const v1::Features& wire, Features* features) {
+absl::Status FromWire(const v1::ImageFeatures& wire, Features* features) {
   const int count = wire.x_size();
-  const size_t descriptor_bytes = static_cast<size_t>(count) * wire.descriptor_bytes();
-  if (wire.y_size() != count || wire.size_size() != count || wire.angle_size() != count ||
-      wire.response_size() != count || wire.octave_size() != count || wire.descriptors().size() != descriptor_bytes) {
+  const size_t descriptor_bytes = static_cast<size_t>(count) * static_cast<size_t>(wire.descriptor_bytes());
+  if (wire.descriptor_bytes() < 0 || wire.y_size() != count || wire.size_size() != count ||
+      wire.angle_size() != count || wire.response_size() != count || wire.octave_size() != count ||
+      wire.descriptors().size() != descriptor_bytes) {
     features->Clear();
     return absl::InternalError("features: the server's arrays differ in length");
   }
@@ -135,7 +168,7 @@ absl::Status FromWire(const v1::Features& wire, Features* features) {
   Assign(wire.response(), &features->response);
   Assign(wire.octave(), &features->octave);
   Assign(wire.descriptors(), &features->descriptors);
-  features->descriptor_bytes = static_cast<int>(wire.descriptor_bytes());
+  features->descriptor_bytes = wire.descriptor_bytes();
   features->truncated = wire.truncated();
   return absl::OkStatus();
 }
@@ -146,6 +179,10 @@ void FromWire(const v1::Timings& wire, Timings* timings) {
   timings->decode_ns = wire.decode_ns();
   timings->upload_ns = wire.upload_ns();
   timings->detect_ns = wire.detect_ns();
+  timings->match_ns = wire.match_ns();
+  timings->track_ns = wire.track_ns();
+  timings->locate_ns = wire.locate_ns();
+  timings->adjust_ns = wire.adjust_ns();
   timings->download_ns = wire.download_ns();
   timings->serialize_ns = wire.serialize_ns();
   timings->order_ns = wire.order_ns();
@@ -160,22 +197,55 @@ void FromWire(const v1::Timings& wire, Timings* timings) {
   timings->queue_depth = wire.queue_depth();
 }
 
+std::vector<Warning> FromWire(const google::protobuf::RepeatedPtrField<v1::Warning>& wire) {
+  std::vector<Warning> warnings;
+  for (const v1::Warning& warning : wire) {
+    const char* unit = "";
+    for (const char* const known : {"px", "ms", "deg", "m/s", "1"}) {
+      if (warning.unit() == known) unit = known;
+    }
+    warnings.push_back({static_cast<WarningKind>(warning.kind()), warning.figure(), unit, warning.text()});
+  }
+  return warnings;
+}
+
 ServerInfo FromWire(const v1::GetServerInfoResponse& wire) {
   ServerInfo info;
   info.version = wire.version();
   info.backend = wire.backend();
   info.device = wire.device();
   info.simd = wire.simd();
-  info.lanes = static_cast<int>(wire.lanes());
-  info.queue_capacity_frames = static_cast<int>(wire.queue_capacity_frames());
-  info.max_image_pixels = wire.limits().max_image_pixels();
-  info.max_features = wire.limits().max_features();
-  info.max_message_bytes = wire.limits().max_message_bytes();
-  info.max_sessions = wire.limits().max_sessions();
-  Assign(wire.devices(), &info.devices);
-  info.memory_bound_bytes = wire.memory_bound_bytes();
+  info.lanes = wire.lanes();
+  info.queue_capacity_frames = wire.queue_capacity_frames();
+  const v1::ServerLimits& limits = wire.limits();
+  info.limits = {limits.max_image_pixels(),
+                 limits.max_features(),
+                 limits.max_message_bytes(),
+                 limits.max_sessions(),
+                 limits.max_sessions_per_client(),
+                 limits.max_in_flight(),
+                 limits.max_detect_calls(),
+                 limits.max_track_streams(),
+                 limits.max_track_cameras(),
+                 limits.max_tracks(),
+                 limits.max_track_pixels(),
+                 limits.max_localize_streams(),
+                 limits.max_localize_pixels(),
+                 limits.max_map_keyframes(),
+                 limits.max_map_points(),
+                 limits.max_map_bytes(),
+                 absl::Nanoseconds(limits.stream_first_message_timeout_ns()),
+                 absl::Nanoseconds(limits.stream_idle_timeout_ns()),
+                 limits.max_shared_memory_bytes(),
+                 limits.max_shared_memory_regions()};
   Assign(wire.presets(), &info.presets);
   info.shared_memory_socket = wire.shared_memory_socket();
+  Assign(wire.devices(), &info.devices);
+  info.memory_bound_bytes = wire.memory_bound_bytes();
+  Assign(wire.methods(), &info.methods);
+  info.has_cuda = wire.has_cuda();
+  info.has_pictures = wire.has_pictures();
+  info.has_map_directory = wire.has_map_directory();
   return info;
 }
 

@@ -4,25 +4,34 @@
 
 #include <grpcpp/support/status.h>
 
+#include <vector>
+
 #include "absl/status/status.h"
 #include "client/image.h"
 #include "client/result.h"
 #include "client/stream.h"
+#include "features/operation_defaults.h"
 #include "features/options.h"
+#include "features/warning.h"
+#include "glint/v1/envelope.pb.h"
 #include "glint/v1/feature_detection.pb.h"
+#include "glint/v1/server.pb.h"
 
 namespace glint::client {
 
+// With the server's ErrorInfo (features/error.h), if it sent one.
 absl::Status FromGrpc(const grpc::Status& status);
+absl::Status FromWire(const v1::FrameStatus& wire);
 
-// Every field is set, so that the server's presets cannot change what the caller asked for.
-void ToWire(const DetectorOptions& options, v1::DetectorOptions* wire);
+// The preset that is nearest to `options` in an operation with these defaults (none if that is the default one) and the
+// fields that differ from it: nothing for the default detector.
+void ToWire(const DetectorOptions& options, const DetectorDefaults& defaults, v1::DetectorOptions* wire);
 
 // The stream's first message, mask included; `in_flight` and `timeout` are not the server's business.
-absl::Status ToWire(const StreamOptions& options, v1::StreamOptions* wire);
+absl::Status ToWire(const StreamOptions& options, v1::DetectStreamOptions* wire);
 
 // A side below 0 becomes one that every server refuses, by its name.
-void ToWire(const Region& region, v1::Region* wire);
+void ToWire(const Region& region, v1::ImageRegion* wire);
 
 // Copies rows without the padding between them; keeps the memory that `wire` has. `field` names the image in errors.
 absl::Status ToWire(absl::string_view field, const ImageInput& image, v1::Image* wire);
@@ -34,14 +43,15 @@ void Assign(const Repeated& from, Vector* to) {
 }
 
 // INTERNAL when the arrays' lengths contradict each other. Keep the memory that the result has.
-absl::Status FromWire(const v1::Features& wire, Features* features);
+absl::Status FromWire(const v1::ImageFeatures& wire, Features* features);
 void FromWire(const v1::Timings& wire, Timings* timings);
+std::vector<Warning> FromWire(const google::protobuf::RepeatedPtrField<v1::Warning>& wire);
 
 // Which frame a response of a stream answers, and how it went.
 template <typename Response, typename Result>
 void FromWire(const Response& response, Result* result) {
   result->frame_id = response.frame_id();
-  result->status = absl::Status(static_cast<absl::StatusCode>(response.status().code()), response.status().message());
+  result->status = FromWire(response.status());
   result->drop_reason = static_cast<DropReason>(response.status().drop_reason());
   result->retry_after = absl::Nanoseconds(response.status().retry_after_ns());
 }

@@ -7,9 +7,9 @@
 
 namespace glint {
 
-inline constexpr int kMaxImageSide = 16384;                       // pixels; level coordinates fit 14 bits
-inline constexpr int64_t kMaxImagePixels = int64_t{1} << 27;      // 134 megapixels
-inline constexpr int64_t kDefaultMaxImagePixels = 7680LL * 4320;  // 8K, the server's default
+inline constexpr int kMaxImageSide = 16384;                          // pixels; level coordinates fit 14 bits
+inline constexpr int64_t kMaxImagePixels = int64_t{1} << 27;         // 134 megapixels
+inline constexpr int64_t kDefaultMaxImagePixels = int64_t{1} << 22;  // a pair of 1920x1080; the server's default
 
 inline constexpr int kMinLevels = 1;
 inline constexpr int kMaxLevels = 12;

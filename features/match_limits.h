@@ -11,9 +11,9 @@ inline constexpr int kMinMatchK = 1;
 inline constexpr int kMaxMatchK = 8;
 inline constexpr float kMaxMatchCoordinate = 1048576.0f;  // pixels, either sign; of positions and radii
 
-inline constexpr float kMaxStereoBand = 16.0f;        // rows of a level
-inline constexpr float kMaxFocalLength = 1000000.0f;  // pixels
-inline constexpr float kMaxBaseline = 1000000.0f;     // in the unit of depths
+inline constexpr float kMaxStereoBand = 16.0f;      // rows of a level
+inline constexpr double kMaxFocalLength = 1000000;  // pixels
+inline constexpr double kMaxBaseline = 1000000;     // in the unit of depths
 
 }  // namespace glint
 

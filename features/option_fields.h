@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "features/arc.h"
 #include "features/limits.h"
 #include "features/options.h"
@@ -56,6 +57,14 @@ void ForEachNumber(Visit visit) {
 template <typename Visit>
 void ForEachSwitch(Visit visit) {
   visit("smooth", &DetectorOptions::smooth);
+}
+
+// Calls visit(name, pointer to the member) for all of them.
+template <typename Visit>
+void ForEachField(Visit visit) {
+  ForEachChoice(visit);
+  ForEachNumber([&visit](absl::string_view name, auto member, auto, auto) { visit(name, member); });
+  ForEachSwitch(visit);
 }
 
 }  // namespace glint

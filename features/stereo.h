@@ -50,26 +50,27 @@ struct StereoOptions {
   bool cross_check = true;
   bool refine = true;
   bool median_cut = true;
-  bool check_pair = true;  // fill StereoChecks; costs a match of a part of the descriptors with all
-  float focal_length = 0;  // pixels of the image, >= 0; with baseline, for depth
-  float baseline = 0;      // in the unit of the depths, >= 0; 0: no depth
+  bool check_pair = true;   // fill StereoChecks; costs a match of a part of the descriptors with all
+  double focal_length = 0;  // pixels of the image, 0..kMaxFocalLength; with baseline, for depth
+  double baseline = 0;      // in the unit of the depths, 0..kMaxBaseline; 0: no depth
 };
 
-// One eye: its keypoints with descriptors, and plan.levels images, the pyramid on which they were found (for refine).
-struct StereoEye {
+// One image of a pair: its keypoints with descriptors, and plan.levels images, the pyramid on which they were found
+// (for refine).
+struct StereoImage {
   const Features* features = nullptr;
   const ImageView* levels = nullptr;
 };
 
 struct StereoInput {
-  StereoEye left;
-  StereoEye right;
-  PyramidPlan plan;  // of both eyes; level 0 is the image
+  StereoImage left;
+  StereoImage right;
+  PyramidPlan plan;  // of both; level 0 is the image
 };
 
 // From the matches of all left with all right descriptors, cross-checked and at most max_distance apart, those of the
 // left keypoints 0, CheckStride(), 2 * CheckStride() and so on: a rectified pair has a median_dy of a fraction of a
-// pixel and hardly a negative disparity. All zero if an eye has no keypoints.
+// pixel and hardly a negative disparity. All zero if an image has no keypoints.
 struct StereoChecks {
   int matches = 0;      // of CheckedKeypoints()
   int sure = 0;         // of these, the ones that pass IsSureMatch
@@ -174,9 +175,11 @@ GLINT_HD inline float RefineDisparity(const StereoWindows& w, const int32_t sad[
   return on_level * (static_cast<float>(image_width) / static_cast<float>(level_width));
 }
 
-// More than 0, or kNoDepth.
+// More than 0, or kNoDepth. In floats, as all arithmetic of the rules.
 GLINT_HD inline float DepthOf(const StereoOptions& o, float disparity) {
-  return disparity > 0 && o.focal_length > 0 && o.baseline > 0 ? o.focal_length * o.baseline / disparity : kNoDepth;
+  const float focal_length = static_cast<float>(o.focal_length);
+  const float baseline = static_cast<float>(o.baseline);
+  return disparity > 0 && focal_length > 0 && baseline > 0 ? focal_length * baseline / disparity : kNoDepth;
 }
 
 GLINT_HD inline bool IsOverMedian(int32_t sad, int32_t median) { return int64_t{10} * sad > int64_t{21} * median; }

@@ -1,21 +1,17 @@
 // What localization answers, as the client and the server have it: the fields of glint/v1/localization.proto, which has
-// their meaning. The client's headers are installed, so this one needs only terms.h.
+// their meaning. The client's headers are installed, so this one needs only terms.h and features/warning.h.
 #ifndef GLINT_PROTO_LOCATION_H_
 #define GLINT_PROTO_LOCATION_H_
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
+#include "features/warning.h"
 #include "proto/terms.h"
 
 namespace glint {
-
-// Where a stream names no detector. Spread over the picture, features fix a pose better than the strongest ones do.
-inline constexpr char kLocalizePreset[] = "orbslam";
-inline constexpr int kLocalizeFeatures = 2000;
 
 // With the numbers that they have on the wire.
 enum class RigRefinement { kOn = 1, kOff = 2, kFixed = 3 };
@@ -29,12 +25,12 @@ struct CameraPose {
 // What one pair says of the calibration.
 struct CalibrationFigures {
   int stereo_keypoints = 0;
-  double stereo_share = 0;                                        // 0..1
-  double median_rise = 0, rise_spread = 0, median_disparity = 0;  // pixels
-  double speed = 0;                                               // metres a second
+  double stereo_share = 0;                                                                    // 0..1
+  double median_vertical_disparity = 0, vertical_disparity_spread = 0, median_disparity = 0;  // pixels
+  double speed = 0;                                                                           // metres a second
 };
 
-// Where the left eye was.
+// Where the left camera was.
 struct Location {
   LocationStatus status = LocationStatus::kInitializing;
   CameraPose pose;
@@ -44,7 +40,7 @@ struct Location {
   double reprojection_error = 0;  // pixels
   bool is_keyframe = false, loop_closed = false, map_full = false;
   std::array<double, 3> rig_rotation = {}, rig_uncertainty = {};  // rotation vectors, radians
-  std::vector<std::string> warnings;
+  std::vector<Warning> warnings;
   CalibrationFigures calibration;
 };
 
@@ -57,7 +53,8 @@ struct MapPosition {
 struct MapPart {
   struct Keyframe {
     uint64_t id = 0;
-    double seconds = 0;
+    uint64_t frame_id = 0;  // of the pair that it was made of
+    int64_t time_ns = 0;    // likewise
     CameraPose pose;
   };
   std::vector<Keyframe> keyframes;

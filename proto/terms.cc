@@ -1,6 +1,8 @@
-// The numbers of proto/terms.h are those of the wire, so that a cast converts between them.
+// The numbers of proto/terms.h and features/warning.h are those of the wire, so that a cast converts between them.
 #include "proto/terms.h"
 
+#include "features/warning.h"
+#include "glint/v1/envelope.pb.h"
 #include "glint/v1/feature_detection.pb.h"
 #include "glint/v1/localization.pb.h"
 #include "glint/v1/tracking.pb.h"
@@ -56,6 +58,17 @@ static_assert(Same(LocationStatus::kLost, v1::LOCATION_STATUS_LOST));
 static_assert(Same(LocationStatus::kRelocalized, v1::LOCATION_STATUS_RELOCALIZED));
 static_assert(Same(LocationStatus::kRelocalized, v1::LocationStatus_MAX), "terms.h lacks a value");
 static_assert(kLocationStatusCount == v1::LocationStatus_ARRAYSIZE);
+
+static_assert(Same(WarningKind::kUnrectified, v1::WARNING_KIND_UNRECTIFIED));
+static_assert(Same(WarningKind::kSwapped, v1::WARNING_KIND_SWAPPED));
+static_assert(Same(WarningKind::kOutOfSync, v1::WARNING_KIND_OUT_OF_SYNC));
+static_assert(Same(WarningKind::kDifferentScenes, v1::WARNING_KIND_DIFFERENT_SCENES));
+static_assert(Same(WarningKind::kVerticalDisparitySpread, v1::WARNING_KIND_VERTICAL_DISPARITY_SPREAD));
+static_assert(Same(WarningKind::kRigRotation, v1::WARNING_KIND_RIG_ROTATION));
+static_assert(Same(WarningKind::kImplausibleSpeed, v1::WARNING_KIND_IMPLAUSIBLE_SPEED));
+static_assert(Same(WarningKind::kNoDisparity, v1::WARNING_KIND_NO_DISPARITY));
+static_assert(Same(WarningKind::kFewDepths, v1::WARNING_KIND_FEW_DEPTHS));
+static_assert(Same(WarningKind::kFewDepths, v1::WarningKind_MAX), "warning.h lacks a value");
 
 }  // namespace
 }  // namespace glint

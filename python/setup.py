@@ -8,7 +8,6 @@ from setuptools.command.build_py import build_py
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROTO = HERE.parent / "proto"
-MESSAGES = ("image", "features", "options", "feature_detection", "matching", "tracking", "localization")
 
 
 class BuildPy(build_py):
@@ -19,7 +18,7 @@ class BuildPy(build_py):
         target = pathlib.Path(self.build_lib)
         (target / "glint" / "v1").mkdir(parents=True, exist_ok=True)
         (target / "glint" / "v1" / "__init__.py").write_text('"""Messages of proto/glint/v1."""\n')
-        files = [str(PROTO / "glint" / "v1" / f"{name}.proto") for name in MESSAGES]
+        files = map(str, sorted((PROTO / "glint" / "v1").glob("*.proto")))
         subprocess.run(["protoc", f"--proto_path={PROTO}", f"--python_out={target}", *files], check=True)
 
 

@@ -51,7 +51,8 @@ trap finish EXIT
 # start SOCKET FLAG...: a server that is ready.
 start() {
   local socket=$1 && shift
-  "$build/server/glint-server" --listen="unix:$socket" --metrics-listen= --backend=cpu "$@" 2>>"$work/log" &
+  "$build/server/glint-server" --listen="unix:$socket" --metrics-listen= --backend=cpu \
+    --max-image-pixels=8294400 --max-sessions=64 --max-pending-bytes=536870912 "$@" 2>>"$work/log" &
   children+=($!)
   "$glint" health --server "unix:$socket" --wait 60 >/dev/null || { cat "$work/log" >&2 && exit 1; }
 }

@@ -10,7 +10,7 @@
 #   --native   a glint of this machine: the emulated one must find the same keypoints, to the byte
 #
 # JOBS in the environment: compilers at the same time. The CPU backend alone, without CUDA. On Ubuntu, GLINT_ARM64_MIRROR
-# names the mirror that has arm64. scripts/test-aarch64.sh runs the tests of the backend.
+# names the mirror that has arm64. tools/test-aarch64.sh runs the tests of the backend.
 set -euo pipefail
 
 output='' sysroot='' build='' native=''

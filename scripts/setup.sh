@@ -13,8 +13,8 @@
 #   containers  podman with what it needs, for the tests of containers
 #   python   what scripts/package-python.sh makes the Python packages with
 #   release  build and python, and the AArch64 cross compiler and emulator
-#   view   Chromium, for the tests of the live view's page and for scripts/make-screenshots.sh
-#   sanitize  Clang and its runtime, for the presets asan and tsan and for scripts/fuzz.sh
+#   view   Chromium, for the tests of the live view's page and for tools/make-screenshots.sh
+#   sanitize  Clang and its runtime, for the presets asan and tsan and for tools/fuzz.sh
 #
 # Prints nothing and returns at once if all packages are installed.
 set -euo pipefail

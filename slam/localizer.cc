@@ -61,11 +61,11 @@ struct Localizer::State {
   bool AreLoopsDue();
   bool UseLoops();
   void StartLoops();
-  void AddKeyframe(double seconds);
+  void AddKeyframe(const FrameStamp& stamp);
   std::shared_ptr<const KeyframeFeatures> FeaturesOfFrame(const StereoFrame& frame) const;
   bool Find(const KeyframeFeatures& features, LoopCloser::Place* place, Pose* camera_from_world);
   void FindLost(LocalizerResult* result);
-  void Watch(const CameraView& view, double seconds, LocalizerResult* result);
+  void Watch(const CameraView& view, int64_t time_ns, LocalizerResult* result);
   void Describe(LocalizerResult* result) const;
 
   const StereoCamera camera;  // as it was given
@@ -76,7 +76,7 @@ struct Localizer::State {
   LevelScales scales;
   int without_map = 0;  // pairs so far
   // State after the last pair.
-  double last_seconds = 0;
+  int64_t last_time_ns = 0;
   Eigen::Vector3d last_position = Eigen::Vector3d::Zero();
   bool was_tracking = false;
 
@@ -116,7 +116,7 @@ void Localizer::State::StartLoops() {
   unqueried.clear();
 }
 
-void Localizer::State::AddKeyframe(double seconds) {
+void Localizer::State::AddKeyframe(const FrameStamp& stamp) {
   if (IsFull()) return;
   const StereoFrame& frame = odometry.frame();
   const int64_t id = odometry.map().keyframes.back().id;
@@ -129,7 +129,7 @@ void Localizer::State::AddKeyframe(double seconds) {
       observations[static_cast<size_t>(last.keypoint)] = last.observation;
   }
   scales = {frame.levels, frame.scale};
-  map.Add(id, seconds, KeyframeFeaturesOf(frame, observations));
+  map.Add(id, stamp, KeyframeFeaturesOf(frame, observations));
   unqueried.push_back(id);
 }
 
@@ -158,7 +158,7 @@ void Localizer::State::FindLost(LocalizerResult* result) {
   PutPlace(place, pose, result);
 }
 
-void Localizer::State::Watch(const CameraView& view, double seconds, LocalizerResult* result) {
+void Localizer::State::Watch(const CameraView& view, int64_t time_ns, LocalizerResult* result) {
   const StereoFrame& frame = odometry.frame();
   CalibrationFigures& figures = result->calibration;
   figures = FiguresOf(frame);
@@ -169,10 +169,12 @@ void Localizer::State::Watch(const CameraView& view, double seconds, LocalizerRe
   }
   const Eigen::Vector3d& position = result->world_from_camera.translation;
   const bool is_tracking = result->status == TrackingStatus::kTracking;
-  if (is_tracking && was_tracking) figures.speed = (position - last_position).norm() / (seconds - last_seconds);
+  if (is_tracking && was_tracking) {
+    figures.speed = (position - last_position).norm() / SecondsBetween(last_time_ns, time_ns);
+  }
   was_tracking = is_tracking;
   last_position = position;
-  last_seconds = seconds;
+  last_time_ns = time_ns;
   result->warnings = view.has_depth() ? DepthWarningsOf(figures, frame.left.count())
                                       : WarningsOf(figures, frame.left.count(), result->rig_rotation.norm());
 }
@@ -194,17 +196,18 @@ absl::StatusOr<std::unique_ptr<Localizer>> Localizer::Create(const StereoCamera&
   return std::unique_ptr<Localizer>(new Localizer(std::make_unique<State>(camera, options, front_end)));
 }
 
-absl::Status Localizer::Track(const CameraView& view, double seconds, LocalizerResult* result) {
+absl::Status Localizer::Track(const CameraView& view, const FrameStamp& stamp, LocalizerResult* result) {
   State& s = *state_;
   *result = {};
+  GLINT_RETURN_IF_ERROR(s.odometry.ValidateInput(view, stamp.time_ns));
   const bool loop_closed = s.AreLoopsDue() && s.UseLoops();
-  GLINT_RETURN_IF_ERROR(s.odometry.Track(view, seconds, result));
+  GLINT_RETURN_IF_ERROR(s.odometry.Track(view, stamp.time_ns, result));
   result->loop_closed = loop_closed;
-  if (result->is_keyframe) s.AddKeyframe(seconds);
+  if (result->is_keyframe) s.AddKeyframe(stamp);
   if (result->is_keyframe || result->is_adjusted) s.map.Sync(s.odometry.map());
   if (!s.job.valid() && !s.unqueried.empty()) s.StartLoops();
   if (result->status == TrackingStatus::kLost && !s.map.keyframes().empty()) s.FindLost(result);
-  s.Watch(view, seconds, result);
+  s.Watch(view, stamp.time_ns, result);
   s.Describe(result);
   return absl::OkStatus();
 }
@@ -265,7 +268,7 @@ void Localizer::VisitMap(const std::function<bool(const MapKeyframeView&)>& keyf
     const MapKeyframe& k = map.keyframes()[i];
     int sees = 0;
     for (const int32_t p : k.points) sees += p >= 0 ? 1 : 0;
-    if (!keyframe({k.id, k.seconds, k.camera_from_world.Inverse(), sees})) return;
+    if (!keyframe({k.id, k.stamp, k.camera_from_world.Inverse(), sees})) return;
   }
   for (size_t i = 0; point && i < map.points().size(); ++i) {
     const MapLandmark& p = map.points()[i];

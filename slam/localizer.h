@@ -19,7 +19,9 @@
 #include "absl/status/statusor.h"
 #include "features/depth.h"
 #include "features/types.h"
+#include "features/warning.h"
 #include "slam/front_end/calibration_watch.h"
+#include "slam/front_end/frame_stamp.h"
 #include "slam/front_end/front_end.h"
 #include "slam/geometry/pose.h"
 #include "slam/geometry/stereo_camera.h"
@@ -53,14 +55,13 @@ struct LocalizerResult : OdometryResult {
   // Standard deviations of rig_rotation, radians: the prior's until keyframes were adjusted; 0 without refine_rig.
   Eigen::Vector3d rig_uncertainty = Eigen::Vector3d::Zero();
   CalibrationFigures calibration;
-  // For people: what is wrong with the calibration or the pairs, each with its figure. Usually empty.
-  std::vector<std::string> warnings;
+  std::vector<Warning> warnings;  // what is wrong with the calibration or the pairs; usually empty
 };
 
 // What VisitMap() shows.
 struct MapKeyframeView {
   int64_t id = 0;
-  double seconds = 0;
+  FrameStamp stamp;  // of the pair that it was made of
   Pose world_from_camera;
   int points = 0;  // that it sees
 };
@@ -81,9 +82,9 @@ class Localizer {
   Localizer& operator=(const Localizer&) = delete;
 
   // As Odometry::Track(). With a loaded map, pairs are LOST until one is found in it.
-  absl::Status Track(const CameraView& view, double seconds, LocalizerResult* result);
-  absl::Status Track(const ImageView& left, const ImageView& right, double seconds, LocalizerResult* result) {
-    return Track({left, right, {}}, seconds, result);
+  absl::Status Track(const CameraView& view, const FrameStamp& stamp, LocalizerResult* result);
+  absl::Status Track(const ImageView& left, const ImageView& right, const FrameStamp& stamp, LocalizerResult* result) {
+    return Track({left, right, {}}, stamp, result);
   }
 
   // Where a single pair is in the map, without a prior: kRelocalized with the pose, or kLost. Changes nothing of map

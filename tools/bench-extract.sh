@@ -2,7 +2,7 @@
 # Images per second of python -m glint.extract on a Dask cluster of this machine: one worker, then three, each with a
 # glint-server and processors of its own.
 #
-#   scripts/bench-extract.sh [--build DIR] [--images N] [--cores N] [--workers N]
+#   tools/bench-extract.sh [--build DIR] [--images N] [--cores N] [--workers N]
 #
 #   --build    with glint-server, glint-scene and the Python package that python_test leaves there; default: build/release
 #   --images   default: 1500, of 1280x720, as JPEG

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Frames per second of the Python client beside the C++ client, and Python's own time for a frame.
 
-    scripts/bench-python.py [--build DIR] [--package DIR] [--seconds N] [--rounds N]
+    tools/bench-python.py [--build DIR] [--package DIR] [--seconds N] [--rounds N]
 
 --build    a build tree with glint-server and glint; default: build/release
 --package  the built package; default: DIR/tests/python/package/lib, which python_test leaves behind
@@ -29,7 +29,7 @@ sys.path.insert(0, str(arguments.package or arguments.build / "tests/python/pack
 import numpy as np  # noqa: E402
 
 import glint  # noqa: E402
-from glint import matching_answers, matching_requests, wire  # noqa: E402
+from glint import matching_messages, wire  # noqa: E402
 
 WIDTH, HEIGHT, FEATURES, WINDOW = 1920, 1080, 2000, 4
 
@@ -96,12 +96,12 @@ def matching(client, stub):
                 call()
                 best[name] = min(best.get(name, 1e9), 1000 * (time.perf_counter() - begun))
     print("matching:", ", ".join(f"{name} {ms:.2f} ms" for name, ms in best.items()))
-    options = matching_requests.pb.MatchOptions()
-    request = matching_requests.match_request(glint.detector(), options, one, two)
+    options = matching_messages.pb.MatchOptions()
+    request = matching_messages.match_request(glint.detector(), options, one, two)
     answer = stub(request)
-    making = own_time(lambda: matching_requests.match_request(glint.detector(), options, one, two), 200)
-    reading = own_time(lambda: matching_answers.parse_match(answer, one, two), 500)
-    matches = len(matching_answers.parse_match(answer, one, two))
+    making = own_time(lambda: matching_messages.match_request(glint.detector(), options, one, two), 200)
+    reading = own_time(lambda: matching_messages.parse_match(answer, one, two), 500)
+    matches = len(matching_messages.parse_match(answer, one, two))
     print(f"own time: answer of {matches} matches {reading:.0f} us, request {making:.0f} us")
 
 

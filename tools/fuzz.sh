@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the libFuzzer targets with Clang, under the address and undefined-behaviour sanitizers, and runs each.
 #
-#   scripts/fuzz.sh [--corpus DIR] [--target NAME]... [--jobs N] [--seed N] [MINUTES]
+#   tools/fuzz.sh [--corpus DIR] [--target NAME]... [--jobs N] [--seed N] [MINUTES]
 #
 #   --corpus  where inputs that reach new code are kept from run to run; default: build/fuzz/corpus
 #   --target  encoded, handoff, localize, map, options, pairs, raw, session, text, track, wire, y4m (tests/fuzz/targets

@@ -2,7 +2,7 @@
 # Locates stereo cameras along the true paths of a folder, rendered with noise of 2 grey levels and 20 % gain changes, and
 # prints what slam_path_run finds: all frames, with 10 % of them missing, and with bursts missing.
 #
-#   scripts/localize-paths.sh [--build DIR] [--only NAME]... [--frames N] [--jobs N] FOLDER
+#   tools/localize-paths.sh [--build DIR] [--only NAME]... [--frames N] [--jobs N] FOLDER
 #
 #   FOLDER    files kitti_*.txt, euroc_*.txt, kaist_*.txt: lines of "t x y z qx qy qz qw"
 #   --build   where slam_path_run is or is built; default: build/ci

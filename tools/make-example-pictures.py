@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the pictures of docs/examples from scenes of the project's own renderer.
 
-    scripts/make-example-pictures.py GLINT-SCENE [FOLDER]
+    tools/make-example-pictures.py GLINT-SCENE [FOLDER]
 
 GLINT-SCENE  the program: build/dev/tests/scene/glint-scene
 FOLDER       where to write; default: docs/examples

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the picture of the README from the project's own renderer: keypoints, tracks, disparities, a trajectory.
 
-    scripts/make-first-picture.py GLINT-SCENE GLINT-SERVER [FILE]
+    tools/make-first-picture.py GLINT-SCENE GLINT-SERVER [FILE]
 
 GLINT-SCENE   the program: build/dev/tests/scene/glint-scene
 GLINT-SERVER  the program: build/dev/server/glint-server

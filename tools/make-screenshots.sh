@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the pictures of docs/view.md: the live view of a rendered walk through a room, in a headless Chromium.
 #
-#   scripts/make-screenshots.sh [BUILD]     default: build/dev, with the targets glint and glint-scene
+#   tools/make-screenshots.sh [BUILD]     default: build/dev, with the targets glint and glint-scene
 #
 # Needs the packages of scripts/setup.sh view.
 set -euo pipefail

@@ -2,7 +2,7 @@
 # Looks for tests that fail now and then: runs the suite, and each concurrent test alone, again and again on two
 # processors on which two busy loops run as well.
 #
-#   scripts/repeat-tests.sh [--build DIR] [--suite N] [--alone M] [--slots J] [--timeout S] [--for S] [--logs DIR]
+#   tools/repeat-tests.sh [--build DIR] [--suite N] [--alone M] [--slots J] [--timeout S] [--for S] [--logs DIR]
 #                           ['PROGRAM ARGUMENTS']...
 #
 #   --build    build tree with the tests; default: build/ci

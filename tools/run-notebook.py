@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the cells of a notebook by plain Python, without Jupyter, and compares or writes their outputs.
 
-    scripts/run-notebook.py NOTEBOOK [--write]
+    tools/run-notebook.py NOTEBOOK [--write]
 
 The cells run in the notebook's folder, in one namespace. Outputs of a cell are what it prints and the value of its last
 line: a picture if the value has _repr_jpeg_(), else text. Without --write the text is compared with that in the

@@ -2,7 +2,7 @@
 # Compiles the CPU backend for AArch64 and runs its tests, and the reference's, under QEMU's user-mode emulation. For
 # x86-64 machines with Debian 12 or Ubuntu 24.04; as root or with sudo if the cross compiler or QEMU has to be installed.
 #
-#   scripts/test-aarch64.sh [CTEST-ARGUMENT...]
+#   tools/test-aarch64.sh [CTEST-ARGUMENT...]
 #
 # The libraries for AArch64 are the distribution's, unpacked below build/aarch64. The machine's packages and list of
 # architectures are not changed. On Ubuntu, GLINT_ARM64_MIRROR names the mirror that has them. scripts/cross-arm64.sh builds

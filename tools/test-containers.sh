@@ -2,9 +2,9 @@
 # Runs what is delivered for containers by podman: the image alone, the Compose file with Prometheus, the Deployment of
 # Kubernetes, and three containers behind HAProxy, one of which is killed and one drained.
 #
-#   scripts/test-containers.sh [BUILD-FOLDER] [alone|compose|kube|fleet]...     default: build/dev, all four
+#   tools/test-containers.sh [BUILD-FOLDER] [alone|compose|kube|fleet]...     default: build/dev, all four
 #
-# The image has the programs of BUILD-FOLDER and the settings of docker/Dockerfile; scripts/test-image.sh builds the
+# The image has the programs of BUILD-FOLDER and the settings of docker/Dockerfile; tools/test-image.sh builds the
 # Dockerfile itself. Needs root and what `scripts/setup.sh containers` installs. CTest runs two of the parts.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian package in a clean Debian 12 root, runs what is in it, and removes it again.
 #
-#   scripts/test-deb.sh [BUILD-FOLDER | GLINT.deb]
+#   tools/test-deb.sh [BUILD-FOLDER | GLINT.deb]
 #
 # default: build/dev, configured with -DGLINT_PACKAGE=ON and built.
 # Needs root, mmdebstrap and a Debian mirror. BASE names an archive (tar) with the empty root, which is made if it is not

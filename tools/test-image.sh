@@ -2,7 +2,7 @@
 # Builds the container image of variant cpu, without a Docker engine, and runs it the way an engine would: as the
 # image's user, process 1 of its own, on a read-only root, in a network namespace. Frames come from outside.
 #
-#   scripts/test-image.sh GLINT      GLINT: a `glint` on this machine that can stream
+#   tools/test-image.sh GLINT      GLINT: a `glint` on this machine that can stream
 #
 # JOBS in the environment: compilers at the same time. Needs root, buildah, mmdebstrap, iproute2, curl and a Debian
 # mirror. The base image is kept as localhost/debian:bookworm-slim; buildah keeps the compiled layers.

@@ -2,7 +2,7 @@
 # Runs the commands of docs/operations/quick-start.md on a new Debian 12 machine, then tests systemd's part: restarts,
 # watchdog, reload, stop. The machine is virtual, with its own kernel and systemd.
 #
-#   scripts/test-systemd.sh [BUILD-FOLDER]     default: build/dev, configured with -DGLINT_PACKAGE=ON and built
+#   tools/test-systemd.sh [BUILD-FOLDER]     default: build/dev, configured with -DGLINT_PACKAGE=ON and built
 #
 # Needs root, mmdebstrap, qemu-system-x86, e2fsprogs and a Debian mirror. The machine is emulated, which takes minutes; with
 # ACCEL=kvm is fast where KVM can boot a kernel. The log of the machine is printed if it fails, or if VERBOSE is set;

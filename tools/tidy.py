@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy over the sources of the product: scripts/tidy.py [--quick] FOLDER...
+"""Runs clang-tidy over the sources of the product: tools/tidy.py [--quick] FOLDER...
 
 --quick leaves out Clang's static analyzer, which takes three quarters of the time.
 

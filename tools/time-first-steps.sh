@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A new user's way, timed: the commands of the README's section Install, each in an empty Debian 12 root.
 #
-#   scripts/time-first-steps.sh FILES [package|python|source]...     default: package python
+#   tools/time-first-steps.sh FILES [package|python|source]...     default: package python
 #
 #   FILES  a folder with the packages of a release (scripts/release.sh)
 #

@@ -1,4 +1,7 @@
 // glint info: what the server is and what it allows.
+#include <utility>
+#include <vector>
+
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "client/cli/base/command.h"
@@ -9,6 +12,31 @@ namespace glint::cli {
 namespace {
 
 constexpr char kName[] = "info";
+
+// Every limit by its name on the wire; times in nanoseconds.
+std::vector<std::pair<const char*, int64_t>> LimitsOf(const client::ServerInfo& info) {
+  const client::ServerLimits& l = info.limits;
+  return {{"max_image_pixels", l.max_image_pixels},
+          {"max_features", l.max_features},
+          {"max_message_bytes", l.max_message_bytes},
+          {"max_sessions", l.max_sessions},
+          {"max_sessions_per_client", l.max_sessions_per_client},
+          {"max_in_flight", l.max_in_flight},
+          {"max_detect_calls", l.max_detect_calls},
+          {"max_track_streams", l.max_track_streams},
+          {"max_track_cameras", l.max_track_cameras},
+          {"max_tracks", l.max_tracks},
+          {"max_track_pixels", l.max_track_pixels},
+          {"max_localize_streams", l.max_localize_streams},
+          {"max_localize_pixels", l.max_localize_pixels},
+          {"max_map_keyframes", l.max_map_keyframes},
+          {"max_map_points", l.max_map_points},
+          {"max_map_bytes", l.max_map_bytes},
+          {"stream_first_message_timeout_ns", absl::ToInt64Nanoseconds(l.stream_first_message_timeout)},
+          {"stream_idle_timeout_ns", absl::ToInt64Nanoseconds(l.stream_idle_timeout)},
+          {"max_shared_memory_bytes", l.max_shared_memory_bytes},
+          {"max_shared_memory_regions", l.max_shared_memory_regions}};
+}
 
 std::string Table(const client::ServerInfo& info) {
   std::string out;
@@ -21,12 +49,21 @@ std::string Table(const client::ServerInfo& info) {
   line("simd", info.simd);
   line("lanes", info.lanes);
   line("queue capacity", absl::StrCat(info.queue_capacity_frames, " frames"));
-  line("image, at most", absl::StrCat(info.max_image_pixels, " pixels"));
-  line("features, at most", info.max_features);
-  line("message, at most", absl::StrCat(info.max_message_bytes, " bytes"));
-  line("sessions, at most", info.max_sessions);
+  line("image, at most", absl::StrCat(info.limits.max_image_pixels, " pixels"));
+  line("features, at most", info.limits.max_features);
+  line("message, at most", absl::StrCat(info.limits.max_message_bytes, " bytes"));
+  line("sessions, at most", info.limits.max_sessions);
   line("detectors", absl::StrJoin(info.presets, ", "));
   return out;
+}
+
+void AppendJsonStrings(const char* name, const std::vector<std::string>& values, std::string* out) {
+  absl::StrAppend(out, ",\"", name, "\":[");
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) out->push_back(',');
+    AppendJsonString(values[i], out);
+  }
+  out->push_back(']');
 }
 
 std::string Json(const client::ServerInfo& info) {
@@ -34,20 +71,29 @@ std::string Json(const client::ServerInfo& info) {
   AppendJsonString(info.version, &out);
   for (const auto& [name, value] : {std::pair<const char*, const std::string*>{"backend", &info.backend},
                                     {"device", &info.device},
-                                    {"simd", &info.simd}}) {
+                                    {"simd", &info.simd},
+                                    {"shared_memory_socket", &info.shared_memory_socket}}) {
     absl::StrAppend(&out, ",\"", name, "\":");
     AppendJsonString(*value, &out);
   }
-  absl::StrAppend(&out, ",\"lanes\":", info.lanes, ",\"queue_capacity_frames\":", info.queue_capacity_frames);
-  absl::StrAppend(&out, ",\"limits\":{\"max_image_pixels\":", info.max_image_pixels,
-                  ",\"max_features\":", info.max_features, ",\"max_message_bytes\":", info.max_message_bytes,
-                  ",\"max_sessions\":", info.max_sessions, "},\"presets\":[");
-  for (size_t i = 0; i < info.presets.size(); ++i) {
-    if (i > 0) out.push_back(',');
-    AppendJsonString(info.presets[i], &out);
+  absl::StrAppend(&out, ",\"lanes\":", info.lanes, ",\"queue_capacity_frames\":", info.queue_capacity_frames,
+                  ",\"memory_bound_bytes\":", info.memory_bound_bytes);
+  for (const auto& [name, value] : {std::pair<const char*, bool>{"has_cuda", info.has_cuda},
+                                    {"has_pictures", info.has_pictures},
+                                    {"has_map_directory", info.has_map_directory}}) {
+    absl::StrAppend(&out, ",\"", name, "\":", value ? "true" : "false");
   }
-  out += "]}\n";
-  return out;
+  char separator = '{';
+  out += ",\"limits\":";
+  for (const auto& [name, value] : LimitsOf(info)) {
+    out += std::exchange(separator, ',');
+    absl::StrAppend(&out, "\"", name, "\":", value);
+  }
+  out += '}';
+  AppendJsonStrings("devices", info.devices, &out);
+  AppendJsonStrings("methods", info.methods, &out);
+  AppendJsonStrings("presets", info.presets, &out);
+  return out + "}\n";
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ using google::protobuf::io::CodedOutputStream;
 
 // Frames and pairs have the same place in the messages of their streams, and so have their numbers.
 constexpr int kInMessage = v1::DetectStreamRequest::kFrameFieldNumber;
-constexpr int kIdInBody = v1::Frame::kFrameIdFieldNumber;
+constexpr int kIdInBody = v1::DetectFrame::kFrameIdFieldNumber;
 static_assert(int{v1::StereoStreamRequest::kPairFieldNumber} == kInMessage &&
               int{v1::MatchStreamRequest::kPairFieldNumber} == kInMessage);
 static_assert(int{v1::StereoPair::kFrameIdFieldNumber} == kIdInBody &&
@@ -115,7 +115,7 @@ std::vector<uint8_t> SyntheticDescriptors(int count, uint32_t seed) {
 }
 
 absl::StatusOr<FrameBody> FrameBody::Of(const client::ImageInput& image) {
-  v1::Frame frame;
+  v1::DetectFrame frame;
   GLINT_RETURN_IF_ERROR(client::ToWire("image", image, frame.mutable_image()));
   if (image.region.wanted()) client::ToWire(image.region, frame.mutable_region());
   FrameBody body;

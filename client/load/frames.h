@@ -51,7 +51,7 @@ class FrameBody {
   size_t size() const;
 
  private:
-  std::string body_;  // of a v1::Frame, StereoPair or MatchPair without number
+  std::string body_;  // of a v1::DetectFrame, StereoPair or MatchPair without number
   std::vector<client::SharedSlot> slots_;
 };
 

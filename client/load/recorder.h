@@ -15,12 +15,13 @@ namespace glint::load {
 // The server's stage times from its replies, in the order of the stages.
 struct Stage {
   const char* name;
-  int64_t (v1::Timings::*ns)() const;  // null: matching, which only pairs have
+  int64_t (v1::Timings::*ns)() const;
+  bool of_pairs = false;  // only pairs have it
 };
 inline constexpr Stage kStages[] = {
     {"receive", &v1::Timings::receive_ns},   {"queue", &v1::Timings::queue_ns},
     {"decode", &v1::Timings::decode_ns},     {"upload", &v1::Timings::upload_ns},
-    {"detect", &v1::Timings::detect_ns},     {"match", nullptr},
+    {"detect", &v1::Timings::detect_ns},     {"match", &v1::Timings::match_ns, true},
     {"download", &v1::Timings::download_ns}, {"serialize", &v1::Timings::serialize_ns},
     {"order", &v1::Timings::order_ns},
 };

@@ -4,6 +4,7 @@
 #include <google/protobuf/wire_format_lite.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
+#include "glint/v1/feature_detection.pb.h"
 #include "glint/v1/matching.pb.h"
 
 namespace glint::load {
@@ -25,41 +26,28 @@ constexpr bool Same(int a, int b, int c) { return a == b && b == c; }
 static_assert(Same(Detected::kFrameIdFieldNumber, Matched::kFrameIdFieldNumber, Stereo::kFrameIdFieldNumber));
 static_assert(Same(Detected::kStatusFieldNumber, Matched::kStatusFieldNumber, Stereo::kStatusFieldNumber));
 static_assert(Same(Detected::kTimingsFieldNumber, Matched::kTimingsFieldNumber, Stereo::kTimingsFieldNumber));
+static_assert(Same(Detected::kFeaturesFieldNumber, Matched::kResultFieldNumber, Stereo::kResultFieldNumber));
 static_assert(int{v1::Matches::kQueryFieldNumber} == int{v1::StereoMatches::kLeftFieldNumber});
+constexpr uint32_t Part(int field) { return WireFormatLite::MakeTag(field, kLengthDelimited); }
 constexpr uint32_t kId = WireFormatLite::MakeTag(Detected::kFrameIdFieldNumber, kVarint);
-constexpr uint32_t kStatus = WireFormatLite::MakeTag(Detected::kStatusFieldNumber, kLengthDelimited);
-constexpr uint32_t kTimings = WireFormatLite::MakeTag(Detected::kTimingsFieldNumber, kLengthDelimited);
-constexpr uint32_t kX = WireFormatLite::MakeTag(v1::Features::kXFieldNumber, kLengthDelimited);
-constexpr uint32_t kMatchIndex = WireFormatLite::MakeTag(v1::Matches::kQueryFieldNumber, kLengthDelimited);
+constexpr uint32_t kStatus = Part(Detected::kStatusFieldNumber);
+constexpr uint32_t kTimings = Part(Detected::kTimingsFieldNumber);
+constexpr uint32_t kAnswer = Part(Detected::kFeaturesFieldNumber);
+constexpr uint32_t kX = Part(v1::ImageFeatures::kXFieldNumber);
+constexpr uint32_t kMatchIndex = Part(v1::Matches::kQueryFieldNumber);
 
-// Tags of what differs; 0: the answer has no such field.
+// Tags of what a pair's result has; 0: it has no such field.
 struct Layout {
   uint32_t features[2];  // of which keypoints are counted
   uint32_t keypoints;    // a number of more of them
   uint32_t matches;
-  uint32_t match_ns;
 };
-
-constexpr Layout LayoutOf(Task task) {
-  const auto part = [](int field) { return WireFormatLite::MakeTag(field, kLengthDelimited); };
-  const auto number = [](int field) { return WireFormatLite::MakeTag(field, kVarint); };
-  switch (task) {
-    case Task::kStereo:
-      return {{part(Stereo::kLeftFieldNumber), 0},
-              number(Stereo::kRightKeypointsFieldNumber),
-              part(Stereo::kMatchesFieldNumber),
-              number(Stereo::kMatchNsFieldNumber)};
-    case Task::kMatch:
-    case Task::kMatchDescriptors:
-      return {{part(Matched::kQueryFieldNumber), part(Matched::kTrainFieldNumber)},
-              0,
-              part(Matched::kMatchesFieldNumber),
-              number(Matched::kMatchNsFieldNumber)};
-    case Task::kDetect:
-      break;
-  }
-  return {{part(Detected::kFeaturesFieldNumber), 0}, 0, 0, 0};
-}
+constexpr Layout kStereoLayout = {{Part(v1::StereoResult::kLeftFieldNumber), 0},
+                                  WireFormatLite::MakeTag(v1::StereoResult::kRightKeypointsFieldNumber, kVarint),
+                                  Part(v1::StereoResult::kMatchesFieldNumber)};
+constexpr Layout kMatchLayout = {{Part(v1::MatchResult::kQueryFieldNumber), Part(v1::MatchResult::kTrainFieldNumber)},
+                                 0,
+                                 Part(v1::MatchResult::kMatchesFieldNumber)};
 
 // Calls `read` with the stream limited to the next length-delimited field, which it must consume.
 template <typename Read>
@@ -85,13 +73,6 @@ bool CountKeypoints(CodedInputStream* in, int64_t* keypoints) {
   return true;
 }
 
-bool ReadNumber(CodedInputStream* in, int64_t* number) {
-  uint64_t value = 0;
-  if (!in->ReadVarint64(&value)) return false;
-  *number = static_cast<int64_t>(value);
-  return true;
-}
-
 // Of a v1::Matches or StereoMatches.
 bool CountMatches(CodedInputStream* in, int64_t* matches) {
   const auto count = [&] {
@@ -106,15 +87,38 @@ bool CountMatches(CodedInputStream* in, int64_t* matches) {
   return true;
 }
 
+// Of a v1::StereoResult or MatchResult.
+bool CountResult(const Layout& layout, CodedInputStream* in, Reply* reply) {
+  uint32_t more_keypoints = 0;
+  while (const uint32_t tag = in->ReadTag()) {
+    bool good = false;
+    if (tag == layout.features[0] || tag == layout.features[1]) {
+      good = ReadInside(in, [&] { return CountKeypoints(in, &reply->keypoints); });
+    } else if (tag == layout.matches) {
+      good = ReadInside(in, [&] { return CountMatches(in, &reply->matches); });
+    } else if (tag == layout.keypoints) {
+      good = in->ReadVarint32(&more_keypoints);
+    } else {
+      good = WireFormatLite::SkipField(in, tag);
+    }
+    if (!good) return false;
+  }
+  reply->keypoints += more_keypoints;
+  return true;
+}
+
+bool CountAnswer(Task task, CodedInputStream* in, Reply* reply) {
+  if (task == Task::kDetect) return CountKeypoints(in, &reply->keypoints);
+  return CountResult(task == Task::kStereo ? kStereoLayout : kMatchLayout, in, reply);
+}
+
 }  // namespace
 
 bool ReadReply(Task task, grpc::ByteBuffer* bytes, Reply* reply) {
   reply->frame_id = 0;
   reply->status.Clear();
   reply->timings.Clear();
-  reply->keypoints = reply->matches = reply->match_ns = 0;
-  int64_t more_keypoints = 0;
-  const Layout layout = LayoutOf(task);
+  reply->keypoints = reply->matches = 0;
   grpc::ProtoBufferReader slices(bytes);
   if (!slices.status().ok()) return false;
   CodedInputStream in(&slices);
@@ -127,20 +131,13 @@ bool ReadReply(Task task, grpc::ByteBuffer* bytes, Reply* reply) {
       good = ReadInside(&in, [&] { return merge(&reply->status); });
     } else if (tag == kTimings) {
       good = ReadInside(&in, [&] { return merge(&reply->timings); });
-    } else if (tag == layout.features[0] || tag == layout.features[1]) {
-      good = ReadInside(&in, [&] { return CountKeypoints(&in, &reply->keypoints); });
-    } else if (tag == layout.matches) {
-      good = ReadInside(&in, [&] { return CountMatches(&in, &reply->matches); });
-    } else if (tag == layout.keypoints) {
-      good = ReadNumber(&in, &more_keypoints);
-    } else if (tag == layout.match_ns) {
-      good = ReadNumber(&in, &reply->match_ns);
+    } else if (tag == kAnswer) {
+      good = ReadInside(&in, [&] { return CountAnswer(task, &in, reply); });
     } else {
       good = WireFormatLite::SkipField(&in, tag);
     }
     if (!good) return false;
   }
-  reply->keypoints += more_keypoints;
   return in.ConsumedEntireMessage();
 }
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "client/load/task.h"
-#include "glint/v1/feature_detection.pb.h"
+#include "glint/v1/envelope.pb.h"
 
 namespace glint::load {
 
@@ -18,7 +18,6 @@ struct Reply {
   v1::Timings timings;
   int64_t keypoints = 0;  // of all images
   int64_t matches = 0;
-  int64_t match_ns = 0;  // in the sum of `timings` it lies between detect and download
 };
 
 // Replaces `reply` by what is in `bytes`, a serialized answer of the task's stream; false if it is not one.

@@ -9,7 +9,7 @@
 #include "client/load/latencies.h"
 #include "client/load/recorder.h"
 #include "client/load/task.h"
-#include "glint/v1/feature_detection.pb.h"
+#include "glint/v1/envelope.pb.h"
 
 namespace glint::load {
 
@@ -27,7 +27,7 @@ inline bool Known(const Latencies& latencies, double share) {
 }
 
 // Of frames there is nothing to match.
-inline bool HasStage(Task task, const Stage& stage) { return IsPair(task) || stage.ns != nullptr; }
+inline bool HasStage(Task task, const Stage& stage) { return IsPair(task) || !stage.of_pairs; }
 
 inline double PerFrame(int64_t total, int64_t frames) {
   return frames > 0 ? static_cast<double>(total) / static_cast<double>(frames) : 0;

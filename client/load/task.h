@@ -6,7 +6,7 @@ namespace glint::load {
 
 enum class Task {
   kDetect,            // DetectStream: an image a message
-  kStereo,            // StereoStream: the two eyes of a rectified pair
+  kStereo,            // StereoStream: the two images of a rectified pair
   kMatch,             // MatchStream: two images
   kMatchDescriptors,  // MatchStream: two sets of descriptors
 };

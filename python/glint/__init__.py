@@ -12,7 +12,7 @@
 from glint import aio
 from glint.bf_matcher import BFMatcher, BFMatcher_create
 from glint.calls import Frame
-from glint.channel import ServerInfo, Tls
+from glint.channel import ServerInfo, ServerLimits, Tls
 from glint.client import Client
 from glint.errors import (
     Aborted,
@@ -30,6 +30,7 @@ from glint.errors import (
     Unimplemented,
 )
 from glint.features import Features, Result, Timings
+from glint.features import Warning as Warning  # not in __all__: it would hide Python's own
 from glint.image import Encoded, Raw, Shared
 from glint.localization import (
     DepthCamera,
@@ -45,14 +46,14 @@ from glint.localization import (
 )
 from glint.matching import (
     Descriptors,
+    ForgetSet,
     Matches,
     MatchResult,
     Pair,
-    SetEdit,
     StereoMatches,
     StereoPair,
     StereoResult,
-    StereoWarning,
+    UpdateSet,
 )
 from glint.options import detector
 from glint.orb import ORB, ORB_create
@@ -84,6 +85,7 @@ __all__ = [
     "Encoded",
     "FailedPrecondition",
     "Features",
+    "ForgetSet",
     "ForgetTracks",
     "Frame",
     "GetMap",
@@ -109,7 +111,7 @@ __all__ = [
     "Result",
     "SaveMap",
     "ServerInfo",
-    "SetEdit",
+    "ServerLimits",
     "Shared",
     "SharedMemory",
     "Slot",
@@ -117,7 +119,6 @@ __all__ = [
     "StereoMatches",
     "StereoPair",
     "StereoResult",
-    "StereoWarning",
     "Timings",
     "Tls",
     "TrackFrame",
@@ -129,6 +130,7 @@ __all__ = [
     "Unauthenticated",
     "Unavailable",
     "Unimplemented",
+    "UpdateSet",
     "aio",
     "detector",
 ]

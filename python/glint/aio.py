@@ -164,7 +164,8 @@ async def _why_ended(call, error: Exception, address: str) -> Exception:
     if isinstance(error, grpc.RpcError):
         return from_rpc(error, address)
     code = await call.code()
-    return from_call(code.value[0], await call.details() or "the stream has ended", address)
+    details = await call.details() or "the stream has ended"
+    return from_call(code.value[0], details, address, await call.trailing_metadata())
 
 
 async def _iterate(frames) -> AsyncIterator[Any]:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Optional
 import numpy as np
 
 from glint.client import Client
-from glint.errors import InvalidArgument
-from glint.image import describe
+from glint.errors import invalid
 from glint.matching import Descriptors, Matches
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ class BFMatcher:
         address: Optional[str] = None,
     ):
         if normType != NORM_HAMMING:
-            raise InvalidArgument(f"normType: {normType} is not NORM_HAMMING (6), the distance of binary descriptors")
+            raise invalid("normType", normType, "is not NORM_HAMMING (6), the distance of binary descriptors")
         self._cross_check = bool(crossCheck)
         self._client = client if client is not None else Client(address)
 
@@ -66,15 +65,14 @@ class BFMatcher:
 
     def _match(self, query: Any, train: Any, mask: Any, k: int) -> Matches:
         if mask is not None:
-            raise InvalidArgument("mask: is not had here: use windows or octaves of glint.Client.match()")
+            raise invalid("mask", mask, "is not had here: use windows or octaves of glint.Client.match()")
         train = _rows(train, "trainDescriptors")
         if query is None:  # what detectAndCompute() returns where there are no keypoints
             query = train[:0]
         query = _rows(query, "queryDescriptors")
         if query.shape[1] != train.shape[1]:
-            raise InvalidArgument(
-                f"trainDescriptors: {train.shape[1]} bytes each, but queryDescriptors have {query.shape[1]}"
-            )
+            why = f"bytes each, but queryDescriptors have {query.shape[1]}"
+            raise invalid("trainDescriptors", train.shape[1], why)
         return self._client.match(_padded(query), _padded(train), k=k, cross_check=self._cross_check)
 
     def isMaskSupported(self) -> bool:
@@ -88,8 +86,7 @@ def BFMatcher_create(*args: Any, **kwargs: Any) -> BFMatcher:
 
 def _rows(descriptors: Any, name: str) -> np.ndarray:
     if not isinstance(descriptors, np.ndarray) or descriptors.dtype != np.uint8 or descriptors.ndim != 2:
-        what = describe(descriptors) if isinstance(descriptors, np.ndarray) else type(descriptors).__name__
-        raise InvalidArgument(f"{name}: {what} is not binary descriptors: uint8 of (n, bytes)")
+        raise invalid(name, descriptors, "is not binary descriptors: uint8 of (n, bytes)")
     return descriptors
 
 

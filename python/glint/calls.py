@@ -5,12 +5,13 @@ import dataclasses
 from typing import Any, AsyncIterable, Callable, Generic, Iterable, Optional, Sequence, TypeVar, Union
 
 from glint import channel as ch
-from glint import localization_messages, matching_answers, matching_requests, tracking_messages
+from glint import localization_messages, matching_messages, tracking_messages
 from glint import options as opt
 from glint import wire
-from glint.errors import InvalidArgument
+from glint.encoding import encode, parse
+from glint.errors import InvalidArgument, invalid, out_of_range
 from glint.features import Features, Result
-from glint.image import ImageLike, Shared
+from glint.image import ImageLike, Shared, fields_of
 from glint.localization import (
     DepthCamera,
     GetMap,
@@ -21,12 +22,12 @@ from glint.localization import (
     SaveMap,
     StereoCamera,
 )
-from glint.matching import Matches, MatchResult, Pair, SetEdit, Side, StereoPair, StereoResult
+from glint.matching import ForgetSet, Matches, MatchResult, Pair, Side, StereoPair, StereoResult, UpdateSet
 from glint.options import Detector
 from glint.shared_memory import Slot
 from glint.tracking import AddPoints, ForgetTracks, ResetTracks, TrackFrame, TrackItem, TrackResult
 from glint.v1 import feature_detection_pb2 as pb
-from glint.v1 import localization_pb2, matching_pb2, tracking_pb2
+from glint.v1 import image_pb2, localization_pb2, matching_pb2, server_pb2, tracking_pb2
 
 Found = TypeVar("Found")
 Item = TypeVar("Item")
@@ -88,12 +89,24 @@ class Frame:
     max_age: Optional[float] = None
 
 
-def _stream_options(kind: Any, policy: str, window: int, max_age: Optional[float], **more: Any) -> Any:
-    """The first message's options, with what those of all streams have."""
+def _stream_options(kind: Any, policy: Optional[str], window: int, max_age: Optional[float], **options: Any) -> Any:
+    """The first message's options: what those of all streams have, and those of `options` that say anything."""
     if not isinstance(window, int) or not 1 <= window <= 4096:
-        raise InvalidArgument(f"window: {window} is not in 1..4096")
+        raise out_of_range("window", window, 1, 4096)
     age = opt.nanoseconds(max_age, "max_age")
-    return kind(overload_policy=opt.policy(policy), max_age_ns=age, **more)
+    given = {name: opt.present(message) for name, message in options.items()}
+    return kind(overload_policy=opt.policy(policy), max_age_ns=age, **given)
+
+
+def _stream(
+    name: str, kind: Any, options: Any, items: Any, send: Any, parse: Any, window: int, timeout: Optional[float]
+) -> StreamCall:
+    """A stream whose first message is a `kind` with `options`."""
+    return StreamCall(name, kind(options=options).SerializeToString(), items, send, parse, window, timeout)
+
+
+def _wrong_pair(item: tuple, second: str, index: int) -> InvalidArgument:
+    return InvalidArgument(f"pairs: {len(item)} images are not (left, {second}), at place {index}", field="pairs")
 
 
 def _sent(data: bytes, item: Any, *images: Any) -> Sent:
@@ -128,7 +141,7 @@ def stream(
     mask: Optional[ImageLike] = None,
     region: Optional[opt.Region] = None,
     window: int = WINDOW,
-    policy: str = "block",
+    policy: Optional[str] = None,
     max_age: Optional[float] = None,
     timeout: Optional[float] = None,
     **fields: Any,
@@ -138,17 +151,19 @@ def stream(
     frames   images, or glint.Frame for an id, a mask, a region or a maximum age of its own; iterated by a thread of the
              stream (glint.aio: may be an async iterable, too). Frames without an id are numbered from 0.
     window   frames that may be unanswered; the next one is taken from `frames` when there is room
-    policy   what the server does with frames that come faster than it answers: "block", "drop_oldest", "latest" or
-             "reject". Dropped frames have results, too, with drop_reason.
+    policy   what the server does with frames that come faster than it answers: "block" (the default), "drop_oldest",
+             "latest" or "reject". Dropped frames have results, too, with drop_reason.
     max_age  seconds after which a frame that no lane has begun is dropped
     fields   of DetectorOptions, as for detect()
 
     A frame that fails has a Result with its error, and the stream goes on. The stream ends with an exception when it
     breaks. Leaving the loop early, or close() of the iterator, cancels it.
     """
-    options = _stream_options(
-        pb.StreamOptions, policy, window, max_age, detector=opt.split(preset, fields), region=opt.region(region)
-    )
+    options = _stream_options(pb.DetectStreamOptions, policy, window, max_age, detector=opt.split(preset, fields))
+    if region is not None:
+        options.region.CopyFrom(opt.region(region))
+    if mask is not None:
+        options.mask.MergeFromString(encode(image_pb2.Image, fields_of(mask, "mask")))
 
     def send(item: Any, index: int) -> Sent:
         f = item if isinstance(item, Frame) else Frame(item)
@@ -156,9 +171,8 @@ def stream(
         data = wire.stream_frame(index if f.id is None else f.id, f.image, f.mask, opt.region(f.region), age)
         return _sent(data, None, f.image, f.mask)
 
-    first = wire.stream_options(options, mask)
-    method = ch.DETECTION + "DetectStream"
-    return StreamCall(method, first, frames, send, lambda data, _: wire.parse_result(data), window, timeout)
+    name = ch.DETECTION + "DetectStream"
+    return _stream(name, pb.DetectStreamRequest, options, frames, send, wire.parse_result, window, timeout)
 
 
 def match(
@@ -182,16 +196,16 @@ def match(
     """
     options = matching_pb2.MatchOptions()
     detector = opt.split(preset, fields, options)
-    request = matching_requests.match_request(detector, options, query, train, windows, octaves)
-    return Call(ch.MATCHING + "Match", request, lambda data: matching_answers.parse_match(data, query, train), timeout)
+    request = matching_messages.match_request(detector, options, query, train, windows, octaves)
+    return Call(ch.MATCHING + "Match", request, lambda data: matching_messages.parse_match(data, query, train), timeout)
 
 
 def match_stream(
-    pairs: Items[Union["tuple[Side, Side]", Pair, SetEdit]],
+    pairs: Items[Union["tuple[Side, Side]", Pair, UpdateSet, ForgetSet]],
     preset: Optional[Detector] = None,
     *,
     window: int = WINDOW,
-    policy: str = "block",
+    policy: Optional[str] = None,
     max_age: Optional[float] = None,
     timeout: Optional[float] = None,
     **fields: Any,
@@ -199,7 +213,7 @@ def match_stream(
     """Matches of many pairs with the same options, one MatchResult for each pair or edit, in their order.
 
     pairs    (query, train), or glint.Pair with what is its own; a side may be the name of a set that the stream keeps
-             and that glint.SetEdit changes. Edits are answered with set_size.
+             and that glint.UpdateSet changes and glint.ForgetSet ends. Edits are answered with set_size.
     fields   as for match(); window, policy and max_age as for stream(). Edits are never dropped.
 
     Errors are those of stream().
@@ -212,17 +226,14 @@ def match_stream(
     def send(item: Any, index: int) -> Sent:
         if isinstance(item, tuple) and len(item) == 2:
             item = Pair(*item)
-        if not isinstance(item, (Pair, SetEdit)):
-            what = type(item).__name__
-            raise InvalidArgument(f"pairs: {what} is not (query, train), glint.Pair or glint.SetEdit, at place {index}")
-        frame_id = index if item.id is None else item.id
-        if isinstance(item, SetEdit):
-            return _sent(matching_requests.set_edit(frame_id, item), item)
-        return _sent(matching_requests.match_pair(frame_id, item), item, item.query, item.train)
+        if not isinstance(item, (Pair, UpdateSet, ForgetSet)):
+            why = f"is not (query, train), glint.Pair, glint.UpdateSet or glint.ForgetSet, at place {index}"
+            raise invalid("pairs", item, why)
+        data = matching_messages.match_item(index if item.id is None else item.id, item)
+        return _sent(data, item, *((item.query, item.train) if isinstance(item, Pair) else ()))
 
-    first = matching_pb2.MatchStreamRequest(options=options).SerializeToString()
-    parse = matching_answers.parse_match_result
-    return StreamCall(ch.MATCHING + "MatchStream", first, pairs, send, parse, window, timeout)
+    name, read = ch.MATCHING + "MatchStream", matching_messages.parse_match_result
+    return _stream(name, matching_pb2.MatchStreamRequest, options, pairs, send, read, window, timeout)
 
 
 def stereo_stream(
@@ -230,14 +241,14 @@ def stereo_stream(
     preset: Optional[Detector] = None,
     *,
     window: int = WINDOW,
-    policy: str = "block",
+    policy: Optional[str] = None,
     max_age: Optional[float] = None,
     timeout: Optional[float] = None,
     **fields: Any,
 ) -> StreamCall[StereoResult]:
     """Disparities of many rectified pairs with the same options, one StereoResult for each pair, in their order.
 
-    pairs    (left, right); one image with both eyes side by side; or glint.StereoPair with what is its own
+    pairs    (left, right); one image with both side by side; or glint.StereoPair with what is its own
     fields   of StereoOptions: focal_length=700, baseline=0.12 (both for depths), max_distance=64, band=2,
              min_disparity=0, max_disparity=128, max_octave_difference=1, cross_check, refine, median_cut, check_pair,
              max_time_difference_ns; and of DetectorOptions. window, policy and max_age as for stream()
@@ -252,17 +263,17 @@ def stereo_stream(
     def send(item: Any, index: int) -> Sent:
         if isinstance(item, tuple):
             if len(item) != 2:
-                raise InvalidArgument(f"pairs: {len(item)} images are not (left, right), at place {index}")
+                raise _wrong_pair(item, "right", index)
             item = StereoPair(*item)
         pair = item if isinstance(item, StereoPair) else StereoPair(item)
-        data = matching_requests.stereo_pair(index if pair.id is None else pair.id, pair)
+        data = matching_messages.stereo_pair(index if pair.id is None else pair.id, pair)
         return _sent(data, None, pair.left, pair.right)
 
-    def parse(data: bytes, _: Any) -> StereoResult:
-        return matching_answers.parse_stereo_result(data, stereo.focal_length > 0)
+    def read(data: bytes, _: Any) -> StereoResult:
+        return matching_messages.parse_stereo_result(data, stereo.focal_length > 0)
 
-    first = matching_pb2.StereoStreamRequest(options=options).SerializeToString()
-    return StreamCall(ch.MATCHING + "StereoStream", first, pairs, send, parse, window, timeout)
+    name = ch.MATCHING + "StereoStream"
+    return _stream(name, matching_pb2.StereoStreamRequest, options, pairs, send, read, window, timeout)
 
 
 def track_stream(
@@ -279,7 +290,7 @@ def track_stream(
     levels: Optional[int] = None,
     track_levels: Optional[int] = None,
     window: int = WINDOW,
-    policy: str = "block",
+    policy: Optional[str] = None,
     max_age: Optional[float] = None,
     timeout: Optional[float] = None,
     **fields: Any,
@@ -298,7 +309,8 @@ def track_stream(
                   then, of how many frames in which tracks began the patches are kept, 1..8 (4)
     levels        of the detector's pyramid; track_levels: of the tracker's
     fields        of TrackOptions: patch_size=16, intensity="gain_and_offset", max_residual=12,
-                  max_backward_error=1, max_move=50 ...; and of DetectorOptions, whose `preset` ("fast_grid") finds new points
+                  max_backward_error=1, max_move=50 ...; and of DetectorOptions, whose `preset` ("fast_grid") finds new
+                  points
     window, policy, max_age
                   as for stream(); edits are never dropped
 
@@ -319,10 +331,8 @@ def track_stream(
         data = tracking_messages.track_item(index if item.id is None else item.id, item)
         return _sent(data, None, *(tracking_messages.images_of(item) if isinstance(item, TrackFrame) else ()))
 
-    first = tracking_pb2.TrackStreamRequest(options=options).SerializeToString()
-    method = ch.TRACKING + "TrackStream"
-    parse = tracking_messages.parse_track_result
-    return StreamCall(method, first, frames, send, lambda data, _: parse(data), window, timeout)
+    name, read = ch.TRACKING + "TrackStream", tracking_messages.parse_track_result
+    return _stream(name, tracking_pb2.TrackStreamRequest, options, frames, send, read, window, timeout)
 
 
 def localize_stream(
@@ -334,17 +344,17 @@ def localize_stream(
     refine_rig: Optional[str] = None,
     mode: Optional[str] = None,
     window: int = WINDOW,
-    policy: str = "block",
+    policy: Optional[str] = None,
     max_age: Optional[float] = None,
     timeout: Optional[float] = None,
     **fields: Any,
 ) -> StreamCall[LocalizeResult]:
     """Where a rectified stereo camera is, or one with depth: a LocalizeResult for each pair or request, in order.
 
-    pairs        (left, right); one image with both eyes side by side; glint.LocalizePair for a time, an id, or to find
+    pairs        (left, right); one image with both side by side; glint.LocalizePair for a time, an id, or to find
                  it in the map; and glint.GetMap, SaveMap or LoadMap between them. With `depth`: (left, depth)
     camera       glint.StereoCamera
-    depth        glint.DepthCamera: the camera has one eye and a sensor of depth
+    depth        glint.DepthCamera: a camera and a sensor of depth in place of two cameras
     preset       of the detector, which must have descriptors ("orbslam"); max_features is 2000 unless it is given
     refine_rig   the rotation that rectification left behind: "on" (the default), "off" or "fixed"; with `depth` "off"
     mode         "reproducible" (the default): the same pairs give the same poses; or "realtime"
@@ -364,7 +374,7 @@ def localize_stream(
     def send(item: Any, index: int) -> Sent:
         if isinstance(item, tuple):
             if len(item) != 2:
-                raise InvalidArgument(f"pairs: {len(item)} images are not (left, {second}), at place {index}")
+                raise _wrong_pair(item, second, index)
             item = LocalizePair(item[0], **{second: item[1]})
         elif not isinstance(item, (LocalizePair, GetMap, SaveMap, LoadMap)):
             item = LocalizePair(item)
@@ -372,27 +382,28 @@ def localize_stream(
         images = (item.left, item.right, item.depth) if isinstance(item, LocalizePair) else ()
         return _sent(data, None, *images)
 
-    first = localization_pb2.LocalizeStreamRequest(options=options).SerializeToString()
-    method = ch.LOCALIZATION + "LocalizeStream"
-    parse = localization_messages.parse_localize_result
-    return StreamCall(method, first, pairs, send, lambda data, _: parse(data), window, timeout)
+    name, read = ch.LOCALIZATION + "LocalizeStream", localization_messages.parse_localize_result
+    return _stream(name, localization_pb2.LocalizeStreamRequest, options, pairs, send, read, window, timeout)
 
 
 def info(timeout: Optional[float] = 5) -> Call[ch.ServerInfo]:
     """What the server is and what it accepts at most."""
-    parse = pb.GetServerInfoResponse.FromString
-    return Call(ch.DETECTION + "GetServerInfo", b"", lambda data: ch.ServerInfo.from_message(parse(data)), timeout)
+
+    def read(data: bytes) -> ch.ServerInfo:
+        return ch.from_message(ch.ServerInfo, parse(server_pb2.GetServerInfoResponse, data))
+
+    return Call(ch.SERVER + "GetServerInfo", b"", read, timeout)
 
 
 def health(timeout: Optional[float] = 5) -> Call[str]:
     """Whether the server takes frames: "serving", "not_serving" or "unknown"."""
 
-    def parse(data: bytes) -> str:
+    def read(data: bytes) -> str:
         return ch.HEALTH_NAMES.get(data[1] if len(data) > 1 else 0, "unknown")
 
-    return Call(ch.HEALTH, b"", parse, timeout, with_token=False)
+    return Call(ch.HEALTH, b"", read, timeout, with_token=False)
 
 
-def register_memory(request: pb.RegisterSharedMemoryRequest) -> Call[None]:
+def register_memory(request: server_pb2.RegisterSharedMemoryRequest) -> Call[None]:
     """Gives shared memory that the server has its name."""
-    return Call(ch.DETECTION + "RegisterSharedMemory", request.SerializeToString(), lambda _: None, 5)
+    return Call(ch.SERVER + "RegisterSharedMemory", request.SerializeToString(), lambda _: None, 5)

@@ -5,13 +5,14 @@ import dataclasses
 import functools
 import inspect
 import os
-from typing import Any, Optional
+from typing import Any, Optional, TypeVar
 
 import grpc
 
-from glint.errors import InvalidArgument
+from glint.errors import InvalidArgument, invalid
 
 DEFAULT_ADDRESS = "127.0.0.1:50051"
+SERVER = "/glint.v1.Server/"
 DETECTION = "/glint.v1.FeatureDetection/"
 MATCHING = "/glint.v1.FeatureMatching/"
 TRACKING = "/glint.v1.FeatureTracking/"
@@ -19,6 +20,8 @@ LOCALIZATION = "/glint.v1.Localization/"
 HEALTH = "/grpc.health.v1.Health/Check"
 _MAX_MESSAGE_BYTES = 256 << 20
 HEALTH_NAMES = {0: "unknown", 1: "serving", 2: "not_serving", 3: "service_unknown"}
+
+Kind = TypeVar("Kind")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,13 +35,39 @@ class Tls:
 
     def credentials(self) -> grpc.ChannelCredentials:
         if (self.certificate is None) != (self.key is None):
-            raise InvalidArgument("tls: certificate and key go together")
+            raise InvalidArgument("tls: certificate and key go together", field="tls")
         return grpc.ssl_channel_credentials(self.ca, self.key, self.certificate)
 
 
 @dataclasses.dataclass(frozen=True)
+class ServerLimits:
+    """What a server accepts at most of one client; proto/glint/v1/server.proto has each."""
+
+    max_image_pixels: int
+    max_features: int
+    max_message_bytes: int
+    max_sessions: int
+    max_sessions_per_client: int
+    max_in_flight: int
+    max_detect_calls: int
+    max_track_streams: int
+    max_track_cameras: int
+    max_tracks: int
+    max_track_pixels: int
+    max_localize_streams: int
+    max_localize_pixels: int
+    max_map_keyframes: int
+    max_map_points: int
+    max_map_bytes: int
+    stream_first_message_timeout_ns: int
+    stream_idle_timeout_ns: int
+    max_shared_memory_bytes: int
+    max_shared_memory_regions: int
+
+
+@dataclasses.dataclass(frozen=True)
 class ServerInfo:
-    """What a server is and what it accepts at most; GetServerInfoResponse of the wire contract."""
+    """What a server is and what it serves; GetServerInfoResponse of proto/glint/v1/server.proto."""
 
     version: str
     backend: str
@@ -46,34 +75,37 @@ class ServerInfo:
     simd: str
     lanes: int
     queue_capacity_frames: int
-    presets: tuple[str, ...]
-    devices: tuple[str, ...]
+    limits: ServerLimits
+    presets: "tuple[str, ...]"
     shared_memory_socket: str
+    devices: "tuple[str, ...]"
     memory_bound_bytes: int
-    max_image_pixels: int
-    max_features: int
-    max_message_bytes: int
-    max_sessions: int
+    methods: "tuple[str, ...]"
+    has_cuda: bool
+    has_pictures: bool
+    has_map_directory: bool
 
-    @classmethod
-    def from_message(cls, message) -> "ServerInfo":
-        values = {}
-        for field in dataclasses.fields(cls):
-            source = message.limits if field.name.startswith("max_") else message
-            value = getattr(source, field.name)
-            values[field.name] = tuple(value) if field.name in ("presets", "devices") else value
-        return cls(**values)
+
+def from_message(kind: "type[Kind]", message: Any) -> Kind:
+    """A ServerInfo or ServerLimits of its message, whose fields have the same names."""
+    values = {field.name: getattr(message, field.name) for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    for name, value in values.items():
+        if name == "limits":
+            values[name] = from_message(ServerLimits, value)
+        elif not isinstance(value, (str, int)):
+            values[name] = tuple(value)
+    return kind(**values)
 
 
 def address_of(address: Optional[str]) -> str:
     """The address given, that in GLINT_SERVER, or a server's default."""
     address = address or os.environ.get("GLINT_SERVER") or DEFAULT_ADDRESS
     if not isinstance(address, str) or any(c.isspace() for c in address):
-        raise InvalidArgument(f'address: "{address}" is not HOST:PORT or unix:PATH')
+        raise invalid("address", address, "is not HOST:PORT or unix:PATH")
     if not address.startswith(("unix:", "dns:", "ipv4:", "ipv6:")):
         port = address.rpartition(":")[2]
         if ":" not in address or not port.isdigit() or not 0 < int(port) < 65536:
-            raise InvalidArgument(f'address: "{address}" is not HOST:PORT or unix:PATH')
+            raise invalid("address", address, "is not HOST:PORT or unix:PATH")
     return address
 
 
@@ -82,7 +114,7 @@ class Methods:
 
     def __init__(self, channel: Any, token: Optional[str]):
         if token is not None and (not token.isascii() or not token.isprintable() or not token or " " in token):
-            raise InvalidArgument("token: is not printable ASCII without blanks")
+            raise InvalidArgument("token: is not printable ASCII without blanks", field="token")
         self._channel = channel
         self._metadata = None if token is None else (("authorization", "Bearer " + token),)
         self._made: "dict[str, Any]" = {}

@@ -13,7 +13,7 @@ from typing import Any, Iterable, Iterator, Optional, Sequence
 
 from glint import extraction, options
 from glint.client import Client
-from glint.errors import GlintError, InvalidArgument
+from glint.errors import GlintError, InvalidArgument, invalid, out_of_range
 from glint.extraction import Chunk, Work
 from glint.extraction_files import Parts, hdf5
 
@@ -59,14 +59,14 @@ def _work(arguments: argparse.Namespace) -> Work:
     for setting in arguments.set:
         name, equals, value = setting.partition("=")
         if not equals:
-            raise InvalidArgument(f'--set: "{setting}" is not NAME=VALUE')
+            raise invalid("--set", setting, "is not NAME=VALUE")
         fields[name] = _value(value)
     options.detector(arguments.preset, **fields)  # raises where names or choices are wrong
     for name in ("chunk", "window"):
         if not 1 <= getattr(arguments, name) <= 4096:
-            raise InvalidArgument(f"--{name}: {getattr(arguments, name)} is not in 1..4096")
+            raise out_of_range(f"--{name}", getattr(arguments, name), 1, 4096)
     if arguments.output.exists() and not arguments.overwrite:
-        raise InvalidArgument(f"--output: {arguments.output} is there already: --overwrite replaces it")
+        raise invalid("--output", str(arguments.output), "is there already: --overwrite replaces it")
     return Work(arguments.preset, tuple(fields.items()), arguments.server, arguments.window)
 
 

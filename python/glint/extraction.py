@@ -21,10 +21,11 @@ import numpy as np
 from glint import drawing
 from glint.calls import Frame
 from glint.client import Client
-from glint.encoding import size_of
-from glint.errors import GlintError, InvalidArgument, Unavailable
+from glint.encoding import pieces, size_of
+from glint.errors import GlintError, InvalidArgument, Unavailable, invalid
 from glint.features import Features
-from glint.image import parts_of
+from glint.image import fields_of
+from glint.v1 import image_pb2
 
 _FILES = {".jpg": "jpeg", ".jpeg": "jpeg", ".png": "png"}  # decoded by the server
 _PICTURES = (".bmp", ".pgm", ".ppm", ".tif", ".tiff", ".webp")  # decoded by OpenCV here
@@ -109,15 +110,15 @@ def files_of(sources: Sequence[str]) -> "list[tuple[str, str]]":
     for source in sources:
         root = pathlib.Path(source)
         if not root.exists():
-            raise InvalidArgument(f"source: {source} is not there")
+            raise invalid("source", source, "is not there")
         files = sorted(p for p in root.rglob("*") if p.is_file() and _known(p)) if root.is_dir() else [root]
         if not files or not _known(files[0]):
             known = " ".join((*_FILES, *_PICTURES, *_VIDEOS))
-            raise InvalidArgument(f"source: {source} is or has no picture or video ({known})")
+            raise invalid("source", source, f"is or has no picture or video ({known})")
         for path in files:
             name = path.relative_to(root).as_posix() if root.is_dir() else path.name
             if name in found:
-                raise InvalidArgument(f"source: {name} is in two sources: {found[name]} and {path.resolve()}")
+                raise invalid("source", name, f"is in two sources: {found[name]} and {path.resolve()}")
             found[name] = str(path.resolve())
     return sorted(found.items())
 
@@ -171,14 +172,14 @@ def _passes(error: Optional[GlintError]) -> bool:
 
 def _extract(client: Client, chunk: Chunk, work: Work) -> Found:
     found, sent = Found(), []
-    limit = client.info().max_message_bytes - _OTHER_BYTES
+    limit = client.info().limits.max_message_bytes - _OTHER_BYTES
 
     def frames() -> Iterator[Frame]:
         for name, image, size in _read(chunk, found.errors):
             try:
-                size_of_message = size_of(parts_of(image))
+                size_of_message = size_of(pieces(image_pb2.Image.DESCRIPTOR, fields_of(image)))
                 if size_of_message > limit:
-                    raise InvalidArgument(f"image: {size_of_message} bytes are more than the server's limit of {limit}")
+                    raise invalid("image", size_of_message, f"bytes are more than the server's limit of {limit}")
             except InvalidArgument as error:
                 found.errors[name] = str(error)
                 continue

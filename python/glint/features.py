@@ -1,4 +1,4 @@
-"""What a server answers: keypoints as numpy arrays, stage times, the fate of a frame."""
+"""What a server answers: keypoints as numpy arrays, stage times, warnings, the fate of a frame."""
 from __future__ import annotations
 
 import dataclasses
@@ -15,13 +15,17 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Timings:
-    """Where the time of one frame went on the server, in nanoseconds; proto/glint/v1/features.proto has each field."""
+    """Where the time of one frame went on the server, in nanoseconds; proto/glint/v1/envelope.proto has each field."""
 
     receive_ns: int = 0
     queue_ns: int = 0
     decode_ns: int = 0
     upload_ns: int = 0
     detect_ns: int = 0
+    match_ns: int = 0
+    track_ns: int = 0
+    locate_ns: int = 0
+    adjust_ns: int = 0
     download_ns: int = 0
     serialize_ns: int = 0
     order_ns: int = 0
@@ -34,6 +38,24 @@ class Timings:
     lane: int = 0
     device: str = ""
     queue_depth: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Warning:
+    """What makes a result doubtful; the result is given all the same. str() of it is the text.
+
+    kind    "unrectified", "swapped", "out_of_sync" ...: WarningKind of proto/glint/v1/envelope.proto in lower case
+    figure  what the kind says, in `unit`
+    text    in words, with the figure
+    """
+
+    kind: str
+    figure: float
+    unit: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
 
 
 @dataclasses.dataclass(eq=False)

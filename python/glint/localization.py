@@ -7,8 +7,8 @@ from typing import Optional, Sequence, Union
 
 import numpy as np
 
-from glint.errors import InvalidArgument
-from glint.features import Answer
+from glint.errors import invalid
+from glint.features import Answer, Warning
 from glint.image import ImageLike
 
 
@@ -16,15 +16,15 @@ from glint.image import ImageLike
 class StereoCamera:
     """A rectified stereo camera: focal length, centre and baseline, or both projections.
 
-    width, height   of each eye, pixels
+    width, height   of each image, pixels
     focal_length, centre_x, centre_y
-                    of both eyes, pixels
-    baseline        from the left eye to the right one, metres; with glint.DepthCamera a nominal one: from the sensor's
-                    projector to its camera
+                    of both images, pixels
+    baseline        from the left camera to the right one, metres; with glint.DepthCamera a nominal one: from the
+                    sensor's projector to its camera
     left_projection, right_projection
                     (3, 4) or 12 numbers: KITTI's P0 and P1, or P1 and P2 of cv2.stereoRectify; with
                     glint.DepthCamera the left one alone, and the baseline
-    rig_rotation    rotation vector of the right eye, radians: what a run before found, for refine_rig="fixed"
+    rig_rotation    rotation vector of the right camera, radians: what a run before found, for refine_rig="fixed"
     """
 
     width: int
@@ -40,7 +40,7 @@ class StereoCamera:
 
 @dataclasses.dataclass(frozen=True)
 class DepthCamera:
-    """A sensor of depth in place of the right eye; its pixels are those of the left one.
+    """A sensor of depth in place of the right camera; its pixels are those of the left image.
 
     unit               metres in a sample of 1: 0.001 for millimetres, 0.0002 for the TUM RGB-D data sets
     nearest, farthest  metres: other samples are no depth; farthest=0: no limit
@@ -55,7 +55,7 @@ class DepthCamera:
 class LocalizePair:
     """A rectified pair with what is its own. id: any number of 64 bits, returned as it is; None: its place.
 
-    right       None if `left` has both eyes side by side
+    right       None if `left` has both images side by side
     time_ns     when both were captured, nanoseconds of any clock, above that of the pair before
     relocalize  find it in the map without knowing where the camera was; nothing changes, and times do not matter
     max_age     seconds, in place of the stream's
@@ -111,7 +111,7 @@ class LocationStatus(enum.IntEnum):
 
 @dataclasses.dataclass(eq=False)
 class Location:
-    """Where the left eye was.
+    """Where the left camera was.
 
     status              LocationStatus
     world_from_camera   float64 (4, 4): takes points of the left camera (x right, y down, z ahead, metres) to the world,
@@ -119,13 +119,13 @@ class Location:
     covariance          float64 (6, 6), rotation (rad^2) before translation (m^2), of a small motion in camera
                         coordinates; None unless TRACKING or RELOCALIZED
     keypoints, matches, inliers
-                        of the left eye; of these, with points of the map; and of these, that agree with the pose
+                        of the left image; of these, with points of the map; and of these, that agree with the pose
     reprojection_error  mean of the inliers, pixels
     keyframe, loop_closed, map_full
                         what happened to the map
     rig_rotation, rig_uncertainty
-                        float64 (3,), radians: of the right eye, and its standard deviations
-    warnings            what is wrong with calibration or pair, in words
+                        float64 (3,), radians: of the right camera, and its standard deviations
+    warnings            what is wrong with calibration or pair
     """
 
     status: LocationStatus
@@ -140,7 +140,7 @@ class Location:
     map_full: bool
     rig_rotation: np.ndarray
     rig_uncertainty: np.ndarray
-    warnings: "tuple[str, ...]"
+    warnings: "tuple[Warning, ...]"
 
     @property
     def position(self) -> np.ndarray:
@@ -153,13 +153,14 @@ class MapPart:
     """Keyframes and points, ascending by id. next: `start` of the GetMap for the part after it; None: the map ends.
 
     keyframe_ids, point_ids  uint64 (n,)
-    keyframe_seconds         float64 (n,), time_ns in seconds
+    frame_ids, times_ns      uint64 and int64 (n,), of the pairs that the keyframes were made of
     world_from_camera        float64 (n, 4, 4), of the keyframes
     points                   float32 (n, 3), in the world, metres
     """
 
     keyframe_ids: np.ndarray
-    keyframe_seconds: np.ndarray
+    frame_ids: np.ndarray
+    times_ns: np.ndarray
     world_from_camera: np.ndarray
     point_ids: np.ndarray
     points: np.ndarray
@@ -168,26 +169,18 @@ class MapPart:
 
 @dataclasses.dataclass
 class LocalizeResult(Answer):
-    """The answer to one item of Client.localize_stream().
-
-    keyframes, points     what the map has after it
-    match_ns              nanoseconds of matching the eyes
-    locate_ns, adjust_ns  nanoseconds of the pose, and of keyframes, adjustment and loops
-    """
+    """The answer to one item of Client.localize_stream(). map_keyframes, map_points: what the map has after it."""
 
     found: Union[Location, MapPart, None] = None
-    keyframes: int = 0
-    points: int = 0
-    match_ns: int = 0
-    locate_ns: int = 0
-    adjust_ns: int = 0
+    map_keyframes: int = 0
+    map_points: int = 0
 
     @property
     def location(self) -> Location:
         """Of a pair; raises the item's error. InvalidArgument for the answer to a request."""
         self.check()
         if not isinstance(self.found, Location):
-            raise InvalidArgument(f"location: {self.frame_id} is a request about the map, not a pair")
+            raise invalid("location", self.frame_id, "is a request about the map, not a pair")
         return self.found
 
     @property
@@ -195,5 +188,5 @@ class LocalizeResult(Answer):
         """Of a GetMap; raises the item's error. InvalidArgument for the answer to anything else."""
         self.check()
         if not isinstance(self.found, MapPart):
-            raise InvalidArgument(f"map: {self.frame_id} is not a GetMap")
+            raise invalid("map", self.frame_id, "is not a GetMap")
         return self.found

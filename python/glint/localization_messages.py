@@ -5,13 +5,13 @@ from typing import Any, Optional
 
 import numpy as np
 
-from glint.encoding import NUMBER, Repeated, Schema, decode, field, number_field, parse, read_floats, read_unsigned
-from glint.errors import InternalError, InvalidArgument
-from glint.image import describe, parts_of
+from glint.encoding import Fields, encode
+from glint.errors import InternalError, invalid
+from glint.features import Timings
+from glint.image import fields_of, optional_fields_of
 from glint.localization import (
     DepthCamera,
     GetMap,
-    LoadMap,
     LocalizeItem,
     LocalizePair,
     LocalizeResult,
@@ -21,11 +21,14 @@ from glint.localization import (
     SaveMap,
     StereoCamera,
 )
-from glint.options import nanoseconds
+from glint.options import fill, frame_id, nanoseconds, time_ns
 from glint.v1 import localization_pb2 as pb
-from glint.wire import frame_id_field, read_answer
+from glint.wire import equal_lengths, read_answer, read_warnings
 
 _UPPER = np.triu_indices(6)
+
+
+# ---- writing
 
 
 def _numbers(values: Any, name: str, count: int) -> list:
@@ -33,22 +36,19 @@ def _numbers(values: Any, name: str, count: int) -> list:
     try:
         array = np.asarray(values, np.float64)
     except (TypeError, ValueError):
-        raise InvalidArgument(f"{name}: {values!r} is not {count} numbers") from None
+        raise invalid(name, values, f"is not {count} numbers") from None
     if array.size != count:
-        raise InvalidArgument(f"{name}: {describe(array)} is not {count} numbers")
+        raise invalid(name, array, f"is not {count} numbers")
     return array.ravel().tolist()
 
 
 def camera(given: StereoCamera) -> pb.StereoCamera:
     """The message; its ranges are the server's to check."""
     if not isinstance(given, StereoCamera):
-        raise InvalidArgument(f"camera: {type(given).__name__} is not glint.StereoCamera")
+        raise invalid("camera", given, "is not glint.StereoCamera")
     message = pb.StereoCamera()
-    for name in ("width", "height", "focal_length", "centre_x", "centre_y", "baseline"):
-        try:
-            setattr(message, name, getattr(given, name))
-        except (TypeError, ValueError) as error:
-            raise InvalidArgument(f"camera.{name}: {getattr(given, name)!r} is not a value for it ({error})") from None
+    names = ("width", "height", "focal_length", "centre_x", "centre_y", "baseline")
+    fill({name: getattr(given, name) for name in names}, message, prefix="camera.")
     for name in ("left_projection", "right_projection"):
         if getattr(given, name) is not None:
             getattr(message, name).extend(_numbers(getattr(given, name), f"camera.{name}", 12))
@@ -61,51 +61,48 @@ def camera(given: StereoCamera) -> pb.StereoCamera:
 def depth_camera(given: DepthCamera) -> pb.DepthCamera:
     """The message; its ranges are the server's to check."""
     if not isinstance(given, DepthCamera):
-        raise InvalidArgument(f"depth: {type(given).__name__} is not glint.DepthCamera")
+        raise invalid("depth", given, "is not glint.DepthCamera")
     message = pb.DepthCamera()
-    for name in ("unit", "nearest", "farthest"):
-        try:
-            setattr(message, name, getattr(given, name))
-        except (TypeError, ValueError) as error:
-            raise InvalidArgument(f"depth.{name}: {getattr(given, name)!r} is not a value for it ({error})") from None
+    fill(vars(given), message, prefix="depth.")
     return message
 
 
-def _pair(pair: LocalizePair) -> list:
-    if isinstance(pair.time_ns, bool) or not hasattr(pair.time_ns, "__index__") or not 0 <= pair.time_ns < 1 << 63:
-        raise InvalidArgument(f"time_ns: {pair.time_ns!r} is not whole nanoseconds from 0 on")
-    parts = [*number_field(2, nanoseconds(pair.max_age, "max_age")), *field(3, parts_of(pair.left, "left"))]
-    if pair.right is not None:
-        parts += field(4, parts_of(pair.right, "right"))
-    parts += number_field(5, pair.time_ns.__index__())
-    return parts if pair.depth is None else parts + field(6, parts_of(pair.depth, "depth"))
+def _pair(number: int, pair: LocalizePair) -> Fields:
+    return {
+        "frame_id": frame_id(number),
+        "max_age_ns": nanoseconds(pair.max_age, "max_age"),
+        "left": fields_of(pair.left, "left"),
+        "right": optional_fields_of(pair.right, "right"),
+        "time_ns": time_ns(pair.time_ns),
+        "depth": optional_fields_of(pair.depth, "depth"),
+    }
 
 
-def _name(request: "SaveMap | LoadMap") -> list:
-    if not isinstance(request.name, str):
-        raise InvalidArgument(f"name: {request.name!r} is not a text")
-    return field(2, [request.name.encode()])
+def _get_map(number: int, request: GetMap) -> pb.GetMap:
+    message = pb.GetMap(frame_id=frame_id(number))
+    if request.start is not None:
+        try:
+            keyframe, point = request.start
+            getattr(message, "from").CopyFrom(pb.MapPosition(keyframe=keyframe, point=point))
+        except (TypeError, ValueError):
+            raise invalid("start", request.start, "is not (keyframe, point), ids from 0 on") from None
+    return message
 
 
-def _start(request: GetMap) -> list:
-    if request.start is None:
-        return []
-    try:
-        keyframe, point = request.start
-        return field(2, [pb.MapPosition(keyframe=keyframe, point=point).SerializeToString()])
-    except (TypeError, ValueError):
-        raise InvalidArgument(f"start: {request.start!r} is not (keyframe, point), ids from 0 on") from None
-
-
-def localize_item(frame_id: int, item: LocalizeItem) -> bytes:
-    """A LocalizeStreamRequest with a pair or a request."""
+def localize_item(number: int, item: LocalizeItem) -> bytes:
+    """A LocalizeStreamRequest with a pair or a request of this frame_id."""
     if isinstance(item, LocalizePair):
-        number, parts = (3 if item.relocalize else 2), _pair(item)
+        fields: Fields = {"relocalize" if item.relocalize else "pair": _pair(number, item)}
     elif isinstance(item, GetMap):
-        number, parts = 4, _start(item)
+        fields = {"get_map": _get_map(number, item)}
     else:
-        number, parts = (5 if isinstance(item, SaveMap) else 6), _name(item)
-    return b"".join(field(number, [*frame_id_field(frame_id), *parts]))
+        name, kind = ("save_map", pb.SaveMap) if isinstance(item, SaveMap) else ("load_map", pb.LoadMap)
+        fields = {name: kind(frame_id=frame_id(number))}
+        fill({"name": item.name}, fields[name])
+    return encode(pb.LocalizeStreamRequest, fields)
+
+
+# ---- reading
 
 
 def _matrix(pose: pb.Pose) -> np.ndarray:
@@ -121,8 +118,11 @@ def _matrix(pose: pb.Pose) -> np.ndarray:
     )
 
 
-def _read_location(data: bytes, begin: int, end: int) -> Location:
-    message = parse(pb.Location, data[begin:end])
+def _vector(rotation: pb.Rotation) -> np.ndarray:
+    return np.array([rotation.x, rotation.y, rotation.z])
+
+
+def _location(message: pb.Location) -> Location:
     if message.status not in LocationStatus.__members__.values() or len(message.covariance) not in (0, len(_UPPER[0])):
         raise InternalError("location: the server's answer has an unknown status or a covariance of another size")
     covariance: Optional[np.ndarray] = None
@@ -136,67 +136,34 @@ def _read_location(data: bytes, begin: int, end: int) -> Location:
         world_from_camera=_matrix(message.pose),
         covariance=covariance,
         **{name: getattr(message, name) for name in plain},
-        rig_rotation=np.array([message.rig_rotation.x, message.rig_rotation.y, message.rig_rotation.z]),
-        rig_uncertainty=np.array([message.rig_uncertainty.x, message.rig_uncertainty.y, message.rig_uncertainty.z]),
-        warnings=tuple(message.warnings),
+        rig_rotation=_vector(message.rig_rotation),
+        rig_uncertainty=_vector(message.rig_uncertainty),
+        warnings=read_warnings(message.warnings),
     )
 
 
-def _read_keyframe(data: bytes, begin: int, end: int) -> Any:
-    return parse(pb.MapKeyframe, data[begin:end])
-
-
-def _read_position(data: bytes, begin: int, end: int) -> "tuple[int, int]":
-    message = parse(pb.MapPosition, data[begin:end])
-    return message.keyframe, message.point
-
-
-_MAP: Schema = {
-    1: ("keyframes", Repeated(_read_keyframe)),
-    2: ("point_ids", read_unsigned),
-    3: ("x", read_floats),
-    4: ("y", read_floats),
-    5: ("z", read_floats),
-    6: ("next", _read_position),
-}
-
-
-def _read_map(data: bytes, begin: int, end: int) -> MapPart:
-    fields = decode(_MAP, data, begin, end)
-    keyframes = fields.get("keyframes", [])
-    ids = fields.get("point_ids", np.empty(0, np.uint64))
-    axes = [fields.get(name, np.empty(0, np.float32)) for name in "xyz"]
-    if any(len(axis) != len(ids) for axis in axes):
-        raise InternalError("map: the server's arrays differ in length")
+def _map(found: Fields) -> MapPart:
+    """A MapPart that was decoded."""
+    keyframes, end = found["keyframes"], found["next"]
+    axes = [found[name] for name in "xyz"]
+    equal_lengths("map", [found["point_id"], *axes])
     return MapPart(
         keyframe_ids=np.array([k.id for k in keyframes], np.uint64),
-        keyframe_seconds=np.array([k.seconds for k in keyframes], np.float64),
+        frame_ids=np.array([k.frame_id for k in keyframes], np.uint64),
+        times_ns=np.array([k.time_ns for k in keyframes], np.int64),
         world_from_camera=np.array([_matrix(k.pose) for k in keyframes]).reshape(-1, 4, 4),
-        point_ids=ids,
+        point_ids=found["point_id"],
         points=np.stack(axes, axis=1),
-        next=fields.get("next"),
+        next=None if end is None else (end.keyframe, end.point),
     )
 
 
-_FIGURES = {
-    6: ("keyframes", NUMBER),
-    7: ("points", NUMBER),
-    8: ("locate_ns", NUMBER),
-    9: ("adjust_ns", NUMBER),
-    10: ("match_ns", NUMBER),
-}
-_ANSWER: Schema = {3: ("location", _read_location), 5: ("map", _read_map), **_FIGURES}
-
-
-def parse_localize_result(data: bytes) -> LocalizeResult:
+def parse_localize_result(data: bytes, _: Any = None) -> LocalizeResult:
     """A LocalizeStreamResponse."""
-    figures: "dict[str, int]" = {}
 
-    def found(fields: dict) -> "Location | MapPart | None":
-        figures.update({name: fields.get(name, 0) for name, _ in _FIGURES.values()})
-        return fields.get("location", fields.get("map"))
+    def read(fields: Fields, _: Timings) -> Fields:
+        if fields["location"] is not None:
+            return {"found": _location(fields["location"])}
+        return {"found": None if fields["map"] is None else _map(fields["map"])}
 
-    result = read_answer(LocalizeResult, pb.LocalizeStreamResponse, _ANSWER, data, found)
-    for name, value in figures.items():
-        setattr(result, name, value)
-    return result
+    return read_answer(LocalizeResult, pb.LocalizeStreamResponse, data, read, "map_keyframes", "map_points")

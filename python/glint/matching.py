@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Optional, Sequence, Union
 import numpy as np
 
 from glint import drawing
-from glint.errors import InvalidArgument
-from glint.features import Answer, Features, Timings
+from glint.errors import InvalidArgument, invalid
+from glint.features import Answer, Features, Timings, Warning
 from glint.image import ImageLike
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Descriptors:
         rows = features.descriptors
         if rows is None:
             if len(features):
-                raise InvalidArgument(f'{name}: has no descriptors: detect with descriptor="rbrief"')
+                raise InvalidArgument(f'{name}: has no descriptors: detect with descriptor="rbrief"', field=name)
             rows = np.empty((0, 32), np.uint8)
         angle = features.angle if (features.angle >= 0).all() else None
         return cls(rows, features.x, features.y, features.octave, angle)
@@ -68,25 +68,31 @@ class Pair:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class SetEdit:
-    """A change of a set that the stream keeps, for the pairs that come after it.
+class UpdateSet:
+    """Changes or begins a set that the stream keeps, for the pairs that come after it.
 
-    remove   indices, ascending, of descriptors that go first
     add      Features, Descriptors or a uint8 array of (n, bytes), put at the end
-    forget   the whole set goes
+    remove   indices, ascending, of descriptors that go first
     """
 
     set: str
     add: "Union[Features, Descriptors, np.ndarray, None]" = None
     remove: Sequence[int] = ()
-    forget: bool = False
+    id: Optional[int] = None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ForgetSet:
+    """A set that the stream keeps goes. Its answer is glint.NotFound if there is none."""
+
+    set: str
     id: Optional[int] = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class StereoPair:
-    """A rectified pair. right: None if `left` has both eyes side by side. left_time_ns, right_time_ns: when they were
-    captured, by any clock; 0: unknown."""
+    """A rectified pair. right: None if `left` has both images side by side. left_time_ns, right_time_ns: when they were
+    captured, nanoseconds of any clock; 0: unknown."""
 
     left: ImageLike
     right: Optional[ImageLike] = None
@@ -105,7 +111,6 @@ class Matches:
     queries, trains  descriptors of the two sides
     query_features, train_features
                      what was found in a side that is an image, or the Features that were given; else None
-    match_ns         nanoseconds of matching
     """
 
     query: np.ndarray
@@ -116,7 +121,6 @@ class Matches:
     query_features: Optional[Features] = None
     train_features: Optional[Features] = None
     timings: Timings = dataclasses.field(default_factory=Timings)
-    match_ns: int = 0
 
     def __len__(self) -> int:
         return len(self.query)
@@ -125,7 +129,7 @@ class Matches:
         """float32 (n, 2) of query and train: where the keypoints of each match are; cv2.findHomography takes them."""
         if self.query_features is None or self.train_features is None:
             side = "query" if self.query_features is None else "train"
-            raise InvalidArgument(f"{side}: was given without keypoints: match images or Features")
+            raise InvalidArgument(f"{side}: was given without keypoints: match images or Features", field=side)
         return self.query_features.points[self.query], self.train_features.points[self.train]
 
     def dmatches(self) -> "list[cv2.DMatch]":
@@ -156,33 +160,23 @@ class MatchResult(Answer):
         """The matches; raises the pair's error if it has none."""
         self.check()
         if self.found is None:
-            raise InvalidArgument(f"matches: {self.frame_id} is the edit of a set, which has set_size instead")
+            raise invalid("matches", self.frame_id, "is the edit of a set, which has set_size instead")
         return self.found
-
-
-@dataclasses.dataclass(frozen=True)
-class StereoWarning:
-    """What makes a pair doubtful. kind: "unrectified", "swapped", "out_of_sync" or "different_scenes"; figure: what the
-    kind says (proto/glint/v1/matching.proto); text: in words."""
-
-    kind: str
-    figure: float
-    text: str
 
 
 @dataclasses.dataclass(eq=False)
 class StereoMatches:
-    """Left keypoints with a partner in the right eye; arrays of equal length, in the order of left keypoints.
+    """Left keypoints with a partner in the right image; arrays of equal length, in the order of left keypoints.
 
-    left             Features of the left eye, those without a partner, too
+    left             Features of the left image, those without a partner, too
     index            int32, of the left keypoint
-    right_x          float32, where it is in the right eye, pixels; its row is the left keypoint's
+    right_x          float32, where it is in the right image, pixels; its row is the left keypoint's
     disparity        float32, left x - right x
     depth            float32, in the unit of the baseline, 0 where the disparity is not above 0; None without
                      focal_length and baseline
     distance         int32, bits that differ
-    right_keypoints  keypoints of the right eye
-    match_ns         nanoseconds of matching
+    right_keypoints  keypoints of the right image
+    warnings         what makes the pair doubtful
     """
 
     left: Features
@@ -192,16 +186,15 @@ class StereoMatches:
     depth: Optional[np.ndarray]
     distance: np.ndarray
     right_keypoints: int = 0
-    warnings: "tuple[StereoWarning, ...]" = ()
+    warnings: "tuple[Warning, ...]" = ()
     timings: Timings = dataclasses.field(default_factory=Timings)
-    match_ns: int = 0
 
     def __len__(self) -> int:
         return len(self.index)
 
     @property
     def points(self) -> np.ndarray:
-        """float32 (n, 2): x and y of the matched keypoints in the left eye."""
+        """float32 (n, 2): x and y of the matched keypoints in the left image."""
         return self.left.points[self.index]
 
     def draw(self, left: np.ndarray) -> np.ndarray:

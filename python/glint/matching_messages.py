@@ -1,22 +1,36 @@
-"""What is sent to FeatureMatching (proto/glint/v1/matching.proto), as bytes."""
+"""What is sent to FeatureMatching (proto/glint/v1/matching.proto), and what it answers, as bytes."""
 from __future__ import annotations
 
-from typing import Any, Optional, Sequence
+from typing import Any, Optional, Sequence, Union
 
 import numpy as np
 
-from glint.encoding import array_field, field, number_field
-from glint.errors import InvalidArgument
-from glint.features import Features
-from glint.image import Encoded, Raw, Shared, describe, parts_of
-from glint.matching import Descriptors, Pair, SetEdit, Side, StereoPair
-from glint.options import nanoseconds
+from glint.encoding import Fields, decode, encode
+from glint.errors import invalid
+from glint.features import Features, Timings
+from glint.image import Encoded, Raw, Shared, fields_of, optional_fields_of
+from glint.matching import (
+    Descriptors,
+    ForgetSet,
+    Matches,
+    MatchResult,
+    Pair,
+    Side,
+    StereoMatches,
+    StereoPair,
+    StereoResult,
+    UpdateSet,
+)
+from glint.options import frame_id, nanoseconds, present, time_ns
 from glint.v1 import matching_pb2 as pb
 from glint.v1 import options_pb2
-from glint.wire import frame_id_field
+from glint.wire import answer_of, equal_lengths, read_answer, read_features, read_timings, read_warnings
 
 _WIDEST_DESCRIPTOR = 64  # bytes: a wider array is an image unless it is a Descriptors
 _IMAGES = (np.ndarray, bytes, bytearray, memoryview, Raw, Encoded, Shared)
+
+
+# ---- writing
 
 
 def _column(values: Any, name: str, dtype: type) -> Optional[np.ndarray]:
@@ -27,81 +41,64 @@ def _column(values: Any, name: str, dtype: type) -> Optional[np.ndarray]:
     whole = np.dtype(dtype).kind == "i"
     if array.ndim != 1 or (array.size and array.dtype.kind not in ("iu" if whole else "iuf")):
         kind = "whole numbers" if whole else "numbers"
-        raise InvalidArgument(f"{name}: {describe(array)} is not {kind}, one for each keypoint")
+        raise invalid(name, array, f"is not {kind}, one for each keypoint")
     return array.astype(dtype)
 
 
-def _descriptors(rows: Any, name: str) -> Descriptors:
-    """What is given as descriptors, checked."""
-    if isinstance(rows, Features):
-        return Descriptors.of(rows, name)
-    given = rows if isinstance(rows, Descriptors) else Descriptors(rows)
-    array = given.rows
-    if not isinstance(array, np.ndarray) or array.dtype != np.uint8 or array.ndim != 2:
-        what = describe(array) if isinstance(array, np.ndarray) else type(array).__name__
-        raise InvalidArgument(f"{name}: {what} is not descriptors: uint8 of (n, bytes)")
-    return given
+def _set(given: Any, name: str) -> Fields:
+    """A DescriptorSet of what is given as descriptors."""
+    s = Descriptors.of(given, name) if isinstance(given, Features) else given
+    s = s if isinstance(s, Descriptors) else Descriptors(s)
+    if not isinstance(s.rows, np.ndarray) or s.rows.dtype != np.uint8 or s.rows.ndim != 2:
+        raise invalid(name, s.rows, "is not descriptors: uint8 of (n, bytes)")
+    columns = {column: _column(getattr(s, column), f"{name}.{column}", np.float32) for column in ("x", "y", "angle")}
+    octave = _column(s.octave, f"{name}.octave", np.int32)
+    return {"data": s.rows, "descriptor_bytes": s.rows.shape[1], **columns, "octave": octave}
 
 
-def _set_parts(given: Any, name: str) -> list:
-    """The pieces of a DescriptorSet."""
-    s = _descriptors(given, name)
-    return [
-        *array_field(1, s.rows),
-        *number_field(2, s.rows.shape[1]),
-        *array_field(3, _column(s.x, f"{name}.x", np.float32)),
-        *array_field(4, _column(s.y, f"{name}.y", np.float32)),
-        *array_field(5, _column(s.octave, f"{name}.octave", np.int32)),
-        *array_field(6, _column(s.angle, f"{name}.angle", np.float32)),
-    ]
-
-
-def _side(side: Side, name: str) -> list:
-    """The pieces of a MatchSide."""
+def _side(side: Side, name: str) -> Fields:
+    """A MatchSide."""
     if isinstance(side, str):
-        return field(3, [side.encode()])
+        return {"set": side}
     flat = isinstance(side, np.ndarray) and side.ndim == 2
-    if flat and side.dtype == np.uint8 and side.shape[1] <= _WIDEST_DESCRIPTOR:
-        return field(2, _set_parts(side, name))
-    if isinstance(side, (Features, Descriptors)):
-        return field(2, _set_parts(side, name))
+    narrow = flat and side.dtype == np.uint8 and side.shape[1] <= _WIDEST_DESCRIPTOR
+    if narrow or isinstance(side, (Features, Descriptors)):
+        return {"descriptors": _set(side, name)}
     if not isinstance(side, _IMAGES) or (flat and side.dtype not in (np.uint8, np.uint16)):
-        what = describe(side) if isinstance(side, np.ndarray) else type(side).__name__
-        raise InvalidArgument(
-            f"{name}: {what} is neither descriptors nor an image: pass glint.Features, a uint8 array of (n, bytes), "
-            "glint.Descriptors, an image as for detect(), or the name of a set of the stream"
+        raise invalid(
+            name,
+            side,
+            "is neither descriptors nor an image: pass glint.Features, a uint8 array of (n, bytes), "
+            "glint.Descriptors, an image as for detect(), or the name of a set of the stream",
         )
-    return field(1, parts_of(side, name))
+    return {"image": fields_of(side, name)}
 
 
-def _conditions(windows: Optional[Sequence], octaves: Optional[Sequence]) -> list:
-    """The pieces of a MatchConditions."""
-    parts: list = []
+def _conditions(windows: Optional[Sequence], octaves: Optional[Sequence]) -> Optional[Fields]:
+    """A MatchConditions."""
+    fields: Fields = {}
     if windows is not None:
-        for number, column in enumerate(_together(windows, "windows", ("x", "y", "radius"), np.float32), 1):
-            parts += array_field(number, column)
+        fields.update(_together(windows, "windows", ("x", "y", "radius"), np.float32))
     if octaves is not None:
-        for number, column in enumerate(_together(octaves, "octaves", ("lowest", "highest"), np.int32), 4):
-            parts += array_field(number, column)
-    return parts
+        lowest, highest = _together(octaves, "octaves", ("lowest", "highest"), np.int32).values()
+        fields.update(min_octave=lowest, max_octave=highest)
+    return fields or None
 
 
-def _together(columns: Sequence, name: str, names: Sequence[str], dtype: type) -> "list[np.ndarray]":
+def _together(columns: Sequence, name: str, names: Sequence[str], dtype: type) -> Fields:
     """Columns of one length; a number stands for as many as the others have."""
     try:
         if len(columns) != len(names):
             raise ValueError
         arrays = np.broadcast_arrays(*(np.atleast_1d(c) for c in columns))
     except (TypeError, ValueError):
-        raise InvalidArgument(f"{name}: is not ({', '.join(names)}), arrays of equal length") from None
-    return [_column(a, f"{name}.{n}", dtype) for n, a in zip(names, arrays)]  # type: ignore[misc]
+        raise invalid(name, columns, f"is not ({', '.join(names)}), arrays of equal length") from None
+    return {n: _column(a, f"{name}.{n}", dtype) for n, a in zip(names, arrays)}
 
 
-def _sides(query: Side, train: Side, windows: Optional[Sequence], octaves: Optional[Sequence]) -> list:
-    """Fields 3, 4 and 5 of MatchRequest and of MatchPair, which both have alike."""
-    parts = [*field(3, _side(query, "query")), *field(4, _side(train, "train"))]
-    conditions = _conditions(windows, octaves)
-    return parts + (field(5, conditions) if conditions else [])
+def _sides(query: Side, train: Side, windows: Optional[Sequence], octaves: Optional[Sequence]) -> Fields:
+    sides = {"query": _side(query, "query"), "train": _side(train, "train")}
+    return {**sides, "conditions": _conditions(windows, octaves)}
 
 
 def match_request(
@@ -115,42 +112,99 @@ def match_request(
     """A MatchRequest."""
     for name, side in (("query", query), ("train", train)):
         if isinstance(side, str):
-            raise InvalidArgument(
-                f'{name}: "{side}" names a set, which only match_stream() has; pass an image as an array or as bytes'
-            )
-    parts = [*field(1, [detector.SerializeToString()]), *field(2, [options.SerializeToString()])]
-    return b"".join(parts + _sides(query, train, windows, octaves))
+            why = "names a set, which only match_stream() has; pass an image as an array or as bytes"
+            raise invalid(name, side, why)
+    given = {"detector": present(detector), "match": present(options)}
+    return encode(pb.MatchRequest, {**given, **_sides(query, train, windows, octaves)})
 
 
-def match_pair(frame_id: int, pair: Pair) -> bytes:
-    """A MatchStreamRequest with a pair."""
-    age = number_field(2, nanoseconds(pair.max_age, "max_age"))
-    parts = [*frame_id_field(frame_id), *age, *_sides(pair.query, pair.train, pair.windows, pair.octaves)]
-    return b"".join(field(2, parts))
-
-
-def set_edit(frame_id: int, edit: SetEdit) -> bytes:
-    """A MatchStreamRequest with an edit."""
-    if not isinstance(edit.set, str):
-        raise InvalidArgument(f"set: {type(edit.set).__name__} is not a name")
+def _update(edit: UpdateSet) -> Fields:
     remove = _column(edit.remove, "remove", np.int64)
     if remove is not None and remove.size and not 0 <= remove.min() <= remove.max() <= 0xFFFFFFFF:
-        raise InvalidArgument(f"remove: {remove.min()} or {remove.max()} is not an index from 0 on")
-    parts = [*frame_id_field(frame_id), *field(2, [edit.set.encode()]), *array_field(3, remove)]
-    if edit.add is not None:
-        parts += field(4, _set_parts(edit.add, "add"))
-    return b"".join(field(3, parts + number_field(5, int(edit.forget))))
+        raise invalid("remove", [int(remove.min()), int(remove.max())], "are not indices from 0 on")
+    return {"remove": remove, "add": None if edit.add is None else _set(edit.add, "add")}
 
 
-def stereo_pair(frame_id: int, pair: StereoPair) -> bytes:
-    """A StereoStreamRequest with a pair."""
-    age = number_field(2, nanoseconds(pair.max_age, "max_age"))
-    parts = [*frame_id_field(frame_id), *age, *field(3, parts_of(pair.left, "left"))]
-    if pair.right is not None:
-        parts += field(4, parts_of(pair.right, "right"))
-    for number, name in ((5, "left_time_ns"), (6, "right_time_ns")):
-        time = getattr(pair, name)
-        if isinstance(time, bool) or not hasattr(time, "__index__") or not 0 <= time < 1 << 63:
-            raise InvalidArgument(f"{name}: {time!r} is not whole nanoseconds from 0 on")
-        parts += number_field(number, time.__index__())
-    return b"".join(field(2, parts))
+def match_item(number: int, item: "Union[Pair, UpdateSet, ForgetSet]") -> bytes:
+    """A MatchStreamRequest with a pair or an edit of this frame_id."""
+    fields: Fields = {"frame_id": frame_id(number)}
+    if isinstance(item, Pair):
+        fields["max_age_ns"] = nanoseconds(item.max_age, "max_age")
+        pair = {**fields, **_sides(item.query, item.train, item.windows, item.octaves)}
+        return encode(pb.MatchStreamRequest, {"pair": pair})
+    if not isinstance(item.set, str):
+        raise invalid("set", item.set, "is not a name")
+    fields["set"] = item.set
+    if isinstance(item, ForgetSet):
+        return encode(pb.MatchStreamRequest, {"forget_set": fields})
+    return encode(pb.MatchStreamRequest, {"update_set": {**fields, **_update(item)}})
+
+
+def stereo_pair(number: int, pair: StereoPair) -> bytes:
+    """A StereoStreamRequest with a pair of this frame_id."""
+    fields = {
+        "frame_id": frame_id(number),
+        "max_age_ns": nanoseconds(pair.max_age, "max_age"),
+        "left": fields_of(pair.left, "left"),
+        "right": optional_fields_of(pair.right, "right"),
+        **{name: time_ns(getattr(pair, name), name) for name in ("left_time_ns", "right_time_ns")},
+    }
+    return encode(pb.StereoStreamRequest, {"pair": fields})
+
+
+# ---- reading
+
+
+def _matches(found: Fields, timings: Timings, query: Side, train: Side) -> Matches:
+    """A MatchResult. Sides that are images have their features in it; of Features it is known what they were."""
+    matches = found["matches"] or decode(pb.Matches, b"")
+    equal_lengths("matches", [matches[name] for name in ("query", "train", "distance")])
+
+    def features(name: str, side: Side) -> Optional[Features]:
+        if isinstance(side, Features):
+            return side
+        return None if found[name] is None else read_features(found[name], timings)
+
+    sides = {"query_features": features("query", query), "train_features": features("train", train)}
+    return Matches(**matches, **sides, timings=timings)
+
+
+def parse_match(data: bytes, query: Side, train: Side) -> Matches:
+    """A MatchResponse."""
+    fields = decode(pb.MatchResponse, data)
+    return _matches(answer_of(fields, "result"), read_timings(fields["timings"]), query, train)
+
+
+def parse_match_result(data: bytes, item: "Union[Pair, UpdateSet, ForgetSet]") -> MatchResult:
+    """A MatchStreamResponse, to `item`."""
+
+    def read(fields: Fields, timings: Timings) -> Fields:
+        if isinstance(item, Pair):
+            return {"found": _matches(answer_of(fields, "result"), timings, item.query, item.train)}
+        return {"set_size": answer_of(fields, "set").descriptors}
+
+    return read_answer(MatchResult, pb.MatchStreamResponse, data, read)
+
+
+def parse_stereo_result(data: bytes, with_depth: bool) -> StereoResult:
+    """A StereoStreamResponse. with_depth: the stream's options ask for depths."""
+
+    def read(fields: Fields, timings: Timings) -> Fields:
+        result = answer_of(fields, "result")
+        matches = result["matches"] or decode(pb.StereoMatches, b"")
+        index, depth = matches.pop("left"), matches.pop("depth")
+        if not with_depth and not len(depth):
+            depth = None
+        equal_lengths("stereo", [index, *matches.values(), *([] if depth is None else [depth])])
+        found = StereoMatches(
+            left=read_features(result["left"], timings),
+            index=index,
+            depth=depth,
+            **matches,
+            right_keypoints=result["right_keypoints"],
+            warnings=read_warnings(result["warnings"]),
+            timings=timings,
+        )
+        return {"found": found}
+
+    return read_answer(StereoResult, pb.StereoStreamResponse, data, read)

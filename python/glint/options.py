@@ -2,22 +2,24 @@
 from __future__ import annotations
 
 import difflib
-from typing import Any, Optional, Sequence, Union
+from typing import Any, Optional, Sequence, TypeVar, Union
 
 import numpy as np
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
-from glint.errors import InvalidArgument
-from glint.v1 import feature_detection_pb2 as pb
-from glint.v1 import options_pb2
+from glint.errors import InvalidArgument, invalid, not_one_of, out_of_range
+from glint.v1 import envelope_pb2, image_pb2, options_pb2
 
 Region = Sequence[int]
 Detector = Union[str, options_pb2.DetectorOptions]
+Options = TypeVar("Options", bound=Message)
 
 # The wire's name, since C++ messages have a function descriptor() already.
 _WIRE_NAMES = {"descriptor": "descriptor_kind"}
 _INTEGERS = (FieldDescriptor.TYPE_INT32, FieldDescriptor.TYPE_UINT32, FieldDescriptor.TYPE_INT64)
+_LAST_ID = (1 << 64) - 1
+_LAST_TIME = (1 << 63) - 1
 
 
 def detector(preset: Optional[str] = None, **fields: Any) -> options_pb2.DetectorOptions:
@@ -30,7 +32,7 @@ def detector(preset: Optional[str] = None, **fields: Any) -> options_pb2.Detecto
     Raises InvalidArgument for an unknown field, an unknown choice or a value of the wrong type.
     """
     if preset is not None and not isinstance(preset, str):
-        raise InvalidArgument(f"preset: {preset!r} is not a string")
+        raise invalid("preset", preset, "is not a string")
     options = options_pb2.DetectorOptions(preset=preset or "")
     fill(fields, options)
     return options
@@ -50,8 +52,14 @@ def split(preset: Optional[Detector], fields: dict, *messages: Message) -> optio
     return options
 
 
-def fill(fields: dict, *messages: Message) -> None:
-    """Sets each of the fields that is not None in the first message that has it. Raises InvalidArgument as detector()."""
+def present(options: Options) -> Optional[Options]:
+    """The message if it says anything, else None: then the server's defaults hold."""
+    return options if options.ByteSize() else None
+
+
+def fill(fields: dict, *messages: Message, prefix: str = "") -> None:
+    """Sets each of the fields that is not None in the first message that has it. Errors name them with the prefix.
+    Raises InvalidArgument as detector()."""
     for name, value in fields.items():
         wire_name = _WIRE_NAMES.get(name, name)
         message = next((m for m in messages if wire_name in m.DESCRIPTOR.fields_by_name), None)
@@ -59,9 +67,9 @@ def fill(fields: dict, *messages: Message) -> None:
             near = difflib.get_close_matches(name, [n for m in messages for n in m.DESCRIPTOR.fields_by_name], n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
             kinds = " or ".join(m.DESCRIPTOR.name for m in messages)
-            raise InvalidArgument(f"{name}: not a field of {kinds}{hint}")
+            raise InvalidArgument(f"{name}: not a field of {kinds}{hint}", field=name)
         if value is not None:
-            _set(message, message.DESCRIPTOR.fields_by_name[wire_name], name, value)
+            _set(message, message.DESCRIPTOR.fields_by_name[wire_name], prefix + name, value)
 
 
 def _set(options: Message, field: Any, name: str, value: Any) -> None:
@@ -76,36 +84,57 @@ def _set(options: Message, field: Any, name: str, value: Any) -> None:
             value = float(value)
         setattr(options, field.name, value)
     except (TypeError, ValueError) as error:
-        raise InvalidArgument(f"{name}: {value!r} is not a value for it ({error})") from None
+        raise invalid(name, value, f"is not a value for it ({error})") from None
+
+
+def names_of(enum: Any) -> "dict[int, str]":
+    """The choices of an enum without its prefix, in lower case, by their numbers; without UNSPECIFIED."""
+    prefix = enum.values_by_number[0].name[: -len("UNSPECIFIED")]
+    return {v.number: v.name[len(prefix):].lower() for v in enum.values if v.number}
 
 
 def _choice(enum: Any, name: str, value: Union[str, int]) -> int:
-    first = enum.values_by_number[0].name
-    prefix = first[: -len("UNSPECIFIED")]
-    if isinstance(value, str):
-        found = enum.values_by_name.get(prefix + value.upper())
-        if found is not None:
-            return found.number
-    elif not isinstance(value, bool) and value in enum.values_by_number:
-        return int(value)
-    names = ", ".join(v.name[len(prefix):].lower() for v in enum.values[1:])
-    raise InvalidArgument(f'{name}: "{value}" is not one of {names}')
+    names = names_of(enum)
+    for number, text in names.items():
+        is_number = isinstance(value, int) and not isinstance(value, bool)
+        if (isinstance(value, str) and value.lower() == text) or (is_number and value == number):
+            return number
+    raise not_one_of(name, value, list(names.values()))
 
 
-def region(value: Optional[Region], name: str = "region") -> Optional[pb.Region]:
+def region(value: Optional[Region], name: str = "region") -> Optional[image_pb2.ImageRegion]:
     """(x, y, width, height) in pixels as a message; None stays None."""
     if value is None:
         return None
     try:
         x, y, width, height = (int(v) for v in value)
-        return pb.Region(x=x, y=y, width=width, height=height)
+        return image_pb2.ImageRegion(x=x, y=y, width=width, height=height)
     except (TypeError, ValueError):
-        raise InvalidArgument(f"{name}: {value!r} is not (x, y, width, height) in whole pixels from 0 on") from None
+        raise invalid(name, value, "is not (x, y, width, height) in whole pixels from 0 on") from None
 
 
-def policy(value: str) -> int:
-    """An overload policy by name: block, drop_oldest, latest or reject."""
-    return _choice(pb.OverloadPolicy.DESCRIPTOR, "policy", value)
+def policy(value: Optional[str]) -> int:
+    """An overload policy by name: block, drop_oldest, latest or reject; None: the server's default."""
+    return 0 if value is None else _choice(envelope_pb2.OverloadPolicy.DESCRIPTOR, "policy", value)
+
+
+def whole(value: Any, name: str, highest: int) -> int:
+    """A whole number in 0..highest."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise invalid(name, value, "is not a whole number")
+    if not 0 <= value.__index__() <= highest:
+        raise out_of_range(name, value, 0, highest)
+    return value.__index__()
+
+
+def frame_id(value: Any) -> int:
+    """Of what a stream sends: any number of 64 bits."""
+    return whole(value, "frame_id", _LAST_ID)
+
+
+def time_ns(value: Any, name: str = "time_ns") -> int:
+    """A capture time, nanoseconds of any clock."""
+    return whole(value, name, _LAST_TIME)
 
 
 def nanoseconds(seconds: Optional[float], name: str) -> int:
@@ -115,7 +144,7 @@ def nanoseconds(seconds: Optional[float], name: str) -> int:
     try:
         value = float(seconds)
     except (TypeError, ValueError):
-        raise InvalidArgument(f"{name}: {seconds!r} is not a number of seconds") from None
+        raise invalid(name, seconds, "is not a number of seconds") from None
     if not 0 <= value <= 86400:
-        raise InvalidArgument(f"{name}: {value} s is not in 0..86400")
+        raise out_of_range(name, value, 0, 86400)
     return round(value * 1e9)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Optional, Sequence
 import numpy as np
 
 from glint.client import Client
-from glint.errors import InvalidArgument
+from glint.errors import invalid, not_one_of
 from glint.features import Features
 
 if TYPE_CHECKING:
@@ -48,11 +48,11 @@ class ORB:
         address: Optional[str] = None,
     ):
         if firstLevel != 0:
-            raise InvalidArgument(f"firstLevel: {firstLevel} is not in 0..0: levels above the image are not made")
+            raise invalid("firstLevel", firstLevel, "is not in 0..0: levels above the image are not made", (0.0, 0.0))
         if WTA_K != 2:
-            raise InvalidArgument(f"WTA_K: {WTA_K} is not in 2..2: descriptors compare two pixels a bit")
+            raise invalid("WTA_K", WTA_K, "is not in 2..2: descriptors compare two pixels a bit", (2.0, 2.0))
         if scoreType not in (HARRIS_SCORE, FAST_SCORE):
-            raise InvalidArgument(f"scoreType: {scoreType} is not one of HARRIS_SCORE (0), FAST_SCORE (1)")
+            raise not_one_of("scoreType", scoreType, ("HARRIS_SCORE (0)", "FAST_SCORE (1)"))
         self._options = {
             "max_features": nfeatures,
             "scale_factor": scaleFactor,
@@ -67,7 +67,7 @@ class ORB:
     def features(self, image: np.ndarray, mask: Optional[np.ndarray] = None, descriptors: bool = True) -> Features:
         """Keypoints and descriptors as numpy arrays, without cv2.KeyPoint objects."""
         if image is None:
-            raise InvalidArgument("image: None is not an image: was the file read?")
+            raise invalid("image", image, "is not an image: was the file read?")
         kind = "rbrief" if descriptors else "none"
         return self._client.detect(image, "orb", mask=mask, descriptor=kind, **self._options)
 
@@ -84,7 +84,7 @@ class ORB:
     ) -> "tuple[tuple[cv2.KeyPoint, ...], Optional[np.ndarray]]":
         """Keypoints, and a uint8 array (keypoints, 32) of their descriptors, None if there are no keypoints."""
         if useProvidedKeypoints:
-            raise InvalidArgument("useProvidedKeypoints: True is not had here: use compute()")
+            raise invalid("useProvidedKeypoints", True, "is not had here: use compute()")
         found = self.features(image, mask)
         return tuple(found.keypoints()), found.descriptors if len(found) else None
 
@@ -103,10 +103,8 @@ class ORB:
         for number, point in enumerate(keypoints):
             row = rows.get((point.pt[0], point.pt[1], point.octave))
             if row is None:
-                raise InvalidArgument(
-                    f"keypoints[{number}]: ({point.pt[0]}, {point.pt[1]}) of octave {point.octave} is not a keypoint "
-                    "that these options find in this image; only those can be described"
-                )
+                why = "is not a keypoint that these options find in this image; only those can be described"
+                raise invalid(f"keypoints[{number}]", point.pt, f"of octave {point.octave} {why}")
             indices.append(row)
         assert found.descriptors is not None or not indices
         descriptors = found.descriptors[indices] if indices and found.descriptors is not None else None

@@ -24,8 +24,8 @@ from typing import Callable, Optional
 
 import numpy as np
 
-from glint.errors import InvalidArgument, Unavailable, from_code
-from glint.v1 import feature_detection_pb2 as pb
+from glint.errors import InvalidArgument, Unavailable, from_code, invalid, out_of_range
+from glint.v1 import server_pb2 as pb
 
 # proto/handoff.h
 _MAGIC = b"GlintSM1"
@@ -50,13 +50,11 @@ class Slot:
     def array(self, shape, dtype=np.uint8) -> np.ndarray:
         """A view of the slot as an array, rows without gaps. InvalidArgument if the slot is too small."""
         if self._index is None:
-            raise InvalidArgument("slot: released")
+            raise InvalidArgument("slot: released", field="slot")
         count = int(np.prod(shape))
         wanted = count * np.dtype(dtype).itemsize
         if wanted > self.nbytes:
-            raise InvalidArgument(
-                f"shape: {tuple(shape)} of {np.dtype(dtype)} has {wanted} bytes, the slot {self.nbytes}"
-            )
+            raise invalid("shape", tuple(shape), f"of {np.dtype(dtype)} has {wanted} bytes, the slot {self.nbytes}")
         return np.frombuffer(self._memory._map, dtype, count, self.offset).reshape(shape)
 
     def release(self) -> None:
@@ -79,9 +77,9 @@ class SharedMemory:
         self, path: str, slots: int, slot_bytes: int, register: Callable[[pb.RegisterSharedMemoryRequest], None]
     ):
         if not 1 <= slots <= _MAX_SLOTS:
-            raise InvalidArgument(f"slots: {slots} is not in 1..{_MAX_SLOTS}")
+            raise out_of_range("slots", slots, 1, _MAX_SLOTS)
         if not 1 <= slot_bytes <= _MAX_SLOT_BYTES:
-            raise InvalidArgument(f"slot_bytes: {slot_bytes} is not in 1..{_MAX_SLOT_BYTES}")
+            raise out_of_range("slot_bytes", slot_bytes, 1, _MAX_SLOT_BYTES)
         page = mmap.PAGESIZE
         self.slots = slots
         self.slot_bytes = (slot_bytes + page - 1) // page * page
@@ -139,10 +137,8 @@ def socket_path(address: str, path: Optional[str]) -> str:
     if path:
         return path
     if not address.startswith("unix:"):
-        raise InvalidArgument(
-            f'address: "{address}" is not a unix socket: memory is shared on one machine, through unix:PATH '
-            "of a server with --shared-memory"
-        )
+        why = "is not a unix socket: memory is shared on one machine, through unix:PATH"
+        raise invalid("address", address, f"{why} of a server with --shared-memory")
     return address[len("unix:"):] + _SUFFIX
 
 

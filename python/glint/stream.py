@@ -20,7 +20,8 @@ class _Requests:
         try:
             self._items = iter(stream.items)
         except TypeError:
-            raise InvalidArgument(f"{type(stream.items).__name__}: cannot be iterated, or by glint.aio only") from None
+            name = type(stream.items).__name__
+            raise InvalidArgument(f"{name}: cannot be iterated, or by glint.aio only", field=name) from None
         self._window = stream.window
         self._room = threading.Semaphore(stream.window)
         self._count = 0

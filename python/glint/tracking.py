@@ -9,7 +9,7 @@ from typing import Deque, Optional, Sequence, Union
 import numpy as np
 
 from glint import drawing
-from glint.errors import InvalidArgument
+from glint.errors import InvalidArgument, invalid
 from glint.features import Answer
 from glint.image import ImageLike
 
@@ -100,13 +100,13 @@ class Tracks:
     """Tracks of one camera, ascending by id; arrays with an element for each. One that ended is here for the last time.
 
     ids             uint64, from 1 on; no other track of the stream, of any camera, has the same one
-    age             uint32, frames in which it was found again; 0: it begins with this one
+    age             int32, frames in which it was found again; 0: it begins with this one
     x, y            float32, pixels; of a track that ended: the last position that no rule refused
     last_x, last_y  float32, in the frame before
     state           int32, of glint.TrackState
-    residual        float32, root mean square of image - alpha * template - beta, grey levels
-    alpha, beta     float32, gain and offset of the patch's brightness; 1 and 0 unless they are estimated
-    template_age    uint32, with track_template="first_frame", else empty: how many good frames before this one the
+    residual        float32, root mean square of image - gain * template - offset, grey levels
+    gain, offset    float32, of the patch's brightness; 1 and 0 unless they are estimated
+    template_age    int32, with track_template="first_frame", else empty: how many good frames before this one the
                     template is; 0: it is this one from now on
     camera          counted from 0
     detected        new points were looked for
@@ -120,8 +120,8 @@ class Tracks:
     last_y: np.ndarray
     state: np.ndarray
     residual: np.ndarray
-    alpha: np.ndarray
-    beta: np.ndarray
+    gain: np.ndarray
+    offset: np.ndarray
     template_age: np.ndarray
     camera: int = 0
     detected: bool = False
@@ -167,11 +167,11 @@ class Trails:
     def __init__(self, length: int = 32):
         """length: moves of each track that are drawn, 1 and more."""
         if isinstance(length, bool) or not isinstance(length, int) or length < 1:
-            raise InvalidArgument(f"length: {length!r} is not a whole number from 1 on")
+            raise invalid("length", length, "is not a whole number from 1 on")
         self._moves: Deque[tuple[np.ndarray, np.ndarray, np.ndarray]] = collections.deque(maxlen=length)
         self._camera: Optional[int] = None
         self._ids = np.empty(0, np.uint64)
-        self._ages = np.empty(0, np.uint32)
+        self._ages = np.empty(0, np.int32)
         self._points = np.empty((0, 2), np.float32)
 
     def __len__(self) -> int:
@@ -181,7 +181,9 @@ class Trails:
     def add(self, tracks: Tracks) -> None:
         """After each answer, also those to edits. InvalidArgument for the tracks of another camera."""
         if self._camera not in (None, tracks.camera):
-            raise InvalidArgument(f"tracks: of camera {tracks.camera}, these trails are of camera {self._camera}")
+            raise InvalidArgument(
+                f"tracks: of camera {tracks.camera}, these trails are of camera {self._camera}", field="tracks"
+            )
         self._camera = tracks.camera
         live = tracks.live
         moved = live & (tracks.age > 0)
@@ -209,10 +211,9 @@ class Trails:
 
 @dataclasses.dataclass
 class TrackResult(Answer):
-    """The answer to one frame or edit of Client.track_stream(). track_ns: nanoseconds of pyramids and following."""
+    """The answer to one frame or edit of Client.track_stream()."""
 
     found: "Optional[tuple[Tracks, ...]]" = None
-    track_ns: int = 0
 
     @property
     def cameras(self) -> "tuple[Tracks, ...]":
@@ -225,5 +226,5 @@ class TrackResult(Answer):
     def tracks(self) -> Tracks:
         """The tracks of the only camera. InvalidArgument if the answer has none or several: see `cameras`."""
         if len(self.cameras) != 1:
-            raise InvalidArgument(f"tracks: the answer has {len(self.cameras)} cameras: use `cameras`")
+            raise InvalidArgument(f"tracks: the answer has {len(self.cameras)} cameras: use `cameras`", field="tracks")
         return self.cameras[0]

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "features/error.h"
 
 namespace glint {
 namespace {
@@ -39,12 +40,13 @@ ClientAccount::ClientAccount(std::string name, const ClientLimits& limits)
       lane_budget_(limits.lane_seconds, limits.lane_seconds) {}
 
 ClientAccount::Refusal ClientAccount::Over(ClientLimit limit, int64_t retry_after_ns, absl::string_view what,
-                                           const std::string& most) const {
+                                           const std::string& most, absl::string_view flag) const {
   Refusal refusal;
   refusal.limit = limit;
   refusal.retry_after_ns = std::max(retry_after_ns, kMinRetryNs);
-  refusal.status = absl::ResourceExhaustedError(
-      absl::StrCat(what, " of ", name_, ": one more is over this server's limit of ", most, "; try again later"));
+  refusal.status = ExhaustedError(
+      absl::StrCat(what, " of ", name_),
+      absl::StrCat("one more is over this server's limit of ", most, " (", flag, "); try again later"), most, flag);
   return refusal;
 }
 
@@ -52,22 +54,21 @@ ClientAccount::Refusal ClientAccount::Take(int64_t bytes, int64_t now) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (limits_.frames > 0 && frames_ >= limits_.frames) {
     const auto wait_ns = static_cast<int64_t>(lane_seconds_of_a_frame_ * kNanoseconds);
-    return Over(ClientLimit::kFrames, wait_ns, "frames in flight",
-                absl::StrCat(limits_.frames, " (--max-frames-per-client)"));
+    return Over(ClientLimit::kFrames, wait_ns, "frames in flight", absl::StrCat(limits_.frames),
+                "--max-frames-per-client");
   }
   if (limits_.bytes > 0 && bytes_ > limits_.bytes - bytes) {
     const auto wait_ns = static_cast<int64_t>(lane_seconds_of_a_frame_ * kNanoseconds);
-    return Over(ClientLimit::kBytes, wait_ns, "bytes in flight",
-                absl::StrCat(limits_.bytes, " (--max-bytes-per-client)"));
+    return Over(ClientLimit::kBytes, wait_ns, "bytes in flight", absl::StrCat(limits_.bytes), "--max-bytes-per-client");
   }
   if (const int64_t wait_ns = frame_budget_.WaitFor(1, now); wait_ns > 0) {
-    return Over(ClientLimit::kFrameRate, wait_ns, "frames a second",
-                absl::StrCat(limits_.frame_rate, " (--max-frame-rate-per-client)"));
+    return Over(ClientLimit::kFrameRate, wait_ns, "frames a second", absl::StrCat(limits_.frame_rate),
+                "--max-frame-rate-per-client");
   }
   // What a frame takes is known afterwards: it may begin while anything is left, and the next ones wait for the debt.
   if (const int64_t wait_ns = lane_budget_.WaitFor(1e-9, now); wait_ns > 0) {
-    return Over(ClientLimit::kLaneSeconds, wait_ns, "lane-seconds a second",
-                absl::StrCat(limits_.lane_seconds, " (--max-lane-seconds-per-client)"));
+    return Over(ClientLimit::kLaneSeconds, wait_ns, "lane-seconds a second", absl::StrCat(limits_.lane_seconds),
+                "--max-lane-seconds-per-client");
   }
   frame_budget_.Spend(1);
   ++frames_;

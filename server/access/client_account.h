@@ -61,7 +61,8 @@ class ClientAccount {
   bool rested(int64_t now);
 
  private:
-  Refusal Over(ClientLimit limit, int64_t retry_after_ns, absl::string_view what, const std::string& most) const;
+  Refusal Over(ClientLimit limit, int64_t retry_after_ns, absl::string_view what, const std::string& most,
+               absl::string_view flag) const;
 
   const std::string name_;
   const ClientLimits limits_;

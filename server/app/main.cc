@@ -122,14 +122,8 @@ int main(int argc, char** argv) {
   if (absl::Status s = server.Start(); !s.ok()) return fail(s);
 
   const glint::LaneSet& lanes = server.lanes();
-  const glint::MemoryFit& memory = server.memory_fit();
-  if (!memory.fits()) {
-    logger.Log(glint::Severity::kWarning, "more memory allowed than there is",
-               {{"memory_bound_mib", Mib(memory.bound)},
-                {"memory_budget_mib", Mib(memory.budget)},
-                {"usable_memory_mib", Mib(memory.usable.bytes)},
-                {"memory_source", memory.usable.source},
-                {"remedy", "lower limits that are set, or --max-image-pixels, --max-features, --lanes"}});
+  if (!server.memory_excess().empty()) {
+    logger.Log(glint::Severity::kWarning, "more memory allowed than there is", {{"reason", server.memory_excess()}});
   }
   logger.Log(glint::Severity::kInfo, "serving",
              {{"version", glint::ServerVersion()},
@@ -139,10 +133,9 @@ int main(int argc, char** argv) {
               {"simd", lanes.simd},
               {"listen", absl::StrJoin(server.addresses(), ",")},
               {"metrics", server.metrics_address()},
-              {"memory_bound_mib", Mib(memory.bound)},
-              {"usable_memory_mib", Mib(memory.usable.bytes)},
-              {"memory_source", memory.usable.source},
-              {"lowered", absl::StrJoin(memory.lowered, ",")},
+              {"memory_bound_mib", Mib(server.memory_bound_bytes())},
+              {"usable_memory_mib", Mib(server.usable_memory().bytes)},
+              {"memory_source", server.usable_memory().source},
               {"note", lanes.note}});
 
   std::thread(HandleSignals, signals, &server, &reloader, &logger).detach();

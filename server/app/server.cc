@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "features/error.h"
 #include "features/status_macros.h"
 #include "server/base/placement.h"
 #include "server/base/thread_stack.h"
+#include "server/memory/memory_bound.h"
 #include "server/metrics/http.h"
 #include "server/net/listen.h"
 #include "server/operations/localize/map_directory.h"
@@ -137,11 +137,12 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
 }
 
 struct Server::Impl {
-  Impl(ServerOptions options, LaneSet lanes, MemoryFit fit)
-      : memory_fit(std::move(fit)), env(std::move(options), std::move(lanes)) {}
+  Impl(ServerOptions options, LaneSet lanes, UsableMemory usable, std::string excess)
+      : usable_memory(std::move(usable)), memory_excess(std::move(excess)), env(std::move(options), std::move(lanes)) {}
 
   // In order of construction: what is below uses what is above.
-  const MemoryFit memory_fit;
+  const UsableMemory usable_memory;
+  const std::string memory_excess;
   ServerEnv env;
   CpuDmaLatency cpu_dma_latency;
   std::unique_ptr<LaneWatch> lane_watch;
@@ -193,17 +194,12 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Create(ServerOptions options) {
   const ScopedCpus on_lane_cpus("lane-cpus", options.lane_cpus);
   if (!on_lane_cpus.status().ok()) return on_lane_cpus.status();
   GLINT_ASSIGN_OR_RETURN(auto lanes, options.create_lanes(options.lanes));
-  const UsableMemory usable =
-      options.memory_limit > 0 ? UsableMemory{options.memory_limit, "--memory-limit", false} : FindUsableMemory();
-  const int fewest_lanes = std::max(1, static_cast<int>(lanes.gpus.size()));
-  MemoryFit fit = FitToMemory(usable, static_cast<int>(lanes.lanes.size()), fewest_lanes, &options, lanes.backend);
-  if (options.memory_limit > 0 && fit.bound > options.memory_limit) {
-    return ContradictionError("memory-limit", absl::StrCat(options.memory_limit, " bytes are less than the ", fit.bound,
-                                                           " that the other limits allow"));
-  }
-  lanes.lanes.resize(static_cast<size_t>(fit.lanes));
+  UsableMemory usable =
+      options.memory_limit > 0 ? UsableMemory{options.memory_limit, "--memory-limit"} : FindUsableMemory();
+  std::string excess = MemoryExcess(options, static_cast<int>(lanes.lanes.size()), lanes.backend, usable);
+  if (options.memory_limit > 0 && !excess.empty()) return ContradictionError("memory-limit", excess);
   return std::unique_ptr<Server>(
-      new Server(std::make_unique<Impl>(std::move(options), std::move(lanes), std::move(fit))));
+      new Server(std::make_unique<Impl>(std::move(options), std::move(lanes), std::move(usable), std::move(excess))));
 }
 
 absl::Status Server::Start() {
@@ -256,9 +252,11 @@ std::string Server::metrics_address() const { return impl_->http == nullptr ? ""
 
 const LaneSet& Server::lanes() const { return impl_->env.lanes; }
 
-const MemoryFit& Server::memory_fit() const { return impl_->memory_fit; }
-
 int64_t Server::memory_bound_bytes() const { return impl_->env.memory_bound.total(); }
+
+const UsableMemory& Server::usable_memory() const { return impl_->usable_memory; }
+
+const std::string& Server::memory_excess() const { return impl_->memory_excess; }
 
 std::shared_ptr<grpc::Channel> Server::InProcessChannel() { return impl_->service->InProcessChannel(); }
 

@@ -16,8 +16,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "server/base/usable_memory.h"
 #include "server/config/options.h"
-#include "server/memory/memory_bound.h"
 
 namespace grpc {
 class Channel;
@@ -28,7 +28,8 @@ namespace glint {
 // Thread-safe, apart from destruction.
 class Server {
  public:
-  // Validates the options and makes the lanes. INVALID_ARGUMENT names the flag; errors of CreateLanes().
+  // Validates the options and makes the lanes. INVALID_ARGUMENT names the flag, also where the limits allow more memory
+  // than options.memory_limit; errors of CreateLanes().
   static absl::StatusOr<std::unique_ptr<Server>> Create(ServerOptions options);
   // Shutdown(absl::ZeroDuration()) if that was not done.
   ~Server();
@@ -45,9 +46,10 @@ class Server {
   std::string metrics_address() const;
   // What the lanes run on.
   const LaneSet& lanes() const;
-  // Host memory that the options allow, and how they were made to fit what there is.
+  // Host memory that the options allow, what there is, and MemoryExcess().
   int64_t memory_bound_bytes() const;
-  const MemoryFit& memory_fit() const;
+  const UsableMemory& usable_memory() const;
+  const std::string& memory_excess() const;
 
   // A channel that needs no socket, without limits on messages. After Start(); must not outlive the server.
   std::shared_ptr<grpc::Channel> InProcessChannel();

@@ -9,8 +9,8 @@ struct Name {
   const char* help;
 };
 
-// Calls of glint.v1.FeatureDetection, FeatureMatching, FeatureTracking and Localization, by grpc_type, grpc_service,
-// grpc_method (and grpc_code), as other gRPC servers name them.
+// Calls of glint.v1.Server, FeatureDetection, FeatureMatching, FeatureTracking and Localization, by grpc_type,
+// grpc_service, grpc_method (and grpc_code), as other gRPC servers name them.
 inline constexpr Name kGrpcStarted = {"grpc_server_started_total", "Calls that arrived."};
 inline constexpr Name kGrpcHandled = {"grpc_server_handled_total", "Calls that ended, by status code."};
 inline constexpr Name kGrpcHandlingSeconds = {"grpc_server_handling_seconds",

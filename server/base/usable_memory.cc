@@ -21,7 +21,7 @@ void Lower(const std::string& mount, std::string path, const char* name, UsableM
     int64_t bytes = 0;
     std::string text;
     // "max" is no number; v1 says so with one that is larger than any machine.
-    if (in >> text && absl::SimpleAtoi(text, &bytes) && bytes < memory->bytes) *memory = {bytes, file, false};
+    if (in >> text && absl::SimpleAtoi(text, &bytes) && bytes < memory->bytes) *memory = {bytes, file};
     if (path.empty() || path == "/") return;
     path.resize(path.rfind('/'));
   }
@@ -31,7 +31,7 @@ void Lower(const std::string& mount, std::string path, const char* name, UsableM
 
 UsableMemory FindUsableMemory(const std::string& root, int64_t machine_bytes) {
   if (machine_bytes == 0) machine_bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
-  UsableMemory memory = {machine_bytes, "machine", true};
+  UsableMemory memory = {machine_bytes / 4 * 3, "three quarters of the machine"};
   std::ifstream groups(root + "/proc/self/cgroup");
   // "0::/a/b" is v2's; "9:memory:/a/b" v1's.
   for (std::string line; std::getline(groups, line);) {

@@ -235,7 +235,7 @@ const Flag kFlags[] = {
                    "pixels of all images of such a frame at most; widths count as multiples of 64"),
     GLINT_INT_FLAG("max-localize-streams", max_localize_streams,
                    "streams that locate stereo cameras at most; 0: none may"),
-    GLINT_INT_FLAG("max-localize-pixels", max_localize_pixels, "pixels of both eyes of such a pair at most"),
+    GLINT_INT_FLAG("max-localize-pixels", max_localize_pixels, "pixels of both images of such a pair at most"),
     GLINT_INT_FLAG("max-map-keyframes", max_map_keyframes, "keyframes of such a stream's map at most"),
     GLINT_INT_FLAG("max-map-points", max_map_points, "its points at most"),
     GLINT_INT_FLAG("max-map-bytes", max_map_bytes, "bytes of memory that it takes at most"),
@@ -274,9 +274,10 @@ const Flag kFlags[] = {
      [](const ServerOptions& o) { return ShowChoice(kBooleans, o.shared_memory.enabled); }},
     GLINT_INT_FLAG("shared-memory-max-bytes", shared_memory.max_bytes, "size of all shared memory at most"),
     GLINT_INT_FLAG("shared-memory-max-regions", shared_memory.max_regions, "pieces of shared memory at most"),
-    GLINT_INT_FLAG("memory-limit", memory_limit,
-                   "bytes of host memory that the process may use; limits that are not set are lowered to fit; 0: as "
-                   "its control group or the machine has"),
+    GLINT_INT_FLAG(
+        "memory-limit", memory_limit,
+        "bytes of host memory that the process may use: if the limits allow more, it does not start; 0: what "
+        "its control group and the machine have, with a warning"),
     GLINT_DURATION_FLAG("lane-timeout", lane_timeout,
                         "how long a lane may be at one frame before the server says NOT_SERVING"),
     GLINT_DURATION_FLAG("lane-grace", lane_grace,
@@ -341,7 +342,6 @@ class Parser {
       const bool first = std::find(seen.begin(), seen.end(), name) == seen.end();
       seen.push_back(name);
       GLINT_RETURN_IF_ERROR(FindFlag(name)->set(name, value, first, &result.options));
-      result.options.given.emplace_back(name);
     }
     return absl::OkStatus();
   }
@@ -352,7 +352,6 @@ class Parser {
       const char* const value = environment(variable.c_str());
       if (value == nullptr) continue;
       if (absl::Status s = flag.set(flag.name, value, true, &result.options); !s.ok()) return In(variable, s);
-      result.options.given.emplace_back(flag.name);
     }
     return absl::OkStatus();
   }

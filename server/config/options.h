@@ -1,4 +1,6 @@
 // Everything about a server that its user chooses. The flags of glint-server (server/config/flags.h) are these fields.
+// With the default limits, ComputeMemoryBound() (server/memory/memory_bound.h) is below 4 GiB on machines of up to four
+// processors.
 #ifndef GLINT_SERVER_CONFIG_OPTIONS_H_
 #define GLINT_SERVER_CONFIG_OPTIONS_H_
 
@@ -39,16 +41,16 @@ struct ServerOptions {
   int queue_capacity = 64;
   // Bytes of messages whose frames wait for a lane or are worked on, >= max_message_bytes. What happens when it is
   // reached is the same as for queue_capacity.
-  int64_t max_pending_bytes = int64_t{1} << 29;
+  int64_t max_pending_bytes = int64_t{64} << 20;
   // Processors that the lanes' threads, and those of gRPC and its completion queues, run on; empty: all. In the range
   // 0..kMaxCpu, each one that the process may use.
   std::vector<int> lane_cpus, completion_cpus;
   int cpu_dma_latency_us =
-      -1;  // while the server lives (server/base/placement.h), 0..kMaxCpuDmaLatencyUs; -1: as it is
-  int max_features = kMaxFeatures;  // of one frame, 1..kMaxFeatures
-  // One serialized message, in and out. The default holds an 8K frame with a byte a pixel, or a 4K one with four.
-  int max_message_bytes = 34 << 20;
-  int max_detect_calls = 32;                                  // calls of Detect from their arrival to their end
+      -1;                    // while the server lives (server/base/placement.h), 0..kMaxCpuDmaLatencyUs; -1: as it is
+  int max_features = 16384;  // of one frame, 1..kMaxFeatures
+  // One serialized message, in and out. The default holds a pair of 1920x1080 with three bytes a pixel.
+  int max_message_bytes = 13 << 20;
+  int max_detect_calls = 4;                                   // calls of Detect from their arrival to their end
   absl::Duration detect_receive_timeout = absl::Seconds(10);  // from such a call's arrival to that of all its message
   // Calls without a picture (health, GetServerInfo, shared memory, reflection) whose message is awaited; also, open
   // streams of reflection.
@@ -57,17 +59,17 @@ struct ServerOptions {
       absl::Seconds(5);     // for each message of theirs, and for the client to take a reply
   int max_watchers = 1024;  // calls of Health.Watch open at the same time
   Reflection reflection = Reflection::kOn;
-  int max_sessions = 32;                        // streams open at the same time
+  int max_sessions = 10;                        // streams open at the same time
   int max_sessions_per_peer = 0;                // of one client, an identity or a peer; 0: ShareOfOnePeer(max_sessions)
-  int max_track_streams = 8;                    // of these, those that follow points; 0: none may
+  int max_track_streams = 4;                    // of these, those that follow points; 0: none may
   int max_track_cameras = kMaxTrackCameras;     // images of a frame of such a stream, 1..kMaxTrackCameras
   int max_tracks = 4096;                        // points of such a stream, 1..kMaxTrackPoints
   int64_t max_track_pixels = int64_t{4} << 20;  // of all images of its frame, rows in units of 64 pixels
-  int max_localize_streams = 4;                 // of the streams, those that locate cameras; 0: none may
-  int64_t max_localize_pixels = int64_t{4} << 20;  // of both eyes of such a stream
+  int max_localize_streams = 2;                 // of the streams, those that locate cameras; 0: none may
+  int64_t max_localize_pixels = int64_t{4} << 20;  // of both images of such a stream
   int max_map_keyframes = 8192;                    // of its map
-  int max_map_points = 1 << 20;                    // likewise
-  int64_t max_map_bytes = int64_t{256} << 20;      // that its map takes
+  int max_map_points = 1 << 21;                    // likewise
+  int64_t max_map_bytes = int64_t{480} << 20;      // that its map takes
   std::string map_directory;                       // where such streams save and load maps; empty: nowhere
   int max_maps = 64;                               // files in there
   ClientLimits client_limits;
@@ -79,10 +81,9 @@ struct ServerOptions {
   ConnectionOptions connections;
   int max_in_flight = 8;              // frames of one stream that were read and not answered yet
   SharedMemoryOptions shared_memory;  // needs a unix:PATH in `listen`
-  // Host memory that the process may use, bytes; 0: what FindUsableMemory() finds. Server::Create() lowers limits to it
-  // (FitToMemory()), but for those that differ from their defaults or are in `given`.
+  // Host memory that the process may use, bytes: Server::Create() fails if the limits allow more (MemoryExcess()); 0:
+  // what FindUsableMemory() finds, and Create() does not fail.
   int64_t memory_limit = 0;
-  std::vector<std::string> given;  // the names of the flags that were set, without "--"
   // A lane that is at one frame for longer hangs: the server is NOT_SERVING until it ends the frame.
   absl::Duration lane_timeout = absl::Seconds(30);
   // A lane that hangs for longer than this after `lane_timeout` will not come back: Server::Wait() returns an error.
@@ -104,7 +105,7 @@ inline constexpr int kMaxWatchersCeiling = 1 << 20;
 inline constexpr int kMaxSessionsCeiling = 1 << 16;
 inline constexpr int kMaxInFlightCeiling = 1 << 12;
 inline constexpr int64_t kMinTrackPixels = 64;
-inline constexpr int64_t kMinMapBytes = int64_t{1} << 20;
+inline constexpr int64_t kMinMapBytes = int64_t{16} << 20;  // half of it is the index of an empty map
 inline constexpr int64_t kMaxMapBytesCeiling = int64_t{1} << 40;
 inline constexpr int kMaxMapKeyframesCeiling = 1 << 20;
 inline constexpr int kMaxMapPointsCeiling = 1 << 28;

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "server/base/usable_memory.h"
 #include "server/config/options.h"
@@ -48,11 +47,13 @@ struct MemoryBound {
 };
 
 // Bytes that a lane takes for each pixel of the largest picture, at most: decoded and grey pixels, the codec's
-// coefficients, pyramid, scores and candidates. An image and its depths are two images to --max-image-pixels, and take
-// no more: depths are two bytes a pixel, but nothing is found in them.
+// coefficients, pyramid, scores and candidates, whose lists have room for more, in pages that are never touched.
+// Measured without decoding: 47 resident (BFROST, 12 levels with factor 1.05). An image and its depths are two images
+// to
+// --max-image-pixels, and take no more: depths are two bytes a pixel, but nothing is found in them.
 inline constexpr int64_t kLaneBytesPerPixel = 64;
-// ... and more with several threads, which detect the eyes of a pair side by side, each with a pipeline of its own:
-// both images together are one to --max-image-pixels. Measured: 42, at most (tests/server/memory_test.cc).
+// ... and more with several threads, which detect in the images of a pair side by side, each with a pipeline of its
+// own: both images together are one to --max-image-pixels. Measured: 42, at most (tests/server/memory_test.cc).
 inline constexpr int64_t kPairBytesPerPixel = 48;
 // ... and for each keypoint: x, y, size, angle, response, octave, descriptor, and their ranking; and to match as many
 // descriptors, of kSetBytesPerDescriptor: both sets out of the message, one of them packed again, conditions, keys,
@@ -60,7 +61,7 @@ inline constexpr int64_t kPairBytesPerPixel = 48;
 inline constexpr int64_t kLaneBytesPerFeature = 1024;
 // ... and more for points of several cameras: all but the descriptor of the keypoints of each camera but one.
 inline constexpr int64_t kTrackBytesPerFeature = (kMaxTrackCameras - 1) * 6 * 4;
-// ... and more on CUDA, which pins the keypoints of both eyes of a pair, by levels, and their matches beside the
+// ... and more on CUDA, which pins the keypoints of both images of a pair, by levels, and their matches beside the
 // keypoints of a single image. Counted for 12 levels: 1154.
 inline constexpr int64_t kCudaPairBytesPerFeature = 1280;
 // ... and more on CUDA lanes that decode JPEG: files of at most a byte for each pixel of the largest picture, in pinned
@@ -68,7 +69,7 @@ inline constexpr int64_t kCudaPairBytesPerFeature = 1280;
 inline constexpr int64_t kCudaJpegBytesPerPixel = 2;
 // ... and tables, of each lane.
 inline constexpr int64_t kCudaJpegBytes = 64 << 10;
-// ... and 32 plans for single images and as many for each eye of pairs (cuda/pipeline_prepare.cc), of each CUDA lane.
+// ... and 32 plans for single images and as many for each image of pairs (cuda/pipeline_prepare.cc), of each CUDA lane.
 // Measured: 460 KB each, at most.
 inline constexpr int64_t kCudaPlansBytes = int64_t{48} << 20;
 // What gRPC takes for each byte of a message that it receives or has just received, at most. In DATA frames of 24
@@ -99,36 +100,16 @@ inline constexpr int64_t kTrackBytes = 2 * 64;
 // ... and in a reply, where as many may end as begin: id, age, state, seven floats, age of the template.
 inline constexpr int64_t kTrackReplyBytes = 2 * (10 + 5 + 1 + 7 * 4 + 5);
 
-// Of a stream that locates a camera, for each pixel of both eyes: both images and that of the last keyframe, with rows
+// Of a stream that locates a camera, for each pixel of both images: these and that of the last keyframe, with rows
 // in units of 64 pixels, and those of another lane that they replace. Lanes find the features, in memory of theirs.
 inline constexpr int64_t kLocalizeBytesPerPixel = 8;
 
 // `backend`: that of the lanes, not kAuto.
 MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes, Backend backend = Backend::kCpu);
 
-// How the limits were reduced to fit the available memory.
-struct MemoryFit {
-  UsableMemory usable;
-  int64_t budget = 0;                // the part of it that all limits together may allow
-  int64_t bound = 0;                 // what they allow
-  std::vector<std::string> lowered;  // "max-sessions=8": limits that are below their defaults
-  int lanes = 0;
-
-  bool fits() const { return bound <= budget; }
-};
-
-// Lowers limits that nobody has set (not in options->given, and at their defaults) until ComputeMemoryBound() is within
-// the budget: three quarters of a limit of a control group or of --memory-limit, or half of a machine's memory. In this
-// order, each only as far as necessary, and no further than its floor:
-//   1. Lanes take two thirds of the budget: pictures down to 4K, by halves of the pixels, then the lanes that are there
-//      if options->lanes.lanes is 0, then pictures down to 1080p. Messages hold four bytes a pixel.
-//   2. Streams, calls of Detect and pending bytes, by halves, down to 16, 16 and 64 MiB; then pictures down to 4K; then
-//      streams and calls to 8. Streams that follow points to an eighth of these. Before all of these those
-//      that locate cameras go to 1, its map to 64 MiB and its pairs to a megapixel; after them to 0.
-//   3. Messages to a byte a pixel, by halves; then streams and calls to 2; then pictures down to 1080p.
-// `lanes` is how many there are, of `backend`; at least `fewest_lanes` stay. Pure.
-MemoryFit FitToMemory(const UsableMemory& usable, int lanes, int fewest_lanes, ServerOptions* options,
-                      Backend backend = Backend::kCpu);
+// Empty if ComputeMemoryBound() is within `usable`. Otherwise both, in MiB, and the flags, with their values, that make
+// up most of the bound: "3993 MiB are allowed by the limits, but --memory-limit is 2048 MiB; most by ...". Pure.
+std::string MemoryExcess(const ServerOptions& options, int lanes, Backend backend, const UsableMemory& usable);
 
 }  // namespace glint
 

@@ -117,7 +117,7 @@ void Metrics::AddCalls(const std::vector<MethodLabels>& methods) {
   auto& received = Counters(&registry_, metric::kGrpcMessagesReceived);
   auto& sent = Counters(&registry_, metric::kGrpcMessagesSent);
   auto& seconds = Histograms(&registry_, metric::kGrpcHandlingSeconds);
-  constexpr char kService[] = "glint.v1.FeatureDetection";
+  constexpr char kService[] = "glint.v1.Server";
   std::vector<MethodLabels> all = {
       {kService, "GetServerInfo"}, {kService, "RegisterSharedMemory"}, {kService, "UnregisterSharedMemory"}};
   all.insert(all.end(), methods.begin(), methods.end());

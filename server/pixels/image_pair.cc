@@ -36,8 +36,8 @@ absl::Status CheckPixels(int64_t pixels, int64_t max_pixels) {
 absl::StatusOr<Pixels> EyeOf(const LaneContext& context, absl::string_view field, const ImageSource& source,
                              PixelScratch* scratch) {
   auto decoded = PixelsOf(source, context.decoder, context.max_pixels, scratch);
-  if (!decoded.ok()) return AboutImage(field, decoded.status());
-  if (absl::Status s = ValidatePixels(*decoded, {}, context.max_pixels); !s.ok()) return AboutImage(field, s);
+  if (!decoded.ok()) return WithField(field, decoded.status());
+  if (absl::Status s = ValidatePixels(*decoded, {}, context.max_pixels); !s.ok()) return WithField(field, s);
   return decoded;
 }
 
@@ -54,9 +54,9 @@ absl::StatusOr<EyePixels> EyesOf(const LaneContext& context, const ImageSource& 
   }
   const Shape left_shape = eyes.left.shape(), right_shape = eyes.right.shape();
   if (left_shape != right_shape) {
-    return ContradictionError("right",
-                              absl::StrCat(right_shape.width, "x", right_shape.height, " pixels, but the left eye has ",
-                                           left_shape.width, "x", left_shape.height));
+    return ContradictionError(
+        "right", absl::StrCat(right_shape.width, "x", right_shape.height, " pixels, but the left image has ",
+                              left_shape.width, "x", left_shape.height));
   }
   GLINT_RETURN_IF_ERROR(CheckPixels(eyes.pixels, context.max_pixels));
   return eyes;

@@ -3,10 +3,14 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "features/error.h"
 
 namespace glint {
+namespace {
+
+absl::Status MissingImage() { return ContradictionError("image", "missing"); }
+
+}  // namespace
 
 absl::StatusOr<Part> PartOf(const Region& region, Shape whole) {
   const auto inside = [](const char* origin_name, uint32_t origin, const char* extent_name, uint32_t extent, int side) {
@@ -59,12 +63,13 @@ absl::StatusOr<Pixels> PixelsOf(const ImageSource& source, decode::Decoder* deco
       return Pixels(scratch->decoded);
     }
   }
-  return Pixels();
+  return MissingImage();
 }
 
 absl::StatusOr<DepthView> DepthOf(const ImageSource& source, const DepthSensor& sensor, Shape camera,
                                   decode::Decoder* decoder, PixelScratch* scratch, int64_t* copied_bytes) {
   *copied_bytes = 0;
+  if (source.kind == ImageSource::Kind::kNone) return MissingImage();
   // A row of samples is one of twice as many bytes.
   const auto view_of = [&](const uint8_t* data, ptrdiff_t stride) {
     return DepthView{data, camera.width, camera.height, stride, sensor};
@@ -96,18 +101,6 @@ absl::StatusOr<DepthView> DepthOf(const ImageSource& source, const DepthSensor& 
   const decode::Destination to = memory();
   if (absl::Status s = decoder->DecodeDepthInto(source.encoding, file, to); !s.ok()) return s;
   return view_of(to.data, to.stride);
-}
-
-absl::Status AboutImage(absl::string_view field, const absl::Status& status) {
-  absl::string_view text = status.message();
-  if (!absl::ConsumePrefix(&text, "image")) return absl::Status(status.code(), absl::StrCat(field, ": ", text));
-  return absl::Status(status.code(), absl::StrCat(field, text));
-}
-
-absl::Status AboutMask(const absl::Status& status) {
-  absl::string_view text = status.message();
-  if (!absl::ConsumePrefix(&text, "image.")) return status;
-  return absl::Status(status.code(), absl::StrCat("mask.", text));
 }
 
 }  // namespace glint

@@ -7,7 +7,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "decode/decode.h"
 #include "features/depth.h"
 #include "features/pixels.h"
@@ -59,7 +58,8 @@ struct PixelScratch {
 };
 
 // The pixels of `source`, for as long as `source` and the scratch are left alone. Raw ones are not touched: rows write
-// them, and if they are GRAY8 in one piece there is a view, too. Encoded ones are decoded here. Empty if it has none.
+// them, and if they are GRAY8 in one piece there is a view, too. Encoded ones are decoded here. INVALID_ARGUMENT names
+// image.encoding, image.data, or image, if there is none.
 absl::StatusOr<Pixels> PixelsOf(const ImageSource& source, decode::Decoder* decoder, int64_t max_pixels,
                                 PixelScratch* scratch);
 
@@ -71,11 +71,6 @@ void CropTo(const Part& part, PixelScratch* scratch, Pixels* pixels);
 // INVALID_ARGUMENT names image.format, image.data or image.
 absl::StatusOr<DepthView> DepthOf(const ImageSource& source, const DepthSensor& sensor, Shape camera,
                                   decode::Decoder* decoder, PixelScratch* scratch, int64_t* copied_bytes);
-
-// `status` with the field "image" renamed: decoders speak of "image.width", here it was another one's.
-absl::Status AboutImage(absl::string_view field, const absl::Status& status);
-// `status` with the field "image" renamed: decoders speak of "image.width", here it was the mask's.
-absl::Status AboutMask(const absl::Status& status);
 
 }  // namespace glint
 

@@ -42,9 +42,9 @@ class AsyncService final : public grpc::Service {
 
   // One for each Method, in its order.
   static std::vector<std::string> Paths() {
-    std::vector<std::string> paths = {"/glint.v1.FeatureDetection/GetServerInfo",
-                                      "/glint.v1.FeatureDetection/RegisterSharedMemory",
-                                      "/glint.v1.FeatureDetection/UnregisterSharedMemory",
+    std::vector<std::string> paths = {"/glint.v1.Server/GetServerInfo",
+                                      "/glint.v1.Server/RegisterSharedMemory",
+                                      "/glint.v1.Server/UnregisterSharedMemory",
                                       "/grpc.health.v1.Health/Check",
                                       "/grpc.health.v1.Health/Watch",
                                       "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",

@@ -100,14 +100,14 @@ void Frame::PackReply() {
   times.serialize_ns = MonotonicNs() - times.done_at;
 }
 
-grpc::ByteBuffer Frame::FinishReply(uint32_t timings_field, Metrics* metrics) {
+grpc::ByteBuffer Frame::FinishReply(Metrics* metrics) {
   const FramePathScope frame_path;
   const int64_t now = MonotonicNs();
   const int64_t total_ns = now - times.received_at;
   if (times.done_at != 0) times.order_ns = now - times.done_at - times.serialize_ns;
   ToProto(*this, total_ns, &timings);
   metrics->PixelsCopied(copied_bytes);
-  const grpc::Slice slices[] = {std::move(reply), SerializeTimings(timings_field, timings)};
+  const grpc::Slice slices[] = {std::move(reply), SerializeTimings(timings)};
   if (status.ok()) {
     metrics->FrameSucceeded(counters(), *this, total_ns);
     if (!is_edit) state()->Answered(*this);

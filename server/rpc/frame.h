@@ -71,8 +71,8 @@ struct Frame : FrameJob {
   bool ApplyEdit();
   // Makes what a lane found into the reply.
   void PackReply();
-  // The reply with its timings in field `timings_field`; counts the frame.
-  grpc::ByteBuffer FinishReply(uint32_t timings_field, Metrics* metrics);
+  // The reply with its timings; counts the frame.
+  grpc::ByteBuffer FinishReply(Metrics* metrics);
 
   void Reset();
 

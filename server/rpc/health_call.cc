@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
+#include "glint/v1/feature_detection.grpc.pb.h"
 #include "server/wire/wire_writer.h"
 
 namespace glint {

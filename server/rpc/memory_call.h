@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "glint/v1/server.pb.h"
 #include "server/rpc/small_call.h"
 
 namespace glint {

@@ -25,8 +25,8 @@ std::vector<std::string> Services() {
   for (const OperationMethod& row : OperationMethods()) {
     if (services.empty() || services.back() != row.service) services.emplace_back(row.service);
   }
-  for (const char* own :
-       {"grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"}) {
+  for (const char* own : {"glint.v1.Server", "grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection",
+                          "grpc.reflection.v1alpha.ServerReflection"}) {
     services.emplace_back(own);
   }
   return services;
@@ -61,12 +61,19 @@ bool Parse(const std::string& bytes, ReflectionRequest* request) {
     const WireBytes at = in.String();
     return bytes.substr(at.begin, at.size);
   };
+  // As protobuf does it: another question takes the place of the one that was there.
+  const auto ask = [request](uint32_t question) {
+    if (request->question == question) return;
+    request->question = question;
+    request->text.clear();
+    request->extension = 0;
+  };
   while (const uint32_t tag = in.NextField()) {
     const uint32_t field = tag >> 3;
     if (tag == WireTag(1, WireType::kBytes)) {
       request->host = text();
     } else if (tag == WireTag(kFileOfExtension, WireType::kBytes)) {
-      request->question = field;
+      ask(field);
       in.Message([&](uint32_t inner) {
         if (inner == WireTag(1, WireType::kBytes)) {
           request->text = text();
@@ -77,7 +84,7 @@ bool Parse(const std::string& bytes, ReflectionRequest* request) {
         }
       });
     } else if (field >= kFileByName && field <= kListServices && tag == WireTag(field, WireType::kBytes)) {
-      request->question = field;
+      ask(field);
       request->text = text();
     } else {
       in.Unknown(tag);

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "features/error.h"
 #include "features/status_macros.h"
 #include "proto/grpc_deadline.h"
 #include "server/net/listen.h"
@@ -57,6 +58,11 @@ void RunTags(grpc::ServerCompletionQueue* queue) {
 }  // namespace
 
 absl::Status Service::DrainingError() { return absl::UnavailableError("the server is draining"); }
+
+absl::Status Service::QueueFullError() {
+  constexpr char kFlags[] = "--queue-capacity or --max-pending-bytes";
+  return ExhaustedError("queue", absl::StrCat("full (", kFlags, "); try again later"), "", kFlags);
+}
 
 Service::Service(ServerEnv* env)
     : env_(env),

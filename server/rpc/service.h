@@ -20,7 +20,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "glint/v1/feature_detection.grpc.pb.h"
 #include "server/net/unix_listener.h"
 #include "server/rpc/async_service.h"
 #include "server/rpc/call.h"
@@ -83,6 +82,7 @@ class Service {
   void ArrivalIsAwaited();
   void ArrivalIsOver();
   static absl::Status DrainingError();
+  static absl::Status QueueFullError();
   bool draining() const;
   Gate* gate() { return gate_.get(); }
   SmallPlaces* small_places() { return &small_places_; }

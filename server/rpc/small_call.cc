@@ -85,8 +85,9 @@ void SmallCall::GiveUpPlace() {
   std::lock_guard<std::mutex> lock(mutex_);
   if (over_) return;
   Refuse(SmallRefusal::kDisplaced);
-  End(absl::ResourceExhaustedError(
-      "request: not there, and others need its place (--max-small-calls); try again later"));
+  constexpr char kFlag[] = "--max-small-calls";
+  End(ExhaustedError("request", absl::StrCat("not there, and others need its place (", kFlag, "); try again later"),
+                     absl::StrCat(service_->env()->options.max_small_calls), kFlag));
   deadline_ns_ = MonotonicNs() + kEvictionNs;
 }
 
@@ -133,9 +134,10 @@ SmallCall::Answer SmallCall::AnswerTo(bool ok) {
   }
   if (request_.Length() > kMaxSmallMessageBytes) {
     Refuse(SmallRefusal::kTooLarge);
-    answer.status = absl::ResourceExhaustedError(absl::StrCat("request: ", request_.Length(),
-                                                              " bytes are over this server's limit of ",
-                                                              kMaxSmallMessageBytes, " for calls without a picture"));
+    answer.status = ExhaustedError("request",
+                                   absl::StrCat(request_.Length(), " bytes are over this server's limit of ",
+                                                kMaxSmallMessageBytes, " for calls without a picture"),
+                                   absl::StrCat(kMaxSmallMessageBytes), "");
     return answer;
   }
   if (counted_.has_value()) service_->env()->metrics.MessageReceived(*counted_);

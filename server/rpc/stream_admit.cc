@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "features/error.h"
 #include "server/rpc/stream_call.h"
 
 namespace glint {
@@ -58,9 +59,10 @@ void StreamCall::AdmitOrWait(Frame* frame) {
 
 void StreamCall::AdmitOrReject(Frame* frame) {
   std::lock_guard<std::mutex> lock(mutex_);
-  std::string full;
+  absl::Status full;
   if (session_.overloaded()) {
-    full = absl::StrCat("max_in_flight: ", session_.options().max_in_flight, " frames of this stream are unanswered");
+    const std::string limit = absl::StrCat(session_.options().max_in_flight);
+    full = ExhaustedError("max_in_flight", limit + " frames of this stream are unanswered; try again later", limit, "");
   } else {
     switch (env_->queue.Push(&flow_, frame, FrameQueue::WhenFull::kReject)) {
       case FrameQueue::Admission::kQueued:
@@ -71,11 +73,11 @@ void StreamCall::AdmitOrReject(Frame* frame) {
         session_.Drop(frame, DropReason::kNone, Service::DrainingError());
         return;
       case FrameQueue::Admission::kRejected:
-        full = "queue: full (--queue-capacity or --max-pending-bytes)";
+        full = Service::QueueFullError();
     }
   }
   frame->retry_after_ns = env_->queue.ExpectedWaitNs();
-  session_.Drop(frame, DropReason::kRejected, absl::ResourceExhaustedError(absl::StrCat(full, "; try again later")));
+  session_.Drop(frame, DropReason::kRejected, std::move(full));
   frame->ReleaseAll();
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "features/error.h"
 #include "features/status_macros.h"
 #include "server/base/allocations.h"
 #include "server/net/listen.h"
@@ -117,7 +118,7 @@ absl::StatusOr<WireEnvelope> StreamCall::Read(Frame* frame) {
   }
   switch (envelope->content) {
     case WireContent::kNone:
-      return absl::InvalidArgumentError("message: neither options nor frame is set");
+      return ContradictionError("message", "neither options nor frame is set");
     case WireContent::kOptions:
       return absl::FailedPreconditionError("options: sent twice; only the first message of a stream carries them");
     case WireContent::kFrame:
@@ -275,7 +276,7 @@ void StreamCall::Advance() {
     writing_reply_ = true;
     active_at_ = MonotonicNs();
     ++references_;
-    stream_.Write(frame->FinishReply(v1::DetectStreamResponse::kTimingsFieldNumber, &env_->metrics), &written_);
+    stream_.Write(frame->FinishReply(&env_->metrics), &written_);
   }
   if (phase_ == Phase::kOpen && input_ == Input::kNone && !waiting_for_room_ && edit_ == nullptr && !session_.full()) {
     input_ = Input::kReading;

@@ -6,7 +6,7 @@
 #include "proto/grpc_deadline.h"
 #include "server/rpc/canary.h"
 #include "server/rpc/stream_call.h"
-#include "server/wire/retry.h"
+#include "server/wire/status_details.h"
 
 namespace glint {
 namespace {

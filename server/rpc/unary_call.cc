@@ -5,11 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "features/error.h"
 #include "features/status_macros.h"
 #include "proto/grpc_deadline.h"
 #include "server/net/listen.h"
 #include "server/wire/convert.h"
-#include "server/wire/retry.h"
+#include "server/wire/status_details.h"
 
 namespace glint {
 namespace {
@@ -51,7 +52,7 @@ void UnaryCall::OnArrived(bool ok) {
     alarm_.Set(queue_, GrpcDeadline(env_->options.detect_receive_timeout), &alarmed_);
     stream_.Read(&request_, &read_);
   } else {
-    Finish(welcome.ok() ? Busy(absl::StrCat("calls: too many of ", UnaryNames(), " (--max-detect-calls)")) : welcome);
+    Finish(welcome.ok() ? TooMany() : welcome);
     --references_;  // Finish() has one
   }
 }
@@ -92,8 +93,11 @@ void UnaryCall::OnRead(bool ok) {
   Unref(std::move(lock));
 }
 
-absl::Status UnaryCall::Busy(const std::string& what) {
-  return TryLater(absl::ResourceExhaustedError(absl::StrCat(what, "; try again later")), env_->queue.ExpectedWaitNs());
+absl::Status UnaryCall::TooMany() {
+  constexpr char kFlag[] = "--max-detect-calls";
+  const std::string problem = absl::StrCat("too many of ", UnaryNames(), " (", kFlag, "); try again later");
+  return TryLater(ExhaustedError("calls", problem, absl::StrCat(env_->options.max_detect_calls), kFlag),
+                  env_->queue.ExpectedWaitNs());
 }
 
 // What gRPC's own retries heed goes into the trailer, too.
@@ -127,7 +131,7 @@ absl::Status UnaryCall::Submit() {
     case FrameQueue::Admission::kWaiting:
       return absl::OkStatus();
     case FrameQueue::Admission::kRejected:
-      return Busy("queue: full (--queue-capacity or --max-pending-bytes)");
+      return TryLater(Service::QueueFullError(), env_->queue.ExpectedWaitNs());
     case FrameQueue::Admission::kClosed:
       break;
   }
@@ -141,8 +145,7 @@ void UnaryCall::OnFrameDone(FrameJob*) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (frame_->status.ok()) {
     ++references_;
-    stream_.WriteAndFinish(frame_->FinishReply(v1::DetectResponse::kTimingsFieldNumber, &env_->metrics),
-                           grpc::WriteOptions(), grpc::Status::OK, &finished_);
+    stream_.WriteAndFinish(frame_->FinishReply(&env_->metrics), grpc::WriteOptions(), grpc::Status::OK, &finished_);
   } else {
     Metrics::FrameFailed(frame_->counters(), frame_->status.code(), MonotonicNs() - frame_->times.received_at);
     Finish(frame_->status);

@@ -38,7 +38,7 @@ class UnaryCall final : public Call, public FrameSink {
   // OK: a lane will answer.
   absl::Status Submit();
   absl::Status Parse(Frame* frame);
-  absl::Status Busy(const std::string& what);
+  absl::Status TooMany();
   absl::Status TryLater(const absl::Status& status, int64_t retry_after_ns);
   // With mutex_.
   void Finish(const absl::Status& status);

@@ -21,7 +21,8 @@ class LaneWork;
 
 inline constexpr int kDropReasonCount = 4;  // of DropReason
 
-// Where the time of one frame went, in nanoseconds. `stages` is the lane's part.
+// Where the time of one frame went, in nanoseconds. `stages` is the detector's part of the time on a lane; what an
+// operation does besides follows.
 struct FrameTimes {
   int64_t received_at = 0;  // MonotonicNs() when parsing began
   int64_t queued_at = 0;    // ... when it was submitted
@@ -29,6 +30,10 @@ struct FrameTimes {
   int64_t queue_ns = 0;
   int64_t decode_ns = 0;  // of encoded pictures
   StageTimes stages;
+  int64_t match_ns = 0;      // of descriptors, or of the images of a pair
+  int64_t track_ns = 0;      // pyramids, and points
+  int64_t locate_ns = 0;     // matches with the map, and the pose
+  int64_t adjust_ns = 0;     // the rest of what is done with the map
   int64_t done_at = 0;       // MonotonicNs() when its lane had ended it; 0: none has
   int64_t serialize_ns = 0;  // features into the reply
   int64_t order_ns = 0;      // waiting for the replies before it

@@ -1,6 +1,7 @@
 #include "server/schedule/lane_context.h"
 
 #include "absl/strings/str_cat.h"
+#include "features/error.h"
 
 namespace glint {
 
@@ -10,8 +11,14 @@ absl::Status CheckNotCancelled(FrameJob* job) {
   const int64_t now = MonotonicNs();
   if (!job->Expired(now)) return absl::OkStatus();
   job->drop = DropReason::kExpired;
-  return absl::DeadlineExceededError(
-      absl::StrCat("max_age_ns: expired after waiting for ", (now - job->times.received_at) / 1000, " us"));
+  const int64_t age_ns = now - job->times.received_at;
+  ErrorInfo info;
+  info.reason = "OVER_LIMIT";
+  info.field = "max_age_ns";
+  info.value = absl::StrCat(age_ns);
+  info.highest = absl::StrCat(job->expires_at_ns - job->times.received_at);
+  return WithErrorInfo(
+      absl::DeadlineExceededError(absl::StrCat("max_age_ns: expired after waiting for ", age_ns / 1000, " us")), info);
 }
 
 }  // namespace glint

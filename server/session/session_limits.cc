@@ -43,18 +43,21 @@ void SessionLimits::TakeReserved(SessionPlace* place) {
 }
 
 absl::Status SessionLimits::ErrorOf(SessionRefusal refusal, const std::string& peer) const {
-  absl::Status error;
+  const auto error = [](const std::string& field, int limit, absl::string_view flag) {
+    return ExhaustedError(field,
+                          absl::StrCat(limit + 1, " is over this server's limit of ", limit, " (", flag,
+                                       "); end a stream, or try again later"),
+                          absl::StrCat(limit), flag);
+  };
   switch (refusal) {
     case SessionRefusal::kNone:
-      return absl::OkStatus();
+      break;
     case SessionRefusal::kTotal:
-      error = LimitError("sessions", total_ + 1, total_, "--max-sessions");
-      break;
+      return error("sessions", total_, "--max-sessions");
     case SessionRefusal::kPeer:
-      error = LimitError(absl::StrCat("sessions of ", peer), per_peer_ + 1, per_peer_, "--max-sessions-per-peer");
-      break;
+      return error(absl::StrCat("sessions of ", peer), per_peer_, "--max-sessions-per-peer");
   }
-  return absl::Status(error.code(), absl::StrCat(error.message(), "; end a stream, or try again later"));
+  return absl::OkStatus();
 }
 
 int SessionLimits::open() const {

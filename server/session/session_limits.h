@@ -2,6 +2,7 @@
 #ifndef GLINT_SERVER_SESSION_SESSION_LIMITS_H_
 #define GLINT_SERVER_SESSION_SESSION_LIMITS_H_
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <string>
@@ -55,6 +56,8 @@ class SessionLimits {
 
   // Places that are taken, reserved ones among them.
   int open() const;
+  // That one peer can have.
+  int per_peer() const { return std::min(per_peer_, total_); }
 
  private:
   friend class SessionPlace;

@@ -124,7 +124,12 @@ absl::StatusOr<std::shared_ptr<const SharedRegion>> SharedMemory::Find(absl::str
     const auto at = names_.find(name);
     if (at != names_.end()) return at->second;
   }
-  return absl::NotFoundError(absl::StrCat("image.region: no memory is registered as \"", Echo(name), "\""));
+  ErrorInfo info;
+  info.reason = "NOT_ONE_OF";
+  info.field = "image.region";
+  info.value = Echo(name);
+  return WithErrorInfo(
+      absl::NotFoundError(absl::StrCat("image.region: no memory is registered as \"", info.value, "\"")), info);
 }
 
 int64_t SharedMemory::bytes() const {

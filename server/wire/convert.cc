@@ -1,6 +1,7 @@
 #include "server/wire/convert.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,8 +10,9 @@
 #include "features/error.h"
 #include "features/option_fields.h"
 #include "features/status_macros.h"
+#include "glint/v1/image.pb.h"
 #include "server/pixels/job_pixels.h"
-#include "server/wire/retry.h"
+#include "server/wire/status_details.h"
 
 namespace glint {
 namespace {
@@ -62,11 +64,33 @@ void SetNumbers(const v1::DetectorOptions& proto, DetectorOptions* o) {
   if (proto.has_bfrost_scale()) o->bfrost_scale = proto.bfrost_scale();
 }
 
+absl::StatusOr<DetectorOptions> ReadDetector(const v1::DetectorOptions& proto, int max_features,
+                                             const DetectorDefaults& defaults) {
+  GLINT_ASSIGN_OR_RETURN(DetectorOptions options, PresetOptions(proto.preset(), defaults));
+  options.max_features = std::min(options.max_features, max_features);
+  GLINT_RETURN_IF_ERROR(ChooseStages(proto, &options));
+  SetNumbers(proto, &options);
+  GLINT_RETURN_IF_ERROR(ValidateOptions(options));
+  if (options.max_features > max_features) {
+    return LimitError("max_features", options.max_features, max_features, "--max-features");
+  }
+  return options;
+}
+
+// An error of ReadDetector() with the path of its field in the messages of all operations.
+absl::Status OfDetector(const absl::Status& status) {
+  constexpr absl::string_view kDescriptor = "descriptor";  // of the library; the wire calls it descriptor_kind
+  std::optional<ErrorInfo> info = ErrorInfoOf(status);
+  if (!info.has_value() || info->field != kDescriptor) return WithField("detector", status);
+  info->field = "detector.descriptor_kind";
+  return WithErrorInfo(
+      absl::Status(status.code(), absl::StrCat(info->field, status.message().substr(kDescriptor.size()))), *info);
+}
+
 constexpr int64_t kMaxAgeCeilingNs = int64_t{24} * 3600 * 1'000'000'000;
 
 absl::Status CheckMaxAge(int64_t max_age_ns) {
-  if (max_age_ns >= 0 && max_age_ns <= kMaxAgeCeilingNs) return absl::OkStatus();
-  return OutOfRangeError("max_age_ns", max_age_ns, int64_t{0}, kMaxAgeCeilingNs);
+  return CheckRange("max_age_ns", max_age_ns, int64_t{0}, kMaxAgeCeilingNs);
 }
 
 absl::StatusOr<OverloadPolicy> PolicyFromProto(int policy) {
@@ -134,27 +158,22 @@ FrameEncoding EncodingOf(const WireImage& image, decode::Pieces message) {
 
 }  // namespace
 
-absl::StatusOr<DetectorOptions> FromProto(const v1::DetectorOptions& proto, int max_features) {
-  GLINT_ASSIGN_OR_RETURN(DetectorOptions options, PresetOptions(proto.preset().empty() ? "orb" : proto.preset()));
-  options.max_features = std::min(options.max_features, max_features);
-  GLINT_RETURN_IF_ERROR(ChooseStages(proto, &options));
-  SetNumbers(proto, &options);
-  GLINT_RETURN_IF_ERROR(ValidateOptions(options));
-  if (options.max_features > max_features) {
-    return LimitError("max_features", options.max_features, max_features, "--max-features");
-  }
+absl::StatusOr<DetectorOptions> FromProto(const v1::DetectorOptions& proto, int max_features,
+                                          const DetectorDefaults& defaults) {
+  auto options = ReadDetector(proto, max_features, defaults);
+  if (!options.ok()) return OfDetector(options.status());
   return options;
 }
 
-absl::StatusOr<SessionOptions> SessionFromFields(int overload_policy, uint32_t max_in_flight, int64_t max_age_ns,
+absl::StatusOr<SessionOptions> SessionFromFields(int overload_policy, int32_t max_in_flight, int64_t max_age_ns,
                                                  const ServerOptions& server) {
   SessionOptions options;
   GLINT_ASSIGN_OR_RETURN(options.policy, PolicyFromProto(overload_policy));
-  options.max_in_flight = server.max_in_flight;
-  if (max_in_flight > static_cast<uint32_t>(server.max_in_flight)) {
+  if (max_in_flight < 0) return OutOfRangeError("max_in_flight", max_in_flight, 0, server.max_in_flight);
+  if (max_in_flight > server.max_in_flight) {
     return LimitError("max_in_flight", max_in_flight, server.max_in_flight, "--max-in-flight");
   }
-  if (max_in_flight > 0) options.max_in_flight = static_cast<int>(max_in_flight);
+  options.max_in_flight = max_in_flight > 0 ? max_in_flight : server.max_in_flight;
   GLINT_RETURN_IF_ERROR(CheckMaxAge(max_age_ns));
   options.max_age_ns = max_age_ns;
   return options;
@@ -167,17 +186,16 @@ absl::Status SetExpiry(int64_t max_age_ns, int64_t stream_max_age_ns, FrameJob* 
   return absl::OkStatus();
 }
 
-absl::StatusOr<DetectorOptions> OptionsFromWire(decode::Pieces serialized, int max_features) {
+absl::StatusOr<DetectorOptions> OptionsFromWire(decode::Pieces serialized, int max_features,
+                                                const DetectorDefaults& defaults) {
   const size_t bytes = decode::TotalBytes(serialized);
-  if (bytes > kMaxOptionsBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("options: ", bytes, " bytes are more than ", kMaxOptionsBytes));
-  }
+  if (bytes > kMaxOptionsBytes) return TooLargeError("detector", bytes, kMaxOptionsBytes);
   std::vector<uint8_t> scratch;
   v1::DetectorOptions proto;
   if (!proto.ParseFromArray(decode::Contiguous(serialized, &scratch).data(), static_cast<int>(bytes))) {
-    return absl::InvalidArgumentError("options: not a serialized glint.v1.DetectorOptions");
+    return absl::InvalidArgumentError("detector: not a serialized glint.v1.DetectorOptions");
   }
-  return FromProto(proto, max_features);
+  return FromProto(proto, max_features, defaults);
 }
 
 absl::StatusOr<ImageSource> FromWire(const WireImage& image, decode::Pieces message, const ImageRules& rules,
@@ -213,12 +231,7 @@ absl::StatusOr<ImageSource> FromWire(const WireImage& image, decode::Pieces mess
 absl::StatusOr<ImageSource> MaskFromWire(const WireImage& mask, decode::Pieces message, const ImageRules& rules,
                                          ImageBytes* bytes) {
   auto source = FromWire(mask, message, rules, bytes);
-  if (!source.ok()) {
-    if (mask.content == WireImage::Content::kNone) {
-      return ContradictionError("mask", "neither raw nor encoded nor shared is set");
-    }
-    return AboutMask(source.status());
-  }
+  if (!source.ok()) return WithField("mask", source.status());
   if (source->kind == ImageSource::Kind::kRaw && source->raw.format != decode::PixelFormat::kGray8) {
     return NotOneOfError("mask.format", absl::StrCat(mask.format), "GRAY8");
   }
@@ -229,7 +242,7 @@ absl::StatusOr<ImageSource> LocateImage(absl::string_view field, const WireImage
                                         size_t holder, int64_t* pixels) {
   ImageBytes& bytes = message.images[holder];
   auto source = FromWire(image, message.pieces, message.rules, &bytes);
-  if (!source.ok()) return AboutImage(field, source.status());
+  if (!source.ok()) return WithField(field, source.status());
   *pixels += ExpectedPixels(*source, Region(), static_cast<int64_t>(decode::TotalBytes(bytes.pieces)));
   return source;
 }
@@ -268,6 +281,10 @@ void ToProto(const FrameJob& job, int64_t total_ns, v1::Timings* proto) {
   proto->set_select_ns(times.stages.select_ns);
   proto->set_orient_ns(times.stages.orient_ns);
   proto->set_describe_ns(times.stages.describe_ns);
+  proto->set_match_ns(times.match_ns);
+  proto->set_track_ns(times.track_ns);
+  proto->set_locate_ns(times.locate_ns);
+  proto->set_adjust_ns(times.adjust_ns);
   proto->set_total_ns(total_ns);
   proto->set_lane(job.lane);
   if (job.device != nullptr) {
@@ -283,12 +300,13 @@ void ToProto(const FrameJob& job, v1::FrameStatus* proto) {
   proto->set_message(std::string(job.status.message()));
   proto->set_drop_reason(static_cast<v1::DropReason>(job.drop));
   proto->set_retry_after_ns(job.retry_after_ns);
+  if (const auto info = ErrorInfoOf(job.status); info.has_value()) ToProto(*info, proto->mutable_error());
 }
 
 grpc::Status ToGrpc(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
   return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()),
-                      RetryDetails(status));
+                      SerializeStatusDetails(status));
 }
 
 }  // namespace glint

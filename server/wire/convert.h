@@ -14,8 +14,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "features/operation_defaults.h"
 #include "features/options.h"
-#include "glint/v1/feature_detection.pb.h"
+#include "glint/v1/envelope.pb.h"
+#include "glint/v1/options.pb.h"
 #include "server/config/options.h"
 #include "server/metrics/metrics.h"
 #include "server/schedule/frame_job.h"
@@ -25,16 +27,18 @@
 
 namespace glint {
 
-// Valid options. INVALID_ARGUMENT names the field; RESOURCE_EXHAUSTED: max_features over `max_features`. A preset's
-// own max_features is lowered to that limit without complaint.
-absl::StatusOr<DetectorOptions> FromProto(const v1::DetectorOptions& proto, int max_features);
+// Valid options; what is absent is the operation's default. INVALID_ARGUMENT names the field; RESOURCE_EXHAUSTED:
+// max_features over `max_features`. A default max_features is lowered to that limit without complaint. ErrorInfo has
+// the field as "detector.levels".
+absl::StatusOr<DetectorOptions> FromProto(const v1::DetectorOptions& proto, int max_features,
+                                          const DetectorDefaults& defaults = kDetectDefaults);
 
 // max_features of each image of a pair.
 inline int FeaturesOfAnEye(const ServerOptions& server) { return std::max(1, server.max_features / 2); }
 
 // What the options of all streams have. INVALID_ARGUMENT names the field; RESOURCE_EXHAUSTED: max_in_flight over the
 // server's.
-absl::StatusOr<SessionOptions> SessionFromFields(int overload_policy, uint32_t max_in_flight, int64_t max_age_ns,
+absl::StatusOr<SessionOptions> SessionFromFields(int overload_policy, int32_t max_in_flight, int64_t max_age_ns,
                                                  const ServerOptions& server);
 template <typename StreamOptions>
 absl::StatusOr<SessionOptions> SessionFromProto(const StreamOptions& proto, const ServerOptions& server) {
@@ -45,8 +49,9 @@ absl::StatusOr<SessionOptions> SessionFromProto(const StreamOptions& proto, cons
 // INVALID_ARGUMENT: max_age_ns.
 absl::Status SetExpiry(int64_t max_age_ns, int64_t stream_max_age_ns, FrameJob* job);
 
-// The same for the options of a DetectRequest, serialized; INVALID_ARGUMENT beyond kMaxOptionsBytes.
-absl::StatusOr<DetectorOptions> OptionsFromWire(decode::Pieces serialized, int max_features);
+// The same for the detector of a unary call, serialized; INVALID_ARGUMENT beyond kMaxOptionsBytes.
+absl::StatusOr<DetectorOptions> OptionsFromWire(decode::Pieces serialized, int max_features,
+                                                const DetectorDefaults& defaults = kDetectDefaults);
 
 // A message arrives in slices of 2 to 64 KB, more of them on a busy machine. Up to this number of slices a frame does
 // not allocate.
@@ -104,9 +109,10 @@ void CountImage(const WireImage& image, const Message& message, size_t holder, M
 void CountEyes(const WireEyes& eyes, const Message& message, Metrics* metrics);
 
 void ToProto(const FrameJob& job, int64_t total_ns, v1::Timings* proto);
-// The job's status, which is not OK, and why it was dropped if it was.
+// The job's status, which is not OK, what it is about, and why it was dropped if it was.
 void ToProto(const FrameJob& job, v1::FrameStatus* proto);
 
+// With the details of status_details.h.
 grpc::Status ToGrpc(const absl::Status& status);
 
 }  // namespace glint

@@ -4,11 +4,11 @@
 
 namespace glint {
 
-grpc::Slice SerializeTimings(uint32_t field, const v1::Timings& timings) {
+grpc::Slice SerializeTimings(const v1::Timings& timings) {
   const size_t bytes = timings.ByteSizeLong();
   grpc::Slice slice = reply::NewSlice(reply::kTagSize + reply::VarintSize(bytes) + bytes);
   reply::Writer out(reply::BytesOf(slice));
-  out.Tag(field, WireType::kBytes);
+  out.Tag(kTimingsField, WireType::kBytes);
   out.Varint(bytes);
   timings.SerializeWithCachedSizesToArray(out.at());
   return slice;

@@ -6,21 +6,23 @@
 
 #include <cstdint>
 
-#include "glint/v1/feature_detection.pb.h"
+#include "glint/v1/envelope.pb.h"
 
 namespace glint {
 
-// True if the stream's response has frame_id, status and timings where DetectStream's has them: rpc/ writes those
-// alone.
-template <typename Response>
-constexpr bool kHasEnvelope =
-    static_cast<int>(Response::kFrameIdFieldNumber) ==
-    v1::DetectStreamResponse::kFrameIdFieldNumber&& static_cast<int>(Response::kStatusFieldNumber) ==
-    v1::DetectStreamResponse::kStatusFieldNumber&& static_cast<int>(
-        Response::kTimingsFieldNumber) == v1::DetectStreamResponse::kTimingsFieldNumber;
+// What all responses have under the same numbers; rpc/ writes them. Those of calls have timings alone.
+inline constexpr uint32_t kFrameIdField = 1, kStatusField = 2, kTimingsField = 3;
 
-// A message whose field `field` is `timings`, and nothing else.
-grpc::Slice SerializeTimings(uint32_t field, const v1::Timings& timings);
+constexpr bool AreEnvelopeFields(uint32_t frame_id, uint32_t status, uint32_t timings) {
+  return frame_id == kFrameIdField && status == kStatusField && timings == kTimingsField;
+}
+// True if the stream's response has them.
+template <typename Response>
+constexpr bool kHasEnvelope = AreEnvelopeFields(Response::kFrameIdFieldNumber, Response::kStatusFieldNumber,
+                                                Response::kTimingsFieldNumber);
+
+// A response with `timings`, and nothing else.
+grpc::Slice SerializeTimings(const v1::Timings& timings);
 
 // Serializes `message` into memory of its own.
 grpc::Slice ToSlice(const google::protobuf::MessageLite& message);

@@ -1,6 +1,7 @@
 #include "server/wire/first_message.h"
 
 #include "absl/strings/str_cat.h"
+#include "features/error.h"
 
 namespace glint {
 
@@ -10,7 +11,7 @@ absl::Status CheckOptions(bool parsed, const WireEnvelope& envelope, size_t byte
     return absl::FailedPreconditionError("options: missing; the first message of a stream carries them");
   }
   if (bytes <= kMaxOptionsBytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("options: ", bytes, " bytes are more than ", kMaxOptionsBytes));
+  return TooLargeError("options", bytes, kMaxOptionsBytes);
 }
 
 }  // namespace glint

@@ -155,19 +155,4 @@ bool ReadEyes(WireReader* in, uint32_t tag, WireEnvelope* envelope, WireEyes* ey
   }
 }
 
-void ReadEditId(WireReader* in, WireEnvelope* envelope) {
-  in->Message([&](uint32_t tag) {
-    if (tag == VarintTag(1)) {
-      envelope->frame_id = in->Varint();
-    } else {
-      in->Unknown(tag);
-    }
-  });
-}
-
-void SetContent(WireContent content, WireReader* in, WireEnvelope* envelope) {
-  if (envelope->content != WireContent::kNone && envelope->content != content) in->Fail();
-  envelope->content = content;
-}
-
 }  // namespace glint

@@ -60,10 +60,6 @@ void ReadRegion(WireReader* in, Region* region);
 void CheckDetectorOptions(WireReader* in);
 // What all pairs of eyes have, fields 1 to 4. False: `tag` is none of these, and what follows it is not read.
 bool ReadEyes(WireReader* in, uint32_t tag, WireEnvelope* envelope, WireEyes* eyes);
-// What the edits of all streams have; the rest of the message is read when it is carried out.
-void ReadEditId(WireReader* in, WireEnvelope* envelope);
-// The message has that content; one that changes is refused as damaged.
-void SetContent(WireContent content, WireReader* in, WireEnvelope* envelope);
 
 }  // namespace glint
 

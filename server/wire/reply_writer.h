@@ -68,7 +68,7 @@ class Writer {
   uint8_t* to_;
 };
 
-// A serialized glint.v1.Features, measured first.
+// A serialized glint.v1.ImageFeatures, measured first.
 class FeaturesWriter {
  public:
   explicit FeaturesWriter(const Features& features) : features_(features) {
@@ -83,7 +83,7 @@ class FeaturesWriter {
   size_t size() const { return size_; }
 
   void Write(Writer* out) const {
-    using F = v1::Features;
+    using F = v1::ImageFeatures;
     out->FloatsField(F::kXFieldNumber, features_.x);
     out->FloatsField(F::kYFieldNumber, features_.y);
     out->FloatsField(F::kSizeFieldNumber, features_.size);
@@ -147,6 +147,17 @@ inline grpc::Slice NewSlice(size_t bytes) {
 
 // The slice is new and not shared: its bytes are const only to readers.
 inline uint8_t* BytesOf(const grpc::Slice& slice) { return const_cast<uint8_t*>(slice.begin()); }
+
+// A stream's response but for status and timings: `part` is the answer, field `answer`. A unary response has the same
+// fields; an id of 0 is not written.
+template <typename Response, typename Part>
+grpc::Slice SerializeAnswer(uint64_t frame_id, uint32_t answer, const Part& part) {
+  grpc::Slice slice = NewSlice(VarintFieldSize(frame_id) + MessageSize(part));
+  Writer out(BytesOf(slice));
+  out.VarintField(Response::kFrameIdFieldNumber, frame_id);
+  WriteMessage(answer, part, &out);
+  return slice;
+}
 
 }  // namespace glint::reply
 

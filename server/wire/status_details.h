@@ -1,22 +1,26 @@
-// Retry hints in a status: google.rpc.RetryInfo
-// (https://github.com/googleapis/googleapis/blob/master/google/rpc/error_details.proto), sent in the trailer
-// "grpc-status-details-bin".
-#ifndef GLINT_SERVER_WIRE_RETRY_H_
-#define GLINT_SERVER_WIRE_RETRY_H_
+// What errors say to programs beside code and text: ErrorInfo and RetryInfo of google.rpc
+// (https://github.com/googleapis/googleapis/blob/master/google/rpc/error_details.proto), in the trailer
+// "grpc-status-details-bin". Thread-safe.
+#ifndef GLINT_SERVER_WIRE_STATUS_DETAILS_H_
+#define GLINT_SERVER_WIRE_STATUS_DETAILS_H_
 
 #include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
+#include "features/error.h"
+#include "glint/v1/envelope.pb.h"
 
 namespace glint {
 
-// `status`, which is not OK, with that hint.
+// `status`, which is not OK, with a hint when trying again makes sense.
 absl::Status WithRetryAfter(absl::Status status, int64_t retry_after_ns);
 
-// The serialized google.rpc.Status of a status with such a hint; empty if it has none.
-std::string RetryDetails(const absl::Status& status);
+void ToProto(const ErrorInfo& info, v1::ErrorInfo* proto);
+
+// The serialized google.rpc.Status of a status with an ErrorInfo or such a hint; empty if it has neither.
+std::string SerializeStatusDetails(const absl::Status& status);
 
 }  // namespace glint
 
-#endif  // GLINT_SERVER_WIRE_RETRY_H_
+#endif  // GLINT_SERVER_WIRE_STATUS_DETAILS_H_

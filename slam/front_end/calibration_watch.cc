@@ -25,6 +25,11 @@ double MedianOf(std::vector<double>* values) {
   return *middle;
 }
 
+Warning SpeedWarning(double speed, const char* cause) {
+  return {WarningKind::kImplausibleSpeed, speed, "m/s",
+          absl::StrFormat("the camera would move at %.0f m/s: %s or timestamps are wrong", speed, cause)};
+}
+
 }  // namespace
 
 CalibrationFigures FiguresOf(const StereoFrame& frame) {
@@ -50,52 +55,54 @@ bool MayBeSwapped(const CalibrationFigures& figures, size_t keypoints) {
   return keypoints >= kFewest && figures.stereo_share < 1 / kSwapGain;
 }
 
-std::vector<std::string> WarningsOf(const CalibrationFigures& f, size_t keypoints, double rig_angle) {
-  std::vector<std::string> warnings;
+std::vector<Warning> WarningsOf(const CalibrationFigures& f, size_t keypoints, double rig_angle) {
+  std::vector<Warning> warnings;
   if (f.swapped_share > 0 && f.swapped_share >= kSwapGain * f.stereo_share) {
-    warnings.push_back(absl::StrFormat(
-        "left and right seem to be exchanged: %.0f %% of the keypoints are in both eyes, and %.0f %% the "
-        "other way round",
-        100 * f.stereo_share, 100 * f.swapped_share));
+    warnings.push_back({WarningKind::kSwapped, f.swapped_share, "1",
+                        absl::StrFormat("left and right seem to be exchanged: %.0f %% of the keypoints are in both "
+                                        "images, and %.0f %% the other way round",
+                                        100 * f.stereo_share, 100 * f.swapped_share)});
   } else if (keypoints >= kFewest && f.stereo_share < kLeastShare) {
-    warnings.push_back(absl::StrFormat("only %.1f %% of %d keypoints are in both eyes: not rectified, or not a pair?",
-                                       100 * f.stereo_share, keypoints));
+    warnings.push_back(
+        {WarningKind::kDifferentScenes, f.stereo_share, "1",
+         absl::StrFormat("only %.1f %% of %d keypoints are in both images: not rectified, or not a pair?",
+                         100 * f.stereo_share, keypoints)});
   }
   if (rig_angle > kLargestRigAngle) {
-    warnings.push_back(
-        absl::StrFormat("the right eye seems to be turned by %.2f degrees: rectify anew", kDegrees * rig_angle));
+    const double degrees = kDegrees * rig_angle;
+    warnings.push_back({WarningKind::kRigRotation, degrees, "deg",
+                        absl::StrFormat("the right camera seems to be turned by %.2f degrees: rectify anew", degrees)});
   }
-  if (f.speed > kFastest) {
-    warnings.push_back(absl::StrFormat("the camera would move at %.0f m/s: baseline or timestamps are wrong", f.speed));
-  }
+  if (f.speed > kFastest) warnings.push_back(SpeedWarning(f.speed, "baseline"));
   if (static_cast<size_t>(f.stereo) < kFewest) return warnings;
   if (std::abs(f.median_vertical_disparity) > kMaxVerticalDisparity) {
     warnings.push_back(
-        absl::StrFormat("vertical disparity of %.1f pixels (median): not rectified", f.median_vertical_disparity));
+        {WarningKind::kUnrectified, f.median_vertical_disparity, "px",
+         absl::StrFormat("vertical disparity of %.1f pixels (median): not rectified", f.median_vertical_disparity)});
   }
   if (f.vertical_disparity_spread > kLargestSpread) {
-    warnings.push_back(absl::StrFormat(
-        "vertical disparity varies by %.1f pixels (median): not rectified, or the eyes are not of one moment",
-        f.vertical_disparity_spread));
+    warnings.push_back({WarningKind::kVerticalDisparitySpread, f.vertical_disparity_spread, "px",
+                        absl::StrFormat("vertical disparity varies by %.1f pixels (median): not rectified, or the "
+                                        "images are not of one moment",
+                                        f.vertical_disparity_spread)});
   }
   if (std::abs(f.median_disparity) < kLeastDisparity) {
     warnings.push_back(
-        absl::StrFormat("disparity is %.2f pixels (median): is one image sent twice?", f.median_disparity));
+        {WarningKind::kNoDisparity, f.median_disparity, "px",
+         absl::StrFormat("disparity is %.2f pixels (median): is one image sent twice?", f.median_disparity)});
   }
   return warnings;
 }
 
-std::vector<std::string> DepthWarningsOf(const CalibrationFigures& f, size_t keypoints) {
-  std::vector<std::string> warnings;
+std::vector<Warning> DepthWarningsOf(const CalibrationFigures& f, size_t keypoints) {
+  std::vector<Warning> warnings;
   if (keypoints >= kFewest && f.stereo_share < kLeastShare) {
-    warnings.push_back(absl::StrFormat(
-        "only %.1f %% of %d keypoints have a depth: wrong unit or limits, or not registered with the image?",
-        100 * f.stereo_share, keypoints));
+    warnings.push_back({WarningKind::kFewDepths, f.stereo_share, "1",
+                        absl::StrFormat("only %.1f %% of %d keypoints have a depth: wrong unit or limits, or not "
+                                        "registered with the image?",
+                                        100 * f.stereo_share, keypoints)});
   }
-  if (f.speed > kFastest) {
-    warnings.push_back(
-        absl::StrFormat("the camera would move at %.0f m/s: unit of the depth or timestamps are wrong", f.speed));
-  }
+  if (f.speed > kFastest) warnings.push_back(SpeedWarning(f.speed, "unit of the depth"));
   return warnings;
 }
 

@@ -3,9 +3,9 @@
 #define GLINT_SLAM_FRONT_END_CALIBRATION_WATCH_H_
 
 #include <cstddef>
-#include <string>
 #include <vector>
 
+#include "features/warning.h"
 #include "slam/front_end/front_end.h"
 
 namespace glint::slam {
@@ -27,10 +27,10 @@ CalibrationFigures FiguresOf(const StereoFrame& frame);
 // Whether so few keypoints are seen by both cameras that exchanging them is worth a try.
 bool MayBeSwapped(const CalibrationFigures& figures, size_t keypoints);
 
-// Sentences with their figures; empty if nothing is wrong. `rig_angle`: of the estimated rotation, radians.
-std::vector<std::string> WarningsOf(const CalibrationFigures& figures, size_t keypoints, double rig_angle);
+// Empty if nothing is wrong. `rig_angle`: of the estimated rotation, radians.
+std::vector<Warning> WarningsOf(const CalibrationFigures& figures, size_t keypoints, double rig_angle);
 // Warnings of an image with depths, which has no second camera.
-std::vector<std::string> DepthWarningsOf(const CalibrationFigures& figures, size_t keypoints);
+std::vector<Warning> DepthWarningsOf(const CalibrationFigures& figures, size_t keypoints);
 
 }  // namespace glint::slam
 

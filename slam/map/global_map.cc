@@ -56,10 +56,10 @@ size_t GlobalMap::IndexOf(int64_t id) const {
   return found != keyframes_.end() && found->id == id ? static_cast<size_t>(found - keyframes_.begin()) : kNone;
 }
 
-void GlobalMap::Add(int64_t id, double seconds, std::shared_ptr<const KeyframeFeatures> features) {
+void GlobalMap::Add(int64_t id, const FrameStamp& stamp, std::shared_ptr<const KeyframeFeatures> features) {
   MapKeyframe keyframe;
   keyframe.id = id;
-  keyframe.seconds = seconds;
+  keyframe.stamp = stamp;
   keyframe.points.assign(features->keypoints.size(), -1);
   keyframe.features = std::move(features);
   keyframes_.push_back(std::move(keyframe));

@@ -11,6 +11,7 @@
 
 #include "slam/estimate/local_map.h"
 #include "slam/estimate/point_query.h"
+#include "slam/front_end/frame_stamp.h"
 #include "slam/front_end/front_end.h"
 #include "slam/geometry/pose.h"
 
@@ -48,7 +49,7 @@ struct MapKeyframe {
     int shared;  // points
   };
   int64_t id = 0;
-  double seconds = 0;
+  FrameStamp stamp;
   Pose camera_from_world;
   std::shared_ptr<const KeyframeFeatures> features;
   std::vector<int32_t> points;  // id of each keypoint's point, or -1
@@ -79,7 +80,7 @@ class GlobalMap {
   static constexpr size_t kNone = ~size_t{0};
 
   // The keypoints of `features` are those of the StereoFrame that the local map's observations name. Ids count up.
-  void Add(int64_t id, double seconds, std::shared_ptr<const KeyframeFeatures> features);
+  void Add(int64_t id, const FrameStamp& stamp, std::shared_ptr<const KeyframeFeatures> features);
   // Copies poses, points and observations of the window; keyframes that were not added are left out.
   void Sync(const LocalMap& window);
   // Corrects keyframes by CorrectionOf() (new world from old), and each point with its last keyframe.

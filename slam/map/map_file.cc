@@ -23,8 +23,10 @@ namespace glint::slam {
 namespace {
 
 constexpr char kMagic[8] = {'G', 'L', 'I', 'N', 'T', 'M', 'A', 'P'};
-// Version 1 did not say which detector made the descriptors, so a camera cannot be checked against such a map.
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 3;
+// Why maps of earlier versions, from 1 on, are not enough.
+constexpr const char* kMissing[kVersion - 1] = {"it does not say which detector made it",
+                                                "it does not say which frames its keyframes were"};
 // Two calibrations of one camera may differ by how their numbers were printed.
 constexpr double kSame = 1e-4;
 // Beyond these a map cannot go on: ids count up, and squares of distances must not overflow.
@@ -187,7 +189,8 @@ FeatureKind GetFeatures(Reader* in) {
 
 void PutKeyframe(const MapKeyframe& k, Writer* out) {
   out->Put(k.id);
-  out->Put(k.seconds);
+  out->Put(k.stamp.frame_id);
+  out->Put(k.stamp.time_ns);
   out->PutPose(k.camera_from_world);
   out->Put(k.parent);
   out->PutPose(k.from_parent);
@@ -230,7 +233,8 @@ void CheckKeyframeFeatures(const KeyframeFeatures& features, const StereoCamera&
 MapKeyframe GetKeyframe(const StereoCamera& camera, const LevelScales& scales, Reader* in) {
   MapKeyframe k;
   k.id = in->Get<int64_t>();
-  k.seconds = in->Get<double>();
+  k.stamp.frame_id = in->Get<uint64_t>();
+  k.stamp.time_ns = in->Get<int64_t>();
   k.camera_from_world = in->GetPose();
   k.parent = in->Get<int64_t>();
   k.from_parent = in->GetPose();
@@ -245,7 +249,7 @@ MapKeyframe GetKeyframe(const StereoCamera& camera, const LevelScales& scales, R
   features->descriptor_bytes = in->Get<int>();
   features->descriptors = in->GetAll<uint8_t>();
   features->strongest = in->GetAll<int32_t>();
-  in->Require(std::isfinite(k.seconds) && k.points.size() == features->keypoints.size() && k.parent < k.id);
+  in->Require(k.points.size() == features->keypoints.size() && k.parent < k.id);
   CheckKeyframeFeatures(*features, camera, scales, in);
   k.features = std::move(features);
   return k;
@@ -331,8 +335,9 @@ absl::StatusOr<LoadedMap> ReadMapFile(const std::string& path, const StereoCamer
   if (std::memcmp(magic, kMagic, sizeof(magic)) != 0) return refuse("is not a map");
   const auto version = in.Get<uint32_t>();
   if (in.ok() && version != kVersion) {
+    const bool is_older = version >= 1 && version < kVersion;
     return ContradictionError(Echo(path), absl::StrCat("is a map of version ", version, ", not ", kVersion,
-                                                       version == 1 ? ": it does not say which detector made it" : ""));
+                                                       is_older ? ": " : "", is_older ? kMissing[version - 1] : ""));
   }
   constexpr char kDamaged[] = "the map is cut short or damaged";
   LoadedMap loaded;
@@ -351,8 +356,14 @@ absl::StatusOr<LoadedMap> ReadMapFile(const std::string& path, const StereoCamer
   if (!in.ok()) return refuse(kDamaged);
   GLINT_RETURN_IF_ERROR(ValidateFeatureKind(path, loaded.features, features));
   const auto over = [&path](const char* what, uint64_t count, int64_t limit) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(Echo(path), ": the map has ", count, " ", what, ", over the limit of ", limit));
+    ErrorInfo info;
+    info.reason = "OVER_LIMIT";
+    info.field = Echo(path);
+    info.value = absl::StrCat(count);
+    info.highest = absl::StrCat(limit);
+    return WithErrorInfo(absl::ResourceExhaustedError(absl::StrCat(info.field, ": the map has ", count, " ", what,
+                                                                   ", over the limit of ", limit)),
+                         info);
   };
   const size_t keyframe_count = in.GetCount(200);
   if (keyframe_count > static_cast<uint64_t>(limits.keyframes)) {

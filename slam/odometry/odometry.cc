@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
 #include "features/status_macros.h"
 #include "slam/front_end/depth_rules.h"
+#include "slam/front_end/frame_stamp.h"
 
 namespace glint::slam {
 namespace {
@@ -83,21 +83,20 @@ Odometry::Odometry(const StereoCamera& camera, const OdometryOptions& options, F
       keyframes_(options.keyframe_share, options.max_keyframe_gap),
       adjustment_(use, options.adjust_delay) {}
 
-absl::Status Odometry::ValidateInput(const CameraView& view, double seconds) const {
+absl::Status Odometry::ValidateInput(const CameraView& view, int64_t time_ns) const {
   GLINT_RETURN_IF_ERROR(ValidateView(camera_, view));
   if (view.has_depth() && options_.refine_rig) {
     return ContradictionError("refine_rig", "is on, but a camera with depth has no right eye");
   }
-  if (!std::isfinite(seconds)) return ContradictionError("seconds", absl::StrCat(seconds, " is not finite"));
-  if (has_time_ && seconds <= last_seconds_) {
-    return ContradictionError("seconds", absl::StrCat(seconds, " is not after the last pair's ", last_seconds_));
+  if (has_time_ && time_ns <= last_time_ns_) {
+    return ContradictionError("time_ns", absl::StrCat(time_ns, " is not above the last pair's, ", last_time_ns_));
   }
   return absl::OkStatus();
 }
 
-absl::Status Odometry::Track(const CameraView& view, double seconds, OdometryResult* result) {
+absl::Status Odometry::Track(const CameraView& view, int64_t time_ns, OdometryResult* result) {
   *result = {};
-  GLINT_RETURN_IF_ERROR(ValidateInput(view, seconds));
+  GLINT_RETURN_IF_ERROR(ValidateInput(view, time_ns));
   StageClock clock;
   GLINT_RETURN_IF_ERROR(FindIn(view, camera_, front_end_, &frame_));
   result->keypoints = static_cast<int>(frame_.left.count());
@@ -106,8 +105,8 @@ absl::Status Odometry::Track(const CameraView& view, double seconds, OdometryRes
   if (result->is_adjusted) FinishAdjustment();
   result->adjust_ns = clock.Lap();
   keyframes_.CountFrame();
-  const bool is_keyframe = LocateFrame(seconds, result);
-  last_seconds_ = seconds;
+  const bool is_keyframe = LocateFrame(time_ns, result);
+  last_time_ns_ = time_ns;
   has_time_ = true;
   result->track_ns = clock.Lap();
   result->is_keyframe = is_keyframe && TakeKeyframe(result);
@@ -124,11 +123,11 @@ bool Odometry::CanInitialize() const {
   return stereo >= 2 * options_.min_inliers;
 }
 
-PosePrediction Odometry::Predict(double seconds) const {
-  return motion_.Predict(camera_from_world_, seconds - last_seconds_, coasting_);
+PosePrediction Odometry::Predict(int64_t time_ns) const {
+  return motion_.Predict(camera_from_world_, SecondsBetween(last_time_ns_, time_ns), coasting_);
 }
 
-bool Odometry::LocateFrame(double seconds, OdometryResult* result) {
+bool Odometry::LocateFrame(int64_t time_ns, OdometryResult* result) {
   if (map_.keyframes.empty()) {
     matches_.Clear();
     const bool is_first = CanInitialize();
@@ -136,14 +135,14 @@ bool Odometry::LocateFrame(double seconds, OdometryResult* result) {
     return is_first;
   }
   const Pose before = camera_from_world_;
-  if (!FindPose(seconds, result)) {
-    Coast(seconds, result->keypoints);
+  if (!FindPose(time_ns, result)) {
+    Coast(time_ns, result->keypoints);
     return false;
   }
   const bool was_lost = status_ == TrackingStatus::kLost;
   // Velocity is measured between located frames only.
   if (status_ == TrackingStatus::kTracking || status_ == TrackingStatus::kRelocalized) {
-    motion_.Update(before, camera_from_world_, seconds - last_seconds_);
+    motion_.Update(before, camera_from_world_, SecondsBetween(last_time_ns_, time_ns));
   } else {
     motion_.Reset();
   }
@@ -152,9 +151,9 @@ bool Odometry::LocateFrame(double seconds, OdometryResult* result) {
   return keyframes_.IsDue(map_, reference_keyframe_, next_keyframe_, matches_);
 }
 
-bool Odometry::FindPose(double seconds, OdometryResult* result) {
+bool Odometry::FindPose(int64_t time_ns, OdometryResult* result) {
   const FrameContext context{camera_, map_, reference_keyframe_, frame_};
-  const bool is_found = pose_finder_.Find(context, Predict(seconds), &camera_from_world_, &matches_);
+  const bool is_found = pose_finder_.Find(context, Predict(time_ns), &camera_from_world_, &matches_);
   result->matches = static_cast<int>(matches_.correspondences.size());
   result->inliers = matches_.fit.inliers;
   if (!is_found) return false;
@@ -163,7 +162,7 @@ bool Odometry::FindPose(double seconds, OdometryResult* result) {
   return true;
 }
 
-void Odometry::Coast(double seconds, int keypoints) {
+void Odometry::Coast(int64_t time_ns, int keypoints) {
   const bool is_blind = keypoints < options_.min_inliers;
   if (status_ == TrackingStatus::kLost || is_blind || coasting_ >= options_.max_coasting) {
     status_ = TrackingStatus::kLost;
@@ -171,7 +170,7 @@ void Odometry::Coast(double seconds, int keypoints) {
     return;
   }
   ++coasting_;
-  camera_from_world_ = Predict(seconds).camera_from_world;
+  camera_from_world_ = Predict(time_ns).camera_from_world;
   status_ = TrackingStatus::kCoasting;
 }
 

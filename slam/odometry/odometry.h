@@ -79,13 +79,14 @@ class Odometry {
   Odometry(const StereoCamera& camera, const OdometryOptions& options, FrontEnd* front_end,
            AdjustmentUse use = AdjustmentUse::kAfterDelay);
 
-  // A rectified pair of the camera's shape, or an image with depths, and its time. INVALID_ARGUMENT: errors of
-  // ValidateView(), depths with refine_rig, a time that is not finite or not after the last one; the pair is then
-  // ignored.
-  absl::Status Track(const CameraView& view, double seconds, OdometryResult* result);
-  absl::Status Track(const ImageView& left, const ImageView& right, double seconds, OdometryResult* result) {
-    return Track({left, right, {}}, seconds, result);
+  // A rectified pair of the camera's shape, or an image with depths, and its time of capture, nanoseconds of any clock.
+  // INVALID_ARGUMENT: errors of ValidateInput(); the pair is then ignored.
+  absl::Status Track(const CameraView& view, int64_t time_ns, OdometryResult* result);
+  absl::Status Track(const ImageView& left, const ImageView& right, int64_t time_ns, OdometryResult* result) {
+    return Track({left, right, {}}, time_ns, result);
   }
+  // OK, or INVALID_ARGUMENT: errors of ValidateView(), depths with refine_rig, a time that is not above the last one.
+  absl::Status ValidateInput(const CameraView& view, int64_t time_ns) const;
 
   // The camera's rig rotation as estimated so far, and its standard deviations (zero without refine_rig).
   const StereoCamera& camera() const { return camera_; }
@@ -109,14 +110,12 @@ class Odometry {
                int64_t next_keyframe, int64_t next_point);
 
  private:
-  // OK, or what Track() refuses.
-  absl::Status ValidateInput(const CameraView& view, double seconds) const;
   bool CanInitialize() const;
-  PosePrediction Predict(double seconds) const;
+  PosePrediction Predict(int64_t time_ns) const;
   // Updates pose, motion and status by the frame. True: it is to be a keyframe.
-  bool LocateFrame(double seconds, OdometryResult* result);
-  bool FindPose(double seconds, OdometryResult* result);
-  void Coast(double seconds, int keypoints);
+  bool LocateFrame(int64_t time_ns, OdometryResult* result);
+  bool FindPose(int64_t time_ns, OdometryResult* result);
+  void Coast(int64_t time_ns, int keypoints);
   // False if it has to wait for an adjustment.
   bool TakeKeyframe(OdometryResult* result);
   void AddKeyframe();
@@ -144,7 +143,7 @@ class Odometry {
   int64_t reference_keyframe_ = -1;  // whose image is the front end's reference frame; -1: none of the map's
   Pose camera_from_world_;
   MotionModel motion_;
-  double last_seconds_ = 0;
+  int64_t last_time_ns_ = 0;
   bool has_time_ = false;
   TrackingStatus status_ = TrackingStatus::kInitializing;
   int coasting_ = 0;

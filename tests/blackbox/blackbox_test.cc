@@ -4,13 +4,16 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "glint/v1/envelope.pb.h"
 #include "glint/v1/feature_detection.grpc.pb.h"
+#include "glint/v1/server.grpc.pb.h"
 #include "tests/blackbox/server_process.h"
 
 namespace glint::testing {
@@ -23,7 +26,9 @@ class BlackboxTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     const char* address = std::getenv("GLINT_BLACKBOX_ADDRESS");
-    if (address == nullptr) server_ = std::make_unique<ServerProcess>();
+    if (address == nullptr) {
+      server_ = std::make_unique<ServerProcess>(std::vector<std::string>{"--max-image-pixels=8294400"});
+    }
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(-1);
     channel_ = grpc::CreateCustomChannel(address != nullptr ? address : server_->address(),
@@ -57,10 +62,16 @@ class BlackboxTest : public ::testing::Test {
     grpc::ClientContext context;
     return stub_->Detect(&context, request, response);
   }
-  v1::Features MustDetect(const v1::Image& image, const v1::DetectorOptions& options = {}) {
+  static v1::GetServerInfoResponse MustGetInfo() {
+    grpc::ClientContext context;
+    v1::GetServerInfoResponse info;
+    EXPECT_TRUE(v1::Server::NewStub(channel_)->GetServerInfo(&context, {}, &info).ok());
+    return info;
+  }
+  v1::ImageFeatures MustDetect(const v1::Image& image, const v1::DetectorOptions& options = {}) {
     v1::DetectRequest request;
     *request.mutable_image() = image;
-    *request.mutable_options() = options;
+    *request.mutable_detector() = options;
     v1::DetectResponse response;
     const grpc::Status status = Detect(request, &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
@@ -74,14 +85,14 @@ class BlackboxTest : public ::testing::Test {
 std::unique_ptr<ServerProcess> BlackboxTest::server_;
 std::shared_ptr<grpc::Channel> BlackboxTest::channel_;
 
-void ExpectWellFormed(const v1::Features& f) {
+void ExpectWellFormed(const v1::ImageFeatures& f) {
   const int n = f.x_size();
   EXPECT_EQ(f.y_size(), n);
   EXPECT_EQ(f.size_size(), n);
   EXPECT_EQ(f.angle_size(), n);
   EXPECT_EQ(f.response_size(), n);
   EXPECT_EQ(f.octave_size(), n);
-  EXPECT_EQ(f.descriptors().size(), static_cast<size_t>(n) * f.descriptor_bytes());
+  EXPECT_EQ(f.descriptors().size(), static_cast<size_t>(n * f.descriptor_bytes()));
   for (int i = 1; i < n; ++i) {
     EXPECT_LE(f.octave(i - 1), f.octave(i)) << i;
     if (f.octave(i - 1) == f.octave(i)) {
@@ -91,20 +102,18 @@ void ExpectWellFormed(const v1::Features& f) {
 }
 
 TEST_F(BlackboxTest, SaysWhatItIs) {
-  grpc::ClientContext context;
-  v1::GetServerInfoResponse info;
-  ASSERT_TRUE(stub_->GetServerInfo(&context, {}, &info).ok());
+  const v1::GetServerInfoResponse info = MustGetInfo();
   EXPECT_FALSE(info.version().empty());
   EXPECT_THAT(info.backend(), ::testing::AnyOf("cpu", "cuda"));
-  EXPECT_GE(info.lanes(), 1u);
+  EXPECT_GE(info.lanes(), 1);
   EXPECT_THAT(info.presets(), ::testing::IsSupersetOf({"orb", "oriented_fast"}));
   EXPECT_GT(info.limits().max_image_pixels(), 0);
 }
 
 TEST_F(BlackboxTest, FindsFeaturesInTheDocumentedOrder) {
-  const v1::Features features = MustDetect(Picture());
+  const v1::ImageFeatures features = MustDetect(Picture());
   EXPECT_GT(features.x_size(), 100);
-  EXPECT_EQ(features.descriptor_bytes(), 32u);
+  EXPECT_EQ(features.descriptor_bytes(), 32);
   ExpectWellFormed(features);
   for (int i = 0; i < features.x_size(); ++i) {
     EXPECT_GE(features.x(i), 0);
@@ -117,7 +126,7 @@ TEST_F(BlackboxTest, FindsFeaturesInTheDocumentedOrder) {
 }
 
 TEST_F(BlackboxTest, TheSamePictureHasTheSameFeatures) {
-  const v1::Features first = MustDetect(Picture());
+  const v1::ImageFeatures first = MustDetect(Picture());
   // Colour with equal channels is its own grey, and the stride is no part of the picture.
   v1::Image colour = Picture();
   std::string rgb;
@@ -140,7 +149,7 @@ TEST_F(BlackboxTest, OptionsCount) {
   options.set_levels(2);
   options.set_descriptor_kind(v1::DESCRIPTOR_NONE);
   options.set_orientation(v1::ORIENTATION_NONE);
-  const v1::Features features = MustDetect(Picture(), options);
+  const v1::ImageFeatures features = MustDetect(Picture(), options);
   ExpectWellFormed(features);
   EXPECT_GT(features.x_size(), 0);
   EXPECT_EQ(features.descriptors().size(), 0u);
@@ -168,12 +177,12 @@ TEST_F(BlackboxTest, AMaskHidesWhatItCovers) {
 TEST_F(BlackboxTest, ErrorsNameFieldValueAndRange) {
   v1::DetectRequest request;
   *request.mutable_image() = Picture();
-  request.mutable_options()->set_levels(99);
+  request.mutable_detector()->set_levels(99);
   v1::DetectResponse response;
   grpc::Status status = Detect(request, &response);
   EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(status.error_message(), "levels: 99 is not in 1..12");
-  request.clear_options();
+  EXPECT_EQ(status.error_message(), "detector.levels: 99 is not in 1..12");
+  request.clear_detector();
   request.mutable_image()->mutable_raw()->set_width(0);
   status = Detect(request, &response);
   EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT);
@@ -228,9 +237,26 @@ TEST_F(BlackboxTest, AStreamBeginsWithItsOptions) {
   EXPECT_EQ(stream->Finish().error_code(), StatusCode::FAILED_PRECONDITION);
 }
 
-TEST_F(BlackboxTest, FourKFramesPass) {
-  v1::Image image = Picture(3840, 2160);
-  EXPECT_GT(MustDetect(image).x_size(), 100);
+// 4K frames, if the server allows that.
+TEST_F(BlackboxTest, FramesOfAllPixelsThatItAllowsPass) {
+  const v1::ServerLimits limits = MustGetInfo().limits();
+  constexpr int64_t kWidth = 3840;
+  const int64_t height = std::min(int64_t{2160}, limits.max_image_pixels() / kWidth);
+  EXPECT_GT(MustDetect(Picture(kWidth, static_cast<uint32_t>(height))).x_size(), 100);
+}
+
+TEST_F(BlackboxTest, AnErrorSaysItsFieldToPrograms) {
+  v1::DetectRequest request;
+  *request.mutable_image() = Picture();
+  request.mutable_detector()->set_levels(99);
+  v1::DetectResponse response;
+  v1::StatusDetails details;
+  ASSERT_TRUE(details.ParseFromString(Detect(request, &response).error_details()));
+  ASSERT_EQ(details.details_size(), 1);
+  v1::ErrorInfo error;
+  ASSERT_TRUE(error.ParseFromString(details.details(0).value()));
+  EXPECT_EQ(error.reason(), "OUT_OF_RANGE");
+  EXPECT_EQ(error.metadata().at("field"), "detector.levels");
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// A large frame, so that a lane has work for a while.
+// A large frame, so that a lane has work for a while; of a server with this flag.
+constexpr char kLargeImages[] = "--max-image-pixels=8294400";
 v1::DetectStreamRequest BigFrame(uint64_t id) {
   v1::DetectStreamRequest message;
   message.mutable_frame()->set_frame_id(id);
@@ -79,7 +80,7 @@ TEST(ProcessTest, SigtermWithoutWorkEndsWithZero) {
 }
 
 TEST(ProcessTest, SigtermAnswersTheFramesItHasTaken) {
-  ServerProcess server({"--lanes=1", "--max-in-flight=4", "--drain-timeout=120s"});
+  ServerProcess server({"--lanes=1", kLargeImages, "--max-in-flight=4", "--drain-timeout=120s"});
   Client client(server.address());
   std::thread writer([&client] { client.WriteFrames(4); });
   v1::DetectStreamResponse reply;
@@ -100,7 +101,7 @@ TEST(ProcessTest, SigtermAnswersTheFramesItHasTaken) {
 }
 
 TEST(ProcessTest, TheDrainTimeoutCutsOffAndStillEndsWithZero) {
-  ServerProcess server({"--lanes=1", "--drain-timeout=0s"});
+  ServerProcess server({"--lanes=1", kLargeImages, "--drain-timeout=0s"});
   Client client(server.address());
   std::thread writer([&client] { client.WriteFrames(4); });
   v1::DetectStreamResponse reply;
@@ -114,7 +115,7 @@ TEST(ProcessTest, TheDrainTimeoutCutsOffAndStillEndsWithZero) {
 
 TEST(ProcessTest, ASecondSigtermEndsAtOnce) {
   // An open stream whose client does not read its replies would keep the server draining for an hour.
-  ServerProcess server({"--lanes=1", "--max-in-flight=64", "--drain-timeout=1h"});
+  ServerProcess server({"--lanes=1", kLargeImages, "--max-in-flight=64", "--drain-timeout=1h"});
   Client client(server.address());
   std::thread writer([&client] { client.WriteFrames(64); });
   v1::DetectStreamResponse reply;

@@ -212,6 +212,7 @@ TEST(CancelTest, StreamsCancelledWhileTheirAnswerComesEnd) {
     ServerOptions server_options;
     server_options.listen = {absl::StrCat("unix:", folder, "/socket")};
     server_options.metrics_listen = "";
+    server_options.max_features = kMaxFeatures;
     server_options.lanes.lanes = 1;
     server_options.lanes.backend = Backend::kCpu;
     auto server = Server::Create(server_options);
@@ -221,7 +222,8 @@ TEST(CancelTest, StreamsCancelledWhileTheirAnswerComesEnd) {
     ASSERT_TRUE(client.ok()) << client.status();
     const Image frame = Noise(kLarge, 1);
     StreamOptions options;
-    options.detector.max_features = 65536;
+    options.detector = DetectorOptions();  // without descriptors
+    options.detector.max_features = kMaxFeatures;
     absl::Duration round_trip = absl::InfiniteDuration();
     for (int i = 0; i < 5; ++i) {
       const auto stream = client->OpenStream(options, [&](const FrameResult& result) {

@@ -24,6 +24,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
+#include "client/client.h"
 #include "features/reference/reference.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -439,6 +440,8 @@ TEST_F(CliTest, InfoAndHealthTellAboutTheServer) {
   EXPECT_THAT(Glint({"info"}).out,
               AllOf(HasSubstr("backend               cpu"), HasSubstr(absl::StrJoin(PresetNames(), ", "))));
   const Outcome json = Glint({"info", "--format", "json"});
+  EXPECT_THAT(json.out, AllOf(HasSubstr("\"limits\":{\"max_image_pixels\":"), HasSubstr("\"max_map_points\":"),
+                              HasSubstr("\"glint.v1.FeatureDetection/DetectStream\""), HasSubstr("\"has_cuda\":")));
   EXPECT_THAT(json.out,
               AllOf(HasSubstr("\"backend\":\"cpu\""),
                     HasSubstr(absl::StrCat("\"presets\":[\"", absl::StrJoin(PresetNames(), "\",\""), "\"]}"))));
@@ -626,6 +629,67 @@ struct TwoViews {
 
 std::vector<std::string> Lines(const std::string& text) { return absl::StrSplit(text, '\n', absl::SkipEmpty()); }
 
+// A command without flags finds what the library's settings find as they come.
+TEST_F(CliTest, DefaultsAreThoseOfTheLibrary) {
+  const TwoViews views;
+  const std::string left = WriteImage("default1.png", views.left), right = WriteImage("default2.png", views.right);
+  const auto client = client::Client::Connect(*address_);
+  ASSERT_TRUE(client.ok()) << client.status();
+
+  Features found;
+  const auto detect = client->OpenStream({}, [&](const client::FrameResult& r) { found = r.detection.features; });
+  ASSERT_TRUE(detect.ok() && (*detect)->Write(1, views.left).ok() && (*detect)->Finish().ok());
+  EXPECT_EQ(found.descriptor_bytes, 32);
+  EXPECT_TRUE(testing::SameFeatures(found, ParseCsv(Glint({"detect", "--format", "csv", left}).out, left)));
+
+  const auto matched = client->Match({}, client::ImageInput(views.left), client::ImageInput(views.right));
+  ASSERT_TRUE(matched.ok()) << matched.status();
+  std::vector<std::string> lines = Lines(Glint({"match", "--csv", left, right}).out);
+  size_t at = 1;
+  for (size_t q = 0; q < matched->matches.index.size(); ++q) {
+    if (matched->matches.index[q] == kNoMatch) continue;
+    ASSERT_LT(at, lines.size());
+    const std::vector<std::string> fields = absl::StrSplit(lines[at++], ',');
+    const auto t = static_cast<size_t>(matched->matches.index[q]);
+    EXPECT_EQ(absl::StrJoin(fields.begin() + 2, fields.begin() + 5, " "),
+              absl::StrCat(q, " ", t, " ", matched->matches.distance[q]));
+    EXPECT_EQ(std::stof(fields[5]), matched->query.x[q]);
+    EXPECT_EQ(std::stof(fields[6]), matched->query.y[q]);
+    EXPECT_EQ(std::stof(fields[7]), matched->train.x[t]);
+    EXPECT_EQ(std::stof(fields[8]), matched->train.y[t]);
+  }
+  EXPECT_EQ(at, lines.size());
+  EXPECT_GT(at, 100u);
+
+  client::StereoAnswer stereo;
+  const auto pairs = client->OpenStereoStream({}, [&](const client::StereoAnswer& answer) { stereo = answer; });
+  ASSERT_TRUE(pairs.ok() && (*pairs)->Write(1, views.left, views.right).ok() && (*pairs)->Finish().ok());
+  lines = Lines(Glint({"stereo", "--csv", left, right}).out);
+  ASSERT_EQ(lines.size(), 1 + stereo.left_index.size());
+  for (size_t i = 0; i < stereo.left_index.size(); ++i) {
+    const std::vector<std::string> fields = absl::StrSplit(lines[i + 1], ',');
+    EXPECT_EQ(fields[1], absl::StrCat(stereo.left_index[i]));
+    EXPECT_EQ(std::stof(fields[2]), stereo.left.x[stereo.left_index[i]]);
+    EXPECT_EQ(std::stof(fields[3]), stereo.left.y[stereo.left_index[i]]);
+    EXPECT_EQ(std::stof(fields[5]), stereo.disparity[i]);
+  }
+
+  std::ofstream(Path("default.txt")) << "P0: 300 0 160 0 0 300 120 0 0 0 1 0\nP1: 300 0 160 -30 0 300 120 0 0 0 1 0\n";
+  client::LocalizeStreamOptions options;
+  options.camera = {320, 240, 300, 160, 120, 0.1};
+  client::LocalizeAnswer located;
+  const auto path = client->OpenLocalizeStream(options, [&](const client::LocalizeAnswer& a) { located = a; });
+  ASSERT_TRUE(path.ok() && (*path)->Write(1, views.left, views.right, 1).ok() && (*path)->Finish().ok());
+  EXPECT_TRUE(located.status.ok()) << located.status;
+  const Outcome localize = Glint({"localize", "--csv", "--calibration", Path("default.txt"), left, right});
+  lines = Lines(localize.out);
+  ASSERT_EQ(lines.size(), 2u) << localize.err;
+  const std::vector<std::string> fields = absl::StrSplit(lines[1], ',');
+  EXPECT_EQ(fields[10], absl::StrCat(located.location.keypoints));
+  EXPECT_EQ(fields[17], absl::StrCat(located.map_points));
+  EXPECT_GT(located.location.keypoints, 500);
+}
+
 TEST_F(CliTest, MatchesAgreeWithAHomography) {
   const TwoViews views;
   const std::string first = WriteImage("match1.png", views.left), second = WriteImage("match2.png", views.right);
@@ -765,7 +829,7 @@ TEST_F(CliTest, StereoPairsHaveDisparitiesAndWarnings) {
   const std::string small = WriteImage("small.png", ImageView{views.right.data, 320, 200, views.right.stride});
   const Outcome bad = Glint({"stereo", left, small});
   EXPECT_EQ(bad.status, 1);
-  EXPECT_THAT(bad.err, HasSubstr("right: 320x200 pixels, but the left eye has 320x240"));
+  EXPECT_THAT(bad.err, HasSubstr("right: 320x200 pixels, but the left image has 320x240"));
 }
 
 // Folders pair by pair, a video with itself; a PNG for each pair.

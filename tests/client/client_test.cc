@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "features/error.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/client/fake_server.h"
@@ -19,11 +20,11 @@ using ::glint::testing::Noise;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(ClientTest, SendsEveryOptionOfTheDetector) {
+TEST(ClientTest, SendsTheOptionsThatDifferFromThePreset) {
   FakeServer server;
   v1::DetectorOptions seen;
   server.on_detect = [&seen](const v1::DetectRequest& request, v1::DetectResponse*) {
-    seen = request.options();
+    seen = request.detector();
     return grpc::Status::OK;
   };
   const Client client = server.Connect();
@@ -37,31 +38,24 @@ TEST(ClientTest, SendsEveryOptionOfTheDetector) {
   options.patch_size = 23;
   options.descriptor = Descriptor::kRbrief;
   ASSERT_TRUE(client.Detect(options, Noise({8, 8}, 1)).ok());
-  EXPECT_EQ(seen.preset(), "orb");
-  EXPECT_EQ(seen.pyramid(), v1::PYRAMID_KIND_CASCADED);
-  EXPECT_EQ(seen.levels(), 3);
-  EXPECT_EQ(seen.scale_factor(), 1.7f);
-  EXPECT_EQ(seen.corner_test(), v1::CORNER_TEST_FAST);
-  EXPECT_EQ(seen.fast_threshold(), 33);
-  EXPECT_EQ(seen.arc_length(), 12);
-  EXPECT_EQ(seen.score(), v1::SCORE_MAX_THRESHOLD);
-  EXPECT_EQ(seen.selection(), v1::SELECTION_TOP_N);
-  EXPECT_EQ(seen.ranking(), v1::RANKING_HARRIS);
-  EXPECT_EQ(seen.max_features(), 1234);
-  EXPECT_EQ(seen.edge_threshold(), 17);
-  EXPECT_EQ(seen.orientation(), v1::ORIENTATION_INTENSITY_CENTROID);
-  EXPECT_EQ(seen.descriptor_kind(), v1::DESCRIPTOR_RBRIEF);
-  EXPECT_EQ(seen.patch_size(), 23);
+  v1::DetectorOptions expected;
+  expected.set_levels(3);
+  expected.set_scale_factor(1.7f);
+  expected.set_fast_threshold(33);
+  expected.set_arc_length(12);
+  expected.set_max_features(1234);
+  expected.set_edge_threshold(17);
+  expected.set_patch_size(23);
+  EXPECT_EQ(seen.DebugString(), expected.DebugString());
 
   options.score = Score::kHarris;
   options.ranking = Ranking::kScore;
   options.orientation = Orientation::kNone;
   options.descriptor = Descriptor::kNone;
   ASSERT_TRUE(client.Detect(options, Noise({8, 8}, 1)).ok());
-  EXPECT_EQ(seen.score(), v1::SCORE_HARRIS);
-  EXPECT_EQ(seen.ranking(), v1::RANKING_SCORE);
-  EXPECT_EQ(seen.orientation(), v1::ORIENTATION_NONE);
-  EXPECT_EQ(seen.descriptor_kind(), v1::DESCRIPTOR_NONE);
+  expected.set_preset("oriented_fast");
+  expected.set_orientation(v1::ORIENTATION_NONE);
+  EXPECT_EQ(seen.DebugString(), expected.DebugString());
 }
 
 struct FormatCase {
@@ -173,6 +167,10 @@ TEST(ClientTest, ReturnsFeaturesAndTimings) {
     t->set_lane(8);
     t->set_device("cuda:0");
     t->set_queue_depth(9);
+    t->set_match_ns(10);
+    t->set_track_ns(11);
+    t->set_locate_ns(12);
+    t->set_adjust_ns(13);
     return grpc::Status::OK;
   };
   const auto found = server.Connect().Detect({}, Noise({8, 8}, 1));
@@ -188,9 +186,10 @@ TEST(ClientTest, ReturnsFeaturesAndTimings) {
   EXPECT_EQ(f.descriptor_bytes, 32);
   EXPECT_TRUE(f.truncated);
   const Timings& t = found->timings;
-  EXPECT_THAT((std::vector<int64_t>{t.receive_ns, t.queue_ns, t.decode_ns, t.upload_ns, t.detect_ns, t.download_ns,
-                                    t.total_ns, t.lane, t.queue_depth}),
-              ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9));
+  EXPECT_THAT(
+      (std::vector<int64_t>{t.receive_ns, t.queue_ns, t.decode_ns, t.upload_ns, t.detect_ns, t.download_ns, t.total_ns,
+                            t.lane, t.queue_depth, t.match_ns, t.track_ns, t.locate_ns, t.adjust_ns}),
+      ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13));
   EXPECT_EQ(t.device, "cuda:0");
   EXPECT_GT(found->round_trip, absl::ZeroDuration());
 }
@@ -199,7 +198,7 @@ TEST(ClientTest, RefusesArraysOfDifferentLength) {
   FakeServer server;
   int broken = 0;
   server.on_detect = [&broken](const v1::DetectRequest&, v1::DetectResponse* response) {
-    v1::Features* f = response->mutable_features();
+    v1::ImageFeatures* f = response->mutable_features();
     SetKeypoints(3, f);
     switch (broken) {
       case 0:
@@ -212,7 +211,7 @@ TEST(ClientTest, RefusesArraysOfDifferentLength) {
         f->mutable_descriptors()->pop_back();
         break;
       case 3:
-        f->set_descriptor_bytes(0xffffffff);
+        f->set_descriptor_bytes(-1);
         break;
     }
     return grpc::Status::OK;
@@ -229,8 +228,76 @@ TEST(ClientTest, PassesErrorsOn) {
   server.on_detect = [](const v1::DetectRequest&, v1::DetectResponse*) {
     return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "image.pixels: too many");
   };
-  EXPECT_EQ(server.Connect().Detect({}, Noise({8, 8}, 1)).status(),
-            absl::ResourceExhaustedError("image.pixels: too many"));
+  const absl::Status status = server.Connect().Detect({}, Noise({8, 8}, 1)).status();
+  EXPECT_EQ(status, absl::ResourceExhaustedError("image.pixels: too many"));
+  EXPECT_FALSE(ErrorInfoOf(status).has_value());
+}
+
+v1::ErrorInfo LevelsError() {
+  v1::ErrorInfo info;
+  info.set_reason("OUT_OF_RANGE");
+  info.set_domain("glint");
+  for (const auto& [key, value] : {std::pair("field", "detector.levels"), std::pair("value", "99"),
+                                   std::pair("lowest", "1"), std::pair("highest", "12")}) {
+    (*info.mutable_metadata())[key] = value;
+  }
+  return info;
+}
+
+void ExpectLevelsError(const absl::Status& status) {
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(), "detector.levels: 99 is not in 1..12");
+  const auto info = ErrorInfoOf(status);
+  ASSERT_TRUE(info.has_value()) << status;
+  EXPECT_EQ(info->reason, "OUT_OF_RANGE");
+  EXPECT_EQ(info->field, "detector.levels");
+  EXPECT_EQ(info->value, "99");
+  EXPECT_EQ(info->lowest, "1");
+  EXPECT_EQ(info->highest, "12");
+  EXPECT_EQ(info->allowed, "");
+  EXPECT_EQ(info->flag, "");
+}
+
+// The trailer of a call or stream.
+grpc::Status LevelsStatus() {
+  v1::StatusDetails details;
+  details.add_details()->set_type_url("type.googleapis.com/google.rpc.RetryInfo");
+  google::protobuf::Any* const any = details.add_details();
+  any->set_type_url("type.googleapis.com/google.rpc.ErrorInfo");
+  any->set_value(LevelsError().SerializeAsString());
+  return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "detector.levels: 99 is not in 1..12",
+                      details.SerializeAsString());
+}
+
+TEST(ClientTest, ErrorsTellProgramsWhatTheyAreAbout) {
+  FakeServer server;
+  server.on_detect = [](const v1::DetectRequest&, v1::DetectResponse*) { return LevelsStatus(); };
+  server.on_stream = [](grpc::ServerContext*, FakeServer::Stream* stream) {
+    v1::DetectStreamRequest request;
+    stream->Read(&request);
+    if (request.options().detector().levels() == 5) return LevelsStatus();
+    while (stream->Read(&request)) {
+      v1::DetectStreamResponse response;
+      response.set_frame_id(request.frame().frame_id());
+      response.mutable_status()->set_code(grpc::StatusCode::INVALID_ARGUMENT);
+      response.mutable_status()->set_message("detector.levels: 99 is not in 1..12");
+      *response.mutable_status()->mutable_error() = LevelsError();
+      stream->Write(response);
+    }
+    return grpc::Status::OK;
+  };
+  const Client client = server.Connect();
+  ExpectLevelsError(client.Detect({}, Noise({8, 8}, 1)).status());
+  absl::Status of_frame;
+  const auto stream = client.OpenStream({}, [&](const FrameResult& result) { of_frame = result.status; });
+  ASSERT_TRUE(stream.ok()) << stream.status();
+  EXPECT_TRUE((*stream)->Write(1, Noise({8, 8}, 1)).ok());
+  EXPECT_TRUE((*stream)->Finish().ok());
+  ExpectLevelsError(of_frame);
+  StreamOptions refused;
+  refused.detector.levels = 5;
+  const auto ended = client.OpenStream(refused, nullptr);
+  ExpectLevelsError(ended.ok() ? (*ended)->Finish() : ended.status());
 }
 
 TEST(ClientTest, CallEndsAtItsTimeout) {
@@ -256,11 +323,22 @@ TEST(ClientTest, DescribesTheServer) {
   EXPECT_EQ(info->simd, "AVX2");
   EXPECT_EQ(info->lanes, 2);
   EXPECT_EQ(info->queue_capacity_frames, 3);
-  EXPECT_EQ(info->max_image_pixels, 4);
-  EXPECT_EQ(info->max_features, 5);
-  EXPECT_EQ(info->max_message_bytes, 6);
-  EXPECT_EQ(info->max_sessions, 7);
+  const ServerLimits& l = info->limits;
+  EXPECT_THAT((std::vector<int64_t>{l.max_image_pixels, l.max_features, l.max_message_bytes, l.max_sessions,
+                                    l.max_sessions_per_client, l.max_in_flight, l.max_detect_calls, l.max_track_streams,
+                                    l.max_track_cameras, l.max_tracks, l.max_track_pixels, l.max_localize_streams,
+                                    l.max_localize_pixels, l.max_map_keyframes, l.max_map_points, l.max_map_bytes}),
+              ElementsAre(4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19));
+  EXPECT_EQ(l.stream_first_message_timeout, absl::Nanoseconds(20));
+  EXPECT_EQ(l.stream_idle_timeout, absl::Nanoseconds(21));
+  EXPECT_EQ(l.max_shared_memory_bytes, 22);
+  EXPECT_EQ(l.max_shared_memory_regions, 23);
   EXPECT_THAT(info->presets, ElementsAre("orb", "oriented_fast"));
+  EXPECT_EQ(info->shared_memory_socket, "/run/shm");
+  EXPECT_THAT(info->devices, ElementsAre("cuda:0", "cuda:1"));
+  EXPECT_EQ(info->memory_bound_bytes, 24);
+  EXPECT_THAT(info->methods, ElementsAre("glint.v1.FeatureDetection/Detect"));
+  EXPECT_TRUE(info->has_cuda && info->has_pictures && info->has_map_directory);
 }
 
 TEST(ClientTest, AsksForHealth) {

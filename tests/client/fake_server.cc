@@ -21,6 +21,7 @@ void FakeServer::Start() {
   builder.SetMaxReceiveMessageSize(-1);
   builder.AddListeningPort(address_, grpc::InsecureServerCredentials());
   builder.RegisterService(this);
+  builder.RegisterService(&info_);
   server_ = builder.BuildAndStart();
 }
 
@@ -42,20 +43,45 @@ Client FakeServer::Connect() {
   return *std::move(client);
 }
 
-grpc::Status FakeServer::GetServerInfo(grpc::ServerContext*, const v1::GetServerInfoRequest*,
-                                       v1::GetServerInfoResponse* response) {
+grpc::Status FakeServer::Info::GetServerInfo(grpc::ServerContext*, const v1::GetServerInfoRequest*,
+                                             v1::GetServerInfoResponse* response) {
   response->set_version("1.2.3");
   response->set_backend("cpu");
   response->set_device("a processor");
   response->set_simd("AVX2");
   response->set_lanes(2);
   response->set_queue_capacity_frames(3);
-  response->mutable_limits()->set_max_image_pixels(4);
-  response->mutable_limits()->set_max_features(5);
-  response->mutable_limits()->set_max_message_bytes(6);
-  response->mutable_limits()->set_max_sessions(7);
+  v1::ServerLimits* const limits = response->mutable_limits();
+  limits->set_max_image_pixels(4);
+  limits->set_max_features(5);
+  limits->set_max_message_bytes(6);
+  limits->set_max_sessions(7);
+  limits->set_max_sessions_per_client(8);
+  limits->set_max_in_flight(9);
+  limits->set_max_detect_calls(10);
+  limits->set_max_track_streams(11);
+  limits->set_max_track_cameras(12);
+  limits->set_max_tracks(13);
+  limits->set_max_track_pixels(14);
+  limits->set_max_localize_streams(15);
+  limits->set_max_localize_pixels(16);
+  limits->set_max_map_keyframes(17);
+  limits->set_max_map_points(18);
+  limits->set_max_map_bytes(19);
+  limits->set_stream_first_message_timeout_ns(20);
+  limits->set_stream_idle_timeout_ns(21);
+  limits->set_max_shared_memory_bytes(22);
+  limits->set_max_shared_memory_regions(23);
   response->add_presets("orb");
   response->add_presets("oriented_fast");
+  response->set_shared_memory_socket("/run/shm");
+  response->add_devices("cuda:0");
+  response->add_devices("cuda:1");
+  response->set_memory_bound_bytes(24);
+  response->add_methods("glint.v1.FeatureDetection/Detect");
+  response->set_has_cuda(true);
+  response->set_has_pictures(true);
+  response->set_has_map_directory(true);
   return grpc::Status::OK;
 }
 
@@ -72,7 +98,7 @@ grpc::Status AnswerFrames(FakeServer::Stream* stream, int keypoints) {
   return grpc::Status::OK;
 }
 
-void SetKeypoints(int count, v1::Features* features) {
+void SetKeypoints(int count, v1::ImageFeatures* features) {
   for (int i = 0; i < count; ++i) {
     const float value = static_cast<float>(i);
     features->add_x(value + 0.1f);

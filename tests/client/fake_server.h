@@ -10,6 +10,7 @@
 
 #include "client/client.h"
 #include "glint/v1/feature_detection.grpc.pb.h"
+#include "glint/v1/server.grpc.pb.h"
 #include "gtest/gtest.h"
 
 namespace glint::client {
@@ -39,9 +40,13 @@ class FakeServer : public v1::FeatureDetection::Service {
   grpc::Status DetectStream(grpc::ServerContext* context, Stream* stream) override {
     return on_stream(context, stream);
   }
-  grpc::Status GetServerInfo(grpc::ServerContext*, const v1::GetServerInfoRequest*,
-                             v1::GetServerInfoResponse* response) override;
 
+  struct Info : v1::Server::Service {
+    grpc::Status GetServerInfo(grpc::ServerContext*, const v1::GetServerInfoRequest*,
+                               v1::GetServerInfoResponse* response) override;
+  };
+
+  Info info_;
   std::string folder_;
   std::string address_;
   std::unique_ptr<grpc::Server> server_;
@@ -52,7 +57,7 @@ class FakeServer : public v1::FeatureDetection::Service {
 grpc::Status AnswerFrames(FakeServer::Stream* stream, int keypoints = 1);
 
 // `count` keypoints in every array of the message.
-void SetKeypoints(int count, v1::Features* features);
+void SetKeypoints(int count, v1::ImageFeatures* features);
 
 }  // namespace glint::client
 

@@ -59,7 +59,7 @@ TEST_F(ClientMatching, ImagesAreMatchedAsTheReferenceMatchesTheirFeatures) {
   EXPECT_EQ(found->matches.index, expected.index);
   EXPECT_EQ(found->matches.distance, expected.distance);
   EXPECT_EQ(found->trains, static_cast<int>(found->train.count()));
-  EXPECT_GT(found->match_ns, 0);
+  EXPECT_GT(found->timings.match_ns, 0);
 }
 
 // An empty message on the wire and settings that nobody has touched ask for the same.
@@ -103,21 +103,23 @@ TEST_F(ClientMatching, SetsConditionsAndErrorsGoThroughAStream) {
   std::vector<MatchAnswer> answers;
   auto stream = client_.OpenMatchStream({}, [&](const MatchAnswer& answer) { answers.push_back(answer); });
   ASSERT_TRUE(stream.ok()) << stream.status();
-  SetEdit edit;
-  edit.set = "map";
-  edit.add = kept;
-  EXPECT_TRUE((*stream)->Edit(1, edit).ok());
+  SetUpdate update;
+  update.set = "map";
+  update.add = kept;
+  EXPECT_TRUE((*stream)->UpdateSet(1, update).ok());
   EXPECT_TRUE((*stream)->Write(2, DescriptorInput(query.view()), MatchSide::Set("map"), c).ok());
   EXPECT_TRUE((*stream)->Write(3, DescriptorInput(query.view()), MatchSide::Set("gone")).ok());
-  edit = SetEdit();
-  edit.set = "map";
-  edit.remove = {0, 59};
-  EXPECT_TRUE((*stream)->Edit(4, edit).ok());
+  update = SetUpdate();
+  update.set = "map";
+  update.remove = {0, 59};
+  EXPECT_TRUE((*stream)->UpdateSet(4, update).ok());
   const absl::Status refused = (*stream)->Write(5, MatchSide::Set("map"), MatchSide::Set("map"), c);
   EXPECT_THAT(refused.message(), HasSubstr("conditions: are of queries that are descriptors in the call"));
+  EXPECT_TRUE((*stream)->ForgetSet(6, "map").ok());
+  EXPECT_TRUE((*stream)->ForgetSet(7, "map").ok());
   EXPECT_TRUE((*stream)->Finish().ok());
 
-  ASSERT_EQ(answers.size(), 4u);
+  ASSERT_EQ(answers.size(), 6u);
   EXPECT_EQ(answers[0].found.set_size, 60);
   EXPECT_TRUE(answers[1].status.ok()) << answers[1].status;
   EXPECT_EQ(answers[1].found.matches.index, expected.index);
@@ -125,6 +127,9 @@ TEST_F(ClientMatching, SetsConditionsAndErrorsGoThroughAStream) {
   EXPECT_TRUE(absl::IsNotFound(answers[2].status)) << answers[2].status;
   EXPECT_EQ(answers[2].found.matches.queries, 0);
   EXPECT_EQ(answers[3].found.set_size, 58);
+  EXPECT_TRUE(answers[4].status.ok()) << answers[4].status;
+  EXPECT_EQ(answers[4].found.set_size, 0);
+  EXPECT_TRUE(absl::IsNotFound(answers[5].status)) << answers[5].status;
 }
 
 TEST_F(ClientMatching, StereoPairsAreTheReferences) {
@@ -132,7 +137,7 @@ TEST_F(ClientMatching, StereoPairsAreTheReferences) {
   StereoStreamOptions options;
   options.detector = OrbWithDescriptors(300);
   options.stereo.focal_length = 300;
-  options.stereo.baseline = 0.5f;
+  options.stereo.baseline = 0.5;
   const StereoPair pair(options.detector, views.left, views.right);
   const StereoResult expected = reference::MatchStereo(pair.input(), options.stereo);
   ASSERT_GT(expected.matches, 50);
@@ -160,7 +165,11 @@ TEST_F(ClientMatching, StereoPairsAreTheReferences) {
   EXPECT_TRUE(absl::IsInvalidArgument(answers[1].status)) << answers[1].status;
   EXPECT_THAT(answers[1].disparity, IsEmpty());
   ASSERT_EQ(answers[2].warnings.size(), 1u);
-  EXPECT_EQ(answers[2].warnings[0].kind, StereoWarningKind::kOutOfSync);
+  const Warning& late = answers[2].warnings[0];
+  EXPECT_EQ(late.kind, WarningKind::kOutOfSync);
+  EXPECT_NEAR(late.figure, 50, 1e-9);
+  EXPECT_STREQ(late.unit, "ms");
+  EXPECT_THAT(late.text, HasSubstr("50"));
   EXPECT_EQ(answers[2].disparity, answers[0].disparity);
 }
 

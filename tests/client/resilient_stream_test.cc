@@ -79,7 +79,7 @@ TEST(ResilientStream, SendsEachFrameWithItsOwnBytes) {
     if (!stream->Read(&request)) return grpc::Status::CANCELLED;
     for (int i = 0; last || i < 6; ++i) {
       if (!stream->Read(&request)) return grpc::Status::OK;
-      const v1::Frame& frame = request.frame();
+      const v1::DetectFrame& frame = request.frame();
       EXPECT_EQ(frame.image().raw().data(), std::string(12, static_cast<char>(frame.frame_id())));
       if (!last) continue;
       v1::DetectStreamResponse response;

@@ -13,10 +13,12 @@
 #include "gtest/gtest.h"
 #include "tests/client/fake_server.h"
 #include "tests/support/images.h"
+#include "tests/support/status.h"
 
 namespace glint::client {
 namespace {
 
+using ::glint::testing::CodeAndText;
 using ::glint::testing::Flat;
 using ::testing::HasSubstr;
 
@@ -144,7 +146,7 @@ TEST(StreamTest, RefusesWindowsOutOfRange) {
   StreamOptions options;
   for (const int window : {0, -1, 4097}) {
     options.in_flight = window;
-    EXPECT_EQ(client.OpenStream(options, nullptr).status(),
+    EXPECT_EQ(CodeAndText(client.OpenStream(options, nullptr).status()),
               absl::InvalidArgumentError(absl::StrCat("in_flight: ", window, " is not in 1..4096")));
   }
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "client/client.h"
+#include "features/error.h"
 #include "tests/server/harness.h"
 #include "tests/server/reference_tracks.h"
 #include "tests/support/images.h"
@@ -21,7 +22,7 @@ using ::testing::SizeIs;
 
 void ExpectSame(const CameraTracks& expected, const TrackArrays& actual) {
   EXPECT_EQ(expected.id, actual.id);
-  EXPECT_EQ(expected.age, actual.age);
+  EXPECT_EQ(std::vector<int32_t>(expected.age.begin(), expected.age.end()), actual.age);
   EXPECT_EQ(expected.state, actual.state);
   EXPECT_EQ(expected.x, actual.x);
   EXPECT_EQ(expected.y, actual.y);
@@ -32,7 +33,8 @@ void ExpectSame(const CameraTracks& expected, const TrackArrays& actual) {
   EXPECT_EQ(expected.offset, actual.offset);
   EXPECT_EQ(expected.detected, actual.detected);
   ASSERT_EQ(actual.template_age.size(), expected.has_templates ? expected.count() : 0);
-  for (size_t i = 0; i < actual.template_age.size(); ++i) EXPECT_EQ(expected.origin[i].age, actual.template_age[i]);
+  for (size_t i = 0; i < actual.template_age.size(); ++i)
+    EXPECT_EQ(static_cast<int32_t>(expected.origin[i].age), actual.template_age[i]);
 }
 
 TEST(ClientTracking, FramesAndEditsAreAnsweredInOrder) {
@@ -80,7 +82,7 @@ TEST(ClientTracking, FramesAndEditsAreAnsweredInOrder) {
   const auto expect_frame = [&](const TrackAnswer& answer, const std::vector<CameraTracks>& expected) {
     ASSERT_THAT(answer.cameras, SizeIs(2)) << answer.status;
     for (size_t c = 0; c < 2; ++c) ExpectSame(expected[c], answer.cameras[c]);
-    EXPECT_GT(answer.track_ns, 0);
+    EXPECT_GT(answer.timings.track_ns, 0);
   };
   expect_frame(answers[0], reference.Frame({image(0), image(4)}, 1000));
   expect_frame(answers[1], reference.Frame({image(1), image(3)}, 2000));
@@ -107,7 +109,15 @@ TEST(ClientTracking, OptionsThatAreRefusedEndTheStream) {
   options.cameras = -1;
   const auto stream = client.OpenTrackStream(options, nullptr);
   ASSERT_TRUE(stream.ok());
-  EXPECT_THAT((*stream)->Finish().message(), HasSubstr("cameras: -1 is not in 1..8"));
+  const absl::Status refused = (*stream)->Finish();
+  EXPECT_THAT(refused.message(), HasSubstr("cameras: -1 is not in 1..8"));
+  const auto info = ErrorInfoOf(refused);
+  ASSERT_TRUE(info.has_value()) << refused;
+  EXPECT_EQ(info->reason, "OUT_OF_RANGE");
+  EXPECT_EQ(info->field, "cameras");
+  EXPECT_EQ(info->value, "-1");
+  EXPECT_EQ(info->lowest, "1");
+  EXPECT_EQ(info->highest, "8");
   options.in_flight = 0;
   EXPECT_EQ(client.OpenTrackStream(options, nullptr).status().code(), absl::StatusCode::kInvalidArgument);
 }

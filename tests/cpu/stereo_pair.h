@@ -15,20 +15,20 @@
 
 namespace glint::testing {
 
-// Both eyes with their features and pyramids.
+// Both images with their features and pyramids.
 class StereoPair {
  public:
   StereoPair(const DetectorOptions& options, const ImageView& left, const ImageView& right) {
     input_.plan = PlanPyramid(options, left.shape());
     cpu::Pipeline pipeline;
     const ImageView* images[2] = {&left, &right};
-    StereoEye* eyes[2] = {&input_.left, &input_.right};
-    for (size_t e = 0; e < 2; ++e) {
-      EXPECT_TRUE(pipeline.Detect(options, *images[e], {}, &features_[e], nullptr).ok());
-      levels_[e] =
-          reference::BuildPyramid(options.pyramid, input_.plan, *images[e], reference::InterpolationOf(options));
-      for (const Image& level : levels_[e]) views_[e].push_back(level.view());
-      *eyes[e] = {&features_[e], views_[e].data()};
+    StereoImage* sides[2] = {&input_.left, &input_.right};
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_TRUE(pipeline.Detect(options, *images[i], {}, &features_[i], nullptr).ok());
+      levels_[i] =
+          reference::BuildPyramid(options.pyramid, input_.plan, *images[i], reference::InterpolationOf(options));
+      for (const Image& level : levels_[i]) views_[i].push_back(level.view());
+      *sides[i] = {&features_[i], views_[i].data()};
     }
   }
   StereoPair(const StereoPair&) = delete;
@@ -69,7 +69,7 @@ inline void ExpectSame(const StereoResult& expected, const StereoResult& actual)
 inline std::vector<StereoOptions> StereoOptionsToTry() {
   std::vector<StereoOptions> all(7);
   all[0].focal_length = 500;
-  all[0].baseline = 0.12f;
+  all[0].baseline = 0.12;  // no float
   all[1].cross_check = false;
   all[1].check_pair = false;
   all[2].median_cut = false;

@@ -114,6 +114,10 @@ TEST(Stereo, ValidationNamesFieldValueAndRange) {
   options.baseline = 0.5f;
   EXPECT_EQ(ValidateStereoOptions(options).message(),
             "baseline: 0.5, but focal_length is 0; a depth needs both, and without it both are 0");
+  options.focal_length = 1000000.01;  // 1000000 in floats
+  EXPECT_FALSE(ValidateStereoOptions(options).ok());
+  options.focal_length = NAN;
+  EXPECT_EQ(ValidateStereoOptions(options).message(), "focal_length: nan is not in 0..1e+06");
   const Image image = testing::Texture({120, 90}, 1);
   StereoPair pair(OrbWithDescriptors(100), image, image);
   ASSERT_TRUE(ValidateStereoInput(pair.input(), {}).ok());
@@ -124,11 +128,11 @@ TEST(Stereo, ValidationNamesFieldValueAndRange) {
   EXPECT_EQ(ValidateStereoInput(pair.input(), {}).message(), "left.features.octave[2]: 8 is not in 0..7");
   pair.left().octave[2] = 1;
   pair.left().descriptor_bytes = 16;
-  EXPECT_EQ(ValidateStereoInput(pair.input(), {}).message(), "right.descriptor_bytes: 32, but the left eye has 16");
+  EXPECT_EQ(ValidateStereoInput(pair.input(), {}).message(), "right.descriptor_bytes: 32, but the left image has 16");
   StereoInput mixed = pair.input();
   mixed.plan = PlanPyramid(OrbWithDescriptors(100), {121, 90});
   EXPECT_EQ(ValidateStereoInput(mixed, {}).message(),
-            "left.levels[0]: 120x90, but the other eye and the plan have 121x90");
+            "left.levels[0]: 120x90, but the other image and the plan have 121x90");
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ NETWORK, SUBNET = "glint-test", "10.209.79"
 CONFINED = ("--read-only", "--cap-drop=all", "--security-opt=no-new-privileges")
 SERVE = ("--listen=0.0.0.0:50051", "--metrics-listen=0.0.0.0:9464", "--backend=cpu", "--lanes=1")
 
-# All streams come from one address, and three quarters of 1 GiB are enough for as many with small pictures alone.
+# All streams come from one address.
 BEHIND_PROXY = ("--max-sessions=16", "--max-sessions-per-peer=16", "--max-image-pixels=76800")
 
 
@@ -120,7 +120,7 @@ class Suite:
         subprocess.run([*command, "up", "-d", "--no-build"], check=True, **said)
         self.stream_when_serving("127.0.0.1:50051")
         state = self.podman.inspect("glint")["HostConfig"]
-        assert state["ReadonlyRootfs"] and state["Memory"] == 4 << 30, state["Memory"]
+        assert state["ReadonlyRootfs"] and state["Memory"] == 6 << 30, state["Memory"]
         wait_for("Prometheus sees the server", lambda: self.is_up("1"))
         rules = json.loads(get("http://127.0.0.1:9090/api/v1/rules")[1])["data"]["groups"]
         assert any(rule["name"] == "GlintDown" for group in rules for rule in group["rules"])

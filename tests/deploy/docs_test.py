@@ -20,9 +20,9 @@ from stack import PATIENCE, ROOT, need, skip, write_png
 
 METRIC = re.compile(r"\b(?:glint|grpc_server|process)_[a-z0-9_]+\b")
 # Where the commands of a document can be run, and the test that does it.
-PLACES = {"here": "tests/deploy/docs_test.py", "install": "scripts/test-systemd.sh", "machine": "scripts/test-systemd.sh",
-          "package": "scripts/time-first-steps.sh", "source": "scripts/time-first-steps.sh",
-          "python": "scripts/time-first-steps.sh"}
+PLACES = {"here": "tests/deploy/docs_test.py", "install": "tools/test-systemd.sh", "machine": "tools/test-systemd.sh",
+          "package": "tools/time-first-steps.sh", "source": "tools/time-first-steps.sh",
+          "python": "tools/time-first-steps.sh"}
 
 
 def read(path):

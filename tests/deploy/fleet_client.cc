@@ -2,7 +2,7 @@
 // resilient streams until SIGTERM, and moves each to another stream every MAX-AGE seconds. ADDRESS is a proxy's, and
 // each stream has a connection of its own; or it stands for several servers, which gRPC takes in turn. Checks that each
 // frame is answered exactly once, in order and correctly. FRAMES-FILE gets a line for each answer,
-// "unix-time-of-the-write milliseconds"; standard output one line of JSON. For scripts/test-fleet.sh.
+// "unix-time-of-the-write milliseconds"; standard output one line of JSON. For tools/test-fleet.sh.
 #include <signal.h>
 
 #include <algorithm>

@@ -69,7 +69,8 @@ class Member:
         self.namespace = f"glint-s{number}-{os.getpid()}"
         hub.attach(self.namespace, self.address)
         self.command = ["ip", "netns", "exec", self.namespace, server, "--backend", "cpu", "--lanes", "1", "--listen",
-                        f"{self.address}:{PORT}", "--metrics-listen", f"{self.address}:{METRICS_PORT}"]
+                        f"{self.address}:{PORT}", "--metrics-listen", f"{self.address}:{METRICS_PORT}",
+                        "--max-sessions", str(2 * STREAMS), "--max-sessions-per-peer", str(2 * STREAMS)]
         self.glint = glint
         self.start()
         hub.cleanup.callback(self.kill)

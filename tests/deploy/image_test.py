@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The Dockerfile, as far as can be said without building it: every variant has all arguments and the same stages, the shell
-in it is sound, the context holds what is built, and the runtime stage is as it should be. scripts/test-image.sh builds it."""
+in it is sound, the context holds what is built, and the runtime stage is as it should be. tools/test-image.sh builds it."""
 
 import os
 import re
@@ -132,14 +132,14 @@ def check_shell(found):
 
 
 def check_script():
-    """scripts/test-image.sh names the packages that it lacks, and pipes nothing into a grep that ends early: under
+    """tools/test-image.sh names the packages that it lacks, and pipes nothing into a grep that ends early: under
     pipefail what writes into such a pipe fails."""
-    done = subprocess.run(["/bin/bash", os.path.join(ROOT, "scripts/test-image.sh"), "glint"],
+    done = subprocess.run(["/bin/bash", os.path.join(ROOT, "tools/test-image.sh"), "glint"],
                           env={"PATH": "/nonexistent"}, capture_output=True, text=True)
     assert done.returncode == 1, done
     for package in ("buildah", "mmdebstrap", "iproute2", "python3", "curl"):
         assert package in done.stderr, f"{package} is not named: {done.stderr}"
-    assert not re.search(r"\| *grep -\w*q", read("scripts/test-image.sh"))
+    assert not re.search(r"\| *grep -\w*q", read("tools/test-image.sh"))
 
 
 def main():

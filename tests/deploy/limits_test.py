@@ -2,7 +2,7 @@
 """limits_test.py GLINT-SERVER
 
 What deploy/ allows a server in memory holds what that server's own limits allow, and the documents say the same. Each
-server is started with the arguments that it is deployed with, and told its limit."""
+server is started with the arguments that it is deployed with, and told its limit. The defaults allow less than 4 GiB."""
 
 import os
 import re
@@ -50,13 +50,12 @@ def start_line(server, arguments):
     raise AssertionError(f"{command}: {log}")
 
 
-def check(name, server, limit, arguments):
+def check(name, server, limit, arguments, share=SHARE):
     fields, log = start_line(server, [*arguments, f"--memory-limit={limit}"])
     bound = int(fields["memory_bound_mib"]) << 20
-    assert bound <= SHARE * limit, f"{name}: a bound of {bound} within a limit of {limit}"
+    assert bound <= share * limit, f"{name}: a bound of {bound} within a limit of {limit}"
     assert " warning " not in log, f"{name}: {log}"
-    lowered = fields.get("lowered", "nothing")
-    print(f"{name}: {bound >> 20} of {limit >> 20} MiB, {fields['lanes']} lanes, lowered {lowered}")
+    print(f"{name}: {bound >> 20} of {limit >> 20} MiB, {fields['lanes']} lanes")
 
 
 def pod_arguments(overlay):
@@ -73,9 +72,11 @@ def main():
     assert in_bytes(find(r"requests: \{.*memory: (\w+)\}", deployment)) <= pod
     for overlay in ("cpu", "jetson"):
         check(f"pod, {overlay}", server, pod, pod_arguments(overlay))
-    check("compose", server, in_bytes(find(r"mem_limit: (\w+)", "deploy/compose/compose.yaml")), [])
+    compose = "deploy/compose/compose.yaml"
+    check("compose", server, in_bytes(find(r"mem_limit: (\w+)", compose)), [find(r"command: .*(--lanes=\d+)", compose)])
+    # All of what the unit leaves to the server on this machine, with as many lanes as it has processors.
     check("unit", server, in_bytes(find(r"^MemoryMax=(\S+)", "deploy/systemd/glint-server.service")),
-          re.findall(r"^(--(?!listen|metrics)\S+)", read("deploy/systemd/glint-server.flags"), re.MULTILINE))
+          re.findall(r"^(--(?!listen|metrics)\S+)", read("deploy/systemd/glint-server.flags"), re.MULTILINE), share=1)
 
     # A limit that what was set does not fit into is an error, and one that only the machine sets is a loud line.
     done = subprocess.run([server, "--backend=cpu", "--listen=127.0.0.1:0", "--metrics-listen=", "--max-sessions=60000",
@@ -83,6 +84,11 @@ def main():
     assert done.returncode == 1 and "memory-limit: " in done.stderr, done
     fields, log = start_line(server, ["--max-sessions=60000"])
     assert "warning more memory allowed than there is" in log, log
+
+    # The bounds of the defaults, by lanes.
+    for lanes, mib in re.findall(r"^\| (\d+) \| (\d+) MiB \|", read("docs/server.md"), re.MULTILINE):
+        fields, log = start_line(server, [f"--lanes={lanes}"])
+        assert fields["memory_bound_mib"] == mib and int(mib) < 4096, f"{lanes} lanes: {fields}, not {mib} MiB"
 
     # The documents name the same limits.
     for path, text in (("docs/operations/kubernetes.md", find(r"(limits: \{memory: \w+\})", deployment)),

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Run by scripts/test-systemd.sh in the machine, after the guide: what systemd does for the server.
+# Run by tools/test-systemd.sh in the machine, after the guide: what systemd does for the server.
 { set +x; } 2>/dev/null
 set -o pipefail
 trap 'echo "== FAILED: $BASH_COMMAND"' ERR

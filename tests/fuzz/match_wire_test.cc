@@ -1,5 +1,5 @@
-// The parsers of matches, pairs of eyes and tracked frames against protobuf: what it accepts is a good message with the
-// same content, and what protobuf serializes it accepts.
+// The parsers of matches, stereo pairs, tracked frames and located pairs against protobuf: they accept and refuse what
+// it does, and find the same content.
 #include <google/protobuf/stubs/logging.h>
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ bool Same(const std::vector<T>& values, const google::protobuf::RepeatedField<T>
 
 void ExpectSameSet(const DescriptorSet& set, const v1::DescriptorSet& proto) {
   EXPECT_EQ(std::string(set.rows.begin(), set.rows.end()), proto.data());
-  EXPECT_EQ(static_cast<uint32_t>(set.bytes), proto.descriptor_bytes());
+  EXPECT_EQ(set.bytes, proto.descriptor_bytes());
   EXPECT_TRUE(Same(set.x, proto.x()) && Same(set.y, proto.y()));
   EXPECT_TRUE(Same(set.octave, proto.octave()) && Same(set.angle, proto.angle()));
 }
@@ -60,12 +60,32 @@ void ExpectSameSet(const DescriptorSet& set, const v1::DescriptorSet& proto) {
 template <typename Pair>
 void ExpectSamePair(const DescriptorSet& query, const DescriptorSet& train, const ConditionArrays& c,
                     const Pair& proto) {
-  if (proto.query().has_descriptors()) ExpectSameSet(query, proto.query().descriptors());
-  if (proto.train().has_descriptors()) ExpectSameSet(train, proto.train().descriptors());
+  ExpectSameSet(query, proto.query().descriptors());
+  ExpectSameSet(train, proto.train().descriptors());
   EXPECT_TRUE(Same(c.x, proto.conditions().x()) && Same(c.y, proto.conditions().y()));
   EXPECT_TRUE(Same(c.radius, proto.conditions().radius()));
   EXPECT_TRUE(Same(c.min_octave, proto.conditions().min_octave()));
   EXPECT_TRUE(Same(c.max_octave, proto.conditions().max_octave()));
+}
+
+void ExpectSameImage(const WireImage& image, const v1::Image& proto) {
+  EXPECT_EQ(image.content == WireImage::Content::kRaw, proto.has_raw());
+  EXPECT_EQ(image.content == WireImage::Content::kEncoded, proto.has_encoded());
+  EXPECT_EQ(image.content == WireImage::Content::kShared, proto.has_shared());
+  EXPECT_EQ(image.width, proto.raw().width() + proto.shared().width());
+  EXPECT_EQ(image.encoding, proto.encoded().encoding());
+  EXPECT_EQ(image.data.size,
+            proto.raw().data().size() + proto.encoded().data().size() + proto.shared().region().size());
+}
+
+void ExpectSameSide(const WireMatchSide& side, const v1::MatchSide& proto, decode::Pieces pieces) {
+  using Content = WireMatchSide::Content;
+  EXPECT_EQ(side.content == Content::kImage, proto.has_image());
+  EXPECT_EQ(side.content == Content::kDescriptors, proto.has_descriptors());
+  EXPECT_EQ(side.content == Content::kSet, proto.has_set());
+  ExpectSameImage(side.image, proto.image());
+  EXPECT_EQ(side.sizes.rows, proto.descriptors().data().size());
+  EXPECT_EQ(NameFromWire(pieces, side.set), proto.set().substr(0, kMaxSetName + 1));
 }
 
 bool Check(const v1::MatchStreamRequest& proto, decode::Pieces pieces) {
@@ -73,24 +93,28 @@ bool Check(const v1::MatchStreamRequest& proto, decode::Pieces pieces) {
   if (!ParseMatchStreamRequest(pieces, &wire)) return false;
   EXPECT_EQ(wire.content == WireContent::kOptions, proto.has_options());
   EXPECT_EQ(wire.content == WireContent::kFrame, proto.has_pair());
-  EXPECT_EQ(wire.content == WireContent::kEdit, proto.has_edit());
+  EXPECT_EQ(wire.content == WireContent::kEdit, proto.has_update_set() || proto.has_forget_set());
+  EXPECT_EQ(wire.forgets, proto.has_forget_set());
   if (proto.has_pair()) {
     EXPECT_EQ(wire.frame_id, proto.pair().frame_id());
     EXPECT_EQ(wire.max_age_ns, proto.pair().max_age_ns());
+    ExpectSameSide(wire.match.query, proto.pair().query(), pieces);
+    ExpectSameSide(wire.match.train, proto.pair().train(), pieces);
     DescriptorSet query, train;
     ConditionArrays conditions;
-    UnpackPair(pieces, &query, &train, &conditions);
+    UnpackPair(pieces, wire.match, &query, &train, &conditions);
     ExpectSamePair(query, train, conditions, proto.pair());
   }
-  if (proto.has_edit()) {
-    EXPECT_EQ(wire.frame_id, proto.edit().frame_id());
-    SetChange change;
-    UnpackEdit(pieces, &change);
-    EXPECT_EQ(change.set, proto.edit().set().substr(0, kMaxSetName + 1));
-    EXPECT_TRUE(Same(change.remove, proto.edit().remove()));
-    EXPECT_EQ(change.forget, proto.edit().forget());
-    EXPECT_EQ(change.adds, proto.edit().has_add());
-    ExpectSameSet(change.add, proto.edit().add());
+  if (wire.content == WireContent::kEdit) {
+    EXPECT_EQ(wire.frame_id, proto.update_set().frame_id() + proto.forget_set().frame_id());
+    EXPECT_EQ(NameFromWire(pieces, wire.set),
+              (proto.update_set().set() + proto.forget_set().set()).substr(0, kMaxSetName + 1));
+    EXPECT_EQ(wire.update.remove, static_cast<size_t>(proto.update_set().remove_size()));
+    SetUpdate update;
+    UnpackUpdate(pieces, wire.update, &update);
+    EXPECT_TRUE(Same(update.remove, proto.update_set().remove()));
+    EXPECT_EQ(update.adds, proto.update_set().has_add());
+    ExpectSameSet(update.add, proto.update_set().add());
   }
   return true;
 }
@@ -98,9 +122,16 @@ bool Check(const v1::MatchStreamRequest& proto, decode::Pieces pieces) {
 bool Check(const v1::MatchRequest& proto, decode::Pieces pieces) {
   WireMatchRequest wire;
   if (!ParseMatchRequest(pieces, &wire)) return false;
+  v1::DetectorOptions detector;
+  v1::MatchOptions match;
+  EXPECT_TRUE(detector.ParseFromString(wire.detector) && match.ParseFromString(wire.options));
+  EXPECT_EQ(detector.SerializeAsString(), proto.detector().SerializeAsString());
+  EXPECT_EQ(match.SerializeAsString(), proto.match().SerializeAsString());
+  ExpectSameSide(wire.match.query, proto.query(), pieces);
+  ExpectSameSide(wire.match.train, proto.train(), pieces);
   DescriptorSet query, train;
   ConditionArrays conditions;
-  UnpackRequest(pieces, &query, &train, &conditions);
+  UnpackRequest(pieces, wire.match, &query, &train, &conditions);
   ExpectSamePair(query, train, conditions, proto);
   return true;
 }
@@ -108,6 +139,7 @@ bool Check(const v1::MatchRequest& proto, decode::Pieces pieces) {
 bool Check(const v1::StereoStreamRequest& proto, decode::Pieces pieces) {
   WireStereoStreamRequest wire;
   if (!ParseStereoStreamRequest(pieces, &wire)) return false;
+  EXPECT_EQ(wire.content == WireContent::kOptions, proto.has_options());
   EXPECT_EQ(wire.content == WireContent::kFrame, proto.has_pair());
   if (!proto.has_pair()) return true;
   EXPECT_EQ(wire.frame_id, proto.pair().frame_id());
@@ -115,6 +147,8 @@ bool Check(const v1::StereoStreamRequest& proto, decode::Pieces pieces) {
   EXPECT_EQ(wire.right_time_ns, proto.pair().right_time_ns());
   EXPECT_EQ(wire.eyes.has_left, proto.pair().has_left());
   EXPECT_EQ(wire.eyes.has_right, proto.pair().has_right());
+  ExpectSameImage(wire.eyes.left, proto.pair().left());
+  ExpectSameImage(wire.eyes.right, proto.pair().right());
   return true;
 }
 
@@ -151,9 +185,11 @@ bool Check(const v1::TrackStreamRequest& proto, decode::Pieces pieces) {
   if (!ParseTrackStreamRequest(pieces, &wire)) return false;
   EXPECT_EQ(wire.content == WireContent::kOptions, proto.has_options());
   EXPECT_EQ(wire.content == WireContent::kFrame, proto.has_frame());
-  EXPECT_EQ(wire.content == WireContent::kEdit, proto.has_reset() || proto.has_forget() || proto.has_add());
+  EXPECT_EQ(wire.content == WireContent::kEdit,
+            proto.has_reset_tracks() || proto.has_forget_tracks() || proto.has_add_points());
   if (wire.content == WireContent::kEdit) {
-    EXPECT_EQ(wire.frame_id, proto.reset().frame_id() + proto.forget().frame_id() + proto.add().frame_id());
+    EXPECT_EQ(wire.frame_id,
+              proto.reset_tracks().frame_id() + proto.forget_tracks().frame_id() + proto.add_points().frame_id());
   }
   if (!proto.has_frame()) return true;
   EXPECT_EQ(wire.frame_id, proto.frame().frame_id());
@@ -163,15 +199,7 @@ bool Check(const v1::TrackStreamRequest& proto, decode::Pieces pieces) {
   EXPECT_EQ(wire.images, static_cast<size_t>(proto.frame().images_size()));
   CheckPredictions(proto.frame(), wire, pieces);
   for (size_t c = 0; c < std::min(wire.images, wire.image.size()); ++c) {
-    const v1::Image& image = proto.frame().images(static_cast<int>(c));
-    EXPECT_EQ(wire.image[c].content == WireImage::Content::kRaw, image.has_raw());
-    EXPECT_EQ(wire.image[c].content == WireImage::Content::kEncoded, image.has_encoded());
-    if (image.has_raw()) {
-      EXPECT_EQ(wire.image[c].width, image.raw().width());
-    }
-    if (image.has_encoded()) {
-      EXPECT_EQ(wire.image[c].data.size, image.encoded().data().size());
-    }
+    ExpectSameImage(wire.image[c], proto.frame().images(static_cast<int>(c)));
   }
   return true;
 }
@@ -194,69 +222,98 @@ bool Check(const v1::LocalizeStreamRequest& proto, decode::Pieces pieces) {
   EXPECT_EQ(wire.eyes.has_left, pair.has_left());
   EXPECT_EQ(wire.eyes.has_right, pair.has_right());
   EXPECT_EQ(wire.has_depth, pair.has_depth());
-  EXPECT_EQ(wire.depth.content == WireImage::Content::kRaw, pair.depth().has_raw());
-  EXPECT_EQ(wire.depth.content == WireImage::Content::kEncoded, pair.depth().has_encoded());
-  EXPECT_EQ(wire.depth.content == WireImage::Content::kShared, pair.depth().has_shared());
-  EXPECT_EQ(wire.depth.width, pair.depth().raw().width() + pair.depth().shared().width());
-  EXPECT_EQ(wire.depth.encoding, pair.depth().encoded().encoding());
+  ExpectSameImage(wire.eyes.left, pair.left());
+  ExpectSameImage(wire.eyes.right, pair.right());
+  ExpectSameImage(wire.depth, pair.depth());
   return true;
 }
 
-// Options are not looked at in a stream: the call parses those of its first message, and refuses later ones.
-bool IsTaken(const v1::MatchStreamRequest&, decode::Pieces pieces) {
-  WireMatchStreamRequest wire;
-  return ParseMatchStreamRequest(pieces, &wire) && wire.content != WireContent::kOptions;
-}
-bool IsTaken(const v1::StereoStreamRequest&, decode::Pieces pieces) {
-  WireStereoStreamRequest wire;
-  return ParseStereoStreamRequest(pieces, &wire) && wire.content != WireContent::kOptions;
-}
-// Nor are edits of tracks, but for their number: they are small, and protobuf's.
-bool IsTaken(const v1::TrackStreamRequest&, decode::Pieces pieces) {
-  WireTrackStreamRequest wire;
-  return ParseTrackStreamRequest(pieces, &wire) &&
-         (wire.content == WireContent::kFrame || wire.content == WireContent::kNone);
-}
-// Nor are requests about maps, which are small, too.
-bool IsTaken(const v1::LocalizeStreamRequest&, decode::Pieces pieces) {
-  WireLocalizeStreamRequest wire;
-  return ParseLocalizeStreamRequest(pieces, &wire) &&
-         (wire.content == WireContent::kFrame || wire.content == WireContent::kNone);
-}
-bool IsTaken(const v1::MatchRequest&, decode::Pieces pieces) {
-  WireMatchRequest wire;
-  return ParseMatchRequest(pieces, &wire) && v1::DetectorOptions().ParseFromString(wire.detector) &&
-         v1::MatchOptions().ParseFromString(wire.options);
-}
-
-template <typename Proto>
-void Fuzz() {
+template <typename Proto, typename Wire>
+void Fuzz(bool (*parse)(decode::Pieces, Wire*)) {
   const google::protobuf::LogSilencer quiet;  // it reports each string that is not UTF-8
   Random random(1);
   constexpr int kMessages = 50000;
-  int accepted = 0, refused = 0, serialized = 0;
+  int accepted = 0, refused = 0;
   for (int i = 0; i < kMessages && !::testing::Test::HasFailure(); ++i) {
     std::string bytes = testing::RandomMessage(*Proto::descriptor(), &random);
     if (random.OneIn(2)) testing::Damage(&bytes, &random);
     SCOPED_TRACE(absl::BytesToHexString(bytes));
     Proto proto;
-    const bool good = proto.ParseFromString(bytes);
-    ++(good && Check(proto, Pieces(bytes, &random).spans()) ? accepted : refused);
-    if (!good) {
-      EXPECT_FALSE(IsTaken(proto, Pieces(bytes, &random).spans())) << "taken, but damaged";
+    if (!proto.ParseFromString(bytes)) {
+      Wire wire;
+      EXPECT_FALSE(parse(Pieces(bytes, &random).spans(), &wire)) << "taken, but damaged";
+      ++refused;
       continue;
     }
-    EXPECT_TRUE(Check(proto, Pieces(proto.SerializeAsString(), &random).spans())) << "good, but refused";
-    ++serialized;
+    EXPECT_TRUE(Check(proto, Pieces(bytes, &random).spans())) << "good, but refused";
+    EXPECT_TRUE(Check(proto, Pieces(proto.SerializeAsString(), &random).spans())) << "serialized, but refused";
+    ++accepted;
   }
-  for (const int seen : {accepted, refused, serialized}) EXPECT_GT(seen, kMessages / 100);
+  for (const int seen : {accepted, refused}) EXPECT_GT(seen, kMessages / 100);
 }
 
-TEST(MatchWireFuzz, StreamRequests) { Fuzz<v1::MatchStreamRequest>(); }
-TEST(MatchWireFuzz, Requests) { Fuzz<v1::MatchRequest>(); }
-TEST(MatchWireFuzz, StereoRequests) { Fuzz<v1::StereoStreamRequest>(); }
-TEST(MatchWireFuzz, LocalizeRequests) { Fuzz<v1::LocalizeStreamRequest>(); }
-TEST(MatchWireFuzz, TrackRequests) { Fuzz<v1::TrackStreamRequest>(); }
+TEST(MatchWireFuzz, StreamRequests) { Fuzz<v1::MatchStreamRequest>(ParseMatchStreamRequest); }
+TEST(MatchWireFuzz, Requests) { Fuzz<v1::MatchRequest>(ParseMatchRequest); }
+TEST(MatchWireFuzz, StereoRequests) { Fuzz<v1::StereoStreamRequest>(ParseStereoStreamRequest); }
+TEST(MatchWireFuzz, LocalizeRequests) { Fuzz<v1::LocalizeStreamRequest>(ParseLocalizeStreamRequest); }
+TEST(MatchWireFuzz, TrackRequests) { Fuzz<v1::TrackStreamRequest>(ParseTrackStreamRequest); }
+
+// Another content of a oneof begins anew, the same is merged with.
+TEST(MatchWire, TheLastContentOfAOneofWins) {
+  std::vector<v1::MatchStreamRequest> requests(7);
+  requests[0].mutable_options()->mutable_detector()->set_preset("orb");
+  v1::DescriptorSet* const set = requests[1].mutable_pair()->mutable_query()->mutable_descriptors();
+  set->set_data(std::string(64, 'a'));
+  set->set_descriptor_bytes(32);
+  set->add_x(1);
+  requests[1].mutable_pair()->mutable_conditions()->add_radius(2);
+  requests[2].mutable_pair()->mutable_query()->set_set("map");
+  requests[3].mutable_pair()->mutable_query()->mutable_image()->mutable_raw()->set_width(3);
+  requests[3].mutable_pair()->set_frame_id(4);
+  requests[4].mutable_pair()->mutable_query()->mutable_descriptors()->add_x(5);
+  requests[5].mutable_update_set()->set_set("a");
+  requests[5].mutable_update_set()->add_remove(6);
+  requests[5].mutable_update_set()->mutable_add()->add_x(7);
+  requests[6].mutable_forget_set()->set_frame_id(8);
+  Random random(1);
+  for (const v1::MatchStreamRequest& a : requests) {
+    for (const v1::MatchStreamRequest& b : requests) {
+      for (const v1::MatchStreamRequest& c : requests) {
+        const std::string bytes = a.SerializeAsString() + b.SerializeAsString() + c.SerializeAsString();
+        SCOPED_TRACE(absl::BytesToHexString(bytes));
+        v1::MatchStreamRequest proto;
+        ASSERT_TRUE(proto.ParseFromString(bytes));
+        EXPECT_TRUE(Check(proto, Pieces(bytes, &random).spans()));
+      }
+    }
+  }
+}
+
+// Neither in the memory that is validated before it is filled, nor in that of later messages.
+TEST(MatchWire, WhatIsReplacedTakesNoMemory) {
+  v1::MatchStreamRequest large, small, named;
+  v1::DescriptorSet* const set = large.mutable_pair()->mutable_query()->mutable_descriptors();
+  set->set_data(std::string(100000, 'a'));
+  small.mutable_pair()->mutable_query()->mutable_descriptors()->set_data("b");
+  const auto unpack = [](const std::string& bytes) {
+    Random random(1);
+    const Pieces pieces(bytes, &random);
+    WireMatchStreamRequest wire;
+    EXPECT_TRUE(ParseMatchStreamRequest(pieces.spans(), &wire));
+    DescriptorSet query, train;
+    ConditionArrays conditions;
+    UnpackPair(pieces.spans(), wire.match, &query, &train, &conditions);
+    return query;
+  };
+  const DescriptorSet merged = unpack(large.SerializeAsString() + small.SerializeAsString());
+  EXPECT_EQ(merged.rows, std::vector<uint8_t>{'b'});
+  EXPECT_LT(merged.rows.capacity(), 100u);
+  set->mutable_x()->Resize(100000, 1);
+  set->mutable_octave()->Resize(100000, 1);
+  named.mutable_pair()->mutable_query()->set_set("map");
+  const DescriptorSet replaced = unpack(large.SerializeAsString() + named.SerializeAsString());
+  EXPECT_EQ(replaced.rows.capacity() + replaced.x.capacity() + replaced.octave.capacity(), 0u);
+}
 
 }  // namespace
 }  // namespace glint

@@ -49,7 +49,7 @@ class ReferenceLane final : public Lane {
     Features* const features[] = {&found->left, &found->right};
     StereoInput input;
     input.plan = PlanPyramid(options, left.shape());
-    StereoEye* const eyes[] = {&input.left, &input.right};
+    StereoImage* const eyes[] = {&input.left, &input.right};
     std::vector<Image> levels[2];
     std::vector<ImageView> views[2];
     for (int eye = 0; eye < 2; ++eye) {

@@ -182,15 +182,14 @@ void Damage(std::string* message, Random* random) {
   }
 }
 
-std::string Nested(int levels, uint32_t field, int message_levels) {
+std::string Nested(int levels, absl::Span<const uint32_t> fields) {
   std::string out;
   constexpr uint32_t kUnknownField = 15;
   out.append(static_cast<size_t>(levels), static_cast<char>(kUnknownField << 3 | 3));
   out.append(static_cast<size_t>(levels), static_cast<char>(kUnknownField << 3 | 4));
-  Random random(1);
-  for (int i = 0; i < message_levels; ++i) {
+  for (auto field = fields.rbegin(); field != fields.rend(); ++field) {
     std::string around;
-    around.push_back(static_cast<char>(field << 3 | 2));
+    around.push_back(static_cast<char>(*field << 3 | 2));
     for (size_t size = out.size();; size >>= 7) {
       around.push_back(static_cast<char>(size >= 0x80 ? (size & 0x7f) | 0x80 : size));
       if (size < 0x80) break;

@@ -6,8 +6,10 @@
 
 #include <google/protobuf/descriptor.h>
 
+#include <cstdint>
 #include <string>
 
+#include "absl/types/span.h"
 #include "tests/support/random.h"
 
 namespace glint::testing {
@@ -18,8 +20,9 @@ std::string RandomMessage(const google::protobuf::Descriptor& type, Random* rand
 // A few bytes changed, added, taken away or moved.
 void Damage(std::string* message, Random* random);
 
-// `levels` groups inside each other in a field that nobody knows, inside `message_levels` fields number `field`.
-std::string Nested(int levels, uint32_t field, int message_levels);
+// `levels` groups inside each other in a field that nobody knows, inside fields of these numbers, the outermost
+// first.
+std::string Nested(int levels, absl::Span<const uint32_t> fields);
 
 }  // namespace glint::testing
 

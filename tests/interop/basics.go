@@ -6,18 +6,28 @@ import (
 	"strings"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-const service = "glint.v1.FeatureDetection"
+const (
+	detection    = "glint.v1.FeatureDetection"
+	serverItself = "glint.v1.Server"
+	// A detail of a status that is an error.
+	errorInfo = "glint.v1.ErrorInfo"
+)
 
-// findContract asks which services there are, and for the definition of one of them.
+// findContract asks which services there are, and for the definitions of those that are called.
 func (c *client) findContract(ctx context.Context) int {
 	names := listServices(ctx, c.conn)
-	for _, name := range []string{service, "grpc.health.v1.Health"} {
+	for _, name := range []string{detection, serverItself, "glint.v1.FeatureMatching", "glint.v1.FeatureTracking",
+		"grpc.health.v1.Health"} {
 		i := sort.SearchStrings(names, name)
 		check(i < len(names) && names[i] == name, "expected service %s, got %q", name, names)
 	}
-	c.service = describe(ctx, c.conn, service)
+	c.contract = describe(ctx, c.conn, detection, serverItself)
 	return len(names)
 }
 
@@ -29,9 +39,42 @@ func (c *client) testDetect(ctx context.Context) message {
 	return features
 }
 
+// What is wrong with 99 levels.
+var badLevels = map[string]string{"field": "detector.levels", "value": "99", "lowest": "1", "highest": "12"}
+
+// testBadOptions wants the text of the error, and the same for programs.
 func (c *client) testBadOptions(ctx context.Context) {
-	_, err := c.call(ctx, "Detect", fields{"image": box().image(), "options": fields{"levels": 99}})
-	checkStatus(err, codes.InvalidArgument, "levels: 99 is not in 1..12")
+	detector := fields{"levels": 99}
+	_, err := c.call(ctx, "Detect", fields{"image": box().image(), "detector": detector})
+	checkStatus(err, codes.InvalidArgument, "detector.levels: 99 is not in 1..12")
+	checkErrorInfo(c.errorInfoOf(err), badLevels)
+
+	_, err = c.openDetect(ctx, detector).receive()
+	checkStatus(err, codes.InvalidArgument, "detector.levels: 99 is not in 1..12")
+	checkErrorInfo(c.errorInfoOf(err), badLevels)
+}
+
+// errorInfoOf reads the only detail of a status: what the server sent as its google.rpc.Status.
+func (c *client) errorInfoOf(err error) message {
+	all := status.Convert(err).Proto().GetDetails()
+	check(len(all) == 1, "expected one detail of the status, got %d", len(all))
+	check(all[0].GetTypeUrl() == "type.googleapis.com/google.rpc.ErrorInfo", "expected an ErrorInfo, got a %s",
+		all[0].GetTypeUrl())
+	info := dynamicpb.NewMessage(c.kind(errorInfo))
+	checkNoError(proto.Unmarshal(all[0].GetValue(), info))
+	return message{info}
+}
+
+// checkErrorInfo wants an error about a range, with this metadata and no other.
+func checkErrorInfo(info message, want map[string]string) {
+	reason, domain := info.get("reason").String(), info.get("domain").String()
+	check(reason == "OUT_OF_RANGE" && domain == "glint", "expected OUT_OF_RANGE of glint, got %s of %s", reason, domain)
+	metadata := info.get("metadata").Map()
+	check(metadata.Len() == len(want), "expected %d entries of metadata, got %v", len(want), metadata)
+	for key, value := range want {
+		got := metadata.Get(protoreflect.ValueOfString(key).MapKey())
+		check(got.IsValid() && got.String() == value, "expected %s %q, got %v", key, value, got)
+	}
 }
 
 // testBadFrame sends a bad frame among good ones, all before the first answer is read.
@@ -54,6 +97,8 @@ func (c *client) testBadFrame(ctx context.Context, want message) {
 		checkNoError(err)
 		text := result.checkFrame(id, codes.InvalidArgument)
 		check(strings.Contains(text, "width: 0 is not in 1..16384"), "expected the width and its range, got %q", text)
+		checkErrorInfo(result.part("status").part("error"),
+			map[string]string{"field": "image.width", "value": "0", "lowest": "1", "highest": "16384"})
 	}
 	s.finish()
 }

@@ -10,7 +10,7 @@ import (
 
 // detect returns the features of a picture.
 func (c *client) detect(ctx context.Context, p picture, detector fields, options ...grpc.CallOption) message {
-	response, err := c.call(ctx, "Detect", fields{"image": p.image(), "options": detector}, options...)
+	response, err := c.call(ctx, "Detect", fields{"image": p.image(), "detector": detector}, options...)
 	checkNoError(err)
 	checkTimings(response)
 	return response.part("features")

@@ -9,15 +9,16 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// client calls one service over one connection.
+// client calls the services of a contract over one connection.
 type client struct {
 	address     string // of the server
 	glint       string // path of the command-line tool
 	conn        *grpc.ClientConn
-	service     protoreflect.ServiceDescriptor
+	contract    *protoregistry.Files
 	connections connectionCounter
 }
 
@@ -30,10 +31,23 @@ func dial(address, glint string) *client {
 	return c
 }
 
+// method finds one of the services that findContract asked for, by its name alone: no two have the same.
 func (c *client) method(name string) (protoreflect.MethodDescriptor, string) {
-	method := c.service.Methods().ByName(protoreflect.Name(name))
-	check(method != nil, "expected a method %s in %s, got none", name, c.service.FullName())
-	return method, fmt.Sprintf("/%s/%s", c.service.FullName(), name)
+	for _, service := range []string{detection, serverItself} {
+		descriptor, err := c.contract.FindDescriptorByName(protoreflect.FullName(service + "." + name))
+		if err == nil {
+			return descriptor.(protoreflect.MethodDescriptor), fmt.Sprintf("/%s/%s", service, name)
+		}
+	}
+	check(false, "expected a method %s, got none", name)
+	return nil, ""
+}
+
+// kind finds a message of the contract.
+func (c *client) kind(name string) protoreflect.MessageDescriptor {
+	descriptor, err := c.contract.FindDescriptorByName(protoreflect.FullName(name))
+	checkNoError(err)
+	return descriptor.(protoreflect.MessageDescriptor)
 }
 
 // call makes a unary call.

@@ -74,16 +74,14 @@ func (c *client) testCancel(ctx context.Context, want message) {
 	checkSame(c.detect(ctx, box(), nil), want)
 }
 
-// shareOfSessions returns how many streams one client may have by default: three quarters of all, never the last one.
+// shareOfSessions returns how many streams one client may have by default: three quarters of all.
 func (c *client) shareOfSessions(ctx context.Context) int {
 	info, err := c.call(ctx, "GetServerInfo", fields{})
 	checkNoError(err)
-	all := int(info.part("limits").get("max_sessions").Int())
-	check(all > 1, "expected more than one session, got %d", all)
-	if all < 4 {
-		return all - 1
-	}
-	return all - all/4
+	limits := info.part("limits")
+	share, all := int(limits.get("max_sessions_per_client").Int()), int(limits.get("max_sessions").Int())
+	check(all >= 4 && share == all-all/4, "expected three quarters of %d sessions, got %d", all, share)
+	return share
 }
 
 // tryStream opens a stream and has a first frame answered. An error is the server's refusal.

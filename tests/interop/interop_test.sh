@@ -27,7 +27,7 @@ finish() {
 }
 trap finish EXIT
 address=unix:$work/socket
-"$glint_server" --listen "$address" --metrics-listen= --backend cpu --lanes 1 &
+"$glint_server" --listen "$address" --metrics-listen= --backend cpu --lanes 1 --max-features 65536 &
 server=$!
 "$glint" health --server "$address" --wait 60 --timeout 1
 TMPDIR=$work "$folder/interop" "$address" "$glint"

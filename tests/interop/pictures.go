@@ -66,7 +66,7 @@ func checkCounts(features message) int {
 	}
 	octaves := len(features.ints("octave"))
 	check(octaves == count, "expected %d elements of octave, as of x, got %d", count, octaves)
-	width := features.get("descriptor_bytes").Uint()
+	width := features.get("descriptor_bytes").Int()
 	check(width == 32, "expected descriptors of 32 bytes, got %d", width)
 	bytes := len(features.get("descriptors").Bytes())
 	check(bytes == 32*count, "expected %d bytes of descriptors, got %d", 32*count, bytes)

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
@@ -42,8 +43,8 @@ func listServices(ctx context.Context, conn *grpc.ClientConn) []string {
 	return names
 }
 
-// describe returns the definition of a service: its file, and all that this imports.
-func describe(ctx context.Context, conn *grpc.ClientConn, service string) protoreflect.ServiceDescriptor {
+// describe returns the definitions of services: their files, and all that these import.
+func describe(ctx context.Context, conn *grpc.ClientConn, services ...string) *protoregistry.Files {
 	files := map[string]*descriptorpb.FileDescriptorProto{}
 	var missing []string
 	add := func(question *reflection.ServerReflectionRequest) {
@@ -54,9 +55,11 @@ func describe(ctx context.Context, conn *grpc.ClientConn, service string) protor
 			missing = append(missing, file.GetDependency()...)
 		}
 	}
-	add(&reflection.ServerReflectionRequest{
-		MessageRequest: &reflection.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: service},
-	})
+	for _, service := range services {
+		add(&reflection.ServerReflectionRequest{
+			MessageRequest: &reflection.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: service},
+		})
+	}
 	for len(missing) > 0 {
 		name := missing[0]
 		missing = missing[1:]
@@ -74,9 +77,11 @@ func describe(ctx context.Context, conn *grpc.ClientConn, service string) protor
 	}
 	registry, err := protodesc.NewFiles(set)
 	checkNoError(err)
-	descriptor, err := registry.FindDescriptorByName(protoreflect.FullName(service))
-	checkNoError(err)
-	found, ok := descriptor.(protoreflect.ServiceDescriptor)
-	check(ok, "expected a service, got %v", descriptor)
-	return found
+	for _, service := range services {
+		descriptor, err := registry.FindDescriptorByName(protoreflect.FullName(service))
+		checkNoError(err)
+		_, ok := descriptor.(protoreflect.ServiceDescriptor)
+		check(ok, "expected a service, got %v", descriptor)
+	}
+	return registry
 }

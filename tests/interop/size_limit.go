@@ -20,7 +20,7 @@ var (
 
 // testLargeReply wants an answer over the default limit to be refused by the client, and to be right with a higher one.
 func (c *client) testLargeReply(ctx context.Context, want message) {
-	request := fields{"image": dots().image(), "options": dotsOptions}
+	request := fields{"image": dots().image(), "detector": dotsOptions}
 	_, err := c.call(ctx, "Detect", request)
 	refused := checkTooLarge(err)
 	checkSame(c.detect(ctx, box(), nil), want)

@@ -70,7 +70,7 @@ class LoadTest : public ::testing::Test {
 TEST_F(LoadTest, ClosedLoopCountsWhatTheServerCounts) {
   FakeServer server;
   std::atomic<int64_t> seen{0}, wide{0};
-  AnswerBy(&server, [&](const v1::Frame& frame, v1::DetectStreamResponse* response) {
+  AnswerBy(&server, [&](const v1::DetectFrame& frame, v1::DetectStreamResponse* response) {
     ++seen;
     if (frame.image().raw().width() == 80) ++wide;
     client::SetKeypoints(3, response->mutable_features());
@@ -147,7 +147,7 @@ TEST_F(LoadTest, ClosedLoopHasNoMoreInFlightThanAsked) {
 // that waits for answers before it sends would have seen one slow frame.
 TEST_F(LoadTest, OpenLoopChargesAStallToEveryFrameThatWasDueInIt) {
   FakeServer server;
-  AnswerBy(&server, [n = std::make_shared<std::atomic<int>>(0)](const v1::Frame&, v1::DetectStreamResponse*) {
+  AnswerBy(&server, [n = std::make_shared<std::atomic<int>>(0)](const v1::DetectFrame&, v1::DetectStreamResponse*) {
     if (++*n == kStallAt) std::this_thread::sleep_for(std::chrono::milliseconds(kStallMs));
   });
   Load load(TargetOf(server), 1, &frames_);
@@ -174,7 +174,7 @@ TEST_F(LoadTest, OpenLoopChargesAStallToEveryFrameThatWasDueInIt) {
 
   run.rate = 0;
   run.duration = absl::Milliseconds(700);
-  AnswerBy(&server, [n = std::make_shared<std::atomic<int>>(0)](const v1::Frame&, v1::DetectStreamResponse*) {
+  AnswerBy(&server, [n = std::make_shared<std::atomic<int>>(0)](const v1::DetectFrame&, v1::DetectStreamResponse*) {
     std::this_thread::sleep_for(std::chrono::milliseconds(++*n == 20 ? kStallMs : 5));
   });
   Load other(TargetOf(server), 1, &frames_);
@@ -192,7 +192,7 @@ TEST_F(LoadTest, OpenLoopSpreadsItsRateOverTheStreams) {
   FakeServer server;
   std::mutex mutex;
   std::multiset<uint64_t> ids;  // of all streams; each counts its own from 0
-  AnswerBy(&server, [&](const v1::Frame& frame, v1::DetectStreamResponse*) {
+  AnswerBy(&server, [&](const v1::DetectFrame& frame, v1::DetectStreamResponse*) {
     std::lock_guard<std::mutex> lock(mutex);
     ids.insert(frame.frame_id());
   });
@@ -246,7 +246,7 @@ TEST_F(LoadTest, CountsFramesThatAreNeverAnswered) {
 
 TEST_F(LoadTest, CountsFailedFramesByCode) {
   FakeServer server;
-  AnswerBy(&server, [](const v1::Frame& frame, v1::DetectStreamResponse* response) {
+  AnswerBy(&server, [](const v1::DetectFrame& frame, v1::DetectStreamResponse* response) {
     if (frame.frame_id() % 2 == 1) response->mutable_status()->set_code(grpc::StatusCode::ABORTED);
   });
   Load load(TargetOf(server), 1, &frames_);
@@ -264,7 +264,7 @@ TEST_F(LoadTest, CountsFailedFramesByCode) {
 
 TEST_F(LoadTest, ReportsServersThatEndOrMixUpTheStream) {
   FakeServer server;
-  AnswerBy(&server, [](const v1::Frame& frame, v1::DetectStreamResponse* response) {
+  AnswerBy(&server, [](const v1::DetectFrame& frame, v1::DetectStreamResponse* response) {
     if (frame.frame_id() == 7) response->set_frame_id(6);
   });
   {
@@ -289,7 +289,7 @@ TEST_F(LoadTest, ReportsServersThatEndOrMixUpTheStream) {
 
 TEST_F(LoadTest, StopsWhenAsked) {
   FakeServer server;
-  AnswerBy(&server, [](const v1::Frame&, v1::DetectStreamResponse*) {});
+  AnswerBy(&server, [](const v1::DetectFrame&, v1::DetectStreamResponse*) {});
   for (const double rate : {0.0, 100.0}) {
     Load load(TargetOf(server), 2, &frames_);
     RunOptions run;

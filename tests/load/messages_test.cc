@@ -8,6 +8,7 @@
 
 #include "client/load/frames.h"
 #include "client/load/reply.h"
+#include "glint/v1/feature_detection.pb.h"
 #include "glint/v1/matching.pb.h"
 #include "gtest/gtest.h"
 #include "tests/support/random.h"
@@ -41,7 +42,7 @@ v1::DetectStreamResponse RandomResponse(Random* random) {
     response.mutable_status()->set_code(random->Uniform(1, 16));
     response.mutable_status()->set_message(std::string(static_cast<size_t>(random->Uniform(0, 400)), 'x'));
   } else {
-    v1::Features* const features = response.mutable_features();
+    v1::ImageFeatures* const features = response.mutable_features();
     const int count = random->OneIn(5) ? 0 : random->Uniform(1, 900);
     for (int i = 0; i < count; ++i) {
       features->add_x(static_cast<float>(i));
@@ -70,7 +71,7 @@ TEST(ReplyTest, ReadsWhatTheGeneratedClassReads) {
   }
 }
 
-void AddKeypoints(int count, v1::Features* features) {
+void AddKeypoints(int count, v1::ImageFeatures* features) {
   for (int i = 0; i < count; ++i) features->add_x(static_cast<float>(i));
 }
 
@@ -85,22 +86,24 @@ TEST(ReplyTest, ReadsAnswersOfPairs) {
     v1::StereoStreamResponse stereo;
     const auto set = [&](auto* response) {
       response->set_frame_id(static_cast<uint64_t>(i));
-      response->set_match_ns(1000 + i);
+      response->mutable_timings()->set_match_ns(1000 + i);
       response->mutable_timings()->set_detect_ns(random.Uniform(0, 1 << 30));
       if (random.OneIn(4)) response->mutable_status()->set_code(random.Uniform(1, 16));
     };
     set(&matched);
     set(&stereo);
-    AddKeypoints(keypoints[0], matched.mutable_query());
-    AddKeypoints(keypoints[1], matched.mutable_train());
-    AddKeypoints(keypoints[0], stereo.mutable_left());
-    stereo.set_right_keypoints(static_cast<uint32_t>(keypoints[1]));
-    stereo.add_warnings()->set_text("swapped");
+    v1::MatchResult* const pair = matched.mutable_result();
+    v1::StereoResult* const rectified = stereo.mutable_result();
+    AddKeypoints(keypoints[0], pair->mutable_query());
+    AddKeypoints(keypoints[1], pair->mutable_train());
+    AddKeypoints(keypoints[0], rectified->mutable_left());
+    rectified->set_right_keypoints(keypoints[1]);
+    rectified->add_warnings()->set_text("swapped");
     for (int m = 0; m < matches; ++m) {
-      matched.mutable_matches()->add_query(static_cast<uint32_t>(m));
-      matched.mutable_matches()->add_train(static_cast<uint32_t>(random.Uniform(0, 1 << 20)));
-      stereo.mutable_matches()->add_left(static_cast<uint32_t>(random.Uniform(0, 1 << 20)));
-      stereo.mutable_matches()->add_right_x(3);
+      pair->mutable_matches()->add_query(static_cast<uint32_t>(m));
+      pair->mutable_matches()->add_train(static_cast<uint32_t>(random.Uniform(0, 1 << 20)));
+      rectified->mutable_matches()->add_left(static_cast<uint32_t>(random.Uniform(0, 1 << 20)));
+      rectified->mutable_matches()->add_right_x(3);
     }
     const auto expect = [&](Task task, const auto& response) {
       const std::string whole = response.SerializeAsString();
@@ -109,7 +112,7 @@ TEST(ReplyTest, ReadsAnswersOfPairs) {
       EXPECT_EQ(reply.frame_id, response.frame_id());
       EXPECT_EQ(reply.status.code(), response.status().code());
       EXPECT_EQ(reply.timings.SerializeAsString(), response.timings().SerializeAsString());
-      EXPECT_EQ(reply.match_ns, 1000 + i);
+      EXPECT_EQ(reply.timings.match_ns(), 1000 + i);
       EXPECT_EQ(reply.keypoints, keypoints[0] + keypoints[1]) << NameOf(task);
       EXPECT_EQ(reply.matches, matches) << NameOf(task);
       // Without its last byte the last field is broken.
@@ -194,7 +197,7 @@ TEST(FrameBodyTest, PairsAreThoseOfTheirStreams) {
   ASSERT_TRUE(match.ParseFromString(Bytes(sets->Message(302, &copied))));
   EXPECT_EQ(match.pair().frame_id(), 302u);
   EXPECT_EQ(match.pair().query().descriptors().data(), std::string(rows.begin(), rows.end()));
-  EXPECT_EQ(match.pair().train().descriptors().descriptor_bytes(), 32u);
+  EXPECT_EQ(match.pair().train().descriptors().descriptor_bytes(), 32);
   EXPECT_LT(copied, 3 * 18);
 }
 

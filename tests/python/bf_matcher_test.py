@@ -79,9 +79,9 @@ class EqualToOpenCvTest(unittest.TestCase):
         good = rows(3, 1)
         for field, call in (
             ("mask", lambda: matcher.match(good, good, np.ones((3, 3), np.uint8))),
-            ("k", lambda: matcher.knnMatch(good, good, 9)),
-            ("k", lambda: matcher.knnMatch(good, good, 0)),
-            ("cross_check", lambda: mutual.knnMatch(good, good, 2)),
+            ("match.k", lambda: matcher.knnMatch(good, good, 9)),
+            ("match.k", lambda: matcher.knnMatch(good, good, 0)),
+            ("match.cross_check", lambda: mutual.knnMatch(good, good, 2)),
             ("trainDescriptors", lambda: matcher.match(good, None)),
             ("trainDescriptors", lambda: matcher.match(good, rows(3, 1, 16))),
             ("trainDescriptors", lambda: matcher.match(good, good.astype(np.float32))),

@@ -1,6 +1,7 @@
 """glint.Client, glint.aio.Client and glint.ORB against a real server."""
 import asyncio
 import concurrent.futures
+import dataclasses
 import socket
 import time
 import unittest
@@ -9,6 +10,7 @@ import grpc
 import numpy as np
 
 import glint
+from glint.v1 import server_pb2
 from support import Recorder, Server, columns, picture
 
 try:
@@ -89,6 +91,37 @@ class DetectTest(unittest.TestCase):
         self.assertEqual(found.x[0], 7)
 
 
+class InfoTest(unittest.TestCase):
+    def test_all_that_the_server_says(self):
+        found = client.info()
+        for kind, message in (
+            (glint.ServerInfo, server_pb2.GetServerInfoResponse), (glint.ServerLimits, server_pb2.ServerLimits)
+        ):
+            names = [field.name for field in message.DESCRIPTOR.fields]
+            self.assertEqual([field.name for field in dataclasses.fields(kind)], names)
+        self.assertEqual((found.backend, found.lanes, found.devices), ("cpu", 1, ("cpu",)))
+        self.assertEqual(found.shared_memory_socket, str(server.path) + ".shm")
+        self.assertIn("orb", found.presets)
+        self.assertLessEqual(
+            {"glint.v1.FeatureDetection/DetectStream", "glint.v1.FeatureMatching/Match"}, set(found.methods)
+        )
+        self.assertEqual([type(b) for b in (found.has_cuda, found.has_pictures, found.has_map_directory)], [bool] * 3)
+        self.assertFalse(found.has_map_directory)
+        for field in dataclasses.fields(glint.ServerLimits):
+            self.assertGreater(getattr(found.limits, field.name), 0, field.name)
+
+    def test_limits_are_those_of_the_flags(self):
+        flags = ("--max-features=1000", "--max-track-cameras=3", "--max-map-points=5000", "--stream-idle-timeout=7s")
+        other = Server(*flags)
+        try:
+            with glint.Client(other.address) as c:
+                limits = c.info().limits
+        finally:
+            other.stop()
+        self.assertEqual((limits.max_features, limits.max_track_cameras, limits.max_map_points), (1000, 3, 5000))
+        self.assertEqual(limits.stream_idle_timeout_ns, 7 * 10**9)
+
+
 class BadInputTest(unittest.TestCase):
     def check(self, kind, field, call):
         with self.assertRaises(kind) as caught:
@@ -120,10 +153,11 @@ class BadInputTest(unittest.TestCase):
 
     def test_options(self):
         for name, value in (("levels", 13), ("levels", 0), ("scale_factor", 9.0), ("max_features", 0)):
-            self.check(glint.InvalidArgument, name, lambda n=name, v=value: client.detect(picture(), **{n: v}))
+            field = f"detector.{name}"
+            self.check(glint.InvalidArgument, field, lambda n=name, v=value: client.detect(picture(), **{n: v}))
         for name, value in (("levels", "three"), ("levels", 2.5), ("score", "best"), ("lvels", 3), ("levels", 1 << 40)):
             self.check(glint.InvalidArgument, name, lambda n=name, v=value: client.detect(picture(), **{n: v}))
-        self.check(glint.InvalidArgument, "preset", lambda: client.detect(picture(), "sift"))
+        self.check(glint.InvalidArgument, "detector.preset", lambda: client.detect(picture(), "sift"))
         self.check(glint.InvalidArgument, "preset", lambda: client.detect(picture(), 3))
         self.check(glint.InvalidArgument, "region", lambda: client.detect(picture(), region=(1, 2, 3)))
         self.check(glint.InvalidArgument, "region", lambda: client.detect(picture(), region=(-1, 0, 3, 3)))
@@ -237,7 +271,7 @@ class StreamTest(unittest.TestCase):
     def test_bad_options_end_the_stream(self):
         with self.assertRaises(glint.InvalidArgument) as caught:
             list(client.stream([picture()], levels=99))
-        self.assertEqual(caught.exception.field, "levels")
+        self.assertEqual(caught.exception.field, "detector.levels")
 
     def test_leaving_early_cancels(self):
         taken = 0

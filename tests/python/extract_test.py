@@ -175,14 +175,14 @@ class AloneTest(unittest.TestCase):
         taken = pathlib.Path(self.folder.name, "taken.h5")
         taken.write_bytes(b"")
         for text, arguments in (
-            ("source: /nowhere is not there", ["/nowhere", *good[1:]]),
+            ('source: "/nowhere" is not there', ["/nowhere", *good[1:]]),
             ("has no picture or video", [self.folder.name, *good[1:]]),
-            ("000.png is in two sources", [*good, photos / "000.png"]),
+            ('source: "000.png" is in two sources', [*good, photos / "000.png"]),
             ('--set: "levels" is not', [*good, "--set=levels"]),
             ("lvels: not a field", [*good, "--set=lvels=3"]),
             ("levels: 13 is not in 1..12", [*good, "--set=levels=13"]),
             ("--chunk: 0 is not in", [*good, "--chunk=0"]),
-            ("taken.h5 is there already", [photos, f"--output={taken}"]),
+            ('taken.h5" is there already', [photos, f"--output={taken}"]),
         ):
             status, said = run(*arguments)
             self.assertEqual(status, 2, said)

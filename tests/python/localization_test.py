@@ -10,7 +10,7 @@ import numpy as np
 
 import glint
 from glint import localization_messages
-from glint.v1 import localization_pb2
+from glint.v1 import envelope_pb2, localization_pb2
 from support import Server, picture
 
 # A wall at a distance of 4 m, along which the camera moves by 0.16 m a pair.
@@ -53,18 +53,21 @@ def timed(items):
 
 class MessageTest(unittest.TestCase):
     def test_a_location(self):
-        message = localization_pb2.LocalizeStreamResponse(frame_id=7, keyframes=3, points=400, locate_ns=5, adjust_ns=6)
+        message = localization_pb2.LocalizeStreamResponse(frame_id=7, map_keyframes=3, map_points=400)
+        message.timings.locate_ns, message.timings.adjust_ns = 5, 6
         one = message.location
         one.status, one.inliers, one.keyframe = 2, 90, True
         one.pose.qx, one.pose.qy, one.pose.qz, one.pose.qw = 0.5, 0.5, 0.5, 0.5
         one.pose.x, one.pose.y, one.pose.z = 1, 2, 3
         one.covariance.extend(range(21))
         one.rig_rotation.y = 0.25
-        one.warnings.extend(["one", "two"])
+        turned = envelope_pb2.WARNING_KIND_RIG_ROTATION
+        one.warnings.add(kind=turned, figure=0.25, unit="deg", text="turned by 0.25 deg")
+        one.warnings.add(kind=envelope_pb2.WARNING_KIND_FEW_DEPTHS, figure=0.5, unit="1", text="few")
         for more in (b"", b"\xad\x06abcd"):
             result = localization_messages.parse_localize_result(message.SerializeToString() + more)
-            self.assertEqual((result.frame_id, result.keyframes, result.points), (7, 3, 400))
-            self.assertEqual((result.locate_ns, result.adjust_ns), (5, 6))
+            self.assertEqual((result.frame_id, result.map_keyframes, result.map_points), (7, 3, 400))
+            self.assertEqual((result.timings.locate_ns, result.timings.adjust_ns), (5, 6))
             found = result.location
             self.assertEqual(found.status, glint.LocationStatus.TRACKING)
             # x to y, y to z, z to x
@@ -74,10 +77,30 @@ class MessageTest(unittest.TestCase):
             self.assertEqual(found.covariance.tolist(), found.covariance.T.tolist())
             self.assertEqual(found.covariance[0].tolist(), [0, 1, 2, 3, 4, 5])
             self.assertEqual(found.covariance[5].tolist(), [5, 10, 14, 17, 19, 20])
-            self.assertEqual((found.inliers, found.keyframe, found.warnings), (90, True, ("one", "two")))
+            self.assertEqual((found.inliers, found.keyframe), (90, True))
+            self.assertEqual(found.warnings[0], glint.Warning("rig_rotation", 0.25, "deg", "turned by 0.25 deg"))
+            self.assertEqual([str(w) for w in found.warnings], ["turned by 0.25 deg", "few"])
             self.assertEqual(found.rig_rotation.tolist(), [0, 0.25, 0])
             with self.assertRaises(glint.InvalidArgument):
                 result.map.points.sort()
+
+    def test_a_part_of_a_map(self):
+        message = localization_pb2.LocalizeStreamResponse(frame_id=7)
+        for i in range(3):
+            one = message.map.keyframes.add(id=i + 5, frame_id=(1 << 63) + i, time_ns=10**18 + i)
+            one.pose.qw, one.pose.x = 1, i
+        message.map.point_id.extend([1, 1 << 40])
+        message.map.x.extend([1, 2])
+        message.map.y.extend([3, 4])
+        message.map.z.extend([5, 6])
+        message.map.next.keyframe, message.map.next.point = 8, 1 << 41
+        found = localization_messages.parse_localize_result(message.SerializeToString()).map
+        self.assertEqual(found.keyframe_ids.tolist(), [5, 6, 7])
+        self.assertEqual(found.frame_ids.tolist(), [(1 << 63) + i for i in range(3)])
+        self.assertEqual(found.times_ns.tolist(), [10**18 + i for i in range(3)])
+        self.assertEqual(found.world_from_camera[2, :3, 3].tolist(), [2, 0, 0])
+        self.assertEqual((found.point_ids.tolist(), found.points.tolist()), ([1, 1 << 40], [[1, 3, 5], [2, 4, 6]]))
+        self.assertEqual(found.next, (8, 1 << 41))
 
     def test_answers_that_make_no_sense(self):
         message = localization_pb2.LocalizeStreamResponse()
@@ -133,7 +156,7 @@ class LocalizeTest(unittest.TestCase):
         for one, two in zip(client.localize_stream(joined, camera, **OPTIONS), want):
             self.assertEqual(one.location.world_from_camera.tobytes(), two.location.world_from_camera.tobytes())
 
-    def test_depth_in_place_of_the_right_eye(self):
+    def test_depth_in_place_of_the_right_image(self):
         camera = glint.StereoCamera(WIDTH, HEIGHT, FOCAL, 159.5, 99.5, baseline=0.08)
         depth = np.full((HEIGHT, WIDTH), 20000, np.uint16)  # the wall at 4 m
         depth[::20] = 0
@@ -155,8 +178,11 @@ class LocalizeTest(unittest.TestCase):
 
     def test_requests_about_the_map(self):
         *_, pair, got = client.localize_stream([*timed(pairs(3)), glint.GetMap()], CAMERA, **OPTIONS)
-        self.assertEqual((len(got.map.keyframe_ids), len(got.map.point_ids)), (got.keyframes, got.points))
-        self.assertEqual(got.map.points.shape, (got.points, 3))
+        self.assertEqual((len(got.map.keyframe_ids), len(got.map.point_ids)), (got.map_keyframes, got.map_points))
+        self.assertEqual(got.map.points.shape, (got.map_points, 3))
+        pairs_of_keyframes = got.map.frame_ids.tolist()
+        self.assertEqual(pairs_of_keyframes[0], 0)
+        self.assertEqual(got.map.times_ns.tolist(), [10**8 * (i + 1) for i in pairs_of_keyframes])
         self.assertIsNone(got.map.next)
         with self.assertRaises(glint.InvalidArgument):
             pair.map.points.sort()
@@ -172,7 +198,7 @@ class LocalizeTest(unittest.TestCase):
         self.assertEqual(place.location.status, glint.LocationStatus.RELOCALIZED)
         np.testing.assert_allclose(place.location.position, (0.48, 0, 0), atol=0.02)
         loaded, found = client.localize_stream([glint.LoadMap("wall"), drive[5]], CAMERA, **OPTIONS)
-        self.assertEqual((loaded.keyframes, loaded.points), (saved.keyframes, saved.points))
+        self.assertEqual((loaded.map_keyframes, loaded.map_points), (saved.map_keyframes, saved.map_points))
         np.testing.assert_allclose(found.location.position, (0.8, 0, 0), atol=0.02)
 
     def test_bad_input(self):

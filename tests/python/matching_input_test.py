@@ -4,7 +4,7 @@ import unittest
 import numpy as np
 
 import glint
-from support import Server, eyes, picture, rows
+from support import Server, picture, rows, stereo_pair
 
 
 def setUpModule():
@@ -56,9 +56,9 @@ class BadInputTest(unittest.TestCase):
 
     def test_options(self):
         good = rows(3, 1)
-        self.check("k", lambda: client.match(good, good, k=9))
-        self.check("ratio", lambda: client.match(good, good, ratio=1.5))
-        self.check("cross_check", lambda: client.match(good, good, cross_check=True, k=2))
+        self.check("match.k", lambda: client.match(good, good, k=9))
+        self.check("match.ratio", lambda: client.match(good, good, ratio=1.5))
+        self.check("match.cross_check", lambda: client.match(good, good, cross_check=True, k=2))
         for name, value in (("k", 2.5), ("ratio", "low"), ("ratio", [1, 2]), ("cross_check", "yes"), ("cros_check", 1),
                             ("band", 2)):
             self.check(name, lambda n=name, v=value: client.match(good, good, **{n: v}))
@@ -66,9 +66,10 @@ class BadInputTest(unittest.TestCase):
             client.match(good, good, cros_check=True)
         with self.assertRaises(glint.InvalidArgument) as caught:
             list(client.match_stream([(good, good)], k=9))
-        self.assertEqual((caught.exception.field, caught.exception.allowed), ("k", (1, 8)))
-        self.check("focal_length", lambda: list(client.stereo_stream([eyes()], focal_length=-1, baseline=1)))
-        self.check("levels", lambda: list(client.stereo_stream([eyes()], levels=99)))
+        self.assertEqual((caught.exception.field, caught.exception.allowed), ("match.k", (1, 8)))
+        depths = {"focal_length": -1, "baseline": 1}
+        self.check("stereo.focal_length", lambda: list(client.stereo_stream([stereo_pair()], **depths)))
+        self.check("detector.levels", lambda: list(client.stereo_stream([stereo_pair()], levels=99)))
         self.check("window", lambda: client.match_stream([], window=0))
         self.check("policy", lambda: client.stereo_stream([], policy="newest"))
         self.check("windows", lambda: client.match(good, good, windows=([1], [2])))
@@ -79,25 +80,26 @@ class BadInputTest(unittest.TestCase):
         good = rows(3, 1)
         for item in (good, (good,), (good, good, good), None):
             self.check("pairs", lambda item=item: list(client.match_stream([item])))
-        self.check("pairs", lambda: list(client.stereo_stream([eyes() + eyes()])))
+        self.check("pairs", lambda: list(client.stereo_stream([stereo_pair() + stereo_pair()])))
         self.check("left", lambda: list(client.stereo_stream([("l.png", "r.png")])))
         self.check("right", lambda: list(client.stereo_stream([(picture(), np.zeros((2, 2)))])))
         self.check("left_time_ns", lambda: list(client.stereo_stream([glint.StereoPair(picture(), left_time_ns=0.5)])))
         self.check("int", lambda: client.match_stream(5))
         self.check("frame_id", lambda: list(client.match_stream([glint.Pair(good, good, id=-1)])))
-        self.check("set", lambda: list(client.match_stream([glint.SetEdit(None)])))
-        self.check("add", lambda: list(client.match_stream([glint.SetEdit("a", [1, 2])])))
+        for edit in (glint.UpdateSet(None), glint.ForgetSet(None)):
+            self.check("set", lambda edit=edit: list(client.match_stream([edit])))
+        self.check("add", lambda: list(client.match_stream([glint.UpdateSet("a", [1, 2])])))
         for remove in ([-1], [0.5], [[1]]):
-            self.check("remove", lambda r=remove: list(client.match_stream([glint.SetEdit("a", remove=r)])))
+            self.check("remove", lambda r=remove: list(client.match_stream([glint.UpdateSet("a", remove=r)])))
         with self.assertRaises(glint.GlintError):
-            list(client.match_stream([glint.SetEdit("a", remove=[1])]))[0].check()
+            list(client.match_stream([glint.UpdateSet("a", remove=[1])]))[0].check()
 
     def test_no_server(self):
         with glint.Client("127.0.0.1:1") as nobody:
             for call in (
                 lambda: nobody.match(rows(1, 1), rows(1, 1)),
                 lambda: list(nobody.match_stream([(rows(1, 1), rows(1, 1))])),
-                lambda: list(nobody.stereo_stream([eyes()])),
+                lambda: list(nobody.stereo_stream([stereo_pair()])),
             ):
                 with self.assertRaises(glint.Unavailable) as caught:
                     call()

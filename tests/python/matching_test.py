@@ -5,7 +5,7 @@ import unittest
 import numpy as np
 
 import glint
-from support import Server, as_lists, columns, eyes, picture, rows
+from support import Server, as_lists, columns, picture, rows, stereo_pair
 
 
 def setUpModule():
@@ -47,7 +47,7 @@ class MatchTest(unittest.TestCase):
         self.assertEqual(as_lists(client.match(query, train, ratio=0.9)), telling)
 
     def test_images_features_and_arrays_agree(self):
-        left, right = eyes()
+        left, right = stereo_pair()
         options = {"max_features": 400, "cross_check": True}
         of_images = client.match(left, right, **options)
         one, two = client.detect(left, max_features=400), client.detect(right, max_features=400)
@@ -61,7 +61,7 @@ class MatchTest(unittest.TestCase):
         self.assertIs(of_features.train_features, two)
         moved = np.subtract(*of_features.points())
         self.assertGreater((np.abs(moved - [12, 0]).max(axis=1) < 2).mean(), 0.8)
-        self.assertGreater(of_images.match_ns, 0)
+        self.assertGreater(of_images.timings.match_ns, 0)
         self.assertGreater(of_images.timings.total_ns, 0)
         with self.assertRaises(glint.InvalidArgument):
             client.match(one.descriptors, two.descriptors).points()
@@ -81,7 +81,7 @@ class MatchTest(unittest.TestCase):
         found = client.match(query, there, octaves=(octave - 1, octave))
         want = [m for m in nearest(np.where(allowed, distances, 9999)) if m[2] < 9999]
         self.assertTrue(as_lists(found) == want and len(want) > 50)
-        left, right = eyes()
+        left, right = stereo_pair()
         one, two = client.detect(left, max_features=400), client.detect(right, max_features=400)
         near = client.match(one, two, window_radius=20, max_octave_difference=0)
         a, b = near.points()
@@ -129,31 +129,34 @@ class MatchStreamTest(unittest.TestCase):
             self.assertEqual(as_lists(result.matches), as_lists(client.match(sets[i], sets[i + 1], k=2)))
 
     def test_sets_of_the_stream(self):
-        left, right = eyes()
+        left, right = stereo_pair()
         seen, map_rows = client.detect(right, max_features=200), rows(100, 4)
         items = [
-            glint.SetEdit("map", seen),
+            glint.UpdateSet("map", seen),
             (left, "map"),
-            glint.SetEdit("map", remove=np.arange(len(seen) - 50)),
+            glint.UpdateSet("map", remove=np.arange(len(seen) - 50)),
             glint.Pair("map", "map"),
-            glint.SetEdit("other", map_rows),
+            glint.UpdateSet("other", map_rows),
             (map_rows[:7], "other"),
-            glint.SetEdit("map", forget=True),
+            glint.ForgetSet("map"),
             (left, "map"),
-            glint.SetEdit("other", np.zeros((4, 64), np.uint8)),
+            glint.UpdateSet("other", np.zeros((4, 64), np.uint8)),
             (map_rows[:7], "other"),
+            glint.ForgetSet("map"),
         ]
         results = list(client.match_stream(items, max_features=200))
-        self.assertEqual([r.ok for r in results], [True] * 7 + [False, False, True])
+        self.assertEqual([r.ok for r in results], [True] * 7 + [False, False, True, False])
         self.assertEqual(results[0].set_size, len(seen))
         direct = client.match(left, seen, max_features=200)
         self.assertEqual(as_lists(results[1].matches), as_lists(direct))
         self.assertEqual(results[2].set_size, 50)
         self.assertEqual(results[3].matches.query.tolist(), list(range(50)))
         self.assertEqual(results[5].matches.distance.tolist(), [0] * 7)
+        self.assertEqual(results[6].set_size, 0)
         with self.assertRaisesRegex(glint.NotFound, "other"):
             results[7].matches
         self.assertIsInstance(results[8].error, glint.InvalidArgument)
+        self.assertIsInstance(results[10].error, glint.NotFound)
         with self.assertRaisesRegex(glint.InvalidArgument, "set_size"):
             results[0].matches
 
@@ -173,7 +176,7 @@ class MatchStreamTest(unittest.TestCase):
         self.assertTrue(set(result.matches.train - result.matches.query) <= {0, 1})
 
     def test_pixels_in_shared_memory(self):
-        left, right = eyes()
+        left, right = stereo_pair()
         want = as_lists(client.match(left, right))
         with client.share_memory(2, left.size) as memory:
 
@@ -191,7 +194,7 @@ class MatchStreamTest(unittest.TestCase):
         with glint.Client(mortal.address) as c:
             for stream in (
                 c.match_stream(((rows(9, 1), rows(9, 2)) for _ in range(100000)), window=2),
-                c.stereo_stream((eyes() for _ in range(100000)), window=2),
+                c.stereo_stream((stereo_pair() for _ in range(100000)), window=2),
             ):
                 self.assertTrue(next(stream).ok)
                 mortal.kill()

@@ -5,35 +5,38 @@ import unittest
 import numpy as np
 
 import glint
-from glint import encoding, matching_answers, matching_requests
-from glint.v1 import feature_detection_pb2, matching_pb2
+from glint import encoding, matching_messages
+from glint.v1 import envelope_pb2, matching_pb2
 from wire_test import answer
 
 
 def match_answer(count, seed=0):
     rng = np.random.default_rng(seed)
-    message = matching_pb2.MatchStreamResponse(frame_id=seed + 1, match_ns=70000, set_size=300)
-    m = message.matches
+    message = matching_pb2.MatchStreamResponse(frame_id=seed + 1)
+    m = message.result.matches
     m.query.extend(range(count))
     m.train.extend(rng.integers(0, 1 << 18, count).tolist())
     m.distance.extend(rng.integers(0, 4096, count).tolist())
     m.queries, m.trains = count, 262143
-    message.query.CopyFrom(answer(count, seed=seed).features)
-    message.timings.total_ns = 5
+    message.result.query.CopyFrom(answer(count, seed=seed).features)
+    message.timings.total_ns, message.timings.match_ns = 70005, 70000
     return message
 
 
 def stereo_answer(count):
     rng = np.random.default_rng(count)
-    message = matching_pb2.StereoStreamResponse(frame_id=9, match_ns=7, right_keypoints=1000)
-    message.left.CopyFrom(answer(count).features)
-    m = message.matches
+    message = matching_pb2.StereoStreamResponse(frame_id=9)
+    result = message.result
+    message.timings.match_ns, result.right_keypoints = 7, 1000
+    result.left.CopyFrom(answer(count).features)
+    m = result.matches
     m.left.extend(range(count))
     m.distance.extend(rng.integers(0, 200, count).tolist())
     for name in ("right_x", "disparity", "depth"):
         getattr(m, name).extend(rng.random(count, np.float32).tolist())
-    message.warnings.add(kind=matching_pb2.STEREO_WARNING_KIND_SWAPPED, figure=0.75, text="swapped")
-    message.warnings.add(kind=4, figure=0.25, text="different scenes")
+    result.warnings.add(kind=envelope_pb2.WARNING_KIND_SWAPPED, figure=0.75, unit="1", text="swapped")
+    result.warnings.add(kind=envelope_pb2.WARNING_KIND_DIFFERENT_SCENES, figure=0.25, unit="1", text="different")
+    result.warnings.add(kind=99, text="of a newer server")
     return message
 
 
@@ -42,15 +45,16 @@ PAIR = glint.Pair("one", "two")
 
 class ReadTest(unittest.TestCase):
     def check_matches(self, message, data):
-        result = matching_answers.parse_match_result(data, PAIR)
-        self.assertEqual((result.frame_id, result.set_size), (message.frame_id, message.set_size))
+        result = matching_messages.parse_match_result(data, PAIR)
+        self.assertEqual(result.frame_id, message.frame_id)
+        matches = message.result.matches
         for name in ("query", "train", "distance"):
-            self.assertEqual(getattr(result.matches, name).tolist(), list(getattr(message.matches, name)))
+            self.assertEqual(getattr(result.matches, name).tolist(), list(getattr(matches, name)))
             self.assertEqual(getattr(result.matches, name).dtype, np.int32)
-        self.assertEqual((result.matches.queries, result.matches.trains), (message.matches.queries, 262143))
-        self.assertEqual(result.matches.query_features.x.tolist(), list(message.query.x))
+        self.assertEqual((result.matches.queries, result.matches.trains), (matches.queries, 262143))
+        self.assertEqual(result.matches.query_features.x.tolist(), list(message.result.query.x))
         self.assertIsNone(result.matches.train_features)
-        self.assertEqual((result.matches.match_ns, result.matches.timings.total_ns), (70000, 5))
+        self.assertEqual((result.matches.timings.match_ns, result.matches.timings.total_ns), (70000, 70005))
 
     def test_matches(self):
         for count in (0, 1, 127, 128, 3000):
@@ -58,41 +62,55 @@ class ReadTest(unittest.TestCase):
             data = message.SerializeToString()
             self.check_matches(message, data)
             self.check_matches(message, data + b"\xad\x06abcd")  # an unknown field
-            self.check_matches(message, data + b"\x40\xac\x02")  # set_size twice
+            again = matching_pb2.MatchStreamResponse(frame_id=message.frame_id).SerializeToString()
+            self.check_matches(message, data + again)  # frame_id twice
 
     def test_unpacked_numbers(self):
         fields = b"\x08\x05" + b"\x10\x85\x01" + b"\x18\x07" + b"\x20\x06" + b"\x28\x09"
-        found = matching_answers.parse_match(b"\x0a" + bytes((len(fields),)) + fields, "", "")
+        data = b"\x22" + bytes((len(fields) + 2,)) + b"\x0a" + bytes((len(fields),)) + fields
+        found = matching_messages.parse_match(data, "", "")
         self.assertEqual([a.tolist() for a in (found.query, found.train, found.distance)], [[5], [133], [7]])
         self.assertEqual((found.queries, found.trains), (6, 9))
 
     def test_stereo(self):
         for count in (0, 1, 500):
             message = stereo_answer(count)
-            found = matching_answers.parse_stereo_result(message.SerializeToString(), True).matches
-            self.assertEqual(found.index.tolist(), list(message.matches.left))
+            found = matching_messages.parse_stereo_result(message.SerializeToString(), True).matches
+            matches = message.result.matches
+            self.assertEqual(found.index.tolist(), list(matches.left))
             for name in ("right_x", "disparity", "depth", "distance"):
-                self.assertEqual(getattr(found, name).tolist(), list(getattr(message.matches, name)))
-            self.assertEqual((len(found.left), found.right_keypoints, found.match_ns), (count, 1000, 7))
-            self.assertEqual([w.kind for w in found.warnings], ["swapped", "different_scenes"])
-            self.assertEqual((found.warnings[0].figure, found.warnings[0].text), (0.75, "swapped"))
-        message.matches.ClearField("depth")
-        self.assertIsNone(matching_answers.parse_stereo_result(message.SerializeToString(), False).matches.depth)
+                self.assertEqual(getattr(found, name).tolist(), list(getattr(matches, name)))
+            self.assertEqual((len(found.left), found.right_keypoints, found.timings.match_ns), (count, 1000, 7))
+            self.assertEqual([w.kind for w in found.warnings], ["swapped", "different_scenes", "99"])
+            self.assertEqual(found.warnings[0], glint.Warning("swapped", 0.75, "1", "swapped"))
+            self.assertEqual([str(w) for w in found.warnings], ["swapped", "different", "of a newer server"])
+        matches.ClearField("depth")
+        self.assertIsNone(matching_messages.parse_stereo_result(message.SerializeToString(), False).matches.depth)
 
     def test_errors_and_unequal_arrays(self):
-        status = feature_detection_pb2.FrameStatus(code=5, message='set: "map" is not there')
+        status = envelope_pb2.FrameStatus(code=5, message='set: "map" is not there')
         data = matching_pb2.MatchStreamResponse(frame_id=4, status=status).SerializeToString()
-        result = matching_answers.parse_match_result(data, PAIR)
+        result = matching_messages.parse_match_result(data, PAIR)
         self.assertIsInstance(result.error, glint.NotFound)
         with self.assertRaises(glint.NotFound):
             result.matches
         for message in (match_answer(3), stereo_answer(3)):
-            message.matches.distance.pop()
+            message.result.matches.distance.pop()
             with self.assertRaises(glint.InternalError):
                 if isinstance(message, matching_pb2.MatchStreamResponse):
-                    matching_answers.parse_match_result(message.SerializeToString(), PAIR)
+                    matching_messages.parse_match_result(message.SerializeToString(), PAIR)
                 else:
-                    matching_answers.parse_stereo_result(message.SerializeToString(), True)
+                    matching_messages.parse_stereo_result(message.SerializeToString(), True)
+
+    def test_answers_to_edits(self):
+        for edit, count in ((glint.UpdateSet("map", remove=[1]), 300), (glint.ForgetSet("map"), 0)):
+            message = matching_pb2.MatchStreamResponse(frame_id=4, set=matching_pb2.SetState(descriptors=count))
+            result = matching_messages.parse_match_result(message.SerializeToString(), edit)
+            self.assertEqual((result.frame_id, result.ok, result.set_size, result.found), (4, True, count, None))
+            with self.assertRaisesRegex(glint.InvalidArgument, "set_size"):
+                result.matches
+            with self.assertRaises(glint.InternalError):
+                matching_messages.parse_match_result(match_answer(2).SerializeToString(), edit)
 
     def test_damaged_answers_raise_and_nothing_else(self):
         rng = random.Random(2)
@@ -103,9 +121,9 @@ class ReadTest(unittest.TestCase):
                     if data:
                         data[rng.randrange(len(data))] = rng.randrange(256)
                 for read in (
-                    lambda d: matching_answers.parse_match_result(d, PAIR),
-                    lambda d: matching_answers.parse_stereo_result(d, True),
-                    lambda d: matching_answers.parse_match(d, "", ""),
+                    lambda d: matching_messages.parse_match_result(d, PAIR),
+                    lambda d: matching_messages.parse_stereo_result(d, True),
+                    lambda d: matching_messages.parse_match(d, "", ""),
                 ):
                     try:
                         read(bytes(data))
@@ -140,7 +158,7 @@ class WriteTest(unittest.TestCase):
         windows = (np.array([1, 2, 3]), [4, 5, 6], 7.5)
         octaves = (0, [1, 2, 3])
         pair = glint.Pair(rows, train, max_age=2, windows=windows, octaves=octaves)
-        sent = matching_pb2.MatchStreamRequest.FromString(matching_requests.match_pair(77, pair)).pair
+        sent = matching_pb2.MatchStreamRequest.FromString(matching_messages.match_item(77, pair)).pair
         self.assertEqual((sent.frame_id, sent.max_age_ns), (77, 2000000000))
         self.assertEqual((sent.query.descriptors.data, sent.query.descriptors.descriptor_bytes), (rows.tobytes(), 32))
         self.assertEqual(list(sent.query.descriptors.x), [])
@@ -153,7 +171,7 @@ class WriteTest(unittest.TestCase):
 
     def test_what_an_array_is(self):
         def content(side):
-            data = matching_requests.match_pair(0, glint.Pair(side, side))
+            data = matching_messages.match_item(0, glint.Pair(side, side))
             return matching_pb2.MatchStreamRequest.FromString(data).pair.query.WhichOneof("content")
 
         rows = np.zeros((40, 64), np.uint8)
@@ -166,21 +184,22 @@ class WriteTest(unittest.TestCase):
         self.assertEqual(content("map"), "set")
 
     def test_edits(self):
-        edit = glint.SetEdit("map", np.ones((2, 16), np.uint8), remove=[1, 5, 300])
-        sent = matching_pb2.MatchStreamRequest.FromString(matching_requests.set_edit(3, edit)).edit
-        self.assertEqual((sent.frame_id, sent.set, list(sent.remove), sent.forget), (3, "map", [1, 5, 300], False))
+        edit = glint.UpdateSet("map", np.ones((2, 16), np.uint8), remove=[1, 5, 300])
+        sent = matching_pb2.MatchStreamRequest.FromString(matching_messages.match_item(3, edit)).update_set
+        self.assertEqual((sent.frame_id, sent.set, list(sent.remove)), (3, "map", [1, 5, 300]))
         self.assertEqual((sent.add.descriptor_bytes, len(sent.add.data)), (16, 32))
-        edit = glint.SetEdit("map", forget=True)
-        sent = matching_pb2.MatchStreamRequest.FromString(matching_requests.set_edit(0, edit)).edit
-        self.assertTrue(sent.forget and not sent.HasField("add"))
+        only = matching_messages.match_item(3, glint.UpdateSet("map", remove=[1]))
+        self.assertFalse(matching_pb2.MatchStreamRequest.FromString(only).update_set.HasField("add"))
+        sent = matching_pb2.MatchStreamRequest.FromString(matching_messages.match_item(9, glint.ForgetSet("map")))
+        self.assertEqual(sent.forget_set, matching_pb2.ForgetSet(frame_id=9, set="map"))
 
     def test_stereo_pairs(self):
         image = np.arange(12, dtype=np.uint8).reshape(3, 4)
         pair = glint.StereoPair(image, image + 1, left_time_ns=10**18, right_time_ns=5)
-        sent = matching_pb2.StereoStreamRequest.FromString(matching_requests.stereo_pair(1, pair)).pair
+        sent = matching_pb2.StereoStreamRequest.FromString(matching_messages.stereo_pair(1, pair)).pair
         self.assertEqual((sent.left.raw.data, sent.right.raw.data), (image.tobytes(), (image + 1).tobytes()))
         self.assertEqual((sent.left_time_ns, sent.right_time_ns), (10**18, 5))
-        both = matching_requests.stereo_pair(1, glint.StereoPair(image))
+        both = matching_messages.stereo_pair(1, glint.StereoPair(image))
         sent = matching_pb2.StereoStreamRequest.FromString(both).pair
         self.assertFalse(sent.HasField("right"))
 

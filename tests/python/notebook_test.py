@@ -31,7 +31,7 @@ def load(path):
     return module
 
 
-runner = load(ROOT / "scripts" / "run-notebook.py")
+runner = load(ROOT / "tools" / "run-notebook.py")
 
 
 class CellTest(unittest.TestCase):
@@ -76,7 +76,7 @@ class NotebookTest(unittest.TestCase):
 
     @unittest.skipUnless("GLINT_SCENE_TOOL" in os.environ, "GLINT_SCENE_TOOL is not set")
     def test_the_pictures_are_rendered(self):
-        script = ROOT / "scripts" / "make-example-pictures.py"
+        script = ROOT / "tools" / "make-example-pictures.py"
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([sys.executable, script, os.environ["GLINT_SCENE_TOOL"], folder], check=True)
             names = sorted(p.name for p in pathlib.Path(folder).iterdir())

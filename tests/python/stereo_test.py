@@ -6,7 +6,7 @@ import unittest
 import numpy as np
 
 import glint
-from support import Server, as_lists, columns, eyes, rows
+from support import Server, as_lists, columns, rows, stereo_pair
 
 try:
     import cv2
@@ -27,7 +27,7 @@ def tearDownModule():
 
 class StereoTest(unittest.TestCase):
     def test_known_disparity(self):
-        left, right = eyes(12)
+        left, right = stereo_pair(12)
         options = {"max_features": 500, "focal_length": 600, "baseline": 0.2}
         results = list(client.stereo_stream([(left, right)] * 3, **options))
         self.assertEqual([r.frame_id for r in results], [0, 1, 2])
@@ -47,19 +47,23 @@ class StereoTest(unittest.TestCase):
         self.assertIsNone(plain.matches.depth)
 
     def test_warnings(self):
-        left, right = eyes(12)
+        left, right = stereo_pair(12)
         late = glint.StereoPair(left, right, left_time_ns=10**9, right_time_ns=10**9 + 20000000)
         swapped, late = client.stereo_stream([(right, left), late], min_disparity=-40)
-        self.assertEqual([w.kind for w in swapped.matches.warnings], ["swapped"])
-        self.assertEqual([w.kind for w in late.matches.warnings], ["out_of_sync"])
-        self.assertEqual(late.matches.warnings[0].figure, 20)
+        (found,) = swapped.matches.warnings
+        self.assertEqual((found.kind, found.unit), ("swapped", "1"))
+        self.assertTrue(0.5 < found.figure <= 1)
+        (found,) = late.matches.warnings
+        self.assertEqual((found.kind, found.figure, found.unit), ("out_of_sync", 20, "ms"))
+        self.assertEqual(str(found), found.text)
+        self.assertIn("20", found.text)
         (patient,) = client.stereo_stream(
             [glint.StereoPair(left, right, left_time_ns=1, right_time_ns=20000001)], max_time_difference_ns=10**8
         )
         self.assertEqual(patient.matches.warnings, ())
 
     def test_a_bad_pair_fails_alone_and_no_matches_have_depths(self):
-        left, right = eyes()
+        left, right = stereo_pair()
         flat = np.zeros((240, 320), np.uint8)
         results = list(client.stereo_stream([(left, right[:-1]), (flat, flat)], focal_length=1, baseline=1))
         self.assertEqual(results[0].error.field, "right")
@@ -68,7 +72,7 @@ class StereoTest(unittest.TestCase):
 
 class AioTest(unittest.IsolatedAsyncioTestCase):
     async def test_all(self):
-        left, right = eyes()
+        left, right = stereo_pair()
         want = as_lists(client.match(left, right))
 
         async def pairs():
@@ -108,7 +112,7 @@ class AioTest(unittest.IsolatedAsyncioTestCase):
 @unittest.skipIf(cv2 is None, "python3-opencv is not installed")
 class DrawTest(unittest.TestCase):
     def test_matches(self):
-        left, right = eyes()
+        left, right = stereo_pair()
         found = client.match(left, right, cross_check=True)
         colored = np.stack([right[:200]] * 3, axis=2)
         drawn = found.draw(left, colored)
@@ -119,7 +123,7 @@ class DrawTest(unittest.TestCase):
         self.assertLess(changed.mean(), 0.9)
 
     def test_stereo(self):
-        left, right = eyes()
+        left, right = stereo_pair()
         (result,) = client.stereo_stream([(left, right)])
         drawn = result.matches.draw(left)
         self.assertEqual(drawn.shape, (240, 320, 3))
@@ -129,7 +133,7 @@ class DrawTest(unittest.TestCase):
         self.assertEqual(nothing.matches.draw(left).tolist(), np.stack([left] * 3, axis=2).tolist())
 
     def test_bad_pictures(self):
-        left, right = eyes()
+        left, right = stereo_pair()
         found = client.match(left, right)
         for bad in (None, left.astype(np.float32), np.zeros((3, 3, 4), np.uint8), np.zeros((0, 3), np.uint8)):
             with self.assertRaisesRegex(glint.InvalidArgument, "right: draw"):

@@ -81,7 +81,7 @@ class Recorder:
         self._done.wait(0.3)
         for i in range(self._FRAMES):
             self._seen.append("answer")
-            yield bytes((8, i)) if i else b""  # frame_id
+            yield bytes((8, i)) * bool(i) + b"\x22\x00"  # frame_id, features
         self._done.wait(10)
 
 
@@ -112,6 +112,6 @@ def as_lists(matches):
     return list(zip(matches.query.tolist(), matches.train.tolist(), matches.distance.tolist()))
 
 
-def eyes(disparity=12):
+def stereo_pair(disparity=12):
     wide = picture(3, 320 + disparity)
     return wide[:, :320], wide[:, disparity:]

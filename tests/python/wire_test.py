@@ -1,12 +1,12 @@
 """glint.wire against protobuf's own classes: what it writes, and what it reads, however it is encoded."""
-import pickle
 import random
 import unittest
 
 import numpy as np
 
 import glint
-from glint import wire
+from glint import calls, wire
+from glint.v1 import envelope_pb2, image_pb2, localization_pb2, matching_pb2, tracking_pb2
 from glint.v1 import feature_detection_pb2 as pb
 
 
@@ -62,11 +62,26 @@ class ParseTest(unittest.TestCase):
     def test_status(self):
         message = pb.DetectStreamResponse(frame_id=7)
         message.status.code, message.status.message = 8, "max_in_flight: all 4 are taken"
-        message.status.drop_reason, message.status.retry_after_ns = pb.DROP_REASON_REJECTED, 1500000000
+        message.status.drop_reason, message.status.retry_after_ns = envelope_pb2.DROP_REASON_REJECTED, 1500000000
         result = wire.parse_result(message.SerializeToString())
         self.assertIsInstance(result.error, glint.ResourceExhausted)
         self.assertEqual((result.drop_reason, result.error.retry_after), ("rejected", 1.5))
-        self.assertEqual(pickle.loads(pickle.dumps(result.error)).message, result.error.message)
+
+    def test_all_times_are_there(self):
+        names = [field.name for field in envelope_pb2.Timings.DESCRIPTOR.fields]
+        self.assertEqual(sorted(glint.Timings.__dataclass_fields__), sorted(names))
+        times = {name: "cpu" if name == "device" else number for number, name in enumerate(names, 1)}
+        message = pb.DetectStreamResponse(timings=envelope_pb2.Timings(**times))
+        message.features.SetInParent()
+        found = wire.parse_result(message.SerializeToString())
+        self.assertEqual(found.timings, glint.Timings(**times))
+        self.assertIs(found.features.timings, found.timings)
+
+    def test_an_answer_without_features_is_none(self):
+        for data in (b"", pb.DetectStreamResponse(frame_id=7).SerializeToString()):
+            with self.assertRaisesRegex(glint.InternalError, "no features"):
+                wire.parse_result(data)
+        self.assertEqual(len(wire.parse_result(b"\x22\x00").features), 0)
 
     def test_damaged_answers_raise_and_nothing_else(self):
         rng = random.Random(1)
@@ -86,7 +101,7 @@ class ParseTest(unittest.TestCase):
 class WriteTest(unittest.TestCase):
     def test_frames(self):
         image = np.arange(12, dtype=np.uint8).reshape(3, 4)
-        region = pb.Region(x=1, y=2, width=3, height=300)
+        region = image_pb2.ImageRegion(x=1, y=2, width=3, height=300)
         data = wire.stream_frame((1 << 64) - 1, image, mask=image + 1, region=region, max_age_ns=5)
         frame = pb.DetectStreamRequest.FromString(data).frame
         self.assertEqual((frame.frame_id, frame.max_age_ns), ((1 << 64) - 1, 5))
@@ -99,11 +114,31 @@ class WriteTest(unittest.TestCase):
     def test_detect_and_options(self):
         options = glint.detector("orb", levels=3)
         request = pb.DetectRequest.FromString(wire.detect_request(options, b"\xff\xd8file", None, None))
-        self.assertEqual((request.options, request.image.encoded.data), (options, b"\xff\xd8file"))
+        self.assertEqual((request.detector, request.image.encoded.data), (options, b"\xff\xd8file"))
         mask = np.ones((2, 2), np.uint8)
-        stream = pb.StreamOptions(detector=options, max_age_ns=9)
-        first = pb.DetectStreamRequest.FromString(wire.stream_options(stream, mask)).options
+        made = calls.stream([], "orb", levels=3, mask=mask, region=(0, 0, 2, 1), max_age=9e-9)
+        first = pb.DetectStreamRequest.FromString(made.first).options
         self.assertEqual((first.detector, first.max_age_ns, first.mask.raw.data), (options, 9, b"\1\1\1\1"))
+        self.assertEqual(first.region, image_pb2.ImageRegion(width=2, height=1))
+
+    def test_what_is_not_said_is_not_sent(self):
+        rows = np.zeros((2, 8), np.uint8)
+        detect = pb.DetectRequest.FromString(calls.detect(rows).request)
+        match = matching_pb2.MatchRequest.FromString(calls.match(rows, rows).request)
+        self.assertEqual(sorted(f.name for f, _ in detect.ListFields()), ["image"])
+        self.assertEqual(sorted(f.name for f, _ in match.ListFields()), ["query", "train"])
+        camera = glint.StereoCamera(320, 200, 200, baseline=0.1)
+        for make, kind, given in (
+            (calls.stream, pb.DetectStreamRequest, []),
+            (calls.match_stream, matching_pb2.MatchStreamRequest, []),
+            (calls.stereo_stream, matching_pb2.StereoStreamRequest, []),
+            (calls.track_stream, tracking_pb2.TrackStreamRequest, []),
+            (lambda items: calls.localize_stream(items, camera), localization_pb2.LocalizeStreamRequest, ["camera"]),
+        ):
+            first = kind.FromString(make([]).first)
+            self.assertEqual(first.WhichOneof("message"), "options")
+            self.assertEqual([f.name for f, _ in first.options.ListFields()], given, kind)
+        self.assertTrue(pb.DetectRequest.FromString(calls.detect(rows, levels=0).request).detector.HasField("levels"))
 
 
 if __name__ == "__main__":

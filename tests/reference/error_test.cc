@@ -1,8 +1,10 @@
-// Values that users sent, as they come back in errors: short, printable and valid UTF-8.
+// Errors: values that users sent, as they come back in texts (short, printable and valid UTF-8), and what programs
+// read.
 #include "features/error.h"
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 
 namespace glint {
@@ -50,6 +52,77 @@ TEST(ErrorTest, EveryErrorCutsTheValueItEchoes) {
             "age: " + shown + " is not in 1s..24h");
   EXPECT_LE(ContradictionError("mask", value).message().size(), size_t{1000});
   EXPECT_EQ(TextOf(OutOfRangeError("levels", 13, 1, 12)), "levels: 13 is not in 1..12");
+}
+
+// The members of a status's info that there are: "reason=OUT_OF_RANGE field=levels".
+std::string InfoOf(const absl::Status& status) {
+  const std::optional<ErrorInfo> info = ErrorInfoOf(status);
+  if (!info.has_value()) return "none";
+  std::string text = absl::StrCat("reason=", info->reason);
+  const auto add = [&text](const char* name, const std::string& value) {
+    if (!value.empty()) absl::StrAppend(&text, " ", name, "=", value);
+  };
+  add("field", info->field);
+  add("value", info->value);
+  add("lowest", info->lowest);
+  add("highest", info->highest);
+  add("allowed", info->allowed);
+  add("flag", info->flag);
+  return text;
+}
+
+TEST(ErrorInfoTest, EveryErrorSaysToProgramsWhatItsTextSays) {
+  EXPECT_EQ(InfoOf(OutOfRangeError("levels", 13, 1, 12)),
+            "reason=OUT_OF_RANGE field=levels value=13 lowest=1 highest=12");
+  EXPECT_EQ(InfoOf(CheckRange("scale_factor", 2.5f, 1.05f, 2.0f)),
+            "reason=OUT_OF_RANGE field=scale_factor value=2.5 lowest=1.05 highest=2");
+  EXPECT_EQ(InfoOf(NotOneOfError("preset", "sift\n", "orb, harris")),
+            "reason=NOT_ONE_OF field=preset value=sift\\x0a allowed=orb, harris");
+  EXPECT_EQ(InfoOf(ContradictionError("mask", "9x12 is not the image's 12x9")), "reason=CONTRADICTION field=mask");
+  EXPECT_EQ(InfoOf(LimitError("max_features", 5001, 5000, "--max-features")),
+            "reason=OVER_LIMIT field=max_features value=5001 highest=5000 flag=--max-features");
+  const absl::Status large = TooLargeError("options", 70000, 65536);
+  EXPECT_EQ(TextOf(large), "options: 70000 bytes are more than 65536");
+  EXPECT_EQ(InfoOf(large), "reason=OUT_OF_RANGE field=options value=70000 highest=65536");
+  EXPECT_EQ(InfoOf(absl::NotFoundError("token: unknown")), "none");
+  EXPECT_EQ(InfoOf(absl::OkStatus()), "none");
+}
+
+TEST(ErrorInfoTest, TakesThePlaceOfWhatWasThere) {
+  absl::Status status = WithErrorInfo(LimitError("a", 2, 1, "--a"), {"NOT_ONE_OF", "b", "", "", "", "c, d", ""});
+  EXPECT_EQ(InfoOf(status), "reason=NOT_ONE_OF field=b allowed=c, d");
+  EXPECT_EQ(TextOf(status), "a: 2 is over this server's limit of 1 (--a)");
+}
+
+TEST(WithFieldTest, MovesTheFieldOfTextAndInfo) {
+  const absl::Status levels = WithField("detector", OutOfRangeError("levels", 13, 1, 12));
+  EXPECT_EQ(levels.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(TextOf(levels), "detector.levels: 13 is not in 1..12");
+  EXPECT_EQ(InfoOf(levels), "reason=OUT_OF_RANGE field=detector.levels value=13 lowest=1 highest=12");
+  const absl::Status set = WithField("query", LimitError("descriptors of a set", 3, 2, "--x"));
+  EXPECT_EQ(TextOf(set), "query.descriptors of a set: 3 is over this server's limit of 2 (--x)");
+  EXPECT_EQ(InfoOf(set), "reason=OVER_LIMIT field=query.descriptors of a set value=3 highest=2 flag=--x");
+}
+
+// Decoders call it "image", whichever it is.
+TEST(WithFieldTest, AnImageIsTheOuterFieldItself) {
+  const absl::Status width = WithField("images[2]", OutOfRangeError("image.width", 0, 1, 16384));
+  EXPECT_EQ(TextOf(width), "images[2].width: 0 is not in 1..16384");
+  EXPECT_EQ(InfoOf(width), "reason=OUT_OF_RANGE field=images[2].width value=0 lowest=1 highest=16384");
+  EXPECT_EQ(TextOf(WithField("left", ContradictionError("image", "has no pixels"))), "left: has no pixels");
+  EXPECT_EQ(TextOf(WithField("mask", ContradictionError("images", "are two"))), "mask.images: are two");
+}
+
+TEST(WithFieldTest, WorksOnTextsOfOtherErrors) {
+  absl::Status region = absl::NotFoundError("image.region: no memory is registered as \"a\"");
+  region.SetPayload(kDeviceErrorPayload, absl::Cord("kept"));
+  const absl::Status moved = WithField("left", region);
+  EXPECT_EQ(TextOf(moved), "left.region: no memory is registered as \"a\"");
+  EXPECT_EQ(moved.GetPayload(kDeviceErrorPayload), absl::Cord("kept"));
+  EXPECT_EQ(InfoOf(moved), "none");
+  const absl::Status memory = WithField("left", absl::ResourceExhaustedError("JPEG: no memory for the decoder"));
+  EXPECT_EQ(TextOf(memory), "left: JPEG: no memory for the decoder");
+  EXPECT_EQ(memory.code(), absl::StatusCode::kResourceExhausted);
 }
 
 }  // namespace

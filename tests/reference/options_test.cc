@@ -12,10 +12,12 @@
 #include "gtest/gtest.h"
 #include "tests/support/images.h"
 #include "tests/support/options.h"
+#include "tests/support/status.h"
 
 namespace glint {
 namespace {
 
+using testing::CodeAndText;
 using ::testing::ElementsAre;
 using testing::Flat;
 using testing::OrbOptions;
@@ -50,7 +52,7 @@ TEST(Presets, AreNamedAndValid) {
     ASSERT_TRUE(PresetOptions(name).ok()) << name;
     EXPECT_TRUE(ValidateOptions(*PresetOptions(name)).ok()) << name;
   }
-  EXPECT_EQ(PresetOptions("sift").status(),
+  EXPECT_EQ(CodeAndText(PresetOptions("sift").status()),
             absl::InvalidArgumentError(
                 "preset: \"sift\" is not one of orb, oriented_fast, fast_grid, pyca, bfrost, harris, orbslam"));
 }
@@ -59,7 +61,7 @@ TEST(Presets, AreNamedAndValid) {
 void ExpectRefused(const std::function<void(DetectorOptions*)>& change, const std::string& message) {
   DetectorOptions options = OrbOptions();
   change(&options);
-  EXPECT_EQ(ValidateOptions(options), absl::InvalidArgumentError(message));
+  EXPECT_EQ(CodeAndText(ValidateOptions(options)), absl::InvalidArgumentError(message));
 }
 
 void ExpectAccepted(const std::function<void(DetectorOptions*)>& change) {
@@ -123,7 +125,7 @@ void ExpectRefusedOf(const std::string& preset, const std::function<void(Detecto
                      const std::string& message) {
   DetectorOptions options = PresetOptions(preset).value();
   change(&options);
-  EXPECT_EQ(ValidateOptions(options), absl::InvalidArgumentError(message));
+  EXPECT_EQ(CodeAndText(ValidateOptions(options)), absl::InvalidArgumentError(message));
 }
 
 TEST(ValidateOptions, StagesOfOtherDetectorsMustFitTogether) {
@@ -218,24 +220,28 @@ TEST(SelectsTopNPerLevel, IsTrueOfTheFirstTwoPresetsOnly) {
 TEST(ValidateShape, NamesTheSide) {
   EXPECT_EQ(ValidateShape({1, 1}), absl::OkStatus());
   EXPECT_EQ(ValidateShape({16384, 8192}), absl::OkStatus());
-  EXPECT_EQ(ValidateShape({0, 5}), absl::InvalidArgumentError("image.width: 0 is not in 1..16384"));
-  EXPECT_EQ(ValidateShape({-3, 5}), absl::InvalidArgumentError("image.width: -3 is not in 1..16384"));
-  EXPECT_EQ(ValidateShape({5, 16385}), absl::InvalidArgumentError("image.height: 16385 is not in 1..16384"));
-  EXPECT_EQ(ValidateShape({16384, 8193}), absl::InvalidArgumentError("image.pixels: 134234112 is not in 1..134217728"));
-  EXPECT_EQ(ValidateShape({10, 11}, 100), absl::InvalidArgumentError("image.pixels: 110 is not in 1..100"));
+  EXPECT_EQ(CodeAndText(ValidateShape({0, 5})), absl::InvalidArgumentError("image.width: 0 is not in 1..16384"));
+  EXPECT_EQ(CodeAndText(ValidateShape({-3, 5})), absl::InvalidArgumentError("image.width: -3 is not in 1..16384"));
+  EXPECT_EQ(CodeAndText(ValidateShape({5, 16385})),
+            absl::InvalidArgumentError("image.height: 16385 is not in 1..16384"));
+  EXPECT_EQ(CodeAndText(ValidateShape({16384, 8193})),
+            absl::InvalidArgumentError("image.pixels: 134234112 is not in 1..134217728"));
+  EXPECT_EQ(CodeAndText(ValidateShape({10, 11}, 100)),
+            absl::InvalidArgumentError("image.pixels: 110 is not in 1..100"));
 }
 
 TEST(ValidateImages, ChecksStrideAndMask) {
   const Image image = Flat({12, 9}, 0);
   EXPECT_EQ(ValidateImages(image, {}), absl::OkStatus());
   EXPECT_EQ(ValidateImages(image, Flat({12, 9}, 1)), absl::OkStatus());
-  EXPECT_EQ(ValidateImages({}, {}), absl::InvalidArgumentError("image: has no pixels"));
-  EXPECT_EQ(ValidateImages(image, Flat({9, 12}, 1)), absl::InvalidArgumentError("mask: 9x12 is not the image's 12x9"));
+  EXPECT_EQ(CodeAndText(ValidateImages({}, {})), absl::InvalidArgumentError("image: has no pixels"));
+  EXPECT_EQ(CodeAndText(ValidateImages(image, Flat({9, 12}, 1))),
+            absl::InvalidArgumentError("mask: 9x12 is not the image's 12x9"));
   ImageView narrow = image;
   narrow.stride = 10;
-  EXPECT_EQ(ValidateImages(narrow, {}),
+  EXPECT_EQ(CodeAndText(ValidateImages(narrow, {})),
             absl::InvalidArgumentError("image.stride: 10 is less than the row of 12 bytes"));
-  EXPECT_EQ(ValidateImages(image, narrow),
+  EXPECT_EQ(CodeAndText(ValidateImages(image, narrow)),
             absl::InvalidArgumentError("mask.stride: 10 is less than the row of 12 bytes"));
 }
 

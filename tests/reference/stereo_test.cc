@@ -88,6 +88,16 @@ TEST(DepthOf, IsPositiveOrNone) {
   EXPECT_EQ(DepthOf(options, -1), kNoDepth);
 }
 
+TEST(DepthOf, IsComputedInFloats) {
+  StereoOptions options;
+  options.focal_length = 718.856;
+  options.baseline = 0.537;
+  const float disparity = 7.3f;
+  EXPECT_EQ(DepthOf(options, disparity), 718.856f * 0.537f / disparity);
+  options.baseline = 1e-60;  // 0 in floats
+  EXPECT_EQ(DepthOf(options, disparity), kNoDepth);
+}
+
 TEST(IsOverMedian, FromTwoPointOneTimesOn) {
   EXPECT_FALSE(IsOverMedian(210, 100));
   EXPECT_TRUE(IsOverMedian(211, 100));
@@ -95,7 +105,7 @@ TEST(IsOverMedian, FromTwoPointOneTimesOn) {
   EXPECT_TRUE(IsOverMedian(1, 0));
 }
 
-// One keypoint, and the right eye is the left one moved by 7 pixels.
+// One keypoint, and the right image is the left one moved by 7 pixels.
 TEST(ReferenceStereo, FindsAShift) {
   const Image left = testing::Texture({120, 60}, 1);
   const ImageView moved{left.row(0) + 7, 113, 60, left.stride()};

@@ -47,16 +47,17 @@ class TestAccessFile {
 };
 
 // Whose calls show `token`, if it is not empty.
-inline std::unique_ptr<v1::FeatureDetection::Stub> DialAs(
+template <typename Service = v1::FeatureDetection>
+std::unique_ptr<typename Service::Stub> DialAs(
     const std::string& address, const std::string& token,
     const std::shared_ptr<grpc::ChannelCredentials>& credentials = grpc::InsecureChannelCredentials()) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return v1::FeatureDetection::NewStub(grpc::experimental::CreateCustomChannelWithInterceptors(
-      address, credentials, arguments, client::BearerInterceptors(token)));
+  return Service::NewStub(grpc::experimental::CreateCustomChannelWithInterceptors(address, credentials, arguments,
+                                                                                  client::BearerInterceptors(token)));
 }
 
-inline grpc::Status GetInfo(v1::FeatureDetection::Stub* stub) {
+inline grpc::Status GetInfo(v1::Server::Stub* stub) {
   grpc::ClientContext context;
   v1::GetServerInfoResponse response;
   return stub->GetServerInfo(&context, {}, &response);

@@ -17,7 +17,8 @@
 #include "server/access/client_account.h"
 #include "server/net/listen.h"
 #include "server/rpc/async_service.h"
-#include "server/wire/retry.h"
+#include "server/wire/status_details.h"
+#include "tests/support/status.h"
 
 namespace glint {
 namespace {
@@ -163,7 +164,8 @@ TEST(AccessRulesTest, ErrorsNameFileLineAndField) {
        "access-file: f:1: name: \"" + std::string(65, 'a') + "\" is not 1..64 letters, digits and ._-@/:"},
   };
   for (const auto& [text, error] : cases) {
-    EXPECT_EQ(AccessRules::Parse("f", text, AsyncService::MethodNames()).status(), absl::InvalidArgumentError(error))
+    EXPECT_EQ(testing::CodeAndText(AccessRules::Parse("f", text, AsyncService::MethodNames()).status()),
+              absl::InvalidArgumentError(error))
         << text;
   }
   EXPECT_THAT(AccessRules::Parse("f", "a may=detect uid=1", AsyncService::MethodNames()).status().message(),
@@ -230,7 +232,7 @@ TEST(ClientAccountTest, LimitsFramesInFlight) {
   const ClientAccount::Refusal refusal = account.Take(1, kSecond);
   EXPECT_EQ(refusal.limit, ClientLimit::kFrames);
   EXPECT_GE(refusal.retry_after_ns, 1'000'000);
-  EXPECT_EQ(refusal.status,
+  EXPECT_EQ(testing::CodeAndText(refusal.status),
             absl::ResourceExhaustedError("frames in flight of identity a: one more is over this server's limit of 2 "
                                          "(--max-frames-per-client); try again later"));
   account.GiveBack(1, 0, kSecond);
@@ -307,11 +309,11 @@ TEST(ClientAccountsTest, AreKeptUntilNothingIsOwed) {
 }
 
 TEST(RetryTest, TravelsAsRetryInfo) {
-  EXPECT_EQ(RetryDetails(absl::ResourceExhaustedError("x")), "");
+  EXPECT_EQ(SerializeStatusDetails(absl::ResourceExhaustedError("x")), "");
   // google.rpc.Status {code: 8, message: "x", details: Any {type_url, value: RetryInfo {Duration {2 s, 500 ns}}}}
   const std::string url = "type.googleapis.com/google.rpc.RetryInfo";
   const std::string any = absl::StrCat("\x0a\x28", url, std::string("\x12\x07\x0a\x05\x08\x02\x10\xf4\x03", 9));
-  EXPECT_EQ(RetryDetails(WithRetryAfter(absl::ResourceExhaustedError("x"), 2 * kSecond + 500)),
+  EXPECT_EQ(SerializeStatusDetails(WithRetryAfter(absl::ResourceExhaustedError("x"), 2 * kSecond + 500)),
             absl::StrCat("\x08\x08\x12\x01x\x1a", std::string(1, static_cast<char>(any.size())), any));
 }
 

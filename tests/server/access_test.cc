@@ -37,7 +37,10 @@ class AccessTest : public ::testing::Test {
   }
   std::string unix_address() { return (*server_)->addresses().at(0); }
   std::string tcp_address() { return (*server_)->addresses().at(1); }
-  std::unique_ptr<v1::FeatureDetection::Stub> As(const std::string& token) { return DialAs(tcp_address(), token); }
+  template <typename Service = v1::FeatureDetection>
+  std::unique_ptr<typename Service::Stub> As(const std::string& token) {
+    return DialAs<Service>(tcp_address(), token);
+  }
   double Metric(const std::string& name) { return Sample(Http((*server_)->metrics_address(), "GET /metrics"), name); }
 
   LaneControl control_;
@@ -47,24 +50,26 @@ class AccessTest : public ::testing::Test {
 
 TEST_F(AccessTest, OnlyTokensOfTheFileOpen) {
   Start(TokenLine("camera"));
-  EXPECT_TRUE(GetInfo(As("camera's").get()).ok());
-  const grpc::Status wrong = GetInfo(As("thief's").get());
+  EXPECT_TRUE(GetInfo(As<v1::Server>("camera's").get()).ok());
+  const grpc::Status wrong = GetInfo(As<v1::Server>("thief's").get());
   EXPECT_EQ(wrong.error_code(), StatusCode::UNAUTHENTICATED);
   EXPECT_EQ(wrong.error_message(), "authorization: this token is not valid, or not any more");
-  const grpc::Status none = GetInfo(As("").get());
+  const grpc::Status none = GetInfo(As<v1::Server>("").get());
   EXPECT_EQ(none.error_code(), StatusCode::UNAUTHENTICATED);
   EXPECT_EQ(none.error_message(), "authorization: missing; this server wants a bearer token or a certificate");
   for (const char* header : {"Basic abc", "Bearer ", "Bearer", ""}) {
     grpc::ClientContext context;
     context.AddMetadata("authorization", header);
     v1::GetServerInfoResponse response;
-    EXPECT_EQ(As("")->GetServerInfo(&context, {}, &response).error_message(), "authorization: is not \"Bearer TOKEN\"")
+    EXPECT_EQ(As<v1::Server>("")->GetServerInfo(&context, {}, &response).error_message(),
+              "authorization: is not \"Bearer TOKEN\"")
         << header;
   }
   grpc::ClientContext twice;
   for (int i = 0; i < 2; ++i) twice.AddMetadata("authorization", "Bearer camera's");
   v1::GetServerInfoResponse response;
-  EXPECT_EQ(As("")->GetServerInfo(&twice, {}, &response).error_message(), "authorization: is there more than once");
+  EXPECT_EQ(As<v1::Server>("")->GetServerInfo(&twice, {}, &response).error_message(),
+            "authorization: is there more than once");
   EXPECT_EQ(Metric("glint_access_refused_total{reason=\"unauthenticated\"}"), 7);
   EXPECT_EQ(Metric("glint_access_identities"), 1);
 }
@@ -72,13 +77,14 @@ TEST_F(AccessTest, OnlyTokensOfTheFileOpen) {
 TEST_F(AccessTest, EveryMethodButHealthIsGuarded) {
   Start(TokenLine("camera"));
   const auto stranger = As("");
+  const auto admin = As<v1::Server>("");
   grpc::ClientContext detect, add, remove, reflect;
   v1::DetectResponse found;
   EXPECT_EQ(stranger->Detect(&detect, GrayRequest(), &found).error_code(), StatusCode::UNAUTHENTICATED);
   v1::RegisterSharedMemoryResponse added;
-  EXPECT_EQ(stranger->RegisterSharedMemory(&add, {}, &added).error_code(), StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(admin->RegisterSharedMemory(&add, {}, &added).error_code(), StatusCode::UNAUTHENTICATED);
   v1::UnregisterSharedMemoryResponse removed;
-  EXPECT_EQ(stranger->UnregisterSharedMemory(&remove, {}, &removed).error_code(), StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(admin->UnregisterSharedMemory(&remove, {}, &removed).error_code(), StatusCode::UNAUTHENTICATED);
   TestStream stream(stranger.get());
   stream.Read();
   EXPECT_TRUE(stream.ended());
@@ -121,13 +127,13 @@ TEST_F(AccessTest, TheClientLibraryShowsItsTokenInEveryCall) {
 
 TEST_F(AccessTest, RulesSayWhichMethodsAnIdentityMayCall) {
   Start(absl::StrCat("viewer may=GetServerInfo token=", HexDigest("viewer's"), "\nanonymous may=Detect\n"));
-  EXPECT_TRUE(GetInfo(As("viewer's").get()).ok());
+  EXPECT_TRUE(GetInfo(As<v1::Server>("viewer's").get()).ok());
   TestStream stream(As("viewer's").get());
   stream.Read();
   const grpc::Status refused = stream.Finish();
   EXPECT_EQ(refused.error_code(), StatusCode::PERMISSION_DENIED);
   EXPECT_EQ(refused.error_message(), "method: viewer may not call DetectStream");
-  EXPECT_EQ(GetInfo(As("").get()).error_message(), "method: anonymous may not call GetServerInfo");
+  EXPECT_EQ(GetInfo(As<v1::Server>("").get()).error_message(), "method: anonymous may not call GetServerInfo");
   grpc::ClientContext context;
   v1::DetectResponse found;
   EXPECT_TRUE(As("")->Detect(&context, GrayRequest(), &found).ok());
@@ -137,19 +143,19 @@ TEST_F(AccessTest, RulesSayWhichMethodsAnIdentityMayCall) {
 TEST_F(AccessTest, UsersOfUnixSocketsAreKnownByTheKernel) {
   Start(absl::StrCat("me uid=", getuid(), "\n", TokenLine("camera")),
         [](ServerOptions* options) { options->shared_memory.enabled = true; });
-  EXPECT_TRUE(GetInfo(server_->stub()).ok());
-  EXPECT_EQ(GetInfo(As("").get()).error_code(), StatusCode::UNAUTHENTICATED);  // by TCP nobody has a user
+  EXPECT_TRUE(GetInfo(server_->server_stub()).ok());
+  EXPECT_EQ(GetInfo(As<v1::Server>("").get()).error_code(), StatusCode::UNAUTHENTICATED);  // by TCP nobody has a user
   const auto client = client::Client::Connect(unix_address());
   ASSERT_TRUE(client.ok());
   EXPECT_TRUE(client->ShareMemory({}).ok());
 
   file_->Write(absl::StrCat("other uid=", getuid() + 1, "\n", TokenLine("camera")));
   ASSERT_TRUE((*server_)->ReloadAccess().ok());
-  const grpc::Status refused = GetInfo(server_->stub());
+  const grpc::Status refused = GetInfo(server_->server_stub());
   EXPECT_EQ(refused.error_code(), StatusCode::PERMISSION_DENIED);
   EXPECT_EQ(refused.error_message(),
             absl::StrCat("user: ", getuid(), " is not allowed here, or not any more, without a token"));
-  EXPECT_TRUE(GetInfo(DialAs(unix_address(), "camera's").get()).ok());
+  EXPECT_TRUE(GetInfo(DialAs<v1::Server>(unix_address(), "camera's").get()).ok());
   client::ClientOptions options;
   options.token = "camera's";
   EXPECT_THAT(client::Client::Connect(unix_address(), options)->ShareMemory({}).status().message(),
@@ -178,11 +184,11 @@ TEST_F(AccessTest, ManyConnectionsOfAUnixSocketWork) {
 TEST_F(AccessTest, AChangedFileIsReadAndABadOneIsNot) {
   Start(TokenLine("camera"));
   file_->Write(TokenLine("camera") + TokenLine("robot"));
-  EXPECT_TRUE(Eventually([&] { return GetInfo(As("robot's").get()).ok(); }));
+  EXPECT_TRUE(Eventually([&] { return GetInfo(As<v1::Server>("robot's").get()).ok(); }));
   EXPECT_EQ(Metric("glint_access_reloads_total{result=\"ok\"}"), 1);
   file_->Write("robot token=oops\n");
   EXPECT_TRUE(Eventually([&] { return Metric("glint_access_reloads_total{result=\"error\"}") == 1; }));
-  EXPECT_TRUE(GetInfo(As("camera's").get()).ok());
+  EXPECT_TRUE(GetInfo(As<v1::Server>("camera's").get()).ok());
   EXPECT_THAT((*server_)->ReloadAccess().message(), HasSubstr(":1: token: is not the SHA-256 of a token"));
   EXPECT_EQ(Metric("glint_access_identities"), 2);
 }
@@ -251,7 +257,7 @@ TEST_F(AccessTest, ARevokedTokenEndsItsStreamAndNoOther) {
   const grpc::Status end = bad->Finish();
   EXPECT_EQ(end.error_code(), StatusCode::UNAUTHENTICATED);
   EXPECT_EQ(end.error_message(), "authorization: this token is not valid, or not any more");
-  EXPECT_EQ(GetInfo(stub.get()).error_code(), StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(GetInfo(As<v1::Server>("thief's").get()).error_code(), StatusCode::UNAUTHENTICATED);
   EXPECT_EQ(Metric("glint_access_revoked_total"), 1);
 
   const int before = good.answered();

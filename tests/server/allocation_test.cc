@@ -155,8 +155,8 @@ class Pairs {
       v1::StereoStreamResponse reply;
       ASSERT_TRUE(stream_->Read(&reply));
       ASSERT_EQ(reply.status().code(), 0) << reply.status().message();
-      ASSERT_GT(reply.matches().left_size(), 100);
-      ASSERT_EQ(reply.warnings_size(), 0);  // whose texts are allocated
+      ASSERT_GT(reply.result().matches().left_size(), 100);
+      ASSERT_EQ(reply.result().warnings_size(), 0);  // whose texts are allocated
     }
   }
 
@@ -296,7 +296,7 @@ TEST_F(AllocationTest, SeesOurs) {
   CountDuring([&] {
     v1::GetServerInfoResponse info;
     grpc::ClientContext context;
-    ASSERT_TRUE(server_.stub()->GetServerInfo(&context, {}, &info).ok());
+    ASSERT_TRUE(server_.server_stub()->GetServerInfo(&context, {}, &info).ok());
   });
   EXPECT_GT(counts.ours, 0);
 }

@@ -50,10 +50,11 @@ class CertificateTest : public ::testing::Test {
     return std::string(std::istreambuf_iterator<char>(file), {});
   }
   // With a certificate for these names.
-  std::unique_ptr<v1::FeatureDetection::Stub> As(const std::string& name, const std::string& names) {
+  template <typename Service = v1::FeatureDetection>
+  std::unique_ptr<typename Service::Stub> As(const std::string& name, const std::string& names) {
     Issue(name, names);
-    return DialAs((*server_)->addresses().at(1), "",
-                  grpc::SslCredentials({Read("ca.pem"), Read(name + ".key"), Read(name + ".pem")}));
+    return DialAs<Service>((*server_)->addresses().at(1), "",
+                           grpc::SslCredentials({Read("ca.pem"), Read(name + ".key"), Read(name + ".pem")}));
   }
 
   const std::string folder_;
@@ -63,10 +64,10 @@ class CertificateTest : public ::testing::Test {
 };
 
 TEST_F(CertificateTest, AreKnownByTheirNames) {
-  EXPECT_TRUE(GetInfo(As("a", "DNS:good.example").get()).ok());
-  EXPECT_TRUE(GetInfo(As("b", "DNS:other.example,URI:spiffe://plant/bad").get()).ok());
+  EXPECT_TRUE(GetInfo(As<v1::Server>("a", "DNS:good.example").get()).ok());
+  EXPECT_TRUE(GetInfo(As<v1::Server>("b", "DNS:other.example,URI:spiffe://plant/bad").get()).ok());
   for (const char* names : {"DNS:bad.example", "URI:good.example", "DNS:x.good.example", "email:good.example@x"}) {
-    const grpc::Status refused = GetInfo(As("c", names).get());
+    const grpc::Status refused = GetInfo(As<v1::Server>("c", names).get());
     EXPECT_EQ(refused.error_code(), StatusCode::PERMISSION_DENIED) << names;
     EXPECT_EQ(refused.error_message(), "certificate: its names are not allowed here, or not any more");
   }
@@ -86,7 +87,7 @@ TEST_F(CertificateTest, ARevokedOneEndsItsStreamsAndNoOther) {
   const grpc::Status end = bad_stream->Finish();
   EXPECT_EQ(end.error_code(), StatusCode::PERMISSION_DENIED);
   EXPECT_EQ(end.error_message(), "certificate: its names are not allowed here, or not any more");
-  EXPECT_EQ(GetInfo(bad.get()).error_code(), StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(GetInfo(As<v1::Server>("bad", "URI:spiffe://plant/bad").get()).error_code(), StatusCode::PERMISSION_DENIED);
   for (uint64_t id = 6; id <= 9; ++id) ASSERT_TRUE(good_stream->Write(FrameMessage(id)));
   for (uint64_t id = 2; id <= 9; ++id) {
     const v1::DetectStreamResponse reply = good_stream->Read();

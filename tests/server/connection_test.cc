@@ -14,7 +14,7 @@ constexpr char kDetectStream[] = "/glint.v1.FeatureDetection/DetectStream";
 bool Call(TestServer* server) {
   grpc::ClientContext context;
   v1::GetServerInfoResponse response;
-  return server->stub()->GetServerInfo(&context, {}, &response).ok();
+  return server->server_stub()->GetServerInfo(&context, {}, &response).ok();
 }
 
 TEST(ConnectionTest, WithoutCallsItIsClosed) {

@@ -78,13 +78,15 @@ TEST(DrainOrderTest, ArrivalsDoNotOutliveTheQueues) {
     std::vector<std::thread> clients;
     for (int c = 0; c < 6; ++c) {
       clients.emplace_back([&, c] {
-        const auto stub = v1::FeatureDetection::NewStub(Dial(address));
+        const auto channel = Dial(address);
+        const auto stub = v1::FeatureDetection::NewStub(channel);
+        const auto info = v1::Server::NewStub(channel);
         while (!stop) {
           grpc::ClientContext context;
           context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
           if (c % 3 == 0) {
             v1::GetServerInfoResponse response;
-            if (!stub->GetServerInfo(&context, {}, &response).ok()) break;
+            if (!info->GetServerInfo(&context, {}, &response).ok()) break;
           } else if (c % 3 == 1) {
             v1::DetectResponse response;
             if (!stub->Detect(&context, GrayRequest(), &response).ok()) break;

@@ -69,7 +69,7 @@ TEST_F(GpuJpeg, PresetsAnswerAsOnTheCpu) {
   int frames = 0;
   for (const std::string& preset : PresetNames()) {
     SCOPED_TRACE(preset);
-    request.mutable_options()->set_preset(preset);
+    request.mutable_detector()->set_preset(preset);
     EXPECT_TRUE(ExpectSame(request));
     ++frames;
   }

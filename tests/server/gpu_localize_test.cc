@@ -34,7 +34,7 @@ std::vector<Location> Locate(const LaneSet& set, const LocalizationOptions& opti
     LocationTimes times;
     const slam::DriveFrame& f = frames[i];
     const absl::Status status = (*localization)
-                                    ->Track(set.lanes[i % set.lanes.size()].get(), f.view(unit),
+                                    ->Track(set.lanes[i % set.lanes.size()].get(), f.view(unit), i,
                                             std::llround(f.seconds * 1e9) + 1, &found[i], &times);
     EXPECT_TRUE(status.ok()) << status;
   }

@@ -34,7 +34,7 @@ TEST(GpuPresets, AnswerAsOnTheCpu) {
   }
   for (const std::string& preset : PresetNames()) {
     SCOPED_TRACE(preset);
-    request.mutable_options()->set_preset(preset);
+    request.mutable_detector()->set_preset(preset);
     EXPECT_EQ(Ask(Backend::kCuda, request), Ask(Backend::kCpu, request));
   }
 }

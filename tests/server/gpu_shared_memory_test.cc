@@ -45,7 +45,7 @@ Answers Ask(Backend backend, const Memory& memory) {
   request.set_name("camera");
   v1::RegisterSharedMemoryResponse response;
   grpc::ClientContext context;
-  EXPECT_TRUE(server.stub()->RegisterSharedMemory(&context, request, &response).ok());
+  EXPECT_TRUE(server.server_stub()->RegisterSharedMemory(&context, request, &response).ok());
   TestStream stream(server.stub());
   stream.Write(OptionsMessage());
   for (int i = 0; i < 4 * kSlots; ++i) {

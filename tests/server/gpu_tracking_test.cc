@@ -88,7 +88,7 @@ void ExpectTheReference(int template_frames, bool shared) {
     for (size_t c = 0; c < 2; ++c) {
       const client::TrackArrays& actual = answers[i].cameras[c];
       EXPECT_EQ(expected[c].id, actual.id);
-      EXPECT_EQ(expected[c].age, actual.age);
+      EXPECT_EQ(std::vector<int32_t>(expected[c].age.begin(), expected[c].age.end()), actual.age);
       EXPECT_EQ(expected[c].state, actual.state);
       EXPECT_EQ(expected[c].x, actual.x);
       EXPECT_EQ(expected[c].y, actual.y);

@@ -17,6 +17,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "glint/v1/feature_detection.grpc.pb.h"
+#include "glint/v1/server.grpc.pb.h"
 #include "server/app/server.h"
 #include "tests/server/fake_lane.h"
 
@@ -35,7 +36,7 @@ inline std::shared_ptr<grpc::Channel> Dial(const std::string& address) {
   return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
 }
 
-// One lane, no metrics page, a unix socket; the rest as by default.
+// One lane, no metrics page, a unix socket, room for 8K frames and for many streams and calls; the rest as by default.
 inline ServerOptions TestOptions() {
   ServerOptions options;
   options.listen = {"unix:" + UniqueSocketPath()};
@@ -43,7 +44,13 @@ inline ServerOptions TestOptions() {
   options.max_sessions_per_peer = kMaxSessionsCeiling;  // the clients of a test are one peer
   options.lanes.lanes = 1;
   options.lanes.backend = Backend::kCpu;
-  options.memory_limit = int64_t{1} << 40;  // the same limits on every machine
+  options.lanes.max_image_pixels = 7680LL * 4320;
+  options.max_features = kMaxFeatures;
+  options.max_message_bytes = 34 << 20;
+  options.max_pending_bytes = int64_t{1} << 29;
+  options.max_sessions = options.max_detect_calls = 32;
+  options.max_track_streams = 8;
+  options.max_localize_streams = 4;
   return options;
 }
 
@@ -67,12 +74,14 @@ class TestServer {
     EXPECT_TRUE(started.ok()) << started;
     channel_ = Dial(server_->addresses().at(0));
     stub_ = v1::FeatureDetection::NewStub(channel_);
+    server_stub_ = v1::Server::NewStub(channel_);
   }
   // With fake lanes that `control` rules.
   TestServer(ServerOptions options, LaneControl* control) : TestServer(WithLanes(std::move(options), control)) {}
 
   Server* operator->() { return server_.get(); }
   v1::FeatureDetection::Stub* stub() { return stub_.get(); }
+  v1::Server::Stub* server_stub() { return server_stub_.get(); }
   std::shared_ptr<grpc::Channel> channel() { return channel_; }
 
  private:
@@ -84,6 +93,7 @@ class TestServer {
   std::unique_ptr<Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::FeatureDetection::Stub> stub_;
+  std::unique_ptr<v1::Server::Stub> server_stub_;
 };
 
 inline void SetGray(int width, int height, char value, v1::Image* image) {

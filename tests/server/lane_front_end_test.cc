@@ -196,7 +196,7 @@ TEST(LaneFrontEnd, WhatALaneFailsByIsAnsweredAndTheStreamGoesOn) {
     for (size_t i = 0; i < pairs.size(); ++i) {
       lane.FailAt(i == failing ? step : Step::kNone, after);
       const absl::Status status =
-          (*localization)->Track(&lane, {pairs[i].left, pairs[i].right, {}}, time_ns += kFrameNs, &location, &times);
+          (*localization)->Track(&lane, {pairs[i].left, pairs[i].right, {}}, i, time_ns += kFrameNs, &location, &times);
       EXPECT_EQ(status.message(), i == failing ? "the device" : "");
     }
     EXPECT_EQ(location.status, LocationStatus::kTracking);
@@ -225,7 +225,8 @@ TEST(LaneFrontEnd, WhatALaneFailsByWithDepthIsAnsweredAndTheStreamGoesOn) {
     for (size_t i = 0; i < pairs.size(); ++i) {
       lane.FailAt(i == 4 ? step : Step::kNone, after);
       const auto time_ns = static_cast<int64_t>(i + 1) * kFrameNs;
-      const absl::Status status = (*localization)->Track(&lane, {pairs[i].left, {}, view}, time_ns, &location, &times);
+      const absl::Status status =
+          (*localization)->Track(&lane, {pairs[i].left, {}, view}, i, time_ns, &location, &times);
       EXPECT_EQ(status.message(), i == 4 ? "the device" : "");
     }
     EXPECT_EQ(location.status, LocationStatus::kTracking);

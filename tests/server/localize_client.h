@@ -15,6 +15,14 @@
 
 namespace glint::testing {
 
+inline auto IsWarning(v1::WarningKind kind, const ::testing::Matcher<double>& figure, const std::string& unit,
+                      const std::string& text) {
+  return ::testing::AllOf(::testing::Property("kind", &v1::Warning::kind, kind),
+                          ::testing::Property("figure", &v1::Warning::figure, figure),
+                          ::testing::Property("unit", &v1::Warning::unit, unit),
+                          ::testing::Property("text", &v1::Warning::text, ::testing::HasSubstr(text)));
+}
+
 // Bit for bit.
 inline void ExpectSame(const slam::LocalizerResult& expected, const v1::LocalizeStreamResponse& response) {
   EXPECT_EQ(response.status().message(), "");
@@ -31,16 +39,23 @@ inline void ExpectSame(const slam::LocalizerResult& expected, const v1::Localize
   EXPECT_EQ(found.pose().z(), expected.world_from_camera.translation.z());
   EXPECT_EQ(found.rig_rotation().y(), expected.rig_rotation.y());
   EXPECT_EQ(found.rig_uncertainty().y(), expected.rig_uncertainty.y());
-  EXPECT_EQ(found.keypoints(), static_cast<uint32_t>(expected.keypoints));
-  EXPECT_EQ(found.matches(), static_cast<uint32_t>(expected.matches));
-  EXPECT_EQ(found.inliers(), static_cast<uint32_t>(expected.inliers));
+  EXPECT_EQ(found.keypoints(), expected.keypoints);
+  EXPECT_EQ(found.matches(), expected.matches);
+  EXPECT_EQ(found.inliers(), expected.inliers);
   EXPECT_EQ(found.reprojection_error(), expected.mean_error);
   EXPECT_EQ(found.keyframe(), expected.is_keyframe);
-  EXPECT_EQ(found.calibration().stereo_keypoints(), static_cast<uint32_t>(expected.calibration.stereo));
+  EXPECT_EQ(found.calibration().stereo_keypoints(), expected.calibration.stereo);
   EXPECT_EQ(found.calibration().median_disparity(), expected.calibration.median_disparity);
-  EXPECT_THAT(found.warnings(), ::testing::ElementsAreArray(expected.warnings));
-  EXPECT_EQ(response.keyframes(), static_cast<uint64_t>(expected.keyframes));
-  EXPECT_EQ(response.points(), static_cast<uint64_t>(expected.points));
+  EXPECT_EQ(found.calibration().median_vertical_disparity(), expected.calibration.median_vertical_disparity);
+  EXPECT_EQ(found.calibration().vertical_disparity_spread(), expected.calibration.vertical_disparity_spread);
+  ASSERT_THAT(found.warnings(), ::testing::SizeIs(expected.warnings.size()));
+  for (size_t i = 0; i < expected.warnings.size(); ++i) {
+    const Warning& warning = expected.warnings[i];
+    EXPECT_THAT(found.warnings(static_cast<int>(i)),
+                IsWarning(static_cast<v1::WarningKind>(warning.kind), warning.figure, warning.unit, warning.text));
+  }
+  EXPECT_EQ(response.map_keyframes(), expected.keyframes);
+  EXPECT_EQ(response.map_points(), expected.points);
   ASSERT_THAT(found.covariance(), ::testing::SizeIs(found.status() == v1::LOCATION_STATUS_TRACKING ? 21 : 0));
   if (found.covariance_size() == 0) return;
   EXPECT_EQ(found.covariance(1), expected.covariance(0, 1));
@@ -65,7 +80,7 @@ struct LocalizeClientStream {
     const v1::LocalizeStreamResponse response = Ask(request);
     EXPECT_EQ(response.status().code(), code) << response.status().message();
     EXPECT_THAT(response.status().message(), ::testing::HasSubstr(text));
-    EXPECT_FALSE(response.has_location());
+    EXPECT_EQ(response.answer_case(), v1::LocalizeStreamResponse::ANSWER_NOT_SET);
   }
   grpc::Status Finish() {
     stream->WritesDone();

@@ -24,8 +24,12 @@
 namespace glint::testing {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::Gt;
 using ::testing::HasSubstr;
+using ::testing::Le;
+using ::testing::Lt;
 using ::testing::SizeIs;
 
 constexpr Shape kShape = {320, 200};
@@ -83,8 +87,8 @@ std::vector<slam::LocalizerResult> ByLibrary(const std::vector<Pair>& pairs) {
   EXPECT_TRUE(localizer.ok()) << localizer.status();
   std::vector<slam::LocalizerResult> results(pairs.size());
   for (size_t i = 0; i < pairs.size(); ++i) {
-    const double seconds = static_cast<double>(static_cast<int64_t>(i + 1) * kFrameNs) * 1e-9;
-    const absl::Status status = (*localizer)->Track(pairs[i].left, pairs[i].right, seconds, &results[i]);
+    const slam::FrameStamp stamp = {i, static_cast<int64_t>(i + 1) * kFrameNs};
+    const absl::Status status = (*localizer)->Track(pairs[i].left, pairs[i].right, stamp, &results[i]);
     EXPECT_TRUE(status.ok()) << status;
   }
   return results;
@@ -150,9 +154,11 @@ TEST_F(Localizing, PairsAreLocatedAsByTheLibrary) {
       const v1::Timings& t = response.timings();
       EXPECT_THAT(t.detect_ns(), Gt(0));
       EXPECT_THAT(t.pyramid_ns(), Gt(0));  // a lane's stages
-      EXPECT_THAT(response.match_ns(), Gt(0));
-      EXPECT_LE(t.receive_ns() + t.queue_ns() + t.decode_ns() + t.upload_ns() + t.detect_ns() + response.match_ns() +
-                    response.locate_ns() + response.adjust_ns() + t.download_ns() + t.serialize_ns() + t.order_ns(),
+      EXPECT_THAT(t.match_ns(), Gt(0));
+      EXPECT_THAT(t.locate_ns(), Gt(0));
+      EXPECT_EQ(t.track_ns(), 0);
+      EXPECT_LE(t.receive_ns() + t.queue_ns() + t.decode_ns() + t.upload_ns() + t.detect_ns() + t.match_ns() +
+                    t.locate_ns() + t.adjust_ns() + t.download_ns() + t.serialize_ns() + t.order_ns(),
                 t.total_ns());
     }
   }
@@ -214,7 +220,7 @@ TEST_F(Localizing, BadMessagesAreAnsweredAndChangeNothing) {
   open->ExpectError(Message(bad), grpc::INVALID_ARGUMENT, "right");
   bad = Eyes(pairs[1], 9 * kFrameNs);
   SetGray(kShape.width - 2, kShape.height, 9, bad.mutable_right());
-  open->ExpectError(Message(bad), grpc::INVALID_ARGUMENT, "right: 318x200 pixels, but the left eye has 320x200");
+  open->ExpectError(Message(bad), grpc::INVALID_ARGUMENT, "right: 318x200 pixels, but the left image has 320x200");
   SetGray(kShape.width - 2, kShape.height, 9, bad.mutable_left());
   open->ExpectError(Message(bad), grpc::INVALID_ARGUMENT, "318");
   next();
@@ -319,18 +325,27 @@ TEST_F(Localizing, MapsAreReadSavedLoadedAndFoundIn) {
   const auto open = OpenStream();
   open->ExpectError(Save("wall"), grpc::FAILED_PRECONDITION, "map");
   for (size_t i = 0; i < pairs.size(); ++i) {
-    EXPECT_EQ(open->Ask(Message(Eyes(pairs[i], static_cast<int64_t>(i + 1) * kFrameNs))).status().message(), "");
+    v1::LocalizePair pair = Eyes(pairs[i], static_cast<int64_t>(i + 1) * kFrameNs);
+    pair.set_frame_id(500 - i);
+    EXPECT_EQ(open->Ask(Message(pair)).status().message(), "");
   }
   v1::LocalizeStreamRequest get;
   get.mutable_get_map();
   const v1::LocalizeStreamResponse whole = open->Ask(get);
+  EXPECT_GT(whole.timings().adjust_ns(), 0);
   ASSERT_THAT(whole.map().keyframes_size(), Gt(1));
-  EXPECT_EQ(whole.map().keyframes_size(), static_cast<int>(whole.keyframes()));
-  EXPECT_EQ(whole.map().point_id_size(), static_cast<int>(whole.points()));
+  EXPECT_EQ(whole.map().keyframes_size(), whole.map_keyframes());
+  EXPECT_EQ(whole.map().point_id_size(), whole.map_points());
   EXPECT_EQ(whole.map().x_size(), whole.map().point_id_size());
   EXPECT_FALSE(whole.map().has_next());
-  EXPECT_EQ(Metric("glint_map_keyframes"), whole.keyframes());
-  EXPECT_NEAR(whole.map().keyframes(0).seconds(), 0.1, 1e-9);
+  EXPECT_EQ(Metric("glint_map_keyframes"), whole.map_keyframes());
+  // Each keyframe says which pair it was, and is where that was.
+  EXPECT_EQ(whole.map().keyframes(0).frame_id(), 500u);
+  for (const v1::MapKeyframe& keyframe : whole.map().keyframes()) {
+    const auto pair = static_cast<int64_t>(500 - keyframe.frame_id());
+    EXPECT_EQ(keyframe.time_ns(), (pair + 1) * kFrameNs);
+    EXPECT_NEAR(keyframe.pose().x(), static_cast<double>(pair) * 0.16, 0.1) << pair;
+  }
   // From the second keyframe and the last point on.
   get.mutable_get_map()->mutable_from()->set_keyframe(whole.map().keyframes(1).id());
   get.mutable_get_map()->mutable_from()->set_point(*whole.map().point_id().rbegin());
@@ -339,8 +354,12 @@ TEST_F(Localizing, MapsAreReadSavedLoadedAndFoundIn) {
   EXPECT_EQ(rest.map().keyframes(0).id(), whole.map().keyframes(1).id());
   EXPECT_THAT(rest.map().point_id(), SizeIs(1));
 
-  EXPECT_EQ(open->Ask(Save("wall")).status().message(), "");
-  EXPECT_EQ(open->Ask(Save("wall")).status().message(), "");  // in its place
+  for (int i = 0; i < 2; ++i) {  // the second time in its place
+    const v1::LocalizeStreamResponse saved = open->Ask(Save("wall"));
+    EXPECT_EQ(saved.status().message(), "");
+    EXPECT_TRUE(saved.has_saved());
+    EXPECT_EQ(saved.map_points(), whole.map_points());
+  }
   open->ExpectError(Save("other"), grpc::RESOURCE_EXHAUSTED, "maps: 2 is over this server's limit of 1 (--max-maps)");
   EXPECT_TRUE(open->Finish().ok());
 
@@ -350,8 +369,11 @@ TEST_F(Localizing, MapsAreReadSavedLoadedAndFoundIn) {
   again->ExpectError(find, grpc::FAILED_PRECONDITION, "map");
   const v1::LocalizeStreamResponse loaded = again->Ask(Load("wall"));
   EXPECT_EQ(loaded.status().message(), "");
-  EXPECT_EQ(loaded.keyframes(), whole.keyframes());
-  EXPECT_EQ(loaded.points(), whole.points());
+  EXPECT_TRUE(loaded.has_loaded());
+  EXPECT_EQ(loaded.map_keyframes(), whole.map_keyframes());
+  EXPECT_EQ(loaded.map_points(), whole.map_points());
+  get.mutable_get_map()->clear_from();
+  EXPECT_EQ(again->Ask(get).map().SerializeAsString(), whole.map().SerializeAsString());
   const v1::LocalizeStreamResponse found = again->Ask(find);
   EXPECT_EQ(found.status().message(), "");
   EXPECT_EQ(found.location().status(), v1::LOCATION_STATUS_RELOCALIZED);
@@ -361,7 +383,11 @@ TEST_F(Localizing, MapsAreReadSavedLoadedAndFoundIn) {
   v1::LocalizeStreamOptions options = Calibrated();
   options.mutable_camera()->set_baseline(0.3);
   const auto wider = OpenStream(options);
-  wider->ExpectError(Load("wall"), grpc::INVALID_ARGUMENT, "camera");
+  wider->ExpectError(Load("wall"), grpc::INVALID_ARGUMENT, "map wall: is a map of another camera");
+  const v1::ErrorInfo error = wider->Ask(Load("wall")).status().error();
+  EXPECT_EQ(error.reason(), "CONTRADICTION");
+  EXPECT_EQ(error.metadata().at("field"), "name");  // and no path of the server's
+  EXPECT_EQ(error.metadata().at("value"), "wall");
   options = Calibrated();
   options.mutable_detector()->set_preset("bfrost");
   const auto stranger = OpenStream(options);
@@ -378,26 +404,27 @@ TEST_F(Localizing, MapsAreReadSavedLoadedAndFoundIn) {
 // What cannot be refused, because a camera may see such things, is answered with a warning and its figure.
 TEST_F(Localizing, PairsThatContradictTheCalibrationAreWarnedOf) {
   const std::vector<Pair> pairs = Pairs(3);
-  const auto expect_warning = [&](const v1::LocalizeStreamOptions& options, const v1::LocalizePair& pair,
-                                  const std::string& text) {
-    const auto open = OpenStream(options);
+  const auto expect_warning = [&](const v1::LocalizePair& pair, const ::testing::Matcher<v1::Warning>& warning) {
+    const auto open = OpenStream();
     const v1::LocalizeStreamResponse response = open->Ask(Message(pair));
     EXPECT_EQ(response.status().message(), "");
-    EXPECT_THAT(response.location().warnings(), ::testing::Contains(HasSubstr(text)));
+    EXPECT_THAT(response.location().warnings(), Contains(warning));
     EXPECT_TRUE(open->Finish().ok());
   };
   v1::LocalizePair mono = Eyes(pairs[0], kFrameNs);
   *mono.mutable_right() = mono.left();
-  expect_warning(Calibrated(), mono, "disparity is 0.00 pixels (median): is one image sent twice?");
+  expect_warning(mono, IsWarning(v1::WARNING_KIND_NO_DISPARITY, 0.0, "px",
+                                 "disparity is 0.00 pixels (median): is one image sent twice?"));
   v1::LocalizePair exchanged = Eyes(pairs[0], kFrameNs);
   exchanged.mutable_left()->Swap(exchanged.mutable_right());
-  expect_warning(Calibrated(), exchanged, "left and right seem to be exchanged");
+  expect_warning(exchanged, IsWarning(v1::WARNING_KIND_SWAPPED, AllOf(Gt(0.5), Le(1)), "1",
+                                      "left and right seem to be exchanged"));
   // Not rectified: the right image is 40 rows lower.
   constexpr size_t kLower = 40 * kShape.width;
   v1::LocalizePair shifted = Eyes(pairs[0], kFrameNs);
   std::string* const rows = shifted.mutable_right()->mutable_raw()->mutable_data();
   *rows = std::string(kLower, 'x') + rows->substr(0, rows->size() - kLower);
-  expect_warning(Calibrated(), shifted, "not rectified");
+  expect_warning(shifted, IsWarning(v1::WARNING_KIND_DIFFERENT_SCENES, Lt(0.05), "1", "in both images: not rectified"));
   // A baseline a hundred times too long: at such speed nothing drives.
   v1::LocalizeStreamOptions wide = Calibrated();
   wide.mutable_camera()->set_baseline(100 * kBaseline);
@@ -406,7 +433,8 @@ TEST_F(Localizing, PairsThatContradictTheCalibrationAreWarnedOf) {
   for (size_t i = 0; i < pairs.size(); ++i) {
     last = open->Ask(Message(Eyes(pairs[i], static_cast<int64_t>(i + 1) * kFrameNs)));
   }
-  EXPECT_THAT(last.location().warnings(), ::testing::Contains(HasSubstr("baseline or timestamps are wrong")));
+  EXPECT_THAT(last.location().warnings(), Contains(IsWarning(v1::WARNING_KIND_IMPLAUSIBLE_SPEED, Gt(100), "m/s",
+                                                             "baseline or timestamps are wrong")));
   EXPECT_TRUE(open->Finish().ok());
 }
 
@@ -498,15 +526,18 @@ TEST(LocalizingLimits, MapsEndAtTheirKeyframes) {
     }
     if (most == 10) {
       EXPECT_TRUE(response.location().map_full());
-      EXPECT_EQ(response.keyframes(), 10u);
+      EXPECT_EQ(response.map_keyframes(), 10);
       request.mutable_load_map()->set_name("full");
       stream->Write(request);
       ASSERT_TRUE(stream->Read(&response));
       EXPECT_EQ(response.status().code(), grpc::RESOURCE_EXHAUSTED);
       EXPECT_THAT(response.status().message(), HasSubstr("10"));
+      EXPECT_EQ(response.status().error().reason(), "OVER_LIMIT");
+      EXPECT_EQ(response.status().error().metadata().at("field"), "name");
+      EXPECT_EQ(response.status().error().metadata().at("highest"), "10");
     } else {
       EXPECT_FALSE(response.location().map_full());
-      EXPECT_GT(response.keyframes(), 10u);
+      EXPECT_GT(response.map_keyframes(), 10);
       request.mutable_save_map()->set_name("full");
       stream->Write(request);
       ASSERT_TRUE(stream->Read(&response));

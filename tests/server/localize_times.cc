@@ -44,7 +44,7 @@ int Run(const LaneOptions& lanes, const scene::Camera& camera, int features, int
     LocationTimes times;
     const Clock::time_point began = Clock::now();
     const absl::Status status = (*localization)
-                                    ->Track(set->lanes[i % set->lanes.size()].get(), {f.left, f.right, {}},
+                                    ->Track(set->lanes[i % set->lanes.size()].get(), {f.left, f.right, {}}, i,
                                             std::llround(f.seconds * 1e9) + 1, &location, &times);
     const double took = std::chrono::duration<double, std::milli>(Clock::now() - began).count();
     if (!status.ok() || (i > 0 && location.status != LocationStatus::kTracking)) {

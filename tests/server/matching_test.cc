@@ -12,6 +12,8 @@
 #include "features/reference/matcher.h"
 #include "features/reference/stereo.h"
 #include "glint/v1/matching.grpc.pb.h"
+#include "server/operations/match/match_reply.h"
+#include "server/operations/stereo/stereo_reply.h"
 #include "tests/cpu/stereo_pair.h"
 #include "tests/scene/scene.h"
 #include "tests/server/harness.h"
@@ -26,8 +28,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
-Features ToFeatures(const v1::Features& wire) {
+Features ToFeatures(const v1::ImageFeatures& wire) {
   Features f;
   f.x.assign(wire.x().begin(), wire.x().end());
   f.y.assign(wire.y().begin(), wire.y().end());
@@ -36,7 +39,7 @@ Features ToFeatures(const v1::Features& wire) {
   f.response.assign(wire.response().begin(), wire.response().end());
   f.octave.assign(wire.octave().begin(), wire.octave().end());
   f.descriptors.assign(wire.descriptors().begin(), wire.descriptors().end());
-  f.descriptor_bytes = static_cast<int>(wire.descriptor_bytes());
+  f.descriptor_bytes = wire.descriptor_bytes();
   f.truncated = wire.truncated();
   return f;
 }
@@ -44,8 +47,8 @@ Features ToFeatures(const v1::Features& wire) {
 // The wire's matches, as the matcher's.
 MatchResult ToMatches(const v1::Matches& wire, int k) {
   MatchResult result;
-  result.Reset(static_cast<int>(wire.queries()), k);
-  std::vector<int> used(wire.queries());
+  result.Reset(wire.queries(), k);
+  std::vector<int> used(static_cast<size_t>(wire.queries()));
   for (int i = 0; i < wire.query_size(); ++i) {
     const uint32_t q = wire.query(i);
     const size_t at = static_cast<size_t>(q) * static_cast<size_t>(k) + static_cast<size_t>(used[q]++);
@@ -65,7 +68,7 @@ void SetImage(const ImageView& image, v1::Image* proto) {
 
 void SetRows(const DescriptorView& set, v1::DescriptorSet* proto) {
   proto->set_data(set.data, static_cast<size_t>(set.count) * static_cast<size_t>(set.bytes));
-  proto->set_descriptor_bytes(static_cast<uint32_t>(set.bytes));
+  proto->set_descriptor_bytes(set.bytes);
 }
 
 template <typename T>
@@ -130,7 +133,7 @@ TEST_F(Matching, SetsInTheMessageMatchAsTheReferenceWithEveryOption) {
   for (const MatchOptions& options : OptionsToTry()) {
     SCOPED_TRACE(ToString(options));
     v1::MatchRequest request;
-    v1::MatchOptions* const o = request.mutable_options();
+    v1::MatchOptions* const o = request.mutable_match();
     o->set_k(options.k);
     o->set_cross_check(options.cross_check);
     o->set_ratio(options.ratio);
@@ -157,10 +160,10 @@ TEST_F(Matching, SetsInTheMessageMatchAsTheReferenceWithEveryOption) {
     const grpc::Status status = stub_->Match(&context, request, &response);
     ASSERT_TRUE(status.ok()) << status.error_message();
     const MatchInput input{query.view(), train.view(), c, t};
-    EXPECT_TRUE(SameMatches(reference::Match(input, options), ToMatches(response.matches(), options.k)));
-    EXPECT_EQ(response.matches().trains(), 90u);
+    EXPECT_TRUE(SameMatches(reference::Match(input, options), ToMatches(response.result().matches(), options.k)));
+    EXPECT_EQ(response.result().matches().trains(), 90);
     EXPECT_GT(response.timings().total_ns(), 0);
-    EXPECT_GT(response.match_ns(), 0);
+    EXPECT_GT(response.timings().match_ns(), 0);
   }
 }
 
@@ -188,9 +191,9 @@ TEST_F(Matching, ImagesAreDetectedDescribedAndMatchedInOneGo) {
   const v1::MatchStreamResponse response = Ask(stream.get(), request);
   EXPECT_EQ(response.status().message(), "");
   EXPECT_EQ(response.frame_id(), 7u);
-  EXPECT_TRUE(SameFeatures(expected[0], ToFeatures(response.query())));
-  EXPECT_TRUE(SameFeatures(expected[1], ToFeatures(response.train())));
-  EXPECT_TRUE(SameMatches(matches, ToMatches(response.matches(), 1)));
+  EXPECT_TRUE(SameFeatures(expected[0], ToFeatures(response.result().query())));
+  EXPECT_TRUE(SameFeatures(expected[1], ToFeatures(response.result().train())));
+  EXPECT_TRUE(SameMatches(matches, ToMatches(response.result().matches(), 1)));
   EXPECT_GT(response.timings().detect_ns(), 0);
 }
 
@@ -207,49 +210,56 @@ TEST_F(Matching, SetsAreKeptAddedToRemovedFromAndForgotten) {
               HasSubstr("train.set: \"map\" is not kept in this stream, which has no sets"));
 
   v1::MatchStreamRequest edit;
-  edit.mutable_edit()->set_set("map");
-  SetRows({map.row(0), 30, 32}, edit.mutable_edit()->mutable_add());
+  edit.mutable_update_set()->set_set("map");
+  SetRows({map.row(0), 30, 32}, edit.mutable_update_set()->mutable_add());
   // Sent without waiting: the edits come between the pairs that are sent between them.
   ASSERT_TRUE(stream->Write(edit));
   ASSERT_TRUE(stream->Write(match()));
-  edit.mutable_edit()->add_remove(0);
-  edit.mutable_edit()->add_remove(29);
-  SetRows({map.row(30), 20, 32}, edit.mutable_edit()->mutable_add());
+  edit.mutable_update_set()->add_remove(0);
+  edit.mutable_update_set()->add_remove(29);
+  SetRows({map.row(30), 20, 32}, edit.mutable_update_set()->mutable_add());
   ASSERT_TRUE(stream->Write(edit));
   ASSERT_TRUE(stream->Write(match()));
-  EXPECT_EQ(Read(stream.get()).set_size(), 30u);
+  EXPECT_EQ(Read(stream.get()).set().descriptors(), 30);
   EXPECT_TRUE(SameMatches(reference::Match({query.view(), {map.row(0), 30, 32}, {}, {}}, {}),
-                          ToMatches(Read(stream.get()).matches(), 1)));
-  EXPECT_EQ(Read(stream.get()).set_size(), 48u);
+                          ToMatches(Read(stream.get()).result().matches(), 1)));
+  EXPECT_EQ(Read(stream.get()).set().descriptors(), 48);
   std::vector<uint8_t> rest(map.row(1), map.row(29));
   rest.insert(rest.end(), map.row(30), map.row(49) + 32);
   EXPECT_TRUE(SameMatches(reference::Match({query.view(), {rest.data(), 48, 32}, {}, {}}, {}),
-                          ToMatches(Read(stream.get()).matches(), 1)));
+                          ToMatches(Read(stream.get()).result().matches(), 1)));
 
   v1::MatchStreamRequest bad = edit;
-  bad.mutable_edit()->set_remove(1, 48);
+  bad.mutable_update_set()->set_remove(1, 48);
   EXPECT_THAT(Ask(stream.get(), bad).status().message(), HasSubstr("remove[1]: 48 is not in 0..47"));
   bad = edit;
-  bad.mutable_edit()->set_remove(1, 0);
+  bad.mutable_update_set()->set_remove(1, 0);
   EXPECT_THAT(Ask(stream.get(), bad).status().message(), HasSubstr("remove[1]: 0 is not above 0"));
   bad = edit;
-  bad.mutable_edit()->mutable_add()->set_descriptor_bytes(64);
+  bad.mutable_update_set()->mutable_add()->set_descriptor_bytes(64);
   EXPECT_THAT(Ask(stream.get(), bad).status().message(), HasSubstr("add.descriptor_bytes: 64, but the set has 32"));
   bad = edit;
-  bad.mutable_edit()->set_set("no/name");
+  bad.mutable_update_set()->set_set("no/name");
   EXPECT_THAT(Ask(stream.get(), bad).status().message(), HasSubstr("set: \"no/name\""));
   const DescriptorSet many(3960, 32, Likeness::kRandom, 7);
-  bad.mutable_edit()->set_set("more");
-  bad.mutable_edit()->clear_remove();
-  SetRows(many.view(), bad.mutable_edit()->mutable_add());
+  bad.mutable_update_set()->set_set("more");
+  bad.mutable_update_set()->clear_remove();
+  SetRows(many.view(), bad.mutable_update_set()->mutable_add());
   EXPECT_THAT(Ask(stream.get(), bad).status().message(),
               HasSubstr("descriptors of all sets: 4008 is over this server's limit of 4000 (--max-features)"));
-  EXPECT_EQ(Ask(stream.get(), match()).matches().trains(), 48u);
+  EXPECT_EQ(Ask(stream.get(), match()).result().matches().trains(), 48);
 
   v1::MatchStreamRequest forget;
-  forget.mutable_edit()->set_set("map");
-  forget.mutable_edit()->set_forget(true);
-  EXPECT_EQ(Ask(stream.get(), forget).status().code(), 0);
+  forget.mutable_forget_set()->set_frame_id(8);
+  forget.mutable_forget_set()->set_set("map");
+  const v1::MatchStreamResponse forgotten = Ask(stream.get(), forget);
+  EXPECT_EQ(forgotten.status().message(), "");
+  EXPECT_EQ(forgotten.frame_id(), 8u);
+  EXPECT_TRUE(forgotten.has_set());
+  EXPECT_EQ(forgotten.set().descriptors(), 0);
+  EXPECT_THAT(Ask(stream.get(), forget).status().message(), HasSubstr("set: \"map\" is not kept in this stream"));
+  forget.mutable_forget_set()->set_set("no/name");
+  EXPECT_THAT(Ask(stream.get(), forget).status().message(), HasSubstr("set: \"no/name\""));
   EXPECT_EQ(Ask(stream.get(), match()).status().code(), grpc::NOT_FOUND);
   stream->WritesDone();
   EXPECT_TRUE(stream->Finish().ok());
@@ -263,6 +273,9 @@ TEST_F(Matching, BadPairsAreAnsweredAndTheStreamLives) {
     const v1::MatchStreamResponse response = Ask(stream.get(), request);
     EXPECT_EQ(response.status().code(), grpc::INVALID_ARGUMENT) << response.status().message();
     EXPECT_THAT(response.status().message(), HasSubstr(text));
+    EXPECT_EQ(response.answer_case(), v1::MatchStreamResponse::ANSWER_NOT_SET);
+    const std::string& field = response.status().error().metadata().at("field");
+    EXPECT_THAT(response.status().message(), StartsWith(field + ": "));
   };
   expect(PairOf(query.view(), train.view()), "train.bytes: 64, but query.bytes is 32");
   v1::MatchStreamRequest none = PairOf(query.view(), query.view());
@@ -271,6 +284,8 @@ TEST_F(Matching, BadPairsAreAnsweredAndTheStreamLives) {
   v1::MatchStreamRequest odd = PairOf(query.view(), query.view());
   odd.mutable_pair()->mutable_query()->mutable_descriptors()->set_descriptor_bytes(12);
   expect(odd, "query.descriptors.descriptor_bytes: 12 is not a multiple of 8");
+  odd.mutable_pair()->mutable_query()->mutable_descriptors()->set_descriptor_bytes(-32);
+  expect(odd, "query.descriptors.descriptor_bytes: -32 is not in 8..512");
   odd.mutable_pair()->mutable_query()->mutable_descriptors()->set_descriptor_bytes(24);
   expect(odd, "query.descriptors.data: 256 bytes are no multiple of descriptor_bytes, 24");
   v1::MatchStreamRequest few = PairOf(query.view(), query.view());
@@ -288,12 +303,12 @@ TEST_F(Matching, BadPairsAreAnsweredAndTheStreamLives) {
 
   const v1::MatchStreamResponse good = Ask(stream.get(), PairOf(query.view(), query.view(), 9));
   EXPECT_EQ(good.frame_id(), 9u);
-  EXPECT_EQ(good.matches().query_size(), 8);
+  EXPECT_EQ(good.result().matches().query_size(), 8);
   stream->WritesDone();
   EXPECT_TRUE(stream->Finish().ok());
   const std::string page = Http(server_->metrics_address(), "GET /metrics");
   EXPECT_EQ(Sample(page, "glint_frames_total{operation=\"match\",result=\"OK\"}"), 1);
-  EXPECT_EQ(Sample(page, "glint_frames_total{operation=\"match\",result=\"INVALID_ARGUMENT\"}"), 7);
+  EXPECT_EQ(Sample(page, "glint_frames_total{operation=\"match\",result=\"INVALID_ARGUMENT\"}"), 8);
 }
 
 // Fewer matches, and no error; see also OptionsAreCheckedAtTheBeginning.
@@ -304,11 +319,11 @@ TEST_F(Matching, KAboveTheSetGivesWhatThereIs) {
   const auto stream = Open(options);
   const v1::MatchStreamResponse two = Ask(stream.get(), PairOf(query.view(), train.view()));
   EXPECT_EQ(two.status().code(), grpc::OK) << two.status().message();
-  EXPECT_THAT(two.matches().query(), ElementsAre(0, 0, 1, 1, 2, 2));
+  EXPECT_THAT(two.result().matches().query(), ElementsAre(0, 0, 1, 1, 2, 2));
   const v1::MatchStreamResponse none = Ask(stream.get(), PairOf(query.view(), {train.view().data, 0, 32}));
   EXPECT_EQ(none.status().code(), grpc::OK) << none.status().message();
-  EXPECT_EQ(none.matches().queries(), 3u);
-  EXPECT_THAT(none.matches().query(), SizeIs(0));
+  EXPECT_EQ(none.result().matches().queries(), 3);
+  EXPECT_THAT(none.result().matches().query(), SizeIs(0));
   stream->WritesDone();
   EXPECT_TRUE(stream->Finish().ok());
 }
@@ -326,7 +341,7 @@ TEST_F(Matching, OctaveRangesEndWhereIntegersDo) {
     }
     const v1::MatchStreamResponse response = Ask(stream.get(), request);
     EXPECT_EQ(response.status().code(), grpc::OK) << response.status().message();
-    EXPECT_EQ(response.matches().query_size(), 8) << octave;
+    EXPECT_EQ(response.result().matches().query_size(), 8) << octave;
   }
   stream->WritesDone();
   EXPECT_TRUE(stream->Finish().ok());
@@ -345,15 +360,21 @@ TEST_F(Matching, OptionsAreCheckedAtTheBeginning) {
   };
   v1::MatchStreamOptions options;
   options.mutable_match()->set_k(0);
-  EXPECT_THAT(refusal(options), HasSubstr("k: 0 is not in 1..8"));
+  EXPECT_THAT(refusal(options), HasSubstr("match.k: 0 is not in 1..8"));
   options.mutable_match()->set_k(9);
-  EXPECT_THAT(refusal(options), HasSubstr("k: 9 is not in 1..8"));
+  EXPECT_THAT(refusal(options), HasSubstr("match.k: 9 is not in 1..8"));
   options.mutable_match()->set_k(2);
   options.mutable_match()->set_cross_check(true);
-  EXPECT_THAT(refusal(options), HasSubstr("cross_check: needs k 1, not 2"));
+  EXPECT_THAT(refusal(options), HasSubstr("match.cross_check: needs k 1, not 2"));
   options = {};
   options.mutable_detector()->set_max_features(2001);
   EXPECT_THAT(refusal(options), HasSubstr("max_features: 2001 is over this server's limit of 2000"));
+  options = {};
+  options.mutable_match()->set_window_radius(-1);
+  EXPECT_THAT(refusal(options), HasSubstr("match.window_radius: -1 is not in 0.."));
+  options = {};
+  options.mutable_match()->set_max_octave_difference(12);
+  EXPECT_THAT(refusal(options), HasSubstr("match.max_octave_difference: 12 is not in 0..11"));
   v1::MatchRequest request;
   request.mutable_query()->set_set("map");
   grpc::ClientContext context;
@@ -392,7 +413,7 @@ class Stereo : public Matching {
   }
   static std::vector<int> Kinds(const v1::StereoStreamResponse& response) {
     std::vector<int> kinds;
-    for (const v1::StereoWarning& w : response.warnings()) kinds.push_back(w.kind());
+    for (const v1::Warning& w : response.result().warnings()) kinds.push_back(w.kind());
     return kinds;
   }
 };
@@ -421,7 +442,7 @@ TEST_F(Stereo, TwoImagesAndOneSideBySideAreTheReferencesPair) {
     const StereoPair pair(detector, eyes.left, eyes.right);
     StereoOptions options;
     options.focal_length = 300;
-    options.baseline = 0.12f;
+    options.baseline = 0.12;
     const StereoResult expected = reference::MatchStereo(pair.input(), options);
     ASSERT_GT(expected.matches, 20);
 
@@ -429,7 +450,7 @@ TEST_F(Stereo, TwoImagesAndOneSideBySideAreTheReferencesPair) {
     wire.mutable_detector()->set_preset(preset);
     wire.mutable_detector()->set_max_features(500);
     wire.mutable_stereo()->set_focal_length(300);
-    wire.mutable_stereo()->set_baseline(0.12f);
+    wire.mutable_stereo()->set_baseline(0.12);
     grpc::ClientContext context;
     auto stream = stub_->StereoStream(&context);
     v1::StereoStreamRequest first;
@@ -443,11 +464,11 @@ TEST_F(Stereo, TwoImagesAndOneSideBySideAreTheReferencesPair) {
     for (const v1::StereoStreamRequest& request : {Request(eyes.left, eyes.right), Request(both, {})}) {
       const v1::StereoStreamResponse response = Ask(stream.get(), request);
       EXPECT_EQ(response.status().message(), "");
-      EXPECT_TRUE(SameFeatures(*pair.input().left.features, ToFeatures(response.left())));
-      ExpectSame(expected, response.matches());
-      EXPECT_EQ(response.right_keypoints(), pair.input().right.features->count());
-      EXPECT_THAT(response.warnings(), SizeIs(0));
-      EXPECT_GT(response.match_ns(), 0);
+      EXPECT_TRUE(SameFeatures(*pair.input().left.features, ToFeatures(response.result().left())));
+      ExpectSame(expected, response.result().matches());
+      EXPECT_EQ(response.result().right_keypoints(), static_cast<int>(pair.input().right.features->count()));
+      EXPECT_THAT(response.result().warnings(), SizeIs(0));
+      EXPECT_GT(response.timings().match_ns(), 0);
     }
     stream->WritesDone();
     EXPECT_TRUE(stream->Finish().ok());
@@ -460,28 +481,35 @@ TEST_F(Stereo, DoubtfulPairsAreAnsweredWithWarnings) {
   options.mutable_detector()->set_max_features(1000);
   const auto stream = Open(options);
   v1::StereoStreamResponse response = Ask(stream.get(), Request(eyes.right, eyes.left));
-  EXPECT_THAT(Kinds(response), ElementsAre(v1::STEREO_WARNING_KIND_SWAPPED));
-  EXPECT_GT(response.warnings(0).figure(), 0.5f);
-  EXPECT_GT(response.left().x_size(), 100);
+  EXPECT_THAT(Kinds(response), ElementsAre(v1::WARNING_KIND_SWAPPED));
+  EXPECT_GT(response.result().warnings(0).figure(), 0.5);
+  EXPECT_EQ(response.result().warnings(0).unit(), "1");
+  EXPECT_GT(response.result().left().x_size(), 100);
 
-  // The right eye hangs four rows lower.
+  // The right camera hangs four rows lower.
   const ImageView lower{eyes.right.row(4), 376, 236, eyes.right.stride()};
   const ImageView upper{eyes.left.row(0), 376, 236, eyes.left.stride()};
   response = Ask(stream.get(), Request(upper, lower));
-  EXPECT_THAT(Kinds(response), ElementsAre(v1::STEREO_WARNING_KIND_UNRECTIFIED));
-  EXPECT_NEAR(response.warnings(0).figure(), 4, 1);
-  EXPECT_THAT(response.warnings(0).text(), HasSubstr("the median of |dy| is "));
+  EXPECT_THAT(Kinds(response), ElementsAre(v1::WARNING_KIND_UNRECTIFIED));
+  EXPECT_NEAR(response.result().warnings(0).figure(), 4, 1);
+  EXPECT_EQ(response.result().warnings(0).unit(), "px");
+  EXPECT_THAT(response.result().warnings(0).text(), HasSubstr("the median of |dy| is "));
 
   v1::StereoStreamRequest late = Request(eyes.left, eyes.right);
   late.mutable_pair()->set_left_time_ns(1'000'000'000);
   late.mutable_pair()->set_right_time_ns(1'033'000'000);
   response = Ask(stream.get(), late);
-  EXPECT_THAT(Kinds(response), ElementsAre(v1::STEREO_WARNING_KIND_OUT_OF_SYNC));
-  EXPECT_NEAR(response.warnings(0).figure(), 33, 0.1);
-  EXPECT_GT(response.matches().left_size(), 50);
+  EXPECT_THAT(Kinds(response), ElementsAre(v1::WARNING_KIND_OUT_OF_SYNC));
+  EXPECT_NEAR(response.result().warnings(0).figure(), 33, 1e-9);
+  EXPECT_EQ(response.result().warnings(0).unit(), "ms");
+  EXPECT_EQ(response.result().warnings(0).text(), "out of sync: the images were captured 33.0 ms apart");
+  EXPECT_GT(response.result().matches().left_size(), 50);
 
   response = Ask(stream.get(), Request(eyes.left, Noise({376, 240}, 9)));
-  EXPECT_THAT(Kinds(response), ElementsAre(v1::STEREO_WARNING_KIND_DIFFERENT_SCENES));
+  EXPECT_THAT(Kinds(response), ElementsAre(v1::WARNING_KIND_DIFFERENT_SCENES));
+  EXPECT_LT(response.result().warnings(0).figure(), 1 / 3.0);
+  EXPECT_EQ(response.result().warnings(0).unit(), "1");
+  EXPECT_THAT(response.result().warnings(0).text(), HasSubstr("of the keypoints have a match in the other image"));
 }
 
 TEST_F(Stereo, BadPairsAreAnsweredAndTheStreamLives) {
@@ -493,7 +521,7 @@ TEST_F(Stereo, BadPairsAreAnsweredAndTheStreamLives) {
     EXPECT_THAT(response.status().message(), HasSubstr(text));
   };
   expect(Request(eyes.left, {eyes.right.row(0), 376, 239, eyes.right.stride()}),
-         "right: 376x239 pixels, but the left eye has 376x240");
+         "right: 376x239 pixels, but the left image has 376x240");
   expect(Request({eyes.left.row(0), 375, 240, eyes.left.stride()}, {}), "left.width: 375 is odd");
   v1::StereoStreamRequest none;
   none.mutable_pair();
@@ -514,13 +542,86 @@ TEST_F(Stereo, BadPairsAreAnsweredAndTheStreamLives) {
   };
   v1::StereoStreamOptions options;
   options.mutable_stereo()->set_band(17);
-  EXPECT_THAT(refusal(options), HasSubstr("band: 17 is not in 0..16"));
+  EXPECT_THAT(refusal(options), HasSubstr("stereo.band: 17 is not in 0..16"));
   options = {};
   options.mutable_stereo()->set_focal_length(300);
-  EXPECT_THAT(refusal(options), HasSubstr("baseline: 0, but focal_length is 300"));
+  EXPECT_THAT(refusal(options), HasSubstr("stereo.baseline: 0, but focal_length is 300"));
   options = {};
   options.mutable_detector()->set_preset("fast_grid");
   EXPECT_THAT(refusal(options), HasSubstr("detector.descriptor_kind: none"));
+}
+
+// ---- Replies.
+
+// A reply that is the bytes which the generated class writes.
+template <typename Response>
+Response Parsed(const grpc::Slice& slice) {
+  const std::string bytes(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  Response response;
+  EXPECT_TRUE(response.ParseFromString(bytes));
+  response.DiscardUnknownFields();
+  EXPECT_TRUE(response.SerializeAsString() == bytes);
+  return response;
+}
+
+TEST(MatchReply, IsWhatTheGeneratedClassesWrite) {
+  Features features;
+  cpu::Pipeline pipeline;
+  ASSERT_TRUE(pipeline.Detect(*PresetOptions("orb"), Texture({320, 240}, 1), {}, &features, nullptr).ok());
+  const Features none;
+  MatchResult matches;
+  matches.Reset(200, 2);
+  for (size_t i = 0; i < matches.index.size(); i += 3) matches.index[i] = matches.distance[i] = static_cast<int32_t>(i);
+  const MatchResult empty;
+  for (const uint64_t id : {uint64_t{0}, uint64_t{1}, ~uint64_t{0}}) {
+    MatchTask task;
+    task.matches = &empty;
+    EXPECT_FALSE(Parsed<v1::MatchStreamResponse>(SerializeMatchReply(id, task)).result().has_query());
+    task.matches = &matches;
+    task.queries = 200;
+    task.trains = 400;
+    task.query_features = &features;
+    task.train_features = &none;
+    const auto response = Parsed<v1::MatchStreamResponse>(SerializeMatchReply(id, task));
+    EXPECT_EQ(response.frame_id(), id);
+    EXPECT_EQ(response.result().matches().query_size(), 134);
+    EXPECT_EQ(response.result().matches().trains(), 400);
+    EXPECT_TRUE(SameFeatures(features, ToFeatures(response.result().query())));
+    EXPECT_TRUE(response.result().has_train());
+    const auto call = Parsed<v1::MatchResponse>(SerializeMatchReply(0, task));
+    EXPECT_EQ(call.result().SerializeAsString(), response.result().SerializeAsString());
+    for (const int descriptors : {0, 1, 300}) {
+      const auto edited = Parsed<v1::MatchStreamResponse>(SerializeSetReply(id, descriptors));
+      EXPECT_EQ(edited.frame_id(), id);
+      EXPECT_TRUE(edited.has_set());
+      EXPECT_EQ(edited.set().descriptors(), descriptors);
+    }
+  }
+}
+
+TEST(StereoReply, IsWhatTheGeneratedClassesWrite) {
+  const Eyes eyes(1);
+  const StereoPair pair(OrbWithDescriptors(500), eyes.left, eyes.right);
+  for (const bool has_depth : {false, true}) {
+    StereoTask task;
+    if (has_depth) task.criteria.options.focal_length = task.criteria.options.baseline = 1.5;
+    const StereoResult found = reference::MatchStereo(pair.input(), task.criteria.options);
+    task.left = pair.input().left.features;
+    task.matches = &found;
+    task.rights = static_cast<int>(pair.input().right.features->count());
+    for (const uint64_t id : {uint64_t{0}, ~uint64_t{0}}) {
+      task.left_time_ns = task.right_time_ns = 1;
+      EXPECT_EQ(Parsed<v1::StereoStreamResponse>(SerializeStereoReply(id, task)).result().warnings_size(), 0);
+      task.right_time_ns += 1'000'000'000;
+      const auto response = Parsed<v1::StereoStreamResponse>(SerializeStereoReply(id, task));
+      EXPECT_EQ(response.frame_id(), id);
+      EXPECT_TRUE(SameFeatures(*task.left, ToFeatures(response.result().left())));
+      EXPECT_EQ(response.result().matches().left_size(), found.matches);
+      EXPECT_EQ(response.result().matches().depth_size(), has_depth ? found.matches : 0);
+      EXPECT_EQ(response.result().right_keypoints(), task.rights);
+      EXPECT_EQ(response.result().warnings_size(), 1);
+    }
+  }
 }
 
 }  // namespace

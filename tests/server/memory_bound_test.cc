@@ -1,24 +1,25 @@
-// Limits follow the memory that the process may use.
+// The bound on memory that limits allow, what the process may use, and that the default limits fit common cameras.
+#include "server/memory/memory_bound.h"
+
 #include <gmock/gmock.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "server/app/server.h"
 #include "server/base/usable_memory.h"
-#include "server/memory/memory_bound.h"
+#include "server/session/session_limits.h"
 #include "tests/server/fake_lane.h"
 
 namespace glint {
 namespace {
 
-using ::testing::Contains;
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
 constexpr int64_t kGiB = int64_t{1} << 30;
@@ -41,25 +42,23 @@ class Root {
   const std::string path_;
 };
 
-TEST(UsableMemoryTest, IsTheMachinesWithoutALimit) {
+TEST(UsableMemoryTest, IsThreeQuartersOfTheMachineWithoutALimit) {
   const Root root("0::/user.slice");
   root.Write("/sys/fs/cgroup/user.slice/memory.max", "max");
   const UsableMemory memory = FindUsableMemory(root.path(), 8 * kGiB);
-  EXPECT_EQ(memory.bytes, 8 * kGiB);
-  EXPECT_EQ(memory.source, "machine");
-  EXPECT_TRUE(memory.whole_machine);
+  EXPECT_EQ(memory.bytes, 6 * kGiB);
+  EXPECT_EQ(memory.source, "three quarters of the machine");
 }
 
 TEST(UsableMemoryTest, IsTheSmallestLimitOfTheGroupsAboveInV2) {
   const Root root("0::/system.slice/glint-server.service");
   root.Write("/sys/fs/cgroup/system.slice/glint-server.service/memory.max", absl::StrCat(6 * kGiB));
-  EXPECT_EQ(FindUsableMemory(root.path(), 8 * kGiB).bytes, 6 * kGiB);
+  EXPECT_EQ(FindUsableMemory(root.path(), 16 * kGiB).bytes, 6 * kGiB);
   root.Write("/sys/fs/cgroup/system.slice/memory.max", absl::StrCat(4 * kGiB));
   const UsableMemory memory = FindUsableMemory(root.path(), 8 * kGiB);
   EXPECT_EQ(memory.bytes, 4 * kGiB);
   EXPECT_THAT(memory.source, ::testing::EndsWith("/sys/fs/cgroup/system.slice/memory.max"));
-  EXPECT_FALSE(memory.whole_machine);
-  EXPECT_EQ(FindUsableMemory(root.path(), 2 * kGiB).bytes, 2 * kGiB);
+  EXPECT_EQ(FindUsableMemory(root.path(), 4 * kGiB).bytes, 3 * kGiB);
 }
 
 // A container sees its own group as the root of the mount; with v1 /proc names it as the host does.
@@ -73,17 +72,13 @@ TEST(UsableMemoryTest, IsTheContainersLimit) {
   root.Write("/sys/fs/cgroup/memory/memory.limit_in_bytes", absl::StrCat(3 * kGiB));
   EXPECT_EQ(FindUsableMemory(root.path(), 8 * kGiB).bytes, 3 * kGiB);
   root.Write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712");
-  EXPECT_EQ(FindUsableMemory(root.path(), 8 * kGiB).bytes, 8 * kGiB);
+  EXPECT_EQ(FindUsableMemory(root.path(), 8 * kGiB).bytes, 6 * kGiB);
 }
 
 TEST(UsableMemoryTest, OfThisProcessIsAtMostTheMachines) {
   const UsableMemory memory = FindUsableMemory();
   EXPECT_GT(memory.bytes, 0);
-  EXPECT_LE(memory.bytes, int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE));
-}
-
-MemoryFit Fit(int64_t limit, int lanes, ServerOptions* options) {
-  return FitToMemory({limit, "test", false}, lanes, 1, options);
+  EXPECT_LE(memory.bytes, int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE) / 4 * 3);
 }
 
 // Pairs take more of lanes that keep both eyes apart.
@@ -103,76 +98,91 @@ TEST(MemoryBoundTest, CountsPairs) {
   EXPECT_EQ(ComputeMemoryBound(options, 3).lanes - one_thread.lanes, 3000 * kPairBytesPerPixel);
 }
 
-TEST(MemoryFitTest, EnoughMemoryChangesNothing) {
-  ServerOptions options;
+// On machines of up to four processors, and the two lanes that a GPU has there.
+TEST(MemoryBoundTest, OfTheDefaultsIsBelowFourGibibytes) {
   const ServerOptions defaults;
-  const MemoryFit fit = Fit(64 * kGiB, 2, &options);
-  EXPECT_THAT(fit.lowered, IsEmpty());
-  EXPECT_EQ(fit.lanes, 2);
-  EXPECT_EQ(fit.bound, ComputeMemoryBound(defaults, 2).total());
-  EXPECT_EQ(options.max_sessions, defaults.max_sessions);
-  EXPECT_EQ(options.lanes.max_image_pixels, defaults.lanes.max_image_pixels);
-}
-
-TEST(MemoryFitTest, TheBoundIsWithinTheBudgetFromOneGibibyteOn) {
-  for (int64_t limit = kGiB; limit <= 32 * kGiB; limit *= 2) {
-    for (const int lanes : {1, 2, 8, 64}) {
-      ServerOptions options;
-      const MemoryFit fit = Fit(limit, lanes, &options);
-      EXPECT_TRUE(fit.fits()) << limit << " " << lanes << ": " << fit.bound;
-      EXPECT_EQ(fit.budget, limit / 4 * 3);
-      EXPECT_EQ(fit.bound, ComputeMemoryBound(options, fit.lanes).total());
-      EXPECT_GE(fit.lanes, 1);
-      EXPECT_LE(fit.lanes, lanes);
-      EXPECT_GE(options.max_sessions, 2);
-      EXPECT_GE(options.lanes.max_image_pixels, 1920 * 1080);
-      EXPECT_GE(options.max_message_bytes, options.lanes.max_image_pixels);
-      EXPECT_TRUE(ValidateServerOptions(options).ok()) << ValidateServerOptions(options);
-    }
+  for (const int lanes : {1, 2, 4}) {
+    EXPECT_LT(ComputeMemoryBound(defaults, lanes, Backend::kCpu).total(), 4 * kGiB) << lanes;
   }
+  EXPECT_LT(ComputeMemoryBound(defaults, 2, Backend::kCuda).total(), 4 * kGiB);
 }
 
-TEST(MemoryFitTest, HalfOfAMachineIsLeftToOthers) {
+TEST(MemoryExcessTest, IsThereOnceTheBoundIsAboveWhatMayBeUsed) {
+  const ServerOptions defaults;
+  const int64_t bound = ComputeMemoryBound(defaults, 4, Backend::kCpu).total();
+  for (const int64_t enough : {bound, 4 * kGiB, 24 * kGiB}) {
+    EXPECT_EQ(MemoryExcess(defaults, 4, Backend::kCpu, {enough, "test"}), "");
+  }
+  for (const int64_t little : {bound - 1, 2 * kGiB, kGiB, int64_t{0}}) {
+    EXPECT_THAT(MemoryExcess(defaults, 4, Backend::kCpu, {little, "test"}),
+                StartsWith(absl::StrCat(bound >> 20, " MiB are allowed by the limits, but test is ", little >> 20,
+                                        " MiB; most by ")));
+  }
+  // More lanes take more.
+  EXPECT_NE(MemoryExcess(defaults, 64, Backend::kCpu, {4 * kGiB, "test"}), "");
+}
+
+TEST(MemoryExcessTest, NamesTheFlagsOfTheLargestParts) {
   ServerOptions options;
-  EXPECT_EQ(FitToMemory({8 * kGiB, "machine", true}, 4, 1, &options).budget, 4 * kGiB);
+  options.max_localize_streams = 9;
+  options.max_map_bytes = 100 * kGiB;
+  options.max_sessions = 1000;
+  EXPECT_THAT(MemoryExcess(options, 128, Backend::kCpu, {kGiB, "test"}),
+              ContainsRegex("most by --max-localize-streams=9, --max-map-bytes=107374182400, .*; "
+                            "--max-sessions=1000, --max-message-bytes=[0-9]+ \\([0-9]+ MiB\\); "
+                            "128 lanes \\(--lanes\\), --max-image-pixels=[0-9]+, --max-features=[0-9]+ "
+                            "\\([0-9]+ MiB\\)$"));
 }
 
-TEST(MemoryFitTest, WhatWasSetStays) {
-  ServerOptions options;
-  options.max_sessions = 20;
-  options.given = {"max-image-pixels"};
-  options.lanes.lanes = 4;
-  const MemoryFit fit = Fit(2 * kGiB, 4, &options);
-  EXPECT_FALSE(fit.fits());  // four lanes of 8K
-  EXPECT_EQ(options.max_sessions, 20);
-  EXPECT_EQ(options.lanes.max_image_pixels, ServerOptions().lanes.max_image_pixels);
-  EXPECT_EQ(fit.lanes, 4);
-  EXPECT_EQ(options.max_detect_calls, 2);
-  EXPECT_THAT(fit.lowered, Contains("max-detect-calls=2"));
+// What a robot sends at the same time: a stereo camera of 1920x1080 in colour, to two streams, another one that is
+// located, and four cameras of 1280x720, each by itself and all in one stream.
+TEST(DefaultLimitsTest, TakeTheCamerasOfARobot) {
+  constexpr int64_t kFullHd = 1920 * 1080, kHd = 1280 * 720, kFieldsBytes = 1024;
+  const ServerOptions defaults;
+  EXPECT_GE(defaults.max_message_bytes, 2 * 3 * kFullHd + kFieldsBytes);
+  EXPECT_GE(defaults.max_message_bytes, 4 * 3 * kHd + kFieldsBytes);
+  EXPECT_GE(defaults.max_pending_bytes, 2 * (2 * 3 * kFullHd + kFieldsBytes) + 5 * 3 * kHd);
+  EXPECT_GE(defaults.lanes.max_image_pixels, 2 * kFullHd);
+  EXPECT_GE(defaults.max_localize_pixels, 2 * kFullHd);
+  EXPECT_GE(defaults.max_track_pixels, 4 * kHd);
+  EXPECT_GE(defaults.max_track_cameras, 4);
+  EXPECT_GE(ShareOfOnePeer(defaults.max_sessions), 1 + 2 + 4 + 1);
+  EXPECT_GE(defaults.max_track_streams, 1);
+  EXPECT_GE(defaults.max_localize_streams, 2);
+  EXPECT_GE(defaults.max_features, 2 * 2000);
 }
 
-TEST(MemoryFitTest, EachDeviceKeepsALane) {
-  ServerOptions options;
-  EXPECT_EQ(FitToMemory({kGiB, "test", false}, 8, 2, &options).lanes, 2);
-}
-
-TEST(MemoryFitTest, AServerHasTheLimitsThatFit) {
+TEST(MemoryLimitTest, AServerWithLessDoesNotStart) {
   testing::LaneControl control;
   ServerOptions options;
   options.listen = {};
   options.metrics_listen = "";
-  options.memory_limit = 2 * kGiB;
+  options.memory_limit = 4 * kGiB;
   options.create_lanes = testing::FakeLanes(&control);
   auto server = Server::Create(options);
   ASSERT_TRUE(server.ok()) << server.status();
-  EXPECT_TRUE((*server)->memory_fit().fits());
-  EXPECT_EQ((*server)->memory_fit().usable.source, "--memory-limit");
-  EXPECT_LE((*server)->memory_bound_bytes(), 2 * kGiB / 4 * 3);
-  EXPECT_EQ((*server)->memory_bound_bytes(), (*server)->memory_fit().bound);
-  options.max_sessions = 1000;
-  EXPECT_THAT(std::string(Server::Create(options).status().message()),
-              ::testing::AllOf(StartsWith("memory-limit: 2147483648 bytes are less than the "),
-                               HasSubstr(" that the other limits allow")));
+  EXPECT_EQ((*server)->usable_memory().bytes, 4 * kGiB);
+  EXPECT_EQ((*server)->usable_memory().source, "--memory-limit");
+  EXPECT_EQ((*server)->memory_excess(), "");
+  EXPECT_EQ((*server)->memory_bound_bytes(), ComputeMemoryBound(options, 1).total());
+  options.memory_limit = 2 * kGiB;
+  const absl::Status refused = Server::Create(options).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(refused.message()),
+              AllOf(StartsWith("memory-limit: "), HasSubstr(" but --memory-limit is 2048 MiB; most by ")));
+}
+
+// Without --memory-limit it starts, and says so.
+TEST(MemoryLimitTest, AMachineWithLessIsWarnedOf) {
+  testing::LaneControl control;
+  ServerOptions options;
+  options.listen = {};
+  options.metrics_listen = "";
+  options.max_map_bytes = int64_t{1} << 40;
+  options.create_lanes = testing::FakeLanes(&control);
+  auto server = Server::Create(options);
+  ASSERT_TRUE(server.ok()) << server.status();
+  EXPECT_THAT((*server)->memory_excess(), HasSubstr("most by --max-localize-streams="));
 }
 
 }  // namespace

@@ -5,9 +5,13 @@
 #include <atomic>
 #include <iostream>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "glint/v1/localization.grpc.pb.h"
+#include "glint/v1/matching.grpc.pb.h"
+#include "glint/v1/tracking.grpc.pb.h"
 #include "server/memory/memory_bound.h"
 #include "tests/server/harness.h"
 
@@ -132,6 +136,91 @@ TEST(MemoryBoundTest, ClientsCannotMakeAServerExceedIt) {
   control.Hold(false);
   for (std::thread& writer : writers) writer.join();
   EXPECT_TRUE(Eventually([&] { return server->calls() == 0; }));
+}
+
+constexpr Shape kFullHd = {1920, 1080}, kHd = {1280, 720};
+
+void SetBgr(Shape shape, v1::Image* image) {
+  SetGray(3 * shape.width, shape.height, 7, image);
+  image->mutable_raw()->set_format(v1::PIXEL_FORMAT_BGR8);
+  image->mutable_raw()->set_width(static_cast<uint32_t>(shape.width));
+}
+
+// A stream with one frame.
+template <typename Stub, typename Request, typename Response>
+class CameraStream {
+ public:
+  CameraStream(const std::unique_ptr<Stub>& stub,
+               std::unique_ptr<grpc::ClientReaderWriter<Request, Response>> (Stub::*open)(grpc::ClientContext*),
+               const Request& options, const Request& frame)
+      : stream_((stub.get()->*open)(&context_)) {
+    stream_->Write(options);
+    stream_->Write(frame);
+  }
+  // What is wrong with the frame or the stream, which stays open.
+  std::string Error() {
+    Response response;
+    stream_->WaitForInitialMetadata();
+    return stream_->Read(&response) ? response.status().message() : stream_->Finish().error_message();
+  }
+
+ private:
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReaderWriter<Request, Response>> stream_;
+};
+
+// At the same time: a stereo camera of 1920x1080 in colour, matched and located, another one that is located, and four
+// cameras of 1280x720 in colour, each by itself and all in one stream.
+TEST(DefaultLimitsTest, TakeTheCamerasOfARobot) {
+  ServerOptions options;
+  options.listen = {"unix:" + UniqueSocketPath()};
+  options.metrics_listen = "";
+  options.lanes.backend = Backend::kCpu;
+  TestServer server(options);
+  ASSERT_TRUE(server->WaitUntilServing(absl::Seconds(60)));
+
+  const auto matching = v1::FeatureMatching::NewStub(server.channel());
+  v1::StereoStreamRequest stereo_options, pair;
+  stereo_options.mutable_options();
+  SetBgr(kFullHd, pair.mutable_pair()->mutable_left());
+  SetBgr(kFullHd, pair.mutable_pair()->mutable_right());
+  CameraStream stereo(matching, &v1::FeatureMatching::Stub::StereoStream, stereo_options, pair);
+
+  const auto localization = v1::Localization::NewStub(server.channel());
+  v1::LocalizeStreamRequest localize_options, view;
+  v1::StereoCamera& camera = *localize_options.mutable_options()->mutable_camera();
+  camera.set_width(kFullHd.width);
+  camera.set_height(kFullHd.height);
+  camera.set_focal_length(1000);
+  camera.set_centre_x(960);
+  camera.set_centre_y(540);
+  camera.set_baseline(0.1);
+  *view.mutable_pair()->mutable_left() = pair.pair().left();
+  *view.mutable_pair()->mutable_right() = pair.pair().right();
+  CameraStream located(localization, &v1::Localization::Stub::LocalizeStream, localize_options, view);
+  CameraStream located_too(localization, &v1::Localization::Stub::LocalizeStream, localize_options, view);
+
+  const auto tracking = v1::FeatureTracking::NewStub(server.channel());
+  v1::TrackStreamRequest track_options, images;
+  track_options.mutable_options()->set_cameras(4);
+  for (int i = 0; i < 4; ++i) SetBgr(kHd, images.mutable_frame()->add_images());
+  CameraStream tracked(tracking, &v1::FeatureTracking::Stub::TrackStream, track_options, images);
+
+  const auto detection = v1::FeatureDetection::NewStub(server.channel());
+  v1::DetectStreamRequest frame;
+  SetBgr(kHd, frame.mutable_frame()->mutable_image());
+  using Detected = CameraStream<v1::FeatureDetection::Stub, v1::DetectStreamRequest, v1::DetectStreamResponse>;
+  std::vector<std::unique_ptr<Detected>> detected;
+  for (int i = 0; i < 4; ++i) {
+    detected.push_back(
+        std::make_unique<Detected>(detection, &v1::FeatureDetection::Stub::DetectStream, OptionsMessage(), frame));
+  }
+
+  EXPECT_EQ(stereo.Error(), "");
+  EXPECT_EQ(located.Error(), "");
+  EXPECT_EQ(located_too.Error(), "");
+  EXPECT_EQ(tracked.Error(), "");
+  for (const auto& stream : detected) EXPECT_EQ(stream->Error(), "");
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ TEST(CopiesTest, OneForEachByteOfAFrameAndNoneOfSharedMemory) {
   {
     grpc::ClientContext context;
     v1::RegisterSharedMemoryResponse response;
-    ASSERT_TRUE(server.stub()->RegisterSharedMemory(&context, request, &response).ok());
+    ASSERT_TRUE(server.server_stub()->RegisterSharedMemory(&context, request, &response).ok());
   }
   v1::DetectStreamRequest shared;
   shared.mutable_frame()->mutable_image()->mutable_shared()->set_format(v1::PIXEL_FORMAT_GRAY8);
@@ -254,7 +254,7 @@ TEST_F(MetricsTest, DropsDevicesAndErrorsAreCounted) {
   EXPECT_NEAR(Sample(page, "glint_last_device_frame_timestamp_seconds{device=\"fake:0\"}"),
               absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()), 60);
   EXPECT_TRUE(Eventually([&] { return Sample(Get("/metrics"), "glint_pool_bytes") == 0; }));
-  EXPECT_EQ(Sample(page, "glint_pool_limit_bytes"), static_cast<double>(ServerOptions().max_pending_bytes));
+  EXPECT_EQ(Sample(page, "glint_pool_limit_bytes"), static_cast<double>(TestOptions().max_pending_bytes));
   EXPECT_EQ(Sample(page, "glint_memory_bound_bytes"), static_cast<double>(server_->memory_bound_bytes()));
 }
 

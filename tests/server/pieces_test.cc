@@ -57,14 +57,14 @@ TEST(PiecesTest, AMessageInTooManyIsPutTogether) {
 // Each field of options can be cut off, so 64 KiB of them could be a million pieces.
 TEST(PiecesTest, OptionsInManyPiecesAreNotListed) {
   std::string bytes;
-  for (int i = 0; i < 200000; ++i) bytes += std::string("\x0a\x02\x10\x05", 4);  // options { levels: 5 }
+  for (int i = 0; i < 200000; ++i) bytes += std::string("\x0a\x02\x10\x05", 4);  // detector { levels: 5 }
   const absl::Span<const uint8_t> piece(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
   DetectCallPayload payload;
   ASSERT_TRUE(ParseDetectRequest({&piece, 1}, &payload.request));
-  EXPECT_LE(payload.request.options.size(), kMaxOptionsBytes);
-  EXPECT_GT(decode::TotalBytes(payload.request.options), kMaxOptionsBytes);  // so they are refused
+  EXPECT_LE(payload.request.detector.size(), kMaxOptionsBytes);
+  EXPECT_GT(decode::TotalBytes(payload.request.detector), kMaxOptionsBytes);  // so they are refused
   payload.Reset();
-  EXPECT_LE(payload.request.options.capacity(), kUsualPieces);
+  EXPECT_LE(payload.request.detector.capacity(), kUsualPieces);
 }
 
 TEST(PiecesTest, ADroppedFrameKeepsNoLists) {

@@ -135,7 +135,7 @@ TEST(PinnedFramesTest, KeepTheirRegionPinned) {
   request.set_name("r");
   v1::RegisterSharedMemoryResponse response;
   grpc::ClientContext context;
-  ASSERT_TRUE(server.stub()->RegisterSharedMemory(&context, request, &response).ok());
+  ASSERT_TRUE(server.server_stub()->RegisterSharedMemory(&context, request, &response).ok());
   ASSERT_EQ(device.count(), 1u);
   control.Hold(true);
   TestStream stream(server.stub());
@@ -154,7 +154,7 @@ TEST(PinnedFramesTest, KeepTheirRegionPinned) {
     gone.set_token(request.token());
     v1::UnregisterSharedMemoryResponse ignored;
     grpc::ClientContext call;
-    return server.stub()->UnregisterSharedMemory(&call, gone, &ignored).error_code();
+    return server.server_stub()->UnregisterSharedMemory(&call, gone, &ignored).error_code();
   };
   ASSERT_TRUE(Eventually([&] { return unregister() == grpc::StatusCode::NOT_FOUND; }));
   EXPECT_EQ(device.count(), 1u);

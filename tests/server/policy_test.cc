@@ -17,7 +17,7 @@ using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-v1::DetectStreamRequest PolicyMessage(v1::OverloadPolicy policy, uint32_t max_in_flight = 0, int64_t max_age_ns = 0) {
+v1::DetectStreamRequest PolicyMessage(v1::OverloadPolicy policy, int max_in_flight = 0, int64_t max_age_ns = 0) {
   v1::DetectStreamRequest message = OptionsMessage();
   message.mutable_options()->set_overload_policy(policy);
   message.mutable_options()->set_max_in_flight(max_in_flight);
@@ -219,7 +219,7 @@ TEST_F(PolicyTest, ReadingStopsWhenTheClientTakesNoReplies) {
 TEST_F(PolicyTest, CancelledStreamsGiveBackWhatTheyHold) {
   for (const v1::OverloadPolicy policy :
        {v1::OVERLOAD_POLICY_LATEST, v1::OVERLOAD_POLICY_DROP_OLDEST, v1::OVERLOAD_POLICY_REJECT}) {
-    for (const uint32_t max_in_flight : {1u, 3u}) {  // with a held frame, and with waiting ones
+    for (const int max_in_flight : {1, 3}) {  // with a held frame, and with waiting ones
       // Frames are records until the lane gives back the first, but none of them waits for a lane any more.
       const int runs = control_.runs();
       TestStream stream(server_.stub());
@@ -272,6 +272,7 @@ TEST_F(PolicyTest, BadOptionsAreNamed) {
             "overload_policy: \"9\" is not one of UNSPECIFIED, BLOCK, DROP_OLDEST, LATEST, REJECT");
   EXPECT_EQ(error(PolicyMessage(v1::OVERLOAD_POLICY_BLOCK, 9)),
             "max_in_flight: 9 is over this server's limit of 8 (--max-in-flight)");
+  EXPECT_EQ(error(PolicyMessage(v1::OVERLOAD_POLICY_BLOCK, -1)), "max_in_flight: -1 is not in 0..8");
   EXPECT_EQ(error(PolicyMessage(v1::OVERLOAD_POLICY_BLOCK, 0, -1)), "max_age_ns: -1 is not in 0..86400000000000");
   control_.Hold(false);
   TestStream stream(server_.stub());

@@ -112,7 +112,7 @@ inline CameraTracks ToTracks(const v1::CameraTracks& wire) {
   t.offset.assign(wire.offset().begin(), wire.offset().end());
   t.detected = wire.detected();
   t.has_templates = wire.template_age_size() > 0;
-  for (const uint32_t age : wire.template_age()) t.origin.push_back({0, 0, age, 0});
+  for (const int32_t age : wire.template_age()) t.origin.push_back({0, 0, static_cast<uint32_t>(age), 0});
   return t;
 }
 

@@ -78,20 +78,25 @@ std::vector<std::string> FileNames(const std::string& content) {
 }
 
 TEST(ReflectionAnswers, AFileComesWithAllThatItImports) {
-  const auto all = ::testing::UnorderedElementsAre("glint/v1/feature_detection.proto", "glint/v1/features.proto",
+  const auto all = ::testing::UnorderedElementsAre("glint/v1/feature_detection.proto", "glint/v1/envelope.proto",
+                                                   "google/protobuf/any.proto", "glint/v1/features.proto",
                                                    "glint/v1/image.proto", "glint/v1/options.proto");
   EXPECT_THAT(FileNames(Ask(kFileOfSymbol, "glint.v1.FeatureDetection", kFiles)), all);
   EXPECT_THAT(FileNames(Ask(kFileOfSymbol, "glint.v1.FeatureDetection.DetectStream", kFiles)), all);
   EXPECT_THAT(FileNames(Ask(kFileByName, "glint/v1/feature_detection.proto", kFiles)), all);
   EXPECT_THAT(FileNames(Ask(kFileByName, "glint/v1/image.proto", kFiles)),
               ::testing::ElementsAre("glint/v1/image.proto"));
+  EXPECT_THAT(FileNames(Ask(kFileOfSymbol, "glint.v1.Server", kFiles)),
+              ::testing::ElementsAre("glint/v1/server.proto"));
 }
 
 TEST(ReflectionAnswers, ServicesAreListed) {
   std::vector<std::string> names;
   for (const auto& [number, bytes] : Fields(Ask(kListServices, "*", kServices)))
     names.push_back(Fields(bytes)[0].second);
-  EXPECT_THAT(names, ::testing::IsSupersetOf({"glint.v1.FeatureDetection", "grpc.health.v1.Health"}));
+  EXPECT_THAT(names,
+              ::testing::IsSupersetOf({"glint.v1.Server", "glint.v1.FeatureDetection", "glint.v1.FeatureMatching",
+                                       "glint.v1.FeatureTracking", "glint.v1.Localization", "grpc.health.v1.Health"}));
 }
 
 TEST(ReflectionAnswers, Extensions) {
@@ -111,6 +116,16 @@ TEST(ReflectionAnswers, WhatIsNotThereIsSaid) {
   EXPECT_THAT(*nothing, HasSubstr("not a question"));
   EXPECT_EQ(AnswerReflection("\xff").status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(AnswerReflection(Question(kFileByName, "\xff")).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+// As protobuf reads a oneof: nothing is left of the question before.
+TEST(ReflectionAnswers, TheLastQuestionCounts) {
+  std::string extension;
+  AppendVarintField(2, 100, &extension);
+  const std::string both = Question(kFileByName, "glint.v1.Image") + Question(kFileOfExtension, extension);
+  const auto answer = AnswerReflection(both);
+  ASSERT_TRUE(answer.ok());
+  EXPECT_THAT(ContentOf(both, *answer, kError), HasSubstr("\"\" is not known here"));
 }
 
 TEST(ReflectionCalls, BothVersionsAnswerQuestionAfterQuestion) {

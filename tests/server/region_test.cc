@@ -22,7 +22,7 @@ struct Rect {
 };
 constexpr Rect kRect = {41, 30, 200, 161};
 
-void Set(const Rect& rect, v1::Region* region) {
+void Set(const Rect& rect, v1::ImageRegion* region) {
   region->set_x(static_cast<uint32_t>(rect.x));
   region->set_y(static_cast<uint32_t>(rect.y));
   region->set_width(static_cast<uint32_t>(rect.width));
@@ -55,7 +55,7 @@ Features Expected(const ImageView& image, const ImageView& mask, const Rect& rec
   return features;
 }
 
-void ExpectSame(const Features& expected, const v1::Features& actual) {
+void ExpectSame(const Features& expected, const v1::ImageFeatures& actual) {
   EXPECT_EQ(std::vector<float>(actual.x().begin(), actual.x().end()), expected.x);
   EXPECT_EQ(std::vector<float>(actual.y().begin(), actual.y().end()), expected.y);
   EXPECT_EQ(std::vector<float>(actual.response().begin(), actual.response().end()), expected.response);

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "glint/v1/envelope.pb.h"
 #include "glint/v1/feature_detection.pb.h"
 #include "server/operations/detect/detect_reply.h"
 #include "server/wire/envelope_reply.h"
@@ -25,7 +26,7 @@ Features RandomFeatures(int count, int descriptor_bytes, testing::Random* random
   return features;
 }
 
-void Fill(const Features& features, v1::Features* proto) {
+void Fill(const Features& features, v1::ImageFeatures* proto) {
   proto->mutable_x()->Add(features.x.begin(), features.x.end());
   proto->mutable_y()->Add(features.y.begin(), features.y.end());
   proto->mutable_size()->Add(features.size.begin(), features.size.end());
@@ -33,7 +34,7 @@ void Fill(const Features& features, v1::Features* proto) {
   proto->mutable_response()->Add(features.response.begin(), features.response.end());
   proto->mutable_octave()->Add(features.octave.begin(), features.octave.end());
   proto->set_descriptors(features.descriptors.data(), features.descriptors.size());
-  proto->set_descriptor_bytes(static_cast<uint32_t>(features.descriptor_bytes));
+  proto->set_descriptor_bytes(features.descriptor_bytes);
   proto->set_truncated(features.truncated);
 }
 
@@ -50,10 +51,10 @@ TEST(Reply, IsWhatTheGeneratedClassesWrite) {
         v1::DetectStreamResponse stream;
         stream.set_frame_id(id);
         Fill(features, stream.mutable_features());
-        EXPECT_TRUE(Bytes(SerializeStreamReply(id, features)) == stream.SerializeAsString()) << count << " " << id;
+        EXPECT_TRUE(Bytes(SerializeDetectReply(id, features)) == stream.SerializeAsString()) << count << " " << id;
         v1::DetectResponse single;
         Fill(features, single.mutable_features());
-        EXPECT_TRUE(Bytes(SerializeReply(features)) == single.SerializeAsString()) << count;
+        EXPECT_TRUE(Bytes(SerializeDetectReply(0, features)) == single.SerializeAsString()) << count;
       }
     }
   }
@@ -63,16 +64,14 @@ TEST(Reply, TimingsFollow) {
   v1::DetectStreamResponse response;
   response.mutable_timings()->set_detect_ns(123456789);
   response.mutable_timings()->set_device("cuda:1");
-  const auto written = [&] {
-    return Bytes(SerializeTimings(v1::DetectStreamResponse::kTimingsFieldNumber, response.timings()));
-  };
+  const auto written = [&] { return Bytes(SerializeTimings(response.timings())); };
   EXPECT_EQ(written(), response.SerializeAsString());
   response.mutable_timings()->Clear();
   EXPECT_EQ(written(), response.SerializeAsString());
 }
 
 // A field added to the message has to be written above, too.
-TEST(Reply, KnowsEveryField) { EXPECT_EQ(v1::Features::descriptor()->field_count(), 9); }
+TEST(Reply, KnowsEveryField) { EXPECT_EQ(v1::ImageFeatures::descriptor()->field_count(), 9); }
 
 }  // namespace
 }  // namespace glint

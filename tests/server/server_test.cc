@@ -12,12 +12,15 @@
 
 #include "cpu/pipeline.h"
 #include "features/options.h"
+#include "server/operations/operation.h"
+#include "server/session/session_limits.h"
 #include "tests/server/harness.h"
 #include "tests/server/raw_calls.h"
 
 namespace glint::testing {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 
@@ -50,7 +53,7 @@ std::vector<T> Values(const google::protobuf::RepeatedField<T>& field) {
   return {field.begin(), field.end()};
 }
 
-void ExpectSame(const Features& expected, const v1::Features& actual) {
+void ExpectSame(const Features& expected, const v1::ImageFeatures& actual) {
   EXPECT_EQ(Values(actual.x()), expected.x);
   EXPECT_EQ(Values(actual.y()), expected.y);
   EXPECT_EQ(Values(actual.size()), expected.size);
@@ -58,7 +61,7 @@ void ExpectSame(const Features& expected, const v1::Features& actual) {
   EXPECT_EQ(Values(actual.response()), expected.response);
   EXPECT_EQ(Values(actual.octave()), expected.octave);
   EXPECT_EQ(actual.descriptors(), std::string(expected.descriptors.begin(), expected.descriptors.end()));
-  EXPECT_EQ(static_cast<int>(actual.descriptor_bytes()), expected.descriptor_bytes);
+  EXPECT_EQ(actual.descriptor_bytes(), expected.descriptor_bytes);
   EXPECT_EQ(actual.truncated(), expected.truncated);
 }
 
@@ -162,25 +165,89 @@ TEST(ServerTest, SaysWhatItIs) {
   ServerOptions options = TestOptions();
   options.lanes.lanes = 2;
   options.queue_capacity = 5;
-  options.max_features = 1234;
-  options.max_sessions = 3;
-  options.lanes.max_image_pixels = 999999;
-  options.max_message_bytes = 4567890;
   TestServer server(options);
   v1::GetServerInfoResponse info;
   grpc::ClientContext context;
-  ASSERT_TRUE(server.stub()->GetServerInfo(&context, {}, &info).ok());
+  ASSERT_TRUE(server.server_stub()->GetServerInfo(&context, {}, &info).ok());
   EXPECT_EQ(info.version(), ServerVersion());
   EXPECT_EQ(info.backend(), "cpu");
   EXPECT_FALSE(info.device().empty());
   EXPECT_EQ(info.simd(), cpu::SimdTarget());
-  EXPECT_EQ(info.lanes(), 2u);
-  EXPECT_EQ(info.queue_capacity_frames(), 5u);
-  EXPECT_EQ(info.limits().max_image_pixels(), 999999);
-  EXPECT_EQ(info.limits().max_features(), 1234);
-  EXPECT_EQ(info.limits().max_message_bytes(), 4567890);
-  EXPECT_EQ(info.limits().max_sessions(), 3);
+  EXPECT_EQ(info.lanes(), 2);
+  EXPECT_EQ(info.queue_capacity_frames(), 5);
   EXPECT_THAT(info.presets(), ElementsAreArray(PresetNames()));
+  std::vector<std::string> methods;
+  for (const OperationMethod& row : OperationMethods()) methods.push_back(absl::StrCat(row.service, "/", row.name));
+  EXPECT_THAT(info.methods(), ElementsAreArray(methods));
+  EXPECT_THAT(info.methods(), Contains("glint.v1.FeatureDetection/DetectStream"));
+  EXPECT_FALSE(info.has_map_directory());
+}
+
+TEST(ServerTest, SaysItsLimits) {
+  LaneControl control;
+  ServerOptions options = TestOptions();
+  options.lanes.max_image_pixels = 999999;
+  options.max_features = 1234;
+  options.max_message_bytes = 4567890;
+  options.max_sessions = 13;
+  options.max_sessions_per_peer = 7;
+  options.max_in_flight = 5;
+  options.max_detect_calls = 6;
+  options.max_track_streams = 3;
+  options.max_track_cameras = 2;
+  options.max_tracks = 777;
+  options.max_track_pixels = 888832;
+  options.max_localize_streams = 4;
+  options.max_localize_pixels = 777778;
+  options.max_map_keyframes = 321;
+  options.max_map_points = 54321;
+  options.max_map_bytes = 87654321;
+  options.stream_first_message_timeout = absl::Milliseconds(1500);
+  options.stream_idle_timeout = absl::Seconds(77);
+  options.shared_memory = {true, 1 << 22, 9};
+  options.map_directory = ::testing::TempDir();
+  TestServer server(options, &control);
+  v1::GetServerInfoResponse info;
+  grpc::ClientContext context;
+  ASSERT_TRUE(server.server_stub()->GetServerInfo(&context, {}, &info).ok());
+  const v1::ServerLimits& limits = info.limits();
+  EXPECT_EQ(limits.max_image_pixels(), 999999);
+  EXPECT_EQ(limits.max_features(), 1234);
+  EXPECT_EQ(limits.max_message_bytes(), 4567890);
+  EXPECT_EQ(limits.max_sessions(), 13);
+  EXPECT_EQ(limits.max_sessions_per_client(), 7);
+  EXPECT_EQ(limits.max_in_flight(), 5);
+  EXPECT_EQ(limits.max_detect_calls(), 6);
+  EXPECT_EQ(limits.max_track_streams(), 3);
+  EXPECT_EQ(limits.max_track_cameras(), 2);
+  EXPECT_EQ(limits.max_tracks(), 777);
+  EXPECT_EQ(limits.max_track_pixels(), 888832);
+  EXPECT_EQ(limits.max_localize_streams(), 4);
+  EXPECT_EQ(limits.max_localize_pixels(), 777778);
+  EXPECT_EQ(limits.max_map_keyframes(), 321);
+  EXPECT_EQ(limits.max_map_points(), 54321);
+  EXPECT_EQ(limits.max_map_bytes(), 87654321);
+  EXPECT_EQ(limits.stream_first_message_timeout_ns(), 1'500'000'000);
+  EXPECT_EQ(limits.stream_idle_timeout_ns(), 77'000'000'000);
+  EXPECT_EQ(limits.max_shared_memory_bytes(), 1 << 22);
+  EXPECT_EQ(limits.max_shared_memory_regions(), 9);
+  EXPECT_TRUE(info.has_map_directory());
+  // A limit that is added has to be compared above.
+  EXPECT_EQ(v1::ServerLimits::descriptor()->field_count(), 20);
+}
+
+TEST(ServerTest, LimitsSayWhatOneClientMayHaveAndThatMemoryIsNotShared) {
+  LaneControl control;
+  ServerOptions options = TestOptions();
+  options.max_sessions = 12;
+  options.max_sessions_per_peer = 0;
+  TestServer server(options, &control);
+  v1::GetServerInfoResponse info;
+  grpc::ClientContext context;
+  ASSERT_TRUE(server.server_stub()->GetServerInfo(&context, {}, &info).ok());
+  EXPECT_EQ(info.limits().max_sessions_per_client(), ShareOfOnePeer(12));
+  EXPECT_EQ(info.limits().max_shared_memory_bytes(), 0);
+  EXPECT_EQ(info.limits().max_shared_memory_regions(), 0);
 }
 
 TEST(ServerTest, SeveralInOneProcessDoNotKnowEachOther) {
@@ -501,7 +568,7 @@ TEST(HealthTest, ALostDeviceTakesItsLanesOutAndTheOthersGoOn) {
   ASSERT_TRUE(server->WaitUntilServing(absl::Seconds(10)));
   v1::GetServerInfoResponse info;
   grpc::ClientContext info_context;
-  ASSERT_TRUE(server.stub()->GetServerInfo(&info_context, {}, &info).ok());
+  ASSERT_TRUE(server.server_stub()->GetServerInfo(&info_context, {}, &info).ok());
   EXPECT_THAT(info.devices(), ::testing::ElementsAre("fake:0", "fake:1"));
   // A frame for each of the four lanes.
   good.Hold(true);
@@ -551,14 +618,17 @@ TEST(HealthTest, AFailedWarmUpEndsWait) {
   EXPECT_EQ(CheckHealth(server.channel()), kNotServing);
 }
 
-TEST(ReflectionTest, ListsTheService) {
+TEST(ReflectionTest, ListsTheServices) {
   LaneControl control;
   TestServer server(TestOptions(), &control);
   RawCall call(server.channel(), kReflection);
   call.Write("\x3a\x01*");  // ServerReflectionRequest.list_services is field 7
   const std::optional<std::string> services = call.Read();
   ASSERT_TRUE(services.has_value());
-  EXPECT_THAT(*services, HasSubstr(kService));
+  for (const char* service :
+       {kService, "glint.v1.Server", "glint.v1.FeatureMatching", "glint.v1.FeatureTracking", "glint.v1.Localization"}) {
+    EXPECT_THAT(*services, HasSubstr(service));
+  }
   EXPECT_THAT(*services, HasSubstr("grpc.health.v1.Health"));
   call.Write(std::string("\x22\x19") + kService);  // file_containing_symbol is field 4
   const std::optional<std::string> file = call.Read();

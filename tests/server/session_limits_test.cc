@@ -12,6 +12,7 @@
 #include "server/rpc/peer.h"
 #include "tests/server/harness.h"
 #include "tests/server/http_page.h"
+#include "tests/support/status.h"
 
 namespace glint::testing {
 namespace {
@@ -56,7 +57,7 @@ TEST(SessionLimitsTest, CountsPlacesByPeer) {
   EXPECT_EQ(limits.open(), 4);
   EXPECT_EQ(limits.ErrorOf(SessionRefusal::kTotal, "c").message(),
             "sessions: 5 is over this server's limit of 4 (--max-sessions); end a stream, or try again later");
-  EXPECT_EQ(limits.ErrorOf(SessionRefusal::kPeer, "192.0.2.7"),
+  EXPECT_EQ(CodeAndText(limits.ErrorOf(SessionRefusal::kPeer, "192.0.2.7")),
             absl::ResourceExhaustedError("sessions of 192.0.2.7: 3 is over this server's limit of 2 "
                                          "(--max-sessions-per-peer); end a stream, or try again later"));
 }

@@ -33,20 +33,20 @@ class SharedMemoryTest : public ::testing::Test {
   explicit SharedMemoryTest(ServerOptions options = SharingOptions())
       : server_(std::move(options), &control_), socket_(server_->addresses().at(0).substr(5) + kHandoffSuffix) {}
 
-  grpc::Status Register(const std::string& token, const std::string& name, v1::FeatureDetection::Stub* stub = nullptr) {
+  grpc::Status Register(const std::string& token, const std::string& name) {
     v1::RegisterSharedMemoryRequest request;
     request.set_token(token);
     request.set_name(name);
     v1::RegisterSharedMemoryResponse response;
     grpc::ClientContext context;
-    return (stub == nullptr ? server_.stub() : stub)->RegisterSharedMemory(&context, request, &response);
+    return server_.server_stub()->RegisterSharedMemory(&context, request, &response);
   }
   grpc::Status Unregister(const std::string& token) {
     v1::UnregisterSharedMemoryRequest request;
     request.set_token(token);
     v1::UnregisterSharedMemoryResponse response;
     grpc::ClientContext context;
-    return server_.stub()->UnregisterSharedMemory(&context, request, &response);
+    return server_.server_stub()->UnregisterSharedMemory(&context, request, &response);
   }
 
   LaneControl control_;
@@ -102,7 +102,7 @@ TEST_F(SharedMemoryTest, LanesReadWhatTheClientWrote) {
   v1::GetServerInfoResponse info;
   {
     grpc::ClientContext context;
-    ASSERT_TRUE(server_.stub()->GetServerInfo(&context, {}, &info).ok());
+    ASSERT_TRUE(server_.server_stub()->GetServerInfo(&context, {}, &info).ok());
   }
   EXPECT_EQ(info.shared_memory_socket(), socket_);
   Memory memory(kMiB);
@@ -317,34 +317,34 @@ TEST(SharedMemoryPeers, OnlyUnixSockets) {
   options.listen.push_back("127.0.0.1:0");
   LaneControl control;
   TestServer server(std::move(options), &control);
-  const auto stub = v1::FeatureDetection::NewStub(Dial(server->addresses().at(1)));
-  const auto inside = v1::FeatureDetection::NewStub(server->InProcessChannel());
+  const std::shared_ptr<grpc::Channel> others[] = {Dial(server->addresses().at(1)), server->InProcessChannel()};
   const Memory memory(kMiB);
   HandoffClient client(server->addresses().at(0).substr(5) + kHandoffSuffix);
   v1::RegisterSharedMemoryRequest request;
   request.set_token(client.HandOver(memory));
   request.set_name("r");
   v1::RegisterSharedMemoryResponse response;
-  for (v1::FeatureDetection::Stub* const other : {stub.get(), inside.get()}) {
+  for (const auto& other : others) {
     grpc::ClientContext context;
-    EXPECT_EQ(other->RegisterSharedMemory(&context, request, &response).error_code(),
+    EXPECT_EQ(v1::Server::NewStub(other)->RegisterSharedMemory(&context, request, &response).error_code(),
               grpc::StatusCode::FAILED_PRECONDITION);
   }
   {
     grpc::ClientContext context;
-    ASSERT_TRUE(server.stub()->RegisterSharedMemory(&context, request, &response).ok());
+    ASSERT_TRUE(server.server_stub()->RegisterSharedMemory(&context, request, &response).ok());
     EXPECT_EQ(response.bytes(), kMiB);
   }
   v1::DetectRequest detect;
   SetShared("r", 64, 48, detect.mutable_image());
-  for (v1::FeatureDetection::Stub* const other : {stub.get(), inside.get()}) {
-    TestStream stream(other);
+  for (const auto& other : others) {
+    const auto stub = v1::FeatureDetection::NewStub(other);
+    TestStream stream(stub.get());
     stream.Write(OptionsMessage());
     stream.Write(SharedFrame(1, "r"));
     EXPECT_EQ(stream.Read().status().code(), grpc::StatusCode::FAILED_PRECONDITION);
     grpc::ClientContext context;
     v1::DetectResponse ignored;
-    EXPECT_EQ(other->Detect(&context, detect, &ignored).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+    EXPECT_EQ(stub->Detect(&context, detect, &ignored).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   }
   grpc::ClientContext context;
   v1::DetectResponse found;
@@ -402,7 +402,7 @@ TEST(SharedMemoryScribbling, ChangesNothingButTheFeatures) {
   request.set_name("r");
   v1::RegisterSharedMemoryResponse response;
   grpc::ClientContext context;
-  ASSERT_TRUE(server.stub()->RegisterSharedMemory(&context, request, &response).ok());
+  ASSERT_TRUE(server.server_stub()->RegisterSharedMemory(&context, request, &response).ok());
   std::atomic<bool> stop{false};
   std::thread scribbler([&] {
     Random random(5);

@@ -21,9 +21,9 @@ using grpc::StatusCode;
 using ::testing::HasSubstr;
 using Milliseconds = Http2Client::Milliseconds;
 
-constexpr char kGetServerInfo[] = "/glint.v1.FeatureDetection/GetServerInfo";
-constexpr char kRegister[] = "/glint.v1.FeatureDetection/RegisterSharedMemory";
-constexpr char kUnregister[] = "/glint.v1.FeatureDetection/UnregisterSharedMemory";
+constexpr char kGetServerInfo[] = "/glint.v1.Server/GetServerInfo";
+constexpr char kRegister[] = "/glint.v1.Server/RegisterSharedMemory";
+constexpr char kUnregister[] = "/glint.v1.Server/UnregisterSharedMemory";
 constexpr char kDetect[] = "/glint.v1.FeatureDetection/Detect";
 constexpr char kDetectStream[] = "/glint.v1.FeatureDetection/DetectStream";
 constexpr const char* kSmallMethods[] = {kGetServerInfo, kRegister,    kUnregister,
@@ -147,7 +147,7 @@ class SmallCallTest : public ::testing::Test {
     for (int i = 0; i < 3 && status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED; ++i) {
       grpc::ClientContext context;
       v1::GetServerInfoResponse info;
-      status = server_->stub()->GetServerInfo(&context, {}, &info);
+      status = server_->server_stub()->GetServerInfo(&context, {}, &info);
     }
     EXPECT_TRUE(status.ok()) << status.error_message();
   }

@@ -99,7 +99,7 @@ void SetNoise(int width, int height, v1::Image* image) {
 v1::DetectRequest Request(const std::string& preset, int width, int height) {
   v1::DetectRequest request;
   SetNoise(width, height, request.mutable_image());
-  request.mutable_options()->set_preset(preset);
+  request.mutable_detector()->set_preset(preset);
   return request;
 }
 
@@ -165,7 +165,6 @@ void StarvePairs(const Request& first, const Request& pair, Open open) {
     Response response;
     EXPECT_TRUE(stream->Write(pair) && stream->Read(&response));
     response.clear_timings();
-    response.clear_match_ns();
     return response;
   };
   std::string expected;
@@ -185,13 +184,13 @@ void StarvePairs(const Request& first, const Request& pair, Open open) {
     if (n > 0 && !over) {
       EXPECT_EQ(response.status().code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
       EXPECT_EQ(response.status().message(), kNoMemory);
-      EXPECT_FALSE(response.has_matches());
+      EXPECT_FALSE(response.has_result());
       ++refused;
       response = ask(stream.get());
     }
     fail_at = 0;
     EXPECT_EQ(response.SerializeAsString(), expected);
-    EXPECT_GT(response.matches().distance_size(), 0);
+    EXPECT_GT(response.result().matches().distance_size(), 0);
     stream->WritesDone();
     EXPECT_TRUE(stream->Finish().ok());
     if (over) break;

@@ -57,9 +57,9 @@ v1::TrackStreamRequest FrameOf(const std::vector<ImageView>& images, uint64_t id
 
 v1::TrackStreamRequest Points(std::vector<float> x, std::vector<float> y, uint32_t camera = 0) {
   v1::TrackStreamRequest request;
-  request.mutable_add()->set_camera(camera);
-  request.mutable_add()->mutable_x()->Add(x.begin(), x.end());
-  request.mutable_add()->mutable_y()->Add(y.begin(), y.end());
+  request.mutable_add_points()->set_camera(camera);
+  request.mutable_add_points()->mutable_x()->Add(x.begin(), x.end());
+  request.mutable_add_points()->mutable_y()->Add(y.begin(), y.end());
   return request;
 }
 
@@ -93,7 +93,7 @@ class Tracking : public ::testing::Test {
       const v1::TrackStreamResponse response = Ask(request);
       EXPECT_EQ(response.status().code(), code) << response.status().message();
       EXPECT_THAT(response.status().message(), HasSubstr(text));
-      EXPECT_THAT(response.cameras(), SizeIs(0));
+      EXPECT_EQ(response.answer_case(), v1::TrackStreamResponse::ANSWER_NOT_SET);
     }
     grpc::Status Finish() {
       stream->WritesDone();
@@ -149,10 +149,10 @@ TEST_F(Tracking, FramesAreTrackedAsByTheReferenceWithEveryPreset) {
       const v1::TrackStreamResponse response = open->Read();
       EXPECT_EQ(response.status().message(), "");
       EXPECT_EQ(response.frame_id(), i);
-      ASSERT_EQ(response.cameras_size(), 1);
-      ExpectSameTracks(expected[0], ToTracks(response.cameras(0)));
-      EXPECT_GT(response.track_ns(), 0);
-      EXPECT_GT(response.timings().total_ns(), response.track_ns());
+      ASSERT_EQ(response.tracks().cameras_size(), 1);
+      ExpectSameTracks(expected[0], ToTracks(response.tracks().cameras(0)));
+      EXPECT_GT(response.timings().track_ns(), 0);
+      EXPECT_GT(response.timings().total_ns(), response.timings().track_ns());
     }
     EXPECT_GT(reference.session()->live(), 10u);
     EXPECT_TRUE(open->Finish().ok());
@@ -185,7 +185,8 @@ TEST_F(Tracking, DroppedFramesAreLeftOut) {
       continue;
     }
     ++good;
-    ExpectSameTracks(reference.Frame({frames[i]}, static_cast<int64_t>(i + 1))[0], ToTracks(response.cameras(0)));
+    ExpectSameTracks(reference.Frame({frames[i]}, static_cast<int64_t>(i + 1))[0],
+                     ToTracks(response.tracks().cameras(0)));
   }
   EXPECT_GE(good, 2);  // the first and the last
   EXPECT_TRUE(open->Finish().ok());
@@ -197,8 +198,8 @@ TEST_F(Tracking, FastGridIsTheDefault) {
   options.detector = *PresetOptions("fast_grid");
   const auto open = OpenStream();
   const v1::TrackStreamResponse response = open->Ask(FrameOf({frames[0]}));
-  ExpectSameTracks(ReferenceTracks(options).Frame({frames[0]})[0], ToTracks(response.cameras(0)));
-  EXPECT_GT(response.cameras(0).id_size(), 10);
+  ExpectSameTracks(ReferenceTracks(options).Frame({frames[0]})[0], ToTracks(response.tracks().cameras(0)));
+  EXPECT_GT(response.tracks().cameras(0).id_size(), 10);
 }
 
 TEST_F(Tracking, CamerasHaveSizesAndTracksOfTheirOwn) {
@@ -219,13 +220,13 @@ TEST_F(Tracking, CamerasHaveSizesAndTracksOfTheirOwn) {
     const v1::TrackStreamResponse response = open->Ask(FrameOf(images));
     EXPECT_EQ(response.status().message(), "");
     const std::vector<CameraTracks>& expected = reference.Frame(images);
-    ASSERT_EQ(response.cameras_size(), 3);
+    ASSERT_EQ(response.tracks().cameras_size(), 3);
     for (int c = 0; c < 3; ++c) {
-      EXPECT_EQ(response.cameras(c).camera(), static_cast<uint32_t>(c));
-      ExpectSameTracks(expected[static_cast<size_t>(c)], ToTracks(response.cameras(c)));
+      EXPECT_EQ(response.tracks().cameras(c).camera(), static_cast<uint32_t>(c));
+      ExpectSameTracks(expected[static_cast<size_t>(c)], ToTracks(response.tracks().cameras(c)));
     }
     const bool resized = i >= 2;  // and back again
-    EXPECT_EQ(response.cameras(1).state(0), resized ? v1::TRACK_STATE_IMAGE_RESIZED : v1::TRACK_STATE_TRACKED);
+    EXPECT_EQ(response.tracks().cameras(1).state(0), resized ? v1::TRACK_STATE_IMAGE_RESIZED : v1::TRACK_STATE_TRACKED);
   }
   EXPECT_TRUE(open->Finish().ok());
 }
@@ -246,7 +247,7 @@ TEST_F(Tracking, ColoursAreTrackedInGrey) {
     for (int y = 0; y < 160; ++y) raw->mutable_data()->append(reinterpret_cast<const char*>(rgb.row(y)), 720);
     const v1::TrackStreamResponse response = open->Ask(request);
     EXPECT_EQ(response.status().message(), "");
-    for (const uint32_t age : response.cameras(0).age()) followed += age == 2 ? 1 : 0;
+    for (const int32_t age : response.tracks().cameras(0).age()) followed += age == 2 ? 1 : 0;
   }
   EXPECT_GT(followed, 10u);
 }
@@ -270,7 +271,7 @@ TEST_F(Tracking, TemplatesOfFirstFramesAreThoseOfTheReference) {
   wire.set_template_frames(2);
   const auto open = OpenStream(wire);
   v1::TrackStreamRequest reset;
-  reset.mutable_reset()->set_camera(1);
+  reset.mutable_reset_tracks()->set_camera(1);
   for (size_t i = 0; i < left.size(); ++i) {
     open->stream->Write(FrameOf({left[i], right[i]}, i));
     if (i == 5) open->stream->Write(Points({20, 30}, {40, 50}, 1));
@@ -282,17 +283,18 @@ TEST_F(Tracking, TemplatesOfFirstFramesAreThoseOfTheReference) {
     SCOPED_TRACE(i);
     const std::vector<CameraTracks>& expected = reference.Frame({left[i], right[i]});
     const v1::TrackStreamResponse response = open->Read();
-    ASSERT_EQ(response.cameras_size(), 2) << response.status().message();
-    for (int c = 0; c < 2; ++c) ExpectSameTracks(expected[static_cast<size_t>(c)], ToTracks(response.cameras(c)));
+    ASSERT_EQ(response.tracks().cameras_size(), 2) << response.status().message();
+    for (int c = 0; c < 2; ++c)
+      ExpectSameTracks(expected[static_cast<size_t>(c)], ToTracks(response.tracks().cameras(c)));
     for (const TrackOrigin& origin : expected[0].origin) oldest = std::max(oldest, origin.age);
     CameraTracks changed;
     if (i == 5) {
       ASSERT_TRUE(reference.session()->Add(1, {20, 30}, {40, 50}, &changed).ok());
-      ExpectSameTracks(changed, ToTracks(open->Read().cameras(0)));
+      ExpectSameTracks(changed, ToTracks(open->Read().edited().cameras(0)));
     }
     if (i == 8) {
       ASSERT_TRUE(reference.session()->Reset(1, &changed).ok());
-      ExpectSameTracks(changed, ToTracks(open->Read().cameras(0)));
+      ExpectSameTracks(changed, ToTracks(open->Read().edited().cameras(0)));
     }
   }
   EXPECT_EQ(oldest, 11u);
@@ -313,7 +315,7 @@ TEST_F(Tracking, PredictionsOfTheClientAreUsed) {
   options.min_share = 0;
   ReferenceTracks reference(options);
   const auto open = OpenStream(wire);
-  const v1::CameraTracks begun = open->Ask(FrameOf({part(0)})).cameras(0);
+  const v1::CameraTracks begun = open->Ask(FrameOf({part(0)})).tracks().cameras(0);
   reference.Frame({part(0)});
   v1::TrackStreamRequest request = FrameOf({part(60)}, 1);
   v1::TrackPrediction* const wire_prediction = request.mutable_frame()->add_predictions();
@@ -328,7 +330,7 @@ TEST_F(Tracking, PredictionsOfTheClientAreUsed) {
   wire_prediction->mutable_ids()->Add(prediction.ids.begin(), prediction.ids.end());
   wire_prediction->mutable_x()->Add(prediction.x.begin(), prediction.x.end());
   wire_prediction->mutable_y()->Add(prediction.y.begin(), prediction.y.end());
-  const v1::CameraTracks found = open->Ask(request).cameras(0);
+  const v1::CameraTracks found = open->Ask(request).tracks().cameras(0);
   ExpectSameTracks(reference.Frame({part(60)}, 0, false, {&prediction, 1})[0], ToTracks(found));
   int right = 0, inside = 0;
   for (int i = 0; i < found.id_size(); ++i) {
@@ -371,6 +373,8 @@ TEST_F(Tracking, TemplatesCountAsPixels) {
   EXPECT_EQ(open->Ask(FrameOf({Image(240, 160)})).status().message(), "");
   wire.set_template_frames(9);
   EXPECT_THAT(Refusal(wire), HasSubstr("template_frames: 9 is not in 1..8"));
+  wire.set_template_frames(-2);
+  EXPECT_THAT(Refusal(wire), HasSubstr("template_frames: -2 is not in 1..8"));
   wire.set_template_frames(0);
   EXPECT_THAT(Refusal(wire), HasSubstr("template_frames: 0 is not in 1..8"));
   wire.set_track_template(static_cast<v1::TrackTemplate>(7));
@@ -388,9 +392,9 @@ TEST_F(Tracking, EditsComeBetweenFrames) {
   const auto open = OpenStream(wire);
   ReferenceTracks reference(options);
   v1::TrackStreamRequest forget, reset, detect;
-  forget.mutable_forget()->set_frame_id(70);
-  forget.mutable_forget()->add_ids(2);
-  reset.mutable_reset()->set_frame_id(71);
+  forget.mutable_forget_tracks()->set_frame_id(70);
+  forget.mutable_forget_tracks()->add_ids(2);
+  reset.mutable_reset_tracks()->set_frame_id(71);
   detect = FrameOf({frames[3]}, 3);
   detect.mutable_frame()->set_detect(true);
   for (const v1::TrackStreamRequest& request :
@@ -399,24 +403,24 @@ TEST_F(Tracking, EditsComeBetweenFrames) {
     ASSERT_TRUE(open->stream->Write(request));
   }
   EXPECT_THAT(reference.Frame({frames[0]})[0].id, SizeIs(0));
-  EXPECT_THAT(open->Read().cameras(0).id(), SizeIs(0));
+  EXPECT_THAT(open->Read().tracks().cameras(0).id(), SizeIs(0));
   CameraTracks changed[kMaxTrackCameras];
   ASSERT_TRUE(reference.session()->Add(0, {60.5f, 120, 180}, {50, 80.25f, 100}, changed).ok());
-  ExpectSameTracks(changed[0], ToTracks(open->Read().cameras(0)));
-  ExpectSameTracks(reference.Frame({frames[1]})[0], ToTracks(open->Read().cameras(0)));
+  ExpectSameTracks(changed[0], ToTracks(open->Read().edited().cameras(0)));
+  ExpectSameTracks(reference.Frame({frames[1]})[0], ToTracks(open->Read().tracks().cameras(0)));
   ASSERT_TRUE(reference.session()->Forget({2}, changed).ok());
   v1::TrackStreamResponse response = open->Read();
   EXPECT_EQ(response.frame_id(), 70u);
-  ExpectSameTracks(changed[0], ToTracks(response.cameras(0)));
-  ExpectSameTracks(reference.Frame({frames[2]})[0], ToTracks(open->Read().cameras(0)));
+  ExpectSameTracks(changed[0], ToTracks(response.edited().cameras(0)));
+  ExpectSameTracks(reference.Frame({frames[2]})[0], ToTracks(open->Read().tracks().cameras(0)));
   const size_t added = reference.session()->live();
-  ExpectSameTracks(reference.Frame({frames[3]}, 0, true)[0], ToTracks(open->Read().cameras(0)));
+  ExpectSameTracks(reference.Frame({frames[3]}, 0, true)[0], ToTracks(open->Read().tracks().cameras(0)));
   EXPECT_GT(reference.session()->live(), added + 10);
   response = open->Read();
   EXPECT_EQ(response.frame_id(), 71u);
-  EXPECT_EQ(response.cameras(0).id_size(), static_cast<int>(reference.session()->live()));
-  EXPECT_THAT(response.cameras(0).state(), Each(v1::TRACK_STATE_RESET));
-  EXPECT_THAT(open->Read().cameras(0).id(), SizeIs(0));
+  EXPECT_EQ(response.edited().cameras(0).id_size(), static_cast<int>(reference.session()->live()));
+  EXPECT_THAT(response.edited().cameras(0).state(), Each(v1::TRACK_STATE_RESET));
+  EXPECT_THAT(open->Read().tracks().cameras(0).id(), SizeIs(0));
   EXPECT_TRUE(open->Finish().ok());
 }
 
@@ -445,7 +449,10 @@ TEST_F(Tracking, BadInputIsAnsweredAndTheStreamLives) {
   const Image large(640, 400);
   open->ExpectError(FrameOf({frames[1], large}, 0, 200), grpc::RESOURCE_EXHAUSTED,
                     "pixels of all images: 296960 is over this server's limit of 262144 (--max-track-pixels)");
-  open->ExpectError(Points({1, 240}, {1, 1}), bad, "x[1]: 240 is not in 0..239");
+  const v1::TrackStreamResponse outside = open->Ask(Points({1, 240}, {1, 1}));
+  EXPECT_EQ(outside.status().message(), "x[1]: 240 is not in 0..239");
+  EXPECT_EQ(outside.status().error().reason(), "OUT_OF_RANGE");
+  EXPECT_EQ(outside.status().error().metadata().at("field"), "x[1]");
   open->ExpectError(Points({1}, {std::nanf("")}), bad, "y[0]: nan is not in 0..159");
   open->ExpectError(Points({1}, {INFINITY}), bad, "y[0]: inf is not in 0..159");
   open->ExpectError(Points({1}, {1}, 2), bad, "camera: 2 is not in 0..1");
@@ -454,9 +461,9 @@ TEST_F(Tracking, BadInputIsAnsweredAndTheStreamLives) {
                     "is over this server's limit of 1000 (--max-tracks)");
   open->ExpectError(Points(std::vector<float>(8200, 1), std::vector<float>(8200, 1)), bad, "send it in parts");
   v1::TrackStreamRequest edit;
-  edit.mutable_forget()->add_ids(12345);
+  edit.mutable_forget_tracks()->add_ids(12345);
   open->ExpectError(edit, grpc::NOT_FOUND, "ids[0]: no live track has the id 12345");
-  edit.mutable_reset()->set_camera(7);
+  edit.mutable_reset_tracks()->set_camera(7);
   open->ExpectError(edit, bad, "camera: 7 is not in 0..1");
   request = FrameOf({frames[1], frames[1]}, 0, 200);
   request.mutable_frame()->set_max_age_ns(1);
@@ -468,11 +475,11 @@ TEST_F(Tracking, BadInputIsAnsweredAndTheStreamLives) {
   options.cameras = 2;
   options.target = 30;
   ReferenceTracks reference(options);
-  ExpectSameTracks(reference.Frame({frames[0], frames[0]}, 100)[1], ToTracks(first.cameras(1)));
+  ExpectSameTracks(reference.Frame({frames[0], frames[0]}, 100)[1], ToTracks(first.tracks().cameras(1)));
   const v1::TrackStreamResponse last = open->Ask(FrameOf({frames[2], frames[2]}, 0, 200));
   EXPECT_EQ(last.status().message(), "");
   const std::vector<CameraTracks>& expected = reference.Frame({frames[2], frames[2]}, 200);
-  ExpectSameTracks(expected[0], ToTracks(last.cameras(0)));
+  ExpectSameTracks(expected[0], ToTracks(last.tracks().cameras(0)));
   EXPECT_GT(expected[0].age[0], 0u);
   EXPECT_TRUE(open->Finish().ok());
 }
@@ -487,10 +494,10 @@ TEST_F(Tracking, AFrameOfAnotherSizeThatFailsLosesTheLastOne) {
   const v1::TrackStreamResponse first = open->Ask(FrameOf({frames[0], frames[0]}));
   open->ExpectError(FrameOf({small, large}), grpc::RESOURCE_EXHAUSTED, "pixels of all images");
   const v1::TrackStreamResponse response = open->Ask(FrameOf({frames[1], frames[1]}));
-  EXPECT_EQ(response.cameras(0).state(0), v1::TRACK_STATE_LAST_FRAME_LOST);
-  EXPECT_EQ(response.cameras(0).id(0), first.cameras(0).id(0));
-  EXPECT_EQ(response.cameras(1).state(0), v1::TRACK_STATE_TRACKED);
-  EXPECT_EQ(response.cameras(1).age(0), 1u);
+  EXPECT_EQ(response.tracks().cameras(0).state(0), v1::TRACK_STATE_LAST_FRAME_LOST);
+  EXPECT_EQ(response.tracks().cameras(0).id(0), first.tracks().cameras(0).id(0));
+  EXPECT_EQ(response.tracks().cameras(1).state(0), v1::TRACK_STATE_TRACKED);
+  EXPECT_EQ(response.tracks().cameras(1).age(0), 1);
 }
 
 TEST_F(Tracking, ImagesOfAnySizeAreTaken) {
@@ -500,7 +507,7 @@ TEST_F(Tracking, ImagesOfAnySizeAreTaken) {
       const v1::TrackStreamResponse response = open->Ask(FrameOf({Noise(shape, 1)}));
       EXPECT_EQ(response.status().message(), "") << shape.width << "x" << shape.height;
       const auto last = static_cast<float>(shape.width - 1);
-      EXPECT_EQ(open->Ask(Points({0, last}, {0, 0})).cameras(0).id_size(), 2);
+      EXPECT_EQ(open->Ask(Points({0, last}, {0, 0})).edited().cameras(0).id_size(), 2);
     }
   }
   EXPECT_TRUE(open->Finish().ok());
@@ -510,6 +517,8 @@ TEST_F(Tracking, OptionsAreCheckedAtTheBeginning) {
   v1::TrackStreamOptions options;
   options.set_cameras(9);
   EXPECT_THAT(Refusal(options), HasSubstr("cameras: 9 is not in 1..8"));
+  options.set_cameras(-1);
+  EXPECT_THAT(Refusal(options), HasSubstr("cameras: -1 is not in 1..8"));
   options.set_cameras(4);
   options.set_target(1);
   EXPECT_THAT(Refusal(options), HasSubstr("cameras: 4 is over this server's limit of 3 (--max-track-cameras)"));
@@ -521,7 +530,7 @@ TEST_F(Tracking, OptionsAreCheckedAtTheBeginning) {
   EXPECT_THAT(Refusal(options), HasSubstr("min_share: 1.5 is not in 0..1"));
   options = {};
   options.mutable_track()->set_patch_size(33);
-  EXPECT_THAT(Refusal(options), HasSubstr("patch_size: 33 is not in 3..32"));
+  EXPECT_THAT(Refusal(options), HasSubstr("track.patch_size: 33 is not in 3..32"));
   options = {};
   options.mutable_track()->set_intensity(static_cast<v1::IntensityModel>(9));
   EXPECT_THAT(Refusal(options), HasSubstr("track.intensity: \"9\" is not one of SAME"));
@@ -550,12 +559,12 @@ TEST_F(Tracking, StreamsThatFollowPointsHaveALimit) {
 TEST_F(Tracking, MetricsCountTracksUntilTheStreamEnds) {
   const std::vector<Image> frames = Frames(2);
   const auto open = OpenStream();
-  const int begun = open->Ask(FrameOf({frames[0]})).cameras(0).id_size();
+  const int begun = open->Ask(FrameOf({frames[0]})).tracks().cameras(0).id_size();
   EXPECT_EQ(Metric("glint_tracks"), begun);
   EXPECT_EQ(Metric("glint_tracks_begun_total"), begun);
   v1::TrackStreamRequest forget;
-  for (const uint64_t id : {1, 2, 3}) forget.mutable_forget()->add_ids(id);
-  EXPECT_EQ(open->Ask(forget).cameras(0).id_size(), 3);
+  for (const uint64_t id : {1, 2, 3}) forget.mutable_forget_tracks()->add_ids(id);
+  EXPECT_EQ(open->Ask(forget).edited().cameras(0).id_size(), 3);
   EXPECT_EQ(Metric("glint_tracks"), begun - 3);
   EXPECT_EQ(Metric("glint_tracks_ended_total{reason=\"forgotten\"}"), 3);
   EXPECT_EQ(Metric("glint_track_age_frames_count"), 3);

@@ -113,11 +113,11 @@ TEST_F(UnknownFieldsTest, WithinTheMaskAreNotKept) {
 }
 
 TEST_F(UnknownFieldsTest, AFewAreIgnored) {
-  v1::StreamOptions options;
+  v1::DetectStreamOptions options;
   options.mutable_detector()->set_preset("orb");
   options.set_max_in_flight(2);
   SetGray(64, 48, 5, options.mutable_mask());
-  v1::StreamOptions more;
+  v1::DetectStreamOptions more;
   more.set_max_age_ns(1'000'000'000'000);
   RawCall call(server_.channel(), kDetectStream);
   // In two parts, which protobuf merges.
@@ -161,7 +161,7 @@ TEST_F(UnknownFieldsTest, ALongPresetIsStillAnInvalidArgument) {
     EXPECT_THAT(status.error_message(), HasSubstr("preset: \"" + std::string(100, 'p') + "...\" is not one of orb,"));
 
     v1::DetectRequest request = GrayRequest();
-    *request.mutable_options() = message.options().detector();
+    *request.mutable_detector() = message.options().detector();
     grpc::ClientContext context;
     v1::DetectResponse response;
     const grpc::Status answer = server_.stub()->Detect(&context, request, &response);

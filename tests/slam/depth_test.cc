@@ -13,6 +13,7 @@
 #include "slam/front_end/cpu_front_end.h"
 #include "slam/front_end/depth_rules.h"
 #include "slam/localizer.h"
+#include "tests/slam/is_warning.h"
 
 namespace glint::slam {
 namespace {
@@ -134,7 +135,7 @@ TEST(Odometry, DoesNotRefineARightEyeThatIsNotThere) {
   const auto localizer = Localizer::Create(Camera(), LocalizerOptions(), &front_end);
   ASSERT_TRUE(localizer.ok()) << localizer.status();
   LocalizerResult result;
-  EXPECT_THAT(std::string((*localizer)->Track({image, {}, depths.view()}, 0, &result).message()),
+  EXPECT_THAT(std::string((*localizer)->Track({image, {}, depths.view()}, {}, &result).message()),
               HasSubstr("refine_rig: is on"));
 }
 
@@ -145,11 +146,13 @@ TEST(DepthWarnings, AreOfDepthAlone) {
   figures.median_disparity = 0.01;  // as one image sent twice has it
   EXPECT_THAT(DepthWarningsOf(figures, 400), IsEmpty());
   figures.speed = 200;
-  EXPECT_THAT(DepthWarningsOf(figures, 400), ElementsAre(HasSubstr("200 m/s: unit of the depth")));
+  EXPECT_THAT(DepthWarningsOf(figures, 400),
+              ElementsAre(IsWarning(WarningKind::kImplausibleSpeed, 200, "m/s", "200 m/s: unit of the depth")));
   figures = CalibrationFigures();
   figures.stereo = 4;
   figures.stereo_share = 0.01;
-  EXPECT_THAT(DepthWarningsOf(figures, 400), ElementsAre(HasSubstr("only 1.0 % of 400 keypoints have a depth")));
+  EXPECT_THAT(DepthWarningsOf(figures, 400),
+              ElementsAre(IsWarning(WarningKind::kFewDepths, 0.01, "1", "only 1.0 % of 400 keypoints have a depth")));
   EXPECT_THAT(DepthWarningsOf(figures, 20), IsEmpty());
 }
 

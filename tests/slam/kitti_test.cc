@@ -1,4 +1,5 @@
 // Odometry on a real drive (GLINT_TEST_DATA), beside the true path: KITTI odometry, sequence 06, 51 pairs.
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -42,7 +43,7 @@ std::vector<OdometryResult> Drive(size_t pairs, int threads) {
     const auto right = decode::ReadImageFile(Folder() + "image_r/" + name);
     results.emplace_back();
     absl::Status status = left.ok() ? right.status() : left.status();
-    if (status.ok()) status = odometry.Track(*left, *right, 0.1 * static_cast<double>(i), &results.back());
+    if (status.ok()) status = odometry.Track(*left, *right, static_cast<int64_t>(i) * 100'000'000, &results.back());
     EXPECT_TRUE(status.ok()) << name << ": " << status;
     if (!status.ok()) break;
   }

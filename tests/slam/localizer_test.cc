@@ -17,6 +17,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "slam/geometry/trajectory.h"
+#include "tests/slam/is_warning.h"
 #include "tests/slam/point_world.h"
 
 namespace glint::slam {
@@ -27,6 +28,8 @@ using ::testing::HasSubstr;
 constexpr int kLap = 75;        // frames
 constexpr double kRadius = 12;  // metres: a metre a frame
 constexpr double kTurn = 6.283185307179586;
+constexpr int64_t kFrameNs = 100'000'000;
+constexpr uint64_t kFirstFrame = ~uint64_t{0} - 1000;  // the id of a driver's first frame
 
 StereoCamera CameraOfTest() { return {{800, 400}, 450, 402, 196, 0.5, Eigen::Vector3d::Zero()}; }
 
@@ -62,7 +65,8 @@ struct Driver {
   LocalizerResult Take(const Pose& pose) {
     world.Look(pose);
     LocalizerResult result;
-    const absl::Status status = localizer->Track(picture, picture, seconds += 0.1, &result);
+    const absl::Status status =
+        localizer->Track(picture, picture, {kFirstFrame + path.size(), time_ns += kFrameNs}, &result);
     EXPECT_TRUE(status.ok()) << status;
     path.push_back(result.world_from_camera);
     truth.push_back(pose);
@@ -80,7 +84,7 @@ struct Driver {
   PointWorld world;
   const Image picture;
   std::unique_ptr<Localizer> localizer;
-  double seconds = 0;
+  int64_t time_ns = 0;
   std::vector<Pose> path, truth;
   int loops = 0;
 };
@@ -119,12 +123,15 @@ TEST(Localizer, ClosesTheLoop) {
   EXPECT_GT(keyframes.size(), 20U);
 }
 
+// Whatever is refused between.
 TEST(Localizer, GivesTheSameBytesAgain) {
   Driver a(CameraOfTest());
   Driver b(CameraOfTest());
   for (int i = 0; i < kLap + 20; ++i) {
     const LocalizerResult first = a.Take(OnTheRound(i));
     const LocalizerResult second = b.Take(OnTheRound(i));
+    LocalizerResult refused;
+    EXPECT_TRUE(absl::IsInvalidArgument(b.localizer->Track(b.picture, b.picture, {0, b.time_ns}, &refused)));
     EXPECT_EQ(first.world_from_camera.rotation.coeffs(), second.world_from_camera.rotation.coeffs());
     EXPECT_EQ(first.world_from_camera.translation, second.world_from_camera.translation);
     EXPECT_EQ(first.loop_closed, second.loop_closed) << i;
@@ -190,7 +197,9 @@ TEST_F(LocalizerOnALap, TellsOfTheMap) {
         EXPECT_GT(k.id, id);
         id = k.id;
         EXPECT_GT(k.points, 0);
-        const Pose& truth = lap_->truth[static_cast<size_t>(std::lround(10 * k.seconds)) - 1];
+        const uint64_t frame = k.stamp.frame_id - kFirstFrame;
+        EXPECT_EQ(k.stamp.time_ns, static_cast<int64_t>(frame + 1) * kFrameNs);
+        const Pose& truth = lap_->truth.at(frame);
         EXPECT_LT((k.world_from_camera.translation - (OnTheRound(0).Inverse() * truth).translation).norm(), 0.5);
         ++keyframes;
         return true;
@@ -276,7 +285,7 @@ TEST_F(LocalizerOnALap, RefusesBadMaps) {
   }
   std::string version = good;
   version[8] = 9;
-  EXPECT_THAT(error(version), HasSubstr("is a map of version 9, not 2"));
+  EXPECT_THAT(error(version), HasSubstr("is a map of version 9, not 3"));
   for (size_t i = 12; i < good.size(); i += good.size() / 97) {
     std::string damaged = good;
     damaged[i] = static_cast<char>(damaged[i] ^ 0x40);
@@ -340,38 +349,43 @@ TEST(Localizer, RefusesWhatItCannotUse) {
   EXPECT_TRUE(absl::IsFailedPrecondition(localizer->Relocalize(picture, picture, &result)));
   EXPECT_THAT(std::string(localizer->Relocalize(picture, small, &result).message()),
               HasSubstr("right: 799x400 is not the camera's 800x400"));
-  EXPECT_THAT(std::string(localizer->Track(small, picture, 0, &result).message()),
+  EXPECT_THAT(std::string(localizer->Track(small, picture, {}, &result).message()),
               HasSubstr("left: 799x400 is not the camera's 800x400"));
 }
 
 TEST(CalibrationWatch, WarnsWithFigures) {
-  const auto warnings = [](CalibrationFigures f, double angle = 0) {
-    return testing::PrintToString(WarningsOf(f, 1000, angle));
-  };
+  using ::testing::ElementsAre;
+  const auto warnings = [](const CalibrationFigures& f, double angle = 0) { return WarningsOf(f, 1000, angle); };
   CalibrationFigures good;
   good.stereo = 600;
   good.stereo_share = 0.6;
   good.median_disparity = 12;
-  EXPECT_THAT(WarningsOf(good, 1000, 0.001), testing::IsEmpty());
-  EXPECT_THAT(warnings(good, 0.02), HasSubstr("turned by 1.15 degrees"));
+  EXPECT_THAT(warnings(good, 0.001), testing::IsEmpty());
+  EXPECT_THAT(warnings(good, 0.02), ElementsAre(IsWarning(WarningKind::kRigRotation, 0.02 * 57.29577951308232, "deg",
+                                                          "camera seems to be turned by 1.15 degrees")));
   CalibrationFigures bad = good;
   bad.median_vertical_disparity = -3.25;
-  EXPECT_THAT(warnings(bad), HasSubstr("vertical disparity of -3.2 pixels"));
+  EXPECT_THAT(warnings(bad),
+              ElementsAre(IsWarning(WarningKind::kUnrectified, -3.25, "px", "vertical disparity of -3.2 pixels")));
   bad = good;
   bad.vertical_disparity_spread = 1.5;
-  EXPECT_THAT(warnings(bad), HasSubstr("varies by 1.5 pixels"));
+  EXPECT_THAT(warnings(bad),
+              ElementsAre(IsWarning(WarningKind::kVerticalDisparitySpread, 1.5, "px", "varies by 1.5 pixels")));
   bad = good;
-  bad.median_disparity = 0;
-  EXPECT_THAT(warnings(bad), HasSubstr("is one image sent twice?"));
+  bad.median_disparity = -0.125;
+  EXPECT_THAT(warnings(bad),
+              ElementsAre(IsWarning(WarningKind::kNoDisparity, -0.125, "px", "is one image sent twice?")));
   bad = good;
   bad.speed = 400;
-  EXPECT_THAT(warnings(bad), HasSubstr("400 m/s"));
+  EXPECT_THAT(warnings(bad), ElementsAre(IsWarning(WarningKind::kImplausibleSpeed, 400, "m/s", "400 m/s: baseline")));
   bad = {};
   bad.stereo = 10;
   bad.stereo_share = 0.01;
-  EXPECT_THAT(warnings(bad), HasSubstr("only 1.0 % of 1000 keypoints"));
+  EXPECT_THAT(warnings(bad), ElementsAre(IsWarning(WarningKind::kDifferentScenes, 0.01, "1",
+                                                   "only 1.0 % of 1000 keypoints are in both images")));
   bad.swapped_share = 0.5;
-  EXPECT_THAT(warnings(bad), HasSubstr("left and right seem to be exchanged"));
+  EXPECT_THAT(warnings(bad),
+              ElementsAre(IsWarning(WarningKind::kSwapped, 0.5, "1", "left and right seem to be exchanged: 1 %")));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "features/options.h"
 #include "slam/front_end/feature_kind.h"
 #include "slam/map/place_index.h"
@@ -24,6 +25,8 @@ namespace {
 
 constexpr size_t kKeypoints = 8;
 constexpr int kDescriptorBytes = 32;
+// Which no double holds.
+constexpr FrameStamp kStamps[] = {{1, -9'007'199'254'740'993}, {~uint64_t{0}, 1'764'320'000'123'456'789}};
 
 StereoCamera Camera() {
   StereoCamera camera;
@@ -64,6 +67,7 @@ Parts GoodParts() {
     view.descriptor_bytes = kDescriptorBytes;
     MapKeyframe keyframe;
     keyframe.id = id;
+    keyframe.stamp = kStamps[id];
     keyframe.parent = id - 1;
     keyframe.neighbours = {{1 - id, static_cast<int>(kKeypoints)}};
     for (size_t i = 0; i < kKeypoints; ++i) {
@@ -79,8 +83,8 @@ Parts GoodParts() {
   return parts;
 }
 
-// What the reader says of the map, after a change to it, where `detector` is in use.
-absl::Status Read(const std::function<void(Parts*)>& change, const DetectorOptions& detector = Detector()) {
+// What the reader makes of the map, after a change to it, where `detector` is in use.
+absl::StatusOr<LoadedMap> Load(const std::function<void(Parts*)>& change, const DetectorOptions& detector) {
   Parts parts = GoodParts();
   change(&parts);
   for (size_t i = 0; i < parts.keyframes.size(); ++i) {
@@ -91,9 +95,12 @@ absl::Status Read(const std::function<void(Parts*)>& change, const DetectorOptio
   const std::string path = testing::TempDir() + "slam_map_file_test.map";
   const absl::Status written = WriteMapFile(path, Camera(), Scales(), parts.features, map);
   EXPECT_TRUE(written.ok()) << written;
-  const auto loaded = ReadMapFile(path, Camera(), FeatureKindOf(detector), {100, 1000});
+  auto loaded = ReadMapFile(path, Camera(), FeatureKindOf(detector), {100, 1000});
   std::remove(path.c_str());
-  return loaded.status();
+  return loaded;
+}
+absl::Status Read(const std::function<void(Parts*)>& change, const DetectorOptions& detector = Detector()) {
+  return Load(change, detector).status();
 }
 
 void ExpectDamaged(const std::function<void(Parts*)>& change) {
@@ -103,8 +110,13 @@ void ExpectDamaged(const std::function<void(Parts*)>& change) {
 }
 
 TEST(MapFile, ReadsAGoodMap) {
-  const absl::Status status = Read([](Parts*) {});
-  EXPECT_TRUE(status.ok()) << status;
+  const auto loaded = Load([](Parts*) {}, Detector());
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  ASSERT_EQ(loaded->map.keyframes().size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(loaded->map.keyframes()[i].stamp.frame_id, kStamps[i].frame_id);
+    EXPECT_EQ(loaded->map.keyframes()[i].stamp.time_ns, kStamps[i].time_ns);
+  }
 }
 
 // After the last id comes the next one.
@@ -199,14 +211,17 @@ TEST(MapFile, RefusesADetectorThatIsNoneOrLies) {
   });
 }
 
-TEST(MapFile, RefusesVersion1WithItsReason) {
+TEST(MapFile, RefusesEarlierVersionsWithTheirReasons) {
   const std::string path = testing::TempDir() + "slam_map_file_test.first";
-  std::ofstream(path, std::ios::binary) << "GLINTMAP" << std::string("\1\0\0\0", 4) << std::string(200, '\0');
-  const auto loaded = ReadMapFile(path, Camera(), FeatureKindOf(Detector()), {100, 1000});
+  for (const auto& [version, reason] : {std::pair{'\1', "1, not 3: it does not say which detector made it"},
+                                        {'\2', "2, not 3: it does not say which frames its keyframes were"}}) {
+    std::ofstream(path, std::ios::binary) << "GLINTMAP" << version << std::string(203, '\0');
+    const auto loaded = ReadMapFile(path, Camera(), FeatureKindOf(Detector()), {100, 1000});
+    EXPECT_TRUE(absl::IsInvalidArgument(loaded.status()));
+    EXPECT_THAT(std::string(loaded.status().message()),
+                testing::EndsWith(absl::StrCat("is a map of version ", reason)));
+  }
   std::remove(path.c_str());
-  EXPECT_TRUE(absl::IsInvalidArgument(loaded.status()));
-  EXPECT_THAT(std::string(loaded.status().message()),
-              testing::EndsWith("is a map of version 1, not 2: it does not say which detector made it"));
 }
 
 }  // namespace

@@ -3,15 +3,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "slam/front_end/cpu_front_end.h"
+#include "slam/front_end/frame_stamp.h"
 #include "slam/geometry/trajectory.h"
 #include "tests/slam/point_world.h"
 
@@ -19,6 +22,7 @@ namespace glint::slam {
 namespace {
 
 constexpr double kDegree = 0.017453292519943295;
+constexpr int64_t kFrameNs = 100'000'000;
 
 StereoCamera CameraOfTest() {
   StereoCamera camera;
@@ -44,7 +48,7 @@ struct Driver {
   OdometryResult Take(const Pose& pose) {
     world.Look(pose);
     OdometryResult result;
-    const absl::Status status = odometry.Track(picture, picture, seconds += 0.1, &result);
+    const absl::Status status = odometry.Track(picture, picture, time_ns += kFrameNs, &result);
     EXPECT_TRUE(status.ok()) << status;
     path.push_back(result.world_from_camera);
     truth.push_back(pose);
@@ -54,7 +58,7 @@ struct Driver {
   PointWorld world;
   Odometry odometry;
   const Image picture;
-  double seconds = 0;
+  int64_t time_ns = 0;
   std::vector<Pose> path, truth;
 };
 
@@ -112,7 +116,7 @@ TEST(Odometry, SurvivesMissingFrames) {
   for (int i = 0; i < 55; ++i) {
     // One in ten, and two in a row now and then.
     if (i % 10 == 7 || i % 30 == 8) {
-      driver.seconds += 0.1;
+      driver.time_ns += kFrameNs;
       continue;
     }
     EXPECT_EQ(driver.Take(OnTheRoad(i)).status, TrackingStatus::kTracking) << i;
@@ -165,9 +169,9 @@ TEST(Odometry, BlackPicturesLoseTheCameraAndNothingElse) {
   Image black(800, 400);
   for (int y = 0; y < 400; ++y) std::fill(black.row(y), black.row(y) + 800, uint8_t{0});
   OdometryResult result;
-  double seconds = 0;
+  int64_t time_ns = 0;
   const auto take = [&](const Image& l, const Image& r) {
-    const absl::Status status = odometry.Track(l, r, seconds += 0.1, &result);
+    const absl::Status status = odometry.Track(l, r, time_ns += kFrameNs, &result);
     EXPECT_TRUE(status.ok()) << status;
     return result.status;
   };
@@ -201,16 +205,40 @@ TEST(Odometry, RefusesWhatItCannotUse) {
   Driver driver(CameraOfTest());
   OdometryResult result;
   const Image small(799, 400);
-  const auto error = [&](const Image& left, const Image& right, double seconds) {
-    return std::string(driver.odometry.Track(left, right, seconds, &result).message());
+  const auto error = [&](const Image& left, const Image& right, int64_t time_ns) {
+    return std::string(driver.odometry.Track(left, right, time_ns, &result).message());
   };
   EXPECT_THAT(error(small, driver.picture, 0), HasSubstr("left: 799x400 is not the camera's 800x400"));
   EXPECT_THAT(error(driver.picture, small, 0), HasSubstr("right: 799x400 is not the camera's 800x400"));
-  EXPECT_THAT(error(driver.picture, driver.picture, std::numeric_limits<double>::quiet_NaN()),
-              HasSubstr("seconds: nan is not finite"));
   driver.Take(OnTheRoad(0));
-  EXPECT_THAT(error(driver.picture, driver.picture, 0.1), HasSubstr("seconds: 0.1 is not after the last pair's 0.1"));
+  for (const int64_t time_ns : {kFrameNs, int64_t{0}, std::numeric_limits<int64_t>::min()}) {
+    EXPECT_THAT(error(driver.picture, driver.picture, time_ns),
+                HasSubstr(absl::StrCat("time_ns: ", time_ns, " is not above the last pair's, 100000000")));
+  }
   EXPECT_EQ(driver.Take(OnTheRoad(1)).status, TrackingStatus::kTracking);
+}
+
+// A clock may count from any moment on, and finer than a double has digits.
+TEST(Odometry, TakesTimesOfAnyClock) {
+  constexpr int64_t kFirst = std::numeric_limits<int64_t>::min(), kLast = std::numeric_limits<int64_t>::max();
+  Driver driver(CameraOfTest());
+  for (const int64_t time_ns : {kFirst, kFirst + 1, kFirst + 2, kFirst + 2 + kFrameNs, kLast - 1, kLast}) {
+    OdometryResult result;
+    driver.world.Look(OnTheRoad(0));
+    EXPECT_TRUE(driver.odometry.Track(driver.picture, driver.picture, time_ns, &result).ok()) << time_ns;
+    EXPECT_EQ(result.status, TrackingStatus::kTracking) << time_ns;
+    EXPECT_LT(result.world_from_camera.translation.norm(), 0.05) << time_ns;
+  }
+}
+
+// The bytes of poses depend on how an interval is computed.
+TEST(FrameStamp, SecondsAreRoundedBeforeTheyAreSubtracted) {
+  constexpr int64_t kToday = 1'764'320'000'123'456'789;
+  EXPECT_EQ(SecondsBetween(0, kFrameNs), 0.1);
+  EXPECT_EQ(SecondsBetween(kToday, kToday + kFrameNs), 1764320000.2234569 - 1764320000.123457);
+  EXPECT_EQ(SecondsBetween(kToday, kToday + 1), 1e-9);
+  EXPECT_EQ(SecondsBetween(std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()),
+            2 * 9223372036.854776);
 }
 
 TEST(Odometry, ChecksOptionsAndCameras) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <numeric>
 #include <utility>
@@ -156,7 +157,8 @@ absl::Status Track(RenderedDrive* drive, Localizer* localizer, DriveRecord* reco
     LocalizerResult result;
     const double thread = ProcessorMs(CLOCK_THREAD_CPUTIME_ID), process = ProcessorMs(CLOCK_PROCESS_CPUTIME_ID);
     const auto start = std::chrono::steady_clock::now();
-    const absl::Status status = localizer->Track(frame.view(drive->depth_unit()), frame.seconds, &result);
+    const FrameStamp stamp = {i, std::llround(frame.seconds * 1e9)};
+    const absl::Status status = localizer->Track(frame.view(drive->depth_unit()), stamp, &result);
     if (!status.ok()) return status;
     record->Add(frame, result, Milliseconds(std::chrono::steady_clock::now() - start).count());
     record->thread_ms.push_back(ProcessorMs(CLOCK_THREAD_CPUTIME_ID) - thread);

@@ -1,5 +1,5 @@
 // Odometry on rendered pictures, whose every pose is known: noise, changing gain, missing frames, darkness, a turned
-// right camera. Whole drives are run by scripts/localize-paths.sh.
+// right camera. Whole drives are run by tools/localize-paths.sh.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -19,6 +19,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "glint/v1/feature_detection.grpc.pb.h"
+#include "glint/v1/server.grpc.pb.h"
 #include "tests/server/memory_client.h"
 
 extern char** environ;
@@ -232,8 +233,9 @@ void KillClients(const Victim& victim, uint32_t seed, const std::atomic<bool>& s
 void BreakMemory(const Victim& victim, uint32_t seed, const std::atomic<bool>& stop, std::atomic<int64_t>* count,
                  Tally* tally) {
   Random random(seed);
-  const auto stub = v1::FeatureDetection::NewStub(
-      grpc::CreateChannel("unix:" + victim.unix_path, grpc::InsecureChannelCredentials()));
+  const auto channel = grpc::CreateChannel("unix:" + victim.unix_path, grpc::InsecureChannelCredentials());
+  const auto stub = v1::FeatureDetection::NewStub(channel);
+  const auto server = v1::Server::NewStub(channel);
   for (int round = 0; !stop; ++round) {
     const Memory memory(kRegionBytes);
     HandoffClient handoff(victim.unix_path + ".shm");
@@ -242,7 +244,7 @@ void BreakMemory(const Victim& victim, uint32_t seed, const std::atomic<bool>& s
     region.set_name(absl::StrCat("soak-", seed, "-", round));
     v1::RegisterSharedMemoryResponse registered;
     grpc::ClientContext register_context;
-    if (!stub->RegisterSharedMemory(&register_context, region, &registered).ok()) {
+    if (!server->RegisterSharedMemory(&register_context, region, &registered).ok()) {
       if (!stop) tally->Blame("good memory is refused");
       Sleep(10);
       continue;

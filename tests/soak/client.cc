@@ -27,7 +27,7 @@ struct Sent {
 };
 
 // What is wrong with an answer; empty if nothing is.
-std::string Judge(const Sent& sent, const v1::StreamOptions& options, bool faults,
+std::string Judge(const Sent& sent, const v1::DetectStreamOptions& options, bool faults,
                   const v1::DetectStreamResponse& reply) {
   const int code = reply.status().code();
   const std::string what = absl::StrCat("frame ", sent.id, " (", sent.good ? "good" : "bad", "): code ", code,
@@ -75,7 +75,7 @@ class Client {
   bool OneIn(int n) { return random_.OneIn(n); }
 
  private:
-  bool FillFrame(v1::Frame* frame) {
+  bool FillFrame(v1::DetectFrame* frame) {
     frame->Clear();
     GoodImage(files_, &random_, frame->mutable_image());
     if (random_.OneIn(6)) AnyRegion(&random_, frame);
@@ -99,7 +99,7 @@ void Client::Stream(bool cancel) {
   grpc::ClientContext context;
   const auto stream = stub_->DetectStream(&context);
   v1::DetectStreamRequest request;
-  const v1::StreamOptions options = AnyOptions(&random_);
+  const v1::DetectStreamOptions options = AnyOptions(&random_);
   *request.mutable_options() = options;
   doing_->what = "opens a stream";
   stream->Write(request);
@@ -141,7 +141,7 @@ void Client::Stream(bool cancel) {
   doing_->answered = 0;
   doing_->what = cancel ? "writes a stream that it will cancel" : "writes a stream";
   for (; written < cancel_after; ++written) {
-    v1::Frame* const frame = request.mutable_frame();
+    v1::DetectFrame* const frame = request.mutable_frame();
     const bool good = FillFrame(frame);
     frame->set_frame_id(uint64_t{random_.Bits()} << 32 | static_cast<uint64_t>(written));
     {
@@ -186,7 +186,7 @@ void Client::Stream(bool cancel) {
 }
 
 void Client::Call(bool cancel) {
-  v1::Frame frame;
+  v1::DetectFrame frame;
   const bool good = FillFrame(&frame);
   v1::DetectRequest request;
   *request.mutable_image() = frame.image();

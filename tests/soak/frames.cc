@@ -68,11 +68,11 @@ void GoodImage(const Files& files, Random* random, v1::Image* image) {
   SetRaw(kLayouts[random->Uniform(0, 7)], shape[0], shape[1], random, image->mutable_raw());
 }
 
-void AnyRegion(Random* random, v1::Frame* frame) {
+void AnyRegion(Random* random, v1::DetectFrame* frame) {
   if (!frame->image().has_raw()) return;
   const int width = static_cast<int>(frame->image().raw().width());
   const int height = static_cast<int>(frame->image().raw().height());
-  v1::Region* const region = frame->mutable_region();
+  v1::ImageRegion* const region = frame->mutable_region();
   const int x = random->Uniform(0, width - 1), y = random->Uniform(0, height - 1);
   region->set_x(static_cast<uint32_t>(x));
   region->set_y(static_cast<uint32_t>(y));
@@ -80,7 +80,7 @@ void AnyRegion(Random* random, v1::Frame* frame) {
   region->set_height(static_cast<uint32_t>(random->Uniform(1, height - y)));
 }
 
-void Spoil(Random* random, v1::Frame* frame) {
+void Spoil(Random* random, v1::DetectFrame* frame) {
   v1::Image* const image = frame->mutable_image();
   const int kind = random->Uniform(0, 5);
   if (kind == 0) {
@@ -113,8 +113,8 @@ void Spoil(Random* random, v1::Frame* frame) {
   }
 }
 
-v1::StreamOptions AnyOptions(Random* random) {
-  v1::StreamOptions options;
+v1::DetectStreamOptions AnyOptions(Random* random) {
+  v1::DetectStreamOptions options;
   v1::DetectorOptions* const detector = options.mutable_detector();
   if (random->OneIn(3)) detector->set_preset("oriented_fast");
   detector->set_levels(random->Uniform(1, 8));
@@ -122,7 +122,7 @@ v1::StreamOptions AnyOptions(Random* random) {
   detector->set_fast_threshold(random->Uniform(5, 60));
   if (random->OneIn(2)) detector->set_descriptor_kind(random->OneIn(2) ? v1::DESCRIPTOR_NONE : v1::DESCRIPTOR_RBRIEF);
   options.set_overload_policy(static_cast<v1::OverloadPolicy>(random->Uniform(0, 4)));
-  options.set_max_in_flight(static_cast<uint32_t>(random->Uniform(0, 8)));
+  options.set_max_in_flight(random->Uniform(0, 8));
   if (random->OneIn(3)) options.set_max_age_ns(random->Uniform(1, 200) * int64_t{100000});
   return options;
 }

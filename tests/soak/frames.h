@@ -26,12 +26,12 @@ class Files {
 void GoodImage(const Files& files, testing::Random* random, v1::Image* image);
 
 // Looks at a part of the frame's image, if its shape is known.
-void AnyRegion(testing::Random* random, v1::Frame* frame);
+void AnyRegion(testing::Random* random, v1::DetectFrame* frame);
 
 // Makes a good frame (with or without a mask) one that fails with INVALID_ARGUMENT.
-void Spoil(testing::Random* random, v1::Frame* frame);
+void Spoil(testing::Random* random, v1::DetectFrame* frame);
 
-v1::StreamOptions AnyOptions(testing::Random* random);
+v1::DetectStreamOptions AnyOptions(testing::Random* random);
 
 }  // namespace glint::soak
 

@@ -14,7 +14,7 @@ namespace {
 using testing::Random;
 
 constexpr int kWidth = 320, kHeight = 200;
-constexpr int kStep = 8, kDisparity = 10;  // pixels: from frame to frame, between the eyes
+constexpr int kStep = 8, kDisparity = 10;  // pixels: from frame to frame, between the images
 constexpr int64_t kFrameNs = 100'000'000;
 
 // A wall of noise in squares of 4 pixels, seen from `x` pixels further along it.
@@ -36,7 +36,7 @@ void SetWall(int x, v1::Image* image) {
 v1::TrackStreamRequest FollowOptions(Random* random) {
   v1::TrackStreamRequest request;
   v1::TrackStreamOptions* const options = request.mutable_options();
-  options->set_target(static_cast<uint32_t>(random->Uniform(20, 300)));
+  options->set_target(random->Uniform(20, 300));
   options->set_predict(random->OneIn(2));
   return request;
 }

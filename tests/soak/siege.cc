@@ -29,7 +29,7 @@ using testing::Http2Client;
 using Clock = std::chrono::steady_clock;
 using Milliseconds = Http2Client::Milliseconds;
 
-constexpr char kGetServerInfo[] = "/glint.v1.FeatureDetection/GetServerInfo";
+constexpr char kGetServerInfo[] = "/glint.v1.Server/GetServerInfo";
 constexpr char kDetectStream[] = "/glint.v1.FeatureDetection/DetectStream";
 constexpr uint32_t kShortBytes = 33 << 20, kFieldsBytes = 4 << 20, kPiecesBytes = 2 << 20;
 constexpr size_t kPiece = 24;  // of smaller ones gRPC puts several into one slice
@@ -136,7 +136,7 @@ int Main(double seconds, int clients) {
   grpc_init();
   const std::string path = "/tmp/glint-siege-" + std::to_string(getpid()) + ".sock";
   testing::ServerProcess server({"--lanes=2", "--metrics-listen=127.0.0.1:0", "--listen=127.0.0.1:0",
-                                 "--listen=unix:" + path, "--memory-limit=2147483648"});
+                                 "--listen=unix:" + path, "--memory-limit=4294967296"});
   if (server.address().empty()) {
     std::printf("glint-server does not start: %s\n", server.LogToEnd().c_str());
     return 1;

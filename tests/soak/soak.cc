@@ -223,8 +223,8 @@ class Soak {
   int wrong_ = 0;
 };
 
-// Nobody is refused for want of a place. The limits of a frame are those of the largest that clients send, so that the
-// server need not lower them for so many places. With attackers, silence is ended soon.
+// Nobody is refused for want of a place. The limits of a frame are those of the largest that clients send: so many
+// places are to fit into memory. With attackers, silence is ended soon.
 std::vector<std::string> PlaceFlags(int clients) {
   const std::string all = std::to_string(clients);
   return {"--max-sessions=" + all,        "--max-sessions-per-peer=" + all, "--max-detect-calls=" + all,

@@ -131,6 +131,17 @@ absl::StatusOr<Connection> Connection::Open(const ConnectionFlags& flags) {
   options.listen.clear();
   options.metrics_listen.clear();
   options.lanes.backend = flags.backend;
+  // One client, whose pictures and answers may be of any size.
+  options.lanes.max_image_pixels = kMaxImagePixels;
+  options.max_features = kMaxFeatures;
+  options.max_message_bytes = 1 << 29;
+  options.max_pending_bytes = int64_t{1} << 30;
+  options.max_track_pixels = kMaxTrackCameras * kMaxImagePixels;
+  options.max_tracks = kMaxTrackPoints;
+  options.max_localize_pixels = 2 * kMaxImagePixels;
+  options.max_map_keyframes = kMaxMapKeyframesCeiling;
+  options.max_map_points = kMaxMapPointsCeiling;
+  options.max_map_bytes = int64_t{8} << 30;
   GLINT_ASSIGN_OR_RETURN(auto server, Server::Create(options));
   GLINT_RETURN_IF_ERROR(server->Start());
   if (!server->WaitUntilServing(absl::InfiniteDuration())) {

@@ -91,7 +91,7 @@ void DetectorFlags::AddTo(Flags* flags) {
   flags->Section("Detector");
   flags->String("detector", absl::StrJoin(PresetNames(), "|"),
                 absl::StrCat("A choice for each of the following; glint detect --list-detectors shows them (default: ",
-                             preset_, "). orb finds exactly what cv::ORB of OpenCV 4.6 finds."),
+                             defaults_.preset, "). orb finds exactly what cv::ORB of OpenCV 4.6 finds."),
                 &detector_);
   const DetectorOptions orb = Preset("orb");
   ForEachNumber([&](absl::string_view name, auto field, auto low, auto high) {
@@ -129,13 +129,12 @@ void DetectorFlags::AddTo(Flags* flags) {
 }
 
 absl::StatusOr<DetectorOptions> DetectorFlags::Options() const {
-  absl::StatusOr<DetectorOptions> preset = PresetOptions(detector_);
+  absl::StatusOr<DetectorOptions> preset = PresetOptions(detector_, defaults_);
   if (!preset.ok()) {
     return absl::InvalidArgumentError(
         absl::StrReplaceAll(preset.status().message(), {{"preset:", "option '--detector':"}}));
   }
   DetectorOptions options = *preset;
-  options.max_features = features_.value_or(options.max_features);
   if (describe_ == false) options.descriptor = Descriptor::kNone;
   if (describe_ == true && options.descriptor == Descriptor::kNone) options.descriptor = Descriptor::kRbrief;
   std::apply(

@@ -6,20 +6,20 @@
 #include <optional>
 #include <string>
 #include <tuple>
-#include <utility>
 
 #include "absl/status/statusor.h"
 #include "client/cli/base/flags.h"
 #include "client/image.h"
+#include "features/operation_defaults.h"
 #include "features/options.h"
 
 namespace glint::cli {
 
 class DetectorFlags {
  public:
-  // `preset`: what is chosen without --detector; `features`: max_features without --features, else the preset's.
-  explicit DetectorFlags(std::string preset = "orb", std::optional<int> features = std::nullopt)
-      : preset_(preset), features_(features), detector_(std::move(preset)) {}
+  // `defaults`: of the operation.
+  explicit DetectorFlags(const DetectorDefaults& defaults = kDetectDefaults)
+      : defaults_(defaults), detector_(defaults.preset) {}
   DetectorFlags(const DetectorFlags&) = delete;
   DetectorFlags& operator=(const DetectorFlags&) = delete;
 
@@ -46,8 +46,7 @@ class DetectorFlags {
     return std::get<AllGiven<T>>(given_);
   }
 
-  const std::string preset_;
-  const std::optional<int> features_;
+  const DetectorDefaults defaults_;
   std::string detector_;
   std::optional<bool> describe_;
   std::tuple<AllGiven<int>, AllGiven<float>, AllGiven<bool>, AllGiven<Pyramid>, AllGiven<CornerTest>, AllGiven<Score>,

@@ -86,6 +86,16 @@ void Flags::Float(absl::string_view name, absl::string_view placeholder, absl::s
   });
 }
 
+void Flags::Double(absl::string_view name, absl::string_view placeholder, absl::string_view help,
+                   std::optional<double>* value) {
+  Add(name, placeholder, help, [value](absl::string_view text) {
+    double number = 0;
+    if (!absl::SimpleAtod(text, &number) || !std::isfinite(number)) return NotA("a number", text);
+    *value = number;
+    return absl::OkStatus();
+  });
+}
+
 void Flags::String(absl::string_view name, absl::string_view placeholder, absl::string_view help, std::string* value) {
   Add(name, placeholder, help, [value](absl::string_view text) {
     *value = std::string(text);

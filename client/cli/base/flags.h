@@ -27,6 +27,8 @@ class Flags {
   void Int(absl::string_view name, absl::string_view placeholder, absl::string_view help, std::optional<int>* value);
   void Float(absl::string_view name, absl::string_view placeholder, absl::string_view help,
              std::optional<float>* value);
+  void Double(absl::string_view name, absl::string_view placeholder, absl::string_view help,
+              std::optional<double>* value);
   void String(absl::string_view name, absl::string_view placeholder, absl::string_view help, std::string* value);
   // Whatever `set` makes of the text; its error is about the text alone.
   void Parsed(absl::string_view name, absl::string_view placeholder, absl::string_view help, Setter set) {

@@ -1,4 +1,4 @@
-// glint localize: where a camera with two eyes, or with depth, goes.
+// glint localize: the path of a stereo or RGB-D camera.
 
 #include <algorithm>
 #include <cstdio>
@@ -37,7 +37,7 @@ std::string Help(const Flags& flags) {
          "       glint localize --calibration FILE --depth [OPTION]... LEFT DEPTH\n\n" +
          Wrap(
              "Where a rectified stereo camera, or one with a sensor of depth, goes, by what it sees. LEFT, RIGHT and "
-             "SIDE_BY_SIDE (both eyes in one picture) are as for glint stream: folders, patterns, videos, cameras or "
+             "SIDE_BY_SIDE (both images in one picture) are as for glint stream: folders, patterns, videos, cameras or "
              "URLs. DEPTH is a folder or a pattern.",
              0) +
          flags.Help() +
@@ -68,8 +68,8 @@ std::string Text(const client::LocalizeAnswer& answer) {
   const auto& p = l.pose.position;
   return absl::StrFormat("%s at %.3f %.3f %.3f m, %d of %d matches agree, %.2f px, %d keyframes%s%s, %.1f ms",
                          StatusName(l.status), p[0], p[1], p[2], l.inliers, l.matches, l.reprojection_error,
-                         answer.keyframes, l.is_keyframe ? " (a new one)" : "", l.loop_closed ? ", loop closed" : "",
-                         Milliseconds(answer));
+                         answer.map_keyframes, l.is_keyframe ? " (a new one)" : "",
+                         l.loop_closed ? ", loop closed" : "", Milliseconds(answer));
 }
 
 std::string Row(const std::string& name, double seconds, const client::LocalizeAnswer& answer) {
@@ -81,15 +81,9 @@ std::string Row(const std::string& name, double seconds, const client::LocalizeA
   for (const double v : l.pose.position) absl::StrAppendFormat(&row, ",%.17g", v + kPlus);
   for (const double v : l.pose.rotation) absl::StrAppendFormat(&row, ",%.17g", v + kPlus);
   absl::StrAppendFormat(&row, ",%d,%d,%d,%.6g,%d,%d,%d,%d,%.3f\n", l.keypoints, l.matches, l.inliers,
-                        l.reprojection_error, l.is_keyframe, l.loop_closed, answer.keyframes, answer.points,
+                        l.reprojection_error, l.is_keyframe, l.loop_closed, answer.map_keyframes, answer.map_points,
                         Milliseconds(answer));
   return row;
-}
-
-std::string WithoutFigures(std::string warning) {
-  const auto is_figure = [](char c) { return (c >= '0' && c <= '9') || c == '.'; };
-  warning.erase(std::remove_if(warning.begin(), warning.end(), is_figure), warning.end());
-  return warning;
 }
 
 // Where answers go. Thread-compatible; errors are about an output, and final.
@@ -122,9 +116,9 @@ class LocalizeReport {
     ++pairs_;
     last_ = answer;
     path_.push_back({seconds, answer.location.pose});
-    for (const std::string& warning : answer.location.warnings) {
-      if (!warned_.insert(WithoutFigures(warning)).second) continue;  // most come with every pair
-      report_->Complain(absl::StrCat(name, ": warning: ", warning));
+    for (const Warning& warning : answer.location.warnings) {
+      if (!warned_.insert(warning.kind).second) continue;  // most come with every pair
+      report_->Complain(absl::StrCat(name, ": warning: ", warning.text));
     }
     report_->ShowLive(pairs_, "pairs", [&answer] { return Text(answer); });
     trace_.Add(answer.location);
@@ -161,7 +155,8 @@ class LocalizeReport {
 
   std::string Summary() const {
     const client::Location& l = last_.location;
-    std::string text = absl::StrFormat("%d pairs; map: %d keyframes, %d points", pairs_, last_.keyframes, last_.points);
+    std::string text =
+        absl::StrFormat("%d pairs; map: %d keyframes, %d points", pairs_, last_.map_keyframes, last_.map_points);
     if (!flags_.depth) {
       absl::StrAppendFormat(&text, "; rig: %.4f %.4f %.4f degrees, +-%.4f %.4f %.4f", kDegrees * l.rig_rotation[0],
                             kDegrees * l.rig_rotation[1], kDegrees * l.rig_rotation[2], kDegrees * l.rig_uncertainty[0],
@@ -185,11 +180,11 @@ class LocalizeReport {
   PathPicture drawing_;
   std::vector<TimedPose> path_;
   client::LocalizeAnswer last_;
-  std::set<std::string> warned_;
+  std::set<WarningKind> warned_;
   int64_t pairs_ = 0;
 };
 
-// The size of each eye, as the first pair has it.
+// The size of each image, as the first pair has it.
 absl::Status SetSize(PairSource* source, bool side_by_side, PicturePair* first, client::StereoCamera* camera) {
   GLINT_RETURN_IF_ERROR(source->Next(first));
   const cv::Mat canvas = first->first->Canvas();
@@ -234,7 +229,7 @@ SentPairs SendAll(PairSource* source, const PicturePair& first, const LocalizeFl
 }  // namespace
 
 int RunLocalize(const std::vector<std::string>& arguments) {
-  PairCommand command(kName, kLocalizePreset, kLocalizeFeatures);
+  PairCommand command(kName, kLocalizeDefaults);
   LocalizeFlags localize_flags;
   localize_flags.AddTo(command.flags());
   const auto end_here = command.Parse(

@@ -43,22 +43,23 @@ void LocalizeFlags::AddTo(Flags* flags) {
                 "cv::stereoRectify. Needed. With --depth the first one is enough.",
                 &calibration);
   flags->String("projections", "LEFT,RIGHT",
-                "Which of them are the eyes' (default: P0,P1; in YAML P1,P2). With --depth one.", &projections);
+                "Which of them are the cameras' (default: P0,P1; in YAML P1,P2). With --depth one.", &projections);
   flags->String("calibration-refine", "on|off|fixed:FILE",
                 "The residual rotation of the right camera: estimated (the default), none (with --depth the only "
                 "choice), or the three numbers in FILE, degrees.",
                 &refine_);
   flags->Bool("depth",
-              "The camera has one eye and a sensor of depth, and RIGHT is its depth: grey PNG files of 16 bits, whose "
+              "An RGB-D camera, and RIGHT is its registered depth: grey PNG files of 16 bits, whose "
               "pixels are those of LEFT; 0 is no depth.",
               &depth);
-  flags->Float("depth-unit", "METRES", "With --depth: of a sample of 1 (default 0.001; TUM RGB-D has 0.0002).", &unit_);
-  flags->Float("depth-nearest", "METRES", "With --depth: nearer is no depth.", &nearest_);
-  flags->Float("depth-farthest", "METRES", "With --depth: farther is no depth.", &farthest_);
-  flags->Float("baseline", "METRES",
-               "With --depth: from the sensor's projector to its camera, which says how its error grows with the "
-               "distance (default 0.08).",
-               &baseline_);
+  flags->Double("depth-unit", "METRES", "With --depth: of a sample of 1 (default 0.001; TUM RGB-D has 0.0002).",
+                &unit_);
+  flags->Double("depth-nearest", "METRES", "With --depth: nearer is no depth.", &nearest_);
+  flags->Double("depth-farthest", "METRES", "With --depth: farther is no depth.", &farthest_);
+  flags->Double("baseline", "METRES",
+                "With --depth: from the sensor's projector to its camera, which says how its error grows with the "
+                "distance (default 0.08).",
+                &baseline_);
   flags->Choice("mode",
                 {{"reproducible", client::LocalizeMode::kReproducible}, {"realtime", client::LocalizeMode::kRealtime}},
                 "reproducible (the default): the same pairs give the same bytes. realtime: what is worked out "
@@ -121,14 +122,8 @@ absl::StatusOr<client::LocalizeStreamOptions> LocalizeFlags::Options() const {
   options.mode = mode_;
   options.in_flight = in_flight.value_or(options.in_flight);
   if (depth) {
-    // As it is written: a float's digits beyond that are no one's.
-    const auto exactly = [](float value) {
-      double result = 0;
-      return absl::SimpleAtod(absl::StrCat(value), &result) ? result : double{value};
-    };
-    options.depth = client::DepthCamera{exactly(unit_.value_or(kDefaultUnit)), exactly(nearest_.value_or(0)),
-                                        exactly(farthest_.value_or(0))};
-    options.camera.baseline = exactly(baseline_.value_or(kDefaultBaseline));
+    options.depth = client::DepthCamera{unit_.value_or(kDefaultUnit), nearest_.value_or(0), farthest_.value_or(0)};
+    options.camera.baseline = baseline_.value_or(kDefaultBaseline);
   }
   absl::string_view refine = refine_;
   if (absl::ConsumePrefix(&refine, "fixed:")) {

@@ -34,8 +34,8 @@ struct LocalizeFlags {
 
   void AddTo(Flags* flags);
   absl::Status Validate() const;
-  // What the server is asked for, but for the detector and the size of the eyes. Errors of ReadCalibration(), and about
-  // --calibration-refine.
+  // What the server is asked for, but for the detector and the size of the images. Errors of ReadCalibration(), and
+  // about --calibration-refine.
   absl::StatusOr<client::LocalizeStreamOptions> Options() const;
   // Between pairs without times of their own, seconds.
   double period() const { return 1.0 / rate_.value_or(kDefaultPairRate); }
@@ -48,9 +48,10 @@ struct LocalizeFlags {
  private:
   static constexpr float kDefaultPairRate = 10;  // KITTI's
 
-  static constexpr float kDefaultUnit = 0.001f, kDefaultBaseline = 0.08f;  // metres
+  static constexpr double kDefaultUnit = 0.001, kDefaultBaseline = 0.08;  // metres
 
-  std::optional<float> rate_, unit_, nearest_, farthest_, baseline_;
+  std::optional<float> rate_;
+  std::optional<double> unit_, nearest_, farthest_, baseline_;
   std::string refine_;
   client::LocalizeMode mode_ = client::LocalizeMode::kReproducible;
 };

@@ -198,7 +198,7 @@ class Answers {
 }  // namespace
 
 int RunMatch(const std::vector<std::string>& arguments) {
-  PairCommand command(kName);
+  PairCommand command(kName, kMatchDefaults);
   MatchFlags match_flags;
   PairFlags pair_flags;
   match_flags.AddTo(command.flags());

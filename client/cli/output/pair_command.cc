@@ -1,15 +1,12 @@
 #include "client/cli/output/pair_command.h"
 
-#include <utility>
-
 #include "client/cli/base/command.h"
 #include "client/cli/output/output.h"
 #include "client/cli/output/pair_report.h"
 
 namespace glint::cli {
 
-PairCommand::PairCommand(const char* name, std::string preset, std::optional<int> features)
-    : name_(name), detector_flags_(std::move(preset), features) {
+PairCommand::PairCommand(const char* name, const DetectorDefaults& defaults) : name_(name), detector_flags_(defaults) {
   connection_flags_.AddTo(&flags_);
   connection_flags_.AddTraceparentTo(&flags_);
   detector_flags_.AddTo(&flags_);

@@ -13,14 +13,15 @@
 #include "client/cli/base/flags.h"
 #include "client/cli/source/source.h"
 #include "client/matching.h"
+#include "features/operation_defaults.h"
 #include "features/options.h"
 
 namespace glint::cli {
 
 class PairCommand {
  public:
-  // `preset` and `features` as DetectorFlags has them.
-  explicit PairCommand(const char* name, std::string preset = "orb", std::optional<int> features = std::nullopt);
+  // `defaults`: of the operation's detector.
+  PairCommand(const char* name, const DetectorDefaults& defaults);
   PairCommand(const PairCommand&) = delete;
   PairCommand& operator=(const PairCommand&) = delete;
 

@@ -65,7 +65,7 @@ view::EncodedPicture EncodeWhole(const Picture& picture) {
   return Encode(picture.Canvas());
 }
 
-// The left eye's.
+// The left image.
 view::EncodedPicture EncodeLeft(const PicturePair& pair) {
   if (pair.second != nullptr) return EncodeWhole(*pair.first);
   const cv::Mat both = pair.first->Canvas();
@@ -137,7 +137,7 @@ view::Scene TrackScene(const std::vector<Picture>& pictures, const client::Track
     }
     if (camera + 1 < pictures.size()) left += static_cast<float>(WidthOf(pictures[camera]));
   }
-  scene.stages = StagesOf(answer.timings, answer.round_trip, {{"track", answer.track_ns}});
+  scene.stages = StagesOf(answer.timings, answer.round_trip, {{"track", answer.timings.track_ns}});
   return scene;
 }
 
@@ -157,7 +157,7 @@ view::Scene StereoScene(const PicturePair& pair, const client::StereoAnswer& ans
       scene.marks.push_back({{answer.left.x[at], answer.left.y[at]}, 0, -1, Ramp(answer.disparity[i], *least, *most)});
     }
   }
-  scene.stages = StagesOf(answer.timings, answer.round_trip, {{"match", answer.match_ns}});
+  scene.stages = StagesOf(answer.timings, answer.round_trip, {{"match", answer.timings.match_ns}});
   return scene;
 }
 
@@ -186,7 +186,7 @@ view::Scene PathScene(const PicturePair& pair, const client::LocalizeAnswer& ans
   scene.text = text;
   scene.picture = [pair] { return EncodeLeft(pair); };
   scene.path = path.steps();
-  scene.stages = StagesOf(answer.timings, answer.round_trip, {{"locate", answer.locate_ns}});
+  scene.stages = StagesOf(answer.timings, answer.round_trip, {{"locate", answer.timings.locate_ns}});
   return scene;
 }
 

@@ -22,7 +22,8 @@ constexpr char kCsvHeader[] = "image,keypoint,x,y,right_x,disparity,depth,distan
 
 struct StereoFlags {
   std::optional<int> max_distance, max_octave_difference;
-  std::optional<float> band, min_disparity, max_disparity, focal_length, baseline;
+  std::optional<float> band, min_disparity, max_disparity;
+  std::optional<double> focal_length, baseline;
   StereoOptions options;
 
   void AddTo(Flags* flags) {
@@ -40,8 +41,8 @@ struct StereoFlags {
     flags->Bool("median-cut", "Drop matches whose pixels differ the most (default: yes).", &options.median_cut);
     flags->Bool("check-pair", "Look whether the pair is rectified and not swapped (default: yes).",
                 &options.check_pair);
-    flags->Float("focal-length", "PIXELS", "For depths, with --baseline (0..1000000).", &focal_length);
-    flags->Float("baseline", "LENGTH", "Between the eyes, in the unit of the depths (0..1000000).", &baseline);
+    flags->Double("focal-length", "PIXELS", "For depths, with --baseline (0..1000000).", &focal_length);
+    flags->Double("baseline", "LENGTH", "Between the cameras, in the unit of the depths (0..1000000).", &baseline);
   }
   StereoOptions Options() const {
     StereoOptions o = options;
@@ -59,9 +60,9 @@ struct StereoFlags {
 std::string Help(const Flags& flags) {
   return "Usage: glint stereo [OPTION]... LEFT [RIGHT]\n\n" +
          Wrap(
-             "Finds the keypoints of both eyes of rectified pairs and the disparities of the left ones. LEFT and RIGHT "
-             "are one picture each or many, as for glint stream. Without RIGHT each picture has both eyes side by "
-             "side, the left one on the left. Warnings about doubtful pairs go to standard error.",
+             "Finds the keypoints of both images of rectified pairs and the disparities of the left ones. LEFT and "
+             "RIGHT are one picture each or many, as for glint stream. Without RIGHT each picture has both images side "
+             "by side, the left one on the left. Warnings about doubtful pairs go to standard error.",
              0) +
          flags.Help() +
          "\nExit status\n"
@@ -108,7 +109,7 @@ absl::Status Add(const PicturePair& pair, const client::StereoAnswer& answer, Pa
     report->AddFailed(name, answer.status);
     return absl::OkStatus();
   }
-  for (const client::StereoWarning& warning : answer.warnings) {
+  for (const Warning& warning : answer.warnings) {
     Complain(kName, absl::StrCat(name, ": warning: ", warning.text));
   }
   absl::Status status;
@@ -124,7 +125,7 @@ absl::Status Add(const PicturePair& pair, const client::StereoAnswer& answer, Pa
 }  // namespace
 
 int RunStereo(const std::vector<std::string>& arguments) {
-  PairCommand command(kName);
+  PairCommand command(kName, kStereoDefaults);
   StereoFlags stereo_flags;
   PairFlags pair_flags;
   std::string view;

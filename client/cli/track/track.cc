@@ -236,7 +236,7 @@ Sent SendAll(const Sources& sources, int max_frames, const std::vector<PointList
 
 int RunTrack(const std::vector<std::string>& arguments) {
   ConnectionFlags connection_flags;
-  DetectorFlags detector_flags("fast_grid");
+  DetectorFlags detector_flags(kTrackDefaults);
   TrackFlags track_flags;
   VideoOptions video;
   Flags flags;

@@ -35,7 +35,7 @@ class DetectCallState final : public StreamState {
     DetectTask& task = PayloadOf(job)->task;
     const absl::Status pixels = LocatePixels(request.image, request.has_mask ? &request.mask : nullptr, message, &task);
     CountImage(request.image, message, 0, metrics_);
-    GLINT_ASSIGN_OR_RETURN(task.options, OptionsFromWire(request.options, max_features_));
+    GLINT_ASSIGN_OR_RETURN(task.options, OptionsFromWire(request.detector, max_features_));
     GLINT_RETURN_IF_ERROR(pixels);
     task.region = request.region;
     job->pixels = ExpectedPixels(task.image, task.region, job->bytes);
@@ -46,7 +46,7 @@ class DetectCallState final : public StreamState {
     return RunDetect(context, *detect_metrics_, &PayloadOf(job)->task, job);
   }
 
-  grpc::Slice Reply(const FrameJob& job) override { return SerializeReply(*PayloadOf(&job)->task.features); }
+  grpc::Slice Reply(const FrameJob& job) override { return SerializeDetectReply(0, *PayloadOf(&job)->task.features); }
 
  private:
   static DetectCallPayload* PayloadOf(const FrameJob* job) { return static_cast<DetectCallPayload*>(job->payload); }
@@ -102,7 +102,7 @@ class DetectStreamState final : public StreamState {
   }
 
   grpc::Slice Reply(const FrameJob& job) override {
-    return SerializeStreamReply(job.id, *PayloadOf(&job)->task.features);
+    return SerializeDetectReply(job.id, *PayloadOf(&job)->task.features);
   }
 
  private:
@@ -130,7 +130,7 @@ class DetectStreamOperation final : public Operation {
     GLINT_ASSIGN_OR_RETURN(*session, SessionFromProto(message.options, options()));
     Region region;
     if (message.options.has_region()) {
-      const v1::Region& proto = message.options.region();
+      const v1::ImageRegion& proto = message.options.region();
       region = {true, proto.x(), proto.y(), proto.width(), proto.height()};
     }
     std::unique_ptr<StreamMask> mask;

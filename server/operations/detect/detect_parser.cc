@@ -9,19 +9,19 @@ void ReadFrame(WireReader* in, WireDetectStreamRequest* frame) {
       case VarintTag(1):
         frame->frame_id = in->Varint();
         break;
-      case BytesTag(2):
+      case VarintTag(2):
+        frame->max_age_ns = static_cast<int64_t>(in->Varint());
+        break;
+      case BytesTag(3):
         frame->has_image = true;
         ReadImage(in, &frame->image);
         break;
-      case BytesTag(3):
+      case BytesTag(4):
         frame->has_mask = true;
         ReadImage(in, &frame->mask);
         break;
-      case BytesTag(4):
+      case BytesTag(5):
         ReadRegion(in, &frame->region);
-        break;
-      case VarintTag(5):
-        frame->max_age_ns = static_cast<int64_t>(in->Varint());
         break;
       default:
         in->Unknown(tag);
@@ -73,11 +73,11 @@ bool ParseDetectStreamRequest(decode::Pieces message, WireDetectStreamRequest* r
 }
 
 bool ParseDetectRequest(decode::Pieces message, WireDetectRequest* request) {
-  request->options.clear();
+  request->detector.clear();
   request->has_image = request->has_mask = false;
   request->image = request->mask = WireImage();
   request->region = Region();
-  size_t options_bytes = 0;
+  size_t detector_bytes = 0;
   WireReader in(message);
   while (const uint32_t tag = in.NextField()) {
     switch (tag) {
@@ -85,9 +85,9 @@ bool ParseDetectRequest(decode::Pieces message, WireDetectRequest* request) {
         WireReader again = in;
         CheckDetectorOptions(&in);
         if (!in.ok()) break;
-        const WireBytes options = again.Bytes();
-        if (options_bytes <= kMaxOptionsBytes) AppendPieces(message, options, &request->options);
-        options_bytes += options.size;
+        const WireBytes detector = again.Bytes();
+        if (detector_bytes <= kMaxOptionsBytes) AppendPieces(message, detector, &request->detector);
+        detector_bytes += detector.size;
         break;
       }
       case BytesTag(2):

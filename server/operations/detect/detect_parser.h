@@ -20,9 +20,9 @@ struct WireDetectStreamRequest : WireEnvelope {
 
 // glint.v1.DetectRequest.
 struct WireDetectRequest {
-  // The serialized options: all that came, side by side, which is their merger; those behind the first
+  // The serialized detector: all that came, side by side, which is their merger; those behind the first
   // kMaxOptionsBytes + 1 bytes may be missing.
-  std::vector<absl::Span<const uint8_t>> options;
+  std::vector<absl::Span<const uint8_t>> detector;
   bool has_image = false;
   WireImage image;
   bool has_mask = false;

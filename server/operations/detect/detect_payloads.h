@@ -14,9 +14,9 @@ struct DetectCallPayload final : Payload {
 
   void Reset() override {
     task = DetectTask();
-    // Options are sent in one piece, by clients that mean well.
-    request.options.clear();
-    if (request.options.capacity() > kUsualPieces) decltype(request.options)().swap(request.options);
+    // A detector is sent in one piece, by clients that mean well.
+    request.detector.clear();
+    if (request.detector.capacity() > kUsualPieces) decltype(request.detector)().swap(request.detector);
   }
 };
 

@@ -11,10 +11,8 @@
 
 namespace glint {
 
-// A glint.v1.DetectStreamResponse with frame_id and features.
-grpc::Slice SerializeStreamReply(uint64_t frame_id, const Features& features);
-// A glint.v1.DetectResponse with features.
-grpc::Slice SerializeReply(const Features& features);
+// A glint.v1.DetectStreamResponse with frame_id and features; of frame 0 it is a glint.v1.DetectResponse, too.
+grpc::Slice SerializeDetectReply(uint64_t frame_id, const Features& features);
 
 }  // namespace glint
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "features/error.h"
 #include "features/status_macros.h"
 #include "server/operations/detect/jpeg_work.h"
 #include "server/pixels/image_pair.h"
@@ -11,13 +12,14 @@ namespace {
 
 absl::StatusOr<Pixels> MaskOf(const LaneContext& context, const DetectTask& task, PixelScratch* scratch) {
   scratch->rows.Use(task.mask);
-  if (task.mask.kind == ImageSource::Kind::kNone && task.stream_mask != nullptr) {
+  if (task.mask.kind == ImageSource::Kind::kNone) {
+    if (task.stream_mask == nullptr) return Pixels();
     const auto view = task.stream_mask->View(context.decoder, context.max_pixels);
-    if (!view.ok()) return AboutMask(view.status());
+    if (!view.ok()) return WithField("mask", view.status());
     return Pixels(*view);
   }
   auto pixels = PixelsOf(task.mask, context.decoder, context.max_pixels, scratch);
-  if (!pixels.ok()) return AboutMask(pixels.status());
+  if (!pixels.ok()) return WithField("mask", pixels.status());
   return pixels;
 }
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "absl/strings/str_cat.h"
+#include "features/error.h"
 #include "server/wire/wire_writer.h"
 
 namespace glint {
@@ -12,7 +12,7 @@ using Pieces = std::vector<absl::Span<const uint8_t>>;
 
 constexpr uint32_t kOptionsTag = WireTag(v1::DetectStreamRequest::kOptionsFieldNumber, WireType::kBytes);
 constexpr uint32_t kFrameTag = WireTag(v1::DetectStreamRequest::kFrameFieldNumber, WireType::kBytes);
-constexpr uint32_t kMaskTag = WireTag(v1::StreamOptions::kMaskFieldNumber, WireType::kBytes);
+constexpr uint32_t kMaskTag = WireTag(v1::DetectStreamOptions::kMaskFieldNumber, WireType::kBytes);
 
 absl::Status NotAMessage() {
   return absl::InvalidArgumentError("message: not a serialized glint.v1.DetectStreamRequest");
@@ -96,8 +96,7 @@ absl::Status ParseStreamOptions(decode::Pieces bytes, StreamOptionsMessage* mess
     return absl::FailedPreconditionError("options: missing; the first message of a stream carries them");
   }
   if (splitter.bytes_apart_from_mask() > kMaxOptionsBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("options: ", splitter.bytes_apart_from_mask(),
-                                                   " bytes apart from the mask are more than ", kMaxOptionsBytes));
+    return TooLargeError("options", splitter.bytes_apart_from_mask(), kMaxOptionsBytes, "bytes apart from the mask");
   }
   if (!message->options.ParseFromString(splitter.rest())) return NotAMessage();
   message->options.DiscardUnknownFields();

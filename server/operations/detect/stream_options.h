@@ -13,7 +13,7 @@
 namespace glint {
 
 struct StreamOptionsMessage {
-  v1::StreamOptions options;  // without mask and unknown fields
+  v1::DetectStreamOptions options;  // without mask and unknown fields
   bool has_mask = false;
   WireImage mask;
   // What `mask` speaks of; in the message that was parsed.

@@ -39,8 +39,8 @@ struct LocalizationOptions {
 
 // Where the time of a pair went, nanoseconds.
 struct LocationTimes {
-  StageTimes stages;      // of both eyes, as of Lane::RunStereo()
-  int64_t match_ns = 0;   // of the eyes, and below a pixel
+  StageTimes stages;      // of both images, as of Lane::RunStereo()
+  int64_t match_ns = 0;   // of the images, and below a pixel
   int64_t locate_ns = 0;  // the pose
   int64_t adjust_ns = 0;  // keyframe, adjustment and loops, after it
 };
@@ -63,11 +63,11 @@ class Localization {
 
   virtual ~Localization() = default;
 
-  // The next pair, or image with depths, as the options say. INVALID_ARGUMENT: a time that is not above the last
-  // pair's, images of another shape than the camera's. RESOURCE_EXHAUSTED: the map takes more than max_map_bytes, which
-  // max_keyframes and max_points do not let it. These pairs change nothing. Errors of the lane: a pair whose features
-  // were found counts as one in which less was found.
-  virtual absl::Status Track(Lane* lane, const CameraView& view, int64_t time_ns, Location* location,
+  // The next pair, or image with depths, as the options say; a keyframe that is made of it keeps its id and time.
+  // INVALID_ARGUMENT: a time that is not above the last pair's, images of another shape than the camera's.
+  // RESOURCE_EXHAUSTED: the map takes more than max_map_bytes, which max_keyframes and max_points do not let it. These
+  // pairs change nothing. Errors of the lane: a pair whose features were found counts as one in which less was found.
+  virtual absl::Status Track(Lane* lane, const CameraView& view, uint64_t frame_id, int64_t time_ns, Location* location,
                              LocationTimes* times) = 0;
   // Finds a pair in the map; changes nothing. FAILED_PRECONDITION: there is no map. Errors of the lane.
   virtual absl::Status Relocalize(Lane* lane, const CameraView& view, Location* location, LocationTimes* times) = 0;

@@ -82,12 +82,12 @@ class LocalizeState final : public StreamState {
   bool Edit(FrameJob*) override { return false; }
 
   grpc::Slice Reply(const FrameJob& job) override { return SerializeLocalizeReply(job.id, PayloadOf(&job)->task); }
-  void Answered(const FrameJob& job) override { streams_->metrics.Answered(PayloadOf(&job)->task); }
+  void Answered(const FrameJob& job) override { streams_->metrics.Answered(job.times); }
 
  private:
   static LocalizePayload* PayloadOf(const FrameJob* job) { return static_cast<LocalizePayload*>(job->payload); }
 
-  // INVALID_ARGUMENT: it has depths, and the stream's camera two eyes, or the other way round.
+  // INVALID_ARGUMENT: it has depths, and the stream's camera has none, or the other way round.
   absl::Status Locate(const WireLocalizeStreamRequest& request, const Message& message, LocalizeTask* task,
                       FrameJob* job) const {
     task->kind = request.relocalize ? LocalizeTask::Kind::kRelocalize : LocalizeTask::Kind::kTrack;

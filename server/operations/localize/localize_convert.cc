@@ -16,10 +16,8 @@ constexpr int kProjectionValues = 12;
 // Of the largest number of a projection, that the same numbers of both eyes may differ by: files have few digits.
 constexpr double kSame = 1e-6;
 
-absl::StatusOr<DetectorOptions> DetectorOf(v1::DetectorOptions proto, int max_features) {
-  if (proto.preset().empty()) proto.set_preset(kLocalizePreset);
-  if (!proto.has_max_features()) proto.set_max_features(std::min(kLocalizeFeatures, max_features));
-  auto detector = FromProto(proto, max_features);
+absl::StatusOr<DetectorOptions> DetectorOf(const v1::DetectorOptions& proto, int max_features) {
+  auto detector = FromProto(proto, max_features, kLocalizeDefaults);
   if (detector.ok() && detector->descriptor == Descriptor::kNone) {
     return ContradictionError("detector.descriptor_kind", "none: pairs are located by descriptors");
   }
@@ -148,13 +146,13 @@ absl::StatusOr<LocalizationOptions> FromProto(const v1::LocalizeStreamOptions& p
 absl::Status ParseMapRequest(decode::Pieces message, const MapDirectory& maps, LocalizeTask* task) {
   using Kind = LocalizeTask::Kind;
   if (const size_t size = decode::TotalBytes(message); size > kMaxMapRequestBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("request: ", size, " bytes are more than ", kMaxMapRequestBytes));
+    return TooLargeError("request", size, kMaxMapRequestBytes);
   }
   std::vector<uint8_t> scratch;
   const absl::Span<const uint8_t> whole = decode::Contiguous(message, &scratch);
   v1::LocalizeStreamRequest proto;
   if (!proto.ParseFromArray(whole.data(), static_cast<int>(whole.size()))) {
-    return absl::InvalidArgumentError("request: not a serialized glint.v1.LocalizeStreamRequest");
+    return ContradictionError("request", "not a serialized glint.v1.LocalizeStreamRequest");
   }
   if (proto.has_get_map()) {
     task->kind = Kind::kRead;

@@ -33,10 +33,10 @@ void LocalizeMetrics::Located(const LocalizeTask& task, const MapSize& before) c
   if (task.location->loop_closed) loops_closed_->Increment();
 }
 
-void LocalizeMetrics::Answered(const LocalizeTask& task) const {
-  match_seconds_->Observe(metric::Seconds(task.match_ns));
-  locate_seconds_->Observe(metric::Seconds(task.locate_ns));
-  adjust_seconds_->Observe(metric::Seconds(task.adjust_ns));
+void LocalizeMetrics::Answered(const FrameTimes& times) const {
+  match_seconds_->Observe(metric::Seconds(times.match_ns));
+  locate_seconds_->Observe(metric::Seconds(times.locate_ns));
+  adjust_seconds_->Observe(metric::Seconds(times.adjust_ns));
 }
 
 void LocalizeMetrics::MapChanged(const MapSize& before, const MapSize& after) const {

@@ -18,7 +18,7 @@ class LocalizeMetrics {
   // The map goes with its stream.
   void MapLeft(const MapSize& size) const { MapChanged(size, {}); }
   void StreamsAre(int streams) const { streams_->Set(streams); }
-  void Answered(const LocalizeTask& task) const;
+  void Answered(const FrameTimes& times) const;
 
  private:
   void MapChanged(const MapSize& before, const MapSize& after) const;

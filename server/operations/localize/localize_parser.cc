@@ -3,7 +3,9 @@
 namespace glint {
 namespace {
 
-constexpr uint32_t kOptions = BytesTag(1), kPair = BytesTag(2), kRelocalize = BytesTag(3), kLast = BytesTag(6);
+// The members of a LocalizeStreamRequest's oneof.
+constexpr uint32_t kOptions = BytesTag(1), kPair = BytesTag(2), kRelocalize = BytesTag(3), kGetMap = BytesTag(4),
+                   kLoadMap = BytesTag(6);
 
 void ReadLocalizePair(WireReader* in, WireLocalizeStreamRequest* request) {
   in->Message([&](uint32_t tag) {
@@ -18,23 +20,61 @@ void ReadLocalizePair(WireReader* in, WireLocalizeStreamRequest* request) {
   });
 }
 
+// Options and requests about maps are small, and protobuf's: here it matters whether it will take them.
+void CheckStereoCamera(WireReader* in) {
+  in->Message([in](uint32_t tag) {
+    if (tag == BytesTag(7) || tag == BytesTag(8)) return in->Packed([in] { in->Fixed32(), in->Fixed32(); });
+    if (tag == BytesTag(9)) return in->Message([in](uint32_t axis) { in->Unknown(axis); });
+    in->Unknown(tag);
+  });
+}
+
+void CheckLocalizeOptions(WireReader* in) {
+  in->Message([in](uint32_t tag) {
+    switch (tag) {
+      case BytesTag(1):
+        return CheckDetectorOptions(in);
+      case BytesTag(2):
+        return CheckStereoCamera(in);
+      case BytesTag(8):
+        return in->Message([in](uint32_t depth) { in->Unknown(depth); });
+      default:
+        in->Unknown(tag);
+    }
+  });
+}
+
+void ReadMapRequest(uint32_t member, WireReader* in, WireLocalizeStreamRequest* request) {
+  in->Message([&](uint32_t tag) {
+    if (tag == VarintTag(1)) {
+      request->frame_id = in->Varint();
+    } else if (tag != BytesTag(2)) {
+      in->Unknown(tag);
+    } else if (member == kGetMap) {
+      in->Message([in](uint32_t position) { in->Unknown(position); });
+    } else {
+      in->String();
+    }
+  });
+}
+
 }  // namespace
 
 bool ParseLocalizeStreamRequest(decode::Pieces message, WireLocalizeStreamRequest* request) {
   *request = WireLocalizeStreamRequest();
   WireReader in(message);
-  uint32_t content = 0;
+  uint32_t member = 0;
   while (const uint32_t tag = in.NextField()) {
-    if (tag < kOptions || tag > kLast || (tag & 7) != static_cast<uint32_t>(WireType::kBytes)) {
+    if (tag < kOptions || tag > kLoadMap || (tag & 7) != static_cast<uint32_t>(WireType::kBytes)) {
       in.Unknown(tag);
       continue;
     }
-    if (content != 0 && content != tag) in.Fail();
-    content = tag;
+    if (member != tag) *request = WireLocalizeStreamRequest();
+    member = tag;
     switch (tag) {
       case kOptions:
         request->content = WireContent::kOptions;
-        in.Unknown(tag);
+        CheckLocalizeOptions(&in);
         break;
       case kPair:
       case kRelocalize:
@@ -44,7 +84,7 @@ bool ParseLocalizeStreamRequest(decode::Pieces message, WireLocalizeStreamReques
         break;
       default:
         request->content = WireContent::kEdit;
-        ReadEditId(&in, request);
+        ReadMapRequest(tag, &in, request);
     }
   }
   return in.ok();

@@ -33,21 +33,27 @@ void ToProto(const Location& location, v1::Location* proto) {
   if (location.has_covariance) {
     proto->mutable_covariance()->Add(location.covariance.begin(), location.covariance.end());
   }
-  proto->set_keypoints(static_cast<uint32_t>(location.keypoints));
-  proto->set_matches(static_cast<uint32_t>(location.matches));
-  proto->set_inliers(static_cast<uint32_t>(location.inliers));
+  proto->set_keypoints(location.keypoints);
+  proto->set_matches(location.matches);
+  proto->set_inliers(location.inliers);
   proto->set_reprojection_error(location.reprojection_error);
   proto->set_keyframe(location.is_keyframe);
   proto->set_loop_closed(location.loop_closed);
   ToProto(location.rig_rotation, proto->mutable_rig_rotation());
   ToProto(location.rig_uncertainty, proto->mutable_rig_uncertainty());
-  for (const std::string& warning : location.warnings) proto->add_warnings(warning);
+  for (const Warning& warning : location.warnings) {
+    v1::Warning* const to = proto->add_warnings();
+    to->set_kind(static_cast<v1::WarningKind>(warning.kind));
+    to->set_figure(warning.figure);
+    to->set_unit(warning.unit);
+    to->set_text(warning.text);
+  }
   v1::CalibrationFigures* const figures = proto->mutable_calibration();
   const CalibrationFigures& calibration = location.calibration;
-  figures->set_stereo_keypoints(static_cast<uint32_t>(calibration.stereo_keypoints));
+  figures->set_stereo_keypoints(calibration.stereo_keypoints);
   figures->set_stereo_share(calibration.stereo_share);
-  figures->set_median_rise(calibration.median_rise);
-  figures->set_rise_spread(calibration.rise_spread);
+  figures->set_median_vertical_disparity(calibration.median_vertical_disparity);
+  figures->set_vertical_disparity_spread(calibration.vertical_disparity_spread);
   figures->set_median_disparity(calibration.median_disparity);
   figures->set_speed(calibration.speed);
   proto->set_map_full(location.map_full);
@@ -57,7 +63,8 @@ void ToProto(const MapPart& part, v1::MapPart* proto) {
   for (const MapPart::Keyframe& keyframe : part.keyframes) {
     v1::MapKeyframe* const to = proto->add_keyframes();
     to->set_id(keyframe.id);
-    to->set_seconds(keyframe.seconds);
+    to->set_frame_id(keyframe.frame_id);
+    to->set_time_ns(keyframe.time_ns);
     ToProto(keyframe.pose, to->mutable_pose());
   }
   proto->mutable_point_id()->Add(part.point_id.begin(), part.point_id.end());
@@ -75,13 +82,23 @@ grpc::Slice SerializeLocalizeReply(uint64_t frame_id, const LocalizeTask& task) 
   const FramePathPause pause;
   v1::LocalizeStreamResponse response;
   response.set_frame_id(frame_id);
-  if (task.location != nullptr) ToProto(*task.location, response.mutable_location());
-  if (task.part != nullptr) ToProto(*task.part, response.mutable_map());
-  response.set_keyframes(static_cast<uint64_t>(task.size.keyframes));
-  response.set_points(static_cast<uint64_t>(task.size.points));
-  response.set_match_ns(task.match_ns);
-  response.set_locate_ns(task.locate_ns);
-  response.set_adjust_ns(task.adjust_ns);
+  switch (task.kind) {
+    case LocalizeTask::Kind::kTrack:
+    case LocalizeTask::Kind::kRelocalize:
+      ToProto(*task.location, response.mutable_location());
+      break;
+    case LocalizeTask::Kind::kRead:
+      ToProto(*task.part, response.mutable_map());
+      break;
+    case LocalizeTask::Kind::kSave:
+      response.mutable_saved();
+      break;
+    case LocalizeTask::Kind::kLoad:
+      response.mutable_loaded();
+      break;
+  }
+  response.set_map_keyframes(static_cast<int32_t>(task.size.keyframes));
+  response.set_map_points(static_cast<int32_t>(task.size.points));
   return ToSlice(response);
 }
 

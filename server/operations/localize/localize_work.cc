@@ -27,10 +27,16 @@ struct LocalizeScratch {
 absl::Status WithoutPath(const std::string& file, const absl::Status& status) {
   absl::string_view text = status.message();
   if (!absl::ConsumePrefix(&text, Echo(file))) return status;
-  return absl::Status(status.code(), absl::StrCat("map ", std::filesystem::path(file).stem().string(), text));
+  const std::string name = std::filesystem::path(file).stem().string();
+  const absl::Status about_map(status.code(), absl::StrCat("map ", name, text));
+  auto info = ErrorInfoOf(status);
+  if (!info.has_value()) return about_map;
+  info->field = "name";
+  if (info->value.empty()) info->value = name;
+  return WithErrorInfo(about_map, *info);
 }
 
-absl::Status UseMap(const LaneContext& context, Localization* stream, LocalizeTask* task) {
+absl::Status UseMap(const LaneContext& context, Localization* stream, LocalizeTask* task, FrameJob* job) {
   const int64_t start = MonotonicNs();
   absl::Status status;
   if (task->kind == Kind::kRead) {
@@ -41,7 +47,7 @@ absl::Status UseMap(const LaneContext& context, Localization* stream, LocalizeTa
     const std::string& file = task->file;
     status = WithoutPath(file, task->kind == Kind::kSave ? stream->Save(file) : stream->Load(file));
   }
-  task->adjust_ns = MonotonicNs() - start;
+  job->times.adjust_ns = MonotonicNs() - start;
   return status;
 }
 
@@ -57,7 +63,7 @@ absl::StatusOr<CameraView> ViewOfPair(const LaneContext& context, const Localize
     GLINT_ASSIGN_OR_RETURN(eyes.left, EyeOf(context, "left", task.left, &images.first));
     GLINT_RETURN_IF_ERROR(CheckPixels(eyes.left.shape().pixels() + task.camera.pixels(), context.max_pixels));
     const auto depth = DepthOf(task.right, *task.depth, task.camera, context.decoder, &images.second, &copied_depth);
-    if (!depth.ok()) return AboutImage("depth", depth.status());
+    if (!depth.ok()) return WithField("depth", depth.status());
     view.depth = *depth;
   } else {
     GLINT_ASSIGN_OR_RETURN(eyes, EyesOf(context, task.left, task.right));
@@ -82,12 +88,12 @@ absl::Status LocatePair(const LaneContext& context, Localization* stream, Locali
   LocationTimes took;
   GLINT_RETURN_IF_ERROR(task->kind == Kind::kRelocalize
                             ? stream->Relocalize(context.lane, view, &location, &took)
-                            : stream->Track(context.lane, view, task->time_ns, &location, &took));
+                            : stream->Track(context.lane, view, job->id, task->time_ns, &location, &took));
   StageTimes& stages = job->times.stages = took.stages;
   stages.upload_ns += copy_ns;
-  task->match_ns = took.match_ns;
-  task->locate_ns = took.locate_ns;
-  task->adjust_ns = took.adjust_ns;
+  job->times.match_ns = took.match_ns;
+  job->times.locate_ns = took.locate_ns;
+  job->times.adjust_ns = took.adjust_ns;
   // What lies between the stages counts as the last one's.
   stages.download_ns = std::max(stages.download_ns, MonotonicNs() - copy_at - stages.upload_ns - stages.detect_ns -
                                                         took.match_ns - took.locate_ns - took.adjust_ns);
@@ -100,7 +106,7 @@ absl::Status LocatePair(const LaneContext& context, Localization* stream, Locali
 absl::Status RunLocalize(const LaneContext& context, Localization* stream, LocalizeTask* task, FrameJob* job) {
   const FramePathPause pause;
   const int64_t start = MonotonicNs();
-  absl::Status status = job->is_edit ? UseMap(context, stream, task) : LocatePair(context, stream, task, job);
+  absl::Status status = job->is_edit ? UseMap(context, stream, task, job) : LocatePair(context, stream, task, job);
   context.queue->CorrectPixels(*job, MonotonicNs() - start);
   task->size = stream->size();
   if (!job->is_edit) job->keypoints = 0;  // those of a location are not counted as detected

@@ -20,7 +20,7 @@ struct LocalizeTask {
   enum class Kind { kTrack, kRelocalize, kRead, kSave, kLoad };
   Kind kind = Kind::kTrack;
   ImageSource left;
-  ImageSource right;                 // kNone: the left image has both eyes; or depths, of the camera's shape
+  ImageSource right;                 // kNone: the left one has both images; or depths, of the camera's shape
   std::optional<DepthSensor> depth;  // then
   Shape camera;
   int64_t time_ns = 0;  // of capture
@@ -31,12 +31,9 @@ struct LocalizeTask {
   const Location* location = nullptr;  // of a pair
   const MapPart* part = nullptr;       // of kRead
   MapSize size;
-  int64_t match_ns = 0;   // of descriptors, after detection
-  int64_t locate_ns = 0;  // the pose, after matching
-  int64_t adjust_ns = 0;  // the keyframe, after that; or what was done with a map
 };
 
-// Both eyes together have up to the context's `max_pixels`. The lane finds, matches and follows features; the pose is
+// Both images together have up to the context's `max_pixels`. The lane finds, matches and follows features; the pose is
 // found in this thread, and the map adjusted in those of the stream. What that takes and frees is not counted as the
 // frame path's.
 absl::Status RunLocalize(const LaneContext& context, Localization* stream, LocalizeTask* task, FrameJob* job);

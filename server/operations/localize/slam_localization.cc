@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "features/error.h"
 #include "server/operations/localize/lane_front_end.h"
 #include "server/operations/localize/localization.h"
@@ -15,9 +14,10 @@
 namespace glint {
 namespace {
 
-// What a map takes for each feature of each keyframe at most, bytes: the keypoint and its descriptor, the index of
-// places, and a point. It is what turns bytes into keyframes.
-constexpr int64_t kMapBytesPerFeature = 256;
+// What a map takes, bytes, with what vectors have in reserve: for each feature of a keyframe keypoint, descriptor, id
+// of the point and place among the strongest (68), and a third of a new point (80); for each keyframe 160 for each of
+// the 300 features that the index has; and the index's tables. It is what turns bytes into keyframes.
+constexpr int64_t kMapBytesPerFeature = 96, kMapBytesPerKeyframe = 48 << 10, kMapBytesOfIndex = 8 << 20;
 // The range of slam::LocalizerOptions.
 constexpr int64_t kFewestKeyframes = 10, kMostKeyframes = 1'000'000, kMostPoints = 100'000'000;
 
@@ -72,8 +72,6 @@ Location ToLocation(slam::LocalizerResult&& result) {
   return location;
 }
 
-double SecondsOf(int64_t time_ns) { return static_cast<double>(time_ns) * 1e-9; }
-
 class SlamLocalization final : public Localization {
  public:
   explicit SlamLocalization(const LocalizationOptions& options)
@@ -96,7 +94,8 @@ class SlamLocalization final : public Localization {
     slam::LocalizerOptions localizer;
     localizer.mode = options.realtime ? slam::LocalizerMode::kRealtime : slam::LocalizerMode::kReproducible;
     localizer.odometry.refine_rig = options.refine_rig == RigRefinement::kOn;
-    const int64_t that_fit = options.max_map_bytes / (kMapBytesPerFeature * options.detector.max_features);
+    const int64_t that_fit = (options.max_map_bytes - kMapBytesOfIndex) /
+                             (kMapBytesPerFeature * options.detector.max_features + kMapBytesPerKeyframe);
     localizer.max_keyframes =
         static_cast<int>(std::max(kFewestKeyframes, std::min({that_fit, options.max_keyframes, kMostKeyframes})));
     localizer.max_points = std::min(options.max_points, kMostPoints);
@@ -106,19 +105,14 @@ class SlamLocalization final : public Localization {
     return absl::OkStatus();
   }
 
-  absl::Status Track(Lane* lane, const CameraView& view, int64_t time_ns, Location* location,
+  absl::Status Track(Lane* lane, const CameraView& view, uint64_t frame_id, int64_t time_ns, Location* location,
                      LocationTimes* times) override {
-    if (has_time_ && time_ns <= last_time_ns_) {
-      return ContradictionError("time_ns", absl::StrCat(time_ns, " is not above the last pair's, ", last_time_ns_));
-    }
     if (const int64_t bytes = size().bytes; bytes > max_map_bytes_) {
       return LimitError("bytes of the map", bytes, max_map_bytes_, "--max-map-bytes");
     }
     front_end_.Begin(lane);
     slam::LocalizerResult result;
-    if (absl::Status s = localizer_->Track(view, SecondsOf(time_ns), &result); !s.ok()) return s;
-    has_time_ = true;
-    last_time_ns_ = time_ns;
+    if (absl::Status s = localizer_->Track(view, {frame_id, time_ns}, &result); !s.ok()) return s;
     keyframes_ = result.keyframes;
     points_ = result.points;
     return Answer(std::move(result), location, times);
@@ -151,7 +145,7 @@ class SlamLocalization final : public Localization {
         return false;
       }
       last_keyframe = id;
-      part->keyframes.push_back({id, view.seconds, ToValues(view.world_from_camera)});
+      part->keyframes.push_back({id, view.stamp.frame_id, view.stamp.time_ns, ToValues(view.world_from_camera)});
       return true;
     };
     const auto point = [&](const slam::MapPointView& view) {
@@ -201,8 +195,6 @@ class SlamLocalization final : public Localization {
   LaneFrontEnd front_end_;
   std::unique_ptr<slam::Localizer> localizer_;
   const int64_t max_map_bytes_;
-  bool has_time_ = false;
-  int64_t last_time_ns_ = 0;
   int64_t keyframes_ = 0, points_ = 0;  // of the map, by its last result
 };
 

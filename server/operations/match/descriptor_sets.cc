@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
+#include "features/status_macros.h"
 
 namespace glint {
 namespace {
@@ -49,15 +50,13 @@ void Append(const std::vector<T>& more, std::vector<T>* values) {
 
 absl::Status ValidateSet(absl::string_view field, const SetSizes& set, int max_descriptors) {
   const auto name = [field](absl::string_view member) { return absl::StrCat(field, ".", member); };
-  if (set.rows > 0 || set.bytes > 0) {
-    constexpr uint32_t kLeast = kDescriptorUnit, kMost = kMaxDescriptorBytes;
-    if (set.bytes < kLeast || set.bytes > kMost) {
-      return OutOfRangeError(name("descriptor_bytes"), set.bytes, kLeast, kMost);
+  if (set.rows > 0 || set.bytes != 0) {
+    GLINT_RETURN_IF_ERROR(CheckRange(name("descriptor_bytes"), set.bytes, kDescriptorUnit, kMaxDescriptorBytes));
+    if (set.bytes % kDescriptorUnit != 0) {
+      return ContradictionError(name("descriptor_bytes"),
+                                absl::StrCat(set.bytes, " is not a multiple of ", kDescriptorUnit));
     }
-    if (set.bytes % kLeast != 0) {
-      return ContradictionError(name("descriptor_bytes"), absl::StrCat(set.bytes, " is not a multiple of ", kLeast));
-    }
-    if (set.rows % set.bytes != 0) {
+    if (set.rows % static_cast<size_t>(set.bytes) != 0) {
       return ContradictionError(name("data"),
                                 absl::StrCat(set.rows, " bytes are no multiple of descriptor_bytes, ", set.bytes));
     }
@@ -89,24 +88,24 @@ absl::StatusOr<const DescriptorSet*> DescriptorSets::Find(absl::string_view fiel
                                           there.empty() ? "no sets" : Echo(there)));
 }
 
-absl::Status DescriptorSets::CheckRemovals(const SetChange& change, int count) const {
-  for (size_t i = 0; i < change.remove.size(); ++i) {
-    const uint32_t index = change.remove[i];
+absl::Status DescriptorSets::CheckRemovals(const SetUpdate& update, int count) const {
+  for (size_t i = 0; i < update.remove.size(); ++i) {
+    const uint32_t index = update.remove[i];
     const std::string field = absl::StrCat("remove[", i, "]");
     if (index >= static_cast<uint32_t>(count)) {
       if (count == 0) return ContradictionError(field, absl::StrCat(index, ", but the set is empty"));
       return OutOfRangeError(field, index, 0, count - 1);
     }
-    if (i > 0 && index <= change.remove[i - 1]) {
-      return ContradictionError(field, absl::StrCat(index, " is not above ", change.remove[i - 1], " before it"));
+    if (i > 0 && index <= update.remove[i - 1]) {
+      return ContradictionError(field, absl::StrCat(index, " is not above ", update.remove[i - 1], " before it"));
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status DescriptorSets::CheckAddition(const SetChange& change, const DescriptorSet* set, int left) const {
-  if (!change.adds) return absl::OkStatus();
-  const DescriptorSet& add = change.add;
+absl::Status DescriptorSets::CheckAddition(const SetUpdate& update, const DescriptorSet* set, int left) const {
+  if (!update.adds) return absl::OkStatus();
+  const DescriptorSet& add = update.add;
   if (absl::Status s = ValidateSet("add", add.sizes(), max_descriptors_);
       !s.ok() || set == nullptr || left == 0 || add.count() == 0)
     return s;
@@ -125,10 +124,10 @@ absl::Status DescriptorSets::CheckAddition(const SetChange& change, const Descri
   return absl::OkStatus();
 }
 
-absl::Status DescriptorSets::CheckRoom(const SetChange& change, const DescriptorSet* set) const {
-  int64_t count = change.add.count() - static_cast<int64_t>(change.remove.size());
-  int64_t bytes = static_cast<int64_t>(change.add.rows.size());
-  if (set != nullptr) bytes -= static_cast<int64_t>(change.remove.size()) * set->bytes;
+absl::Status DescriptorSets::CheckRoom(const SetUpdate& update, const DescriptorSet* set) const {
+  int64_t count = update.add.count() - static_cast<int64_t>(update.remove.size());
+  int64_t bytes = static_cast<int64_t>(update.add.rows.size());
+  if (set != nullptr) bytes -= static_cast<int64_t>(update.remove.size()) * set->bytes;
   for (const auto& [name, other] : sets_) {
     count += other.count();
     bytes += static_cast<int64_t>(other.rows.size());
@@ -144,38 +143,40 @@ absl::Status DescriptorSets::CheckRoom(const SetChange& change, const Descriptor
   return absl::OkStatus();
 }
 
-absl::StatusOr<int> DescriptorSets::Apply(const SetChange& change) {
-  if (absl::Status s = CheckSetName(change.set); !s.ok()) return s;
-  const auto found = sets_.find(change.set);
-  if (change.forget) {
-    if (change.adds || !change.remove.empty()) return ContradictionError("forget", "leaves nothing to add or remove");
-    if (found == sets_.end()) return Find("set", change.set).status();
-    sets_.erase(found);
-    return 0;
-  }
-  DescriptorSet* const set = found == sets_.end() ? nullptr : &found->second;
-  if (set == nullptr && !change.adds) return Find("set", change.set).status();
-  const int count = set == nullptr ? 0 : set->count();
-  if (absl::Status s = CheckRemovals(change, count); !s.ok()) return s;
-  const int left = count - static_cast<int>(change.remove.size());
-  if (absl::Status s = CheckAddition(change, set, left); !s.ok()) return s;
-  if (absl::Status s = CheckRoom(change, set); !s.ok()) return s;
+absl::Status DescriptorSets::Forget(absl::string_view name) {
+  GLINT_RETURN_IF_ERROR(CheckSetName(name));
+  const auto found = sets_.find(name);
+  if (found == sets_.end()) return Find("set", name).status();
+  sets_.erase(found);
+  return absl::OkStatus();
+}
 
-  DescriptorSet& to = set != nullptr ? *set : sets_[change.set];
+absl::StatusOr<int> DescriptorSets::Update(absl::string_view name, const SetUpdate& update) {
+  GLINT_RETURN_IF_ERROR(CheckSetName(name));
+  const auto found = sets_.find(name);
+  DescriptorSet* const set = found == sets_.end() ? nullptr : &found->second;
+  if (set == nullptr && !update.adds) return Find("set", name).status();
+  const int count = set == nullptr ? 0 : set->count();
+  GLINT_RETURN_IF_ERROR(CheckRemovals(update, count));
+  const int left = count - static_cast<int>(update.remove.size());
+  GLINT_RETURN_IF_ERROR(CheckAddition(update, set, left));
+  GLINT_RETURN_IF_ERROR(CheckRoom(update, set));
+
+  DescriptorSet& to = set != nullptr ? *set : sets_[std::string(name)];
   if (left == 0) {
     to = DescriptorSet();
   } else {
-    Remove(change.remove, static_cast<size_t>(to.bytes), &to.rows);
-    for (auto* values : {&to.x, &to.y, &to.angle}) Remove(change.remove, 1, values);
-    Remove(change.remove, 1, &to.octave);
+    Remove(update.remove, static_cast<size_t>(to.bytes), &to.rows);
+    for (auto* values : {&to.x, &to.y, &to.angle}) Remove(update.remove, 1, values);
+    Remove(update.remove, 1, &to.octave);
   }
-  if (change.adds && change.add.count() > 0) {
-    to.bytes = change.add.bytes;
-    Append(change.add.rows, &to.rows);
-    Append(change.add.x, &to.x);
-    Append(change.add.y, &to.y);
-    Append(change.add.angle, &to.angle);
-    Append(change.add.octave, &to.octave);
+  if (update.adds && update.add.count() > 0) {
+    to.bytes = update.add.bytes;
+    Append(update.add.rows, &to.rows);
+    Append(update.add.x, &to.x);
+    Append(update.add.y, &to.y);
+    Append(update.add.angle, &to.angle);
+    Append(update.add.octave, &to.octave);
   }
   return to.count();
 }

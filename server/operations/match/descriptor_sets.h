@@ -17,13 +17,18 @@ namespace glint {
 inline constexpr size_t kMaxSetName = 64;
 inline constexpr size_t kMaxSets = 64;  // of a stream
 
-// What glint.v1.SetEdit asks for.
-struct SetChange {
-  std::string set;
+// What glint.v1.UpdateSet asks for, but for the set's name.
+struct SetUpdate {
   std::vector<uint32_t> remove;
   bool adds = false;
   DescriptorSet add;
-  bool forget = false;
+
+  // Keeps the memory.
+  void Clear() {
+    remove.clear();
+    adds = false;
+    add.Clear();
+  }
 };
 
 // Thread-compatible.
@@ -35,14 +40,16 @@ class DescriptorSets {
   // Where it is until it is changed. NOT_FOUND names `field`, the set, and the sets that there are.
   absl::StatusOr<const DescriptorSet*> Find(absl::string_view field, absl::string_view name) const;
 
-  // How many descriptors the set has afterwards. On error nothing has changed. INVALID_ARGUMENT, NOT_FOUND and
-  // RESOURCE_EXHAUSTED name the field.
-  absl::StatusOr<int> Apply(const SetChange& change);
+  // Changes or begins the set: how many descriptors it has afterwards. On error nothing has changed. INVALID_ARGUMENT,
+  // NOT_FOUND and RESOURCE_EXHAUSTED name the field.
+  absl::StatusOr<int> Update(absl::string_view name, const SetUpdate& update);
+  // The set goes. INVALID_ARGUMENT and NOT_FOUND name the field.
+  absl::Status Forget(absl::string_view name);
 
  private:
-  absl::Status CheckRemovals(const SetChange& change, int count) const;
-  absl::Status CheckAddition(const SetChange& change, const DescriptorSet* set, int left) const;
-  absl::Status CheckRoom(const SetChange& change, const DescriptorSet* set) const;
+  absl::Status CheckRemovals(const SetUpdate& update, int count) const;
+  absl::Status CheckAddition(const SetUpdate& update, const DescriptorSet* set, int left) const;
+  absl::Status CheckRoom(const SetUpdate& update, const DescriptorSet* set) const;
 
   const int max_descriptors_;
   std::map<std::string, DescriptorSet, std::less<>> sets_;

@@ -15,24 +15,22 @@ inline constexpr int64_t kSetBytesPerDescriptor = 64;
 
 // How much a DescriptorSet holds, or would.
 struct SetSizes {
-  size_t rows = 0;     // bytes
-  uint32_t bytes = 0;  // of one descriptor
+  size_t rows = 0;    // bytes
+  int32_t bytes = 0;  // of one descriptor; a client's may be of any sign
   size_t x = 0, y = 0, octave = 0, angle = 0;
 
-  size_t count() const { return bytes == 0 ? 0 : rows / bytes; }
+  size_t count() const { return bytes <= 0 ? 0 : rows / static_cast<size_t>(bytes); }
 };
 
 // Descriptors side by side, with what conditions ask of their keypoints: arrays that are empty or complete.
 struct DescriptorSet {
   std::vector<uint8_t> rows;
-  int bytes = 0;  // of one descriptor
+  int32_t bytes = 0;  // of one descriptor
   std::vector<float> x, y, angle;
   std::vector<int32_t> octave;
 
-  SetSizes sizes() const {
-    return {rows.size(), static_cast<uint32_t>(bytes), x.size(), y.size(), octave.size(), angle.size()};
-  }
-  int count() const { return bytes == 0 ? 0 : static_cast<int>(rows.size() / static_cast<size_t>(bytes)); }
+  SetSizes sizes() const { return {rows.size(), bytes, x.size(), y.size(), octave.size(), angle.size()}; }
+  int count() const { return static_cast<int>(sizes().count()); }
   DescriptorView view() const { return {rows.data(), count(), bytes}; }
   // Keeps the memory.
   void Clear() {

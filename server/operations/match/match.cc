@@ -20,7 +20,7 @@ absl::Status FindSide(const char* field, const WireMatchSide& from, const Messag
                       int max_features, MatchTask::Side* side, int64_t* count) {
   side->is_image = from.content == WireMatchSide::Content::kImage;
   if (from.content == WireMatchSide::Content::kSet) {
-    if (sets == nullptr) return absl::InvalidArgumentError(absl::StrCat(field, ".set: sets are kept by MatchStream"));
+    if (sets == nullptr) return ContradictionError(absl::StrCat(field, ".set"), "sets are kept by MatchStream");
     GLINT_ASSIGN_OR_RETURN(side->kept, sets->Find(absl::StrCat(field, ".set"), NameFromWire(message.pieces, from.set)));
   }
   *count = side->is_image          ? max_features
@@ -36,11 +36,12 @@ absl::Status LocateSide(const char* field, const WireMatchSide& from, const Mess
   return absl::OkStatus();
 }
 
-// Of a task that has its options.
+// Of a task that has its options. `wire` is to stay for as long as the task.
 absl::Status LocateMatch(const WireMatch& wire, const Message& message, const DescriptorSets* sets, int max_descriptors,
                          MatchTask* task, FrameJob* job) {
   GLINT_RETURN_IF_ERROR(ValidateMatch(wire, task->detector, max_descriptors));
   task->message = message.pieces;
+  task->wire = &wire;
   int64_t queries = 0, trains = 0;
   const int features = task->detector.max_features;
   GLINT_RETURN_IF_ERROR(FindSide("query", wire.query, message, sets, features, &task->query, &queries));
@@ -83,7 +84,7 @@ class MatchCallState final : public StreamState {
     MatchTask& task = PayloadOf(job)->task;
     const absl::Span<const uint8_t> detector(reinterpret_cast<const uint8_t*>(request.detector.data()),
                                              request.detector.size());
-    GLINT_ASSIGN_OR_RETURN(task.detector, OptionsFromWire({&detector, 1}, FeaturesOfAnEye(server_)));
+    GLINT_ASSIGN_OR_RETURN(task.detector, OptionsFromWire({&detector, 1}, FeaturesOfAnEye(server_), kMatchDefaults));
     GLINT_ASSIGN_OR_RETURN(task.criteria, MatchOptionsFromWire(request.options));
     task.unpack = UnpackRequest;
     absl::Status status = LocateMatch(request.match, message, nullptr, server_.max_features, &task, job);
@@ -95,10 +96,8 @@ class MatchCallState final : public StreamState {
     return RunMatch(context, &PayloadOf(job)->task, job);
   }
 
-  grpc::Slice Reply(const FrameJob& job) override { return SerializeMatchReply(PayloadOf(&job)->task); }
-  void Answered(const FrameJob& job) override {
-    match_seconds_->Observe(metric::Seconds(PayloadOf(&job)->task.match_ns));
-  }
+  grpc::Slice Reply(const FrameJob& job) override { return SerializeMatchReply(0, PayloadOf(&job)->task); }
+  void Answered(const FrameJob& job) override { match_seconds_->Observe(metric::Seconds(job.times.match_ns)); }
 
  private:
   static MatchCallPayload* PayloadOf(const FrameJob* job) { return static_cast<MatchCallPayload*>(job->payload); }
@@ -125,7 +124,7 @@ class MatchOperation final : public Operation {
 struct MatchStreamPayload final : Payload {
   WireMatchStreamRequest request;
   MatchTask task;
-  int set_size = 0;  // after an edit
+  int set_size = 0;  // descriptors of the set after an edit
 
   void Reset() override { task = MatchTask(); }
 };
@@ -150,7 +149,7 @@ class MatchStreamState final : public StreamState {
     const WireMatchStreamRequest& request = PayloadOf(job)->request;
     MatchTask& task = PayloadOf(job)->task;
     task.message = message.pieces;
-    if (job->is_edit) return CheckEdit(request.edit);
+    if (job->is_edit) return CheckUpdate(request.update);
     task.detector = detector_;
     task.criteria = criteria_;
     task.unpack = UnpackPair;
@@ -164,31 +163,35 @@ class MatchStreamState final : public StreamState {
   }
 
   bool Edit(FrameJob* job) override {
-    SetChange change;
-    UnpackEdit(PayloadOf(job)->task.message, &change);
-    const auto size = sets_.Apply(change);
+    MatchStreamPayload& payload = *PayloadOf(job);
+    const decode::Pieces message = payload.task.message;
+    const std::string set = NameFromWire(message, payload.request.set);
+    payload.set_size = 0;
+    if (payload.request.forgets) {
+      job->status = sets_.Forget(set);
+      return true;
+    }
+    SetUpdate update;
+    UnpackUpdate(message, payload.request.update, &update);
+    const absl::StatusOr<int> size = sets_.Update(set, update);
     job->status = size.status();
-    if (size.ok()) PayloadOf(job)->set_size = *size;
+    if (size.ok()) payload.set_size = *size;
     return true;
   }
 
   grpc::Slice Reply(const FrameJob& job) override {
-    if (job.is_edit) return SerializeEditReply(job.id, PayloadOf(&job)->set_size);
-    return SerializeMatchStreamReply(job.id, PayloadOf(&job)->task);
+    if (job.is_edit) return SerializeSetReply(job.id, PayloadOf(&job)->set_size);
+    return SerializeMatchReply(job.id, PayloadOf(&job)->task);
   }
-  void Answered(const FrameJob& job) override {
-    match_seconds_->Observe(metric::Seconds(PayloadOf(&job)->task.match_ns));
-  }
+  void Answered(const FrameJob& job) override { match_seconds_->Observe(metric::Seconds(job.times.match_ns)); }
 
  private:
   static MatchStreamPayload* PayloadOf(const FrameJob* job) { return static_cast<MatchStreamPayload*>(job->payload); }
 
-  absl::Status CheckEdit(const WireEdit& edit) const {
-    absl::Status status = ValidateSet("add", edit.add, max_features_);
-    if (static_cast<int64_t>(edit.remove) > max_features_) {
-      status.Update(LimitError("remove", static_cast<int64_t>(edit.remove), max_features_, "--max-features"));
-    }
-    return status;
+  absl::Status CheckUpdate(const WireSetUpdate& update) const {
+    GLINT_RETURN_IF_ERROR(ValidateSet("add", update.add, max_features_));
+    if (static_cast<int64_t>(update.remove) <= max_features_) return absl::OkStatus();
+    return LimitError("remove", static_cast<int64_t>(update.remove), max_features_, "--max-features");
   }
 
   const DetectorOptions detector_;
@@ -211,7 +214,8 @@ class MatchStreamOperation final : public Operation {
                            ParseOptions<v1::MatchStreamRequest>(first.pieces, ParseMatchStreamRequest));
     const v1::MatchStreamOptions& proto = request.options();
     GLINT_ASSIGN_OR_RETURN(*session, SessionFromProto(proto, options()));
-    GLINT_ASSIGN_OR_RETURN(const DetectorOptions detector, FromProto(proto.detector(), FeaturesOfAnEye(options())));
+    GLINT_ASSIGN_OR_RETURN(const DetectorOptions detector,
+                           FromProto(proto.detector(), FeaturesOfAnEye(options()), kMatchDefaults));
     GLINT_ASSIGN_OR_RETURN(const MatchCriteria criteria, FromProto(proto.match()));
     return std::make_unique<MatchStreamState>(detector, criteria, options().max_features, match_seconds_, metrics());
   }

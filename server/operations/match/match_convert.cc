@@ -23,9 +23,7 @@ absl::Status CheckSide(absl::string_view field, const WireMatchSide& side, int m
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::StatusOr<MatchCriteria> FromProto(const v1::MatchOptions& proto) {
+absl::StatusOr<MatchCriteria> CriteriaOf(const v1::MatchOptions& proto) {
   MatchCriteria request;
   MatchOptions& o = request.options;
   if (proto.has_k()) o.k = proto.k();
@@ -36,26 +34,29 @@ absl::StatusOr<MatchCriteria> FromProto(const v1::MatchOptions& proto) {
   o.rotation_histogram = proto.rotation_histogram();
   GLINT_RETURN_IF_ERROR(ValidateMatchOptions(o));
   request.window_radius = proto.window_radius();
-  // Written so that NaN fails.
-  if (!(request.window_radius >= 0 && request.window_radius <= kMaxMatchCoordinate)) {
-    return OutOfRangeError("window_radius", request.window_radius, 0.0f, kMaxMatchCoordinate);
-  }
+  GLINT_RETURN_IF_ERROR(CheckRange("window_radius", request.window_radius, 0.0f, kMaxMatchCoordinate));
   if (proto.has_max_octave_difference()) {
     request.max_octave_difference = proto.max_octave_difference();
-    if (request.max_octave_difference < 0 || request.max_octave_difference > kMaxLevels - 1) {
-      return OutOfRangeError("max_octave_difference", request.max_octave_difference, 0, kMaxLevels - 1);
-    }
+    GLINT_RETURN_IF_ERROR(CheckRange("max_octave_difference", request.max_octave_difference, 0, kMaxLevels - 1));
   }
   return request;
 }
 
+}  // namespace
+
+absl::StatusOr<MatchCriteria> FromProto(const v1::MatchOptions& proto) {
+  auto criteria = CriteriaOf(proto);
+  if (!criteria.ok()) return WithField("match", criteria.status());
+  return criteria;
+}
+
 absl::StatusOr<MatchCriteria> MatchOptionsFromWire(const std::string& serialized) {
   if (serialized.size() > kMaxOptionsBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("options: more than ", kMaxOptionsBytes, " bytes"));
+    return TooLargeError("match", serialized.size(), kMaxOptionsBytes);
   }
   v1::MatchOptions proto;
   if (!proto.ParseFromString(serialized)) {
-    return absl::InvalidArgumentError("options: not a serialized glint.v1.MatchOptions");
+    return ContradictionError("match", "not a serialized glint.v1.MatchOptions");
   }
   return FromProto(proto);
 }

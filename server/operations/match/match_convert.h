@@ -13,10 +13,10 @@
 
 namespace glint {
 
-// Valid options. INVALID_ARGUMENT names the field.
+// Valid options. INVALID_ARGUMENT names the field, as a part of "match".
 absl::StatusOr<MatchCriteria> FromProto(const v1::MatchOptions& proto);
 
-// Serialized options of a MatchRequest.
+// Those of a MatchRequest, serialized.
 absl::StatusOr<MatchCriteria> MatchOptionsFromWire(const std::string& serialized);
 
 // INVALID_ARGUMENT or RESOURCE_EXHAUSTED: a side without content, a set that is too large or whose arrays do not fit

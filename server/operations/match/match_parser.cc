@@ -18,8 +18,47 @@ void Copy(decode::Pieces message, const WireBytes& from, void* to) {
   reader.Read(from.size, static_cast<uint8_t*>(to));
 }
 
-// Goes through a request once. Where there is memory for arrays (`set`, `conditions`, `change` are not null) it is
-// filled; sizes are counted either way.
+void Reserve(const SetSizes& sizes, DescriptorSet* set) {
+  set->rows.reserve(sizes.rows);
+  set->x.reserve(sizes.x);
+  set->y.reserve(sizes.y);
+  set->octave.reserve(sizes.octave);
+  set->angle.reserve(sizes.angle);
+}
+
+// Where the arrays of a match go; all null in the first step.
+struct MatchArrays {
+  DescriptorSet *query = nullptr, *train = nullptr;
+  ConditionArrays* conditions = nullptr;
+
+  void Clear() const {
+    if (conditions == nullptr) return;
+    query->Clear();
+    train->Clear();
+    conditions->Clear();
+  }
+  void Reserve(const WireMatch& match) const {
+    glint::Reserve(match.query.sizes, query);
+    glint::Reserve(match.train.sizes, train);
+    const WireConditions& sizes = match.conditions;
+    conditions->x.reserve(sizes.x);
+    conditions->y.reserve(sizes.y);
+    conditions->radius.reserve(sizes.radius);
+    conditions->min_octave.reserve(sizes.min_octave);
+    conditions->max_octave.reserve(sizes.max_octave);
+  }
+};
+
+// Elements that fit in the memory that `out`, which may be null, has.
+template <typename T>
+size_t Room(const std::vector<T>* out) {
+  return out == nullptr ? 0 : out->capacity() - out->size();
+}
+
+// Goes through a request once. Where there is memory for arrays (`set`, `conditions`, `update` are not null) it is
+// filled, and never grows: what does not fit is the content of a oneof, or bytes, that later ones in the message
+// replace. Sizes are counted either way. The content of a oneof begins anew unless it is the one that is there, which
+// it is merged with.
 class Walker {
  public:
   explicit Walker(decode::Pieces message) : message_(message), in_(message) {}
@@ -30,19 +69,20 @@ class Walker {
     if ((tag & 7) == static_cast<uint32_t>(WireType::kFixed32)) {
       const uint32_t bits = in_.Fixed32();
       ++*count;
-      if (out == nullptr) return;
+      if (Room(out) == 0) return;
       float value;
       std::memcpy(&value, &bits, sizeof(value));
       out->push_back(value);
       return;
     }
-    const WireBytes bytes = in_.Bytes();
+    WireBytes bytes = in_.Bytes();
     if (bytes.size % sizeof(float) != 0) return in_.Fail();
     *count += bytes.size / sizeof(float);
-    if (out == nullptr) return;
-    const size_t first = out->size();
-    out->resize(first + bytes.size / sizeof(float));
-    Copy(message_, bytes, out->data() + first);
+    const size_t taken = std::min(bytes.size / sizeof(float), Room(out));
+    if (taken == 0) return;
+    bytes.size = taken * sizeof(float);
+    out->resize(out->size() + taken);
+    Copy(message_, bytes, out->data() + out->size() - taken);
   }
 
   template <typename T>
@@ -50,7 +90,7 @@ class Walker {
     const auto one = [&] {
       const T value = static_cast<T>(in_.Varint());
       ++*count;
-      if (out != nullptr) out->push_back(value);
+      if (Room(out) > 0) out->push_back(value);
     };
     if ((tag & 7) == static_cast<uint32_t>(WireType::kVarint)) return one();
     in_.Packed(one);
@@ -62,14 +102,14 @@ class Walker {
         case BytesTag(1): {
           const WireBytes bytes = in_.Bytes();
           sizes->rows = bytes.size;
-          if (set == nullptr) break;
+          if (set == nullptr || bytes.size > set->rows.capacity()) break;
           set->rows.resize(bytes.size);
           Copy(message_, bytes, set->rows.data());
           break;
         }
         case VarintTag(2):
-          sizes->bytes = static_cast<uint32_t>(in_.Varint());
-          if (set != nullptr) set->bytes = static_cast<int>(sizes->bytes);
+          sizes->bytes = static_cast<int32_t>(in_.Varint());
+          if (set != nullptr) set->bytes = sizes->bytes;
           break;
         case BytesTag(3):
         case FloatTag(3):
@@ -96,8 +136,10 @@ class Walker {
   void Side(WireMatchSide* side, DescriptorSet* set) {
     using Content = WireMatchSide::Content;
     const auto is = [&](Content content) {
-      if (side->content != Content::kNone && side->content != content) in_.Fail();
+      if (side->content == content) return;
+      *side = WireMatchSide();
       side->content = content;
+      if (set != nullptr) set->Clear();
     };
     in_.Message([&](uint32_t tag) {
       switch (tag) {
@@ -148,14 +190,8 @@ class Walker {
     });
   }
 
-  // Where the arrays of a match go; all null in the first step.
-  struct Arrays {
-    DescriptorSet *query = nullptr, *train = nullptr;
-    ConditionArrays* conditions = nullptr;
-  };
-
   // Fields 3 to 5 of a MatchPair or a MatchRequest. False: it is none of these.
-  bool MatchField(uint32_t tag, WireMatch* match, const Arrays& arrays) {
+  bool MatchField(uint32_t tag, WireMatch* match, const MatchArrays& arrays) {
     switch (tag) {
       case BytesTag(3):
         Side(&match->query, arrays.query);
@@ -171,7 +207,7 @@ class Walker {
     }
   }
 
-  void Pair(WireMatchStreamRequest* request, const Arrays& arrays) {
+  void Pair(WireMatchStreamRequest* request, const MatchArrays& arrays) {
     in_.Message([&](uint32_t tag) {
       if (tag == VarintTag(1)) {
         request->frame_id = in_.Varint();
@@ -183,51 +219,79 @@ class Walker {
     });
   }
 
-  void Edit(WireMatchStreamRequest* request, SetChange* change) {
-    WireEdit& edit = request->edit;
+  void Update(WireMatchStreamRequest* request, SetUpdate* update) {
     in_.Message([&](uint32_t tag) {
       switch (tag) {
-        case VarintTag(1):
-          request->frame_id = in_.Varint();
-          break;
-        case BytesTag(2): {
-          const WireBytes name = in_.String();
-          if (change != nullptr) change->set = NameFromWire(message_, name);
-          break;
-        }
         case BytesTag(3):
         case VarintTag(3):
-          Integers(tag, &edit.remove, change == nullptr ? nullptr : &change->remove);
+          Integers(tag, &request->update.remove, update == nullptr ? nullptr : &update->remove);
           break;
         case BytesTag(4):
-          if (change != nullptr) change->adds = true;
-          Set(&edit.add, change == nullptr ? nullptr : &change->add);
+          if (update != nullptr) update->adds = true;
+          Set(&request->update.add, update == nullptr ? nullptr : &update->add);
           break;
-        case VarintTag(5): {
-          const bool forget = in_.Varint() != 0;
-          if (change != nullptr) change->forget = forget;
-          break;
-        }
         default:
-          in_.Unknown(tag);
+          EditField(tag, request);
       }
     });
   }
 
-  void StreamRequest(WireMatchStreamRequest* request, const Arrays& arrays, SetChange* change) {
+  // What an UpdateSet and a ForgetSet have in common.
+  void EditField(uint32_t tag, WireMatchStreamRequest* request) {
+    switch (tag) {
+      case VarintTag(1):
+        request->frame_id = in_.Varint();
+        break;
+      case BytesTag(2):
+        request->set = in_.String();
+        break;
+      default:
+        in_.Unknown(tag);
+    }
+  }
+
+  // Goes through fields 1 and 2 of a MatchRequest or a stream's options. False: it is none of these.
+  bool OptionsField(uint32_t tag) {
+    switch (tag) {
+      case BytesTag(1):
+        CheckDetectorOptions(&in_);
+        return true;
+      case BytesTag(2):
+        in_.Message([this](uint32_t field) { in_.Unknown(field); });  // no string in it
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  void StreamRequest(WireMatchStreamRequest* request, const MatchArrays& arrays, SetUpdate* update) {
+    const auto is = [&](WireContent content, bool forgets = false) {
+      if (request->content == content && request->forgets == forgets) return;
+      *request = WireMatchStreamRequest();
+      request->content = content;
+      request->forgets = forgets;
+      arrays.Clear();
+      if (update != nullptr) update->Clear();
+    };
     while (const uint32_t tag = in_.NextField()) {
       switch (tag) {
         case BytesTag(1):
-          SetContent(WireContent::kOptions, &in_, request);
-          in_.Unknown(tag);
+          is(WireContent::kOptions);
+          in_.Message([this](uint32_t field) {
+            if (!OptionsField(field)) in_.Unknown(field);
+          });
           break;
         case BytesTag(2):
-          SetContent(WireContent::kFrame, &in_, request);
+          is(WireContent::kFrame);
           Pair(request, arrays);
           break;
         case BytesTag(3):
-          SetContent(WireContent::kEdit, &in_, request);
-          Edit(request, change);
+          is(WireContent::kEdit);
+          Update(request, update);
+          break;
+        case BytesTag(4):
+          is(WireContent::kEdit, true);
+          in_.Message([&](uint32_t field) { EditField(field, request); });
           break;
         default:
           in_.Unknown(tag);
@@ -239,12 +303,6 @@ class Walker {
   const decode::Pieces message_;
   WireReader in_;
 };
-
-void ClearArrays(DescriptorSet* query, DescriptorSet* train, ConditionArrays* conditions) {
-  query->Clear();
-  train->Clear();
-  conditions->Clear();
-}
 
 }  // namespace
 
@@ -261,9 +319,10 @@ bool ParseMatchRequest(decode::Pieces message, WireMatchRequest* request) {
   request->match = WireMatch();
   Walker walker(message);
   while (const uint32_t tag = walker.in()->NextField()) {
-    if (tag == BytesTag(1) || tag == BytesTag(2)) {
+    WireReader before = *walker.in();
+    if (walker.OptionsField(tag)) {
       std::string* const to = tag == BytesTag(1) ? &request->detector : &request->options;
-      WireBytes options = walker.in()->Bytes();
+      WireBytes options = before.Bytes();
       options.size = std::min(options.size, kMaxOptionsBytes + 1 - to->size());
       to->resize(to->size() + options.size);
       Copy(message, options, to->data() + to->size() - options.size);
@@ -274,26 +333,33 @@ bool ParseMatchRequest(decode::Pieces message, WireMatchRequest* request) {
   return walker.in()->ok();
 }
 
-void UnpackPair(decode::Pieces stream_request, DescriptorSet* query, DescriptorSet* train,
+void UnpackPair(decode::Pieces stream_request, const WireMatch& match, DescriptorSet* query, DescriptorSet* train,
                 ConditionArrays* conditions) {
-  ClearArrays(query, train, conditions);
+  const MatchArrays arrays = {query, train, conditions};
+  arrays.Clear();
+  arrays.Reserve(match);
   WireMatchStreamRequest request;
-  Walker(stream_request).StreamRequest(&request, {query, train, conditions}, nullptr);
+  Walker(stream_request).StreamRequest(&request, arrays, nullptr);
 }
 
-void UnpackRequest(decode::Pieces request, DescriptorSet* query, DescriptorSet* train, ConditionArrays* conditions) {
-  ClearArrays(query, train, conditions);
-  WireMatch match;
+void UnpackRequest(decode::Pieces request, const WireMatch& match, DescriptorSet* query, DescriptorSet* train,
+                   ConditionArrays* conditions) {
+  const MatchArrays arrays = {query, train, conditions};
+  arrays.Clear();
+  arrays.Reserve(match);
+  WireMatch again;
   Walker walker(request);
   while (const uint32_t tag = walker.in()->NextField()) {
-    if (!walker.MatchField(tag, &match, {query, train, conditions})) walker.in()->Unknown(tag);
+    if (!walker.MatchField(tag, &again, arrays)) walker.in()->Unknown(tag);
   }
 }
 
-void UnpackEdit(decode::Pieces stream_request, SetChange* change) {
-  *change = SetChange();
+void UnpackUpdate(decode::Pieces stream_request, const WireSetUpdate& sizes, SetUpdate* update) {
+  update->Clear();
+  update->remove.reserve(sizes.remove);
+  Reserve(sizes.add, &update->add);
   WireMatchStreamRequest request;
-  Walker(stream_request).StreamRequest(&request, {}, change);
+  Walker(stream_request).StreamRequest(&request, {}, update);
 }
 
 std::string NameFromWire(decode::Pieces message, const WireBytes& name) {

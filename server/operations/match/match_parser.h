@@ -1,7 +1,7 @@
 // The requests of glint.v1.FeatureMatching, read where they lie, in two steps: the first finds what there is and how
 // much, and copies nothing; the second unpacks descriptors and conditions into memory whose size is then known.
 //
-// As frame_parser.h, but a oneof must not change its content within a message: that is refused as damaged.
+// As frame_parser.h: accepted and refused is what the generated classes accept and refuse, with the same content.
 #ifndef GLINT_SERVER_OPERATIONS_MATCH_MATCH_PARSER_H_
 #define GLINT_SERVER_OPERATIONS_MATCH_MATCH_PARSER_H_
 
@@ -31,8 +31,8 @@ struct WireMatch {
   WireConditions conditions;
 };
 
-// glint.v1.SetEdit.
-struct WireEdit {
+// glint.v1.UpdateSet: how much there is.
+struct WireSetUpdate {
   size_t remove = 0;  // elements
   SetSizes add;
 };
@@ -40,22 +40,26 @@ struct WireEdit {
 // glint.v1.MatchStreamRequest.
 struct WireMatchStreamRequest : WireEnvelope {
   WireMatch match;
-  WireEdit edit;
+  bool forgets = false;  // the edit is a ForgetSet, else an UpdateSet
+  WireBytes set;         // the name of the edit's
+  WireSetUpdate update;
 };
 bool ParseMatchStreamRequest(decode::Pieces message, WireMatchStreamRequest* request);
 
 // The options are serialized: all that came, side by side, which is their merger; those behind the first
 // kMaxOptionsBytes + 1 bytes of each are missing.
 struct WireMatchRequest {
-  std::string detector, options;
+  std::string detector, options;  // MatchRequest.detector and .match
   WireMatch match;
 };
 bool ParseMatchRequest(decode::Pieces message, WireMatchRequest* request);
 
-// Of a message that was parsed; what there is not is cleared.
-void UnpackPair(decode::Pieces stream_request, DescriptorSet* query, DescriptorSet* train, ConditionArrays* conditions);
-void UnpackRequest(decode::Pieces request, DescriptorSet* query, DescriptorSet* train, ConditionArrays* conditions);
-void UnpackEdit(decode::Pieces stream_request, SetChange* change);
+// Of a message that was parsed, which gave the sizes: no more memory is taken. What there is not is cleared.
+void UnpackPair(decode::Pieces stream_request, const WireMatch& match, DescriptorSet* query, DescriptorSet* train,
+                ConditionArrays* conditions);
+void UnpackRequest(decode::Pieces request, const WireMatch& match, DescriptorSet* query, DescriptorSet* train,
+                   ConditionArrays* conditions);
+void UnpackUpdate(decode::Pieces stream_request, const WireSetUpdate& sizes, SetUpdate* update);
 
 // A name, of kMaxSetName + 1 bytes at most.
 std::string NameFromWire(decode::Pieces message, const WireBytes& name);

@@ -1,6 +1,7 @@
 #include "server/operations/match/match_reply.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "glint/v1/matching.pb.h"
 #include "server/wire/envelope_reply.h"
@@ -9,18 +10,18 @@
 namespace glint {
 namespace {
 
-using reply::BytesOf;
 using reply::FeaturesWriter;
 using reply::MessageSize;
-using reply::NewSlice;
 using reply::PackedVarints;
+using reply::SerializeAnswer;
 using reply::VarintFieldSize;
 using reply::WriteMessage;
 using reply::Writer;
 
 static_assert(kHasEnvelope<v1::MatchStreamResponse>);
-// A call writes timings as those of a DetectResponse.
-static_assert(static_cast<int>(v1::MatchResponse::kTimingsFieldNumber) == v1::DetectResponse::kTimingsFieldNumber);
+// One reply serves both.
+static_assert(uint32_t{v1::MatchResponse::kTimingsFieldNumber} == kTimingsField);
+static_assert(int{v1::MatchResponse::kResultFieldNumber} == int{v1::MatchStreamResponse::kResultFieldNumber});
 
 // A serialized glint.v1.Matches.
 class MatchesWriter {
@@ -59,53 +60,50 @@ class MatchesWriter {
   size_t size_ = 0;
 };
 
-// Field numbers of the two responses; 0: not there.
-struct MatchFields {
-  uint32_t id, matches, query, train, match_ns;
+// A serialized glint.v1.MatchResult.
+class MatchResultWriter {
+ public:
+  explicit MatchResultWriter(const MatchTask& found) : matches_(found) {
+    if (found.query_features != nullptr) query_.emplace(*found.query_features);
+    if (found.train_features != nullptr) train_.emplace(*found.train_features);
+    size_ = MessageSize(matches_);
+    if (query_) size_ += MessageSize(*query_);
+    if (train_) size_ += MessageSize(*train_);
+  }
+  size_t size() const { return size_; }
+  void Write(Writer* out) const {
+    WriteMessage(v1::MatchResult::kMatchesFieldNumber, matches_, out);
+    if (query_) WriteMessage(v1::MatchResult::kQueryFieldNumber, *query_, out);
+    if (train_) WriteMessage(v1::MatchResult::kTrainFieldNumber, *train_, out);
+  }
+
+ private:
+  const MatchesWriter matches_;
+  std::optional<FeaturesWriter> query_, train_;  // of images
+  size_t size_ = 0;
 };
 
-grpc::Slice Serialize(const MatchFields& fields, uint64_t id, const MatchTask& task) {
-  static const Features kNone;
-  const MatchesWriter matches(task);
-  const FeaturesWriter query(task.query_features != nullptr ? *task.query_features : kNone);
-  const FeaturesWriter train(task.train_features != nullptr ? *task.train_features : kNone);
-  const uint64_t match_ns = static_cast<uint64_t>(task.match_ns);
-  size_t size = VarintFieldSize(id) + MessageSize(matches) + VarintFieldSize(match_ns);
-  if (task.query_features != nullptr) size += MessageSize(query);
-  if (task.train_features != nullptr) size += MessageSize(train);
-  grpc::Slice slice = NewSlice(size);
-  Writer out(BytesOf(slice));
-  if (fields.id != 0) out.VarintField(fields.id, id);
-  WriteMessage(fields.matches, matches, &out);
-  if (task.query_features != nullptr) WriteMessage(fields.query, query, &out);
-  if (task.train_features != nullptr) WriteMessage(fields.train, train, &out);
-  out.VarintField(fields.match_ns, match_ns);
-  return slice;
-}
+// A serialized glint.v1.SetState.
+class SetStateWriter {
+ public:
+  explicit SetStateWriter(int descriptors) : descriptors_(static_cast<uint64_t>(descriptors)) {}
+  size_t size() const { return VarintFieldSize(descriptors_); }
+  void Write(Writer* out) const { out->VarintField(v1::SetState::kDescriptorsFieldNumber, descriptors_); }
+
+ private:
+  const uint64_t descriptors_;
+};
 
 }  // namespace
 
-grpc::Slice SerializeMatchReply(const MatchTask& task) {
-  using R = v1::MatchResponse;
-  return Serialize({0, R::kMatchesFieldNumber, R::kQueryFieldNumber, R::kTrainFieldNumber, R::kMatchNsFieldNumber}, 0,
-                   task);
+grpc::Slice SerializeMatchReply(uint64_t frame_id, const MatchTask& task) {
+  using Response = v1::MatchStreamResponse;
+  return SerializeAnswer<Response>(frame_id, Response::kResultFieldNumber, MatchResultWriter(task));
 }
 
-grpc::Slice SerializeMatchStreamReply(uint64_t frame_id, const MatchTask& task) {
-  using R = v1::MatchStreamResponse;
-  return Serialize({R::kFrameIdFieldNumber, R::kMatchesFieldNumber, R::kQueryFieldNumber, R::kTrainFieldNumber,
-                    R::kMatchNsFieldNumber},
-                   frame_id, task);
-}
-
-grpc::Slice SerializeEditReply(uint64_t frame_id, int set_size) {
-  using R = v1::MatchStreamResponse;
-  const uint64_t size = static_cast<uint64_t>(set_size);
-  grpc::Slice slice = NewSlice(VarintFieldSize(frame_id) + VarintFieldSize(size));
-  Writer out(BytesOf(slice));
-  out.VarintField(R::kFrameIdFieldNumber, frame_id);
-  out.VarintField(R::kSetSizeFieldNumber, size);
-  return slice;
+grpc::Slice SerializeSetReply(uint64_t frame_id, int descriptors) {
+  using Response = v1::MatchStreamResponse;
+  return SerializeAnswer<Response>(frame_id, Response::kSetFieldNumber, SetStateWriter(descriptors));
 }
 
 }  // namespace glint

@@ -11,12 +11,10 @@
 
 namespace glint {
 
-// A MatchResponse of a task that was done.
-grpc::Slice SerializeMatchReply(const MatchTask& task);
-// A MatchStreamResponse.
-grpc::Slice SerializeMatchStreamReply(uint64_t frame_id, const MatchTask& task);
-// A MatchStreamResponse to an edit.
-grpc::Slice SerializeEditReply(uint64_t frame_id, int set_size);
+// A MatchStreamResponse of a task that was done; with `frame_id` 0 a MatchResponse, too.
+grpc::Slice SerializeMatchReply(uint64_t frame_id, const MatchTask& task);
+// A MatchStreamResponse to an edit, after which the set has so many descriptors.
+grpc::Slice SerializeSetReply(uint64_t frame_id, int descriptors);
 
 }  // namespace glint
 

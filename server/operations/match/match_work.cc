@@ -66,7 +66,7 @@ class MatchRun {
   absl::Status Run() {
     const int64_t start = MonotonicNs();
     DescriptorSet* const sets = scratch_->sides;
-    task_->unpack(task_->message, &sets[0], &sets[1], &scratch_->conditions);
+    task_->unpack(task_->message, *task_->wire, &sets[0], &sets[1], &scratch_->conditions);
     job_->times.decode_ns = MonotonicNs() - start;
     Side query, train;
     images_->features.Clear();
@@ -81,7 +81,7 @@ class MatchRun {
     if (was_encoded_) context_.queue->CorrectPixels(*job_, pixels_ + task_->pixels);
     const int64_t match_at = MonotonicNs();
     GLINT_RETURN_IF_ERROR(Match(query, train, both));
-    task_->match_ns = MonotonicNs() - match_at;
+    job_->times.match_ns = MonotonicNs() - match_at;
     task_->queries = query.descriptors.count;
     task_->trains = train.descriptors.count;
     task_->matches = &scratch_->matches;

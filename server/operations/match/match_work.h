@@ -15,6 +15,8 @@
 
 namespace glint {
 
+struct WireMatch;
+
 // What descriptors must have to match.
 struct MatchCriteria {
   MatchOptions options;            // valid
@@ -33,8 +35,9 @@ struct MatchTask {
   };
   Side query, train;
   decode::Pieces message;
+  const WireMatch* wire = nullptr;  // what is in the message
   // Fills the sides that have descriptors in the message, and the conditions; clears the others.
-  void (*unpack)(decode::Pieces message, DescriptorSet* query, DescriptorSet* train,
+  void (*unpack)(decode::Pieces message, const WireMatch& wire, DescriptorSet* query, DescriptorSet* train,
                  ConditionArrays* conditions) = nullptr;
   int64_t pixels = 0;  // that the matching is charged as
 
@@ -42,7 +45,6 @@ struct MatchTask {
   const MatchResult* matches = nullptr;
   int queries = 0, trains = 0;
   const Features *query_features = nullptr, *train_features = nullptr;  // of images, else null
-  int64_t match_ns = 0;
 };
 
 // The images together must not have more than the context's `max_pixels`.

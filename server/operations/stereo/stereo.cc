@@ -30,10 +30,8 @@ absl::StatusOr<StereoCriteria> CriteriaFromProto(const v1::StereoOptions& proto)
   o.baseline = proto.baseline();
   GLINT_RETURN_IF_ERROR(ValidateStereoOptions(o));
   if (proto.has_max_time_difference_ns()) request.max_time_difference_ns = proto.max_time_difference_ns();
-  if (request.max_time_difference_ns < 0) {
-    return OutOfRangeError("max_time_difference_ns", request.max_time_difference_ns, int64_t{0},
-                           std::numeric_limits<int64_t>::max());
-  }
+  GLINT_RETURN_IF_ERROR(CheckRange("max_time_difference_ns", request.max_time_difference_ns, int64_t{0},
+                                   std::numeric_limits<int64_t>::max()));
   return request;
 }
 
@@ -74,9 +72,7 @@ class StereoState final : public StreamState {
   }
 
   grpc::Slice Reply(const FrameJob& job) override { return SerializeStereoReply(job.id, PayloadOf(&job)->task); }
-  void Answered(const FrameJob& job) override {
-    match_seconds_->Observe(metric::Seconds(PayloadOf(&job)->task.match_ns));
-  }
+  void Answered(const FrameJob& job) override { match_seconds_->Observe(metric::Seconds(job.times.match_ns)); }
 
  private:
   static StereoPayload* PayloadOf(const FrameJob* job) { return static_cast<StereoPayload*>(job->payload); }
@@ -99,12 +95,14 @@ class StereoOperation final : public Operation {
                            ParseOptions<v1::StereoStreamRequest>(first.pieces, ParseStereoStreamRequest));
     const v1::StereoStreamOptions& proto = request.options();
     GLINT_ASSIGN_OR_RETURN(*session, SessionFromProto(proto, options()));
-    GLINT_ASSIGN_OR_RETURN(const DetectorOptions detector, FromProto(proto.detector(), FeaturesOfAnEye(options())));
+    GLINT_ASSIGN_OR_RETURN(const DetectorOptions detector,
+                           FromProto(proto.detector(), FeaturesOfAnEye(options()), kStereoDefaults));
     if (detector.descriptor == Descriptor::kNone) {
-      return ContradictionError("detector.descriptor_kind", "none: eyes are matched by descriptors");
+      return ContradictionError("detector.descriptor_kind", "none: images are matched by descriptors");
     }
-    GLINT_ASSIGN_OR_RETURN(const StereoCriteria criteria, CriteriaFromProto(proto.stereo()));
-    return std::make_unique<StereoState>(detector, criteria, match_seconds_, metrics());
+    const auto criteria = CriteriaFromProto(proto.stereo());
+    if (!criteria.ok()) return WithField("stereo", criteria.status());
+    return std::make_unique<StereoState>(detector, *criteria, match_seconds_, metrics());
   }
 
  private:

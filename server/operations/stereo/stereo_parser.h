@@ -1,5 +1,4 @@
-// The requests of glint.v1.FeatureMatching.StereoStream, read where they lie. A oneof must not change its content
-// within a message, as in match_parser.h.
+// The requests of glint.v1.FeatureMatching.StereoStream, read where they lie, as frame_parser.h says.
 #ifndef GLINT_SERVER_OPERATIONS_STEREO_STEREO_PARSER_H_
 #define GLINT_SERVER_OPERATIONS_STEREO_STEREO_PARSER_H_
 

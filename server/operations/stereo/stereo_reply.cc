@@ -1,6 +1,7 @@
 #include "server/operations/stereo/stereo_reply.h"
 
 #include <algorithm>
+#include <string>
 
 #include "absl/strings/str_format.h"
 #include "glint/v1/matching.pb.h"
@@ -12,48 +13,54 @@ namespace glint {
 namespace {
 
 using reply::BytesFieldSize;
-using reply::BytesOf;
 using reply::FeaturesWriter;
 using reply::MessageSize;
-using reply::NewSlice;
 using reply::PackedVarints;
+using reply::SerializeAnswer;
 using reply::VarintFieldSize;
 using reply::WriteMessage;
 using reply::Writer;
 
 static_assert(kHasEnvelope<v1::StereoStreamResponse>);
 
+// The values of left keypoints that have a match, in one packed field.
+class MatchedFloats {
+ public:
+  MatchedFloats(uint32_t field, const StereoResult& result, const std::vector<float>& values)
+      : field_(field), result_(result), values_(values) {}
+  size_t size() const { return BytesFieldSize(Bytes()); }
+  void Write(Writer* out) const {
+    if (result_.matches == 0) return;
+    out->Tag(field_, WireType::kBytes);
+    out->Varint(Bytes());
+    for (size_t i = 0; i < values_.size(); ++i) {
+      if (result_.right_index[i] != kNoMatch) out->Raw(&values_[i], sizeof(float));
+    }
+  }
+
+ private:
+  size_t Bytes() const { return static_cast<size_t>(result_.matches) * sizeof(float); }
+
+  const uint32_t field_;
+  const StereoResult& result_;
+  const std::vector<float>& values_;
+};
+
 // A serialized glint.v1.StereoMatches.
 class StereoMatchesWriter {
  public:
   StereoMatchesWriter(const StereoResult& result, bool has_depth) : result_(result), has_depth_(has_depth) {
     ForEachArray([this](const auto& part) { size_ += part.size(); });
-    size_ += FloatFields() * BytesFieldSize(FloatBytes());
   }
   size_t size() const { return size_; }
   void Write(Writer* out) const {
     ForEachArray([out](const auto& part) { part.Write(out); });
-    using M = v1::StereoMatches;
-    Floats(M::kRightXFieldNumber, result_.right_x, out);
-    Floats(M::kDisparityFieldNumber, result_.disparity, out);
-    if (has_depth_) Floats(M::kDepthFieldNumber, result_.depth, out);
   }
 
  private:
-  size_t FloatFields() const { return has_depth_ ? 3 : 2; }
-  size_t FloatBytes() const { return static_cast<size_t>(result_.matches) * sizeof(float); }
-
-  void Floats(uint32_t field, const std::vector<float>& values, Writer* out) const {
-    if (result_.matches == 0) return;
-    out->Tag(field, WireType::kBytes);
-    out->Varint(FloatBytes());
-    for (size_t i = 0; i < values.size(); ++i) {
-      if (result_.right_index[i] != kNoMatch) out->Raw(&values[i], sizeof(float));
-    }
-  }
-
   template <typename Visit>
   void ForEachArray(Visit visit) const {
+    using M = v1::StereoMatches;
     const StereoResult& r = result_;
     const auto each = [&r](auto value_of) {
       return [&r, value_of](auto take) {
@@ -62,8 +69,11 @@ class StereoMatchesWriter {
         }
       };
     };
-    visit(PackedVarints(v1::StereoMatches::kLeftFieldNumber, each([](size_t i) { return i; })));
-    visit(PackedVarints(v1::StereoMatches::kDistanceFieldNumber, each([&r](size_t i) { return r.distance[i]; })));
+    visit(PackedVarints(M::kLeftFieldNumber, each([](size_t i) { return i; })));
+    visit(MatchedFloats(M::kRightXFieldNumber, r, r.right_x));
+    visit(MatchedFloats(M::kDisparityFieldNumber, r, r.disparity));
+    if (has_depth_) visit(MatchedFloats(M::kDepthFieldNumber, r, r.depth));
+    visit(PackedVarints(M::kDistanceFieldNumber, each([&r](size_t i) { return r.distance[i]; })));
   }
 
   const StereoResult& result_;
@@ -79,10 +89,51 @@ constexpr float kMaxNegativeShare = 0.5f;
 // Pairs of kitti_06 and rendered ones have 0.44 and more, pictures of different places 0.30 and less.
 constexpr float kMinSharedScene = 1 / 3.0f;
 
+// The serialized field glint.v1.StereoResult.warnings.
+std::string SerializeWarnings(const std::vector<Warning>& warnings) {
+  std::string fields;
+  for (const Warning& w : warnings) {
+    v1::Warning warning;
+    warning.set_kind(static_cast<v1::WarningKind>(w.kind));
+    warning.set_figure(w.figure);
+    warning.set_unit(w.unit);
+    warning.set_text(w.text);
+    AppendBytesField(v1::StereoResult::kWarningsFieldNumber, warning.SerializeAsString(), &fields);
+  }
+  return fields;
+}
+
+// A serialized glint.v1.StereoResult.
+class StereoResultWriter {
+ public:
+  explicit StereoResultWriter(const StereoTask& found)
+      : left_(*found.left),
+        matches_(*found.matches, found.criteria.options.focal_length > 0),
+        rights_(static_cast<uint64_t>(found.rights)),
+        warnings_(SerializeWarnings(
+            WarningsOf(found, found.matches->checks, static_cast<int>(found.left->count()), found.rights))) {}
+  size_t size() const {
+    return MessageSize(left_) + MessageSize(matches_) + VarintFieldSize(rights_) + warnings_.size();
+  }
+  void Write(Writer* out) const {
+    using R = v1::StereoResult;
+    WriteMessage(R::kLeftFieldNumber, left_, out);
+    WriteMessage(R::kMatchesFieldNumber, matches_, out);
+    out->VarintField(R::kRightKeypointsFieldNumber, rights_);
+    out->Raw(warnings_.data(), warnings_.size());
+  }
+
+ private:
+  const FeaturesWriter left_;
+  const StereoMatchesWriter matches_;
+  const uint64_t rights_;
+  const std::string warnings_;  // serialized
+};
+
 }  // namespace
 
-std::vector<StereoWarning> WarningsOf(const StereoTask& task, const StereoChecks& checks, int left, int right) {
-  std::vector<StereoWarning> warnings;
+std::vector<Warning> WarningsOf(const StereoTask& task, const StereoChecks& checks, int left, int right) {
+  std::vector<Warning> warnings;
   if (task.left_time_ns != 0 && task.right_time_ns != 0) {
     // Of any two times; the difference of unsigned numbers does not overflow.
     const uint64_t difference =
@@ -90,9 +141,9 @@ std::vector<StereoWarning> WarningsOf(const StereoTask& task, const StereoChecks
             ? static_cast<uint64_t>(task.left_time_ns) - static_cast<uint64_t>(task.right_time_ns)
             : static_cast<uint64_t>(task.right_time_ns) - static_cast<uint64_t>(task.left_time_ns);
     if (difference > static_cast<uint64_t>(task.criteria.max_time_difference_ns)) {
-      const float ms = static_cast<float>(difference) * 1e-6f;
-      warnings.push_back({v1::STEREO_WARNING_KIND_OUT_OF_SYNC, ms,
-                          absl::StrFormat("out of sync: the eyes were captured %.1f ms apart", ms)});
+      const double ms = static_cast<double>(difference) * 1e-6;
+      warnings.push_back({WarningKind::kOutOfSync, ms, "ms",
+                          absl::StrFormat("out of sync: the images were captured %.1f ms apart", ms)});
     }
   }
   if (!task.criteria.options.check_pair) return warnings;
@@ -103,52 +154,29 @@ std::vector<StereoWarning> WarningsOf(const StereoTask& task, const StereoChecks
                                         static_cast<float>(CheckedKeypoints(left));
   if (const float share = fewer == 0 ? 0 : matches / static_cast<float>(fewer);
       fewer >= kTellingKeypoints && share < kMinSharedScene) {
-    warnings.push_back({v1::STEREO_WARNING_KIND_DIFFERENT_SCENES, share,
-                        absl::StrFormat("different scenes: %.1f %% of the keypoints have a match in the other eye; out "
-                                        "of sync, or not of one camera",
+    warnings.push_back({WarningKind::kDifferentScenes, share, "1",
+                        absl::StrFormat("different scenes: %.1f %% of the keypoints have a match in the other image; "
+                                        "out of sync, or not of one camera",
                                         100 * share)});
     return warnings;  // what so few matches say of rows and order means nothing
   }
   if (checks.matches < kTellingMatches) return warnings;
   if (checks.sure >= kTellingMatches && checks.median_dy > kMaxMedianDy) {
     warnings.push_back(
-        {v1::STEREO_WARNING_KIND_UNRECTIFIED, checks.median_dy,
+        {WarningKind::kUnrectified, checks.median_dy, "px",
          absl::StrFormat("not rectified, or out of sync: the median of |dy| is %.2f pixels", checks.median_dy)});
   }
   const float negative = static_cast<float>(checks.negative_disparities) / static_cast<float>(checks.matches);
   if (negative > kMaxNegativeShare) {
-    warnings.push_back({v1::STEREO_WARNING_KIND_SWAPPED, negative,
+    warnings.push_back({WarningKind::kSwapped, negative, "1",
                         absl::StrFormat("swapped: %.0f %% of the disparities are negative", 100 * negative)});
   }
   return warnings;
 }
 
 grpc::Slice SerializeStereoReply(uint64_t frame_id, const StereoTask& task) {
-  using R = v1::StereoStreamResponse;
-  const StereoOptions& options = task.criteria.options;
-  std::string warnings;
-  for (const StereoWarning& w :
-       WarningsOf(task, task.matches->checks, static_cast<int>(task.left->count()), task.rights)) {
-    v1::StereoWarning warning;
-    warning.set_kind(static_cast<v1::StereoWarningKind>(w.kind));
-    warning.set_figure(w.figure);
-    warning.set_text(w.text);
-    AppendBytesField(R::kWarningsFieldNumber, warning.SerializeAsString(), &warnings);
-  }
-  const FeaturesWriter features(*task.left);
-  const StereoMatchesWriter matches(*task.matches, options.focal_length > 0);
-  const uint64_t match_ns = static_cast<uint64_t>(task.match_ns);
-  const uint64_t rights = static_cast<uint64_t>(task.rights);
-  grpc::Slice slice = NewSlice(VarintFieldSize(frame_id) + MessageSize(features) + MessageSize(matches) +
-                               warnings.size() + VarintFieldSize(match_ns) + VarintFieldSize(rights));
-  Writer out(BytesOf(slice));
-  out.VarintField(R::kFrameIdFieldNumber, frame_id);
-  WriteMessage(R::kLeftFieldNumber, features, &out);
-  WriteMessage(R::kMatchesFieldNumber, matches, &out);
-  out.Raw(warnings.data(), warnings.size());
-  out.VarintField(R::kMatchNsFieldNumber, match_ns);
-  out.VarintField(R::kRightKeypointsFieldNumber, rights);
-  return slice;
+  using Response = v1::StereoStreamResponse;
+  return SerializeAnswer<Response>(frame_id, Response::kResultFieldNumber, StereoResultWriter(task));
 }
 
 }  // namespace glint

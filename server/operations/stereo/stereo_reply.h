@@ -6,21 +6,15 @@
 #include <grpcpp/support/slice.h>
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
+#include "features/warning.h"
 #include "server/operations/stereo/stereo_work.h"
 
 namespace glint {
 
-// What makes a stereo pair doubtful.
-struct StereoWarning {
-  int kind = 0;  // of v1::StereoWarningKind
-  float figure = 0;
-  std::string text;
-};
-// Of `left` and `right` keypoints. Allocates only if there are any.
-std::vector<StereoWarning> WarningsOf(const StereoTask& task, const StereoChecks& checks, int left, int right);
+// What makes a pair of `left` and `right` keypoints doubtful. Allocates only if there is something.
+std::vector<Warning> WarningsOf(const StereoTask& task, const StereoChecks& checks, int left, int right);
 
 // A StereoStreamResponse of a task that was done.
 grpc::Slice SerializeStereoReply(uint64_t frame_id, const StereoTask& task);

@@ -19,7 +19,7 @@ absl::Status RunStereo(const LaneContext& context, StereoTask* task, FrameJob* j
   StereoFound& found = *context.scratch->Of<StereoFound>();
   GLINT_RETURN_IF_ERROR(
       context.lane->RunStereo(task->detector, task->criteria.options, eyes.left, eyes.right, &found, &stages));
-  task->match_ns = found.match_ns;
+  job->times.match_ns = found.match_ns;
   stages.download_ns =
       std::max(stages.download_ns, MonotonicNs() - run_at - stages.upload_ns - stages.detect_ns - found.match_ns);
   const ImageScratch& images = *context.scratch->Of<ImageScratch>();

@@ -28,7 +28,6 @@ struct StereoTask {
   const Features* left = nullptr;
   int rights = 0;  // keypoints
   const StereoResult* matches = nullptr;
-  int64_t match_ns = 0;
 };
 
 // Both images together must not have more than the context's `max_pixels`.

@@ -56,8 +56,8 @@ class TrackStreamState final : public StreamState {
     task.message = message.pieces;
     if (!job->is_edit) return Locate(PayloadOf(job)->request, message, &task, job);
     if (job->bytes <= static_cast<int64_t>(kMaxOptionsBytes)) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat("edit: ", job->bytes, " bytes are more than ", kMaxOptionsBytes, "; send it in parts"));
+    return ContradictionError(
+        "edit", absl::StrCat(job->bytes, " bytes are more than ", kMaxOptionsBytes, "; send it in parts"));
   }
 
   absl::Status Run(const LaneContext& context, FrameJob* job) override {
@@ -76,11 +76,11 @@ class TrackStreamState final : public StreamState {
   }
 
   grpc::Slice Reply(const FrameJob& job) override {
-    if (job.is_edit) return SerializeTrackReply(job.id, changed_, false, 0);
+    if (job.is_edit) return SerializeTrackReply(job.id, changed_, true);
     const TrackTask& task = PayloadOf(&job)->task;
-    return SerializeTrackReply(job.id, {task.cameras, task.count}, true, task.track_ns);
+    return SerializeTrackReply(job.id, {task.cameras, task.count}, false);
   }
-  void Answered(const FrameJob& job) override { streams_->metrics.Tracked(PayloadOf(&job)->task.track_ns); }
+  void Answered(const FrameJob& job) override { streams_->metrics.Tracked(job.times.track_ns); }
 
  private:
   static TrackPayload* PayloadOf(const FrameJob* job) { return static_cast<TrackPayload*>(job->payload); }
@@ -100,7 +100,7 @@ class TrackStreamState final : public StreamState {
     for (size_t c = 0; c < request.images; ++c) {
       auto source = FromWire(request.image[c], message.pieces, message.rules, &message.images[c]);
       CountImage(request.image[c], message, c, metrics_);
-      if (!source.ok()) return AboutImage(absl::StrCat("images[", c, "]"), source.status());
+      if (!source.ok()) return WithField(absl::StrCat("images[", c, "]"), source.status());
       task->images[c] = *source;
       job->pixels +=
           ExpectedPixels(*source, Region(), static_cast<int64_t>(decode::TotalBytes(message.images[c].pieces)));

@@ -43,17 +43,12 @@ absl::StatusOr<TrackOptions> FromProto(const v1::TrackOptions& proto) {
   return o;
 }
 
-// Numbers of the wire that no int holds are out of every range.
-int ToInt(uint32_t value) { return value > INT32_MAX ? -1 : static_cast<int>(value); }
-
 }  // namespace
 
 absl::StatusOr<TrackingOptions> FromProto(const v1::TrackStreamOptions& proto, const ServerOptions& server,
                                           SessionOptions* session) {
-  v1::DetectorOptions detector = proto.detector();
-  if (detector.preset().empty()) detector.set_preset("fast_grid");
   TrackingOptions tracking;
-  GLINT_ASSIGN_OR_RETURN(tracking.detector, FromProto(detector, server.max_features));
+  GLINT_ASSIGN_OR_RETURN(tracking.detector, FromProto(proto.detector(), server.max_features, kTrackDefaults));
   tracking.detector.descriptor = Descriptor::kNone;
   GLINT_ASSIGN_OR_RETURN(*session, SessionFromProto(proto, server));
   GLINT_ASSIGN_OR_RETURN(tracking.track, FromProto(proto.track()));
@@ -72,9 +67,9 @@ absl::StatusOr<TrackingOptions> FromProto(const v1::TrackStreamOptions& proto, c
     case v1::TRACK_TEMPLATE_LAST_FRAME:
       break;
     case v1::TRACK_TEMPLATE_FIRST_FRAME: {
-      const int frames = proto.has_template_frames() ? ToInt(proto.template_frames()) : kDefaultTemplateFrames;
+      const int frames = proto.has_template_frames() ? proto.template_frames() : kDefaultTemplateFrames;
       if (frames < 1 || frames > kMaxTemplateFrames) {
-        return OutOfRangeError("template_frames", proto.template_frames(), 1, kMaxTemplateFrames);
+        return OutOfRangeError("template_frames", frames, 1, kMaxTemplateFrames);
       }
       tracking.template_frames = frames;
       break;
@@ -83,12 +78,13 @@ absl::StatusOr<TrackingOptions> FromProto(const v1::TrackStreamOptions& proto, c
       return NotOneOfError("track_template", absl::StrCat(static_cast<int>(proto.track_template())),
                            "LAST_FRAME, FIRST_FRAME");
   }
-  if (proto.has_cameras()) tracking.cameras = ToInt(proto.cameras());
-  if (proto.has_target()) tracking.target = ToInt(proto.target());
+  if (proto.has_cameras()) tracking.cameras = proto.cameras();
+  if (proto.has_target()) tracking.target = proto.target();
   if (proto.has_min_share()) tracking.min_share = proto.min_share();
   tracking.predict = proto.predict();
   tracking.max_tracks = server.max_tracks;
   GLINT_RETURN_IF_ERROR(ValidateOptions(tracking.detector));
+  if (absl::Status s = ValidateTrackOptions(tracking.track); !s.ok()) return WithField("track", s);
   GLINT_RETURN_IF_ERROR(ValidateTrackingOptions(tracking));
   if (tracking.cameras > server.max_track_cameras) {
     return LimitError("cameras", tracking.cameras, server.max_track_cameras, "--max-track-cameras");
@@ -102,18 +98,18 @@ absl::Status ApplyTrackEdit(decode::Pieces message, TrackSession* session,
   const absl::Span<const uint8_t> whole = decode::Contiguous(message, &scratch);
   v1::TrackStreamRequest request;
   if (!request.ParseFromArray(whole.data(), static_cast<int>(whole.size()))) {
-    return absl::InvalidArgumentError("edit: not a serialized glint.v1.TrackStreamRequest");
+    return ContradictionError("edit", "not a serialized glint.v1.TrackStreamRequest");
   }
-  if (request.has_reset()) {
-    if (request.reset().has_camera()) {
-      const uint32_t camera = request.reset().camera();
+  if (request.has_reset_tracks()) {
+    if (request.reset_tracks().has_camera()) {
+      const uint32_t camera = request.reset_tracks().camera();
       return session->Reset(camera, &(*changed)[camera % kMaxTrackCameras]);
     }
     session->ResetAll(changed->data());
     return absl::OkStatus();
   }
-  if (request.has_forget()) return session->Forget(request.forget().ids(), changed->data());
-  const v1::AddPoints& add = request.add();
+  if (request.has_forget_tracks()) return session->Forget(request.forget_tracks().ids(), changed->data());
+  const v1::AddPoints& add = request.add_points();
   return session->Add(add.camera(), add.x(), add.y(), &(*changed)[add.camera() % kMaxTrackCameras]);
 }
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 #include "server/metrics/families.h"
 #include "server/operations/track/tracks.h"

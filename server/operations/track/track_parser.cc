@@ -11,6 +11,14 @@ namespace {
 
 constexpr size_t kHomography = 9;
 
+// The members of a TrackStreamRequest's oneof.
+constexpr uint32_t kTrackOptions = BytesTag(1), kTrackFrame = BytesTag(2), kForgetTracks = BytesTag(4),
+                   kAddPoints = BytesTag(5);
+
+bool IsTrackMember(uint32_t tag) {
+  return tag >= kTrackOptions && tag <= kAddPoints && (tag & 7) == static_cast<uint32_t>(WireType::kBytes);
+}
+
 // A repeated field of numbers, packed or not: take() reads each. How many there were.
 template <typename Take>
 size_t ReadRepeated(WireReader* in, uint32_t tag, Take take) {
@@ -104,31 +112,69 @@ void ReadTrackFrame(WireReader* in, WireTrackStreamRequest* request) {
   });
 }
 
+// Options and edits are small, and protobuf's: here it matters whether it will take them.
+void CheckTrackOptions(WireReader* in) {
+  in->Message([in](uint32_t tag) {
+    if (tag == BytesTag(1)) return CheckDetectorOptions(in);
+    if (tag == BytesTag(2)) return in->Message([in](uint32_t number) { in->Unknown(number); });
+    in->Unknown(tag);
+  });
+}
+
+void ReadTrackEdit(uint32_t member, WireReader* in, WireTrackStreamRequest* request) {
+  in->Message([&](uint32_t tag) {
+    if (tag == VarintTag(1)) {
+      request->frame_id = in->Varint();
+    } else if (member == kForgetTracks && tag == BytesTag(2)) {
+      in->Packed([in] { in->Varint(); });
+    } else if (member == kAddPoints && (tag == BytesTag(3) || tag == BytesTag(4))) {
+      in->Packed([in] { in->Fixed32(); });
+    } else {
+      in->Unknown(tag);
+    }
+  });
+}
+
+// Frames of the message that another member of its oneof has replaced.
+size_t ReplacedFrames(decode::Pieces message) {
+  size_t frames = 0, replaced = 0;
+  WireReader in(message);
+  while (const uint32_t tag = in.NextField()) {
+    if (tag == kTrackFrame) {
+      ++frames;
+    } else if (IsTrackMember(tag)) {
+      replaced = frames;
+    }
+    in.Unknown(tag);
+  }
+  return replaced;
+}
+
 }  // namespace
 
 bool ParseTrackStreamRequest(decode::Pieces message, WireTrackStreamRequest* request) {
   *request = WireTrackStreamRequest();
   WireReader in(message);
-  uint32_t content = 0;
+  uint32_t member = 0;
   while (const uint32_t tag = in.NextField()) {
-    if (tag < BytesTag(1) || tag > BytesTag(5) || (tag & 7) != static_cast<uint32_t>(WireType::kBytes)) {
+    if (!IsTrackMember(tag)) {
       in.Unknown(tag);
       continue;
     }
-    if (content != 0 && content != tag) in.Fail();
-    content = tag;
+    if (member != tag) *request = WireTrackStreamRequest();
+    member = tag;
     switch (tag) {
-      case BytesTag(1):
+      case kTrackOptions:
         request->content = WireContent::kOptions;
-        in.Unknown(tag);
+        CheckTrackOptions(&in);
         break;
-      case BytesTag(2):
+      case kTrackFrame:
         request->content = WireContent::kFrame;
         ReadTrackFrame(&in, request);
         break;
       default:
         request->content = WireContent::kEdit;
-        ReadEditId(&in, request);
+        ReadTrackEdit(tag, &in, request);
     }
   }
   return in.ok();
@@ -148,9 +194,11 @@ absl::Status CheckPredictions(const WireTrackStreamRequest& request, const Track
 
 void UnpackPredictions(decode::Pieces message, TrackPredictions* predictions) {
   predictions->count = 0;
+  size_t replaced = ReplacedFrames(message);
   WireReader in(message);
   while (const uint32_t tag = in.NextField()) {
-    if (tag != BytesTag(2)) {
+    if (tag != kTrackFrame || replaced > 0) {
+      if (tag == kTrackFrame) --replaced;
       in.Unknown(tag);
       continue;
     }

@@ -1,5 +1,4 @@
-// The requests of glint.v1.FeatureTracking, as frame_parser.h reads those of FeatureDetection. A oneof must not change
-// its content within a message, as in match_parser.h.
+// The requests of glint.v1.FeatureTracking, as frame_parser.h reads those of FeatureDetection.
 #ifndef GLINT_SERVER_OPERATIONS_TRACK_TRACK_PARSER_H_
 #define GLINT_SERVER_OPERATIONS_TRACK_TRACK_PARSER_H_
 

@@ -8,10 +8,9 @@ namespace glint {
 namespace {
 
 using reply::BytesFieldSize;
-using reply::BytesOf;
 using reply::MessageSize;
-using reply::NewSlice;
 using reply::PackedVarints;
+using reply::SerializeAnswer;
 using reply::VarintFieldSize;
 using reply::WriteMessage;
 using reply::Writer;
@@ -65,23 +64,36 @@ class TracksWriter {
   size_t size_ = 0;
 };
 
+// A serialized glint.v1.TrackResult.
+class TrackResultWriter {
+ public:
+  TrackResultWriter(absl::Span<const CameraTracks> cameras, bool is_edit) : cameras_(cameras), is_edit_(is_edit) {
+    ForEachCamera([this](const TracksWriter& part) { size_ += MessageSize(part); });
+  }
+  size_t size() const { return size_; }
+  void Write(Writer* out) const {
+    ForEachCamera([out](const TracksWriter& part) { WriteMessage(v1::TrackResult::kCamerasFieldNumber, part, out); });
+  }
+
+ private:
+  template <typename Visit>
+  void ForEachCamera(Visit visit) const {
+    for (size_t c = 0; c < cameras_.size(); ++c) {
+      if (!is_edit_ || cameras_[c].count() > 0) visit(TracksWriter(static_cast<uint32_t>(c), cameras_[c]));
+    }
+  }
+
+  const absl::Span<const CameraTracks> cameras_;
+  const bool is_edit_;
+  size_t size_ = 0;
+};
+
 }  // namespace
 
-grpc::Slice SerializeTrackReply(uint64_t frame_id, absl::Span<const CameraTracks> cameras, bool all, int64_t track_ns) {
-  using R = v1::TrackStreamResponse;
-  const auto for_each = [&](auto visit) {
-    for (size_t c = 0; c < cameras.size(); ++c) {
-      if (all || cameras[c].count() > 0) visit(TracksWriter(static_cast<uint32_t>(c), cameras[c]));
-    }
-  };
-  size_t size = VarintFieldSize(frame_id) + VarintFieldSize(static_cast<uint64_t>(track_ns));
-  for_each([&size](const TracksWriter& part) { size += MessageSize(part); });
-  grpc::Slice slice = NewSlice(size);
-  Writer out(BytesOf(slice));
-  out.VarintField(R::kFrameIdFieldNumber, frame_id);
-  for_each([&out](const TracksWriter& part) { WriteMessage(R::kCamerasFieldNumber, part, &out); });
-  out.VarintField(R::kTrackNsFieldNumber, static_cast<uint64_t>(track_ns));
-  return slice;
+grpc::Slice SerializeTrackReply(uint64_t frame_id, absl::Span<const CameraTracks> cameras, bool is_edit) {
+  using Response = v1::TrackStreamResponse;
+  return SerializeAnswer<Response>(frame_id, is_edit ? Response::kEditedFieldNumber : Response::kTracksFieldNumber,
+                                   TrackResultWriter(cameras, is_edit));
 }
 
 }  // namespace glint

@@ -12,8 +12,8 @@
 
 namespace glint {
 
-// A TrackStreamResponse. `cameras` are in order; of an edit (`all` false) those without tracks are left out.
-grpc::Slice SerializeTrackReply(uint64_t frame_id, absl::Span<const CameraTracks> cameras, bool all, int64_t track_ns);
+// A TrackStreamResponse. `cameras` are in order; of an edit those without tracks are left out.
+grpc::Slice SerializeTrackReply(uint64_t frame_id, absl::Span<const CameraTracks> cameras, bool is_edit);
 
 }  // namespace glint
 

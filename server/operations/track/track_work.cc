@@ -31,7 +31,7 @@ absl::Status RunTrack(const LaneContext& context, TrackedStream* stream, TrackTa
   const int64_t begun_at = MonotonicNs();
   const int64_t live_before = static_cast<int64_t>(session.live());
   const TrackingOptions& options = session.options();
-  TrackLane backend(context.lane, &options, &stream->cameras, &task->track_ns, &job->times.stages);
+  TrackLane backend(context.lane, &options, &stream->cameras, &job->times.track_ns, &job->times.stages);
   scratch->predictions.count = 0;
   if (task->predictions > 0) UnpackPredictions(task->message, &scratch->predictions);
   GLINT_RETURN_IF_ERROR(session.Begin(task->time_ns, task->detect, scratch->predictions.view(), &scratch->session));
@@ -62,7 +62,7 @@ absl::Status RunTrack(const LaneContext& context, TrackedStream* stream, TrackTa
   // What lies between the stages counts as the last one's.
   FrameTimes& times = job->times;
   times.stages.download_ns =
-      std::max(times.stages.download_ns, MonotonicNs() - begun_at - times.decode_ns - task->track_ns -
+      std::max(times.stages.download_ns, MonotonicNs() - begun_at - times.decode_ns - times.track_ns -
                                              times.stages.upload_ns - times.stages.detect_ns);
   task->cameras = scratch->found.data();
   task->count = static_cast<size_t>(options.cameras);

@@ -41,10 +41,9 @@ struct TrackTask {
   // What was found, in memory of the lane.
   const CameraTracks* cameras = nullptr;
   size_t count = 0;
-  int64_t track_ns = 0;  // pyramids and following, before detection
 };
 
-// Each image has up to the context's `max_pixels`.
+// Each image has up to the context's `max_pixels`. The job's track_ns are those of pyramids and following.
 absl::Status RunTrack(const LaneContext& context, TrackedStream* stream, TrackTask* task, FrameJob* job);
 
 }  // namespace glint

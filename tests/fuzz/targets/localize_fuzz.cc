@@ -90,7 +90,7 @@ void SetRaw(uint32_t width, std::string data, v1::Image* image) {
   *raw->mutable_data() = std::move(data);
 }
 
-// Both eyes at each place, made once.
+// Both images at each place, made once.
 const std::string& EyeAt(int place, int eye) {
   static const auto* const eyes = [] {
     auto* const made = new std::vector<std::string>();
@@ -212,15 +212,21 @@ void CheckLocation(const v1::Location& location) {
                          [](double v) { return std::isfinite(v); }));
   FUZZ_CHECK(location.inliers() <= location.matches() && location.matches() <= location.keypoints());
   FUZZ_CHECK(std::isfinite(location.reprojection_error()) && location.reprojection_error() >= 0);
+  for (const v1::Warning& warning : location.warnings()) {
+    FUZZ_CHECK(warning.kind() != v1::WARNING_KIND_UNSPECIFIED && std::isfinite(warning.figure()));
+    FUZZ_CHECK(!warning.unit().empty() && !warning.text().empty());
+  }
 }
 
 void Check(const std::string& reply) {
   v1::LocalizeStreamResponse response;
   FUZZ_CHECK(response.ParseFromString(reply));
   if (response.status().code() != 0) {
-    FUZZ_CHECK(!response.has_location() && !response.has_map());
+    FUZZ_CHECK(response.answer_case() == v1::LocalizeStreamResponse::ANSWER_NOT_SET);
     FUZZ_CHECK(!response.status().message().empty());
-    FUZZ_CHECK(response.status().message().find("glint-fuzz-") == std::string::npos);  // the server's folders
+    FUZZ_CHECK(reply.find("glint-fuzz-") == std::string::npos);  // the server's folders
+  } else {
+    FUZZ_CHECK(response.answer_case() != v1::LocalizeStreamResponse::ANSWER_NOT_SET);
   }
   if (response.has_location()) CheckLocation(response.location());
   const v1::MapPart& map = response.map();

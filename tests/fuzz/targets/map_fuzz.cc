@@ -134,7 +134,8 @@ class Target {
     fuzz::StereoTexture::Eye(pair, 0, &left_);
     fuzz::StereoTexture::Eye(pair, 1, &right_);
     slam::LocalizerResult result;
-    FUZZ_CHECK(localizer->Track(left_.view(), right_.view(), pair + 1, &result).ok());
+    const slam::FrameStamp stamp = {static_cast<uint64_t>(pair), (pair + 1) * int64_t{1'000'000'000}};
+    FUZZ_CHECK(localizer->Track(left_.view(), right_.view(), stamp, &result).ok());
     FUZZ_CHECK(result.status != slam::TrackingStatus::kRelocalized || result.inliers >= 10);
   }
 

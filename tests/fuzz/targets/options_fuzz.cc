@@ -25,7 +25,7 @@ void CheckDetector(fuzz::Bytes bytes, const ServerOptions& server) {
   FUZZ_CHECK(detector->max_features <= server.max_features);
 }
 
-void CheckSession(const v1::StreamOptions& options, const ServerOptions& server) {
+void CheckSession(const v1::DetectStreamOptions& options, const ServerOptions& server) {
   const auto detector = FromProto(options.detector(), server.max_features);
   if (!detector.ok()) return CheckError(detector.status());
   FUZZ_CHECK(ValidateOptions(*detector).ok());

@@ -1,5 +1,5 @@
 // Sequences of messages of MatchStream and StereoStream, and calls of Match, against a server in this process
-// (session.h): images, descriptors in the message, sets that are kept and edited, conditions, eyes side by side.
+// (session.h): images, descriptors in the message, sets that are kept and edited, conditions, pairs side by side.
 // Input: a byte for the method; then steps, each a byte for what to do, and numbers or bytes for how.
 #include <google/protobuf/stubs/logging.h>
 
@@ -42,7 +42,7 @@ void SetDescriptors(Input* input, v1::DescriptorSet* set) {
   const auto form = input->Number<uint8_t>();
   const int bytes = form % 4 == 3 ? input->Number<uint8_t>() : 32;
   const auto value = input->Number<uint8_t>();
-  set->set_descriptor_bytes(static_cast<uint32_t>(bytes));
+  set->set_descriptor_bytes(form % 64 == 63 ? -bytes : bytes);
   std::string* const data = set->mutable_data();
   for (int i = 0; i < count * bytes; ++i) data->push_back(static_cast<char>(i * value + i / 32));
   const int elements = count + (form % 32 == 31 ? 1 : 0);
@@ -107,10 +107,9 @@ void SetPair(Input* input, Pair* pair) {
   SetSide(input, pair->mutable_query());
   SetSide(input, pair->mutable_train());
   const auto which = input->Number<uint8_t>();
-  const int count = pair->query().descriptors().descriptor_bytes() == 0
-                        ? input->Number<uint8_t>() % 8
-                        : static_cast<int>(pair->query().descriptors().data().size() /
-                                           pair->query().descriptors().descriptor_bytes());
+  const int bytes = pair->query().descriptors().descriptor_bytes();
+  const int count =
+      bytes <= 0 ? input->Number<uint8_t>() % 8 : static_cast<int>(pair->query().descriptors().data().size()) / bytes;
   v1::MatchConditions* const conditions = pair->mutable_conditions();
   if ((which & 1) != 0) Fill(count, Float, input, conditions->mutable_x());
   if ((which & 1) != 0) Fill(count, Float, input, conditions->mutable_y());
@@ -128,13 +127,19 @@ std::string MatchMessage(int step, Input* input) {
     SetStream(input, request.mutable_options());
     SetOptions(input, request.mutable_options()->mutable_match());
   } else if (step == kEdit) {
-    v1::SetEdit* const edit = request.mutable_edit();
-    edit->set_frame_id(input->Number<uint8_t>());
-    SetName(input, edit->mutable_set());
+    v1::ForgetSet forget;
+    forget.set_frame_id(input->Number<uint8_t>());
+    SetName(input, forget.mutable_set());
     const auto which = input->Number<uint8_t>();
-    edit->set_forget(which % 8 == 0);
-    Fill(which % 5, Int, input, edit->mutable_remove());
-    if (which % 3 != 0) SetDescriptors(input, edit->mutable_add());
+    if (which % 8 == 0) {
+      *request.mutable_forget_set() = forget;
+    } else {
+      v1::UpdateSet* const update = request.mutable_update_set();
+      update->set_frame_id(forget.frame_id());
+      update->set_set(forget.set());
+      Fill(which % 5, Int, input, update->mutable_remove());
+      if (which % 3 != 0) SetDescriptors(input, update->mutable_add());
+    }
   } else {
     request.mutable_pair()->set_frame_id(input->Number<uint8_t>());
     SetPair(input, request.mutable_pair());
@@ -149,13 +154,13 @@ std::string CallMessage(int step, Input* input) {
   if (step == kCallBytes) return Bytes(input);
   v1::MatchRequest request;
   request.mutable_detector()->set_preset("orb");
-  SetOptions(input, request.mutable_options());
+  SetOptions(input, request.mutable_match());
   SetPair(input, &request);
   const std::string bytes = request.SerializeAsString();
   return step == kDamagedCall ? fuzz::Damage(input, bytes) : bytes;
 }
 
-enum StereoStep { kStereoBytes, kStereoOptions, kEyes, kSideBySide, kDamagedEyes, kStereoSteps };
+enum StereoStep { kStereoBytes, kStereoOptions, kTwoImages, kSideBySide, kDamagedPair, kStereoSteps };
 
 std::string StereoMessage(int step, Input* input) {
   if (step == kStereoBytes) return Bytes(input);
@@ -172,35 +177,36 @@ std::string StereoMessage(int step, Input* input) {
   fuzz::SetImage(input, pair->mutable_left());
   if (step != kSideBySide) fuzz::SetImage(input, pair->mutable_right());
   const std::string bytes = request.SerializeAsString();
-  return step == kDamagedEyes ? fuzz::Damage(input, bytes) : bytes;
+  return step == kDamagedPair ? fuzz::Damage(input, bytes) : bytes;
 }
 
 void CheckMatches(const v1::Matches& matches) {
   FUZZ_CHECK(matches.query_size() == matches.train_size() && matches.query_size() == matches.distance_size());
-  for (const uint32_t query : matches.query()) FUZZ_CHECK(query < matches.queries());
-  for (const uint32_t train : matches.train()) FUZZ_CHECK(train < matches.trains());
+  for (const uint32_t query : matches.query()) FUZZ_CHECK(query < static_cast<uint32_t>(matches.queries()));
+  for (const uint32_t train : matches.train()) FUZZ_CHECK(train < static_cast<uint32_t>(matches.trains()));
 }
 
 void CheckMatchReply(const std::string& reply) {
   v1::MatchStreamResponse response;
   FUZZ_CHECK(response.ParseFromString(reply));
-  FUZZ_CHECK(response.status().code() == 0 || !response.has_matches());
-  CheckMatches(response.matches());
+  FUZZ_CHECK((response.status().code() == 0) == (response.answer_case() != v1::MatchStreamResponse::ANSWER_NOT_SET));
+  CheckMatches(response.result().matches());
 }
 
 void CheckCallReply(const std::string& reply) {
   v1::MatchResponse response;
-  FUZZ_CHECK(response.ParseFromString(reply) && response.has_matches());
-  CheckMatches(response.matches());
+  FUZZ_CHECK(response.ParseFromString(reply) && response.has_result());
+  CheckMatches(response.result().matches());
 }
 
 void CheckStereoReply(const std::string& reply) {
   v1::StereoStreamResponse response;
   FUZZ_CHECK(response.ParseFromString(reply));
-  FUZZ_CHECK((response.status().code() == 0) == response.has_left());
-  const v1::StereoMatches& matches = response.matches();
+  FUZZ_CHECK((response.status().code() == 0) == response.has_result());
+  const v1::StereoMatches& matches = response.result().matches();
   FUZZ_CHECK(matches.left_size() == matches.disparity_size() && matches.left_size() == matches.distance_size());
-  for (const uint32_t left : matches.left()) FUZZ_CHECK(left < static_cast<uint32_t>(response.left().x_size()));
+  for (const uint32_t left : matches.left())
+    FUZZ_CHECK(left < static_cast<uint32_t>(response.result().left().x_size()));
 }
 
 constexpr fuzz::Method kMatchStream = {"/glint.v1.FeatureMatching/MatchStream", kMatchSteps, MatchMessage,

@@ -129,7 +129,6 @@ Session::Session() : folder_(ProcessFolder()) {
   options.max_features = 500;
   options.max_in_flight = 4;
   options.max_message_bytes = 1 << 17;
-  options.memory_limit = int64_t{1} << 40;
   options.max_localize_pixels = options.lanes.max_image_pixels;
   options.max_map_keyframes = 100;
   options.max_maps = 2;

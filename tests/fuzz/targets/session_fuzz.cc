@@ -16,7 +16,7 @@ std::string Message(int step, fuzz::Input* input) {
   if (step == kBytes) return fuzz::ToString(input->Take(input->Number<uint16_t>() % 2000));
   v1::DetectStreamRequest request;
   if (step == kOptions) {
-    v1::StreamOptions* const options = request.mutable_options();
+    v1::DetectStreamOptions* const options = request.mutable_options();
     options->mutable_detector()->set_preset("orb");
     options->mutable_detector()->set_max_features(1 + input->Number<uint8_t>());
     options->set_overload_policy(static_cast<v1::OverloadPolicy>(input->Number<uint8_t>() % 6));
@@ -24,7 +24,7 @@ std::string Message(int step, fuzz::Input* input) {
     if (input->Number<uint8_t>() % 4 == 0) fuzz::SetImage(input, options->mutable_mask());
     return request.SerializeAsString();
   }
-  v1::Frame* const frame = request.mutable_frame();
+  v1::DetectFrame* const frame = request.mutable_frame();
   frame->set_frame_id(input->Number<uint8_t>());
   fuzz::SetImage(input, frame->mutable_image());
   if (step == kMaskedFrame) fuzz::SetImage(input, frame->mutable_mask());

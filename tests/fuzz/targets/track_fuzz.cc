@@ -90,15 +90,15 @@ std::string Message(int step, Input* input) {
     SetOptions(input, request.mutable_options());
   } else if (step == kAdd) {
     const auto which = input->Number<uint8_t>();
-    request.mutable_add()->set_camera(which % 8);
-    SetPositions(input->Number<uint8_t>() % 16, which >= 128, input, request.mutable_add());
+    request.mutable_add_points()->set_camera(which % 8);
+    SetPositions(input->Number<uint8_t>() % 16, which >= 128, input, request.mutable_add_points());
   } else if (step == kForget) {
     const int ids = input->Number<uint8_t>() % 8;
-    for (int i = 0; i < ids; ++i) request.mutable_forget()->add_ids(input->Number<uint8_t>());
+    for (int i = 0; i < ids; ++i) request.mutable_forget_tracks()->add_ids(input->Number<uint8_t>());
   } else if (step == kReset) {
     const auto camera = input->Number<uint8_t>();
-    request.mutable_reset();
-    if (camera < 16) request.mutable_reset()->set_camera(camera);
+    request.mutable_reset_tracks();
+    if (camera < 16) request.mutable_reset_tracks()->set_camera(camera);
   } else {
     SetFrame(input, request.mutable_frame());
   }
@@ -109,8 +109,9 @@ std::string Message(int step, Input* input) {
 void Check(const std::string& reply) {
   v1::TrackStreamResponse response;
   FUZZ_CHECK(response.ParseFromString(reply));
-  FUZZ_CHECK(response.status().code() == 0 || response.cameras_size() == 0);
-  for (const v1::CameraTracks& tracks : response.cameras()) {
+  FUZZ_CHECK((response.status().code() == 0) == (response.answer_case() != v1::TrackStreamResponse::ANSWER_NOT_SET));
+  const v1::TrackResult& result = response.has_edited() ? response.edited() : response.tracks();
+  for (const v1::CameraTracks& tracks : result.cameras()) {
     for (const int size :
          {tracks.age_size(), tracks.x_size(), tracks.y_size(), tracks.last_x_size(), tracks.last_y_size(),
           tracks.state_size(), tracks.residual_size(), tracks.gain_size(), tracks.offset_size()}) {

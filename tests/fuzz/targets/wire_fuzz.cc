@@ -48,7 +48,7 @@ void CheckImage(const WireImage& wire, const v1::Image& proto, const CutBytes& m
   }
 }
 
-void CheckRegion(const Region& wire, bool wanted, const v1::Region& proto) {
+void CheckRegion(const Region& wire, bool wanted, const v1::ImageRegion& proto) {
   FUZZ_CHECK(wire.wanted == wanted);
   FUZZ_CHECK(wire.x == proto.x() && wire.y == proto.y());
   FUZZ_CHECK(wire.width == proto.width() && wire.height == proto.height());
@@ -64,7 +64,7 @@ void CheckStreamRequest(fuzz::Bytes bytes, uint32_t seed) {
   FUZZ_CHECK((wire.content == WireContent::kOptions) == proto.has_options());
   FUZZ_CHECK((wire.content == WireContent::kFrame) == proto.has_frame());
   if (!proto.has_frame()) return;
-  const v1::Frame& frame = proto.frame();
+  const v1::DetectFrame& frame = proto.frame();
   FUZZ_CHECK(wire.frame_id == frame.frame_id() && wire.max_age_ns == frame.max_age_ns());
   FUZZ_CHECK(wire.has_image == frame.has_image() && wire.has_mask == frame.has_mask());
   CheckImage(wire.image, frame.image(), message);
@@ -85,10 +85,10 @@ void CheckDetectRequest(fuzz::Bytes bytes, uint32_t seed) {
   CheckImage(wire.mask, proto.mask(), message);
   CheckRegion(wire.region, proto.has_region(), proto.region());
   std::string serialized;
-  for (const fuzz::Bytes piece : wire.options) serialized += fuzz::ToString(piece);
+  for (const fuzz::Bytes piece : wire.detector) serialized += fuzz::ToString(piece);
   v1::DetectorOptions options;
   FUZZ_CHECK(options.ParseFromString(serialized));
-  FUZZ_CHECK(options.SerializeAsString() == proto.options().SerializeAsString());
+  FUZZ_CHECK(options.SerializeAsString() == proto.detector().SerializeAsString());
 }
 
 }  // namespace

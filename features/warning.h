@@ -1,0 +1,32 @@
+// Warnings: what makes a result doubtful although it is given.
+#ifndef GLINT_FEATURES_WARNING_H_
+#define GLINT_FEATURES_WARNING_H_
+
+#include <string>
+
+namespace glint {
+
+// What a warning is about, and what its figure is. The numbers are those of the wire (proto/glint/v1/envelope.proto),
+// which says more of each.
+enum class WarningKind : int {
+  kUnrectified = 1,              // vertical disparity, px
+  kSwapped = 2,                  // share of keypoints or matches that tell so, 1
+  kOutOfSync = 3,                // difference of the capture times, ms
+  kDifferentScenes = 4,          // share of keypoints with a match in the other image, 1
+  kVerticalDisparitySpread = 5,  // median distance from the median, px
+  kRigRotation = 6,              // angle of the right camera, deg
+  kImplausibleSpeed = 7,         // m/s
+  kNoDisparity = 8,              // median disparity, px
+  kFewDepths = 9,                // share of keypoints with a depth, 1
+};
+
+struct Warning {
+  WarningKind kind = WarningKind::kUnrectified;
+  double figure = 0;      // in `unit`
+  const char* unit = "";  // "px", "ms", "deg", "m/s", "1" for shares; a literal
+  std::string text;       // in words, with the figure
+};
+
+}  // namespace glint
+
+#endif  // GLINT_FEATURES_WARNING_H_
