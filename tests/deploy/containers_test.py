@@ -161,7 +161,7 @@ class Suite:
         live = container["livenessProbe"]["httpGet"]
         assert get(f"http://{address}:{ports[live['port']]}{live['path']}")[0] == 200, "not alive"
         state = self.podman.inspect(name)
-        assert state["HostConfig"]["ReadonlyRootfs"] and state["HostConfig"]["Memory"] == 4 << 30
+        assert state["HostConfig"]["ReadonlyRootfs"] and state["HostConfig"]["Memory"] == 6 << 30
         assert state["Config"]["User"].startswith("65532") and not state["EffectiveCaps"]
         assert self.podman.status("exec", name, *container["lifecycle"]["preStop"]["exec"]["command"]) == 0
         self.podman("stop", name)
