@@ -28,7 +28,7 @@ absl::Status WithoutPath(const std::string& file, const absl::Status& status) {
   absl::string_view text = status.message();
   if (!absl::ConsumePrefix(&text, Echo(file))) return status;
   const std::string name = std::filesystem::path(file).stem().string();
-  const absl::Status about_map(status.code(), absl::StrCat("map ", name, text));
+  absl::Status about_map(status.code(), absl::StrCat("map ", name, text));
   auto info = ErrorInfoOf(status);
   if (!info.has_value()) return about_map;
   info->field = "name";
