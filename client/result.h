@@ -100,7 +100,6 @@ struct ServerInfo {
   int64_t memory_bound_bytes = 0;    // host memory that its limits allow it to take
   std::vector<std::string> methods;  // that it serves: "glint.v1.FeatureDetection/DetectStream"
   bool has_cuda = false;             // built with the CUDA backend
-  bool has_pictures = false;         // built with decoders of JPEG and PNG
   bool has_map_directory = false;    // LocalizeStream can save and load maps
 };
 

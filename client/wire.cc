@@ -244,7 +244,6 @@ ServerInfo FromWire(const v1::GetServerInfoResponse& wire) {
   info.memory_bound_bytes = wire.memory_bound_bytes();
   Assign(wire.methods(), &info.methods);
   info.has_cuda = wire.has_cuda();
-  info.has_pictures = wire.has_pictures();
   info.has_map_directory = wire.has_map_directory();
   return info;
 }

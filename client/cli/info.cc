@@ -78,9 +78,8 @@ std::string Json(const client::ServerInfo& info) {
   }
   absl::StrAppend(&out, ",\"lanes\":", info.lanes, ",\"queue_capacity_frames\":", info.queue_capacity_frames,
                   ",\"memory_bound_bytes\":", info.memory_bound_bytes);
-  for (const auto& [name, value] : {std::pair<const char*, bool>{"has_cuda", info.has_cuda},
-                                    {"has_pictures", info.has_pictures},
-                                    {"has_map_directory", info.has_map_directory}}) {
+  for (const auto& [name, value] :
+       {std::pair<const char*, bool>{"has_cuda", info.has_cuda}, {"has_map_directory", info.has_map_directory}}) {
     absl::StrAppend(&out, ",\"", name, "\":", value ? "true" : "false");
   }
   char separator = '{';

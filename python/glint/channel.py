@@ -82,7 +82,6 @@ class ServerInfo:
     memory_bound_bytes: int
     methods: "tuple[str, ...]"
     has_cuda: bool
-    has_pictures: bool
     has_map_directory: bool
 
 

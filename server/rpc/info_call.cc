@@ -53,7 +53,6 @@ v1::GetServerInfoResponse Describe(const ServerEnv& env, const std::string& shar
   info.set_shared_memory_socket(shared_memory_socket);
   for (const OperationMethod& row : OperationMethods()) info.add_methods(absl::StrCat(row.service, "/", row.name));
   info.set_has_cuda(GLINT_HAVE_CUDA != 0);
-  info.set_has_pictures(true);  // every build has the decoders
   info.set_has_map_directory(!env.options.map_directory.empty());
   return info;
 }

@@ -147,7 +147,7 @@ void Service::WarnOfPlaintext() {
   }
 }
 
-// gRPC looks at a message's size, and unpacks it, only when all of it is there: 34 MiB of the limit do not keep a
+// gRPC looks at a message's size, and unpacks it, only when all of it is there: 13 MiB of the limit do not keep a
 // client from announcing 4 GiB, nor 1 MB from becoming 1 GB. So the sum of what is received is limited, too. A client
 // that makes it reach the limit ends streams, of its connection and others: the process lives.
 void Service::LimitReceipt(int64_t bytes, grpc::ServerBuilder* builder) {

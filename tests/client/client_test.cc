@@ -338,7 +338,7 @@ TEST(ClientTest, DescribesTheServer) {
   EXPECT_THAT(info->devices, ElementsAre("cuda:0", "cuda:1"));
   EXPECT_EQ(info->memory_bound_bytes, 24);
   EXPECT_THAT(info->methods, ElementsAre("glint.v1.FeatureDetection/Detect"));
-  EXPECT_TRUE(info->has_cuda && info->has_pictures && info->has_map_directory);
+  EXPECT_TRUE(info->has_cuda && info->has_map_directory);
 }
 
 TEST(ClientTest, AsksForHealth) {

@@ -80,7 +80,6 @@ grpc::Status FakeServer::Info::GetServerInfo(grpc::ServerContext*, const v1::Get
   response->set_memory_bound_bytes(24);
   response->add_methods("glint.v1.FeatureDetection/Detect");
   response->set_has_cuda(true);
-  response->set_has_pictures(true);
   response->set_has_map_directory(true);
   return grpc::Status::OK;
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""The Dockerfile, as far as can be said without building it: every variant has all arguments and the same stages, the shell
-in it is sound, the context holds what is built, and the runtime stage is as it should be. tools/test-image.sh builds it."""
+"""The Dockerfile, as far as can be said without building it: every variant has all arguments and the same stages, the
+shell in it is sound, the context holds what is built, and the runtime stage is as it should be. tools/test-image.sh
+builds it."""
 
 import os
 import re

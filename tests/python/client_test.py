@@ -105,7 +105,7 @@ class InfoTest(unittest.TestCase):
         self.assertLessEqual(
             {"glint.v1.FeatureDetection/DetectStream", "glint.v1.FeatureMatching/Match"}, set(found.methods)
         )
-        self.assertEqual([type(b) for b in (found.has_cuda, found.has_pictures, found.has_map_directory)], [bool] * 3)
+        self.assertEqual([type(b) for b in (found.has_cuda, found.has_map_directory)], [bool] * 2)
         self.assertFalse(found.has_map_directory)
         for field in dataclasses.fields(glint.ServerLimits):
             self.assertGreater(getattr(found.limits, field.name), 0, field.name)
