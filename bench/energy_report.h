@@ -60,7 +60,7 @@ class EnergyAccount {
 };
 
 std::string EnergyTable(const EnergyReport& report);
-// As the value of a key.
+// Writes the report as the value of a key.
 void WriteEnergy(const EnergyReport& report, JsonWriter* json);
 
 }  // namespace glint::bench

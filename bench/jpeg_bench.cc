@@ -26,7 +26,7 @@ namespace {
 constexpr int kReplaysPerRun = 10;
 constexpr int kStagedFramesPerRun = 2;
 
-// Of equal shape.
+// Compares images of equal shape.
 bool SamePixels(const ImageView& a, const ImageView& b) {
   for (int y = 0; y < a.height; ++y) {
     if (std::memcmp(a.row(y), b.row(y), static_cast<size_t>(a.width)) != 0) return false;
@@ -142,7 +142,7 @@ class FileBench {
     GLINT_RETURN_IF_ERROR(GoodOrGaveUp(Plan()));
     return GoodOrGaveUp(timer_->Decode(plan_, bytes_.data(), bytes_.size()));
   }
-  // As a server: libjpeg-turbo reads the header first.
+  // As in a server, libjpeg-turbo reads the header first.
   absl::Status FrameByGpu() {
     GLINT_RETURN_IF_ERROR(Inspect());
     GLINT_RETURN_IF_ERROR(GoodOrGaveUp(Plan()));

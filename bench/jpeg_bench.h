@@ -23,7 +23,7 @@ struct JpegBenchOptions {
   int repeat = 100;
 };
 
-// Of the GPU's decoder; microseconds.
+// Times of the GPU's decoder; microseconds.
 struct GpuJpegReport {
   Summary file_us;    // a file in host memory to luma on the device, headers read
   Summary device_us;  // GPU time from the file on the device to luma there

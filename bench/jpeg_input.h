@@ -16,7 +16,7 @@ struct JpegInputOptions {
   std::string picture;         // as LoadPicture() takes it; a JPEG file stays as it is if there are no `qualities`
   std::string size;            // WIDTHxHEIGHT of a rendered picture, where there is no `picture`
   std::vector<int> qualities;  // one file each; 80 where a picture must be encoded and there are none
-  // Of what is encoded; 4:2:0 and no restart markers if nothing is said.
+  // Options of encoded files; default: 4:2:0 without restart markers.
   std::optional<decode::JpegSampling> sampling;
   std::optional<int> restart_rows;
 };

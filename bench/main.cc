@@ -102,7 +102,7 @@ constexpr char kUsage[] =
     "    Brute-force matching of descriptor sets.\n\n"
     "  glint-microbench stereo --image LEFT --right RIGHT [--backend cpu|cuda] [--preset NAME] [--features 2000]\n"
     "      [--threads N] [--sm-limit N] [--pageable] [--repeat N] [--json]\n"
-    "    A rectified pair, host to host: both eyes detected, described, matched and refined.\n\n"
+    "    A rectified pair, host to host: both images detected, described, matched and refined.\n\n"
     "  glint-microbench track --image FILE [--to FILE] [--points 100,1000] [--levels 3] [--patch-size 21]\n"
     "      [--epsilon 0.01] [--threads N] [--cameras 1,4] [--pageable] [--repeat N] [--peer opencv] [--json]\n"
     "    Lucas-Kanade tracking between two pictures; with --cameras, whole frames, too.\n\n"
@@ -352,7 +352,7 @@ int Main(int argc, char** argv) {
     std::fputs(kUsage, stderr);
     return 2;
   }
-  KeepFreedMemory();
+  TuneMalloc();
   const auto text = run->second(command);
   if (!text.ok()) {
     std::fprintf(stderr, "glint-microbench: %s\n", std::string(text.status().message()).c_str());

@@ -27,7 +27,7 @@ class DetectorPeer {
   virtual const std::string& name() const = 0;
   virtual absl::Status Run() = 0;
 
-  // Of the last Run().
+  // Results of the last Run().
   virtual size_t keypoints() const = 0;
   // The last Run()'s keypoints, if they should be Glint's; empty if this peer does other work.
   virtual std::vector<KeypointKey> comparable() const = 0;
@@ -62,7 +62,7 @@ class MatchPeer {
   virtual ~MatchPeer() = default;
   virtual const std::string& name() const = 0;
   virtual absl::Status Run() = 0;
-  // Of the last Run().
+  // Results of the last Run().
   virtual MatchResult result() const = 0;
 };
 
@@ -76,16 +76,16 @@ class TrackPeer {
  public:
   virtual ~TrackPeer() = default;
   virtual const std::string& name() const = 0;
-  // From images; it makes their pyramids.
+  // Tracks from images and builds their pyramids.
   virtual absl::Status Run() = 0;
-  // From pyramids with derivatives, which were made before.
+  // Tracks from prebuilt pyramids with derivatives.
   virtual absl::Status RunWithPyramids() = 0;
   // Points of the last run.
   virtual int tracked() const = 0;
 };
 
-// With the levels, patch_size (on all levels), iterations, epsilon and min_eigenvalue of `options`. The images must
-// live on; `threads` as cv::setNumThreads takes it. FAILED_PRECONDITION without OpenCV.
+// Tracker with the levels, patch_size (on all levels), iterations, epsilon and min_eigenvalue of `options`. The images
+// must outlive it; `threads` as in cv::setNumThreads. FAILED_PRECONDITION without OpenCV.
 absl::StatusOr<std::unique_ptr<TrackPeer>> MakeOpenCvTrackPeer(const ImageView& from, const ImageView& to,
                                                                const TrackInput& input, const TrackOptions& options,
                                                                int threads);

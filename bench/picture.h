@@ -15,7 +15,7 @@ Image Mirrored2x2(const ImageView& image);
 // `source` is a PGM, PPM, PNG or JPEG file, or "mirror4:FILE" for Mirrored2x2 of it. Errors as ReadImageFile.
 absl::StatusOr<Image> LoadPicture(const std::string& source);
 
-// Of "WIDTHxHEIGHT", pixels. INVALID_ARGUMENT: it is not that, or out of range.
+// Parses "WIDTHxHEIGHT", pixels. INVALID_ARGUMENT: malformed, or out of range.
 absl::StatusOr<Shape> ParseSize(const std::string& size);
 
 }  // namespace glint::bench

@@ -11,7 +11,7 @@
 
 namespace glint::bench {
 
-// Of an H100 and an H200, where no number is given.
+// Default: multiprocessors of an H100 and an H200.
 inline constexpr int kDefaultMultiprocessors = 132;
 inline constexpr int kMaxMultiprocessors = 1024;
 

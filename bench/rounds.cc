@@ -53,7 +53,7 @@ absl::Status RunRounds(int rounds, std::vector<Contestant>* contestants) {
   return absl::OkStatus();
 }
 
-void KeepFreedMemory() {
+void TuneMalloc() {
 #if defined(__GLIBC__)
   constexpr int kLarge = 1 << 30;
   mallopt(M_MMAP_THRESHOLD, kLarge);

@@ -36,7 +36,7 @@ absl::Status RunRounds(int rounds, std::vector<Contestant>* contestants);
 // Makes glibc keep freed memory. By default it returns large blocks to the system and takes page faults when it gets
 // them again, which makes code that allocates per frame, such as cv::ORB, up to 1.8 times slower in some runs. Call
 // once, first.
-void KeepFreedMemory();
+void TuneMalloc();
 
 class Stopwatch {
  public:

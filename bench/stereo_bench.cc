@@ -177,7 +177,7 @@ std::string ToTable(const StereoReport& report) {
            : absl::StrCat(o.subject.threads, " threads"),
       report.device, ClockName(o.subject.clock), o.repeat, "microseconds", "median", "p10", "p90");
   absl::StrAppendFormat(&text, "%-14s %10.1f %10.1f %10.1f\n", "pair", report.us.median, report.us.p10, report.us.p90);
-  absl::StrAppendFormat(&text, "%-14s %10.1f\n%-14s %10.1f\n", "  both eyes", report.detect_us, "  matching",
+  absl::StrAppendFormat(&text, "%-14s %10.1f\n%-14s %10.1f\n", "  both images", report.detect_us, "  matching",
                         report.match_us);
   absl::StrAppendFormat(&text, "\n%d and %d keypoints, %d matches, median |dy| %.2f px%s\n", report.keypoints[0],
                         report.keypoints[1], report.matches, report.checks.median_dy,

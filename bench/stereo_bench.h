@@ -1,5 +1,5 @@
-// `glint-microbench stereo`: a rectified pair from pixels to matches. Both eyes are detected and described, then
-// matched and refined, with the options that stereo services have by default.
+// `glint-microbench stereo`: a rectified pair from pixels to matches. Both images are detected and described, then
+// matched and refined, with the default options of stereo services.
 #ifndef GLINT_BENCH_STEREO_BENCH_H_
 #define GLINT_BENCH_STEREO_BENCH_H_
 
@@ -29,7 +29,7 @@ struct StereoReport {
   Shape shape;
   std::string device;
   Summary us;            // the whole pair
-  double detect_us = 0;  // medians: until both eyes are there, and the rest
+  double detect_us = 0;  // medians: detection in both images, and the rest
   double match_us = 0;
   size_t keypoints[2] = {0, 0};
   int matches = 0;

@@ -105,7 +105,7 @@ class Client {
 
   absl::StatusOr<ServerInfo> GetServerInfo(absl::Duration timeout = absl::Seconds(5)) const;
 
-  // `service` is empty for the server as a whole, or "glint.v1.FeatureDetection".
+  // `service` is empty for the server as a whole, or a service of it, such as "glint.v1.FeatureDetection".
   absl::StatusOr<Health> CheckHealth(const std::string& service = "", absl::Duration timeout = absl::Seconds(5)) const;
 
  private:

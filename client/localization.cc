@@ -118,8 +118,7 @@ void ToWire(const LocalizeStreamOptions& options, v1::LocalizeStreamOptions* wir
     wire->mutable_depth()->set_farthest(options.depth->farthest);
   }
   wire->set_mode(static_cast<v1::LocalizeMode>(options.mode));
-  wire->set_overload_policy(static_cast<v1::OverloadPolicy>(options.overload_policy));
-  wire->set_max_age_ns(absl::ToInt64Nanoseconds(options.max_age));
+  SetPolicy(options, wire);
 }
 
 LocalizeStream::Impl::Impl(const std::shared_ptr<grpc::ChannelInterface>& channel, const LocalizeStreamOptions& options,

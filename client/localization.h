@@ -23,6 +23,7 @@
 #include "client/image.h"
 #include "client/matching.h"
 #include "client/result.h"
+#include "features/depth.h"
 #include "features/operation_defaults.h"
 #include "features/options.h"
 #include "proto/location.h"
@@ -48,13 +49,8 @@ struct StereoCamera {
   std::array<double, 3> rig_rotation = {};
 };
 
-// Depth sensor of an RGB-D camera, registered to the image; ranges are those of glint.v1.DepthCamera. The camera's
-// baseline is then nominal; right_projection and rig_rotation are not used.
-struct DepthCamera {
-  double unit = 0.001;  // metres per unit of a sample
-  double nearest = 0;   // metres: nearer samples are invalid
-  double farthest = 0;  // metres: farther samples are invalid; 0: no limit
-};
+// With it the camera's baseline is nominal; right_projection and rig_rotation are not used.
+using DepthCamera = glint::DepthSensor;
 
 enum class LocalizeMode { kReproducible = 1, kRealtime = 2 };
 

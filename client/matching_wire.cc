@@ -12,12 +12,6 @@ void SetArray(const T* values, int count, google::protobuf::RepeatedField<T>* fi
   if (values != nullptr && count > 0) field->Add(values, values + count);
 }
 
-template <typename Wire>
-void SetPolicy(const PairStreamOptions& options, Wire* wire) {
-  wire->set_overload_policy(static_cast<v1::OverloadPolicy>(options.overload_policy));
-  wire->set_max_age_ns(absl::ToInt64Nanoseconds(options.max_age));
-}
-
 // What differs from the server's defaults, which are those of StereoOptions.
 void SetStereo(const StereoStreamOptions& options, v1::StereoOptions* wire) {
   const StereoStreamOptions defaults;

@@ -83,8 +83,7 @@ void ToWire(const TrackStreamOptions& options, v1::TrackStreamOptions* wire) {
   ToWire(options.detector, kTrackDefaults, wire->mutable_detector());
   ToWire(options.track, wire->mutable_track());
   if (options.on_request) wire->set_redetection(v1::REDETECTION_ON_REQUEST);
-  wire->set_overload_policy(static_cast<v1::OverloadPolicy>(options.overload_policy));
-  wire->set_max_age_ns(absl::ToInt64Nanoseconds(options.max_age));
+  SetPolicy(options, wire);
   if (options.cameras != defaults.cameras) wire->set_cameras(options.cameras);
   if (options.target != defaults.target) wire->set_target(options.target);
   if (options.min_share != defaults.min_share) wire->set_min_share(options.min_share);

@@ -116,8 +116,7 @@ void ToWire(const Region& region, v1::ImageRegion* wire) {
 absl::Status ToWire(const StreamOptions& options, v1::DetectStreamOptions* wire) {
   ToWire(options.detector, kDetectDefaults, wire->mutable_detector());
   if (options.region.wanted()) ToWire(options.region, wire->mutable_region());
-  wire->set_overload_policy(static_cast<v1::OverloadPolicy>(options.overload_policy));
-  wire->set_max_age_ns(absl::ToInt64Nanoseconds(options.max_age));
+  SetPolicy(options, wire);
   if (options.mask.kind == ImageInput::Kind::kNone) return absl::OkStatus();
   return ToWire("options.mask", options.mask, wire->mutable_mask());
 }

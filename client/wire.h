@@ -36,6 +36,13 @@ void ToWire(const Region& region, v1::ImageRegion* wire);
 // Copies rows without the padding between them; keeps the memory that `wire` has. `field` names the image in errors.
 absl::Status ToWire(absl::string_view field, const ImageInput& image, v1::Image* wire);
 
+// What the options of all streams have for the server.
+template <typename Options, typename Wire>
+void SetPolicy(const Options& options, Wire* wire) {
+  wire->set_overload_policy(static_cast<v1::OverloadPolicy>(options.overload_policy));
+  wire->set_max_age_ns(absl::ToInt64Nanoseconds(options.max_age));
+}
+
 // Copies a repeated field; keeps the memory that `to` has.
 template <typename Repeated, typename Vector>
 void Assign(const Repeated& from, Vector* to) {

@@ -61,7 +61,7 @@ int CutVectors(const Rows& r, int x, int end, uint8_t* gray) {
   const V low = hn::Set(d, 0xff), own = hn::Set(d, static_cast<uint16_t>(2 * r.own)),
           other = hn::Set(d, static_cast<uint16_t>(2 * r.other)), green = hn::Set(d, static_cast<uint16_t>(2 * kGreen));
   for (; x + 2 * lanes <= end; x += 2 * lanes, gray += 2 * lanes) {
-    // Of each row the columns x - 1, x, x + 1, x + 2 of every pair of columns, one in a 16-bit lane.
+    // From each row, the columns x - 1, x, x + 1, x + 2 of every pair of columns, one in a 16-bit lane.
     const auto pairs = [&](const uint8_t* row, int at) HWY_ATTR { return hn::BitCast(d, hn::LoadU(d8, row + at)); };
     const V above = pairs(r.above, x - 1), above2 = pairs(r.above, x + 1);
     const V middle = pairs(r.row, x - 1), middle2 = pairs(r.row, x + 1);

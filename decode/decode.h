@@ -1,10 +1,10 @@
-// From the pixels or the file that a client sent to rows of grey bytes, written straight into memory that the caller
-// owns (a pinned buffer, a mapped segment, an Image).
+// Decodes the pixels or the file that a client sent to rows of grey bytes, straight into the caller's memory (a pinned
+// buffer, a mapped segment, an Image).
 //
 // Two steps: an Inspect function checks everything that can be checked without touching pixels and returns the shape;
-// the caller then provides a destination of that shape, and a second function fills it. Every error is
-// INVALID_ARGUMENT with field, value and range, but for pictures over `max_pixels`, which are RESOURCE_EXHAUSTED.
-// Nothing here trusts its input: no size, offset or palette index in it is used before it was checked.
+// the caller then provides a destination of that shape, and a second function fills it. Every error is INVALID_ARGUMENT
+// with field, value and range, but for images over `max_pixels`, which are RESOURCE_EXHAUSTED. All input is untrusted:
+// no size, offset or palette index in it is used before it was checked.
 #ifndef GLINT_DECODE_DECODE_H_
 #define GLINT_DECODE_DECODE_H_
 
@@ -24,7 +24,7 @@
 
 namespace glint::decode {
 
-// Where grey rows go: row y is the `shape.width` bytes at data + y * stride; bytes between rows are left alone.
+// Destination of grey rows: row y is the `shape.width` bytes at data + y * stride; bytes between rows are not written.
 struct Destination {
   uint8_t* data = nullptr;
   Shape shape;
@@ -43,12 +43,12 @@ absl::Status CheckSize(uint64_t width, uint64_t height, int64_t max_pixels);
 
 using glint::PixelFormat;
 
-// Of NV12's luma rows.
+// Bytes per pixel; for NV12, those of luma rows.
 int BytesPerPixel(PixelFormat format);
-// True if grey is found in memory as it is: row y at y * stride.
+// True if grey rows exist in memory: row y at y * stride.
 inline bool IsGrayInPlace(PixelFormat format) { return format == PixelFormat::kGray8 || format == PixelFormat::kNv12; }
 
-// The header of a raw image, as it came off the wire: nothing in it is trusted.
+// Header of a raw image from the wire: untrusted.
 struct RawLayout {
   int format = 0;  // a PixelFormat, or an error
   uint32_t width = 0;
@@ -56,7 +56,7 @@ struct RawLayout {
   uint32_t stride = 0;  // bytes; 0 = width * bytes per pixel
 };
 
-// A layout that was found good.
+// A checked layout.
 struct RawPlan {
   PixelFormat format = PixelFormat::kGray8;
   Shape shape;
@@ -67,25 +67,22 @@ struct RawPlan {
 // Checks format, sides and stride. Fields: image.format, image.width, image.height, image.stride, image.pixels.
 absl::StatusOr<RawPlan> InspectLayout(const RawLayout& layout, int64_t max_pixels);
 
-// From the first byte to the last: stride * (rows - 1) + row_bytes, where NV12 has height / 2 rows of chroma after
-// those of its luma.
+// Size in bytes: stride * (rows - 1) + row_bytes, where NV12 has height / 2 rows of chroma after those of its luma.
 size_t BytesOf(const RawPlan& plan);
 
-// Copies the rows of a picture of two bytes a pixel as they are; `data` as for RawToGray(). A row in `to` is twice its
-// width in bytes.
+// Copies the rows of a 16-bit image unchanged; `data` as for RawToGray(). A row in `to` is twice its width in bytes.
 void CopyRaw16(const RawPlan& plan, Pieces data, const Destination& to);
 
-// Checks the layout, and that `bytes` is BytesOf() or with the last row's padding as well. Fields: image.format,
+// Checks the layout, and that `bytes` is BytesOf(), or with the last row padded to the stride. Fields: image.format,
 // image.width, image.height, image.stride, image.pixels, image.data.
 absl::StatusOr<RawPlan> InspectRaw(const RawLayout& layout, size_t bytes, int64_t max_pixels);
 
-// One row of `width` pixels to grey, of every format but Bayer, whose rows need their neighbours.
+// Converts one row of `width` pixels to grey, of every format but Bayer, whose rows need their neighbours.
 void RowToGray(PixelFormat format, const uint8_t* pixels, int width, uint8_t* gray);
 
-// The grey of the rectangle of to.shape's size whose top left pixel is (x, y), all of it within plan.shape: what is
-// there after converting the whole picture. `data` must have the number of bytes that InspectRaw accepted. Rows that
-// are converted and lie in more than one piece are put together in `*scratch`, which keeps its memory from call to
-// call.
+// Converts the rectangle of to.shape's size at (x, y), within plan.shape, to grey; equals that part of the whole
+// converted image. `data` must have the number of bytes that InspectRaw accepted. Rows that are converted and lie in
+// more than one piece are copied to `*scratch`, which keeps its memory from call to call.
 void RawToGray(const RawPlan& plan, Pieces data, int x, int y, const Destination& to, std::vector<uint8_t>* scratch);
 
 // ---- Encoded pictures.
@@ -93,7 +90,7 @@ void RawToGray(const RawPlan& plan, Pieces data, int x, int y, const Destination
 // The numbers are those of glint.v1.ImageEncoding.
 enum class Encoding { kDetect = 0, kJpeg = 1, kPng = 2, kMjpeg = 3 };
 
-// Begins as a JPEG file does.
+// True if the file starts as a JPEG file does.
 bool IsJpeg(absl::Span<const uint8_t> file);
 
 // Decodes JPEG and PNG. Grey is what OpenCV makes of the file, orientation tags ignored:
@@ -111,8 +108,8 @@ bool IsJpeg(absl::Span<const uint8_t> file);
 // memory for each (bounded by the checked shape: at most 8 bytes a pixel, for progressive JPEG).
 class Decoder {
  public:
-  // `parallel`, which outlives it, may be null. With it, threads share JPEG files with restart intervals of whole rows:
-  // the same pixels, the same errors.
+  // `parallel`, which must outlive this, may be null. With it, threads share JPEG files with restart intervals of whole
+  // rows, with the same pixels and errors.
   explicit Decoder(Parallel* parallel = nullptr);
   ~Decoder();
   Decoder(Decoder&&) noexcept;
@@ -125,14 +122,14 @@ class Decoder {
   // unspecified. Fields: image.encoding, image.data.
   absl::Status DecodeInto(Encoding encoding, absl::Span<const uint8_t> file, const Destination& to);
 
-  // The same for an image whose samples are distances: only a grey PNG of 16 bits, all of which are kept. A row in `to`
-  // is twice its width in bytes, the lower byte of a sample first.
+  // Inspect() and DecodeInto() for depth images: only a grey PNG of 16 bits, all of which are kept. A row in `to` is
+  // twice its width in bytes, little-endian.
   absl::StatusOr<Shape> InspectDepth(Encoding encoding, absl::Span<const uint8_t> file, int64_t max_pixels);
   absl::Status DecodeDepthInto(Encoding encoding, absl::Span<const uint8_t> file, const Destination& to);
 
-  // JPEG files that were decoded, to their end.
+  // Number of JPEG files that were decoded completely.
   int64_t jpegs() const { return jpegs_; }
-  // ... of these, by several threads.
+  // The part of these that several threads shared.
   int64_t shared_jpegs() const;
 
  private:

@@ -1,4 +1,4 @@
-// Pictures from disk, for the tools: PGM and PPM (binary, 8 bit) as well as what Decoder takes. Thread-safe.
+// Reads images from disk, for the tools: PGM and PPM (binary, 8 bit) as well as what Decoder takes. Thread-safe.
 #ifndef GLINT_DECODE_IMAGE_FILE_H_
 #define GLINT_DECODE_IMAGE_FILE_H_
 
@@ -15,8 +15,8 @@ namespace glint::decode {
 // decode.h.
 absl::StatusOr<Image> DecodePnm(absl::Span<const uint8_t> file, int64_t max_pixels = kMaxImagePixels);
 
-// The grey of the picture in a PGM, PPM, JPEG or PNG file. NOT_FOUND if it can't be opened, otherwise as in decode.h;
-// the text starts with the path.
+// Grey image of a PGM, PPM, JPEG or PNG file. NOT_FOUND if it can't be opened, otherwise as in decode.h; the text
+// starts with the path.
 absl::StatusOr<Image> ReadImageFile(const std::string& path, int64_t max_pixels = kMaxImagePixels);
 
 }  // namespace glint::decode

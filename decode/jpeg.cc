@@ -143,7 +143,7 @@ bool JpegDecoder::State::Create(State* state) {
 }
 
 bool JpegDecoder::State::ReadHeader(State* state, const Input& input) {
-  // From scratch: libjpeg would keep the tables of the file before for one that has none.
+  // Starts with a new decompressor: libjpeg would reuse the previous file's tables for a file without tables.
   jpeg_destroy_decompress(&state->info);
   if (!Create(state)) return false;
   if (setjmp(state->escape) != 0) return false;
@@ -243,7 +243,7 @@ bool JpegDecoder::DecodeParts(absl::Span<const uint8_t> file, const Destination&
 absl::Status JpegDecoder::DecodeInto(absl::Span<const uint8_t> file, const Destination& to) {
   GLINT_ASSIGN_OR_RETURN(const auto shape, Inspect(file, to.shape.pixels()));
   if (shape != to.shape) return ContradictionError("image.data", "changed after its inspection");
-  // Where a part fails, the whole file has the answer, or the error.
+  // If a part fails, decoding the whole file gives the pixels or the error.
   const bool share = parallel_ != nullptr && parallel_->threads() > 1 && to.shape.pixels() >= kPixelsWorthAThread;
   const bool shared = share && DecodeParts(file, to);
   if (shared) ++shared_;

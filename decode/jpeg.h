@@ -16,7 +16,7 @@ namespace glint::decode {
 
 class JpegDecoder {
  public:
-  // `parallel`, which outlives it, may be null; see Decoder.
+  // `parallel`, which must outlive this, may be null; see Decoder.
   explicit JpegDecoder(Parallel* parallel);
   ~JpegDecoder();
 

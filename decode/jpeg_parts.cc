@@ -13,7 +13,7 @@ constexpr int64_t kRestarts = 8;
 
 int Read16(absl::Span<const uint8_t> file, size_t at) { return file[at] * 256 + file[at + 1]; }
 
-// Of the height in the frame header; 0: segments do not follow one another.
+// Offset of the height in the frame header; 0: the segments are malformed.
 size_t FindHeight(absl::Span<const uint8_t> file, size_t header_bytes) {
   size_t at = 2;
   while (at + 7 <= header_bytes && file[at] == kMarker) {
@@ -23,8 +23,8 @@ size_t FindHeight(absl::Span<const uint8_t> file, size_t header_bytes) {
   return 0;
 }
 
-// Fills in where the data of parts begin and end. False: other markers than there should be. `first` has the first
-// restart interval of each part, and of what would be the next one.
+// Sets the offsets of the parts' data. False: unexpected markers. `first` has the first restart interval of each part,
+// and of the part after the last.
 bool FindData(absl::Span<const uint8_t> file, const JpegScan& scan, int64_t intervals,
               const std::array<int64_t, JpegParts::kMax + 1>& first, JpegParts* parts) {
   int64_t interval = 0;

@@ -1,4 +1,4 @@
-// Pixels to JPEG files, as remote cameras send them. Thread-safe.
+// Encodes JPEG files, as remote cameras send them. Thread-safe.
 #ifndef GLINT_DECODE_JPEG_WRITER_H_
 #define GLINT_DECODE_JPEG_WRITER_H_
 
@@ -12,7 +12,7 @@ namespace glint::decode {
 inline constexpr int kMinJpegQuality = 1, kMaxJpegQuality = 100;
 inline constexpr int kMaxJpegRestartRows = 65535;
 
-// How much finer luma is than chroma, across and down.
+// Chroma subsampling.
 enum class JpegSampling { kGrey, k444, k422, k440, k420 };
 
 struct JpegWriterOptions {
@@ -21,17 +21,18 @@ struct JpegWriterOptions {
   int restart_rows = 1;  // rows of units in a restart interval, 0..kMaxJpegRestartRows; 0: no restart markers
 };
 
-// Of one shape. Without chroma where sampling is kGrey.
+// Planes of one shape; no chroma if sampling is kGrey.
 struct JpegPlanes {
   ImageView luma, cb, cr;
 };
 
-// A baseline file by libjpeg's accurate integer DCT and its standard Huffman tables. INVALID_ARGUMENT: no pixels, a
-// side that is too long for libjpeg, planes of several shapes, or options out of range. RESOURCE_EXHAUSTED: no memory.
+// Encodes a baseline file with libjpeg's accurate integer DCT and its standard Huffman tables. INVALID_ARGUMENT: no
+// pixels, a side that is too long for libjpeg, planes of different shapes, or options out of range. RESOURCE_EXHAUSTED:
+// no memory.
 absl::StatusOr<std::string> WriteJpeg(const JpegPlanes& picture, const JpegWriterOptions& options);
 
-// Of grey pixels. Each row of blocks is a restart interval, which costs under 1 % and lets decoders work on several at
-// once.
+// Encodes grey pixels. Each row of blocks is a restart interval, which costs under 1 % and lets decoders work on
+// several at once.
 absl::StatusOr<std::string> WriteJpeg(const ImageView& gray, int quality);
 
 }  // namespace glint::decode

@@ -12,7 +12,7 @@
 namespace glint::decode {
 namespace {
 
-// What comments, colour profiles and other side chunks may take in memory, inflated. Pixels do not count.
+// Limit of the inflated size of comments, colour profiles and other ancillary chunks, without pixels.
 constexpr size_t kMaxSideChunkBytes = 4 << 20;
 
 struct FreeContext {
@@ -82,7 +82,7 @@ absl::Status PngDecoder::DecodeDepthInto(absl::Span<const uint8_t> file, const D
   if (header.width != width || header.height != static_cast<size_t>(to.shape.height)) return ChangedError();
   const auto to_row = [&](uint32_t y) { return to.row(static_cast<int>(y)); };
   GLINT_RETURN_IF_ERROR(DecodeRows(context.get(), SPNG_FMT_RAW, 2 * width, to_row, [](uint32_t) {}));
-  // In the file the upper byte is first.
+  // PNG stores samples big-endian.
   for (uint32_t y = 0; y < header.height; ++y) {
     uint8_t* const row = to_row(y);
     for (size_t x = 0; x < width; ++x) std::swap(row[2 * x], row[2 * x + 1]);

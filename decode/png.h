@@ -18,7 +18,7 @@ class PngDecoder {
   absl::StatusOr<Shape> Inspect(absl::Span<const uint8_t> file, int64_t max_pixels);
   absl::Status DecodeInto(absl::Span<const uint8_t> file, const Destination& to);
 
-  // As Decoder's functions of these names.
+  // Implementation of Decoder's functions of these names.
   static absl::StatusOr<Shape> InspectDepth(absl::Span<const uint8_t> file, int64_t max_pixels);
   static absl::Status DecodeDepthInto(absl::Span<const uint8_t> file, const Destination& to);
 

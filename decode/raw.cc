@@ -7,6 +7,7 @@
 #include "decode/gray_row.h"
 #include "features/error.h"
 #include "features/math.h"
+#include "features/server_error.h"
 #include "features/status_macros.h"
 
 namespace glint::decode {
@@ -15,7 +16,7 @@ absl::Status CheckSize(uint64_t width, uint64_t height, int64_t max_pixels) {
   if (width < 1 || width > kMaxImageSide) return OutOfRangeError("image.width", width, 1, kMaxImageSide);
   if (height < 1 || height > kMaxImageSide) return OutOfRangeError("image.height", height, 1, kMaxImageSide);
   const int64_t pixels = static_cast<int64_t>(width * height);
-  if (pixels > max_pixels) return LimitError("image.pixels", pixels, max_pixels, "--max-image-pixels");
+  if (pixels > max_pixels) return LimitError("image", pixels, "pixels", max_pixels, "--max-image-pixels");
   return absl::OkStatus();
 }
 

@@ -1,5 +1,6 @@
-// Images of a depth sensor, and what a camera with two eyes, or with one and such a sensor, sees at one moment. Host
-// types without arithmetic, shared by slam/ and the server.
+// Images of a depth sensor, and what a stereo camera, or a camera with such a sensor, sees at one moment. Host types
+// without arithmetic, shared by slam/, the server and the client. The client's headers are installed, so this one needs
+// only types.h.
 #ifndef GLINT_FEATURES_DEPTH_H_
 #define GLINT_FEATURES_DEPTH_H_
 
@@ -10,11 +11,11 @@
 
 namespace glint {
 
-// How the samples of a sensor are to be read.
+// The depth sensor of an RGB-D camera, registered to the image; ranges are those of glint.v1.DepthCamera.
 struct DepthSensor {
-  double unit = 0;      // metres in a sample of 1
-  double nearest = 0;   // metres: nearer samples are no depth
-  double farthest = 0;  // metres: farther ones are none, either; 0: no limit
+  double unit = 0.001;  // metres per unit of a sample
+  double nearest = 0;   // metres: nearer samples are invalid
+  double farthest = 0;  // metres: farther samples are invalid; 0: no limit
 };
 
 // A borrowed 16-bit image: distances along the camera's axis, 0 where none was measured. Two bytes a sample, the lower
@@ -35,7 +36,7 @@ struct DepthView {
   }
 };
 
-// Both eyes of a rectified camera; or the image of one, and the depth of its pixels in place of `right`.
+// Both images of a rectified camera; or one image, and the depth of its pixels in place of `right`.
 struct CameraView {
   ImageView left;
   ImageView right;

@@ -23,10 +23,12 @@ absl::Status CheckSet(absl::string_view field, const DescriptorView& set) {
   return absl::OkStatus();
 }
 
-// All arrays of a condition are there, or none.
-absl::Status CheckTogether(absl::string_view field, bool has_first, bool has_all, bool has_train) {
-  if (has_first != has_all)
-    return ContradictionError(field, "some of these arrays are missing; all or none are needed");
+// All arrays of a condition, of which `field` is the first, are there, or none.
+absl::Status CheckTogether(absl::string_view field, absl::string_view all, bool has_first, bool has_all,
+                           bool has_train) {
+  if (has_first != has_all) {
+    return ContradictionError(field, absl::StrCat("some of ", all, " are missing; all or none are needed"));
+  }
   if (has_first && !has_train) return ContradictionError(field, "given, but the train set's arrays are missing");
   return absl::OkStatus();
 }
@@ -56,9 +58,9 @@ absl::Status CheckPresence(const MatchInput& input, const MatchOptions& options)
   const QueryConditions& c = input.conditions;
   const TrainKeypoints& t = input.keypoints;
   GLINT_RETURN_IF_ERROR(
-      CheckTogether("conditions.x, y, radius", c.x != nullptr || c.y != nullptr || c.radius != nullptr,
+      CheckTogether("conditions.x", "x, y, radius", c.x != nullptr || c.y != nullptr || c.radius != nullptr,
                     c.x != nullptr && c.y != nullptr && c.radius != nullptr, t.x != nullptr && t.y != nullptr));
-  GLINT_RETURN_IF_ERROR(CheckTogether("conditions.min_octave, max_octave",
+  GLINT_RETURN_IF_ERROR(CheckTogether("conditions.min_octave", "min_octave, max_octave",
                                       c.min_octave != nullptr || c.max_octave != nullptr,
                                       c.min_octave != nullptr && c.max_octave != nullptr, t.octave != nullptr));
   const bool needs_angle = options.max_angle_difference < 180 || options.rotation_histogram;

@@ -13,8 +13,8 @@
 namespace glint {
 namespace {
 
-// Of two eyes that took `wall_ns` together, side by side perhaps: their stages, of that time.
-StageTimes TimesOfEyes(int64_t wall_ns, const StageTimes& left, const StageTimes& right) {
+// Stage times of an image pair that took `wall_ns`, possibly in parallel: each image's stages, scaled to that time.
+StageTimes TimesOfPair(int64_t wall_ns, const StageTimes& left, const StageTimes& right) {
   StageTimes times = left;
   AddTimes(right, &times);
   const int64_t both_ns = std::max<int64_t>(1, times.detect_ns + times.download_ns);
@@ -48,7 +48,7 @@ class CpuLane final : public Lane, public Parallel {
     });
   }
   absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const Pixels& left,
-                         const Pixels& right, StereoFound* found, StageTimes* times) override {
+                         const Pixels& right, StereoPairResult* found, StageTimes* times) override {
     return InMemory([&](Parts* parts) {
       const LaneClock::time_point start = LaneClock::now();
       const ImageView left_view = ViewOf(left, &parts->image);
@@ -58,7 +58,7 @@ class CpuLane final : public Lane, public Parallel {
       absl::Status status = parts->stereo.Detect(options, left_view, right_view, stereo, &found->left, &found->right,
                                                  &found->matches, &took);
       if (!status.ok()) return status;
-      *times = TimesOfEyes(took.detect_ns, took.left, took.right);
+      *times = TimesOfPair(took.detect_ns, took.left, took.right);
       times->upload_ns += copied_ns;
       found->match_ns = took.match_ns;
       return status;
@@ -90,7 +90,7 @@ class CpuLane final : public Lane, public Parallel {
   const std::string& device() const override { return device_; }
 
  private:
-  // All that grows with frames.
+  // Buffers that grow with frames.
   struct Parts {
     explicit Parts(int threads) : pipeline(threads), matcher(threads), stereo(threads, &pipeline), track(threads) {}
 
@@ -98,10 +98,10 @@ class CpuLane final : public Lane, public Parallel {
     cpu::Matcher matcher;
     cpu::StereoPipeline stereo;
     CpuTrack track;
-    Image image, other;  // for pixels that do not lie side by side; a mask or the right eye is the other one
+    Image image, other;  // for pixels without a view; `other` is a mask or the right image
   };
 
-  // Where memory cannot be had, parts are prepared in part: the next frame begins with new ones.
+  // After std::bad_alloc the buffers may be inconsistent: the next frame creates new ones.
   template <typename Work>
   absl::Status InMemory(Work work) {
     if (parts_ == nullptr) parts_ = std::make_unique<Parts>(threads_);

@@ -12,7 +12,7 @@
 
 namespace glint {
 
-// Thread-compatible. Frames that one made may be used by another. As Lane's functions of these names.
+// Implements Lane's functions of these names. Thread-compatible. Frames made by one object may be used by another.
 class CpuTrack {
  public:
   // `threads` >= 1 share a call.
@@ -20,7 +20,7 @@ class CpuTrack {
 
   static std::unique_ptr<TrackFrames> MakeFrames(Shape shape, int levels, int count);
   static ImageView SetFrame(TrackFrames* frames, int number, const Pixels& image);
-  // Both StartFollow() and FinishFollow().
+  // StartFollow() and FinishFollow() in one call.
   void Follow(TrackFrames* frames, int to, const TrackInput& points, absl::Span<const TrackSegment> segments,
               const TrackOptions& options, TrackResult* result);
 

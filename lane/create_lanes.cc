@@ -22,9 +22,9 @@
 namespace glint {
 namespace {
 
-// Of a device: a lane's thread copies pixels that came by a socket, which takes longer than the device does.
+// Lanes per device: a lane's thread copies pixels that arrived by a socket, which takes longer than the device does.
 constexpr int kFewestCudaLanes = 2;
-constexpr int kMostCudaLanes = 8;  // more share what the bus carries
+constexpr int kMostCudaLanes = 8;  // more lanes compete for the bus
 
 // Processors that this process may use (cgroup cpusets and taskset are reflected in the affinity mask).
 int UsableProcessors() {
@@ -70,7 +70,7 @@ absl::StatusOr<LaneSet> CreateCpuLanes(const LaneOptions& options) {
   return set;
 }
 
-// The devices to use: those that were named, all of which must work, or those that work.
+// Devices to use: the named ones, all of which must work, or all that work.
 absl::StatusOr<std::vector<int>> CudaDevices(const LaneOptions& options, std::string* note) {
   if (!options.devices.empty()) {
     for (const int ordinal : options.devices) {
@@ -108,13 +108,13 @@ absl::StatusOr<LaneSet> CreateCudaLanes(const LaneOptions& options, const std::v
   for (const int ordinal : devices) {
     absl::StrAppend(&set.device, set.device.empty() ? "" : ", ", cuda::DeviceDescription(ordinal));
     set.gpus.push_back({absl::StrCat("cuda:", ordinal), cuda::DevicePciBusId(ordinal)});
-    // One device's is all of them's.
+    // Pinning by one device holds for all devices.
     if (set.pinning.pin == nullptr && cuda::CopiesFromHostRegions(ordinal)) set.pinning = PinningBy(ordinal);
   }
   if (options.gpu_wait == GpuWait::kAdaptive) {
     const bool all_copy = std::all_of(devices.begin(), devices.end(), cuda::CopiesFromHostRegions);
     pipeline_options.spinning = SpinningThreads(UsableProcessors(), /*integrated=*/!all_copy);
-    set.looking = pipeline_options.spinning / 2;
+    set.max_spinning = pipeline_options.spinning / 2;
   }
   const int lanes =
       options.lanes > 0 ? options.lanes : std::clamp(UsableProcessors() / 2, kFewestCudaLanes, kMostCudaLanes);
@@ -135,7 +135,7 @@ absl::StatusOr<LaneSet> CreateLanes(const LaneOptions& options) {
   if (options.threads_per_lane < 1 || options.threads_per_lane > kMaxThreadsPerLane) {
     return OutOfRangeError("threads_per_lane", options.threads_per_lane, 1, kMaxThreadsPerLane);
   }
-  // The CPU's SIMD level also serves CUDA lanes: it decodes.
+  // The CPU's SIMD level matters for CUDA lanes, too: it decodes.
   GLINT_RETURN_IF_ERROR(cpu::ValidateSimdTarget());
 
   std::string note;

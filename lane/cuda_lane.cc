@@ -17,10 +17,10 @@
 namespace glint {
 namespace {
 
-// Where rows are written for the device to take them: pinned, so that the pipeline need not copy them again.
+// Staging memory for rows: pinned, so that the pipeline need not copy them again.
 class PinnedImage {
  public:
-  // Pixels that lie somewhere: where they do, or else here. RESOURCE_EXHAUSTED: no more pinned memory.
+  // A view of the pixels: in place if there is one, else copied here. RESOURCE_EXHAUSTED: no more pinned memory.
   absl::StatusOr<ImageView> Hold(const Pixels& pixels) {
     if (!pixels.view.empty() || pixels.rows == nullptr) return pixels.view;
     const Shape shape = pixels.shape();
@@ -92,7 +92,7 @@ class CudaLane final : public Lane {
     });
   }
   absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const Pixels& left,
-                         const Pixels& right, StereoFound* found, StageTimes* times) override {
+                         const Pixels& right, StereoPairResult* found, StageTimes* times) override {
     return OnBoth(left, right, times, &found->match_ns, [&](ImageView l, ImageView r, cuda::StereoTimes* took) {
       return stereo_->Detect(options, l, r, stereo, &found->left, &found->right, &found->matches, took);
     });
@@ -147,14 +147,15 @@ class CudaLane final : public Lane {
   const std::string& device() const override { return device_; }
 
  private:
-  // Of work that has no fatal() of its own, on device `ordinal`: an error there may be this lane's last.
+  // Checks the status of work without a fatal() of its own, on device `ordinal`: an error there may be this lane's
+  // last.
   absl::Status NoteLoss(absl::Status status, int ordinal) {
     if (absl::IsInternal(status) && ordinal == options_.device && !cuda::ProbeDevice(ordinal).ok()) lost_ = status;
     return status;
   }
   absl::Status NoteLoss(absl::Status status) { return NoteLoss(std::move(status), options_.device); }
 
-  // Calls work(first, second, &took) for two images at once; `rest_ns` is what it takes after detection.
+  // Calls work(first, second, &took) for two images at once; `rest_ns` is its time after detection.
   template <typename Work>
   absl::Status OnBoth(const Pixels& first, const Pixels& second, StageTimes* times, int64_t* rest_ns, Work work) {
     const cuda::Range range("lane");
@@ -187,7 +188,7 @@ class CudaLane final : public Lane {
     try {
       return work();
     } catch (const std::bad_alloc&) {
-      // The pipeline is prepared in part, and making another takes memory, too.
+      // The pipeline is inconsistent, and creating another takes memory, too.
       lost_ = absl::ResourceExhaustedError("the process has no host memory left for a frame");
       throw;
     }
@@ -197,10 +198,10 @@ class CudaLane final : public Lane {
   const cuda::PipelineOptions options_;
   const bool decodes_jpeg_;
   cuda::JpegPlan jpeg_plan_;   // of the last file
-  PinnedImage image_, other_;  // of pairs, whose right eye is the other one, and of tracks
+  PinnedImage image_, other_;  // of pairs (`other_`: the right image) and of tracks
   CudaMatching matching_;
   absl::Status lost_;                             // see NoteLoss(); or for want of memory
-  std::unique_ptr<cuda::StereoPipeline> stereo_;  // from the first pair on
+  std::unique_ptr<cuda::StereoPipeline> stereo_;  // created by the first pair
   cuda::DescriptorsOnDevice both_;                // in stereo_, of the last RunBoth()
   const std::string device_;
 };

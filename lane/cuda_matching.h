@@ -10,14 +10,14 @@
 
 namespace glint {
 
-// The device's matcher, made for the largest sets so far. Thread-compatible. Errors as cuda::Matcher's;
-// RESOURCE_EXHAUSTED: no room for such sets, smaller ones may find it.
+// The device's matcher, allocated for the largest sets so far. Thread-compatible. Errors of cuda::Matcher;
+// RESOURCE_EXHAUSTED: no memory for sets of this size.
 class CudaMatching {
  public:
   CudaMatching(int ordinal, int sm_limit);
 
   absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result);
-  // Of descriptors that are there already.
+  // Match() of descriptors that are on the device already.
   absl::Status MatchOnDevice(const MatchInput& input, const MatchOptions& options, MatchResult* result);
 
  private:

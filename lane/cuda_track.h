@@ -10,7 +10,7 @@
 
 namespace glint {
 
-// As Lane's functions of these names. Thread-safe for different frames.
+// Implementation of Lane's functions of these names. Thread-safe for different frames.
 absl::StatusOr<std::unique_ptr<TrackFrames>> MakeCudaTrackFrames(int ordinal, int sm_limit, Shape shape, int max_points,
                                                                  int levels, int count);
 absl::StatusOr<ImageView> SetCudaTrackFrame(TrackFrames* frames, int number, const Pixels& image);

@@ -1,5 +1,6 @@
-// A lane is one unit of concurrency: a detector of one backend with all its buffers. This is the only virtual interface
-// between the server (and the tools) and the backends; CPU or CUDA is chosen when a lane is created.
+// A lane is one unit of concurrency: a detector, matcher and tracker of one backend with all its buffers. It is the
+// only virtual interface between the server (and the tools) and the backends; CPU or CUDA is chosen when a lane is
+// created.
 //
 // Thread-compatible: one call at a time. Different lanes share nothing and may run concurrently. After a frame with its
 // largest shape and options a lane allocates nothing.
@@ -30,8 +31,8 @@ enum class Backend { kAuto, kCpu, kCuda };
 // next frame before sleeping. SpinningThreads() limits how many threads may spin.
 enum class GpuWait { kAdaptive, kSpin, kYield, kBlock };
 
-// Which decoder JPEG frames go to: kGpu the device of CUDA lanes, with libjpeg-turbo behind it; kAuto: the same where
-// lanes are on CUDA; kCpu libjpeg-turbo alone. Results are the same.
+// Decoder of JPEG frames. kGpu: the device of CUDA lanes, with libjpeg-turbo as fallback; kAuto: kGpu if lanes are on
+// CUDA; kCpu: libjpeg-turbo alone. Results are the same.
 enum class JpegDecoding { kAuto, kGpu, kCpu };
 
 inline constexpr int kMaxLanes = 1024;
@@ -39,24 +40,25 @@ inline constexpr int kMaxThreadsPerLane = 256;
 
 struct LaneOptions {
   Backend backend = Backend::kAuto;  // kAuto: CUDA if a device works, else the CPU
-  // Of each device, 0..kMaxLanes; 0: one per processor (CPU), one per two of them, 2 to 8 (CUDA).
+  // Lanes per device, 0..kMaxLanes; 0: one per processor (CPU), one per two of them, 2 to 8 (CUDA).
   int lanes = 0;
   int threads_per_lane = 1;  // 1..kMaxThreadsPerLane; CPU: threads that share one frame, the lane's own included
   GpuWait gpu_wait = GpuWait::kAdaptive;
   JpegDecoding jpeg = JpegDecoding::kAuto;  // kGpu needs CUDA lanes
-  std::vector<int> devices;                 // CUDA ordinals, `lanes` on each; empty: all that work
+  std::vector<int> devices;                 // CUDA ordinals, `lanes` on each; empty: all usable devices
   int64_t max_image_pixels = kDefaultMaxImagePixels;
   int sm_limit = 0;  // CUDA, for benchmarks: number of multiprocessors to use; 0: all
 };
 
 // Result of a stereo pair.
-struct StereoFound {
+struct StereoPairResult {
   Features left, right;
   StereoResult matches;
   int64_t match_ns = 0;
 };
 
-// Why a JPEG frame of a lane whose device decodes went to libjpeg-turbo. Up to kSync as cuda/jpeg/jpeg_plan.h has them.
+// Reason why a JPEG frame of a lane whose device decodes went to libjpeg-turbo. Up to kSync as in
+// cuda/jpeg/jpeg_plan.h.
 enum class JpegFallback {
   kNone,
   kKind,
@@ -69,30 +71,30 @@ enum class JpegFallback {
   kRange,
   kSync,
   kMemory,  // the device or pinned memory has no room for the decoder
-  kRegion,  // part of the picture is wanted
+  kRegion,  // a region of interest was requested
 };
 inline constexpr int kJpegFallbackCount = 12;
-// "kind", "scan": of all but kNone.
+// "kind", "scan", ...; label values of metrics.
 const char* NameOf(JpegFallback fallback);
 
-// What became of a JPEG file on a lane's device.
+// Outcome of a JPEG file on a lane's device.
 struct JpegRun {
-  JpegFallback fallback = JpegFallback::kNone;  // else nothing was found, and the file is libjpeg-turbo's
-  int64_t decode_ns = 0;                        // on the device, with the file's way there
+  JpegFallback fallback = JpegFallback::kNone;  // else no result: decode with libjpeg-turbo
+  int64_t decode_ns = 0;                        // on the device, with the upload of the file
 };
 
 inline constexpr int64_t StageTimes::*kStageTimes[] = {
     &StageTimes::upload_ns,  &StageTimes::detect_ns, &StageTimes::download_ns, &StageTimes::pyramid_ns,
     &StageTimes::corners_ns, &StageTimes::select_ns, &StageTimes::orient_ns,   &StageTimes::describe_ns};
 
-// Some frames of a camera, with their pyramids, on the device of the lane that made them. Any lane of the same LaneSet
-// may work with them, one at a time, and that device does the work.
+// Frames of a camera with their pyramids, on the device of the lane that made them. Any lane of the same LaneSet may
+// use them, one at a time; that device does the work.
 class TrackFrames {
  public:
   virtual ~TrackFrames() = default;
 };
 
-// The work of several frames, one after the other.
+// Adds the stage times of frames that ran one after another.
 inline void AddTimes(const StageTimes& more, StageTimes* sum) {
   for (const auto field : kStageTimes) sum->*field += more.*field;
 }
@@ -102,58 +104,61 @@ class Lane {
   virtual ~Lane() = default;
 
   // Detects features in `image`. `options`, `image` and `mask` must be valid (ValidateOptions, ValidatePixels; strides
-  // of views at least their width). Rows are written straight into memory of the lane's own, once, which is part of the
-  // upload. On error, which has kDeviceErrorPayload if the device caused it, `features` is cleared and the lane remains
-  // usable, unless fatal() says otherwise afterwards.
+  // of views at least their width). Rows are written straight into the lane's memory, once; the upload time includes
+  // this. On error, which has kDeviceErrorPayload if the device caused it, `features` is cleared and the lane remains
+  // usable, unless fatal() is no longer OK.
   virtual absl::Status Run(const DetectorOptions& options, const Pixels& image, const Pixels& mask, Features* features,
                            StageTimes* times) = 0;
 
-  // Run() in two steps, between which the lane may make and follow TrackFrames, and do nothing else. A device works
-  // meanwhile; elsewhere StartRun() does all. `image` and `mask` stay until FinishRun(), after which `features` and
-  // `times` are there; each StartRun() without an error needs one.
+  // Run() in two steps, between which the lane may make and follow TrackFrames, and nothing else. A device works
+  // meanwhile; elsewhere StartRun() does all the work. `image` and `mask` must stay valid until FinishRun(), which sets
+  // `features` and `times`; call it once for each successful StartRun().
   virtual absl::Status StartRun(const DetectorOptions& options, const Pixels& image, const Pixels& mask,
                                 Features* features, StageTimes* times);
   virtual absl::Status FinishRun() { return absl::OkStatus(); }
 
-  // The threads that share a frame here, for what is to be done before Run(); null: one.
+  // Threads of the lane for work before Run(); null: one thread.
   virtual Parallel* parallel() { return nullptr; }
 
-  // Whether RunJpeg() decodes here.
+  // True if RunJpeg() decodes on the lane's device.
   virtual bool decodes_jpeg() const { return false; }
-  // As Run(), of the luma of a JPEG file whose header is good and says `shape`, which is that of `mask`, if there is
-  // one. The file is read during the call alone. UNIMPLEMENTED: not of this lane.
+  // Run() on the luma of a JPEG file whose header is valid and says `shape`, which must be the shape of `mask`, if
+  // there is one. The file is read during the call only. UNIMPLEMENTED: not supported by this lane.
   virtual absl::StatusOr<JpegRun> RunJpeg(const DetectorOptions& options, absl::Span<const uint8_t> file, Shape shape,
                                           const Pixels& mask, Features* features, StageTimes* times);
 
-  // Finds features in both eyes, which have one shape, and matches them: `options` valid and with a descriptor,
-  // `stereo` valid. As Run() otherwise; the times are those of both eyes together, and matching is not in them. What a
-  // device uploads is in detect_ns, what it downloads in match_ns. UNIMPLEMENTED: not of this lane.
+  // Detects features in both images of a rectified pair, of equal shape, and matches them. `options` must be valid and
+  // with a descriptor, `stereo` valid. As Run() otherwise. `times` are those of both images together, without matching;
+  // a device's upload is in detect_ns, its download in match_ns. UNIMPLEMENTED: not supported by this lane.
   virtual absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const Pixels& left,
-                                 const Pixels& right, StereoFound* found, StageTimes* times);
+                                 const Pixels& right, StereoPairResult* found, StageTimes* times);
 
-  // Matches descriptors; valid arguments (ValidateMatchOptions, ValidateMatchInput). UNIMPLEMENTED: not of this lane.
+  // Matches descriptors. Arguments must be valid (ValidateMatchOptions, ValidateMatchInput). UNIMPLEMENTED: not
+  // supported by this lane.
   virtual absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result);
 
-  // Finds features in two images of any shapes; `options` with a descriptor, otherwise as Run(). The times are those of
-  // both together. Without a device it is Run(), twice.
+  // Detects features in two images of any shapes; `options` with a descriptor, otherwise as Run(). The times are those
+  // of both together. The default runs one image after the other.
   virtual absl::Status RunBoth(const DetectorOptions& options, const Pixels& first, const Pixels& second,
                                Features* first_features, Features* second_features, StageTimes* times);
-  // Match() of the descriptors that the lane's last call, RunBoth(), found, where they are: `input` has those, queries
-  // being the first image's.
+  // Match() of the descriptors that the preceding RunBoth() computed, without a copy to the device. `input` must be
+  // these descriptors, with the first image's as queries.
   virtual absl::Status MatchBoth(const MatchInput& input, const MatchOptions& options, MatchResult* result);
 
-  // Memory for `count` frames of one shape, from which up to `max_points` points are followed. UNIMPLEMENTED: not of
-  // this lane. RESOURCE_EXHAUSTED: out of memory.
+  // Allocates `count` frames of one shape, from which up to `max_points` points are tracked. UNIMPLEMENTED: not
+  // supported by this lane. RESOURCE_EXHAUSTED: out of memory.
   virtual absl::StatusOr<std::unique_ptr<TrackFrames>> MakeTrackFrames(Shape shape, const TrackOptions& options,
                                                                        int max_points, int count);
-  // Makes `image`, which has their shape, frame `number`. Where its grey pixels lie, until these frames' next call of
-  // this function.
+  // Stores `image`, which has the frames' shape, as frame `number`. Returns its grey pixels, valid until the next call
+  // of this function with these frames.
   virtual absl::StatusOr<ImageView> SetTrackFrame(TrackFrames* frames, int number, const Pixels& image);
-  // As SetTrackFrame(), of pixels that stay until ReleasePixels(): what a device can read, it takes from where it lies.
+  // SetTrackFrame() without a copy where a device can read the pixels in place: they must stay valid until
+  // ReleasePixels().
   virtual absl::StatusOr<ImageView> LendTrackFrame(TrackFrames* frames, int number, const Pixels& image);
   virtual absl::Status ReleasePixels(TrackFrames*) { return absl::OkStatus(); }
-  // As TrackBackend's functions of these names: a device goes on with several TrackFrames at the same time. Frames that
-  // have been set, valid points, and the options that `frames` were made with.
+  // Track points from the frames of `segments` to frame `to`, as TrackBackend (server/operations/track/track_session.h)
+  // says; a device overlaps several TrackFrames. The frames must have been set, points be valid, and `options` be those
+  // that `frames` were made with.
   virtual absl::Status StartFollow(TrackFrames* frames, int to, const TrackInput& points,
                                    absl::Span<const TrackSegment> segments, const TrackOptions& options,
                                    TrackResult* result);
@@ -166,27 +171,26 @@ class Lane {
   virtual const std::string& device() const = 0;
 };
 
-// Page-locks memory that frames will lie in, so that devices read it, and only read it, without a copy in between. To
-// be undone after the last such frame, before the memory is unmapped; if that fails, the memory must stay mapped.
-// Thread-safe.
+// Page-locks memory of frames, so that devices read it, and only read it, without a copy. Unpin after the last such
+// frame, before the memory is unmapped; if that fails, the memory must stay mapped. Thread-safe.
 struct MemoryPinning {
-  std::function<absl::Status(absl::Span<const uint8_t>)> pin;  // null: these lanes gain nothing by it
+  std::function<absl::Status(absl::Span<const uint8_t>)> pin;  // null: pinning has no use for these lanes
   std::function<absl::Status(absl::Span<const uint8_t>)> unpin;
 };
 
 struct LaneSet {
   std::vector<std::unique_ptr<Lane>> lanes;
   Backend backend = Backend::kCpu;  // never kAuto
-  std::string device;               // in words: "AMD EPYC", "NVIDIA H200 (sm_90), driver 13.0"; several with ", "
+  std::string device;               // for people: "AMD EPYC", "NVIDIA H200 (sm_90), driver 13.0"; joined with ", "
   struct Gpu {
     std::string device;      // as Lane::device()
     std::string pci_bus_id;  // "00000000:1B:00.0"
   };
-  std::vector<Gpu> gpus;  // that the lanes run on
+  std::vector<Gpu> gpus;  // devices of the lanes
   std::string simd;       // "AVX2"
   MemoryPinning pinning;
-  int looking = 0;   // lanes that may look for a frame before they sleep, at the same time
-  std::string note;  // why kAuto chose the CPU, or left a device out; else empty
+  int max_spinning = 0;  // lanes that may spin for a frame at the same time
+  std::string note;      // why kAuto chose the CPU, or left a device out; else empty
 };
 
 // For GpuWait::kAdaptive: how many threads of the process may spin for a GPU at the same time, given the number of

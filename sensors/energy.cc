@@ -37,7 +37,7 @@ class EnergyMeter::Source {
   explicit Source(std::string name) : name_(std::move(name)) {}
   virtual ~Source() = default;
   const std::string& name() const { return name_; }
-  // Since it was made.
+  // Joules since the counter was created.
   virtual std::optional<double> Joules() = 0;
 
  private:
@@ -53,7 +53,7 @@ class EnergyMeter::Nvml {
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
-  // Nothing, or why it cannot be used.
+  // Empty, or why it cannot be used.
   std::string Open() {
     if (!library_.loaded()) return "the library is not there";
     if (!library_.Find("nvmlInit_v2", &init_) || !library_.Find("nvmlShutdown", &shutdown_) ||
@@ -138,7 +138,7 @@ class EnergyMeter::RaplZone final : public Source {
   double total_ = 0;
 };
 
-// All rails of the board; a thread adds up their power.
+// All rails of the board; a thread integrates their power.
 class EnergyMeter::Rails {
  public:
   Rails(std::vector<PowerRail> rails, absl::Duration period) : period_(absl::ToChronoNanoseconds(period)) {
@@ -173,7 +173,7 @@ class EnergyMeter::Rails {
     double joules;
   };
 
-  // By the trapezoidal rule. A rail that cannot be read for once keeps its power.
+  // Trapezoidal rule. A rail that cannot be read once keeps its power.
   void Sample() {
     const Clock::time_point now = Clock::now();
     const double seconds = std::chrono::duration<double>(now - sampled_at_).count();

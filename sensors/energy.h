@@ -1,10 +1,11 @@
-// Joules from every counter that the machine lets this process read:
+// Energy in joules, from every counter that this process may read:
 //
 // * GPUs: nvmlDeviceGetTotalEnergyConsumption() of NVML, millijoules (Volta and later; NVML API Reference). The driver
-//   renews it some ten times a second.
+//   updates it about ten times a second.
 // * Processors: RAPL zones in /sys/class/powercap, microjoules that wrap around (kernel: power/powercap/powercap.rst).
-//   Often readable by root only, and seldom there in virtual machines.
-// * Jetson: rails of INA3221 monitors (sysfs.h). These have no counter: a thread reads their power ten times a second.
+//   Often readable by root only, and rarely present in virtual machines.
+// * Jetson: rails of INA3221 monitors (sysfs.h). These have no counter: a thread samples their power ten times a
+// second.
 //
 // A source that cannot be read is a gap with a reason, never 0 J.
 #ifndef GLINT_SENSORS_ENERGY_H_
@@ -52,9 +53,9 @@ class EnergyMeter {
   EnergyMeter(const EnergyMeter&) = delete;
   EnergyMeter& operator=(const EnergyMeter&) = delete;
 
-  // Those that can be read now, in an order that stays.
+  // Readings of all sources that can be read now, in a stable order.
   std::vector<EnergyReading> Read();
-  // Those that could not be read when the meter was made.
+  // Sources that could not be read when the meter was created.
   const std::vector<EnergyGap>& gaps() const { return gaps_; }
 
  private:

@@ -1,4 +1,4 @@
-// A library that may be there or not, such as the driver's.
+// An optional library, such as the driver's.
 #ifndef GLINT_SENSORS_SHARED_LIBRARY_H_
 #define GLINT_SENSORS_SHARED_LIBRARY_H_
 

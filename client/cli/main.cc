@@ -10,7 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "client/cli/base/command.h"
 #include "client/cli/output/output.h"
-#include "server/base/keep_memory.h"
+#include "server/base/malloc_tuning.h"
 
 namespace glint::cli {
 namespace {
@@ -60,7 +60,7 @@ int Run(const std::vector<std::string>& arguments) {
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a gone reader is an error of write(), so that videos can be closed first
   glint::cli::CatchInterrupts();
-  glint::KeepFreedMemory();
+  glint::TuneMalloc();
 #ifdef GLINT_PICTURES
   // OpenCV's warnings about missing cameras and codecs are not this tool's messages.
   cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);

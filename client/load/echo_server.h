@@ -31,7 +31,7 @@ class EchoServer {
   EchoServer(const EchoServer&) = delete;
   EchoServer& operator=(const EchoServer&) = delete;
 
-  // That clients can use.
+  // Addresses that clients can use.
   const std::string& address() const { return address_; }
 
  private:

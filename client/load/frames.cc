@@ -30,7 +30,7 @@ static_assert(int{v1::StereoPair::kFrameIdFieldNumber} == kIdInBody &&
 
 constexpr size_t kSyntheticBytes = 32;  // of a descriptor
 
-// Of a DetectStreamRequest with a frame up to the frame's image: two tags, a length and a number, ten bytes at most
+// Size of a DetectStreamRequest's bytes before the frame's image: two tags, a length and a number, ten bytes at most
 // each.
 constexpr size_t kMaxHeaderBytes = 2 + 5 + 10;
 
@@ -124,7 +124,7 @@ absl::StatusOr<FrameBody> FrameBody::Of(const client::ImageInput& image) {
   return body;
 }
 
-absl::StatusOr<FrameBody> FrameBody::OfEyes(const client::ImageInput& left, const client::ImageInput& right) {
+absl::StatusOr<FrameBody> FrameBody::OfStereoPair(const client::ImageInput& left, const client::ImageInput& right) {
   v1::StereoPair pair;
   GLINT_RETURN_IF_ERROR(client::ToWire(left, right, &pair));
   FrameBody body;

@@ -41,8 +41,8 @@ class FrameBody {
  public:
   // Errors of DetectStream::Write().
   static absl::StatusOr<FrameBody> Of(const client::ImageInput& image);
-  // Of StereoStream and of MatchStream: their errors.
-  static absl::StatusOr<FrameBody> OfEyes(const client::ImageInput& left, const client::ImageInput& right);
+  // Frames of StereoStream and of MatchStream. Errors of their Write().
+  static absl::StatusOr<FrameBody> OfStereoPair(const client::ImageInput& left, const client::ImageInput& right);
   static absl::StatusOr<FrameBody> OfPair(const client::MatchSide& query, const client::MatchSide& train);
 
   // A message; the number of its bytes that were copied to make it is added to `copied`.

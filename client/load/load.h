@@ -1,4 +1,4 @@
-// A load generator: streams that send frames in a closed or an open loop, and what came of it.
+// Load generator: streams that send frames in a closed or an open loop, and the results.
 #ifndef GLINT_CLIENT_LOAD_LOAD_H_
 #define GLINT_CLIENT_LOAD_LOAD_H_
 
@@ -22,7 +22,7 @@
 
 namespace glint::load {
 
-// Whom to load.
+// The server under load.
 struct Target {
   std::string address;  // "host:port" or "unix:PATH"
   Task task = Task::kDetect;
@@ -39,9 +39,9 @@ struct RunOptions {
   double rate = 0;  // frames/s; 0: closed loop
   absl::Duration warm_up = absl::ZeroDuration();
   absl::Duration duration = absl::Seconds(10);
-  // After the last frame was due; frames that are unanswered then are given up, and the load is over.
+  // Wait after the last frame was due; unanswered frames are then given up, and the load ends.
   absl::Duration patience = absl::Seconds(10);
-  // Asked now and then; true ends the sending early.
+  // Polled; true ends the sending early.
   std::function<bool()> stop = [] { return false; };
 };
 
@@ -61,7 +61,7 @@ class Load {
   Load(const Load&) = delete;
   Load& operator=(const Load&) = delete;
 
-  // Not OK when a stream has ended; what was measured until then is lost.
+  // Not OK when a stream has ended; its measurements are lost.
   absl::StatusOr<RunResult> Run(const RunOptions& options);
   // After a run that gave up frames: there can be no other.
   bool given_up() const { return given_up_; }

@@ -1,4 +1,4 @@
-// What a load generator measures.
+// Measurements of a load generator.
 #ifndef GLINT_CLIENT_LOAD_RECORDER_H_
 #define GLINT_CLIENT_LOAD_RECORDER_H_
 
@@ -26,16 +26,16 @@ inline constexpr Stage kStages[] = {
     {"order", &v1::Timings::order_ns},
 };
 
-// Of the frames that were due while recording. Plain values.
+// Measurements of the frames that were due while recording. Plain values.
 struct Measurement {
-  // From the moment when a frame was due to its answer; of unanswered frames, to when they were given up. Failed frames
+  // Time from when a frame was due to its answer; for unanswered frames, to when they were given up. Failed frames
   // count as well.
   Latencies latency;
-  // Of frames that succeeded: the server's stages and total, the lane's part (upload, detect, match, download), and
-  // what latency has beyond the server's total; and all of the latency but the lane's part.
+  // Times of successful frames: the server's stages and total, the lane's part (upload, detect, match, download), the
+  // latency beyond the server's total, and the latency without the lane's part.
   std::array<Latencies, std::size(kStages)> stages;
   Latencies server, lane, outside, overhead;
-  // Open loop: how late this process was to send a frame that nothing else kept from going out.
+  // Open loop: delay of this process in sending frames that nothing else held back.
   Latencies late;
 
   int64_t ok = 0;

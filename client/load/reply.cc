@@ -73,7 +73,7 @@ bool CountKeypoints(CodedInputStream* in, int64_t* keypoints) {
   return true;
 }
 
-// Of a v1::Matches or StereoMatches.
+// Reads a v1::Matches or StereoMatches.
 bool CountMatches(CodedInputStream* in, int64_t* matches) {
   const auto count = [&] {
     for (uint32_t index = 0; in->BytesUntilLimit() > 0; ++*matches) {
@@ -87,7 +87,7 @@ bool CountMatches(CodedInputStream* in, int64_t* matches) {
   return true;
 }
 
-// Of a v1::StereoResult or MatchResult.
+// Reads a v1::StereoResult or MatchResult.
 bool CountResult(const Layout& layout, CodedInputStream* in, Reply* reply) {
   uint32_t more_keypoints = 0;
   while (const uint32_t tag = in->ReadTag()) {

@@ -1,5 +1,5 @@
-// What a load generator reads of a reply: everything but features and matches, which it only counts. So its own work
-// hardly depends on their number, and disturbs what it measures little.
+// Reply as a load generator reads it: everything but features and matches, which it only counts. So its own work hardly
+// depends on their number, and disturbs the measurement little.
 #ifndef GLINT_CLIENT_LOAD_REPLY_H_
 #define GLINT_CLIENT_LOAD_REPLY_H_
 

@@ -50,10 +50,10 @@ struct BenchReport {
 // The server's percentile over the sum of the echo's and of the lane's part: what Glint adds to gRPC and the detector
 // is what is above 1. 0 without an echo.
 double Ratio(const BenchReport& report, double share);
-// The same of each round's medians.
+// Ratio of the medians of each round.
 std::vector<double> RoundRatios(const BenchReport& report);
 
-// What keeps the figures from meaning what they seem to.
+// Reasons to doubt the figures.
 std::vector<std::string> Warnings(const BenchReport& report);
 
 std::string ReportText(const BenchReport& report);

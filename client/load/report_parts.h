@@ -1,4 +1,4 @@
-// What both forms of the report have in common. Internal to it.
+// Parts shared by both forms of the report. Internal to it.
 #ifndef GLINT_CLIENT_LOAD_REPORT_PARTS_H_
 #define GLINT_CLIENT_LOAD_REPORT_PARTS_H_
 
@@ -21,12 +21,12 @@ struct Share {
 inline constexpr Share kShares[] = {
     {0.5, "p50", "p50_ns"}, {0.9, "p90", "p90_ns"}, {0.99, "p99", "p99_ns"}, {0.999, "p99.9", "p99_9_ns"}};
 
-// A percentile that no value lies above would be the maximum by another name.
+// True if there are values above the percentile; otherwise it would be the maximum.
 inline bool Known(const Latencies& latencies, double share) {
   return static_cast<double>(latencies.count()) * (1 - share) >= 1 - 1e-9;
 }
 
-// Of frames there is nothing to match.
+// True if the task has the stage: single frames are not matched.
 inline bool HasStage(Task task, const Stage& stage) { return IsPair(task) || !stage.of_pairs; }
 
 inline double PerFrame(int64_t total, int64_t frames) {

@@ -62,7 +62,7 @@ class LoadStream {
   // Writes the next frame if one is due and nothing is being written. For a closed loop the first time, for an open
   // loop whenever a frame becomes due.
   void SendDue();
-  // From here on no frame is due.
+  // Ends the schedule: no frame is due from `end_ns` on.
   void StopAt(int64_t end_ns);
   // No frame of the schedule is left to send and none is unanswered; `now_ns` is past its end. True for a stream that
   // has broken.

@@ -1,4 +1,4 @@
-// What a load generator asks of a server, message after message on a stream.
+// Task of a load generator, message after message on a stream.
 #ifndef GLINT_CLIENT_LOAD_TASK_H_
 #define GLINT_CLIENT_LOAD_TASK_H_
 

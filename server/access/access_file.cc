@@ -25,7 +25,7 @@ AccessFile::Version AccessFile::Look() const {
   if (stat(path_.c_str(), &info) != 0) return {};
   constexpr int64_t kNanoseconds = 1'000'000'000;
   return {true, info.st_dev, info.st_ino, info.st_size,
-          // The time of the inode's change: nobody sets it, and replacing the file changes it, too.
+          // Change time of the inode: it cannot be set, and replacing the file changes it, too.
           int64_t{info.st_ctim.tv_sec} * kNanoseconds + info.st_ctim.tv_nsec};
 }
 

@@ -34,7 +34,7 @@ absl::Status CheckName(absl::string_view name) {
       "name", absl::StrCat("\"", Echo(name), "\" is not 1..", kMaxIdentityNameBytes, " letters, digits and ._-@/:"));
 }
 
-// Methods of the same name, which differ in the version of their service, are one to rules.
+// Rules treat methods of the same name, which differ in the version of their service, as one.
 absl::Status ParseMethods(absl::string_view value, const std::vector<std::string>& methods, uint64_t* may) {
   *may = 0;
   for (const absl::string_view name : absl::StrSplit(value, ',')) {
@@ -54,14 +54,14 @@ bool Contains(const std::vector<T>& all, const T& one) {
   return std::find(all.begin(), all.end(), one) != all.end();
 }
 
-// Looks at all tokens, so that the time says nothing about which one it was.
+// Compares all tokens, so that the duration does not reveal which one matched.
 bool HasToken(const Identity& identity, const TokenDigest& token) {
   bool has = false;
   for (const TokenDigest& own : identity.tokens) has = SameDigest(own, token) || has;
   return has;
 }
 
-// Reads the lines of a file, one after the other.
+// Parser of an access file, line by line.
 class RulesParser {
  public:
   explicit RulesParser(const std::vector<std::string>& methods) : methods_(methods) {}
@@ -109,7 +109,7 @@ class RulesParser {
     return Claim(key, identity->names.back(), *identity);
   }
 
-  // No two identities are known by the same.
+  // Registers a credential of an identity: no two identities may share one.
   absl::Status Claim(absl::string_view key, const std::string& what, const Identity& identity) {
     const auto [claimed, first] = owners_.emplace(what, identity.name);
     if (first) return absl::OkStatus();

@@ -15,7 +15,7 @@
 
 namespace glint {
 
-// The identity of callers without credentials, if the file has a line with this name.
+// Identity of callers without credentials, if the access file defines it.
 inline constexpr char kAnonymous[] = "anonymous";
 inline constexpr size_t kMaxAccessFileBytes = size_t{1} << 20;
 inline constexpr size_t kMaxIdentityNameBytes = 64;
@@ -23,9 +23,9 @@ inline constexpr size_t kMaxIdentityNameBytes = 64;
 // The credentials of one call.
 struct Credentials {
   bool inside = false;               // the call comes from this process
-  int authorizations = 0;            // how many headers "authorization" it has
-  std::optional<TokenDigest> token;  // of the bearer token, if the header is one
-  bool has_certificate = false;      // of a client, which TLS has verified
+  int authorizations = 0;            // number of "authorization" headers
+  std::optional<TokenDigest> token;  // digest of the bearer token, if there is one
+  bool has_certificate = false;      // a client certificate that TLS has verified
   std::vector<std::string> names;    // in that certificate, as "dns=camera.example"
   std::optional<uint32_t> uid;       // of the process at the other end of a unix socket
 };
@@ -41,8 +41,8 @@ struct Identity {
 // Immutable, hence thread-safe.
 class AccessRules {
  public:
-  // `file` is named in errors, with line and field: INVALID_ARGUMENT. `methods`: the names that rules may use, at most
-  // 64; a method is known by its place among them from then on.
+  // Parses the text of an access file. INVALID_ARGUMENT names `file`, line and field. `methods`: at most 64 names that
+  // rules may use; a method's index identifies it from then on.
   static absl::StatusOr<AccessRules> Parse(absl::string_view file, absl::string_view text,
                                            const std::vector<std::string>& methods);
 

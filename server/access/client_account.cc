@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kNanoseconds = 1e9;
 constexpr int64_t kMinRetryNs = 1'000'000;
-constexpr double kMeanWeight = 8;  // of what the mean was, against 1 of what is new
+constexpr double kMeanWeight = 8;  // of the old mean; a new value has weight 1
 
 }  // namespace
 
@@ -39,14 +39,16 @@ ClientAccount::ClientAccount(std::string name, const ClientLimits& limits)
       frame_budget_(limits.frame_rate, 1),
       lane_budget_(limits.lane_seconds, limits.lane_seconds) {}
 
-ClientAccount::Refusal ClientAccount::Over(ClientLimit limit, int64_t retry_after_ns, absl::string_view what,
-                                           const std::string& most, absl::string_view flag) const {
+ClientAccount::Refusal ClientAccount::Over(ClientLimit limit, int64_t retry_after_ns, absl::string_view field,
+                                           absl::string_view how, const std::string& most,
+                                           absl::string_view flag) const {
   Refusal refusal;
   refusal.limit = limit;
   refusal.retry_after_ns = std::max(retry_after_ns, kMinRetryNs);
-  refusal.status = ExhaustedError(
-      absl::StrCat(what, " of ", name_),
-      absl::StrCat("one more is over this server's limit of ", most, " (", flag, "); try again later"), most, flag);
+  refusal.status = ExhaustedError(field,
+                                  absl::StrCat("one more ", how, " of ", name_, " is over this server's limit of ",
+                                               most, " (", flag, "); try again later"),
+                                  most, flag);
   return refusal;
 }
 
@@ -54,20 +56,22 @@ ClientAccount::Refusal ClientAccount::Take(int64_t bytes, int64_t now) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (limits_.frames > 0 && frames_ >= limits_.frames) {
     const auto wait_ns = static_cast<int64_t>(lane_seconds_of_a_frame_ * kNanoseconds);
-    return Over(ClientLimit::kFrames, wait_ns, "frames in flight", absl::StrCat(limits_.frames),
+    return Over(ClientLimit::kFrames, wait_ns, "frames", "in flight", absl::StrCat(limits_.frames),
                 "--max-frames-per-client");
   }
   if (limits_.bytes > 0 && bytes_ > limits_.bytes - bytes) {
     const auto wait_ns = static_cast<int64_t>(lane_seconds_of_a_frame_ * kNanoseconds);
-    return Over(ClientLimit::kBytes, wait_ns, "bytes in flight", absl::StrCat(limits_.bytes), "--max-bytes-per-client");
+    return Over(ClientLimit::kBytes, wait_ns, "bytes", "in flight", absl::StrCat(limits_.bytes),
+                "--max-bytes-per-client");
   }
   if (const int64_t wait_ns = frame_budget_.WaitFor(1, now); wait_ns > 0) {
-    return Over(ClientLimit::kFrameRate, wait_ns, "frames a second", absl::StrCat(limits_.frame_rate),
+    return Over(ClientLimit::kFrameRate, wait_ns, "frames", "a second", absl::StrCat(limits_.frame_rate),
                 "--max-frame-rate-per-client");
   }
-  // What a frame takes is known afterwards: it may begin while anything is left, and the next ones wait for the debt.
+  // The cost of a frame is known only afterwards: a frame may begin while any budget is left, and later frames wait for
+  // the debt.
   if (const int64_t wait_ns = lane_budget_.WaitFor(1e-9, now); wait_ns > 0) {
-    return Over(ClientLimit::kLaneSeconds, wait_ns, "lane-seconds a second", absl::StrCat(limits_.lane_seconds),
+    return Over(ClientLimit::kLaneSeconds, wait_ns, "lane_seconds", "a second", absl::StrCat(limits_.lane_seconds),
                 "--max-lane-seconds-per-client");
   }
   frame_budget_.Spend(1);
@@ -82,7 +86,7 @@ void ClientAccount::GiveBack(int64_t bytes, int64_t lane_ns, int64_t now) {
   bytes_ -= bytes;
   if (lane_ns <= 0) return;
   const double seconds = static_cast<double>(lane_ns) / kNanoseconds;
-  lane_budget_.WaitFor(0, now);  // what has come in until now goes no higher than the budget
+  lane_budget_.WaitFor(0, now);  // caps the refill until now at the budget
   lane_budget_.Spend(seconds);
   lane_seconds_of_a_frame_ += (seconds - lane_seconds_of_a_frame_) / (lane_seconds_of_a_frame_ == 0 ? 1 : kMeanWeight);
 }

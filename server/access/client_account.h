@@ -53,7 +53,7 @@ class ClientAccount {
   void GiveBack(int64_t bytes, int64_t lane_ns, int64_t now);
 
   const std::string& name() const { return name_; }
-  // The client's group in the frame queue: the flows of its streams, and one flow for all its calls of Detect.
+  // The client's group in the frame queue: the flows of its streams, and one flow for all its unary calls.
   FlowGroup* flows() { return &flows_; }
   FrameFlow* detect_flow() { return &detect_flow_; }
 
@@ -61,8 +61,8 @@ class ClientAccount {
   bool rested(int64_t now);
 
  private:
-  Refusal Over(ClientLimit limit, int64_t retry_after_ns, absl::string_view what, const std::string& most,
-               absl::string_view flag) const;
+  Refusal Over(ClientLimit limit, int64_t retry_after_ns, absl::string_view field, absl::string_view how,
+               const std::string& most, absl::string_view flag) const;
 
   const std::string name_;
   const ClientLimits limits_;
@@ -74,7 +74,7 @@ class ClientAccount {
   int64_t bytes_ = 0;
   RateBudget frame_budget_;
   RateBudget lane_budget_;              // seconds
-  double lane_seconds_of_a_frame_ = 0;  // lately
+  double lane_seconds_of_a_frame_ = 0;  // recent mean
 };
 
 // Thread-safe. Must outlive the accounts' users.
@@ -82,8 +82,8 @@ class ClientAccounts {
  public:
   explicit ClientAccounts(const ClientLimits& limits) : limits_(limits) {}
 
-  // The client's account. It exists as long as it is referenced or a budget is not full. An empty name is this
-  // process, which has no limits.
+  // The client's account. It exists while it is referenced or a budget is not full. An empty name is this process,
+  // which has no limits.
   std::shared_ptr<ClientAccount> Of(const std::string& name, int64_t now);
 
   int size() const;

@@ -15,7 +15,7 @@ using TokenDigest = std::array<uint8_t, 32>;
 
 TokenDigest DigestOf(absl::string_view token);
 
-// From 64 hexadecimal digits; nothing if it is anything else.
+// Parses 64 hexadecimal digits; nullopt for anything else.
 std::optional<TokenDigest> ParseDigest(absl::string_view hex);
 
 // Constant-time comparison: the duration does not depend on the contents.

@@ -18,8 +18,8 @@
 #include "absl/time/clock.h"
 #include "server/app/reload.h"
 #include "server/app/server.h"
-#include "server/base/keep_memory.h"
 #include "server/base/log.h"
+#include "server/base/malloc_tuning.h"
 #include "server/base/notify.h"
 #include "server/config/flags.h"
 #include "server/net/transport.h"
@@ -31,12 +31,12 @@ constexpr int kExitFailure = 1;  // could not start, lost its device, hangs, or 
 constexpr int kExitUsage = 2;
 constexpr int kExitSignal = 128;  // plus the signal's number
 
-// Beyond --drain-timeout, for what is cancelled then to end. What has not by then hangs.
+// Time after --drain-timeout for cancelled calls to end; later the server is considered hung.
 constexpr absl::Duration kLastGrace = absl::Seconds(5);
 
 std::string Mib(int64_t bytes) { return absl::StrCat(bytes >> 20); }
 
-// SIGHUP: read the flags and who may call again. First SIGTERM or SIGINT: drain. Second: leave at once.
+// SIGHUP: reload flags and access rules. First SIGTERM or SIGINT: drain. Second: exit at once.
 void HandleSignals(sigset_t signals, glint::Server* server, glint::Reloader* reloader, glint::Logger* logger) {
   for (bool draining = false;;) {
     int signal = 0;
@@ -56,7 +56,7 @@ void HandleSignals(sigset_t signals, glint::Server* server, glint::Reloader* rel
   }
 }
 
-// Memory that cannot be had outside of a frame's work ends the process in an orderly way: nothing here takes any.
+// Ends the process in an orderly way when memory runs out outside of a frame's work. Allocates nothing.
 [[noreturn]] void Terminate() {
   glint::StandardErrorWriter().Flush(absl::Seconds(1));
   try {
@@ -70,7 +70,7 @@ void HandleSignals(sigset_t signals, glint::Server* server, glint::Reloader* rel
   std::abort();
 }
 
-// Ends the process unless it has ended itself after `limit`: a thread that hangs can be neither joined nor ended.
+// Kills the process if it is still alive after `limit`: a thread that hangs can be neither joined nor ended.
 void LeaveAfter(absl::Duration limit, glint::Logger* logger) {
   std::thread([limit, logger] {
     absl::SleepFor(limit);
@@ -97,10 +97,10 @@ int main(int argc, char** argv) {
     std::fputs(flags->help ? glint::FlagsHelp().c_str() : absl::StrCat(glint::ServerVersion(), "\n").c_str(), stdout);
     return 0;
   }
-  glint::KeepFreedMemory();
+  glint::TuneMalloc();
   glint::ChoosePolling();
 
-  // Blocked before the first thread starts, so that all inherit it and one thread alone waits for them.
+  // Signals are blocked before the first thread starts: all threads inherit this, and one thread waits for them.
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
@@ -171,6 +171,6 @@ int main(int argc, char** argv) {
   if (why.ok()) logger.Log(glint::Severity::kInfo, "stopped");
   logger.Flush();
   std::fflush(nullptr);
-  // Without destructors: the signal thread may be using what they would take away.
+  // Exits without destructors: the signal thread may be using what they would destroy.
   _exit(why.ok() ? 0 : kExitFailure);
 }

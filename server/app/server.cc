@@ -140,7 +140,7 @@ struct Server::Impl {
   Impl(ServerOptions options, LaneSet lanes, UsableMemory usable, std::string excess)
       : usable_memory(std::move(usable)), memory_excess(std::move(excess)), env(std::move(options), std::move(lanes)) {}
 
-  // In order of construction: what is below uses what is above.
+  // Members in order of construction: each uses those above.
   const UsableMemory usable_memory;
   const std::string memory_excess;
   ServerEnv env;
@@ -156,7 +156,7 @@ struct Server::Impl {
 
 namespace {
 
-// For a thread to note its stack: it does so at once, or hangs where it cannot.
+// Time that a thread has to record its stack: it does so at once, or hangs where it cannot.
 constexpr absl::Duration kStackTimeout = absl::Milliseconds(500);
 
 absl::Status StuckError(const StuckLanes& stuck, absl::string_view limit) {
@@ -190,7 +190,7 @@ Server::~Server() { Shutdown(absl::ZeroDuration()).IgnoreError(); }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Create(ServerOptions options) {
   GLINT_RETURN_IF_ERROR(ValidateServerOptions(options));
-  // Threads that a lane's device or pool has of its own stay with it.
+  // Threads of a lane's device or pool stay on the lane's processors.
   const ScopedCpus on_lane_cpus("lane-cpus", options.lane_cpus);
   if (!on_lane_cpus.status().ok()) return on_lane_cpus.status();
   GLINT_ASSIGN_OR_RETURN(auto lanes, options.create_lanes(options.lanes));

@@ -1,5 +1,5 @@
-// The server as an object: several can live in one process. glint-server is this and flags; `glint --server inproc` and
-// the tests make their own.
+// The server as an object; several can live in one process. glint-server is this class and flags; `glint --server
+// inproc` and the tests create their own.
 //
 //   auto server = glint::Server::Create(options);
 //   if (absl::Status s = (*server)->Start(); !s.ok()) ...
@@ -28,7 +28,7 @@ namespace glint {
 // Thread-safe, apart from destruction.
 class Server {
  public:
-  // Validates the options and makes the lanes. INVALID_ARGUMENT names the flag, also where the limits allow more memory
+  // Validates the options and creates the lanes. INVALID_ARGUMENT names the flag, also if the limits allow more memory
   // than options.memory_limit; errors of CreateLanes().
   static absl::StatusOr<std::unique_ptr<Server>> Create(ServerOptions options);
   // Shutdown(absl::ZeroDuration()) if that was not done.
@@ -44,9 +44,9 @@ class Server {
   std::vector<std::string> addresses() const;
   // "HOST:PORT" of the metrics page; empty if there is none.
   std::string metrics_address() const;
-  // What the lanes run on.
+  // The lanes and their devices.
   const LaneSet& lanes() const;
-  // Host memory that the options allow, what there is, and MemoryExcess().
+  // Host memory that the options allow, usable memory of the machine, and MemoryExcess().
   int64_t memory_bound_bytes() const;
   const UsableMemory& usable_memory() const;
   const std::string& memory_excess() const;
@@ -54,22 +54,22 @@ class Server {
   // A channel that needs no socket, without limits on messages. After Start(); must not outlive the server.
   std::shared_ptr<grpc::Channel> InProcessChannel();
 
-  // True once SERVING; false after `timeout`, or when that can happen no more.
+  // True once SERVING; false after `timeout`, or if SERVING can no longer be reached.
   bool WaitUntilServing(absl::Duration timeout);
   bool serving() const;
-  // DEADLINE_EXCEEDED while a lane is at one frame for longer than --lane-timeout.
+  // DEADLINE_EXCEEDED while a lane works on one frame for longer than --lane-timeout.
   absl::Status lane_health() const;
 
-  // Streams that are open, and calls of any kind that have not ended, but for watchers of health.
+  // Open streams, and open calls of any kind, without health watchers.
   int sessions() const;
   int calls() const;
-  // Frames that were read, by streams and calls, and not answered yet.
+  // Frames of streams and calls that were received and not answered.
   int frames_in_flight() const;
-  // Of these, the ones in the queue for a lane.
+  // The part of these that waits in the queue for a lane.
   int frames_waiting() const;
 
-  // Reads --access-file again, which a change of the file does by itself within 0.3 s. Calls that may go on no longer
-  // end within half a second. On an error, which is logged, too, everything stays as it was.
+  // Reloads --access-file; a change of the file triggers this within 0.3 s. Calls that are no longer permitted end
+  // within half a second. On an error, which is also logged, nothing changes.
   absl::Status ReloadAccess();
 
   // Makes Wait() return. Does not block.
@@ -77,10 +77,10 @@ class Server {
   // Returns OK after RequestShutdown(), or the error when a device under the lanes is lost for this process or a lane
   // hangs for longer than --lane-timeout and --lane-grace; the caller then shuts down either way.
   absl::Status Wait();
-  // Reports NOT_SERVING, takes no more frames (UNAVAILABLE), answers those it has taken, ends all calls, stops
-  // listening and joins all threads but those of the metrics page, which answers until the end. DEADLINE_EXCEEDED:
-  // calls that had not ended after `drain_timeout` were cancelled. Calls after the first return its result. Frames that
-  // lanes have begun are waited for: while a lane hangs, this does not return, and the process has to exit.
+  // Reports NOT_SERVING, refuses further frames (UNAVAILABLE), answers accepted ones, ends all calls, stops listening
+  // and joins all threads but those of the metrics page, which answers until the end. DEADLINE_EXCEEDED: calls that had
+  // not ended after `drain_timeout` were cancelled. Later calls return the first one's result. Frames on lanes are
+  // waited for: while a lane hangs, this does not return, and the process has to exit.
   absl::Status Shutdown(absl::Duration drain_timeout);
 
  private:

@@ -19,7 +19,7 @@ struct FramePathAllocations {
 };
 inline FramePathAllocations frame_path_allocations;
 
-// One at a time in a thread.
+// Marks the thread as on the frame path. One at a time per thread.
 class FramePathScope {
  public:
   FramePathScope() {
@@ -33,7 +33,7 @@ class FramePathScope {
   FramePathScope(const FramePathScope&) = delete;
   FramePathScope& operator=(const FramePathScope&) = delete;
 
-  // The frame failed: its error text may allocate.
+  // Discards the count of a failed frame: its error text may allocate.
   void Discard() { allocations_ = 0; }
 
  private:

@@ -22,7 +22,7 @@ absl::string_view Name(Severity severity) {
   return "error";
 }
 
-// A JSON string, which is also how text quotes: control characters cannot forge another line.
+// A JSON string, which text lines use for quoting, too: control characters cannot forge another line.
 std::string Quoted(absl::string_view value) {
   std::string out = "\"";
   for (const char c : value) {

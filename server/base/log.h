@@ -45,8 +45,9 @@ class Logger {
   Logger& operator=(const Logger&) = delete;
 
   void Log(Severity severity, absl::string_view event, std::initializer_list<LogField> fields = {});
-  // For events that clients can cause. Lines of one `reason` beyond the rate limit are counted instead of written,
-  // and the next line of that reason is preceded by one that gives the count. A program has few reasons.
+  // Log() for events that clients can cause, with a rate limit. Lines of one `reason` beyond the limit are counted
+  // instead of written, and the next line of that reason is preceded by one that gives the count. A program has few
+  // reasons.
   void LogLimited(absl::string_view reason, Severity severity, absl::string_view event,
                   std::initializer_list<LogField> fields);
 
@@ -58,12 +59,12 @@ class Logger {
 
  private:
   struct Rate {
-    double lines = kBurst;  // that may be written now
-    absl::Time at;          // when that was so
-    int64_t left_out = 0;   // since the last line
+    double lines = kBurst;  // current budget
+    absl::Time at;          // time of `lines`
+    int64_t left_out = 0;   // lines left out since the last one
   };
 
-  // Whether a line of this reason may be written, and how many were left out before it.
+  // True if a line of this reason may be written. `*left_out`: lines left out before it.
   bool Admit(absl::string_view reason, absl::Time now, int64_t* left_out);
   void Write(absl::Time now, Severity severity, absl::string_view event, std::initializer_list<LogField> fields);
 

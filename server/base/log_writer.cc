@@ -14,13 +14,13 @@ namespace glint {
 namespace {
 
 constexpr auto kLastWords = absl::Seconds(1);
-constexpr int kPollMs = 50;  // how late a wish to stop may be noticed
+constexpr int kPollMs = 50;  // latency of noticing stop_
 
 }  // namespace
 
 LogWriter::LogWriter(int fd, size_t capacity) : fd_(fd), capacity_(capacity) {
   waiting_.reserve(capacity_);
-  // Signals are for the threads of the program.
+  // Blocks signals in this thread: the program's threads handle them.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before);
@@ -108,7 +108,7 @@ bool LogWriter::WriteOut(absl::string_view bytes, int64_t* lost) {
     if (written > 0) {
       bytes.remove_prefix(static_cast<size_t>(written));
     } else if (written < 0 && errno != EINTR && errno != EAGAIN) {
-      // Nobody can read it: a closed pipe, a full disk. Lines to come are tried again.
+      // The line cannot be written: a closed pipe, a full disk. Later lines are tried again.
       *lost = std::count(bytes.begin(), bytes.end(), '\n');
       return true;
     }

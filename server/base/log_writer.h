@@ -55,7 +55,7 @@ class LogWriter {
   uint64_t queued_ = 0;              // calls of Write() whose line was put into waiting_
   uint64_t written_ = 0;             // of these
   int64_t untold_ = 0;               // lines dropped that no line tells of
-  int64_t told_ = 0;                 // ... that a line in waiting_ tells of
+  int64_t told_ = 0;                 // dropped lines that a line in waiting_ tells of
   std::thread thread_;
 };
 

@@ -43,7 +43,7 @@ ServiceManager ServiceManager::FromEnvironment() {
   const char* const pid = std::getenv("WATCHDOG_PID");
   int64_t value = 0;
   if (usec == nullptr || !absl::SimpleAtoi(usec, &value) || value <= 0) return manager;
-  // Meant for another process: a shell between the manager and this one has passed its environment on.
+  // WATCHDOG_PID names another process: a shell between the manager and this one has passed on its environment.
   int64_t owner = 0;
   if (pid != nullptr && (!absl::SimpleAtoi(pid, &owner) || owner != getpid())) return manager;
   manager.watchdog = absl::Microseconds(value);

@@ -19,10 +19,10 @@ namespace glint {
 // for an abstract one. OK when `address` is empty. Thread-safe.
 absl::Status Notify(const std::string& address, absl::string_view state);
 
-// What the manager has put into the environment of this process.
+// Settings of the service manager, from the environment of this process.
 struct ServiceManager {
   std::string address;                             // empty: none
-  absl::Duration watchdog = absl::ZeroDuration();  // silence after which the process is killed; zero: never
+  absl::Duration watchdog = absl::ZeroDuration();  // silence that gets the process killed; zero: never
 
   static ServiceManager FromEnvironment();
 };

@@ -1,4 +1,4 @@
-// Which processors threads run on, and how deep idle processors may sleep.
+// CPU affinity of threads, and the sleep states of idle processors.
 #ifndef GLINT_SERVER_BASE_PLACEMENT_H_
 #define GLINT_SERVER_BASE_PLACEMENT_H_
 
@@ -15,22 +15,22 @@ namespace glint {
 
 inline constexpr int kMaxCpu = CPU_SETSIZE - 1;
 
-// "0-3,8" to 0, 1, 2, 3, 8: sorted, each once; "" to none. INVALID_ARGUMENT names `field`.
+// Parses "0-3,8" as {0, 1, 2, 3, 8}: sorted, without duplicates; "" as none. INVALID_ARGUMENT names `field`.
 absl::StatusOr<std::vector<int>> ParseCpus(absl::string_view field, absl::string_view text);
-// The other way.
+// Inverse of ParseCpus().
 std::string CpusText(const std::vector<int>& cpus);
-// OK if the calling thread may use all of them; otherwise INVALID_ARGUMENT with those that it may.
+// OK if the calling thread may use all of `cpus`; otherwise INVALID_ARGUMENT with the permitted ones.
 absl::Status CheckCpus(absl::string_view field, const std::vector<int>& cpus);
 
-// While it lives, the calling thread runs on `cpus` only; none: as before. The threads that it starts meanwhile inherit
-// that, and keep it.
+// Restricts the calling thread to `cpus` during its lifetime; empty: no change. Threads that it starts meanwhile
+// inherit the restriction and keep it.
 class ScopedCpus {
  public:
   ScopedCpus(absl::string_view field, const std::vector<int>& cpus);
   ~ScopedCpus();
   ScopedCpus(const ScopedCpus&) = delete;
   ScopedCpus& operator=(const ScopedCpus&) = delete;
-  // Errors of CheckCpus(); then the thread runs where it did.
+  // Errors of CheckCpus(), in which case the affinity is unchanged.
   const absl::Status& status() const { return status_; }
 
  private:
@@ -39,8 +39,8 @@ class ScopedCpus {
   cpu_set_t before_;
 };
 
-// Idle processors of the machine use no sleep state that takes longer than this to leave, while the object lives
-// (kernel: power/pm_qos_interface.rst).
+// Keeps idle processors of the machine out of sleep states with a longer exit latency, during its lifetime (kernel:
+// power/pm_qos_interface.rst).
 class CpuDmaLatency {
  public:
   static constexpr char kDevice[] = "/dev/cpu_dma_latency";

@@ -25,7 +25,7 @@ namespace {
 constexpr int kMaxFrames = 32;
 constexpr int kOwnFrames = 2;  // the handler, and the kernel's return from it
 
-// Filled by the handler, on the thread that was asked.
+// Filled by the handler, on the signalled thread.
 struct StackAnswer {
   std::atomic<pid_t> asked{0};
   std::atomic<bool> done{false};
@@ -37,7 +37,7 @@ StackAnswer answer;
 void NoteStack(int) {
   const int error = errno;
   pid_t self = static_cast<pid_t>(syscall(SYS_gettid));
-  // Whoever comes late finds another thread asked, or none.
+  // A late handler finds another thread requested, or none.
   if (answer.asked.compare_exchange_strong(self, 0)) {
     answer.count = backtrace(answer.frames, kMaxFrames);
     answer.done = true;
@@ -105,7 +105,7 @@ std::string StackOfThread(pid_t tid, absl::Duration timeout) {
   const int64_t give_up = MonotonicNs() + absl::ToInt64Nanoseconds(timeout);
   while (!answer.done) {
     pid_t expected = tid;
-    // Taken back, unless the handler has begun, which then ends soon.
+    // Withdraws the request, unless the handler has begun, which then ends soon.
     if (MonotonicNs() > give_up && answer.asked.compare_exchange_strong(expected, 0)) return KernelState(tid);
     absl::SleepFor(absl::Milliseconds(1));
   }

@@ -1,4 +1,4 @@
-// Captures the stack of another thread of this process, so that a hanging thread can be diagnosed in the log.
+// Captures the stack of another thread of this process, to log where a thread hangs.
 #ifndef GLINT_SERVER_BASE_THREAD_STACK_H_
 #define GLINT_SERVER_BASE_THREAD_STACK_H_
 
@@ -10,12 +10,12 @@
 
 namespace glint {
 
-// The signal that makes a thread note its stack. A program must not use it for anything else.
+// Signal by which a thread records its stack. A program must not use it otherwise.
 int StackSignal();
 
-// The calls that the thread `tid` is in, innermost first: "file+0xoffset(symbol) < file+0xoffset < ..."; offsets are
-// those that addr2line takes. If the thread does not answer within `timeout`, as in a system call that cannot be
-// interrupted: what the kernel says of it, "no answer to a signal; state D, in nv_wait". Thread-safe; one at a time.
+// Stack of the thread `tid`, innermost call first: "file+0xoffset(symbol) < file+0xoffset < ..."; offsets suit
+// addr2line. If the thread does not answer within `timeout`, as in a system call that cannot be interrupted, the
+// kernel's state of the thread: "no answer to a signal; state D, in nv_wait". Thread-safe; one at a time.
 std::string StackOfThread(pid_t tid, absl::Duration timeout);
 
 }  // namespace glint

@@ -12,10 +12,10 @@ struct UsableMemory {
   std::string source;  // "three quarters of the machine", or the file of the limit
 };
 
-// The smallest of three quarters of the machine's memory, where others live, too, and the limits of the control groups
-// that the process is in, those above included: what a container or a unit's MemoryMax= sets. cgroup v2 (memory.max)
-// and v1 (memory.limit_in_bytes). `root` goes before /proc and /sys, `machine_bytes` is the machine's memory; both are
-// for tests.
+// The smallest of: three quarters of the machine's memory (the rest is for other processes), and the limits of the
+// process's control groups and their parents, as set by containers or a unit's MemoryMax=. cgroup v2 (memory.max) and
+// v1 (memory.limit_in_bytes). `root` is a prefix of /proc and /sys, `machine_bytes` replaces the machine's memory; both
+// are for tests.
 UsableMemory FindUsableMemory(const std::string& root = "", int64_t machine_bytes = 0);
 
 }  // namespace glint

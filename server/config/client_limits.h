@@ -8,13 +8,13 @@ namespace glint {
 
 // Per client; 0: no limit.
 struct ClientLimits {
-  int frames = 0;           // that wait for a lane or are worked on
-  int64_t bytes = 0;        // of their messages
+  int frames = 0;           // frames in the queue or on lanes
+  int64_t bytes = 0;        // bytes of their messages
   double frame_rate = 0;    // frames a second
-  double lane_seconds = 0;  // a second: how many lanes it keeps busy
+  double lane_seconds = 0;  // lane-seconds per second, that is, lanes kept busy
 };
 
-// The highest values.
+// Upper bounds.
 inline constexpr int kMaxClientFrames = 1 << 20;
 inline constexpr double kMaxClientFrameRate = 1e6;
 inline constexpr double kMaxClientLaneSeconds = 1024;

@@ -33,7 +33,7 @@ struct Flag {
   std::string (*show)(const ServerOptions& options);  // the default, for --help
 };
 
-// Not a number at all is an error here; a number out of range is ValidateServerOptions()'s.
+// Malformed numbers are errors here; ranges are checked by ValidateServerOptions().
 template <typename T>
 absl::Status SetInt(absl::string_view name, absl::string_view value, T* out) {
   if (!absl::SimpleAtoi(value, out)) {
@@ -74,7 +74,7 @@ std::string ShowChoice(const Choice<T> (&choices)[kCount], T value) {
   return "";
 }
 
-// What a flag takes that can stand alone for true.
+// Values of a boolean flag.
 constexpr char kSwitch[] = "true|false";
 
 constexpr Choice<bool> kBooleans[] = {{"true", true}, {"false", false}};

@@ -25,7 +25,7 @@ struct CommandLine {
 absl::StatusOr<CommandLine> ParseFlags(const std::vector<std::string>& arguments,
                                        const std::function<const char*(const char*)>& environment);
 
-// The names of the flags in which the two differ.
+// Names of the flags in which `a` and `b` differ.
 std::vector<std::string> FlagsThatDiffer(const ServerOptions& a, const ServerOptions& b);
 
 // What --help prints.

@@ -1,5 +1,5 @@
-// Everything about a server that its user chooses. The flags of glint-server (server/config/flags.h) are these fields.
-// With the default limits, ComputeMemoryBound() (server/memory/memory_bound.h) is below 4 GiB on machines of up to four
+// Options of a server, set by its user. The flags of glint-server (server/config/flags.h) are these fields. With the
+// default limits, ComputeMemoryBound() (server/memory/memory_bound.h) is below 4 GiB on machines of up to four
 // processors.
 #ifndef GLINT_SERVER_CONFIG_OPTIONS_H_
 #define GLINT_SERVER_CONFIG_OPTIONS_H_
@@ -22,7 +22,7 @@
 
 namespace glint {
 
-// Who may ask by gRPC reflection what the server can do: nobody, clients on the same machine, or all.
+// Clients that may use gRPC reflection: none, those on the same machine, or all.
 enum class Reflection { kOff, kLoopback, kOn };
 
 struct ServerOptions {
@@ -33,22 +33,22 @@ struct ServerOptions {
 
   TlsFiles tls;                  // of the TCP addresses in `listen`
   bool allow_plaintext = false;  // no warning for an address without TLS that other machines can reach
-  std::string access_file;       // who may call what (server/access/access_rules.h); empty: all may call everything
+  std::string access_file;       // access rules (server/access/access_rules.h); empty: everyone may call everything
 
-  LaneOptions lanes;  // lanes.max_image_pixels is the limit for pictures
+  LaneOptions lanes;  // lanes.max_image_pixels is the limit of an image
   // Frames that wait for a lane, over all streams and calls, >= 1. Streams stop being read when it is reached; calls
   // of Detect are refused.
   int queue_capacity = 64;
-  // Bytes of messages whose frames wait for a lane or are worked on, >= max_message_bytes. What happens when it is
-  // reached is the same as for queue_capacity.
+  // Bytes of messages whose frames wait for a lane or are on one, >= max_message_bytes. At the limit, as for
+  // queue_capacity, streams are not read and calls of Detect are refused.
   int64_t max_pending_bytes = int64_t{64} << 20;
-  // Processors that the lanes' threads, and those of gRPC and its completion queues, run on; empty: all. In the range
+  // Processors for the lanes' threads, and for the threads of gRPC and its completion queues; empty: all. In the range
   // 0..kMaxCpu, each one that the process may use.
   std::vector<int> lane_cpus, completion_cpus;
   int cpu_dma_latency_us =
       -1;                    // while the server lives (server/base/placement.h), 0..kMaxCpuDmaLatencyUs; -1: as it is
   int max_features = 16384;  // of one frame, 1..kMaxFeatures
-  // One serialized message, in and out. The default holds a pair of 1920x1080 with three bytes a pixel.
+  // Size of one serialized message, in and out. The default holds a pair of 1920x1080 with three bytes a pixel.
   int max_message_bytes = 13 << 20;
   int max_detect_calls = 4;                                   // calls of Detect from their arrival to their end
   absl::Duration detect_receive_timeout = absl::Seconds(10);  // from such a call's arrival to that of all its message
@@ -61,41 +61,41 @@ struct ServerOptions {
   Reflection reflection = Reflection::kOn;
   int max_sessions = 10;                        // streams open at the same time
   int max_sessions_per_peer = 0;                // of one client, an identity or a peer; 0: ShareOfOnePeer(max_sessions)
-  int max_track_streams = 4;                    // of these, those that follow points; 0: none may
-  int max_track_cameras = kMaxTrackCameras;     // images of a frame of such a stream, 1..kMaxTrackCameras
-  int max_tracks = 4096;                        // points of such a stream, 1..kMaxTrackPoints
-  int64_t max_track_pixels = int64_t{4} << 20;  // of all images of its frame, rows in units of 64 pixels
-  int max_localize_streams = 2;                 // of the streams, those that locate cameras; 0: none may
-  int64_t max_localize_pixels = int64_t{4} << 20;  // of both images of such a stream
+  int max_track_streams = 4;                    // of these, tracking streams; 0: tracking is off
+  int max_track_cameras = kMaxTrackCameras;     // images per frame of a tracking stream, 1..kMaxTrackCameras
+  int max_tracks = 4096;                        // points of a tracking stream, 1..kMaxTrackPoints
+  int64_t max_track_pixels = int64_t{4} << 20;  // of all images of its frame, rows padded to 64 pixels
+  int max_localize_streams = 2;                 // of the streams, localization streams; 0: localization is off
+  int64_t max_localize_pixels = int64_t{4} << 20;  // of both images of a localization stream
   int max_map_keyframes = 8192;                    // of its map
-  int max_map_points = 1 << 21;                    // likewise
-  int64_t max_map_bytes = int64_t{480} << 20;      // that its map takes
-  std::string map_directory;                       // where such streams save and load maps; empty: nowhere
-  int max_maps = 64;                               // files in there
+  int max_map_points = 1 << 21;                    // of its map
+  int64_t max_map_bytes = int64_t{480} << 20;      // memory of its map
+  std::string map_directory;                       // folder for saved maps; empty: none
+  int max_maps = 64;                               // files in map_directory
   ClientLimits client_limits;
-  // From a stream's beginning to all of its first message.
+  // Time from a stream's start to the end of its first message.
   absl::Duration stream_first_message_timeout = absl::Seconds(10);
-  // How long a stream may live without a frame from its client, or with a reply that its client does not take. While
-  // the server owes answers, the client need not say anything.
+  // Time that a stream may be idle: without a frame from its client, or with a reply that the client does not read. The
+  // time does not run while the server owes replies.
   absl::Duration stream_idle_timeout = absl::Minutes(5);
   ConnectionOptions connections;
-  int max_in_flight = 8;              // frames of one stream that were read and not answered yet
+  int max_in_flight = 8;              // unanswered frames of one stream
   SharedMemoryOptions shared_memory;  // needs a unix:PATH in `listen`
   // Host memory that the process may use, bytes: Server::Create() fails if the limits allow more (MemoryExcess()); 0:
   // what FindUsableMemory() finds, and Create() does not fail.
   int64_t memory_limit = 0;
-  // A lane that is at one frame for longer hangs: the server is NOT_SERVING until it ends the frame.
+  // A lane that works on one frame for longer hangs: the server is NOT_SERVING until the frame is finished.
   absl::Duration lane_timeout = absl::Seconds(30);
-  // A lane that hangs for longer than this after `lane_timeout` will not come back: Server::Wait() returns an error.
+  // A lane that hangs for longer than this after `lane_timeout` is given up: Server::Wait() returns an error.
   absl::Duration lane_grace = absl::Minutes(1);
   absl::Duration drain_timeout = absl::Seconds(10);
   LogFormat log_format = LogFormat::kText;
 
-  // Makes the lanes. Tests put lanes of their own here.
+  // Creates the lanes. Tests replace it.
   std::function<absl::StatusOr<LaneSet>(const LaneOptions&)> create_lanes = CreateLanes;
 };
 
-// The highest (or lowest) values of the flags.
+// Upper (and lower) bounds of the flags.
 inline constexpr int kMaxDevice = 1023;
 inline constexpr int kMaxCpuDmaLatencyUs = 1'000'000;
 inline constexpr int kMaxQueueCapacity = 1 << 16;
@@ -118,7 +118,7 @@ inline constexpr int kMaxSharedMemoryRegions = 1 << 12;
 // This build's version, "0.1.0".
 const char* ServerVersion();
 
-// OK, or INVALID_ARGUMENT that names the flag, its value and its range.
+// Checks all options. INVALID_ARGUMENT names the flag, its value and its range.
 absl::Status ValidateServerOptions(const ServerOptions& options);
 
 }  // namespace glint

@@ -14,7 +14,7 @@ constexpr size_t kNamedParts = 3;
 
 std::string Mib(int64_t bytes) { return absl::StrCat(bytes >> 20, " MiB"); }
 
-// The parts of the bound that depend on flags, the largest first.
+// Terms of the bound that depend on flags, the largest first.
 std::vector<std::pair<int64_t, std::string>> PartsOf(const MemoryBound& b, const ServerOptions& o, int lanes) {
   const std::string sessions = absl::StrCat("--max-sessions=", o.max_sessions);
   const std::string calls = absl::StrCat("--max-detect-calls=", o.max_detect_calls);

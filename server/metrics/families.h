@@ -20,7 +20,7 @@ inline constexpr int kStatusCodeCount = 17;  // gRPC's 0..16
 
 // "OK", "INVALID_ARGUMENT": a status code as gRPC spells it.
 const char* StatusCodeName(absl::StatusCode code);
-// In arrays of kStatusCodeCount.
+// Index into arrays of kStatusCodeCount.
 size_t IndexOf(absl::StatusCode code);
 
 namespace metric {

@@ -51,7 +51,7 @@ std::optional<double> JetsonTemperature(const std::string& sysfs) {
   return std::nullopt;
 }
 
-// Of the rail whose label names the GPU.
+// Power of the rail whose label names the GPU.
 std::optional<double> JetsonPower(const std::string& sysfs) {
   for (const PowerRail& rail : FindPowerRails(sysfs)) {
     if (absl::StrContains(rail.label, "GPU")) return rail.Watts();

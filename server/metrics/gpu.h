@@ -31,7 +31,7 @@ class GpuSensors {
     std::string sysfs = "/sys";
   };
 
-  // Of the GPUs that lanes run on; none, and nothing is opened, without them.
+  // Sensors of the GPUs that lanes run on; without GPUs nothing is opened.
   explicit GpuSensors(const std::vector<LaneSet::Gpu>& gpus) : GpuSensors(gpus, Paths()) {}
   GpuSensors(const std::vector<LaneSet::Gpu>& gpus, const Paths& paths);
   ~GpuSensors();

@@ -18,11 +18,11 @@
 namespace glint {
 namespace {
 
-// For a request and its response.
+// Time for a request and its response.
 constexpr int64_t kTimeoutNs = 10'000'000'000;
-// New connections that are taken before those that are there get on: fewer than push out one that has sent its request.
+// New connections accepted before existing ones are served: too few to displace one that has sent its request.
 constexpr int kAcceptsPerTurn = 16;
-// How long to let the listener be when the process has no file descriptors left.
+// Pause of accepting when the process is out of file descriptors.
 constexpr int kNoDescriptorsMs = 100;
 
 constexpr char kText[] = "text/plain; charset=utf-8";

@@ -16,7 +16,7 @@
 namespace glint {
 namespace {
 
-// How long a client may take to read the end of its response: closing earlier could take it away.
+// Time that a client has to read the end of its response: closing earlier could lose it.
 constexpr int64_t kGoodbyeNs = 1'000'000'000;
 
 bool WouldBlock(ssize_t result) { return result < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR); }
@@ -51,7 +51,7 @@ bool HttpConnection::Continue(const Respond& respond) {
   return Receive();
 }
 
-// Takes some of what has come. False at the end or after an error.
+// Reads some of what has arrived. False at the end or after an error.
 bool HttpConnection::Receive() {
   char buffer[2048];
   while (request_.size() <= kMaxRequestBytes) {

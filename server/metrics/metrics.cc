@@ -22,7 +22,7 @@ using metric::SecondsBuckets;
 using prometheus::Counter;
 using prometheus::Histogram;
 
-// Streams live long.
+// Buckets of streams, which are long-lived.
 const Histogram::BucketBoundaries& CallSecondsBuckets() {
   static const auto* const kBuckets = [] {
     auto* buckets = new Histogram::BucketBoundaries(SecondsBuckets());
@@ -95,8 +95,8 @@ void Metrics::AddSessions() {
   const std::array<const char*, kSessionRefusalCount> refusals = {"draining", "max_sessions", "max_sessions_per_peer"};
   for (size_t i = 0; i < refusals.size(); ++i) sessions_refused_[i] = &refused.Add({{"reason", refusals[i]}});
   auto& timed_out = Counters(&registry_, metric::kSessionsTimedOut);
-  const std::array<const char*, kSilenceCount> silences = {"first_message", "idle", "reply"};
-  for (size_t i = 0; i < silences.size(); ++i) sessions_timed_out_[i] = &timed_out.Add({{"reason", silences[i]}});
+  const std::array<const char*, kStreamTimeoutCount> reasons = {"first_message", "idle", "reply"};
+  for (size_t i = 0; i < reasons.size(); ++i) sessions_timed_out_[i] = &timed_out.Add({{"reason", reasons[i]}});
 }
 
 void Metrics::AddAccess() {
@@ -208,9 +208,9 @@ std::string Metrics::Page() {
   for (const auto& [device, children] : devices_) {
     if (children.last_frame > 0) last_device_frame_->Add({{"device", device}}).Set(children.last_frame);
   }
-  if (allocations_.has_value()) allocations_->Show(frame_path_allocations.count);
-  log_lines_dropped_->Show(sources_.log_lines_dropped());
-  log_lines_limited_->Show(sources_.log_lines_limited());
+  if (allocations_.has_value()) allocations_->Update(frame_path_allocations.count);
+  log_lines_dropped_->Update(sources_.log_lines_dropped());
+  log_lines_limited_->Update(sources_.log_lines_limited());
   std::vector<prometheus::MetricFamily> families = registry_.Collect();
   std::vector<prometheus::MetricFamily> process = CollectProcessMetrics();
   std::vector<prometheus::MetricFamily> gpus = ToMetrics(gpu_sensors_.Read());

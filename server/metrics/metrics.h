@@ -24,14 +24,14 @@
 #include "server/base/names.h"
 #include "server/config/client_limits.h"
 #include "server/metrics/families.h"
-#include "server/metrics/followed_count.h"
 #include "server/metrics/gpu.h"
+#include "server/metrics/mirrored_counter.h"
 #include "server/schedule/frame_job.h"
 #include "server/session/session_limits.h"
 
 namespace glint {
 
-// The methods whose calls are counted: the server's own, and from kFirstOperation on those of BuildInfo::methods.
+// Methods whose calls are counted: the server's own, then, from kFirstOperation, those of BuildInfo::methods.
 enum class Method { kGetServerInfo, kRegisterSharedMemory, kUnregisterSharedMemory, kFirstOperation };
 
 struct MethodLabels {
@@ -44,8 +44,8 @@ enum class FrameEncoding { kRaw, kShared, kJpeg, kPng, kUnknown };
 inline constexpr int kFrameEncodingCount = 5;
 
 // Which timeout ended a stream.
-enum class Silence { kFirstMessage, kIdle, kReply };
-inline constexpr int kSilenceCount = 3;
+enum class StreamTimeout { kFirstMessage, kIdle, kReply };
+inline constexpr int kStreamTimeoutCount = 3;
 
 // Why a call without an image was refused or cancelled.
 enum class SmallRefusal { kTooMany, kDisplaced, kLate, kTooLarge };
@@ -68,8 +68,8 @@ class Metrics {
     std::function<int()> queue_frames;
     std::function<int()> frames_in_flight;
     std::function<int64_t()> pool_bytes;
-    std::function<int64_t()> log_lines_dropped;  // ever: for want of room
-    std::function<int64_t()> log_lines_limited;  // ... and for coming too often
+    std::function<int64_t()> log_lines_dropped;  // total dropped because the buffer was full
+    std::function<int64_t()> log_lines_limited;  // total above the rate limit
   };
   Metrics(const BuildInfo& info, Sources sources);
 
@@ -80,27 +80,27 @@ class Metrics {
 
   void FrameReceived(FrameEncoding encoding, size_t bytes);
   void PixelsCopied(int64_t bytes) { copied_bytes_->Increment(static_cast<double>(bytes)); }
-  // Of a job that succeeded: its times too, and its keypoints, unless it was an edit.
+  // Counts a job that succeeded: its stage times, and its keypoints unless it was an edit.
   void FrameSucceeded(const FrameCounters& counters, const FrameJob& job, int64_t total_ns);
   static void FrameFailed(const FrameCounters& counters, absl::StatusCode code, int64_t total_ns) {
     counters.Ended(code, total_ns);
   }
-  // In addition to FrameFailed().
+  // Counts the reason of a dropped frame, in addition to FrameFailed().
   void FrameDropped(DropReason reason) { frames_dropped_[static_cast<size_t>(reason)]->Increment(); }
-  // Where an operation registers metrics of its own.
+  // Registry in which operations register their own metrics.
   prometheus::Registry* registry() { return &registry_; }
-  // A lane has finished this frame, with or without an error; counts files that the CPU decoded.
+  // Counts a frame that a lane has finished, with or without an error, and the files that the CPU decoded.
   void LaneDone(const FrameJob& job);
   void LaneLeft(const std::string& device);
 
   void SmallCallRefused(SmallRefusal reason) { small_refused_[static_cast<size_t>(reason)]->Increment(); }
   void TraceparentIgnored() { traceparent_ignored_->Increment(); }
   void SessionsAre(int sessions) { sessions_->Set(sessions); }
-  // kNone: because the server drains.
+  // `why` kNone: the server drains.
   void SessionRefused(SessionRefusal why) { sessions_refused_[static_cast<size_t>(why)]->Increment(); }
-  void SessionTimedOut(Silence silence) { sessions_timed_out_[static_cast<size_t>(silence)]->Increment(); }
+  void SessionTimedOut(StreamTimeout timeout) { sessions_timed_out_[static_cast<size_t>(timeout)]->Increment(); }
   void ClientRefused(ClientLimit limit) { client_refusals_[static_cast<size_t>(limit)]->Increment(); }
-  // `code`: UNAUTHENTICATED, else PERMISSION_DENIED.
+  // `code`: kUnauthenticated, or anything else for PERMISSION_DENIED.
   void AccessRefused(absl::StatusCode code) {
     access_refused_[code == absl::StatusCode::kUnauthenticated ? 0 : 1]->Increment();
   }
@@ -110,7 +110,7 @@ class Metrics {
   void LanesStuck(int lanes) { lanes_stuck_->Set(lanes); }
   void LaneBusy(bool busy) { busy ? lanes_busy_->Increment() : lanes_busy_->Decrement(); }
 
-  // The page, in Prometheus' text format 0.0.4.
+  // The metrics page in Prometheus' text format 0.0.4.
   std::string Page();
 
  private:
@@ -152,8 +152,8 @@ class Metrics {
   std::map<std::string, DeviceChildren> devices_;
   prometheus::Family<prometheus::Gauge>* last_device_frame_;
   prometheus::Family<prometheus::Counter>* cuda_errors_;
-  std::optional<FollowedCount> allocations_;  // none: not counted
-  std::optional<FollowedCount> log_lines_dropped_, log_lines_limited_;
+  std::optional<MirroredCounter> allocations_;  // none: not counted
+  std::optional<MirroredCounter> log_lines_dropped_, log_lines_limited_;
   prometheus::Counter* traceparent_ignored_;
   prometheus::Gauge* queue_gauge_;
   prometheus::Gauge* frames_in_flight_;
@@ -161,7 +161,7 @@ class Metrics {
   prometheus::Gauge* lanes_;
   prometheus::Gauge* sessions_;
   std::array<prometheus::Counter*, kSessionRefusalCount> sessions_refused_;
-  std::array<prometheus::Counter*, kSilenceCount> sessions_timed_out_;
+  std::array<prometheus::Counter*, kStreamTimeoutCount> sessions_timed_out_;
   std::array<prometheus::Counter*, kClientLimitCount> client_refusals_;
   std::array<prometheus::Counter*, 2> access_refused_;
   prometheus::Counter* access_revoked_;

@@ -13,7 +13,7 @@
 namespace glint {
 namespace {
 
-// Until a descriptor may be free again, in a process that has none left.
+// Pause of a process without free descriptors.
 constexpr absl::Duration kBreath = absl::Milliseconds(50);
 
 int OpenReserve() { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
@@ -26,7 +26,7 @@ int SystemAccept(int listener, sockaddr* address, socklen_t* length, int flags) 
   return static_cast<int>(syscall(SYS_accept4, listener, address, length, flags));
 }
 
-// Takes the next connection by the reserve and closes it. False if there was none, or no reserve.
+// Accepts the next connection with the reserve and closes it. False if there was none, or no reserve.
 bool RefuseOne(int listener) {
   std::lock_guard<std::mutex> lock(reserve_mutex);
   if (reserve >= 0) close(reserve);
@@ -62,7 +62,7 @@ int AcceptOrRefuse(int listener, sockaddr* address, socklen_t* length, int flags
     if (accepted >= 0) return accepted;
     if (IsOfTheConnection(errno)) continue;
     if ((errno == EMFILE || errno == ENFILE) && RefuseOne(listener)) continue;
-    // Not even that: the next connection wakes the caller again.
+    // Even the reserve failed: the next connection wakes the caller again.
     if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) errno = EAGAIN;
     return -1;
   }

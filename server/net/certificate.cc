@@ -20,12 +20,12 @@ constexpr uint8_t kUtcTime = 0x17;
 constexpr uint8_t kGeneralizedTime = 0x18;
 constexpr uint8_t kVersion = 0xa0;  // [0], explicit
 
-// One element after the other of a DER sequence.
+// Reader of the elements of a DER sequence.
 class Der {
  public:
   explicit Der(absl::string_view bytes) : rest_(bytes) {}
 
-  // The next element's content and tag; false when there is none, or it says it is longer than what is there.
+  // Reads the next element's content and tag; false at the end, or if its length exceeds the sequence.
   bool Next(uint8_t* tag, absl::string_view* content) {
     if (rest_.size() < 2) return false;
     *tag = static_cast<uint8_t>(rest_[0]);
@@ -43,7 +43,7 @@ class Der {
     rest_.remove_prefix(header + length);
     return true;
   }
-  // The next element, if it has this tag.
+  // Reads the next element if it has this tag.
   bool Expect(uint8_t wanted, absl::string_view* content) {
     uint8_t tag;
     return Next(&tag, content) && tag == wanted;

@@ -96,7 +96,7 @@ bool IsLoopbackAddress(absl::string_view address) {
 }
 
 bool IsLoopbackPeer(absl::string_view peer) {
-  // Brackets may come as in a URI. The last is how a socket for both kinds of address sees IPv4.
+  // Brackets may be percent-encoded. The last form is IPv4 on a dual-stack socket.
   for (const absl::string_view local :
        {kUnix, kAccepted, absl::string_view("inproc"), absl::string_view("ipv4:127."), absl::string_view("ipv6:[::1]:"),
         absl::string_view("ipv6:%5B::1%5D:"), absl::string_view("ipv6:[::ffff:127."),

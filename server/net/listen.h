@@ -11,7 +11,7 @@ namespace glint {
 
 // INVALID_ARGUMENT unless `address` is "HOST:PORT" with a port in 0..65535 (HOST may be "[::1]").
 absl::Status CheckTcpAddress(absl::string_view flag, absl::string_view address);
-// As above; also accepts "unix:PATH".
+// CheckTcpAddress() that also accepts "unix:PATH".
 absl::Status CheckListenAddress(absl::string_view flag, absl::string_view address);
 
 // UNAVAILABLE, with the reason, if `address` cannot be bound now; gRPC itself reports the reason only in its log. A
@@ -27,9 +27,9 @@ bool IsLoopbackAddress(absl::string_view address);
 bool IsUnixPeer(absl::string_view peer);
 // True if the peer is on this machine: unix socket, loopback address, or in process.
 bool IsLoopbackPeer(absl::string_view peer);
-// For "unix:PATH": the path of the socket for the hand-off of shared memory.
+// Path of the socket for the hand-off of shared memory, for "unix:PATH".
 std::string HandoffPath(absl::string_view unix_address);
-// "HOST:PORT" with another port.
+// `address`, a "HOST:PORT", with another port.
 std::string WithPort(const std::string& address, int port);
 
 }  // namespace glint

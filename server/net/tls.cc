@@ -26,7 +26,7 @@ absl::StatusOr<std::string> Read(absl::string_view flag, const std::string& path
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-// When the certificates in the file of `flag` end.
+// Earliest expiry of the certificates in the file of `flag`.
 absl::StatusOr<absl::Time> Expiry(absl::string_view flag, const std::string& path) {
   GLINT_ASSIGN_OR_RETURN(const auto pem, Read(flag, path));
   auto expiry = CertificateExpiry(pem);

@@ -1,4 +1,4 @@
-// TLS of the server's TCP addresses. Unix sockets have none: who may open them is the folder's business.
+// TLS of the server's TCP addresses. Unix sockets have none: permissions of their folder control access.
 #ifndef GLINT_SERVER_NET_TLS_H_
 #define GLINT_SERVER_NET_TLS_H_
 
@@ -15,7 +15,7 @@ class ServerCredentials;
 
 namespace glint {
 
-// Names of PEM files. They are read again when they change, so that a certificate is renewed without a restart.
+// Names of PEM files. The files are reloaded when they change, so that certificates are renewed without a restart.
 struct TlsFiles {
   std::string certificate;  // with the chain up to the root, if it needs one; empty: no TLS
   std::string key;
@@ -27,15 +27,15 @@ struct TlsFiles {
 // INVALID_ARGUMENT unless the names go together.
 absl::Status ValidateTlsFiles(const TlsFiles& files);
 
-// OK, or why a server cannot begin with these files: unreadable, no certificate in it, expired.
+// Checks that a server can start with these files. The error says why not: unreadable, no certificate in it, expired.
 absl::Status CheckTlsFiles(const TlsFiles& files, absl::Time now);
 
-// When the server's certificate ends, as its file is now.
+// Expiry of the server's certificate in the current file.
 absl::StatusOr<absl::Time> TlsExpiry(const TlsFiles& files);
 
 std::shared_ptr<grpc::ServerCredentials> TlsCredentials(const TlsFiles& files);
 
-// The lines of /metrics about it; none without TLS, and no value while the file cannot be read.
+// Lines of /metrics about the certificate; none without TLS, and no value while the file cannot be read.
 std::string TlsMetrics(const TlsFiles& files);
 
 }  // namespace glint

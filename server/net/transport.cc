@@ -11,13 +11,13 @@
 namespace glint {
 namespace {
 
-// A thread parses about as fast as a lane detects small frames; few suffice.
+// Few threads suffice: one parses about as fast as a lane detects small frames.
 constexpr unsigned kMinThreads = 2;
 constexpr unsigned kMaxThreads = 8;
 constexpr unsigned kProcessorsPerThread = 4;
-// A connection that has not said by then that it speaks HTTP/2 (and TLS) is closed.
+// Time after which a connection without HTTP/2 (and TLS) handshake is closed.
 constexpr int kHandshakeTimeoutMs = 20000;
-// Clients may ping as often as this, with or without calls.
+// Minimum interval of client pings, with or without calls.
 constexpr int kMinPingIntervalMs = 5000;
 
 int Milliseconds(absl::Duration duration) {

@@ -1,5 +1,4 @@
-// How a server of Glint's uses gRPC, apart from what it serves: the service and the bare echo server that `glint bench`
-// compares it with have this in common.
+// gRPC settings that the service shares with the bare echo server that `glint bench` compares it with.
 #ifndef GLINT_SERVER_NET_TRANSPORT_H_
 #define GLINT_SERVER_NET_TRANSPORT_H_
 
@@ -9,15 +8,16 @@
 
 namespace glint {
 
-// Each thread that waits for calls is woken by their sockets itself (poll). By default one thread of the process waits
-// for all sockets (epoll1), passes that on to another with each event, and wakes the one whose call it is: two threads
-// woken for each message. GRPC_POLL_STRATEGY, if set, stays. Before gRPC is used and other threads run.
+// Selects gRPC's polling engine `poll`: each completion thread is woken by its own sockets. With the default, epoll1,
+// one thread of the process waits for all sockets, hands the poller role to another with each event, and wakes the
+// thread whose call it is: two wake-ups per message. GRPC_POLL_STRATEGY, if set, takes precedence. Call before gRPC is
+// used and other threads run.
 void ChoosePolling();
 
-// Ports are not shared with another process, what `connections` says, and the limit for messages, in and out.
+// Sets exclusive ports, `connections`, and the size limit of messages, in and out.
 void ConfigureTransport(int max_message_bytes, grpc::ServerBuilder* builder, const ConnectionOptions& connections = {});
 
-// How many completion queues to have, with a thread each.
+// Number of completion queues, each with one thread.
 unsigned CompletionThreads();
 
 }  // namespace glint

@@ -36,12 +36,12 @@ class UnixListener {
   std::thread thread_;
 };
 
-// The user of the process at the other end of a connection of a UnixListener, whose peer gRPC names by its descriptor
+// User id of the process at the other end of a connection of a UnixListener, whose peer gRPC names by its descriptor
 // ("fd:7"); empty for other peers. The descriptor stays open as long as a call of the connection exists, because the
 // calls keep the transport and gRPC closes the descriptor with the transport.
 std::optional<uint32_t> UserOfPeer(absl::string_view grpc_peer);
 
-// The same for any connected unix socket.
+// User id of the process at the other end of any connected unix socket.
 std::optional<uint32_t> UserOf(int fd);
 
 }  // namespace glint

@@ -1,8 +1,8 @@
-// What an operation is to the rest of the server. It has a folder of its own, and one row of OperationMethods() for
-// each of its methods; whatever is not in its folder knows it by this interface alone.
+// Interface between an operation and the rest of the server. Each operation has a folder of its own and one row of
+// OperationMethods() per method; code outside its folder uses this interface only.
 //
-// One frame: the call reads its envelope (Read), then has it located and checked (Parse); a lane's thread works on it
-// (LaneWork::Run); in its turn the reply is serialized (Reply). An edit of what the stream keeps waits until all frames
+// One frame: the call reads its envelope (Read), then locates and checks its content (Parse); a lane's thread runs it
+// (LaneWork::Run); in its turn the reply is serialized (Reply). An edit of the stream's state waits until all frames
 // before it are answered (Edit).
 #ifndef GLINT_SERVER_OPERATIONS_OPERATION_H_
 #define GLINT_SERVER_OPERATIONS_OPERATION_H_
@@ -23,39 +23,39 @@
 
 namespace glint {
 
-// What a stream, or one unary call, keeps. Its methods are called for one message at a time, but for Run(), Reply() and
-// Answered(): those run side by side for several frames unless it is serial. Frames allocate nothing once warm.
+// State of a stream, or of one unary call. Methods are called for one message at a time, except Run(), Reply() and
+// Answered(), which run concurrently for several frames unless the state is serial. Frames allocate nothing once warm.
 class StreamState : public LaneWork {
  public:
-  // One frame is on a lane at a time, in the order of their arrival.
+  // True if at most one frame is on a lane at a time, in order of arrival.
   virtual bool serial() const { return false; }
 
-  // Reads the message into the job's payload, whose type is that of Operation::MakePayload(). Null: it is no serialized
-  // message of the method's type. Else in the payload, too.
+  // Reads the message into the job's payload, of the type that Operation::MakePayload() creates. Returns the envelope,
+  // which lies in the payload; null: not a serialized message of the method's type.
   virtual const WireEnvelope* Read(decode::Pieces message, FrameJob* job) = 0;
-  // Locates what was read, a frame or an edit (FrameJob::is_edit), checks it as far as it can be without decoding, and
-  // sets the job's cost, `pixels`. `message` stays until the job has been answered or given up.
+  // Locates the content of a frame or an edit (FrameJob::is_edit), checks it as far as possible without decoding, and
+  // sets the job's cost, `pixels`. `message` is valid until the job is answered or dropped.
   virtual absl::Status Parse(const Message& message, FrameJob* job) = 0;
 
-  // Does an edit in its turn: no other job of the stream is on a lane. Sets the job's status. False: nothing was done,
-  // a lane has to Run() it.
+  // Applies an edit in its turn, while no other job of the stream is on a lane, and sets the job's status. False:
+  // nothing was done, and a lane must Run() it.
   virtual bool Edit(FrameJob* job);
-  // The reply but for status and timings, to a job whose Run() or Edit() was OK, right after it.
+  // Serializes the reply without status and timings. Called right after a Run() or Edit() that succeeded.
   virtual grpc::Slice Reply(const FrameJob& job) = 0;
-  // The reply to a frame, no edit, is on its way: counts its times.
+  // Counts the times of a frame whose reply has been sent. Not called for edits.
   virtual void Answered(const FrameJob& job);
 };
 
-// What operations are made of. Outlives them.
+// Services of the server for operations; outlives them.
 struct Host {
   const ServerOptions* options;
   Metrics* metrics;
 };
 
-// What the streams and calls of a method share in one server. Thread-safe.
+// State that the streams and calls of a method share in one server. Thread-safe.
 class Operation {
  public:
-  // `frames` and `edits`: what metrics call these. Null: there are no edits.
+  // `frames`, `edits`: names in metrics. Null: the operation has no edits.
   Operation(const Host& host, const char* frames, const char* edits = nullptr)
       : host_(host),
         frames_(host.metrics->registry(), frames),
@@ -63,8 +63,8 @@ class Operation {
   virtual ~Operation() = default;
 
   virtual std::unique_ptr<Payload> MakePayload() const = 0;
-  // Begins a stream with its first message; what all streams have goes to `*session`. INVALID_ARGUMENT and
-  // RESOURCE_EXHAUSTED name the field. Unary: begins a call; there is no message yet, and no session.
+  // Begins a stream from its first message; common options go to `*session`. INVALID_ARGUMENT and RESOURCE_EXHAUSTED
+  // name the field. Unary methods: begins a call; `first` is empty and `session` null.
   virtual absl::StatusOr<std::unique_ptr<StreamState>> Begin(const Message& first, SessionOptions* session) = 0;
 
   const FrameCounters& counters(bool is_edit) const { return is_edit ? edits_ : frames_; }
@@ -80,14 +80,14 @@ class Operation {
 
 // A row of the table of methods.
 struct OperationMethod {
-  const char* service;  // with its package
+  const char* service;  // fully qualified
   const char* name;
-  const char* request;  // the type of its messages
+  const char* request;  // message type of requests
   bool unary;           // else a stream
   std::unique_ptr<Operation> (*make)(const Host& host);
 };
 
-// All of them (app/operation_table.cc). Constant: nothing registers itself.
+// The table of methods (app/operation_table.cc). Constant: operations do not register themselves.
 absl::Span<const OperationMethod> OperationMethods();
 
 }  // namespace glint

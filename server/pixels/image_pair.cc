@@ -2,18 +2,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
+#include "features/server_error.h"
 #include "features/status_macros.h"
 
 namespace glint {
 namespace {
 
-// The halves of one picture.
+// Splits one image into its left and right half.
 absl::Status Split(const ImageSource& source, Pixels* left, Pixels* right, ImageScratch* scratch) {
   const Shape whole = left->shape();
   if (whole.width % 2 != 0) {
-    return ContradictionError(
-        "left.width",
-        absl::StrCat(whole.width, " is odd: eyes side by side have half of it each, and `right` is absent"));
+    return ContradictionError("left",
+                              absl::StrCat("the width ", whole.width, " is odd: images side by side have half of it ",
+                                           "each, and `right` is absent"));
   }
   const Shape half = {whole.width / 2, whole.height};
   *right = *left;
@@ -28,38 +29,39 @@ absl::Status Split(const ImageSource& source, Pixels* left, Pixels* right, Image
 
 }  // namespace
 
-absl::Status CheckPixels(int64_t pixels, int64_t max_pixels) {
+absl::Status CheckPixels(absl::string_view field, int64_t pixels, int64_t max_pixels) {
   if (pixels <= max_pixels) return absl::OkStatus();
-  return LimitError("pixels of both images", pixels, max_pixels, "--max-image-pixels");
+  return LimitError(field, pixels, "pixels of both images", max_pixels, "--max-image-pixels");
 }
 
-absl::StatusOr<Pixels> EyeOf(const LaneContext& context, absl::string_view field, const ImageSource& source,
-                             PixelScratch* scratch) {
+absl::StatusOr<Pixels> DecodeImage(const LaneContext& context, absl::string_view field, const ImageSource& source,
+                                   PixelScratch* scratch) {
   auto decoded = PixelsOf(source, context.decoder, context.max_pixels, scratch);
   if (!decoded.ok()) return WithField(field, decoded.status());
   if (absl::Status s = ValidatePixels(*decoded, {}, context.max_pixels); !s.ok()) return WithField(field, s);
   return decoded;
 }
 
-absl::StatusOr<EyePixels> EyesOf(const LaneContext& context, const ImageSource& left, const ImageSource& right) {
+absl::StatusOr<ImagePairPixels> DecodeImagePair(const LaneContext& context, const ImageSource& left,
+                                                const ImageSource& right) {
   ImageScratch& scratch = *context.scratch->Of<ImageScratch>();
-  EyePixels eyes;
-  GLINT_ASSIGN_OR_RETURN(eyes.left, EyeOf(context, "left", left, &scratch.first));
-  eyes.pixels = eyes.left.shape().pixels();
+  ImagePairPixels pair;
+  GLINT_ASSIGN_OR_RETURN(pair.left, DecodeImage(context, "left", left, &scratch.first));
+  pair.pixels = pair.left.shape().pixels();
   if (right.kind == ImageSource::Kind::kNone) {
-    GLINT_RETURN_IF_ERROR(Split(left, &eyes.left, &eyes.right, &scratch));
+    GLINT_RETURN_IF_ERROR(Split(left, &pair.left, &pair.right, &scratch));
   } else {
-    GLINT_ASSIGN_OR_RETURN(eyes.right, EyeOf(context, "right", right, &scratch.second));
-    eyes.pixels += eyes.right.shape().pixels();
+    GLINT_ASSIGN_OR_RETURN(pair.right, DecodeImage(context, "right", right, &scratch.second));
+    pair.pixels += pair.right.shape().pixels();
   }
-  const Shape left_shape = eyes.left.shape(), right_shape = eyes.right.shape();
+  const Shape left_shape = pair.left.shape(), right_shape = pair.right.shape();
   if (left_shape != right_shape) {
     return ContradictionError(
         "right", absl::StrCat(right_shape.width, "x", right_shape.height, " pixels, but the left image has ",
                               left_shape.width, "x", left_shape.height));
   }
-  GLINT_RETURN_IF_ERROR(CheckPixels(eyes.pixels, context.max_pixels));
-  return eyes;
+  GLINT_RETURN_IF_ERROR(CheckPixels("left", pair.pixels, context.max_pixels));
+  return pair;
 }
 
 }  // namespace glint

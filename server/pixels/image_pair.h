@@ -1,4 +1,4 @@
-// The two images of a pair, for any operation that takes pairs.
+// Image pairs, for all operations that take pairs.
 #ifndef GLINT_SERVER_PIXELS_IMAGE_PAIR_H_
 #define GLINT_SERVER_PIXELS_IMAGE_PAIR_H_
 
@@ -14,29 +14,31 @@
 
 namespace glint {
 
-// What a lane's thread reuses from job to job, whatever their operation: the pixels of up to two images, and the
-// features of the first. Grows to the largest seen.
+// Scratch memory of a lane's thread, shared by all operations: the pixels of up to two images, and the features of the
+// first. Grows to the largest seen.
 struct ImageScratch {
   PixelScratch first, second;
   Features features;
 };
 
 // Both images of a stereo pair. Borrowed from their sources and the lane's ImageScratch.
-struct EyePixels {
+struct ImagePairPixels {
   Pixels left, right;
   int64_t pixels = 0;  // of both
 };
 
-// The images of `left` and `right`; a `right` of kind kNone: `left` has both, side by side. INVALID_ARGUMENT: two
-// shapes. RESOURCE_EXHAUSTED as CheckPixels().
-absl::StatusOr<EyePixels> EyesOf(const LaneContext& context, const ImageSource& left, const ImageSource& right);
+// Decodes both images. A `right` of kind kNone: `left` holds both, side by side. INVALID_ARGUMENT: different shapes.
+// RESOURCE_EXHAUSTED as CheckPixels().
+absl::StatusOr<ImagePairPixels> DecodeImagePair(const LaneContext& context, const ImageSource& left,
+                                                const ImageSource& right);
 
-// One image of a pair; `field` is what errors call it.
-absl::StatusOr<Pixels> EyeOf(const LaneContext& context, absl::string_view field, const ImageSource& source,
-                             PixelScratch* scratch);
+// Decodes one image of a pair, or views it if it is raw; `field` is its name in errors.
+absl::StatusOr<Pixels> DecodeImage(const LaneContext& context, absl::string_view field, const ImageSource& source,
+                                   PixelScratch* scratch);
 
-// Both images of a pair are one image to the limit: RESOURCE_EXHAUSTED.
-absl::Status CheckPixels(int64_t pixels, int64_t max_pixels);
+// Checks the pixels of a pair, whose first image is `field`, against the limit of one image. RESOURCE_EXHAUSTED: more
+// than `max_pixels`.
+absl::Status CheckPixels(absl::string_view field, int64_t pixels, int64_t max_pixels);
 
 }  // namespace glint
 

@@ -1,4 +1,4 @@
-// Images and regions of images as clients name them: located, not yet looked at.
+// Images and regions of images as clients describe them: located, not decoded.
 #ifndef GLINT_SERVER_PIXELS_IMAGE_SOURCE_H_
 #define GLINT_SERVER_PIXELS_IMAGE_SOURCE_H_
 
@@ -11,23 +11,24 @@
 
 namespace glint {
 
-// Pixels as a client sent them, borrowed like the array of their pieces. A raw source was inspected; an encoded one has
-// yet to be.
+// Pixels as a client sent them, borrowed like the array of their pieces. Raw sources have been inspected; encoded ones
+// have not.
 struct ImageSource {
   enum class Kind { kNone, kRaw, kEncoded };
   Kind kind = Kind::kNone;
+  bool is_shared = false;  // kRaw: in memory that the client shares, a glint.v1.SharedImage
   decode::RawPlan raw;
   decode::Encoding encoding = decode::Encoding::kDetect;
   decode::Pieces bytes;
 };
 
-// The part of an image to work on, as a client asked for it: nothing in it is trusted.
+// Region of interest as a client sent it: untrusted.
 struct Region {
   bool wanted = false;  // else the whole image
   uint32_t x = 0, y = 0, width = 0, height = 0;
 };
 
-// Pixels that a frame's stream is charged with before its picture has been decoded: files have about a bit per pixel.
+// Estimated cost of an image before it is decoded: files have about one bit per pixel.
 inline int64_t ExpectedPixels(const ImageSource& image, const Region& region, int64_t message_bytes) {
   if (image.kind == ImageSource::Kind::kRaw && region.wanted) {
     const Shape& whole = image.raw.shape;
@@ -37,7 +38,7 @@ inline int64_t ExpectedPixels(const ImageSource& image, const Region& region, in
   return image.kind == ImageSource::Kind::kRaw ? image.raw.shape.pixels() : 8 * message_bytes;
 }
 
-// What matching costs, in pixels: about 1 ns a pixel for a detector, and 1/32 of that for a pair of descriptors.
+// Cost of matching, in pixels: a detector takes about 1 ns a pixel, a pair of descriptors 1/32 of that.
 inline int64_t MatchPixels(int64_t queries, int64_t trains) { return queries * trains / 32; }
 
 }  // namespace glint

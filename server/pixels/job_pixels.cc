@@ -1,14 +1,26 @@
 #include "server/pixels/job_pixels.h"
 
 #include <limits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
+#include "features/server_error.h"
 
 namespace glint {
 namespace {
 
 absl::Status MissingImage() { return ContradictionError("image", "missing"); }
+
+// Error of a decoder about a file, with the path of its field in a glint.v1.Image.
+absl::Status OfFile(absl::Status status) {
+  constexpr std::pair<const char*, const char*> kPaths[] = {{"image.data", "image.encoded.data"},
+                                                            {"image.encoding", "image.encoded.encoding"},
+                                                            {"image.width", "image.encoded.data: width"},
+                                                            {"image.height", "image.encoded.data: height"}};
+  for (const auto& [from, to] : kPaths) status = WithFieldRenamed(from, to, status);
+  return status;
+}
 
 }  // namespace
 
@@ -56,10 +68,10 @@ absl::StatusOr<Pixels> PixelsOf(const ImageSource& source, decode::Decoder* deco
     case ImageSource::Kind::kEncoded: {
       const absl::Span<const uint8_t> file = decode::Contiguous(source.bytes, &scratch->file);
       const auto shape = decoder->Inspect(source.encoding, file, max_pixels);
-      if (!shape.ok()) return shape.status();
+      if (!shape.ok()) return OfFile(shape.status());
       scratch->decoded.Resize(*shape);
       const auto to = decode::DestinationIn(&scratch->decoded);
-      if (auto s = decoder->DecodeInto(source.encoding, file, to); !s.ok()) return s;
+      if (auto s = decoder->DecodeInto(source.encoding, file, to); !s.ok()) return OfFile(s);
       return Pixels(scratch->decoded);
     }
   }
@@ -70,7 +82,7 @@ absl::StatusOr<DepthView> DepthOf(const ImageSource& source, const DepthSensor& 
                                   decode::Decoder* decoder, PixelScratch* scratch, int64_t* copied_bytes) {
   *copied_bytes = 0;
   if (source.kind == ImageSource::Kind::kNone) return MissingImage();
-  // A row of samples is one of twice as many bytes.
+  // A row of 16-bit samples is stored as a row of twice as many bytes.
   const auto view_of = [&](const uint8_t* data, ptrdiff_t stride) {
     return DepthView{data, camera.width, camera.height, stride, sensor};
   };
@@ -85,7 +97,8 @@ absl::StatusOr<DepthView> DepthOf(const ImageSource& source, const DepthSensor& 
   };
   if (source.kind == ImageSource::Kind::kRaw) {
     if (source.raw.format != PixelFormat::kGray16) {
-      return NotOneOfError("image.format", absl::StrCat(static_cast<int>(source.raw.format)), "GRAY16");
+      return NotOneOfError(source.is_shared ? "image.shared.format" : "image.raw.format",
+                           absl::StrCat(static_cast<int>(source.raw.format)), "GRAY16");
     }
     if (absl::Status s = check(source.raw.shape); !s.ok()) return s;
     if (source.bytes.size() == 1) return view_of(source.bytes[0].data(), static_cast<ptrdiff_t>(source.raw.stride));
@@ -96,10 +109,10 @@ absl::StatusOr<DepthView> DepthOf(const ImageSource& source, const DepthSensor& 
   }
   const absl::Span<const uint8_t> file = decode::Contiguous(source.bytes, &scratch->file);
   const auto shape = decoder->InspectDepth(source.encoding, file, std::numeric_limits<int64_t>::max());
-  if (!shape.ok()) return shape.status();
+  if (!shape.ok()) return OfFile(shape.status());
   if (absl::Status s = check(*shape); !s.ok()) return s;
   const decode::Destination to = memory();
-  if (absl::Status s = decoder->DecodeDepthInto(source.encoding, file, to); !s.ok()) return s;
+  if (absl::Status s = decoder->DecodeDepthInto(source.encoding, file, to); !s.ok()) return OfFile(s);
   return view_of(to.data, to.stride);
 }
 

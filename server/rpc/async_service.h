@@ -25,7 +25,7 @@ class AsyncService final : public grpc::Service {
  public:
   using Bytes = grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>;
 
-  // The server's own methods; behind them those of OperationMethods().
+  // Indices of methods: the server's own, then those of OperationMethods().
   enum Method : int {
     kGetServerInfo,
     kRegisterSharedMemory,
@@ -33,14 +33,14 @@ class AsyncService final : public grpc::Service {
     kHealthCheck,
     kHealthWatch,
     kReflection,
-    kReflectionAlpha,  // for older tools
+    kReflectionAlpha,  // v1alpha, for older tools
     kFirstOperation,
   };
   static Method MethodOf(size_t operation_method) {
     return static_cast<Method>(static_cast<size_t>(kFirstOperation) + operation_method);
   }
 
-  // One for each Method, in its order.
+  // Paths by Method.
   static std::vector<std::string> Paths() {
     std::vector<std::string> paths = {"/glint.v1.Server/GetServerInfo",
                                       "/glint.v1.Server/RegisterSharedMemory",
@@ -55,7 +55,7 @@ class AsyncService final : public grpc::Service {
     return paths;
   }
 
-  // Without `reflection`, its methods are not registered.
+  // Registers all methods; those of reflection only if `reflection`.
   explicit AsyncService(bool reflection) {
     for (const std::string& path : paths_) {
       const bool registered = reflection || !absl::StartsWith(path, "/grpc.reflection.");
@@ -64,7 +64,7 @@ class AsyncService final : public grpc::Service {
     }
   }
 
-  // "Detect": what rules call each Method (server/access/access_rules.h), in its order.
+  // Names by Method, as access rules use them (server/access/access_rules.h): "Detect".
   static std::vector<std::string> MethodNames() {
     std::vector<std::string> names = Paths();
     for (std::string& name : names) name = name.substr(name.rfind('/') + 1);
@@ -73,7 +73,7 @@ class AsyncService final : public grpc::Service {
   // Health checks need no credentials.
   static bool IsOpenToAll(Method method) { return method == kHealthCheck || method == kHealthWatch; }
 
-  // Waits for a call of the method on `queue`, where the call's own completions will come, too.
+  // Requests the next call of the method; its completions arrive on `queue`.
   void Request(Method method, grpc::ServerContext* context, Bytes* stream, grpc::ServerCompletionQueue* queue,
                void* tag) {
     RequestAsyncBidiStreaming(registered_[static_cast<size_t>(method)], context, stream, queue, queue, tag);

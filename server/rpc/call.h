@@ -1,8 +1,8 @@
 // Base class of all calls.
 //
-// A call owns itself: it holds one reference per outstanding gRPC operation and one per frame that is on a lane, and
-// deletes itself with the last. Completions arrive on the threads of the service, frames on those of the lanes. Each
-// call has one mutex, which is never held while a frame is parsed, decoded or processed.
+// A call owns itself: it holds one reference per outstanding gRPC operation and one per frame on a lane, and deletes
+// itself with the last. Completions arrive on the threads of the service, frames on those of the lanes. Each call has
+// one mutex, which is never held while a frame is parsed, decoded or processed.
 #ifndef GLINT_SERVER_RPC_CALL_H_
 #define GLINT_SERVER_RPC_CALL_H_
 
@@ -21,16 +21,16 @@ namespace glint {
 class Call {
  public:
   virtual ~Call() = default;
-  // The server shuts down: accept no more frames, and end once all accepted ones are answered. Called at most once,
-  // while the call is registered with its service.
+  // Called at shutdown: accept no more frames, and end once all accepted ones are answered. Called at most once, while
+  // the call is registered with its service.
   virtual void Drain() = 0;
   // True if shutdown does not wait for this call but cancels it.
   virtual bool Lingers() const { return false; }
-  // The client's permission was revoked (Gate): end with `why` soon, since the call is cancelled a moment later.
-  // Called at most once, while the call is registered.
+  // Called when the client's permission was revoked (Gate): end with `why` soon, since the call is cancelled a moment
+  // later. Called at most once, while the call is registered.
   virtual void Revoke(const absl::Status& why) { (void)why; }
 
-  // Whose call it is; null until Service::Register() has returned OK. Frames of the call count there.
+  // Account of the call's client, which counts its frames; null until Service::Register() has returned OK.
   const std::shared_ptr<ClientAccount>& client() const { return admission_.client; }
 
  private:
@@ -46,7 +46,7 @@ class Call {
   Admission admission_;
 };
 
-// What gRPC hands back when an operation completes.
+// Completion tag of a gRPC operation.
 class Tag {
  public:
   virtual void Run(bool ok) = 0;
@@ -57,7 +57,7 @@ class Tag {
 
 class Service;
 
-// Calls a method of a call.
+// Tag that calls a method of a call.
 template <typename C>
 class MethodTag final : public Tag {
  public:
@@ -73,7 +73,7 @@ class MethodTag final : public Tag {
 void ArrivalIsAwaited(Service* service);
 void ArrivalIsOver(Service* service);
 
-// The tag of a call's arrival, which is awaited from here on. The call may delete itself in its method.
+// Tag of a call's arrival, which is awaited from its construction on. The call may delete itself in its method.
 template <typename C>
 class ArrivalTag final : public Tag {
  public:

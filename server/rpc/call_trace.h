@@ -20,11 +20,11 @@ class CallTrace {
   // Reads the traceparent of a new call. An invalid or duplicate header is counted and ignored.
   void Begin(ServerEnv* env, grpc::ServerContext* context);
 
-  // A frame of a stream has been answered or dropped, with its status. The first that failed is logged at once.
+  // Counts a frame of a stream that was answered or dropped, with its status. The first failure is logged at once.
   void Frame(uint64_t frame_id, const absl::Status& status) {
     if (!trace_id_.empty()) CountFrame(frame_id, status);
   }
-  // The call has ended. Successful calls without the sampled flag are not logged.
+  // Ends the trace and logs the call. Successful calls without the sampled flag are not logged.
   void End(absl::string_view method, const absl::Status& status, int64_t duration_ns);
 
  private:

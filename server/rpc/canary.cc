@@ -17,7 +17,7 @@
 namespace glint {
 namespace {
 
-// With ORB's patch and border a little is left in the middle, so every stage has something to do.
+// Size of the probe: ORB's patch and border leave some pixels, so every stage has work.
 constexpr int kSide = 96;
 
 v1::DetectStreamRequest OptionsMessage() {
@@ -43,7 +43,7 @@ v1::DetectStreamRequest FrameMessage() {
 
 }  // namespace
 
-// One operation at a time is under way, so that whatever the queue returns is its end.
+// One operation is outstanding at a time, so any completion is its own.
 struct Canary::Stream {
   explicit Stream(const std::shared_ptr<grpc::Channel>& channel)
       : stub(v1::FeatureDetection::NewStub(channel)), call(stub->PrepareAsyncDetectStream(Mark(&context), &queue)) {}

@@ -8,8 +8,8 @@
 
 namespace glint {
 
-// Of a call that has arrived and has not been deleted. The users of unix sockets are known where the server accepts
-// their connections itself (UnixListener).
+// Credentials of a call that has arrived and has not been deleted. Users of unix sockets are known only where the
+// server accepts the connections itself (UnixListener).
 Credentials CredentialsOf(const grpc::ServerContext& context);
 
 }  // namespace glint

@@ -32,7 +32,8 @@ struct ServerEnv {
                         constexpr char kEvent[] = "shared memory not pinned";
                         logger.LogLimited(kEvent, Severity::kWarning, kEvent, {{"reason", std::string(why.message())}});
                       }),
-        queue({options.queue_capacity, options.max_pending_bytes, static_cast<int>(lanes.lanes.size()), lanes.looking}),
+        queue({options.queue_capacity, options.max_pending_bytes, static_cast<int>(lanes.lanes.size()),
+               lanes.max_spinning}),
         health(static_cast<int>(lanes.lanes.size())),
         sessions(options.max_sessions, options.max_sessions_per_peer),
         memory_bound(ComputeMemoryBound(options, static_cast<int>(lanes.lanes.size()), lanes.backend)),
@@ -47,9 +48,9 @@ struct ServerEnv {
   SharedMemory shared_memory;
   FrameQueue queue;
   Health health;
-  SessionLimits sessions;  // streams that are open
+  SessionLimits sessions;  // open streams
   const MemoryBound memory_bound;
-  std::atomic<int> frames_in_flight{0};  // read and not answered
+  std::atomic<int> frames_in_flight{0};  // received and not answered
   Metrics metrics;
   const std::vector<ServedMethod> methods;
 

@@ -78,7 +78,7 @@ void Frame::ReleaseAll() {
   for (ImageBytes& image : images) decltype(image.pieces)().swap(image.pieces);
 }
 
-// Two images are usual.
+// Reserves lists for two images, the usual number.
 void Frame::ReservePieces() {
   message_pieces.reserve(kUsualPieces);
   for (size_t i : {0, 1}) images[i].pieces.reserve(kUsualPieces);

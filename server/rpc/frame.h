@@ -23,55 +23,56 @@
 
 namespace glint {
 
-// A message of more slices is copied into one. Only hostile clients send such messages: DATA frames of 24 bytes turn 34
-// MiB into 1.4 million slices, whose list is as large as the message.
+// Limit of slices; a message of more is copied into one. Only hostile clients send such messages: DATA frames of 24
+// bytes turn 34 MiB into 1.4 million slices, whose list is as large as the message.
 inline constexpr size_t kMaxPieces = 8192;
 
 struct Frame : FrameJob {
-  // What came in, where gRPC left it: the job's pixels are in there until a lane has them.
+  // The received message, in gRPC's memory: it holds the job's pixels until a lane has them.
   grpc::ByteBuffer message;
   std::vector<absl::Span<const uint8_t>> message_pieces;
-  std::array<ImageBytes, kMaxMessageImages> images;  // of the message, in the order that its operation gives them
-  std::vector<std::unique_ptr<Payload>> payloads;    // one for each method
-  const Operation* operation = nullptr;              // that it was begun for
-  // What goes out when the frame failed. (A response that is cleared deletes its timings.)
+  std::array<ImageBytes, kMaxMessageImages> images;  // of the message, in the operation's order
+  std::vector<std::unique_ptr<Payload>> payloads;    // by method
+  const Operation* operation = nullptr;              // of the current job
+  // Reply to a failed frame. (Clearing a response would delete its timings.)
   v1::DetectStreamResponse failure;
   v1::Timings timings;
-  // The reply but for its timings, which are serialized last and follow it: protobuf reads concatenated messages as
-  // one. So `total` includes the serialization of the features.
+  // The reply without its timings, which are serialized last and appended: protobuf reads concatenated messages as one.
+  // So `total` includes the serialization of the features.
   grpc::Slice reply;
-  std::shared_ptr<ClientAccount> client;  // that it counts in; null: none
+  std::shared_ptr<ClientAccount> client;  // account that counts this frame; null: none
 
-  // For jobs of these methods.
+  // Creates payloads for jobs of `methods`.
   explicit Frame(absl::Span<const ServedMethod> methods = {});
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
 
-  // For a job of `state`, of that method.
+  // Begins a job of `state`, of `method`.
   void Begin(const ServedMethod& method, StreamState* state, FrameSink* its_sink);
   StreamState* state() const { return static_cast<StreamState*>(work); }
   const FrameCounters& counters() const { return operation->counters(is_edit); }
 
-  // Takes the bytes, `*bytes` is empty afterwards; no more than kMaxPieces pieces. False if gRPC lost them.
+  // Takes over `*bytes`, which is empty afterwards; copies messages of more than kMaxPieces pieces. False if gRPC lost
+  // the bytes.
   bool Receive(grpc::ByteBuffer* bytes);
-  // What operations are given of it.
+  // The message as operations receive it.
   Message received(const ImageRules& rules) { return {message_pieces, rules, absl::MakeSpan(images)}; }
-  // Gives them back, and with them the job's pixels. What lists of pieces have grown stays.
+  // Releases the message, and with it the job's pixels. Lists of pieces keep their memory.
   void ReleaseMessage();
-  // As above, but the caller takes the bytes: freeing thousands of slices takes longer than sending the reply.
+  // Releases the message into the caller's hands: freeing thousands of slices takes longer than sending the reply.
   grpc::ByteBuffer TakeMessage();
-  // As above, and frees the lists: for a frame that only waits for its turn in the order of replies.
+  // Releases the message and the lists of pieces, for a frame that only waits for its turn in the order of replies.
   void ReleaseAll();
 
-  // Counts in the account of its client until the message is released. Not OK: that has its share already, and the
+  // Charges the account of the client until the message is released. Not OK: the client's share is used up, and the
   // frame is REJECTED, with retry_after_ns.
   absl::Status Join(const std::shared_ptr<ClientAccount>& account, Metrics* metrics);
 
-  // Has the edit done, unless a lane has to do it: false.
+  // Applies the edit; false: a lane must run it.
   bool ApplyEdit();
-  // Makes what a lane found into the reply.
+  // Serializes a lane's results into the reply.
   void PackReply();
-  // The reply with its timings; counts the frame.
+  // Completes the reply with its timings, and counts the frame.
   grpc::ByteBuffer FinishReply(Metrics* metrics);
 
   void Reset();
@@ -81,14 +82,14 @@ struct Frame : FrameJob {
   void ReservePieces();
 };
 
-// The pieces of a message that stays in gRPC's buffer. False if gRPC lost them.
+// Pieces of a message that stays in gRPC's buffer. False if gRPC lost the bytes.
 bool PiecesOf(grpc::ByteBuffer* bytes, std::vector<absl::Span<const uint8_t>>* pieces);
 
 // Thread-safe.
 class FramePool {
  public:
-  // Keeps at most `keep` frames that are not in use, and has as many from the start, up to kReady: how many frames of
-  // how many streams overlap is a matter of chance, and no frame shall wait for the heap. `methods`: as of Frame().
+  // Keeps at most `keep` unused frames. Creates that many at the start, up to kReady: how many frames of how many
+  // streams overlap varies, and no frame should wait for the allocator. `methods` as in Frame().
   FramePool(size_t keep, absl::Span<const ServedMethod> methods);
 
   std::unique_ptr<Frame> Take();

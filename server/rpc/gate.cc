@@ -10,9 +10,9 @@
 namespace glint {
 namespace {
 
-// A changed file is read after the second look at it.
+// A changed file is read at the second check.
 constexpr std::chrono::milliseconds kLook(100);
-// For a call that was revoked to tell its client.
+// Time that a revoked call has to tell its client.
 constexpr int64_t kGraceNs = 600'000'000;
 
 }  // namespace
@@ -51,7 +51,7 @@ absl::Status Gate::Enter(Call* call, AsyncService::Method method, grpc::ServerCo
   admission.context = context;
   const bool guarded = file_ != nullptr && !AsyncService::IsOpenToAll(method);
   if (guarded) admission.credentials = CredentialsOf(*context);
-  // Within the lock, so that a call is here when the rules change, or is looked at by the new ones.
+  // Within the lock, so that a call is either registered before the rules change or checked against the new ones.
   std::lock_guard<std::mutex> lock(mutex_);
   const Identity* identity = nullptr;
   const std::shared_ptr<const AccessRules> rules = guarded ? file_->rules() : nullptr;

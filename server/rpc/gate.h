@@ -28,18 +28,18 @@ class Gate {
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
-  // A call of `method` has arrived with `context`, which lives as long as the call. OK: it has an account from here on,
-  // and Leave() has to follow before it goes. UNAUTHENTICATED, PERMISSION_DENIED: it has to end with that.
+  // Admits a call of `method` with `context`, which lives as long as the call. OK: the call has an account, and Leave()
+  // must follow before it is deleted. UNAUTHENTICATED, PERMISSION_DENIED: the call must end with this status.
   absl::Status Enter(Call* call, AsyncService::Method method, grpc::ServerContext* context);
-  // Nothing for a call that has not entered.
+  // Removes a call; no-op for one that has not entered.
   void Leave(Call* call);
 
-  // Whether there are rules for callers.
+  // True if there are access rules.
   bool guarded() const { return file_ != nullptr; }
   // PERMISSION_DENIED unless the user at the other end of a connected unix socket may hand over memory.
   absl::Status AdmitHandoff(int fd) const;
 
-  // Reads the rules again. Calls that may go on no longer are told, and those that have not ended after kGrace are
+  // Reloads the rules. Calls that are no longer permitted are told, and those that have not ended after kGrace are
   // cancelled.
   absl::Status Reload();
 
@@ -58,7 +58,7 @@ class Gate {
   std::unordered_set<Call*> calls_;
   bool over_ = false;
   std::condition_variable ends_;
-  std::thread watch_;  // of the file and of what was revoked; only with a file
+  std::thread watch_;  // watches the file and revoked calls; only with a file
 };
 
 }  // namespace glint

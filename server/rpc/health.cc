@@ -57,7 +57,7 @@ absl::Status Health::lane_health() const {
 
 bool Health::WaitUntilServing(absl::Duration timeout) {
   std::unique_lock<std::mutex> lock(mutex_);
-  // By the steady clock, and no longer than condition variables take.
+  // Waits by the steady clock, for a time that condition variables can represent.
   changed_.wait_for(lock, absl::ToChronoNanoseconds(std::min(timeout, kLongestWait)),
                     [this] { return cold_lanes_ == 0 || draining_ || shutdown_requested_ || !failure_.ok(); });
   return ServingLocked();

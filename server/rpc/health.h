@@ -18,10 +18,10 @@ class Health {
   explicit Health(int lanes) : cold_lanes_(lanes) {}
 
   void LaneIsWarm();
-  // `warm`: it was. Not the last one: then see Fail().
+  // A lane leaves; `warm`: it had passed its warm-up. For the last lane call Fail().
   void LaneLeaves(bool warm);
   void StartDraining();
-  // Not OK: a lane hangs, with the reason. OK: no lane hangs any more.
+  // Sets the health of lanes. Not OK: a lane hangs, with the reason.
   void SetLaneHealth(const absl::Status& lanes);
   // Only the first failure is kept.
   void Fail(const absl::Status& why);

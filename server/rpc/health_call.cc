@@ -1,10 +1,12 @@
 #include "server/rpc/health_call.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
-#include "glint/v1/feature_detection.grpc.pb.h"
+#include "features/server_error.h"
+#include "server/operations/operation.h"
 #include "server/wire/wire_writer.h"
 
 namespace glint {
@@ -21,7 +23,7 @@ std::string Response(uint64_t status) {
 }
 std::string Response(bool serving) { return Response(serving ? kServing : kNotServing); }
 
-// The service of a HealthCheckRequest; nothing if it is none.
+// The service in a HealthCheckRequest; nullopt if malformed.
 std::optional<std::string> ServiceOf(const std::string& message) {
   const absl::Span<const uint8_t> piece(reinterpret_cast<const uint8_t*>(message.data()), message.size());
   WireReader in({&piece, 1});
@@ -36,6 +38,14 @@ std::optional<std::string> ServiceOf(const std::string& message) {
   }
   if (!in.ok()) return std::nullopt;
   return service;
+}
+
+// True for "" (the whole server), and for services of the server or of operations.
+bool IsKnown(const std::string& service) {
+  const absl::Span<const OperationMethod> methods = OperationMethods();
+  return service.empty() || service == "glint.v1.Server" ||
+         std::any_of(methods.begin(), methods.end(),
+                     [&](const OperationMethod& row) { return row.service == service; });
 }
 
 }  // namespace
@@ -58,7 +68,7 @@ absl::Status HealthCall::Admit() {
 HealthCall::Answer HealthCall::Serve(const std::string& message) {
   Answer answer;
   const std::optional<std::string> name = ServiceOf(message);
-  const bool known = name.has_value() && (name->empty() || *name == v1::FeatureDetection::service_full_name());
+  const bool known = name.has_value() && IsKnown(*name);
   if (!name.has_value()) {
     answer.status = absl::InvalidArgumentError("request: not a serialized grpc.health.v1.HealthCheckRequest");
   } else if (watch_) {
@@ -71,7 +81,7 @@ HealthCall::Answer HealthCall::Serve(const std::string& message) {
   } else if (known) {
     answer.reply = Response(service()->health_watchers()->serving());
   } else {
-    answer.status = absl::NotFoundError(absl::StrCat("service: \"", Echo(*name), "\" is none of this server's"));
+    answer.status = NotFoundError("service", *name, absl::StrCat("\"", Echo(*name), "\" is none of this server's"));
   }
   return answer;
 }

@@ -1,5 +1,5 @@
-// grpc.health.v1.Health, by https://github.com/grpc/grpc/blob/master/doc/health-checking.md: of the server as a whole
-// ("") and of glint.v1.FeatureDetection, which are the same.
+// grpc.health.v1.Health (https://github.com/grpc/grpc/blob/master/doc/health-checking.md): health of the server as a
+// whole (""), of glint.v1.Server and of each service of OperationMethods(), which are all the same.
 #ifndef GLINT_SERVER_RPC_HEALTH_CALL_H_
 #define GLINT_SERVER_RPC_HEALTH_CALL_H_
 
@@ -10,10 +10,10 @@
 
 namespace glint {
 
-// Check, or Watch, which stays (--max-watchers).
+// A call of Check, or of Watch, which stays open (--max-watchers).
 class HealthCall final : public SmallCall, private HealthWatchers::Watcher {
  public:
-  // Wait for the next such call on `queue`.
+  // Request the next such call on `queue`.
   static void RequestCheck(Service* service, grpc::ServerCompletionQueue* queue);
   static void RequestWatch(Service* service, grpc::ServerCompletionQueue* queue);
 

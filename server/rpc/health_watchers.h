@@ -10,7 +10,7 @@ namespace glint {
 // Thread-safe.
 class HealthWatchers {
  public:
-  // Called with the lock of this object: now, and at each change.
+  // Callback, with the lock of HealthWatchers held: at once when added, and at each change.
   class Watcher {
    public:
     virtual void HealthIs(bool serving) = 0;
@@ -34,7 +34,7 @@ class HealthWatchers {
     watchers_.insert(watcher);
     watcher->HealthIs(serving_);
   }
-  // One that was not added is no error.
+  // Removes a watcher; no-op if it was not added.
   void Remove(Watcher* watcher) {
     std::lock_guard<std::mutex> lock(mutex_);
     watchers_.erase(watcher);

@@ -10,7 +10,7 @@
 
 namespace glint {
 
-// One of the two: what they have in common. `Rpc` says what differs.
+// One of the two calls; `Rpc` is what differs.
 template <typename Rpc>
 class MemoryCall final : public SmallCall {
  public:

@@ -8,10 +8,10 @@
 
 namespace glint {
 
-// The peer behind grpc::ServerContext::peer(), without what it can choose at will:
+// Identity of the peer in grpc::ServerContext::peer(), without the parts that a client can choose:
 //  * "ipv4:192.0.2.7:40000" -> "192.0.2.7";
-//  * "ipv6:[2001:db8::7]:40000" (brackets may be percent-encoded) -> "2001:db8::/64", since whoever has one address
-//    of a network has all of them;
+//  * "ipv6:[2001:db8::7]:40000" (brackets may be percent-encoded) -> "2001:db8::/64", since a host may use any address
+//    of its network;
 //  * "unix:...", "fd:7" (UnixListener) -> "unix sockets";
 //  * anything else is this process itself: "".
 std::string PeerOf(absl::string_view grpc_peer);

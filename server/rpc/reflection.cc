@@ -46,7 +46,7 @@ enum Reply : uint32_t { kFiles = 4, kExtensionNumbers = 5, kServiceList = 6, kEr
 struct ReflectionRequest {
   std::string host;
   uint32_t question = kNone;
-  std::string text;  // of the question, or the extended type
+  std::string text;  // of the request; or the extended type
   int32_t extension = 0;
 };
 
@@ -61,7 +61,7 @@ bool Parse(const std::string& bytes, ReflectionRequest* request) {
     const WireBytes at = in.String();
     return bytes.substr(at.begin, at.size);
   };
-  // As protobuf does it: another question takes the place of the one that was there.
+  // As in protobuf's oneof, a later request replaces an earlier one.
   const auto ask = [request](uint32_t question) {
     if (request->question == question) return;
     request->question = question;
@@ -113,7 +113,7 @@ std::string NotFound(const std::string& what) {
   return Error(absl::StatusCode::kNotFound, absl::StrCat("\"", Echo(what), "\" is not known here"));
 }
 
-// The oneof of the response: its field's number and content.
+// Oneof of the response: field number and content.
 std::pair<uint32_t, std::string> Answer(const ReflectionRequest& request) {
   const DescriptorPool* const pool = DescriptorPool::generated_pool();
   const Descriptor* const type = pool->FindMessageTypeByName(request.text);

@@ -9,7 +9,7 @@
 
 namespace glint {
 
-// A ServerReflectionRequest into a ServerReflectionResponse, both serialized. What is not found is an answer, too.
+// Answers a serialized ServerReflectionRequest by a serialized ServerReflectionResponse; "not found" is an answer, too.
 // INVALID_ARGUMENT: not a request. Thread-safe.
 absl::StatusOr<std::string> AnswerReflection(const std::string& request);
 

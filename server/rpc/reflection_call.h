@@ -1,5 +1,5 @@
-// ServerReflectionInfo: questions on a stream, an answer for each. At most --max-small-calls at the same time; one that
-// asks nothing for --small-call-timeout ends.
+// ServerReflectionInfo: requests on a stream, a response to each. At most --max-small-calls are open at the same time;
+// one without a request for --small-call-timeout ends.
 #ifndef GLINT_SERVER_RPC_REFLECTION_CALL_H_
 #define GLINT_SERVER_RPC_REFLECTION_CALL_H_
 

@@ -27,22 +27,22 @@
 namespace glint {
 namespace {
 
-// Calls of each method that may arrive at one thread before it looks.
+// Requested calls per method and thread: calls that may arrive before the thread runs.
 constexpr int kRequestedCalls = 4;
-// Frames, of some 50 KB, that are kept for use at most; else as many as can be unanswered and not dropped.
+// Limit of pooled frames, of some 50 KB each; below it, as many as can be unanswered and not dropped.
 constexpr int64_t kMaxPooledFrames = 1024;
-// What remains when all other calls have ended are calls that linger, such as watchers of health: they get this long.
+// Time for lingering calls, such as health watchers, when all other calls have ended.
 constexpr absl::Duration kGoodbye = absl::Milliseconds(50);
-// Of an address that gRPC does not listen on.
+// Port that gRPC reports for an address that it does not listen on.
 constexpr int kNoPort = -1;
-// A small call that has a place and no message keeps it for so long while others wait.
+// Time that a small call without a message keeps its receive slot while others wait.
 constexpr int64_t kSmallPatienceNs = 200'000'000;
 
-// Once in a process.
+// Called once per process.
 void PrepareGrpc() {
   static const bool once = [] {
-    // Never matched by a grpc_shutdown(): the last one of a process waits for a poll of gRPC's own that lasts up to ten
-    // seconds, so every now and then the end of the last server would take that long.
+    // Deliberately without grpc_shutdown(): the last one of a process waits for a poll of gRPC's own that lasts up to
+    // ten seconds, which would sometimes delay the end of the last server.
     grpc_init();
     return true;
   }();
@@ -71,7 +71,7 @@ Service::Service(ServerEnv* env)
                   kMaxPooledFrames,
                   env->options.max_detect_calls + int64_t{env->options.max_sessions} * env->options.max_in_flight)),
               env->methods),
-      small_places_(env->options.max_small_calls, kSmallPatienceNs) {}
+      receive_slots_(env->options.max_small_calls, kSmallPatienceNs) {}
 
 absl::StatusOr<std::unique_ptr<Service>> Service::Start(ServerEnv* env) {
   PrepareGrpc();
@@ -147,9 +147,9 @@ void Service::WarnOfPlaintext() {
   }
 }
 
-// gRPC looks at a message's size, and unpacks it, only when all of it is there: 13 MiB of the limit do not keep a
-// client from announcing 4 GiB, nor 1 MB from becoming 1 GB. So the sum of what is received is limited, too. A client
-// that makes it reach the limit ends streams, of its connection and others: the process lives.
+// Limits the sum of what is received. gRPC checks a message's size, and decompresses it, only when all of it has
+// arrived: the limit of 34 MiB does not keep a client from announcing 4 GiB, nor 1 MB from becoming 1 GB. A client that
+// exhausts the quota ends streams, of its connection and others, but the process lives.
 void Service::LimitReceipt(int64_t bytes, grpc::ServerBuilder* builder) {
   grpc::ResourceQuota quota("glint");
   quota.Resize(static_cast<size_t>(bytes));
@@ -249,7 +249,7 @@ bool Service::WaitUntilIdle(absl::Duration timeout) {
   while (calls_.size() > lingering_) {
     const absl::Duration left = timeout - absl::Nanoseconds(MonotonicNs() - began);
     if (left <= absl::ZeroDuration()) return false;
-    // In steps, since an infinite timeout is more than condition variables take.
+    // Waits in steps, since condition variables overflow with an infinite timeout.
     idle_.wait_for(lock, absl::ToChronoNanoseconds(std::min(left, absl::Hours(1))));
   }
   return true;
@@ -259,8 +259,8 @@ void Service::Stop() {
   unix_listeners_.clear();
   server_->Shutdown(GrpcDeadline(kGoodbye));
   {
-    // Calls that have arrived may be in a queue still: they are refused, and write to it. Lanes hold frames of
-    // cancelled calls, and write to their queues.
+    // Arrived calls may still be in a queue: they are refused, and write to it. Lanes hold frames of cancelled calls,
+    // and write to their queues.
     std::unique_lock<std::mutex> lock(mutex_);
     idle_.wait(lock, [this] { return arrivals_ == 0 && calls_.empty(); });
   }

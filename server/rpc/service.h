@@ -1,6 +1,7 @@
-// The gRPC side of a server: sockets, completion queues with threads of their own, and the calls that are open.
+// The gRPC side of a server: sockets, completion queues with threads of their own, and the open calls.
 //
-// Threads of our own, because those of gRPC 1.51's callback API sleep for up to 100 ms once there was silence.
+// The threads are the server's own, because those of gRPC 1.51's callback API sleep for up to 100 ms after an idle
+// time.
 #ifndef GLINT_SERVER_RPC_SERVICE_H_
 #define GLINT_SERVER_RPC_SERVICE_H_
 
@@ -27,15 +28,15 @@
 #include "server/rpc/frame.h"
 #include "server/rpc/gate.h"
 #include "server/rpc/health_watchers.h"
-#include "server/rpc/small_places.h"
+#include "server/rpc/receive_slots.h"
 #include "server/shm/handoff.h"
 
 namespace glint {
 
-// How many there are of something. Thread-safe.
+// Counter with a limit. Thread-safe.
 class CallCount {
  public:
-  // False if there are `limit` already; else the taker has to give back.
+  // Increments; false, without change, if the count is `limit` already. GiveBack() must follow a successful Take().
   bool Take(int limit) {
     if (++count_ <= limit) return true;
     --count_;
@@ -58,25 +59,25 @@ class Service {
   const std::vector<std::string>& addresses() const { return addresses_; }
   std::shared_ptr<grpc::Channel> InProcessChannel();
 
-  // Refuses new calls, then says NOT_SERVING, and lets the open calls end: who has seen NOT_SERVING finds no way in.
+  // Refuses new calls, then reports NOT_SERVING, and lets the open calls end: after NOT_SERVING no call is accepted.
   void StartDraining();
   // False if calls that do not linger are still open after `timeout`.
   bool WaitUntilIdle(absl::Duration timeout);
-  // Cancels what is left, stops listening and joins the threads. Frames still on lanes are waited for.
+  // Cancels the remaining calls, stops listening and joins the threads. Frames on lanes are waited for.
   void Stop();
 
-  // But for watchers of health, whose calls last as long as their clients.
+  // Number of open calls, without health watchers, whose calls last as long as their clients.
   int calls() const;
-  // Where memory is handed over; empty if it is not shared.
+  // Socket for the hand-off of shared memory; empty if sharing is off.
   std::string shared_memory_socket() const { return handoff_ == nullptr ? "" : handoff_->path(); }
 
-  // For calls.
+  // The functions below are for calls.
   ServerEnv* env() { return env_; }
   AsyncService* async() { return &async_; }
   FramePool* frames() { return &frames_; }
   ImageRules image_rules(bool local) { return {env_->options.lanes.max_image_pixels, &env_->shared_memory, local}; }
-  // A call of `method` has arrived with `context`. Not OK: it must end itself with that: DrainingError(), unless it
-  // lingers, or errors of Gate::Enter(). Registered either way.
+  // Registers a call of `method` that has arrived with `context`. Not OK: the call must end with this status:
+  // DrainingError(), unless it lingers, or errors of Gate::Enter(). Registered either way.
   absl::Status Register(Call* call, AsyncService::Method method, grpc::ServerContext* context);
   void Unregister(Call* call);
   void ArrivalIsAwaited();
@@ -85,11 +86,11 @@ class Service {
   static absl::Status QueueFullError();
   bool draining() const;
   Gate* gate() { return gate_.get(); }
-  SmallPlaces* small_places() { return &small_places_; }
-  CallCount* watchers() { return &watchers_; }        // of health
+  ReceiveSlots* receive_slots() { return &receive_slots_; }
+  CallCount* watchers() { return &watchers_; }        // open calls of Health.Watch
   CallCount* reflections() { return &reflections_; }  // open streams of reflection
   HealthWatchers* health_watchers() { return &health_watchers_; }
-  // Whether there is room for one more unary call of an operation, which then must give it back.
+  // Takes a slot for a unary call of an operation; true: GiveBackUnaryCall() must follow.
   bool TakeUnaryCall() { return unary_calls_.Take(env_->options.max_detect_calls); }
   void GiveBackUnaryCall() { unary_calls_.GiveBack(); }
 
@@ -107,20 +108,20 @@ class Service {
   std::unique_ptr<Gate> gate_;
   FramePool frames_;
   CallCount unary_calls_, watchers_, reflections_;
-  SmallPlaces small_places_;
+  ReceiveSlots receive_slots_;
   HealthWatchers health_watchers_;
   std::vector<std::string> addresses_;
   std::unique_ptr<Handoff> handoff_;
   std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues_;
   std::unique_ptr<grpc::Server> server_;
-  std::vector<std::unique_ptr<UnixListener>> unix_listeners_;  // where callers' users matter
+  std::vector<std::unique_ptr<UnixListener>> unix_listeners_;  // with access rules for users
   std::vector<std::thread> threads_;
 
   mutable std::mutex mutex_;
   std::condition_variable idle_;
   std::unordered_set<Call*> calls_;
-  size_t lingering_ = 0;  // of these
-  int arrivals_ = 0;      // that have been asked for and have not run
+  size_t lingering_ = 0;  // calls that linger
+  int arrivals_ = 0;      // requested calls that have not arrived
   bool draining_ = false;
 };
 

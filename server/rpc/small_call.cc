@@ -12,9 +12,9 @@
 namespace glint {
 namespace {
 
-// How often a call that is under way looks at the time.
+// Period of the deadline check of an active call.
 constexpr absl::Duration kTick = absl::Milliseconds(100);
-// For a client to take the status of a call that has lost its place.
+// Time that the client of a preempted call has to read the status.
 constexpr int64_t kEvictionNs = 100'000'000;
 
 std::string ToString(const grpc::ByteBuffer& bytes) {
@@ -59,13 +59,13 @@ void SmallCall::OnArrived(bool ok) {
   if (admitted.ok()) {
     waiting_ = true;
     lock.unlock();
-    service_->small_places()->Enter(this, false);
+    service_->receive_slots()->Enter(this, false);
     lock.lock();
   } else {
     if (known) Refuse(SmallRefusal::kTooMany);
     End(admitted);
   }
-  Drop(std::move(lock));
+  Unref(std::move(lock));
 }
 
 void SmallCall::Revoke(const absl::Status& why) {
@@ -81,7 +81,7 @@ void SmallCall::Receive() {
   stream_.Read(&request_, &read_);
 }
 
-void SmallCall::GiveUpPlace() {
+void SmallCall::Preempt() {
   std::lock_guard<std::mutex> lock(mutex_);
   if (over_) return;
   Refuse(SmallRefusal::kDisplaced);
@@ -92,7 +92,7 @@ void SmallCall::GiveUpPlace() {
 }
 
 void SmallCall::OnRead(bool ok) {
-  service_->small_places()->Leave(this);
+  service_->receive_slots()->Leave(this);
   bool wanted;
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -123,7 +123,7 @@ void SmallCall::OnRead(bool ok) {
     }
     deadline_ns_ = MonotonicNs() + absl::ToInt64Nanoseconds(service_->env()->options.small_call_timeout);
   }
-  Drop(std::move(lock));
+  Unref(std::move(lock));
 }
 
 SmallCall::Answer SmallCall::AnswerTo(bool ok) {
@@ -177,10 +177,10 @@ void SmallCall::OnWritten(bool ok) {
     deadline_ns_ = MonotonicNs() + absl::ToInt64Nanoseconds(service_->env()->options.small_call_timeout);
     waiting_ = true;
     lock.unlock();
-    service_->small_places()->Enter(this, true);
+    service_->receive_slots()->Enter(this, true);
     lock.lock();
   }
-  Drop(std::move(lock));
+  Unref(std::move(lock));
 }
 
 void SmallCall::End(const absl::Status& status) {
@@ -193,27 +193,27 @@ void SmallCall::End(const absl::Status& status) {
 
 void SmallCall::OnAlarm(bool ok) {
   std::unique_lock<std::mutex> lock(mutex_);
-  if (!ok || done_ || staying_) return Drop(std::move(lock));
+  if (!ok || done_ || staying_) return Unref(std::move(lock));
   if (MonotonicNs() >= deadline_ns_) {
     if (!over_) Refuse(SmallRefusal::kLate);
     if (over_ || writing_) {  // the client takes nothing
       context_.TryCancel();
-      return Drop(std::move(lock));
+      return Unref(std::move(lock));
     }
     const absl::Duration timeout = service_->env()->options.small_call_timeout;
     End(absl::DeadlineExceededError(
         absl::StrCat("request: not received within ", absl::FormatDuration(timeout), " (--small-call-timeout)")));
   }
   alarm_.Set(queue_, GrpcDeadline(kTick), &alarmed_);
-  const bool press = waiting_ && !over_;
+  const bool poll = waiting_ && !over_;
   lock.unlock();
-  if (press) service_->small_places()->Press();
+  if (poll) service_->receive_slots()->Poll();
 }
 
 void SmallCall::OnFinished(bool ok) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (ok && status_.ok() && counted_.has_value()) service_->env()->metrics.MessageSent(*counted_);
-  Drop(std::move(lock));
+  Unref(std::move(lock));
 }
 
 void SmallCall::OnEnded(bool) {
@@ -222,13 +222,13 @@ void SmallCall::OnEnded(bool) {
   over_ = true;
   if (context_.IsCancelled() && status_.ok()) status_ = absl::CancelledError("the client has gone");
   alarm_.Cancel();
-  Drop(std::move(lock));
+  Unref(std::move(lock));
 }
 
-void SmallCall::Drop(std::unique_lock<std::mutex> lock) {
+void SmallCall::Unref(std::unique_lock<std::mutex> lock) {
   if (--references_ > 0) return;
   lock.unlock();
-  service_->small_places()->Leave(this);
+  service_->receive_slots()->Leave(this);
   if (counted_.has_value()) {
     service_->env()->metrics.CallEnded(*counted_, status_.code(), MonotonicNs() - arrived_at_);
   }

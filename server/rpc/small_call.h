@@ -1,5 +1,5 @@
 // Calls whose messages carry no image: GetServerInfo, shared memory, health, reflection. Each is received like Detect:
-// once it has a slot (SmallPlaces), within --small-call-timeout, and up to kMaxSmallMessageBytes.
+// once it has a slot (ReceiveSlots), within --small-call-timeout, and up to kMaxSmallMessageBytes.
 #ifndef GLINT_SERVER_RPC_SMALL_CALL_H_
 #define GLINT_SERVER_RPC_SMALL_CALL_H_
 
@@ -15,15 +15,15 @@
 #include "server/metrics/metrics.h"
 #include "server/rpc/async_service.h"
 #include "server/rpc/call.h"
+#include "server/rpc/receive_slots.h"
 #include "server/rpc/service.h"
-#include "server/rpc/small_places.h"
 
 namespace glint {
 
 inline constexpr size_t kMaxSmallMessageBytes = 4096;
 
 // Subclasses handle the message. Their methods are called on the thread of the call's completion queue, without a lock.
-class SmallCall : public Call, private SmallPlaces::Guest {
+class SmallCall : public Call, private ReceiveSlots::Waiter {
  public:
   void Drain() override {}
   bool Lingers() const override { return true; }
@@ -37,24 +37,24 @@ class SmallCall : public Call, private SmallPlaces::Guest {
     Then then = Then::kEnd;
   };
 
-  // `counted`: the method among the metrics of calls.
+  // `counted`: the method that metrics count the call as; none: not counted.
   SmallCall(Service* service, grpc::ServerCompletionQueue* queue, std::optional<Method> counted);
   ~SmallCall() override = default;
 
   // Waits for a call of the method.
   void Request(AsyncService::Method method);
 
-  // A call has come: wait for another of its kind.
+  // Called when a call has arrived: requests the next call of the method.
   virtual void RequestNext() = 0;
-  // Not OK: the call is refused.
+  // Called before the message is received. Not OK: the call is refused.
   virtual absl::Status Admit() { return absl::OkStatus(); }
   virtual Answer Serve(const std::string& message) = 0;
-  // The client has sent all its messages.
+  // Called when the client has half-closed; the status ends the call.
   virtual absl::Status NoMoreMessages() { return absl::InvalidArgumentError("request: missing"); }
-  // The call is over; the object goes next.
+  // Called when the call is over, just before it is deleted.
   virtual void Ended() {}
 
-  // For calls that stay, by any thread, in place of what was not sent yet.
+  // Sends `reply` on a call that stays; replaces a reply that was not sent yet. Called by any thread.
   void Push(std::string reply);
 
   Service* service() const { return service_; }
@@ -69,16 +69,16 @@ class SmallCall : public Call, private SmallPlaces::Guest {
   void OnFinished(bool ok);
   void OnEnded(bool ok);  // AsyncNotifyWhenDone
 
-  // SmallPlaces::Guest
+  // ReceiveSlots::Waiter
   void Receive() override;
-  void GiveUpPlace() override;
+  void Preempt() override;
 
   Answer AnswerTo(bool ok);
   void Refuse(SmallRefusal reason);
   // With mutex_.
   void Write(const std::string& reply);
   void End(const absl::Status& status);
-  void Drop(std::unique_lock<std::mutex> lock);  // a reference
+  void Unref(std::unique_lock<std::mutex> lock);  // the last reference deletes the call
 
   Service* const service_;
   grpc::ServerCompletionQueue* const queue_;
@@ -87,7 +87,7 @@ class SmallCall : public Call, private SmallPlaces::Guest {
   grpc::ServerContext context_;
   AsyncService::Bytes stream_;
   grpc::ByteBuffer request_;
-  grpc::Alarm alarm_;  // ticks until the call has ended or stays
+  grpc::Alarm alarm_;  // fires periodically until the call has ended or stays
   ArrivalTag<SmallCall> arrived_{this, &SmallCall::OnArrived, service_};
   MethodTag<SmallCall> read_{this, &SmallCall::OnRead};
   MethodTag<SmallCall> alarmed_{this, &SmallCall::OnAlarm};
@@ -98,12 +98,12 @@ class SmallCall : public Call, private SmallPlaces::Guest {
 
   std::mutex mutex_;
   int references_ = 0;
-  int64_t deadline_ns_ = 0;  // of what is under way: a message, or a reply that the client has to take
-  bool waiting_ = false;     // for a place
+  int64_t deadline_ns_ = 0;  // of the current message or reply
+  bool waiting_ = false;     // for a receive slot
   bool writing_ = false;
   bool staying_ = false;               // no more messages, replies by Push()
-  bool over_ = false;                  // Finish has been called, or the client has gone: nothing more begins
-  bool done_ = false;                  // OnEnded() was there
+  bool over_ = false;                  // Finish() was called or the client has gone
+  bool done_ = false;                  // OnEnded() has run
   std::optional<std::string> pushed_;  // to be written next
   absl::Status status_;
 };

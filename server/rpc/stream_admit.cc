@@ -1,5 +1,5 @@
-// What happens to a frame that has been read: the policies of OverloadPolicy. All of it runs on the thread of the
-// stream's completion queue, so the session changes at the same time only where lanes finish frames.
+// Admission of frames that have been read: the policies of OverloadPolicy. All of it runs on the thread of the stream's
+// completion queue; only lanes that finish frames change the session concurrently.
 #include <limits>
 #include <string>
 #include <utility>
@@ -108,7 +108,7 @@ void StreamCall::AdmitHeld() {
   PushNewest(frame, 0, false);
 }
 
-// The caller has counted the reference that the queue is to hold.
+// The caller has counted the queue's reference.
 void StreamCall::PushNewest(Frame* frame, int displace, bool must_displace) {
   FrameList displaced;
   const FrameQueue::Admission admission = env_->queue.PushNewest(&flow_, frame, displace, must_displace, &displaced);

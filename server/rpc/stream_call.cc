@@ -38,7 +38,7 @@ void StreamCall::OnArrived(bool ok) {
   const absl::Status welcome = service_->Register(this, method_.async(), &context_);
   std::unique_lock<std::mutex> lock(mutex_);
   if (absl::Status s = Enter(welcome); !s.ok()) End(s);
-  if (phase_ == Phase::kOpen && !place_.reserved()) {
+  if (phase_ == Phase::kOpen && !slot_.reserved()) {
     ++references_;
     const ServerOptions& options = env_->options;
     const absl::Duration first = std::min(options.stream_first_message_timeout, options.stream_idle_timeout);
@@ -54,7 +54,7 @@ void StreamCall::Drain() {
   Advance();
 }
 
-// Frames that no lane has begun are not worked on any more, so that the end is near.
+// Ends the stream soon: frames that no lane has begun are cancelled.
 void StreamCall::Revoke(const absl::Status& why) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (phase_ != Phase::kOpen && phase_ != Phase::kEnding) return;
@@ -109,7 +109,7 @@ void StreamCall::ReadFrame() {
   if (std::unique_ptr<Frame> frame = ParseFrame(); frame != nullptr) Admit(std::move(frame));
 }
 
-// What comes before the frame's own checks. Not OK: the stream has to end.
+// Receives a message and reads its envelope. Not OK: the stream must end.
 absl::StatusOr<WireEnvelope> StreamCall::Read(Frame* frame) {
   const WireEnvelope* const envelope =
       frame->Receive(&read_buffer_) ? state_->Read(frame->message_pieces, frame) : nullptr;
@@ -153,7 +153,7 @@ std::unique_ptr<Frame> StreamCall::ParseFrame() {
   return owned;
 }
 
-// Once its turn to be answered has come, no lane has a frame of the stream.
+// Applies the edit. When its turn has come, no lane has a frame of the stream.
 void StreamCall::ApplyEdit() {
   if (!edit_->ApplyEdit()) return PushEdit();
   Frame* const frame = std::exchange(edit_, nullptr);
@@ -161,7 +161,7 @@ void StreamCall::ApplyEdit() {
   frame->in_session.done = true;
 }
 
-// There is no other frame of the stream that could take its place in the queue.
+// Queues the edit for a lane. No other frame of the stream could displace it in the queue.
 void StreamCall::PushEdit() {
   switch (env_->queue.Push(&flow_, edit_, FrameQueue::WhenFull::kWait)) {
     case FrameQueue::Admission::kWaiting:
@@ -255,7 +255,7 @@ void StreamCall::End(const absl::Status& status) {
   end_ = status;
 }
 
-// Starts whatever can start now.
+// Starts all operations that can start now.
 void StreamCall::Advance() {
   if (alarm_set_ && phase_ == Phase::kBroken) alarm_.Cancel();
   if (phase_ == Phase::kBroken) {
@@ -302,7 +302,7 @@ void StreamCall::ReleaseFirst() {
 void StreamCall::Unref(std::unique_lock<std::mutex> lock) {
   if (--references_ > 0) return;
   state_ = nullptr;
-  place_.GiveBack();
+  slot_.GiveBack();
   env_->metrics.SessionsAre(env_->sessions.open());
   const int64_t duration_ns = MonotonicNs() - arrived_at_;
   env_->metrics.CallEnded(method_.counted(), end_.code(), duration_ns);

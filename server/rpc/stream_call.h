@@ -23,8 +23,8 @@ namespace glint {
 // for room in the queue, so gRPC's and then the client's buffers fill, and the client blocks. Under the other policies
 // reading goes on, and frames are dropped, until the client takes no replies (see Session).
 //
-// A client that is silent for too long loses its place (ServerOptions::stream_..._timeout). One alarm watches over
-// that: when it goes off, it is set anew for the time when the silence will have been too long, or the stream ends.
+// An idle client loses its session slot (ServerOptions::stream_..._timeout). One alarm checks this: when it fires, it
+// is set again for the current idle deadline, or the stream ends.
 class StreamCall final : public Call, public FrameSink {
  public:
   // Waits for the next such call on `queue`.
@@ -48,7 +48,7 @@ class StreamCall final : public Call, public FrameSink {
   // Without mutex_.
   absl::Status ReadOptions();
   void ReadFrame();
-  std::unique_ptr<Frame> ParseFrame();  // null: the stream has to end
+  std::unique_ptr<Frame> ParseFrame();  // null: the stream must end
   absl::StatusOr<WireEnvelope> Read(Frame* frame);
   void Break(const absl::Status& why);
   void Admit(std::unique_ptr<Frame> frame);
@@ -63,27 +63,27 @@ class StreamCall final : public Call, public FrameSink {
   absl::Status Enter(const absl::Status& welcome);
   void End(const absl::Status& status);
   void SetAlarm(int64_t at);
-  int64_t SilentUntil(int64_t now) const;
+  int64_t IdleDeadline(int64_t now) const;
   void Advance();
   void ApplyEdit();
   void PushEdit();
   void ReleaseFirst();
   void Supersede(FrameJob* job);
-  // Gives one reference back, and the call goes with the last.
+  // Gives back one reference; the last deletes the call.
   void Unref(std::unique_lock<std::mutex> lock);
 
-  // The stream as a whole. It only goes on, to the right or from any state but kFinishing to kBroken.
+  // Phase of the stream. It advances to the right, or from any phase but kFinishing to kBroken.
   enum class Phase {
     kOpen,       // frames are read
-    kEnding,     // no more frames; those that were taken are answered
-    kFinishing,  // all are, and Finish() has been called
-    kBroken,     // nothing reaches the client any more
+    kEnding,     // no more frames; accepted ones are answered
+    kFinishing,  // all are answered, and Finish() has been called
+    kBroken,     // the client cannot be reached any more
   };
-  // What becomes of messages. One at a time is read.
+  // State of reading. One message is read at a time.
   enum class Input {
     kNone,
-    kReading,  // a Read is outstanding, or its message was not wanted
-    kParsing,  // its message is being parsed: another frame may come
+    kReading,  // a Read is outstanding, or its message was discarded
+    kParsing,  // its message is being parsed: another frame may be added
   };
 
   const ServedMethod& method_;
@@ -101,25 +101,25 @@ class StreamCall final : public Call, public FrameSink {
   MethodTag<StreamCall> ended_{this, &StreamCall::OnEnded};
   grpc::Alarm alarm_;
   FrameFlow flow_;
-  SessionPlace place_;
+  SessionSlot slot_;
   int64_t arrived_at_ = 0;
   bool local_ = false;  // the client came through a unix socket
 
   std::mutex mutex_;
   Session session_;
-  // Once it has its options. Edits change it while no frame is unanswered.
+  // Set once the options have been read. Edits change it while no frame is unanswered.
   std::unique_ptr<StreamState> state_;
-  Frame* edit_ = nullptr;      // waits until the frames before it are answered: no message is read meanwhile
-  bool edit_on_lane_ = false;  // or in the queue, where its turn has come and a lane has to do it
+  Frame* edit_ = nullptr;      // waits for the frames before it; no message is read meanwhile
+  bool edit_on_lane_ = false;  // or queued: its turn has come, and a lane must run it
   CallTrace trace_;
   int references_ = 0;
   Phase phase_ = Phase::kOpen;
-  absl::Status end_;  // what the stream will end with; once it is not kOpen
+  absl::Status end_;  // final status; valid unless kOpen
   Input input_ = Input::kNone;
-  bool waiting_for_room_ = false;  // the last frame, for some in the queue: no message is read meanwhile
-  bool writing_reply_ = false;     // that of the session's first frame
+  bool waiting_for_room_ = false;  // the last frame waits for the queue; no message is read
+  bool writing_reply_ = false;     // of the session's first frame
   bool alarm_set_ = false;
-  int64_t active_at_ = 0;  // when a message came, or a reply began or ended to be written
+  int64_t active_at_ = 0;  // MonotonicNs() of the last message, begun or written reply
 };
 
 }  // namespace glint

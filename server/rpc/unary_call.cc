@@ -57,7 +57,7 @@ void UnaryCall::OnArrived(bool ok) {
   }
 }
 
-// On the thread that OnRead() comes to: one of them is first, and ends the call or has a lane do so.
+// Runs on the same thread as OnRead(): the first of the two ends the call or submits it to a lane.
 void UnaryCall::OnLate(bool ok) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (ok && !read_done_) {
@@ -100,13 +100,13 @@ absl::Status UnaryCall::TooMany() {
                   env_->queue.ExpectedWaitNs());
 }
 
-// What gRPC's own retries heed goes into the trailer, too.
+// Adds the trailer that gRPC's own retries honour.
 absl::Status UnaryCall::TryLater(const absl::Status& status, int64_t retry_after_ns) {
   context_.AddTrailingMetadata("grpc-retry-pushback-ms", absl::StrCat((retry_after_ns + 999'999) / 1'000'000));
   return WithRetryAfter(status, retry_after_ns);
 }
 
-// Locates and checks what a lane needs of the message.
+// Locates and checks the content of the message.
 absl::Status UnaryCall::Parse(Frame* frame) {
   if (!frame->Receive(&request_) || state_->Read(frame->message_pieces, frame) == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat("request: not a serialized ", method_.row->request));
@@ -162,7 +162,7 @@ void UnaryCall::OnEnded(bool) {
   const bool cancelled = context_.IsCancelled();
   gone_ = cancelled;
   if (cancelled && frame_ != nullptr) frame_->cancelled = true;
-  // Else a lane has it, or has had it.
+  // Otherwise a lane has it or has finished it.
   const bool taken_back = cancelled && frame_ != nullptr && env_->queue.Remove(frame_.get());
   std::unique_lock<std::mutex> lock(mutex_);
   if (cancelled) status_ = absl::CancelledError("the client has gone");

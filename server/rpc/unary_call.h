@@ -1,5 +1,5 @@
-// One message of an operation, one reply. The message is received once a slot is free (--max-detect-calls), and
-// must arrive within --detect-receive-timeout.
+// Unary call of an operation: one message, one reply. The message is received once a slot is free (--max-detect-calls),
+// and must arrive within --detect-receive-timeout.
 #ifndef GLINT_SERVER_RPC_UNARY_CALL_H_
 #define GLINT_SERVER_RPC_UNARY_CALL_H_
 
@@ -22,7 +22,7 @@ class UnaryCall final : public Call, public FrameSink {
   // Waits for the next such call on `queue`.
   static void Request(const ServedMethod& method, Service* service, grpc::ServerCompletionQueue* queue);
 
-  void Drain() override {}  // the answer is the end
+  void Drain() override {}  // a unary call ends with its reply
   void OnFrameAdmitted(FrameJob*) override {}
   void OnFrameDone(FrameJob* job) override;
 
@@ -31,11 +31,11 @@ class UnaryCall final : public Call, public FrameSink {
 
   void OnArrived(bool ok);
   void OnRead(bool ok);
-  void OnLate(bool ok);  // the alarm; not ok: cancelled
+  void OnLate(bool ok);  // receive timeout; not ok: cancelled
   void OnFinished(bool ok);
   void OnEnded(bool ok);  // AsyncNotifyWhenDone
 
-  // OK: a lane will answer.
+  // Submits the frame. OK: a lane will answer.
   absl::Status Submit();
   absl::Status Parse(Frame* frame);
   absl::Status TooMany();
@@ -58,11 +58,11 @@ class UnaryCall final : public Call, public FrameSink {
   MethodTag<UnaryCall> finished_{this, &UnaryCall::OnFinished};
   MethodTag<UnaryCall> ended_{this, &UnaryCall::OnEnded};
   int64_t arrived_at_ = 0;
-  // Those of the completion queue's thread.
+  // Used by the completion queue's thread only.
   bool counted_ = false;  // among the service's unary calls
-  bool gone_ = false;     // the client
+  bool gone_ = false;     // the client has gone
   bool read_done_ = false;
-  bool late_ = false;  // the call has ended without its message
+  bool late_ = false;  // the message did not arrive in time
   std::unique_ptr<StreamState> state_;
   std::unique_ptr<Frame> frame_;
 

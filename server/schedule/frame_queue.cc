@@ -7,12 +7,12 @@ namespace glint {
 namespace {
 
 constexpr int64_t kMinWaitNs = 1'000'000;
-constexpr int64_t kMeanWeight = 8;  // of what the mean was, against 1 of what is new
+constexpr int64_t kMeanWeight = 8;  // of the old mean; a new value has weight 1
 
-// What a job counts as while it waits in the queue.
+// Pixels that a job counts as while it waits in the queue.
 int64_t WeightOf(const FrameJob& job) { return std::max(job.pixels, kQuantumPixels); }
 
-// ... and once it goes to a lane.
+// Pixels that a job is charged when it goes to a lane.
 int64_t CostOf(const FrameJob& job, int64_t now) {
   if (job.cancelled.load(std::memory_order_relaxed) || job.Expired(now)) return 0;
   return WeightOf(job);
@@ -111,7 +111,7 @@ FrameQueue::Admission FrameQueue::PushNewest(FrameFlow* flow, FrameJob* job, int
   return admission;
 }
 
-// The one to be let in next; null if none waits.
+// The waiting job to admit next; null if none waits.
 FrameJob* FrameQueue::NextWaiting() const {
   FrameJob* next = waiting_.front();
   for (FrameJob* job = next; job != nullptr; job = job->in_queue.next) {
@@ -127,7 +127,7 @@ void FrameQueue::AdmitWaiting(std::unique_lock<std::mutex>* lock) {
     waiting_.Remove(job);
     ++size_;
     bytes_ += job->bytes;
-    // Its sink hears of it before the job can be popped, hence be finished and gone; until then it is in no list.
+    // The sink is notified before the job can be popped, hence finished and deleted; until then the job is in no list.
     lock->unlock();
     job->sink->OnFrameAdmitted(job);
     lock->lock();
@@ -159,7 +159,7 @@ void FrameQueue::LinkIfReady(FrameFlow* flow) {
 
 // ---- Popping.
 
-FrameJob* FrameQueue::Pop(LaneSeat* seat, const std::atomic<bool>* stop) {
+FrameJob* FrameQueue::Pop(LaneWaiter* waiter, const std::atomic<bool>* stop) {
   std::unique_lock<std::mutex> lock(mutex_);
   ++idle_;
   int64_t idle_since = 0;
@@ -167,23 +167,23 @@ FrameJob* FrameQueue::Pop(LaneSeat* seat, const std::atomic<bool>* stop) {
   while (stop == nullptr || !*stop) {
     if ((job = TryPop()) != nullptr || (closed_ && groups_.empty())) break;
     if (idle_since == 0) idle_since = MonotonicNs();
-    WaitAt(seat, &lock);
+    WaitAt(waiter, &lock);
   }
   --idle_;
   if (job == nullptr) {
     idle_lanes_.WakeOne(nullptr);  // for a frame that this one may have been woken for
     return nullptr;
   }
-  seat->look_time_.FrameCameAfter(idle_since == 0 ? 0 : MonotonicNs() - idle_since);
-  job->in_queue.flow->lane_ = seat;
+  waiter->spin_budget_.FrameCameAfter(idle_since == 0 ? 0 : MonotonicNs() - idle_since);
+  job->in_queue.flow->lane_ = waiter;
   AdmitWaiting(&lock);
   return job;
 }
 
-void FrameQueue::WaitAt(LaneSeat* seat, std::unique_lock<std::mutex>* lock) {
-  // What waits is kept from this lane, which may be over before anything else happens.
-  if (!groups_.empty()) return idle_lanes_.Sleep(seat, RecentCosts::kWindowNs / 4, lock);
-  idle_lanes_.LookAndSleep(seat, limits_.looking, lock);
+void FrameQueue::WaitAt(LaneWaiter* waiter, std::unique_lock<std::mutex>* lock) {
+  // Queued frames are withheld from this lane for a limited time, which may end without any event.
+  if (!groups_.empty()) return idle_lanes_.Sleep(waiter, RecentCosts::kWindowNs / 4, lock);
+  idle_lanes_.SpinAndSleep(waiter, limits_.max_spinning, lock);
 }
 
 FrameJob* FrameQueue::TryPop() {
@@ -209,13 +209,13 @@ FrameJob* FrameQueue::TryPop() {
   return job;
 }
 
-// Of the flow's first job; kNotNow while that is kept from the last idle lane.
+// Cost of the flow's first job; kNotNow while it is kept from the last idle lane.
 int64_t FrameQueue::PriceOf(const FrameFlow& flow, int64_t now) {
   const int64_t cost = CostOf(*flow.jobs_.front(), now);
   return MayStart(cost, now) ? cost : groups_.kNotNow;
 }
 
-// The flow whose first job is its group's next; null if all of them are kept from the last idle lane.
+// The flow whose first job is the group's next; null if all are kept from the last idle lane.
 FrameFlow* FrameQueue::NextFlow(FlowGroup* group, int64_t now) {
   return group->flows_.Next([&](FrameFlow* flow) { return PriceOf(*flow, now); });
 }

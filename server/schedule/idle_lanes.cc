@@ -7,7 +7,7 @@
 namespace glint {
 namespace {
 
-// Leaves the processor's other thread, and its bus, alone for a moment.
+// Yields the core to its sibling thread for a moment.
 inline void Pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -16,7 +16,7 @@ inline void Pause() {
 #endif
 }
 
-void Look(const std::atomic<bool>& woken, int64_t most_ns) {
+void Spin(const std::atomic<bool>& woken, int64_t most_ns) {
   constexpr int kPausesPerClock = 16;
   const int64_t until = MonotonicNs() + most_ns;
   do {
@@ -29,32 +29,32 @@ void Look(const std::atomic<bool>& woken, int64_t most_ns) {
 
 }  // namespace
 
-void IdleLanes::Sleep(LaneSeat* seat, int64_t most_ns, std::unique_lock<std::mutex>* lock) {
-  Push(seat);
-  const auto woken = [seat] { return seat->woken_.load(std::memory_order_relaxed); };
-  if (!seat->wake_.wait_for(*lock, std::chrono::nanoseconds(most_ns), woken)) Remove(seat);
+void IdleLanes::Sleep(LaneWaiter* waiter, int64_t most_ns, std::unique_lock<std::mutex>* lock) {
+  Push(waiter);
+  const auto woken = [waiter] { return waiter->woken_.load(std::memory_order_relaxed); };
+  if (!waiter->wake_.wait_for(*lock, std::chrono::nanoseconds(most_ns), woken)) Remove(waiter);
 }
 
-void IdleLanes::LookAndSleep(LaneSeat* seat, int most_looking, std::unique_lock<std::mutex>* lock) {
-  Push(seat);
-  const int64_t look_ns = seat->look_time_.LimitNs();
-  if (look_ns > 0 && looking_ < most_looking) {
-    seat->looks_ = true;
-    ++looking_;
+void IdleLanes::SpinAndSleep(LaneWaiter* waiter, int max_spinning, std::unique_lock<std::mutex>* lock) {
+  Push(waiter);
+  const int64_t spin_ns = waiter->spin_budget_.LimitNs();
+  if (spin_ns > 0 && spinning_ < max_spinning) {
+    waiter->spins_ = true;
+    ++spinning_;
     lock->unlock();
-    Look(seat->woken_, look_ns);
+    Spin(waiter->woken_, spin_ns);
     lock->lock();
-    seat->looks_ = false;
-    --looking_;
+    waiter->spins_ = false;
+    --spinning_;
   }
-  seat->wake_.wait(*lock, [seat] { return seat->woken_.load(std::memory_order_relaxed); });
+  waiter->wake_.wait(*lock, [waiter] { return waiter->woken_.load(std::memory_order_relaxed); });
 }
 
-void IdleLanes::WakeOne(const LaneSeat* preferred) {
-  LaneSeat* best = top_;
-  for (LaneSeat* seat = top_; seat != nullptr; seat = seat->below_) {
-    const bool better = seat->looks_ != best->looks_ ? seat->looks_ : seat == preferred;
-    if (better) best = seat;
+void IdleLanes::WakeOne(const LaneWaiter* preferred) {
+  LaneWaiter* best = top_;
+  for (LaneWaiter* waiter = top_; waiter != nullptr; waiter = waiter->below_) {
+    const bool better = waiter->spins_ != best->spins_ ? waiter->spins_ : waiter == preferred;
+    if (better) best = waiter;
   }
   if (best != nullptr) Wake(best);
 }
@@ -63,25 +63,25 @@ void IdleLanes::WakeAll() {
   while (top_ != nullptr) Wake(top_);
 }
 
-void IdleLanes::Push(LaneSeat* seat) {
-  seat->woken_.store(false, std::memory_order_relaxed);
-  seat->below_ = top_;
-  top_ = seat;
+void IdleLanes::Push(LaneWaiter* waiter) {
+  waiter->woken_.store(false, std::memory_order_relaxed);
+  waiter->below_ = top_;
+  top_ = waiter;
   ++count_;
 }
 
-void IdleLanes::Remove(LaneSeat* seat) {
-  LaneSeat** link = &top_;
-  while (*link != seat) link = &(*link)->below_;
-  *link = seat->below_;
+void IdleLanes::Remove(LaneWaiter* waiter) {
+  LaneWaiter** link = &top_;
+  while (*link != waiter) link = &(*link)->below_;
+  *link = waiter->below_;
   --count_;
 }
 
-// The mutex is held until the lane has been told: it may leave with its seat as soon as it has the mutex.
-void IdleLanes::Wake(LaneSeat* seat) {
-  Remove(seat);
-  seat->woken_.store(true, std::memory_order_release);
-  if (!seat->looks_) seat->wake_.notify_one();
+// The mutex is held until the lane is notified: once it has the mutex, its waiter may be destroyed.
+void IdleLanes::Wake(LaneWaiter* waiter) {
+  Remove(waiter);
+  waiter->woken_.store(true, std::memory_order_release);
+  if (!waiter->spins_) waiter->wake_.notify_one();
 }
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// The lanes that wait for a frame, and which of them is woken.
+// Idle lanes that wait for a frame, and the choice of the lane to wake.
 #ifndef GLINT_SERVER_SCHEDULE_IDLE_LANES_H_
 #define GLINT_SERVER_SCHEDULE_IDLE_LANES_H_
 
@@ -7,51 +7,51 @@
 #include <cstdint>
 #include <mutex>
 
-#include "server/schedule/look_time.h"
+#include "server/schedule/spin_budget.h"
 
 namespace glint {
 
-// Where one lane waits, from frame to frame.
-class LaneSeat {
+// Wait state of one lane, kept from frame to frame.
+class LaneWaiter {
  public:
-  LaneSeat() = default;
-  LaneSeat(const LaneSeat&) = delete;
-  LaneSeat& operator=(const LaneSeat&) = delete;
+  LaneWaiter() = default;
+  LaneWaiter(const LaneWaiter&) = delete;
+  LaneWaiter& operator=(const LaneWaiter&) = delete;
 
  private:
   friend class IdleLanes;
   friend class FrameQueue;
-  LookTime look_time_;
-  LaneSeat* below_ = nullptr;
-  bool looks_ = false;
+  SpinBudget spin_budget_;
+  LaneWaiter* below_ = nullptr;
+  bool spins_ = false;
   std::atomic<bool> woken_{false};
   std::condition_variable wake_;
 };
 
-// A stack of seats. All functions are called with the mutex of its queue held; those that wait give it up meanwhile.
-// Owns and allocates nothing. Whoever is woken is out of the stack at once, so the next frame wakes another lane.
+// A stack of waiters. All functions are called with the mutex of the queue held; those that wait release it meanwhile.
+// Owns and allocates nothing. A woken lane leaves the stack at once, so the next frame wakes another lane.
 class IdleLanes {
  public:
-  // Until the lane is woken, or `most_ns` are over.
-  void Sleep(LaneSeat* seat, int64_t most_ns, std::unique_lock<std::mutex>* lock);
-  // Until the lane is woken: looks for LookTime first, unless `most_looking` lanes do so already.
-  void LookAndSleep(LaneSeat* seat, int most_looking, std::unique_lock<std::mutex>* lock);
+  // Waits until the lane is woken, for at most `most_ns`.
+  void Sleep(LaneWaiter* waiter, int64_t most_ns, std::unique_lock<std::mutex>* lock);
+  // Waits until the lane is woken. Spins for its budget first, unless `max_spinning` lanes spin already.
+  void SpinAndSleep(LaneWaiter* waiter, int max_spinning, std::unique_lock<std::mutex>* lock);
 
-  // One that looks before one that sleeps; of these, `preferred` (which need not be there any more) before the one that
-  // came last. Nothing if there is none.
-  void WakeOne(const LaneSeat* preferred);
+  // Wakes one lane, if any: a spinning lane before a sleeping one; then `preferred` (which may be gone) before the lane
+  // that became idle last.
+  void WakeOne(const LaneWaiter* preferred);
   void WakeAll();
 
   int count() const { return count_; }
 
  private:
-  void Push(LaneSeat* seat);
-  void Remove(LaneSeat* seat);
-  void Wake(LaneSeat* seat);
+  void Push(LaneWaiter* waiter);
+  void Remove(LaneWaiter* waiter);
+  void Wake(LaneWaiter* waiter);
 
-  LaneSeat* top_ = nullptr;
+  LaneWaiter* top_ = nullptr;
   int count_ = 0;
-  int looking_ = 0;
+  int spinning_ = 0;
 };
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// What the thread of a lane hands to the work of a job.
+// Context that a lane's thread passes to the work of a job.
 #ifndef GLINT_SERVER_SCHEDULE_LANE_CONTEXT_H_
 #define GLINT_SERVER_SCHEDULE_LANE_CONTEXT_H_
 
@@ -17,8 +17,8 @@
 
 namespace glint {
 
-// Memory of a lane's thread that work reuses from job to job, by type: whoever works decides what it has. Each part is
-// made once for each lane, outside the count of the frame path. Thread-compatible.
+// Scratch memory of a lane's thread, reused from job to job and found by type. Each type is created once per lane,
+// outside the allocation count of the frame path. Thread-compatible.
 class LaneScratch {
  public:
   template <typename T>
@@ -44,16 +44,16 @@ struct LaneContext {
   int64_t max_pixels;  // of the images of a job
 };
 
-// What lanes do with the jobs of a stream or call. Thread-compatible, but for one that says so: jobs of a flow that is
-// not serial run on several lanes at once.
+// The work that lanes do for the jobs of a stream or call. Thread-compatible; must be thread-safe if its flow is not
+// serial, since jobs then run on several lanes at once.
 class LaneWork {
  public:
   virtual ~LaneWork() = default;
-  // On a lane's thread. Fills the job's payload and times. May throw std::bad_alloc.
+  // Runs the job on a lane's thread: fills its payload and times. May throw std::bad_alloc.
   virtual absl::Status Run(const LaneContext& context, FrameJob* job) = 0;
 };
 
-// CANCELLED or DEADLINE_EXCEEDED if nobody waits for the frame any more.
+// CANCELLED or DEADLINE_EXCEEDED if no client waits for the frame any more.
 absl::Status CheckNotCancelled(FrameJob* job);
 
 }  // namespace glint

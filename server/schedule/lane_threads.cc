@@ -29,7 +29,7 @@ Image WarmUpImage() {
   return image;
 }
 
-// A frame, and another that comes as a JPEG file if the lane's device decodes, which loads kernels and makes room.
+// Warm-up: a raw frame, and a JPEG file if the lane's device decodes; this loads kernels and allocates memory.
 absl::Status WarmUp(Lane* lane) {
   Features features;
   StageTimes times;
@@ -42,7 +42,7 @@ absl::Status WarmUp(Lane* lane) {
   return lane->RunJpeg(options, absl::MakeConstSpan(bytes, file.size()), image.shape(), {}, &features, &times).status();
 }
 
-// What one lane's thread reuses from frame to frame.
+// Memory that one lane's thread reuses from frame to frame.
 struct Scratch {
   explicit Scratch(Lane* lane) : decoder(lane->parallel()) {}
 
@@ -56,7 +56,7 @@ absl::Status RunJob(const LaneContext& context, FrameJob* job) {
   return job->work->Run(context, job);
 }
 
-// The one exception that a frame's work can throw is memory that cannot be had. What it leaves half done is made anew.
+// Turns std::bad_alloc, the only exception of a frame's work, into a status. State that was half updated is rebuilt.
 absl::Status RunJobInMemory(Lane* lane, int64_t max_pixels, FrameQueue* queue, std::optional<Scratch>* scratch,
                             FrameJob* job) {
   try {
@@ -107,7 +107,7 @@ void LaneThreads::Main(int index) {
   Lane* const lane = lanes_->lanes[static_cast<size_t>(index)].get();
   Device* const device = DeviceOf(*lane);
   std::optional<Scratch> scratch(std::in_place, lane);
-  LaneSeat seat;
+  LaneWaiter waiter;
   absl::Status lost = WarmUp(lane);
   const bool warm = lost.ok();
   if (warm) {
@@ -117,7 +117,7 @@ void LaneThreads::Main(int index) {
                                                   ": the warm-up frame failed: ", lost.message()));
   }
   bool stays = !lost.ok() && Lose(device, lost);
-  while (FrameJob* job = lost.ok() || stays ? queue_->Pop(&seat, stays ? nullptr : &device->lost) : nullptr) {
+  while (FrameJob* job = lost.ok() || stays ? queue_->Pop(&waiter, stays ? nullptr : &device->lost) : nullptr) {
     events_.busy(index, true);
     job->lane = index;
     job->device = &lane->device();

@@ -1,8 +1,7 @@
-// The threads that work: one per lane, each takes the next frame from the queue, decodes it, runs its lane and hands
-// the features back.
+// Worker threads, one per lane: each pops frames from the queue, runs their work on its lane and hands the jobs back.
 //
-// When a device is lost, its lanes leave and the others go on. When the last one is, a thread stays to refuse what
-// comes, until the queue is closed.
+// When a device is lost, the threads of its lanes end and the others go on. The last thread stays and refuses frames
+// until the queue is closed.
 #ifndef GLINT_SERVER_SCHEDULE_LANE_THREADS_H_
 #define GLINT_SERVER_SCHEDULE_LANE_THREADS_H_
 
@@ -22,13 +21,13 @@ namespace glint {
 
 class LaneThreads {
  public:
-  // Called on lanes' threads.
+  // Callbacks, on lanes' threads.
   struct Events {
-    std::function<void()> warm;                     // this lane's warm-up frame has passed
+    std::function<void()> warm;                     // the lane is warm
     std::function<void(int lane, bool busy)> busy;  // the lane has begun (true) or ended a frame
-    std::function<void(const FrameJob&)> done;      // a lane has ended this frame, which is not handed back yet
-    std::function<void(const std::string& device, bool warm)> left;  // a lane of it has; `warm` has been called
-    // A device is lost, or its warm-up failed; after that its lanes leave. `last`: no other is left.
+    std::function<void(const FrameJob&)> done;      // a lane has finished the frame; not handed back yet
+    std::function<void(const std::string& device, bool warm)> left;  // a lane has left; `warm`: it had been warm
+    // A device is lost or failed its warm-up; its lanes leave after this. `last`: no other device is left.
     std::function<void(const absl::Status&, bool last)> lost;
   };
 
@@ -46,7 +45,7 @@ class LaneThreads {
   };
 
   void Main(int index);
-  // True if the caller's thread is the one that has to stay.
+  // True if the calling thread must stay.
   bool Lose(Device* device, const absl::Status& why);
   Device* DeviceOf(const Lane& lane);
 

@@ -19,19 +19,19 @@ namespace glint {
 
 struct StuckLanes {
   int count = 0;
-  int longest = -1;        // the lane that has been at its frame for the longest time; -1: none is stuck
-  int64_t longest_ns = 0;  // that time
+  int longest = -1;        // index of the longest stuck lane; -1: none is stuck
+  int64_t longest_ns = 0;  // time at its frame
   pid_t thread = 0;        // of that lane
 };
 
-// Since when each lane has been at its frame. Thread-safe, takes no lock. Times are MonotonicNs().
+// Start time of each lane's current frame. Thread-safe, takes no lock. Times are MonotonicNs().
 class LaneProgress {
  public:
-  // A lane is stuck once it has been at one frame for longer than `limit_ns`.
+  // A lane is stuck when it has worked on one frame for longer than `limit_ns`.
   LaneProgress(int lanes, int64_t limit_ns)
       : limit_ns_(limit_ns), begun_at_(static_cast<size_t>(lanes)), threads_(static_cast<size_t>(lanes)) {}
 
-  // On the lane's thread. `now` > 0.
+  // Called on the lane's thread. `now` > 0.
   void Begin(int lane, int64_t now);
   void End(int lane) { begun_at_[static_cast<size_t>(lane)] = 0; }
 
@@ -39,20 +39,20 @@ class LaneProgress {
 
  private:
   const int64_t limit_ns_;
-  std::vector<std::atomic<int64_t>> begun_at_;  // 0: at none
+  std::vector<std::atomic<int64_t>> begun_at_;  // 0: idle
   std::vector<std::atomic<pid_t>> threads_;
 };
 
-// Looks at the lanes four times per limit, on a thread of its own. Thread-safe.
+// Checks the lanes four times per limit, on a thread of its own. Thread-safe.
 class LaneWatch {
  public:
   struct Limits {
-    absl::Duration stuck;  // at one frame
-    absl::Duration grace;  // beyond that; may be infinite
+    absl::Duration stuck;  // time at one frame
+    absl::Duration grace;  // further time until given_up; may be infinite
   };
-  // Both are called on that thread.
+  // Callbacks, on the thread of the watch.
   struct Events {
-    std::function<void(const StuckLanes&)> changed;   // the number of stuck lanes has; it was 0
+    std::function<void(const StuckLanes&)> changed;   // the number of stuck lanes has changed; initially 0
     std::function<void(const StuckLanes&)> given_up;  // once: a lane has been stuck for longer than `grace`
   };
   LaneWatch(int lanes, const Limits& limits, Events events);
@@ -60,9 +60,9 @@ class LaneWatch {
   LaneWatch(const LaneWatch&) = delete;
   LaneWatch& operator=(const LaneWatch&) = delete;
 
-  // The lane has begun (true) or ended a frame. On the lane's thread.
+  // Reports that a lane has begun (true) or finished a frame. Called on the lane's thread.
   void LaneBusy(int lane, bool busy);
-  // As it is now.
+  // Current state.
   StuckLanes Check() const;
 
  private:

@@ -1,4 +1,4 @@
-// Which frames have come lately, by their cost.
+// Recent frames, counted by cost.
 #ifndef GLINT_SERVER_SCHEDULE_RECENT_COSTS_H_
 #define GLINT_SERVER_SCHEDULE_RECENT_COSTS_H_
 
@@ -17,7 +17,7 @@ class RecentCosts {
   // `cost` >= 1, at `now` (MonotonicNs()).
   void Add(int64_t cost, int64_t now);
 
-  // Frames that came lately and cost less than about a quarter of `cost`: all below 1/5.7, none above 1/2.8.
+  // Number of recent frames that cost less than about a quarter of `cost`: all below 1/5.7, none above 1/2.8.
   int CountMuchCheaper(int64_t cost, int64_t now);
 
  private:

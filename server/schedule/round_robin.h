@@ -12,21 +12,21 @@ namespace glint {
 template <typename T>
 struct Turn {
   T* next = nullptr;     // in the ring; null outside it
-  int64_t credit = 0;    // what it may spend; negative: overdrawn
+  int64_t credit = 0;    // remaining; negative: overdrawn
   bool in_turn = false;  // has been credited and is the ring's head
 };
 
-// A ring of T that are served in turn. At each turn one is credited kQuantum and stays the head as long as its credit
-// covers what it costs next. Owns nothing, allocates nothing. Thread-compatible.
+// Ring of members that are served in turn. At each turn one is credited kQuantum and stays the head while its credit
+// covers its next cost. Owns nothing, allocates nothing. Thread-compatible.
 template <typename T, int64_t kQuantum>
 class Round {
  public:
-  // What `cost` returns for one that may not be served now.
+  // Cost of a member that may not be served now.
   static constexpr int64_t kNotNow = std::numeric_limits<int64_t>::max();
 
   bool empty() const { return tail_ == nullptr; }
 
-  // At the end of the round; nothing if it is there already.
+  // Appends `one` at the end of the round; no-op if it is in the ring.
   void Add(T* one) {
     if (one->turn_.next != nullptr) return;
     if (tail_ == nullptr) {
@@ -38,7 +38,7 @@ class Round {
     tail_ = one;
   }
 
-  // Nothing if it is not there. What it has not spent is not saved, what it has overdrawn stays.
+  // Removes `one`; no-op if it is not in the ring. Unspent credit is lost, overdrawn credit stays.
   void Remove(T* one) {
     if (one->turn_.next == nullptr) return;
     T* before = tail_;
@@ -50,12 +50,13 @@ class Round {
 
   static void Charge(int64_t cost, T* one) { one->turn_.credit -= cost; }
 
-  // Whose turn it is, by `cost(T*)`: what the next of each would cost. Those that cannot afford theirs, or may not be
-  // served now, go to the end of the round. Null if none may. The same again until something is charged or changed.
+  // The member whose turn it is; `cost(T*)` is the cost of its next item. Members that cannot afford it, or may not be
+  // served now, go to the end of the round. Null if none may be served. Returns the same member until something is
+  // charged or changed.
   template <typename Cost>
   T* Next(const Cost& cost) {
     while (tail_ != nullptr) {
-      int64_t missing = kNotNow;  // of the one that misses least
+      int64_t missing = kNotNow;  // smallest missing credit of any member
       const T* const first = tail_->turn_.next;
       do {
         T* const one = tail_->turn_.next;
@@ -69,7 +70,7 @@ class Round {
         tail_ = one;
       } while (tail_->turn_.next != first);
       if (missing == kNotNow) return nullptr;
-      // The rounds in which none could go, but for the last, at once.
+      // Credits the rounds in which no member could be served, except the last, at once.
       const int64_t credit = (missing - 1) / kQuantum * kQuantum;
       T* one = tail_;
       do {
@@ -81,7 +82,7 @@ class Round {
   }
 
  private:
-  T* tail_ = nullptr;  // the head is its next
+  T* tail_ = nullptr;  // its `next` is the head
 };
 
 }  // namespace glint

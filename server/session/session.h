@@ -1,5 +1,4 @@
-// State of a stream that does not depend on what it asks for: its options, and the window of unanswered frames, in
-// order.
+// State of a stream that is independent of its operation: common options, and the window of unanswered frames in order.
 #ifndef GLINT_SERVER_SESSION_SESSION_H_
 #define GLINT_SERVER_SESSION_SESSION_H_
 
@@ -11,11 +10,11 @@
 
 namespace glint {
 
-// What the options of all streams have.
+// Options that all streams have.
 struct SessionOptions {
   OverloadPolicy policy = OverloadPolicy::kBlock;
   int max_in_flight = 1;   // frames that are unanswered and not dropped
-  int64_t max_age_ns = 0;  // of frames without one of their own; 0: any
+  int64_t max_age_ns = 0;  // of frames without a max_age_ns of their own; 0: no limit
 };
 
 // Thread-compatible. Allocates in Configure() only; owns no jobs.
@@ -32,34 +31,35 @@ class Session {
   bool configured() const { return configured_; }
   const SessionOptions& options() const { return options_; }
 
-  // Frames go out in the order of Add(). Must not be full. One that is done already is not live: its reply may have to
-  // wait for that of a held frame, which waits for live ones.
+  // Appends a frame; replies are sent in the order of Add(). The window must not be full. `done`: the frame failed
+  // before it was queued; it is not live, but its reply may have to wait for that of a held frame, which waits for live
+  // ones.
   void Add(FrameJob* job, bool done = false);
-  // The same for an edit, which waits for the frames before it. It is not live: a held frame must not wait for it.
+  // Appends an edit, which waits for the frames before it. It is not live, so that a held frame does not wait for it.
   void AddEdit(FrameJob* job);
   bool full() const { return configured_ && count_ == window_.size(); }
   bool empty() const { return count_ == 0; }
-  // More frames are live than may be.
+  // True if more frames are live than max_in_flight.
   bool overloaded() const { return live_ > options_.max_in_flight; }
 
-  // The one frame that was added and has to wait, outside every queue, until others are answered; null if there is
-  // none. Held frames are not live.
+  // The one frame that waits, outside every queue, until others are answered; null if there is none. Held frames are
+  // not live.
   FrameJob* held() const { return held_; }
   void Hold(FrameJob* job);
-  // Live again, if there is a held frame and room for it; else null.
+  // Makes the held frame live again and returns it; null if there is none or no room for it.
   FrameJob* TakeHeld();
 
-  // Gives up a frame, held or live, that no lane has: it is done.
+  // Drops a frame, held or live, that no lane has: it is done.
   void Drop(FrameJob* job, DropReason reason, absl::Status status);
 
   // The oldest frame of the window; null if there is none.
   FrameJob* oldest() const { return count_ > 0 ? window_[first_] : nullptr; }
-  // The oldest frame if it is done, that is, whose reply is next; else null.
+  // The oldest frame if it is done, so that its reply is next; else null.
   FrameJob* NextReply() const { return count_ > 0 && window_[first_]->in_session.done ? window_[first_] : nullptr; }
-  // Forgets the oldest frame.
+  // Removes the oldest frame.
   void PopFront();
 
-  // Lanes that have not begun one of the frames need not.
+  // Marks all frames as cancelled: lanes skip those that they have not begun.
   void CancelAll();
 
  private:

@@ -10,7 +10,7 @@ namespace glint {
 
 int ShareOfOnePeer(int total) { return std::max(1, total - std::max(1, total / 4)); }
 
-void SessionPlace::GiveBack() {
+void SessionSlot::GiveBack() {
   SessionLimits* const limits = std::exchange(limits_, nullptr);
   if (limits == nullptr) return;
   std::lock_guard<std::mutex> lock(limits->mutex_);
@@ -19,7 +19,7 @@ void SessionPlace::GiveBack() {
   if (peer != limits->of_peer_.end() && --peer->second == 0) limits->of_peer_.erase(peer);
 }
 
-SessionRefusal SessionLimits::Take(const std::string& peer, SessionPlace* place) {
+SessionRefusal SessionLimits::Take(const std::string& peer, SessionSlot* slot) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (open_ >= total_) return SessionRefusal::kTotal;
   if (!peer.empty()) {
@@ -28,24 +28,24 @@ SessionRefusal SessionLimits::Take(const std::string& peer, SessionPlace* place)
     ++of_peer_[peer];
   }
   ++open_;
-  place->limits_ = this;
-  place->peer_ = peer;
-  place->reserved_ = false;
+  slot->limits_ = this;
+  slot->peer_ = peer;
+  slot->reserved_ = false;
   return SessionRefusal::kNone;
 }
 
-void SessionLimits::TakeReserved(SessionPlace* place) {
+void SessionLimits::TakeReserved(SessionSlot* slot) {
   std::lock_guard<std::mutex> lock(mutex_);
   ++reserved_;
-  place->limits_ = this;
-  place->peer_.clear();
-  place->reserved_ = true;
+  slot->limits_ = this;
+  slot->peer_.clear();
+  slot->reserved_ = true;
 }
 
 absl::Status SessionLimits::ErrorOf(SessionRefusal refusal, const std::string& peer) const {
-  const auto error = [](const std::string& field, int limit, absl::string_view flag) {
-    return ExhaustedError(field,
-                          absl::StrCat(limit + 1, " is over this server's limit of ", limit, " (", flag,
+  const auto error = [](const std::string& of_whom, int limit, absl::string_view flag) {
+    return ExhaustedError("sessions",
+                          absl::StrCat(limit + 1, of_whom, " is over this server's limit of ", limit, " (", flag,
                                        "); end a stream, or try again later"),
                           absl::StrCat(limit), flag);
   };
@@ -53,9 +53,9 @@ absl::Status SessionLimits::ErrorOf(SessionRefusal refusal, const std::string& p
     case SessionRefusal::kNone:
       break;
     case SessionRefusal::kTotal:
-      return error("sessions", total_, "--max-sessions");
+      return error("", total_, "--max-sessions");
     case SessionRefusal::kPeer:
-      return error(absl::StrCat("sessions of ", peer), per_peer_, "--max-sessions-per-peer");
+      return error(absl::StrCat(" of ", peer), per_peer_, "--max-sessions-per-peer");
   }
   return absl::OkStatus();
 }

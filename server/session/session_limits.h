@@ -19,13 +19,13 @@ int ShareOfOnePeer(int total);
 
 class SessionLimits;
 
-// The place that an open stream has; given back when this goes.
-class SessionPlace {
+// The slot of an open stream; the destructor gives it back.
+class SessionSlot {
  public:
-  SessionPlace() = default;
-  ~SessionPlace() { GiveBack(); }
-  SessionPlace(const SessionPlace&) = delete;
-  SessionPlace& operator=(const SessionPlace&) = delete;
+  SessionSlot() = default;
+  ~SessionSlot() { GiveBack(); }
+  SessionSlot(const SessionSlot&) = delete;
+  SessionSlot& operator=(const SessionSlot&) = delete;
 
   void GiveBack();
   bool reserved() const { return limits_ != nullptr && reserved_; }
@@ -37,7 +37,7 @@ class SessionPlace {
   bool reserved_ = false;
 };
 
-// Thread-safe. Must outlive the places.
+// Thread-safe. Must outlive its slots.
 class SessionLimits {
  public:
   // `per_peer` 0: ShareOfOnePeer(total).
@@ -45,22 +45,22 @@ class SessionLimits {
   SessionLimits(const SessionLimits&) = delete;
   SessionLimits& operator=(const SessionLimits&) = delete;
 
-  // `place` must be empty, and stays so if the stream is refused. An empty `peer` is this process itself, which has no
-  // share to keep to.
-  SessionRefusal Take(const std::string& peer, SessionPlace* place);
-  // Outside all limits, for a stream of the server's own.
-  void TakeReserved(SessionPlace* place);
+  // Takes a slot for a stream of `peer`. `slot` must be empty, and stays empty if the stream is refused. An empty
+  // `peer` is this process itself, which has no limit per peer.
+  SessionRefusal Take(const std::string& peer, SessionSlot* slot);
+  // Takes a slot outside all limits, for a stream of the server's own.
+  void TakeReserved(SessionSlot* slot);
 
-  // RESOURCE_EXHAUSTED, with the limit and what to do about it.
+  // The error of a refusal: RESOURCE_EXHAUSTED with limit and flag.
   absl::Status ErrorOf(SessionRefusal refusal, const std::string& peer) const;
 
-  // Places that are taken, reserved ones among them.
+  // Number of slots in use, including reserved ones.
   int open() const;
-  // That one peer can have.
+  // Number of slots that one peer may use.
   int per_peer() const { return std::min(per_peer_, total_); }
 
  private:
-  friend class SessionPlace;
+  friend class SessionSlot;
 
   const int total_;
   const int per_peer_;

@@ -22,10 +22,10 @@
 namespace glint {
 namespace {
 
-// For a client to send its request once it is connected.
+// Time that a client has to send its request after connecting.
 constexpr int64_t kPatienceNs = 5'000'000'000;
 constexpr int kBacklog = 16;
-// Of one message, in Linux (SCM_MAX_FD).
+// Limit of descriptors in one message, in Linux (SCM_MAX_FD).
 constexpr size_t kMaxDescriptors = 253;
 
 sockaddr_un AddressOf(const std::string& path) {
@@ -63,18 +63,18 @@ void Reply(int fd, const absl::StatusOr<std::string>& token) {
     const absl::string_view text = token.status().message();
     std::memcpy(reply.message, text.data(), std::min(text.size(), sizeof(reply.message) - 1));
   }
-  // A client that does not take it has lost it, and its region with the connection.
+  // A client that does not read the reply has lost the region, which goes with the connection.
   send(fd, &reply, sizeof(reply), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-// One message and the descriptor that came with it, which is the caller's; -1: none, or not just one.
+// Receives one message and its descriptor, which the caller owns; -1: none, or more than one.
 struct Received {
   ssize_t bytes = 0;
   HandoffRequest request = {};
   int fd = -1;
 };
 
-// Calls `take` for each descriptor that came with a message: all of them are this process's now.
+// Calls `take` for each descriptor of a message; this process owns all of them.
 template <typename Take>
 void ForEachDescriptor(msghdr* message, Take take) {
   for (cmsghdr* part = CMSG_FIRSTHDR(message); part != nullptr; part = CMSG_NXTHDR(message, part)) {
@@ -107,13 +107,13 @@ Received Receive(int connection) {
       close(fd);
     }
   });
-  // Descriptors were lost on the way (MSG_CTRUNC) where this process may have no more of them.
+  // MSG_CTRUNC: descriptors were lost because this process may have no more of them.
   if (count > 1 || (count == 1 && (message.msg_flags & MSG_CTRUNC) != 0)) close(std::exchange(received.fd, -1));
   if ((message.msg_flags & MSG_TRUNC) != 0) received.bytes = sizeof(received.request) + 1;
   return received;
 }
 
-// Ends a connection with the reason. Nothing may be unread then: the client would get an error instead of the reply.
+// Closes a connection with the reason. All input must have been read: otherwise the client gets an error instead.
 void Refuse(int connection, const absl::Status& why) {
   shutdown(connection, SHUT_RD);
   if (const int fd = Receive(connection).fd; fd >= 0) close(fd);
@@ -201,7 +201,7 @@ bool Handoff::Serve(Connection* connection) {
   absl::StatusOr<std::string> token = absl::InvalidArgumentError("memory: not a request of Glint's with one memfd");
   const bool good = received.bytes == sizeof(received.request) && received.fd >= 0 &&
                     std::memcmp(received.request.magic, kHandoffMagic, sizeof(kHandoffMagic)) == 0;
-  // Whoever has handed over has nothing more to say, and ends by closing.
+  // After the hand-off a client sends nothing, and ends by closing.
   const bool first = connection->token.empty();
   if (good && first) token = memory_->Take(received.fd, received.request.bytes);
   if (received.fd >= 0) close(received.fd);

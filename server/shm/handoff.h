@@ -1,4 +1,4 @@
-// Takes regions of memory from clients, by the protocol in proto/handoff.h. What comes in is not trusted.
+// Receives memory regions from clients, by the protocol in proto/handoff.h. Input is untrusted.
 #ifndef GLINT_SERVER_SHM_HANDOFF_H_
 #define GLINT_SERVER_SHM_HANDOFF_H_
 
@@ -15,12 +15,12 @@
 
 namespace glint {
 
-// One thread serves all connections; it never waits for one of them.
+// Serves all connections on one thread, without blocking on any of them.
 class Handoff {
  public:
-  // Listens at `path`, where a socket that nobody listens on any more is replaced. At most `max_connections` at a time;
-  // others are refused, and those of users whom `admit` refuses, by its status; it is called on a thread of this.
-  // UNAVAILABLE names the path and the reason. `memory` must outlive this.
+  // Listens at `path`, replacing a stale socket. At most `max_connections` at a time; others are refused, and so are
+  // those that `admit` refuses, with its status; it is called on the thread of this object. UNAVAILABLE names the path
+  // and the reason. `memory` must outlive this.
   using Admit = std::function<absl::Status(int fd)>;
   static absl::StatusOr<std::unique_ptr<Handoff>> Start(const std::string& path, int max_connections,
                                                         SharedMemory* memory, Admit admit = nullptr);
@@ -34,8 +34,8 @@ class Handoff {
  private:
   struct Connection {
     int fd;
-    int64_t deadline_ns;  // MonotonicNs(), for its request
-    std::string token;    // once it has handed over
+    int64_t deadline_ns;  // MonotonicNs() by which its request must arrive
+    std::string token;    // set by the hand-off
   };
 
   Handoff(std::string path, int listener, int stop, int max_connections, SharedMemory* memory, Admit admit);
@@ -51,7 +51,7 @@ class Handoff {
   const size_t max_connections_;
   SharedMemory* const memory_;
   const Admit admit_;                    // may be null
-  std::vector<Connection> connections_;  // the thread's
+  std::vector<Connection> connections_;  // used by the thread only
   std::thread thread_;
 };
 

@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
+#include "features/server_error.h"
 #include "features/status_macros.h"
 #include "proto/handoff.h"
 
@@ -22,7 +23,7 @@ absl::Status CheckName(absl::string_view name) {
   return ContradictionError("name", absl::StrCat("is not 1..", kMaxRegionName, " letters, digits, '.', '_' and '-'"));
 }
 
-// 128 bits that nobody can guess.
+// A token of 128 random bits.
 absl::StatusOr<std::string> NewToken() {
   std::string token(kTokenBytes, '\0');
   if (getrandom(&token[0], token.size(), 0) == kTokenBytes) return token;
@@ -124,12 +125,7 @@ absl::StatusOr<std::shared_ptr<const SharedRegion>> SharedMemory::Find(absl::str
     const auto at = names_.find(name);
     if (at != names_.end()) return at->second;
   }
-  ErrorInfo info;
-  info.reason = "NOT_ONE_OF";
-  info.field = "image.region";
-  info.value = Echo(name);
-  return WithErrorInfo(
-      absl::NotFoundError(absl::StrCat("image.region: no memory is registered as \"", info.value, "\"")), info);
+  return NotFoundError("image.shared.region", name, absl::StrCat("no memory is registered as \"", Echo(name), "\""));
 }
 
 int64_t SharedMemory::bytes() const {

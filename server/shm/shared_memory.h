@@ -26,12 +26,12 @@ struct SharedMemoryOptions {
   int max_regions = 64;
 };
 
-// A region belongs to whoever knows its token. It is here from Take() to Drop(), and mapped for as long as a frame
-// still uses it. Thread-safe.
+// Registry of regions. A region belongs to the holder of its token. It exists from Take() to Drop(), and stays mapped
+// while a frame uses it. Thread-safe.
 class SharedMemory {
  public:
-  // Regions are pinned if `pinning` can; `not_pinned` hears why one could not be, the first time. `pinning` must
-  // outlive this and all frames.
+  // Pins regions if `pinning` supports it; `not_pinned` receives the first error. `pinning` must outlive this and all
+  // frames.
   SharedMemory(const SharedMemoryOptions& options, const MemoryPinning* pinning,
                std::function<void(const absl::Status&)> not_pinned)
       : options_(options), pinning_(pinning), not_pinned_(std::move(not_pinned)), usage_(std::make_shared<Usage>()) {}
@@ -45,14 +45,15 @@ class SharedMemory {
   // Gives a region its name and returns its size. NOT_FOUND: no such token. ALREADY_EXISTS: another region has the
   // name. FAILED_PRECONDITION: the region has a name.
   absl::StatusOr<size_t> Register(const std::string& token, const std::string& name);
-  // Takes its name away. NOT_FOUND: no such token, or no name.
+  // Removes the region's name. NOT_FOUND: no such token, or no name.
   absl::Status Unregister(const std::string& token);
 
-  // Allocates nothing unless it fails. `local`: the client came through a unix socket; others get FAILED_PRECONDITION,
-  // as everybody does where this is off. NOT_FOUND: no region of that name. Errors are about the field `image`.
+  // Finds a region by name. Allocates nothing unless it fails. `local`: the client is connected through a unix socket.
+  // FAILED_PRECONDITION: not local, or sharing is off. NOT_FOUND: no region of that name. Errors name the field
+  // `image`.
   absl::StatusOr<std::shared_ptr<const SharedRegion>> Find(absl::string_view name, bool local) const;
 
-  // Of regions that are mapped.
+  // Bytes of all mapped regions.
   int64_t bytes() const;
 
  private:
@@ -73,7 +74,7 @@ class SharedMemory {
   const MemoryPinning* const pinning_;
   const std::function<void(const absl::Status&)> not_pinned_;
   std::once_flag told_;
-  const std::shared_ptr<Usage> usage_;  // of the regions, too, which may be mapped for longer than they are here
+  const std::shared_ptr<Usage> usage_;  // shared with the regions, which may be mapped for longer than this lives
 
   mutable std::mutex mutex_;
   std::map<std::string, Owned> owned_;  // by token

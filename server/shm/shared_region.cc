@@ -24,13 +24,13 @@ absl::Status CheckFile(int fd, uint64_t bytes, int64_t max_bytes) {
   if (fstat(fd, &file) != 0 || fstatfs(fd, &filesystem) != 0 || !S_ISREG(file.st_mode)) {
     return ContradictionError("memory", "the descriptor is not a memfd's");
   }
-  // Not huge pages: one that cannot be had would end in SIGBUS, sealed or not.
+  // Refuses huge pages: an unavailable one would raise SIGBUS, sealed or not.
   if (filesystem.f_type != TMPFS_MAGIC) return ContradictionError("memory", "is not a memfd of ordinary pages");
   const int seals = fcntl(fd, F_GET_SEALS);
   if (seals < 0 || (seals & kSeals) != kSeals) {
     return ContradictionError("memory", "is not sealed with F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_SEAL");
   }
-  // The size is final from here on.
+  // The size cannot change from here on.
   if (file.st_size < 1 || static_cast<uint64_t>(file.st_size) != bytes) {
     return ContradictionError("memory", absl::StrCat("has ", file.st_size, " bytes, but ", bytes, " were announced"));
   }
@@ -58,7 +58,8 @@ absl::Status SharedRegion::Pin(const MemoryPinning* pinning) {
 }
 
 SharedRegion::~SharedRegion() {
-  // What is still pinned keeps its addresses: the device would read this client's pages where another's are mapped.
+  // A region that is still pinned stays mapped: otherwise the device would read this client's pages at addresses that
+  // another mapping reuses.
   if (pinned_ != nullptr && !pinned_->unpin(bytes()).ok()) return;
   munmap(const_cast<uint8_t*>(data_), size_);
 }

@@ -17,12 +17,12 @@ namespace glint {
 // Unmaps when destroyed. Thread-safe.
 class SharedRegion {
  public:
-  // Maps the memfd `fd`, which stays the caller's. It must have `bytes` bytes, at least one and at most `max_bytes`,
-  // and be sealed against shrinking, growing and other seals: so no page of it can be taken away and reading it cannot
-  // end in SIGBUS. INVALID_ARGUMENT says what is missing; RESOURCE_EXHAUSTED beyond `max_bytes`.
+  // Maps the memfd `fd`, which the caller keeps. It must have `bytes` bytes, 1..`max_bytes`, and be sealed against
+  // shrinking, growing and further seals, so that none of its pages can be removed and reads cannot raise SIGBUS.
+  // INVALID_ARGUMENT says what is missing; RESOURCE_EXHAUSTED beyond `max_bytes`.
   static absl::StatusOr<std::unique_ptr<SharedRegion>> Map(int fd, uint64_t bytes, int64_t max_bytes);
-  // Pins it for as long as it is mapped; `pinning` must live until then. On error the region is as good, and its pixels
-  // are copied once more on their way.
+  // Pins the region while it is mapped; `pinning` must live until then. After an error the region works, with one more
+  // copy of its pixels.
   absl::Status Pin(const MemoryPinning* pinning);
   ~SharedRegion();
   SharedRegion(const SharedRegion&) = delete;
@@ -35,7 +35,7 @@ class SharedRegion {
 
   const uint8_t* const data_;
   const size_t size_;
-  const MemoryPinning* pinned_ = nullptr;  // null: it is not
+  const MemoryPinning* pinned_ = nullptr;  // null: not pinned
 };
 
 }  // namespace glint

@@ -1,7 +1,6 @@
 #include "server/wire/convert.h"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "features/error.h"
 #include "features/option_fields.h"
+#include "features/server_error.h"
 #include "features/status_macros.h"
 #include "glint/v1/image.pb.h"
 #include "server/pixels/job_pixels.h"
@@ -17,7 +17,8 @@
 namespace glint {
 namespace {
 
-// The wire's enums count their values as ChoiceNames() does, from 1; UNSPECIFIED leaves the preset's choice alone.
+// Converts an enum of the wire, whose values count from 1 in the order of ChoiceNames(); UNSPECIFIED keeps the preset's
+// choice.
 template <typename T>
 absl::Status Choose(absl::string_view field, int value, T* out) {
   const std::vector<std::string>& names = ChoiceNames<T>();
@@ -77,16 +78,6 @@ absl::StatusOr<DetectorOptions> ReadDetector(const v1::DetectorOptions& proto, i
   return options;
 }
 
-// An error of ReadDetector() with the path of its field in the messages of all operations.
-absl::Status OfDetector(const absl::Status& status) {
-  constexpr absl::string_view kDescriptor = "descriptor";  // of the library; the wire calls it descriptor_kind
-  std::optional<ErrorInfo> info = ErrorInfoOf(status);
-  if (!info.has_value() || info->field != kDescriptor) return WithField("detector", status);
-  info->field = "detector.descriptor_kind";
-  return WithErrorInfo(
-      absl::Status(status.code(), absl::StrCat(info->field, status.message().substr(kDescriptor.size()))), *info);
-}
-
 constexpr int64_t kMaxAgeCeilingNs = int64_t{24} * 3600 * 1'000'000'000;
 
 absl::Status CheckMaxAge(int64_t max_age_ns) {
@@ -109,12 +100,12 @@ absl::StatusOr<OverloadPolicy> PolicyFromProto(int policy) {
   }
 }
 
-// The `needed` bytes of a region that `image` speaks of.
+// The `needed` bytes that `image` refers to in a shared region.
 absl::Status FindShared(const WireImage& image, decode::Pieces message, size_t needed, const ImageRules& rules,
                         ImageBytes* bytes) {
   char name[kMaxRegionName];
   if (image.data.size > sizeof(name)) {
-    return ContradictionError("image.region", absl::StrCat("has more than ", sizeof(name), " bytes"));
+    return ContradictionError("image.shared.region", absl::StrCat("has more than ", sizeof(name), " bytes"));
   }
   if (image.data.size > 0) {
     decode::PieceReader reader(message.subspan(image.data.piece));
@@ -125,9 +116,9 @@ absl::Status FindShared(const WireImage& image, decode::Pieces message, size_t n
   if (!region.ok()) return region.status();
   const absl::Span<const uint8_t> memory = (*region)->bytes();
   if (image.offset > memory.size() || needed > memory.size() - image.offset) {
-    return ContradictionError(
-        "image.offset", absl::StrCat(image.offset, " and the ", needed, " bytes of a ", image.width, "x", image.height,
-                                     " image go beyond the region's ", memory.size(), " bytes"));
+    return ContradictionError("image.shared.offset",
+                              absl::StrCat(image.offset, " and the ", needed, " bytes of a ", image.width, "x",
+                                           image.height, " image go beyond the region's ", memory.size(), " bytes"));
   }
   bytes->pieces.push_back(memory.subspan(image.offset, needed));
   bytes->region = *std::move(region);
@@ -147,7 +138,7 @@ FrameEncoding EncodingOf(const WireImage& image, decode::Pieces message) {
     default:
       break;
   }
-  // As the decoder will: a JPEG file starts with ff, a PNG file with 89.
+  // Detects the encoding as the decoder does: a JPEG file starts with ff, a PNG file with 89.
   if (image.data.size == 0) return FrameEncoding::kUnknown;
   decode::PieceReader reader(message.subspan(image.data.piece));
   reader.Skip(image.data.begin);
@@ -161,7 +152,10 @@ FrameEncoding EncodingOf(const WireImage& image, decode::Pieces message) {
 absl::StatusOr<DetectorOptions> FromProto(const v1::DetectorOptions& proto, int max_features,
                                           const DetectorDefaults& defaults) {
   auto options = ReadDetector(proto, max_features, defaults);
-  if (!options.ok()) return OfDetector(options.status());
+  // The library's `descriptor` is descriptor_kind on the wire.
+  if (!options.ok()) {
+    return WithField("detector", WithFieldRenamed("descriptor", "descriptor_kind", options.status()));
+  }
   return options;
 }
 
@@ -207,14 +201,19 @@ absl::StatusOr<ImageSource> FromWire(const WireImage& image, decode::Pieces mess
     case WireImage::Content::kNone:
       return ContradictionError("image", "neither raw nor encoded nor shared is set");
     case WireImage::Content::kRaw: {
-      GLINT_ASSIGN_OR_RETURN(source.raw, decode::InspectRaw(layout, image.data.size, rules.max_pixels));
+      const auto plan = decode::InspectRaw(layout, image.data.size, rules.max_pixels);
+      if (!plan.ok()) return WithFieldRenamed("image.", "image.raw.", plan.status());
+      source.raw = *plan;
       source.kind = ImageSource::Kind::kRaw;
       AppendPieces(message, image.data, &bytes->pieces);
       break;
     }
     case WireImage::Content::kShared: {
-      GLINT_ASSIGN_OR_RETURN(source.raw, decode::InspectLayout(layout, rules.max_pixels));
+      const auto plan = decode::InspectLayout(layout, rules.max_pixels);
+      if (!plan.ok()) return WithFieldRenamed("image.", "image.shared.", plan.status());
+      source.raw = *plan;
       source.kind = ImageSource::Kind::kRaw;
+      source.is_shared = true;
       GLINT_RETURN_IF_ERROR(FindShared(image, message, decode::BytesOf(source.raw), rules, bytes));
       break;
     }
@@ -233,7 +232,8 @@ absl::StatusOr<ImageSource> MaskFromWire(const WireImage& mask, decode::Pieces m
   auto source = FromWire(mask, message, rules, bytes);
   if (!source.ok()) return WithField("mask", source.status());
   if (source->kind == ImageSource::Kind::kRaw && source->raw.format != decode::PixelFormat::kGray8) {
-    return NotOneOfError("mask.format", absl::StrCat(mask.format), "GRAY8");
+    return NotOneOfError(source->is_shared ? "mask.shared.format" : "mask.raw.format", absl::StrCat(mask.format),
+                         "GRAY8");
   }
   return source;
 }
@@ -247,11 +247,11 @@ absl::StatusOr<ImageSource> LocateImage(absl::string_view field, const WireImage
   return source;
 }
 
-absl::StatusOr<EyeSources> LocateEyes(const WireEyes& eyes, const Message& message, int64_t* pixels) {
-  EyeSources sources;
-  GLINT_ASSIGN_OR_RETURN(sources.left, LocateImage("left", eyes.left, message, 0, pixels));
-  if (!eyes.has_right) return sources;
-  GLINT_ASSIGN_OR_RETURN(sources.right, LocateImage("right", eyes.right, message, 1, pixels));
+absl::StatusOr<ImagePairSources> LocateImagePair(const WireImagePair& pair, const Message& message, int64_t* pixels) {
+  ImagePairSources sources;
+  GLINT_ASSIGN_OR_RETURN(sources.left, LocateImage("left", pair.left, message, 0, pixels));
+  if (!pair.has_right) return sources;
+  GLINT_ASSIGN_OR_RETURN(sources.right, LocateImage("right", pair.right, message, 1, pixels));
   return sources;
 }
 
@@ -261,9 +261,9 @@ void CountImage(const WireImage& image, const Message& message, size_t holder, M
                          shared ? decode::TotalBytes(message.images[holder].pieces) : image.data.size);
 }
 
-void CountEyes(const WireEyes& eyes, const Message& message, Metrics* metrics) {
-  if (eyes.has_left) CountImage(eyes.left, message, 0, metrics);
-  if (eyes.has_right) CountImage(eyes.right, message, 1, metrics);
+void CountImagePair(const WireImagePair& pair, const Message& message, Metrics* metrics) {
+  if (pair.has_left) CountImage(pair.left, message, 0, metrics);
+  if (pair.has_right) CountImage(pair.right, message, 1, metrics);
 }
 
 void ToProto(const FrameJob& job, int64_t total_ns, v1::Timings* proto) {

@@ -34,10 +34,9 @@ absl::StatusOr<DetectorOptions> FromProto(const v1::DetectorOptions& proto, int 
                                           const DetectorDefaults& defaults = kDetectDefaults);
 
 // max_features of each image of a pair.
-inline int FeaturesOfAnEye(const ServerOptions& server) { return std::max(1, server.max_features / 2); }
+inline int MaxFeaturesPerImage(const ServerOptions& server) { return std::max(1, server.max_features / 2); }
 
-// What the options of all streams have. INVALID_ARGUMENT names the field; RESOURCE_EXHAUSTED: max_in_flight over the
-// server's.
+// Common options of a stream. INVALID_ARGUMENT names the field; RESOURCE_EXHAUSTED: max_in_flight over the server's.
 absl::StatusOr<SessionOptions> SessionFromFields(int overload_policy, int32_t max_in_flight, int64_t max_age_ns,
                                                  const ServerOptions& server);
 template <typename StreamOptions>
@@ -49,7 +48,8 @@ absl::StatusOr<SessionOptions> SessionFromProto(const StreamOptions& proto, cons
 // INVALID_ARGUMENT: max_age_ns.
 absl::Status SetExpiry(int64_t max_age_ns, int64_t stream_max_age_ns, FrameJob* job);
 
-// The same for the detector of a unary call, serialized; INVALID_ARGUMENT beyond kMaxOptionsBytes.
+// Detector options of a unary call from their serialized form; as FromProto(), and INVALID_ARGUMENT beyond
+// kMaxOptionsBytes.
 absl::StatusOr<DetectorOptions> OptionsFromWire(decode::Pieces serialized, int max_features,
                                                 const DetectorDefaults& defaults = kDetectDefaults);
 
@@ -57,10 +57,10 @@ absl::StatusOr<DetectorOptions> OptionsFromWire(decode::Pieces serialized, int m
 // not allocate.
 inline constexpr size_t kUsualPieces = 1024;
 
-// Where the pixels of an image are; what an ImageSource borrows.
+// Holder of the bytes that an ImageSource borrows.
 struct ImageBytes {
   std::vector<absl::Span<const uint8_t>> pieces;
-  std::shared_ptr<const SharedRegion> region;  // that they are in, or null
+  std::shared_ptr<const SharedRegion> region;  // shared region that holds the bytes, or null
 
   void Release() {
     pieces.clear();
@@ -68,7 +68,7 @@ struct ImageBytes {
   }
 };
 
-// What images may refer to and how large they may be.
+// Limits of images, and the memory that they may refer to.
 struct ImageRules {
   int64_t max_pixels = 0;
   const SharedMemory* shared_memory = nullptr;
@@ -80,17 +80,17 @@ struct ImageRules {
 absl::StatusOr<ImageSource> FromWire(const WireImage& image, decode::Pieces message, const ImageRules& rules,
                                      ImageBytes* bytes);
 
-// The same for a mask, whose format must be GRAY8; fields are called "mask...."
+// As FromWire(), for a mask: its format must be GRAY8, and errors name fields of "mask".
 absl::StatusOr<ImageSource> MaskFromWire(const WireImage& mask, decode::Pieces message, const ImageRules& rules,
                                          ImageBytes* bytes);
 
-// A message of a client as an operation takes it. Borrowed.
+// A client's message as operations receive it. Borrowed.
 struct Message {
   decode::Pieces pieces;
   ImageRules rules;
   absl::Span<ImageBytes> images;  // holders for the bytes of kMaxMessageImages images
 };
-// Two images, or one of each camera.
+// Images of one message: two, or one per camera.
 inline constexpr size_t kMaxMessageImages = std::max(2, kMaxTrackCameras);
 
 // The image, its bytes held by `message.images[holder]`; adds what it is expected to cost to `*pixels`. Errors of
@@ -98,21 +98,21 @@ inline constexpr size_t kMaxMessageImages = std::max(2, kMaxTrackCameras);
 absl::StatusOr<ImageSource> LocateImage(absl::string_view field, const WireImage& image, const Message& message,
                                         size_t holder, int64_t* pixels);
 
-// Both images of a pair, as LocateImage() finds "left" and "right"; the right one is of kind kNone if it is absent.
-struct EyeSources {
+// Both images of a pair, as LocateImage() finds "left" and "right"; `right` is of kind kNone if it is absent.
+struct ImagePairSources {
   ImageSource left, right;
 };
-absl::StatusOr<EyeSources> LocateEyes(const WireEyes& eyes, const Message& message, int64_t* pixels);
+absl::StatusOr<ImagePairSources> LocateImagePair(const WireImagePair& pair, const Message& message, int64_t* pixels);
 
-// After these: counts the bytes of an image, in whatever encoding.
+// Counts the bytes of an image or pair, in whatever encoding. Call after LocateImage() or LocateImagePair().
 void CountImage(const WireImage& image, const Message& message, size_t holder, Metrics* metrics);
-void CountEyes(const WireEyes& eyes, const Message& message, Metrics* metrics);
+void CountImagePair(const WireImagePair& pair, const Message& message, Metrics* metrics);
 
 void ToProto(const FrameJob& job, int64_t total_ns, v1::Timings* proto);
-// The job's status, which is not OK, what it is about, and why it was dropped if it was.
+// Status of a failed job, with its ErrorInfo and the reason if it was dropped.
 void ToProto(const FrameJob& job, v1::FrameStatus* proto);
 
-// With the details of status_details.h.
+// The gRPC status, with the details of status_details.h.
 grpc::Status ToGrpc(const absl::Status& status);
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// What the replies of all operations have: status and timings. Thread-safe.
+// Status and timings of replies, which all operations share. Thread-safe.
 #ifndef GLINT_SERVER_WIRE_ENVELOPE_REPLY_H_
 #define GLINT_SERVER_WIRE_ENVELOPE_REPLY_H_
 
@@ -10,7 +10,7 @@
 
 namespace glint {
 
-// What all responses have under the same numbers; rpc/ writes them. Those of calls have timings alone.
+// Field numbers that all responses share; rpc/ writes these fields. Responses of unary calls have timings alone.
 inline constexpr uint32_t kFrameIdField = 1, kStatusField = 2, kTimingsField = 3;
 
 constexpr bool AreEnvelopeFields(uint32_t frame_id, uint32_t status, uint32_t timings) {

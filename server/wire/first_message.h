@@ -1,4 +1,4 @@
-// The first message of a stream, which has its options: small, and parsed only if it is.
+// First message of a stream: its options. It is parsed only if it is small.
 #ifndef GLINT_SERVER_WIRE_FIRST_MESSAGE_H_
 #define GLINT_SERVER_WIRE_FIRST_MESSAGE_H_
 
@@ -17,7 +17,7 @@ namespace glint {
 // or has more than kMaxOptionsBytes.
 absl::Status CheckOptions(bool parsed, const WireEnvelope& envelope, size_t bytes, const std::string& name);
 
-// The options of a message of type `Request`, which `parse` reads. The same errors.
+// Options of a message of type `Request`, which `parse` reads in place. Errors of CheckOptions().
 template <typename Request, typename Wire>
 absl::StatusOr<Request> ParseOptions(decode::Pieces message, bool (*parse)(decode::Pieces, Wire*)) {
   Wire wire;

@@ -3,14 +3,14 @@
 namespace glint {
 namespace {
 
-// A oneof's content: begins anew unless it is the one that is there, whose fields stay to be merged with.
+// Selects a oneof's content: resets it unless it is the current one, whose fields are merged with.
 void SwitchTo(WireImage::Content content, WireImage* image) {
   if (image->content == content) return;
   *image = WireImage();
   image->content = content;
 }
 
-// The fields that RawImage and SharedImage have in common.
+// Fields that RawImage and SharedImage share.
 void ReadLayoutField(uint32_t tag, WireReader* in, WireImage* image) {
   switch (tag) {
     case VarintTag(1):
@@ -127,6 +127,14 @@ void CheckDetectorOptions(WireReader* in) {
   });
 }
 
+void CheckOperationOptions(WireReader* in) {
+  in->Message([in](uint32_t tag) {
+    if (tag == BytesTag(1)) return CheckDetectorOptions(in);
+    if (tag == BytesTag(2)) return in->Message([in](uint32_t field) { in->Unknown(field); });
+    in->Unknown(tag);
+  });
+}
+
 bool ParseImage(decode::Pieces message, WireImage* image) {
   *image = WireImage();
   WireReader in(message);
@@ -134,7 +142,7 @@ bool ParseImage(decode::Pieces message, WireImage* image) {
   return in.ok();
 }
 
-bool ReadEyes(WireReader* in, uint32_t tag, WireEnvelope* envelope, WireEyes* eyes) {
+bool ReadImagePair(WireReader* in, uint32_t tag, WireEnvelope* envelope, WireImagePair* pair) {
   switch (tag) {
     case VarintTag(1):
       envelope->frame_id = in->Varint();
@@ -143,12 +151,12 @@ bool ReadEyes(WireReader* in, uint32_t tag, WireEnvelope* envelope, WireEyes* ey
       envelope->max_age_ns = static_cast<int64_t>(in->Varint());
       return true;
     case BytesTag(3):
-      eyes->has_left = true;
-      ReadImage(in, &eyes->left);
+      pair->has_left = true;
+      ReadImage(in, &pair->left);
       return true;
     case BytesTag(4):
-      eyes->has_right = true;
-      ReadImage(in, &eyes->right);
+      pair->has_right = true;
+      ReadImage(in, &pair->right);
       return true;
     default:
       return false;

@@ -1,6 +1,6 @@
-// Parses what requests that carry images have in common, in place: numbers are read, pixels are located but not copied.
-// The result for every message equals that of the generated classes: fields in any order, repeated, unknown; the last
-// content of a oneof wins; repeated submessages are merged.
+// Parser of the messages and fields that all requests with images share, in place: numbers are read, pixels are located
+// but not copied. The result for every message equals that of the generated classes: fields in any order, repeated,
+// unknown; the last content of a oneof wins; repeated submessages are merged.
 #ifndef GLINT_SERVER_WIRE_FRAME_PARSER_H_
 #define GLINT_SERVER_WIRE_FRAME_PARSER_H_
 
@@ -30,10 +30,10 @@ struct WireImage {
   WireBytes data;
 };
 
-// Which field of its oneof a message of a stream has; what options hold is not looked at.
+// Field of the oneof that a message of a stream has; the content of options is not read.
 enum class WireContent { kNone, kOptions, kFrame, kEdit };
 
-// What the messages of all streams have.
+// Fields that the messages of all streams have.
 struct WireEnvelope {
   WireContent content = WireContent::kNone;
   uint64_t frame_id = 0;
@@ -41,25 +41,28 @@ struct WireEnvelope {
 };
 
 // The images of a rectified pair.
-struct WireEyes {
+struct WireImagePair {
   bool has_left = false;
   WireImage left;
   bool has_right = false;
   WireImage right;
 };
 
-// Serialized options, all together. No string in them is long.
+// Limit of serialized options, in total. No string in them is long.
 inline constexpr size_t kMaxOptionsBytes = 1 << 16;
 
 // False if `message` is not a serialized image. `*image` is overwritten.
 bool ParseImage(decode::Pieces message, WireImage* image);
-// An image inside another message.
+// Reads an image inside another message.
 void ReadImage(WireReader* in, WireImage* image);
 void ReadRegion(WireReader* in, Region* region);
-// Goes through a glint.v1.DetectorOptions for whoever parses them: they have no message inside, and one string.
+// Checks a glint.v1.DetectorOptions and skips it; the caller parses it. It has no submessages and one string.
 void CheckDetectorOptions(WireReader* in);
-// What all pairs of eyes have, fields 1 to 4. False: `tag` is none of these, and what follows it is not read.
-bool ReadEyes(WireReader* in, uint32_t tag, WireEnvelope* envelope, WireEyes* eyes);
+// Checks the options of a stream whose only messages are a glint.v1.DetectorOptions, field 1, and one without strings,
+// field 2.
+void CheckOperationOptions(WireReader* in);
+// Reads fields 1 to 4 of an image pair's message. False: `tag` is none of these, and nothing was read after it.
+bool ReadImagePair(WireReader* in, uint32_t tag, WireEnvelope* envelope, WireImagePair* pair);
 
 }  // namespace glint
 

@@ -1,4 +1,4 @@
-// Writes parts of replies: the bytes that the generated classes would write, into memory that was measured first.
+// Serializes parts of replies into memory of the exact size; the bytes equal those of the generated classes.
 #ifndef GLINT_SERVER_WIRE_REPLY_WRITER_H_
 #define GLINT_SERVER_WIRE_REPLY_WRITER_H_
 
@@ -24,10 +24,10 @@ inline size_t VarintSize(uint64_t value) {
   return size;
 }
 
-// As protobuf writes an int32: negative ones as 64 bits.
+// Varint value of an int32: protobuf sign-extends negative values to 64 bits.
 inline uint64_t Int32Bits(int32_t value) { return static_cast<uint64_t>(int64_t{value}); }
 
-// All fields here have numbers below 16, so tags are one byte.
+// Size of a tag: all fields here have numbers below 16.
 inline constexpr size_t kTagSize = 1;
 
 inline size_t BytesFieldSize(size_t bytes) { return bytes == 0 ? 0 : kTagSize + VarintSize(bytes) + bytes; }
@@ -43,7 +43,7 @@ class Writer {
     for (; value >= 0x80; value >>= 7) *to_++ = static_cast<uint8_t>(value | 0x80);
     *to_++ = static_cast<uint8_t>(value);
   }
-  // The default of proto3 is not written.
+  // Writes a varint field; proto3 omits the default 0.
   void VarintField(uint32_t field, uint64_t value) {
     if (value == 0) return;
     Tag(field, WireType::kVarint);
@@ -105,7 +105,7 @@ class FeaturesWriter {
   size_t size_ = 0;
 };
 
-// Sums up the bytes of varints in one packed field and writes them in a second round, by calling each(visit).
+// Measures and writes one packed field of varints; `each(visit)` is called once for each of the two steps.
 template <typename Each>
 class PackedVarints {
  public:
@@ -126,7 +126,7 @@ class PackedVarints {
   size_t bytes_ = 0;
 };
 
-// A part, with size() and Write(), as a field.
+// Size of `part`, which has size() and Write(), as a field.
 template <typename Part>
 size_t MessageSize(const Part& part) {
   return kTagSize + VarintSize(part.size()) + part.size();
@@ -139,7 +139,7 @@ void WriteMessage(uint32_t field, const Part& part, Writer* out) {
   part.Write(out);
 }
 
-// Memory of gRPC's.
+// Allocates a slice of gRPC.
 inline grpc::Slice NewSlice(size_t bytes) {
   const FramePathPause pause;
   return grpc::Slice(bytes);
@@ -148,7 +148,7 @@ inline grpc::Slice NewSlice(size_t bytes) {
 // The slice is new and not shared: its bytes are const only to readers.
 inline uint8_t* BytesOf(const grpc::Slice& slice) { return const_cast<uint8_t*>(slice.begin()); }
 
-// A stream's response but for status and timings: `part` is the answer, field `answer`. A unary response has the same
+// Serializes a stream's response without status and timings: `part` is field `answer`. A unary response has the same
 // fields; an id of 0 is not written.
 template <typename Response, typename Part>
 grpc::Slice SerializeAnswer(uint64_t frame_id, uint32_t answer, const Part& part) {

@@ -1,4 +1,4 @@
-// What errors say to programs beside code and text: ErrorInfo and RetryInfo of google.rpc
+// Machine-readable error details: ErrorInfo and RetryInfo of google.rpc
 // (https://github.com/googleapis/googleapis/blob/master/google/rpc/error_details.proto), in the trailer
 // "grpc-status-details-bin". Thread-safe.
 #ifndef GLINT_SERVER_WIRE_STATUS_DETAILS_H_
@@ -13,12 +13,12 @@
 
 namespace glint {
 
-// `status`, which is not OK, with a hint when trying again makes sense.
+// Adds RetryInfo to `status`, which is not OK.
 absl::Status WithRetryAfter(absl::Status status, int64_t retry_after_ns);
 
 void ToProto(const ErrorInfo& info, v1::ErrorInfo* proto);
 
-// The serialized google.rpc.Status of a status with an ErrorInfo or such a hint; empty if it has neither.
+// The serialized google.rpc.Status of a status with ErrorInfo or RetryInfo; empty if it has neither.
 std::string SerializeStatusDetails(const absl::Status& status);
 
 }  // namespace glint

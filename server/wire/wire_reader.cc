@@ -13,8 +13,8 @@ constexpr int kMaxTagBytes = 5;
 constexpr int kMaxSizeBytes = 5;
 constexpr uint64_t kMaxSize = INT_MAX - 16;  // protobuf's buffers may be read 16 bytes further
 
-// One byte of UTF-8 after the other. A code point is narrowed down by the range that its second byte must be in, so
-// overlong forms, surrogates and what is beyond U+10FFFF are refused.
+// Incremental UTF-8 validator. The range of the second byte excludes overlong forms, surrogates and code points beyond
+// U+10FFFF.
 class Utf8Checker {
  public:
   void Take(uint8_t byte) {
@@ -91,7 +91,7 @@ uint64_t WireReader::Varint() {
   uint64_t value = 0;
   for (int i = 0; i < kMaxVarintBytes; ++i) {
     const uint8_t byte = Byte();
-    value |= uint64_t{byte & 0x7fu} << (7 * i);  // what does not fit is dropped
+    value |= uint64_t{byte & 0x7fu} << (7 * i);  // excess bits are dropped
     if (byte < 0x80) return value;
   }
   Fail();

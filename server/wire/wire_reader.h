@@ -1,5 +1,5 @@
-// Goes through a serialized protobuf message where it lies, in pieces, and copies nothing. Accepts and refuses exactly
-// what protobuf's own parser (3.21) does; tests/fuzz compares the two.
+// Reader of a serialized protobuf message in place, in pieces, without copies. Accepts and refuses exactly what
+// protobuf's own parser (3.21) does; tests/fuzz compares the two.
 #ifndef GLINT_SERVER_WIRE_WIRE_READER_H_
 #define GLINT_SERVER_WIRE_WIRE_READER_H_
 
@@ -18,7 +18,7 @@ constexpr uint32_t WireTag(uint32_t field, WireType type) { return field << 3 | 
 constexpr uint32_t VarintTag(uint32_t field) { return WireTag(field, WireType::kVarint); }
 constexpr uint32_t BytesTag(uint32_t field) { return WireTag(field, WireType::kBytes); }
 
-// Where a field of bytes lies in the message's pieces.
+// Position of a bytes field in the message's pieces.
 struct WireBytes {
   size_t piece = 0;
   size_t begin = 0;  // within the piece
@@ -47,7 +47,7 @@ class WireReader {
   // The tag of the next field; 0 at the end of the message.
   uint32_t NextField();
 
-  // What follows a tag, by its type.
+  // Values after a tag, by type.
   uint64_t Varint();
   uint32_t Fixed32();
   WireBytes Bytes();
@@ -67,7 +67,7 @@ class WireReader {
     while (left_ > 0) value();
     Leave(outer);
   }
-  // What was read is no such message.
+  // Marks the message as malformed.
   void Fail();
   // Skips a field of whatever type.
   void Unknown(uint32_t tag);

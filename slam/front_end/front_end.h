@@ -1,4 +1,4 @@
-// Interface of the feature front end: keypoints of a pair, tracking of patches, matching. Backends implement it.
+// Interface of the feature front end: keypoints of a pair, tracking of patches, matching. LaneFrontEnd implements it.
 #ifndef GLINT_SLAM_FRONT_END_FRONT_END_H_
 #define GLINT_SLAM_FRONT_END_FRONT_END_H_
 

@@ -186,7 +186,7 @@ TEST_F(BlackboxTest, ErrorsNameFieldValueAndRange) {
   request.mutable_image()->mutable_raw()->set_width(0);
   status = Detect(request, &response);
   EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(status.error_message(), "image.width: 0 is not in 1..16384");
+  EXPECT_EQ(status.error_message(), "image.raw.width: 0 is not in 1..16384");
 }
 
 TEST_F(BlackboxTest, AStreamAnswersEveryFrameInOrder) {

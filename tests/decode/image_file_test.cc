@@ -48,7 +48,7 @@ TEST(Pnm, RefusesWhatItCannotRead) {
       {"P5 2 2 255", "PNM: bad header"},
       {"P5 # only", "PNM: bad header"},
       {"P5", "PNM: bad header"},
-      {"P5 100 100 255 ", "image.pixels: 10000 is over this server's limit of 1000"},
+      {"P5 100 100 255 ", "image: 10000 pixels are over this server's limit of 1000"},
   };
   for (const auto& c : cases) {
     const auto image = DecodePnm(Of(c.file), 1000);

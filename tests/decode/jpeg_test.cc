@@ -139,7 +139,7 @@ TEST(Jpeg, RefusesScansBeyondNeed) {
 
 TEST(Jpeg, RefusesPicturesOverTheLimitBeforeDecoding) {
   EXPECT_THAT(Refusal(Encoding::kJpeg, Encode(40, 30, 3, {}), 1199),
-              HasSubstr("RESOURCE_EXHAUSTED: image.pixels: 1200 is over this server's limit of 1199"));
+              HasSubstr("RESOURCE_EXHAUSTED: image: 1200 pixels are over this server's limit of 1199"));
   Bytes huge = Encode(40, 30, 1, {});
   size_t frame = 0;  // the frame header: marker, length, precision, height, width
   while (!(huge[frame] == 0xff && huge[frame + 1] == 0xc0)) ++frame;

@@ -130,7 +130,7 @@ Bytes WithHeader(Bytes file, uint32_t width, uint32_t height) {
 TEST(Png, RefusesSizesBeforeDecoding) {
   const Bytes file = WritePng({20, 10, 0, 8, false, 0}, 1);
   EXPECT_THAT(Refusal(file, 199),
-              HasSubstr("RESOURCE_EXHAUSTED: image.pixels: 200 is over this server's limit of 199"));
+              HasSubstr("RESOURCE_EXHAUSTED: image: 200 pixels are over this server's limit of 199"));
   EXPECT_THAT(Refusal(WithHeader(file, 2000000000, 2000000000)),
               HasSubstr("INVALID_ARGUMENT: image.width: 2000000000 is not in 1..16384"));
   EXPECT_THAT(Refusal(WithHeader(file, 20, 16385)), HasSubstr("image.height: 16385 is not in 1..16384"));

@@ -134,7 +134,7 @@ TEST(InspectRaw, NamesFieldValueAndRangeOfWhatIsWrong) {
       {{1, 101, 10, 0},
        1010,
        absl::StatusCode::kResourceExhausted,
-       "image.pixels: 1010 is over this server's limit of 1000 (--max-image-pixels)"},
+       "image: 1010 pixels are over this server's limit of 1000 (--max-image-pixels)"},
       {{1, 12, 4, 10}, 48, kInvalid, "image.stride: 10 is less than the row of 12 bytes"},
       {{3, 4, 4, 11}, 48, kInvalid, "image.stride: 11 is less than the row of 12 bytes"},
       {{6, 5, 4, 0}, 30, kInvalid, "image.width: 5 is odd; sides of NV12 are even"},

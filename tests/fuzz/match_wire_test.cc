@@ -145,10 +145,10 @@ bool Check(const v1::StereoStreamRequest& proto, decode::Pieces pieces) {
   EXPECT_EQ(wire.frame_id, proto.pair().frame_id());
   EXPECT_EQ(wire.left_time_ns, proto.pair().left_time_ns());
   EXPECT_EQ(wire.right_time_ns, proto.pair().right_time_ns());
-  EXPECT_EQ(wire.eyes.has_left, proto.pair().has_left());
-  EXPECT_EQ(wire.eyes.has_right, proto.pair().has_right());
-  ExpectSameImage(wire.eyes.left, proto.pair().left());
-  ExpectSameImage(wire.eyes.right, proto.pair().right());
+  EXPECT_EQ(wire.pair.has_left, proto.pair().has_left());
+  EXPECT_EQ(wire.pair.has_right, proto.pair().has_right());
+  ExpectSameImage(wire.pair.left, proto.pair().left());
+  ExpectSameImage(wire.pair.right, proto.pair().right());
   return true;
 }
 
@@ -219,11 +219,11 @@ bool Check(const v1::LocalizeStreamRequest& proto, decode::Pieces pieces) {
   EXPECT_EQ(wire.frame_id, pair.frame_id());
   EXPECT_EQ(wire.max_age_ns, pair.max_age_ns());
   EXPECT_EQ(wire.time_ns, pair.time_ns());
-  EXPECT_EQ(wire.eyes.has_left, pair.has_left());
-  EXPECT_EQ(wire.eyes.has_right, pair.has_right());
+  EXPECT_EQ(wire.pair.has_left, pair.has_left());
+  EXPECT_EQ(wire.pair.has_right, pair.has_right());
   EXPECT_EQ(wire.has_depth, pair.has_depth());
-  ExpectSameImage(wire.eyes.left, pair.left());
-  ExpectSameImage(wire.eyes.right, pair.right());
+  ExpectSameImage(wire.pair.left, pair.left());
+  ExpectSameImage(wire.pair.right, pair.right());
   ExpectSameImage(wire.depth, pair.depth());
   return true;
 }

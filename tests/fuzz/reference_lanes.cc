@@ -44,20 +44,19 @@ class ReferenceLane final : public Lane {
     return absl::OkStatus();
   }
   absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const Pixels& left,
-                         const Pixels& right, StereoFound* found, StageTimes*) override {
+                         const Pixels& right, StereoPairResult* found, StageTimes*) override {
     const ImageView images[] = {ViewOf(left, &image_), ViewOf(right, &mask_)};
     Features* const features[] = {&found->left, &found->right};
     StereoInput input;
     input.plan = PlanPyramid(options, left.shape());
-    StereoImage* const eyes[] = {&input.left, &input.right};
+    StereoImage* const sides[] = {&input.left, &input.right};
     std::vector<Image> levels[2];
     std::vector<ImageView> views[2];
-    for (int eye = 0; eye < 2; ++eye) {
-      *features[eye] = reference::Detect(options, images[eye]);
-      levels[eye] =
-          reference::BuildPyramid(options.pyramid, input.plan, images[eye], reference::InterpolationOf(options));
-      for (const Image& level : levels[eye]) views[eye].push_back(level.view());
-      *eyes[eye] = {features[eye], views[eye].data()};
+    for (int i = 0; i < 2; ++i) {
+      *features[i] = reference::Detect(options, images[i]);
+      levels[i] = reference::BuildPyramid(options.pyramid, input.plan, images[i], reference::InterpolationOf(options));
+      for (const Image& level : levels[i]) views[i].push_back(level.view());
+      *sides[i] = {features[i], views[i].data()};
     }
     if (absl::Status s = ValidateStereoInput(input, stereo); !s.ok()) return s;
     found->matches = reference::MatchStereo(input, stereo);

@@ -98,7 +98,7 @@ func (c *client) testBadFrame(ctx context.Context, want message) {
 		text := result.checkFrame(id, codes.InvalidArgument)
 		check(strings.Contains(text, "width: 0 is not in 1..16384"), "expected the width and its range, got %q", text)
 		checkErrorInfo(result.part("status").part("error"),
-			map[string]string{"field": "image.width", "value": "0", "lowest": "1", "highest": "16384"})
+			map[string]string{"field": "image.raw.width", "value": "0", "lowest": "1", "highest": "16384"})
 	}
 	s.finish()
 }

@@ -174,10 +174,10 @@ TEST(FrameBodyTest, PairsAreThoseOfTheirStreams) {
   const std::string pixels[2] = {InFormat(left, client::PixelFormat::kGray8),
                                  InFormat(right, client::PixelFormat::kGray8)};
   int64_t copied = 0;
-  const auto eyes = FrameBody::OfEyes(left, right);
-  ASSERT_TRUE(eyes.ok()) << eyes.status();
+  const auto rectified = FrameBody::OfStereoPair(left, right);
+  ASSERT_TRUE(rectified.ok()) << rectified.status();
   v1::StereoStreamRequest stereo;
-  ASSERT_TRUE(stereo.ParseFromString(Bytes(eyes->Message(300, &copied))));
+  ASSERT_TRUE(stereo.ParseFromString(Bytes(rectified->Message(300, &copied))));
   EXPECT_EQ(stereo.pair().frame_id(), 300u);
   EXPECT_EQ(stereo.pair().left().raw().data(), pixels[0]);
   EXPECT_EQ(stereo.pair().right().raw().data(), pixels[1]);

@@ -149,7 +149,7 @@ class BadInputTest(unittest.TestCase):
             glint.InvalidArgument, "image.format", lambda: client.detect(glint.Raw(picture(), "grey"))
         )
         self.check(glint.InvalidArgument, "image.encoding", lambda: client.detect(glint.Encoded(b"x", "gif")))
-        self.check(glint.InvalidArgument, "image.data", lambda: client.detect(b"no file"))
+        self.check(glint.InvalidArgument, "image.encoded.data", lambda: client.detect(b"no file"))
 
     def test_options(self):
         for name, value in (("levels", 13), ("levels", 0), ("scale_factor", 9.0), ("max_features", 0)):

@@ -117,7 +117,7 @@ class ServerTest(unittest.TestCase):
         self.check(lambda: client.match(rows(3, 1), rows(3, 1), k=9), glint.InvalidArgument,
                    "match.k", "9", (1, 8), None, None)
         self.check(lambda: client.detect(picture(1, 320, 241)), glint.ResourceExhausted,
-                   "image.pixels", "77120", None, PIXELS, "--max-image-pixels")
+                   "image", "77120", None, PIXELS, "--max-image-pixels")
 
     def test_first_messages(self):
         camera = glint.StereoCamera(320, 200, focal_length=200, centre_x=159.5, centre_y=99.5, baseline=0.1)
@@ -138,12 +138,14 @@ class ServerTest(unittest.TestCase):
         frames = [picture(), picture(1, 320, 241), glint.Frame(picture(), region=(0, 0, 321, 9)), b"no picture"]
         good, large, region, data = client.stream(frames)
         self.assertTrue(good.ok)
-        want = ("image.pixels", "77120", None, PIXELS, "--max-image-pixels", None)
+        want = ("image", "77120", None, PIXELS, "--max-image-pixels", None)
         self.assertEqual((large.error.code, about(large.error)), ("RESOURCE_EXHAUSTED", want))
         self.assertEqual(about(region.error), ("region.width", "321", (1, 320), None, None, None))
-        self.assertEqual(about(data.error), ("image.data", *[None] * 5))
+        self.assertEqual(about(data.error), ("image.encoded.data", *[None] * 5))
         _, points = client.track_stream([picture(), glint.AddPoints([[5, 5], [320, 2]])])
         self.assertEqual(about(points.error), ("x[1]", "320", (0, 319), None, None, None))
+        _, unknown = client.track_stream([picture(), glint.ForgetTracks([12345])])
+        self.assertEqual((unknown.error.code, *about(unknown.error)), ("NOT_FOUND", "ids[0]", "12345", *[None] * 4))
 
 
 class AioTest(unittest.IsolatedAsyncioTestCase):

@@ -172,7 +172,7 @@ class LocalizeTest(unittest.TestCase):
         self.assertEqual(one.location.status, glint.LocationStatus.TRACKING)
         bad = [(pairs(1)[0][0], depth.astype(np.uint8)), glint.LocalizePair(*pairs(1)[0])]
         errors = [result.error for result in client.localize_stream(bad, camera, depth=sensor, **OPTIONS)]
-        self.assertEqual([error.field for error in errors], ["depth.format", "right"])
+        self.assertEqual([error.field for error in errors], ["depth.raw.format", "right"])
         with self.assertRaisesRegex(glint.InvalidArgument, "depth.unit: 0 is not in"):
             list(client.localize_stream([], camera, depth=glint.DepthCamera(unit=0)))
 

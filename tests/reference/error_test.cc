@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "features/server_error.h"
+
 namespace glint {
 namespace {
 
@@ -88,6 +90,34 @@ TEST(ErrorInfoTest, EveryErrorSaysToProgramsWhatItsTextSays) {
   EXPECT_EQ(InfoOf(absl::OkStatus()), "none");
 }
 
+TEST(ServerErrorTest, SaysToProgramsWhatItsTextSays) {
+  const absl::Status set = NotFoundError("train.set", "map\n", "is not kept in this stream");
+  EXPECT_EQ(set.code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(TextOf(set), "train.set: is not kept in this stream");
+  EXPECT_EQ(InfoOf(set), "reason=NOT_FOUND field=train.set value=map\\x0a");
+  const absl::Status camera = FailedPreconditionError("camera", "1", "1 has had no frame");
+  EXPECT_EQ(camera.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(TextOf(camera), "camera: 1 has had no frame");
+  EXPECT_EQ(InfoOf(camera), "reason=FAILED_PRECONDITION field=camera value=1");
+  const absl::Status images = LimitError("images", 9, "pixels", 8, "2 x --max-pixels");
+  EXPECT_EQ(images.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(TextOf(images), "images: 9 pixels are over this server's limit of 8 (2 x --max-pixels)");
+  EXPECT_EQ(InfoOf(images), "reason=OVER_LIMIT field=images value=9 highest=8 flag=--max-pixels");
+}
+
+TEST(ServerErrorTest, RenamesAFieldInTextAndInfo) {
+  const absl::Status width = OutOfRangeError("image.width", 0, 1, 9);
+  const absl::Status raw = WithFieldRenamed("image.", "image.raw.", width);
+  EXPECT_EQ(raw.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(TextOf(raw), "image.raw.width: 0 is not in 1..9");
+  EXPECT_EQ(InfoOf(raw), "reason=OUT_OF_RANGE field=image.raw.width value=0 lowest=1 highest=9");
+  const absl::Status file = WithField("left", WithFieldRenamed("image.width", "image.encoded.data: width", width));
+  EXPECT_EQ(TextOf(file), "left.encoded.data: width: 0 is not in 1..9");
+  EXPECT_EQ(InfoOf(file), "reason=OUT_OF_RANGE field=left.encoded.data value=0 lowest=1 highest=9");
+  EXPECT_EQ(WithFieldRenamed("mask.", "mask.raw.", width), width);
+  EXPECT_EQ(WithFieldRenamed("image", "left", absl::NotFoundError("image: none")), absl::NotFoundError("image: none"));
+}
+
 TEST(ErrorInfoTest, TakesThePlaceOfWhatWasThere) {
   absl::Status status = WithErrorInfo(LimitError("a", 2, 1, "--a"), {"NOT_ONE_OF", "b", "", "", "", "c, d", ""});
   EXPECT_EQ(InfoOf(status), "reason=NOT_ONE_OF field=b allowed=c, d");
@@ -99,9 +129,9 @@ TEST(WithFieldTest, MovesTheFieldOfTextAndInfo) {
   EXPECT_EQ(levels.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(TextOf(levels), "detector.levels: 13 is not in 1..12");
   EXPECT_EQ(InfoOf(levels), "reason=OUT_OF_RANGE field=detector.levels value=13 lowest=1 highest=12");
-  const absl::Status set = WithField("query", LimitError("descriptors of a set", 3, 2, "--x"));
-  EXPECT_EQ(TextOf(set), "query.descriptors of a set: 3 is over this server's limit of 2 (--x)");
-  EXPECT_EQ(InfoOf(set), "reason=OVER_LIMIT field=query.descriptors of a set value=3 highest=2 flag=--x");
+  const absl::Status set = WithField("query", LimitError("descriptors", 3, "descriptors", 2, "--x"));
+  EXPECT_EQ(TextOf(set), "query.descriptors: 3 descriptors are over this server's limit of 2 (--x)");
+  EXPECT_EQ(InfoOf(set), "reason=OVER_LIMIT field=query.descriptors value=3 highest=2 flag=--x");
 }
 
 // Decoders call it "image", whichever it is.

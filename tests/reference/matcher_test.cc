@@ -189,7 +189,7 @@ TEST(ValidateMatchInput, NamesFieldValueAndRange) {
   float x[] = {1, 2, 3};
   float radius[] = {1, -1, 1};
   input.conditions.x = x;
-  EXPECT_THAT(message(), HasSubstr("conditions.x, y, radius: some"));
+  EXPECT_THAT(message(), HasSubstr("conditions.x: some of x, y, radius are missing"));
   input.conditions.y = x;
   input.conditions.radius = radius;
   EXPECT_THAT(message(), HasSubstr("train set's arrays"));

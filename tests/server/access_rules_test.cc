@@ -233,7 +233,7 @@ TEST(ClientAccountTest, LimitsFramesInFlight) {
   EXPECT_EQ(refusal.limit, ClientLimit::kFrames);
   EXPECT_GE(refusal.retry_after_ns, 1'000'000);
   EXPECT_EQ(testing::CodeAndText(refusal.status),
-            absl::ResourceExhaustedError("frames in flight of identity a: one more is over this server's limit of 2 "
+            absl::ResourceExhaustedError("frames: one more in flight of identity a is over this server's limit of 2 "
                                          "(--max-frames-per-client); try again later"));
   account.GiveBack(1, 0, kSecond);
   EXPECT_TRUE(account.Take(1, kSecond).status.ok());

@@ -138,10 +138,10 @@ class Pairs {
     constexpr int kApart = 8;
     const Image image = Texture({width + kApart, height}, 1);
     for (const bool is_right : {false, true}) {
-      v1::Image* const eye =
+      v1::Image* const side =
           is_right ? message_.mutable_pair()->mutable_right() : message_.mutable_pair()->mutable_left();
-      SetGray(width, height, 0, eye);
-      std::string* const pixels = eye->mutable_raw()->mutable_data();
+      SetGray(width, height, 0, side);
+      std::string* const pixels = side->mutable_raw()->mutable_data();
       for (int y = 0; y < height; ++y) {
         std::memcpy(&(*pixels)[static_cast<size_t>(y) * static_cast<size_t>(width)],
                     image.row(y) + (is_right ? kApart : 0), static_cast<size_t>(width));
@@ -253,19 +253,19 @@ TEST_P(LocateAllocationTest, ALocatedPairTakesABoundedNumberOfPieces) {
   stream->Write(message);
   int64_t time_ns = 0;
   const auto run = [&](const Pair& pair, int count) {
-    v1::LocalizePair* const eyes = message.mutable_pair();
+    v1::LocalizePair* const images = message.mutable_pair();
     for (const bool is_right : {false, true}) {
-      v1::Image* const eye = is_right ? eyes->mutable_right() : eyes->mutable_left();
+      v1::Image* const side = is_right ? images->mutable_right() : images->mutable_left();
       const Image& image = is_right ? pair.right : pair.left;
-      SetGray(kShape.width, kShape.height, 0, eye);
+      SetGray(kShape.width, kShape.height, 0, side);
       for (int y = 0; y < kShape.height; ++y) {
-        std::memcpy(eye->mutable_raw()->mutable_data()->data() + y * kShape.width, image.row(y), kShape.width);
+        std::memcpy(side->mutable_raw()->mutable_data()->data() + y * kShape.width, image.row(y), kShape.width);
       }
     }
     if (has_depth) {  // of the wall, 4 m away
-      eyes->clear_right();
-      SetGray(2 * kShape.width, kShape.height, 0, eyes->mutable_depth());
-      v1::RawImage* const depth = eyes->mutable_depth()->mutable_raw();
+      images->clear_right();
+      SetGray(2 * kShape.width, kShape.height, 0, images->mutable_depth());
+      v1::RawImage* const depth = images->mutable_depth()->mutable_raw();
       depth->set_format(v1::PIXEL_FORMAT_GRAY16);
       depth->set_width(kShape.width);
       for (size_t at = 0; at < depth->data().size(); ++at) {
@@ -273,7 +273,7 @@ TEST_P(LocateAllocationTest, ALocatedPairTakesABoundedNumberOfPieces) {
       }
     }
     for (int i = 0; i < count; ++i) {
-      eyes->set_time_ns(time_ns += kFrameNs);
+      images->set_time_ns(time_ns += kFrameNs);
       ASSERT_TRUE(stream->Write(message));
       v1::LocalizeStreamResponse reply;
       ASSERT_TRUE(stream->Read(&reply));

@@ -48,64 +48,65 @@ const std::vector<Case>& ImageCases() {
   static const auto* const kCases = new std::vector<Case>{
       {"NoImage", StatusCode::INVALID_ARGUMENT, "image: neither raw nor encoded nor shared is set",
        [](auto* r) { r->clear_image(); }},
-      {"ZeroWidth", StatusCode::INVALID_ARGUMENT, "image.width: 0 is not in 1..16384",
+      {"ZeroWidth", StatusCode::INVALID_ARGUMENT, "image.raw.width: 0 is not in 1..16384",
        [](auto* r) { Raw(r)->set_width(0); }},
-      {"ZeroHeight", StatusCode::INVALID_ARGUMENT, "image.height: 0 is not in 1..16384",
+      {"ZeroHeight", StatusCode::INVALID_ARGUMENT, "image.raw.height: 0 is not in 1..16384",
        [](auto* r) { Raw(r)->set_height(0); }},
-      {"HugeWidth", StatusCode::INVALID_ARGUMENT, "image.width: 4294967295 is not in 1..16384",
+      {"HugeWidth", StatusCode::INVALID_ARGUMENT, "image.raw.width: 4294967295 is not in 1..16384",
        [](auto* r) { Raw(r)->set_width(0xffffffff); }},
       {"TooManyPixels", StatusCode::RESOURCE_EXHAUSTED,
-       "image.pixels: 268435456 is over this server's limit of 33177600 (--max-image-pixels)",
+       "image: 268435456 pixels are over this server's limit of 33177600 (--max-image-pixels)",
        [](auto* r) {
          Raw(r)->set_width(16384);
          Raw(r)->set_height(16384);
        }},
-      {"StrideBelowRow", StatusCode::INVALID_ARGUMENT, "image.stride: 63 is less than the row of 64 bytes",
+      {"StrideBelowRow", StatusCode::INVALID_ARGUMENT, "image.raw.stride: 63 is less than the row of 64 bytes",
        [](auto* r) { Raw(r)->set_stride(63); }},
-      {"ShortData", StatusCode::INVALID_ARGUMENT, "image.data: 3071 bytes, but 64x48 with a stride of 64 is 3072",
+      {"ShortData", StatusCode::INVALID_ARGUMENT, "image.raw.data: 3071 bytes, but 64x48 with a stride of 64 is 3072",
        [](auto* r) { Raw(r)->mutable_data()->pop_back(); }},
-      {"LongData", StatusCode::INVALID_ARGUMENT, "image.data: 3073 bytes, but 64x48 with a stride of 64 is 3072",
+      {"LongData", StatusCode::INVALID_ARGUMENT, "image.raw.data: 3073 bytes, but 64x48 with a stride of 64 is 3072",
        [](auto* r) { Raw(r)->mutable_data()->push_back(0); }},
-      {"NoData", StatusCode::INVALID_ARGUMENT, "image.data: 0 bytes, but 64x48 with a stride of 64 is 3072",
+      {"NoData", StatusCode::INVALID_ARGUMENT, "image.raw.data: 0 bytes, but 64x48 with a stride of 64 is 3072",
        [](auto* r) { Raw(r)->clear_data(); }},
       {"HugeStride", StatusCode::INVALID_ARGUMENT,
-       "image.data: 3072 bytes, but 64x48 with a stride of 4294967295 is 201863462929 or 206158430160",
+       "image.raw.data: 3072 bytes, but 64x48 with a stride of 4294967295 is 201863462929 or 206158430160",
        [](auto* r) { Raw(r)->set_stride(0xffffffff); }},
       {"NoFormat", StatusCode::INVALID_ARGUMENT,
-       "image.format: \"0\" is not one of GRAY8, BGR8, RGB8, BGRA8, RGBA8, NV12, YUYV, GRAY16, BAYER_RGGB8",
+       "image.raw.format: \"0\" is not one of GRAY8, BGR8, RGB8, BGRA8, RGBA8, NV12, YUYV, GRAY16, BAYER_RGGB8",
        [](auto* r) { Raw(r)->clear_format(); }},
       {"UnknownFormat", StatusCode::INVALID_ARGUMENT,
-       "image.format: \"77\" is not one of GRAY8, BGR8, RGB8, BGRA8, RGBA8, NV12, YUYV, GRAY16, BAYER_RGGB8",
+       "image.raw.format: \"77\" is not one of GRAY8, BGR8, RGB8, BGRA8, RGBA8, NV12, YUYV, GRAY16, BAYER_RGGB8",
        [](auto* r) { Raw(r)->set_format(static_cast<v1::PixelFormat>(77)); }},
-      {"EmptyFile", StatusCode::INVALID_ARGUMENT, "image.data: is empty",
+      {"EmptyFile", StatusCode::INVALID_ARGUMENT, "image.encoded.data: is empty",
        [](auto* r) { Encode(r, v1::IMAGE_ENCODING_UNSPECIFIED, ""); }},
-      {"NeitherJpegNorPng", StatusCode::INVALID_ARGUMENT, "image.data: is neither a JPEG nor a PNG file",
+      {"NeitherJpegNorPng", StatusCode::INVALID_ARGUMENT, "image.encoded.data: is neither a JPEG nor a PNG file",
        [](auto* r) { Encode(r, v1::IMAGE_ENCODING_UNSPECIFIED, "GIF89a"); }},
-      {"NotTheJpegItSaysItIs", StatusCode::INVALID_ARGUMENT, "image.data: is not a JPEG file",
+      {"NotTheJpegItSaysItIs", StatusCode::INVALID_ARGUMENT, "image.encoded.data: is not a JPEG file",
        [](auto* r) { Encode(r, v1::IMAGE_ENCODING_JPEG, HugePng()); }},
-      {"NotThePngItSaysItIs", StatusCode::INVALID_ARGUMENT, "image.data: is not a PNG file",
+      {"NotThePngItSaysItIs", StatusCode::INVALID_ARGUMENT, "image.encoded.data: is not a PNG file",
        [](auto* r) { Encode(r, v1::IMAGE_ENCODING_PNG, TruncatedJpeg()); }},
       {"UnknownEncoding", StatusCode::INVALID_ARGUMENT,
-       "image.encoding: \"9\" is not one of UNSPECIFIED, JPEG, PNG, MJPEG",
+       "image.encoded.encoding: \"9\" is not one of UNSPECIFIED, JPEG, PNG, MJPEG",
        [](auto* r) { Encode(r, static_cast<v1::ImageEncoding>(9), HugePng()); }},
-      {"PngLargerThanAllowed", StatusCode::INVALID_ARGUMENT, "image.width: 30000 is not in 1..16384",
+      {"PngLargerThanAllowed", StatusCode::INVALID_ARGUMENT, "image.encoded.data: width: 30000 is not in 1..16384",
        [](auto* r) { Encode(r, v1::IMAGE_ENCODING_PNG, HugePng()); }},
       {"MaskOfAnotherSize", StatusCode::INVALID_ARGUMENT, "mask: 32x48 is not the image's 64x48",
        [](auto* r) { SetGray(32, 48, 1, r->mutable_mask()); }},
-      {"MaskInColour", StatusCode::INVALID_ARGUMENT, "mask.format: \"2\" is not one of GRAY8",
+      {"MaskInColour", StatusCode::INVALID_ARGUMENT, "mask.raw.format: \"2\" is not one of GRAY8",
        [](auto* r) {
          SetGray(64 * 3, 48, 1, r->mutable_mask());
          r->mutable_mask()->mutable_raw()->set_width(64);
          r->mutable_mask()->mutable_raw()->set_format(v1::PIXEL_FORMAT_BGR8);
        }},
-      {"MaskWithShortData", StatusCode::INVALID_ARGUMENT, "mask.data: 1 bytes, but 64x48 with a stride of 64 is 3072",
+      {"MaskWithShortData", StatusCode::INVALID_ARGUMENT,
+       "mask.raw.data: 1 bytes, but 64x48 with a stride of 64 is 3072",
        [](auto* r) {
          SetGray(64, 48, 1, r->mutable_mask());
          r->mutable_mask()->mutable_raw()->set_data("x");
        }},
       {"EmptyMask", StatusCode::INVALID_ARGUMENT, "mask: neither raw nor encoded nor shared is set",
        [](auto* r) { r->mutable_mask(); }},
-      {"MaskFileThatIsNone", StatusCode::INVALID_ARGUMENT, "mask.data: is neither a JPEG nor a PNG file",
+      {"MaskFileThatIsNone", StatusCode::INVALID_ARGUMENT, "mask.encoded.data: is neither a JPEG nor a PNG file",
        [](auto* r) { r->mutable_mask()->mutable_encoded()->set_data("GIF89a"); }},
   };
   return *kCases;
@@ -238,6 +239,7 @@ TEST_P(BadImageTest, FailsItsFrameAndTheStreamGoesOn) {
   EXPECT_EQ(reply.frame_id(), 2u);
   EXPECT_EQ(reply.status().code(), static_cast<int>(GetParam().code));
   EXPECT_EQ(reply.status().message(), GetParam().message);
+  ExpectAPath(reply.status());
   EXPECT_FALSE(reply.has_features());
   const v1::DetectStreamResponse next = stream.Read();
   EXPECT_EQ(next.frame_id(), 3u);
@@ -327,7 +329,7 @@ TEST_F(BadProtocolTest, ABadMaskOfTheStream) {
   stream.Read();
   const grpc::Status status = stream.Finish();
   EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(status.error_message(), "mask.stride: 3 is less than the row of 64 bytes");
+  EXPECT_EQ(status.error_message(), "mask.raw.stride: 3 is less than the row of 64 bytes");
   ExpectGoodFramesAreAnswered();
 }
 

@@ -66,7 +66,7 @@ TEST_F(ClientLimitsTest, FramesInFlightAreCountedOverAllCallsOfAClient) {
   ASSERT_TRUE(third.Write(FrameMessage(7)));
   const v1::DetectStreamResponse refused = third.Read();
   EXPECT_EQ(refused.frame_id(), 7u);
-  ExpectRefused(refused, "frames in flight of identity greedy: one more is over this server's limit of 2");
+  ExpectRefused(refused, "frames: one more in flight of identity greedy is over this server's limit of 2");
 
   grpc::ClientContext context;
   v1::DetectResponse response;
@@ -104,7 +104,7 @@ TEST_F(ClientLimitsTest, BytesInFlight) {
   ASSERT_TRUE(Eventually([&] { return (*server_)->frames_in_flight() == 3; }));
   control_.Hold(false);
   EXPECT_TRUE(stream.Read().has_features());
-  ExpectRefused(stream.Read(), "bytes in flight of identity greedy: one more is over this server's limit of 40000");
+  ExpectRefused(stream.Read(), "bytes: one more in flight of identity greedy is over this server's limit of 40000");
   EXPECT_TRUE(stream.Read().has_features());
 }
 
@@ -118,7 +118,7 @@ TEST_F(ClientLimitsTest, FramesASecond) {
   EXPECT_TRUE(stream.Read().has_features());
   ASSERT_TRUE(stream.Write(FrameMessage(2)));
   const v1::DetectStreamResponse refused = stream.Read();
-  ExpectRefused(refused, "frames a second of identity greedy: one more is over this server's limit of 0.001");
+  ExpectRefused(refused, "frames: one more a second of identity greedy is over this server's limit of 0.001");
   EXPECT_GT(refused.status().retry_after_ns(), 60'000'000'000);
   EXPECT_EQ(Refused("frame_rate"), 1);
   // To come again does not help.
@@ -126,7 +126,7 @@ TEST_F(ClientLimitsTest, FramesASecond) {
   TestStream again(greedy_.get());
   ASSERT_TRUE(again.Write(OptionsMessage()));
   ASSERT_TRUE(again.Write(FrameMessage(1)));
-  ExpectRefused(again.Read(), "frames a second");
+  ExpectRefused(again.Read(), "frames: one more a second");
   grpc::ClientContext context;
   v1::DetectResponse response;
   EXPECT_TRUE(modest_->Detect(&context, GrayRequest(), &response).ok());
@@ -146,7 +146,7 @@ TEST_F(ClientLimitsTest, LaneSecondsASecond) {
   EXPECT_TRUE(stream.Read().has_features());
   ASSERT_TRUE(stream.Write(FrameMessage(2)));
   const v1::DetectStreamResponse refused = stream.Read();
-  ExpectRefused(refused, "lane-seconds a second of identity greedy: one more is over this server's limit of 1e-05");
+  ExpectRefused(refused, "lane_seconds: one more a second of identity greedy is over this server's limit of 1e-05");
   EXPECT_GT(refused.status().retry_after_ns(), 60'000'000'000);
   EXPECT_EQ(Refused("lane_seconds"), 1);
 }
@@ -161,7 +161,7 @@ TEST_F(ClientLimitsTest, StreamsOfAnIdentity) {
   EXPECT_EQ(refused.error_code(), StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_EQ(
       refused.error_message(),
-      "sessions of identity greedy: 3 is over this server's limit of 2 (--max-sessions-per-peer); end a stream, or "
+      "sessions: 3 of identity greedy is over this server's limit of 2 (--max-sessions-per-peer); end a stream, or "
       "try again later");
   EXPECT_THAT(refused.error_details(), HasSubstr("google.rpc.RetryInfo"));
   EXPECT_FALSE(OpenStream(modest_.get())->ended());  // through the same unix socket

@@ -78,22 +78,33 @@ const std::vector<Case>& ImageCases() {
   static const auto* const kCases = new std::vector<Case>{
       {"OutOfRange",
        "OUT_OF_RANGE",
-       {{"field", "image.width"}, {"value", "0"}, {"lowest", "1"}, {"highest", "16384"}},
+       {{"field", "image.raw.width"}, {"value", "0"}, {"lowest", "1"}, {"highest", "16384"}},
        [](auto* r) { r->mutable_image()->mutable_raw()->set_width(0); }},
       {"UnknownNumber",
        "NOT_ONE_OF",
-       {{"field", "image.format"},
+       {{"field", "image.raw.format"},
         {"value", "77"},
         {"allowed", "GRAY8, BGR8, RGB8, BGRA8, RGBA8, NV12, YUYV, GRAY16, BAYER_RGGB8"}},
        [](auto* r) { r->mutable_image()->mutable_raw()->set_format(static_cast<v1::PixelFormat>(77)); }},
       {"Contradiction",
        "CONTRADICTION",
-       {{"field", "image.stride"}},
+       {{"field", "image.raw.stride"}},
        [](auto* r) { r->mutable_image()->mutable_raw()->set_stride(63); }},
       {"NoImage", "CONTRADICTION", {{"field", "image"}}, [](auto* r) { r->clear_image(); }},
+      {"NoFile",
+       "CONTRADICTION",
+       {{"field", "image.encoded.data"}},
+       [](auto* r) { r->mutable_image()->mutable_encoded()->set_data("no file"); }},
+      {"UnknownEncoding",
+       "NOT_ONE_OF",
+       {{"field", "image.encoded.encoding"}, {"value", "9"}, {"allowed", "UNSPECIFIED, JPEG, PNG, MJPEG"}},
+       [](auto* r) {
+         r->mutable_image()->mutable_encoded()->set_data("no file");
+         r->mutable_image()->mutable_encoded()->set_encoding(static_cast<v1::ImageEncoding>(9));
+       }},
       {"Mask",
        "CONTRADICTION",
-       {{"field", "mask.data"}},
+       {{"field", "mask.raw.data"}},
        [](auto* r) {
          SetGray(64, 48, 1, r->mutable_mask());
          r->mutable_mask()->mutable_raw()->set_data("x");
@@ -104,7 +115,7 @@ const std::vector<Case>& ImageCases() {
        [](auto* r) { r->mutable_region()->set_height(48); }},
       {"OverALimit",
        "OVER_LIMIT",
-       {{"field", "image.pixels"}, {"value", "1000001"}, {"highest", "1000000"}, {"flag", "--max-image-pixels"}},
+       {{"field", "image"}, {"value", "1000001"}, {"highest", "1000000"}, {"flag", "--max-image-pixels"}},
        [](auto* r) { SetGray(101, 9901, 0, r->mutable_image()); }},
   };
   return *kCases;

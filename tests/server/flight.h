@@ -34,13 +34,12 @@ inline std::vector<slam::DriveFrame> RenderFlight(const slam::DriveOptions& opti
 }
 
 inline LocalizationOptions OptionsOf(const scene::StereoHead& head, int features) {
-  const scene::Camera& camera = head.camera;
   LocalizationOptions options;
   options.detector = *PresetOptions("orb");
   options.detector.max_features = features;
-  options.camera = {{camera.width, camera.height}, camera.focal, camera.cx, camera.cy, head.baseline, {}};
-  options.max_keyframes = 1000;
-  options.max_points = 1 << 20;
+  options.camera = slam::CameraOf(head);
+  options.localizer.max_keyframes = 1000;
+  options.localizer.max_points = 1 << 20;
   options.max_map_bytes = int64_t{1} << 30;
   return options;
 }

@@ -31,7 +31,7 @@ std::vector<Location> Locate(const LaneSet& set, const LocalizationOptions& opti
   EXPECT_TRUE(localization.ok()) << localization.status();
   std::vector<Location> found(frames.size());
   for (size_t i = 0; i < frames.size(); ++i) {
-    LocationTimes times;
+    FrameTimes times;
     const slam::DriveFrame& f = frames[i];
     const absl::Status status = (*localization)
                                     ->Track(set.lanes[i % set.lanes.size()].get(), f.view(unit), i,
@@ -79,7 +79,7 @@ TEST(GpuLocalize, PosesOfACameraWithDepth) {
   drive.depth = scene::DepthSensorOptions();
   drive.depth->noise = 0.1;
   LocalizationOptions options = OptionsOf(drive.head, 700);
-  options.refine_rig = RigRefinement::kOff;
+  options.localizer.odometry.refine_rig = false;
   options.depth = DepthSensor{drive.depth->unit, 0, 0};
   ExpectTheBytesOfTheCpus(drive, options);
 }

@@ -47,12 +47,12 @@ class GpuPairs : public ::testing::Test {
   // The reply of both lanes is the same, for pixels in memory and for rows.
   void ExpectAsOnTheCpu(const DetectorOptions& detector, const StereoOptions& stereo, const ImageView& left,
                         const ImageView& right) {
-    StereoFound expected;
+    StereoPairResult expected;
     StageTimes times;
     ASSERT_TRUE(cpu_->lanes[0]->RunStereo(detector, stereo, left, right, &expected, &times).ok());
     const Rows rows[2] = {Rows(left), Rows(right)};
     for (const bool copies : {false, true}) {
-      StereoFound actual;
+      StereoPairResult actual;
       const absl::Status status = copies ? gpu().RunStereo(detector, stereo, &rows[0], &rows[1], &actual, &times)
                                          : gpu().RunStereo(detector, stereo, left, right, &actual, &times);
       ASSERT_TRUE(status.ok()) << status;
@@ -85,7 +85,7 @@ TEST_F(GpuPairs, OfEveryPresetAndShapeAreThoseOfTheCpu) {
       StageTimes times;
       const absl::Status of_image = gpu().Run(detector, left, {}, &features, &times);
       if (absl::IsUnimplemented(of_image)) {
-        StereoFound found;
+        StereoPairResult found;
         EXPECT_EQ(gpu().RunStereo(detector, {}, left, right, &found, &times), of_image);
         continue;
       }

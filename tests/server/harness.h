@@ -2,6 +2,7 @@
 #ifndef GLINT_TESTS_SERVER_HARNESS_H_
 #define GLINT_TESTS_SERVER_HARNESS_H_
 
+#include <gmock/gmock.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 #include <gtest/gtest.h>
@@ -16,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "glint/v1/envelope.pb.h"
 #include "glint/v1/feature_detection.grpc.pb.h"
 #include "glint/v1/server.grpc.pb.h"
 #include "server/app/server.h"
@@ -62,6 +64,14 @@ inline bool Eventually(const std::function<bool()>& condition) {
     absl::SleepFor(absl::Milliseconds(2));
   }
   return true;
+}
+
+// What the error of a frame is about is a path in the message, as far as programs see, and the text begins with it.
+inline void ExpectAPath(const v1::FrameStatus& status) {
+  ASSERT_TRUE(status.has_error()) << status.message();
+  const std::string& field = status.error().metadata().at("field");
+  EXPECT_THAT(field, ::testing::MatchesRegex("[a-z0-9_]+(\\[[0-9]+\\])?(\\.[a-z0-9_]+(\\[[0-9]+\\])?)*"));
+  EXPECT_THAT(status.message(), ::testing::StartsWith(field + ": "));
 }
 
 class TestServer {

@@ -1,21 +1,24 @@
-// Localization on lanes: a lane is the front end that slam/ has on its own, bit for bit, whichever lane has the pair;
-// and what it fails by is answered.
-#include "server/operations/localize/lane_front_end.h"
+// Localization on lanes: a lane as the front end finds what the CPU's detector, matchers and tracker find without one,
+// bit for bit, whichever lane has the pair; and what it fails by is answered.
+#include "slam/front_end/lane_front_end.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "lane/lane.h"
-#include "slam/front_end/cpu_front_end.h"
-#include "slam/odometry/odometry.h"
 #include "tests/server/localize_pairs.h"
+#include "tests/slam/cpu_front_end.h"
 
 namespace glint::testing {
 namespace {
+
+using slam::CpuFrontEnd;
+using slam::LaneFrontEnd;
 
 constexpr Shape kShape = {320, 200};
 constexpr int kFeatures = 300;
@@ -47,7 +50,7 @@ class FailingLane final : public Lane {
     return lane_->Run(options, image, mask, features, times);
   }
   absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const Pixels& left,
-                         const Pixels& right, StereoFound* found, StageTimes* times) override {
+                         const Pixels& right, StereoPairResult* found, StageTimes* times) override {
     if (Fails(Step::kStereo)) return Failure();
     return lane_->RunStereo(options, stereo, left, right, found, times);
   }
@@ -85,55 +88,64 @@ class FailingLane final : public Lane {
   int left_ = 0;
 };
 
-TEST(LaneFrontEnd, IsSlamsOwnOnWhicheverLane) {
+void ExpectSame(const slam::StereoFrame& a, const slam::StereoFrame& b) {
+  EXPECT_EQ(a.left.x, b.left.x);
+  EXPECT_EQ(a.left.descriptors, b.left.descriptors);
+  EXPECT_EQ(a.is_stereo, b.is_stereo);
+  EXPECT_EQ(a.disparity, b.disparity);
+  EXPECT_EQ(a.vertical_disparity, b.vertical_disparity);
+  EXPECT_EQ(a.levels, b.levels);
+  EXPECT_EQ(a.scale, b.scale);
+}
+
+// From the reference frame to the last one, as if that were a step further along the wall. The number of points that
+// were not lost.
+ptrdiff_t ExpectSameFollowed(const Features& from, slam::FrontEnd* expected, slam::FrontEnd* actual) {
+  std::vector<float> to_x = from.x, to_y = from.y;
+  for (float& v : to_x) v -= kStep;
+  std::vector<float> lane_x = to_x, lane_y = to_y;
+  std::vector<uint8_t> followed, lane_followed;
+  expected->Follow(from.x, from.y, &to_x, &to_y, &followed);
+  actual->Follow(from.x, from.y, &lane_x, &lane_y, &lane_followed);
+  EXPECT_EQ(followed, lane_followed);
+  EXPECT_EQ(to_x, lane_x);
+  EXPECT_EQ(to_y, lane_y);
+  return std::count(followed.begin(), followed.end(), 1);
+}
+
+TEST(LaneFrontEnd, IsTheCpusOnWhicheverLane) {
   const std::vector<Pair> pairs = PairsAlongAWall(kShape, 6);
   const DetectorOptions detector = WallOptions(kShape, kFeatures).detector;
   std::vector<std::unique_ptr<Lane>> lanes = CpuLanes(2, 1);
   lanes.push_back(std::move(CpuLanes(1, 3).front()));
-  slam::CpuFrontEnd expected(detector, 1);
-  LaneFrontEnd actual(detector);
+  CpuFrontEnd expected(detector, 1);
+  LaneFrontEnd on_lanes(detector), on_its_own(detector, 2);
   for (size_t i = 0; i < pairs.size(); ++i) {
     SCOPED_TRACE(i);
-    actual.Begin(lanes[i % lanes.size()].get());
-    slam::StereoFrame a, b;
+    on_lanes.Begin(lanes[i % lanes.size()].get());
+    slam::StereoFrame a;
     ASSERT_TRUE(expected.Find(pairs[i].left, pairs[i].right, &a).ok());
-    ASSERT_TRUE(actual.Find(pairs[i].left, pairs[i].right, &b).ok());
-    EXPECT_EQ(a.left.x, b.left.x);
-    EXPECT_EQ(a.left.descriptors, b.left.descriptors);
-    EXPECT_EQ(a.is_stereo, b.is_stereo);
-    EXPECT_EQ(a.disparity, b.disparity);
-    EXPECT_EQ(a.vertical_disparity, b.vertical_disparity);
-    EXPECT_EQ(a.levels, b.levels);
-    EXPECT_EQ(a.scale, b.scale);
-    EXPECT_GT(actual.stages().detect_ns, 0);
-    EXPECT_GT(actual.match_ns(), 0);
-    if (i > 0) {  // back to the kept one
-      std::vector<float> to_x = a.left.x, to_y = a.left.y, lane_x = to_x, lane_y = to_y;
-      for (std::vector<float>* x : {&to_x, &lane_x}) {
-        for (float& v : *x) v -= kStep;
-      }
-      std::vector<uint8_t> followed, lane_followed;
-      expected.Follow(a.left.x, a.left.y, &to_x, &to_y, &followed);
-      actual.Follow(a.left.x, a.left.y, &lane_x, &lane_y, &lane_followed);
-      EXPECT_EQ(followed, lane_followed);
-      EXPECT_EQ(to_x, lane_x);
-      EXPECT_EQ(to_y, lane_y);
+    for (LaneFrontEnd* actual : {&on_lanes, &on_its_own}) {
+      slam::StereoFrame b;
+      ASSERT_TRUE(actual->Find(pairs[i].left, pairs[i].right, &b).ok());
+      ExpectSame(a, b);
+      EXPECT_GT(actual->stages().detect_ns, 0);
+      EXPECT_GT(actual->match_ns(), 0);
+      if (i > 0) ExpectSameFollowed(a.left, &expected, actual);  // back to the kept one
+      if (i % 3 == 0) actual->SetReferenceFrame();
+      EXPECT_TRUE(actual->status().ok()) << actual->status();
     }
-    if (i % 3 == 0) {
-      expected.SetReferenceFrame();
-      actual.SetReferenceFrame();
-    }
-    EXPECT_TRUE(actual.status().ok()) << actual.status();
+    if (i % 3 == 0) expected.SetReferenceFrame();
   }
 }
 
-// Of one eye, as of an image with depths, before and after pairs.
-TEST(LaneFrontEnd, IsSlamsOwnForOneEye) {
+// Of a single image, as of one with depths, before and after pairs.
+TEST(LaneFrontEnd, IsTheCpusForOneImage) {
   const std::vector<Pair> pairs = PairsAlongAWall(kShape, 5);
   const DetectorOptions detector = WallOptions(kShape, kFeatures).detector;
   std::vector<std::unique_ptr<Lane>> lanes = CpuLanes(2, 1);
   lanes.push_back(std::move(CpuLanes(1, 3).front()));
-  slam::CpuFrontEnd expected(detector, 2);
+  CpuFrontEnd expected(detector, 2);
   LaneFrontEnd actual(detector);
   for (size_t i = 0; i < pairs.size(); ++i) {
     SCOPED_TRACE(i);
@@ -148,30 +160,25 @@ TEST(LaneFrontEnd, IsSlamsOwnForOneEye) {
       EXPECT_EQ(b.is_stereo, std::vector<uint8_t>(b.left.count(), 0));
     }
     EXPECT_GT(b.left.count(), 100u);
-    EXPECT_EQ(a.left.x, b.left.x);
-    EXPECT_EQ(a.left.descriptors, b.left.descriptors);
-    EXPECT_EQ(a.is_stereo, b.is_stereo);
-    EXPECT_EQ(a.disparity, b.disparity);
-    EXPECT_EQ(a.vertical_disparity, b.vertical_disparity);
-    EXPECT_EQ(a.levels, b.levels);
-    EXPECT_EQ(a.scale, b.scale);
+    ExpectSame(a, b);
     EXPECT_GT(actual.stages().detect_ns, 0);
     if (i > 0) {  // back to the one before
-      std::vector<float> to_x = a.left.x, to_y = a.left.y;
-      for (float& v : to_x) v -= kStep;
-      std::vector<float> lane_x = to_x, lane_y = to_y;
-      std::vector<uint8_t> followed, lane_followed;
-      expected.Follow(a.left.x, a.left.y, &to_x, &to_y, &followed);
-      actual.Follow(a.left.x, a.left.y, &lane_x, &lane_y, &lane_followed);
-      EXPECT_GT(std::count(followed.begin(), followed.end(), 1), 20);
-      EXPECT_EQ(followed, lane_followed);
-      EXPECT_EQ(to_x, lane_x);
-      EXPECT_EQ(to_y, lane_y);
+      EXPECT_GT(ExpectSameFollowed(a.left, &expected, &actual), 20);
     }
     expected.SetReferenceFrame();
     actual.SetReferenceFrame();
     EXPECT_TRUE(actual.status().ok()) << actual.status();
   }
+}
+
+TEST(LaneFrontEnd, RefusesWhatIsNoImage) {
+  LaneFrontEnd front_end(WallOptions(kShape, kFeatures).detector, 1);
+  const Image image = std::move(PairsAlongAWall(kShape, 1).front().left);
+  ImageView narrow = image;
+  narrow.stride = kShape.width - 1;
+  slam::StereoFrame frame;
+  EXPECT_EQ(front_end.Find(image, {}, &frame).message(), "image: has no pixels");
+  EXPECT_EQ(front_end.FindOne(narrow, &frame).message(), "image.stride: 319 is less than the row of 320 bytes");
 }
 
 // Whatever fails, and whenever: the pair is answered with the error, and pairs after it are located.
@@ -190,7 +197,7 @@ TEST(LaneFrontEnd, WhatALaneFailsByIsAnsweredAndTheStreamGoesOn) {
     auto localization = Localization::Create(WallOptions(kShape, kFeatures));
     ASSERT_TRUE(localization.ok()) << localization.status();
     Location location;
-    LocationTimes times;
+    FrameTimes times;
     const size_t failing = step == Step::kMakeFrames ? 0 : 5;  // they are made once
     int64_t time_ns = 0;
     for (size_t i = 0; i < pairs.size(); ++i) {
@@ -211,7 +218,7 @@ TEST(LaneFrontEnd, WhatALaneFailsByWithDepthIsAnsweredAndTheStreamGoesOn) {
   std::vector<uint8_t> depth;
   for (int i = 0; i < kShape.pixels(); ++i) depth.insert(depth.end(), {4000 & 255, 4000 >> 8});
   LocalizationOptions options = WallOptions(kShape, kFeatures);
-  options.refine_rig = RigRefinement::kOff;
+  options.localizer.odometry.refine_rig = false;
   options.depth = DepthSensor{0.001, 0, 0};
   const DepthView view = {depth.data(), kShape.width, kShape.height, 2 * kShape.width, *options.depth};
   for (const auto& [step, after] : std::vector<std::pair<Step, int>>{
@@ -221,7 +228,7 @@ TEST(LaneFrontEnd, WhatALaneFailsByWithDepthIsAnsweredAndTheStreamGoesOn) {
     auto localization = Localization::Create(options);
     ASSERT_TRUE(localization.ok()) << localization.status();
     Location location;
-    LocationTimes times;
+    FrameTimes times;
     for (size_t i = 0; i < pairs.size(); ++i) {
       lane.FailAt(i == 4 ? step : Step::kNone, after);
       const auto time_ns = static_cast<int64_t>(i + 1) * kFrameNs;

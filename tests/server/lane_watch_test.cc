@@ -128,7 +128,7 @@ TEST(LaneHealthTest, ALaneThatHangsForTooLongFailsTheServer) {
   EXPECT_FALSE(server->serving());  // for good: the process is to exit
 }
 
-// Every place taken, the queue full and frames before it, for as long as the test looks: all of that is load.
+// Load alone: every slot taken, the queue full, frames waiting, for as long as the test runs.
 TEST(LaneHealthTest, IsServingUnderFullLoad) {
   constexpr int kStreams = 8;
   LaneControl control;

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "slam/front_end/cpu_front_end.h"
+#include "slam/front_end/lane_front_end.h"
 #include "slam/localizer.h"
 #include "tests/scene/write_image.h"
 #include "tests/server/harness.h"
@@ -87,7 +87,7 @@ v1::LocalizeStreamOptions Options() {
 std::vector<slam::LocalizerResult> ByLibrary(const std::vector<Pair>& pairs) {
   DetectorOptions detector = *PresetOptions("orb");
   detector.max_features = kFeatures;
-  slam::CpuFrontEnd front_end(detector, 1);
+  slam::LaneFrontEnd front_end(detector, 1);
   slam::StereoCamera camera;
   camera.image = kShape;
   camera.focal_length = kFocal;
@@ -208,7 +208,7 @@ TEST_F(LocalizingDepth, BadPairsAreAnsweredAndChangeNothing) {
   open->ExpectError(bad, grpc::INVALID_ARGUMENT, "depth: neither raw nor encoded nor shared is set");
   bad = good;
   *bad.mutable_pair()->mutable_depth() = good.pair().left();
-  open->ExpectError(bad, grpc::INVALID_ARGUMENT, "depth.format: \"1\" is not one of GRAY16");
+  open->ExpectError(bad, grpc::INVALID_ARGUMENT, "depth.raw.format: \"1\" is not one of GRAY16");
   expect_good();
   scene::DepthImage narrow = DepthAt(0);
   narrow.shape.width /= 2;
@@ -220,15 +220,16 @@ TEST_F(LocalizingDepth, BadPairsAreAnsweredAndChangeNothing) {
   open->ExpectError(bad, grpc::INVALID_ARGUMENT, "depth: 160x200 is not the camera's 320x200");
   std::string png = PngOf(DepthAt(0));
   bad.mutable_pair()->mutable_depth()->mutable_encoded()->set_data(png.substr(0, png.size() / 2));
-  open->ExpectError(bad, grpc::INVALID_ARGUMENT, "depth.data: PNG: ");
+  open->ExpectError(bad, grpc::INVALID_ARGUMENT, "depth.encoded.data: PNG: ");
   bad.mutable_pair()->mutable_depth()->mutable_encoded()->set_data("\xff\xd8\xff a JPEG file");
-  open->ExpectError(bad, grpc::INVALID_ARGUMENT, "depth.data: is a JPEG file, not a grey PNG of 16 bits");
+  open->ExpectError(bad, grpc::INVALID_ARGUMENT, "depth.encoded.data: is a JPEG file, not a grey PNG of 16 bits");
   const std::string path = ::testing::TempDir() + "localize-grey.png";
   ASSERT_TRUE(scene::WritePng(path, pairs_[0].left, 1).ok());
   std::ifstream file(path, std::ios::binary);
   bad.mutable_pair()->mutable_depth()->mutable_encoded()->set_data(
       std::string(std::istreambuf_iterator<char>(file), {}));
-  open->ExpectError(bad, grpc::INVALID_ARGUMENT, "depth.data: PNG: colour type 0 of 8 bits is not grey (0) of 16 bits");
+  open->ExpectError(bad, grpc::INVALID_ARGUMENT,
+                    "depth.encoded.data: PNG: colour type 0 of 8 bits is not grey (0) of 16 bits");
   expect_good();
   bad = good;
   SetGray(kShape.width - 2, kShape.height, 9, bad.mutable_pair()->mutable_left());
@@ -236,16 +237,17 @@ TEST_F(LocalizingDepth, BadPairsAreAnsweredAndChangeNothing) {
   expect_good();
   EXPECT_TRUE(open->Finish().ok());
 
-  // Depth for a camera with two eyes.
+  // Depth for a stereo camera.
   v1::LocalizeStreamOptions stereo = Options();
   stereo.clear_depth();
-  const auto eyes = OpenStream(stereo);
-  eyes->ExpectError(good, grpc::INVALID_ARGUMENT, "depth: is given, but the stream's options say nothing of depth");
+  const auto stereo_stream = OpenStream(stereo);
+  stereo_stream->ExpectError(good, grpc::INVALID_ARGUMENT,
+                             "depth: is given, but the stream's options say nothing of depth");
   v1::LocalizeStreamRequest pair = good;
   pair.mutable_pair()->clear_depth();
   *pair.mutable_pair()->mutable_right() = pair.pair().left();
-  EXPECT_EQ(eyes->Ask(pair).status().message(), "");
-  EXPECT_TRUE(eyes->Finish().ok());
+  EXPECT_EQ(stereo_stream->Ask(pair).status().message(), "");
+  EXPECT_TRUE(stereo_stream->Finish().ok());
 }
 
 TEST_F(LocalizingDepth, OptionsAreCheckedAtTheBeginning) {

@@ -15,7 +15,7 @@ namespace glint::testing {
 
 inline constexpr int64_t kFrameNs = 100'000'000;
 
-// A wall at a distance of 4 m, along which the camera moves by 0.16 m a pair: the right eye sees it 10 pixels further
+// A wall at a distance of 4 m, along which the camera moves by 0.16 m a pair: the right image has it 10 pixels further
 // left, and the next pair 8 pixels.
 inline constexpr double kFocal = 200, kBaseline = 0.2;
 inline constexpr int kDisparity = 10, kStep = 8;
@@ -45,9 +45,9 @@ inline LocalizationOptions WallOptions(Shape shape, int features) {
   LocalizationOptions options;
   options.detector = *PresetOptions("orb");
   options.detector.max_features = features;
-  options.camera = {shape, kFocal, shape.width / 2.0, shape.height / 2.0, kBaseline, {}};
-  options.max_keyframes = 1000;
-  options.max_points = 1 << 20;
+  options.camera = {shape, kFocal, shape.width / 2.0, shape.height / 2.0, kBaseline, Eigen::Vector3d::Zero()};
+  options.localizer.max_keyframes = 1000;
+  options.localizer.max_points = 1 << 20;
   options.max_map_bytes = int64_t{1} << 30;
   return options;
 }

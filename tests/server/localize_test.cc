@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "slam/front_end/cpu_front_end.h"
+#include "slam/front_end/lane_front_end.h"
 #include "slam/localizer.h"
 #include "tests/server/harness.h"
 #include "tests/server/http_page.h"
@@ -44,7 +44,7 @@ void SetImage(const Image& image, v1::Image* proto) {
   }
 }
 
-v1::LocalizePair Eyes(const Pair& pair, int64_t time_ns) {
+v1::LocalizePair MakePair(const Pair& pair, int64_t time_ns) {
   v1::LocalizePair proto;
   proto.set_time_ns(time_ns);
   SetImage(pair.left, proto.mutable_left());
@@ -76,7 +76,7 @@ v1::LocalizeStreamOptions Calibrated() {
 std::vector<slam::LocalizerResult> ByLibrary(const std::vector<Pair>& pairs) {
   DetectorOptions detector = *PresetOptions("orb");
   detector.max_features = kFeatures;
-  slam::CpuFrontEnd front_end(detector, 1);
+  slam::LaneFrontEnd front_end(detector, 1);
   slam::StereoCamera camera;
   camera.image = kShape;
   camera.focal_length = kFocal;
@@ -140,7 +140,7 @@ TEST_F(Localizing, PairsAreLocatedAsByTheLibrary) {
   const auto one = OpenStream();
   const auto other = OpenStream();
   for (size_t i = 0; i < pairs.size(); ++i) {
-    v1::LocalizePair pair = Eyes(pairs[i], static_cast<int64_t>(i + 1) * kFrameNs);
+    v1::LocalizePair pair = MakePair(pairs[i], static_cast<int64_t>(i + 1) * kFrameNs);
     pair.set_frame_id(100 + i);
     one->stream->Write(Message(pair));
     other->stream->Write(Message(pair));
@@ -166,7 +166,7 @@ TEST_F(Localizing, PairsAreLocatedAsByTheLibrary) {
   EXPECT_TRUE(other->Finish().ok());
 }
 
-TEST_F(Localizing, EyesSideBySideAndProjectionsAreTheSame) {
+TEST_F(Localizing, ImagesSideBySideAndProjectionsAreTheSame) {
   const std::vector<Pair> pairs = Pairs(4);
   const std::vector<slam::LocalizerResult> expected = ByLibrary(pairs);
   v1::LocalizeStreamOptions options = Calibrated();
@@ -201,24 +201,24 @@ TEST_F(Localizing, BadMessagesAreAnsweredAndChangeNothing) {
   const auto open = OpenStream();
   size_t i = 0;
   const auto next = [&] {
-    ExpectSame(expected[i], open->Ask(Message(Eyes(pairs[i], static_cast<int64_t>(i + 1) * kFrameNs))));
+    ExpectSame(expected[i], open->Ask(Message(MakePair(pairs[i], static_cast<int64_t>(i + 1) * kFrameNs))));
     ++i;
   };
   next();
-  open->ExpectError(Message(Eyes(pairs[1], kFrameNs)), grpc::INVALID_ARGUMENT,
+  open->ExpectError(Message(MakePair(pairs[1], kFrameNs)), grpc::INVALID_ARGUMENT,
                     "time_ns: 100000000 is not above the last pair's, 100000000");
   next();
-  v1::LocalizePair mono = Eyes(pairs[1], 9 * kFrameNs);
+  v1::LocalizePair mono = MakePair(pairs[1], 9 * kFrameNs);
   mono.clear_right();
   open->ExpectError(Message(mono), grpc::INVALID_ARGUMENT, "320");
-  mono = Eyes(pairs[1], 9 * kFrameNs);
+  mono = MakePair(pairs[1], 9 * kFrameNs);
   mono.clear_left();
   open->ExpectError(Message(mono), grpc::INVALID_ARGUMENT, "left");
   next();
-  v1::LocalizePair bad = Eyes(pairs[1], 9 * kFrameNs);
+  v1::LocalizePair bad = MakePair(pairs[1], 9 * kFrameNs);
   bad.mutable_right()->mutable_encoded()->set_data("no picture");
   open->ExpectError(Message(bad), grpc::INVALID_ARGUMENT, "right");
-  bad = Eyes(pairs[1], 9 * kFrameNs);
+  bad = MakePair(pairs[1], 9 * kFrameNs);
   SetGray(kShape.width - 2, kShape.height, 9, bad.mutable_right());
   open->ExpectError(Message(bad), grpc::INVALID_ARGUMENT, "right: 318x200 pixels, but the left image has 320x200");
   SetGray(kShape.width - 2, kShape.height, 9, bad.mutable_left());
@@ -266,7 +266,7 @@ TEST_F(Localizing, OptionsAreCheckedAtTheBeginning) {
 
 TEST_F(Localizing, StreamsHaveALimitAndMetricsForgetThem) {
   const std::vector<Pair> pairs = Pairs(2);
-  const v1::LocalizeStreamRequest pair = Message(Eyes(pairs[0], kFrameNs));
+  const v1::LocalizeStreamRequest pair = Message(MakePair(pairs[0], kFrameNs));
   const auto first = OpenStream();
   EXPECT_EQ(first->Ask(pair).status().code(), 0);
   {
@@ -278,7 +278,7 @@ TEST_F(Localizing, StreamsHaveALimitAndMetricsForgetThem) {
     second->context.TryCancel();  // as a client that goes away
   }
   EXPECT_TRUE(Eventually([&] { return Metric("glint_localize_streams") == 1; }));
-  EXPECT_EQ(first->Ask(Message(Eyes(pairs[1], 2 * kFrameNs))).status().code(), 0);
+  EXPECT_EQ(first->Ask(Message(MakePair(pairs[1], 2 * kFrameNs))).status().code(), 0);
   v1::LocalizeStreamRequest get;
   get.mutable_get_map();
   EXPECT_EQ(first->Ask(get).status().code(), 0);
@@ -301,7 +301,7 @@ TEST_F(Localizing, RequestsAboutTheMapAreNeverDropped) {
   const auto open = OpenStream(options);
   uint64_t id = 0;
   for (int i = 0; i < 20; ++i) {
-    v1::LocalizePair pair = Eyes(pairs[static_cast<size_t>(i % 2)], (i + 1) * kFrameNs);
+    v1::LocalizePair pair = MakePair(pairs[static_cast<size_t>(i % 2)], (i + 1) * kFrameNs);
     pair.set_frame_id(id++);
     open->stream->Write(Message(pair));
     if (i % 4 != 3) continue;
@@ -325,7 +325,7 @@ TEST_F(Localizing, MapsAreReadSavedLoadedAndFoundIn) {
   const auto open = OpenStream();
   open->ExpectError(Save("wall"), grpc::FAILED_PRECONDITION, "map");
   for (size_t i = 0; i < pairs.size(); ++i) {
-    v1::LocalizePair pair = Eyes(pairs[i], static_cast<int64_t>(i + 1) * kFrameNs);
+    v1::LocalizePair pair = MakePair(pairs[i], static_cast<int64_t>(i + 1) * kFrameNs);
     pair.set_frame_id(500 - i);
     EXPECT_EQ(open->Ask(Message(pair)).status().message(), "");
   }
@@ -365,7 +365,7 @@ TEST_F(Localizing, MapsAreReadSavedLoadedAndFoundIn) {
 
   const auto again = OpenStream();
   v1::LocalizeStreamRequest find;
-  *find.mutable_relocalize() = Eyes(pairs[12], 0);
+  *find.mutable_relocalize() = MakePair(pairs[12], 0);
   again->ExpectError(find, grpc::FAILED_PRECONDITION, "map");
   const v1::LocalizeStreamResponse loaded = again->Ask(Load("wall"));
   EXPECT_EQ(loaded.status().message(), "");
@@ -397,7 +397,7 @@ TEST_F(Localizing, MapsAreReadSavedLoadedAndFoundIn) {
   std::filesystem::resize_file(directory_ + "/wall.glintmap",
                                std::filesystem::file_size(directory_ + "/wall.glintmap") / 2);
   wider->ExpectError(Load("wall"), grpc::INVALID_ARGUMENT, "wall");
-  EXPECT_EQ(wider->Ask(Message(Eyes(pairs[0], kFrameNs))).status().message(), "");
+  EXPECT_EQ(wider->Ask(Message(MakePair(pairs[0], kFrameNs))).status().message(), "");
   EXPECT_TRUE(wider->Finish().ok());
 }
 
@@ -411,17 +411,17 @@ TEST_F(Localizing, PairsThatContradictTheCalibrationAreWarnedOf) {
     EXPECT_THAT(response.location().warnings(), Contains(warning));
     EXPECT_TRUE(open->Finish().ok());
   };
-  v1::LocalizePair mono = Eyes(pairs[0], kFrameNs);
+  v1::LocalizePair mono = MakePair(pairs[0], kFrameNs);
   *mono.mutable_right() = mono.left();
   expect_warning(mono, IsWarning(v1::WARNING_KIND_NO_DISPARITY, 0.0, "px",
                                  "disparity is 0.00 pixels (median): is one image sent twice?"));
-  v1::LocalizePair exchanged = Eyes(pairs[0], kFrameNs);
+  v1::LocalizePair exchanged = MakePair(pairs[0], kFrameNs);
   exchanged.mutable_left()->Swap(exchanged.mutable_right());
   expect_warning(exchanged, IsWarning(v1::WARNING_KIND_SWAPPED, AllOf(Gt(0.5), Le(1)), "1",
                                       "left and right seem to be exchanged"));
   // Not rectified: the right image is 40 rows lower.
   constexpr size_t kLower = 40 * kShape.width;
-  v1::LocalizePair shifted = Eyes(pairs[0], kFrameNs);
+  v1::LocalizePair shifted = MakePair(pairs[0], kFrameNs);
   std::string* const rows = shifted.mutable_right()->mutable_raw()->mutable_data();
   *rows = std::string(kLower, 'x') + rows->substr(0, rows->size() - kLower);
   expect_warning(shifted, IsWarning(v1::WARNING_KIND_DIFFERENT_SCENES, Lt(0.05), "1", "in both images: not rectified"));
@@ -431,7 +431,7 @@ TEST_F(Localizing, PairsThatContradictTheCalibrationAreWarnedOf) {
   const auto open = OpenStream(wide);
   v1::LocalizeStreamResponse last;
   for (size_t i = 0; i < pairs.size(); ++i) {
-    last = open->Ask(Message(Eyes(pairs[i], static_cast<int64_t>(i + 1) * kFrameNs)));
+    last = open->Ask(Message(MakePair(pairs[i], static_cast<int64_t>(i + 1) * kFrameNs)));
   }
   EXPECT_THAT(last.location().warnings(), Contains(IsWarning(v1::WARNING_KIND_IMPLAUSIBLE_SPEED, Gt(100), "m/s",
                                                              "baseline or timestamps are wrong")));
@@ -443,7 +443,7 @@ TEST_F(Localizing, MapsThatDoNotFitAreRefusedAndChangeNothing) {
   const std::vector<Pair> pairs = Pairs(20);
   const auto first = OpenStream();
   for (size_t i = 0; i < pairs.size(); ++i) {
-    EXPECT_EQ(first->Ask(Message(Eyes(pairs[i], static_cast<int64_t>(i + 1) * kFrameNs))).status().message(), "");
+    EXPECT_EQ(first->Ask(Message(MakePair(pairs[i], static_cast<int64_t>(i + 1) * kFrameNs))).status().message(), "");
   }
   EXPECT_EQ(first->Ask(Save("wall")).status().message(), "");
   EXPECT_TRUE(first->Finish().ok());
@@ -470,7 +470,7 @@ TEST_F(Localizing, MapsThatDoNotFitAreRefusedAndChangeNothing) {
   put(good);
   // Nothing of it stayed: there is still no map, and then the good one is taken.
   v1::LocalizeStreamRequest find;
-  *find.mutable_relocalize() = Eyes(pairs[8], 0);
+  *find.mutable_relocalize() = MakePair(pairs[8], 0);
   open->ExpectError(find, grpc::FAILED_PRECONDITION, "map");
   EXPECT_EQ(open->Ask(Load("wall")).status().message(), "");
   EXPECT_EQ(open->Ask(find).location().status(), v1::LOCATION_STATUS_RELOCALIZED);
@@ -520,7 +520,7 @@ TEST(LocalizingLimits, MapsEndAtTheirKeyframes) {
     *request.mutable_options() = Calibrated();
     stream->Write(request);
     for (size_t i = 0; i < pairs.size(); ++i) {
-      stream->Write(Message(Eyes(pairs[i], static_cast<int64_t>(i + 1) * kFrameNs)));
+      stream->Write(Message(MakePair(pairs[i], static_cast<int64_t>(i + 1) * kFrameNs)));
       ASSERT_TRUE(stream->Read(&response));
       EXPECT_EQ(response.location().status(), v1::LOCATION_STATUS_TRACKING) << i;
     }

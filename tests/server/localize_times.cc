@@ -41,7 +41,7 @@ int Run(const LaneOptions& lanes, const scene::Camera& camera, int features, int
     const slam::DriveFrame& f = frames[i];
     std::this_thread::sleep_until(start + std::chrono::nanoseconds(std::llround(f.seconds * 1e9)));
     Location location;
-    LocationTimes times;
+    FrameTimes times;
     const Clock::time_point began = Clock::now();
     const absl::Status status = (*localization)
                                     ->Track(set->lanes[i % set->lanes.size()].get(), {f.left, f.right, {}}, i,
@@ -59,8 +59,8 @@ int Run(const LaneOptions& lanes, const scene::Camera& camera, int features, int
     track.push_back(detect.back() + match.back() + locate.back());
     all.push_back(took);
   }
-  Print("both eyes' features", detect);
-  Print("eyes matched", match);
+  Print("both images' features", detect);
+  Print("images matched", match);
   Print("pose", locate);
   Print("these together", track);
   Print("with keyframes, loops", all);

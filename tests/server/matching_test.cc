@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -28,7 +29,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-using ::testing::StartsWith;
 
 Features ToFeatures(const v1::ImageFeatures& wire) {
   Features f;
@@ -79,7 +79,7 @@ void Assign(const T* values, int count, google::protobuf::RepeatedField<T>* fiel
 class Matching : public ::testing::Test {
  protected:
   using PairStream = grpc::ClientReaderWriter<v1::MatchStreamRequest, v1::MatchStreamResponse>;
-  using EyesStream = grpc::ClientReaderWriter<v1::StereoStreamRequest, v1::StereoStreamResponse>;
+  using StereoPairStream = grpc::ClientReaderWriter<v1::StereoStreamRequest, v1::StereoStreamResponse>;
 
   static ServerOptions Options() {
     ServerOptions options = TestOptions();
@@ -105,7 +105,7 @@ class Matching : public ::testing::Test {
     EXPECT_TRUE(stream->Read(&response));
     return response;
   }
-  static v1::StereoStreamResponse Read(EyesStream* stream) {
+  static v1::StereoStreamResponse Read(StereoPairStream* stream) {
     v1::StereoStreamResponse response;
     EXPECT_TRUE(stream->Read(&response));
     return response;
@@ -206,8 +206,11 @@ TEST_F(Matching, SetsAreKeptAddedToRemovedFromAndForgotten) {
     request.mutable_pair()->mutable_train()->set_set("map");
     return request;
   };
-  EXPECT_THAT(Ask(stream.get(), match()).status().message(),
-              HasSubstr("train.set: \"map\" is not kept in this stream, which has no sets"));
+  const v1::FrameStatus unknown = Ask(stream.get(), match()).status();
+  EXPECT_THAT(unknown.message(), HasSubstr("train.set: \"map\" is not kept in this stream, which has no sets"));
+  ExpectAPath(unknown);
+  EXPECT_EQ(unknown.error().reason(), "NOT_FOUND");
+  EXPECT_EQ(unknown.error().metadata().at("value"), "map");
 
   v1::MatchStreamRequest edit;
   edit.mutable_update_set()->set_set("map");
@@ -246,7 +249,7 @@ TEST_F(Matching, SetsAreKeptAddedToRemovedFromAndForgotten) {
   bad.mutable_update_set()->clear_remove();
   SetRows(many.view(), bad.mutable_update_set()->mutable_add());
   EXPECT_THAT(Ask(stream.get(), bad).status().message(),
-              HasSubstr("descriptors of all sets: 4008 is over this server's limit of 4000 (--max-features)"));
+              HasSubstr("add: 4008 descriptors of all sets are over this server's limit of 4000 (--max-features)"));
   EXPECT_EQ(Ask(stream.get(), match()).result().matches().trains(), 48);
 
   v1::MatchStreamRequest forget;
@@ -274,10 +277,9 @@ TEST_F(Matching, BadPairsAreAnsweredAndTheStreamLives) {
     EXPECT_EQ(response.status().code(), grpc::INVALID_ARGUMENT) << response.status().message();
     EXPECT_THAT(response.status().message(), HasSubstr(text));
     EXPECT_EQ(response.answer_case(), v1::MatchStreamResponse::ANSWER_NOT_SET);
-    const std::string& field = response.status().error().metadata().at("field");
-    EXPECT_THAT(response.status().message(), StartsWith(field + ": "));
+    ExpectAPath(response.status());
   };
-  expect(PairOf(query.view(), train.view()), "train.bytes: 64, but query.bytes is 32");
+  expect(PairOf(query.view(), train.view()), "train.descriptors: bytes: 64, but query.bytes is 32");
   v1::MatchStreamRequest none = PairOf(query.view(), query.view());
   none.mutable_pair()->clear_train();
   expect(none, "train: neither image nor descriptors nor set is given");
@@ -296,7 +298,17 @@ TEST_F(Matching, BadPairsAreAnsweredAndTheStreamLives) {
   window.mutable_pair()->mutable_conditions()->add_x(200);
   window.mutable_pair()->mutable_conditions()->add_y(10);
   window.mutable_pair()->mutable_conditions()->add_radius(20);
-  expect(window, "conditions.x, y[0]: the window of 20 pixels around 200, 10 is outside the train image of 160x120");
+  expect(window, "conditions.x[0]: the window of 20 pixels around 200, 10 is outside the train image of 160x120");
+  v1::MatchStreamRequest far = PairOf(query.view(), query.view());
+  for (int q = 0; q < 8; ++q) {
+    far.mutable_pair()->mutable_train()->mutable_descriptors()->add_x(INFINITY);
+    far.mutable_pair()->mutable_train()->mutable_descriptors()->add_y(0);
+    far.mutable_pair()->mutable_conditions()->add_x(0);
+    far.mutable_pair()->mutable_conditions()->add_y(0);
+  }
+  expect(far, "conditions.x: some of x, y, radius are missing");
+  for (int q = 0; q < 8; ++q) far.mutable_pair()->mutable_conditions()->add_radius(1);
+  expect(far, "train.descriptors: x[0]: inf is not in ");
   v1::MatchStreamRequest broken = PairOf(query.view(), {});
   broken.mutable_pair()->mutable_train()->mutable_image()->mutable_encoded()->set_data("no picture");
   expect(broken, "train.image");
@@ -308,7 +320,7 @@ TEST_F(Matching, BadPairsAreAnsweredAndTheStreamLives) {
   EXPECT_TRUE(stream->Finish().ok());
   const std::string page = Http(server_->metrics_address(), "GET /metrics");
   EXPECT_EQ(Sample(page, "glint_frames_total{operation=\"match\",result=\"OK\"}"), 1);
-  EXPECT_EQ(Sample(page, "glint_frames_total{operation=\"match\",result=\"INVALID_ARGUMENT\"}"), 8);
+  EXPECT_EQ(Sample(page, "glint_frames_total{operation=\"match\",result=\"INVALID_ARGUMENT\"}"), 10);
 }
 
 // Fewer matches, and no error; see also OptionsAreCheckedAtTheBeginning.
@@ -384,8 +396,8 @@ TEST_F(Matching, OptionsAreCheckedAtTheBeginning) {
 
 // ---- Stereo.
 
-struct Eyes {
-  explicit Eyes(uint32_t seed) {
+struct StereoImages {
+  explicit StereoImages(uint32_t seed) {
     scene::SceneOptions options;
     options.seed = seed;
     options.shape = {376, 240};
@@ -398,7 +410,7 @@ struct Eyes {
 
 class Stereo : public Matching {
  protected:
-  std::unique_ptr<EyesStream> Open(const v1::StereoStreamOptions& options) {
+  std::unique_ptr<StereoPairStream> Open(const v1::StereoStreamOptions& options) {
     auto stream = stub_->StereoStream(&context_);
     v1::StereoStreamRequest first;
     *first.mutable_options() = options;
@@ -434,12 +446,12 @@ void ExpectSame(const StereoResult& expected, const v1::StereoMatches& actual) {
 }
 
 TEST_F(Stereo, TwoImagesAndOneSideBySideAreTheReferencesPair) {
-  const Eyes eyes(1);
+  const StereoImages images(1);
   for (const char* preset : {"orb", "pyca"}) {
     SCOPED_TRACE(preset);
     DetectorOptions detector = *PresetOptions(preset);
     detector.max_features = 500;
-    const StereoPair pair(detector, eyes.left, eyes.right);
+    const StereoPair pair(detector, images.left, images.right);
     StereoOptions options;
     options.focal_length = 300;
     options.baseline = 0.12;
@@ -458,10 +470,10 @@ TEST_F(Stereo, TwoImagesAndOneSideBySideAreTheReferencesPair) {
     stream->Write(first);
     Image both(752, 240);
     for (int y = 0; y < 240; ++y) {
-      std::memcpy(both.row(y), eyes.left.row(y), 376);
-      std::memcpy(both.row(y) + 376, eyes.right.row(y), 376);
+      std::memcpy(both.row(y), images.left.row(y), 376);
+      std::memcpy(both.row(y) + 376, images.right.row(y), 376);
     }
-    for (const v1::StereoStreamRequest& request : {Request(eyes.left, eyes.right), Request(both, {})}) {
+    for (const v1::StereoStreamRequest& request : {Request(images.left, images.right), Request(both, {})}) {
       const v1::StereoStreamResponse response = Ask(stream.get(), request);
       EXPECT_EQ(response.status().message(), "");
       EXPECT_TRUE(SameFeatures(*pair.input().left.features, ToFeatures(response.result().left())));
@@ -476,26 +488,26 @@ TEST_F(Stereo, TwoImagesAndOneSideBySideAreTheReferencesPair) {
 }
 
 TEST_F(Stereo, DoubtfulPairsAreAnsweredWithWarnings) {
-  const Eyes eyes(2);
+  const StereoImages images(2);
   v1::StereoStreamOptions options;
   options.mutable_detector()->set_max_features(1000);
   const auto stream = Open(options);
-  v1::StereoStreamResponse response = Ask(stream.get(), Request(eyes.right, eyes.left));
+  v1::StereoStreamResponse response = Ask(stream.get(), Request(images.right, images.left));
   EXPECT_THAT(Kinds(response), ElementsAre(v1::WARNING_KIND_SWAPPED));
   EXPECT_GT(response.result().warnings(0).figure(), 0.5);
   EXPECT_EQ(response.result().warnings(0).unit(), "1");
   EXPECT_GT(response.result().left().x_size(), 100);
 
   // The right camera hangs four rows lower.
-  const ImageView lower{eyes.right.row(4), 376, 236, eyes.right.stride()};
-  const ImageView upper{eyes.left.row(0), 376, 236, eyes.left.stride()};
+  const ImageView lower{images.right.row(4), 376, 236, images.right.stride()};
+  const ImageView upper{images.left.row(0), 376, 236, images.left.stride()};
   response = Ask(stream.get(), Request(upper, lower));
   EXPECT_THAT(Kinds(response), ElementsAre(v1::WARNING_KIND_UNRECTIFIED));
   EXPECT_NEAR(response.result().warnings(0).figure(), 4, 1);
   EXPECT_EQ(response.result().warnings(0).unit(), "px");
   EXPECT_THAT(response.result().warnings(0).text(), HasSubstr("the median of |dy| is "));
 
-  v1::StereoStreamRequest late = Request(eyes.left, eyes.right);
+  v1::StereoStreamRequest late = Request(images.left, images.right);
   late.mutable_pair()->set_left_time_ns(1'000'000'000);
   late.mutable_pair()->set_right_time_ns(1'033'000'000);
   response = Ask(stream.get(), late);
@@ -505,7 +517,7 @@ TEST_F(Stereo, DoubtfulPairsAreAnsweredWithWarnings) {
   EXPECT_EQ(response.result().warnings(0).text(), "out of sync: the images were captured 33.0 ms apart");
   EXPECT_GT(response.result().matches().left_size(), 50);
 
-  response = Ask(stream.get(), Request(eyes.left, Noise({376, 240}, 9)));
+  response = Ask(stream.get(), Request(images.left, Noise({376, 240}, 9)));
   EXPECT_THAT(Kinds(response), ElementsAre(v1::WARNING_KIND_DIFFERENT_SCENES));
   EXPECT_LT(response.result().warnings(0).figure(), 1 / 3.0);
   EXPECT_EQ(response.result().warnings(0).unit(), "1");
@@ -513,20 +525,20 @@ TEST_F(Stereo, DoubtfulPairsAreAnsweredWithWarnings) {
 }
 
 TEST_F(Stereo, BadPairsAreAnsweredAndTheStreamLives) {
-  const Eyes eyes(3);
+  const StereoImages images(3);
   const auto stream = Open({});
   const auto expect = [&](const v1::StereoStreamRequest& request, const std::string& text) {
     const v1::StereoStreamResponse response = Ask(stream.get(), request);
     EXPECT_EQ(response.status().code(), grpc::INVALID_ARGUMENT);
     EXPECT_THAT(response.status().message(), HasSubstr(text));
   };
-  expect(Request(eyes.left, {eyes.right.row(0), 376, 239, eyes.right.stride()}),
+  expect(Request(images.left, {images.right.row(0), 376, 239, images.right.stride()}),
          "right: 376x239 pixels, but the left image has 376x240");
-  expect(Request({eyes.left.row(0), 375, 240, eyes.left.stride()}, {}), "left.width: 375 is odd");
+  expect(Request({images.left.row(0), 375, 240, images.left.stride()}, {}), "left: the width 375 is odd");
   v1::StereoStreamRequest none;
   none.mutable_pair();
   expect(none, "left: neither raw nor encoded nor shared is set");
-  EXPECT_EQ(Ask(stream.get(), Request(eyes.left, eyes.right)).status().code(), 0);
+  EXPECT_EQ(Ask(stream.get(), Request(images.left, images.right)).status().code(), 0);
   stream->WritesDone();
   EXPECT_TRUE(stream->Finish().ok());
 
@@ -600,8 +612,8 @@ TEST(MatchReply, IsWhatTheGeneratedClassesWrite) {
 }
 
 TEST(StereoReply, IsWhatTheGeneratedClassesWrite) {
-  const Eyes eyes(1);
-  const StereoPair pair(OrbWithDescriptors(500), eyes.left, eyes.right);
+  const StereoImages images(1);
+  const StereoPair pair(OrbWithDescriptors(500), images.left, images.right);
   for (const bool has_depth : {false, true}) {
     StereoTask task;
     if (has_depth) task.criteria.options.focal_length = task.criteria.options.baseline = 1.5;

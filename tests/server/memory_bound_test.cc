@@ -81,7 +81,7 @@ TEST(UsableMemoryTest, OfThisProcessIsAtMostTheMachines) {
   EXPECT_LE(memory.bytes, int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE) / 4 * 3);
 }
 
-// Pairs take more of lanes that keep both eyes apart.
+// Pairs take more of lanes with separate buffers for both images.
 TEST(MemoryBoundTest, CountsPairs) {
   ServerOptions options;
   options.lanes.max_image_pixels = 1000;

@@ -67,7 +67,7 @@ void ExpectWithinShare(int threads) {
     EXPECT_GT(features.count(), 10000u);
     const int64_t of_frame = BytesInUse() - before;
     detector.max_features /= 2;
-    StereoFound found;
+    StereoPairResult found;
     ASSERT_TRUE(lane.RunStereo(detector, {}, halves[0], halves[1], &found, &times).ok());
     EXPECT_GT(found.right.count(), 5000u);
     const int64_t of_pair = BytesInUse() - before - of_frame;

@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "features/error.h"
-#include "server/metrics/followed_count.h"
+#include "server/metrics/mirrored_counter.h"
 #include "tests/server/harness.h"
 #include "tests/server/http_page.h"
 #include "tests/server/memory_client.h"
@@ -209,18 +209,18 @@ TEST_F(MetricsTest, GpuMetricsAndAllocationsAreAbsentWhereNothingCountsThem) {
   EXPECT_THAT(page, ::testing::Not(HasSubstr("glint_frame_path_allocations_total")));
 }
 
-TEST(FollowedCountTest, PagesMadeAtTheSameTimeCountOnce) {
+TEST(MirroredCounterTest, PagesMadeAtTheSameTimeCountOnce) {
   std::atomic<int64_t> shown{0};
-  FollowedCount count([&shown](int64_t more) {
+  MirroredCounter count([&shown](int64_t more) {
     absl::SleepFor(absl::Milliseconds(20));  // another page is made meanwhile
     shown += more;
   });
   std::vector<std::thread> pages;
-  for (int t = 0; t < 4; ++t) pages.emplace_back([&count] { count.Show(1000); });
+  for (int t = 0; t < 4; ++t) pages.emplace_back([&count] { count.Update(1000); });
   for (std::thread& page : pages) page.join();
   EXPECT_EQ(shown, 1000);
-  count.Show(900);  // read before the others
-  count.Show(1001);
+  count.Update(900);  // read before the others
+  count.Update(1001);
   EXPECT_EQ(shown, 1001);
 }
 

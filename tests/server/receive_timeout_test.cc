@@ -1,4 +1,4 @@
-// A call of Detect whose message does not come in time loses its place, and ends once.
+// A call of Detect whose message does not come in time loses its slot, and ends once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

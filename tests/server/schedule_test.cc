@@ -530,7 +530,7 @@ class WaitingLanes {
     if (lane->thread.joinable()) lane->thread.join();
     lane->job = nullptr;
     const int idle = queue_->idle_lanes();
-    lane->thread = std::thread([this, lane] { lane->job = queue_->Pop(&lane->seat); });
+    lane->thread = std::thread([this, lane] { lane->job = queue_->Pop(&lane->waiter); });
     while (queue_->idle_lanes() == idle) std::this_thread::yield();
   }
   // The lane that gets `job`.
@@ -545,7 +545,7 @@ class WaitingLanes {
 
  private:
   struct One {
-    LaneSeat seat;
+    LaneWaiter waiter;
     std::thread thread;
     std::atomic<FrameJob*> job{nullptr};
   };
@@ -587,9 +587,9 @@ TEST_F(FrameQueueTest, AStreamGoesBackToItsLane) {
 }
 
 // Lanes that look for frames get them as those that sleep do, and sleep in the end.
-TEST_F(FrameQueueTest, LooksForFramesThatKeepComing) {
+TEST_F(FrameQueueTest, SpinsForFramesThatKeepComing) {
   FrameQueue::Limits limits = Frames(8, 2);
-  limits.looking = 1;
+  limits.max_spinning = 1;
   FrameQueue queue(limits);
   FrameFlow flow;
   const auto jobs = NewJobs(200);
@@ -601,15 +601,15 @@ TEST_F(FrameQueueTest, LooksForFramesThatKeepComing) {
   }
 }
 
-TEST(LookTimeTest, LooksWhileFramesKeepComing) {
-  LookTime time;
+TEST(SpinBudgetTest, SpinsWhileFramesKeepComing) {
+  SpinBudget time;
   for (int i = 0; i < 2; ++i) time.FrameCameAfter(20'000);
   EXPECT_EQ(time.LimitNs(), 0);
   for (int i = 0; i < 20; ++i) time.FrameCameAfter(20'000);
   EXPECT_GE(time.LimitNs(), 50'000);
   EXPECT_LE(time.LimitNs(), 100'000);
   for (int i = 0; i < 20; ++i) time.FrameCameAfter(400'000);
-  EXPECT_EQ(time.LimitNs(), LookTime::kMostNs);
+  EXPECT_EQ(time.LimitNs(), SpinBudget::kMostNs);
   // A camera of 30 frames/s.
   for (int i = 0; i < 2; ++i) time.FrameCameAfter(33'000'000);
   EXPECT_EQ(time.LimitNs(), 0);
@@ -799,7 +799,7 @@ TEST(LaneThreadsTest, SleepWhenFramesStopComing) {
   options.lanes = 2;
   LaneSet lanes = *testing::FakeLanes(&control)(options);
   FrameQueue::Limits limits = Frames(8, 2);
-  limits.looking = 2;
+  limits.max_spinning = 2;
   FrameQueue queue(limits);
   LaneThreads::Events events;
   std::mutex mutex;
@@ -830,7 +830,7 @@ TEST(LaneThreadsTest, SleepWhenFramesStopComing) {
       while (sink.done <= i) std::this_thread::yield();
     }
     while (queue.idle_lanes() < 2) std::this_thread::yield();
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));  // LookTime::kMostNs on a busy machine
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));  // SpinBudget::kMostNs on a busy machine
     ASSERT_EQ(threads.size(), 2u);
     int64_t before[2];
     for (int i = 0; i < 2; ++i) before[i] = SwitchesOf(threads[static_cast<size_t>(i)]);

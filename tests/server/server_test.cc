@@ -6,12 +6,14 @@
 
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "cpu/pipeline.h"
 #include "features/options.h"
+#include "glint/v1/envelope.pb.h"
 #include "server/operations/operation.h"
 #include "server/session/session_limits.h"
 #include "tests/server/harness.h"
@@ -25,6 +27,8 @@ using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 
 constexpr char kService[] = "glint.v1.FeatureDetection";
+constexpr const char* kServices[] = {kService, "glint.v1.FeatureMatching", "glint.v1.FeatureTracking",
+                                     "glint.v1.Localization", "glint.v1.Server"};
 
 // ---- Real lanes.
 
@@ -414,7 +418,7 @@ TEST(StreamTest, MoreThanMaxSessionsAreRefused) {
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_EQ(refused.error_message(),
             "sessions: 3 is over this server's limit of 2 (--max-sessions); end a stream, or try again later");
-  // The others did not notice, and a place that becomes free can be had.
+  // The other streams are unaffected, and a freed session slot can be taken.
   ASSERT_TRUE(one.Write(FrameMessage(2)));
   EXPECT_EQ(one.Read().frame_id(), 2u);
   two.reset();
@@ -508,15 +512,19 @@ TEST(HealthTest, NotServingUntilAWarmUpFrameHasPassedEachLane) {
   options.lanes.lanes = 2;
   TestServer server(options, &control);
   EXPECT_EQ(CheckHealth(server.channel()), kNotServing);
-  EXPECT_EQ(CheckHealth(server.channel(), kService), kNotServing);
+  for (const char* service : kServices) EXPECT_EQ(CheckHealth(server.channel(), service), kNotServing) << service;
   EXPECT_FALSE(server->serving());
-  RawCall watch(server.channel(), kHealthWatch);
-  watch.Write(HealthRequest(kService));
-  watch.WritesDone();
-  EXPECT_EQ(watch.Read(), kNotServing);
+  std::vector<std::unique_ptr<RawCall>> watches;
+  for (const char* service : kServices) {
+    watches.push_back(std::make_unique<RawCall>(server.channel(), kHealthWatch));
+    watches.back()->Write(HealthRequest(service));
+    watches.back()->WritesDone();
+    EXPECT_EQ(watches.back()->Read(), kNotServing) << service;
+  }
   control.Hold(false);
-  EXPECT_EQ(watch.Read(), kServing);
+  for (const auto& watch : watches) EXPECT_EQ(watch->Read(), kServing);
   EXPECT_EQ(CheckHealth(server.channel()), kServing);
+  for (const char* service : kServices) EXPECT_EQ(CheckHealth(server.channel(), service), kServing) << service;
   EXPECT_TRUE(server->WaitUntilServing(absl::ZeroDuration()));
 }
 
@@ -527,7 +535,16 @@ TEST(HealthTest, UnknownServicesAreNotFound) {
   call.Write(HealthRequest("no.such.Service"));
   call.WritesDone();
   EXPECT_EQ(call.Read(), std::nullopt);
-  EXPECT_EQ(call.Finish().error_code(), grpc::StatusCode::NOT_FOUND);
+  const grpc::Status status = call.Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  v1::StatusDetails details;
+  v1::ErrorInfo info;
+  ASSERT_TRUE(details.ParseFromString(status.error_details()));
+  ASSERT_EQ(details.details_size(), 1);
+  ASSERT_TRUE(info.ParseFromString(details.details(0).value()));
+  EXPECT_EQ(info.reason(), "NOT_FOUND");
+  EXPECT_EQ(info.metadata().at("field"), "service");
+  EXPECT_EQ(info.metadata().at("value"), "no.such.Service");
 }
 
 TEST(HealthTest, ALostDeviceIsNotServingAndEndsWait) {
@@ -625,10 +642,7 @@ TEST(ReflectionTest, ListsTheServices) {
   call.Write("\x3a\x01*");  // ServerReflectionRequest.list_services is field 7
   const std::optional<std::string> services = call.Read();
   ASSERT_TRUE(services.has_value());
-  for (const char* service :
-       {kService, "glint.v1.Server", "glint.v1.FeatureMatching", "glint.v1.FeatureTracking", "glint.v1.Localization"}) {
-    EXPECT_THAT(*services, HasSubstr(service));
-  }
+  for (const char* service : kServices) EXPECT_THAT(*services, HasSubstr(service));
   EXPECT_THAT(*services, HasSubstr("grpc.health.v1.Health"));
   call.Write(std::string("\x22\x19") + kService);  // file_containing_symbol is field 4
   const std::optional<std::string> file = call.Read();

@@ -40,7 +40,7 @@ TEST(SessionLimitsTest, OnePeerLeavesAPlaceForAnother) {
 
 TEST(SessionLimitsTest, CountsPlacesByPeer) {
   SessionLimits limits(4, 2);
-  SessionPlace a1, a2, a3, b1, own, reserved, late;
+  SessionSlot a1, a2, a3, b1, own, reserved, late;
   EXPECT_EQ(limits.Take("a", &a1), SessionRefusal::kNone);
   EXPECT_EQ(limits.Take("a", &a2), SessionRefusal::kNone);
   EXPECT_EQ(limits.Take("a", &a3), SessionRefusal::kPeer);
@@ -58,7 +58,7 @@ TEST(SessionLimitsTest, CountsPlacesByPeer) {
   EXPECT_EQ(limits.ErrorOf(SessionRefusal::kTotal, "c").message(),
             "sessions: 5 is over this server's limit of 4 (--max-sessions); end a stream, or try again later");
   EXPECT_EQ(CodeAndText(limits.ErrorOf(SessionRefusal::kPeer, "192.0.2.7")),
-            absl::ResourceExhaustedError("sessions of 192.0.2.7: 3 is over this server's limit of 2 "
+            absl::ResourceExhaustedError("sessions: 3 of 192.0.2.7 is over this server's limit of 2 "
                                          "(--max-sessions-per-peer); end a stream, or try again later"));
 }
 
@@ -106,7 +106,7 @@ TEST_F(SharesTest, OnePeerCannotTakeAllSessions) {
     EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
     EXPECT_EQ(
         status.error_message(),
-        "sessions of 127.0.0.1: 4 is over this server's limit of 3 (--max-sessions-per-peer); end a stream, or try "
+        "sessions: 4 of 127.0.0.1 is over this server's limit of 3 (--max-sessions-per-peer); end a stream, or try "
         "again later");
   }
   EXPECT_EQ(Refused("max_sessions_per_peer"), 5);
@@ -116,7 +116,7 @@ TEST_F(SharesTest, OnePeerCannotTakeAllSessions) {
   EXPECT_EQ(one_too_many->Finish().error_message(),
             "sessions: 5 is over this server's limit of 4 (--max-sessions); end a stream, or try again later");
   EXPECT_EQ(Refused("max_sessions"), 1);
-  // A place that is given back can be had again.
+  // A slot that was given back can be taken again.
   greedy.pop_back();
   EXPECT_TRUE(Eventually([&] { return !Open(tcp_.get())->ended(); }));
 }

@@ -291,23 +291,27 @@ TEST_F(SharedMemoryTest, BadFramesFailAloneAndReadNothing) {
     const v1::DetectStreamResponse reply = stream.Read();
     EXPECT_EQ(reply.frame_id(), id);
     EXPECT_NE(reply.status().code(), 0) << message.ShortDebugString();
+    ExpectAPath(reply.status());
     return reply.status().message();
   };
-  EXPECT_THAT(refused([](v1::SharedImage* i) { i->set_region("other"); }), HasSubstr("image.region"));
-  EXPECT_THAT(refused([](v1::SharedImage* i) { i->set_region(""); }), HasSubstr("image.region"));
-  EXPECT_THAT(refused([](v1::SharedImage* i) { i->set_region(std::string(1000, 'r')); }), HasSubstr("image.region"));
+  EXPECT_THAT(refused([](v1::SharedImage* i) { i->set_region("other"); }), HasSubstr("image.shared.region"));
+  EXPECT_THAT(refused([](v1::SharedImage* i) { i->set_region(""); }), HasSubstr("image.shared.region"));
+  EXPECT_THAT(refused([](v1::SharedImage* i) { i->set_region(std::string(1000, 'r')); }),
+              HasSubstr("image.shared.region"));
   for (const uint64_t offset : {uint64_t{1}, uint64_t{10000}, uint64_t{1} << 32, ~uint64_t{0}, ~uint64_t{0} - 9999}) {
-    EXPECT_THAT(refused([&](v1::SharedImage* i) { i->set_offset(offset); }), HasSubstr("image.offset")) << offset;
+    EXPECT_THAT(refused([&](v1::SharedImage* i) { i->set_offset(offset); }), HasSubstr("image.shared.offset"))
+        << offset;
   }
-  EXPECT_THAT(refused([](v1::SharedImage* i) { i->set_height(101); }), HasSubstr("image.offset"));
-  EXPECT_THAT(refused([](v1::SharedImage* i) { i->set_stride(101); }), HasSubstr("image.offset"));
-  EXPECT_THAT(refused([](v1::SharedImage* i) { i->set_stride(~0u); }), HasSubstr("image.offset"));
-  EXPECT_THAT(refused([](v1::SharedImage* i) { i->set_stride(99); }), HasSubstr("image.stride"));
-  EXPECT_THAT(refused([](v1::SharedImage* i) { i->set_format(v1::PIXEL_FORMAT_RGBA8); }), HasSubstr("image.offset"));
+  EXPECT_THAT(refused([](v1::SharedImage* i) { i->set_height(101); }), HasSubstr("image.shared.offset"));
+  EXPECT_THAT(refused([](v1::SharedImage* i) { i->set_stride(101); }), HasSubstr("image.shared.offset"));
+  EXPECT_THAT(refused([](v1::SharedImage* i) { i->set_stride(~0u); }), HasSubstr("image.shared.offset"));
+  EXPECT_THAT(refused([](v1::SharedImage* i) { i->set_stride(99); }), HasSubstr("image.shared.stride"));
+  EXPECT_THAT(refused([](v1::SharedImage* i) { i->set_format(v1::PIXEL_FORMAT_RGBA8); }),
+              HasSubstr("image.shared.offset"));
   EXPECT_THAT(refused([](v1::SharedImage* i) { i->set_format(static_cast<v1::PixelFormat>(77)); }),
-              HasSubstr("image.format"));
-  EXPECT_THAT(refused([](v1::SharedImage* i) { i->set_width(0); }), HasSubstr("image.width"));
-  EXPECT_THAT(refused([](v1::SharedImage* i) { i->set_width(~0u); }), HasSubstr("image.width"));
+              HasSubstr("image.shared.format"));
+  EXPECT_THAT(refused([](v1::SharedImage* i) { i->set_width(0); }), HasSubstr("image.shared.width"));
+  EXPECT_THAT(refused([](v1::SharedImage* i) { i->set_width(~0u); }), HasSubstr("image.shared.width"));
   stream.Write(SharedFrame(++id, "r", 100, 100));  // exactly the region
   EXPECT_EQ(stream.Read().status().code(), 0);
 }

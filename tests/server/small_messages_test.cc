@@ -57,7 +57,7 @@ ServerOptions OptionsOfLittleMemory() {
   return options;
 }
 
-// gRPC takes a window of at least 4 MiB of each call that waits for a place, and more on a fast machine: in all more
+// gRPC takes a window of at least 4 MiB of each call that waits for a slot, and more on a fast machine: in all more
 // than the bound, were it not told one.
 TEST(SmallMessages, LargeOnesThatStopShortStayWithinTheBound) {
   constexpr int kCalls = 128;
@@ -74,7 +74,7 @@ TEST(SmallMessages, LargeOnesThatStopShortStayWithinTheBound) {
     const PeakMemory peak;
     SendAllButAByte(&client, method, kCalls);
     EXPECT_LT(peak.GrowthBytes(), bound) << method;
-    // Not at the first try, maybe: its place may have to be given to a call of the many.
+    // The first try may fail: its slot may go to another call.
     EXPECT_TRUE(Eventually([&] { return CheckHealth(server.channel()) == kServing; })) << method;
   }
 }
@@ -204,7 +204,7 @@ TEST_F(SmallCallTest, WhoSaysNothingIsEnded) {
   ExpectAllCallsEnd();
 }
 
-// More than have places, all the time, for far longer than the test takes.
+// More calls than slots, all the time, for far longer than the test takes.
 TEST_F(SmallCallTest, SilenceKeepsNobodyOut) {
   ServerOptions options = Options();
   options.small_call_timeout = absl::Hours(1);

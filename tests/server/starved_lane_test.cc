@@ -65,7 +65,7 @@ class StarvedLane final : public Lane {
     return lane_->Run(options, image, mask, features, times);
   }
   absl::Status RunStereo(const DetectorOptions& options, const StereoOptions& stereo, const Pixels& left,
-                         const Pixels& right, StereoFound* found, StageTimes* times) override {
+                         const Pixels& right, StereoPairResult* found, StageTimes* times) override {
     const Starve starve;
     return lane_->RunStereo(options, stereo, left, right, found, times);
   }

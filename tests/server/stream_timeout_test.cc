@@ -1,4 +1,4 @@
-// Streams whose clients are silent, or take nothing, lose their places; slow ones that are alive keep them.
+// Streams whose clients are idle, or read no replies, lose their session slots; slow ones that are alive keep them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

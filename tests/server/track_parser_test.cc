@@ -135,8 +135,8 @@ TEST_F(LocalizeParser, MergesAPairWithAPair) {
   ASSERT_TRUE(Takes(Together(pair_, rest)));
   EXPECT_EQ(wire_.frame_id, 7u);
   EXPECT_EQ(wire_.time_ns, 3);
-  EXPECT_EQ(wire_.eyes.left.width, 5u);
-  EXPECT_EQ(wire_.eyes.left.height, 4u);
+  EXPECT_EQ(wire_.pair.left.width, 5u);
+  EXPECT_EQ(wire_.pair.left.height, 4u);
   EXPECT_TRUE(wire_.has_depth);
 }
 
@@ -147,8 +147,8 @@ TEST_F(LocalizeParser, TakesTheLastMember) {
   EXPECT_EQ(wire_.content, WireContent::kFrame);
   EXPECT_TRUE(wire_.relocalize);
   EXPECT_EQ(wire_.frame_id, 0u);
-  EXPECT_FALSE(wire_.eyes.has_left);
-  EXPECT_TRUE(wire_.eyes.has_right);
+  EXPECT_FALSE(wire_.pair.has_left);
+  EXPECT_TRUE(wire_.pair.has_right);
   ASSERT_TRUE(Takes(Together(find, get_)));
   EXPECT_EQ(wire_.content, WireContent::kEdit);
   EXPECT_EQ(wire_.frame_id, 8u);
@@ -156,7 +156,7 @@ TEST_F(LocalizeParser, TakesTheLastMember) {
   ASSERT_TRUE(Takes(Together(find, get_, pair_)));
   EXPECT_EQ(wire_.frame_id, 7u);
   EXPECT_FALSE(wire_.relocalize);
-  EXPECT_FALSE(wire_.eyes.has_right);
+  EXPECT_FALSE(wire_.pair.has_right);
 }
 
 TEST_F(LocalizeParser, RefusesADamagedMemberThoughAnotherIsTheLast) {

@@ -453,9 +453,9 @@ TEST_F(OnRequest, BadPointsAreRefusedAsAWhole) {
   EXPECT_EQ(session_.live(), 0u);
   const std::vector<float> many(21, 1);
   EXPECT_EQ(session_.Add(0, many, many, &added).message(),
-            "tracks: 21 is over this server's limit of 20 (--max-tracks)");
+            "x: 21 tracks are over this server's limit of 20 (--max-tracks)");
   ASSERT_TRUE(session_.Add(0, {many.data(), 20}, {many.data(), 20}, &added).ok());
-  EXPECT_THAT(session_.Add(0, {1}, {1}, &added).message(), HasSubstr("tracks: 21 is over"));
+  EXPECT_THAT(session_.Add(0, {1}, {1}, &added).message(), HasSubstr("x: 21 tracks are over"));
 }
 
 TEST_F(OnRequest, TracksAreForgottenByTheirIdsAsAWhole) {
@@ -548,7 +548,7 @@ TEST(TrackingOptionsTest, ErrorsNameTheField) {
   EXPECT_EQ(error([](TrackingOptions* o) { o->min_share = std::nanf(""); }), "min_share: nan is not in 0..1");
   EXPECT_EQ(error([](TrackingOptions* o) { o->track.levels = 9; }), "levels: 9 is not in 1..8");
   EXPECT_EQ(error([](TrackingOptions* o) { o->cameras = 8, o->target = 600; }),
-            "target of all cameras: 4800 is over this server's limit of 4096 (--max-tracks)");
+            "target: 4800 tracks of all cameras are over this server's limit of 4096 (--max-tracks)");
 }
 
 }  // namespace

@@ -93,6 +93,7 @@ class Tracking : public ::testing::Test {
       const v1::TrackStreamResponse response = Ask(request);
       EXPECT_EQ(response.status().code(), code) << response.status().message();
       EXPECT_THAT(response.status().message(), HasSubstr(text));
+      ExpectAPath(response.status());
       EXPECT_EQ(response.answer_case(), v1::TrackStreamResponse::ANSWER_NOT_SET);
     }
     grpc::Status Finish() {
@@ -356,7 +357,7 @@ TEST_F(Tracking, PredictionsOfTheClientAreUsed) {
   open->ExpectError(error([](v1::TrackPrediction* p) {
                       for (int i = 0; i < 1001; ++i) p->add_x(1);
                     }),
-                    grpc::RESOURCE_EXHAUSTED, "elements of predictions: 1001 is over this server's limit of 1000");
+                    grpc::RESOURCE_EXHAUSTED, "predictions: 1001 elements are over this server's limit of 1000");
   request.mutable_frame()->add_predictions();
   open->ExpectError(request, bad, "predictions: 2, but the stream has cameras: 1");
   EXPECT_EQ(open->Ask(FrameOf({part(60)}, 2)).status().code(), 0);
@@ -369,7 +370,7 @@ TEST_F(Tracking, TemplatesCountAsPixels) {
   const auto open = OpenStream(wire);
   // 4 templates beside two frames: three times 320 x 300 padded pixels.
   open->ExpectError(FrameOf({Image(300, 300)}), grpc::RESOURCE_EXHAUSTED,
-                    "pixels of all images and templates: 288000 is over this server's limit of 262144");
+                    "images: 288000 pixels with those of templates are over this server's limit of 262144");
   EXPECT_EQ(open->Ask(FrameOf({Image(240, 160)})).status().message(), "");
   wire.set_template_frames(9);
   EXPECT_THAT(Refusal(wire), HasSubstr("template_frames: 9 is not in 1..8"));
@@ -432,6 +433,10 @@ TEST_F(Tracking, BadInputIsAnsweredAndTheStreamLives) {
   const auto open = OpenStream(wire);
   const auto bad = grpc::INVALID_ARGUMENT;
   open->ExpectError(Points({1}, {1}), grpc::FAILED_PRECONDITION, "camera: 0 has had no frame");
+  const v1::ErrorInfo early = open->Ask(Points({1}, {1})).status().error();
+  EXPECT_EQ(early.reason(), "FAILED_PRECONDITION");
+  EXPECT_EQ(early.metadata().at("field"), "camera");
+  EXPECT_EQ(early.metadata().at("value"), "0");
   open->ExpectError(FrameOf({frames[0]}), bad, "images: 1, but the stream has cameras: 2");
   open->ExpectError(FrameOf(std::vector<ImageView>(9, frames[0])), bad, "images: 9, but the stream has cameras: 2");
   const v1::TrackStreamResponse first = open->Ask(FrameOf({frames[0], frames[0]}, 0, 100));
@@ -442,13 +447,13 @@ TEST_F(Tracking, BadInputIsAnsweredAndTheStreamLives) {
   open->ExpectError(request, bad, "images[1]");
   request = FrameOf({frames[1], frames[1]}, 0, 200);
   request.mutable_frame()->mutable_images(1)->mutable_raw()->set_width(0);
-  open->ExpectError(request, bad, "images[1].width: 0 is not in 1..16384");
+  open->ExpectError(request, bad, "images[1].raw.width: 0 is not in 1..16384");
   request.mutable_frame()->mutable_images(1)->clear_content();
   open->ExpectError(request, bad, "images[1]: neither raw nor encoded nor shared is set");
   open->ExpectError(FrameOf({frames[1], frames[1]}, 0, 100), bad, "time_ns: 100 is not above 100");
   const Image large(640, 400);
   open->ExpectError(FrameOf({frames[1], large}, 0, 200), grpc::RESOURCE_EXHAUSTED,
-                    "pixels of all images: 296960 is over this server's limit of 262144 (--max-track-pixels)");
+                    "images: 296960 pixels are over this server's limit of 262144 (--max-track-pixels)");
   const v1::TrackStreamResponse outside = open->Ask(Points({1, 240}, {1, 1}));
   EXPECT_EQ(outside.status().message(), "x[1]: 240 is not in 0..239");
   EXPECT_EQ(outside.status().error().reason(), "OUT_OF_RANGE");
@@ -458,11 +463,15 @@ TEST_F(Tracking, BadInputIsAnsweredAndTheStreamLives) {
   open->ExpectError(Points({1}, {1}, 2), bad, "camera: 2 is not in 0..1");
   open->ExpectError(Points({1}, {1}, UINT32_MAX), bad, "camera: 4294967295 is not in 0..1");
   open->ExpectError(Points(std::vector<float>(1001, 1), std::vector<float>(1001, 1)), grpc::RESOURCE_EXHAUSTED,
-                    "is over this server's limit of 1000 (--max-tracks)");
+                    "tracks are over this server's limit of 1000 (--max-tracks)");
   open->ExpectError(Points(std::vector<float>(8200, 1), std::vector<float>(8200, 1)), bad, "send it in parts");
   v1::TrackStreamRequest edit;
   edit.mutable_forget_tracks()->add_ids(12345);
   open->ExpectError(edit, grpc::NOT_FOUND, "ids[0]: no live track has the id 12345");
+  const v1::ErrorInfo unknown = open->Ask(edit).status().error();
+  EXPECT_EQ(unknown.reason(), "NOT_FOUND");
+  EXPECT_EQ(unknown.metadata().at("field"), "ids[0]");
+  EXPECT_EQ(unknown.metadata().at("value"), "12345");
   edit.mutable_reset_tracks()->set_camera(7);
   open->ExpectError(edit, bad, "camera: 7 is not in 0..1");
   request = FrameOf({frames[1], frames[1]}, 0, 200);
@@ -492,7 +501,7 @@ TEST_F(Tracking, AFrameOfAnotherSizeThatFailsLosesTheLastOne) {
   wire.set_cameras(2);
   const auto open = OpenStream(wire);
   const v1::TrackStreamResponse first = open->Ask(FrameOf({frames[0], frames[0]}));
-  open->ExpectError(FrameOf({small, large}), grpc::RESOURCE_EXHAUSTED, "pixels of all images");
+  open->ExpectError(FrameOf({small, large}), grpc::RESOURCE_EXHAUSTED, "images: ");
   const v1::TrackStreamResponse response = open->Ask(FrameOf({frames[1], frames[1]}));
   EXPECT_EQ(response.tracks().cameras(0).state(0), v1::TRACK_STATE_LAST_FRAME_LOST);
   EXPECT_EQ(response.tracks().cameras(0).id(0), first.tracks().cameras(0).id(0));
@@ -524,7 +533,7 @@ TEST_F(Tracking, OptionsAreCheckedAtTheBeginning) {
   EXPECT_THAT(Refusal(options), HasSubstr("cameras: 4 is over this server's limit of 3 (--max-track-cameras)"));
   options.set_cameras(2);
   options.set_target(501);
-  EXPECT_THAT(Refusal(options), HasSubstr("target of all cameras: 1002 is over this server's limit of 1000"));
+  EXPECT_THAT(Refusal(options), HasSubstr("target: 1002 tracks of all cameras are over this server's limit of 1000"));
   options = {};
   options.set_min_share(1.5f);
   EXPECT_THAT(Refusal(options), HasSubstr("min_share: 1.5 is not in 0..1"));
@@ -549,7 +558,7 @@ TEST_F(Tracking, StreamsThatFollowPointsHaveALimit) {
     const grpc::Status refused = OpenStream()->Finish();
     EXPECT_EQ(refused.error_code(), grpc::RESOURCE_EXHAUSTED);
     EXPECT_THAT(refused.error_message(),
-                HasSubstr("track streams: 3 is over this server's limit of 2 (--max-track-streams)"));
+                HasSubstr("sessions: 3 streams that track are over this server's limit of 2 (--max-track-streams)"));
     EXPECT_TRUE(second->Finish().ok());
   }
   EXPECT_TRUE(Eventually([&] { return Metric("glint_track_streams") == 1; }));

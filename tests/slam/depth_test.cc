@@ -10,8 +10,8 @@
 
 #include "features/options.h"
 #include "slam/front_end/calibration_watch.h"
-#include "slam/front_end/cpu_front_end.h"
 #include "slam/front_end/depth_rules.h"
+#include "slam/front_end/lane_front_end.h"
 #include "slam/localizer.h"
 #include "tests/slam/is_warning.h"
 
@@ -131,7 +131,7 @@ TEST(ValidateView, NamesWhatIsWrong) {
 TEST(Odometry, DoesNotRefineARightEyeThatIsNotThere) {
   const Image image(kShape.width, kShape.height);
   const Depths depths([](int, int) { return 1000; });
-  CpuFrontEnd front_end(*PresetOptions("orb"), 1);
+  LaneFrontEnd front_end(*PresetOptions("orb"), 1);
   const auto localizer = Localizer::Create(Camera(), LocalizerOptions(), &front_end);
   ASSERT_TRUE(localizer.ok()) << localizer.status();
   LocalizerResult result;

@@ -8,7 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "decode/image_file.h"
 #include "gtest/gtest.h"
-#include "slam/front_end/cpu_front_end.h"
+#include "slam/front_end/lane_front_end.h"
 #include "slam/geometry/trajectory.h"
 #include "slam/odometry/odometry.h"
 
@@ -34,7 +34,7 @@ StereoCamera CameraOfKitti() {
 std::vector<OdometryResult> Drive(size_t pairs, int threads) {
   DetectorOptions detector = *PresetOptions("orbslam");
   detector.max_features = 2000;
-  CpuFrontEnd front_end(detector, threads);
+  LaneFrontEnd front_end(detector, threads);
   Odometry odometry(CameraOfKitti(), OdometryOptions(), &front_end);
   std::vector<OdometryResult> results;
   for (size_t i = 0; i < pairs; ++i) {

@@ -13,8 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "slam/front_end/cpu_front_end.h"
 #include "slam/front_end/frame_stamp.h"
+#include "slam/front_end/lane_front_end.h"
 #include "slam/geometry/trajectory.h"
 #include "tests/slam/point_world.h"
 
@@ -163,7 +163,7 @@ std::pair<Image, Image> FlatScene(int disparity) {
 }
 
 TEST(Odometry, BlackPicturesLoseTheCameraAndNothingElse) {
-  CpuFrontEnd front_end(*PresetOptions("orb"), 1);
+  LaneFrontEnd front_end(*PresetOptions("orb"), 1);
   Odometry odometry(CameraOfTest(), {}, &front_end);
   const auto [left, right] = FlatScene(20);
   Image black(800, 400);

@@ -15,7 +15,7 @@
 #include "absl/flags/parse.h"
 #include "absl/strings/numbers.h"
 #include "features/options.h"
-#include "slam/front_end/cpu_front_end.h"
+#include "slam/front_end/lane_front_end.h"
 #include "slam/geometry/trajectory.h"
 #include "slam/localizer.h"
 #include "tests/slam/rendered_drive.h"
@@ -116,7 +116,7 @@ absl::Status Run(bool* good) {
   DetectorOptions detector = *preset;
   detector.max_features = absl::GetFlag(FLAGS_features);
   if (detector.max_features == 0) detector.max_features = absl::GetFlag(FLAGS_camera) == "kitti" ? 2000 : 1200;
-  CpuFrontEnd front_end(detector, absl::GetFlag(FLAGS_threads));
+  LaneFrontEnd front_end(detector, absl::GetFlag(FLAGS_threads));
   LocalizerOptions localizer_options;
   localizer_options.odometry.refine_rig = !options.depth.has_value();
   if (const int delay = absl::GetFlag(FLAGS_adjust_delay); delay >= 0) localizer_options.odometry.adjust_delay = delay;

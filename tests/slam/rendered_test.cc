@@ -8,7 +8,7 @@
 
 #include "features/options.h"
 #include "gtest/gtest.h"
-#include "slam/front_end/cpu_front_end.h"
+#include "slam/front_end/lane_front_end.h"
 #include "slam/localizer.h"
 #include "tests/slam/rendered_drive.h"
 
@@ -36,7 +36,7 @@ class RenderedTest : public ::testing::Test {
   DriveRecord Run(int poses) {
     DetectorOptions detector = *PresetOptions("orb");
     detector.max_features = features_;
-    CpuFrontEnd front_end(detector, threads_);
+    LaneFrontEnd front_end(detector, threads_);
     LocalizerOptions options;
     options.odometry.refine_rig = !options_.depth.has_value();
     auto localizer = Localizer::Create(CameraOf(options_.head), options, &front_end);

@@ -67,7 +67,7 @@ class Pictures {
     count_ = 0;
     switch (task) {
       case load::Task::kStereo:
-        return load::FrameBody::OfEyes(inputs_[0], inputs_[1]);
+        return load::FrameBody::OfStereoPair(inputs_[0], inputs_[1]);
       case load::Task::kMatch:
         return load::FrameBody::OfPair(inputs_[0], inputs_[1]);
       case load::Task::kMatchDescriptors:

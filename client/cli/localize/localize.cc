@@ -90,15 +90,7 @@ std::string Row(const std::string& name, double seconds, const client::LocalizeA
 class LocalizeReport {
  public:
   static absl::StatusOr<std::unique_ptr<LocalizeReport>> Open(const LocalizeFlags& flags, double rate, LiveView* live) {
-    StreamReport::Options options;
-    options.command = kName;
-    options.output = flags.output;
-    options.csv_header = flags.format == LocalizeFormat::kCsv ? kLocalizeCsvHeader : "";
-    options.draw = flags.draw;
-    options.rate = rate;
-    // Beside a table on the same terminal it would be in the way.
-    options.live = flags.progress && !(flags.format == LocalizeFormat::kTable && OnTerminal(flags.output));
-    GLINT_ASSIGN_OR_RETURN(auto opened, StreamReport::Open(options));
+    GLINT_ASSIGN_OR_RETURN(auto opened, StreamReport::Open(flags.Report(kName, kLocalizeCsvHeader, rate)));
     auto report = std::unique_ptr<LocalizeReport>(new LocalizeReport(flags, std::move(opened), live));
     if (!flags.trajectory.empty()) {
       GLINT_ASSIGN_OR_RETURN(auto file, OutputFile::Open(flags.trajectory));
@@ -124,8 +116,8 @@ class LocalizeReport {
     trace_.Add(answer.location);
     if (live_view_->wanted()) live_view_->Show(PathScene(pair, answer, trace_, Text(answer)));
     absl::Status status;
-    if (flags_.format == LocalizeFormat::kTable) status = report_->Write(absl::StrCat(name, ": ", Text(answer), "\n"));
-    if (flags_.format == LocalizeFormat::kCsv) status = report_->Write(Row(name, seconds, answer));
+    if (flags_.format == AnswerFormat::kTable) status = report_->Write(absl::StrCat(name, ": ", Text(answer), "\n"));
+    if (flags_.format == AnswerFormat::kCsv) status = report_->Write(Row(name, seconds, answer));
     if (status.ok() && trajectory_ != nullptr) {
       status = trajectory_->Write(TrajectoryLine(path_.back(), flags_.trajectory_format));
     }
@@ -140,7 +132,7 @@ class LocalizeReport {
 
   // The exit status. `unread`: pictures that could not be read.
   int Close(absl::Status status, int64_t unread) {
-    if (status.ok() && flags_.format == LocalizeFormat::kTable && pairs_ > 0) status = report_->Write(Summary());
+    if (status.ok() && flags_.format == AnswerFormat::kTable && pairs_ > 0) status = report_->Write(Summary());
     status = report_->Flush(status);
     if (status.ok() && trajectory_ != nullptr) status = trajectory_->Flush();
     if (status.ok() && !Interrupted() && !flags_.truth.empty()) {
@@ -168,7 +160,7 @@ class LocalizeReport {
   absl::Status Compare() const {
     GLINT_ASSIGN_OR_RETURN(const auto truth, ReadTrajectory(flags_.truth, flags_.period()));
     GLINT_ASSIGN_OR_RETURN(const auto report, CompareWithTruth(path_, truth, flags_.period()));
-    std::fputs(report.c_str(), flags_.format == LocalizeFormat::kCsv && flags_.output.empty() ? stderr : stdout);
+    std::fputs(report.c_str(), flags_.format == AnswerFormat::kCsv && flags_.output.empty() ? stderr : stdout);
     return absl::OkStatus();
   }
 

@@ -74,14 +74,9 @@ void LocalizeFlags::AddTo(Flags* flags) {
                 &map);
   flags->Bool("relocalize", "Find each pair in --map on its own, and change nothing.", &relocalize);
   flags->Section("Output");
-  flags->Choice("format",
-                {{"table", LocalizeFormat::kTable}, {"csv", LocalizeFormat::kCsv}, {"none", LocalizeFormat::kNone}},
-                absl::StrCat("table (the default): a line for each pair. csv: the same for programs, with the header ",
-                             kLocalizeCsvHeader, ". none: nothing."),
-                &format);
-  flags->Bool("csv", "The same as --format csv.",
-              [this](bool on) { format = on ? LocalizeFormat::kCsv : LocalizeFormat::kTable; });
-  flags->String("output", "FILE", "Write that to FILE instead of standard output.", &output);
+  AddFormatTo(flags,
+              absl::StrCat("table (the default): a line for each pair. csv: the same for programs, with the header ",
+                           kLocalizeCsvHeader, ". none: nothing."));
   flags->String("trajectory", "FILE", "Write the poses as they were answered.", &trajectory);
   flags->Choice("trajectory-format", {{"tum", TrajectoryFormat::kTum}, {"kitti", TrajectoryFormat::kKitti}},
                 "tum (the default): seconds x y z qx qy qz qw. kitti: the 12 numbers of [R t].", &trajectory_format);
@@ -89,12 +84,9 @@ void LocalizeFlags::AddTo(Flags* flags) {
                 "Compare with the true path, of either format: end error, ATE after the best rigid alignment, RPE, and "
                 "KITTI's t_rel and r_rel.",
                 &truth);
-  flags->String("draw", "FILE",
-                "Write pictures: a video (.avi, .mp4, .mkv), a picture (.png, .jpg), or, if FILE is a folder or ends "
-                "in '/', a PNG for each pair in it. The left picture, and the path from above.",
-                &draw);
+  AddDrawTo(flags, "pair", "The left picture, and the path from above.");
   AddViewFlag(flags, false, &view);
-  flags->Bool("progress", "Show live figures on a terminal (default: yes).", &progress);
+  AddProgressTo(flags);
   flags->Int("in-flight", "N", "Pairs sent ahead of their answers (1..4096, default 8).", &in_flight);
   flags->Int("max-frames", "N", "Stop after N pairs.", &max_frames);
 }

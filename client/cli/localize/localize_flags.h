@@ -9,27 +9,24 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cli/base/flags.h"
+#include "client/cli/output/stream_report.h"
 #include "client/cli/output/trajectory.h"
 #include "client/cli/source/picture.h"
 #include "client/localization.h"
 
 namespace glint::cli {
 
-enum class LocalizeFormat { kTable, kCsv, kNone };
-
 inline constexpr char kLocalizeCsvHeader[] =
     "image,seconds,status,x,y,z,qx,qy,qz,qw,keypoints,matches,inliers,reprojection_error,keyframe,loop_closed,"
     "keyframes,points,ms";
 
-struct LocalizeFlags {
+struct LocalizeFlags : AnswerFlags {
   std::string calibration, projections;
   std::string map;
   bool relocalize = false;
   bool depth = false;  // the second picture has depths
-  LocalizeFormat format = LocalizeFormat::kTable;
-  std::string output, draw, view, trajectory, truth;
+  std::string view, trajectory, truth;
   TrajectoryFormat trajectory_format = TrajectoryFormat::kTum;
-  bool progress = true;
   std::optional<int> in_flight, max_frames;
 
   void AddTo(Flags* flags);

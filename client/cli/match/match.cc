@@ -104,21 +104,21 @@ class Answers {
       return absl::OkStatus();
     }
     Judge(answer.found);
-    if (homography_.has_value() && flags_.format != PairFormat::kTable) {
+    if (homography_.has_value() && flags_.format != AnswerFormat::kTable) {
       Complain(kName, absl::StrFormat("%s %s: %d matches%s", first, second, matches_, Agreement()));
     }
     absl::Status status;
     switch (flags_.format) {
-      case PairFormat::kTable:
+      case AnswerFormat::kTable:
         status = report_->Write(Line(first, second, answer.found));
         break;
-      case PairFormat::kCsv:
+      case AnswerFormat::kCsv:
         status = report_->Write(Rows(first, second, answer.found));
         break;
-      case PairFormat::kColmap:
+      case AnswerFormat::kColmap:
         status = colmap_->Add(first, second, answer.found);
         break;
-      case PairFormat::kNone:
+      case AnswerFormat::kNone:
         break;
     }
     if (!status.ok() || !report_->draws()) return status;
@@ -175,10 +175,7 @@ class Answers {
       const size_t q = i / static_cast<size_t>(m.k);
       const size_t t = static_cast<size_t>(m.index[i]);
       absl::StrAppend(&rows, names, ",", q, ",", t, ",", m.distance[i]);
-      for (const float value : {found.query.x[q], found.query.y[q], found.train.x[t], found.train.y[t]}) {
-        rows += ',';
-        AppendFloat(value, &rows);
-      }
+      AppendCsvFloats({found.query.x[q], found.query.y[q], found.train.x[t], found.train.y[t]}, &rows);
       rows += '\n';
     }
     return rows;
@@ -226,7 +223,7 @@ int RunMatch(const std::vector<std::string>& arguments) {
   const auto report = StreamReport::Open(pair_flags.Report(kName, kCsvHeader, source->rate()));
   if (!report.ok()) return OutputError(kName, report.status());
   std::optional<ColmapWriter> colmap;
-  if (pair_flags.format == PairFormat::kColmap) {
+  if (pair_flags.format == AnswerFormat::kColmap) {
     auto writer = ColmapWriter::Open(pair_flags.output);
     if (!writer.ok()) return OutputError(kName, writer.status());
     colmap.emplace(*std::move(writer));

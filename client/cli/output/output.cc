@@ -41,10 +41,7 @@ class CsvFormatter : public Formatter {
     const Features& f = detection.features;
     for (size_t i = 0; i < f.count(); ++i) {
       AppendCsvField(image, out);
-      for (const float value : {f.x[i], f.y[i], f.size[i], f.angle[i], f.response[i]}) {
-        out->push_back(',');
-        AppendFloat(value, out);
-      }
+      AppendCsvFloats({f.x[i], f.y[i], f.size[i], f.angle[i], f.response[i]}, out);
       absl::StrAppend(out, ",", f.octave[i]);
       if (descriptors_) {
         out->push_back(',');
@@ -159,6 +156,13 @@ void AppendFloat(float value, std::string* out) {
   char digits[32];
   const std::to_chars_result end = std::to_chars(digits, digits + sizeof(digits), value);
   out->append(digits, end.ptr);
+}
+
+void AppendCsvFloats(std::initializer_list<float> values, std::string* out) {
+  for (const float value : values) {
+    out->push_back(',');
+    AppendFloat(value, out);
+  }
 }
 
 void AppendJsonString(absl::string_view text, std::string* out) {

@@ -3,6 +3,7 @@
 #define GLINT_CLIENT_CLI_OUTPUT_OUTPUT_H_
 
 #include <cstdio>
+#include <initializer_list>
 #include <memory>
 #include <string>
 
@@ -37,6 +38,8 @@ class OutputFile {
 
 // Appends the shortest digits that read back as the same float.
 void AppendFloat(float value, std::string* out);
+// Appends each after a comma.
+void AppendCsvFloats(std::initializer_list<float> values, std::string* out);
 // Appends a JSON string literal; bytes that are not UTF-8 are kept as they are.
 void AppendJsonString(absl::string_view text, std::string* out);
 // Appends a CSV field, quoted when it holds a comma, a quote or a line break (RFC 4180).

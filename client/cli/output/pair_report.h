@@ -19,19 +19,12 @@
 
 namespace glint::cli {
 
-enum class PairFormat { kTable, kCsv, kColmap, kNone };
-
-struct PairFlags {
-  PairFormat format = PairFormat::kTable;
-  std::string output;
-  std::string draw;
+struct PairFlags : AnswerFlags {
   std::optional<int> in_flight;
 
   // `csv`: the header of the rows. `colmap`: whether there is that format.
   void AddTo(Flags* flags, const std::string& csv, const std::string& drawing, bool colmap);
   absl::Status Validate() const;
-  // Of the report of `command`, with pictures from a source of this rate.
-  StreamReport::Options Report(const char* command, const std::string& csv_header, double rate) const;
 };
 
 struct SentPairs {

@@ -49,4 +49,39 @@ int StreamReport::ExitStatus(const absl::Status& flushed, int64_t unread) const 
   return failed_ + unread > 0 ? kFailed : kOk;
 }
 
+void AnswerFlags::AddFormatTo(Flags* flags, const std::string& help,
+                              const std::vector<std::pair<std::string, AnswerFormat>>& more) {
+  std::vector<std::pair<std::string, AnswerFormat>> formats = {
+      {"table", AnswerFormat::kTable}, {"csv", AnswerFormat::kCsv}, {"none", AnswerFormat::kNone}};
+  formats.insert(formats.end(), more.begin(), more.end());
+  flags->Choice("format", std::move(formats), help, &format);
+  flags->Bool("csv", "The same as --format csv.",
+              [this](bool on) { format = on ? AnswerFormat::kCsv : AnswerFormat::kTable; });
+  flags->String("output", "FILE", "Write that to FILE instead of standard output.", &output);
+}
+
+void AnswerFlags::AddDrawTo(Flags* flags, const std::string& noun, const std::string& what) {
+  flags->String("draw", "FILE",
+                absl::StrCat("Write pictures: a video (.avi, .mp4, .mkv), a picture (.png, .jpg), or, if FILE is a "
+                             "folder or ends in '/', a PNG for each ",
+                             noun, " in it. ", what),
+                &draw);
+}
+
+void AnswerFlags::AddProgressTo(Flags* flags) {
+  progress = true;
+  flags->Bool("progress", "Show live figures on a terminal (default: yes).", &progress);
+}
+
+StreamReport::Options AnswerFlags::Report(const char* command, const std::string& csv_header, double rate) const {
+  StreamReport::Options options;
+  options.command = command;
+  options.output = format == AnswerFormat::kColmap ? "" : output;  // which is a folder
+  options.csv_header = format == AnswerFormat::kCsv ? csv_header : "";
+  options.draw = draw;
+  options.rate = rate;
+  options.live = progress && !(format == AnswerFormat::kTable && OnTerminal(output));
+  return options;
+}
+
 }  // namespace glint::cli

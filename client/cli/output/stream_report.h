@@ -7,10 +7,12 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "client/cli/base/flags.h"
 #include "client/cli/base/progress.h"
 #include "client/cli/output/draw.h"
 #include "client/cli/output/output.h"
@@ -55,6 +57,27 @@ class StreamReport {
   OutputFile output_;
   std::unique_ptr<DrawSink> sink_;
   int64_t failed_ = 0;
+};
+
+// What is written of answers; kColmap by glint match alone.
+enum class AnswerFormat { kTable, kCsv, kColmap, kNone };
+
+// The options of these commands that say so.
+struct AnswerFlags {
+  AnswerFormat format = AnswerFormat::kTable;
+  std::string output;
+  std::string draw;
+  bool progress = false;  // live figures, except where the table is on the same terminal
+
+  // --format with table, csv, none and `more`; --csv and --output.
+  void AddFormatTo(Flags* flags, const std::string& help,
+                   const std::vector<std::pair<std::string, AnswerFormat>>& more = {});
+  // --draw, of pictures of `what`: in a folder one for each `noun`.
+  void AddDrawTo(Flags* flags, const std::string& noun, const std::string& what);
+  // --progress, which is on by default.
+  void AddProgressTo(Flags* flags);
+  // Of the report of `command`, with pictures from a source of this rate.
+  StreamReport::Options Report(const char* command, const std::string& csv_header, double rate) const;
 };
 
 }  // namespace glint::cli

@@ -92,10 +92,7 @@ std::string Rows(const std::string& name, const client::StereoAnswer& a) {
   for (size_t i = 0; i < a.disparity.size(); ++i) {
     const size_t at = a.left_index[i];
     absl::StrAppend(&rows, field, ",", at);
-    for (const float value : {a.left.x[at], a.left.y[at], a.right_x[i], a.disparity[i]}) {
-      rows += ',';
-      AppendFloat(value, &rows);
-    }
+    AppendCsvFloats({a.left.x[at], a.left.y[at], a.right_x[i], a.disparity[i]}, &rows);
     rows += ',';
     if (!a.depth.empty()) AppendFloat(a.depth[i], &rows);
     absl::StrAppend(&rows, ",", a.distance[i], "\n");
@@ -103,7 +100,8 @@ std::string Rows(const std::string& name, const client::StereoAnswer& a) {
   return rows;
 }
 
-absl::Status Add(const PicturePair& pair, const client::StereoAnswer& answer, PairFormat format, StreamReport* report) {
+absl::Status Add(const PicturePair& pair, const client::StereoAnswer& answer, AnswerFormat format,
+                 StreamReport* report) {
   const std::string& name = pair.first->name;
   if (!answer.status.ok()) {
     report->AddFailed(name, answer.status);
@@ -113,8 +111,8 @@ absl::Status Add(const PicturePair& pair, const client::StereoAnswer& answer, Pa
     Complain(kName, absl::StrCat(name, ": warning: ", warning.text));
   }
   absl::Status status;
-  if (format == PairFormat::kTable) status = report->Write(Line(name, answer));
-  if (format == PairFormat::kCsv) status = report->Write(Rows(name, answer));
+  if (format == AnswerFormat::kTable) status = report->Write(Line(name, answer));
+  if (format == AnswerFormat::kCsv) status = report->Write(Rows(name, answer));
   if (!status.ok() || !report->draws()) return status;
   cv::Mat canvas = pair.first->Canvas();
   if (canvas.empty()) return status;

@@ -86,15 +86,9 @@ std::string Rows(const std::vector<Picture>& pictures, const client::TrackAnswer
     AppendCsvField(pictures[static_cast<size_t>(t.camera)].name, &field);
     for (size_t i = 0; i < t.count(); ++i) {
       absl::StrAppend(&rows, field, ",", t.camera, ",", t.id[i], ",", t.age[i]);
-      for (const float value : {t.x[i], t.y[i], t.last_x[i], t.last_y[i]}) {
-        rows += ',';
-        AppendFloat(value, &rows);
-      }
+      AppendCsvFloats({t.x[i], t.y[i], t.last_x[i], t.last_y[i]}, &rows);
       absl::StrAppend(&rows, ",", StateName(t.state[i]));
-      for (const float value : {t.residual[i], t.gain[i], t.offset[i]}) {
-        rows += ',';
-        AppendFloat(value, &rows);
-      }
+      AppendCsvFloats({t.residual[i], t.gain[i], t.offset[i]}, &rows);
       rows += '\n';
     }
   }
@@ -105,15 +99,7 @@ std::string Rows(const std::vector<Picture>& pictures, const client::TrackAnswer
 class TrackReport {
  public:
   static absl::StatusOr<std::unique_ptr<TrackReport>> Open(const TrackFlags& flags, double rate, LiveView* live) {
-    StreamReport::Options options;
-    options.command = kName;
-    options.output = flags.output;
-    options.csv_header = flags.format == TrackFormat::kCsv ? kTrackCsvHeader : "";
-    options.draw = flags.draw;
-    options.rate = rate;
-    // Beside a table on the same terminal it would be in the way.
-    options.live = flags.progress && !(flags.format == TrackFormat::kTable && OnTerminal(flags.output));
-    GLINT_ASSIGN_OR_RETURN(auto report, StreamReport::Open(options));
+    GLINT_ASSIGN_OR_RETURN(auto report, StreamReport::Open(flags.Report(kName, kTrackCsvHeader, rate)));
     return std::unique_ptr<TrackReport>(new TrackReport(flags, std::move(report), live));
   }
 
@@ -132,10 +118,10 @@ class TrackReport {
     report_->ShowLive(frames_, "frames", [&figures] { return figures.Text(); });
     if (live_view_->wanted()) live_view_->Show(TrackScene(pictures, answer, trails_, figures.Text()));
     absl::Status status;
-    if (format_ == TrackFormat::kTable) {
+    if (format_ == AnswerFormat::kTable) {
       status = report_->Write(absl::StrCat(pictures[0].name, ": ", figures.Text(), "\n"));
     }
-    if (format_ == TrackFormat::kCsv) status = report_->Write(Rows(pictures, answer));
+    if (format_ == AnswerFormat::kCsv) status = report_->Write(Rows(pictures, answer));
     if (!status.ok() || !report_->draws()) return status;
     return Draw(pictures);
   }
@@ -169,7 +155,7 @@ class TrackReport {
     return report_->Draw(pictures[0].name, all);
   }
 
-  const TrackFormat format_;
+  const AnswerFormat format_;
   const bool shown_;  // on a page
   LiveView* const live_view_;
   const std::unique_ptr<StreamReport> report_;

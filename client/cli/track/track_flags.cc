@@ -50,21 +50,13 @@ void TrackFlags::AddTo(Flags* flags) {
                "Track back, and lose points that do not end where they began; 0 (the default): do not.",
                &max_backward_error_);
   flags->Section("Output");
-  flags->Choice("format", {{"table", TrackFormat::kTable}, {"csv", TrackFormat::kCsv}, {"none", TrackFormat::kNone}},
-                absl::StrCat("table (the default): a line for each picture. csv: a line for each track in it, with the "
-                             "header ",
-                             kTrackCsvHeader, ". none: nothing."),
-                &format);
-  flags->Bool("csv", "The same as --format csv.",
-              [this](bool on) { format = on ? TrackFormat::kCsv : TrackFormat::kTable; });
-  flags->String("output", "FILE", "Write that to FILE instead of standard output.", &output);
-  flags->String("draw", "FILE",
-                "Write pictures: a video (.avi, .mp4, .mkv), a picture (.png, .jpg), or, if FILE is a folder or ends "
-                "in '/', a PNG for each picture in it. Trails of the last 32 positions, from blue (new) to red (60 "
-                "frames and more); cameras side by side.",
-                &draw);
+  AddFormatTo(flags, absl::StrCat("table (the default): a line for each picture. csv: a line for each track in it, "
+                                  "with the header ",
+                                  kTrackCsvHeader, ". none: nothing."));
+  AddDrawTo(flags, "picture",
+            "Trails of the last 32 positions, from blue (new) to red (60 frames and more); cameras side by side.");
   AddViewFlag(flags, true, &view);
-  flags->Bool("progress", "Show live figures on a terminal (default: yes).", &progress);
+  AddProgressTo(flags);
   flags->Int("in-flight", "N", "Frames sent ahead of their answers (1..4096, default 8).", &in_flight);
   flags->Int("max-frames", "N", "Stop after N frames.", &max_frames);
 }

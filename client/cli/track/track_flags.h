@@ -9,24 +9,21 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/cli/base/flags.h"
+#include "client/cli/output/stream_report.h"
 #include "client/tracking.h"
 
 namespace glint::cli {
 
-enum class TrackFormat { kTable, kCsv, kNone };
-
 inline constexpr char kTrackCsvHeader[] = "image,camera,id,age,x,y,last_x,last_y,state,residual,gain,offset";
 
-struct TrackFlags {
+struct TrackFlags : AnswerFlags {
   bool cameras = false;  // each operand is one
   std::string points;    // file; empty: none
   std::optional<int> target, in_flight, max_frames;
   std::optional<float> min_share;
   bool predict = false;
   std::optional<int> template_frames;
-  TrackFormat format = TrackFormat::kTable;
-  std::string output, draw, view;
-  bool progress = true;
+  std::string view;
 
   void AddTo(Flags* flags);
   absl::Status Validate() const;

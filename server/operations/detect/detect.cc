@@ -12,7 +12,7 @@
 namespace glint {
 namespace {
 
-// Files and pixels of a message: the image, and the mask if there is one.
+// Locates the image of a message, and its mask if there is one.
 absl::Status LocatePixels(const WireImage& image, const WireImage* mask, const Message& message, DetectTask* task) {
   GLINT_ASSIGN_OR_RETURN(task->image, FromWire(image, message.pieces, message.rules, &message.images[0]));
   if (mask == nullptr) return absl::OkStatus();

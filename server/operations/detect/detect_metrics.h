@@ -20,7 +20,7 @@ struct DetectMetrics {
   }
 
   prometheus::Counter* jpegs_by_gpu;
-  std::array<prometheus::Counter*, kJpegFallbackCount> jpeg_fallbacks{};  // none for kNone
+  std::array<prometheus::Counter*, kJpegFallbackCount> jpeg_fallbacks{};  // null for kNone
 };
 
 }  // namespace glint

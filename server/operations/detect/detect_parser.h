@@ -1,4 +1,4 @@
-// The requests of Detect and DetectStream, read where they lie as frame_parser.h reads images.
+// In-place parser of the requests of Detect and DetectStream; see frame_parser.h.
 #ifndef GLINT_SERVER_OPERATIONS_DETECT_DETECT_PARSER_H_
 #define GLINT_SERVER_OPERATIONS_DETECT_DETECT_PARSER_H_
 
@@ -9,7 +9,7 @@
 
 namespace glint {
 
-// glint.v1.DetectStreamRequest: of a frame, all; of options, that they are there.
+// glint.v1.DetectStreamRequest. Options are only recognized, not read.
 struct WireDetectStreamRequest : WireEnvelope {
   bool has_image = false;
   WireImage image;
@@ -20,8 +20,8 @@ struct WireDetectStreamRequest : WireEnvelope {
 
 // glint.v1.DetectRequest.
 struct WireDetectRequest {
-  // The serialized detector: all that came, side by side, which is their merger; those behind the first
-  // kMaxOptionsBytes + 1 bytes may be missing.
+  // The serialized detector options: all occurrences, concatenated, which merges them. Bytes after the first
+  // kMaxOptionsBytes + 1 may be missing.
   std::vector<absl::Span<const uint8_t>> detector;
   bool has_image = false;
   WireImage image;

@@ -1,4 +1,4 @@
-// What is kept of a frame of Detect and of DetectStream.
+// Payloads of Detect and DetectStream.
 #ifndef GLINT_SERVER_OPERATIONS_DETECT_DETECT_PAYLOADS_H_
 #define GLINT_SERVER_OPERATIONS_DETECT_DETECT_PAYLOADS_H_
 
@@ -14,7 +14,7 @@ struct DetectCallPayload final : Payload {
 
   void Reset() override {
     task = DetectTask();
-    // A detector is sent in one piece, by clients that mean well.
+    // Well-behaved clients send the detector in one piece; memory for more is freed.
     request.detector.clear();
     if (request.detector.capacity() > kUsualPieces) decltype(request.detector)().swap(request.detector);
   }

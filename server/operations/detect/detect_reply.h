@@ -1,5 +1,5 @@
-// The replies of detection but for status and timings, serialized straight into memory of the exact size: the bytes
-// that the generated classes would write. Thread-safe.
+// Serializer of detection replies, without status and timings, into memory of the exact size; the bytes equal those of
+// the generated classes. Thread-safe.
 #ifndef GLINT_SERVER_OPERATIONS_DETECT_DETECT_REPLY_H_
 #define GLINT_SERVER_OPERATIONS_DETECT_DETECT_REPLY_H_
 
@@ -11,7 +11,7 @@
 
 namespace glint {
 
-// A glint.v1.DetectStreamResponse with frame_id and features; of frame 0 it is a glint.v1.DetectResponse, too.
+// A glint.v1.DetectStreamResponse with frame_id and features; with `frame_id` 0 it is also a glint.v1.DetectResponse.
 grpc::Slice SerializeDetectReply(uint64_t frame_id, const Features& features);
 
 }  // namespace glint

@@ -23,7 +23,7 @@ absl::StatusOr<Pixels> MaskOf(const LaneContext& context, const DetectTask& task
   return pixels;
 }
 
-// From coordinates in a part of an image to those in the whole.
+// Converts coordinates in a region to those in the whole image.
 void Shift(const Part& part, Features* features) {
   for (float& x : features->x) x += static_cast<float>(part.x);
   for (float& y : features->y) y += static_cast<float>(part.y);
@@ -32,7 +32,7 @@ void Shift(const Part& part, Features* features) {
 absl::Status RunOnPixels(const LaneContext& context, int64_t started_at, const DetectTask& task, FrameJob* job) {
   ImageScratch& scratch = *context.scratch->Of<ImageScratch>();
   GLINT_ASSIGN_OR_RETURN(Pixels image, PixelsOf(task.image, context.decoder, context.max_pixels, &scratch.first));
-  // The whole picture, whatever its region: it had to be decoded.
+  // Charges the whole image, whatever its region: it had to be decoded.
   if (task.image.kind == ImageSource::Kind::kEncoded) context.queue->CorrectPixels(*job, image.shape().pixels());
   GLINT_ASSIGN_OR_RETURN(Pixels mask, MaskOf(context, task, &scratch.second));
   GLINT_RETURN_IF_ERROR(ValidatePixels(image, mask, context.max_pixels));
@@ -48,7 +48,7 @@ absl::Status RunOnPixels(const LaneContext& context, int64_t started_at, const D
   StageTimes& stages = job->times.stages;
   absl::Status status = context.lane->Run(task.options, image, mask, &scratch.features, &stages);
   Shift(part, &scratch.features);
-  // What lies between the stages, the thread's waits for a core among it, counts as the last one's.
+  // Time between the stages, including waits for a processor, counts as the last stage's.
   stages.download_ns = std::max(stages.download_ns, MonotonicNs() - run_at - stages.upload_ns - stages.detect_ns);
   job->copied_bytes = scratch.first.rows.copied_bytes() + scratch.second.rows.copied_bytes();
   return status;

@@ -1,4 +1,4 @@
-// A lane's part of detection.
+// Detection on a lane.
 #ifndef GLINT_SERVER_OPERATIONS_DETECT_DETECT_WORK_H_
 #define GLINT_SERVER_OPERATIONS_DETECT_DETECT_WORK_H_
 
@@ -15,14 +15,14 @@ namespace glint {
 struct DetectTask {
   DetectorOptions options;  // valid
   ImageSource image;
-  ImageSource mask;                   // or
+  ImageSource mask;                   // kNone: `stream_mask`, if any
   StreamMask* stream_mask = nullptr;  // shared by the frames of a stream; may be null
   Region region;
 
-  const Features* features = nullptr;  // found, in memory of the lane
+  const Features* features = nullptr;  // result, in the lane's memory
 };
 
-// Thread-safe.
+// Decodes the image and mask and detects features; the result is in `task`. Thread-safe.
 absl::Status RunDetect(const LaneContext& context, const DetectMetrics& metrics, DetectTask* task, FrameJob* job);
 
 }  // namespace glint

@@ -24,11 +24,11 @@ absl::StatusOr<bool> RunJpeg(const LaneContext& context, const DetectMetrics& me
   const int64_t started_at = MonotonicNs();
   const absl::Span<const uint8_t> file = decode::Contiguous(task.image.bytes, &scratch.first.file);
   if (!decode::IsJpeg(file)) return false;
-  // Where something is wrong, the CPU finds what is to be said first.
+  // A malformed file goes to the CPU, which reports the first error.
   const auto shape = context.decoder->Inspect(task.image.encoding, file, context.max_pixels);
   if (!shape.ok()) return false;
   if (task.region.wanted) return LeaveToCpu(JpegFallback::kRegion, metrics);
-  // What the memory bound counts with.
+  // The memory bound assumes files of at most this size.
   if (static_cast<int64_t>(file.size()) > context.max_pixels) return LeaveToCpu(JpegFallback::kSize, metrics);
   const auto mask_pixels = mask();
   if (!mask_pixels.ok() || (!mask_pixels->empty() && mask_pixels->shape() != *shape)) return false;

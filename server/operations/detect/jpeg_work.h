@@ -1,4 +1,4 @@
-// A lane's part of a frame that comes as a JPEG file, where the lane's device decodes.
+// Detection in JPEG files on a lane whose device decodes them.
 #ifndef GLINT_SERVER_OPERATIONS_DETECT_JPEG_WORK_H_
 #define GLINT_SERVER_OPERATIONS_DETECT_JPEG_WORK_H_
 
@@ -9,9 +9,9 @@
 
 namespace glint {
 
-// Runs a task whose image is encoded on the lane's device, if it can: true, with the times set, and the features in the
-// lane's ImageScratch. False: whoever decodes on the CPU finds the same, or the error; `metrics` have why, unless the
-// device was not asked. `mask`: the frame's pixels of that.
+// Runs a task with an encoded image on the lane's device, if possible. True: done, with the times set and the features
+// in the lane's ImageScratch. False: decode on the CPU instead, which gives the same features or the error; `metrics`
+// count the reason unless the device was not tried. `mask` returns the pixels of the frame's mask.
 absl::StatusOr<bool> RunJpeg(const LaneContext& context, const DetectMetrics& metrics,
                              absl::FunctionRef<absl::StatusOr<Pixels>()> mask, const DetectTask& task, FrameJob* job);
 

@@ -19,13 +19,13 @@ class StreamMask {
   // Copies the source's bytes.
   explicit StreamMask(const ImageSource& source);
 
-  // The pixels. The first call decodes, with the caller's decoder; others wait for it.
+  // Pixels of the mask. The first call decodes, with the caller's decoder; concurrent calls wait for it.
   absl::StatusOr<ImageView> View(decode::Decoder* decoder, int64_t max_pixels);
 
  private:
   std::vector<uint8_t> bytes_;
-  absl::Span<const uint8_t> piece_;  // bytes_
-  ImageSource source_;               // of piece_
+  absl::Span<const uint8_t> piece_;  // views bytes_
+  ImageSource source_;               // views piece_
   std::once_flag decoded_;
   PixelScratch scratch_;
   absl::StatusOr<ImageView> view_;

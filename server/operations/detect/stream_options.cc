@@ -18,12 +18,12 @@ absl::Status NotAMessage() {
   return absl::InvalidArgumentError("message: not a serialized glint.v1.DetectStreamRequest");
 }
 
-// Takes the options of a message apart.
+// Separates the mask from the other options of a message.
 class OptionsSplitter {
  public:
   explicit OptionsSplitter(decode::Pieces message) : message_(message), in_(message) {}
 
-  // False if the message is damaged.
+  // False if the message is malformed.
   bool Run() {
     while (const uint32_t tag = in_.NextField()) {
       if (tag == kOptionsTag) {
@@ -39,14 +39,14 @@ class OptionsSplitter {
 
   bool present() const { return present_; }
   bool has_mask() const { return masks_ > 0; }
-  // The serialized mask: all that came, side by side, which is their merger.
+  // The serialized mask: all occurrences, concatenated, which merges them.
   const Pieces& mask() const { return mask_; }
-  // The serialized options but for the mask; incomplete where that is more than kMaxOptionsBytes.
+  // The serialized options without the mask; incomplete beyond kMaxOptionsBytes.
   const std::string& rest() const { return rest_; }
   size_t bytes_apart_from_mask() const { return decode::TotalBytes(message_) - decode::TotalBytes(mask_); }
 
  private:
-  // The other content of the oneof is there.
+  // Clears the options: the oneof has its other content.
   void Forget() {
     present_ = false;
     masks_ = 0;
@@ -61,7 +61,7 @@ class OptionsSplitter {
       ReadImage(&in_, &part);
       if (!in_.ok()) return;
       const WireBytes bytes = again.Bytes();
-      // Tag and length of each part are apart from the mask, and so many of them too much.
+      // Tag and length of each occurrence count towards the limit of options, which bounds their number.
       if (++masks_ <= kMaxOptionsBytes / 2) AppendPieces(message_, bytes, &mask_);
     } else if ((tag & 7) == static_cast<uint32_t>(WireType::kVarint)) {
       const uint64_t value = in_.Varint();

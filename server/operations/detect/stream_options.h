@@ -1,5 +1,5 @@
-// The first message of a DetectStream. Its mask is located where it lies, as pixels of frames are; the rest is small,
-// and is parsed only if it is: protobuf makes forty bytes and more of each empty field that it does not know.
+// First message of a DetectStream. The mask is located in place, as pixels of frames are. The rest must be small to be
+// parsed: protobuf allocates forty bytes and more for each empty unknown field.
 #ifndef GLINT_SERVER_OPERATIONS_DETECT_STREAM_OPTIONS_H_
 #define GLINT_SERVER_OPERATIONS_DETECT_STREAM_OPTIONS_H_
 
@@ -16,13 +16,13 @@ struct StreamOptionsMessage {
   v1::DetectStreamOptions options;  // without mask and unknown fields
   bool has_mask = false;
   WireImage mask;
-  // What `mask` speaks of; in the message that was parsed.
+  // Pieces that `mask` refers to, within the parsed message.
   std::vector<absl::Span<const uint8_t>> mask_pieces;
 };
 
-// Reads a DetectStreamRequest. As protobuf does it: the last content wins, options that come twice are merged.
-// FAILED_PRECONDITION: it has no options. INVALID_ARGUMENT: it is damaged, or is more than kMaxOptionsBytes (see
-// frame_parser.h) without its mask. `bytes` must stay as they are while the mask is used.
+// Parses a DetectStreamRequest with protobuf's rules: the last content wins, repeated options are merged.
+// FAILED_PRECONDITION: no options. INVALID_ARGUMENT: malformed, or more than kMaxOptionsBytes (see frame_parser.h)
+// without the mask. `bytes` must stay unchanged while the mask is used.
 absl::Status ParseStreamOptions(decode::Pieces bytes, StreamOptionsMessage* message);
 
 }  // namespace glint

@@ -65,8 +65,8 @@ class LocalizeState final : public StreamState {
       return ParseMapRequest(message.pieces, streams_->maps, &task);
     }
     absl::Status status = Locate(request, message, &task, job);
-    CountEyes(request.eyes, message, metrics_);
-    if (request.has_depth && !request.eyes.has_right) CountImage(request.depth, message, 1, metrics_);
+    CountImagePair(request.pair, message, metrics_);
+    if (request.has_depth && !request.pair.has_right) CountImage(request.depth, message, 1, metrics_);
     return status;
   }
 
@@ -95,7 +95,7 @@ class LocalizeState final : public StreamState {
     task->depth = depth_;
     task->camera = camera_;
     const bool has_depth = depth_.has_value();
-    if (has_depth && request.eyes.has_right) {
+    if (has_depth && request.pair.has_right) {
       return ContradictionError("right", "is given, but the stream's camera has `depth` in its place");
     }
     if (has_depth && !request.has_depth) {
@@ -105,9 +105,9 @@ class LocalizeState final : public StreamState {
       return ContradictionError("depth", "is given, but the stream's options say nothing of depth");
     }
     job->pixels = kPixelsOfLocation;
-    GLINT_ASSIGN_OR_RETURN(const EyeSources eyes, LocateEyes(request.eyes, message, &job->pixels));
-    task->left = eyes.left;
-    task->right = eyes.right;
+    GLINT_ASSIGN_OR_RETURN(const ImagePairSources pair, LocateImagePair(request.pair, message, &job->pixels));
+    task->left = pair.left;
+    task->right = pair.right;
     if (!has_depth) return absl::OkStatus();
     int64_t pixels = 0;  // as the camera's instead
     GLINT_ASSIGN_OR_RETURN(task->right, LocateImage("depth", request.depth, message, 1, &pixels));

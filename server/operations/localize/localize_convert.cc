@@ -13,7 +13,7 @@ namespace glint {
 namespace {
 
 constexpr int kProjectionValues = 12;
-// Of the largest number of a projection, that the same numbers of both eyes may differ by: files have few digits.
+// Of the largest number of a projection, that the same numbers of both cameras may differ by: files have few digits.
 constexpr double kSame = 1e-6;
 
 absl::StatusOr<DetectorOptions> DetectorOf(const v1::DetectorOptions& proto, int max_features) {
@@ -42,18 +42,18 @@ absl::Status CheckProjection(const char* field, const Projection& p) {
   return ContradictionError(field, "is not the projection of a rectified camera: f 0 cx tx, 0 f cy ty, 0 0 1 tz");
 }
 
-// A camera with depth has no right eye: its baseline is the field.
-absl::Status SetFromProjections(const v1::StereoCamera& proto, bool has_depth, StereoRig* rig) {
+// A camera with depth has no right camera: its baseline is the field.
+absl::Status SetFromProjections(const v1::StereoCamera& proto, bool has_depth, slam::StereoCamera* camera) {
   const Projection &left = proto.left_projection(), &right = proto.right_projection();
   if (proto.focal_length() != 0 || proto.centre_x() != 0 || proto.centre_y() != 0) {
     return ContradictionError("camera.left_projection", "has focal length and centre: give either");
   }
   GLINT_RETURN_IF_ERROR(CheckProjection("camera.left_projection", left));
-  rig->focal_length = left[0];
-  rig->centre_x = left[2];
-  rig->centre_y = left[6];
+  camera->focal_length = left[0];
+  camera->centre_x = left[2];
+  camera->centre_y = left[6];
   if (has_depth) {
-    rig->baseline = proto.baseline();
+    camera->baseline = proto.baseline();
     return absl::OkStatus();
   }
   if (proto.baseline() != 0) {
@@ -66,55 +66,50 @@ absl::Status SetFromProjections(const v1::StereoCamera& proto, bool has_depth, S
                                 absl::StrCat("element ", i, " is ", right[i], ", but that of the left eye ", left[i]));
     }
   }
-  rig->baseline = (left[3] - right[3]) / left[0];
+  camera->baseline = (left[3] - right[3]) / left[0];
   return absl::OkStatus();
 }
 
-absl::StatusOr<StereoRig> RigFromProto(const v1::StereoCamera& proto, bool has_depth) {
-  StereoRig rig;
-  rig.image = {SideOf(proto.width()), SideOf(proto.height())};
-  rig.rotation = {proto.rig_rotation().x(), proto.rig_rotation().y(), proto.rig_rotation().z()};
+absl::StatusOr<slam::StereoCamera> CameraFromProto(const v1::StereoCamera& proto, bool has_depth) {
+  slam::StereoCamera camera;
+  camera.image = {SideOf(proto.width()), SideOf(proto.height())};
+  camera.rig_rotation = {proto.rig_rotation().x(), proto.rig_rotation().y(), proto.rig_rotation().z()};
   if (has_depth && !proto.right_projection().empty()) {
     return ContradictionError("camera.right_projection", "is given, but a camera with depth has no right eye");
   }
   if (!proto.left_projection().empty() || !proto.right_projection().empty()) {
-    GLINT_RETURN_IF_ERROR(SetFromProjections(proto, has_depth, &rig));
-    return rig;
+    GLINT_RETURN_IF_ERROR(SetFromProjections(proto, has_depth, &camera));
+    return camera;
   }
-  rig.focal_length = proto.focal_length();
-  rig.centre_x = proto.centre_x();
-  rig.centre_y = proto.centre_y();
-  rig.baseline = proto.baseline();
-  return rig;
+  camera.focal_length = proto.focal_length();
+  camera.centre_x = proto.centre_x();
+  camera.centre_y = proto.centre_y();
+  camera.baseline = proto.baseline();
+  return camera;
 }
 
-absl::StatusOr<RigRefinement> RefinementFromProto(v1::RigRefinement refinement, bool has_depth) {
-  if (has_depth) {
-    if (refinement == v1::RIG_REFINEMENT_UNSPECIFIED || refinement == v1::RIG_REFINEMENT_OFF) {
-      return RigRefinement::kOff;
-    }
+// OFF leaves the rotation out of the camera, and is the only value with depth.
+absl::Status SetRefinement(v1::RigRefinement refinement, bool has_depth, LocalizationOptions* options) {
+  if (has_depth && refinement == v1::RIG_REFINEMENT_UNSPECIFIED) refinement = v1::RIG_REFINEMENT_OFF;
+  if (has_depth && refinement != v1::RIG_REFINEMENT_OFF) {
     return NotOneOfError("refine_rig", v1::RigRefinement_Name(refinement), "OFF: a camera with depth has no right eye");
   }
-  switch (refinement) {
-    case v1::RIG_REFINEMENT_UNSPECIFIED:
-    case v1::RIG_REFINEMENT_ON:
-      return RigRefinement::kOn;
-    case v1::RIG_REFINEMENT_OFF:
-      return RigRefinement::kOff;
-    case v1::RIG_REFINEMENT_FIXED:
-      return RigRefinement::kFixed;
-    default:
-      return NotOneOfError("refine_rig", absl::StrCat(static_cast<int>(refinement)), "ON, OFF, FIXED");
+  if (!v1::RigRefinement_IsValid(refinement)) {
+    return NotOneOfError("refine_rig", absl::StrCat(static_cast<int>(refinement)), "ON, OFF, FIXED");
   }
+  options->localizer.odometry.refine_rig =
+      refinement != v1::RIG_REFINEMENT_OFF && refinement != v1::RIG_REFINEMENT_FIXED;
+  if (refinement == v1::RIG_REFINEMENT_OFF) options->camera.rig_rotation.setZero();
+  return absl::OkStatus();
 }
 
-absl::StatusOr<bool> IsRealtime(v1::LocalizeMode mode) {
+absl::StatusOr<slam::LocalizerMode> ModeFromProto(v1::LocalizeMode mode) {
   switch (mode) {
     case v1::LOCALIZE_MODE_UNSPECIFIED:
     case v1::LOCALIZE_MODE_REPRODUCIBLE:
-      return false;
+      return slam::LocalizerMode::kReproducible;
     case v1::LOCALIZE_MODE_REALTIME:
-      return true;
+      return slam::LocalizerMode::kRealtime;
     default:
       return NotOneOfError("mode", absl::StrCat(static_cast<int>(mode)), "REPRODUCIBLE, REALTIME");
   }
@@ -124,21 +119,21 @@ absl::StatusOr<bool> IsRealtime(v1::LocalizeMode mode) {
 
 absl::StatusOr<LocalizationOptions> FromProto(const v1::LocalizeStreamOptions& proto, const ServerOptions& server) {
   LocalizationOptions options;
-  GLINT_ASSIGN_OR_RETURN(options.detector, DetectorOf(proto.detector(), FeaturesOfAnEye(server)));
+  GLINT_ASSIGN_OR_RETURN(options.detector, DetectorOf(proto.detector(), MaxFeaturesPerImage(server)));
   if (!proto.has_camera()) {
     return ContradictionError("camera", "missing: pairs cannot be located without calibration");
   }
-  GLINT_ASSIGN_OR_RETURN(options.camera, RigFromProto(proto.camera(), proto.has_depth()));
+  GLINT_ASSIGN_OR_RETURN(options.camera, CameraFromProto(proto.camera(), proto.has_depth()));
   if (const int64_t pixels = 2 * options.camera.image.pixels(); pixels > server.max_localize_pixels) {
     return LimitError("pixels of both eyes", pixels, server.max_localize_pixels, "--max-localize-pixels");
   }
-  GLINT_ASSIGN_OR_RETURN(options.refine_rig, RefinementFromProto(proto.refine_rig(), proto.has_depth()));
+  GLINT_RETURN_IF_ERROR(SetRefinement(proto.refine_rig(), proto.has_depth(), &options));
   if (proto.has_depth()) {
     options.depth = DepthSensor{proto.depth().unit(), proto.depth().nearest(), proto.depth().farthest()};
   }
-  GLINT_ASSIGN_OR_RETURN(options.realtime, IsRealtime(proto.mode()));
-  options.max_keyframes = server.max_map_keyframes;
-  options.max_points = server.max_map_points;
+  GLINT_ASSIGN_OR_RETURN(options.localizer.mode, ModeFromProto(proto.mode()));
+  options.localizer.max_keyframes = server.max_map_keyframes;
+  options.localizer.max_points = server.max_map_points;
   options.max_map_bytes = server.max_map_bytes;
   return options;
 }

@@ -14,7 +14,7 @@ void ReadLocalizePair(WireReader* in, WireLocalizeStreamRequest* request) {
     } else if (tag == BytesTag(6)) {
       request->has_depth = true;
       ReadImage(in, &request->depth);
-    } else if (!ReadEyes(in, tag, request, &request->eyes)) {
+    } else if (!ReadImagePair(in, tag, request, &request->pair)) {
       in->Unknown(tag);
     }
   });

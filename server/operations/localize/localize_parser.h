@@ -9,7 +9,7 @@ namespace glint {
 // glint.v1.LocalizeStreamRequest; of a request about the map, whichever of the three it is, its frame_id only, as an
 // edit.
 struct WireLocalizeStreamRequest : WireEnvelope {
-  WireEyes eyes;
+  WireImagePair pair;
   int64_t time_ns = 0;
   bool relocalize = false;  // the pair is to be found in the map
   bool has_depth = false;

@@ -57,20 +57,20 @@ absl::StatusOr<CameraView> ViewOfPair(const LaneContext& context, const Localize
   ImageScratch& images = *context.scratch->Of<ImageScratch>();
   LocalizeScratch& scratch = *context.scratch->Of<LocalizeScratch>();
   CameraView view;
-  EyePixels eyes;
+  ImagePairPixels pair;
   int64_t copied_depth = 0;
   if (task.depth.has_value()) {
-    GLINT_ASSIGN_OR_RETURN(eyes.left, EyeOf(context, "left", task.left, &images.first));
-    GLINT_RETURN_IF_ERROR(CheckPixels(eyes.left.shape().pixels() + task.camera.pixels(), context.max_pixels));
+    GLINT_ASSIGN_OR_RETURN(pair.left, DecodeImage(context, "left", task.left, &images.first));
+    GLINT_RETURN_IF_ERROR(CheckPixels("left", pair.left.shape().pixels() + task.camera.pixels(), context.max_pixels));
     const auto depth = DepthOf(task.right, *task.depth, task.camera, context.decoder, &images.second, &copied_depth);
     if (!depth.ok()) return WithField("depth", depth.status());
     view.depth = *depth;
   } else {
-    GLINT_ASSIGN_OR_RETURN(eyes, EyesOf(context, task.left, task.right));
+    GLINT_ASSIGN_OR_RETURN(pair, DecodeImagePair(context, task.left, task.right));
   }
   const int64_t copy_at = MonotonicNs();
-  view.left = ViewOf(eyes.left, &scratch.left);
-  view.right = ViewOf(eyes.right, &scratch.right);
+  view.left = ViewOf(pair.left, &scratch.left);
+  view.right = ViewOf(pair.right, &scratch.right);
   *copy_ns = MonotonicNs() - copy_at;
   job->copied_bytes = images.first.rows.copied_bytes() + copied_depth;
   if (!view.has_depth()) job->copied_bytes += images.second.rows.copied_bytes();
@@ -82,21 +82,18 @@ absl::Status LocatePair(const LaneContext& context, Localization* stream, Locali
   int64_t copy_ns = 0;
   GLINT_ASSIGN_OR_RETURN(const CameraView view, ViewOfPair(context, *task, job, &copy_ns));
   const int64_t copy_at = MonotonicNs() - copy_ns;
-  job->times.decode_ns = copy_at - start;
+  FrameTimes& times = job->times;
+  times.decode_ns = copy_at - start;
   GLINT_RETURN_IF_ERROR(CheckNotCancelled(job));
   Location& location = context.scratch->Of<LocalizeScratch>()->location;
-  LocationTimes took;
   GLINT_RETURN_IF_ERROR(task->kind == Kind::kRelocalize
-                            ? stream->Relocalize(context.lane, view, &location, &took)
-                            : stream->Track(context.lane, view, job->id, task->time_ns, &location, &took));
-  StageTimes& stages = job->times.stages = took.stages;
+                            ? stream->Relocalize(context.lane, view, &location, &times)
+                            : stream->Track(context.lane, view, job->id, task->time_ns, &location, &times));
+  StageTimes& stages = times.stages;
   stages.upload_ns += copy_ns;
-  job->times.match_ns = took.match_ns;
-  job->times.locate_ns = took.locate_ns;
-  job->times.adjust_ns = took.adjust_ns;
   // What lies between the stages counts as the last one's.
   stages.download_ns = std::max(stages.download_ns, MonotonicNs() - copy_at - stages.upload_ns - stages.detect_ns -
-                                                        took.match_ns - took.locate_ns - took.adjust_ns);
+                                                        times.match_ns - times.locate_ns - times.adjust_ns);
   task->location = &location;
   return absl::OkStatus();
 }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
+#include "features/server_error.h"
 #include "features/status_macros.h"
 
 namespace glint {
@@ -20,7 +21,7 @@ absl::Status CheckSetName(absl::string_view name) {
       "set", absl::StrCat("\"", Echo(name), "\" is not 1..", kMaxSetName, " letters, digits, '.', '_' and '-'"));
 }
 
-// Leaves the elements, of `size` values each, that are not in `removed`, which ascends.
+// Erases the elements, of `size` values each, whose indices are in `removed`, which ascends.
 template <typename T>
 void Remove(const std::vector<uint32_t>& removed, size_t size, std::vector<T>* values) {
   if (removed.empty() || values->empty()) return;
@@ -39,7 +40,7 @@ void Remove(const std::vector<uint32_t>& removed, size_t size, std::vector<T>* v
   values->resize(kept * size);
 }
 
-// Grows by no more than is needed: what a set takes is bounded.
+// Appends with exact growth: the memory of a set is bounded.
 template <typename T>
 void Append(const std::vector<T>& more, std::vector<T>* values) {
   values->reserve(values->size() + more.size());
@@ -63,10 +64,10 @@ absl::Status ValidateSet(absl::string_view field, const SetSizes& set, int max_d
   }
   const int64_t count = static_cast<int64_t>(set.count());
   if (count > max_descriptors) {
-    return LimitError(absl::StrCat("descriptors of ", field), count, max_descriptors, "--max-features");
+    return LimitError(field, count, "descriptors", max_descriptors, "--max-features");
   }
   if (const int64_t most = max_descriptors * kSetBytesPerDescriptor; static_cast<int64_t>(set.rows) > most) {
-    return LimitError(absl::StrCat("bytes of ", field), static_cast<int64_t>(set.rows), most,
+    return LimitError(name("data"), static_cast<int64_t>(set.rows), "bytes", most,
                       absl::StrCat(kSetBytesPerDescriptor, " x --max-features"));
   }
   const auto complete = [&](absl::string_view member, size_t size) {
@@ -84,8 +85,9 @@ absl::StatusOr<const DescriptorSet*> DescriptorSets::Find(absl::string_view fiel
   if (const auto found = sets_.find(name); found != sets_.end()) return &found->second;
   std::string there;
   for (const auto& [other, set] : sets_) absl::StrAppend(&there, there.empty() ? "" : ", ", other);
-  return absl::NotFoundError(absl::StrCat(field, ": \"", Echo(name), "\" is not kept in this stream, which has ",
-                                          there.empty() ? "no sets" : Echo(there)));
+  return NotFoundError(field, name,
+                       absl::StrCat("\"", Echo(name), "\" is not kept in this stream, which has ",
+                                    there.empty() ? "no sets" : Echo(there)));
 }
 
 absl::Status DescriptorSets::CheckRemovals(const SetUpdate& update, int count) const {
@@ -133,12 +135,16 @@ absl::Status DescriptorSets::CheckRoom(const SetUpdate& update, const Descriptor
     bytes += static_cast<int64_t>(other.rows.size());
   }
   if (set == nullptr && sets_.size() >= kMaxSets) {
-    return absl::ResourceExhaustedError(absl::StrCat("set: a stream keeps up to ", kMaxSets, " sets; forget one"));
+    return ExhaustedError("set", absl::StrCat("a stream keeps up to ", kMaxSets, " sets; forget one"),
+                          absl::StrCat(kMaxSets), "");
   }
-  if (count > max_descriptors_) return LimitError("descriptors of all sets", count, max_descriptors_, "--max-features");
+  if (count > max_descriptors_) {
+    return LimitError("add", count, "descriptors of all sets", max_descriptors_, "--max-features");
+  }
   const int64_t max_bytes = max_descriptors_ * kSetBytesPerDescriptor;
   if (bytes > max_bytes) {
-    return LimitError("bytes of all sets", bytes, max_bytes, absl::StrCat(kSetBytesPerDescriptor, " x --max-features"));
+    return LimitError("add.data", bytes, "bytes of all sets", max_bytes,
+                      absl::StrCat(kSetBytesPerDescriptor, " x --max-features"));
   }
   return absl::OkStatus();
 }

@@ -1,4 +1,4 @@
-// The named sets of descriptors that a stream keeps.
+// Named sets of descriptors, kept by a stream.
 #ifndef GLINT_SERVER_OPERATIONS_MATCH_DESCRIPTOR_SETS_H_
 #define GLINT_SERVER_OPERATIONS_MATCH_DESCRIPTOR_SETS_H_
 
@@ -15,15 +15,15 @@
 namespace glint {
 
 inline constexpr size_t kMaxSetName = 64;
-inline constexpr size_t kMaxSets = 64;  // of a stream
+inline constexpr size_t kMaxSets = 64;  // per stream
 
-// What glint.v1.UpdateSet asks for, but for the set's name.
+// A glint.v1.UpdateSet without the set's name.
 struct SetUpdate {
   std::vector<uint32_t> remove;
   bool adds = false;
   DescriptorSet add;
 
-  // Keeps the memory.
+  // Empties the update and keeps its memory.
   void Clear() {
     remove.clear();
     adds = false;
@@ -34,16 +34,16 @@ struct SetUpdate {
 // Thread-compatible.
 class DescriptorSets {
  public:
-  // Up to `max_descriptors` in all sets together, and kSetBytesPerDescriptor for each of these.
+  // Limits: `max_descriptors` in all sets together, and kSetBytesPerDescriptor bytes for each.
   explicit DescriptorSets(int max_descriptors) : max_descriptors_(max_descriptors) {}
 
-  // Where it is until it is changed. NOT_FOUND names `field`, the set, and the sets that there are.
+  // The set, valid until the next change. NOT_FOUND names `field`, the set, and the existing sets.
   absl::StatusOr<const DescriptorSet*> Find(absl::string_view field, absl::string_view name) const;
 
-  // Changes or begins the set: how many descriptors it has afterwards. On error nothing has changed. INVALID_ARGUMENT,
+  // Updates or creates the set; returns its number of descriptors. On error nothing has changed. INVALID_ARGUMENT,
   // NOT_FOUND and RESOURCE_EXHAUSTED name the field.
   absl::StatusOr<int> Update(absl::string_view name, const SetUpdate& update);
-  // The set goes. INVALID_ARGUMENT and NOT_FOUND name the field.
+  // Deletes the set. INVALID_ARGUMENT and NOT_FOUND name the field.
   absl::Status Forget(absl::string_view name);
 
  private:
@@ -55,9 +55,9 @@ class DescriptorSets {
   std::map<std::string, DescriptorSet, std::less<>> sets_;
 };
 
-// INVALID_ARGUMENT names the first array of keypoints that is neither empty nor complete, rows that are no multiple of
-// the length of a descriptor, or a length that no matcher takes; RESOURCE_EXHAUSTED: more than `max_descriptors`, or
-// kSetBytesPerDescriptor for each of these. `field` is what the set is called. A set may be empty.
+// Checks a set, which may be empty; `field` is its name in errors. INVALID_ARGUMENT: an array of keypoints that is
+// neither empty nor complete, rows that are no multiple of the descriptor's length, or a length that no matcher
+// supports. RESOURCE_EXHAUSTED: more than `max_descriptors`, or than kSetBytesPerDescriptor bytes for each.
 absl::Status ValidateSet(absl::string_view field, const SetSizes& set, int max_descriptors);
 
 }  // namespace glint

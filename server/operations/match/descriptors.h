@@ -1,4 +1,4 @@
-// Descriptors as clients send them, with what conditions ask of their keypoints.
+// Descriptors with the keypoint fields that match conditions use.
 #ifndef GLINT_SERVER_OPERATIONS_MATCH_DESCRIPTORS_H_
 #define GLINT_SERVER_OPERATIONS_MATCH_DESCRIPTORS_H_
 
@@ -10,19 +10,19 @@
 
 namespace glint {
 
-// Bytes of descriptors for each of the descriptors that a server takes, on average.
+// Average bytes per descriptor that a server accepts.
 inline constexpr int64_t kSetBytesPerDescriptor = 64;
 
-// How much a DescriptorSet holds, or would.
+// Sizes of a DescriptorSet, existing or announced.
 struct SetSizes {
   size_t rows = 0;    // bytes
-  int32_t bytes = 0;  // of one descriptor; a client's may be of any sign
+  int32_t bytes = 0;  // of one descriptor; untrusted, may be negative
   size_t x = 0, y = 0, octave = 0, angle = 0;
 
   size_t count() const { return bytes <= 0 ? 0 : rows / static_cast<size_t>(bytes); }
 };
 
-// Descriptors side by side, with what conditions ask of their keypoints: arrays that are empty or complete.
+// Contiguous descriptors with the keypoint fields that conditions use; each array is empty or complete.
 struct DescriptorSet {
   std::vector<uint8_t> rows;
   int32_t bytes = 0;  // of one descriptor
@@ -32,7 +32,7 @@ struct DescriptorSet {
   SetSizes sizes() const { return {rows.size(), bytes, x.size(), y.size(), octave.size(), angle.size()}; }
   int count() const { return static_cast<int>(sizes().count()); }
   DescriptorView view() const { return {rows.data(), count(), bytes}; }
-  // Keeps the memory.
+  // Empties the set and keeps its memory.
   void Clear() {
     rows.clear();
     for (auto* v : {&x, &y, &angle}) v->clear();
@@ -41,7 +41,7 @@ struct DescriptorSet {
   }
 };
 
-// Conditions of each query; arrays that are empty or complete.
+// Conditions per query; each array is empty or complete.
 struct ConditionArrays {
   std::vector<float> x, y, radius;
   std::vector<int32_t> min_octave, max_octave;

@@ -15,7 +15,7 @@
 namespace glint {
 namespace {
 
-// Finds what a side is, and how many descriptors it will have at most. `sets` may be null.
+// Resolves the kind of a side, and the upper bound of its descriptors. `sets` may be null.
 absl::Status FindSide(const char* field, const WireMatchSide& from, const Message& message, const DescriptorSets* sets,
                       int max_features, MatchTask::Side* side, int64_t* count) {
   side->is_image = from.content == WireMatchSide::Content::kImage;
@@ -36,7 +36,7 @@ absl::Status LocateSide(const char* field, const WireMatchSide& from, const Mess
   return absl::OkStatus();
 }
 
-// Of a task that has its options. `wire` is to stay for as long as the task.
+// Parses both sides of a task whose options are set. `wire` must outlive the task.
 absl::Status LocateMatch(const WireMatch& wire, const Message& message, const DescriptorSets* sets, int max_descriptors,
                          MatchTask* task, FrameJob* job) {
   GLINT_RETURN_IF_ERROR(ValidateMatch(wire, task->detector, max_descriptors));
@@ -84,7 +84,8 @@ class MatchCallState final : public StreamState {
     MatchTask& task = PayloadOf(job)->task;
     const absl::Span<const uint8_t> detector(reinterpret_cast<const uint8_t*>(request.detector.data()),
                                              request.detector.size());
-    GLINT_ASSIGN_OR_RETURN(task.detector, OptionsFromWire({&detector, 1}, FeaturesOfAnEye(server_), kMatchDefaults));
+    GLINT_ASSIGN_OR_RETURN(task.detector,
+                           OptionsFromWire({&detector, 1}, MaxFeaturesPerImage(server_), kMatchDefaults));
     GLINT_ASSIGN_OR_RETURN(task.criteria, MatchOptionsFromWire(request.options));
     task.unpack = UnpackRequest;
     absl::Status status = LocateMatch(request.match, message, nullptr, server_.max_features, &task, job);
@@ -215,7 +216,7 @@ class MatchStreamOperation final : public Operation {
     const v1::MatchStreamOptions& proto = request.options();
     GLINT_ASSIGN_OR_RETURN(*session, SessionFromProto(proto, options()));
     GLINT_ASSIGN_OR_RETURN(const DetectorOptions detector,
-                           FromProto(proto.detector(), FeaturesOfAnEye(options()), kMatchDefaults));
+                           FromProto(proto.detector(), MaxFeaturesPerImage(options()), kMatchDefaults));
     GLINT_ASSIGN_OR_RETURN(const MatchCriteria criteria, FromProto(proto.match()));
     return std::make_unique<MatchStreamState>(detector, criteria, options().max_features, match_seconds_, metrics());
   }

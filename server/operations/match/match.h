@@ -1,4 +1,4 @@
-// Matching: of two images or sets of descriptors (Match), or of pairs of a stream that keeps sets (MatchStream).
+// Matching of two images or descriptor sets (Match), or of the pairs of a stream that keeps sets (MatchStream).
 #ifndef GLINT_SERVER_OPERATIONS_MATCH_MATCH_H_
 #define GLINT_SERVER_OPERATIONS_MATCH_MATCH_H_
 

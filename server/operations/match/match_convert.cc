@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
+#include "features/server_error.h"
 #include "features/status_macros.h"
 
 namespace glint {
@@ -72,9 +73,9 @@ absl::Status ValidateMatch(const WireMatch& match, const DetectorOptions& option
   const WireConditions& c = match.conditions;
   for (const auto& [name, size] : {std::pair{"x", c.x}, std::pair{"y", c.y}, std::pair{"radius", c.radius},
                                    std::pair{"min_octave", c.min_octave}, std::pair{"max_octave", c.max_octave}}) {
-    // As many as an image has keypoints at most, which is more than were asked for where some tie.
+    // Upper bound of an image's keypoints, which is more than requested where scores tie.
     if (size > 2 * static_cast<size_t>(max_descriptors)) {
-      return LimitError(absl::StrCat("conditions.", name), static_cast<int64_t>(size), 2 * max_descriptors,
+      return LimitError(absl::StrCat("conditions.", name), static_cast<int64_t>(size), "elements", 2 * max_descriptors,
                         "2 x --max-features");
     }
   }

@@ -1,4 +1,4 @@
-// Options of matching from the wire. Nothing that comes in is trusted.
+// Converts matching options from the wire. Input is untrusted.
 #ifndef GLINT_SERVER_OPERATIONS_MATCH_MATCH_CONVERT_H_
 #define GLINT_SERVER_OPERATIONS_MATCH_MATCH_CONVERT_H_
 
@@ -13,10 +13,10 @@
 
 namespace glint {
 
-// Valid options. INVALID_ARGUMENT names the field, as a part of "match".
+// Returns valid options. INVALID_ARGUMENT names the field, as a part of "match".
 absl::StatusOr<MatchCriteria> FromProto(const v1::MatchOptions& proto);
 
-// Those of a MatchRequest, serialized.
+// Match options of a MatchRequest from their serialized form. Errors of FromProto().
 absl::StatusOr<MatchCriteria> MatchOptionsFromWire(const std::string& serialized);
 
 // INVALID_ARGUMENT or RESOURCE_EXHAUSTED: a side without content, a set that is too large or whose arrays do not fit

@@ -26,7 +26,7 @@ void Reserve(const SetSizes& sizes, DescriptorSet* set) {
   set->angle.reserve(sizes.angle);
 }
 
-// Where the arrays of a match go; all null in the first step.
+// Destinations of the arrays of a match; all null in the first step.
 struct MatchArrays {
   DescriptorSet *query = nullptr, *train = nullptr;
   ConditionArrays* conditions = nullptr;
@@ -49,16 +49,15 @@ struct MatchArrays {
   }
 };
 
-// Elements that fit in the memory that `out`, which may be null, has.
+// Capacity of `out`, which may be null, in elements.
 template <typename T>
 size_t Room(const std::vector<T>* out) {
   return out == nullptr ? 0 : out->capacity() - out->size();
 }
 
-// Goes through a request once. Where there is memory for arrays (`set`, `conditions`, `update` are not null) it is
-// filled, and never grows: what does not fit is the content of a oneof, or bytes, that later ones in the message
-// replace. Sizes are counted either way. The content of a oneof begins anew unless it is the one that is there, which
-// it is merged with.
+// One pass over a request. Fills the destinations that are not null (`set`, `conditions`, `update`) without growing
+// them: content beyond their capacity belongs to a oneof, or to bytes, that later ones in the message replace. Sizes
+// are counted either way. A oneof's content is reset unless it is the current one, which is merged with.
 class Walker {
  public:
   explicit Walker(decode::Pieces message) : message_(message), in_(message) {}
@@ -190,7 +189,7 @@ class Walker {
     });
   }
 
-  // Fields 3 to 5 of a MatchPair or a MatchRequest. False: it is none of these.
+  // Reads fields 3 to 5 of a MatchPair or a MatchRequest. False: `tag` is none of these.
   bool MatchField(uint32_t tag, WireMatch* match, const MatchArrays& arrays) {
     switch (tag) {
       case BytesTag(3):
@@ -236,7 +235,7 @@ class Walker {
     });
   }
 
-  // What an UpdateSet and a ForgetSet have in common.
+  // Fields that an UpdateSet and a ForgetSet share.
   void EditField(uint32_t tag, WireMatchStreamRequest* request) {
     switch (tag) {
       case VarintTag(1):
@@ -250,7 +249,7 @@ class Walker {
     }
   }
 
-  // Goes through fields 1 and 2 of a MatchRequest or a stream's options. False: it is none of these.
+  // Checks fields 1 and 2 of a MatchRequest. False: `tag` is none of these.
   bool OptionsField(uint32_t tag) {
     switch (tag) {
       case BytesTag(1):
@@ -277,9 +276,7 @@ class Walker {
       switch (tag) {
         case BytesTag(1):
           is(WireContent::kOptions);
-          in_.Message([this](uint32_t field) {
-            if (!OptionsField(field)) in_.Unknown(field);
-          });
+          CheckOperationOptions(&in_);
           break;
         case BytesTag(2):
           is(WireContent::kFrame);

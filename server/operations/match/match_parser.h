@@ -1,7 +1,7 @@
-// The requests of glint.v1.FeatureMatching, read where they lie, in two steps: the first finds what there is and how
-// much, and copies nothing; the second unpacks descriptors and conditions into memory whose size is then known.
+// In-place parser of the requests of glint.v1.FeatureMatching, in two steps: the first locates the content and its
+// sizes and copies nothing; the second unpacks descriptors and conditions into memory of known size.
 //
-// As frame_parser.h: accepted and refused is what the generated classes accept and refuse, with the same content.
+// As in frame_parser.h, it accepts and refuses what the generated classes do, with the same content.
 #ifndef GLINT_SERVER_OPERATIONS_MATCH_MATCH_PARSER_H_
 #define GLINT_SERVER_OPERATIONS_MATCH_MATCH_PARSER_H_
 
@@ -12,7 +12,7 @@
 
 namespace glint {
 
-// glint.v1.MatchSide: what there is, and how much.
+// glint.v1.MatchSide: kind of content and sizes.
 struct WireMatchSide {
   enum class Content { kNone, kImage, kDescriptors, kSet };
   Content content = Content::kNone;
@@ -21,7 +21,7 @@ struct WireMatchSide {
   WireImage image;
 };
 
-// glint.v1.MatchConditions: elements of each array.
+// glint.v1.MatchConditions: number of elements of each array.
 struct WireConditions {
   size_t x = 0, y = 0, radius = 0, min_octave = 0, max_octave = 0;
 };
@@ -31,7 +31,7 @@ struct WireMatch {
   WireConditions conditions;
 };
 
-// glint.v1.UpdateSet: how much there is.
+// glint.v1.UpdateSet: sizes.
 struct WireSetUpdate {
   size_t remove = 0;  // elements
   SetSizes add;
@@ -41,27 +41,27 @@ struct WireSetUpdate {
 struct WireMatchStreamRequest : WireEnvelope {
   WireMatch match;
   bool forgets = false;  // the edit is a ForgetSet, else an UpdateSet
-  WireBytes set;         // the name of the edit's
+  WireBytes set;         // name of the edited set
   WireSetUpdate update;
 };
 bool ParseMatchStreamRequest(decode::Pieces message, WireMatchStreamRequest* request);
 
-// The options are serialized: all that came, side by side, which is their merger; those behind the first
-// kMaxOptionsBytes + 1 bytes of each are missing.
+// glint.v1.MatchRequest. The serialized options hold all occurrences, concatenated, which merges them; bytes after the
+// first kMaxOptionsBytes + 1 of each are missing.
 struct WireMatchRequest {
   std::string detector, options;  // MatchRequest.detector and .match
   WireMatch match;
 };
 bool ParseMatchRequest(decode::Pieces message, WireMatchRequest* request);
 
-// Of a message that was parsed, which gave the sizes: no more memory is taken. What there is not is cleared.
+// Unpack the content of a parsed message, whose sizes bound the memory. Absent content is cleared.
 void UnpackPair(decode::Pieces stream_request, const WireMatch& match, DescriptorSet* query, DescriptorSet* train,
                 ConditionArrays* conditions);
 void UnpackRequest(decode::Pieces request, const WireMatch& match, DescriptorSet* query, DescriptorSet* train,
                    ConditionArrays* conditions);
 void UnpackUpdate(decode::Pieces stream_request, const WireSetUpdate& sizes, SetUpdate* update);
 
-// A name, of kMaxSetName + 1 bytes at most.
+// A set's name, cut to kMaxSetName + 1 bytes.
 std::string NameFromWire(decode::Pieces message, const WireBytes& name);
 
 }  // namespace glint

@@ -1,5 +1,5 @@
-// The replies of Match and MatchStream but for status and timings, serialized straight into memory of the exact
-// size. Thread-safe.
+// Serializer of the replies of Match and MatchStream, without status and timings, into memory of the exact size.
+// Thread-safe.
 #ifndef GLINT_SERVER_OPERATIONS_MATCH_MATCH_REPLY_H_
 #define GLINT_SERVER_OPERATIONS_MATCH_MATCH_REPLY_H_
 
@@ -11,9 +11,9 @@
 
 namespace glint {
 
-// A MatchStreamResponse of a task that was done; with `frame_id` 0 a MatchResponse, too.
+// A MatchStreamResponse with the results of `task`; with `frame_id` 0 it is also a MatchResponse.
 grpc::Slice SerializeMatchReply(uint64_t frame_id, const MatchTask& task);
-// A MatchStreamResponse to an edit, after which the set has so many descriptors.
+// A MatchStreamResponse to an edit; `descriptors` is the set's new size.
 grpc::Slice SerializeSetReply(uint64_t frame_id, int descriptors);
 
 }  // namespace glint

@@ -4,22 +4,24 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
+#include "features/server_error.h"
 #include "features/status_macros.h"
 #include "server/pixels/image_pair.h"
 
 namespace glint {
 namespace {
 
-// To the nearest octave that there can be: those of sets are the client's, unchecked.
+// Clamps an octave to the valid range: octaves of sets are untrusted.
 int32_t Saturate(int64_t octave) {
   return static_cast<int32_t>(
       std::clamp<int64_t>(octave, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()));
 }
 
-// The arrays that there are: those of a set, or of features.
+// Keypoint arrays of one side: of a set, or of features.
 struct Side {
   DescriptorView descriptors;
   const float *x = nullptr, *y = nullptr, *angle = nullptr;
@@ -46,7 +48,7 @@ Side Of(const Features& f, const DetectorOptions& options, Shape image) {
           image};
 }
 
-// What a lane's thread reuses from match to match.
+// Memory that a lane's thread reuses from match to match.
 struct MatchScratch {
   Features train;
   DescriptorSet sides[2];
@@ -108,7 +110,7 @@ class MatchRun {
     return absl::OkStatus();
   }
 
-  // Of two images, whose descriptors stay on the lane's device.
+  // Matches two images, whose descriptors stay on the lane's device.
   absl::Status FindBoth(Side* query, Side* train) {
     GLINT_ASSIGN_OR_RETURN(const Pixels first, Decode("query", task_->query.image, &images_->first));
     GLINT_ASSIGN_OR_RETURN(const Pixels second, Decode("train", task_->train.image, &images_->second));
@@ -126,21 +128,21 @@ class MatchRun {
   absl::StatusOr<Pixels> Decode(absl::string_view field, const ImageSource& image, PixelScratch* pixels) {
     GLINT_RETURN_IF_ERROR(CheckNotCancelled(job_));
     const int64_t start = MonotonicNs();
-    GLINT_ASSIGN_OR_RETURN(const Pixels decoded, EyeOf(context_, absl::StrCat(field, ".image"), image, pixels));
+    GLINT_ASSIGN_OR_RETURN(const Pixels decoded, DecodeImage(context_, absl::StrCat(field, ".image"), image, pixels));
     pixels_ += decoded.shape().pixels();
-    GLINT_RETURN_IF_ERROR(CheckPixels(pixels_, context_.max_pixels));
+    GLINT_RETURN_IF_ERROR(CheckPixels("query.image", pixels_, context_.max_pixels));
     was_encoded_ = was_encoded_ || image.kind == ImageSource::Kind::kEncoded;
     job_->times.decode_ns += MonotonicNs() - start;
     return decoded;
   }
 
-  // Of what the lane did since `run_at`.
+  // Attributes the lane's time since `run_at`.
   void TakeTimes(StageTimes times, int64_t run_at) {
     times.download_ns = std::max(times.download_ns, MonotonicNs() - run_at - times.upload_ns - times.detect_ns);
     AddTimes(times, &job_->times.stages);
   }
 
-  // Windows and octave ranges as the message has them, or around the queries themselves.
+  // Windows and octave ranges: from the message, or around the queries.
   absl::Status MakeConditions(const Side& query, const Side& train, QueryConditions* c) {
     ConditionArrays& arrays = scratch_->conditions;
     const size_t count = static_cast<size_t>(query.descriptors.count);
@@ -158,13 +160,15 @@ class MatchRun {
     const bool has_windows = !arrays.x.empty() || !arrays.y.empty() || !arrays.radius.empty();
     const bool has_octaves = !arrays.min_octave.empty() || !arrays.max_octave.empty();
     if (!has_windows && request.window_radius > 0 && count > 0) {
-      if (query.x == nullptr || query.y == nullptr) return ContradictionError("window_radius", "query has no x and y");
+      if (query.x == nullptr || query.y == nullptr) {
+        return ContradictionError("match.window_radius", "query has no x and y");
+      }
       arrays.x.assign(query.x, query.x + count);
       arrays.y.assign(query.y, query.y + count);
       arrays.radius.assign(count, request.window_radius);
     }
     if (!has_octaves && request.max_octave_difference >= 0 && count > 0) {
-      if (query.octave == nullptr) return ContradictionError("max_octave_difference", "query has no octaves");
+      if (query.octave == nullptr) return ContradictionError("match.max_octave_difference", "query has no octaves");
       for (size_t q = 0; q < count; ++q) {
         arrays.min_octave.push_back(Saturate(int64_t{query.octave[q]} - request.max_octave_difference));
         arrays.max_octave.push_back(Saturate(int64_t{query.octave[q]} + request.max_octave_difference));
@@ -175,7 +179,7 @@ class MatchRun {
     return has_windows && train.image.pixels() > 0 ? CheckWindows(train.image) : absl::OkStatus();
   }
 
-  // Each window has a part in the train image.
+  // Checks that each window overlaps the train image.
   absl::Status CheckWindows(Shape image) const {
     const ConditionArrays& arrays = scratch_->conditions;
     if (arrays.y.size() != arrays.x.size() || arrays.radius.size() != arrays.x.size()) return absl::OkStatus();
@@ -185,14 +189,30 @@ class MatchRun {
       const bool outside = x + radius <= 0 || y + radius <= 0 || x - radius >= static_cast<float>(image.width) ||
                            y - radius >= static_cast<float>(image.height);
       if (!outside) continue;
-      return ContradictionError(absl::StrCat("conditions.x, y[", q, "]"),
+      return ContradictionError(absl::StrCat("conditions.x[", q, "]"),
                                 absl::StrCat("the window of ", radius, " pixels around ", x, ", ", y,
                                              " is outside the train image of ", image.width, "x", image.height));
     }
     return absl::OkStatus();
   }
 
-  // `both`: the sides are what the lane's RunBoth() found.
+  // Maps an error of ValidateMatchInput() to paths in the message.
+  absl::Status OfMessage(absl::Status status) const {
+    const auto part_of = [](absl::string_view name, const MatchTask::Side& side) {
+      return absl::StrCat(name, side.is_image ? ".image: " : side.kept != nullptr ? ".set: " : ".descriptors: ");
+    };
+    const std::pair<absl::string_view, std::string> paths[] = {
+        {"train.", part_of("train", task_->train)},
+        {"keypoints.", part_of("train", task_->train)},
+        {"conditions.angle", part_of("query", task_->query) + "angle"},
+        {"max_angle_difference", "match.max_angle_difference"},
+        {"rotation_histogram", "match.rotation_histogram"},
+    };
+    for (const auto& [from, to] : paths) status = WithFieldRenamed(from, to, status);
+    return status;
+  }
+
+  // `both`: the sides are the results of the lane's RunBoth().
   absl::Status Match(const Side& query, const Side& train, bool both) {
     MatchInput input;
     input.query = query.descriptors;
@@ -200,7 +220,7 @@ class MatchRun {
     GLINT_RETURN_IF_ERROR(MakeConditions(query, train, &input.conditions));
     input.keypoints = {train.x, train.y, train.octave, train.angle};
     const MatchOptions& options = task_->criteria.options;
-    GLINT_RETURN_IF_ERROR(ValidateMatchInput(input, options));
+    if (const absl::Status s = ValidateMatchInput(input, options); !s.ok()) return OfMessage(s);
     GLINT_RETURN_IF_ERROR(CheckNotCancelled(job_));
     return both ? context_.lane->MatchBoth(input, options, &scratch_->matches)
                 : context_.lane->Match(input, options, &scratch_->matches);

@@ -1,4 +1,4 @@
-// A lane's part of a match.
+// Matching on a lane.
 #ifndef GLINT_SERVER_OPERATIONS_MATCH_MATCH_WORK_H_
 #define GLINT_SERVER_OPERATIONS_MATCH_MATCH_WORK_H_
 
@@ -17,17 +17,17 @@ namespace glint {
 
 struct WireMatch;
 
-// What descriptors must have to match.
+// Criteria that matches must meet.
 struct MatchCriteria {
   MatchOptions options;            // valid
-  float window_radius = 0;         // around each query's own position, without windows in the message; 0: none
-  int max_octave_difference = -1;  // without octave ranges in the message; -1: any
+  float window_radius = 0;         // pixels around the query's position, unless the message has windows; 0: none
+  int max_octave_difference = -1;  // unless the message has octave ranges; -1: any
 };
 
 struct MatchTask {
   DetectorOptions detector;  // of images; valid
   MatchCriteria criteria;
-  // A side is an image or a set that is kept, or else in the message.
+  // One side: an image, a kept set, or descriptors in the message.
   struct Side {
     bool is_image = false;
     ImageSource image;
@@ -35,19 +35,19 @@ struct MatchTask {
   };
   Side query, train;
   decode::Pieces message;
-  const WireMatch* wire = nullptr;  // what is in the message
-  // Fills the sides that have descriptors in the message, and the conditions; clears the others.
+  const WireMatch* wire = nullptr;  // content of the message
+  // Unpacks the sides with descriptors in the message, and the conditions; clears the others.
   void (*unpack)(decode::Pieces message, const WireMatch& wire, DescriptorSet* query, DescriptorSet* train,
                  ConditionArrays* conditions) = nullptr;
-  int64_t pixels = 0;  // that the matching is charged as
+  int64_t pixels = 0;  // cost of the matching
 
-  // What was found, in memory of the lane.
+  // Results, in the lane's memory.
   const MatchResult* matches = nullptr;
   int queries = 0, trains = 0;
-  const Features *query_features = nullptr, *train_features = nullptr;  // of images, else null
+  const Features *query_features = nullptr, *train_features = nullptr;  // null unless the side is an image
 };
 
-// The images together must not have more than the context's `max_pixels`.
+// Runs the match. RESOURCE_EXHAUSTED: the images together have more than the context's `max_pixels`.
 absl::Status RunMatch(const LaneContext& context, MatchTask* task, FrameJob* job);
 
 }  // namespace glint

@@ -13,7 +13,7 @@
 namespace glint {
 namespace {
 
-// Valid options. INVALID_ARGUMENT names the field.
+// Converts options to valid criteria. INVALID_ARGUMENT names the field.
 absl::StatusOr<StereoCriteria> CriteriaFromProto(const v1::StereoOptions& proto) {
   StereoCriteria request;
   StereoOptions& o = request.options;
@@ -61,9 +61,9 @@ class StereoState final : public StreamState {
     task.left_time_ns = request.left_time_ns;
     task.right_time_ns = request.right_time_ns;
     job->pixels = MatchPixels(detector_.max_features, detector_.max_features);
-    auto eyes = LocateEyes(request.eyes, message, &job->pixels);
-    CountEyes(request.eyes, message, metrics_);
-    GLINT_ASSIGN_OR_RETURN(task.eyes, std::move(eyes));
+    auto pair = LocateImagePair(request.pair, message, &job->pixels);
+    CountImagePair(request.pair, message, metrics_);
+    GLINT_ASSIGN_OR_RETURN(task.pair, std::move(pair));
     return absl::OkStatus();
   }
 
@@ -96,7 +96,7 @@ class StereoOperation final : public Operation {
     const v1::StereoStreamOptions& proto = request.options();
     GLINT_ASSIGN_OR_RETURN(*session, SessionFromProto(proto, options()));
     GLINT_ASSIGN_OR_RETURN(const DetectorOptions detector,
-                           FromProto(proto.detector(), FeaturesOfAnEye(options()), kStereoDefaults));
+                           FromProto(proto.detector(), MaxFeaturesPerImage(options()), kStereoDefaults));
     if (detector.descriptor == Descriptor::kNone) {
       return ContradictionError("detector.descriptor_kind", "none: images are matched by descriptors");
     }

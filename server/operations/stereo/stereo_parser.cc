@@ -3,22 +3,13 @@
 namespace glint {
 namespace {
 
-// No string in them but the detector's.
-void CheckStereoStreamOptions(WireReader* in) {
-  in->Message([in](uint32_t tag) {
-    if (tag == BytesTag(1)) return CheckDetectorOptions(in);
-    if (tag == BytesTag(2)) return in->Message([in](uint32_t field) { in->Unknown(field); });
-    in->Unknown(tag);
-  });
-}
-
 void ReadStereoPair(WireReader* in, WireStereoStreamRequest* request) {
   in->Message([&](uint32_t tag) {
     if (tag == VarintTag(5)) {
       request->left_time_ns = static_cast<int64_t>(in->Varint());
     } else if (tag == VarintTag(6)) {
       request->right_time_ns = static_cast<int64_t>(in->Varint());
-    } else if (!ReadEyes(in, tag, request, &request->eyes)) {
+    } else if (!ReadImagePair(in, tag, request, &request->pair)) {
       in->Unknown(tag);
     }
   });
@@ -33,7 +24,7 @@ bool ParseStereoStreamRequest(decode::Pieces message, WireStereoStreamRequest* r
     switch (tag) {
       case BytesTag(1):
         request->content = WireContent::kOptions;
-        CheckStereoStreamOptions(&in);
+        CheckOperationOptions(&in);
         break;
       case BytesTag(2):
         if (request->content != WireContent::kFrame) *request = WireStereoStreamRequest();

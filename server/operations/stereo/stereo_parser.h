@@ -1,4 +1,4 @@
-// The requests of glint.v1.FeatureMatching.StereoStream, read where they lie, as frame_parser.h says.
+// In-place parser of the requests of glint.v1.FeatureMatching.StereoStream; see frame_parser.h.
 #ifndef GLINT_SERVER_OPERATIONS_STEREO_STEREO_PARSER_H_
 #define GLINT_SERVER_OPERATIONS_STEREO_STEREO_PARSER_H_
 
@@ -8,7 +8,7 @@ namespace glint {
 
 // glint.v1.StereoStreamRequest.
 struct WireStereoStreamRequest : WireEnvelope {
-  WireEyes eyes;
+  WireImagePair pair;
   int64_t left_time_ns = 0, right_time_ns = 0;
 };
 

@@ -23,7 +23,7 @@ using reply::Writer;
 
 static_assert(kHasEnvelope<v1::StereoStreamResponse>);
 
-// The values of left keypoints that have a match, in one packed field.
+// Packed field of the values of left keypoints that have a match.
 class MatchedFloats {
  public:
   MatchedFloats(uint32_t field, const StereoResult& result, const std::vector<float>& values)
@@ -81,7 +81,7 @@ class StereoMatchesWriter {
   size_t size_ = 0;
 };
 
-// Fewer matches, or keypoints, than that say nothing about a pair.
+// Minimum number of matches or keypoints for a warning.
 constexpr int kTellingMatches = 20;
 constexpr int kTellingKeypoints = 100;
 constexpr float kMaxMedianDy = 1;  // pixels
@@ -135,7 +135,7 @@ class StereoResultWriter {
 std::vector<Warning> WarningsOf(const StereoTask& task, const StereoChecks& checks, int left, int right) {
   std::vector<Warning> warnings;
   if (task.left_time_ns != 0 && task.right_time_ns != 0) {
-    // Of any two times; the difference of unsigned numbers does not overflow.
+    // Difference of any two times: unsigned subtraction does not overflow.
     const uint64_t difference =
         task.left_time_ns > task.right_time_ns
             ? static_cast<uint64_t>(task.left_time_ns) - static_cast<uint64_t>(task.right_time_ns)
@@ -148,7 +148,7 @@ std::vector<Warning> WarningsOf(const StereoTask& task, const StereoChecks& chec
   }
   if (!task.criteria.options.check_pair) return warnings;
   const int fewer = std::min(left, right);
-  // Of the left keypoints that were looked at, as if of all.
+  // Number of matches, extrapolated from the examined left keypoints to all.
   const float matches = left == 0 ? 0
                                   : static_cast<float>(checks.matches) * static_cast<float>(left) /
                                         static_cast<float>(CheckedKeypoints(left));

@@ -1,5 +1,4 @@
-// The replies of StereoStream but for status and timings, serialized straight into memory of the exact size.
-// Thread-safe.
+// Serializer of the replies of StereoStream, without status and timings, into memory of the exact size. Thread-safe.
 #ifndef GLINT_SERVER_OPERATIONS_STEREO_STEREO_REPLY_H_
 #define GLINT_SERVER_OPERATIONS_STEREO_STEREO_REPLY_H_
 
@@ -13,10 +12,10 @@
 
 namespace glint {
 
-// What makes a pair of `left` and `right` keypoints doubtful. Allocates only if there is something.
+// Warnings about a pair with `left` and `right` keypoints. Allocates only if there are any.
 std::vector<Warning> WarningsOf(const StereoTask& task, const StereoChecks& checks, int left, int right);
 
-// A StereoStreamResponse of a task that was done.
+// A StereoStreamResponse with the results of `task`.
 grpc::Slice SerializeStereoReply(uint64_t frame_id, const StereoTask& task);
 
 }  // namespace glint

@@ -9,16 +9,16 @@ namespace glint {
 
 absl::Status RunStereo(const LaneContext& context, StereoTask* task, FrameJob* job) {
   const int64_t start = MonotonicNs();
-  GLINT_ASSIGN_OR_RETURN(const EyePixels eyes, EyesOf(context, task->eyes.left, task->eyes.right));
+  GLINT_ASSIGN_OR_RETURN(const ImagePairPixels pair, DecodeImagePair(context, task->pair.left, task->pair.right));
   const int features = task->detector.max_features;
-  context.queue->CorrectPixels(*job, eyes.pixels + MatchPixels(features, features));
+  context.queue->CorrectPixels(*job, pair.pixels + MatchPixels(features, features));
   GLINT_RETURN_IF_ERROR(CheckNotCancelled(job));
   const int64_t run_at = MonotonicNs();
   job->times.decode_ns = run_at - start;
   StageTimes& stages = job->times.stages;
-  StereoFound& found = *context.scratch->Of<StereoFound>();
+  StereoPairResult& found = *context.scratch->Of<StereoPairResult>();
   GLINT_RETURN_IF_ERROR(
-      context.lane->RunStereo(task->detector, task->criteria.options, eyes.left, eyes.right, &found, &stages));
+      context.lane->RunStereo(task->detector, task->criteria.options, pair.left, pair.right, &found, &stages));
   job->times.match_ns = found.match_ns;
   stages.download_ns =
       std::max(stages.download_ns, MonotonicNs() - run_at - stages.upload_ns - stages.detect_ns - found.match_ns);

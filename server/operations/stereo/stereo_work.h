@@ -1,4 +1,4 @@
-// A lane's part of a stereo pair.
+// Stereo matching on a lane.
 #ifndef GLINT_SERVER_OPERATIONS_STEREO_STEREO_WORK_H_
 #define GLINT_SERVER_OPERATIONS_STEREO_STEREO_WORK_H_
 
@@ -15,22 +15,22 @@ namespace glint {
 
 struct StereoCriteria {
   StereoOptions options;                       // valid
-  int64_t max_time_difference_ns = 5'000'000;  // more is a warning
+  int64_t max_time_difference_ns = 5'000'000;  // a larger difference is a warning
 };
 
 struct StereoTask {
   DetectorOptions detector;  // valid, with descriptors
   StereoCriteria criteria;
-  EyeSources eyes;
+  ImagePairSources pair;
   int64_t left_time_ns = 0, right_time_ns = 0;  // of capture; 0: unknown
 
-  // What was found, in memory of the lane.
+  // Results, in the lane's memory.
   const Features* left = nullptr;
-  int rights = 0;  // keypoints
+  int rights = 0;  // number of right keypoints
   const StereoResult* matches = nullptr;
 };
 
-// Both images together must not have more than the context's `max_pixels`.
+// Runs the pair. RESOURCE_EXHAUSTED: both images together have more than the context's `max_pixels`.
 absl::Status RunStereo(const LaneContext& context, StereoTask* task, FrameJob* job);
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// Where a client expects points to be in the next frame.
+// Positions that a client predicts for tracks in the next frame.
 #ifndef GLINT_SERVER_OPERATIONS_TRACK_PREDICTIONS_H_
 #define GLINT_SERVER_OPERATIONS_TRACK_PREDICTIONS_H_
 
@@ -14,14 +14,14 @@
 
 namespace glint {
 
-// glint.v1.TrackPrediction as it came: nothing in it is trusted.
+// glint.v1.TrackPrediction, untrusted.
 struct TrackPrediction {
   uint32_t camera = 0;
-  std::vector<float> homography;  // of nothing or of nine
+  std::vector<float> homography;  // 3x3, row-major; empty or 9 elements
   std::vector<uint64_t> ids;
   std::vector<float> x, y;
 
-  // Keeps its memory.
+  // Empties the prediction and keeps its memory.
   void Clear() {
     camera = 0;
     ids.clear();
@@ -29,7 +29,7 @@ struct TrackPrediction {
   }
 };
 
-// Those of a frame.
+// Predictions of one frame.
 struct TrackPredictions {
   std::array<TrackPrediction, kMaxTrackCameras> of;
   size_t count = 0;
@@ -37,19 +37,19 @@ struct TrackPredictions {
   absl::Span<const TrackPrediction> view() const { return {of.data(), count}; }
 };
 
-// OK, or INVALID_ARGUMENT that names the field ("predictions[1].x[3]"): a camera that is not there or has two, a
-// homography of another length or not finite, arrays of two lengths, an id that is there twice, positions out of range.
+// Checks predictions. INVALID_ARGUMENT names the field ("predictions[1].x[3]"): an unknown or repeated camera, a
+// homography of another length or not finite, arrays of different lengths, a repeated id, positions out of range.
 // `order`: scratch.
 absl::Status ValidatePredictions(absl::Span<const TrackPrediction> predictions, int cameras,
                                  std::vector<uint32_t>* order);
 
-// Changes the expected positions (to_x, to_y) of the tracks at (x, y) to those of a valid prediction, within the image.
-// `ids` ascend. `order`: scratch. Pure arithmetic in double precision: the same everywhere.
+// Replaces the predicted positions (to_x, to_y) of the tracks at (x, y) by those of a valid prediction, clamped to the
+// image. `ids` ascend. `order`: scratch. Pure arithmetic in double precision: the same everywhere.
 void ApplyPrediction(const TrackPrediction& prediction, Shape image, absl::Span<const uint64_t> ids,
                      absl::Span<const float> x, absl::Span<const float> y, std::vector<uint32_t>* order,
                      absl::Span<float> to_x, absl::Span<float> to_y);
 
-// The nearest position inside, of one coordinate.
+// Clamps one coordinate to the image.
 float NearestInside(double v, int side);
 
 }  // namespace glint

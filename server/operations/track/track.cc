@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
+#include "features/server_error.h"
 #include "features/status_macros.h"
 #include "server/operations/track/track_convert.h"
 #include "server/operations/track/track_metrics.h"
@@ -26,12 +27,12 @@ struct TrackPayload final : Payload {
   void Reset() override { task = TrackTask(); }
 };
 
-// What the streams of a server share.
+// State that the tracking streams of a server share.
 struct TrackStreams {
   explicit TrackStreams(prometheus::Registry* registry) : metrics(registry) {}
 
   const TrackMetrics metrics;
-  std::atomic<int> count{0};  // that have their options
+  std::atomic<int> count{0};  // streams whose options have been read
 };
 
 class TrackStreamState final : public StreamState {
@@ -129,7 +130,7 @@ class TrackOperation final : public Operation {
     const int streams = ++streams_.count;
     if (streams > limit) {
       --streams_.count;
-      return LimitError("track streams", streams, limit, "--max-track-streams");
+      return LimitError("sessions", streams, "streams that track", limit, "--max-track-streams");
     }
     streams_.metrics.StreamsAre(streams);
     return std::make_unique<TrackStreamState>(tracking, options().max_track_pixels, &streams_, metrics());

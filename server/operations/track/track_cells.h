@@ -1,4 +1,4 @@
-// The cells of an image in which tracks begin: those of the detector's options.
+// Detection cells of an image, in each of which a track may begin: those of the detector's options.
 #ifndef GLINT_SERVER_OPERATIONS_TRACK_TRACK_CELLS_H_
 #define GLINT_SERVER_OPERATIONS_TRACK_TRACK_CELLS_H_
 
@@ -42,7 +42,7 @@ class TrackCells {
   void DrawMask(const std::vector<uint8_t>& occupied, Image* mask) const;
 
  private:
-  // Exact for what is divided here: sides of images have at most 16 bits.
+  // Fixed-point reciprocal; exact here, since sides of images have at most 16 bits.
   static uint64_t Reciprocal(int divisor) { return (uint64_t{1} << 32) / static_cast<uint64_t>(divisor) + 1; }
   static int Quotient(float v, int side, uint64_t reciprocal) {
     const auto inside = static_cast<uint64_t>(std::clamp(static_cast<int>(v), 0, side - 1));

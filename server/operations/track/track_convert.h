@@ -1,4 +1,4 @@
-// Options and edits of tracking from the wire. Nothing that comes in is trusted.
+// Converts tracking options and edits from the wire. Input is untrusted.
 #ifndef GLINT_SERVER_OPERATIONS_TRACK_TRACK_CONVERT_H_
 #define GLINT_SERVER_OPERATIONS_TRACK_TRACK_CONVERT_H_
 
@@ -14,13 +14,13 @@
 
 namespace glint {
 
-// A stream's first message: valid options; what all streams have goes to `*session`. INVALID_ARGUMENT and
-// RESOURCE_EXHAUSTED name the field.
+// Options of a stream's first message, valid; common options go to `*session`. INVALID_ARGUMENT and RESOURCE_EXHAUSTED
+// name the field.
 absl::StatusOr<TrackingOptions> FromProto(const v1::TrackStreamOptions& proto, const ServerOptions& server,
                                           SessionOptions* session);
 
-// Does the edit that a message of up to kMaxOptionsBytes holds. `changed` has the tracks that begin or end by it, by
-// camera. Errors of TrackSession, and INVALID_ARGUMENT for what is no such message.
+// Applies the edit in a message of up to kMaxOptionsBytes. `changed` receives the tracks that it begins or ends, by
+// camera. Errors of TrackSession; INVALID_ARGUMENT: not such a message.
 absl::Status ApplyTrackEdit(decode::Pieces message, TrackSession* session,
                             std::array<CameraTracks, kMaxTrackCameras>* changed);
 

@@ -21,7 +21,7 @@ absl::StatusOr<ImageView> TrackLane::SetFrame(int camera, int number, const Pixe
     of.frames = *std::move(made);
     of.shape = image.shape();
   }
-  // A frame's first image takes the memory that the stream keeps.
+  // The first image of each kept frame allocates memory that the stream keeps.
   const uint32_t bit = uint32_t{1} << number;
   std::optional<FramePathPause> first;
   if ((of.set & bit) == 0) first.emplace();

@@ -1,4 +1,4 @@
-// A lane as the backend of a session of tracks.
+// TrackBackend on a lane.
 #ifndef GLINT_SERVER_OPERATIONS_TRACK_TRACK_LANE_H_
 #define GLINT_SERVER_OPERATIONS_TRACK_TRACK_LANE_H_
 
@@ -13,22 +13,22 @@
 
 namespace glint {
 
-// What a stream of tracks keeps of a camera from frame to frame.
+// Frames of a camera that a tracking stream keeps on a device.
 struct TrackedCamera {
   std::unique_ptr<TrackFrames> frames;  // null: none are kept
-  Shape shape;                          // theirs
-  uint32_t set = 0;                     // a bit for each of them that has had an image
-  bool has_last = false;                // one of them is of a good frame
+  Shape shape;                          // of the frames
+  uint32_t set = 0;                     // bit i: frame i holds an image
+  bool has_last = false;                // the image of the last successful frame is kept
 };
 using TrackedCameras = std::array<TrackedCamera, kMaxTrackCameras>;
 
-// For one frame. Adds to `track_ns` what pyramids and following take, and to `stages` those of detection.
+// Backend of one frame. Adds the times of pyramids and tracking to `track_ns`, those of detection to `stages`.
 class TrackLane final : public TrackBackend {
  public:
   // All are borrowed.
   TrackLane(Lane* lane, const TrackingOptions* options, TrackedCameras* cameras, int64_t* track_ns, StageTimes* stages)
       : lane_(lane), options_(options), cameras_(cameras), track_ns_(track_ns), stages_(stages) {}
-  // Images that SetFrame() had may be gone afterwards.
+  // Ends a running detection and releases the images: those passed to SetFrame() may be freed afterwards.
   ~TrackLane() override;
   TrackLane(const TrackLane&) = delete;
   TrackLane& operator=(const TrackLane&) = delete;
@@ -42,7 +42,7 @@ class TrackLane final : public TrackBackend {
                            Features* features) override;
   absl::Status FinishDetect() override;
 
-  // The frame was a good one.
+  // Marks the frame as successful.
   void Keep();
 
  private:

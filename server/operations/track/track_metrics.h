@@ -15,9 +15,9 @@ class TrackMetrics {
  public:
   explicit TrackMetrics(prometheus::Registry* registry);
 
-  // The tracks that began or ended in a frame, or by an edit, of one camera.
+  // Counts the tracks of one camera that began or ended in a frame or by an edit.
   void Changed(const CameraTracks& tracks) const;
-  // These ended with their stream.
+  // Counts tracks that ended with their stream.
   void Left(size_t tracks) const { live_->Decrement(static_cast<double>(tracks)); }
   void StreamsAre(int streams) const { streams_->Set(streams); }
   void Tracked(int64_t ns) const { seconds_->Observe(metric::Seconds(ns)); }
@@ -25,7 +25,7 @@ class TrackMetrics {
  private:
   prometheus::Gauge *const live_, *const streams_;
   prometheus::Counter* const begun_;
-  std::array<prometheus::Counter*, kTrackStateCount> ended_{};  // none for those that live
+  std::array<prometheus::Counter*, kTrackStateCount> ended_{};  // null for live states
   prometheus::Histogram *const age_, *const seconds_;
 };
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
+#include "features/server_error.h"
 
 namespace glint {
 namespace {
@@ -19,7 +20,7 @@ bool IsTrackMember(uint32_t tag) {
   return tag >= kTrackOptions && tag <= kAddPoints && (tag & 7) == static_cast<uint32_t>(WireType::kBytes);
 }
 
-// A repeated field of numbers, packed or not: take() reads each. How many there were.
+// Reads a repeated field of numbers, packed or not: take() reads each. Returns their number.
 template <typename Take>
 size_t ReadRepeated(WireReader* in, uint32_t tag, Take take) {
   size_t count = 0;
@@ -35,7 +36,8 @@ size_t ReadRepeated(WireReader* in, uint32_t tag, Take take) {
   return count;
 }
 
-// A glint.v1.TrackPrediction; null: it is only counted. The elements of its longest array; a homography's do not count.
+// Reads a glint.v1.TrackPrediction; null: only counts it. Returns the elements of its longest array, without the
+// homography.
 size_t ReadPrediction(WireReader* in, TrackPrediction* prediction) {
   constexpr auto kFloat = WireType::kFixed32;
   size_t homography = 0, ids = 0, x = 0, y = 0;
@@ -112,15 +114,7 @@ void ReadTrackFrame(WireReader* in, WireTrackStreamRequest* request) {
   });
 }
 
-// Options and edits are small, and protobuf's: here it matters whether it will take them.
-void CheckTrackOptions(WireReader* in) {
-  in->Message([in](uint32_t tag) {
-    if (tag == BytesTag(1)) return CheckDetectorOptions(in);
-    if (tag == BytesTag(2)) return in->Message([in](uint32_t number) { in->Unknown(number); });
-    in->Unknown(tag);
-  });
-}
-
+// Checks an edit, which is small and parsed by protobuf: whether protobuf will accept it.
 void ReadTrackEdit(uint32_t member, WireReader* in, WireTrackStreamRequest* request) {
   in->Message([&](uint32_t tag) {
     if (tag == VarintTag(1)) {
@@ -135,7 +129,7 @@ void ReadTrackEdit(uint32_t member, WireReader* in, WireTrackStreamRequest* requ
   });
 }
 
-// Frames of the message that another member of its oneof has replaced.
+// Number of frames in the message that another member of its oneof has replaced.
 size_t ReplacedFrames(decode::Pieces message) {
   size_t frames = 0, replaced = 0;
   WireReader in(message);
@@ -166,7 +160,7 @@ bool ParseTrackStreamRequest(decode::Pieces message, WireTrackStreamRequest* req
     switch (tag) {
       case kTrackOptions:
         request->content = WireContent::kOptions;
-        CheckTrackOptions(&in);
+        CheckOperationOptions(&in);
         break;
       case kTrackFrame:
         request->content = WireContent::kFrame;
@@ -186,7 +180,7 @@ absl::Status CheckPredictions(const WireTrackStreamRequest& request, const Track
                               absl::StrCat(request.predictions, ", but the stream has cameras: ", options.cameras));
   }
   if (request.predicted > static_cast<size_t>(options.max_tracks)) {
-    return LimitError("elements of predictions", static_cast<int64_t>(request.predicted), options.max_tracks,
+    return LimitError("predictions", static_cast<int64_t>(request.predicted), "elements", options.max_tracks,
                       "--max-tracks");
   }
   return absl::OkStatus();

@@ -1,4 +1,4 @@
-// The requests of glint.v1.FeatureTracking, as frame_parser.h reads those of FeatureDetection.
+// In-place parser of the requests of glint.v1.FeatureTracking; see frame_parser.h.
 #ifndef GLINT_SERVER_OPERATIONS_TRACK_TRACK_PARSER_H_
 #define GLINT_SERVER_OPERATIONS_TRACK_TRACK_PARSER_H_
 
@@ -12,24 +12,23 @@
 
 namespace glint {
 
-// glint.v1.TrackStreamRequest; of predictions, how much there is; of an edit, whichever of the three it is, its
-// frame_id only.
+// glint.v1.TrackStreamRequest. Of predictions only the sizes are read; of an edit only its frame_id.
 struct WireTrackStreamRequest : WireEnvelope {
-  size_t images = 0;  // those beyond kMaxTrackCameras are counted only
+  size_t images = 0;  // all; those beyond kMaxTrackCameras are not stored
   std::array<WireImage, kMaxTrackCameras> image;
   int64_t time_ns = 0;
   bool detect = false;
   size_t predictions = 0;
-  size_t predicted = 0;  // elements of the longest array of each of them, together
+  size_t predicted = 0;  // sum over predictions of the longest array's elements
 };
 
 // False if `message` is not a serialized message of that type. `*request` is overwritten.
 bool ParseTrackStreamRequest(decode::Pieces message, WireTrackStreamRequest* request);
 
-// OK, or INVALID_ARGUMENT: more predictions than cameras. RESOURCE_EXHAUSTED: more elements than there may be tracks.
-// So unpacking takes no more memory than the limits allow.
+// Bounds the memory for unpacking. INVALID_ARGUMENT: more predictions than cameras. RESOURCE_EXHAUSTED: more elements
+// than tracks allowed.
 absl::Status CheckPredictions(const WireTrackStreamRequest& request, const TrackingOptions& options);
-// The predictions of a message that ParseTrackStreamRequest() took, a frame, which CheckPredictions() allowed.
+// Unpacks the predictions of a frame that ParseTrackStreamRequest() and CheckPredictions() accepted.
 void UnpackPredictions(decode::Pieces message, TrackPredictions* predictions);
 
 }  // namespace glint

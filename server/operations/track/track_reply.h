@@ -1,5 +1,5 @@
-// The replies of glint.v1.FeatureTracking but for status and timings, serialized straight into memory of the exact
-// size. Thread-safe.
+// Serializer of the replies of glint.v1.FeatureTracking, without status and timings, into memory of the exact size.
+// Thread-safe.
 #ifndef GLINT_SERVER_OPERATIONS_TRACK_TRACK_REPLY_H_
 #define GLINT_SERVER_OPERATIONS_TRACK_TRACK_REPLY_H_
 
@@ -12,7 +12,7 @@
 
 namespace glint {
 
-// A TrackStreamResponse. `cameras` are in order; of an edit those without tracks are left out.
+// A TrackStreamResponse. `cameras` are in order; the reply to an edit omits those without tracks.
 grpc::Slice SerializeTrackReply(uint64_t frame_id, absl::Span<const CameraTracks> cameras, bool is_edit);
 
 }  // namespace glint

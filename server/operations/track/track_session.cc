@@ -7,11 +7,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
+#include "features/server_error.h"
 
 namespace glint {
 namespace {
 
-// The first seven states are the tracker's.
+// The first seven states equal the tracker's.
 TrackState StateOf(TrackStatus status) { return static_cast<TrackState>(static_cast<int>(status) + 1); }
 static_assert(static_cast<int>(TrackState::kTracked) == static_cast<int>(TrackStatus::kTracked) + 1);
 static_assert(static_cast<int>(TrackState::kFlat) == static_cast<int>(TrackStatus::kFlat) + 1);
@@ -22,12 +23,13 @@ static_assert(static_cast<int>(TrackState::kHighResidual) == static_cast<int>(Tr
 static_assert(static_cast<int>(TrackState::kBackwardError) == static_cast<int>(TrackStatus::kBackwardError) + 1);
 static_assert(static_cast<int>(TrackStatus::kBackwardError) == kTrackStatuses - 1);
 
-// Where a point would be if it moved on by `ratio` times its last move; within the image.
+// Extrapolates a point by `ratio` times its last motion, clamped to the image.
 float Predict(float now, float before, double ratio, int side) {
   return NearestInside(double{now} + (double{now} - double{before}) * ratio, side);
 }
 
-// What has room for `count` tracks can get so many and not throw half-way, with arrays of two lengths.
+// Reserves memory for `count` tracks, so that a later Resize() cannot throw half-way and leave arrays of different
+// lengths.
 void Reserve(size_t count, CameraTracks* tracks) {
   const auto reserve = [count](auto* values) {
     if (count > values->capacity()) values->reserve(std::max(count, 2 * values->capacity()));
@@ -42,7 +44,7 @@ void Reserve(size_t count, CameraTracks* tracks) {
   }
 }
 
-// All of `live`, which is empty afterwards.
+// Appends all of `live`, which is empty afterwards.
 void EndAll(TrackState why, CameraTracks* live, CameraTracks* changed) {
   *changed = *live;
   changed->detected = false;
@@ -64,7 +66,7 @@ absl::Status CheckInside(absl::string_view field, absl::Span<const float> values
 
 TrackSession::TrackSession(const TrackingOptions& options) : options_(options) {
   for (Camera& camera : cameras_) camera.tracks.has_templates = options.template_frames > 0;
-  // Tracks that end in a frame are beside those that begin in it.
+  // A frame holds the tracks that end in it as well as those that begin.
   for (size_t c = 0; c < static_cast<size_t>(options.cameras); ++c) {
     Reserve(2 * static_cast<size_t>(options.target), &cameras_[c].tracks);
   }
@@ -94,7 +96,7 @@ absl::Status TrackSession::Begin(int64_t time_ns, bool detect, absl::Span<const 
   next_.next_id = next_id_;
   next_.live = live();
   if (has_step && time_before_ns_ != 0) {
-    // Of unsigned numbers: any two times have a difference.
+    // Unsigned difference: valid for any two times.
     const uint64_t step = static_cast<uint64_t>(time_ns) - static_cast<uint64_t>(last_time_ns_);
     const uint64_t before = static_cast<uint64_t>(last_time_ns_) - static_cast<uint64_t>(time_before_ns_);
     next_.ratio = std::min(static_cast<double>(step) / static_cast<double>(before), kMaxPredictionRatio);
@@ -102,7 +104,7 @@ absl::Status TrackSession::Begin(int64_t time_ns, bool detect, absl::Span<const 
   return absl::OkStatus();
 }
 
-// Templates are in at most template_frames frames, and the last frame is one more: one of the kept ones is free.
+// A kept frame that is free: templates use at most template_frames frames, and the last frame is one more.
 int TrackSession::FreeFrame(const Camera& camera) const {
   std::array<bool, kMaxKeptFrames> taken = {};
   taken[static_cast<size_t>(camera.frame)] = true;
@@ -139,9 +141,9 @@ absl::Status TrackSession::Start(int camera, const Pixels& image, TrackBackend* 
   return StartDetectEarly(camera, live, backend, scratch);
 }
 
-// Followed tracks only become fewer. Where it is certain by now that more are wanted and that a cell is free, and
-// keypoints in other cells need only be ignored, the detector works while points are followed and the next camera's
-// pixels are copied.
+// Tracking only reduces the number of tracks. If it is certain by now that more are needed and that a cell is free, and
+// keypoints in other cells need only be ignored, detection runs while points are tracked and the next camera's pixels
+// are copied.
 absl::Status TrackSession::StartDetectEarly(int camera, size_t live, TrackBackend* backend,
                                             TrackScratch* scratch) const {
   const auto at = static_cast<size_t>(camera);
@@ -323,7 +325,7 @@ void TrackSession::BeginTracks(const TrackCells& cells, int camera, size_t live,
                                CameraTracks* tracks) {
   tracks->detected = true;
   const Features& found = scratch->cameras[static_cast<size_t>(camera)].found;
-  // Those of a detector are in a total order.
+  // A detector's keypoints are in a total order.
   const auto is_better = [&found](uint32_t a, uint32_t b) {
     return found.response[a] != found.response[b] ? found.response[a] > found.response[b] : a < b;
   };
@@ -354,7 +356,7 @@ void TrackSession::BeginTracks(const TrackCells& cells, int camera, size_t live,
 }
 
 void TrackSession::Commit(const CameraTracks* tracks) {
-  // Memory for all first: nothing has changed if it cannot be had.
+  // Allocates everything first: on failure nothing has changed.
   for (size_t c = 0; c < static_cast<size_t>(options_.cameras); ++c) Reserve(tracks[c].count(), &cameras_[c].tracks);
   for (size_t c = 0; c < static_cast<size_t>(options_.cameras); ++c) {
     Camera& camera = cameras_[c];
@@ -383,11 +385,11 @@ absl::Status TrackSession::Add(uint32_t camera, absl::Span<const float> x, absl:
     return ContradictionError("y", absl::StrCat(y.size(), " elements, but x has ", x.size()));
   }
   if (to.shape.pixels() == 0) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("camera: ", camera, " has had no frame; points are positions in its last one"));
+    return FailedPreconditionError("camera", absl::StrCat(camera),
+                                   absl::StrCat(camera, " has had no frame; points are positions in its last one"));
   }
   if (const size_t all = live() + x.size(); all > static_cast<size_t>(options_.max_tracks)) {
-    return LimitError("tracks", static_cast<int64_t>(all), options_.max_tracks, "--max-tracks");
+    return LimitError("x", static_cast<int64_t>(all), "tracks", options_.max_tracks, "--max-tracks");
   }
   if (absl::Status s = CheckInside("x", x, to.shape.width); !s.ok()) return s;
   if (absl::Status s = CheckInside("y", y, to.shape.height); !s.ok()) return s;
@@ -413,7 +415,9 @@ absl::Status TrackSession::Forget(absl::Span<const uint64_t> ids, CameraTracks* 
       if (found != live.end() && *found == ids[i]) mark = &forgotten[c][static_cast<size_t>(found - live.begin())];
     }
     const std::string field = absl::StrCat("ids[", i, "]");
-    if (mark == nullptr) return absl::NotFoundError(absl::StrCat(field, ": no live track has the id ", ids[i]));
+    if (mark == nullptr) {
+      return NotFoundError(field, absl::StrCat(ids[i]), absl::StrCat("no live track has the id ", ids[i]));
+    }
     if (*mark != 0) return ContradictionError(field, absl::StrCat(ids[i], " is there twice"));
     *mark = 1;
   }

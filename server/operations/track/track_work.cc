@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "features/error.h"
+#include "features/server_error.h"
 #include "features/status_macros.h"
 #include "server/operations/track/track_parser.h"
 #include "server/pixels/image_pair.h"
@@ -15,7 +15,7 @@ int64_t PaddedPixels(Shape shape) {
   return (shape.width + kTrackRowUnit - 1) / kTrackRowUnit * kTrackRowUnit * shape.height;
 }
 
-// What a lane's thread reuses from frame to frame.
+// Memory that a lane's thread reuses from frame to frame.
 struct TrackWorkScratch {
   TrackScratch session;
   TrackPredictions predictions;
@@ -40,13 +40,13 @@ absl::Status RunTrack(const LaneContext& context, TrackedStream* stream, TrackTa
     const auto at = static_cast<size_t>(c);
     const int64_t start = MonotonicNs();
     GLINT_ASSIGN_OR_RETURN(const Pixels image,
-                           EyeOf(context, absl::StrCat("images[", c, "]"), task->images[at], pixels));
+                           DecodeImage(context, absl::StrCat("images[", c, "]"), task->images[at], pixels));
     plain += image.shape().pixels();
     padded += PaddedPixels(image.shape());
-    // The last and the next frame are what the limit counts; templates are as many more.
+    // The limit covers the last and the next frame; templates add to them.
     if (const int64_t kept = padded * options.kept_frames() / 2; kept > stream->max_pixels) {
-      return LimitError(options.template_frames > 0 ? "pixels of all images and templates" : "pixels of all images",
-                        kept, stream->max_pixels, "--max-track-pixels");
+      return LimitError("images", kept, options.template_frames > 0 ? "pixels with those of templates" : "pixels",
+                        stream->max_pixels, "--max-track-pixels");
     }
     GLINT_RETURN_IF_ERROR(CheckNotCancelled(job));
     job->times.decode_ns += MonotonicNs() - start;
@@ -59,7 +59,7 @@ absl::Status RunTrack(const LaneContext& context, TrackedStream* stream, TrackTa
   session.Commit(scratch->found.data());
   backend.Keep();
   context.queue->CorrectPixels(*job, plain + live_before * kPixelsOfTrack);
-  // What lies between the stages counts as the last one's.
+  // Time between the stages counts as the last stage's.
   FrameTimes& times = job->times;
   times.stages.download_ns =
       std::max(times.stages.download_ns, MonotonicNs() - begun_at - times.decode_ns - times.track_ns -

@@ -1,4 +1,4 @@
-// A lane's part of a frame of tracked points.
+// Tracking on a lane.
 #ifndef GLINT_SERVER_OPERATIONS_TRACK_TRACK_WORK_H_
 #define GLINT_SERVER_OPERATIONS_TRACK_TRACK_WORK_H_
 
@@ -14,14 +14,14 @@
 
 namespace glint {
 
-// What following a point costs, as pixels of a detector: some 4 us of a processor's thread.
+// Cost of tracking a point, in pixels of a detector: about 4 us of a processor's thread.
 inline constexpr int64_t kPixelsOfTrack = 4000;
-// Rows of images in memory are multiples of so many pixels.
+// Stored rows are padded to multiples of this number of pixels.
 inline constexpr int64_t kTrackRowUnit = 64;
 
-// What a TrackStream keeps from frame to frame. One lane at a time has it.
+// State of a TrackStream. Used by one lane at a time.
 struct TrackedStream {
-  // Valid options. `max_pixels`: of the images of a frame together, with rows in units of kTrackRowUnit.
+  // Valid options. `max_frame_pixels`: limit of all images of a frame, with rows padded to kTrackRowUnit.
   TrackedStream(const TrackingOptions& options, int64_t max_frame_pixels)
       : session(options), max_pixels(max_frame_pixels) {}
 
@@ -30,20 +30,21 @@ struct TrackedStream {
   TrackedCameras cameras;
 };
 
-// A frame of all cameras.
+// One frame of all cameras.
 struct TrackTask {
   int64_t time_ns = 0;  // of capture; 0: unknown
   bool detect = false;
-  std::array<ImageSource, kMaxTrackCameras> images;  // as many as the stream has cameras
-  size_t predictions = 0;                            // in the message
+  std::array<ImageSource, kMaxTrackCameras> images;  // one per camera of the stream
+  size_t predictions = 0;                            // number in the message
   decode::Pieces message;
 
-  // What was found, in memory of the lane.
+  // Results, in the lane's memory.
   const CameraTracks* cameras = nullptr;
   size_t count = 0;
 };
 
-// Each image has up to the context's `max_pixels`. The job's track_ns are those of pyramids and following.
+// Runs the frame; each image has at most the context's `max_pixels`. The job's track_ns are those of pyramids and
+// tracking.
 absl::Status RunTrack(const LaneContext& context, TrackedStream* stream, TrackTask* task, FrameJob* job);
 
 }  // namespace glint

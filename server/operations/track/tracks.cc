@@ -1,6 +1,7 @@
 #include "server/operations/track/tracks.h"
 
 #include "features/error.h"
+#include "features/server_error.h"
 
 namespace glint {
 
@@ -14,7 +15,7 @@ absl::Status ValidateTrackingOptions(const TrackingOptions& o) {
     return OutOfRangeError("template_frames", o.template_frames, 0, kMaxTemplateFrames);
   }
   if (const int64_t all = int64_t{o.target} * o.cameras; all > o.max_tracks) {
-    return LimitError("target of all cameras", all, o.max_tracks, "--max-tracks");
+    return LimitError("target", all, "tracks of all cameras", o.max_tracks, "--max-tracks");
   }
   return absl::OkStatus();
 }

@@ -34,9 +34,9 @@ double Double(Input* input, double usual) {
 }
 
 void SetProjections(Input* input, double focal, double centre_x, double centre_y, v1::StereoCamera* camera) {
-  for (int eye = 0; eye < 2; ++eye) {
-    const double shift = eye == 0 ? 0 : -focal * StereoTexture::kBaseline;
-    auto* const values = eye == 0 ? camera->mutable_left_projection() : camera->mutable_right_projection();
+  for (int side = 0; side < 2; ++side) {
+    const double shift = side == 0 ? 0 : -focal * StereoTexture::kBaseline;
+    auto* const values = side == 0 ? camera->mutable_left_projection() : camera->mutable_right_projection();
     for (const double v : {focal, 0.0, centre_x, shift, 0.0, focal, centre_y, 0.0, 0.0, 0.0, 1.0, 0.0}) values->Add(v);
   }
   const auto which = input->Number<uint8_t>();
@@ -91,12 +91,12 @@ void SetRaw(uint32_t width, std::string data, v1::Image* image) {
 }
 
 // Both images at each place, made once.
-const std::string& EyeAt(int place, int eye) {
-  static const auto* const eyes = [] {
+const std::string& ImageAt(int place, int side) {
+  static const auto* const images = [] {
     auto* const made = new std::vector<std::string>();
     for (int i = 0; i < 2 * kPlaces; ++i) {
       Image image;
-      StereoTexture::Eye(i / 2, i % 2, &image);
+      StereoTexture::Draw(i / 2, i % 2, &image);
       std::string bytes;
       for (int y = 0; y < image.height(); ++y) {
         bytes.append(reinterpret_cast<const char*>(image.row(y)), static_cast<size_t>(image.width()));
@@ -105,19 +105,19 @@ const std::string& EyeAt(int place, int eye) {
     }
     return made;
   }();
-  return (*eyes)[static_cast<size_t>(2 * place + eye)];
+  return (*images)[static_cast<size_t>(2 * place + side)];
 }
 
 std::string SideBySide(int place) {
   constexpr auto kRow = static_cast<size_t>(StereoTexture::kShape.width);
   std::string both;
-  for (size_t at = 0; at < EyeAt(place, 0).size(); at += kRow) {
-    both.append(EyeAt(place, 0), at, kRow).append(EyeAt(place, 1), at, kRow);
+  for (size_t at = 0; at < ImageAt(place, 0).size(); at += kRow) {
+    both.append(ImageAt(place, 0), at, kRow).append(ImageAt(place, 1), at, kRow);
   }
   return both;
 }
 
-// Flat, so that it is right where nothing is seen in the eyes that contradicts it.
+// Flat, so that it is right where nothing is seen in the images that contradicts it.
 void SetDepth(Input* input, v1::Image* depth) {
   const auto sample = input->Number<uint16_t>();
   std::string samples;
@@ -129,7 +129,17 @@ void SetDepth(Input* input, v1::Image* depth) {
   depth->mutable_raw()->set_format(v1::PIXEL_FORMAT_GRAY16);
 }
 
-enum Form { kEyes, kEyesAgain, kSideBySide, kExchanged, kNotLikeEachOther, kSmall, kDepth, kDepthOfAnyForm, kForms };
+enum Form {
+  kTwoImages,
+  kTwoImagesAgain,
+  kSideBySide,
+  kExchanged,
+  kNotLikeEachOther,
+  kSmall,
+  kDepth,
+  kDepthOfAnyForm,
+  kForms
+};
 
 void SetPair(Input* input, v1::LocalizePair* pair) {
   const auto which = input->Number<uint8_t>();
@@ -142,24 +152,24 @@ void SetPair(Input* input, v1::LocalizePair* pair) {
     case kSideBySide:
       return SetRaw(2 * width, SideBySide(place), pair->mutable_left());
     case kExchanged:
-      SetRaw(width, EyeAt(place, 1), pair->mutable_left());
-      return SetRaw(width, EyeAt(place, 0), pair->mutable_right());
+      SetRaw(width, ImageAt(place, 1), pair->mutable_left());
+      return SetRaw(width, ImageAt(place, 0), pair->mutable_right());
     case kNotLikeEachOther:
-      SetRaw(width, EyeAt(place, 0), pair->mutable_left());
-      return SetRaw(width, std::string(EyeAt(place, 1).size(), '\x55'), pair->mutable_right());
+      SetRaw(width, ImageAt(place, 0), pair->mutable_left());
+      return SetRaw(width, std::string(ImageAt(place, 1).size(), '\x55'), pair->mutable_right());
     case kDepth:
-      SetRaw(width, EyeAt(place, 0), pair->mutable_left());
+      SetRaw(width, ImageAt(place, 0), pair->mutable_left());
       return SetDepth(input, pair->mutable_depth());
     case kDepthOfAnyForm:
-      SetRaw(width, EyeAt(place, 0), pair->mutable_left());
-      if (input->Number<uint8_t>() % 4 == 0) SetRaw(width, EyeAt(place, 1), pair->mutable_right());
+      SetRaw(width, ImageAt(place, 0), pair->mutable_left());
+      if (input->Number<uint8_t>() % 4 == 0) SetRaw(width, ImageAt(place, 1), pair->mutable_right());
       return fuzz::SetImage(input, pair->mutable_depth());
     case kSmall:
       fuzz::SetImage(input, pair->mutable_left());
       return fuzz::SetImage(input, pair->mutable_right());
     default:
-      SetRaw(width, EyeAt(place, 0), pair->mutable_left());
-      SetRaw(width, EyeAt(place, 1), pair->mutable_right());
+      SetRaw(width, ImageAt(place, 0), pair->mutable_left());
+      SetRaw(width, ImageAt(place, 1), pair->mutable_right());
   }
 }
 

@@ -18,7 +18,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/options.h"
-#include "slam/front_end/cpu_front_end.h"
+#include "slam/front_end/lane_front_end.h"
 #include "slam/localizer.h"
 #include "slam/map/map_file.h"
 #include "tests/fuzz/targets/stereo_texture.h"
@@ -131,8 +131,8 @@ class Target {
     return *std::move(made);
   }
   void Take(int pair, slam::Localizer* localizer) {
-    fuzz::StereoTexture::Eye(pair, 0, &left_);
-    fuzz::StereoTexture::Eye(pair, 1, &right_);
+    fuzz::StereoTexture::Draw(pair, 0, &left_);
+    fuzz::StereoTexture::Draw(pair, 1, &right_);
     slam::LocalizerResult result;
     const slam::FrameStamp stamp = {static_cast<uint64_t>(pair), (pair + 1) * int64_t{1'000'000'000}};
     FUZZ_CHECK(localizer->Track(left_.view(), right_.view(), stamp, &result).ok());
@@ -160,8 +160,8 @@ class Target {
     FUZZ_CHECK(status.ok());
     FUZZ_CHECK(localizer->MemoryBytes() <= kIndexTable * descriptor_bytes / 2 + kIndexPerByte * bytes + kMemoryMore);
     slam::LocalizerResult result;
-    fuzz::StereoTexture::Eye(0, 0, &left_);
-    fuzz::StereoTexture::Eye(0, 1, &right_);
+    fuzz::StereoTexture::Draw(0, 0, &left_);
+    fuzz::StereoTexture::Draw(0, 1, &right_);
     FUZZ_CHECK(localizer->Relocalize(left_.view(), right_.view(), &result).ok());
     FUZZ_CHECK(!is_good || result.status == slam::TrackingStatus::kRelocalized);
     for (int i = 0; i < kGoodPairs; ++i) Take(i, localizer.get());
@@ -177,7 +177,7 @@ class Target {
 
   const std::string path_ =
       absl::StrCat(std::filesystem::temp_directory_path().string(), "/glint-fuzz-", getpid(), ".map");
-  slam::CpuFrontEnd front_end_{fuzz::StereoTexture::Detector(), 1};
+  slam::LaneFrontEnd front_end_{fuzz::StereoTexture::Detector(), 1};
   Image left_, right_;
   std::string good_;
 };

@@ -33,12 +33,12 @@ class StereoTexture {
     detector.max_features = 100;
     return detector;
   }
-  // What the left (0) or right (1) eye sees at a place: the wall is 4 m away, and the places 0.16 m from each other.
-  static void Eye(int place, int eye, Image* image) {
+  // Draws the left (0) or right (1) image at a place: the wall is 4 m away, and the places 0.16 m from each other.
+  static void Draw(int place, int side, Image* image) {
     image->Resize(kShape);
     for (int y = 0; y < kShape.height; ++y) {
       for (int x = 0; x < kShape.width; ++x) {
-        image->row(y)[x] = PixelAt(x + kStep * place + kDisparity * eye, y);
+        image->row(y)[x] = PixelAt(x + kStep * place + kDisparity * side, y);
       }
     }
   }

@@ -1,13 +1,13 @@
-#include "server/base/keep_memory.h"
+#include "server/base/malloc_tuning.h"
 
 #include <malloc.h>
 
 namespace glint {
 
-void KeepFreedMemory() {
+void TuneMalloc() {
   constexpr int kLargestHeapBlock = 32 << 20;  // glibc's limit; larger blocks are always mapped
-  // Of memory that threads share. glibc would have eight for each processor, and each keeps what its threads needed at
-  // the worst of times: on 16 processors 4.2 GB in place of 0.7.
+  // Arenas that threads share. glibc's default is eight per processor, and each arena keeps the peak of its threads: on
+  // 16 processors 4.2 GB instead of 0.7.
   constexpr int kArenas = 4;
   mallopt(M_ARENA_MAX, kArenas);
   mallopt(M_MMAP_THRESHOLD, kLargestHeapBlock);

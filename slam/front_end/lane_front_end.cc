@@ -1,11 +1,14 @@
-#include "server/operations/localize/lane_front_end.h"
+#include "slam/front_end/lane_front_end.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <utility>
 
-namespace glint {
+#include "features/status_macros.h"
+#include "lane/cpu_lane.h"
+
+namespace glint::slam {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -16,11 +19,18 @@ constexpr int kPointsAtOnce = 8192;
 
 }  // namespace
 
-LaneFrontEnd::LaneFrontEnd(const DetectorOptions& detector)
+LaneFrontEnd::LaneFrontEnd(const DetectorOptions& detector, std::unique_ptr<Lane> own_lane)
     : detector_(detector),
-      kind_(slam::FeatureKindOf(detector)),
-      stereo_(slam::PairMatching()),
-      track_(slam::PatchFollowing()) {}
+      kind_(FeatureKindOf(detector)),
+      stereo_(PairMatching()),
+      track_(PatchFollowing()),
+      own_lane_(std::move(own_lane)),
+      lane_(own_lane_.get()) {}
+
+LaneFrontEnd::LaneFrontEnd(const DetectorOptions& detector) : LaneFrontEnd(detector, std::unique_ptr<Lane>()) {}
+
+LaneFrontEnd::LaneFrontEnd(const DetectorOptions& detector, int threads)
+    : LaneFrontEnd(detector, MakeCpuLane(threads)) {}
 
 void LaneFrontEnd::Begin(Lane* lane) {
   lane_ = lane;
@@ -40,11 +50,15 @@ absl::Status LaneFrontEnd::Timed(Work work) {
   return status;
 }
 
-absl::Status LaneFrontEnd::Find(const ImageView& left, const ImageView& right, slam::StereoFrame* frame) {
+absl::Status LaneFrontEnd::Find(const ImageView& left, const ImageView& right, StereoFrame* frame) {
+  for (const ImageView& image : {left, right}) {
+    GLINT_RETURN_IF_ERROR(ValidateImages(image, {}));
+  }
   return Timed([&](StageTimes* times) { return FindOnLane(left, right, frame, times); });
 }
 
-absl::Status LaneFrontEnd::FindOne(const ImageView& image, slam::StereoFrame* frame) {
+absl::Status LaneFrontEnd::FindOne(const ImageView& image, StereoFrame* frame) {
+  GLINT_RETURN_IF_ERROR(ValidateImages(image, {}));
   return Timed([&](StageTimes* times) { return FindOneOnLane(image, frame, times); });
 }
 
@@ -52,19 +66,17 @@ absl::Status LaneFrontEnd::MakeFrames(Shape shape) {
   if (frames_ != nullptr && shape_ == shape) return absl::OkStatus();
   frames_ = nullptr;  // its memory first
   has_reference_ = false;
-  auto made = lane_->MakeTrackFrames(shape, track_, kPointsAtOnce, kFrames);
-  if (!made.ok()) return made.status();
-  frames_ = *std::move(made);
+  GLINT_ASSIGN_OR_RETURN(frames_, lane_->MakeTrackFrames(shape, track_, kPointsAtOnce, kFrames));
   shape_ = shape;
   return absl::OkStatus();
 }
 
-absl::Status LaneFrontEnd::FindOnLane(const ImageView& left, const ImageView& right, slam::StereoFrame* frame,
+absl::Status LaneFrontEnd::FindOnLane(const ImageView& left, const ImageView& right, StereoFrame* frame,
                                       StageTimes* times) {
-  if (absl::Status s = lane_->RunStereo(detector_, stereo_, left, right, &found_, times); !s.ok()) return s;
+  GLINT_RETURN_IF_ERROR(lane_->RunStereo(detector_, stereo_, left, right, &found_, times));
   std::swap(frame->left, found_.left);
-  slam::SetLevels(detector_, left.shape(), frame);
-  if (absl::Status s = MakeFrames(left.shape()); !s.ok()) return s;
+  SetLevels(detector_, left.shape(), frame);
+  GLINT_RETURN_IF_ERROR(MakeFrames(left.shape()));
   absl::Status status = lane_->SetTrackFrame(frames_.get(), left_, left).status();
   if (status.ok()) status = lane_->SetTrackFrame(frames_.get(), kRight, right).status();
   if (status.ok()) status = FollowOnLane(left_, kRight, patches_.MakeInput(frame->left, found_.matches));
@@ -76,11 +88,11 @@ absl::Status LaneFrontEnd::FindOnLane(const ImageView& left, const ImageView& ri
   return absl::OkStatus();
 }
 
-absl::Status LaneFrontEnd::FindOneOnLane(const ImageView& image, slam::StereoFrame* frame, StageTimes* times) {
-  if (absl::Status s = lane_->Run(detector_, image, {}, &frame->left, times); !s.ok()) return s;
-  slam::SetLevels(detector_, image.shape(), frame);
-  slam::ClearStereo(frame);
-  if (absl::Status s = MakeFrames(image.shape()); !s.ok()) return s;
+absl::Status LaneFrontEnd::FindOneOnLane(const ImageView& image, StereoFrame* frame, StageTimes* times) {
+  GLINT_RETURN_IF_ERROR(lane_->Run(detector_, image, {}, &frame->left, times));
+  SetLevels(detector_, image.shape(), frame);
+  ClearStereo(frame);
+  GLINT_RETURN_IF_ERROR(MakeFrames(image.shape()));
   absl::Status status = lane_->SetTrackFrame(frames_.get(), left_, image).status();
   if (!status.ok()) frames_ = nullptr;
   return status;
@@ -96,9 +108,8 @@ absl::Status LaneFrontEnd::FollowOnLane(int from, int to, const TrackInput& poin
     some.to_x += begin;
     some.to_y += begin;
     const TrackSegment segment{from, some.count};
-    absl::Status s = lane_->StartFollow(frames_.get(), to, some, {&segment, 1}, track_, &part_);
-    if (s.ok()) s = lane_->FinishFollow(frames_.get(), &part_);
-    if (!s.ok()) return s;
+    GLINT_RETURN_IF_ERROR(lane_->StartFollow(frames_.get(), to, some, {&segment, 1}, track_, &part_));
+    GLINT_RETURN_IF_ERROR(lane_->FinishFollow(frames_.get(), &part_));
     followed_.Put(static_cast<size_t>(begin), part_);
   }
   return absl::OkStatus();
@@ -131,4 +142,4 @@ void LaneFrontEnd::Match(const MatchInput& input, const MatchOptions& options, M
   status_.Update(s);
 }
 
-}  // namespace glint
+}  // namespace glint::slam
