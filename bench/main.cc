@@ -58,6 +58,8 @@ ABSL_FLAG(std::vector<std::string>, sizes, std::vector<std::string>({"2000", "10
 ABSL_FLAG(int, bytes, 32, "match: bytes of a descriptor");
 ABSL_FLAG(int, k, 1, "match: matches of each query; 1: with cross check");
 ABSL_FLAG(float, ratio, 0, "match: of the best and the second best distance; more than 0 finds the second best, too");
+ABSL_FLAG(std::vector<std::string>, conditions, {}, "match: of angles, octaves, windows; default: none");
+ABSL_FLAG(float, window_radius, 1000, "match: of windows, pixels of an image of 640x480; default: all of it");
 ABSL_FLAG(std::string, right, "", "stereo: the right picture; --image is the left one");
 ABSL_FLAG(std::string, to, "", "track: the second picture; default: the first one moved by 5 and 3 pixels");
 ABSL_FLAG(std::vector<std::string>, points, std::vector<std::string>({"100", "1000"}),
@@ -98,7 +100,8 @@ constexpr char kUsage[] =
     "    Joules a frame, from the machine's counters.\n\n"
     "  glint-microbench match [--sizes 2000,10000] [--backend cpu|cuda] [--bytes 32] [--k 1] [--ratio 0] [--threads "
     "N]\n"
-    "      [--device-resident] [--sm-limit N] [--repeat N] [--peer opencv] [--json]\n"
+    "      [--conditions angles,octaves,windows] [--window-radius N] [--device-resident] [--sm-limit N] [--repeat N]\n"
+    "      [--peer opencv] [--json]\n"
     "    Brute-force matching of descriptor sets.\n\n"
     "  glint-microbench stereo --image LEFT --right RIGHT [--backend cpu|cuda] [--preset NAME] [--features 2000]\n"
     "      [--threads N] [--sm-limit N] [--pageable] [--repeat N] [--json]\n"
@@ -261,6 +264,8 @@ absl::StatusOr<std::string> RunMatch(const std::string& command) {
   options.bytes = absl::GetFlag(FLAGS_bytes);
   options.k = absl::GetFlag(FLAGS_k);
   options.ratio = absl::GetFlag(FLAGS_ratio);
+  options.conditions = absl::GetFlag(FLAGS_conditions);
+  options.window_radius = absl::GetFlag(FLAGS_window_radius);
   options.repeat = absl::GetFlag(FLAGS_repeat);
   return Print(BenchMatch(options), command);
 }

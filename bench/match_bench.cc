@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <random>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "bench/json.h"
 #include "bench/machine.h"
 #include "bench/opencv_peer.h"
@@ -41,6 +43,55 @@ Sets MakeSets(int size, int bytes) {
   }
   return sets;
 }
+
+// Keypoints of both sets, at random, and what the queries ask of them.
+class Conditions {
+ public:
+  Conditions(int size, float radius) : radius_(static_cast<size_t>(size), radius) {
+    std::mt19937 random(static_cast<uint32_t>(size) + 1);
+    const auto below = [&random](float most) { return most * static_cast<float>(random() >> 8) / (1 << 24); };
+    for (Keypoints* k : {&query_, &train_}) {
+      for (int i = 0; i < size; ++i) {
+        k->x.push_back(below(640));
+        k->y.push_back(below(480));
+        k->angle.push_back(below(359));
+        k->octave.push_back(static_cast<int32_t>(random() % 8));
+      }
+    }
+    for (const int32_t octave : query_.octave) {
+      min_octave_.push_back(octave - 1);
+      max_octave_.push_back(octave + 1);
+    }
+  }
+
+  // `conditions` are of kMatchConditions.
+  void AddTo(const std::vector<std::string>& conditions, MatchInput* input, MatchOptions* options) const {
+    QueryConditions& c = input->conditions;
+    for (const std::string& condition : conditions) {
+      if (condition == "angles") {
+        c.angle = query_.angle.data();
+        options->max_angle_difference = 30;
+      } else if (condition == "octaves") {
+        c.min_octave = min_octave_.data();
+        c.max_octave = max_octave_.data();
+      } else {
+        c.x = query_.x.data();
+        c.y = query_.y.data();
+        c.radius = radius_.data();
+      }
+    }
+    input->keypoints = {train_.x.data(), train_.y.data(), train_.octave.data(), train_.angle.data()};
+  }
+
+ private:
+  struct Keypoints {
+    std::vector<float> x, y, angle;
+    std::vector<int32_t> octave;
+  };
+  Keypoints query_, train_;
+  std::vector<float> radius_;
+  std::vector<int32_t> min_octave_, max_octave_;
+};
 
 MatchOptions MatchOptionsOf(const MatchBenchOptions& o) {
   MatchOptions match;
@@ -123,6 +174,15 @@ absl::Status Validate(const MatchBenchOptions& o) {
   if (o.bytes % kDescriptorUnit != 0) {
     return ContradictionError("bytes", absl::StrCat(o.bytes, " is not a multiple of ", kDescriptorUnit));
   }
+  for (const std::string& condition : o.conditions) {
+    if (std::find(std::begin(kMatchConditions), std::end(kMatchConditions), condition) == std::end(kMatchConditions)) {
+      return NotOneOfError("conditions", condition, absl::StrJoin(kMatchConditions, ", "));
+    }
+  }
+  if (!(o.window_radius >= 0 && o.window_radius <= kMaxMatchCoordinate)) {
+    return OutOfRangeError("window_radius", o.window_radius, 0.0f, kMaxMatchCoordinate);
+  }
+  if (o.opencv_peer && !o.conditions.empty()) return ContradictionError("peer", "opencv has no conditions");
   if (o.opencv_peer && (o.subject.device == Device::kCuda || o.ratio > 0)) {
     return ContradictionError("peer", "opencv needs --backend cpu --ratio 0");
   }
@@ -142,11 +202,13 @@ absl::StatusOr<MatchesReport> BenchMatch(const MatchBenchOptions& options) {
   const bool cuda = options.subject.device == Device::kCuda;
   report.device =
       cuda ? cuda::DeviceDescription(options.subject.ordinal) : absl::StrCat(Processor(), ", ", cpu::SimdTarget());
-  const MatchOptions match = MatchOptionsOf(options);
+  MatchOptions match = MatchOptionsOf(options);
   GLINT_ASSIGN_OR_RETURN(const auto subject, MakeMatchSubject(options));
   for (const int size : options.sizes) {
     const Sets sets = MakeSets(size, options.bytes);
-    const MatchInput input{{sets.query.data(), size, options.bytes}, {sets.train.data(), size, options.bytes}, {}, {}};
+    MatchInput input{{sets.query.data(), size, options.bytes}, {sets.train.data(), size, options.bytes}, {}, {}};
+    const Conditions conditions(size, options.window_radius);
+    conditions.AddTo(options.conditions, &input, &match);
     MatchResult result;
     std::vector<Contestant> contestants = {subject->contestant(input, match, &result)};
     std::unique_ptr<MatchPeer> peer;
@@ -183,6 +245,9 @@ std::string ToJson(const MatchesReport& report, const std::string& command) {
   json.Key("k").Int(o.k);
   json.Key("cross_check").Bool(o.k == 1);
   json.Key("ratio").Number(o.ratio);
+  json.Key("conditions").BeginArray();
+  for (const std::string& condition : o.conditions) json.String(condition);
+  json.EndArray();
   if (o.subject.device == Device::kCuda) {
     json.Key("device_resident").Bool(o.subject.device_resident);
     json.Key("sm_limit").Int(o.subject.sm_limit);
@@ -217,8 +282,9 @@ std::string ToTable(const MatchesReport& report) {
           : absl::StrCat(o.subject.device_resident ? "on the device" : "host to host",
                          o.subject.sm_limit > 0 ? absl::StrCat(", ", o.subject.sm_limit, " multiprocessors") : "");
   std::string text =
-      absl::StrFormat("descriptors of %d bytes, k %d%s%s, %s\n%s, %s time, %d rounds\n\n%-14s %10s %10s %10s\n",
-                      o.bytes, o.k, o.k == 1 ? " with cross check" : "", o.ratio > 0 ? " and ratio" : "", where,
+      absl::StrFormat("descriptors of %d bytes, k %d%s%s%s, %s\n%s, %s time, %d rounds\n\n%-14s %10s %10s %10s\n",
+                      o.bytes, o.k, o.k == 1 ? " with cross check" : "", o.ratio > 0 ? " and ratio" : "",
+                      o.conditions.empty() ? "" : absl::StrCat(", ", absl::StrJoin(o.conditions, ", ")), where,
                       report.device, ClockName(o.subject.clock), o.repeat, "microseconds", "median", "p10", "p90");
   for (const MatchReport& one : report.sizes) {
     absl::StrAppendFormat(&text, "%-14s %10.1f %10.1f %10.1f  %.0f ps a pair, %d matches",

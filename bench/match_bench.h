@@ -14,12 +14,18 @@
 
 namespace glint::bench {
 
+inline constexpr const char* kMatchConditions[] = {"angles", "octaves", "windows"};
+
 struct MatchBenchOptions {
   std::vector<int> sizes = {2000};  // descriptors in each of the two sets; one measurement each
   int bytes = 32;                   // of a descriptor
   int k = 1;                        // matches of each query; 1: with cross check
   float ratio = 0;                  // as MatchOptions::ratio: more than 0 asks for the second best, too
-  SubjectOptions subject;           // CUDA: host to host, or with the descriptors on the device
+  // Of kMatchConditions: angles within 30 degrees, octaves within one of eight, windows of `window_radius` pixels in an
+  // image of 640x480.
+  std::vector<std::string> conditions;
+  float window_radius = 1000;  // 0..kMaxMatchCoordinate; the default: every window holds the image
+  SubjectOptions subject;      // CUDA: host to host, or with the descriptors on the device
   int repeat = 100;
   bool opencv_peer = false;
 };

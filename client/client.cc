@@ -5,7 +5,10 @@
 #include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -15,6 +18,7 @@
 #include "client/health.h"
 #include "client/localization_impl.h"
 #include "client/matching_impl.h"
+#include "client/open_calls.h"
 #include "client/stream_impl.h"
 #include "client/tracking_impl.h"
 #include "client/wire.h"
@@ -50,9 +54,26 @@ absl::Status CheckInFlight(int in_flight) {
 
 // gRPC 1.51 stops its threads with the last object that uses it, and then waits for a helper of its sockets that sleeps
 // for up to 10 s after large writes. One reference that is never given back spares programs that wait at their end.
-void KeepGrpcRunning() {
-  static const bool kept = (grpc_init(), true);
-  (void)kept;
+// Returns the process that took it, which has gRPC's threads.
+pid_t KeepGrpcRunning() {
+  static const pid_t process = (grpc_init(), getpid());
+  return process;
+}
+
+absl::Status CheckProcess(pid_t process, absl::string_view remedy) {
+  if (process == getpid()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("client: gRPC's threads are those of process ", process,
+                                                    ", and this is process ", getpid(), ", after fork(); ", remedy));
+}
+
+constexpr absl::Duration kStopPoll = absl::Milliseconds(50);
+constexpr absl::Duration kShortestKeepaliveTime = absl::Seconds(5), kShortestKeepaliveTimeout = absl::Milliseconds(100),
+                         kLongestKeepalive = absl::Hours(24);
+
+absl::Status CheckKeepalive(const char* name, absl::Duration value, absl::Duration shortest) {
+  if (value >= shortest && value <= kLongestKeepalive) return absl::OkStatus();
+  return OutOfRangeError(name, absl::FormatDuration(value), absl::FormatDuration(shortest),
+                         absl::FormatDuration(kLongestKeepalive));
 }
 
 // gRPC's own balancing, health checking and retries, of all methods; a call is tried again as long as no answer to it
@@ -69,16 +90,19 @@ constexpr char kBalancedServiceConfig[] = R"json({
 
 // OK once the channel is connected. A refusal is final unless the caller waits for the server.
 absl::Status WaitUntilConnected(grpc::Channel* channel, const std::string& address, const ClientOptions& options) {
-  const gpr_timespec deadline = GrpcDeadline(options.connect_timeout);
+  const absl::Time deadline = SteadyNow() + options.connect_timeout;
   for (;;) {
     const grpc_connectivity_state state = channel->GetState(/*try_to_connect=*/true);
     if (state == GRPC_CHANNEL_READY) return absl::OkStatus();
     if (state == GRPC_CHANNEL_SHUTDOWN) break;
     if (state == GRPC_CHANNEL_TRANSIENT_FAILURE && !options.wait_for_server) break;
-    if (!channel->WaitForStateChange(state, deadline)) {
+    const absl::Duration left = deadline - SteadyNow();
+    if (left <= absl::ZeroDuration()) {
       return absl::UnavailableError(
           absl::StrCat("no answer from ", address, " within ", absl::FormatDuration(options.connect_timeout)));
     }
+    if (options.stop && options.stop()) return absl::CancelledError(absl::StrCat("not connected to ", address, " yet"));
+    channel->WaitForStateChange(state, GrpcDeadline(options.stop ? std::min(left, kStopPoll) : left));
   }
   return absl::UnavailableError(absl::StrCat("cannot connect to ", address));
 }
@@ -86,13 +110,34 @@ absl::Status WaitUntilConnected(grpc::Channel* channel, const std::string& addre
 }  // namespace
 
 struct Client::Impl {
+  absl::Status Check() const { return CheckProcess(process, "connect a client in each process"); }
+  // What calls and streams begin with.
+  absl::Status Begin(const std::string& traceparent, grpc::ClientContext* context) const {
+    GLINT_RETURN_IF_ERROR(Check());
+    return SetTraceparent(traceparent, context);
+  }
+
+  const pid_t process = getpid();
   std::string address;  // empty: the caller made the channel
   std::shared_ptr<grpc::ChannelInterface> channel;
   std::unique_ptr<v1::FeatureDetection::Stub> stub;
+  const std::shared_ptr<OpenCalls> calls = std::make_shared<OpenCalls>();
 };
 
 absl::StatusOr<Client> Client::Connect(const std::string& address, const ClientOptions& options) {
+  const char* const fork_support = std::getenv("GRPC_ENABLE_FORK_SUPPORT");
+  if (fork_support == nullptr || absl::string_view(fork_support) != "1") {
+    GLINT_RETURN_IF_ERROR(CheckProcess(KeepGrpcRunning(), "fork before the first client is connected"));
+  }
+  GLINT_RETURN_IF_ERROR(CheckKeepalive("keepalive_time", options.keepalive_time, kShortestKeepaliveTime));
+  GLINT_RETURN_IF_ERROR(CheckKeepalive("keepalive_timeout", options.keepalive_timeout, kShortestKeepaliveTimeout));
   grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, static_cast<int>(absl::ToInt64Milliseconds(options.keepalive_time)));
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+                   static_cast<int>(absl::ToInt64Milliseconds(options.keepalive_timeout)));
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // else the third ping waits for data
+  // How long an attempt to connect may take: a machine that is gone refuses nothing.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);
   arguments.SetMaxReceiveMessageSize(options.max_message_bytes);
   arguments.SetMaxSendMessageSize(options.max_message_bytes);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
@@ -127,10 +172,11 @@ Client& Client::operator=(Client&&) noexcept = default;
 Client::~Client() = default;
 
 absl::StatusOr<Detection> Client::Detect(const DetectorOptions& options, const ImageInput& image,
-                                         const ImageInput& mask, absl::Duration timeout,
-                                         const std::string& traceparent) const {
+                                         const ImageInput& mask, absl::Duration timeout, const std::string& traceparent,
+                                         const GrayRange& gray_range) const {
   const absl::Time start = SteadyNow();
   v1::DetectRequest request;
+  if (gray_range.wanted()) ToWire(gray_range, request.mutable_gray_range());
   ToWire(options, kDetectDefaults, request.mutable_detector());
   GLINT_RETURN_IF_ERROR(ToWire("image", image, request.mutable_image()));
   if (image.region.wanted()) ToWire(image.region, request.mutable_region());
@@ -138,12 +184,14 @@ absl::StatusOr<Detection> Client::Detect(const DetectorOptions& options, const I
     GLINT_RETURN_IF_ERROR(ToWire("mask", mask, request.mutable_mask()));
   }
   grpc::ClientContext context;
+  const OpenCall open(impl_->calls, &context);
   SetTimeout(timeout, &context);
-  GLINT_RETURN_IF_ERROR(SetTraceparent(traceparent, &context));
+  GLINT_RETURN_IF_ERROR(impl_->Begin(traceparent, &context));
   v1::DetectResponse response;
   if (grpc::Status status = impl_->stub->Detect(&context, request, &response); !status.ok()) return FromGrpc(status);
   Detection detection;
   GLINT_RETURN_IF_ERROR(FromWire(response.features(), &detection.features));
+  detection.warnings = FromWire(response.warnings());
   FromWire(response.timings(), &detection.timings);
   detection.round_trip = SteadyNow() - start;
   return detection;
@@ -153,8 +201,8 @@ template <typename Stream, typename Options, typename Callback>
 absl::StatusOr<std::unique_ptr<Stream>> Client::Open(const Options& options, Callback callback) const {
   GLINT_RETURN_IF_ERROR(CheckInFlight(options.in_flight));
   auto impl = std::make_unique<typename Stream::Impl>(impl_->channel, options, std::move(callback));
-  SetTimeout(options.timeout, &impl->core.context);
-  GLINT_RETURN_IF_ERROR(SetTraceparent(options.traceparent, &impl->core.context));
+  impl->core.Prepare(options.timeout, impl_->calls);
+  GLINT_RETURN_IF_ERROR(impl_->Begin(options.traceparent, &impl->core.context));
   GLINT_RETURN_IF_ERROR(impl->Open(options));
   return std::unique_ptr<Stream>(new Stream(std::move(impl)));
 }
@@ -166,12 +214,13 @@ absl::StatusOr<std::unique_ptr<DetectStream>> Client::OpenStream(const StreamOpt
 
 absl::StatusOr<MatchFound> Client::Match(const MatchSettings& settings, const MatchSide& query, const MatchSide& train,
                                          const QueryConditions& conditions, absl::Duration timeout,
-                                         const std::string& traceparent) const {
+                                         const std::string& traceparent, const GrayRange& gray_range) const {
   grpc::ClientContext context;
+  const OpenCall open(impl_->calls, &context);
   SetTimeout(timeout, &context);
-  GLINT_RETURN_IF_ERROR(SetTraceparent(traceparent, &context));
+  GLINT_RETURN_IF_ERROR(impl_->Begin(traceparent, &context));
   const auto stub = v1::FeatureMatching::NewStub(impl_->channel);
-  return MatchOnce(stub.get(), &context, settings, query, train, conditions);
+  return MatchOnce(stub.get(), &context, settings, query, train, conditions, gray_range);
 }
 
 absl::StatusOr<std::unique_ptr<MatchStream>> Client::OpenMatchStream(const MatchStreamOptions& options,
@@ -214,7 +263,9 @@ absl::StatusOr<std::unique_ptr<SharedMemoryRing>> Client::ShareMemory(const Ring
 
 absl::StatusOr<ServerInfo> Client::GetServerInfo(absl::Duration timeout) const {
   grpc::ClientContext context;
+  const OpenCall open(impl_->calls, &context);
   SetTimeout(timeout, &context);
+  GLINT_RETURN_IF_ERROR(impl_->Check());
   v1::GetServerInfoResponse response;
   const auto stub = v1::Server::NewStub(impl_->channel);
   if (grpc::Status status = stub->GetServerInfo(&context, {}, &response); !status.ok()) return FromGrpc(status);
@@ -222,7 +273,10 @@ absl::StatusOr<ServerInfo> Client::GetServerInfo(absl::Duration timeout) const {
 }
 
 absl::StatusOr<Health> Client::CheckHealth(const std::string& service, absl::Duration timeout) const {
-  return client::CheckHealth(impl_->channel, service, timeout);
+  GLINT_RETURN_IF_ERROR(impl_->Check());
+  return client::CheckHealth(impl_->channel, service, timeout, impl_->calls);
 }
+
+void Client::Cancel() const { impl_->calls->CancelAll(); }
 
 }  // namespace glint::client

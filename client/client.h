@@ -5,11 +5,13 @@
 //   if (found.ok()) Use(found->features);
 //
 // Errors are absl::Status with the codes of proto/glint/v1/feature_detection.proto. UNAVAILABLE: no server there, it
-// went away, or it is draining. DEADLINE_EXCEEDED: the call's timeout passed. ErrorInfoOf() of features/error.h has the
-// field, value and range of errors about a value, of calls, streams and frames alike.
+// went away or fell silent, or it is draining. DEADLINE_EXCEEDED: the call's timeout passed. FAILED_PRECONDITION: the
+// client is used in another process than the one that connected it, after fork(). ErrorInfoOf() of features/error.h has
+// the field, value and range of errors about a value, of calls, streams and frames alike.
 #ifndef GLINT_CLIENT_CLIENT_H_
 #define GLINT_CLIENT_CLIENT_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,10 +40,20 @@ struct TlsOptions {
   std::string certificate, key;  // of this client, if the server asks for one; both or neither
 };
 
+// Of a call whose caller names no timeout; absl::InfiniteDuration() is none.
+inline constexpr absl::Duration kDefaultCallTimeout = absl::Seconds(60);
+
 struct ClientOptions {
   absl::Duration connect_timeout = absl::Seconds(5);
   // Keep trying until connect_timeout, for a server that is being started, instead of failing when refused.
   bool wait_for_server = false;
+  // If set, asked every 50 ms while Connect() waits; true ends that with CANCELLED.
+  std::function<bool()> stop;
+  // While calls or streams are open, a ping is sent after `keepalive_time` without a byte from the server, and must be
+  // answered within `keepalive_timeout`: else the connection counts as lost, and all on it ends with UNAVAILABLE.
+  // 5 s..24 h (servers take more frequent pings for an attack) and 100 ms..24 h.
+  absl::Duration keepalive_time = absl::Seconds(10);
+  absl::Duration keepalive_timeout = absl::Seconds(10);
   // Largest message in either direction. The default holds an 8K frame in any format with a mask (7680 x 4320 x 5
   // bytes). The server has a limit of its own.
   int max_message_bytes = 256 << 20;
@@ -60,7 +72,9 @@ struct ClientOptions {
 class Client {
  public:
   // `address` is "host:port" or "unix:PATH". The connection is not sent through an HTTP proxy.
-  // UNAVAILABLE when nothing answers there. INVALID_ARGUMENT: a token that no header can have.
+  // UNAVAILABLE when nothing answers there. INVALID_ARGUMENT: a token that no header can have, a keepalive out of
+  // range. FAILED_PRECONDITION: a parent of this process has connected a client before its fork(), after which gRPC
+  // does not work, unless its variable GRPC_ENABLE_FORK_SUPPORT is set to 1.
   static absl::StatusOr<Client> Connect(const std::string& address, const ClientOptions& options = {});
 
   // For channels made otherwise (TLS, a proxy, in-process): its message limits should be raised above 4 MiB.
@@ -70,10 +84,11 @@ class Client {
   Client& operator=(Client&&) noexcept;
   ~Client();
 
-  // Features of one image, where `mask` (GRAY8, of the image's size) is not 0. `traceparent`: as StreamOptions'.
+  // Features of one image, where `mask` (GRAY8, of the image's size) is not 0. `traceparent`, `gray_range`: as
+  // StreamOptions'.
   absl::StatusOr<Detection> Detect(const DetectorOptions& options, const ImageInput& image, const ImageInput& mask = {},
-                                   absl::Duration timeout = absl::InfiniteDuration(),
-                                   const std::string& traceparent = "") const;
+                                   absl::Duration timeout = kDefaultCallTimeout, const std::string& traceparent = "",
+                                   const GrayRange& gray_range = {}) const;
 
   // Opens a stream and sends its options. `on_result` gets one result per frame written; see client/stream.h.
   // Options that the server refuses are reported by a later Write() or by Finish().
@@ -82,9 +97,8 @@ class Client {
 
   // One match (client/matching.h). `conditions` have an element for each query descriptor.
   absl::StatusOr<MatchFound> Match(const MatchSettings& settings, const MatchSide& query, const MatchSide& train,
-                                   const QueryConditions& conditions = {},
-                                   absl::Duration timeout = absl::InfiniteDuration(),
-                                   const std::string& traceparent = "") const;
+                                   const QueryConditions& conditions = {}, absl::Duration timeout = kDefaultCallTimeout,
+                                   const std::string& traceparent = "", const GrayRange& gray_range = {}) const;
 
   // As OpenStream(), for pairs.
   absl::StatusOr<std::unique_ptr<MatchStream>> OpenMatchStream(const MatchStreamOptions& options,
@@ -107,6 +121,9 @@ class Client {
 
   // `service` is empty for the server as a whole, or a service of it, such as "glint.v1.FeatureDetection".
   absl::StatusOr<Health> CheckHealth(const std::string& service = "", absl::Duration timeout = absl::Seconds(5)) const;
+
+  // Ends all calls and streams of this client, and later ones as they begin: CANCELLED. Does not wait.
+  void Cancel() const;
 
  private:
   struct Impl;

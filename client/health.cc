@@ -46,8 +46,9 @@ Health Parse(const grpc::ByteBuffer& response) {
 }  // namespace
 
 absl::StatusOr<Health> CheckHealth(const std::shared_ptr<grpc::ChannelInterface>& channel, const std::string& service,
-                                   absl::Duration timeout) {
+                                   absl::Duration timeout, const std::shared_ptr<OpenCalls>& calls) {
   grpc::ClientContext context;
+  const OpenCall open(calls, &context);
   if (timeout < absl::InfiniteDuration()) context.set_deadline(GrpcDeadline(timeout));
   grpc::CompletionQueue queue;
   grpc::GenericStub stub(channel);

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "client/open_calls.h"
 #include "client/result.h"
 
 namespace grpc {
@@ -15,8 +16,9 @@ class ChannelInterface;
 
 namespace glint::client {
 
+// `calls` can cancel it.
 absl::StatusOr<Health> CheckHealth(const std::shared_ptr<grpc::ChannelInterface>& channel, const std::string& service,
-                                   absl::Duration timeout);
+                                   absl::Duration timeout, const std::shared_ptr<OpenCalls>& calls);
 
 }  // namespace glint::client
 

@@ -61,6 +61,7 @@ absl::Status FindingsOf(const Response& response, int k, MatchFound* found) {
   GLINT_RETURN_IF_ERROR(FromWire(result.query(), &found->query));
   GLINT_RETURN_IF_ERROR(FromWire(result.train(), &found->train));
   FromWire(response.timings(), &found->timings);
+  found->warnings = FromWire(response.warnings());
   return MatchesFromWire(result.matches(), k, found);
 }
 
@@ -94,9 +95,10 @@ DescriptorInput::DescriptorInput(const Features& f)
 
 absl::StatusOr<MatchFound> MatchOnce(v1::FeatureMatching::Stub* stub, grpc::ClientContext* context,
                                      const MatchSettings& settings, const MatchSide& query, const MatchSide& train,
-                                     const QueryConditions& conditions) {
+                                     const QueryConditions& conditions, const GrayRange& gray_range) {
   const absl::Time start = SteadyNow();
   v1::MatchRequest request;
+  if (gray_range.wanted()) ToWire(gray_range, request.mutable_gray_range());
   ToWire(settings.detector, kMatchDefaults, request.mutable_detector());
   ToWire(settings, request.mutable_match());
   GLINT_RETURN_IF_ERROR(SetPair(query, train, conditions, &request));

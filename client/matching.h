@@ -19,6 +19,7 @@
 #include "client/image.h"
 #include "client/result.h"
 #include "client/stream.h"
+#include "features/gray_range.h"
 #include "features/matcher.h"
 #include "features/operation_defaults.h"
 #include "features/options.h"
@@ -63,8 +64,9 @@ struct MatchSettings {
 struct MatchFound {
   Features query, train;  // features of sides that are images; else empty
   MatchResult matches;
-  int trains = 0;    // size of the train set
-  int set_size = 0;  // size of the edited set, after an edit
+  int trains = 0;                 // size of the train set
+  int set_size = 0;               // size of the edited set, after an edit
+  std::vector<Warning> warnings;  // what makes the images doubtful
   Timings timings;
   absl::Duration round_trip;
 };
@@ -82,6 +84,7 @@ struct MatchAnswer {
 struct PairStreamOptions {
   OverloadPolicy overload_policy = OverloadPolicy::kBlock;
   absl::Duration max_age = absl::ZeroDuration();
+  GrayRange gray_range;
   int in_flight = 8;
   std::string traceparent;
   absl::Duration timeout = absl::InfiniteDuration();

@@ -27,7 +27,7 @@ struct StereoStream::Impl
 // One call of Match.
 absl::StatusOr<MatchFound> MatchOnce(v1::FeatureMatching::Stub* stub, grpc::ClientContext* context,
                                      const MatchSettings& settings, const MatchSide& query, const MatchSide& train,
-                                     const QueryConditions& conditions);
+                                     const QueryConditions& conditions, const GrayRange& gray_range);
 
 }  // namespace glint::client
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "features/status_macros.h"
 #include "features/steady_time.h"
 
@@ -17,6 +18,7 @@ bool WorthAnotherTry(const absl::Status& status) {
     case absl::StatusCode::kUnavailable:
     case absl::StatusCode::kAborted:
     case absl::StatusCode::kCancelled:
+    case absl::StatusCode::kDeadlineExceeded:
     case absl::StatusCode::kInternal:
     case absl::StatusCode::kResourceExhausted:
     case absl::StatusCode::kUnknown:
@@ -46,9 +48,40 @@ ImageInput Copy(const ImageInput& image, std::string* bytes) {
 
 ResilientStream::ResilientStream(const Client* client, const StreamOptions& options, const RetryOptions& retry,
                                  ResultCallback on_result)
-    : client_(client), options_(options), retry_(retry), on_result_(std::move(on_result)) {}
+    : client_(client), options_(options), retry_(retry), on_result_(std::move(on_result)) {
+  if (retry_.patience > absl::ZeroDuration() && retry_.patience < absl::InfiniteDuration()) {
+    watcher_ = std::thread([this] { Watch(); });
+  }
+}
 
-ResilientStream::~ResilientStream() = default;
+ResilientStream::~ResilientStream() {
+  {
+    absl::MutexLock lock(&mu_);
+    destroyed_ = true;
+    open_ = nullptr;
+  }
+  if (watcher_.joinable()) watcher_.join();
+}
+
+absl::Duration ResilientStream::Waited() const {
+  const absl::Time since = std::max(answered_, tried_);
+  return SteadyNow() - (kept_.empty() ? since : std::max(since, kept_.front().written));
+}
+
+void ResilientStream::Watch() {
+  absl::MutexLock lock(&mu_);
+  while (!destroyed_) {
+    // What is not waited for yet cannot be late before a whole patience has passed.
+    const bool waits = open_ != nullptr && !late_ && !kept_.empty() && !delivering_;
+    const absl::Duration left = retry_.patience - (waits ? Waited() : absl::ZeroDuration());
+    if (left <= absl::ZeroDuration()) {
+      late_ = true;
+      open_->Cancel();
+    } else {
+      mu_.AwaitWithTimeout(absl::Condition(&destroyed_), left);
+    }
+  }
+}
 
 absl::Status ResilientStream::Write(uint64_t frame_id, const ImageInput& image) {
   GLINT_RETURN_IF_ERROR(Renew());
@@ -58,6 +91,7 @@ absl::Status ResilientStream::Write(uint64_t frame_id, const ImageInput& image) 
     kept_.emplace_back();
     Kept& back = kept_.back();
     back.frame_id = frame_id;
+    back.written = SteadyNow();
     back.image = retry_.patience > absl::ZeroDuration() ? Copy(image, &back.bytes) : image;
     kept = &back;
   }
@@ -66,6 +100,7 @@ absl::Status ResilientStream::Write(uint64_t frame_id, const ImageInput& image) 
     // Not sent and not kept; if the stream has ended, the next call returns the same error.
     absl::MutexLock lock(&mu_);
     kept_.pop_back();
+    return cancelled_ ? absl::CancelledError() : status;
   }
   return status.ok() ? status : Reopen(status);
 }
@@ -109,26 +144,33 @@ void ResilientStream::Deliver(const FrameResult& result) {
     absl::MutexLock lock(&mu_);
     if (absl::IsUnavailable(result.status) && retry_.patience > absl::ZeroDuration()) refused_ = true;
     if (refused_) return;
+    delivering_ = true;
   }
   if (on_result_) on_result_(result);
   absl::MutexLock lock(&mu_);
   kept_.pop_front();
   answered_ = SteadyNow();
+  trying_ = delivering_ = false;
+  reason_ = absl::OkStatus();
 }
 
 absl::Status ResilientStream::Reopen(absl::Status why) {
-  {
-    absl::MutexLock lock(&mu_);
-    if (answered_ >= broken_at_) {
-      broken_at_ = SteadyNow();
-      pause_ = absl::ZeroDuration();
-    }
-  }
   for (;;) {
     {
       absl::MutexLock lock(&mu_);
-      const bool again = why.ok() || (retry_.patience > absl::ZeroDuration() && WorthAnotherTry(why) &&
-                                      SteadyNow() - broken_at_ <= retry_.patience);
+      if (late_ && absl::IsCancelled(why) && !cancelled_) {
+        if (!reason_.ok()) return reason_;
+        return absl::DeadlineExceededError(
+            absl::StrCat("no frame was answered for ", absl::FormatDuration(retry_.patience)));
+      }
+      if (!why.ok()) reason_ = why;
+      if (!std::exchange(trying_, true)) {
+        pause_ = absl::ZeroDuration();
+        // That a stream broke while nobody wrote is noticed now.
+        if (kept_.empty() || Waited() >= retry_.patience) tried_ = SteadyNow();
+      }
+      const bool again =
+          why.ok() || (retry_.patience > absl::ZeroDuration() && WorthAnotherTry(why) && Waited() <= retry_.patience);
       if (!again && !cancelled_) return why;
       mu_.AwaitWithTimeout(absl::Condition(&cancelled_), pause_);
       if (cancelled_) return absl::CancelledError();
@@ -139,7 +181,10 @@ absl::Status ResilientStream::Reopen(absl::Status why) {
   }
   // It may yet turn out to be broken, unless nothing waits for an answer.
   absl::MutexLock lock(&mu_);
-  if (kept_.empty()) broken_at_ = absl::InfinitePast();
+  if (kept_.empty()) {
+    trying_ = false;
+    reason_ = absl::OkStatus();
+  }
   return why;
 }
 
@@ -152,7 +197,7 @@ absl::Status ResilientStream::OpenOnce() {
   stream_ = nullptr;  // its callback runs no more
   {
     absl::MutexLock lock(&mu_);
-    refused_ = false;
+    refused_ = late_ = false;
     for (const Kept& kept : kept_) again.push_back(&kept);
   }
   auto opened = client_->OpenStream(options_, [this](const FrameResult& result) { Deliver(result); });

@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -27,7 +28,8 @@
 namespace glint::client {
 
 struct RetryOptions {
-  // Given up when no frame was answered for so long since the stream broke. Zero: one stream, and no other after it.
+  // Given up when no frame was answered for so long: since the last answer or, if nothing was unanswered then, since
+  // the oldest unanswered frame was written. Zero: one stream, and no other after it.
   absl::Duration patience = absl::Seconds(30);
   // Between attempts: doubled each time, up to the second.
   absl::Duration pause = absl::Milliseconds(20);
@@ -40,7 +42,8 @@ struct RetryOptions {
 };
 
 // Thread-compatible: Write() and Finish() by one thread at a time; Cancel() by any. Results come on a reading thread,
-// as in DetectStream. A stream that breaks is noticed, and another one opened, by the next Write() or Finish().
+// as in DetectStream. A stream that breaks, or has no answer for the options' timeout, is noticed, and another one
+// opened, by the next Write() or Finish().
 class ResilientStream {
  public:
   // `client` must outlive this. The mask's pixels in `options` must live as long, too.
@@ -52,7 +55,7 @@ class ResilientStream {
 
   // As DetectStream::Write(); keeps a copy of the frame until it is answered. INVALID_ARGUMENT: the image cannot be
   // sent, the stream lives on. Other errors, such as bad options, are those that another attempt would not change, and
-  // the last one after `patience`.
+  // the last one after `patience`: DEADLINE_EXCEEDED if a stream was open then.
   absl::Status Write(uint64_t frame_id, const ImageInput& image);
 
   // Waits until all frames are answered.
@@ -67,6 +70,7 @@ class ResilientStream {
  private:
   struct Kept {
     uint64_t frame_id;
+    absl::Time written;
     std::string bytes;
     ImageInput image;  // of `bytes`, or of the caller's and not looked at again
   };
@@ -77,6 +81,10 @@ class ResilientStream {
   // Makes sure that there is a stream which takes frames, young enough.
   absl::Status Renew() ABSL_LOCKS_EXCLUDED(mu_);
   absl::Status OpenOnce() ABSL_LOCKS_EXCLUDED(mu_);
+  // Cancels the open stream when patience is over; on a thread of its own.
+  void Watch() ABSL_LOCKS_EXCLUDED(mu_);
+  // How long no frame has been answered.
+  absl::Duration Waited() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const Client* const client_;
   const StreamOptions options_;
@@ -84,17 +92,23 @@ class ResilientStream {
   const ResultCallback on_result_;
   int opened_ = 0;
   absl::Time opened_at_ = absl::InfinitePast();
-  absl::Time broken_at_ = absl::InfinitePast();  // the first time since an answer; not after answered_: it is whole
-  absl::Duration pause_;                         // before the next attempt
+  absl::Duration pause_;  // before the next attempt
 
   mutable absl::Mutex mu_;
   std::deque<Kept> kept_ ABSL_GUARDED_BY(mu_);  // not answered, oldest first; never moved by either end's changes
   bool refused_ ABSL_GUARDED_BY(mu_) = false;   // the server drains: further results of this stream are ignored
   absl::Time answered_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
+  bool trying_ ABSL_GUARDED_BY(mu_) = false;                      // a stream has broken since the last answer
+  absl::Time tried_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();  // since when, if nothing was waited for before
+  absl::Status reason_ ABSL_GUARDED_BY(mu_);                      // why the last one broke
+  bool delivering_ ABSL_GUARDED_BY(mu_) = false;                  // the callback runs
+  bool late_ ABSL_GUARDED_BY(mu_) = false;                        // the open stream was cancelled
+  bool destroyed_ ABSL_GUARDED_BY(mu_) = false;
   bool cancelled_ ABSL_GUARDED_BY(mu_) = false;
   DetectStream* open_ ABSL_GUARDED_BY(mu_) = nullptr;  // stream_, while Cancel() may reach for it
 
-  std::unique_ptr<DetectStream> stream_;  // last: its reading thread uses the others
+  std::unique_ptr<DetectStream> stream_;  // its reading thread uses the others
+  std::thread watcher_;
 };
 
 }  // namespace glint::client

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "features/types.h"
+#include "features/warning.h"
 #include "proto/terms.h"
 
 namespace glint::client {
@@ -44,6 +45,7 @@ struct Timings {
 // The answer to one image. Every array of `features` has the same length.
 struct Detection {
   Features features;
+  std::vector<Warning> warnings;  // what makes the image or its mask doubtful
   Timings timings;
   absl::Duration round_trip;  // as the client saw it: from the call, or the Write(), to the answer
 };
@@ -83,6 +85,7 @@ struct ServerLimits {
   absl::Duration stream_idle_timeout;
   int64_t max_shared_memory_bytes = 0;
   int max_shared_memory_regions = 0;
+  int64_t max_match_pairs = 0;  // of descriptors that one match may compare
 };
 
 // GetServerInfoResponse: version, device and limits of the server.

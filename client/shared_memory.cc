@@ -135,7 +135,7 @@ struct SharedMemoryRing::State {
   int slots = 0;
   size_t slot_bytes = 0;
   uint8_t* data = nullptr;
-  std::string name;
+  std::string name, shared_name;
   Descriptor connection;  // the server keeps the memory while it is open
 
   std::mutex mutex;
@@ -145,22 +145,34 @@ struct SharedMemoryRing::State {
 
 struct SharedSlot::Lease {
   ~Lease() {
+    if (ring == nullptr) return;
     {
       std::lock_guard<std::mutex> lock(ring->mutex);
       ring->free.push_back(index);  // has room for all
     }
     ring->freed.notify_one();
   }
-  size_t offset() const { return ring->slot_bytes * static_cast<size_t>(index); }
 
-  std::shared_ptr<SharedMemoryRing::State> ring;
-  int index;
+  std::shared_ptr<SharedMemoryRing::State> ring;  // null: another client's memory
+  int index = 0;
+  std::string region;
+  size_t offset = 0, bytes = 0;
+  uint8_t* data = nullptr;
 };
 
-uint8_t* SharedSlot::data() const { return lease_->ring->data + lease_->offset(); }
-size_t SharedSlot::bytes() const { return lease_->ring->slot_bytes; }
-const std::string& SharedSlot::region() const { return lease_->ring->name; }
-size_t SharedSlot::offset() const { return lease_->offset(); }
+SharedSlot SharedSlot::OfOther(std::string region, size_t offset, size_t bytes) {
+  SharedSlot slot;
+  slot.lease_ = std::make_shared<Lease>();
+  slot.lease_->region = std::move(region);
+  slot.lease_->offset = offset;
+  slot.lease_->bytes = bytes;
+  return slot;
+}
+
+uint8_t* SharedSlot::data() const { return lease_->data; }
+size_t SharedSlot::bytes() const { return lease_->bytes; }
+const std::string& SharedSlot::region() const { return lease_->region; }
+size_t SharedSlot::offset() const { return lease_->offset; }
 
 absl::StatusOr<std::unique_ptr<SharedMemoryRing>> SharedMemoryRing::Create(
     const std::shared_ptr<grpc::ChannelInterface>& channel, const std::string& socket, const RingOptions& options) {
@@ -193,9 +205,11 @@ absl::StatusOr<std::unique_ptr<SharedMemoryRing>> SharedMemoryRing::Create(
   v1::RegisterSharedMemoryRequest request;
   request.set_token(token);
   request.set_name(name);
+  for (const std::string& reader : options.shared_with) request.add_shared_with(reader);
   v1::RegisterSharedMemoryResponse response;
   const auto stub = v1::Server::NewStub(channel);
   if (const grpc::Status s = stub->RegisterSharedMemory(&context, request, &response); !s.ok()) return FromGrpc(s);
+  state->shared_name = absl::StrCat(response.owner(), "/", name);
   state->name = std::move(name);
   for (int i = options.slots; i-- > 0;) state->free.push_back(i);
   return std::unique_ptr<SharedMemoryRing>(new SharedMemoryRing(std::move(state)));
@@ -216,12 +230,18 @@ SharedSlot SharedMemoryRing::Acquire(absl::Duration timeout) {
   }
   SharedSlot slot;
   slot.lease_ = std::make_shared<SharedSlot::Lease>();
-  slot.lease_->ring = state_;
-  slot.lease_->index = state_->free.back();
+  SharedSlot::Lease& lease = *slot.lease_;
+  lease.index = state_->free.back();
+  lease.region = state_->name;
+  lease.bytes = state_->slot_bytes;
+  lease.offset = lease.bytes * static_cast<size_t>(lease.index);
+  lease.data = state_->data + lease.offset;
+  lease.ring = state_;  // from here on it gives the slot back
   state_->free.pop_back();
   return slot;
 }
 
 size_t SharedMemoryRing::slot_bytes() const { return state_->slot_bytes; }
+const std::string& SharedMemoryRing::shared_name() const { return state_->shared_name; }
 
 }  // namespace glint::client

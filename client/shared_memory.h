@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -31,6 +32,9 @@ struct RingOptions {
   size_t slot_bytes = 1920 * 1080;  // at least 1; rounded up to whole pages
   // The server's socket for shared memory, where it is not what the client's address is with ".shm" behind it.
   std::string socket;
+  // Up to 16 other clients of the server that may read the ring, too: "user UID", "identity NAME", or "*" for all of
+  // its unix sockets.
+  std::vector<std::string> shared_with;
 };
 
 // One slot of a ring. Copies mean the same slot; when the last is gone, it is free. Empty by default. Outlives its
@@ -38,6 +42,9 @@ struct RingOptions {
 class SharedSlot {
  public:
   SharedSlot() = default;
+  // A part of memory that another client has, and shares with this one: `region` is its
+  // SharedMemoryRing::shared_name(), `offset` its SharedSlot::offset(). Only the server reads it: data() is null.
+  static SharedSlot OfOther(std::string region, size_t offset, size_t bytes);
 
   bool empty() const { return lease_ == nullptr; }
   uint8_t* data() const;  // page-aligned
@@ -56,7 +63,7 @@ class SharedSlot {
 // gone.
 class SharedMemoryRing {
  public:
-  // For Client. `channel` reaches the server whose socket for shared memory is at `socket`.
+  // For Client. `channel` reaches the server whose socket for shared memory is at `socket`. INVALID_ARGUMENT: options.
   static absl::StatusOr<std::unique_ptr<SharedMemoryRing>> Create(
       const std::shared_ptr<grpc::ChannelInterface>& channel, const std::string& socket, const RingOptions& options);
   ~SharedMemoryRing();
@@ -67,6 +74,8 @@ class SharedMemoryRing {
   SharedSlot Acquire(absl::Duration timeout = absl::InfiniteDuration());
 
   size_t slot_bytes() const;
+  // The region's name for those that it is shared with.
+  const std::string& shared_name() const;
 
  private:
   friend class SharedSlot;

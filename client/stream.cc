@@ -13,6 +13,7 @@ namespace {
 absl::Status ReadResult(const v1::DetectStreamResponse& response, absl::Duration round_trip, FrameResult* result) {
   result->detection.round_trip = round_trip;
   client::FromWire(response.timings(), &result->detection.timings);
+  result->detection.warnings = client::FromWire(response.warnings());
   if (result->status.ok()) return client::FromWire(response.features(), &result->detection.features);
   result->detection.features.Clear();
   return absl::OkStatus();

@@ -18,6 +18,7 @@
 #include "absl/time/time.h"
 #include "client/image.h"
 #include "client/result.h"
+#include "features/gray_range.h"
 #include "features/operation_defaults.h"
 #include "features/options.h"
 #include "proto/terms.h"
@@ -37,13 +38,17 @@ struct StreamOptions {
   absl::Duration max_age = absl::ZeroDuration();
   // Region of interest of frames that have none of their own.
   Region region;
+  // How samples of 16 bits become grey; all images must then have them.
+  GrayRange gray_range;
   // Frames written whose result has not been delivered: 1..4096. With 1, the round trip adds to each frame; with
   // enough, all lanes of the server are busy.
   int in_flight = 8;
   // W3C Trace Context: "00-<trace id>-<parent id>-<flags>". The server's log of the stream has the trace id. Empty:
   // none.
   std::string traceparent;
-  // Deadline of the whole stream.
+  // Longest wait for an answer: since the last one was delivered or, if nothing was unanswered then, since the oldest
+  // unanswered frame began to be written. The stream then ends with DEADLINE_EXCEEDED. A stream without unanswered
+  // frames, and one whose callback runs, waits for nothing.
   absl::Duration timeout = absl::InfiniteDuration();
 };
 

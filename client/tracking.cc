@@ -72,6 +72,7 @@ absl::Status ReadTracks(const v1::TrackStreamResponse& response, absl::Duration 
     GLINT_RETURN_IF_ERROR(FromWire(cameras[c], &answer->cameras[static_cast<size_t>(c)]));
   }
   client::FromWire(response.timings(), &answer->timings);
+  answer->warnings = client::FromWire(response.warnings());
   answer->round_trip = round_trip;
   return absl::OkStatus();
 }

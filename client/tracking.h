@@ -23,6 +23,7 @@
 #include "features/operation_defaults.h"
 #include "features/options.h"
 #include "features/tracker.h"
+#include "features/warning.h"
 #include "proto/terms.h"
 
 namespace glint::client {
@@ -75,6 +76,7 @@ struct TrackAnswer {
   absl::Duration retry_after;
 
   std::vector<TrackArrays> cameras;  // all of a frame, in order; after an edit those that it changed
+  std::vector<Warning> warnings;     // what makes the images doubtful
   Timings timings;
   absl::Duration round_trip;
 };

@@ -106,6 +106,17 @@ void ToWire(const DetectorOptions& options, const DetectorDefaults& defaults, v1
   SetDifferences(options, nearest, wire);
 }
 
+void ToWire(const GrayRange& range, v1::GrayRange* wire) {
+  if (range.kind == GrayRange::Kind::kGiven) {
+    wire->set_lowest(range.lowest);
+    wire->set_highest(range.highest);
+  } else {
+    wire->set_percentile(range.percentile);
+    wire->set_images(range.images);
+  }
+  wire->set_equalize(range.equalize);
+}
+
 void ToWire(const Region& region, v1::ImageRegion* wire) {
   wire->set_x(static_cast<uint32_t>(region.x));
   wire->set_y(static_cast<uint32_t>(region.y));
@@ -129,10 +140,10 @@ absl::Status ToWire(absl::string_view field, const ImageInput& image, v1::Image*
     wire->mutable_encoded()->mutable_data()->assign(image.file.data(), image.file.size());
     return absl::OkStatus();
   }
-  if (image.data == nullptr || image.width < 1 || image.height < 1) {
-    return ContradictionError(field,
-                              absl::StrCat(image.width, " x ", image.height, " pixels at ",
-                                           image.data == nullptr ? "no address" : "some address", " are not an image"));
+  const bool has_pixels = image.data != nullptr || !image.slot.empty();
+  if (!has_pixels || image.width < 1 || image.height < 1) {
+    return ContradictionError(field, absl::StrCat(image.width, " x ", image.height, " pixels at ",
+                                                  has_pixels ? "some address" : "no address", " are not an image"));
   }
   const size_t row = static_cast<size_t>(image.width) * BytesPerPixel(image.format);
   if (image.kind == ImageInput::Kind::kShared) return ToWire(field, image, row, wire->mutable_shared());
@@ -236,7 +247,8 @@ ServerInfo FromWire(const v1::GetServerInfoResponse& wire) {
                  absl::Nanoseconds(limits.stream_first_message_timeout_ns()),
                  absl::Nanoseconds(limits.stream_idle_timeout_ns()),
                  limits.max_shared_memory_bytes(),
-                 limits.max_shared_memory_regions()};
+                 limits.max_shared_memory_regions(),
+                 limits.max_match_pairs()};
   Assign(wire.presets(), &info.presets);
   info.shared_memory_socket = wire.shared_memory_socket();
   Assign(wire.devices(), &info.devices);

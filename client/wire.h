@@ -10,6 +10,7 @@
 #include "client/image.h"
 #include "client/result.h"
 #include "client/stream.h"
+#include "features/gray_range.h"
 #include "features/operation_defaults.h"
 #include "features/options.h"
 #include "features/warning.h"
@@ -36,9 +37,13 @@ void ToWire(const Region& region, v1::ImageRegion* wire);
 // Copies rows without the padding between them; keeps the memory that `wire` has. `field` names the image in errors.
 absl::Status ToWire(absl::string_view field, const ImageInput& image, v1::Image* wire);
 
+// A range that is wanted.
+void ToWire(const GrayRange& range, v1::GrayRange* wire);
+
 // What the options of all streams have for the server.
 template <typename Options, typename Wire>
 void SetPolicy(const Options& options, Wire* wire) {
+  if (options.gray_range.wanted()) ToWire(options.gray_range, wire->mutable_gray_range());
   wire->set_overload_policy(static_cast<v1::OverloadPolicy>(options.overload_policy));
   wire->set_max_age_ns(absl::ToInt64Nanoseconds(options.max_age));
 }

@@ -52,7 +52,9 @@ install(FILES ${PROJECT_SOURCE_DIR}/deploy/prometheus/glint.rules.yml
               ${PROJECT_SOURCE_DIR}/deploy/prometheus/prometheus.yml
         DESTINATION share/glint/prometheus ${part} EXCLUDE_FROM_ALL)
 install(FILES ${PROJECT_SOURCE_DIR}/deploy/grafana/glint.json DESTINATION share/glint/grafana ${part} EXCLUDE_FROM_ALL)
-install(FILES ${PROJECT_SOURCE_DIR}/deploy/haproxy/haproxy.cfg DESTINATION share/glint/haproxy ${part} EXCLUDE_FROM_ALL)
+install(FILES ${PROJECT_SOURCE_DIR}/deploy/haproxy/haproxy.cfg ${PROJECT_SOURCE_DIR}/deploy/haproxy/untrusted.cfg
+        DESTINATION share/glint/haproxy ${part} EXCLUDE_FROM_ALL)
+install(FILES ${PROJECT_SOURCE_DIR}/deploy/nginx/nginx.conf DESTINATION share/glint/nginx ${part} EXCLUDE_FROM_ALL)
 install(FILES ${PROJECT_SOURCE_DIR}/deploy/systemd/glint-server.flags DESTINATION /etc/glint ${part} EXCLUDE_FROM_ALL)
 install(FILES ${PROJECT_SOURCE_DIR}/deploy/package/glint.bash DESTINATION share/bash-completion/completions
         RENAME glint ${part} EXCLUDE_FROM_ALL)

@@ -5,6 +5,8 @@
 #include "cuda/pipeline_impl.h"
 #include "cuda/runtime/error.h"
 #include "cuda/runtime/range.h"
+#include "features/options.h"
+#include "features/pixels.h"
 
 namespace glint::cuda {
 namespace {
@@ -70,7 +72,10 @@ absl::Status Pipeline::Impl::UploadAll(const Prepared& prepared, const Pixels& i
 
 absl::Status Pipeline::Impl::UploadMask(const Prepared& prepared, const Pixels& mask) {
   const Plan& plan = prepared.plan;
-  return Upload(stream.view().stream, mask, {0, plan.key().shape.height}, plan.pitch(),
+  const DetectorOptions& options = plan.key().options;
+  const SetMaskRows set(mask);
+  const bool any_value = options.pyramid == Pyramid::kCascaded && AnyMaskValueIsSet(options);
+  return Upload(stream.view().stream, any_value ? Pixels(&set) : mask, {0, plan.key().shape.height}, plan.pitch(),
                 staging.data() + plan.image_bytes(), prepared.frame().level[0].mask);
 }
 

@@ -46,6 +46,26 @@ absl::StatusOr<Encoding> Resolve(Encoding encoding, absl::Span<const uint8_t> fi
 
 bool IsJpeg(absl::Span<const uint8_t> file) { return StartsWith(file, kJpegStart); }
 
+bool LacksEndMarker(absl::Span<const uint8_t> jpeg) {
+  constexpr uint8_t kMarker = 0xff, kRestart0 = 0xd0, kStart = 0xd8, kEnd = 0xd9;
+  for (size_t at = 0; at + 1 < jpeg.size();) {
+    const uint8_t code = jpeg[at + 1];
+    // Neither data of a scan, nor what lies between segments, has an end marker in it: 0xff stands before 0 there.
+    if (jpeg[at] != kMarker || code <= 1 || code == kMarker) {
+      ++at;
+    } else if (code == kEnd) {
+      return false;
+    } else if (code >= kRestart0 && code <= kStart) {
+      at += 2;
+    } else if (at + 3 < jpeg.size()) {
+      at += 2 + static_cast<size_t>(jpeg[at + 2] * 256 + jpeg[at + 3]);
+    } else {
+      break;
+    }
+  }
+  return true;
+}
+
 struct Decoder::Codecs {
   explicit Codecs(Parallel* parallel) : jpeg(parallel) {}
 

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "decode/gray_samples.h"
 #include "decode/pieces.h"
 #include "features/limits.h"
 #include "features/parallel.h"
@@ -82,8 +83,13 @@ void RowToGray(PixelFormat format, const uint8_t* pixels, int width, uint8_t* gr
 
 // Converts the rectangle of to.shape's size at (x, y), within plan.shape, to grey; equals that part of the whole
 // converted image. `data` must have the number of bytes that InspectRaw accepted. Rows that are converted and lie in
-// more than one piece are copied to `*scratch`, which keeps its memory from call to call.
-void RawToGray(const RawPlan& plan, Pieces data, int x, int y, const Destination& to, std::vector<uint8_t>* scratch);
+// more than one piece are copied to `*scratch`, which keeps its memory from call to call. `range`, for GRAY16 alone,
+// gives the samples' grey in place of their upper bytes; may be null.
+void RawToGray(const RawPlan& plan, Pieces data, int x, int y, const Destination& to, std::vector<uint8_t>* scratch,
+               const GrayTable* range = nullptr);
+
+// Adds the samples of a GRAY16 image; `data` and `scratch` as for RawToGray().
+void CountSamples(const RawPlan& plan, Pieces data, std::vector<uint8_t>* scratch, SampleCounts* counts);
 
 // ---- Encoded pictures.
 
@@ -92,6 +98,9 @@ enum class Encoding { kDetect = 0, kJpeg = 1, kPng = 2, kMjpeg = 3 };
 
 // True if the file starts as a JPEG file does.
 bool IsJpeg(absl::Span<const uint8_t> file);
+
+// True if such a file has no end marker after its last scan: its last bytes were lost. It may be decoded all the same.
+bool LacksEndMarker(absl::Span<const uint8_t> jpeg);
 
 // Decodes JPEG and PNG. Grey is what OpenCV makes of the file, orientation tags ignored:
 //  * JPEG, grey or colour, baseline or progressive: the luma channel, which is cv::imread(IMREAD_GRAYSCALE |
@@ -102,7 +111,8 @@ bool IsJpeg(absl::Span<const uint8_t> file);
 //    up, transparency is ignored, then cv::cvtColor's grey of R, G, B. (cv::imread rounds a colour PNG's grey
 //    differently; cv::cvtColor of the colour cv::imread is the equal here.)
 // A file that ends early is an error even when its decoder could make up the rest, and so are wrong checksums and
-// trailing scans beyond any encoder's need.
+// trailing scans beyond any encoder's need. A JPEG that lacks its end marker alone is decoded: all of the picture is
+// there (but not one with arithmetic coding, where that cannot be seen).
 //
 // Thread-compatible. Holds the codecs' state from picture to picture; the codecs themselves take and give back some
 // memory for each (bounded by the checked shape: at most 8 bytes a pixel, for progressive JPEG).

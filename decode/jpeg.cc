@@ -27,6 +27,7 @@ constexpr int kMaxScans = 100;
 constexpr int kPartsPerThread = 2;
 constexpr int64_t kPixelsWorthAThread = 128 * 128;
 constexpr uint8_t kEndOfImage[] = {0xff, 0xd9};
+constexpr char kEndsEarly[] = "the file ends before the picture does";
 
 // libjpeg goes on after a "warning" with pixels that it made up. These few do not touch the pixels of a whole file;
 // every other one is an error here.
@@ -49,6 +50,12 @@ bool IsHarmless(int message_code) {
 struct Input {
   std::array<absl::Span<const uint8_t>, 5> pieces;
   size_t next = 0;
+
+  // A whole file is one piece. With an end marker behind it, one that lacks its own is read to the end; the decoders of
+  // Huffman codes see where bits are missing.
+  void AddEndMarker() { pieces[1] = kEndOfImage; }
+  // Whether that marker has been read.
+  bool lacks_end() const { return next == 2 && pieces[1].data() == kEndOfImage; }
 };
 
 // libjpeg reports errors through longjmp here, as its interface demands. Only the first three static functions below
@@ -76,6 +83,9 @@ struct JpegDecoder::State {
 
   static State* Of(j_common_ptr info) { return static_cast<State*>(info->client_data); }
 
+  // Whether all scans of the file have come, so far as the header and the scans themselves say.
+  bool HasAllScans() const;
+
   absl::Status Error() const { return ContradictionError("image.data", absl::StrCat("JPEG: ", message)); }
   absl::Status Refusal() const;  // not OK for a good JPEG of a kind that is not decoded
   // After ReadHeader() of a file in one piece. Without restart_units: its parts cannot be decoded alone.
@@ -89,7 +99,11 @@ void JpegDecoder::State::Escape(j_common_ptr info) {
 }
 
 void JpegDecoder::State::OnMessage(j_common_ptr info, int level) {
-  if (level < 0 && !IsHarmless(info->err->msg_code)) Escape(info);
+  if (level >= 0 || IsHarmless(info->err->msg_code)) return;
+  State* const state = Of(info);
+  if (!state->input.lacks_end()) Escape(info);
+  std::snprintf(state->message, sizeof state->message, "%s", kEndsEarly);
+  std::longjmp(state->escape, 1);
 }
 
 void JpegDecoder::State::OnProgress(j_common_ptr info) {
@@ -108,7 +122,7 @@ boolean JpegDecoder::State::OnEndOfPiece(j_decompress_ptr info) {
     state->source.bytes_in_buffer = piece.size();
     return TRUE;
   }
-  std::snprintf(state->message, sizeof state->message, "the file ends before the picture does");
+  std::snprintf(state->message, sizeof state->message, "%s", kEndsEarly);
   std::longjmp(state->escape, 1);
 }
 
@@ -168,7 +182,21 @@ bool JpegDecoder::State::ReadPixels(State* state, const Destination& to) {
     }
     jpeg_read_scanlines(info, rows, count);
   }
+  if (state->input.lacks_end() && !state->HasAllScans()) {
+    std::snprintf(state->message, sizeof state->message, "%s", kEndsEarly);
+    return false;
+  }
   jpeg_finish_decompress(info);  // reads on to the end marker
+  return true;
+}
+
+bool JpegDecoder::State::HasAllScans() const {
+  for (int c = 0; c < info.num_components; ++c) {
+    if (info.comp_info[c].quant_table == nullptr) return false;  // which its first scan sets
+    if (info.progressive_mode == FALSE) continue;
+    const int* const missing_bits = info.coef_bits[c];  // of each coefficient; -1: all
+    if (std::any_of(missing_bits, missing_bits + DCTSIZE2, [](int bits) { return bits != 0; })) return false;
+  }
   return true;
 }
 
@@ -247,6 +275,8 @@ absl::Status JpegDecoder::DecodeInto(absl::Span<const uint8_t> file, const Desti
   const bool share = parallel_ != nullptr && parallel_->threads() > 1 && to.shape.pixels() >= kPixelsWorthAThread;
   const bool shared = share && DecodeParts(file, to);
   if (shared) ++shared_;
+  // Arithmetic decoders make up bits that are missing.
+  if (state_->info.arith_code == FALSE) state_->input.AddEndMarker();
   const bool ok = shared || State::ReadPixels(state_.get(), to);
   jpeg_abort_decompress(&state_->info);  // gives the picture's memory back
   return ok ? absl::OkStatus() : state_->Error();

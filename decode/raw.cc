@@ -165,7 +165,8 @@ void CopyRaw16(const RawPlan& plan, Pieces data, const Destination& to) {
   }
 }
 
-void RawToGray(const RawPlan& plan, Pieces data, int x, int y, const Destination& to, std::vector<uint8_t>* scratch) {
+void RawToGray(const RawPlan& plan, Pieces data, int x, int y, const Destination& to, std::vector<uint8_t>* scratch,
+               const GrayTable* range) {
   if (plan.format == PixelFormat::kBayerRggb8) return BayerToGray(plan, data, x, y, to, scratch);
   const size_t pixel_bytes = static_cast<size_t>(BytesPerPixel(plan.format));
   const size_t bytes = static_cast<size_t>(to.shape.width) * pixel_bytes;
@@ -178,7 +179,21 @@ void RawToGray(const RawPlan& plan, Pieces data, int x, int y, const Destination
       continue;
     }
     if (scratch->size() < bytes) scratch->resize(bytes);
-    RowToGray(plan.format, reader.Next(bytes, scratch->data()), to.shape.width, to.row(row));
+    const uint8_t* const pixels = reader.Next(bytes, scratch->data());
+    if (range != nullptr) {
+      range->Convert(pixels, to.shape.width, to.row(row));
+    } else {
+      RowToGray(plan.format, pixels, to.shape.width, to.row(row));
+    }
+  }
+}
+
+void CountSamples(const RawPlan& plan, Pieces data, std::vector<uint8_t>* scratch, SampleCounts* counts) {
+  if (scratch->size() < plan.row_bytes) scratch->resize(plan.row_bytes);
+  PieceReader reader(data);
+  for (int row = 0; row < plan.shape.height; ++row) {
+    if (row > 0) reader.Skip(plan.stride - plan.row_bytes);
+    counts->Add(reader.Next(plan.row_bytes, scratch->data()), plan.shape.width);
   }
 }
 

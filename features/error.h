@@ -25,7 +25,8 @@ std::string Echo(absl::string_view value);
 
 // What an error is about, for programs. All are text, as in the message; empty: the error has none.
 struct ErrorInfo {
-  std::string reason;           // "OUT_OF_RANGE", "NOT_ONE_OF", "CONTRADICTION", "OVER_LIMIT"
+  // "OUT_OF_RANGE", "NOT_ONE_OF", "CONTRADICTION", "OVER_LIMIT", "NOT_FOUND" or "FAILED_PRECONDITION".
+  std::string reason;
   std::string field;            // its path: "image.width"
   std::string value;            // an Echo()
   std::string lowest, highest;  // that is allowed

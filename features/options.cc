@@ -231,6 +231,8 @@ bool SelectsTopNPerLevel(const DetectorOptions& o) {
          o.descriptor != Descriptor::kBfrost;
 }
 
+bool AnyMaskValueIsSet(const DetectorOptions& o) { return !SelectsTopNPerLevel(o) || o.score != Score::kMaxThreshold; }
+
 PyramidPlan PlanPyramid(const DetectorOptions& options, Shape shape) {
   PyramidPlan plan;
   plan.levels = options.levels;

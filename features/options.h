@@ -140,6 +140,11 @@ int OutputCapacity(const DetectorOptions& options);
 // 3x3 suppression. Backends have a faster way for these detectors.
 bool SelectsTopNPerLevel(const DetectorOptions& options);
 
+// True if every value of a mask but 0 counts as 255. False for cv::ORB's detectors (SelectsTopNPerLevel() with
+// Score::kMaxThreshold), which have cv::ORB's rule: what resizing leaves below 255 is cleared, so that values of 1..254
+// count at level 0 alone.
+bool AnyMaskValueIsSet(const DetectorOptions& options);
+
 // Facts that follow from options and shape, the same for every backend.
 struct LevelPlan {
   Shape shape;           // cvRound(side * (1 / scale)); 0 when the level vanishes

@@ -43,6 +43,17 @@ inline ImageView ViewOf(const Pixels& pixels, Image* memory) {
   return memory->view();
 }
 
+// The rows of a mask, in which every value but 0 has become 255 (AnyMaskValueIsSet()). Borrows the mask.
+class SetMaskRows final : public PixelRows {
+ public:
+  explicit SetMaskRows(const Pixels& mask) : mask_(mask) {}
+  Shape shape() const override { return mask_.shape(); }
+  void CopyRows(int first, int count, uint8_t* to, ptrdiff_t stride) const override;
+
+ private:
+  const Pixels mask_;
+};
+
 // OK if `image` has 1..max_pixels pixels with sides of 1..kMaxImageSide, and `mask` is empty or has its shape. Strides
 // are not checked.
 absl::Status ValidatePixels(const Pixels& image, const Pixels& mask, int64_t max_pixels = kMaxImagePixels);

@@ -18,6 +18,8 @@ enum class WarningKind : int {
   kImplausibleSpeed = 7,         // m/s
   kNoDisparity = 8,              // median disparity, px
   kFewDepths = 9,                // share of keypoints with a depth, 1
+  kNarrowRange = 10,             // share of the range that the grey values lie in, 1
+  kMaskValues = 11,              // share of the mask's pixels that are neither 0 nor 255, 1
 };
 
 struct Warning {

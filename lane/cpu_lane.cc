@@ -56,7 +56,7 @@ class CpuLane final : public Lane, public Parallel {
       const int64_t copied_ns = NanosecondsSince(start);
       cpu::StereoTimes took;
       absl::Status status = parts->stereo.Detect(options, left_view, right_view, stereo, &found->left, &found->right,
-                                                 &found->matches, &took);
+                                                 &found->matches, &took, checkpoint());
       if (!status.ok()) return status;
       *times = TimesOfPair(took.detect_ns, took.left, took.right);
       times->upload_ns += copied_ns;
@@ -66,8 +66,9 @@ class CpuLane final : public Lane, public Parallel {
   }
   absl::Status Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) override {
     return InMemory([&](Parts* parts) {
-      parts->matcher.Match(input, options, result);
-      return absl::OkStatus();
+      return parts->matcher.Match(input, options, result, checkpoint())
+                 ? absl::OkStatus()
+                 : absl::CancelledError("matching: ended at a checkpoint");
     });
   }
   absl::StatusOr<std::unique_ptr<TrackFrames>> MakeTrackFrames(Shape shape, const TrackOptions& options, int,

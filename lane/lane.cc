@@ -36,6 +36,7 @@ absl::Status Lane::RunBoth(const DetectorOptions& options, const Pixels& first, 
                            Features* first_features, Features* second_features, StageTimes* times) {
   StageTimes of_second;
   absl::Status status = Run(options, first, {}, first_features, times);
+  if (status.ok() && !GoesOn(checkpoint_)) status = absl::CancelledError("two images: ended at a checkpoint");
   if (status.ok()) status = Run(options, second, {}, second_features, &of_second);
   if (!status.ok()) {
     first_features->Clear();

@@ -11,11 +11,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "features/checkpoint.h"
 #include "features/matcher.h"
 #include "features/options.h"
 #include "features/parallel.h"
@@ -164,11 +166,21 @@ class Lane {
                                    TrackResult* result);
   virtual absl::Status FinishFollow(TrackFrames* frames, TrackResult* result);
 
+  // What Match(), MatchBoth(), RunBoth() and RunStereo() ask between their parts on the CPU; they return CANCELLED
+  // where it ends them. A device's kernels take milliseconds and do not ask. Set between calls.
+  void set_checkpoint(Checkpoint checkpoint) { checkpoint_ = std::move(checkpoint); }
+
   // Not OK once the device is lost for this process (a sticky CUDA error). No later Run() succeeds.
   virtual absl::Status fatal() const = 0;
 
   // "cpu", "cuda:0".
   virtual const std::string& device() const = 0;
+
+ protected:
+  const Checkpoint& checkpoint() const { return checkpoint_; }
+
+ private:
+  Checkpoint checkpoint_;
 };
 
 // Page-locks memory of frames, so that devices read it, and only read it, without a copy. Unpin after the last such

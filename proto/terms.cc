@@ -68,7 +68,9 @@ static_assert(Same(WarningKind::kRigRotation, v1::WARNING_KIND_RIG_ROTATION));
 static_assert(Same(WarningKind::kImplausibleSpeed, v1::WARNING_KIND_IMPLAUSIBLE_SPEED));
 static_assert(Same(WarningKind::kNoDisparity, v1::WARNING_KIND_NO_DISPARITY));
 static_assert(Same(WarningKind::kFewDepths, v1::WARNING_KIND_FEW_DEPTHS));
-static_assert(Same(WarningKind::kFewDepths, v1::WarningKind_MAX), "warning.h lacks a value");
+static_assert(Same(WarningKind::kNarrowRange, v1::WARNING_KIND_NARROW_RANGE));
+static_assert(Same(WarningKind::kMaskValues, v1::WARNING_KIND_MASK_VALUES));
+static_assert(Same(WarningKind::kMaskValues, v1::WarningKind_MAX), "warning.h lacks a value");
 
 }  // namespace
 }  // namespace glint

@@ -54,7 +54,7 @@ inline constexpr int kTrackStateCount = 12;  // with 0, which no track has
 
 // What is known of a camera that a LocalizeStream locates.
 enum class LocationStatus : unsigned char {
-  kInitializing = 1,  // no map yet: too little that both eyes see
+  kInitializing = 1,  // no map yet: too little that both cameras see
   kTracking = 2,
   kCoasting = 3,    // not located; the pose continues the last motion
   kLost = 4,        // not located; the pose is the last one known

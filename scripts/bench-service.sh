@@ -4,14 +4,15 @@
 #   scripts/bench-service.sh [--build DIR] [--seconds S] [--rounds N]
 #                            [latency] [paced] [overhead] [silence] [fairness]
 #
-#   --build    with glint-server, glint, glint-silence and glint-scene; default: build/release
+#   --build    with glint-server, glint, glint-silence, glint-match-flood and glint-scene; default: build/release
 #   --seconds  measured for each figure and side; default 10
 #   --rounds   per figure, interleaved with what it is compared with; default 10
 #   latency    one frame in flight by TCP, unix socket and shared memory, beside echo and detector
 #   paced      the same at 30 frames a second: server and echo have slept equally long when a frame comes
 #   overhead   latency without the detector, through shared memory, by size, 20 frames a second
 #   silence    the first frame after 1 to 2 s of silence: 8 servers, 504 frames, two minutes
-#   fairness   three cameras, without and with a stream that floods the server with 4K
+#   fairness   three cameras, without and with a stream that floods the server with 4K; a camera of one client, without
+#              and with four streams of another that match kept sets
 #
 # Without a name, all of them. CPU lanes. Nothing else should run on the machine.
 set -euo pipefail
@@ -24,7 +25,7 @@ while [[ $# -gt 0 ]]; do
     --seconds) seconds=${2:?} && shift 2 ;;
     --rounds) rounds=${2:?} && shift 2 ;;
     latency | paced | overhead | silence | fairness) tables+=("$1") && shift ;;
-    -h | --help) sed -n '2,17s/^# \{0,1\}//p' "$0" && exit 0 ;;
+    -h | --help) sed -n '2,18s/^# \{0,1\}//p' "$0" && exit 0 ;;
     *) echo "bench-service.sh: $1: unknown" >&2 && exit 2 ;;
   esac
 done
@@ -175,6 +176,24 @@ fairness() {
     fi
     bench "$name" --server "unix:$work/socket" --streams 3 --rate 30 "$(picture 640x480)"
     printf '| %s | %s |\n' "$name" "$(row "$name" server.latency.p50_ns server.latency.p99_ns server.latency.max_ns)"
+  done
+  stop
+  # By two addresses, which are two clients.
+  start "$work/socket" --listen="$tcp" --lanes=2
+  echo
+  echo '| a stream of 640x480, 20 frames/s | p50 | p99 | max | the other client |'
+  echo '|---|---|---|---|---|'
+  : >"$work/flood"
+  for name in alone matched; do
+    if [[ $name == matched ]]; then
+      "$build/tests/server/glint-match-flood" "unix:$work/socket" 4 16384 "$((seconds + 4))" >"$work/flood" &
+      children+=($!)
+      sleep 2
+    fi
+    bench "$name" --server "$tcp" --rate 20 --detector orbslam "$(picture 640x480)"
+    [[ $name == alone ]] || wait "${children[-1]}"
+    printf '| %s | %s | %s |\n' "$name" \
+      "$(row "$name" server.latency.p50_ns server.latency.p99_ns server.latency.max_ns)" "$(cat "$work/flood")"
   done
   stop
 }

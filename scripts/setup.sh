@@ -8,8 +8,8 @@
 #   test   additional packages for the tests
 #   video  FFmpeg, with which glint decodes videos (or GStreamer; the group ci has it)
 #   ci     linters, Go and its gRPC for the client in another language, Prometheus and an AArch64 cross compiler and
-#          emulator; tests that need one of these skip without it. Note that Debian's packages prometheus and haproxy
-#          start a service.
+#          emulator; tests that need one of these skip without it. Note that Debian's packages prometheus, haproxy and
+#          nginx start a service.
 #   containers  podman with what it needs, for the tests of containers
 #   python   what scripts/package-python.sh makes the Python packages with
 #   release  build and python, and the AArch64 cross compiler and emulator
@@ -38,7 +38,7 @@ group_packages() {
     ci)
       echo clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck python3-venv \
         golang-go:go golang-google-grpc-dev golang-google-protobuf-dev \
-        prometheus:prometheus prometheus:promtool curl:curl valgrind:valgrind haproxy:haproxy iproute2:ip \
+        prometheus:prometheus prometheus:promtool curl:curl valgrind:valgrind haproxy:haproxy nginx:nginx iproute2:ip \
         systemd:systemd-analyze openssl:openssl python3-yaml python3-opencv python3-h5py python3-distributed \
         g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ qemu-user:qemu-aarch64 \
         gstreamer1.0-tools:gst-launch-1.0 gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad \

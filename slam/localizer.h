@@ -94,8 +94,7 @@ class Localizer {
     return Relocalize({left, right, {}}, result);
   }
 
-  // Writes the map to a new file beside `path`, then renames it. INTERNAL: the file cannot be written.
-  // FAILED_PRECONDITION: there is no map yet.
+  // Writes the map as AtomicFile does, with its errors. FAILED_PRECONDITION: there is no map yet.
   absl::Status SaveMap(const std::string& path) const;
 
   // Replaces map and path by those of a file; its world, keyframe ids and rig rotation go on. NOT_FOUND: no such file.

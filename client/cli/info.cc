@@ -35,7 +35,8 @@ std::vector<std::pair<const char*, int64_t>> LimitsOf(const client::ServerInfo& 
           {"stream_first_message_timeout_ns", absl::ToInt64Nanoseconds(l.stream_first_message_timeout)},
           {"stream_idle_timeout_ns", absl::ToInt64Nanoseconds(l.stream_idle_timeout)},
           {"max_shared_memory_bytes", l.max_shared_memory_bytes},
-          {"max_shared_memory_regions", l.max_shared_memory_regions}};
+          {"max_shared_memory_regions", l.max_shared_memory_regions},
+          {"max_match_pairs", l.max_match_pairs}};
 }
 
 std::string Table(const client::ServerInfo& info) {
@@ -51,6 +52,7 @@ std::string Table(const client::ServerInfo& info) {
   line("queue capacity", absl::StrCat(info.queue_capacity_frames, " frames"));
   line("image, at most", absl::StrCat(info.limits.max_image_pixels, " pixels"));
   line("features, at most", info.limits.max_features);
+  line("match, at most", absl::StrCat(info.limits.max_match_pairs, " pairs"));
   line("message, at most", absl::StrCat(info.limits.max_message_bytes, " bytes"));
   line("sessions, at most", info.limits.max_sessions);
   line("detectors", absl::StrJoin(info.presets, ", "));

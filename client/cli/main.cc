@@ -59,6 +59,7 @@ int Run(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a gone reader is an error of write(), so that videos can be closed first
+  std::signal(SIGXFSZ, SIG_IGN);  // likewise a file over the limit on files
   glint::cli::CatchInterrupts();
   glint::TuneMalloc();
 #ifdef GLINT_PICTURES

@@ -56,22 +56,36 @@ std::string Which(absl::string_view program) {
   return "";
 }
 
+// Pixels are converted only where they are none of the formats, so luma stays as it was coded. The first one leaves
+// chroma out, which is a third of the bytes and more. RGB becomes planar RGB in it, of which there is no luma to take:
+// FFmpeg ends before the first byte. The last one calls planes of G, B and R what y4m has: Y, Cb and Cr.
+const char* FilterOf(Planes planes) {
+  switch (planes) {
+    case Planes::kLuma:
+      return "format=yuv410p|yuv411p|yuv420p|yuvj420p|yuv422p|yuvj422p|yuv440p|yuvj440p|yuv444p|yuvj444p|yuva420p|"
+             "yuva422p|yuva444p|gray|gbrp|gbrap,extractplanes=y";
+    case Planes::kNv12:
+      return "format=yuv420p|yuvj420p";
+    case Planes::kRgb:
+      break;
+  }
+  return "format=rgb24,format=gbrp,mergeplanes=0x000102:yuv444p";
+}
+
 std::vector<std::string> FfmpegArguments(std::string program, const std::string& name, const Scheme* scheme,
-                                         bool color) {
-  // Pixels are converted only where they are none of these; luma stays as it was coded. The last filter leaves chroma
-  // out, which is a third of the bytes and more.
-  const std::string filter = color ? "format=yuv420p|yuvj420p"
-                                   : "format=yuv420p|yuvj420p|yuv422p|yuvj422p|yuv444p|yuvj444p|gray,extractplanes=y";
-  std::vector<std::string> arguments = {std::move(program), "-hide_banner", "-nostdin", "-nostats",
-                                        "-loglevel",        "error",        "-hwaccel", "auto"};
+                                         Planes planes) {
+  // Lines with their levels are what LastWords tells damage from.
+  std::vector<std::string> arguments = {std::move(program), "-hide_banner",         "-nostdin", "-nostats",
+                                        "-loglevel",        "repeat+level+warning", "-hwaccel", "auto"};
   const auto add = [&](std::initializer_list<std::string> more) {
     arguments.insert(arguments.end(), more.begin(), more.end());
   };
   add({"-protocol_whitelist", scheme != nullptr ? scheme->protocols : "file"});
   if (scheme != nullptr) add({scheme->timeout_option, kFfmpegTimeout});
   if (scheme != nullptr && absl::StartsWith(scheme->name, "rtsp")) add({"-rtsp_transport", "tcp"});
-  add({"-i", scheme != nullptr ? name : absl::StrCat("file:", name)});
-  add({"-map", "0:v:0", "-vf", filter, "-fps_mode", "passthrough", "-f", "yuv4mpegpipe", "pipe:1"});
+  // Not turned, as GStreamer's frames are not, and as pictures are whose EXIF says so.
+  add({"-noautorotate", "-i", scheme != nullptr ? name : absl::StrCat("file:", name)});
+  add({"-map", "0:v:0", "-vf", FilterOf(planes), "-fps_mode", "passthrough", "-f", "yuv4mpegpipe", "pipe:1"});
   return arguments;
 }
 
@@ -158,7 +172,7 @@ std::string WithoutPassword(absl::string_view name) {
   return absl::StrCat(name.substr(0, host), name.substr(host + at + 1));
 }
 
-absl::StatusOr<std::vector<std::string>> DecoderArguments(Decoder decoder, const std::string& name, bool color) {
+absl::StatusOr<std::vector<std::string>> DecoderArguments(Decoder decoder, const std::string& name, Planes planes) {
   const Scheme* scheme = nullptr;
   if (IsAddress(name)) {
     GLINT_ASSIGN_OR_RETURN(const auto parsed, SchemeOf(name));
@@ -166,7 +180,7 @@ absl::StatusOr<std::vector<std::string>> DecoderArguments(Decoder decoder, const
   }
   if (decoder != Decoder::kGstreamer) {
     std::string program = Which(kFfmpeg);
-    if (!program.empty()) return FfmpegArguments(std::move(program), name, scheme, color);
+    if (!program.empty()) return FfmpegArguments(std::move(program), name, scheme, planes);
   }
   if (decoder != Decoder::kFfmpeg) {
     std::string program = Which(kGstreamer);
@@ -180,6 +194,6 @@ absl::StatusOr<std::vector<std::string>> DecoderArguments(Decoder decoder, const
                                           "gstreamer1.0-tools with plugins-good and libav)"));
 }
 
-bool PadsRows(const std::vector<std::string>& arguments) { return absl::EndsWith(arguments.front(), kGstreamer); }
+bool IsGstreamer(const std::vector<std::string>& arguments) { return absl::EndsWith(arguments.front(), kGstreamer); }
 
 }  // namespace glint::video

@@ -14,6 +14,10 @@ namespace glint::video {
 
 enum class Decoder { kAuto, kFfmpeg, kGstreamer };
 
+// What is written of each frame: its luma as it was coded (FFmpeg gives no byte of videos in RGB), luma and chroma in
+// 4:2:0, or G, B and R as the three planes of 4:4:4.
+enum class Planes { kLuma, kNv12, kRgb };
+
 // Whether `name` has "://" in it, as all addresses have.
 bool IsAddress(absl::string_view name);
 
@@ -26,14 +30,14 @@ bool IsLiveScheme(absl::string_view scheme);
 // What may be shown: an address without user and password; other names as they are.
 std::string WithoutPassword(absl::string_view name);
 
-// The program's path and its arguments, which write a file's or an address's first video as y4m to standard output:
-// the luma alone, or with `color` 4:2:0. kAuto takes ffmpeg, or else gst-launch-1.0, from $PATH. NOT_FOUND: the program
-// is not there. Errors of SchemeOf().
-absl::StatusOr<std::vector<std::string>> DecoderArguments(Decoder decoder, const std::string& name, bool color);
+// The program's path and its arguments, which write a file's or an address's first video as y4m to standard output.
+// Frames are not turned, whatever the file says of their orientation. kAuto takes ffmpeg, or else gst-launch-1.0, from
+// $PATH. NOT_FOUND: the program is not there. Errors of SchemeOf().
+absl::StatusOr<std::vector<std::string>> DecoderArguments(Decoder decoder, const std::string& name, Planes planes);
 
-// Whether that is GStreamer, whose y4menc (1.22) pads rows to four bytes: its frames can be read if the width is a
-// multiple of 8 and the height even.
-bool PadsRows(const std::vector<std::string>& arguments);
+// Whether that is GStreamer. It gives 4:2:0 whatever `planes` was, and its y4menc (1.22) pads rows to four bytes: its
+// frames can be read if the width is a multiple of 8 and the height even.
+bool IsGstreamer(const std::vector<std::string>& arguments);
 
 }  // namespace glint::video
 

@@ -47,6 +47,28 @@ absl::Status Poll(std::array<pollfd, 2>* descriptors, const Patience& patience, 
   return absl::OkStatus();
 }
 
+// FFmpeg's warning about a packet with fewer bytes than the file says it has.
+constexpr absl::string_view kCorruptPacket = "corrupt input packet";
+
+// Whether an error that FFmpeg goes on after is one of the file or its frames: of a demuxer or decoder, and not of the
+// hardware that it tries first, of a camera's notes in a JPEG, or of what is written.
+bool IsAboutTheVideo(absl::string_view line) {
+  if (absl::StartsWith(line, "Error while decoding")) return true;
+  if (!absl::StartsWith(line, "[")) return false;
+  for (const absl::string_view other :
+       {"AVHWDeviceContext", "hwaccel", "APP fields", "yuv4mpegpipe", "wrapped_avframe"}) {
+    if (absl::StrContains(line, other)) return false;
+  }
+  return true;
+}
+
+// Removes the first `part` of `*line`. False: it is not there.
+bool TakeOut(absl::string_view part, std::string* line) {
+  const size_t at = absl::string_view(*line).find(part);
+  if (at != std::string::npos) line->erase(at, part.size());
+  return at != std::string::npos;
+}
+
 // A pipe's two ends, closed when other programs are started.
 class Pipe {
  public:
@@ -131,8 +153,18 @@ void LastWords::Add(absl::string_view bytes) {
 
 void LastWords::EndLine() {
   if (line_.empty()) return;
-  if (error_.empty() && absl::StartsWith(line_, "ERROR")) error_ = line_;
-  last_ = std::exchange(line_, "");
+  std::string line = std::exchange(line_, "");
+  const bool is_warning = TakeOut("[warning] ", &line),
+             is_error = TakeOut("[error] ", &line) | TakeOut("[fatal] ", &line);
+  // Where FFmpeg's parts are in memory.
+  if (const size_t at = line.find(" @ 0x"); at != std::string::npos) {
+    line.erase(at, line.find_first_not_of("0123456789abcdef", at + 5) - at);
+  }
+  const bool is_packet = absl::StrContains(line, kCorruptPacket);
+  if (is_warning && !is_packet) return;
+  if (damage_.empty() && (is_packet || (is_error && IsAboutTheVideo(line)))) damage_ = line;
+  if (error_.empty() && absl::StartsWith(line, "ERROR")) error_ = line;
+  last_ = std::move(line);
 }
 
 std::string LastWords::text() const {
@@ -222,6 +254,10 @@ absl::Status Process::Finish() {
 std::string Process::Told() const {
   const std::string words = last_words_.text();
   return words.empty() ? name_ : absl::StrCat(name_, ": ", words);
+}
+
+std::string Process::ToldDamage() const {
+  return last_words_.damage().empty() ? "" : absl::StrCat(name_, ": ", last_words_.damage());
 }
 
 }  // namespace glint::video

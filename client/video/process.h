@@ -38,18 +38,21 @@ class DescriptorBytes : public ByteSource {
   const Patience patience_;
 };
 
-// What a program says on standard error, a line kept: the first that begins with "ERROR", else the last.
+// What a program says on standard error. Lines may have a level as FFmpeg's have with -loglevel level+warning; of the
+// level "warning" only one about a damaged packet counts.
 class LastWords {
  public:
   void Add(absl::string_view bytes);
-  // At most kMaxLine bytes, printable.
+  // One line, of at most kMaxLine bytes, printable: the first that begins with "ERROR", else the last.
   std::string text() const;
+  // The first line in which FFmpeg says that the video is damaged or cut off; empty: none.
+  const std::string& damage() const { return damage_; }
 
  private:
   static constexpr size_t kMaxLine = 300;
   void EndLine();
 
-  std::string line_, last_, error_;
+  std::string line_, last_, error_, damage_;
 };
 
 // Another program and its standard output. It is started without a shell, in a process group of its own, so that
@@ -71,6 +74,8 @@ class Process : public ByteSource {
   bool output_ended() const { return output_ended_; }
   // The program's name without folders, and ": " and its last words if there are any.
   std::string Told() const;
+  // The same with the damage to the video that it told, after Finish(); empty: it told none.
+  std::string ToldDamage() const;
 
  private:
   Process(std::string name, pid_t id, int output, int errors, Patience patience)

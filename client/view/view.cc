@@ -1,5 +1,6 @@
 #include "client/view/view.h"
 
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <list>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -17,12 +19,14 @@
 #include "client/view/connection.h"
 #include "client/view/page.h"
 #include "features/status_macros.h"
+#include "features/steady_time.h"
 
 namespace glint::view {
 namespace {
 
 constexpr char kSocketPath[] = "/frames";
-// Browsers' sockets, and some for the page's files; more are closed at once.
+// Browsers' sockets, and some for the page's files. For one more, the connection that was silent longest is ended, of
+// the address that has most.
 constexpr size_t kMaxConnections = kMaxBrowsers + 12;
 constexpr std::chrono::seconds kGoodbye(1);
 constexpr std::chrono::milliseconds kAcceptAgain(50);
@@ -45,15 +49,32 @@ void Answer(Connection* connection, const char* status, absl::string_view type, 
                                  "\r\nConnection: close\r\n", kSecurityHeaders, "\r\n", body));
 }
 
+// The other end of a connection: the part of its address that a host cannot choose, in binary.
+std::string PeerOf(const sockaddr_storage& from) {
+  constexpr char kLoopbackNetwork = 127;
+  constexpr size_t kIpv4 = 4, kNetwork = 8;  // bytes; the latter of IPv6
+  std::string bytes(reinterpret_cast<const char*>(&reinterpret_cast<const sockaddr_in&>(from).sin_addr), kIpv4);
+  if (from.ss_family == AF_INET6) {
+    const in6_addr& address = reinterpret_cast<const sockaddr_in6&>(from).sin6_addr;
+    bytes.assign(reinterpret_cast<const char*>(address.s6_addr), sizeof(address));
+    if (IN6_IS_ADDR_LOOPBACK(&address)) return std::string(1, kLoopbackNetwork);
+    bytes = IN6_IS_ADDR_V4MAPPED(&address) ? bytes.substr(bytes.size() - kIpv4) : bytes.substr(0, kNetwork);
+  }
+  return bytes.size() == kIpv4 && bytes[0] == kLoopbackNetwork ? std::string(1, kLoopbackNetwork) : bytes;
+}
+
 // One WebSocket. Its thread writes; everything but the connection is guarded by the view's mutex.
 struct Browser {
-  explicit Browser(Connection* c) : connection(c) {}
+  Browser(Connection* c, std::string from) : connection(c), peer(std::move(from)) {}
 
   Connection* const connection;
+  const std::string peer;
+  absl::Time heard = SteadyNow();            // when it last had nothing to say
   std::shared_ptr<const std::string> frame;  // the newest that it has not got
   bool ready = true;                         // has drawn what it got
   bool state_due = true;
   bool ending = false;
+  bool displaced = false;     // it is ending because another one has its place
   bool said_goodbye = false;  // nothing more is sent
   std::condition_variable wake;
   std::thread sender;
@@ -61,9 +82,12 @@ struct Browser {
 
 // A connection and its thread.
 struct Served {
-  explicit Served(int socket) : connection(socket) {}
+  Served(int socket, std::string from) : connection(socket), peer(std::move(from)) {}
 
   Connection connection;
+  const std::string peer;  // PeerOf()
+  std::atomic<bool> is_browser{false};
+  bool ended = false;  // for another one; used by the acceptor
   std::atomic<bool> done{false};
   std::thread thread;
 };
@@ -75,6 +99,7 @@ struct View::Impl {
   std::string url;
   int socket = -1;
   std::thread publisher, acceptor;
+  absl::Duration patience = kPatience;
   std::list<Served> served;  // of the acceptor, and after its end of the destructor
 
   mutable std::mutex mutex;  // guards all below; not held while bytes are made or sent
@@ -133,6 +158,7 @@ struct View::Impl {
       } else {
         bytes = std::exchange(browser->frame, nullptr);
         browser->ready = false;
+        browser->heard = SteadyNow();
       }
       lock.unlock();
       open = bytes == nullptr ? browser->connection->WriteFrame(kTextFrame, text)
@@ -140,12 +166,14 @@ struct View::Impl {
       lock.lock();
     }
     browser->ending = true;
-    if (open && ending) {
+    if (open && (ending || browser->displaced)) {
+      const bool at_end = ending;
       lock.unlock();
-      SendClose(browser->connection, kGoingAway, "glint has ended");
+      SendClose(browser->connection, at_end ? kGoingAway : kTryAgainLater,
+                at_end ? "glint has ended" : "another page has the place of this one");
       lock.lock();
     }
-    if (!open) browser->connection->End();
+    if (!open || browser->displaced) browser->connection->End();
     browser->said_goodbye = true;
     goodbyes.notify_one();
   }
@@ -156,6 +184,7 @@ struct View::Impl {
 
   void Take(const Request& request, Browser* browser) {
     const std::lock_guard<std::mutex> lock(mutex);
+    browser->heard = SteadyNow();
     switch (request.kind) {
       case Request::kReady:
         browser->ready = true;
@@ -179,7 +208,9 @@ struct View::Impl {
   // Takes connections, each to a thread of its own.
   void Accept() {
     while (true) {
-      const int accepted = accept4(socket, nullptr, nullptr, SOCK_CLOEXEC);
+      sockaddr_storage from = {};
+      socklen_t length = sizeof(from);
+      const int accepted = accept4(socket, reinterpret_cast<sockaddr*>(&from), &length, SOCK_CLOEXEC);
       served.remove_if([](Served& one) {
         if (one.done) one.thread.join();
         return one.done.load();
@@ -193,12 +224,12 @@ struct View::Impl {
       }
       if (accepted < 0) {
         std::this_thread::sleep_for(kAcceptAgain);  // no descriptors are left, for example
-      } else if (served.size() >= kMaxConnections) {
+      } else if (!MakeRoom()) {
         close(accepted);
       } else {
-        Served* one = &served.emplace_back(accepted);
+        Served* one = &served.emplace_back(accepted, PeerOf(from));
         one->thread = std::thread([this, one] {
-          Serve(&one->connection);
+          Serve(one);
           one->connection.End();
           one->done = true;
         });
@@ -206,7 +237,28 @@ struct View::Impl {
     }
   }
 
-  void Serve(Connection* connection) {
+  // Ends the connection whose place a further one may have. False: there is none.
+  bool MakeRoom() {
+    std::map<std::string, int> held;
+    size_t open = 0;
+    for (const Served& one : served) {
+      if (one.ended) continue;
+      ++open;
+      if (!one.is_browser) ++held[one.peer];
+    }
+    if (open < kMaxConnections) return true;
+    Served* last = nullptr;  // the first of these is the oldest
+    for (Served& one : served) {
+      if (!one.ended && !one.is_browser && (last == nullptr || held[one.peer] > held[last->peer])) last = &one;
+    }
+    if (last == nullptr || served.size() >= 2 * kMaxConnections) return false;
+    last->ended = true;
+    last->connection.End();
+    return true;
+  }
+
+  void Serve(Served* one) {
+    Connection* const connection = &one->connection;
     const std::optional<HttpRequest> request = connection->ReadRequest();
     if (!request.has_value()) return;
     const std::string host = request->header("host"), key = request->header("sec-websocket-key");
@@ -226,18 +278,43 @@ struct View::Impl {
     } else if (connection->Write(absl::StrCat("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
                                               "Connection: Upgrade\r\nSec-WebSocket-Accept: ",
                                               AcceptKey(key), "\r\n\r\n"))) {
-      ServeBrowser(connection);
+      ServeBrowser(one);
     }
   }
 
-  void ServeBrowser(Connection* connection) {
+  // Ends the browser whose place a further one of `peer` may have. False: there is none. Called with the mutex held.
+  bool MakeRoomForBrowser(const std::string& peer) {
+    std::map<std::string, int> held;
+    int open = 0;
+    for (const Browser& browser : browsers) {
+      if (browser.ending) continue;
+      ++held[browser.peer];
+      ++open;
+    }
+    if (open < kMaxBrowsers) return true;
+    Browser* last = nullptr;
+    for (Browser& browser : browsers) {
+      const bool silent = !browser.ready && SteadyNow() - browser.heard >= patience;
+      if (browser.ending || (!silent && held[browser.peer] <= held[peer] + 1)) continue;
+      const auto before = [&](const Browser& b) { return std::pair(-held[b.peer], b.heard); };
+      if (last == nullptr || before(browser) < before(*last)) last = &browser;
+    }
+    if (last == nullptr) return false;
+    last->ending = last->displaced = true;
+    last->wake.notify_one();
+    return true;
+  }
+
+  void ServeBrowser(Served* one) {
+    Connection* const connection = &one->connection;
     std::unique_lock<std::mutex> lock(mutex);
-    if (ending || browsers.size() >= static_cast<size_t>(kMaxBrowsers)) {
+    if (ending || !MakeRoomForBrowser(one->peer)) {
       lock.unlock();
       SendClose(connection, kTryAgainLater, absl::StrCat("already ", kMaxBrowsers, " pages look; close one of them"));
       return;
     }
-    Browser* browser = &browsers.emplace_back(connection);
+    one->is_browser = true;
+    Browser* browser = &browsers.emplace_back(connection, one->peer);
     browser->frame = last;
     browser->sender = std::thread([this, browser] { Send(browser); });
     wake_publisher.notify_one();
@@ -272,12 +349,14 @@ struct View::Impl {
   }
 };
 
-absl::StatusOr<std::unique_ptr<View>> View::Start(const std::string& listen, const State& state) {
+absl::StatusOr<std::unique_ptr<View>> View::Start(const std::string& listen, const State& state,
+                                                  absl::Duration patience) {
   GLINT_ASSIGN_OR_RETURN(auto address, ParseAddress(listen));
   GLINT_ASSIGN_OR_RETURN(auto socket, Listen(&address));
 
   auto impl = std::make_unique<Impl>();
   impl->state = state;
+  impl->patience = patience;
   impl->address = std::move(address);
   impl->socket = socket;
   impl->url = absl::StrCat("http://", impl->address.text(), "/");

@@ -9,19 +9,24 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "client/view/message.h"
 #include "client/view/scene.h"
 
 namespace glint::view {
 
-// Further browsers are told so and closed.
+// Where so many look, a further one takes the place of the browser that was silent longest, if one was for kPatience;
+// or of one at an address that has more of them, so that no address keeps others out. Else it is told so and closed.
 inline constexpr int kMaxBrowsers = 4;
+// A browser that has a frame and does not say that it has drawn it is silent. One that is hidden draws nothing.
+inline constexpr absl::Duration kPatience = absl::Seconds(30);
 
 // Thread-safe, apart from destruction.
 class View {
  public:
   // `listen`: as ParseAddress(). `state` is where it begins. Errors of ParseAddress() and Listen().
-  static absl::StatusOr<std::unique_ptr<View>> Start(const std::string& listen, const State& state);
+  static absl::StatusOr<std::unique_ptr<View>> Start(const std::string& listen, const State& state,
+                                                     absl::Duration patience = kPatience);
   // Tells the browsers that it ends.
   ~View();
   View(const View&) = delete;

@@ -25,6 +25,11 @@ using V32 = hn::Vec<D32>;
 constexpr int kGroup = 4;  // queries that share the loads of a block
 constexpr int kLanes = static_cast<int>(HWY_LANES(int32_t));
 
+// The train at `place` of the order, the last one again behind it.
+inline const uint8_t* RowOf(const MatchJob& job, int place) {
+  return job.train.row(job.train_number[std::min(place, job.train.count - 1)]);
+}
+
 #if HWY_TARGET == HWY_AVX3_DL
 
 constexpr int kVectors = 1;  // of 32-bit lanes in a block
@@ -33,10 +38,10 @@ inline size_t BlockBytes(int bytes) { return static_cast<size_t>(bytes) * kBlock
 inline size_t PreparedBytes(int bytes) { return static_cast<size_t>(bytes); }
 
 // Word w of train i is at (w * kBlock + i) * 4.
-inline void PackBlock(const DescriptorView& train, int block, uint8_t* out) {
+inline void PackBlock(const MatchJob& job, int block, uint8_t* out) {
   for (int i = 0; i < kBlock; ++i) {
-    const uint8_t* row = train.row(std::min(block * kBlock + i, train.count - 1));
-    for (int w = 0; w < train.bytes / 4; ++w) std::memcpy(out + (w * kBlock + i) * 4, row + w * 4, 4);
+    const uint8_t* row = RowOf(job, block * kBlock + i);
+    for (int w = 0; w < job.train.bytes / 4; ++w) std::memcpy(out + (w * kBlock + i) * 4, row + w * 4, 4);
   }
 }
 
@@ -71,11 +76,11 @@ inline size_t PreparedBytes(int bytes) { return static_cast<size_t>(bytes) * 32;
 
 // Byte p: a vector of lower halves, then one of upper halves. Lane 4 * i + v is train v * kLanes + i: a block's bytes
 // become kVectors vectors of 32-bit lanes, and lane i of vector v is the train with that number.
-inline void PackBlock(const DescriptorView& train, int block, uint8_t* out) {
+inline void PackBlock(const MatchJob& job, int block, uint8_t* out) {
   for (int lane = 0; lane < kBlock; ++lane) {
     const int number = lane % kVectors * kLanes + lane / kVectors;
-    const uint8_t* row = train.row(std::min(block * kBlock + number, train.count - 1));
-    for (int p = 0; p < train.bytes; ++p) {
+    const uint8_t* row = RowOf(job, block * kBlock + number);
+    for (int p = 0; p < job.train.bytes; ++p) {
       out[p * 2 * kBlock + lane] = row[p] & 15;
       out[(p * 2 + 1) * kBlock + lane] = static_cast<uint8_t>(row[p] >> 4);
     }

@@ -43,26 +43,54 @@ inline size_t MatchScratchBytes(int bytes) {
   return static_cast<size_t>(MatchChunk(bytes)) * (32 * static_cast<size_t>(bytes) + 2 * 64);
 }
 
+// Rule 1 of features/matcher.h: what queries ask, by their number, and what trains are, in the order of matching.
+struct KeypointConditions {
+  QueryConditions query;
+  TrainKeypoints train;  // PaddedTrains() elements of each array that is there
+  float max_angle_difference = 180;
+};
+
+// Rule 1 of features/stereo.h: left keypoints by their number, right ones in the order of matching.
+struct StereoConditions {
+  const float* left_x = nullptr;
+  const float* left_row = nullptr;  // y rounded down
+  const int32_t* left_octave = nullptr;
+  const float *x = nullptr, *low = nullptr, *high = nullptr;  // PaddedTrains() elements; a StereoBand
+  const int32_t* octave = nullptr;                            // likewise
+  float min_disparity = 0, max_disparity = 0;
+  int max_octave_difference = 0;
+};
+
 struct MatchJob {
   DescriptorView query;
-  int first_query;  // queries [first_query, last_query)
-  int last_query;
-  const uint8_t* packed;       // the whole train set
-  const int32_t* train_index;  // PaddedTrains(): each train's number, then kNoKey
-  int blocks;
-  int each;          // keys of a query
-  int32_t* keys;     // of query q: [q * each, (q + 1) * each), the least first; kNoKey where there are no more
-  int32_t* column;   // PaddedTrains(): of each train, the least key of a query so far; made smaller. Only for each == 2
-  uint8_t* scratch;  // MatchScratchBytes(), 64-byte aligned
+  DescriptorView train;
+  // The queries in the order of matching: neighbours share work if they have much the same trains. Only the trains at
+  // [from[q], to[q]) of their order may be allowed to query number q.
+  const int32_t* query_number = nullptr;
+  const int32_t* from = nullptr;
+  const int32_t* to = nullptr;
+  const int32_t* train_number = nullptr;  // PaddedTrains(): the trains in the order of matching, then kNoKey
+  // At most one of them; without, every train is allowed.
+  const KeypointConditions* keypoints = nullptr;
+  const StereoConditions* stereo = nullptr;
+  int each = 1;  // keys of a query; 2: the column minima, too
+
+  // Set for each call of a kernel.
+  int first = 0;  // queries [first, last) of their order, at most MatchChunk() of them
+  int last = 0;
+  const uint8_t* packed = nullptr;  // the whole train set, in its order
+  int32_t* keys = nullptr;          // of query number q: [q * each, (q + 1) * each), the least first, then kNoKey
+  int32_t* column = nullptr;   // PaddedTrains(): of each train in its order, the least key of a query; made smaller
+  uint8_t* scratch = nullptr;  // MatchScratchBytes(), 64-byte aligned
 };
 
 struct MatchKernels {
   int block;  // trains in a block
-  // Blocks [first, last) of the train set. `packed` is 64-byte aligned.
-  void (*pack)(const DescriptorView& train, int first, int last, uint8_t* packed);
+  // Blocks [first, last) of the train set in its order. `packed` is 64-byte aligned.
+  void (*pack)(const MatchJob& job, int first, int last, uint8_t* packed);
   // each == 1: the nearest. each == 2: the two nearest and the column minima, in one pass.
   void (*nearest)(const MatchJob& job);
-  // Any number of keys; no columns.
+  // Any number of keys; no columns; not for `stereo`.
   void (*k_nearest)(const MatchJob& job);
   // Keys of one query with the trains index[0..count).
   void (*keys)(const uint8_t* query, const DescriptorView& train, const int32_t* index, size_t count, int32_t* keys);

@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-
-#include "cpu/common/stages.h"
+#include <numeric>
 
 namespace glint::cpu {
 namespace {
-
-constexpr int kQueriesWorthAThread = 64;
 
 bool HasConditions(const MatchInput& input, const MatchOptions& options) {
   return input.conditions.x != nullptr || input.conditions.min_octave != nullptr || options.max_angle_difference < 180;
@@ -38,125 +35,109 @@ size_t CollectNear(const TrainGrid& grid, const QueryConditions& c, int q, int32
   return count;
 }
 
-size_t ScratchPitch(int bytes) { return (MatchScratchBytes(bytes) + 63) / 64 * 64; }
+// The first `count` of `padded` elements, and the last of them again behind.
+template <typename T>
+const T* Pad(const T* values, size_t count, size_t padded, T* to) {
+  std::copy_n(values, count, to);
+  std::fill(to + count, to + padded, values[count - 1]);
+  return to;
+}
 
 }  // namespace
 
 Matcher::Matcher(int threads)
-    : own_pool_(std::make_unique<WorkerPool>(threads)),
-      pool_(own_pool_.get()),
-      kernels_(MatchKernelsFor(BestSimdTarget())) {}
+    : own_pool_(std::make_unique<WorkerPool>(threads)), tiles_(own_pool_.get()), lists_(own_pool_.get()) {}
 
-Matcher::Matcher(WorkerPool* pool) : pool_(pool), kernels_(MatchKernelsFor(BestSimdTarget())) {}
+Matcher::Matcher(WorkerPool* pool) : tiles_(pool), lists_(pool) {}
 
-int Matcher::FirstQuery(int part, int queries) const {
-  return static_cast<int>(static_cast<int64_t>(queries) * part / parts_);
-}
-
-void Matcher::Match(const MatchInput& input, const MatchOptions& options, MatchResult* result) {
+bool Matcher::Match(const MatchInput& input, const MatchOptions& options, MatchResult* result,
+                    const Checkpoint& checkpoint) {
   result->Reset(input.query.count, options.k);
-  if (input.query.count == 0 || input.train.count == 0) return;
-  each_ = std::max(options.k, options.ratio > 0 || options.cross_check ? 2 : 1);
-  parts_ = std::clamp(input.query.count / kQueriesWorthAThread, 1, pool_->threads());
-  padded_ = PaddedTrains(input.train.count);
-  keys_.Reserve(static_cast<size_t>(input.query.count) * static_cast<size_t>(each_));
-  int32_t* const column = column_.Reserve(padded_ * static_cast<size_t>(parts_));
-  std::fill(column, column + padded_ * static_cast<size_t>(parts_), kNoKey);
-  if (HasConditions(input, options)) {
-    MatchAllowed(input, options);
-  } else {
-    MatchAll(input);
+  if (input.query.count == 0 || input.train.count == 0) return true;
+  const int each = std::max(options.k, options.ratio > 0 || options.cross_check ? 2 : 1);
+  if (!(FewAreNear(input) ? MatchNear(input, options, each, checkpoint) : MatchAll(input, options, each, checkpoint))) {
+    return false;
   }
-  if (options.cross_check) MergeColumns();
   Judge(input, options, result);
   if (options.rotation_histogram) KeepUsualRotations(input, result);
+  return true;
 }
 
-void Matcher::MatchAll(const MatchInput& input) {
-  const DescriptorView& train = input.train;
-  const int blocks = (train.count + kernels_.block - 1) / kernels_.block;
-  uint8_t* const packed = packed_.Reserve(PackedTrainBytes(train.count, train.bytes));
-  int32_t* const index = train_index_.Reserve(padded_);
-  for (int t = 0; t < static_cast<int>(padded_); ++t) index[t] = t < train.count ? t : kNoKey;
-  pool_->ForEach(parts_, [&](int part, int) {
-    const auto first = [&](int p) { return static_cast<int>(static_cast<int64_t>(blocks) * p / parts_); };
-    kernels_.pack(train, first(part), first(part + 1), packed);
-  });
-  const size_t pitch = ScratchPitch(train.bytes);
-  uint8_t* const scratch = scratch_.Grow(pitch * static_cast<size_t>(parts_));
-  pool_->ForEach(parts_, [&](int part, int) {
-    const size_t p = static_cast<size_t>(part);
-    const MatchJob job{input.query,
-                       FirstQuery(part, input.query.count),
-                       FirstQuery(part + 1, input.query.count),
-                       packed,
-                       index,
-                       blocks,
-                       each_,
-                       keys_.data(),
-                       column_.data() + p * padded_,
-                       scratch + p * pitch};
-    (each_ <= 2 ? kernels_.nearest : kernels_.k_nearest)(job);
-  });
-}
-
-void Matcher::MatchAllowed(const MatchInput& input, const MatchOptions& options) {
-  grid_.Build(input.keypoints, input.train.count);
-  candidates_.Reserve(2 * padded_ * static_cast<size_t>(parts_));
-  pool_->ForEach(parts_, [&](int part, int) {
-    int32_t* const column = options.cross_check ? column_.data() + static_cast<size_t>(part) * padded_ : nullptr;
-    const int last = FirstQuery(part + 1, input.query.count);
-    for (int q = FirstQuery(part, input.query.count); q < last; ++q) MatchAllowed(input, options, q, part, column);
-  });
-}
-
-void Matcher::MatchAllowed(const MatchInput& input, const MatchOptions& options, int q, int part, int32_t* column) {
+bool Matcher::FewAreNear(const MatchInput& input) {
   const QueryConditions& c = input.conditions;
-  int32_t* const candidates = candidates_.data() + 2 * padded_ * static_cast<size_t>(part);
-  int32_t* const candidate_keys = candidates + padded_;
-  size_t count = 0;
-  const auto collect = [&](int first, int last) {
-    for (int i = first; i < last; ++i) {
-      if (IsAllowed(c, grid_.sorted(), options, q, i)) candidates[count++] = grid_.number()[i];
-    }
-  };
-  if (c.x != nullptr && c.min_octave != nullptr && options.max_angle_difference >= 180) {
-    count = CollectNear(grid_, c, q, candidates);
-  } else if (c.x != nullptr) {
-    grid_.ForEachNear(c.x[q], c.y[q], c.radius[q], collect);
-  } else {
-    collect(0, input.train.count);
+  if (c.x == nullptr) return false;
+  grid_.Build(input.keypoints, input.train.count);
+  int64_t near = 0;
+  for (int q = 0; q < input.query.count; ++q) {
+    grid_.ForEachNear(c.x[q], c.y[q], c.radius[q], [&near](int first, int last) { near += last - first; });
   }
-  int32_t* const keys = keys_.data() + static_cast<size_t>(q) * static_cast<size_t>(each_);
-  std::fill(keys, keys + each_, kNoKey);
-  kernels_.keys(input.query.row(q), input.train, candidates, count, candidate_keys);
-  for (size_t i = 0; i < count; ++i) {
-    InsertKey(candidate_keys[i], each_, keys);
-    if (column != nullptr) {
-      int32_t& least = column[candidates[i]];
-      least = std::min(least, MakeKey(KeyDistance(candidate_keys[i]), q));
-    }
-  }
+  return near * kPairsForTiles <= int64_t{input.query.count} * input.train.count;
 }
 
-void Matcher::MergeColumns() {
-  int32_t* const all = column_.data();
-  for (size_t part = 1; part < static_cast<size_t>(parts_); ++part) {
-    const int32_t* const own = all + part * padded_;
-    for (size_t t = 0; t < padded_; ++t) all[t] = std::min(all[t], own[t]);
+bool Matcher::MatchNear(const MatchInput& input, const MatchOptions& options, int each, const Checkpoint& checkpoint) {
+  const QueryConditions& c = input.conditions;
+  const bool without_angles = c.min_octave != nullptr && options.max_angle_difference >= 180;
+  const auto collect = [&](int q, int32_t* numbers) {
+    if (without_angles) return CollectNear(grid_, c, q, numbers);
+    size_t count = 0;
+    grid_.ForEachNear(c.x[q], c.y[q], c.radius[q], [&](int first, int last) {
+      for (int i = first; i < last; ++i) {
+        if (IsAllowed(c, grid_.sorted(), options, q, i)) numbers[count++] = grid_.number()[i];
+      }
+    });
+    return count;
+  };
+  return lists_.Match(input.query, input.train, each, collect, checkpoint, &keys_);
+}
+
+bool Matcher::MatchAll(const MatchInput& input, const MatchOptions& options, int each, const Checkpoint& checkpoint) {
+  const size_t queries = static_cast<size_t>(input.query.count);
+  const size_t trains = static_cast<size_t>(input.train.count);
+  const size_t padded = PaddedTrains(input.train.count);
+  MatchJob job;
+  job.query = input.query;
+  job.train = input.train;
+  job.each = each;
+  int32_t* const train = train_.Reserve(padded);
+  std::iota(train, train + trains, 0);
+  std::fill(train + trains, train + padded, kNoKey);
+  int32_t* const query = query_.Reserve(queries);
+  std::iota(query, query + queries, 0);
+  std::fill_n(from_.Reserve(queries), queries, 0);
+  std::fill_n(to_.Reserve(queries), queries, input.train.count);
+  job.query_number = query;
+  job.from = from_.data();
+  job.to = to_.data();
+  job.train_number = train;
+
+  KeypointConditions conditions{input.conditions, {}, options.max_angle_difference};
+  if (HasConditions(input, options)) {
+    float* const values = values_.Reserve(3 * padded);
+    if (input.conditions.x != nullptr) {
+      conditions.train.x = Pad(input.keypoints.x, trains, padded, values);
+      conditions.train.y = Pad(input.keypoints.y, trains, padded, values + padded);
+    }
+    if (options.max_angle_difference < 180) {
+      conditions.train.angle = Pad(input.keypoints.angle, trains, padded, values + 2 * padded);
+    }
+    if (input.conditions.min_octave != nullptr) {
+      conditions.train.octave = Pad(input.keypoints.octave, trains, padded, octave_.Reserve(padded));
+    }
+    job.keypoints = &conditions;
   }
+  return tiles_.Match(job, checkpoint, &keys_);
 }
 
 void Matcher::Judge(const MatchInput& input, const MatchOptions& options, MatchResult* result) const {
   const size_t k = static_cast<size_t>(options.k);
   for (int q = 0; q < input.query.count; ++q) {
-    const int32_t* const keys = keys_.data() + static_cast<size_t>(q) * static_cast<size_t>(each_);
+    const int32_t* const keys = keys_.of(static_cast<size_t>(q));
     if (keys[0] == kNoKey) continue;
     if (options.ratio > 0 && keys[1] != kNoKey &&
         !PassesRatio(KeyDistance(keys[0]), KeyDistance(keys[1]), options.ratio)) {
       continue;
     }
-    if (options.cross_check && KeyIndex(column_[static_cast<size_t>(KeyIndex(keys[0]))]) != q) continue;
+    if (options.cross_check && KeyIndex(keys_.of_train[static_cast<size_t>(KeyIndex(keys[0]))]) != q) continue;
     for (size_t i = 0; i < k && keys[i] != kNoKey && KeyDistance(keys[i]) <= options.max_distance; ++i) {
       result->index[static_cast<size_t>(q) * k + i] = KeyIndex(keys[i]);
       result->distance[static_cast<size_t>(q) * k + i] = KeyDistance(keys[i]);

@@ -11,8 +11,10 @@
 
 #include "cpu/common/buffer.h"
 #include "cpu/common/worker_pool.h"
-#include "cpu/match/kernels.h"
+#include "cpu/match/lists.h"
+#include "cpu/match/tiles.h"
 #include "cpu/match/train_grid.h"
+#include "features/checkpoint.h"
 #include "features/matcher.h"
 
 namespace glint::cpu {
@@ -24,33 +26,26 @@ class Matcher {
   // Shares `pool`, which must outlive it and serve one caller at a time.
   explicit Matcher(WorkerPool* pool);
 
-  // Valid arguments (ValidateMatchOptions, ValidateMatchInput).
-  void Match(const MatchInput& input, const MatchOptions& options, MatchResult* result);
+  // Valid arguments (ValidateMatchOptions, ValidateMatchInput). False: `checkpoint` ended it, and there are no matches.
+  bool Match(const MatchInput& input, const MatchOptions& options, MatchResult* result,
+             const Checkpoint& checkpoint = {});
 
  private:
-  // Each fills keys_ and, for cross check, column_.
-  void MatchAll(const MatchInput& input);
-  void MatchAllowed(const MatchInput& input, const MatchOptions& options);
-  void MatchAllowed(const MatchInput& input, const MatchOptions& options, int q, int part, int32_t* column);
-  void MergeColumns();
+  // Whether the windows, if there are any, leave so few pairs that lists are faster. Fills grid_.
+  bool FewAreNear(const MatchInput& input);
+  bool MatchNear(const MatchInput& input, const MatchOptions& options, int each, const Checkpoint& checkpoint);
+  // Every query with every train, in tiles.
+  bool MatchAll(const MatchInput& input, const MatchOptions& options, int each, const Checkpoint& checkpoint);
   void Judge(const MatchInput& input, const MatchOptions& options, MatchResult* result) const;
 
-  // Queries of part i of `parts_`; each part has its own columns.
-  int FirstQuery(int part, int queries) const;
-
   std::unique_ptr<WorkerPool> own_pool_;  // null with a shared one
-  WorkerPool* pool_;
-  MatchKernels kernels_;
-  int parts_ = 1;
-  int each_ = 1;            // keys of a query
-  size_t padded_ = 0;       // trains
-  Buffer<int32_t> keys_;    // each_ for each query
-  Buffer<int32_t> column_;  // padded_ for each part
-  Buffer<uint8_t> packed_;  // train descriptors
-  Buffer<int32_t> train_index_;
-  Buffer<uint8_t> scratch_;  // of each part
+  Tiles tiles_;
+  Lists lists_;
   TrainGrid grid_;
-  Buffer<int32_t> candidates_;  // of each part: numbers, then keys
+  MatchKeys keys_;
+  Buffer<int32_t> query_, from_, to_, train_;  // as in MatchJob
+  Buffer<float> values_;                       // x, y, angle of the trains, padded
+  Buffer<int32_t> octave_;                     // likewise
 };
 
 }  // namespace glint::cpu

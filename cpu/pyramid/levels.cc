@@ -7,6 +7,8 @@
 #include "cpu/describe/bfrost.h"
 #include "cpu/fast/scored_corners.h"
 #include "features/math.h"
+#include "features/options.h"
+#include "features/pixels.h"
 
 namespace glint::cpu {
 namespace {
@@ -116,7 +118,13 @@ void Levels::Prepare(const DetectorOptions& options, const ImageView& image, con
     level.mask = {};
     if (count_ == 0) {
       level.image = WithMargin(image, &level.pixels);
-      level.mask = WithMargin(mask, &level.mask_pixels);
+      if (!mask.empty() && options.pyramid == Pyramid::kCascaded && AnyMaskValueIsSet(options)) {
+        level.mask_pixels.Resize(mask.shape());
+        level.mask = level.mask_pixels.view;
+        SetMaskRows(mask).CopyRows(0, mask.height, level.mask_pixels.memory.data(), level.mask.stride);
+      } else {
+        level.mask = WithMargin(mask, &level.mask_pixels);
+      }
     } else {
       level.source = SourceOf(options.pyramid, levels_[0].image, levels_[count_ - 1].image);
       const Shape from = level.source.shape();

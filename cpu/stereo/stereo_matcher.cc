@@ -1,6 +1,7 @@
 #include "cpu/stereo/stereo_matcher.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 
@@ -9,7 +10,7 @@
 namespace glint::cpu {
 namespace {
 
-constexpr int kKeypointsWorthAThread = 64;
+constexpr size_t kKeypointsOfACheckpoint = 256;
 
 DescriptorView DescriptorsOf(const Features& f) {
   return {f.descriptors.data(), static_cast<int>(f.count()), f.descriptor_bytes};
@@ -27,94 +28,49 @@ T MedianOf(T* values, size_t n) {
 StereoMatcher::StereoMatcher(int threads)
     : pool_(threads),
       matcher_(&pool_),
-      kernels_(MatchKernelsFor(BestSimdTarget())),
+      tiles_(&pool_),
+      lists_(&pool_),
       collect_(CollectCandidatesFor(BestSimdTarget())),
       window_sads_(WindowSadsFor(BestSimdTarget())) {}
 
-void StereoMatcher::Match(const StereoInput& input, const StereoOptions& options, StereoResult* result) {
+bool StereoMatcher::Match(const StereoInput& input, const StereoOptions& options, StereoResult* result,
+                          const Checkpoint& checkpoint) {
   const size_t lefts = input.left.features->count();
-  rights_ = input.right.features->count();
   result->Reset(lefts);
-  if (lefts == 0 || rights_ == 0) return;
-  parts_ = std::clamp(static_cast<int>(lefts) / kKeypointsWorthAThread, 1, pool_.threads());
-  SortRightByRow(input, options);
-  FindNearest(input, options);
-  sad_.Reserve(lefts);
-  pool_.ForEach(parts_, [&](int part, int) {
-    const size_t p = static_cast<size_t>(part);
-    const size_t parts = static_cast<size_t>(parts_);
-    for (size_t i = lefts * p / parts; i < lefts * (p + 1) / parts; ++i) Judge(input, options, i, result);
-  });
+  if (lefts == 0 || input.right.features->count() == 0) return true;
+  if (!FindNearest(input, options, checkpoint)) return false;
+  if (!JudgeAll(input, options, result, checkpoint)) return false;
   if (options.refine && options.median_cut) CutByMedian(result);
   for (const int32_t right : result->right_index) result->matches += right != kNoMatch;
-  if (options.check_pair) CheckPair(input, options, &result->checks);
+  return !options.check_pair || CheckPair(input, options, &result->checks, checkpoint);
 }
 
-void StereoMatcher::SortRightByRow(const StereoInput& input, const StereoOptions& options) {
-  const Features& right = *input.right.features;
-  const size_t rows = static_cast<size_t>(input.plan.level[0].shape.height);
-  int32_t* const first = first_.Reserve(rows + 1);
-  const size_t padded = rights_ + kCandidatePad;
-  for (Buffer<float>* buffer : {&row_x_, &row_low_, &row_high_}) buffer->Grow(padded);
-  for (Buffer<int32_t>* buffer : {&row_octave_, &row_index_}) buffer->Grow(padded);
-  std::fill(first, first + rows + 1, 0);
-  for (const float y : right.y) ++first[static_cast<size_t>(y)];
-  // Where each row ends; filling from the back makes that where it begins.
-  for (size_t row = 1; row <= rows; ++row) first[row] += first[row - 1];
-  for (size_t j = rights_; j-- > 0;) {
-    const StereoPoint point = PointOf(right, j);
-    const float scale = input.plan.level[static_cast<size_t>(point.octave)].scale;
-    const StereoBand band = BandOf(options, point, scale);
-    const size_t at = static_cast<size_t>(--first[static_cast<size_t>(point.y)]);
-    row_x_[at] = point.x;
-    row_low_[at] = band.low;
-    row_high_[at] = band.high;
-    row_octave_[at] = point.octave;
-    row_index_[at] = static_cast<int32_t>(j);
+bool StereoMatcher::FindNearest(const StereoInput& input, const StereoOptions& options, const Checkpoint& checkpoint) {
+  const DescriptorView left = DescriptorsOf(*input.left.features);
+  const DescriptorView right = DescriptorsOf(*input.right.features);
+  rows_.Build(input, options);
+  if (rows_.pairs() * kPairsForTiles > int64_t{left.count} * right.count) {
+    return tiles_.Match(rows_.Job(options), checkpoint, &keys_);
   }
+  const auto collect = [&](int l, int32_t* numbers) { return rows_.Collect(collect_, options, l, numbers); };
+  return lists_.Match(left, right, /*each=*/2, collect, checkpoint, &keys_);
 }
 
-void StereoMatcher::FindNearest(const StereoInput& input, const StereoOptions& options) {
-  const int64_t lefts = static_cast<int64_t>(input.left.features->count());
-  const size_t parts = static_cast<size_t>(parts_);
-  key_.Reserve(static_cast<size_t>(lefts));
-  candidates_.Reserve(2 * rights_ * parts);
-  int32_t* const column = column_.Reserve(rights_ * parts);
-  std::fill(column, column + rights_ * parts, kNoKey);
-  pool_.ForEach(parts_, [&](int part, int) {
-    const int last = static_cast<int>(lefts * (part + 1) / parts_);
-    for (int i = static_cast<int>(lefts * part / parts_); i < last; ++i) FindNearest(input, options, i, part);
+bool StereoMatcher::JudgeAll(const StereoInput& input, const StereoOptions& options, StereoResult* result,
+                             const Checkpoint& checkpoint) {
+  const size_t lefts = input.left.features->count();
+  const int parts = PartsOf(static_cast<int>(lefts), pool_);
+  sad_.Reserve(lefts);
+  std::atomic<bool> goes_on{true};
+  pool_.ForEach(parts, [&](int part, int) {
+    const size_t p = static_cast<size_t>(part);
+    const size_t last = lefts * (p + 1) / static_cast<size_t>(parts);
+    for (size_t i = lefts * p / static_cast<size_t>(parts); i < last && goes_on; ++i) {
+      Judge(input, options, i, result);
+      if (i % kKeypointsOfACheckpoint == 0 && !GoesOn(checkpoint)) goes_on = false;
+    }
   });
-  for (size_t part = 1; part < parts; ++part) {
-    for (size_t j = 0; j < rights_; ++j) column[j] = std::min(column[j], column[part * rights_ + j]);
-  }
-}
-
-void StereoMatcher::FindNearest(const StereoInput& input, const StereoOptions& options, int left, int part) {
-  const Features& right = *input.right.features;
-  const StereoPoint point = PointOf(*input.left.features, static_cast<size_t>(left));
-  int32_t* const candidates = candidates_.data() + 2 * rights_ * static_cast<size_t>(part);
-  int32_t* const keys = candidates + rights_;
-  int32_t* const column = column_.data() + rights_ * static_cast<size_t>(part);
-  const int highest = std::min(point.octave + options.max_octave_difference, input.plan.levels - 1);
-  // The band ends within two rows; see IsStereoPair().
-  const float reach = options.band * input.plan.level[static_cast<size_t>(highest)].scale + 2;
-  const int rows = input.plan.level[0].shape.height;
-  const int top = std::clamp(static_cast<int>(point.y - reach), 0, rows - 1);
-  const int bottom = std::clamp(static_cast<int>(point.y + reach), 0, rows - 1);
-  const RowCandidates by_row = {row_x_.data(), row_low_.data(), row_high_.data(), row_octave_.data(),
-                                row_index_.data()};
-  const size_t count =
-      collect_(by_row, static_cast<size_t>(first_[static_cast<size_t>(top)]),
-               static_cast<size_t>(first_[static_cast<size_t>(bottom) + 1]), point, options, candidates);
-  kernels_.keys(DescriptorsOf(*input.left.features).row(left), DescriptorsOf(right), candidates, count, keys);
-  int32_t least = kNoKey;
-  for (size_t i = 0; i < count; ++i) {
-    least = std::min(least, keys[i]);
-    int32_t& back = column[candidates[i]];
-    back = std::min(back, MakeKey(KeyDistance(keys[i]), left));
-  }
-  key_[static_cast<size_t>(left)] = least;
+  return goes_on;
 }
 
 bool StereoMatcher::Measure(const StereoInput& input, size_t level, const StereoWindows& windows, size_t left,
@@ -141,10 +97,10 @@ bool StereoMatcher::Refine(const StereoInput& input, const StereoOptions& option
 }
 
 void StereoMatcher::Judge(const StereoInput& input, const StereoOptions& options, size_t left, StereoResult* result) {
-  const int32_t key = key_[left];
+  const int32_t key = *keys_.of(left);
   if (key == kNoKey || KeyDistance(key) > options.max_distance) return;
   const size_t right = static_cast<size_t>(KeyIndex(key));
-  if (options.cross_check && static_cast<size_t>(KeyIndex(column_[right])) != left) return;
+  if (options.cross_check && static_cast<size_t>(KeyIndex(keys_.of_train[right])) != left) return;
   const float x = input.left.features->x[left];
   float disparity = x - input.right.features->x[right];
   if (options.refine && !Refine(input, options, left, right, &disparity)) return;
@@ -176,7 +132,8 @@ DescriptorView StereoMatcher::Gather(const DescriptorView& from, const int32_t* 
   return {to, static_cast<int>(count), from.bytes};
 }
 
-size_t StereoMatcher::FindMutual(const StereoInput& input, const StereoOptions& options) {
+bool StereoMatcher::FindMutual(const StereoInput& input, const StereoOptions& options, size_t* mutual,
+                               const Checkpoint& checkpoint) {
   const DescriptorView left = DescriptorsOf(*input.left.features);
   const DescriptorView right = DescriptorsOf(*input.right.features);
   const int stride = CheckStride(left.count);
@@ -188,34 +145,40 @@ size_t StereoMatcher::FindMutual(const StereoInput& input, const StereoOptions& 
   MatchOptions nearest;
   nearest.max_distance = options.max_distance;
   nearest.cross_check = stride == 1;  // of all, one pass takes less than two
-  matcher_.Match({stride == 1 ? left : Gather(left, checked, most), right, {}, {}}, nearest, &nearest_);
+  if (!matcher_.Match({stride == 1 ? left : Gather(left, checked, most), right, {}, {}}, nearest, &nearest_,
+                      checkpoint)) {
+    return false;
+  }
   size_t count = 0;
   for (size_t i = 0; i < most; ++i) {
     if (nearest_.index[i] == kNoMatch) continue;
     // Not mutual, if the right one's rows have a left one that is nearer.
     const size_t j = static_cast<size_t>(nearest_.index[i]);
-    if (column_[j] < MakeKey(nearest_.distance[i], checked[i])) continue;
+    if (keys_.of_train[j] < MakeKey(nearest_.distance[i], checked[i])) continue;
     checked[count] = checked[i];
     distance[count] = nearest_.distance[i];
     found[count++] = nearest_.index[i];
   }
-  if (stride == 1) return count;
+  *mutual = count;
+  if (stride == 1) return true;
   // No more queries than before: nothing is allocated.
-  matcher_.Match({Gather(right, found, count), left, {}, {}}, nearest, &nearest_);
-  size_t mutual = 0;
+  if (!matcher_.Match({Gather(right, found, count), left, {}, {}}, nearest, &nearest_, checkpoint)) return false;
+  *mutual = 0;
   for (size_t i = 0; i < count; ++i) {
     if (nearest_.index[i] != checked[i]) continue;
-    checked[mutual] = checked[i];
-    distance[mutual] = distance[i];
-    found[mutual++] = found[i];
+    checked[*mutual] = checked[i];
+    distance[*mutual] = distance[i];
+    found[(*mutual)++] = found[i];
   }
-  return mutual;
+  return true;
 }
 
-void StereoMatcher::CheckPair(const StereoInput& input, const StereoOptions& options, StereoChecks* checks) {
+bool StereoMatcher::CheckPair(const StereoInput& input, const StereoOptions& options, StereoChecks* checks,
+                              const Checkpoint& checkpoint) {
   const Features& left = *input.left.features;
   const Features& right = *input.right.features;
-  const size_t count = FindMutual(input, options);
+  size_t count = 0;
+  if (!FindMutual(input, options, &count, checkpoint)) return false;
   float* const dy = sorted_dy_.Reserve(left.count());
   size_t sure = 0;
   for (size_t i = 0; i < count; ++i) {
@@ -227,6 +190,7 @@ void StereoMatcher::CheckPair(const StereoInput& input, const StereoOptions& opt
   checks->matches = static_cast<int>(count);
   checks->sure = static_cast<int>(sure);
   checks->median_dy = sure == 0 ? 0 : MedianOf(dy, sure);
+  return true;
 }
 
 }  // namespace glint::cpu

@@ -10,10 +10,13 @@
 
 #include "cpu/common/buffer.h"
 #include "cpu/common/worker_pool.h"
-#include "cpu/match/kernels.h"
+#include "cpu/match/lists.h"
 #include "cpu/match/matcher.h"
+#include "cpu/match/tiles.h"
 #include "cpu/stereo/row_candidates.h"
+#include "cpu/stereo/row_pairs.h"
 #include "cpu/stereo/window_sad.h"
+#include "features/checkpoint.h"
 #include "features/stereo.h"
 
 namespace glint::cpu {
@@ -23,40 +26,38 @@ class StereoMatcher {
   // `threads` >= 1 share one call, the caller's included. The SIMD target is chosen here, once, as for Pipeline.
   explicit StereoMatcher(int threads = 1);
 
-  // Valid arguments (ValidateStereoOptions, ValidateStereoInput).
-  void Match(const StereoInput& input, const StereoOptions& options, StereoResult* result);
+  // Valid arguments (ValidateStereoOptions, ValidateStereoInput). False: `checkpoint` ended it, and the result is not
+  // that of a match.
+  bool Match(const StereoInput& input, const StereoOptions& options, StereoResult* result,
+             const Checkpoint& checkpoint = {});
 
  private:
-  void SortRightByRow(const StereoInput& input, const StereoOptions& options);
-  // Fills key_ and, for cross check, column_.
-  void FindNearest(const StereoInput& input, const StereoOptions& options);
-  void FindNearest(const StereoInput& input, const StereoOptions& options, int left, int part);
+  // Fills keys_: in lists where the rows leave few pairs.
+  bool FindNearest(const StereoInput& input, const StereoOptions& options, const Checkpoint& checkpoint);
+  bool JudgeAll(const StereoInput& input, const StereoOptions& options, StereoResult* result,
+                const Checkpoint& checkpoint);
   void Judge(const StereoInput& input, const StereoOptions& options, size_t left, StereoResult* result);
   // Rule 3 and a step of it; false if the match is dropped.
   bool Measure(const StereoInput& input, size_t level, const StereoWindows& windows, size_t left, float* disparity);
   bool Refine(const StereoInput& input, const StereoOptions& options, size_t left, size_t right, float* disparity);
   void CutByMedian(StereoResult* result);
-  void CheckPair(const StereoInput& input, const StereoOptions& options, StereoChecks* checks);
-  // Mutual matches of the keypoints that are checked: how many, in checked_, found_ and found_distance_.
-  size_t FindMutual(const StereoInput& input, const StereoOptions& options);
+  bool CheckPair(const StereoInput& input, const StereoOptions& options, StereoChecks* checks,
+                 const Checkpoint& checkpoint);
+  // Mutual matches of the keypoints that are checked: how many, in checked_, found_ and found_distance_. False as of
+  // Match().
+  bool FindMutual(const StereoInput& input, const StereoOptions& options, size_t* mutual, const Checkpoint& checkpoint);
   // Row `index[i]` of `from` for i = 0..count-1, one after the other, in some_.
   DescriptorView Gather(const DescriptorView& from, const int32_t* index, size_t count);
 
   WorkerPool pool_;
   Matcher matcher_;
-  MatchKernels kernels_;
+  Tiles tiles_;
+  Lists lists_;
   CollectCandidates collect_;
   WindowSads window_sads_;
-  int parts_ = 1;
-  size_t rights_ = 0;
-  Buffer<int32_t> first_;  // of each row of the image, where its right keypoints begin; one more
-  // Right keypoints by rows: RowCandidates.
-  Buffer<float> row_x_, row_low_, row_high_;
-  Buffer<int32_t> row_octave_, row_index_;
-  Buffer<int32_t> key_;         // of each left keypoint: the least
-  Buffer<int32_t> column_;      // rights_ for each part: of each right keypoint, the least key of a left one
-  Buffer<int32_t> candidates_;  // 2 * rights_ for each part: numbers, then keys
-  Buffer<int32_t> sad_;         // of each left keypoint: the least, if it has a match
+  RowPairs rows_;
+  MatchKeys keys_;
+  Buffer<int32_t> sad_;  // of each left keypoint: the least, if it has a match
   Buffer<int32_t> sorted_sad_;
   Buffer<float> sorted_dy_;
   // Of CheckPair().

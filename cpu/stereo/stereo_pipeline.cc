@@ -13,6 +13,8 @@ using Clock = std::chrono::steady_clock;
 
 int64_t Nanoseconds(Clock::duration d) { return std::chrono::duration_cast<std::chrono::nanoseconds>(d).count(); }
 
+absl::Status Ended() { return absl::CancelledError("stereo: ended at a checkpoint"); }
+
 absl::Status CheckPair(const DetectorOptions& detector, const ImageView& left, const ImageView& right) {
   if (detector.descriptor == Descriptor::kNone) {
     return ContradictionError("descriptor", "stereo matching needs descriptors");
@@ -31,11 +33,15 @@ StereoPipeline::StereoPipeline(int threads, Pipeline* shared)
       eyes_(std::min(threads, 2)),
       matcher_(threads) {}
 
-absl::Status StereoPipeline::DetectEyes(const DetectorOptions& detector, Eye (&eyes)[2]) {
+absl::Status StereoPipeline::DetectEyes(const DetectorOptions& detector, Eye (&eyes)[2], const Checkpoint& checkpoint) {
   Pipeline* const pipelines[2] = {first_, own_[1] != nullptr ? own_[1].get() : first_};
   const bool in_turn = pipelines[0] == pipelines[1];
   absl::Status status[2];
   const auto detect = [&](int e, int) {
+    if (!GoesOn(checkpoint)) {
+      status[e] = Ended();
+      return;
+    }
     Eye& eye = eyes[e];
     Pipeline* const pipeline = pipelines[e];
     status[e] = pipeline->Detect(detector, eye.image, {}, eye.features, &eye.times);
@@ -49,22 +55,24 @@ absl::Status StereoPipeline::DetectEyes(const DetectorOptions& detector, Eye (&e
 
 absl::Status StereoPipeline::Detect(const DetectorOptions& detector, const ImageView& left, const ImageView& right,
                                     const StereoOptions& options, Features* left_features, Features* right_features,
-                                    StereoResult* result, StereoTimes* times) {
+                                    StereoResult* result, StereoTimes* times, const Checkpoint& checkpoint) {
   const Clock::time_point start = Clock::now();
   absl::Status status = CheckPair(detector, left, right);
   Eye eyes[2] = {{left, left_features, {}, {}}, {right, right_features, {}, {}}};
-  if (status.ok()) status = DetectEyes(detector, eyes);
+  if (status.ok()) status = DetectEyes(detector, eyes, checkpoint);
+  const Clock::time_point detected = Clock::now();
+  if (status.ok()) {
+    const StereoInput input{{left_features, eyes[0].levels.data()},
+                            {right_features, eyes[1].levels.data()},
+                            PlanPyramid(detector, left.shape())};
+    if (!matcher_.Match(input, options, result, checkpoint)) status = Ended();
+  }
   if (!status.ok()) {
     left_features->Clear();
     right_features->Clear();
     result->Reset(0);
     return status;
   }
-  const Clock::time_point detected = Clock::now();
-  const StereoInput input{{left_features, eyes[0].levels.data()},
-                          {right_features, eyes[1].levels.data()},
-                          PlanPyramid(detector, left.shape())};
-  matcher_.Match(input, options, result);
   if (times != nullptr) {
     times->detect_ns = Nanoseconds(detected - start);
     times->match_ns = Nanoseconds(Clock::now() - detected);

@@ -14,6 +14,7 @@
 #include "cpu/common/worker_pool.h"
 #include "cpu/pipeline.h"
 #include "cpu/stereo/stereo_matcher.h"
+#include "features/checkpoint.h"
 #include "features/options.h"
 #include "features/stereo.h"
 #include "features/types.h"
@@ -36,10 +37,11 @@ class StereoPipeline {
   StereoPipeline(int threads, Pipeline* shared);
 
   // Arguments must be valid (ValidateOptions, ValidateImages, ValidateStereoOptions), the images of one shape. `times`
-  // may be null. INVALID_ARGUMENT: a detector without descriptors, images of two shapes; all results are then cleared.
+  // may be null. INVALID_ARGUMENT: a detector without descriptors, images of two shapes. CANCELLED: `checkpoint` ended
+  // it, between images or parts of the matching. On error all results are cleared.
   absl::Status Detect(const DetectorOptions& detector, const ImageView& left, const ImageView& right,
                       const StereoOptions& options, Features* left_features, Features* right_features,
-                      StereoResult* result, StereoTimes* times);
+                      StereoResult* result, StereoTimes* times, const Checkpoint& checkpoint = {});
 
  private:
   struct Eye {
@@ -48,7 +50,7 @@ class StereoPipeline {
     StageTimes times;
     std::array<ImageView, kMaxLevels> levels;
   };
-  absl::Status DetectEyes(const DetectorOptions& detector, Eye (&eyes)[2]);
+  absl::Status DetectEyes(const DetectorOptions& detector, Eye (&eyes)[2], const Checkpoint& checkpoint);
 
   std::unique_ptr<Pipeline> own_[2];  // the second for eyes side by side
   Pipeline* const first_;             // the left eye's, or both eyes'

@@ -77,10 +77,16 @@ std::vector<Image> BuildPyramid(Pyramid kind, const PyramidPlan& plan, const Ima
   return levels;
 }
 
-std::vector<Image> BuildMaskPyramid(Pyramid kind, const PyramidPlan& plan, const ImageView& mask) {
+std::vector<Image> BuildMaskPyramid(const DetectorOptions& options, const PyramidPlan& plan, const ImageView& mask) {
   if (mask.empty()) return std::vector<Image>(plan.levels);
+  const Pyramid kind = options.pyramid;
   std::vector<Image> levels(plan.levels);
   levels[0] = Image::CopyOf(mask);
+  if (AnyMaskValueIsSet(options)) {
+    for (int y = 0; y < mask.height; ++y) {
+      for (int x = 0; x < mask.width; ++x) levels[0].row(y)[x] = mask.at(x, y) != 0 ? 255 : 0;
+    }
+  }
   for (int l = 1; l < plan.levels; ++l) {
     const LevelPlan& level = plan.level[l];
     if (level.shape.pixels() == 0) break;

@@ -32,10 +32,11 @@ inline Interpolation InterpolationOf(const DetectorOptions& options) {
 std::vector<Image> BuildPyramid(Pyramid kind, const PyramidPlan& plan, const ImageView& image,
                                 Interpolation interpolation = Interpolation::kExact);
 
-// A mask for each level; empty ones for an empty mask. At level 0 any value but 0 is set.
+// A mask for each level; empty ones for an empty mask. At level 0 any value but 0 is set, and 255 if
+// AnyMaskValueIsSet().
 // Pyramid::kCascaded, as cv::ORB: a pixel of level 1 and up is set only if everything it was mixed from is 255: after
 // resizing, what is below 255 becomes 0. Otherwise: a pixel is 255 if the mask is set at its ImagePosition, else 0.
-std::vector<Image> BuildMaskPyramid(Pyramid kind, const PyramidPlan& plan, const ImageView& mask);
+std::vector<Image> BuildMaskPyramid(const DetectorOptions& options, const PyramidPlan& plan, const ImageView& mask);
 
 }  // namespace glint::reference
 

@@ -171,7 +171,7 @@ Features Detect(const DetectorOptions& options, const ImageView& image, const Im
   const Patterns patterns = {MakeRbriefPattern(options.patch_size), MakeBfrostPattern(options.bfrost_scale)};
 
   std::vector<Image> images = BuildPyramid(options.pyramid, plan, image, InterpolationOf(options));
-  std::vector<Image> masks = BuildMaskPyramid(options.pyramid, plan, mask);
+  std::vector<Image> masks = BuildMaskPyramid(options, plan, mask);
   std::vector<LevelTrace> levels(plan.levels);
   for (int l = 0; l < plan.levels; ++l) {
     levels[l].level = std::move(images[l]);

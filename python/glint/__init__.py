@@ -55,9 +55,9 @@ from glint.matching import (
     StereoResult,
     UpdateSet,
 )
-from glint.options import detector
+from glint.options import detector, gray_range
 from glint.orb import ORB, ORB_create
-from glint.shared_memory import SharedMemory, Slot
+from glint.shared_memory import OtherSlot, SharedMemory, Slot
 from glint.tracking import (
     AddPoints,
     ForgetTracks,
@@ -103,6 +103,7 @@ __all__ = [
     "NotFound",
     "ORB",
     "ORB_create",
+    "OtherSlot",
     "Pair",
     "PermissionDenied",
     "Raw",
@@ -133,4 +134,5 @@ __all__ = [
     "UpdateSet",
     "aio",
     "detector",
+    "gray_range",
 ]

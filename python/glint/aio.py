@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import collections
-from typing import TYPE_CHECKING, Any, AsyncIterator, Awaitable, Callable, Deque, Optional
+import time
+from typing import TYPE_CHECKING, Any, AsyncIterator, Awaitable, Callable, Deque, Optional, Sequence
 
 import grpc
 import grpc.aio
@@ -17,7 +18,7 @@ import grpc.aio
 from glint import calls
 from glint import channel as ch
 from glint.calls import Call, Found, Sent, StreamCall
-from glint.errors import InternalError, Unavailable, from_call, from_rpc
+from glint.errors import InternalError, Unavailable, from_call, from_rpc, no_answer
 from glint.shared_memory import SharedMemory, socket_path
 
 if TYPE_CHECKING:
@@ -46,16 +47,24 @@ def _stream(make: Callable[P, StreamCall[Found]]) -> Callable[Concatenate[Any, P
 
 
 class Client:
-    """As glint.Client, for one event loop; methods have the same arguments and raise the same exceptions."""
+    """As glint.Client, for one event loop; methods have the same arguments and raise the same exceptions. After fork()
+    they raise glint.FailedPrecondition."""
 
     def __init__(
-        self, address: Optional[str] = None, *, tls: Optional[ch.Tls] = None, token: Optional[str] = None
+        self,
+        address: Optional[str] = None,
+        *,
+        tls: Optional[ch.Tls] = None,
+        token: Optional[str] = None,
+        keepalive_time: float = ch.KEEPALIVE_TIME,
+        keepalive_timeout: float = ch.KEEPALIVE_TIMEOUT,
     ):
         self.address = ch.address_of(address)
+        options = ch.channel_options(keepalive_time, keepalive_timeout)
         if tls is None:
-            self._channel = grpc.aio.insecure_channel(self.address, ch.channel_options())
+            self._channel = grpc.aio.insecure_channel(self.address, options)
         else:
-            self._channel = grpc.aio.secure_channel(self.address, tls.credentials(), ch.channel_options())
+            self._channel = grpc.aio.secure_channel(self.address, tls.credentials(), options)
         self._methods = ch.Methods(self._channel, token)
 
     detect = _call(calls.detect)
@@ -76,14 +85,19 @@ class Client:
             raise Unavailable(f"no Glint server answers at {self.address} within {timeout} s") from None
 
     async def share_memory(
-        self, slots: int = 9, slot_bytes: int = 1920 * 1080, *, socket: Optional[str] = None
+        self,
+        slots: int = 9,
+        slot_bytes: int = 1920 * 1080,
+        *,
+        socket: Optional[str] = None,
+        shared_with: Sequence[str] = (),
     ) -> SharedMemory:
         """Memory that the server reads pixels from in place; see glint.Client.share_memory()."""
         requests: list = []
         path = socket_path(self.address, socket)
-        memory = await asyncio.to_thread(SharedMemory, path, slots, slot_bytes, requests.append)
+        memory = await asyncio.to_thread(SharedMemory, path, slots, slot_bytes, shared_with, requests.append)
         try:
-            await self._send(calls.register_memory(requests[0]))
+            memory.set_owner(await self._send(calls.register_memory(requests[0])))
         except BaseException:
             memory.close()
             raise
@@ -107,7 +121,7 @@ class Client:
 
 
 async def _results(method: Callable, address: str, stream: StreamCall[Found]) -> AsyncIterator[Found]:
-    call = method(timeout=stream.timeout)
+    call = method()
     room = asyncio.Semaphore(stream.window)
     unanswered: Deque[Sent] = collections.deque()
     all_answered = asyncio.Event()
@@ -137,7 +151,7 @@ async def _results(method: Callable, address: str, stream: StreamCall[Found]) ->
     writer.add_done_callback(lambda task: task.cancelled() or task.exception())  # of a stream that broke: seen here
     try:
         while True:
-            data = await call.read()
+            data = await (call.read() if stream.timeout is None else _read(call, stream.timeout, unanswered))
             if data is grpc.aio.EOF:
                 break
             if not unanswered:
@@ -157,6 +171,24 @@ async def _results(method: Callable, address: str, stream: StreamCall[Found]) ->
         call.cancel()
         while unanswered:
             unanswered.popleft().release()
+
+
+async def _read(call: Any, timeout: float, unanswered: "Deque[Sent]") -> Any:
+    """The next answer; DeadlineExceeded when it is owed for `timeout` seconds."""
+    begun = time.monotonic()
+    reading = asyncio.ensure_future(call.read())
+    try:
+        while True:
+            # What is not owed yet cannot be late before a whole timeout has passed.
+            now = time.monotonic()
+            owed = max(begun, unanswered[0].at) if unanswered else now
+            if owed + timeout <= now:
+                raise no_answer(timeout)
+            await asyncio.wait({reading}, timeout=owed + timeout - now)
+            if reading.done():
+                return reading.result()
+    finally:
+        reading.cancel()
 
 
 async def _why_ended(call, error: Exception, address: str) -> Exception:

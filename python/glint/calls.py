@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from typing import Any, AsyncIterable, Callable, Generic, Iterable, Optional, Sequence, TypeVar, Union
 
 from glint import channel as ch
@@ -11,7 +12,7 @@ from glint import wire
 from glint.encoding import encode, parse
 from glint.errors import InvalidArgument, invalid, out_of_range
 from glint.features import Features, Result
-from glint.image import ImageLike, Shared, fields_of
+from glint.image import ImageLike, Shared, mask_fields_of
 from glint.localization import (
     DepthCamera,
     GetMap,
@@ -24,7 +25,7 @@ from glint.localization import (
 )
 from glint.matching import ForgetSet, Matches, MatchResult, Pair, Side, StereoPair, StereoResult, UpdateSet
 from glint.options import Detector
-from glint.shared_memory import Slot
+from glint.shared_memory import OtherSlot, Slot
 from glint.tracking import AddPoints, ForgetTracks, ResetTracks, TrackFrame, TrackItem, TrackResult
 from glint.v1 import feature_detection_pb2 as pb
 from glint.v1 import image_pb2, localization_pb2, matching_pb2, server_pb2, tracking_pb2
@@ -53,8 +54,9 @@ class Sent:
     parsing the answer needs to know of it."""
 
     data: bytes
-    slots: "list[Slot]"
+    slots: "list[Union[Slot, OtherSlot]]"
     item: Any
+    at: float = dataclasses.field(default_factory=time.monotonic)
 
     def release(self) -> None:
         for slot in self.slots:
@@ -65,8 +67,10 @@ class Sent:
 class StreamCall(Generic[Found]):
     """A first message, then a message for each item, each of which is answered once and in order.
 
-    send   makes an item's message; its second argument is the item's place in the stream
-    parse  makes the result of an answer to an item
+    send     makes an item's message; its second argument is the item's place in the stream
+    parse    makes the result of an answer to an item
+    timeout  seconds that an answer may take: since the one before was taken by the caller or, if nothing was unanswered
+             then, since the oldest unanswered item was sent
     """
 
     method: str
@@ -89,13 +93,21 @@ class Frame:
     max_age: Optional[float] = None
 
 
-def _stream_options(kind: Any, policy: Optional[str], window: int, max_age: Optional[float], **options: Any) -> Any:
+def _stream_options(
+    kind: Any,
+    policy: Optional[str],
+    window: int,
+    max_age: Optional[float],
+    gray_range: Optional[opt.GrayRange],
+    **options: Any,
+) -> Any:
     """The first message's options: what those of all streams have, and those of `options` that say anything."""
     if not isinstance(window, int) or not 1 <= window <= 4096:
         raise out_of_range("window", window, 1, 4096)
     age = opt.nanoseconds(max_age, "max_age")
     given = {name: opt.present(message) for name, message in options.items()}
-    return kind(overload_policy=opt.policy(policy), max_age_ns=age, **given)
+    grays = opt.gray_range(gray_range)
+    return kind(overload_policy=opt.policy(policy), max_age_ns=age, gray_range=grays, **given)
 
 
 def _stream(
@@ -119,18 +131,26 @@ def detect(
     *,
     mask: Optional[ImageLike] = None,
     region: Optional[opt.Region] = None,
-    timeout: Optional[float] = None,
+    gray_range: Optional[opt.GrayRange] = None,
+    timeout: Optional[float] = ch.CALL_TIMEOUT,
     **fields: Any,
 ) -> Call[Features]:
     """Features of one image.
 
     image   a numpy array, the bytes of a JPEG or PNG file, or glint.Raw, Encoded, Shared
     preset  of the detector ("orb")
-    mask    uint8 array of the image's size: keypoints are kept where it is not 0
+    mask    uint8 or bool array of the image's size: keypoints are kept where it is not 0. Preset "orb" wants 255 there
+            in all levels but the first, as cv::ORB; other values have a warning
     region  (x, y, width, height): the answer is that of this part of the image, in the whole image's coordinates
+    timeout seconds until the answer, then glint.DeadlineExceeded; None: any time
+    gray_range
+            of images of uint16, or PNG files of 16 bits, that use a part of them: (lowest, highest), (0, 4095) for 12
+            bits; or "percentile" ("percentile:0.5") of the samples, of a stream those of its first 8 images, fixed
+            from then on
     fields  of DetectorOptions, in place of the preset's: max_features=2000, descriptor="rbrief", levels=4 ...
     """
-    request = wire.detect_request(opt.split(preset, fields), image, mask, opt.region(region))
+    detector, grays = opt.split(preset, fields), opt.gray_range(gray_range)
+    request = wire.detect_request(detector, image, mask, opt.region(region), grays)
     return Call(ch.DETECTION + "Detect", request, wire.parse_detect, timeout)
 
 
@@ -143,6 +163,7 @@ def stream(
     window: int = WINDOW,
     policy: Optional[str] = None,
     max_age: Optional[float] = None,
+    gray_range: Optional[opt.GrayRange] = None,
     timeout: Optional[float] = None,
     **fields: Any,
 ) -> StreamCall[Result]:
@@ -154,16 +175,22 @@ def stream(
     policy   what the server does with frames that come faster than it answers: "block" (the default), "drop_oldest",
              "latest" or "reject". Dropped frames have results, too, with drop_reason.
     max_age  seconds after which a frame that no lane has begun is dropped
+    gray_range
+             as for detect()
+    timeout  longest wait for a result, seconds, then glint.DeadlineExceeded: since the one before or, if nothing was
+             unanswered then, since the oldest unanswered frame was sent. Time in which the caller takes no result is
+             not counted. None: any
     fields   of DetectorOptions, as for detect()
 
     A frame that fails has a Result with its error, and the stream goes on. The stream ends with an exception when it
     breaks. Leaving the loop early, or close() of the iterator, cancels it.
     """
-    options = _stream_options(pb.DetectStreamOptions, policy, window, max_age, detector=opt.split(preset, fields))
+    detector = opt.split(preset, fields)
+    options = _stream_options(pb.DetectStreamOptions, policy, window, max_age, gray_range, detector=detector)
     if region is not None:
         options.region.CopyFrom(opt.region(region))
     if mask is not None:
-        options.mask.MergeFromString(encode(image_pb2.Image, fields_of(mask, "mask")))
+        options.mask.MergeFromString(encode(image_pb2.Image, mask_fields_of(mask)))
 
     def send(item: Any, index: int) -> Sent:
         f = item if isinstance(item, Frame) else Frame(item)
@@ -182,7 +209,8 @@ def match(
     *,
     windows: Optional[Any] = None,
     octaves: Optional[Any] = None,
-    timeout: Optional[float] = None,
+    gray_range: Optional[opt.GrayRange] = None,
+    timeout: Optional[float] = ch.CALL_TIMEOUT,
     **fields: Any,
 ) -> Call[Matches]:
     """Matches of two sets of descriptors by Hamming distance.
@@ -191,12 +219,14 @@ def match(
                   (n, bytes) with at most 64 columns (a wider array is a grey image)
     preset        of the detector, for images ("orb")
     windows       (x, y, radius) of each query's partner, octaves (lowest, highest); see glint.Pair
+    gray_range    of images, as for detect()
     fields        of MatchOptions: k=2, cross_check=True, ratio=0.8, max_distance=64, max_angle_difference=20,
                   rotation_histogram=True, window_radius=40, max_octave_difference=1; and of DetectorOptions
     """
     options = matching_pb2.MatchOptions()
     detector = opt.split(preset, fields, options)
-    request = matching_messages.match_request(detector, options, query, train, windows, octaves)
+    grays = opt.gray_range(gray_range)
+    request = matching_messages.match_request(detector, options, query, train, windows, octaves, grays)
     return Call(ch.MATCHING + "Match", request, lambda data: matching_messages.parse_match(data, query, train), timeout)
 
 
@@ -207,6 +237,7 @@ def match_stream(
     window: int = WINDOW,
     policy: Optional[str] = None,
     max_age: Optional[float] = None,
+    gray_range: Optional[opt.GrayRange] = None,
     timeout: Optional[float] = None,
     **fields: Any,
 ) -> StreamCall[MatchResult]:
@@ -214,14 +245,14 @@ def match_stream(
 
     pairs    (query, train), or glint.Pair with what is its own; a side may be the name of a set that the stream keeps
              and that glint.UpdateSet changes and glint.ForgetSet ends. Edits are answered with set_size.
-    fields   as for match(); window, policy and max_age as for stream(). Edits are never dropped.
+    fields   as for match(); window, policy, max_age, gray_range and timeout as for stream(). Edits are never dropped.
 
     Errors are those of stream().
     """
     match_options = matching_pb2.MatchOptions()
     detector = opt.split(preset, fields, match_options)
     kind = matching_pb2.MatchStreamOptions
-    options = _stream_options(kind, policy, window, max_age, detector=detector, match=match_options)
+    options = _stream_options(kind, policy, window, max_age, gray_range, detector=detector, match=match_options)
 
     def send(item: Any, index: int) -> Sent:
         if isinstance(item, tuple) and len(item) == 2:
@@ -243,6 +274,7 @@ def stereo_stream(
     window: int = WINDOW,
     policy: Optional[str] = None,
     max_age: Optional[float] = None,
+    gray_range: Optional[opt.GrayRange] = None,
     timeout: Optional[float] = None,
     **fields: Any,
 ) -> StreamCall[StereoResult]:
@@ -251,14 +283,15 @@ def stereo_stream(
     pairs    (left, right); one image with both side by side; or glint.StereoPair with what is its own
     fields   of StereoOptions: focal_length=700, baseline=0.12 (both for depths), max_distance=64, band=2,
              min_disparity=0, max_disparity=128, max_octave_difference=1, cross_check, refine, median_cut, check_pair,
-             max_time_difference_ns; and of DetectorOptions. window, policy and max_age as for stream()
+             max_time_difference_ns; and of DetectorOptions. window, policy, max_age, gray_range and timeout as for
+             stream()
 
     Errors are those of stream(). What makes a pair doubtful is in the warnings of its result.
     """
     stereo = matching_pb2.StereoOptions()
     detector = opt.split(preset, fields, stereo)
     kind = matching_pb2.StereoStreamOptions
-    options = _stream_options(kind, policy, window, max_age, detector=detector, stereo=stereo)
+    options = _stream_options(kind, policy, window, max_age, gray_range, detector=detector, stereo=stereo)
 
     def send(item: Any, index: int) -> Sent:
         if isinstance(item, tuple):
@@ -292,6 +325,7 @@ def track_stream(
     window: int = WINDOW,
     policy: Optional[str] = None,
     max_age: Optional[float] = None,
+    gray_range: Optional[opt.GrayRange] = None,
     timeout: Optional[float] = None,
     **fields: Any,
 ) -> StreamCall[TrackResult]:
@@ -311,7 +345,7 @@ def track_stream(
     fields        of TrackOptions: patch_size=16, intensity="gain_and_offset", max_residual=12,
                   max_backward_error=1, max_move=50 ...; and of DetectorOptions, whose `preset` ("fast_grid") finds new
                   points
-    window, policy, max_age
+    window, policy, max_age, gray_range
                   as for stream(); edits are never dropped
 
     Errors are those of stream().
@@ -321,7 +355,7 @@ def track_stream(
     opt.fill({"levels": track_levels}, track)
     detector = opt.split(detector, fields, track)
     kind = tracking_pb2.TrackStreamOptions
-    options = _stream_options(kind, policy, window, max_age, detector=detector, track=track)
+    options = _stream_options(kind, policy, window, max_age, gray_range, detector=detector, track=track)
     own = {"cameras": cameras, "target": target, "min_share": min_share, "redetection": redetection, "predict": predict}
     opt.fill({**own, "track_template": track_template, "template_frames": template_frames}, options)
 
@@ -346,6 +380,7 @@ def localize_stream(
     window: int = WINDOW,
     policy: Optional[str] = None,
     max_age: Optional[float] = None,
+    gray_range: Optional[opt.GrayRange] = None,
     timeout: Optional[float] = None,
     **fields: Any,
 ) -> StreamCall[LocalizeResult]:
@@ -358,14 +393,15 @@ def localize_stream(
     preset       of the detector, which must have descriptors ("orbslam"); max_features is 2000 unless it is given
     refine_rig   the rotation that rectification left behind: "on" (the default), "off" or "fixed"; with `depth` "off"
     mode         "reproducible" (the default): the same pairs give the same poses; or "realtime"
-    fields       of DetectorOptions. window, policy and max_age as for stream(); requests are never dropped
+    fields       of DetectorOptions. window, policy, max_age, gray_range and timeout as for stream(); requests are never
+                 dropped
 
     Errors are those of stream().
     """
     kind = localization_pb2.LocalizeStreamOptions
     message = localization_messages.camera(camera)
     detector = opt.split(preset, fields)
-    options = _stream_options(kind, policy, window, max_age, detector=detector, camera=message)
+    options = _stream_options(kind, policy, window, max_age, gray_range, detector=detector, camera=message)
     opt.fill({"refine_rig": refine_rig, "mode": mode}, options)
     if depth is not None:
         options.depth.CopyFrom(localization_messages.depth_camera(depth))
@@ -404,6 +440,7 @@ def health(timeout: Optional[float] = 5) -> Call[str]:
     return Call(ch.HEALTH, b"", read, timeout, with_token=False)
 
 
-def register_memory(request: server_pb2.RegisterSharedMemoryRequest) -> Call[None]:
-    """Gives shared memory that the server has its name."""
-    return Call(ch.SERVER + "RegisterSharedMemory", request.SerializeToString(), lambda _: None, 5)
+def register_memory(request: server_pb2.RegisterSharedMemoryRequest) -> Call[str]:
+    """Gives shared memory that the server has its name, and returns whom it belongs to."""
+    read = server_pb2.RegisterSharedMemoryResponse.FromString
+    return Call(ch.SERVER + "RegisterSharedMemory", request.SerializeToString(), lambda data: read(data).owner, 5)

@@ -5,11 +5,11 @@ import dataclasses
 import functools
 import inspect
 import os
-from typing import Any, Optional, TypeVar
+from typing import Any, Callable, Optional, TypeVar
 
 import grpc
 
-from glint.errors import InvalidArgument, invalid
+from glint.errors import FailedPrecondition, InvalidArgument, invalid, out_of_range
 
 DEFAULT_ADDRESS = "127.0.0.1:50051"
 SERVER = "/glint.v1.Server/"
@@ -18,7 +18,10 @@ MATCHING = "/glint.v1.FeatureMatching/"
 TRACKING = "/glint.v1.FeatureTracking/"
 LOCALIZATION = "/glint.v1.Localization/"
 HEALTH = "/grpc.health.v1.Health/Check"
+CALL_TIMEOUT = 60  # seconds, of calls with an image
+KEEPALIVE_TIME, KEEPALIVE_TIMEOUT = 10, 10  # seconds
 _MAX_MESSAGE_BYTES = 256 << 20
+_DAY = 86400
 HEALTH_NAMES = {0: "unknown", 1: "serving", 2: "not_serving", 3: "service_unknown"}
 
 Kind = TypeVar("Kind")
@@ -63,6 +66,7 @@ class ServerLimits:
     stream_idle_timeout_ns: int
     max_shared_memory_bytes: int
     max_shared_memory_regions: int
+    max_match_pairs: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,25 +112,43 @@ def address_of(address: Optional[str]) -> str:
     return address
 
 
-class Methods:
-    """The methods of a channel, of either client, each of which shows the bearer token if there is one."""
+def check_process(process: int, remedy: str) -> None:
+    """FailedPrecondition in another process than `process`, which fork() has begun: gRPC's threads stay behind."""
+    if process != os.getpid():
+        raise FailedPrecondition(
+            f"client: it belongs to process {process}, and this is process {os.getpid()}, after fork(); {remedy}"
+        )
 
-    def __init__(self, channel: Any, token: Optional[str]):
+
+class Methods:
+    """The methods of a channel, of either client, each of which shows the bearer token if there is one. After fork()
+    the child has a channel of its own, if there is a way to `reconnect`; else methods raise FailedPrecondition."""
+
+    def __init__(self, channel: Any, token: Optional[str], reconnect: Optional[Callable[[], Any]] = None):
         if token is not None and (not token.isascii() or not token.isprintable() or not token or " " in token):
             raise InvalidArgument("token: is not printable ASCII without blanks", field="token")
-        self._channel = channel
+        self.channel = channel
+        self._reconnect = reconnect
+        self._process = os.getpid()
+        self._of_parents: "list[Any]" = []  # channels, which only their process may end
         self._metadata = None if token is None else (("authorization", "Bearer " + token),)
         self._made: "dict[str, Any]" = {}
 
     def unary(self, name: str, with_token: bool = True) -> Any:
-        return self._method(self._channel.unary_unary, name, with_token)
+        return self._method("unary_unary", name, with_token)
 
     def stream(self, name: str) -> Any:
-        return self._method(self._channel.stream_stream, name, True)
+        return self._method("stream_stream", name, True)
 
-    def _method(self, make: Any, name: str, with_token: bool) -> Any:
+    def _method(self, kind: str, name: str, with_token: bool) -> Any:
+        if self._process != os.getpid():
+            if self._reconnect is None:
+                check_process(self._process, "make a client in each process")
+            else:
+                self._of_parents.append(self.channel)
+                self.channel, self._made, self._process = self._reconnect(), {}, os.getpid()
         if name not in self._made:
-            method = make(name)
+            method = getattr(self.channel, kind)(name)
             metadata = self._metadata if with_token else None
             self._made[name] = method if metadata is None else functools.partial(method, metadata=metadata)
         return self._made[name]
@@ -142,8 +164,16 @@ def described(method: Any, make: Any) -> Any:
     return method
 
 
-def channel_options() -> list[tuple[str, int]]:
+def channel_options(keepalive_time: float, keepalive_timeout: float) -> list[tuple[str, int]]:
+    if not 5 <= keepalive_time <= _DAY:
+        raise out_of_range("keepalive_time", keepalive_time, 5, _DAY)
+    if not 0.1 <= keepalive_timeout <= _DAY:
+        raise out_of_range("keepalive_timeout", keepalive_timeout, 0.1, _DAY)
     return [
+        ("grpc.keepalive_time_ms", round(keepalive_time * 1000)),
+        ("grpc.keepalive_timeout_ms", round(keepalive_timeout * 1000)),
+        ("grpc.http2.max_pings_without_data", 0),  # else the third ping waits for data
+        ("grpc.min_reconnect_backoff_ms", 5000),  # of an attempt: a machine that is gone refuses nothing
         ("grpc.max_receive_message_length", _MAX_MESSAGE_BYTES),
         ("grpc.max_send_message_length", _MAX_MESSAGE_BYTES),
         ("grpc.enable_http_proxy", 0),

@@ -1,7 +1,7 @@
 """The synchronous client: one call, one answer, or a stream."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Iterator, Optional
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Optional, Sequence
 
 import grpc
 
@@ -44,22 +44,37 @@ class Client:
     tls      glint.Tls, or None for a connection that is neither encrypted nor authenticated
     token    bearer token that every call shows; None: none
     wait     seconds to wait for a server that is being started; 0: connect with the first call
+    keepalive_time, keepalive_timeout
+             while calls or streams are open, a ping is sent after the first without a byte from the server, and must be
+             answered within the second, in seconds: else all of them end with glint.Unavailable. 5..86400 and
+             0.1..86400
 
-    Every method raises a subclass of glint.GlintError: glint.Unavailable where no server answers.
+    Every method raises a subclass of glint.GlintError: glint.Unavailable where no server answers or it falls silent.
+    After os.fork() and in multiprocessing's children a client connects anew; streams stay with their process.
     """
 
     def __init__(
-        self, address: Optional[str] = None, *, tls: Optional[ch.Tls] = None, token: Optional[str] = None, wait: float = 0
+        self,
+        address: Optional[str] = None,
+        *,
+        tls: Optional[ch.Tls] = None,
+        token: Optional[str] = None,
+        wait: float = 0,
+        keepalive_time: float = ch.KEEPALIVE_TIME,
+        keepalive_timeout: float = ch.KEEPALIVE_TIMEOUT,
     ):
         self.address = ch.address_of(address)
-        if tls is None:
-            self._channel = grpc.insecure_channel(self.address, ch.channel_options())
-        else:
-            self._channel = grpc.secure_channel(self.address, tls.credentials(), ch.channel_options())
-        self._methods = ch.Methods(self._channel, token)
+        options = ch.channel_options(keepalive_time, keepalive_timeout)
+
+        def connect() -> grpc.Channel:
+            if tls is None:
+                return grpc.insecure_channel(self.address, options)
+            return grpc.secure_channel(self.address, tls.credentials(), options)
+
+        self._methods = ch.Methods(connect(), token, connect)
         if wait > 0:
             try:
-                grpc.channel_ready_future(self._channel).result(timeout=wait)
+                grpc.channel_ready_future(self._methods.channel).result(timeout=wait)
             except grpc.FutureTimeoutError:
                 self.close()
                 raise Unavailable(f"no Glint server answers at {self.address} within {wait} s") from None
@@ -75,20 +90,29 @@ class Client:
     health = _call(calls.health)
 
     def share_memory(
-        self, slots: int = 9, slot_bytes: int = 1920 * 1080, *, socket: Optional[str] = None
+        self,
+        slots: int = 9,
+        slot_bytes: int = 1920 * 1080,
+        *,
+        socket: Optional[str] = None,
+        shared_with: Sequence[str] = (),
     ) -> SharedMemory:
         """Memory that the server reads pixels from in place; the client must be connected to a unix socket.
 
         slots       1..4096: as many as a stream's window, and one to fill
         slot_bytes  of each, at least; rounded up to whole pages
         socket      the server's socket for shared memory, where it is not PATH.shm
+        shared_with up to 16 other clients of the server that may read it, too, by glint.OtherSlot: "user UID",
+                    "identity NAME", or "*" for all of its unix sockets
         """
         path = socket_path(self.address, socket)
-        return SharedMemory(path, slots, slot_bytes, lambda request: self._send(calls.register_memory(request)))
+        return SharedMemory(
+            path, slots, slot_bytes, shared_with, lambda request: self._send(calls.register_memory(request))
+        )
 
     def close(self) -> None:
         """Ends the connection and all calls on it."""
-        self._channel.close()
+        self._methods.channel.close()
 
     def __enter__(self) -> "Client":
         return self

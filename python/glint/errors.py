@@ -159,6 +159,11 @@ def not_one_of(field: str, value: Any, names: Collection[str]) -> InvalidArgumen
 # ---- errors of the server
 
 
+def no_answer(timeout: float) -> DeadlineExceeded:
+    """The exception for a stream whose server does not answer."""
+    return DeadlineExceeded(f"no answer from the server for {timeout:g} s")
+
+
 def from_code(code: int, message: str, **about: Any) -> GlintError:
     """The exception for a numeric gRPC status code; `about`: arguments of GlintError."""
     name = _NAMES.get(code, "UNKNOWN")

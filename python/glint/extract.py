@@ -38,6 +38,9 @@ def _arguments(argv: Optional[Sequence[str]]) -> argparse.Namespace:
     parser.add_argument(
         "--server", metavar="ADDRESS", help="default: GLINT_SERVER where the work is done, else 127.0.0.1:50051"
     )
+    parser.add_argument(
+        "--range", metavar="LOW..HIGH", help="of grey samples of 16 bits, that use a part of them: 0..4095 for 12 bits"
+    )
     parser.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster, whose workers see the same files")
     parser.add_argument("--chunk", type=int, default=64, metavar="N", help="images of a chunk (default: 64)")
     parser.add_argument("--window", type=int, default=8, metavar="N", help="images in flight to a server (default: 8)")
@@ -54,6 +57,16 @@ def _value(text: str) -> Any:
     return {"true": True, "false": False}.get(text.lower(), text)
 
 
+def _range(text: str) -> "tuple[int, int]":
+    """LOW..HIGH. Ranges by percentile are of a stream, and chunks are in several."""
+    try:
+        lowest, highest = (int(limit) for limit in text.split(".."))
+    except ValueError:
+        raise invalid("--range", text, "is not LOW..HIGH") from None
+    options.gray_range((lowest, highest))  # raises where they are no range
+    return lowest, highest
+
+
 def _work(arguments: argparse.Namespace) -> Work:
     fields = {}
     for setting in arguments.set:
@@ -62,6 +75,8 @@ def _work(arguments: argparse.Namespace) -> Work:
             raise invalid("--set", setting, "is not NAME=VALUE")
         fields[name] = _value(value)
     options.detector(arguments.preset, **fields)  # raises where names or choices are wrong
+    if arguments.range is not None:
+        fields["gray_range"] = _range(arguments.range)
     for name in ("chunk", "window"):
         if not 1 <= getattr(arguments, name) <= 4096:
             raise out_of_range(f"--{name}", getattr(arguments, name), 1, 4096)
@@ -144,7 +159,9 @@ def run(arguments: argparse.Namespace) -> int:
             parts.write(key, packed)
             merger.advance()
             progress.add(images)
-        errors = merger.finish()
+        errors, warnings = merger.finish()
+    for name, warning in sorted(warnings.items()):
+        print(f"{name}: warning: {warning}", file=sys.stderr)
     for name, error in sorted(errors.items()):
         print(f"{name}: {error}", file=sys.stderr)
     return len(errors)

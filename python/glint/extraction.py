@@ -10,6 +10,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import struct
 import time
 import zipfile
@@ -27,13 +28,13 @@ from glint.features import Features
 from glint.image import fields_of
 from glint.v1 import image_pb2
 
-_FILES = {".jpg": "jpeg", ".jpeg": "jpeg", ".png": "png"}  # decoded by the server
-_PICTURES = (".bmp", ".pgm", ".ppm", ".tif", ".tiff", ".webp")  # decoded by OpenCV here
+_PICTURES = (".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
+_JPEG, _PNG = b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n"  # such files begin with; the server decodes them, OpenCV others
 _VIDEOS = (".avi", ".m4v", ".mkv", ".mov", ".mp4", ".webm")
 _TRIES = 7
 _FIRST_WAIT = 0.5  # seconds, doubled with each try
 _OTHER_BYTES = 1024  # of a message, beside the image
-_LAYOUT = 2  # of Found.pack()
+_LAYOUT = 3  # of Found.pack()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,10 +68,11 @@ class Chunk:
 
 @dataclasses.dataclass
 class Found:
-    """Of a chunk: arrays of each image in hloc's layout, and what went wrong with others, by name."""
+    """Of a chunk: arrays of each image in hloc's layout, what went wrong with others, and what is doubtful, by name."""
 
     arrays: "dict[str, dict[str, np.ndarray]]" = dataclasses.field(default_factory=dict)
     errors: "dict[str, str]" = dataclasses.field(default_factory=dict)
+    warnings: "dict[str, str]" = dataclasses.field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.arrays) + len(self.errors)
@@ -78,7 +80,8 @@ class Found:
     def pack(self) -> bytes:
         """All of it as one piece, which is quicker to send and to keep than thousands of arrays."""
         items = [(image, name, array) for image, arrays in self.arrays.items() for name, array in arrays.items()]
-        layout = {"errors": self.errors, "arrays": [(image, name, a.dtype.str, a.shape) for image, name, a in items]}
+        kinds = [(image, name, array.dtype.str, array.shape) for image, name, array in items]
+        layout = {"errors": self.errors, "warnings": self.warnings, "arrays": kinds}
         data = np.frombuffer(b"".join(array.tobytes() for _, _, array in items), np.uint8)
         file = io.BytesIO()
         np.savez(file, layout=np.array(json.dumps(layout)), data=data)
@@ -92,7 +95,7 @@ class Found:
                 layout, data = json.loads(str(file["layout"])), file["data"]
         except (OSError, KeyError, zipfile.BadZipFile, zlib.error) as error:
             raise ValueError(str(error)) from None
-        found = Found(errors=layout["errors"])
+        found = Found(errors=layout["errors"], warnings=layout["warnings"])
         begin = 0
         for image, name, kind, shape in layout["arrays"]:
             array = np.frombuffer(data, kind, int(np.prod(shape)), begin).reshape(shape)
@@ -102,7 +105,8 @@ class Found:
 
 
 def files_of(sources: Sequence[str]) -> "list[tuple[str, str]]":
-    """(name, path) of each picture and video, by name. A folder's files are named by their path in it.
+    """(name, path) of each picture and video, by name. A folder's files are named by their path in it; hidden ones,
+    and those in hidden folders, are passed over.
 
     Raises InvalidArgument for what is neither and for a name that comes twice.
     """
@@ -111,9 +115,9 @@ def files_of(sources: Sequence[str]) -> "list[tuple[str, str]]":
         root = pathlib.Path(source)
         if not root.exists():
             raise invalid("source", source, "is not there")
-        files = sorted(p for p in root.rglob("*") if p.is_file() and _known(p)) if root.is_dir() else [root]
+        files = sorted(p for p in root.rglob("*") if _in_folder(p, root)) if root.is_dir() else [root]
         if not files or not _known(files[0]):
-            known = " ".join((*_FILES, *_PICTURES, *_VIDEOS))
+            known = " ".join((*_PICTURES, *_VIDEOS))
             raise invalid("source", source, f"is or has no picture or video ({known})")
         for path in files:
             name = path.relative_to(root).as_posix() if root.is_dir() else path.name
@@ -124,7 +128,12 @@ def files_of(sources: Sequence[str]) -> "list[tuple[str, str]]":
 
 
 def _known(path: pathlib.Path) -> bool:
-    return path.suffix.lower() in (*_FILES, *_PICTURES, *_VIDEOS)
+    return path.suffix.lower() in (*_PICTURES, *_VIDEOS)
+
+
+def _in_folder(path: pathlib.Path, root: pathlib.Path) -> bool:
+    hidden = any(part.startswith(".") for part in path.relative_to(root).parts)
+    return not hidden and path.is_file() and _known(path)
 
 
 def chunks_of(files: "Sequence[tuple[str, str]]", size: int) -> "list[Chunk]":
@@ -175,7 +184,7 @@ def _extract(client: Client, chunk: Chunk, work: Work) -> Found:
     limit = client.info().limits.max_message_bytes - _OTHER_BYTES
 
     def frames() -> Iterator[Frame]:
-        for name, image, size in _read(chunk, found.errors):
+        for name, image, size in _read(chunk, found):
             try:
                 size_of_message = size_of(pieces(image_pb2.Image.DESCRIPTOR, fields_of(image)))
                 if size_of_message > limit:
@@ -190,6 +199,8 @@ def _extract(client: Client, chunk: Chunk, work: Work) -> Found:
         name, size = sent[result.frame_id]
         if result.ok:
             found.arrays[name] = _arrays(result.features, size)
+            for warning in result.features.warnings:
+                found.warnings[name] = "; ".join(filter(None, (found.warnings.get(name), str(warning))))
         elif _passes(result.error):
             result.check()
         else:
@@ -212,49 +223,64 @@ def _arrays(features: Features, size: "tuple[int, int]") -> "dict[str, np.ndarra
     return arrays
 
 
-def _read(chunk: Chunk, errors: "dict[str, str]") -> "Iterator[tuple[str, Any, tuple[int, int]]]":
+def _read(chunk: Chunk, found: Found) -> "Iterator[tuple[str, Any, tuple[int, int]]]":
     """(name, image, (width, height)) of each image that can be read; of others an error."""
     if chunk.is_video:
-        yield from _read_video(chunk, errors)
+        yield from _read_video(chunk, found)
         return
     for name, path in chunk.images:
         try:
-            image, size = _read_image(path)
+            data = pathlib.Path(path).read_bytes()
+            image, size = _image_of(data)
         except (OSError, ValueError, ImportError) as error:
-            errors[name] = str(error)
+            found.errors[name] = str(error)
             continue
+        if image is data and data.startswith(_JPEG) and lacks_end_marker(data):
+            found.warnings[name] = "the JPEG lacks its end marker; its last bytes may have been cut off"
         yield name, image, size
 
 
-def _read_image(path: str) -> "tuple[Any, tuple[int, int]]":
-    encoding = _FILES.get(pathlib.Path(path).suffix.lower())
-    if encoding is None:
-        pixels = drawing.cv2().imread(path, drawing.cv2().IMREAD_UNCHANGED)
-        if pixels is None:
-            raise ValueError("OpenCV cannot read it")
-        return pixels, (pixels.shape[1], pixels.shape[0])
-    data = pathlib.Path(path).read_bytes()
-    size = size_of_png(data) if data.startswith(b"\x89PNG") else size_of_jpeg(data)
-    return data, size
+def _image_of(data: bytes) -> "tuple[Any, tuple[int, int]]":
+    """What is sent of a file, by what is in it, whatever its name: the same as the command line sends."""
+    if data.startswith(_PNG):
+        return data, size_of_png(data)
+    if data.startswith(_JPEG):
+        return data, size_of_jpeg(data)
+    cv = drawing.cv2()
+    pixels = None
+    if data:
+        file, as_stored = np.frombuffer(data, np.uint8), cv.IMREAD_IGNORE_ORIENTATION
+        pixels = cv.imdecode(file, cv.IMREAD_UNCHANGED | as_stored)
+        if pixels is not None and (pixels.dtype != np.uint16 or pixels.ndim != 2):
+            pixels = cv.imdecode(file, cv.IMREAD_GRAYSCALE | as_stored)
+    if pixels is None:
+        raise ValueError("no JPEG, no PNG, and nothing that OpenCV can read")
+    return pixels, (pixels.shape[1], pixels.shape[0])
 
 
-def _read_video(chunk: Chunk, errors: "dict[str, str]") -> "Iterator[tuple[str, Any, tuple[int, int]]]":
+def _read_video(chunk: Chunk, found: Found) -> "Iterator[tuple[str, Any, tuple[int, int]]]":
+    """Frames as they are stored: a phone's are not turned, as no picture is whose EXIF says so."""
     ((name, path),) = chunk.images
-    video = drawing.cv2().VideoCapture(path)
+    cv = drawing.cv2()
+    video = cv.VideoCapture(path)
     if not video.isOpened():
-        errors[name] = "OpenCV cannot open it"
+        found.errors[name] = "OpenCV cannot open it"
         return
+    video.set(cv.CAP_PROP_ORIENTATION_AUTO, 0)
     number = 0
     while chunk.last is None or number < chunk.last:
         if number < chunk.first:  # by decoding: seeking is not exact in every format
             if not video.grab():
-                return
+                break
         else:
             good, pixels = video.read()
             if not good:
-                return
+                break
             yield f"{name}/{number:06}", pixels, (pixels.shape[1], pixels.shape[0])
         number += 1
+    said = int(video.get(cv.CAP_PROP_FRAME_COUNT))  # of some formats an estimate
+    if chunk.last is None and number < said:
+        found.warnings[name] = f"ends at frame {number}, and says that it has {said}: it may have been cut off"
 
 
 def size_of_png(data: bytes) -> "tuple[int, int]":
@@ -264,16 +290,30 @@ def size_of_png(data: bytes) -> "tuple[int, int]":
     return struct.unpack(">II", data[16:24])  # type: ignore[return-value]
 
 
-def size_of_jpeg(data: bytes) -> "tuple[int, int]":
-    """Width and height, from the first start of a frame (ITU-T T.81, B.2.2). ValueError: there is none."""
+# A marker, and not a fill byte, a 0xff of a scan's data, or a restart in it; bytes between segments are passed over.
+_MARKER = re.compile(rb"\xff[^\x00\x01\xd0-\xd8\xff]")
+
+
+def _segments(data: bytes) -> "Iterator[tuple[int, int]]":
+    """(marker, where its length is) of each segment of a JPEG (ITU-T T.81, annex B); the end marker has none."""
     at = 2
-    while data.startswith(b"\xff\xd8") and at + 9 <= len(data) and data[at] == 0xFF:
-        marker = data[at + 1]
-        if marker == 0xFF:  # a fill byte
-            at += 1
-        elif 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            height, width = struct.unpack(">HH", data[at + 5 : at + 9])
+    while found := _MARKER.search(data, at):
+        at = found.end()
+        yield data[at - 1], at
+        if data[at - 1] == 0xD9:
+            return
+        at += int.from_bytes(data[at : at + 2], "big")
+
+
+def size_of_jpeg(data: bytes) -> "tuple[int, int]":
+    """Width and height, from the first start of a frame. ValueError: there is none."""
+    for marker, at in _segments(data):
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC) and at + 7 <= len(data):
+            height, width = struct.unpack(">HH", data[at + 3 : at + 7])
             return width, height
-        else:
-            at += 2 + struct.unpack(">H", data[at + 2 : at + 4])[0]
-    raise ValueError("neither a JPEG nor a PNG file")
+    raise ValueError("a JPEG file without a picture")
+
+
+def lacks_end_marker(data: bytes) -> bool:
+    """Whether a JPEG has no end marker after its last scan: its last bytes were lost."""
+    return all(marker != 0xD9 for marker, _ in _segments(data))

@@ -71,6 +71,7 @@ class Merger:
         self._file = self._h5.File(path, "w")
         self._file.attrs.update(attributes)
         self._errors: "dict[str, str]" = {}
+        self._warnings: "dict[str, str]" = {}
 
     def __enter__(self) -> "Merger":
         return self
@@ -83,6 +84,7 @@ class Merger:
         while self._next < len(self._keys) and self._parts.has(self._keys[self._next]):
             found = self._parts.read(self._keys[self._next])
             self._errors.update(found.errors)
+            self._warnings.update(found.warnings)
             for image, arrays in sorted(found.arrays.items()):
                 group = self._file.create_group(image)
                 for name, array in sorted(arrays.items()):
@@ -96,11 +98,11 @@ class Merger:
         dataset = h5.h5d.create(group.id, name.encode(), kind, h5.h5s.create_simple(array.shape), self._plan)
         dataset.write(h5.h5s.ALL, h5.h5s.ALL, array)
 
-    def finish(self) -> "dict[str, str]":
-        """When all chunks are finished; returns the errors by name."""
+    def finish(self) -> "tuple[dict[str, str], dict[str, str]]":
+        """When all chunks are finished; returns the errors and the warnings by name."""
         self.advance()
         if self._next < len(self._keys):
             raise OSError(f"chunk {self._keys[self._next]} has gone")
         self._file.close()
         self._parts.finish(self._path)
-        return self._errors
+        return self._errors, self._warnings

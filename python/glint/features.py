@@ -71,6 +71,7 @@ class Features:
     octave        int32, pyramid level
     descriptors   uint8 (n, bytes), or None if none were asked for
     truncated     more keypoints tied than the server returns
+    warnings      what makes the image or its mask doubtful; of a pair in its result instead
     """
 
     x: np.ndarray
@@ -82,6 +83,7 @@ class Features:
     descriptors: Optional[np.ndarray] = None
     truncated: bool = False
     timings: Timings = dataclasses.field(default_factory=Timings)
+    warnings: "tuple[Warning, ...]" = ()
 
     def __len__(self) -> int:
         return len(self.x)

@@ -12,7 +12,7 @@ import numpy as np
 from glint.encoding import Fields
 from glint.errors import InvalidArgument, invalid, not_one_of, out_of_range
 from glint.options import names_of
-from glint.shared_memory import Slot
+from glint.shared_memory import OtherSlot, Slot
 from glint.v1 import image_pb2
 
 # Name: dtype, channels (0: no third dimension).
@@ -56,7 +56,7 @@ class Encoded:
 class Shared:
     """Pixels that are in a slot of shared memory; see glint.SharedMemory. stride is in bytes, 0: rows without gaps."""
 
-    slot: Slot
+    slot: Union[Slot, OtherSlot]
     width: int
     height: int
     format: str = "gray8"
@@ -84,6 +84,13 @@ def fields_of(image: ImageLike, name: str = "image") -> Fields:
         raise invalid(name, image, why)
     image = _native(image)
     return _raw(image, _guess(image, name), name)
+
+
+def mask_fields_of(mask: Optional[ImageLike], name: str = "mask") -> Optional[Fields]:
+    """The same for a mask, where True is 255; None stays None."""
+    if isinstance(mask, np.ndarray) and mask.dtype == np.bool_:
+        mask = mask.astype(np.uint8) * np.uint8(255)
+    return optional_fields_of(mask, name)
 
 
 def optional_fields_of(image: Optional[ImageLike], name: str) -> Optional[Fields]:

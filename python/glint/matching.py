@@ -111,6 +111,7 @@ class Matches:
     queries, trains  descriptors of the two sides
     query_features, train_features
                      what was found in a side that is an image, or the Features that were given; else None
+    warnings         what makes the images doubtful
     """
 
     query: np.ndarray
@@ -121,6 +122,7 @@ class Matches:
     query_features: Optional[Features] = None
     train_features: Optional[Features] = None
     timings: Timings = dataclasses.field(default_factory=Timings)
+    warnings: "tuple[Warning, ...]" = ()
 
     def __len__(self) -> int:
         return len(self.query)

@@ -22,8 +22,8 @@ from glint.matching import (
     UpdateSet,
 )
 from glint.options import frame_id, nanoseconds, present, time_ns
+from glint.v1 import image_pb2, options_pb2
 from glint.v1 import matching_pb2 as pb
-from glint.v1 import options_pb2
 from glint.wire import answer_of, equal_lengths, read_answer, read_features, read_timings, read_warnings
 
 _WIDEST_DESCRIPTOR = 64  # bytes: a wider array is an image unless it is a Descriptors
@@ -108,13 +108,14 @@ def match_request(
     train: Side,
     windows: Optional[Sequence] = None,
     octaves: Optional[Sequence] = None,
+    gray_range: Optional[image_pb2.GrayRange] = None,
 ) -> bytes:
     """A MatchRequest."""
     for name, side in (("query", query), ("train", train)):
         if isinstance(side, str):
             why = "names a set, which only match_stream() has; pass an image as an array or as bytes"
             raise invalid(name, side, why)
-    given = {"detector": present(detector), "match": present(options)}
+    given = {"detector": present(detector), "match": present(options), "gray_range": gray_range}
     return encode(pb.MatchRequest, {**given, **_sides(query, train, windows, octaves)})
 
 
@@ -155,8 +156,10 @@ def stereo_pair(number: int, pair: StereoPair) -> bytes:
 # ---- reading
 
 
-def _matches(found: Fields, timings: Timings, query: Side, train: Side) -> Matches:
-    """A MatchResult. Sides that are images have their features in it; of Features it is known what they were."""
+def _matches(fields: Fields, timings: Timings, query: Side, train: Side) -> Matches:
+    """A response with a MatchResult. Sides that are images have their features in it; of Features it is known what they
+    were."""
+    found = answer_of(fields, "result")
     matches = found["matches"] or decode(pb.Matches, b"")
     equal_lengths("matches", [matches[name] for name in ("query", "train", "distance")])
 
@@ -166,13 +169,13 @@ def _matches(found: Fields, timings: Timings, query: Side, train: Side) -> Match
         return None if found[name] is None else read_features(found[name], timings)
 
     sides = {"query_features": features("query", query), "train_features": features("train", train)}
-    return Matches(**matches, **sides, timings=timings)
+    return Matches(**matches, **sides, timings=timings, warnings=read_warnings(fields["warnings"]))
 
 
 def parse_match(data: bytes, query: Side, train: Side) -> Matches:
     """A MatchResponse."""
     fields = decode(pb.MatchResponse, data)
-    return _matches(answer_of(fields, "result"), read_timings(fields["timings"]), query, train)
+    return _matches(fields, read_timings(fields["timings"]), query, train)
 
 
 def parse_match_result(data: bytes, item: "Union[Pair, UpdateSet, ForgetSet]") -> MatchResult:
@@ -180,7 +183,7 @@ def parse_match_result(data: bytes, item: "Union[Pair, UpdateSet, ForgetSet]") -
 
     def read(fields: Fields, timings: Timings) -> Fields:
         if isinstance(item, Pair):
-            return {"found": _matches(answer_of(fields, "result"), timings, item.query, item.train)}
+            return {"found": _matches(fields, timings, item.query, item.train)}
         return {"set_size": answer_of(fields, "set").descriptors}
 
     return read_answer(MatchResult, pb.MatchStreamResponse, data, read)

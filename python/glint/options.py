@@ -12,6 +12,7 @@ from glint.errors import InvalidArgument, invalid, not_one_of, out_of_range
 from glint.v1 import envelope_pb2, image_pb2, options_pb2
 
 Region = Sequence[int]
+GrayRange = Union[Sequence[int], str, image_pb2.GrayRange]
 Detector = Union[str, options_pb2.DetectorOptions]
 Options = TypeVar("Options", bound=Message)
 
@@ -111,6 +112,26 @@ def region(value: Optional[Region], name: str = "region") -> Optional[image_pb2.
         return image_pb2.ImageRegion(x=x, y=y, width=width, height=height)
     except (TypeError, ValueError):
         raise invalid(name, value, "is not (x, y, width, height) in whole pixels from 0 on") from None
+
+
+def gray_range(value: Optional[GrayRange], equalize: bool = False) -> Optional[image_pb2.GrayRange]:
+    """What calls take as gray_range: (lowest, highest), "percentile" or "percentile:P" as a message; None, and a
+    message, stay as they are. equalize: then by CLAHE, as cv2.createCLAHE() does. The server checks the percentile."""
+    if value is None or isinstance(value, image_pb2.GrayRange):
+        return value
+    try:
+        if isinstance(value, str):
+            kind, colon, percentile = value.partition(":")
+            if kind != "percentile":
+                raise ValueError
+            return image_pb2.GrayRange(percentile=float(percentile) if colon else 0.5, equalize=equalize)
+        lowest, highest = (whole(v, "gray_range", 65535) for v in value)
+    except (TypeError, ValueError):
+        why = 'is not (lowest, highest) of the samples, "percentile" or "percentile:P"'
+        raise invalid("gray_range", value, why) from None
+    if not lowest < highest:
+        raise out_of_range("gray_range.highest", highest, lowest + 1, 65535)
+    return image_pb2.GrayRange(lowest=lowest, highest=highest, equalize=equalize)
 
 
 def policy(value: Optional[str]) -> int:

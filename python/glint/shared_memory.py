@@ -20,7 +20,7 @@ import socket
 import struct
 import threading
 import time
-from typing import Callable, Optional
+from typing import Callable, Optional, Sequence
 
 import numpy as np
 
@@ -70,12 +70,38 @@ class Slot:
         self.release()
 
 
+class OtherSlot:
+    """A part of memory that another client has, and shares with this one. Only the server reads it.
+
+    region  its SharedMemory.shared_name
+    offset  its Slot.offset, bytes
+    nbytes  how many from there on may be meant
+    """
+
+    def __init__(self, region: str, offset: int, nbytes: int):
+        self.region = region
+        self.offset = offset
+        self.nbytes = nbytes
+
+    def release(self) -> None:
+        """Nothing: the slot is the other client's."""
+
+
 class SharedMemory:
-    """A ring of slots, made by Client.share_memory(). Thread-safe. The server forgets it after close()."""
+    """A ring of slots, made by Client.share_memory(). Thread-safe. The server forgets it after close().
+
+    shared_name is the region's name for those that it is shared with.
+    """
 
     def __init__(
-        self, path: str, slots: int, slot_bytes: int, register: Callable[[pb.RegisterSharedMemoryRequest], None]
+        self,
+        path: str,
+        slots: int,
+        slot_bytes: int,
+        shared_with: Sequence[str],
+        register: Callable[[pb.RegisterSharedMemoryRequest], Optional[str]],
     ):
+        """register gives the memory its name and returns the owner; None: set_owner() follows."""
         if not 1 <= slots <= _MAX_SLOTS:
             raise out_of_range("slots", slots, 1, _MAX_SLOTS)
         if not 1 <= slot_bytes <= _MAX_SLOT_BYTES:
@@ -100,10 +126,16 @@ class SharedMemory:
             if fd >= 0:
                 os.close(fd)
         try:
-            register(pb.RegisterSharedMemoryRequest(token=token, name=self.region))
+            self.set_owner(
+                register(pb.RegisterSharedMemoryRequest(token=token, name=self.region, shared_with=shared_with))
+            )
         except BaseException:
             self._connection.close()
             raise
+
+    def set_owner(self, owner: Optional[str]) -> None:
+        """For clients: who the server says the memory belongs to."""
+        self.shared_name = f"{owner}/{self.region}"
 
     def acquire(self, timeout: Optional[float] = None) -> Slot:
         """A free slot, with whatever is in it; waits for one. TimeoutError after `timeout` seconds."""

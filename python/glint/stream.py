@@ -2,13 +2,19 @@
 from __future__ import annotations
 
 import collections
+import os
 import threading
-from typing import Callable, Deque, Iterator, Optional
+import time
+from typing import Any, Callable, Deque, Iterator, Optional
 
 import grpc
 
 from glint.calls import Found, Sent, StreamCall
-from glint.errors import InternalError, InvalidArgument, from_rpc
+from glint.channel import check_process
+from glint.errors import InternalError, InvalidArgument, from_rpc, no_answer
+
+
+_of_parents: "list[Any]" = []  # calls of the process before fork(): a call that is collected is cancelled, there, too
 
 
 class _Requests:
@@ -71,10 +77,52 @@ def run_stream(method: Callable, address: str, stream: StreamCall[Found]) -> Ite
     return _results(method, address, stream, _Requests(stream))
 
 
+class _Watch:
+    """Cancels a stream whose server does not answer, on a thread of its own, and says so."""
+
+    def __init__(self, call: Any, timeout: float, unanswered: "Deque[Sent]"):
+        self.late = False
+        self._call, self._timeout, self._unanswered = call, timeout, unanswered
+        self._waits_since: Optional[float] = None  # None: the caller takes no result now
+        self._ended = threading.Event()
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def wait(self, waits: bool) -> None:
+        self._waits_since = time.monotonic() if waits else None
+
+    def end(self) -> None:
+        self._ended.set()
+
+    def _run(self) -> None:
+        left = self._timeout
+        while not self._ended.wait(left):
+            # What is not owed yet cannot be late before a whole timeout has passed.
+            now, waits_since = time.monotonic(), self._waits_since
+            try:
+                owed = now if waits_since is None else max(waits_since, self._unanswered[0].at)
+            except IndexError:
+                owed = now
+            left = owed + self._timeout - now
+            if left <= 0:
+                self.late = True
+                self._call.cancel()
+                return
+
+
 def _results(method: Callable, address: str, stream: StreamCall[Found], requests: _Requests) -> Iterator[Found]:
-    call = method(requests, timeout=stream.timeout)
+    process = os.getpid()
+    call = method(requests)
+    watch = None if stream.timeout is None else _Watch(call, stream.timeout, requests.unanswered)
     try:
-        for data in call:
+        while True:
+            check_process(process, "open a stream in each process")
+            if watch is not None:
+                watch.wait(True)
+            data = next(call, None)
+            if watch is not None:
+                watch.wait(False)
+            if data is None:
+                break
             if not requests.unanswered:
                 raise InternalError("stream: the server answered what was not sent")
             result = stream.parse(data, requests.unanswered[0].item)
@@ -85,9 +133,16 @@ def _results(method: Callable, address: str, stream: StreamCall[Found], requests
     except grpc.RpcError as error:
         if requests.error is not None:
             raise requests.error from None
+        if watch is not None and watch.late:
+            raise no_answer(stream.timeout) from None
         raise from_rpc(error, address) from None
     finally:
-        requests.end()
-        call.cancel()
-        while requests.unanswered:
-            requests.unanswered.popleft().release()
+        if process != os.getpid():
+            _of_parents.append(call)
+        else:
+            if watch is not None:
+                watch.end()
+            requests.end()
+            call.cancel()
+            while requests.unanswered:
+                requests.unanswered.popleft().release()

@@ -10,7 +10,7 @@ import numpy as np
 
 from glint import drawing
 from glint.errors import InvalidArgument, invalid
-from glint.features import Answer
+from glint.features import Answer, Warning
 from glint.image import ImageLike
 
 _OLDEST = 60  # frames; the colours of ages end there
@@ -214,6 +214,7 @@ class TrackResult(Answer):
     """The answer to one frame or edit of Client.track_stream()."""
 
     found: "Optional[tuple[Tracks, ...]]" = None
+    warnings: "tuple[Warning, ...]" = ()  # what makes the images doubtful
 
     @property
     def cameras(self) -> "tuple[Tracks, ...]":

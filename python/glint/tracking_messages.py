@@ -13,7 +13,7 @@ from glint.image import fields_of
 from glint.options import frame_id, nanoseconds, time_ns, whole
 from glint.tracking import AddPoints, ForgetTracks, ResetTracks, TrackFrame, TrackItem, TrackPrediction, TrackResult, Tracks
 from glint.v1 import tracking_pb2 as pb
-from glint.wire import answer_of, equal_lengths, read_answer
+from glint.wire import answer_of, equal_lengths, read_answer, read_warnings
 
 _LAST_CAMERA = (1 << 32) - 1
 _LAST_ID = (1 << 64) - 1
@@ -110,6 +110,7 @@ def parse_track_result(data: bytes, _: Any = None) -> TrackResult:
 
     def read(fields: Fields, _: Timings) -> Fields:
         name = "tracks" if fields["edited"] is None else "edited"
-        return {"found": tuple(_tracks(camera) for camera in answer_of(fields, name)["cameras"])}
+        found = tuple(_tracks(camera) for camera in answer_of(fields, name)["cameras"])
+        return {"found": found, "warnings": read_warnings(fields["warnings"])}
 
     return read_answer(TrackResult, pb.TrackStreamResponse, data, read)

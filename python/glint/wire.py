@@ -6,7 +6,7 @@ from typing import Any, Callable, Iterable, Optional
 from glint import errors
 from glint.encoding import Fields, decode, encode
 from glint.features import Features, Result, Timings, Warning
-from glint.image import ImageLike, fields_of, optional_fields_of
+from glint.image import ImageLike, fields_of, mask_fields_of
 from glint.options import frame_id, names_of, present
 from glint.v1 import envelope_pb2, features_pb2, image_pb2, options_pb2
 from glint.v1 import feature_detection_pb2 as pb
@@ -21,7 +21,7 @@ _WARNINGS = names_of(envelope_pb2.WarningKind.DESCRIPTOR)
 
 
 def _images(image: ImageLike, mask: Optional[ImageLike], region: Optional[image_pb2.ImageRegion]) -> Fields:
-    return {"image": fields_of(image), "mask": optional_fields_of(mask, "mask"), "region": region}
+    return {"image": fields_of(image), "mask": mask_fields_of(mask), "region": region}
 
 
 def detect_request(
@@ -29,9 +29,11 @@ def detect_request(
     image: ImageLike,
     mask: Optional[ImageLike] = None,
     region: Optional[image_pb2.ImageRegion] = None,
+    gray_range: Optional[image_pb2.GrayRange] = None,
 ) -> bytes:
     """A DetectRequest."""
-    return encode(pb.DetectRequest, {"detector": present(detector), **_images(image, mask, region)})
+    fields = {"detector": present(detector), **_images(image, mask, region), "gray_range": gray_range}
+    return encode(pb.DetectRequest, fields)
 
 
 def stream_frame(
@@ -55,14 +57,14 @@ def equal_lengths(name: str, arrays: Iterable) -> None:
         raise errors.InternalError(f"{name}: the server's arrays differ in length")
 
 
-def read_features(found: Optional[Fields], timings: Timings) -> Features:
+def read_features(found: Optional[Fields], timings: Timings, warnings: "tuple[Warning, ...]" = ()) -> Features:
     """An ImageFeatures that was decoded; None: an empty one."""
     found = found or decode(features_pb2.ImageFeatures, b"")
     width, rows = found.pop("descriptor_bytes"), found.pop("descriptors")
     equal_lengths("features", [found["octave"], *(found[name] for name in _COLUMNS)])
     if len(rows) != len(found["octave"]) * width or width < 0:
         raise errors.InternalError("features: the server's descriptors are of another length")
-    return Features(**found, descriptors=rows.reshape(-1, width) if width else None, timings=timings)
+    return Features(**found, descriptors=rows.reshape(-1, width) if width else None, timings=timings, warnings=warnings)
 
 
 def read_timings(message: Optional[envelope_pb2.Timings]) -> Timings:
@@ -100,11 +102,15 @@ def answer_of(fields: Fields, name: str) -> Any:
 def parse_detect(data: bytes) -> Features:
     """A DetectResponse."""
     fields = decode(pb.DetectResponse, data)
-    return read_features(answer_of(fields, "features"), read_timings(fields["timings"]))
+    warnings = read_warnings(fields["warnings"])
+    return read_features(answer_of(fields, "features"), read_timings(fields["timings"]), warnings)
 
 
 def parse_result(data: bytes, _: Any = None) -> Result:
     """A DetectStreamResponse."""
-    return read_answer(
-        Result, pb.DetectStreamResponse, data, lambda f, t: {"found": read_features(answer_of(f, "features"), t)}
-    )
+
+
+    def read(fields: Fields, timings: Timings) -> Fields:
+        return {"found": read_features(answer_of(fields, "features"), timings, read_warnings(fields["warnings"]))}
+
+    return read_answer(Result, pb.DetectStreamResponse, data, read)

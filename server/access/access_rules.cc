@@ -169,8 +169,8 @@ absl::StatusOr<const Identity*> AccessRules::Identify(const Credentials& credent
       if (Contains(identity.names, name)) return &identity;
     }
   }
-  for (const Identity& identity : identities_) {
-    if (credentials.uid.has_value() && Contains(identity.uids, *credentials.uid)) return &identity;
+  if (const Identity* const user = credentials.uid.has_value() ? OfUser(*credentials.uid) : nullptr; user != nullptr) {
+    return user;
   }
   if (const Identity* const anonymous = Anonymous(); anonymous != nullptr) return anonymous;
   if (credentials.has_certificate) {
@@ -193,13 +193,16 @@ absl::StatusOr<const Identity*> AccessRules::Check(const Credentials& credential
   return identity;
 }
 
-bool AccessRules::KnowsUser(uint32_t uid) const {
-  bool matters = false;
+const Identity* AccessRules::OfUser(uint32_t uid) const {
   for (const Identity& identity : identities_) {
-    if (Contains(identity.uids, uid)) return true;
-    matters = matters || !identity.uids.empty();
+    if (Contains(identity.uids, uid)) return &identity;
   }
-  return !matters;
+  return nullptr;
+}
+
+bool AccessRules::KnowsUser(uint32_t uid) const {
+  return OfUser(uid) != nullptr || std::all_of(identities_.begin(), identities_.end(),
+                                               [](const Identity& identity) { return identity.uids.empty(); });
 }
 
 }  // namespace glint

@@ -52,6 +52,8 @@ class AccessRules {
   // method. Error texts do not repeat the credentials.
   absl::StatusOr<const Identity*> Check(const Credentials& credentials, size_t method) const;
 
+  // The identity of a user of unix sockets; null if no identity has this user.
+  const Identity* OfUser(uint32_t uid) const;
   // True if a process of this user may register shared memory: the user belongs to an identity, or the file has no
   // rules for users.
   bool KnowsUser(uint32_t uid) const;

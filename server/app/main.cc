@@ -18,6 +18,7 @@
 #include "absl/time/clock.h"
 #include "server/app/reload.h"
 #include "server/app/server.h"
+#include "server/base/grpc_log.h"
 #include "server/base/log.h"
 #include "server/base/malloc_tuning.h"
 #include "server/base/notify.h"
@@ -108,12 +109,16 @@ int main(int argc, char** argv) {
   sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a map over the limit on files is an error of its stream
 
-  glint::Logger logger(flags->options.log_format, &glint::StandardErrorWriter());
+  // Never destroyed: threads of gRPC may log until the process ends.
+  glint::Logger& logger = *new glint::Logger(flags->options.log_format, &glint::StandardErrorWriter());
+  glint::SendGrpcLogTo(&logger);
   std::set_terminate(Terminate);
   glint::Reloader reloader(flags->options, parse, &logger);
   const auto fail = [&logger](const absl::Status& status) {
     logger.Log(glint::Severity::kError, "failed", {{"error", std::string(status.message())}});
+    logger.Flush();
     return kExitFailure;
   };
   auto created = glint::Server::Create(std::move(flags->options));

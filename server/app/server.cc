@@ -14,6 +14,7 @@
 #include "server/base/thread_stack.h"
 #include "server/memory/memory_bound.h"
 #include "server/metrics/http.h"
+#include "server/net/connections.h"
 #include "server/net/listen.h"
 #include "server/operations/localize/map_directory.h"
 #include "server/rpc/env.h"
@@ -65,6 +66,7 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
         check("queue-capacity", o.queue_capacity, 1, kMaxQueueCapacity),
         check("max-image-pixels", o.lanes.max_image_pixels, 1, kMaxImagePixels),
         check("max-features", o.max_features, kMinFeatures, kMaxFeatures),
+        check("max-match-pairs", o.max_match_pairs, 1, kMaxMatchPairsCeiling),
         check("max-message-bytes", o.max_message_bytes, kMaxMessageBytesFloor, INT32_MAX),
         check("max-pending-bytes", o.max_pending_bytes, o.max_message_bytes, INT64_MAX),
         check("max-detect-calls", o.max_detect_calls, 1, kMaxDetectCallsCeiling),
@@ -85,6 +87,8 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
         check("max-frames-per-client", o.client_limits.frames, 0, kMaxClientFrames),
         check("max-bytes-per-client", o.client_limits.bytes, o.client_limits.bytes == 0 ? 0 : o.max_message_bytes,
               INT64_MAX),
+        check("max-connections", o.connections.max_connections, 1, kMaxConnectionsCeiling),
+        check("max-connections-per-peer", o.connections.max_connections_per_peer, 0, kMaxConnectionsCeiling),
         check("max-in-flight", o.max_in_flight, 1, kMaxInFlightCeiling),
         check("memory-limit", o.memory_limit, o.memory_limit == 0 ? 0 : kMemoryLimitFloor, INT64_MAX)}) {
     if (!s.ok()) return s;
@@ -114,6 +118,7 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
     return OutOfRangeError(flag, absl::FormatDuration(value), absl::FormatDuration(low), std::string("24h"));
   };
   absl::Status s = check_duration("detect-receive-timeout", o.detect_receive_timeout, absl::Milliseconds(1));
+  s.Update(check_duration("detect-reply-timeout", o.detect_reply_timeout, absl::Milliseconds(1)));
   s.Update(check_duration("stream-first-message-timeout", o.stream_first_message_timeout, absl::Milliseconds(1)));
   s.Update(check_duration("stream-idle-timeout", o.stream_idle_timeout, absl::Milliseconds(1)));
   s.Update(check_duration("keepalive-time", o.connections.keepalive_time, absl::Seconds(1)));
@@ -182,6 +187,15 @@ std::unique_ptr<LaneWatch> WatchLanes(ServerEnv* env) {
   return std::make_unique<LaneWatch>(static_cast<int>(env->lanes.lanes.size()), limits, std::move(events));
 }
 
+void WatchConnections(ServerEnv* env) {
+  const ConnectionOptions& connections = env->options.connections;
+  SetConnectionRules({connections.max_connections, connections.connections_per_peer(), env->options.tls.enabled(),
+                      [env](absl::string_view peer, absl::string_view what) {
+                        env->logger.LogLimited("connection closed", Severity::kWarning, "connection closed",
+                                               {{"peer", std::string(peer)}, {"over", std::string(what)}});
+                      }});
+}
+
 }  // namespace
 
 Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -208,15 +222,17 @@ absl::Status Server::Start() {
     GLINT_RETURN_IF_ERROR(impl_->cpu_dma_latency.Hold(env.options.cpu_dma_latency_us));
   }
   if (!env.options.metrics_listen.empty()) {
-    GLINT_ASSIGN_OR_RETURN(auto http,
-                           HttpEndpoint::Create(env.options.metrics_listen,
-                                                {[&env] { return env.metrics.Page() + TlsMetrics(env.options.tls); },
-                                                 [&env] { return env.health.serving(); }}));
+    GLINT_ASSIGN_OR_RETURN(
+        auto http,
+        HttpEndpoint::Create(env.options.metrics_listen,
+                             {[&env] { return env.metrics.Page() + TlsMetrics(env.options.tls) + ConnectionMetrics(); },
+                              [&env] { return env.health.serving(); }}));
     impl_->http = std::move(http);
   }
   {
     const ScopedCpus on_completion_cpus("completion-cpus", env.options.completion_cpus);
     if (!on_completion_cpus.status().ok()) return on_completion_cpus.status();
+    WatchConnections(&env);
     GLINT_ASSIGN_OR_RETURN(auto service, Service::Start(&env));
     impl_->service = std::move(service);
   }
@@ -237,6 +253,7 @@ absl::Status Server::Start() {
     env.metrics.LaneBusy(busy);
     watch->LaneBusy(lane, busy);
   };
+  events.moves = [watch = impl_->lane_watch.get()](int lane) { watch->LaneMoves(lane); };
   const ScopedCpus on_lane_cpus("lane-cpus", env.options.lane_cpus);
   if (!on_lane_cpus.status().ok()) return on_lane_cpus.status();
   impl_->lane_threads =
@@ -295,6 +312,7 @@ absl::Status Server::Shutdown(absl::Duration drain_timeout) {
     }
     impl_->service->Stop();
   }
+  SetConnectionRules({});
   impl_->env.queue.Close();
   impl_->lane_threads.reset();
   impl_->lane_watch.reset();

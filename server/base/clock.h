@@ -15,6 +15,13 @@ inline int64_t MonotonicNs() {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
+// The same clock at a tenth of the cost, up to 10 ms behind.
+inline int64_t CoarseMonotonicNs() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
 }  // namespace glint
 
 #endif  // GLINT_SERVER_BASE_CLOCK_H_

@@ -23,6 +23,10 @@ inline constexpr Name kFrames = {"glint_frames_total",
 inline constexpr Name kSmallCallsRefused = {
     "glint_small_calls_refused_total",
     "Calls without a picture that were not answered, by reason: too_many, displaced, late, too_large."};
+inline constexpr Name kPlacesRefused = {
+    "glint_places_refused_total", "Calls that found no place, by kind: unary, stream, small, watcher, reflection."};
+inline constexpr Name kPlacesPreempted = {
+    "glint_places_preempted_total", "Calls that lost their place to one of a client that had fewer, by kind likewise."};
 inline constexpr Name kFramesDropped = {
     "glint_frames_dropped_total", "Good frames that were not worked on, by reason: superseded, expired, rejected."};
 inline constexpr Name kJpegs = {"glint_jpegs_total", "JPEG files of good frames, by what decoded them: gpu, cpu."};
@@ -110,6 +114,13 @@ inline constexpr Name kBuildInfo = {"glint_build_info", "Always 1; the labels sa
 
 inline constexpr Name kTlsCertificateExpiry = {"glint_tls_certificate_expiry_timestamp_seconds",
                                                "End of the certificate's validity, Unix time; only with TLS."};
+
+inline constexpr Name kConnections = {"glint_connections",
+                                      "Connections of gRPC, TLS handshakes that have begun among them."};
+inline constexpr Name kConnectionsClosed = {
+    "glint_connections_closed_total",
+    "Connections that the server closed: limit, one too many; displaced, silent while another wanted its place; flood, "
+    "more frames of one kind than are allowed before answers."};
 
 inline constexpr Name kProcessCpu = {"process_cpu_seconds_total", "User and system processor time."};
 inline constexpr Name kProcessResident = {"process_resident_memory_bytes", "Resident memory."};

@@ -209,11 +209,13 @@ const Flag kFlags[] = {
     GLINT_INT_FLAG("queue-capacity", queue_capacity, "frames that may wait for a lane"),
     GLINT_INT_FLAG("max-image-pixels", lanes.max_image_pixels, "width * height of a picture at most"),
     GLINT_INT_FLAG("max-features", max_features, "keypoints that a client may ask for at most"),
+    GLINT_INT_FLAG("max-match-pairs", max_match_pairs, "pairs of descriptors that one match may compare at most"),
     GLINT_INT_FLAG("max-message-bytes", max_message_bytes, "size of a message at most"),
     GLINT_INT_FLAG("max-pending-bytes", max_pending_bytes, "messages whose frames wait or are worked on at most"),
     GLINT_INT_FLAG("max-detect-calls", max_detect_calls, "calls of Detect received, worked on or answered at most"),
     GLINT_DURATION_FLAG("detect-receive-timeout", detect_receive_timeout,
                         "how long a call of Detect may take until its message is there as a whole"),
+    GLINT_DURATION_FLAG("detect-reply-timeout", detect_reply_timeout, "how long its client may take to take the reply"),
     GLINT_INT_FLAG("max-small-calls", max_small_calls,
                    "calls without a picture whose message is awaited, and streams of reflection, at most"),
     GLINT_DURATION_FLAG("small-call-timeout", small_call_timeout,
@@ -225,9 +227,11 @@ const Flag kFlags[] = {
      },
      [](const ServerOptions& o) { return ShowChoice(kReflections, o.reflection); }},
     GLINT_INT_FLAG("max-sessions", max_sessions, "streams open at the same time at most"),
-    GLINT_INT_FLAG("max-sessions-per-peer", max_sessions_per_peer,
-                   "of these, those of one identity or address (all unix sockets together count as one); 0: three "
-                   "quarters"),
+    GLINT_INT_FLAG(
+        "max-sessions-per-peer", max_sessions_per_peer,
+        "of these, those of one identity, address or local user; 0: three quarters, of which just under a "
+        "half stay where others need the rest. For one robot or site behind one address with more cameras, or "
+        "a proxy: as many as --max-sessions"),
     GLINT_INT_FLAG("max-track-streams", max_track_streams, "streams that follow points at most; 0: none may"),
     GLINT_INT_FLAG("max-track-cameras", max_track_cameras, "images of a frame of such a stream at most"),
     GLINT_INT_FLAG("max-tracks", max_tracks, "points that such a stream follows at most, those of all cameras"),
@@ -257,6 +261,9 @@ const Flag kFlags[] = {
                         "how long a stream may take until its first message is there as a whole"),
     GLINT_DURATION_FLAG("stream-idle-timeout", stream_idle_timeout,
                         "how long a client may send no frame, or take no reply, before its stream is ended"),
+    GLINT_INT_FLAG("max-connections", connections.max_connections, "connections open at the same time at most"),
+    GLINT_INT_FLAG("max-connections-per-peer", connections.max_connections_per_peer,
+                   "of these, those of one address or user of a unix socket; 0: three quarters"),
     GLINT_DURATION_FLAG("connection-idle-timeout", connections.idle_timeout,
                         "how long a connection may have no calls before it is closed; inf: for ever"),
     GLINT_DURATION_FLAG("connection-max-age", connections.max_age,

@@ -48,10 +48,14 @@ struct ServerOptions {
   int cpu_dma_latency_us =
       -1;                    // while the server lives (server/base/placement.h), 0..kMaxCpuDmaLatencyUs; -1: as it is
   int max_features = 16384;  // of one frame, 1..kMaxFeatures
+  // Pairs of descriptors that one match may compare (server/wire/match_pairs.h), 1..kMaxMatchPairsCeiling. The default
+  // takes about a second of one processor.
+  int64_t max_match_pairs = int64_t{1} << 30;
   // Size of one serialized message, in and out. The default holds a pair of 1920x1080 with three bytes a pixel.
   int max_message_bytes = 13 << 20;
   int max_detect_calls = 4;                                   // calls of Detect from their arrival to their end
   absl::Duration detect_receive_timeout = absl::Seconds(10);  // from such a call's arrival to that of all its message
+  absl::Duration detect_reply_timeout = absl::Seconds(10);    // for the client to take its reply
   // Calls without a picture (health, GetServerInfo, shared memory, reflection) whose message is awaited; also, open
   // streams of reflection.
   int max_small_calls = 64;
@@ -59,13 +63,15 @@ struct ServerOptions {
       absl::Seconds(5);     // for each message of theirs, and for the client to take a reply
   int max_watchers = 1024;  // calls of Health.Watch open at the same time
   Reflection reflection = Reflection::kOn;
-  int max_sessions = 10;                        // streams open at the same time
-  int max_sessions_per_peer = 0;                // of one client, an identity or a peer; 0: ShareOfOnePeer(max_sessions)
-  int max_track_streams = 4;                    // of these, tracking streams; 0: tracking is off
-  int max_track_cameras = kMaxTrackCameras;     // images per frame of a tracking stream, 1..kMaxTrackCameras
-  int max_tracks = 4096;                        // points of a tracking stream, 1..kMaxTrackPoints
-  int64_t max_track_pixels = int64_t{4} << 20;  // of all images of its frame, rows padded to 64 pixels
-  int max_localize_streams = 2;                 // of the streams, localization streams; 0: localization is off
+  int max_sessions = 10;  // streams open at the same time
+  // Of one client, an identity or a peer. 0: ShareOfOnePeer(max_sessions), of which those beyond
+  // KeptByOnePeer(max_sessions) make way for other clients where all are taken (server/session/places.h).
+  int max_sessions_per_peer = 0;
+  int max_track_streams = 4;                       // of these, tracking streams; 0: tracking is off
+  int max_track_cameras = kMaxTrackCameras;        // images per frame of a tracking stream, 1..kMaxTrackCameras
+  int max_tracks = 4096;                           // points of a tracking stream, 1..kMaxTrackPoints
+  int64_t max_track_pixels = int64_t{4} << 20;     // of all images of its frame, rows padded to 64 pixels
+  int max_localize_streams = 2;                    // of the streams, localization streams; 0: localization is off
   int64_t max_localize_pixels = int64_t{4} << 20;  // of both images of a localization stream
   int max_map_keyframes = 8192;                    // of its map
   int max_map_points = 1 << 21;                    // of its map
@@ -99,6 +105,7 @@ struct ServerOptions {
 inline constexpr int kMaxDevice = 1023;
 inline constexpr int kMaxCpuDmaLatencyUs = 1'000'000;
 inline constexpr int kMaxQueueCapacity = 1 << 16;
+inline constexpr int64_t kMaxMatchPairsCeiling = int64_t{1} << 40;
 inline constexpr int kMaxDetectCallsCeiling = 1 << 16;
 inline constexpr int kMaxSmallCallsCeiling = 1 << 16;
 inline constexpr int kMaxWatchersCeiling = 1 << 20;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "server/net/http2_guard.h"
 #include "server/session/session.h"
 
 namespace glint {
@@ -33,6 +34,7 @@ std::vector<std::pair<int64_t, std::string>> PartsOf(const MemoryBound& b, const
                               ", --max-tracks=", o.max_tracks, in_flight)},
       {b.maps, absl::StrCat("--max-localize-streams=", o.max_localize_streams, ", --max-map-bytes=", o.max_map_bytes,
                             ", --max-localize-pixels=", o.max_localize_pixels)},
+      {b.connections, absl::StrCat("--max-connections=", o.connections.max_connections)},
       {b.small, absl::StrCat("--max-small-calls=", o.max_small_calls, ", --max-watchers=", o.max_watchers)}};
   std::sort(parts.begin(), parts.end(), [](const auto& x, const auto& y) { return x.first > y.first; });
   return parts;
@@ -49,9 +51,13 @@ MemoryBound ComputeMemoryBound(const ServerOptions& options, int lanes, Backend 
   bound.detect = options.max_detect_calls * (kReceiptBytesPerByte * message + kReceiveWindowBytes);
   bound.metadata = (sessions + options.max_detect_calls) * 2 * kMaxMetadataBytes;
   bound.small = options.max_small_calls * 2 * kSmallCallBytes + options.max_watchers * kWatcherBytes;
+  const ConnectionOptions& connections = options.connections;
+  bound.connections = connections.max_connections * ((options.tls.enabled() ? kTlsConnectionBytes : kConnectionBytes) +
+                                                     kOwnCalls * kUnansweredCallBytes) +
+                      kSharedCalls * kUnansweredCallBytes;
   bound.quota = bound.pending + sessions * (2 * message + kReceiveWindowBytes) +
                 options.max_detect_calls * (message + kReceiveWindowBytes) + bound.metadata + bound.small +
-                kConnectionBytes;
+                bound.connections;
   bound.detect_replies = int64_t{options.max_detect_calls} * options.max_features * kMatchReplyBytesPerFeature;
   bound.replies = sessions * options.max_in_flight * options.max_features * kMatchReplyBytesPerFeature;
   bound.sets = sessions * options.max_features * kKeptBytesPerFeature;

@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/clock.h"
+#include "server/net/connections.h"
 #include "server/net/listen.h"
 
 namespace glint {
@@ -24,6 +25,13 @@ constexpr int64_t kTimeoutNs = 10'000'000'000;
 constexpr int kAcceptsPerTurn = 16;
 // Pause of accepting when the process is out of file descriptors.
 constexpr int kNoDescriptorsMs = 100;
+
+Places::Limits ConnectionPlaces() {
+  Places::Limits limits;
+  limits.total = HttpEndpoint::kMaxConnections;
+  limits.own_patience_ns = 0;
+  return limits;
+}
 
 constexpr char kText[] = "text/plain; charset=utf-8";
 
@@ -40,7 +48,8 @@ int BoundPort(int fd) {
 
 HttpEndpoint::HttpEndpoint(Pages pages)
     : pages_(std::move(pages)),
-      respond_([this](absl::string_view method, absl::string_view path) { return Respond(method, path); }) {}
+      respond_([this](absl::string_view method, absl::string_view path) { return Respond(method, path); }),
+      places_(ConnectionPlaces()) {}
 
 absl::StatusOr<std::unique_ptr<HttpEndpoint>> HttpEndpoint::Create(const std::string& listen, Pages pages) {
   std::unique_ptr<HttpEndpoint> endpoint(new HttpEndpoint(std::move(pages)));
@@ -98,9 +107,9 @@ void HttpEndpoint::Main() {
   for (;;) {
     polled = {{stop_, POLLIN, 0}, {listener_, static_cast<short>(accepting ? POLLIN : 0), 0}};
     int64_t wake_at = MonotonicNs() + kTimeoutNs;
-    for (const auto& connection : connections_) {
-      polled.push_back({connection->fd(), connection->events(), 0});
-      wake_at = std::min(wake_at, connection->expires_at());
+    for (const auto& client : clients_) {
+      polled.push_back({client->connection.fd(), client->connection.events(), 0});
+      wake_at = std::min(wake_at, client->connection.expires_at());
     }
     int timeout_ms = static_cast<int>(std::max<int64_t>(0, (wake_at - MonotonicNs()) / 1'000'000 + 1));
     if (!accepting) timeout_ms = std::min(timeout_ms, kNoDescriptorsMs);
@@ -108,24 +117,35 @@ void HttpEndpoint::Main() {
     if (polled[0].revents != 0) return;
 
     const int64_t now = MonotonicNs();
-    for (size_t i = 0; i < connections_.size(); ++i) {
-      const bool goes_on = polled[2 + i].revents == 0 || connections_[i]->Continue(respond_);
-      if (!goes_on || connections_[i]->expires_at() <= now) connections_[i] = nullptr;
-    }
-    connections_.erase(std::remove(connections_.begin(), connections_.end(), nullptr), connections_.end());
+    size_t at = 2;
+    EndIf([&](Client* client) {
+      const bool goes_on = polled[at++].revents == 0 || client->connection.Continue(respond_);
+      return !goes_on || client->connection.expires_at() <= now;
+    });
     accepting = !accepting || polled[1].revents == 0 || Accept();
   }
+}
+
+template <typename IsOver>
+void HttpEndpoint::EndIf(IsOver is_over) {
+  clients_.erase(
+      std::remove_if(clients_.begin(), clients_.end(), [&](const auto& client) { return is_over(client.get()); }),
+      clients_.end());
 }
 
 // False if the process has no file descriptors left.
 bool HttpEndpoint::Accept() {
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
-    const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    sockaddr_storage address = {};
+    socklen_t length = sizeof(address);
+    const int fd = accept4(listener_, reinterpret_cast<sockaddr*>(&address), &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) return errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM;
-    auto connection = std::make_unique<HttpConnection>(fd, MonotonicNs() + kTimeoutNs);
-    if (!connection->Continue(respond_)) continue;  // most have sent their request by now
-    if (connections_.size() == kMaxConnections) connections_.pop_front();
-    connections_.push_back(std::move(connection));
+    auto client = std::make_unique<Client>(fd, MonotonicNs() + kTimeoutNs);
+    if (!client->connection.Continue(respond_)) continue;  // most have sent their request by now
+    const std::string peer = PeerOfAddress(reinterpret_cast<const sockaddr*>(&address));
+    places_.Enter({peer, peer}, nullptr, &client->place);  // never refused: somebody's has been silent for longer
+    clients_.push_back(std::move(client));
+    EndIf([](const Client* other) { return other->preempted; });
   }
   return true;
 }

@@ -2,22 +2,24 @@
 // (frames are being served; 503 otherwise).
 //
 // One thread serves all connections with non-blocking sockets, so a slow client does not delay the others. Beyond
-// kMaxConnections the oldest connection is closed.
+// kMaxConnections the oldest connection of the peer that has most is closed.
 #ifndef GLINT_SERVER_METRICS_HTTP_H_
 #define GLINT_SERVER_METRICS_HTTP_H_
 
 #include <cstddef>
-#include <deque>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "server/metrics/http_connection.h"
+#include "server/session/places.h"
 
 namespace glint {
 
@@ -41,18 +43,32 @@ class HttpEndpoint {
   const std::string& address() const { return address_; }
 
  private:
+  struct Client final : PlaceHolder {
+    Client(int fd, int64_t expires_at) : connection(fd, expires_at) {}
+    void PlaceGranted() override {}
+    void Preempt() override { preempted = true; }
+
+    HttpConnection connection;
+    Place place{this};
+    bool preempted = false;
+  };
+
   explicit HttpEndpoint(Pages pages);
   absl::Status Listen(const std::string& listen);
   void Main();
   bool Accept();
+  template <typename IsOver>
+  void EndIf(IsOver is_over);
   std::string Respond(absl::string_view method, absl::string_view path) const;
 
   const Pages pages_;
   const HttpConnection::Respond respond_;
   std::string address_;
   int listener_ = -1;
-  int stop_ = -1;                                            // an eventfd, readable once the thread should end
-  std::deque<std::unique_ptr<HttpConnection>> connections_;  // the oldest first
+  int stop_ = -1;  // an eventfd, readable once the thread should end
+  // Used by the thread only.
+  Places places_;
+  std::vector<std::unique_ptr<Client>> clients_;
   std::thread thread_;
 };
 

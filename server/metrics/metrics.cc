@@ -52,7 +52,7 @@ EnergyMeterOptions MetersOf(const std::vector<LaneSet::Gpu>& gpus) {
 Metrics::Metrics(const BuildInfo& info, Sources sources)
     : sources_(std::move(sources)), gpu_sensors_(info.gpus), energy_meter_(MetersOf(info.gpus)) {
   AddCalls(info.methods);
-  AddSmallRefusals();
+  AddPlaces();
   AddFrames();
   AddDevices(info);
   AddSessions();
@@ -137,10 +137,17 @@ void Metrics::AddCalls(const std::vector<MethodLabels>& methods) {
   }
 }
 
-void Metrics::AddSmallRefusals() {
-  auto& refused = Counters(&registry_, metric::kSmallCallsRefused);
+void Metrics::AddPlaces() {
+  auto& small = Counters(&registry_, metric::kSmallCallsRefused);
   const std::array<const char*, kSmallRefusalCount> reasons = {"too_many", "displaced", "late", "too_large"};
-  for (size_t r = 0; r < reasons.size(); ++r) small_refused_[r] = &refused.Add({{"reason", reasons[r]}});
+  for (size_t r = 0; r < reasons.size(); ++r) small_refused_[r] = &small.Add({{"reason", reasons[r]}});
+  auto& refused = Counters(&registry_, metric::kPlacesRefused);
+  auto& preempted = Counters(&registry_, metric::kPlacesPreempted);
+  const std::array<const char*, kPlaceKindCount> kinds = {"unary", "stream", "small", "watcher", "reflection"};
+  for (size_t k = 0; k < kinds.size(); ++k) {
+    places_refused_[k] = &refused.Add({{"kind", kinds[k]}});
+    places_preempted_[k] = &preempted.Add({{"kind", kinds[k]}});
+  }
 }
 
 void Metrics::AddFrames() {

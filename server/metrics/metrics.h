@@ -27,7 +27,6 @@
 #include "server/metrics/gpu.h"
 #include "server/metrics/mirrored_counter.h"
 #include "server/schedule/frame_job.h"
-#include "server/session/session_limits.h"
 
 namespace glint {
 
@@ -43,6 +42,10 @@ struct MethodLabels {
 enum class FrameEncoding { kRaw, kShared, kJpeg, kPng, kUnknown };
 inline constexpr int kFrameEncodingCount = 5;
 
+// Why a stream was refused.
+enum class SessionRefusal { kDraining, kTotal, kPeer };
+inline constexpr int kSessionRefusalCount = 3;
+
 // Which timeout ended a stream.
 enum class StreamTimeout { kFirstMessage, kIdle, kReply };
 inline constexpr int kStreamTimeoutCount = 3;
@@ -50,6 +53,10 @@ inline constexpr int kStreamTimeoutCount = 3;
 // Why a call without an image was refused or cancelled.
 enum class SmallRefusal { kTooMany, kDisplaced, kLate, kTooLarge };
 inline constexpr int kSmallRefusalCount = 4;
+
+// What a place (server/session/places.h) is for.
+enum class PlaceKind { kUnary, kStream, kSmall, kWatcher, kReflection };
+inline constexpr int kPlaceKindCount = 5;
 
 // Thread-safe. Counting allocates nothing.
 class Metrics {
@@ -94,9 +101,10 @@ class Metrics {
   void LaneLeft(const std::string& device);
 
   void SmallCallRefused(SmallRefusal reason) { small_refused_[static_cast<size_t>(reason)]->Increment(); }
+  void PlaceRefused(PlaceKind kind) { places_refused_[static_cast<size_t>(kind)]->Increment(); }
+  void PlacePreempted(PlaceKind kind) { places_preempted_[static_cast<size_t>(kind)]->Increment(); }
   void TraceparentIgnored() { traceparent_ignored_->Increment(); }
   void SessionsAre(int sessions) { sessions_->Set(sessions); }
-  // `why` kNone: the server drains.
   void SessionRefused(SessionRefusal why) { sessions_refused_[static_cast<size_t>(why)]->Increment(); }
   void SessionTimedOut(StreamTimeout timeout) { sessions_timed_out_[static_cast<size_t>(timeout)]->Increment(); }
   void ClientRefused(ClientLimit limit) { client_refusals_[static_cast<size_t>(limit)]->Increment(); }
@@ -124,7 +132,7 @@ class Metrics {
   static size_t Index(Method method) { return static_cast<size_t>(method); }
 
   void AddCalls(const std::vector<MethodLabels>& methods);
-  void AddSmallRefusals();
+  void AddPlaces();
   void AddFrames();
   void AddDevices(const BuildInfo& info);
   void AddSessions();
@@ -137,6 +145,7 @@ class Metrics {
 
   std::vector<CallChildren> calls_;
   std::array<prometheus::Counter*, kSmallRefusalCount> small_refused_;
+  std::array<prometheus::Counter*, kPlaceKindCount> places_refused_, places_preempted_;
   std::array<prometheus::Counter*, kFrameEncodingCount> frame_bytes_;
   prometheus::Counter* copied_bytes_;
   prometheus::Counter* jpegs_by_cpu_;

@@ -16,7 +16,17 @@ struct ConnectionOptions {
   absl::Duration idle_timeout = absl::Minutes(5);
   absl::Duration max_age = absl::InfiniteDuration();
   absl::Duration age_grace = absl::InfiniteDuration();
+  // Connections at the same time, TLS handshakes that have begun among them, and of these those of one peer
+  // (server/net/connections.h), 0: three quarters. 1..kMaxConnectionsCeiling, 0..kMaxConnectionsCeiling.
+  int max_connections = 512;
+  int max_connections_per_peer = 0;
+
+  int connections_per_peer() const {
+    return max_connections_per_peer > 0 ? max_connections_per_peer : max_connections - max_connections / 4;
+  }
 };
+
+inline constexpr int kMaxConnectionsCeiling = 1 << 16;
 
 }  // namespace glint
 

@@ -15,6 +15,7 @@
 #include "absl/strings/strip.h"
 #include "features/status_macros.h"
 #include "server/net/accept.h"
+#include "server/net/connections.h"
 #include "server/net/listen.h"
 
 namespace glint {
@@ -59,7 +60,13 @@ void UnixListener::Main() {
   for (;;) {
     if (poll(polled, 2, -1) < 0 && errno != EINTR) return;
     if (polled[0].revents != 0) return;
-    if (const int fd = AcceptPolled(listener_); fd >= 0) take_(fd);
+    const int fd = AcceptPolled(listener_);
+    if (fd < 0) continue;
+    if (AdmitConnection(fd)) {
+      take_(fd);
+    } else {
+      close(fd);
+    }
   }
 }
 

@@ -17,6 +17,7 @@
 #include "server/config/options.h"
 #include "server/metrics/metrics.h"
 #include "server/schedule/lane_context.h"
+#include "server/session/places.h"
 #include "server/session/session.h"
 #include "server/wire/convert.h"
 #include "server/wire/frame_parser.h"
@@ -34,7 +35,7 @@ class StreamState : public LaneWork {
   // which lies in the payload; null: not a serialized message of the method's type.
   virtual const WireEnvelope* Read(decode::Pieces message, FrameJob* job) = 0;
   // Locates the content of a frame or an edit (FrameJob::is_edit), checks it as far as possible without decoding, and
-  // sets the job's cost, `pixels`. `message` is valid until the job is answered or dropped.
+  // sets the job's nominal cost, `pixels`. `message` is valid until the job is answered or dropped.
   virtual absl::Status Parse(const Message& message, FrameJob* job) = 0;
 
   // Applies an edit in its turn, while no other job of the stream is on a lane, and sets the job's status. False:
@@ -66,6 +67,10 @@ class Operation {
   // Begins a stream from its first message; common options go to `*session`. INVALID_ARGUMENT and RESOURCE_EXHAUSTED
   // name the field. Unary methods: begins a call; `first` is empty and `session` null.
   virtual absl::StatusOr<std::unique_ptr<StreamState>> Begin(const Message& first, SessionOptions* session) = 0;
+
+  // The part of all streams' places that this method's streams have at most; null: all. A stream takes its place before
+  // its first message is read.
+  virtual PlacePart* places() { return nullptr; }
 
   const FrameCounters& counters(bool is_edit) const { return is_edit ? edits_ : frames_; }
 

@@ -4,12 +4,13 @@
 #include "features/error.h"
 #include "features/server_error.h"
 #include "features/status_macros.h"
+#include "server/pixels/image_warnings.h"
 
 namespace glint {
 namespace {
 
 // Splits one image into its left and right half.
-absl::Status Split(const ImageSource& source, Pixels* left, Pixels* right, ImageScratch* scratch) {
+absl::Status Split(Pixels* left, Pixels* right, ImageScratch* scratch) {
   const Shape whole = left->shape();
   if (whole.width % 2 != 0) {
     return ContradictionError("left",
@@ -19,7 +20,7 @@ absl::Status Split(const ImageSource& source, Pixels* left, Pixels* right, Image
   const Shape half = {whole.width / 2, whole.height};
   *right = *left;
   if (left->rows == &scratch->first.rows) {
-    scratch->second.rows.Use(source);
+    scratch->second.rows.Use(scratch->first.rows.source());
     right->rows = &scratch->second.rows;
   }
   CropTo({0, 0, half}, &scratch->first, left);
@@ -35,23 +36,25 @@ absl::Status CheckPixels(absl::string_view field, int64_t pixels, int64_t max_pi
 }
 
 absl::StatusOr<Pixels> DecodeImage(const LaneContext& context, absl::string_view field, const ImageSource& source,
-                                   PixelScratch* scratch) {
+                                   PixelScratch* scratch, FrameJob* job) {
   auto decoded = PixelsOf(source, context.decoder, context.max_pixels, scratch);
   if (!decoded.ok()) return WithField(field, decoded.status());
   if (absl::Status s = ValidatePixels(*decoded, {}, context.max_pixels); !s.ok()) return WithField(field, s);
+  WarnOfNarrowRange(field, source, *decoded, &scratch->checked, &job->warnings);
+  scratch->rows.Recount();
   return decoded;
 }
 
 absl::StatusOr<ImagePairPixels> DecodeImagePair(const LaneContext& context, const ImageSource& left,
-                                                const ImageSource& right) {
+                                                const ImageSource& right, FrameJob* job) {
   ImageScratch& scratch = *context.scratch->Of<ImageScratch>();
   ImagePairPixels pair;
-  GLINT_ASSIGN_OR_RETURN(pair.left, DecodeImage(context, "left", left, &scratch.first));
+  GLINT_ASSIGN_OR_RETURN(pair.left, DecodeImage(context, "left", left, &scratch.first, job));
   pair.pixels = pair.left.shape().pixels();
   if (right.kind == ImageSource::Kind::kNone) {
-    GLINT_RETURN_IF_ERROR(Split(left, &pair.left, &pair.right, &scratch));
+    GLINT_RETURN_IF_ERROR(Split(&pair.left, &pair.right, &scratch));
   } else {
-    GLINT_ASSIGN_OR_RETURN(pair.right, DecodeImage(context, "right", right, &scratch.second));
+    GLINT_ASSIGN_OR_RETURN(pair.right, DecodeImage(context, "right", right, &scratch.second, job));
     pair.pixels += pair.right.shape().pixels();
   }
   const Shape left_shape = pair.left.shape(), right_shape = pair.right.shape();

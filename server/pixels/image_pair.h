@@ -28,13 +28,14 @@ struct ImagePairPixels {
 };
 
 // Decodes both images. A `right` of kind kNone: `left` holds both, side by side. INVALID_ARGUMENT: different shapes.
-// RESOURCE_EXHAUSTED as CheckPixels().
+// RESOURCE_EXHAUSTED as CheckPixels(). Warnings as DecodeImage().
 absl::StatusOr<ImagePairPixels> DecodeImagePair(const LaneContext& context, const ImageSource& left,
-                                                const ImageSource& right);
+                                                const ImageSource& right, FrameJob* job);
 
-// Decodes one image of a pair, or views it if it is raw; `field` is its name in errors.
+// Decodes one image of a pair, or views it if it is raw; `field` is its name in errors, and in the warnings that are
+// added to the job's (image_warnings.h).
 absl::StatusOr<Pixels> DecodeImage(const LaneContext& context, absl::string_view field, const ImageSource& source,
-                                   PixelScratch* scratch);
+                                   PixelScratch* scratch, FrameJob* job);
 
 // Checks the pixels of a pair, whose first image is `field`, against the limit of one image. RESOURCE_EXHAUSTED: more
 // than `max_pixels`.

@@ -22,6 +22,41 @@ absl::Status OfFile(absl::Status status) {
   return status;
 }
 
+// Adds the limits of an image with samples of 16 bits to its range, if that is still open.
+void AddToRange(const ImageSource& source, PixelScratch* scratch) {
+  if (source.range == nullptr || !source.range->wants_image()) return;
+  scratch->counts.Clear();
+  decode::CountSamples(source.raw, source.bytes, &scratch->sample_row, &scratch->counts);
+  source.range->Add(scratch->counts.LimitsAt(source.range->percentile()));
+}
+
+// The pixels of the scratch memory's rows, equalised.
+Pixels Equalized(PixelScratch* scratch) {
+  const ImageView mapped = ViewOf(Pixels(&scratch->rows), &scratch->mapped);
+  scratch->clahe.Apply(mapped, &scratch->equalized);
+  return Pixels(scratch->equalized);
+}
+
+// The samples of a file, as raw ones in the scratch memory.
+absl::Status DecodeSamples(const ImageSource& source, absl::Span<const uint8_t> file, decode::Decoder* decoder,
+                           int64_t max_pixels, PixelScratch* scratch) {
+  const auto shape = decoder->InspectDepth(source.encoding, file, max_pixels);
+  if (!shape.ok()) return OfFile(shape.status());
+  Image& memory = scratch->decoded;
+  memory.Resize({2 * shape->width, shape->height});
+  const decode::Destination to = {memory.row(0), *shape, memory.stride()};
+  if (auto s = decoder->DecodeDepthInto(source.encoding, file, to); !s.ok()) return OfFile(s);
+  ImageSource& samples = scratch->samples;
+  samples.kind = ImageSource::Kind::kRaw;
+  samples.raw = {PixelFormat::kGray16, *shape, 2 * static_cast<size_t>(shape->width),
+                 static_cast<size_t>(memory.stride())};
+  scratch->samples_piece = {memory.row(0), decode::BytesOf(samples.raw)};
+  samples.bytes = {&scratch->samples_piece, 1};
+  samples.range = source.range;
+  scratch->rows.Use(samples);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Part> PartOf(const Region& region, Shape whole) {
@@ -39,8 +74,9 @@ absl::StatusOr<Part> PartOf(const Region& region, Shape whole) {
 }
 
 void RawRows::CopyRows(int first, int count, uint8_t* to, ptrdiff_t stride) const {
+  if (source_->range != nullptr) table_.SetLimits(source_->range->limits());
   decode::RawToGray(source_->raw, source_->bytes, part_.x, part_.y + first, {to, {part_.shape.width, count}, stride},
-                    &row_);
+                    &row_, source_->range != nullptr ? &table_ : nullptr);
   copied_bytes_ += int64_t{part_.shape.width} * decode::BytesPerPixel(source_->raw.format) * count;
 }
 
@@ -58,6 +94,8 @@ absl::StatusOr<Pixels> PixelsOf(const ImageSource& source, decode::Decoder* deco
     case ImageSource::Kind::kNone:
       break;
     case ImageSource::Kind::kRaw: {
+      AddToRange(source, scratch);
+      if (source.range != nullptr && source.range->equalize()) return Equalized(scratch);
       Pixels pixels(&scratch->rows);
       if (decode::IsGrayInPlace(source.raw.format) && source.bytes.size() == 1) {
         pixels.view = {source.bytes[0].data(), source.raw.shape.width, source.raw.shape.height,
@@ -67,6 +105,11 @@ absl::StatusOr<Pixels> PixelsOf(const ImageSource& source, decode::Decoder* deco
     }
     case ImageSource::Kind::kEncoded: {
       const absl::Span<const uint8_t> file = decode::Contiguous(source.bytes, &scratch->file);
+      if (source.range != nullptr) {
+        if (auto s = DecodeSamples(source, file, decoder, max_pixels, scratch); !s.ok()) return s;
+        AddToRange(scratch->samples, scratch);
+        return source.range->equalize() ? Equalized(scratch) : Pixels(&scratch->rows);
+      }
       const auto shape = decoder->Inspect(source.encoding, file, max_pixels);
       if (!shape.ok()) return OfFile(shape.status());
       scratch->decoded.Resize(*shape);

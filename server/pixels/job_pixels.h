@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "decode/clahe.h"
 #include "decode/decode.h"
 #include "features/depth.h"
 #include "features/pixels.h"
@@ -27,7 +28,8 @@ absl::StatusOr<Part> PartOf(const Region& region, Shape whole);
 // Raw pixels in a message that are converted to grey rows. Keeps its memory from image to image.
 class RawRows final : public PixelRows {
  public:
-  // Sets the source, which must outlive the use of this. Rows exist only if it is of kind kRaw.
+  // Sets the source, which must outlive the use of this. Rows exist only if it is of kind kRaw. If it has a range, the
+  // limits are those of when rows are copied.
   void Use(const ImageSource& source) {
     source_ = &source;
     part_ = {0, 0, source.raw.shape};
@@ -40,26 +42,38 @@ class RawRows final : public PixelRows {
   Shape shape() const override { return part_.shape; }
   void CopyRows(int first, int count, uint8_t* to, ptrdiff_t stride) const override;
 
-  // Bytes read from the source's pixels.
+  const ImageSource& source() const { return *source_; }
+
+  // Bytes read from the source's pixels since Use(), or since Recount().
   int64_t copied_bytes() const { return copied_bytes_; }
+  void Recount() { copied_bytes_ = 0; }
 
  private:
   const ImageSource* source_ = nullptr;
   Part part_;
   mutable std::vector<uint8_t> row_;  // of colours, when it is in several pieces
+  mutable decode::GrayTable table_;   // of the source's range
   mutable int64_t copied_bytes_ = 0;
 };
 
 // Memory for one image at a time; grows to the largest seen.
 struct PixelScratch {
   RawRows rows;
-  Image decoded;
+  Image decoded;              // also samples of 16 bits, which `samples` views
   std::vector<uint8_t> file;  // that came in pieces
+  ImageSource samples;        // of a decoded file that has a range, as raw ones
+  absl::Span<const uint8_t> samples_piece;
+  decode::SampleCounts counts;
+  std::vector<uint8_t> sample_row;  // of samples that are counted, when it is in several pieces
+  Image checked;                    // a row
+  decode::Clahe clahe;
+  Image mapped, equalized;  // before and after
 };
 
 // Pixels of `source`, valid while `source` and the scratch are unchanged. Raw pixels are not read here: `rows` converts
-// them, and GRAY8 in one piece also has a view. Encoded images are decoded here. INVALID_ARGUMENT names a
-// field of image.encoded, or image, if there is none.
+// them, and GRAY8 in one piece also has a view. Encoded images are decoded here; with a range their samples are, which
+// `rows` converts, or which are equalised here. The limits of one of the first images of a range by percentile are
+// added to it here. INVALID_ARGUMENT names a field of image.encoded, or image, if there is none.
 absl::StatusOr<Pixels> PixelsOf(const ImageSource& source, decode::Decoder* decoder, int64_t max_pixels,
                                 PixelScratch* scratch);
 

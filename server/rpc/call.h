@@ -15,6 +15,7 @@
 #include "server/access/access_rules.h"
 #include "server/access/client_account.h"
 #include "server/rpc/async_service.h"
+#include "server/session/places.h"
 
 namespace glint {
 
@@ -32,6 +33,8 @@ class Call {
 
   // Account of the call's client, which counts its frames; null until Service::Register() has returned OK.
   const std::shared_ptr<ClientAccount>& client() const { return admission_.client; }
+  // Whom the call's places are counted for. Empty until then.
+  const Peer& counted_as() const { return admission_.peer; }
 
  private:
   friend class Gate;
@@ -41,6 +44,7 @@ class Call {
     grpc::ServerContext* context = nullptr;
     Credentials credentials;
     std::shared_ptr<ClientAccount> client;
+    Peer peer;
     int64_t revoked_at = 0;  // MonotonicNs(); 0: it is not
   };
   Admission admission_;

@@ -15,7 +15,7 @@
 #include "server/rpc/health.h"
 #include "server/rpc/served_method.h"
 #include "server/schedule/frame_queue.h"
-#include "server/session/session_limits.h"
+#include "server/session/places.h"
 #include "server/shm/shared_memory.h"
 
 namespace glint {
@@ -35,7 +35,7 @@ struct ServerEnv {
         queue({options.queue_capacity, options.max_pending_bytes, static_cast<int>(lanes.lanes.size()),
                lanes.max_spinning}),
         health(static_cast<int>(lanes.lanes.size())),
-        sessions(options.max_sessions, options.max_sessions_per_peer),
+        sessions(SessionPlaces(options)),
         memory_bound(ComputeMemoryBound(options, static_cast<int>(lanes.lanes.size()), lanes.backend)),
         metrics(Describe(*this), {[this] { return queue.size(); }, [this] { return frames_in_flight.load(); },
                                   [this] { return queue.bytes(); }, [this] { return logger.dropped_lines(); },
@@ -48,13 +48,26 @@ struct ServerEnv {
   SharedMemory shared_memory;
   FrameQueue queue;
   Health health;
-  SessionLimits sessions;  // open streams
+  Places sessions;  // open streams
   const MemoryBound memory_bound;
   std::atomic<int> frames_in_flight{0};  // received and not answered
   Metrics metrics;
   const std::vector<ServedMethod> methods;
 
  private:
+  static Places::Limits SessionPlaces(const ServerOptions& options) {
+    const bool by_default = options.max_sessions_per_peer == 0;
+    Places::Limits limits;
+    limits.field = "sessions";
+    limits.advice = "end a stream, or try again later";
+    limits.total = options.max_sessions;
+    limits.flag = "--max-sessions";
+    limits.share = by_default ? ShareOfOnePeer(options.max_sessions) : options.max_sessions_per_peer;
+    limits.share_flag = "--max-sessions-per-peer";
+    limits.kept = by_default ? KeptByOnePeer(options.max_sessions) : 0;
+    limits.patience_ns = 1'000'000'000;
+    return limits;
+  }
   static Metrics::BuildInfo Describe(const ServerEnv& env) {
     Metrics::BuildInfo info;
     info.version = ServerVersion();

@@ -17,6 +17,7 @@ Frame::Frame(absl::Span<const ServedMethod> methods) {
 
 void Frame::Begin(const ServedMethod& method, StreamState* state, FrameSink* its_sink) {
   operation = method.operation.get();
+  kind = method.index;
   payload = payloads[method.index].get();
   work = state;
   sink = its_sink;

@@ -51,6 +51,7 @@ absl::Status Gate::Enter(Call* call, AsyncService::Method method, grpc::ServerCo
   admission.context = context;
   const bool guarded = file_ != nullptr && !AsyncService::IsOpenToAll(method);
   if (guarded) admission.credentials = CredentialsOf(*context);
+  if (!guarded) admission.credentials.uid = UserOfPeer(context->peer());
   // Within the lock, so that a call is either registered before the rules change or checked against the new ones.
   std::lock_guard<std::mutex> lock(mutex_);
   const Identity* identity = nullptr;
@@ -63,7 +64,9 @@ absl::Status Gate::Enter(Call* call, AsyncService::Method method, grpc::ServerCo
     }
     identity = *found;
   }
-  admission.client = clients_.Of(ClientName(identity, admission.credentials, context->peer()), MonotonicNs());
+  const std::string name = ClientName(identity, admission.credentials, context->peer());
+  admission.client = clients_.Of(name, MonotonicNs());
+  admission.peer = {name, SiteOf(name)};
   calls_.insert(call);
   return absl::OkStatus();
 }
@@ -73,11 +76,14 @@ void Gate::Leave(Call* call) {
   calls_.erase(call);
 }
 
-absl::Status Gate::AdmitHandoff(int fd) const {
-  if (file_ == nullptr) return absl::OkStatus();
-  const std::optional<uint32_t> user = UserOf(fd);
-  if (user.has_value() && file_->rules()->KnowsUser(*user)) return absl::OkStatus();
-  return absl::PermissionDeniedError("user: may not hand over memory (--access-file)");
+absl::StatusOr<std::string> Gate::AdmitHandoff(int fd) const {
+  Credentials credentials;
+  credentials.uid = UserOf(fd);
+  const std::shared_ptr<const AccessRules> rules = file_ == nullptr ? nullptr : file_->rules();
+  if (!credentials.uid.has_value() || (rules != nullptr && !rules->KnowsUser(*credentials.uid))) {
+    return absl::PermissionDeniedError("user: may not hand over memory (--access-file)");
+  }
+  return ClientName(rules == nullptr ? nullptr : rules->OfUser(*credentials.uid), credentials, "");
 }
 
 absl::Status Gate::Reload() {

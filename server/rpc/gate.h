@@ -36,8 +36,9 @@ class Gate {
 
   // True if there are access rules.
   bool guarded() const { return file_ != nullptr; }
-  // PERMISSION_DENIED unless the user at the other end of a connected unix socket may hand over memory.
-  absl::Status AdmitHandoff(int fd) const;
+  // The name of the user at the other end of a connected unix socket, as the accounts of his calls without a token have
+  // it. PERMISSION_DENIED: he may not hand over memory.
+  absl::StatusOr<std::string> AdmitHandoff(int fd) const;
 
   // Reloads the rules. Calls that are no longer permitted are told, and those that have not ended after kGrace are
   // cancelled.

@@ -58,13 +58,6 @@ void HealthCall::RequestWatch(Service* service, grpc::ServerCompletionQueue* que
   (new HealthCall(service, queue, true))->Request(AsyncService::kHealthWatch);
 }
 
-absl::Status HealthCall::Admit() {
-  if (!watch_) return absl::OkStatus();
-  const int limit = service()->env()->options.max_watchers;
-  counted_ = service()->watchers()->Take(limit);
-  return counted_ ? absl::OkStatus() : LimitError("health.watchers", limit + 1, limit, "--max-watchers");
-}
-
 HealthCall::Answer HealthCall::Serve(const std::string& message) {
   Answer answer;
   const std::optional<std::string> name = ServiceOf(message);
@@ -72,6 +65,8 @@ HealthCall::Answer HealthCall::Serve(const std::string& message) {
   if (!name.has_value()) {
     answer.status = absl::InvalidArgumentError("request: not a serialized grpc.health.v1.HealthCheckRequest");
   } else if (watch_) {
+    answer.status = MoveTo(service()->watcher_places(), PlaceKind::kWatcher);
+    if (!answer.status.ok()) return answer;
     answer.then = Answer::Then::kStay;
     if (known) {
       service()->health_watchers()->Add(this);
@@ -86,10 +81,7 @@ HealthCall::Answer HealthCall::Serve(const std::string& message) {
   return answer;
 }
 
-void HealthCall::Ended() {
-  service()->health_watchers()->Remove(this);
-  if (counted_) service()->watchers()->GiveBack();
-}
+void HealthCall::Ended() { service()->health_watchers()->Remove(this); }
 
 void HealthCall::HealthIs(bool serving) { Push(Response(serving)); }
 

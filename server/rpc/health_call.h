@@ -21,13 +21,11 @@ class HealthCall final : public SmallCall, private HealthWatchers::Watcher {
   HealthCall(Service* service, grpc::ServerCompletionQueue* queue, bool watch)
       : SmallCall(service, queue, std::nullopt), watch_(watch) {}
   void RequestNext() override { watch_ ? RequestWatch(service(), queue()) : RequestCheck(service(), queue()); }
-  absl::Status Admit() override;
   Answer Serve(const std::string& message) override;
   void Ended() override;
   void HealthIs(bool serving) override;
 
   const bool watch_;
-  bool counted_ = false;  // among the service's watchers
 };
 
 }  // namespace glint

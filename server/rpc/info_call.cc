@@ -15,8 +15,9 @@ void SetLimits(const ServerEnv& env, v1::ServerLimits* limits) {
   limits->set_max_image_pixels(o.lanes.max_image_pixels);
   limits->set_max_features(o.max_features);
   limits->set_max_message_bytes(o.max_message_bytes);
+  limits->set_max_match_pairs(o.max_match_pairs);
   limits->set_max_sessions(o.max_sessions);
-  limits->set_max_sessions_per_client(env.sessions.per_peer());
+  limits->set_max_sessions_per_client(env.sessions.share());
   limits->set_max_in_flight(o.max_in_flight);
   limits->set_max_detect_calls(o.max_detect_calls);
   limits->set_max_track_streams(o.max_track_streams);

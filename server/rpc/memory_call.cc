@@ -1,18 +1,22 @@
 #include "server/rpc/memory_call.h"
 
 #include "absl/strings/str_cat.h"
+#include "features/status_macros.h"
 #include "server/net/listen.h"
 
 namespace glint {
 
-absl::Status RegisterRpc::Run(SharedMemory* memory, const Request& request, Response* response) {
-  const auto bytes = memory->Register(request.token(), request.name());
-  if (!bytes.ok()) return bytes.status();
-  response->set_bytes(*bytes);
+absl::Status RegisterRpc::Run(SharedMemory* memory, const std::string& owner, const Request& request,
+                              Response* response) {
+  GLINT_ASSIGN_OR_RETURN(const size_t bytes,
+                         memory->Register(request.token(), owner, request.name(),
+                                          {request.shared_with().begin(), request.shared_with().end()}));
+  response->set_bytes(bytes);
+  response->set_owner(owner);
   return absl::OkStatus();
 }
 
-absl::Status UnregisterRpc::Run(SharedMemory* memory, const Request& request, Response*) {
+absl::Status UnregisterRpc::Run(SharedMemory* memory, const std::string&, const Request& request, Response*) {
   return memory->Unregister(request.token());
 }
 
@@ -31,7 +35,7 @@ SmallCall::Answer MemoryCall<Rpc>::Serve(const std::string& message) {
   } else if (!request.ParseFromString(message)) {
     answer.status = absl::InvalidArgumentError(absl::StrCat("request: not a serialized ", request.GetTypeName()));
   } else {
-    answer.status = Rpc::Run(&memory, request, &response);
+    answer.status = Rpc::Run(&memory, client()->name(), request, &response);
     answer.reply = response.SerializeAsString();
   }
   return answer;

@@ -30,7 +30,7 @@ struct RegisterRpc {
   using Response = v1::RegisterSharedMemoryResponse;
   static constexpr Method kMethod = Method::kRegisterSharedMemory;
   static constexpr AsyncService::Method kAsyncMethod = AsyncService::kRegisterSharedMemory;
-  static absl::Status Run(SharedMemory* memory, const Request& request, Response* response);
+  static absl::Status Run(SharedMemory* memory, const std::string& owner, const Request& request, Response* response);
 };
 
 struct UnregisterRpc {
@@ -38,7 +38,7 @@ struct UnregisterRpc {
   using Response = v1::UnregisterSharedMemoryResponse;
   static constexpr Method kMethod = Method::kUnregisterSharedMemory;
   static constexpr AsyncService::Method kAsyncMethod = AsyncService::kUnregisterSharedMemory;
-  static absl::Status Run(SharedMemory* memory, const Request& request, Response* response);
+  static absl::Status Run(SharedMemory* memory, const std::string& owner, const Request& request, Response* response);
 };
 
 using RegisterCall = MemoryCall<RegisterRpc>;

@@ -2,7 +2,8 @@
 // sees a byte of it. So only a few calls receive at a time, and the others wait unread.
 //
 // A call whose message has arrived, normally right after the call itself, needs its slot for microseconds. So slots are
-// given in last-in, first-out order, and an idle caller loses its slot: silent clients cannot block the others.
+// given in last-in, first-out order, and an idle caller loses its slot: silent clients cannot block the others. How
+// many calls there may be is for Places (server/session/places.h).
 #ifndef GLINT_SERVER_RPC_RECEIVE_SLOTS_H_
 #define GLINT_SERVER_RPC_RECEIVE_SLOTS_H_
 
@@ -26,18 +27,16 @@ class ReceiveSlots {
     // The waiter has a slot: it may receive its message.
     virtual void Receive() = 0;
     // Another waiter needs the slot: the call ends, and calls Leave() once nothing is received any more.
-    virtual void Preempt() = 0;
+    virtual void LoseSlot() = 0;
 
    protected:
     ~Waiter() = default;
   };
 
-  // At most `max_waiters` wait or receive; at most kSmallReceipts of them receive. A call that has received for
-  // `patience_ns` can be preempted by Poll().
-  ReceiveSlots(int max_waiters, int64_t patience_ns);
+  // A call that has received for `patience_ns` can be preempted by Poll().
+  explicit ReceiveSlots(int64_t patience_ns) : patience_ns_(patience_ns) {}
 
-  // Never refuses: if all slots are taken, the oldest waiter is preempted. `again`: the call waits for its next
-  // message; it is admitted after all others and preempted before them.
+  // `again`: the call waits for its next message; it is admitted after all others.
   void Enter(Waiter* waiter, bool again);
   // Called periodically by each waiter: preempts calls that have received for longer than the patience, one for each
   // waiter.
@@ -53,10 +52,8 @@ class ReceiveSlots {
   };
   using Slots = std::vector<Slot>;  // admitted from the back, preempted from the front
 
-  static bool Evict(Slots* slots, int64_t before_ns);
   void Admit();
 
-  const size_t max_waiters_, max_receiving_;
   const int64_t patience_ns_;
   std::mutex mutex_;
   Slots receiving_, waiting_;

@@ -1,6 +1,5 @@
 #include "server/rpc/reflection_call.h"
 
-#include "features/error.h"
 #include "server/net/listen.h"
 #include "server/rpc/reflection.h"
 
@@ -15,9 +14,7 @@ absl::Status ReflectionCall::Admit() {
   if (options.reflection == Reflection::kLoopback && !IsLoopbackPeer(peer())) {
     return absl::PermissionDeniedError("reflection: is for clients of this machine only (--reflection)");
   }
-  counted_ = service()->reflections()->Take(options.max_small_calls);
-  if (counted_) return absl::OkStatus();
-  return LimitError("reflection.streams", options.max_small_calls + 1, options.max_small_calls, "--max-small-calls");
+  return absl::OkStatus();
 }
 
 ReflectionCall::Answer ReflectionCall::Serve(const std::string& message) {
@@ -27,10 +24,6 @@ ReflectionCall::Answer ReflectionCall::Serve(const std::string& message) {
   if (reply.ok()) answer.reply = *std::move(reply);
   answer.then = Answer::Then::kNextMessage;
   return answer;
-}
-
-void ReflectionCall::Ended() {
-  if (counted_) service()->reflections()->GiveBack();
 }
 
 }  // namespace glint

@@ -16,15 +16,14 @@ class ReflectionCall final : public SmallCall {
 
  private:
   ReflectionCall(AsyncService::Method method, Service* service, grpc::ServerCompletionQueue* queue)
-      : SmallCall(service, queue, std::nullopt), method_(method) {}
+      : SmallCall(service, queue, std::nullopt, service->reflection_places(), PlaceKind::kReflection),
+        method_(method) {}
   void RequestNext() override { Request(method_, service(), queue()); }
   absl::Status Admit() override;
   Answer Serve(const std::string& message) override;
   absl::Status NoMoreMessages() override { return absl::OkStatus(); }
-  void Ended() override;
 
   const AsyncService::Method method_;
-  bool counted_ = false;  // among the service's users of reflection
 };
 
 }  // namespace glint

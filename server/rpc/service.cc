@@ -35,8 +35,47 @@ constexpr int64_t kMaxPooledFrames = 1024;
 constexpr absl::Duration kGoodbye = absl::Milliseconds(50);
 // Port that gRPC reports for an address that it does not listen on.
 constexpr int kNoPort = -1;
-// Time that a small call without a message keeps its receive slot while others wait.
+// Time that a small call without a message keeps its receive slot while others wait for one.
 constexpr int64_t kSmallPatienceNs = 200'000'000;
+
+// Age from which a call of Detect whose message has not come makes way for another one of the same peer. Large messages
+// on slow networks take longer; they only lose their place where their peer begins more calls than there may be.
+constexpr int64_t kUnaryPatienceNs = 500'000'000;
+
+// Calls that one connection may have open. gRPC's clients wait with more until others have ended, so that no client by
+// chance begins more at once than the guard of its connection lets pass (server/net/http2_guard.h).
+constexpr int kCallsOfAConnection = 256;
+
+constexpr char kSmallFlag[] = "--max-small-calls";
+
+Places::Limits UnaryPlaces(const ServerOptions& options) {
+  Places::Limits limits;
+  limits.field = "calls";
+  limits.total = options.max_detect_calls;
+  limits.flag = "--max-detect-calls";
+  limits.kept = KeptByOnePeer(limits.total);
+  limits.own_patience_ns = kUnaryPatienceNs;
+  return limits;
+}
+
+// A message without an image is normally there when its call is, so whoever has waited longest makes way for all.
+Places::Limits SmallPlaces(const ServerOptions& options) {
+  Places::Limits limits;
+  limits.field = "request";
+  limits.total = options.max_small_calls;
+  limits.flag = kSmallFlag;
+  limits.own_patience_ns = 0;
+  return limits;
+}
+
+// Calls that say nothing for long by their nature: of a peer that has fewer, the newcomer comes first.
+Places::Limits StayingPlaces(const char* field, int total, const char* flag) {
+  Places::Limits limits;
+  limits.field = field;
+  limits.total = total;
+  limits.flag = flag;
+  return limits;
+}
 
 // Called once per process.
 void PrepareGrpc() {
@@ -71,7 +110,11 @@ Service::Service(ServerEnv* env)
                   kMaxPooledFrames,
                   env->options.max_detect_calls + int64_t{env->options.max_sessions} * env->options.max_in_flight)),
               env->methods),
-      receive_slots_(env->options.max_small_calls, kSmallPatienceNs) {}
+      unary_places_(UnaryPlaces(env->options)),
+      small_places_(SmallPlaces(env->options)),
+      watcher_places_(StayingPlaces("health.watchers", env->options.max_watchers, "--max-watchers")),
+      reflection_places_(StayingPlaces("reflection.streams", env->options.max_small_calls, kSmallFlag)),
+      receive_slots_(kSmallPatienceNs) {}
 
 absl::StatusOr<std::unique_ptr<Service>> Service::Start(ServerEnv* env) {
   PrepareGrpc();
@@ -91,6 +134,7 @@ absl::Status Service::Listen() {
   const ServerOptions& options = env_->options;
   grpc::ServerBuilder builder;
   ConfigureTransport(options.max_message_bytes, &builder, options.connections);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, std::max(kCallsOfAConnection, options.max_sessions));
   LimitReceipt(env_->memory_bound.quota, &builder);
   builder.RegisterService(&async_);
   for (unsigned i = 0; i < CompletionThreads(); ++i) queues_.push_back(builder.AddCompletionQueue());
@@ -103,12 +147,11 @@ absl::Status Service::Listen() {
   std::vector<int> ports(options.listen.size(), 0);
   for (size_t i = 0; i < options.listen.size(); ++i) {
     if (absl::Status s = CheckCanListen(options.listen[i]); !s.ok()) return s;
-    if (IsUnixAddress(options.listen[i]) && gate_->guarded()) {
+    if (IsUnixAddress(options.listen[i])) {  // accepted here, since gRPC does not say which user connects
       ports[i] = kNoPort;
       continue;
     }
-    builder.AddListeningPort(options.listen[i],
-                             IsUnixAddress(options.listen[i]) ? grpc::InsecureServerCredentials() : tcp, &ports[i]);
+    builder.AddListeningPort(options.listen[i], tcp, &ports[i]);
   }
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) {
@@ -225,7 +268,7 @@ void ArrivalIsOver(Service* service) { service->ArrivalIsOver(); }
 
 int Service::calls() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return static_cast<int>(calls_.size()) - watchers_.count();
+  return static_cast<int>(calls_.size()) - watcher_places_.open();
 }
 
 bool Service::draining() const {

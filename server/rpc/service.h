@@ -9,7 +9,6 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
-#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -29,25 +28,10 @@
 #include "server/rpc/gate.h"
 #include "server/rpc/health_watchers.h"
 #include "server/rpc/receive_slots.h"
+#include "server/session/places.h"
 #include "server/shm/handoff.h"
 
 namespace glint {
-
-// Counter with a limit. Thread-safe.
-class CallCount {
- public:
-  // Increments; false, without change, if the count is `limit` already. GiveBack() must follow a successful Take().
-  bool Take(int limit) {
-    if (++count_ <= limit) return true;
-    --count_;
-    return false;
-  }
-  void GiveBack() { --count_; }
-  int count() const { return count_; }
-
- private:
-  std::atomic<int> count_{0};
-};
 
 class Service {
  public:
@@ -75,7 +59,11 @@ class Service {
   ServerEnv* env() { return env_; }
   AsyncService* async() { return &async_; }
   FramePool* frames() { return &frames_; }
-  ImageRules image_rules(bool local) { return {env_->options.lanes.max_image_pixels, &env_->shared_memory, local}; }
+  // For a call that was registered. `local`: it came through a unix socket.
+  ImageRules image_rules(const Call& call, bool local) {
+    const absl::string_view reader = local ? absl::string_view(call.client()->name()) : absl::string_view();
+    return {env_->options.lanes.max_image_pixels, &env_->shared_memory, reader};
+  }
   // Registers a call of `method` that has arrived with `context`. Not OK: the call must end with this status:
   // DrainingError(), unless it lingers, or errors of Gate::Enter(). Registered either way.
   absl::Status Register(Call* call, AsyncService::Method method, grpc::ServerContext* context);
@@ -87,12 +75,11 @@ class Service {
   bool draining() const;
   Gate* gate() { return gate_.get(); }
   ReceiveSlots* receive_slots() { return &receive_slots_; }
-  CallCount* watchers() { return &watchers_; }        // open calls of Health.Watch
-  CallCount* reflections() { return &reflections_; }  // open streams of reflection
   HealthWatchers* health_watchers() { return &health_watchers_; }
-  // Takes a slot for a unary call of an operation; true: GiveBackUnaryCall() must follow.
-  bool TakeUnaryCall() { return unary_calls_.Take(env_->options.max_detect_calls); }
-  void GiveBackUnaryCall() { unary_calls_.GiveBack(); }
+  Places* unary_places() { return &unary_places_; }            // of unary calls of operations
+  Places* small_places() { return &small_places_; }            // of calls without an image that do not stay
+  Places* watcher_places() { return &watcher_places_; }        // of calls of Health.Watch
+  Places* reflection_places() { return &reflection_places_; }  // of streams of reflection
 
  private:
   explicit Service(ServerEnv* env);
@@ -107,14 +94,14 @@ class Service {
   AsyncService async_;
   std::unique_ptr<Gate> gate_;
   FramePool frames_;
-  CallCount unary_calls_, watchers_, reflections_;
+  Places unary_places_, small_places_, watcher_places_, reflection_places_;
   ReceiveSlots receive_slots_;
   HealthWatchers health_watchers_;
   std::vector<std::string> addresses_;
   std::unique_ptr<Handoff> handoff_;
   std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues_;
   std::unique_ptr<grpc::Server> server_;
-  std::vector<std::unique_ptr<UnixListener>> unix_listeners_;  // with access rules for users
+  std::vector<std::unique_ptr<UnixListener>> unix_listeners_;
   std::vector<std::thread> threads_;
 
   mutable std::mutex mutex_;

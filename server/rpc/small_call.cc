@@ -32,8 +32,9 @@ grpc::ByteBuffer ToByteBuffer(const std::string& bytes) {
 
 }  // namespace
 
-SmallCall::SmallCall(Service* service, grpc::ServerCompletionQueue* queue, std::optional<Method> counted)
-    : service_(service), queue_(queue), counted_(counted), stream_(&context_) {}
+SmallCall::SmallCall(Service* service, grpc::ServerCompletionQueue* queue, std::optional<Method> counted,
+                     Places* places, PlaceKind kind)
+    : service_(service), queue_(queue), counted_(counted), stream_(&context_), places_(places), kind_(kind) {}
 
 void SmallCall::Request(AsyncService::Method method) {
   asked_ = method;
@@ -50,19 +51,23 @@ void SmallCall::OnArrived(bool ok) {
   arrived_at_ = MonotonicNs();
   if (counted_.has_value()) service_->env()->metrics.CallStarted(*counted_);
   absl::Status admitted = service_->Register(this, asked_, &context_);
-  const bool known = admitted.ok();
-  if (known) admitted = Admit();
+  if (admitted.ok()) admitted = Admit();
   std::unique_lock<std::mutex> lock(mutex_);
-  references_ = 3;  // ended_, alarmed_, and this function
+  references_ = 2;  // ended_, and this function
   deadline_ns_ = arrived_at_ + absl::ToInt64Nanoseconds(service_->env()->options.small_call_timeout);
-  alarm_.Set(queue_, GrpcDeadline(kTick), &alarmed_);
+  SetAlarm();
   if (admitted.ok()) {
+    lock.unlock();
+    admitted = TakePlace();
+    lock.lock();
+  }
+  if (over_) {  // it has lost its place already
+  } else if (admitted.ok()) {
     waiting_ = true;
     lock.unlock();
     service_->receive_slots()->Enter(this, false);
     lock.lock();
   } else {
-    if (known) Refuse(SmallRefusal::kTooMany);
     End(admitted);
   }
   Unref(std::move(lock));
@@ -81,18 +86,64 @@ void SmallCall::Receive() {
   stream_.Read(&request_, &read_);
 }
 
-void SmallCall::Preempt() {
+absl::Status SmallCall::TakePlace() {
+  const Places::Admission admission = places_->Enter(counted_as(), nullptr, &place_);
+  if (admission == Places::Admission::kGranted || admission == Places::Admission::kWaiting) return absl::OkStatus();
+  Refuse(SmallRefusal::kTooMany);
+  service_->env()->metrics.PlaceRefused(kind_);
+  return places_->ErrorOf(admission, counted_as(), nullptr);
+}
+
+absl::Status SmallCall::MoveTo(Places* places, PlaceKind kind) {
+  place_.GiveBack();
+  places_ = places;
+  kind_ = kind;
+  return TakePlace();
+}
+
+void SmallCall::LoseSlot() {
   std::lock_guard<std::mutex> lock(mutex_);
   if (over_) return;
-  Refuse(SmallRefusal::kDisplaced);
   constexpr char kFlag[] = "--max-small-calls";
-  End(ExhaustedError("request", absl::StrCat("not there, and others need its place (", kFlag, "); try again later"),
-                     absl::StrCat(service_->env()->options.max_small_calls), kFlag));
+  Displace(ExhaustedError("request",
+                          absl::StrCat("not there, and others need its place (", kFlag, "); try again later"),
+                          absl::StrCat(service_->env()->options.max_small_calls), kFlag));
+}
+
+void SmallCall::Preempt() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (references_ == 0 || done_) return;  // it ends already
+  service_->env()->metrics.PlacePreempted(kind_);
+  if (replying_ || writing_) {  // the client could not be told a status either
+    status_.Update(places_->PreemptedError());
+    over_ = true;
+    context_.TryCancel();
+    return;
+  }
+  if (over_) return;
+  Displace(places_->PreemptedError());
+  const bool waited = std::exchange(waiting_, false);
+  lock.unlock();
+  if (waited) service_->receive_slots()->Leave(this);
+}
+
+void SmallCall::Displace(const absl::Status& why) {
+  Refuse(SmallRefusal::kDisplaced);
+  End(why);
   deadline_ns_ = MonotonicNs() + kEvictionNs;
+  staying_ = false;
+  if (!alarm_set_) SetAlarm();
+}
+
+void SmallCall::SetAlarm() {
+  alarm_set_ = true;
+  ++references_;
+  alarm_.Set(queue_, GrpcDeadline(kTick), &alarmed_);
 }
 
 void SmallCall::OnRead(bool ok) {
   service_->receive_slots()->Leave(this);
+  place_.SilentSince(MonotonicNs());
   bool wanted;
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -111,7 +162,7 @@ void SmallCall::OnRead(bool ok) {
           End(absl::OkStatus());
           break;
         }
-        over_ = true;
+        over_ = replying_ = true;
         ++references_;
         stream_.WriteAndFinish(ToByteBuffer(answer.reply), grpc::WriteOptions(), grpc::Status::OK, &finished_);
         break;
@@ -193,6 +244,7 @@ void SmallCall::End(const absl::Status& status) {
 
 void SmallCall::OnAlarm(bool ok) {
   std::unique_lock<std::mutex> lock(mutex_);
+  alarm_set_ = false;
   if (!ok || done_ || staying_) return Unref(std::move(lock));
   if (MonotonicNs() >= deadline_ns_) {
     if (!over_) Refuse(SmallRefusal::kLate);
@@ -204,14 +256,16 @@ void SmallCall::OnAlarm(bool ok) {
     End(absl::DeadlineExceededError(
         absl::StrCat("request: not received within ", absl::FormatDuration(timeout), " (--small-call-timeout)")));
   }
-  alarm_.Set(queue_, GrpcDeadline(kTick), &alarmed_);
+  SetAlarm();
   const bool poll = waiting_ && !over_;
+  --references_;  // of the alarm before; that of the new one is left
   lock.unlock();
   if (poll) service_->receive_slots()->Poll();
 }
 
 void SmallCall::OnFinished(bool ok) {
   std::unique_lock<std::mutex> lock(mutex_);
+  replying_ = false;
   if (ok && status_.ok() && counted_.has_value()) service_->env()->metrics.MessageSent(*counted_);
   Unref(std::move(lock));
 }
@@ -221,7 +275,7 @@ void SmallCall::OnEnded(bool) {
   done_ = true;
   over_ = true;
   if (context_.IsCancelled() && status_.ok()) status_ = absl::CancelledError("the client has gone");
-  alarm_.Cancel();
+  if (alarm_set_) alarm_.Cancel();
   Unref(std::move(lock));
 }
 
@@ -233,6 +287,7 @@ void SmallCall::Unref(std::unique_lock<std::mutex> lock) {
     service_->env()->metrics.CallEnded(*counted_, status_.code(), MonotonicNs() - arrived_at_);
   }
   Ended();
+  place_.GiveBack();
   service_->Unregister(this);
   delete this;
 }

@@ -36,9 +36,11 @@ void StreamCall::OnArrived(bool ok) {
   trace_.Begin(env_, &context_);
   references_ = 2;  // ended_, and this function
   const absl::Status welcome = service_->Register(this, method_.async(), &context_);
+  if (welcome.ok()) Enter();
+  if (absl::IsUnavailable(welcome)) env_->metrics.SessionRefused(SessionRefusal::kDraining);
   std::unique_lock<std::mutex> lock(mutex_);
-  if (absl::Status s = Enter(welcome); !s.ok()) End(s);
-  if (phase_ == Phase::kOpen && !slot_.reserved()) {
+  if (!welcome.ok()) End(welcome);
+  if (phase_ == Phase::kOpen && !place_.reserved()) {
     ++references_;
     const ServerOptions& options = env_->options;
     const absl::Duration first = std::min(options.stream_first_message_timeout, options.stream_idle_timeout);
@@ -54,9 +56,13 @@ void StreamCall::Drain() {
   Advance();
 }
 
-// Ends the stream soon: frames that no lane has begun are cancelled.
 void StreamCall::Revoke(const absl::Status& why) {
   std::lock_guard<std::mutex> lock(mutex_);
+  EndSoon(why);
+}
+
+// Ends the stream soon: frames that no lane has begun are cancelled.
+void StreamCall::EndSoon(const absl::Status& why) {
   if (phase_ != Phase::kOpen && phase_ != Phase::kEnding) return;
   phase_ = Phase::kEnding;
   end_ = why;
@@ -97,10 +103,12 @@ absl::Status StreamCall::ReadOptions() {
   std::array<ImageBytes, kMaxMessageImages> images;
   SessionOptions options;
   GLINT_ASSIGN_OR_RETURN(
-      auto state, method_.operation->Begin({pieces, service_->image_rules(local_), absl::MakeSpan(images)}, &options));
+      auto state,
+      method_.operation->Begin({pieces, service_->image_rules(*this, local_), absl::MakeSpan(images)}, &options));
   std::lock_guard<std::mutex> lock(mutex_);
   state_ = std::move(state);
-  if (state_->serial()) flow_.MakeSerial();
+  range_ = StreamRange(options.gray_range);
+  if (state_->serial() || range_.by_percentile()) flow_.MakeSerial();
   session_.Configure(options);
   return absl::OkStatus();
 }
@@ -144,7 +152,9 @@ std::unique_ptr<Frame> StreamCall::ParseFrame() {
   }
   owned->id = envelope->frame_id;
   owned->is_edit = envelope->content == WireContent::kEdit;
-  owned->status = state_->Parse(owned->received(service_->image_rules(local_)), owned.get());
+  ImageRules rules = service_->image_rules(*this, local_);
+  if (range_.wanted()) rules.range = &range_;
+  owned->status = state_->Parse(owned->received(rules), owned.get());
   owned->status.Update(SetExpiry(envelope->max_age_ns, session_.options().max_age_ns, owned.get()));
   if (owned->status.ok()) owned->status = owned->Join(client(), &env_->metrics);
   owned->times.queued_at = MonotonicNs();
@@ -185,10 +195,13 @@ void StreamCall::OnFrameAdmitted(FrameJob*) {
   Advance();
 }
 
+void StreamCall::OnFrameRun(FrameJob* job) {
+  if (job->status.ok() && !job->cancelled) static_cast<Frame*>(job)->PackReply();
+}
+
 void StreamCall::OnFrameDone(FrameJob* job) {
   auto* const frame = static_cast<Frame*>(job);
   const bool cancelled = job->cancelled;
-  if (frame->status.ok() && !cancelled) frame->PackReply();
   const grpc::ByteBuffer message = frame->TakeMessage();  // freed when the reply is on its way
   std::unique_lock<std::mutex> lock(mutex_);
   if (frame == edit_) {
@@ -222,6 +235,8 @@ void StreamCall::OnFinished(bool) { Unref(std::unique_lock<std::mutex>(mutex_));
 void StreamCall::OnEnded(bool) {
   if (context_.IsCancelled()) Break(absl::CancelledError("the client has gone"));
   std::unique_lock<std::mutex> lock(mutex_);
+  gone_ = true;
+  if (alarm_set_) alarm_.Cancel();
   Advance();
   Unref(std::move(lock));
 }
@@ -278,17 +293,20 @@ void StreamCall::Advance() {
     ++references_;
     stream_.Write(frame->FinishReply(&env_->metrics), &written_);
   }
-  if (phase_ == Phase::kOpen && input_ == Input::kNone && !waiting_for_room_ && edit_ == nullptr && !session_.full()) {
+  if (phase_ == Phase::kOpen && has_place_ && input_ == Input::kNone && !waiting_for_room_ && edit_ == nullptr &&
+      !session_.full()) {
     input_ = Input::kReading;
     ++references_;
     stream_.Read(&read_buffer_, &read_);
   }
   if (phase_ == Phase::kEnding && input_ != Input::kParsing && session_.empty()) {
     phase_ = Phase::kFinishing;
+    place_.Leave();
     if (alarm_set_) alarm_.Cancel();
     ++references_;
     stream_.Finish(ToGrpc(end_), &finished_);
   }
+  place_.SilentSince(session_.empty() || writing_reply_ ? active_at_ : Place::kBusy);
 }
 
 void StreamCall::ReleaseFirst() {
@@ -302,12 +320,12 @@ void StreamCall::ReleaseFirst() {
 void StreamCall::Unref(std::unique_lock<std::mutex> lock) {
   if (--references_ > 0) return;
   state_ = nullptr;
-  slot_.GiveBack();
-  env_->metrics.SessionsAre(env_->sessions.open());
   const int64_t duration_ns = MonotonicNs() - arrived_at_;
   env_->metrics.CallEnded(method_.counted(), end_.code(), duration_ns);
   trace_.End(method_.row->name, end_, duration_ns);
   lock.unlock();
+  place_.GiveBack();
+  env_->metrics.SessionsAre(env_->sessions.open());
   service_->Unregister(this);
   delete this;
 }

@@ -15,6 +15,7 @@
 #include "server/rpc/call_trace.h"
 #include "server/rpc/service.h"
 #include "server/schedule/frame_queue.h"
+#include "server/session/places.h"
 #include "server/session/session.h"
 
 namespace glint {
@@ -23,9 +24,9 @@ namespace glint {
 // for room in the queue, so gRPC's and then the client's buffers fill, and the client blocks. Under the other policies
 // reading goes on, and frames are dropped, until the client takes no replies (see Session).
 //
-// An idle client loses its session slot (ServerOptions::stream_..._timeout). One alarm checks this: when it fires, it
-// is set again for the current idle deadline, or the stream ends.
-class StreamCall final : public Call, public FrameSink {
+// An idle client loses its place (ServerOptions::stream_..._timeout). One alarm checks this: when it fires, it is set
+// again for the current idle deadline, or the stream ends. So does a client whose place another one needs (Places).
+class StreamCall final : public Call, public FrameSink, private PlaceHolder {
  public:
   // Waits for the next such call on `queue`.
   static void Request(const ServedMethod& method, Service* service, grpc::ServerCompletionQueue* queue);
@@ -33,6 +34,7 @@ class StreamCall final : public Call, public FrameSink {
   void Drain() override;
   void Revoke(const absl::Status& why) override;
   void OnFrameAdmitted(FrameJob* job) override;
+  void OnFrameRun(FrameJob* job) override;
   void OnFrameDone(FrameJob* job) override;
 
  private:
@@ -45,7 +47,12 @@ class StreamCall final : public Call, public FrameSink {
   void OnFinished(bool ok);
   void OnEnded(bool ok);  // AsyncNotifyWhenDone: the client has gone, or has its status
 
+  // PlaceHolder
+  void PlaceGranted() override;
+  void Preempt() override;
+
   // Without mutex_.
+  void Enter();
   absl::Status ReadOptions();
   void ReadFrame();
   std::unique_ptr<Frame> ParseFrame();  // null: the stream must end
@@ -60,8 +67,8 @@ class StreamCall final : public Call, public FrameSink {
   void PushNewest(Frame* frame, int displace, bool must_displace);
 
   // With mutex_.
-  absl::Status Enter(const absl::Status& welcome);
   void End(const absl::Status& status);
+  void EndSoon(const absl::Status& why);
   void SetAlarm(int64_t at);
   int64_t IdleDeadline(int64_t now) const;
   void Advance();
@@ -101,7 +108,7 @@ class StreamCall final : public Call, public FrameSink {
   MethodTag<StreamCall> ended_{this, &StreamCall::OnEnded};
   grpc::Alarm alarm_;
   FrameFlow flow_;
-  SessionSlot slot_;
+  Place place_{this};
   int64_t arrived_at_ = 0;
   bool local_ = false;  // the client came through a unix socket
 
@@ -109,6 +116,7 @@ class StreamCall final : public Call, public FrameSink {
   Session session_;
   // Set once the options have been read. Edits change it while no frame is unanswered.
   std::unique_ptr<StreamState> state_;
+  StreamRange range_;          // of its images; lanes change it, one after the other
   Frame* edit_ = nullptr;      // waits for the frames before it; no message is read meanwhile
   bool edit_on_lane_ = false;  // or queued: its turn has come, and a lane must run it
   CallTrace trace_;
@@ -116,6 +124,9 @@ class StreamCall final : public Call, public FrameSink {
   Phase phase_ = Phase::kOpen;
   absl::Status end_;  // final status; valid unless kOpen
   Input input_ = Input::kNone;
+  bool has_place_ = false;         // else no message is read
+  int64_t preempted_at_ = 0;       // MonotonicNs(); 0: it is not
+  bool gone_ = false;              // OnEnded() has run
   bool waiting_for_room_ = false;  // the last frame waits for the queue; no message is read
   bool writing_reply_ = false;     // of the session's first frame
   bool alarm_set_ = false;

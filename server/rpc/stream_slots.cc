@@ -1,4 +1,4 @@
-// Session slots of streams: admission, and the timeouts that end a stream whose client is idle.
+// Places of streams: admission, preemption, and the timeouts that end a stream whose client is idle.
 #include <string>
 #include <utility>
 
@@ -13,27 +13,50 @@ namespace {
 
 // RetryInfo of a refused stream. When an open stream ends is unknown.
 constexpr int64_t kSessionRetryNs = 1'000'000'000;
+// Time that the client of a preempted stream has to take replies and status.
+constexpr int64_t kStreamEvictionNs = 100'000'000;
 
 }  // namespace
 
-// Takes a session slot.
-absl::Status StreamCall::Enter(const absl::Status& welcome) {
-  if (!welcome.ok()) {
-    if (absl::IsUnavailable(welcome)) env_->metrics.SessionRefused(SessionRefusal::kNone);
-    return welcome;
-  }
-  SessionRefusal refusal = SessionRefusal::kNone;
+void StreamCall::Enter() {
+  Places& sessions = env_->sessions;
+  PlacePart* const part = method_.operation->places();
+  Places::Admission admission = Places::Admission::kGranted;
   if (client()->name().empty() && context_.client_metadata().count(kCanaryKey) > 0) {
-    env_->sessions.TakeReserved(&slot_);
     flow_.MakeUrgent();
+    sessions.TakeReserved(&place_);
+    PlaceGranted();
   } else {
-    refusal = env_->sessions.Take(client()->name(), &slot_);
     flow_.Join(client()->flows());
+    admission = sessions.Enter(counted_as(), part, &place_);
   }
-  env_->metrics.SessionsAre(env_->sessions.open());
-  if (refusal == SessionRefusal::kNone) return absl::OkStatus();
-  env_->metrics.SessionRefused(refusal);
-  return WithRetryAfter(env_->sessions.ErrorOf(refusal, client()->name()), kSessionRetryNs);
+  env_->metrics.SessionsAre(sessions.open());
+  if (admission == Places::Admission::kGranted || admission == Places::Admission::kWaiting) return;
+  const bool of_peer = admission == Places::Admission::kOverShare || admission == Places::Admission::kOverSiteShare;
+  env_->metrics.SessionRefused(of_peer ? SessionRefusal::kPeer : SessionRefusal::kTotal);
+  env_->metrics.PlaceRefused(PlaceKind::kStream);
+  std::lock_guard<std::mutex> lock(mutex_);
+  End(WithRetryAfter(sessions.ErrorOf(admission, counted_as(), part), kSessionRetryNs));
+}
+
+void StreamCall::PlaceGranted() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  has_place_ = true;
+  if (references_ > 0) Advance();
+}
+
+void StreamCall::Preempt() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (references_ == 0 || gone_) return;  // it ends already
+  env_->metrics.PlacePreempted(PlaceKind::kStream);
+  preempted_at_ = MonotonicNs();
+  if (alarm_set_) {
+    alarm_.Cancel();  // OnAlarm() sets it again
+  } else {
+    ++references_;
+    SetAlarm(preempted_at_ + kStreamEvictionNs);
+  }
+  EndSoon(WithRetryAfter(env_->sessions.PreemptedError(), kSessionRetryNs));
 }
 
 // Sets the alarm for `at` (MonotonicNs()). The caller has counted the alarm's reference.
@@ -54,6 +77,14 @@ int64_t StreamCall::IdleDeadline(int64_t now) const {
 void StreamCall::OnAlarm(bool ok) {
   std::unique_lock<std::mutex> lock(mutex_);
   alarm_set_ = false;
+  if (preempted_at_ != 0) {
+    if (gone_) return Unref(std::move(lock));
+    if (const int64_t until = preempted_at_ + kStreamEvictionNs; MonotonicNs() < until) return SetAlarm(until);
+    lock.unlock();
+    context_.TryCancel();  // OnEnded() breaks the stream
+    lock.lock();
+    return Unref(std::move(lock));
+  }
   if (!ok || phase_ == Phase::kFinishing || phase_ == Phase::kBroken) return Unref(std::move(lock));
   const int64_t now = MonotonicNs();
   if (const int64_t until = IdleDeadline(now); now < until) return SetAlarm(until);

@@ -1,5 +1,6 @@
 #include "server/rpc/unary_call.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,9 @@
 
 namespace glint {
 namespace {
+
+// Time that the client of a preempted call has to take its reply or status.
+constexpr absl::Duration kUnaryEviction = absl::Milliseconds(500);
 
 std::string UnaryNames() {
   std::string names;
@@ -44,24 +48,56 @@ void UnaryCall::OnArrived(bool ok) {
   env_->metrics.CallStarted(method_.counted());
   trace_.Begin(env_, &context_);
   const absl::Status welcome = service_->Register(this, method_.async(), &context_);
-  counted_ = welcome.ok() && service_->TakeUnaryCall();
   std::unique_lock<std::mutex> lock(mutex_);
-  references_ = 2;  // ended_, and what begins here
-  if (counted_) {
+  references_ = 2;  // ended_, and this function
+  if (welcome.ok()) {
     ++references_;
     alarm_.Set(queue_, GrpcDeadline(env_->options.detect_receive_timeout), &alarmed_);
-    stream_.Read(&request_, &read_);
+    lock.unlock();
+    Enter();
+    lock.lock();
   } else {
-    Finish(welcome.ok() ? TooMany() : welcome);
-    --references_;  // Finish() has one
+    Finish(welcome);
   }
+  Unref(std::move(lock));
 }
 
-// Runs on the same thread as OnRead(): the first of the two ends the call or submits it to a lane.
+void UnaryCall::Enter() {
+  const Places::Admission admission = service_->unary_places()->Enter(counted_as(), nullptr, &place_);
+  if (admission == Places::Admission::kGranted || admission == Places::Admission::kWaiting) return;
+  env_->metrics.PlaceRefused(PlaceKind::kUnary);
+  std::lock_guard<std::mutex> lock(mutex_);
+  alarm_.Cancel();
+  if (phase_ == Phase::kWaiting) Finish(TooMany());
+}
+
+void UnaryCall::PlaceGranted() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (phase_ != Phase::kWaiting) return;
+  phase_ = Phase::kReceiving;
+  ++references_;
+  stream_.Read(&request_, &read_);
+}
+
+void UnaryCall::Preempt() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (phase_ == Phase::kFinished) return;
+  env_->metrics.PlacePreempted(PlaceKind::kUnary);
+  preempted_ = true;
+  if (phase_ == Phase::kWaiting) alarm_.Cancel();
+  if (phase_ == Phase::kWaiting || phase_ == Phase::kReceiving) {
+    Finish(TryLater(service_->unary_places()->PreemptedError(), env_->queue.ExpectedWaitNs()));
+  } else if (phase_ == Phase::kReplying) {
+    ++references_;
+    eviction_.Set(queue_, GrpcDeadline(kUnaryEviction), &evicted_);
+  }  // else the lane is quicker
+}
+
 void UnaryCall::OnLate(bool ok) {
   std::unique_lock<std::mutex> lock(mutex_);
-  if (ok && !read_done_) {
-    late_ = true;
+  if (ok && phase_ == Phase::kWaiting) {
+    Finish(TooMany());
+  } else if (ok && phase_ == Phase::kReceiving) {
     Finish(absl::DeadlineExceededError(absl::StrCat("request: not received within ",
                                                     absl::FormatDuration(env_->options.detect_receive_timeout),
                                                     " (--detect-receive-timeout)")));
@@ -70,18 +106,19 @@ void UnaryCall::OnLate(bool ok) {
 }
 
 void UnaryCall::OnRead(bool ok) {
-  read_done_ = true;
-  alarm_.Cancel();
-  if (late_) return Unref(std::unique_lock<std::mutex>(mutex_));
+  const bool wanted = ok && !gone_;
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    alarm_.Cancel();
+    if (phase_ != Phase::kReceiving) return Unref(std::move(lock));  // it was late, or preempted
+    phase_ = Phase::kWorking;
+    place_.SilentSince(Place::kBusy);
+    if (wanted) ++references_;  // the frame's way
+  }
   absl::Status status = absl::InvalidArgumentError("request: missing");
   if (gone_) status = absl::CancelledError("the client has gone");
-  const bool wanted = ok && !gone_;
   if (wanted) {
     env_->metrics.MessageReceived(method_.counted());
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      ++references_;  // the frame's way
-    }
     status = Submit();
   }
   std::unique_lock<std::mutex> lock(mutex_);
@@ -111,7 +148,7 @@ absl::Status UnaryCall::Parse(Frame* frame) {
   if (!frame->Receive(&request_) || state_->Read(frame->message_pieces, frame) == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat("request: not a serialized ", method_.row->request));
   }
-  return state_->Parse(frame->received(service_->image_rules(IsUnixPeer(context_.peer()))), frame);
+  return state_->Parse(frame->received(service_->image_rules(*this, IsUnixPeer(context_.peer()))), frame);
 }
 
 absl::Status UnaryCall::Submit() {
@@ -138,12 +175,16 @@ absl::Status UnaryCall::Submit() {
   return Service::DrainingError();
 }
 
+void UnaryCall::OnFrameRun(FrameJob*) {
+  if (frame_->status.ok() && !frame_->cancelled) frame_->PackReply();
+}
+
 void UnaryCall::OnFrameDone(FrameJob*) {
   if (frame_->cancelled) frame_->status.Update(absl::CancelledError("the client has gone"));
-  if (frame_->status.ok()) frame_->PackReply();
   const grpc::ByteBuffer message = frame_->TakeMessage();  // freed when the reply is on its way
   std::unique_lock<std::mutex> lock(mutex_);
   if (frame_->status.ok()) {
+    AwaitTaking();
     ++references_;
     stream_.WriteAndFinish(frame_->FinishReply(&env_->metrics), grpc::WriteOptions(), grpc::Status::OK, &finished_);
   } else {
@@ -153,8 +194,35 @@ void UnaryCall::OnFrameDone(FrameJob*) {
   Unref(std::move(lock));
 }
 
+void UnaryCall::OnReplyLate(bool ok) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (ok && phase_ == Phase::kReplying) {  // the client could not be told a status either
+    status_.Update(absl::DeadlineExceededError(absl::StrCat("reply: not taken within ",
+                                                            absl::FormatDuration(env_->options.detect_reply_timeout),
+                                                            " (--detect-reply-timeout)")));
+    context_.TryCancel();
+  }
+  Unref(std::move(lock));
+}
+
+void UnaryCall::OnEvicted(bool ok) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (ok && phase_ == Phase::kReplying) {
+    status_.Update(service_->unary_places()->PreemptedError());
+    context_.TryCancel();
+  }
+  Unref(std::move(lock));
+}
+
 void UnaryCall::OnFinished(bool ok) {
-  if (ok && status_.ok()) env_->metrics.MessageSent(method_.counted());
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    phase_ = Phase::kFinished;
+    reply_alarm_.Cancel();
+    eviction_.Cancel();
+    if (ok && status_.ok()) env_->metrics.MessageSent(method_.counted());
+  }
+  place_.GiveBack();
   Unref(std::unique_lock<std::mutex>(mutex_));
 }
 
@@ -165,7 +233,11 @@ void UnaryCall::OnEnded(bool) {
   // Otherwise a lane has it or has finished it.
   const bool taken_back = cancelled && frame_ != nullptr && env_->queue.Remove(frame_.get());
   std::unique_lock<std::mutex> lock(mutex_);
-  if (cancelled) status_ = absl::CancelledError("the client has gone");
+  if (cancelled) status_.Update(absl::CancelledError("the client has gone"));
+  if (phase_ == Phase::kWaiting) {
+    phase_ = Phase::kFinished;
+    alarm_.Cancel();
+  }
   if (taken_back) {
     Metrics::FrameFailed(frame_->counters(), absl::StatusCode::kCancelled, MonotonicNs() - frame_->times.received_at);
     Finish(absl::CancelledError("the client has gone"));
@@ -175,9 +247,19 @@ void UnaryCall::OnEnded(bool) {
 }
 
 void UnaryCall::Finish(const absl::Status& status) {
+  AwaitTaking();
   ++references_;
-  status_ = status;
+  status_.Update(status);
   stream_.Finish(ToGrpc(status), &finished_);
+}
+
+void UnaryCall::AwaitTaking() {
+  phase_ = Phase::kReplying;
+  place_.SilentSince(MonotonicNs());
+  place_.Leave();
+  ++references_;
+  const absl::Duration patience = env_->options.detect_reply_timeout;
+  reply_alarm_.Set(queue_, GrpcDeadline(preempted_ ? std::min(patience, kUnaryEviction) : patience), &reply_alarmed_);
 }
 
 void UnaryCall::Unref(std::unique_lock<std::mutex> lock) {
@@ -190,7 +272,7 @@ void UnaryCall::Unref(std::unique_lock<std::mutex> lock) {
     --env_->frames_in_flight;
     service_->frames()->Return(std::move(frame_));
   }
-  if (counted_) service_->GiveBackUnaryCall();
+  place_.GiveBack();
   service_->Unregister(this);
   delete this;
 }

@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "features/types.h"
+#include "features/warning.h"
 #include "proto/terms.h"
 #include "server/base/clock.h"
 
@@ -45,8 +47,10 @@ class FrameSink {
   virtual ~FrameSink() = default;
   // A job that waited for room was admitted to the queue. Called on a lane's thread, before OnFrameDone() for this job.
   virtual void OnFrameAdmitted(FrameJob* job) = 0;
-  // The job is done, with `job->status`. If OK, the results in the payload belong to the lane and are valid during the
-  // call only. Called on a lane's thread.
+  // A lane has run the job, with `job->status`. If OK, the results in the payload belong to the lane and are valid
+  // during this call only, which is charged like the rest of the job's time. Called on a lane's thread.
+  virtual void OnFrameRun(FrameJob*) {}
+  // The job is done. Called on a lane's thread, after OnFrameRun().
   virtual void OnFrameDone(FrameJob* job) = 0;
 };
 
@@ -64,8 +68,9 @@ struct FrameRequest {
   LaneWork* work = nullptr;  // what a lane does
   Payload* payload = nullptr;
   uint64_t id = 0;            // the client's
+  size_t kind = 0;            // of work: times on lanes are remembered for each, and for its edits
   bool is_edit = false;       // edits its stream's state, once the frames before it are answered
-  int64_t pixels = 0;         // cost, in pixels; estimated for encoded images until decoded
+  int64_t pixels = 0;         // nominal cost, in pixels of a detector; >= 0; of encoded images a guess
   int64_t bytes = 0;          // of the message that the job keeps in memory
   int64_t expires_at_ns = 0;  // MonotonicNs() after which lanes skip it; 0: never
 
@@ -82,12 +87,14 @@ struct FrameResult {
   int64_t copied_bytes = 0;         // bytes of raw pixels copied for the lane
   int64_t jpegs = 0;                // files that the CPU decoded
   std::optional<size_t> keypoints;  // detected; nullopt: no detection
+  std::vector<Warning> warnings;    // of its images and mask
   int lane = 0;
   const std::string* device = nullptr;  // the lane's; null if no lane has run this job
 };
 
 struct FrameJob : FrameRequest, FrameResult {
-  // Set by the submitter at any time: a lane that has not begun the job returns it as CANCELLED.
+  // Set by the submitter at any time: a lane that has not begun the job, or comes to a checkpoint of it, returns it as
+  // CANCELLED.
   std::atomic<bool> cancelled{false};
 
   // State of Session.
@@ -100,7 +107,7 @@ struct FrameJob : FrameRequest, FrameResult {
   struct {
     FrameFlow* flow = nullptr;
     FrameJob* next = nullptr;
-    int64_t cost = 0;  // pixels that its flow was charged
+    int64_t expected_ns = 0;  // on a lane: when it entered the queue, or when it was popped
   } in_queue;
 };
 

@@ -9,14 +9,14 @@ namespace {
 constexpr int64_t kMinWaitNs = 1'000'000;
 constexpr int64_t kMeanWeight = 8;  // of the old mean; a new value has weight 1
 
-// Pixels that a job counts as while it waits in the queue.
-int64_t WeightOf(const FrameJob& job) { return std::max(job.pixels, kQuantumPixels); }
+// Nominal cost of a job without pixels.
+constexpr int64_t kLeastPixels = 1 << 14;
+// Rate of work of which there is no example yet.
+constexpr double kFirstNsPerPixel = 1;
 
-// Pixels that a job is charged when it goes to a lane.
-int64_t CostOf(const FrameJob& job, int64_t now) {
-  if (job.cancelled.load(std::memory_order_relaxed) || job.Expired(now)) return 0;
-  return WeightOf(job);
-}
+double NominalCost(const FrameJob& job) { return static_cast<double>(job.pixels + kLeastPixels); }
+
+size_t KindOf(const FrameJob& job) { return 2 * job.kind + (job.is_edit ? 1 : 0); }
 
 void MoveJobsOf(const FrameFlow& flow, FrameList* from, FrameList* to) {
   FrameList others;
@@ -84,7 +84,7 @@ FrameQueue::Admission FrameQueue::PushNewest(FrameFlow* flow, FrameJob* job, int
   if (must_displace && outside == nullptr && flow->jobs_.empty()) return Admission::kRejected;
 
   job->queue_depth = size_;
-  // The flow stays in the ring meanwhile, so that it keeps its turn however often its frames are replaced.
+  // The flow stays among its group's meanwhile, so that it keeps its turn however often its frames are replaced.
   int64_t own_bytes = 0;
   const auto displace_first = [&] {
     own_bytes += flow->jobs_.front()->bytes;
@@ -117,7 +117,7 @@ FrameJob* FrameQueue::NextWaiting() const {
   for (FrameJob* job = next; job != nullptr; job = job->in_queue.next) {
     const FlowGroup& group = *job->in_queue.flow->group_;
     const FlowGroup& best = *next->in_queue.flow->group_;
-    if (std::tie(group.pixels_, group.entry_) < std::tie(best.pixels_, best.entry_)) next = job;
+    if (std::tie(group.expected_ns_, group.entry_) < std::tie(best.expected_ns_, best.entry_)) next = job;
   }
   return next;
 }
@@ -142,19 +142,22 @@ void FrameQueue::Add(FrameJob* job) {
   ++size_;
   bytes_ += job->bytes;
   if (job->in_queue.flow->urgent_) return urgent_.PushBack(job);
-  const int64_t now = MonotonicNs();
-  if (const int64_t cost = CostOf(*job, now); cost > 0) recent_.Add(cost, now);
+  const int64_t now = limits_.clock();
+  const int64_t expected_ns = ExpectedNs(*job, now);
+  if (expected_ns > 0) recent_.Add(std::max(expected_ns, kShortNs), now);
   FrameFlow* const flow = job->in_queue.flow;
   flow->jobs_.PushBack(job);
-  flow->group_->pixels_ += WeightOf(*job);
+  job->in_queue.expected_ns = expected_ns;
+  flow->group_->expected_ns_ += expected_ns;
   flow->group_->entry_ = ++entries_;
   LinkIfReady(flow);
 }
 
 void FrameQueue::LinkIfReady(FrameFlow* flow) {
   if (flow->jobs_.empty() || flow->on_lane_) return;
-  flow->group_->flows_.Add(flow);
-  groups_.Add(flow->group_);
+  const int64_t now = limits_.clock();
+  flow->group_->flows_.Add(flow, now);
+  groups_.Add(flow->group_, now);
 }
 
 // ---- Popping.
@@ -191,52 +194,61 @@ FrameJob* FrameQueue::TryPop() {
     --size_;
     return job;
   }
-  const int64_t now = MonotonicNs();
-  FlowGroup* const group = groups_.Next([&](FlowGroup* of) {
-    const FrameFlow* const flow = NextFlow(of, now);
-    return flow == nullptr ? groups_.kNotNow : PriceOf(*flow, now);
-  });
+  const int64_t now = limits_.clock();
+  FlowGroup* const group = groups_.Next([&](FlowGroup* of) { return NextFlow(*of, now) != nullptr; });
   if (group == nullptr) return nullptr;
-  FrameFlow* const flow = NextFlow(group, now);
+  FrameFlow* const flow = NextFlow(*group, now);
   FrameJob* const job = flow->jobs_.PopFront();
   LeaveGroup(*job);
-  job->in_queue.cost = CostOf(*job, now);
-  group->flows_.Charge(job->in_queue.cost, flow);
-  groups_.Charge(job->in_queue.cost, group);
+  const int64_t expected_ns = job->in_queue.expected_ns = ExpectedNs(*job, now);
+  group->flows_.Serve(flow, expected_ns);
+  groups_.Serve(group, expected_ns);
   --size_;
   flow->on_lane_ = flow->serial_;
   UnlinkUnlessReady(flow);
   return job;
 }
 
-// Cost of the flow's first job; kNotNow while it is kept from the last idle lane.
-int64_t FrameQueue::PriceOf(const FrameFlow& flow, int64_t now) {
-  const int64_t cost = CostOf(*flow.jobs_.front(), now);
-  return MayStart(cost, now) ? cost : groups_.kNotNow;
-}
-
 // The flow whose first job is the group's next; null if all are kept from the last idle lane.
-FrameFlow* FrameQueue::NextFlow(FlowGroup* group, int64_t now) {
-  return group->flows_.Next([&](FrameFlow* flow) { return PriceOf(*flow, now); });
+FrameFlow* FrameQueue::NextFlow(const FlowGroup& group, int64_t now) {
+  return group.flows_.Next([&](FrameFlow* flow) { return MayStart(*flow, now); });
 }
 
-bool FrameQueue::MayStart(int64_t cost, int64_t now) {
-  return idle_ > 1 || lanes_ < 2 || closed_ || cost <= kQuantumPixels ||
-         recent_.CountMuchCheaper(cost, now) < kSteadyFrames;
+bool FrameQueue::MayStart(const FrameFlow& flow, int64_t now) {
+  if (idle_ > 1 || lanes_ < 2 || closed_) return true;
+  const int64_t expected_ns = ExpectedNs(*flow.jobs_.front(), now);
+  return expected_ns <= kShortNs || recent_.CountMuchCheaper(expected_ns, now) < kSteadyFrames;
 }
 
-void FrameQueue::CorrectPixels(const FrameJob& job, int64_t pixels) {
+int64_t FrameQueue::ExpectedNs(const FrameJob& job, int64_t now) const {
+  if (job.cancelled.load(std::memory_order_relaxed) || job.Expired(now)) return 0;
+  const FrameFlow& flow = *job.in_queue.flow;
+  const FlowGroup& group = *flow.group_;
+  double rate = kFirstNsPerPixel;
+  for (const LaneRates* rates : {&rates_, &group.rates_, &flow.rates_}) {
+    if (const double recent = rates->of(KindOf(job)); recent > 0) rate = recent;
+  }
+  return static_cast<int64_t>(std::clamp(rate * NominalCost(job), 1.0, static_cast<double>(groups_.kMostDebtNs)));
+}
+
+// Work that was refused or cancelled says little of what other work takes.
+void FrameQueue::Learn(const FrameJob& job, int64_t lane_ns) {
+  if (!job.status.ok() && lane_ns <= job.in_queue.expected_ns) return;
+  FrameFlow* const flow = job.in_queue.flow;
+  const double rate = static_cast<double>(std::max<int64_t>(lane_ns, 1)) / NominalCost(job);
+  for (LaneRates* rates : {&rates_, &flow->group_->rates_, &flow->rates_}) rates->Add(KindOf(job), rate);
+}
+
+void FrameQueue::Finished(const FrameJob& job, int64_t lane_ns) {
+  FrameFlow* const flow = job.in_queue.flow;
+  if (flow->urgent_) return;
   std::lock_guard<std::mutex> lock(mutex_);
-  const int64_t more = std::max(pixels, kQuantumPixels) - job.in_queue.cost;
-  FrameFlow* const flow = job.in_queue.flow;
-  flow->group_->flows_.Charge(more, flow);
-  groups_.Charge(more, flow->group_);
-}
-
-void FrameQueue::Finished(const FrameJob& job) {
-  FrameFlow* const flow = job.in_queue.flow;
+  Learn(job, lane_ns);
+  const int64_t now = limits_.clock();
+  const int64_t more_ns = lane_ns - job.in_queue.expected_ns;
+  flow->group_->flows_.Finish(flow, more_ns, now);
+  groups_.Finish(flow->group_, more_ns, now);
   if (!flow->serial_) return;
-  std::lock_guard<std::mutex> lock(mutex_);
   flow->on_lane_ = false;
   LinkIfReady(flow);
   if (!flow->jobs_.empty()) idle_lanes_.WakeOne(flow->lane_);
@@ -269,7 +281,9 @@ FrameJob* FrameQueue::TakeFirst(FrameFlow* flow) {
   return job;
 }
 
-void FrameQueue::LeaveGroup(const FrameJob& job) { job.in_queue.flow->group_->pixels_ -= WeightOf(job); }
+void FrameQueue::LeaveGroup(const FrameJob& job) {
+  job.in_queue.flow->group_->expected_ns_ -= job.in_queue.expected_ns;
+}
 
 void FrameQueue::Took(const FrameJob& job) {
   --size_;
@@ -308,8 +322,9 @@ bool FrameQueue::Remove(FrameJob* job) {
 
 void FrameQueue::UnlinkUnlessReady(FrameFlow* flow) {
   if (!flow->jobs_.empty() && !flow->on_lane_) return;
-  flow->group_->flows_.Remove(flow);
-  if (flow->group_->flows_.empty()) groups_.Remove(flow->group_);
+  const int64_t now = limits_.clock();
+  flow->group_->flows_.Remove(flow, now);
+  if (flow->group_->flows_.empty()) groups_.Remove(flow->group_, now);
 }
 
 void FrameQueue::Close() {

@@ -1,21 +1,25 @@
 // Queue of frames that wait for a lane: bounded in frames and bytes, and fair between clients, then between the streams
 // of a client.
 //
-// Every stream is a flow with a first-in, first-out list, and the flows of one client are a group. Groups take turns by
-// deficit round robin, and so do the flows of a group when its turn has come: at each turn one is credited
-// kQuantumPixels, and its frames are popped while the credit covers their pixels. So while several clients have frames
-// waiting, each gets the same share of pixels, independent of image size and number of streams.
+// Every stream is a flow with a first-in, first-out list, and the flows of one client are a group. Groups are served by
+// start-time fair queueing, and so are the flows of a group when its turn has come. Each is charged the time that its
+// frames are expected to take when they go to a lane, and the rest of the time that they took when they are finished.
+// So while several clients have frames waiting, each gets the same share of the lanes' time, whatever its frames are
+// and however many streams it has. A client that took more keeps its debt while it is away, until it expires.
 //
-// Lanes do not preempt frames, so fairness alone would let a small frame find all lanes busy with large ones. Therefore
-// the last idle lane is reserved: it takes no frame that is much larger than frames that kept arriving during the past
-// second.
+// Expected is the nominal cost, FrameJob::pixels, times the recent rate of such work (LaneRates) in the flow; of a new
+// flow, in its group; of a new group, in the queue.
+//
+// Lanes do not preempt frames, so fairness alone would let a short frame find all lanes busy with long ones. Therefore
+// the last idle lane is reserved: it takes no frame that is expected to take much longer than frames that kept arriving
+// during the past second.
 //
 // A frame wakes the lane that had the stream's last frame, or else the lane that became idle last (IdleLanes): its
 // caches are warm. Which frame a woken lane gets is decided when it pops.
 //
 // While a frame waits for room, no later frame enters the queue, however small. The next frame admitted is the first of
-// the group with the fewest pixels in the queue and, among equal ones, with the longest wait; otherwise many streams
-// could fill the queue.
+// the group whose frames in the queue are expected to take the least time and, among equal ones, with the longest wait;
+// otherwise many streams could fill the queue.
 #ifndef GLINT_SERVER_SCHEDULE_FRAME_QUEUE_H_
 #define GLINT_SERVER_SCHEDULE_FRAME_QUEUE_H_
 
@@ -26,8 +30,9 @@
 
 #include "server/schedule/frame_job.h"
 #include "server/schedule/idle_lanes.h"
+#include "server/schedule/lane_rates.h"
 #include "server/schedule/recent_costs.h"
-#include "server/schedule/round_robin.h"
+#include "server/schedule/start_time_fair.h"
 
 namespace glint {
 
@@ -48,9 +53,6 @@ class FrameList {
   FrameJob* tail_ = nullptr;
 };
 
-// Credit of one turn, and the minimum cost of a frame: a 640x480 image. Flows of such frames take one each in turn.
-inline constexpr int64_t kQuantumPixels = 640 * 480;
-
 // The flows of one client. Must outlive them; as FrameFlow otherwise.
 class FlowGroup {
  public:
@@ -60,11 +62,12 @@ class FlowGroup {
 
  private:
   friend class FrameQueue;
-  friend class Round<FlowGroup, kQuantumPixels>;
-  Round<FrameFlow, kQuantumPixels> flows_;  // that have jobs
-  int64_t pixels_ = 0;                      // of these jobs
-  int64_t entry_ = 0;                       // the number of its last job that came into the queue; 0: none has
-  Turn<FlowGroup> turn_;
+  friend class StartTimeFair<FlowGroup>;
+  StartTimeFair<FrameFlow> flows_;  // that have jobs
+  int64_t expected_ns_ = 0;         // of these jobs
+  int64_t entry_ = 0;               // the number of its last job that came into the queue; 0: none has
+  FairTag<FlowGroup> fair_;
+  LaneRates rates_;
 };
 
 // State of one stream in a queue. Must be empty when destroyed; owned by the queue while it is not empty.
@@ -84,14 +87,15 @@ class FrameFlow {
 
  private:
   friend class FrameQueue;
-  friend class Round<FrameFlow, kQuantumPixels>;
+  friend class StartTimeFair<FrameFlow>;
   FlowGroup own_;
   FlowGroup* group_ = &own_;
   FrameList jobs_;
-  Turn<FrameFlow> turn_;
-  bool urgent_ = false;  // in no round
+  FairTag<FrameFlow> fair_;
+  LaneRates rates_;
+  bool urgent_ = false;  // in no group
   bool serial_ = false;
-  bool on_lane_ = false;              // a serial flow has a job on a lane: it is in no round
+  bool on_lane_ = false;              // a serial flow has a job on a lane: it is not among its group's flows_
   const LaneWaiter* lane_ = nullptr;  // of the last job's lane; may dangle: compared only
 };
 
@@ -99,15 +103,17 @@ class FrameFlow {
 // ones.
 class FrameQueue {
  public:
-  static constexpr int64_t kQuantumPixels = glint::kQuantumPixels;
-  // Number of much smaller frames within the past second for which a lane is reserved.
+  // Number of much shorter frames within the past second for which a lane is reserved.
   static constexpr int kSteadyFrames = 4;
+  // No lane is reserved for frames that are shorter than this: such a time counts as this.
+  static constexpr int64_t kShortNs = 1'000'000;
 
   struct Limits {
     int frames = 1;                                       // that may wait
     int64_t bytes = std::numeric_limits<int64_t>::max();  // FrameJob::bytes of waiting jobs and of those on lanes
     int lanes = 1;                                        // threads that call Pop()
     int max_spinning = 0;                                 // lanes that may spin for a frame at the same time
+    int64_t (*clock)() = MonotonicNs;                     // of ages, debts and the past second; tests have their own
   };
   // limits.bytes must be at least the bytes of any one frame.
   explicit FrameQueue(const Limits& limits) : limits_(limits), lanes_(limits.lanes) {}
@@ -129,20 +135,18 @@ class FrameQueue {
   // with nothing changed, if `must_displace` and there is none to take back. Not for urgent flows.
   Admission PushNewest(FrameFlow* flow, FrameJob* job, int displace, bool must_displace, FrameList* displaced);
 
-  // Pops the next frame in turn; blocks while there is none. Cancelled and expired frames cost nothing. `waiter` is the
-  // calling lane's, the same for all its calls. Null once the queue is closed and empty, or once `*stop` is true, if
-  // given: WakeLanes() makes all calls read it.
+  // Pops the next frame in turn; blocks while there is none. Cancelled and expired frames are expected to take no time.
+  // `waiter` is the calling lane's, the same for all its calls. Null once the queue is closed and empty, or once
+  // `*stop` is true, if given: WakeLanes() makes all calls read it.
   FrameJob* Pop(LaneWaiter* waiter, const std::atomic<bool>* stop = nullptr);
   FrameJob* Pop() {
     LaneWaiter waiter;
     return Pop(&waiter);
   }
   void WakeLanes();
-  // Corrects the cost of a popped frame to `pixels`. Call on the thread that popped it, before the job is handed back.
-  void CorrectPixels(const FrameJob& job, int64_t pixels);
-  // A popped frame is finished: lets the next frame of a serial flow go. Call while the flow lives, so before the job
-  // is handed back.
-  void Finished(const FrameJob& job);
+  // A popped frame is finished after `lane_ns` on its lane, with its status: charges this time, and lets the next frame
+  // of a serial flow go. Call once for each, while the flow lives, so before the job is handed back.
+  void Finished(const FrameJob& job, int64_t lane_ns);
   // Releases the bytes of a popped frame; `lane_ns` is its time on the lane.
   void Release(int64_t bytes, int64_t lane_ns);
   // Removes one lane: its thread calls Pop() no more.
@@ -174,33 +178,37 @@ class FrameQueue {
     return Fits(job) && (waiting_.empty() || (own_bytes > 0 && job.bytes <= own_bytes));
   }
   void Add(FrameJob* job);
-  // Adds the flow to its group's round and the group to the round of groups, if the flow has jobs and none of them
+  // Adds the flow to its group's flows and the group to the queue's groups, if the flow has jobs and none of them
   // blocks it.
   void LinkIfReady(FrameFlow* flow);
-  // Takes a job out of a flow's list; the flow leaves its round by UnlinkUnlessReady() only.
+  // Takes a job out of a flow's list; the flow leaves its group's flows by UnlinkUnlessReady() only.
   FrameJob* TakeFirst(FrameFlow* flow);
   void Took(const FrameJob& job);
   static void LeaveGroup(const FrameJob& job);
   void UnlinkUnlessReady(FrameFlow* flow);
   FrameJob* NextWaiting() const;
   void AdmitWaiting(std::unique_lock<std::mutex>* lock);
-  bool MayStart(int64_t cost, int64_t now);
-  int64_t PriceOf(const FrameFlow& flow, int64_t now);
-  FrameFlow* NextFlow(FlowGroup* group, int64_t now);
+  // Time on a lane; 0 if nobody waits for the job any more.
+  int64_t ExpectedNs(const FrameJob& job, int64_t now) const;
+  void Learn(const FrameJob& job, int64_t lane_ns);
+  // False while the flow's first job is kept from the last idle lane.
+  bool MayStart(const FrameFlow& flow, int64_t now);
+  FrameFlow* NextFlow(const FlowGroup& group, int64_t now);
   FrameJob* TryPop();
 
   const Limits limits_;
   mutable std::mutex mutex_;
   IdleLanes idle_lanes_;
-  Round<FlowGroup, kQuantumPixels> groups_;  // that have flows with jobs
-  FrameList urgent_;                         // jobs of urgent flows; in no round
-  FrameList waiting_;                        // jobs without room, in order of arrival
-  int size_ = 0;                             // jobs of all flows, and jobs being admitted
-  int64_t bytes_ = 0;                        // of these and of jobs on lanes
-  int64_t entries_ = 0;                      // jobs that ever entered the queue
+  StartTimeFair<FlowGroup> groups_;  // that have flows with jobs
+  FrameList urgent_;                 // jobs of urgent flows; in no group
+  FrameList waiting_;                // jobs without room, in order of arrival
+  int size_ = 0;                     // jobs of all flows, and jobs being admitted
+  int64_t bytes_ = 0;                // of these and of jobs on lanes
+  int64_t entries_ = 0;              // jobs that ever entered the queue
   int lanes_;
-  int idle_ = 0;  // lanes inside Pop()
-  RecentCosts recent_;
+  int idle_ = 0;              // lanes inside Pop()
+  RecentCosts recent_;        // expected times, at least kShortNs
+  LaneRates rates_;           // of all groups
   int64_t mean_lane_ns_ = 0;  // exponential mean
   bool closed_ = false;
 };

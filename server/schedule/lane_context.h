@@ -13,7 +13,7 @@
 #include "decode/decode.h"
 #include "lane/lane.h"
 #include "server/base/allocations.h"
-#include "server/schedule/frame_queue.h"
+#include "server/schedule/frame_job.h"
 
 namespace glint {
 
@@ -40,7 +40,6 @@ struct LaneContext {
   Lane* lane;
   decode::Decoder* decoder;
   LaneScratch* scratch;
-  FrameQueue* queue;
   int64_t max_pixels;  // of the images of a job
 };
 

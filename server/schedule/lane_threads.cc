@@ -53,14 +53,16 @@ struct Scratch {
 absl::Status RunJob(const LaneContext& context, FrameJob* job) {
   job->times.queue_ns = MonotonicNs() - job->times.queued_at;
   GLINT_RETURN_IF_ERROR(CheckNotCancelled(job));
-  return job->work->Run(context, job);
+  absl::Status status = job->work->Run(context, job);
+  // Ended at a checkpoint: say why.
+  if (absl::IsCancelled(status)) GLINT_RETURN_IF_ERROR(CheckNotCancelled(job));
+  return status;
 }
 
 // Turns std::bad_alloc, the only exception of a frame's work, into a status. State that was half updated is rebuilt.
-absl::Status RunJobInMemory(Lane* lane, int64_t max_pixels, FrameQueue* queue, std::optional<Scratch>* scratch,
-                            FrameJob* job) {
+absl::Status RunJobInMemory(Lane* lane, int64_t max_pixels, std::optional<Scratch>* scratch, FrameJob* job) {
   try {
-    return RunJob({lane, &(*scratch)->decoder, &(*scratch)->work, queue, max_pixels}, job);
+    return RunJob({lane, &(*scratch)->decoder, &(*scratch)->work, max_pixels}, job);
   } catch (const std::bad_alloc&) {
     scratch->emplace(lane);
     return absl::ResourceExhaustedError("frame: the server has no memory left for it");
@@ -108,6 +110,12 @@ void LaneThreads::Main(int index) {
   Device* const device = DeviceOf(*lane);
   std::optional<Scratch> scratch(std::in_place, lane);
   LaneWaiter waiter;
+  const FrameJob* running = nullptr;
+  lane->set_checkpoint([this, index, &running] {
+    if (running == nullptr) return true;
+    if (events_.moves) events_.moves(index);
+    return !running->cancelled.load(std::memory_order_relaxed);  // max_age is for frames that have not begun
+  });
   absl::Status lost = WarmUp(lane);
   const bool warm = lost.ok();
   if (warm) {
@@ -124,15 +132,18 @@ void LaneThreads::Main(int index) {
     const int64_t bytes = job->bytes;
     const int64_t begun_at = MonotonicNs();
     const int64_t jpegs_before = scratch->decoder.jpegs();
+    running = job;
     {
       FramePathScope frame_path;
-      job->status = stays ? lost : RunJobInMemory(lane, max_image_pixels_, queue_, &scratch, job);
+      job->status = stays ? lost : RunJobInMemory(lane, max_image_pixels_, &scratch, job);
       if (!job->status.ok()) frame_path.Discard();
     }
+    running = nullptr;
     if (job->status.ok()) job->jpegs = scratch->decoder.jpegs() - jpegs_before;
     job->times.done_at = MonotonicNs();
     events_.done(*job);
-    queue_->Finished(*job);
+    job->sink->OnFrameRun(job);
+    queue_->Finished(*job, MonotonicNs() - begun_at);
     job->sink->OnFrameDone(job);  // and frees its message
     queue_->Release(bytes, MonotonicNs() - begun_at);
     events_.busy(index, false);
@@ -142,6 +153,7 @@ void LaneThreads::Main(int index) {
       stays = Lose(device, lost);
     }
   }
+  lane->set_checkpoint({});
   queue_->LaneLeaves();
   events_.left(lane->device(), warm);
 }

@@ -25,6 +25,7 @@ class LaneThreads {
   struct Events {
     std::function<void()> warm;                     // the lane is warm
     std::function<void(int lane, bool busy)> busy;  // the lane has begun (true) or ended a frame
+    std::function<void(int lane)> moves;            // the lane has finished a part of a long frame; on any thread
     std::function<void(const FrameJob&)> done;      // a lane has finished the frame; not handed back yet
     std::function<void(const std::string& device, bool warm)> left;  // a lane has left; `warm`: it had been warm
     // A device is lost or failed its warm-up; its lanes leave after this. `last`: no other device is left.

@@ -13,18 +13,18 @@ namespace glint {
 void LaneProgress::Begin(int lane, int64_t now) {
   static thread_local const auto thread = static_cast<pid_t>(syscall(SYS_gettid));
   threads_[static_cast<size_t>(lane)].store(thread, std::memory_order_relaxed);
-  begun_at_[static_cast<size_t>(lane)] = now;
+  moved_at_[static_cast<size_t>(lane)] = now;
 }
 
 StuckLanes LaneProgress::Check(int64_t now) const {
   StuckLanes stuck;
-  for (size_t lane = 0; lane < begun_at_.size(); ++lane) {
-    const int64_t begun_at = begun_at_[lane];
-    if (begun_at == 0 || now - begun_at <= limit_ns_) continue;
+  for (size_t lane = 0; lane < moved_at_.size(); ++lane) {
+    const int64_t moved_at = moved_at_[lane];
+    if (moved_at == 0 || now - moved_at <= limit_ns_) continue;
     ++stuck.count;
-    if (now - begun_at <= stuck.longest_ns) continue;
+    if (now - moved_at <= stuck.longest_ns) continue;
     stuck.longest = static_cast<int>(lane);
-    stuck.longest_ns = now - begun_at;
+    stuck.longest_ns = now - moved_at;
     stuck.thread = threads_[lane].load(std::memory_order_relaxed);
   }
   return stuck;
@@ -47,6 +47,8 @@ LaneWatch::~LaneWatch() {
 }
 
 void LaneWatch::LaneBusy(int lane, bool busy) { busy ? progress_.Begin(lane, MonotonicNs()) : progress_.End(lane); }
+
+void LaneWatch::LaneMoves(int lane) { progress_.Move(lane, MonotonicNs()); }
 
 StuckLanes LaneWatch::Check() const { return progress_.Check(MonotonicNs()); }
 

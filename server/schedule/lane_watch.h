@@ -1,5 +1,5 @@
 // Detects lanes that hang in a frame: a hanging device or driver reports no error. A lane that is merely busy finishes
-// its frames, however many are waiting.
+// its frames, however many are waiting, or the parts of a long one.
 #ifndef GLINT_SERVER_SCHEDULE_LANE_WATCH_H_
 #define GLINT_SERVER_SCHEDULE_LANE_WATCH_H_
 
@@ -20,26 +20,28 @@ namespace glint {
 struct StuckLanes {
   int count = 0;
   int longest = -1;        // index of the longest stuck lane; -1: none is stuck
-  int64_t longest_ns = 0;  // time at its frame
+  int64_t longest_ns = 0;  // since its frame began or last came forward
   pid_t thread = 0;        // of that lane
 };
 
-// Start time of each lane's current frame. Thread-safe, takes no lock. Times are MonotonicNs().
+// When each lane last came forward with its current frame. Thread-safe, takes no lock. Times are MonotonicNs().
 class LaneProgress {
  public:
-  // A lane is stuck when it has worked on one frame for longer than `limit_ns`.
+  // A lane is stuck when it has come no further with its frame for longer than `limit_ns`.
   LaneProgress(int lanes, int64_t limit_ns)
-      : limit_ns_(limit_ns), begun_at_(static_cast<size_t>(lanes)), threads_(static_cast<size_t>(lanes)) {}
+      : limit_ns_(limit_ns), moved_at_(static_cast<size_t>(lanes)), threads_(static_cast<size_t>(lanes)) {}
 
   // Called on the lane's thread. `now` > 0.
   void Begin(int lane, int64_t now);
-  void End(int lane) { begun_at_[static_cast<size_t>(lane)] = 0; }
+  // Called between these two, on any thread.
+  void Move(int lane, int64_t now) { moved_at_[static_cast<size_t>(lane)] = now; }
+  void End(int lane) { moved_at_[static_cast<size_t>(lane)] = 0; }
 
   StuckLanes Check(int64_t now) const;
 
  private:
   const int64_t limit_ns_;
-  std::vector<std::atomic<int64_t>> begun_at_;  // 0: idle
+  std::vector<std::atomic<int64_t>> moved_at_;  // 0: idle
   std::vector<std::atomic<pid_t>> threads_;
 };
 
@@ -47,7 +49,7 @@ class LaneProgress {
 class LaneWatch {
  public:
   struct Limits {
-    absl::Duration stuck;  // time at one frame
+    absl::Duration stuck;  // time at one frame, or at one part of long work on it
     absl::Duration grace;  // further time until given_up; may be infinite
   };
   // Callbacks, on the thread of the watch.
@@ -62,6 +64,8 @@ class LaneWatch {
 
   // Reports that a lane has begun (true) or finished a frame. Called on the lane's thread.
   void LaneBusy(int lane, bool busy);
+  // Reports that a busy lane has finished a part of its frame. Called on any thread.
+  void LaneMoves(int lane);
   // Current state.
   StuckLanes Check() const;
 

@@ -1,4 +1,4 @@
-// Recent frames, counted by cost.
+// Recent frames, counted by cost: the time that they are expected to take.
 #ifndef GLINT_SERVER_SCHEDULE_RECENT_COSTS_H_
 #define GLINT_SERVER_SCHEDULE_RECENT_COSTS_H_
 

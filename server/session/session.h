@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "features/gray_range.h"
 #include "proto/terms.h"
 #include "server/schedule/frame_job.h"
 
@@ -15,6 +16,7 @@ struct SessionOptions {
   OverloadPolicy policy = OverloadPolicy::kBlock;
   int max_in_flight = 1;   // frames that are unanswered and not dropped
   int64_t max_age_ns = 0;  // of frames without a max_age_ns of their own; 0: no limit
+  GrayRange gray_range;    // of all images
 };
 
 // Thread-compatible. Allocates in Configure() only; owns no jobs.

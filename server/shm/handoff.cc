@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -24,6 +25,8 @@ namespace {
 
 // Time that a client has to send its request after connecting.
 constexpr int64_t kPatienceNs = 5'000'000'000;
+// Time without a frame after which a region may have to make way.
+constexpr int64_t kUnusedNs = 1'000'000'000;
 constexpr int kBacklog = 16;
 // Limit of descriptors in one message, in Linux (SCM_MAX_FD).
 constexpr size_t kMaxDescriptors = 253;
@@ -173,11 +176,12 @@ void Handoff::Main() {
     const int64_t now = MonotonicNs();
     for (size_t i = connections_.size(); i-- > 0;) {
       Connection& connection = connections_[i];
+      if (connection.over) continue;
       const bool late = connection.token.empty() && now >= connection.deadline_ns;
       if (polled[i + 2].revents != 0 ? Serve(&connection) : !late) continue;
       Close(&connection);
-      connections_.erase(connections_.begin() + static_cast<ptrdiff_t>(i));
     }
+    ForgetClosed();
     if (polled[1].revents != 0) Accept();
   }
   for (Connection& connection : connections_) Close(&connection);
@@ -186,13 +190,19 @@ void Handoff::Main() {
 void Handoff::Accept() {
   const int fd = AcceptPolled(listener_);
   if (fd < 0) return;
-  absl::Status admitted = admit_ == nullptr ? absl::OkStatus() : admit_(fd);
-  if (admitted.ok() && connections_.size() >= max_connections_) {
+  absl::StatusOr<std::string> admitted = admit_ == nullptr ? std::string() : admit_(fd);
+  const auto count = [this](const std::string& owner) {
+    return std::count_if(connections_.begin(), connections_.end(),
+                         [&](const Connection& other) { return !other.over && other.owner == owner; });
+  };
+  if (admitted.ok() && connections_.size() >= max_connections_ &&
+      !MakeWay(*admitted, false, 1, static_cast<int64_t>(max_connections_), count)) {
     admitted = absl::ResourceExhaustedError(absl::StrCat("memory.regions: all ", max_connections_,
                                                          " of this server are taken (--shared-memory-max-regions)"));
   }
-  if (!admitted.ok()) return Refuse(fd, admitted);
-  connections_.push_back({fd, MonotonicNs() + kPatienceNs, ""});
+  if (!admitted.ok()) return Refuse(fd, admitted.status());
+  ForgetClosed();
+  connections_.push_back({fd, *std::move(admitted), MonotonicNs() + kPatienceNs, ""});
 }
 
 bool Handoff::Serve(Connection* connection) {
@@ -203,7 +213,13 @@ bool Handoff::Serve(Connection* connection) {
                     std::memcmp(received.request.magic, kHandoffMagic, sizeof(kHandoffMagic)) == 0;
   // After the hand-off a client sends nothing, and ends by closing.
   const bool first = connection->token.empty();
-  if (good && first) token = memory_->Take(received.fd, received.request.bytes);
+  const auto bytes =
+      static_cast<int64_t>(std::min<uint64_t>(received.request.bytes, std::numeric_limits<int64_t>::max()));
+  const auto bytes_of = [this](const std::string& owner) { return memory_->ShareOf(owner).bytes; };
+  while (good && first && bytes <= memory_->max_bytes() && memory_->bytes() > memory_->max_bytes() - bytes &&
+         MakeWay(connection->owner, true, bytes, memory_->max_bytes(), bytes_of)) {
+  }
+  if (good && first) token = memory_->Take(received.fd, received.request.bytes, connection->owner);
   if (received.fd >= 0) close(received.fd);
   if (received.bytes == 0) return false;
   if (first && token.ok()) connection->token = *token;
@@ -211,9 +227,37 @@ bool Handoff::Serve(Connection* connection) {
   return token.ok();
 }
 
+template <typename Share>
+bool Handoff::MakeWay(const std::string& owner, bool with_region, int64_t more, int64_t total, Share share) {
+  const int64_t unused_since = MonotonicNs() - kUnusedNs, wanted = share(owner) + more;
+  Connection* last = nullptr;
+  std::tuple<bool, int64_t, int64_t> rank;  // not used, what its owner has, for how long not used
+  for (Connection& other : connections_) {
+    const int64_t has = share(other.owner);
+    if (other.over || other.owner == owner || has < wanted || (with_region && other.token.empty())) continue;
+    const int64_t used_at = other.token.empty() ? other.deadline_ns - kPatienceNs : memory_->UsedAt(other.token);
+    const bool is_unused = used_at < unused_since;
+    // Two owners cannot keep all of it by use either.
+    if (!is_unused && (has <= total / 2 || wanted > total / 2)) continue;
+    const std::tuple<bool, int64_t, int64_t> its_rank(is_unused, has, -used_at);
+    if (last == nullptr || its_rank > rank) std::tie(last, rank) = std::tuple(&other, its_rank);
+  }
+  if (last == nullptr) return false;
+  Reply(last->fd, absl::ResourceExhaustedError("memory: another client that has less needs the place of this region"));
+  Close(last);
+  return true;
+}
+
 void Handoff::Close(Connection* connection) {
+  if (std::exchange(connection->over, true)) return;
   if (!connection->token.empty()) memory_->Drop(connection->token);
   close(connection->fd);
+}
+
+void Handoff::ForgetClosed() {
+  connections_.erase(
+      std::remove_if(connections_.begin(), connections_.end(), [](const Connection& other) { return other.over; }),
+      connections_.end());
 }
 
 }  // namespace glint

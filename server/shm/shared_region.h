@@ -3,6 +3,7 @@
 #ifndef GLINT_SERVER_SHM_SHARED_REGION_H_
 #define GLINT_SERVER_SHM_SHARED_REGION_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "lane/lane.h"
+#include "server/base/clock.h"
 
 namespace glint {
 
@@ -29,6 +31,9 @@ class SharedRegion {
   SharedRegion& operator=(const SharedRegion&) = delete;
 
   absl::Span<const uint8_t> bytes() const { return {data_, size_}; }
+  // MonotonicNs() of the last Use(), or of the mapping.
+  int64_t used_at() const { return used_at_; }
+  void Use() const { used_at_ = MonotonicNs(); }
 
  private:
   SharedRegion(const uint8_t* data, size_t size) : data_(data), size_(size) {}
@@ -36,6 +41,7 @@ class SharedRegion {
   const uint8_t* const data_;
   const size_t size_;
   const MemoryPinning* pinned_ = nullptr;  // null: not pinned
+  mutable std::atomic<int64_t> used_at_{MonotonicNs()};
 };
 
 }  // namespace glint

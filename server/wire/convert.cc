@@ -103,7 +103,7 @@ absl::StatusOr<OverloadPolicy> PolicyFromProto(int policy) {
 // The `needed` bytes that `image` refers to in a shared region.
 absl::Status FindShared(const WireImage& image, decode::Pieces message, size_t needed, const ImageRules& rules,
                         ImageBytes* bytes) {
-  char name[kMaxRegionName];
+  char name[kMaxRegionPath];
   if (image.data.size > sizeof(name)) {
     return ContradictionError("image.shared.region", absl::StrCat("has more than ", sizeof(name), " bytes"));
   }
@@ -112,7 +112,7 @@ absl::Status FindShared(const WireImage& image, decode::Pieces message, size_t n
     reader.Skip(image.data.begin);
     reader.Read(image.data.size, reinterpret_cast<uint8_t*>(name));
   }
-  auto region = rules.shared_memory->Find(absl::string_view(name, image.data.size), rules.local);
+  auto region = rules.shared_memory->Find(absl::string_view(name, image.data.size), rules.reader);
   if (!region.ok()) return region.status();
   const absl::Span<const uint8_t> memory = (*region)->bytes();
   if (image.offset > memory.size() || needed > memory.size() - image.offset) {
@@ -192,6 +192,30 @@ absl::StatusOr<DetectorOptions> OptionsFromWire(decode::Pieces serialized, int m
   return FromProto(proto, max_features, defaults);
 }
 
+absl::StatusOr<GrayRange> FromWire(const WireGrayRange& wire) {
+  GrayRange range;
+  if (!wire.wanted) return range;
+  if (wire.lowest == 0 && wire.highest == 0) {
+    range.kind = GrayRange::Kind::kPercentile;
+    if (wire.has_percentile) range.percentile = wire.percentile;
+    if (wire.has_images) range.images = wire.images;
+  } else {
+    if (wire.has_percentile || wire.has_images) {
+      return ContradictionError(wire.has_percentile ? "gray_range.percentile" : "gray_range.images",
+                                "is of a range by percentile, but lowest and highest are given");
+    }
+    range = GrayRange::Given(wire.lowest, wire.highest);
+  }
+  range.equalize = wire.equalize;
+  GLINT_RETURN_IF_ERROR(ValidateGrayRange(range));
+  return range;
+}
+
+absl::StatusOr<GrayRange> FromProto(const v1::GrayRange& proto) {
+  return FromWire(WireGrayRange{true, proto.lowest(), proto.highest(), proto.has_percentile(), proto.has_images(),
+                                proto.percentile(), proto.images(), proto.equalize()});
+}
+
 absl::StatusOr<ImageSource> FromWire(const WireImage& image, decode::Pieces message, const ImageRules& rules,
                                      ImageBytes* bytes) {
   ImageSource source;
@@ -224,18 +248,34 @@ absl::StatusOr<ImageSource> FromWire(const WireImage& image, decode::Pieces mess
       break;
   }
   source.bytes = bytes->pieces;
+  source.range = rules.range;
+  if (source.range != nullptr && source.kind == ImageSource::Kind::kRaw &&
+      source.raw.format != decode::PixelFormat::kGray16) {
+    return ContradictionError(
+        source.is_shared ? "image.shared.format" : "image.raw.format",
+        absl::StrCat(image.format, " has no grey samples of 16 bits, as GRAY16 (8), but gray_range is set"));
+  }
   return source;
 }
 
 absl::StatusOr<ImageSource> MaskFromWire(const WireImage& mask, decode::Pieces message, const ImageRules& rules,
                                          ImageBytes* bytes) {
-  auto source = FromWire(mask, message, rules, bytes);
+  ImageRules mask_rules = rules;
+  mask_rules.range = nullptr;
+  auto source = FromWire(mask, message, mask_rules, bytes);
   if (!source.ok()) return WithField("mask", source.status());
   if (source->kind == ImageSource::Kind::kRaw && source->raw.format != decode::PixelFormat::kGray8) {
     return NotOneOfError(source->is_shared ? "mask.shared.format" : "mask.raw.format", absl::StrCat(mask.format),
                          "GRAY8");
   }
   return source;
+}
+
+absl::Status UseRange(const WireGrayRange& wire, StreamRange* range, Message* message) {
+  GLINT_ASSIGN_OR_RETURN(const GrayRange wanted, FromWire(wire));
+  *range = StreamRange(wanted);
+  message->rules.range = wanted.wanted() ? range : nullptr;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<ImageSource> LocateImage(absl::string_view field, const WireImage& image, const Message& message,

@@ -14,9 +14,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "features/gray_range.h"
 #include "features/operation_defaults.h"
 #include "features/options.h"
 #include "glint/v1/envelope.pb.h"
+#include "glint/v1/image.pb.h"
 #include "glint/v1/options.pb.h"
 #include "server/config/options.h"
 #include "server/metrics/metrics.h"
@@ -36,12 +38,21 @@ absl::StatusOr<DetectorOptions> FromProto(const v1::DetectorOptions& proto, int 
 // max_features of each image of a pair.
 inline int MaxFeaturesPerImage(const ServerOptions& server) { return std::max(1, server.max_features / 2); }
 
+// A valid range; full if it is not wanted. INVALID_ARGUMENT names the field.
+absl::StatusOr<GrayRange> FromWire(const WireGrayRange& wire);
+absl::StatusOr<GrayRange> FromProto(const v1::GrayRange& proto);
+
 // Common options of a stream. INVALID_ARGUMENT names the field; RESOURCE_EXHAUSTED: max_in_flight over the server's.
 absl::StatusOr<SessionOptions> SessionFromFields(int overload_policy, int32_t max_in_flight, int64_t max_age_ns,
                                                  const ServerOptions& server);
 template <typename StreamOptions>
 absl::StatusOr<SessionOptions> SessionFromProto(const StreamOptions& proto, const ServerOptions& server) {
-  return SessionFromFields(proto.overload_policy(), proto.max_in_flight(), proto.max_age_ns(), server);
+  auto session = SessionFromFields(proto.overload_policy(), proto.max_in_flight(), proto.max_age_ns(), server);
+  if (!session.ok() || !proto.has_gray_range()) return session;
+  auto range = FromProto(proto.gray_range());
+  if (!range.ok()) return range.status();
+  session->gray_range = *range;
+  return session;
 }
 
 // Sets when a frame, received and not older than `max_age_ns` or, if that is 0, the stream's, expires.
@@ -72,7 +83,8 @@ struct ImageBytes {
 struct ImageRules {
   int64_t max_pixels = 0;
   const SharedMemory* shared_memory = nullptr;
-  bool local = false;  // the client came through a unix socket
+  absl::string_view reader;      // the client as SharedMemory knows it; empty: not connected through a unix socket
+  StreamRange* range = nullptr;  // of samples of 16 bits, if the stream or call wants one
 };
 
 // Borrows the bytes of `image`, which are pieces of `message` or shared, through `*bytes`. INVALID_ARGUMENT or
@@ -80,7 +92,7 @@ struct ImageRules {
 absl::StatusOr<ImageSource> FromWire(const WireImage& image, decode::Pieces message, const ImageRules& rules,
                                      ImageBytes* bytes);
 
-// As FromWire(), for a mask: its format must be GRAY8, and errors name fields of "mask".
+// As FromWire(), for a mask, which has no range: its format must be GRAY8, and errors name fields of "mask".
 absl::StatusOr<ImageSource> MaskFromWire(const WireImage& mask, decode::Pieces message, const ImageRules& rules,
                                          ImageBytes* bytes);
 
@@ -90,6 +102,8 @@ struct Message {
   ImageRules rules;
   absl::Span<ImageBytes> images;  // holders for the bytes of kMaxMessageImages images
 };
+// Sets the range of the images of a call, which `*range` holds. INVALID_ARGUMENT names its field.
+absl::Status UseRange(const WireGrayRange& wire, StreamRange* range, Message* message);
 // Images of one message: two, or one per camera.
 inline constexpr size_t kMaxMessageImages = std::max(2, kMaxTrackCameras);
 

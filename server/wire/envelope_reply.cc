@@ -1,6 +1,8 @@
 #include "server/wire/envelope_reply.h"
 
+#include "server/base/allocations.h"
 #include "server/wire/reply_writer.h"
+#include "server/wire/wire_writer.h"
 
 namespace glint {
 
@@ -12,6 +14,21 @@ grpc::Slice SerializeTimings(const v1::Timings& timings) {
   out.Varint(bytes);
   timings.SerializeWithCachedSizesToArray(out.at());
   return slice;
+}
+
+std::string SerializeWarnings(int field, const std::vector<Warning>& warnings) {
+  std::string fields;
+  if (warnings.empty()) return fields;
+  const FramePathPause pause;
+  for (const Warning& warning : warnings) {
+    v1::Warning message;
+    message.set_kind(static_cast<v1::WarningKind>(warning.kind));
+    message.set_figure(warning.figure);
+    message.set_unit(warning.unit);
+    message.set_text(warning.text);
+    AppendBytesField(static_cast<uint32_t>(field), message.SerializeAsString(), &fields);
+  }
+  return fields;
 }
 
 grpc::Slice ToSlice(const google::protobuf::MessageLite& message) {

@@ -5,7 +5,10 @@
 #include <grpcpp/support/slice.h>
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
+#include "features/warning.h"
 #include "glint/v1/envelope.pb.h"
 
 namespace glint {
@@ -23,6 +26,9 @@ constexpr bool kHasEnvelope = AreEnvelopeFields(Response::kFrameIdFieldNumber, R
 
 // A response with `timings`, and nothing else.
 grpc::Slice SerializeTimings(const v1::Timings& timings);
+
+// The serialized repeated field of glint.v1.Warning with that number; empty, without an allocation, if there are none.
+std::string SerializeWarnings(int field, const std::vector<Warning>& warnings);
 
 // Serializes `message` into memory of its own.
 grpc::Slice ToSlice(const google::protobuf::MessageLite& message);

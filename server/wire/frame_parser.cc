@@ -1,5 +1,7 @@
 #include "server/wire/frame_parser.h"
 
+#include <cstring>
+
 namespace glint {
 namespace {
 
@@ -127,10 +129,41 @@ void CheckDetectorOptions(WireReader* in) {
   });
 }
 
-void CheckOperationOptions(WireReader* in) {
-  in->Message([in](uint32_t tag) {
+void ReadGrayRange(WireReader* in, WireGrayRange* range) {
+  range->wanted = true;
+  in->Message([&](uint32_t tag) {
+    switch (tag) {
+      case VarintTag(1):
+        range->lowest = static_cast<int32_t>(in->Varint());
+        break;
+      case VarintTag(2):
+        range->highest = static_cast<int32_t>(in->Varint());
+        break;
+      case WireTag(3, WireType::kFixed32): {
+        const uint32_t bits = in->Fixed32();
+        range->has_percentile = true;
+        std::memcpy(&range->percentile, &bits, sizeof(bits));
+        break;
+      }
+      case VarintTag(4):
+        range->has_images = true;
+        range->images = static_cast<int32_t>(in->Varint());
+        break;
+      case VarintTag(5):
+        range->equalize = in->Varint() != 0;
+        break;
+      default:
+        in->Unknown(tag);
+    }
+  });
+}
+
+void CheckOperationOptions(WireReader* in, uint32_t gray_range) {
+  in->Message([in, gray_range](uint32_t tag) {
     if (tag == BytesTag(1)) return CheckDetectorOptions(in);
-    if (tag == BytesTag(2)) return in->Message([in](uint32_t field) { in->Unknown(field); });
+    if (tag == BytesTag(2) || tag == BytesTag(gray_range)) {
+      return in->Message([in](uint32_t field) { in->Unknown(field); });
+    }
     in->Unknown(tag);
   });
 }

@@ -48,6 +48,16 @@ struct WireImagePair {
   WireImage right;
 };
 
+// glint.v1.GrayRange.
+struct WireGrayRange {
+  bool wanted = false;
+  int32_t lowest = 0, highest = 0;
+  bool has_percentile = false, has_images = false;
+  float percentile = 0;
+  int32_t images = 0;
+  bool equalize = false;
+};
+
 // Limit of serialized options, in total. No string in them is long.
 inline constexpr size_t kMaxOptionsBytes = 1 << 16;
 
@@ -56,11 +66,12 @@ bool ParseImage(decode::Pieces message, WireImage* image);
 // Reads an image inside another message.
 void ReadImage(WireReader* in, WireImage* image);
 void ReadRegion(WireReader* in, Region* region);
+void ReadGrayRange(WireReader* in, WireGrayRange* range);
 // Checks a glint.v1.DetectorOptions and skips it; the caller parses it. It has no submessages and one string.
 void CheckDetectorOptions(WireReader* in);
-// Checks the options of a stream whose only messages are a glint.v1.DetectorOptions, field 1, and one without strings,
-// field 2.
-void CheckOperationOptions(WireReader* in);
+// Checks the options of a stream whose only messages are a glint.v1.DetectorOptions, field 1, one without strings,
+// field 2, and a glint.v1.GrayRange, field `gray_range`.
+void CheckOperationOptions(WireReader* in, uint32_t gray_range);
 // Reads fields 1 to 4 of an image pair's message. False: `tag` is none of these, and nothing was read after it.
 bool ReadImagePair(WireReader* in, uint32_t tag, WireEnvelope* envelope, WireImagePair* pair);
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "features/types.h"
@@ -149,13 +150,14 @@ inline grpc::Slice NewSlice(size_t bytes) {
 inline uint8_t* BytesOf(const grpc::Slice& slice) { return const_cast<uint8_t*>(slice.begin()); }
 
 // Serializes a stream's response without status and timings: `part` is field `answer`. A unary response has the same
-// fields; an id of 0 is not written.
+// fields; an id of 0 is not written. `fields`: serialized, of higher numbers than the answer.
 template <typename Response, typename Part>
-grpc::Slice SerializeAnswer(uint64_t frame_id, uint32_t answer, const Part& part) {
-  grpc::Slice slice = NewSlice(VarintFieldSize(frame_id) + MessageSize(part));
+grpc::Slice SerializeAnswer(uint64_t frame_id, uint32_t answer, const Part& part, const std::string& fields = "") {
+  grpc::Slice slice = NewSlice(VarintFieldSize(frame_id) + MessageSize(part) + fields.size());
   Writer out(BytesOf(slice));
   out.VarintField(Response::kFrameIdFieldNumber, frame_id);
   WriteMessage(answer, part, &out);
+  out.Raw(fields.data(), fields.size());
   return slice;
 }
 

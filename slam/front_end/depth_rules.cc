@@ -53,7 +53,7 @@ absl::Status ValidateView(const StereoCamera& camera, const CameraView& view) {
   if (!view.has_depth()) return ValidatePair(camera, view.left.shape(), view.right.shape());
   GLINT_RETURN_IF_ERROR(ValidateDepthSensor(view.depth.sensor));
   if (!camera.rig_rotation.isZero(0)) {
-    return ContradictionError("camera.rig_rotation", "is not 0, but a camera with depth has no right eye");
+    return ContradictionError("camera.rig_rotation", "is not 0, but a camera with depth has no right camera");
   }
   const auto check = [&](const char* name, Shape shape) {
     if (shape == camera.image) return absl::OkStatus();

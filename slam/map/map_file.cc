@@ -1,19 +1,16 @@
 #include "slam/map/map_file.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <memory>
-#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "features/atomic_file.h"
 #include "features/error.h"
 #include "features/match_limits.h"
 #include "features/status_macros.h"
@@ -47,7 +44,7 @@ class Checksum {
 
 class Writer {
  public:
-  explicit Writer(const std::string& path) : file_(path, std::ios::binary | std::ios::trunc) {}
+  explicit Writer(AtomicFile* file) : file_(file) {}
 
   template <typename T>
   void Put(const T& value) {
@@ -61,23 +58,18 @@ class Writer {
     PutBytes(values.data(), values.size() * sizeof(T));
   }
   void PutBytes(const void* data, size_t bytes) {
-    const auto* from = static_cast<const char*>(data);
-    checksum_.Add(from, bytes);
-    file_.write(from, static_cast<std::streamsize>(bytes));
+    checksum_.Add(static_cast<const char*>(data), bytes);
+    file_->Append(data, bytes);
   }
   void PutVector(const Eigen::Vector3d& v) { PutBytes(v.data(), 3 * sizeof(double)); }
   void PutPose(const Pose& pose) {
     PutBytes(pose.rotation.coeffs().data(), 4 * sizeof(double));
     PutVector(pose.translation);
   }
-  bool Finish() {
-    Put(checksum_.value());
-    file_.close();
-    return !file_.fail();
-  }
+  void PutChecksum() { Put(checksum_.value()); }
 
  private:
-  std::ofstream file_;
+  AtomicFile* file_;
   Checksum checksum_;
 };
 
@@ -293,8 +285,8 @@ bool IsSameCamera(const StereoCamera& a, const StereoCamera& b) {
 
 absl::Status WriteMapFile(const std::string& path, const StereoCamera& camera, const LevelScales& scales,
                           const FeatureKind& features, const GlobalMap& map) {
-  const std::string unfinished = path + ".unfinished";
-  Writer out(unfinished);
+  GLINT_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
+  Writer out(&file);
   out.PutBytes(kMagic, sizeof(kMagic));
   out.Put(kVersion);
   PutCamera(camera, scales, &out);
@@ -314,22 +306,19 @@ absl::Status WriteMapFile(const std::string& path, const StereoCamera& camera, c
     out.Put(l.rotation_sigma);
     out.Put(l.translation_sigma);
   }
-  if (!out.Finish() || std::rename(unfinished.c_str(), path.c_str()) != 0) {
-    const std::string reason = std::strerror(errno);
-    std::remove(unfinished.c_str());
-    return absl::InternalError(absl::StrCat(Echo(path), ": the map cannot be written: ", reason));
-  }
-  return absl::OkStatus();
+  out.PutChecksum();
+  return file.Commit();
 }
 
 absl::StatusOr<LoadedMap> ReadMapFile(const std::string& path, const StereoCamera& camera, const FeatureKind& features,
                                       const MapFileLimits& limits) {
-  std::ifstream file(path, std::ios::binary);
-  std::error_code error;
-  const uint64_t bytes = std::filesystem::file_size(path, error);
-  if (!file || error) return absl::NotFoundError(absl::StrCat(Echo(path), ": cannot be read"));
+  // The length is that of the open file: another one may have replaced it by now.
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const std::streamoff bytes = file.tellg();
+  file.seekg(0);
+  if (!file || bytes < 0) return absl::NotFoundError(absl::StrCat(Echo(path), ": cannot be read"));
   const auto refuse = [&path](const char* problem) { return ContradictionError(Echo(path), problem); };
-  Reader in(&file, bytes);
+  Reader in(&file, static_cast<uint64_t>(bytes));
   char magic[sizeof(kMagic)];
   in.GetBytes(magic, sizeof(magic));
   if (std::memcmp(magic, kMagic, sizeof(magic)) != 0) return refuse("is not a map");

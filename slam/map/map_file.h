@@ -25,8 +25,8 @@ struct LoadedMap {
   GlobalMap map;  // of a keyframe at least
 };
 
-// Writes a new file beside `path`, then renames it. INTERNAL: it cannot be written. `features` made all descriptors of
-// the map.
+// Writes the file as AtomicFile does, with its errors: any number of writers and readers may use one path at a time.
+// `features` made all descriptors of the map.
 absl::Status WriteMapFile(const std::string& path, const StereoCamera& camera, const LevelScales& scales,
                           const FeatureKind& features, const GlobalMap& map);
 

@@ -86,7 +86,7 @@ Odometry::Odometry(const StereoCamera& camera, const OdometryOptions& options, F
 absl::Status Odometry::ValidateInput(const CameraView& view, int64_t time_ns) const {
   GLINT_RETURN_IF_ERROR(ValidateView(camera_, view));
   if (view.has_depth() && options_.refine_rig) {
-    return ContradictionError("refine_rig", "is on, but a camera with depth has no right eye");
+    return ContradictionError("refine_rig", "is on, but a camera with depth has no right camera");
   }
   if (has_time_ && time_ns <= last_time_ns_) {
     return ContradictionError("time_ns", absl::StrCat(time_ns, " is not above the last pair's, ", last_time_ns_));

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -161,6 +162,30 @@ TEST(ProcessTest, AnswersAndEndsThoughNobodyReadsItsLog) {
   }
   server.Signal(SIGTERM);
   EXPECT_EQ(server.Join(), 0);
+}
+
+// Each compressed call makes gRPC log something.
+TEST(ProcessTest, WhatGrpcLogsAreLinesOfItsLog) {
+  ServerProcess server({"--lanes=1"});
+  const auto stub =
+      v1::FeatureDetection::NewStub(grpc::CreateChannel(server.address(), grpc::InsecureChannelCredentials()));
+  for (int i = 0; i < 10; ++i) {
+    grpc::ClientContext context;
+    context.set_compression_algorithm(GRPC_COMPRESS_GZIP);
+    v1::DetectRequest request;
+    request.mutable_image()->mutable_encoded()->mutable_data()->resize(5000);
+    v1::DetectResponse response;
+    EXPECT_EQ(stub->Detect(&context, request, &response).error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  }
+  server.Signal(SIGTERM);
+  EXPECT_EQ(server.Join(), 0);
+  std::istringstream log(server.LogToEnd());
+  int of_grpc = 0;
+  for (std::string line; std::getline(log, line);) {
+    EXPECT_THAT(line, ::testing::ContainsRegex("^20[0-9-]+T[0-9:.]+Z (info|warning) ")) << line;
+    of_grpc += line.find(" warning grpc message=") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_GE(of_grpc, 10);
 }
 
 TEST(ProcessTest, TheLogCanBeJson) {

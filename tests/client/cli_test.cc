@@ -210,6 +210,69 @@ TEST_F(CliTest, RawPicturesAreThoseOfTheirFormat) {
   }
 }
 
+// 12 bits in 16, as raw samples, TIFF and PNG: with their range the keypoints of the picture in 8 bits, without it a
+// warning.
+TEST_F(CliTest, RangesOfSixteenBits) {
+  const Image gray = testing::Texture({160, 120}, 5);
+  const std::string png = WriteImage("8bit.png", gray);
+  cv::Mat samples(120, 160, CV_16UC1);
+  for (int y = 0; y < samples.rows; ++y) {
+    for (int x = 0; x < samples.cols; ++x) {
+      samples.at<uint16_t>(y, x) = static_cast<uint16_t>((gray.row(y)[x] * 4095 + 127) / 255);
+    }
+  }
+  std::ofstream(Path("12.raw"), std::ios::binary)
+      .write(reinterpret_cast<const char*>(samples.data), static_cast<std::streamsize>(samples.total() * 2));
+  ASSERT_TRUE(cv::imwrite(Path("12.tiff"), samples) && cv::imwrite(Path("12.png"), samples));
+  const auto rows = [](const Outcome& outcome, const std::string& image) {
+    return absl::StrReplaceAll(outcome.out, {{image + ",", "i,"}});
+  };
+  const Outcome whole = Glint({"detect", "--format", "csv", png});
+  EXPECT_GT(std::count(whole.out.begin(), whole.out.end(), '\n'), 50);
+  EXPECT_THAT(whole.err, Not(HasSubstr("warning")));
+  for (const std::string name : {"12.raw", "12.tiff", "12.png"}) {
+    const std::string file = Path(name);
+    std::vector<std::string> arguments = {"detect", "--format", "csv", file};
+    if (name == "12.raw") arguments.insert(arguments.end(), {"--pixel-format", "gray16", "--size", "160x120"});
+    const Outcome without = Glint(arguments);
+    EXPECT_THAT(without.err, HasSubstr(file + ": warning: narrow range")) << name;
+    EXPECT_THAT(without.err, HasSubstr("--range")) << name;
+    arguments.insert(arguments.end(), {"--range", "0..4095"});
+    const Outcome with = Glint(arguments);
+    EXPECT_EQ(with.status, 0) << with.err;
+    EXPECT_THAT(with.err, Not(HasSubstr("warning"))) << name;
+    EXPECT_EQ(rows(with, file), rows(whole, png)) << name;
+    arguments[0] = "stream";
+    EXPECT_EQ(rows(Glint(arguments), name == "12.raw" ? file + "#000000" : file), rows(whole, png)) << name;
+    arguments.back() = "percentile";
+    const Outcome stretched = Glint(arguments);
+    EXPECT_GT(std::count(stretched.out.begin(), stretched.out.end(), '\n'), 50) << name;
+  }
+  EXPECT_EQ(Glint({"detect", "--range", "0..4095", "--equalize", Path("12.png")}).status, 0);
+  EXPECT_THAT(Glint({"detect", "--equalize", Path("12.png")}).err, HasSubstr("option '--equalize': only with --range"));
+  const Outcome narrow = Glint({"detect", "--range", "0..4095", png});
+  EXPECT_NE(narrow.status, 0);
+  EXPECT_THAT(narrow.err, HasSubstr("is not grey (0) of 16 bits"));
+  for (const std::string bad : {"5", "7..7", "9..3", "0..65536", "percentile:30", "percentile:", "quantile"}) {
+    const Outcome outcome = Glint({"detect", "--range", bad, png});
+    EXPECT_EQ(outcome.status, kUsage) << bad;
+    EXPECT_THAT(outcome.err, AllOf(HasSubstr("--range"), HasSubstr(bad)));
+  }
+}
+
+TEST_F(CliTest, MasksOfOtherValuesHaveAWarning) {
+  const std::string png = WriteImage("masked.png", testing::Texture({160, 120}, 6));
+  for (const int value : {1, 255}) {
+    const std::string mask = WriteImage("mask.png", testing::Flat({160, 120}, static_cast<uint8_t>(value)));
+    for (const std::string command : {"detect", "stream"}) {
+      const Outcome outcome = Glint({command, "--mask", mask, png});
+      EXPECT_EQ(outcome.status, 0) << outcome.err;
+      EXPECT_EQ(absl::StrContains(outcome.err, "warning: mask: 100.0 %"), value == 1) << outcome.err;
+      EXPECT_THAT(Glint({command, "--detector", "orbslam", "--mask", mask, png}).err, Not(HasSubstr("warning")));
+    }
+  }
+}
+
 TEST_F(CliTest, ListsDetectors) {
   const Outcome outcome = Glint({"detect", "--list-detectors"});
   EXPECT_EQ(outcome.status, 0);
@@ -849,6 +912,20 @@ TEST_F(CliTest, PairCommandsTakeFoldersAndVideos) {
   EXPECT_EQ(rows.size(), 3u);  // with the header
   EXPECT_GT(rows[left + "/1.png"], 50);
   EXPECT_EQ(rows[left + "/2.png"], rows[left + "/1.png"]);
+  EXPECT_THAT(stereo.err, AllOf(HasSubstr("glint stereo: 1 picture has no partner and is left out: "),
+                                HasSubstr("left-eye/3.png\n")));
+  // A copy by a Mac, and a picture that is missing before others, change no pair.
+  std::ofstream(Path("right-eye/._1.png")) << std::string(4096, '\0');
+  fs::rename(Path("left-eye/1.png"), Path("left-eye/0.png"));
+  fs::rename(Path("left-eye/2.png"), Path("left-eye/02.png"));
+  const Outcome missing = Glint({"match", "--cross-check", left, right});
+  EXPECT_EQ(missing.status, 0) << missing.err;
+  EXPECT_THAT(missing.out, StartsWith(absl::StrCat(left, "/02.png ", right, "/2.png: ")));
+  EXPECT_THAT(Lines(missing.out), SizeIs(1));
+  EXPECT_THAT(missing.err, HasSubstr(absl::StrCat("glint match: 3 pictures have no partner and are left out: ", left,
+                                                  "/0.png, ", left, "/3.png, ", right, "/1.png\n")));
+  fs::rename(Path("left-eye/0.png"), Path("left-eye/1.png"));
+  fs::rename(Path("left-eye/02.png"), Path("left-eye/2.png"));
   const Outcome match = Glint({"match", "--cross-check", "--draw", Path("lines/"), left, right});
   EXPECT_EQ(match.status, 0) << match.err;
   EXPECT_THAT(Lines(match.out), SizeIs(2));
@@ -983,6 +1060,12 @@ TEST_F(CliTest, InterruptFinishesWhatWasSent) {
   EXPECT_EQ(outcome.status, kInterrupted);
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("frames/s"), HasSubstr("0 failed")));
   EXPECT_EQ(outcome.out.substr(outcome.out.size() - 3), "}}\n") << "the last object is whole";
+}
+
+TEST_F(CliTest, AStreamOfOnePictureAnswers) {
+  const Outcome outcome = Glint({"stream", WriteImage("one.png", testing::Texture({320, 240}, 1))});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.out, AllOf(StartsWith("1 frame in "), HasSubstr("0 failed"), HasSubstr("keypoints a frame")));
 }
 
 TEST_F(CliTest, LeavesNoSessionBehind) {

@@ -8,6 +8,8 @@
 #include <memory>
 #include <string>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "client/client.h"
 #include "glint/v1/feature_detection.grpc.pb.h"
 #include "glint/v1/server.grpc.pb.h"
@@ -30,11 +32,16 @@ class FakeServer : public v1::FeatureDetection::Service {
   void Start();
   Client Connect();
 
+  // How much time the last call of Detect had.
+  absl::Duration detect_deadline() const { return detect_deadline_; }
+
   std::function<grpc::Status(const v1::DetectRequest&, v1::DetectResponse*)> on_detect;
   std::function<grpc::Status(grpc::ServerContext*, Stream*)> on_stream;
 
  private:
-  grpc::Status Detect(grpc::ServerContext*, const v1::DetectRequest* request, v1::DetectResponse* response) override {
+  grpc::Status Detect(grpc::ServerContext* context, const v1::DetectRequest* request,
+                      v1::DetectResponse* response) override {
+    detect_deadline_ = absl::FromChrono(context->deadline()) - absl::Now();
     return on_detect(*request, response);
   }
   grpc::Status DetectStream(grpc::ServerContext* context, Stream* stream) override {
@@ -47,6 +54,7 @@ class FakeServer : public v1::FeatureDetection::Service {
   };
 
   Info info_;
+  absl::Duration detect_deadline_;
   std::string folder_;
   std::string address_;
   std::unique_ptr<grpc::Server> server_;

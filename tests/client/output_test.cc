@@ -1,10 +1,20 @@
 // Rows, numbers and percentiles: what the command-line tool prints, without the tool.
 #include "client/cli/output/output.h"
 
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <opencv2/core.hpp>
 
+#include "absl/strings/str_cat.h"
 #include "client/cli/base/progress.h"
 #include "client/cli/base/summary.h"
 #include "client/cli/output/draw.h"
@@ -14,6 +24,8 @@
 
 namespace glint::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 using ::glint::testing::Random;
 using ::testing::HasSubstr;
@@ -140,6 +152,109 @@ TEST(DrawTest, MarksEachKeypointWhereItIs) {
   EXPECT_TRUE(lit(60, 60)) << "the line that points down";
   EXPECT_FALSE(lit(60, 40)) << "nothing points up";
   EXPECT_FALSE(lit(120, 50));
+}
+
+class OutputFileTest : public ::testing::Test {
+ protected:
+  OutputFileTest() { fs::create_directories(folder_); }
+  ~OutputFileTest() override { fs::remove_all(folder_); }
+
+  // A line of each length up to 200, over and over.
+  static std::string Line(int i) { return std::string(static_cast<size_t>(i % 200), 'x') + ";\n"; }
+  // Writes lines until there are `count` of them or one fails.
+  static absl::Status WriteLines(OutputFile* file, int count) {
+    absl::Status status;
+    for (int i = 0; status.ok() && i < count; ++i) status = file->Write(Line(i));
+    return status;
+  }
+  static std::string Read(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  // The file has the first lines, more than half of `count`, and no part of another.
+  void ExpectWholeLines(int count) const {
+    const std::string all = Read(path_);
+    std::string expected;
+    int lines = 0;
+    while (expected.size() < all.size()) expected += Line(lines++);
+    EXPECT_EQ(all, expected);
+    EXPECT_GT(lines, count / 2);
+  }
+  // Calls `work` in a process that may write files of so many bytes.
+  template <typename Work>
+  static void WithFilesUpTo(rlim_t bytes, Work work) {
+    const auto before = std::signal(SIGXFSZ, SIG_IGN);
+    rlimit limit;
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    const rlimit tight = {bytes, limit.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    work();
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    std::signal(SIGXFSZ, before);
+  }
+
+  const std::string folder_ = absl::StrCat(::testing::TempDir(), "/output-file-", getpid());
+  const std::string path_ = folder_ + "/trajectory.txt";
+};
+
+TEST_F(OutputFileTest, HasEverythingOnceItIsFlushedOrClosed) {
+  std::string expected;
+  for (int i = 0; i < 1000; ++i) expected += Line(i);
+  {
+    auto file = OutputFile::Open(path_);
+    ASSERT_TRUE(file.ok());
+    EXPECT_TRUE(WriteLines(&*file, 1000).ok());
+    EXPECT_TRUE(file->Flush().ok());
+    EXPECT_EQ(Read(path_), expected);
+    const std::string large(1 << 20, 'y');
+    OutputFile moved = *std::move(file);
+    EXPECT_TRUE(moved.Write(large).ok());
+    expected += large;
+  }
+  EXPECT_EQ(Read(path_), expected);
+}
+
+TEST_F(OutputFileTest, HasWholeLinesOfAProcessThatIsKilled) {
+  constexpr int kLines = 1000;
+  const pid_t child = fork();
+  if (child == 0) {
+    auto file = OutputFile::Open(path_);
+    if (file.ok()) WriteLines(&*file, kLines).IgnoreError();
+    _exit(0);  // no destructor
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ExpectWholeLines(kLines);
+}
+
+TEST_F(OutputFileTest, HasWholeLinesOnAFullDisk) {
+  for (const rlim_t bytes : {50'000, 50'001, 50'057, 50'133}) {
+    SCOPED_TRACE(bytes);
+    auto file = OutputFile::Open(path_);
+    ASSERT_TRUE(file.ok());
+    absl::Status status;
+    WithFilesUpTo(bytes, [&] { status = WriteLines(&*file, 1000); });
+    EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+    ExpectWholeLines(700);
+  }
+}
+
+TEST_F(OutputFileTest, PicturesAreWholeOrTheOldOnes) {
+  const std::string path = folder_ + "/picture.png";
+  cv::Mat noise(200, 200, CV_8UC3);
+  cv::randu(noise, 0, 255);
+  auto sink = OpenDrawSink(path, 1);
+  ASSERT_TRUE(sink.ok());
+  ASSERT_TRUE((*sink)->Write("a", cv::Mat(200, 200, CV_8UC3, cv::Scalar(9, 9, 9))).ok());
+  const std::string old = Read(path);
+  absl::Status status;
+  WithFilesUpTo(10'000, [&] { status = (*sink)->Write("b", noise); });
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_EQ(Read(path), old);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1);
+  EXPECT_TRUE((*sink)->Write("b", noise).ok());
+  EXPECT_GT(Read(path).size(), 10'000u);
+  EXPECT_TRUE(absl::IsInvalidArgument((*OpenDrawSink(folder_ + "/picture.xyz", 1))->Write("a", noise)));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "client/client.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/server/access_client.h"
 #include "tests/server/harness.h"
 #include "tests/support/images.h"
 
@@ -21,8 +22,10 @@ namespace {
 
 using ::glint::testing::LaneControl;
 using ::glint::testing::Noise;
+using ::glint::testing::TestAccessFile;
 using ::glint::testing::TestOptions;
 using ::glint::testing::TestServer;
+using ::glint::testing::TokenLine;
 using ::testing::HasSubstr;
 
 constexpr int kWidth = 320, kHeight = 240;
@@ -212,6 +215,43 @@ TEST(SharedMemoryRingTest, PicturesMustFitTheirSlot) {
   EXPECT_TRUE(absl::IsInvalidArgument(detect(0, 2, kWidth)));
   EXPECT_TRUE(
       absl::IsInvalidArgument(client.Detect({}, ImageInput::Shared({}, PixelFormat::kGray8, 4, 4, 4)).status()));
+}
+
+TEST(SharedMemoryRingTest, BelongsToItsClientAndThoseThatItIsSharedWith) {
+  const TestAccessFile access(TokenLine("camera") + TokenLine("friend") + TokenLine("stranger"));
+  ServerOptions server_options = SharingOptions();
+  server_options.access_file = access.path();
+  TestServer server(server_options);
+  const auto connect = [&](const std::string& name) {
+    ClientOptions options;
+    options.token = name + "'s";
+    return Client::Connect(server->addresses().at(0), options).value();
+  };
+  const Client camera = connect("camera"), reader = connect("friend"), stranger = connect("stranger");
+  RingOptions options;
+  options.slots = 2;
+  options.slot_bytes = kWidth * kHeight;
+  options.shared_with = {"identity friend"};
+  const auto ring = camera.ShareMemory(options);
+  ASSERT_TRUE(ring.ok()) << ring.status();
+  EXPECT_EQ((*ring)->shared_name().rfind("identity camera/", 0), 0u) << (*ring)->shared_name();
+  (*ring)->Acquire();
+  const SharedSlot first = (*ring)->Acquire(), second = (*ring)->Acquire();
+  const Image image = Noise({kWidth, kHeight}, 7);
+  const auto expected = camera.Detect({}, InSlot(second, image));
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  EXPECT_GT(expected->features.count(), 0u);
+  const auto read = [&](const Client& client) {
+    SharedSlot slot = SharedSlot::OfOther((*ring)->shared_name(), second.offset(), second.bytes());
+    return client.Detect({}, ImageInput::Shared(std::move(slot), PixelFormat::kGray8, kWidth, kHeight, kWidth));
+  };
+  const auto found = read(reader);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->features.x, expected->features.x);
+  EXPECT_EQ(found->features.response, expected->features.response);
+  EXPECT_TRUE(absl::IsNotFound(read(stranger).status())) << read(stranger).status();
+  options.shared_with = {"everybody"};
+  EXPECT_TRUE(absl::IsInvalidArgument(camera.ShareMemory(options).status()));
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ TEST(MaskRule, KeepsOnlyWhatIsWholeAfterResizing) {
   Random random(6);
   const Image mask = RandomMask(&random, {211, 97});
   const PyramidPlan plan = PlanPyramid(options, mask.shape());
-  const std::vector<Image> levels = reference::BuildMaskPyramid(Pyramid::kCascaded, plan, mask);
+  const std::vector<Image> levels = reference::BuildMaskPyramid(options, plan, mask);
   EXPECT_TRUE(SamePixels(levels[0], mask));
   cv::Mat before = MatOf(mask);
   for (int l = 1; l < plan.levels; ++l) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <vector>
 
 #include "cpu/common/stages.h"
 #include "features/reference/matcher.h"
@@ -113,6 +114,67 @@ TEST_P(MatcherTest, Conditions) {
         ASSERT_TRUE(ValidateMatchInput(input, options).ok());
         matcher->Match(input, options, &actual);
         EXPECT_TRUE(testing::SameMatches(reference::Match(input, options), actual)) << testing::ToString(options);
+      }
+    }
+  }
+}
+
+// Windows of all sizes, so that few pairs are looked at one by one, and many in tiles; angles at the ends of what is
+// allowed; all numbers of matches.
+TEST_P(MatcherTest, ConditionsThatMostOrFewPairsMeet) {
+  const auto matcher = MakeMatcher();
+  const int queries = 103, trains = 213;
+  const DescriptorSet query(queries, 32, Likeness::kFewValues, 1);
+  const DescriptorSet train(trains, 32, Likeness::kNoisy, 2);
+  const testing::RandomConditions random(queries, trains, 3);
+  MatchResult actual;
+  for (const float scale : {0.1f, 1.0f, 3.0f, 20.0f}) {
+    for (const bool has_octaves : {false, true}) {
+      QueryConditions conditions = random.all();
+      std::vector<float> radius(conditions.radius, conditions.radius + queries);
+      for (float& r : radius) r *= scale;
+      conditions.radius = radius.data();
+      if (!has_octaves) conditions.min_octave = conditions.max_octave = nullptr;
+      for (const float angle : {0.0f, 0.5f, 90.0f, 179.5f, 180.0f}) {
+        for (MatchOptions options : {MatchOptions{1}, MatchOptions{1, true}, MatchOptions{2}, MatchOptions{5}}) {
+          options.max_angle_difference = angle;
+          const MatchInput input{query.view(), train.view(), conditions, random.keypoints()};
+          ASSERT_TRUE(ValidateMatchInput(input, options).ok());
+          ASSERT_TRUE(matcher->Match(input, options, &actual));
+          EXPECT_TRUE(testing::SameMatches(reference::Match(input, options), actual))
+              << scale << " " << has_octaves << " " << testing::ToString(options);
+        }
+      }
+    }
+  }
+}
+
+// A checkpoint is asked many times, in tiles and in lists, and ends the match at once.
+TEST_P(MatcherTest, EndsAtACheckpoint) {
+  const auto matcher = MakeMatcher();
+  const int queries = 520, trains = 100;
+  const DescriptorSet query(queries, 32, Likeness::kNoisy, 1);
+  const DescriptorSet train(trains, 32, Likeness::kNoisy, 2);
+  const testing::RandomConditions random(queries, trains, 3);
+  const std::vector<float> narrow(static_cast<size_t>(queries), 9.0f);
+  QueryConditions windows = random.windows();
+  windows.radius = narrow.data();
+  for (const QueryConditions& conditions : {QueryConditions{}, random.angles(), windows}) {
+    for (const int k : {1, 3}) {
+      MatchOptions options;
+      options.k = k;
+      if (conditions.angle != nullptr) options.max_angle_difference = 35;
+      const MatchInput input{query.view(), train.view(), conditions, random.keypoints()};
+      MatchResult actual;
+      int calls = 0;
+      ASSERT_TRUE(matcher->Match(input, options, &actual, [&] { return ++calls > 0; }));
+      EXPECT_TRUE(testing::SameMatches(reference::Match(input, options), actual));
+      EXPECT_GE(calls, queries / 128);
+      for (const int last : {1, calls / 2 + 1, calls}) {
+        int asked = 0;
+        EXPECT_FALSE(matcher->Match(input, options, &actual, [&] { return ++asked < last; }));
+        EXPECT_EQ(asked, last);
+        EXPECT_EQ(*std::max_element(actual.index.begin(), actual.index.end()), kNoMatch);
       }
     }
   }

@@ -67,7 +67,7 @@ inline void ExpectSame(const StereoResult& expected, const StereoResult& actual)
 
 // Every rule, on and off.
 inline std::vector<StereoOptions> StereoOptionsToTry() {
-  std::vector<StereoOptions> all(7);
+  std::vector<StereoOptions> all(8);
   all[0].focal_length = 500;
   all[0].baseline = 0.12;  // no float
   all[1].cross_check = false;
@@ -83,6 +83,10 @@ inline std::vector<StereoOptions> StereoOptionsToTry() {
   all[5].min_disparity = -50;
   all[5].max_distance = 256;
   all[6].refine = false;
+  // Nearly every pair is allowed.
+  all[7].band = kMaxStereoBand;
+  all[7].max_octave_difference = 7;
+  all[7].min_disparity = -400;
   return all;
 }
 

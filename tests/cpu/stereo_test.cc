@@ -66,6 +66,26 @@ TEST_P(StereoTest, TiesAndEdges) {
   }
 }
 
+TEST(StereoCheckpoint, EndsAPair) {
+  const Image image = testing::Texture({330, 240}, 6);
+  const ImageView first{image.row(0), 320, 240, image.stride()};
+  const ImageView moved{image.row(0) + 9, 320, 240, image.stride()};
+  const StereoPair pair(OrbWithDescriptors(600), first, moved);
+  cpu::StereoMatcher matcher;
+  for (const StereoOptions& options : StereoOptionsToTry()) {
+    int calls = 0;
+    StereoResult result;
+    ASSERT_TRUE(matcher.Match(pair.input(), options, &result, [&] { return ++calls > 0; }));
+    ExpectSame(reference::MatchStereo(pair.input(), options), result);
+    EXPECT_GE(calls, 4);
+    for (int last = 1; last <= calls; ++last) {
+      int asked = 0;
+      EXPECT_FALSE(matcher.Match(pair.input(), options, &result, [&] { return ++asked < last; }));
+      EXPECT_EQ(asked, last);
+    }
+  }
+}
+
 TEST_P(StereoTest, WindowSads) {
   const auto sads = [&] {
     const testing::ForcedSimd forced(GetParam());

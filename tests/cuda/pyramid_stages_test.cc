@@ -33,7 +33,7 @@ Case MakeCase(const DetectorOptions& options, Shape shape, bool masked, uint32_t
   if (masked) c.mask = testing::RandomMask(&random, shape);
   const PyramidPlan plan = PlanPyramid(options, shape);
   c.levels = reference::BuildPyramid(options.pyramid, plan, c.image, reference::InterpolationOf(options));
-  c.masks = reference::BuildMaskPyramid(options.pyramid, plan, c.mask_view());
+  c.masks = reference::BuildMaskPyramid(options, plan, c.mask_view());
   return c;
 }
 
@@ -188,7 +188,7 @@ TEST_F(CudaPyramidStagesTest, FlatAndExtremeImages) {
       c.mask = testing::Flat(c.image.shape(), value);
       const PyramidPlan plan = PlanPyramid(c.options, c.image.shape());
       c.levels = reference::BuildPyramid(c.options.pyramid, plan, c.image);
-      c.masks = reference::BuildMaskPyramid(c.options.pyramid, plan, c.mask);
+      c.masks = reference::BuildMaskPyramid(c.options, plan, c.mask);
       ExpectPyramid(c);
     }
   }

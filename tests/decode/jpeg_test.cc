@@ -156,6 +156,36 @@ TEST(Jpeg, RefusesMissingRowsThatLibjpegWouldMakeUp) {
   EXPECT_THAT(Refusal(Encoding::kJpeg, file), HasSubstr("JPEG: Corrupt JPEG data: premature end of data segment"));
 }
 
+TEST(Jpeg, DecodesWhatLacksItsEndMarkerAlone) {
+  Decoder decoder;
+  const std::vector<std::vector<int>> kinds = {
+      {}, {cv::IMWRITE_JPEG_PROGRESSIVE, 1}, {cv::IMWRITE_JPEG_OPTIMIZE, 1}, {cv::IMWRITE_JPEG_RST_INTERVAL, 2}};
+  for (const int channels : {1, 3}) {
+    for (const auto& kind : kinds) {
+      const Bytes whole = Encode(67, 45, channels, kind);
+      EXPECT_FALSE(LacksEndMarker(whole));
+      const Bytes body(whole.begin(), whole.end() - 2), pixels = Decode(&decoder, Encoding::kJpeg, whole).pixels;
+      for (const Bytes& tail : {Bytes{}, Bytes{0xff}, Bytes(64, 0), Bytes{0, 0x17, 0x2a}, Bytes(5, 0xff)}) {
+        Bytes file = body, ended = body;
+        file.insert(file.end(), tail.begin(), tail.end());
+        EXPECT_TRUE(LacksEndMarker(file)) << tail.size();
+        const auto decoded = Decode(&decoder, Encoding::kJpeg, file);
+        ASSERT_TRUE(decoded.status.ok()) << decoded.status << " " << tail.size();
+        EXPECT_EQ(decoded.pixels, pixels);
+        file.insert(file.end(), {0xff, 0xd9, 1, 2, 3});
+        EXPECT_FALSE(LacksEndMarker(file));
+        EXPECT_EQ(Decode(&decoder, Encoding::kJpeg, file).pixels, pixels);
+      }
+      // Cut anywhere before, between scans, too, it is still an error.
+      for (size_t size = body.size() / 4; size + 2 < body.size(); ++size) {
+        const Bytes part(body.begin(), body.begin() + static_cast<ptrdiff_t>(size));
+        EXPECT_TRUE(LacksEndMarker(part));
+        ASSERT_THAT(Decode(&decoder, Encoding::kJpeg, part).status.ToString(), HasSubstr("INVALID_ARGUMENT")) << size;
+      }
+    }
+  }
+}
+
 TEST(Jpeg, RefusesWhatIsNotAJpeg) {
   EXPECT_THAT(Refusal(Encoding::kJpeg, {}), HasSubstr("image.data: is empty"));
   EXPECT_THAT(Refusal(Encoding::kJpeg, {1, 2, 3}), HasSubstr("image.data: is not a JPEG file"));

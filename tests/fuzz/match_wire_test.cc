@@ -127,6 +127,9 @@ bool Check(const v1::MatchRequest& proto, decode::Pieces pieces) {
   EXPECT_TRUE(detector.ParseFromString(wire.detector) && match.ParseFromString(wire.options));
   EXPECT_EQ(detector.SerializeAsString(), proto.detector().SerializeAsString());
   EXPECT_EQ(match.SerializeAsString(), proto.match().SerializeAsString());
+  EXPECT_EQ(wire.gray_range.wanted, proto.has_gray_range());
+  EXPECT_EQ(wire.gray_range.lowest, proto.gray_range().lowest());
+  EXPECT_EQ(wire.gray_range.highest, proto.gray_range().highest());
   ExpectSameSide(wire.match.query, proto.query(), pieces);
   ExpectSameSide(wire.match.train, proto.train(), pieces);
   DescriptorSet query, train;

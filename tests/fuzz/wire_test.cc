@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -89,6 +90,18 @@ void ExpectSameRegion(const Region& wire, bool wanted, const v1::ImageRegion& pr
   EXPECT_EQ(wire.height, proto.height());
 }
 
+void ExpectSameRange(const WireGrayRange& wire, bool wanted, const v1::GrayRange& proto) {
+  EXPECT_EQ(wire.wanted, wanted);
+  EXPECT_EQ(wire.lowest, proto.lowest());
+  EXPECT_EQ(wire.highest, proto.highest());
+  EXPECT_EQ(wire.has_percentile, proto.has_percentile());
+  EXPECT_EQ(wire.has_images, proto.has_images());
+  const float percentile = proto.percentile();
+  EXPECT_EQ(std::memcmp(&wire.percentile, &percentile, sizeof(percentile)), 0);  // a NaN is not itself
+  EXPECT_EQ(wire.images, proto.images());
+  EXPECT_EQ(wire.equalize, proto.equalize());
+}
+
 // Counts what was compared, so that a generator that makes bad messages only is noticed.
 struct Tally {
   int good = 0;
@@ -139,6 +152,7 @@ void CompareDetectRequest(const std::string& bytes, Random* random, Tally* tally
   ExpectSameImage(wire.image, proto.image(), pieces);
   ExpectSameImage(wire.mask, proto.mask(), pieces);
   ExpectSameRegion(wire.region, proto.has_region(), proto.region());
+  ExpectSameRange(wire.gray_range, proto.has_gray_range(), proto.gray_range());
   v1::DetectorOptions options;
   ASSERT_TRUE(options.ParseFromString(Pieces::Join(wire.detector)));
   EXPECT_EQ(options.SerializeAsString(), proto.detector().SerializeAsString());
@@ -203,9 +217,10 @@ TEST(WireLimits, NestingIsLimitedAsInProtobuf) {
 // A field added to one of these messages has to be read by the parser and compared above.
 TEST(WireFuzz, KnowsEveryField) {
   EXPECT_EQ(v1::DetectStreamRequest::descriptor()->field_count(), 2);
-  EXPECT_EQ(v1::DetectRequest::descriptor()->field_count(), 4);
+  EXPECT_EQ(v1::DetectRequest::descriptor()->field_count(), 5);
   EXPECT_EQ(v1::DetectFrame::descriptor()->field_count(), 5);
   EXPECT_EQ(v1::ImageRegion::descriptor()->field_count(), 4);
+  EXPECT_EQ(v1::GrayRange::descriptor()->field_count(), 5);
   EXPECT_EQ(v1::Image::descriptor()->field_count(), 3);
   EXPECT_EQ(v1::SharedImage::descriptor()->field_count(), 6);
   EXPECT_EQ(v1::RawImage::descriptor()->field_count(), 5);

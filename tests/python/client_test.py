@@ -81,6 +81,45 @@ class DetectTest(unittest.TestCase):
         part = client.detect(picture(), region=(100, 40, 150, 150))
         self.assertTrue(len(part) > 0 and part.x.min() >= 100 and part.y.min() >= 40)
 
+    def test_mask_of_bool(self):
+        where = np.zeros((240, 320), bool)
+        where[:, :160] = True
+        white = where.astype(np.uint8) * np.uint8(255)
+        want = client.detect(picture(), mask=white)
+        self.assertEqual(columns(client.detect(picture(), mask=where)), columns(want))
+        self.assertEqual(want.warnings, ())
+        [warning] = client.detect(picture(), mask=where.astype(np.uint8)).warnings
+        self.assertEqual((warning.kind, warning.figure, warning.unit), ("mask_values", 0.5, "1"))
+        for frame in (glint.Frame(picture(), mask=where), picture()):
+            stream_mask = None if isinstance(frame, glint.Frame) else where
+            [result] = client.stream([frame], mask=stream_mask)
+            self.assertEqual(columns(result.features), columns(want))
+
+    def test_range_of_grey(self):
+        want = columns(client.detect(picture()))
+        samples = ((picture().astype(np.uint32) * 4095 + 127) // 255).astype(np.uint16)
+        [warning] = client.detect(samples).warnings
+        self.assertEqual(warning.kind, "narrow_range")
+        self.assertLess(warning.figure, 1 / 16)
+        found = client.detect(samples, gray_range=(0, 4095))
+        self.assertEqual((columns(found), found.warnings), (want, ()))
+        [result] = client.stream([samples], gray_range=(0, 4095))
+        self.assertEqual(columns(result.features), want)
+        self.assertGreater(len(client.detect(samples, gray_range="percentile:1")), 100)
+        matches = client.match(samples, samples, gray_range=(0, 4095))
+        self.assertEqual(columns(matches.query_features), columns(client.match(picture(), picture()).query_features))
+        [tracked] = client.track_stream([samples], gray_range="percentile")
+        self.assertGreater(len(tracked.tracks), 10)
+        [stereo] = client.stereo_stream([(samples, samples)], gray_range=(0, 4095))
+        self.assertEqual(stereo.matches.right_keypoints, len(stereo.matches.left))
+        equal = client.detect(samples, gray_range=glint.gray_range((0, 4095), equalize=True))
+        self.assertNotEqual(columns(equal), want)
+        self.assertGreater(len(equal), 100)
+        for bad in ("mean", "percentile:x", (5, 5), (1, 2, 3), (-1, 4), 7):
+            with self.assertRaises(glint.InvalidArgument) as caught:
+                client.detect(samples, gray_range=bad)
+            self.assertIn("gray_range", caught.exception.field)
+
     def test_empty_answer(self):
         found = client.detect(np.zeros((64, 64), np.uint8), descriptor="rbrief")
         self.assertEqual(len(found), 0)
@@ -343,6 +382,22 @@ class SharedMemoryTest(unittest.TestCase):
             found = client.detect(glint.Shared(slot, 320, 240, stride=400))
         self.assertEqual(columns(found), columns(client.detect(picture())))
 
+    def test_other_clients_read_what_is_shared(self):
+        want = columns(client.detect(picture()))
+        with client.share_memory(2, 320 * 240, shared_with=["*"]) as memory, glint.Client(server.address) as other:
+            memory.acquire(timeout=20)
+            slot = memory.acquire(timeout=20)
+            slot.array((240, 320))[:] = picture()
+            self.assertTrue(memory.shared_name.endswith("/" + slot.region))
+            there = glint.OtherSlot(memory.shared_name, slot.offset, slot.nbytes)
+            self.assertEqual(columns(other.detect(glint.Shared(there, 320, 240))), want)
+            unknown = glint.OtherSlot("user 4294967295/" + slot.region, slot.offset, slot.nbytes)
+            with self.assertRaises(glint.NotFound):
+                other.detect(glint.Shared(unknown, 320, 240))
+        with self.assertRaises(glint.InvalidArgument) as caught:
+            client.share_memory(1, 4096, shared_with=["someone"])
+        self.assertIn("shared_with[0]", str(caught.exception))
+
     def test_bad_input(self):
         for arguments in ({"slots": 0}, {"slot_bytes": 0}, {"slots": 5000}):
             with self.assertRaises(glint.InvalidArgument):
@@ -425,10 +480,21 @@ class AioTest(unittest.IsolatedAsyncioTestCase):
             with self.assertRaises(glint.Unavailable):
                 await nobody.detect(picture())
 
+    async def test_many_calls_at_once(self):
+        # Those that are too many are refused; none is taken for an attack, which would end the connection and all.
+        small = picture()[:64, :64].copy()
+        calls = (self.client.detect(small) for _ in range(2000))
+        answers = await asyncio.gather(*calls, return_exceptions=True)
+        refused = [a for a in answers if isinstance(a, Exception)]
+        self.assertEqual({type(a) for a in refused} - {glint.ResourceExhausted}, set(), refused[:1])
+        self.assertLess(len(refused), len(answers))
+
     async def test_shared_memory(self):
-        with await self.client.share_memory(1, 320 * 240) as memory, memory.acquire() as slot:
+        with await self.client.share_memory(1, 320 * 240, shared_with=["*"]) as memory, memory.acquire() as slot:
             slot.array((240, 320))[:] = picture()
             found = await self.client.detect(glint.Shared(slot, 320, 240))
+            there = glint.OtherSlot(memory.shared_name, 0, slot.nbytes)
+            self.assertEqual(columns(client.detect(glint.Shared(there, 320, 240))), columns(found))
         self.assertEqual(columns(found), columns(client.detect(picture())))
 
     async def test_cancelled_task(self):

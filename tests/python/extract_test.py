@@ -152,6 +152,57 @@ class AloneTest(unittest.TestCase):
         with h5py.File(self.output) as file:
             self.assertEqual(list(file), ["good.png"])
 
+    def test_files_are_what_is_in_them(self):
+        photos, grey = pathlib.Path(self.folder.name, "names"), picture(5)
+        colour = np.stack([grey, grey[::-1], grey], axis=2)
+        coded = {kind: cv2.imencode(kind, grey, [cv2.IMWRITE_WEBP_QUALITY, 101] if kind == ".webp" else [])[1].tobytes()
+                 for kind in (".jpg", ".png", ".webp", ".bmp")}
+        deep = cv2.imencode(".tiff", colour.astype(np.uint16) * 257)[1].tobytes()
+        jpeg = coded[".jpg"]  # its first segment ends at 20
+        files = {"bmp.jpg": coded[".bmp"], "fill.jpg": jpeg[:20] + b"\0\x17" + jpeg[20:], "jpeg.png": jpeg,
+                 "no-end.jpg": jpeg[:-2], "no-end-zeros.jpg": jpeg[:-2] + bytes(64), "png.jpg": coded[".png"],
+                 "rgb16.tiff": deep, "stray.jpg": jpeg[:-2] + b"\0\x17\x2a" + jpeg[-2:], "webp.jpg": coded[".webp"],
+                 "zeros.jpg": jpeg + bytes(64), "._zeros.jpg": b"\0\5\x16\7", ".hidden/a.png": coded[".png"]}
+        (photos / ".hidden").mkdir(parents=True)
+        for name, data in files.items():
+            (photos / name).write_bytes(data)
+        status, said = run(photos, f"--output={self.output}", f"--server={server.address}")
+        self.assertEqual(status, 0, said)
+        self.assertEqual([line.split(":")[0] for line in said.splitlines() if ": warning: " in line],
+                         ["no-end-zeros.jpg", "no-end.jpg"])
+        grey_of_deep = cv2.imdecode(np.frombuffer(deep, np.uint8), cv2.IMREAD_GRAYSCALE)
+        with h5py.File(self.output) as file, glint.Client(server.address) as client:
+            self.assertEqual(sorted(file), sorted(name for name in files if not name.startswith(".")))
+            for name in file:
+                image = grey_of_deep if name == "rgb16.tiff" else grey
+                if jpeg[:500] in files[name] or name == "fill.jpg" or "no-end" in name:
+                    image = jpeg
+                self.assertEqual(file[name]["keypoints"][()].tolist(), client.detect(image).points.tolist(), name)
+        (photos / "half.jpg").write_bytes(jpeg[: len(jpeg) // 2])
+        status, said = run(photos, f"--output={self.output}", f"--server={server.address}", "--overwrite")
+        self.assertEqual(status, 1)
+        self.assertIn("half.jpg: ", said)
+        self.assertIn("1 files failed", said)
+
+    def test_ranges_of_sixteen_bits(self):
+        photos, grey = pathlib.Path(self.folder.name, "deep"), picture(6)
+        photos.mkdir()
+        deep = ((grey.astype(np.uint32) * 4095 + 127) // 255).astype(np.uint16)
+        for name in ("a.png", "b.tiff"):
+            cv2.imwrite(str(photos / name), deep)
+        given = (photos, f"--output={self.output}", f"--server={server.address}")
+        status, said = run(*given)
+        self.assertEqual(status, 0, said)
+        for name in ("a.png", "b.tiff"):
+            self.assertRegex(said, f"{name}: warning: .*narrow range")
+        status, said = run(*given, "--overwrite", "--range=0..4095")
+        self.assertEqual(status, 0, said)
+        self.assertNotIn("warning", said)
+        with h5py.File(self.output) as file, glint.Client(server.address) as client:
+            want = client.detect(grey).points.tolist()
+            for name in file:
+                self.assertEqual(file[name]["keypoints"][()].tolist(), want, name)
+
     def test_videos(self):
         video = pathlib.Path(self.folder.name, "drive.avi")
         writer = cv2.VideoWriter(str(video), cv2.VideoWriter_fourcc(*"MJPG"), 10, (320, 240))
@@ -169,6 +220,12 @@ class AloneTest(unittest.TestCase):
                 self.assertEqual(list(file["drive.avi"]), [f"{i:06}" for i in range(11)])
                 found = [group["keypoints"][()].tolist() for group in file["drive.avi"].values()]
             self.assertEqual(found, want)
+            self.assertNotIn("warning", said.replace("GStreamer warning", ""))
+        video.write_bytes(video.read_bytes()[: video.stat().st_size // 2])
+        status, said = run(video, f"--output={self.output}", f"--server={server.address}", "--overwrite")
+        with h5py.File(self.output) as file:
+            left = len(file["drive.avi"])
+        self.assertRegex(said, rf"drive.avi: warning: ends at frame {left}, and says that it has 11: ")
 
     def test_wrong_arguments(self):
         good = [photos, f"--output={self.output}", f"--server={server.address}"]
@@ -182,6 +239,8 @@ class AloneTest(unittest.TestCase):
             ("lvels: not a field", [*good, "--set=lvels=3"]),
             ("levels: 13 is not in 1..12", [*good, "--set=levels=13"]),
             ("--chunk: 0 is not in", [*good, "--chunk=0"]),
+            ('--range: "4095" is not LOW..HIGH', [*good, "--range=4095"]),
+            ("gray_range.highest: 7 is not in 8..65535", [*good, "--range=7..7"]),
             ('taken.h5" is there already', [photos, f"--output={taken}"]),
         ):
             status, said = run(*arguments)
@@ -195,10 +254,12 @@ class AloneTest(unittest.TestCase):
 class PackTest(unittest.TestCase):
     def test_is_unpacked_as_it_was(self):
         arrays = {"a\nb": {"x": np.arange(6, dtype=np.float32).reshape(2, 3), "empty": np.zeros((4, 0), np.uint8)}, "c": {}}
-        found = extraction.Found(arrays={**arrays, "d": {"n": np.array([3, 4])}}, errors={"e": "no picture"})
+        arrays["d"] = {"n": np.array([3, 4])}
+        found = extraction.Found(arrays=arrays, errors={"e": "no picture"}, warnings={"d": "cut off"})
         packed = found.pack()
         again = extraction.Found.unpack(packed)
-        self.assertEqual((again.errors, sorted(again.arrays)), (found.errors, ["a\nb", "d"]))
+        self.assertEqual((again.errors, again.warnings), (found.errors, found.warnings))
+        self.assertEqual(sorted(again.arrays), ["a\nb", "d"])
         for image in again.arrays:
             for name, array in found.arrays[image].items():
                 self.assertEqual(again.arrays[image][name].dtype, array.dtype)

@@ -140,6 +140,31 @@ TEST(Detect, HonoursTheMask) {
   }
 }
 
+// But for cv::ORB's detectors, where 1 counts at level 0 alone.
+TEST(Detect, TakesEveryMaskValueButZeroForSet) {
+  const Image image = Texture({260, 200}, 4);
+  for (const std::string& name : PresetNames()) {
+    const DetectorOptions options = PresetOptions(name).value();
+    Image set = Flat(image.shape(), 0), one = Flat(image.shape(), 0);
+    for (int y = 0; y < set.height(); ++y) {
+      std::fill(set.row(y) + 30, set.row(y) + 200, 255);
+      for (int x = 30; x < 200; ++x) one.row(y)[x] = static_cast<uint8_t>(1 + (x + y) % 254);
+    }
+    const Features expected = Detect(options, image, set);
+    const Features found = Detect(options, image, one);
+    ASSERT_GT(expected.count(), 20u);
+    if (AnyMaskValueIsSet(options) || options.levels == 1) {
+      EXPECT_TRUE(SameFeatures(expected, found)) << name;
+    } else {
+      EXPECT_EQ(name, "orb");
+      EXPECT_EQ(*std::max_element(found.octave.begin(), found.octave.end()), 0);
+    }
+  }
+  EXPECT_FALSE(AnyMaskValueIsSet(PresetOptions("orb").value()));
+  EXPECT_TRUE(AnyMaskValueIsSet(PresetOptions("oriented_fast").value()));
+  EXPECT_TRUE(AnyMaskValueIsSet(PresetOptions("orbslam").value()));
+}
+
 TEST(Detect, TruncatesInOutputOrder) {
   for (const DetectorOptions& preset : kPresets) {
     DetectorOptions options = preset;

@@ -85,7 +85,7 @@ TEST(BuildMaskPyramid, OnlyWholeCellsSurvive) {
   Image mask = Flat({8, 4}, 255);
   mask.row(0)[0] = 254;
   mask.row(3)[6] = 0;
-  const std::vector<Image> levels = BuildMaskPyramid(Pyramid::kCascaded, PlanPyramid(options, mask.shape()), mask);
+  const std::vector<Image> levels = BuildMaskPyramid(options, PlanPyramid(options, mask.shape()), mask);
   EXPECT_TRUE(SamePixels(levels[0], mask));
   Image expected = Flat({4, 2}, 255);
   expected.row(1)[3] = 0;

@@ -82,6 +82,7 @@ TEST(FlagsTest, EveryFlagArrives) {
                              "--max-in-flight=11",
                              "--max-detect-calls=12",
                              "--detect-receive-timeout=250ms",
+                             "--detect-reply-timeout=350ms",
                              "--max-small-calls=13",
                              "--small-call-timeout=750ms",
                              "--max-watchers=14",
@@ -110,6 +111,7 @@ TEST(FlagsTest, EveryFlagArrives) {
   EXPECT_EQ(o.max_in_flight, 11);
   EXPECT_EQ(o.max_detect_calls, 12);
   EXPECT_EQ(o.detect_receive_timeout, absl::Milliseconds(250));
+  EXPECT_EQ(o.detect_reply_timeout, absl::Milliseconds(350));
   EXPECT_EQ(o.max_small_calls, 13);
   EXPECT_EQ(o.small_call_timeout, absl::Milliseconds(750));
   EXPECT_EQ(o.max_watchers, 14);
@@ -156,10 +158,13 @@ TEST(FlagsTest, BadValuesAreNamed) {
   EXPECT_EQ(ErrorOf({"--small-call-timeout=0"}), "small-call-timeout: 0 is not in 1ms..24h");
   EXPECT_EQ(ErrorOf({"--reflection=maybe"}), "reflection: \"maybe\" is not one of on, loopback, off");
   EXPECT_EQ(ErrorOf({"--detect-receive-timeout=0"}), "detect-receive-timeout: 0 is not in 1ms..24h");
+  EXPECT_EQ(ErrorOf({"--detect-reply-timeout=25h"}), "detect-reply-timeout: 25h is not in 1ms..24h");
   EXPECT_EQ(ErrorOf({"--max-sessions-per-peer=-1"}), "max-sessions-per-peer: -1 is not in 0..65536");
   EXPECT_EQ(ErrorOf({"--stream-first-message-timeout=0"}), "stream-first-message-timeout: 0 is not in 1ms..24h");
   EXPECT_EQ(ErrorOf({"--stream-idle-timeout=25h"}), "stream-idle-timeout: 25h is not in 1ms..24h");
   EXPECT_EQ(ErrorOf({"--connection-idle-timeout=999ms"}), "connection-idle-timeout: 999ms is not in 1s..24h, or inf");
+  EXPECT_EQ(ErrorOf({"--max-connections=0"}), "max-connections: 0 is not in 1..65536");
+  EXPECT_EQ(ErrorOf({"--max-connections-per-peer=-1"}), "max-connections-per-peer: -1 is not in 0..65536");
   EXPECT_EQ(ErrorOf({"--connection-max-age=-inf"}), "connection-max-age: -inf is not in 1s..24h, or inf");
   EXPECT_EQ(ErrorOf({"--connection-age-grace=0"}), "connection-age-grace: 0 is not in 1s..24h, or inf");
   EXPECT_EQ(ErrorOf({"--keepalive-time=inf"}), "keepalive-time: inf is not in 1s..24h");
@@ -189,13 +194,17 @@ TEST(FlagsTest, BadValuesAreNamed) {
 TEST(FlagsTest, LimitsOfSilence) {
   const auto parsed =
       Parse({"--max-sessions-per-peer=7", "--stream-first-message-timeout=2s", "--stream-idle-timeout=1m",
-             "--connection-idle-timeout=inf", "--connection-max-age=1h", "--connection-age-grace=5m",
-             "--keepalive-time=20s", "--keepalive-timeout=5s", "--lane-timeout=2m", "--lane-grace=inf"});
+             "--max-connections=100", "--max-connections-per-peer=60", "--connection-idle-timeout=inf",
+             "--connection-max-age=1h", "--connection-age-grace=5m", "--keepalive-time=20s", "--keepalive-timeout=5s",
+             "--lane-timeout=2m", "--lane-grace=inf"});
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   const ServerOptions& o = parsed->options;
   EXPECT_EQ(o.max_sessions_per_peer, 7);
   EXPECT_EQ(o.stream_first_message_timeout, absl::Seconds(2));
   EXPECT_EQ(o.stream_idle_timeout, absl::Minutes(1));
+  EXPECT_EQ(o.connections.max_connections, 100);
+  EXPECT_EQ(o.connections.connections_per_peer(), 60);
+  EXPECT_EQ(ConnectionOptions().connections_per_peer(), 384) << "three quarters";
   EXPECT_EQ(o.connections.idle_timeout, absl::InfiniteDuration());
   EXPECT_EQ(o.connections.max_age, absl::Hours(1));
   EXPECT_EQ(o.connections.age_grace, absl::Minutes(5));
@@ -231,6 +240,7 @@ TEST(FlagsTest, HelpNamesEveryFlagAndItsDefault) {
                            "max-pending-bytes",
                            "max-detect-calls",
                            "detect-receive-timeout",
+                           "detect-reply-timeout",
                            "max-small-calls",
                            "small-call-timeout",
                            "max-watchers",
@@ -239,6 +249,8 @@ TEST(FlagsTest, HelpNamesEveryFlagAndItsDefault) {
                            "max-sessions-per-peer",
                            "stream-first-message-timeout",
                            "stream-idle-timeout",
+                           "max-connections",
+                           "max-connections-per-peer",
                            "connection-idle-timeout",
                            "connection-max-age",
                            "connection-age-grace",

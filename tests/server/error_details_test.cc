@@ -286,13 +286,16 @@ TEST(CallErrorDetails, AreBesideTheHintWhenToTryAgain) {
   options.max_detect_calls = 1;
   TestServer server(options, &control);
   ASSERT_TRUE(server->WaitUntilServing(absl::Seconds(10)));
-  RawCall silent(Dial(server->addresses().at(0)), "/glint.v1.FeatureDetection/Detect");
-  ASSERT_TRUE(Eventually([&] { return server->calls() == 1; }));
+  control.Hold(true);
+  RawCall first(Dial(server->addresses().at(0)), "/glint.v1.FeatureDetection/Detect");
+  ASSERT_TRUE(first.Write(GrayRequest().SerializeAsString()));
+  control.WaitUntilRunning(1);
   grpc::ClientContext context;
   v1::DetectResponse response;
   const grpc::Status status = server.stub()->Detect(&context, GrayRequest(), &response);
   ExpectDetails({"", "OVER_LIMIT", {{"field", "calls"}, {"highest", "1"}, {"flag", "--max-detect-calls"}}, nullptr},
                 status, {kRetryInfo});
+  control.Hold(false);
 }
 
 // An error that is about no value has none.

@@ -269,7 +269,7 @@ TEST_F(LocalizingDepth, OptionsAreCheckedAtTheBeginning) {
   for (const auto refinement : {v1::RIG_REFINEMENT_ON, v1::RIG_REFINEMENT_FIXED}) {
     options = Options();
     options.set_refine_rig(refinement);
-    EXPECT_THAT(Refusal(options), HasSubstr("is not one of OFF: a camera with depth has no right eye"));
+    EXPECT_THAT(Refusal(options), HasSubstr("is not one of OFF: a camera with depth has no right camera"));
   }
   options = Options();
   options.set_refine_rig(v1::RIG_REFINEMENT_OFF);

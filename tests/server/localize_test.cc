@@ -2,8 +2,11 @@
 // is tests/slam's matter: here they are the library's, bit for bit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -11,6 +14,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -246,7 +250,8 @@ TEST_F(Localizing, OptionsAreCheckedAtTheBeginning) {
   options.mutable_camera()->set_width(0);
   EXPECT_THAT(Refusal(options), HasSubstr("camera.width: 0"));
   options.mutable_camera()->set_width(322);
-  EXPECT_THAT(Refusal(options), HasSubstr("pixels of both eyes: 128800 is over this server's limit of 128000"));
+  EXPECT_THAT(Refusal(options),
+              HasSubstr("camera: 128800 pixels of both images are over this server's limit of 128000"));
   options = Calibrated();
   options.mutable_camera()->mutable_rig_rotation()->set_x(1);
   EXPECT_THAT(Refusal(options), HasSubstr("camera.rig_rotation: 1 is not in -0.02..0.02"));
@@ -273,8 +278,9 @@ TEST_F(Localizing, StreamsHaveALimitAndMetricsForgetThem) {
     const auto second = OpenStream();
     EXPECT_EQ(second->Ask(pair).status().code(), 0);
     EXPECT_EQ(Metric("glint_localize_streams"), 2);
-    EXPECT_THAT(Refusal(Calibrated()),
-                HasSubstr("localize streams: 3 is over this server's limit of 2 (--max-localize-streams)"));
+    EXPECT_THAT(
+        Refusal(Calibrated()),
+        HasSubstr("sessions: 3 streams that localize are over this server's limit of 2 (--max-localize-streams)"));
     second->context.TryCancel();  // as a client that goes away
   }
   EXPECT_TRUE(Eventually([&] { return Metric("glint_localize_streams") == 1; }));
@@ -360,7 +366,8 @@ TEST_F(Localizing, MapsAreReadSavedLoadedAndFoundIn) {
     EXPECT_TRUE(saved.has_saved());
     EXPECT_EQ(saved.map_points(), whole.map_points());
   }
-  open->ExpectError(Save("other"), grpc::RESOURCE_EXHAUSTED, "maps: 2 is over this server's limit of 1 (--max-maps)");
+  open->ExpectError(Save("other"), grpc::RESOURCE_EXHAUSTED,
+                    "name: 2 maps are over this server's limit of 1 (--max-maps)");
   EXPECT_TRUE(open->Finish().ok());
 
   const auto again = OpenStream();
@@ -545,6 +552,91 @@ TEST(LocalizingLimits, MapsEndAtTheirKeyframes) {
     }
   }
   std::filesystem::remove_all(directory);
+}
+
+// Two streams save maps of different lengths under one name, and two load it meanwhile: each save and each load works,
+// and what is loaded is one of the two maps.
+TEST_F(Localizing, StreamsThatSaveUnderOneNameLeaveWholeMaps) {
+  constexpr int kSaves = 20;
+  ServerOptions options = TestOptions();
+  options.lanes.lanes = 4;
+  options.max_localize_streams = 4;
+  options.max_maps = 1;
+  options.map_directory = directory_;
+  TestServer server(options);
+  const LocalizeClient client(server.channel());
+  const std::vector<Pair> pairs = Pairs(24);
+  std::vector<std::unique_ptr<LocalizeClientStream>> streams;
+  std::vector<uint32_t> keyframes;
+  for (const size_t length : {pairs.size() / 3, pairs.size()}) {
+    streams.push_back(client.Open(Calibrated()));
+    v1::LocalizeStreamResponse last;
+    for (size_t i = 0; i < length; ++i) {
+      last = streams.back()->Ask(Message(MakePair(pairs[i], static_cast<int64_t>(i + 1) * kFrameNs)));
+    }
+    keyframes.push_back(static_cast<uint32_t>(last.map_keyframes()));
+    EXPECT_EQ(streams.back()->Ask(Save("wall")).status().message(), "");
+  }
+  ASSERT_NE(keyframes[0], keyframes[1]);
+  std::atomic<int> saving{2}, failed{0}, loads{0};
+  std::vector<std::thread> threads;
+  for (const auto& stream : streams) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < kSaves; ++i) failed += stream->Ask(Save("wall")).status().code() != grpc::OK;
+      --saving;
+    });
+  }
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&] {
+      const auto loader = client.Open(Calibrated());
+      while (saving > 0) {
+        const v1::LocalizeStreamResponse loaded = loader->Ask(Load("wall"));
+        failed += loaded.status().code() != grpc::OK;
+        EXPECT_THAT(keyframes, Contains(static_cast<uint32_t>(loaded.map_keyframes())));
+        ++loads;
+      }
+      EXPECT_TRUE(loader->Finish().ok());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failed, 0);
+  EXPECT_GT(loads, 0);
+  for (const auto& stream : streams) EXPECT_TRUE(stream->Finish().ok());
+  for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+    EXPECT_EQ(entry.path().filename(), "wall.glintmap");
+  }
+}
+
+// A limit on files is like a full disk: it ends a write in the middle of the map.
+TEST_F(Localizing, AMapThatDoesNotFitOnTheDiskLeavesTheOldOne) {
+  const std::vector<Pair> pairs = Pairs(20);
+  const auto open = OpenStream();
+  for (size_t i = 0; i < pairs.size() / 2; ++i) {
+    EXPECT_EQ(open->Ask(Message(MakePair(pairs[i], static_cast<int64_t>(i + 1) * kFrameNs))).status().message(), "");
+  }
+  EXPECT_EQ(open->Ask(Save("wall")).status().message(), "");
+  const auto old = std::filesystem::file_size(directory_ + "/wall.glintmap");
+  for (size_t i = pairs.size() / 2; i < pairs.size(); ++i) {
+    EXPECT_EQ(open->Ask(Message(MakePair(pairs[i], static_cast<int64_t>(i + 1) * kFrameNs))).status().message(), "");
+  }
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  const rlimit tight = {old, limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &tight), 0);
+  const v1::LocalizeStreamResponse refused = open->Ask(Save("wall"));
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  std::signal(SIGXFSZ, before);
+  EXPECT_EQ(refused.status().code(), grpc::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.status().message(), HasSubstr("map wall: cannot be written: "));
+  EXPECT_EQ(refused.status().message().find(directory_), std::string::npos);
+  EXPECT_EQ(refused.status().error().metadata().at("field"), "name");
+  EXPECT_EQ(std::filesystem::file_size(directory_ + "/wall.glintmap"), old);
+  EXPECT_EQ(open->Ask(Load("wall")).status().message(), "");
+  EXPECT_TRUE(open->Finish().ok());
+  for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+    EXPECT_EQ(entry.path().filename(), "wall.glintmap");
+  }
 }
 
 }  // namespace

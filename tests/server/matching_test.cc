@@ -394,6 +394,84 @@ TEST_F(Matching, OptionsAreCheckedAtTheBeginning) {
   EXPECT_THAT(stub_->Match(&context, request, &response).error_message(), HasSubstr("train: neither image"));
 }
 
+// The fields of an error, as "field value highest flag".
+std::string LimitOf(const v1::ErrorInfo& info) {
+  const auto of = [&info](const char* name) {
+    const auto at = info.metadata().find(name);
+    return at == info.metadata().end() ? std::string("-") : at->second;
+  };
+  return info.reason() + ": " + of("field") + " " + of("value") + " " + of("highest") + " " + of("flag");
+}
+
+TEST_F(Matching, PairsOfOneMessageAreLimited) {
+  ServerOptions options = Options();
+  options.max_match_pairs = 100 * 100;
+  TestServer server(options);
+  const auto stub = v1::FeatureMatching::NewStub(server.channel());
+  const DescriptorSet most(100, 32, Likeness::kNoisy, 1);
+  const DescriptorSet more(101, 32, Likeness::kNoisy, 2);
+  const DescriptorSet longer(100, 40, Likeness::kNoisy, 3);  // counts twice
+  const auto stream = stub->MatchStream(&context_);
+  v1::MatchStreamRequest first;
+  first.mutable_options();
+  stream->Write(first);
+  EXPECT_EQ(Ask(stream.get(), PairOf(most.view(), most.view())).status().code(), 0);
+  const v1::FrameStatus refused = Ask(stream.get(), PairOf(more.view(), most.view())).status();
+  EXPECT_EQ(refused.code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.message(),
+              "query: 10100 pairs of descriptors are over this server's limit of 10000 (--max-match-pairs)");
+  EXPECT_EQ(LimitOf(refused.error()), "OVER_LIMIT: query 10100 10000 --max-match-pairs");
+  EXPECT_EQ(LimitOf(Ask(stream.get(), PairOf(longer.view(), longer.view())).status().error()),
+            "OVER_LIMIT: query 20000 10000 --max-match-pairs");
+  // A kept set with itself, by a message of a few bytes.
+  v1::MatchStreamRequest edit;
+  edit.mutable_update_set()->set_set("map");
+  SetRows(more.view(), edit.mutable_update_set()->mutable_add());
+  EXPECT_EQ(Ask(stream.get(), edit).status().code(), 0);
+  v1::MatchStreamRequest itself;
+  itself.mutable_pair()->mutable_query()->set_set("map");
+  itself.mutable_pair()->mutable_train()->set_set("map");
+  EXPECT_LT(itself.ByteSizeLong(), 20u);
+  EXPECT_EQ(LimitOf(Ask(stream.get(), itself).status().error()), "OVER_LIMIT: query 10201 10000 --max-match-pairs");
+  // Images by what is found in them.
+  v1::MatchStreamRequest images;
+  SetImage(Noise({160, 120}, 1), images.mutable_pair()->mutable_query()->mutable_image());
+  SetImage(Noise({160, 120}, 2), images.mutable_pair()->mutable_train()->mutable_image());
+  EXPECT_EQ(Ask(stream.get(), images).status().code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(Ask(stream.get(), PairOf(most.view(), most.view())).status().code(), 0);
+  stream->WritesDone();
+  EXPECT_TRUE(stream->Finish().ok());
+  EXPECT_EQ(Sample(Http(server->metrics_address(), "GET /metrics"),
+                   "glint_frames_total{operation=\"match\",result=\"RESOURCE_EXHAUSTED\"}"),
+            4);
+  // A call.
+  v1::MatchRequest request;
+  SetRows(more.view(), request.mutable_query()->mutable_descriptors());
+  SetRows(more.view(), request.mutable_train()->mutable_descriptors());
+  grpc::ClientContext call_context;
+  v1::MatchResponse response;
+  const grpc::Status status = stub->Match(&call_context, request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("10201 pairs of descriptors are over this server's limit of 10000"));
+  // Stereo pairs by the features that are asked for.
+  for (const int features : {100, 101}) {
+    grpc::ClientContext stereo_context;
+    const auto stereo = stub->StereoStream(&stereo_context);
+    v1::StereoStreamRequest begin;
+    begin.mutable_options()->mutable_detector()->set_max_features(features);
+    stereo->Write(begin);
+    stereo->WritesDone();
+    v1::StereoStreamResponse answer;
+    EXPECT_FALSE(stereo->Read(&answer));
+    const grpc::Status end = stereo->Finish();
+    EXPECT_EQ(end.ok(), features == 100) << end.error_message();
+    if (features == 100) continue;
+    EXPECT_EQ(end.error_message(),
+              "detector.max_features: 10201 pairs of descriptors are over this server's limit of 10000 "
+              "(--max-match-pairs)");
+  }
+}
+
 // ---- Stereo.
 
 struct StereoImages {
@@ -588,19 +666,19 @@ TEST(MatchReply, IsWhatTheGeneratedClassesWrite) {
   for (const uint64_t id : {uint64_t{0}, uint64_t{1}, ~uint64_t{0}}) {
     MatchTask task;
     task.matches = &empty;
-    EXPECT_FALSE(Parsed<v1::MatchStreamResponse>(SerializeMatchReply(id, task)).result().has_query());
+    EXPECT_FALSE(Parsed<v1::MatchStreamResponse>(SerializeMatchReply(id, task, {})).result().has_query());
     task.matches = &matches;
     task.queries = 200;
     task.trains = 400;
     task.query_features = &features;
     task.train_features = &none;
-    const auto response = Parsed<v1::MatchStreamResponse>(SerializeMatchReply(id, task));
+    const auto response = Parsed<v1::MatchStreamResponse>(SerializeMatchReply(id, task, {}));
     EXPECT_EQ(response.frame_id(), id);
     EXPECT_EQ(response.result().matches().query_size(), 134);
     EXPECT_EQ(response.result().matches().trains(), 400);
     EXPECT_TRUE(SameFeatures(features, ToFeatures(response.result().query())));
     EXPECT_TRUE(response.result().has_train());
-    const auto call = Parsed<v1::MatchResponse>(SerializeMatchReply(0, task));
+    const auto call = Parsed<v1::MatchResponse>(SerializeMatchReply(0, task, {}));
     EXPECT_EQ(call.result().SerializeAsString(), response.result().SerializeAsString());
     for (const int descriptors : {0, 1, 300}) {
       const auto edited = Parsed<v1::MatchStreamResponse>(SerializeSetReply(id, descriptors));
@@ -623,9 +701,9 @@ TEST(StereoReply, IsWhatTheGeneratedClassesWrite) {
     task.rights = static_cast<int>(pair.input().right.features->count());
     for (const uint64_t id : {uint64_t{0}, ~uint64_t{0}}) {
       task.left_time_ns = task.right_time_ns = 1;
-      EXPECT_EQ(Parsed<v1::StereoStreamResponse>(SerializeStereoReply(id, task)).result().warnings_size(), 0);
+      EXPECT_EQ(Parsed<v1::StereoStreamResponse>(SerializeStereoReply(id, task, {})).result().warnings_size(), 0);
       task.right_time_ns += 1'000'000'000;
-      const auto response = Parsed<v1::StereoStreamResponse>(SerializeStereoReply(id, task));
+      const auto response = Parsed<v1::StereoStreamResponse>(SerializeStereoReply(id, task, {}));
       EXPECT_EQ(response.frame_id(), id);
       EXPECT_TRUE(SameFeatures(*task.left, ToFeatures(response.result().left())));
       EXPECT_EQ(response.result().matches().left_size(), found.matches);

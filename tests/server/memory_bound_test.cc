@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/app/server.h"
 #include "server/base/usable_memory.h"
-#include "server/session/session_limits.h"
+#include "server/session/places.h"
 #include "tests/server/fake_lane.h"
 
 namespace glint {

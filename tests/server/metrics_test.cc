@@ -118,6 +118,8 @@ TEST_F(MetricsTest, HasEveryNameFromTheStart) {
                            "glint_sessions",
                            "glint_sessions_refused_total",
                            "glint_sessions_timed_out_total",
+                           "glint_places_refused_total",
+                           "glint_places_preempted_total",
                            "glint_lanes_stuck",
                            "glint_lanes",
                            "glint_lanes_busy",

@@ -19,6 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr size_t kMiB = 1 << 20;
+constexpr char kOwner[] = "user 1000";
 
 bool IsMapped(absl::Span<const uint8_t> memory) {
   unsigned char residency[1];
@@ -68,16 +69,16 @@ class PinningTest : public ::testing::Test {
 
 TEST_F(PinningTest, OnceAndWhole) {
   const Memory memory(3 * kMiB);
-  const auto token = shared_.Take(memory.fd(), memory.bytes());
+  const auto token = shared_.Take(memory.fd(), memory.bytes(), kOwner);
   ASSERT_TRUE(token.ok());
   ASSERT_EQ(device_.count(), 1u);
   EXPECT_EQ(device_.pinned[0].size(), memory.bytes());
-  ASSERT_TRUE(shared_.Register(*token, "a").ok());
+  ASSERT_TRUE(shared_.Register(*token, kOwner, "a", {}).ok());
   ASSERT_TRUE(shared_.Unregister(*token).ok());
-  ASSERT_TRUE(shared_.Register(*token, "b").ok());
+  ASSERT_TRUE(shared_.Register(*token, kOwner, "b", {}).ok());
   EXPECT_EQ(device_.pins, 1);
   const absl::Span<const uint8_t> where = device_.pinned[0];
-  EXPECT_EQ((*shared_.Find("b", true))->bytes(), where);  // frames read what the device knows
+  EXPECT_EQ((*shared_.Find("b", kOwner))->bytes(), where);  // frames read what the device knows
   shared_.Drop(*token);
   EXPECT_EQ(device_.count(), 0u);
   EXPECT_FALSE(IsMapped(where));
@@ -86,7 +87,7 @@ TEST_F(PinningTest, OnceAndWhole) {
 
 TEST_F(PinningTest, NotBeyondItsLimits) {
   const Memory memory(kMiB, 0);  // not sealed
-  EXPECT_FALSE(shared_.Take(memory.fd(), memory.bytes()).ok());
+  EXPECT_FALSE(shared_.Take(memory.fd(), memory.bytes(), kOwner).ok());
   EXPECT_EQ(device_.pins, 0);
 }
 
@@ -94,10 +95,10 @@ TEST_F(PinningTest, FailureIsToldOnceAndHarmless) {
   device_.can_pin = absl::ResourceExhaustedError("no more");
   const Memory memory(kMiB);
   for (int i = 0; i < 3; ++i) {
-    const auto token = shared_.Take(memory.fd(), memory.bytes());
+    const auto token = shared_.Take(memory.fd(), memory.bytes(), kOwner);
     ASSERT_TRUE(token.ok());
-    ASSERT_TRUE(shared_.Register(*token, "r").ok());
-    EXPECT_TRUE(shared_.Find("r", true).ok());
+    ASSERT_TRUE(shared_.Register(*token, kOwner, "r", {}).ok());
+    EXPECT_TRUE(shared_.Find("r", kOwner).ok());
     shared_.Drop(*token);
   }
   EXPECT_EQ(device_.pins, 3);
@@ -107,7 +108,7 @@ TEST_F(PinningTest, FailureIsToldOnceAndHarmless) {
 // Else a device could read this client's pages where those of the next are mapped.
 TEST_F(PinningTest, WhatCannotBeUnpinnedKeepsItsAddresses) {
   const Memory memory(kMiB);
-  const auto token = shared_.Take(memory.fd(), memory.bytes());
+  const auto token = shared_.Take(memory.fd(), memory.bytes(), kOwner);
   const absl::Span<const uint8_t> where = device_.pinned[0];
   device_.can_unpin = absl::InternalError("the device is lost");
   shared_.Drop(*token);

@@ -22,8 +22,10 @@ namespace glint::testing {
 // Thread-compatible. Reads give up after ten seconds, which is no measurement but a hung test.
 class RawHttp2Call {
  public:
-  // `address` is "IPV4:PORT", `path` the method's, with a slash first.
-  RawHttp2Call(const std::string& address, const std::string& path) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
+  // `address` is "IPV4:PORT", `path` the method's, with a slash first. `window`: bytes of messages that the server may
+  // send.
+  RawHttp2Call(const std::string& address, const std::string& path, uint32_t window = 65535)
+      : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
     const size_t colon = address.rfind(':');
     sockaddr_in name = {};
     name.sin_family = AF_INET;
@@ -44,7 +46,8 @@ class RawHttp2Call {
       absl::StrAppend(&headers, std::string(1, '\0'), std::string(1, static_cast<char>(key.size())), key,
                       std::string(1, static_cast<char>(value.size())), value);
     }
-    Send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + Frame(kSettings, 0, 0, "") + Frame(kHeaders, kEndHeaders, 1, headers));
+    Send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + Frame(kSettings, 0, 0, std::string("\0\4", 2) + Number(window)) +
+         Frame(kHeaders, kEndHeaders, 1, headers));
   }
   ~RawHttp2Call() { close(fd_); }
   RawHttp2Call(const RawHttp2Call&) = delete;
@@ -71,6 +74,15 @@ class RawHttp2Call {
     return ok_;
   }
 
+  // A message without its second half. False once the call has ended.
+  bool WriteHalf(const std::string& message) {
+    std::string whole(5, '\0');
+    for (int i = 0; i < 4; ++i) whole[static_cast<size_t>(1 + i)] = static_cast<char>(message.size() >> (24 - 8 * i));
+    whole += message.substr(0, std::min(message.size() / 2, kMaxFrame - whole.size()));
+    Send(Frame(kData, 0, 1, whole));
+    return ok_;
+  }
+
   void WritesDone() { Send(Frame(kData, kEndStream, 1, "")); }
 
   // Waits for `bytes` of DATA from the server, all in all. False once the call has ended.
@@ -81,6 +93,7 @@ class RawHttp2Call {
 
  private:
   enum Type : uint8_t { kData = 0, kHeaders = 1, kReset = 3, kSettings = 4, kPing = 6, kGoAway = 7, kWindowUpdate = 8 };
+  static constexpr size_t kMaxFrame = 16384;
   static constexpr uint8_t kAck = 1, kEndStream = 1, kEndHeaders = 4;
 
   static std::string Number(uint32_t value) {

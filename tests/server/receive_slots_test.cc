@@ -1,4 +1,4 @@
-// ReceiveSlots: a few calls receive at a time, the newest waiter is next, and an idle call is preempted.
+// ReceiveSlots: a few calls receive at a time, the newest waiter is next, and an idle call loses its slot.
 #include "server/rpc/receive_slots.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ class Waiters {
   ReceiveSlots::Waiter* at(int i) { return &waiters_[static_cast<size_t>(i)]; }
 
   // Numbers of the waiters, in the order of the calls.
-  std::vector<int> receive, preempted;
+  std::vector<int> receive, lost;
 
  private:
   class OneWaiter : public ReceiveSlots::Waiter {
@@ -35,7 +35,7 @@ class Waiters {
       all_ = all;
     }
     void Receive() override { all_->receive.push_back(number_); }
-    void Preempt() override { all_->preempted.push_back(number_); }
+    void LoseSlot() override { all_->lost.push_back(number_); }
 
    private:
     int number_ = 0;
@@ -48,7 +48,7 @@ static_assert(kSmallReceipts == 4, "the numbers below");
 
 TEST(ReceiveSlotsTest, FourReceiveAtATimeAndTheLastThatCameIsNext) {
   Waiters waiters;
-  ReceiveSlots slots(kMany, kNever);
+  ReceiveSlots slots(kNever);
   for (int i = 0; i < kMany; ++i) slots.Enter(waiters.at(i), false);
   EXPECT_THAT(waiters.receive, ElementsAre(0, 1, 2, 3));
   slots.Leave(waiters.at(1));
@@ -56,12 +56,12 @@ TEST(ReceiveSlotsTest, FourReceiveAtATimeAndTheLastThatCameIsNext) {
   slots.Leave(waiters.at(0));
   EXPECT_THAT(waiters.receive, ElementsAre(0, 1, 2, 3, 15, 14));
   slots.Poll();  // nobody has received for long
-  EXPECT_THAT(waiters.preempted, IsEmpty());
+  EXPECT_THAT(waiters.lost, IsEmpty());
 }
 
 TEST(ReceiveSlotsTest, WhoComesAgainIsBehindAllOthers) {
   Waiters waiters;
-  ReceiveSlots slots(kMany, kNever);
+  ReceiveSlots slots(kNever);
   for (int i = 0; i < 6; ++i) slots.Enter(waiters.at(i), false);
   slots.Enter(waiters.at(6), true);
   for (int i = 0; i < 4; ++i) slots.Leave(waiters.at(i));
@@ -71,22 +71,13 @@ TEST(ReceiveSlotsTest, WhoComesAgainIsBehindAllOthers) {
 // A slot is free only after Leave(): until then a part of the message may be in memory.
 TEST(ReceiveSlotsTest, WhoReceivesForLongMakesWayForThoseThatWait) {
   Waiters waiters;
-  ReceiveSlots slots(kMany, kAtOnce);
+  ReceiveSlots slots(kAtOnce);
   for (int i = 0; i < 6; ++i) slots.Enter(waiters.at(i), false);
   slots.Poll();
-  EXPECT_THAT(waiters.preempted, ElementsAre(0, 1));  // two wait
+  EXPECT_THAT(waiters.lost, ElementsAre(0, 1));  // two wait
   EXPECT_THAT(waiters.receive, ElementsAre(0, 1, 2, 3));
   slots.Leave(waiters.at(0));
   EXPECT_THAT(waiters.receive, ElementsAre(0, 1, 2, 3, 5));
-}
-
-TEST(ReceiveSlotsTest, WhereAllSlotsAreTakenWhoHasWaitedLongestGoes) {
-  Waiters waiters;
-  ReceiveSlots slots(6, kNever);
-  for (int i = 0; i < 8; ++i) slots.Enter(waiters.at(i), false);
-  EXPECT_THAT(waiters.preempted, ElementsAre(4, 5));
-  for (int i = 0; i < 4; ++i) slots.Leave(waiters.at(i));
-  EXPECT_THAT(waiters.receive, ElementsAre(0, 1, 2, 3, 7, 6));  // preempted waiters get no slot
 }
 
 }  // namespace

@@ -51,10 +51,10 @@ TEST(Reply, IsWhatTheGeneratedClassesWrite) {
         v1::DetectStreamResponse stream;
         stream.set_frame_id(id);
         Fill(features, stream.mutable_features());
-        EXPECT_TRUE(Bytes(SerializeDetectReply(id, features)) == stream.SerializeAsString()) << count << " " << id;
+        EXPECT_TRUE(Bytes(SerializeDetectReply(id, features, {})) == stream.SerializeAsString()) << count << " " << id;
         v1::DetectResponse single;
         Fill(features, single.mutable_features());
-        EXPECT_TRUE(Bytes(SerializeDetectReply(0, features)) == single.SerializeAsString()) << count;
+        EXPECT_TRUE(Bytes(SerializeDetectReply(0, features, {})) == single.SerializeAsString()) << count;
       }
     }
   }

@@ -4,11 +4,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <deque>
 #include <fstream>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -176,26 +178,24 @@ TEST_F(FrameQueueTest, IsClosedToNewJobsAndHandsOutTheRest) {
   EXPECT_EQ(queue.Pop(), nullptr);
 }
 
-TEST_F(FrameQueueTest, GivesFlowsTheSameShareOfPixels) {
-  constexpr int64_t k4K = 3840 * 2160, kHd = 1920 * 1080, kVga = 640 * 480;
+TEST_F(FrameQueueTest, GivesFlowsTheSameShareOfTime) {
+  constexpr int64_t k4K = 33'200'000, kHd = 8'300'000, kVga = 1'230'000;
   FrameQueue queue(Frames(4096));
   FrameFlow flows[3];
-  const int64_t pixels[3] = {k4K, kHd, kVga};
+  const int64_t lane_ns[3] = {k4K, kHd, kVga};
   const int frames[3] = {20, 80, 600};
   for (int f = 0; f < 3; ++f) {
-    for (FrameJob* job : NewJobs(frames[f])) {
-      job->pixels = pixels[f];
-      queue.Push(&flows[f], job, WhenFull::kReject);
-    }
+    for (FrameJob* job : NewJobs(frames[f])) queue.Push(&flows[f], job, WhenFull::kReject);
   }
-  // As long as all of them have frames waiting, no flow is ahead of another by more than a large frame and a turn.
+  // As long as all of them have frames waiting, no flow is ahead of another by more than a long frame.
   int64_t served[3] = {};
   for (int left[3] = {20, 80, 600}; left[0] > 0 && left[1] > 0 && left[2] > 0;) {
     const FrameJob* const job = queue.Pop();
     const auto f = static_cast<size_t>(job->in_queue.flow - flows);
-    served[f] += pixels[f];
+    queue.Finished(*job, lane_ns[f]);
+    served[f] += lane_ns[f];
     --left[f];
-    for (const int64_t other : served) ASSERT_LE(std::abs(served[f] - other), k4K + FrameQueue::kQuantumPixels);
+    for (const int64_t other : served) ASSERT_LE(std::abs(served[f] - other), k4K);
   }
   EXPECT_GT(served[0], 15 * k4K);
   CloseAndPopAll(&queue);
@@ -218,7 +218,8 @@ TEST_F(FrameQueueTest, AFloodOfLargeFramesDelaysASmallOneByOneOfThem) {
   CloseAndPopAll(&queue);
 }
 
-TEST_F(FrameQueueTest, ChargesWhatAnEncodedFrameTurnedOutToBe) {
+TEST_F(FrameQueueTest, ChargesTheTimeThatAFrameTook) {
+  constexpr int64_t kRawNs = 1'000'000;
   FrameQueue queue(Frames(64));
   FrameFlow encoded, raw;
   for (FrameJob* job : NewJobs(3)) {
@@ -226,14 +227,17 @@ TEST_F(FrameQueueTest, ChargesWhatAnEncodedFrameTurnedOutToBe) {
     queue.Push(&encoded, job, WhenFull::kReject);
   }
   for (FrameJob* job : NewJobs(30)) {
-    job->pixels = FrameQueue::kQuantumPixels;
+    job->pixels = 640 * 480;
     queue.Push(&raw, job, WhenFull::kReject);
   }
   FrameJob* const first = queue.Pop();
   ASSERT_EQ(first->in_queue.flow, &encoded);
-  queue.CorrectPixels(*first, 10 * FrameQueue::kQuantumPixels);
-  for (int i = 0; i < 9; ++i) EXPECT_EQ(queue.Pop()->in_queue.flow, &raw) << i;
-  EXPECT_EQ(queue.Pop()->in_queue.flow, &raw);
+  queue.Finished(*first, 10 * kRawNs);
+  for (int i = 0; i < 10; ++i) {
+    const FrameJob* const job = queue.Pop();
+    EXPECT_EQ(job->in_queue.flow, &raw) << i;
+    queue.Finished(*job, kRawNs);
+  }
   EXPECT_EQ(queue.Pop()->in_queue.flow, &encoded);
   CloseAndPopAll(&queue);
 }
@@ -247,7 +251,94 @@ TEST_F(FrameQueueTest, CancelledAndExpiredFramesCostNothing) {
   x[1]->cancelled = true;
   for (FrameJob* job : x) queue.Push(&a, job, WhenFull::kReject);
   queue.Push(&b, y[0], WhenFull::kReject);
-  EXPECT_THAT(CloseAndPopAll(&queue), ElementsAre(x[0], x[1], y[0], x[2]));
+  EXPECT_THAT(CloseAndPopAll(&queue), ElementsAre(x[0], x[1], x[2], y[0]));  // a flow with a cost waits for the other
+}
+
+std::atomic<int64_t> fake_now{0};
+
+// Two lanes, to which the clock is `fake_now`.
+FrameQueue::Limits TwoLanesOfTheFakeClock() {
+  FrameQueue::Limits limits = Frames(64, 2);
+  limits.clock = [] { return fake_now.load(); };
+  fake_now = 1'000'000'000'000;
+  return limits;
+}
+
+// What counts is the time that frames took before: these are all of one size.
+TEST_F(FrameQueueTest, KeepsTheLastIdleLaneFromMuchLongerFrames) {
+  FrameQueue queue(TwoLanesOfTheFakeClock());
+  FrameFlow matches, camera;
+  const auto run = [&](FrameFlow* flow, int64_t lane_ns) {
+    queue.Push(flow, NewJob(), WhenFull::kReject);
+    queue.Finished(*queue.Pop(), lane_ns);
+  };
+  run(&matches, 50'000'000);  // nothing else came in the past second
+  for (int i = 0; i < FrameQueue::kSteadyFrames; ++i) run(&camera, 2'000'000);
+  FrameJob* const longer = NewJob();
+  FrameJob* const shorter = NewJob();
+  queue.Push(&matches, longer, WhenFull::kReject);
+  std::atomic<FrameJob*> popped{nullptr};
+  std::thread lane([&] { popped = queue.Pop(); });
+  while (queue.idle_lanes() == 0) std::this_thread::yield();
+  EXPECT_EQ(popped, nullptr);
+  queue.Push(&camera, shorter, WhenFull::kReject);
+  lane.join();
+  EXPECT_EQ(popped, shorter);
+  // When the camera has been silent for a second, a lane that is alone takes what there is.
+  fake_now += 1'000'000'000;
+  EXPECT_EQ(queue.Pop(), longer);
+}
+
+// A frame of a steady stream that took a hundred times as long once does not cost the stream its lane.
+TEST_F(FrameQueueTest, KeepsNoLaneFromAStreamThatWasDelayedOnce) {
+  FrameQueue queue(TwoLanesOfTheFakeClock());
+  FrameFlow camera;
+  for (int i = 0; i < 10; ++i) {
+    queue.Push(&camera, NewJob(), WhenFull::kReject);
+    queue.Finished(*queue.Pop(), i == 9 ? 200'000'000 : 2'000'000);
+  }
+  FrameJob* const next = NewJob();
+  queue.Push(&camera, next, WhenFull::kReject);
+  FrameJob* popped = nullptr;
+  std::thread lane([&] { popped = queue.Pop(); });
+  while (queue.size() > 0 && queue.idle_lanes() == 0) std::this_thread::yield();
+  EXPECT_EQ(queue.size(), 0);
+  queue.Close();  // lets a lane go that was kept waiting
+  lane.join();
+  EXPECT_EQ(popped, next);
+  EXPECT_EQ(queue.Pop(), nullptr);
+}
+
+// A stream of a client without any past frame is expected to take what the client's others took, and the first stream
+// of a client what other clients' took. Other kinds of work are not.
+TEST_F(FrameQueueTest, ANewStreamIsExpectedToTakeWhatOthersOfItsKindTook) {
+  FlowGroup known, stranger;
+  const auto first_of = [&](FlowGroup* group, size_t kind) {
+    FrameQueue queue(TwoLanesOfTheFakeClock());
+    FrameFlow matches(&known), camera, fresh(group);
+    FrameJob* const match = NewJob();
+    match->kind = 3;
+    queue.Push(&matches, match, WhenFull::kReject);
+    queue.Finished(*queue.Pop(), 50'000'000);
+    for (int i = 0; i < FrameQueue::kSteadyFrames; ++i) {
+      queue.Push(&camera, NewJob(), WhenFull::kReject);
+      queue.Finished(*queue.Pop(), 2'000'000);
+    }
+    FrameJob* const job = NewJob();
+    job->kind = kind;
+    queue.Push(&fresh, job, WhenFull::kReject);
+    std::atomic<FrameJob*> popped{nullptr};
+    std::thread lane([&] { popped = queue.Pop(); });
+    while (queue.idle_lanes() == 0 && popped == nullptr) std::this_thread::yield();
+    queue.Push(&camera, NewJob(), WhenFull::kReject);
+    lane.join();
+    CloseAndPopAll(&queue);
+    return popped == job ? "fresh" : "camera";
+  };
+  EXPECT_STREQ(first_of(&known, 3), "camera");
+  EXPECT_STREQ(first_of(&stranger, 3), "camera");
+  EXPECT_STREQ(first_of(&stranger, 0), "fresh");
+  EXPECT_STREQ(first_of(&stranger, 5), "fresh");
 }
 
 // With two lanes, one is kept for a steady flow of small frames: while nothing but large ones wait, it is idle.
@@ -635,12 +726,12 @@ TEST_F(FrameQueueTest, SerialFlowsHaveOneFrameOnALane) {
   EXPECT_EQ(queue.Pop(), jobs[0]);
   queue.Push(&other, jobs[3], WhenFull::kReject);
   EXPECT_EQ(queue.Pop(), jobs[3]);  // not the next of the serial one
-  queue.Finished(*jobs[3]);
+  queue.Finished(*jobs[3], 1000);
   std::atomic<FrameJob*> popped{nullptr};
   std::thread lane([&] { popped = queue.Pop(); });
   EXPECT_EQ(queue.size(), 2);
   EXPECT_EQ(popped, nullptr);
-  queue.Finished(*jobs[0]);
+  queue.Finished(*jobs[0], 1000);
   lane.join();
   EXPECT_EQ(popped, jobs[1]);
   // Frames that come or go meanwhile neither start it nor get lost.
@@ -650,10 +741,10 @@ TEST_F(FrameQueueTest, SerialFlowsHaveOneFrameOnALane) {
   EXPECT_THAT(Drain(displaced), ElementsAre(jobs[2]));
   queue.Push(&serial, more[1], WhenFull::kReject);
   EXPECT_TRUE(queue.Remove(more[0]));
-  queue.Finished(*jobs[1]);
+  queue.Finished(*jobs[1], 1000);
   EXPECT_EQ(queue.Pop(), more[1]);
   EXPECT_THAT(CloseAndPopAll(&queue), IsEmpty());
-  queue.Finished(*more[1]);
+  queue.Finished(*more[1], 1000);
 }
 
 TEST_F(FrameQueueTest, SerialFlowsEndWithTheQueue) {
@@ -664,9 +755,9 @@ TEST_F(FrameQueueTest, SerialFlowsEndWithTheQueue) {
   for (FrameJob* job : jobs) queue.Push(&serial, job, WhenFull::kReject);
   EXPECT_EQ(queue.Pop(), jobs[0]);
   queue.Close();
-  queue.Finished(*jobs[0]);  // the lane that had it comes back for the next one
+  queue.Finished(*jobs[0], 1000);  // the lane that had it comes back for the next one
   EXPECT_EQ(queue.Pop(), jobs[1]);
-  queue.Finished(*jobs[1]);
+  queue.Finished(*jobs[1], 1000);
   EXPECT_EQ(queue.Pop(), nullptr);
 }
 
@@ -904,6 +995,61 @@ TEST(LaneThreadsTest, ReportWarmUpsAndKeepGoingAfterErrors) {
   }
   EXPECT_EQ(left, 2);
   EXPECT_EQ(control.runs(), 5);  // two warm-ups, three frames; not the cancelled one
+}
+
+// Sleeps; only the lane of its test runs it.
+class SleepWork final : public LaneWork {
+ public:
+  explicit SleepWork(std::chrono::milliseconds time) : time_(time) {}
+  absl::Status Run(const LaneContext&, FrameJob*) override {
+    const int64_t start = MonotonicNs();
+    std::this_thread::sleep_for(time_);
+    const int64_t taken = MonotonicNs() - start;
+    ++runs;
+    lane_ns += taken;
+    longest_ns = std::max(longest_ns, taken);
+    return absl::OkStatus();
+  }
+  int runs = 0;
+  int64_t lane_ns = 0, longest_ns = 0;
+
+ private:
+  const std::chrono::milliseconds time_;
+};
+
+// Frames of one nominal cost, some of which take twenty times as long: each stream is charged what its lane took.
+TEST(LaneThreadsTest, ChargeTheTimeOfTheLane) {
+  testing::LaneControl control;
+  LaneOptions options;
+  options.lanes = 1;
+  LaneSet lanes = *testing::FakeLanes(&control)(options);
+  FrameQueue queue(Frames(8));
+  LaneThreads::Events events;
+  events.warm = [] {};
+  events.done = [](const FrameJob&) {};
+  events.left = [](const std::string&, bool) {};
+  events.lost = [](const absl::Status&, bool) {};
+  events.busy = [](int, bool) {};
+  SleepWork slow(std::chrono::milliseconds(20)), quick(std::chrono::milliseconds(1));
+  FrameFlow slow_flow, quick_flow;
+  struct Again : FrameSink {
+    explicit Again(const std::function<void(FrameJob*)>& next) : next(next) {}
+    void OnFrameAdmitted(FrameJob*) override {}
+    void OnFrameDone(FrameJob* job) override { next(job); }
+    const std::function<void(FrameJob*)> next;
+  } sink([&](FrameJob* job) {
+    if (slow.runs < 10) queue.Push(job->in_queue.flow, job, WhenFull::kReject);
+    if (queue.size() == 0) queue.Close();
+  });
+  FrameJob jobs[4];
+  for (size_t i = 0; i < 4; ++i) {
+    jobs[i].sink = &sink;
+    jobs[i].work = i < 2 ? &slow : &quick;
+    queue.Push(i < 2 ? &slow_flow : &quick_flow, &jobs[i], WhenFull::kReject);
+  }
+  { LaneThreads threads(&queue, &lanes, 100, events); }  // until the queue is closed
+  EXPECT_GE(slow.runs, 10);
+  EXPECT_LE(std::abs(slow.lane_ns - quick.lane_ns), 3 * std::max(slow.longest_ns, quick.longest_ns));
 }
 
 }  // namespace

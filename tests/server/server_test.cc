@@ -15,7 +15,7 @@
 #include "features/options.h"
 #include "glint/v1/envelope.pb.h"
 #include "server/operations/operation.h"
-#include "server/session/session_limits.h"
+#include "server/session/places.h"
 #include "tests/server/harness.h"
 #include "tests/server/raw_calls.h"
 
@@ -193,6 +193,7 @@ TEST(ServerTest, SaysItsLimits) {
   options.lanes.max_image_pixels = 999999;
   options.max_features = 1234;
   options.max_message_bytes = 4567890;
+  options.max_match_pairs = 3456789012;
   options.max_sessions = 13;
   options.max_sessions_per_peer = 7;
   options.max_in_flight = 5;
@@ -218,6 +219,7 @@ TEST(ServerTest, SaysItsLimits) {
   EXPECT_EQ(limits.max_image_pixels(), 999999);
   EXPECT_EQ(limits.max_features(), 1234);
   EXPECT_EQ(limits.max_message_bytes(), 4567890);
+  EXPECT_EQ(limits.max_match_pairs(), 3456789012);
   EXPECT_EQ(limits.max_sessions(), 13);
   EXPECT_EQ(limits.max_sessions_per_client(), 7);
   EXPECT_EQ(limits.max_in_flight(), 5);
@@ -237,7 +239,7 @@ TEST(ServerTest, SaysItsLimits) {
   EXPECT_EQ(limits.max_shared_memory_regions(), 9);
   EXPECT_TRUE(info.has_map_directory());
   // A limit that is added has to be compared above.
-  EXPECT_EQ(v1::ServerLimits::descriptor()->field_count(), 20);
+  EXPECT_EQ(v1::ServerLimits::descriptor()->field_count(), 21);
 }
 
 TEST(ServerTest, LimitsSayWhatOneClientMayHaveAndThatMemoryIsNotShared) {
@@ -465,8 +467,10 @@ TEST(DetectTest, MoreThanMaxDetectCallsAreRefusedUnread) {
   options.max_detect_calls = 1;
   TestServer server(options, &control);
   ASSERT_TRUE(server->WaitUntilServing(absl::Seconds(10)));
-  auto silent = std::make_unique<RawCall>(Dial(server->addresses().at(0)), "/glint.v1.FeatureDetection/Detect");
-  ASSERT_TRUE(Eventually([&] { return server->calls() == 1; }));
+  control.Hold(true);
+  auto first = std::make_unique<RawCall>(Dial(server->addresses().at(0)), "/glint.v1.FeatureDetection/Detect");
+  ASSERT_TRUE(first->Write(GrayRequest().SerializeAsString()));
+  control.WaitUntilRunning(1);
   const auto detect = [&](grpc::ClientContext* context, int side) {
     v1::DetectResponse response;
     return server.stub()->Detect(context, GrayRequest(side, side), &response);
@@ -476,7 +480,8 @@ TEST(DetectTest, MoreThanMaxDetectCallsAreRefusedUnread) {
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_EQ(refused.error_message(), "calls: too many of Detect and Match (--max-detect-calls); try again later");
   EXPECT_EQ(refused_context.GetServerTrailingMetadata().count("grpc-retry-pushback-ms"), 1u);
-  silent.reset();
+  control.Hold(false);
+  first.reset();
   ASSERT_TRUE(Eventually([&] { return server->calls() == 0; }));
   for (int i = 0; i < 3; ++i) {
     grpc::ClientContext context;

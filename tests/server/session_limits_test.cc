@@ -1,6 +1,4 @@
 // Who may have streams open, and that nobody can take all of them.
-#include "server/session/session_limits.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,42 +22,22 @@ TEST(PeerTest, IsTheAddressWithoutWhatAClientChooses) {
   EXPECT_EQ(PeerOf("ipv6:%5B2001:db8:1:2:3:4:5:6%5D:1"), "2001:db8:1:2::/64");
   EXPECT_EQ(PeerOf("ipv6:%5Bfe80::1%25eth0%5D:1"), "fe80::/64");
   EXPECT_EQ(PeerOf("ipv6:[::ffff:192.0.2.7]:40000"), "192.0.2.7");
+  EXPECT_EQ(PeerOf("ipv4:128.0.0.1:40000"), "128.0.0.1");
+  for (const char* own :
+       {"ipv4:127.0.0.1:7", "ipv4:127.255.3.4:7", "ipv6:[::1]:7", "ipv6:%5B::1%5D:7", "ipv6:[::ffff:127.9.9.9]:7"}) {
+    EXPECT_EQ(PeerOf(own), "loopback") << own;
+  }
   EXPECT_EQ(PeerOf("unix:"), "unix sockets");
   EXPECT_EQ(PeerOf("unix:/run/glint.sock"), "unix sockets");
   EXPECT_EQ(PeerOf("unknown"), "");
 }
 
-TEST(SessionLimitsTest, OnePeerLeavesAPlaceForAnother) {
-  for (int total = 2; total <= 100; ++total) {
-    EXPECT_GE(ShareOfOnePeer(total), 1);
-    EXPECT_LT(ShareOfOnePeer(total), total);
+TEST(PeerTest, HasASiteAroundIt) {
+  EXPECT_EQ(SiteOf("2001:db8:1:2::/64"), "2001:db8:1::/48");
+  EXPECT_EQ(SiteOf(PeerOf("ipv6:[2001:db8:1:ffff::7]:40000")), "2001:db8:1::/48");
+  for (const char* alone : {"192.0.2.7", "loopback", "user 1000", "identity 2001:db8:1:2::/64", "identity a/64", ""}) {
+    EXPECT_EQ(SiteOf(alone), alone);
   }
-  EXPECT_EQ(ShareOfOnePeer(1), 1);
-  EXPECT_EQ(ShareOfOnePeer(32), 24);
-}
-
-TEST(SessionLimitsTest, CountsPlacesByPeer) {
-  SessionLimits limits(4, 2);
-  SessionSlot a1, a2, a3, b1, own, reserved, late;
-  EXPECT_EQ(limits.Take("a", &a1), SessionRefusal::kNone);
-  EXPECT_EQ(limits.Take("a", &a2), SessionRefusal::kNone);
-  EXPECT_EQ(limits.Take("a", &a3), SessionRefusal::kPeer);
-  EXPECT_EQ(limits.Take("b", &b1), SessionRefusal::kNone);
-  EXPECT_EQ(limits.Take("", &own), SessionRefusal::kNone);
-  EXPECT_EQ(limits.Take("c", &late), SessionRefusal::kTotal);
-  EXPECT_EQ(limits.open(), 4);
-  limits.TakeReserved(&reserved);
-  EXPECT_EQ(limits.open(), 5);
-  a1.GiveBack();
-  a1.GiveBack();  // once is enough
-  EXPECT_EQ(limits.Take("a", &a3), SessionRefusal::kNone);
-  reserved.GiveBack();
-  EXPECT_EQ(limits.open(), 4);
-  EXPECT_EQ(limits.ErrorOf(SessionRefusal::kTotal, "c").message(),
-            "sessions: 5 is over this server's limit of 4 (--max-sessions); end a stream, or try again later");
-  EXPECT_EQ(CodeAndText(limits.ErrorOf(SessionRefusal::kPeer, "192.0.2.7")),
-            absl::ResourceExhaustedError("sessions: 3 of 192.0.2.7 is over this server's limit of 2 "
-                                         "(--max-sessions-per-peer); end a stream, or try again later"));
 }
 
 // A stream that works: its first frame has been answered.
@@ -106,19 +84,42 @@ TEST_F(SharesTest, OnePeerCannotTakeAllSessions) {
     EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
     EXPECT_EQ(
         status.error_message(),
-        "sessions: 4 of 127.0.0.1 is over this server's limit of 3 (--max-sessions-per-peer); end a stream, or try "
+        "sessions: 4 of loopback is over this server's limit of 3 (--max-sessions-per-peer); end a stream, or try "
         "again later");
   }
   EXPECT_EQ(Refused("max_sessions_per_peer"), 5);
   const auto other = Open(server_.stub());
   EXPECT_FALSE(other->ended());
+  // All are taken. Once one of the three has been silent for a second, its place goes to a peer that has fewer.
+  absl::SleepFor(absl::Milliseconds(1200));
+  const auto second = Open(server_.stub());
+  EXPECT_FALSE(second->ended());
+  int ended = 0;
+  for (const auto& stream : greedy) {
+    stream->WritesDone();
+    stream->Read();
+    const grpc::Status status = stream->Finish();
+    if (status.ok()) continue;
+    ++ended;
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+    EXPECT_EQ(status.error_message(),
+              "sessions: all 4 are taken (--max-sessions), and another client needs the place of this one; try again "
+              "later");
+    EXPECT_THAT(status.error_details(), ::testing::HasSubstr("google.rpc.RetryInfo"));
+  }
+  EXPECT_EQ(ended, 1);
+  // What was given back can be taken again.
+  EXPECT_TRUE(Eventually([&] { return !Open(tcp_.get())->ended(); }));
+}
+
+TEST_F(SharesTest, WhereAllAreTakenNobodyGoesForAPeerWithAsMany) {
+  std::vector<std::unique_ptr<TestStream>> open;
+  for (auto* stub : {tcp_.get(), server_.stub(), tcp_.get(), server_.stub()}) open.push_back(Open(stub));
+  for (const auto& stream : open) ASSERT_FALSE(stream->ended());
   const auto one_too_many = Open(server_.stub());
   EXPECT_EQ(one_too_many->Finish().error_message(),
             "sessions: 5 is over this server's limit of 4 (--max-sessions); end a stream, or try again later");
   EXPECT_EQ(Refused("max_sessions"), 1);
-  // A slot that was given back can be taken again.
-  greedy.pop_back();
-  EXPECT_TRUE(Eventually([&] { return !Open(tcp_.get())->ended(); }));
 }
 
 TEST_F(SharesTest, TheCanaryHasAPlaceOfItsOwn) {
@@ -134,9 +135,8 @@ TEST_F(SharesTest, TheCanaryHasAPlaceOfItsOwn) {
 // What marks the canary counts inside this process only.
 TEST_F(SharesTest, NobodyElseCanHaveTheCanarysPlace) {
   std::vector<std::unique_ptr<TestStream>> all;
-  for (int i = 0; i < 3; ++i) all.push_back(Open(tcp_.get()));
+  for (auto* stub : {tcp_.get(), server_.stub(), tcp_.get(), server_.stub()}) all.push_back(Open(stub));
   for (auto* stub : {tcp_.get(), server_.stub()}) {
-    if (stub == server_.stub()) all.push_back(Open(stub));
     grpc::ClientContext context;
     context.AddMetadata(kCanaryKey, "1");
     auto stream = stub->DetectStream(&context);

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
@@ -12,6 +13,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -222,6 +224,43 @@ TEST(MapFile, RefusesEarlierVersionsWithTheirReasons) {
                 testing::EndsWith(absl::StrCat("is a map of version ", reason)));
   }
   std::remove(path.c_str());
+}
+
+// Writers of maps of different lengths under one name, and readers, by the functions themselves.
+TEST(MapFile, IsWholeWhileManyWriteAndReadIt) {
+  constexpr int kWriters = 3, kRounds = 40;
+  const std::string path = testing::TempDir() + "slam_map_file_test_shared.map";
+  std::vector<GlobalMap> maps(kWriters);
+  for (int i = 0; i < kWriters; ++i) {
+    Parts parts = GoodParts();
+    for (size_t k = 0; k < parts.keyframes.size(); ++k) {
+      parts.keyframes[k].features = std::make_shared<const KeyframeFeatures>(parts.views[k]);
+    }
+    parts.points.resize(parts.points.size() + static_cast<size_t>(1000 * i), {{0, 0, 5}, 1, 2});
+    maps[static_cast<size_t>(i)].Restore(std::move(parts.keyframes), std::move(parts.points), {});
+  }
+  const FeatureKind features = FeatureKindOf(Detector());
+  ASSERT_TRUE(WriteMapFile(path, Camera(), Scales(), features, maps[0]).ok());
+  std::atomic<int> writing{kWriters}, failed{0}, read{0};
+  std::vector<std::thread> threads;
+  for (const GlobalMap& map : maps) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < kRounds; ++i) failed += !WriteMapFile(path, Camera(), Scales(), features, map).ok();
+      --writing;
+    });
+  }
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&] {
+      while (writing > 0) {
+        failed += !ReadMapFile(path, Camera(), features, {100, 10000}).ok();
+        ++read;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::remove(path.c_str());
+  EXPECT_EQ(failed, 0);
+  EXPECT_GT(read, 0);
 }
 
 }  // namespace

@@ -18,9 +18,12 @@
 namespace glint::video {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 // $PATH is a folder with the programs that a test puts there.
 class DecoderTest : public ::testing::Test {
@@ -44,23 +47,23 @@ class DecoderTest : public ::testing::Test {
 };
 
 TEST_F(DecoderTest, TheProgramIsLookedFor) {
-  EXPECT_THAT(std::string(DecoderArguments(Decoder::kAuto, "a.mp4", false).status().message()),
+  EXPECT_THAT(std::string(DecoderArguments(Decoder::kAuto, "a.mp4", Planes::kLuma).status().message()),
               HasSubstr("neither ffmpeg nor gst-launch-1.0"));
   Install("gst-launch-1.0");
-  EXPECT_EQ(DecoderArguments(Decoder::kAuto, "a.mp4", false)->front(), folder_ + "/gst-launch-1.0");
-  EXPECT_TRUE(PadsRows(*DecoderArguments(Decoder::kGstreamer, "a.mp4", false)));
-  EXPECT_TRUE(absl::IsNotFound(DecoderArguments(Decoder::kFfmpeg, "a.mp4", false).status()));
+  EXPECT_EQ(DecoderArguments(Decoder::kAuto, "a.mp4", Planes::kLuma)->front(), folder_ + "/gst-launch-1.0");
+  EXPECT_TRUE(IsGstreamer(*DecoderArguments(Decoder::kGstreamer, "a.mp4", Planes::kLuma)));
+  EXPECT_TRUE(absl::IsNotFound(DecoderArguments(Decoder::kFfmpeg, "a.mp4", Planes::kLuma).status()));
   Install("ffmpeg");
-  EXPECT_EQ(DecoderArguments(Decoder::kAuto, "a.mp4", false)->front(), folder_ + "/ffmpeg");
-  EXPECT_EQ(DecoderArguments(Decoder::kGstreamer, "a.mp4", false)->front(), folder_ + "/gst-launch-1.0");
-  EXPECT_FALSE(PadsRows(*DecoderArguments(Decoder::kAuto, "a.mp4", false)));
+  EXPECT_EQ(DecoderArguments(Decoder::kAuto, "a.mp4", Planes::kLuma)->front(), folder_ + "/ffmpeg");
+  EXPECT_EQ(DecoderArguments(Decoder::kGstreamer, "a.mp4", Planes::kLuma)->front(), folder_ + "/gst-launch-1.0");
+  EXPECT_FALSE(IsGstreamer(*DecoderArguments(Decoder::kAuto, "a.mp4", Planes::kLuma)));
 }
 
 // Where GStreamer has Jetson's converter, frames go through it.
 TEST_F(DecoderTest, TheConverterIsTheDecoders) {
   Install("gst-launch-1.0");
   const auto converter = [] {
-    const auto arguments = *DecoderArguments(Decoder::kGstreamer, "a.mp4", false);
+    const auto arguments = *DecoderArguments(Decoder::kGstreamer, "a.mp4", Planes::kLuma);
     return arguments[5];
   };
   EXPECT_EQ(converter(), "videoconvert");
@@ -74,11 +77,11 @@ TEST_F(DecoderTest, NamesStayNames) {
   Install("ffmpeg");
   Install("gst-launch-1.0");
   for (const std::string name : {"-i", "-y x", "concat:a|b", "http:x", "a b ! filesink location=c", "\"';$(id)"}) {
-    const auto ffmpeg = DecoderArguments(Decoder::kFfmpeg, name, false);
+    const auto ffmpeg = DecoderArguments(Decoder::kFfmpeg, name, Planes::kLuma);
     ASSERT_TRUE(ffmpeg.ok());
     EXPECT_THAT(*ffmpeg, Contains(absl::StrCat("file:", name)));
     EXPECT_EQ(std::count(ffmpeg->begin(), ffmpeg->end(), "-i"), 1) << name;
-    const auto gstreamer = DecoderArguments(Decoder::kGstreamer, name, false);
+    const auto gstreamer = DecoderArguments(Decoder::kGstreamer, name, Planes::kLuma);
     ASSERT_TRUE(gstreamer.ok());
     EXPECT_THAT(*gstreamer, Contains(testing::MatchesRegex("uri=file:///[-a-zA-Z0-9/._%]*"))) << name;
   }
@@ -87,7 +90,7 @@ TEST_F(DecoderTest, NamesStayNames) {
 TEST_F(DecoderTest, FilesOpenFilesAndAddressesNone) {
   Install("ffmpeg");
   const auto protocols = [](const std::string& name) {
-    const auto arguments = *DecoderArguments(Decoder::kFfmpeg, name, false);
+    const auto arguments = *DecoderArguments(Decoder::kFfmpeg, name, Planes::kLuma);
     for (size_t i = 0; i + 1 < arguments.size(); ++i) {
       if (arguments[i] == "-protocol_whitelist") return arguments[i + 1];
     }
@@ -98,6 +101,18 @@ TEST_F(DecoderTest, FilesOpenFilesAndAddressesNone) {
     EXPECT_THAT(protocols(address), HasSubstr("tcp")) << address;
     EXPECT_THAT(protocols(address), Not(HasSubstr("file"))) << address;
   }
+}
+
+TEST_F(DecoderTest, FramesAreWhatIsAskedFor) {
+  Install("ffmpeg");
+  const auto filter = [](Planes planes) {
+    const auto arguments = *DecoderArguments(Decoder::kFfmpeg, "a.mp4", planes);
+    EXPECT_THAT(arguments, Contains("-noautorotate"));
+    return *(std::find(arguments.begin(), arguments.end(), "-vf") + 1);
+  };
+  EXPECT_THAT(filter(Planes::kLuma), AllOf(StartsWith("format=yuv410p|"), EndsWith("|gbrap,extractplanes=y")));
+  EXPECT_EQ(filter(Planes::kNv12), "format=yuv420p|yuvj420p");
+  EXPECT_THAT(filter(Planes::kRgb), AllOf(HasSubstr("format=gbrp"), Not(HasSubstr("extractplanes"))));
 }
 
 TEST(Address, SchemesAndCharactersAreChecked) {

@@ -29,9 +29,19 @@ def y4m(frames, width, height, chroma="420jpeg", rate=f"{RATE}:1"):
     return header + b"".join(b"FRAME\n" + frame + bytes([128]) * planes for frame in frames)
 
 
-def png(frame, width, height):
+def png(frame, width, height, channels=1):
+    """`frame`: grey, or with 3 channels R, G and B of each pixel."""
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    rows = b"".join(b"\0" + frame[y * width:(y + 1) * width] for y in range(height))
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)) +
-            chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+    row = width * channels
+    rows = b"".join(b"\0" + frame[y * row:(y + 1) * row] for y in range(height))
+    header = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 0, 0, 0, 0)
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+def coloured(frames, width, height):
+    """R, G and B of each pixel: that of a frame, of the one after it, and of the first one upside down."""
+    count, size = len(frames), width * height
+    upside_down = b"".join(frames[0][y * width:(y + 1) * width] for y in reversed(range(height)))
+    return [bytes(plane[i] for i in range(size) for plane in (frames[n], frames[(n + 1) % count], upside_down))
+            for n in range(count)]

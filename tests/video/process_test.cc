@@ -86,6 +86,35 @@ TEST(Process, FailuresHaveTheLastWords) {
   EXPECT_EQ(killed->Finish().message(), "ended by signal 9 of sh");
 }
 
+// What FFmpeg says before it ends with status 0: all of it is of other things, but for the damage.
+TEST(Process, DamageIsToldFromWhatElseAProgramSays) {
+  const char* const others =
+      "echo '[AVHWDeviceContext @ 0x5f] [error] Cannot load libcuda.so.1' >&2;"
+      "echo '[error] Device creation failed: -1.' >&2;"
+      "echo '[h264 @ 0x5f] [error] Failed setup for format vaapi: hwaccel initialisation returned error.' >&2;"
+      "echo '[mjpeg @ 0x5f] [error] unable to decode APP fields: Invalid data found' >&2;"
+      "echo '[yuv4mpegpipe @ 0x5f] [error] non monotonically increasing dts' >&2;"
+      "echo '[swscaler @ 0x5f] [swscaler @ 0x60] [warning] deprecated pixel format used' >&2;";
+  const std::pair<const char*, const char*> cases[] = {
+      {"", ""},
+      {"echo '[mov,mp4 @ 0x5f2a] [error] stream 0, offset 0x18: partial file' >&2",
+       "sh: [mov,mp4] stream 0, offset 0x18: partial file"},
+      {"echo '[warning] file:a.avi: corrupt input packet in stream 0' >&2",
+       "sh: file:a.avi: corrupt input packet in stream 0"},
+      {"echo '[error] Error while decoding stream #0:0: Invalid data' >&2; echo '[h264 @ 0x5f] [error] more' >&2",
+       "sh: Error while decoding stream #0:0: Invalid data"}};
+  for (const auto& [script, damage] : cases) {
+    const auto process = Shell(absl::StrCat(others, script));
+    EXPECT_EQ(*Output(process.get()), "");
+    EXPECT_TRUE(process->Finish().ok());
+    EXPECT_EQ(process->ToldDamage(), damage);
+  }
+  // The last words are no warning's.
+  const auto failed = Shell("echo '[error] x.mp4: no such thing' >&2; echo '[x @ 0x1] [warning] y' >&2; exit 1");
+  EXPECT_EQ(*Output(failed.get()), "");
+  EXPECT_EQ(failed->Finish().message(), "exit status 1 of sh: x.mp4: no such thing");
+}
+
 TEST(Process, OneThatStaysAfterItsOutputIsEnded) {
   const auto process = Shell("exec >&- 2>&-; sleep 600");
   EXPECT_EQ(*Output(process.get()), "");

@@ -55,6 +55,11 @@ def csv(source, *options, **how):
     """{frame's number: its rows without the name}, and fails on any error."""
     done = glint(source, "--format", "csv", *options, **how)
     assert done.returncode == 0, done.stderr.decode()
+    return rows_of(done)
+
+
+def rows_of(done):
+    """The same of an output that is there."""
     frames = {}
     for row in done.stdout.decode().splitlines()[1:]:
         picture, _, rest = row.partition(",")
@@ -143,6 +148,40 @@ class Y4m(VideoTest):
                 self.assertAlmostEqual(second, number * step, delta=1e-8)
 
 
+    def test_names_are_times(self):
+        calibration = self.folder / "calib-names.txt"
+        calibration.write_text("P0: 100 0 80 0 0 100 48 0 0 0 1 0\nP1: 100 0 80 -50 0 100 48 0 0 0 1 0\n", encoding="utf-8")
+        begin, numbers = 1403715273262142976, (0, 1, 3, 4)  # of the left camera one is missing, of the right one another
+        for eye, offset, missing in (("cam0", 0, 2), ("cam1", 1234, 5)):
+            (self.folder / eye).mkdir()
+            for number in set(range(FRAMES)) - {missing}:
+                name = begin + 50_000_000 * number + offset
+                shutil.copy(self.folder / f"png/{number:06d}.png", self.folder / f"{eye}/{name}.png")
+        path = self.folder / "path.txt"
+        done = subprocess.run([GLINT, "localize", *INPROC, "--calibration", str(calibration), "--format", "none", "--trajectory",
+                               str(path), self.path("cam0"), self.path("cam1")], capture_output=True, timeout=PATIENCE,
+                              check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(b"glint localize: 2 pictures have no partner and are left out: ", done.stderr)
+        times = [line.split()[0] for line in path.read_text(encoding="utf-8").splitlines()]
+        nanoseconds = [int(time.replace(".", "")) for time in times if not time.startswith("#")]
+        self.assertEqual(len(nanoseconds), len(numbers))
+        for number, time_ns in zip(numbers, nanoseconds):
+            self.assertLess(abs(time_ns - begin - 50_000_000 * number), 1000)
+
+    def test_videos_belong_together_by_time(self):
+        """The second one has a third of the first one's frames in a second, and ends before it."""
+        (self.folder / "slow.y4m").write_bytes(pictures.y4m(self.frames[:1] * 2, WIDTH, HEIGHT, rate="25:3"))
+        done = subprocess.run([GLINT, "match", *INPROC, self.path("video.y4m"), self.path("slow.y4m")], capture_output=True,
+                              timeout=PATIENCE, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        pairs = re.findall(r"video.y4m#(\d+) \S+slow.y4m#(\d+): ", done.stdout.decode())
+        self.assertEqual(pairs, [("000000", "000000"), ("000003", "000001")])
+        last = done.stderr.decode().splitlines()[-1]
+        self.assertRegex(last, r"2 pictures have no partner and are left out: \S+#000001, \S+#000002; \S+video.y4m#000004 and "
+                               r"what follows it have no partner: another source has ended$")
+
+
 class FakeDecoder(VideoTest):
     """A program named ffmpeg that does what a test wants."""
 
@@ -170,13 +209,22 @@ class FakeDecoder(VideoTest):
         return done
 
     def test_arguments_and_frames(self):
-        done = self.run_with('for a; do printf "%s\\n" "$a"; done >arguments; cat video.y4m', "--no-live", "--format", "csv")
+        done = self.run_with('for a; do printf "%s\\n" "$a"; done >arguments; cat video.y4m', "--no-live", "--format", "csv",
+                             "--max-frames", str(FRAMES))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("rtsp://camera/x#000005,", done.stdout.decode())
         arguments = (self.folder / "arguments").read_text(encoding="utf-8").splitlines()
         self.assertEqual(arguments[arguments.index("-i") + 1], "rtsp://user:secret@camera/x")
         for option in ("-protocol_whitelist", "-hwaccel", "-rtsp_transport", "-timeout"):
             self.assertIn(option, arguments)
+
+    def test_damage_is_told_of_files_and_not_of_live_sources(self):
+        script = "cat video.y4m; echo '[h264 @ 0x5f] [error] error while decoding MB 1 3' >&2"
+        self.assertNotIn(b"damaged", self.run_with(script, "--no-live").stderr)
+        done = self.run_with(script, source="http://user:secret@camera/x")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"http://camera/x: ends at frame 6: cut off or damaged (ffmpeg: [h264] error while decoding MB 1 3)\n",
+                      done.stderr)
 
     def test_failures_are_one_line(self):
         self.fails_with("echo noise >&2; echo no route to rtsp://user:secret@camera/x >&2; exit 7",
@@ -242,14 +290,92 @@ class FakeDecoder(VideoTest):
         count, width, height = 60, 1280, 720
         frame = pictures.grey_frames(1, width, height)[0]
         (self.folder / "fast.y4m").write_bytes(pictures.y4m([frame] * count, width, height))
-        done = self.run_with("cat fast.y4m", "--in-flight", "1", "--format", "csv")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.fails_with("cat fast.y4m", "the live source ended after", "--in-flight", "1", "--format", "csv")
         numbers = [int(n) for n in dict.fromkeys(re.findall(r"^rtsp://camera/x#(\d+),", done.stdout.decode(), re.M))]
         self.assertEqual(numbers, sorted(numbers))
         self.assertEqual(numbers[-1], count - 1)
         self.assertLess(len(numbers), count)
-        done = self.run_with("cat fast.y4m", "--in-flight", "1", "--no-live")
+        done = self.run_with("cat fast.y4m", "--in-flight", "1", "--no-live", "--max-frames", str(count))
         self.assertTrue(done.stdout.decode().startswith(f"{count} frames"), done.stdout)
+
+    # Counts its runs in a file.
+    COUNT = "n=$(cat runs 2>/dev/null); n=$((n + 1)); echo $n >runs\n"
+
+    def forget_runs(self):
+        (self.folder / "runs").unlink(missing_ok=True)
+
+    def test_a_lost_live_source_is_an_error(self):
+        for options in (("--no-live",), ()):
+            done = self.fails_with("cat video.y4m", "glint stream: rtsp://camera/x: the live source ended after", *options)
+            self.assertRegex(done.stdout, b" 1 failed")
+        # As commands with other loops say it.
+        for name in ("track", "match"):
+            done = self.run_with("cat video.y4m", "--no-live", "--format", "none", name=name)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"glint {name}: rtsp://camera/x: the live source ended after 6 frames\n", done.stderr.decode())
+
+    def test_a_lost_live_source_is_opened_again(self):
+        self.forget_runs()
+        script = self.COUNT + "case $n in 1|4) cat video.y4m;; 2) echo refused >&2; exit 1;; 3) ;; esac"
+        done = self.run_with(script, "--no-live", "--format", "csv", "--retry", "30", "--max-frames", str(2 * FRAMES))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        said = done.stderr.decode()
+        self.assertIn("glint: rtsp://camera/x: the live source ended after 6 frames; opening it again for 30s\n", said)
+        self.assertRegex(said, r"glint: rtsp://camera/x: is back after \d+\.\d s\n")
+        twice = {number + FRAMES * half: rows for half in (0, 1) for number, rows in self.expected.items()}
+        self.assertEqual(rows_of(done), twice)
+
+    def test_a_live_source_that_stays_away_is_given_up(self):
+        self.forget_runs()
+        done = self.run_with(self.COUNT + "[ $n = 1 ] && cat video.y4m || { echo refused >&2; exit 1; }", "--retry", "1",
+                             name="track")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("rtsp://camera/x: exit status 1 of ffmpeg: refused; given up after 1s\n", done.stderr.decode())
+        self.assertGreater(int((self.folder / "runs").read_text(encoding="utf-8")), 2)
+
+    def test_an_interrupt_ends_the_attempts(self):
+        self.forget_runs()
+        self.install(self.COUNT + "[ $n = 1 ] && cat video.y4m || exit 1")
+        process = subprocess.Popen(command("rtsp://camera/x", "--retry", "600"),
+                                   env={**os.environ, "PATH": str(self.programs)}, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE)
+        while not (self.folder / "runs").exists() or (self.folder / "runs").read_text(encoding="utf-8") < "2":
+            time.sleep(0.02)
+        process.send_signal(signal.SIGTERM)
+        said = process.communicate(timeout=20)[1]
+        self.assertEqual(process.returncode, 130, said)
+
+
+class NamedPipes(VideoTest):
+    def pipe(self, writers):
+        """A pipe into which the video is written `writers` times, each time by another one."""
+        path = self.folder / "pipe"
+        path.unlink(missing_ok=True)
+        os.mkfifo(path)
+        video = (self.folder / "video.y4m").read_bytes()
+
+        def write():
+            for _ in range(writers):
+                path.write_bytes(video)
+                time.sleep(0.5)
+
+        thread = threading.Thread(target=write, daemon=True)
+        thread.start()
+        self.addCleanup(thread.join, PATIENCE)
+        return str(path)
+
+    def test_it_is_read_like_standard_input(self):
+        self.assertEqual(csv(self.pipe(1)), self.expected)
+
+    def test_the_next_writer_goes_on(self):
+        done = glint(self.pipe(2), "--format", "csv", "--retry", "30", "--max-frames", str(2 * FRAMES))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        twice = {number + FRAMES * half: rows for half in (0, 1) for number, rows in self.expected.items()}
+        self.assertEqual(rows_of(done), twice)
+        self.assertIn(b"is back after", done.stderr)
+        done = glint(self.pipe(1), "--retry", "0.5")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"given up after 500ms\n", done.stderr)
 
 
 @unittest.skipUnless(HAS_FFMPEG, "no ffmpeg (scripts/setup.sh test)")
@@ -275,6 +401,58 @@ class RealDecoders(VideoTest):
                     with self.subTest(name=name, decoder=decoder, send=send):
                         got = csv(self.path(name), "--video-decoder", decoder, "--send", send)
                         self.assertEqual(got, self.expected)
+
+    def test_rgb_has_the_keypoints_of_its_frames(self):
+        (self.folder / "rgb").mkdir()
+        for number, frame in enumerate(pictures.coloured(self.frames, WIDTH, HEIGHT)):
+            (self.folder / "rgb" / f"{number:06d}.png").write_bytes(pictures.png(frame, WIDTH, HEIGHT, 3))
+        expected = csv(self.path("rgb"))
+        self.assertNotEqual(expected, self.expected)
+        codecs = {"a.mkv": ("ffv1", "bgr0"), "b.mov": ("png", "rgb24"), "c.mov": ("png", "rgba"), "d.avi": ("huffyuv", "rgb24"),
+                  "e.mp4": ("libx264rgb", "rgb24", "-qp", "0"), "f.avi": ("utvideo", "gbrp"), "g.mov": ("qtrle", "rgb24")}
+        for name, (codec, form, *options) in codecs.items():
+            self.ffmpeg("-framerate", "10", "-i", "rgb/%06d.png", "-c:v", codec, "-pix_fmt", form, *options, name)
+            for send in ("gray", "color") if name in ("a.mkv", "e.mp4") else ("gray",):
+                with self.subTest(codec=codec, form=form, send=send):
+                    self.assertEqual(csv(self.path(name), "--send", send), expected)
+
+    def test_every_sampling_and_range_keeps_its_luma(self):
+        for form, tagged in (("gray", "tv"), ("yuv410p", "pc"), ("yuv440p", "tv"), ("yuva420p", "pc"), ("yuv444p", "pc")):
+            self.ffmpeg("-i", "video.y4m", "-vf", f"format={form}", "-c:v", "ffv1", "-color_range", tagged, "range.mkv")
+            self.ffmpeg("-i", "range.mkv", "-vf", "extractplanes=y", "luma.y4m")
+            got = csv(self.path("range.mkv"))
+            self.assertEqual(len(got), FRAMES)
+            self.assertEqual(got, csv(self.path("luma.y4m")), (form, tagged))
+
+    def test_a_turned_video_is_read_as_it_is_stored(self):
+        self.ffmpeg("-i", "h264.mp4", "-map", "0:v", "-c", "copy", "-metadata:s:v:0", "rotate=90", "turned.mp4")
+        for decoder in ["ffmpeg"] + (["gstreamer"] if HAS_GSTREAMER else []):
+            self.assertEqual(csv(self.path("turned.mp4"), "--video-decoder", decoder), self.expected, decoder)
+
+    def test_a_file_that_ends_early_is_told_with_its_frame(self):
+        codecs = {"a.mp4": ("libx264", "-movflags", "+faststart"), "b.mp4": ("libx264", "-movflags", "+frag_keyframe+empty_moov"),
+                  "c.mkv": ("libx264",), "d.avi": ("mjpeg",), "e.ts": ("libx264",), "f.mjpeg": ("mjpeg",), "g.flv": ("libx264",),
+                  "h.avi": ("ffv1",), "i.mp4": ("libx264",)}
+        for name, (codec, *options) in codecs.items():
+            with self.subTest(name=name, codec=codec):
+                speed = ("-preset", "ultrafast") if codec == "libx264" else ()
+                self.ffmpeg("-stream_loop", "3", "-i", "video.y4m", "-c:v", codec, "-pix_fmt", "yuvj420p" if codec == "mjpeg"
+                            else "yuv420p", "-g", "4", *speed, *options, name)
+                whole = (self.folder / name).read_bytes()
+                done = glint(self.path(name), "--format", "json", "--no-summary")
+                self.assertEqual((done.returncode, done.stderr), (0, b""))
+                self.assertEqual(done.stdout.count(b"\n"), 4 * FRAMES)
+                half = self.folder / f"half-{name}"
+                half.write_bytes(whole[:len(whole) // 2 + 7])
+                done = glint(str(half), "--format", "json", "--no-summary")
+                answered = done.stdout.count(b"\n")
+                self.assertEqual(done.returncode, 1, done.stderr)
+                if name == "i.mp4":  # its index is at the end
+                    self.assertRegex(done.stderr.decode(), r"half-i.mp4: exit status 1 of ffmpeg: .+\n$")
+                    continue
+                self.assertRegex(done.stderr.decode(),
+                                 rf"^glint stream: \S+half-{name}: ends at frame {answered}: cut off or damaged \(ffmpeg: .+\)\n$")
+                self.assertTrue(0 < answered < 4 * FRAMES)
 
     def test_names_that_look_like_something_else(self):
         for name in ("-i.mp4", "concat:a b.mp4", "100%d !.mp4"):
@@ -335,9 +513,11 @@ class RealDecoders(VideoTest):
         self.ffmpeg("-i", "h264.mp4", "-an", "-c", "copy", "-bsf:v", "h264_mp4toannexb", "-f", "h264", "video.h264")
         stream = (self.folder / "video.h264").read_bytes()
         with rtsp_server.RtspServer(stream, pictures.RATE) as server:
-            self.assertEqual(csv(server.address, "--no-live"), self.expected)
+            self.assertEqual(csv(server.address, "--no-live", "--max-frames", str(FRAMES)), self.expected)
         with rtsp_server.RtspServer(stream, pictures.RATE) as server:
-            got = csv(server.address)
+            done = glint(server.address, "--format", "csv")  # until the server ends it
+            self.assertEqual(done.returncode, 1)
+            got = rows_of(done)
             self.assertTrue(got)
             for number, rows in got.items():
                 self.assertEqual(rows, self.expected[number])

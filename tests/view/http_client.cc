@@ -53,6 +53,16 @@ std::string Get(int port, const std::string& path, const std::string& host) {
   return Request(port, absl::StrCat("GET ", path, " HTTP/1.1\r\nHost: ", host, "\r\nConnection: close\r\n\r\n"));
 }
 
+SilentClient::SilentClient(int port) : socket_(Connect(port, 0)) {}
+
+SilentClient::~SilentClient() { close(socket_); }
+
+std::vector<std::unique_ptr<SilentClient>> SilentClient::Many(int port, int count) {
+  std::vector<std::unique_ptr<SilentClient>> clients;
+  for (int i = 0; i < count; ++i) clients.push_back(std::make_unique<SilentClient>(port));
+  return clients;
+}
+
 WebSocketClient::WebSocketClient(int port, const std::string& headers, int receive_buffer)
     : socket_(Connect(port, receive_buffer)) {
   SendAll(socket_, absl::StrCat("GET /frames HTTP/1.1\r\n", headers,

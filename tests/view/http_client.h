@@ -3,7 +3,9 @@
 #define GLINT_TESTS_VIEW_HTTP_CLIENT_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace glint::view {
 
@@ -11,6 +13,20 @@ namespace glint::view {
 std::string Request(int port, const std::string& text);
 // The answer to a GET with this Host header.
 std::string Get(int port, const std::string& path, const std::string& host);
+
+// A connection that says nothing.
+class SilentClient {
+ public:
+  explicit SilentClient(int port);
+  ~SilentClient();
+  SilentClient(const SilentClient&) = delete;
+  SilentClient& operator=(const SilentClient&) = delete;
+
+  static std::vector<std::unique_ptr<SilentClient>> Many(int port, int count);
+
+ private:
+  const int socket_;
+};
 
 // Thread-compatible. Reading fails the test after ten seconds.
 class WebSocketClient {

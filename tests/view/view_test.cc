@@ -173,6 +173,38 @@ TEST_F(ViewTest, TellsFurtherBrowsersThatThereAreEnough) {
   });
 }
 
+TEST_F(ViewTest, SilentConnectionsKeepNobodyOut) {
+  const std::vector<std::unique_ptr<SilentClient>> silent = SilentClient::Many(port_, 40);
+  EXPECT_THAT(Get(port_, "/", "127.0.0.1"), StartsWith("HTTP/1.1 200"));
+  const auto browser = Connect();
+  Await([&] { return view_->wanted(); });
+  view_->Show(Numbered(1));
+  EXPECT_EQ(browser->Read().opcode, kBinary);
+}
+
+// They have a frame each and do not say that they have drawn it.
+TEST_F(ViewTest, SilentBrowsersMakeWay) {
+  State state;
+  state.title = "street";
+  view_ = View::Start("127.0.0.1:0", state, absl::Milliseconds(100)).value();
+  ASSERT_TRUE(absl::SimpleAtoi(view_->url().substr(17, view_->url().size() - 18), &port_));
+  host_ = absl::StrCat("Host: 127.0.0.1:", port_, "\r\n");
+  std::vector<std::unique_ptr<WebSocketClient>> silent;
+  for (int i = 0; i < kMaxBrowsers; ++i) silent.push_back(Connect());
+  Await([&] { return view_->wanted(); });
+  view_->Show(Numbered(1));
+  for (const auto& client : silent) EXPECT_EQ(client->Read().opcode, kBinary);
+  absl::SleepFor(absl::Milliseconds(200));
+  for (const int i : {0, 2, 3}) silent[static_cast<size_t>(i)]->SendText("ready");
+  Await([&] { return view_->wanted(); });
+  view_->Show(Numbered(2));
+  for (const int i : {0, 2, 3}) EXPECT_EQ(silent[static_cast<size_t>(i)]->Read().opcode, kBinary);
+  const auto further = Connect();
+  const WebSocketClient::Message message = silent[1]->Read();  // it was silent longest
+  EXPECT_EQ(message.opcode, kClose);
+  EXPECT_THAT(message.data, StartsWith(kTryAgainLater));
+}
+
 TEST_F(ViewTest, HasTheLastFrameForWhoComesLater) {
   const auto first = Connect();
   Await([&] { return view_->wanted(); });

@@ -2,7 +2,11 @@
 #ifndef GLINT_CLIENT_CLI_BASE_COMMAND_H_
 #define GLINT_CLIENT_CLI_BASE_COMMAND_H_
 
+#include <condition_variable>
+#include <functional>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -45,7 +49,8 @@ void Complain(absl::string_view command, absl::string_view message);
 // Complains about the command line, and where help is; kUsage.
 int UsageError(absl::string_view command, absl::string_view message);
 
-// Complains about a call that failed; kUnavailable, kUsage for what the server calls an invalid argument, else kFailed.
+// Complains about a call that failed; kUnavailable, kUsage for what the server calls an invalid argument, kInterrupted
+// after an interrupt, else kFailed.
 int CallError(absl::string_view command, const absl::Status& status);
 
 // Complains about a source that cannot be opened; kFailed, or kInterrupted after an interrupt.
@@ -57,6 +62,24 @@ std::string Describe(const absl::Status& status);
 // Set by SIGINT and SIGTERM: finish what was begun. A second signal ends the process as usual.
 bool Interrupted();
 void CatchInterrupts();
+
+// Calls `cancel`, from a thread of its own, a second after an interrupt that comes while this lives: for what waits for
+// a server. If it still lives five seconds later, the process ends with kInterrupted: gRPC 1.51 does not end a call
+// whose socket takes no more bytes. Thread-safe.
+class CancelOnInterrupt {
+ public:
+  explicit CancelOnInterrupt(std::function<void()> cancel);
+  // Waits for `cancel` if it runs.
+  ~CancelOnInterrupt();
+  CancelOnInterrupt(const CancelOnInterrupt&) = delete;
+  CancelOnInterrupt& operator=(const CancelOnInterrupt&) = delete;
+
+ private:
+  std::mutex mutex_;
+  bool over_ = false;
+  std::condition_variable changed_;
+  std::thread thread_;
+};
 
 }  // namespace glint::cli
 

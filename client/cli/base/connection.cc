@@ -43,8 +43,12 @@ void ConnectionFlags::AddTo(Flags* flags, bool inside) {
       &server);
   flags->Choice("backend", {{"auto", Backend::kAuto}, {"cpu", Backend::kCpu}, {"cuda", Backend::kCuda}},
                 "Of --server inproc. auto (the default): CUDA if a device works, else the CPU.", &backend);
-  flags->Float("timeout", "SECONDS", "Longest wait for the connection (default 5) and for any answer (default: none).",
-               &timeout);
+  flags->Float(
+      "timeout", "SECONDS",
+      "Longest wait for the connection (default 5) and for an answer: since the last one or, if nothing was "
+      "unanswered then, since the oldest unanswered frame or call was sent (default: 60 for detect, 5 for info "
+      "and health, none for streams). A server from which nothing comes for 20 s is given up in any case.",
+      &timeout);
   flags->Bool("tls", "Encrypt the connection; implied by the three below.", &tls);
   flags->String("tls-ca", "FILE", "PEM file of authorities whose servers are believed. Default: the system's.",
                 &tls_ca);
@@ -107,25 +111,28 @@ struct Connection::Inside {
   std::unique_ptr<Server> server;
 };
 
-Connection::Connection() = default;
+Connection::Connection(std::unique_ptr<Inside> inside, std::unique_ptr<client::Client> client)
+    : inside_(std::move(inside)),
+      client_(std::move(client)),
+      cancel_(std::make_unique<CancelOnInterrupt>([client = client_.get()] { client->Cancel(); })) {}
 Connection::Connection(Connection&&) noexcept = default;
 
 Connection::~Connection() {
+  cancel_.reset();
   client_.reset();  // its channel must not outlive the server
 }
 
 absl::StatusOr<Connection> Connection::Open(const ConnectionFlags& flags) {
-  Connection connection;
   if (flags.server != kInside) {
     client::ClientOptions options;
     options.connect_timeout = flags.timeout_or(options.connect_timeout);
+    options.stop = Interrupted;
     options.balance = absl::StartsWith(flags.server, "dns:") || absl::StartsWith(flags.server, "ipv4:") ||
                       absl::StartsWith(flags.server, "ipv6:");
     GLINT_ASSIGN_OR_RETURN(options.tls, flags.Tls());
     GLINT_ASSIGN_OR_RETURN(options.token, flags.Token());
     GLINT_ASSIGN_OR_RETURN(auto client, client::Client::Connect(flags.server, options));
-    connection.client_ = std::make_unique<client::Client>(std::move(client));
-    return connection;
+    return Connection(nullptr, std::make_unique<client::Client>(std::move(client)));
   }
   ServerOptions options;
   options.listen.clear();
@@ -147,10 +154,10 @@ absl::StatusOr<Connection> Connection::Open(const ConnectionFlags& flags) {
   if (!server->WaitUntilServing(absl::InfiniteDuration())) {
     return absl::UnavailableError("the server inside this process did not become ready");
   }
-  connection.inside_ = std::make_unique<Inside>();
-  connection.inside_->server = std::move(server);
-  connection.client_ = std::make_unique<client::Client>(connection.inside_->server->InProcessChannel());
-  return connection;
+  auto inside = std::make_unique<Inside>();
+  inside->server = std::move(server);
+  auto client = std::make_unique<client::Client>(inside->server->InProcessChannel());
+  return Connection(std::move(inside), std::move(client));
 }
 
 }  // namespace glint::cli

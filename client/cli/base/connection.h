@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "client/cli/base/command.h"
 #include "client/cli/base/flags.h"
 #include "client/client.h"
 #include "lane/lane.h"
@@ -16,7 +17,7 @@ namespace glint::cli {
 struct ConnectionFlags {
   std::string server;
   Backend backend = Backend::kAuto;
-  std::optional<float> timeout;  // seconds
+  std::optional<float> timeout;  // seconds, to connect and for any answer
   bool tls = false;
   std::string traceparent;
   std::string tls_ca, tls_certificate, tls_key;  // file names
@@ -35,7 +36,8 @@ struct ConnectionFlags {
   absl::Duration timeout_or(absl::Duration otherwise) const;
 };
 
-// Owns the server when it is inside. The client must not be used after this is destroyed.
+// Owns the server when it is inside. The client must not be used after this is destroyed. An interrupt cancels its
+// calls and streams if they do not end by themselves.
 class Connection {
  public:
   static absl::StatusOr<Connection> Open(const ConnectionFlags& flags);
@@ -46,10 +48,11 @@ class Connection {
 
  private:
   struct Inside;
-  Connection();
+  Connection(std::unique_ptr<Inside> inside, std::unique_ptr<client::Client> client);
 
   std::unique_ptr<Inside> inside_;
   std::unique_ptr<client::Client> client_;
+  std::unique_ptr<CancelOnInterrupt> cancel_;
 };
 
 }  // namespace glint::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -11,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "features/option_fields.h"
 
 namespace glint::cli {
@@ -85,6 +87,26 @@ absl::Status ParseRegion(absl::string_view text, client::Region* region) {
   return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not WIDTHxHEIGHT+X+Y"));
 }
 
+// "LOW..HIGH", "percentile" or "percentile:P".
+absl::Status ParseRange(absl::string_view text, GrayRange* range) {
+  const auto bad = [text](absl::string_view why) {
+    return absl::InvalidArgumentError(absl::StrCat("'", text, "' ", why));
+  };
+  const std::pair<absl::string_view, absl::string_view> limits = absl::StrSplit(text, absl::MaxSplits("..", 1));
+  if (int lowest = 0, highest = 0;
+      absl::SimpleAtoi(limits.first, &lowest) && absl::SimpleAtoi(limits.second, &highest)) {
+    *range = GrayRange::Given(lowest, highest);
+  } else if (float percentile = 0;
+             absl::ConsumePrefix(&text, "percentile") &&
+             (text.empty() || (absl::ConsumePrefix(&text, ":") && absl::SimpleAtof(text, &percentile)))) {
+    *range = text.empty() ? GrayRange::Percentile() : GrayRange::Percentile(percentile);
+  } else {
+    return bad("is not LOW..HIGH, percentile or percentile:P");
+  }
+  const absl::Status valid = ValidateGrayRange(*range);
+  return valid.ok() ? valid : bad(absl::StrCat("has ", valid.message()));
+}
+
 }  // namespace
 
 void DetectorFlags::AddTo(Flags* flags) {
@@ -121,7 +143,17 @@ void DetectorFlags::AddTo(Flags* flags) {
               "Compute descriptors: the detector's own, or rotated BRIEF where it has none (default: for orb, pyca, "
               "bfrost and orbslam).",
               [this](bool on) { describe_ = on; });
-  flags->String("mask", "FILE", "Keep keypoints only where this image, of the frames' size, is not black.", &mask);
+  flags->String("mask", "FILE",
+                "Keep keypoints only where this image, of the frames' size, is not black. orb, as cv::ORB, "
+                "wants 255 there in all levels but the first.",
+                &mask);
+  flags->Parsed("range", "LOW..HIGH|percentile[:P]",
+                "Of pictures with grey samples of 16 bits, of which cameras with 10, 12 or 14 use a part: LOW and all "
+                "below become black, HIGH and all above white. 12 bits: 0..4095. percentile: P % of the samples of "
+                "the first 8 pictures are below it and as many above (0..25, default 0.5); fixed from then on. "
+                "(Default: all 16 bits.)",
+                [this](absl::string_view text) { return ParseRange(text, &range_); });
+  flags->Bool("equalize", "With --range: then by CLAHE, as cv::createCLAHE() does (default: no).", &equalize_);
   flags->Parsed("region", "WxH+X+Y",
                 "Look only at W x H pixels, of which the top left one is (X, Y); coordinates stay those of the whole "
                 "image.",
@@ -129,6 +161,7 @@ void DetectorFlags::AddTo(Flags* flags) {
 }
 
 absl::StatusOr<DetectorOptions> DetectorFlags::Options() const {
+  if (equalize_ && !range_.wanted()) return absl::InvalidArgumentError("option '--equalize': only with --range");
   absl::StatusOr<DetectorOptions> preset = PresetOptions(detector_, defaults_);
   if (!preset.ok()) {
     return absl::InvalidArgumentError(

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "client/cli/base/flags.h"
 #include "client/image.h"
+#include "features/gray_range.h"
 #include "features/operation_defaults.h"
 #include "features/options.h"
 
@@ -27,6 +28,12 @@ class DetectorFlags {
   void AddTo(Flags* flags);
   // INVALID_ARGUMENT names the option as it is written on the command line.
   absl::StatusOr<DetectorOptions> Options() const;
+  // Full without --range.
+  GrayRange gray_range() const {
+    GrayRange range = range_;
+    range.equalize = equalize_;
+    return range;
+  }
 
   std::string mask;  // path; empty: none
   client::Region region;
@@ -49,6 +56,8 @@ class DetectorFlags {
   const DetectorDefaults defaults_;
   std::string detector_;
   std::optional<bool> describe_;
+  GrayRange range_;
+  bool equalize_ = false;
   std::tuple<AllGiven<int>, AllGiven<float>, AllGiven<bool>, AllGiven<Pyramid>, AllGiven<CornerTest>, AllGiven<Score>,
              AllGiven<Selection>, AllGiven<Ranking>, AllGiven<ThresholdUnit>, AllGiven<Orientation>,
              AllGiven<Descriptor>>

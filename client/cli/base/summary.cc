@@ -24,8 +24,9 @@ void Summary::AddOk(const client::Detection& detection) {
 
 std::string Summary::Text(absl::Duration elapsed) const {
   const double seconds = std::max(absl::ToDoubleSeconds(elapsed), 1e-9);
-  std::string out = absl::StrFormat("%d frames in %.2f s: %.1f frames/s, %d failed", frames(), seconds,
-                                    static_cast<double>(frames()) / seconds, failed_);
+  std::string out =
+      absl::StrFormat("%d frame%s in %.2f s: %.1f frames/s, %d failed", frames(), frames() == 1 ? "" : "s", seconds,
+                      static_cast<double>(frames()) / seconds, failed_);
   if (dropped_ > 0) absl::StrAppendFormat(&out, ", %d dropped", dropped_);
   if (pictures_ > 0) {
     absl::StrAppendFormat(&out, ", %.0f bytes a frame", static_cast<double>(bytes_) / static_cast<double>(pictures_));

@@ -50,6 +50,7 @@ absl::StatusOr<std::string> FirstMessage(const LoadFlags& load_flags, const Dete
   const auto with_policy = [&](auto options) {
     options.overload_policy = load_flags.policy;
     options.max_age = absl::Milliseconds(load_flags.max_age_ms.value_or(0));
+    options.gray_range = detector_flags.gray_range();
     return options;
   };
   if (load::IsPair(load_flags.task)) {

@@ -1,10 +1,9 @@
 // glint echo-server: the floor that glint bench --echo compares a server with.
 #include "client/load/echo_server.h"
 
-#include <unistd.h>
-
 #include <optional>
 
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "client/cli/base/command.h"
 #include "client/cli/base/flags.h"
@@ -45,7 +44,7 @@ int RunEchoServer(const std::vector<std::string>& arguments) {
   const auto echo = load::EchoServer::Start(listen, absl::Milliseconds(work_ms.value_or(0)));
   if (!echo.ok()) return CallError(kName, echo.status());
   if (const int status = Print(kName, (*echo)->address() + "\n"); status != kOk) return status;
-  while (!Interrupted()) pause();
+  while (!Interrupted()) absl::SleepFor(absl::Milliseconds(50));
   return kInterrupted;
 }
 

@@ -45,6 +45,9 @@ absl::StatusOr<DetectorOptions> ParseDetector(const std::string& text) {
   DetectorFlags detector;
   detector.AddTo(&flags);
   if (auto operands = flags.Parse(arguments); !operands.ok()) return operands.status();
+  if (detector.gray_range().wanted()) {
+    return absl::InvalidArgumentError("option '--range': pictures are compared in 8 bits");
+  }
   return detector.Options();
 }
 

@@ -29,9 +29,9 @@ std::string Help(const Flags& flags) {
 
 absl::Status DetectAll(const client::Client& client, const std::vector<std::string>& files,
                        const std::optional<RawLayout>& layout, const DetectorOptions& options,
-                       const client::Region& region, const Image& mask, const ConnectionFlags& connection,
-                       Report* report) {
-  const absl::Duration timeout = connection.timeout_or(absl::InfiniteDuration());
+                       const client::Region& region, const Image& mask, const GrayRange& gray_range,
+                       const ConnectionFlags& connection, Report* report) {
+  const absl::Duration timeout = connection.timeout_or(client::kDefaultCallTimeout);
   const client::ImageInput mask_input(mask);
   Picture picture;
   for (const std::string& file : files) {
@@ -45,7 +45,7 @@ absl::Status DetectAll(const client::Client& client, const std::vector<std::stri
     }
     client::ImageInput input = picture.input();
     input.region = region;
-    const auto found = client.Detect(options, input, mask_input, timeout, connection.traceparent);
+    const auto found = client.Detect(options, input, mask_input, timeout, connection.traceparent, gray_range);
     if (absl::IsUnavailable(found.status())) return found.status();
     absl::Status written = report->Add(picture, found.status(), found.ok() ? *found : client::Detection());
     if (!written.ok()) return written;
@@ -90,7 +90,7 @@ int RunDetect(const std::vector<std::string>& arguments) {
                                    static_cast<int64_t>(files->size()), 1);
   if (!report.ok()) return OutputError(kName, report.status());
   const absl::Status status = DetectAll(connection->client(), *files, *layout, *options, detector_flags.region, *mask,
-                                        connection_flags, report->get());
+                                        detector_flags.gray_range(), connection_flags, report->get());
   if (absl::IsUnavailable(status)) return CallError(kName, status);
   return (*report)->Close(status);
 }

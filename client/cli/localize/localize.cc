@@ -190,6 +190,7 @@ absl::Status SetSize(PairSource* source, bool side_by_side, PicturePair* first, 
 SentPairs SendAll(PairSource* source, const PicturePair& first, const LocalizeFlags& flags,
                   const StreamRun<client::LocalizeStream>& stream, WaitingPairs* waiting, const LiveView& live) {
   SentPairs sent;
+  if (const std::string text = source->LeftOut(); !text.empty()) Complain(kName, text);
   const uint64_t end = static_cast<uint64_t>(flags.max_frames.value_or(INT32_MAX));
   for (uint64_t id = 0; id < end && sent.stream.ok() && !Interrupted(); ++id) {
     live.WaitWhilePaused();
@@ -206,8 +207,7 @@ SentPairs SendAll(PairSource* source, const PicturePair& first, const LocalizeFl
     waiting->Push(pair);
     const client::ImageInput left = pair.first->input();
     const client::ImageInput right = pair.second != nullptr ? pair.second->input() : client::ImageInput();
-    const absl::Duration time = absl::Seconds(flags.TimeOf(id, *pair.first));
-    const int64_t time_ns = absl::ToInt64Nanoseconds(time);
+    const int64_t time_ns = absl::ToInt64Nanoseconds(flags.TimeOf(pair));
     if (flags.relocalize) {
       sent.stream = flags.depth ? stream->RelocalizeDepth(id, left, right) : stream->Relocalize(id, left, right);
     } else {
@@ -215,6 +215,7 @@ SentPairs SendAll(PairSource* source, const PicturePair& first, const LocalizeFl
           flags.depth ? stream->WriteDepth(id, left, right, time_ns) : stream->Write(id, left, right, time_ns);
     }
   }
+  if (const std::string text = source->LeftOut(); !text.empty()) Complain(kName, text);
   return sent;
 }
 
@@ -261,7 +262,7 @@ int RunLocalize(const std::vector<std::string>& arguments) {
         return;
       }
       const PicturePair pair = waiting.Pop();
-      const double seconds = localize_flags.TimeOf(answer.frame_id, *pair.first);
+      const double seconds = absl::ToDoubleSeconds(localize_flags.TimeOf(pair));
       run.Take([&] { return (*report)->Add(pair, seconds, side_by_side, answer); });
     });
   });

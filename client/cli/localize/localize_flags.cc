@@ -65,9 +65,10 @@ void LocalizeFlags::AddTo(Flags* flags) {
                 "reproducible (the default): the same pairs give the same bytes. realtime: what is worked out "
                 "beside the pairs is used when it is ready.",
                 &mode_);
-  flags->Float("rate", "HZ",
-               "Pairs a second (default: the frame rate of a video, else 10: pictures have no times of their own).",
-               &rate_);
+  flags->Float(
+      "rate", "HZ",
+      "Pairs a second (default: the frame rate of a video, or the times that the names of pictures are; else 10).",
+      &rate_);
   flags->String("map", "NAME",
                 "Go on in this map of the server, if it is there, and save it at the end (the server needs "
                 "--map-directory).",

@@ -11,7 +11,7 @@
 #include "client/cli/base/flags.h"
 #include "client/cli/output/stream_report.h"
 #include "client/cli/output/trajectory.h"
-#include "client/cli/source/picture.h"
+#include "client/cli/source/pairs.h"
 #include "client/localization.h"
 
 namespace glint::cli {
@@ -36,10 +36,10 @@ struct LocalizeFlags : AnswerFlags {
   absl::StatusOr<client::LocalizeStreamOptions> Options() const;
   // Between pairs without times of their own, seconds.
   double period() const { return 1.0 / rate_.value_or(kDefaultPairRate); }
-  // Of the pair with this number, seconds: by --rate if it is given, else the picture's own, else by period().
-  double TimeOf(uint64_t number, const Picture& left) const {
-    const bool own = left.time.has_value() && !rate_.has_value();
-    return own ? absl::ToDoubleSeconds(*left.time) : period() * static_cast<double>(number);
+  // By --rate and the pair's number if it is given, else the left picture's own, else by period().
+  absl::Duration TimeOf(const PicturePair& pair) const {
+    const bool own = pair.first->time.has_value() && !rate_.has_value();
+    return own ? *pair.first->time : absl::Seconds(period() * static_cast<double>(pair.number));
   }
 
  private:

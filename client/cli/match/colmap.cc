@@ -60,10 +60,7 @@ absl::Status ColmapWriter::AddPicture(const std::string& path, const Features& f
     return absl::InvalidArgumentError(
         absl::StrCat(found->second, " and ", path, " have one name, and COLMAP tells pictures apart by it"));
   }
-  GLINT_ASSIGN_OR_RETURN(auto file, OutputFile::Open(absl::StrCat(folder_, "/", *name, ".txt")));
-  absl::Status status = file.Write(ColmapFeatures(features));
-  status.Update(file.Flush());
-  return status;
+  return WriteWholeFile(absl::StrCat(folder_, "/", *name, ".txt"), ColmapFeatures(features));
 }
 
 absl::Status ColmapWriter::Add(const std::string& first, const std::string& second, const client::MatchFound& found) {

@@ -1,5 +1,6 @@
 // glint match: correspondences of the pictures of two sources, or of one with those that follow.
 #include <algorithm>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -77,7 +78,7 @@ std::string Help(const Flags& flags) {
   return "Usage: glint match [OPTION]... SOURCE [SOURCE]\n\n" +
          Wrap(
              "Finds the features of both pictures of each pair and matches their descriptors. SOURCE is one picture or "
-             "many, as for glint stream. Two SOURCEs: the first picture of one with the first of the other, and so on. "
+             "many, as for glint stream. Two SOURCEs: pictures of one name or time. "
              "One: each picture with those that follow it.",
              0) +
          flags.Help() +
@@ -102,6 +103,10 @@ class Answers {
     if (!answer.status.ok()) {
       report_->AddFailed(absl::StrCat(first, " ", second), answer.status);
       return absl::OkStatus();
+    }
+    for (const Warning& warning : answer.found.warnings) {
+      if (!warned_.insert(warning.kind).second) continue;  // most come with every pair
+      report_->Complain(absl::StrCat(first, " ", second, ": warning: ", warning.text));
     }
     Judge(answer.found);
     if (homography_.has_value() && flags_.format != AnswerFormat::kTable) {
@@ -187,6 +192,7 @@ class Answers {
   const std::optional<Homography> homography_;
   const double tolerance_;
 
+  std::set<WarningKind> warned_;
   int matches_ = 0, inliers_ = 0;
   std::vector<int32_t> distances_;
   std::vector<uint8_t> good_;  // of each query, whether its match is an inlier

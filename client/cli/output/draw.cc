@@ -7,11 +7,13 @@
 #include <opencv2/imgproc.hpp>
 #include <opencv2/videoio.hpp>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "client/cli/output/output.h"
 
 namespace glint::cli {
 namespace {
@@ -32,7 +34,9 @@ absl::Status CannotWrite(const std::string& path) {
 
 absl::Status WritePicture(const std::string& path, const cv::Mat& canvas) {
   try {
-    return cv::imwrite(path, canvas) ? absl::OkStatus() : CannotWrite(path);
+    std::vector<uchar> file;
+    if (!cv::imencode(fs::path(path).extension().string(), canvas, file)) return CannotWrite(path);
+    return WriteWholeFile(path, {reinterpret_cast<const char*>(file.data()), file.size()});
   } catch (const cv::Exception&) {  // no encoder for this extension
     return absl::InvalidArgumentError(absl::StrCat(path, ": OpenCV knows no such image format"));
   }

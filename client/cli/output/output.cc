@@ -1,10 +1,12 @@
 #include "client/cli/output/output.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -12,9 +14,13 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 #include "client/cli/base/command.h"
+#include "features/atomic_file.h"
 
 namespace glint::cli {
 namespace {
+
+// Records wait until there are so many bytes of them.
+constexpr size_t kRecordBytes = 4096;
 
 void AppendHex(const uint8_t* bytes, int count, std::string* out) {
   static constexpr char kDigits[] = "0123456789abcdef";
@@ -128,24 +134,55 @@ class TableFormatter : public Formatter {
 }  // namespace
 
 absl::StatusOr<OutputFile> OutputFile::Open(const std::string& path) {
-  if (path.empty() || path == "-") return OutputFile(stdout, "standard output");
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr) return absl::DataLossError(absl::StrCat(path, ": ", std::strerror(errno)));
-  return OutputFile(file, path);
+  if (path.empty() || path == "-") return OutputFile(-1, "standard output");
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) return absl::DataLossError(absl::StrCat(path, ": ", std::strerror(errno)));
+  return OutputFile(fd, path);
 }
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
-    : file_(std::exchange(other.file_, nullptr)), name_(std::move(other.name_)) {}
+    : fd_(std::exchange(other.fd_, -1)),
+      name_(std::move(other.name_)),
+      records_(std::exchange(other.records_, "")),
+      bytes_(other.bytes_) {}
 
 OutputFile::~OutputFile() {
-  if (file_ != nullptr && file_ != stdout) std::fclose(file_);
+  if (fd_ < 0) return;
+  Flush().IgnoreError();  // who wants to know has called it
+  close(fd_);
 }
 
 absl::Status OutputFile::Write(absl::string_view text) {
-  return std::fwrite(text.data(), 1, text.size(), file_) == text.size() ? absl::OkStatus() : Error();
+  if (fd_ < 0) return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() ? absl::OkStatus() : Error();
+  if (records_.size() + text.size() > kRecordBytes) {
+    if (absl::Status s = Flush(); !s.ok()) return s;
+  }
+  absl::StrAppend(&records_, text);
+  return absl::OkStatus();
 }
 
-absl::Status OutputFile::Flush() { return std::fflush(file_) == 0 ? absl::OkStatus() : Error(); }
+absl::Status OutputFile::Flush() {
+  if (fd_ < 0) return std::fflush(stdout) == 0 ? absl::OkStatus() : Error();
+  const std::string records = std::exchange(records_, "");
+  for (size_t at = 0; at < records.size();) {
+    const ssize_t written = write(fd_, records.data() + at, records.size() - at);
+    if (written >= 0) at += static_cast<size_t>(written);
+    if (written >= 0 || errno == EINTR) continue;
+    const absl::Status error = Error();
+    (void)!ftruncate(fd_, bytes_);  // takes back a part of a record; a pipe has none
+    return error;
+  }
+  bytes_ += static_cast<int64_t>(records.size());
+  return absl::OkStatus();
+}
+
+absl::Status WriteWholeFile(const std::string& path, absl::string_view bytes) {
+  auto file = AtomicFile::Create(path);
+  if (!file.ok()) return absl::DataLossError(file.status().message());
+  file->Append(bytes.data(), bytes.size());
+  const absl::Status status = file->Commit(/*sync=*/false);
+  return status.ok() ? status : absl::DataLossError(status.message());
+}
 
 absl::Status OutputFile::Error() const {
   if (errno == EPIPE) return absl::CancelledError(absl::StrCat(name_, ": ", std::strerror(errno)));

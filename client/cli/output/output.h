@@ -2,10 +2,11 @@
 #ifndef GLINT_CLIENT_CLI_OUTPUT_OUTPUT_H_
 #define GLINT_CLIENT_CLI_OUTPUT_OUTPUT_H_
 
-#include <cstdio>
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -16,7 +17,8 @@ namespace glint::cli {
 
 enum class Format { kNone, kTable, kJson, kCsv };
 
-// A file or standard output. Thread-compatible.
+// A file or standard output. What a call of Write() gives is a record, such as a line: a file has only whole ones,
+// whatever ends the process or fills the disk. Thread-compatible.
 class OutputFile {
  public:
   // Empty: standard output.
@@ -29,12 +31,17 @@ class OutputFile {
   absl::Status Flush();
 
  private:
-  OutputFile(std::FILE* file, std::string name) : file_(file), name_(std::move(name)) {}
+  OutputFile(int fd, std::string name) : fd_(fd), name_(std::move(name)) {}
   absl::Status Error() const;
 
-  std::FILE* file_;
+  int fd_;  // -1: standard output
   std::string name_;
+  std::string records_;  // to be written in one go
+  int64_t bytes_ = 0;    // of the file
 };
+
+// A file that is there as a whole or not at all, such as a picture. DATA_LOSS: it cannot be written.
+absl::Status WriteWholeFile(const std::string& path, absl::string_view bytes);
 
 // Appends the shortest digits that read back as the same float.
 void AppendFloat(float value, std::string* out);

@@ -18,7 +18,8 @@ std::optional<int> PairCommand::Parse(const std::vector<std::string>& arguments,
   if (!names.ok()) return UsageError(name_, names.status().message());
   if (flags_.help_wanted()) return Print(name_, rules.help(flags_));
   if (names->empty() || names->size() > 2) return UsageError(name_, rules.sources);
-  for (const absl::Status& status : {connection_flags_.Validate(), rules.validate(), NoMaskOrRegion(detector_flags_)}) {
+  for (const absl::Status& status :
+       {connection_flags_.Validate(), video_.Validate(), rules.validate(), NoMaskOrRegion(detector_flags_)}) {
     if (!status.ok()) return UsageError(name_, status.message());
   }
   const auto detector = detector_flags_.Options();
@@ -31,6 +32,7 @@ std::optional<int> PairCommand::Parse(const std::vector<std::string>& arguments,
 void PairCommand::SetCall(client::PairStreamOptions* options) const {
   options->timeout = connection_flags_.timeout_or(options->timeout);
   options->traceparent = connection_flags_.traceparent;
+  options->gray_range = detector_flags_.gray_range();
 }
 
 }  // namespace glint::cli

@@ -42,7 +42,7 @@ class PairCommand {
   const DetectorOptions& detector() const { return detector_; }
   const ConnectionFlags& connection() const { return connection_flags_; }
   const VideoOptions& video() const { return video_; }
-  // Timeout and trace, as they were given.
+  // Timeout, trace and range of grey, as they were given.
   void SetCall(client::PairStreamOptions* options) const;
 
  private:

@@ -34,6 +34,7 @@ absl::Status PairFlags::Validate() const {
 SentPairs SendPairs(const std::string& command, PairSource* source, WaitingPairs* waiting,
                     const std::function<absl::Status(uint64_t id, const PicturePair& pair)>& write) {
   SentPairs sent;
+  if (const std::string text = source->LeftOut(); !text.empty()) Complain(command, text);
   for (uint64_t id = 0; sent.stream.ok() && !Interrupted();) {
     PicturePair pair;
     const absl::Status next = source->Next(&pair);
@@ -46,6 +47,7 @@ SentPairs SendPairs(const std::string& command, PairSource* source, WaitingPairs
       ++sent.unread;
     }
   }
+  if (const std::string text = source->LeftOut(); !text.empty()) Complain(command, text);
   return sent;
 }
 

@@ -32,7 +32,8 @@ struct SentPairs {
   int64_t unread = 0;   // pictures that could not be read, which were complained about
 };
 
-// Sends all pairs of `source` until its end, an error of `write` or an interrupt.
+// Sends all pairs of `source` until its end, an error of `write` or an interrupt. Says first and last what has no
+// partner.
 SentPairs SendPairs(const std::string& command, PairSource* source, WaitingPairs* waiting,
                     const std::function<absl::Status(uint64_t id, const PicturePair& pair)>& write);
 

@@ -60,6 +60,10 @@ absl::Status Report::Add(const Picture& picture, const absl::Status& status, con
   summary_.AddBytes(picture.bytes());
   if (status.ok()) {
     summary_.AddOk(detection);
+    for (const Warning& warning : detection.warnings) {
+      if (!warned_.insert(warning.kind).second) continue;  // most come with every picture
+      Complain(command_, absl::StrCat(picture.name, ": warning: ", warning.text));
+    }
   } else if (dropped) {
     summary_.AddDropped();
   } else {
@@ -86,7 +90,8 @@ int Report::Close(const absl::Status& output_status) {
   progress_.reset();
   sink_.reset();  // closes a video
   absl::Status status = output_status;
-  if (status.ok() && flags_.summary && summary_.frames() > 1) {
+  // Of one picture, results say enough, if there are any.
+  if (status.ok() && flags_.summary && summary_.frames() > (flags_.format == Format::kNone ? 0 : 1)) {
     const std::string text = summary_.Text(SteadyNow() - start_);
     const bool beside_table = flags_.format == Format::kTable || flags_.format == Format::kNone;
     if (beside_table && flags_.output.empty()) {

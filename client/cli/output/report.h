@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "absl/status/status.h"
@@ -17,6 +18,7 @@
 #include "client/cli/output/draw.h"
 #include "client/cli/output/output.h"
 #include "client/cli/source/source.h"
+#include "features/warning.h"
 
 namespace glint::cli {
 
@@ -60,6 +62,7 @@ class Report {
   std::unique_ptr<DrawSink> sink_;
   std::optional<Progress> progress_;
   Summary summary_;
+  std::set<WarningKind> warned_;
   const absl::Time start_;
   std::string text_;
 };

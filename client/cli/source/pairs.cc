@@ -1,39 +1,135 @@
 #include "client/cli/source/pairs.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/cli/source/picture_files.h"
 #include "features/status_macros.h"
 
 namespace glint::cli {
+namespace {
+
+constexpr size_t kNamesSaid = 5;
+
+}  // namespace
+
+absl::StatusOr<AlignedSource> AlignedSource::Open(const std::vector<std::string>& names, SendFormat format,
+                                                  const VideoOptions& video) {
+  AlignedSource aligned;
+  std::vector<std::vector<std::string>> files;
+  for (const std::string& name : names) {
+    GLINT_ASSIGN_OR_RETURN(auto found, PictureFiles(name));
+    if (!found.empty()) files.push_back(std::move(found));
+  }
+  aligned.by_time_ = names.size() > 1 && files.empty();
+  if (names.size() > 1 && files.size() == names.size()) {
+    GLINT_ASSIGN_OR_RETURN(auto together, Align(std::move(files)));
+    for (auto& one : together.files) aligned.sources_.push_back(OpenFiles(std::move(one), format));
+    aligned.numbers_ = std::move(together.number);
+    for (const std::string& name : together.alone) aligned.LeaveOut(name);
+  } else {
+    for (const std::string& name : names) {
+      GLINT_ASSIGN_OR_RETURN(auto source, OpenSource(name, format, video));
+      aligned.sources_.push_back(std::move(source));
+    }
+  }
+  double rate = 0;
+  for (const auto& source : aligned.sources_) {
+    rate = std::max(rate, source->rate());
+    aligned.by_time_ = aligned.by_time_ && !source->live();
+  }
+  aligned.tolerance_ = absl::Seconds(0.5 / rate);
+  aligned.held_.resize(names.size());
+  aligned.filled_.resize(names.size());
+  return aligned;
+}
+
+absl::Status AlignedSource::Fill() {
+  absl::Status status;
+  bool ended = false;
+  for (size_t s = 0; s < sources_.size(); ++s) {
+    if (filled_[s]) continue;
+    const absl::Status next = sources_[s]->Next(&held_[s]);
+    filled_[s] = next.ok();
+    ended = ended || absl::IsOutOfRange(next);
+    if (!absl::IsOutOfRange(next)) status.Update(next);
+    by_time_ = by_time_ && (!next.ok() || held_[s].time.has_value());
+  }
+  if (ended) {
+    for (size_t s = 0; s < sources_.size() && goes_on_.empty(); ++s) {
+      if (filled_[s] && !sources_[s]->live()) goes_on_ = held_[s].name;
+    }
+  }
+  // The error of a video is its end: the others' frames are what goes on.
+  if (ended || (!status.ok() && !by_time_)) filled_.assign(filled_.size(), false);
+  return !status.ok() ? status : ended ? absl::OutOfRangeError("no more pictures") : absl::OkStatus();
+}
+
+absl::Status AlignedSource::Next(std::vector<Picture>* pictures) {
+  ++count_;
+  for (bool together = false; !together;) {
+    GLINT_RETURN_IF_ERROR(Fill());
+    together = true;
+    if (!by_time_) break;
+    absl::Duration latest = *held_[0].time;
+    for (const Picture& picture : held_) latest = std::max(latest, *picture.time);
+    for (size_t s = 0; s < held_.size(); ++s) {
+      if (latest - *held_[s].time <= tolerance_) continue;
+      LeaveOut(held_[s].name);
+      filled_[s] = together = false;
+    }
+  }
+  filled_.assign(filled_.size(), false);
+  pictures->resize(held_.size());
+  pictures->swap(held_);
+  return absl::OkStatus();
+}
+
+int64_t AlignedSource::number() const {
+  const int64_t last = count_ - 1;
+  return last < static_cast<int64_t>(numbers_.size()) ? numbers_[static_cast<size_t>(last)] : last;
+}
+
+void AlignedSource::LeaveOut(const std::string& name) {
+  ++left_out_;
+  if (left_out_names_.size() < kNamesSaid) left_out_names_.push_back(name);
+}
+
+std::string AlignedSource::LeftOut() const {
+  std::string text;
+  if (left_out_ > 0) {
+    text = absl::StrCat(
+        left_out_,
+        left_out_ == 1 ? " picture has no partner and is left out: " : " pictures have no partner and are left out: ",
+        absl::StrJoin(left_out_names_, ", "), left_out_ > static_cast<int64_t>(kNamesSaid) ? ", ..." : "");
+  }
+  if (!goes_on_.empty()) {
+    absl::StrAppend(&text, text.empty() ? "" : "; ", goes_on_,
+                    " and what follows it have no partner: another source has ended");
+  }
+  return text;
+}
 
 absl::StatusOr<PairSource> PairSource::Open(const std::vector<std::string>& names, int next, SendFormat format,
                                             const VideoOptions& video) {
-  std::vector<std::unique_ptr<Source>> sources;
-  for (const std::string& name : names) {
-    GLINT_ASSIGN_OR_RETURN(auto source, OpenSource(name, format, video));
-    sources.push_back(std::move(source));
-  }
-  return PairSource(std::move(sources), next);
+  GLINT_ASSIGN_OR_RETURN(auto source, AlignedSource::Open(names, format, video));
+  return PairSource(std::move(source), names.size(), next);
 }
 
 absl::Status PairSource::Next(PicturePair* pair) {
   while (ready_.empty()) {
-    auto first = std::make_shared<Picture>();
-    absl::Status status = sources_[0]->Next(first.get());
-    if (sources_.size() == 2) {
-      auto second = std::make_shared<Picture>();
-      absl::Status other = sources_[1]->Next(second.get());
-      // At the end of either there are no more pairs; a picture that cannot be read costs the other its partner.
-      if (absl::IsOutOfRange(status) || absl::IsOutOfRange(other)) return absl::OutOfRangeError("no more pairs");
-      if (!status.ok()) return status;
-      if (!other.ok()) return other;
-      ready_.push_back({std::move(first), std::move(second)});
-    } else if (!status.ok()) {
-      return status;
+    std::vector<Picture> pictures;
+    GLINT_RETURN_IF_ERROR(source_.Next(&pictures));
+    auto first = std::make_shared<const Picture>(std::move(pictures[0]));
+    const int64_t number = source_.number();
+    if (names_ == 2) {
+      ready_.push_back({std::move(first), std::make_shared<const Picture>(std::move(pictures[1])), number});
     } else if (next_ == 0) {
-      ready_.push_back({std::move(first), nullptr});
+      ready_.push_back({std::move(first), nullptr, number});
     } else {
-      for (const auto& before : before_) ready_.push_back({before, first});
+      for (const auto& before : before_) ready_.push_back({before, first, number});
       before_.push_back(std::move(first));
       if (before_.size() > static_cast<size_t>(next_)) before_.pop_front();
     }

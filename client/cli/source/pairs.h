@@ -1,4 +1,4 @@
-// Pairs of pictures on their way to the server and back: for glint match and glint stereo.
+// Pictures of several sources that belong together, on their way to the server and back.
 #ifndef GLINT_CLIENT_CLI_SOURCE_PAIRS_H_
 #define GLINT_CLIENT_CLI_SOURCE_PAIRS_H_
 
@@ -10,31 +10,73 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "client/cli/source/source.h"
 #include "client/cli/source/waiting.h"
 
 namespace glint::cli {
 
-struct PicturePair {
-  std::shared_ptr<const Picture> first, second;  // `second` may be null: one picture with both eyes
+// One picture of each of several sources, again and again. Files belong together by name or time (picture_files.h);
+// frames of videos by their times, within half the time between two frames; what has no time, and what is live, as it
+// comes. Thread-compatible.
+class AlignedSource {
+ public:
+  // Errors of OpenSource() and Align().
+  static absl::StatusOr<AlignedSource> Open(const std::vector<std::string>& names, SendFormat format,
+                                            const VideoOptions& video);
+
+  // OUT_OF_RANGE at the end of any. Any other error is about a picture, which costs its partners, too, and the next
+  // ones can be asked for.
+  absl::Status Next(std::vector<Picture>* pictures);
+  // How many come before the last ones, with those that could not be read or, of two sources of files, were left out.
+  int64_t number() const;
+  double rate() const { return sources_.front()->rate(); }
+
+  // What was left out so far since it has no partner, for people: how many, and the first names. Empty: nothing.
+  std::string LeftOut() const;
+
+ private:
+  AlignedSource() = default;
+
+  // Fills `held_`. Its errors are those of Next().
+  absl::Status Fill();
+  void LeaveOut(const std::string& name);
+
+  std::vector<std::unique_ptr<Source>> sources_;
+  std::vector<int64_t> numbers_;  // of aligned files
+  bool by_time_ = true;           // until a picture has none; not for files, which are aligned, nor for what is live
+  absl::Duration tolerance_;      // with by_time_
+  std::vector<Picture> held_;     // the first `filled_` are pictures
+  std::vector<bool> filled_;
+  int64_t count_ = 0;  // of calls of Next()
+  int64_t left_out_ = 0;
+  std::vector<std::string> left_out_names_;  // the first ones
+  std::string goes_on_;                      // what goes on after another one's end; empty: nothing
 };
 
-// Where pairs come from. Thread-compatible.
+struct PicturePair {
+  std::shared_ptr<const Picture> first, second;  // `second` may be null: one picture with both eyes
+  int64_t number = 0;                            // AlignedSource::number()
+};
+
+// Where pairs come from: for glint match, stereo and localize. Thread-compatible.
 class PairSource {
  public:
-  // Two names: the first picture of one with the first of the other, and so on, until one has no more. One name: each
-  // picture with each of the `next` that follow it, or with `next` 0 on its own. Errors of OpenSource().
+  // Two names: pictures of one with those of the other, as AlignedSource has them. One name: each picture with each of
+  // the `next` that follow it, or with `next` 0 on its own.
   static absl::StatusOr<PairSource> Open(const std::vector<std::string>& names, int next, SendFormat format,
                                          const VideoOptions& video);
 
   // OUT_OF_RANGE at the end. Any other error is about a picture, and the next pair can be asked for.
   absl::Status Next(PicturePair* pair);
-  double rate() const { return sources_.front()->rate(); }
+  double rate() const { return source_.rate(); }
+  std::string LeftOut() const { return source_.LeftOut(); }
 
  private:
-  PairSource(std::vector<std::unique_ptr<Source>> sources, int next) : sources_(std::move(sources)), next_(next) {}
+  PairSource(AlignedSource source, size_t names, int next) : source_(std::move(source)), names_(names), next_(next) {}
 
-  std::vector<std::unique_ptr<Source>> sources_;
+  AlignedSource source_;
+  size_t names_;
   int next_;
   std::deque<std::shared_ptr<const Picture>> before_;  // the last `next_`, oldest first
   std::deque<PicturePair> ready_;

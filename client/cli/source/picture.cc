@@ -9,13 +9,19 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "client/cli/base/command.h"
+#include "decode/decode.h"
 #include "decode/jpeg_writer.h"
 #include "features/status_macros.h"
 
 namespace glint::cli {
 namespace {
 
-bool IsJpeg(absl::string_view bytes) { return absl::StartsWith(bytes, "\xff\xd8\xff"); }
+absl::Span<const uint8_t> BytesOf(absl::string_view file) {
+  return {reinterpret_cast<const uint8_t*>(file.data()), file.size()};
+}
+
+bool IsJpeg(absl::string_view bytes) { return decode::IsJpeg(BytesOf(bytes)); }
 bool IsJpegOrPng(absl::string_view bytes) { return IsJpeg(bytes) || absl::StartsWith(bytes, "\x89PNG\r\n\x1a\n"); }
 
 // Pixels as stored, which is what the server sees, too. Empty if OpenCV cannot read them.
@@ -30,6 +36,13 @@ cv::Mat Decode(const std::string& file, cv::ImreadModes mode) {
 
 absl::Status NotAnImage(const std::string& path) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": not an image that OpenCV can read"));
+}
+
+// Samples of 16 bits in 8, as the server takes them without a range.
+cv::Mat UpperBytes(const cv::Mat& samples) {
+  cv::Mat gray;
+  cv::extractChannel(cv::Mat(samples.rows, samples.cols, CV_8UC2, samples.data, samples.step), gray, 1);
+  return gray;
 }
 
 // One picture's pixels in colour, for drawing.
@@ -92,7 +105,9 @@ client::ImageInput Picture::input() const {
                                    static_cast<ptrdiff_t>(raw->row_bytes()));
   }
   if (!file.empty()) return client::ImageInput::Encoded(file);
-  const auto format = pixels.channels() == 1 ? client::PixelFormat::kGray8 : client::PixelFormat::kBgr8;
+  const auto format = pixels.type() == CV_16UC1 ? client::PixelFormat::kGray16
+                      : pixels.channels() == 1  ? client::PixelFormat::kGray8
+                                                : client::PixelFormat::kBgr8;
   return client::ImageInput::Raw(format, pixels.data, pixels.cols, pixels.rows, static_cast<ptrdiff_t>(pixels.step));
 }
 
@@ -101,7 +116,7 @@ cv::Mat Picture::Canvas() const {
   if (!file.empty()) return Decode(file, cv::IMREAD_COLOR);
   cv::Mat canvas;
   if (pixels.channels() == 1) {
-    cv::cvtColor(pixels, canvas, cv::COLOR_GRAY2BGR);
+    cv::cvtColor(pixels.type() == CV_16UC1 ? UpperBytes(pixels) : pixels, canvas, cv::COLOR_GRAY2BGR);
   } else {
     canvas = pixels.clone();
   }
@@ -113,8 +128,14 @@ absl::Status ReadPicture(const std::string& path, SendFormat format, Picture* pi
   picture->raw.reset();
   picture->pixels.release();
   GLINT_RETURN_IF_ERROR(ReadBytes(path, &picture->file));
+  if (IsJpeg(picture->file) && decode::LacksEndMarker(BytesOf(picture->file))) {
+    Complain("", absl::StrCat(path, ": warning: the JPEG lacks its end marker; its last bytes may have been cut off"));
+  }
   if (IsJpegOrPng(picture->file)) return absl::OkStatus();
-  picture->pixels = Decode(picture->file, format == SendFormat::kColor ? cv::IMREAD_COLOR : cv::IMREAD_GRAYSCALE);
+  picture->pixels = Decode(picture->file, cv::IMREAD_UNCHANGED);
+  if (picture->pixels.type() != CV_16UC1) {  // grey samples of 16 bits are sent as they are
+    picture->pixels = Decode(picture->file, format == SendFormat::kColor ? cv::IMREAD_COLOR : cv::IMREAD_GRAYSCALE);
+  }
   picture->file.clear();
   return picture->pixels.empty() ? NotAnImage(path) : absl::OkStatus();
 }
@@ -130,7 +151,8 @@ absl::Status ReadRawPicture(const std::string& path, const RawLayout& layout, Pi
 
 absl::Status ToJpeg(int quality, Picture* picture) {
   if (IsJpeg(picture->file)) return absl::OkStatus();
-  const cv::Mat gray = picture->file.empty() ? picture->pixels : Decode(picture->file, cv::IMREAD_GRAYSCALE);
+  cv::Mat gray = picture->file.empty() ? picture->pixels : Decode(picture->file, cv::IMREAD_GRAYSCALE);
+  if (gray.type() == CV_16UC1) gray = UpperBytes(gray);
   if (gray.empty() || gray.type() != CV_8UC1) return NotAnImage(picture->name);
   auto file = decode::WriteJpeg({gray.data, gray.cols, gray.rows, static_cast<ptrdiff_t>(gray.step)}, quality);
   if (!file.ok()) {

@@ -16,8 +16,8 @@
 namespace glint::cli {
 
 // How video frames and decoded pictures travel. The grey of cameras and pictures is cv::cvtColor's, which the server's
-// own conversion equals; that of videos is the luma as coded, which the server takes from NV12, too. So the keypoints
-// of kGray and kColor are the same. kJpeg: that grey, by ToJpeg().
+// own conversion equals; that of videos is the luma as coded, which the server takes from NV12, too, or of those in RGB
+// the pictures'. So the keypoints of kGray and kColor are the same. kJpeg: that grey, by ToJpeg().
 enum class SendFormat { kGray, kColor, kJpeg };
 
 // One picture, with all that sending and drawing need. Reusable; keeps its memory.
@@ -25,8 +25,9 @@ struct Picture {
   std::string name;              // of the file; "video.mp4#000012" for a frame
   std::string file;              // a JPEG or PNG, or raw pixels, as they were read; else empty
   std::optional<RawLayout> raw;  // of these pixels
-  cv::Mat pixels;                // 8-bit grey or BGR, of everything else
-  // Of a video's frame: since the first one, by the frame rate; of a live one since the start, when it came.
+  cv::Mat pixels;                // 8-bit grey or BGR, or 16-bit grey, of everything else
+  // Of a video's frame: since the first one, by the frame rate; of a live one since the start, when it came. Of a file:
+  // what its name says (TimesOf()).
   std::optional<absl::Duration> time;
 
   client::ImageInput input() const;
@@ -37,7 +38,8 @@ struct Picture {
 };
 
 // Reads an image file; "-" is standard input. JPEG and PNG are kept as they are, whatever is in them, for the server to
-// judge; other formats are decoded by OpenCV. NOT_FOUND or INVALID_ARGUMENT begins with the name.
+// judge; of a JPEG without an end marker a warning is printed. Other formats are decoded by OpenCV, grey of 16 bits to
+// samples of 16 bits. NOT_FOUND or INVALID_ARGUMENT begins with the name.
 absl::Status ReadPicture(const std::string& path, SendFormat format, Picture* picture);
 // Reads a file of raw pixels, which must have as many as one picture has.
 absl::Status ReadRawPicture(const std::string& path, const RawLayout& layout, Picture* picture);

@@ -1,13 +1,17 @@
 #include "client/cli/source/raw_source.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/cli/base/command.h"
+#include "client/video/process.h"
 #include "features/status_macros.h"
 
 namespace glint::cli {
@@ -18,20 +22,33 @@ namespace fs = std::filesystem;
 class RawSource : public Source {
  public:
   RawSource(std::string name, const RawLayout& layout) : name_(std::move(name)), layout_(layout) {}
-  ~RawSource() override {
-    if (file_ != nullptr && file_ != stdin) std::fclose(file_);
-  }
 
   absl::Status Open() {
-    file_ = name_ == "-" ? stdin : std::fopen(name_.c_str(), "rb");
-    return file_ != nullptr ? absl::OkStatus() : absl::NotFoundError(absl::StrCat(name_, ": ", std::strerror(errno)));
+    descriptor_ = name_ == "-" ? STDIN_FILENO : open(name_.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor_ < 0) return absl::NotFoundError(absl::StrCat(name_, ": ", std::strerror(errno)));
+    video::Patience patience;
+    patience.stop = Interrupted;
+    bytes_ = std::make_unique<video::DescriptorBytes>(descriptor_, std::move(patience));
+    return absl::OkStatus();
   }
 
   absl::Status Next(Picture* picture) override {
+    if (ended_) return absl::OutOfRangeError("no more frames");
     picture->name = absl::StrFormat("%s#%06d", name_, number_);
     picture->raw = layout_;
     picture->file.resize(layout_.bytes());
-    const size_t read = std::fread(picture->file.data(), 1, picture->file.size(), file_);
+    size_t read = 0;
+    while (read < picture->file.size()) {
+      const auto count =
+          bytes_->Read(reinterpret_cast<uint8_t*>(picture->file.data()) + read, picture->file.size() - read);
+      if (absl::IsCancelled(count.status())) return absl::OutOfRangeError("interrupted");
+      if (!count.ok()) {
+        ended_ = true;
+        return absl::Status(count.status().code(), absl::StrCat(name_, ": ", count.status().message()));
+      }
+      if (*count == 0) break;
+      read += *count;
+    }
     if (read == 0) return absl::OutOfRangeError("no more frames");
     ++number_;
     if (read == picture->file.size()) return absl::OkStatus();
@@ -40,7 +57,7 @@ class RawSource : public Source {
   }
   absl::Status Rewind() override {
     number_ = 0;
-    if (std::fseek(file_, 0, SEEK_SET) == 0) return absl::OkStatus();
+    if (lseek(descriptor_, 0, SEEK_SET) == 0) return absl::OkStatus();
     return absl::UnimplementedError(absl::StrCat(name_, ": ", std::strerror(errno)));
   }
   int64_t count() const override {
@@ -53,7 +70,9 @@ class RawSource : public Source {
  private:
   const std::string name_;
   const RawLayout layout_;
-  std::FILE* file_ = nullptr;
+  int descriptor_ = -1;  // of bytes_
+  std::unique_ptr<video::DescriptorBytes> bytes_;
+  bool ended_ = false;  // by an error
   int number_ = 0;
 };
 

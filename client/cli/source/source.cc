@@ -1,11 +1,6 @@
 #include "client/cli/source/source.h"
 
-#include <glob.h>
-
-#include <algorithm>
-#include <cctype>
 #include <filesystem>
-#include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 #include <opencv2/videoio.hpp>
 #include <optional>
@@ -13,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
+#include "client/cli/source/live_source.h"
+#include "client/cli/source/picture_files.h"
 #include "client/cli/source/video_source.h"
 #include "features/status_macros.h"
 
@@ -27,19 +22,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool IsImageName(const fs::path& path) {
-  static constexpr absl::string_view kExtensions[] = {".jpg", ".jpeg", ".png",  ".pgm",  ".ppm", ".pnm",
-                                                      ".bmp", ".tif",  ".tiff", ".webp", ".jp2"};
-  const std::string extension = absl::AsciiStrToLower(path.extension().string());
-  return std::find(std::begin(kExtensions), std::end(kExtensions), extension) != std::end(kExtensions);
-}
-
 class FileSource : public Source {
  public:
-  FileSource(std::vector<std::string> files, SendFormat format) : files_(std::move(files)), format_(format) {}
+  FileSource(std::vector<std::string> files, SendFormat format)
+      : files_(std::move(files)), times_(TimesOf(files_)), format_(format) {}
 
   absl::Status Next(Picture* picture) override {
     if (next_ == files_.size()) return absl::OutOfRangeError("no more files");
+    picture->time = times_.empty() ? std::nullopt : std::make_optional(times_[next_]);
     return ReadPicture(files_[next_++], format_, picture);
   }
   absl::Status Rewind() override {
@@ -51,6 +41,7 @@ class FileSource : public Source {
 
  private:
   const std::vector<std::string> files_;
+  const std::vector<absl::Duration> times_;  // as their names have them; empty: they have none
   const SendFormat format_;
   size_t next_ = 0;
 };
@@ -61,7 +52,6 @@ class CameraSource : public Source {
       : name_(std::move(name)), camera_(camera), format_(format) {}
 
   absl::Status Open() {
-    number_ = 0;
     return capture_.open(camera_) ? absl::OkStatus()
                                   : absl::NotFoundError(absl::StrCat(name_, ": no camera can be opened there"));
   }
@@ -77,7 +67,11 @@ class CameraSource : public Source {
     }
     return absl::OkStatus();
   }
-  absl::Status Rewind() override { return Open(); }
+  absl::Status Rewind() override {
+    number_ = 0;
+    return Open();
+  }
+  absl::Status Reopen() override { return Open(); }
   int64_t count() const override { return 0; }
   double rate() const override {
     const double rate = capture_.get(cv::CAP_PROP_FPS);
@@ -102,24 +96,6 @@ std::optional<int> CameraNumber(absl::string_view name) {
   return number;
 }
 
-std::vector<std::string> ImagesIn(const fs::path& folder) {
-  std::vector<std::string> files;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (entry.is_regular_file(error) && IsImageName(entry.path())) files.push_back(entry.path().string());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-std::vector<std::string> Matches(const std::string& pattern) {
-  glob_t found = {};
-  std::vector<std::string> files;
-  if (glob(pattern.c_str(), 0, nullptr, &found) == 0) files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  globfree(&found);
-  return files;
-}
-
 }  // namespace
 
 void VideoOptions::AddTo(Flags* flags) {
@@ -134,32 +110,39 @@ void VideoOptions::AddTo(Flags* flags) {
               "Skip the frames of a video that come while the ones before are still sent: the newest one is next "
               "(default: yes for rtsp and rtmp, no for files, http and '-').",
               [this](bool on) { live = on; });
+  flags->Float("retry", "SECONDS",
+               "Open a camera, a live address or a named pipe again when it is lost, and give up when none of its "
+               "frames came for so long (default: at once). glint stream does the same when the server goes away, and "
+               "sends again what was not answered.",
+               &retry);
+}
+
+absl::Status VideoOptions::Validate() const {
+  if (!retry.has_value() || (*retry >= 0 && *retry <= 86400)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("option '--retry': ", *retry, " is not in 0..86400"));
+}
+
+std::unique_ptr<Source> OpenFiles(std::vector<std::string> files, SendFormat format) {
+  return std::make_unique<FileSource>(std::move(files), format);
 }
 
 absl::StatusOr<std::unique_ptr<Source>> OpenSource(const std::string& name, SendFormat format,
                                                    const VideoOptions& video) {
   if (name == "-") return OpenVideo(name, format, video);
-  std::error_code error;
-  std::vector<std::string> files;
-  if (fs::is_directory(name, error)) {
-    files = ImagesIn(name);
-    if (files.empty()) return absl::NotFoundError(absl::StrCat(name, ": no images in this folder"));
-  } else if (fs::is_regular_file(name, error)) {
-    if (cv::haveImageReader(name)) files = {name};
-  } else if (name.find_first_of("*?[") != std::string::npos && !absl::StrContains(name, "://")) {
-    files = Matches(name);
-    if (files.empty()) return absl::NotFoundError(absl::StrCat(name, ": no file matches"));
-  }
-  if (!files.empty()) return std::make_unique<FileSource>(std::move(files), format);
+  GLINT_ASSIGN_OR_RETURN(auto files, PictureFiles(name));
+  if (!files.empty()) return OpenFiles(std::move(files), format);
 
-  if (video::IsAddress(name) || fs::is_regular_file(name, error)) return OpenVideo(name, format, video);
+  std::error_code error;
+  if (video::IsAddress(name) || fs::is_regular_file(name, error) || fs::is_fifo(name, error)) {
+    return OpenVideo(name, format, video);
+  }
   const std::optional<int> number = CameraNumber(name);
   if (!number.has_value()) {
     return absl::NotFoundError(absl::StrCat(name, ": no folder, image, video, camera or address"));
   }
   auto camera = std::make_unique<CameraSource>(name, *number, format);
   GLINT_RETURN_IF_ERROR(camera->Open());
-  return camera;
+  return WatchForLoss(std::move(camera), name, video.retry_time());
 }
 
 }  // namespace glint::cli

@@ -7,9 +7,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "client/cli/base/flags.h"
 #include "client/cli/source/picture.h"
 #include "client/video/decoder.h"
@@ -28,6 +30,8 @@ class Source {
   virtual absl::Status Next(Picture* picture) = 0;
   // Begins again from the first picture.
   virtual absl::Status Rewind() = 0;
+  // Opens a live source that was lost; its pictures' numbers go on.
+  virtual absl::Status Reopen() { return absl::UnimplementedError("not a live source"); }
   // Number of pictures; 0: unknown (video, camera, network).
   virtual int64_t count() const = 0;
   // Frames per second to record a video of it with.
@@ -39,20 +43,30 @@ class Source {
 // What the command line says of videos.
 struct VideoOptions {
   video::Decoder decoder = video::Decoder::kAuto;
-  std::optional<bool> live;  // nothing: the address decides
+  std::optional<bool> live;    // nothing: the address decides
+  std::optional<float> retry;  // seconds
 
   void AddTo(Flags* flags);
+  absl::Status Validate() const;
+  // For which what is lost is opened again; zero: not at all.
+  absl::Duration retry_time() const { return absl::Seconds(retry.value_or(0)); }
 };
 
 // What SOURCE may be, for help texts.
 inline constexpr char kSourceHelp[] =
-    "SOURCE is a folder (its images in the order of their names), a pattern such as 'dir/*.png', an image, a video "
+    "SOURCE is a folder (its images in the order of their names and of the numbers in them), a pattern such as "
+    "'dir/*.png', an image, a video "
     "file "
     "or an rtsp, rtsps, http, https, rtmp or rtmps address (H.264, H.265 and what else FFmpeg or GStreamer decodes, as "
     "a "
-    "process of its own), a camera (a number, /dev/video0 or camera:0), or '-', YUV4MPEG2 on standard input.";
+    "process of its own), a camera (a number, /dev/video0 or camera:0), a named pipe, or '-', standard input, both of "
+    "YUV4MPEG2.";
 
-// `name` is as kSourceHelp says. NOT_FOUND lists what was tried.
+// Those files, in that order. Where their names are times (TimesOf()), pictures have them.
+std::unique_ptr<Source> OpenFiles(std::vector<std::string> files, SendFormat format);
+
+// `name` is as kSourceHelp says. NOT_FOUND lists what was tried. The end of a camera and of a live address is an error,
+// UNAVAILABLE, or a loss after which it is opened again (VideoOptions::retry); with that, the end of a named pipe, too.
 absl::StatusOr<std::unique_ptr<Source>> OpenSource(const std::string& name, SendFormat format,
                                                    const VideoOptions& video);
 

@@ -1,6 +1,7 @@
 #include "client/cli/source/video_source.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <mutex>
+#include <opencv2/imgproc.hpp>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -18,6 +20,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "client/cli/base/command.h"
+#include "client/cli/source/live_source.h"
 #include "client/video/decoder.h"
 #include "client/video/process.h"
 #include "client/video/y4m.h"
@@ -31,6 +34,11 @@ namespace {
 constexpr absl::Duration kAddressPatience = absl::Seconds(10), kFilePatience = absl::Minutes(1);
 constexpr char kStandardInput[] = "-";
 
+bool IsPipe(const std::string& name) {
+  struct stat status = {};
+  return stat(name.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
+}
+
 bool BeginsAsY4m(const std::string& path) {
   std::string begin(video::kY4mMagic.size(), '\0');
   std::ifstream file(path, std::ios::binary);
@@ -41,18 +49,25 @@ bool BeginsAsY4m(const std::string& path) {
 class VideoSource : public Source {
  public:
   VideoSource(std::string name, SendFormat format, const VideoOptions& options)
-      : name_(std::move(name)), shown_(video::WithoutPassword(name_)), format_(format), decoder_(options.decoder) {}
+      : name_(std::move(name)),
+        shown_(video::WithoutPassword(name_)),
+        format_(format),
+        decoder_(options.decoder),
+        is_live_(video::IsLiveScheme(video::SchemeOf(name_).value_or(""))),
+        is_pipe_(IsPipe(name_)),
+        pipe_patience_(options.retry_time()) {}
 
   absl::Status Open() {
-    reader_.reset();
-    bytes_.reset();
-    process_ = nullptr;
-    number_ = 0;
-    absl::Status status = OpenBytes();
-    if (!status.ok()) return Named(status);
-    reader_ = std::make_unique<video::Y4mReader>(bytes_.get());
-    status = reader_->ReadHeader();
-    status = status.ok() ? CheckHeader() : Explained(status);
+    const video::Planes wanted = format_ == SendFormat::kColor ? video::Planes::kNv12 : video::Planes::kLuma;
+    planes_ = is_live_ ? wanted : video::Planes::kLuma;
+    absl::Status status = OpenFrames();
+    // What a file has is seen by the luma that it gives, or does not give. One without frames fails again.
+    const bool is_rgb = absl::IsInvalidArgument(status);
+    if (is_ffmpeg_ && !is_live_ && (is_rgb || (status.ok() && planes_ != wanted))) {
+      planes_ = is_rgb ? video::Planes::kRgb : wanted;
+      status = OpenFrames();
+    }
+    if (status.ok()) status = CheckHeader();
     if (!status.ok()) reader_.reset();
     return status;
   }
@@ -61,7 +76,8 @@ class VideoSource : public Source {
     if (reader_ == nullptr) return absl::OutOfRangeError("no more frames");
     picture->name = absl::StrFormat("%s#%06d", shown_, number_);
     picture->time = Time();
-    absl::Status status = format_ == SendFormat::kColor && reader_->header().chroma == video::Chroma::k420
+    absl::Status status = planes_ == video::Planes::kRgb ? ReadRgb(picture)
+                          : format_ == SendFormat::kColor && reader_->header().chroma == video::Chroma::k420
                               ? ReadColor(picture)
                               : ReadGray(picture);
     if (status.ok()) {
@@ -69,7 +85,7 @@ class VideoSource : public Source {
       return status;
     }
     if (absl::IsOutOfRange(status) && process_ != nullptr) {
-      if (absl::Status ended = process_->Finish(); !ended.ok()) status = Named(ended);
+      if (absl::Status ended = Finish(); !ended.ok()) status = Named(ended);
     } else if (!absl::IsOutOfRange(status)) {
       status = Explained(status);
     }
@@ -78,8 +94,11 @@ class VideoSource : public Source {
   }
   absl::Status Rewind() override {
     if (name_ == kStandardInput) return absl::UnimplementedError("standard input cannot be read twice");
+    if (is_pipe_) return absl::UnimplementedError("a pipe cannot be read twice");
+    number_ = 0;
     return Open();
   }
+  absl::Status Reopen() override { return Open(); }
   int64_t count() const override { return 0; }
   double rate() const override {
     if (reader_ == nullptr || reader_->header().rate_denominator == 0) return kDefaultRate;
@@ -92,19 +111,34 @@ class VideoSource : public Source {
   void Cancel() { cancelled_ = true; }
 
  private:
+  absl::Status OpenFrames() {
+    reader_.reset();
+    // A pipe that was lost stays open until it is open again, or its next writer is refused.
+    if (!is_pipe_) bytes_.reset();
+    process_ = nullptr;
+    is_ffmpeg_ = false;
+    absl::Status status = OpenBytes();
+    if (!status.ok()) return Named(status);
+    reader_ = std::make_unique<video::Y4mReader>(bytes_.get());
+    status = reader_->ReadHeader();
+    return status.ok() ? status : Explained(status);
+  }
+
   absl::Status OpenBytes() {
     video::Patience patience;
     patience.stop = [this] { return cancelled_ || Interrupted(); };
-    if (name_ == kStandardInput || (!video::IsAddress(name_) && BeginsAsY4m(name_))) {
-      const int descriptor = name_ == kStandardInput ? STDIN_FILENO : open(name_.c_str(), O_RDONLY | O_CLOEXEC);
+    if (name_ == kStandardInput || is_pipe_ || (!video::IsAddress(name_) && BeginsAsY4m(name_))) {
+      if (is_pipe_ && pipe_patience_ > absl::ZeroDuration()) patience.timeout = pipe_patience_;
+      // A pipe is open at once and waits for a writer in Read(), where an interrupt ends that.
+      const int flags = O_RDONLY | O_CLOEXEC | (is_pipe_ ? O_NONBLOCK : 0);
+      const int descriptor = name_ == kStandardInput ? STDIN_FILENO : open(name_.c_str(), flags);
       if (descriptor < 0) return absl::NotFoundError(std::strerror(errno));
       bytes_ = std::make_unique<video::DescriptorBytes>(descriptor, std::move(patience));
       return absl::OkStatus();
     }
     patience.timeout = video::IsAddress(name_) ? kAddressPatience : kFilePatience;
-    GLINT_ASSIGN_OR_RETURN(const auto arguments,
-                           video::DecoderArguments(decoder_, name_, format_ == SendFormat::kColor));
-    pads_rows_ = video::PadsRows(arguments);
+    GLINT_ASSIGN_OR_RETURN(const auto arguments, video::DecoderArguments(decoder_, name_, planes_));
+    is_ffmpeg_ = !video::IsGstreamer(arguments);
     GLINT_ASSIGN_OR_RETURN(auto process, video::Process::Start(arguments, std::move(patience)));
     process_ = process.get();
     bytes_ = std::move(process);
@@ -115,13 +149,15 @@ class VideoSource : public Source {
     const video::Y4mHeader& header = reader_->header();
     const Shape shape = header.shape;
     const std::string size = absl::StrCat(shape.width, "x", shape.height);
-    if (process_ != nullptr && pads_rows_ && (shape.width % 8 != 0 || shape.height % 2 != 0)) {
+    if (process_ != nullptr && !is_ffmpeg_ && (shape.width % 8 != 0 || shape.height % 2 != 0)) {
       return ContradictionError(
           shown_, absl::StrCat(size,
                                " cannot be read from GStreamer, whose y4menc needs widths that are multiples of "
                                "8 and even heights (--video-decoder ffmpeg reads all)"));
     }
-    if (format_ != SendFormat::kColor || header.chroma == video::Chroma::kMono) return absl::OkStatus();
+    if (format_ != SendFormat::kColor || header.chroma == video::Chroma::kMono || planes_ == video::Planes::kRgb) {
+      return absl::OkStatus();
+    }
     if (header.chroma != video::Chroma::k420 || shape.width % 2 != 0 || shape.height % 2 != 0) {
       return ContradictionError(shown_, absl::StrCat(size, " has odd sides or is not 4:2:0, which --send color needs"));
     }
@@ -134,6 +170,25 @@ class VideoSource : public Source {
     picture->raw.reset();
     picture->pixels.create(shape.height, shape.width, CV_8U);
     return reader_->Next(picture->pixels.data, nullptr);
+  }
+  // Of the planes G, B, R; the grey is that of pictures in colour.
+  absl::Status ReadRgb(Picture* picture) {
+    const Shape shape = reader_->header().shape;
+    picture->file.clear();
+    picture->raw.reset();
+    cv::Mat green(shape.height, shape.width, CV_8U);
+    chroma_.resize(reader_->header().chroma_bytes());
+    GLINT_RETURN_IF_ERROR(reader_->Next(green.data, chroma_.data()));
+    const cv::Mat blue(shape.height, shape.width, CV_8U, chroma_.data());
+    const cv::Mat red(shape.height, shape.width, CV_8U, chroma_.data() + chroma_.size() / 2);
+    cv::Mat colour;
+    cv::merge(std::vector<cv::Mat>{blue, green, red}, colour);
+    if (format_ == SendFormat::kColor) {
+      picture->pixels = colour;
+    } else {
+      cv::cvtColor(colour, picture->pixels, cv::COLOR_BGR2GRAY);
+    }
+    return absl::OkStatus();
   }
   // NV12 has both chroma planes in one.
   absl::Status ReadColor(Picture* picture) {
@@ -160,6 +215,16 @@ class VideoSource : public Source {
     return absl::Seconds(1) * number_ * header.rate_denominator / header.rate_numerator;
   }
 
+  // After the last frame. An error: the program fails, or it went on after damage, as FFmpeg does, which ends with
+  // status 0. Of a live source damage is the network's.
+  absl::Status Finish() {
+    absl::Status ended = process_->Finish();
+    const std::string damage = ended.ok() && !is_live_ ? process_->ToldDamage() : "";
+    if (!damage.empty()) ended = absl::InvalidArgumentError(absl::StrCat("cut off or damaged (", damage, ")"));
+    if (ended.ok() || number_ == 0) return ended;
+    return absl::Status(ended.code(), absl::StrCat("ends at frame ", number_, ": ", ended.message()));
+  }
+
   absl::Status Named(const absl::Status& status) const {
     const std::string text = absl::StrReplaceAll(status.message(), {{name_, shown_}});
     return absl::Status(status.code(), absl::StrCat(name_ == kStandardInput ? "standard input" : shown_, ": ", text));
@@ -176,10 +241,14 @@ class VideoSource : public Source {
   const std::string name_, shown_;
   const SendFormat format_;
   const video::Decoder decoder_;
+  const bool is_live_;  // by its address
+  const bool is_pipe_;
+  const absl::Duration pipe_patience_;  // zero: any
   std::atomic<bool> cancelled_{false};
   std::unique_ptr<video::ByteSource> bytes_;
   video::Process* process_ = nullptr;  // bytes_, if a program writes them
-  bool pads_rows_ = false;
+  bool is_ffmpeg_ = false;
+  video::Planes planes_ = video::Planes::kLuma;
   std::unique_ptr<video::Y4mReader> reader_;  // null: at the end
   std::vector<uint8_t> chroma_;
   int64_t number_ = 0;
@@ -204,9 +273,17 @@ class NewestFrame : public Source {
     }
     return std::exchange(end_, absl::OutOfRangeError("no more frames"));
   }
-  absl::Status Rewind() override {
+  absl::Status Rewind() override { return Begin(&Source::Rewind); }
+  absl::Status Reopen() override { return Begin(&Source::Reopen); }
+  int64_t count() const override { return 0; }
+  double rate() const override { return rate_; }
+  bool live() const override { return true; }
+
+ private:
+  // Once more, after the end.
+  absl::Status Begin(absl::Status (Source::*open)()) {
     thread_.join();  // it has ended, since Next() has said so
-    absl::Status status = source_->Rewind();
+    absl::Status status = (source_.get()->*open)();
     end_ = status;
     if (status.ok()) {
       Start();
@@ -215,11 +292,6 @@ class NewestFrame : public Source {
     }
     return status;
   }
-  int64_t count() const override { return 0; }
-  double rate() const override { return rate_; }
-  bool live() const override { return true; }
-
- private:
   void Start() {
     rate_ = source_->rate();
     thread_ = std::thread([this] {
@@ -251,11 +323,18 @@ absl::StatusOr<std::unique_ptr<Source>> OpenVideo(const std::string& name, SendF
                                                   const VideoOptions& options) {
   auto source = std::make_unique<VideoSource>(name, format, options);
   GLINT_RETURN_IF_ERROR(source->Open());
-  const auto scheme = video::SchemeOf(name);
-  if (options.live.value_or(scheme.ok() && video::IsLiveScheme(*scheme))) {
-    return std::make_unique<NewestFrame>(std::move(source));
+  const bool live_scheme = video::IsLiveScheme(video::SchemeOf(name).value_or(""));
+  const bool newest = options.live.value_or(live_scheme);
+  const bool can_be_lost = live_scheme || (video::IsAddress(name) && newest) ||
+                           (IsPipe(name) && options.retry_time() > absl::ZeroDuration());
+  std::unique_ptr<Source> opened;
+  if (newest) {
+    opened = std::make_unique<NewestFrame>(std::move(source));
+  } else {
+    opened = std::move(source);
   }
-  return source;
+  if (!can_be_lost) return opened;
+  return WatchForLoss(std::move(opened), video::WithoutPassword(name), options.retry_time());
 }
 
 }  // namespace glint::cli

@@ -27,7 +27,6 @@ struct StreamFlags {
   JpegFlags jpeg;
   std::optional<int> in_flight;
   std::optional<int> max_frames;
-  std::optional<float> retry;    // seconds
   std::optional<float> max_age;  // milliseconds
   client::OverloadPolicy policy = client::OverloadPolicy::kBlock;
   bool shared_memory = false;
@@ -59,27 +58,21 @@ struct StreamFlags {
                  &max_age);
     flags->Bool("loop", "Begin again at the end of SOURCE, until --max-frames or an interrupt.", &loop);
     flags->Int("max-frames", "N", "Stop after N frames.", &max_frames);
-    flags->Float("retry", "SECONDS",
-                 "When the server goes away, open another stream and send again what was not answered; give up when no "
-                 "frame was answered for so long (default 0: at once).",
-                 &retry);
     flags->Bool("shared-memory",
                 "Hand pixels over in memory that is shared with the server, which must be at unix:PATH and have been "
                 "started with --shared-memory. JPEG and PNG files travel as always.",
                 &shared_memory);
     AddViewFlag(flags, true, &view);
   }
-  absl::Status Validate() const {
+  // `retry`: whether --retry is above 0.
+  absl::Status Validate(bool retry) const {
     GLINT_RETURN_IF_ERROR(CheckInFlight(in_flight));
     GLINT_RETURN_IF_ERROR(jpeg.Validate(send == SendFormat::kJpeg));
     GLINT_RETURN_IF_ERROR(CheckMaxFrames(max_frames));
     if (max_age.has_value() && (*max_age < 0 || *max_age > 86400e3f)) {
       return absl::InvalidArgumentError(absl::StrCat("option '--max-age': ", *max_age, " is not in 0..86400000"));
     }
-    if (retry.has_value() && *retry < 0) {
-      return absl::InvalidArgumentError(absl::StrCat("option '--retry': ", *retry, " is below 0"));
-    }
-    if (shared_memory && retry.value_or(0) > 0) {
+    if (shared_memory && retry) {
       return absl::InvalidArgumentError(
           "option '--shared-memory': memory is shared with one server, so not with --retry");
     }
@@ -120,12 +113,12 @@ struct Outcome {
 };
 
 Outcome StreamAll(const client::Client& client, client::StreamOptions options, Source* source, const StreamFlags& flags,
-                  Report* report, LiveView* live) {
+                  absl::Duration patience, Report* report, LiveView* live) {
   Outcome outcome;
   Waiting<Picture> waiting;
   SharedFrames shared_frames(&client, options.in_flight);
   client::RetryOptions retry;
-  retry.patience = absl::Seconds(flags.retry.value_or(0));
+  retry.patience = patience;
   retry.stop = Interrupted;
   std::unique_ptr<client::ResilientStream> stream;
   const auto deliver = [&](const client::FrameResult& result) {
@@ -194,7 +187,8 @@ int RunStream(const std::vector<std::string>& arguments) {
   if (!operands.ok()) return UsageError(kName, operands.status().message());
   if (flags.help_wanted()) return Print(kName, Help(flags));
   if (operands->size() != 1) return UsageError(kName, operands->empty() ? "no SOURCE given" : "more than one SOURCE");
-  for (const absl::Status& status : {connection_flags.Validate(), stream_flags.Validate()}) {
+  const bool retries = video.retry_time() > absl::ZeroDuration();
+  for (const absl::Status& status : {connection_flags.Validate(), video.Validate(), stream_flags.Validate(retries)}) {
     if (!status.ok()) return UsageError(kName, status.message());
   }
   const auto detector = detector_flags.Options();
@@ -223,13 +217,15 @@ int RunStream(const std::vector<std::string>& arguments) {
   options.detector = *detector;
   options.region = detector_flags.region;
   options.mask = *mask;
+  options.gray_range = detector_flags.gray_range();
   const bool drops = stream_flags.policy != client::OverloadPolicy::kBlock;
   options.in_flight = stream_flags.in_flight.value_or(drops ? kInFlightWithDrops : options.in_flight);
   options.overload_policy = stream_flags.policy;
   options.max_age = absl::Milliseconds(stream_flags.max_age.value_or(0));
   options.traceparent = connection_flags.traceparent;
   options.timeout = connection_flags.timeout_or(absl::InfiniteDuration());
-  const Outcome outcome = StreamAll(connection->client(), options, source->get(), stream_flags, report->get(), &*live);
+  const Outcome outcome =
+      StreamAll(connection->client(), options, source->get(), stream_flags, video.retry_time(), report->get(), &*live);
   (*report)->AddUnread(outcome.unread);
   const int status = (*report)->Close(outcome.output);
   return outcome.output.ok() && !outcome.stream.ok() ? CallError(kName, outcome.stream) : status;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <opencv2/imgproc.hpp>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -18,7 +19,7 @@
 #include "client/cli/output/scenes.h"
 #include "client/cli/output/stream_report.h"
 #include "client/cli/output/stream_run.h"
-#include "client/cli/source/source.h"
+#include "client/cli/source/pairs.h"
 #include "client/cli/source/waiting.h"
 #include "client/cli/track/track_flags.h"
 #include "features/status_macros.h"
@@ -113,6 +114,10 @@ class TrackReport {
       for (const client::TrackArrays& tracks : answer.cameras) trails_.Add(tracks);
     }
     if (pictures.empty()) return absl::OkStatus();
+    for (const Warning& warning : answer.warnings) {
+      if (!warned_.insert(warning.kind).second) continue;  // most come with every frame
+      report_->Complain(absl::StrCat(pictures[0].name, ": warning: ", warning.text));
+    }
     ++frames_;
     const Figures figures(answer);
     report_->ShowLive(frames_, "frames", [&figures] { return figures.Text(); });
@@ -160,24 +165,12 @@ class TrackReport {
   LiveView* const live_view_;
   const std::unique_ptr<StreamReport> report_;
   Trails trails_;
+  std::set<WarningKind> warned_;
   int64_t frames_ = 0;
 };
 
 // Frames, and edits without pictures.
 using WaitingFrames = Waiting<std::vector<Picture>>;
-using Sources = std::vector<std::unique_ptr<Source>>;
-
-// One picture of each. OUT_OF_RANGE at the end of any.
-absl::Status Next(const Sources& sources, std::vector<Picture>* pictures) {
-  pictures->resize(sources.size());
-  absl::Status status;
-  for (size_t c = 0; c < sources.size(); ++c) {
-    absl::Status next = sources[c]->Next(&(*pictures)[c]);
-    if (absl::IsOutOfRange(next)) return next;
-    status.Update(next);  // a picture that cannot be read costs the others theirs
-  }
-  return status;
-}
 
 struct Sent {
   absl::Status stream;
@@ -185,9 +178,10 @@ struct Sent {
 };
 
 // `points`: of the first picture of each stream, by camera.
-Sent SendAll(const Sources& sources, int max_frames, const std::vector<PointList>& points, DetectorOptions* detector,
+Sent SendAll(AlignedSource* source, int max_frames, const std::vector<PointList>& points, DetectorOptions* detector,
              LiveView* live, StreamRun<client::TrackStream>* run, WaitingFrames* waiting) {
   Sent sent;
+  if (const std::string text = source->LeftOut(); !text.empty()) Complain(kName, text);
   uint64_t id = 0;
   bool first = true;  // of the stream
   for (int frames = 0; sent.stream.ok() && !Interrupted() && frames < max_frames;) {
@@ -197,7 +191,7 @@ Sent SendAll(const Sources& sources, int max_frames, const std::vector<PointList
       first = true;
     }
     std::vector<Picture> pictures;
-    const absl::Status next = Next(sources, &pictures);
+    const absl::Status next = source->Next(&pictures);
     if (absl::IsOutOfRange(next)) break;
     if (!next.ok()) {
       Complain(kName, next.message());
@@ -215,6 +209,7 @@ Sent SendAll(const Sources& sources, int max_frames, const std::vector<PointList
     }
     first = false;
   }
+  if (const std::string text = source->LeftOut(); !text.empty()) Complain(kName, text);
   return sent;
 }
 
@@ -242,7 +237,7 @@ int RunTrack(const std::vector<std::string>& arguments) {
   if (names->size() > kMaxCameras) return UsageError(kName, absl::StrCat("more than ", kMaxCameras, " cameras"));
   if (!detector_flags.mask.empty()) return UsageError(kName, "option '--mask': not for tracks");
   if (detector_flags.region.wanted()) return UsageError(kName, "option '--region': not for tracks");
-  for (const absl::Status& status : {connection_flags.Validate(), track_flags.Validate()}) {
+  for (const absl::Status& status : {connection_flags.Validate(), video.Validate(), track_flags.Validate()}) {
     if (!status.ok()) return UsageError(kName, status.message());
   }
   const auto detector = detector_flags.Options();
@@ -253,19 +248,15 @@ int RunTrack(const std::vector<std::string>& arguments) {
     if (!read.ok()) return UsageError(kName, read.status().message());
     points = *std::move(read);
   }
-  Sources sources;
-  for (const std::string& name : *names) {
-    auto source = OpenSource(name, SendFormat::kGray, video);
-    if (!source.ok()) return SourceError(kName, source.status());
-    sources.push_back(*std::move(source));
-  }
+  auto source = AlignedSource::Open(*names, SendFormat::kGray, video);
+  if (!source.ok()) return SourceError(kName, source.status());
 
   auto live = LiveView::Open(kName, track_flags.view,
                              absl::StrCat("tracks of ", names->front(), " on ", connection_flags.server), &*detector);
   if (!live.ok()) return UsageError(kName, live.status().message());
   const auto connection = Connection::Open(connection_flags);
   if (!connection.ok()) return CallError(kName, connection.status());
-  const auto report = TrackReport::Open(track_flags, sources.front()->rate(), &*live);
+  const auto report = TrackReport::Open(track_flags, source->rate(), &*live);
   if (!report.ok()) return OutputError(kName, report.status());
 
   client::TrackStreamOptions options = track_flags.Options();
@@ -273,6 +264,7 @@ int RunTrack(const std::vector<std::string>& arguments) {
   options.cameras = static_cast<int>(names->size());
   options.timeout = connection_flags.timeout_or(options.timeout);
   options.traceparent = connection_flags.traceparent;
+  options.gray_range = detector_flags.gray_range();
   WaitingFrames waiting;
   StreamRun<client::TrackStream> run([&] {
     (*report)->ForgetTracks();
@@ -282,7 +274,7 @@ int RunTrack(const std::vector<std::string>& arguments) {
     });
   });
   const Sent sent =
-      SendAll(sources, track_flags.max_frames.value_or(INT32_MAX), points, &options.detector, &*live, &run, &waiting);
+      SendAll(&*source, track_flags.max_frames.value_or(INT32_MAX), points, &options.detector, &*live, &run, &waiting);
   if (const absl::Status end = run.Finish(sent.stream); !end.ok()) return CallError(kName, end);
   return (*report)->Close(run.output(), sent.unread);
 }

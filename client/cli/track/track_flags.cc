@@ -17,7 +17,7 @@ constexpr int kMaxTemplateFrames = 8;
 void TrackFlags::AddTo(Flags* flags) {
   flags->Section("Tracks");
   flags->Bool("cameras",
-              "Each operand is the source of one camera; their pictures go together, one of each (up to 8 cameras).",
+              "Each operand is the source of one camera; pictures of one name or time go together (up to 8 cameras).",
               &cameras);
   flags->String("points", "FILE",
                 "Follow these points of the first picture, and look for none: lines 'X Y' or, with --cameras, 'X Y "

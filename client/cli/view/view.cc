@@ -95,7 +95,8 @@ class Viewer {
       if (connection.has_value()) status = Stream(connection->client());
       if (status.ok()) continue;
       if (!CanGoOn(flags.server, status)) return CallError(kName, status);
-      if (absl::IsUnavailable(status)) connection.reset();  // a new channel does not wait longer and longer
+      // A new channel does not wait longer and longer, nor for a server that has fallen silent.
+      if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) connection.reset();
       const absl::Time again = SteadyNow() + kRetry;
       while (SteadyNow() < again && !Interrupted()) absl::SleepFor(kPoll);
     }
@@ -224,7 +225,7 @@ int RunView(const std::vector<std::string>& arguments) {
   if (!operands.ok()) return UsageError(kName, operands.status().message());
   if (flags.help_wanted()) return Print(kName, Help(flags));
   if (operands->size() != 1) return UsageError(kName, operands->empty() ? "no SOURCE given" : "more than one SOURCE");
-  for (const absl::Status& status : {connection_flags.Validate(), view_flags.Validate()}) {
+  for (const absl::Status& status : {connection_flags.Validate(), video.Validate(), view_flags.Validate()}) {
     if (!status.ok()) return UsageError(kName, status.message());
   }
   const auto detector = detector_flags.Options();
@@ -239,8 +240,10 @@ int RunView(const std::vector<std::string>& arguments) {
   client::StreamOptions options;
   options.detector = *detector;
   options.mask = *mask;
+  options.gray_range = detector_flags.gray_range();
   options.region = detector_flags.region;
   options.in_flight = kInFlight;
+  options.timeout = connection_flags.timeout_or(options.timeout);
   return Viewer(view_flags, source->get(), options, &*live).Run(connection_flags);
 }
 

@@ -33,9 +33,12 @@ class DetectCallState final : public StreamState {
   absl::Status Parse(const Message& message, FrameJob* job) override {
     const WireDetectRequest& request = PayloadOf(job)->request;
     DetectTask& task = PayloadOf(job)->task;
-    const absl::Status pixels = LocatePixels(request.image, request.has_mask ? &request.mask : nullptr, message, &task);
+    Message ranged = message;
+    const absl::Status range = UseRange(request.gray_range, &PayloadOf(job)->range, &ranged);
+    const absl::Status pixels = LocatePixels(request.image, request.has_mask ? &request.mask : nullptr, ranged, &task);
     CountImage(request.image, message, 0, metrics_);
     GLINT_ASSIGN_OR_RETURN(task.options, OptionsFromWire(request.detector, max_features_));
+    GLINT_RETURN_IF_ERROR(range);
     GLINT_RETURN_IF_ERROR(pixels);
     task.region = request.region;
     job->pixels = ExpectedPixels(task.image, task.region, job->bytes);
@@ -46,7 +49,9 @@ class DetectCallState final : public StreamState {
     return RunDetect(context, *detect_metrics_, &PayloadOf(job)->task, job);
   }
 
-  grpc::Slice Reply(const FrameJob& job) override { return SerializeDetectReply(0, *PayloadOf(&job)->task.features); }
+  grpc::Slice Reply(const FrameJob& job) override {
+    return SerializeDetectReply(0, *PayloadOf(&job)->task.features, job.warnings);
+  }
 
  private:
   static DetectCallPayload* PayloadOf(const FrameJob* job) { return static_cast<DetectCallPayload*>(job->payload); }
@@ -102,7 +107,7 @@ class DetectStreamState final : public StreamState {
   }
 
   grpc::Slice Reply(const FrameJob& job) override {
-    return SerializeDetectReply(job.id, *PayloadOf(&job)->task.features);
+    return SerializeDetectReply(job.id, *PayloadOf(&job)->task.features, job.warnings);
   }
 
  private:

@@ -33,6 +33,7 @@ void CheckStreamOptions(WireReader* in) {
   in->Message([&](uint32_t tag) {
     WireImage mask;
     Region region;
+    WireGrayRange range;
     switch (tag) {
       case BytesTag(1):
         CheckDetectorOptions(in);
@@ -42,6 +43,9 @@ void CheckStreamOptions(WireReader* in) {
         break;
       case BytesTag(3):
         ReadRegion(in, &region);
+        break;
+      case BytesTag(7):
+        ReadGrayRange(in, &range);
         break;
       default:
         in->Unknown(tag);
@@ -77,6 +81,7 @@ bool ParseDetectRequest(decode::Pieces message, WireDetectRequest* request) {
   request->has_image = request->has_mask = false;
   request->image = request->mask = WireImage();
   request->region = Region();
+  request->gray_range = WireGrayRange();
   size_t detector_bytes = 0;
   WireReader in(message);
   while (const uint32_t tag = in.NextField()) {
@@ -100,6 +105,9 @@ bool ParseDetectRequest(decode::Pieces message, WireDetectRequest* request) {
         break;
       case BytesTag(4):
         ReadRegion(&in, &request->region);
+        break;
+      case BytesTag(5):
+        ReadGrayRange(&in, &request->gray_range);
         break;
       default:
         in.Unknown(tag);

@@ -28,6 +28,7 @@ struct WireDetectRequest {
   bool has_mask = false;
   WireImage mask;
   Region region;
+  WireGrayRange gray_range;
 };
 
 // False if `message` is not a serialized message of that type. `*request` is overwritten and keeps its memory.

@@ -11,6 +11,7 @@ namespace glint {
 struct DetectCallPayload final : Payload {
   WireDetectRequest request;
   DetectTask task;
+  StreamRange range;
 
   void Reset() override {
     task = DetectTask();

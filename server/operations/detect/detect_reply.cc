@@ -6,12 +6,14 @@
 
 namespace glint {
 
-grpc::Slice SerializeDetectReply(uint64_t frame_id, const Features& features) {
+grpc::Slice SerializeDetectReply(uint64_t frame_id, const Features& features, const std::vector<Warning>& warnings) {
   using Call = v1::DetectResponse;
   using Response = v1::DetectStreamResponse;
   static_assert(kHasEnvelope<Response> && uint32_t{Call::kTimingsFieldNumber} == kTimingsField);
   static_assert(int{Call::kFeaturesFieldNumber} == int{Response::kFeaturesFieldNumber});
-  return reply::SerializeAnswer<Response>(frame_id, Response::kFeaturesFieldNumber, reply::FeaturesWriter(features));
+  static_assert(int{Call::kWarningsFieldNumber} == int{Response::kWarningsFieldNumber});
+  return reply::SerializeAnswer<Response>(frame_id, Response::kFeaturesFieldNumber, reply::FeaturesWriter(features),
+                                          SerializeWarnings(Response::kWarningsFieldNumber, warnings));
 }
 
 }  // namespace glint

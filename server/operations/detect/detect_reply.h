@@ -6,13 +6,16 @@
 #include <grpcpp/support/slice.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "features/types.h"
+#include "features/warning.h"
 
 namespace glint {
 
-// A glint.v1.DetectStreamResponse with frame_id and features; with `frame_id` 0 it is also a glint.v1.DetectResponse.
-grpc::Slice SerializeDetectReply(uint64_t frame_id, const Features& features);
+// A glint.v1.DetectStreamResponse with frame_id, features and warnings; with `frame_id` 0 it is also a
+// glint.v1.DetectResponse.
+grpc::Slice SerializeDetectReply(uint64_t frame_id, const Features& features, const std::vector<Warning>& warnings);
 
 }  // namespace glint
 

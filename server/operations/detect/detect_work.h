@@ -20,6 +20,7 @@ struct DetectTask {
   Region region;
 
   const Features* features = nullptr;  // result, in the lane's memory
+  double other_mask_values = 0;        // the share of the mask's pixels that are neither 0 nor 255
 };
 
 // Decodes the image and mask and detects features; the result is in `task`. Thread-safe.

@@ -39,7 +39,6 @@ absl::StatusOr<bool> RunJpeg(const LaneContext& context, const DetectMetrics& me
   GLINT_ASSIGN_OR_RETURN(const auto run,
                          context.lane->RunJpeg(task.options, file, *shape, *mask_pixels, &scratch.features, &stages));
   if (run.fallback != JpegFallback::kNone) return LeaveToCpu(run.fallback, metrics);
-  context.queue->CorrectPixels(*job, shape->pixels());
   metrics.jpegs_by_gpu->Increment();
   job->times.decode_ns = run_at - started_at + run.decode_ns;
   const int64_t rest_ns = MonotonicNs() - run_at - run.decode_ns;

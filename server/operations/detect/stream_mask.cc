@@ -1,5 +1,7 @@
 #include "server/operations/detect/stream_mask.h"
 
+#include "server/pixels/image_warnings.h"
+
 namespace glint {
 
 StreamMask::StreamMask(const ImageSource& source)
@@ -13,6 +15,7 @@ absl::StatusOr<ImageView> StreamMask::View(decode::Decoder* decoder, int64_t max
     const auto pixels = PixelsOf(source_, decoder, max_pixels, &scratch_);
     if (pixels.ok()) {
       view_ = ViewOf(*pixels, &scratch_.decoded);
+      other_values_ = ShareOfOtherMaskValues(Pixels(*view_), &scratch_.checked);
     } else {
       view_ = pixels.status();
     }

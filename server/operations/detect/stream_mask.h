@@ -21,6 +21,8 @@ class StreamMask {
 
   // Pixels of the mask. The first call decodes, with the caller's decoder; concurrent calls wait for it.
   absl::StatusOr<ImageView> View(decode::Decoder* decoder, int64_t max_pixels);
+  // The share of its pixels that are neither 0 nor 255. After View().
+  double other_values() const { return other_values_; }
 
  private:
   std::vector<uint8_t> bytes_;
@@ -29,6 +31,7 @@ class StreamMask {
   std::once_flag decoded_;
   PixelScratch scratch_;
   absl::StatusOr<ImageView> view_;
+  double other_values_ = 0;
 };
 
 }  // namespace glint

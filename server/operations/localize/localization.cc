@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "features/error.h"
+#include "features/server_error.h"
 #include "features/status_macros.h"
 #include "slam/front_end/depth_rules.h"
 
@@ -89,7 +90,7 @@ absl::StatusOr<std::unique_ptr<Localization>> Localization::Create(const Localiz
 absl::Status Localization::Track(Lane* lane, const CameraView& view, uint64_t frame_id, int64_t time_ns,
                                  Location* location, FrameTimes* times) {
   if (const int64_t bytes = size().bytes; bytes > max_map_bytes_) {
-    return LimitError("bytes of the map", bytes, max_map_bytes_, "--max-map-bytes");
+    return LimitError("map", bytes, "bytes", max_map_bytes_, "--max-map-bytes");
   }
   front_end_.Begin(lane);
   slam::LocalizerResult result;

@@ -55,7 +55,7 @@ class Localization {
   // Finds a pair in the map; changes nothing. FAILED_PRECONDITION: there is no map. Errors of the lane.
   absl::Status Relocalize(Lane* lane, const CameraView& view, Location* location, FrameTimes* times);
 
-  // FAILED_PRECONDITION: there is no map yet. INTERNAL: it cannot be written.
+  // FAILED_PRECONDITION: there is no map yet. RESOURCE_EXHAUSTED, INTERNAL: errors of AtomicFile.
   absl::Status Save(const std::string& path) const { return localizer_->SaveMap(path); }
   // NOT_FOUND; INVALID_ARGUMENT: no map, damaged, or of another camera or detector. Then nothing has changed.
   absl::Status Load(const std::string& path);

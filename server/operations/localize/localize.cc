@@ -29,7 +29,7 @@ struct LocalizeStreams {
   LocalizeStreams(const ServerOptions& options, prometheus::Registry* registry)
       : maps(options.map_directory, options.max_maps), metrics(registry) {}
 
-  const MapDirectory maps;
+  MapDirectory maps;
   const LocalizeMetrics metrics;
   std::atomic<int> count{0};  // that have their options
 };
@@ -72,7 +72,7 @@ class LocalizeState final : public StreamState {
 
   absl::Status Run(const LaneContext& context, FrameJob* job) override {
     LocalizeTask& task = PayloadOf(job)->task;
-    GLINT_RETURN_IF_ERROR(RunLocalize(context, localization_.get(), &task, job));
+    GLINT_RETURN_IF_ERROR(RunLocalize(context, &streams_->maps, localization_.get(), &task, job));
     streams_->metrics.Located(task, map_size_);
     map_size_ = task.size;
     return absl::OkStatus();
@@ -126,9 +126,12 @@ class LocalizeState final : public StreamState {
 class LocalizeOperation final : public Operation {
  public:
   explicit LocalizeOperation(const Host& host)
-      : Operation(host, "localize", "map"), streams_(*host.options, host.metrics->registry()) {}
+      : Operation(host, "localize", "map"),
+        streams_(*host.options, host.metrics->registry()),
+        places_{host.options->max_localize_streams, "streams that localize", "--max-localize-streams"} {}
 
   std::unique_ptr<Payload> MakePayload() const override { return std::make_unique<LocalizePayload>(); }
+  PlacePart* places() override { return &places_; }
 
   absl::StatusOr<std::unique_ptr<StreamState>> Begin(const Message& first, SessionOptions* session) override {
     GLINT_ASSIGN_OR_RETURN(const auto request,
@@ -136,18 +139,13 @@ class LocalizeOperation final : public Operation {
     GLINT_ASSIGN_OR_RETURN(*session, SessionFromProto(request.options(), options()));
     GLINT_ASSIGN_OR_RETURN(const LocalizationOptions localization, FromProto(request.options(), options()));
     GLINT_ASSIGN_OR_RETURN(auto made, Localization::Create(localization));
-    const int limit = options().max_localize_streams;
-    const int streams = ++streams_.count;
-    if (streams > limit) {
-      --streams_.count;
-      return LimitError("localize streams", streams, limit, "--max-localize-streams");
-    }
-    streams_.metrics.StreamsAre(streams);
+    streams_.metrics.StreamsAre(++streams_.count);
     return std::make_unique<LocalizeState>(std::move(made), localization, &streams_, metrics());
   }
 
  private:
   LocalizeStreams streams_;
+  PlacePart places_;
 };
 
 }  // namespace

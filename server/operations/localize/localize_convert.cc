@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
+#include "features/server_error.h"
 #include "features/status_macros.h"
 
 namespace glint {
@@ -62,8 +63,8 @@ absl::Status SetFromProjections(const v1::StereoCamera& proto, bool has_depth, s
   GLINT_RETURN_IF_ERROR(CheckProjection("camera.right_projection", right));
   for (const int i : {0, 2, 6}) {
     if (std::abs(left[i] - right[i]) > kSame * std::abs(left[0])) {
-      return ContradictionError("camera.right_projection",
-                                absl::StrCat("element ", i, " is ", right[i], ", but that of the left eye ", left[i]));
+      return ContradictionError("camera.right_projection", absl::StrCat("element ", i, " is ", right[i],
+                                                                        ", but that of the left camera ", left[i]));
     }
   }
   camera->baseline = (left[3] - right[3]) / left[0];
@@ -75,7 +76,7 @@ absl::StatusOr<slam::StereoCamera> CameraFromProto(const v1::StereoCamera& proto
   camera.image = {SideOf(proto.width()), SideOf(proto.height())};
   camera.rig_rotation = {proto.rig_rotation().x(), proto.rig_rotation().y(), proto.rig_rotation().z()};
   if (has_depth && !proto.right_projection().empty()) {
-    return ContradictionError("camera.right_projection", "is given, but a camera with depth has no right eye");
+    return ContradictionError("camera.right_projection", "is given, but a camera with depth has no right camera");
   }
   if (!proto.left_projection().empty() || !proto.right_projection().empty()) {
     GLINT_RETURN_IF_ERROR(SetFromProjections(proto, has_depth, &camera));
@@ -92,7 +93,8 @@ absl::StatusOr<slam::StereoCamera> CameraFromProto(const v1::StereoCamera& proto
 absl::Status SetRefinement(v1::RigRefinement refinement, bool has_depth, LocalizationOptions* options) {
   if (has_depth && refinement == v1::RIG_REFINEMENT_UNSPECIFIED) refinement = v1::RIG_REFINEMENT_OFF;
   if (has_depth && refinement != v1::RIG_REFINEMENT_OFF) {
-    return NotOneOfError("refine_rig", v1::RigRefinement_Name(refinement), "OFF: a camera with depth has no right eye");
+    return NotOneOfError("refine_rig", v1::RigRefinement_Name(refinement),
+                         "OFF: a camera with depth has no right camera");
   }
   if (!v1::RigRefinement_IsValid(refinement)) {
     return NotOneOfError("refine_rig", absl::StrCat(static_cast<int>(refinement)), "ON, OFF, FIXED");
@@ -125,7 +127,7 @@ absl::StatusOr<LocalizationOptions> FromProto(const v1::LocalizeStreamOptions& p
   }
   GLINT_ASSIGN_OR_RETURN(options.camera, CameraFromProto(proto.camera(), proto.has_depth()));
   if (const int64_t pixels = 2 * options.camera.image.pixels(); pixels > server.max_localize_pixels) {
-    return LimitError("pixels of both eyes", pixels, server.max_localize_pixels, "--max-localize-pixels");
+    return LimitError("camera", pixels, "pixels of both images", server.max_localize_pixels, "--max-localize-pixels");
   }
   GLINT_RETURN_IF_ERROR(SetRefinement(proto.refine_rig(), proto.has_depth(), &options));
   if (proto.has_depth()) {
@@ -154,10 +156,9 @@ absl::Status ParseMapRequest(decode::Pieces message, const MapDirectory& maps, L
     task->from = {proto.get_map().from().keyframe(), proto.get_map().from().point()};
     return absl::OkStatus();
   }
-  auto file = proto.has_save_map() ? maps.FileToWrite(proto.save_map().name()) : maps.FileOf(proto.load_map().name());
-  if (!file.ok()) return file.status();
+  GLINT_ASSIGN_OR_RETURN(task->file,
+                         maps.FileOf(proto.has_save_map() ? proto.save_map().name() : proto.load_map().name()));
   task->kind = proto.has_save_map() ? Kind::kSave : Kind::kLoad;
-  task->file = *std::move(file);
   return absl::OkStatus();
 }
 

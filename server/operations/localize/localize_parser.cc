@@ -37,7 +37,8 @@ void CheckLocalizeOptions(WireReader* in) {
       case BytesTag(2):
         return CheckStereoCamera(in);
       case BytesTag(8):
-        return in->Message([in](uint32_t depth) { in->Unknown(depth); });
+      case BytesTag(9):
+        return in->Message([in](uint32_t field) { in->Unknown(field); });  // depth, gray_range
       default:
         in->Unknown(tag);
     }

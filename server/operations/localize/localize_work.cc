@@ -36,7 +36,8 @@ absl::Status WithoutPath(const std::string& file, const absl::Status& status) {
   return WithErrorInfo(about_map, *info);
 }
 
-absl::Status UseMap(const LaneContext& context, Localization* stream, LocalizeTask* task, FrameJob* job) {
+absl::Status UseMap(const LaneContext& context, MapDirectory* maps, Localization* stream, LocalizeTask* task,
+                    FrameJob* job) {
   const int64_t start = MonotonicNs();
   absl::Status status;
   if (task->kind == Kind::kRead) {
@@ -45,7 +46,8 @@ absl::Status UseMap(const LaneContext& context, Localization* stream, LocalizeTa
     task->part = &part;
   } else {
     const std::string& file = task->file;
-    status = WithoutPath(file, task->kind == Kind::kSave ? stream->Save(file) : stream->Load(file));
+    status = task->kind == Kind::kSave ? maps->Save(file, [&] { return stream->Save(file); }) : stream->Load(file);
+    status = WithoutPath(file, status);
   }
   job->times.adjust_ns = MonotonicNs() - start;
   return status;
@@ -60,13 +62,13 @@ absl::StatusOr<CameraView> ViewOfPair(const LaneContext& context, const Localize
   ImagePairPixels pair;
   int64_t copied_depth = 0;
   if (task.depth.has_value()) {
-    GLINT_ASSIGN_OR_RETURN(pair.left, DecodeImage(context, "left", task.left, &images.first));
+    GLINT_ASSIGN_OR_RETURN(pair.left, DecodeImage(context, "left", task.left, &images.first, job));
     GLINT_RETURN_IF_ERROR(CheckPixels("left", pair.left.shape().pixels() + task.camera.pixels(), context.max_pixels));
     const auto depth = DepthOf(task.right, *task.depth, task.camera, context.decoder, &images.second, &copied_depth);
     if (!depth.ok()) return WithField("depth", depth.status());
     view.depth = *depth;
   } else {
-    GLINT_ASSIGN_OR_RETURN(pair, DecodeImagePair(context, task.left, task.right));
+    GLINT_ASSIGN_OR_RETURN(pair, DecodeImagePair(context, task.left, task.right, job));
   }
   const int64_t copy_at = MonotonicNs();
   view.left = ViewOf(pair.left, &scratch.left);
@@ -89,6 +91,7 @@ absl::Status LocatePair(const LaneContext& context, Localization* stream, Locali
   GLINT_RETURN_IF_ERROR(task->kind == Kind::kRelocalize
                             ? stream->Relocalize(context.lane, view, &location, &times)
                             : stream->Track(context.lane, view, job->id, task->time_ns, &location, &times));
+  location.warnings.insert(location.warnings.end(), job->warnings.begin(), job->warnings.end());
   StageTimes& stages = times.stages;
   stages.upload_ns += copy_ns;
   // What lies between the stages counts as the last one's.
@@ -100,11 +103,11 @@ absl::Status LocatePair(const LaneContext& context, Localization* stream, Locali
 
 }  // namespace
 
-absl::Status RunLocalize(const LaneContext& context, Localization* stream, LocalizeTask* task, FrameJob* job) {
+absl::Status RunLocalize(const LaneContext& context, MapDirectory* maps, Localization* stream, LocalizeTask* task,
+                         FrameJob* job) {
   const FramePathPause pause;
-  const int64_t start = MonotonicNs();
-  absl::Status status = job->is_edit ? UseMap(context, stream, task, job) : LocatePair(context, stream, task, job);
-  context.queue->CorrectPixels(*job, MonotonicNs() - start);
+  absl::Status status =
+      job->is_edit ? UseMap(context, maps, stream, task, job) : LocatePair(context, stream, task, job);
   task->size = stream->size();
   if (!job->is_edit) job->keypoints = 0;  // those of a location are not counted as detected
   return status;

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "server/operations/localize/localization.h"
+#include "server/operations/localize/map_directory.h"
 #include "server/pixels/image_source.h"
 #include "server/schedule/lane_context.h"
 
@@ -34,9 +35,10 @@ struct LocalizeTask {
 };
 
 // Both images together have up to the context's `max_pixels`. The lane finds, matches and follows features; the pose is
-// found in this thread, and the map adjusted in those of the stream. What that takes and frees is not counted as the
-// frame path's.
-absl::Status RunLocalize(const LaneContext& context, Localization* stream, LocalizeTask* task, FrameJob* job);
+// found in this thread, and the map adjusted in those of the stream. Maps are saved in `maps`. What that takes and
+// frees is not counted as the frame path's.
+absl::Status RunLocalize(const LaneContext& context, MapDirectory* maps, Localization* stream, LocalizeTask* task,
+                         FrameJob* job);
 
 }  // namespace glint
 

@@ -4,11 +4,17 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "features/atomic_file.h"
 #include "features/error.h"
+#include "features/server_error.h"
+#include "features/status_macros.h"
 
 namespace glint {
 namespace {
@@ -17,7 +23,13 @@ namespace fs = std::filesystem;
 
 constexpr char kExtension[] = ".glintmap";
 
+std::string NameOf(const fs::path& file) { return file.stem().string(); }
+
 }  // namespace
+
+MapDirectory::MapDirectory(std::string path, int max_maps) : path_(std::move(path)), max_maps_(max_maps) {
+  if (!path_.empty()) RemoveUnfinished(path_);
+}
 
 absl::StatusOr<std::string> MapDirectory::FileOf(absl::string_view name) const {
   if (path_.empty()) {
@@ -33,17 +45,31 @@ absl::StatusOr<std::string> MapDirectory::FileOf(absl::string_view name) const {
   return absl::StrCat(path_, "/", name, kExtension);
 }
 
-absl::StatusOr<std::string> MapDirectory::FileToWrite(absl::string_view name) const {
-  auto file = FileOf(name);
+absl::Status MapDirectory::Save(const std::string& file, absl::FunctionRef<absl::Status()> write) {
+  std::multiset<std::string>::iterator place;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    GLINT_RETURN_IF_ERROR(Admit(file));
+    place = saving_.insert(NameOf(file));
+  }
+  const absl::Cleanup leave = [this, place] {
+    std::lock_guard<std::mutex> lock(mutex_);
+    saving_.erase(place);
+  };
+  return write();
+}
+
+absl::Status MapDirectory::Admit(const std::string& file) const {
   std::error_code error;
-  if (!file.ok() || fs::exists(*file, error)) return file;
-  int maps = 1;
+  if (fs::exists(file, error)) return absl::OkStatus();
+  std::set<std::string> names(saving_.begin(), saving_.end());
+  names.insert(NameOf(file));
   for (fs::directory_iterator entry(path_, error), end; !error && entry != end; entry.increment(error)) {
-    if (entry->path().extension() == kExtension) ++maps;
+    if (entry->path().extension() == kExtension) names.insert(NameOf(entry->path()));
   }
   if (error) return absl::UnavailableError(absl::StrCat("name: the map directory: ", error.message()));
-  if (maps > max_maps_) return LimitError("maps", maps, max_maps_, "--max-maps");
-  return file;
+  const auto maps = static_cast<int64_t>(names.size());
+  return maps > max_maps_ ? LimitError("name", maps, "maps", max_maps_, "--max-maps") : absl::OkStatus();
 }
 
 absl::Status CheckMapDirectory(const std::string& path) {

@@ -3,8 +3,11 @@
 #define GLINT_SERVER_OPERATIONS_LOCALIZE_MAP_DIRECTORY_H_
 
 #include <cstddef>
+#include <mutex>
+#include <set>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -15,19 +18,24 @@ inline constexpr size_t kMaxMapName = 64;
 
 class MapDirectory {
  public:
-  // An empty path: none, and all calls fail. Up to `max_maps` files of maps are made there.
-  MapDirectory(std::string path, int max_maps) : path_(std::move(path)), max_maps_(max_maps) {}
+  // An empty path: none, and all calls fail. Up to `max_maps` files of maps are made there. Removes what writers that
+  // have died left unfinished there (RemoveUnfinished()).
+  MapDirectory(std::string path, int max_maps);
 
   // The file of the map. FAILED_PRECONDITION: there is no directory. INVALID_ARGUMENT: the name is not 1..64 letters,
   // digits, '_', '-' and '.', or begins with '.'.
   absl::StatusOr<std::string> FileOf(absl::string_view name) const;
-  // The same for a map that is to be written. RESOURCE_EXHAUSTED: it would be one too many. (Streams that save new maps
-  // at the same moment can exceed the limit by their number.)
-  absl::StatusOr<std::string> FileToWrite(absl::string_view name) const;
+  // Calls `write`, which writes this file of FileOf(), and returns its status. RESOURCE_EXHAUSTED: the map would be one
+  // too many, beside those that are there and those that other threads write meanwhile.
+  absl::Status Save(const std::string& file, absl::FunctionRef<absl::Status()> write);
 
  private:
+  absl::Status Admit(const std::string& file) const;  // with mutex_
+
   const std::string path_;
   const int max_maps_;
+  std::mutex mutex_;
+  std::multiset<std::string> saving_;  // names of the maps that calls of Save() write
 };
 
 // Of --map-directory. INVALID_ARGUMENT: it is not empty, and no directory that can be written.

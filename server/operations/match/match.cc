@@ -46,8 +46,7 @@ absl::Status LocateMatch(const WireMatch& wire, const Message& message, const De
   const int features = task->detector.max_features;
   GLINT_RETURN_IF_ERROR(FindSide("query", wire.query, message, sets, features, &task->query, &queries));
   GLINT_RETURN_IF_ERROR(FindSide("train", wire.train, message, sets, features, &task->train, &trains));
-  task->pixels = MatchPixels(queries, trains);
-  job->pixels = std::max<int64_t>(1, task->pixels);
+  job->pixels = MatchPixels(queries, trains);
   GLINT_RETURN_IF_ERROR(LocateSide("query.image", wire.query, message, 0, &task->query, job));
   return LocateSide("train.image", wire.train, message, 1, &task->train, job);
 }
@@ -61,6 +60,7 @@ void CountImages(const WireMatch& wire, const Message& message, Metrics* metrics
 struct MatchCallPayload final : Payload {
   WireMatchRequest request;
   MatchTask task;
+  StreamRange range;
 
   void Reset() override {
     task = MatchTask();
@@ -87,8 +87,11 @@ class MatchCallState final : public StreamState {
     GLINT_ASSIGN_OR_RETURN(task.detector,
                            OptionsFromWire({&detector, 1}, MaxFeaturesPerImage(server_), kMatchDefaults));
     GLINT_ASSIGN_OR_RETURN(task.criteria, MatchOptionsFromWire(request.options));
+    task.max_pairs = server_.max_match_pairs;
     task.unpack = UnpackRequest;
-    absl::Status status = LocateMatch(request.match, message, nullptr, server_.max_features, &task, job);
+    Message ranged = message;
+    GLINT_RETURN_IF_ERROR(UseRange(request.gray_range, &PayloadOf(job)->range, &ranged));
+    absl::Status status = LocateMatch(request.match, ranged, nullptr, server_.max_features, &task, job);
     CountImages(request.match, message, metrics_);
     return status;
   }
@@ -97,7 +100,9 @@ class MatchCallState final : public StreamState {
     return RunMatch(context, &PayloadOf(job)->task, job);
   }
 
-  grpc::Slice Reply(const FrameJob& job) override { return SerializeMatchReply(0, PayloadOf(&job)->task); }
+  grpc::Slice Reply(const FrameJob& job) override {
+    return SerializeMatchReply(0, PayloadOf(&job)->task, job.warnings);
+  }
   void Answered(const FrameJob& job) override { match_seconds_->Observe(metric::Seconds(job.times.match_ns)); }
 
  private:
@@ -132,14 +137,15 @@ struct MatchStreamPayload final : Payload {
 
 class MatchStreamState final : public StreamState {
  public:
-  MatchStreamState(const DetectorOptions& detector, const MatchCriteria& criteria, int max_features,
+  MatchStreamState(const DetectorOptions& detector, const MatchCriteria& criteria, const ServerOptions& server,
                    prometheus::Histogram* match_seconds, Metrics* metrics)
       : detector_(detector),
         criteria_(criteria),
-        max_features_(max_features),
+        max_features_(server.max_features),
+        max_match_pairs_(server.max_match_pairs),
         match_seconds_(match_seconds),
         metrics_(metrics),
-        sets_(max_features) {}
+        sets_(server.max_features) {}
 
   const WireEnvelope* Read(decode::Pieces message, FrameJob* job) override {
     WireMatchStreamRequest& request = PayloadOf(job)->request;
@@ -153,6 +159,7 @@ class MatchStreamState final : public StreamState {
     if (job->is_edit) return CheckUpdate(request.update);
     task.detector = detector_;
     task.criteria = criteria_;
+    task.max_pairs = max_match_pairs_;
     task.unpack = UnpackPair;
     absl::Status status = LocateMatch(request.match, message, &sets_, max_features_, &task, job);
     CountImages(request.match, message, metrics_);
@@ -182,7 +189,7 @@ class MatchStreamState final : public StreamState {
 
   grpc::Slice Reply(const FrameJob& job) override {
     if (job.is_edit) return SerializeSetReply(job.id, PayloadOf(&job)->set_size);
-    return SerializeMatchReply(job.id, PayloadOf(&job)->task);
+    return SerializeMatchReply(job.id, PayloadOf(&job)->task, job.warnings);
   }
   void Answered(const FrameJob& job) override { match_seconds_->Observe(metric::Seconds(job.times.match_ns)); }
 
@@ -198,6 +205,7 @@ class MatchStreamState final : public StreamState {
   const DetectorOptions detector_;
   const MatchCriteria criteria_;
   const int max_features_;
+  const int64_t max_match_pairs_;
   prometheus::Histogram* const match_seconds_;
   Metrics* const metrics_;
   DescriptorSets sets_;  // read by Parse() and Run(), changed while no frame is unanswered
@@ -218,7 +226,7 @@ class MatchStreamOperation final : public Operation {
     GLINT_ASSIGN_OR_RETURN(const DetectorOptions detector,
                            FromProto(proto.detector(), MaxFeaturesPerImage(options()), kMatchDefaults));
     GLINT_ASSIGN_OR_RETURN(const MatchCriteria criteria, FromProto(proto.match()));
-    return std::make_unique<MatchStreamState>(detector, criteria, options().max_features, match_seconds_, metrics());
+    return std::make_unique<MatchStreamState>(detector, criteria, options(), match_seconds_, metrics());
   }
 
  private:

@@ -276,7 +276,7 @@ class Walker {
       switch (tag) {
         case BytesTag(1):
           is(WireContent::kOptions);
-          CheckOperationOptions(&in_);
+          CheckOperationOptions(&in_, 7);
           break;
         case BytesTag(2):
           is(WireContent::kFrame);
@@ -314,6 +314,7 @@ bool ParseMatchRequest(decode::Pieces message, WireMatchRequest* request) {
   request->detector.clear();
   request->options.clear();
   request->match = WireMatch();
+  request->gray_range = WireGrayRange();
   Walker walker(message);
   while (const uint32_t tag = walker.in()->NextField()) {
     WireReader before = *walker.in();
@@ -323,6 +324,8 @@ bool ParseMatchRequest(decode::Pieces message, WireMatchRequest* request) {
       options.size = std::min(options.size, kMaxOptionsBytes + 1 - to->size());
       to->resize(to->size() + options.size);
       Copy(message, options, to->data() + to->size() - options.size);
+    } else if (tag == BytesTag(6)) {
+      ReadGrayRange(walker.in(), &request->gray_range);
     } else if (!walker.MatchField(tag, &request->match, {})) {
       walker.in()->Unknown(tag);
     }

@@ -51,6 +51,7 @@ bool ParseMatchStreamRequest(decode::Pieces message, WireMatchStreamRequest* req
 struct WireMatchRequest {
   std::string detector, options;  // MatchRequest.detector and .match
   WireMatch match;
+  WireGrayRange gray_range;
 };
 bool ParseMatchRequest(decode::Pieces message, WireMatchRequest* request);
 

@@ -96,9 +96,11 @@ class SetStateWriter {
 
 }  // namespace
 
-grpc::Slice SerializeMatchReply(uint64_t frame_id, const MatchTask& task) {
+grpc::Slice SerializeMatchReply(uint64_t frame_id, const MatchTask& task, const std::vector<Warning>& warnings) {
   using Response = v1::MatchStreamResponse;
-  return SerializeAnswer<Response>(frame_id, Response::kResultFieldNumber, MatchResultWriter(task));
+  static_assert(int{v1::MatchResponse::kWarningsFieldNumber} == int{Response::kWarningsFieldNumber});
+  return SerializeAnswer<Response>(frame_id, Response::kResultFieldNumber, MatchResultWriter(task),
+                                   SerializeWarnings(Response::kWarningsFieldNumber, warnings));
 }
 
 grpc::Slice SerializeSetReply(uint64_t frame_id, int descriptors) {

@@ -11,6 +11,7 @@
 #include "features/server_error.h"
 #include "features/status_macros.h"
 #include "server/pixels/image_pair.h"
+#include "server/wire/match_pairs.h"
 
 namespace glint {
 namespace {
@@ -80,7 +81,6 @@ class MatchRun {
       GLINT_RETURN_IF_ERROR(Find("query", task_->query, sets[0], &images_->first, &images_->features, &query));
       GLINT_RETURN_IF_ERROR(Find("train", task_->train, sets[1], &images_->second, &scratch_->train, &train));
     }
-    if (was_encoded_) context_.queue->CorrectPixels(*job_, pixels_ + task_->pixels);
     const int64_t match_at = MonotonicNs();
     GLINT_RETURN_IF_ERROR(Match(query, train, both));
     job_->times.match_ns = MonotonicNs() - match_at;
@@ -128,10 +128,10 @@ class MatchRun {
   absl::StatusOr<Pixels> Decode(absl::string_view field, const ImageSource& image, PixelScratch* pixels) {
     GLINT_RETURN_IF_ERROR(CheckNotCancelled(job_));
     const int64_t start = MonotonicNs();
-    GLINT_ASSIGN_OR_RETURN(const Pixels decoded, DecodeImage(context_, absl::StrCat(field, ".image"), image, pixels));
+    GLINT_ASSIGN_OR_RETURN(const Pixels decoded,
+                           DecodeImage(context_, absl::StrCat(field, ".image"), image, pixels, job_));
     pixels_ += decoded.shape().pixels();
     GLINT_RETURN_IF_ERROR(CheckPixels("query.image", pixels_, context_.max_pixels));
-    was_encoded_ = was_encoded_ || image.kind == ImageSource::Kind::kEncoded;
     job_->times.decode_ns += MonotonicNs() - start;
     return decoded;
   }
@@ -217,6 +217,8 @@ class MatchRun {
     MatchInput input;
     input.query = query.descriptors;
     input.train = train.descriptors;
+    GLINT_RETURN_IF_ERROR(
+        CheckMatchPairs("query", input.query.count, input.train.count, input.query.bytes, task_->max_pairs));
     GLINT_RETURN_IF_ERROR(MakeConditions(query, train, &input.conditions));
     input.keypoints = {train.x, train.y, train.octave, train.angle};
     const MatchOptions& options = task_->criteria.options;
@@ -231,8 +233,7 @@ class MatchRun {
   MatchScratch* const scratch_;
   MatchTask* const task_;
   FrameJob* const job_;
-  int64_t pixels_ = 0;        // of the images so far
-  bool was_encoded_ = false;  // one of them
+  int64_t pixels_ = 0;  // of the images so far
 };
 
 }  // namespace

@@ -27,6 +27,7 @@ struct MatchCriteria {
 struct MatchTask {
   DetectorOptions detector;  // of images; valid
   MatchCriteria criteria;
+  int64_t max_pairs = 0;  // of descriptors to compare
   // One side: an image, a kept set, or descriptors in the message.
   struct Side {
     bool is_image = false;
@@ -39,7 +40,6 @@ struct MatchTask {
   // Unpacks the sides with descriptors in the message, and the conditions; clears the others.
   void (*unpack)(decode::Pieces message, const WireMatch& wire, DescriptorSet* query, DescriptorSet* train,
                  ConditionArrays* conditions) = nullptr;
-  int64_t pixels = 0;  // cost of the matching
 
   // Results, in the lane's memory.
   const MatchResult* matches = nullptr;
@@ -47,7 +47,8 @@ struct MatchTask {
   const Features *query_features = nullptr, *train_features = nullptr;  // null unless the side is an image
 };
 
-// Runs the match. RESOURCE_EXHAUSTED: the images together have more than the context's `max_pixels`.
+// Runs the match. RESOURCE_EXHAUSTED: the images together have more than the context's `max_pixels`, or the sides are
+// more than the task's `max_pairs`.
 absl::Status RunMatch(const LaneContext& context, MatchTask* task, FrameJob* job);
 
 }  // namespace glint

@@ -9,6 +9,7 @@
 #include "server/operations/stereo/stereo_reply.h"
 #include "server/operations/stereo/stereo_work.h"
 #include "server/wire/first_message.h"
+#include "server/wire/match_pairs.h"
 
 namespace glint {
 namespace {
@@ -71,7 +72,9 @@ class StereoState final : public StreamState {
     return RunStereo(context, &PayloadOf(job)->task, job);
   }
 
-  grpc::Slice Reply(const FrameJob& job) override { return SerializeStereoReply(job.id, PayloadOf(&job)->task); }
+  grpc::Slice Reply(const FrameJob& job) override {
+    return SerializeStereoReply(job.id, PayloadOf(&job)->task, job.warnings);
+  }
   void Answered(const FrameJob& job) override { match_seconds_->Observe(metric::Seconds(job.times.match_ns)); }
 
  private:
@@ -100,6 +103,8 @@ class StereoOperation final : public Operation {
     if (detector.descriptor == Descriptor::kNone) {
       return ContradictionError("detector.descriptor_kind", "none: images are matched by descriptors");
     }
+    GLINT_RETURN_IF_ERROR(CheckMatchPairs("detector.max_features", detector.max_features, detector.max_features,
+                                          kRbriefBytes, options().max_match_pairs));
     const auto criteria = CriteriaFromProto(proto.stereo());
     if (!criteria.ok()) return WithField("stereo", criteria.status());
     return std::make_unique<StereoState>(detector, *criteria, match_seconds_, metrics());

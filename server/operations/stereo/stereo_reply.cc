@@ -7,7 +7,6 @@
 #include "glint/v1/matching.pb.h"
 #include "server/wire/envelope_reply.h"
 #include "server/wire/reply_writer.h"
-#include "server/wire/wire_writer.h"
 
 namespace glint {
 namespace {
@@ -89,29 +88,18 @@ constexpr float kMaxNegativeShare = 0.5f;
 // Pairs of kitti_06 and rendered ones have 0.44 and more, pictures of different places 0.30 and less.
 constexpr float kMinSharedScene = 1 / 3.0f;
 
-// The serialized field glint.v1.StereoResult.warnings.
-std::string SerializeWarnings(const std::vector<Warning>& warnings) {
-  std::string fields;
-  for (const Warning& w : warnings) {
-    v1::Warning warning;
-    warning.set_kind(static_cast<v1::WarningKind>(w.kind));
-    warning.set_figure(w.figure);
-    warning.set_unit(w.unit);
-    warning.set_text(w.text);
-    AppendBytesField(v1::StereoResult::kWarningsFieldNumber, warning.SerializeAsString(), &fields);
-  }
-  return fields;
-}
-
 // A serialized glint.v1.StereoResult.
 class StereoResultWriter {
  public:
-  explicit StereoResultWriter(const StereoTask& found)
+  // `images`: warnings about the images alone.
+  StereoResultWriter(const StereoTask& found, const std::vector<Warning>& images)
       : left_(*found.left),
         matches_(*found.matches, found.criteria.options.focal_length > 0),
         rights_(static_cast<uint64_t>(found.rights)),
-        warnings_(SerializeWarnings(
-            WarningsOf(found, found.matches->checks, static_cast<int>(found.left->count()), found.rights))) {}
+        warnings_(SerializeWarnings(v1::StereoResult::kWarningsFieldNumber, images) +
+                  SerializeWarnings(
+                      v1::StereoResult::kWarningsFieldNumber,
+                      WarningsOf(found, found.matches->checks, static_cast<int>(found.left->count()), found.rights))) {}
   size_t size() const {
     return MessageSize(left_) + MessageSize(matches_) + VarintFieldSize(rights_) + warnings_.size();
   }
@@ -174,9 +162,9 @@ std::vector<Warning> WarningsOf(const StereoTask& task, const StereoChecks& chec
   return warnings;
 }
 
-grpc::Slice SerializeStereoReply(uint64_t frame_id, const StereoTask& task) {
+grpc::Slice SerializeStereoReply(uint64_t frame_id, const StereoTask& task, const std::vector<Warning>& images) {
   using Response = v1::StereoStreamResponse;
-  return SerializeAnswer<Response>(frame_id, Response::kResultFieldNumber, StereoResultWriter(task));
+  return SerializeAnswer<Response>(frame_id, Response::kResultFieldNumber, StereoResultWriter(task, images));
 }
 
 }  // namespace glint

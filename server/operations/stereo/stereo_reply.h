@@ -15,8 +15,8 @@ namespace glint {
 // Warnings about a pair with `left` and `right` keypoints. Allocates only if there are any.
 std::vector<Warning> WarningsOf(const StereoTask& task, const StereoChecks& checks, int left, int right);
 
-// A StereoStreamResponse with the results of `task`.
-grpc::Slice SerializeStereoReply(uint64_t frame_id, const StereoTask& task);
+// A StereoStreamResponse with the results of `task`. `images`: warnings about the images alone, which come first.
+grpc::Slice SerializeStereoReply(uint64_t frame_id, const StereoTask& task, const std::vector<Warning>& images);
 
 }  // namespace glint
 

@@ -9,9 +9,7 @@ namespace glint {
 
 absl::Status RunStereo(const LaneContext& context, StereoTask* task, FrameJob* job) {
   const int64_t start = MonotonicNs();
-  GLINT_ASSIGN_OR_RETURN(const ImagePairPixels pair, DecodeImagePair(context, task->pair.left, task->pair.right));
-  const int features = task->detector.max_features;
-  context.queue->CorrectPixels(*job, pair.pixels + MatchPixels(features, features));
+  GLINT_ASSIGN_OR_RETURN(const ImagePairPixels pair, DecodeImagePair(context, task->pair.left, task->pair.right, job));
   GLINT_RETURN_IF_ERROR(CheckNotCancelled(job));
   const int64_t run_at = MonotonicNs();
   job->times.decode_ns = run_at - start;

@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/error.h"
-#include "features/server_error.h"
 #include "features/status_macros.h"
 #include "server/operations/track/track_convert.h"
 #include "server/operations/track/track_metrics.h"
@@ -77,9 +76,9 @@ class TrackStreamState final : public StreamState {
   }
 
   grpc::Slice Reply(const FrameJob& job) override {
-    if (job.is_edit) return SerializeTrackReply(job.id, changed_, true);
+    if (job.is_edit) return SerializeTrackReply(job.id, changed_, true, {});
     const TrackTask& task = PayloadOf(&job)->task;
-    return SerializeTrackReply(job.id, {task.cameras, task.count}, false);
+    return SerializeTrackReply(job.id, {task.cameras, task.count}, false, job.warnings);
   }
   void Answered(const FrameJob& job) override { streams_->metrics.Tracked(job.times.track_ns); }
 
@@ -118,26 +117,24 @@ class TrackStreamState final : public StreamState {
 class TrackOperation final : public Operation {
  public:
   explicit TrackOperation(const Host& host)
-      : Operation(host, "track", "edit_tracks"), streams_(host.metrics->registry()) {}
+      : Operation(host, "track", "edit_tracks"),
+        streams_(host.metrics->registry()),
+        places_{host.options->max_track_streams, "streams that track", "--max-track-streams"} {}
 
   std::unique_ptr<Payload> MakePayload() const override { return std::make_unique<TrackPayload>(); }
+  PlacePart* places() override { return &places_; }
 
   absl::StatusOr<std::unique_ptr<StreamState>> Begin(const Message& first, SessionOptions* session) override {
     GLINT_ASSIGN_OR_RETURN(const auto request,
                            ParseOptions<v1::TrackStreamRequest>(first.pieces, ParseTrackStreamRequest));
     GLINT_ASSIGN_OR_RETURN(const TrackingOptions tracking, FromProto(request.options(), options(), session));
-    const int limit = options().max_track_streams;
-    const int streams = ++streams_.count;
-    if (streams > limit) {
-      --streams_.count;
-      return LimitError("sessions", streams, "streams that track", limit, "--max-track-streams");
-    }
-    streams_.metrics.StreamsAre(streams);
+    streams_.metrics.StreamsAre(++streams_.count);
     return std::make_unique<TrackStreamState>(tracking, options().max_track_pixels, &streams_, metrics());
   }
 
  private:
   TrackStreams streams_;
+  PlacePart places_;
 };
 
 }  // namespace

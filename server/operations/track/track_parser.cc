@@ -160,7 +160,7 @@ bool ParseTrackStreamRequest(decode::Pieces message, WireTrackStreamRequest* req
     switch (tag) {
       case kTrackOptions:
         request->content = WireContent::kOptions;
-        CheckOperationOptions(&in);
+        CheckOperationOptions(&in, 13);
         break;
       case kTrackFrame:
         request->content = WireContent::kFrame;

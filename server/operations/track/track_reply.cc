@@ -90,10 +90,12 @@ class TrackResultWriter {
 
 }  // namespace
 
-grpc::Slice SerializeTrackReply(uint64_t frame_id, absl::Span<const CameraTracks> cameras, bool is_edit) {
+grpc::Slice SerializeTrackReply(uint64_t frame_id, absl::Span<const CameraTracks> cameras, bool is_edit,
+                                const std::vector<Warning>& warnings) {
   using Response = v1::TrackStreamResponse;
   return SerializeAnswer<Response>(frame_id, is_edit ? Response::kEditedFieldNumber : Response::kTracksFieldNumber,
-                                   TrackResultWriter(cameras, is_edit));
+                                   TrackResultWriter(cameras, is_edit),
+                                   SerializeWarnings(Response::kWarningsFieldNumber, warnings));
 }
 
 }  // namespace glint

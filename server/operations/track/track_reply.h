@@ -6,14 +6,17 @@
 #include <grpcpp/support/slice.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/types/span.h"
+#include "features/warning.h"
 #include "server/operations/track/tracks.h"
 
 namespace glint {
 
 // A TrackStreamResponse. `cameras` are in order; the reply to an edit omits those without tracks.
-grpc::Slice SerializeTrackReply(uint64_t frame_id, absl::Span<const CameraTracks> cameras, bool is_edit);
+grpc::Slice SerializeTrackReply(uint64_t frame_id, absl::Span<const CameraTracks> cameras, bool is_edit,
+                                const std::vector<Warning>& warnings);
 
 }  // namespace glint
 

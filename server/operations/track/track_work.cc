@@ -29,19 +29,17 @@ absl::Status RunTrack(const LaneContext& context, TrackedStream* stream, TrackTa
   PixelScratch* const pixels = &context.scratch->Of<ImageScratch>()->first;
   TrackSession& session = stream->session;
   const int64_t begun_at = MonotonicNs();
-  const int64_t live_before = static_cast<int64_t>(session.live());
   const TrackingOptions& options = session.options();
   TrackLane backend(context.lane, &options, &stream->cameras, &job->times.track_ns, &job->times.stages);
   scratch->predictions.count = 0;
   if (task->predictions > 0) UnpackPredictions(task->message, &scratch->predictions);
   GLINT_RETURN_IF_ERROR(session.Begin(task->time_ns, task->detect, scratch->predictions.view(), &scratch->session));
-  int64_t padded = 0, plain = 0;
+  int64_t padded = 0;
   for (int c = 0; c < options.cameras; ++c) {
     const auto at = static_cast<size_t>(c);
     const int64_t start = MonotonicNs();
     GLINT_ASSIGN_OR_RETURN(const Pixels image,
-                           DecodeImage(context, absl::StrCat("images[", c, "]"), task->images[at], pixels));
-    plain += image.shape().pixels();
+                           DecodeImage(context, absl::StrCat("images[", c, "]"), task->images[at], pixels, job));
     padded += PaddedPixels(image.shape());
     // The limit covers the last and the next frame; templates add to them.
     if (const int64_t kept = padded * options.kept_frames() / 2; kept > stream->max_pixels) {
@@ -58,7 +56,6 @@ absl::Status RunTrack(const LaneContext& context, TrackedStream* stream, TrackTa
   }
   session.Commit(scratch->found.data());
   backend.Keep();
-  context.queue->CorrectPixels(*job, plain + live_before * kPixelsOfTrack);
   // Time between the stages counts as the last stage's.
   FrameTimes& times = job->times;
   times.stages.download_ns =

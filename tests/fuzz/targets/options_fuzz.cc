@@ -32,6 +32,7 @@ void CheckSession(const v1::DetectStreamOptions& options, const ServerOptions& s
   const auto session = SessionFromProto(options, server);
   if (!session.ok()) return CheckError(session.status());
   FUZZ_CHECK(session->max_in_flight >= 1 && session->max_in_flight <= server.max_in_flight);
+  FUZZ_CHECK(ValidateGrayRange(session->gray_range).ok());
 }
 
 bool HasFrame(fuzz::Bytes bytes) {

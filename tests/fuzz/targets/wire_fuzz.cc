@@ -2,6 +2,7 @@
 // Input: one byte for the type, four for where the message is cut, the message.
 #include <google/protobuf/stubs/logging.h>
 
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,15 @@ void CheckRegion(const Region& wire, bool wanted, const v1::ImageRegion& proto) 
   FUZZ_CHECK(wire.width == proto.width() && wire.height == proto.height());
 }
 
+void CheckRange(const WireGrayRange& wire, bool wanted, const v1::GrayRange& proto) {
+  FUZZ_CHECK(wire.wanted == wanted);
+  FUZZ_CHECK(wire.lowest == proto.lowest() && wire.highest == proto.highest());
+  FUZZ_CHECK(wire.has_percentile == proto.has_percentile() && wire.has_images == proto.has_images());
+  const float percentile = proto.percentile();
+  FUZZ_CHECK(std::memcmp(&wire.percentile, &percentile, sizeof(percentile)) == 0);  // a NaN is not itself
+  FUZZ_CHECK(wire.images == proto.images() && wire.equalize == proto.equalize());
+}
+
 void CheckStreamRequest(fuzz::Bytes bytes, uint32_t seed) {
   v1::DetectStreamRequest proto;
   const bool good = proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
@@ -84,6 +94,7 @@ void CheckDetectRequest(fuzz::Bytes bytes, uint32_t seed) {
   CheckImage(wire.image, proto.image(), message);
   CheckImage(wire.mask, proto.mask(), message);
   CheckRegion(wire.region, proto.has_region(), proto.region());
+  CheckRange(wire.gray_range, proto.has_gray_range(), proto.gray_range());
   std::string serialized;
   for (const fuzz::Bytes piece : wire.detector) serialized += fuzz::ToString(piece);
   v1::DetectorOptions options;
