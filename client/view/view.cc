@@ -251,9 +251,14 @@ struct View::Impl {
     for (Served& one : served) {
       if (!one.ended && !one.is_browser && (last == nullptr || held[one.peer] > held[last->peer])) last = &one;
     }
-    if (last == nullptr || served.size() >= 2 * kMaxConnections) return false;
+    if (last == nullptr) return false;
     last->ended = true;
     last->connection.End();
+    if (served.size() < 2 * kMaxConnections) return true;
+    // Connections come faster than threads of ended ones get processors: waits for one, which has nothing left to do.
+    const auto oldest = std::find_if(served.begin(), served.end(), [](const Served& one) { return one.ended; });
+    oldest->thread.join();
+    served.erase(oldest);
     return true;
   }
 

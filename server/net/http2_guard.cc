@@ -11,12 +11,14 @@ struct Limit {
   double shared_burst, shared_per_second;  // of its peer, beyond that
 };
 
+constexpr int kCallsOfAPeer = kSharedCalls / 2;
+
 // By Http2Load. An unanswered call takes 22 KiB of gRPC. Clients update windows at each of the server's DATA frames at
 // most, ping once a round trip while they measure it, and send CONTINUATIONs only for headers above 16 KiB.
 constexpr Limit kLimits[] = {
-    {"unanswered calls", kOwnCalls, 4, kSharedCalls / 2, 512},
+    {"unanswered calls", kOwnCalls, 4, kCallsOfAPeer, 512},
     {"bytes of headers", 32 << 10, 16 << 10, 1 << 20, 8 << 20},
-    {"RST_STREAM frames", 8, 4, kSharedCalls / 2, 512},
+    {"RST_STREAM frames", 8, 4, kCallsOfAPeer, 512},
     {"unanswered PING frames", 20, 10, 1000, 100},
     {"unanswered SETTINGS frames", 10, 2, 200, 50},
     {"acknowledgements", 20, 10, 1000, 1000},

@@ -48,13 +48,14 @@ Places::Admission Places::ShareLeft(const Peer& peer) const {
 
 Places::Admission Places::Enter(const Peer& peer, PlacePart* part, Place* place) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (const Admission left = ShareLeft(peer); left != Admission::kGranted) return left;
   const int64_t now = MonotonicNs();
   const bool part_is_full = part != nullptr && part->held >= part->limit;
-  Place* victim = nullptr;
-  if (part_is_full || held_ >= limits_.total) {
-    victim = Victim(peer.site, part_is_full ? part : nullptr, now);
-    if (victim == nullptr) return part_is_full ? Admission::kNoPart : Admission::kNoPlace;
+  Admission refusal = ShareLeft(peer);
+  if (refusal == Admission::kGranted && part_is_full) refusal = Admission::kNoPart;
+  if (refusal == Admission::kGranted && held_ >= limits_.total) refusal = Admission::kNoPlace;
+  if (refusal != Admission::kGranted) {
+    Place* const victim = Victim(peer, refusal, part_is_full ? part : nullptr, now);
+    if (victim == nullptr) return refusal;
     Count(victim, -1);
     victim->preempted_ = true;
     victim->holder_->Preempt();
@@ -75,9 +76,10 @@ Places::Admission Places::Enter(const Peer& peer, PlacePart* part, Place* place)
   return place->granted_ ? Admission::kGranted : Admission::kWaiting;
 }
 
-// The holder that has to make way for a newcomer, of the part if there is one; null: nobody has to. Those that leave do
-// before silent ones, and these before busy ones.
-Place* Places::Victim(const std::string& site, const PlacePart* part, int64_t now) const {
+// The holder that has to make way for a newcomer, who else gets the refusal; of the part if there is one. Null: nobody
+// has to. Those that leave do before silent ones, and these before busy ones.
+Place* Places::Victim(const Peer& newcomer, Admission refusal, const PlacePart* part, int64_t now) const {
+  const std::string& site = newcomer.site;
   std::map<std::string, int> of_part;  // by site
   for (const Place* place : holders_) {
     if (part != nullptr && place->part_ == part && !place->preempted_) ++of_part[place->site_->first];
@@ -94,6 +96,8 @@ Place* Places::Victim(const std::string& site, const PlacePart* part, int64_t no
   } silent, busy;
   for (Place* place : holders_) {
     if (place->preempted_ || (part != nullptr && place->part_ != part)) continue;
+    if (refusal == Admission::kOverShare && place->peer_->first != newcomer.name) continue;
+    if (refusal == Admission::kOverSiteShare && place->site_->first != site) continue;
     if (place->leaves_) return place;
     if (place->peer_->first.empty()) continue;
     const int its_held = held(place->site_->first);

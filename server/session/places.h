@@ -1,8 +1,8 @@
 // Places of one kind, of which a server has a limited number: for calls, streams, watchers, connections.
 //
 // A peer may hold a share of them. Where all are taken, a newcomer gets the place of the holder that was silent longest
-// among those of the site that holds most, if that is more than the newcomer's own site holds; so whoever opens many
-// and says nothing keeps nobody out. Otherwise the newcomer is refused.
+// among those of the site that holds most, if that is more than the newcomer's own site holds, or its own; so whoever
+// opens many and says nothing keeps nobody out. Otherwise the newcomer is refused.
 #ifndef GLINT_SERVER_SESSION_PLACES_H_
 #define GLINT_SERVER_SESSION_PLACES_H_
 
@@ -145,7 +145,7 @@ class Places {
 
   // With the mutex.
   Admission ShareLeft(const Peer& peer) const;
-  Place* Victim(const std::string& site, const PlacePart* part, int64_t now) const;
+  Place* Victim(const Peer& newcomer, Admission refusal, const PlacePart* part, int64_t now) const;
   void Count(Place* place, int change);
   void Forget(Place* place);
   void GrantWaiting();

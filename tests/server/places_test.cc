@@ -215,6 +215,19 @@ TEST_F(PlacesTest, OfItsOwnPeerANewcomerTakesOnlyWhatWasSilentForLong) {
   EXPECT_THAT(Preempted(), ElementsAre(0));
 }
 
+TEST_F(PlacesTest, WhereAPeerHasItsShareItsOwnSilentOnesMakeWay) {
+  Places::Limits limits = Limits(4);
+  limits.share = 2;
+  limits.own_patience_ns = 5 * kSecond;
+  Make(limits);
+  Enter(kB, 9);
+  Enter(kA, 4);
+  Enter(kA, 6);
+  EXPECT_EQ(Enter(kA, 0).admission, Admission::kGranted);  // one of four is free
+  EXPECT_THAT(Preempted(), ElementsAre(2));
+  EXPECT_EQ(Enter(kA, 0).admission, Admission::kOverShare);
+}
+
 TEST_F(PlacesTest, WhoWaitsCanBePreemptedToo) {
   Places::Limits limits = Limits(1);
   limits.own_patience_ns = 0;

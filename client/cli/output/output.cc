@@ -168,7 +168,7 @@ absl::Status OutputFile::Flush() {
     const ssize_t written = write(fd_, records.data() + at, records.size() - at);
     if (written >= 0) at += static_cast<size_t>(written);
     if (written >= 0 || errno == EINTR) continue;
-    const absl::Status error = Error();
+    absl::Status error = Error();
     (void)!ftruncate(fd_, bytes_);  // takes back a part of a record; a pipe has none
     return error;
   }

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <opencv2/imgcodecs.hpp>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -70,6 +71,7 @@ void Sort(std::vector<std::string>* files) {
 
 std::vector<std::string> Stems(const std::vector<std::string>& files) {
   std::vector<std::string> stems;
+  stems.reserve(files.size());
   for (const std::string& file : files) stems.push_back(Stem(file));
   return stems;
 }
@@ -197,6 +199,7 @@ absl::StatusOr<Partners> FindPartners(const std::vector<std::vector<std::string>
     return Partners{std::vector<size_t>(sources.size() - 1, 0)};
   }
   std::vector<std::vector<absl::Duration>> times;
+  times.reserve(sources.size());
   for (const auto& files : sources) times.push_back(TimesOf(files));
   Partners partners;
   if (std::none_of(times.begin(), times.end(), [](const auto& source) { return source.empty(); })) {
@@ -215,6 +218,24 @@ absl::StatusOr<Partners> FindPartners(const std::vector<std::vector<std::string>
   if (AnyOf(partners)) return partners;
   return absl::InvalidArgumentError(absl::StrCat("no picture has a partner of its name or time: the first ones are ",
                                                  sources[0].front(), " and ", sources[1].front()));
+}
+
+// "1403715273.262"
+std::optional<absl::Duration> TimeOfSeconds(const std::string& digits) {
+  absl::Duration time;
+  if (!absl::ParseDuration(digits + "s", &time)) return std::nullopt;
+  return time;
+}
+
+// "1403715273262142976": since 1970 in milli-, micro- or nanoseconds, by the number of digits.
+std::optional<absl::Duration> TimeOfCount(const std::string& digits) {
+  constexpr size_t kMilliseconds = 13, kMicroseconds = 16, kNanoseconds = 19;
+  int64_t count = 0;
+  if (digits[0] == '0' || !absl::SimpleAtoi(digits, &count)) return std::nullopt;
+  if (digits.size() == kMilliseconds) return absl::Milliseconds(count);
+  if (digits.size() == kMicroseconds) return absl::Microseconds(count);
+  if (digits.size() == kNanoseconds) return absl::Nanoseconds(count);
+  return std::nullopt;
 }
 
 }  // namespace
@@ -264,22 +285,9 @@ std::vector<absl::Duration> TimesOf(const std::vector<std::string>& files) {
     const size_t size = point < stem.size() ? 0 : point;
     if (!numbers || point == 0 || point + 1 == stem.size() || (!times.empty() && size != digits)) return {};
     digits = size;
-    absl::Duration time;
-    int64_t count = 0;
-    if (size == 0) {
-      if (!absl::ParseDuration(stem + "s", &time)) return {};
-    } else if (stem[0] == '0' || !absl::SimpleAtoi(stem, &count)) {
-      return {};
-    } else if (size == 13) {
-      time = absl::Milliseconds(count);
-    } else if (size == 16) {
-      time = absl::Microseconds(count);
-    } else if (size == 19) {
-      time = absl::Nanoseconds(count);
-    } else {
-      return {};
-    }
-    times.push_back(time);
+    const std::optional<absl::Duration> time = size == 0 ? TimeOfSeconds(stem) : TimeOfCount(stem);
+    if (!time.has_value()) return {};
+    times.push_back(*time);
   }
   return times;
 }
@@ -290,6 +298,7 @@ absl::StatusOr<AlignedFiles> Align(std::vector<std::vector<std::string>> sources
   AlignedFiles aligned;
   aligned.files.resize(sources.size());
   std::vector<std::vector<bool>> taken;
+  taken.reserve(sources.size());
   for (const auto& files : sources) taken.emplace_back(files.size(), false);
   std::vector<size_t> next(sources.size(), 0);
   int64_t left_out = 0;
