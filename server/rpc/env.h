@@ -66,7 +66,7 @@ struct ServerEnv {
     limits.share_flag = "--max-sessions-per-peer";
     limits.kept = by_default ? KeptByOnePeer(options.max_sessions) : 0;
     limits.patience_ns = 1'000'000'000;
-    limits.own_patience_ns = 10'000'000'000;
+    limits.own_patience_ns = 2'000'000'000;
     return limits;
   }
   static Metrics::BuildInfo Describe(const ServerEnv& env) {

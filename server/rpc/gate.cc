@@ -66,7 +66,7 @@ absl::Status Gate::Enter(Call* call, AsyncService::Method method, grpc::ServerCo
   }
   const std::string name = ClientName(identity, admission.credentials, context->peer());
   admission.client = clients_.Of(name, MonotonicNs());
-  admission.peer = {name, SiteOf(name)};
+  admission.peer = {name, SiteOf(name), context->peer()};
   calls_.insert(call);
   return absl::OkStatus();
 }

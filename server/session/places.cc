@@ -63,6 +63,7 @@ Places::Admission Places::Enter(const Peer& peer, PlacePart* part, Place* place)
   place->places_ = this;
   place->peer_ = peers_.emplace(peer.name, Place::Count()).first;
   place->site_ = sites_.emplace(peer.site, Place::Count()).first;
+  place->connection_ = peer.connection;
   place->part_ = part;
   place->granted_ = place->preempted_ = place->reserved_ = false;
   place->leaves_ = false;
@@ -80,9 +81,12 @@ Places::Admission Places::Enter(const Peer& peer, PlacePart* part, Place* place)
 // has to. Those that leave do before silent ones, and these before busy ones.
 Place* Places::Victim(const Peer& newcomer, Admission refusal, const PlacePart* part, int64_t now) const {
   const std::string& site = newcomer.site;
-  std::map<std::string, int> of_part;  // by site
+  std::map<std::string, int> of_part;        // by site
+  std::map<std::string, int> of_connection;  // of the newcomer's site
   for (const Place* place : holders_) {
-    if (part != nullptr && place->part_ == part && !place->preempted_) ++of_part[place->site_->first];
+    if (place->preempted_ || (part != nullptr && place->part_ != part)) continue;
+    ++of_part[place->site_->first];
+    if (place->site_->first == site) ++of_connection[place->connection_];
   }
   const auto held = [&](const std::string& of) {
     if (part == nullptr) return Held(sites_, of);
@@ -103,9 +107,10 @@ Place* Places::Victim(const Peer& newcomer, Admission refusal, const PlacePart* 
     const int its_held = held(place->site_->first);
     const bool is_own = place->site_->first == site;
     if (!is_own && its_held <= own) continue;
+    const bool as_other = !is_own || of_connection[place->connection_] >= of_connection[newcomer.connection] + 2;
     const int64_t since = place->silent_since_;
     const bool is_silent =
-        since != Place::kBusy && now - since >= (is_own ? limits_.own_patience_ns : limits_.patience_ns);
+        since != Place::kBusy && now - since >= (as_other ? limits_.patience_ns : limits_.own_patience_ns);
     if (!is_silent && (is_own || own >= kept || its_held <= kept)) continue;
     auto& found = is_silent ? silent : busy;
     if (its_held > found.held || (its_held == found.held && since < found.place->silent_since_)) {

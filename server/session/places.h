@@ -2,7 +2,8 @@
 //
 // A peer may hold a share of them. Where all are taken, a newcomer gets the place of the holder that was silent longest
 // among those of the site that holds most, if that is more than the newcomer's own site holds, or its own; so whoever
-// opens many and says nothing keeps nobody out. Otherwise the newcomer is refused.
+// opens many and says nothing keeps nobody out. Otherwise the newcomer is refused. Within a site, connections that hold
+// at least two more than the newcomer's are to it as other sites are.
 #ifndef GLINT_SERVER_SESSION_PLACES_H_
 #define GLINT_SERVER_SESSION_PLACES_H_
 
@@ -22,7 +23,8 @@ namespace glint {
 // Whom a place is counted for. An empty name is this process itself, which has no share and loses no place.
 struct Peer {
   std::string name;
-  std::string site;  // the network around it that it may belong to as a whole, or the name again
+  std::string site;             // the network around it that it may belong to as a whole, or the name again
+  std::string connection = {};  // one of those that the peer has, such as of one of its programs
 };
 
 // Most places of one peer by default: three quarters of `total`, at least one, but not all.
@@ -77,6 +79,7 @@ class Place {
   PlaceHolder* const holder_;
   Places* places_ = nullptr;  // null: none. The rest is guarded by its lock
   std::map<std::string, Count>::iterator peer_, site_;
+  std::string connection_;
   PlacePart* part_ = nullptr;
   std::atomic<int64_t> silent_since_{0};
   std::atomic<bool> leaves_{false};

@@ -63,7 +63,7 @@ class PlacesTest : public ::testing::Test {
   std::deque<Holder> holders_;  // destroyed first
 };
 
-const Peer kA = {"a", "a"}, kB = {"b", "b"}, kC = {"c", "c"}, kItself = {"", ""};
+const Peer kA = {"a", "a", "1"}, kB = {"b", "b", "2"}, kC = {"c", "c", "3"}, kItself = {"", "", ""};
 
 TEST_F(PlacesTest, APeerHasAShare) {
   Places::Limits limits = Limits(4);
@@ -226,6 +226,19 @@ TEST_F(PlacesTest, WhereAPeerHasItsShareItsOwnSilentOnesMakeWay) {
   EXPECT_EQ(Enter(kA, 0).admission, Admission::kGranted);  // one of four is free
   EXPECT_THAT(Preempted(), ElementsAre(2));
   EXPECT_EQ(Enter(kA, 0).admission, Admission::kOverShare);
+}
+
+TEST_F(PlacesTest, AConnectionThatHoldsManyMakesWayForOthersOfItsPeer) {
+  Places::Limits limits = Limits(3);
+  limits.patience_ns = kSecond;
+  limits.own_patience_ns = 5 * kSecond;
+  Make(limits);
+  for (const int silent : {2, 3, 4}) Enter(kA, silent);
+  EXPECT_EQ(Enter(kA, 0).admission, Admission::kNoPlace);
+  const Peer another = {"a", "a", "9"};
+  EXPECT_EQ(Enter(another, 0).admission, Admission::kWaiting);
+  EXPECT_THAT(Preempted(), ElementsAre(2));
+  EXPECT_EQ(Enter(another, 0).admission, Admission::kNoPlace);  // two and one
 }
 
 TEST_F(PlacesTest, WhoWaitsCanBePreemptedToo) {

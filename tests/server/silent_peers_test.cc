@@ -56,7 +56,11 @@ class SilentPeersTest : public ::testing::Test {
   }
   // A stream of the good client works.
   bool CanStream(const std::string& method, const std::string& first) {
-    RawCall call(server_->channel(), method);
+    return CanStream(server_->channel(), method, first);
+  }
+  static bool CanStream(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
+                        const std::string& first) {
+    RawCall call(channel, method);
     call.Write(first);
     call.WritesDone();
     call.Read();
@@ -132,6 +136,18 @@ TEST_F(SilentPeersTest, SilentStreamsKeepNobodyOut) {
   Silent(4, kDetectStream);  // takes what is left of its share
   for (int i = 0; i < 4; ++i) {
     EXPECT_TRUE(Eventually([&] { return CanStream(kDetectStream, OptionsMessage().SerializeAsString()); }));
+  }
+}
+
+// As all users of this machine by TCP are one peer.
+TEST_F(SilentPeersTest, SilentStreamsMakeWayForTheirOwnPeerToo) {
+  Start();
+  const std::shared_ptr<grpc::Channel> own = Dial(tcp());
+  for (const auto& [method, first] :
+       {std::pair(kTrackStream, TrackOptions()), std::pair(kDetectStream, OptionsMessage().SerializeAsString())}) {
+    Silent(6, method);
+    ASSERT_TRUE(Eventually([&] { return (*server_)->sessions() >= 2; }));
+    EXPECT_TRUE(Eventually([&, m = method, f = first] { return CanStream(own, m, f); })) << method;
   }
 }
 
