@@ -8,51 +8,39 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "server/net/connections.h"
 #include "server/net/listen.h"
 
 namespace glint {
 namespace {
 
-constexpr char kLoopbackPeer[] = "loopback";
-constexpr absl::string_view kPeerNetwork = "/64";
-constexpr size_t kPeerNetworkBytes = 8, kSiteBytes = 6;
+constexpr absl::string_view kNetworkEnd = "/64";  // of an IPv6 peer's name
+constexpr size_t kSiteBytes = 6;
 
-// "2001:db8::" for the first `bytes` bytes of an address.
-std::string PrefixOf(in6_addr address, size_t bytes) {
-  std::fill(std::begin(address.s6_addr) + bytes, std::end(address.s6_addr), uint8_t{0});
-  char shown[INET6_ADDRSTRLEN] = "";
-  inet_ntop(AF_INET6, &address, shown, sizeof(shown));
-  return shown;
-}
-
-std::string PeerOfIpv4(const std::string& address) {
-  in_addr parsed = {};
-  const bool is_loopback = inet_pton(AF_INET, address.c_str(), &parsed) == 1 && ntohl(parsed.s_addr) >> 24 == 127;
-  return is_loopback ? kLoopbackPeer : address;
+std::string PeerOfIpv4(absl::string_view address_and_port) {
+  const std::string text(address_and_port.substr(0, address_and_port.rfind(':')));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  if (inet_pton(AF_INET, text.c_str(), &address.sin_addr) != 1) return text;
+  return PeerOfAddress(reinterpret_cast<const sockaddr*>(&address));
 }
 
 std::string PeerOfIpv6(absl::string_view address_and_port) {
-  std::string text = absl::StrReplaceAll(address_and_port, {{"%5B", "["}, {"%5D", "]"}, {"%25", "%"}});
+  const std::string text = absl::StrReplaceAll(address_and_port, {{"%5B", "["}, {"%5D", "]"}, {"%25", "%"}});
   const size_t end = text.rfind(']');
   if (text.empty() || text[0] != '[' || end == std::string::npos) return text;
-  text = text.substr(1, end - 1);
-  in6_addr address = {};
-  if (inet_pton(AF_INET6, text.substr(0, text.find('%')).c_str(), &address) != 1) return text;
-  if (IN6_IS_ADDR_LOOPBACK(&address)) return kLoopbackPeer;
-  if (IN6_IS_ADDR_V4MAPPED(&address)) {
-    char shown[INET_ADDRSTRLEN] = "";
-    inet_ntop(AF_INET, &address.s6_addr[12], shown, sizeof(shown));
-    return PeerOfIpv4(shown);
-  }
-  return absl::StrCat(PrefixOf(address, kPeerNetworkBytes), kPeerNetwork);
+  const std::string inside = text.substr(1, end - 1);
+  sockaddr_in6 address = {};
+  address.sin6_family = AF_INET6;
+  if (inet_pton(AF_INET6, inside.substr(0, inside.find('%')).c_str(), &address.sin6_addr) != 1) return inside;
+  return PeerOfAddress(reinterpret_cast<const sockaddr*>(&address));
 }
 
 }  // namespace
 
 std::string PeerOf(absl::string_view grpc_peer) {
   if (IsUnixPeer(grpc_peer)) return "unix sockets";
-  if (absl::ConsumePrefix(&grpc_peer, "ipv4:"))
-    return PeerOfIpv4(std::string(grpc_peer.substr(0, grpc_peer.rfind(':'))));
+  if (absl::ConsumePrefix(&grpc_peer, "ipv4:")) return PeerOfIpv4(grpc_peer);
   if (absl::ConsumePrefix(&grpc_peer, "ipv6:")) return PeerOfIpv6(grpc_peer);
   return "";
 }
@@ -60,9 +48,12 @@ std::string PeerOf(absl::string_view grpc_peer) {
 std::string SiteOf(const std::string& peer) {
   absl::string_view network = peer;
   in6_addr address = {};
-  if (!absl::ConsumeSuffix(&network, kPeerNetwork)) return peer;
+  if (!absl::ConsumeSuffix(&network, kNetworkEnd)) return peer;
   if (inet_pton(AF_INET6, std::string(network).c_str(), &address) != 1) return peer;
-  return absl::StrCat(PrefixOf(address, kSiteBytes), "/48");
+  std::fill(std::begin(address.s6_addr) + kSiteBytes, std::end(address.s6_addr), uint8_t{0});
+  char shown[INET6_ADDRSTRLEN] = "";
+  inet_ntop(AF_INET6, &address, shown, sizeof(shown));
+  return absl::StrCat(shown, "/48");
 }
 
 }  // namespace glint
