@@ -59,7 +59,7 @@ void SetLevel(const Case& c, int level, StageFrame* frame) {
 
 void SetLevel0(const Case& c, StageFrame* frame) {
   frame->SetImage(0, c.image);
-  if (c.mask.width() > 0) frame->SetMask(0, c.mask);
+  if (c.mask.width() > 0) frame->SetMask(0, c.masks[0]);  // as it is uploaded
 }
 
 // Levels first..end-1; those that vanished have none.
