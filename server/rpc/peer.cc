@@ -18,7 +18,7 @@ constexpr absl::string_view kNetworkEnd = "/64";  // of an IPv6 peer's name
 constexpr size_t kSiteBytes = 6;
 
 std::string PeerOfIpv4(absl::string_view address_and_port) {
-  const std::string text(address_and_port.substr(0, address_and_port.rfind(':')));
+  std::string text(address_and_port.substr(0, address_and_port.rfind(':')));
   sockaddr_in address = {};
   address.sin_family = AF_INET;
   if (inet_pton(AF_INET, text.c_str(), &address.sin_addr) != 1) return text;
@@ -26,10 +26,10 @@ std::string PeerOfIpv4(absl::string_view address_and_port) {
 }
 
 std::string PeerOfIpv6(absl::string_view address_and_port) {
-  const std::string text = absl::StrReplaceAll(address_and_port, {{"%5B", "["}, {"%5D", "]"}, {"%25", "%"}});
+  std::string text = absl::StrReplaceAll(address_and_port, {{"%5B", "["}, {"%5D", "]"}, {"%25", "%"}});
   const size_t end = text.rfind(']');
   if (text.empty() || text[0] != '[' || end == std::string::npos) return text;
-  const std::string inside = text.substr(1, end - 1);
+  std::string inside = text.substr(1, end - 1);
   sockaddr_in6 address = {};
   address.sin6_family = AF_INET6;
   if (inet_pton(AF_INET6, inside.substr(0, inside.find('%')).c_str(), &address.sin6_addr) != 1) return inside;
