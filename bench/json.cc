@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "features/utf8.h"
 
 namespace glint::bench {
 
@@ -17,7 +18,7 @@ JsonWriter& JsonWriter::Key(absl::string_view key) {
 JsonWriter& JsonWriter::String(absl::string_view value) {
   Separate();
   text_ += '"';
-  for (const char c : value) {
+  for (const char c : Utf8Text(value)) {
     if (c == '"' || c == '\\') text_ += '\\';
     if (static_cast<unsigned char>(c) < 0x20) {
       absl::StrAppendFormat(&text_, "\\u%04x", c);

@@ -15,6 +15,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "client/bearer.h"
+#include "client/call_gate.h"
+#include "client/connect_error.h"
 #include "client/health.h"
 #include "client/localization_impl.h"
 #include "client/matching_impl.h"
@@ -66,6 +68,7 @@ absl::Status CheckProcess(pid_t process, absl::string_view remedy) {
                                                     ", and this is process ", getpid(), ", after fork(); ", remedy));
 }
 
+constexpr int kMaxCallsAtOnce = 4096;
 constexpr absl::Duration kStopPoll = absl::Milliseconds(50);
 constexpr absl::Duration kShortestKeepaliveTime = absl::Seconds(5), kShortestKeepaliveTimeout = absl::Milliseconds(100),
                          kLongestKeepalive = absl::Hours(24);
@@ -88,23 +91,31 @@ constexpr char kBalancedServiceConfig[] = R"json({
   }]
 })json";
 
+// `said` with what a look at the server shows.
+absl::Status NotConnected(std::string said, const std::string& address, const ClientOptions& options) {
+  if (const std::string why = WhyNotConnected(address, options.tls); !why.empty()) absl::StrAppend(&said, ": ", why);
+  return absl::UnavailableError(said);
+}
+
 // OK once the channel is connected. A refusal is final unless the caller waits for the server.
 absl::Status WaitUntilConnected(grpc::Channel* channel, const std::string& address, const ClientOptions& options) {
   const absl::Time deadline = SteadyNow() + options.connect_timeout;
-  for (;;) {
+  for (bool failed = false;;) {
     const grpc_connectivity_state state = channel->GetState(/*try_to_connect=*/true);
     if (state == GRPC_CHANNEL_READY) return absl::OkStatus();
     if (state == GRPC_CHANNEL_SHUTDOWN) break;
-    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE && !options.wait_for_server) break;
+    failed = failed || state == GRPC_CHANNEL_TRANSIENT_FAILURE;
+    if (failed && !options.wait_for_server) break;
     const absl::Duration left = deadline - SteadyNow();
     if (left <= absl::ZeroDuration()) {
-      return absl::UnavailableError(
-          absl::StrCat("no answer from ", address, " within ", absl::FormatDuration(options.connect_timeout)));
+      std::string said =
+          absl::StrCat("no answer from ", address, " within ", absl::FormatDuration(options.connect_timeout));
+      return failed ? NotConnected(std::move(said), address, options) : absl::UnavailableError(said);
     }
     if (options.stop && options.stop()) return absl::CancelledError(absl::StrCat("not connected to ", address, " yet"));
     channel->WaitForStateChange(state, GrpcDeadline(options.stop ? std::min(left, kStopPoll) : left));
   }
-  return absl::UnavailableError(absl::StrCat("cannot connect to ", address));
+  return NotConnected(absl::StrCat("cannot connect to ", address), address, options);
 }
 
 }  // namespace
@@ -116,12 +127,28 @@ struct Client::Impl {
     GLINT_RETURN_IF_ERROR(Check());
     return SetTraceparent(traceparent, context);
   }
+  // Makes a call of Detect() or Match() by `send` when it is its turn; again if the server refuses it for now.
+  absl::Status CallInTurn(absl::Duration timeout, const std::string& traceparent,
+                          const std::function<absl::Status(grpc::ClientContext*)>& send) const {
+    GLINT_RETURN_IF_ERROR(Check());
+    CallGate::Turn turn(gate.get(), timeout);
+    for (;;) {
+      GLINT_RETURN_IF_ERROR(turn.Wait());
+      grpc::ClientContext context;
+      const OpenCall open(calls, &context);
+      SetTimeout(turn.left(), &context);
+      GLINT_RETURN_IF_ERROR(SetTraceparent(traceparent, &context));
+      absl::Status status = send(&context);
+      if (!turn.Refused(status)) return status;
+    }
+  }
 
   const pid_t process = getpid();
   std::string address;  // empty: the caller made the channel
   std::shared_ptr<grpc::ChannelInterface> channel;
   std::unique_ptr<v1::FeatureDetection::Stub> stub;
   const std::shared_ptr<OpenCalls> calls = std::make_shared<OpenCalls>();
+  std::unique_ptr<CallGate> gate;  // of Detect() and Match()
 };
 
 absl::StatusOr<Client> Client::Connect(const std::string& address, const ClientOptions& options) {
@@ -129,8 +156,13 @@ absl::StatusOr<Client> Client::Connect(const std::string& address, const ClientO
   if (fork_support == nullptr || absl::string_view(fork_support) != "1") {
     GLINT_RETURN_IF_ERROR(CheckProcess(KeepGrpcRunning(), "fork before the first client is connected"));
   }
+  GLINT_RETURN_IF_ERROR(CheckAddress("address", address));
   GLINT_RETURN_IF_ERROR(CheckKeepalive("keepalive_time", options.keepalive_time, kShortestKeepaliveTime));
   GLINT_RETURN_IF_ERROR(CheckKeepalive("keepalive_timeout", options.keepalive_timeout, kShortestKeepaliveTimeout));
+  GLINT_RETURN_IF_ERROR(CheckRange("calls_at_once", options.calls_at_once, 1, kMaxCallsAtOnce));
+  if (options.patience < absl::ZeroDuration()) {
+    return OutOfRangeText("patience", absl::FormatDuration(options.patience), "0s", "inf");
+  }
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, static_cast<int>(absl::ToInt64Milliseconds(options.keepalive_time)));
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
@@ -158,11 +190,14 @@ absl::StatusOr<Client> Client::Connect(const std::string& address, const ClientO
   GLINT_RETURN_IF_ERROR(WaitUntilConnected(channel.get(), address, options));
   Client client(std::move(channel));
   client.impl_->address = address;
+  client.impl_->gate = std::make_unique<CallGate>(options.calls_at_once, options.patience, !options.balance);
   return client;
 }
 
 Client::Client(std::shared_ptr<grpc::ChannelInterface> channel) : impl_(std::make_unique<Impl>()) {
   KeepGrpcRunning();
+  const ClientOptions defaults{};
+  impl_->gate = std::make_unique<CallGate>(defaults.calls_at_once, defaults.patience, !defaults.balance);
   impl_->stub = v1::FeatureDetection::NewStub(channel);
   impl_->channel = std::move(channel);
 }
@@ -175,24 +210,24 @@ absl::StatusOr<Detection> Client::Detect(const DetectorOptions& options, const I
                                          const ImageInput& mask, absl::Duration timeout, const std::string& traceparent,
                                          const GrayRange& gray_range) const {
   const absl::Time start = SteadyNow();
-  v1::DetectRequest request;
-  if (gray_range.wanted()) ToWire(gray_range, request.mutable_gray_range());
-  ToWire(options, kDetectDefaults, request.mutable_detector());
-  GLINT_RETURN_IF_ERROR(ToWire("image", image, request.mutable_image()));
-  if (image.region.wanted()) ToWire(image.region, request.mutable_region());
-  if (mask.kind != ImageInput::Kind::kNone) {
-    GLINT_RETURN_IF_ERROR(ToWire("mask", mask, request.mutable_mask()));
-  }
-  grpc::ClientContext context;
-  const OpenCall open(impl_->calls, &context);
-  SetTimeout(timeout, &context);
-  GLINT_RETURN_IF_ERROR(impl_->Begin(traceparent, &context));
-  v1::DetectResponse response;
-  if (grpc::Status status = impl_->stub->Detect(&context, request, &response); !status.ok()) return FromGrpc(status);
   Detection detection;
-  GLINT_RETURN_IF_ERROR(FromWire(response.features(), &detection.features));
-  detection.warnings = FromWire(response.warnings());
-  FromWire(response.timings(), &detection.timings);
+  const auto send = [&](grpc::ClientContext* context) -> absl::Status {
+    v1::DetectRequest request;
+    if (gray_range.wanted()) ToWire(gray_range, request.mutable_gray_range());
+    ToWire(options, kDetectDefaults, request.mutable_detector());
+    GLINT_RETURN_IF_ERROR(ToWire("image", image, request.mutable_image()));
+    if (image.region.wanted()) ToWire(image.region, request.mutable_region());
+    if (mask.kind != ImageInput::Kind::kNone) {
+      GLINT_RETURN_IF_ERROR(ToWire("mask", mask, request.mutable_mask()));
+    }
+    v1::DetectResponse response;
+    if (grpc::Status status = impl_->stub->Detect(context, request, &response); !status.ok()) return FromGrpc(status);
+    GLINT_RETURN_IF_ERROR(FromWire(response.features(), &detection.features));
+    detection.warnings = FromWire(response.warnings());
+    FromWire(response.timings(), &detection.timings);
+    return absl::OkStatus();
+  };
+  GLINT_RETURN_IF_ERROR(impl_->CallInTurn(timeout, traceparent, send));
   detection.round_trip = SteadyNow() - start;
   return detection;
 }
@@ -215,12 +250,16 @@ absl::StatusOr<std::unique_ptr<DetectStream>> Client::OpenStream(const StreamOpt
 absl::StatusOr<MatchFound> Client::Match(const MatchSettings& settings, const MatchSide& query, const MatchSide& train,
                                          const QueryConditions& conditions, absl::Duration timeout,
                                          const std::string& traceparent, const GrayRange& gray_range) const {
-  grpc::ClientContext context;
-  const OpenCall open(impl_->calls, &context);
-  SetTimeout(timeout, &context);
-  GLINT_RETURN_IF_ERROR(impl_->Begin(traceparent, &context));
-  const auto stub = v1::FeatureMatching::NewStub(impl_->channel);
-  return MatchOnce(stub.get(), &context, settings, query, train, conditions, gray_range);
+  const absl::Time start = SteadyNow();
+  MatchFound found;
+  const auto send = [&](grpc::ClientContext* context) -> absl::Status {
+    const auto stub = v1::FeatureMatching::NewStub(impl_->channel);
+    GLINT_ASSIGN_OR_RETURN(found, MatchOnce(stub.get(), context, settings, query, train, conditions, gray_range));
+    return absl::OkStatus();
+  };
+  GLINT_RETURN_IF_ERROR(impl_->CallInTurn(timeout, traceparent, send));
+  found.round_trip = SteadyNow() - start;
+  return found;
 }
 
 absl::StatusOr<std::unique_ptr<MatchStream>> Client::OpenMatchStream(const MatchStreamOptions& options,
@@ -277,6 +316,9 @@ absl::StatusOr<Health> Client::CheckHealth(const std::string& service, absl::Dur
   return client::CheckHealth(impl_->channel, service, timeout, impl_->calls);
 }
 
-void Client::Cancel() const { impl_->calls->CancelAll(); }
+void Client::Cancel() const {
+  impl_->gate->Cancel();
+  impl_->calls->CancelAll();
+}
 
 }  // namespace glint::client

@@ -5,9 +5,10 @@
 //   if (found.ok()) Use(found->features);
 //
 // Errors are absl::Status with the codes of proto/glint/v1/feature_detection.proto. UNAVAILABLE: no server there, it
-// went away or fell silent, or it is draining. DEADLINE_EXCEEDED: the call's timeout passed. FAILED_PRECONDITION: the
-// client is used in another process than the one that connected it, after fork(). ErrorInfoOf() of features/error.h has
-// the field, value and range of errors about a value, of calls, streams and frames alike.
+// went away or fell silent, or it is draining. DEADLINE_EXCEEDED: the call's timeout passed. RESOURCE_EXHAUSTED: a
+// limit of the server, or no turn for the call (ClientOptions::patience). FAILED_PRECONDITION: the client is used in
+// another process than the one that connected it, after fork(). ErrorInfoOf() of features/error.h has the field, value
+// and range of errors about a value, of calls, streams and frames alike.
 #ifndef GLINT_CLIENT_CLIENT_H_
 #define GLINT_CLIENT_CLIENT_H_
 
@@ -60,6 +61,12 @@ struct ClientOptions {
   // `address` stands for several equal servers ("dns:///NAME:PORT", or "ipv4:A:PORT,B:PORT"): streams and calls go to
   // them in turn, to those only whose health service says SERVING, and calls that no server has seen are tried again.
   bool balance = false;
+  // Calls of Detect() and Match() that are under way at once, 1..4096; fewer once the server has named its limit
+  // (--max-detect-calls), unless `balance`. Further calls, and those that the server refuses for now, wait in the order
+  // of the calls: until their timeout (DEADLINE_EXCEEDED), or until no such call of the client was answered for
+  // `patience` (RESOURCE_EXHAUSTED); 0: they are refused at once.
+  int calls_at_once = 32;
+  absl::Duration patience = absl::Seconds(30);
   // Unless set, the connection is neither encrypted nor authenticated.
   std::optional<TlsOptions> tls;
   // Bearer token that every call shows; empty: none. Without TLS, whoever is on the network can read it.
@@ -72,9 +79,10 @@ struct ClientOptions {
 class Client {
  public:
   // `address` is "host:port" or "unix:PATH". The connection is not sent through an HTTP proxy.
-  // UNAVAILABLE when nothing answers there. INVALID_ARGUMENT: a token that no header can have, a keepalive out of
-  // range. FAILED_PRECONDITION: a parent of this process has connected a client before its fork(), after which gRPC
-  // does not work, unless its variable GRPC_ENABLE_FORK_SUPPORT is set to 1.
+  // UNAVAILABLE when nothing answers there; the text has the reason, such as the name in the server's certificate, or
+  // TLS at one end alone. INVALID_ARGUMENT: an address of another form, a token that no header can have, a keepalive
+  // out of range. FAILED_PRECONDITION: a parent of this process has connected a client before its fork(), after which
+  // gRPC does not work, unless its variable GRPC_ENABLE_FORK_SUPPORT is set to 1.
   static absl::StatusOr<Client> Connect(const std::string& address, const ClientOptions& options = {});
 
   // For channels made otherwise (TLS, a proxy, in-process): its message limits should be raised above 4 MiB.

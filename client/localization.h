@@ -31,6 +31,7 @@
 namespace glint::client {
 
 using glint::CameraPose;
+using glint::IsLocated;
 using glint::Location;
 using glint::LocationStatus;
 using glint::MapPart;

@@ -7,7 +7,6 @@
 #include "client/wire.h"
 #include "features/error.h"
 #include "features/status_macros.h"
-#include "features/steady_time.h"
 
 namespace glint::client {
 namespace {
@@ -96,7 +95,6 @@ DescriptorInput::DescriptorInput(const Features& f)
 absl::StatusOr<MatchFound> MatchOnce(v1::FeatureMatching::Stub* stub, grpc::ClientContext* context,
                                      const MatchSettings& settings, const MatchSide& query, const MatchSide& train,
                                      const QueryConditions& conditions, const GrayRange& gray_range) {
-  const absl::Time start = SteadyNow();
   v1::MatchRequest request;
   if (gray_range.wanted()) ToWire(gray_range, request.mutable_gray_range());
   ToWire(settings.detector, kMatchDefaults, request.mutable_detector());
@@ -106,7 +104,6 @@ absl::StatusOr<MatchFound> MatchOnce(v1::FeatureMatching::Stub* stub, grpc::Clie
   if (grpc::Status s = stub->Match(context, request, &response); !s.ok()) return FromGrpc(s);
   MatchFound found;
   GLINT_RETURN_IF_ERROR(FindingsOf(response, settings.match.k, &found));
-  found.round_trip = SteadyNow() - start;
   return found;
 }
 

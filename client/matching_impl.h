@@ -24,7 +24,7 @@ struct StereoStream::Impl
   absl::Status Open(const StereoStreamOptions& options);
 };
 
-// One call of Match.
+// One call of Match. Its round trip is the caller's to measure.
 absl::StatusOr<MatchFound> MatchOnce(v1::FeatureMatching::Stub* stub, grpc::ClientContext* context,
                                      const MatchSettings& settings, const MatchSide& query, const MatchSide& train,
                                      const QueryConditions& conditions, const GrayRange& gray_range);

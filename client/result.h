@@ -3,6 +3,7 @@
 #define GLINT_CLIENT_RESULT_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -104,10 +105,21 @@ struct ServerInfo {
   std::vector<std::string> methods;  // that it serves: "glint.v1.FeatureDetection/DetectStream"
   bool has_cuda = false;             // built with the CUDA backend
   bool has_map_directory = false;    // LocalizeStream can save and load maps
+  // What its machine or container lets the server have, each with what sets it. 0 and empty: an older server.
+  double usable_processors = 0;  // seconds of processors per second
+  std::string processors_source;
+  int64_t usable_memory_bytes = 0;
+  std::string memory_source;
+  int64_t max_threads = 0;  // threads and processes together
+  std::string threads_source;
 };
 
 // grpc.health.v1's answer. A server that does not know the service answers NOT_FOUND instead.
 enum class Health { kUnknown, kServing, kNotServing };
+
+// Of a call or stream that the server has refused with RESOURCE_EXHAUSTED for now: the time after which it may go well.
+// Nothing: the status does not say.
+std::optional<absl::Duration> RetryAfterOf(const absl::Status& status);
 
 }  // namespace glint::client
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "client/open_calls.h"
@@ -26,6 +27,7 @@
 #include "client/wire.h"
 #include "features/status_macros.h"
 #include "features/steady_time.h"
+#include "features/thread.h"
 
 namespace glint::client {
 
@@ -40,10 +42,10 @@ struct FrameSlots {
 template <typename Request, typename Wire>
 class StreamSender {
  public:
-  // Its thread, which shares `sender`.
-  static std::thread Start(const std::shared_ptr<StreamSender>& sender, std::unique_ptr<Wire> stream) {
+  // Its thread, which shares `sender`. RESOURCE_EXHAUSTED: it cannot be made.
+  static absl::StatusOr<std::thread> Start(const std::shared_ptr<StreamSender>& sender, std::unique_ptr<Wire> stream) {
     sender->stream_ = std::move(stream);
-    return std::thread([sender] { sender->Run(); });
+    return StartThread("stream", [sender] { sender->Run(); });
   }
 
   // Waits until the message before is written; then request() may be changed. False: it was not, and the stream is
@@ -124,13 +126,16 @@ class StreamCore {
     open_call_.emplace(std::move(calls), &context);
   }
 
+  // On an error the stream is over. RESOURCE_EXHAUSTED: a thread cannot be made.
   absl::Status Open(std::unique_ptr<Wire> stream, const Request& first) {
     due_since_ = SteadyNow();
-    if (timeout_ < absl::InfiniteDuration()) watcher_ = std::thread([this] { WatchAnswers(); });
     *sender_->request() = first;
-    sending_ = Sender::Start(sender_, std::move(stream));
+    GLINT_ASSIGN_OR_RETURN(sending_, Sender::Start(sender_, std::move(stream)));
     sender_->Write();
-    reader_ = std::thread([this] { ReadResults(); });
+    GLINT_ASSIGN_OR_RETURN(reader_, StartThread("stream", [this] { ReadResults(); }));
+    if (timeout_ < absl::InfiniteDuration()) {
+      GLINT_ASSIGN_OR_RETURN(watcher_, StartThread("stream", [this] { WatchAnswers(); }));
+    }
     if (!sender_->WaitForRoom()) {
       const absl::Status status = WaitForEnd();
       return status.ok() ? absl::InternalError("the server ended the stream before its first message") : status;

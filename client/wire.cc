@@ -1,10 +1,16 @@
 #include "client/wire.h"
 
+#include <google/protobuf/duration.pb.h>
+#include <google/protobuf/wrappers.pb.h>
+
 #include <limits>
 #include <string>
 #include <type_traits>
 #include <utility>
 
+#include "absl/strings/cord.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "features/error.h"
 #include "features/option_fields.h"
 
@@ -37,6 +43,8 @@ absl::Status ToWire(absl::string_view field, const ImageInput& image, size_t row
 }
 
 constexpr char kErrorInfoType[] = "type.googleapis.com/google.rpc.ErrorInfo";
+constexpr char kRetryInfoType[] = "type.googleapis.com/google.rpc.RetryInfo";
+constexpr char kRetryPayload[] = "glint/retry-after";  // of a status: nanoseconds, as text
 
 ErrorInfo FromWire(const v1::ErrorInfo& wire) {
   const auto text = [&wire](const char* key) {
@@ -82,11 +90,24 @@ absl::Status FromGrpc(const grpc::Status& status) {
   if (!details.ParseFromString(status.error_details())) return result;
   for (const google::protobuf::Any& detail : details.details()) {
     v1::ErrorInfo info;
+    google::protobuf::BytesValue retry;  // RetryInfo has one field, with BytesValue's number
+    google::protobuf::Duration delay;
     if (detail.type_url() == kErrorInfoType && info.ParseFromString(detail.value())) {
-      return WithErrorInfo(std::move(result), FromWire(info));
+      result = WithErrorInfo(std::move(result), FromWire(info));
+    } else if (detail.type_url() == kRetryInfoType && retry.ParseFromString(detail.value()) &&
+               delay.ParseFromString(retry.value())) {
+      const absl::Duration after = absl::Seconds(delay.seconds()) + absl::Nanoseconds(delay.nanos());
+      result.SetPayload(kRetryPayload, absl::Cord(absl::StrCat(absl::ToInt64Nanoseconds(after))));
     }
   }
   return result;
+}
+
+std::optional<absl::Duration> RetryAfterOf(const absl::Status& status) {
+  const auto payload = status.GetPayload(kRetryPayload);
+  int64_t nanoseconds = 0;
+  if (!payload.has_value() || !absl::SimpleAtoi(std::string(*payload), &nanoseconds)) return std::nullopt;
+  return absl::Nanoseconds(nanoseconds);
 }
 
 absl::Status FromWire(const v1::FrameStatus& wire) {
@@ -256,6 +277,12 @@ ServerInfo FromWire(const v1::GetServerInfoResponse& wire) {
   Assign(wire.methods(), &info.methods);
   info.has_cuda = wire.has_cuda();
   info.has_map_directory = wire.has_map_directory();
+  info.usable_processors = wire.usable_processors();
+  info.processors_source = wire.processors_source();
+  info.usable_memory_bytes = wire.usable_memory_bytes();
+  info.memory_source = wire.memory_source();
+  info.max_threads = wire.max_threads();
+  info.threads_source = wire.threads_source();
   return info;
 }
 

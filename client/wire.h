@@ -20,7 +20,7 @@
 
 namespace glint::client {
 
-// With the server's ErrorInfo (features/error.h), if it sent one.
+// With the server's ErrorInfo (features/error.h) and RetryAfterOf(), if it sent them.
 absl::Status FromGrpc(const grpc::Status& status);
 absl::Status FromWire(const v1::FrameStatus& wire);
 

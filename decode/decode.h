@@ -104,15 +104,17 @@ bool LacksEndMarker(absl::Span<const uint8_t> jpeg);
 
 // Decodes JPEG and PNG. Grey is what OpenCV makes of the file, orientation tags ignored:
 //  * JPEG, grey or colour, baseline or progressive: the luma channel, which is cv::imread(IMREAD_GRAYSCALE |
-//    IMREAD_IGNORE_ORIENTATION) of the same libjpeg-turbo. Four-component (CMYK) files are refused.
+//    IMREAD_IGNORE_ORIENTATION) of the same libjpeg-turbo. Files of four components (CMYK, YCCK): cv::imread's grey
+//    of the inks.
 //  * MJPEG, a frame of a motion-JPEG video: a JPEG that may lack its Huffman tables, in place of which those of the
 //    standard's annex K are meant, and that may be followed by padding. (So may what is sent as JPEG.)
 //  * PNG of every colour type and depth, interlaced or not: 16-bit samples keep their high byte, palettes are looked
 //    up, transparency is ignored, then cv::cvtColor's grey of R, G, B. (cv::imread rounds a colour PNG's grey
-//    differently; cv::cvtColor of the colour cv::imread is the equal here.)
-// A file that ends early is an error even when its decoder could make up the rest, and so are wrong checksums and
-// trailing scans beyond any encoder's need. A JPEG that lacks its end marker alone is decoded: all of the picture is
-// there (but not one with arithmetic coding, where that cannot be seen).
+//    differently; cv::cvtColor of the colour cv::imread is the equal here.) Chunks without pixels (text, colour
+//    profiles, EXIF) are not looked into, whatever their size.
+// A file that ends early is an error even when its decoder could make up the rest, and so are wrong checksums of pixels
+// and trailing scans beyond any encoder's need. A JPEG that lacks its end marker alone is decoded: all of the picture
+// is there (but not one with arithmetic coding, where that cannot be seen).
 //
 // Thread-compatible. Holds the codecs' state from picture to picture; the codecs themselves take and give back some
 // memory for each (bounded by the checked shape: at most 8 bytes a pixel, for progressive JPEG).

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "decode/jpeg_parts.h"
@@ -29,6 +30,10 @@ constexpr int64_t kPixelsWorthAThread = 128 * 128;
 constexpr uint8_t kEndOfImage[] = {0xff, 0xd9};
 constexpr char kEndsEarly[] = "the file ends before the picture does";
 
+// Components of a file of inks: cyan, magenta, yellow and black, or luma and chroma of the first three and black.
+constexpr int kInks = 4;
+constexpr JDIMENSION kRows = 8;  // that libjpeg is asked for at a time
+
 // libjpeg goes on after a "warning" with pixels that it made up. These few do not touch the pixels of a whole file;
 // every other one is an error here.
 bool IsHarmless(int message_code) {
@@ -41,6 +46,18 @@ bool IsHarmless(int message_code) {
       return true;
     default:
       return false;
+  }
+}
+
+// The grey that OpenCV makes of a row of inks, which Adobe's programs store inverted: 255 is no ink. Black dims the
+// light that each of the three others leaves, and red, green and blue weigh 0.299, 0.587 and 0.114 in 14 bits.
+void GrayOfInks(const uint8_t* inks, int width, uint8_t* gray) {
+  constexpr int kBits = 14, kRed = 4899, kGreen = 9617, kBlue = (1 << kBits) - kRed - kGreen;
+  for (int x = 0; x < width; ++x, inks += kInks) {
+    const int black = inks[3];
+    const auto light = [black](int ink) { return black - ((255 - ink) * black >> 8); };
+    const int sum = kRed * light(inks[0]) + kGreen * light(inks[1]) + kBlue * light(inks[2]);
+    gray[x] = static_cast<uint8_t>((sum + (1 << (kBits - 1))) >> kBits);
   }
 }
 
@@ -59,7 +76,7 @@ struct Input {
 };
 
 // libjpeg reports errors through longjmp here, as its interface demands. Only the first three static functions below
-// call setjmp; they own nothing and hold only plain values, so that no destructor is ever jumped over.
+// call setjmp; after it they own nothing and hold only plain values, so that no destructor is ever jumped over.
 struct JpegDecoder::State {
   jpeg_decompress_struct info;
   jpeg_error_mgr error;
@@ -68,6 +85,7 @@ struct JpegDecoder::State {
   std::jmp_buf escape;
   char message[JMSG_LENGTH_MAX];
   Input input;
+  std::vector<uint8_t> inks;  // kRows rows of a picture of inks; kept from file to file
 
   // false: `message` says why.
   static bool Create(State* state);
@@ -82,6 +100,8 @@ struct JpegDecoder::State {
   static void SkipInput(j_decompress_ptr info, long count);  // NOLINT(google-runtime-int): libjpeg's type
 
   static State* Of(j_common_ptr info) { return static_cast<State*>(info->client_data); }
+
+  bool has_inks() const { return info.num_components == kInks; }
 
   // Whether all scans of the file have come, so far as the header and the scans themselves say.
   bool HasAllScans() const;
@@ -169,18 +189,24 @@ bool JpegDecoder::State::ReadHeader(State* state, const Input& input) {
 }
 
 bool JpegDecoder::State::ReadPixels(State* state, const Destination& to) {
+  if (state->has_inks()) state->inks.resize(kRows * kInks * static_cast<size_t>(to.shape.width));
   if (setjmp(state->escape) != 0) return false;
   jpeg_decompress_struct* info = &state->info;
-  info->out_color_space = JCS_GRAYSCALE;
+  const bool has_inks = state->has_inks();
+  info->out_color_space = has_inks ? JCS_CMYK : JCS_GRAYSCALE;
   info->dct_method = JDCT_ISLOW;  // libjpeg's default and OpenCV's
   jpeg_start_decompress(info);
   while (info->output_scanline < info->output_height) {
-    JSAMPROW rows[8];
+    JSAMPROW rows[kRows];
+    const JDIMENSION first = info->output_scanline;
     JDIMENSION count = 0;
-    for (; count < 8 && info->output_scanline + count < info->output_height; ++count) {
-      rows[count] = to.row(static_cast<int>(info->output_scanline + count));
+    for (; count < kRows && first + count < info->output_height; ++count) {
+      rows[count] = has_inks ? state->inks.data() + count * kInks * static_cast<size_t>(to.shape.width)
+                             : to.row(static_cast<int>(first + count));
     }
-    jpeg_read_scanlines(info, rows, count);
+    count = jpeg_read_scanlines(info, rows, count);
+    if (!has_inks) continue;
+    for (JDIMENSION i = 0; i < count; ++i) GrayOfInks(rows[i], to.shape.width, to.row(static_cast<int>(first + i)));
   }
   if (state->input.lacks_end() && !state->HasAllScans()) {
     std::snprintf(state->message, sizeof state->message, "%s", kEndsEarly);
@@ -204,9 +230,10 @@ absl::Status JpegDecoder::State::Refusal() const {
   if (info.data_precision != 8) {
     return ContradictionError("image.data", absl::StrCat("JPEG: ", info.data_precision, " bits a sample, not 8"));
   }
-  if (info.num_components != 1 && info.num_components != 3) {
-    return ContradictionError("image.data", absl::StrCat("JPEG: ", info.num_components,
-                                                         " components; only grey (1) and colour (3) are decoded"));
+  if (info.num_components != 1 && info.num_components != 3 && !has_inks()) {
+    return ContradictionError(
+        "image.data",
+        absl::StrCat("JPEG: ", info.num_components, " components; only grey (1), colour (3) and inks (4) are decoded"));
   }
   return absl::OkStatus();
 }
@@ -214,6 +241,7 @@ absl::Status JpegDecoder::State::Refusal() const {
 JpegScan JpegDecoder::State::Scan() const {
   JpegScan scan;
   const jpeg_component_info& luma = info.comp_info[0];
+  if (has_inks()) return scan;  // all components are needed, and rows of chroma depend on those above and below
   const bool one_scan = info.progressive_mode == FALSE && info.arith_code == FALSE &&
                         info.comps_in_scan == info.num_components && luma.h_samp_factor == info.max_h_samp_factor &&
                         luma.v_samp_factor == info.max_v_samp_factor;

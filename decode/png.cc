@@ -2,6 +2,8 @@
 
 #include <spng.h>
 
+#include <algorithm>
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -12,8 +14,58 @@
 namespace glint::decode {
 namespace {
 
-// Limit of the inflated size of comments, colour profiles and other ancillary chunks, without pixels.
-constexpr size_t kMaxSideChunkBytes = 4 << 20;
+constexpr size_t kHeaderEnd = 33;     // of the signature and the header chunk
+constexpr size_t kColourTypeAt = 25;  // in the header
+constexpr size_t kChunkBytes = 12;    // of a chunk without data: length, name, checksum
+
+// What a file is to libspng: its header, and of the chunks after it those that pixels depend on. Text, colour profiles
+// and other ancillary chunks may be of any size and damaged, which libpng, too, lets pass; a palette belongs to pixels
+// of a palette alone. What is malformed is left to libspng.
+class PixelChunks {
+ public:
+  // The file must outlive this.
+  explicit PixelChunks(absl::Span<const uint8_t> file) : file_(file), end_(std::min(kHeaderEnd, file.size())) {}
+
+  // Copies the next bytes; false: there are fewer.
+  bool Read(uint8_t* to, size_t bytes) {
+    while (bytes > 0) {
+      if (at_ == end_ && !FindNext()) return false;
+      const size_t now = std::min(bytes, end_ - at_);
+      std::memcpy(to, file_.data() + at_, now);
+      at_ += now;
+      to += now;
+      bytes -= now;
+    }
+    return true;
+  }
+
+ private:
+  // Sets at_ and end_ to those of the next chunk that is read; false: the file ends.
+  bool FindNext() {
+    for (; at_ < file_.size(); at_ = end_) {
+      const size_t left = file_.size() - at_;
+      if (left < kChunkBytes) {
+        end_ = file_.size();
+        return true;
+      }
+      const uint8_t* const chunk = file_.data() + at_;
+      const size_t data = size_t{chunk[0]} << 24 | size_t{chunk[1]} << 16 | size_t{chunk[2]} << 8 | size_t{chunk[3]};
+      end_ = data > left - kChunkBytes ? file_.size() : at_ + kChunkBytes + data;
+      if (HasPixels(chunk + 4)) return true;
+    }
+    return false;
+  }
+
+  bool HasPixels(const uint8_t* name) const {
+    const auto is_letter = [](uint8_t c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
+    if (!std::all_of(name, name + 4, is_letter)) return true;
+    if (std::memcmp(name, "PLTE", 4) == 0) return file_[kColourTypeAt] == SPNG_COLOR_TYPE_INDEXED;
+    return name[0] <= 'Z';  // a capital: a chunk that no decoder may leave out
+  }
+
+  const absl::Span<const uint8_t> file_;
+  size_t at_ = 0, end_;  // of what is read
+};
 
 struct FreeContext {
   void operator()(spng_ctx* context) const { spng_ctx_free(context); }
@@ -30,12 +82,14 @@ absl::Status CheckDepth(const spng_ihdr& header) {
                                                        " bits is not grey (0) of 16 bits"));
 }
 
-// A context that has read the header; contexts cannot be used for a second file.
-absl::StatusOr<Context> Open(absl::Span<const uint8_t> file, spng_ihdr* header) {
+// A context that has read the header; contexts cannot be used for a second file. `chunks` must outlive it.
+absl::StatusOr<Context> Open(PixelChunks* chunks, spng_ihdr* header) {
   Context context(spng_ctx_new(0));
   if (context == nullptr) return absl::ResourceExhaustedError("PNG: no memory for the decoder");
-  if (int e = spng_set_chunk_limits(context.get(), kMaxSideChunkBytes, kMaxSideChunkBytes); e != 0) return Error(e);
-  if (int e = spng_set_png_buffer(context.get(), file.data(), file.size()); e != 0) return Error(e);
+  const auto read = [](spng_ctx*, void* from, void* to, size_t bytes) -> int {
+    return static_cast<PixelChunks*>(from)->Read(static_cast<uint8_t*>(to), bytes) ? 0 : SPNG_IO_EOF;
+  };
+  if (int e = spng_set_png_stream(context.get(), read, chunks); e != 0) return Error(e);
   if (int e = spng_get_ihdr(context.get(), header); e != 0) return Error(e);
   return context;
 }
@@ -61,14 +115,16 @@ absl::Status DecodeRows(spng_ctx* context, int format, size_t row_bytes, Row row
 
 absl::StatusOr<Shape> PngDecoder::Inspect(absl::Span<const uint8_t> file, int64_t max_pixels) {
   spng_ihdr header;
-  if (auto context = Open(file, &header); !context.ok()) return context.status();
+  PixelChunks chunks(file);
+  if (auto context = Open(&chunks, &header); !context.ok()) return context.status();
   GLINT_RETURN_IF_ERROR(CheckSize(header.width, header.height, max_pixels));
   return Shape{static_cast<int>(header.width), static_cast<int>(header.height)};
 }
 
 absl::StatusOr<Shape> PngDecoder::InspectDepth(absl::Span<const uint8_t> file, int64_t max_pixels) {
   spng_ihdr header;
-  if (auto context = Open(file, &header); !context.ok()) return context.status();
+  PixelChunks chunks(file);
+  if (auto context = Open(&chunks, &header); !context.ok()) return context.status();
   GLINT_RETURN_IF_ERROR(CheckDepth(header));
   GLINT_RETURN_IF_ERROR(CheckSize(header.width, header.height, max_pixels));
   return Shape{static_cast<int>(header.width), static_cast<int>(header.height)};
@@ -76,7 +132,8 @@ absl::StatusOr<Shape> PngDecoder::InspectDepth(absl::Span<const uint8_t> file, i
 
 absl::Status PngDecoder::DecodeDepthInto(absl::Span<const uint8_t> file, const Destination& to) {
   spng_ihdr header;
-  GLINT_ASSIGN_OR_RETURN(auto context, Open(file, &header));
+  PixelChunks chunks(file);
+  GLINT_ASSIGN_OR_RETURN(auto context, Open(&chunks, &header));
   GLINT_RETURN_IF_ERROR(CheckDepth(header));
   const size_t width = static_cast<size_t>(to.shape.width);
   if (header.width != width || header.height != static_cast<size_t>(to.shape.height)) return ChangedError();
@@ -92,7 +149,8 @@ absl::Status PngDecoder::DecodeDepthInto(absl::Span<const uint8_t> file, const D
 
 absl::Status PngDecoder::DecodeInto(absl::Span<const uint8_t> file, const Destination& to) {
   spng_ihdr header;
-  GLINT_ASSIGN_OR_RETURN(auto context, Open(file, &header));
+  PixelChunks chunks(file);
+  GLINT_ASSIGN_OR_RETURN(auto context, Open(&chunks, &header));
   const size_t width = static_cast<size_t>(to.shape.width);
   if (header.width != width || header.height != static_cast<size_t>(to.shape.height)) {
     return ChangedError();

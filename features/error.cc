@@ -5,29 +5,18 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
+#include "features/utf8.h"
 
 namespace glint {
 namespace {
 
 // Bytes of the character that `text`, which is not empty, begins with; 0 if it is to be escaped: a control character,
-// or not UTF-8. RFC 3629: the second byte's range excludes overlong forms, surrogates and what is beyond U+10FFFF.
+// or not UTF-8.
 size_t PrintableBytes(absl::string_view text) {
-  const auto byte = [text](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : uint8_t{0}; };
-  const uint8_t first = byte(0);
-  if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
-  if (first < 0xc2 || first > 0xf4) return 0;
-  const size_t size = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-  uint8_t low = 0x80, high = 0xbf;
-  if (first == 0xc2 || first == 0xe0) low = 0xa0;  // U+0080 to U+009F are control characters
-  if (first == 0xed) high = 0x9f;
-  if (first == 0xf0) low = 0x90;
-  if (first == 0xf4) high = 0x8f;
-  for (size_t i = 1; i < size; ++i) {
-    if (byte(i) < low || byte(i) > high) return 0;
-    low = 0x80;
-    high = 0xbf;
-  }
-  return size;
+  const auto byte = [text](size_t i) { return static_cast<uint8_t>(text[i]); };
+  if (byte(0) < 0x20 || byte(0) == 0x7f) return 0;
+  if (byte(0) == 0xc2 && text.size() > 1 && byte(1) < 0xa0) return 0;  // U+0080 to U+009F are control characters
+  return Utf8Size(text);
 }
 
 std::string Escape(absl::string_view text, size_t max_bytes) {

@@ -1,9 +1,7 @@
-#include <sched.h>
-
 #include <algorithm>
 #include <fstream>
 #include <string>
-#include <thread>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -15,6 +13,8 @@
 #include "cuda/runtime/host_region.h"
 #include "features/error.h"
 #include "features/status_macros.h"
+#include "features/system_limits.h"
+#include "features/thread.h"
 #include "lane/cpu_lane.h"
 #include "lane/cuda_lane.h"
 #include "lane/lane.h"
@@ -26,12 +26,7 @@ namespace {
 constexpr int kFewestCudaLanes = 2;
 constexpr int kMostCudaLanes = 8;  // more lanes compete for the bus
 
-// Processors that this process may use (cgroup cpusets and taskset are reflected in the affinity mask).
-int UsableProcessors() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1u, std::thread::hardware_concurrency());
-}
+int UsableProcessorCount() { return FindUsableProcessors().count; }
 
 std::string ProcessorName() {
   std::ifstream cpuinfo("/proc/cpuinfo");
@@ -65,7 +60,7 @@ absl::StatusOr<LaneSet> CreateCpuLanes(const LaneOptions& options) {
   LaneSet set;
   set.backend = Backend::kCpu;
   set.device = ProcessorName();
-  const int lanes = options.lanes > 0 ? options.lanes : std::max(1, UsableProcessors() / options.threads_per_lane);
+  const int lanes = options.lanes > 0 ? options.lanes : std::max(1, UsableProcessorCount() / options.threads_per_lane);
   for (int i = 0; i < lanes; ++i) set.lanes.push_back(MakeCpuLane(options.threads_per_lane));
   return set;
 }
@@ -113,11 +108,11 @@ absl::StatusOr<LaneSet> CreateCudaLanes(const LaneOptions& options, const std::v
   }
   if (options.gpu_wait == GpuWait::kAdaptive) {
     const bool all_copy = std::all_of(devices.begin(), devices.end(), cuda::CopiesFromHostRegions);
-    pipeline_options.spinning = SpinningThreads(UsableProcessors(), /*integrated=*/!all_copy);
+    pipeline_options.spinning = SpinningThreads(UsableProcessorCount(), /*integrated=*/!all_copy);
     set.max_spinning = pipeline_options.spinning / 2;
   }
   const int lanes =
-      options.lanes > 0 ? options.lanes : std::clamp(UsableProcessors() / 2, kFewestCudaLanes, kMostCudaLanes);
+      options.lanes > 0 ? options.lanes : std::clamp(UsableProcessorCount() / 2, kFewestCudaLanes, kMostCudaLanes);
   for (int i = 0; i < lanes; ++i) {
     for (const int ordinal : devices) {
       pipeline_options.device = ordinal;
@@ -126,6 +121,15 @@ absl::StatusOr<LaneSet> CreateCudaLanes(const LaneOptions& options, const std::v
     }
   }
   return set;
+}
+
+// On `devices`, or on the CPU if there are none.
+absl::StatusOr<LaneSet> CreateLanesOn(const std::vector<int>& devices, const LaneOptions& options) {
+  try {
+    return devices.empty() ? CreateCpuLanes(options) : CreateCudaLanes(options, devices);
+  } catch (const std::system_error&) {
+    return ThreadError("lanes");
+  }
 }
 
 }  // namespace
@@ -154,7 +158,7 @@ absl::StatusOr<LaneSet> CreateLanes(const LaneOptions& options) {
     return ContradictionError(
         "jpeg", absl::StrCat("gpu needs lanes on CUDA, and these are on the CPU", note.empty() ? "" : ": ", note));
   }
-  absl::StatusOr<LaneSet> set = devices.empty() ? CreateCpuLanes(options) : CreateCudaLanes(options, devices);
+  absl::StatusOr<LaneSet> set = CreateLanesOn(devices, options);
   if (!set.ok()) return set;
   set->simd = cpu::SimdTarget();
   set->note = std::move(note);

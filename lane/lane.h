@@ -42,7 +42,8 @@ inline constexpr int kMaxThreadsPerLane = 256;
 
 struct LaneOptions {
   Backend backend = Backend::kAuto;  // kAuto: CUDA if a device works, else the CPU
-  // Lanes per device, 0..kMaxLanes; 0: one per processor (CPU), one per two of them, 2 to 8 (CUDA).
+  // Lanes per device, 0..kMaxLanes; 0: one per processor (CPU), one per two of them, 2 to 8 (CUDA). Processors are
+  // those that the process may use (FindUsableProcessors()), and threads of a lane have one each.
   int lanes = 0;
   int threads_per_lane = 1;  // 1..kMaxThreadsPerLane; CPU: threads that share one frame, the lane's own included
   GpuWait gpu_wait = GpuWait::kAdaptive;
@@ -202,7 +203,7 @@ struct LaneSet {
   std::string simd;       // "AVX2"
   MemoryPinning pinning;
   int max_spinning = 0;  // lanes that may spin for a frame at the same time
-  std::string note;      // why kAuto chose the CPU, or left a device out; else empty
+  std::string note;      // why kAuto chose the CPU, a device is left out, or lanes are fewer; else empty
 };
 
 // For GpuWait::kAdaptive: how many threads of the process may spin for a GPU at the same time, given the number of
@@ -213,7 +214,7 @@ constexpr int SpinningThreads(int processors, bool integrated) {
 }
 
 // FAILED_PRECONDITION for kCuda without a working device; the text names driver and device state. INVALID_ARGUMENT for
-// JpegDecoding::kGpu without lanes on CUDA.
+// JpegDecoding::kGpu without lanes on CUDA. RESOURCE_EXHAUSTED: a thread cannot be made.
 absl::StatusOr<LaneSet> CreateLanes(const LaneOptions& options);
 
 }  // namespace glint

@@ -44,6 +44,11 @@ struct Location {
   CalibrationFigures calibration;
 };
 
+// Whether the pose of a Location is one. Otherwise it is the last one known, or goes on with the last motion.
+inline bool IsLocated(LocationStatus status) {
+  return status == LocationStatus::kTracking || status == LocationStatus::kRelocalized;
+}
+
 // How far a reader of the map has come: ids that are still to come.
 struct MapPosition {
   uint64_t keyframe = 0, point = 0;

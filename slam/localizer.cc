@@ -1,10 +1,9 @@
 #include "slam/localizer.h"
 
-#include <chrono>
-#include <future>
 #include <limits>
 #include <utility>
 
+#include "features/background.h"
 #include "features/error.h"
 #include "features/status_macros.h"
 #include "slam/front_end/depth_rules.h"
@@ -15,6 +14,7 @@
 namespace glint::slam {
 namespace {
 
+constexpr int kThreads = 2;      // a localizer's own: one adjusts, one looks for loops
 constexpr int kProbeEvery = 10;  // pairs without a map from one test for exchanged images to the next
 
 absl::Status NoMapError() { return absl::FailedPreconditionError("map: there is none yet"); }
@@ -47,11 +47,15 @@ absl::Status ValidateLocalizerOptions(const LocalizerOptions& o) {
 }
 
 struct Localizer::State {
-  State(const StereoCamera& a_camera, const LocalizerOptions& an_options, FrontEnd* a_front_end)
+  // `some_threads` may be `an_own_threads`, which may be null.
+  State(const StereoCamera& a_camera, const LocalizerOptions& an_options, FrontEnd* a_front_end,
+        std::unique_ptr<BackgroundThreads> an_own_threads, BackgroundThreads* some_threads)
       : camera(a_camera),
         options(an_options),
         front_end(a_front_end),
-        odometry(camera, options.odometry, front_end, UseIn(options.mode)),
+        own_threads(std::move(an_own_threads)),
+        threads(some_threads),
+        odometry(camera, options.odometry, front_end, UseIn(options.mode), threads),
         closer(std::make_unique<LoopCloser>(options.odometry.noise, options.min_place_inliers)) {}
 
   bool IsFull() const {
@@ -71,6 +75,8 @@ struct Localizer::State {
   const StereoCamera camera;  // as it was given
   const LocalizerOptions options;
   FrontEnd* const front_end;
+  const std::unique_ptr<BackgroundThreads> own_threads;  // null: others' are used
+  BackgroundThreads* const threads;
   Odometry odometry;
   GlobalMap map;
   LevelScales scales;
@@ -83,7 +89,7 @@ struct Localizer::State {
   // Belongs to the job while one goes on.
   std::unique_ptr<LoopCloser> closer;
   std::vector<int64_t> unqueried;  // keyframes for the next job
-  std::future<ClosedLoops> job;
+  BackgroundResult<ClosedLoops> job;
   int job_used_in = 0;
 };
 
@@ -91,7 +97,7 @@ bool Localizer::State::AreLoopsDue() {
   if (!job.valid()) return false;
   if (options.mode == LocalizerMode::kReproducible) return --job_used_in <= 0;
   // Moving the window would have to wait for an adjustment.
-  return !odometry.is_adjusting() && job.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  return !odometry.is_adjusting() && job.ready();
 }
 
 bool Localizer::State::UseLoops() {
@@ -110,9 +116,8 @@ bool Localizer::State::UseLoops() {
 
 void Localizer::State::StartLoops() {
   job_used_in = options.loop_delay;
-  job = std::async(std::launch::async,
-                   [snapshot = SnapshotOf(map, odometry.camera(), scales, unqueried), by = closer.get(),
-                    close = options.close_loops] { return by->Check(snapshot, close); });
+  job = RunInBackground(threads, [snapshot = SnapshotOf(map, odometry.camera(), scales, unqueried), by = closer.get(),
+                                  close = options.close_loops] { return by->Check(snapshot, close); });
   unqueried.clear();
 }
 
@@ -190,10 +195,17 @@ Localizer::Localizer(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Localizer::~Localizer() = default;
 
 absl::StatusOr<std::unique_ptr<Localizer>> Localizer::Create(const StereoCamera& camera,
-                                                             const LocalizerOptions& options, FrontEnd* front_end) {
+                                                             const LocalizerOptions& options, FrontEnd* front_end,
+                                                             BackgroundThreads* threads) {
   GLINT_RETURN_IF_ERROR(ValidateStereoCamera(camera));
   GLINT_RETURN_IF_ERROR(ValidateLocalizerOptions(options));
-  return std::unique_ptr<Localizer>(new Localizer(std::make_unique<State>(camera, options, front_end)));
+  std::unique_ptr<BackgroundThreads> own;
+  if (threads == nullptr) {
+    GLINT_ASSIGN_OR_RETURN(own, BackgroundThreads::Create("localizer", kThreads));
+    threads = own.get();
+  }
+  return std::unique_ptr<Localizer>(
+      new Localizer(std::make_unique<State>(camera, options, front_end, std::move(own), threads)));
 }
 
 absl::Status Localizer::Track(const CameraView& view, const FrameStamp& stamp, LocalizerResult* result) {

@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "features/background.h"
 #include "features/depth.h"
 #include "features/types.h"
 #include "features/warning.h"
@@ -71,12 +72,14 @@ struct MapPointView {
   int observations = 0;      // keyframes that see it
 };
 
-// Not thread-safe: one caller at a time. It has up to two threads of its own, which never call the front end.
+// Not thread-safe: one caller at a time. Adjustments and loops are computed on other threads, which never call the
+// front end.
 class Localizer {
  public:
-  // INVALID_ARGUMENT: a camera or options that are not valid. `front_end` must outlive the localizer.
+  // INVALID_ARGUMENT: a camera or options that are not valid. `front_end` must outlive the localizer. So must
+  // `threads`, which localizers can share; null: it makes two of its own. RESOURCE_EXHAUSTED: these cannot be made.
   static absl::StatusOr<std::unique_ptr<Localizer>> Create(const StereoCamera& camera, const LocalizerOptions& options,
-                                                           FrontEnd* front_end);
+                                                           FrontEnd* front_end, BackgroundThreads* threads = nullptr);
   ~Localizer();
   Localizer(const Localizer&) = delete;
   Localizer& operator=(const Localizer&) = delete;

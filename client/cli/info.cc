@@ -55,6 +55,12 @@ std::string Table(const client::ServerInfo& info) {
   line("match, at most", absl::StrCat(info.limits.max_match_pairs, " pairs"));
   line("message, at most", absl::StrCat(info.limits.max_message_bytes, " bytes"));
   line("sessions, at most", info.limits.max_sessions);
+  const auto usable = [&line](absl::string_view name, const auto& value, absl::string_view source) {
+    if (!source.empty()) line(name, absl::StrCat(value, " by ", source));  // else the server is an older one
+  };
+  usable("processors", info.usable_processors, info.processors_source);
+  usable("memory", absl::StrCat(info.usable_memory_bytes >> 20, " MiB"), info.memory_source);
+  usable("threads, at most", info.max_threads, info.threads_source);
   line("detectors", absl::StrJoin(info.presets, ", "));
   return out;
 }
@@ -74,12 +80,17 @@ std::string Json(const client::ServerInfo& info) {
   for (const auto& [name, value] : {std::pair<const char*, const std::string*>{"backend", &info.backend},
                                     {"device", &info.device},
                                     {"simd", &info.simd},
-                                    {"shared_memory_socket", &info.shared_memory_socket}}) {
+                                    {"shared_memory_socket", &info.shared_memory_socket},
+                                    {"processors_source", &info.processors_source},
+                                    {"memory_source", &info.memory_source},
+                                    {"threads_source", &info.threads_source}}) {
     absl::StrAppend(&out, ",\"", name, "\":");
     AppendJsonString(*value, &out);
   }
   absl::StrAppend(&out, ",\"lanes\":", info.lanes, ",\"queue_capacity_frames\":", info.queue_capacity_frames,
-                  ",\"memory_bound_bytes\":", info.memory_bound_bytes);
+                  ",\"memory_bound_bytes\":", info.memory_bound_bytes,
+                  ",\"usable_processors\":", info.usable_processors,
+                  ",\"usable_memory_bytes\":", info.usable_memory_bytes, ",\"max_threads\":", info.max_threads);
   for (const auto& [name, value] :
        {std::pair<const char*, bool>{"has_cuda", info.has_cuda}, {"has_map_directory", info.has_map_directory}}) {
     absl::StrAppend(&out, ",\"", name, "\":", value ? "true" : "false");

@@ -1,7 +1,10 @@
 // glint: the command-line client. Finds the subcommand and runs it; nothing else.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <csignal>
-#include <cstdio>
-#include <cstdlib>
+#include <string>
+#include <vector>
 #ifdef GLINT_PICTURES
 #include <opencv2/core.hpp>
 #include <opencv2/core/utils/logger.hpp>
@@ -54,10 +57,19 @@ int Run(const std::vector<std::string>& arguments) {
   return UsageError("", "unknown command '" + name + "'");
 }
 
+// The next files and sockets would get the numbers of standard streams that are closed, and what is printed. Reading
+// and writing of these fails, as of closed ones.
+void KeepStandardStreams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
 }  // namespace
 }  // namespace glint::cli
 
 int main(int argc, char** argv) {
+  glint::cli::KeepStandardStreams();
   std::signal(SIGPIPE, SIG_IGN);  // a gone reader is an error of write(), so that videos can be closed first
   std::signal(SIGXFSZ, SIG_IGN);  // likewise a file over the limit on files
   glint::cli::CatchInterrupts();
@@ -66,5 +78,5 @@ int main(int argc, char** argv) {
   // OpenCV's warnings about missing cameras and codecs are not this tool's messages.
   cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
 #endif
-  return glint::cli::Run({argv + 1, argv + argc});
+  return glint::cli::CheckStandardOutput(glint::cli::Run({argv + 1, argv + argc}));
 }

@@ -12,7 +12,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
-#include "client/video/process.h"
 #include "features/error.h"
 #include "features/status_macros.h"
 
@@ -72,11 +71,17 @@ const char* FilterOf(Planes planes) {
   return "format=rgb24,format=gbrp,mergeplanes=0x000102:yuv444p";
 }
 
+// Writes a frame's time, in ns, into a line of descriptor 3 (FrameTimes) before the frame goes on; the filter writes
+// none of frames without metadata.
+constexpr char kTimesFilter[] =
+    "settb=1/1000000000,metadata=mode=add:key=glint:value=1,"
+    "metadata=mode=print:key=glint:file=pipe\\\\:3:direct=1,";
+
 std::vector<std::string> FfmpegArguments(std::string program, const std::string& name, const Scheme* scheme,
                                          Planes planes) {
-  // Lines with their levels are what LastWords tells damage from.
-  std::vector<std::string> arguments = {std::move(program), "-hide_banner",         "-nostdin", "-nostats",
-                                        "-loglevel",        "repeat+level+warning", "-hwaccel", "auto"};
+  // Lines with their levels are what LastWords tells damage from. Those of "info" have the turn.
+  std::vector<std::string> arguments = {std::move(program), "-hide_banner",      "-nostdin", "-nostats",
+                                        "-loglevel",        "repeat+level+info", "-hwaccel", "auto"};
   const auto add = [&](std::initializer_list<std::string> more) {
     arguments.insert(arguments.end(), more.begin(), more.end());
   };
@@ -85,7 +90,8 @@ std::vector<std::string> FfmpegArguments(std::string program, const std::string&
   if (scheme != nullptr && absl::StartsWith(scheme->name, "rtsp")) add({"-rtsp_transport", "tcp"});
   // Not turned, as GStreamer's frames are not, and as pictures are whose EXIF says so.
   add({"-noautorotate", "-i", scheme != nullptr ? name : absl::StrCat("file:", name)});
-  add({"-map", "0:v:0", "-vf", FilterOf(planes), "-fps_mode", "passthrough", "-f", "yuv4mpegpipe", "pipe:1"});
+  add({"-map", "0:v:0", "-vf", absl::StrCat(kTimesFilter, FilterOf(planes))});
+  add({"-fps_mode", "passthrough", "-f", "yuv4mpegpipe", "pipe:1"});
   return arguments;
 }
 
@@ -117,10 +123,11 @@ bool HasElement(const std::string& element) {
 
 // To NV12 and back: decoders' own buffers have gaps, which y4menc writes into the file, and a conversion leaves the
 // gaps behind and luma as it was. Jetson's decoder has frames in memory (NVMM) that only its own converter takes.
+// identity's messages are the times (FrameTimes); gst-launch writes them, with others, to standard output.
 std::vector<std::string> GstreamerArguments(std::string program, const std::string& name, bool is_address) {
   const char* const converter = HasElement("nvvidconv") ? "nvvidconv" : "videoconvert";
   return {std::move(program),
-          "-q",
+          "-v",
           "uridecodebin",
           absl::StrCat("uri=", is_address ? name : FileUri(name)),
           "!",
@@ -132,10 +139,13 @@ std::vector<std::string> GstreamerArguments(std::string program, const std::stri
           "!",
           "video/x-raw,format=I420",
           "!",
+          "identity",
+          "silent=false",
+          "!",
           "y4menc",
           "!",
           "fdsink",
-          "fd=1"};
+          "fd=3"};
 }
 
 }  // namespace
@@ -192,6 +202,14 @@ absl::StatusOr<std::vector<std::string>> DecoderArguments(Decoder decoder, const
   return absl::NotFoundError(absl::StrCat(missing,
                                           " in PATH to decode it with (Debian: package ffmpeg, or "
                                           "gstreamer1.0-tools with plugins-good and libav)"));
+}
+
+Channels ChannelsOf(const std::vector<std::string>& arguments, FrameTimes* times) {
+  Channels channels;
+  channels.output = IsGstreamer(arguments) ? 3 : 1;
+  channels.notes = IsGstreamer(arguments) ? 1 : 3;
+  channels.take_notes = [times](absl::string_view bytes) { times->Add(bytes); };
+  return channels;
 }
 
 bool IsGstreamer(const std::vector<std::string>& arguments) { return absl::EndsWith(arguments.front(), kGstreamer); }

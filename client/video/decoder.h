@@ -9,6 +9,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "client/video/frame_times.h"
+#include "client/video/process.h"
 
 namespace glint::video {
 
@@ -30,10 +32,13 @@ bool IsLiveScheme(absl::string_view scheme);
 // What may be shown: an address without user and password; other names as they are.
 std::string WithoutPassword(absl::string_view name);
 
-// The program's path and its arguments, which write a file's or an address's first video as y4m to standard output.
-// Frames are not turned, whatever the file says of their orientation. kAuto takes ffmpeg, or else gst-launch-1.0, from
-// $PATH. NOT_FOUND: the program is not there. Errors of SchemeOf().
+// The program's path and its arguments, which write a file's or an address's first video as y4m, and the times of its
+// frames, to the descriptors of ChannelsOf(). Frames are not turned, whatever the file says of their orientation. kAuto
+// takes ffmpeg, or else gst-launch-1.0, from $PATH. NOT_FOUND: the program is not there. Errors of SchemeOf().
 absl::StatusOr<std::vector<std::string>> DecoderArguments(Decoder decoder, const std::string& name, Planes planes);
+
+// Where the program of these arguments writes; its notes go to `times`, which must outlive it.
+Channels ChannelsOf(const std::vector<std::string>& arguments, FrameTimes* times);
 
 // Whether that is GStreamer. It gives 4:2:0 whatever `planes` was, and its y4menc (1.22) pads rows to four bytes: its
 // frames can be read if the width is a multiple of 8 and the height even.

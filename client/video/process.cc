@@ -24,6 +24,7 @@ namespace glint::video {
 namespace {
 
 constexpr int kPollMs = 50;
+constexpr int kThird = 3;  // the descriptor after the standard ones
 constexpr absl::Duration kExitPatience = absl::Seconds(2), kEndPatience = absl::Milliseconds(500),
                          kExitPoll = absl::Milliseconds(5);
 
@@ -37,7 +38,7 @@ void Close(int* descriptor) {
 }
 
 // Waits until `descriptors` have something, or a poll's time is over.
-absl::Status Poll(std::array<pollfd, 2>* descriptors, const Patience& patience, absl::Time begun) {
+absl::Status Poll(Descriptors* descriptors, const Patience& patience, absl::Time begun) {
   if (poll(descriptors->data(), descriptors->size(), kPollMs) < 0 && errno != EINTR) return ErrnoError("poll", errno);
   if (patience.stop()) return absl::CancelledError("interrupted");
   if ((*descriptors)[0].revents == 0 && SteadyNow() - begun > patience.timeout) {
@@ -62,6 +63,13 @@ bool IsAboutTheVideo(absl::string_view line) {
   return true;
 }
 
+// What FFmpeg says of a video that is not to be shown as it is stored: "displaymatrix: rotation of -90.00 degrees".
+constexpr absl::string_view kDisplayMatrix = "displaymatrix: ";
+
+bool IsNoTurn(absl::string_view line) {
+  return absl::EndsWith(line, " 0.00 degrees") || absl::EndsWith(line, " -0.00 degrees");
+}
+
 // Removes the first `part` of `*line`. False: it is not there.
 bool TakeOut(absl::string_view part, std::string* line) {
   const size_t at = absl::string_view(*line).find(part);
@@ -78,7 +86,16 @@ class Pipe {
   ~Pipe() {
     for (int& end : ends_) Close(&end);
   }
-  absl::Status Open() { return pipe2(ends_.data(), O_CLOEXEC) == 0 ? absl::OkStatus() : ErrnoError("pipe", errno); }
+  // Its descriptors are none that a started program is given.
+  absl::Status Open() {
+    if (pipe2(ends_.data(), O_CLOEXEC) != 0) return ErrnoError("pipe", errno);
+    for (int& end : ends_) {
+      const int moved = fcntl(end, F_DUPFD_CLOEXEC, kThird + 1);
+      if (moved < 0) return ErrnoError("pipe", errno);
+      close(std::exchange(end, moved));
+    }
+    return absl::OkStatus();
+  }
   int write_end() const { return ends_[1]; }
   int TakeReadEnd() { return std::exchange(ends_[0], -1); }
 
@@ -86,14 +103,23 @@ class Pipe {
   std::array<int, 2> ends_ = {-1, -1};
 };
 
-// What a started program gets: the pipes, no input, default signals, a process group of its own.
+// Hands what there is of a pipe that does not block to `take`. False at its end.
+bool Drain(int descriptor, const std::function<void(absl::string_view)>& take) {
+  std::array<char, 4096> buffer;
+  while (true) {
+    const ssize_t count = read(descriptor, buffer.data(), buffer.size());
+    if (count < 0) return errno == EAGAIN || errno == EINTR;
+    if (count == 0) return false;
+    take({buffer.data(), static_cast<size_t>(count)});
+  }
+}
+
+// What a started program gets: pipes, no input, default signals, a process group of its own.
 class SpawnSetup {
  public:
-  SpawnSetup(int output, int errors) {
+  SpawnSetup() {
     posix_spawn_file_actions_init(&files_);
     posix_spawn_file_actions_addopen(&files_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&files_, output, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&files_, errors, STDERR_FILENO);
     posix_spawnattr_init(&attributes_);
     sigset_t none, defaults;
     sigemptyset(&none);
@@ -110,6 +136,8 @@ class SpawnSetup {
     posix_spawnattr_destroy(&attributes_);
     posix_spawn_file_actions_destroy(&files_);
   }
+  // The program has `end` as its descriptor `as`.
+  void Give(int end, int as) { posix_spawn_file_actions_adddup2(&files_, end, as); }
   int Spawn(std::vector<std::string> arguments, pid_t* id) const {
     std::vector<char*> argv;
     argv.reserve(arguments.size() + 1);
@@ -132,7 +160,7 @@ DescriptorBytes::~DescriptorBytes() {
 absl::StatusOr<size_t> DescriptorBytes::Read(uint8_t* to, size_t size) {
   const absl::Time begun = SteadyNow();
   while (true) {
-    std::array<pollfd, 2> wait = {pollfd{descriptor_, POLLIN, 0}, pollfd{-1, 0, 0}};
+    Descriptors wait = {pollfd{descriptor_, POLLIN, 0}, pollfd{-1, 0, 0}, pollfd{-1, 0, 0}};
     GLINT_RETURN_IF_ERROR(Poll(&wait, patience_, begun));
     if (wait[0].revents == 0) continue;
     const ssize_t count = read(descriptor_, to, size);
@@ -154,6 +182,11 @@ void LastWords::Add(absl::string_view bytes) {
 void LastWords::EndLine() {
   if (line_.empty()) return;
   std::string line = std::exchange(line_, "");
+  if (TakeOut("[info] ", &line)) {
+    const size_t at = absl::string_view(line).find(kDisplayMatrix);
+    if (at != std::string::npos && !IsNoTurn(line)) turn_ = line.substr(at + kDisplayMatrix.size());
+    return;
+  }
   const bool is_warning = TakeOut("[warning] ", &line),
              is_error = TakeOut("[error] ", &line) | TakeOut("[fatal] ", &line);
   // Where FFmpeg's parts are in memory.
@@ -172,25 +205,29 @@ std::string LastWords::text() const {
   return line_.empty() ? last_ : line_;
 }
 
-absl::StatusOr<std::unique_ptr<Process>> Process::Start(const std::vector<std::string>& arguments, Patience patience) {
-  Pipe output, errors;
+absl::StatusOr<std::unique_ptr<Process>> Process::Start(const std::vector<std::string>& arguments, Patience patience,
+                                                        Channels channels) {
+  Pipe output, errors, notes;
   absl::Status status = output.Open();
   status.Update(errors.Open());
+  if (channels.notes >= 0) status.Update(notes.Open());
   if (!status.ok()) return status;
+  SpawnSetup setup;
+  setup.Give(output.write_end(), channels.output);
+  setup.Give(errors.write_end(), STDERR_FILENO);
+  if (channels.notes >= 0) setup.Give(notes.write_end(), channels.notes);
   pid_t id = 0;
-  if (const int error = SpawnSetup(output.write_end(), errors.write_end()).Spawn(arguments, &id); error != 0) {
-    return ErrnoError(arguments[0], error);
+  if (const int error = setup.Spawn(arguments, &id); error != 0) return ErrnoError(arguments[0], error);
+  const Ends ends = {output.TakeReadEnd(), errors.TakeReadEnd(), notes.TakeReadEnd()};
+  for (const int end : {ends.errors, ends.notes}) {
+    if (end >= 0) fcntl(end, F_SETFL, O_NONBLOCK);
   }
-  const int errors_end = errors.TakeReadEnd();
-  fcntl(errors_end, F_SETFL, O_NONBLOCK);
   std::string name = arguments[0].substr(arguments[0].rfind('/') + 1);
-  return std::unique_ptr<Process>(
-      new Process(std::move(name), id, output.TakeReadEnd(), errors_end, std::move(patience)));
+  return std::unique_ptr<Process>(new Process(std::move(name), id, ends, std::move(patience), std::move(channels)));
 }
 
 Process::~Process() {
-  Close(&output_);
-  Close(&errors_);
+  for (int* const end : {&ends_.output, &ends_.errors, &ends_.notes}) Close(end);
   if (WaitUntil(absl::InfinitePast())) return;
   Kill(SIGTERM);
   if (WaitUntil(SteadyNow() + kEndPatience)) return;
@@ -210,24 +247,31 @@ bool Process::WaitUntil(absl::Time end) {
   return exited_;
 }
 
-bool Process::TakeErrors() {
-  std::array<char, 4096> buffer;
-  while (true) {
-    const ssize_t count = read(errors_, buffer.data(), buffer.size());
-    if (count < 0) return errno == EAGAIN || errno == EINTR;
-    if (count == 0) return false;
-    last_words_.Add({buffer.data(), static_cast<size_t>(count)});
+void Process::TakeWords(const Descriptors& wait) {
+  const auto keep = [this](absl::string_view bytes) { last_words_.Add(bytes); };
+  if (wait[1].revents != 0 && !Drain(ends_.errors, keep)) Close(&ends_.errors);
+  if (wait[2].revents != 0 && !Drain(ends_.notes, take_notes_)) Close(&ends_.notes);
+}
+
+bool Process::WaitForNotes(absl::Time end) {
+  while (ends_.notes >= 0 && SteadyNow() < end && !patience_.stop()) {
+    Descriptors wait = {pollfd{-1, 0, 0}, pollfd{ends_.errors, POLLIN, 0}, pollfd{ends_.notes, POLLIN, 0}};
+    if (poll(wait.data(), wait.size(), kPollMs) <= 0) continue;
+    TakeWords(wait);
+    if (wait[2].revents != 0) return true;
   }
+  return false;
 }
 
 absl::StatusOr<size_t> Process::Read(uint8_t* to, size_t size) {
   const absl::Time begun = SteadyNow();
   while (true) {
-    std::array<pollfd, 2> wait = {pollfd{output_, POLLIN, 0}, pollfd{errors_, POLLIN, 0}};
+    Descriptors wait = {pollfd{ends_.output, POLLIN, 0}, pollfd{ends_.errors, POLLIN, 0},
+                        pollfd{ends_.notes, POLLIN, 0}};
     GLINT_RETURN_IF_ERROR(Poll(&wait, patience_, begun));
-    if (wait[1].revents != 0 && !TakeErrors()) Close(&errors_);
+    TakeWords(wait);
     if (wait[0].revents == 0) continue;
-    const ssize_t count = read(output_, to, size);
+    const ssize_t count = read(ends_.output, to, size);
     output_ended_ = count == 0;
     if (count >= 0) return static_cast<size_t>(count);
     if (errno != EINTR) return ErrnoError("read", errno);
@@ -236,9 +280,9 @@ absl::StatusOr<size_t> Process::Read(uint8_t* to, size_t size) {
 
 absl::Status Process::Finish() {
   const absl::Time end = SteadyNow() + kExitPatience;
-  while (errors_ >= 0 && SteadyNow() < end && !patience_.stop()) {
-    pollfd wait = {errors_, POLLIN, 0};
-    if (poll(&wait, 1, kPollMs) > 0 && !TakeErrors()) Close(&errors_);
+  while ((ends_.errors >= 0 || ends_.notes >= 0) && SteadyNow() < end && !patience_.stop()) {
+    Descriptors wait = {pollfd{-1, 0, 0}, pollfd{ends_.errors, POLLIN, 0}, pollfd{ends_.notes, POLLIN, 0}};
+    if (poll(wait.data(), wait.size(), kPollMs) > 0) TakeWords(wait);
   }
   if (!WaitUntil(end)) {
     Kill(SIGKILL);

@@ -45,12 +45,12 @@ absl::Status ParseRate(absl::string_view text, Y4mHeader* header) {
   const std::vector<absl::string_view> parts = absl::StrSplit(text, ':');
   int32_t numerator = 0, denominator = 0;
   const bool numbers = parts.size() == 2 && ParseNumber(parts[0], &numerator) && ParseNumber(parts[1], &denominator);
-  const bool unknown = numerator == 0 && denominator == 0;
+  const bool unknown = numbers && numerator == 0;  // 0:0, and GStreamer's 0:1
   if (!numbers || (!unknown && (numerator < 1 || denominator < 1))) {
     return ContradictionError("y4m.F", absl::StrCat("\"", Echo(text), "\" is no rate such as 25:1"));
   }
   header->rate_numerator = numerator;
-  header->rate_denominator = denominator;
+  header->rate_denominator = unknown ? 0 : denominator;
   return absl::OkStatus();
 }
 

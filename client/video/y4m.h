@@ -22,7 +22,7 @@ enum class Chroma { kMono, k420, k422, k444 };
 struct Y4mHeader {
   Shape shape;  // sides in 1..kMaxImageSide
   Chroma chroma = Chroma::k420;
-  // Frames per second, as a fraction; 0/0: unknown.
+  // Frames per second, as a fraction; 0/0: unknown, in the file 0:0 or, as GStreamer has it, 0:1.
   int64_t rate_numerator = 0, rate_denominator = 0;
 
   size_t luma_bytes() const { return static_cast<size_t>(shape.pixels()); }

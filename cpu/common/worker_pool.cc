@@ -10,10 +10,17 @@ constexpr int kSpins = 200;  // yields before sleeping, of the order of 100 us
 }  // namespace
 
 WorkerPool::WorkerPool(int threads) {
-  for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { Work(i); });
+  try {
+    for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { Work(i); });
+  } catch (...) {
+    End();
+    throw;
+  }
 }
 
-WorkerPool::~WorkerPool() {
+WorkerPool::~WorkerPool() { End(); }
+
+void WorkerPool::End() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     stop_ = true;

@@ -18,7 +18,7 @@ namespace glint::cpu {
 // Thread-compatible: one caller at a time.
 class WorkerPool final : public Parallel {
  public:
-  // `threads` >= 1, the caller's included.
+  // `threads` >= 1, the caller's included. Throws std::system_error if one of them cannot be made.
   explicit WorkerPool(int threads);
   ~WorkerPool() override;
   WorkerPool(const WorkerPool&) = delete;
@@ -48,6 +48,7 @@ class WorkerPool final : public Parallel {
   void Run(int count, Call call, void* context);
   void Work(int worker);
   void TakeTasks(int worker);
+  void End();
 
   // Written only while no worker is inside.
   Call call_ = nullptr;

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import collections
+import os
 import time
 from typing import TYPE_CHECKING, Any, AsyncIterator, Awaitable, Callable, Deque, Optional, Sequence
 
@@ -17,8 +18,9 @@ import grpc.aio
 
 from glint import calls
 from glint import channel as ch
+from glint.call_gate import CALLS_AT_ONCE, PATIENCE, CallGate
 from glint.calls import Call, Found, Sent, StreamCall
-from glint.errors import InternalError, Unavailable, from_call, from_rpc, no_answer
+from glint.errors import FailedPrecondition, InternalError, from_call, from_rpc, no_answer, not_connected
 from glint.shared_memory import SharedMemory, socket_path
 
 if TYPE_CHECKING:
@@ -40,15 +42,18 @@ def _stream(make: Callable[P, StreamCall[Found]]) -> Callable[Concatenate[Any, P
     """The same for a stream: returns an async iterator over the results."""
 
     def method(self, *args, **kwargs):
-        stream = make(*args, **kwargs)
-        return _results(self._methods.stream(stream.method), self.address, stream)
+        return _results(self, make(*args, **kwargs))
 
     return ch.described(method, make)
 
 
 class Client:
     """As glint.Client, for one event loop; methods have the same arguments and raise the same exceptions. After fork()
-    they raise glint.FailedPrecondition."""
+    they raise glint.FailedPrecondition.
+
+    It may be made before the loop runs: it connects in the loop of its first call. Once that loop is closed, it
+    connects anew in the next one; in another loop before that its methods raise glint.FailedPrecondition.
+    """
 
     def __init__(
         self,
@@ -58,14 +63,26 @@ class Client:
         token: Optional[str] = None,
         keepalive_time: float = ch.KEEPALIVE_TIME,
         keepalive_timeout: float = ch.KEEPALIVE_TIMEOUT,
+        calls_at_once: int = CALLS_AT_ONCE,
+        patience: float = PATIENCE,
     ):
-        self.address = ch.address_of(address)
+        self.address = ch.address_of(address, tls)
         options = ch.channel_options(keepalive_time, keepalive_timeout)
-        if tls is None:
-            self._channel = grpc.aio.insecure_channel(self.address, options)
-        else:
-            self._channel = grpc.aio.secure_channel(self.address, tls.credentials(), options)
-        self._methods = ch.Methods(self._channel, token)
+        credentials = None if tls is None else tls.credentials()
+        ch.check_token(token)
+
+        def connect() -> "tuple[ch.Methods, CallGate]":
+            if credentials is None:
+                channel = grpc.aio.insecure_channel(self.address, options)
+            else:
+                channel = grpc.aio.secure_channel(self.address, credentials, options)
+            return ch.Methods(channel, token), CallGate(calls_at_once, patience)
+
+        self._process = os.getpid()
+        self._loop: Optional[asyncio.AbstractEventLoop] = None  # that of the methods; None: they are not made yet
+        self._connect = connect
+        self._methods: Optional[ch.Methods] = None
+        self._gate = CallGate(calls_at_once, patience)
 
     detect = _call(calls.detect)
     stream = _stream(calls.stream)
@@ -80,9 +97,9 @@ class Client:
     async def wait(self, timeout: float) -> None:
         """Waits for a server that is being started. Unavailable after `timeout` seconds."""
         try:
-            await asyncio.wait_for(self._channel.channel_ready(), timeout)
+            await asyncio.wait_for(self._here().channel.channel_ready(), timeout)
         except asyncio.TimeoutError:
-            raise Unavailable(f"no Glint server answers at {self.address} within {timeout} s") from None
+            raise await asyncio.to_thread(not_connected, self.address, f"nothing within {timeout} s") from None
 
     async def share_memory(
         self,
@@ -104,7 +121,10 @@ class Client:
         return memory
 
     async def close(self) -> None:
-        await self._channel.close()
+        """Ends the connection and all calls on it."""
+        self._gate.close()
+        if self._methods is not None:
+            await self._methods.channel.close()
 
     async def __aenter__(self) -> "Client":
         return self
@@ -112,16 +132,32 @@ class Client:
     async def __aexit__(self, *_) -> None:
         await self.close()
 
+    def _here(self) -> ch.Methods:
+        """The methods of the channel of the running event loop."""
+        ch.check_process(self._process, "make a client in each process")
+        loop = asyncio.get_running_loop()
+        if self._methods is None or self._loop is not loop:
+            if self._loop is not None and not self._loop.is_closed():
+                why = "it is used in another event loop than its first call, which is not closed; make a client in each"
+                raise FailedPrecondition(f"client: {why}")
+            self._methods, self._gate = self._connect()
+            self._loop = loop
+        return self._methods
+
     async def _send(self, call: Call[Found]) -> Found:
-        try:
-            method = self._methods.unary(call.method, call.with_token)
-            return call.parse(await method(call.request, timeout=call.timeout))
-        except grpc.RpcError as error:
-            raise from_rpc(error, self.address) from None
+        method = self._here().unary(call.method, call.with_token)
+
+        async def send(timeout: Optional[float]) -> Found:
+            try:
+                return call.parse(await method(call.message, timeout=timeout))
+            except grpc.RpcError as error:
+                raise await _explained(error, self.address) from None
+
+        return await (self._gate.run_async(call.timeout, send) if call.in_turn else send(call.timeout))
 
 
-async def _results(method: Callable, address: str, stream: StreamCall[Found]) -> AsyncIterator[Found]:
-    call = method()
+async def _results(client: Client, stream: StreamCall[Found]) -> AsyncIterator[Found]:
+    call, address = client._here().stream(stream.method)(), client.address
     room = asyncio.Semaphore(stream.window)
     unanswered: Deque[Sent] = collections.deque()
     all_answered = asyncio.Event()
@@ -191,13 +227,20 @@ async def _read(call: Any, timeout: float, unanswered: "Deque[Sent]") -> Any:
         reading.cancel()
 
 
+async def _explained(error: grpc.RpcError, address: str) -> Exception:
+    """from_rpc(), which may look at the server, and then on another thread than the loop's."""
+    if error.code() is not grpc.StatusCode.UNAVAILABLE:
+        return from_rpc(error, address)
+    return await asyncio.to_thread(from_rpc, error, address)
+
+
 async def _why_ended(call, error: Exception, address: str) -> Exception:
     """The exception for a stream that broke. Writing to one that has ended is an InvalidStateError."""
     if isinstance(error, grpc.RpcError):
-        return from_rpc(error, address)
+        return await _explained(error, address)
     code = await call.code()
     details = await call.details() or "the stream has ended"
-    return from_call(code.value[0], details, address, await call.trailing_metadata())
+    return await asyncio.to_thread(from_call, code.value[0], details, address, await call.trailing_metadata())
 
 
 async def _iterate(frames) -> AsyncIterator[Any]:

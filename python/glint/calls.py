@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import time
 from typing import Any, AsyncIterable, Callable, Generic, Iterable, Optional, Sequence, TypeVar, Union
 
@@ -39,13 +40,19 @@ Items = Union[Iterable[Item], AsyncIterable[Item]]  # the second for glint.aio.C
 
 @dataclasses.dataclass(frozen=True)
 class Call(Generic[Found]):
-    """One message, one answer."""
+    """One message, one answer. in_turn: a server answers some of these calls at once, so they wait for their turn
+    (call_gate.py), and the message is made then."""
 
     method: str
-    request: bytes
+    request: Callable[[], bytes]
     parse: Callable[[bytes], Found]
     timeout: Optional[float]
     with_token: bool = True
+    in_turn: bool = False
+
+    @functools.cached_property
+    def message(self) -> bytes:
+        return self.request()
 
 
 @dataclasses.dataclass
@@ -142,16 +149,20 @@ def detect(
     mask    uint8 or bool array of the image's size: keypoints are kept where it is not 0. Preset "orb" wants 255 there
             in all levels but the first, as cv::ORB; other values have a warning
     region  (x, y, width, height): the answer is that of this part of the image, in the whole image's coordinates
-    timeout seconds until the answer, then glint.DeadlineExceeded; None: any time
+    timeout seconds until the answer, then glint.DeadlineExceeded; None: any time. The call may wait for its turn, and
+            the image is read then; see glint.Client
     gray_range
             of images of uint16, or PNG files of 16 bits, that use a part of them: (lowest, highest), (0, 4095) for 12
             bits; or "percentile" ("percentile:0.5") of the samples, of a stream those of its first 8 images, fixed
             from then on
     fields  of DetectorOptions, in place of the preset's: max_features=2000, descriptor="rbrief", levels=4 ...
     """
-    detector, grays = opt.split(preset, fields), opt.gray_range(gray_range)
-    request = wire.detect_request(detector, image, mask, opt.region(region), grays)
-    return Call(ch.DETECTION + "Detect", request, wire.parse_detect, timeout)
+    detector, area, grays = opt.split(preset, fields), opt.region(region), opt.gray_range(gray_range)
+
+    def request() -> bytes:
+        return wire.detect_request(detector, image, mask, area, grays)
+
+    return Call(ch.DETECTION + "Detect", request, wire.parse_detect, timeout, in_turn=True)
 
 
 def stream(
@@ -219,15 +230,21 @@ def match(
                   (n, bytes) with at most 64 columns (a wider array is a grey image)
     preset        of the detector, for images ("orb")
     windows       (x, y, radius) of each query's partner, octaves (lowest, highest); see glint.Pair
-    gray_range    of images, as for detect()
+    gray_range    of images, as for detect(), and so is timeout
     fields        of MatchOptions: k=2, cross_check=True, ratio=0.8, max_distance=64, max_angle_difference=20,
                   rotation_histogram=True, window_radius=40, max_octave_difference=1; and of DetectorOptions
     """
     options = matching_pb2.MatchOptions()
     detector = opt.split(preset, fields, options)
     grays = opt.gray_range(gray_range)
-    request = matching_messages.match_request(detector, options, query, train, windows, octaves, grays)
-    return Call(ch.MATCHING + "Match", request, lambda data: matching_messages.parse_match(data, query, train), timeout)
+
+    def request() -> bytes:
+        return matching_messages.match_request(detector, options, query, train, windows, octaves, grays)
+
+    def read(data: bytes) -> Matches:
+        return matching_messages.parse_match(data, query, train)
+
+    return Call(ch.MATCHING + "Match", request, read, timeout, in_turn=True)
 
 
 def match_stream(
@@ -428,7 +445,7 @@ def info(timeout: Optional[float] = 5) -> Call[ch.ServerInfo]:
     def read(data: bytes) -> ch.ServerInfo:
         return ch.from_message(ch.ServerInfo, parse(server_pb2.GetServerInfoResponse, data))
 
-    return Call(ch.SERVER + "GetServerInfo", b"", read, timeout)
+    return Call(ch.SERVER + "GetServerInfo", bytes, read, timeout)
 
 
 def health(timeout: Optional[float] = 5) -> Call[str]:
@@ -437,10 +454,10 @@ def health(timeout: Optional[float] = 5) -> Call[str]:
     def read(data: bytes) -> str:
         return ch.HEALTH_NAMES.get(data[1] if len(data) > 1 else 0, "unknown")
 
-    return Call(ch.HEALTH, b"", read, timeout, with_token=False)
+    return Call(ch.HEALTH, bytes, read, timeout, with_token=False)
 
 
 def register_memory(request: server_pb2.RegisterSharedMemoryRequest) -> Call[str]:
     """Gives shared memory that the server has its name, and returns whom it belongs to."""
     read = server_pb2.RegisterSharedMemoryResponse.FromString
-    return Call(ch.SERVER + "RegisterSharedMemory", request.SerializeToString(), lambda data: read(data).owner, 5)
+    return Call(ch.SERVER + "RegisterSharedMemory", request.SerializeToString, lambda data: read(data).owner, 5)

@@ -5,10 +5,12 @@ import dataclasses
 import functools
 import inspect
 import os
+import ssl
 from typing import Any, Callable, Optional, TypeVar
 
 import grpc
 
+from glint.connect_error import Address, load_certificate
 from glint.errors import FailedPrecondition, InvalidArgument, invalid, out_of_range
 
 DEFAULT_ADDRESS = "127.0.0.1:50051"
@@ -22,6 +24,7 @@ CALL_TIMEOUT = 60  # seconds, of calls with an image
 KEEPALIVE_TIME, KEEPALIVE_TIMEOUT = 10, 10  # seconds
 _MAX_MESSAGE_BYTES = 256 << 20
 _DAY = 86400
+_SCHEMES = ("unix:", "unix-abstract:", "vsock:", "dns:", "ipv4:", "ipv6:", "xds:")
 HEALTH_NAMES = {0: "unknown", 1: "serving", 2: "not_serving", 3: "service_unknown"}
 
 Kind = TypeVar("Kind")
@@ -39,6 +42,12 @@ class Tls:
     def credentials(self) -> grpc.ChannelCredentials:
         if (self.certificate is None) != (self.key is None):
             raise InvalidArgument("tls: certificate and key go together", field="tls")
+        if self.certificate is not None and self.key is not None:
+            try:
+                load_certificate(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), self.certificate, self.key)
+            except ssl.SSLError as error:
+                why = f"certificate and key cannot be used: {error.reason or error}"
+                raise InvalidArgument(f"tls: {why}", field="tls") from None
         return grpc.ssl_channel_credentials(self.ca, self.key, self.certificate)
 
 
@@ -87,6 +96,12 @@ class ServerInfo:
     methods: "tuple[str, ...]"
     has_cuda: bool
     has_map_directory: bool
+    usable_processors: float
+    processors_source: str
+    usable_memory_bytes: int
+    memory_source: str
+    max_threads: int
+    threads_source: str
 
 
 def from_message(kind: "type[Kind]", message: Any) -> Kind:
@@ -95,21 +110,32 @@ def from_message(kind: "type[Kind]", message: Any) -> Kind:
     for name, value in values.items():
         if name == "limits":
             values[name] = from_message(ServerLimits, value)
-        elif not isinstance(value, (str, int)):
+        elif not isinstance(value, (str, int, float)):
             values[name] = tuple(value)
     return kind(**values)
 
 
-def address_of(address: Optional[str]) -> str:
+def address_of(address: Optional[str], tls: Optional[Tls] = None) -> Address:
     """The address given, that in GLINT_SERVER, or a server's default."""
     address = address or os.environ.get("GLINT_SERVER") or DEFAULT_ADDRESS
+    form = "is not HOST:PORT or unix:PATH"
     if not isinstance(address, str) or any(c.isspace() for c in address):
-        raise invalid("address", address, "is not HOST:PORT or unix:PATH")
-    if not address.startswith(("unix:", "dns:", "ipv4:", "ipv6:")):
-        port = address.rpartition(":")[2]
-        if ":" not in address or not port.isdigit() or not 0 < int(port) < 65536:
-            raise invalid("address", address, "is not HOST:PORT or unix:PATH")
-    return address
+        raise invalid("address", address, form)
+    if address.startswith(_SCHEMES):
+        if address in _SCHEMES:
+            raise invalid("address", address, form)
+        return Address(address, tls)
+    scheme, separator, _ = address.partition("://")
+    if separator:
+        raise invalid("address", address, f'{form}: leave "{scheme}://" out; TLS is a setting of its own')
+    host, separator, port = address.rpartition(":")
+    if ":" in host and not (host.startswith("[") and host.endswith("]")):
+        raise invalid("address", address, f"{form}: an address of IPv6 has brackets, [::1]:50051")
+    if not host or any(c in "/@" for c in host):
+        raise invalid("address", address, form)
+    if not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
+        raise invalid("address", address, f"{form} with a port in 1..65535")
+    return Address(address, tls)
 
 
 def check_process(process: int, remedy: str) -> None:
@@ -120,13 +146,17 @@ def check_process(process: int, remedy: str) -> None:
         )
 
 
+def check_token(token: Optional[str]) -> None:
+    if token is not None and (not token.isascii() or not token.isprintable() or not token or " " in token):
+        raise InvalidArgument("token: is not printable ASCII without blanks", field="token")
+
+
 class Methods:
     """The methods of a channel, of either client, each of which shows the bearer token if there is one. After fork()
     the child has a channel of its own, if there is a way to `reconnect`; else methods raise FailedPrecondition."""
 
     def __init__(self, channel: Any, token: Optional[str], reconnect: Optional[Callable[[], Any]] = None):
-        if token is not None and (not token.isascii() or not token.isprintable() or not token or " " in token):
-            raise InvalidArgument("token: is not printable ASCII without blanks", field="token")
+        check_token(token)
         self.channel = channel
         self._reconnect = reconnect
         self._process = os.getpid()

@@ -7,8 +7,9 @@ import grpc
 
 from glint import calls
 from glint import channel as ch
+from glint.call_gate import CALLS_AT_ONCE, PATIENCE, CallGate
 from glint.calls import Call, Found, StreamCall
-from glint.errors import Unavailable, from_rpc
+from glint.errors import from_rpc, not_connected
 from glint.shared_memory import SharedMemory, socket_path
 from glint.stream import run_stream
 
@@ -48,10 +49,17 @@ class Client:
              while calls or streams are open, a ping is sent after the first without a byte from the server, and must be
              answered within the second, in seconds: else all of them end with glint.Unavailable. 5..86400 and
              0.1..86400
+    calls_at_once, patience
+             calls of detect() and match() that are under way at once, 1..4096; fewer once the server has named its
+             limit (--max-detect-calls). Further calls, and those that the server refuses for now, wait in the order of
+             the calls: until their timeout, then glint.DeadlineExceeded, or until no such call of the client was
+             answered for `patience` seconds, 0..86400, then glint.ResourceExhausted. 0: they are refused at once
 
     Every method raises a subclass of glint.GlintError: glint.Unavailable where no server answers or it falls silent.
     After os.fork() and in multiprocessing's children a client connects anew; streams stay with their process.
     """
+
+    _gate: CallGate
 
     def __init__(
         self,
@@ -62,11 +70,14 @@ class Client:
         wait: float = 0,
         keepalive_time: float = ch.KEEPALIVE_TIME,
         keepalive_timeout: float = ch.KEEPALIVE_TIMEOUT,
+        calls_at_once: int = CALLS_AT_ONCE,
+        patience: float = PATIENCE,
     ):
-        self.address = ch.address_of(address)
+        self.address = ch.address_of(address, tls)
         options = ch.channel_options(keepalive_time, keepalive_timeout)
 
         def connect() -> grpc.Channel:
+            self._gate = CallGate(calls_at_once, patience)
             if tls is None:
                 return grpc.insecure_channel(self.address, options)
             return grpc.secure_channel(self.address, tls.credentials(), options)
@@ -77,7 +88,7 @@ class Client:
                 grpc.channel_ready_future(self._methods.channel).result(timeout=wait)
             except grpc.FutureTimeoutError:
                 self.close()
-                raise Unavailable(f"no Glint server answers at {self.address} within {wait} s") from None
+                raise not_connected(self.address, f"nothing within {wait} s") from None
 
     detect = _call(calls.detect)
     stream = _stream(calls.stream)
@@ -112,6 +123,7 @@ class Client:
 
     def close(self) -> None:
         """Ends the connection and all calls on it."""
+        self._gate.close()
         self._methods.channel.close()
 
     def __enter__(self) -> "Client":
@@ -121,7 +133,12 @@ class Client:
         self.close()
 
     def _send(self, call: Call[Found]) -> Found:
-        try:
-            return call.parse(self._methods.unary(call.method, call.with_token)(call.request, timeout=call.timeout))
-        except grpc.RpcError as error:
-            raise from_rpc(error, self.address) from None
+        method = self._methods.unary(call.method, call.with_token)
+
+        def send(timeout: Optional[float]) -> Found:
+            try:
+                return call.parse(method(call.message, timeout=timeout))
+            except grpc.RpcError as error:
+                raise from_rpc(error, self.address) from None
+
+        return self._gate.run(call.timeout, send) if call.in_turn else send(call.timeout)

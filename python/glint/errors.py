@@ -21,6 +21,7 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import DecodeError
 from google.protobuf.wrappers_pb2 import BytesValue
 
+from glint.connect_error import Address, why_not_connected
 from glint.v1 import envelope_pb2 as pb
 
 _LONGEST = 200  # characters of a value
@@ -128,6 +129,7 @@ class InternalError(GlintError):
 _CLASSES = {kind.code: kind for kind in GlintError.__subclasses__()}
 # What gRPC says of a connection that ended while something was to be answered.
 _GONE = re.compile(r"socket closed|connection reset|broken pipe|goaway|transport closed|end of tcp stream", re.I)
+_NOT_CONNECTED = re.compile(r"failed to connect|resolution failed", re.I)
 _NAMES = {code.value[0]: code.name for code in grpc.StatusCode}
 
 
@@ -164,6 +166,18 @@ def no_answer(timeout: float) -> DeadlineExceeded:
     return DeadlineExceeded(f"no answer from the server for {timeout:g} s")
 
 
+def not_connected(address: str, said: str) -> Unavailable:
+    """The exception for a server that cannot be reached. `said`: what is known of it, which a look at the server may
+    know better. Waits for two seconds at most; for longer if names are resolved slowly."""
+    listens, why = why_not_connected(address) if isinstance(address, Address) else (False, "")
+    if listens and why:
+        return Unavailable(f"cannot connect to the Glint server at {address}: {why}")
+    return Unavailable(
+        f"no Glint server answers at {address} ({why or said}). "
+        "Start one with `glint-server --listen HOST:PORT`, or set GLINT_SERVER to its address"
+    )
+
+
 def from_code(code: int, message: str, **about: Any) -> GlintError:
     """The exception for a numeric gRPC status code; `about`: arguments of GlintError."""
     name = _NAMES.get(code, "UNKNOWN")
@@ -179,15 +193,12 @@ def from_status(status: pb.FrameStatus) -> GlintError:
 def from_call(code: int, details: str, address: str, metadata: Optional[Iterable] = None) -> GlintError:
     """The exception for a call or stream that ended with a status. `address` is named where the text needs it."""
     name, message = _NAMES.get(code, "UNKNOWN"), " ".join(details.split())
+    if name == "UNAVAILABLE" and _NOT_CONNECTED.search(message):
+        return not_connected(address, message)
     if name == "UNAVAILABLE" and _GONE.search(message):
         message = (
             f"the Glint server at {address} went away ({message}). "
             "What it has not answered is lost: start it again, then call or open the stream again"
-        )
-    elif name == "UNAVAILABLE" and "connect" in message.lower():
-        message = (
-            f"no Glint server answers at {address} ({message}). "
-            "Start one with `glint-server --listen HOST:PORT`, or set GLINT_SERVER to its address"
         )
     elif name == "UNIMPLEMENTED" and not message:
         message = f"the server at {address} does not know this method: it is older than this package, or not Glint's"

@@ -15,7 +15,7 @@ from glint import extraction, options
 from glint.client import Client
 from glint.errors import GlintError, InvalidArgument, invalid, out_of_range
 from glint.extraction import Chunk, Work
-from glint.extraction_files import Parts, hdf5
+from glint.extraction_files import CannotWrite, Parts, hdf5
 
 _AHEAD = 4  # chunks for each thread of the cluster, submitted and not yet received
 _RETRIES = 3  # of a chunk, on other workers
@@ -26,7 +26,7 @@ def _arguments(argv: Optional[Sequence[str]]) -> argparse.Namespace:
         prog="python -m glint.extract",
         description="Finds features in images and video frames, and writes them as HDF5 in the layout that hloc reads.",
         epilog="What is finished is kept: run the same command again after an interruption. Exit status: 0, 1 if "
-        "some files failed or the run broke off, 2 for wrong arguments.",
+        "some files failed or the run broke off, 2 for wrong arguments, 74 if FILE.h5 cannot be written.",
     )
     parser.add_argument("source", nargs="+", metavar="SOURCE", help="a folder, a picture, or a video (by OpenCV)")
     parser.add_argument("--output", required=True, metavar="FILE.h5", type=pathlib.Path)
@@ -82,6 +82,8 @@ def _work(arguments: argparse.Namespace) -> Work:
             raise out_of_range(f"--{name}", getattr(arguments, name), 1, 4096)
     if arguments.output.exists() and not arguments.overwrite:
         raise invalid("--output", str(arguments.output), "is there already: --overwrite replaces it")
+    if arguments.output.exists() and not arguments.output.is_file():
+        raise invalid("--output", str(arguments.output), "is no file")
     return Work(arguments.preset, tuple(fields.items()), arguments.server, arguments.window)
 
 
@@ -146,6 +148,10 @@ def run(arguments: argparse.Namespace) -> int:
     work = _work(arguments)
     hdf5()
     chunks = extraction.chunks_of(extraction.files_of(arguments.source), arguments.chunk)
+    if others := extraction.others_in(arguments.source):
+        more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+        print(f"glint.extract: no pictures or videos by their names, left out: {', '.join(others[:3])}{more}",
+              file=sys.stderr)
     keys = [chunk.key(work) for chunk in chunks]
     parts = Parts(arguments.output)
     todo = [(key, chunk) for key, chunk in zip(keys, chunks) if not parts.has(key)]
@@ -176,7 +182,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         return 2
     except (GlintError, ImportError, OSError) as error:
         print(f"glint.extract: {error}\nWhat is finished is kept: run the same command again.", file=sys.stderr)
-        return 1
+        return 74 if isinstance(error, CannotWrite) else 1  # sysexits.h's EX_IOERR, as of the command line
     if failed:
         print(f"glint.extract: {failed} files failed", file=sys.stderr)
     return 1 if failed else 0

@@ -26,6 +26,8 @@ from glint.encoding import pieces, size_of
 from glint.errors import GlintError, InvalidArgument, Unavailable, invalid
 from glint.features import Features
 from glint.image import fields_of
+from glint.names import text_of
+from glint.several_pictures import several_pictures
 from glint.v1 import image_pb2
 
 _PICTURES = (".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
@@ -105,8 +107,8 @@ class Found:
 
 
 def files_of(sources: Sequence[str]) -> "list[tuple[str, str]]":
-    """(name, path) of each picture and video, by name. A folder's files are named by their path in it; hidden ones,
-    and those in hidden folders, are passed over.
+    """(name, path) of each picture and video, by name. A folder's files are named by their path in it, as text
+    (glint/names.py); hidden ones, and those in hidden folders, are passed over.
 
     Raises InvalidArgument for what is neither and for a name that comes twice.
     """
@@ -114,15 +116,16 @@ def files_of(sources: Sequence[str]) -> "list[tuple[str, str]]":
     for source in sources:
         root = pathlib.Path(source)
         if not root.exists():
-            raise invalid("source", source, "is not there")
+            raise invalid("source", text_of(source), "is not there")
         files = sorted(p for p in root.rglob("*") if _in_folder(p, root)) if root.is_dir() else [root]
         if not files or not _known(files[0]):
             known = " ".join((*_PICTURES, *_VIDEOS))
-            raise invalid("source", source, f"is or has no picture or video ({known})")
+            raise invalid("source", text_of(source), f"is or has no picture or video ({known})")
         for path in files:
-            name = path.relative_to(root).as_posix() if root.is_dir() else path.name
+            name = text_of(path.relative_to(root).as_posix() if root.is_dir() else path.name)
             if name in found:
-                raise invalid("source", name, f"is in two sources: {found[name]} and {path.resolve()}")
+                both = f"{text_of(found[name])} and {text_of(path.resolve())}"
+                raise invalid("source", name, f"is in two sources: {both}")
             found[name] = str(path.resolve())
     return sorted(found.items())
 
@@ -131,9 +134,23 @@ def _known(path: pathlib.Path) -> bool:
     return path.suffix.lower() in (*_PICTURES, *_VIDEOS)
 
 
+def _hidden(path: pathlib.Path, root: pathlib.Path) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(root).parts)
+
+
 def _in_folder(path: pathlib.Path, root: pathlib.Path) -> bool:
-    hidden = any(part.startswith(".") for part in path.relative_to(root).parts)
-    return not hidden and path.is_file() and _known(path)
+    return not _hidden(path, root) and path.is_file() and _known(path)
+
+
+def others_in(sources: Sequence[str]) -> "list[str]":
+    """What files_of() passes over in folders, beside hidden files: names that are no picture's and no video's, and
+    links that lead nowhere."""
+    others: "list[str]" = []
+    for root in map(pathlib.Path, sources):
+        for path in root.rglob("*") if root.is_dir() else ():
+            if not (_hidden(path, root) or path.is_dir() or _in_folder(path, root)):
+                others.append(text_of(path.relative_to(root).as_posix()))
+    return sorted(others)
 
 
 def chunks_of(files: "Sequence[tuple[str, str]]", size: int) -> "list[Chunk]":
@@ -149,9 +166,18 @@ def chunks_of(files: "Sequence[tuple[str, str]]", size: int) -> "list[Chunk]":
 
 
 def _frames_of(path: str) -> int:
-    """As the file says, which can be wrong."""
+    """As the file says, which can be wrong; 0 if it cannot be read."""
     cv2 = drawing.cv2()
-    return int(cv2.VideoCapture(path).get(cv2.CAP_PROP_FRAME_COUNT))
+    try:
+        return int(_video(path).get(cv2.CAP_PROP_FRAME_COUNT))
+    except OSError:
+        return 0
+
+
+def _video(path: str) -> Any:
+    """cv2.VideoCapture of a file. OpenCV's module takes names in UTF-8 alone. OSError: it cannot be read."""
+    with open(path, "rb") as file:
+        return drawing.cv2().VideoCapture(path if text_of(path) == path else f"/proc/self/fd/{file.fileno()}")
 
 
 def extract(chunk: Chunk, work: Work) -> Found:
@@ -242,6 +268,8 @@ def _read(chunk: Chunk, found: Found) -> "Iterator[tuple[str, Any, tuple[int, in
 
 def _image_of(data: bytes) -> "tuple[Any, tuple[int, int]]":
     """What is sent of a file, by what is in it, whatever its name: the same as the command line sends."""
+    if several := several_pictures(data):
+        raise ValueError(f"has {several}, of which the first alone would be read; save each as a file of its own")
     if data.startswith(_PNG):
         return data, size_of_png(data)
     if data.startswith(_JPEG):
@@ -262,7 +290,11 @@ def _read_video(chunk: Chunk, found: Found) -> "Iterator[tuple[str, Any, tuple[i
     """Frames as they are stored: a phone's are not turned, as no picture is whose EXIF says so."""
     ((name, path),) = chunk.images
     cv = drawing.cv2()
-    video = cv.VideoCapture(path)
+    try:
+        video = _video(path)
+    except OSError as error:
+        found.errors[name] = str(error)
+        return
     if not video.isOpened():
         found.errors[name] = "OpenCV cannot open it"
         return

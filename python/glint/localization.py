@@ -143,6 +143,12 @@ class Location:
     warnings: "tuple[Warning, ...]"
 
     @property
+    def located(self) -> bool:
+        """Whether world_from_camera is a pose: TRACKING or RELOCALIZED. Otherwise it is the last one known, or goes on
+        with the last motion, and belongs into no trajectory."""
+        return self.status in (LocationStatus.TRACKING, LocationStatus.RELOCALIZED)
+
+    @property
     def position(self) -> np.ndarray:
         """float64 (3,): the camera in the world, metres."""
         return self.world_from_camera[:3, 3]

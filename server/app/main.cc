@@ -1,8 +1,10 @@
 // glint-server: flags -> Options -> Server::Create -> Wait.
 #include <signal.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -10,34 +12,43 @@
 #include <memory>
 #include <new>
 #include <string>
-#include <thread>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "features/thread.h"
 #include "server/app/reload.h"
 #include "server/app/server.h"
 #include "server/base/grpc_log.h"
 #include "server/base/log.h"
 #include "server/base/malloc_tuning.h"
 #include "server/base/notify.h"
+#include "server/base/spare_threads.h"
 #include "server/config/flags.h"
 #include "server/net/transport.h"
 #include "server/rpc/canary.h"
 
 namespace {
 
-constexpr int kExitFailure = 1;  // could not start, lost its device, hangs, or has no memory left
+constexpr int kExitFailure = 1;  // could not start, lost its device, hangs, or has no memory or threads left
 constexpr int kExitUsage = 2;
 constexpr int kExitSignal = 128;  // plus the signal's number
 
 // Time after --drain-timeout for cancelled calls to end; later the server is considered hung.
 constexpr absl::Duration kLastGrace = absl::Seconds(5);
 
+// Threads that gRPC 1.51 may want and not get: some where it starts, some for timers and closures later.
+constexpr int kSpareThreads = 12;
+
 std::string Mib(int64_t bytes) { return absl::StrCat(bytes >> 20); }
 
-// SIGHUP: reload flags and access rules. First SIGTERM or SIGINT: drain. Second: exit at once.
+absl::Duration TimeToEnd(const glint::Reloader& reloader) { return reloader.drain_timeout() + kLastGrace; }
+
+// SIGHUP: reload flags and access rules. First SIGTERM or SIGINT: drain. Second: exit at once. SIGALRM: what should
+// have ended hangs, and a thread that hangs can be neither joined nor ended: exit.
 void HandleSignals(sigset_t signals, glint::Server* server, glint::Reloader* reloader, glint::Logger* logger) {
   for (bool draining = false;;) {
     int signal = 0;
@@ -46,6 +57,13 @@ void HandleSignals(sigset_t signals, glint::Server* server, glint::Reloader* rel
       reloader->Reload();
       server->ReloadAccess().IgnoreError();  // it is logged
       continue;
+    }
+    if (signal == SIGALRM) {
+      logger->Log(glint::Severity::kError, "failed",
+                  {{"error", absl::StrCat("drain-timeout: frames or threads have not ended ",
+                                          absl::FormatDuration(TimeToEnd(*reloader)), " after the drain began")}});
+      logger->Flush();
+      _exit(kExitFailure);
     }
     if (draining) {
       logger->Flush();
@@ -57,7 +75,8 @@ void HandleSignals(sigset_t signals, glint::Server* server, glint::Reloader* rel
   }
 }
 
-// Ends the process in an orderly way when memory runs out outside of a frame's work. Allocates nothing.
+// Ends the process in an orderly way when memory runs out outside of a frame's work, for which it allocates nothing, or
+// a thread cannot be made.
 [[noreturn]] void Terminate() {
   glint::StandardErrorWriter().Flush(absl::Seconds(1));
   try {
@@ -66,21 +85,19 @@ void HandleSignals(sigset_t signals, glint::Server* server, glint::Reloader* rel
     constexpr char kText[] = "glint-server: out of memory\n";
     (void)!write(STDERR_FILENO, kText, sizeof(kText) - 1);
     _exit(kExitFailure);
+  } catch (const std::system_error&) {
+    std::fprintf(stderr, "glint-server: %s\n", std::string(glint::ThreadError("server").message()).c_str());
+    _exit(kExitFailure);
   } catch (...) {
   }
   std::abort();
 }
 
-// Kills the process if it is still alive after `limit`: a thread that hangs can be neither joined nor ended.
-void LeaveAfter(absl::Duration limit, glint::Logger* logger) {
-  std::thread([limit, logger] {
-    absl::SleepFor(limit);
-    logger->Log(glint::Severity::kError, "failed",
-                {{"error", absl::StrCat("drain-timeout: frames or threads have not ended ", absl::FormatDuration(limit),
-                                        " after the drain began")}});
-    logger->Flush();
-    _exit(kExitFailure);
-  }).detach();
+// SIGALRM comes after `limit` > 0.
+void LeaveAfter(absl::Duration limit) {
+  itimerval timer = {};
+  timer.it_value = absl::ToTimeval(limit);
+  setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
 }  // namespace
@@ -107,14 +124,19 @@ int main(int argc, char** argv) {
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGHUP);
+  sigaddset(&signals, SIGALRM);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);  // a map over the limit on files is an error of its stream
 
+  std::set_terminate(Terminate);
+  if (auto log = glint::WithThreads("log", [] { return &glint::StandardErrorWriter(); }); !log.ok()) {
+    std::fprintf(stderr, "glint-server: %s\n", std::string(log.status().message()).c_str());
+    return kExitFailure;
+  }
   // Never destroyed: threads of gRPC may log until the process ends.
   glint::Logger& logger = *new glint::Logger(flags->options.log_format, &glint::StandardErrorWriter());
   glint::SendGrpcLogTo(&logger);
-  std::set_terminate(Terminate);
   glint::Reloader reloader(flags->options, parse, &logger);
   const auto fail = [&logger](const absl::Status& status) {
     logger.Log(glint::Severity::kError, "failed", {{"error", std::string(status.message())}});
@@ -124,9 +146,24 @@ int main(int argc, char** argv) {
   auto created = glint::Server::Create(std::move(flags->options));
   if (!created.ok()) return fail(created.status());
   glint::Server& server = **created;
+  // Before gRPC makes its first thread.
+  std::atomic<bool> lacks_threads{false};
+  auto made_threads = glint::SpareThreads::Create(kSpareThreads, [&] {
+    lacks_threads = true;
+    fail(glint::ThreadError("grpc"));
+    server.RequestShutdown();
+  });
+  if (!made_threads.ok()) return fail(made_threads.status());
+  glint::SpareThreads* const spare_threads = made_threads->release();  // gRPC may have them until the process ends
+  glint::SetSpareThreads(spare_threads);
   if (absl::Status s = server.Start(); !s.ok()) return fail(s);
+  if (spare_threads->exhausted()) {
+    fail(glint::ThreadError("grpc"));
+    _exit(kExitFailure);  // without gRPC's help
+  }
 
   const glint::LaneSet& lanes = server.lanes();
+  const glint::UsableMachine& machine = server.machine();
   if (!server.memory_excess().empty()) {
     logger.Log(glint::Severity::kWarning, "more memory allowed than there is", {{"reason", server.memory_excess()}});
   }
@@ -139,11 +176,19 @@ int main(int argc, char** argv) {
               {"listen", absl::StrJoin(server.addresses(), ",")},
               {"metrics", server.metrics_address()},
               {"memory_bound_mib", Mib(server.memory_bound_bytes())},
-              {"usable_memory_mib", Mib(server.usable_memory().bytes)},
-              {"memory_source", server.usable_memory().source},
+              {"usable_memory_mib", Mib(machine.memory.bytes)},
+              {"memory_source", machine.memory.source},
+              {"processors", absl::StrCat(machine.processors.share)},
+              {"processors_source", machine.processors.source},
+              {"threads_limit", absl::StrCat(machine.threads.most)},
+              {"threads_source", machine.threads.source},
               {"note", lanes.note}});
 
-  std::thread(HandleSignals, signals, &server, &reloader, &logger).detach();
+  auto signal_thread = glint::StartThread("signals", [signals, &server, &reloader, &logger] {
+    HandleSignals(signals, &server, &reloader, &logger);
+  });
+  if (!signal_thread.ok()) return fail(signal_thread.status());
+  signal_thread->detach();
   const glint::ServiceManager manager = glint::ServiceManager::FromEnvironment();
   const auto notify = [&](absl::string_view state) {
     const absl::Status s = glint::Notify(manager.address, state);
@@ -152,20 +197,22 @@ int main(int argc, char** argv) {
   auto canary = std::make_unique<glint::Canary>(server.InProcessChannel());
   std::unique_ptr<glint::Watchdog> watchdog;
   if (server.WaitUntilServing(absl::InfiniteDuration())) {
+    const auto probe = [&](absl::Duration timeout) {
+      const absl::Status lanes = server.lane_health();
+      return lanes.ok() ? canary->Send(timeout) : lanes;
+    };
+    const auto failed = [&logger](const absl::Status& s) {
+      logger.Log(glint::Severity::kError, "watchdog not fed", {{"reason", std::string(s.message())}});
+    };
+    auto made =
+        glint::WithThreads("watchdog", [&] { return std::make_unique<glint::Watchdog>(manager, probe, failed); });
+    if (!made.ok()) return fail(made.status());
+    watchdog = *std::move(made);
     notify("READY=1");
-    watchdog = std::make_unique<glint::Watchdog>(
-        manager,
-        [&](absl::Duration timeout) {
-          const absl::Status lanes = server.lane_health();
-          return lanes.ok() ? canary->Send(timeout) : lanes;
-        },
-        [&logger](const absl::Status& s) {
-          logger.Log(glint::Severity::kError, "watchdog not fed", {{"reason", std::string(s.message())}});
-        });
   }
   const absl::Status why = server.Wait();
   if (!why.ok()) fail(why);
-  LeaveAfter(reloader.drain_timeout() + kLastGrace, &logger);
+  LeaveAfter(TimeToEnd(reloader));
   notify("STOPPING=1");
   watchdog = nullptr;
   canary = nullptr;
@@ -173,9 +220,10 @@ int main(int argc, char** argv) {
   if (!drained.ok()) {
     logger.Log(glint::Severity::kWarning, "cut off", {{"reason", std::string(drained.message())}});
   }
-  if (why.ok()) logger.Log(glint::Severity::kInfo, "stopped");
+  const bool good = why.ok() && !lacks_threads;
+  if (good) logger.Log(glint::Severity::kInfo, "stopped");
   logger.Flush();
   std::fflush(nullptr);
   // Exits without destructors: the signal thread may be using what they would destroy.
-  _exit(why.ok() ? 0 : kExitFailure);
+  _exit(good ? 0 : kExitFailure);
 }

@@ -19,9 +19,9 @@ void Reloader::Reload() {
   absl::Status status = flags.status();
   std::string expires;
   if (status.ok() && running_.tls.enabled()) {
-    status = CheckTlsFiles(running_.tls, absl::Now());
-    if (const auto expiry = TlsExpiry(running_.tls); expiry.ok())
-      expires = absl::FormatTime(*expiry, absl::UTCTimeZone());
+    const auto expiry = CheckTlsFiles(running_.tls, absl::Now());
+    status = expiry.status();
+    if (expiry.ok()) expires = absl::FormatTime(*expiry, absl::UTCTimeZone());
   }
   if (!status.ok()) {
     logger_->Log(Severity::kError, "not reloaded", {{"error", std::string(status.message())}});

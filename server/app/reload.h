@@ -13,8 +13,8 @@
 namespace glint {
 
 // Applies the flags that can change while the server runs, which is --drain-timeout, and logs the others that differ.
-// Certificates are reloaded independently (server/net/tls.h); they are checked here so that the log names errors.
-// Invalid flags change nothing. Thread-safe.
+// Certificates are reloaded independently (server/net/tls_reloader.h); they are checked here so that the log names
+// errors. Invalid flags change nothing. Thread-safe.
 class Reloader {
  public:
   // `parse` reads the flags from where they were read at the start. `logger` must outlive this.

@@ -8,8 +8,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "features/background.h"
 #include "features/error.h"
 #include "features/status_macros.h"
+#include "features/system_limits.h"
+#include "features/thread.h"
 #include "server/base/placement.h"
 #include "server/base/thread_stack.h"
 #include "server/memory/memory_bound.h"
@@ -142,11 +145,12 @@ absl::Status ValidateServerOptions(const ServerOptions& o) {
 }
 
 struct Server::Impl {
-  Impl(ServerOptions options, LaneSet lanes, UsableMemory usable, std::string excess)
-      : usable_memory(std::move(usable)), memory_excess(std::move(excess)), env(std::move(options), std::move(lanes)) {}
+  Impl(ServerOptions options, LaneSet lanes, std::unique_ptr<BackgroundThreads> background, UsableMachine machine,
+       std::string excess)
+      : memory_excess(std::move(excess)),
+        env(std::move(options), std::move(lanes), std::move(background), std::move(machine)) {}
 
   // Members in order of construction: each uses those above.
-  const UsableMemory usable_memory;
   const std::string memory_excess;
   ServerEnv env;
   CpuDmaLatency cpu_dma_latency;
@@ -160,6 +164,23 @@ struct Server::Impl {
 };
 
 namespace {
+
+// Threads beside the lanes for each localization stream: one adjusts, one looks for loops. More than two of each
+// processor would wait for each other.
+int BackgroundCount(const ServerOptions& options) {
+  return std::min(2 * options.max_localize_streams, 2 * FindUsableProcessors().count);
+}
+
+// Where nobody says how many lanes there are to be, they take half of the memory at most, by the bound.
+void FitLanes(const ServerOptions& options, const UsableMemory& usable, LaneSet* lanes) {
+  if (options.lanes.lanes > 0 || lanes->backend != Backend::kCpu) return;
+  const int64_t bytes_of_lane = ComputeMemoryBound(options, 1, lanes->backend).lanes;
+  const auto most = static_cast<size_t>(std::max<int64_t>(1, usable.bytes / 2 / bytes_of_lane));
+  if (lanes->lanes.size() <= most) return;
+  absl::StrAppend(&lanes->note, lanes->note.empty() ? "" : "; ", most, " lanes in place of ", lanes->lanes.size(),
+                  ", for half of the memory: ", usable.source);
+  lanes->lanes.resize(most);
+}
 
 // Time that a thread has to record its stack: it does so at once, or hangs where it cannot.
 constexpr absl::Duration kStackTimeout = absl::Milliseconds(500);
@@ -196,6 +217,22 @@ void WatchConnections(ServerEnv* env) {
                       }});
 }
 
+// Checks the files of TLS, before anything listens.
+absl::Status OpenTls(ServerEnv* env) {
+  if (!env->options.tls.enabled()) return absl::OkStatus();
+  auto tls = TlsReloader::Open(env->options.tls, [env](const absl::StatusOr<absl::Time>& expiry) {
+    if (!expiry.ok()) {
+      return env->logger.Log(Severity::kWarning, "certificate not renewed",
+                             {{"error", std::string(expiry.status().message())}});
+    }
+    env->logger.Log(Severity::kInfo, "certificate renewed",
+                    {{"certificate_ends", absl::FormatTime(*expiry, absl::UTCTimeZone())}});
+  });
+  if (!tls.ok()) return tls.status();
+  env->tls = *std::move(tls);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -204,39 +241,38 @@ Server::~Server() { Shutdown(absl::ZeroDuration()).IgnoreError(); }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Create(ServerOptions options) {
   GLINT_RETURN_IF_ERROR(ValidateServerOptions(options));
+  UsableMachine machine = {FindUsableProcessors(), FindUsableMemory(), FindThreadLimit()};
+  if (options.memory_limit > 0) machine.memory = {options.memory_limit, "--memory-limit"};
   // Threads of a lane's device or pool stay on the lane's processors.
   const ScopedCpus on_lane_cpus("lane-cpus", options.lane_cpus);
   if (!on_lane_cpus.status().ok()) return on_lane_cpus.status();
   GLINT_ASSIGN_OR_RETURN(auto lanes, options.create_lanes(options.lanes));
-  UsableMemory usable =
-      options.memory_limit > 0 ? UsableMemory{options.memory_limit, "--memory-limit"} : FindUsableMemory();
-  std::string excess = MemoryExcess(options, static_cast<int>(lanes.lanes.size()), lanes.backend, usable);
+  FitLanes(options, machine.memory, &lanes);
+  std::string excess = MemoryExcess(options, static_cast<int>(lanes.lanes.size()), lanes.backend, machine.memory);
   if (options.memory_limit > 0 && !excess.empty()) return ContradictionError("memory-limit", excess);
-  return std::unique_ptr<Server>(
-      new Server(std::make_unique<Impl>(std::move(options), std::move(lanes), std::move(usable), std::move(excess))));
+  GLINT_ASSIGN_OR_RETURN(auto background,
+                         BackgroundThreads::Create("max-localize-streams", BackgroundCount(options)));
+  GLINT_ASSIGN_OR_RETURN(auto impl, WithThreads("log", [&] {
+                           return std::make_unique<Impl>(std::move(options), std::move(lanes), std::move(background),
+                                                         std::move(machine), std::move(excess));
+                         }));
+  return std::unique_ptr<Server>(new Server(std::move(impl)));
 }
 
 absl::Status Server::Start() {
   ServerEnv& env = impl_->env;
+  GLINT_RETURN_IF_ERROR(OpenTls(&env));
   if (env.options.cpu_dma_latency_us >= 0) {
     GLINT_RETURN_IF_ERROR(impl_->cpu_dma_latency.Hold(env.options.cpu_dma_latency_us));
   }
   if (!env.options.metrics_listen.empty()) {
-    GLINT_ASSIGN_OR_RETURN(
-        auto http,
-        HttpEndpoint::Create(env.options.metrics_listen,
-                             {[&env] { return env.metrics.Page() + TlsMetrics(env.options.tls) + ConnectionMetrics(); },
-                              [&env] { return env.health.serving(); }}));
+    const auto page = [&env] {
+      return absl::StrCat(env.metrics.Page(), env.tls == nullptr ? "" : env.tls->Metrics(), ConnectionMetrics());
+    };
+    const auto serving = [&env] { return env.health.serving(); };
+    GLINT_ASSIGN_OR_RETURN(auto http, HttpEndpoint::Create(env.options.metrics_listen, {page, serving}));
     impl_->http = std::move(http);
   }
-  {
-    const ScopedCpus on_completion_cpus("completion-cpus", env.options.completion_cpus);
-    if (!on_completion_cpus.status().ok()) return on_completion_cpus.status();
-    WatchConnections(&env);
-    GLINT_ASSIGN_OR_RETURN(auto service, Service::Start(&env));
-    impl_->service = std::move(service);
-  }
-
   LaneThreads::Events events;
   events.warm = [&env] { env.health.LaneIsWarm(); };
   events.done = [&env](const FrameJob& job) { env.metrics.LaneDone(job); };
@@ -248,16 +284,25 @@ absl::Status Server::Start() {
     env.logger.Log(Severity::kError, last ? "failed" : "device lost", {{"error", std::string(why.message())}});
     if (last) env.health.Fail(why);
   };
-  impl_->lane_watch = WatchLanes(&env);
+  GLINT_ASSIGN_OR_RETURN(impl_->lane_watch, WithThreads("lane-timeout", [&env] { return WatchLanes(&env); }));
   events.busy = [&env, watch = impl_->lane_watch.get()](int lane, bool busy) {
     env.metrics.LaneBusy(busy);
     watch->LaneBusy(lane, busy);
   };
   events.moves = [watch = impl_->lane_watch.get()](int lane) { watch->LaneMoves(lane); };
-  const ScopedCpus on_lane_cpus("lane-cpus", env.options.lane_cpus);
-  if (!on_lane_cpus.status().ok()) return on_lane_cpus.status();
   impl_->lane_threads =
       std::make_unique<LaneThreads>(&env.queue, &env.lanes, env.options.lanes.max_image_pixels, std::move(events));
+  {
+    const ScopedCpus on_lane_cpus("lane-cpus", env.options.lane_cpus);
+    if (!on_lane_cpus.status().ok()) return on_lane_cpus.status();
+    GLINT_RETURN_IF_ERROR(impl_->lane_threads->Make());
+  }
+  // Last, so that what clients do cannot depend on whether a thread can be made.
+  const ScopedCpus on_completion_cpus("completion-cpus", env.options.completion_cpus);
+  if (!on_completion_cpus.status().ok()) return on_completion_cpus.status();
+  WatchConnections(&env);
+  GLINT_ASSIGN_OR_RETURN(impl_->service, Service::Start(&env));
+  impl_->lane_threads->Begin();
   return absl::OkStatus();
 }
 
@@ -271,7 +316,7 @@ const LaneSet& Server::lanes() const { return impl_->env.lanes; }
 
 int64_t Server::memory_bound_bytes() const { return impl_->env.memory_bound.total(); }
 
-const UsableMemory& Server::usable_memory() const { return impl_->usable_memory; }
+const UsableMachine& Server::machine() const { return impl_->env.machine; }
 
 const std::string& Server::memory_excess() const { return impl_->memory_excess; }
 

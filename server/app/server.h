@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "server/base/usable_memory.h"
+#include "server/base/usable_machine.h"
 #include "server/config/options.h"
 
 namespace grpc {
@@ -29,7 +29,7 @@ namespace glint {
 class Server {
  public:
   // Validates the options and creates the lanes. INVALID_ARGUMENT names the flag, also if the limits allow more memory
-  // than options.memory_limit; errors of CreateLanes().
+  // than options.memory_limit; errors of CreateLanes(). RESOURCE_EXHAUSTED: a thread cannot be made.
   static absl::StatusOr<std::unique_ptr<Server>> Create(ServerOptions options);
   // Shutdown(absl::ZeroDuration()) if that was not done.
   ~Server();
@@ -37,7 +37,8 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   // Listens and starts the lanes' threads; each lane takes a warm-up frame, and when all have, the server is SERVING.
-  // Once. UNAVAILABLE: an address is in use or cannot be listened on; the text says which and why.
+  // Once. UNAVAILABLE: an address is in use or cannot be listened on; the text says which and why. RESOURCE_EXHAUSTED:
+  // a thread cannot be made; later none is made for what clients ask for.
   absl::Status Start();
 
   // Addresses that clients can use, as in ServerOptions::listen with the real ports. After Start().
@@ -46,9 +47,9 @@ class Server {
   std::string metrics_address() const;
   // The lanes and their devices.
   const LaneSet& lanes() const;
-  // Host memory that the options allow, usable memory of the machine, and MemoryExcess().
+  // Host memory that the options allow, what there is of memory and else, and MemoryExcess().
   int64_t memory_bound_bytes() const;
-  const UsableMemory& usable_memory() const;
+  const UsableMachine& machine() const;
   const std::string& memory_excess() const;
 
   // A channel that needs no socket, without limits on messages. After Start(); must not outlive the server.

@@ -21,7 +21,7 @@ class LogWriter {
  public:
   static constexpr size_t kDefaultCapacity = 1 << 20;
 
-  // `fd` is borrowed. At most `capacity` bytes wait.
+  // `fd` is borrowed. At most `capacity` bytes wait. Throws std::system_error if its thread cannot be made.
   explicit LogWriter(int fd, size_t capacity = kDefaultCapacity);
   // Writes what waits, for up to a second.
   ~LogWriter();
@@ -60,7 +60,7 @@ class LogWriter {
 };
 
 // The writer of standard error. All loggers of the process share it, so that their lines keep their order. Never
-// destroyed.
+// destroyed. The first call throws as the constructor does.
 LogWriter& StandardErrorWriter();
 
 }  // namespace glint

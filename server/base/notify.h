@@ -34,7 +34,7 @@ class Watchdog {
  public:
   using Probe = std::function<absl::Status(absl::Duration timeout)>;
 
-  // No thread and no probes if `manager` has no watchdog.
+  // No thread and no probes if `manager` has no watchdog. Throws std::system_error if the thread cannot be made.
   Watchdog(const ServiceManager& manager, Probe probe, std::function<void(const absl::Status&)> failed);
   // Waits for a probe that is under way.
   ~Watchdog();

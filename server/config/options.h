@@ -28,6 +28,8 @@ enum class Reflection { kOff, kLoopback, kOn };
 struct ServerOptions {
   // "HOST:PORT" (port 0: any free one) or "unix:PATH". May be empty: then only InProcessChannel() reaches the server.
   std::vector<std::string> listen = {"127.0.0.1:50051"};
+  // The only client is in this process, whose user has no flags: errors say what can be done there (ForClient()).
+  bool in_process = false;
   // "HOST:PORT" of /metrics, /healthz and /readyz; empty: none.
   std::string metrics_listen = "127.0.0.1:9464";
 

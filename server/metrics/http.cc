@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "features/status_macros.h"
+#include "features/thread.h"
 #include "server/base/clock.h"
 #include "server/net/connections.h"
 #include "server/net/listen.h"
@@ -56,7 +58,7 @@ absl::StatusOr<std::unique_ptr<HttpEndpoint>> HttpEndpoint::Create(const std::st
   if (absl::Status s = endpoint->Listen(listen); !s.ok()) {
     return absl::UnavailableError(absl::StrCat("metrics-listen: cannot listen on ", listen, ": ", s.message()));
   }
-  endpoint->thread_ = std::thread(&HttpEndpoint::Main, endpoint.get());
+  GLINT_ASSIGN_OR_RETURN(endpoint->thread_, StartThread("metrics-listen", [e = endpoint.get()] { e->Main(); }));
   return endpoint;
 }
 

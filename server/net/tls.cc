@@ -1,24 +1,18 @@
 #include "server/net/tls.h"
 
-#include <grpcpp/security/server_credentials.h>
-#include <grpcpp/security/tls_certificate_provider.h>
-#include <grpcpp/security/tls_credentials_options.h>
-
 #include <fstream>
 #include <iterator>
-#include <tuple>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "features/status_macros.h"
-#include "server/base/names.h"
 #include "server/net/certificate.h"
+#include "server/net/handshake.h"
 
 namespace glint {
 namespace {
 
-constexpr unsigned kLookEverySeconds = 1;  // at files that may have changed
+constexpr absl::string_view kCertificateFlag = "tls-certificate", kKeyFlag = "tls-key", kClientCaFlag = "tls-client-ca";
 
 absl::StatusOr<std::string> Read(absl::string_view flag, const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -26,12 +20,14 @@ absl::StatusOr<std::string> Read(absl::string_view flag, const std::string& path
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-// Earliest expiry of the certificates in the file of `flag`.
-absl::StatusOr<absl::Time> Expiry(absl::string_view flag, const std::string& path) {
-  GLINT_ASSIGN_OR_RETURN(const auto pem, Read(flag, path));
-  auto expiry = CertificateExpiry(pem);
-  if (expiry.ok()) return expiry;
-  return absl::InvalidArgumentError(absl::StrCat(flag, ": ", path, ": ", expiry.status().message()));
+// The earliest end of the certificates in a file, which is after `now`.
+absl::StatusOr<absl::Time> Expiry(const PemFile& file, absl::Time now) {
+  const auto expiry = CertificateExpiry(file.text);
+  const std::string where = absl::StrCat(file.flag, ": ", file.path);
+  if (!expiry.ok()) return absl::InvalidArgumentError(absl::StrCat(where, ": ", expiry.status().message()));
+  if (*expiry > now) return expiry;
+  return absl::InvalidArgumentError(
+      absl::StrCat(where, " has expired at ", absl::FormatTime(*expiry, absl::UTCTimeZone())));
 }
 
 }  // namespace
@@ -46,46 +42,33 @@ absl::Status ValidateTlsFiles(const TlsFiles& files) {
   return absl::OkStatus();
 }
 
-absl::Status CheckTlsFiles(const TlsFiles& files, absl::Time now) {
-  GLINT_ASSIGN_OR_RETURN(const auto key, Read("tls-key", files.key));
-  if (!absl::StrContains(key, "PRIVATE KEY-----")) {
+absl::StatusOr<TlsTexts> ReadTlsFiles(const TlsFiles& files) {
+  TlsTexts texts;
+  GLINT_ASSIGN_OR_RETURN(texts.key, Read(kKeyFlag, files.key));
+  GLINT_ASSIGN_OR_RETURN(texts.certificate, Read(kCertificateFlag, files.certificate));
+  if (files.client_ca.empty()) return texts;
+  GLINT_ASSIGN_OR_RETURN(texts.client_ca, Read(kClientCaFlag, files.client_ca));
+  return texts;
+}
+
+absl::StatusOr<absl::Time> CheckTlsTexts(const TlsFiles& files, const TlsTexts& texts, absl::Time now) {
+  const PemFile certificate = {kCertificateFlag, files.certificate, texts.certificate};
+  const PemFile key = {kKeyFlag, files.key, texts.key};
+  if (!absl::StrContains(key.text, "PRIVATE KEY-----")) {
     return absl::InvalidArgumentError(absl::StrCat("tls-key: ", files.key, ": no \"PRIVATE KEY\" in it"));
   }
-  const std::tuple<const char*, const std::string&> certificates[] = {{"tls-certificate", files.certificate},
-                                                                      {"tls-client-ca", files.client_ca}};
-  for (const auto& [flag, path] : certificates) {
-    if (path.empty()) continue;
-    GLINT_ASSIGN_OR_RETURN(const auto expiry, Expiry(flag, path));
-    if (expiry <= now) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(flag, ": ", path, " has expired at ", absl::FormatTime(expiry, absl::UTCTimeZone())));
-    }
-  }
-  return absl::OkStatus();
+  GLINT_ASSIGN_OR_RETURN(const absl::Time expiry, Expiry(certificate, now));
+  GLINT_RETURN_IF_ERROR(CheckHandshake(certificate, key, now));
+  if (files.client_ca.empty()) return expiry;
+  const PemFile authorities = {kClientCaFlag, files.client_ca, texts.client_ca};
+  GLINT_RETURN_IF_ERROR(Expiry(authorities, now).status());
+  GLINT_RETURN_IF_ERROR(CheckAuthorities(authorities));
+  return expiry;
 }
 
-absl::StatusOr<absl::Time> TlsExpiry(const TlsFiles& files) { return Expiry("tls-certificate", files.certificate); }
-
-std::shared_ptr<grpc::ServerCredentials> TlsCredentials(const TlsFiles& files) {
-  namespace tls = grpc::experimental;
-  tls::TlsServerCredentialsOptions options(std::make_shared<tls::FileWatcherCertificateProvider>(
-      files.key, files.certificate, files.client_ca, kLookEverySeconds));
-  options.watch_identity_key_cert_pairs();
-  if (!files.client_ca.empty()) {
-    options.watch_root_certs();
-    options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  }
-  return tls::TlsServerCredentials(options);
-}
-
-std::string TlsMetrics(const TlsFiles& files) {
-  if (!files.enabled()) return "";
-  const metric::Name& name = metric::kTlsCertificateExpiry;
-  std::string text = absl::StrCat("# HELP ", name.name, " ", name.help, "\n# TYPE ", name.name, " gauge\n");
-  if (const auto expiry = TlsExpiry(files); expiry.ok()) {
-    absl::StrAppendFormat(&text, "%s %d\n", name.name, absl::ToUnixSeconds(*expiry));
-  }
-  return text;
+absl::StatusOr<absl::Time> CheckTlsFiles(const TlsFiles& files, absl::Time now) {
+  GLINT_ASSIGN_OR_RETURN(const TlsTexts texts, ReadTlsFiles(files));
+  return CheckTlsTexts(files, texts, now);
 }
 
 }  // namespace glint

@@ -6,15 +6,16 @@
 #include <algorithm>
 #include <climits>
 #include <cstdint>
-#include <thread>
+
+#include "features/system_limits.h"
 
 namespace glint {
 namespace {
 
 // Few threads suffice: one parses about as fast as a lane detects small frames.
-constexpr unsigned kMinThreads = 2;
-constexpr unsigned kMaxThreads = 8;
-constexpr unsigned kProcessorsPerThread = 4;
+constexpr int kMinThreads = 2;
+constexpr int kMaxThreads = 8;
+constexpr int kProcessorsPerThread = 4;
 // Time after which a connection without HTTP/2 (and TLS) handshake is closed.
 constexpr int kHandshakeTimeoutMs = 20000;
 // Minimum interval of client pings, with or without calls.
@@ -44,7 +45,8 @@ void ConfigureTransport(int max_message_bytes, grpc::ServerBuilder* builder, con
 }
 
 unsigned CompletionThreads() {
-  return std::clamp(std::thread::hardware_concurrency() / kProcessorsPerThread, kMinThreads, kMaxThreads);
+  return static_cast<unsigned>(
+      std::clamp(FindUsableProcessors().count / kProcessorsPerThread, kMinThreads, kMaxThreads));
 }
 
 }  // namespace glint

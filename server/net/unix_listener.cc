@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "features/status_macros.h"
+#include "features/thread.h"
 #include "server/net/accept.h"
 #include "server/net/connections.h"
 #include "server/net/listen.h"
@@ -36,20 +37,24 @@ absl::StatusOr<std::unique_ptr<UnixListener>> UnixListener::Start(const std::str
     return status;
   }
   const int stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  return std::unique_ptr<UnixListener>(new UnixListener(path, listener, stop, std::move(take)));
+  if (stop < 0) {
+    const absl::Status status =
+        absl::UnavailableError(absl::StrCat("listen: cannot listen on unix:", path, ": ", std::strerror(errno)));
+    close(listener);
+    return status;
+  }
+  std::unique_ptr<UnixListener> started(new UnixListener(path, listener, stop, std::move(take)));
+  GLINT_ASSIGN_OR_RETURN(started->thread_, StartThread("listen", [s = started.get()] { s->Main(); }));
+  return started;
 }
 
 UnixListener::UnixListener(std::string path, int listener, int stop, std::function<void(int fd)> take)
-    : path_(std::move(path)),
-      listener_(listener),
-      stop_(stop),
-      take_(std::move(take)),
-      thread_(&UnixListener::Main, this) {}
+    : path_(std::move(path)), listener_(listener), stop_(stop), take_(std::move(take)) {}
 
 UnixListener::~UnixListener() {
   const uint64_t one = 1;
   (void)!write(stop_, &one, sizeof(one));
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
   close(listener_);
   close(stop_);
   unlink(path_.c_str());

@@ -24,6 +24,8 @@
 
 namespace glint {
 
+class BackgroundThreads;
+
 // State of a stream, or of one unary call. Methods are called for one message at a time, except Run(), Reply() and
 // Answered(), which run concurrently for several frames unless the state is serial. Frames allocate nothing once warm.
 class StreamState : public LaneWork {
@@ -51,6 +53,7 @@ class StreamState : public LaneWork {
 struct Host {
   const ServerOptions* options;
   Metrics* metrics;
+  BackgroundThreads* background = nullptr;  // for work beside lanes; null: a stream makes threads of its own
 };
 
 // State that the streams and calls of a method share in one server. Thread-safe.

@@ -3,15 +3,19 @@
 #define GLINT_SERVER_RPC_ENV_H_
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "features/background.h"
 #include "lane/lane.h"
 #include "server/base/log.h"
+#include "server/base/usable_machine.h"
 #include "server/config/options.h"
 #include "server/memory/memory_bound.h"
 #include "server/metrics/metrics.h"
+#include "server/net/tls_reloader.h"
 #include "server/rpc/health.h"
 #include "server/rpc/served_method.h"
 #include "server/schedule/frame_queue.h"
@@ -23,8 +27,11 @@ namespace glint {
 inline const char* BackendName(Backend backend) { return backend == Backend::kCuda ? "cuda" : "cpu"; }
 
 struct ServerEnv {
-  ServerEnv(ServerOptions server_options, LaneSet lane_set)
+  // `background_threads` may be null: see Host.
+  ServerEnv(ServerOptions server_options, LaneSet lane_set,
+            std::unique_ptr<BackgroundThreads> background_threads = nullptr, UsableMachine usable_machine = {})
       : options(std::move(server_options)),
+        machine(std::move(usable_machine)),
         logger(options.log_format, &StandardErrorWriter()),
         lanes(std::move(lane_set)),
         shared_memory(options.shared_memory, &lanes.pinning,
@@ -40,9 +47,11 @@ struct ServerEnv {
         metrics(Describe(*this), {[this] { return queue.size(); }, [this] { return frames_in_flight.load(); },
                                   [this] { return queue.bytes(); }, [this] { return logger.dropped_lines(); },
                                   [this] { return logger.limited_lines(); }}),
-        methods(ServeMethods({&options, &metrics})) {}
+        background(std::move(background_threads)),
+        methods(ServeMethods({&options, &metrics, background.get()})) {}
 
   const ServerOptions options;
+  const UsableMachine machine;
   Logger logger;
   LaneSet lanes;
   SharedMemory shared_memory;
@@ -52,7 +61,9 @@ struct ServerEnv {
   const MemoryBound memory_bound;
   std::atomic<int> frames_in_flight{0};  // received and not answered
   Metrics metrics;
+  const std::unique_ptr<BackgroundThreads> background;
   const std::vector<ServedMethod> methods;
+  std::unique_ptr<TlsReloader> tls;  // made by Server::Start(); null without TLS
 
  private:
   static Places::Limits SessionPlaces(const ServerOptions& options) {

@@ -3,6 +3,8 @@
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
+#include "features/status_macros.h"
+#include "features/thread.h"
 #include "server/net/unix_listener.h"
 #include "server/rpc/credentials.h"
 #include "server/rpc/peer.h"
@@ -26,7 +28,7 @@ absl::StatusOr<std::unique_ptr<Gate>> Gate::Open(ServerEnv* env) {
                                              !env->options.tls.client_ca.empty());
   if (absl::Status s = gate->file_->Load(); !s.ok()) return s;
   env->metrics.AccessIdentitiesAre(gate->file_->rules()->identities());
-  gate->watch_ = std::thread(&Gate::Main, gate.get());
+  GLINT_ASSIGN_OR_RETURN(gate->watch_, StartThread("access-file", [g = gate.get()] { g->Main(); }));
   return gate;
 }
 

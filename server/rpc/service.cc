@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "features/error.h"
 #include "features/status_macros.h"
+#include "features/thread.h"
 #include "proto/grpc_deadline.h"
 #include "server/net/listen.h"
 #include "server/net/transport.h"
@@ -122,10 +122,18 @@ absl::StatusOr<std::unique_ptr<Service>> Service::Start(ServerEnv* env) {
   GLINT_ASSIGN_OR_RETURN(service->gate_, Gate::Open(env));
   GLINT_RETURN_IF_ERROR(service->Listen());
 
+  // Before the first call: without its thread a queue could not be emptied.
+  for (const auto& queue : service->queues_) {
+    auto thread = StartThread("listen", [queue = queue.get()] { RunTags(queue); });
+    if (!thread.ok()) {
+      service->Stop();
+      return thread.status();
+    }
+    service->threads_.push_back(*std::move(thread));
+  }
   env->health.Publish([watchers = &service->health_watchers_](bool serving) { watchers->Set(serving); });
   for (const auto& queue : service->queues_) {
     for (int i = 0; i < kRequestedCalls; ++i) service->RequestCalls(queue.get());
-    service->threads_.emplace_back(RunTags, queue.get());
   }
   return service;
 }
@@ -140,10 +148,7 @@ absl::Status Service::Listen() {
   for (unsigned i = 0; i < CompletionThreads(); ++i) queues_.push_back(builder.AddCompletionQueue());
 
   std::shared_ptr<grpc::ServerCredentials> tcp = grpc::InsecureServerCredentials();
-  if (options.tls.enabled()) {
-    if (absl::Status s = CheckTlsFiles(options.tls, absl::Now()); !s.ok()) return s;
-    tcp = TlsCredentials(options.tls);
-  }
+  if (env_->tls != nullptr) tcp = env_->tls->Credentials();
   std::vector<int> ports(options.listen.size(), 0);
   for (size_t i = 0; i < options.listen.size(); ++i) {
     if (absl::Status s = CheckCanListen(options.listen[i]); !s.ok()) return s;
@@ -310,6 +315,7 @@ void Service::Stop() {
   handoff_ = nullptr;
   env_->health.Publish(nullptr);
   for (const auto& queue : queues_) queue->Shutdown();
+  for (size_t i = threads_.size(); i < queues_.size(); ++i) RunTags(queues_[i].get());  // that have no thread
   for (std::thread& thread : threads_) thread.join();
 }
 

@@ -7,6 +7,7 @@
 #include "absl/time/time.h"
 #include "features/error.h"
 #include "proto/grpc_deadline.h"
+#include "server/wire/client_status.h"
 #include "server/wire/convert.h"
 
 namespace glint {
@@ -239,7 +240,7 @@ void SmallCall::End(const absl::Status& status) {
   status_ = status;
   deadline_ns_ = MonotonicNs() + absl::ToInt64Nanoseconds(service_->env()->options.small_call_timeout);
   ++references_;
-  stream_.Finish(ToGrpc(status), &finished_);
+  stream_.Finish(ToGrpc(ForClient(status, service_->env()->options)), &finished_);
 }
 
 void SmallCall::OnAlarm(bool ok) {

@@ -10,6 +10,7 @@
 #include "features/status_macros.h"
 #include "server/base/allocations.h"
 #include "server/net/listen.h"
+#include "server/wire/client_status.h"
 #include "server/wire/convert.h"
 #include "server/wire/envelope_reply.h"
 
@@ -285,6 +286,7 @@ void StreamCall::Advance() {
   if (auto* const frame = static_cast<Frame*>(session_.NextReply()); frame != nullptr && !writing_reply_) {
     if (!frame->status.ok()) {
       frame->failure.set_frame_id(frame->id);
+      frame->status = ForClient(frame->status, env_->options);
       ToProto(*frame, frame->failure.mutable_status());
       frame->reply = ToSlice(frame->failure);
     }
@@ -304,7 +306,7 @@ void StreamCall::Advance() {
     place_.Leave();
     if (alarm_set_) alarm_.Cancel();
     ++references_;
-    stream_.Finish(ToGrpc(end_), &finished_);
+    stream_.Finish(ToGrpc(ForClient(end_, env_->options)), &finished_);
   }
   place_.SilentSince(session_.empty() || writing_reply_ ? active_at_ : Place::kBusy);
 }

@@ -10,6 +10,7 @@
 #include "features/status_macros.h"
 #include "proto/grpc_deadline.h"
 #include "server/net/listen.h"
+#include "server/wire/client_status.h"
 #include "server/wire/convert.h"
 #include "server/wire/status_details.h"
 
@@ -250,7 +251,7 @@ void UnaryCall::Finish(const absl::Status& status) {
   AwaitTaking();
   ++references_;
   status_.Update(status);
-  stream_.Finish(ToGrpc(status), &finished_);
+  stream_.Finish(ToGrpc(ForClient(status, env_->options)), &finished_);
 }
 
 void UnaryCall::AwaitTaking() {

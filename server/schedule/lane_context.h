@@ -48,7 +48,8 @@ struct LaneContext {
 class LaneWork {
  public:
   virtual ~LaneWork() = default;
-  // Runs the job on a lane's thread: fills its payload and times. May throw std::bad_alloc.
+  // Runs the job on a lane's thread: fills its payload and times. May throw std::bad_alloc, and std::system_error
+  // if a thread cannot be made.
   virtual absl::Status Run(const LaneContext& context, FrameJob* job) = 0;
 };
 

@@ -4,11 +4,13 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "decode/jpeg_writer.h"
 #include "features/status_macros.h"
+#include "features/thread.h"
 #include "server/base/allocations.h"
 #include "server/schedule/lane_context.h"
 
@@ -59,13 +61,17 @@ absl::Status RunJob(const LaneContext& context, FrameJob* job) {
   return status;
 }
 
-// Turns std::bad_alloc, the only exception of a frame's work, into a status. State that was half updated is rebuilt.
+// Turns the exceptions of a frame's work into a status: std::bad_alloc, and std::system_error of a thread that a lane
+// needs again after it. State that was half updated is rebuilt.
 absl::Status RunJobInMemory(Lane* lane, int64_t max_pixels, std::optional<Scratch>* scratch, FrameJob* job) {
   try {
     return RunJob({lane, &(*scratch)->decoder, &(*scratch)->work, max_pixels}, job);
   } catch (const std::bad_alloc&) {
     scratch->emplace(lane);
     return absl::ResourceExhaustedError("frame: the server has no memory left for it");
+  } catch (const std::system_error&) {
+    scratch->emplace(lane);
+    return ThreadError("frame");
   }
 }
 
@@ -78,13 +84,23 @@ LaneThreads::LaneThreads(FrameQueue* queue, LaneSet* lanes, int64_t max_image_pi
     devices_.push_back(std::make_unique<Device>());
     devices_.back()->name = lane->device();
   }
-  threads_.reserve(lanes_->lanes.size());
+}
+
+absl::Status LaneThreads::Make() {
   for (size_t i = 0; i < lanes_->lanes.size(); ++i) {
-    threads_.emplace_back(&LaneThreads::Main, this, static_cast<int>(i));
+    GLINT_ASSIGN_OR_RETURN(std::thread thread, StartThread("lanes", [this, i] { Main(static_cast<int>(i)); }));
+    threads_.push_back(std::move(thread));
   }
+  return absl::OkStatus();
+}
+
+void LaneThreads::Begin() {
+  begun_ = true;
+  begin_.set_value(true);
 }
 
 LaneThreads::~LaneThreads() {
+  if (!begun_) begin_.set_value(false);
   for (std::thread& thread : threads_) thread.join();
 }
 
@@ -106,6 +122,10 @@ bool LaneThreads::Lose(Device* device, const absl::Status& why) {
 }
 
 void LaneThreads::Main(int index) {
+  if (begins_.get()) Serve(index);
+}
+
+void LaneThreads::Serve(int index) {
   Lane* const lane = lanes_->lanes[static_cast<size_t>(index)].get();
   Device* const device = DeviceOf(*lane);
   std::optional<Scratch> scratch(std::in_place, lane);

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -32,9 +33,13 @@ class LaneThreads {
     std::function<void(const absl::Status&, bool last)> lost;
   };
 
-  // `queue` and `lanes` must outlive this object; the threads start here.
+  // `queue` and `lanes` must outlive this object.
   LaneThreads(FrameQueue* queue, LaneSet* lanes, int64_t max_image_pixels, Events events);
-  // Waits for the threads: close the queue first.
+  // Makes the threads. RESOURCE_EXHAUSTED: one of them cannot be made.
+  absl::Status Make();
+  // Once, after Make(): they warm up and take frames.
+  void Begin();
+  // Waits for the threads: after Begin(), close the queue first.
   ~LaneThreads();
   LaneThreads(const LaneThreads&) = delete;
   LaneThreads& operator=(const LaneThreads&) = delete;
@@ -46,6 +51,7 @@ class LaneThreads {
   };
 
   void Main(int index);
+  void Serve(int index);
   // True if the calling thread must stay.
   bool Lose(Device* device, const absl::Status& why);
   Device* DeviceOf(const Lane& lane);
@@ -56,6 +62,9 @@ class LaneThreads {
   const Events events_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::mutex lose_mutex_;
+  std::promise<bool> begin_;  // false: the threads end at once
+  const std::shared_future<bool> begins_ = begin_.get_future().share();
+  bool begun_ = false;
   std::vector<std::thread> threads_;
 };
 

@@ -57,6 +57,7 @@ class LaneWatch {
     std::function<void(const StuckLanes&)> changed;   // the number of stuck lanes has changed; initially 0
     std::function<void(const StuckLanes&)> given_up;  // once: a lane has been stuck for longer than `grace`
   };
+  // Throws std::system_error if the thread cannot be made.
   LaneWatch(int lanes, const Limits& limits, Events events);
   ~LaneWatch();
   LaneWatch(const LaneWatch&) = delete;

@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/status_macros.h"
+#include "features/thread.h"
 #include "proto/handoff.h"
 #include "server/base/clock.h"
 #include "server/net/accept.h"
@@ -138,7 +139,14 @@ absl::StatusOr<std::unique_ptr<Handoff>> Handoff::Start(const std::string& path,
     return status;
   }
   const int stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  return std::unique_ptr<Handoff>(new Handoff(path, listener, stop, max_connections, memory, std::move(admit)));
+  if (stop < 0) {
+    const absl::Status status = CannotTakeMemory(path, std::strerror(errno));
+    close(listener);
+    return status;
+  }
+  std::unique_ptr<Handoff> started(new Handoff(path, listener, stop, max_connections, memory, std::move(admit)));
+  GLINT_ASSIGN_OR_RETURN(started->thread_, StartThread("shared-memory", [s = started.get()] { s->Main(); }));
+  return started;
 }
 
 Handoff::Handoff(std::string path, int listener, int stop, int max_connections, SharedMemory* memory, Admit admit)
@@ -147,13 +155,12 @@ Handoff::Handoff(std::string path, int listener, int stop, int max_connections, 
       stop_(stop),
       max_connections_(static_cast<size_t>(max_connections)),
       memory_(memory),
-      admit_(std::move(admit)),
-      thread_(&Handoff::Main, this) {}
+      admit_(std::move(admit)) {}
 
 Handoff::~Handoff() {
   const uint64_t one = 1;
   (void)!write(stop_, &one, sizeof(one));
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
   close(listener_);
   close(stop_);
   unlink(path_.c_str());

@@ -1,13 +1,12 @@
 #include "slam/odometry/adjustment_scheduler.h"
 
-#include <chrono>
 #include <utility>
 
 namespace glint::slam {
 
 void AdjustmentScheduler::Start(const AdjustmentOptions& options, LocalProblem problem) {
   frames_left_ = delay_;
-  adjustment_ = std::async(std::launch::async, [options, problem = std::move(problem)]() mutable {
+  adjustment_ = RunInBackground(threads_, [options, problem = std::move(problem)]() mutable {
     Adjust(options, &problem);
     return std::move(problem);
   });
@@ -16,7 +15,7 @@ void AdjustmentScheduler::Start(const AdjustmentOptions& options, LocalProblem p
 bool AdjustmentScheduler::IsDue() {
   if (!is_running()) return false;
   if (use_ == AdjustmentUse::kAfterDelay) return --frames_left_ <= 0;
-  return adjustment_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  return adjustment_.ready();
 }
 
 }  // namespace glint::slam

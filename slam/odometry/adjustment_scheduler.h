@@ -2,8 +2,7 @@
 #ifndef GLINT_SLAM_ODOMETRY_ADJUSTMENT_SCHEDULER_H_
 #define GLINT_SLAM_ODOMETRY_ADJUSTMENT_SCHEDULER_H_
 
-#include <future>
-
+#include "features/background.h"
 #include "slam/adjust/local_adjustment.h"
 
 namespace glint::slam {
@@ -14,11 +13,12 @@ enum class AdjustmentUse {
   kWhenReady,   // poses depend on the machine's load; no keyframe is taken while an adjustment goes on
 };
 
-// Not thread-safe; it has a thread of its own for each adjustment.
+// Not thread-safe.
 class AdjustmentScheduler {
  public:
-  // `delay`: OdometryOptions::adjust_delay.
-  AdjustmentScheduler(AdjustmentUse use, int delay) : use_(use), delay_(delay) {}
+  // `delay`: OdometryOptions::adjust_delay. `threads` must outlive this; null: Start() adjusts, on the caller's thread.
+  AdjustmentScheduler(AdjustmentUse use, int delay, BackgroundThreads* threads)
+      : use_(use), delay_(delay), threads_(threads) {}
 
   bool is_running() const { return adjustment_.valid(); }
   // Whether an adjustment that goes on may be finished before its delay, for the next keyframe.
@@ -36,7 +36,8 @@ class AdjustmentScheduler {
  private:
   const AdjustmentUse use_;
   const int delay_;
-  std::future<LocalProblem> adjustment_;
+  BackgroundThreads* const threads_;
+  BackgroundResult<LocalProblem> adjustment_;
   int frames_left_ = 0;  // until it is used
 };
 

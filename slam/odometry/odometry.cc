@@ -74,14 +74,15 @@ absl::Status ValidateOdometryOptions(const OdometryOptions& o) {
   return absl::OkStatus();
 }
 
-Odometry::Odometry(const StereoCamera& camera, const OdometryOptions& options, FrontEnd* front_end, AdjustmentUse use)
+Odometry::Odometry(const StereoCamera& camera, const OdometryOptions& options, FrontEnd* front_end, AdjustmentUse use,
+                   BackgroundThreads* threads)
     : camera_(camera),
       options_(options),
       front_end_(front_end),
       rig_uncertainty_(Eigen::Vector3d::Constant(options.refine_rig ? options.rig_prior : 0)),
       pose_finder_(options.min_inliers, options.noise, front_end),
       keyframes_(options.keyframe_share, options.max_keyframe_gap),
-      adjustment_(use, options.adjust_delay) {}
+      adjustment_(use, options.adjust_delay, threads) {}
 
 absl::Status Odometry::ValidateInput(const CameraView& view, int64_t time_ns) const {
   GLINT_RETURN_IF_ERROR(ValidateView(camera_, view));

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "features/background.h"
 #include "features/depth.h"
 #include "features/types.h"
 #include "slam/estimate/local_map.h"
@@ -71,13 +72,14 @@ struct OdometryResult {
   int64_t adjust_ns = 0;                                   // keyframe, waiting for an adjustment
 };
 
-// Not thread-safe; it has a thread of its own for each adjustment. Memory is bounded by the window: at most `window`
+// Not thread-safe. Memory is bounded by the window: at most `window`
 // keyframes' keypoints are kept as points.
 class Odometry {
  public:
-  // `camera` and `options` must be valid; `front_end` must outlive it.
+  // `camera` and `options` must be valid; `front_end` must outlive it. So must `threads`, which adjust; null: the
+  // thread that calls Track() does.
   Odometry(const StereoCamera& camera, const OdometryOptions& options, FrontEnd* front_end,
-           AdjustmentUse use = AdjustmentUse::kAfterDelay);
+           AdjustmentUse use = AdjustmentUse::kAfterDelay, BackgroundThreads* threads = nullptr);
 
   // A rectified pair of the camera's shape, or an image with depths, and its time of capture, nanoseconds of any clock.
   // INVALID_ARGUMENT: errors of ValidateInput(); the pair is then ignored.

@@ -125,5 +125,12 @@ TEST(JsonWriter, NestsAndEscapes) {
       "  \"none\": null\n}");
 }
 
+// As of a file's name in Latin-1.
+TEST(JsonWriter, WritesUtf8OfAnyBytes) {
+  JsonWriter json(JsonWriter::Layout::kOneLine);
+  json.BeginArray().String("gr\xfcn.png").String("gr\xc3\xbcn.png").EndArray();
+  EXPECT_EQ(json.text(), "[\"gr\\\\xfcn.png\",\"gr\xc3\xbcn.png\"]");
+}
+
 }  // namespace
 }  // namespace glint::bench

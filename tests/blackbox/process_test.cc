@@ -68,7 +68,8 @@ TEST(ProcessTest, SaysInOneLineWhatItIs) {
   EXPECT_THAT(log,
               AllOf(HasSubstr(" version="), HasSubstr(" backend=cpu"), HasSubstr(" device="), HasSubstr(" lanes=3"),
                     HasSubstr(" simd="), HasSubstr(" listen=127.0.0.1:"), HasSubstr(" memory_bound_mib="),
-                    HasSubstr(" usable_memory_mib="), HasSubstr(" memory_source=")));
+                    HasSubstr(" usable_memory_mib="), HasSubstr(" memory_source="), HasSubstr(" processors="),
+                    HasSubstr(" processors_source="), HasSubstr(" threads_limit="), HasSubstr(" threads_source=")));
 }
 
 TEST(ProcessTest, SigtermWithoutWorkEndsWithZero) {

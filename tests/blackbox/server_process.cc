@@ -26,7 +26,7 @@ std::string ServerBinary() {
   return elsewhere != nullptr ? elsewhere : GLINT_SERVER_BINARY;
 }
 
-ServerProcess::ServerProcess(const std::vector<std::string>& flags) {
+ServerProcess::ServerProcess(const std::vector<std::string>& flags, const std::function<bool()>& before) {
   std::vector<std::string> arguments = {ServerBinary(), "--listen=127.0.0.1:0", "--metrics-listen=", "--backend=cpu"};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   std::vector<char*> argv;
@@ -39,6 +39,7 @@ ServerProcess::ServerProcess(const std::vector<std::string>& flags) {
     dup2(pipe_fds[1], STDERR_FILENO);
     close(pipe_fds[0]);
     close(pipe_fds[1]);
+    if (before != nullptr && !before()) _exit(126);
     execv(argv[0], argv.data());
     _exit(127);
   }

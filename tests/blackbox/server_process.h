@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,8 +14,9 @@ namespace glint::testing {
 class ServerProcess {
  public:
   // Starts the binary with a free loopback port, without metrics page, and `flags` after that; waits for the line that
-  // says it serves, or for its end.
-  explicit ServerProcess(const std::vector<std::string>& flags = {});
+  // says it serves, or for its end. `before`, if there is one, is called in the child, which ends with code 126 if it
+  // returns false.
+  explicit ServerProcess(const std::vector<std::string>& flags = {}, const std::function<bool()>& before = nullptr);
   // Kills it if it still runs.
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;

@@ -137,6 +137,8 @@ Server* CliTest::server_;
 fs::path* CliTest::folder_;
 std::string* CliTest::address_;
 
+std::vector<std::string> Lines(const std::string& text) { return absl::StrSplit(text, '\n', absl::SkipEmpty()); }
+
 // The CSV of one image as features again.
 Features ParseCsv(const std::string& csv, const std::string& image) {
   const std::vector<std::string> lines = absl::StrSplit(csv, '\n', absl::SkipEmpty());
@@ -387,6 +389,68 @@ TEST_F(CliTest, OrientedFastAndTheServerInsideAgreeWithTheReference) {
   EXPECT_TRUE(testing::SameFeatures(reference::Detect(options, image), ParseCsv(outcome.out, path)));
 }
 
+// The limits of a server of strangers are not those of a user's own process, whose errors name no flag.
+TEST_F(CliTest, LimitsOfTheServerInsideFitPhotographs) {
+  const std::string photograph = Path("24-megapixels.png");
+  ASSERT_TRUE(cv::imwrite(photograph, cv::Mat(4000, 6000, CV_8U, cv::Scalar(128))));
+  const Outcome large = Glint({"detect", "--server", "inproc", "--backend", "cpu", "--format", "csv", photograph});
+  EXPECT_EQ(large.status, 0) << large.err;
+  const std::string panorama = Path("panorama.pgm");
+  ASSERT_TRUE(cv::imwrite(panorama, cv::Mat(8, 20000, CV_8U, cv::Scalar(128))));
+  const Outcome wide = Glint({"detect", "--server", "inproc", "--backend", "cpu", "--format", "csv", panorama});
+  EXPECT_NE(wide.status, 0);
+  EXPECT_THAT(wide.err, HasSubstr("width: 20000 is not in 1..16384; scale the picture down, or cut it into parts"));
+}
+
+// Pairs of common cameras, by a server with the default limits and by one inside, and larger ones inside.
+TEST_F(CliTest, LocalizeTakesThePairsOfCommonCameras) {
+  struct {
+    Shape shape;
+    std::vector<std::string> server;
+  } const runs[] = {{{1280, 720}, {}},
+                    {{1920, 1080}, {}},
+                    {{1280, 720}, {"--server", "inproc", "--backend", "cpu"}},
+                    {{2560, 1440}, {"--server", "inproc", "--backend", "cpu"}}};
+  for (const auto& [shape, server] : runs) {
+    const Image wide = testing::Texture({shape.width + 16, shape.height}, 7);
+    const std::string left = WriteImage("eye0.png", {wide.row(0), shape.width, shape.height, wide.stride()});
+    const std::string right = WriteImage("eye1.png", {wide.row(0) + 16, shape.width, shape.height, wide.stride()});
+    const std::string centre = absl::StrCat(" 0 700 ", shape.height / 2, " 0 0 0 1 0\n");
+    std::ofstream(Path("eyes.txt")) << absl::StrCat("P0: 700 0 ", shape.width / 2, " 0", centre)
+                                    << absl::StrCat("P1: 700 0 ", shape.width / 2, " -70", centre);
+    std::vector<std::string> arguments = {"localize", "--csv", "--calibration", Path("eyes.txt"), left, right};
+    arguments.insert(arguments.end(), server.begin(), server.end());
+    const Outcome outcome = Glint(arguments);
+    EXPECT_THAT(Lines(outcome.out), SizeIs(2)) << shape.width << " " << outcome.err;
+    EXPECT_THAT(outcome.err, Not(HasSubstr("limit")));
+  }
+}
+
+// By the server, or by OpenCV in the client.
+TEST_F(CliTest, PicturesOfAllFormatsAreReadAsOpenCvReadsThem) {
+  const Image parts[] = {testing::Texture({160, 120}, 4), testing::Texture({160, 120}, 5),
+                         testing::Texture({160, 120}, 6)};
+  std::vector<cv::Mat> planes;
+  for (const Image& part : parts) {
+    planes.emplace_back(part.height(), part.width(), CV_8U, const_cast<uint8_t*>(part.row(0)),
+                        static_cast<size_t>(part.stride()));
+  }
+  cv::Mat colour;
+  cv::merge(planes, colour);
+  for (const std::string name : {"colour.bmp", "colour.ppm", "colour.tiff", "colour.webp", "colour.jpg", "grey.bmp",
+                                 "grey.pgm", "grey.tiff", "grey.png"}) {
+    const std::string path = Path(name);
+    ASSERT_TRUE(cv::imwrite(path, absl::StartsWith(name, "grey") ? planes[0] : colour)) << name;
+    const cv::Mat gray = cv::imread(path, cv::IMREAD_GRAYSCALE);
+    ASSERT_FALSE(gray.empty()) << name;
+    const Image expected = Image::CopyOf({gray.data, gray.cols, gray.rows, static_cast<ptrdiff_t>(gray.step)});
+    const Outcome outcome = Glint({"detect", "--format", "csv", path});
+    EXPECT_EQ(outcome.status, 0) << name << outcome.err;
+    EXPECT_TRUE(testing::SameFeatures(reference::Detect(testing::OrbOptions(), expected), ParseCsv(outcome.out, path)))
+        << name;
+  }
+}
+
 TEST_F(CliTest, MaskLeavesKeypointsOnlyWhereItIsNotBlack) {
   const Image image = testing::Texture({320, 240}, 3);
   Image mask = testing::Flat({320, 240}, 0);
@@ -494,9 +558,16 @@ TEST_F(CliTest, UnreachableServerIsSaidWithItsAddress) {
     arguments.insert(arguments.end(), {"--server", "unix:" + Path("nobody")});
     const Outcome outcome = Glint(arguments);
     EXPECT_EQ(outcome.status, kUnavailable);
-    EXPECT_EQ(outcome.err,
-              absl::StrCat("glint ", command, ": UNAVAILABLE: cannot connect to unix:", Path("nobody"), "\n"));
+    EXPECT_EQ(outcome.err, absl::StrCat("glint ", command, ": UNAVAILABLE: cannot connect to unix:", Path("nobody"),
+                                        ": No such file or directory\n"));
   }
+}
+
+TEST_F(CliTest, AnAddressOfAnotherFormIsAWrongCommandLine) {
+  const Outcome outcome = Glint({"health", "--server", "http://127.0.0.1:50051"});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.err, AllOf(StartsWith("glint health: option '--server': \"http://127.0.0.1:50051\""),
+                                 HasSubstr("leave \"http://\" out")));
 }
 
 TEST_F(CliTest, InfoAndHealthTellAboutTheServer) {
@@ -543,6 +614,86 @@ TEST_F(CliTest, OutputThatCannotBeWrittenIsAnError) {
   EXPECT_EQ(Glint({"detect", "--draw", Path("no/such/picture.png"), path}).status, kCannotWrite);
   EXPECT_EQ(Glint({"detect", "--draw", Path("picture.what"), path}).status, kUsage);
   EXPECT_EQ(Glint({"detect", "--draw", Path("picture"), path}).status, kUsage);
+}
+
+// Whatever writes it, to a full disk or to a standard output that is closed.
+TEST_F(CliTest, EveryOutputThatCannotBeWrittenIsAnError) {
+  const std::string path = WriteImage("any.png", testing::Texture({320, 240}, 1));
+  const std::string two = absl::StrCat("'", path, "' '", path, "'");
+  for (const std::string& command :
+       {absl::StrCat("detect '", path, "'"), absl::StrCat("detect --format json '", path, "'"),
+        absl::StrCat("stream '", path, "'"), absl::StrCat("match ", two), absl::StrCat("match --csv ", two),
+        absl::StrCat("stereo ", two), absl::StrCat("stereo --csv ", two), absl::StrCat("track '", path, "'"),
+        absl::StrCat("compare --repeat 1 orb harris '", path, "'"), std::string("detect --list-detectors"),
+        std::string("info"), std::string("info --format json"), std::string("health"), std::string("--version"),
+        std::string("detect --help")}) {
+    const Outcome full = Shell(absl::StrCat("glint ", command, " >/dev/full"));
+    EXPECT_EQ(full.status, kCannotWrite) << command;
+    EXPECT_THAT(full.err, HasSubstr("standard output: No space left on device")) << command;
+    const Outcome closed = Shell(absl::StrCat("glint ", command, " >&-"));
+    EXPECT_EQ(closed.status, kCannotWrite) << command;
+    EXPECT_THAT(closed.err, HasSubstr("standard output: Bad file descriptor")) << command;
+  }
+  // Nothing but the file is written.
+  EXPECT_EQ(Shell(absl::StrCat("glint stereo --csv --output '", Path("rows.csv"), "' ", two, " >&-")).status, 0);
+  EXPECT_THAT(ReadFile(Path("rows.csv")), StartsWith("image,keypoint,"));
+
+  fs::create_symlink("/dev/full", Path("link.png"));
+  const std::pair<std::vector<std::string>, std::string> files[] = {
+      {{"detect", "--format", "csv", "--output", "/dev/full", path}, "/dev/full"},
+      {{"detect", "--format", "json", "--output", "/dev/full", path}, "/dev/full"},
+      {{"stereo", "--csv", "--output", "/dev/full", path, path}, "/dev/full"},
+      {{"match", "--format", "colmap", "--output", "/dev/full", path, path}, "/dev/full"},
+      {{"track", "--output", "/dev/full", path}, "/dev/full"},
+      {{"detect", "--draw", Path("link.png"), path}, Path("link.png")},
+      {{"compare", "--repeat", "1", "--draw", Path("link.png"), "orb", "harris", path}, Path("link.png")},
+      {{"stereo", "--draw", Path("none/a.avi"), path, path}, Path("none/a.avi")},
+      {{"match", "--draw", Path("none/a.mp4"), path, path}, Path("none/a.mp4")},
+      {{"track", "--draw", path + "/pictures/", path}, path + "/pictures/"}};
+  for (const auto& [arguments, name] : files) {
+    const Outcome outcome = Glint(arguments);
+    EXPECT_EQ(outcome.status, kCannotWrite) << absl::StrJoin(arguments, " ");
+    EXPECT_THAT(outcome.err, HasSubstr(name)) << absl::StrJoin(arguments, " ");
+  }
+  EXPECT_TRUE(fs::is_character_file("/dev/full"));
+}
+
+// A video that ends early, of which OpenCV says nothing.
+TEST_F(CliTest, AVideoThatIsCutOffIsAnError) {
+  const std::string folder = Path("long");
+  fs::create_directory(folder);
+  for (int i = 0; i < 12; ++i) WriteImage(absl::StrCat("long/", i, ".png"), testing::Texture({320, 240}, 1));
+  const std::string draw = absl::StrCat("glint stream --no-summary --draw '", Path("cut.avi"), "' '", folder, "'");
+  EXPECT_EQ(Shell(draw).status, 0);
+  const Outcome cut = Shell(absl::StrCat("ulimit -f ", fs::file_size(Path("cut.avi")) / 2048, "; ", draw));
+  EXPECT_EQ(cut.status, kCannotWrite);
+  EXPECT_THAT(cut.err, HasSubstr(Path("cut.avi")));
+}
+
+// Names in Latin-1, beside one that is written as the text of such a name is.
+TEST_F(CliTest, NamesNeedNotBeUtf8) {
+  const std::string folder = Path("names");
+  fs::create_directory(folder);
+  const std::string png = ReadFile(WriteImage("names/a.png", testing::Texture({160, 120}, 1)));
+  std::vector<std::string> files = {folder + "/a.png"};
+  for (const char* name : {"gr\xfcn.png", "gr\\xfcn.png", "gr\xc3\xbcn.png"}) {
+    files.push_back(absl::StrCat(folder, "/", name));
+    std::ofstream(files.back(), std::ios::binary) << png;
+  }
+  std::vector<std::string> detect = {"detect", "--format", "json", "--no-summary", "--draw", Path("named") + "/"};
+  detect.insert(detect.end(), files.begin(), files.end());
+  const std::vector<std::string> commands[] = {detect, {"stream", "--format", "json", "--no-summary", folder}};
+  for (const std::vector<std::string>& arguments : commands) {
+    const Outcome outcome = Glint(arguments);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_THAT(Lines(outcome.out), SizeIs(4));
+    for (const char* name : {"a.png", "gr\\\\xfcn.png", "gr\\\\x5cxfcn.png", "gr\xc3\xbcn.png"}) {
+      EXPECT_THAT(outcome.out, HasSubstr(absl::StrCat("\"image\":\"", folder, "/", name, "\","))) << arguments[0];
+    }
+  }
+  for (const std::string& file : files) {
+    EXPECT_TRUE(fs::exists(fs::path(Path("named")) / fs::path(file).filename())) << file;
+  }
 }
 
 TEST_F(CliTest, OutputGoesToTheFile) {
@@ -689,8 +840,6 @@ struct TwoViews {
   const ImageView left{scene.row(0), 320, 240, scene.stride()};
   const ImageView right{scene.row(0) + 8, 320, 240, scene.stride()};
 };
-
-std::vector<std::string> Lines(const std::string& text) { return absl::StrSplit(text, '\n', absl::SkipEmpty()); }
 
 // A command without flags finds what the library's settings find as they come.
 TEST_F(CliTest, DefaultsAreThoseOfTheLibrary) {
@@ -888,6 +1037,15 @@ TEST_F(CliTest, StereoPairsHaveDisparitiesAndWarnings) {
   EXPECT_EQ(swapped.status, 0);
   EXPECT_THAT(swapped.out, HasSubstr(" matches"));
   EXPECT_THAT(swapped.err, AllOf(HasSubstr("right.png: warning: "), HasSubstr("swapped")));
+
+  // One camera on both sides: one warning for all pairs.
+  fs::create_directories(Path("same-eye"));
+  for (const char* name : {"1.png", "2.png"}) WriteImage(absl::StrCat("same-eye/", name), views.left);
+  const Outcome same = Glint({"stereo", Path("same-eye"), Path("same-eye")});
+  EXPECT_EQ(same.status, 0);
+  EXPECT_THAT(Lines(same.out), SizeIs(2));
+  EXPECT_THAT(Lines(same.err), SizeIs(1));
+  EXPECT_THAT(same.err, ::testing::ContainsRegex("1\\.png: warning: disparity is -?0\\.[0-2][0-9] pixels \\(median\\)"));
 
   const std::string small = WriteImage("small.png", ImageView{views.right.data, 320, 200, views.right.stride});
   const Outcome bad = Glint({"stereo", left, small});

@@ -340,6 +340,11 @@ TEST(ClientTest, DescribesTheServer) {
   EXPECT_EQ(info->memory_bound_bytes, 24);
   EXPECT_THAT(info->methods, ElementsAre("glint.v1.FeatureDetection/Detect"));
   EXPECT_TRUE(info->has_cuda && info->has_map_directory);
+  EXPECT_EQ(info->usable_processors, 1.5);
+  EXPECT_EQ(info->usable_memory_bytes, 26);
+  EXPECT_EQ(info->max_threads, 27);
+  EXPECT_THAT((std::vector<std::string>{info->processors_source, info->memory_source, info->threads_source}),
+              ElementsAre("a", "b", "c"));
 }
 
 TEST(ClientTest, AsksForHealth) {

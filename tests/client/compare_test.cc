@@ -130,6 +130,11 @@ TEST(ReadHomography, NamesTheFile) {
   EXPECT_EQ(*h, kShift);
   std::ofstream(path) << "1 2 three";
   EXPECT_EQ(ReadHomography(path).status(), absl::InvalidArgumentError(path + ": not a file of nine numbers"));
+  std::ofstream(path) << "1 0 10\n0 1 0\n0 0 1\n\n1 0 20\n0 1 0\n0 0 1\n";  // two of them
+  EXPECT_EQ(ReadHomography(path).status(), absl::InvalidArgumentError(path + ": not a file of nine numbers"));
+  std::ofstream(path) << "\xEF\xBB\xBF"
+                      << "1 0 10\r\n0 1 0\r\n0 0 1\r\n";
+  EXPECT_EQ(*ReadHomography(path), kShift);
 }
 
 TEST(Turn, MovesPixelsAsItSays) {

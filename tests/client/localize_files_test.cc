@@ -2,25 +2,33 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <opencv2/core.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "client/cli/output/scenes.h"
 #include "client/cli/output/trajectory.h"
 #include "client/cli/source/calibration.h"
 
 namespace glint::cli {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 std::string Write(const std::string& name, const std::string& text) {
   const std::string path = ::testing::TempDir() + "localize-" + name;
-  std::ofstream(path) << text;
+  std::ofstream(path, std::ios::binary) << text;
   return path;
 }
 
@@ -36,6 +44,16 @@ TEST(Calibration, OfKittiHasNamesOrNone) {
   ASSERT_TRUE(unnamed.ok()) << unnamed.status();
   EXPECT_EQ(unnamed->left_projection, named->left_projection);
   EXPECT_EQ(unnamed->right_projection, named->right_projection);
+}
+
+TEST(Calibration, WindowsFilesAreTheSame) {
+  const std::string left = "700 0 600 0 0 700 180 0 0 0 1 0", right = "700 0 600 -380 0 700 180 0 0 0 1 0";
+  for (const std::string& text : {"P0: " + left + "\r\nP1: " + right + "\r\n", left + "\r" + right}) {
+    const auto camera = ReadCalibration(Write("windows.txt", "\xEF\xBB\xBF" + text), "");
+    ASSERT_TRUE(camera.ok()) << camera.status();
+    EXPECT_THAT(camera->left_projection, ElementsAre(700, 0, 600, 0, 0, 700, 180, 0, 0, 0, 1, 0));
+    EXPECT_EQ(camera->right_projection[3], -380);
+  }
 }
 
 TEST(Calibration, OfOneEyeIsEnoughWithDepth) {
@@ -75,52 +93,212 @@ TEST(Calibration, ErrorsNameFileAndLine) {
   EXPECT_FALSE(ReadCalibration(Write("bad.yml", "no yaml: ["), "").ok());
 }
 
-TimedPose At(double seconds, double x, double z, double turn) {
-  return {seconds, {{0, std::sin(turn / 2), 0, std::cos(turn / 2)}, {x, 0, z}}};
+TimedPose At(int number, double x, double z, double turn) {
+  return {0.1 * number, {{0, std::sin(turn / 2), 0, std::cos(turn / 2)}, {x, 0, z}}, number};
+}
+
+std::string TextOf(const std::vector<TimedPose>& path, TrajectoryFormat format) {
+  TrajectoryLines lines(format);
+  std::string text;
+  for (const TimedPose& at : path) text += lines.Add(at);
+  return text;
+}
+
+Trajectory Read(const std::string& name, const std::string& text) {
+  auto read = ReadTrajectory(Write(name, text));
+  EXPECT_TRUE(read.ok()) << read.status();
+  return read.ok() ? *std::move(read) : Trajectory();
+}
+
+void ExpectTheSame(const std::vector<TimedPose>& read, const std::vector<TimedPose>& written) {
+  ASSERT_EQ(read.size(), written.size());
+  for (size_t i = 0; i < read.size(); ++i) {
+    const double sign = written[i].pose.rotation[3] * read[i].pose.rotation[3] < 0 ? -1 : 1;
+    for (size_t k = 0; k < 4; ++k) {
+      EXPECT_NEAR(sign * read[i].pose.rotation[k], written[i].pose.rotation[k], 1e-8) << i;
+    }
+    for (size_t k = 0; k < 3; ++k) EXPECT_NEAR(read[i].pose.position[k], written[i].pose.position[k], 1e-8) << i;
+  }
 }
 
 TEST(Trajectory, BothFormatsReadAsTheyWereWritten) {
-  const std::vector<TimedPose> poses = {At(0, 0, 0, 0), At(0.1, 1, 2, 0.3), At(0.2, -1, 5, 3.1), At(0.3, 0, 1, -3)};
+  const std::vector<TimedPose> poses = {At(0, 0, 0, 0), At(1, 1, 2, 0.3), At(2, -1, 5, 3.1), At(3, 0, 1, -3)};
   for (const TrajectoryFormat format : {TrajectoryFormat::kTum, TrajectoryFormat::kKitti}) {
-    std::string text = "# a comment\n";
-    for (const TimedPose& pose : poses) text += TrajectoryLine(pose, format);
-    const auto read = ReadTrajectory(Write("path.txt", text), 0.1);
-    ASSERT_TRUE(read.ok()) << read.status();
-    ASSERT_THAT(*read, SizeIs(poses.size()));
-    for (size_t i = 0; i < poses.size(); ++i) {
-      EXPECT_NEAR((*read)[i].seconds, poses[i].seconds, 1e-9);
-      const double sign = poses[i].pose.rotation[3] * (*read)[i].pose.rotation[3] < 0 ? -1 : 1;
-      for (size_t k = 0; k < 4; ++k) {
-        EXPECT_NEAR(sign * (*read)[i].pose.rotation[k], poses[i].pose.rotation[k], 1e-8) << i;
-      }
-      for (size_t k = 0; k < 3; ++k) EXPECT_NEAR((*read)[i].pose.position[k], poses[i].pose.position[k], 1e-8);
+    const Trajectory read = Read("path.txt", "# a comment\n" + TextOf(poses, format));
+    EXPECT_EQ(read.format, format);
+    ExpectTheSame(read.poses, poses);
+    for (size_t i = 0; i < read.poses.size(); ++i) {
+      EXPECT_EQ(read.poses[i].number, poses[i].number);
+      EXPECT_NEAR(read.poses[i].seconds, format == TrajectoryFormat::kTum ? poses[i].seconds : 0, 1e-9);
     }
   }
-  EXPECT_THAT(ReadTrajectory(Write("odd.txt", "1 2 3\n"), 0.1).status().message(), HasSubstr("odd.txt:1: neither"));
-  EXPECT_THAT(ReadTrajectory(Write("turn.txt", "0 1 2 3 1 1 1 1\n"), 0.1).status().message(),
-              HasSubstr("turn.txt:1: not a rotation"));
+}
+
+TEST(Trajectory, BadFilesAreNamedWithTheirLines) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"1 2 3\n", "bad.txt:1: neither 12 numbers"},
+      {"0 1 2 3 1 1 1 1\n", "bad.txt:1: not a rotation"},
+      {"1 0 0 0 0 1 0 0 0 0 5 0\n", "bad.txt:1: not a rotation"},
+      {"0 1 2 3 0 0 0 1\n\n1 0 0 0 0 1 0 0 0 0 1 0\n", "bad.txt:3: has 12 numbers, and the lines before it have 8"},
+      {"0 nan 2 3 0 0 0 1\n", "bad.txt:1: has a number that is not finite"},
+      {"1 0 0 nan 0 1 0 0 0 0 1 0\n", "bad.txt:1: has a number that is not finite"},
+      {"timestamp tx ty tz qx qy qz qw\n", "bad.txt:1: neither"},
+      {"# nothing\n", "bad.txt: has no pose"},
+      {"nan nan nan nan nan nan nan nan nan nan nan nan\n", "bad.txt: has no pose"},
+      {"\xFF\xFE"
+       "0",
+       "bad.txt: is UTF-16"}};
+  for (const auto& [text, error] : cases) {
+    const absl::Status status = ReadTrajectory(Write("bad.txt", text)).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << text;
+    EXPECT_THAT(status.message(), HasSubstr(error));
+  }
+  EXPECT_TRUE(absl::IsNotFound(ReadTrajectory("/nowhere.txt").status()));
+}
+
+TEST(Trajectory, FilesOfAllSystemsInAnyOrderAreTheSame) {
+  const std::vector<TimedPose> poses = {At(0, 0, 0, 0), At(1, 1, 2, 0.3), At(2, -1, 5, 3.1), At(3, 0, 1, -3)};
+  const std::string text = TextOf(poses, TrajectoryFormat::kTum);
+  const std::string backwards = TextOf({poses.rbegin(), poses.rend()}, TrajectoryFormat::kTum);
+  const std::string shuffled = TextOf({poses[2], poses[0], poses[3], poses[1]}, TrajectoryFormat::kTum);
+  const std::pair<absl::string_view, absl::string_view> windows{"\n", "\r\n"}, mac{"\n", "\r"},
+      remarks{"\n", " # by hand\n#\n"}, commas{" ", ", "};
+  for (const std::string& same :
+       {backwards, shuffled, "\xEF\xBB\xBF" + text, absl::StrReplaceAll(text, {windows}),
+        "\xEF\xBB\xBF# x\r\n" + absl::StrReplaceAll(backwards, {windows}), absl::StrReplaceAll(text, {mac}),
+        absl::StrReplaceAll(text, {remarks}), absl::StrReplaceAll(text, {commas})}) {
+    ExpectTheSame(Read("same.txt", same).poses, poses);
+  }
+}
+
+TEST(Trajectory, PairsThatWereNotLocatedAreNoPoses) {
+  std::vector<TimedPose> path = {At(0, 0, 0, 0), At(1, 1, 0, 0), At(2, 2, 0, 0), At(5, 5, 0, 0), At(6, 6, 0, 0)};
+  path[2].located = path[4].located = false;  // 3 and 4 have no answer
+  const std::vector<TimedPose> located = {path[0], path[1], path[3]};
+  const std::string tum = TextOf(path, TrajectoryFormat::kTum);
+  EXPECT_EQ(tum, TextOf(located, TrajectoryFormat::kTum));
+  ExpectTheSame(Read("tum.txt", tum).poses, located);
+
+  const std::string kitti = TextOf(path, TrajectoryFormat::kKitti);
+  const std::vector<std::string> lines = absl::StrSplit(kitti, '\n');
+  ASSERT_THAT(lines, SizeIs(7 + 1));  // the last one ends, too
+  for (size_t n = 0; n < 7; ++n) {
+    EXPECT_EQ(absl::StrContains(lines[n], "nan"), n != 0 && n != 1 && n != 5) << n;
+    EXPECT_THAT(std::vector<std::string>(absl::StrSplit(lines[n], ' ')), SizeIs(12)) << n;
+  }
+  const Trajectory read = Read("kitti.txt", kitti);
+  ExpectTheSame(read.poses, located);
+  for (size_t i = 0; i < located.size(); ++i) EXPECT_EQ(read.poses[i].number, located[i].number);
+}
+
+TEST(PathTrace, StepsWithoutAPoseAreMarked) {
+  using client::LocationStatus;
+  PathTrace trace;
+  for (const LocationStatus status : {LocationStatus::kInitializing, LocationStatus::kTracking,
+                                      LocationStatus::kCoasting, LocationStatus::kLost, LocationStatus::kRelocalized}) {
+    client::Location location;
+    location.status = status;
+    trace.Add(location);
+  }
+  std::vector<int> states;
+  for (const view::Step& step : trace.steps()) states.push_back(step.state);
+  EXPECT_THAT(states, ElementsAre(view::Step::kLost, view::Step::kLocated, view::Step::kUncertain, view::Step::kLost,
+                                  view::Step::kLocated));
+  client::Location located;
+  located.status = LocationStatus::kTracking;
+  for (size_t i = states.size(); i < PathTrace::kMaxSteps; ++i) trace.Add(located);
+  ASSERT_EQ(trace.steps().size(), PathTrace::kMaxSteps / 2);  // every second one was left out
+  EXPECT_EQ(trace.steps()[0].state, view::Step::kLost);
+  EXPECT_EQ(trace.steps()[1].state, view::Step::kLost);
+  EXPECT_EQ(trace.steps()[2].state, view::Step::kLocated);
 }
 
 // A straight drive of 300 m whose path is 1 % too long and turns by 0.01 degrees a metre.
-TEST(Trajectory, ErrorsAreThoseOfTheirDefinitions) {
-  std::vector<TimedPose> truth, path;
-  constexpr double kTurn = 0.01 / 57.29577951308232;
-  for (int i = 0; i <= 300; ++i) {
-    truth.push_back(At(0.1 * i, 0, i, 0));
-    path.push_back(At(0.1 * i, 0, 1.01 * i, kTurn * i));
+class TruthTest : public ::testing::Test {
+ protected:
+  TruthTest() {
+    constexpr double kTurn = 0.01 / 57.29577951308232;
+    for (int i = 0; i <= 300; ++i) {
+      truth_.push_back(At(i, 0, i, 0));
+      path_.push_back(At(i, 0, 1.01 * i, kTurn * i));
+    }
   }
-  const auto report = CompareWithTruth(path, truth, 0.1);
-  ASSERT_TRUE(report.ok()) << report.status();
-  EXPECT_THAT(*report, HasSubstr("truth: 301 poses, 300.0 m\nend: 3.000 m, 1.00 %\n"));
-  EXPECT_THAT(*report, HasSubstr("0.0100 degrees\n"));
+
+  // The report, or the error's text.
+  static std::string Compare(const std::vector<TimedPose>& path, const std::vector<TimedPose>& truth,
+                             TrajectoryFormat format = TrajectoryFormat::kTum) {
+    const auto report = CompareWithTruth(path, Read("truth.txt", TextOf(truth, format)));
+    if (report.ok()) return *report;
+    EXPECT_TRUE(absl::IsFailedPrecondition(report.status())) << report.status();
+    return std::string(report.status().message());
+  }
+
+  std::vector<TimedPose> path_, truth_;
+};
+
+TEST_F(TruthTest, ErrorsAreThoseOfTheirDefinitions) {
+  const std::string report = Compare(path_, truth_);
+  EXPECT_THAT(report, StartsWith("truth: 301 poses, 300.0 m\n"
+                                 "compared: 301 of 301 located pairs, 0 of 301 pairs not located; path 0.000 to "
+                                 "30.000 s, truth 0.000 to 30.000 s\nend: 3.000 m, 1.00 %\n"));
+  EXPECT_THAT(report, HasSubstr("0.0100 degrees\n"));
   // The pose beyond a length is a metre further: 20 parts of 101 m and 10 of 201 m.
-  EXPECT_THAT(*report, HasSubstr("r_rel 1.0083 degrees in 100 m"));
-  path.resize(50);
-  const auto part = CompareWithTruth(path, truth, 0.1);
-  ASSERT_TRUE(part.ok()) << part.status();
-  EXPECT_THAT(*part, HasSubstr("KITTI: none"));
-  for (TimedPose& pose : path) pose.seconds += 1000;
-  EXPECT_TRUE(absl::IsFailedPrecondition(CompareWithTruth(path, truth, 0.1).status()));
+  EXPECT_THAT(report, HasSubstr("r_rel 1.0083 degrees in 100 m"));
+  path_.resize(50);
+  EXPECT_THAT(Compare(path_, truth_), HasSubstr("KITTI: none"));
+}
+
+TEST_F(TruthTest, TheOrderOfLinesDoesNotMatter) {
+  const std::string report = Compare(path_, truth_);
+  std::vector<TimedPose> other(truth_.begin() + 150, truth_.end());  // the second half first
+  other.insert(other.end(), truth_.begin(), truth_.begin() + 150);
+  EXPECT_EQ(Compare(path_, other), report);
+  std::reverse(other.begin(), other.end());
+  EXPECT_EQ(Compare(path_, other), report);
+}
+
+TEST_F(TruthTest, PairsThatWereNotLocatedAreNotCompared) {
+  path_.resize(100);
+  for (size_t i = 40; i < path_.size(); ++i) {
+    path_[i].located = false;
+    path_[i].pose = path_[39].pose;
+  }
+  const std::vector<TimedPose> located(path_.begin(), path_.begin() + 40);
+  const std::string report = Compare(path_, truth_), of_located = Compare(located, truth_);
+  EXPECT_THAT(report,
+              HasSubstr("compared: 40 of 40 located pairs, 60 of 100 pairs not located; path 0.000 to 9.900 s"));
+  EXPECT_EQ(report.substr(report.find("end:")), of_located.substr(of_located.find("end:")));
+  for (TimedPose& at : path_) at.located = false;
+  EXPECT_THAT(Compare(path_, truth_), HasSubstr("none of 100 pairs was located"));
+}
+
+TEST_F(TruthTest, UnderHalfOfThePairsIsNoComparison) {
+  path_.resize(30);
+  truth_.resize(15);
+  EXPECT_THAT(Compare(path_, truth_), HasSubstr("compared: 15 of 30 located pairs"));
+  truth_.resize(14);
+  EXPECT_THAT(Compare(path_, truth_), HasSubstr("truth.txt: 14 of 30 located pairs have a true pose within 0.050 s; "
+                                                "half of them, and two, are needed; path 0.000 to 2.900 s, truth "
+                                                "0.000 to 1.300 s"));
+  for (TimedPose& at : truth_) at.seconds += 1403636579.75;  // another clock
+  EXPECT_THAT(Compare(path_, truth_),
+              AllOf(HasSubstr(" 0 of 30 located pairs"), HasSubstr("truth 1403636579.750 to 1403636581.050 s")));
+  path_.resize(1);
+  EXPECT_THAT(Compare(path_, {At(0, 0, 0, 0)}), HasSubstr("1 of 1 located pairs"));
+}
+
+// Whose times are those of another rate: the line is what counts.
+TEST_F(TruthTest, LinesOfKittiArePairs) {
+  const std::string by_time = Compare(path_, truth_);
+  for (TimedPose& at : path_) at.seconds = 1e9 + at.number / 30.0;
+  const std::string by_line = Compare(path_, truth_, TrajectoryFormat::kKitti);
+  EXPECT_THAT(by_line, HasSubstr("compared: 301 of 301 located pairs, 0 of 301 pairs not located; path of pairs 0 to "
+                                 "300, truth of lines 0 to 300"));
+  EXPECT_EQ(by_line.substr(by_line.find("end:")), by_time.substr(by_time.find("end:")));
+  truth_.resize(100);
+  EXPECT_THAT(Compare(path_, truth_, TrajectoryFormat::kKitti),
+              AllOf(HasSubstr("100 of 301 located pairs have a true pose of their number"),
+                    HasSubstr("path of pairs 0 to 300, truth of lines 0 to 99")));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The client library's matching and stereo against a server: the results of the reference, errors, answers in order.
 #include "client/matching.h"
 
+#include <thread>
 #include <vector>
 
 #include "client/client.h"
@@ -60,6 +61,27 @@ TEST_F(ClientMatching, ImagesAreMatchedAsTheReferenceMatchesTheirFeatures) {
   EXPECT_EQ(found->matches.distance, expected.distance);
   EXPECT_EQ(found->trains, static_cast<int>(found->train.count()));
   EXPECT_GT(found->timings.match_ns, 0);
+}
+
+TEST(ClientMatchingCalls, OfManyThreadsWaitForTheirTurn) {
+  ServerOptions options = glint::testing::TestOptions();
+  options.max_detect_calls = 2;
+  glint::testing::TestServer server(options);
+  const auto client = Client::Connect(server->addresses().at(0));
+  ASSERT_TRUE(client.ok()) << client.status();
+  const Views views;
+  const auto match = [&] { return client->Match({}, ImageInput(views.left), ImageInput(views.right)); };
+  const auto expected = match();
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 24; ++i) {
+    threads.emplace_back([&] {
+      const auto found = match();
+      ASSERT_TRUE(found.ok()) << found.status();
+      EXPECT_EQ(found->matches.index, expected->matches.index);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 // An empty message on the wire and settings that nobody has touched ask for the same.

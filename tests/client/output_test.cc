@@ -28,7 +28,9 @@ namespace {
 namespace fs = std::filesystem;
 
 using ::glint::testing::Random;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 std::string Digits(float value) {
   std::string out;
@@ -107,6 +109,18 @@ TEST(JsonTest, OneObjectForEachImage) {
       "\"queue_depth\":0}}\n");
   EXPECT_EQ(Rows(Format::kJson, true, "b", absl::InvalidArgumentError("no \"image\""), {}),
             "{\"image\":\"b\",\"status\":\"INVALID_ARGUMENT\",\"message\":\"no \\\"image\\\"\"}\n");
+}
+
+// A file name in Latin-1, and one that is written as its text is.
+TEST(NamesTest, ProgramsReadThemInUtf8) {
+  const std::string latin = "gr\xfcn.png", literal = "gr\\xfcn.png";
+  EXPECT_THAT(Rows(Format::kJson, false, latin, absl::InternalError("no"), {}),
+              StartsWith("{\"image\":\"gr\\\\xfcn.png\","));
+  EXPECT_THAT(Rows(Format::kJson, false, literal, absl::InternalError("no"), {}),
+              StartsWith("{\"image\":\"gr\\\\x5cxfcn.png\","));
+  EXPECT_THAT(Rows(Format::kCsv, false, latin, absl::OkStatus(), TwoKeypoints()), HasSubstr("\ngr\\xfcn.png,1.5,"));
+  EXPECT_THAT(Rows(Format::kCsv, false, literal, absl::OkStatus(), TwoKeypoints()),
+              HasSubstr("\ngr\\x5cxfcn.png,1.5,"));
 }
 
 TEST(TableTest, OneLineForEachImage) {
@@ -255,6 +269,48 @@ TEST_F(OutputFileTest, PicturesAreWholeOrTheOldOnes) {
   EXPECT_TRUE((*sink)->Write("b", noise).ok());
   EXPECT_GT(Read(path).size(), 10'000u);
   EXPECT_TRUE(absl::IsInvalidArgument((*OpenDrawSink(folder_ + "/picture.xyz", 1))->Write("a", noise)));
+}
+
+TEST_F(OutputFileTest, SaysAtTheEndWhatWasNotWritten) {
+  auto full = OutputFile::Open("/dev/full");
+  ASSERT_TRUE(full.ok());
+  EXPECT_TRUE(full->Write("a line\n").ok());
+  EXPECT_EQ(full->Close(), absl::DataLossError("/dev/full: No space left on device"));
+  auto file = OutputFile::Open(path_);
+  ASSERT_TRUE(file.ok());
+  EXPECT_TRUE(file->Write("a line\n").ok());
+  EXPECT_TRUE(file->Close().ok());
+  EXPECT_EQ(Read(path_), "a line\n");
+  EXPECT_TRUE(file->Write("another\n").ok());
+  EXPECT_TRUE(absl::IsDataLoss(file->Close())) << "there is no file any more";
+}
+
+TEST_F(OutputFileTest, DevicesAreWrittenAndNotReplaced) {
+  const std::string link = folder_ + "/picture.png";
+  fs::create_symlink("/dev/full", link);
+  auto sink = OpenDrawSink(link, 1);
+  ASSERT_TRUE(sink.ok()) << sink.status();
+  EXPECT_EQ((*sink)->Write("a", cv::Mat(20, 20, CV_8UC3, cv::Scalar(9, 9, 9))),
+            absl::DataLossError(link + ": No space left on device"));
+  EXPECT_TRUE(fs::is_character_file("/dev/full"));
+  EXPECT_TRUE(fs::is_symlink(link));
+  fs::create_symlink("/dev/full", folder_ + "/video.avi");
+  EXPECT_TRUE(absl::IsDataLoss(OpenDrawSink(folder_ + "/video.avi", 10).status()));
+}
+
+TEST_F(OutputFileTest, PlacesOfNoFileAreSaidBeforeTheFirstPicture) {
+  for (const char* name : {"/none/a.avi", "/none/a.mp4", "/none/a.png", "/none/a.jpg"}) {
+    const absl::Status status = OpenDrawSink(folder_ + name, 10).status();
+    EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+    EXPECT_THAT(std::string(status.message()),
+                AllOf(StartsWith(folder_ + name), HasSubstr("No such file or directory")));
+  }
+  std::ofstream(folder_ + "/file") << "a file";
+  const absl::Status status = OpenDrawSink(folder_ + "/file/pictures/", 10).status();
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_THAT(std::string(status.message()), StartsWith(folder_ + "/file/pictures/: cannot be written: "));
+  const std::string far = absl::StrCat(folder_, "/", std::string(120, 'x'), "/picture.png");
+  EXPECT_THAT(std::string(OpenDrawSink(far, 10).status().message()), StartsWith(far + ": "));
 }
 
 }  // namespace

@@ -48,8 +48,32 @@ TEST(PictureFiles, HiddenFilesAndOthersAreNoPictures) {
   }
   EXPECT_THAT(*PictureFiles(folder), ElementsAre(folder + "/9.JPG", folder + "/10.png"));
   EXPECT_THAT(*PictureFiles(folder + "/*.png"), ElementsAre(folder + "/10.png"));
+  EXPECT_EQ(OtherFiles(folder), folder + ": 2 pictures; what else is there is left out: Thumbs.db, notes.txt");
+  EXPECT_THAT(OtherFiles(folder + "/10.png"), IsEmpty());
   EXPECT_THAT(*PictureFiles(folder + "/notes.txt"), IsEmpty());
   EXPECT_TRUE(absl::IsNotFound(PictureFiles(folder + "/*.bmp").status()));
+  std::filesystem::remove_all(folder);
+}
+
+TEST(PictureFiles, WhatAFolderHasBesidePicturesIsCounted) {
+  std::string folder = ::testing::TempDir() + "glint-files-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  for (const char* name : {"1.png", "2.gif", "3.heic", "10.heic", "4.mp4"}) std::ofstream(folder + "/" + name) << "x";
+  std::filesystem::create_directory(folder + "/more");
+  EXPECT_EQ(OtherFiles(folder),
+            folder + ": 1 picture; what else is there is left out: 2.gif, 3.heic, 4.mp4 and 2 more");
+  std::filesystem::remove_all(folder);
+}
+
+// Reading it says that it is not there; a folder of such links is not a smaller one.
+TEST(PictureFiles, LinksThatLeadNowhereAreListed) {
+  std::string folder = ::testing::TempDir() + "glint-files-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  std::ofstream(folder + "/1.png") << "x";
+  std::filesystem::create_symlink("/nowhere/2.png", folder + "/2.png");
+  std::filesystem::create_symlink(folder + "/1.png", folder + "/3.png");
+  EXPECT_THAT(*PictureFiles(folder), ElementsAre(folder + "/1.png", folder + "/2.png", folder + "/3.png"));
+  EXPECT_THAT(OtherFiles(folder), IsEmpty());
   std::filesystem::remove_all(folder);
 }
 

@@ -3,10 +3,12 @@
 
 #include <atomic>
 #include <chrono>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/support/one_thread.h"
 
 namespace glint {
 namespace {
@@ -43,6 +45,22 @@ TEST_P(WorkerPoolTest, NoTwoTasksShareAWorker) {
     });
   }
 }
+
+#ifndef GLINT_SANITIZED  // sanitizers have threads of their own
+// The workers that were made before have ended.
+TEST(WorkerPoolLimitTest, AThreadThatCannotBeMadeIsThrown) {
+  const int status = InOneThread([] {
+    try {
+      cpu::WorkerPool pool(3);
+    } catch (const std::system_error&) {
+      return cpu::WorkerPool(1).threads() == 1 ? 0 : 1;
+    }
+    return 2;
+  });
+  if (status == kNotLimited) GTEST_SKIP() << "the system does not hold RLIMIT_NPROC here";
+  EXPECT_EQ(status, 0);
+}
+#endif
 
 }  // namespace
 }  // namespace glint

@@ -185,6 +185,38 @@ Bytes WriteJpegWithScans(int width, int height, int repeats) {
   return file;
 }
 
+Bytes WriteJpegOf(const JpegSpec& spec) {
+  const bool has_inks = spec.components != JpegComponents::kRgb;
+  const int channels = has_inks ? 4 : 3;
+  jpeg_compress_struct info;
+  jpeg_error_mgr error;
+  info.err = jpeg_std_error(&error);
+  jpeg_create_compress(&info);
+  unsigned char* memory = nullptr;
+  unsigned long size = 0;  // NOLINT(google-runtime-int): libjpeg's type
+  jpeg_mem_dest(&info, &memory, &size);
+  info.image_width = static_cast<JDIMENSION>(spec.width);
+  info.image_height = static_cast<JDIMENSION>(spec.height);
+  info.input_components = channels;
+  info.in_color_space = has_inks ? JCS_CMYK : JCS_RGB;
+  jpeg_set_defaults(&info);
+  jpeg_set_colorspace(&info, !has_inks ? JCS_RGB : spec.components == JpegComponents::kCmyk ? JCS_CMYK : JCS_YCCK);
+  info.write_Adobe_marker = spec.adobe_marker ? TRUE : FALSE;
+  info.restart_in_rows = spec.restart_rows;
+  if (spec.progressive) jpeg_simple_progression(&info);
+  jpeg_start_compress(&info, TRUE);
+  Bytes pixels = Picture(spec.width, spec.height, channels, 9);
+  for (int y = 0; y < spec.height; ++y) {
+    JSAMPROW row = pixels.data() + static_cast<size_t>(y) * static_cast<size_t>(spec.width * channels);
+    jpeg_write_scanlines(&info, &row, 1);
+  }
+  jpeg_finish_compress(&info);
+  jpeg_destroy_compress(&info);
+  Bytes file(memory, memory + size);
+  std::free(memory);
+  return file;
+}
+
 std::vector<absl::Span<const uint8_t>> Cut(absl::Span<const uint8_t> bytes, size_t size) {
   std::vector<absl::Span<const uint8_t>> pieces(1);
   for (size_t at = 0; at < bytes.size(); at += size) pieces.push_back(bytes.subspan(at, size));

@@ -40,6 +40,21 @@ Bytes Deflate(const Bytes& data);
 // A colour JPEG without progression whose components come in three scans, of which the last is there `repeats` times.
 Bytes WriteJpegWithScans(int width, int height, int repeats);
 
+// What the components of a JPEG are, other than grey or luma and chroma.
+enum class JpegComponents { kRgb, kCmyk, kYcck };
+
+struct JpegSpec {
+  int width = 0;
+  int height = 0;
+  JpegComponents components = JpegComponents::kRgb;
+  bool progressive = false;
+  bool adobe_marker = true;
+  int restart_rows = 0;  // of blocks; 0: no restarts
+};
+
+// A JPEG with Picture() in these components.
+Bytes WriteJpegOf(const JpegSpec& spec);
+
 // `bytes` in pieces of `size`, and an empty one in front.
 std::vector<absl::Span<const uint8_t>> Cut(absl::Span<const uint8_t> bytes, size_t size);
 

@@ -149,6 +149,14 @@ TEST(JpegParts, LeaveWhatIsNotRegularToOneThread) {
   EXPECT_TRUE(IsShared(&one, &several, file));
 }
 
+TEST(JpegParts, LeaveInksToOneThread) {
+  Threads parallel(3);
+  Decoder one, several(&parallel);
+  for (const auto components : {testing::JpegComponents::kCmyk, testing::JpegComponents::kYcck}) {
+    EXPECT_FALSE(IsShared(&one, &several, testing::WriteJpegOf({641, 479, components, false, true, 1})));
+  }
+}
+
 TEST(JpegParts, DamagedFilesGetTheAnswerOfOneThread) {
   Threads parallel(4);
   Decoder one, several(&parallel);

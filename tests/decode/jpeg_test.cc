@@ -54,6 +54,30 @@ TEST(Jpeg, EqualsOpenCvForEveryKindAndSize) {
   }
 }
 
+// Files of printers and of picture editors.
+TEST(Jpeg, EqualsOpenCvForInksAndForRedGreenAndBlue) {
+  using testing::JpegComponents;
+  Decoder decoder;
+  for (const Shape shape : {Shape{1, 1}, Shape{7, 9}, Shape{31, 33}, Shape{131, 97}}) {
+    for (const auto components : {JpegComponents::kRgb, JpegComponents::kCmyk, JpegComponents::kYcck}) {
+      for (const bool progressive : {false, true}) {
+        for (const bool adobe_marker : {false, true}) {
+          SCOPED_TRACE(::testing::Message() << shape.width << "x" << shape.height << ", components "
+                                            << static_cast<int>(components) << " " << progressive << adobe_marker);
+          const Bytes file =
+              testing::WriteJpegOf({shape.width, shape.height, components, progressive, adobe_marker, 0});
+          const auto decoded = Decode(&decoder, Encoding::kDetect, file, shape.pixels());
+          ASSERT_TRUE(decoded.status.ok()) << decoded.status;
+          EXPECT_EQ(decoded.shape, shape);
+          EXPECT_EQ(decoded.pixels, OpenCvGray(file));
+          const Bytes half(file.begin(), file.begin() + static_cast<ptrdiff_t>(file.size() / 2));
+          EXPECT_EQ(Decode(&decoder, Encoding::kDetect, half).status.code(), absl::StatusCode::kInvalidArgument);
+        }
+      }
+    }
+  }
+}
+
 TEST(Jpeg, EqualsOpenCvOnPhotographs) {
   const char* folder = std::getenv("GLINT_TEST_DATA");
   if (folder == nullptr) GTEST_SKIP() << "GLINT_TEST_DATA is not set";
@@ -209,7 +233,7 @@ TEST(Jpeg, RefusesATwoComponentFile) {
   file[scan + 3] = 10;
   file[scan + 4] = 2;
   file.erase(file.begin() + static_cast<ptrdiff_t>(scan) + 9, file.begin() + static_cast<ptrdiff_t>(scan) + 11);
-  EXPECT_THAT(Refusal(Encoding::kJpeg, file), HasSubstr("JPEG: 2 components; only grey (1) and colour (3)"));
+  EXPECT_THAT(Refusal(Encoding::kJpeg, file), HasSubstr("JPEG: 2 components; only grey (1), colour (3) and inks (4)"));
 }
 
 TEST(Jpeg, RefusesAFileThatChangedAfterItsInspection) {

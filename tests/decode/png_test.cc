@@ -114,6 +114,7 @@ std::string Refusal(const Bytes& file, int64_t max_pixels = kMaxImagePixels) {
 
 constexpr ptrdiff_t kFirstChunk = 8;    // after the signature
 constexpr ptrdiff_t kAfterHeader = 33;  // signature and IHDR
+constexpr ptrdiff_t kEndChunk = 12;     // bytes of IEND
 
 // A picture with another header's data in IHDR, its checksum right.
 Bytes WithHeader(Bytes file, uint32_t width, uint32_t height) {
@@ -158,14 +159,57 @@ TEST(Png, ReadsAPaletteIndexPastItsEndAsOpenCvDoes) {
   EXPECT_EQ(decoded.pixels, OpenCvGray(shorter));
 }
 
-TEST(Png, BoundsTheMemoryOfSideChunks) {
-  // A megabyte-sized profile that inflates to a gigabyte would pass unseen without a limit.
-  Bytes profile = {'x', 0, 0};
+// What programs write beside pixels, in any size, and damaged: libpng, too, reads the picture.
+TEST(Png, IgnoresChunksWithoutPixels) {
+  Bytes comment(size_t{5} << 20, 'a'), profile = {'x', 0, 0};
+  comment[7] = 0;  // the end of the keyword
+  // A small profile that inflates to 64 MiB.
   const Bytes packed = testing::Deflate(Bytes(size_t{64} << 20, 0));
   profile.insert(profile.end(), packed.begin(), packed.end());
-  Bytes file = WritePng({20, 10, 0, 8, false, 0}, 1);
-  const Bytes chunk = testing::PngChunk("iCCP", profile);
-  file.insert(file.begin() + kAfterHeader, chunk.begin(), chunk.end());
+  Bytes changed = testing::PngChunk("tEXt", {'a', 0, 'b'});
+  changed.back() ^= 1;  // its checksum
+  const Bytes text = testing::PngChunk("tEXt", comment);
+  const Bytes chunks[] = {text, testing::PngChunk("iCCP", profile), changed, testing::PngChunk("gAMA", {1}),
+                          testing::PngChunk("prVW", testing::RandomBytes(300, 1))};
+  Decoder decoder;
+  for (const PngSpec& spec :
+       {PngSpec{20, 10, 0, 8, false, 0}, PngSpec{20, 10, 2, 8, true, 0}, PngSpec{20, 10, 3, 4, false, 11}}) {
+    const Bytes plain = WritePng(spec, 1);
+    const Bytes pixels = Decode(&decoder, Encoding::kPng, plain).pixels;
+    for (const Bytes& chunk : chunks) {
+      for (const ptrdiff_t at : {kAfterHeader, static_cast<ptrdiff_t>(plain.size()) - kEndChunk}) {
+        Bytes file = plain;
+        file.insert(file.begin() + at, chunk.begin(), chunk.end());
+        const auto decoded = Decode(&decoder, Encoding::kPng, file);
+        ASSERT_TRUE(decoded.status.ok()) << decoded.status << " " << chunk.size();
+        EXPECT_EQ(decoded.pixels, pixels) << chunk.size();
+        if (&chunk == &chunks[0]) {
+          EXPECT_EQ(decoded.pixels, OpenCvGray(file));
+        }
+      }
+    }
+  }
+}
+
+TEST(Png, IgnoresAPaletteThatIsNotOfItsPixels) {
+  Decoder decoder;
+  const Bytes plain = WritePng({20, 10, 0, 8, false, 0}, 1), palette = testing::PngChunk("PLTE", {1, 2, 3});
+  Bytes file = plain;
+  file.insert(file.begin() + kAfterHeader, palette.begin(), palette.end());
+  const auto decoded = Decode(&decoder, Encoding::kPng, file);
+  ASSERT_TRUE(decoded.status.ok()) << decoded.status;
+  EXPECT_EQ(decoded.pixels, OpenCvGray(plain));
+}
+
+TEST(Png, RefusesChunksThatNoDecoderMayIgnore) {
+  const Bytes plain = WritePng({20, 10, 0, 8, false, 0}, 1), unknown = testing::PngChunk("ABCD", {1, 2, 3});
+  Bytes file = plain;
+  file.insert(file.begin() + kAfterHeader, unknown.begin(), unknown.end());
+  EXPECT_THAT(Refusal(file), HasSubstr("INVALID_ARGUMENT: image.data: PNG: "));
+  // A chunk without pixels that is longer than the file.
+  const Bytes text = testing::PngChunk("tEXt", Bytes(100, 'a'));
+  file.assign(plain.begin(), plain.end() - kEndChunk);
+  file.insert(file.end(), text.begin(), text.begin() + 50);
   EXPECT_THAT(Refusal(file), HasSubstr("INVALID_ARGUMENT: image.data: PNG: "));
 }
 

@@ -15,6 +15,7 @@ import numpy as np
 
 import glint
 from glint import extract, extraction, extraction_files
+from glint.names import path_of, text_of
 from support import Server, picture
 
 try:
@@ -143,14 +144,66 @@ class AloneTest(unittest.TestCase):
         (bad / "short.png").write_bytes((bad / "good.png").read_bytes()[:2000])
         cv2.imwrite(str(bad / "float.tiff"), picture().astype(np.float32))
         (bad / "broken.mp4").write_bytes(b"no video")
+        (bad / "two.pgm").write_bytes((b"P5 64 48 255\n" + bytes(64 * 48)) * 2)
         (bad / "readme.txt").write_text("is passed over")
         status, said = run(bad, f"--output={self.output}", f"--server={server.address}")
         self.assertEqual(status, 1)
         failed = [line.split(":")[0] for line in said.splitlines() if ": " in line]
-        self.assertEqual(failed, ["broken.mp4", "empty.jpg", "float.tiff", "short.png", "text.png", "glint.extract"])
-        self.assertIn("5 files failed", said)
+        self.assertEqual(failed, ["glint.extract", "broken.mp4", "empty.jpg", "float.tiff", "short.png", "text.png",
+                                  "two.pgm", "glint.extract"])
+        self.assertIn("glint.extract: no pictures or videos by their names, left out: readme.txt\n", said)
+        self.assertIn("two.pgm: has 2 pictures (PNM), of which the first alone would be read", said)
+        self.assertIn("6 files failed", said)
         with h5py.File(self.output) as file:
             self.assertEqual(list(file), ["good.png"])
+
+    def test_names_need_not_be_utf8(self):
+        odd, png = pathlib.Path(self.folder.name, "odd"), cv2.imencode(".png", picture(3))[1].tobytes()
+        odd.mkdir()
+        names = {b"a.png": "a.png", "gr\u00fcn.png".encode(): "gr\u00fcn.png", b"gr\xfcn.png": r"gr\xfcn.png",
+                 rb"gr\xfcn.png": r"gr\x5cxfcn.png"}
+        for name in names:
+            (odd / os.fsdecode(name)).write_bytes(png)
+        (odd / os.fsdecode(b"stra\xdfe.png")).write_bytes(b"no picture")
+        writer = cv2.VideoWriter(f"{self.folder.name}/plain.avi", cv2.VideoWriter_fourcc(*"MJPG"), 10, (320, 240))
+        for i in range(3):
+            writer.write(np.stack([picture(i)] * 3, axis=2))
+        writer.release()
+        os.rename(f"{self.folder.name}/plain.avi", odd / os.fsdecode(b"fahrt\xe4.avi"))
+        arguments = (odd, f"--output={self.output}", f"--server={server.address}", "--chunk=2")
+        with mock.patch.object(extraction_files.Merger, "finish", side_effect=OSError("interrupted")):
+            self.assertEqual(run(*arguments)[0], 1)
+        status, said = run(*arguments)
+        self.assertEqual(status, 1)
+        self.assertIn("5 of 5 chunks are finished already", said)
+        self.assertRegex(said, r"(?m)^stra\\xdfe\.png: ")
+        self.assertIn("1 files failed", said)
+        with h5py.File(self.output) as file:
+            self.assertEqual(sorted(file), sorted([*names.values(), r"fahrt\xe4.avi"]))
+            self.assertEqual(list(file[r"fahrt\xe4.avi"]), ["000000", "000001", "000002"])
+        for name, text in names.items():
+            self.assertEqual((text_of(os.fsdecode(name)), path_of(text)), (text, os.fsdecode(name)))
+
+    def test_an_output_that_cannot_be_written(self):
+        afile = pathlib.Path(self.folder.name, "afile")
+        afile.write_bytes(b"")
+        status, said = run(photos, f"--output={afile}/features.h5", f"--server={server.address}")
+        self.assertEqual(status, 74)
+        self.assertIn(f"{afile}/features.h5.parts: cannot be written: ", said)
+        # In a process that may write files of so many bytes: a chunk has more, or the output alone.
+        for limit in (1000, 40000):
+            limited = [sys.executable, "-c", "import resource, signal, sys; from glint import extract; "
+                       "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+                       f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit})); "
+                       "sys.exit(extract.main(sys.argv[1:]))", *command(self.output), "--chunk=2"]
+            done = subprocess.run(limited, capture_output=True, text=True, timeout=PATIENCE, check=False)
+            self.assertEqual(done.returncode, 74, done.stderr)
+            self.assertIn(f"{self.output}.parts", done.stderr)
+            self.assertIn("cannot be written: ", done.stderr)
+            self.assertNotIn("Traceback", done.stderr)
+            self.assertFalse(self.output.exists())
+        status, said = run(*command(self.output), "--chunk=2")
+        self.assertEqual(status, 0, said)
 
     def test_files_are_what_is_in_them(self):
         photos, grey = pathlib.Path(self.folder.name, "names"), picture(5)
@@ -242,6 +295,7 @@ class AloneTest(unittest.TestCase):
             ('--range: "4095" is not LOW..HIGH', [*good, "--range=4095"]),
             ("gray_range.highest: 7 is not in 8..65535", [*good, "--range=7..7"]),
             ('taken.h5" is there already', [photos, f"--output={taken}"]),
+            ("is no file", [photos, "--output=/dev/full", "--overwrite"]),
         ):
             status, said = run(*arguments)
             self.assertEqual(status, 2, said)

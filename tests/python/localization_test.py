@@ -2,9 +2,11 @@
 import os
 import pathlib
 import re
+import struct
 import subprocess
 import tempfile
 import unittest
+import zlib
 
 import numpy as np
 
@@ -47,6 +49,14 @@ def pairs(count=8):
     return [(part(STEP * i), part(STEP * i + DISPARITY)) for i in range(count)]
 
 
+def white_png(width, height):
+    def chunk(kind, data):
+        return struct.pack(">L", len(data)) + kind + data + struct.pack(">L", zlib.crc32(kind + data))
+
+    header, rows = struct.pack(">LLBBBBB", width, height, 8, 0, 0, 0, 0), (b"\0" + b"\xfa" * width) * height
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
 def timed(items):
     return [glint.LocalizePair(*pair, time_ns=10**8 * (i + 1)) for i, pair in enumerate(items)]
 
@@ -83,6 +93,12 @@ class MessageTest(unittest.TestCase):
             self.assertEqual(found.rig_rotation.tolist(), [0, 0.25, 0])
             with self.assertRaises(glint.InvalidArgument):
                 result.map.points.sort()
+        located = []
+        for status in glint.LocationStatus:
+            one.status = int(status)
+            if localization_messages.parse_localize_result(message.SerializeToString()).location.located:
+                located.append(status.name)
+        self.assertEqual(located, ["TRACKING", "RELOCALIZED"])
 
     def test_a_part_of_a_map(self):
         message = localization_pb2.LocalizeStreamResponse(frame_id=7)
@@ -280,15 +296,40 @@ class ToolTest(unittest.TestCase):
         self.assertEqual(mine.tobytes(), positions("orbslam", max_features=2000).tobytes())
         self.assertNotEqual(mine.tobytes(), positions("orb").tobytes())
 
+    def test_pairs_that_were_not_located_are_no_poses(self):
+        self.render()
+        for image in sorted(self.folder.glob("*.png"))[8:]:
+            image.write_bytes(white_png(320, 240))
+        path = self.folder / "found.txt"
+        done = self.localize("--depth", "--depth-unit", "0.0002", "--trajectory", str(path))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(np.loadtxt(path)[:, 0].tolist(), [i / 20 for i in range(8)])
+        self.assertRegex(done.stdout, r"12 pairs, 8 located, 4 not \(.*LOST\); map: ")
+        self.assertRegex(done.stderr, rf"12 pairs, 8 located, 4 not \(.*LOST\), which are left out of {path}\n")
+        self.assertIn("compared: 8 of 8 located pairs, 4 of 12 pairs not located; path 0.000 to 0.550 s", done.stdout)
+        self.assertLess(float(re.search(r"ATE\D*([\d.]+) m", done.stdout)[1]), 0.01)
+        done = self.localize("--depth", "--depth-unit", "0.0002", "--trajectory", str(path), "--trajectory-format",
+                             "kitti", "--csv")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(np.isnan(np.loadtxt(path)).all(axis=1).tolist(), [False] * 8 + [True] * 4)
+        self.assertIn(f"which are lines of nan in {path}\n", done.stderr)
+
     def test_a_drive(self):
         self.render()
         done = self.localize("--depth", "--depth-unit", "0.0002", "--depth-farthest", "12")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stdout, r"12 pairs; map: \d+ keyframes, \d+ points\n")
+        self.assertRegex(done.stdout, r"12 pairs, 12 located; map: \d+ keyframes, \d+ points\n")
         self.assertLess(float(re.search(r"ATE\D*([\d.]+) m", done.stdout)[1]), 0.01)
         self.assertEqual(done.stderr, "")
         again = self.localize("--depth", "--depth-unit", "0.0002", "--map", "drive")
         self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertIn('glint localize: warning: a new map begins: name: there is no map "drive"', again.stderr)
+        slip = self.localize("--depth", "--depth-unit", "0.0002", "--map", "drvie", "--relocalize")
+        self.assertNotEqual(slip.returncode, 0)
+        self.assertRegex(slip.stderr, r'there is no map "drvie"; this server has .*\bdrive\b')
+        slip = self.localize("--depth", "--depth-unit", "0.0002", "--map", "drive.glintmap")
+        self.assertNotEqual(slip.returncode, 0)
+        self.assertIn('"drive.glintmap" is the name of a file', slip.stderr)
         found = self.localize("--depth", "--depth-unit", "0.0002", "--map", "drive", "--relocalize")
         self.assertEqual(found.returncode, 0, found.stderr)
         self.assertEqual(found.stdout.count(": RELOCALIZED at"), 12, found.stdout)

@@ -123,8 +123,8 @@ class WriteTest(unittest.TestCase):
 
     def test_what_is_not_said_is_not_sent(self):
         rows = np.zeros((2, 8), np.uint8)
-        detect = pb.DetectRequest.FromString(calls.detect(rows).request)
-        match = matching_pb2.MatchRequest.FromString(calls.match(rows, rows).request)
+        detect = pb.DetectRequest.FromString(calls.detect(rows).message)
+        match = matching_pb2.MatchRequest.FromString(calls.match(rows, rows).message)
         self.assertEqual(sorted(f.name for f, _ in detect.ListFields()), ["image"])
         self.assertEqual(sorted(f.name for f, _ in match.ListFields()), ["query", "train"])
         camera = glint.StereoCamera(320, 200, 200, baseline=0.1)
@@ -138,7 +138,7 @@ class WriteTest(unittest.TestCase):
             first = kind.FromString(make([]).first)
             self.assertEqual(first.WhichOneof("message"), "options")
             self.assertEqual([f.name for f, _ in first.options.ListFields()], given, kind)
-        self.assertTrue(pb.DetectRequest.FromString(calls.detect(rows, levels=0).request).detector.HasField("levels"))
+        self.assertTrue(pb.DetectRequest.FromString(calls.detect(rows, levels=0).message).detector.HasField("levels"))
 
 
 if __name__ == "__main__":

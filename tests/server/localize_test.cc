@@ -231,7 +231,8 @@ TEST_F(Localizing, BadMessagesAreAnsweredAndChangeNothing) {
   open->ExpectError(Save("../map"), grpc::INVALID_ARGUMENT, "name: \"../map\" is not 1..64 letters");
   open->ExpectError(Save(".hidden"), grpc::INVALID_ARGUMENT, "name: \".hidden\"");
   open->ExpectError(Load(""), grpc::INVALID_ARGUMENT, "name: \"\"");
-  open->ExpectError(Load("nowhere"), grpc::NOT_FOUND, "nowhere");
+  open->ExpectError(Load("nowhere"), grpc::NOT_FOUND, "name: there is no map \"nowhere\"; this server has ");
+  open->ExpectError(Save("office.glintmap"), grpc::INVALID_ARGUMENT, "name: \"office.glintmap\" is the name of a file");
   open->ExpectError(Load(std::string(5000, 'x')), grpc::INVALID_ARGUMENT, "bytes are more than 4096");
   next();
   EXPECT_TRUE(open->Finish().ok());

@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "features/atomic_file.h"
+#include "features/error.h"
 
 namespace glint {
 namespace {
@@ -77,6 +78,32 @@ TEST_F(MapDirectoryTest, ItsLimitHoldsWhileManySave) {
   EXPECT_TRUE(absl::IsInternal(maps.Save(failing, [] { return absl::InternalError("no"); })));
   EXPECT_TRUE(maps.Save(*maps.FileOf("other"), [&] { return Write(*maps.FileOf("other")); }).ok());
   EXPECT_EQ(Files(), static_cast<size_t>(kMost));
+}
+
+TEST_F(MapDirectoryTest, ASlipInANameIsAnErrorWithTheNamesThatThereAre) {
+  const MapDirectory maps(folder_, 30);
+  const absl::Status none = maps.NoSuchMap(*maps.FileOf("wall"));
+  EXPECT_TRUE(absl::IsNotFound(none)) << none;
+  EXPECT_EQ(none.message(), "name: there is no map \"wall\"; this server has none");
+  for (const char* name : {"hall", "v1.2", "office"}) ASSERT_TRUE(Write(*maps.FileOf(name)).ok());
+  std::ofstream(folder_ + "/notes.txt") << "no map";
+  const absl::Status other = maps.NoSuchMap(*maps.FileOf("offce"));
+  EXPECT_EQ(other.message(), "name: there is no map \"offce\"; this server has hall, office, v1.2");
+  const auto info = ErrorInfoOf(other);
+  ASSERT_TRUE(info.has_value());
+  EXPECT_EQ(info->field, "name");
+  EXPECT_EQ(info->value, "offce");
+  // What is no name of a map, such as one that is no text, is not repeated, and of many the first are.
+  std::ofstream(folder_ + "/\xfc.glintmap") << "a map of somebody else";
+  for (int i = 10; i < 40; ++i) ASSERT_TRUE(Write(*maps.FileOf(absl::StrCat("a", i))).ok());
+  const std::string many(maps.NoSuchMap(*maps.FileOf("b")).message());
+  EXPECT_THAT(many, HasSubstr("this server has a10, a11, "));
+  EXPECT_THAT(many, ::testing::EndsWith(", a29, ..."));
+
+  const absl::Status file = maps.FileOf("office.glintmap").status();
+  EXPECT_TRUE(absl::IsInvalidArgument(file)) << file;
+  EXPECT_EQ(file.message(),
+            "name: \"office.glintmap\" is the name of a file; the map's has no \".glintmap\" at its end");
 }
 
 TEST_F(MapDirectoryTest, WhatDeadServersLeftUnfinishedIsRemoved) {

@@ -585,6 +585,13 @@ TEST_F(Stereo, DoubtfulPairsAreAnsweredWithWarnings) {
   EXPECT_EQ(response.result().warnings(0).unit(), "px");
   EXPECT_THAT(response.result().warnings(0).text(), HasSubstr("the median of |dy| is "));
 
+  // One camera on both sides.
+  response = Ask(stream.get(), Request(images.left, images.left));
+  EXPECT_THAT(Kinds(response), ElementsAre(v1::WARNING_KIND_NO_DISPARITY));
+  EXPECT_NEAR(response.result().warnings(0).figure(), 0, 0.3);
+  EXPECT_EQ(response.result().warnings(0).unit(), "px");
+  EXPECT_THAT(response.result().warnings(0).text(), HasSubstr("is one image, or one camera, given twice?"));
+
   v1::StereoStreamRequest late = Request(images.left, images.right);
   late.mutable_pair()->set_left_time_ns(1'000'000'000);
   late.mutable_pair()->set_right_time_ns(1'033'000'000);

@@ -161,8 +161,8 @@ TEST(MemoryLimitTest, AServerWithLessDoesNotStart) {
   options.create_lanes = testing::FakeLanes(&control);
   auto server = Server::Create(options);
   ASSERT_TRUE(server.ok()) << server.status();
-  EXPECT_EQ((*server)->usable_memory().bytes, 4 * kGiB);
-  EXPECT_EQ((*server)->usable_memory().source, "--memory-limit");
+  EXPECT_EQ((*server)->machine().memory.bytes, 4 * kGiB);
+  EXPECT_EQ((*server)->machine().memory.source, "--memory-limit");
   EXPECT_EQ((*server)->memory_excess(), "");
   EXPECT_EQ((*server)->memory_bound_bytes(), ComputeMemoryBound(options, 1).total());
   options.memory_limit = 2 * kGiB;
@@ -170,6 +170,30 @@ TEST(MemoryLimitTest, AServerWithLessDoesNotStart) {
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(refused.message()),
               AllOf(StartsWith("memory-limit: "), HasSubstr(" but --memory-limit is 2048 MiB; most by ")));
+}
+
+// Unless their number is given.
+TEST(MemoryLimitTest, LanesTakeHalfOfTheMemory) {
+  testing::LaneControl control;
+  ServerOptions options;
+  options.listen = {};
+  options.metrics_listen = "";
+  options.lanes.max_image_pixels = 16 << 20;
+  options.memory_limit = 8 * kGiB;
+  options.create_lanes = [&control](LaneOptions lanes) {
+    lanes.lanes = 8;
+    return testing::FakeLanes(&control)(lanes);
+  };
+  auto server = Server::Create(options);
+  ASSERT_TRUE(server.ok()) << server.status();
+  EXPECT_EQ((*server)->lanes().lanes.size(), 3u);  // a GiB each, and something for features
+  EXPECT_THAT((*server)->lanes().note, HasSubstr("3 lanes in place of 8, for half of the memory: --memory-limit"));
+  EXPECT_EQ((*server)->memory_bound_bytes(), ComputeMemoryBound(options, 3).total());
+  options.memory_limit = 64 * kGiB;
+  EXPECT_EQ((*Server::Create(options))->lanes().lanes.size(), 8u);
+  options.lanes.lanes = 8;
+  options.memory_limit = 8 * kGiB;
+  EXPECT_EQ(Server::Create(options).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 // Without --memory-limit it starts, and says so.

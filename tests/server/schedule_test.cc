@@ -916,6 +916,8 @@ TEST(LaneThreadsTest, SleepWhenFramesStopComing) {
   FrameFlow flow;
   {
     LaneThreads lane_threads(&queue, &lanes, 100, events);
+    ASSERT_TRUE(lane_threads.Make().ok());
+    lane_threads.Begin();
     for (int i = 0; i < 100; ++i) {
       queue.Push(&flow, &job, WhenFull::kReject);
       while (sink.done <= i) std::this_thread::yield();
@@ -970,6 +972,8 @@ TEST(LaneThreadsTest, ReportWarmUpsAndKeepGoingAfterErrors) {
   FrameFlow flow;
   {
     LaneThreads threads(&queue, &lanes, 100, events);
+    ASSERT_TRUE(threads.Make().ok());
+    threads.Begin();
     while (warm < 2) std::this_thread::yield();
     control.Fail(absl::ResourceExhaustedError("no memory"));
     queue.Push(&flow, &jobs[0], WhenFull::kReject);
@@ -1047,7 +1051,11 @@ TEST(LaneThreadsTest, ChargeTheTimeOfTheLane) {
     jobs[i].work = i < 2 ? &slow : &quick;
     queue.Push(i < 2 ? &slow_flow : &quick_flow, &jobs[i], WhenFull::kReject);
   }
-  { LaneThreads threads(&queue, &lanes, 100, events); }  // until the queue is closed
+  {
+    LaneThreads threads(&queue, &lanes, 100, events);
+    ASSERT_TRUE(threads.Make().ok());
+    threads.Begin();
+  }  // until the queue is closed
   EXPECT_GE(slow.runs, 10);
   EXPECT_LE(std::abs(slow.lane_ns - quick.lane_ns), 3 * std::max(slow.longest_ns, quick.longest_ns));
 }

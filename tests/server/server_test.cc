@@ -185,6 +185,12 @@ TEST(ServerTest, SaysWhatItIs) {
   EXPECT_THAT(info.methods(), ElementsAreArray(methods));
   EXPECT_THAT(info.methods(), Contains("glint.v1.FeatureDetection/DetectStream"));
   EXPECT_FALSE(info.has_map_directory());
+  EXPECT_EQ(info.usable_processors(), FindUsableProcessors().share);
+  EXPECT_EQ(info.processors_source(), FindUsableProcessors().source);
+  EXPECT_EQ(info.usable_memory_bytes(), FindUsableMemory().bytes);
+  EXPECT_EQ(info.memory_source(), FindUsableMemory().source);
+  EXPECT_GT(info.max_threads(), 0);
+  EXPECT_FALSE(info.threads_source().empty());
 }
 
 TEST(ServerTest, SaysItsLimits) {

@@ -14,11 +14,13 @@
 #include <utility>
 #include <vector>
 
+#include "features/background.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "slam/geometry/trajectory.h"
 #include "tests/slam/is_warning.h"
 #include "tests/slam/point_world.h"
+#include "tests/support/one_thread.h"
 
 namespace glint::slam {
 namespace {
@@ -54,10 +56,11 @@ Pose OnTheRound(double frame, double aside = 0) {
 }
 
 struct Driver {
-  explicit Driver(const StereoCamera& truth, const LocalizerOptions& options = {}, uint32_t seed = 1)
+  explicit Driver(const StereoCamera& truth, const LocalizerOptions& options = {}, uint32_t seed = 1,
+                  BackgroundThreads* threads = nullptr)
       : world(truth, PointsOfRound(seed), seed), picture(800, 400) {
     world.SetFlips(20);
-    auto created = Localizer::Create(CameraOfTest(), options, &world);
+    auto created = Localizer::Create(CameraOfTest(), options, &world, threads);
     EXPECT_TRUE(created.ok()) << created.status();
     localizer = *std::move(created);
   }
@@ -138,6 +141,37 @@ TEST(Localizer, GivesTheSameBytesAgain) {
     EXPECT_EQ(first.points, second.points);
   }
 }
+
+// Whoever computes adjustments and loops: threads of its own, one that two share, or none.
+TEST(Localizer, GivesTheSameBytesOnSharedThreads) {
+  const auto one = *BackgroundThreads::Create("test", 1), none = *BackgroundThreads::Create("test", 0);
+  Driver own(CameraOfTest()), first(CameraOfTest(), {}, 1, one.get()), second(CameraOfTest(), {}, 1, one.get()),
+      alone(CameraOfTest(), {}, 1, none.get());
+  for (int i = 0; i < kLap + 20; ++i) {
+    const LocalizerResult expected = own.Take(OnTheRound(i));
+    for (Driver* driver : {&first, &second, &alone}) {
+      const LocalizerResult result = driver->Take(OnTheRound(i));
+      EXPECT_EQ(result.world_from_camera.rotation.coeffs(), expected.world_from_camera.rotation.coeffs());
+      EXPECT_EQ(result.world_from_camera.translation, expected.world_from_camera.translation);
+      EXPECT_EQ(result.loop_closed, expected.loop_closed) << i;
+    }
+  }
+}
+
+#ifndef GLINT_SANITIZED  // sanitizers have threads of their own
+// With the threads of others a localizer makes none.
+TEST(Localizer, ThreadsThatCannotBeMadeAreAnErrorOfCreate) {
+  const int status = InOneThread([] {
+    if (!absl::IsResourceExhausted(Localizer::Create(CameraOfTest(), {}, nullptr).status())) return 1;
+    const auto none = BackgroundThreads::Create("test", 0);
+    Driver driver(CameraOfTest(), {}, 1, none->get());
+    for (int i = 0; i < 30; ++i) driver.Take(OnTheRound(i));
+    return driver.localizer->MemoryBytes() > 0 ? 0 : 2;
+  });
+  if (status == kNotLimited) GTEST_SKIP() << "the system does not hold RLIMIT_NPROC here";
+  EXPECT_EQ(status, 0);
+}
+#endif
 
 // A lap that was driven once, and its map in a file.
 class LocalizerOnALap : public testing::Test {

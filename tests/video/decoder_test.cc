@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -110,9 +111,28 @@ TEST_F(DecoderTest, FramesAreWhatIsAskedFor) {
     EXPECT_THAT(arguments, Contains("-noautorotate"));
     return *(std::find(arguments.begin(), arguments.end(), "-vf") + 1);
   };
-  EXPECT_THAT(filter(Planes::kLuma), AllOf(StartsWith("format=yuv410p|"), EndsWith("|gbrap,extractplanes=y")));
-  EXPECT_EQ(filter(Planes::kNv12), "format=yuv420p|yuvj420p");
+  EXPECT_THAT(filter(Planes::kLuma), AllOf(HasSubstr(",format=yuv410p|"), EndsWith("|gbrap,extractplanes=y")));
+  EXPECT_THAT(filter(Planes::kNv12), EndsWith(":direct=1,format=yuv420p|yuvj420p"));
   EXPECT_THAT(filter(Planes::kRgb), AllOf(HasSubstr("format=gbrp"), Not(HasSubstr("extractplanes"))));
+}
+
+// Pixels and times have a descriptor each, which the arguments name.
+TEST_F(DecoderTest, TimesAreWrittenBesideTheFrames) {
+  Install("ffmpeg");
+  Install("gst-launch-1.0");
+  FrameTimes times;
+  const auto ffmpeg = *DecoderArguments(Decoder::kFfmpeg, "a.mp4", Planes::kLuma);
+  EXPECT_EQ(ffmpeg.back(), absl::StrCat("pipe:", ChannelsOf(ffmpeg, &times).output));
+  EXPECT_THAT(*(std::find(ffmpeg.begin(), ffmpeg.end(), "-vf") + 1),
+              AllOf(StartsWith("settb=1/1000000000,"),
+                    HasSubstr(absl::StrCat("file=pipe\\\\:", ChannelsOf(ffmpeg, &times).notes, ":"))));
+  const auto gstreamer = *DecoderArguments(Decoder::kGstreamer, "a.mp4", Planes::kLuma);
+  EXPECT_EQ(gstreamer.back(), absl::StrCat("fd=", ChannelsOf(gstreamer, &times).output));
+  EXPECT_EQ(ChannelsOf(gstreamer, &times).notes, 1);
+  ChannelsOf(ffmpeg, &times).take_notes("frame:0    pts:70 pts_time:7e-08\n");
+  std::optional<absl::Duration> time;
+  ASSERT_TRUE(times.Take(&time));
+  EXPECT_EQ(time, absl::Nanoseconds(70));
 }
 
 TEST(Address, SchemesAndCharactersAreChecked) {

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -113,6 +114,40 @@ TEST(Process, DamageIsToldFromWhatElseAProgramSays) {
   const auto failed = Shell("echo '[error] x.mp4: no such thing' >&2; echo '[x @ 0x1] [warning] y' >&2; exit 1");
   EXPECT_EQ(*Output(failed.get()), "");
   EXPECT_EQ(failed->Finish().message(), "exit status 1 of sh: x.mp4: no such thing");
+}
+
+// As FFmpeg says it, of what it reads and of what it writes.
+TEST(Process, TheTurnIsKeptOfWhatIsOnlyInformation) {
+  const auto process = Shell(
+      "echo '[info]     Side data:' >&2; echo '[info]       displaymatrix: rotation of -90.00 degrees' >&2; exit 1");
+  EXPECT_EQ(*Output(process.get()), "");
+  EXPECT_EQ(process->Finish().message(), "exit status 1 of sh");
+  EXPECT_EQ(process->last_words().turn(), "rotation of -90.00 degrees");
+  LastWords none;
+  none.Add("[info] displaymatrix: rotation of -0.00 degrees\n[error] displaymatrix: rotation of 1.00 degrees\n");
+  EXPECT_EQ(none.turn(), "");
+}
+
+TEST(Process, NotesComeBesideTheOutput) {
+  for (const int third : {1, 3}) {  // the descriptor of the notes
+    std::string notes;
+    Channels channels;
+    channels.output = 4 - third;
+    channels.notes = third;
+    channels.take_notes = [&notes](absl::string_view bytes) { notes.append(bytes.begin(), bytes.end()); };
+    const std::string script = absl::StrCat("i=0; while [ $i -lt 3000 ]; do echo a line of some length, $i >&", third,
+                                            "; i=$((i + 1)); done; echo frame >&", 4 - third,
+                                            "; sleep 0.3; echo late >&", third, "; exec sleep 600");
+    auto process = Process::Start({"/bin/sh", "-c", script}, {}, channels);
+    ASSERT_TRUE(process.ok());
+    std::array<uint8_t, 6> frame;
+    ASSERT_EQ(*(*process)->Read(frame.data(), frame.size()), frame.size());  // it is written after a full pipe of notes
+    while (!absl::EndsWith(notes, "late\n")) ASSERT_TRUE((*process)->WaitForNotes(absl::InfiniteFuture()));
+    EXPECT_EQ(std::count(notes.begin(), notes.end(), '\n'), 3001);
+    EXPECT_FALSE((*process)->WaitForNotes(absl::InfinitePast()));
+  }
+  const auto ended = Shell("exit 0");
+  EXPECT_FALSE(ended->WaitForNotes(absl::InfiniteFuture()));  // it has none
 }
 
 TEST(Process, OneThatStaysAfterItsOutputIsEnded) {

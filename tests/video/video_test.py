@@ -13,6 +13,7 @@ import re
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -104,6 +105,18 @@ class VideoTest(unittest.TestCase):
         return str(self.folder / name)
 
 
+def seconds_of(test, left, right, *options, count=FRAMES, **how):
+    """The times of all frames of a stereo camera by glint localize, and what was said."""
+    calibration = test.folder / "calib.txt"
+    calibration.write_text("P0: 100 0 80 0 0 100 48 0 0 0 1 0\nP1: 100 0 80 -50 0 100 48 0 0 0 1 0\n", encoding="utf-8")
+    done = subprocess.run([GLINT, "localize", *INPROC, "--calibration", str(calibration), "--format", "csv", *options, left,
+                           right], capture_output=True, timeout=PATIENCE, check=False, **how)
+    test.assertEqual(done.returncode, 0, done.stderr)
+    seconds = [float(row.split(",")[1]) for row in done.stdout.decode().splitlines()[1:]]
+    test.assertEqual(len(seconds), count, done.stderr)
+    return seconds, done.stderr.decode()
+
+
 class Y4m(VideoTest):
     def test_files_have_the_keypoints_of_their_frames(self):
         for chroma in ("420jpeg", "422", "444", "mono"):
@@ -133,41 +146,23 @@ class Y4m(VideoTest):
             self.assertEqual(done.returncode, 1)
             self.assertRegex(done.stderr.decode(), r"x\d+ has odd sides or is not 4:2:0, which --send color needs\n$")
 
-    def test_times_follow_from_the_frame_rate(self):
-        calibration = self.folder / "calib.txt"
-        calibration.write_text("P0: 100 0 80 0 0 100 48 0 0 0 1 0\nP1: 100 0 80 -50 0 100 48 0 0 0 1 0\n",
-                               encoding="utf-8")
+    def test_times_of_y4m_follow_from_the_frame_rate(self):
         for options, step in (((), 1 / pictures.RATE), (("--rate", "8"), 1 / 8)):
-            done = subprocess.run([GLINT, "localize", *INPROC, "--calibration", str(calibration), "--format", "csv",
-                                   *options, self.path("video.y4m"), self.path("video.y4m")], capture_output=True,
-                                  timeout=PATIENCE, check=False)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            seconds = [float(row.split(",")[1]) for row in done.stdout.decode().splitlines()[1:]]
-            self.assertEqual(len(seconds), FRAMES)
+            seconds, _ = seconds_of(self, self.path("video.y4m"), self.path("video.y4m"), *options)
             for number, second in enumerate(seconds):
                 self.assertAlmostEqual(second, number * step, delta=1e-8)
 
-
     def test_names_are_times(self):
-        calibration = self.folder / "calib-names.txt"
-        calibration.write_text("P0: 100 0 80 0 0 100 48 0 0 0 1 0\nP1: 100 0 80 -50 0 100 48 0 0 0 1 0\n", encoding="utf-8")
         begin, numbers = 1403715273262142976, (0, 1, 3, 4)  # of the left camera one is missing, of the right one another
         for eye, offset, missing in (("cam0", 0, 2), ("cam1", 1234, 5)):
             (self.folder / eye).mkdir()
             for number in set(range(FRAMES)) - {missing}:
                 name = begin + 50_000_000 * number + offset
                 shutil.copy(self.folder / f"png/{number:06d}.png", self.folder / f"{eye}/{name}.png")
-        path = self.folder / "path.txt"
-        done = subprocess.run([GLINT, "localize", *INPROC, "--calibration", str(calibration), "--format", "none", "--trajectory",
-                               str(path), self.path("cam0"), self.path("cam1")], capture_output=True, timeout=PATIENCE,
-                              check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn(b"glint localize: 2 pictures have no partner and are left out: ", done.stderr)
-        times = [line.split()[0] for line in path.read_text(encoding="utf-8").splitlines()]
-        nanoseconds = [int(time.replace(".", "")) for time in times if not time.startswith("#")]
-        self.assertEqual(len(nanoseconds), len(numbers))
-        for number, time_ns in zip(numbers, nanoseconds):
-            self.assertLess(abs(time_ns - begin - 50_000_000 * number), 1000)
+        seconds, said = seconds_of(self, self.path("cam0"), self.path("cam1"), count=len(numbers))
+        self.assertIn("glint localize: 2 pictures have no partner and are left out: ", said)
+        for number, second in zip(numbers, seconds):
+            self.assertLess(abs(second - begin / 1e9 - 0.05 * number), 1e-6)
 
     def test_videos_belong_together_by_time(self):
         """The second one has a third of the first one's frames in a second, and ends before it."""
@@ -185,13 +180,16 @@ class Y4m(VideoTest):
 class FakeDecoder(VideoTest):
     """A program named ffmpeg that does what a test wants."""
 
+    # Of more frames than a test has, as FFmpeg's filter writes them.
+    TIMES = f"for t in $(seq 0 99); do echo frame:$t pts:$((t * {10**9 // pictures.RATE})) pts_time:0; done >&3\n"
+
     def setUp(self):
         self.programs = self.folder / "programs"
         self.programs.mkdir(exist_ok=True)
 
     def install(self, script):
         program = self.programs / "ffmpeg"
-        program.write_text(f"#!/bin/sh\nexport PATH={os.environ['PATH']}\ncd '{self.folder}'\n{script}\n",
+        program.write_text(f"#!/bin/sh\nexport PATH={os.environ['PATH']}\ncd '{self.folder}'\n{self.TIMES}{script}\n",
                            encoding="utf-8")
         program.chmod(0o755)
 
@@ -217,6 +215,26 @@ class FakeDecoder(VideoTest):
         self.assertEqual(arguments[arguments.index("-i") + 1], "rtsp://user:secret@camera/x")
         for option in ("-protocol_whitelist", "-hwaccel", "-rtsp_transport", "-timeout"):
             self.assertIn(option, arguments)
+
+    def test_times_are_the_decoders(self):
+        """They begin anywhere. One that is missing or goes back follows from the frame rate, and that is said once."""
+        self.TIMES = ""
+        cases = {"5000 5001 5100 5100.5 7000 9000": (0, 0.001, 0.1, 0.1005, 2, 4),
+                 "-80 -40 NOPTS 300 100 500": (0, 0.04, 0.08, 0.38, 0.42, 0.58),
+                 "NOPTS 9000 9100 9101 9102 9200": (0, 0.04, 0.14, 0.141, 0.142, 0.24),
+                 "0 100 200": (0, 0.1, 0.2, 0.24, 0.28, 0.32)}
+        for number, (times, expected) in enumerate(cases.items()):
+            lines = "".join(f"frame:{n}    pts:{t if t == 'NOPTS' else round(float(t) * 1e6)} pts_time:0\nglint=1\n"
+                            for n, t in enumerate(times.split()))
+            (self.folder / "times").write_text(lines, encoding="utf-8")
+            self.install("cat times >&3; exec 3>&-; cat video.y4m")
+            address = "http://user:secret@camera/x"
+            got, said = seconds_of(self, address, address, env={**os.environ, "PATH": str(self.programs)})
+            for second, wanted in zip(got, expected):
+                self.assertAlmostEqual(second, wanted, delta=1e-8, msg=times)
+            self.assertEqual(said.count("follow from the frame rate"), 0 if number == 0 else 2, said)  # of each camera
+            self.assertNotIn("secret", said)
+        self.assertIn("http://camera/x#000003: warning: the decoder gives no time of it; the times of such frames", said)
 
     def test_damage_is_told_of_files_and_not_of_live_sources(self):
         script = "cat video.y4m; echo '[h264 @ 0x5f] [error] error while decoding MB 1 3' >&2"
@@ -366,6 +384,50 @@ class NamedPipes(VideoTest):
 
     def test_it_is_read_like_standard_input(self):
         self.assertEqual(csv(self.pipe(1)), self.expected)
+        link = self.folder / "link to a pipe"
+        link.symlink_to(self.pipe(1))
+        self.assertEqual(csv(str(link)), self.expected)
+
+    def test_pipes_of_a_shell(self):
+        """<(...) is a name in /dev/fd; a writer that ended before it is opened is none that is to come."""
+        done = subprocess.run(["bash", "-c", '"$@" <(cat video.y4m)', "bash", *command("x", "--format", "csv")[:-1]],
+                              cwd=self.folder, capture_output=True, timeout=PATIENCE, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(rows_of(done), self.expected)
+        read, write = os.pipe()
+        short = pictures.y4m(pictures.grey_frames(1, 160, 96), 160, 96, "mono")
+        self.assertEqual(os.write(write, short), len(short))
+        os.close(write)
+        done = glint(f"/dev/fd/{read}", pass_fds=[read])
+        os.close(read)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(done.stdout.startswith(b"1 frame"), done.stdout)
+
+    def test_one_writer_fills_two_pipes(self):
+        """Either one first, and as much as it likes before it goes to the other one."""
+        def counts(*sources):
+            done = subprocess.run([GLINT, "match", *INPROC, *map(str, sources)], capture_output=True, timeout=PATIENCE,
+                                  check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return re.findall(rb"#(\d+) \S+#(\d+): .* (\d+) matches", done.stdout)
+
+        expected = counts(self.path("video.y4m"), self.path("video.y4m"))
+        self.assertEqual(len(expected), FRAMES)
+        video = (self.folder / "video.y4m").read_bytes()
+        for order in ((0, 1), (1, 0)):
+            pipes = [self.folder / f"{eye}{order[0]}" for eye in ("left", "right")]
+            for pipe in pipes:
+                os.mkfifo(pipe)
+
+            def write(one, other):
+                with open(one, "wb") as first, open(other, "wb") as second:
+                    first.write(video)
+                    second.write(video)
+
+            writer = threading.Thread(target=write, args=[pipes[eye] for eye in order], daemon=True)
+            writer.start()
+            self.assertEqual(counts(*pipes), expected)
+            writer.join(PATIENCE)
 
     def test_the_next_writer_goes_on(self):
         done = glint(self.pipe(2), "--format", "csv", "--retry", "30", "--max-frames", str(2 * FRAMES))
@@ -376,6 +438,33 @@ class NamedPipes(VideoTest):
         done = glint(self.pipe(1), "--retry", "0.5")
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"given up after 500ms\n", done.stderr)
+
+
+class Cameras(VideoTest):
+    """None that can be opened: what matters is what names are taken for."""
+
+    def check(self, name):
+        done = glint(str(name))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"glint stream: {name}: no camera can be opened there\n", done.stderr.decode())
+
+    def test_names_without_a_camera(self):
+        self.check("/dev/video63")
+        self.check("/dev/v4l/by-id/usb-Maker_No_Such_Camera-video-index0")
+        done = glint("/dev/null")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"/dev/null: no folder, image, video, camera or address", done.stderr)
+
+    def test_devices_and_links_of_other_names(self):
+        device = self.folder / "cam_left"
+        try:
+            os.mknod(device, 0o600 | stat.S_IFCHR, os.makedev(81, 63))
+        except PermissionError:
+            self.skipTest("only root can make devices")
+        link = self.folder / "usb-Maker_Camera-video-index0"
+        link.symlink_to("cam_left")
+        self.check(device)
+        self.check(link)
 
 
 @unittest.skipUnless(HAS_FFMPEG, "no ffmpeg (scripts/setup.sh test)")
@@ -427,7 +516,32 @@ class RealDecoders(VideoTest):
     def test_a_turned_video_is_read_as_it_is_stored(self):
         self.ffmpeg("-i", "h264.mp4", "-map", "0:v", "-c", "copy", "-metadata:s:v:0", "rotate=90", "turned.mp4")
         for decoder in ["ffmpeg"] + (["gstreamer"] if HAS_GSTREAMER else []):
-            self.assertEqual(csv(self.path("turned.mp4"), "--video-decoder", decoder), self.expected, decoder)
+            done = glint(self.path("turned.mp4"), "--format", "csv", "--video-decoder", decoder)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(rows_of(done), self.expected, decoder)
+            self.assertRegex(done.stderr.decode(), r"turned.mp4: warning: it is to be shown turned \(rotat[^)]+\), and is read")
+            self.assertEqual(done.stderr.count(b"turned ("), 1)
+
+    def test_times_are_those_of_the_file(self):
+        """The rate halves where it is dark. One camera has a frame fewer than the other."""
+        wanted = [0, 0.1, 0.3, 0.5, 0.7, 0.8]
+        times = "settb=1/1000,setpts='if(lt(N,2),N*0.1,if(lt(N,5),0.1+(N-1)*0.2,0.8))/TB'"  # cut to 1 ms
+        coding = ("-fps_mode", "passthrough", "-enc_time_base", "1:1000", "-c:v", "libx264", "-qp", "0", "-bf", "2")
+        for end in ("mp4", "mkv"):
+            self.ffmpeg("-i", "video.y4m", "-vf", times, *coding, f"left.{end}")
+            self.ffmpeg("-i", "video.y4m", "-vf", f"{times},select='not(eq(n,3))'", *coding, f"right.{end}")
+            for decoder in ["ffmpeg"] + (["gstreamer"] if HAS_GSTREAMER else []):
+                with self.subTest(end=end, decoder=decoder):
+                    left, right = self.path(f"left.{end}"), self.path(f"right.{end}")
+                    got, said = seconds_of(self, left, left, "--video-decoder", decoder)
+                    for second, true in zip(got, wanted):
+                        self.assertAlmostEqual(second, true, delta=0.0021)
+                    self.assertNotIn("warning: the decoder", said)
+                    self.assertNotIn("warning: its time", said)
+                    got, said = seconds_of(self, left, right, "--video-decoder", decoder, count=FRAMES - 1)
+                    for second, true in zip(got, wanted[:3] + wanted[4:]):
+                        self.assertAlmostEqual(second, true, delta=0.0021)
+                    self.assertIn(f"left.{end}#000003", said)
 
     def test_a_file_that_ends_early_is_told_with_its_frame(self):
         codecs = {"a.mp4": ("libx264", "-movflags", "+faststart"), "b.mp4": ("libx264", "-movflags", "+frag_keyframe+empty_moov"),

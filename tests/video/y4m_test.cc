@@ -81,6 +81,7 @@ TEST(Y4m, RatesAreFractions) {
   EXPECT_EQ(header->luma_bytes(), 16384u);
   EXPECT_EQ(ParseY4mHeader("W1 H1")->rate_denominator, 0);
   EXPECT_EQ(ParseY4mHeader("W1 H1 F0:0")->rate_denominator, 0);
+  EXPECT_EQ(ParseY4mHeader("W1 H1 F0:1")->rate_denominator, 0);  // of GStreamer, where the rate varies
 }
 
 struct Bad {
@@ -107,7 +108,7 @@ TEST(Y4m, BadHeadersAreNamed) {
       {"YUV4MPEG2 W3 H99999999999999999999\n", "y4m.H: 99999999999999999999 is not in 1..16384"},
       {"YUV4MPEG2 W H2\n", "y4m.W:  is not in"},
       {"YUV4MPEG2 W3 H2 F25\n", "y4m.F: \"25\" is no rate"},
-      {"YUV4MPEG2 W3 H2 F0:1\n", "y4m.F: \"0:1\""},
+      {"YUV4MPEG2 W3 H2 F-1:1\n", "y4m.F: \"-1:1\""},
       {"YUV4MPEG2 W3 H2 F25:0\n", "y4m.F: \"25:0\""},
       {"YUV4MPEG2 W3 H2 F1:2:3\n", "y4m.F: \"1:2:3\""},
       {"YUV4MPEG2 W3 H2 F4294967297:1\n", "y4m.F: \"4294967297:1\""},

@@ -59,9 +59,9 @@ def view_of(*command):
     """A glint that shows something; yields the page's address and the process."""
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     try:
-        line = process.stderr.readline()
-        found = re.search(r"live view at (http://\S+)", line)
-        assert found, line
+        said = iter(process.stderr.readline, "")  # warnings may come first
+        found = next(filter(None, (re.search(r"live view at (http://\S+)", line) for line in said)), None)
+        assert found, "it ended without an address"
         yield found.group(1), process
     finally:
         if process.poll() is None:

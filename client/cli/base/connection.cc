@@ -9,8 +9,10 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "client/connect_error.h"
 #include "features/status_macros.h"
 #include "proto/traceparent.h"
+#include "server/app/in_process.h"
 #include "server/app/server.h"
 
 namespace glint::cli {
@@ -65,6 +67,7 @@ void ConnectionFlags::AddTraceparentTo(Flags* flags) {
 }
 
 absl::Status ConnectionFlags::Validate() const {
+  if (server != kInside) GLINT_RETURN_IF_ERROR(client::CheckAddress("option '--server'", server));
   if (!traceparent.empty() && !ParseTraceparent(traceparent).has_value()) {
     return absl::InvalidArgumentError(
         absl::StrCat("option '--traceparent': '", traceparent, "' is not 00-<32>-<16>-<2 hex digits>"));
@@ -122,7 +125,7 @@ Connection::~Connection() {
   client_.reset();  // its channel must not outlive the server
 }
 
-absl::StatusOr<Connection> Connection::Open(const ConnectionFlags& flags) {
+absl::StatusOr<Connection> Connection::Open(const ConnectionFlags& flags, int at_once) {
   if (flags.server != kInside) {
     client::ClientOptions options;
     options.connect_timeout = flags.timeout_or(options.connect_timeout);
@@ -134,21 +137,9 @@ absl::StatusOr<Connection> Connection::Open(const ConnectionFlags& flags) {
     GLINT_ASSIGN_OR_RETURN(auto client, client::Client::Connect(flags.server, options));
     return Connection(nullptr, std::make_unique<client::Client>(std::move(client)));
   }
-  ServerOptions options;
-  options.listen.clear();
-  options.metrics_listen.clear();
+  ServerOptions options = InProcessOptions();
   options.lanes.backend = flags.backend;
-  // One client, whose pictures and answers may be of any size.
-  options.lanes.max_image_pixels = kMaxImagePixels;
-  options.max_features = kMaxFeatures;
-  options.max_message_bytes = 1 << 29;
-  options.max_pending_bytes = int64_t{1} << 30;
-  options.max_track_pixels = kMaxTrackCameras * kMaxImagePixels;
-  options.max_tracks = kMaxTrackPoints;
-  options.max_localize_pixels = 2 * kMaxImagePixels;
-  options.max_map_keyframes = kMaxMapKeyframesCeiling;
-  options.max_map_points = kMaxMapPointsCeiling;
-  options.max_map_bytes = int64_t{8} << 30;
+  options.lanes.lanes = at_once;
   GLINT_ASSIGN_OR_RETURN(auto server, Server::Create(options));
   GLINT_RETURN_IF_ERROR(server->Start());
   if (!server->WaitUntilServing(absl::InfiniteDuration())) {

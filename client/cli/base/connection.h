@@ -40,7 +40,9 @@ struct ConnectionFlags {
 // calls and streams if they do not end by themselves.
 class Connection {
  public:
-  static absl::StatusOr<Connection> Open(const ConnectionFlags& flags);
+  // `at_once`: frames that are worked on at the same time at most, each on a lane of the server inside; 0: as many as
+  // there are processors.
+  static absl::StatusOr<Connection> Open(const ConnectionFlags& flags, int at_once = 0);
   Connection(Connection&&) noexcept;
   ~Connection();
 

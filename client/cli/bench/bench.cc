@@ -168,7 +168,7 @@ int Bench(const ConnectionFlags& connection, const LoadFlags& load_flags, const 
     auto output = OutputFile::Open(load_flags.output);
     absl::Status written = output.status();
     if (written.ok()) written = output->Write(load_flags.json ? ReportJson(*report) : ReportText(*report));
-    if (written.ok()) written = output->Flush();
+    if (written.ok()) written = output->Close();
     if (!written.ok()) return OutputError(kName, written);
   }
   if (!status.ok()) return CallError(kName, status);

@@ -211,7 +211,8 @@ class Comparison {
       canvas.copyTo(both.colRange(i * gray.cols, (i + 1) * gray.cols));
     }
     GLINT_ASSIGN_OR_RETURN(auto sink, OpenDrawSink(flags_.draw, 1));
-    return sink->Write("compare", both);
+    GLINT_RETURN_IF_ERROR(sink->Write("compare", both));
+    return sink->Close();
   }
 
   const std::vector<Side>& sides_;
@@ -250,7 +251,9 @@ int RunCompare(const std::vector<std::string>& arguments) {
     estimator = *std::move(orb);
   }
   Comparison comparison(sides, estimator.get(), compare_flags);
-  if (absl::Status s = comparison.Run({operands->begin() + 2, operands->end()}); !s.ok()) return CallError(kName, s);
+  if (absl::Status s = comparison.Run({operands->begin() + 2, operands->end()}); !s.ok()) {
+    return absl::IsDataLoss(s) ? OutputError(kName, s) : CallError(kName, s);
+  }
   const int printed = Print(kName, comparison.Print());
   return printed != kOk ? printed : Interrupted() ? kInterrupted : kOk;
 }

@@ -84,7 +84,7 @@ int RunDetect(const std::vector<std::string>& arguments) {
   const auto layout = raw_flags.Layout();
   if (!layout.ok()) return UsageError(kName, layout.status().message());
 
-  const auto connection = Connection::Open(connection_flags);
+  const auto connection = Connection::Open(connection_flags, 1);
   if (!connection.ok()) return CallError(kName, connection.status());
   const auto report = Report::Open(kName, report_flags, options->descriptor != Descriptor::kNone,
                                    static_cast<int64_t>(files->size()), 1);

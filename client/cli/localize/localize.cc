@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "client/cli/base/command.h"
 #include "client/cli/base/connection.h"
 #include "client/cli/localize/localize_flags.h"
@@ -89,9 +91,11 @@ std::string Row(const std::string& name, double seconds, const client::LocalizeA
 // Where answers go. Thread-compatible; errors are about an output, and final.
 class LocalizeReport {
  public:
-  static absl::StatusOr<std::unique_ptr<LocalizeReport>> Open(const LocalizeFlags& flags, double rate, LiveView* live) {
+  // With flags.truth, `truth` is what it has. References must outlive the report.
+  static absl::StatusOr<std::unique_ptr<LocalizeReport>> Open(const LocalizeFlags& flags, const Trajectory& truth,
+                                                              double rate, LiveView* live) {
     GLINT_ASSIGN_OR_RETURN(auto opened, StreamReport::Open(flags.Report(kName, kLocalizeCsvHeader, rate)));
-    auto report = std::unique_ptr<LocalizeReport>(new LocalizeReport(flags, std::move(opened), live));
+    auto report = std::unique_ptr<LocalizeReport>(new LocalizeReport(flags, truth, std::move(opened), live));
     if (!flags.trajectory.empty()) {
       GLINT_ASSIGN_OR_RETURN(auto file, OutputFile::Open(flags.trajectory));
       report->trajectory_ = std::make_unique<OutputFile>(std::move(file));
@@ -101,13 +105,17 @@ class LocalizeReport {
 
   absl::Status Add(const PicturePair& pair, double seconds, bool side_by_side, const client::LocalizeAnswer& answer) {
     const std::string& name = pair.first->name;
+    const bool located = answer.status.ok() && client::IsLocated(answer.location.status);
+    path_.push_back({seconds, answer.location.pose, pair.number, located});
+    absl::Status status;
+    if (trajectory_ != nullptr) status = trajectory_->Write(lines_.Add(path_.back()));
     if (!answer.status.ok()) {
       Fail(name, answer.status);
-      return absl::OkStatus();
+      return status;
     }
     ++pairs_;
+    if (!located) ++not_located_[StatusName(answer.location.status)];
     last_ = answer;
-    path_.push_back({seconds, answer.location.pose});
     for (const Warning& warning : answer.location.warnings) {
       if (!warned_.insert(warning.kind).second) continue;  // most come with every pair
       report_->Complain(absl::StrCat(name, ": warning: ", warning.text));
@@ -115,12 +123,10 @@ class LocalizeReport {
     report_->ShowLive(pairs_, "pairs", [&answer] { return Text(answer); });
     trace_.Add(answer.location);
     if (live_view_->wanted()) live_view_->Show(PathScene(pair, answer, trace_, Text(answer)));
-    absl::Status status;
-    if (flags_.format == AnswerFormat::kTable) status = report_->Write(absl::StrCat(name, ": ", Text(answer), "\n"));
-    if (flags_.format == AnswerFormat::kCsv) status = report_->Write(Row(name, seconds, answer));
-    if (status.ok() && trajectory_ != nullptr) {
-      status = trajectory_->Write(TrajectoryLine(path_.back(), flags_.trajectory_format));
+    if (status.ok() && flags_.format == AnswerFormat::kTable) {
+      status = report_->Write(absl::StrCat(name, ": ", Text(answer), "\n"));
     }
+    if (status.ok() && flags_.format == AnswerFormat::kCsv) status = report_->Write(Row(name, seconds, answer));
     if (!status.ok() || !report_->draws()) return status;
     drawing_.Add(answer.location);
     cv::Mat canvas = pair.first->Canvas();
@@ -134,21 +140,39 @@ class LocalizeReport {
   int Close(absl::Status status, int64_t unread) {
     if (status.ok() && flags_.format == AnswerFormat::kTable && pairs_ > 0) status = report_->Write(Summary());
     status = report_->Flush(status);
-    if (status.ok() && trajectory_ != nullptr) status = trajectory_->Flush();
-    if (status.ok() && !Interrupted() && !flags_.truth.empty()) {
-      if (absl::Status compared = Compare(); !compared.ok()) Fail("--truth", compared);
-    }
-    return report_->ExitStatus(status, unread);
+    if (trajectory_ != nullptr) status.Update(trajectory_->Close());
+    if (!not_located_.empty()) report_->Complain(absl::StrCat(pairs_, " pairs, ", Located(), WithoutPose()));
+    int printed = kOk;
+    if (status.ok() && !Interrupted() && !flags_.truth.empty()) printed = Compare();
+    return printed == kOk ? report_->ExitStatus(status, unread) : printed;
   }
 
  private:
-  LocalizeReport(const LocalizeFlags& flags, std::unique_ptr<StreamReport> report, LiveView* live)
-      : flags_(flags), live_view_(live), report_(std::move(report)) {}
+  LocalizeReport(const LocalizeFlags& flags, const Trajectory& truth, std::unique_ptr<StreamReport> report,
+                 LiveView* live)
+      : flags_(flags), truth_(truth), live_view_(live), report_(std::move(report)), lines_(flags.trajectory_format) {}
+
+  // Of the pairs that were answered: "20 located, 31 not (3 COASTING, 28 LOST)".
+  std::string Located() const {
+    int64_t others = 0;
+    for (const auto& [name, count] : not_located_) others += count;
+    std::string text = absl::StrCat(pairs_ - others, " located");
+    if (others == 0) return text;
+    const auto count_first = [](std::string* out, const auto& of) { absl::StrAppend(out, of.second, " ", of.first); };
+    return absl::StrCat(text, ", ", others, " not (", absl::StrJoin(not_located_, ", ", count_first), ")");
+  }
+
+  // What --trajectory has of pairs that were not located.
+  std::string WithoutPose() const {
+    if (flags_.trajectory.empty()) return "";
+    const bool lines = flags_.trajectory_format == TrajectoryFormat::kKitti;
+    return absl::StrCat(lines ? ", which are lines of nan in " : ", which are left out of ", flags_.trajectory);
+  }
 
   std::string Summary() const {
     const client::Location& l = last_.location;
-    std::string text =
-        absl::StrFormat("%d pairs; map: %d keyframes, %d points", pairs_, last_.map_keyframes, last_.map_points);
+    std::string text = absl::StrFormat("%d pairs, %s; map: %d keyframes, %d points", pairs_, Located(),
+                                       last_.map_keyframes, last_.map_points);
     if (!flags_.depth) {
       absl::StrAppendFormat(&text, "; rig: %.4f %.4f %.4f degrees, +-%.4f %.4f %.4f", kDegrees * l.rig_rotation[0],
                             kDegrees * l.rig_rotation[1], kDegrees * l.rig_rotation[2], kDegrees * l.rig_uncertainty[0],
@@ -157,23 +181,32 @@ class LocalizeReport {
     return text + "\n";
   }
 
-  absl::Status Compare() const {
-    GLINT_ASSIGN_OR_RETURN(const auto truth, ReadTrajectory(flags_.truth, flags_.period()));
-    GLINT_ASSIGN_OR_RETURN(const auto report, CompareWithTruth(path_, truth, flags_.period()));
-    std::fputs(report.c_str(), flags_.format == AnswerFormat::kCsv && flags_.output.empty() ? stderr : stdout);
-    return absl::OkStatus();
+  // kOk, or kCannotWrite. Poses that cannot be compared are a failure of --truth.
+  int Compare() {
+    const auto report = CompareWithTruth(path_, truth_);
+    if (!report.ok()) {
+      Fail("--truth", report.status());
+    } else if (flags_.format == AnswerFormat::kCsv && flags_.output.empty()) {
+      std::fputs(report->c_str(), stderr);
+    } else {
+      return Print(kName, *report);
+    }
+    return kOk;
   }
 
   const LocalizeFlags& flags_;
+  const Trajectory& truth_;
   LiveView* const live_view_;
   PathTrace trace_;
   const std::unique_ptr<StreamReport> report_;
   std::unique_ptr<OutputFile> trajectory_;
+  TrajectoryLines lines_;  // of it
   PathPicture drawing_;
-  std::vector<TimedPose> path_;
+  std::vector<TimedPose> path_;                 // of all pairs, with those that are not located
+  std::map<std::string, int64_t> not_located_;  // answered pairs, by their status
   client::LocalizeAnswer last_;
   std::set<WarningKind> warned_;
-  int64_t pairs_ = 0;
+  int64_t pairs_ = 0;  // that were answered
 };
 
 // The size of each image, as the first pair has it.
@@ -230,6 +263,12 @@ int RunLocalize(const std::vector<std::string>& arguments) {
   if (end_here.has_value()) return *end_here;
   auto options = localize_flags.Options();
   if (!options.ok()) return UsageError(kName, options.status().message());
+  Trajectory truth;  // read now: the pairs may take hours
+  if (!localize_flags.truth.empty()) {
+    auto read = ReadTrajectory(localize_flags.truth);
+    if (!read.ok()) return SourceError(kName, read.status());
+    truth = *std::move(read);
+  }
   if (localize_flags.depth && command.names().size() != 2)
     return UsageError(kName, "option '--depth': needs LEFT and DEPTH");
   auto source = PairSource::Open(command.names(), 0, SendFormat::kGray, command.video());
@@ -246,7 +285,7 @@ int RunLocalize(const std::vector<std::string>& arguments) {
   if (!live.ok()) return UsageError(kName, live.status().message());
   const auto connection = Connection::Open(command.connection());
   if (!connection.ok()) return CallError(kName, connection.status());
-  const auto report = LocalizeReport::Open(localize_flags, source->rate(), &*live);
+  const auto report = LocalizeReport::Open(localize_flags, truth, source->rate(), &*live);
   if (!report.ok()) return OutputError(kName, report.status());
 
   options->detector = command.detector();
@@ -256,6 +295,7 @@ int RunLocalize(const std::vector<std::string>& arguments) {
     return connection->client().OpenLocalizeStream(*options, [&](const client::LocalizeAnswer& answer) {
       if (answer.frame_id == kLoadId || answer.frame_id == kSaveId) {
         const bool is_new = answer.frame_id == kLoadId && absl::IsNotFound(answer.status) && !localize_flags.relocalize;
+        if (is_new) Complain(kName, absl::StrCat("warning: a new map begins: ", answer.status.message()));
         if (answer.status.ok() || is_new) return;
         (*report)->Fail(absl::StrCat("map ", localize_flags.map), answer.status);
         if (answer.frame_id == kLoadId) run->Cancel();

@@ -11,7 +11,7 @@
 #include "absl/strings/strip.h"
 #include "client/cli/output/live_view.h"
 #include "client/cli/source/calibration.h"
-#include "client/cli/source/picture.h"
+#include "client/cli/source/text_file.h"
 #include "features/status_macros.h"
 
 namespace glint::cli {
@@ -21,10 +21,9 @@ constexpr double kRadians = 0.017453292519943295;
 
 // Three numbers, degrees, as the table of glint localize has them at its end.
 absl::StatusOr<std::array<double, 3>> ReadRotation(const std::string& path) {
-  std::string text;
-  GLINT_RETURN_IF_ERROR(ReadBytes(path, &text));
+  GLINT_ASSIGN_OR_RETURN(const auto text, ReadText(path));
   std::vector<double> values;
-  for (const absl::string_view word : absl::StrSplit(text, absl::ByAnyChar(" ,\t\r\n"), absl::SkipEmpty())) {
+  for (const absl::string_view word : absl::StrSplit(text, absl::ByAnyChar(" ,\t\n"), absl::SkipEmpty())) {
     values.push_back(0);
     if (!absl::SimpleAtod(word, &values.back()) || !std::isfinite(values.back())) values.assign(4, 0);
   }
@@ -67,7 +66,7 @@ void LocalizeFlags::AddTo(Flags* flags) {
                 &mode_);
   flags->Float(
       "rate", "HZ",
-      "Pairs a second (default: the frame rate of a video, or the times that the names of pictures are; else 10).",
+      "Pairs a second (default: the times of a video's frames, or those that the names of pictures are; else 10).",
       &rate_);
   flags->String("map", "NAME",
                 "Go on in this map of the server, if it is there, and save it at the end (the server needs "
@@ -78,12 +77,15 @@ void LocalizeFlags::AddTo(Flags* flags) {
   AddFormatTo(flags,
               absl::StrCat("table (the default): a line for each pair. csv: the same for programs, with the header ",
                            kLocalizeCsvHeader, ". none: nothing."));
-  flags->String("trajectory", "FILE", "Write the poses as they were answered.", &trajectory);
+  flags->String("trajectory", "FILE", "Write the poses of the pairs that were located.", &trajectory);
   flags->Choice("trajectory-format", {{"tum", TrajectoryFormat::kTum}, {"kitti", TrajectoryFormat::kKitti}},
-                "tum (the default): seconds x y z qx qy qz qw. kitti: the 12 numbers of [R t].", &trajectory_format);
+                "tum (the default): seconds x y z qx qy qz qw. kitti: the 12 numbers of [R t], where line n is pair n: "
+                "a pair that was not located, or has no answer, has twelve nan.",
+                &trajectory_format);
   flags->String("truth", "FILE",
-                "Compare with the true path, of either format: end error, ATE after the best rigid alignment, RPE, and "
-                "KITTI's t_rel and r_rel.",
+                "Compare the located pairs with the true path, of either format: end error, ATE after the best rigid "
+                "alignment, RPE, and KITTI's t_rel and r_rel. TUM: by time, lines in any order. KITTI: line n is pair "
+                "n. An error if under half of the pairs have a true pose.",
                 &truth);
   AddDrawTo(flags, "pair", "The left picture, and the path from above.");
   AddViewFlag(flags, false, &view);

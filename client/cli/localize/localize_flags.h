@@ -34,12 +34,11 @@ struct LocalizeFlags : AnswerFlags {
   // What the server is asked for, but for the detector and the size of the images. Errors of ReadCalibration(), and
   // about --calibration-refine.
   absl::StatusOr<client::LocalizeStreamOptions> Options() const;
-  // Between pairs without times of their own, seconds.
-  double period() const { return 1.0 / rate_.value_or(kDefaultPairRate); }
-  // By --rate and the pair's number if it is given, else the left picture's own, else by period().
+  // By --rate and the pair's number if it is given, else the left picture's own, else by kDefaultPairRate.
   absl::Duration TimeOf(const PicturePair& pair) const {
     const bool own = pair.first->time.has_value() && !rate_.has_value();
-    return own ? *pair.first->time : absl::Seconds(period() * static_cast<double>(pair.number));
+    const double period = 1.0 / rate_.value_or(kDefaultPairRate);
+    return own ? *pair.first->time : absl::Seconds(period * static_cast<double>(pair.number));
   }
 
  private:

@@ -29,7 +29,7 @@ class ColmapWriter {
   // `first` and `second`: names of files. INVALID_ARGUMENT: two pictures from different places have one name, or
   // a name has a space.
   absl::Status Add(const std::string& first, const std::string& second, const client::MatchFound& found);
-  absl::Status Close() { return matches_->Flush(); }
+  absl::Status Close() { return matches_->Close(); }
 
  private:
   explicit ColmapWriter(std::string folder) : folder_(std::move(folder)) {}

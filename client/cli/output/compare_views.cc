@@ -2,21 +2,25 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <opencv2/calib3d.hpp>
 #include <opencv2/imgproc.hpp>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "client/cli/source/text_file.h"
+#include "features/status_macros.h"
 
 namespace glint::cli {
 
 absl::StatusOr<Homography> ReadHomography(const std::string& path) {
-  std::ifstream file(path);
+  GLINT_ASSIGN_OR_RETURN(const auto text, ReadText(path));
+  const std::vector<absl::string_view> words = absl::StrSplit(text, absl::ByAnyChar(" \t\n"), absl::SkipEmpty());
   Homography h;
-  for (double& v : h) {
-    if (!(file >> v)) return absl::InvalidArgumentError(absl::StrCat(path, ": not a file of nine numbers"));
-  }
+  bool good = words.size() == h.size();
+  for (size_t i = 0; good && i < h.size(); ++i) good = absl::SimpleAtod(words[i], &h[i]);
+  if (!good) return absl::InvalidArgumentError(absl::StrCat(path, ": not a file of nine numbers"));
   return h;
 }
 

@@ -11,7 +11,7 @@
 
 namespace glint::cli {
 
-// The first nine numbers of a file, row by row. INVALID_ARGUMENT names the file.
+// The nine numbers of a file, row by row. NOT_FOUND; INVALID_ARGUMENT: it has others. Both name the file.
 absl::StatusOr<Homography> ReadHomography(const std::string& path);
 
 // From the matches of two images' descriptors, by RANSAC. NOT_FOUND if there are too few or none fits.

@@ -14,17 +14,9 @@ constexpr int kMargin = 12;
 constexpr double kLeastExtent = 1;  // metres that the map shows
 
 cv::Scalar ColourOf(client::LocationStatus status) {
-  switch (status) {
-    case client::LocationStatus::kCoasting:
-      return {0, 165, 255};
-    case client::LocationStatus::kInitializing:
-    case client::LocationStatus::kLost:
-      return {60, 60, 255};
-    case client::LocationStatus::kTracking:
-    case client::LocationStatus::kRelocalized:
-      break;
-  }
-  return {80, 220, 80};
+  if (client::IsLocated(status)) return {80, 220, 80};
+  if (status == client::LocationStatus::kCoasting) return {0, 165, 255};
+  return {60, 60, 255};
 }
 
 // 1, 2 or 5 times a power of ten, at most `length`.

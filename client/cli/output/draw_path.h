@@ -14,8 +14,8 @@ class PathPicture {
  public:
   void Add(const client::Location& found);
   // The picture, 8-bit BGR, with the path so far beside it, seen from above, with z up and x to the right: green where
-  // the camera was located, orange where it coasted, red where it was lost; keyframes as dots. The scale fits the path,
-  // with a bar of its length.
+  // the camera was located, orange where it coasted, red where it had no pose; keyframes as dots. The scale fits the
+  // path, with a bar of its length.
   cv::Mat Draw(const cv::Mat& picture) const;
 
  private:

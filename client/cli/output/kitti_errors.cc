@@ -58,13 +58,14 @@ std::optional<KittiErrors> ErrorsOfKitti(const std::vector<slam::Pose>& path, co
 
 }  // namespace
 
-absl::StatusOr<std::string> ReportErrors(const std::vector<client::CameraPose>& path,
-                                         const std::vector<client::CameraPose>& truth) {
+std::string ReportErrors(const std::vector<client::CameraPose>& path, const std::vector<client::CameraPose>& truth,
+                         const std::string& compared) {
   const std::vector<slam::Pose> found = ToPoses(path), expected = ToPoses(truth);
   const slam::PathErrors e = slam::ComparePaths(found, expected);
   std::string report = absl::StrFormat(
-      "truth: %d poses, %.1f m\nend: %.3f m, %.2f %%\nATE: %.3f m\nRPE of neighbours: %.4f m, %.4f degrees\n",
-      found.size(), e.length, e.end, e.length > 0 ? 100 * e.end / e.length : 0, e.absolute, e.relative,
+      "truth: %d poses, %.1f m\ncompared: %s\nend: %.3f m, %.2f %%\nATE: %.3f m\n"
+      "RPE of neighbours: %.4f m, %.4f degrees\n",
+      found.size(), e.length, compared, e.end, e.length > 0 ? 100 * e.end / e.length : 0, e.absolute, e.relative,
       kDegrees * e.relative_angle);
   if (const auto kitti = ErrorsOfKitti(found, expected); kitti.has_value()) {
     absl::StrAppendFormat(&report, "KITTI, 100 to 800 m: t_rel %.3f %%, r_rel %.4f degrees in 100 m\n",

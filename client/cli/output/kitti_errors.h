@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "client/localization.h"
 
 namespace glint::cli {
 
-// Paths of the same moments, of one length, at least 2. The report of CompareWithTruth().
-absl::StatusOr<std::string> ReportErrors(const std::vector<client::CameraPose>& path,
-                                         const std::vector<client::CameraPose>& truth);
+// Paths of the same moments, of one length, at least 2. The report of CompareWithTruth(). `compared` is a line of it,
+// without its end: which poses these are.
+std::string ReportErrors(const std::vector<client::CameraPose>& path, const std::vector<client::CameraPose>& truth,
+                         const std::string& compared);
 
 }  // namespace glint::cli
 

@@ -8,13 +8,19 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "client/cli/base/command.h"
 #include "features/atomic_file.h"
+#include "features/error.h"
+#include "features/status_macros.h"
+#include "features/utf8.h"
 
 namespace glint::cli {
 namespace {
@@ -28,6 +34,21 @@ void AppendHex(const uint8_t* bytes, int count, std::string* out) {
     out->push_back(kDigits[bytes[i] >> 4]);
     out->push_back(kDigits[bytes[i] & 15]);
   }
+}
+
+// Whether the path is free or a file, and not a device, a pipe or a folder.
+bool IsReplaceable(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_status there = std::filesystem::status(path, error);
+  return !std::filesystem::exists(there) || std::filesystem::is_regular_file(there);
+}
+
+// An error of AtomicFile, whose text begins with Echo(path), as DATA_LOSS with all of the path.
+absl::Status WithWholePath(const std::string& path, const absl::Status& status) {
+  if (status.ok()) return status;
+  absl::string_view text = status.message();
+  return absl::ConsumePrefix(&text, Echo(path)) ? absl::DataLossError(absl::StrCat(path, text))
+                                                : absl::DataLossError(text);
 }
 
 const uint8_t* DescriptorRow(const Features& features, size_t i) {
@@ -134,7 +155,7 @@ class TableFormatter : public Formatter {
 }  // namespace
 
 absl::StatusOr<OutputFile> OutputFile::Open(const std::string& path) {
-  if (path.empty() || path == "-") return OutputFile(-1, "standard output");
+  if (path.empty() || path == "-") return OutputFile(STDOUT_FILENO, "standard output");
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) return absl::DataLossError(absl::StrCat(path, ": ", std::strerror(errno)));
   return OutputFile(fd, path);
@@ -147,13 +168,15 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
       bytes_(other.bytes_) {}
 
 OutputFile::~OutputFile() {
-  if (fd_ < 0) return;
-  Flush().IgnoreError();  // who wants to know has called it
-  close(fd_);
+  if (fd_ >= 0 && !is_standard_output()) Close().IgnoreError();  // who wants to know has called it
 }
 
+bool OutputFile::is_standard_output() const { return fd_ == STDOUT_FILENO; }
+
 absl::Status OutputFile::Write(absl::string_view text) {
-  if (fd_ < 0) return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() ? absl::OkStatus() : Error();
+  if (is_standard_output()) {
+    return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() ? absl::OkStatus() : Error();
+  }
   if (records_.size() + text.size() > kRecordBytes) {
     if (absl::Status s = Flush(); !s.ok()) return s;
   }
@@ -162,7 +185,12 @@ absl::Status OutputFile::Write(absl::string_view text) {
 }
 
 absl::Status OutputFile::Flush() {
-  if (fd_ < 0) return std::fflush(stdout) == 0 ? absl::OkStatus() : Error();
+  if (is_standard_output()) {
+    errno = 0;
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return absl::OkStatus();
+    if (errno == 0) errno = EIO;  // of an earlier write, which only the flag is left of
+    return Error();
+  }
   const std::string records = std::exchange(records_, "");
   for (size_t at = 0; at < records.size();) {
     const ssize_t written = write(fd_, records.data() + at, records.size() - at);
@@ -176,12 +204,27 @@ absl::Status OutputFile::Flush() {
   return absl::OkStatus();
 }
 
+absl::Status OutputFile::Close() {
+  absl::Status status = Flush();
+  if (is_standard_output() || fd_ < 0) return status;
+  if (close(std::exchange(fd_, -1)) != 0) status.Update(Error());
+  return status;
+}
+
 absl::Status WriteWholeFile(const std::string& path, absl::string_view bytes) {
+  if (!IsReplaceable(path)) {
+    GLINT_ASSIGN_OR_RETURN(auto device, OutputFile::Open(path));
+    GLINT_RETURN_IF_ERROR(device.Write(bytes));
+    return device.Close();
+  }
   auto file = AtomicFile::Create(path);
-  if (!file.ok()) return absl::DataLossError(file.status().message());
+  if (!file.ok()) return WithWholePath(path, file.status());
   file->Append(bytes.data(), bytes.size());
-  const absl::Status status = file->Commit(/*sync=*/false);
-  return status.ok() ? status : absl::DataLossError(status.message());
+  return WithWholePath(path, file->Commit(/*sync=*/false));
+}
+
+absl::Status CheckWholeFile(const std::string& path) {
+  return IsReplaceable(path) ? WithWholePath(path, AtomicFile::Create(path).status()) : absl::OkStatus();
 }
 
 absl::Status OutputFile::Error() const {
@@ -204,7 +247,7 @@ void AppendCsvFloats(std::initializer_list<float> values, std::string* out) {
 
 void AppendJsonString(absl::string_view text, std::string* out) {
   out->push_back('"');
-  for (const char c : text) {
+  for (const char c : Utf8Text(text)) {
     if (c == '"' || c == '\\') {
       out->push_back('\\');
       out->push_back(c);
@@ -217,8 +260,9 @@ void AppendJsonString(absl::string_view text, std::string* out) {
   out->push_back('"');
 }
 
-void AppendCsvField(absl::string_view text, std::string* out) {
-  if (text.find_first_of(",\"\r\n") == absl::string_view::npos) {
+void AppendCsvField(absl::string_view bytes, std::string* out) {
+  const std::string text = Utf8Text(bytes);
+  if (text.find_first_of(",\"\r\n") == std::string::npos) {
     absl::StrAppend(out, text);
     return;
   }
@@ -261,6 +305,12 @@ int Print(const std::string& command, const std::string& text) {
   absl::Status status = output->Write(text);
   if (status.ok()) status = output->Flush();
   return status.ok() ? kOk : OutputError(command, status);
+}
+
+int CheckStandardOutput(int status) {
+  if (status == kCannotWrite) return status;  // which has been said, of whatever output
+  const absl::Status flushed = OutputFile::Open("")->Flush();
+  return flushed.ok() ? status : OutputError("", flushed);
 }
 
 }  // namespace glint::cli

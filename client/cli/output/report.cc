@@ -88,8 +88,8 @@ absl::Status Report::Add(const Picture& picture, const absl::Status& status, con
 
 int Report::Close(const absl::Status& output_status) {
   progress_.reset();
-  sink_.reset();  // closes a video
   absl::Status status = output_status;
+  if (sink_ != nullptr) status.Update(sink_->Close());
   // Of one picture, results say enough, if there are any.
   if (status.ok() && flags_.summary && summary_.frames() > (flags_.format == Format::kNone ? 0 : 1)) {
     const std::string text = summary_.Text(SteadyNow() - start_);
@@ -100,7 +100,7 @@ int Report::Close(const absl::Status& output_status) {
       std::fputs(text.c_str(), stderr);
     }
   }
-  if (status.ok()) status = output_.Flush();
+  status.Update(output_.Close());
   if (!status.ok()) return OutputError(command_, status);
   if (Interrupted()) return kInterrupted;
   return summary_.failed() > 0 ? kFailed : kOk;

@@ -166,14 +166,15 @@ void PathTrace::Add(const Location& found) {
   step.x = static_cast<float>(found.pose.position[0]);
   step.z = static_cast<float>(found.pose.position[2]);
   step.keyframe = found.is_keyframe;
-  step.state = found.status == client::LocationStatus::kLost       ? view::Step::kLost
+  step.state = client::IsLocated(found.status)                     ? view::Step::kLocated
                : found.status == client::LocationStatus::kCoasting ? view::Step::kUncertain
-                                                                   : view::Step::kLocated;
+                                                                   : view::Step::kLost;
   steps_.push_back(step);
   if (steps_.size() < kMaxSteps) return;
   for (size_t i = 0; i < kMaxSteps / 2; ++i) {
     view::Step kept = steps_[2 * i + 1];
     kept.keyframe |= steps_[2 * i].keyframe;
+    kept.state = std::max(kept.state, steps_[2 * i].state);
     steps_[i] = kept;
   }
   steps_.resize(kMaxSteps / 2);

@@ -38,8 +38,8 @@ void StreamReport::ShowLive(int64_t done, const char* noun, const std::function<
 
 absl::Status StreamReport::Flush(absl::Status status) {
   line_.Clear();
-  sink_.reset();  // closes a video
-  if (status.ok()) status = output_.Flush();
+  if (sink_ != nullptr) status.Update(sink_->Close());
+  status.Update(output_.Close());
   return status;
 }
 

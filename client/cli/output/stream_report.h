@@ -42,7 +42,7 @@ class StreamReport {
   // "12 frames, 3.4/s: TEXT", with `noun` for frames. `text` is called only if the line is drawn now.
   void ShowLive(int64_t done, const char* noun, const std::function<std::string()>& text);
 
-  // Ends the line of figures and the pictures, and writes what is left unless `status` is an error already.
+  // Ends the line of figures and the outputs. The first error: `status`, or that of an output.
   absl::Status Flush(absl::Status status);
   // The exit status, after Flush(). `unread`: pictures that could not be read.
   int ExitStatus(const absl::Status& flushed, int64_t unread) const;

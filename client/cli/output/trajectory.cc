@@ -1,13 +1,15 @@
 #include "client/cli/output/trajectory.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "client/cli/output/kitti_errors.h"
-#include "client/cli/source/picture.h"
+#include "client/cli/source/text_file.h"
 #include "features/status_macros.h"
 
 namespace glint::cli {
@@ -47,16 +49,18 @@ std::array<double, 4> QuaternionOf(const Matrix& m) {
   return q;
 }
 
-}  // namespace
-
-std::string TrajectoryLine(const TimedPose& at, TrajectoryFormat format) {
+std::string TumLine(const TimedPose& at) {
   const std::array<double, 3>& t = at.pose.position;
-  if (format == TrajectoryFormat::kTum) {
-    const std::array<double, 4>& q = at.pose.rotation;
-    return absl::StrFormat("%.9f %.9g %.9g %.9g %.9g %.9g %.9g %.9g\n", at.seconds, t[0], t[1], t[2], q[0], q[1], q[2],
-                           q[3]);
-  }
-  const Matrix r = MatrixOf(at.pose.rotation);
+  const std::array<double, 4>& q = at.pose.rotation;
+  return absl::StrFormat("%.9f %.9g %.9g %.9g %.9g %.9g %.9g %.9g\n", at.seconds, t[0], t[1], t[2], q[0], q[1], q[2],
+                         q[3]);
+}
+
+constexpr char kKittiLineWithoutPose[] = "nan nan nan nan nan nan nan nan nan nan nan nan\n";
+
+std::string KittiLine(const client::CameraPose& pose) {
+  const Matrix r = MatrixOf(pose.rotation);
+  const std::array<double, 3>& t = pose.position;
   std::string line;
   for (size_t row = 0; row < 3; ++row) {
     absl::StrAppendFormat(&line, "%.9e %.9e %.9e %.9e%s", r[3 * row], r[3 * row + 1], r[3 * row + 2], t[row],
@@ -65,62 +69,154 @@ std::string TrajectoryLine(const TimedPose& at, TrajectoryFormat format) {
   return line;
 }
 
-absl::StatusOr<std::vector<TimedPose>> ReadTrajectory(const std::string& path, double period) {
-  std::string text;
-  GLINT_RETURN_IF_ERROR(ReadBytes(path, &text));
-  std::vector<TimedPose> poses;
-  int number = 0;
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    ++number;
-    const std::pair<absl::string_view, absl::string_view> split = absl::StrSplit(line, absl::MaxSplits('#', 1));
-    std::vector<double> v;
-    bool good = true;
-    for (const absl::string_view word : absl::StrSplit(split.first, absl::ByAnyChar(" ,\t\r"), absl::SkipEmpty())) {
-      v.push_back(0);
-      good = good && absl::SimpleAtod(word, &v.back()) && std::isfinite(v.back());
-    }
-    if (v.empty()) continue;
-    TimedPose pose;
-    if (good && v.size() == 12) {
-      pose.seconds = period * static_cast<double>(poses.size());
-      pose.pose.position = {v[3], v[7], v[11]};
-      pose.pose.rotation = QuaternionOf({v[0], v[1], v[2], v[4], v[5], v[6], v[8], v[9], v[10]});
-    } else if (good && v.size() == 8) {
-      pose.seconds = v[0];
-      pose.pose.position = {v[1], v[2], v[3]};
-      pose.pose.rotation = {v[4], v[5], v[6], v[7]};
-    } else {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path, ":", number, ": neither 12 numbers (KITTI) nor 8, seconds x y z qx qy qz qw (TUM)"));
-    }
-    double norm = 0;
-    for (const double q : pose.pose.rotation) norm += q * q;
-    if (!(std::abs(norm - 1) < 1e-2)) {
-      return absl::InvalidArgumentError(absl::StrCat(path, ":", number, ": not a rotation"));
-    }
-    poses.push_back(pose);
-  }
-  return poses;
+bool IsRotation(const std::array<double, 4>& q) {
+  double norm = 0;
+  for (const double v : q) norm += v * v;
+  return std::abs(norm - 1) < 1e-2;
 }
 
-absl::StatusOr<std::string> CompareWithTruth(const std::vector<TimedPose>& path, const std::vector<TimedPose>& truth,
-                                             double period) {
-  std::vector<client::CameraPose> found, expected;
-  size_t at = 0;
-  for (const TimedPose& pose : path) {
-    while (at + 1 < truth.size() &&
-           std::abs(truth[at + 1].seconds - pose.seconds) <= std::abs(truth[at].seconds - pose.seconds)) {
-      ++at;
+bool IsRotation(const Matrix& m) {
+  const Matrix nearest = MatrixOf(QuaternionOf(m));
+  for (size_t i = 0; i < m.size(); ++i) {
+    if (!(std::abs(m[i] - nearest[i]) < 1e-2)) return false;
+  }
+  return true;
+}
+
+// What a pose of `path` and one of a truth in `format` have in common if they belong together.
+double KeyOf(const TimedPose& at, TrajectoryFormat format) {
+  return format == TrajectoryFormat::kTum ? at.seconds : static_cast<double>(at.number);
+}
+
+// How far the keys of a path and of the truth may differ.
+double ToleranceOf(const std::vector<TimedPose>& path, TrajectoryFormat format) {
+  if (format == TrajectoryFormat::kKitti || path.size() < 2) return 0;
+  std::vector<double> steps;
+  for (size_t i = 1; i < path.size(); ++i) steps.push_back(std::abs(path[i].seconds - path[i - 1].seconds));
+  const auto middle = steps.begin() + static_cast<ptrdiff_t>(steps.size() / 2);
+  std::nth_element(steps.begin(), middle, steps.end());
+  return *middle / 2;
+}
+
+// Of at least one pose, which ascend by their keys.
+const TimedPose& NearestPose(const Trajectory& truth, double key) {
+  const auto after =
+      std::lower_bound(truth.poses.begin(), truth.poses.end(), key,
+                       [&](const TimedPose& at, double value) { return KeyOf(at, truth.format) < value; });
+  if (after == truth.poses.end()) return truth.poses.back();
+  if (after == truth.poses.begin()) return *after;
+  const TimedPose& before = *(after - 1);
+  return key - KeyOf(before, truth.format) <= KeyOf(*after, truth.format) - key ? before : *after;
+}
+
+// "path 0.000 to 2.900 s, truth 0.500 to 9.000 s"; with KITTI's lines in place of seconds.
+std::string RangesOf(const std::vector<TimedPose>& path, const Trajectory& truth) {
+  const TrajectoryFormat format = truth.format;
+  const auto before = [format](const TimedPose& a, const TimedPose& b) { return KeyOf(a, format) < KeyOf(b, format); };
+  const auto [first, last] = std::minmax_element(path.begin(), path.end(), before);
+  const TimedPose &true_first = truth.poses.front(), &true_last = truth.poses.back();
+  if (format == TrajectoryFormat::kTum) {
+    return absl::StrFormat("path %.3f to %.3f s, truth %.3f to %.3f s", first->seconds, last->seconds,
+                           true_first.seconds, true_last.seconds);
+  }
+  return absl::StrFormat("path of pairs %d to %d, truth of lines %d to %d, both from 0 on", first->number, last->number,
+                         true_first.number, true_last.number);
+}
+
+}  // namespace
+
+std::string TrajectoryLines::Add(const TimedPose& at) {
+  if (format_ == TrajectoryFormat::kTum) return at.located ? TumLine(at) : "";
+  std::string lines;
+  for (; next_ < at.number; ++next_) lines += kKittiLineWithoutPose;
+  ++next_;
+  return lines + (at.located ? KittiLine(at.pose) : kKittiLineWithoutPose);
+}
+
+absl::StatusOr<Trajectory> ReadTrajectory(const std::string& path) {
+  GLINT_ASSIGN_OR_RETURN(const auto text, ReadText(path));
+  Trajectory trajectory;
+  trajectory.name = path;
+  size_t columns = 0;  // of all lines; 0: none was read yet
+  int line_number = 0;
+  int64_t pairs = 0;
+  const auto wrong = [&](absl::string_view what) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ":", line_number, ": ", what));
+  };
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    ++line_number;
+    std::vector<double> v;
+    bool numbers = true;
+    for (const absl::string_view word :
+         absl::StrSplit(line.substr(0, line.find('#')), absl::ByAnyChar(" ,\t"), absl::SkipEmpty())) {
+      v.push_back(0);
+      numbers = numbers && absl::SimpleAtod(word, &v.back());
     }
-    if (at >= truth.size() || std::abs(truth[at].seconds - pose.seconds) > period / 2) continue;
-    found.push_back(pose.pose);
-    expected.push_back(truth[at].pose);
+    if (v.empty()) continue;
+    if (!numbers || (v.size() != 12 && v.size() != 8)) {
+      return wrong("neither 12 numbers (KITTI) nor 8, seconds x y z qx qy qz qw (TUM)");
+    }
+    if (columns != 0 && v.size() != columns) {
+      return wrong(absl::StrCat("has ", v.size(), " numbers, and the lines before it have ", columns));
+    }
+    columns = v.size();
+    TimedPose at;
+    at.number = pairs++;
+    const auto is_nan = [](double value) { return std::isnan(value); };
+    if (columns == 12 && std::all_of(v.begin(), v.end(), is_nan)) continue;
+    if (!std::all_of(v.begin(), v.end(), [](double value) { return std::isfinite(value); })) {
+      return wrong("has a number that is not finite");
+    }
+    if (columns == 12) {
+      const Matrix matrix = {v[0], v[1], v[2], v[4], v[5], v[6], v[8], v[9], v[10]};
+      if (!IsRotation(matrix)) return wrong("not a rotation");
+      at.pose.position = {v[3], v[7], v[11]};
+      at.pose.rotation = QuaternionOf(matrix);
+    } else {
+      at.seconds = v[0];
+      at.pose.position = {v[1], v[2], v[3]};
+      at.pose.rotation = {v[4], v[5], v[6], v[7]};
+      if (!IsRotation(at.pose.rotation)) return wrong("not a rotation");
+    }
+    trajectory.poses.push_back(at);
   }
-  if (found.size() < 2) {
+  if (trajectory.poses.empty()) return absl::InvalidArgumentError(absl::StrCat(path, ": has no pose"));
+  trajectory.format = columns == 12 ? TrajectoryFormat::kKitti : TrajectoryFormat::kTum;
+  if (trajectory.format == TrajectoryFormat::kTum) {
+    std::stable_sort(trajectory.poses.begin(), trajectory.poses.end(),
+                     [](const TimedPose& a, const TimedPose& b) { return a.seconds < b.seconds; });
+  }
+  return trajectory;
+}
+
+absl::StatusOr<std::string> CompareWithTruth(const std::vector<TimedPose>& path, const Trajectory& truth) {
+  const double tolerance = ToleranceOf(path, truth.format);
+  std::vector<client::CameraPose> found, expected;
+  size_t located = 0;
+  for (const TimedPose& at : path) {
+    if (!at.located) continue;
+    ++located;
+    const double key = KeyOf(at, truth.format);
+    const TimedPose& true_pose = NearestPose(truth, key);
+    if (std::abs(KeyOf(true_pose, truth.format) - key) > tolerance) continue;
+    found.push_back(at.pose);
+    expected.push_back(true_pose.pose);
+  }
+  if (located == 0) {
     return absl::FailedPreconditionError(
-        absl::StrCat(found.size(), " poses have the time of a true one; two are needed"));
+        absl::StrCat("none of ", path.size(), " pairs was located; nothing is compared with ", truth.name));
   }
-  return ReportErrors(found, expected);
+  const std::string ranges = RangesOf(path, truth);
+  if (found.size() < 2 || 2 * found.size() < located) {
+    const std::string within =
+        truth.format == TrajectoryFormat::kTum ? absl::StrFormat("within %.3f s", tolerance) : "of their number";
+    return absl::FailedPreconditionError(
+        absl::StrFormat("%s: %d of %d located pairs have a true pose %s; half of them, and two, are needed; %s",
+                        truth.name, found.size(), located, within, ranges));
+  }
+  return ReportErrors(found, expected,
+                      absl::StrFormat("%d of %d located pairs, %d of %d pairs not located; %s", found.size(), located,
+                                      path.size() - located, path.size(), ranges));
 }
 
 }  // namespace glint::cli

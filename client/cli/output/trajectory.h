@@ -2,6 +2,7 @@
 #ifndef GLINT_CLIENT_CLI_OUTPUT_TRAJECTORY_H_
 #define GLINT_CLIENT_CLI_OUTPUT_TRAJECTORY_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,26 +12,48 @@
 
 namespace glint::cli {
 
-// A pose at a time, seconds.
+// Where the camera was at a pair.
 struct TimedPose {
   double seconds = 0;
   client::CameraPose pose;
+  int64_t number = 0;   // of the pair in its drive, from 0 on
+  bool located = true;  // else `pose` is none: what the pair shows was not found, or it has no answer
 };
 
 enum class TrajectoryFormat { kTum, kKitti };
 
-// A line of a file, with its end: "seconds x y z qx qy qz qw", or the 12 numbers of [R t], row by row.
-std::string TrajectoryLine(const TimedPose& pose, TrajectoryFormat format);
+// The lines of a trajectory's file. Thread-compatible.
+//   TUM    "seconds x y z qx qy qz qw" of each pair that was located.
+//   KITTI  The 12 numbers of [R t], row by row. The line is the time: line n, from 0 on, is pair n. A pair that was not
+//          located, or has no answer, has a line of twelve "nan".
+class TrajectoryLines {
+ public:
+  explicit TrajectoryLines(TrajectoryFormat format) : format_(format) {}
+  // What the file goes on with, none, one or several lines with their ends. Pairs come in ascending order of `number`.
+  std::string Add(const TimedPose& at);
 
-// Such a file, of either format. Those of KITTI have no times: they are `period` apart, from 0 on. '#' begins a
-// comment. NOT_FOUND; INVALID_ARGUMENT names file and line.
-absl::StatusOr<std::vector<TimedPose>> ReadTrajectory(const std::string& path, double period);
+ private:
+  const TrajectoryFormat format_;
+  int64_t next_ = 0;  // KITTI: the pair of the next line
+};
 
-// A report for people: length, end error, ATE after the best rigid alignment, RPE of neighbours, and KITTI's errors
-// over lengths of 100 to 800 m. Poses of the same moment, within half of `period`, are compared. FAILED_PRECONDITION:
-// fewer than two of them.
-absl::StatusOr<std::string> CompareWithTruth(const std::vector<TimedPose>& path, const std::vector<TimedPose>& truth,
-                                             double period);
+struct Trajectory {
+  std::string name;  // of its file
+  TrajectoryFormat format = TrajectoryFormat::kTum;
+  std::vector<TimedPose> poses;  // TUM: ascending in time; KITTI: in `number` (the line), without `seconds`
+};
+
+// A file of either format, in UTF-8 with or without a byte order mark, with line ends of any system. '#' begins a
+// comment; lines of TUM may be in any order; those of twelve "nan" have no pose, and count. NOT_FOUND;
+// INVALID_ARGUMENT names file and line, or says that there is no pose.
+absl::StatusOr<Trajectory> ReadTrajectory(const std::string& path);
+
+// A report for people: how many poses were compared, of how many, and over which ranges of both; length, end error, ATE
+// after the best rigid alignment, RPE of neighbours, and KITTI's errors over lengths of 100 to 800 m. Pairs that were
+// located are compared: with the pose of TUM that is nearest in time, at most half the path's median step away, and
+// with the line of KITTI that has their number. FAILED_PRECONDITION names both ranges: under half of the located pairs,
+// or fewer than two, have a true pose.
+absl::StatusOr<std::string> CompareWithTruth(const std::vector<TimedPose>& path, const Trajectory& truth);
 
 }  // namespace glint::cli
 

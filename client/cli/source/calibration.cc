@@ -10,7 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "client/cli/source/picture.h"
+#include "client/cli/source/text_file.h"
 #include "features/status_macros.h"
 
 namespace glint::cli {
@@ -21,8 +21,7 @@ using Projections = std::map<std::string, std::vector<double>>;
 
 // Lines without a name are called as their number says: P0, P1, ...
 absl::StatusOr<Projections> ReadLines(const std::string& path) {
-  std::string text;
-  GLINT_RETURN_IF_ERROR(ReadBytes(path, &text));
+  GLINT_ASSIGN_OR_RETURN(const auto text, ReadText(path));
   Projections found;
   int number = 0, unnamed = 0;
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
@@ -34,7 +33,7 @@ absl::StatusOr<Projections> ReadLines(const std::string& path) {
     }
     std::vector<double> values;
     bool good = true;
-    for (const absl::string_view word : absl::StrSplit(line, absl::ByAnyChar(" \t\r"), absl::SkipEmpty())) {
+    for (const absl::string_view word : absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty())) {
       values.push_back(0);
       good = good && absl::SimpleAtod(word, &values.back());
     }

@@ -37,6 +37,7 @@ class LiveSource : public Source {
     ended_ = true;
     return Interrupted() ? absl::OutOfRangeError("interrupted") : status;
   }
+  absl::Status Begin() override { return source_->Begin(); }
   absl::Status Rewind() override { return absl::UnimplementedError("a live source cannot be read twice"); }
   int64_t count() const override { return source_->count(); }
   double rate() const override { return source_->rate(); }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/cli/base/command.h"
 #include "client/cli/source/picture_files.h"
 #include "features/status_macros.h"
 
@@ -25,22 +26,28 @@ absl::StatusOr<AlignedSource> AlignedSource::Open(const std::vector<std::string>
   }
   aligned.by_time_ = names.size() > 1 && files.empty();
   if (names.size() > 1 && files.size() == names.size()) {
+    for (const std::string& name : names) {
+      if (const std::string others = OtherFiles(name); !others.empty()) Complain("", others);
+    }
     GLINT_ASSIGN_OR_RETURN(auto together, Align(std::move(files)));
     for (auto& one : together.files) aligned.sources_.push_back(OpenFiles(std::move(one), format));
     aligned.numbers_ = std::move(together.number);
     for (const std::string& name : together.alone) aligned.LeaveOut(name);
   } else {
+    // One program may write the pipes of all, and open or fill them in any order.
+    VideoOptions options = video;
+    options.paired = names.size() > 1;
     for (const std::string& name : names) {
-      GLINT_ASSIGN_OR_RETURN(auto source, OpenSource(name, format, video));
+      GLINT_ASSIGN_OR_RETURN(auto source, OpenSource(name, format, options));
       aligned.sources_.push_back(std::move(source));
     }
+    for (const auto& source : aligned.sources_) {
+      if (options.paired) GLINT_RETURN_IF_ERROR(source->Begin());
+    }
   }
-  double rate = 0;
-  for (const auto& source : aligned.sources_) {
-    rate = std::max(rate, source->rate());
-    aligned.by_time_ = aligned.by_time_ && !source->live();
-  }
-  aligned.tolerance_ = absl::Seconds(0.5 / rate);
+  for (const auto& source : aligned.sources_) aligned.by_time_ = aligned.by_time_ && !source->live();
+  aligned.times_.resize(names.size());
+  aligned.steps_.resize(names.size(), absl::InfiniteDuration());
   aligned.held_.resize(names.size());
   aligned.filled_.resize(names.size());
   return aligned;
@@ -55,7 +62,11 @@ absl::Status AlignedSource::Fill() {
     filled_[s] = next.ok();
     ended = ended || absl::IsOutOfRange(next);
     if (!absl::IsOutOfRange(next)) status.Update(next);
-    by_time_ = by_time_ && (!next.ok() || held_[s].time.has_value());
+    if (!next.ok()) continue;
+    by_time_ = by_time_ && held_[s].time.has_value();
+    if (!by_time_) continue;
+    if (times_[s].has_value()) steps_[s] = *held_[s].time - *times_[s];
+    times_[s] = held_[s].time;
   }
   if (ended) {
     for (size_t s = 0; s < sources_.size() && goes_on_.empty(); ++s) {
@@ -75,8 +86,9 @@ absl::Status AlignedSource::Next(std::vector<Picture>* pictures) {
     if (!by_time_) break;
     absl::Duration latest = *held_[0].time;
     for (const Picture& picture : held_) latest = std::max(latest, *picture.time);
+    const absl::Duration tolerance = *std::min_element(steps_.begin(), steps_.end()) / 2;
     for (size_t s = 0; s < held_.size(); ++s) {
-      if (latest - *held_[s].time <= tolerance_) continue;
+      if (latest - *held_[s].time <= tolerance) continue;
       LeaveOut(held_[s].name);
       filled_[s] = together = false;
     }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,8 @@
 namespace glint::cli {
 
 // One picture of each of several sources, again and again. Files belong together by name or time (picture_files.h);
-// frames of videos by their times, within half the time between two frames; what has no time, and what is live, as it
-// comes. Thread-compatible.
+// frames of videos by their times, within half the time since the last frame of the source that has more of them; what
+// has no time, and what is live, as it comes. Thread-compatible.
 class AlignedSource {
  public:
   // Errors of OpenSource() and Align().
@@ -45,7 +46,8 @@ class AlignedSource {
   std::vector<std::unique_ptr<Source>> sources_;
   std::vector<int64_t> numbers_;  // of aligned files
   bool by_time_ = true;           // until a picture has none; not for files, which are aligned, nor for what is live
-  absl::Duration tolerance_;      // with by_time_
+  std::vector<std::optional<absl::Duration>> times_;  // of each source's last frame, once there was one
+  std::vector<absl::Duration> steps_;                 // to it from the one before; infinite: it is the first one
   std::vector<Picture> held_;     // the first `filled_` are pictures
   std::vector<bool> filled_;
   int64_t count_ = 0;  // of calls of Next()

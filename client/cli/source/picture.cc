@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/cli/base/command.h"
+#include "client/cli/source/several_pictures.h"
 #include "decode/decode.h"
 #include "decode/jpeg_writer.h"
 #include "features/status_macros.h"
@@ -128,6 +129,7 @@ absl::Status ReadPicture(const std::string& path, SendFormat format, Picture* pi
   picture->raw.reset();
   picture->pixels.release();
   GLINT_RETURN_IF_ERROR(ReadBytes(path, &picture->file));
+  GLINT_RETURN_IF_ERROR(CheckOnePicture(path, picture->file));
   if (IsJpeg(picture->file) && decode::LacksEndMarker(BytesOf(picture->file))) {
     Complain("", absl::StrCat(path, ": warning: the JPEG lacks its end marker; its last bytes may have been cut off"));
   }
@@ -166,6 +168,7 @@ absl::Status ToJpeg(int quality, Picture* picture) {
 absl::StatusOr<cv::Mat> ReadGray(const std::string& path) {
   std::string file;
   GLINT_RETURN_IF_ERROR(ReadBytes(path, &file));
+  GLINT_RETURN_IF_ERROR(CheckOnePicture(path, file));
   cv::Mat pixels = Decode(file, cv::IMREAD_GRAYSCALE);
   if (pixels.empty()) return NotAnImage(path);
   return pixels;

@@ -26,8 +26,8 @@ struct Picture {
   std::string file;              // a JPEG or PNG, or raw pixels, as they were read; else empty
   std::optional<RawLayout> raw;  // of these pixels
   cv::Mat pixels;                // 8-bit grey or BGR, or 16-bit grey, of everything else
-  // Of a video's frame: since the first one, by the frame rate; of a live one since the start, when it came. Of a file:
-  // what its name says (TimesOf()).
+  // Of a video's frame: since the first one, as the decoder says it, or in y4m by the frame rate; of a live one since
+  // the start, when it came. Of a file: what its name says (TimesOf()).
   std::optional<absl::Duration> time;
 
   client::ImageInput input() const;
@@ -39,7 +39,7 @@ struct Picture {
 
 // Reads an image file; "-" is standard input. JPEG and PNG are kept as they are, whatever is in them, for the server to
 // judge; of a JPEG without an end marker a warning is printed. Other formats are decoded by OpenCV, grey of 16 bits to
-// samples of 16 bits. NOT_FOUND or INVALID_ARGUMENT begins with the name.
+// samples of 16 bits. NOT_FOUND or INVALID_ARGUMENT begins with the name; a file with several pictures is an error.
 absl::Status ReadPicture(const std::string& path, SendFormat format, Picture* picture);
 // Reads a file of raw pixels, which must have as many as one picture has.
 absl::Status ReadRawPicture(const std::string& path, const RawLayout& layout, Picture* picture);

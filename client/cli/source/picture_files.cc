@@ -3,6 +3,7 @@
 #include <glob.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <map>
 #include <opencv2/imgcodecs.hpp>
@@ -13,6 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "features/status_macros.h"
 
 namespace glint::cli {
@@ -33,26 +35,45 @@ bool IsPicture(const fs::path& path) {
          std::find(std::begin(kExtensions), std::end(kExtensions), extension) != std::end(kExtensions);
 }
 
-// A video that begins as a JPEG file does.
-bool IsMotionJpeg(const fs::path& path) {
+// Whether all frames are wanted of what some OpenCV reads as a picture: motion JPEG begins as a JPEG file does.
+bool IsVideo(const fs::path& path) {
   const std::string extension = absl::AsciiStrToLower(path.extension().string());
-  return extension == ".mjpeg" || extension == ".mjpg";
+  return extension == ".mjpeg" || extension == ".mjpg" || extension == ".gif";
 }
 
-std::vector<std::string> PicturesIn(const fs::path& folder) {
-  std::vector<std::string> files;
+struct FolderEntries {
+  std::vector<std::string> pictures;
+  std::vector<std::string> others;  // names, without those of hidden files
+};
+
+// A link that leads nowhere counts as what its name says: reading it is an error that names it.
+absl::StatusOr<FolderEntries> EntriesOf(const fs::path& folder) {
+  FolderEntries entries;
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (entry.is_regular_file(error) && IsPicture(entry.path())) files.push_back(entry.path().string());
+  for (fs::directory_iterator at(folder, error); !error && at != fs::directory_iterator(); at.increment(error)) {
+    std::error_code nowhere;
+    const fs::file_status status = at->status(nowhere);
+    const fs::path& path = at->path();
+    if (IsPicture(path) && (fs::is_regular_file(status) || !fs::exists(status))) {
+      entries.pictures.push_back(path.string());
+    } else if (!absl::StartsWith(path.filename().string(), ".")) {
+      entries.others.push_back(path.filename().string() + (fs::is_directory(status) ? "/" : ""));
+    }
   }
-  return files;
+  if (error) return absl::NotFoundError(absl::StrCat(folder.string(), ": ", error.message()));
+  return entries;
 }
 
-std::vector<std::string> Matches(const std::string& pattern) {
+absl::StatusOr<std::vector<std::string>> Matches(const std::string& pattern) {
   glob_t found = {};
   std::vector<std::string> files;
-  if (glob(pattern.c_str(), 0, nullptr, &found) == 0) files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  const auto ends_search = [](const char*, int error) { return error == ENOENT || error == ENOTDIR ? 0 : 1; };
+  const int result = glob(pattern.c_str(), 0, ends_search, &found);
+  if (result == 0) files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   globfree(&found);
+  if (result != 0 && result != GLOB_NOMATCH) {
+    return absl::NotFoundError(absl::StrCat(pattern, ": not all folders that it means can be read"));
+  }
   return files;
 }
 
@@ -261,16 +282,32 @@ absl::StatusOr<std::vector<std::string>> PictureFiles(const std::string& name) {
   std::error_code error;
   std::vector<std::string> files;
   if (fs::is_directory(name, error)) {
-    files = PicturesIn(name);
+    GLINT_ASSIGN_OR_RETURN(auto entries, EntriesOf(name));
+    files = std::move(entries.pictures);
     if (files.empty()) return absl::NotFoundError(absl::StrCat(name, ": no images in this folder"));
   } else if (fs::is_regular_file(name, error)) {
-    if (cv::haveImageReader(name) && !IsMotionJpeg(name)) files = {name};
+    if (cv::haveImageReader(name) && !IsVideo(name)) files = {name};
   } else if (name.find_first_of("*?[") != std::string::npos && !absl::StrContains(name, "://")) {
-    files = Matches(name);
+    GLINT_ASSIGN_OR_RETURN(files, Matches(name));
     if (files.empty()) return absl::NotFoundError(absl::StrCat(name, ": no file matches"));
   }
   Sort(&files);
   return files;
+}
+
+std::string OtherFiles(const std::string& name) {
+  constexpr size_t kNames = 3;
+  std::error_code error;
+  if (!fs::is_directory(name, error)) return "";
+  auto entries = EntriesOf(name);
+  if (!entries.ok() || entries->others.empty()) return "";
+  std::vector<std::string>& others = entries->others;
+  std::sort(others.begin(), others.end(), NaturallyBefore);
+  const size_t said = std::min(others.size(), kNames), pictures = entries->pictures.size();
+  return absl::StrCat(name, ": ", pictures, pictures == 1 ? " picture" : " pictures",
+                      "; what else is there is left out: ",
+                      absl::StrJoin(others.begin(), others.begin() + static_cast<ptrdiff_t>(said), ", "),
+                      others.size() > said ? absl::StrCat(" and ", others.size() - said, " more") : "");
 }
 
 std::vector<absl::Duration> TimesOf(const std::vector<std::string>& files) {

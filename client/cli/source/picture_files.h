@@ -18,9 +18,14 @@ namespace glint::cli {
 bool NaturallyBefore(absl::string_view a, absl::string_view b);
 
 // The pictures of a folder (by the ends of their names; hidden files are none), the files that match a pattern, or the
-// one picture: in natural order, or by their times (TimesOf()). Empty: `name` is none of these. NOT_FOUND: a folder or
-// a pattern without a picture.
+// one picture: in natural order, or by their times (TimesOf()). Empty: `name` is none of these. A link in a folder that
+// leads nowhere is listed if its name is a picture's. NOT_FOUND: a folder or a pattern without a picture, or one of
+// which not all can be listed.
 absl::StatusOr<std::vector<std::string>> PictureFiles(const std::string& name);
+
+// What PictureFiles() leaves out of a folder, for people: the number of pictures, the first other names, and how many
+// more there are. Empty: nothing but hidden files, or no folder.
+std::string OtherFiles(const std::string& name);
 
 // The times of capture, if the names of all files, without folder and extension, are such: decimals with a point are
 // seconds; without one, numbers of 13, 16 and 19 digits are milli-, micro- and nanoseconds since 1970. Empty: they are

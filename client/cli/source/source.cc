@@ -1,5 +1,8 @@
 #include "client/cli/source/source.h"
 
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
 #include <filesystem>
 #include <opencv2/imgproc.hpp>
 #include <opencv2/videoio.hpp>
@@ -8,10 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
+#include "client/cli/base/command.h"
 #include "client/cli/source/live_source.h"
 #include "client/cli/source/picture_files.h"
 #include "client/cli/source/video_source.h"
@@ -48,12 +53,14 @@ class FileSource : public Source {
 
 class CameraSource : public Source {
  public:
-  CameraSource(std::string name, int camera, SendFormat format)
-      : name_(std::move(name)), camera_(camera), format_(format) {}
+  // `number` is OpenCV's; nothing: the device of that name.
+  CameraSource(std::string name, std::optional<int> number, SendFormat format)
+      : name_(std::move(name)), number_of_camera_(number), format_(format) {}
 
   absl::Status Open() {
-    return capture_.open(camera_) ? absl::OkStatus()
-                                  : absl::NotFoundError(absl::StrCat(name_, ": no camera can be opened there"));
+    const bool open =
+        number_of_camera_.has_value() ? capture_.open(*number_of_camera_) : capture_.open(name_, cv::CAP_V4L2);
+    return open ? absl::OkStatus() : absl::NotFoundError(absl::StrCat(name_, ": no camera can be opened there"));
   }
 
   absl::Status Next(Picture* picture) override {
@@ -81,12 +88,21 @@ class CameraSource : public Source {
 
  private:
   const std::string name_;
-  const int camera_;
+  const std::optional<int> number_of_camera_;
   const SendFormat format_;
   cv::VideoCapture capture_;
   cv::Mat frame_;
   int64_t number_ = 0;
 };
+
+// Whether that is a device of video4linux, of any name and through links, or a name that udev gives those alone, which
+// is gone with its camera.
+bool IsCamera(const std::string& name) {
+  constexpr unsigned kVideo4Linux = 81;  // the devices' major number
+  struct stat status = {};
+  if (stat(name.c_str(), &status) != 0) return absl::StartsWith(name, "/dev/v4l/");
+  return S_ISCHR(status.st_mode) && major(status.st_rdev) == kVideo4Linux;
+}
 
 std::optional<int> CameraNumber(absl::string_view name) {
   int number = 0;
@@ -130,6 +146,7 @@ absl::StatusOr<std::unique_ptr<Source>> OpenSource(const std::string& name, Send
                                                    const VideoOptions& video) {
   if (name == "-") return OpenVideo(name, format, video);
   GLINT_ASSIGN_OR_RETURN(auto files, PictureFiles(name));
+  if (const std::string others = OtherFiles(name); !others.empty()) Complain("", others);
   if (!files.empty()) return OpenFiles(std::move(files), format);
 
   std::error_code error;
@@ -137,10 +154,10 @@ absl::StatusOr<std::unique_ptr<Source>> OpenSource(const std::string& name, Send
     return OpenVideo(name, format, video);
   }
   const std::optional<int> number = CameraNumber(name);
-  if (!number.has_value()) {
+  if (!number.has_value() && !IsCamera(name)) {
     return absl::NotFoundError(absl::StrCat(name, ": no folder, image, video, camera or address"));
   }
-  auto camera = std::make_unique<CameraSource>(name, *number, format);
+  auto camera = std::make_unique<CameraSource>(name, number, format);
   GLINT_RETURN_IF_ERROR(camera->Open());
   return WatchForLoss(std::move(camera), name, video.retry_time());
 }

@@ -30,6 +30,9 @@ class Source {
   virtual absl::Status Next(Picture* picture) = 0;
   // Begins again from the first picture.
   virtual absl::Status Rewind() = 0;
+  // Of a source that was opened with VideoOptions::paired, before anything else and once all of them are open: waits
+  // for its beginning.
+  virtual absl::Status Begin() { return absl::OkStatus(); }
   // Opens a live source that was lost; its pictures' numbers go on.
   virtual absl::Status Reopen() { return absl::UnimplementedError("not a live source"); }
   // Number of pictures; 0: unknown (video, camera, network).
@@ -40,11 +43,12 @@ class Source {
   virtual bool live() const { return false; }
 };
 
-// What the command line says of videos.
+// What the command line says of videos, and the command.
 struct VideoOptions {
   video::Decoder decoder = video::Decoder::kAuto;
   std::optional<bool> live;    // nothing: the address decides
   std::optional<float> retry;  // seconds
+  bool paired = false;         // other sources are opened beside it, and Source::Begin() is called
 
   void AddTo(Flags* flags);
   absl::Status Validate() const;
@@ -59,8 +63,8 @@ inline constexpr char kSourceHelp[] =
     "file "
     "or an rtsp, rtsps, http, https, rtmp or rtmps address (H.264, H.265 and what else FFmpeg or GStreamer decodes, as "
     "a "
-    "process of its own), a camera (a number, /dev/video0 or camera:0), a named pipe, or '-', standard input, both of "
-    "YUV4MPEG2.";
+    "process of its own), a camera (a number, camera:0, or its device by any name, such as /dev/video0 or a link in "
+    "/dev/v4l/by-id), a pipe with a name, '<(COMMAND)' of a shell too, or '-', standard input, both of YUV4MPEG2.";
 
 // Those files, in that order. Where their names are times (TimesOf()), pictures have them.
 std::unique_ptr<Source> OpenFiles(std::vector<std::string> files, SendFormat format);

@@ -22,16 +22,21 @@
 #include "client/cli/base/command.h"
 #include "client/cli/source/live_source.h"
 #include "client/video/decoder.h"
+#include "client/video/frame_times.h"
 #include "client/video/process.h"
+#include "client/video/read_ahead.h"
 #include "client/video/y4m.h"
 #include "features/error.h"
 #include "features/status_macros.h"
+#include "features/steady_time.h"
 
 namespace glint::cli {
 namespace {
 
 // Without a byte from the program: of an address, and of a file, which only has to be decoded.
 constexpr absl::Duration kAddressPatience = absl::Seconds(10), kFilePatience = absl::Minutes(1);
+// For a frame's time, once its pixels are there.
+constexpr absl::Duration kTimePatience = absl::Seconds(5);
 constexpr char kStandardInput[] = "-";
 
 bool IsPipe(const std::string& name) {
@@ -55,11 +60,14 @@ class VideoSource : public Source {
         decoder_(options.decoder),
         is_live_(video::IsLiveScheme(video::SchemeOf(name_).value_or(""))),
         is_pipe_(IsPipe(name_)),
+        reads_ahead_(options.paired && (is_pipe_ || name_ == kStandardInput)),
         pipe_patience_(options.retry_time()) {}
 
+  // Of a pipe or standard input beside others without the header, for which Begin() waits.
   absl::Status Open() {
     const video::Planes wanted = format_ == SendFormat::kColor ? video::Planes::kNv12 : video::Planes::kLuma;
     planes_ = is_live_ ? wanted : video::Planes::kLuma;
+    if (reads_ahead_) return OpenBytes();
     absl::Status status = OpenFrames();
     // What a file has is seen by the luma that it gives, or does not give. One without frames fails again.
     const bool is_rgb = absl::IsInvalidArgument(status);
@@ -71,16 +79,24 @@ class VideoSource : public Source {
     if (!status.ok()) reader_.reset();
     return status;
   }
+  absl::Status Begin() override {
+    if (!reads_ahead_ || reader_ != nullptr) return absl::OkStatus();
+    absl::Status status = ReadHeader();
+    if (status.ok()) status = CheckHeader();
+    if (!status.ok()) reader_.reset();
+    return status;
+  }
 
   absl::Status Next(Picture* picture) override {
     if (reader_ == nullptr) return absl::OutOfRangeError("no more frames");
     picture->name = absl::StrFormat("%s#%06d", shown_, number_);
-    picture->time = Time();
     absl::Status status = planes_ == video::Planes::kRgb ? ReadRgb(picture)
                           : format_ == SendFormat::kColor && reader_->header().chroma == video::Chroma::k420
                               ? ReadColor(picture)
                               : ReadGray(picture);
     if (status.ok()) {
+      picture->time = process_ != nullptr ? DecodersTime(picture->name) : TimeByRate();
+      if (number_ == 0 && process_ != nullptr) SayTurn();
       ++number_;
       return status;
     }
@@ -98,7 +114,10 @@ class VideoSource : public Source {
     number_ = 0;
     return Open();
   }
-  absl::Status Reopen() override { return Open(); }
+  absl::Status Reopen() override {
+    GLINT_RETURN_IF_ERROR(Open());
+    return Begin();
+  }
   int64_t count() const override { return 0; }
   double rate() const override {
     if (reader_ == nullptr || reader_->header().rate_denominator == 0) return kDefaultRate;
@@ -106,25 +125,33 @@ class VideoSource : public Source {
         static_cast<double>(reader_->header().rate_numerator) / static_cast<double>(reader_->header().rate_denominator);
     return rate >= 1 && rate <= 1000 ? rate : kDefaultRate;
   }
+  // Before the first frame: its frames' times are not waited for.
+  void LeaveOutTimes() { wants_times_ = gives_times_ = false; }
 
   // From any thread: what is being read now is the end.
   void Cancel() { cancelled_ = true; }
 
  private:
   absl::Status OpenFrames() {
+    GLINT_RETURN_IF_ERROR(OpenBytes());
+    return ReadHeader();
+  }
+  absl::Status ReadHeader() {
+    reader_ = std::make_unique<video::Y4mReader>(bytes_.get());
+    const absl::Status status = reader_->ReadHeader();
+    return status.ok() ? status : Explained(status);
+  }
+
+  absl::Status OpenBytes() {
     reader_.reset();
     // A pipe that was lost stays open until it is open again, or its next writer is refused.
     if (!is_pipe_) bytes_.reset();
     process_ = nullptr;
     is_ffmpeg_ = false;
-    absl::Status status = OpenBytes();
-    if (!status.ok()) return Named(status);
-    reader_ = std::make_unique<video::Y4mReader>(bytes_.get());
-    status = reader_->ReadHeader();
-    return status.ok() ? status : Explained(status);
+    const absl::Status status = OpenPipeOrProgram();
+    return status.ok() ? status : Named(status);
   }
-
-  absl::Status OpenBytes() {
+  absl::Status OpenPipeOrProgram() {
     video::Patience patience;
     patience.stop = [this] { return cancelled_ || Interrupted(); };
     if (name_ == kStandardInput || is_pipe_ || (!video::IsAddress(name_) && BeginsAsY4m(name_))) {
@@ -133,13 +160,21 @@ class VideoSource : public Source {
       const int flags = O_RDONLY | O_CLOEXEC | (is_pipe_ ? O_NONBLOCK : 0);
       const int descriptor = name_ == kStandardInput ? STDIN_FILENO : open(name_.c_str(), flags);
       if (descriptor < 0) return absl::NotFoundError(std::strerror(errno));
+      if (reads_ahead_) {
+        GLINT_ASSIGN_OR_RETURN(bytes_, video::ReadAhead::Start(descriptor, std::move(patience)));
+        return absl::OkStatus();
+      }
       bytes_ = std::make_unique<video::DescriptorBytes>(descriptor, std::move(patience));
       return absl::OkStatus();
     }
     patience.timeout = video::IsAddress(name_) ? kAddressPatience : kFilePatience;
     GLINT_ASSIGN_OR_RETURN(const auto arguments, video::DecoderArguments(decoder_, name_, planes_));
     is_ffmpeg_ = !video::IsGstreamer(arguments);
-    GLINT_ASSIGN_OR_RETURN(auto process, video::Process::Start(arguments, std::move(patience)));
+    times_ = video::FrameTimes();
+    clock_start_.reset();
+    gives_times_ = wants_times_;
+    GLINT_ASSIGN_OR_RETURN(auto process, video::Process::Start(arguments, std::move(patience),
+                                                               video::ChannelsOf(arguments, &times_)));
     process_ = process.get();
     bytes_ = std::move(process);
     return absl::OkStatus();
@@ -209,10 +244,43 @@ class VideoSource : public Source {
   }
 
   // Of frame number_, by the frame rate; nothing if that is unknown.
-  std::optional<absl::Duration> Time() const {
+  std::optional<absl::Duration> TimeByRate() const {
     const video::Y4mHeader& header = reader_->header();
     if (header.rate_denominator == 0) return std::nullopt;
     return absl::Seconds(1) * number_ * header.rate_denominator / header.rate_numerator;
+  }
+  // What the decoder says of the frame that was just read; nothing: it knows no time of it, or says nothing any more.
+  std::optional<absl::Duration> TakeTime() {
+    const absl::Time end = SteadyNow() + kTimePatience;
+    std::optional<absl::Duration> time;
+    bool is_there = times_.Take(&time);
+    while (gives_times_ && !is_there && process_->WaitForNotes(end)) is_there = times_.Take(&time);
+    gives_times_ = gives_times_ && is_there;  // one that came later would be taken for the next frame's
+    return gives_times_ ? time : std::nullopt;
+  }
+  // Of that frame, since the first one. A frame of which the decoder gives no time after the last one's comes one frame
+  // of the frame rate after it, and so does the first one of a source that was lost and is back.
+  absl::Duration DecodersTime(const std::string& frame) {
+    const std::optional<absl::Duration> time = TakeTime();
+    const absl::Duration next = number_ == 0 ? absl::ZeroDuration() : last_time_ + absl::Seconds(1 / rate());
+    if (time.has_value() && !clock_start_.has_value()) clock_start_ = *time - next;
+    const bool is_good = time.has_value() && (number_ == 0 || *time - *clock_start_ > last_time_);
+    if (!is_good && wants_times_ && !told_of_times_ && !cancelled_ && !Interrupted()) {
+      told_of_times_ = true;
+      Complain("", absl::StrCat(frame, ": warning: ",
+                                time.has_value() ? "its time in the video is not after that of the frame before"
+                                                 : "the decoder gives no time of it",
+                                "; the times of such frames follow from the frame rate"));
+    }
+    last_time_ = is_good ? *time - *clock_start_ : next;
+    return last_time_;
+  }
+
+  // Once.
+  void SayTurn() {
+    const std::string& turn = is_ffmpeg_ ? process_->last_words().turn() : times_.turn();
+    if (turn.empty() || std::exchange(told_of_turn_, true)) return;
+    Complain("", absl::StrCat(shown_, ": warning: it is to be shown turned (", turn, "), and is read as it is stored"));
   }
 
   // After the last frame. An error: the program fails, or it went on after damage, as FFmpeg does, which ends with
@@ -243,8 +311,10 @@ class VideoSource : public Source {
   const video::Decoder decoder_;
   const bool is_live_;  // by its address
   const bool is_pipe_;
+  const bool reads_ahead_;
   const absl::Duration pipe_patience_;  // zero: any
   std::atomic<bool> cancelled_{false};
+  video::FrameTimes times_;  // what the decoder writes there
   std::unique_ptr<video::ByteSource> bytes_;
   video::Process* process_ = nullptr;  // bytes_, if a program writes them
   bool is_ffmpeg_ = false;
@@ -252,15 +322,28 @@ class VideoSource : public Source {
   std::unique_ptr<video::Y4mReader> reader_;  // null: at the end
   std::vector<uint8_t> chroma_;
   int64_t number_ = 0;
+  bool wants_times_ = true, told_of_times_ = false, told_of_turn_ = false;
+  // Of the decoder that runs: whether it says when frames are, and where on its clock our zero is.
+  bool gives_times_ = true;
+  std::optional<absl::Duration> clock_start_;
+  absl::Duration last_time_;  // of frame number_ - 1
 };
 
 // The newest frame: those that come while nobody asks replace each other. Their numbers show what is missing.
 class NewestFrame : public Source {
  public:
-  explicit NewestFrame(std::unique_ptr<VideoSource> source) : source_(std::move(source)) { Start(); }
+  explicit NewestFrame(std::unique_ptr<VideoSource> source) : source_(std::move(source)) {
+    source_->LeaveOutTimes();  // frames have the times at which they come
+  }
   ~NewestFrame() override {
     source_->Cancel();
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  absl::Status Begin() override {
+    GLINT_RETURN_IF_ERROR(source_->Begin());
+    Start();
+    return absl::OkStatus();
   }
 
   absl::Status Next(Picture* picture) override {
@@ -273,15 +356,15 @@ class NewestFrame : public Source {
     }
     return std::exchange(end_, absl::OutOfRangeError("no more frames"));
   }
-  absl::Status Rewind() override { return Begin(&Source::Rewind); }
-  absl::Status Reopen() override { return Begin(&Source::Reopen); }
+  absl::Status Rewind() override { return Again(&Source::Rewind); }
+  absl::Status Reopen() override { return Again(&Source::Reopen); }
   int64_t count() const override { return 0; }
   double rate() const override { return rate_; }
   bool live() const override { return true; }
 
  private:
   // Once more, after the end.
-  absl::Status Begin(absl::Status (Source::*open)()) {
+  absl::Status Again(absl::Status (Source::*open)()) {
     thread_.join();  // it has ended, since Next() has said so
     absl::Status status = (source_.get()->*open)();
     end_ = status;
@@ -333,6 +416,7 @@ absl::StatusOr<std::unique_ptr<Source>> OpenVideo(const std::string& name, SendF
   } else {
     opened = std::move(source);
   }
+  if (!options.paired) GLINT_RETURN_IF_ERROR(opened->Begin());
   if (!can_be_lost) return opened;
   return WatchForLoss(std::move(opened), video::WithoutPassword(name), options.retry_time());
 }

@@ -1,6 +1,7 @@
 // glint stereo: disparities of the keypoints of rectified pairs.
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -13,6 +14,7 @@
 #include "client/cli/output/scenes.h"
 #include "client/cli/output/stream_run.h"
 #include "features/status_macros.h"
+#include "features/warning.h"
 
 namespace glint::cli {
 namespace {
@@ -100,15 +102,17 @@ std::string Rows(const std::string& name, const client::StereoAnswer& a) {
   return rows;
 }
 
+// `warned`: the kinds that have been said.
 absl::Status Add(const PicturePair& pair, const client::StereoAnswer& answer, AnswerFormat format,
-                 StreamReport* report) {
+                 std::set<WarningKind>* warned, StreamReport* report) {
   const std::string& name = pair.first->name;
   if (!answer.status.ok()) {
     report->AddFailed(name, answer.status);
     return absl::OkStatus();
   }
   for (const Warning& warning : answer.warnings) {
-    Complain(kName, absl::StrCat(name, ": warning: ", warning.text));
+    if (!warned->insert(warning.kind).second) continue;  // most come with every pair
+    report->Complain(absl::StrCat(name, ": warning: ", warning.text));
   }
   absl::Status status;
   if (format == AnswerFormat::kTable) status = report->Write(Line(name, answer));
@@ -152,11 +156,12 @@ int RunStereo(const std::vector<std::string>& arguments) {
   options.in_flight = pair_flags.in_flight.value_or(options.in_flight);
   command.SetCall(&options);
   WaitingPairs waiting;
+  std::set<WarningKind> warned;
   StreamRun<client::StereoStream> run([&] {
     return connection->client().OpenStereoStream(options, [&](const client::StereoAnswer& answer) {
       const PicturePair pair = waiting.Pop();
       if (answer.status.ok() && live->wanted()) live->Show(StereoScene(pair, answer));
-      run.Take([&] { return Add(pair, answer, pair_flags.format, report->get()); });
+      run.Take([&] { return Add(pair, answer, pair_flags.format, &warned, report->get()); });
     });
   });
   if (const absl::Status opened = run.Reopen(); !opened.ok()) return CallError(kName, opened);

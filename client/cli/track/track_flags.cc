@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "client/cli/output/live_view.h"
-#include "client/cli/source/picture.h"
+#include "client/cli/source/text_file.h"
 #include "features/status_macros.h"
 
 namespace glint::cli {
@@ -93,15 +93,14 @@ client::TrackStreamOptions TrackFlags::Options() const {
 }
 
 absl::StatusOr<std::vector<PointList>> ReadPoints(const std::string& path, int cameras) {
-  std::string text;
-  GLINT_RETURN_IF_ERROR(ReadBytes(path, &text));
+  GLINT_ASSIGN_OR_RETURN(const auto text, ReadText(path));
   std::vector<PointList> points(static_cast<size_t>(cameras));
   int number = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     ++number;
     const std::pair<absl::string_view, absl::string_view> split = absl::StrSplit(line, absl::MaxSplits('#', 1));
     const std::vector<absl::string_view> fields =
-        absl::StrSplit(split.first, absl::ByAnyChar(" ,\t\r"), absl::SkipEmpty());
+        absl::StrSplit(split.first, absl::ByAnyChar(" ,\t"), absl::SkipEmpty());
     if (fields.empty()) continue;
     float x = 0, y = 0;
     int camera = 0;

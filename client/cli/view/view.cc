@@ -163,9 +163,13 @@ class Viewer {
   void Show(const client::FrameResult& result) {
     const SharedPicture picture = waiting_.Pop();
     if (!result.status.ok()) {
-      live_->SetNotice(absl::StrCat(picture->name, ": ", Describe(result.status)));
+      const std::string why = Describe(result.status), notice = absl::StrCat(picture->name, ": ", why);
+      if (why != failure_) Complain(kName, notice);  // most come with every picture
+      failure_ = why;
+      live_->SetNotice(notice);
       return;
     }
+    failure_.clear();
     answered_ = true;
     live_->SetNotice("");
     if (live_->wanted()) live_->Show(KeypointScene(picture, result.detection));
@@ -204,6 +208,7 @@ class Viewer {
   absl::Status source_status_;
   std::string said_;  // on standard error, since the last answer
 
+  std::string failure_;                // of the last picture; of the stream's thread
   std::atomic<bool> answered_{false};  // in this stream
   Waiting<SharedPicture> waiting_;     // for their results
 };

@@ -72,7 +72,8 @@ Location ToLocation(slam::LocalizerResult&& result) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Localization>> Localization::Create(const LocalizationOptions& options) {
+absl::StatusOr<std::unique_ptr<Localization>> Localization::Create(const LocalizationOptions& options,
+                                                                   BackgroundThreads* threads) {
   if (options.depth.has_value()) {
     GLINT_RETURN_IF_ERROR(slam::ValidateDepthSensor(*options.depth));
   }
@@ -83,7 +84,8 @@ absl::StatusOr<std::unique_ptr<Localization>> Localization::Create(const Localiz
       std::max(kFewestKeyframes, std::min({that_fit, int64_t{localizer.max_keyframes}, kMostKeyframes})));
   localizer.max_points = std::min(localizer.max_points, kMostPoints);
   std::unique_ptr<Localization> made(new Localization(options));
-  GLINT_ASSIGN_OR_RETURN(made->localizer_, slam::Localizer::Create(options.camera, localizer, &made->front_end_));
+  GLINT_ASSIGN_OR_RETURN(made->localizer_,
+                         slam::Localizer::Create(options.camera, localizer, &made->front_end_, threads));
   return made;
 }
 

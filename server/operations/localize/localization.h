@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "features/background.h"
 #include "features/depth.h"
 #include "features/options.h"
 #include "lane/lane.h"
@@ -42,8 +43,9 @@ inline constexpr size_t kMaxPartPoints = 16384;
 // With LocalizerMode::kReproducible, results do not depend on the lanes.
 class Localization {
  public:
-  // INVALID_ARGUMENT names the field of the camera or of the depth sensor.
-  static absl::StatusOr<std::unique_ptr<Localization>> Create(const LocalizationOptions& options);
+  // INVALID_ARGUMENT names the field of the camera or of the depth sensor. `threads` as for slam::Localizer.
+  static absl::StatusOr<std::unique_ptr<Localization>> Create(const LocalizationOptions& options,
+                                                              BackgroundThreads* threads = nullptr);
 
   // The next pair, or image with depths, as the options say; a keyframe that is made of it keeps its id and time.
   // INVALID_ARGUMENT: a time that is not above the last pair's, images of another shape than the camera's.

@@ -128,7 +128,8 @@ class LocalizeOperation final : public Operation {
   explicit LocalizeOperation(const Host& host)
       : Operation(host, "localize", "map"),
         streams_(*host.options, host.metrics->registry()),
-        places_{host.options->max_localize_streams, "streams that localize", "--max-localize-streams"} {}
+        places_{host.options->max_localize_streams, "streams that localize", "--max-localize-streams"},
+        threads_(host.background) {}
 
   std::unique_ptr<Payload> MakePayload() const override { return std::make_unique<LocalizePayload>(); }
   PlacePart* places() override { return &places_; }
@@ -138,7 +139,7 @@ class LocalizeOperation final : public Operation {
                            ParseOptions<v1::LocalizeStreamRequest>(first.pieces, ParseLocalizeStreamRequest));
     GLINT_ASSIGN_OR_RETURN(*session, SessionFromProto(request.options(), options()));
     GLINT_ASSIGN_OR_RETURN(const LocalizationOptions localization, FromProto(request.options(), options()));
-    GLINT_ASSIGN_OR_RETURN(auto made, Localization::Create(localization));
+    GLINT_ASSIGN_OR_RETURN(auto made, Localization::Create(localization, threads_));
     streams_.metrics.StreamsAre(++streams_.count);
     return std::make_unique<LocalizeState>(std::move(made), localization, &streams_, metrics());
   }
@@ -146,6 +147,7 @@ class LocalizeOperation final : public Operation {
  private:
   LocalizeStreams streams_;
   PlacePart places_;
+  BackgroundThreads* const threads_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -47,7 +48,9 @@ absl::Status UseMap(const LaneContext& context, MapDirectory* maps, Localization
   } else {
     const std::string& file = task->file;
     status = task->kind == Kind::kSave ? maps->Save(file, [&] { return stream->Save(file); }) : stream->Load(file);
-    status = WithoutPath(file, status);
+    std::error_code error;
+    const bool is_missing = absl::IsNotFound(status) && !std::filesystem::exists(file, error);
+    status = is_missing ? maps->NoSuchMap(file) : WithoutPath(file, status);
   }
   job->times.adjust_ns = MonotonicNs() - start;
   return status;

@@ -8,9 +8,12 @@
 #include <filesystem>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "features/atomic_file.h"
 #include "features/error.h"
 #include "features/server_error.h"
@@ -22,8 +25,16 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kExtension[] = ".glintmap";
+constexpr size_t kNamesSaid = 20;
 
 std::string NameOf(const fs::path& file) { return file.stem().string(); }
+
+bool IsName(absl::string_view name) {
+  const bool good = std::all_of(name.begin(), name.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
+  });
+  return good && !name.empty() && name.size() <= kMaxMapName && name.front() != '.';
+}
 
 }  // namespace
 
@@ -35,12 +46,13 @@ absl::StatusOr<std::string> MapDirectory::FileOf(absl::string_view name) const {
   if (path_.empty()) {
     return absl::FailedPreconditionError("name: this server keeps no maps (--map-directory)");
   }
-  const bool good = std::all_of(name.begin(), name.end(), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
-  });
-  if (!good || name.empty() || name.size() > kMaxMapName || name.front() == '.') {
+  if (!IsName(name)) {
     return ContradictionError("name", absl::StrCat("\"", Echo(name), "\" is not 1..", kMaxMapName,
                                                    " letters, digits, '_', '-' and '.', which is not the first"));
+  }
+  if (absl::EndsWith(name, kExtension)) {
+    return ContradictionError(
+        "name", absl::StrCat("\"", name, "\" is the name of a file; the map's has no \"", kExtension, "\" at its end"));
   }
   return absl::StrCat(path_, "/", name, kExtension);
 }
@@ -59,15 +71,35 @@ absl::Status MapDirectory::Save(const std::string& file, absl::FunctionRef<absl:
   return write();
 }
 
-absl::Status MapDirectory::Admit(const std::string& file) const {
+absl::Status MapDirectory::NoSuchMap(const std::string& file) const {
+  GLINT_ASSIGN_OR_RETURN(const std::set<std::string> names, Names());
+  std::vector<absl::string_view> said;
+  for (const std::string& name : names) {
+    if (said.size() < kNamesSaid && IsName(name)) said.push_back(name);
+  }
+  const std::string name = NameOf(file);
+  return NotFoundError(
+      "name", name,
+      absl::StrCat("there is no map \"", name, "\"; this server has ",
+                   said.empty() ? "none" : absl::StrJoin(said, ", "), names.size() > said.size() ? ", ..." : ""));
+}
+
+absl::StatusOr<std::set<std::string>> MapDirectory::Names() const {
   std::error_code error;
-  if (fs::exists(file, error)) return absl::OkStatus();
-  std::set<std::string> names(saving_.begin(), saving_.end());
-  names.insert(NameOf(file));
+  std::set<std::string> names;
   for (fs::directory_iterator entry(path_, error), end; !error && entry != end; entry.increment(error)) {
     if (entry->path().extension() == kExtension) names.insert(NameOf(entry->path()));
   }
   if (error) return absl::UnavailableError(absl::StrCat("name: the map directory: ", error.message()));
+  return names;
+}
+
+absl::Status MapDirectory::Admit(const std::string& file) const {
+  std::error_code error;
+  if (fs::exists(file, error)) return absl::OkStatus();
+  GLINT_ASSIGN_OR_RETURN(std::set<std::string> names, Names());
+  names.insert(saving_.begin(), saving_.end());
+  names.insert(NameOf(file));
   const auto maps = static_cast<int64_t>(names.size());
   return maps > max_maps_ ? LimitError("name", maps, "maps", max_maps_, "--max-maps") : absl::OkStatus();
 }

@@ -23,14 +23,18 @@ class MapDirectory {
   MapDirectory(std::string path, int max_maps);
 
   // The file of the map. FAILED_PRECONDITION: there is no directory. INVALID_ARGUMENT: the name is not 1..64 letters,
-  // digits, '_', '-' and '.', or begins with '.'.
+  // digits, '_', '-' and '.', begins with '.', or ends in the extension that files of maps have.
   absl::StatusOr<std::string> FileOf(absl::string_view name) const;
+  // The error of a file of FileOf() that is not there: NOT_FOUND, with the names of the maps that are.
+  absl::Status NoSuchMap(const std::string& file) const;
   // Calls `write`, which writes this file of FileOf(), and returns its status. RESOURCE_EXHAUSTED: the map would be one
   // too many, beside those that are there and those that other threads write meanwhile.
   absl::Status Save(const std::string& file, absl::FunctionRef<absl::Status()> write);
 
  private:
   absl::Status Admit(const std::string& file) const;  // with mutex_
+  // Of the maps that are there. UNAVAILABLE: the directory cannot be read.
+  absl::StatusOr<std::set<std::string>> Names() const;
 
   const std::string path_;
   const int max_maps_;

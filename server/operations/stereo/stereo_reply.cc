@@ -1,7 +1,10 @@
 #include "server/operations/stereo/stereo_reply.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 #include "glint/v1/matching.pb.h"
@@ -87,6 +90,28 @@ constexpr float kMaxMedianDy = 1;  // pixels
 constexpr float kMaxNegativeShare = 0.5f;
 // Pairs of kitti_06 and rendered ones have 0.44 and more, pictures of different places 0.30 and less.
 constexpr float kMinSharedScene = 1 / 3.0f;
+// Median of a real pair, pixels; as of a located one (slam/front_end/calibration_watch.cc).
+constexpr float kLeastDisparity = 0.3f;
+
+// Whether most matches have less. Allocates nothing.
+bool HasNoDisparity(const StereoResult& result) {
+  int less = 0;
+  for (size_t i = 0; i < result.right_index.size(); ++i) {
+    if (result.right_index[i] != kNoMatch && std::abs(result.disparity[i]) < kLeastDisparity) ++less;
+  }
+  return result.matches >= kTellingMatches && 2 * less > result.matches;
+}
+
+// Element n / 2 of the n sorted disparities of the matches, of which there are some.
+float MedianDisparity(const StereoResult& result) {
+  std::vector<float> values;
+  for (size_t i = 0; i < result.right_index.size(); ++i) {
+    if (result.right_index[i] != kNoMatch) values.push_back(result.disparity[i]);
+  }
+  const auto median = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), median, values.end());
+  return *median;
+}
 
 // A serialized glint.v1.StereoResult.
 class StereoResultWriter {
@@ -158,6 +183,11 @@ std::vector<Warning> WarningsOf(const StereoTask& task, const StereoChecks& chec
   if (negative > kMaxNegativeShare) {
     warnings.push_back({WarningKind::kSwapped, negative, "1",
                         absl::StrFormat("swapped: %.0f %% of the disparities are negative", 100 * negative)});
+  } else if (HasNoDisparity(*task.matches)) {
+    const float median = MedianDisparity(*task.matches) + 0.0f;  // 0 of -0
+    warnings.push_back(
+        {WarningKind::kNoDisparity, median, "px",
+         absl::StrFormat("disparity is %.2f pixels (median): is one image, or one camera, given twice?", median)});
   }
   return warnings;
 }

@@ -12,7 +12,7 @@
 
 namespace glint {
 
-// Warnings about a pair with `left` and `right` keypoints. Allocates only if there are any.
+// Warnings about a pair with `left` and `right` keypoints and its matches. Allocates only if there are any.
 std::vector<Warning> WarningsOf(const StereoTask& task, const StereoChecks& checks, int left, int right);
 
 // A StereoStreamResponse with the results of `task`. `images`: warnings about the images alone, which come first.
