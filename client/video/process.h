@@ -64,8 +64,8 @@ class LastWords {
 
 // On which descriptors a program is to write what is read here.
 struct Channels {
-  int output = 1;  // 1 or 3
-  int notes = -1;  // 1 or 3, another one than `output`; -1: it writes none
+  int output = 1;                                               // 1 or 3
+  int notes = -1;                                               // 1 or 3, another one than `output`; -1: it writes none
   std::function<void(absl::string_view)> take_notes = nullptr;  // gets their bytes, in Read() and WaitForNotes()
 };
 

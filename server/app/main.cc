@@ -184,9 +184,8 @@ int main(int argc, char** argv) {
               {"threads_source", machine.threads.source},
               {"note", lanes.note}});
 
-  auto signal_thread = glint::StartThread("signals", [signals, &server, &reloader, &logger] {
-    HandleSignals(signals, &server, &reloader, &logger);
-  });
+  auto signal_thread = glint::StartThread(
+      "signals", [signals, &server, &reloader, &logger] { HandleSignals(signals, &server, &reloader, &logger); });
   if (!signal_thread.ok()) return fail(signal_thread.status());
   signal_thread->detach();
   const glint::ServiceManager manager = glint::ServiceManager::FromEnvironment();

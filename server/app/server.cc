@@ -250,8 +250,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Create(ServerOptions options) {
   FitLanes(options, machine.memory, &lanes);
   std::string excess = MemoryExcess(options, static_cast<int>(lanes.lanes.size()), lanes.backend, machine.memory);
   if (options.memory_limit > 0 && !excess.empty()) return ContradictionError("memory-limit", excess);
-  GLINT_ASSIGN_OR_RETURN(auto background,
-                         BackgroundThreads::Create("max-localize-streams", BackgroundCount(options)));
+  GLINT_ASSIGN_OR_RETURN(auto background, BackgroundThreads::Create("max-localize-streams", BackgroundCount(options)));
   GLINT_ASSIGN_OR_RETURN(auto impl, WithThreads("log", [&] {
                            return std::make_unique<Impl>(std::move(options), std::move(lanes), std::move(background),
                                                          std::move(machine), std::move(excess));

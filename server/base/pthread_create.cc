@@ -7,9 +7,8 @@
 
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*body)(void*),
                               void* argument) noexcept {
-  static const auto original =
-      reinterpret_cast<int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>(
-          dlsym(RTLD_NEXT, "pthread_create"));
+  static const auto original = reinterpret_cast<int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>(
+      dlsym(RTLD_NEXT, "pthread_create"));
   const int error = original(thread, attributes, body, argument);
   // std::thread, which passes no attributes, throws, and its caller answers for that.
   if (error == 0 || attributes == nullptr) return error;

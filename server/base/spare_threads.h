@@ -1,6 +1,6 @@
 // Threads that are kept for gRPC, which makes some while it serves. It does not notice when the system refuses one: its
-// timers stop, or work that was meant for the thread is never done. pthread_create() of glint-server (pthread_create.cc)
-// gives it one of these instead, and the process learns when there is none.
+// timers stop, or work that was meant for the thread is never done. pthread_create() of glint-server
+// (pthread_create.cc) gives it one of these instead, and the process learns when there is none.
 #ifndef GLINT_SERVER_BASE_SPARE_THREADS_H_
 #define GLINT_SERVER_BASE_SPARE_THREADS_H_
 

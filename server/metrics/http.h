@@ -32,8 +32,8 @@ class HttpEndpoint {
 
   static constexpr size_t kMaxConnections = 64;
 
-  // Listens on "HOST:PORT". UNAVAILABLE says why that failed; RESOURCE_EXHAUSTED: no thread can be made. The functions are called on the endpoint's thread until
-  // it is destroyed.
+  // Listens on "HOST:PORT". UNAVAILABLE says why that failed; RESOURCE_EXHAUSTED: no thread can be made. The functions
+  // are called on the endpoint's thread until it is destroyed.
   static absl::StatusOr<std::unique_ptr<HttpEndpoint>> Create(const std::string& listen, Pages pages);
   ~HttpEndpoint();
   HttpEndpoint(const HttpEndpoint&) = delete;

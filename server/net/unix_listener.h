@@ -18,8 +18,8 @@ namespace glint {
 class UnixListener {
  public:
   // Accepts connections at `path` on a thread of its own, replacing a stale socket file. `take` receives connected,
-  // non-blocking descriptors and owns them. UNAVAILABLE names the path and the reason; RESOURCE_EXHAUSTED: no thread can
-  // be made.
+  // non-blocking descriptors and owns them. UNAVAILABLE names the path and the reason; RESOURCE_EXHAUSTED: no thread
+  // can be made.
   static absl::StatusOr<std::unique_ptr<UnixListener>> Start(const std::string& path, std::function<void(int fd)> take);
   // Stops accepting and removes the socket.
   ~UnixListener();

@@ -35,8 +35,8 @@ namespace glint {
 
 class Service {
  public:
-  // Listens and serves. `env` must outlive the service. UNAVAILABLE names the address and the reason; RESOURCE_EXHAUSTED:
-  // a thread cannot be made.
+  // Listens and serves. `env` must outlive the service. UNAVAILABLE names the address and the reason;
+  // RESOURCE_EXHAUSTED: a thread cannot be made.
   static absl::StatusOr<std::unique_ptr<Service>> Start(ServerEnv* env);
   // Stop() must have been called.
   ~Service();

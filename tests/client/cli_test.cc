@@ -1045,7 +1045,8 @@ TEST_F(CliTest, StereoPairsHaveDisparitiesAndWarnings) {
   EXPECT_EQ(same.status, 0);
   EXPECT_THAT(Lines(same.out), SizeIs(2));
   EXPECT_THAT(Lines(same.err), SizeIs(1));
-  EXPECT_THAT(same.err, ::testing::ContainsRegex("1\\.png: warning: disparity is -?0\\.[0-2][0-9] pixels \\(median\\)"));
+  EXPECT_THAT(same.err,
+              ::testing::ContainsRegex("1\\.png: warning: disparity is -?0\\.[0-2][0-9] pixels \\(median\\)"));
 
   const std::string small = WriteImage("small.png", ImageView{views.right.data, 320, 200, views.right.stride});
   const Outcome bad = Glint({"stereo", left, small});

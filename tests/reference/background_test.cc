@@ -88,8 +88,8 @@ TEST(ThreadTest, OneThatCannotBeMadeIsAnErrorThatNamesTheLimit) {
     if (refused.code() != absl::StatusCode::kResourceExhausted) return 1;
     // A group of the machine's may be smaller.
     const std::string text(refused.message());
-    const bool names_limit = text.find(" limited to 1 by RLIMIT_NPROC") != std::string::npos ||
-                             text.find("pids.max") != std::string::npos;
+    const bool names_limit =
+        text.find(" limited to 1 by RLIMIT_NPROC") != std::string::npos || text.find("pids.max") != std::string::npos;
     if (text.find("lanes: ") != 0 || !names_limit) return 2;
     return BackgroundThreads::Create("test", 2).status().code() == absl::StatusCode::kResourceExhausted ? 0 : 3;
   });

@@ -69,8 +69,8 @@ TEST(SpareThreadsTest, AreTakenByThoseWhoKnowThem) {
 
 #ifndef GLINT_SANITIZED  // sanitizers have threads of their own
 TEST(SpareThreadsTest, ThatCannotBeMadeAreAnError) {
-  const int status = InOneThread(
-      [] { return absl::IsResourceExhausted(SpareThreads::Create(2, [] {}).status()) ? 0 : 1; });
+  const int status =
+      InOneThread([] { return absl::IsResourceExhausted(SpareThreads::Create(2, [] {}).status()) ? 0 : 1; });
   if (status == kNotLimited) GTEST_SKIP() << "the system does not hold RLIMIT_NPROC here";
   EXPECT_EQ(status, 0);
 }

@@ -30,7 +30,8 @@ inline int InOneThread(const std::function<int()>& body) {
   const pid_t child = fork();
   if (child == 0) {
     pthread_t second;
-    if (!LimitThreads(1) || pthread_create(&second, nullptr, [](void*) -> void* { return nullptr; }, nullptr) == 0) {
+    if (!LimitThreads(1) || pthread_create(
+                                &second, nullptr, [](void*) -> void* { return nullptr; }, nullptr) == 0) {
       _exit(kNotLimited);
     }
     _exit(body());

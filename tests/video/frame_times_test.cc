@@ -41,9 +41,9 @@ constexpr char kGstreamer[] =
 
 TEST(FrameTimes, AreThoseOfBothDecoders) {
   EXPECT_THAT(TimesIn(kFfmpeg), ElementsAre(absl::Milliseconds(-80), std::nullopt, absl::Nanoseconds(7200033366667)));
-  EXPECT_THAT(TimesIn(kGstreamer),
-              ElementsAre(absl::Hours(2) + absl::Minutes(1) + absl::Seconds(2) + absl::Nanoseconds(100000007),
-                          std::nullopt));
+  EXPECT_THAT(
+      TimesIn(kGstreamer),
+      ElementsAre(absl::Hours(2) + absl::Minutes(1) + absl::Seconds(2) + absl::Nanoseconds(100000007), std::nullopt));
 }
 
 TEST(FrameTimes, LinesMayComeInPieces) {

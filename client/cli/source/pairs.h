@@ -48,7 +48,7 @@ class AlignedSource {
   bool by_time_ = true;           // until a picture has none; not for files, which are aligned, nor for what is live
   std::vector<std::optional<absl::Duration>> times_;  // of each source's last frame, once there was one
   std::vector<absl::Duration> steps_;                 // to it from the one before; infinite: it is the first one
-  std::vector<Picture> held_;     // the first `filled_` are pictures
+  std::vector<Picture> held_;                         // the first `filled_` are pictures
   std::vector<bool> filled_;
   int64_t count_ = 0;  // of calls of Next()
   int64_t left_out_ = 0;

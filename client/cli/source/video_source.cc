@@ -173,8 +173,8 @@ class VideoSource : public Source {
     times_ = video::FrameTimes();
     clock_start_.reset();
     gives_times_ = wants_times_;
-    GLINT_ASSIGN_OR_RETURN(auto process, video::Process::Start(arguments, std::move(patience),
-                                                               video::ChannelsOf(arguments, &times_)));
+    GLINT_ASSIGN_OR_RETURN(
+        auto process, video::Process::Start(arguments, std::move(patience), video::ChannelsOf(arguments, &times_)));
     process_ = process.get();
     bytes_ = std::move(process);
     return absl::OkStatus();
