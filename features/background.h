@@ -37,7 +37,7 @@ class BackgroundResult {
   BackgroundResult() = default;
   template <typename Work>
   explicit BackgroundResult(Work work) : task_(std::make_shared<Task>(std::move(work))) {}
-  BackgroundResult(BackgroundResult&&) = default;
+  BackgroundResult(BackgroundResult&&) noexcept = default;
   BackgroundResult& operator=(BackgroundResult&& other) noexcept {
     Drop();
     task_ = std::move(other.task_);

@@ -25,7 +25,7 @@ absl::StatusOr<absl::Time> Expiry(const PemFile& file, absl::Time now) {
   const auto expiry = CertificateExpiry(file.text);
   const std::string where = absl::StrCat(file.flag, ": ", file.path);
   if (!expiry.ok()) return absl::InvalidArgumentError(absl::StrCat(where, ": ", expiry.status().message()));
-  if (*expiry > now) return expiry;
+  if (*expiry > now) return *expiry;
   return absl::InvalidArgumentError(
       absl::StrCat(where, " has expired at ", absl::FormatTime(*expiry, absl::UTCTimeZone())));
 }
